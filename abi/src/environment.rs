@@ -1,0 +1,42 @@
+//! Where a program finds what it was given.
+//!
+//! A program starts as on Linux - `argc`, `argv`, the environment and the auxiliary vector lie at its stack pointer - with an
+//! *object area* mapped beside it, in whose first page stand the references it was born with.
+
+/// Where the object area starts, in every environment.
+pub const OBJECTS: u64 = 0x7f00_0000_0000;
+/// How many pages of object area a program is given at least.
+pub const OBJECTS_PAGES: u64 = 16;
+
+/// Reference to the parent's port; null in root.
+pub const PARENT: u64 = OBJECTS;
+/// Root only: reference to the region of all physical memory, devices included.
+pub const PHYSICAL: u64 = OBJECTS + 0x40;
+/// Root only: reference to all I/O ports.
+pub const IO_PORTS: u64 = OBJECTS + 0x80;
+/// Root only: reference to all interrupt lines.
+pub const INTERRUPTS: u64 = OBJECTS + 0xc0;
+/// Root only: reference to the clock.
+pub const CLOCK: u64 = OBJECTS + 0x100;
+/// Reference to the program's own space, with all rights.
+pub const SPACE: u64 = OBJECTS + 0x140;
+/// Reference to the program's first thread, with all rights.
+pub const THREAD: u64 = OBJECTS + 0x180;
+/// First address of the object area that is free for the program's own objects.
+pub const FREE: u64 = OBJECTS + 0x200;
+
+/// Where the library for foreign calls is put beside a foreign program.
+pub const FOREIGN_LIBRARY: u64 = 0x7e00_0000_0000;
+/// Where `BootInfo` lies in root's space.
+pub const BOOT_INFO: u64 = 0x7d00_0000_0000;
+/// Where the boot image lies in root's space, readable.
+pub const BOOT_IMAGE: u64 = 0x7c00_0000_0000;
+
+/// Type of the ELF note (name `Nacre`) that marks a program as native; others are foreign. Its word is the [`VERSION`](crate::VERSION).
+pub const NOTE_TYPE: u32 = 1;
+/// Auxiliary vector entry: how many pages the object area has.
+pub const AT_OBJECTS_PAGES: u64 = 0x4e61_0001;
+/// Auxiliary vector entry: where the stack ends (its highest address).
+pub const AT_STACK_END: u64 = 0x4e61_0002;
+/// Auxiliary vector entry, for the library of foreign calls: entry point of the program it serves.
+pub const AT_FOREIGN_ENTRY: u64 = 0x4e61_0003;

@@ -1,0 +1,93 @@
+//! How a message travels in registers and in memory.
+//!
+//! | register | on the way in | on return |
+//! | --- | --- | --- |
+//! | `rax` | number of the call | [`Status`](crate::Status) |
+//! | `rdi` | reference (call, send), port or set (receive) | the server's own word of the port that the message came through (receive) |
+//! | `rsi` | [`Info`]: the label; the upper half is progress and is 0 at the start | [`Info`]: label, sizes, flags of what was received |
+//! | `rdx r8 r9 r10 r12 r13` | six words to send | six words received |
+//! | `r14` | address of a [`Descriptor`], or 0: no bytes and no references either way | unchanged |
+//! | `r15` | timeout in nanoseconds; 0 = wait for ever | what is left of it |
+//!
+//! A call that waits leaves these registers so that making it again goes on where it was: bytes that have been copied are counted in
+//! `rsi`, and `ipc_call` whose message was taken continues as `ipc_receive_reply`.
+
+/// Words that a message carries in registers.
+pub const WORDS: usize = 6;
+/// Most bytes in one message.
+pub const MAX_BYTES: u64 = 65536;
+/// Most references in one message.
+pub const MAX_REFERENCES: u64 = 8;
+
+/// Size and alignment of a [`Descriptor`] and alignment of the arrays it names, in bytes: so none crosses a page.
+pub const DESCRIPTOR_ALIGNMENT: u64 = 64;
+
+/// What a message carries beyond registers, and where an answer's may be put. Eight words, at a multiple of 64.
+#[derive(Clone, Copy, Default, Debug, PartialEq, Eq)]
+#[repr(C, align(64))]
+pub struct Descriptor {
+    /// Address of the bytes to send.
+    pub send_address: u64,
+    /// How many, at most [`MAX_BYTES`].
+    pub send_size: u64,
+    /// Where received bytes go.
+    pub receive_address: u64,
+    /// How many may be received.
+    pub receive_capacity: u64,
+    /// Address (a multiple of 64) of an array of addresses of references to send.
+    pub send_references: u64,
+    /// How many, at most [`MAX_REFERENCES`].
+    pub send_reference_count: u64,
+    /// Address (a multiple of 64) of an array of slots for received references: each free, or a reference that is replaced.
+    pub receive_slots: u64,
+    /// How many, at most [`MAX_REFERENCES`].
+    pub receive_slot_count: u64,
+}
+
+const _: () = assert!(core::mem::size_of::<Descriptor>() == 64);
+
+/// The word beside a message: bits 0-31 label, 32-48 bytes received, 49-52 references received, then flags.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(transparent)]
+pub struct Info(pub u64);
+
+impl Info {
+    /// The sender waits for a reply.
+    pub const NEEDS_REPLY: u64 = 1 << 53;
+    /// Not a message: pending bits of the port, in the first word.
+    pub const NOTIFICATION: u64 = 1 << 54;
+    /// From the kernel: a page that a region lacks (see [`fault`](crate::fault)).
+    pub const FAULT: u64 = 1 << 55;
+    /// From the kernel: a thread's exception (see [`fault`](crate::fault)).
+    pub const EXCEPTION: u64 = 1 << 56;
+
+    /// An outgoing word with this label.
+    pub const fn with_label(label: u32) -> Info {
+        Info(label as u64)
+    }
+
+    /// A received word.
+    pub const fn received(label: u32, bytes: u64, references: u64, flags: u64) -> Info {
+        Info(label as u64 | bytes << 32 | references << 49 | flags)
+    }
+
+    /// The label, chosen by the sender.
+    pub const fn label(self) -> u32 {
+        self.0 as u32
+    }
+
+    /// How many bytes were received.
+    pub const fn bytes(self) -> u64 {
+        self.0 >> 32 & 0x1ffff
+    }
+
+    /// How many references were received.
+    pub const fn references(self) -> u64 {
+        self.0 >> 49 & 0xf
+    }
+
+    /// Whether all bits of `flags` are set.
+    pub const fn has(self, flags: u64) -> bool {
+        self.0 & flags == flags
+    }
+}

@@ -1,0 +1,48 @@
+//! What may be done with memory, and with the target of a reference.
+
+/// Rights over memory, carried by regions and mappings. A mapping never has more than its region.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(transparent)]
+pub struct Rights(pub u64);
+
+impl Rights {
+    /// Nothing.
+    pub const NONE: Rights = Rights(0);
+    /// Read the bytes.
+    pub const READ: Rights = Rights(1);
+    /// Write the bytes.
+    pub const WRITE: Rights = Rights(2);
+    /// Fetch instructions.
+    pub const EXECUTE: Rights = Rights(4);
+    /// Create kernel objects in the memory and donate it to the kernel; needs `WRITE` too.
+    pub const OBJECTS: Rights = Rights(8);
+    /// Every right.
+    pub const ALL: Rights = Rights(15);
+
+    /// Whether all of `other` is in `self`.
+    pub const fn contains(self, other: Rights) -> bool {
+        self.0 & other.0 == other.0
+    }
+
+    /// What both have.
+    pub const fn intersect(self, other: Rights) -> Rights {
+        Rights(self.0 & other.0)
+    }
+
+    /// What either has.
+    pub const fn union(self, other: Rights) -> Rights {
+        Rights(self.0 | other.0)
+    }
+
+    /// `None` if `bits` has bits without a meaning.
+    pub const fn from_bits(bits: u64) -> Option<Rights> {
+        if bits & !15 == 0 { Some(Rights(bits)) } else { None }
+    }
+}
+
+/// Rights of a reference: send to the port, map the region, use the device.
+pub const REFERENCE_USE: u64 = 1;
+/// Rights of a reference: all that the holder of the object itself may do (states, destruction, creation in a space).
+pub const REFERENCE_CONTROL: u64 = 2;
+/// Both rights of a reference.
+pub const REFERENCE_ALL: u64 = 3;

@@ -1,0 +1,15 @@
+//! State of a reference. Links: none (what it leads to is asked with `reference_reveal`, set by the target's `reference` call).
+
+super::state! {
+    /// The client's end.
+    ReferenceState, Reference, version 1, 5 words {
+        /// Number of the [`TargetType`](crate::object::TargetType); 0 is null.
+        target,
+        /// Rights of the reference (`REFERENCE_USE`, `REFERENCE_CONTROL`).
+        rights,
+        /// First I/O port or interrupt line, for those targets; for a region its size in bytes.
+        first,
+        /// How many, for I/O ports and interrupt lines; for a region its rights.
+        count,
+    }
+}

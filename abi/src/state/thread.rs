@@ -1,0 +1,72 @@
+//! State of a thread. Links: `[space, client]`: the client is whom it owes a reply, or null.
+
+/// How many register words a thread has: sixteen general registers, then `rip rflags fs_base gs_base foreign_entry`.
+pub const REGISTERS: usize = 21;
+
+/// Most bytes of FPU state (the standard form of XSAVE) that follow a [`ThreadState`].
+pub const FPU_SIZE: u64 = 2752;
+
+super::state! {
+    /// A flow of control. A thread that waits in a call stands at the `syscall` instruction of that call, about to make (what is left of) it.
+    ThreadState, Thread, version 1, 24 words {
+        /// Bit 0: stopped. Bit 1: it has used the FPU. Bit 2: it waits for its server's reply. Bit 3: stopped by an exception nobody keeps.
+        flags,
+        /// Bytes of FPU state that follow, 0 if the FPU was never used or there was no room.
+        fpu_size,
+        /// Number of the call, then its status.
+        rax,
+        /// General register.
+        rbx,
+        /// General register; lost by calls.
+        rcx,
+        /// General register.
+        rdx,
+        /// General register.
+        rsi,
+        /// General register.
+        rdi,
+        /// General register.
+        rbp,
+        /// Stack pointer.
+        rsp,
+        /// General register.
+        r8,
+        /// General register.
+        r9,
+        /// General register.
+        r10,
+        /// General register; lost by calls.
+        r11,
+        /// General register.
+        r12,
+        /// General register.
+        r13,
+        /// General register.
+        r14,
+        /// General register.
+        r15,
+        /// Instruction pointer, below [`USER_END`](crate::USER_END).
+        rip,
+        /// Flags; bits that only a kernel may change are ignored.
+        rflags,
+        /// Base of `fs`, the thread pointer of Linux programs.
+        fs_base,
+        /// Base of `gs`.
+        gs_base,
+        /// Where foreign calls continue; 0 = nowhere.
+        foreign_entry,
+    }
+}
+
+impl ThreadState {
+    /// Which word is `rax`; the [`REGISTERS`] registers stand from here.
+    pub const FIRST_REGISTER: usize = 3;
+    /// In `flags`: stopped.
+    pub const STOPPED: u64 = 1;
+    /// In `flags`: FPU state exists.
+    pub const FPU_USED: u64 = 2;
+    /// In `flags`: the message of its `ipc_call` was taken; it waits for the reply.
+    pub const AWAITS_REPLY: u64 = 4;
+    /// In `flags`: stopped by a fault or exception for which there is no keeper.
+    pub const ABANDONED: u64 = 8;
+}

@@ -1,0 +1,228 @@
+//! What the core needs of a machine. The core never touches memory, tables or devices but through this trait, so that it is
+//! safe Rust and runs on the host, on a machine made of vectors, in tests.
+//!
+//! All calls happen under the one kernel lock, with interrupts off.
+
+use core::cell::Cell;
+use nacre_abi::Rights;
+
+/// An address of physical memory or of a device: what composition ends at. Never shown to a user.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
+#[repr(transparent)]
+pub struct Physical(pub u64);
+
+impl Physical {
+    /// The address `bytes` further on.
+    pub const fn add(self, bytes: u64) -> Physical {
+        Physical(self.0.wrapping_add(bytes))
+    }
+
+    /// The start of the 4 KiB frame that the address lies in.
+    pub const fn frame(self) -> Physical {
+        Physical(self.0 & !(nacre_abi::PAGE_SIZE - 1))
+    }
+}
+
+/// What the kernel knows of one 4 KiB frame of memory. Device addresses have none.
+#[derive(Default, Debug)]
+#[repr(C)]
+pub struct Frame {
+    /// `PLAIN`, `KERNEL`, `OBJECTS` or `TABLE`, and for tables the next frame of the same pool.
+    pub kind: Cell<u64>,
+    /// For object frames: one bit for each 64-byte unit that is in use.
+    pub units: Cell<u64>,
+}
+
+impl Frame {
+    /// Memory that programs see.
+    pub const PLAIN: u64 = 0;
+    /// The kernel's own: its image, this table, root's first objects. Never mapped for a user.
+    pub const KERNEL: u64 = 1;
+    /// Donated; holds kernel objects.
+    pub const OBJECTS: u64 = 2;
+    /// Donated; a page table. Bits 12-63 of `kind` are the address of the next frame of the pool (0 at the end).
+    pub const TABLE: u64 = 3;
+}
+
+/// How much one entry of the hardware's tables covers.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[repr(u8)]
+pub enum PageSize {
+    /// 4 KiB.
+    Small = 12,
+    /// 2 MiB.
+    Large = 21,
+    /// 1 GiB.
+    Huge = 30,
+}
+
+impl PageSize {
+    /// Bytes covered.
+    pub const fn bytes(self) -> u64 {
+        1 << self as u8
+    }
+}
+
+/// What kind of thing a table entry shows.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum LeafKind {
+    /// Plain memory, with the leaf's rights.
+    Memory,
+    /// A device: uncached, with the leaf's rights.
+    Device,
+    /// An object page: only the kernel may look; no user access whatever the rights say.
+    Objects,
+}
+
+/// One entry of a space's hardware tables.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Leaf {
+    /// Where the looked-up address lies (lookup), or the start of the page (enter).
+    pub physical: Physical,
+    /// What it shows.
+    pub kind: LeafKind,
+    /// What may be done.
+    pub rights: Rights,
+    /// How much it covers.
+    pub size: PageSize,
+}
+
+/// Where a space's tables come from.
+pub trait TablePool {
+    /// A frame for a table, not cleared; `None` when the pool is used up.
+    fn take(&self) -> Option<Physical>;
+}
+
+/// The pool had no frame left for a table.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PoolExhausted;
+
+/// A machine. See the module's head.
+pub trait Machine {
+    // --- memory ---
+
+    /// `N` words of memory that only the kernel can reach (an object frame, or one that is being made into one). `at` is a multiple of 8 and the words do not
+    /// cross a frame. The implementation may rely on `at` being an address that `frame` knows.
+    fn words<const N: usize>(&self, at: Physical) -> &[Cell<u64>; N];
+    /// What is known of the frame around `at`; `None` for devices and holes.
+    fn frame(&self, at: Physical) -> Option<&Frame>;
+    /// A counter for the 2 MiB around `at`: how many frames in it are not `PLAIN`. `None` where `frame` is.
+    fn special_count(&self, at: Physical) -> Option<&Cell<u32>>;
+    /// Fills with zeros; neither end crosses a frame.
+    fn zero(&self, at: Physical, size: u64);
+    /// Copies bytes between frames of plain memory; neither end crosses a frame. The memory may change meanwhile (users run on other CPUs).
+    fn copy(&self, from: Physical, to: Physical, size: u64);
+    /// Reads one word of plain memory, a multiple of 8.
+    fn read_word(&self, at: Physical) -> u64;
+    /// Reads the 32-bit word of plain memory, a multiple of 4, atomically.
+    fn read_half(&self, at: Physical) -> u32;
+    /// Writes one word of plain memory, a multiple of 8.
+    fn write_word(&self, at: Physical, value: u64);
+
+    // --- hardware tables: a cache of composition ---
+
+    /// Makes the frame at `root` an empty top-level table (with the kernel's own part).
+    fn table_create(&self, root: Physical);
+    /// What the tables say of `address` (below `USER_END`); `None` if nothing.
+    fn table_lookup(&self, root: Physical, address: u64) -> Option<Leaf>;
+    /// Enters a leaf for `address` (a multiple of the leaf's size), over whatever is there - also over a table of smaller pages or under a larger leaf, which is then dropped whole.
+    fn table_enter(&self, root: Physical, address: u64, leaf: Leaf, pool: &impl TablePool) -> Result<(), PoolExhausted>;
+    /// Removes every leaf that touches `low..high` (large leaves whole). True if there was any.
+    fn table_clear(&self, root: Physical, low: u64, high: u64) -> bool;
+    /// Forgets all of the user's part of the tables; frames below the root may be reused at once.
+    fn table_reset(&self, root: Physical);
+    /// Makes sure that no CPU of the set `cpus` still uses a translation of `low..high` of the tables at `root`, before it returns.
+    fn translations_flush(&self, cpus: u64, root: Physical, low: u64, high: u64);
+
+    // --- threads ---
+
+    /// Gives the CPU's user context from thread `from` (`None`: it was idle, or the thread is gone) to `to`: FPU, bases, foreign entry, current pointer.
+    /// Both are the addresses of their thread pages. If `root` is given the tables change too.
+    fn switch_thread(&self, from: Option<Physical>, to: Physical, root: Option<Physical>);
+    /// Leaves the tables of a space for the kernel's own, because the CPU goes idle or the space is being destroyed.
+    fn leave_space(&self);
+    /// Puts the FPU state of a thread that any CPU may still hold in its registers into its page (`discard`: drops it instead).
+    fn fpu_settle(&self, thread: Physical, discard: bool);
+    /// The current thread changed its own bases or foreign entry in its page: take them over.
+    fn bases_changed(&self, thread: Physical);
+
+    // --- CPUs, time, devices ---
+
+    /// The CPU that this runs on, from 0.
+    fn cpu(&self) -> usize;
+    /// Makes another CPU enter the kernel soon.
+    fn cpu_kick(&self, cpu: usize);
+    /// Nanoseconds since the start, never going back.
+    fn now(&self) -> u64;
+    /// Asks for a timer interrupt on this CPU at `deadline` (in the time of `now`); `u64::MAX` = none.
+    fn timer_set(&self, deadline: u64);
+    /// Reads an I/O port; `width` is 1, 2 or 4.
+    fn io_read(&self, port: u16, width: u8) -> u32;
+    /// Writes an I/O port.
+    fn io_write(&self, port: u16, width: u8, value: u32);
+    /// Lets an interrupt line through, or holds it back.
+    fn interrupt_enable(&self, line: u32, enable: bool);
+}
+
+/// How many CPUs at most.
+pub const MAX_CPUS: usize = 64;
+/// How many interrupt lines there are.
+pub const INTERRUPT_LINES: u32 = 64;
+
+/// Where things stand in a thread's page, as word numbers: the machine's entry code saves the user's registers here.
+pub mod thread_page {
+    /// The registers, in the order of `ThreadState` (`rax` first), [`REGISTERS`](nacre_abi::state::REGISTERS) words.
+    pub const REGISTERS: usize = 64;
+    /// Word of the machine's own: bit 0 = the thread has used the FPU. The rest as the machine likes.
+    pub const MACHINE: usize = 96;
+    /// A second word of the machine's own.
+    pub const MACHINE_SECOND: usize = 97;
+    /// The FPU state (XSAVE, standard form), 3072 bytes.
+    pub const FPU: usize = 128;
+
+    /// Numbers of the register words, from [`REGISTERS`] on.
+    pub mod register {
+        /// Number of the call, then status.
+        pub const RAX: usize = 0;
+        #[allow(missing_docs)]
+        pub const RBX: usize = 1;
+        #[allow(missing_docs)]
+        pub const RCX: usize = 2;
+        #[allow(missing_docs)]
+        pub const RDX: usize = 3;
+        #[allow(missing_docs)]
+        pub const RSI: usize = 4;
+        #[allow(missing_docs)]
+        pub const RDI: usize = 5;
+        #[allow(missing_docs)]
+        pub const RBP: usize = 6;
+        #[allow(missing_docs)]
+        pub const RSP: usize = 7;
+        #[allow(missing_docs)]
+        pub const R8: usize = 8;
+        #[allow(missing_docs)]
+        pub const R9: usize = 9;
+        #[allow(missing_docs)]
+        pub const R10: usize = 10;
+        #[allow(missing_docs)]
+        pub const R11: usize = 11;
+        #[allow(missing_docs)]
+        pub const R12: usize = 12;
+        #[allow(missing_docs)]
+        pub const R13: usize = 13;
+        #[allow(missing_docs)]
+        pub const R14: usize = 14;
+        #[allow(missing_docs)]
+        pub const R15: usize = 15;
+        #[allow(missing_docs)]
+        pub const RIP: usize = 16;
+        #[allow(missing_docs)]
+        pub const RFLAGS: usize = 17;
+        #[allow(missing_docs)]
+        pub const FS_BASE: usize = 18;
+        #[allow(missing_docs)]
+        pub const GS_BASE: usize = 19;
+        #[allow(missing_docs)]
+        pub const FOREIGN_ENTRY: usize = 20;
+    }
+}
