@@ -1,0 +1,2 @@
+//! The `nacre` command.
+fn main() {}

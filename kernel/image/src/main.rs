@@ -1,0 +1,2 @@
+//! The bootable kernel.
+fn main() {}

@@ -1,0 +1,2 @@
+//! The machines under the core.
+#![no_std]

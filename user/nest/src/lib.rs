@@ -1,0 +1,2 @@
+//! The nesting library.
+#![no_std]

@@ -1,0 +1,2 @@
+//! The Common Protocols.
+#![no_std]

@@ -1,0 +1,2 @@
+//! Start-up and memory of native programs.
+#![no_std]

@@ -1,0 +1,2 @@
+//! Typed handles of kernel objects.
+#![no_std]
