@@ -19,6 +19,10 @@ pub const MAX_BYTES: u64 = 65536;
 /// Most references in one message.
 pub const MAX_REFERENCES: u64 = 8;
 
+/// Bit of a notification that the kernel sets itself: the last reference to the port is gone (destroyed, or made null or replaced).
+/// Whoever serves the port may destroy it, unless it makes new references to it.
+pub const NO_REFERENCES: u64 = 1 << 63;
+
 /// Size and alignment of a [`Descriptor`] and alignment of the arrays it names, in bytes: so none crosses a page.
 pub const DESCRIPTOR_ALIGNMENT: u64 = 64;
 
