@@ -1,0 +1,99 @@
+//! Writes the trace-event format that Perfetto and chrome://tracing open: an array of events, one a line. Both accept an array
+//! that was not closed, so what has been written is of use however the run ends.
+
+use alloc::string::String;
+use core::fmt::Write;
+
+/// One message and its answer.
+pub struct Event<'a> {
+    /// The operation.
+    pub name: &'a str,
+    /// Its protocol.
+    pub category: &'a str,
+    /// When it came, in nanoseconds since the start.
+    pub start: u64,
+    /// How long the answer took, in nanoseconds.
+    pub duration: u64,
+    /// Which worker carried it; events of one worker never overlap.
+    pub worker: usize,
+    /// The message as text.
+    pub message: &'a str,
+    /// The answer as text.
+    pub answer: &'a str,
+}
+
+fn string(text: &str, into: &mut String) {
+    into.push('"');
+    for character in text.chars() {
+        match character {
+            '"' => into.push_str("\\\""),
+            '\\' => into.push_str("\\\\"),
+            '\n' => into.push_str("\\n"),
+            character if (character as u32) < 0x20 => write!(into, "\\u{:04x}", character as u32).unwrap_or(()),
+            character => into.push(character),
+        }
+    }
+    into.push('"');
+}
+
+/// Nanoseconds as the format's microseconds.
+fn microseconds(nanoseconds: u64, into: &mut String) {
+    write!(into, "{}.{:03}", nanoseconds / 1000, nanoseconds % 1000).unwrap_or(());
+}
+
+/// Appends the start of the array; `program` becomes the name of the process.
+pub fn open(program: &str, into: &mut String) {
+    into.push_str("[\n{\"name\":\"process_name\",\"ph\":\"M\",\"pid\":1,\"args\":{\"name\":");
+    string(program, into);
+    into.push_str("}}");
+}
+
+/// Appends an event.
+pub fn event(event: &Event<'_>, into: &mut String) {
+    into.push_str(",\n{\"name\":");
+    string(event.name, into);
+    into.push_str(",\"cat\":");
+    string(event.category, into);
+    into.push_str(",\"ph\":\"X\",\"ts\":");
+    microseconds(event.start, into);
+    into.push_str(",\"dur\":");
+    microseconds(event.duration, into);
+    write!(into, ",\"pid\":1,\"tid\":{},\"args\":{{\"message\":", event.worker).unwrap_or(());
+    string(event.message, into);
+    into.push_str(",\"answer\":");
+    string(event.answer, into);
+    into.push_str("}}");
+}
+
+/// Appends the end of the array.
+pub fn close(into: &mut String) {
+    into.push_str("\n]\n");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_trace_is_these_lines() {
+        let mut text = String::new();
+        open("cat \"x\"", &mut text);
+        let read = Event {
+            name: "file.read",
+            category: "file",
+            start: 1_234_567,
+            duration: 89,
+            worker: 2,
+            message: "file.read(#5)",
+            answer: "12 \"a\\n\u{1}\"",
+        };
+        event(&read, &mut text);
+        close(&mut text);
+        let expected = concat!(
+            "[\n{\"name\":\"process_name\",\"ph\":\"M\",\"pid\":1,\"args\":{\"name\":\"cat \\\"x\\\"\"}},\n",
+            "{\"name\":\"file.read\",\"cat\":\"file\",\"ph\":\"X\",\"ts\":1234.567,\"dur\":0.089,\"pid\":1,\"tid\":2,",
+            "\"args\":{\"message\":\"file.read(#5)\",\"answer\":\"12 \\\"a\\\\n\\u0001\\\"\"}}\n]\n",
+        );
+        assert_eq!(text, expected);
+    }
+}

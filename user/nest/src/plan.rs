@@ -1,0 +1,226 @@
+//! Where everything of a child lies: in its one segment, and in its space.
+//!
+//! A child costs its parent one segment: given back, nothing of the child is left. In this order:
+//!
+//! | pages | what | seen by the child |
+//! | --- | --- | --- |
+//! | 1 | its first thread | no |
+//! | a few | its space and the mappings that fill it | no |
+//! | pool | donated for its tables | no |
+//! | `OBJECTS_PAGES` | object area, with the references it is born with | at `OBJECTS` |
+//! | private | written parts of program and library | at their addresses |
+//! | stack | | below [`STACK_END`] |
+
+use crate::elf::Image;
+use crate::refusal::Refusal;
+use alloc::vec::Vec;
+use nacre_abi::environment::{FOREIGN_LIBRARY, OBJECTS, OBJECTS_PAGES};
+use nacre_abi::{ObjectType, PAGE_SIZE, Rights};
+
+/// The highest address of a child's stack. With the object area it shares its last table, if the stack has at most 1.9 MiB.
+pub const STACK_END: u64 = OBJECTS + (2 << 20);
+/// Programs lie below: from here up there are mappings that they make, the library, objects and stack.
+pub const PROGRAM_END: u64 = 0x7000_0000_0000;
+/// Where a program that can be anywhere is put.
+pub const PROGRAM_BIAS: u64 = 0x1_0000_0000;
+/// The largest stack: it may not reach down to the object area.
+pub const MAX_STACK: u64 = STACK_END - OBJECTS - (OBJECTS_PAGES + 1) * PAGE_SIZE;
+
+/// Addresses that the first page keeps free, so that a null pointer is a fault.
+pub const PROGRAM_START: u64 = 0x1_0000;
+/// Where the library may lie.
+pub const LIBRARY_RANGE: core::ops::Range<u64> = FOREIGN_LIBRARY..OBJECTS;
+
+/// What a mapping is filled from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum From {
+    /// The child's segment.
+    Segment,
+    /// The file of the image with this number.
+    File(usize),
+}
+
+/// A mapping of the child's space.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Window {
+    /// First address in the child.
+    pub start: u64,
+    /// Size in bytes.
+    pub size: u64,
+    /// What it shows.
+    pub from: From,
+    /// Where in that it starts.
+    pub offset: u64,
+    /// Rights of the child.
+    pub rights: Rights,
+}
+
+/// Bytes of a file that are put into the segment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Copy {
+    /// Number of the image.
+    pub image: usize,
+    /// Where in its file.
+    pub offset: u64,
+    /// How many.
+    pub size: u64,
+    /// Where in the segment.
+    pub to: u64,
+}
+
+/// The plan of one child. All offsets count from the start of its segment.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Plan {
+    /// Where the space is.
+    pub space: u64,
+    /// Where the pages for its tables start.
+    pub pool: u64,
+    /// How many.
+    pub pool_pages: u64,
+    /// Where the object area starts.
+    pub objects: u64,
+    /// Where the stack starts.
+    pub stack: u64,
+    /// Its size.
+    pub stack_size: u64,
+    /// The mappings, in ascending order of address for each image.
+    pub windows: Vec<Window>,
+    /// What is copied.
+    pub copies: Vec<Copy>,
+    /// Size of the segment.
+    pub size: u64,
+}
+
+/// Sizes that the caller chooses.
+#[derive(Clone, Copy, Debug)]
+pub struct Sizes {
+    /// Pages for tables; at least 5.
+    pub pool_pages: u64,
+    /// Bytes of stack.
+    pub stack: u64,
+}
+
+impl Default for Sizes {
+    fn default() -> Sizes {
+        Sizes { pool_pages: 64, stack: 256 << 10 }
+    }
+}
+
+const FIRST_MAPPING: u64 = PAGE_SIZE + ObjectType::Space.size();
+
+impl Plan {
+    /// Where mapping `number` is.
+    pub fn mapping(&self, number: usize) -> u64 {
+        FIRST_MAPPING + number as u64 * ObjectType::Mapping.size()
+    }
+
+    /// Gives `size` bytes of the segment away.
+    fn take(&mut self, size: u64) -> Result<u64, Refusal> {
+        let start = self.size;
+        self.size = start.checked_add(size).ok_or(Refusal::TooLarge(u64::MAX, None))?;
+        Ok(start)
+    }
+
+    fn add_image(&mut self, number: usize, image: &Image, shares: bool) -> Result<(), Refusal> {
+        for segment in &image.segments {
+            let pages = segment.pages();
+            let size = pages.end - pages.start;
+            let mut window = Window { start: pages.start, size, from: From::Segment, offset: 0, rights: segment.rights };
+            if shares && segment.can_share() {
+                window.from = From::File(number);
+                window.offset = segment.offset - segment.offset % PAGE_SIZE;
+            } else {
+                window.offset = self.take(size)?;
+                let to = window.offset + (segment.address - pages.start);
+                self.copies.push(Copy { image: number, offset: segment.offset, size: segment.file_size, to });
+            }
+            self.windows.push(window);
+        }
+        Ok(())
+    }
+}
+
+/// Plans a child from its images - program, then library if it is foreign - each with whether its file can be mapped.
+pub fn plan(images: &[(&Image, bool)], sizes: Sizes) -> Result<Plan, Refusal> {
+    let stack_size = sizes.stack.clamp(4 * PAGE_SIZE, MAX_STACK).next_multiple_of(PAGE_SIZE).min(MAX_STACK);
+    let segments: usize = images.iter().map(|(image, _)| image.segments.len()).sum();
+    let mappings = (segments as u64 + 2) * ObjectType::Mapping.size();
+    let mut plan = Plan { space: PAGE_SIZE, pool_pages: sizes.pool_pages.max(5), stack_size, ..Plan::default() };
+    plan.take((FIRST_MAPPING + mappings).next_multiple_of(PAGE_SIZE))?;
+    plan.pool = plan.take(plan.pool_pages.saturating_mul(PAGE_SIZE))?;
+    plan.objects = plan.take(OBJECTS_PAGES * PAGE_SIZE)?;
+    for (number, (image, shares)) in images.iter().enumerate() {
+        plan.add_image(number, image, *shares)?;
+    }
+    plan.stack = plan.take(stack_size)?;
+    let data = Rights::READ.union(Rights::WRITE);
+    plan.windows.extend([
+        Window {
+            start: OBJECTS,
+            size: OBJECTS_PAGES * PAGE_SIZE,
+            from: From::Segment,
+            offset: plan.objects,
+            rights: data.union(Rights::OBJECTS),
+        },
+        Window { start: STACK_END - stack_size, size: stack_size, from: From::Segment, offset: plan.stack, rights: data },
+    ]);
+    Ok(plan)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::elf::Segment;
+    use alloc::vec;
+
+    fn image() -> Image {
+        let text = Segment { offset: 0x1000, file_size: 0x2345, address: 0x40_1000, memory_size: 0x2345, rights: Rights(5) };
+        let data = Segment { offset: 0x3800, file_size: 0x100, address: 0x40_4800, memory_size: 0x1900, rights: Rights(3) };
+        Image {
+            entry: 0x40_1000,
+            segments: vec![text, data],
+            headers_address: 0,
+            header_count: 2,
+            native_version: None,
+        }
+    }
+
+    #[test]
+    fn text_is_shared_and_data_copied() {
+        let plan = plan(&[(&image(), true)], Sizes { pool_pages: 10, stack: 0x8000 }).unwrap();
+        assert_eq!((plan.pool, plan.objects, plan.stack), (0x2000, 0xc000, 0x1f000));
+        assert_eq!(plan.size, 0x27000);
+        let text = Window { start: 0x40_1000, size: 0x3000, from: From::File(0), offset: 0x1000, rights: Rights(5) };
+        let data = Window { start: 0x40_4000, size: 0x3000, from: From::Segment, offset: 0x1c000, rights: Rights(3) };
+        assert_eq!(plan.windows[..2], [text, data]);
+        assert_eq!(plan.copies, [Copy { image: 0, offset: 0x3800, size: 0x100, to: 0x1c800 }]);
+    }
+
+    #[test]
+    fn without_a_region_of_the_file_everything_is_copied() {
+        let plan = plan(&[(&image(), false), (&image(), true)], Sizes::default()).unwrap();
+        assert_eq!(plan.copies.len(), 3);
+        assert_eq!(plan.windows.len(), 6);
+        assert!(plan.windows[..2].iter().all(|window| window.from == From::Segment));
+    }
+
+    #[test]
+    fn many_mappings_get_more_pages() {
+        let mut many = image();
+        many.segments = (0..64)
+            .map(|n| Segment { offset: 0, file_size: 0, address: 0x40_0000 + n * 0x1000, memory_size: 1, rights: Rights(3) })
+            .collect();
+        let plan = plan(&[(&many, true)], Sizes::default()).unwrap();
+        assert!(plan.mapping(65) + 128 <= plan.pool);
+        assert_eq!(plan.pool, 0x4000);
+    }
+
+    #[test]
+    fn sizes_beyond_everything_are_refused() {
+        let mut huge = image();
+        huge.segments[1].memory_size = PROGRAM_END - huge.segments[1].address;
+        assert!(plan(&[(&huge, true)], Sizes::default()).unwrap().size > 1 << 46);
+        let sizes = Sizes { pool_pages: u64::MAX, stack: u64::MAX };
+        assert_eq!(plan(&[(&image(), true)], sizes), Err(Refusal::TooLarge(u64::MAX, None)));
+    }
+}

@@ -1,0 +1,104 @@
+//! Why a program was not started. Each is a sentence for the person who typed the command.
+
+use alloc::string::String;
+use core::fmt;
+use nacre_proto::Errno;
+
+/// Why a program was refused. Nothing of it has run, and nothing is left of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// No such file, here or in any directory of the search path.
+    NotFound,
+    /// The file may not be executed.
+    NotExecutable,
+    /// A directory cannot be run.
+    Directory,
+    /// The file or memory service answered with an error; the text says to what.
+    Service(&'static str, Errno),
+    /// The kernel refused to make a part of the child; the text says which.
+    Kernel(&'static str, nacre_abi::Status),
+    /// The file does not start like an ELF.
+    NotElf,
+    /// The file is a script: `#!`.
+    Script(String),
+    /// The file ends before the named part of it.
+    Truncated(&'static str),
+    /// ELF, but of 32 bits or big endian.
+    OtherClass,
+    /// The number of the machine that it is for.
+    OtherMachine(u16),
+    /// Not a program but an object file, a core dump or the like: the ELF's type.
+    OtherType(u16),
+    /// More program headers than are looked at, or of an unknown size.
+    Headers,
+    /// It asks for this dynamic linker.
+    Dynamic(String),
+    /// Segment number: its addresses or sizes cannot be.
+    WildSegment(usize),
+    /// Segment number: it shares a page with one before it.
+    Overlap(usize),
+    /// The first instruction is in no segment that may be executed.
+    WildEntry,
+    /// A native program of another version of the interface.
+    OtherVersion(u32),
+    /// Bytes that it needs, and what is left in the pool if that is known.
+    TooLarge(u64, Option<u64>),
+    /// Arguments and environment do not fit the stack.
+    Arguments,
+}
+
+impl Refusal {
+    /// The exit status that a shell reports for it.
+    pub fn exit_status(&self) -> u32 {
+        if *self == Refusal::NotFound { 127 } else { 126 }
+    }
+}
+
+fn machine_name(number: u16) -> &'static str {
+    match number {
+        3 => " (32-bit x86)",
+        8 => " (MIPS)",
+        20 | 21 => " (PowerPC)",
+        22 => " (s390)",
+        40 => " (32-bit ARM)",
+        183 => " (aarch64)",
+        243 => " (RISC-V)",
+        258 => " (LoongArch)",
+        _ => "",
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Refusal::NotFound => write!(f, "there is no such program"),
+            Refusal::NotExecutable => write!(f, "the file is not marked as executable (chmod +x)"),
+            Refusal::Directory => write!(f, "it is a directory"),
+            Refusal::Service(doing, errno) => write!(f, "{doing} failed: {errno}"),
+            Refusal::Kernel(making, status) => write!(f, "the kernel refused {making}: {status:?}"),
+            Refusal::NotElf => write!(f, "it is not an ELF program"),
+            Refusal::Script(interpreter) => write!(f, "it is a script; run its interpreter with it: {interpreter}"),
+            Refusal::Truncated(part) => write!(f, "the file is truncated: it ends before its {part}"),
+            Refusal::OtherClass => write!(f, "it is not a 64-bit little-endian ELF"),
+            Refusal::OtherMachine(number) => {
+                write!(f, "it is for another machine, number {number}{}; this one is x86-64 (62)", machine_name(*number))
+            }
+            Refusal::OtherType(kind) => write!(f, "it is an ELF of type {kind}, not a program (2 or 3)"),
+            Refusal::Headers => write!(f, "its program headers are of an unknown kind, or too many"),
+            Refusal::Dynamic(linker) => write!(f, "it needs a dynamic linker: {linker}; link it with -static"),
+            Refusal::WildSegment(number) => write!(f, "its segment {number} has impossible addresses or sizes"),
+            Refusal::Overlap(number) => write!(f, "its segment {number} shares a page with an earlier one"),
+            Refusal::WildEntry => write!(f, "its first instruction is in none of its executable segments"),
+            Refusal::OtherVersion(version) => {
+                write!(f, "it was built for version {version} of the interface; this system has {}", nacre_abi::VERSION)
+            }
+            Refusal::TooLarge(needed, Some(left)) => {
+                write!(f, "it needs {} KiB of memory and the pool has {} KiB left", needed.div_ceil(1024), left / 1024)
+            }
+            Refusal::TooLarge(needed, None) => {
+                write!(f, "it needs {} KiB of memory, more than the pool gives", needed.div_ceil(1024))
+            }
+            Refusal::Arguments => write!(f, "its arguments and environment are too long for its stack"),
+        }
+    }
+}
