@@ -1,0 +1,155 @@
+//! Messages: call, send, receive, reply, and notifications.
+//!
+//! A message that carries nothing but words travels in registers: the functions here are inlined, and then `r14` is 0 and no
+//! memory is touched.
+
+use nacre_abi::message::WORDS;
+use nacre_abi::{Call, Status};
+
+use crate::{Info, Reference, Span, SpanMut, raw};
+
+/// An outgoing message.
+#[derive(Clone, Copy, Debug)]
+pub struct Message<'a> {
+    /// What it is about. In a request, number of the protocol `<< 16 |` number of the operation; in a reply, Linux's errno.
+    pub label: u32,
+    /// Six words.
+    pub words: [u64; WORDS],
+    /// At most 65536 bytes.
+    pub bytes: Span<'a>,
+    /// At most 8 references, which are copied.
+    pub references: &'a [Reference],
+}
+
+impl<'a> Message<'a> {
+    /// A message of words alone.
+    pub const fn new(label: u32, words: [u64; WORDS]) -> Message<'a> {
+        Message { label, words, bytes: Span::EMPTY, references: &[] }
+    }
+
+    /// The same, with bytes.
+    pub fn with_bytes(self, bytes: impl Into<Span<'a>>) -> Message<'a> {
+        Message { bytes: bytes.into(), ..self }
+    }
+
+    /// The same, with references.
+    pub const fn with_references(self, references: &'a [Reference]) -> Message<'a> {
+        Message { references, ..self }
+    }
+}
+
+/// Where incoming bytes and references go.
+#[derive(Debug)]
+pub struct Buffers<'a> {
+    /// Where bytes go.
+    pub bytes: SpanMut<'a>,
+    /// Where references go: each a free slot, or a reference that is replaced.
+    pub slots: &'a [Reference],
+}
+
+impl<'a> Buffers<'a> {
+    /// Nothing but words can be received.
+    pub const NONE: Buffers<'static> = Buffers { bytes: SpanMut::EMPTY, slots: &[] };
+
+    /// Room for bytes and references.
+    pub fn new(bytes: impl Into<SpanMut<'a>>, slots: &'a [Reference]) -> Buffers<'a> {
+        Buffers { bytes: bytes.into(), slots }
+    }
+}
+
+/// What was received.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Received {
+    /// Label, sizes and flags.
+    pub info: Info,
+    /// The word of the port that the message came through; meaningless in a reply.
+    pub word: u64,
+    /// The words of the message; of a notification, its bits in the first.
+    pub words: [u64; WORDS],
+}
+
+impl Received {
+    /// The label.
+    pub const fn label(&self) -> u32 {
+        self.info.label()
+    }
+
+    /// How many bytes were received.
+    pub const fn bytes(&self) -> usize {
+        self.info.bytes() as usize
+    }
+
+    /// How many references were received.
+    pub const fn references(&self) -> usize {
+        self.info.references() as usize
+    }
+
+    /// Whether the sender waits for a reply.
+    pub const fn needs_reply(&self) -> bool {
+        self.info.has(Info::NEEDS_REPLY)
+    }
+
+    /// The bits, if it is a notification.
+    pub const fn notification(&self) -> Option<u64> {
+        if self.info.has(Info::NOTIFICATION) { Some(self.words[0]) } else { None }
+    }
+}
+
+/// Sends a message to the port behind `target` and waits for the reply.
+#[inline]
+pub fn call(target: Reference, message: &Message<'_>, buffers: Buffers<'_>, timeout: u64) -> Result<Received, Status> {
+    raw::message(Call::IpcCall, target.0, message, buffers, timeout)
+}
+
+/// [`call`] with words alone either way, for ever.
+#[inline(always)]
+pub fn call_words(target: Reference, label: u32, words: [u64; WORDS]) -> Result<Received, Status> {
+    raw::message_words(Call::IpcCall, target.0, label, words, crate::FOREVER)
+}
+
+/// Sends a message that nobody replies to. To a reply reference (from [`detach`]) it is the reply.
+#[inline]
+pub fn send(target: Reference, message: &Message<'_>, timeout: u64) -> Result<(), Status> {
+    raw::message(Call::IpcSend, target.0, message, Buffers::NONE, timeout).map(drop)
+}
+
+/// Waits for a message, a notification, a fault or an exception at the port or set of ports `at`.
+#[inline]
+pub fn receive(at: u64, buffers: Buffers<'_>, timeout: u64) -> Result<Received, Status> {
+    raw::message(Call::IpcReceive, at, &Message::new(0, [0; WORDS]), buffers, timeout)
+}
+
+/// [`receive`] of words alone, for ever.
+#[inline(always)]
+pub fn receive_words(at: u64) -> Result<Received, Status> {
+    raw::message_words(Call::IpcReceive, at, 0, [0; WORDS], crate::FOREVER)
+}
+
+/// Answers the client whose message this thread received last.
+#[inline]
+pub fn reply(message: &Message<'_>) -> Result<(), Status> {
+    raw::message(Call::IpcReply, 0, message, Buffers::NONE, crate::FOREVER).map(drop)
+}
+
+/// [`reply`], then [`receive`], in one entry of the kernel. If the reply fails nothing is received.
+#[inline]
+pub fn reply_receive(at: u64, message: &Message<'_>, buffers: Buffers<'_>, timeout: u64) -> Result<Received, Status> {
+    raw::message(Call::IpcReplyReceive, at, message, buffers, timeout)
+}
+
+/// [`reply_receive`] of words alone either way, for ever.
+#[inline(always)]
+pub fn reply_receive_words(at: u64, label: u32, words: [u64; WORDS]) -> Result<Received, Status> {
+    raw::message_words(Call::IpcReplyReceive, at, label, words, crate::FOREVER)
+}
+
+/// Makes a reply reference, in the free `slot`, to the client whose message this thread received last; it can be answered later with [`send`].
+pub fn detach(slot: u64) -> Result<Reference, Status> {
+    raw::call(Call::IpcDetach, [slot, 0, 0, 0]).map(|_| Reference(slot))
+}
+
+/// Adds pending notification bits to the port behind `target`. Never waits.
+#[inline(always)]
+pub fn notify(target: Reference, bits: u64) -> Result<(), Status> {
+    raw::call(Call::PortNotify, [target.0, bits, 0, 0]).map(drop)
+}

@@ -1,0 +1,30 @@
+//! The kernel's part of a lock: where those wait who find it taken. Programs use [`lock::Lock`](crate::lock::Lock).
+
+use core::sync::atomic::AtomicU32;
+
+use nacre_abi::{Call, Status};
+
+use crate::object::object;
+use crate::raw;
+
+object! {
+    /// Where those wait who find a lock taken.
+    Mutex, MutexState, MutexDestroy, MutexMove, MutexReference, MutexGetState, MutexSetState
+}
+
+impl Mutex {
+    /// Makes a mutex in the free `slot`.
+    pub fn create(slot: u64) -> Result<Mutex, Status> {
+        raw::call(Call::MutexCreate, [slot, 0, 0, 0]).map(|_| Mutex(slot))
+    }
+
+    /// Waits while `word` is 2 (locked, contended), for at most `timeout` nanoseconds (0: for ever).
+    pub fn lock(self, word: &AtomicU32, timeout: u64) -> Result<(), Status> {
+        raw::wait(Call::MutexLock, self.0, word, 0, timeout)
+    }
+
+    /// Lets one waiting thread look again.
+    pub fn unlock(self) -> Result<(), Status> {
+        raw::call(Call::MutexUnlock, [self.0, 0, 0, 0]).map(drop)
+    }
+}

@@ -1,0 +1,306 @@
+//! The system call instruction, and the few other things that only unsafe code can do. Everything here that others may call is safe:
+//! a call that makes the kernel write memory goes through a function that takes that memory as a Rust borrow.
+//!
+//! | register | on entry | on exit |
+//! | --- | --- | --- |
+//! | `rax` | number of the call | status |
+//! | `rdi rsi rdx r8 r9 r10 r12 r13` | arguments; of messages: target, info, words | `rdx r8`: results; of messages: word of the port, info, words |
+//! | `r14` | messages: descriptor or 0 | kept |
+//! | `r15` | waits: timeout or 0 | what is left of it |
+//! | `rcx r11` | - | lost |
+//! | others | - | kept |
+
+use core::arch::asm;
+use core::marker::PhantomData;
+use core::mem::size_of;
+use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicUsize, Ordering};
+
+use nacre_abi::message::{Descriptor, Info, WORDS};
+use nacre_abi::state::ObjectEntry;
+use nacre_abi::{Call, Code, Status};
+
+use crate::ipc::{Buffers, Message, Received};
+use crate::{Reference, Span, SpanMut};
+
+/// The two results of a call that succeeded.
+pub(crate) type Results = Result<(u64, u64), Status>;
+
+/// The call that does nothing.
+#[inline(always)]
+pub fn null() {
+    // SAFETY: the call touches no memory and loses only the registers named.
+    unsafe {
+        asm!("syscall", inlateout("rax") Call::Null.number() => _, lateout("rcx") _, lateout("r11") _, options(nostack));
+    }
+}
+
+/// A call with up to four arguments.
+///
+/// # Safety
+/// Memory that the call makes the kernel write must be the caller's to lend.
+#[inline(always)]
+unsafe fn enter(call: Call, arguments: [u64; 4]) -> Results {
+    let (status, first, second): (u64, u64, u64);
+    let [a, b, c, d] = arguments;
+    // SAFETY: the registers lost and changed are those of the table above; memory is the caller's promise.
+    unsafe {
+        asm!("syscall", inlateout("rax") call.number() => status, in("rdi") a, in("rsi") b,
+            inlateout("rdx") c => first, inlateout("r8") d => second,
+            lateout("rcx") _, lateout("r11") _, options(nostack));
+    }
+    Status(status).result().map(|()| (first, second))
+}
+
+/// Whether the kernel writes memory of the caller that an argument names.
+const fn writes_memory(call: Call) -> bool {
+    use Call::*;
+    matches!(
+        call,
+        SpaceGetState | RegionGetState | MappingGetState | ThreadGetState | PortGetState | PortSetGetState | ReferenceGetState
+            | MutexGetState | ConditionGetState | MemoryObjects | IpcCall | IpcReceiveReply | IpcSend | IpcReceive | IpcReply | IpcReplyReceive
+    )
+}
+
+/// A call that writes no memory of the caller.
+#[inline(always)]
+pub(crate) fn call(call: Call, arguments: [u64; 4]) -> Results {
+    if writes_memory(call) {
+        return Err(Status::new(Code::UnknownCall));
+    }
+    // SAFETY: the kernel writes no memory for this call.
+    unsafe { enter(call, arguments) }
+}
+
+/// A call with up to eight arguments that writes no memory of the caller.
+#[inline(always)]
+pub(crate) fn call_long(call: Call, arguments: [u64; 8]) -> Results {
+    if writes_memory(call) {
+        return Err(Status::new(Code::UnknownCall));
+    }
+    let (status, first, second): (u64, u64, u64);
+    let [a, b, c, d, e, f, g, h] = arguments;
+    // SAFETY: the kernel writes no memory for this call; the registers lost and changed are those of the table above.
+    unsafe {
+        asm!("syscall", inlateout("rax") call.number() => status, in("rdi") a, in("rsi") b,
+            inlateout("rdx") c => first, inlateout("r8") d => second, in("r9") e, in("r10") f, in("r12") g, in("r13") h,
+            lateout("rcx") _, lateout("r11") _, options(nostack));
+    }
+    Status(status).result().map(|()| (first, second))
+}
+
+/// `mutex_lock` and `condition_wait`: the object, the word it watches, what is expected of the word, a timeout.
+#[inline(always)]
+pub(crate) fn wait(call: Call, object: u64, word: &AtomicU32, expected: u64, timeout: u64) -> Result<(), Status> {
+    if writes_memory(call) {
+        return Err(Status::new(Code::UnknownCall));
+    }
+    let status: u64;
+    // SAFETY: the kernel only reads the word; the registers lost and changed are those of the table above.
+    unsafe {
+        asm!("syscall", inlateout("rax") call.number() => status, in("rdi") object, in("rsi") word as *const AtomicU32 as u64,
+            inlateout("rdx") expected => _, inlateout("r15") timeout => _, lateout("r8") _,
+            lateout("rcx") _, lateout("r11") _, options(nostack));
+    }
+    Status(status).result()
+}
+
+/// Addresses of references, where the kernel wants them: in an array that crosses no page.
+#[repr(C, align(64))]
+struct References([u64; 8]);
+
+impl References {
+    fn new(references: &[Reference]) -> References {
+        let mut array = References([0; 8]);
+        for (entry, reference) in array.0.iter_mut().zip(references) {
+            *entry = reference.0;
+        }
+        array
+    }
+
+    fn address(&self) -> u64 {
+        self.0.as_ptr() as u64
+    }
+}
+
+/// Address of the array of links for a state call, or 0 if there are none.
+fn links_address(array: &References, links: &[Reference]) -> u64 {
+    if links.is_empty() { 0 } else { array.address() }
+}
+
+/// One of the `get_state` calls: fills `words`, and makes the references in `links` lead to what the object is linked to.
+pub(crate) fn get_state(call: Call, object: u64, words: &mut [u64], links: &[Reference]) -> Result<(), Status> {
+    let array = References::new(links);
+    let arguments = [object, words.as_mut_ptr() as u64, 8 * words.len() as u64, links_address(&array, links)];
+    // SAFETY: the kernel writes at most the size it is told, into `words`; every bit pattern is a word.
+    unsafe { enter(call, arguments) }.map(drop)
+}
+
+/// One of the `set_state` calls.
+pub(crate) fn set_state(call: Call, object: u64, words: &[u64], links: &[Reference]) -> Result<(), Status> {
+    let array = References::new(links);
+    self::call(call, [object, words.as_ptr() as u64, 8 * words.len() as u64, links_address(&array, links)]).map(drop)
+}
+
+/// `memory_objects`.
+pub(crate) fn memory_objects(start: u64, size: u64, entries: &mut [ObjectEntry]) -> Results {
+    // SAFETY: the kernel writes at most as many entries as it is told; every bit pattern is an entry.
+    unsafe { enter(Call::MemoryObjects, [start, size, entries.as_mut_ptr() as u64, entries.len() as u64]) }
+}
+
+/// One of the message calls.
+///
+/// # Safety
+/// `descriptor` is 0 or the address of a [`Descriptor`] whose memory is the caller's to lend.
+#[inline(always)]
+unsafe fn exchange(call: Call, target: u64, info: u64, words: [u64; WORDS], descriptor: u64, timeout: u64) -> Result<Received, Status> {
+    let (status, word, info_out): (u64, u64, u64);
+    let [mut a, mut b, mut c, mut d, mut e, mut f] = words;
+    // SAFETY: the registers lost and changed are those of the table above; memory is the caller's promise.
+    unsafe {
+        asm!("syscall", inlateout("rax") call.number() => status, inlateout("rdi") target => word, inlateout("rsi") info => info_out,
+            inlateout("rdx") a, inlateout("r8") b, inlateout("r9") c, inlateout("r10") d, inlateout("r12") e, inlateout("r13") f,
+            in("r14") descriptor, inlateout("r15") timeout => _,
+            lateout("rcx") _, lateout("r11") _, options(nostack));
+    }
+    Status(status).result().map(|()| Received { info: Info(info_out), word, words: [a, b, c, d, e, f] })
+}
+
+/// A message call with words alone, either way.
+#[inline(always)]
+pub(crate) fn message_words(call: Call, target: u64, label: u32, words: [u64; WORDS], timeout: u64) -> Result<Received, Status> {
+    // SAFETY: without a descriptor the kernel touches no memory.
+    unsafe { exchange(call, target, Info::with_label(label).0, words, 0, timeout) }
+}
+
+/// A message call with all that a message can carry.
+#[inline]
+pub(crate) fn message(call: Call, target: u64, message: &Message<'_>, buffers: Buffers<'_>, timeout: u64) -> Result<Received, Status> {
+    if message.bytes.is_empty() && message.references.is_empty() && buffers.bytes.is_empty() && buffers.slots.is_empty() {
+        return message_words(call, target, message.label, message.words, timeout);
+    }
+    let references = References::new(message.references);
+    let slots = References::new(buffers.slots);
+    let descriptor = Descriptor {
+        send_address: message.bytes.address(),
+        send_size: message.bytes.size() as u64,
+        receive_address: buffers.bytes.address(),
+        receive_capacity: buffers.bytes.size() as u64,
+        send_references: if message.references.is_empty() { 0 } else { references.address() },
+        send_reference_count: message.references.len().min(8) as u64,
+        receive_slots: if buffers.slots.is_empty() { 0 } else { slots.address() },
+        receive_slot_count: buffers.slots.len().min(8) as u64,
+    };
+    let info = Info::with_label(message.label).0;
+    // SAFETY: the descriptor names the bytes of a `Span`, which may be read, and of a `SpanMut`, which may be written, for the whole call.
+    unsafe { exchange(call, target, info, message.words, &raw const descriptor as u64, timeout) }
+}
+
+/// Copies `size` bytes between ranges that are read and written by others too, as the machine does it: no promise about what is seen of
+/// a write made meanwhile, but nothing else goes wrong.
+///
+/// # Safety
+/// Each end is mapped memory (or its absence is an exception that the caller accepts), and no Rust object that is borrowed otherwise.
+unsafe fn copy(from: u64, to: u64, size: usize) {
+    // SAFETY: the caller's promise; eight bytes at a time, then the rest, forwards.
+    unsafe {
+        asm!("rep movsq", "mov rcx, {rest}", "rep movsb", rest = in(reg) size & 7,
+            inout("rcx") size >> 3 => _, inout("rsi") from => _, inout("rdi") to => _, options(nostack, preserves_flags));
+    }
+}
+
+/// Copies out of a span of memory, as much as fits.
+pub(crate) fn copy_out(from: Span<'_>, to: &mut [u8]) -> usize {
+    let size = from.size().min(to.len());
+    // SAFETY: a `Span` may be read, and `to` is ours.
+    unsafe { copy(from.address(), to.as_mut_ptr() as u64, size) };
+    size
+}
+
+/// Copies into a span of memory, as much as fits.
+pub(crate) fn copy_in(from: Span<'_>, to: &mut SpanMut<'_>) -> usize {
+    let size = from.size().min(to.size());
+    // SAFETY: a `Span` may be read, a `SpanMut` written. If they overlap, bytes are copied forwards: wrong bytes, not wrong memory.
+    unsafe { copy(from.address(), to.address(), size) };
+    size
+}
+
+/// Fills a span of memory with one byte.
+pub(crate) fn fill(to: &mut SpanMut<'_>, byte: u8) {
+    let pattern = u64::from(byte) * 0x0101_0101_0101_0101;
+    // SAFETY: a `SpanMut` may be written; eight bytes at a time, then the rest.
+    unsafe {
+        asm!("rep stosq", "mov rcx, {rest}", "rep stosb", rest = in(reg) to.size() & 7,
+            inout("rcx") to.size() >> 3 => _, inout("rdi") to.address() => _, in("rax") pattern, options(nostack, preserves_flags));
+    }
+}
+
+/// A function that can be set at run time: a place for what a library needs of whoever uses it.
+pub struct Hook<F: Copy>(AtomicUsize, PhantomData<F>);
+
+impl<F: Copy> Hook<F> {
+    /// A hook that nothing hangs on. `F` must be a type of function pointers.
+    pub const fn new() -> Hook<F> {
+        Hook(AtomicUsize::new(0), PhantomData)
+    }
+}
+
+impl<F: Copy> Default for Hook<F> {
+    fn default() -> Hook<F> {
+        Hook::new()
+    }
+}
+
+macro_rules! hooks {
+    ($($function:ty),*) => {$(
+        impl Hook<$function> {
+            /// Hangs `function` on the hook, in place of what was there.
+            pub fn set(&self, function: $function) {
+                self.0.store(function as usize, Ordering::Release);
+            }
+
+            /// What hangs on the hook.
+            pub fn get(&self) -> Option<$function> {
+                const { assert!(size_of::<$function>() == size_of::<usize>()) };
+                match self.0.load(Ordering::Acquire) {
+                    0 => None,
+                    // SAFETY: only `set` stores anything but 0, and it stores a function of this type.
+                    address => Some(unsafe { core::mem::transmute::<usize, $function>(address) }),
+                }
+            }
+        }
+    )*};
+}
+
+hooks!(fn() -> bool, fn(usize) -> Option<(usize, usize)>);
+
+/// A slice that is set once, at run time.
+pub(crate) struct OnceSlice<T: 'static> {
+    start: AtomicPtr<T>,
+    size: AtomicUsize,
+    taken: AtomicBool,
+}
+
+impl<T: Sync + 'static> OnceSlice<T> {
+    /// Not yet set: empty.
+    pub(crate) const fn new() -> OnceSlice<T> {
+        OnceSlice { start: AtomicPtr::new(core::ptr::null_mut()), size: AtomicUsize::new(0), taken: AtomicBool::new(false) }
+    }
+
+    /// Sets it. A second time nothing happens.
+    pub(crate) fn set(&self, slice: &'static [T]) {
+        if !self.taken.swap(true, Ordering::Relaxed) {
+            self.size.store(slice.len(), Ordering::Relaxed);
+            self.start.store(slice.as_ptr().cast_mut(), Ordering::Release);
+        }
+    }
+
+    /// The slice.
+    pub(crate) fn get(&self) -> &'static [T] {
+        let start = self.start.load(Ordering::Acquire);
+        if start.is_null() {
+            return &[];
+        }
+        // SAFETY: `set` stored the parts of one slice, the start last, and nothing changes them again.
+        unsafe { core::slice::from_raw_parts(start, self.size.load(Ordering::Relaxed)) }
+    }
+}

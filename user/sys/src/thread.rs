@@ -1,0 +1,116 @@
+//! Threads.
+
+use nacre_abi::call::STOP_INTERRUPT;
+use nacre_abi::state::{FPU_SIZE, ThreadState};
+use nacre_abi::{Call, Status, environment};
+
+use crate::object::object;
+use crate::{Reference, Space, raw};
+
+object! {
+    /// A flow of control. Its slot is a whole page.
+    Thread, ThreadState, ThreadDestroy, ThreadMove, ThreadReference, ThreadGetState, ThreadSetState
+}
+
+/// Words of FPU state behind a thread's registers.
+const FPU_WORDS: usize = FPU_SIZE as usize / 8;
+/// Words of both.
+const IMAGE_WORDS: usize = ThreadState::WORDS + FPU_WORDS;
+
+/// All of a thread: its registers, and the FPU's (`state.fpu_size` bytes of them are meaningful).
+#[derive(Clone, Debug)]
+pub struct ThreadImage {
+    words: [u64; IMAGE_WORDS],
+}
+
+impl ThreadImage {
+    /// The registers.
+    pub fn state(&self) -> ThreadState {
+        let mut words = [0; ThreadState::WORDS];
+        words.copy_from_slice(&self.words[..ThreadState::WORDS]);
+        ThreadState::from_words(words)
+    }
+
+    /// Sets the registers.
+    pub fn set_state(&mut self, state: &ThreadState) {
+        self.words[..ThreadState::WORDS].copy_from_slice(&state.to_words());
+    }
+
+    /// All of it as words, for whoever stores or sends it.
+    pub fn words(&self) -> &[u64] {
+        &self.words
+    }
+
+    /// The image that consists of these words; words that lack are zero, words too many are dropped.
+    pub fn from_words(words: &[u64]) -> ThreadImage {
+        let mut image = ThreadImage { words: [0; IMAGE_WORDS] };
+        let count = words.len().min(IMAGE_WORDS);
+        image.words[..count].copy_from_slice(&words[..count]);
+        image
+    }
+}
+
+impl Thread {
+    /// The caller, where a call takes 0 for it.
+    pub const OWN: Thread = Thread(0);
+    /// The reference to its first thread that every program is born with.
+    pub const FIRST: Thread = Thread(environment::THREAD);
+
+    /// Makes a stopped thread in `space`, in the free page `slot`.
+    pub fn create(slot: u64, space: Space) -> Result<Thread, Status> {
+        raw::call(Call::ThreadCreate, [slot, space.0, 0, 0]).map(|_| Thread(slot))
+    }
+
+    /// Reads registers and FPU state.
+    pub fn get_image(self, links: &[Reference]) -> Result<ThreadImage, Status> {
+        let mut image = ThreadImage { words: [0; IMAGE_WORDS] };
+        raw::get_state(Call::ThreadGetState, self.0, &mut image.words, links)?;
+        Ok(image)
+    }
+
+    /// Takes over registers and FPU state.
+    pub fn set_image(self, image: &ThreadImage, links: &[Reference]) -> Result<(), Status> {
+        raw::set_state(Call::ThreadSetState, self.0, &image.words, links)
+    }
+
+    /// Lets a stopped thread run.
+    pub fn start(self) -> Result<(), Status> {
+        raw::call(Call::ThreadStart, [self.0, 0, 0, 0]).map(drop)
+    }
+
+    /// Stops the thread; a wait that it is in is made again when it is started.
+    pub fn stop(self) -> Result<(), Status> {
+        raw::call(Call::ThreadStop, [self.0, 0, 0, 0]).map(drop)
+    }
+
+    /// Stops the thread; a wait that it is in ends with `Interrupted`.
+    pub fn interrupt(self) -> Result<(), Status> {
+        raw::call(Call::ThreadStop, [self.0, STOP_INTERRUPT, 0, 0]).map(drop)
+    }
+
+    /// Sets the address at which its foreign calls continue; 0 = they fail. [`Thread::OWN`] is the caller.
+    pub fn set_foreign(self, entry: u64) -> Result<(), Status> {
+        raw::call(Call::ThreadSetForeign, [self.0, entry, 0, 0]).map(drop)
+    }
+
+    /// Lets others run first.
+    pub fn yield_now() {
+        // The call has no way to fail.
+        let _ = raw::call(Call::ThreadYield, [0; 4]);
+    }
+
+    /// Waits.
+    pub fn sleep(nanoseconds: u64) -> Result<(), Status> {
+        raw::call(Call::ThreadSleep, [nanoseconds, 0, 0, 0]).map(drop)
+    }
+
+    /// Sets the caller's base of `fs`, the thread pointer of Linux programs.
+    pub fn set_fs_base(value: u64) -> Result<(), Status> {
+        raw::call(Call::ThreadSetBase, [0, value, 0, 0]).map(drop)
+    }
+
+    /// Sets the caller's base of `gs`.
+    pub fn set_gs_base(value: u64) -> Result<(), Status> {
+        raw::call(Call::ThreadSetBase, [1, value, 0, 0]).map(drop)
+    }
+}
