@@ -1,2 +1,43 @@
-//! The `nacre` command.
-fn main() {}
+//! The `nacre` command: builds what is stale, composes boot images, runs them in QEMU, tests, measures.
+
+#![forbid(unsafe_code)]
+
+mod boot;
+mod builds;
+mod cli;
+mod failure;
+mod run;
+mod session;
+mod toolchain;
+mod tree;
+
+use clap::Parser;
+use clap::error::ErrorKind;
+
+use cli::{Cli, Task};
+use failure::{Class, Outcome};
+use tree::Tree;
+
+fn main() {
+    let cli = Cli::try_parse().unwrap_or_else(|error| refuse_usage(&error));
+    let status = perform(&cli).unwrap_or_else(|failure| {
+        eprintln!("{failure}");
+        failure.class.status()
+    });
+    std::process::exit(status);
+}
+
+/// Clap's own status for a wrong command line would collide with a program's.
+fn refuse_usage(error: &clap::Error) -> ! {
+    let _ = error.print();
+    let asked = matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
+    std::process::exit(if asked { 0 } else { Class::Usage.status() });
+}
+
+fn perform(cli: &Cli) -> Outcome<i32> {
+    let tree = Tree::find()?;
+    match &cli.task {
+        Task::Run(arguments) => run::run(&tree, arguments),
+        _ => Err(failure::Failure::new(Class::Internal, "this subcommand is not built yet")),
+    }
+}

@@ -1,0 +1,7 @@
+//! The boot image: its files, root's segments, and the bytes.
+
+pub mod elf;
+pub mod files;
+pub mod guest;
+pub mod program;
+pub mod writer;

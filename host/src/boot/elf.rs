@@ -1,0 +1,220 @@
+//! What the command wants to know of ELF files: root's segments, a program's kind, and a program without its symbols.
+
+use object::LittleEndian;
+use object::elf;
+use object::read::elf::{FileHeader, ProgramHeader};
+
+use nacre_abi::{PAGE_SIZE, Rights};
+
+type Header = elf::FileHeader64<LittleEndian>;
+
+const ENDIAN: LittleEndian = LittleEndian;
+
+/// A part of root's memory at start: whole pages, and all of their bytes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Segment {
+    /// Where it appears; a multiple of the page size.
+    pub address: u64,
+    /// What may be done with it.
+    pub rights: u64,
+    /// Whole pages.
+    pub bytes: Vec<u8>,
+}
+
+/// Why a file is not a program that can be run here.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// It does not start as an ELF file does.
+    NotElf,
+    /// It starts as one but ends too early or contradicts itself.
+    Damaged(String),
+    /// It is for another processor, another word size, or is not a program.
+    OtherMachine,
+    /// It asks for a dynamic loader.
+    NeedsLoader(String),
+}
+
+impl std::fmt::Display for Refusal {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Refusal::NotElf => write!(formatter, "it is not an ELF file"),
+            Refusal::Damaged(what) => write!(formatter, "it is truncated or damaged ({what})"),
+            Refusal::OtherMachine => write!(formatter, "it is not a program for 64-bit x86"),
+            Refusal::NeedsLoader(loader) => {
+                write!(formatter, "it asks for the dynamic loader {loader}, and only static programs run here")
+            }
+        }
+    }
+}
+
+fn parse(bytes: &[u8]) -> Result<&Header, Refusal> {
+    if !bytes.starts_with(&elf::ELFMAG) {
+        return Err(Refusal::NotElf);
+    }
+    if bytes.len() < size_of::<Header>() {
+        return Err(Refusal::Damaged("the header is not whole".to_string()));
+    }
+    let header = Header::parse(bytes).map_err(|_| Refusal::OtherMachine)?;
+    let kind = header.e_type(ENDIAN);
+    let is_program = kind == elf::ET_EXEC || kind == elf::ET_DYN;
+    if header.e_machine(ENDIAN) != elf::EM_X86_64 || !is_program {
+        return Err(Refusal::OtherMachine);
+    }
+    Ok(header)
+}
+
+fn program_headers<'a>(header: &Header, bytes: &'a [u8]) -> Result<&'a [elf::ProgramHeader64<LittleEndian>], Refusal> {
+    header.program_headers(ENDIAN, bytes).map_err(|error| Refusal::Damaged(error.to_string()))
+}
+
+/// Checks that `bytes` are a whole, static Linux or native program for this machine.
+pub fn check_program(bytes: &[u8]) -> Result<(), Refusal> {
+    let header = parse(bytes)?;
+    for part in program_headers(header, bytes)? {
+        let data = part.data(ENDIAN, bytes).map_err(|()| Refusal::Damaged("a segment ends behind the file".to_string()))?;
+        match part.p_type(ENDIAN) {
+            elf::PT_INTERP => {
+                let name = String::from_utf8_lossy(data);
+                return Err(Refusal::NeedsLoader(name.trim_end_matches('\0').to_string()));
+            }
+            elf::PT_LOAD if part.p_filesz(ENDIAN) > part.p_memsz(ENDIAN) => {
+                return Err(Refusal::Damaged("a segment is larger in the file than in memory".to_string()));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// Root's first instruction and its segments, ordered, zero-filled, none sharing a page with another.
+pub fn segments(bytes: &[u8]) -> Result<(u64, Vec<Segment>), Refusal> {
+    check_program(bytes)?;
+    let header = parse(bytes)?;
+    let mut segments: Vec<Segment> = Vec::new();
+    for part in program_headers(header, bytes)? {
+        if part.p_type(ENDIAN) == elf::PT_LOAD && part.p_memsz(ENDIAN) > 0 {
+            segments.push(segment(part, bytes)?);
+        }
+    }
+    segments.sort_by_key(|segment| segment.address);
+    Ok((header.e_entry(ENDIAN), merge(segments)))
+}
+
+fn segment(part: &elf::ProgramHeader64<LittleEndian>, bytes: &[u8]) -> Result<Segment, Refusal> {
+    let damaged = || Refusal::Damaged("a segment lies outside of user memory".to_string());
+    let start = part.p_vaddr(ENDIAN);
+    let end = start.checked_add(part.p_memsz(ENDIAN)).filter(|end| *end <= nacre_abi::USER_END).ok_or_else(damaged)?;
+    let address = start & !(PAGE_SIZE - 1);
+    let size = end.next_multiple_of(PAGE_SIZE) - address;
+    if size > 64 << 20 {
+        return Err(Refusal::Damaged("a segment is larger than 64 MiB".to_string()));
+    }
+    let data = part.data(ENDIAN, bytes).map_err(|()| damaged())?;
+    let mut content = vec![0; size as usize];
+    let at = (start - address) as usize;
+    content[at..at + data.len()].copy_from_slice(data);
+    Ok(Segment { address, rights: rights(part.p_flags(ENDIAN)), bytes: content })
+}
+
+fn rights(flags: elf::ProgramFlags) -> u64 {
+    let pairs = [(elf::PF_R, Rights::READ), (elf::PF_W, Rights::WRITE), (elf::PF_X, Rights::EXECUTE)];
+    pairs.into_iter().filter(|(flag, _)| flags.0 & flag.0 != 0).fold(Rights::NONE, |all, (_, right)| all.union(right)).0
+}
+
+/// Joins segments that share a page; the page gets the rights of both.
+fn merge(segments: Vec<Segment>) -> Vec<Segment> {
+    let mut merged: Vec<Segment> = Vec::new();
+    for segment in segments {
+        match merged.last_mut() {
+            Some(last) if segment.address < last.address + last.bytes.len() as u64 => {
+                let at = (segment.address - last.address) as usize;
+                last.bytes.resize(last.bytes.len().max(at + segment.bytes.len()), 0);
+                last.bytes[at..].iter_mut().zip(&segment.bytes).for_each(|(byte, more)| *byte |= more);
+                last.rights |= segment.rights;
+            }
+            _ => merged.push(segment),
+        }
+    }
+    merged
+}
+
+/// The program without what lies behind its segments: symbols and debugging information.
+pub fn stripped(bytes: &[u8]) -> Result<Vec<u8>, Refusal> {
+    let header = parse(bytes)?;
+    let parts = program_headers(header, bytes)?;
+    let table_end = header.e_phoff(ENDIAN) + size_of_val(parts) as u64;
+    let end = parts.iter().map(|part| part.p_offset(ENDIAN) + part.p_filesz(ENDIAN)).max().unwrap_or(0).max(table_end);
+    let mut kept = bytes.get(..end as usize).ok_or_else(|| Refusal::Damaged("a segment ends behind the file".to_string()))?.to_vec();
+    const SECTION_OFFSET: std::ops::Range<usize> = 40..48;
+    const SECTION_COUNT_AND_NAMES: std::ops::Range<usize> = 60..64;
+    kept[SECTION_OFFSET].fill(0);
+    kept[SECTION_COUNT_AND_NAMES].fill(0);
+    Ok(kept)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn me() -> Vec<u8> {
+        std::fs::read("/proc/self/exe").unwrap()
+    }
+
+    #[test]
+    fn refuses_what_is_no_program() {
+        assert_eq!(check_program(b""), Err(Refusal::NotElf));
+        assert_eq!(check_program(b"#!/bin/sh\n"), Err(Refusal::NotElf));
+        assert!(matches!(check_program(b"\x7fELF"), Err(Refusal::Damaged(_))));
+        assert!(matches!(check_program(&me()), Err(Refusal::NeedsLoader(_))));
+    }
+
+    #[test]
+    fn refuses_other_machines() {
+        let mut bytes = me();
+        bytes[18] = 183;
+        assert_eq!(check_program(&bytes), Err(Refusal::OtherMachine));
+        bytes[4] = 1;
+        assert_eq!(check_program(&bytes), Err(Refusal::OtherMachine));
+    }
+
+    #[test]
+    fn every_truncation_is_refused_and_none_panics() {
+        let busybox = std::fs::read("/bin/busybox").unwrap();
+        assert_eq!(check_program(&busybox), Ok(()));
+        for size in (0..4096).chain([busybox.len() / 2]) {
+            assert!(check_program(&busybox[..size]).is_err(), "{size}");
+        }
+    }
+
+    #[test]
+    fn segments_of_a_static_program_are_whole_pages() {
+        let busybox = std::fs::read("/bin/busybox").unwrap();
+        let (entry, segments) = segments(&busybox).unwrap();
+        assert!(segments.iter().any(|segment| {
+            segment.rights & Rights::EXECUTE.0 != 0
+                && (segment.address..segment.address + segment.bytes.len() as u64).contains(&entry)
+        }));
+        for pair in segments.windows(2) {
+            assert!(pair[0].address + pair[0].bytes.len() as u64 <= pair[1].address);
+        }
+        assert!(segments.iter().all(|segment| segment.address % PAGE_SIZE == 0 && segment.bytes.len() % 4096 == 0));
+    }
+
+    #[test]
+    fn segments_that_share_a_page_become_one() {
+        let first = Segment { address: 0x1000, rights: 1, bytes: vec![1; 0x1000] };
+        let second = Segment { address: 0x1000, rights: 2, bytes: [vec![0; 0x1000], vec![2; 0x1000]].concat() };
+        let merged = merge(vec![first, second]);
+        assert_eq!(merged.len(), 1);
+        assert_eq!((merged[0].rights, merged[0].bytes.len(), merged[0].bytes[0x1000]), (3, 0x2000, 2));
+    }
+
+    #[test]
+    fn stripping_keeps_the_segments() {
+        let bytes = me();
+        let kept = stripped(&bytes).unwrap();
+        assert!(kept.len() < bytes.len());
+        let header = parse(&kept).unwrap();
+        assert_eq!(program_headers(header, &kept).unwrap().len(), program_headers(header, &bytes).unwrap().len());
+    }
+}

@@ -1,0 +1,178 @@
+//! The files of a boot image: a map from absolute guest paths to what is there.
+
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Component, Path, PathBuf};
+
+use crate::failure::{Class, Context, Failure, Outcome};
+
+/// Linux's file types in `st_mode`.
+pub const TYPE_MASK: u32 = 0o170000;
+const DIRECTORY: u32 = 0o040000;
+const REGULAR: u32 = 0o100000;
+const SYMBOLIC_LINK: u32 = 0o120000;
+
+/// When files that the command makes were last changed: fixed, so that the same command line makes the same image.
+pub const BUILT: i64 = 1_704_067_200;
+
+/// One file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// Linux's `st_mode`.
+    pub mode: u32,
+    /// Seconds since 1970.
+    pub modified: i64,
+    /// The bytes; a symbolic link's are its target; a directory has none.
+    pub content: Vec<u8>,
+}
+
+impl Entry {
+    /// Whether this is a directory.
+    pub fn is_directory(&self) -> bool {
+        self.mode & TYPE_MASK == DIRECTORY
+    }
+}
+
+/// The files, in the order of their names, so that a directory stands before what is in it.
+#[derive(Clone, Debug, Default)]
+pub struct Files {
+    entries: BTreeMap<PathBuf, Entry>,
+}
+
+impl Files {
+    /// All files but the root directory, which is always there.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = (&Path, &Entry)> {
+        self.entries.iter().map(|(path, entry)| (path.as_path(), entry))
+    }
+
+    /// Whether there is something at `path`.
+    pub fn contains(&self, path: &Path) -> bool {
+        self.entries.contains_key(path)
+    }
+
+    /// Puts a directory at `path`, and its parents.
+    pub fn add_directory(&mut self, path: &Path, permissions: u32) {
+        self.add(path, Entry { mode: DIRECTORY | permissions, modified: BUILT, content: Vec::new() });
+    }
+
+    /// Puts a file with these bytes at `path`.
+    pub fn add_file(&mut self, path: &Path, permissions: u32, content: impl Into<Vec<u8>>) {
+        self.add(path, Entry { mode: REGULAR | permissions, modified: BUILT, content: content.into() });
+    }
+
+    /// Puts a symbolic link at `path`.
+    pub fn add_link(&mut self, path: &Path, target: &OsStr) {
+        self.add(path, Entry { mode: SYMBOLIC_LINK | 0o777, modified: BUILT, content: target.as_bytes().to_vec() });
+    }
+
+    /// Puts a file or directory of this machine, with all below it, at `path`.
+    pub fn add_from_host(&mut self, host: &Path, path: &Path) -> Outcome<()> {
+        let cannot = || format!("cannot read {}", host.display());
+        let metadata = fs::metadata(host).context(Class::File, cannot)?;
+        self.add_with_metadata(host, path, &metadata)
+    }
+
+    fn add_with_metadata(&mut self, host: &Path, path: &Path, metadata: &fs::Metadata) -> Outcome<()> {
+        let cannot = || format!("cannot read {}", host.display());
+        let content = if metadata.is_dir() {
+            Vec::new()
+        } else if metadata.is_file() {
+            fs::read(host).context(Class::File, cannot)?
+        } else if metadata.is_symlink() {
+            fs::read_link(host).context(Class::File, cannot)?.as_os_str().as_bytes().to_vec()
+        } else {
+            return Err(Failure::new(Class::File, format!("{} is neither a file nor a directory", host.display()))
+                .remedy("only these and symbolic links can be put into a guest"));
+        };
+        self.add(path, Entry { mode: metadata.mode(), modified: metadata.mtime(), content });
+        if metadata.is_dir() {
+            self.add_below(host, path)?;
+        }
+        Ok(())
+    }
+
+    fn add_below(&mut self, host: &Path, path: &Path) -> Outcome<()> {
+        let cannot = || format!("cannot read the directory {}", host.display());
+        for entry in fs::read_dir(host).context(Class::File, cannot)? {
+            let entry = entry.context(Class::File, cannot)?;
+            let metadata = entry.metadata().context(Class::File, cannot)?;
+            if metadata.is_dir() || metadata.is_file() || metadata.is_symlink() {
+                self.add_with_metadata(&entry.path(), &path.join(entry.file_name()), &metadata)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, path: &Path, entry: Entry) {
+        for parent in path.ancestors().skip(1).filter(|parent| parent.parent().is_some()) {
+            if !self.entries.get(parent).is_some_and(Entry::is_directory) {
+                let entry = Entry { mode: DIRECTORY | 0o755, modified: BUILT, content: Vec::new() };
+                self.entries.insert(parent.to_path_buf(), entry);
+            }
+        }
+        if path.parent().is_some() {
+            self.entries.insert(path.to_path_buf(), entry);
+        }
+    }
+}
+
+/// The absolute form of `path`, seen from `directory`, without `.` and `..`; symbolic links are not followed.
+pub fn absolute(directory: &Path, path: &Path) -> PathBuf {
+    let mut result = PathBuf::from("/");
+    for component in directory.join(path).components() {
+        match component {
+            Component::Normal(name) => result.push(name),
+            Component::ParentDir => {
+                result.pop();
+            }
+            Component::RootDir | Component::CurDir | Component::Prefix(_) => {}
+        }
+    }
+    result
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parents_come_first() {
+        let mut files = Files::default();
+        files.add_file(Path::new("/a/b/c"), 0o644, *b"x");
+        files.add_file(Path::new("/a/b-c"), 0o644, *b"y");
+        let names: Vec<_> = files.iter().map(|(path, _)| path.to_str().unwrap()).collect();
+        assert_eq!(names, ["/a", "/a/b", "/a/b/c", "/a/b-c"]);
+        assert!(files.iter().next().unwrap().1.is_directory());
+    }
+
+    #[test]
+    fn the_root_directory_is_not_listed() {
+        let mut files = Files::default();
+        files.add_directory(Path::new("/"), 0o755);
+        assert_eq!(files.iter().len(), 0);
+    }
+
+    #[test]
+    fn paths_become_absolute() {
+        let here = Path::new("/home/me");
+        for (given, wanted) in
+            [("a", "/home/me/a"), ("./a/../b", "/home/me/b"), ("/x//y/", "/x/y"), ("../../../..", "/"), ("", "/home/me")]
+        {
+            assert_eq!(absolute(here, Path::new(given)), Path::new(wanted), "{given}");
+        }
+    }
+
+    #[test]
+    fn a_directory_of_the_host_comes_whole() {
+        let mut files = Files::default();
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+        files.add_from_host(&source, Path::new("/src")).unwrap();
+        assert!(files.contains(Path::new("/src/main.rs")));
+        assert!(files.contains(Path::new("/src/boot/files.rs")));
+        assert_eq!(files.add_from_host(Path::new("/dev/null"), Path::new("/null")).unwrap_err().class, Class::File);
+        assert_eq!(files.add_from_host(Path::new("/nonexistent"), Path::new("/x")).unwrap_err().class, Class::File);
+    }
+}

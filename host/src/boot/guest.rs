@@ -1,0 +1,180 @@
+//! What a guest holds: busybox and its applets, monitors, a few files that programs expect, and what the command line adds.
+
+use std::collections::BTreeSet;
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use super::elf;
+use super::files::{Files, absolute};
+use super::program::{self, GUEST_PATH, Scope};
+use super::writer::{self, Root};
+use crate::builds::{Products, Program};
+use crate::cli::GuestArguments;
+use crate::failure::{Class, Context, Failure, Outcome};
+use crate::session::terminal::Facts;
+
+const BUSYBOX: &str = "/bin/busybox";
+
+/// Everything that root starts from.
+pub struct Guest {
+    /// The boot image.
+    pub image: Vec<u8>,
+    /// Files that the guest may hand out.
+    pub outputs: BTreeSet<PathBuf>,
+    /// The program's name, for messages.
+    pub name: String,
+}
+
+impl Guest {
+    /// Composes the guest that a command line asks for.
+    pub fn compose(products: &Products, arguments: &GuestArguments, facts: &Facts) -> Outcome<Guest> {
+        let mut files = base()?;
+        add_native(&mut files, products)?;
+        for option in &arguments.files {
+            add_option_file(&mut files, option)?;
+        }
+        let directory = std::env::current_dir().context(Class::Internal, || "cannot find the current directory".to_string())?;
+        let monitors = products.monitors().map(|monitor| monitor.name.clone()).collect();
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let scope = Scope { monitors: &monitors, directory: &directory, path: &path };
+        let stack = program::resolve(&arguments.command, &scope, &mut files)?;
+        let environment = environment(arguments)?;
+        files.add_file(Path::new("/etc/nacre/command"), 0o644, join(&stack.words));
+        files.add_file(Path::new("/etc/nacre/environment"), 0o644, join(&environment));
+        files.add_file(Path::new("/etc/nacre/terminal"), 0o644, facts.to_string());
+        let image = writer::image(&root(products)?, &files).map_err(|message| Failure::new(Class::Internal, message))?;
+        let name = arguments.command.first().map_or(String::new(), |word| word.display().to_string());
+        Ok(Guest { image, outputs: stack.outputs, name })
+    }
+}
+
+/// Words, each with a NUL behind it.
+fn join(words: &[OsString]) -> Vec<u8> {
+    words.iter().flat_map(|word| word.as_bytes().iter().copied().chain([0])).collect()
+}
+
+fn environment(arguments: &GuestArguments) -> Outcome<Vec<OsString>> {
+    let terminal = std::env::var("TERM").unwrap_or_else(|_| "dumb".to_string());
+    let mut variables = vec![format!("PATH={GUEST_PATH}"), "HOME=/root".to_string(), format!("TERM={terminal}")];
+    if arguments.report_calls {
+        variables.push("NACRE_REPORT_CALLS=1".to_string());
+    }
+    for variable in &arguments.environment {
+        let Some((name, _)) = variable.split_once('=').filter(|(name, _)| !name.is_empty()) else {
+            return Err(Failure::new(Class::Usage, format!("`--env {variable}` sets nothing")).remedy("write NAME=VALUE"));
+        };
+        variables.retain(|other| other.split('=').next() != Some(name));
+        variables.push(variable.clone());
+    }
+    Ok(variables.into_iter().map(OsString::from).collect())
+}
+
+/// Busybox, its applets, and the few files that programs expect everywhere.
+fn base() -> Outcome<Files> {
+    let mut files = Files::default();
+    for (path, permissions) in [("/tmp", 0o1777), ("/dev", 0o755), ("/root", 0o700)] {
+        files.add_directory(Path::new(path), permissions);
+    }
+    files.add_file(Path::new("/etc/passwd"), 0o644, *b"root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/false\n");
+    files.add_file(Path::new("/etc/group"), 0o644, *b"root:x:0:\nnogroup:x:65534:\n");
+    for applet in applets()? {
+        files.add_link(&Path::new("/").join(applet), OsStr::new(BUSYBOX));
+    }
+    files.add_from_host(Path::new(BUSYBOX), Path::new(BUSYBOX))?;
+    Ok(files)
+}
+
+/// The applets' paths without the first slash, from a busybox that is seen to be a static program.
+fn applets() -> Outcome<Vec<PathBuf>> {
+    let remedy = "install Debian's package busybox-static";
+    let bytes = fs::read(BUSYBOX).context(Class::Machine, || format!("cannot read {BUSYBOX}")).map_err(|failure| failure.remedy(remedy))?;
+    elf::check_program(&bytes)
+        .map_err(|refusal| Failure::new(Class::Machine, format!("{BUSYBOX} is of no use here: {refusal}")).remedy(remedy))?;
+    let output = Command::new(BUSYBOX).arg("--list-full").output().context(Class::Machine, || format!("cannot start {BUSYBOX}"))?;
+    let lines = output.stdout.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+    Ok(lines.map(|line| PathBuf::from(OsString::from_vec(line.to_vec()))).collect())
+}
+
+/// Native programs go to `/bin`, before applets of their names; the library for Linux programs has its own place.
+fn add_native(files: &mut Files, products: &Products) -> Outcome<()> {
+    for program in &products.programs {
+        match (program.group.as_str(), program.name.as_str()) {
+            ("servers", "root") => {}
+            ("user", "linux") => files.add_file(Path::new("/lib/nacre/linux"), 0o755, stripped(program)?),
+            _ => files.add_file(&Path::new("/bin").join(&program.name), 0o755, stripped(program)?),
+        }
+    }
+    Ok(())
+}
+
+fn read_product(program: &Program) -> Outcome<Vec<u8>> {
+    fs::read(&program.path).context(Class::Build, || format!("cannot read {}", program.path.display()))
+}
+
+fn stripped(program: &Program) -> Outcome<Vec<u8>> {
+    elf::stripped(&read_product(program)?).context(Class::Build, || format!("{} is no program", program.path.display()))
+}
+
+fn root(products: &Products) -> Outcome<Root> {
+    let Some(program) = products.program("root") else {
+        return Err(Failure::new(Class::Build, "the tree has no servers/root"));
+    };
+    let (entry, segments) =
+        elf::segments(&read_product(program)?).context(Class::Build, || format!("{} is no program", program.path.display()))?;
+    Ok(Root { entry, segments })
+}
+
+/// `HOST[:PATH]`; a host name that exists with its colon is taken whole.
+fn add_option_file(files: &mut Files, option: &str) -> Outcome<()> {
+    let directory = std::env::current_dir().context(Class::Internal, || "cannot find the current directory".to_string())?;
+    let whole = Path::new(option);
+    let (host, path) = match option.rsplit_once(':') {
+        Some((host, path)) if !whole.exists() => (Path::new(host), absolute(Path::new("/"), Path::new(path))),
+        _ => (whole, absolute(&directory, whole)),
+    };
+    if !host.exists() {
+        return Err(Failure::new(Class::File, format!("there is no file {}", host.display())).remedy("check what --file names"));
+    }
+    files.add_from_host(host, &path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn base_holds_a_shell_and_places_to_write() {
+        let files = base().unwrap();
+        for path in ["/bin/busybox", "/bin/sh", "/bin/ls", "/tmp", "/dev", "/root", "/etc/passwd"] {
+            assert!(files.contains(Path::new(path)), "{path}");
+        }
+    }
+
+    #[test]
+    fn a_variable_of_the_command_line_replaces_the_default() {
+        let arguments = GuestArguments { environment: vec!["HOME=/tmp".into(), "X=a=b".into()], ..Default::default() };
+        let variables = environment(&arguments).unwrap();
+        assert!(variables.contains(&OsString::from("HOME=/tmp")) && variables.contains(&OsString::from("X=a=b")));
+        assert!(!variables.contains(&OsString::from("HOME=/root")));
+        let wrong = GuestArguments { environment: vec!["=x".into()], ..Default::default() };
+        assert_eq!(environment(&wrong).unwrap_err().class, Class::Usage);
+    }
+
+    #[test]
+    fn a_file_option_names_a_place() {
+        let mut files = Files::default();
+        let manifest = concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml");
+        add_option_file(&mut files, manifest).unwrap();
+        add_option_file(&mut files, &format!("{manifest}:/a/b")).unwrap();
+        assert!(files.contains(Path::new(manifest)) && files.contains(Path::new("/a/b")));
+        assert_eq!(add_option_file(&mut files, "/nonexistent:/x").unwrap_err().class, Class::File);
+    }
+
+    #[test]
+    fn words_end_with_a_nul() {
+        assert_eq!(join(&["a".into(), "".into()]), b"a\0\0");
+    }
+}

@@ -1,0 +1,192 @@
+//! Reads `PROGRAM ARGS` as a stack: monitors, their options, and the program at the end; finds each in the guest or on this machine.
+
+use std::collections::BTreeSet;
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use super::elf::{self, Refusal};
+use super::files::{Files, absolute};
+use crate::failure::{Class, Context, Failure, Outcome};
+
+/// Where a guest program looks for others.
+pub const GUEST_PATH: &str = "/bin:/usr/bin:/sbin:/usr/sbin";
+
+/// Monitors' options that take a value, one letter each.
+const OPTIONS_WITH_VALUE: [(&str, &str); 4] = [("trace", "o"), ("pager", "m"), ("checkpoint", "o"), ("debug", "p")];
+
+/// The words of a stack and what they name.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Stack {
+    /// The command as the guest gets it.
+    pub words: Vec<OsString>,
+    /// Files that monitors were asked to write: the only ones that a guest may hand out.
+    pub outputs: BTreeSet<PathBuf>,
+}
+
+/// Where programs are looked for.
+pub struct Scope<'a> {
+    /// Names of native monitors.
+    pub monitors: &'a BTreeSet<String>,
+    /// The directory that relative paths start from.
+    pub directory: &'a Path,
+    /// This machine's `PATH`.
+    pub path: &'a OsStr,
+}
+
+/// Reads a command; puts programs of this machine that it names into `files`.
+pub fn resolve(command: &[OsString], scope: &Scope<'_>, files: &mut Files) -> Outcome<Stack> {
+    let mut stack = Stack { words: command.to_vec(), ..Stack::default() };
+    let mut at = 0;
+    while let Some(word) = command.get(at) {
+        stack.words[at] = resolve_program(word, scope, files)?;
+        let Some(monitor) = word.to_str().filter(|name| scope.monitors.contains(*name)) else { return Ok(stack) };
+        at = skip_options(monitor, command, at + 1, &mut stack.outputs);
+    }
+    if stack.words.is_empty() {
+        return Err(Failure::new(Class::Usage, "no program is named").remedy("try `nacre run sh`"));
+    }
+    Ok(stack)
+}
+
+/// Index of the first word that is no option of `monitor`; notes the files named by `-o`.
+fn skip_options(monitor: &str, command: &[OsString], mut at: usize, outputs: &mut BTreeSet<PathBuf>) -> usize {
+    let with_value = OPTIONS_WITH_VALUE.iter().find(|(name, _)| *name == monitor).map_or("", |(_, letters)| letters);
+    while let Some(letters) = command.get(at).map(|word| word.as_bytes()).and_then(|word| word.strip_prefix(b"-")) {
+        at += 1;
+        if letters == b"-" {
+            break;
+        }
+        let valued = |letter: &&u8| with_value.as_bytes().contains(letter);
+        if letters.starts_with(b"-") {
+            continue;
+        }
+        let Some(position) = letters.iter().position(|letter| valued(&letter)) else { continue };
+        let attached = &letters[position + 1..];
+        let value = if attached.is_empty() { command.get(at).map(|word| word.as_bytes()) } else { Some(attached) };
+        at += usize::from(attached.is_empty());
+        if let (b'o', Some(value)) = (letters[position], value) {
+            outputs.insert(PathBuf::from(OsStr::from_bytes(value)));
+        }
+    }
+    at
+}
+
+/// The word by which the guest finds the program; puts it into `files` if it is this machine's.
+fn resolve_program(word: &OsStr, scope: &Scope<'_>, files: &mut Files) -> Outcome<OsString> {
+    if word.as_bytes().contains(&b'/') {
+        let path = absolute(scope.directory, Path::new(word));
+        if !files.contains(&path) {
+            add_program(&path, &path, files)?;
+        }
+        return Ok(path.into_os_string());
+    }
+    let in_guest = GUEST_PATH.split(':').any(|folder| files.contains(&Path::new(folder).join(word)));
+    if in_guest {
+        return Ok(word.to_os_string());
+    }
+    let Some(found) = find_on_host(word, scope) else {
+        return Err(Failure::new(Class::NotFound, format!("there is no program called {}", word.display()))
+            .remedy("name a monitor, a busybox applet, a program in your PATH, or a path with a slash"));
+    };
+    add_program(&found, &found, files)?;
+    if !GUEST_PATH.split(':').any(|folder| found.parent() == Some(Path::new(folder))) {
+        files.add_link(&Path::new("/bin").join(word), found.as_os_str());
+    }
+    Ok(word.to_os_string())
+}
+
+fn find_on_host(word: &OsStr, scope: &Scope<'_>) -> Option<PathBuf> {
+    std::env::split_paths(scope.path).map(|folder| absolute(scope.directory, &folder.join(word))).find(|path| is_executable(path))
+}
+
+fn is_executable(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|metadata| metadata.is_file() && metadata.mode() & 0o111 != 0)
+}
+
+/// Puts a program of this machine into `files`, if it can be run there.
+fn add_program(host: &Path, path: &Path, files: &mut Files) -> Outcome<()> {
+    let name = host.display();
+    let Ok(metadata) = fs::metadata(host) else {
+        return Err(Failure::new(Class::NotFound, format!("there is no program {name}")).remedy("check the path"));
+    };
+    if !metadata.is_file() {
+        return Err(Failure::new(Class::NotRunnable, format!("{name} is not a file, so it cannot be run")));
+    }
+    if metadata.mode() & 0o111 == 0 {
+        let remedy = format!("make it so with `chmod +x {name}`");
+        return Err(Failure::new(Class::NotRunnable, format!("{name} is not executable")).remedy(remedy));
+    }
+    let bytes = fs::read(host).context(Class::File, || format!("cannot read {name}"))?;
+    check(&bytes).map_err(|refusal| refuse(host, &refusal))?;
+    files.add_from_host(host, path)
+}
+
+/// Scripts are passed on: whether their interpreter is there is for the guest to say.
+fn check(bytes: &[u8]) -> Result<(), Refusal> {
+    if bytes.starts_with(b"#!") { Ok(()) } else { elf::check_program(bytes) }
+}
+
+fn refuse(host: &Path, refusal: &Refusal) -> Failure {
+    let failure = Failure::new(Class::NotRunnable, format!("{} cannot be run: {refusal}", host.display()));
+    match refusal {
+        Refusal::NeedsLoader(_) => failure.remedy("link it with `gcc -static` or `musl-gcc -static`"),
+        Refusal::OtherMachine => failure.remedy("build it for x86-64 Linux"),
+        Refusal::NotElf | Refusal::Damaged(_) => failure.remedy("check that it is the file you meant"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn resolve_words(words: &[&str]) -> Outcome<(Stack, Files)> {
+        let monitors = BTreeSet::from(["trace".to_string(), "pager".to_string()]);
+        let scope = Scope { monitors: &monitors, directory: Path::new("/"), path: OsStr::new("/usr/bin:/bin") };
+        let mut files = Files::default();
+        for name in ["trace", "pager", "busybox", "ls", "sh"] {
+            files.add_file(&Path::new("/bin").join(name), 0o755, *b"");
+        }
+        let command: Vec<OsString> = words.iter().map(OsString::from).collect();
+        Ok((resolve(&command, &scope, &mut files)?, files))
+    }
+
+    fn outputs(words: &[&str]) -> Vec<String> {
+        let (stack, _) = resolve_words(words).unwrap();
+        stack.outputs.iter().map(|path| path.display().to_string()).collect()
+    }
+
+    #[test]
+    fn options_of_monitors_are_skipped() {
+        assert_eq!(outputs(&["trace", "-o", "a.json", "ls", "-o"]), ["a.json"]);
+        assert_eq!(outputs(&["trace", "-ob.json", "pager", "-m", "16M", "trace", "-co", "c", "--", "sh"]), ["b.json", "c"]);
+        assert_eq!(outputs(&["trace", "-c", "--", "ls"]), [""; 0]);
+        assert_eq!(outputs(&["ls", "-o", "x"]), [""; 0]);
+    }
+
+    #[test]
+    fn every_program_of_a_stack_is_looked_up() {
+        for words in [&["nonesuch"][..], &["trace", "nonesuch"], &["trace", "-o", "f", "trace", "nonesuch"], &["/nonesuch"]] {
+            assert_eq!(resolve_words(words).unwrap_err().class, Class::NotFound, "{words:?}");
+        }
+        assert!(resolve_words(&["ls", "nonesuch"]).is_ok());
+    }
+
+    #[test]
+    fn what_cannot_run_is_refused_with_a_remedy() {
+        for path in ["/etc/passwd", "/etc", "/proc/self/exe"] {
+            let failure = resolve_words(&[path]).unwrap_err();
+            assert_eq!(failure.class, Class::NotRunnable, "{path}");
+        }
+        assert!(resolve_words(&["/proc/self/exe"]).unwrap_err().remedy.unwrap().contains("-static"));
+    }
+
+    #[test]
+    fn a_path_becomes_absolute_and_comes_along() {
+        let (stack, files) = resolve_words(&["usr/../bin/busybox", "x/y"]).unwrap();
+        assert_eq!(stack.words, ["/bin/busybox", "x/y"]);
+        assert!(files.contains(Path::new("/bin/busybox")));
+    }
+}

@@ -1,0 +1,194 @@
+//! Builds what is stale: the kernel, and the programs that run on it.
+//!
+//! Asking cargo costs a third of a second, so each group has a stamp, and cargo is asked only when a source is newer than it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::SystemTime;
+
+use crate::failure::{Class, Context, Failure, Outcome};
+use crate::toolchain::{TARGET, Toolchain};
+use crate::tree::Tree;
+
+const KERNEL_FLAGS: &str = "-C relocation-model=static -C code-model=kernel -C force-frame-pointers=yes -C linker=ld.lld";
+const USER_FLAGS: &str = "-C relocation-model=pic -C code-model=small -C linker=ld.lld";
+
+/// Folders whose every subfolder with a `src/main.rs` is a native program.
+const PROGRAM_FOLDERS: [&str; 4] = ["servers", "monitors", "tests", "user"];
+
+/// A native program: a crate of the workspace and what cargo makes of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Program {
+    /// The crate's name without `nacre-`: what people type.
+    pub name: String,
+    /// The folder of the workspace that it stands in, such as `monitors`.
+    pub group: String,
+    /// The ELF file.
+    pub path: PathBuf,
+}
+
+/// Everything that is built for bare metal.
+#[derive(Clone, Debug)]
+pub struct Products {
+    /// The kernel's ELF file.
+    pub kernel: PathBuf,
+    /// Native programs, root and the library for Linux programs among them.
+    pub programs: Vec<Program>,
+}
+
+impl Products {
+    /// The program called `name`, if there is one.
+    pub fn program(&self, name: &str) -> Option<&Program> {
+        self.programs.iter().find(|program| program.name == name)
+    }
+
+    /// The monitors.
+    pub fn monitors(&self) -> impl Iterator<Item = &Program> {
+        self.programs.iter().filter(|program| program.group == "monitors")
+    }
+}
+
+/// One run of cargo: what is built, how, and from which folders.
+struct Group<'a> {
+    name: &'a str,
+    flags: &'a str,
+    sources: &'a [&'a str],
+    packages: Vec<String>,
+}
+
+/// Brings kernel and programs up to date.
+pub fn ensure(tree: &Tree) -> Outcome<Products> {
+    let toolchain = Toolchain::from_environment();
+    let programs = find_programs(tree)?;
+    let kernel = Group {
+        name: "kernel",
+        flags: KERNEL_FLAGS,
+        sources: &["abi", "kernel"],
+        packages: vec!["nacre-kernel".to_string()],
+    };
+    let user = Group {
+        name: "user",
+        flags: USER_FLAGS,
+        sources: &["abi", "user", "servers", "monitors", "tests"],
+        packages: programs.iter().map(|program| format!("nacre-{}", program.name)).collect(),
+    };
+    ensure_group(tree, &toolchain, &kernel)?;
+    ensure_group(tree, &toolchain, &user)?;
+    Ok(Products { kernel: product(tree, "kernel", "nacre-kernel"), programs })
+}
+
+fn product(tree: &Tree, group: &str, name: &str) -> PathBuf {
+    tree.target(group).join(TARGET).join("release").join(name)
+}
+
+fn find_programs(tree: &Tree) -> Outcome<Vec<Program>> {
+    let mut programs = Vec::new();
+    for group in PROGRAM_FOLDERS {
+        for folder in folders(&tree.path(group))? {
+            if !folder.join("src/main.rs").is_file() {
+                continue;
+            }
+            let Some(package) = package_name(&folder.join("Cargo.toml")) else { continue };
+            let Some(name) = package.strip_prefix("nacre-") else { continue };
+            programs.push(Program {
+                name: name.to_string(),
+                group: group.to_string(),
+                path: product(tree, "user", &package),
+            });
+        }
+    }
+    Ok(programs)
+}
+
+fn folders(parent: &Path) -> Outcome<Vec<PathBuf>> {
+    let Ok(entries) = fs::read_dir(parent) else { return Ok(Vec::new()) };
+    let mut found: Vec<PathBuf> =
+        entries.filter_map(Result::ok).map(|entry| entry.path()).filter(|path| path.is_dir()).collect();
+    found.sort();
+    Ok(found)
+}
+
+/// The `name = "..."` of a crate; the first one in the file is the package's by custom.
+fn package_name(manifest: &Path) -> Option<String> {
+    let text = fs::read_to_string(manifest).ok()?;
+    let line = text.lines().find(|line| line.starts_with("name"))?;
+    Some(line.split('"').nth(1)?.to_string())
+}
+
+fn ensure_group(tree: &Tree, toolchain: &Toolchain, group: &Group<'_>) -> Outcome<()> {
+    let stamp = tree.target(group.name).join("stamp");
+    let recipe = format!("{toolchain:?} {} {:?}\n", group.flags, group.packages);
+    if is_fresh(tree, group, &stamp, &recipe) {
+        return Ok(());
+    }
+    let started = SystemTime::now();
+    if !stamp.exists() {
+        eprintln!("nacre: building {} (the first time takes half a minute)", group.name);
+    }
+    let mut command = toolchain.bare_metal_build(tree, group.name, group.flags);
+    for package in &group.packages {
+        command.args(["--package", package]);
+    }
+    run_quietly(command, group.name)?;
+    write_stamp(&stamp, &recipe, started)
+}
+
+/// The stamp carries the time at which the build started, so that what is edited meanwhile counts as newer.
+fn write_stamp(stamp: &Path, recipe: &str, started: SystemTime) -> Outcome<()> {
+    let what = || format!("cannot write {}", stamp.display());
+    fs::write(stamp, recipe).context(Class::File, what)?;
+    let file = fs::File::options().write(true).open(stamp).context(Class::File, what)?;
+    file.set_modified(started).context(Class::File, what)
+}
+
+fn is_fresh(tree: &Tree, group: &Group<'_>, stamp: &Path, recipe: &str) -> bool {
+    let Ok(stamped) = fs::metadata(stamp).and_then(|metadata| metadata.modified()) else { return false };
+    if fs::read_to_string(stamp).ok().as_deref() != Some(recipe) {
+        return false;
+    }
+    let files = [tree.path("Cargo.toml"), tree.path("Cargo.lock")];
+    !files.iter().any(|file| is_newer(file, stamped))
+        && !group.sources.iter().any(|source| is_newer(&tree.path(source), stamped))
+}
+
+/// Whether a path or anything below it changed at or after `time`. Folders count too: a deletion shows nowhere else.
+fn is_newer(path: &Path, time: SystemTime) -> bool {
+    let Ok(metadata) = fs::symlink_metadata(path) else { return false };
+    if metadata.modified().map_or(true, |modified| modified >= time) {
+        return true;
+    }
+    metadata.is_dir()
+        && fs::read_dir(path)
+            .map_or(true, |entries| entries.filter_map(Result::ok).any(|entry| is_newer(&entry.path(), time)))
+}
+
+/// Runs a build; shows what it says only if it fails.
+pub fn run_quietly(mut command: Command, what: &str) -> Outcome<()> {
+    let program = command.get_program().to_owned();
+    let output = command.output().context(Class::Machine, || format!("cannot start {}", program.display()))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    eprint!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    Err(Failure::new(Class::Build, format!("{what} could not be built")).remedy("the compiler's messages are above"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_found_in_a_manifest() {
+        let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml");
+        assert_eq!(package_name(&manifest).as_deref(), Some("nacre"));
+    }
+
+    #[test]
+    fn newer_sees_into_folders() {
+        let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+        assert!(is_newer(here, SystemTime::UNIX_EPOCH));
+        assert!(!is_newer(here, SystemTime::now() + std::time::Duration::from_secs(3600)));
+        assert!(!is_newer(Path::new("/nonexistent"), SystemTime::UNIX_EPOCH));
+    }
+}

@@ -1,0 +1,232 @@
+//! The command line, as clap reads it.
+
+use clap::{Args, Parser, Subcommand};
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::failure::STATUSES;
+
+const EXAMPLES: &str = "\
+Examples:
+  nacre run sh                             an unmodified Linux shell on the bare kernel
+  nacre run trace sh -c 'echo hello'       the same, every message in or out of it shown
+  nacre run sha256sum /bin/busybox | cut -c1-64
+  nacre test                               every ring of tests";
+
+const RUN_EXAMPLES: &str = "\
+Examples:
+  nacre run sh                             a shell; Ctrl-] leaves
+  nacre run ./a.out 1 2 3                  a static Linux program of yours
+  nacre run --file data.txt wc data.txt    with a file of yours beside it
+  nacre run --file src:/src ls -lR /src    a directory of yours, elsewhere
+  nacre run trace -o t.json ls /bin        a trace that Perfetto opens
+  nacre run --timeout 5 -- sh -c 'while :; do :; done'";
+
+/// Runs programs inside stacks of virtual machine monitors, on the Nacre microkernel.
+#[derive(Debug, Parser)]
+#[command(name = "nacre", version, max_term_width = 100)]
+#[command(after_help = format!("{EXAMPLES}\n\n{STATUSES}"))]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub task: Task,
+}
+
+/// The subcommands.
+#[derive(Debug, Subcommand)]
+pub enum Task {
+    /// Run a program in a machine of its own and end with its status
+    #[command(after_help = format!("{RUN_EXAMPLES}\n\n{STATUSES}"))]
+    Run(RunArguments),
+    /// Run the tests: on the host, in the system, and stacks of monitors
+    Test(TestArguments),
+    /// Measure Nacre and Linux with the same program in the same QEMU
+    Bench(BenchArguments),
+    /// Count lines, functions and unsafe blocks against the house rules
+    Lint,
+    /// Write a disc (ISO, BIOS and UEFI) that boots the program
+    Image(ImageArguments),
+    /// Let a hostile program make random calls, and see that nothing outside it changes
+    Fuzz(FuzzArguments),
+}
+
+/// What the booted system holds: shared by `run` and `image`.
+#[derive(Args, Clone, Debug, Default)]
+pub struct GuestArguments {
+    /// Put a file or directory of this machine into the guest, at PATH (default: the same absolute path)
+    #[arg(short, long = "file", value_name = "HOST[:PATH]")]
+    pub files: Vec<String>,
+    /// Set a variable in the program's environment
+    #[arg(short, long = "env", value_name = "NAME=VALUE")]
+    pub environment: Vec<String>,
+    /// List, at the end, the system calls that the program made and that do not exist here
+    #[arg(long)]
+    pub report_calls: bool,
+    /// The program (a monitor, a busybox applet, a name in your PATH, or a path) and its arguments; a monitor's are again a program and its arguments
+    #[arg(value_name = "PROGRAM", required = true, trailing_var_arg = true, allow_hyphen_values = true)]
+    pub command: Vec<OsString>,
+}
+
+/// The machine: shared by all that start QEMU.
+#[derive(Args, Clone, Debug)]
+pub struct MachineArguments {
+    /// How many processors
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64))]
+    pub cpus: u32,
+    /// How much memory, with a suffix K, M or G
+    #[arg(long, value_name = "SIZE", default_value = "512M", value_parser = parse_size)]
+    pub memory: u64,
+    /// End the machine after so many seconds
+    #[arg(long, value_name = "SECONDS", value_parser = parse_seconds)]
+    pub timeout: Option<Duration>,
+    /// Let guest time advance with instructions, so that each run is the same
+    #[arg(long, env = "NACRE_ICOUNT", value_parser = clap::builder::FalseyValueParser::new())]
+    pub icount: bool,
+    /// Show QEMU's command line
+    #[arg(long)]
+    pub debug: bool,
+}
+
+impl Default for MachineArguments {
+    fn default() -> Self {
+        MachineArguments { cpus: 1, memory: 512 << 20, timeout: None, icount: false, debug: false }
+    }
+}
+
+/// Arguments of `run`.
+#[derive(Args, Debug)]
+pub struct RunArguments {
+    #[command(flatten)]
+    pub machine: MachineArguments,
+    #[command(flatten)]
+    pub guest: GuestArguments,
+}
+
+/// Arguments of `image`.
+#[derive(Args, Debug)]
+pub struct ImageArguments {
+    /// The disc to write
+    #[arg(short, long, value_name = "FILE.iso")]
+    pub output: PathBuf,
+    #[command(flatten)]
+    pub guest: GuestArguments,
+}
+
+/// Arguments of `test`.
+#[derive(Args, Debug)]
+pub struct TestArguments {
+    /// Only tests whose name contains TEXT
+    #[arg(long, value_name = "TEXT")]
+    pub filter: Option<String>,
+    /// Only these rings
+    #[arg(long, value_name = "RING", value_enum, value_delimiter = ',')]
+    pub ring: Vec<Ring>,
+    /// How many machines run at once
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=64))]
+    pub jobs: u32,
+}
+
+/// A ring of tests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Ring {
+    /// Unit and model tests, on this machine
+    Host,
+    /// The conformance program, in the system
+    Conformance,
+    /// The hostile program, in the system
+    Hostile,
+    /// Programs under layers of monitors, compared with this machine
+    Stacks,
+}
+
+/// Arguments of `bench`.
+#[derive(Args, Debug)]
+pub struct BenchArguments {
+    /// Also write the figures as JSON
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+    /// Also draw a chart
+    #[arg(long, value_name = "FILE")]
+    pub svg: Option<PathBuf>,
+    /// Measure Nacre alone
+    #[arg(long)]
+    pub no_linux: bool,
+    /// Show QEMU's command lines
+    #[arg(long)]
+    pub debug: bool,
+}
+
+/// Arguments of `fuzz`.
+#[derive(Args, Debug)]
+pub struct FuzzArguments {
+    /// Where the random numbers start; printed when it is not given
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+    /// How many calls
+    #[arg(long, value_name = "N", default_value_t = 10_000_000)]
+    pub calls: u64,
+    /// How many processors
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=64))]
+    pub cpus: u32,
+    /// Show QEMU's command line
+    #[arg(long)]
+    pub debug: bool,
+}
+
+fn parse_size(text: &str) -> Result<u64, String> {
+    let (digits, shift) = match text.chars().last() {
+        Some('k' | 'K') => (&text[..text.len() - 1], 10),
+        Some('m' | 'M') => (&text[..text.len() - 1], 20),
+        Some('g' | 'G') => (&text[..text.len() - 1], 30),
+        _ => (text, 0),
+    };
+    let number: u64 = digits.parse().map_err(|_| "a size looks like 512M or 2G".to_string())?;
+    let size = number.checked_mul(1 << shift).ok_or("the size is too large")?;
+    if size < 16 << 20 {
+        return Err("the machine needs at least 16M".to_string());
+    }
+    Ok(size)
+}
+
+fn parse_seconds(text: &str) -> Result<Duration, String> {
+    let wrong = || "a time is a positive number of seconds, such as 10 or 0.5".to_string();
+    let seconds: f64 = text.parse().map_err(|_| wrong())?;
+    if seconds > 0.0 { Duration::try_from_secs_f64(seconds).map_err(|_| wrong()) } else { Err(wrong()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn definition_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn sizes() {
+        assert_eq!(parse_size("512M"), Ok(512 << 20));
+        assert_eq!(parse_size("2g"), Ok(2 << 30));
+        for wrong in ["", "M", "-1M", "1M", "99999999999G", "1T"] {
+            assert!(parse_size(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn seconds() {
+        assert_eq!(parse_seconds("0.5"), Ok(Duration::from_millis(500)));
+        for wrong in ["", "0", "-1", "nan", "inf", "1e300"] {
+            assert!(parse_seconds(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn options_of_the_program_stay_with_it() {
+        let cli = Cli::parse_from(["nacre", "run", "--cpus", "2", "ls", "-l", "--cpus", "3"]);
+        let Task::Run(run) = cli.task else { panic!("not run") };
+        assert_eq!(run.machine.cpus, 2);
+        assert_eq!(run.guest.command, ["ls", "-l", "--cpus", "3"]);
+    }
+}

@@ -1,0 +1,69 @@
+//! `nacre run`: compose, boot, join the terminal, end with the program's status.
+
+use std::io;
+use std::sync::mpsc::Sender;
+use std::sync::{Arc, Mutex};
+use std::thread;
+
+use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGWINCH};
+use signal_hook::iterator::Signals;
+
+use crate::boot::guest::Guest;
+use crate::builds;
+use crate::cli::{MachineArguments, RunArguments};
+use crate::failure::{Class, Context, Outcome};
+use crate::session::machine::{Boot, Machine, Scratch};
+use crate::session::terminal::{Facts, Raw};
+use crate::session::{Event, Limits, Session, Streams};
+use crate::tree::Tree;
+
+/// Runs the program; its status.
+pub fn run(tree: &Tree, arguments: &RunArguments) -> Outcome<i32> {
+    let products = builds::ensure(tree)?;
+    let facts = Facts::current();
+    let guest = Guest::compose(&products, &arguments.guest, &facts)?;
+    let image = Scratch::write("boot-image", &guest.image)?;
+    let machine = machine(&products, &image, arguments.machine.clone());
+    let limits = Limits { timeout: arguments.machine.timeout, outputs: guest.outputs };
+    let status = attend(&machine, limits, facts)?;
+    say_signal(&guest.name, status);
+    Ok(status)
+}
+
+/// A machine that boots `image` with our kernel.
+pub fn machine(products: &builds::Products, image: &Scratch, arguments: MachineArguments) -> Machine {
+    let command_line = format!("cpus={}", arguments.cpus);
+    let boot = Boot::Kernel { kernel: products.kernel.clone(), module: image.path().to_path_buf(), command_line };
+    Machine { arguments, boot }
+}
+
+/// Joins a machine to this process's streams until it ends.
+fn attend(machine: &Machine, limits: Limits, facts: Facts) -> Outcome<i32> {
+    let mut signals = Signals::new([SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGWINCH])
+        .context(Class::Internal, || "cannot listen for signals".to_string())?;
+    let streams = Streams {
+        input: Box::new(io::stdin()),
+        output: Box::new(io::stdout()),
+        errors: Arc::new(Mutex::new(io::stderr())),
+        is_terminal: facts.is_terminal,
+    };
+    let raw = if facts.is_terminal { Raw::enter() } else { None };
+    let (session, events) = Session::start(machine, streams, limits)?;
+    thread::spawn(move || signals.forever().for_each(|signal| tell_signal(signal, &events)));
+    let result = session.wait();
+    drop(raw);
+    result
+}
+
+fn tell_signal(signal: i32, events: &Sender<Event>) {
+    let event = if signal == SIGWINCH { Event::Resize(Facts::current()) } else { Event::Signal(signal) };
+    let _ = events.send(event);
+}
+
+/// A program that a signal killed says nothing itself; a shell would.
+fn say_signal(name: &str, status: i32) {
+    if let Some(signal) = status.checked_sub(128).filter(|signal| (1..=64).contains(signal)) {
+        let signal = signal_hook::low_level::signal_name(signal).map_or(signal.to_string(), str::to_string);
+        eprintln!("nacre: {name} was killed by signal {signal}");
+    }
+}

@@ -1,0 +1,204 @@
+//! One machine from start to end: QEMU, its three serial lines, the person's terminal, and how it ended.
+
+pub mod machine;
+pub mod records;
+pub mod streams;
+pub mod terminal;
+
+use std::collections::BTreeSet;
+use std::io::{Read, Write};
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use crate::failure::{Class, Context, Failure, Outcome};
+use machine::{Machine, Started};
+use records::{Record, Splitter};
+
+/// How long the last output may take to be written once the machine is gone.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// What happens in a session, as its threads tell it.
+#[derive(Debug)]
+pub enum Event {
+    /// A serial line ended: QEMU is gone, or going.
+    LineEnded,
+    /// The program ended with this status.
+    Exit(i32),
+    /// The guest takes input from now on.
+    Ready,
+    /// Nobody reads standard output any more.
+    OutputGone,
+    /// Ctrl-] was typed.
+    Leave,
+    /// The input ended after so many bytes.
+    InputEnded(u64),
+    /// The terminal has a new size.
+    Resize(terminal::Facts),
+    /// A signal asks for the end.
+    Signal(i32),
+    /// The guest handed out something that it may not.
+    Refused(String),
+}
+
+/// Where a session's bytes come from and go to.
+pub struct Streams {
+    /// What the program reads.
+    pub input: Box<dyn Read + Send>,
+    /// What the program writes.
+    pub output: Box<dyn Write + Send>,
+    /// What it writes as errors, and messages of the kernel and of monitors.
+    pub errors: Arc<Mutex<dyn Write + Send>>,
+    /// Whether Ctrl-] in the input ends the session.
+    pub is_terminal: bool,
+}
+
+/// How a session is bounded.
+#[derive(Clone, Debug, Default)]
+pub struct Limits {
+    /// The machine ends after this time.
+    pub timeout: Option<Duration>,
+    /// Files that the guest may hand out.
+    pub outputs: BTreeSet<PathBuf>,
+}
+
+/// A running session. Threads carry the streams; this one waits for what they tell.
+pub struct Session {
+    started: Started,
+    control: UnixStream,
+    events: Receiver<Event>,
+    open_lines: usize,
+    release_input: Option<Sender<()>>,
+    status: Option<i32>,
+    deadline: Option<Instant>,
+    timeout: Option<Duration>,
+}
+
+impl Session {
+    /// Starts the machine and the threads that carry its streams.
+    pub fn start(machine: &Machine, streams: Streams, limits: Limits) -> Outcome<(Session, Sender<Event>)> {
+        let mut started = machine.start()?;
+        let (sender, events) = channel();
+        let (release_input, released) = channel();
+        let lines = started.take_lines()?;
+        let failed = || "cannot use the machine's serial lines".to_string();
+        let control = lines.messages.try_clone().context(Class::Internal, failed)?;
+        let input_line = lines.console.try_clone().context(Class::Internal, failed)?;
+        let splitter = Splitter::new(limits.outputs);
+        streams::carry_output(lines.console, streams.output, sender.clone());
+        streams::carry_errors(lines.errors, Arc::clone(&streams.errors), sender.clone());
+        streams::carry_messages(lines.messages, splitter, streams.errors, sender.clone());
+        streams::carry_input(streams.input, input_line, released, streams.is_terminal, sender.clone());
+        let session = Session {
+            started,
+            control,
+            events,
+            open_lines: 3,
+            release_input: Some(release_input),
+            status: None,
+            deadline: limits.timeout.map(|timeout| Instant::now() + timeout),
+            timeout: limits.timeout,
+        };
+        Ok((session, sender))
+    }
+
+    /// Waits for the end; the program's status, or how the machine failed.
+    pub fn wait(mut self) -> Outcome<i32> {
+        while self.open_lines > 0 {
+            let event = self.next_event()?;
+            if let Some(status) = self.handle(event)? {
+                return Ok(status);
+            }
+        }
+        let code = self.started.wait()?;
+        self.verdict(code)
+    }
+
+    fn next_event(&mut self) -> Outcome<Event> {
+        let Some(deadline) = self.deadline else {
+            return self.events.recv().context(Class::Internal, || "the session's threads are gone".to_string());
+        };
+        match self.events.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+            Ok(event) => Ok(event),
+            Err(RecvTimeoutError::Disconnected) => Err(Failure::new(Class::Internal, "the session's threads are gone")),
+            Err(RecvTimeoutError::Timeout) => {
+                self.drain();
+                let seconds = self.timeout.unwrap_or_default().as_secs_f64();
+                Err(Failure::new(Class::Timeout, format!("the program had not ended after {seconds} s"))
+                    .remedy("give it longer with --timeout"))
+            }
+        }
+    }
+
+    /// Ends the machine and lets what it has already said through.
+    fn drain(&mut self) {
+        self.started.kill();
+        let until = Instant::now() + GRACE;
+        while self.open_lines > 0 {
+            match self.events.recv_timeout(until.saturating_duration_since(Instant::now())) {
+                Ok(Event::LineEnded) => self.open_lines -= 1,
+                Ok(_) => {}
+                Err(_) => return,
+            }
+        }
+    }
+
+    /// A status if the session is over without the machine's own end.
+    fn handle(&mut self, event: Event) -> Outcome<Option<i32>> {
+        match event {
+            Event::LineEnded => self.open_lines -= 1,
+            Event::Exit(status) => self.status = Some(status),
+            Event::Ready => drop(self.release_input.take()),
+            Event::InputEnded(count) => self.tell(&format!("eof {count}\n")),
+            Event::Resize(facts) => self.tell(&format!("resize {} {}\n", facts.rows, facts.columns)),
+            Event::Refused(message) => eprintln!("nacre: {message}"),
+            Event::OutputGone => {
+                self.drain();
+                return Ok(Some(128 + signal_hook::consts::SIGPIPE));
+            }
+            Event::Signal(signal) => {
+                self.drain();
+                return Ok(Some(128 + signal));
+            }
+            Event::Leave => {
+                self.drain();
+                return Err(Failure::new(Class::Left, "left with Ctrl-]"));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Sends root a line of control. A guest that is gone or does not listen shows in other ways.
+    fn tell(&mut self, line: &str) {
+        let _ = self.control.write_all(line.as_bytes());
+    }
+
+    fn verdict(&self, code: Option<i32>) -> Outcome<i32> {
+        match (code, self.status) {
+            (Some(machine::CODE_ENDED), Some(status)) => Ok(status),
+            (Some(machine::CODE_PANIC), _) => {
+                Err(Failure::new(Class::Guest, "the kernel panicked").remedy("its last words are above"))
+            }
+            (Some(machine::CODE_ENDED), None) => {
+                Err(Failure::new(Class::Guest, "the guest ended without saying a status"))
+            }
+            (Some(1), None) => Err(Failure::new(Class::Machine, "QEMU did not start the machine").remedy("its message is above")),
+            (code, _) => {
+                let how = code.map_or("was killed".to_string(), |code| format!("ended with {code}"));
+                Err(Failure::new(Class::Guest, format!("the machine ended by itself (QEMU {how})"))
+                    .remedy("run it with --debug to see QEMU's command line"))
+            }
+        }
+    }
+}
+
+/// What a record of the guest means for the session.
+pub fn event_of(record: Record) -> Event {
+    match record {
+        Record::Exit(status) => Event::Exit(status),
+        Record::Ready => Event::Ready,
+        Record::Refused(message) => Event::Refused(message),
+    }
+}

@@ -1,0 +1,228 @@
+//! QEMU: its command line, its process, and its three serial lines.
+
+use std::ffi::OsString;
+use std::fs;
+use std::io::Write;
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::cli::MachineArguments;
+use crate::failure::{Class, Context, Failure, Outcome};
+
+/// QEMU's status when root ended the machine: `isa-debug-exit` was given 0x10.
+pub const CODE_ENDED: i32 = 0x10 << 1 | 1;
+/// QEMU's status when the kernel panicked: `isa-debug-exit` was given 0x55.
+pub const CODE_PANIC: i32 = 0x55 << 1 | 1;
+
+const QEMU: &str = "qemu-system-x86_64";
+const SETPRIV: &str = "/usr/bin/setpriv";
+const QBOOT: &str = "/usr/share/qemu/qboot.rom";
+
+/// Processors without what differs between runs (random numbers) and what TCG makes slow or uneven (fast string moves).
+const STEADY_CPU: &str = "max,-rdrand,-rdseed,-erms,-fsrm";
+
+/// A machine before its start.
+#[derive(Clone, Debug)]
+pub struct Machine {
+    /// Processors, memory, clock.
+    pub arguments: MachineArguments,
+    /// What is booted.
+    pub boot: Boot,
+}
+
+/// What a machine boots.
+#[derive(Clone, Debug)]
+pub enum Boot {
+    /// A kernel with a module and a command line.
+    Kernel {
+        /// An ELF or Linux kernel.
+        kernel: PathBuf,
+        /// The boot image or initial file system.
+        module: PathBuf,
+        /// The kernel's command line.
+        command_line: String,
+    },
+    /// A disc, with the machine's usual firmware or the one named.
+    Disc {
+        /// The ISO image.
+        disc: PathBuf,
+        /// A UEFI firmware; SeaBIOS if there is none.
+        firmware: Option<PathBuf>,
+    },
+}
+
+impl Machine {
+    /// QEMU's arguments. The serial lines are the process's three standard streams.
+    pub fn command_line(&self) -> Vec<OsString> {
+        let mut words: Vec<OsString> = Vec::new();
+        let mut add = |text: &str| words.extend(text.split(' ').map(OsString::from));
+        add("-machine q35 -nodefaults -no-user-config -display none -no-reboot -monitor none");
+        add("-device isa-debug-exit,iobase=0xf4,iosize=4");
+        add(&format!("-m {}K -smp {}", self.arguments.memory >> 10, self.arguments.cpus));
+        add(&self.accelerator());
+        for (line, descriptor) in ["console", "messages", "errors"].iter().zip(0..) {
+            add(&format!("-chardev socket,id={line},fd={descriptor} -serial chardev:{line}"));
+        }
+        self.add_boot(&mut words);
+        words
+    }
+
+    fn accelerator(&self) -> String {
+        if self.arguments.icount {
+            let clock = "-icount shift=0,sleep=off -seed 1 -rtc base=2024-01-01T00:00:00,clock=vm";
+            format!("-accel tcg,thread=single {clock} -cpu {STEADY_CPU}")
+        } else if kvm_works() {
+            "-accel kvm -cpu host".to_string()
+        } else {
+            "-accel tcg,thread=multi -cpu max".to_string()
+        }
+    }
+
+    fn add_boot(&self, words: &mut Vec<OsString>) {
+        let mut add = |option: &str, value: OsString| words.extend([OsString::from(option), value]);
+        match &self.boot {
+            Boot::Kernel { kernel, module, command_line } => {
+                if Path::new(QBOOT).exists() {
+                    add("-bios", QBOOT.into());
+                }
+                add("-kernel", kernel.into());
+                add("-initrd", module.into());
+                add("-append", command_line.into());
+            }
+            Boot::Disc { disc, firmware } => {
+                if let Some(firmware) = firmware {
+                    add("-bios", firmware.into());
+                }
+                add("-cdrom", disc.into());
+            }
+        }
+    }
+
+    /// Starts QEMU.
+    pub fn start(&self) -> Outcome<Started> {
+        let words = self.command_line();
+        if self.arguments.debug {
+            let shown: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();
+            eprintln!("nacre: {QEMU} {}", shown.join(" "));
+        }
+        let (console, console_end) = line()?;
+        let (messages, messages_end) = line()?;
+        let (errors, errors_end) = line()?;
+        let child = command()
+            .args(words)
+            .stdin(Stdio::from(OwnedFd::from(console_end)))
+            .stdout(Stdio::from(OwnedFd::from(messages_end)))
+            .stderr(Stdio::from(OwnedFd::from(errors_end)))
+            .spawn()
+            .map_err(no_qemu)?;
+        Ok(Started { child, lines: Some(Lines { console, messages, errors }) })
+    }
+}
+
+/// QEMU under `setpriv`, where there is one, so that it never outlives this process.
+fn command() -> Command {
+    if Path::new(SETPRIV).exists() && find_qemu() {
+        let mut command = Command::new(SETPRIV);
+        command.args(["--pdeathsig", "KILL", QEMU]);
+        return command;
+    }
+    Command::new(QEMU)
+}
+
+fn find_qemu() -> bool {
+    std::env::var_os("PATH").is_some_and(|path| std::env::split_paths(&path).any(|folder| folder.join(QEMU).exists()))
+}
+
+fn no_qemu(error: std::io::Error) -> Failure {
+    Failure::new(Class::Machine, format!("cannot start {QEMU}: {error}")).remedy("install Debian's package qemu-system-x86")
+}
+
+fn line() -> Outcome<(UnixStream, UnixStream)> {
+    UnixStream::pair().context(Class::Internal, || "cannot make a pair of sockets".to_string())
+}
+
+/// Hardware virtualization only where the processor says so and the kernel gives it to us; elsewhere `/dev/kvm` deceives.
+fn kvm_works() -> bool {
+    let flags = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let has_flag = flags
+        .lines()
+        .find(|line| line.starts_with("flags"))
+        .is_some_and(|line| line.split_whitespace().any(|flag| flag == "svm" || flag == "vmx"));
+    has_flag && fs::File::options().read(true).write(true).open("/dev/kvm").is_ok()
+}
+
+/// A running QEMU. Dropping it ends it.
+#[derive(Debug)]
+pub struct Started {
+    child: Child,
+    lines: Option<Lines>,
+}
+
+/// This side of the machine's serial lines.
+#[derive(Debug)]
+pub struct Lines {
+    /// COM1: the program's input and output.
+    pub console: UnixStream,
+    /// COM2: messages and records.
+    pub messages: UnixStream,
+    /// COM3: the program's errors.
+    pub errors: UnixStream,
+}
+
+impl Started {
+    /// The serial lines, for whoever carries them; only once.
+    pub fn take_lines(&mut self) -> Outcome<Lines> {
+        self.lines.take().ok_or_else(|| Failure::new(Class::Internal, "the machine's serial lines are already in use"))
+    }
+
+    /// Ends QEMU.
+    pub fn kill(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+
+    /// Waits for QEMU's end; its status, or nothing if a signal killed it.
+    pub fn wait(&mut self) -> Outcome<Option<i32>> {
+        let status = self.child.wait().context(Class::Internal, || format!("cannot wait for {QEMU}"))?;
+        Ok(status.code())
+    }
+}
+
+impl Drop for Started {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+/// A file of this process that is gone when it is dropped.
+#[derive(Debug)]
+pub struct Scratch(PathBuf);
+
+impl Scratch {
+    /// Writes `bytes` to a new file that only this user can read.
+    pub fn write(name: &str, bytes: &[u8]) -> Outcome<Scratch> {
+        static COUNT: AtomicU64 = AtomicU64::new(0);
+        let number = COUNT.fetch_add(1, Ordering::Relaxed);
+        let path = std::env::temp_dir().join(format!("nacre-{}-{number}-{name}", std::process::id()));
+        let cannot = || format!("cannot write {}", path.display());
+        let mut file = fs::File::options().write(true).create_new(true).mode(0o600).open(&path).context(Class::File, cannot)?;
+        let scratch = Scratch(path.clone());
+        file.write_all(bytes).context(Class::File, cannot)?;
+        Ok(scratch)
+    }
+
+    /// Where it stands.
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.0);
+    }
+}

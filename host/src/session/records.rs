@@ -1,0 +1,233 @@
+//! Splits what comes over COM2 into messages for people and records for the host.
+//!
+//! A record is `ESC ] nacre ; KEY BEL`: `ready`, `exit=STATUS`, or `file=NAME;SIZE`, behind which SIZE bytes follow. The guest is not trusted:
+//! only files that the command line names are written, an overlong or unknown record is shown as the text that it is.
+
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::Write;
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+
+const START: &[u8] = b"\x1b]nacre;";
+const END: u8 = 7;
+/// No record is longer; a path is at most this long on Linux.
+const LONGEST: usize = 4096 + 64;
+
+/// What the guest tells the host.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Record {
+    /// Input may flow.
+    Ready,
+    /// The program ended.
+    Exit(i32),
+    /// The guest asked for something that it may not, or that failed.
+    Refused(String),
+}
+
+/// What is done with the next byte.
+enum State {
+    /// Shown, unless it starts a record.
+    Text,
+    /// Collected: perhaps a record.
+    Record(Vec<u8>),
+    /// Written to a file, so many bytes more; thrown away if the file is not allowed.
+    File(Option<File>, u64),
+}
+
+/// The state machine.
+pub struct Splitter {
+    state: State,
+    outputs: BTreeSet<PathBuf>,
+    text: Vec<u8>,
+    records: Vec<Record>,
+}
+
+impl Splitter {
+    /// A splitter that lets the guest write `outputs`.
+    pub fn new(outputs: BTreeSet<PathBuf>) -> Splitter {
+        Splitter { state: State::Text, outputs, text: Vec::new(), records: Vec::new() }
+    }
+
+    /// Takes bytes of COM2; gives the text to show and the records in them.
+    pub fn split(&mut self, mut bytes: &[u8]) -> (Vec<u8>, Vec<Record>) {
+        while !bytes.is_empty() {
+            bytes = self.step(bytes);
+        }
+        (std::mem::take(&mut self.text), std::mem::take(&mut self.records))
+    }
+
+    /// What is left at the end, if the line ended within a record.
+    pub fn finish(&mut self) -> Vec<u8> {
+        match std::mem::replace(&mut self.state, State::Text) {
+            State::Record(collected) => collected,
+            State::Text | State::File(..) => Vec::new(),
+        }
+    }
+
+    /// Consumes at least one byte; returns the rest.
+    fn step<'a>(&mut self, bytes: &'a [u8]) -> &'a [u8] {
+        match std::mem::replace(&mut self.state, State::Text) {
+            State::Text => {
+                let plain = bytes.iter().position(|byte| *byte == START[0]).unwrap_or(bytes.len());
+                self.text.extend_from_slice(&bytes[..plain]);
+                if plain < bytes.len() {
+                    self.state = State::Record(vec![START[0]]);
+                    return &bytes[plain + 1..];
+                }
+                &[]
+            }
+            State::Record(collected) => {
+                self.collect(collected, bytes[0]);
+                &bytes[1..]
+            }
+            State::File(file, left) => self.write_part(file, left, bytes),
+        }
+    }
+
+    fn collect(&mut self, mut collected: Vec<u8>, byte: u8) {
+        let is_start = collected.len() >= START.len() || byte == START[collected.len()];
+        if !is_start || collected.len() >= LONGEST {
+            self.text.append(&mut collected);
+            if byte == START[0] {
+                self.state = State::Record(vec![byte]);
+            } else {
+                self.text.push(byte);
+            }
+        } else if byte == END && collected.len() >= START.len() {
+            self.finish_record(&collected);
+        } else {
+            collected.push(byte);
+            self.state = State::Record(collected);
+        }
+    }
+
+    fn finish_record(&mut self, collected: &[u8]) {
+        let body = &collected[START.len()..];
+        if body == b"ready" {
+            self.records.push(Record::Ready);
+        } else if let Some(status) = body.strip_prefix(b"exit=").and_then(decimal) {
+            self.records.push(Record::Exit((status & 0xff) as i32));
+        } else if let Some((name, size)) = body.strip_prefix(b"file=").and_then(file_and_size) {
+            self.start_file(name, size);
+        } else {
+            self.text.extend_from_slice(collected);
+            self.text.push(END);
+        }
+    }
+
+    fn start_file(&mut self, name: PathBuf, size: u64) {
+        let file = if self.outputs.contains(&name) {
+            File::create(&name).map_err(|error| format!("cannot write {}: {error}", name.display()))
+        } else {
+            let name = name.to_string_lossy();
+            Err(format!("the guest handed out a file {name:?} that the command line does not name; it was not written"))
+        };
+        match file {
+            Ok(file) => self.state = State::File(Some(file), size),
+            Err(message) => {
+                self.records.push(Record::Refused(message));
+                self.state = State::File(None, size);
+            }
+        }
+        if size == 0 {
+            self.state = State::Text;
+        }
+    }
+
+    fn write_part<'a>(&mut self, mut file: Option<File>, left: u64, bytes: &'a [u8]) -> &'a [u8] {
+        let count = bytes.len().min(usize::try_from(left).unwrap_or(usize::MAX));
+        let failure = file.as_mut().and_then(|file| file.write_all(&bytes[..count]).err());
+        if let Some(error) = failure {
+            self.records.push(Record::Refused(format!("cannot write a file of the guest: {error}")));
+            file = None;
+        }
+        let left = left - count as u64;
+        self.state = if left == 0 { State::Text } else { State::File(file, left) };
+        &bytes[count..]
+    }
+}
+
+fn decimal(digits: &[u8]) -> Option<u64> {
+    let all_digits = !digits.is_empty() && digits.iter().all(u8::is_ascii_digit);
+    std::str::from_utf8(digits).ok().filter(|_| all_digits)?.parse().ok()
+}
+
+fn file_and_size(body: &[u8]) -> Option<(PathBuf, u64)> {
+    let semicolon = body.iter().rposition(|byte| *byte == b';')?;
+    let size = decimal(&body[semicolon + 1..])?;
+    Some((PathBuf::from(OsStr::from_bytes(&body[..semicolon])), size))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Splits `bytes` whole and byte by byte, and expects the same of both.
+    fn split(bytes: &[u8]) -> (Vec<u8>, Vec<Record>) {
+        let whole = Splitter::new(BTreeSet::new()).split(bytes);
+        let mut splitter = Splitter::new(BTreeSet::new());
+        let mut parts = (Vec::new(), Vec::new());
+        for byte in bytes {
+            let (mut text, mut records) = splitter.split(&[*byte]);
+            parts.0.append(&mut text);
+            parts.1.append(&mut records);
+        }
+        assert_eq!(whole, parts);
+        whole
+    }
+
+    #[test]
+    fn records_leave_the_text() {
+        let (text, records) = split(b"a\n\x1b]nacre;ready\x07b\x1b]nacre;exit=42\x07c");
+        assert_eq!(text, b"a\nbc");
+        assert_eq!(records, [Record::Ready, Record::Exit(42)]);
+    }
+
+    #[test]
+    fn what_only_resembles_a_record_is_text() {
+        for text in [&b"\x1b[31mred\x1b[0m"[..], b"\x1b]nacro", b"\x1b]nacre;what\x07", b"\x1b]nacre;exit=-1\x07", b"\x1b]nacre;exit=\x07"] {
+            assert_eq!(split(text).0, text);
+        }
+        assert_eq!(split(b"\x1b\x1b]nacre;ready\x07"), (b"\x1b".to_vec(), vec![Record::Ready]));
+    }
+
+    #[test]
+    fn an_endless_record_is_shown() {
+        let bytes = [b"\x1b]nacre;", &[b'x'; 10_000][..]].concat();
+        assert_eq!(split(&bytes).0.len(), bytes.len());
+    }
+
+    #[test]
+    fn a_line_that_ends_within_a_record_keeps_its_bytes() {
+        let mut splitter = Splitter::new(BTreeSet::new());
+        assert_eq!(splitter.split(b"x\x1b]na").0, b"x");
+        assert_eq!(splitter.finish(), b"\x1b]na");
+    }
+
+    #[test]
+    fn a_file_that_was_not_asked_for_is_not_written() {
+        let (text, records) = split(b"\x1b]nacre;file=evil-file;3\x07abcd");
+        assert_eq!(text, b"d");
+        assert!(matches!(records[..], [Record::Refused(_)]));
+        assert!(!PathBuf::from("evil-file").exists());
+    }
+
+    #[test]
+    fn a_file_that_was_asked_for_is_written() {
+        let path = std::env::temp_dir().join(format!("nacre-records-{};x", std::process::id()));
+        let mut splitter = Splitter::new(BTreeSet::from([path.clone()]));
+        let record = format!("\x1b]nacre;file={};5\x07", path.display());
+        let (text, records) = splitter.split(&[record.as_bytes(), b"\x1b]na\x07rest"].concat());
+        assert_eq!((text, records), (b"rest".to_vec(), vec![]));
+        assert_eq!(std::fs::read(&path).unwrap(), b"\x1b]na\x07");
+        std::fs::remove_file(path).unwrap();
+    }
+
+    #[test]
+    fn a_huge_size_swallows_the_line_and_nothing_else() {
+        let (text, records) = split(b"\x1b]nacre;file=x;18446744073709551615\x07abc");
+        assert_eq!((text.len(), records.len()), (0, 1));
+    }
+}

@@ -1,0 +1,112 @@
+//! The threads that carry bytes between the machine's serial lines and this process's streams.
+
+use std::io::{ErrorKind, Read, Write};
+use std::os::unix::net::UnixStream;
+use std::sync::mpsc::{Receiver, Sender, sync_channel};
+use std::sync::{Arc, Mutex};
+use std::thread;
+
+use super::records::Splitter;
+use super::{Event, event_of};
+
+/// Ctrl-].
+const LEAVE: u8 = 0x1d;
+
+type Errors = Arc<Mutex<dyn Write + Send>>;
+
+/// Reads `line` to its end, gives each part to `take` until that says no more, then tells that the line ended.
+fn read_line(mut line: impl Read, mut take: impl FnMut(&[u8]) -> bool) {
+    let mut buffer = [0; 16384];
+    loop {
+        match line.read(&mut buffer) {
+            Ok(0) => return,
+            Ok(count) if take(&buffer[..count]) => {}
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Ok(_) | Err(_) => return,
+        }
+    }
+}
+
+/// COM1 to standard output. A slow reader slows the guest; one that is gone ends it.
+pub fn carry_output(line: UnixStream, mut output: Box<dyn Write + Send>, events: Sender<Event>) {
+    thread::spawn(move || {
+        read_line(line, |bytes| {
+            let written = output.write_all(bytes).and_then(|()| output.flush());
+            if written.is_err() {
+                let _ = events.send(Event::OutputGone);
+            }
+            written.is_ok()
+        });
+        let _ = events.send(Event::LineEnded);
+    });
+}
+
+/// COM3 to standard error. Errors that nobody reads are dropped.
+pub fn carry_errors(line: UnixStream, errors: Errors, events: Sender<Event>) {
+    thread::spawn(move || {
+        read_line(line, |bytes| {
+            show(&errors, bytes);
+            true
+        });
+        let _ = events.send(Event::LineEnded);
+    });
+}
+
+/// COM2: messages to standard error, records to the session.
+pub fn carry_messages(line: UnixStream, mut splitter: Splitter, errors: Errors, events: Sender<Event>) {
+    thread::spawn(move || {
+        read_line(line, |bytes| {
+            let (text, records) = splitter.split(bytes);
+            show(&errors, &text);
+            for record in records {
+                let _ = events.send(event_of(record));
+            }
+            true
+        });
+        show(&errors, &splitter.finish());
+        let _ = events.send(Event::LineEnded);
+    });
+}
+
+fn show(errors: &Errors, bytes: &[u8]) {
+    if let Ok(mut errors) = errors.lock() {
+        let _ = errors.write_all(bytes).and_then(|()| errors.flush());
+    }
+}
+
+/// How many pieces of input wait for the guest at most; then the input itself has to.
+const WAITING_PIECES: usize = 256;
+
+/// Standard input to COM1. It is read from the start, so that Ctrl-] is always heard, and written once the guest is ready:
+/// earlier bytes would be lost when it sets up the line.
+pub fn carry_input(
+    input: Box<dyn Read + Send>,
+    mut line: UnixStream,
+    released: Receiver<()>,
+    is_terminal: bool,
+    events: Sender<Event>,
+) {
+    let (pieces, waiting) = sync_channel::<Vec<u8>>(WAITING_PIECES);
+    let reader_events = events.clone();
+    thread::spawn(move || {
+        read_line(input, |bytes| {
+            if is_terminal && bytes.contains(&LEAVE) {
+                let _ = reader_events.send(Event::Leave);
+                return false;
+            }
+            pieces.send(bytes.to_vec()).is_ok()
+        });
+    });
+    thread::spawn(move || {
+        // The session never sends: it drops its end when the guest is ready, or when it ends itself.
+        let _ = released.recv();
+        let mut count = 0;
+        for piece in waiting {
+            count += piece.len() as u64;
+            if line.write_all(&piece).is_err() {
+                return;
+            }
+        }
+        let _ = events.send(Event::InputEnded(count));
+    });
+}

@@ -1,0 +1,100 @@
+//! The person's terminal: its size, raw mode, and its way back from raw mode whatever happens.
+
+use std::fmt;
+use std::io::IsTerminal;
+use std::sync::Mutex;
+
+use rustix::stdio::{stdin, stdout};
+use rustix::termios::{LocalModes, InputModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcgetwinsize, tcsetattr};
+
+/// What the guest is told of the terminal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Facts {
+    /// Rows of the screen.
+    pub rows: u16,
+    /// Columns of the screen.
+    pub columns: u16,
+    /// Whether somebody sits at it: both input and output are a terminal.
+    pub is_terminal: bool,
+}
+
+impl Facts {
+    /// No terminal.
+    pub const PIPE: Facts = Facts { rows: 24, columns: 80, is_terminal: false };
+
+    /// The facts of this process's terminal.
+    pub fn current() -> Facts {
+        let is_terminal = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
+        match tcgetwinsize(stdout()) {
+            Ok(size) if is_terminal && size.ws_row > 0 && size.ws_col > 0 => {
+                Facts { rows: size.ws_row, columns: size.ws_col, is_terminal }
+            }
+            _ => Facts { is_terminal, ..Facts::PIPE },
+        }
+    }
+}
+
+impl fmt::Display for Facts {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kind = if self.is_terminal { "tty" } else { "pipe" };
+        writeln!(formatter, "{} {} {kind}", self.rows, self.columns)
+    }
+}
+
+/// The terminal's mode before raw mode; there while raw mode lasts.
+static BEFORE: Mutex<Option<Termios>> = Mutex::new(None);
+
+/// Raw mode, until this is dropped or the process panics.
+#[derive(Debug)]
+pub struct Raw(());
+
+impl Raw {
+    /// Every key goes to the guest as it is, signals and echo are the guest's affair. Output keeps its line ends, so
+    /// that messages of this side look right beside the guest's.
+    pub fn enter() -> Option<Raw> {
+        let before = tcgetattr(stdin()).ok()?;
+        let mut raw = before.clone();
+        raw.local_modes -= LocalModes::ECHO | LocalModes::ECHONL | LocalModes::ICANON | LocalModes::ISIG | LocalModes::IEXTEN;
+        raw.input_modes -= InputModes::BRKINT | InputModes::ICRNL | InputModes::INLCR | InputModes::IGNCR
+            | InputModes::INPCK | InputModes::ISTRIP | InputModes::IXON | InputModes::PARMRK;
+        raw.special_codes[SpecialCodeIndex::VMIN] = 1;
+        raw.special_codes[SpecialCodeIndex::VTIME] = 0;
+        *BEFORE.lock().ok()? = Some(before);
+        restore_on_panic();
+        tcsetattr(stdin(), OptionalActions::Now, &raw).ok()?;
+        Some(Raw(()))
+    }
+}
+
+impl Drop for Raw {
+    fn drop(&mut self) {
+        restore();
+    }
+}
+
+/// Brings back the mode from before.
+fn restore() {
+    let before = BEFORE.lock().ok().and_then(|mut before| before.take());
+    if let Some(before) = before {
+        let _ = tcsetattr(stdin(), OptionalActions::Now, &before);
+    }
+}
+
+fn restore_on_panic() {
+    let previous = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |information| {
+        restore();
+        previous(information);
+    }));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn facts_are_one_line() {
+        assert_eq!(Facts::PIPE.to_string(), "24 80 pipe\n");
+        assert_eq!(Facts { rows: 50, columns: 120, is_terminal: true }.to_string(), "50 120 tty\n");
+    }
+}
