@@ -40,3 +40,5 @@ pub const AT_OBJECTS_PAGES: u64 = 0x4e61_0001;
 pub const AT_STACK_END: u64 = 0x4e61_0002;
 /// Auxiliary vector entry, for the library of foreign calls: entry point of the program it serves.
 pub const AT_FOREIGN_ENTRY: u64 = 0x4e61_0003;
+/// Auxiliary vector entry: how many bytes the stack has, below its end.
+pub const AT_STACK_SIZE: u64 = 0x4e61_0004;
