@@ -1,2 +1,51 @@
-//! The Common Protocols.
+//! The Common Protocols: what the parts of a system say to each other, each operation declared once.
+//!
+//! From a declaration (see [`protocol!`]) come the client's function, the server's trait and dispatch, the tracer's text
+//! ([`describe`]) and the reference page (`doc/manual/protocols.md`).
+//!
+//! A request's label is `number of the protocol << 16 | number of the operation`; a reply's is Linux's errno, 0 for success. Words
+//! stand in the order in which they are declared.
 #![no_std]
+#![forbid(unsafe_code)]
+
+extern crate alloc;
+
+#[macro_use]
+mod declare;
+
+pub mod client;
+pub mod describe;
+pub mod errno;
+pub mod flags;
+pub mod page;
+pub mod server;
+pub mod structures;
+
+pub mod clock;
+pub mod directory;
+pub mod file;
+pub mod memory;
+pub mod parent;
+pub mod process;
+pub mod segment;
+pub mod terminal;
+
+pub use describe::describe;
+pub use errno::Errno;
+pub use server::{Answer, Event, Given, Handled, Request, Station};
+
+/// What the declarations' expansions name.
+#[doc(hidden)]
+pub use nacre_sys as sys;
+
+/// Every protocol, in order of its number.
+pub const PROTOCOLS: &[&describe::Protocol] = &[
+    &parent::PROTOCOL,
+    &memory::PROTOCOL,
+    &segment::PROTOCOL,
+    &file::PROTOCOL,
+    &terminal::PROTOCOL,
+    &directory::PROTOCOL,
+    &process::PROTOCOL,
+    &clock::PROTOCOL,
+];

@@ -1,0 +1,152 @@
+//! The macro that declares a protocol.
+
+/// Declares a protocol. Monitors with protocols of their own can use it too.
+///
+/// An operation is `number name(words; bytes name: kind; references names) -> (words; bytes name: kind; references names);` where a word is `name: kind`, every part may be missing, and kinds
+/// are expressions of [`Kind`](crate::describe::Kind).
+/// Each gives
+/// - `fn name(target, words.., bytes, references.., buffer for bytes) -> Result<name::Reply, Errno>` for clients,
+/// - a method of the trait `Server` for servers, which `dispatch` calls, and which answers `ENOSYS` unless it is written,
+/// - a module `name` with the label, the client's `Reply` and the server's `Output`,
+/// - an entry of `PROTOCOL` for tracers and for the reference page.
+#[macro_export]
+macro_rules! protocol {
+    (
+        $(#[doc = $about:literal])*
+        $protocol:ident = $number:literal;
+        $(
+            $(#[doc = $doc:literal])*
+            $operation_number:literal $operation:ident
+            ($($word_in:ident: $kind_in:expr),* $(; bytes $bytes_in:ident: $bytes_in_kind:expr)? $(; references $($reference_in:ident),+)?)
+            -> ($($word_out:ident: $kind_out:expr),* $(; bytes $bytes_out:ident: $bytes_out_kind:expr)? $(; references $($reference_out:ident),+)?);
+        )*
+    ) => {
+        /// Number of the protocol.
+        pub const NUMBER: u32 = $number;
+
+        /// What tracers and the reference page know of the protocol.
+        pub const PROTOCOL: $crate::describe::Protocol = {
+            #[allow(unused_imports)]
+            use $crate::describe::Kind::*;
+            $crate::describe::Protocol {
+                number: $number,
+                name: stringify!($protocol),
+                about: concat!($($about, "\n"),*),
+                operations: &[$($crate::describe::Operation {
+                    protocol: stringify!($protocol),
+                    name: stringify!($operation),
+                    label: $operation::LABEL,
+                    about: concat!($($doc, "\n"),*),
+                    words_in: &[$((stringify!($word_in), $kind_in)),*],
+                    bytes_in: $crate::protocol!(@bytes $($bytes_in: $bytes_in_kind)?),
+                    references_in: &[$($(stringify!($reference_in)),+)?],
+                    words_out: &[$((stringify!($word_out), $kind_out)),*],
+                    bytes_out: $crate::protocol!(@bytes $($bytes_out: $bytes_out_kind)?),
+                    references_out: &[$($(stringify!($reference_out)),+)?],
+                }),*],
+            }
+        };
+
+        $($crate::protocol! {
+            @module $operation, $number << 16 | $operation_number,
+            ($($word_out),*) ($($bytes_out)?) ($($($reference_out),+)?)
+        })*
+
+        $(
+            $(#[doc = $doc])*
+            #[allow(clippy::too_many_arguments)]
+            #[inline]
+            pub fn $operation<'a>(
+                target: $crate::sys::Reference,
+                $($word_in: u64,)*
+                $($bytes_in: impl Into<$crate::sys::Span<'a>>,)?
+                $($($reference_in: $crate::sys::Reference,)+)?
+                $($bytes_out: impl Into<$crate::sys::SpanMut<'a>>,)?
+            ) -> Result<$operation::Reply, $crate::Errno> {
+                $($(let $reference_out = $crate::client::slot()?;)+)?
+                let received = $crate::client::call(
+                    target,
+                    $operation::LABEL,
+                    $crate::client::words([$($word_in),*]),
+                    ($crate::protocol!(@into $crate::sys::Span; $($bytes_in)?), &[$($($reference_in),+)?]),
+                    ($crate::protocol!(@into $crate::sys::SpanMut; $($bytes_out)?), &[$($($reference_out.handle()),+)?]),
+                )?;
+                let [$($word_out,)* ..] = received.words;
+                Ok($operation::Reply {
+                    $($word_out,)*
+                    $($bytes_out: received.bytes(),)?
+                    $($($reference_out: $reference_out.occupied(),)+)?
+                })
+            }
+        )*
+
+        /// The server's side. What is not written answers `ENOSYS`.
+        #[allow(clippy::too_many_arguments, unused_variables)]
+        pub trait Server {
+            $(
+                $(#[doc = $doc])*
+                fn $operation(
+                    &mut self,
+                    request: &mut $crate::Request<'_>,
+                    $($word_in: u64,)*
+                    $($bytes_in: &[u8],)?
+                    $($($reference_in: $crate::sys::Reference,)+)?
+                ) -> $crate::Handled<$operation::Output> {
+                    Err($crate::Errno::ENOSYS)
+                }
+            )*
+        }
+
+        /// Carries out a request of this protocol; others are answered with `ENOSYS`.
+        #[allow(unused_variables)]
+        pub fn dispatch(server: &mut (impl Server + ?Sized), request: &mut $crate::Request<'_>) {
+            match request.label() {
+                $($operation::LABEL => {
+                    let [$($word_in,)* ..] = request.words();
+                    $(let $bytes_in = request.bytes();)?
+                    $(let Some([$($reference_in),+]) = request.expect_references() else {
+                        return request.refuse($crate::Errno::EPROTO);
+                    };)?
+                    let handled = server.$operation(request, $($word_in,)* $($bytes_in,)? $($($reference_in,)+)?);
+                    request.conclude(handled);
+                })*
+                _ => request.refuse($crate::Errno::ENOSYS),
+            }
+        }
+    };
+
+    (@module $operation:ident, $label:expr, ($($word:ident),*) ($($bytes:ident)?) ($($reference:ident),*)) => {
+        #[doc = concat!("Label and results of `", stringify!($operation), "`.")]
+        #[allow(missing_docs)]
+        pub mod $operation {
+            /// The label of the request.
+            pub const LABEL: u32 = $label;
+
+            /// What a client gets: words, how many bytes, references.
+            #[derive(Debug)]
+            pub struct Reply {
+                $(pub $word: u64,)*
+                $(pub $bytes: usize,)?
+                $(pub $reference: $crate::sys::OwnedReference,)*
+            }
+
+            /// What a server answers; bytes go through the request.
+            #[derive(Debug, Default)]
+            pub struct Output {
+                $(pub $word: u64,)*
+                $(pub $reference: $crate::Given,)*
+            }
+
+            impl $crate::server::Output for Output {
+                fn into_parts(self) -> $crate::server::Parts {
+                    $crate::server::Parts::new([$(self.$word),*], [$(self.$reference),*])
+                }
+            }
+        }
+    };
+
+    (@bytes) => { $crate::describe::Kind::None };
+    (@bytes $name:ident: $kind:expr) => { $kind };
+    (@into $kind:path;) => { <$kind>::EMPTY };
+    (@into $kind:path; $value:ident) => { $value.into() };
+}

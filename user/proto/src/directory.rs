@@ -1,0 +1,41 @@
+//! Protocol 6, `directory`: a place in a tree of files.
+
+use crate::flags::{AT_FLAGS, OPEN_FLAGS, RENAME_FLAGS, TIMES};
+
+crate::protocol! {
+    /// A directory: a place in a tree of files. It answers `file` too. Paths are relative to it, or absolute from the server's root; symbolic links are followed,
+    /// and `..` stops at the root. Errors are Linux's: `ENOENT`, `ENOTDIR`, `ELOOP`, `ENAMETOOLONG` for the path; more with each operation.
+    directory = 6;
+
+    /// Opens a file, and makes it if the flags say so: its mode, and the open file. `EEXIST`, `EISDIR`, `ENOTDIR`, `EACCES`, `ENXIO` as Linux's `openat`.
+    1 open(flags: Flags(OPEN_FLAGS), mode: Mode; bytes path: Path) -> (mode: Mode; references file);
+    /// What is known of a file.
+    2 status_at(flags: Flags(AT_FLAGS); bytes path: Path) -> (; bytes status: Structure("Status"));
+    /// Makes a directory. `EEXIST`: the name is there.
+    3 make_directory(mode: Mode; bytes path: Path) -> ();
+    /// Removes a name, of a directory if `is_directory`, else of anything else. `EISDIR`, `ENOTDIR`, `ENOTEMPTY`, `EBUSY`.
+    4 remove(is_directory: Number; bytes path: Path) -> ();
+    /// Gives a file another name; the first path is the old one, the second, relative to the directory given, the new one.
+    /// `EINVAL`: a directory cannot move into itself. `EXDEV`: another server's directory.
+    5 rename(flags: Flags(RENAME_FLAGS), first_size: Number; bytes paths: Paths(1); references new_directory) -> ();
+    /// Gives a file one more name. `EPERM`: not to a directory. `EMLINK`: it has too many. `EXDEV`: another server's directory.
+    6 link(flags: Flags(AT_FLAGS), first_size: Number; bytes paths: Paths(1); references new_directory) -> ();
+    /// Makes a symbolic link; the first path is what it leads to, the second its own.
+    7 symbolic_link(first_size: Number; bytes paths: Paths(0)) -> ();
+    /// Where a symbolic link leads. `EINVAL`: it is none.
+    8 read_link(; bytes path: Path) -> (; bytes target: Path);
+    /// Entries from `cookie` on (0: the first), as many as fit, and the cookie of the next ones (0: there are no more).
+    9 list(cookie: Number, size: Number) -> (next: Number; bytes entries: Structure("Entries"));
+    /// Sets the permissions of a file.
+    10 set_mode_at(mode: Mode, flags: Flags(AT_FLAGS); bytes path: Path) -> ();
+    /// Sets owner and group of a file; `-1` (of 32 bits) leaves one as it is.
+    11 set_owner_at(uid: Number, gid: Number, flags: Flags(AT_FLAGS); bytes path: Path) -> ();
+    /// Sets the times of a file.
+    12 set_times_at(atime_sec: Signed, atime_nsec: Choice(TIMES), mtime_sec: Signed, mtime_nsec: Choice(TIMES), flags: Flags(AT_FLAGS); bytes path: Path) -> ();
+    /// Makes a file of the kind that the mode says.
+    13 make_node(mode: Mode, device: Hex; bytes path: Path) -> ();
+    /// Sizes of the file system: size of a block, and how many blocks, free blocks, files, and free files there are.
+    14 file_system_status() -> (block_size: Number, blocks: Number, free: Number, files: Number, files_free: Number);
+    /// The absolute path of the directory.
+    15 path() -> (; bytes path: Path);
+}

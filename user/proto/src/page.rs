@@ -1,0 +1,107 @@
+//! The reference page, `doc/manual/protocols.md`, made from the declarations.
+//! `cargo run -p nacre-proto --example protocols > doc/manual/protocols.md` writes it; a test checks that it is current.
+
+use alloc::string::String;
+use core::fmt::Write;
+
+use crate::describe::{Kind, Operation, Protocol};
+
+const HEAD: &str = "# The Common Protocols
+
+What the parts of a system say to each other. This page is made from the declarations in `user/proto/src/`: `cargo run -p nacre-proto --example protocols`.
+
+A request is a message whose label is the number of the protocol, shifted left by 16, plus the number of the operation. Words travel in the order in which they stand
+here. The label of the reply is Linux's errno, 0 for success; only then do its words, bytes and references have a meaning. A server answers `ENOSYS` to what it does not know.
+Where the message itself fails, the client's function reports `EIO` (the server is gone), `ETIMEDOUT`, `ENOMEM` (no slot for a reference), `EINTR`, or `EPROTO` for all that
+breaks the protocol: bytes that do not fit, references that lack.
+";
+
+/// The page.
+pub fn text() -> String {
+    let mut page = String::from(HEAD);
+    for protocol in crate::PROTOCOLS {
+        write_protocol(&mut page, protocol);
+    }
+    page
+}
+
+fn write_protocol(page: &mut String, protocol: &Protocol) {
+    // Writing to a String cannot fail.
+    let _ = writeln!(page, "\n## {} `{}`\n\n{}", protocol.number, protocol.name, paragraph(protocol.about));
+    for operation in protocol.operations {
+        write_operation(page, operation);
+    }
+}
+
+fn write_operation(page: &mut String, operation: &Operation) {
+    let (protocol, name, label) = (operation.protocol, operation.name, operation.label);
+    let _ = writeln!(page, "\n### `{protocol}.{name}` - {label:#x}\n\n{}\n", paragraph(operation.about));
+    let _ = writeln!(page, "| | words | bytes | references |\n| --- | --- | --- | --- |");
+    write_row(page, "request", operation.words_in, operation.bytes_in, operation.references_in);
+    write_row(page, "reply", operation.words_out, operation.bytes_out, operation.references_out);
+}
+
+fn write_row(page: &mut String, title: &str, words: &[(&str, Kind)], bytes: Kind, references: &[&str]) {
+    let words = joined(words.iter().map(|(name, kind)| alloc::format!("{name}: {}", kind_text(*kind))));
+    let bytes = if bytes == Kind::None { "-" } else { &kind_text(bytes) };
+    let references = joined(references.iter().map(|name| String::from(*name)));
+    let _ = writeln!(page, "| {title} | {words} | {bytes} | {references} |");
+}
+
+fn joined(parts: impl Iterator<Item = String>) -> String {
+    let all: alloc::vec::Vec<String> = parts.collect();
+    if all.is_empty() { String::from("-") } else { all.join(", ") }
+}
+
+fn kind_text(kind: Kind) -> String {
+    let simple = match kind {
+        Kind::None => "nothing",
+        Kind::Number => "number",
+        Kind::Signed => "signed number",
+        Kind::Hex => "number (base 16)",
+        Kind::Mode => "mode",
+        Kind::Status => "exit status",
+        Kind::Path => "path",
+        Kind::Paths(_) => "two paths, one after the other",
+        Kind::Text => "text",
+        Kind::Data => "data",
+        Kind::Structure(name) => return alloc::format!("structure `{name}`"),
+        Kind::Flags(table) | Kind::Choice(table) => {
+            let names = joined(table.iter().map(|flag| alloc::format!("`{}` {}", flag.name, value_text(flag.value))));
+            return alloc::format!("{} {names}", if matches!(kind, Kind::Flags(_)) { "flags" } else { "number, or" });
+        }
+    };
+    String::from(simple)
+}
+
+fn value_text(value: u64) -> String {
+    if value == u64::MAX { String::from("-1") } else if value < 10 { alloc::format!("{value}") } else { alloc::format!("{value:#x}") }
+}
+
+/// The lines of a documentation comment as one line.
+fn paragraph(about: &str) -> String {
+    joined_lines(about.lines().map(str::trim).filter(|line| !line.is_empty()))
+}
+
+fn joined_lines<'a>(lines: impl Iterator<Item = &'a str>) -> String {
+    let mut all = String::new();
+    for line in lines {
+        if !all.is_empty() {
+            all.push(' ');
+        }
+        all.push_str(line);
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+
+    #[test]
+    fn the_page_in_the_manual_is_current() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../doc/manual/protocols.md");
+        let page = std::fs::read_to_string(path).unwrap_or_default();
+        assert!(page == super::text(), "write it with: cargo run -p nacre-proto --example protocols > doc/manual/protocols.md");
+    }
+}

@@ -1,0 +1,377 @@
+//! The server's side: a station receives events, hands out requests, and sends what was answered to them.
+
+use alloc::vec::Vec;
+
+use nacre_abi::message::{MAX_BYTES, MAX_REFERENCES};
+use nacre_sys::ipc::{self, Buffers, Message, Received};
+use nacre_sys::{Code, Info, OwnedReference, Reference, Span, SpanMut, Status, Vacant};
+
+use crate::Errno;
+
+/// Most references of a message, as a number of slots.
+const SLOTS: usize = MAX_REFERENCES as usize;
+
+/// A reference in an answer.
+#[derive(Debug, Default)]
+pub enum Given {
+    /// None. The client gets `EPROTO`, since its function expects one.
+    #[default]
+    Nothing,
+    /// A copy of this one, which stays.
+    Lent(Reference),
+    /// This one, which is destroyed when the answer has been sent.
+    Owned(OwnedReference),
+}
+
+impl Given {
+    /// The reference to send.
+    pub fn reference(&self) -> Option<Reference> {
+        match self {
+            Given::Nothing => None,
+            Given::Lent(reference) => Some(*reference),
+            Given::Owned(owned) => Some(owned.handle()),
+        }
+    }
+}
+
+impl From<Reference> for Given {
+    fn from(reference: Reference) -> Given {
+        Given::Lent(reference)
+    }
+}
+
+impl From<OwnedReference> for Given {
+    fn from(reference: OwnedReference) -> Given {
+        Given::Owned(reference)
+    }
+}
+
+/// What a handler did with a request.
+#[derive(Debug)]
+pub enum Answer<T> {
+    /// This is the answer.
+    Now(T),
+    /// It comes later, through the reference that [`Request::detach`] made.
+    Later,
+}
+
+impl<T> From<T> for Answer<T> {
+    fn from(output: T) -> Answer<T> {
+        Answer::Now(output)
+    }
+}
+
+/// What a handler returns.
+pub type Handled<T> = Result<Answer<T>, Errno>;
+
+/// The answer to an operation, as declared.
+pub trait Output: Sized {
+    /// Words and references in the order of the declaration.
+    fn into_parts(self) -> Parts;
+
+    /// The answer as a handler returns it.
+    fn now(self) -> Handled<Self> {
+        Ok(Answer::Now(self))
+    }
+
+    /// Answers a request that was detached.
+    fn send(self, to: OwnedReference, bytes: Span<'_>) -> Result<(), Status> {
+        let parts = self.into_parts();
+        let mut references = [Reference::NONE; SLOTS];
+        let count = parts.fill(&mut references);
+        answer(to, &Message { label: 0, words: parts.words, bytes, references: &references[..count] })
+    }
+}
+
+/// Words and references of an answer.
+#[derive(Debug, Default)]
+pub struct Parts {
+    words: [u64; 6],
+    references: [Given; SLOTS],
+}
+
+impl Parts {
+    /// The parts that start with `words` and `references`.
+    pub fn new<const W: usize, const R: usize>(words: [u64; W], references: [Given; R]) -> Parts {
+        let mut parts = Parts { words: crate::client::words(words), ..Parts::default() };
+        for (place, given) in parts.references.iter_mut().zip(references) {
+            *place = given;
+        }
+        parts
+    }
+
+    /// Puts what there is into `references`; how many.
+    fn fill(&self, references: &mut [Reference; SLOTS]) -> usize {
+        let given = self.references.iter().map_while(Given::reference);
+        references.iter_mut().zip(given).map(|(place, reference)| *place = reference).count()
+    }
+}
+
+/// Sends `message` as the answer to a request that was detached. The reply reference is used up.
+pub fn answer(to: OwnedReference, message: &Message<'_>) -> Result<(), Status> {
+    ipc::send(to.handle(), message, nacre_sys::FOREVER)
+}
+
+/// Answers a request that was detached with an error.
+pub fn refuse(to: OwnedReference, errno: Errno) -> Result<(), Status> {
+    answer(to, &Message::new(errno.0, [0; 6]))
+}
+
+/// What the next reply is to be.
+#[derive(Debug, Default)]
+struct Outgoing {
+    due: bool,
+    label: u32,
+    parts: Parts,
+    buffer: Vec<u8>,
+    span: Option<Span<'static>>,
+}
+
+impl Outgoing {
+    fn set(&mut self, label: u32, parts: Parts) {
+        self.label = label;
+        self.parts = parts;
+    }
+
+    fn refuse(&mut self, label: u32) {
+        self.set(label, Parts::default());
+        self.buffer.clear();
+        self.span = None;
+    }
+}
+
+/// Somebody's message, on its way through a server.
+#[derive(Debug)]
+pub struct Request<'a> {
+    received: Received,
+    bytes: &'a [u8],
+    slots: &'a mut [Reference],
+    outgoing: &'a mut Outgoing,
+}
+
+impl<'a> Request<'a> {
+    /// The word of the port that it came through.
+    pub fn word(&self) -> u64 {
+        self.received.word
+    }
+
+    /// The label.
+    pub fn label(&self) -> u32 {
+        self.received.label()
+    }
+
+    /// Number of the protocol.
+    pub fn protocol(&self) -> u32 {
+        self.label() >> 16
+    }
+
+    /// Label, sizes and flags.
+    pub fn info(&self) -> Info {
+        self.received.info
+    }
+
+    /// The words.
+    pub fn words(&self) -> [u64; 6] {
+        self.received.words
+    }
+
+    /// The bytes: a copy that nobody else can change.
+    pub fn bytes(&self) -> &'a [u8] {
+        self.bytes
+    }
+
+    /// The references, lent: they are destroyed when the request is over.
+    pub fn references(&self) -> &[Reference] {
+        self.slots.get(..self.received.references()).unwrap_or_default()
+    }
+
+    /// The first references, if there are so many.
+    pub fn expect_references<const N: usize>(&self) -> Option<[Reference; N]> {
+        self.references().get(..N)?.try_into().ok()
+    }
+
+    /// Keeps one of the references.
+    pub fn keep(&mut self, index: usize) -> Result<OwnedReference, Errno> {
+        if index >= self.received.references() {
+            return Err(Errno::EPROTO);
+        }
+        let place = self.slots.get_mut(index).ok_or(Errno::EPROTO)?;
+        let fresh = Vacant::<Reference>::new()?;
+        let kept = OwnedReference::adopt(*place);
+        *place = take_slot(fresh);
+        Ok(kept)
+    }
+
+    /// A place for the bytes of the answer: `size` (at most 64 KiB) zeros to be filled in.
+    pub fn buffer(&mut self, size: usize) -> &mut [u8] {
+        self.outgoing.span = None;
+        self.outgoing.buffer.clear();
+        self.outgoing.buffer.resize(size.min(MAX_BYTES as usize), 0);
+        &mut self.outgoing.buffer
+    }
+
+    /// The answer carries only the first `size` bytes of what was put.
+    pub fn truncate(&mut self, size: usize) {
+        self.outgoing.buffer.truncate(size);
+        self.outgoing.span = self.outgoing.span.map(|span| span.first(size));
+    }
+
+    /// The answer carries a copy of `bytes`.
+    pub fn put(&mut self, bytes: &[u8]) {
+        let bytes = &bytes[..bytes.len().min(MAX_BYTES as usize)];
+        self.outgoing.span = None;
+        self.outgoing.buffer.clear();
+        self.outgoing.buffer.extend_from_slice(bytes);
+    }
+
+    /// The answer carries these bytes straight from where they are.
+    pub fn put_span(&mut self, span: Span<'static>) {
+        self.outgoing.buffer.clear();
+        self.outgoing.span = Some(span.first(MAX_BYTES as usize));
+    }
+
+    /// Makes a reference through which the request can be answered later; the handler then returns [`Answer::Later`].
+    pub fn detach(&mut self) -> Result<OwnedReference, Errno> {
+        let slot = Vacant::<Reference>::new()?;
+        ipc::detach(slot.address())?;
+        self.outgoing.due = false;
+        Ok(slot.occupied())
+    }
+
+    /// What the server answers.
+    pub fn conclude<T: Output>(&mut self, handled: Handled<T>) {
+        match handled {
+            Ok(Answer::Now(output)) => self.outgoing.set(0, output.into_parts()),
+            Ok(Answer::Later) => self.outgoing.due = false,
+            Err(errno) => self.refuse(errno),
+        }
+    }
+
+    /// The server answers with an error.
+    pub fn refuse(&mut self, errno: Errno) {
+        self.outgoing.refuse(errno.0);
+    }
+
+    /// The server answers with this label and these words, besides what was put: for faults, exceptions and protocols that are not declared.
+    pub fn answer(&mut self, label: u32, words: [u64; 6]) {
+        self.outgoing.set(label, Parts::new(words, []));
+    }
+
+    /// The same, with references.
+    pub fn answer_with(&mut self, label: u32, words: [u64; 6], references: [Given; SLOTS]) {
+        self.outgoing.set(label, Parts::new(words, references));
+    }
+}
+
+/// What a server receives.
+#[derive(Debug)]
+pub enum Event<'a> {
+    /// A message.
+    Request(Request<'a>),
+    /// Pending bits of the port with this word.
+    Notification {
+        /// The port's word.
+        word: u64,
+        /// The bits.
+        bits: u64,
+    },
+    /// A page that a region lacks; answered with a label of [`fault`](nacre_abi::fault).
+    Fault(Request<'a>),
+    /// A thread's exception; the same.
+    Exception(Request<'a>),
+}
+
+/// A server's place of work: buffers and slots, and the answer that is sent when the next event is waited for. Each thread that serves has one.
+#[derive(Debug)]
+pub struct Station {
+    incoming: Vec<u8>,
+    slots: Vec<Reference>,
+    /// How many slots the last message filled.
+    filled: usize,
+    outgoing: Outgoing,
+}
+
+/// The slot of a vacancy, kept as a bare address.
+fn take_slot(vacant: Vacant<Reference>) -> Reference {
+    let slot = vacant.handle();
+    core::mem::forget(vacant);
+    slot
+}
+
+impl Station {
+    /// A station that takes messages of up to `capacity` bytes and 8 references.
+    pub fn new(capacity: usize) -> Result<Station, Errno> {
+        let mut station = Station {
+            incoming: alloc::vec![0; capacity.min(MAX_BYTES as usize)],
+            slots: Vec::with_capacity(SLOTS),
+            filled: 0,
+            outgoing: Outgoing::default(),
+        };
+        for _ in 0..SLOTS {
+            station.slots.push(take_slot(Vacant::new()?));
+        }
+        Ok(station)
+    }
+
+    /// Sends the answer that is due, if there is one, and waits for the next event at the port or set of ports `at`.
+    pub fn next(&mut self, at: u64, timeout: u64) -> Result<Event<'_>, Status> {
+        self.clear_slots();
+        let received = self.exchange(at, timeout)?;
+        self.filled = received.references().min(SLOTS);
+        let Outgoing { due, .. } = &mut self.outgoing;
+        *due = received.needs_reply() && received.notification().is_none();
+        self.outgoing.refuse(Errno::ENOSYS.0);
+        if let Some(bits) = received.notification() {
+            return Ok(Event::Notification { word: received.word, bits });
+        }
+        let bytes = self.incoming.get(..received.bytes()).unwrap_or_default();
+        let request = Request { received, bytes, slots: &mut self.slots, outgoing: &mut self.outgoing };
+        Ok(match received.info {
+            info if info.has(Info::FAULT) => Event::Fault(request),
+            info if info.has(Info::EXCEPTION) => Event::Exception(request),
+            _ => Event::Request(request),
+        })
+    }
+
+    fn exchange(&mut self, at: u64, timeout: u64) -> Result<Received, Status> {
+        if core::mem::take(&mut self.outgoing.due) {
+            match self.reply_receive(at, timeout) {
+                // The client went away, or took not all that it was sent: its affair.
+                Err(status) if !ends_a_wait(status) => (),
+                result => return result,
+            }
+        }
+        ipc::receive(at, Buffers { bytes: SpanMut::from(&mut self.incoming[..]), slots: &self.slots }, timeout)
+    }
+
+    fn reply_receive(&mut self, at: u64, timeout: u64) -> Result<Received, Status> {
+        let parts = core::mem::take(&mut self.outgoing.parts);
+        let mut references = [Reference::NONE; SLOTS];
+        let count = parts.fill(&mut references);
+        let bytes = self.outgoing.span.unwrap_or(Span::from(&self.outgoing.buffer[..]));
+        let message = Message { label: self.outgoing.label, words: parts.words, bytes, references: &references[..count] };
+        ipc::reply_receive(at, &message, Buffers { bytes: SpanMut::from(&mut self.incoming[..]), slots: &self.slots }, timeout)
+    }
+
+    /// Destroys the references that the last message brought and nobody kept.
+    fn clear_slots(&mut self) {
+        for slot in &self.slots[..core::mem::take(&mut self.filled)] {
+            // A slot whose reference was kept has nothing in it.
+            let _ = slot.destroy();
+        }
+    }
+}
+
+/// Whether the status is about the receiving half of `reply_receive`.
+fn ends_a_wait(status: Status) -> bool {
+    matches!(status.code(), Some(Code::TimedOut | Code::Interrupted))
+}
+
+impl Drop for Station {
+    fn drop(&mut self) {
+        self.clear_slots();
+        for slot in &self.slots {
+            nacre_sys::slots::free(slot.0, nacre_abi::ObjectType::Reference);
+        }
+    }
+}

@@ -1,0 +1,19 @@
+//! Protocol 5, `terminal`: what a stream that is a terminal answers besides.
+
+use crate::flags::WHEN;
+
+crate::protocol! {
+    /// What a file that is a terminal answers besides, at the same port. `ENOTTY` from all other files.
+    terminal = 5;
+
+    /// The attributes.
+    1 get_attributes() -> (; bytes attributes: Structure("Attributes"));
+    /// Sets the attributes.
+    2 set_attributes(when: Choice(WHEN); bytes attributes: Structure("Attributes")) -> ();
+    /// The size, in characters.
+    3 window() -> (rows: Number, columns: Number);
+    /// Says that the size is this one.
+    4 set_window(rows: Number, columns: Number) -> ();
+    /// How many bytes can be read without waiting.
+    5 waiting() -> (count: Number);
+}
