@@ -1,2 +1,22 @@
-//! The nesting library.
-#![no_std]
+//! The nesting library: makes children out of program files, answers what they ask, takes them back whole.
+#![cfg_attr(not(test), no_std)]
+#![forbid(unsafe_code)]
+
+extern crate alloc;
+
+pub mod elf;
+pub mod host;
+pub mod places;
+pub mod plan;
+pub mod refusal;
+pub mod search;
+pub mod services;
+pub mod spawn;
+pub mod stack;
+pub mod supply;
+
+pub use host::{Handler, attend};
+pub use plan::Sizes;
+pub use refusal::Refusal;
+pub use services::Services;
+pub use spawn::{Child, Ports, Program, spawn};

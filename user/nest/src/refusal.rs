@@ -1,5 +1,6 @@
 //! Why a program was not started. Each is a sentence for the person who typed the command.
 
+use alloc::boxed::Box;
 use alloc::string::String;
 use core::fmt;
 use nacre_proto::Errno;
@@ -45,6 +46,8 @@ pub enum Refusal {
     TooLarge(u64, Option<u64>),
     /// Arguments and environment do not fit the stack.
     Arguments,
+    /// The program is fine, but what happened to the library of foreign calls that it needs is not.
+    Library(Box<Refusal>),
 }
 
 impl Refusal {
@@ -97,6 +100,10 @@ impl fmt::Display for Refusal {
             }
             Refusal::TooLarge(needed, None) => {
                 write!(f, "it needs {} KiB of memory, more than the pool gives", needed.div_ceil(1024))
+            }
+            Refusal::Library(why) => {
+                let path = core::str::from_utf8(crate::spawn::FOREIGN_LIBRARY_PATH).unwrap_or("");
+                write!(f, "it is a Linux program, and the library for these, {path}, cannot be loaded: {why}")
             }
             Refusal::Arguments => write!(f, "its arguments and environment are too long for its stack"),
         }

@@ -41,75 +41,69 @@ pub struct Contents<'a> {
     pub auxiliary: &'a [(u64, u64)],
 }
 
-/// Fills a stack from its end downward. `low` is the address of `memory`'s first byte.
-struct Writer<'a> {
-    memory: &'a mut [u8],
-    low: u64,
-    at: usize,
+/// The strings, at the end of the stack.
+#[derive(Default)]
+struct Strings {
+    bytes: Vec<u8>,
 }
 
-impl Writer<'_> {
-    fn take(&mut self, size: usize) -> Result<&mut [u8], Refusal> {
-        self.at = self.at.checked_sub(size).ok_or(Refusal::Arguments)?;
-        Ok(&mut self.memory[self.at..self.at + size])
+impl Strings {
+    /// Adds bytes; where they are, counted from the first string.
+    fn add(&mut self, bytes: &[u8]) -> u64 {
+        let at = self.bytes.len() as u64;
+        self.bytes.extend_from_slice(bytes);
+        at
     }
 
-    fn bytes(&mut self, bytes: &[u8]) -> Result<u64, Refusal> {
-        self.take(bytes.len())?.copy_from_slice(bytes);
-        Ok(self.low + self.at as u64)
+    /// Adds a string of C.
+    fn add_text(&mut self, text: &[u8]) -> u64 {
+        let at = self.add(text);
+        self.bytes.push(0);
+        at
     }
 
-    /// A string of C. One with a zero inside ends there, as it would for the program.
-    fn string(&mut self, text: &[u8]) -> Result<u64, Refusal> {
-        self.bytes(&[0])?;
-        self.bytes(text)
-    }
-
-    /// Strings in a row; their addresses in order.
-    fn strings(&mut self, texts: &[&[u8]]) -> Result<Vec<u64>, Refusal> {
-        let mut addresses = Vec::with_capacity(texts.len());
-        for text in texts.iter().rev() {
-            addresses.push(self.string(text)?);
-        }
-        addresses.reverse();
-        Ok(addresses)
+    fn add_all(&mut self, texts: &[&[u8]]) -> Vec<u64> {
+        texts.iter().map(|text| self.add_text(text)).collect()
     }
 }
 
-/// Writes `contents` to the end of `memory`, which the program will see from address `low` on (a multiple of 16, as its end is).
-/// At most a quarter of it is used. Returns the stack pointer.
-pub fn compose(memory: &mut [u8], low: u64, contents: &Contents<'_>) -> Result<u64, Refusal> {
-    let size = memory.len();
-    let quarter = size / 4;
-    let mut writer = Writer { memory: &mut memory[size - quarter..], low: low + (size - quarter) as u64, at: quarter };
-    writer.bytes(&[0; 8])?;
-    let path = writer.string(contents.path)?;
-    let environment = writer.strings(contents.environment)?;
-    let arguments = writer.strings(contents.arguments)?;
-    let platform = writer.string(b"x86_64")?;
-    let random = writer.bytes(&contents.random)?;
+fn size_of_all(texts: &[&[u8]]) -> usize {
+    texts.iter().map(|text| text.len() + 9).sum()
+}
+
+/// The bytes of a stack that ends at `high` (a multiple of 16), at most `limit` of them. The stack pointer is at the first.
+pub fn compose(high: u64, limit: usize, contents: &Contents<'_>) -> Result<Vec<u8>, Refusal> {
+    let size = size_of_all(contents.arguments) + size_of_all(contents.environment) + contents.path.len();
+    if size + 16 * contents.auxiliary.len() + 256 > limit {
+        return Err(Refusal::Arguments);
+    }
+    let mut strings = Strings::default();
+    let random = strings.add(&contents.random);
+    let platform = strings.add_text(b"x86_64");
+    let arguments = strings.add_all(contents.arguments);
+    let environment = strings.add_all(contents.environment);
+    let path = strings.add_text(contents.path);
+    strings.bytes.resize((strings.bytes.len() + 8).next_multiple_of(16), 0);
+    let base = high - strings.bytes.len() as u64;
 
     let mut words = Vec::with_capacity(arguments.len() + environment.len() + 2 * contents.auxiliary.len() + 16);
     words.push(arguments.len() as u64);
-    words.extend(arguments);
+    words.extend(arguments.iter().map(|at| base + at));
     words.push(0);
-    words.extend(environment);
+    words.extend(environment.iter().map(|at| base + at));
     words.push(0);
-    let strings = [(auxiliary::RANDOM, random), (auxiliary::PLATFORM, platform), (auxiliary::PROGRAM_NAME, path)];
-    for (key, value) in contents.auxiliary.iter().copied().chain(strings).chain([(auxiliary::NULL, 0)]) {
+    let pointers = [(auxiliary::RANDOM, random), (auxiliary::PLATFORM, platform), (auxiliary::PROGRAM_NAME, path)];
+    let pointers = pointers.map(|(key, at)| (key, base + at));
+    for (key, value) in contents.auxiliary.iter().copied().chain(pointers).chain([(auxiliary::NULL, 0)]) {
         words.extend([key, value]);
     }
-
-    // The stack pointer must be a multiple of 16.
-    writer.at &= !15;
     if words.len() % 2 == 1 {
-        writer.take(8)?;
+        words.push(0);
     }
-    let place = writer.take(8 * words.len())?;
-    for (bytes, word) in place.chunks_exact_mut(8).zip(words) {
-        bytes.copy_from_slice(&word.to_le_bytes());
-    }
-    Ok(writer.low + writer.at as u64)
+    let mut bytes = Vec::with_capacity(8 * words.len() + strings.bytes.len());
+    bytes.extend(words.iter().flat_map(|word| word.to_le_bytes()));
+    bytes.extend(strings.bytes);
+    Ok(bytes)
 }
 
 #[cfg(test)]
@@ -117,7 +111,7 @@ mod tests {
     use super::*;
     use alloc::vec;
 
-    const LOW: u64 = 0x7f00_0010_0000;
+    const HIGH: u64 = 0x7f00_0010_0000;
 
     struct Stack {
         memory: Vec<u8>,
@@ -126,19 +120,18 @@ mod tests {
 
     impl Stack {
         fn word(&self, at: u64) -> u64 {
-            let start = (at - LOW) as usize;
+            let start = (at - self.pointer) as usize;
             u64::from_le_bytes(self.memory[start..start + 8].try_into().unwrap())
         }
 
         fn string(&self, at: u64) -> &[u8] {
-            let start = (at - LOW) as usize;
+            let start = (at - self.pointer) as usize;
             let rest = &self.memory[start..];
             &rest[..rest.iter().position(|byte| *byte == 0).unwrap()]
         }
     }
 
     fn composed(arguments: &[&[u8]], environment: &[&[u8]]) -> Stack {
-        let mut memory = vec![0; 65536];
         let contents = Contents {
             path: b"/bin/cat",
             arguments,
@@ -146,8 +139,8 @@ mod tests {
             random: *b"0123456789abcdef",
             auxiliary: &[(auxiliary::ENTRY, 0x40_1000), (auxiliary::PAGE_SIZE, 4096)],
         };
-        let pointer = compose(&mut memory, LOW, &contents).unwrap();
-        Stack { memory, pointer }
+        let memory = compose(HIGH, 65536, &contents).unwrap();
+        Stack { pointer: HIGH - memory.len() as u64, memory }
     }
 
     #[test]
@@ -178,12 +171,22 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_a_quarter_is_refused() {
-        let mut memory = vec![0; 4096];
-        let long = vec![b'x'; 1024];
-        let contents =
-            Contents { path: b"p", arguments: &[&long], environment: &[], random: [0; 16], auxiliary: &[] };
-        assert_eq!(compose(&mut memory, 0x1000, &contents), Err(Refusal::Arguments));
-        assert!(memory[..3072].iter().all(|byte| *byte == 0));
+    fn what_does_not_fit_is_refused() {
+        let long = [b'x'; 1024];
+        let contents = Contents { path: b"p", arguments: &[&long], environment: &[], random: [0; 16], auxiliary: &[] };
+        assert_eq!(compose(HIGH, 1024, &contents), Err(Refusal::Arguments));
+        assert!(compose(HIGH, 2048, &contents).unwrap().len() <= 2048);
+    }
+
+    #[test]
+    fn the_limit_holds_whatever_the_sizes() {
+        for count in 0..60 {
+            let text = vec![b'x'; count * 3];
+            let arguments = vec![&text[..]; count];
+            let auxiliary = [(auxiliary::ENTRY, 1); 20];
+            let contents =
+                Contents { path: &text, arguments: &arguments, environment: &arguments, random: [0; 16], auxiliary: &auxiliary };
+            assert!(compose(HIGH, 4096, &contents).is_ok_and(|bytes| bytes.len() <= 4096) || count > 15);
+        }
     }
 }

@@ -1,0 +1,164 @@
+//! Answers a child's parent port for a monitor that cares only about some of what its child asks. All the rest goes to our own parent, and what that
+//! answers is handed over as it is: from then on the child talks past us, at no cost.
+
+use alloc::vec::Vec;
+use nacre_abi::fault;
+use nacre_abi::state::ThreadState;
+use nacre_proto::parent::{self, exit, find, report, stream};
+use nacre_proto::server::Output;
+use nacre_proto::{Answer, Errno, Event, Given, Handled, Request, Station};
+use nacre_sys::{OwnedReference, Port, Reference, Status};
+
+/// Something that a thread of the child did and that the machine does not do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Exception {
+    /// What kind: see [`fault`](nacre_abi::fault).
+    pub kind: u64,
+    /// The machine's error code.
+    pub error: u64,
+    /// The address that was accessed, for kinds that are about memory.
+    pub address: u64,
+    /// The instruction.
+    pub instruction: u64,
+}
+
+impl Exception {
+    /// From the words of the kernel's message.
+    pub fn from_words(words: [u64; 6]) -> Exception {
+        Exception { kind: words[0], error: words[1], address: words[2], instruction: words[3] }
+    }
+
+    /// The signal that Linux makes of it.
+    pub fn signal(&self) -> u64 {
+        match self.kind {
+            0 | 16 | 19 => 8,
+            1 | 3 => 5,
+            6 => 4,
+            17 => 7,
+            _ => 11,
+        }
+    }
+
+    /// The exit status that says so.
+    pub fn exit_status(&self) -> u64 {
+        256 + self.signal()
+    }
+}
+
+/// What is to become of a thread after an exception.
+pub enum Verdict {
+    /// It goes on; with this state, if there is one.
+    Resume(Option<ThreadState>),
+    /// It stays stopped.
+    Stop,
+    /// The child has ended, with this status.
+    End(u64),
+}
+
+/// A monitor's answers. Each is our own parent's unless it is written.
+pub trait Handler {
+    /// The child looks for a service.
+    fn find(&mut self, service: u64) -> Result<Given, Errno> {
+        parent::find(Reference::PARENT, service).map(|reply| reply.found.into())
+    }
+
+    /// The child asks for an initial stream.
+    fn stream(&mut self, number: u64) -> Result<Given, Errno> {
+        parent::stream(Reference::PARENT, number).map(|reply| reply.file.into())
+    }
+
+    /// The child has a line for whoever runs the system.
+    fn report(&mut self, kind: u64, text: &[u8]) -> Result<(), Errno> {
+        parent::report(Reference::PARENT, kind, text).map(drop)
+    }
+
+    /// A thread of the child did what the machine does not do. `state` is there if the kernel could tell it.
+    fn exception(&mut self, exception: &Exception, _state: Option<&ThreadState>, _thread: Option<OwnedReference>) -> Verdict {
+        Verdict::End(exception.exit_status())
+    }
+
+    /// The child sent a message of another protocol.
+    fn other(&mut self, request: &mut Request<'_>) {
+        request.refuse(Errno::ENOSYS);
+    }
+}
+
+/// A handler as a server of the protocol, with the status that the child ended with.
+struct Service<'a, H> {
+    handler: &'a mut H,
+    ended: Option<u64>,
+}
+
+impl<H: Handler> parent::Server for Service<'_, H> {
+    fn find(&mut self, _: &mut Request<'_>, service: u64) -> Handled<find::Output> {
+        find::Output { found: self.handler.find(service)? }.now()
+    }
+
+    fn stream(&mut self, _: &mut Request<'_>, number: u64) -> Handled<stream::Output> {
+        stream::Output { file: self.handler.stream(number)? }.now()
+    }
+
+    fn exit(&mut self, _: &mut Request<'_>, status: u64) -> Handled<exit::Output> {
+        self.ended = Some(status);
+        Ok(Answer::Later)
+    }
+
+    fn report(&mut self, _: &mut Request<'_>, kind: u64, text: &[u8]) -> Handled<report::Output> {
+        self.handler.report(kind, text)?;
+        report::Output::default().now()
+    }
+}
+
+/// The thread's state in an exception's bytes, if the kernel put it there.
+pub fn thread_state(bytes: &[u8]) -> Option<ThreadState> {
+    let words: Vec<u64> = bytes.chunks_exact(8).map(|word| u64::from_le_bytes(word.try_into().unwrap_or_default())).collect();
+    words.try_into().ok().map(ThreadState::from_words)
+}
+
+impl<H: Handler> Service<'_, H> {
+    fn exception(&mut self, request: &mut Request<'_>) {
+        let exception = Exception::from_words(request.words());
+        let state = thread_state(request.bytes());
+        let thread = request.keep(0).ok();
+        match self.handler.exception(&exception, state.as_ref(), thread) {
+            Verdict::Resume(state) => {
+                if let Some(state) = state {
+                    let bytes: Vec<u8> = state.to_words().iter().flat_map(|word| word.to_le_bytes()).collect();
+                    request.put(&bytes);
+                }
+                request.answer(fault::RESUME, [0; 6]);
+            }
+            Verdict::Stop => request.answer(fault::STOP, [0; 6]),
+            Verdict::End(status) => {
+                request.answer(fault::STOP, [0; 6]);
+                self.ended = Some(status);
+            }
+        }
+    }
+
+    fn handle(&mut self, event: Event<'_>) {
+        match event {
+            Event::Request(mut request) if request.protocol() == parent::NUMBER => parent::dispatch(self, &mut request),
+            Event::Request(mut request) => self.handler.other(&mut request),
+            Event::Exception(mut request) => self.exception(&mut request),
+            Event::Fault(mut request) => request.answer(fault::REFUSE, [0; 6]),
+            Event::Notification { .. } => {}
+        }
+    }
+}
+
+/// Most bytes of a message to a parent.
+const CAPACITY: usize = 4096;
+
+/// Answers at `port`, the child's parent and keeper, until the child ends: its exit status.
+pub fn attend(port: Port, handler: &mut impl Handler) -> Result<u64, Status> {
+    let mut station = Station::new(CAPACITY).map_err(|_| Status::new(nacre_abi::Code::NoMemory))?;
+    let mut service = Service { handler, ended: None };
+    loop {
+        let event = station.next(port.address(), nacre_sys::FOREVER)?;
+        service.handle(event);
+        if let Some(status) = service.ended {
+            return Ok(status);
+        }
+    }
+}

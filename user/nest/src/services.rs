@@ -1,0 +1,155 @@
+//! Files and memory for children, taken from the Common Protocols.
+
+use crate::places::Place;
+use crate::refusal::Refusal;
+use crate::supply;
+use nacre_abi::{PAGE_SIZE, Rights};
+use nacre_proto::flags::{FILE_KINDS, O_RDONLY, S_IFDIR, SERVICE_FILES, SERVICE_MEMORY};
+use nacre_proto::{Errno, directory, file, memory, parent, segment};
+use nacre_sys::{OwnedMapping, OwnedReference, Reference, Region, Space, SpanMut, Window};
+
+/// In a mode: somebody may execute it.
+const MAY_EXECUTE: u64 = 0o111;
+
+/// A directory to load from, and a pool to take memory from.
+pub struct Services {
+    files: OwnedReference,
+    memory: OwnedReference,
+}
+
+/// A region of memory from a pool, shown in our own space. Dropping it destroys all that is in it.
+pub struct Segment {
+    _mapping: OwnedMapping,
+    port: OwnedReference,
+    region: OwnedReference,
+    place: Place,
+}
+
+/// A file that is loaded from.
+pub struct File {
+    port: OwnedReference,
+    size: u64,
+    region: Option<OwnedReference>,
+}
+
+impl Services {
+    /// Takes children's parts from these.
+    pub fn new(files: OwnedReference, memory: OwnedReference) -> Services {
+        Services { files, memory }
+    }
+
+    /// Takes children's parts from where our own come from.
+    pub fn find() -> Result<Services, Refusal> {
+        let find = |service, doing| match parent::find(Reference::PARENT, service) {
+            Ok(reply) => Ok(reply.found),
+            Err(errno) => Err(Refusal::Service(doing, errno)),
+        };
+        Ok(Services { files: find(SERVICE_FILES, "finding the files")?, memory: find(SERVICE_MEMORY, "finding memory")? })
+    }
+
+    /// The directory that programs are loaded from.
+    pub fn files(&self) -> Reference {
+        self.files.handle()
+    }
+
+    /// The pool that memory is taken from.
+    pub fn memory(&self) -> Reference {
+        self.memory.handle()
+    }
+
+    fn too_large(&self, needed: u64) -> Refusal {
+        let left = memory::status(self.memory()).ok().map(|reply| reply.limit.saturating_sub(reply.used));
+        Refusal::TooLarge(needed, left)
+    }
+}
+
+impl supply::Supplier for Services {
+    type File = File;
+    type Segment = Segment;
+
+    fn open(&mut self, path: &[u8]) -> Result<File, Refusal> {
+        let opened = directory::open(self.files(), O_RDONLY, 0, path).map_err(|errno| match errno {
+            Errno::ENOENT | Errno::ENOTDIR => Refusal::NotFound,
+            Errno::EACCES => Refusal::NotExecutable,
+            errno => Refusal::Service("opening it", errno),
+        })?;
+        let kind = opened.mode & FILE_KINDS[0].mask;
+        if kind == S_IFDIR {
+            return Err(Refusal::Directory);
+        }
+        if opened.mode & MAY_EXECUTE == 0 {
+            return Err(Refusal::NotExecutable);
+        }
+        File::new(opened.file)
+    }
+
+    fn segment(&mut self, size: u64) -> Result<Segment, Refusal> {
+        let taken = memory::segment_create(self.memory(), size, 0).map_err(|errno| match errno {
+            Errno::ENOMEM => self.too_large(size),
+            errno => Refusal::Service("taking memory", errno),
+        })?;
+        if taken.size < size {
+            return Err(self.too_large(size));
+        }
+        let place = Place::take(size).ok_or(Refusal::TooLarge(size, None))?;
+        let region = Region::through(taken.region.handle());
+        let mapping = OwnedMapping::new(Space::SELF, place.window().start(), place.window().size(), region, 0, Rights::ALL)
+            .map_err(|status| Refusal::Kernel("a view of its memory", status))?;
+        Ok(Segment { _mapping: mapping, port: taken.segment, region: taken.region, place })
+    }
+}
+
+impl supply::Segment for Segment {
+    fn window(&self) -> Window {
+        self.place.window()
+    }
+
+    fn region(&self) -> Region {
+        Region::through(self.region.handle())
+    }
+}
+
+impl Drop for Segment {
+    fn drop(&mut self) {
+        // Said aloud, and not left to the last reference's going, so that the memory is back in the pool when this returns.
+        let _ = segment::destroy(self.port.handle());
+    }
+}
+
+impl File {
+    /// A file that can be mapped is asked for its region, which tells the size too; another is asked for its status.
+    fn new(port: OwnedReference) -> Result<File, Refusal> {
+        if let Ok(map) = file::map(port.handle(), 0, u64::MAX) {
+            let region = Some(map.region).filter(|region| is_whole(Region::through(region.handle()), map.size));
+            return Ok(File { port, size: map.size, region });
+        }
+        let mut bytes = [0; nacre_proto::structures::Status::SIZE];
+        file::status(port.handle(), &mut bytes).map_err(|errno| Refusal::Service("asking for its size", errno))?;
+        let size = nacre_proto::structures::Status::from_bytes(&bytes).map_or(0, |status| status.size);
+        Ok(File { port, size, region: None })
+    }
+}
+
+/// Whether a region covers all pages of a file of this size.
+fn is_whole(region: Region, size: u64) -> bool {
+    region.get_state().is_ok_and(|state| state.size >= size.next_multiple_of(PAGE_SIZE))
+}
+
+impl supply::File for File {
+    fn size(&self) -> u64 {
+        self.size
+    }
+
+    fn read(&mut self, offset: u64, into: SpanMut<'_>) -> Result<(), Refusal> {
+        let size = into.size();
+        match file::read(self.port.handle(), offset, size as u64, into) {
+            Ok(reply) if reply.data == size => Ok(()),
+            Ok(_) => Err(Refusal::Truncated("last byte, as its size says")),
+            Err(errno) => Err(Refusal::Service("reading it", errno)),
+        }
+    }
+
+    fn region(&self) -> Option<Region> {
+        self.region.as_ref().map(|region| Region::through(region.handle()))
+    }
+}

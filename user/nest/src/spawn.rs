@@ -1,0 +1,246 @@
+//! Makes a child: loads its program - and beside a foreign one the library of foreign calls - into a fresh space, with one stopped
+//! thread at its first instruction.
+//!
+//! Whatever goes wrong, dropping the segment takes back all that was made, so nothing here undoes anything.
+
+use crate::elf::{self, Image};
+use crate::plan::{self, From, LIBRARY_RANGE, PROGRAM_BIAS, PROGRAM_END, PROGRAM_START, Plan, STACK_END, Sizes};
+use crate::refusal::Refusal;
+use crate::stack::{self, auxiliary};
+use crate::supply::{File, Segment, Supplier};
+use alloc::vec::Vec;
+use core::ops::Range;
+use nacre_abi::environment::{self, OBJECTS, OBJECTS_PAGES};
+use nacre_abi::message::MAX_BYTES;
+use nacre_abi::rights::{REFERENCE_ALL, REFERENCE_USE};
+use nacre_abi::state::ThreadState;
+use nacre_abi::{PAGE_SIZE, Status};
+use nacre_sys::{Mapping, Reference, Region, Space, SpanMut, Thread};
+
+/// Where the library of foreign calls is, among the files.
+pub const FOREIGN_LIBRARY_PATH: &[u8] = b"/lib/nacre/linux";
+
+/// What to run.
+#[derive(Clone, Copy)]
+pub struct Program<'a> {
+    /// Path of the file.
+    pub path: &'a [u8],
+    /// Its arguments; the first is its name.
+    pub arguments: &'a [&'a [u8]],
+    /// `NAME=value` strings.
+    pub environment: &'a [&'a [u8]],
+    /// Sixteen bytes that should differ from child to child.
+    pub random: [u8; 16],
+    /// Sizes of its parts.
+    pub sizes: Sizes,
+}
+
+/// Who stands over the child.
+#[derive(Clone, Copy)]
+pub struct Ports {
+    /// The port that it gets as its parent.
+    pub parent: Reference,
+    /// The port that hears of its exceptions; may be the same.
+    pub keeper: Reference,
+}
+
+/// A child. Dropping it takes it back whole: its threads end, its space, its objects and its references go.
+pub struct Child<S: Supplier> {
+    segment: S::Segment,
+    space: Space,
+    thread: Thread,
+    native: bool,
+    /// The child has them mapped.
+    _files: Vec<S::File>,
+}
+
+impl<S: Supplier> Child<S> {
+    /// Lets it run.
+    pub fn start(&self) -> Result<(), Refusal> {
+        self.thread.start().map_err(|status| Refusal::Kernel("the start of its thread", status))
+    }
+
+    /// Its space.
+    pub fn space(&self) -> Space {
+        self.space
+    }
+
+    /// Its first thread.
+    pub fn thread(&self) -> Thread {
+        self.thread
+    }
+
+    /// Whether it makes the kernel's own calls, and not foreign ones.
+    pub fn is_native(&self) -> bool {
+        self.native
+    }
+
+    /// Its memory.
+    pub fn segment(&self) -> &S::Segment {
+        &self.segment
+    }
+
+    /// Takes it back whole.
+    pub fn destroy(self) {}
+}
+
+/// The first bytes of a file, which nearly always hold all that is decoded, and the rest of it.
+struct Head<'a, F> {
+    file: &'a mut F,
+    bytes: [u8; 1024],
+    size: usize,
+}
+
+impl<'a, F: File> Head<'a, F> {
+    fn new(file: &'a mut F) -> Result<Head<'a, F>, Refusal> {
+        let mut bytes = [0; 1024];
+        let size = file.size().min(1024) as usize;
+        file.read(0, SpanMut::from(&mut bytes[..size]))?;
+        Ok(Head { file, bytes, size })
+    }
+}
+
+impl<F: File> elf::Source for Head<'_, F> {
+    fn size(&self) -> u64 {
+        self.file.size()
+    }
+
+    fn read(&mut self, offset: u64, into: &mut [u8]) -> Result<(), Refusal> {
+        let end = offset + into.len() as u64;
+        if end <= self.size as u64 {
+            into.copy_from_slice(&self.bytes[offset as usize..end as usize]);
+            return Ok(());
+        }
+        self.file.read(offset, SpanMut::from(into))
+    }
+}
+
+/// A file and what it holds.
+struct Loaded<F> {
+    file: F,
+    image: Image,
+}
+
+fn load<S: Supplier>(supplier: &mut S, path: &[u8], range: Range<u64>) -> Result<Loaded<S::File>, Refusal> {
+    let mut file = supplier.open(path)?;
+    let image = elf::decode(&mut Head::new(&mut file)?, range, PROGRAM_BIAS)?;
+    match image.native_version {
+        Some(version) if version != nacre_abi::VERSION => Err(Refusal::OtherVersion(version)),
+        _ => Ok(Loaded { file, image }),
+    }
+}
+
+/// The program, and the library if it needs one.
+fn load_all<S: Supplier>(supplier: &mut S, path: &[u8]) -> Result<Vec<Loaded<S::File>>, Refusal> {
+    let mut all = Vec::with_capacity(2);
+    all.push(load(supplier, path, PROGRAM_START..PROGRAM_END)?);
+    if all[0].image.native_version.is_none() {
+        let library = load(supplier, FOREIGN_LIBRARY_PATH, LIBRARY_RANGE);
+        all.push(library.map_err(|refusal| Refusal::Library(alloc::boxed::Box::new(refusal)))?);
+    }
+    Ok(all)
+}
+
+fn kernel(making: &'static str) -> impl Fn(Status) -> Refusal {
+    move |status| Refusal::Kernel(making, status)
+}
+
+fn make_space<S: Supplier>(plan: &Plan, segment: &S::Segment, files: &[Loaded<S::File>], keeper: Reference) -> Result<Space, Refusal> {
+    let base = segment.window().start();
+    let space = Space::create(base + plan.space, base + plan.pool, plan.pool_pages, keeper).map_err(kernel("its space"))?;
+    for (number, window) in plan.windows.iter().enumerate() {
+        let region = match window.from {
+            From::Segment => segment.region(),
+            From::File(number) => files[number].file.region().unwrap_or(Region(0)),
+        };
+        let slot = base + plan.mapping(number);
+        Mapping::create(slot, space, window.start, window.size, region, window.offset, window.rights)
+            .map_err(kernel("a mapping of its memory"))?;
+    }
+    Ok(space)
+}
+
+/// The plan lies inside its segment; a segment that is smaller than was asked for gets nothing written.
+fn part(segment: &impl Segment, offset: u64, size: u64) -> SpanMut<'static> {
+    segment.window().span_mut(offset, size).unwrap_or(SpanMut::EMPTY)
+}
+
+fn copy_data<S: Supplier>(plan: &Plan, segment: &S::Segment, files: &mut [Loaded<S::File>]) -> Result<(), Refusal> {
+    for copy in &plan.copies {
+        for done in (0..copy.size).step_by(MAX_BYTES as usize) {
+            let piece = part(segment, copy.to + done, (copy.size - done).min(MAX_BYTES));
+            files[copy.image].file.read(copy.offset + done, piece)?;
+        }
+    }
+    Ok(())
+}
+
+fn auxiliary_vector(plan: &Plan, loaded: &[Loaded<impl File>]) -> [(u64, u64); 18] {
+    let program = &loaded[0].image;
+    [
+        (auxiliary::HEADERS, program.headers_address),
+        (auxiliary::HEADER_ENTRY, elf::HEADER_ENTRY_SIZE),
+        (auxiliary::HEADER_COUNT, program.header_count),
+        (auxiliary::PAGE_SIZE, PAGE_SIZE),
+        (auxiliary::BASE, 0),
+        (auxiliary::FLAGS, 0),
+        (auxiliary::ENTRY, program.entry),
+        (auxiliary::USER, 0),
+        (auxiliary::EFFECTIVE_USER, 0),
+        (auxiliary::GROUP, 0),
+        (auxiliary::EFFECTIVE_GROUP, 0),
+        (auxiliary::HARDWARE, 0),
+        (auxiliary::CLOCK_TICKS, 100),
+        (auxiliary::SECURE, 0),
+        (environment::AT_OBJECTS_PAGES, OBJECTS_PAGES),
+        (environment::AT_STACK_END, STACK_END),
+        (environment::AT_STACK_SIZE, plan.stack_size),
+        (environment::AT_FOREIGN_ENTRY, program.entry),
+    ]
+}
+
+/// Writes the stack; where its pointer is.
+fn write_stack<S: Supplier>(plan: &Plan, segment: &S::Segment, loaded: &[Loaded<S::File>], program: &Program<'_>) -> Result<u64, Refusal> {
+    let contents = stack::Contents {
+        path: program.path,
+        arguments: program.arguments,
+        environment: program.environment,
+        random: program.random,
+        auxiliary: &auxiliary_vector(plan, loaded),
+    };
+    let bytes = stack::compose(STACK_END, (plan.stack_size / 4) as usize, &contents)?;
+    let size = bytes.len() as u64;
+    part(segment, plan.stack + plan.stack_size - size, size).copy_from((&bytes[..]).into());
+    Ok(STACK_END - size)
+}
+
+/// Puts the references that it is born with into the child's object area, which starts at `objects` here.
+fn give_references(objects: u64, ports: Ports, space: Space, thread: Thread) -> Result<(), Status> {
+    let slot = |address: u64| Reference::create(objects + (address - OBJECTS));
+    ports.parent.reference(slot(environment::PARENT)?, REFERENCE_USE)?;
+    space.reference(slot(environment::SPACE)?, REFERENCE_ALL)?;
+    thread.reference(slot(environment::THREAD)?, REFERENCE_ALL)
+}
+
+fn make_thread(slot: u64, space: Space, entry: u64, stack: u64) -> Result<Thread, Status> {
+    let thread = Thread::create(slot, space)?;
+    thread.set_state(&ThreadState { flags: ThreadState::STOPPED, rip: entry, rsp: stack, ..ThreadState::default() })?;
+    Ok(thread)
+}
+
+/// Makes a child from a program. It is stopped: [`Child::start`] lets it run.
+pub fn spawn<S: Supplier>(supplier: &mut S, program: &Program<'_>, ports: Ports) -> Result<Child<S>, Refusal> {
+    let mut loaded = load_all(supplier, program.path)?;
+    let images: Vec<(&Image, bool)> = loaded.iter().map(|one| (&one.image, one.file.region().is_some())).collect();
+    let plan = plan::plan(&images, program.sizes)?;
+    let segment = supplier.segment(plan.size)?;
+    let space = make_space::<S>(&plan, &segment, &loaded, ports.keeper)?;
+    copy_data::<S>(&plan, &segment, &mut loaded)?;
+    let stack = write_stack::<S>(&plan, &segment, &loaded, program)?;
+    let native = loaded[0].image.native_version.is_some();
+    // A foreign program's library is entered first, and finds the program in the auxiliary vector.
+    let entry = loaded[loaded.len() - 1].image.entry;
+    let thread = make_thread(segment.window().start(), space, entry, stack).map_err(kernel("its thread"))?;
+    give_references(segment.window().start() + plan.objects, ports, space, thread).map_err(kernel("its references"))?;
+    Ok(Child { segment, space, thread, native, _files: loaded.into_iter().map(|one| one.file).collect() })
+}
