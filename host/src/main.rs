@@ -6,6 +6,7 @@ mod boot;
 mod builds;
 mod cli;
 mod failure;
+mod lint;
 mod run;
 mod session;
 mod toolchain;
@@ -38,6 +39,7 @@ fn perform(cli: &Cli) -> Outcome<i32> {
     let tree = Tree::find()?;
     match &cli.task {
         Task::Run(arguments) => run::run(&tree, arguments),
+        Task::Lint => lint::lint(&tree),
         _ => Err(failure::Failure::new(Class::Internal, "this subcommand is not built yet")),
     }
 }

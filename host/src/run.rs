@@ -2,10 +2,9 @@
 
 use std::io;
 use std::sync::mpsc::Sender;
-use std::sync::{Arc, Mutex};
 use std::thread;
 
-use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGWINCH};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGPIPE, SIGQUIT, SIGTERM, SIGWINCH};
 use signal_hook::iterator::Signals;
 
 use crate::boot::guest::Guest;
@@ -44,7 +43,8 @@ fn attend(machine: &Machine, limits: Limits, facts: Facts) -> Outcome<i32> {
     let streams = Streams {
         input: Box::new(io::stdin()),
         output: Box::new(io::stdout()),
-        errors: Arc::new(Mutex::new(io::stderr())),
+        errors: Box::new(io::stderr()),
+        messages: Box::new(io::stderr()),
         is_terminal: facts.is_terminal,
     };
     let raw = if facts.is_terminal { Raw::enter() } else { None };
@@ -60,9 +60,9 @@ fn tell_signal(signal: i32, events: &Sender<Event>) {
     let _ = events.send(event);
 }
 
-/// A program that a signal killed says nothing itself; a shell would.
+/// A program that a signal killed says nothing itself; a shell would, but for the signals that people and pipes send.
 fn say_signal(name: &str, status: i32) {
-    if let Some(signal) = status.checked_sub(128).filter(|signal| (1..=64).contains(signal)) {
+    if let Some(signal) = status.checked_sub(128).filter(|signal| (3..=64).contains(signal) && *signal != SIGPIPE) {
         let signal = signal_hook::low_level::signal_name(signal).map_or(signal.to_string(), str::to_string);
         eprintln!("nacre: {name} was killed by signal {signal}");
     }

@@ -10,7 +10,6 @@ use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use crate::failure::{Class, Context, Failure, Outcome};
@@ -49,8 +48,10 @@ pub struct Streams {
     pub input: Box<dyn Read + Send>,
     /// What the program writes.
     pub output: Box<dyn Write + Send>,
-    /// What it writes as errors, and messages of the kernel and of monitors.
-    pub errors: Arc<Mutex<dyn Write + Send>>,
+    /// What it writes as errors.
+    pub errors: Box<dyn Write + Send>,
+    /// Messages of the kernel and of root.
+    pub messages: Box<dyn Write + Send>,
     /// Whether Ctrl-] in the input ends the session.
     pub is_terminal: bool,
 }
@@ -88,8 +89,8 @@ impl Session {
         let input_line = lines.console.try_clone().context(Class::Internal, failed)?;
         let splitter = Splitter::new(limits.outputs);
         streams::carry_output(lines.console, streams.output, sender.clone());
-        streams::carry_errors(lines.errors, Arc::clone(&streams.errors), sender.clone());
-        streams::carry_messages(lines.messages, splitter, streams.errors, sender.clone());
+        streams::carry_errors(lines.errors, streams.errors, sender.clone());
+        streams::carry_messages(lines.messages, splitter, streams.messages, sender.clone());
         streams::carry_input(streams.input, input_line, released, streams.is_terminal, sender.clone());
         let session = Session {
             started,

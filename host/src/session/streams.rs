@@ -3,7 +3,6 @@
 use std::io::{ErrorKind, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::sync::mpsc::{Receiver, Sender, sync_channel};
-use std::sync::{Arc, Mutex};
 use std::thread;
 
 use super::records::Splitter;
@@ -12,7 +11,7 @@ use super::{Event, event_of};
 /// Ctrl-].
 const LEAVE: u8 = 0x1d;
 
-type Errors = Arc<Mutex<dyn Write + Send>>;
+type Sink = Box<dyn Write + Send>;
 
 /// Reads `line` to its end, gives each part to `take` until that says no more, then tells that the line ended.
 fn read_line(mut line: impl Read, mut take: impl FnMut(&[u8]) -> bool) {
@@ -28,7 +27,7 @@ fn read_line(mut line: impl Read, mut take: impl FnMut(&[u8]) -> bool) {
 }
 
 /// COM1 to standard output. A slow reader slows the guest; one that is gone ends it.
-pub fn carry_output(line: UnixStream, mut output: Box<dyn Write + Send>, events: Sender<Event>) {
+pub fn carry_output(line: UnixStream, mut output: Sink, events: Sender<Event>) {
     thread::spawn(move || {
         read_line(line, |bytes| {
             let written = output.write_all(bytes).and_then(|()| output.flush());
@@ -42,10 +41,10 @@ pub fn carry_output(line: UnixStream, mut output: Box<dyn Write + Send>, events:
 }
 
 /// COM3 to standard error. Errors that nobody reads are dropped.
-pub fn carry_errors(line: UnixStream, errors: Errors, events: Sender<Event>) {
+pub fn carry_errors(line: UnixStream, mut errors: Sink, events: Sender<Event>) {
     thread::spawn(move || {
         read_line(line, |bytes| {
-            show(&errors, bytes);
+            show(&mut errors, bytes);
             true
         });
         let _ = events.send(Event::LineEnded);
@@ -53,25 +52,23 @@ pub fn carry_errors(line: UnixStream, errors: Errors, events: Sender<Event>) {
 }
 
 /// COM2: messages to standard error, records to the session.
-pub fn carry_messages(line: UnixStream, mut splitter: Splitter, errors: Errors, events: Sender<Event>) {
+pub fn carry_messages(line: UnixStream, mut splitter: Splitter, mut messages: Sink, events: Sender<Event>) {
     thread::spawn(move || {
         read_line(line, |bytes| {
             let (text, records) = splitter.split(bytes);
-            show(&errors, &text);
+            show(&mut messages, &text);
             for record in records {
                 let _ = events.send(event_of(record));
             }
             true
         });
-        show(&errors, &splitter.finish());
+        show(&mut messages, &splitter.finish());
         let _ = events.send(Event::LineEnded);
     });
 }
 
-fn show(errors: &Errors, bytes: &[u8]) {
-    if let Ok(mut errors) = errors.lock() {
-        let _ = errors.write_all(bytes).and_then(|()| errors.flush());
-    }
+fn show(sink: &mut Sink, bytes: &[u8]) {
+    let _ = sink.write_all(bytes).and_then(|()| sink.flush());
 }
 
 /// How many pieces of input wait for the guest at most; then the input itself has to.

@@ -1,0 +1,98 @@
+//! `nacre lint`: sizes and counts of the house rules, and what breaks them.
+
+mod count;
+mod mask;
+mod walk;
+
+use std::fs;
+
+use crate::failure::{Class, Context, Outcome};
+use crate::tree::Tree;
+use count::{Counts, count};
+use walk::{Crate, folders_without_readme};
+
+/// Code lines of the kernel for one architecture.
+const KERNEL_LINES: usize = 10_000;
+/// Lines of a file.
+const FILE_LINES: usize = 500;
+/// Lines of a function.
+const FUNCTION_LINES: usize = 60;
+
+/// Folders of the kernel that belong to other architectures than the one that is counted.
+const OTHER_ARCHITECTURES: [&str; 2] = ["aarch64", "riscv64"];
+
+/// Counts everything, prints a table and what breaks a rule; 1 if something does.
+pub fn lint(tree: &Tree) -> Outcome<i32> {
+    let mut violations = Vec::new();
+    let mut kernel_lines = 0;
+    println!("{:<22} {:>6} {:>6} {:>5} {:>5} {:>6} {:>4} {:>7} {:>6}", "crate", "code", "tests", "files", "fns", "median", "p90", "longest", "unsafe");
+    for member in walk::crates(tree)? {
+        let counts = count_crate(tree, &member, &mut violations)?;
+        print_crate(&member, &counts);
+        if member.name.starts_with("kernel/") {
+            kernel_lines += counts.code_lines;
+        }
+    }
+    println!("\nkernel: {kernel_lines} code lines for x86-64, of {KERNEL_LINES} at most");
+    if kernel_lines > KERNEL_LINES {
+        violations.push(format!("kernel: {kernel_lines} code lines are more than {KERNEL_LINES}"));
+    }
+    violations.extend(folders_without_readme(tree)?.iter().map(|folder| format!("{folder}: no README.md")));
+    for violation in &violations {
+        println!("{violation}");
+    }
+    println!("{} violations", violations.len());
+    Ok(i32::from(!violations.is_empty()))
+}
+
+fn count_crate(tree: &Tree, member: &Crate, violations: &mut Vec<String>) -> Outcome<Counts> {
+    let mut all = Counts::default();
+    for path in &member.files {
+        let text = fs::read_to_string(path).context(Class::File, || format!("cannot read {}", path.display()))?;
+        let shown = path.strip_prefix(tree.root()).unwrap_or(path).display().to_string();
+        let counts = count(&text, walk::is_test_file(path));
+        check_file(&shown, &text, &counts, violations);
+        if !OTHER_ARCHITECTURES.iter().any(|name| shown.contains(name)) {
+            all.add(&counts);
+        }
+    }
+    if all.unsafe_blocks.is_empty() && !all.has_unsafe_items && !all.forbids_unsafe && !member.files.is_empty() {
+        violations.push(format!("{}: no unsafe code, and no #![forbid(unsafe_code)] that keeps it so", member.name));
+    }
+    Ok(all)
+}
+
+fn check_file(shown: &str, text: &str, counts: &Counts, violations: &mut Vec<String>) {
+    let lines = text.lines().count();
+    if lines > FILE_LINES {
+        violations.push(format!("{shown}: {lines} lines are more than {FILE_LINES}"));
+    }
+    if !text.starts_with("//!") {
+        violations.push(format!("{shown}: no header (//!) that says what the file is"));
+    }
+    for function in counts.functions.iter().filter(|function| function.lines > FUNCTION_LINES) {
+        let (name, line) = (&function.name, function.line);
+        violations.push(format!("{shown}:{line}: function {name} has {} lines, more than {FUNCTION_LINES}", function.lines));
+    }
+    for line in counts.unsafe_blocks.iter().filter(|block| !block.has_safety).map(|block| block.line) {
+        violations.push(format!("{shown}:{line}: unsafe block without a SAFETY comment"));
+    }
+}
+
+fn print_crate(member: &Crate, counts: &Counts) {
+    let mut lines: Vec<usize> = counts.functions.iter().map(|function| function.lines).collect();
+    lines.sort_unstable();
+    let at = |numerator: usize| lines.get(lines.len() * numerator / 10).copied().unwrap_or(0);
+    println!(
+        "{:<22} {:>6} {:>6} {:>5} {:>5} {:>6} {:>4} {:>7} {:>6}",
+        member.name,
+        counts.code_lines,
+        counts.test_lines,
+        member.files.len(),
+        lines.len(),
+        at(5),
+        at(9),
+        lines.last().unwrap_or(&0),
+        counts.unsafe_blocks.len()
+    );
+}
