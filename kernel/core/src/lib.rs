@@ -1,5 +1,41 @@
 //! The kernel's objects, composition of memory, messages and scheduling: safe Rust over a [`Machine`](machine::Machine).
+//!
+//! How it holds together:
+//! - An object is words in an object frame, seen through a view (`view`, `object`). The kernel allocates nothing: frames are donated (`frame`).
+//! - A call is decoded wholly before it changes anything (`decode`, `user_memory`), so an error leaves no trace.
+//! - A thread that cannot go on is put back to the `syscall` instruction of its call and waits; nothing else of the call is kept (`wait`).
+//! - Hardware tables are a cache of composition (`compose`) that can be thrown away at any time (`revoke`).
 #![no_std]
 #![forbid(unsafe_code)]
 
+mod boot;
+mod calls;
+mod create;
+mod compose;
+mod decode;
+mod destroy;
+mod device;
+mod fault;
+mod frame;
+mod ipc;
+mod kernel;
+pub mod list;
+mod lock;
 pub mod machine;
+mod memory_calls;
+mod move_calls;
+pub mod object;
+mod revoke;
+mod scheduler;
+mod slot;
+mod state_calls;
+mod thread_calls;
+mod timeout;
+mod transfer;
+pub mod tree;
+mod user_memory;
+mod view;
+mod wait;
+
+pub use boot::Boot;
+pub use kernel::{Kernel, Next};

@@ -29,7 +29,7 @@ impl Physical {
 pub struct Frame {
     /// `PLAIN`, `KERNEL`, `OBJECTS` or `TABLE`, and for tables the next frame of the same pool.
     pub kind: Cell<u64>,
-    /// For object frames: one bit for each 64-byte unit that is in use.
+    /// For object frames: one bit for each 64-byte unit that is in use. For tables: the space that they serve.
     pub units: Cell<u64>,
 }
 
@@ -143,6 +143,10 @@ pub trait Machine {
     fn leave_space(&self);
     /// Puts the FPU state of a thread that any CPU may still hold in its registers into its page (`discard`: drops it instead).
     fn fpu_settle(&self, thread: Physical, discard: bool);
+    /// The thread's page was given an FPU state by a user: makes it one that can be loaded without a fault (reserved bits, header), and marks it as used.
+    fn fpu_import(&self, thread: Physical);
+    /// Writes the bases of the current thread, which a user can change without the kernel, into its page.
+    fn bases_save(&self, thread: Physical);
     /// The current thread changed its own bases or foreign entry in its page: take them over.
     fn bases_changed(&self, thread: Physical);
 

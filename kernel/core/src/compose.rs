@@ -1,0 +1,155 @@
+//! Composition: what an address of a space means, through mappings and regions down to the kernel's own space, which is the machine.
+//!
+//! The result is entered into the space's hardware tables in the largest page that everything on the way allows.
+
+use crate::kernel::Kernel;
+use crate::list;
+use crate::machine::{Frame, Leaf, LeafKind, Machine, PageSize, Physical, TablePool};
+use crate::object::{Region, Space};
+use crate::tree::Tree;
+use nacre_abi::{PAGE_SIZE, Rights};
+
+/// Most layers that composition follows.
+pub(crate) const MAX_DEPTH: usize = 128;
+
+/// What an address means.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Meaning {
+    /// Where it ends.
+    pub physical: Physical,
+    /// What all layers on the way allow.
+    pub rights: Rights,
+    /// How far the same translation holds below the address, in bytes.
+    pub below: u64,
+    /// How far it holds from the address on, in bytes.
+    pub above: u64,
+}
+
+/// Why an address means nothing, or not what is needed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Lack {
+    /// The space itself has no mapping there, or one with too few rights.
+    Own,
+    /// The space that this region exports lacks the page (or the region lacks the right) at this offset.
+    Region { region: Physical, offset: u64 },
+    /// Too many layers.
+    Deep,
+}
+
+/// Where a table for a space comes from.
+struct Pool<'k, M: Machine> {
+    kernel: &'k Kernel<M>,
+    space: Space<'k>,
+}
+
+impl<M: Machine> TablePool for Pool<'_, M> {
+    fn take(&self) -> Option<Physical> {
+        self.kernel.pool_take(self.space)
+    }
+}
+
+impl<M: Machine> Kernel<M> {
+    /// The mappings of a space.
+    pub(crate) fn mappings(&self, space: Space<'_>) -> Tree<'_, M> {
+        Tree::new(&self.machine, &self.machine.words::<1>(space.mapping_root())[0])
+    }
+
+    /// The regions that a space exports.
+    pub(crate) fn regions(&self, space: Space<'_>) -> Tree<'_, M> {
+        Tree::new(&self.machine, &self.machine.words::<1>(space.region_root())[0])
+    }
+
+    /// What `address` of `space` means to an access that needs `needed`.
+    pub(crate) fn resolve(&self, space: Space<'_>, address: u64, needed: Rights) -> Result<Meaning, Lack> {
+        let mut meaning = Meaning { physical: Physical(address), rights: Rights::ALL, below: u64::MAX, above: u64::MAX };
+        let mut space = space;
+        let mut lack = Lack::Own;
+        for _ in 0..MAX_DEPTH {
+            if space.at == self.kernel_space().at {
+                return Ok(meaning);
+            }
+            let at = meaning.physical.0;
+            let Some(node) = self.mappings(space).first(at, at.saturating_add(1)) else { return Err(lack) };
+            let mapping = self.mapping(node.at);
+            let Some(region) = list::link_target(&self.machine, mapping.region()) else { return Err(lack) };
+            let region = self.region(region);
+            let offset = mapping.offset() + (at - mapping.start());
+            if !mapping.rights().contains(needed) || offset >= region.size() {
+                return Err(lack);
+            }
+            lack = Lack::Region { region: region.at, offset };
+            if !region.rights().contains(needed) {
+                return Err(lack);
+            }
+            meaning.rights = meaning.rights.intersect(mapping.rights()).intersect(region.rights());
+            meaning.below = meaning.below.min(at - mapping.start()).min(offset);
+            meaning.above = meaning.above.min(mapping.end() - at).min(region.size() - offset);
+            meaning.physical = Physical(region.start() + offset);
+            space = self.space(region.space());
+        }
+        Err(Lack::Deep)
+    }
+
+    /// Finds what `address` means and enters it into the tables. The leaf's `physical` is that of `address` itself.
+    pub(crate) fn fill(&self, space: Space<'_>, address: u64, needed: Rights) -> Result<Leaf, Lack> {
+        let meaning = self.resolve(space, address, needed)?;
+        let kind = match self.machine.frame(meaning.physical) {
+            None => LeafKind::Device,
+            Some(frame) => match frame.kind.get() & (PAGE_SIZE - 1) {
+                Frame::PLAIN => LeafKind::Memory,
+                Frame::OBJECTS => LeafKind::Objects,
+                _ => return Err(Lack::Own),
+            },
+        };
+        let size = self.largest_page(address, &meaning, kind);
+        let mask = size.bytes() - 1;
+        let leaf = Leaf { physical: Physical(meaning.physical.0 & !mask), kind, rights: meaning.rights, size };
+        self.table_enter(space, address & !mask, leaf);
+        Ok(Leaf { physical: meaning.physical, ..leaf })
+    }
+
+    fn table_enter(&self, space: Space<'_>, address: u64, leaf: Leaf) {
+        let pool = Pool { kernel: self, space };
+        if self.machine.table_enter(space.root(), address, leaf, &pool).is_err() {
+            self.pool_reset(space);
+            // A pool has at least a root and one table of each lower level, so this succeeds.
+            let _ = self.machine.table_enter(space.root(), address, leaf, &pool);
+        }
+    }
+
+    fn largest_page(&self, address: u64, meaning: &Meaning, kind: LeafKind) -> PageSize {
+        let fits = |size: PageSize| {
+            let offset = address & (size.bytes() - 1);
+            meaning.physical.0 & (size.bytes() - 1) == offset
+                && meaning.below >= offset
+                && meaning.above >= size.bytes() - offset
+                && self.is_uniform(Physical(meaning.physical.0 - offset), size, kind)
+        };
+        if kind == LeafKind::Objects {
+            PageSize::Small
+        } else if fits(PageSize::Huge) {
+            PageSize::Huge
+        } else if fits(PageSize::Large) {
+            PageSize::Large
+        } else {
+            PageSize::Small
+        }
+    }
+
+    /// Whether all of a large page is plain memory, or all of it a device.
+    fn is_uniform(&self, start: Physical, size: PageSize, kind: LeafKind) -> bool {
+        let large = PageSize::Large.bytes();
+        (0..size.bytes() / large).all(|part| {
+            let at = start.add(part * large);
+            match self.machine.special_count(at) {
+                Some(count) => kind == LeafKind::Memory && count.get() == 0 && self.machine.frame(at.add(large - PAGE_SIZE)).is_some(),
+                None => kind == LeafKind::Device && self.machine.frame(at).is_none() && self.machine.frame(at.add(large - PAGE_SIZE)).is_none(),
+            }
+        })
+    }
+
+    /// The region's keeper, if it has one.
+    pub(crate) fn keeper_of(&self, region: Region<'_>) -> Option<Physical> {
+        list::link_target(&self.machine, region.keeper())
+    }
+}

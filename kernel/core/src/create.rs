@@ -1,0 +1,247 @@
+//! Creation of objects: everything is checked, then the object stands there whole.
+
+use crate::decode::wrong;
+use crate::kernel::{Attempt, Done, Kernel};
+use crate::list;
+use crate::machine::{Machine, Physical};
+use crate::object::{Mapping, Region, Space, Thread, links_of};
+use nacre_abi::rights::{REFERENCE_CONTROL, REFERENCE_USE};
+use nacre_abi::{Code, ObjectType, PAGE_SIZE, Rights, Status, USER_END};
+
+/// Fewest pages of a space's pool: a root and one table of each lower level, and one to spare.
+const LEAST_POOL: u64 = 5;
+/// Most pages that one call donates.
+const MOST_POOL: u64 = 512;
+/// Where a space's offsets end: regions of the machine reach higher than user addresses.
+pub(crate) const REGION_END: u64 = 1 << 52;
+
+impl<M: Machine> Kernel<M> {
+    /// Checks that `pages` pages of the caller's memory can be donated; nothing is.
+    fn check_pool(&self, caller: Thread<'_>, start: u64, pages: u64, argument: u8) -> Attempt<()> {
+        if pages > MOST_POOL {
+            return wrong(Code::BadArgument, argument + 1);
+        }
+        self.page_range(start, pages * PAGE_SIZE, USER_END, argument)?;
+        for page in 0..pages {
+            let at = self.object_memory(caller, argument, start + page * PAGE_SIZE)?;
+            self.check_donation(at, argument)?;
+        }
+        Ok(())
+    }
+
+    /// Donates pages that were checked. A page that the caller named twice counts once.
+    fn donate(&self, caller: Thread<'_>, space: Space<'_>, start: u64, pages: u64) {
+        let needed = Rights::WRITE.union(Rights::OBJECTS);
+        for page in 0..pages {
+            if let Ok(meaning) = self.resolve(self.space(caller.space()), start + page * PAGE_SIZE, needed) {
+                self.pool_add(space, meaning.physical.frame());
+            }
+        }
+    }
+
+    /// How many different frames `pages` pages of the caller have that do not hold the slot at `slot`.
+    fn distinct_pool(&self, caller: Thread<'_>, start: u64, pages: u64, slot: Physical) -> u64 {
+        let frame_of = |page: u64| self.resolve(self.space(caller.space()), start + page * PAGE_SIZE, Rights::NONE).map_or(0, |m| m.physical.frame().0);
+        let least = pages.min(LEAST_POOL);
+        let different = (0..least).filter(|page| (0..*page).all(|other| frame_of(other) != frame_of(*page)));
+        different.filter(|page| frame_of(*page) != slot.frame().0).count() as u64
+    }
+
+    pub(crate) fn space_create(&self, caller: Thread<'_>) -> Attempt<Done> {
+        let slot = self.free_slot(caller, 1, caller.argument(1), ObjectType::Space)?;
+        let (pool, pages) = (caller.argument(2), caller.argument(3));
+        if pages < LEAST_POOL {
+            return wrong(Code::NoMemory, 3);
+        }
+        self.check_pool(caller, pool, pages, 2)?;
+        let keeper = self.keeper_argument(caller, 4)?;
+        if self.distinct_pool(caller, pool, pages, slot) < LEAST_POOL {
+            return wrong(Code::BadRange, 2);
+        }
+        self.object_place(slot, ObjectType::Space);
+        let space = self.space(slot);
+        self.space_init(space);
+        self.link_to_port(space.keeper(), keeper);
+        self.donate(caller, space, pool, pages);
+        Ok(Done::Return)
+    }
+
+    /// Makes the words of a new space, but for its pool.
+    pub(crate) fn space_init(&self, space: Space<'_>) {
+        list::link_init(&self.machine, space.keeper());
+        list::init(&self.machine, space.threads());
+        list::init(&self.machine, space.links());
+    }
+
+    pub(crate) fn space_donate(&self, caller: Thread<'_>) -> Attempt<Done> {
+        let space = self.space_argument(caller, 1)?;
+        self.check_pool(caller, caller.argument(2), caller.argument(3), 2)?;
+        self.donate(caller, space, caller.argument(2), caller.argument(3));
+        Ok(Done::Return)
+    }
+
+    pub(crate) fn region_create(&self, caller: Thread<'_>) -> Attempt<Done> {
+        let slot = self.free_slot(caller, 1, caller.argument(1), ObjectType::Region)?;
+        let space = self.space_argument(caller, 2)?;
+        let (start, size) = (caller.argument(3), caller.argument(4));
+        self.page_range(start, size, USER_END, 3)?;
+        let rights = self.rights_argument(caller.argument(5), 5)?;
+        let keeper = self.keeper_argument(caller, 6)?;
+        self.object_place(slot, ObjectType::Region);
+        let region = self.region(slot);
+        self.region_init(region, space, (start, size), rights);
+        self.link_to_port(region.keeper(), keeper);
+        Ok(Done::Return)
+    }
+
+    /// Makes the words of a new region, and puts it among those of its space.
+    pub(crate) fn region_init(&self, region: Region<'_>, space: Space<'_>, (start, size): (u64, u64), rights: Rights) {
+        region.set_space(space.at);
+        region.set_start(start);
+        region.set_size(size);
+        region.set_rights(rights);
+        list::init(&self.machine, region.mappings());
+        list::link_init(&self.machine, region.keeper());
+        list::init(&self.machine, region.links());
+        self.regions(space).insert(region.at);
+        space.set_population(space.population() + 1);
+    }
+
+    pub(crate) fn mapping_create(&self, caller: Thread<'_>) -> Attempt<Done> {
+        let slot = self.free_slot(caller, 1, caller.argument(1), ObjectType::Mapping)?;
+        let space = self.space_argument(caller, 2)?;
+        let (start, size) = (caller.argument(3), caller.argument(4));
+        self.page_range(start, size, USER_END, 3)?;
+        let region = self.region(self.target(caller, 5, caller.argument(5), ObjectType::Region, REFERENCE_USE)?);
+        let offset = caller.argument(6);
+        self.mapping_check(space, None, (start, size), (region, offset))?;
+        let rights = self.rights_argument(caller.argument(7), 7)?;
+        if !region.rights().contains(rights) {
+            return wrong(Code::BadRights, 7);
+        }
+        self.object_place(slot, ObjectType::Mapping);
+        self.mapping_init(self.mapping(slot), space, (start, size), (region, offset), rights);
+        Ok(Done::Return)
+    }
+
+    /// Whether a window of `space` can be filled from a region; `except` is the mapping that is being changed.
+    pub(crate) fn mapping_check(&self, space: Space<'_>, except: Option<Physical>, (start, size): (u64, u64), (region, offset): (Region<'_>, u64)) -> Attempt<()> {
+        if !offset.is_multiple_of(PAGE_SIZE) || offset > region.size() || size > region.size() - offset {
+            return wrong(Code::BadRange, 6);
+        }
+        let mappings = self.mappings(space);
+        let mut next = mappings.first(start, start + size);
+        while let Some(node) = next {
+            if Some(node.at) != except {
+                return Err(Status::argument(Code::Overlap, 3).into());
+            }
+            next = mappings.next(node, start, start + size);
+        }
+        Ok(())
+    }
+
+    /// Makes the words of a new mapping, and puts it into its space.
+    pub(crate) fn mapping_init(&self, mapping: Mapping<'_>, space: Space<'_>, (start, size): (u64, u64), (region, offset): (Region<'_>, u64), rights: Rights) {
+        mapping.set_space(space.at);
+        mapping.set_start(start);
+        mapping.set_size(size);
+        mapping.set_offset(offset);
+        mapping.set_rights(rights);
+        list::link_init(&self.machine, mapping.region());
+        list::link_set(&self.machine, mapping.region(), region.at, region.mappings());
+        list::init(&self.machine, mapping.links());
+        self.mappings(space).insert(mapping.at);
+        space.set_population(space.population() + 1);
+    }
+
+    pub(crate) fn thread_create(&self, caller: Thread<'_>) -> Attempt<Done> {
+        let slot = self.free_slot(caller, 1, caller.argument(1), ObjectType::Thread)?;
+        let space = self.space_argument(caller, 2)?;
+        self.object_place(slot, ObjectType::Thread);
+        self.thread_init(self.thread(slot), space);
+        Ok(Done::Return)
+    }
+
+    /// Makes the words of a new, stopped thread, and puts it among those of its space.
+    pub(crate) fn thread_init(&self, thread: Thread<'_>, space: Space<'_>) {
+        thread.init(&self.machine, space.at);
+        thread.set_register(crate::machine::thread_page::register::RFLAGS, crate::thread_calls::FLAGS_ALWAYS);
+        list::push_back(&self.machine, space.threads(), thread.peers());
+        space.set_population(space.population() + 1);
+    }
+
+    pub(crate) fn port_create(&self, caller: Thread<'_>) -> Attempt<Done> {
+        let slot = self.free_slot(caller, 1, caller.argument(1), ObjectType::Port)?;
+        let set = match caller.argument(3) {
+            0 => None,
+            address => Some(self.target(caller, 3, address, ObjectType::PortSet, REFERENCE_CONTROL)?),
+        };
+        self.object_place(slot, ObjectType::Port);
+        let port = self.port(slot);
+        port.init(&self.machine, caller.argument(2));
+        if let Some(set) = set {
+            list::link_set(&self.machine, port.set(), set, self.receivable(set).ports());
+        }
+        Ok(Done::Return)
+    }
+
+    pub(crate) fn port_set_create(&self, caller: Thread<'_>) -> Attempt<Done> {
+        let slot = self.free_slot(caller, 1, caller.argument(1), ObjectType::PortSet)?;
+        self.object_place(slot, ObjectType::PortSet);
+        self.receivable(slot).init_set(&self.machine);
+        Ok(Done::Return)
+    }
+
+    pub(crate) fn reference_create(&self, caller: Thread<'_>) -> Attempt<Done> {
+        let slot = self.free_slot(caller, 1, caller.argument(1), ObjectType::Reference)?;
+        self.object_place(slot, ObjectType::Reference);
+        self.reference(slot).init(&self.machine);
+        Ok(Done::Return)
+    }
+
+    pub(crate) fn waiters_create(&self, caller: Thread<'_>, object: ObjectType) -> Attempt<Done> {
+        let slot = self.free_slot(caller, 1, caller.argument(1), object)?;
+        self.object_place(slot, object);
+        self.waiters(slot).init(&self.machine);
+        Ok(Done::Return)
+    }
+
+    /// `(object, reference, rights)`: makes an existing reference lead to an object.
+    pub(crate) fn verb_reference(&self, caller: Thread<'_>, object: ObjectType) -> Attempt<Done> {
+        let to = self.reference_argument(caller, 2)?;
+        let rights = caller.argument(3);
+        if rights & !nacre_abi::rights::REFERENCE_ALL != 0 {
+            return wrong(Code::BadRights, 3);
+        }
+        let (found, at) = self.object(caller, 1, caller.argument(1))?;
+        match (found, found == object) {
+            (ObjectType::Reference, _) => self.reference_of_reference(at, to, rights, object)?,
+            (_, true) => {
+                let reference = self.reference_fill(to, object as u64, rights);
+                list::link_set(&self.machine, reference.target(), at, links_of(object, at));
+            }
+            _ => return wrong(Code::WrongType, 1),
+        }
+        Ok(Done::Return)
+    }
+
+    /// Copies a reference; `object` is what it must lead to, unless that is any.
+    fn reference_of_reference(&self, from: Physical, to: Physical, rights: u64, object: ObjectType) -> Attempt<()> {
+        let source = self.reference(from);
+        if source.kind() == nacre_abi::object::TargetType::Reply as u64 {
+            return wrong(Code::Denied, 1);
+        }
+        if object != ObjectType::Reference && source.object(&self.machine, object).is_none() {
+            return wrong(if source.is_null(&self.machine) { Code::NullReference } else { Code::WrongType }, 1);
+        }
+        if source.rights() & rights != rights {
+            return wrong(Code::Denied, 3);
+        }
+        if from == to {
+            source.set_rights(rights);
+        } else {
+            self.reference_copy(source, to, rights);
+        }
+        Ok(())
+    }
+}

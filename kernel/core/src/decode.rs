@@ -1,0 +1,144 @@
+//! Decoding of arguments: from registers and addresses to objects. Nothing here changes anything but the caller's own tables.
+
+use crate::kernel::{Attempt, Kernel};
+use crate::list;
+use crate::machine::{LeafKind, Machine, PageSize, Physical, thread_page::register};
+use crate::object::{self, Space, Thread};
+use nacre_abi::object::{TargetType, UNIT};
+use nacre_abi::rights::{REFERENCE_CONTROL, REFERENCE_USE};
+use nacre_abi::{Code, ObjectType, PAGE_SIZE, Rights, Status};
+
+/// Registers of the arguments, the first being `rdi`.
+const ARGUMENTS: [usize; 10] = [
+    register::RDI,
+    register::RSI,
+    register::RDX,
+    register::R8,
+    register::R9,
+    register::R10,
+    register::R12,
+    register::R13,
+    register::R14,
+    register::R15,
+];
+
+/// Number of the descriptor, as an argument.
+pub(crate) const DESCRIPTOR: u8 = 9;
+
+impl Thread<'_> {
+    /// Argument `number` (1 is the first) of the call that the thread makes.
+    #[inline(always)]
+    pub(crate) fn argument(self, number: u8) -> u64 {
+        self.register(ARGUMENTS[number as usize - 1])
+    }
+}
+
+/// An error about an argument.
+pub(crate) const fn wrong<T>(code: Code, argument: u8) -> Attempt<T> {
+    Err(crate::kernel::Stop::Status(Status::argument(code, argument)))
+}
+
+impl<M: Machine> Kernel<M> {
+    /// The live object at `address` of the thread's space.
+    #[inline(always)]
+    pub(crate) fn object(&self, thread: Thread<'_>, argument: u8, address: u64) -> Attempt<(ObjectType, Physical)> {
+        if address % UNIT != 0 {
+            return wrong(Code::BadAddress, argument);
+        }
+        let leaf = self.leaf(thread, argument, address, Rights::NONE)?;
+        if leaf.kind != LeafKind::Objects || leaf.size != PageSize::Small {
+            return wrong(Code::NotAnObject, argument);
+        }
+        self.object_in_frame(leaf.physical).map_or_else(|| wrong(Code::NotAnObject, argument), Ok)
+    }
+
+    /// The live object that starts at `at`, an address in an object frame. A thread fills its frame, and what stands inside it is the user's: no object starts there.
+    #[inline(always)]
+    pub(crate) fn object_in_frame(&self, at: Physical) -> Option<(ObjectType, Physical)> {
+        let object = object::type_at(&self.machine, at)?;
+        let inside_thread = at.0 % PAGE_SIZE != 0 && object::type_at(&self.machine, at.frame()) == Some(ObjectType::Thread);
+        (!inside_thread).then_some((object, at))
+    }
+
+    /// The object of type `wanted` at `address`, or that a reference there leads to which carries `right`.
+    #[inline(always)]
+    pub(crate) fn target(&self, thread: Thread<'_>, argument: u8, address: u64, wanted: ObjectType, right: u64) -> Attempt<Physical> {
+        let (found, at) = self.object(thread, argument, address)?;
+        if found == wanted {
+            return Ok(at);
+        }
+        if found != ObjectType::Reference {
+            return wrong(Code::WrongType, argument);
+        }
+        let reference = self.reference(at);
+        match reference.object(&self.machine, wanted) {
+            Some(_) if reference.rights() & right != right => wrong(Code::Denied, argument),
+            Some(target) => Ok(target),
+            None if reference.is_null(&self.machine) => wrong(Code::NullReference, argument),
+            None => wrong(Code::WrongType, argument),
+        }
+    }
+
+    /// Argument `argument` as an object that the caller controls.
+    pub(crate) fn controlled(&self, caller: Thread<'_>, argument: u8, wanted: ObjectType) -> Attempt<Physical> {
+        self.target(caller, argument, caller.argument(argument), wanted, REFERENCE_CONTROL)
+    }
+
+    /// Argument `argument` as a space that the caller controls; 0 is its own.
+    pub(crate) fn space_argument(&self, caller: Thread<'_>, argument: u8) -> Attempt<Space<'_>> {
+        if caller.argument(argument) == 0 {
+            return Ok(self.space(caller.space()));
+        }
+        Ok(self.space(self.controlled(caller, argument, ObjectType::Space)?))
+    }
+
+    /// Argument `argument` as a port to send to, or `None` for 0.
+    pub(crate) fn keeper_argument(&self, caller: Thread<'_>, argument: u8) -> Attempt<Option<Physical>> {
+        match caller.argument(argument) {
+            0 => Ok(None),
+            address => Ok(Some(self.target(caller, argument, address, ObjectType::Port, REFERENCE_USE)?)),
+        }
+    }
+
+    /// The reference object (not what it leads to) at argument `argument`.
+    pub(crate) fn reference_argument(&self, caller: Thread<'_>, argument: u8) -> Attempt<Physical> {
+        match self.object(caller, argument, caller.argument(argument))? {
+            (ObjectType::Reference, at) => Ok(at),
+            _ => wrong(Code::WrongType, argument),
+        }
+    }
+
+    /// Argument `argument` as a reference to a resource of the machine.
+    pub(crate) fn resource_argument(&self, caller: Thread<'_>, argument: u8, wanted: TargetType) -> Attempt<object::Reference<'_>> {
+        let reference = self.reference(self.reference_argument(caller, argument)?);
+        if reference.kind() == wanted as u64 {
+            Ok(reference)
+        } else if reference.is_null(&self.machine) {
+            wrong(Code::NullReference, argument)
+        } else {
+            wrong(Code::WrongType, argument)
+        }
+    }
+
+    /// A range given by two arguments: page-aligned, not empty, below `end`.
+    pub(crate) fn page_range(&self, start: u64, size: u64, end: u64, argument: u8) -> Attempt<()> {
+        let aligned = start.is_multiple_of(PAGE_SIZE) && size.is_multiple_of(PAGE_SIZE);
+        if aligned && size != 0 && start < end && size <= end - start { Ok(()) } else { wrong(Code::BadRange, argument) }
+    }
+
+    /// Rights given by an argument.
+    pub(crate) fn rights_argument(&self, bits: u64, argument: u8) -> Attempt<Rights> {
+        Rights::from_bits(bits).map_or_else(|| wrong(Code::BadRights, argument), Ok)
+    }
+
+    /// Lets the link at `link` lead to a port, or nowhere.
+    pub(crate) fn link_to_port(&self, link: Physical, port: Option<Physical>) {
+        if let Some(old) = list::link_target(&self.machine, link) {
+            list::link_clear(&self.machine, link);
+            self.references_check(old);
+        }
+        if let Some(port) = port {
+            list::link_set(&self.machine, link, port, object::links_of(ObjectType::Port, port));
+        }
+    }
+}

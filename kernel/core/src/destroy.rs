@@ -1,0 +1,192 @@
+//! Destruction. Each long part is done step by step and can be cut off between any two: made again, the call goes on with what is left.
+
+use crate::decode::wrong;
+use crate::kernel::{Attempt, Done, Kernel, Stop};
+use crate::list;
+use crate::machine::{Machine, Physical};
+use crate::object::{self, Thread, WaitKind, port_of_set_node, thread_of_queue_node};
+use nacre_abi::rights::REFERENCE_CONTROL;
+use nacre_abi::{Code, ObjectType};
+
+impl<M: Machine> Kernel<M> {
+    pub(crate) fn verb_destroy(&self, caller: Thread<'_>, object: ObjectType) -> Attempt<Done> {
+        let at = if object == ObjectType::Reference {
+            self.reference_argument(caller, 1)?
+        } else {
+            self.target(caller, 1, caller.argument(1), object, REFERENCE_CONTROL)?
+        };
+        if object == ObjectType::Space && (at == caller.space() || at == self.kernel_space().at) {
+            return wrong(Code::Busy, 1);
+        }
+        self.destroy(object, at, caller)?;
+        Ok(if at == caller.at { Done::Settled } else { Done::Return })
+    }
+
+    /// Destroys the object at `at`, step by step.
+    pub(crate) fn destroy(&self, object: ObjectType, at: Physical, caller: Thread<'_>) -> Attempt<()> {
+        match object {
+            ObjectType::Space => self.space_end(at)?,
+            ObjectType::Region => self.region_end(at)?,
+            ObjectType::Mapping => self.mapping_end(at)?,
+            ObjectType::Thread => self.thread_end(self.thread(at), caller)?,
+            ObjectType::Port => self.port_end(at)?,
+            ObjectType::PortSet => self.port_set_end(at)?,
+            ObjectType::Reference => self.reference_clear(self.reference(at)),
+            ObjectType::Mutex | ObjectType::Condition => self.waiters_end(self.waiters(at).threads())?,
+        }
+        if object != ObjectType::Reference {
+            self.links_cut(object::links_of(object, at))?;
+        }
+        self.object_erase(at, object);
+        Ok(())
+    }
+
+    /// Destroys an object that is not the caller's business to wait for (its space ends).
+    fn destroy_part(&self, object: ObjectType, at: Physical) -> Attempt<()> {
+        match object {
+            ObjectType::Region => self.region_end(at)?,
+            _ => self.mapping_end(at)?,
+        }
+        self.links_cut(object::links_of(object, at))?;
+        self.object_erase(at, object);
+        self.step()
+    }
+
+    fn space_end(&self, at: Physical) -> Attempt<()> {
+        let space = self.space(at);
+        while let Some(node) = list::first(&self.machine, space.threads()) {
+            let thread = self.thread(Physical(node.0 & !0xfff));
+            self.halt(thread)?;
+            self.thread_leave_space(thread);
+            self.step()?;
+        }
+        while let Some(region) = self.regions(space).any() {
+            self.destroy_part(ObjectType::Region, region)?;
+        }
+        while let Some(mapping) = self.mappings(space).any() {
+            self.destroy_part(ObjectType::Mapping, mapping)?;
+        }
+        self.link_to_port(space.keeper(), None);
+        self.links_cut(space.links())?;
+        if space.root() != Physical(0) {
+            self.machine.table_reset(space.root());
+        }
+        while self.pool_give_back(space) {
+            self.step()?;
+        }
+        Ok(())
+    }
+
+    /// A thread outlives its space, but cannot run any more.
+    fn thread_leave_space(&self, thread: Thread<'_>) {
+        self.thread_unbind(thread);
+        thread.set_space(Physical(0));
+    }
+
+    /// Takes a stopped thread out of everything that links it to others.
+    fn thread_unbind(&self, thread: Thread<'_>) {
+        self.wait_cancel(thread);
+        self.disconnect(thread);
+        if thread.client() != Physical(0) {
+            self.client_fail(self.thread(thread.client()));
+        }
+        if thread.space() != Physical(0) {
+            let space = self.space(thread.space());
+            space.set_population(space.population() - 1);
+        }
+        list::remove(&self.machine, thread.peers());
+        self.leave_cpu(thread);
+    }
+
+    fn thread_end(&self, thread: Thread<'_>, caller: Thread<'_>) -> Attempt<()> {
+        if thread.at != caller.at {
+            self.halt(thread)?;
+        } else {
+            // If cutting its references takes several entries it must still be able to come back.
+            self.links_cut(thread.links())?;
+        }
+        thread.raise(Thread::STOPPED);
+        self.thread_unbind(thread);
+        if thread.at != caller.at {
+            self.links_cut(thread.links())?;
+        }
+        self.unload(thread);
+        Ok(())
+    }
+
+    fn region_end(&self, at: Physical) -> Attempt<()> {
+        let region = self.region(at);
+        self.revoke_region(region, 0, region.size());
+        while let Some(node) = list::first(&self.machine, region.mappings()) {
+            list::link_clear(&self.machine, Physical(node.0 - 8));
+            self.step()?;
+        }
+        self.links_cut(region.links())?;
+        self.link_to_port(region.keeper(), None);
+        let space = self.space(region.space());
+        self.regions(space).remove(at);
+        space.set_population(space.population() - 1);
+        Ok(())
+    }
+
+    fn mapping_end(&self, at: Physical) -> Attempt<()> {
+        let mapping = self.mapping(at);
+        self.links_cut(mapping.links())?;
+        self.revoke_mapping(mapping);
+        if list::link_target(&self.machine, mapping.region()).is_some() {
+            list::link_clear(&self.machine, mapping.region());
+        }
+        let space = self.space(mapping.space());
+        self.mappings(space).remove(at);
+        space.set_population(space.population() - 1);
+        Ok(())
+    }
+
+    /// Everybody who waits on a ring gets `Gone`.
+    fn waiters_end(&self, anchor: Physical) -> Attempt<()> {
+        while let Some(node) = list::first(&self.machine, anchor) {
+            self.wait_gone(self.thread(thread_of_queue_node(node)));
+            self.step()?;
+        }
+        Ok(())
+    }
+
+    fn port_end(&self, at: Physical) -> Attempt<()> {
+        let port = self.port(at);
+        // Keepers first: a thread whose fault is thrown back must not find this port again.
+        self.links_cut(port.links())?;
+        self.waiters_end(port.senders())?;
+        self.waiters_end(port.receivers())?;
+        list::remove(&self.machine, port.ready());
+        if list::link_target(&self.machine, port.set()).is_some() {
+            list::link_clear(&self.machine, port.set());
+        }
+        Ok(())
+    }
+
+    fn port_set_end(&self, at: Physical) -> Attempt<()> {
+        let set = self.receivable(at);
+        while let Some(node) = list::first(&self.machine, set.ports()) {
+            let port = self.port(port_of_set_node(node));
+            list::remove(&self.machine, port.ready());
+            list::link_clear(&self.machine, port.set());
+            self.step()?;
+        }
+        self.waiters_end(set.receivers())
+    }
+
+    /// Makes sure that a thread is stopped and on no CPU. On another CPU: that one is told, and the call is to be made again.
+    pub(crate) fn halt(&self, thread: Thread<'_>) -> Attempt<()> {
+        if thread.cpu() != 0 && thread.cpu() != self.machine.cpu() as u64 + 1 {
+            thread.raise(Thread::EVICT);
+            self.machine.cpu_kick(thread.cpu() as usize - 1);
+            return Err(Stop::Again);
+        }
+        thread.raise(Thread::STOPPED);
+        if thread.waits_for(WaitKind::None) {
+            // It may be in the run queue.
+            list::remove(&self.machine, thread.queue());
+        }
+        Ok(())
+    }
+}

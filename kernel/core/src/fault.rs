@@ -1,0 +1,130 @@
+//! Faults and exceptions: messages that the kernel sends in a thread's name. The thread's registers stay as they were, so that it simply does again what it did.
+
+use crate::compose::Lack;
+use crate::kernel::{Attempt, Kernel};
+use crate::list;
+use crate::machine::{LeafKind, Machine, Physical, thread_page::register};
+use crate::object::{Thread, WaitKind};
+use nacre_abi::fault::{KIND_MEMORY, REFUSE, RESUME};
+use nacre_abi::Rights;
+
+/// What went wrong.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Fault {
+    /// The tables did not allow an access in user mode.
+    Page { address: u64, needed: Rights, error: u64 },
+    /// An instruction failed.
+    Exception { kind: u64, error: u64, address: u64 },
+    /// A region lacks a page, and has a keeper.
+    Region { region: Physical, offset: u64, needed: Rights },
+}
+
+/// `Thread::fault`: a region's keeper is asked.
+pub(crate) const FAULT_REGION: u64 = 1;
+/// `Thread::fault`: the space's keeper is told.
+pub(crate) const FAULT_EXCEPTION: u64 = 2;
+
+impl<M: Machine> Kernel<M> {
+    /// A running thread has faulted in user mode: either the tables are mended, or its keeper is asked.
+    pub(crate) fn take_fault(&self, thread: Thread<'_>, fault: Fault) {
+        let Fault::Page { address, needed, error } = fault else { return self.report_fault(thread, fault) };
+        let exception = Fault::Exception { kind: KIND_MEMORY, error, address };
+        let space = self.space(thread.space());
+        if address >= nacre_abi::USER_END {
+            return self.report_fault(thread, exception);
+        }
+        match self.fill(space, address, needed) {
+            Ok(leaf) if leaf.kind != LeafKind::Objects => {}
+            Err(Lack::Region { region, offset }) if self.keeper_of(self.region(region)).is_some() => {
+                self.report_fault(thread, Fault::Region { region, offset, needed })
+            }
+            _ => self.report_fault(thread, exception),
+        }
+    }
+
+    /// A thread lacks a page that a call of its needs: it faults in place of the call. `thread` runs, or waits in the call.
+    pub(crate) fn fault_in_call(&self, thread: Thread<'_>, fault: Fault) {
+        if thread.waits_for(WaitKind::None) {
+            self.rewind(thread);
+        } else {
+            self.wait_cancel(thread);
+        }
+        self.report_fault(thread, fault);
+    }
+
+    /// Sends the message, and lets the thread wait until it is answered.
+    fn report_fault(&self, thread: Thread<'_>, fault: Fault) {
+        let keeper = match fault {
+            Fault::Region { region, offset, needed } => {
+                thread.set_fault(FAULT_REGION);
+                thread.set_fault_first(offset);
+                thread.set_fault_second(needed.0);
+                self.keeper_of(self.region(region))
+            }
+            Fault::Exception { kind, error, address } | Fault::Page { address, error, needed: Rights(kind) } => {
+                thread.set_fault(FAULT_EXCEPTION);
+                thread.set_fault_first(kind);
+                thread.set_fault_second(error);
+                thread.set_fault_third(address);
+                list::link_target(&self.machine, self.space(thread.space()).keeper())
+            }
+        };
+        match keeper {
+            Some(port) => self.offer_fault(thread, port),
+            None => self.abandon(thread),
+        }
+    }
+
+    fn offer_fault(&self, thread: Thread<'_>, port: Physical) {
+        self.leave_cpu(thread);
+        let port = self.port(port);
+        if let Ok(Some(receiver)) = self.meet(thread, port, true) {
+            self.connect(thread, receiver);
+            return self.hand_over(receiver);
+        }
+        thread.set_wait(WaitKind::Fault as u64);
+        list::push_back(&self.machine, port.senders(), thread.queue());
+        port.refresh_ready(&self.machine);
+    }
+
+    /// Nobody can be told: the thread stays where it is.
+    fn abandon(&self, thread: Thread<'_>) {
+        assert!(
+            thread.space() != self.root_space().at,
+            "root failed: exception {} error {:#x} address {:#x} at {:#x}",
+            thread.fault_first(),
+            thread.fault_second(),
+            thread.fault_third(),
+            thread.register(register::RIP)
+        );
+        thread.set_fault(0);
+        thread.raise(Thread::STOPPED | Thread::ABANDONED);
+        self.leave_cpu(thread);
+    }
+
+    /// A fault is undone: the thread will fault again when it runs, if it still has to.
+    pub(crate) fn fault_forget(&self, thread: Thread<'_>) {
+        thread.set_fault(0);
+        self.disconnect(thread);
+    }
+
+    /// A keeper answers: `label` says what follows.
+    pub(crate) fn fault_answer(&self, keeper: Thread<'_>, thread: Thread<'_>, label: u32) -> Attempt<()> {
+        let kind = thread.fault();
+        if label == RESUME && kind == FAULT_EXCEPTION {
+            self.adopt_state(keeper, thread)?;
+        }
+        let offset = thread.fault_first();
+        self.fault_forget(thread);
+        thread.set_wait(WaitKind::None as u64);
+        match label {
+            RESUME => self.hand_over(thread),
+            REFUSE if kind == FAULT_REGION => {
+                let error = thread.fault_second();
+                self.report_fault(thread, Fault::Exception { kind: KIND_MEMORY, error, address: offset })
+            }
+            _ => thread.raise(Thread::STOPPED),
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,339 @@
+//! Messages: synchronous, unbuffered. A sender and a receiver meet at a port; whoever comes first waits there. `transfer` moves what is sent; this file is who meets whom, and what becomes of both.
+//!
+//! | thread | stands at | is linked |
+//! | --- | --- | --- |
+//! | waits to send | `ipc_call` or `ipc_send` | on the port's ring of senders |
+//! | waits to receive | `ipc_receive` | on the ring of receivers of a port or set |
+//! | waits for a reply | `ipc_receive_reply` | `server` names who owes it, and that thread's `client` names it; or a reply reference leads to it |
+//!
+//! Invariant: a port never has senders and receivers at once, nor a set receivers and a ready port.
+
+use crate::decode::wrong;
+use crate::kernel::{Attempt, Done, Kernel, Stop};
+use crate::list;
+use crate::machine::{Machine, Physical, thread_page::register};
+use crate::object::{Port, Receivable, Thread, WaitKind, port_of_ready_node, thread_of_queue_node};
+use crate::transfer::Trouble;
+use nacre_abi::message::Info;
+use nacre_abi::object::TargetType;
+use nacre_abi::rights::{REFERENCE_CONTROL, REFERENCE_USE};
+use nacre_abi::{Call, Code, ObjectType, Status};
+
+impl<M: Machine> Kernel<M> {
+    /// The thread that waits to receive from a port, or from the set that it is in.
+    #[inline(always)]
+    pub(crate) fn receiver_of(&self, port: Port<'_>) -> Option<Thread<'_>> {
+        let node = match list::first(&self.machine, port.receivers()) {
+            Some(node) => node,
+            None => {
+                let set = list::link_target(&self.machine, port.set())?;
+                list::first(&self.machine, self.receivable(set).receivers())?
+            }
+        };
+        Some(self.thread(thread_of_queue_node(node)))
+    }
+
+    /// A message that wants an answer was taken: from now on the receiver owes the sender a reply, and goes on with what it received.
+    #[inline(always)]
+    pub(crate) fn connect(&self, sender: Thread<'_>, receiver: Thread<'_>) {
+        sender.set_wait(WaitKind::Reply as u64);
+        sender.set_server(receiver.at);
+        receiver.set_client(sender.at);
+        self.received(receiver);
+    }
+
+    /// The receiver's wait is over.
+    #[inline(always)]
+    fn received(&self, receiver: Thread<'_>) {
+        list::remove(&self.machine, receiver.queue());
+        self.deadline_disarm(receiver);
+        receiver.set_wait(WaitKind::None as u64);
+    }
+
+    /// Gives what `sender` sends to the first receiver that can take it; `None` if nobody waits (any more).
+    #[inline(always)]
+    pub(crate) fn meet(&self, sender: Thread<'_>, port: Port<'_>, needs_reply: bool) -> Attempt<Option<Thread<'_>>> {
+        while let Some(receiver) = self.receiver_of(port) {
+            match self.transfer(sender, receiver, port.word(), needs_reply) {
+                Ok(()) => {
+                    self.pass_call(receiver, Status::OK);
+                    return Ok(Some(receiver));
+                }
+                Err(Trouble::Sender(stop)) => return Err(stop),
+                Err(Trouble::Receiver(Stop::Status(status))) => self.wait_end(receiver, status),
+                Err(Trouble::Receiver(_)) => {}
+            }
+        }
+        Ok(None)
+    }
+
+    pub(crate) fn ipc_call(&self, caller: Thread<'_>) -> Attempt<Done> {
+        let port = self.target(caller, 1, caller.argument(1), ObjectType::Port, REFERENCE_USE)?;
+        let port = self.port(port);
+        let Some(receiver) = self.meet(caller, port, true)? else { return self.wait_to_send(caller, port) };
+        self.connect(caller, receiver);
+        self.await_reply(caller);
+        self.leave_cpu(caller);
+        self.hand_over(receiver);
+        Ok(Done::Settled)
+    }
+
+    /// The sender of a message that was taken stands at `ipc_receive_reply` now.
+    #[inline(always)]
+    fn await_reply(&self, sender: Thread<'_>) {
+        self.set_call(sender, Call::IpcReceiveReply);
+        self.rewind(sender);
+        sender.raise(Thread::AWAITS_REPLY);
+        if sender.register(register::R15) != 0 {
+            self.deadline_arm(sender, sender.register(register::R15));
+        }
+    }
+
+    fn wait_to_send(&self, caller: Thread<'_>, port: Port<'_>) -> Attempt<Done> {
+        self.rewind(caller);
+        self.wait_on(caller, WaitKind::Send, port.senders(), register::R15);
+        port.refresh_ready(&self.machine);
+        Err(Stop::Wait)
+    }
+
+    pub(crate) fn ipc_receive_reply(&self, caller: Thread<'_>) -> Attempt<Done> {
+        if !caller.has(Thread::AWAITS_REPLY) || !self.is_connected(caller) {
+            caller.lower(Thread::AWAITS_REPLY);
+            return Err(Status::new(Code::Gone).into());
+        }
+        self.rewind(caller);
+        caller.set_wait(WaitKind::Reply as u64);
+        if caller.register(register::R15) != 0 {
+            self.deadline_arm(caller, caller.register(register::R15));
+        }
+        self.leave_cpu(caller);
+        Err(Stop::Wait)
+    }
+
+    pub(crate) fn ipc_send(&self, caller: Thread<'_>) -> Attempt<Done> {
+        let (found, at) = self.object(caller, 1, caller.argument(1))?;
+        if found == ObjectType::Reference && self.reference(at).kind() == TargetType::Reply as u64 {
+            return self.send_reply(caller, at);
+        }
+        let port = self.port(self.target(caller, 1, caller.argument(1), ObjectType::Port, REFERENCE_USE)?);
+        let Some(receiver) = self.meet(caller, port, false)? else { return self.wait_to_send(caller, port) };
+        self.received(receiver);
+        self.make_ready(receiver);
+        Ok(Done::Return)
+    }
+
+    /// Answers a client through a reply reference, which is used up.
+    fn send_reply(&self, caller: Thread<'_>, reference: Physical) -> Attempt<Done> {
+        let link = self.reference(reference).target();
+        let Some(client) = list::link_target(&self.machine, link) else { return wrong(Code::NullReference, 1) };
+        self.answer(caller, self.thread(client))?;
+        Ok(Done::Return)
+    }
+
+    /// Gives `client`, which waits for it, the reply that `server` holds in its registers.
+    #[inline(always)]
+    fn answer(&self, server: Thread<'_>, client: Thread<'_>) -> Attempt<()> {
+        if client.cpu() != 0 {
+            // It was stopped and started again, and has not yet come back to its call: whether it will is its own affair.
+            self.client_fail(client);
+            return Ok(());
+        }
+        if client.fault() != 0 {
+            return self.fault_answer(server, client, server.register(register::RSI) as u32);
+        }
+        let status = self.transfer_reply(server, client)?;
+        self.deadline_disarm(client);
+        self.disconnect(client);
+        self.pass_call(client, status);
+        if client.waits_for(WaitKind::Reply) {
+            client.set_wait(WaitKind::None as u64);
+            self.hand_over(client);
+        }
+        Ok(())
+    }
+
+    pub(crate) fn ipc_reply(&self, caller: Thread<'_>) -> Attempt<Done> {
+        if caller.client() == Physical(0) {
+            return Err(Status::new(Code::NotConnected).into());
+        }
+        self.answer(caller, self.thread(caller.client()))?;
+        Ok(Done::Return)
+    }
+
+    pub(crate) fn ipc_reply_receive(&self, caller: Thread<'_>) -> Attempt<Done> {
+        let at = self.receivable_argument(caller)?;
+        if caller.client() == Physical(0) {
+            return Err(Status::new(Code::NotConnected).into());
+        }
+        // While the reply goes out, the caller is not to be the one that this CPU was to run: then the client can be.
+        self.leave_cpu(caller);
+        let answered = self.answer(caller, self.thread(caller.client()));
+        if let Err(stop) = answered {
+            if stop != Stop::Wait {
+                self.take_cpu(caller);
+            }
+            return Err(stop);
+        }
+        self.set_call(caller, Call::IpcReceive);
+        let result = self.receive_from(caller, at);
+        if result != Err(Stop::Wait) {
+            self.take_cpu(caller);
+        }
+        result
+    }
+
+    /// The caller goes on after all; whoever was chosen meanwhile waits for its turn.
+    fn take_cpu(&self, caller: Thread<'_>) {
+        let chosen = &self.cpus[self.machine.cpu()].chosen;
+        let other = chosen.replace(caller.at);
+        if other != Physical(0) && other != caller.at {
+            self.make_ready(self.thread(other));
+        }
+    }
+
+    #[inline(always)]
+    fn receivable_argument(&self, caller: Thread<'_>) -> Attempt<Receivable<'_>> {
+        let (found, at) = self.object(caller, 1, caller.argument(1))?;
+        let at = match found {
+            ObjectType::Port | ObjectType::PortSet => at,
+            ObjectType::Reference if self.reference(at).kind() == TargetType::PortSet as u64 => {
+                self.target(caller, 1, caller.argument(1), ObjectType::PortSet, REFERENCE_CONTROL)?
+            }
+            _ => self.target(caller, 1, caller.argument(1), ObjectType::Port, REFERENCE_CONTROL)?,
+        };
+        Ok(self.receivable(at))
+    }
+
+    pub(crate) fn ipc_receive(&self, caller: Thread<'_>) -> Attempt<Done> {
+        let at = self.receivable_argument(caller)?;
+        self.receive_from(caller, at)
+    }
+
+    /// Takes what is there, or waits.
+    #[inline(always)]
+    fn receive_from(&self, caller: Thread<'_>, at: Receivable<'_>) -> Attempt<Done> {
+        if caller.client() != Physical(0) {
+            self.client_fail(self.thread(caller.client()));
+        }
+        while let Some(port) = self.ready_port(at) {
+            if self.take_from(caller, port)? {
+                return Ok(Done::Return);
+            }
+            self.step()?;
+        }
+        self.rewind(caller);
+        self.wait_on(caller, WaitKind::Receive, at.receivers(), register::R15);
+        Err(Stop::Wait)
+    }
+
+    /// The port with something to receive, if there is one.
+    #[inline(always)]
+    fn ready_port(&self, at: Receivable<'_>) -> Option<Port<'_>> {
+        if at.is_port() {
+            let port = self.port(at.at);
+            return port.has_something(&self.machine).then_some(port);
+        }
+        list::first(&self.machine, at.ready()).map(|node| self.port(port_of_ready_node(node)))
+    }
+
+    /// Receives one thing from a port; false if what was there turned out not to be receivable.
+    fn take_from(&self, caller: Thread<'_>, port: Port<'_>) -> Attempt<bool> {
+        if port.pending() != 0 {
+            self.give_notification(caller, port);
+            return Ok(true);
+        }
+        let Some(node) = list::first(&self.machine, port.senders()) else {
+            port.refresh_ready(&self.machine);
+            return Ok(false);
+        };
+        let sender = self.thread(thread_of_queue_node(node));
+        let is_call = sender.fault() != 0 || sender.register(register::RAX) == Call::IpcCall.number();
+        let taken = match self.transfer(sender, caller, port.word(), is_call) {
+            Ok(()) => {
+                self.sender_taken(sender, caller, is_call);
+                true
+            }
+            Err(Trouble::Sender(stop)) => {
+                if let Stop::Status(status) = stop {
+                    self.wait_end(sender, status);
+                }
+                false
+            }
+            Err(Trouble::Receiver(stop)) => return Err(stop),
+        };
+        port.refresh_ready(&self.machine);
+        self.rotate_ready(port);
+        Ok(taken)
+    }
+
+    /// What becomes of a waiting sender whose message the caller has received.
+    fn sender_taken(&self, sender: Thread<'_>, receiver: Thread<'_>, is_call: bool) {
+        if !is_call {
+            return self.wait_end(sender, Status::OK);
+        }
+        list::remove(&self.machine, sender.queue());
+        sender.set_wait(WaitKind::Reply as u64);
+        sender.set_server(receiver.at);
+        receiver.set_client(sender.at);
+        if sender.fault() == 0 {
+            self.set_call(sender, Call::IpcReceiveReply);
+            sender.raise(Thread::AWAITS_REPLY);
+        }
+    }
+
+    /// Lets the other ports of a set come first next time, so that one busy port does not starve them.
+    fn rotate_ready(&self, port: Port<'_>) {
+        if let Some(set) = list::link_target(&self.machine, port.set())
+            && !list::is_empty(&self.machine, port.ready())
+        {
+            list::remove(&self.machine, port.ready());
+            list::push_back(&self.machine, self.receivable(set).ready(), port.ready());
+        }
+    }
+
+    /// Hands the pending bits of a port to a receiver's registers.
+    fn give_notification(&self, receiver: Thread<'_>, port: Port<'_>) {
+        receiver.set_register(register::RDX, port.pending());
+        receiver.set_register(register::RSI, Info::received(0, 0, 0, Info::NOTIFICATION).0);
+        receiver.set_register(register::RDI, port.word());
+        port.set_pending(0);
+        port.refresh_ready(&self.machine);
+    }
+
+    pub(crate) fn port_notify(&self, caller: Thread<'_>) -> Attempt<Done> {
+        let port = self.target(caller, 1, caller.argument(1), ObjectType::Port, REFERENCE_USE)?;
+        // The last bit is the kernel's own.
+        self.notify(self.port(port), caller.argument(2) & !nacre_abi::message::NO_REFERENCES);
+        Ok(Done::Return)
+    }
+
+    /// Adds pending bits to a port; whoever waits to receive gets them.
+    pub(crate) fn notify(&self, port: Port<'_>, bits: u64) {
+        port.set_pending(port.pending() | bits);
+        if port.pending() == 0 {
+            return;
+        }
+        match self.receiver_of(port) {
+            Some(receiver) => {
+                self.give_notification(receiver, port);
+                self.pass_call(receiver, Status::OK);
+                self.received(receiver);
+                self.make_ready(receiver);
+            }
+            None => port.refresh_ready(&self.machine),
+        }
+    }
+
+    pub(crate) fn ipc_detach(&self, caller: Thread<'_>) -> Attempt<Done> {
+        let slot = self.reference_slot(caller, 1, caller.argument(1))?;
+        if caller.client() == Physical(0) {
+            return Err(Status::new(Code::NotConnected).into());
+        }
+        let client = self.thread(caller.client());
+        caller.set_client(Physical(0));
+        client.set_server(Physical(0));
+        let reference = self.reference_fill(slot, TargetType::Reply as u64, REFERENCE_USE);
+        list::link_set(&self.machine, reference.target(), client.at, client.reply_links());
+        Ok(Done::Return)
+    }
+}

@@ -1,0 +1,131 @@
+//! Moving an object to another address: its words are copied, and whatever knew where it was is told. Rings are mended in place, so an object can be moved while it is in use.
+
+use crate::decode::wrong;
+use crate::kernel::{Attempt, Done, Kernel};
+use crate::list;
+use crate::machine::{Machine, Physical};
+use crate::object::{Receivable, Space, Thread, links_of};
+use crate::tree::Tree;
+use nacre_abi::{Code, ObjectType};
+
+/// Most mappings, regions and threads of a space that can still be moved: each must be told.
+const MOST_POPULATION: u64 = 4096;
+
+impl<M: Machine> Kernel<M> {
+    /// `(object, slot)`.
+    pub(crate) fn verb_move(&self, caller: Thread<'_>, object: ObjectType) -> Attempt<Done> {
+        let (found, from) = self.object(caller, 1, caller.argument(1))?;
+        if found != object {
+            return wrong(Code::WrongType, 1);
+        }
+        let to = self.free_slot(caller, 2, caller.argument(2), object)?;
+        match object {
+            ObjectType::Thread if self.thread(from).cpu() != 0 => return wrong(Code::Busy, 1),
+            ObjectType::Space if !self.can_move_space(from) => return wrong(Code::Busy, 1),
+            _ => {}
+        }
+        if object == ObjectType::Thread {
+            self.machine.fpu_settle(from, true);
+        }
+        self.object_place(to, object);
+        self.machine.copy(from, to, object.size());
+        match object {
+            ObjectType::Space => self.space_moved(self.space(from), self.space(to)),
+            ObjectType::Region => self.region_moved(from, to),
+            ObjectType::Mapping => self.mapping_moved(from, to),
+            ObjectType::Thread => self.thread_moved(self.thread(from), self.thread(to)),
+            ObjectType::Port => self.port_moved(from, to),
+            ObjectType::PortSet => self.port_set_moved(self.receivable(from), self.receivable(to)),
+            ObjectType::Reference => list::link_move(&self.machine, self.reference(from).target(), self.reference(to).target()),
+            ObjectType::Mutex | ObjectType::Condition => {
+                list::replace(&self.machine, self.waiters(from).threads(), self.waiters(to).threads());
+            }
+        }
+        if object != ObjectType::Reference {
+            self.links_moved(object, from, to);
+        }
+        self.object_erase(from, object);
+        Ok(Done::Return)
+    }
+
+    /// A space that is loaded somewhere, or has too many parts, stays.
+    fn can_move_space(&self, at: Physical) -> bool {
+        let space = self.space(at);
+        space.active() == 0 && space.population() <= MOST_POPULATION
+    }
+
+    /// References to the object lead to its new place.
+    fn links_moved(&self, object: ObjectType, from: Physical, to: Physical) {
+        let anchor = links_of(object, to);
+        list::replace(&self.machine, links_of(object, from), anchor);
+        list::links_redirect(&self.machine, anchor, to);
+    }
+
+    fn each_in_tree(&self, tree: Tree<'_, M>, tell: impl Fn(Physical)) {
+        let mut next = tree.first(0, u64::MAX);
+        while let Some(node) = next {
+            tell(node.at);
+            next = tree.next(node, 0, u64::MAX);
+        }
+    }
+
+    fn space_moved(&self, old: Space<'_>, new: Space<'_>) {
+        list::link_move(&self.machine, old.keeper(), new.keeper());
+        list::replace(&self.machine, old.threads(), new.threads());
+        let anchor = new.threads();
+        let mut node = list::next(&self.machine, anchor);
+        while node != anchor {
+            self.thread(Physical(node.0 & !0xfff)).set_space(new.at);
+            node = list::next(&self.machine, node);
+        }
+        self.each_in_tree(self.mappings(new), |at| self.mapping(at).set_space(new.at));
+        self.each_in_tree(self.regions(new), |at| self.region(at).set_space(new.at));
+        self.pool_moved(new);
+    }
+
+    fn region_moved(&self, from: Physical, to: Physical) {
+        let (old, new) = (self.region(from), self.region(to));
+        self.regions(self.space(new.space())).replace(from, to);
+        list::replace(&self.machine, old.mappings(), new.mappings());
+        list::links_redirect(&self.machine, new.mappings(), to);
+        list::link_move(&self.machine, old.keeper(), new.keeper());
+    }
+
+    fn mapping_moved(&self, from: Physical, to: Physical) {
+        let (old, new) = (self.mapping(from), self.mapping(to));
+        self.mappings(self.space(new.space())).replace(from, to);
+        list::link_move(&self.machine, old.region(), new.region());
+    }
+
+    fn thread_moved(&self, old: Thread<'_>, new: Thread<'_>) {
+        let rings = [(old.queue(), new.queue()), (old.peers(), new.peers()), (old.reply_links(), new.reply_links())];
+        for (from, to) in rings {
+            list::replace(&self.machine, from, to);
+        }
+        list::links_redirect(&self.machine, new.reply_links(), new.at);
+        if new.deadline_armed() != 0 {
+            Tree::new(&self.machine, &self.deadlines).replace(old.deadline_node(), new.deadline_node());
+        }
+        if new.server() != Physical(0) {
+            self.thread(new.server()).set_client(new.at);
+        }
+        if new.client() != Physical(0) {
+            self.thread(new.client()).set_server(new.at);
+        }
+    }
+
+    fn port_moved(&self, from: Physical, to: Physical) {
+        let (old, new) = (self.port(from), self.port(to));
+        for (from, to) in [(old.senders(), new.senders()), (old.receivers(), new.receivers()), (old.ready(), new.ready())] {
+            list::replace(&self.machine, from, to);
+        }
+        list::link_move(&self.machine, old.set(), new.set());
+    }
+
+    fn port_set_moved(&self, old: Receivable<'_>, new: Receivable<'_>) {
+        for (from, to) in [(old.ready(), new.ready()), (old.receivers(), new.receivers()), (old.ports(), new.ports())] {
+            list::replace(&self.machine, from, to);
+        }
+        list::links_redirect(&self.machine, new.ports(), new.at);
+    }
+}

@@ -1,0 +1,31 @@
+//! A mapping: a window of a space that is filled from a region. It lies in the tree of mappings of its space, and on the ring of its region. When the
+//! region goes the mapping stays, filled with nothing.
+
+use crate::machine::Physical;
+use crate::view::view;
+use nacre_abi::Rights;
+
+view! {
+    /// A mapping.
+    Mapping, 16 words {
+        header, set_header: u64 = 0;
+        /// The space that it is in.
+        space, set_space: Physical = 1;
+        start, set_start: u64 = 2;
+        size, set_size: u64 = 3;
+        rights, set_rights: Rights = 4;
+        /// Where in the region the window starts.
+        offset, set_offset: u64 = 15;
+    } places {
+        /// Link to the region.
+        region = 9;
+        links = 13;
+    }
+}
+
+impl Mapping<'_> {
+    /// First address behind it.
+    pub fn end(self) -> u64 {
+        self.start() + self.size()
+    }
+}

@@ -1,0 +1,137 @@
+//! A thread. Its page holds the kernel's words, then the user's registers where the machine's entry code saves them, then the FPU state.
+//!
+//! States: *ready* (in the run queue, or chosen on a CPU), *waiting* (`wait` says for what; its registers stand at the call that it will make again), *stopped* (in addition to either
+//! being ready; a wait is undone by stopping, except that for a reply). Invariants: in the run queue exactly if ready, not stopped and on no CPU; `server` and `client` name each other.
+
+use crate::machine::{Machine, Physical, thread_page};
+use crate::list;
+use crate::view::view;
+
+view! {
+    /// A thread.
+    Thread, 128 words {
+        header, set_header: u64 = 0;
+        /// The space that it runs in; null once that was destroyed.
+        space, set_space: Physical = 1;
+        /// `STOPPED`, `ABANDONED`, ...
+        flags, set_flags: u64 = 2;
+        /// What it waits for: a `WaitKind`.
+        wait, set_wait: u64 = 7;
+        /// Whom it waits to be answered by; null if detached to a reply reference.
+        server, set_server: Physical = 8;
+        /// Whom it owes a reply.
+        client, set_client: Physical = 9;
+        /// The CPU that it is on, plus one; 0 = none.
+        cpu, set_cpu: u64 = 10;
+        /// What it faulted with: 0 nothing, 1 a page, 2 an exception.
+        fault, set_fault: u64 = 11;
+        fault_first, set_fault_first: u64 = 12;
+        fault_second, set_fault_second: u64 = 13;
+        fault_third, set_fault_third: u64 = 14;
+        /// Start of the deadline's tree node: the time itself. Its size is 1 while armed, else 0.
+        deadline, set_deadline: u64 = 18;
+        deadline_armed, set_deadline_armed: u64 = 19;
+    } places {
+        /// Node in the run queue or in the ring of what it waits for.
+        queue = 3;
+        /// Node in its space's ring of threads.
+        peers = 5;
+        /// Base of the deadline's tree node.
+        deadline_node = 16;
+        links = 30;
+        /// Anchor of the reply reference that leads here.
+        reply_links = 32;
+    }
+}
+
+/// What a thread waits for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u64)]
+pub enum WaitKind {
+    /// Nothing: it is ready.
+    None = 0,
+    /// For a receiver, on a port's ring of senders.
+    Send = 1,
+    /// For a keeper to receive its fault, on a port's ring of senders.
+    Fault = 2,
+    /// For a sender, on the ring of receivers of a port or set.
+    Receive = 3,
+    /// For a reply (to its message or its fault).
+    Reply = 4,
+    /// On a mutex or condition.
+    Lock = 5,
+    /// For a time.
+    Sleep = 6,
+}
+
+impl Thread<'_> {
+    /// It may not run until `thread_start`.
+    pub const STOPPED: u64 = 1;
+    /// It stopped by a fault without a keeper.
+    pub const ABANDONED: u64 = 2;
+    /// Another CPU wants it off its own.
+    pub const EVICT: u64 = 4;
+    /// Its `ipc_call` was taken: it stands at `ipc_receive_reply`.
+    pub const AWAITS_REPLY: u64 = 8;
+
+    /// A register, by its number in [`thread_page::register`].
+    #[inline(always)]
+    pub fn register(self, number: usize) -> u64 {
+        self.words[thread_page::REGISTERS + number].get()
+    }
+
+    /// Sets a register.
+    #[inline(always)]
+    pub fn set_register(self, number: usize, value: u64) {
+        self.words[thread_page::REGISTERS + number].set(value)
+    }
+
+    /// The machine's own word.
+    pub fn machine_word(self) -> u64 {
+        self.words[thread_page::MACHINE].get()
+    }
+
+    /// Sets the machine's own word.
+    pub fn set_machine_word(self, value: u64) {
+        self.words[thread_page::MACHINE].set(value)
+    }
+
+    /// Whether `flag` is set.
+    #[inline(always)]
+    pub fn has(self, flag: u64) -> bool {
+        self.flags() & flag != 0
+    }
+
+    /// Sets flags.
+    #[inline(always)]
+    pub fn raise(self, flag: u64) {
+        self.set_flags(self.flags() | flag)
+    }
+
+    /// Clears flags.
+    #[inline(always)]
+    pub fn lower(self, flag: u64) {
+        self.set_flags(self.flags() & !flag)
+    }
+
+    /// Whether it waits for this.
+    #[inline(always)]
+    pub fn waits_for(self, kind: WaitKind) -> bool {
+        self.wait() == kind as u64
+    }
+
+    /// Makes the words of a new thread, stopped.
+    pub fn init<M: Machine>(self, machine: &M, space: Physical) {
+        self.set_space(space);
+        self.set_flags(Self::STOPPED);
+        for node in [self.queue(), self.peers(), self.links(), self.reply_links()] {
+            list::init(machine, node);
+        }
+    }
+}
+
+/// The thread whose queue node is at `node`.
+#[inline(always)]
+pub fn thread_of_queue_node(node: Physical) -> Physical {
+    Physical(node.0 & !0xfff)
+}

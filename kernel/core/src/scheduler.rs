@@ -1,0 +1,185 @@
+//! Who runs: one queue for all CPUs, first come first served, in slices of time. A message hands the CPU over without the queue.
+
+use crate::kernel::{Kernel, Next};
+use crate::list;
+use crate::machine::{Machine, Physical};
+use crate::object::{Thread, WaitKind, thread_of_queue_node};
+
+/// How long a thread runs while others want to, in nanoseconds.
+const SLICE: u64 = 10_000_000;
+
+impl<M: Machine> Kernel<M> {
+    /// Anchor of the run queue.
+    #[inline(always)]
+    fn run_queue(&self) -> Physical {
+        self.globals.get()
+    }
+
+    /// The thread may run: on this CPU if whoever it had has just left it, else when its turn comes.
+    #[inline(always)]
+    pub(crate) fn make_ready(&self, thread: Thread<'_>) {
+        if thread.has(Thread::STOPPED) || !thread.waits_for(WaitKind::None) {
+            return;
+        }
+        list::push_back(&self.machine, self.run_queue(), thread.queue());
+        self.timer_stale.set(true);
+        let others = self.idle.get() & !(1 << self.machine.cpu());
+        if others != 0 {
+            self.machine.cpu_kick(others.trailing_zeros() as usize);
+        }
+    }
+
+    /// The thread, which is ready and on no queue, runs next on this CPU if nobody else is chosen.
+    #[inline(always)]
+    pub(crate) fn hand_over(&self, thread: Thread<'_>) {
+        let chosen = &self.cpus[self.machine.cpu()].chosen;
+        if chosen.get() == Physical(0) && !thread.has(Thread::STOPPED) {
+            chosen.set(thread.at);
+        } else {
+            self.make_ready(thread);
+        }
+    }
+
+    /// The thread does not go on now, if it is the one that this CPU was to run.
+    #[inline(always)]
+    pub(crate) fn leave_cpu(&self, thread: Thread<'_>) {
+        let chosen = &self.cpus[self.machine.cpu()].chosen;
+        if chosen.get() == thread.at {
+            chosen.set(Physical(0));
+        }
+    }
+
+    /// Another CPU asked for the thread on this one to stop.
+    pub(crate) fn evict(&self, thread: Thread<'_>) {
+        thread.lower(Thread::EVICT);
+        thread.raise(Thread::STOPPED);
+        self.leave_cpu(thread);
+    }
+
+    /// The running thread's turn may be over.
+    pub(crate) fn slice_check(&self) {
+        let cpu = &self.cpus[self.machine.cpu()];
+        let running = cpu.chosen.get();
+        if running == Physical(0) || list::is_empty(&self.machine, self.run_queue()) || self.machine.now() < cpu.slice_end.get() {
+            return;
+        }
+        cpu.chosen.set(Physical(0));
+        self.make_ready(self.thread(running));
+    }
+
+    /// Gives the CPU away for one turn of the queue.
+    pub(crate) fn yield_cpu(&self, caller: Thread<'_>) {
+        if list::is_empty(&self.machine, self.run_queue()) {
+            return;
+        }
+        self.leave_cpu(caller);
+        self.make_ready(caller);
+    }
+
+    /// Decides who runs on this CPU, and lets the machine hold its context.
+    #[inline(always)]
+    pub(crate) fn leave(&self, cpu: usize) -> Next {
+        let this = &self.cpus[cpu];
+        let chosen = this.chosen.get();
+        if chosen != Physical(0) && chosen == this.loaded.get() && !self.timer_stale.get() {
+            return Next::User;
+        }
+        self.leave_for(cpu, chosen)
+    }
+
+    fn leave_for(&self, cpu: usize, chosen: Physical) -> Next {
+        let this = &self.cpus[cpu];
+        let next = if chosen == Physical(0) { self.queue_pop(cpu) } else { chosen };
+        if next == Physical(0) {
+            self.go_idle(cpu);
+            return Next::Idle;
+        }
+        if next != this.loaded.get() {
+            self.switch(cpu, next);
+        }
+        if self.timer_stale.get() {
+            self.timer_arm(cpu);
+        }
+        Next::User
+    }
+
+    /// Takes the first thread of the queue, with a new slice.
+    fn queue_pop(&self, cpu: usize) -> Physical {
+        let Some(node) = list::first(&self.machine, self.run_queue()) else { return Physical(0) };
+        list::remove(&self.machine, node);
+        self.cpus[cpu].slice_end.set(self.machine.now() + SLICE);
+        self.timer_stale.set(true);
+        thread_of_queue_node(node)
+    }
+
+    #[inline(always)]
+    fn switch(&self, cpu: usize, next: Physical) {
+        let this = &self.cpus[cpu];
+        let from = this.loaded.get();
+        let to = self.thread(next);
+        if from != Physical(0) {
+            self.thread(from).set_cpu(0);
+        } else {
+            self.idle.set(self.idle.get() & !(1 << cpu));
+        }
+        to.set_cpu(cpu as u64 + 1);
+        this.loaded.set(next);
+        this.chosen.set(next);
+        let root = self.space_switch(cpu, to.space());
+        self.machine.switch_thread((from != Physical(0)).then_some(from), next, root);
+    }
+
+    /// Accounts for a change of tables; the new root if there is one.
+    #[inline(always)]
+    fn space_switch(&self, cpu: usize, next: Physical) -> Option<Physical> {
+        let this = &self.cpus[cpu];
+        let old = this.space.get();
+        if old == next {
+            return None;
+        }
+        if old != Physical(0) {
+            self.space(old).set_active(self.space(old).active() & !(1 << cpu));
+        }
+        this.space.set(next);
+        let space = self.space(next);
+        space.set_active(space.active() | 1 << cpu);
+        Some(space.root())
+    }
+
+    fn go_idle(&self, cpu: usize) {
+        let this = &self.cpus[cpu];
+        let from = this.loaded.get();
+        if from != Physical(0) {
+            self.machine.fpu_settle(from, false);
+            self.thread(from).set_cpu(0);
+        }
+        let old = this.space.get();
+        if old != Physical(0) {
+            self.space(old).set_active(self.space(old).active() & !(1 << cpu));
+            self.machine.leave_space();
+        }
+        this.loaded.set(Physical(0));
+        this.chosen.set(Physical(0));
+        this.space.set(Physical(0));
+        self.idle.set(self.idle.get() | 1 << cpu);
+        self.timer_arm(cpu);
+    }
+
+    /// A thread that is being destroyed was the one loaded here: the machine keeps nothing of it.
+    pub(crate) fn unload(&self, thread: Thread<'_>) {
+        self.machine.fpu_settle(thread.at, true);
+        let this = &self.cpus[self.machine.cpu()];
+        if this.loaded.get() == thread.at {
+            this.loaded.set(Physical(0));
+        }
+    }
+
+    /// Sets this CPU's timer for what comes first: the end of the slice if others wait, or (on the first CPU) a deadline.
+    fn timer_arm(&self, cpu: usize) {
+        self.timer_stale.set(false);
+        let running = self.cpus[cpu].loaded.get() != Physical(0);
+        let slice = if running && !list::is_empty(&self.machine, self.run_queue()) { self.cpus[cpu].slice_end.get() } else { u64::MAX };
+        let deadline = if cpu == 0 { self.deadline_first() } else { u64::MAX };
+        self.machine.timer_set(slice.min(deadline));
+    }
+}

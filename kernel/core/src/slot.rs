@@ -1,0 +1,40 @@
+//! Slots: places for new objects.
+
+use crate::frame::unit_mask;
+use crate::kernel::{Attempt, Kernel};
+use crate::machine::{Frame, LeafKind, Machine, Physical};
+use crate::object::Thread;
+use nacre_abi::{Code, ObjectType, PAGE_SIZE, Rights, Status};
+
+impl<M: Machine> Kernel<M> {
+    /// Where the object at address `address` would be made: checks alignment, rights and that the place is free.
+    pub(crate) fn free_slot(&self, caller: Thread<'_>, argument: u8, address: u64, object: ObjectType) -> Attempt<Physical> {
+        if !address.is_multiple_of(object.alignment()) {
+            return Err(Status::argument(Code::BadAddress, argument).into());
+        }
+        let at = self.object_memory(caller, argument, address)?;
+        match self.machine.frame(at) {
+            Some(frame) if self.is_free(frame, at, object.size()) => Ok(at),
+            Some(_) => Err(Status::argument(Code::SlotOccupied, argument).into()),
+            None => Err(Status::argument(Code::NotObjectMemory, argument).into()),
+        }
+    }
+
+    fn is_free(&self, frame: &Frame, at: Physical, size: u64) -> bool {
+        match frame.kind.get() & (PAGE_SIZE - 1) {
+            Frame::PLAIN => true,
+            Frame::OBJECTS => frame.units.get() & unit_mask(at, size) == 0,
+            _ => false,
+        }
+    }
+
+    /// The memory at `address`, if objects may be created in it.
+    pub(crate) fn object_memory(&self, caller: Thread<'_>, argument: u8, address: u64) -> Attempt<Physical> {
+        let needed = Rights::WRITE.union(Rights::OBJECTS);
+        let leaf = self.leaf(caller, argument, address, needed)?;
+        if !leaf.rights.contains(needed) || leaf.kind == LeafKind::Device {
+            return Err(Status::argument(Code::NotObjectMemory, argument).into());
+        }
+        Ok(leaf.physical)
+    }
+}

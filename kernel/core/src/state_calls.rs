@@ -1,0 +1,406 @@
+//! Export and import: every object as plain words. `get` writes all of a state or nothing; `set` checks all of it before it takes any.
+
+use crate::create::REGION_END;
+use crate::decode::wrong;
+use crate::kernel::{Attempt, Done, Kernel};
+use crate::list;
+use crate::machine::{Machine, Physical, thread_page, thread_page::register};
+use crate::object::{Thread, links_of};
+use crate::thread_calls::{FLAGS_ALWAYS, FLAGS_USER};
+use nacre_abi::object::TargetType;
+use nacre_abi::rights::{REFERENCE_ALL, REFERENCE_CONTROL, REFERENCE_USE};
+use nacre_abi::state::{
+    ConditionState, FPU_SIZE, MappingState, MutexState, PortSetState, PortState, REGISTERS, ReferenceState, RegionState, SpaceState, ThreadState,
+};
+use nacre_abi::{Code, ObjectType, Rights, USER_END};
+
+/// Where counting of what waits stops.
+const MOST_COUNTED: u64 = 1024;
+/// Most words in a state.
+const MOST_WORDS: usize = ThreadState::WORDS;
+/// Flag of the machine's word: the FPU was used.
+const FPU_USED: u64 = 1;
+
+/// A state as words, and how many.
+type Words = ([u64; MOST_WORDS], usize);
+
+fn words_of<const N: usize>(state: [u64; N]) -> Words {
+    let mut words = [0; MOST_WORDS];
+    words[..N].copy_from_slice(&state);
+    (words, N)
+}
+
+impl<M: Machine> Kernel<M> {
+    /// The object that a verb is about. For references: the reference itself.
+    fn verb_object(&self, caller: Thread<'_>, object: ObjectType) -> Attempt<Physical> {
+        if object == ObjectType::Reference { self.reference_argument(caller, 1) } else { self.controlled(caller, 1, object) }
+    }
+
+    pub(crate) fn verb_get_state(&self, caller: Thread<'_>, object: ObjectType) -> Attempt<Done> {
+        let at = self.verb_object(caller, object)?;
+        let (buffer, size) = (caller.argument(2), caller.argument(3));
+        if object == ObjectType::Thread {
+            self.check_readable(caller, self.thread(at))?;
+        }
+        let (words, count) = self.state_words(object, at);
+        let fpu = if object == ObjectType::Thread && size >= ThreadState::SIZE + FPU_SIZE { self.fpu_size(self.thread(at)) } else { 0 };
+        if size < 8 * count as u64 {
+            return wrong(Code::BufferTooSmall, 3);
+        }
+        if buffer % 8 != 0 {
+            return wrong(Code::BadAddress, 2);
+        }
+        let span = self.span(caller, 2, buffer, 8 * count as u64 + fpu, Rights::WRITE)?;
+        self.give_links(caller, object, at)?;
+        let mut words = words;
+        if fpu != 0 {
+            words[2] = fpu;
+            self.span_copy_frame(&span, ThreadState::SIZE, at.add(8 * thread_page::FPU as u64), fpu, true);
+        }
+        self.span_write(&span, 0, &words[..count]);
+        Ok(Done::Return)
+    }
+
+    fn fpu_size(&self, thread: Thread<'_>) -> u64 {
+        if thread.machine_word() & FPU_USED == 0 {
+            return 0;
+        }
+        self.machine.fpu_settle(thread.at, false);
+        FPU_SIZE
+    }
+
+    /// The state of a thread can be read when it is stopped, or by itself.
+    fn check_readable(&self, caller: Thread<'_>, thread: Thread<'_>) -> Attempt<()> {
+        if thread.at == caller.at {
+            self.machine.bases_save(thread.at);
+            return Ok(());
+        }
+        if thread.cpu() != 0 || !thread.has(Thread::STOPPED) { wrong(Code::NotStopped, 1) } else { Ok(()) }
+    }
+
+    fn state_words(&self, object: ObjectType, at: Physical) -> Words {
+        match object {
+            ObjectType::Space => {
+                let space = self.space(at);
+                words_of(SpaceState { pool_pages: space.pool_pages(), population: space.population(), ..Default::default() }.to_words())
+            }
+            ObjectType::Region => {
+                let region = self.region(at);
+                words_of(RegionState { start: region.start(), size: region.size(), rights: region.rights().0, ..Default::default() }.to_words())
+            }
+            ObjectType::Mapping => {
+                let mapping = self.mapping(at);
+                let (start, size) = (mapping.start(), mapping.size());
+                words_of(MappingState { start, size, offset: mapping.offset(), rights: mapping.rights().0, ..Default::default() }.to_words())
+            }
+            ObjectType::Thread => words_of(self.thread_state(self.thread(at)).to_words()),
+            ObjectType::Port => {
+                let port = self.port(at);
+                let waiting = list::count(&self.machine, port.senders(), MOST_COUNTED);
+                words_of(PortState { word: port.word(), pending: port.pending(), waiting, ..Default::default() }.to_words())
+            }
+            ObjectType::PortSet => {
+                let ports = list::count(&self.machine, self.receivable(at).ports(), MOST_COUNTED);
+                words_of(PortSetState { ports, ..Default::default() }.to_words())
+            }
+            ObjectType::Reference => words_of(self.reference_state(at).to_words()),
+            ObjectType::Mutex => words_of(MutexState { waiting: self.count_waiters(at), ..Default::default() }.to_words()),
+            ObjectType::Condition => words_of(ConditionState { waiting: self.count_waiters(at), ..Default::default() }.to_words()),
+        }
+    }
+
+    fn count_waiters(&self, at: Physical) -> u64 {
+        list::count(&self.machine, self.waiters(at).threads(), MOST_COUNTED)
+    }
+
+    fn reference_state(&self, at: Physical) -> ReferenceState {
+        let reference = self.reference(at);
+        if reference.is_null(&self.machine) {
+            return ReferenceState::default();
+        }
+        let (mut first, mut count) = (reference.first(), reference.count());
+        if let Some(region) = reference.object(&self.machine, ObjectType::Region) {
+            (first, count) = (self.region(region).size(), self.region(region).rights().0);
+        }
+        ReferenceState { target: reference.kind(), rights: reference.rights(), first, count, ..Default::default() }
+    }
+
+    /// The exported state of a thread, without its FPU state.
+    pub(crate) fn thread_state(&self, thread: Thread<'_>) -> ThreadState {
+        let mut words = ThreadState::default().to_words();
+        words[1] = (u64::from(thread.has(Thread::STOPPED)) * ThreadState::STOPPED)
+            | (u64::from(thread.machine_word() & FPU_USED != 0) * ThreadState::FPU_USED)
+            | (u64::from(thread.has(Thread::AWAITS_REPLY)) * ThreadState::AWAITS_REPLY)
+            | (u64::from(thread.has(Thread::ABANDONED)) * ThreadState::ABANDONED);
+        for (number, word) in words[ThreadState::FIRST_REGISTER..].iter_mut().enumerate() {
+            *word = thread.register(number);
+        }
+        ThreadState::from_words(words)
+    }
+
+    /// Fills the references that the caller offers with what the object is linked to.
+    fn give_links(&self, caller: Thread<'_>, object: ObjectType, at: Physical) -> Attempt<()> {
+        let address = caller.argument(4);
+        if address == 0 {
+            return Ok(());
+        }
+        let links = self.links_from(object, at);
+        let slots = self.user_words(caller, 4, address)?;
+        let mut places = [Physical(0); 2];
+        for ((place, slot), link) in places.iter_mut().zip(slots).zip(links) {
+            if link.is_some() {
+                *place = self.reference_slot(caller, 4, slot)?;
+            }
+        }
+        for (place, link) in places.into_iter().zip(links) {
+            if let Some((object, target)) = link {
+                let rights = if matches!(object, ObjectType::Port | ObjectType::Region) { REFERENCE_USE } else { REFERENCE_ALL };
+                let reference = self.reference_fill(place, object as u64, rights);
+                match target {
+                    Some(target) => list::link_set(&self.machine, reference.target(), target, links_of(object, target)),
+                    None => reference.set_kind(TargetType::Null as u64),
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// What an object is linked to, in the order of its state's documentation.
+    fn links_from(&self, object: ObjectType, at: Physical) -> [Option<(ObjectType, Option<Physical>)>; 2] {
+        let link = |link| list::link_target(&self.machine, link);
+        let known = |at: Physical| (at != Physical(0)).then_some(at);
+        match object {
+            ObjectType::Space => [Some((ObjectType::Port, link(self.space(at).keeper()))), None],
+            ObjectType::Region => {
+                let region = self.region(at);
+                [Some((ObjectType::Port, link(region.keeper()))), Some((ObjectType::Space, self.shown(region.space())))]
+            }
+            ObjectType::Mapping => {
+                let mapping = self.mapping(at);
+                [Some((ObjectType::Region, link(mapping.region()))), Some((ObjectType::Space, self.shown(mapping.space())))]
+            }
+            ObjectType::Thread => {
+                let thread = self.thread(at);
+                [Some((ObjectType::Space, self.shown(thread.space()))), Some((ObjectType::Thread, known(thread.client())))]
+            }
+            ObjectType::Port => [Some((ObjectType::PortSet, link(self.port(at).set()))), None],
+            _ => [None, None],
+        }
+    }
+
+    /// A space as a user may have a reference to it: the kernel's own is none.
+    fn shown(&self, space: Physical) -> Option<Physical> {
+        (space != Physical(0) && space != self.kernel_space().at).then_some(space)
+    }
+
+    pub(crate) fn verb_set_state(&self, caller: Thread<'_>, object: ObjectType) -> Attempt<Done> {
+        let at = self.verb_object(caller, object)?;
+        let (buffer, size) = (caller.argument(2), caller.argument(3));
+        let count = state_size(object);
+        if size < 8 * count as u64 {
+            return wrong(Code::BufferTooSmall, 3);
+        }
+        if buffer % 8 != 0 {
+            return wrong(Code::BadAddress, 2);
+        }
+        let with_fpu = object == ObjectType::Thread && size >= ThreadState::SIZE + FPU_SIZE;
+        let taken = 8 * count as u64 + if with_fpu { FPU_SIZE } else { 0 };
+        let span = self.span(caller, 2, buffer, taken, Rights::READ)?;
+        let mut words = [0; MOST_WORDS];
+        self.span_read(&span, 0, &mut words[..count]);
+        if words[0] != state_header(object) {
+            return wrong(Code::BadVersion, 2);
+        }
+        match object {
+            ObjectType::Region => self.region_set(caller, at, [words[1], words[2], words[3]])?,
+            ObjectType::Mapping => self.mapping_set(caller, at, [words[1], words[2], words[3], words[4]])?,
+            ObjectType::Thread => {
+                let thread = self.thread(at);
+                if thread.at == caller.at || thread.cpu() != 0 || !thread.has(Thread::STOPPED) {
+                    return wrong(Code::NotStopped, 1);
+                }
+                let state = ThreadState::from_words(words);
+                self.check_thread_state(&state)?;
+                let fpu = with_fpu && state.fpu_size == FPU_SIZE;
+                self.thread_set(thread, &state);
+                if fpu {
+                    self.machine.fpu_settle(at, true);
+                    self.span_copy_frame(&span, ThreadState::SIZE, at.add(8 * thread_page::FPU as u64), FPU_SIZE, false);
+                    self.machine.fpu_import(at);
+                }
+            }
+            ObjectType::Port => self.port_set_words(caller, at, words[1], words[2])?,
+            ObjectType::Space => self.space_set(caller, at)?,
+            ObjectType::Reference if words[1] == 0 => self.reference_clear(self.reference(at)),
+            ObjectType::Reference => return wrong(Code::BadArgument, 2),
+            ObjectType::PortSet | ObjectType::Mutex | ObjectType::Condition => {}
+        }
+        Ok(Done::Return)
+    }
+
+    /// The link that the caller offers first, as a port to send to; `Err(None)` if it offers none.
+    fn offered(&self, caller: Thread<'_>, object: ObjectType, right: u64) -> Attempt<Option<Option<Physical>>> {
+        let address = caller.argument(4);
+        if address == 0 {
+            return Ok(None);
+        }
+        match self.user_words(caller, 4, address)?[0] {
+            0 => Ok(Some(None)),
+            reference => Ok(Some(Some(self.target(caller, 4, reference, object, right)?))),
+        }
+    }
+
+    fn space_set(&self, caller: Thread<'_>, at: Physical) -> Attempt<()> {
+        if at == caller.space() {
+            // Whoever made the space set its keeper, and it cannot be changed from inside.
+            return wrong(Code::Busy, 1);
+        }
+        if let Some(keeper) = self.offered(caller, ObjectType::Port, REFERENCE_USE)? {
+            self.link_to_port(self.space(at).keeper(), keeper);
+        }
+        Ok(())
+    }
+
+    fn region_set(&self, caller: Thread<'_>, at: Physical, [start, size, rights]: [u64; 3]) -> Attempt<()> {
+        let region = self.region(at);
+        let end = if region.space() == self.kernel_space().at { REGION_END } else { USER_END };
+        self.page_range(start, size, end, 2)?;
+        let rights = self.rights_argument(rights, 2)?;
+        let keeper = self.offered(caller, ObjectType::Port, REFERENCE_USE)?;
+        self.revoke_region(region, 0, region.size());
+        let regions = self.regions(self.space(region.space()));
+        regions.remove(at);
+        region.set_start(start);
+        region.set_size(size);
+        region.set_rights(rights);
+        regions.insert(at);
+        if let Some(keeper) = keeper {
+            self.link_to_port(region.keeper(), keeper);
+        }
+        Ok(())
+    }
+
+    fn mapping_set(&self, caller: Thread<'_>, at: Physical, [start, size, offset, rights]: [u64; 4]) -> Attempt<()> {
+        let mapping = self.mapping(at);
+        self.page_range(start, size, USER_END, 2)?;
+        let rights = self.rights_argument(rights, 2)?;
+        let offered = self.offered(caller, ObjectType::Region, REFERENCE_USE)?;
+        let region = match offered {
+            Some(region) => region,
+            None => list::link_target(&self.machine, mapping.region()),
+        };
+        let Some(region) = region else { return wrong(Code::NullReference, 4) };
+        let space = self.space(mapping.space());
+        self.mapping_check(space, Some(at), (start, size), (self.region(region), offset))?;
+        if !self.region(region).rights().contains(rights) {
+            return wrong(Code::BadRights, 2);
+        }
+        self.revoke_mapping(mapping);
+        let mappings = self.mappings(space);
+        mappings.remove(at);
+        mapping.set_start(start);
+        mapping.set_size(size);
+        mapping.set_offset(offset);
+        mapping.set_rights(rights);
+        mappings.insert(at);
+        if list::link_target(&self.machine, mapping.region()).is_some() {
+            list::link_clear(&self.machine, mapping.region());
+        }
+        list::link_set(&self.machine, mapping.region(), region, self.region(region).mappings());
+        Ok(())
+    }
+
+    fn port_set_words(&self, caller: Thread<'_>, at: Physical, word: u64, pending: u64) -> Attempt<()> {
+        let port = self.port(at);
+        let set = self.offered(caller, ObjectType::PortSet, REFERENCE_CONTROL)?;
+        port.set_word(word);
+        if let Some(set) = set {
+            list::remove(&self.machine, port.ready());
+            if list::link_target(&self.machine, port.set()).is_some() {
+                list::link_clear(&self.machine, port.set());
+            }
+            if let Some(set) = set {
+                list::link_set(&self.machine, port.set(), set, self.receivable(set).ports());
+            }
+        }
+        port.set_pending(0);
+        self.notify(port, pending);
+        self.port_wake_receivers(port);
+        Ok(())
+    }
+
+    /// Threads that wait on a set which a port with senders has just joined look again.
+    fn port_wake_receivers(&self, port: crate::object::Port<'_>) {
+        port.refresh_ready(&self.machine);
+        if !port.has_something(&self.machine) {
+            return;
+        }
+        if let Some(receiver) = self.receiver_of(port) {
+            self.wait_cancel(receiver);
+            self.make_ready(receiver);
+        }
+    }
+
+    fn check_thread_state(&self, state: &ThreadState) -> Attempt<()> {
+        let addresses = [state.rip, state.fs_base, state.gs_base, state.foreign_entry];
+        let known = ThreadState::STOPPED | ThreadState::FPU_USED | ThreadState::AWAITS_REPLY | ThreadState::ABANDONED;
+        let good = addresses.into_iter().all(|address| address < USER_END) && state.flags & !known == 0;
+        if good { Ok(()) } else { wrong(Code::BadArgument, 2) }
+    }
+
+    /// Takes over a checked state.
+    pub(crate) fn thread_set(&self, thread: Thread<'_>, state: &ThreadState) {
+        if thread.has(Thread::AWAITS_REPLY) && state.flags & ThreadState::AWAITS_REPLY == 0 {
+            self.disconnect(thread);
+        }
+        if state.flags & ThreadState::AWAITS_REPLY != 0 {
+            thread.raise(Thread::AWAITS_REPLY);
+        }
+        let words = state.to_words();
+        for number in 0..REGISTERS {
+            thread.set_register(number, words[ThreadState::FIRST_REGISTER + number]);
+        }
+        thread.set_register(register::RFLAGS, state.rflags & FLAGS_USER | FLAGS_ALWAYS);
+    }
+
+    /// A keeper's answer to an exception may carry the state that the thread is to go on with.
+    pub(crate) fn adopt_state(&self, keeper: Thread<'_>, thread: Thread<'_>) -> Attempt<()> {
+        let sends = self.descriptor(keeper, crate::decode::DESCRIPTOR, keeper.register(register::R14))?;
+        if sends.send_size == 0 {
+            return Ok(());
+        }
+        if sends.send_size != ThreadState::SIZE || !sends.send_address.is_multiple_of(8) {
+            return wrong(Code::BadArgument, crate::decode::DESCRIPTOR);
+        }
+        let span = self.span(keeper, crate::decode::DESCRIPTOR, sends.send_address, ThreadState::SIZE, Rights::READ)?;
+        let mut words = [0; ThreadState::WORDS];
+        self.span_read(&span, 0, &mut words);
+        if words[0] != ThreadState::HEADER {
+            return wrong(Code::BadVersion, crate::decode::DESCRIPTOR);
+        }
+        let state = ThreadState::from_words(words);
+        self.check_thread_state(&state)?;
+        self.thread_set(thread, &state);
+        Ok(())
+    }
+}
+
+/// How many words the state of a type has.
+fn state_size(object: ObjectType) -> usize {
+    match object {
+        ObjectType::Space => SpaceState::WORDS,
+        ObjectType::Region => RegionState::WORDS,
+        ObjectType::Mapping => MappingState::WORDS,
+        ObjectType::Thread => ThreadState::WORDS,
+        ObjectType::Port => PortState::WORDS,
+        ObjectType::PortSet => PortSetState::WORDS,
+        ObjectType::Reference => ReferenceState::WORDS,
+        ObjectType::Mutex => MutexState::WORDS,
+        ObjectType::Condition => ConditionState::WORDS,
+    }
+}
+
+/// The header that a state of this type must have.
+const fn state_header(object: ObjectType) -> u64 {
+    nacre_abi::state::header(object, 1)
+}

@@ -1,0 +1,101 @@
+//! Starting, stopping and setting threads.
+
+use crate::decode::wrong;
+use crate::kernel::{Attempt, Done, Kernel, Stop};
+use crate::machine::{Machine, Physical, thread_page::register};
+use crate::object::{Thread, WaitKind};
+use nacre_abi::call::STOP_INTERRUPT;
+use nacre_abi::{Code, ObjectType, Status, USER_END};
+
+/// Flag bits that a thread always runs with: interrupts on, and the one that is always one.
+pub(crate) const FLAGS_ALWAYS: u64 = 0x202;
+/// Flag bits that a user may choose: the arithmetic ones, direction, single step, alignment check, identification, resume.
+pub(crate) const FLAGS_USER: u64 = 0x0025_0dd5;
+
+impl<M: Machine> Kernel<M> {
+    fn thread_argument(&self, caller: Thread<'_>, argument: u8) -> Attempt<Thread<'_>> {
+        Ok(self.thread(self.controlled(caller, argument, ObjectType::Thread)?))
+    }
+
+    pub(crate) fn thread_start(&self, caller: Thread<'_>) -> Attempt<Done> {
+        let thread = self.thread_argument(caller, 1)?;
+        if thread.space() == Physical(0) {
+            return wrong(Code::Busy, 1);
+        }
+        if thread.has(Thread::STOPPED) {
+            thread.lower(Thread::STOPPED | Thread::ABANDONED);
+            self.make_ready(thread);
+        }
+        Ok(Done::Return)
+    }
+
+    pub(crate) fn thread_stop(&self, caller: Thread<'_>) -> Attempt<Done> {
+        let thread = self.thread_argument(caller, 1)?;
+        let flags = caller.argument(2);
+        if flags & !STOP_INTERRUPT != 0 {
+            return wrong(Code::BadArgument, 2);
+        }
+        if thread.at == caller.at {
+            thread.raise(Thread::STOPPED);
+            self.leave_cpu(thread);
+            return Ok(Done::Return);
+        }
+        self.halt(thread)?;
+        let waited = !thread.waits_for(WaitKind::None) || thread.has(Thread::AWAITS_REPLY);
+        let in_call = waited && thread.fault() == 0;
+        self.wait_cancel(thread);
+        if in_call && flags & STOP_INTERRUPT != 0 {
+            self.disconnect(thread);
+            self.pass_call(thread, Status::new(Code::Interrupted));
+        }
+        Ok(Done::Return)
+    }
+
+    pub(crate) fn thread_yield(&self, caller: Thread<'_>) -> Attempt<Done> {
+        self.yield_cpu(caller);
+        Ok(Done::Return)
+    }
+
+    pub(crate) fn thread_sleep(&self, caller: Thread<'_>) -> Attempt<Done> {
+        let nanoseconds = caller.argument(1);
+        if nanoseconds == 0 {
+            return Ok(Done::Return);
+        }
+        self.rewind(caller);
+        caller.set_wait(WaitKind::Sleep as u64);
+        self.deadline_arm(caller, nanoseconds);
+        self.leave_cpu(caller);
+        Err(Stop::Wait)
+    }
+
+    pub(crate) fn thread_set_foreign(&self, caller: Thread<'_>) -> Attempt<Done> {
+        let thread = if caller.argument(1) == 0 { caller } else { self.thread_argument(caller, 1)? };
+        let entry = caller.argument(2);
+        if entry >= USER_END {
+            return wrong(Code::BadAddress, 2);
+        }
+        if thread.cpu() != 0 && thread.at != caller.at {
+            return wrong(Code::NotStopped, 1);
+        }
+        thread.set_register(register::FOREIGN_ENTRY, entry);
+        if thread.at == caller.at {
+            self.machine.bases_changed(thread.at);
+        }
+        Ok(Done::Return)
+    }
+
+    pub(crate) fn thread_set_base(&self, caller: Thread<'_>) -> Attempt<Done> {
+        let which = match caller.argument(1) {
+            0 => register::FS_BASE,
+            1 => register::GS_BASE,
+            _ => return wrong(Code::BadArgument, 1),
+        };
+        if caller.argument(2) >= USER_END {
+            return wrong(Code::BadAddress, 2);
+        }
+        self.machine.bases_save(caller.at);
+        caller.set_register(which, caller.argument(2));
+        self.machine.bases_changed(caller.at);
+        Ok(Done::Return)
+    }
+}

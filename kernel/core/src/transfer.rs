@@ -1,0 +1,313 @@
+//! What a message moves: words from registers to registers, bytes from memory to memory, references from slot to slot.
+//!
+//! All of both sides is checked before anything moves, so a message arrives whole or not at all.
+
+use crate::decode::DESCRIPTOR;
+use crate::fault::FAULT_REGION;
+use crate::kernel::{Attempt, Kernel, Stop};
+use crate::list;
+use crate::machine::{Machine, Physical, thread_page::register};
+use crate::object::{self, Reference, Thread};
+use crate::user_memory::Span;
+use nacre_abi::message::{Descriptor, Info, MAX_BYTES, MAX_REFERENCES};
+use nacre_abi::object::TargetType;
+use nacre_abi::rights::REFERENCE_ALL;
+use nacre_abi::state::ThreadState;
+use nacre_abi::{Code, ObjectType, Rights, Status};
+
+/// Whose fault it is that a message cannot go over now.
+pub(crate) enum Trouble {
+    /// The sender's: an error for it, or it lacks a page and has begun to wait for that.
+    Sender(Stop),
+    /// The receiver's: the same.
+    Receiver(Stop),
+}
+
+/// References on their way: where they are, and where they go.
+#[derive(Clone, Copy)]
+struct References {
+    from: [Physical; MAX_REFERENCES as usize],
+    to: [Physical; MAX_REFERENCES as usize],
+    count: usize,
+}
+
+/// Everything of a message beyond its words, checked.
+struct Parcel {
+    source: Span,
+    target: Span,
+    size: u64,
+    references: References,
+}
+
+const WORDS: [usize; 6] = [register::RDX, register::R8, register::R9, register::R10, register::R12, register::R13];
+
+impl<M: Machine> Kernel<M> {
+    /// Moves the message (or fault) of `sender` to `receiver`, whose registers then hold what `ipc_receive` returns.
+    #[inline(always)]
+    pub(crate) fn transfer(&self, sender: Thread<'_>, receiver: Thread<'_>, word: u64, needs_reply: bool) -> Result<(), Trouble> {
+        if sender.fault() != 0 {
+            return self.transfer_fault(sender, receiver, word);
+        }
+        let (bytes, references) = if sender.register(register::R14) == 0 { (0, 0) } else { self.transfer_long(sender, receiver)? };
+        let flags = if needs_reply { Info::NEEDS_REPLY } else { 0 };
+        let label = sender.register(register::RSI) as u32;
+        self.move_words(sender, receiver);
+        receiver.set_register(register::RSI, Info::received(label, bytes, references, flags).0);
+        receiver.set_register(register::RDI, word);
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn move_words(&self, sender: Thread<'_>, receiver: Thread<'_>) {
+        for word in WORDS {
+            receiver.set_register(word, sender.register(word));
+        }
+    }
+
+    #[inline(never)]
+    fn transfer_long(&self, sender: Thread<'_>, receiver: Thread<'_>) -> Result<(u64, u64), Trouble> {
+        let sends = self.descriptor(sender, DESCRIPTOR, sender.register(register::R14)).map_err(Trouble::Sender)?;
+        let takes = self.descriptor(receiver, DESCRIPTOR, receiver.register(register::R14)).map_err(Trouble::Receiver)?;
+        let refuse = |code| Err(Trouble::Sender(Stop::Status(Status::argument(code, DESCRIPTOR))));
+        if sends.send_size > MAX_BYTES || sends.send_reference_count > MAX_REFERENCES {
+            return refuse(Code::BadArgument);
+        }
+        if sends.send_size > takes.receive_capacity {
+            return refuse(Code::MessageTooLong);
+        }
+        if sends.send_reference_count > takes.receive_slot_count {
+            return refuse(Code::NoSlots);
+        }
+        let source = self.span(sender, DESCRIPTOR, sends.send_address, sends.send_size, Rights::READ).map_err(Trouble::Sender)?;
+        let count = sends.send_reference_count as usize;
+        let from = self.references_to_send(sender, &sends, count).map_err(Trouble::Sender)?;
+        let target = self.span(receiver, DESCRIPTOR, takes.receive_address, sends.send_size, Rights::WRITE).map_err(Trouble::Receiver)?;
+        let to = self.slots_to_fill(receiver, &takes, count).map_err(Trouble::Receiver)?;
+        self.deliver(&Parcel { source, target, size: sends.send_size, references: References { from, to, count } });
+        Ok((sends.send_size, count as u64))
+    }
+
+    /// The references that a descriptor offers.
+    fn references_to_send(&self, sender: Thread<'_>, sends: &Descriptor, count: usize) -> Attempt<[Physical; 8]> {
+        let mut from = [Physical(0); 8];
+        if count == 0 {
+            return Ok(from);
+        }
+        let addresses = self.user_words(sender, DESCRIPTOR, sends.send_references)?;
+        for (at, address) in from.iter_mut().zip(addresses).take(count) {
+            let (found, reference) = self.object(sender, DESCRIPTOR, address)?;
+            if found != ObjectType::Reference {
+                return Err(Status::argument(Code::WrongType, DESCRIPTOR).into());
+            }
+            if self.reference(reference).kind() == TargetType::Reply as u64 {
+                return Err(Status::argument(Code::Denied, DESCRIPTOR).into());
+            }
+            *at = reference;
+        }
+        Ok(from)
+    }
+
+    /// The slots that a descriptor names for received references.
+    fn slots_to_fill(&self, receiver: Thread<'_>, takes: &Descriptor, count: usize) -> Attempt<[Physical; 8]> {
+        let mut to = [Physical(0); 8];
+        if count == 0 {
+            return Ok(to);
+        }
+        let addresses = self.user_words(receiver, DESCRIPTOR, takes.receive_slots)?;
+        for (at, address) in to.iter_mut().zip(addresses).take(count) {
+            *at = self.reference_slot(receiver, DESCRIPTOR, address)?;
+        }
+        Ok(to)
+    }
+
+    /// Moves what was checked. Bytes first: making a slot may turn a page of the buffer into an object page, never the other way round.
+    fn deliver(&self, parcel: &Parcel) {
+        self.span_copy(&parcel.source, &parcel.target, parcel.size);
+        let References { from, to, count } = parcel.references;
+        for (from, to) in from.into_iter().zip(to).take(count) {
+            if from != to {
+                self.reference_copy(self.reference(from), to, REFERENCE_ALL);
+            }
+        }
+    }
+
+    /// Moves a reply. Nothing of the client's can hold the server up: what does not fit is cut off, what is not there fails for the client alone. Its status.
+    #[inline(always)]
+    pub(crate) fn transfer_reply(&self, server: Thread<'_>, client: Thread<'_>) -> Attempt<Status> {
+        let (mut bytes, mut references, mut status) = (0, 0, Status::OK);
+        if server.register(register::R14) != 0 {
+            (bytes, references, status) = self.transfer_reply_long(server, client)?;
+        }
+        self.move_words(server, client);
+        let label = server.register(register::RSI) as u32;
+        client.set_register(register::RSI, Info::received(label, bytes, references, 0).0);
+        client.set_register(register::RDI, 0);
+        Ok(status)
+    }
+
+    #[inline(never)]
+    fn transfer_reply_long(&self, server: Thread<'_>, client: Thread<'_>) -> Attempt<(u64, u64, Status)> {
+        let sends = self.descriptor(server, DESCRIPTOR, server.register(register::R14))?;
+        if sends.send_size > MAX_BYTES || sends.send_reference_count > MAX_REFERENCES {
+            return Err(Status::argument(Code::BadArgument, DESCRIPTOR).into());
+        }
+        let source = self.span(server, DESCRIPTOR, sends.send_address, sends.send_size, Rights::READ)?;
+        let from = self.references_to_send(server, &sends, sends.send_reference_count as usize)?;
+        match self.client_part(client, &sends) {
+            Ok((size, target, to, count, status)) => {
+                self.deliver(&Parcel { source, target, size, references: References { from, to, count } });
+                Ok((size, count as u64, status))
+            }
+            Err(status) => Ok((0, 0, status)),
+        }
+    }
+
+    /// What the client has room for: bytes, where, slots, how many, and its status.
+    fn client_part(&self, client: Thread<'_>, sends: &Descriptor) -> Result<(u64, Span, [Physical; 8], usize, Status), Status> {
+        let bad = Status::argument(Code::BadAddress, DESCRIPTOR);
+        let takes = self.descriptor_present(client).ok_or(bad)?;
+        let size = sends.send_size.min(takes.receive_capacity);
+        let target = self.span_present(client, DESCRIPTOR, takes.receive_address, size, Rights::WRITE).map_err(|_| bad)?;
+        let count = sends.send_reference_count.min(takes.receive_slot_count) as usize;
+        let to = self.slots_present(client, &takes, count).ok_or(bad)?;
+        let status = if size < sends.send_size {
+            Status::argument(Code::MessageTooLong, DESCRIPTOR)
+        } else if (count as u64) < sends.send_reference_count {
+            Status::argument(Code::NoSlots, DESCRIPTOR)
+        } else {
+            Status::OK
+        };
+        Ok((size, target, to, count, status))
+    }
+
+    fn words_present(&self, thread: Thread<'_>, address: u64) -> Option<[u64; 8]> {
+        if !address.is_multiple_of(64) {
+            return None;
+        }
+        let span = self.span_present(thread, DESCRIPTOR, address, 64, Rights::READ).ok()?;
+        let mut words = [0; 8];
+        self.span_read(&span, 0, &mut words);
+        Some(words)
+    }
+
+    fn descriptor_present(&self, client: Thread<'_>) -> Option<Descriptor> {
+        let address = client.register(register::R14);
+        if address == 0 {
+            return Some(Descriptor::default());
+        }
+        let words = self.words_present(client, address)?;
+        Some(Descriptor {
+            receive_address: words[2],
+            receive_capacity: words[3],
+            receive_slots: words[6],
+            receive_slot_count: words[7],
+            ..Descriptor::default()
+        })
+    }
+
+    fn slots_present(&self, client: Thread<'_>, takes: &Descriptor, count: usize) -> Option<[Physical; 8]> {
+        let mut to = [Physical(0); 8];
+        if count == 0 {
+            return Some(to);
+        }
+        let addresses = self.words_present(client, takes.receive_slots)?;
+        for (at, address) in to.iter_mut().zip(addresses).take(count) {
+            // A slot that is present can be looked at without making the client wait.
+            let needed = Rights::WRITE.union(Rights::OBJECTS);
+            self.leaf_present(client, DESCRIPTOR, address, needed).ok()?;
+            *at = self.reference_slot(client, DESCRIPTOR, address).ok()?;
+        }
+        Some(to)
+    }
+
+    /// Puts a fault or exception into the registers of a keeper; the thread itself as a reference and its state as bytes, where the keeper has offered room.
+    fn transfer_fault(&self, thread: Thread<'_>, receiver: Thread<'_>, word: u64) -> Result<(), Trouble> {
+        let takes = self.descriptor(receiver, DESCRIPTOR, receiver.register(register::R14)).map_err(Trouble::Receiver)?;
+        let exception = thread.fault() != FAULT_REGION;
+        let mut bytes = 0;
+        if exception && takes.receive_capacity >= ThreadState::SIZE {
+            let span = self.span(receiver, DESCRIPTOR, takes.receive_address, ThreadState::SIZE, Rights::WRITE).map_err(Trouble::Receiver)?;
+            if takes.receive_address.is_multiple_of(8) {
+                self.span_write(&span, 0, &self.thread_state(thread).to_words());
+                bytes = ThreadState::SIZE;
+            }
+        }
+        let count = usize::from(takes.receive_slot_count > 0);
+        let to = self.slots_to_fill(receiver, &takes, count).map_err(Trouble::Receiver)?;
+        if count == 1 {
+            let reference = self.reference_fill(to[0], TargetType::Thread as u64, REFERENCE_ALL);
+            list::link_set(&self.machine, reference.target(), thread.at, thread.links());
+        }
+        let flag = if exception { Info::EXCEPTION } else { Info::FAULT };
+        receiver.set_register(register::RDX, thread.fault_first());
+        receiver.set_register(register::R8, thread.fault_second());
+        receiver.set_register(register::R9, if exception { thread.fault_third() } else { 0 });
+        receiver.set_register(register::R10, if exception { thread.register(register::RIP) } else { 0 });
+        receiver.set_register(register::RSI, Info::received(0, bytes, count as u64, flag | Info::NEEDS_REPLY).0);
+        receiver.set_register(register::RDI, word);
+        Ok(())
+    }
+
+    /// A place for a reference: a free slot, or a reference that will be replaced.
+    pub(crate) fn reference_slot(&self, thread: Thread<'_>, argument: u8, address: u64) -> Attempt<Physical> {
+        let at = self.object_memory(thread, argument, address)?;
+        if at.0.is_multiple_of(64)
+            && let Some(frame) = self.machine.frame(at)
+            && frame.kind.get() == crate::machine::Frame::OBJECTS
+            && let Some((ObjectType::Reference, at)) = self.object_in_frame(at)
+        {
+            return Ok(at);
+        }
+        self.free_slot(thread, argument, address, ObjectType::Reference)
+    }
+
+    /// Makes what is at a place found by `reference_slot` a reference of this kind, without a target yet.
+    pub(crate) fn reference_fill(&self, at: Physical, kind: u64, rights: u64) -> Reference<'_> {
+        let reference = self.reference(at);
+        let is_object = self.machine.frame(at).is_some_and(|frame| frame.kind.get() == crate::machine::Frame::OBJECTS);
+        if is_object && object::type_at(&self.machine, at) == Some(ObjectType::Reference) {
+            self.reference_clear(reference);
+        } else {
+            self.object_place(at, ObjectType::Reference);
+            reference.init(&self.machine);
+        }
+        reference.set_kind(kind);
+        reference.set_rights(rights);
+        reference
+    }
+
+    /// Makes a copy of a reference at `to`, with no more than `rights`.
+    pub(crate) fn reference_copy(&self, from: Reference<'_>, to: Physical, rights: u64) {
+        let (kind, first, count) = (from.kind(), from.first(), from.count());
+        let target = list::link_target(&self.machine, from.target());
+        let copy = self.reference_fill(to, kind, from.rights() & rights);
+        copy.set_first(first);
+        copy.set_count(count);
+        match (target, ObjectType::from_number(kind)) {
+            (Some(target), Some(object)) => list::link_set(&self.machine, copy.target(), target, object::links_of(object, target)),
+            _ if kind >= TargetType::IoPorts as u64 => {}
+            _ => copy.set_kind(0),
+        }
+    }
+
+    /// Makes a reference null, and tells who cares.
+    pub(crate) fn reference_clear(&self, reference: Reference<'_>) {
+        let kind = reference.kind();
+        reference.set_kind(0);
+        let Some(target) = list::link_target(&self.machine, reference.target()) else { return };
+        list::link_clear(&self.machine, reference.target());
+        if kind == TargetType::Port as u64 {
+            self.references_check(target);
+        } else if kind == TargetType::Reply as u64 {
+            self.client_fail(self.thread(target));
+        }
+    }
+
+    /// The server of a port without references is told so.
+    pub(crate) fn references_check(&self, port: Physical) {
+        let port = self.port(port);
+        if list::is_empty(&self.machine, port.links()) {
+            self.notify(port, nacre_abi::message::NO_REFERENCES);
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! How threads wait, and how waiting ends. A waiting thread's registers stand at its call, so a wait can be undone at any time by taking it off its ring.
+
+use crate::kernel::Kernel;
+use crate::list;
+use crate::machine::{Machine, Physical, thread_page::register};
+use crate::object::{Thread, WaitKind};
+use nacre_abi::{Call, Code, Status};
+
+/// Length of the instruction by which a thread calls.
+const CALL_INSTRUCTION: u64 = 2;
+
+impl<M: Machine> Kernel<M> {
+    /// Puts a running caller back to its call.
+    #[inline(always)]
+    pub(crate) fn rewind(&self, caller: Thread<'_>) {
+        caller.set_register(register::RIP, caller.register(register::RIP).wrapping_sub(CALL_INSTRUCTION));
+    }
+
+    /// Lets a thread that stands at a call be past it.
+    #[inline(always)]
+    pub(crate) fn pass_call(&self, thread: Thread<'_>, status: Status) {
+        thread.set_register(register::RAX, status.0);
+        thread.set_register(register::RIP, thread.register(register::RIP).wrapping_add(CALL_INSTRUCTION));
+    }
+
+    /// Changes which call a thread will make when it goes on.
+    #[inline(always)]
+    pub(crate) fn set_call(&self, thread: Thread<'_>, call: Call) {
+        thread.set_register(register::RAX, call.number());
+    }
+
+    /// The caller makes its call again, after others had the CPU.
+    pub(crate) fn call_again(&self, caller: Thread<'_>) {
+        self.rewind(caller);
+        self.leave_cpu(caller);
+        self.make_ready(caller);
+    }
+
+    /// The caller waits, on the ring at `anchor`. It has been put back to its call. `timeout` is the register that says how long.
+    #[inline(always)]
+    pub(crate) fn wait_on(&self, caller: Thread<'_>, kind: WaitKind, anchor: Physical, timeout: usize) {
+        caller.set_wait(kind as u64);
+        list::push_back(&self.machine, anchor, caller.queue());
+        if caller.register(timeout) != 0 {
+            self.deadline_arm(caller, caller.register(timeout));
+        }
+        self.leave_cpu(caller);
+    }
+
+    /// Undoes a wait: the thread stands at its call and is on no ring. A wait for a reply to a message stays what it is: the message was taken.
+    pub(crate) fn wait_cancel(&self, thread: Thread<'_>) {
+        list::remove(&self.machine, thread.queue());
+        if thread.fault() != 0 {
+            self.fault_forget(thread);
+        }
+        self.deadline_disarm(thread);
+        thread.set_wait(WaitKind::None as u64);
+    }
+
+    /// Ends a wait: the call returns `status`, and the thread goes on.
+    pub(crate) fn wait_end(&self, thread: Thread<'_>, status: Status) {
+        list::remove(&self.machine, thread.queue());
+        if thread.fault() != 0 {
+            // Its call was never the thing it waited for: it faults again, or does not.
+            self.fault_forget(thread);
+        } else {
+            self.pass_call(thread, status);
+        }
+        self.deadline_disarm(thread);
+        thread.set_wait(WaitKind::None as u64);
+        self.make_ready(thread);
+    }
+
+    /// Ends a wait because the other side has gone.
+    pub(crate) fn wait_gone(&self, thread: Thread<'_>) {
+        self.wait_end(thread, Status::new(Code::Gone));
+    }
+
+    /// Breaks the bond between a client and whoever owes it a reply; the client still waits.
+    pub(crate) fn disconnect(&self, client: Thread<'_>) {
+        let server = client.server();
+        if server != Physical(0) {
+            self.thread(server).set_client(Physical(0));
+            client.set_server(Physical(0));
+        }
+        if let Some(node) = list::first(&self.machine, client.reply_links()) {
+            list::link_clear(&self.machine, Physical(node.0 - 8));
+        }
+        client.lower(Thread::AWAITS_REPLY);
+    }
+
+    /// The client of a server that will not answer gets `Gone`.
+    pub(crate) fn client_fail(&self, client: Thread<'_>) {
+        self.disconnect(client);
+        if client.waits_for(WaitKind::Reply) {
+            self.wait_gone(client);
+        } else if client.fault() == 0 {
+            // Stopped at `ipc_receive_reply`: it will find out when it makes that call.
+            client.lower(Thread::AWAITS_REPLY);
+        }
+    }
+
+    /// Whether somebody can still answer this client.
+    pub(crate) fn is_connected(&self, client: Thread<'_>) -> bool {
+        client.server() != Physical(0) || !list::is_empty(&self.machine, client.reply_links())
+    }
+}
