@@ -271,7 +271,7 @@ macro_rules! hooks {
     )*};
 }
 
-hooks!(fn() -> bool, fn(usize) -> Option<(usize, usize)>);
+hooks!(fn() -> bool, fn(usize) -> Option<(usize, usize)>, fn(u64), fn(&str));
 
 /// A slice that is set once, at run time.
 pub(crate) struct OnceSlice<T: 'static> {

@@ -1,0 +1,34 @@
+//! The end of a program.
+
+use nacre_proto::parent;
+use nacre_sys::{Hook, Reference, Thread};
+
+/// How the program ends if not by a message to the parent.
+static ENDING: Hook<fn(u64)> = Hook::new();
+
+/// Ends the program with a status: 0 to 255.
+pub fn exit(status: i32) -> ! {
+    end((status & 0xff) as u64)
+}
+
+/// Ends the program as a signal would that nobody handles.
+pub fn exit_by_signal(signal: u64) -> ! {
+    end(256 + signal)
+}
+
+/// For a program without a parent: who ends the system, with a status as in the protocol.
+pub fn set_ending(ending: fn(u64)) {
+    ENDING.set(ending);
+}
+
+fn end(status: u64) -> ! {
+    match ENDING.get() {
+        Some(ending) => ending(status),
+        // The parent takes the program back instead of answering; one that does answer has a program that does nothing any more.
+        None => drop(parent::exit(Reference::PARENT, status)),
+    }
+    loop {
+        // However the wait ends, it begins again.
+        let _ = Thread::sleep(u64::MAX);
+    }
+}

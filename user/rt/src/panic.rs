@@ -1,0 +1,18 @@
+//! A panic: one line to whoever runs the system, then the end with status 101.
+
+/// Status of a program that panicked, as Rust has it.
+#[cfg(target_os = "none")]
+const STATUS: i32 = 101;
+
+#[cfg(target_os = "none")]
+#[panic_handler]
+fn panic(information: &core::panic::PanicInfo<'_>) -> ! {
+    use core::sync::atomic::{AtomicBool, Ordering};
+
+    static PANICKED: AtomicBool = AtomicBool::new(false);
+    // A panic while another is reported ends without a line.
+    if !PANICKED.swap(true, Ordering::Relaxed) {
+        crate::report!("{information}");
+    }
+    crate::exit(STATUS)
+}

@@ -1,0 +1,111 @@
+//! Threads of a native program, beside the first.
+
+use alloc::boxed::Box;
+use alloc::sync::Arc;
+use core::arch::naked_asm;
+use core::sync::atomic::{AtomicU32, Ordering};
+
+use nacre_abi::Rights;
+use nacre_abi::state::ThreadState;
+use nacre_proto::Errno;
+use nacre_sys::{Condition, Owned, OwnedCondition, OwnedThread, Space, Thread};
+
+use crate::memory::{self, Segment};
+
+/// Bytes of stack that a thread has.
+const STACK_SIZE: u64 = 64 << 10;
+/// Flags of a fresh thread: interrupts on, and the bit that is always set.
+const FLAGS: u64 = 0x202;
+
+/// Says that a thread has returned from its function.
+struct Finish {
+    done: AtomicU32,
+    condition: OwnedCondition,
+}
+
+/// What a thread starts with.
+struct Start {
+    function: fn(usize),
+    argument: usize,
+    finish: Arc<Finish>,
+}
+
+/// A thread that was started. If this is dropped without [`Handle::join`], the thread goes on, and its memory is never given back.
+pub struct Handle {
+    thread: Option<OwnedThread>,
+    stack: Option<Segment>,
+    finish: Arc<Finish>,
+}
+
+/// Starts a thread that runs `function(argument)`.
+pub fn spawn(function: fn(usize), argument: usize) -> Result<Handle, Errno> {
+    let start = memory::addresses(STACK_SIZE).ok_or(Errno::ENOMEM)?;
+    let stack = Segment::map(start, STACK_SIZE, Rights::NONE)?;
+    let finish = Arc::new(Finish { done: AtomicU32::new(0), condition: Owned::make(Condition::create)? });
+    let thread = OwnedThread::make(|slot| Thread::create(slot, Space::OWN))?;
+    let begin = Box::into_raw(Box::new(Start { function, argument, finish: finish.clone() }));
+    let result = set_off(thread.handle(), begin as u64, stack.start() + stack.size());
+    if let Err(errno) = result {
+        // SAFETY: made above, and the thread that was to take it never runs.
+        drop(unsafe { Box::from_raw(begin) });
+        return Err(errno);
+    }
+    Ok(Handle { thread: Some(thread), stack: Some(stack), finish })
+}
+
+fn set_off(thread: Thread, begin: u64, stack_end: u64) -> Result<(), Errno> {
+    let flags = ThreadState::STOPPED;
+    let state = ThreadState { flags, rdi: begin, rsp: stack_end, rip: enter as *const () as u64, rflags: FLAGS, ..ThreadState::default() };
+    thread.set_state(&state)?;
+    Ok(thread.start()?)
+}
+
+impl Handle {
+    /// The thread.
+    pub fn thread(&self) -> Option<Thread> {
+        self.thread.as_ref().map(Owned::handle)
+    }
+
+    /// Waits until the thread's function has returned, and takes back what the thread had.
+    pub fn join(mut self) {
+        while self.finish.done.load(Ordering::Acquire) == 0 {
+            // Whatever ended the wait, the word is looked at again.
+            let _ = self.finish.condition.wait(&self.finish.done, 0, nacre_sys::FOREVER);
+        }
+        // First the thread, which may still be on its way out, then its stack.
+        self.thread = None;
+        self.stack = None;
+    }
+}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        core::mem::forget(self.thread.take());
+        core::mem::forget(self.stack.take());
+    }
+}
+
+/// First instructions of a thread: `rdi` leads to its [`Start`], `rsp` is a multiple of 16.
+#[unsafe(naked)]
+unsafe extern "C" fn enter() -> ! {
+    naked_asm!("xor ebp, ebp", "call {run}", "ud2", run = sym run)
+}
+
+extern "C" fn run(start: *mut Start) -> ! {
+    // SAFETY: `spawn` made it of a box, for this thread alone.
+    let start = *unsafe { Box::from_raw(start) };
+    (start.function)(start.argument);
+    finish(start.finish);
+    loop {
+        // However the wait ends, it begins again, until whoever joins destroys the thread.
+        let _ = Thread::sleep(u64::MAX);
+    }
+}
+
+fn finish(finish: Arc<Finish>) {
+    // Taken before the word changes: after that the condition may go at any moment, which the signal survives.
+    let condition = finish.condition.handle();
+    finish.done.store(1, Ordering::Release);
+    drop(finish);
+    let _ = condition.signal(u64::MAX);
+}
