@@ -1,2 +1,16 @@
-//! The machines under the core.
-#![no_std]
+//! The machines under the core: the only kernel crate that touches memory, tables and devices.
+//!
+//! One folder an architecture, each with the same file names; this file alone chooses between them.
+#![cfg_attr(not(test), no_std)]
+
+pub mod boot;
+pub mod bytes;
+pub mod memory_map;
+
+#[cfg_attr(target_arch = "x86_64", path = "x86_64/arch.rs")]
+#[cfg_attr(target_arch = "aarch64", path = "aarch64/arch.rs")]
+#[cfg_attr(target_arch = "riscv64", path = "riscv64/arch.rs")]
+mod arch;
+
+pub use arch::panic::panic;
+pub use arch::start::{BootMemory, start};

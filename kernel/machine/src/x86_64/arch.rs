@@ -1,0 +1,30 @@
+//! x86-64.
+
+mod acpi;
+mod apic;
+mod cell;
+mod clock;
+mod context;
+mod cpu;
+mod descriptors;
+mod direct_map;
+mod dispatch;
+mod entry;
+mod features;
+mod fpu;
+mod frames;
+mod interrupts;
+mod io;
+mod ioapic;
+mod layout;
+mod lock;
+mod machine;
+mod page_table;
+pub mod panic;
+mod pic;
+mod pit;
+mod serial;
+mod smp;
+pub mod start;
+mod symbols;
+mod tlb;

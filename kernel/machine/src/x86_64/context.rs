@@ -1,0 +1,127 @@
+//! The user context that a CPU has: whose registers entry code saves, the bases of `fs` and `gs`, the foreign entry, the FPU, the tables.
+//!
+//! The thread in `Cpu::live` may have newer bases and FPU state in the CPU than in its page. A CPU that goes idle saves both and has no live thread.
+
+use super::cpu::{self, Cpu};
+use super::direct_map::{direct, thread_words};
+use super::features;
+use super::fpu;
+use super::io;
+use core::arch::asm;
+use core::cell::Cell;
+use core::sync::atomic::Ordering;
+use nacre_core::machine::{Physical, thread_page};
+use thread_page::{REGISTERS, register};
+
+const FS_BASE: u32 = 0xc000_0100;
+/// Holds the user's base while the kernel runs.
+const KERNEL_GS_BASE: u32 = 0xc000_0102;
+
+/// Any value as an address that the CPU takes: bits 48-63 like bit 47.
+const fn canonical(address: u64) -> u64 {
+    ((address << 16) as i64 >> 16) as u64
+}
+
+/// Puts the bases in the CPU into the page. Without the instructions users cannot change them, so the page is right already.
+#[inline(always)]
+fn bases_save(page: &[Cell<u64>; 512]) {
+    if features::get().base_instructions {
+        let (fs, gs): (u64, u64);
+        // SAFETY: reads two bases; `gs` is the kernel's again at the end, and nothing uses it between, not even what interrupts with a stack of its own.
+        unsafe { asm!("rdfsbase {}", "swapgs", "rdgsbase {}", "swapgs", out(reg) fs, out(reg) gs, options(nostack, preserves_flags)) };
+        page[REGISTERS + register::FS_BASE].set(fs);
+        page[REGISTERS + register::GS_BASE].set(gs);
+    }
+}
+
+#[inline(always)]
+fn bases_load(page: &[Cell<u64>; 512]) {
+    let fs = canonical(page[REGISTERS + register::FS_BASE].get());
+    let gs = canonical(page[REGISTERS + register::GS_BASE].get());
+    if features::get().base_instructions {
+        // SAFETY: canonical values for the user's bases; `gs` is the kernel's again at the end.
+        unsafe { asm!("wrfsbase {}", "swapgs", "wrgsbase {}", "swapgs", in(reg) fs, in(reg) gs, options(nostack, preserves_flags)) };
+    } else {
+        // SAFETY: canonical values for the user's bases.
+        unsafe {
+            io::msr_write(FS_BASE, fs);
+            io::msr_write(KERNEL_GS_BASE, gs);
+        }
+    }
+}
+
+/// The thread's entry for foreign calls; `sysret` to an address beyond the user's half would fault in the kernel, so there is none such.
+fn foreign_entry(page: &[Cell<u64>; 512]) -> u64 {
+    let entry = page[REGISTERS + register::FOREIGN_ENTRY].get();
+    if entry < nacre_abi::USER_END { entry } else { 0 }
+}
+
+/// Uses the tables at `root`.
+#[inline(always)]
+fn root_use(cpu: &Cpu, root: u64) {
+    cpu.root.store(root, Ordering::Relaxed);
+    // SAFETY: a root that `table_create` made has the kernel's half.
+    unsafe { io::cr3_write(root) };
+}
+
+/// See `Machine::switch_thread`.
+#[inline]
+pub fn switch(from: Option<Physical>, to: Physical, root: Option<Physical>) {
+    let cpu = cpu::this();
+    if let Some(from) = from
+        && from.0 == cpu.live.load(Ordering::Relaxed)
+    {
+        let page = thread_words(from);
+        bases_save(page);
+        fpu::leave(cpu, page);
+    }
+    let page = thread_words(to);
+    cpu.live.store(to.0, Ordering::Relaxed);
+    cpu.registers.set(direct(to) + 8 * REGISTERS as u64);
+    cpu.registers_end.set(direct(to) + 8 * (REGISTERS + register::RFLAGS + 1) as u64);
+    cpu.foreign_entry.set(foreign_entry(page));
+    bases_load(page);
+    fpu::come(cpu, to, page);
+    if let Some(root) = root {
+        root_use(cpu, root.0);
+    }
+}
+
+/// The CPU goes idle: nothing of a thread may stay here alone.
+pub fn settle(cpu: &Cpu) {
+    if let Some(thread) = cpu.live_thread() {
+        let page = thread_words(thread);
+        bases_save(page);
+        fpu::leave(cpu, page);
+        cpu.live.store(0, Ordering::Relaxed);
+    }
+}
+
+/// See `Machine::bases_save`.
+pub fn bases_settle(thread: Physical) {
+    if cpu::this().live_thread() == Some(thread) {
+        bases_save(thread_words(thread));
+    }
+}
+
+/// The thread is gone: what a CPU has of it counts no more.
+pub fn forget(thread: Physical) {
+    if let Some(cpu) = cpu::all().find(|cpu| cpu.live_thread() == Some(thread)) {
+        cpu.live.store(0, Ordering::Relaxed);
+    }
+}
+
+/// See `Machine::bases_changed`.
+pub fn bases_changed(thread: Physical) {
+    let cpu = cpu::this();
+    if cpu.live_thread() == Some(thread) {
+        let page = thread_words(thread);
+        cpu.foreign_entry.set(foreign_entry(page));
+        bases_load(page);
+    }
+}
+
+/// See `Machine::leave_space`.
+pub fn leave_space() {
+    root_use(cpu::this(), super::direct_map::kernel_root().0);
+}

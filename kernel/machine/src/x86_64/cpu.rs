@@ -1,0 +1,121 @@
+//! What each CPU has of its own: the words that entry code reaches through `gs`, and the state of its user context.
+
+use super::descriptors::Descriptors;
+use super::layout;
+use core::arch::asm;
+use core::cell::Cell;
+use core::mem::offset_of;
+use core::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
+use nacre_core::machine::{MAX_CPUS, Physical};
+
+/// One CPU. Reached by that CPU itself, except for the atomic fields.
+#[repr(C, align(64))]
+pub struct Cpu {
+    /// Address of the first register word of the thread whose user context this CPU has.
+    pub registers: Cell<u64>,
+    /// Address after that thread's flags word, where entry code starts pushing.
+    pub registers_end: Cell<u64>,
+    /// Where entry code puts the user's stack pointer while it has no register to spare.
+    pub user_stack: Cell<u64>,
+    /// The end of this CPU's kernel stack.
+    pub kernel_stack: Cell<u64>,
+    /// The thread's entry for foreign calls, or 0.
+    pub foreign_entry: Cell<u64>,
+    /// Address of this structure.
+    pub this: Cell<u64>,
+    /// Number of the CPU.
+    pub index: Cell<u64>,
+    /// Root of the tables in use.
+    pub root: AtomicU64,
+    /// Thread page whose bases and FPU state are in this CPU's registers and may be newer than the page; 0 = none.
+    pub live: AtomicU64,
+    /// Thread page whose FPU state is in the registers, if the page's second machine word agrees.
+    pub fpu_owner: Cell<u64>,
+    /// Whether using the FPU traps.
+    pub fpu_traps: Cell<bool>,
+    /// What the timer was last set to; `u64::MAX` = nothing.
+    pub deadline: Cell<u64>,
+    /// Number of the local APIC.
+    pub apic_id: Cell<u32>,
+    /// Descriptor tables.
+    pub descriptors: Descriptors,
+}
+
+impl Cpu {
+    pub const REGISTERS: usize = offset_of!(Cpu, registers);
+    pub const REGISTERS_END: usize = offset_of!(Cpu, registers_end);
+    pub const USER_STACK: usize = offset_of!(Cpu, user_stack);
+    pub const KERNEL_STACK: usize = offset_of!(Cpu, kernel_stack);
+    pub const FOREIGN_ENTRY: usize = offset_of!(Cpu, foreign_entry);
+
+    /// A CPU that has no thread. Its block must be mapped.
+    pub fn new(index: usize, apic_id: u32) -> Cpu {
+        let block = layout::block(index);
+        Cpu {
+            registers: Cell::new(0),
+            registers_end: Cell::new(0),
+            user_stack: Cell::new(0),
+            kernel_stack: Cell::new(block + layout::STACK_END),
+            foreign_entry: Cell::new(0),
+            this: Cell::new(block + layout::CPU_DATA),
+            index: Cell::new(index as u64),
+            root: AtomicU64::new(0),
+            live: AtomicU64::new(0),
+            fpu_owner: Cell::new(0),
+            fpu_traps: Cell::new(false),
+            deadline: Cell::new(u64::MAX),
+            apic_id: Cell::new(apic_id),
+            descriptors: Descriptors::new(block),
+        }
+    }
+
+    /// The thread whose context is live here.
+    pub fn live_thread(&self) -> Option<Physical> {
+        Some(self.live.load(Ordering::Relaxed)).filter(|live| *live != 0).map(Physical)
+    }
+}
+
+const _: () = assert!(size_of::<Cpu>() <= 4096);
+
+/// The CPU that this runs on.
+#[inline(always)]
+pub fn this() -> &'static Cpu {
+    let address: *const Cpu;
+    // SAFETY: in the kernel `gs` is always this CPU's data.
+    unsafe { asm!("mov {}, gs:[{}]", out(reg) address, const offset_of!(Cpu, this), options(pure, nomem, nostack, preserves_flags)) };
+    // SAFETY: it was made at boot and stays; what is not atomic in it is used by this CPU alone.
+    unsafe { &*address }
+}
+
+/// Number of the CPU that this runs on.
+#[inline(always)]
+pub fn index() -> usize {
+    let index: usize;
+    // SAFETY: as in `this`; the number never changes.
+    unsafe { asm!("mov {}, gs:[{}]", out(reg) index, const offset_of!(Cpu, index), options(pure, nomem, nostack, preserves_flags)) };
+    index
+}
+
+static CPUS: [AtomicPtr<Cpu>; MAX_CPUS] = [const { AtomicPtr::new(core::ptr::null_mut()) }; MAX_CPUS];
+
+/// Another CPU, if it was started. Only its atomic fields may be used.
+pub fn other(index: usize) -> Option<&'static Cpu> {
+    let address = CPUS.get(index)?.load(Ordering::Acquire);
+    // SAFETY: null or a CPU made at boot, which stays.
+    unsafe { address.as_ref() }
+}
+
+/// Every CPU that was started.
+pub fn all() -> impl Iterator<Item = &'static Cpu> {
+    (0..MAX_CPUS).map_while(other)
+}
+
+/// Makes the data of CPU `index` in its block.
+pub fn create(index: usize, apic_id: u32) -> &'static Cpu {
+    let place = (layout::block(index) + layout::CPU_DATA) as *mut Cpu;
+    // SAFETY: the block is mapped and nobody else has it; `Cpu` fits its page.
+    unsafe { place.write(Cpu::new(index, apic_id)) };
+    CPUS[index].store(place, Ordering::Release);
+    // SAFETY: just written, and it stays.
+    unsafe { &*place }
+}

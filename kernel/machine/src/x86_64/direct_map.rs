@@ -1,0 +1,185 @@
+//! All RAM in the kernel's half, and the kernel's own tables.
+
+use super::cell::BootCell;
+use super::layout;
+use super::page_table::TableMemory;
+use crate::boot::ImageLayout;
+use crate::memory_map::MemoryMap;
+use core::cell::Cell;
+use nacre_abi::boot_info::MemoryRange;
+use nacre_core::machine::Physical;
+
+/// Where the kernel sees the RAM at `at`.
+#[inline(always)]
+pub const fn direct(at: Physical) -> u64 {
+    layout::DIRECT.wrapping_add(at.0)
+}
+
+/// The words of a frame that only the kernel reaches, such as a thread page.
+#[inline(always)]
+pub fn thread_words(at: Physical) -> &'static [Cell<u64>; 512] {
+    // SAFETY: RAM is mapped; the core names frames of the kernel's objects and tables alone, which it uses as words under the kernel lock.
+    unsafe { &*(direct(at) as *const [Cell<u64>; 512]) }
+}
+
+/// The frames of tables in the direct map.
+pub struct DirectTables;
+
+impl TableMemory for DirectTables {
+    #[inline(always)]
+    fn table(&self, at: Physical) -> &[Cell<u64>; 512] {
+        thread_words(at)
+    }
+
+    fn clear_table(&self, at: Physical) {
+        // SAFETY: a frame that is becoming a table: nobody else uses it.
+        unsafe { core::ptr::write_bytes(direct(at) as *mut u64, 0, 512) };
+    }
+}
+
+static ROOT: BootCell<Physical> = BootCell::new();
+
+/// The kernel's own tables, for CPUs without a space.
+#[inline(always)]
+pub fn kernel_root() -> Physical {
+    *ROOT.get()
+}
+
+/// Memory that the kernel takes at boot, from its start on.
+pub struct Carving {
+    next: u64,
+    end: u64,
+}
+
+impl Carving {
+    /// Takes from this range, which the boot tables map.
+    pub fn new(range: MemoryRange) -> Carving {
+        Carving { next: range.start, end: range.start + range.size }
+    }
+
+    /// Takes `frames` frames, filled with zeros.
+    pub fn take(&mut self, frames: u64) -> Physical {
+        let at = Physical(self.next);
+        self.next += frames << 12;
+        assert!(self.next <= self.end, "the memory set aside for the kernel is too small");
+        // SAFETY: carved out of free RAM that is mapped, and nobody else's from here on.
+        unsafe { core::ptr::write_bytes(direct(at) as *mut u8, 0, (frames << 12) as usize) };
+        at
+    }
+}
+
+/// What a page of the kernel's half allows.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    Code,
+    Constants,
+    Data,
+    Device,
+}
+
+impl Access {
+    const fn bits(self) -> u64 {
+        const GLOBAL_PRESENT: u64 = 0x161;
+        const NO_EXECUTE: u64 = 1 << 63;
+        match self {
+            Access::Code => GLOBAL_PRESENT,
+            Access::Constants => GLOBAL_PRESENT | NO_EXECUTE,
+            Access::Data => GLOBAL_PRESENT | NO_EXECUTE | 2,
+            Access::Device => GLOBAL_PRESENT | NO_EXECUTE | 2 | 0x18,
+        }
+    }
+}
+
+const LARGE: u64 = 0x80;
+/// Present, writable, accessed.
+const KERNEL_TABLE: u64 = 0x23;
+
+/// The kernel's tables while they are made.
+pub struct KernelTables<'c> {
+    root: Physical,
+    carving: &'c mut Carving,
+    huge: bool,
+}
+
+impl<'c> KernelTables<'c> {
+    /// Empty tables.
+    pub fn new(carving: &'c mut Carving, huge: bool) -> KernelTables<'c> {
+        KernelTables { root: carving.take(1), carving, huge }
+    }
+
+    /// Maps `1 << shift` bytes.
+    pub fn map(&mut self, address: u64, physical: u64, shift: u32, access: Access) {
+        let (mut table, mut level) = (self.root, 39);
+        loop {
+            let slot = &thread_words(table)[(address >> level & 511) as usize];
+            if level == shift {
+                slot.set(physical | access.bits() | if shift > 12 { LARGE } else { 0 });
+                return;
+            }
+            if slot.get() == 0 {
+                slot.set(self.carving.take(1).0 | KERNEL_TABLE);
+            }
+            table = Physical(slot.get() & !0xfff);
+            level -= 9;
+        }
+    }
+
+    fn map_pages(&mut self, start: u64, end: u64, access: Access) {
+        for at in (start..end).step_by(4096) {
+            self.map(layout::KERNEL + at, at, 12, access);
+        }
+    }
+
+    /// Maps the kernel's image where it was linked.
+    pub fn map_image(&mut self, image: &ImageLayout) {
+        self.map_pages(image.start, image.text_end, Access::Code);
+        self.map_pages(image.text_end, image.constants_end, Access::Constants);
+        self.map_pages(image.constants_end, image.end, Access::Data);
+    }
+
+    /// Maps all RAM, with the largest pages that hold nothing but RAM; a large page that holds some RAM is mapped whole.
+    pub fn map_memory(&mut self, memory: &MemoryMap) {
+        for giant in (0..memory.end()).step_by(1 << 30) {
+            let whole = memory.ranges().iter().any(|range| range.start <= giant && giant + (1 << 30) <= range.start + range.size);
+            if whole && self.huge {
+                self.map(layout::DIRECT + giant, giant, 30, Access::Data);
+                continue;
+            }
+            for large in (giant..giant + (1 << 30)).step_by(2 << 20) {
+                if large == 0 || memory.ranges().iter().any(|range| range.start < large + (2 << 20) && large < range.start + range.size) {
+                    self.map(layout::DIRECT + large, large, 21, Access::Data);
+                }
+            }
+        }
+    }
+
+    /// Maps the block of CPU `index`.
+    pub fn map_block(&mut self, index: usize) {
+        for offset in layout::BLOCK_PAGES {
+            let frame = self.carving.take(1);
+            self.map(layout::block(index) + offset, frame.0, 12, Access::Data);
+        }
+    }
+
+    /// The tables are complete.
+    ///
+    /// # Safety
+    /// Only while one CPU runs.
+    pub unsafe fn finish(self) -> Physical {
+        // SAFETY: the caller's promise.
+        unsafe { ROOT.set(self.root) };
+        self.root
+    }
+}
+
+/// See `Machine::table_create`.
+pub fn table_create(root: Physical) {
+    DirectTables.clear_table(root);
+    let (from, to) = (thread_words(kernel_root()), thread_words(root));
+    for number in super::page_table::USER_ENTRIES..512 {
+        let entry = from[number].get();
+        if entry != 0 {
+            to[number].set(entry);
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! Between the entry code and the core: takes the kernel lock, calls the core, lets go.
+
+use super::context;
+use super::cpu;
+use super::entry::{FLUSH_VECTOR, KICK_VECTOR, LINE_VECTOR, SPURIOUS_VECTOR, TIMER_VECTOR};
+use super::machine::X86;
+use super::{apic, clock, fpu, interrupts, io, lock};
+use nacre_core::{Kernel, Next};
+use nacre_abi::{Rights, USER_END};
+use nacre_core::machine::INTERRUPT_LINES;
+
+struct Shared(Kernel<X86>);
+
+// SAFETY: everything inside is reached under the kernel lock only (by the first CPU alone before the others run).
+unsafe impl Sync for Shared {}
+
+static KERNEL: Shared = Shared(Kernel::new(X86));
+
+/// The kernel, for the first CPU to start.
+pub fn kernel() -> &'static Kernel<X86> {
+    &KERNEL.0
+}
+
+const DIVIDE_TO_SIMD: u64 = 31;
+const DEBUG: u64 = 1;
+const NO_FPU: u64 = 7;
+const DOUBLE_FAULT: u64 = 8;
+const PAGE_FAULT: u64 = 14;
+const MACHINE_CHECK: u64 = 18;
+const ERROR_WRITE: u64 = 2;
+const ERROR_RESERVED: u64 = 8;
+const ERROR_FETCH: u64 = 16;
+
+/// Calls the core under the lock. True: this CPU goes on in user mode.
+#[inline(always)]
+fn locked(call: impl FnOnce(&Kernel<X86>) -> Next) -> bool {
+    lock::acquire();
+    let user = match call(&KERNEL.0) {
+        Next::User => true,
+        Next::Idle => {
+            context::settle(cpu::this());
+            false
+        }
+    };
+    lock::release();
+    user
+}
+
+/// A system call of ours.
+pub extern "C" fn system_call_entered(number: u64) -> bool {
+    locked(|kernel| kernel.system_call(number))
+}
+
+/// An exception or an interrupt from user mode.
+pub extern "C" fn interrupt_entered(vector: u64, error: u64) -> bool {
+    locked(|kernel| match vector {
+        PAGE_FAULT => page_fault(kernel, error),
+        NO_FPU => {
+            fpu::trapped(cpu::this());
+            Next::User
+        }
+        DOUBLE_FAULT | MACHINE_CHECK => panic!("the machine reports exception {vector}"),
+        0..=DIVIDE_TO_SIMD => exception(kernel, vector, error),
+        _ => interrupt(kernel, vector as usize, Next::User),
+    })
+}
+
+/// An interrupt while this CPU was idle.
+pub extern "C" fn interrupt_entered_idle(vector: u64) -> bool {
+    locked(|kernel| interrupt(kernel, vector as usize, Next::Idle))
+}
+
+/// This CPU has been made ready.
+pub extern "C" fn cpu_entered() -> bool {
+    locked(|kernel| kernel.cpu_start())
+}
+
+fn page_fault(kernel: &Kernel<X86>, error: u64) -> Next {
+    let address = io::cr2_read();
+    assert!(error & ERROR_RESERVED == 0, "a page table is damaged");
+    if address >= USER_END {
+        return kernel.exception(PAGE_FAULT, error, address);
+    }
+    let needed = match error {
+        error if error & ERROR_FETCH != 0 => Rights::EXECUTE,
+        error if error & ERROR_WRITE != 0 => Rights::WRITE,
+        _ => Rights::READ,
+    };
+    kernel.page_fault(address, needed, error)
+}
+
+fn exception(kernel: &Kernel<X86>, vector: u64, error: u64) -> Next {
+    if vector == DEBUG {
+        io::debug_status_clear();
+    }
+    kernel.exception(vector, error, 0)
+}
+
+/// `same`: what this CPU did before.
+fn interrupt(kernel: &Kernel<X86>, vector: usize, same: Next) -> Next {
+    const LAST_LINE: usize = LINE_VECTOR + INTERRUPT_LINES as usize - 1;
+    match vector {
+        LINE_VECTOR..=LAST_LINE => {
+            let line = (vector - LINE_VECTOR) as u32;
+            if interrupts::arrived(line) { kernel.interrupt(line) } else { same }
+        }
+        TIMER_VECTOR => {
+            apic::end_of_interrupt();
+            if clock::fired() { kernel.timer() } else { same }
+        }
+        KICK_VECTOR => {
+            apic::end_of_interrupt();
+            kernel.kicked()
+        }
+        SPURIOUS_VECTOR => same,
+        FLUSH_VECTOR => unreachable!("has an entry of its own"),
+        // Left over from the time before the kernel, or an old interrupt controller's spurious one.
+        _ => same,
+    }
+}

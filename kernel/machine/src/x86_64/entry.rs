@@ -1,0 +1,452 @@
+//! The ways into the kernel and out of it: whole naked transitions. Between them runs the core, on this CPU's kernel stack, interrupts off.
+//!
+//! **`system_call`**, from `syscall`:
+//!
+//! | register | on entry | on exit to the core | on exit to the user |
+//! | --- | --- | --- | --- |
+//! | `rax` | number of the call | (scratch) | as the thread's page says |
+//! | `rcx`, `r11` | return address, flags | saved twice: as registers, and as `rip` and `rflags` | as the page says |
+//! | `rsp` | the user's | this CPU's kernel stack | as the page says |
+//! | `rdi` | the user's | call number counted from `CALL_BASE` | as the page says |
+//! | others | the user's | saved, then unchanged | as the page says |
+//! | `gs` base | the user's | this CPU's `Cpu` | the user's |
+//!
+//! Call 0 (`null`) and foreign calls never leave this file: `null` touches `rax` alone; a foreign call leaves with `rax` = number << 48 | return
+//! address, `rcx` = the thread's foreign entry, all else as it was (without an entry: `rax` = `UnknownCall`).
+//!
+//! **`stubs`**, from exceptions and interrupts: in user mode every register goes to the thread's page, the core gets the vector in `rdi` and the error code in `rsi`.
+//! In kernel mode an interrupt can only come while the CPU idles: the stack is dropped and the core called in the same way; an exception is a panic.
+//!
+//! **`leave`**, to the user: all from the thread's page; `sysret` when `rcx` and `r11` are what it would make of them, else `iret`.
+//!
+//! **`flush`** and **`non_maskable`** may come in user mode and in idle (the latter anywhere); they change no register.
+
+use super::cpu::Cpu;
+use super::dispatch;
+use super::tlb;
+use core::arch::naked_asm;
+use nacre_abi::call::{CALL_BASE, CALL_COUNT};
+use nacre_core::machine::thread_page::register;
+
+/// Vector of interrupt line 0; the others follow.
+pub const LINE_VECTOR: usize = 0x30;
+/// Vector of the local timer.
+pub const TIMER_VECTOR: usize = 0xf0;
+/// Vector that makes a CPU enter the kernel.
+pub const KICK_VECTOR: usize = 0xf1;
+/// Vector of requests of the kernel lock's holder.
+pub const FLUSH_VECTOR: usize = 0xf2;
+/// Vector of interrupts that the local APIC takes back.
+pub const SPURIOUS_VECTOR: usize = 0xff;
+
+const STUB_SIZE: usize = 16;
+/// Vectors for which the CPU pushes an error code.
+const WITH_ERROR: u64 = 1 << 8 | 1 << 10 | 1 << 11 | 1 << 12 | 1 << 13 | 1 << 14 | 1 << 17 | 1 << 21 | 1 << 29 | 1 << 30;
+/// Flags with which `sysret` must not be used: trap and resume, and whatever no user may have.
+const NO_SYSRET: i32 = !0x0024_4ed7;
+/// Flags that a user may have.
+const USER_FLAGS: i32 = 0x0025_4dd5;
+/// Interrupts on, and the bit that is always set.
+const FIXED_FLAGS: i32 = 0x202;
+/// Where a thread goes on whose instruction pointer no CPU takes: the last page of the user's half, which is never mapped.
+const NOWHERE: u64 = nacre_abi::USER_END;
+const UNKNOWN_CALL: u32 = nacre_abi::Code::UnknownCall as u32;
+
+const fn word(register: usize) -> usize {
+    8 * register
+}
+
+/// Address of the stub of `vector`.
+pub fn stub(vector: usize) -> u64 {
+    stubs as *const () as u64 + (vector * STUB_SIZE) as u64
+}
+
+/// Entered by `syscall`. Interrupts, trap, direction and alignment flags are off.
+#[unsafe(naked)]
+pub extern "C" fn system_call() {
+    naked_asm!(
+        "sub rax, {base}",
+        "cmp rax, {count}",
+        "jb 2f",
+        // A foreign call.
+        "add rax, {base}",
+        "cmp rax, 0xffff",
+        "ja 4f",
+        "3:",
+        "shl rax, 48",
+        "or rax, rcx",
+        "swapgs",
+        "mov rcx, gs:[{foreign}]",
+        "swapgs",
+        "jrcxz 5f",
+        "sysretq",
+        "4:",
+        "mov eax, 0xffff",
+        "jmp 3b",
+        "5:",
+        "mov rcx, rax",
+        "shl rcx, 16",
+        "shr rcx, 16",
+        "mov eax, {unknown}",
+        "sysretq",
+        // One of ours.
+        "2:",
+        "test eax, eax",
+        "jz 6f",
+        "swapgs",
+        "mov gs:[{user_stack}], rsp",
+        "mov rsp, gs:[{registers_end}]",
+        "push r11",
+        "push rcx",
+        "push r15",
+        "push r14",
+        "push r13",
+        "push r12",
+        "push r11",
+        "push r10",
+        "push r9",
+        "push r8",
+        "push qword ptr gs:[{user_stack}]",
+        "push rbp",
+        "push rdi",
+        "push rsi",
+        "push rdx",
+        "push rcx",
+        "push rbx",
+        "mov edi, eax",
+        "add rax, {base}",
+        "push rax",
+        "mov rsp, gs:[{kernel_stack}]",
+        "call {entered}",
+        "test al, al",
+        "jz {idle}",
+        "jmp {leave}",
+        // The measure of entering.
+        "6:",
+        "sysretq",
+        base = const CALL_BASE,
+        count = const CALL_COUNT,
+        foreign = const Cpu::FOREIGN_ENTRY,
+        unknown = const UNKNOWN_CALL,
+        user_stack = const Cpu::USER_STACK,
+        registers_end = const Cpu::REGISTERS_END,
+        kernel_stack = const Cpu::KERNEL_STACK,
+        entered = sym dispatch::system_call_entered,
+        idle = sym idle,
+        leave = sym leave,
+    )
+}
+
+/// Goes to user mode with the registers of the CPU's thread. The stack is dropped.
+#[unsafe(naked)]
+pub extern "C" fn leave() {
+    naked_asm!(
+        "mov rsp, gs:[{registers}]",
+        "mov rcx, [rsp + {rcx}]",
+        "mov r11, [rsp + {r11}]",
+        "cmp rcx, [rsp + {rip}]",
+        "jne 2f",
+        "cmp r11, [rsp + {rflags}]",
+        "jne 2f",
+        "test r11, {no_sysret}",
+        "jnz 2f",
+        "mov rax, rcx",
+        "shr rax, 47",
+        "jnz 2f",
+        "pop rax",
+        "pop rbx",
+        "pop rcx",
+        "pop rdx",
+        "pop rsi",
+        "pop rdi",
+        "pop rbp",
+        "pop qword ptr gs:[{user_stack}]",
+        "pop r8",
+        "pop r9",
+        "pop r10",
+        "pop r11",
+        "pop r12",
+        "pop r13",
+        "pop r14",
+        "pop r15",
+        "mov rsp, gs:[{user_stack}]",
+        "swapgs",
+        "sysretq",
+        // The general way: a frame for `iret` on the kernel stack.
+        "2:",
+        "mov rax, rsp",
+        "mov rsp, gs:[{kernel_stack}]",
+        "push {user_data}",
+        "push qword ptr [rax + {rsp_word}]",
+        "mov rcx, [rax + {rflags}]",
+        "and ecx, {user_flags}",
+        "or ecx, {fixed_flags}",
+        "push rcx",
+        "push {user_code}",
+        "mov rcx, [rax + {rip}]",
+        "mov rdx, rcx",
+        "shr rdx, 47",
+        "jz 3f",
+        "movabs rcx, {nowhere}",
+        "3:",
+        "push rcx",
+        "mov rbx, [rax + {rbx}]",
+        "mov rcx, [rax + {rcx}]",
+        "mov rdx, [rax + {rdx}]",
+        "mov rsi, [rax + {rsi}]",
+        "mov rdi, [rax + {rdi}]",
+        "mov rbp, [rax + {rbp}]",
+        "mov r8, [rax + {r8}]",
+        "mov r9, [rax + {r9}]",
+        "mov r10, [rax + {r10}]",
+        "mov r11, [rax + {r11}]",
+        "mov r12, [rax + {r12}]",
+        "mov r13, [rax + {r13}]",
+        "mov r14, [rax + {r14}]",
+        "mov r15, [rax + {r15}]",
+        "mov rax, [rax]",
+        "swapgs",
+        "iretq",
+        registers = const Cpu::REGISTERS,
+        user_stack = const Cpu::USER_STACK,
+        kernel_stack = const Cpu::KERNEL_STACK,
+        no_sysret = const NO_SYSRET,
+        user_data = const super::descriptors::USER_DATA,
+        user_code = const super::descriptors::USER_CODE,
+        user_flags = const USER_FLAGS,
+        fixed_flags = const FIXED_FLAGS,
+        nowhere = const NOWHERE,
+        rip = const word(register::RIP),
+        rflags = const word(register::RFLAGS),
+        rsp_word = const word(register::RSP),
+        rbx = const word(register::RBX),
+        rcx = const word(register::RCX),
+        rdx = const word(register::RDX),
+        rsi = const word(register::RSI),
+        rdi = const word(register::RDI),
+        rbp = const word(register::RBP),
+        r8 = const word(register::R8),
+        r9 = const word(register::R9),
+        r10 = const word(register::R10),
+        r11 = const word(register::R11),
+        r12 = const word(register::R12),
+        r13 = const word(register::R13),
+        r14 = const word(register::R14),
+        r15 = const word(register::R15),
+    )
+}
+
+/// Waits for an interrupt, which drops this stack. A request of the lock's holder comes back.
+#[unsafe(naked)]
+pub extern "C" fn idle() {
+    naked_asm!(
+        "mov rsp, gs:[{kernel_stack}]",
+        "2:",
+        "sti",
+        "hlt",
+        "jmp 2b",
+        kernel_stack = const Cpu::KERNEL_STACK,
+    )
+}
+
+/// One stub for each vector, [`STUB_SIZE`] bytes apart: pushes a 0 where the CPU pushes no error code, then the vector.
+#[unsafe(naked)]
+extern "C" fn stubs() {
+    naked_asm!(
+        ".set vector, 0",
+        ".rept 256",
+        ".balign {size}",
+        ".if (vector >= 32) || ((({with_error}) >> vector) & 1 == 0)",
+        "push 0",
+        ".endif",
+        "push vector",
+        "jmp {common}",
+        ".set vector, vector + 1",
+        ".endr",
+        size = const STUB_SIZE,
+        with_error = const WITH_ERROR,
+        common = sym interrupted,
+    )
+}
+
+/// All stubs meet here. On the stack: vector, error code, `rip`, `cs`, `rflags`, `rsp`, `ss`.
+#[unsafe(naked)]
+extern "C" fn interrupted() {
+    naked_asm!(
+        "test byte ptr [rsp + 24], 3",
+        "jz 2f",
+        "swapgs",
+        "push rax",
+        "mov rax, gs:[{registers}]",
+        "mov [rax + {rbx}], rbx",
+        "mov [rax + {rcx}], rcx",
+        "mov [rax + {rdx}], rdx",
+        "mov [rax + {rsi}], rsi",
+        "mov [rax + {rdi}], rdi",
+        "mov [rax + {rbp}], rbp",
+        "mov [rax + {r8}], r8",
+        "mov [rax + {r9}], r9",
+        "mov [rax + {r10}], r10",
+        "mov [rax + {r11}], r11",
+        "mov [rax + {r12}], r12",
+        "mov [rax + {r13}], r13",
+        "mov [rax + {r14}], r14",
+        "mov [rax + {r15}], r15",
+        "pop qword ptr [rax]",
+        "pop rdi",
+        "pop rsi",
+        "pop qword ptr [rax + {rip}]",
+        "add rsp, 8",
+        "pop qword ptr [rax + {rflags}]",
+        "pop qword ptr [rax + {rsp_word}]",
+        "mov rsp, gs:[{kernel_stack}]",
+        "push 2",
+        "popfq",
+        "call {entered}",
+        "test al, al",
+        "jz {idle}",
+        "jmp {leave}",
+        // From the kernel: idle, or a fault of its own.
+        "2:",
+        "cmp qword ptr [rsp], 32",
+        "jb {fault}",
+        "mov rdi, [rsp]",
+        "mov rsp, gs:[{kernel_stack}]",
+        "xor esi, esi",
+        "call {entered_idle}",
+        "test al, al",
+        "jz {idle}",
+        "jmp {leave}",
+        registers = const Cpu::REGISTERS,
+        kernel_stack = const Cpu::KERNEL_STACK,
+        entered = sym dispatch::interrupt_entered,
+        entered_idle = sym dispatch::interrupt_entered_idle,
+        fault = sym kernel_fault,
+        idle = sym idle,
+        leave = sym leave,
+        rip = const word(register::RIP),
+        rflags = const word(register::RFLAGS),
+        rsp_word = const word(register::RSP),
+        rbx = const word(register::RBX),
+        rcx = const word(register::RCX),
+        rdx = const word(register::RDX),
+        rsi = const word(register::RSI),
+        rdi = const word(register::RDI),
+        rbp = const word(register::RBP),
+        r8 = const word(register::R8),
+        r9 = const word(register::R9),
+        r10 = const word(register::R10),
+        r11 = const word(register::R11),
+        r12 = const word(register::R12),
+        r13 = const word(register::R13),
+        r14 = const word(register::R14),
+        r15 = const word(register::R15),
+    )
+}
+
+/// An exception in the kernel: all registers become a [`super::panic::FaultFrame`] on the stack.
+#[unsafe(naked)]
+extern "C" fn kernel_fault() {
+    naked_asm!(
+        "push r15",
+        "push r14",
+        "push r13",
+        "push r12",
+        "push r11",
+        "push r10",
+        "push r9",
+        "push r8",
+        "push rbp",
+        "push rdi",
+        "push rsi",
+        "push rdx",
+        "push rcx",
+        "push rbx",
+        "push rax",
+        "mov rdi, rsp",
+        "and rsp, -16",
+        "call {panic}",
+        "ud2",
+        panic = sym super::panic::kernel_fault,
+    )
+}
+
+/// A request of the lock's holder.
+#[unsafe(naked)]
+pub extern "C" fn flush() {
+    naked_asm!(
+        "test byte ptr [rsp + 8], 3",
+        "jz 2f",
+        "swapgs",
+        "2:",
+        "push rax",
+        "push rcx",
+        "push rdx",
+        "push rsi",
+        "push rdi",
+        "push r8",
+        "push r9",
+        "push r10",
+        "push r11",
+        "cld",
+        "call {serve}",
+        "pop r11",
+        "pop r10",
+        "pop r9",
+        "pop r8",
+        "pop rdi",
+        "pop rsi",
+        "pop rdx",
+        "pop rcx",
+        "pop rax",
+        "test byte ptr [rsp + 8], 3",
+        "jz 3f",
+        "swapgs",
+        "3:",
+        "iretq",
+        serve = sym flush_entered,
+    )
+}
+
+extern "C" fn flush_entered() {
+    tlb::serve();
+    super::apic::end_of_interrupt();
+}
+
+/// A non-maskable interrupt: another CPU panics, or it means nothing. It comes anywhere, so `gs` is not used.
+#[unsafe(naked)]
+pub extern "C" fn non_maskable() {
+    naked_asm!(
+        "cmp byte ptr [rip + {panicked}], 0",
+        "jne 2f",
+        "iretq",
+        "2:",
+        "cli",
+        "hlt",
+        "jmp 2b",
+        panicked = sym super::panic::PANICKED,
+    )
+}
+
+const GS_BASE: u32 = 0xc000_0101;
+const KERNEL_GS_BASE: u32 = 0xc000_0102;
+const SEGMENTS: u32 = 0xc000_0081;
+const TARGET: u32 = 0xc000_0082;
+const FLAG_MASK: u32 = 0xc000_0084;
+/// Trap, interrupt, direction, I/O privilege, nested task, resume and alignment are off after `syscall`.
+const CLEARED_FLAGS: u64 = 0x0005_7700;
+
+/// Makes `gs` and `syscall` lead to the kernel on the CPU that this runs on.
+pub fn enable(cpu: &'static Cpu) {
+    use super::descriptors::{KERNEL_CODE, USER_BASE};
+    use super::io::msr_write;
+    let segments = u64::from(USER_BASE | 3) << 48 | u64::from(KERNEL_CODE) << 32;
+    // SAFETY: `cpu` is this CPU's own and stays; the segments exist; `system_call` is written for this entry.
+    unsafe {
+        msr_write(GS_BASE, core::ptr::from_ref(cpu) as u64);
+        msr_write(KERNEL_GS_BASE, 0);
+        msr_write(SEGMENTS, segments);
+        msr_write(TARGET, system_call as *const () as u64);
+        msr_write(FLAG_MASK, CLEARED_FLAGS);
+    }
+}

@@ -1,0 +1,107 @@
+//! What the CPU can do, asked once, and the control bits that follow from it on every CPU.
+
+use super::cell::BootCell;
+use super::io;
+use core::arch::x86_64::{__cpuid, __cpuid_count};
+
+/// What CPUID says of the things that the kernel uses. All CPUs are taken to be alike.
+pub struct Features {
+    /// Pages of 1 GiB.
+    pub huge_pages: bool,
+    /// Instructions that read and write the bases of `fs` and `gs`.
+    pub base_instructions: bool,
+    /// The local APIC is reached through model-specific registers.
+    pub x2apic: bool,
+    /// The local APIC's timer compares with the time-stamp counter.
+    pub tsc_deadline: bool,
+    /// XSAVE and its control register.
+    pub xsave: bool,
+    /// Ticks of the time-stamp counter a second, if CPUID tells.
+    pub tsc_frequency: Option<u64>,
+    control_4: u64,
+}
+
+static FEATURES: BootCell<Features> = BootCell::new();
+
+/// What was found.
+#[inline(always)]
+pub fn get() -> &'static Features {
+    FEATURES.get()
+}
+
+const CR4_PAE: u64 = 1 << 5;
+const CR4_GLOBAL_PAGES: u64 = 1 << 7;
+const CR4_FXSR: u64 = 1 << 9;
+const CR4_SIMD_EXCEPTIONS: u64 = 1 << 10;
+const CR4_UMIP: u64 = 1 << 11;
+const CR4_BASES: u64 = 1 << 16;
+const CR4_XSAVE: u64 = 1 << 18;
+const CR4_SMEP: u64 = 1 << 20;
+const CR4_SMAP: u64 = 1 << 21;
+const CR0_PROTECTED: u64 = 1;
+const CR0_MONITOR: u64 = 1 << 1;
+const CR0_NUMERIC_ERROR: u64 = 1 << 5;
+const CR0_WRITE_PROTECT: u64 = 1 << 16;
+const CR0_PAGING: u64 = 1 << 31;
+const CR0_EXTENSION: u64 = 1 << 4;
+const EFER: u32 = 0xc000_0080;
+const EFER_SYSCALL: u64 = 1;
+const EFER_NO_EXECUTE: u64 = 1 << 11;
+
+const fn bit(word: u32, number: u32) -> bool {
+    word >> number & 1 == 1
+}
+
+fn frequency(highest: u32) -> Option<u64> {
+    if highest < 0x15 {
+        return None;
+    }
+    let leaf = __cpuid(0x15);
+    let (denominator, numerator, crystal) = (u64::from(leaf.eax), u64::from(leaf.ebx), u64::from(leaf.ecx));
+    (denominator != 0 && numerator != 0 && crystal != 0).then(|| crystal * numerator / denominator)
+}
+
+fn detect() -> Features {
+    let highest = __cpuid(0).eax;
+    let basic = __cpuid(1);
+    let structured = if highest >= 7 { __cpuid_count(7, 0) } else { __cpuid(0x8000_0000) };
+    let (structured_b, structured_c) = if highest >= 7 { (structured.ebx, structured.ecx) } else { (0, 0) };
+    let extended = __cpuid(0x8000_0001);
+    let optional = [
+        (bit(basic.edx, 13), CR4_GLOBAL_PAGES),
+        (bit(structured_c, 2), CR4_UMIP),
+        (bit(structured_b, 0), CR4_BASES),
+        (bit(basic.ecx, 26), CR4_XSAVE),
+        (bit(structured_b, 7), CR4_SMEP),
+        (bit(structured_b, 20), CR4_SMAP),
+    ];
+    let always = CR4_PAE | CR4_FXSR | CR4_SIMD_EXCEPTIONS;
+    Features {
+        huge_pages: bit(extended.edx, 26),
+        base_instructions: bit(structured_b, 0),
+        x2apic: bit(basic.ecx, 21),
+        tsc_deadline: bit(basic.ecx, 24),
+        xsave: bit(basic.ecx, 26),
+        tsc_frequency: frequency(highest),
+        control_4: optional.iter().filter(|(has, _)| *has).fold(always, |bits, (_, bit)| bits | bit),
+    }
+}
+
+/// Asks the CPU. Once, by the first CPU.
+///
+/// # Safety
+/// Only while one CPU runs.
+pub unsafe fn initialize() {
+    // SAFETY: the caller's promise.
+    unsafe { FEATURES.set(detect()) };
+}
+
+/// Sets the control bits of the CPU that this runs on.
+pub fn enable() {
+    // SAFETY: paging, long mode and write protection stay as they are; what is added is announced by CPUID, and the kernel touches no user page.
+    unsafe {
+        io::msr_write(EFER, io::msr_read(EFER) | EFER_SYSCALL | EFER_NO_EXECUTE);
+        io::cr4_write(get().control_4);
+        io::cr0_write(CR0_PROTECTED | CR0_EXTENSION | CR0_MONITOR | CR0_NUMERIC_ERROR | CR0_WRITE_PROTECT | CR0_PAGING);
+    }
+}

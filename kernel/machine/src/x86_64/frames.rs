@@ -1,0 +1,76 @@
+//! The frame table: what the kernel knows of every 4 KiB of RAM, and how many frames of each 2 MiB are special.
+
+use super::cell::BootCell;
+use super::direct_map::{Carving, direct};
+use crate::memory_map::MemoryMap;
+use core::cell::Cell;
+use nacre_abi::boot_info::MemoryRange;
+use nacre_core::machine::{Frame, Physical};
+
+/// `kind` of a frame that is no RAM.
+const HOLE: u64 = u64::MAX;
+
+struct Frames {
+    frames: &'static [Frame],
+    special: &'static [Cell<u32>],
+}
+
+static FRAMES: BootCell<Frames> = BootCell::new();
+
+/// How many frames the tables for RAM up to `end` take.
+pub const fn size_in_frames(end: u64) -> u64 {
+    let (frames, large) = sizes(end);
+    frames + large
+}
+
+const fn sizes(end: u64) -> (u64, u64) {
+    let frames = (end >> 12) * size_of::<Frame>() as u64;
+    let large = end.div_ceil(2 << 20) * size_of::<Cell<u32>>() as u64;
+    (frames.div_ceil(4096), large.div_ceil(4096))
+}
+
+/// Makes the tables. All RAM is plain at first.
+///
+/// # Safety
+/// Only while one CPU runs.
+pub unsafe fn create(memory: &MemoryMap, carving: &mut Carving) {
+    let end = memory.end();
+    let (frames_size, special_size) = sizes(end);
+    let frames_at = direct(carving.take(frames_size)) as *const Frame;
+    let special_at = direct(carving.take(special_size)) as *const Cell<u32>;
+    // SAFETY: zeroed frames of exactly this size, the kernel's for ever; zeros are valid for both types.
+    let frames = unsafe { core::slice::from_raw_parts(frames_at, (end >> 12) as usize) };
+    // SAFETY: as above.
+    let special = unsafe { core::slice::from_raw_parts(special_at, end.div_ceil(2 << 20) as usize) };
+    // SAFETY: the caller's promise.
+    unsafe { FRAMES.set(Frames { frames, special }) };
+    let mut hole = 0;
+    for range in memory.ranges() {
+        frames[(hole >> 12) as usize..(range.start >> 12) as usize].iter().for_each(|frame| frame.kind.set(HOLE));
+        hole = range.start + range.size;
+    }
+}
+
+/// Makes the RAM in this range the kernel's own.
+pub fn mark_kernel(range: MemoryRange) {
+    for at in (range.start..range.start + range.size).step_by(4096) {
+        let Some(found) = frame(Physical(at)).filter(|found| found.kind.get() == Frame::PLAIN) else { continue };
+        found.kind.set(Frame::KERNEL);
+        if let Some(count) = special_count(Physical(at)) {
+            count.set(count.get() + 1);
+        }
+    }
+}
+
+/// See `Machine::frame`.
+#[inline(always)]
+pub fn frame(at: Physical) -> Option<&'static Frame> {
+    FRAMES.get().frames.get((at.0 >> 12) as usize).filter(|frame| frame.kind.get() != HOLE)
+}
+
+/// See `Machine::special_count`.
+#[inline(always)]
+pub fn special_count(at: Physical) -> Option<&'static Cell<u32>> {
+    frame(at)?;
+    FRAMES.get().special.get((at.0 >> 21) as usize)
+}

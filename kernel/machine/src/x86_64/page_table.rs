@@ -1,0 +1,172 @@
+//! The hardware's tables of one space: a radix tree of four levels, a cache of what composition says.
+//!
+//! Every entry that leads to a table is exactly `frame | TABLE` (accessed is set from the start, so hardware adds nothing), and every leaf carries its
+//! rights and kind in bits that hardware ignores: a lookup is four loads and four byte comparisons. Bits of a leaf:
+//!
+//! | bits | meaning |
+//! | --- | --- |
+//! | 0 1 2 | present, writable, user |
+//! | 3 4 | write-through, uncached (devices) |
+//! | 5 6 | accessed, dirty: always set |
+//! | 7 | a large page |
+//! | 12-51 | physical address |
+//! | 52-55 | `Rights` |
+//! | 56-57 | `LeafKind` |
+//! | 63 | not executable |
+#![forbid(unsafe_code)]
+
+use core::cell::Cell;
+use nacre_abi::Rights;
+use nacre_core::machine::{Leaf, LeafKind, PageSize, Physical, PoolExhausted, TablePool};
+
+/// How the tables' own frames are reached.
+pub trait TableMemory {
+    /// The entries of the table in this frame.
+    fn table(&self, at: Physical) -> &[Cell<u64>; 512];
+    /// Makes all of them 0.
+    fn clear_table(&self, at: Physical);
+}
+
+const PRESENT: u64 = 1;
+const WRITABLE: u64 = 2;
+const USER: u64 = 4;
+const UNCACHED: u64 = 0x18;
+const TOUCHED: u64 = 0x60;
+const LARGE: u64 = 0x80;
+const NO_EXECUTE: u64 = 1 << 63;
+const RIGHTS_SHIFT: u32 = 52;
+const KIND_SHIFT: u32 = 56;
+const ADDRESS: u64 = 0x000f_ffff_ffff_f000;
+/// Present, writable, user, accessed: what a table entry has beside the address.
+const TABLE: u64 = 0x27;
+/// Which entries of a root table belong to the user.
+pub const USER_ENTRIES: usize = 256;
+
+const fn index(address: u64, shift: u32) -> usize {
+    (address >> shift & 511) as usize
+}
+
+/// The table that `entry` leads to, if it leads to one.
+#[inline(always)]
+fn table_of(entry: u64) -> Option<Physical> {
+    if entry as u8 == TABLE as u8 { Some(Physical(entry - TABLE)) } else { None }
+}
+
+#[inline(always)]
+fn leaf_of(entry: u64, address: u64, size: PageSize) -> Option<Leaf> {
+    if entry & PRESENT == 0 {
+        return None;
+    }
+    let offset = address & (size.bytes() - 1);
+    let kind = match entry >> KIND_SHIFT & 3 {
+        0 => LeafKind::Memory,
+        1 => LeafKind::Device,
+        _ => LeafKind::Objects,
+    };
+    Some(Leaf { physical: Physical(entry & ADDRESS | offset), kind, rights: Rights(entry >> RIGHTS_SHIFT & 15), size })
+}
+
+fn entry_of(leaf: Leaf) -> u64 {
+    let (kind, access) = match leaf.kind {
+        LeafKind::Memory => (0, USER),
+        LeafKind::Device => (1, USER | UNCACHED),
+        LeafKind::Objects => (2, 0),
+    };
+    let any = leaf.rights.0 & (Rights::READ.0 | Rights::WRITE.0 | Rights::EXECUTE.0) != 0;
+    let user = access & USER != 0 && any;
+    let writable = user && leaf.rights.contains(Rights::WRITE);
+    let executable = user && leaf.rights.contains(Rights::EXECUTE);
+    PRESENT
+        | TOUCHED
+        | access & UNCACHED
+        | if user { USER } else { 0 }
+        | if writable { WRITABLE } else { 0 }
+        | if executable { 0 } else { NO_EXECUTE }
+        | if leaf.size == PageSize::Small { 0 } else { LARGE }
+        | leaf.physical.0 & ADDRESS & !(leaf.size.bytes() - 1)
+        | leaf.rights.0 << RIGHTS_SHIFT
+        | kind << KIND_SHIFT
+}
+
+/// What the tables say of `address`, which is below `USER_END`.
+#[inline(always)]
+pub fn lookup(memory: &impl TableMemory, root: Physical, address: u64) -> Option<Leaf> {
+    let third = table_of(memory.table(root)[index(address, 39)].get())?;
+    let entry = memory.table(third)[index(address, 30)].get();
+    let Some(second) = table_of(entry) else { return leaf_of(entry, address, PageSize::Huge) };
+    let entry = memory.table(second)[index(address, 21)].get();
+    let Some(first) = table_of(entry) else { return leaf_of(entry, address, PageSize::Large) };
+    leaf_of(memory.table(first)[index(address, 12)].get(), address, PageSize::Small)
+}
+
+/// Enters a leaf. `huge`: the CPU has pages of 1 GiB; without them such a leaf becomes a table of 2 MiB pages.
+pub fn enter(memory: &impl TableMemory, root: Physical, address: u64, leaf: Leaf, pool: &impl TablePool, huge: bool) -> Result<(), PoolExhausted> {
+    if leaf.size == PageSize::Huge && !huge {
+        return enter_split(memory, root, address, leaf, pool);
+    }
+    let table = descend(memory, root, address, leaf.size as u32, pool)?;
+    memory.table(table)[index(address, leaf.size as u32)].set(entry_of(leaf));
+    Ok(())
+}
+
+/// The table whose entries cover `1 << shift` bytes each and that `address` lies in; made if it is not there.
+fn descend(memory: &impl TableMemory, root: Physical, address: u64, shift: u32, pool: &impl TablePool) -> Result<Physical, PoolExhausted> {
+    let (mut table, mut level) = (root, 39);
+    while level > shift {
+        let slot = &memory.table(table)[index(address, level)];
+        table = match table_of(slot.get()) {
+            Some(below) => below,
+            None => {
+                let below = pool.take().ok_or(PoolExhausted)?;
+                memory.clear_table(below);
+                slot.set(below.0 | TABLE);
+                below
+            }
+        };
+        level -= 9;
+    }
+    Ok(table)
+}
+
+fn enter_split(memory: &impl TableMemory, root: Physical, address: u64, leaf: Leaf, pool: &impl TablePool) -> Result<(), PoolExhausted> {
+    let table = descend(memory, root, address, PageSize::Large as u32, pool)?;
+    for (number, slot) in memory.table(table).iter().enumerate() {
+        let physical = leaf.physical.add(number as u64 * PageSize::Large.bytes());
+        slot.set(entry_of(Leaf { physical, size: PageSize::Large, ..leaf }));
+    }
+    Ok(())
+}
+
+/// Removes every leaf that touches `low..high`, both below the end of the user's half. True if there was any.
+pub fn clear(memory: &impl TableMemory, root: Physical, low: u64, high: u64) -> bool {
+    clear_level(memory, root, 39, low, high)
+}
+
+fn clear_level(memory: &impl TableMemory, table: Physical, shift: u32, low: u64, high: u64) -> bool {
+    let (mut found, mut at) = (false, low);
+    while at < high {
+        let next = (at | ((1 << shift) - 1)) + 1;
+        let slot = &memory.table(table)[index(at, shift)];
+        let entry = slot.get();
+        if entry != 0 {
+            found |= match table_of(entry) {
+                Some(below) if shift > 12 => clear_level(memory, below, shift - 9, at, next.min(high)),
+                _ => {
+                    slot.set(0);
+                    true
+                }
+            };
+        }
+        at = next;
+    }
+    found
+}
+
+/// Forgets the user's part of the tables.
+pub fn reset(memory: &impl TableMemory, root: Physical) {
+    memory.table(root)[..USER_ENTRIES].iter().for_each(|slot| slot.set(0));
+}
+
+#[cfg(test)]
+#[path = "page_table_tests.rs"]
+mod tests;
