@@ -231,18 +231,20 @@ impl Condition {
 
     /// Wakes all waiting threads. The caller has the lock.
     pub fn broadcast(&self) {
-        self.wake(u64::from(u32::MAX));
+        // One call wakes only so many.
+        while self.wake(u64::MAX) != 0 {}
     }
 
-    fn wake(&self, count: u64) {
+    /// How many were woken.
+    fn wake(&self, count: u64) -> u64 {
         if self.waiting.load(Ordering::Relaxed) == 0 {
-            return;
+            return 0;
         }
         self.word.fetch_add(1, Ordering::Release);
-        let condition = self.condition.load(Ordering::Acquire);
-        if condition != 0 {
-            // Nobody waiting is no error; a condition of ours is there.
-            let _ = crate::Condition(condition).signal(count);
+        match self.condition.load(Ordering::Acquire) {
+            0 => 0,
+            // A condition of ours is there, so that nothing can fail.
+            condition => crate::Condition(condition).signal(count).unwrap_or(0),
         }
     }
 }

@@ -9,6 +9,8 @@
 //! | `r15` | waits: timeout or 0 | what is left of it |
 //! | `rcx r11` | - | lost |
 //! | others | - | kept |
+//!
+//! A call that was cut off and made again may have counted in its arguments' registers, so all of them count as changed.
 
 use core::arch::asm;
 use core::marker::PhantomData;
@@ -44,7 +46,7 @@ unsafe fn enter(call: Call, arguments: [u64; 4]) -> Results {
     let [a, b, c, d] = arguments;
     // SAFETY: the registers lost and changed are those of the table above; memory is the caller's promise.
     unsafe {
-        asm!("syscall", inlateout("rax") call.number() => status, in("rdi") a, in("rsi") b,
+        asm!("syscall", inlateout("rax") call.number() => status, inlateout("rdi") a => _, inlateout("rsi") b => _,
             inlateout("rdx") c => first, inlateout("r8") d => second,
             lateout("rcx") _, lateout("r11") _, options(nostack));
     }
@@ -81,8 +83,9 @@ pub(crate) fn call_long(call: Call, arguments: [u64; 8]) -> Results {
     let [a, b, c, d, e, f, g, h] = arguments;
     // SAFETY: the kernel writes no memory for this call; the registers lost and changed are those of the table above.
     unsafe {
-        asm!("syscall", inlateout("rax") call.number() => status, in("rdi") a, in("rsi") b,
-            inlateout("rdx") c => first, inlateout("r8") d => second, in("r9") e, in("r10") f, in("r12") g, in("r13") h,
+        asm!("syscall", inlateout("rax") call.number() => status, inlateout("rdi") a => _, inlateout("rsi") b => _,
+            inlateout("rdx") c => first, inlateout("r8") d => second, inlateout("r9") e => _, inlateout("r10") f => _,
+            inlateout("r12") g => _, inlateout("r13") h => _,
             lateout("rcx") _, lateout("r11") _, options(nostack));
     }
     Status(status).result().map(|()| (first, second))
@@ -97,8 +100,8 @@ pub(crate) fn wait(call: Call, object: u64, word: &AtomicU32, expected: u64, tim
     let status: u64;
     // SAFETY: the kernel only reads the word; the registers lost and changed are those of the table above.
     unsafe {
-        asm!("syscall", inlateout("rax") call.number() => status, in("rdi") object, in("rsi") word as *const AtomicU32 as u64,
-            inlateout("rdx") expected => _, inlateout("r15") timeout => _, lateout("r8") _,
+        asm!("syscall", inlateout("rax") call.number() => status, inlateout("rdi") object => _,
+            inlateout("rsi") word as *const AtomicU32 as u64 => _, inlateout("rdx") expected => _, inlateout("r15") timeout => _, lateout("r8") _,
             lateout("rcx") _, lateout("r11") _, options(nostack));
     }
     Status(status).result()

@@ -131,6 +131,7 @@ impl Slots {
     }
 
     /// The slot is free again; what stood in it has been destroyed.
+    #[inline(never)]
     pub fn free(&self, address: u64, kind: ObjectType) {
         let known = self.areas().any(|area| area.give_back(address, kind.size()));
         debug_assert!(known, "a slot in no area");
