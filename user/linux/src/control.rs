@@ -1,0 +1,157 @@
+//! Descriptors themselves: duplicated, closed, asked, and pipes made.
+
+use crate::descriptors::{self, CHANGEABLE, Kind, O_CLOEXEC, O_NONBLOCK, OpenFile};
+use crate::entry::Frame;
+use crate::errno::{Answer, EBADF, EINVAL, Errno};
+use crate::process::Process;
+use alloc::rc::Rc;
+use nacre_proto::file;
+
+/// `close(descriptor)`.
+pub fn close(process: &mut Process, frame: &mut Frame) -> Answer {
+    process.descriptors.close(frame.arguments()[0])?;
+    Ok(0)
+}
+
+/// `close_range(first, last, flags)`.
+pub fn close_range(process: &mut Process, frame: &mut Frame) -> Answer {
+    const CLOSE_ON_EXEC: u64 = 4;
+    let [first, last, flags, ..] = frame.arguments();
+    let (first, last) = (first & 0xffff_ffff, last & 0xffff_ffff);
+    if first > last || flags & !(CLOSE_ON_EXEC | 2) != 0 {
+        return Err(EINVAL);
+    }
+    for descriptor in process.descriptors.open_in(first, last) {
+        if flags & CLOSE_ON_EXEC != 0 {
+            process.descriptors.set_close_on_exec(descriptor, true)?;
+        } else {
+            process.descriptors.close(descriptor)?;
+        }
+    }
+    Ok(0)
+}
+
+/// A second descriptor of an open file, from `lowest` on.
+fn duplicate(process: &mut Process, descriptor: u64, lowest: u64, close_on_exec: bool) -> Answer {
+    let file = process.descriptors.get(descriptor)?;
+    let limit = process.limits.descriptors();
+    let lowest = lowest & 0xffff_ffff;
+    if lowest >= limit as u64 {
+        return Err(EINVAL);
+    }
+    process.descriptors.insert(file, lowest as usize, close_on_exec, limit)
+}
+
+/// `dup(descriptor)`.
+pub fn dup(process: &mut Process, frame: &mut Frame) -> Answer {
+    duplicate(process, frame.arguments()[0], 0, false)
+}
+
+fn duplicate_to(process: &mut Process, old: u64, new: u64, close_on_exec: bool) -> Answer {
+    let file = process.descriptors.get(old)?;
+    let limit = process.limits.descriptors();
+    process.descriptors.replace(new, file, close_on_exec, limit)?;
+    Ok(new & 0xffff_ffff)
+}
+
+/// `dup2(old, new)`.
+pub fn dup2(process: &mut Process, frame: &mut Frame) -> Answer {
+    let [old, new, ..] = frame.arguments();
+    if old as u32 == new as u32 {
+        process.descriptors.get(old)?;
+        return Ok(new & 0xffff_ffff);
+    }
+    duplicate_to(process, old, new, false)
+}
+
+/// `dup3(old, new, flags)`.
+pub fn dup3(process: &mut Process, frame: &mut Frame) -> Answer {
+    let [old, new, flags, ..] = frame.arguments();
+    if old as u32 == new as u32 || flags as u32 & !O_CLOEXEC != 0 {
+        return Err(EINVAL);
+    }
+    duplicate_to(process, old, new, flags as u32 & O_CLOEXEC != 0)
+}
+
+/// `pipe(descriptors)`, without flags.
+pub fn pipe(process: &mut Process, frame: &mut Frame) -> Answer {
+    make_pipe(process, frame.arguments()[0], 0)
+}
+
+/// `pipe2(descriptors, flags)`.
+pub fn pipe2(process: &mut Process, frame: &mut Frame) -> Answer {
+    let [address, flags, ..] = frame.arguments();
+    make_pipe(process, address, flags as u32)
+}
+
+fn make_pipe(process: &mut Process, address: u64, flags: u32) -> Answer {
+    if flags & !(O_CLOEXEC | O_NONBLOCK) != 0 {
+        return Err(EINVAL);
+    }
+    process.memory.writable(address, 8)?;
+    let (reader, writer) = descriptors::pipe(flags);
+    let close_on_exec = flags & O_CLOEXEC != 0;
+    let read = process.open(reader, close_on_exec)?;
+    let write = process.open(writer, close_on_exec).inspect_err(|_| drop(process.descriptors.close(read)))?;
+    process.memory.write_half(address, read as u32)?;
+    process.memory.write_half(address + 4, write as u32)?;
+    Ok(0)
+}
+
+/// Changes the flags of an open file that can be changed, here and at the server.
+pub fn set_flags(process: &mut Process, file: &OpenFile, flags: u32) -> Result<(), Errno> {
+    let wanted = flags & CHANGEABLE;
+    if !matches!(file.kind, Kind::Pipe(_)) {
+        file::flags(process.services.reference(file)?, u64::from(wanted))?;
+    }
+    file.flags.set(file.flags.get() & !CHANGEABLE | wanted);
+    Ok(())
+}
+
+/// `fcntl(descriptor, command, argument)`.
+pub fn fcntl(process: &mut Process, frame: &mut Frame) -> Answer {
+    let [descriptor, command, argument, ..] = frame.arguments();
+    let file = process.descriptors.get(descriptor)?;
+    match command as u32 {
+        F_DUPFD => duplicate(process, descriptor, argument, false),
+        F_DUPFD_CLOEXEC => duplicate(process, descriptor, argument, true),
+        F_GETFD => process.descriptors.close_on_exec(descriptor).map(u64::from),
+        F_SETFD => process.descriptors.set_close_on_exec(descriptor, argument & 1 != 0).map(|()| 0),
+        F_GETFL => Ok(u64::from(file.flags.get() | LARGE_FILE)),
+        F_SETFL => set_flags(process, &file, argument as u32).map(|()| 0),
+        F_GETLK => get_lock(process, argument),
+        F_SETLK | F_SETLKW | F_SETOWN | F_SETSIG => Ok(0),
+        F_GETOWN | F_GETSIG => Ok(0),
+        F_SETPIPE_SZ | F_GETPIPE_SZ => pipe_size(&file),
+        _ => Err(EINVAL),
+    }
+}
+
+const F_DUPFD: u32 = 0;
+const F_GETFD: u32 = 1;
+const F_SETFD: u32 = 2;
+const F_GETFL: u32 = 3;
+const F_SETFL: u32 = 4;
+const F_GETLK: u32 = 5;
+const F_SETLK: u32 = 6;
+const F_SETLKW: u32 = 7;
+const F_SETOWN: u32 = 8;
+const F_GETOWN: u32 = 9;
+const F_SETSIG: u32 = 10;
+const F_GETSIG: u32 = 11;
+const F_DUPFD_CLOEXEC: u32 = 1030;
+const F_SETPIPE_SZ: u32 = 1031;
+const F_GETPIPE_SZ: u32 = 1032;
+/// Linux adds this to the flags of every file that a 64-bit program opens.
+const LARGE_FILE: u32 = 0o100000;
+
+/// Nobody else holds a lock: the answer to "who is in the way" is nobody.
+fn get_lock(process: &Process, address: u64) -> Answer {
+    const UNLOCKED: [u8; 2] = 2u16.to_le_bytes();
+    process.memory.write_bytes(address, &UNLOCKED)?;
+    Ok(0)
+}
+
+fn pipe_size(file: &Rc<OpenFile>) -> Answer {
+    file.pipe().map(|_| crate::pipe::CAPACITY as u64).ok_or(EBADF)
+}

@@ -1,0 +1,196 @@
+//! The table of descriptors, and the open files behind them. `dup` makes two descriptors of one open file, so an open file is shared.
+
+use crate::errno::{EBADF, EMFILE, Errno};
+use crate::listing::Listing;
+use crate::pipe::{End, Side};
+use alloc::rc::Rc;
+use alloc::vec::Vec;
+use core::cell::{Cell, OnceCell, RefCell};
+use nacre_sys::OwnedReference;
+
+/// Access mode in the flags of `open`.
+pub const O_ACCESS: u32 = 3;
+/// Only to write.
+pub const O_WRONLY: u32 = 1;
+/// To read and write.
+pub const O_RDWR: u32 = 2;
+/// Writes go to the end.
+pub const O_APPEND: u32 = 0o2000;
+/// What would wait gives `EAGAIN`.
+pub const O_NONBLOCK: u32 = 0o4000;
+/// The descriptor is closed by `execve`.
+pub const O_CLOEXEC: u32 = 0o2000000;
+/// Flags that `fcntl` may change.
+pub const CHANGEABLE: u32 = O_APPEND | O_NONBLOCK;
+/// Only names a place: neither to read nor to write.
+pub const O_PATH: u32 = 0o10000000;
+/// The kind of file in a mode.
+pub const S_IFMT: u32 = 0o170000;
+/// Regular file.
+pub const S_IFREG: u32 = 0o100000;
+
+/// What an open file is.
+pub enum Kind {
+    /// A file, directory or device of a server.
+    Remote(OwnedReference),
+    /// One of the streams that the program was born with; asked for when it is first used.
+    Stream(u64, OnceCell<OwnedReference>),
+    /// An end of a pipe inside the process.
+    Pipe(End),
+}
+
+/// An open file.
+pub struct OpenFile {
+    /// What it is.
+    pub kind: Kind,
+    /// Linux's `st_mode` when it was opened; 0 if that is not known.
+    pub mode: u32,
+    /// The flags it was opened with, less those that only say how to open.
+    pub flags: Cell<u32>,
+    /// How far a directory has been listed.
+    pub listing: RefCell<Listing>,
+}
+
+impl OpenFile {
+    /// An open file with these flags.
+    pub fn new(kind: Kind, mode: u32, flags: u32) -> OpenFile {
+        OpenFile { kind, mode, flags: Cell::new(flags), listing: RefCell::default() }
+    }
+
+    /// Whether it was opened to read.
+    pub fn can_read(&self) -> bool {
+        self.flags.get() & O_ACCESS != O_WRONLY && self.flags.get() & O_PATH == 0
+    }
+
+    /// Whether it was opened to write.
+    pub fn can_write(&self) -> bool {
+        self.flags.get() & O_ACCESS != 0 && self.flags.get() & O_PATH == 0
+    }
+
+    /// Whether calls on it must not wait.
+    pub fn is_nonblocking(&self) -> bool {
+        self.flags.get() & O_NONBLOCK != 0
+    }
+
+    /// Whether a read that gives as much as was asked for may be followed by another without waiting.
+    pub fn is_regular(&self) -> bool {
+        self.mode & S_IFMT == S_IFREG
+    }
+
+    /// The end of a pipe that this is.
+    pub fn pipe(&self) -> Option<&End> {
+        if let Kind::Pipe(end) = &self.kind { Some(end) } else { None }
+    }
+}
+
+/// A pipe's two open files: to read, to write.
+pub fn pipe(flags: u32) -> (OpenFile, OpenFile) {
+    let (reader, writer) = crate::pipe::create();
+    let open = |end: End| {
+        let access = if end.side() == Side::Read { 0 } else { O_WRONLY };
+        OpenFile::new(Kind::Pipe(end), 0o010600, flags & O_NONBLOCK | access)
+    };
+    (open(reader), open(writer))
+}
+
+/// One descriptor.
+struct Slot<F> {
+    file: Rc<F>,
+    close_on_exec: bool,
+}
+
+/// The table: descriptor `n` is entry `n`.
+pub struct Descriptors<F = OpenFile> {
+    slots: Vec<Option<Slot<F>>>,
+}
+
+impl<F> Descriptors<F> {
+    /// An empty table.
+    pub const fn new() -> Descriptors<F> {
+        Descriptors { slots: Vec::new() }
+    }
+
+    /// The entry of a descriptor, of which only 32 bits count.
+    fn slot(&self, descriptor: u64) -> Result<&Slot<F>, Errno> {
+        self.slots.get(descriptor as u32 as usize).and_then(Option::as_ref).ok_or(EBADF)
+    }
+
+    /// The open file behind a descriptor.
+    pub fn get(&self, descriptor: u64) -> Result<Rc<F>, Errno> {
+        self.slot(descriptor).map(|slot| slot.file.clone())
+    }
+
+    /// Whether the descriptor is closed by `execve`.
+    pub fn close_on_exec(&self, descriptor: u64) -> Result<bool, Errno> {
+        self.slot(descriptor).map(|slot| slot.close_on_exec)
+    }
+
+    /// Sets whether it is.
+    pub fn set_close_on_exec(&mut self, descriptor: u64, close_on_exec: bool) -> Result<(), Errno> {
+        let slot = self.slots.get_mut(descriptor as u32 as usize).and_then(Option::as_mut).ok_or(EBADF)?;
+        slot.close_on_exec = close_on_exec;
+        Ok(())
+    }
+
+    /// Enters a file at the lowest free descriptor from `lowest` on and below `limit`.
+    pub fn insert(&mut self, file: Rc<F>, lowest: usize, close_on_exec: bool, limit: usize) -> Result<u64, Errno> {
+        let free = (lowest..self.slots.len()).find(|index| self.slots[*index].is_none());
+        let index = free.unwrap_or(self.slots.len().max(lowest));
+        if index >= limit {
+            return Err(EMFILE);
+        }
+        self.put(index, file, close_on_exec)?;
+        Ok(index as u64)
+    }
+
+    /// Enters a file at `descriptor`, in place of what is there.
+    pub fn replace(&mut self, descriptor: u64, file: Rc<F>, close_on_exec: bool, limit: usize) -> Result<(), Errno> {
+        let index = descriptor as u32 as usize;
+        if index >= limit {
+            return Err(EBADF);
+        }
+        self.put(index, file, close_on_exec)
+    }
+
+    fn put(&mut self, index: usize, file: Rc<F>, close_on_exec: bool) -> Result<(), Errno> {
+        if index >= self.slots.len() {
+            self.slots.try_reserve(index + 1 - self.slots.len()).map_err(|_| EMFILE)?;
+            self.slots.resize_with(index + 1, || None);
+        }
+        self.slots[index] = Some(Slot { file, close_on_exec });
+        Ok(())
+    }
+
+    /// Closes a descriptor; the file that was open.
+    pub fn close(&mut self, descriptor: u64) -> Result<Rc<F>, Errno> {
+        let slot = self.slots.get_mut(descriptor as u32 as usize).and_then(Option::take).ok_or(EBADF)?;
+        Ok(slot.file)
+    }
+
+    /// Every descriptor of a range that is open.
+    pub fn open_in(&self, first: u64, last: u64) -> Vec<u64> {
+        let all = self.slots.iter().enumerate().filter(|(_, slot)| slot.is_some());
+        all.map(|(index, _)| index as u64).filter(|index| (first..=last).contains(index)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_lowest_free_descriptor_is_taken() {
+        let mut table = Descriptors::new();
+        for number in 0..3 {
+            assert_eq!(table.insert(Rc::new(number), 0, false, 8), Ok(number));
+        }
+        assert_eq!(*table.close(1).unwrap(), 1);
+        assert_eq!(table.get(1).err(), Some(EBADF));
+        assert_eq!(table.insert(Rc::new(9), 0, true, 8), Ok(1));
+        assert_eq!(table.insert(Rc::new(9), 5, false, 8), Ok(5));
+        assert_eq!(table.insert(Rc::new(9), 8, false, 8), Err(EMFILE));
+        assert_eq!(table.close_on_exec(1), Ok(true));
+        assert_eq!(table.get(0xffff_ffff).err(), Some(EBADF));
+        assert_eq!(table.open_in(2, u64::MAX), [2, 5]);
+    }
+}

@@ -1,0 +1,244 @@
+//! Names in directories: made, removed, changed, followed; and the current directory.
+
+use crate::entry::Frame;
+use crate::errno::{Answer, EINVAL, ENOENT, ENOTDIR, EPERM, ERANGE, Errno};
+use crate::place::{AT_EMPTY_PATH, CURRENT, is_own_executable, own_descriptor};
+use crate::process::Process;
+use crate::user::PATH_MAX;
+use alloc::rc::Rc;
+use alloc::vec::Vec;
+use nacre_proto::directory;
+
+const AT_REMOVEDIR: u64 = 0x200;
+const AT_SYMLINK_FOLLOW: u64 = 0x400;
+const S_IFMT: u64 = 0o170000;
+const S_IFREG: u64 = 0o100000;
+const S_IFDIR: u64 = 0o040000;
+
+/// Two paths as one message carries them: the bytes, and the size of the first.
+fn joined(first: &[u8], second: &[u8]) -> (Vec<u8>, u64) {
+    let mut bytes = Vec::with_capacity(first.len() + second.len());
+    bytes.extend_from_slice(first);
+    bytes.extend_from_slice(second);
+    (bytes, first.len() as u64)
+}
+
+fn make_directory(process: &mut Process, descriptor: u64, path: u64, mode: u64) -> Answer {
+    let place = process.place(descriptor, path)?;
+    let mode = mode & 0o1777 & !u64::from(process.identity.umask);
+    directory::make_directory(place.directory, mode, place.path)?;
+    Ok(0)
+}
+
+/// `mkdir(path, mode)`.
+pub fn mkdir(process: &mut Process, frame: &mut Frame) -> Answer {
+    let [path, mode, ..] = frame.arguments();
+    make_directory(process, CURRENT, path, mode)
+}
+
+/// `mkdirat(directory, path, mode)`.
+pub fn mkdirat(process: &mut Process, frame: &mut Frame) -> Answer {
+    let [descriptor, path, mode, ..] = frame.arguments();
+    make_directory(process, descriptor, path, mode)
+}
+
+fn make_node(process: &mut Process, descriptor: u64, path: u64, mode: u64, device: u64) -> Answer {
+    let place = process.place(descriptor, path)?;
+    let kind = match mode & S_IFMT {
+        0 => S_IFREG,
+        S_IFDIR => return Err(EPERM),
+        kind => kind,
+    };
+    let permissions = mode & 0o7777 & !u64::from(process.identity.umask);
+    directory::make_node(place.directory, kind | permissions, device & 0xffff_ffff, place.path)?;
+    Ok(0)
+}
+
+/// `mknod(path, mode, device)`.
+pub fn mknod(process: &mut Process, frame: &mut Frame) -> Answer {
+    let [path, mode, device, ..] = frame.arguments();
+    make_node(process, CURRENT, path, mode, device)
+}
+
+/// `mknodat(directory, path, mode, device)`.
+pub fn mknodat(process: &mut Process, frame: &mut Frame) -> Answer {
+    let [descriptor, path, mode, device, ..] = frame.arguments();
+    make_node(process, descriptor, path, mode, device)
+}
+
+fn remove(process: &mut Process, descriptor: u64, path: u64, is_directory: bool) -> Answer {
+    let place = process.place(descriptor, path)?;
+    directory::remove(place.directory, u64::from(is_directory), place.path)?;
+    Ok(0)
+}
+
+/// `rmdir(path)`.
+pub fn rmdir(process: &mut Process, frame: &mut Frame) -> Answer {
+    remove(process, CURRENT, frame.arguments()[0], true)
+}
+
+/// `unlink(path)`.
+pub fn unlink(process: &mut Process, frame: &mut Frame) -> Answer {
+    remove(process, CURRENT, frame.arguments()[0], false)
+}
+
+/// `unlinkat(directory, path, flags)`.
+pub fn unlinkat(process: &mut Process, frame: &mut Frame) -> Answer {
+    let [descriptor, path, flags, ..] = frame.arguments();
+    match flags & 0xffff_ffff {
+        0 => remove(process, descriptor, path, false),
+        AT_REMOVEDIR => remove(process, descriptor, path, true),
+        _ => Err(EINVAL),
+    }
+}
+
+fn rename_from(process: &mut Process, [old_descriptor, old, new_descriptor, new]: [u64; 4], flags: u64) -> Answer {
+    const KNOWN: u64 = 7;
+    if flags & !KNOWN != 0 {
+        return Err(EINVAL);
+    }
+    let (old, new) = (process.place(old_descriptor, old)?, process.place(new_descriptor, new)?);
+    let (paths, size) = joined(old.path, new.path);
+    directory::rename(old.directory, flags, size, paths.as_slice(), new.directory)?;
+    Ok(0)
+}
+
+/// `rename(old, new)`.
+pub fn rename(process: &mut Process, frame: &mut Frame) -> Answer {
+    let [old, new, ..] = frame.arguments();
+    rename_from(process, [CURRENT, old, CURRENT, new], 0)
+}
+
+/// `renameat(directory, old, directory, new)`.
+pub fn renameat(process: &mut Process, frame: &mut Frame) -> Answer {
+    let [old_descriptor, old, new_descriptor, new, ..] = frame.arguments();
+    rename_from(process, [old_descriptor, old, new_descriptor, new], 0)
+}
+
+/// `renameat2(directory, old, directory, new, flags)`.
+pub fn renameat2(process: &mut Process, frame: &mut Frame) -> Answer {
+    let [old_descriptor, old, new_descriptor, new, flags, _] = frame.arguments();
+    rename_from(process, [old_descriptor, old, new_descriptor, new], flags & 0xffff_ffff)
+}
+
+fn link_from(process: &mut Process, [old_descriptor, old, new_descriptor, new]: [u64; 4], flags: u64) -> Answer {
+    if flags & !(AT_SYMLINK_FOLLOW | AT_EMPTY_PATH) != 0 {
+        return Err(EINVAL);
+    }
+    let (old, new) = (process.place(old_descriptor, old)?, process.place(new_descriptor, new)?);
+    let (paths, size) = joined(old.path, new.path);
+    directory::link(old.directory, flags & AT_SYMLINK_FOLLOW, size, paths.as_slice(), new.directory)?;
+    Ok(0)
+}
+
+/// `link(old, new)`.
+pub fn link(process: &mut Process, frame: &mut Frame) -> Answer {
+    let [old, new, ..] = frame.arguments();
+    link_from(process, [CURRENT, old, CURRENT, new], 0)
+}
+
+/// `linkat(directory, old, directory, new, flags)`.
+pub fn linkat(process: &mut Process, frame: &mut Frame) -> Answer {
+    let [old_descriptor, old, new_descriptor, new, flags, _] = frame.arguments();
+    link_from(process, [old_descriptor, old, new_descriptor, new], flags & 0xffff_ffff)
+}
+
+fn make_symbolic_link(process: &mut Process, target: u64, descriptor: u64, path: u64) -> Answer {
+    let target = process.memory.path(target)?;
+    if target.is_empty() {
+        return Err(ENOENT);
+    }
+    let place = process.place(descriptor, path)?;
+    let (paths, size) = joined(target, place.path);
+    directory::symbolic_link(place.directory, size, paths.as_slice())?;
+    Ok(0)
+}
+
+/// `symlink(target, path)`.
+pub fn symlink(process: &mut Process, frame: &mut Frame) -> Answer {
+    let [target, path, ..] = frame.arguments();
+    make_symbolic_link(process, target, CURRENT, path)
+}
+
+/// `symlinkat(target, directory, path)`.
+pub fn symlinkat(process: &mut Process, frame: &mut Frame) -> Answer {
+    let [target, descriptor, path, ..] = frame.arguments();
+    make_symbolic_link(process, target, descriptor, path)
+}
+
+/// Where a symbolic link leads; the names of the process's own files lead where the server says that those are.
+fn link_target(process: &mut Process, descriptor: u64, path: u64) -> Result<Vec<u8>, Errno> {
+    let text = process.memory.path(path)?;
+    if is_own_executable(text) {
+        return Ok(process.executable.clone());
+    }
+    if let Some(number) = own_descriptor(text) {
+        let file = process.descriptors.get(number?).map_err(|_| ENOENT)?;
+        return path_of(process.services.reference(&file).map_err(|_| ENOENT)?);
+    }
+    let place = process.place(descriptor, path)?;
+    let mut target = [0; PATH_MAX as usize];
+    let size = directory::read_link(place.directory, place.path, &mut target)?.target;
+    Ok(target.get(..size).unwrap_or_default().to_vec())
+}
+
+fn read_link(process: &mut Process, descriptor: u64, path: u64, buffer: u64, size: u64) -> Answer {
+    if size as i32 <= 0 {
+        return Err(EINVAL);
+    }
+    let target = link_target(process, descriptor, path)?;
+    let count = target.len().min(size as u32 as usize);
+    process.memory.write_bytes(buffer, &target[..count])?;
+    Ok(count as u64)
+}
+
+/// `readlink(path, buffer, size)`.
+pub fn readlink(process: &mut Process, frame: &mut Frame) -> Answer {
+    let [path, buffer, size, ..] = frame.arguments();
+    read_link(process, CURRENT, path, buffer, size)
+}
+
+/// `readlinkat(directory, path, buffer, size)`.
+pub fn readlinkat(process: &mut Process, frame: &mut Frame) -> Answer {
+    let [descriptor, path, buffer, size, ..] = frame.arguments();
+    read_link(process, descriptor, path, buffer, size)
+}
+
+/// The absolute path of a directory, as its server knows it now.
+fn path_of(target: nacre_sys::Reference) -> Result<Vec<u8>, Errno> {
+    let mut path = [0; PATH_MAX as usize];
+    let size = directory::path(target, &mut path)?.path;
+    Ok(path.get(..size).unwrap_or_default().to_vec())
+}
+
+/// `getcwd(buffer, size)`: the size with its final zero.
+pub fn getcwd(process: &mut Process, frame: &mut Frame) -> Answer {
+    let [buffer, size, ..] = frame.arguments();
+    let mut path = path_of(process.current_directory()?)?;
+    path.push(0);
+    if (path.len() as u64) > size {
+        return Err(ERANGE);
+    }
+    process.memory.write_bytes(buffer, &path)?;
+    Ok(path.len() as u64)
+}
+
+/// `chdir(path)`.
+pub fn chdir(process: &mut Process, frame: &mut Frame) -> Answer {
+    const O_DIRECTORY: u64 = 0o200000;
+    let place = process.first_place(frame)?;
+    let opened = directory::open(place.directory, O_DIRECTORY, 0, place.path)?;
+    let file = crate::descriptors::OpenFile::new(crate::descriptors::Kind::Remote(opened.file), opened.mode as u32, 0);
+    process.current = Some(Rc::new(file));
+    Ok(0)
+}
+
+/// `fchdir(descriptor)`.
+pub fn fchdir(process: &mut Process, frame: &mut Frame) -> Answer {
+    let file = process.descriptors.get(frame.arguments()[0])?;
+    if crate::status::of_file(process, &file)?.mode & S_IFMT != S_IFDIR {
+        return Err(ENOTDIR);
+    }
+    process.current = Some(file);
+    Ok(0)
+}

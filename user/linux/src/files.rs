@@ -1,0 +1,250 @@
+//! Reading and writing open files.
+
+use crate::descriptors::OpenFile;
+use crate::entry::Frame;
+use crate::errno::{Answer, EBADF, EFAULT, EINVAL, EPIPE, ESPIPE, Errno};
+use crate::process::Process;
+use crate::services::{OWN_POSITION, PIECE};
+use crate::signals::{SIGPIPE, raise};
+use alloc::rc::Rc;
+use alloc::vec::Vec;
+use nacre_abi::Rights;
+use nacre_proto::file;
+
+/// Most bytes of one read or write, as on Linux.
+const MOST: u64 = 0x7fff_f000;
+const S_IFDIR: u32 = 0o040000;
+
+/// A file that was opened to read.
+fn to_read(process: &Process, descriptor: u64) -> Result<Rc<OpenFile>, Errno> {
+    process.descriptors.get(descriptor).and_then(|file| if file.can_read() { Ok(file) } else { Err(EBADF) })
+}
+
+/// A file that was opened to write.
+fn to_write(process: &Process, descriptor: u64) -> Result<Rc<OpenFile>, Errno> {
+    process.descriptors.get(descriptor).and_then(|file| if file.can_write() { Ok(file) } else { Err(EBADF) })
+}
+
+/// How much of a buffer is there: all, or the part before the first byte that is not. `EFAULT` if nothing is.
+fn usable(process: &Process, address: u64, size: u64, rights: Rights) -> Result<u64, Errno> {
+    let size = size.min(MOST);
+    let extent = process.memory.map.extent(address, size, rights);
+    if extent == 0 && size != 0 { Err(EFAULT) } else { Ok(extent) }
+}
+
+/// A position in a file, which Linux takes as a signed number.
+fn position(offset: u64) -> Result<u64, Errno> {
+    if (offset as i64) < 0 { Err(EINVAL) } else { Ok(offset) }
+}
+
+fn read_into(process: &mut Process, file: &OpenFile, offset: u64, address: u64, size: u64) -> Answer {
+    let size = usable(process, address, size, Rights::WRITE)?;
+    let into = process.memory.writable(address, size)?;
+    process.services.read(file, offset, into).map(|count| count as u64)
+}
+
+fn write_from(process: &mut Process, file: &OpenFile, offset: u64, address: u64, size: u64) -> Answer {
+    let size = usable(process, address, size, Rights::READ)?;
+    let from = process.memory.readable(address, size)?;
+    process.services.write(file, offset, from).map(|count| count as u64)
+}
+
+/// The answer to a write; a broken pipe is a signal too.
+pub fn written(process: &mut Process, frame: &mut Frame, answer: Answer) -> Answer {
+    if answer == Err(EPIPE) { raise(process, frame, SIGPIPE, crate::errno::negated(EPIPE)) } else { answer }
+}
+
+/// `read(descriptor, buffer, size)`.
+pub fn read(process: &mut Process, frame: &mut Frame) -> Answer {
+    let [descriptor, buffer, size, ..] = frame.arguments();
+    let file = to_read(process, descriptor)?;
+    read_into(process, &file, OWN_POSITION, buffer, size)
+}
+
+/// `pread64(descriptor, buffer, size, offset)`.
+pub fn pread64(process: &mut Process, frame: &mut Frame) -> Answer {
+    let [descriptor, buffer, size, offset, ..] = frame.arguments();
+    let offset = position(offset)?;
+    let file = to_read(process, descriptor)?;
+    read_into(process, &file, offset, buffer, size)
+}
+
+/// `write(descriptor, buffer, size)`.
+pub fn write(process: &mut Process, frame: &mut Frame) -> Answer {
+    let [descriptor, buffer, size, ..] = frame.arguments();
+    let file = to_write(process, descriptor)?;
+    let answer = write_from(process, &file, OWN_POSITION, buffer, size);
+    written(process, frame, answer)
+}
+
+/// `pwrite64(descriptor, buffer, size, offset)`.
+pub fn pwrite64(process: &mut Process, frame: &mut Frame) -> Answer {
+    let [descriptor, buffer, size, offset, ..] = frame.arguments();
+    let offset = position(offset)?;
+    let file = to_write(process, descriptor)?;
+    write_from(process, &file, offset, buffer, size)
+}
+
+/// Reads into one piece after the other, until one is not filled.
+fn read_pieces(process: &mut Process, file: &OpenFile, mut offset: u64, pieces: &[(u64, u64)]) -> Answer {
+    let mut total = 0;
+    for (address, size) in pieces.iter().copied().filter(|piece| piece.1 != 0) {
+        let count = match read_into(process, file, offset, address, size) {
+            Err(_) if total != 0 => break,
+            answer => answer?,
+        };
+        total += count;
+        if offset != OWN_POSITION {
+            offset += count;
+        }
+        if count < size || !file.is_regular() {
+            break;
+        }
+    }
+    Ok(total)
+}
+
+/// Writes pieces; those that fit one message together become one, so that a line of output stays whole.
+fn write_pieces(process: &mut Process, file: &OpenFile, mut offset: u64, pieces: &[(u64, u64)]) -> Answer {
+    let size = pieces.iter().fold(0, |sum: u64, piece| sum.saturating_add(piece.1));
+    if size <= PIECE as u64 && pieces.iter().filter(|piece| piece.1 != 0).count() > 1 {
+        let mut bytes = Vec::with_capacity(size as usize);
+        for (address, size) in pieces {
+            bytes.extend_from_slice(process.memory.readable(*address, *size)?);
+        }
+        return process.services.write(file, offset, &bytes).map(|count| count as u64);
+    }
+    let mut total = 0;
+    for (address, size) in pieces.iter().copied().filter(|piece| piece.1 != 0) {
+        let count = match write_from(process, file, offset, address, size) {
+            Err(_) if total != 0 => break,
+            answer => answer?,
+        };
+        total += count;
+        if offset != OWN_POSITION {
+            offset += count;
+        }
+        if count < size {
+            break;
+        }
+    }
+    Ok(total)
+}
+
+/// The pieces of `readv` and its like; together they may not exceed what a signed number holds.
+fn vectors(process: &Process, address: u64, count: u64) -> Result<Vec<(u64, u64)>, Errno> {
+    let pieces = process.memory.vectors(address, count)?;
+    let size = pieces.iter().try_fold(0, |sum: u64, piece| sum.checked_add(piece.1));
+    if size.is_some_and(|size| size as i64 >= 0) { Ok(pieces) } else { Err(EINVAL) }
+}
+
+/// `readv(descriptor, pieces, count)`.
+pub fn readv(process: &mut Process, frame: &mut Frame) -> Answer {
+    let [descriptor, pieces, count, ..] = frame.arguments();
+    let file = to_read(process, descriptor)?;
+    read_pieces(process, &file, OWN_POSITION, &vectors(process, pieces, count)?)
+}
+
+/// `writev(descriptor, pieces, count)`.
+pub fn writev(process: &mut Process, frame: &mut Frame) -> Answer {
+    let [descriptor, pieces, count, ..] = frame.arguments();
+    let file = to_write(process, descriptor)?;
+    let answer = write_pieces(process, &file, OWN_POSITION, &vectors(process, pieces, count)?);
+    written(process, frame, answer)
+}
+
+/// `preadv(descriptor, pieces, count, offset)`.
+pub fn preadv(process: &mut Process, frame: &mut Frame) -> Answer {
+    let [descriptor, pieces, count, offset, ..] = frame.arguments();
+    let offset = position(offset)?;
+    let file = to_read(process, descriptor)?;
+    read_pieces(process, &file, offset, &vectors(process, pieces, count)?)
+}
+
+/// `pwritev(descriptor, pieces, count, offset)`.
+pub fn pwritev(process: &mut Process, frame: &mut Frame) -> Answer {
+    let [descriptor, pieces, count, offset, ..] = frame.arguments();
+    let offset = position(offset)?;
+    let file = to_write(process, descriptor)?;
+    write_pieces(process, &file, offset, &vectors(process, pieces, count)?)
+}
+
+/// `lseek(descriptor, offset, whence)`.
+pub fn lseek(process: &mut Process, frame: &mut Frame) -> Answer {
+    const SET: u64 = 0;
+    const CURRENT: u64 = 1;
+    let [descriptor, offset, whence, ..] = frame.arguments();
+    let file = process.descriptors.get(descriptor)?;
+    if file.mode & crate::descriptors::S_IFMT == S_IFDIR {
+        return match whence & 0xffff_ffff {
+            SET => crate::listing::seek(process, &file, position(offset)?),
+            CURRENT if offset == 0 => Ok(file.listing.borrow().position()),
+            _ => Err(EINVAL),
+        };
+    }
+    let target = process.services.reference(&file)?;
+    Ok(file::seek(target, offset, whence & 0xffff_ffff)?.position)
+}
+
+/// `ftruncate(descriptor, size)`.
+pub fn ftruncate(process: &mut Process, frame: &mut Frame) -> Answer {
+    let [descriptor, size, ..] = frame.arguments();
+    let size = position(size)?;
+    let file = process.descriptors.get(descriptor)?;
+    if !file.can_write() || file.pipe().is_some() {
+        return Err(EINVAL);
+    }
+    file::set_size(process.services.reference(&file)?, size)?;
+    Ok(0)
+}
+
+/// `fallocate(descriptor, mode, offset, size)`: makes the file as long as that; memory is taken when it is written.
+pub fn fallocate(process: &mut Process, frame: &mut Frame) -> Answer {
+    const KEEP_SIZE: u64 = 1;
+    let [descriptor, mode, offset, size, ..] = frame.arguments();
+    let end = position(offset)?.checked_add(position(size)?).ok_or(EINVAL)?;
+    let file = to_write(process, descriptor)?;
+    if size == 0 {
+        return Err(EINVAL);
+    }
+    if file.pipe().is_some() {
+        return Err(ESPIPE);
+    }
+    match mode & 0xffff_ffff {
+        KEEP_SIZE => Ok(0),
+        0 => {
+            if crate::status::of_file(process, &file)?.size < end {
+                file::set_size(process.services.reference(&file)?, end)?;
+            }
+            Ok(0)
+        }
+        _ => Err(crate::errno::EOPNOTSUPP),
+    }
+}
+
+/// `fsync(descriptor)`, `fdatasync(descriptor)`, `syncfs(descriptor)`.
+pub fn fsync(process: &mut Process, frame: &mut Frame) -> Answer {
+    let file = process.descriptors.get(frame.arguments()[0])?;
+    if file.pipe().is_some() {
+        return Err(EINVAL);
+    }
+    file::sync(process.services.reference(&file)?)?;
+    Ok(0)
+}
+
+/// `sync()`: every write has reached its server already.
+pub fn sync(_: &mut Process, _: &mut Frame) -> Answer {
+    Ok(0)
+}
+
+/// `fadvise64(descriptor, ..)`, `readahead(descriptor, ..)`: advice that nobody needs.
+pub fn fadvise64(process: &mut Process, frame: &mut Frame) -> Answer {
+    let file = process.descriptors.get(frame.arguments()[0])?;
+    if file.pipe().is_some() { Err(ESPIPE) } else { Ok(0) }
+}
+
+/// `flock(descriptor, operation)`: nobody else locks.
+pub fn flock(process: &mut Process, frame: &mut Frame) -> Answer {
+    process.descriptors.get(frame.arguments()[0])?;
+    Ok(0)
+}

@@ -1,0 +1,47 @@
+//! Linux system calls, carried out inside the program's own space.
+//!
+//! The loader maps this library beside every program that is not native, and enters it first. It prepares the program's state, names itself
+//! to the kernel as the place where foreign calls continue, and goes to the program's entry point. From then on a `syscall` of the program
+//! arrives at [`entry`], finds its function in [`table`], and becomes messages of the Common Protocols where it needs somebody else.
+//!
+//! It is no security boundary: it can do what its process can do. It checks the program's pointers so that mistakes give Linux's errors.
+#![no_std]
+#![deny(unsafe_code)]
+
+extern crate alloc;
+
+#[allow(unsafe_code)]
+pub mod entry;
+#[allow(unsafe_code)]
+mod user;
+
+mod attributes;
+mod control;
+mod descriptors;
+mod directories;
+pub mod errno;
+mod files;
+mod identity;
+mod life;
+mod limits;
+mod listing;
+mod machine;
+mod map;
+mod mapping;
+mod memory;
+mod names;
+mod open;
+mod pipe;
+mod place;
+mod poll;
+mod process;
+mod program;
+mod services;
+mod signal_frame;
+mod signals;
+pub mod start;
+mod status;
+mod table;
+mod terminal;
+mod time;
+mod transfer;

@@ -1,0 +1,143 @@
+//! Resource limits and what is used: kept and told; only the number of descriptors is enforced.
+
+use crate::entry::Frame;
+use crate::errno::{Answer, EINVAL, EPERM, ESRCH, Errno};
+use crate::life::PID;
+use crate::process::Process;
+
+const LIMITS: usize = 16;
+const STACK: usize = 3;
+const CORE: usize = 4;
+const DESCRIPTORS: usize = 7;
+const INFINITY: u64 = u64::MAX;
+/// Most descriptors of a process.
+pub const MOST_DESCRIPTORS: u64 = 1024;
+
+/// The process's limits, soft and hard, by Linux's numbers.
+pub struct Limits([[u64; 2]; LIMITS]);
+
+impl Limits {
+    /// What a program starts with; `stack` is the size of its stack.
+    pub fn new(stack: u64) -> Limits {
+        let mut limits = [[INFINITY; 2]; LIMITS];
+        limits[STACK] = [stack, stack];
+        limits[CORE] = [0, INFINITY];
+        limits[DESCRIPTORS] = [MOST_DESCRIPTORS; 2];
+        Limits(limits)
+    }
+
+    /// How many descriptors the process may have.
+    pub fn descriptors(&self) -> usize {
+        self.0[DESCRIPTORS][0] as usize
+    }
+
+    fn get(&self, resource: u64) -> Result<[u64; 2], Errno> {
+        self.0.get(resource as u32 as usize).copied().ok_or(EINVAL)
+    }
+
+    fn set(&mut self, resource: u64, [soft, hard]: [u64; 2]) -> Result<(), Errno> {
+        let place = self.0.get_mut(resource as u32 as usize).ok_or(EINVAL)?;
+        if soft > hard {
+            return Err(EINVAL);
+        }
+        if hard > place[1] {
+            return Err(EPERM);
+        }
+        *place = [soft, hard];
+        Ok(())
+    }
+}
+
+/// `getrlimit(resource, limit)`.
+pub fn getrlimit(process: &mut Process, frame: &mut Frame) -> Answer {
+    let [resource, limit, ..] = frame.arguments();
+    process.memory.write_words(limit, &process.limits.get(resource)?)?;
+    Ok(0)
+}
+
+/// `setrlimit(resource, limit)`.
+pub fn setrlimit(process: &mut Process, frame: &mut Frame) -> Answer {
+    let [resource, limit, ..] = frame.arguments();
+    process.limits.set(resource, process.memory.read_words(limit)?)?;
+    Ok(0)
+}
+
+/// `prlimit64(process, resource, new, old)`.
+pub fn prlimit64(process: &mut Process, frame: &mut Frame) -> Answer {
+    let [target, resource, new, old, ..] = frame.arguments();
+    if target as i32 != 0 && target as u32 != PID as u32 {
+        return Err(ESRCH);
+    }
+    let before = process.limits.get(resource)?;
+    if new != 0 {
+        process.limits.set(resource, process.memory.read_words(new)?)?;
+    }
+    if old != 0 {
+        process.memory.write_words(old, &before)?;
+    }
+    Ok(0)
+}
+
+/// `getrusage(who, usage)`: time since the start of the machine stands for time of the CPU.
+pub fn getrusage(process: &mut Process, frame: &mut Frame) -> Answer {
+    const SELF: i32 = 0;
+    const CHILDREN: i32 = -1;
+    const THREAD: i32 = 1;
+    let [who, usage, ..] = frame.arguments();
+    let mut words = [0; 18];
+    match who as i32 {
+        SELF | THREAD => {
+            let (seconds, nanoseconds) = process.services.clock(crate::time::MONOTONIC)?;
+            [words[0], words[1]] = [seconds, nanoseconds / 1000];
+            words[4] = process.memory.size() / 1024;
+        }
+        CHILDREN => {}
+        _ => return Err(EINVAL),
+    }
+    process.memory.write_words(usage, &words)?;
+    Ok(0)
+}
+
+/// `sysinfo(info)`.
+pub fn sysinfo(process: &mut Process, frame: &mut Frame) -> Answer {
+    let (uptime, _) = process.services.clock(crate::time::MONOTONIC)?;
+    let (limit, used) = process.services.memory_status()?;
+    let words = [uptime, 0, 0, 0, limit, limit.saturating_sub(used), 0, 0, 0, 0, 1, 0, 0, 1];
+    process.memory.write_words(frame.arguments()[0], &words)?;
+    Ok(0)
+}
+
+/// `sched_getaffinity(process, size, mask)`: one thread, one CPU.
+pub fn sched_getaffinity(process: &mut Process, frame: &mut Frame) -> Answer {
+    let [_, size, mask, ..] = frame.arguments();
+    if size < 8 || size % 8 != 0 {
+        return Err(EINVAL);
+    }
+    process.memory.write_words(mask, &[1])?;
+    Ok(8)
+}
+
+/// `getcpu(cpu, node, cache)`.
+pub fn getcpu(process: &mut Process, frame: &mut Frame) -> Answer {
+    for address in &frame.arguments()[..2] {
+        if *address != 0 {
+            process.memory.write_half(*address, 0)?;
+        }
+    }
+    Ok(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hard_limit_only_falls() {
+        let mut limits = Limits::new(4096);
+        assert_eq!(limits.set(7, [10, 20]), Ok(()));
+        assert_eq!(limits.descriptors(), 10);
+        assert_eq!(limits.set(7, [10, 21]), Err(EPERM));
+        assert_eq!(limits.set(7, [11, 10]), Err(EINVAL));
+        assert_eq!(limits.get(16), Err(EINVAL));
+    }
+}

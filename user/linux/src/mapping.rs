@@ -1,0 +1,238 @@
+//! The calls that change the program's map of addresses.
+
+use crate::descriptors::OpenFile;
+use crate::entry::Frame;
+use crate::errno::{Answer, EACCES, EEXIST, EINVAL, ENODEV, ENOMEM, Errno};
+use crate::map::{is_page, round_up};
+use crate::memory::{Fill, HIGHEST, LOWEST, effective};
+use crate::process::Process;
+use nacre_abi::{PAGE_SIZE, Rights};
+
+const MAP_PRIVATE: u64 = 2;
+const MAP_TYPE: u64 = 0xf;
+const MAP_FIXED: u64 = 0x10;
+const MAP_ANONYMOUS: u64 = 0x20;
+const MAP_FIXED_NOREPLACE: u64 = 0x10_0000;
+const MREMAP_MAYMOVE: u64 = 1;
+const MREMAP_FIXED: u64 = 2;
+const MADV_DONTNEED: u64 = 4;
+
+/// Rights for `PROT_` bits; those that only tune (`PROT_GROWSDOWN`...) are not known here.
+fn rights(protection: u64) -> Result<Rights, Errno> {
+    Rights::from_bits(protection).filter(|rights| !rights.contains(Rights::OBJECTS)).map(effective).ok_or(EINVAL)
+}
+
+/// Whole pages, at least one, that fit below [`HIGHEST`].
+fn pages(size: u64) -> Result<u64, Errno> {
+    if size == 0 {
+        return Err(EINVAL);
+    }
+    round_up(size).filter(|size| *size <= HIGHEST).ok_or(ENOMEM)
+}
+
+/// Chooses where `size` bytes go, and frees the place if `MAP_FIXED` says so.
+fn place(process: &mut Process, hint: u64, size: u64, flags: u64) -> Result<u64, Errno> {
+    let map = &process.memory.map;
+    if flags & (MAP_FIXED | MAP_FIXED_NOREPLACE) == 0 {
+        let start = hint & !(PAGE_SIZE - 1);
+        let usable = start >= LOWEST && start <= HIGHEST - size && map.is_free(start, start + size);
+        return if usable { Ok(start) } else { map.find_free(size, LOWEST, HIGHEST).ok_or(ENOMEM) };
+    }
+    if !is_page(hint) {
+        return Err(EINVAL);
+    }
+    if hint < LOWEST || hint > HIGHEST - size {
+        return Err(ENOMEM);
+    }
+    if flags & MAP_FIXED_NOREPLACE != 0 && !map.is_free(hint, hint + size) {
+        return Err(EEXIST);
+    }
+    if map.areas().iter().any(|area| area.start < hint + size && hint < area.end && matches!(area.backing, Fill::Parent(_))) {
+        return Err(ENOMEM);
+    }
+    process.memory.remove(hint, hint + size)?;
+    Ok(hint)
+}
+
+/// `mmap(address, size, protection, flags, descriptor, offset)`.
+pub fn mmap(process: &mut Process, frame: &mut Frame) -> Answer {
+    let [address, size, protection, flags, descriptor, offset] = frame.arguments();
+    let rights = rights(protection)?;
+    if !is_page(offset) || !matches!(flags & MAP_TYPE, 1..=3) {
+        return Err(EINVAL);
+    }
+    if flags & MAP_ANONYMOUS == 0 {
+        let file = process.descriptors.get(descriptor)?;
+        let size = pages(size)?;
+        check_file(&file, rights, flags)?;
+        let start = place(process, address, size, flags)?;
+        return map_file(process, &file, start, size, offset, rights);
+    }
+    let size = pages(size)?;
+    let start = place(process, address, size, flags)?;
+    if rights == Rights::NONE {
+        process.memory.reserve(start, size)?;
+    } else {
+        process.memory.add(&mut process.services, start, size, rights)?;
+    }
+    Ok(start)
+}
+
+/// What Linux asks of a file's descriptor, and what is not done here: a file that others see change through memory.
+fn check_file(file: &OpenFile, rights: Rights, flags: u64) -> Result<(), Errno> {
+    if !file.can_read() {
+        return Err(EACCES);
+    }
+    let shared_write = flags & MAP_TYPE != MAP_PRIVATE && rights.contains(Rights::WRITE);
+    if shared_write && !file.can_write() {
+        return Err(EACCES);
+    }
+    if shared_write { Err(ENODEV) } else { Ok(()) }
+}
+
+/// Shows a file at `start`: the server's own pages if they are only read, else a copy.
+fn map_file(process: &mut Process, file: &OpenFile, start: u64, size: u64, offset: u64, rights: Rights) -> Answer {
+    if !rights.contains(Rights::WRITE)
+        && let Some(contents) = process.services.map_file(file, offset, size)
+        && process.memory.add_part(contents, start, size, 0, rights).is_ok()
+    {
+        return Ok(start);
+    }
+    process.memory.add(&mut process.services, start, size, Rights::READ.union(Rights::WRITE))?;
+    let filled = fill(process, file, start, size, offset);
+    let done = filled.and_then(|()| process.memory.protect(&mut process.services, start, start + size, rights));
+    if let Err(error) = done {
+        process.memory.remove(start, start + size)?;
+        return Err(error);
+    }
+    Ok(start)
+}
+
+/// Reads a file from `offset` on into memory; what lies behind its end stays zero.
+fn fill(process: &mut Process, file: &OpenFile, start: u64, size: u64, offset: u64) -> Result<(), Errno> {
+    let mut done = 0;
+    while done < size {
+        let into = process.memory.writable(start + done, size - done)?;
+        match process.services.read(file, offset + done, into) {
+            Ok(0) => break,
+            Ok(count) => done += count as u64,
+            Err(_) if done != 0 => break,
+            Err(_) => return Err(ENODEV),
+        }
+    }
+    Ok(())
+}
+
+/// Checks a range of whole pages; its end.
+fn range(start: u64, size: u64) -> Result<u64, Errno> {
+    if !is_page(start) {
+        return Err(EINVAL);
+    }
+    let size = round_up(size).ok_or(EINVAL)?;
+    start.checked_add(size).ok_or(EINVAL)
+}
+
+/// `munmap(address, size)`.
+pub fn munmap(process: &mut Process, frame: &mut Frame) -> Answer {
+    let [address, size, ..] = frame.arguments();
+    let end = range(address, size)?;
+    if end == address {
+        return Err(EINVAL);
+    }
+    process.memory.remove(address, end)?;
+    Ok(0)
+}
+
+/// `mprotect(address, size, protection)`.
+pub fn mprotect(process: &mut Process, frame: &mut Frame) -> Answer {
+    let [address, size, protection, ..] = frame.arguments();
+    let rights = rights(protection)?;
+    let end = range(address, size).map_err(|error| if is_page(address) { ENOMEM } else { error })?;
+    if end != address {
+        process.memory.protect(&mut process.services, address, end, rights)?;
+    }
+    Ok(0)
+}
+
+/// `brk(end)`: gives the break that holds afterwards; it never fails with a number.
+pub fn brk(process: &mut Process, frame: &mut Frame) -> Answer {
+    // A break that cannot be had leaves the old one, which is the answer.
+    let _ = process.memory.set_break(&mut process.services, frame.arguments()[0]);
+    Ok(process.memory.break_end())
+}
+
+/// `mremap(address, size, new size, flags, new address)`.
+pub fn mremap(process: &mut Process, frame: &mut Frame) -> Answer {
+    let [start, size, new_size, flags, new_start, _] = frame.arguments();
+    let new_size = pages(new_size)?;
+    let end = range(start, size)?;
+    if flags & !(MREMAP_MAYMOVE | MREMAP_FIXED) != 0 || end == start || flags & (MREMAP_MAYMOVE | MREMAP_FIXED) == MREMAP_FIXED {
+        return Err(EINVAL);
+    }
+    let Some(area) = process.memory.map.area(start).filter(|_| process.memory.map.is_covered(start, end)) else {
+        return Err(crate::errno::EFAULT);
+    };
+    let (rights, size) = (area.rights, end - start);
+    if flags & MREMAP_FIXED != 0 {
+        if new_start < end && start < new_start.saturating_add(new_size) {
+            return Err(EINVAL);
+        }
+        let to = place(process, new_start, new_size, MAP_FIXED)?;
+        process.memory.remove(start + size.min(new_size), end)?;
+        return move_mapping(process, [start, size.min(new_size), new_size], rights, to);
+    }
+    if new_size <= size {
+        process.memory.remove(start + new_size, end)?;
+        return Ok(start);
+    }
+    if start + new_size <= HIGHEST && process.memory.map.is_free(end, start + new_size) {
+        process.memory.add(&mut process.services, end, new_size - size, rights)?;
+        return Ok(start);
+    }
+    if flags & MREMAP_MAYMOVE == 0 {
+        return Err(ENOMEM);
+    }
+    let to = process.memory.map.find_free(new_size, LOWEST, HIGHEST).ok_or(ENOMEM)?;
+    move_mapping(process, [start, size, new_size], rights, to)
+}
+
+/// Puts fresh memory behind where the mapping will be, then moves it there.
+fn move_mapping(process: &mut Process, [start, size, new_size]: [u64; 3], rights: Rights, to: u64) -> Answer {
+    if new_size > size {
+        process.memory.add(&mut process.services, to + size, new_size - size, rights)?;
+    }
+    process.memory.move_range(start, start + size, to)?;
+    Ok(to)
+}
+
+/// `madvise(address, size, advice)`: only `MADV_DONTNEED` is more than advice - the program then finds zeros.
+pub fn madvise(process: &mut Process, frame: &mut Frame) -> Answer {
+    let [address, size, advice, ..] = frame.arguments();
+    let end = range(address, size)?;
+    if !process.memory.map.is_covered(address, end) {
+        return Err(ENOMEM);
+    }
+    if advice & 0xffff_ffff == MADV_DONTNEED && process.memory.map.allows(address, end - address, Rights::WRITE) {
+        process.memory.clear(address, end - address)?;
+    }
+    Ok(0)
+}
+
+/// `msync`, `mlock`, `munlock`, `mlock2`: nothing is ever written back or paged by the library; the range must be there.
+pub fn mlock(process: &mut Process, frame: &mut Frame) -> Answer {
+    let [address, size, ..] = frame.arguments();
+    let start = address & !(PAGE_SIZE - 1);
+    let end = range(start, size.saturating_add(address - start))?;
+    if process.memory.map.is_covered(start, end) { Ok(0) } else { Err(ENOMEM) }
+}
+
+/// `mincore(address, size, vector)`: all that is mapped is there.
+pub fn mincore(process: &mut Process, frame: &mut Frame) -> Answer {
+    let [address, size, vector, ..] = frame.arguments();
+    let end = range(address, size)?;
+    if !process.memory.map.is_covered(address, end) {
+        return Err(ENOMEM);
+    }
+    process.memory.writable(vector, (end - address) / PAGE_SIZE)?.fill(1);
+    Ok(0)
+}

@@ -1,0 +1,118 @@
+//! Opening files.
+
+use crate::descriptors::{Kind, O_ACCESS, O_APPEND, O_CLOEXEC, O_NONBLOCK, O_PATH, O_WRONLY, OpenFile};
+use crate::entry::Frame;
+use crate::errno::{Answer, EACCES, EINVAL, ENOENT};
+use crate::place::{CURRENT, own_descriptor};
+use crate::process::Process;
+use nacre_proto::directory;
+
+const O_CREAT: u32 = 0o100;
+const O_NOCTTY: u32 = 0o400;
+const O_TRUNC: u32 = 0o1000;
+const O_DIRECTORY: u32 = 0o200000;
+const O_LARGEFILE: u32 = 0o100000;
+const O_TMPFILE: u32 = 0o20000000;
+/// Flags that mean something to this library alone, or nothing.
+const OWN: u32 = O_CLOEXEC | O_NOCTTY | O_LARGEFILE;
+/// Flags that stay with the open file.
+const KEPT: u32 = O_ACCESS | O_APPEND | O_NONBLOCK | O_PATH;
+const MODE: u64 = 0o7777;
+const AT_EACCESS_EFFECTIVE: u64 = 0x200;
+
+/// Opens the path at `address`.
+fn open_at(process: &mut Process, descriptor: u64, address: u64, flags: u64, mode: u64) -> Answer {
+    let flags = flags as u32;
+    if flags & O_TMPFILE == O_TMPFILE {
+        return Err(crate::errno::EOPNOTSUPP);
+    }
+    let path = process.memory.path(address)?;
+    if path.is_empty() {
+        return Err(ENOENT);
+    }
+    if let Some(number) = own_descriptor(path) {
+        return open_own(process, number?, flags);
+    }
+    let executable = crate::place::is_own_executable(path).then(|| process.executable.clone());
+    let path = executable.as_deref().unwrap_or(path);
+    let directory = process.directory(descriptor, path)?;
+    let mode = mode & MODE & !u64::from(process.identity.umask);
+    let opened = directory::open(directory, u64::from(flags & !OWN), mode, path)?;
+    let file = OpenFile::new(Kind::Remote(opened.file), opened.mode as u32, flags & KEPT);
+    process.open(file, flags & O_CLOEXEC != 0)
+}
+
+/// Opens a name of one of the process's own descriptors: a second descriptor of the same open file.
+fn open_own(process: &mut Process, number: u64, flags: u32) -> Answer {
+    let file = process.descriptors.get(number).map_err(|_| ENOENT)?;
+    let (to_read, to_write) = (flags & O_ACCESS != O_WRONLY, flags & O_ACCESS != 0);
+    if to_read && !file.can_read() || to_write && !file.can_write() {
+        return Err(EACCES);
+    }
+    if flags & O_DIRECTORY != 0 {
+        return Err(crate::errno::ENOTDIR);
+    }
+    let limit = process.limits.descriptors();
+    process.descriptors.insert(file, 0, flags & O_CLOEXEC != 0, limit)
+}
+
+/// `open(path, flags, mode)`.
+pub fn open(process: &mut Process, frame: &mut Frame) -> Answer {
+    let [path, flags, mode, ..] = frame.arguments();
+    open_at(process, CURRENT, path, flags, mode)
+}
+
+/// `creat(path, mode)`.
+pub fn creat(process: &mut Process, frame: &mut Frame) -> Answer {
+    let [path, mode, ..] = frame.arguments();
+    open_at(process, CURRENT, path, u64::from(O_CREAT | O_WRONLY | O_TRUNC), mode)
+}
+
+/// `openat(directory, path, flags, mode)`.
+pub fn openat(process: &mut Process, frame: &mut Frame) -> Answer {
+    let [descriptor, path, flags, mode, ..] = frame.arguments();
+    open_at(process, descriptor, path, flags, mode)
+}
+
+/// `openat2(directory, path, how, size)`: flags, mode and how to resolve, which must be the usual way.
+pub fn openat2(process: &mut Process, frame: &mut Frame) -> Answer {
+    let [descriptor, path, how, size, ..] = frame.arguments();
+    if size < 24 {
+        return Err(EINVAL);
+    }
+    let [flags, mode, resolve] = process.memory.read_words(how)?;
+    if resolve != 0 || mode & !MODE != 0 || flags >> 32 != 0 {
+        return Err(EINVAL);
+    }
+    open_at(process, descriptor, path, flags, mode)
+}
+
+/// Whether the path at `address` may be used as `wanted` (read 4, write 2, execute 1) says. The superuser may do all but execute what nobody may execute.
+fn access_at(process: &mut Process, descriptor: u64, address: u64, wanted: u64, flags: u64) -> Answer {
+    const EXECUTE: u64 = 1;
+    const S_IFDIR: u64 = 0o040000;
+    if wanted & !7 != 0 {
+        return Err(EINVAL);
+    }
+    let status = crate::status::at(process, descriptor, address, flags & !AT_EACCESS_EFFECTIVE)?;
+    let directory = status.mode & u64::from(crate::descriptors::S_IFMT) == S_IFDIR;
+    if wanted & EXECUTE != 0 && !directory && status.mode & 0o111 == 0 { Err(EACCES) } else { Ok(0) }
+}
+
+/// `access(path, mode)`.
+pub fn access(process: &mut Process, frame: &mut Frame) -> Answer {
+    let [path, mode, ..] = frame.arguments();
+    access_at(process, CURRENT, path, mode & 0xffff_ffff, 0)
+}
+
+/// `faccessat(directory, path, mode)`.
+pub fn faccessat(process: &mut Process, frame: &mut Frame) -> Answer {
+    let [descriptor, path, mode, ..] = frame.arguments();
+    access_at(process, descriptor, path, mode & 0xffff_ffff, 0)
+}
+
+/// `faccessat2(directory, path, mode, flags)`.
+pub fn faccessat2(process: &mut Process, frame: &mut Frame) -> Answer {
+    let [descriptor, path, mode, flags, ..] = frame.arguments();
+    access_at(process, descriptor, path, mode & 0xffff_ffff, flags)
+}

@@ -1,0 +1,140 @@
+//! A pipe inside the process: without other processes both ends are its own, so a read that would wait would wait for ever.
+
+use crate::errno::{EAGAIN, EDEADLK, EPIPE, Errno};
+use alloc::collections::VecDeque;
+use alloc::rc::Rc;
+use core::cell::{Cell, RefCell};
+
+/// Bytes that a pipe holds.
+pub const CAPACITY: usize = 65536;
+
+/// What both ends share.
+#[derive(Default)]
+struct Pipe {
+    bytes: RefCell<VecDeque<u8>>,
+    readers: Cell<usize>,
+    writers: Cell<usize>,
+}
+
+/// Which end.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Side {
+    /// Bytes come out.
+    Read,
+    /// Bytes go in.
+    Write,
+}
+
+/// One end of a pipe; it counts as open while it exists.
+pub struct End {
+    pipe: Rc<Pipe>,
+    side: Side,
+}
+
+/// A new pipe: where to read, where to write.
+pub fn create() -> (End, End) {
+    let pipe = Rc::new(Pipe::default());
+    pipe.readers.set(1);
+    pipe.writers.set(1);
+    (End { pipe: pipe.clone(), side: Side::Read }, End { pipe, side: Side::Write })
+}
+
+/// What a full or empty pipe answers: `EAGAIN` if the descriptor asks for that, else `EDEADLK` where Linux would wait for ever.
+fn would_wait(nonblocking: bool) -> Errno {
+    if nonblocking { EAGAIN } else { EDEADLK }
+}
+
+impl End {
+    /// Which end this is.
+    pub fn side(&self) -> Side {
+        self.side
+    }
+
+    /// Bytes that can be read now.
+    pub fn waiting(&self) -> usize {
+        self.pipe.bytes.borrow().len()
+    }
+
+    /// Takes bytes out; 0 at the end, when nobody can write any more.
+    pub fn read(&self, into: &mut [u8], nonblocking: bool) -> Result<usize, Errno> {
+        let mut bytes = self.pipe.bytes.borrow_mut();
+        if bytes.is_empty() && !into.is_empty() {
+            return if self.pipe.writers.get() == 0 { Ok(0) } else { Err(would_wait(nonblocking)) };
+        }
+        let count = into.len().min(bytes.len());
+        for (place, byte) in into.iter_mut().zip(bytes.drain(..count)) {
+            *place = byte;
+        }
+        Ok(count)
+    }
+
+    /// Puts bytes in, as many as there is room for.
+    pub fn write(&self, from: &[u8], nonblocking: bool) -> Result<usize, Errno> {
+        if self.pipe.readers.get() == 0 {
+            return Err(EPIPE);
+        }
+        let mut bytes = self.pipe.bytes.borrow_mut();
+        let count = from.len().min(CAPACITY - bytes.len());
+        if count == 0 && !from.is_empty() {
+            return Err(would_wait(nonblocking));
+        }
+        bytes.extend(&from[..count]);
+        Ok(count)
+    }
+
+    /// Whether a read (or a write, at the other end) would give an answer at once.
+    pub fn is_ready(&self) -> bool {
+        match self.side {
+            Side::Read => self.waiting() != 0 || self.pipe.writers.get() == 0,
+            Side::Write => self.waiting() < CAPACITY || self.pipe.readers.get() == 0,
+        }
+    }
+
+    /// Whether the other end is closed.
+    pub fn is_alone(&self) -> bool {
+        match self.side {
+            Side::Read => self.pipe.writers.get() == 0,
+            Side::Write => self.pipe.readers.get() == 0,
+        }
+    }
+}
+
+impl Drop for End {
+    fn drop(&mut self) {
+        let count = match self.side {
+            Side::Read => &self.pipe.readers,
+            Side::Write => &self.pipe.writers,
+        };
+        count.set(count.get() - 1);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_come_out_in_order_and_then_the_end() {
+        let (reader, writer) = create();
+        assert_eq!(writer.write(b"hello", false), Ok(5));
+        let mut buffer = [0; 3];
+        assert_eq!(reader.read(&mut buffer, false), Ok(3));
+        assert_eq!(&buffer, b"hel");
+        drop(writer);
+        assert!(reader.is_alone() && reader.is_ready());
+        assert_eq!(reader.read(&mut buffer, false), Ok(2));
+        assert_eq!(reader.read(&mut buffer, false), Ok(0));
+    }
+
+    #[test]
+    fn a_wait_for_oneself_is_refused() {
+        let (reader, writer) = create();
+        assert_eq!(reader.read(&mut [0], false), Err(EDEADLK));
+        assert_eq!(reader.read(&mut [0], true), Err(EAGAIN));
+        assert_eq!(writer.write(&[0; CAPACITY + 1], false), Ok(CAPACITY));
+        assert_eq!(writer.write(&[0], true), Err(EAGAIN));
+        assert!(!writer.is_ready());
+        drop(reader);
+        assert_eq!(writer.write(&[0], false), Err(EPIPE));
+    }
+}

@@ -1,0 +1,83 @@
+//! Where a path starts: the directory that a call names beside it, and the few names that mean the process itself.
+
+use crate::entry::Frame;
+use crate::errno::{ENOENT, ENOTDIR, Errno};
+use crate::process::Process;
+use nacre_sys::Reference;
+
+/// The descriptor that stands for the current directory.
+const AT_FDCWD: i32 = -100;
+/// Flag: an empty path means the descriptor itself.
+pub const AT_EMPTY_PATH: u64 = 0x1000;
+/// Flag: a symbolic link at the end of a path is meant itself.
+pub const AT_SYMLINK_NOFOLLOW: u64 = 0x100;
+/// `AT_FDCWD` as calls pass it.
+pub const CURRENT: u64 = AT_FDCWD as u64;
+
+/// A path and the directory that it starts at.
+#[derive(Clone, Copy)]
+pub struct Place {
+    /// The directory.
+    pub directory: Reference,
+    /// The path, in the program's memory; not empty.
+    pub path: &'static [u8],
+}
+
+impl Process {
+    /// The directory that `path` starts at if it is used with `descriptor`.
+    pub fn directory(&mut self, descriptor: u64, path: &[u8]) -> Result<Reference, Errno> {
+        if path.first() == Some(&b'/') {
+            return self.services.files();
+        }
+        if descriptor as i32 == AT_FDCWD {
+            return self.current_directory();
+        }
+        let file = self.descriptors.get(descriptor)?;
+        if file.pipe().is_some() { Err(ENOTDIR) } else { self.services.reference(&file) }
+    }
+
+    /// The path at `address`, used with `descriptor`.
+    pub fn place(&mut self, descriptor: u64, address: u64) -> Result<Place, Errno> {
+        let path = self.memory.path(address)?;
+        if path.is_empty() {
+            return Err(ENOENT);
+        }
+        Ok(Place { directory: self.directory(descriptor, path)?, path })
+    }
+
+    /// The place that a call without a descriptor names in its first argument.
+    pub fn first_place(&mut self, frame: &Frame) -> Result<Place, Errno> {
+        self.place(CURRENT, frame.arguments()[0])
+    }
+}
+
+/// The number in a path such as `/dev/fd/3`, whose file is a descriptor of the process.
+pub fn own_descriptor(path: &[u8]) -> Option<Result<u64, Errno>> {
+    match path {
+        b"/dev/stdin" => return Some(Ok(0)),
+        b"/dev/stdout" => return Some(Ok(1)),
+        b"/dev/stderr" => return Some(Ok(2)),
+        _ => {}
+    }
+    let digits = path.strip_prefix(b"/dev/fd/").or_else(|| path.strip_prefix(b"/proc/self/fd/"))?;
+    let number = core::str::from_utf8(digits).ok().and_then(|digits| digits.parse::<u32>().ok());
+    Some(number.map(u64::from).ok_or(ENOENT))
+}
+
+/// Whether a path means the file that the program was loaded from.
+pub fn is_own_executable(path: &[u8]) -> bool {
+    path == b"/proc/self/exe"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn own_descriptors_have_names() {
+        assert_eq!(own_descriptor(b"/dev/stdout"), Some(Ok(1)));
+        assert_eq!(own_descriptor(b"/dev/fd/17"), Some(Ok(17)));
+        assert_eq!(own_descriptor(b"/proc/self/fd/x"), Some(Err(ENOENT)));
+        assert_eq!(own_descriptor(b"/dev/null"), None);
+    }
+}

@@ -1,0 +1,183 @@
+//! Waiting for several files at once. Servers say what is ready but nobody tells when that changes, so a wait asks again and again,
+//! at growing intervals up to [`LONGEST_PAUSE`].
+
+use crate::descriptors::OpenFile;
+use crate::entry::Frame;
+use crate::errno::{Answer, EINVAL, Errno};
+use crate::pipe::Side;
+use crate::process::Process;
+use crate::time::{duration, duration_of_timeval, sleep};
+use alloc::vec;
+use alloc::vec::Vec;
+use nacre_proto::file;
+
+const POLLIN: u64 = 1;
+const POLLPRI: u64 = 2;
+const POLLOUT: u64 = 4;
+const POLLERR: u64 = 8;
+const POLLHUP: u64 = 0x10;
+const POLLNVAL: u64 = 0x20;
+/// What poll reports though nobody asks for it.
+const ALWAYS: u64 = POLLERR | POLLHUP;
+const FIRST_PAUSE: u64 = 500_000;
+const LONGEST_PAUSE: u64 = 16_000_000;
+const MILLISECOND: u64 = 1_000_000;
+const FOR_EVER: u64 = u64::MAX;
+/// Bytes of a `struct pollfd`.
+const ENTRY: u64 = 8;
+
+/// Which of `events` an open file has.
+fn ready(process: &mut Process, open: &OpenFile, events: u64) -> u64 {
+    let Some(end) = open.pipe() else {
+        let target = process.services.reference(open);
+        return target.and_then(|target| file::poll(target, events)).map_or(POLLERR, |reply| reply.events & (events | ALWAYS));
+    };
+    match end.side() {
+        Side::Read if end.waiting() != 0 => events & POLLIN,
+        Side::Read if end.is_alone() => POLLHUP,
+        Side::Write if end.is_alone() => events & POLLOUT | POLLERR,
+        Side::Write if end.is_ready() => events & POLLOUT,
+        _ => 0,
+    }
+}
+
+/// Asks `check` until it says how many are ready, or the time has passed; 0 then.
+fn wait(timeout: u64, mut check: impl FnMut() -> Answer) -> Answer {
+    let (mut left, mut pause) = (timeout, FIRST_PAUSE);
+    loop {
+        let count = check()?;
+        if count != 0 || left == 0 {
+            return Ok(count);
+        }
+        let now = pause.min(left);
+        sleep(now);
+        pause = (2 * pause).min(LONGEST_PAUSE);
+        if left != FOR_EVER {
+            left -= now;
+        }
+    }
+}
+
+/// Looks at every `pollfd` once and writes what it found; how many have anything.
+fn poll_once(process: &mut Process, entries: u64, count: u64) -> Answer {
+    let mut found = 0;
+    for index in 0..count {
+        let address = entries + ENTRY * index;
+        let [word] = process.memory.read_words(address)?;
+        let (descriptor, events) = (word as u32, word >> 32 & 0xffff);
+        let result = match process.descriptors.get(u64::from(descriptor)) {
+            _ if (descriptor as i32) < 0 => 0,
+            Ok(open) => ready(process, &open, events),
+            Err(_) => POLLNVAL,
+        };
+        process.memory.write_words(address, &[word & 0xffff_ffff_ffff | result << 48])?;
+        found += u64::from(result != 0);
+    }
+    Ok(found)
+}
+
+fn poll_for(process: &mut Process, entries: u64, count: u64, timeout: u64) -> Answer {
+    if count > process.limits.descriptors() as u64 {
+        return Err(EINVAL);
+    }
+    process.memory.writable(entries, ENTRY * count)?;
+    wait(timeout, || poll_once(process, entries, count))
+}
+
+/// `poll(entries, count, milliseconds)`.
+pub fn poll(process: &mut Process, frame: &mut Frame) -> Answer {
+    let [entries, count, timeout, ..] = frame.arguments();
+    let timeout = if (timeout as i32) < 0 { FOR_EVER } else { (timeout & 0xffff_ffff) * MILLISECOND };
+    poll_for(process, entries, count, timeout)
+}
+
+fn optional_duration(process: &Process, address: u64) -> Result<u64, Errno> {
+    if address == 0 { Ok(FOR_EVER) } else { duration(&process.memory, address) }
+}
+
+/// Carries out `call` under another signal mask, if there is one: `mask` is its address or 0.
+fn with_mask(process: &mut Process, frame: &mut Frame, mask: u64, call: impl FnOnce(&mut Process) -> Answer) -> Answer {
+    if mask == 0 {
+        return call(process);
+    }
+    let [mask] = process.memory.read_words(mask)?;
+    let before = process.signals.swap_mask(mask);
+    let result = call(process).unwrap_or_else(crate::errno::negated);
+    let answer = crate::signals::deliver(process, frame, result);
+    process.signals.swap_mask(before);
+    answer
+}
+
+/// `ppoll(entries, count, timeout, mask, size)`.
+pub fn ppoll(process: &mut Process, frame: &mut Frame) -> Answer {
+    let [entries, count, timeout, mask, ..] = frame.arguments();
+    let timeout = optional_duration(process, timeout)?;
+    with_mask(process, frame, mask, |process| poll_for(process, entries, count, timeout))
+}
+
+/// The three sets of `select` and what each waits for.
+const SETS: [u64; 3] = [POLLIN | POLLHUP | POLLERR, POLLOUT | POLLERR, POLLPRI];
+
+fn read_set(process: &Process, address: u64, words: usize) -> Result<Vec<u64>, Errno> {
+    let mut set = vec![0; words];
+    if address != 0 {
+        for (index, word) in set.iter_mut().enumerate() {
+            [*word] = process.memory.read_words(address + 8 * index as u64)?;
+        }
+    }
+    Ok(set)
+}
+
+/// Looks once at every descriptor of the sets; how many bits are set in the result.
+fn select_once(process: &mut Process, wanted: &[Vec<u64>; 3], found: &mut [Vec<u64>; 3], count: usize) -> Answer {
+    let mut total = 0;
+    for descriptor in 0..count {
+        let (word, bit) = (descriptor / 64, 1 << (descriptor % 64));
+        let asked: Vec<usize> = (0..3).filter(|set| wanted[*set][word] & bit != 0).collect();
+        if asked.is_empty() {
+            continue;
+        }
+        let open = process.descriptors.get(descriptor as u64)?;
+        let events = ready(process, &open, POLLIN | POLLOUT | POLLPRI);
+        for set in asked {
+            let is_ready = events & SETS[set] != 0;
+            total += u64::from(is_ready);
+            found[set][word] = found[set][word] & !bit | if is_ready { bit } else { 0 };
+        }
+    }
+    Ok(total)
+}
+
+fn select_for(process: &mut Process, count: u64, addresses: [u64; 3], timeout: u64) -> Answer {
+    let count = count as i32;
+    if count < 0 {
+        return Err(EINVAL);
+    }
+    let count = (count as usize).min(crate::limits::MOST_DESCRIPTORS as usize);
+    let words = count.div_ceil(64);
+    let [read, write, except] = addresses;
+    let wanted = [read_set(process, read, words)?, read_set(process, write, words)?, read_set(process, except, words)?];
+    let mut found = [const { Vec::new() }; 3].map(|_: Vec<u64>| vec![0; words]);
+    let total = wait(timeout, || select_once(process, &wanted, &mut found, count))?;
+    for (address, set) in addresses.into_iter().zip(&found) {
+        if address != 0 {
+            process.memory.write_words(address, set)?;
+        }
+    }
+    Ok(total)
+}
+
+/// `select(count, read, write, except, timeout)`.
+pub fn select(process: &mut Process, frame: &mut Frame) -> Answer {
+    let [count, read, write, except, timeout, _] = frame.arguments();
+    let timeout = if timeout == 0 { FOR_EVER } else { duration_of_timeval(&process.memory, timeout)? };
+    select_for(process, count, [read, write, except], timeout)
+}
+
+/// `pselect6(count, read, write, except, timeout, mask and its size)`.
+pub fn pselect6(process: &mut Process, frame: &mut Frame) -> Answer {
+    let [count, read, write, except, timeout, mask] = frame.arguments();
+    let timeout = optional_duration(process, timeout)?;
+    let mask = if mask == 0 { 0 } else { process.memory.read_words::<2>(mask)?[0] };
+    with_mask(process, frame, mask, |process| select_for(process, count, [read, write, except], timeout))
+}

@@ -1,0 +1,139 @@
+//! All that the library knows of its process.
+
+use crate::descriptors::{Descriptors, Kind, O_RDWR, OpenFile};
+use crate::errno::Errno;
+use crate::identity::Identity;
+use crate::limits::Limits;
+use crate::memory::Memory;
+use crate::names;
+use crate::services::Services;
+use crate::signals::Signals;
+use alloc::rc::Rc;
+use alloc::vec::Vec;
+use core::cell::OnceCell;
+use core::fmt::{Arguments, Write};
+use nacre_sys::Reference;
+
+/// Words of a set with a bit for each number of a call.
+const SET: usize = names::COUNT.div_ceil(64);
+/// Longest message to whoever runs the system.
+const LONGEST_MESSAGE: usize = 256;
+
+/// The state of the process.
+pub struct Process {
+    /// Its addresses.
+    pub memory: Memory,
+    /// Its open files.
+    pub descriptors: Descriptors,
+    /// Its current directory; none: the root.
+    pub current: Option<Rc<OpenFile>>,
+    /// Whom it can ask.
+    pub services: Services,
+    /// Dispositions and masks.
+    pub signals: Signals,
+    /// Numbers and names.
+    pub identity: Identity,
+    /// Resource limits.
+    pub limits: Limits,
+    /// Base of `fs`, as the program set it.
+    pub fs_base: u64,
+    /// The path that the program was loaded from.
+    pub executable: Vec<u8>,
+    /// Which calls have been reported as lacking.
+    reported: [u64; SET],
+}
+
+/// A line of text of limited length; the rest is dropped.
+struct Line {
+    bytes: [u8; LONGEST_MESSAGE],
+    size: usize,
+}
+
+impl Line {
+    fn new(arguments: Arguments<'_>) -> Line {
+        let mut line = Line { bytes: [0; LONGEST_MESSAGE], size: 0 };
+        // A line that is cut off is still written as far as it goes.
+        let _ = line.write_fmt(arguments);
+        line
+    }
+
+    fn text(&self) -> &str {
+        core::str::from_utf8(&self.bytes[..self.size]).unwrap_or("")
+    }
+}
+
+impl Write for Line {
+    fn write_str(&mut self, text: &str) -> core::fmt::Result {
+        for character in text.chars() {
+            let end = self.size + character.len_utf8();
+            let place = self.bytes.get_mut(self.size..end).ok_or(core::fmt::Error)?;
+            character.encode_utf8(place);
+            self.size = end;
+        }
+        Ok(())
+    }
+}
+
+impl Process {
+    /// The process of a program with this memory and a stack of this size.
+    pub fn new(memory: Memory, stack: u64, executable: Vec<u8>) -> Result<Process, Errno> {
+        let mut descriptors = Descriptors::new();
+        for number in 0..3 {
+            let stream = OpenFile::new(Kind::Stream(number, OnceCell::new()), 0, O_RDWR);
+            descriptors.insert(Rc::new(stream), 0, false, 3)?;
+        }
+        Ok(Process {
+            memory,
+            descriptors,
+            current: None,
+            services: Services::default(),
+            signals: Signals::new(),
+            identity: Identity::new(),
+            limits: Limits::new(stack),
+            fs_base: 0,
+            executable,
+            reported: [0; SET],
+        })
+    }
+
+    /// A line for whoever runs the system.
+    pub fn report(&mut self, arguments: Arguments<'_>) {
+        self.services.report(Line::new(arguments).text());
+    }
+
+    /// Says once of each call that it does not exist here.
+    pub fn report_lacking(&mut self, number: usize) {
+        let number = number.min(64 * SET - 1);
+        let (word, bit) = (&mut self.reported[number / 64], 1 << (number % 64));
+        if *word & bit == 0 {
+            *word |= bit;
+            let name = names::name(number).unwrap_or("unknown");
+            self.services.report_call(Line::new(format_args!("{name}({number})")).text());
+        }
+    }
+
+    /// Enters an open file at the lowest descriptor that is free.
+    pub fn open(&mut self, file: OpenFile, close_on_exec: bool) -> Result<u64, Errno> {
+        self.descriptors.insert(Rc::new(file), 0, close_on_exec, self.limits.descriptors())
+    }
+
+    /// The directory that relative paths start at.
+    pub fn current_directory(&mut self) -> Result<Reference, Errno> {
+        match self.current.clone() {
+            Some(directory) => self.services.reference(&directory),
+            None => self.services.files(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_lines_are_cut() {
+        let text = "\u{e9}".repeat(200);
+        assert_eq!(Line::new(format_args!("x{text}")).text().len(), 255);
+        assert_eq!(Line::new(format_args!("{}({})", "fork", 57)).text(), "fork(57)");
+    }
+}

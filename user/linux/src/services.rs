@@ -1,0 +1,177 @@
+//! What the process asks of others: the parent, and the services that the parent names. Each is looked for when it is first needed,
+//! so that a program that uses few costs few messages.
+
+use crate::descriptors::{Kind, OpenFile};
+use crate::errno::{EBADF, EIO, ENOMEM, EPIPE, ESPIPE, Errno};
+use alloc::rc::Rc;
+pub use nacre_proto::flags::OWN_POSITION;
+use nacre_proto::flags::{REPORT_FOREIGN_CALL, REPORT_MESSAGE, SERVICE_CLOCK, SERVICE_FILES};
+use nacre_proto::{clock, directory, file, memory, parent, segment};
+use nacre_rt::memory::pool;
+use nacre_sys::{OwnedReference, Reference};
+
+/// Most bytes of a message.
+pub const PIECE: usize = nacre_abi::message::MAX_BYTES as usize;
+
+/// Memory that can be mapped: a segment of the pool, or a file's contents.
+pub struct Segment {
+    /// The segment's port; a file's contents have none.
+    port: Option<OwnedReference>,
+    region: OwnedReference,
+}
+
+impl Segment {
+    /// The region to map.
+    pub fn region(&self) -> Reference {
+        self.region.handle()
+    }
+
+    /// Whether it may be mapped to be written.
+    pub fn is_writable(&self) -> bool {
+        self.port.is_some()
+    }
+}
+
+impl Drop for Segment {
+    fn drop(&mut self) {
+        if let Some(port) = &self.port {
+            // If the pool does not answer, the segment goes with its last reference.
+            let _ = segment::destroy(port.handle());
+        }
+    }
+}
+
+/// The services that have been found.
+#[derive(Default)]
+pub struct Services {
+    files: Option<OwnedReference>,
+    clock: Option<OwnedReference>,
+}
+
+/// The service behind `place`, found through the parent the first time.
+fn find(place: &mut Option<OwnedReference>, service: u64) -> Result<Reference, Errno> {
+    if place.is_none() {
+        *place = Some(parent::find(Reference::PARENT, service)?.found);
+    }
+    place.as_ref().map(|reference| reference.handle()).ok_or(EIO)
+}
+
+/// Entries of a directory from `cookie` on: where to go on, and how many bytes they take.
+pub fn list(directory: Reference, cookie: u64, batch: &mut [u8]) -> Result<(u64, usize), Errno> {
+    let reply = directory::list(directory, cookie, batch.len() as u64, batch)?;
+    Ok((reply.next, reply.entries))
+}
+
+impl Services {
+    /// The root directory.
+    pub fn files(&mut self) -> Result<Reference, Errno> {
+        find(&mut self.files, SERVICE_FILES)
+    }
+
+    /// What a clock says, in seconds and nanoseconds.
+    pub fn clock(&mut self, which: u64) -> Result<(u64, u64), Errno> {
+        let reply = clock::read(find(&mut self.clock, SERVICE_CLOCK)?, which)?;
+        Ok((reply.seconds, reply.nanoseconds))
+    }
+
+    /// The pool's limit, and how much of it is used.
+    pub fn memory_status(&mut self) -> Result<(u64, u64), Errno> {
+        let reply = memory::status(pool()?)?;
+        Ok((reply.limit, reply.used))
+    }
+
+    /// Zeroed memory of the pool.
+    pub fn segment(&mut self, size: u64) -> Result<Rc<Segment>, Errno> {
+        let reply = memory::segment_create(pool()?, size, 0).map_err(|_| ENOMEM)?;
+        Ok(Rc::new(Segment { port: Some(reply.segment), region: reply.region }))
+    }
+
+    /// A file's contents as the server holds them, if it can show all of the range.
+    pub fn map_file(&mut self, file: &OpenFile, offset: u64, size: u64) -> Option<Rc<Segment>> {
+        let reply = file::map(self.reference(file).ok()?, offset, size).ok()?;
+        (reply.size >= size).then(|| Rc::new(Segment { port: None, region: reply.region }))
+    }
+
+    /// The reference of an open file that a server holds.
+    pub fn reference(&mut self, file: &OpenFile) -> Result<Reference, Errno> {
+        match &file.kind {
+            Kind::Remote(reference) => Ok(reference.handle()),
+            Kind::Pipe(_) => Err(ESPIPE),
+            Kind::Stream(number, known) => {
+                if known.get().is_none() {
+                    let stream = parent::stream(Reference::PARENT, *number).map_err(|_| EBADF)?.file;
+                    // It was empty just now, and nothing else runs.
+                    let _ = known.set(stream);
+                }
+                known.get().map(|reference| reference.handle()).ok_or(EBADF)
+            }
+        }
+    }
+
+    /// Reads from `offset`, or from the file's own position. Less than was asked for comes at the end, and when the rest would have to be waited for.
+    pub fn read(&mut self, file: &OpenFile, offset: u64, into: &mut [u8]) -> Result<usize, Errno> {
+        if let Some(end) = file.pipe() {
+            return if offset == OWN_POSITION { end.read(into, file.is_nonblocking()) } else { Err(ESPIPE) };
+        }
+        let target = self.reference(file)?;
+        let mut done = 0;
+        loop {
+            let piece = PIECE.min(into.len() - done);
+            let at = if offset == OWN_POSITION { offset } else { offset + done as u64 };
+            match file::read(target, at, piece as u64, &mut into[done..done + piece]) {
+                Ok(reply) => done += (reply.count as usize).min(piece),
+                Err(error) if done == 0 => return Err(error),
+                Err(_) => return Ok(done),
+            }
+            if done == into.len() || done % PIECE != 0 || done == 0 || !file.is_regular() {
+                return Ok(done);
+            }
+        }
+    }
+
+    /// Writes at `offset`, or at the file's own position. Less than was asked for is written when there is no room, or it would have to be waited for.
+    pub fn write(&mut self, file: &OpenFile, offset: u64, from: &[u8]) -> Result<usize, Errno> {
+        if let Some(end) = file.pipe() {
+            return if offset == OWN_POSITION { end.write(from, file.is_nonblocking()) } else { Err(ESPIPE) };
+        }
+        let target = self.reference(file)?;
+        let mut done = 0;
+        loop {
+            let piece = PIECE.min(from.len() - done);
+            let at = if offset == OWN_POSITION { offset } else { offset + done as u64 };
+            match file::write(target, at, &from[done..done + piece]) {
+                Ok(reply) if reply.count as usize >= piece => done += piece,
+                Ok(reply) => return Ok(done + reply.count as usize),
+                Err(EIO) if self.is_gone(target) => return Err(EPIPE),
+                Err(error) if done == 0 => return Err(error),
+                Err(_) => return Ok(done),
+            }
+            if done == from.len() {
+                return Ok(done);
+            }
+        }
+    }
+
+    /// Whether nobody serves the reference any more.
+    fn is_gone(&self, target: Reference) -> bool {
+        target.is_null().unwrap_or(true)
+    }
+
+    /// Tells the parent that the program has ended.
+    pub fn exit(&mut self, status: u64) {
+        // A parent that does not answer destroys the program all the same, or nobody does.
+        let _ = parent::exit(Reference::PARENT, status);
+    }
+
+    /// A line for whoever runs the system.
+    pub fn report(&mut self, text: &str) {
+        // Nothing can be done if nobody listens.
+        let _ = parent::report(Reference::PARENT, REPORT_MESSAGE, text);
+    }
+
+    /// Says that the program used a system call that does not exist here.
+    pub fn report_call(&mut self, text: &str) {
+        // Nothing can be done if nobody listens.
+        let _ = parent::report(Reference::PARENT, REPORT_FOREIGN_CALL, text);
+    }
+}

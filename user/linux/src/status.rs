@@ -1,0 +1,226 @@
+//! What a file is: the `stat` family, and what its file system has left.
+
+use crate::descriptors::OpenFile;
+use crate::entry::Frame;
+use crate::errno::{Answer, EINVAL, EIO, ENOENT, Errno};
+use crate::place::{AT_EMPTY_PATH, AT_SYMLINK_NOFOLLOW, CURRENT, Place};
+use crate::process::Process;
+use nacre_proto::structures::Status;
+use nacre_proto::{directory, file};
+
+const AT_NO_AUTOMOUNT: u64 = 0x800;
+const AT_STATX_SYNC: u64 = 0x6000;
+const PIPE_MODE: u64 = 0o010600;
+
+/// The status of an open file.
+pub fn of_file(process: &mut Process, open: &OpenFile) -> Result<Status, Errno> {
+    if let Some(end) = open.pipe() {
+        return Ok(Status { mode: PIPE_MODE, links: 1, block_size: 4096, size: end.waiting() as u64, ..Status::default() });
+    }
+    let mut bytes = [0; Status::SIZE];
+    file::status(process.services.reference(open)?, &mut bytes)?;
+    Status::from_bytes(&bytes).ok_or(EIO)
+}
+
+/// The status of what a place names.
+pub fn of_place(place: Place, flags: u64) -> Result<Status, Errno> {
+    let mut bytes = [0; Status::SIZE];
+    directory::status_at(place.directory, flags & AT_SYMLINK_NOFOLLOW, place.path, &mut bytes)?;
+    Status::from_bytes(&bytes).ok_or(EIO)
+}
+
+/// The status of the path at `address`, used with a descriptor and `AT_` flags.
+pub fn at(process: &mut Process, descriptor: u64, address: u64, flags: u64) -> Result<Status, Errno> {
+    if flags & !(AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | AT_STATX_SYNC) != 0 {
+        return Err(EINVAL);
+    }
+    let path = if address == 0 && flags & AT_EMPTY_PATH != 0 { &[] } else { process.memory.path(address)? };
+    if path.is_empty() && flags & AT_EMPTY_PATH != 0 {
+        return of_descriptor(process, descriptor);
+    }
+    if let Some(number) = crate::place::own_descriptor(path).filter(|_| flags & AT_SYMLINK_NOFOLLOW == 0) {
+        return of_descriptor(process, number?).map_err(|_| ENOENT);
+    }
+    let place = process.place(descriptor, address)?;
+    of_place(place, flags)
+}
+
+/// The status of a descriptor, or of the current directory.
+fn of_descriptor(process: &mut Process, descriptor: u64) -> Result<Status, Errno> {
+    if descriptor as u32 != CURRENT as u32 {
+        let open = process.descriptors.get(descriptor)?;
+        return of_file(process, &open);
+    }
+    let mut bytes = [0; Status::SIZE];
+    file::status(process.current_directory()?, &mut bytes)?;
+    Status::from_bytes(&bytes).ok_or(EIO)
+}
+
+/// `ENOENT` and its like if there is nothing at a path.
+pub fn check_exists(process: &mut Process, path: &'static [u8]) -> Result<(), Errno> {
+    let directory = process.directory(CURRENT, path)?;
+    of_place(Place { directory, path }, 0).map(drop)
+}
+
+const fn halves(low: u64, high: u64) -> u64 {
+    low & 0xffff_ffff | high << 32
+}
+
+/// Linux's `struct stat` on x86-64, as words.
+fn stat_words(status: &Status) -> [u64; 18] {
+    let Status { device, inode, mode, links, uid, gid, rdevice, size, block_size, blocks, .. } = *status;
+    let mut words = [0; 18];
+    words[..10].copy_from_slice(&[device, inode, links, halves(mode, uid), gid, rdevice, size, block_size, blocks, status.atime_sec]);
+    words[10..15].copy_from_slice(&[status.atime_nsec, status.mtime_sec, status.mtime_nsec, status.ctime_sec, status.ctime_nsec]);
+    words
+}
+
+/// The halves of a device number, as `statx` gives them: major, minor.
+const fn device_halves(device: u64) -> u64 {
+    let major = device >> 8 & 0xfff | device >> 32 & !0xfff;
+    let minor = device & 0xff | device >> 12 & 0xffff_ff00;
+    halves(major, minor)
+}
+
+/// Linux's `struct statx`, as words. The time of birth is not known.
+fn statx_words(status: &Status) -> [u64; 32] {
+    const BASIC: u64 = 0x7ff;
+    let mut words = [0; 32];
+    words[..7].copy_from_slice(&[
+        halves(BASIC, status.block_size),
+        0,
+        halves(status.links, status.uid),
+        halves(status.gid, status.mode & 0xffff),
+        status.inode,
+        status.size,
+        status.blocks,
+    ]);
+    words[8..10].copy_from_slice(&[status.atime_sec, status.atime_nsec]);
+    words[12..14].copy_from_slice(&[status.ctime_sec, status.ctime_nsec]);
+    words[14..18].copy_from_slice(&[status.mtime_sec, status.mtime_nsec, device_halves(status.rdevice), device_halves(status.device)]);
+    words
+}
+
+fn write_stat(process: &Process, address: u64, status: &Status) -> Answer {
+    process.memory.write_words(address, &stat_words(status))?;
+    Ok(0)
+}
+
+/// `stat(path, buffer)`.
+pub fn stat(process: &mut Process, frame: &mut Frame) -> Answer {
+    let [path, buffer, ..] = frame.arguments();
+    let status = at(process, CURRENT, path, 0)?;
+    write_stat(process, buffer, &status)
+}
+
+/// `lstat(path, buffer)`.
+pub fn lstat(process: &mut Process, frame: &mut Frame) -> Answer {
+    let [path, buffer, ..] = frame.arguments();
+    let status = at(process, CURRENT, path, AT_SYMLINK_NOFOLLOW)?;
+    write_stat(process, buffer, &status)
+}
+
+/// `fstat(descriptor, buffer)`.
+pub fn fstat(process: &mut Process, frame: &mut Frame) -> Answer {
+    let [descriptor, buffer, ..] = frame.arguments();
+    let open = process.descriptors.get(descriptor)?;
+    let status = of_file(process, &open)?;
+    write_stat(process, buffer, &status)
+}
+
+/// `newfstatat(directory, path, buffer, flags)`.
+pub fn newfstatat(process: &mut Process, frame: &mut Frame) -> Answer {
+    let [descriptor, path, buffer, flags, ..] = frame.arguments();
+    let status = at(process, descriptor, path, flags & 0xffff_ffff)?;
+    write_stat(process, buffer, &status)
+}
+
+/// `statx(directory, path, flags, mask, buffer)`.
+pub fn statx(process: &mut Process, frame: &mut Frame) -> Answer {
+    let [descriptor, path, flags, _, buffer, _] = frame.arguments();
+    let status = at(process, descriptor, path, flags & 0xffff_ffff)?;
+    process.memory.write_words(buffer, &statx_words(&status))?;
+    Ok(0)
+}
+
+/// Linux's `struct statfs`, as words, with the type of its file systems in memory.
+fn write_statfs(process: &mut Process, target: nacre_sys::Reference, buffer: u64) -> Answer {
+    const TMPFS_MAGIC: u64 = 0x0102_1994;
+    const LONGEST_NAME: u64 = 255;
+    let found = directory::file_system_status(target)?;
+    let words = [
+        TMPFS_MAGIC,
+        found.block_size,
+        found.blocks,
+        found.free,
+        found.free,
+        found.files,
+        found.files_free,
+        0,
+        LONGEST_NAME,
+        found.block_size,
+        0,
+        0,
+        0,
+        0,
+        0,
+    ];
+    process.memory.write_words(buffer, &words)?;
+    Ok(0)
+}
+
+/// `statfs(path, buffer)`: there is one file system; the path must exist.
+pub fn statfs(process: &mut Process, frame: &mut Frame) -> Answer {
+    let [path, buffer, ..] = frame.arguments();
+    at(process, CURRENT, path, 0)?;
+    let files = process.services.files()?;
+    write_statfs(process, files, buffer)
+}
+
+/// `fstatfs(descriptor, buffer)`.
+pub fn fstatfs(process: &mut Process, frame: &mut Frame) -> Answer {
+    let [descriptor, buffer, ..] = frame.arguments();
+    process.descriptors.get(descriptor)?;
+    let files = process.services.files()?;
+    write_statfs(process, files, buffer)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn status() -> Status {
+        Status {
+            device: 0x801,
+            inode: 77,
+            mode: 0o100644,
+            links: 2,
+            uid: 3,
+            gid: 4,
+            size: 5,
+            block_size: 4096,
+            blocks: 8,
+            atime_sec: 10,
+            mtime_sec: 12,
+            ctime_nsec: 15,
+            ..Status::default()
+        }
+    }
+
+    #[test]
+    fn stat_has_linuxs_layout() {
+        let words = stat_words(&status());
+        assert_eq!(words[..4], [0x801, 77, 2, 3 << 32 | 0o100644]);
+        assert_eq!(words[4..9], [4, 0, 5, 4096, 8]);
+        assert_eq!((words[9], words[11], words[14]), (10, 12, 15));
+    }
+
+    #[test]
+    fn statx_has_linuxs_layout() {
+        let words = statx_words(&status());
+        assert_eq!(words[0], 4096 << 32 | 0x7ff);
+        assert_eq!(words[2..7], [3 << 32 | 2, 0o100644 << 32 | 4, 77, 5, 8]);
+        assert_eq!((words[8], words[13], words[14]), (10, 15, 12));
+        assert_eq!(words[17], 1 << 32 | 8);
+    }
+}

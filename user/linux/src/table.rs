@@ -1,0 +1,237 @@
+//! Which function carries out which call, by Linux's numbers.
+
+use crate::entry::Frame;
+use crate::errno::{Answer, ENOSYS, negated};
+use crate::process::Process;
+use crate::{attributes, control, directories, files, identity, life, limits, listing, machine, mapping, names, open, poll, signals, status};
+use crate::{terminal, time, transfer};
+
+/// Carries out a call: the arguments are in the frame.
+pub type Handler = fn(&mut Process, &mut Frame) -> Answer;
+
+/// The table, with these handlers at these numbers.
+macro_rules! calls {
+    ($($number:literal $handler:path;)*) => {
+        static CALLS: [Option<Handler>; names::COUNT] = {
+            let mut table: [Option<Handler>; names::COUNT] = [None; names::COUNT];
+            $(table[$number] = Some($handler as Handler);)*
+            table
+        };
+
+        /// The same as text.
+        #[cfg(test)]
+        const TEXT: &[(usize, &str)] = &[$(($number, stringify!($handler))),*];
+    };
+}
+
+/// Carries out call `number`; what the program finds in `rax`.
+#[inline]
+pub fn call(process: &mut Process, number: usize, frame: &mut Frame) -> u64 {
+    match CALLS.get(number) {
+        Some(Some(handler)) => handler(process, frame).unwrap_or_else(negated),
+        _ => lacking(process, number),
+    }
+}
+
+/// A call that does not exist here: the parent hears of it, once.
+#[cold]
+fn lacking(process: &mut Process, number: usize) -> u64 {
+    process.report_lacking(number);
+    negated(ENOSYS)
+}
+
+/// Calls that need nothing to be done.
+fn accept(_: &mut Process, _: &mut Frame) -> Answer {
+    Ok(0)
+}
+
+calls! {
+    0 files::read;
+    1 files::write;
+    2 open::open;
+    3 control::close;
+    4 status::stat;
+    5 status::fstat;
+    6 status::lstat;
+    7 poll::poll;
+    8 files::lseek;
+    9 mapping::mmap;
+    10 mapping::mprotect;
+    11 mapping::munmap;
+    12 mapping::brk;
+    13 signals::rt_sigaction;
+    14 signals::rt_sigprocmask;
+    15 signals::rt_sigreturn;
+    16 terminal::ioctl;
+    17 files::pread64;
+    18 files::pwrite64;
+    19 files::readv;
+    20 files::writev;
+    21 open::access;
+    22 control::pipe;
+    23 poll::select;
+    24 machine::sched_yield;
+    25 mapping::mremap;
+    26 mapping::mlock;
+    27 mapping::mincore;
+    28 mapping::madvise;
+    32 control::dup;
+    33 control::dup2;
+    34 signals::pause;
+    35 time::nanosleep;
+    39 identity::getpid;
+    40 transfer::sendfile;
+    56 life::clone;
+    57 life::fork;
+    58 life::fork;
+    59 life::execve;
+    60 life::exit;
+    61 life::wait;
+    62 signals::kill;
+    63 identity::uname;
+    72 control::fcntl;
+    73 files::flock;
+    74 files::fsync;
+    75 files::fsync;
+    76 attributes::truncate;
+    77 files::ftruncate;
+    79 directories::getcwd;
+    80 directories::chdir;
+    81 directories::fchdir;
+    82 directories::rename;
+    83 directories::mkdir;
+    84 directories::rmdir;
+    85 open::creat;
+    86 directories::link;
+    87 directories::unlink;
+    88 directories::symlink;
+    89 directories::readlink;
+    90 attributes::chmod;
+    91 attributes::fchmod;
+    92 attributes::chown;
+    93 attributes::fchown;
+    94 attributes::lchown;
+    95 identity::umask;
+    96 time::gettimeofday;
+    97 limits::getrlimit;
+    98 limits::getrusage;
+    99 limits::sysinfo;
+    100 time::times;
+    102 identity::getuid;
+    104 identity::getgid;
+    105 identity::setuid;
+    106 identity::setgid;
+    107 identity::geteuid;
+    108 identity::getegid;
+    109 identity::setpgid;
+    110 identity::getppid;
+    111 identity::getpgrp;
+    112 identity::setsid;
+    113 identity::setreuid;
+    114 identity::setregid;
+    115 identity::getgroups;
+    116 identity::setgroups;
+    117 identity::setresuid;
+    118 identity::getresuid;
+    119 identity::setresgid;
+    120 identity::getresgid;
+    121 identity::getpgid;
+    122 identity::setfsuid;
+    123 identity::setfsgid;
+    124 identity::getpgid;
+    125 identity::capget;
+    126 accept;
+    127 signals::rt_sigpending;
+    128 signals::rt_sigtimedwait;
+    130 signals::rt_sigsuspend;
+    131 signals::sigaltstack;
+    132 attributes::utime;
+    133 directories::mknod;
+    135 identity::personality;
+    137 status::statfs;
+    138 status::fstatfs;
+    140 identity::getpriority;
+    141 accept;
+    149 mapping::mlock;
+    150 mapping::mlock;
+    151 accept;
+    152 accept;
+    157 identity::prctl;
+    158 machine::arch_prctl;
+    160 limits::setrlimit;
+    162 files::sync;
+    164 time::clock_settime;
+    186 identity::getpid;
+    187 files::fadvise64;
+    200 signals::tkill;
+    201 time::time;
+    202 time::futex;
+    203 accept;
+    204 limits::sched_getaffinity;
+    217 listing::getdents64;
+    218 identity::getpid;
+    221 files::fadvise64;
+    227 time::clock_settime;
+    228 time::clock_gettime;
+    229 time::clock_getres;
+    230 time::clock_nanosleep;
+    231 life::exit;
+    234 signals::tgkill;
+    235 attributes::utimes;
+    247 life::wait;
+    257 open::openat;
+    258 directories::mkdirat;
+    259 directories::mknodat;
+    260 attributes::fchownat;
+    261 attributes::futimesat;
+    262 status::newfstatat;
+    263 directories::unlinkat;
+    264 directories::renameat;
+    265 directories::linkat;
+    266 directories::symlinkat;
+    267 directories::readlinkat;
+    268 attributes::fchmodat;
+    269 open::faccessat;
+    270 poll::pselect6;
+    271 poll::ppoll;
+    273 accept;
+    280 attributes::utimensat;
+    285 files::fallocate;
+    292 control::dup3;
+    293 control::pipe2;
+    295 files::preadv;
+    296 files::pwritev;
+    302 limits::prlimit64;
+    306 files::fsync;
+    309 limits::getcpu;
+    316 directories::renameat2;
+    318 machine::getrandom;
+    322 life::execveat;
+    324 machine::membarrier;
+    325 mapping::mlock;
+    326 transfer::copy_file_range;
+    332 status::statx;
+    334 machine::rseq;
+    435 life::clone3;
+    436 control::close_range;
+    437 open::openat2;
+    439 open::faccessat2;
+    452 attributes::fchmodat2;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn handlers_stand_at_linuxs_numbers() {
+        // One function serves several calls that do the same here.
+        const SHARED: [&str; 9] = ["accept", "clock_settime", "exit", "fadvise64", "fork", "fsync", "getpgid", "getpid", "mlock"];
+        assert!(TEXT.is_sorted_by_key(|(number, _)| *number));
+        for (number, handler) in TEXT {
+            let last = handler.rsplit("::").next().unwrap().trim();
+            assert!(CALLS[*number].is_some());
+            assert!(names::name(*number) == Some(last) || last == "wait" || SHARED.contains(&last), "{number} {handler}");
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! Clocks and waits.
+
+use crate::entry::Frame;
+use crate::errno::{Answer, EFAULT, EINVAL, Errno};
+use crate::memory::Memory;
+use crate::process::Process;
+use nacre_sys::Thread;
+
+/// Clock that tells the date.
+pub const REALTIME: u64 = 0;
+/// Clock that never goes back.
+pub const MONOTONIC: u64 = 1;
+const SECOND: u64 = 1_000_000_000;
+const MICROSECOND: u64 = 1000;
+const TIMER_ABSTIME: u64 = 1;
+/// Ticks a second of `times`.
+const TICKS: u64 = 100;
+
+/// The Common Protocols' clock for a Linux clock. CPU time is the time that has passed: there is one thread.
+fn clock(number: u64) -> Result<u64, Errno> {
+    match number as u32 {
+        // Realtime: exact, coarse, alarm, TAI.
+        0 | 5 | 8 | 11 => Ok(REALTIME),
+        // Monotonic, CPU time of process and thread, raw, coarse, since boot, and its alarm.
+        1 | 2 | 3 | 4 | 6 | 7 | 9 => Ok(MONOTONIC),
+        _ => Err(EINVAL),
+    }
+}
+
+/// Seconds and nanoseconds as nanoseconds; more than fits is for ever.
+fn nanoseconds([seconds, nanoseconds]: [u64; 2]) -> Result<u64, Errno> {
+    if (seconds as i64) < 0 || nanoseconds >= SECOND {
+        return Err(EINVAL);
+    }
+    Ok(seconds.saturating_mul(SECOND).saturating_add(nanoseconds))
+}
+
+/// Reads a `timespec` as a duration.
+pub fn duration(memory: &Memory, address: u64) -> Result<u64, Errno> {
+    nanoseconds(memory.read_words(address)?)
+}
+
+/// Reads a `timeval` as a duration; its microseconds may exceed a second, as Linux's `select` allows.
+pub fn duration_of_timeval(memory: &Memory, address: u64) -> Result<u64, Errno> {
+    let [seconds, microseconds] = memory.read_words(address)?;
+    if (seconds as i64) < 0 || (microseconds as i64) < 0 {
+        return Err(EINVAL);
+    }
+    Ok(seconds.saturating_mul(SECOND).saturating_add(microseconds.saturating_mul(MICROSECOND)))
+}
+
+/// Waits.
+pub fn sleep(nanoseconds: u64) {
+    if nanoseconds != 0 {
+        // The only error is that somebody interrupted the wait, which ends it as well.
+        let _ = Thread::sleep(nanoseconds);
+    }
+}
+
+/// Waits for what cannot happen, as Linux would.
+pub fn wait_for_ever() -> ! {
+    loop {
+        sleep(u64::MAX);
+    }
+}
+
+/// `clock_gettime(clock, time)`.
+pub fn clock_gettime(process: &mut Process, frame: &mut Frame) -> Answer {
+    let [number, time, ..] = frame.arguments();
+    let (seconds, nanoseconds) = process.services.clock(clock(number)?)?;
+    process.memory.write_words(time, &[seconds, nanoseconds])?;
+    Ok(0)
+}
+
+/// `clock_getres(clock, resolution)`.
+pub fn clock_getres(process: &mut Process, frame: &mut Frame) -> Answer {
+    let [number, resolution, ..] = frame.arguments();
+    clock(number)?;
+    if resolution != 0 {
+        process.memory.write_words(resolution, &[0, 1])?;
+    }
+    Ok(0)
+}
+
+/// `clock_settime(clock, time)`, `settimeofday(..)`: the clock belongs to others.
+pub fn clock_settime(_: &mut Process, _: &mut Frame) -> Answer {
+    Err(crate::errno::EPERM)
+}
+
+/// `gettimeofday(time, zone)`.
+pub fn gettimeofday(process: &mut Process, frame: &mut Frame) -> Answer {
+    let [time, zone, ..] = frame.arguments();
+    if time != 0 {
+        let (seconds, nanoseconds) = process.services.clock(REALTIME)?;
+        process.memory.write_words(time, &[seconds, nanoseconds / MICROSECOND])?;
+    }
+    if zone != 0 {
+        process.memory.write_words(zone, &[0])?;
+    }
+    Ok(0)
+}
+
+/// `time(where)`.
+pub fn time(process: &mut Process, frame: &mut Frame) -> Answer {
+    let (seconds, _) = process.services.clock(REALTIME)?;
+    let address = frame.arguments()[0];
+    if address != 0 {
+        process.memory.write_words(address, &[seconds])?;
+    }
+    Ok(seconds)
+}
+
+/// `times(buffer)`.
+pub fn times(process: &mut Process, frame: &mut Frame) -> Answer {
+    let (seconds, nanoseconds) = process.services.clock(MONOTONIC)?;
+    let ticks = seconds * TICKS + nanoseconds / (SECOND / TICKS);
+    let buffer = frame.arguments()[0];
+    if buffer != 0 {
+        process.memory.write_words(buffer, &[ticks, 0, 0, 0])?;
+    }
+    Ok(ticks)
+}
+
+/// `nanosleep(request, remaining)`: nothing interrupts it, so nothing ever remains.
+pub fn nanosleep(process: &mut Process, frame: &mut Frame) -> Answer {
+    sleep(duration(&process.memory, frame.arguments()[0])?);
+    Ok(0)
+}
+
+/// `clock_nanosleep(clock, flags, request, remaining)`.
+pub fn clock_nanosleep(process: &mut Process, frame: &mut Frame) -> Answer {
+    let [number, flags, request, ..] = frame.arguments();
+    let which = clock(number)?;
+    let wanted = duration(&process.memory, request)?;
+    if flags & TIMER_ABSTIME == 0 {
+        sleep(wanted);
+        return Ok(0);
+    }
+    let (seconds, rest) = process.services.clock(which)?;
+    sleep(wanted.saturating_sub(nanoseconds([seconds, rest])?));
+    Ok(0)
+}
+
+/// `futex(word, operation, value, timeout, ..)`: nobody else can change the word or wait for it.
+pub fn futex(process: &mut Process, frame: &mut Frame) -> Answer {
+    const WAIT: u64 = 0;
+    const WAKE: u64 = 1;
+    const WAIT_BITSET: u64 = 9;
+    const WAKE_BITSET: u64 = 10;
+    let [word, operation, value, timeout, ..] = frame.arguments();
+    if word % 4 != 0 {
+        return Err(EINVAL);
+    }
+    match operation & 0x7f {
+        WAKE | WAKE_BITSET => Ok(0),
+        WAIT | WAIT_BITSET if process.memory.read_half(word)? != value as u32 => Err(crate::errno::EAGAIN),
+        WAIT | WAIT_BITSET if timeout == 0 => wait_for_ever(),
+        WAIT => {
+            sleep(duration(&process.memory, timeout)?);
+            Err(crate::errno::ETIMEDOUT)
+        }
+        WAIT_BITSET => {
+            let (seconds, rest) = process.services.clock(MONOTONIC)?;
+            sleep(duration(&process.memory, timeout)?.saturating_sub(nanoseconds([seconds, rest])?));
+            Err(crate::errno::ETIMEDOUT)
+        }
+        _ => Err(crate::errno::ENOSYS),
+    }
+}
+
+/// `utimensat`'s pair of times: seconds and nanoseconds, access first; without an address: now.
+pub fn pair_of_times(memory: &Memory, address: u64) -> Result<[u64; 4], Errno> {
+    const NOW: u64 = 0x3fff_ffff;
+    const OMIT: u64 = 0x3fff_fffe;
+    if address == 0 {
+        return Ok([0, NOW, 0, NOW]);
+    }
+    let times: [u64; 4] = memory.read_words(address).map_err(|_| EFAULT)?;
+    let fits = |part: u64| part < SECOND || part == NOW || part == OMIT;
+    if fits(times[1]) && fits(times[3]) { Ok(times) } else { Err(EINVAL) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_saturate() {
+        assert_eq!(nanoseconds([1, 5]), Ok(SECOND + 5));
+        assert_eq!(nanoseconds([i64::MAX as u64, 0]), Ok(u64::MAX));
+        assert_eq!(nanoseconds([u64::MAX, 0]), Err(EINVAL));
+        assert_eq!(nanoseconds([0, SECOND]), Err(EINVAL));
+    }
+}

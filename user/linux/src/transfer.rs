@@ -1,0 +1,90 @@
+//! Copying from one open file to another without the program's memory between.
+
+use crate::descriptors::OpenFile;
+use crate::entry::Frame;
+use crate::errno::{Answer, EBADF, EINVAL, EISDIR, Errno};
+use crate::memory::Memory;
+use crate::process::Process;
+use crate::services::{OWN_POSITION, PIECE};
+use alloc::vec;
+
+/// A position that a call names by its address: the file's own if there is none.
+fn start(memory: &Memory, address: u64) -> Result<u64, Errno> {
+    if address == 0 {
+        return Ok(OWN_POSITION);
+    }
+    let [offset] = memory.read_words(address)?;
+    if (offset as i64) < 0 { Err(EINVAL) } else { Ok(offset) }
+}
+
+fn advance(offset: u64, by: u64) -> u64 {
+    if offset == OWN_POSITION { offset } else { offset + by }
+}
+
+/// Copies until `size` bytes are done, the source ends, or a write falls short.
+fn copy(process: &mut Process, from: (&OpenFile, u64), to: (&OpenFile, u64), size: u64) -> Answer {
+    let mut buffer = vec![0; PIECE.min(size as usize)];
+    let mut done = 0;
+    while done < size {
+        let wanted = buffer.len().min((size - done) as usize);
+        let count = match process.services.read(from.0, advance(from.1, done), &mut buffer[..wanted]) {
+            Ok(0) => break,
+            Err(_) if done != 0 => break,
+            result => result?,
+        };
+        let written = match process.services.write(to.0, advance(to.1, done), &buffer[..count]) {
+            Err(_) if done != 0 => break,
+            result => result?,
+        };
+        done += written as u64;
+        if written < count || (count < wanted && !from.0.is_regular()) {
+            break;
+        }
+    }
+    Ok(done)
+}
+
+/// Writes a position back to where it came from.
+fn store(memory: &Memory, address: u64, offset: u64, by: u64) -> Result<(), Errno> {
+    if address == 0 { Ok(()) } else { memory.write_words(address, &[offset + by]) }
+}
+
+/// `sendfile(to, from, offset, size)`.
+pub fn sendfile(process: &mut Process, frame: &mut Frame) -> Answer {
+    let [to, from, offset_address, size, ..] = frame.arguments();
+    let (to, from) = (process.descriptors.get(to)?, process.descriptors.get(from)?);
+    if !from.can_read() || !to.can_write() {
+        return Err(EBADF);
+    }
+    // Linux asks for a source that can be mapped; programs fall back to reading.
+    if from.pipe().is_some() {
+        return Err(EINVAL);
+    }
+    let offset = start(&process.memory, offset_address)?;
+    let answer = copy(process, (&from, offset), (&to, OWN_POSITION), size.min(0x7fff_f000));
+    if let Ok(done) = answer {
+        store(&process.memory, offset_address, offset, done)?;
+    }
+    crate::files::written(process, frame, answer)
+}
+
+/// `copy_file_range(from, offset, to, offset, size, flags)`: regular files only.
+pub fn copy_file_range(process: &mut Process, frame: &mut Frame) -> Answer {
+    const S_IFDIR: u32 = 0o040000;
+    let [from, from_address, to, to_address, size, flags] = frame.arguments();
+    let (from, to) = (process.descriptors.get(from)?, process.descriptors.get(to)?);
+    if !from.can_read() || !to.can_write() || to.flags.get() & crate::descriptors::O_APPEND != 0 {
+        return Err(EBADF);
+    }
+    if [&from, &to].iter().any(|file| file.mode & crate::descriptors::S_IFMT == S_IFDIR) {
+        return Err(EISDIR);
+    }
+    if flags != 0 || !from.is_regular() || !to.is_regular() {
+        return Err(EINVAL);
+    }
+    let (from_offset, to_offset) = (start(&process.memory, from_address)?, start(&process.memory, to_address)?);
+    let done = copy(process, (&from, from_offset), (&to, to_offset), size.min(0x7fff_f000))?;
+    store(&process.memory, from_address, from_offset, done)?;
+    store(&process.memory, to_address, to_offset, done)?;
+    Ok(done)
+}
