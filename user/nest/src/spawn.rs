@@ -17,6 +17,9 @@ use nacre_abi::state::ThreadState;
 use nacre_abi::{PAGE_SIZE, Status};
 use nacre_sys::{Mapping, Reference, Region, Space, SpanMut, Thread};
 
+/// Flags of a fresh thread: interrupts on, and the bit that is always set.
+const FLAGS: u64 = 0x202;
+
 /// Where the library of foreign calls is, among the files.
 pub const FOREIGN_LIBRARY_PATH: &[u8] = b"/lib/nacre/linux";
 
@@ -224,7 +227,8 @@ fn give_references(objects: u64, ports: Ports, space: Space, thread: Thread) -> 
 
 fn make_thread(slot: u64, space: Space, entry: u64, stack: u64) -> Result<Thread, Status> {
     let thread = Thread::create(slot, space)?;
-    thread.set_state(&ThreadState { flags: ThreadState::STOPPED, rip: entry, rsp: stack, ..ThreadState::default() })?;
+    let state = ThreadState { flags: ThreadState::STOPPED, rip: entry, rsp: stack, rflags: FLAGS, ..ThreadState::default() };
+    thread.set_state(&state)?;
     Ok(thread)
 }
 

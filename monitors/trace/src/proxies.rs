@@ -1,0 +1,189 @@
+//! Which proxies there are: the book-keeping, without the kernel's objects.
+//!
+//! A proxy is *free*, *live*, or *leaving*: nobody can call it any more, but workers still carry messages through it. Whoever brings the
+//! number of carried messages of a leaving proxy to zero dismantles its objects, then frees it. Number 0, the child's parent, is made
+//! first and never leaves.
+//!
+//! A port's word is index and number together, so that what was received from a port that has gone since is not taken for the next one's.
+
+use alloc::vec::Vec;
+
+/// What is known of one proxy.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+struct Entry {
+    state: State,
+    /// Messages that are being carried.
+    carried: u32,
+    /// The number that people see: counted up, never reused.
+    number: u64,
+    /// Its original belongs to the child, and those outside call it.
+    outward: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+enum State {
+    #[default]
+    Free,
+    Live,
+    Leaving,
+}
+
+/// Bits of a port's word that are the index.
+const INDEX_BITS: u32 = 16;
+
+/// The index in a port's word.
+pub fn index_of(word: u64) -> usize {
+    (word & ((1 << INDEX_BITS) - 1)) as usize
+}
+
+/// A proxy that was made.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Taken {
+    /// Which.
+    pub index: usize,
+    /// The number that people see.
+    pub number: u64,
+    /// The word of its port.
+    pub word: u64,
+}
+
+/// What a worker needs to know of the proxy that a message came through.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Seen {
+    /// The number that people see.
+    pub number: u64,
+    /// The message comes from outside, for the child.
+    pub outward: bool,
+}
+
+/// The proxies.
+pub struct Proxies {
+    entries: Vec<Entry>,
+    free: Vec<u32>,
+    capacity: usize,
+    next_number: u64,
+}
+
+impl Proxies {
+    /// Room for `capacity` proxies, at most 65536.
+    pub const fn new(capacity: usize) -> Proxies {
+        Proxies { entries: Vec::new(), free: Vec::new(), capacity, next_number: 0 }
+    }
+
+    /// A free index becomes a live proxy; `None` if there are too many.
+    pub fn take(&mut self, outward: bool) -> Option<Taken> {
+        let index = match self.free.pop() {
+            Some(index) => index as usize,
+            None if self.entries.len() < self.capacity => {
+                self.entries.push(Entry::default());
+                self.entries.len() - 1
+            }
+            None => return None,
+        };
+        let number = self.next_number;
+        self.entries[index] = Entry { state: State::Live, carried: 0, number, outward };
+        self.next_number += 1;
+        Some(Taken { index, number, word: number << INDEX_BITS | index as u64 })
+    }
+
+    /// The live proxy whose port has this word.
+    fn by_word(&mut self, word: u64) -> Option<&mut Entry> {
+        let entry = self.entries.get_mut(index_of(word))?;
+        (entry.state == State::Live && entry.number == word >> INDEX_BITS).then_some(entry)
+    }
+
+    /// A message begins to be carried through the proxy whose port has this word; `None` if there is none any more.
+    pub fn enter(&mut self, word: u64) -> Option<Seen> {
+        let entry = self.by_word(word)?;
+        entry.carried += 1;
+        Some(Seen { number: entry.number, outward: entry.outward })
+    }
+
+    /// The original of the proxy at `index`, to which somebody has a reference, is lent; its number.
+    pub fn lend(&mut self, index: usize) -> Option<u64> {
+        let entry = self.entries.get_mut(index).filter(|entry| entry.state == State::Live)?;
+        entry.carried += 1;
+        Some(entry.number)
+    }
+
+    /// A message has been carried. True: the caller dismantles the proxy and then frees it.
+    pub fn leave(&mut self, index: usize) -> bool {
+        let entry = &mut self.entries[index];
+        entry.carried -= 1;
+        entry.state == State::Leaving && entry.carried == 0
+    }
+
+    /// Nobody can call the proxy any more, or nobody answers. True: the caller dismantles it and then frees it.
+    pub fn retire(&mut self, word: u64) -> bool {
+        match self.by_word(word) {
+            Some(entry) if index_of(word) != 0 => {
+                entry.state = State::Leaving;
+                entry.carried == 0
+            }
+            _ => false,
+        }
+    }
+
+    /// The proxy's objects are gone: its index can be taken again.
+    pub fn free(&mut self, index: usize) {
+        self.entries[index].state = State::Free;
+        self.free.push(index as u32);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_proxy_is_dismantled_once_and_after_its_last_message() {
+        let mut proxies = Proxies::new(8);
+        proxies.take(false);
+        let Taken { index, word, .. } = proxies.take(true).unwrap();
+        assert_eq!(proxies.enter(word), Some(Seen { number: 1, outward: true }));
+        assert_eq!(proxies.lend(index), Some(1));
+        assert!(!proxies.retire(word));
+        assert!(!proxies.retire(word));
+        assert_eq!(proxies.enter(word), None);
+        assert!(!proxies.leave(index));
+        assert!(proxies.leave(index));
+        proxies.free(index);
+        assert_eq!(proxies.lend(index), None);
+    }
+
+    #[test]
+    fn what_came_for_a_proxy_before_is_not_for_the_next_one() {
+        let mut proxies = Proxies::new(8);
+        proxies.take(false);
+        let first = proxies.take(true).unwrap();
+        assert!(proxies.retire(first.word));
+        proxies.free(first.index);
+        let second = proxies.take(true).unwrap();
+        assert_eq!((second.index, second.number), (first.index, 2));
+        assert!(!proxies.retire(first.word));
+        assert_eq!(proxies.enter(first.word), None);
+        assert!(proxies.enter(second.word).is_some());
+    }
+
+    #[test]
+    fn the_parent_stays_and_strange_words_are_nothing() {
+        let mut proxies = Proxies::new(8);
+        let parent = proxies.take(false).unwrap();
+        assert_eq!(parent, Taken { index: 0, number: 0, word: 0 });
+        assert!(!proxies.retire(0));
+        assert!(!proxies.retire(7));
+        assert_eq!(proxies.enter(u64::MAX), None);
+        assert!(proxies.enter(0).is_some());
+    }
+
+    #[test]
+    fn a_flood_ends_at_the_capacity() {
+        let mut proxies = Proxies::new(3);
+        let words: Vec<u64> = (0..10).filter_map(|_| proxies.take(false)).map(|taken| taken.word).collect();
+        assert_eq!(words.len(), 3);
+        assert!(proxies.retire(words[1]));
+        proxies.free(1);
+        assert_eq!(proxies.take(true).map(|taken| taken.index), Some(1));
+        assert_eq!(proxies.take(true), None);
+    }
+}

@@ -1,0 +1,215 @@
+//! What becomes of the messages that are seen: lines on the standard error, a table at the end, a file of trace events, or nothing.
+
+use crate::counts::{Counts, OTHERS};
+use crate::json::{self, Event};
+use crate::text::{self, Half};
+use crate::ticks;
+use alloc::string::String;
+use alloc::vec::Vec;
+use nacre_proto::flags::{CLOCK_MONOTONIC, REPORT_FILE, SERVICE_CLOCK};
+use nacre_proto::{clock, describe, file, parent};
+use nacre_sys::lock::Lock;
+use nacre_sys::{OwnedReference, Reference};
+
+/// An offset of `write`: the file's own position.
+const OWN_POSITION: u64 = u64::MAX;
+/// Most bytes of one message.
+const PIECE: usize = 65536;
+
+/// Writes all of `bytes` to a stream, as far as that can be done.
+pub fn write_all(stream: Reference, mut bytes: &[u8]) {
+    while !bytes.is_empty() {
+        match file::write(stream, OWN_POSITION, &bytes[..bytes.len().min(PIECE)]) {
+            Ok(reply) if reply.count > 0 => bytes = &bytes[bytes.len().min(reply.count as usize)..],
+            _ => return,
+        }
+    }
+}
+
+/// Trace events, on their way into a file.
+pub struct Events {
+    file: OwnedReference,
+    path: Vec<u8>,
+    clock: Clock,
+    text: String,
+}
+
+impl Events {
+    /// Events of `program`, written to `file`, which has this path.
+    pub fn new(file: OwnedReference, path: &[u8], program: &str) -> Events {
+        let mut text = String::with_capacity(PIECE);
+        json::open(program, &mut text);
+        Events { file, path: path.to_vec(), clock: Clock::start(), text }
+    }
+
+    fn flush(&mut self) {
+        write_all(self.file.handle(), self.text.as_bytes());
+        self.text.clear();
+    }
+
+    fn add(&mut self, done: &Done<'_>) {
+        let mut name = String::new();
+        text::name(done.label, &mut name);
+        let start = self.clock.nanoseconds(done.started);
+        let event = Event {
+            name: &name,
+            category: describe(done.label).map_or("unknown", |operation| operation.protocol),
+            start,
+            duration: self.clock.nanoseconds(done.ended).saturating_sub(start),
+            worker: done.worker,
+            message: done.message,
+            answer: done.answer,
+        };
+        json::event(&event, &mut self.text);
+        if self.text.len() > PIECE - 8192 {
+            self.flush();
+        }
+    }
+
+    fn close(&mut self) {
+        json::close(&mut self.text);
+        self.flush();
+        // If nobody can hand the file out, it is there all the same.
+        let _ = parent::report(Reference::PARENT, REPORT_FILE, &self.path[..]);
+    }
+}
+
+/// Turns ticks into nanoseconds. How long a tick is, is measured between the start and the first use.
+struct Clock {
+    service: Option<OwnedReference>,
+    started: (u64, u64),
+    /// Nanoseconds in 2^32 ticks; 0: not known yet.
+    rate: u64,
+}
+
+impl Clock {
+    fn start() -> Clock {
+        let service = parent::find(Reference::PARENT, SERVICE_CLOCK).ok().map(|reply| reply.found);
+        let mut clock = Clock { service, started: (0, 0), rate: 0 };
+        clock.started = (ticks::now(), clock.read().unwrap_or(0));
+        clock
+    }
+
+    fn read(&self) -> Option<u64> {
+        let time = clock::read(self.service.as_ref()?.handle(), CLOCK_MONOTONIC).ok()?;
+        time.seconds.checked_mul(1_000_000_000)?.checked_add(time.nanoseconds)
+    }
+
+    /// Without a clock, or without time between, a tick counts as a nanosecond.
+    fn measure(&self) -> u64 {
+        let passed = ticks::now().wrapping_sub(self.started.0);
+        let nanoseconds = self.read().unwrap_or(0).saturating_sub(self.started.1);
+        match (u128::from(nanoseconds) << 32) / u128::from(passed.max(1)) {
+            0 => 1 << 32,
+            rate => rate.min(u128::from(u64::MAX)) as u64,
+        }
+    }
+
+    fn nanoseconds(&mut self, ticks: u64) -> u64 {
+        if self.rate == 0 {
+            self.rate = self.measure();
+        }
+        let passed = ticks.saturating_sub(self.started.0);
+        (u128::from(passed) * u128::from(self.rate) >> 32) as u64
+    }
+}
+
+/// Where messages are shown.
+pub enum Sink {
+    /// On a stream, one line each.
+    Lines(OwnedReference),
+    /// Counted; the table goes to the stream.
+    Counts(Lock<Counts>, OwnedReference),
+    /// In a file.
+    Events(Lock<Events>),
+    /// Nowhere.
+    Nothing,
+}
+
+/// A message that has been answered.
+pub struct Done<'a> {
+    /// Which worker carried it.
+    pub worker: usize,
+    /// Its label.
+    pub label: u32,
+    /// Whether the answer was an error.
+    pub failed: bool,
+    /// Time-stamp at its arrival.
+    pub started: u64,
+    /// Time-stamp at its answer.
+    pub ended: u64,
+    /// The message as text, if text is wanted.
+    pub message: &'a str,
+    /// The answer as text, if text is wanted.
+    pub answer: &'a str,
+}
+
+/// A sink, and how much it shows.
+pub struct Record {
+    sink: Sink,
+    data_limit: usize,
+}
+
+impl Record {
+    /// Shows messages in `sink`, at most `data_limit` bytes of each piece of data.
+    pub fn new(sink: Sink, data_limit: usize) -> Record {
+        Record { sink, data_limit }
+    }
+
+    /// Whether text is to be made of messages.
+    #[inline]
+    pub fn wants_text(&self) -> bool {
+        matches!(self.sink, Sink::Lines(_) | Sink::Events(_))
+    }
+
+    /// The time-stamp, if anybody wants it.
+    #[inline]
+    pub fn time(&self) -> u64 {
+        if matches!(self.sink, Sink::Nothing) { 0 } else { ticks::now() }
+    }
+
+    /// A request as text.
+    pub fn request(&self, outward: bool, number: u64, half: &Half<'_>) -> String {
+        let mut text = String::from(if outward { "<- " } else { "" });
+        text::request(number, half, self.data_limit, &mut text);
+        text
+    }
+
+    /// A reply as text.
+    pub fn reply(&self, label: u32, half: &Half<'_>) -> String {
+        let mut text = String::new();
+        text::reply(label, half, self.data_limit, &mut text);
+        text
+    }
+
+    /// A message has been answered.
+    pub fn done(&self, done: &Done<'_>) {
+        match &self.sink {
+            Sink::Lines(stream) => {
+                let line = [done.message, " = ", done.answer, "\n"].concat();
+                write_all(stream.handle(), line.as_bytes());
+            }
+            Sink::Counts(counts, _) => counts.lock().count(done.label, done.failed, done.ended.wrapping_sub(done.started)),
+            Sink::Events(events) => events.lock().add(done),
+            Sink::Nothing => {}
+        }
+    }
+
+    /// Something that is no message, as text.
+    pub fn note(&self, worker: usize, message: &str, answer: &str) {
+        if self.wants_text() {
+            let time = self.time();
+            self.done(&Done { worker, label: OTHERS, failed: false, started: time, ended: time, message, answer });
+        }
+    }
+
+    /// The child has ended: what is shown at the end.
+    pub fn finish(&self) {
+        let name = |label, into: &mut String| if label == OTHERS { into.push_str("(others)") } else { text::name(label, into) };
+        match &self.sink {
+            Sink::Counts(counts, stream) => write_all(stream.handle(), counts.lock().table(name).as_bytes()),
+            Sink::Events(events) => events.lock().close(),
+            Sink::Lines(_) | Sink::Nothing => {}
+        }
+    }
+}

@@ -1,0 +1,346 @@
+//! The relay: workers that receive at all proxies, send what they received on to the originals, and hand back what those answer.
+//!
+//! A worker that waits for an answer serves nobody else, so there is always one more than wait, up to a bound: the last idle worker, before it
+//! sends on, hires another.
+
+use crate::crossing::{Crossing, Name, SLOTS, TooMany, Translator, destroy};
+use crate::objects::Objects;
+use crate::proxies::{Proxies, Seen, index_of};
+use crate::record::{Done, Record};
+use crate::text::Half;
+use alloc::boxed::Box;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec;
+use core::sync::atomic::{AtomicUsize, Ordering};
+use nacre_abi::message::{MAX_BYTES, NO_REFERENCES};
+use nacre_abi::{Code, ObjectType, Status, fault};
+use nacre_nest::host::Exception;
+use nacre_proto::{Errno, parent};
+use nacre_sys::ipc::{self, Buffers, Message, Received};
+use nacre_sys::lock::Lock;
+use nacre_sys::{FOREVER, Info, PortSet, Reference, SpanMut, slots};
+
+/// Most workers: as many clients can be kept waiting without keeping the others waiting.
+const MAX_WORKERS: usize = 32;
+
+/// What all workers share.
+pub struct Relay {
+    set: PortSet,
+    objects: Objects,
+    proxies: Lock<Proxies>,
+    record: Record,
+    workers: AtomicUsize,
+    idle: AtomicUsize,
+    hire: fn(usize) -> bool,
+}
+
+/// What one worker has: buffers and slots for either direction.
+struct Desk {
+    number: usize,
+    request: Box<[u8]>,
+    reply: Box<[u8]>,
+    request_slots: [Reference; SLOTS],
+    reply_slots: [Reference; SLOTS],
+}
+
+/// An answer that is to be sent.
+struct Answer {
+    label: u32,
+    words: [u64; 6],
+    size: usize,
+    crossing: Option<Crossing>,
+}
+
+impl Answer {
+    fn error(errno: Errno) -> Answer {
+        Answer::bare(errno.0)
+    }
+
+    fn bare(label: u32) -> Answer {
+        Answer { label, words: [0; 6], size: 0, crossing: None }
+    }
+}
+
+fn take_slots() -> Result<[Reference; SLOTS], Status> {
+    let mut taken = [Reference::NONE; SLOTS];
+    for slot in &mut taken {
+        *slot = Reference(slots::allocate(ObjectType::Reference)?);
+    }
+    Ok(taken)
+}
+
+impl Desk {
+    fn new(number: usize) -> Result<Desk, Status> {
+        Ok(Desk {
+            number,
+            request: vec![0; MAX_BYTES as usize].into(),
+            reply: vec![0; MAX_BYTES as usize].into(),
+            request_slots: take_slots()?,
+            reply_slots: take_slots()?,
+        })
+    }
+
+    /// What was received, as it is shown.
+    fn half<'a>(received: &Received, bytes: &'a [u8], references: Option<&'a Crossing>) -> Half<'a> {
+        Half {
+            label: received.label(),
+            words: received.words,
+            bytes: &bytes[..received.bytes().min(bytes.len())],
+            references: references.map_or(&[], Crossing::names),
+        }
+    }
+}
+
+fn references(crossing: Option<&Crossing>) -> &[Reference] {
+    crossing.map_or(&[], Crossing::references)
+}
+
+impl Relay {
+    /// A relay without workers. `hire` starts a thread that calls [`Relay::work`] with the number that it is given.
+    pub fn new(set: PortSet, objects: Objects, capacity: usize, record: Record, hire: fn(usize) -> bool) -> Relay {
+        let proxies = Lock::new(Proxies::new(capacity));
+        Relay { set, objects, proxies, record, workers: AtomicUsize::new(0), idle: AtomicUsize::new(1), hire }
+    }
+
+    /// Makes the first proxy, for `parent`, which is moved: what the child gets as its parent. [`Relay::parent_given`] follows.
+    pub fn parent(&self, parent: Reference) -> Result<Reference, Status> {
+        let mut proxies = self.proxies.lock();
+        let taken = proxies.take(false).ok_or(Status::new(Code::NoMemory))?;
+        self.objects.build(taken.index, taken.word, parent)
+    }
+
+    /// The child has its own reference to its parent.
+    pub fn parent_given(&self) {
+        self.objects.withdraw(0);
+    }
+
+    fn translator(&self) -> Translator<'_> {
+        Translator { objects: &self.objects, proxies: &self.proxies }
+    }
+
+    /// Serves until the child ends, which ends this program. Returns only if that is impossible.
+    pub fn work(&self) -> Status {
+        let number = self.workers.fetch_add(1, Ordering::Relaxed);
+        let mut desk = match Desk::new(number) {
+            Ok(desk) => desk,
+            Err(status) => {
+                self.idle.fetch_sub(1, Ordering::Relaxed);
+                return status;
+            }
+        };
+        let mut answer = None;
+        loop {
+            match self.next(&mut desk, answer.take()) {
+                Ok(received) => answer = self.handle(&mut desk, &received),
+                Err(status) => return status,
+            }
+        }
+    }
+
+    /// Sends an answer, then waits for something to do.
+    #[inline]
+    fn next(&self, desk: &mut Desk, answer: Option<Answer>) -> Result<Received, Status> {
+        let received = match answer {
+            Some(answer) if answer.crossing.is_none() => self.reply_receive(desk, &answer),
+            Some(answer) => {
+                self.reply(desk, answer);
+                None
+            }
+            None => None,
+        };
+        let received = match received {
+            Some(received) => received,
+            None => {
+                let buffers = Buffers::new(SpanMut::from(&mut desk.request[..]), &desk.request_slots);
+                ipc::receive(self.set.address(), buffers, FOREVER)?
+            }
+        };
+        if self.idle.fetch_sub(1, Ordering::Relaxed) == 1 {
+            self.hire();
+        }
+        Ok(received)
+    }
+
+    /// `None` if the client has gone, or its buffers have: nothing was received.
+    #[inline]
+    fn reply_receive(&self, desk: &mut Desk, answer: &Answer) -> Option<Received> {
+        let message = Message::new(answer.label, answer.words).with_bytes(&desk.reply[..answer.size]);
+        let buffers = Buffers::new(SpanMut::from(&mut desk.request[..]), &desk.request_slots);
+        ipc::reply_receive(self.set.address(), &message, buffers, FOREVER).ok()
+    }
+
+    /// Sends an answer with references, of which nothing is kept here.
+    fn reply(&self, desk: &Desk, answer: Answer) {
+        let message = Message::new(answer.label, answer.words)
+            .with_bytes(&desk.reply[..answer.size])
+            .with_references(references(answer.crossing.as_ref()));
+        // A client that has gone needs no answer.
+        let _ = ipc::reply(&message);
+        if let Some(crossing) = answer.crossing {
+            self.translator().finish(crossing);
+        }
+    }
+
+    #[cold]
+    fn hire(&self) {
+        let workers = self.workers.load(Ordering::Relaxed);
+        if workers < MAX_WORKERS {
+            self.idle.fetch_add(1, Ordering::Relaxed);
+            if !(self.hire)(workers) {
+                self.idle.fetch_sub(1, Ordering::Relaxed);
+            }
+        }
+    }
+
+    #[inline]
+    fn handle(&self, desk: &mut Desk, received: &Received) -> Option<Answer> {
+        let answer = if received.info.0 & (Info::NOTIFICATION | Info::FAULT | Info::EXCEPTION) == 0 {
+            self.carry(desk, received)
+        } else {
+            self.handle_signal(desk, received)
+        };
+        self.idle.fetch_add(1, Ordering::Relaxed);
+        answer
+    }
+
+    #[cold]
+    fn handle_signal(&self, desk: &mut Desk, received: &Received) -> Option<Answer> {
+        destroy(&desk.request_slots[..received.references()]);
+        if let Some(bits) = received.notification() {
+            self.pass_notification(desk, received.word, bits);
+            return None;
+        }
+        if received.info.has(Info::EXCEPTION) && index_of(received.word) == 0 {
+            self.end_by_exception(desk.number, &Exception::from_words(received.words));
+        }
+        // Keepers of regions are not interposed on: a fault that comes here was sent astray.
+        Some(Answer::bare(fault::REFUSE))
+    }
+
+    fn pass_notification(&self, desk: &Desk, word: u64, bits: u64) {
+        let passed = bits & !NO_REFERENCES;
+        let entered = if passed == 0 { None } else { self.proxies.lock().enter(word) };
+        if let Some(seen) = entered {
+            let sent = ipc::notify(self.objects.original(index_of(word)), passed);
+            self.translator().leave(index_of(word));
+            self.record.note(desk.number, &format!("notify(#{}, {passed:#x})", seen.number), if sent.is_ok() { "0" } else { "?" });
+        }
+        if bits & NO_REFERENCES != 0 {
+            self.translator().retire(word);
+        }
+    }
+
+    /// Carries a message to its original and brings the answer. `None`: there is no answer to give.
+    #[inline]
+    fn carry(&self, desk: &mut Desk, received: &Received) -> Option<Answer> {
+        let entered = self.proxies.lock().enter(received.word);
+        let Some(seen) = entered else {
+            destroy(&desk.request_slots[..received.references()]);
+            return Some(Answer::error(Errno::EIO));
+        };
+        let carried = self.carry_through(desk, received, seen);
+        self.translator().leave(index_of(received.word));
+        match carried {
+            Ok(answer) => received.needs_reply().then_some(answer),
+            Err(status) if is_gone(status) => {
+                // No answer: the client learns that its server is gone, as it would have without us.
+                self.translator().retire(received.word);
+                None
+            }
+            Err(status) => Some(Answer::error(Errno::from(status))),
+        }
+    }
+
+    #[inline]
+    fn carry_through(&self, desk: &mut Desk, received: &Received, seen: Seen) -> Result<Answer, Status> {
+        let started = self.record.time();
+        let slots = &desk.request_slots[..received.references()];
+        let Ok(crossing) = self.translator().translate(slots, !seen.outward) else {
+            return Ok(Answer::error(Errno::ENOMEM));
+        };
+        let asked = self.request_text(desk, received, seen, crossing.as_ref());
+        if received.label() == parent::exit::LABEL && index_of(received.word) == 0 {
+            self.end(desk.number, &asked, received.words[0]);
+        }
+        let result = self.send_on(desk, received, references(crossing.as_ref()));
+        if let Some(crossing) = crossing {
+            self.translator().finish(crossing);
+        }
+        let answer = result.map(|reply| self.take_answer(desk, &reply, seen));
+        self.show(desk, received.label(), started, &asked, &answer);
+        answer
+    }
+
+    fn request_text(&self, desk: &Desk, received: &Received, seen: Seen, crossing: Option<&Crossing>) -> String {
+        if !self.record.wants_text() {
+            return String::new();
+        }
+        self.record.request(seen.outward, seen.number, &Desk::half(received, &desk.request, crossing))
+    }
+
+    #[inline]
+    fn send_on(&self, desk: &mut Desk, received: &Received, references: &[Reference]) -> Result<Received, Status> {
+        let original = self.objects.original(index_of(received.word));
+        let message =
+            Message::new(received.label(), received.words).with_bytes(&desk.request[..received.bytes()]).with_references(references);
+        if received.needs_reply() {
+            let buffers = Buffers::new(SpanMut::from(&mut desk.reply[..]), &desk.reply_slots);
+            return ipc::call(original, &message, buffers, FOREVER);
+        }
+        ipc::send(original, &message, FOREVER)?;
+        Ok(Received { info: Info(0), word: 0, words: [0; 6] })
+    }
+
+    /// What the original answered, ready to be handed back.
+    #[inline]
+    fn take_answer(&self, desk: &Desk, reply: &Received, seen: Seen) -> Answer {
+        match self.translator().translate(&desk.reply_slots[..reply.references()], seen.outward) {
+            Ok(crossing) => Answer { label: reply.label(), words: reply.words, size: reply.bytes(), crossing },
+            Err(TooMany) => Answer::error(Errno::ENOMEM),
+        }
+    }
+
+    #[inline]
+    fn show(&self, desk: &Desk, label: u32, started: u64, asked: &str, answer: &Result<Answer, Status>) {
+        let failed = answer.as_ref().map_or(true, |answer| answer.label != 0);
+        let answered = match answer {
+            _ if !self.record.wants_text() => String::new(),
+            Ok(answer) => {
+                let names: &[Name] = answer.crossing.as_ref().map_or(&[], Crossing::names);
+                let half = Half { label: answer.label, words: answer.words, bytes: &desk.reply[..answer.size], references: names };
+                self.record.reply(label, &half)
+            }
+            Err(status) => format!("({status:?})"),
+        };
+        let ended = self.record.time();
+        self.record.done(&Done { worker: desk.number, label, failed, started, ended, message: asked, answer: &answered });
+    }
+
+    /// The child did what the machine does not do: it has ended.
+    fn end_by_exception(&self, worker: usize, exception: &Exception) -> ! {
+        let Exception { kind, error, address, instruction } = exception;
+        let text = format!("exception({kind}, error={error:#x}, address={address:#x}, instruction={instruction:#x})");
+        self.record.note(worker, &text, &format!("signal {}", exception.signal()));
+        self.leave(exception.exit_status())
+    }
+
+    fn end(&self, worker: usize, asked: &str, status: u64) -> ! {
+        self.record.note(worker, asked, "?");
+        self.leave(status)
+    }
+
+    /// Ends this program as the child ended.
+    fn leave(&self, status: u64) -> ! {
+        self.record.finish();
+        loop {
+            // There is no answer: our parent takes us back whole.
+            let _ = parent::exit(Reference::PARENT, status);
+        }
+    }
+}
+
+/// Whether the original leads nowhere, or went while it was asked.
+fn is_gone(status: Status) -> bool {
+    status.about() <= 1 && matches!(status.code(), Some(Code::Gone | Code::NullReference | Code::NotAnObject))
+}
