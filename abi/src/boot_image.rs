@@ -101,7 +101,7 @@ pub fn segment(bytes: &[u8], index: u64) -> Option<Segment> {
     })
 }
 
-/// Reads file `index`; the name is checked to lie inside, and so is the content.
+/// Reads file `index`; the name is checked to lie in `bytes`, which may be only the start of the image, and the content in the whole image.
 pub fn file<'image>(bytes: &'image [u8], header: &Header, index: u64) -> Option<File<'image>> {
     let at = header.files_offset.checked_add(index.checked_mul(FILE_SIZE)?)?;
     let name_offset = usize::try_from(u64_at(bytes, at)?).ok()?;
@@ -109,7 +109,7 @@ pub fn file<'image>(bytes: &'image [u8], header: &Header, index: u64) -> Option<
     let offset = u64_at(bytes, at + 16)?;
     let size = u64_at(bytes, at + 24)?;
     let name = bytes.get(name_offset..name_offset.checked_add(name_size)?)?;
-    (offset.checked_add(size)? <= bytes.len() as u64).then_some(File {
+    (offset.checked_add(size)? <= header.total_size).then_some(File {
         name,
         mode: u32_at(bytes, at + 12)?,
         offset,

@@ -11,6 +11,7 @@ pub mod boot_info;
 pub mod call;
 pub mod environment;
 pub mod fault;
+pub mod manual;
 pub mod message;
 pub mod object;
 pub mod rights;

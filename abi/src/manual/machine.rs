@@ -1,0 +1,151 @@
+//! Memory that is owned, devices, the clock: the entries of their calls.
+
+use super::{Argument, Entry, Kind, failure};
+use crate::{Call, Code};
+
+/// The entries.
+pub const ENTRIES: &[Entry] = &[
+    Entry {
+        call: Call::MemoryObjects,
+        purpose: "Lists the objects in a range of the caller's memory as `ObjectEntry`, at most 128 in one call.",
+        arguments: &[
+        Argument { name: "start", kind: Kind::Number, text: "multiple of 64" },
+        Argument { name: "size", kind: Kind::Number, text: "" },
+        Argument { name: "buffer", kind: Kind::Buffer, text: "" },
+        Argument { name: "capacity", kind: Kind::Number, text: "entries" },
+        ],
+        results: "rdx: entries written; r8: where to go on, 0 at the end",
+        failures: &[&[
+            failure(1, Code::BadRange, "not a multiple of 64, or beyond the user's addresses", "pass a range of your space"),
+        ]],
+        restarts: "",
+    },
+    Entry {
+        call: Call::MemoryReclaim,
+        purpose: "Destroys every object in a range of the caller's memory, and every space whose tables are there; the memory is plain again.",
+        arguments: &[
+        Argument { name: "start", kind: Kind::Start, text: "" },
+        Argument { name: "size", kind: Kind::Number, text: "bytes, multiple of 4096" },
+        ],
+        results: "",
+        failures: &[&[
+            failure(1, Code::Busy, "the caller itself, or its space, lives in the range", "leave them out"),
+        ]],
+        restarts: "where it was: rdi and rsi say what is left",
+    },
+    Entry {
+        call: Call::IoRead,
+        purpose: "Reads an I/O port.",
+        arguments: &[
+        Argument { name: "ports", kind: Kind::Resource, text: "" },
+        Argument { name: "port", kind: Kind::Number, text: "from the first of the range" },
+        Argument { name: "width", kind: Kind::Number, text: "1, 2 or 4" },
+        ],
+        results: "rdx: the value",
+        failures: &[&[
+            failure(3, Code::BadArgument, "the width is not 1, 2 or 4", "pass one of these"),
+            failure(2, Code::BadRange, "outside the range that the reference gives", "pass a smaller number"),
+        ]],
+        restarts: "",
+    },
+    Entry {
+        call: Call::IoWrite,
+        purpose: "Writes an I/O port.",
+        arguments: &[
+        Argument { name: "ports", kind: Kind::Resource, text: "" },
+        Argument { name: "port", kind: Kind::Number, text: "from the first of the range" },
+        Argument { name: "width", kind: Kind::Number, text: "1, 2 or 4" },
+        Argument { name: "value", kind: Kind::Number, text: "" },
+        ],
+        results: "",
+        failures: &[&[
+            failure(3, Code::BadArgument, "the width is not 1, 2 or 4", "pass one of these"),
+            failure(2, Code::BadRange, "outside the range that the reference gives", "pass a smaller number"),
+        ]],
+        restarts: "",
+    },
+    Entry {
+        call: Call::IoWriteBytes,
+        purpose: "Writes bytes to one I/O port, one after the other.",
+        arguments: &[
+        Argument { name: "ports", kind: Kind::Resource, text: "" },
+        Argument { name: "port", kind: Kind::Number, text: "from the first of the range" },
+        Argument { name: "buffer", kind: Kind::Buffer, text: "any alignment" },
+        Argument { name: "size", kind: Kind::Number, text: "at most 4096" },
+        ],
+        results: "",
+        failures: &[&[
+            failure(2, Code::BadRange, "outside the range that the reference gives", "pass a smaller number"),
+            failure(4, Code::BadArgument, "more than 4096", "write in parts"),
+        ]],
+        restarts: "",
+    },
+    Entry {
+        call: Call::IoPortsReference,
+        purpose: "Makes a reference lead to a part of a range of I/O ports.",
+        arguments: &[
+        Argument { name: "ports", kind: Kind::Resource, text: "" },
+        Argument { name: "reference", kind: Kind::Reference, text: "" },
+        Argument { name: "first", kind: Kind::Number, text: "" },
+        Argument { name: "count", kind: Kind::Number, text: "" },
+        ],
+        results: "",
+        failures: &[&[
+            failure(3, Code::BadRange, "outside the range", "pass a part of it"),
+        ]],
+        restarts: "",
+    },
+    Entry {
+        call: Call::InterruptBind,
+        purpose: "From now on the line notifies the port with the bits, and is masked each time until it is acknowledged.",
+        arguments: &[
+        Argument { name: "lines", kind: Kind::Resource, text: "" },
+        Argument { name: "line", kind: Kind::Number, text: "from the first of the range" },
+        Argument { name: "port", kind: Kind::Keeper, text: "0: unbind" },
+        Argument { name: "bits", kind: Kind::Number, text: "" },
+        ],
+        results: "",
+        failures: &[&[
+            failure(2, Code::BadRange, "outside the range", "pass a smaller number"),
+        ]],
+        restarts: "",
+    },
+    Entry {
+        call: Call::InterruptAcknowledge,
+        purpose: "Lets the line interrupt again.",
+        arguments: &[
+        Argument { name: "lines", kind: Kind::Resource, text: "" },
+        Argument { name: "line", kind: Kind::Number, text: "" },
+        ],
+        results: "",
+        failures: &[&[
+            failure(2, Code::BadRange, "outside the range", "pass a smaller number"),
+        ]],
+        restarts: "",
+    },
+    Entry {
+        call: Call::InterruptReference,
+        purpose: "Makes a reference lead to a part of a range of lines.",
+        arguments: &[
+        Argument { name: "lines", kind: Kind::Resource, text: "" },
+        Argument { name: "reference", kind: Kind::Reference, text: "" },
+        Argument { name: "first", kind: Kind::Number, text: "" },
+        Argument { name: "count", kind: Kind::Number, text: "" },
+        ],
+        results: "",
+        failures: &[&[
+            failure(3, Code::BadRange, "outside the range", "pass a part of it"),
+        ]],
+        restarts: "",
+    },
+    Entry {
+        call: Call::ClockRead,
+        purpose: "Reads the machine's monotonic clock.",
+        arguments: &[
+        Argument { name: "clock", kind: Kind::Resource, text: "" },
+        ],
+        results: "rdx: nanoseconds since the machine started",
+        failures: &[],
+        restarts: "",
+    },
+];

@@ -1,0 +1,277 @@
+//! Spaces, regions and mappings: the entries of their calls.
+
+use super::{Argument, Entry, Kind, failure};
+use crate::{Call, Code, ObjectType};
+
+/// The entries.
+pub const ENTRIES: &[Entry] = &[
+    Entry {
+        call: Call::SpaceCreate,
+        purpose: "Makes an empty address space.",
+        arguments: &[
+        Argument { name: "slot", kind: Kind::Slot(ObjectType::Space), text: "" },
+        Argument { name: "pool", kind: Kind::Donation, text: "for its tables" },
+        Argument { name: "pages", kind: Kind::Number, text: "at least 5, at most 512" },
+        Argument { name: "keeper", kind: Kind::Keeper, text: "told of exceptions" },
+        ],
+        results: "",
+        failures: &[&[
+            failure(3, Code::NoMemory, "fewer than 5 pages", "donate more"),
+            failure(3, Code::BadArgument, "more than 512 pages in one call", "donate the rest with space_donate"),
+            failure(2, Code::BadRange, "fewer than 5 different pages", "donate different pages"),
+        ]],
+        restarts: "from the start; nothing was made",
+    },
+    Entry {
+        call: Call::SpaceDestroy,
+        purpose: "Destroys the space: its mappings and regions go, its threads stop for good, the pool becomes plain memory again.",
+        arguments: &[
+        Argument { name: "object", kind: Kind::Object(ObjectType::Space), text: "" },
+        ],
+        results: "",
+        failures: &[&[
+            failure(1, Code::Busy, "it is the space that you run in", "let the parent destroy it"),
+        ]],
+        restarts: "where it was: what is destroyed stays destroyed, the rest follows",
+    },
+    Entry {
+        call: Call::SpaceMove,
+        purpose: "Moves the space to another address. Everything that is linked to it stays linked.",
+        arguments: &[
+        Argument { name: "object", kind: Kind::Object(ObjectType::Space), text: "the object itself, not a reference to it" },
+        Argument { name: "slot", kind: Kind::Slot(ObjectType::Space), text: "" },
+        ],
+        results: "",
+        failures: &[&[
+            failure(1, Code::Busy, "it is running, or loaded on a CPU", "stop it first"),
+        ]],
+        restarts: "",
+    },
+    Entry {
+        call: Call::SpaceReference,
+        purpose: "Makes the reference lead to the space.",
+        arguments: &[
+        Argument { name: "object", kind: Kind::Use(ObjectType::Space), text: "" },
+        Argument { name: "reference", kind: Kind::Reference, text: "" },
+        Argument { name: "rights", kind: Kind::ReferenceRights, text: "" },
+        ],
+        results: "",
+        failures: &[&[
+            failure(1, Code::Denied, "a reply reference cannot be copied", "move it"),
+            failure(3, Code::Denied, "more rights than the source has", "ask for fewer"),
+        ]],
+        restarts: "",
+    },
+    Entry {
+        call: Call::SpaceGetState,
+        purpose: "Writes `SpaceState` to the buffer; `links`, if given, are filled with references to [keeper].",
+        arguments: &[
+        Argument { name: "object", kind: Kind::Object(ObjectType::Space), text: "" },
+        Argument { name: "buffer", kind: Kind::Buffer, text: "" },
+        Argument { name: "size", kind: Kind::BufferSize, text: "" },
+        Argument { name: "links", kind: Kind::Links, text: "" },
+        ],
+        results: "",
+        failures: &[],
+        restarts: "",
+    },
+    Entry {
+        call: Call::SpaceSetState,
+        purpose: "Changes the keeper, if `links` offers one.",
+        arguments: &[
+        Argument { name: "object", kind: Kind::Object(ObjectType::Space), text: "" },
+        Argument { name: "buffer", kind: Kind::Buffer, text: "" },
+        Argument { name: "size", kind: Kind::BufferSize, text: "" },
+        Argument { name: "links", kind: Kind::Links, text: "" },
+        ],
+        results: "",
+        failures: &[&[
+            failure(2, Code::BadVersion, "the header names another type or a version that is not known", "pass a state of this version"),
+            failure(1, Code::Busy, "it is the space that you run in", "ask who made it"),
+        ]],
+        restarts: "",
+    },
+    Entry {
+        call: Call::SpaceDonate,
+        purpose: "Donates more pages for the tables of a space.",
+        arguments: &[
+        Argument { name: "space", kind: Kind::SpaceOrOwn, text: "" },
+        Argument { name: "pool", kind: Kind::Donation, text: "" },
+        Argument { name: "pages", kind: Kind::Number, text: "at most 512" },
+        ],
+        results: "",
+        failures: &[&[
+            failure(3, Code::BadArgument, "more than 512 pages in one call", "donate the rest with another call"),
+        ]],
+        restarts: "",
+    },
+    Entry {
+        call: Call::RegionCreate,
+        purpose: "Exports a window of a space, so that whoever has a reference to the region can map it.",
+        arguments: &[
+        Argument { name: "slot", kind: Kind::Slot(ObjectType::Region), text: "" },
+        Argument { name: "space", kind: Kind::SpaceOrOwn, text: "whose window it is" },
+        Argument { name: "start", kind: Kind::Start, text: "" },
+        Argument { name: "size", kind: Kind::Size, text: "" },
+        Argument { name: "rights", kind: Kind::Rights, text: "" },
+        Argument { name: "keeper", kind: Kind::Keeper, text: "told of pages that the region lacks" },
+        ],
+        results: "",
+        failures: &[],
+        restarts: "from the start; nothing was made",
+    },
+    Entry {
+        call: Call::RegionDestroy,
+        purpose: "Destroys the region: whatever was mapped from it shows nothing any more.",
+        arguments: &[
+        Argument { name: "object", kind: Kind::Object(ObjectType::Region), text: "" },
+        ],
+        results: "",
+        failures: &[],
+        restarts: "where it was: what is destroyed stays destroyed, the rest follows",
+    },
+    Entry {
+        call: Call::RegionMove,
+        purpose: "Moves the region to another address. Everything that is linked to it stays linked.",
+        arguments: &[
+        Argument { name: "object", kind: Kind::Object(ObjectType::Region), text: "the object itself, not a reference to it" },
+        Argument { name: "slot", kind: Kind::Slot(ObjectType::Region), text: "" },
+        ],
+        results: "",
+        failures: &[],
+        restarts: "",
+    },
+    Entry {
+        call: Call::RegionReference,
+        purpose: "Makes the reference lead to the region.",
+        arguments: &[
+        Argument { name: "object", kind: Kind::Use(ObjectType::Region), text: "" },
+        Argument { name: "reference", kind: Kind::Reference, text: "" },
+        Argument { name: "rights", kind: Kind::ReferenceRights, text: "" },
+        ],
+        results: "",
+        failures: &[&[
+            failure(1, Code::Denied, "a reply reference cannot be copied", "move it"),
+            failure(3, Code::Denied, "more rights than the source has", "ask for fewer"),
+        ]],
+        restarts: "",
+    },
+    Entry {
+        call: Call::RegionGetState,
+        purpose: "Writes `RegionState` to the buffer; `links`, if given, are filled with references to [keeper, space].",
+        arguments: &[
+        Argument { name: "object", kind: Kind::Object(ObjectType::Region), text: "" },
+        Argument { name: "buffer", kind: Kind::Buffer, text: "" },
+        Argument { name: "size", kind: Kind::BufferSize, text: "" },
+        Argument { name: "links", kind: Kind::Links, text: "" },
+        ],
+        results: "",
+        failures: &[],
+        restarts: "",
+    },
+    Entry {
+        call: Call::RegionSetState,
+        purpose: "Changes window, rights and, if `links` offers one, keeper. Everything derived is narrowed at once.",
+        arguments: &[
+        Argument { name: "object", kind: Kind::Object(ObjectType::Region), text: "" },
+        Argument { name: "buffer", kind: Kind::Buffer, text: "" },
+        Argument { name: "size", kind: Kind::BufferSize, text: "" },
+        Argument { name: "links", kind: Kind::Links, text: "" },
+        ],
+        results: "",
+        failures: &[&[
+            failure(2, Code::BadVersion, "the header names another type or a version that is not known", "pass a state of this version"),
+            failure(2, Code::BadRange, "the window is not in whole pages below the end of user addresses", "round it"),
+            failure(2, Code::BadRights, "bits without meaning", "pass known bits"),
+        ]],
+        restarts: "",
+    },
+    Entry {
+        call: Call::MappingCreate,
+        purpose: "Fills a window of a space from a region.",
+        arguments: &[
+        Argument { name: "slot", kind: Kind::Slot(ObjectType::Mapping), text: "" },
+        Argument { name: "space", kind: Kind::SpaceOrOwn, text: "where the window is" },
+        Argument { name: "start", kind: Kind::Start, text: "" },
+        Argument { name: "size", kind: Kind::Size, text: "" },
+        Argument { name: "region", kind: Kind::Use(ObjectType::Region), text: "" },
+        Argument { name: "offset", kind: Kind::Number, text: "in the region, multiple of 4096" },
+        Argument { name: "rights", kind: Kind::Rights, text: "" },
+        ],
+        results: "",
+        failures: &[&[
+            failure(3, Code::Overlap, "another mapping is in the way", "destroy it, or choose another place"),
+            failure(6, Code::BadRange, "offset and size leave the region", "choose a smaller window"),
+        ]],
+        restarts: "from the start; nothing was made",
+    },
+    Entry {
+        call: Call::MappingDestroy,
+        purpose: "Unmaps.",
+        arguments: &[
+        Argument { name: "object", kind: Kind::Object(ObjectType::Mapping), text: "" },
+        ],
+        results: "",
+        failures: &[],
+        restarts: "where it was: what is destroyed stays destroyed, the rest follows",
+    },
+    Entry {
+        call: Call::MappingMove,
+        purpose: "Moves the mapping to another address. Everything that is linked to it stays linked.",
+        arguments: &[
+        Argument { name: "object", kind: Kind::Object(ObjectType::Mapping), text: "the object itself, not a reference to it" },
+        Argument { name: "slot", kind: Kind::Slot(ObjectType::Mapping), text: "" },
+        ],
+        results: "",
+        failures: &[],
+        restarts: "",
+    },
+    Entry {
+        call: Call::MappingReference,
+        purpose: "Makes the reference lead to the mapping.",
+        arguments: &[
+        Argument { name: "object", kind: Kind::Use(ObjectType::Mapping), text: "" },
+        Argument { name: "reference", kind: Kind::Reference, text: "" },
+        Argument { name: "rights", kind: Kind::ReferenceRights, text: "" },
+        ],
+        results: "",
+        failures: &[&[
+            failure(1, Code::Denied, "a reply reference cannot be copied", "move it"),
+            failure(3, Code::Denied, "more rights than the source has", "ask for fewer"),
+        ]],
+        restarts: "",
+    },
+    Entry {
+        call: Call::MappingGetState,
+        purpose: "Writes `MappingState` to the buffer; `links`, if given, are filled with references to [region, space].",
+        arguments: &[
+        Argument { name: "object", kind: Kind::Object(ObjectType::Mapping), text: "" },
+        Argument { name: "buffer", kind: Kind::Buffer, text: "" },
+        Argument { name: "size", kind: Kind::BufferSize, text: "" },
+        Argument { name: "links", kind: Kind::Links, text: "" },
+        ],
+        results: "",
+        failures: &[],
+        restarts: "",
+    },
+    Entry {
+        call: Call::MappingSetState,
+        purpose: "Changes window, offset and rights and, if `links` offers one, the region.",
+        arguments: &[
+        Argument { name: "object", kind: Kind::Object(ObjectType::Mapping), text: "" },
+        Argument { name: "buffer", kind: Kind::Buffer, text: "" },
+        Argument { name: "size", kind: Kind::BufferSize, text: "" },
+        Argument { name: "links", kind: Kind::Links, text: "" },
+        ],
+        results: "",
+        failures: &[&[
+            failure(2, Code::BadVersion, "the header names another type or a version that is not known", "pass a state of this version"),
+            failure(2, Code::BadRange, "the window is not in whole pages below the end of user addresses", "round it"),
+            failure(2, Code::BadRights, "more than the region has", "ask for fewer"),
+            failure(3, Code::Overlap, "another mapping is in the way", "destroy it, or choose another place"),
+            failure(6, Code::BadRange, "the window leaves the region", "choose a smaller one"),
+            failure(4, Code::NullReference, "its region is gone", "offer another"),
+        ]],
+        restarts: "",
+    },
+];

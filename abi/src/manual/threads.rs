@@ -1,0 +1,162 @@
+//! Threads: the entries of their calls.
+
+use super::{Argument, Entry, Kind, failure};
+use crate::{Call, Code, ObjectType};
+
+/// The entries.
+pub const ENTRIES: &[Entry] = &[
+    Entry {
+        call: Call::ThreadCreate,
+        purpose: "Makes a stopped thread.",
+        arguments: &[
+        Argument { name: "slot", kind: Kind::Slot(ObjectType::Thread), text: "" },
+        Argument { name: "space", kind: Kind::SpaceOrOwn, text: "" },
+        ],
+        results: "",
+        failures: &[],
+        restarts: "from the start; nothing was made",
+    },
+    Entry {
+        call: Call::ThreadDestroy,
+        purpose: "Ends the thread; whom it owed a reply gets Gone. A thread may end itself.",
+        arguments: &[
+        Argument { name: "object", kind: Kind::Object(ObjectType::Thread), text: "" },
+        ],
+        results: "",
+        failures: &[],
+        restarts: "where it was: what is destroyed stays destroyed, the rest follows",
+    },
+    Entry {
+        call: Call::ThreadMove,
+        purpose: "Moves the thread to another address. Everything that is linked to it stays linked.",
+        arguments: &[
+        Argument { name: "object", kind: Kind::Object(ObjectType::Thread), text: "the object itself, not a reference to it" },
+        Argument { name: "slot", kind: Kind::Slot(ObjectType::Thread), text: "" },
+        ],
+        results: "",
+        failures: &[&[
+            failure(1, Code::Busy, "it is running, or loaded on a CPU", "stop it first"),
+        ]],
+        restarts: "",
+    },
+    Entry {
+        call: Call::ThreadReference,
+        purpose: "Makes the reference lead to the thread.",
+        arguments: &[
+        Argument { name: "object", kind: Kind::Use(ObjectType::Thread), text: "" },
+        Argument { name: "reference", kind: Kind::Reference, text: "" },
+        Argument { name: "rights", kind: Kind::ReferenceRights, text: "" },
+        ],
+        results: "",
+        failures: &[&[
+            failure(1, Code::Denied, "a reply reference cannot be copied", "move it"),
+            failure(3, Code::Denied, "more rights than the source has", "ask for fewer"),
+        ]],
+        restarts: "",
+    },
+    Entry {
+        call: Call::ThreadGetState,
+        purpose: "Writes `ThreadState` to the buffer; `links`, if given, are filled with references to [space, client].",
+        arguments: &[
+        Argument { name: "object", kind: Kind::Object(ObjectType::Thread), text: "" },
+        Argument { name: "buffer", kind: Kind::Buffer, text: "" },
+        Argument { name: "size", kind: Kind::BufferSize, text: "" },
+        Argument { name: "links", kind: Kind::Links, text: "" },
+        ],
+        results: "",
+        failures: &[&[
+            failure(1, Code::NotStopped, "the thread is not stopped, and is not the caller", "stop it first"),
+        ]],
+        restarts: "",
+    },
+    Entry {
+        call: Call::ThreadSetState,
+        purpose: "Takes over registers, and the FPU state if there is one behind them.",
+        arguments: &[
+        Argument { name: "object", kind: Kind::Object(ObjectType::Thread), text: "" },
+        Argument { name: "buffer", kind: Kind::Buffer, text: "" },
+        Argument { name: "size", kind: Kind::BufferSize, text: "" },
+        Argument { name: "links", kind: Kind::Links, text: "" },
+        ],
+        results: "",
+        failures: &[&[
+            failure(2, Code::BadVersion, "the header names another type or a version that is not known", "pass a state of this version"),
+            failure(1, Code::NotStopped, "the thread is not stopped", "stop it first"),
+            failure(2, Code::BadArgument, "an address beyond the user's, or flags without meaning", "pass an exported state"),
+        ]],
+        restarts: "",
+    },
+    Entry {
+        call: Call::ThreadStart,
+        purpose: "Lets a stopped thread run.",
+        arguments: &[
+        Argument { name: "thread", kind: Kind::Object(ObjectType::Thread), text: "" },
+        ],
+        results: "",
+        failures: &[&[
+            failure(1, Code::Busy, "its space is gone", "destroy the thread"),
+        ]],
+        restarts: "",
+    },
+    Entry {
+        call: Call::ThreadStop,
+        purpose: "Stops a thread. A wait that it was in is undone: it stands at its call. With the flag the wait ends with Interrupted.",
+        arguments: &[
+        Argument { name: "thread", kind: Kind::Object(ObjectType::Thread), text: "" },
+        Argument { name: "flags", kind: Kind::Number, text: "STOP_INTERRUPT or 0" },
+        ],
+        results: "",
+        failures: &[&[
+            failure(2, Code::BadArgument, "flags without meaning", "pass 0 or 1"),
+        ]],
+        restarts: "from the start, until the CPU that runs the thread has let it go",
+    },
+    Entry {
+        call: Call::ThreadYield,
+        purpose: "Lets others run first.",
+        arguments: &[],
+        results: "",
+        failures: &[],
+        restarts: "",
+    },
+    Entry {
+        call: Call::ThreadSleep,
+        purpose: "Waits.",
+        arguments: &[
+        Argument { name: "nanoseconds", kind: Kind::Number, text: "" },
+        ],
+        results: "",
+        failures: &[&[
+            failure(0, Code::Interrupted, "thread_stop ended the wait", "sleep on if you like: rdi says how long"),
+        ]],
+        restarts: "with what is left in rdi",
+    },
+    Entry {
+        call: Call::ThreadSetForeign,
+        purpose: "Sets where foreign calls continue.",
+        arguments: &[
+        Argument { name: "thread", kind: Kind::Object(ObjectType::Thread), text: "0: the caller" },
+        Argument { name: "entry", kind: Kind::Number, text: "address, or 0 for nowhere" },
+        ],
+        results: "",
+        failures: &[&[
+            failure(2, Code::BadAddress, "beyond the user's addresses", "pass an address of the thread's space"),
+            failure(1, Code::NotStopped, "the thread is running", "stop it first"),
+        ]],
+        restarts: "",
+    },
+    Entry {
+        call: Call::ThreadSetBase,
+        purpose: "Sets the caller's own thread pointer.",
+        arguments: &[
+        Argument { name: "which", kind: Kind::Number, text: "0: fs, 1: gs" },
+        Argument { name: "value", kind: Kind::Number, text: "" },
+        ],
+        results: "",
+        failures: &[&[
+            failure(1, Code::BadArgument, "neither 0 nor 1", "pass 0 or 1"),
+            failure(2, Code::BadAddress, "beyond the user's addresses", "pass an address of your space"),
+        ]],
+        restarts: "",
+    },
+];
