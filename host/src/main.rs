@@ -7,6 +7,7 @@ mod builds;
 mod cli;
 mod failure;
 mod lint;
+mod rings;
 mod run;
 mod session;
 mod toolchain;
@@ -39,6 +40,7 @@ fn perform(cli: &Cli) -> Outcome<i32> {
     let tree = Tree::find()?;
     match &cli.task {
         Task::Run(arguments) => run::run(&tree, arguments),
+        Task::Test(arguments) => rings::test(&tree, arguments),
         Task::Lint => lint::lint(&tree),
         _ => Err(failure::Failure::new(Class::Internal, "this subcommand is not built yet")),
     }

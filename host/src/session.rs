@@ -1,5 +1,6 @@
 //! One machine from start to end: QEMU, its three serial lines, the person's terminal, and how it ended.
 
+pub mod capture;
 pub mod machine;
 pub mod records;
 pub mod streams;

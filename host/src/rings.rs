@@ -1,0 +1,81 @@
+//! `nacre test`: the rings of tests, and what they add up to.
+
+mod host;
+mod scenario;
+mod stacks;
+mod system;
+
+use crate::builds;
+use crate::cli::{Ring, TestArguments};
+use crate::failure::Outcome;
+use crate::tree::Tree;
+
+/// How many tests passed and failed; each is told as it ends.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Passed.
+    pub passed: usize,
+    /// Failed.
+    pub failed: usize,
+}
+
+impl Tally {
+    /// Adds what another ring counted.
+    pub fn add(&mut self, other: Tally) {
+        self.passed += other.passed;
+        self.failed += other.failed;
+    }
+
+    /// Notes one test and prints its line; `fault` says what went wrong.
+    pub fn note(&mut self, name: &str, fault: Option<&str>) {
+        match fault {
+            None => {
+                self.passed += 1;
+                println!("ok      {name}");
+            }
+            Some(fault) => {
+                self.failed += 1;
+                println!("FAILED  {name}");
+                fault.lines().for_each(|line| println!("        {line}"));
+            }
+        }
+    }
+}
+
+/// Runs the rings that are asked for; 1 if a test failed. The last line is `N passed, N failed`.
+pub fn test(tree: &Tree, arguments: &TestArguments) -> Outcome<i32> {
+    let wants = |ring: Ring| arguments.ring.is_empty() || arguments.ring.contains(&ring);
+    let filter = arguments.filter.as_deref().unwrap_or("");
+    let mut tally = Tally::default();
+    if wants(Ring::Host) {
+        tally.add(host::run(tree, filter)?);
+    }
+    if [Ring::Conformance, Ring::Hostile, Ring::Stacks].into_iter().any(wants) {
+        match builds::ensure(tree) {
+            Ok(products) => tally.add(in_system(tree, &products, arguments, &wants)?),
+            Err(failure) => tally.note("the system builds", Some(&failure.to_string())),
+        }
+    }
+    println!("{} passed, {} failed", tally.passed, tally.failed);
+    Ok(i32::from(tally.failed > 0))
+}
+
+fn in_system(
+    tree: &Tree,
+    products: &builds::Products,
+    arguments: &TestArguments,
+    wants: &dyn Fn(Ring) -> bool,
+) -> Outcome<Tally> {
+    let filter = arguments.filter.as_deref().unwrap_or("");
+    let mut tally = Tally::default();
+    if wants(Ring::Conformance) {
+        tally.add(system::conformance(products, filter)?);
+    }
+    if wants(Ring::Hostile) {
+        tally.add(system::hostile(products, filter)?);
+    }
+    if wants(Ring::Stacks) {
+        tally.add(stacks::run(tree, products, filter, arguments.jobs as usize)?);
+    }
+    Ok(tally)
+}

@@ -1,0 +1,92 @@
+//! The first ring: unit and model tests, on this machine.
+
+use std::fs;
+use std::path::Path;
+
+use super::Tally;
+use crate::failure::{Class, Context, Outcome};
+use crate::toolchain::Toolchain;
+use crate::tree::Tree;
+
+/// Runs `cargo test` for each crate that can be tested here; a crate counts as failed once if it does not build.
+pub fn run(tree: &Tree, filter: &str) -> Outcome<Tally> {
+    let toolchain = Toolchain::from_environment();
+    let mut tally = Tally::default();
+    for member in members(tree)? {
+        if let Some(only) = targets(&tree.path(&member)) {
+            tally.add(test_crate(tree, &toolchain, &member, only, filter)?);
+        }
+    }
+    Ok(tally)
+}
+
+/// The workspace's members, from its manifest: the strings of its `members` list.
+fn members(tree: &Tree) -> Outcome<Vec<String>> {
+    let path = tree.path("Cargo.toml");
+    let text = fs::read_to_string(&path).context(Class::File, || format!("cannot read {}", path.display()))?;
+    let list = text.split_once("members").and_then(|(_, rest)| rest.split_once(']')).map_or("", |(list, _)| list);
+    Ok(list.split('"').skip(1).step_by(2).map(str::to_string).collect())
+}
+
+/// What of a crate can be tested here: all of it, or its library alone if its program starts by itself; nothing if it has none.
+fn targets(folder: &Path) -> Option<&'static [&'static str]> {
+    let main = fs::read_to_string(folder.join("src/main.rs")).unwrap_or_default();
+    let starts_by_itself = main.lines().any(|line| line == "#![no_main]");
+    match (starts_by_itself, folder.join("src/lib.rs").exists()) {
+        (false, _) => Some(&[]),
+        (true, true) => Some(&["--lib"]),
+        (true, false) => None,
+    }
+}
+
+fn test_crate(tree: &Tree, toolchain: &Toolchain, member: &str, only: &[&str], filter: &str) -> Outcome<Tally> {
+    let manifest = tree.path(member).join("Cargo.toml");
+    let mut command = toolchain.cargo(tree, "tests");
+    command.args(["test", "--quiet", "--no-fail-fast", "--manifest-path"]).arg(manifest).args(only);
+    if !filter.is_empty() {
+        command.arg(filter);
+    }
+    let output = command.output().context(Class::Machine, || "cannot start cargo".to_string())?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    let mut tally = sum(&text);
+    if output.status.success() {
+        println!("ok      {member}: {} tests", tally.passed);
+    } else {
+        tally.failed = tally.failed.max(1);
+        println!("FAILED  {member}: {} of {} tests", tally.failed, tally.failed + tally.passed);
+        print!("{text}{}", String::from_utf8_lossy(&output.stderr));
+    }
+    Ok(tally)
+}
+
+/// Adds up cargo's lines `test result: ok. 3 passed; 0 failed; ...`.
+fn sum(text: &str) -> Tally {
+    let mut tally = Tally::default();
+    for line in text.lines().filter(|line| line.starts_with("test result:")) {
+        let number = |what: &str| {
+            let words: Vec<&str> = line.split([' ', ';']).collect();
+            let at = words.iter().position(|word| *word == what)?;
+            words.get(at.checked_sub(1)?)?.parse::<usize>().ok()
+        };
+        tally.passed += number("passed").unwrap_or(0);
+        tally.failed += number("failed").unwrap_or(0);
+    }
+    tally
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn results_add_up() {
+        let text = "x\ntest result: ok. 3 passed; 0 failed; 0 ignored\n\ntest result: FAILED. 4 passed; 2 failed; 0 ignored\n";
+        assert_eq!(sum(text), Tally { passed: 7, failed: 2 });
+    }
+
+    #[test]
+    fn members_are_found() {
+        let members = members(&Tree::find().unwrap()).unwrap();
+        assert!(members.iter().any(|member| member == "host") && members.iter().any(|member| member == "abi"));
+    }
+}

@@ -1,0 +1,102 @@
+//! The second ring: programs that test the system from inside.
+
+use std::time::Duration;
+
+use super::Tally;
+use crate::boot::guest::Guest;
+use crate::builds::Products;
+use crate::cli::{GuestArguments, MachineArguments};
+use crate::failure::Outcome;
+use crate::run::machine;
+use crate::session::Limits;
+use crate::session::capture::{Captured, capture};
+use crate::session::machine::Scratch;
+use crate::session::terminal::Facts;
+
+/// A guard against hanging, far above what the programs take.
+const LIMIT: Duration = Duration::from_secs(1200);
+/// Calls that the hostile program makes in a test run.
+const HOSTILE_CALLS: u64 = 2_000_000;
+/// Its seed: fixed, so that a test run can be repeated.
+const HOSTILE_SEED: u64 = 1;
+
+/// Boots the conformance program on one processor and on two; each line `ok ID SENTENCE` or `not ok ID SENTENCE: WHY` is a test.
+pub fn conformance(products: &Products, filter: &str) -> Outcome<Tally> {
+    let mut tally = Tally::default();
+    if products.program("conformance").is_none() {
+        tally.note("conformance", Some("there is no tests/conformance"));
+        return Ok(tally);
+    }
+    for cpus in [1, 2] {
+        let captured = boot(products, cpus, &["conformance"])?;
+        judge_lines(&captured, cpus, filter, &mut tally);
+    }
+    Ok(tally)
+}
+
+fn judge_lines(captured: &Captured, cpus: u32, filter: &str, tally: &mut Tally) {
+    let text = String::from_utf8_lossy(&captured.output);
+    let mut announced = None;
+    let mut seen = 0;
+    for line in text.lines() {
+        let (passed, rest) = match (line.strip_prefix("ok "), line.strip_prefix("not ok "), line.strip_prefix("end ")) {
+            (Some(rest), _, _) => (true, rest),
+            (_, Some(rest), _) => (false, rest),
+            (_, _, Some(count)) => {
+                announced = count.trim().parse::<usize>().ok();
+                continue;
+            }
+            _ => continue,
+        };
+        seen += 1;
+        if rest.contains(filter) {
+            tally.note(&format!("{rest} [cpus {cpus}]"), (!passed).then_some("see the line above"));
+        }
+    }
+    if announced != Some(seen) {
+        let fault = format!("{seen} tests told their result; announced: {announced:?}\n{}", describe(captured));
+        tally.note(&format!("conformance comes to its end [cpus {cpus}]"), Some(&fault));
+    }
+}
+
+/// Boots the hostile program; it passes by ending with 0 in a system that is still whole.
+pub fn hostile(products: &Products, filter: &str) -> Outcome<Tally> {
+    let mut tally = Tally::default();
+    if products.program("hostile").is_none() {
+        tally.note("hostile", Some("there is no tests/hostile"));
+        return Ok(tally);
+    }
+    for cpus in [1, 2] {
+        let name = format!("hostile: {HOSTILE_CALLS} calls, seed {HOSTILE_SEED} [cpus {cpus}]");
+        if !name.contains(filter) {
+            continue;
+        }
+        let (seed, calls) = (HOSTILE_SEED.to_string(), HOSTILE_CALLS.to_string());
+        let captured = boot(products, cpus, &["hostile", "--seed", &seed, "--calls", &calls])?;
+        let passed = matches!(captured.status, Ok(0));
+        tally.note(&name, (!passed).then(|| describe(&captured)).as_deref());
+    }
+    Ok(tally)
+}
+
+fn boot(products: &Products, cpus: u32, words: &[&str]) -> Outcome<Captured> {
+    let guest = GuestArguments { command: words.iter().map(Into::into).collect(), ..GuestArguments::default() };
+    let guest = Guest::compose(products, &guest, &Facts::PIPE)?;
+    let image = Scratch::write("boot-image", &guest.image)?;
+    let arguments = MachineArguments { cpus, ..MachineArguments::default() };
+    capture(&machine(products, &image, arguments), Limits { timeout: Some(LIMIT), ..Limits::default() }, b"")
+}
+
+/// What a session came to, for a person who looks for the fault.
+pub fn describe(captured: &Captured) -> String {
+    let status = match &captured.status {
+        Ok(status) => format!("status {status}"),
+        Err(failure) => failure.to_string(),
+    };
+    let tail = |bytes: &[u8]| {
+        let text = String::from_utf8_lossy(bytes);
+        let lines: Vec<&str> = text.lines().collect();
+        lines[lines.len().saturating_sub(20)..].join("\n")
+    };
+    format!("{status}\n{}\n{}\n{}", tail(&captured.output), tail(&captured.errors), tail(&captured.messages))
+}

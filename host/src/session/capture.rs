@@ -1,0 +1,63 @@
+//! A session with nobody at it: input from memory, output kept in memory.
+
+use std::io::{self, Cursor, Write};
+use std::sync::{Arc, Mutex};
+
+use super::machine::Machine;
+use super::{Limits, Session, Streams};
+use crate::failure::Outcome;
+
+/// No stream of a captured session keeps more; what comes after is dropped.
+const MOST: usize = 64 << 20;
+
+/// What a session said.
+#[derive(Debug)]
+pub struct Captured {
+    /// The program's status, or how the machine failed.
+    pub status: Outcome<i32>,
+    /// Standard output.
+    pub output: Vec<u8>,
+    /// Standard error.
+    pub errors: Vec<u8>,
+    /// Messages of the kernel and of root.
+    pub messages: Vec<u8>,
+}
+
+/// Runs `machine` to its end.
+pub fn capture(machine: &Machine, limits: Limits, input: &[u8]) -> Outcome<Captured> {
+    let (output, errors, messages) = (Sink::default(), Sink::default(), Sink::default());
+    let streams = Streams {
+        input: Box::new(Cursor::new(input.to_vec())),
+        output: Box::new(output.clone()),
+        errors: Box::new(errors.clone()),
+        messages: Box::new(messages.clone()),
+        is_terminal: false,
+    };
+    let (session, _events) = Session::start(machine, streams, limits)?;
+    let status = session.wait();
+    Ok(Captured { status, output: output.take(), errors: errors.take(), messages: messages.take() })
+}
+
+/// Bytes that a thread collects and another takes.
+#[derive(Clone, Default)]
+struct Sink(Arc<Mutex<Vec<u8>>>);
+
+impl Sink {
+    fn take(&self) -> Vec<u8> {
+        self.0.lock().map(|mut bytes| std::mem::take(&mut *bytes)).unwrap_or_default()
+    }
+}
+
+impl Write for Sink {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if let Ok(mut kept) = self.0.lock() {
+            let room = MOST.saturating_sub(kept.len());
+            kept.extend_from_slice(&bytes[..bytes.len().min(room)]);
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
