@@ -4,13 +4,13 @@
 //! | --- | --- | --- |
 //! | `rax` | number of the call | [`Status`](crate::Status) |
 //! | `rdi` | reference (call, send), port or set (receive) | the server's own word of the port that the message came through (receive) |
-//! | `rsi` | [`Info`]: the label; the upper half is progress and is 0 at the start | [`Info`]: label, sizes, flags of what was received |
+//! | `rsi` | the label, in the low half | [`Info`]: label, sizes, flags of what was received |
 //! | `rdx r8 r9 r10 r12 r13` | six words to send | six words received |
 //! | `r14` | address of a [`Descriptor`], or 0: no bytes and no references either way | unchanged |
 //! | `r15` | timeout in nanoseconds; 0 = wait for ever | what is left of it |
 //!
-//! A call that waits leaves these registers so that making it again goes on where it was: bytes that have been copied are counted in
-//! `rsi`, and `ipc_call` whose message was taken continues as `ipc_receive_reply`.
+//! A call that waits leaves these registers so that making it again goes on where it was: a message moves whole or not at all, and an `ipc_call` whose
+//! message was taken continues as `ipc_receive_reply`.
 
 /// Words that a message carries in registers.
 pub const WORDS: usize = 6;
