@@ -2,10 +2,9 @@
 //!
 //! It stands between the program and everything else: the program's parent port is a proxy, and so is every port that the program learns of
 //! through it, in either direction. A proxy passes on what it gets. Reading on: `relay`, then `crossing`.
-#![cfg_attr(not(test), no_std)]
-#![cfg_attr(not(test), no_main)]
+#![cfg_attr(target_os = "none", no_std, no_main)]
+#![cfg_attr(not(target_os = "none"), allow(dead_code))]
 #![deny(unsafe_code)]
-#![cfg_attr(test, allow(dead_code))]
 
 extern crate alloc;
 
@@ -40,10 +39,14 @@ use record::{Events, Record, Sink, write_all};
 use relay::Relay;
 
 /// The first instruction, which only unsafe code can name.
-#[cfg(not(test))]
 #[allow(unsafe_code)]
 mod entry {
-    nacre_rt::entry!(super::main);
+    nacre_rt::entry!(super::trace);
+}
+
+#[cfg(not(target_os = "none"))]
+fn main() {
+    println!("This is a monitor of Nacre: build it for a target without an operating system.");
 }
 
 /// Most proxies at once: what a flood of references from the child can cost us.
@@ -94,7 +97,7 @@ fn messages() -> Result<OwnedReference, String> {
 fn sink(options: &Options<'_>, services: &Services) -> Result<Sink, String> {
     Ok(match options.show {
         Show::Lines => Sink::Lines(messages()?),
-        Show::Counts => Sink::Counts(Lock::new(Counts::new()), messages()?),
+        Show::Counts => Sink::Counts(Box::new(Lock::new(Counts::new())), messages()?),
         Show::Nothing => Sink::Nothing,
         Show::Events(path) => {
             let opened = directory::open(services.files(), O_WRONLY | O_CREAT | O_TRUNC, 0o644, path);
@@ -110,12 +113,12 @@ fn kernel(making: &'static str) -> impl Fn(Status) -> String {
 }
 
 /// The relay, with the memory of its proxies, which stays as long as this program.
-fn make_relay(services: &mut Services, record: Record) -> Result<&'static Relay, String> {
+fn make_relay(services: &mut Services, record: Record, name: String) -> Result<&'static Relay, String> {
     let segment = services.segment(PROXIES as u64 * objects::SIZE).map_err(|refusal| refusal.to_string())?;
     let set = OwnedPortSet::new().map_err(kernel("a set of ports"))?.leak();
     let objects = Objects::new(segment.window(), set);
     core::mem::forget(segment);
-    let relay: &'static Relay = Box::leak(Box::new(Relay::new(set, objects, PROXIES, record, hire)));
+    let relay: &'static Relay = Box::leak(Box::new(Relay::new(set, objects, PROXIES, record, name, hire)));
     *RELAY.lock() = Some(relay);
     Ok(relay)
 }
@@ -170,7 +173,7 @@ fn start(services: &mut Services, options: &Options<'_>, arguments: &Arguments, 
 fn run(options: &Options<'_>, arguments: &Arguments) -> Result<i32, String> {
     let mut services = Services::find().map_err(|refusal| refusal.to_string())?;
     let record = Record::new(sink(options, &services)?, options.data_limit);
-    let relay = make_relay(&mut services, record)?;
+    let relay = make_relay(&mut services, record, String::from_utf8_lossy(options.command[0]).into_owned())?;
     let original = OwnedReference::copy_of(Reference::PARENT, REFERENCE_ALL).map_err(kernel("a copy of its parent"))?;
     let parent = relay.parent(original.leak()).map_err(kernel("its first proxy"))?;
     let child = start(&mut services, options, arguments, Ports { parent, keeper: parent });
@@ -187,7 +190,7 @@ fn run(options: &Options<'_>, arguments: &Arguments) -> Result<i32, String> {
     Err(format!("cannot receive: {status:?}"))
 }
 
-fn main(arguments: &Arguments) -> i32 {
+fn trace(arguments: &Arguments) -> i32 {
     let words: Vec<&[u8]> = arguments.iter().skip(1).collect();
     match options::parse(&words) {
         Err(stop) => explain(&stop),

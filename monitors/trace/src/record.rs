@@ -4,6 +4,7 @@ use crate::counts::{Counts, OTHERS};
 use crate::json::{self, Event};
 use crate::text::{self, Half};
 use crate::ticks;
+use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 use nacre_proto::flags::{CLOCK_MONOTONIC, REPORT_FILE, SERVICE_CLOCK};
@@ -110,7 +111,7 @@ impl Clock {
             self.rate = self.measure();
         }
         let passed = ticks.saturating_sub(self.started.0);
-        (u128::from(passed) * u128::from(self.rate) >> 32) as u64
+        ((u128::from(passed) * u128::from(self.rate)) >> 32) as u64
     }
 }
 
@@ -119,7 +120,7 @@ pub enum Sink {
     /// On a stream, one line each.
     Lines(OwnedReference),
     /// Counted; the table goes to the stream.
-    Counts(Lock<Counts>, OwnedReference),
+    Counts(Box<Lock<Counts>>, OwnedReference),
     /// In a file.
     Events(Lock<Events>),
     /// Nowhere.

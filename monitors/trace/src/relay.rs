@@ -16,6 +16,7 @@ use core::sync::atomic::{AtomicUsize, Ordering};
 use nacre_abi::message::{MAX_BYTES, NO_REFERENCES};
 use nacre_abi::{Code, ObjectType, Status, fault};
 use nacre_nest::host::Exception;
+use nacre_proto::flags::REPORT_MESSAGE;
 use nacre_proto::{Errno, parent};
 use nacre_sys::ipc::{self, Buffers, Message, Received};
 use nacre_sys::lock::Lock;
@@ -30,6 +31,8 @@ pub struct Relay {
     objects: Objects,
     proxies: Lock<Proxies>,
     record: Record,
+    /// Of the program, in what is said of it.
+    name: String,
     workers: AtomicUsize,
     idle: AtomicUsize,
     hire: fn(usize) -> bool,
@@ -98,9 +101,9 @@ fn references(crossing: Option<&Crossing>) -> &[Reference] {
 
 impl Relay {
     /// A relay without workers. `hire` starts a thread that calls [`Relay::work`] with the number that it is given.
-    pub fn new(set: PortSet, objects: Objects, capacity: usize, record: Record, hire: fn(usize) -> bool) -> Relay {
+    pub fn new(set: PortSet, objects: Objects, capacity: usize, record: Record, name: String, hire: fn(usize) -> bool) -> Relay {
         let proxies = Lock::new(Proxies::new(capacity));
-        Relay { set, objects, proxies, record, workers: AtomicUsize::new(0), idle: AtomicUsize::new(1), hire }
+        Relay { set, objects, proxies, record, name, workers: AtomicUsize::new(0), idle: AtomicUsize::new(1), hire }
     }
 
     /// Makes the first proxy, for `parent`, which is moved: what the child gets as its parent. [`Relay::parent_given`] follows.
@@ -322,6 +325,8 @@ impl Relay {
         let Exception { kind, error, address, instruction } = exception;
         let text = format!("exception({kind}, error={error:#x}, address={address:#x}, instruction={instruction:#x})");
         self.record.note(worker, &text, &format!("signal {}", exception.signal()));
+        // Who runs the system is told as if we were not there; if nobody listens, the status tells.
+        let _ = parent::report(Reference::PARENT, REPORT_MESSAGE, format!("{}: {exception}", self.name).as_bytes());
         self.leave(exception.exit_status())
     }
 

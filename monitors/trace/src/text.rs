@@ -246,7 +246,7 @@ mod tests {
             state
         };
         for _ in 0..50_000 {
-            let label = (random() % 10) << 16 | random() % 20;
+            let label = ((random() % 10) << 16) + random() % 20;
             let words = [random(), random() % 5, u64::MAX, random(), 0, random()];
             let bytes: alloc::vec::Vec<u8> = (0..random() % 200).map(|_| random() as u8).collect();
             let names = [Name::Proxy(random()), Name::Kind(random() % 20), Name::Nothing];

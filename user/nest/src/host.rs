@@ -45,6 +45,24 @@ impl Exception {
     }
 }
 
+impl core::fmt::Display for Exception {
+    /// What ended the program, as the end of a sentence that begins with its name.
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        let what = match self.kind {
+            0 => "a division by zero",
+            fault::KIND_BREAKPOINT => "a breakpoint",
+            fault::KIND_OPCODE => "an unknown instruction",
+            fault::KIND_PROTECTION => "a protected instruction or a wild address",
+            fault::KIND_MEMORY => "an access to memory that is not there",
+            16 | 19 => "a floating-point error",
+            fault::KIND_CALL_MEMORY => "a call for which its space has no memory left",
+            _ => "an exception",
+        };
+        let Exception { kind, address, instruction, .. } = self;
+        write!(f, "ended by {what} (kind {kind}), instruction {instruction:#x}, address {address:#x}")
+    }
+}
+
 /// What is to become of a thread after an exception.
 pub enum Verdict {
     /// It goes on; with this state, if there is one.
