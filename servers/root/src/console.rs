@@ -1,0 +1,282 @@
+//! The console: three serial lines, what the program reads and writes through them, and who waits for that.
+//!
+//! The first line is the program's input and output, the third its errors, the second carries messages out and control in. A program
+//! that writes faster than a line takes is answered later; one that reads before there is something, too.
+
+use crate::files::Files;
+use crate::hardware::{IoPorts, monotonic};
+use crate::input::{Control, ControlLines, Input};
+use crate::messages::{Item, Messages};
+use crate::serial::Serial;
+use crate::terminal::Signal;
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+use nacre_abi::environment::INTERRUPTS;
+use nacre_proto::file::{read, write};
+use nacre_proto::server::Output;
+use nacre_sys::{OwnedReference, Port, Reference, Span, Status, io};
+
+const LINES: Reference = Reference(INTERRUPTS);
+/// Interrupt lines of the first and second serial line, and their bits in a notification.
+const FIRST: (u64, u64) = (4, 1);
+const SECOND: (u64, u64) = (3, 2);
+/// A writer waits when more bytes than this are queued, until fewer are.
+const FULL: usize = 32 << 10;
+/// Writes fail when even more are queued, by programs with many threads.
+const OVERFULL: usize = 1 << 20;
+/// How often a line without an interrupt is looked at while it does not take bytes, in nanoseconds.
+const LOOK: u64 = 2_000_000;
+/// How much of a file is queued at a time.
+const PART: usize = 4096;
+/// Most readers and writers that wait.
+const MAX_WAITING: usize = 1024;
+
+/// Somebody who waits for input.
+struct Reader {
+    reply: OwnedReference,
+    limit: usize,
+    deadline: Option<u64>,
+}
+
+/// Somebody whose bytes are queued.
+struct Writer {
+    reply: OwnedReference,
+    count: u64,
+    is_error: bool,
+}
+
+/// The console.
+pub struct Console {
+    /// What the program reads.
+    pub input: Input,
+    /// What goes to the host.
+    pub messages: Messages,
+    lines: [Serial; 3],
+    control: ControlLines,
+    readers: VecDeque<Reader>,
+    writers: Vec<Writer>,
+}
+
+impl Console {
+    /// A console with this input; its lines are set up, and their interrupts go to `port`.
+    pub fn start(input: Input, port: Port) -> Result<Console, Status> {
+        let mut lines = [Serial::new(0x3f8, true), Serial::new(0x2f8, true), Serial::new(0x3e8, false)];
+        for line in &mut lines {
+            line.start(&mut IoPorts);
+        }
+        for (number, bit) in [FIRST, SECOND] {
+            io::interrupt_bind(LINES, number, port, bit)?;
+        }
+        Ok(Console {
+            input,
+            messages: Messages::default(),
+            lines,
+            control: ControlLines::default(),
+            readers: VecDeque::new(),
+            writers: Vec::new(),
+        })
+    }
+
+    /// Takes what the lines have after an interrupt. The signal that somebody asked for, if so.
+    pub fn interrupted(&mut self, bits: u64) -> Option<Signal> {
+        for (number, bit) in [FIRST, SECOND] {
+            if bits & bit != 0 {
+                // Acknowledged first: the line interrupts by edges, and one that came between looking and acknowledging would be lost.
+                let _ = io::interrupt_acknowledge(LINES, number);
+            }
+        }
+        self.take_input()
+    }
+
+    /// Takes what has arrived, without an interrupt.
+    fn take_input(&mut self) -> Option<Signal> {
+        let mut signal = None;
+        for _ in 0..64 {
+            signal = signal.or(self.take_first()).or(self.take_second());
+            self.push();
+            let [first, second, _] = &mut self.lines;
+            if !first.is_asking(&mut IoPorts) && !second.is_asking(&mut IoPorts) {
+                break;
+            }
+        }
+        signal
+    }
+
+    fn take_first(&mut self) -> Option<Signal> {
+        let mut signal = None;
+        while let Some(byte) = self.lines[0].receive(&mut IoPorts) {
+            signal = self.input.feed(byte, self.lines[0].queue()).or(signal);
+            self.lines[0].take_input(&mut IoPorts, self.input.has_room());
+        }
+        signal
+    }
+
+    fn take_second(&mut self) -> Option<Signal> {
+        let mut signal = None;
+        while let Some(byte) = self.lines[1].receive(&mut IoPorts) {
+            match self.control.feed(byte) {
+                Some(Control::End(count)) => self.input.end(count),
+                Some(Control::Resize(rows, columns)) => self.resize(rows, columns),
+                Some(Control::Interrupt) => signal = Some(Signal::Interrupt),
+                None => {}
+            }
+        }
+        signal
+    }
+
+    fn resize(&mut self, rows: u16, columns: u16) {
+        if let Some(terminal) = self.input.terminal() {
+            terminal.window = (rows, columns);
+        }
+    }
+
+    /// Sends what the lines take.
+    pub fn push(&mut self) {
+        for line in &mut self.lines {
+            if line.pending() > 0 {
+                line.push(&mut IoPorts);
+            }
+        }
+    }
+
+    /// Moves messages and parts of files to their line as there is room.
+    pub fn push_messages(&mut self, files: &mut Files) {
+        while self.lines[1].pending() < PART {
+            let Some(item) = self.messages.items.front_mut() else { break };
+            let finished = match item {
+                Item::Bytes(bytes) => {
+                    self.lines[1].queue().extend(bytes.iter());
+                    true
+                }
+                Item::File { node, size, done } => {
+                    let bytes = file_part(files, *node, *done, *size);
+                    *done += bytes.len() as u64;
+                    self.lines[1].queue().extend(&bytes);
+                    *done >= *size
+                }
+            };
+            if finished && let Some(Item::File { node, .. }) = self.messages.items.pop_front() {
+                files.tree.closed(node);
+            }
+            self.push();
+        }
+    }
+
+    /// Whether everything has gone out.
+    pub fn is_quiet(&self) -> bool {
+        self.messages.items.is_empty() && self.pending() == 0
+    }
+
+    /// How many bytes are queued.
+    pub fn pending(&self) -> usize {
+        self.lines.iter().map(Serial::pending).sum()
+    }
+
+    /// Which line the program's output or errors go to: a terminal shows both, in order.
+    fn line_for(&mut self, is_error: bool) -> usize {
+        if is_error && self.input.terminal().is_none() { 2 } else { 0 }
+    }
+
+    /// Whether so much is queued that nothing more is taken.
+    pub fn is_overfull(&mut self, is_error: bool) -> bool {
+        let line = self.line_for(is_error);
+        self.lines[line].pending() > OVERFULL || self.writers.len() >= MAX_WAITING
+    }
+
+    /// Whether a writer would have to wait.
+    pub fn is_full(&mut self, is_error: bool) -> bool {
+        let line = self.line_for(is_error);
+        self.lines[line].pending() > FULL
+    }
+
+    /// Queues what a program writes and sends what the line takes.
+    pub fn write(&mut self, bytes: &[u8], is_error: bool) {
+        let line = self.line_for(is_error);
+        self.input.write(bytes, self.lines[line].queue());
+        self.lines[line].push(&mut IoPorts);
+    }
+
+    /// Answers a writer when its line has room again.
+    pub fn answer_later(&mut self, reply: OwnedReference, count: u64, is_error: bool) {
+        self.writers.push(Writer { reply, count, is_error });
+    }
+
+    /// Whether one more reader may wait.
+    pub fn takes_readers(&self) -> bool {
+        self.readers.len() < MAX_WAITING
+    }
+
+    /// Answers a reader when there is something to read.
+    pub fn read_later(&mut self, reply: OwnedReference, limit: usize) {
+        let deadline = self.input.patience().map(|patience| monotonic() + patience);
+        self.readers.push_back(Reader { reply, limit, deadline });
+    }
+
+    /// Reads for a program, and listens again if it had stopped.
+    pub fn read(&mut self, limit: usize) -> Vec<u8> {
+        let bytes = self.input.read(limit);
+        self.lines[0].take_input(&mut IoPorts, self.input.has_room());
+        bytes
+    }
+
+    /// Whether a read would be answered at once.
+    pub fn is_readable(&self) -> bool {
+        self.readers.is_empty() && self.input.is_readable()
+    }
+
+    /// Answers everybody who has waited long enough.
+    pub fn settle(&mut self) {
+        self.settle_writers();
+        while let Some(reader) = self.readers.front() {
+            // Input is not spent on somebody who has gone.
+            if reader.reply.is_null().unwrap_or(true) {
+                self.readers.pop_front();
+                continue;
+            }
+            if !self.input.is_readable() && !reader.deadline.is_some_and(|deadline| monotonic() >= deadline) {
+                break;
+            }
+            let Some(reader) = self.readers.pop_front() else { break };
+            let bytes = self.read(reader.limit);
+            let _ = read::Output { count: bytes.len() as u64 }.send(reader.reply, Span::from(&bytes[..]));
+        }
+        self.renew_deadline();
+    }
+
+    /// The time limit between two bytes starts with the first byte.
+    fn renew_deadline(&mut self) {
+        let patience = self.input.patience();
+        if let Some(reader) = self.readers.front_mut().filter(|reader| reader.deadline.is_none()) {
+            reader.deadline = patience.map(|patience| monotonic() + patience);
+        }
+    }
+
+    fn settle_writers(&mut self) {
+        let mut index = 0;
+        while index < self.writers.len() {
+            if self.is_full(self.writers[index].is_error) {
+                index += 1;
+                continue;
+            }
+            let writer = self.writers.swap_remove(index);
+            let _ = write::Output { count: writer.count }.send(writer.reply, Span::EMPTY);
+        }
+    }
+
+    /// How long, in nanoseconds, an event may be waited for; 0 is for ever.
+    pub fn patience(&self) -> u64 {
+        let look = self.lines[2].wants_push().then_some(LOOK);
+        let deadline = self.readers.front().and_then(|reader| reader.deadline);
+        let rest = deadline.map(|deadline| deadline.saturating_sub(monotonic()).max(1));
+        look.into_iter().chain(rest).min().unwrap_or(0)
+    }
+}
+
+/// The next part of a file that is handed out. If it was cut off since, zeros stand for the rest: the size was announced.
+fn file_part(files: &Files, node: crate::table::Key, done: u64, size: u64) -> Vec<u8> {
+    let mut bytes = alloc::vec![0; (size - done).min(PART as u64) as usize];
+    if let Ok((content, store)) = files.tree.content(node) {
+        content.read(store, done, &mut bytes);
+    }
+    bytes
+}

@@ -1,0 +1,142 @@
+//! The file tree in physical memory, with the time; and what the nesting library needs to load a program from it.
+
+use crate::boot::{BootFacts, image_start};
+use crate::hardware;
+use crate::memory::{self, Segment};
+use crate::open_file::DEVICES;
+use crate::ram::Ram;
+use crate::store::Store;
+use crate::tree::{Content, Time, Tree, format};
+use nacre_nest::supply::{self, Supplier};
+use nacre_nest::Refusal;
+use nacre_proto::Errno;
+use nacre_sys::{Region, SpanMut};
+
+/// Nanoseconds in a second.
+const SECOND: u64 = 1_000_000_000;
+
+/// What time it is: the battery-backed clock when we started, and the machine's clock since.
+#[derive(Clone, Copy, Debug)]
+pub struct Clock {
+    start: i64,
+    monotonic_start: u64,
+}
+
+impl Clock {
+    /// Reads the battery-backed clock.
+    pub fn start() -> Clock {
+        Clock { start: hardware::battery_clock(), monotonic_start: hardware::monotonic() }
+    }
+
+    /// Time since 1970.
+    pub fn now(&self) -> Time {
+        let since = hardware::monotonic().saturating_sub(self.monotonic_start);
+        Time { seconds: self.start + (since / SECOND) as i64, nanoseconds: (since % SECOND) as u32 }
+    }
+}
+
+/// The tree and the time.
+pub struct Files {
+    /// The tree.
+    pub tree: Tree<Ram>,
+    /// The time.
+    pub clock: Clock,
+}
+
+impl Files {
+    /// The boot files and devices. Answers how many boot files made no sense, or nothing if there is no boot image.
+    pub fn start(facts: &BootFacts) -> (Files, Option<u64>) {
+        let clock = Clock::start();
+        let mut tree = Tree::new(Ram::default(), clock.now());
+        let image = memory::window(facts.image.start, facts.image.size);
+        let refused = image.and_then(image_start).map(|(bytes, header)| tree.add_boot_files(bytes, &header, facts.image.start));
+        let mut files = Files { tree, clock };
+        files.add_devices();
+        (files, refused)
+    }
+
+    /// Boot files that stand in the way stay.
+    fn add_devices(&mut self) {
+        let (root, now) = (self.tree.root(), self.clock.now());
+        let _ = self.tree.make_directory(root, b"/dev", 0o755, now);
+        for (path, device, mode) in DEVICES {
+            let _ = self.tree.make_node(root, path, format::CHARACTER | mode, *device, now);
+        }
+    }
+
+    /// The whole content of a small file.
+    pub fn read_all(&self, path: &[u8]) -> Result<alloc::vec::Vec<u8>, Errno> {
+        let key = self.tree.resolve(self.tree.root(), path, true)?.existing()?;
+        let (content, store) = self.tree.content(key)?;
+        let mut bytes = alloc::vec![0; content.size().min(1 << 20) as usize];
+        content.read(store, 0, &mut bytes);
+        Ok(bytes)
+    }
+}
+
+/// A program file: boot files are never given back, so what is mapped of them stays. Others are read.
+pub struct Program {
+    size: u64,
+    /// Where it lies in memory.
+    start: u64,
+    region: Region,
+}
+
+impl Supplier for Files {
+    type File = Program;
+    type Segment = Segment;
+
+    fn open(&mut self, path: &[u8]) -> Result<Program, Refusal> {
+        let place = self.tree.resolve(self.tree.root(), path, true).map_err(refusal)?;
+        let key = place.existing().map_err(refusal)?;
+        let node = self.tree.node(key).map_err(refusal)?;
+        if node.is_directory() {
+            return Err(Refusal::Directory);
+        }
+        if node.mode & 0o111 == 0 {
+            return Err(Refusal::NotExecutable);
+        }
+        let content = self.tree.content(key).map_err(refusal)?.0;
+        let size = content.size();
+        let start = start_of(content).ok_or(Refusal::Service("reading it", Errno::EIO))?;
+        let region = self.tree.store_mut().region(start, size).map_err(refusal)?;
+        Ok(Program { size, start, region })
+    }
+
+    fn segment(&mut self, size: u64) -> Result<Segment, Refusal> {
+        Segment::new(size).map_err(|_| Refusal::TooLarge(size, Some(memory::available())))
+    }
+}
+
+/// Where a content that lies in one piece starts.
+fn start_of(content: &Content) -> Option<u64> {
+    content.contiguous(0, content.size())
+}
+
+fn refusal(errno: Errno) -> Refusal {
+    match errno {
+        Errno::ENOENT | Errno::ENOTDIR => Refusal::NotFound,
+        errno => Refusal::Service("opening it", errno),
+    }
+}
+
+impl supply::File for Program {
+    fn size(&self) -> u64 {
+        self.size
+    }
+
+    fn read(&mut self, offset: u64, mut into: SpanMut<'_>) -> Result<(), Refusal> {
+        let size = into.size() as u64;
+        let part = memory::window(self.start, self.size).and_then(|window| window.span(offset, size));
+        part.map(|span| into.copy_from(span)).map(drop).ok_or(Refusal::Truncated("last byte, as its size says"))
+    }
+
+    fn region(&self) -> Option<Region> {
+        Some(self.region)
+    }
+}
+
+/// Whether there is memory for a client's records.
+pub fn has_room(files: &Files) -> bool {
+    files.tree.store().has_room()
+}

@@ -1,0 +1,212 @@
+//! The allocator of physical memory: one bit for each 4 KiB frame, searched from where the last search ended.
+//!
+//! A set bit is a frame in use (or a hole). Runs are contiguous and of any length, so nothing is lost to rounding.
+
+/// Bytes in a frame.
+pub const FRAME: u64 = 4096;
+
+/// The frames from `base` on.
+pub struct Frames {
+    used: &'static mut [u64],
+    base: u64,
+    count: u64,
+    free: u64,
+    next: u64,
+    /// Frames that [`allocate`](Self::allocate) leaves for [`allocate_reserved`](Self::allocate_reserved).
+    reserve: u64,
+}
+
+impl Frames {
+    /// How many words a map of `size` bytes of memory takes.
+    pub const fn words_for(size: u64) -> usize {
+        size.div_ceil(FRAME).div_ceil(64) as usize
+    }
+
+    /// A map of `size` bytes from `base` on in which every frame is in use. `used` has [`words_for`](Self::words_for) words.
+    pub fn new(used: &'static mut [u64], base: u64, size: u64) -> Frames {
+        used.fill(u64::MAX);
+        let count = (size / FRAME).min(used.len() as u64 * 64);
+        Frames { used, base: base / FRAME, count, free: 0, next: 0, reserve: 0 }
+    }
+
+    /// From now on keeps `bytes` back for the server itself.
+    pub fn set_reserve(&mut self, bytes: u64) {
+        self.reserve = bytes / FRAME;
+    }
+
+    /// Bytes that are free.
+    pub fn free_bytes(&self) -> u64 {
+        self.free * FRAME
+    }
+
+    /// Bytes that clients can still have.
+    pub fn available_bytes(&self) -> u64 {
+        self.free.saturating_sub(self.reserve) * FRAME
+    }
+
+    /// Gives back (or adds) `size` bytes at `start`; both are multiples of a frame.
+    pub fn release(&mut self, start: u64, size: u64) {
+        let first = start / FRAME - self.base;
+        for frame in first..(first + size / FRAME).min(self.count) {
+            let bit = 1 << (frame % 64);
+            let word = &mut self.used[(frame / 64) as usize];
+            self.free += u64::from(*word & bit != 0);
+            *word &= !bit;
+        }
+        self.next = self.next.min(first);
+    }
+
+    /// `size` bytes (rounded up to frames) for a client, at a multiple of `alignment`; leaves the reserve alone.
+    pub fn allocate(&mut self, size: u64, alignment: u64) -> Option<u64> {
+        if size.div_ceil(FRAME) > self.free.saturating_sub(self.reserve) {
+            return None;
+        }
+        self.allocate_reserved(size, alignment)
+    }
+
+    /// `size` bytes for the server itself.
+    pub fn allocate_reserved(&mut self, size: u64, alignment: u64) -> Option<u64> {
+        let frames = size.div_ceil(FRAME);
+        let alignment = alignment.div_ceil(FRAME).max(1);
+        if frames == 0 || frames > self.free {
+            return None;
+        }
+        let from = self.next;
+        let first = self.search(from, self.count, frames, alignment).or_else(|| self.search(0, self.count, frames, alignment))?;
+        self.take(first, frames);
+        if frames == 1 || alignment == 1 {
+            self.next = first + frames;
+        }
+        Some((self.base + first) * FRAME)
+    }
+
+    /// Takes `size` bytes at `start`, both multiples of a frame, if they are free and a client may have so many.
+    pub fn allocate_at(&mut self, start: u64, size: u64) -> bool {
+        let (first, frames) = ((start / FRAME).wrapping_sub(self.base), size / FRAME);
+        let fits = first.checked_add(frames).is_some_and(|end| end <= self.count);
+        if !fits || frames > self.free.saturating_sub(self.reserve) || self.next_with(first, first + frames, true) != first + frames {
+            return false;
+        }
+        self.take(first, frames);
+        true
+    }
+
+    fn take(&mut self, first: u64, frames: u64) {
+        let mut frame = first;
+        let end = first + frames;
+        while frame < end {
+            let in_word = (64 - frame % 64).min(end - frame);
+            self.used[(frame / 64) as usize] |= (u64::MAX >> (64 - in_word)) << (frame % 64);
+            frame += in_word;
+        }
+        self.free -= frames;
+    }
+
+    fn search(&self, from: u64, end: u64, frames: u64, alignment: u64) -> Option<u64> {
+        let mut at = from;
+        loop {
+            let free = self.next_with(at, end, false);
+            // Alignment is of the physical address, not of the frame's number in this map.
+            let first = (self.base + free).next_multiple_of(alignment) - self.base;
+            if first + frames > end {
+                return None;
+            }
+            let stop = self.next_with(first, first + frames, true);
+            if stop == first + frames {
+                return Some(first);
+            }
+            at = stop;
+        }
+    }
+
+    /// The first frame in `from..end` whose bit is `used`, or `end`.
+    fn next_with(&self, from: u64, end: u64, used: bool) -> u64 {
+        let mut frame = from;
+        while frame < end {
+            let word = self.used[(frame / 64) as usize];
+            let wanted = (if used { word } else { !word }) >> (frame % 64);
+            if wanted != 0 {
+                return end.min(frame + u64::from(wanted.trailing_zeros()));
+            }
+            frame = (frame / 64 + 1) * 64;
+        }
+        end
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::{boxed::Box, vec, vec::Vec};
+
+    fn frames(size: u64) -> Frames {
+        let words = Box::leak(vec![0u64; Frames::words_for(size)].into_boxed_slice());
+        Frames::new(words, 0x10_0000, size)
+    }
+
+    #[test]
+    fn holes_are_never_handed_out() {
+        let mut frames = frames(100 * FRAME);
+        frames.release(0x10_0000, 10 * FRAME);
+        frames.release(0x10_0000 + 20 * FRAME, 70 * FRAME);
+        assert_eq!(frames.allocate(11 * FRAME, FRAME), Some(0x10_0000 + 20 * FRAME));
+        assert_eq!(frames.allocate(10 * FRAME, FRAME), Some(0x10_0000 + 31 * FRAME));
+        assert_eq!(frames.allocate(60 * FRAME, FRAME), None);
+        assert_eq!(frames.allocate(49 * FRAME, FRAME), Some(0x10_0000 + 41 * FRAME));
+        assert_eq!(frames.allocate(10 * FRAME, FRAME), Some(0x10_0000));
+        assert_eq!(frames.free_bytes(), 0);
+    }
+
+    #[test]
+    fn large_runs_are_aligned_as_asked() {
+        let mut frames = frames(16 << 20);
+        frames.release(0x10_0000, 15 << 20);
+        assert_eq!(frames.allocate(FRAME, FRAME), Some(0x10_0000));
+        assert_eq!(frames.allocate(2 << 20, 2 << 20), Some(0x20_0000));
+        assert_eq!(frames.allocate(FRAME, FRAME), Some(0x10_0000 + FRAME));
+    }
+
+    #[test]
+    fn the_reserve_is_kept_back() {
+        let mut frames = frames(16 * FRAME);
+        frames.release(0x10_0000, 16 * FRAME);
+        frames.set_reserve(4 * FRAME);
+        assert_eq!(frames.allocate(13 * FRAME, FRAME), None);
+        assert!(frames.allocate(12 * FRAME, FRAME).is_some());
+        assert_eq!(frames.allocate(1, FRAME), None);
+        assert!(frames.allocate_reserved(4 * FRAME, FRAME).is_some());
+    }
+
+    #[test]
+    fn a_run_is_extended_into_free_frames_only() {
+        let mut frames = frames(16 * FRAME);
+        frames.release(0x10_0000, 8 * FRAME);
+        let start = frames.allocate(FRAME, FRAME).unwrap();
+        assert!(frames.allocate_at(start + FRAME, 3 * FRAME));
+        assert!(!frames.allocate_at(start + 3 * FRAME, FRAME));
+        assert!(!frames.allocate_at(start + 4 * FRAME, 5 * FRAME));
+        assert!(!frames.allocate_at(0, FRAME));
+        assert_eq!(frames.free_bytes(), 4 * FRAME);
+    }
+
+    #[test]
+    fn random_use_never_overlaps() {
+        let mut frames = frames(1000 * FRAME);
+        frames.release(0x10_0000, 1000 * FRAME);
+        let mut live: Vec<(u64, u64)> = Vec::new();
+        let mut random = 12345u64;
+        for _ in 0..5000 {
+            random = random.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            if random >> 63 == 0 && !live.is_empty() {
+                let (start, size) = live.swap_remove((random >> 33) as usize % live.len());
+                frames.release(start, size);
+            } else if let Some(start) = frames.allocate((random >> 40) % 40 * FRAME + 1, FRAME) {
+                let size = ((random >> 40) % 40 + 1) * FRAME;
+                assert!(live.iter().all(|&(other, length)| start + size <= other || other + length <= start));
+                live.push((start, size));
+            }
+        }
+        let used: u64 = live.iter().map(|run| run.1).sum();
+        assert_eq!(frames.free_bytes(), 1000 * FRAME - used);
+    }
+}

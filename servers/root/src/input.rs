@@ -1,0 +1,206 @@
+//! What the program's standard input is: a terminal, or bytes as they come, up to an end that the host announces.
+
+use crate::terminal::{Signal, Terminal};
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+
+/// Bytes that wait to be read before the line stops being listened to.
+const ENOUGH: usize = 16 << 10;
+
+/// Bytes as they come.
+#[derive(Default)]
+pub struct Pipe {
+    queue: VecDeque<u8>,
+    received: u64,
+    end: Option<u64>,
+}
+
+/// The program's input.
+pub enum Input {
+    /// Keys of a person.
+    Terminal(Terminal),
+    /// Bytes.
+    Pipe(Pipe),
+}
+
+impl Input {
+    /// What the text of `/etc/nacre/terminal` (`rows columns tty|pipe`) asks for.
+    pub fn from_facts(facts: &[u8]) -> Input {
+        let mut words = facts.split(|byte| byte.is_ascii_whitespace()).filter(|word| !word.is_empty());
+        let rows = words.next().and_then(number).unwrap_or(24);
+        let columns = words.next().and_then(number).unwrap_or(80);
+        match words.next() {
+            Some(b"tty") => Input::Terminal(Terminal::new(rows as u16, columns as u16)),
+            _ => Input::Pipe(Pipe::default()),
+        }
+    }
+
+    /// The terminal, if it is one.
+    pub fn terminal(&mut self) -> Option<&mut Terminal> {
+        match self {
+            Input::Terminal(terminal) => Some(terminal),
+            Input::Pipe(_) => None,
+        }
+    }
+
+    /// Takes a byte that arrived.
+    pub fn feed(&mut self, byte: u8, echo: &mut VecDeque<u8>) -> Option<Signal> {
+        match self {
+            Input::Terminal(terminal) => terminal.feed(byte, echo),
+            Input::Pipe(pipe) => {
+                pipe.received += 1;
+                pipe.queue.push_back(byte);
+                None
+            }
+        }
+    }
+
+    /// Whether more should be listened to. A terminal drops what is too much, as Linux's does.
+    pub fn has_room(&self) -> bool {
+        match self {
+            Input::Terminal(_) => true,
+            Input::Pipe(pipe) => pipe.queue.len() < ENOUGH,
+        }
+    }
+
+    /// The host says that the input ends after `count` bytes in all.
+    pub fn end(&mut self, count: Option<u64>) {
+        match self {
+            Input::Terminal(terminal) => terminal.end_input(),
+            Input::Pipe(pipe) => pipe.end = Some(count.unwrap_or(pipe.received)),
+        }
+    }
+
+    /// Whether a read would end at once.
+    pub fn is_readable(&self) -> bool {
+        match self {
+            Input::Terminal(terminal) => terminal.is_readable(),
+            Input::Pipe(pipe) => !pipe.queue.is_empty() || pipe.is_ended(),
+        }
+    }
+
+    /// Whether nothing will come any more.
+    pub fn is_ended(&self) -> bool {
+        matches!(self, Input::Pipe(pipe) if pipe.queue.is_empty() && pipe.is_ended())
+    }
+
+    /// How long, in nanoseconds, a read may wait from now on.
+    pub fn patience(&self) -> Option<u64> {
+        match self {
+            Input::Terminal(terminal) => terminal.patience(),
+            Input::Pipe(_) => None,
+        }
+    }
+
+    /// Reads what is there, at most `limit` bytes.
+    pub fn read(&mut self, limit: usize) -> Vec<u8> {
+        match self {
+            Input::Terminal(terminal) => terminal.read(limit),
+            Input::Pipe(pipe) => {
+                let count = pipe.queue.len().min(limit);
+                pipe.queue.drain(..count).collect()
+            }
+        }
+    }
+
+    /// How many bytes can be read.
+    pub fn waiting(&self) -> usize {
+        match self {
+            Input::Terminal(terminal) => terminal.waiting(),
+            Input::Pipe(pipe) => pipe.queue.len(),
+        }
+    }
+
+    /// Appends what a program writes, as it goes to the screen, to `to`.
+    pub fn write(&mut self, bytes: &[u8], to: &mut VecDeque<u8>) {
+        match self {
+            Input::Terminal(terminal) => terminal.write(bytes, to),
+            Input::Pipe(_) => to.extend(bytes),
+        }
+    }
+}
+
+impl Pipe {
+    fn is_ended(&self) -> bool {
+        self.end.is_some_and(|end| self.received >= end)
+    }
+}
+
+/// A line of control from the host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Control {
+    /// The input ends, after so many bytes if that is said.
+    End(Option<u64>),
+    /// The terminal has these rows and columns.
+    Resize(u16, u16),
+    /// As if `^C` were typed.
+    Interrupt,
+}
+
+/// Collects lines of control.
+#[derive(Default)]
+pub struct ControlLines {
+    line: Vec<u8>,
+}
+
+impl ControlLines {
+    /// Takes a byte; lines that say nothing known are dropped.
+    pub fn feed(&mut self, byte: u8) -> Option<Control> {
+        if byte != b'\n' {
+            if self.line.len() < 80 {
+                self.line.push(byte);
+            }
+            return None;
+        }
+        let line = core::mem::take(&mut self.line);
+        let mut words = line.split(|&byte| byte == b' ' || byte == b'\r').filter(|word| !word.is_empty());
+        match words.next()? {
+            b"eof" => Some(Control::End(words.next().and_then(number))),
+            b"resize" => {
+                let (rows, columns) = (number(words.next()?)?, number(words.next()?)?);
+                Some(Control::Resize(rows.try_into().ok()?, columns.try_into().ok()?))
+            }
+            b"interrupt" => Some(Control::Interrupt),
+            _ => None,
+        }
+    }
+}
+
+fn number(digits: &[u8]) -> Option<u64> {
+    core::str::from_utf8(digits).ok()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pipe_ends_after_what_was_announced() {
+        let mut input = Input::from_facts(b"24 80 pipe\n");
+        let mut echo = VecDeque::new();
+        input.feed(b'a', &mut echo);
+        input.end(Some(2));
+        assert_eq!(input.read(9), b"a");
+        assert!(!input.is_readable());
+        input.feed(b'\r', &mut echo);
+        assert!(input.is_readable() && !input.is_ended());
+        assert_eq!(input.read(9), b"\r");
+        assert!(input.is_readable() && input.is_ended() && echo.is_empty());
+    }
+
+    #[test]
+    fn facts_make_a_terminal() {
+        let mut input = Input::from_facts(b"50 120 tty\n");
+        assert_eq!(input.terminal().unwrap().window, (50, 120));
+        assert!(Input::from_facts(b"").terminal().is_none());
+    }
+
+    #[test]
+    fn control_lines_are_read_and_others_dropped() {
+        let mut lines = ControlLines::default();
+        let mut feed = |text: &[u8]| text.iter().filter_map(|&byte| lines.feed(byte)).collect::<Vec<_>>();
+        assert_eq!(feed(b"eof 12\neof\nresize 3 4\n"), [Control::End(Some(12)), Control::End(None), Control::Resize(3, 4)]);
+        assert_eq!(feed(b"resize 3\nresize 70000 1\nwhat\n\ninterrupt\n"), [Control::Interrupt]);
+        assert_eq!(feed(&[b'x'; 1000]), []);
+    }
+}

@@ -1,0 +1,30 @@
+//! The first program: it gives the machine's memory, boot files and console the shape of the Common Protocols, and runs one program.
+//!
+//! Here is the logic, tested on the host; `main.rs` joins it to the kernel and to devices.
+#![cfg_attr(not(test), no_std)]
+#![forbid(unsafe_code)]
+
+extern crate alloc;
+
+pub mod boot;
+pub mod calendar;
+pub mod console;
+pub mod files;
+pub mod frames;
+pub mod hardware;
+pub mod input;
+pub mod memory;
+pub mod messages;
+pub mod objects;
+pub mod open_file;
+pub mod pools;
+pub mod ram;
+pub mod random;
+pub mod root;
+pub mod run;
+pub mod serial;
+pub mod serve;
+pub mod store;
+pub mod table;
+pub mod terminal;
+pub mod tree;

@@ -1,0 +1,230 @@
+//! The machine's memory: where it is mapped here, the one allocator of its frames, and runs of it as segments.
+//!
+//! All memory is mapped in a line from [`LINE`] on, so that a physical offset and an address here are the same but for a constant. What
+//! this program itself needs (its heap) is mapped once more elsewhere, where Rust's own objects may be.
+
+use crate::boot::BootFacts;
+use crate::frames::{FRAME, Frames};
+use alloc::vec;
+use core::sync::atomic::{AtomicU64, Ordering};
+use nacre_abi::boot_info::MemoryRange;
+use nacre_abi::environment::PHYSICAL;
+use nacre_abi::rights::REFERENCE_USE;
+use nacre_abi::state::RegionState;
+use nacre_abi::{ObjectType, Rights};
+use nacre_proto::Errno;
+use nacre_sys::lock::Lock;
+use nacre_sys::{Mapping, OwnedReference, OwnedRegion, Reference, Region, Space, Status, Window, memory, slots};
+
+/// Where physical offset 0 would be mapped.
+const LINE: u64 = 0x1000_0000_0000;
+/// Where the heap's parts are mapped, one behind the other.
+const HEAP: u64 = 0x2000_0000_0000;
+/// Memory that clients cannot have: a 64th of all, within these bounds.
+const RESERVE: core::ops::RangeInclusive<u64> = 1 << 20..=16 << 20;
+/// Size of the heap's first part, beside the map of frames.
+const FIRST_HEAP: u64 = 512 << 10;
+/// Pages of an area of objects that is added when there is no free slot.
+const AREA_PAGES: u64 = 16;
+/// Pages donated for the tables of this program's own space.
+const TABLE_PAGES: u64 = 64;
+/// Runs from this size on are aligned to it, so that large pages can show them.
+const LARGE: u64 = 2 << 20;
+
+static FRAMES: Lock<Option<Frames>> = Lock::new(None);
+/// Memory for the heap while there is no allocator of frames.
+static FIRST: Lock<MemoryRange> = Lock::new(MemoryRange { start: 0, size: 0 });
+/// See [`total`].
+static TOTAL: AtomicU64 = AtomicU64::new(0);
+static NEXT_HEAP: AtomicU64 = AtomicU64::new(HEAP);
+
+fn with_frames<T>(work: impl FnOnce(&mut Frames) -> T) -> Option<T> {
+    FRAMES.lock().as_mut().map(work)
+}
+
+/// The window of `size` bytes of memory at a physical offset.
+pub fn window(start: u64, size: u64) -> Option<Window> {
+    Window::new(LINE.checked_add(start)?, size)
+}
+
+fn map(start: u64, at: u64, size: u64, rights: Rights) -> Result<(), Status> {
+    let slot = slots::allocate(ObjectType::Mapping)?;
+    Mapping::create(slot, Space::OWN, at, size, Region::through(Reference(PHYSICAL)), start, rights).map(drop)
+}
+
+/// Makes the memory usable: the line, the heap's first part, the allocator. Before this nothing larger is allocated.
+pub fn start(facts: &BootFacts) -> Result<(), Status> {
+    for range in &facts.ranges {
+        map(range.start, LINE + range.start, range.size, Rights::ALL)?;
+    }
+    let image = facts.image;
+    map(image.start, LINE + image.start, image.size.next_multiple_of(FRAME), Rights::READ.union(Rights::EXECUTE))?;
+    start_frames(facts);
+    slots::set_grow(add_area);
+    let tables = with_frames(|frames| frames.allocate_reserved(TABLE_PAGES * FRAME, FRAME)).flatten();
+    tables.map_or(Ok(()), |start| Space::SELF.donate(LINE + start, TABLE_PAGES))
+}
+
+fn start_frames(facts: &BootFacts) {
+    let largest = facts.ranges.iter().max_by_key(|range| range.size).copied().unwrap_or_default();
+    let base = facts.ranges.iter().map(|range| range.start).min().unwrap_or(0);
+    let end = facts.ranges.iter().map(|range| range.start + range.size).max().unwrap_or(0);
+    let words = Frames::words_for(end - base);
+    let first = (FIRST_HEAP + 8 * words as u64).next_multiple_of(FRAME).min(largest.size);
+    *FIRST.lock() = MemoryRange { start: largest.start + largest.size - first, size: first };
+    let mut frames = Frames::new(vec![0; words].leak(), base, end - base);
+    for range in &facts.ranges {
+        let kept = if range.start == largest.start { first } else { 0 };
+        frames.release(range.start, range.size - kept);
+    }
+    frames.set_reserve((frames.free_bytes() / 64).clamp(*RESERVE.start(), *RESERVE.end()));
+    TOTAL.store(frames.available_bytes(), Ordering::Relaxed);
+    *FRAMES.lock() = Some(frames);
+}
+
+/// The heap's source: maps at least `size` more bytes.
+pub fn grow_heap(size: usize) -> Option<(usize, usize)> {
+    let size = (size as u64).next_multiple_of(FRAME);
+    let first = *FIRST.lock();
+    let part = if first.size >= size { core::mem::take(&mut *FIRST.lock()) } else { MemoryRange { start: take_frames(size)?, size } };
+    let at = NEXT_HEAP.fetch_add(part.size, Ordering::Relaxed);
+    map(part.start, at, part.size, Rights::READ.union(Rights::WRITE)).ok()?;
+    Some((at as usize, part.size as usize))
+}
+
+fn take_frames(size: u64) -> Option<u64> {
+    with_frames(|frames| frames.allocate_reserved(size, FRAME)).flatten()
+}
+
+/// Adds an area of slots for objects.
+fn add_area() -> bool {
+    take_frames(AREA_PAGES * FRAME).is_some_and(|start| slots::add_area(LINE + start, AREA_PAGES as usize).is_ok())
+}
+
+/// Bytes that clients can still have.
+pub fn available() -> u64 {
+    with_frames(|frames| frames.available_bytes()).unwrap_or(0)
+}
+
+/// Bytes that clients could have at the start.
+pub fn total() -> u64 {
+    TOTAL.load(Ordering::Relaxed)
+}
+
+/// A run of zeros for a client.
+pub fn allocate(size: u64) -> Option<u64> {
+    let alignment = if size >= LARGE { LARGE } else { FRAME };
+    let start = with_frames(|frames| frames.allocate(size, alignment).or_else(|| frames.allocate(size, FRAME)))??;
+    let size = size.next_multiple_of(FRAME);
+    window(start, size)?.fill(0, size, 0)?;
+    Some(start)
+}
+
+/// Gives a run back.
+pub fn free(start: u64, size: u64) {
+    with_frames(|frames| frames.release(start, size.next_multiple_of(FRAME)));
+}
+
+/// A region of a run of memory.
+pub fn region(start: u64, size: u64, rights: Rights) -> Result<OwnedRegion, Status> {
+    OwnedRegion::new(Space::OWN, LINE + start, size.next_multiple_of(FRAME), rights, Reference::NONE)
+}
+
+/// A run of memory that others may map. Dropping it takes it back: mappings of it are unmapped, objects in it destroyed.
+pub struct Segment {
+    window: Window,
+    region: OwnedRegion,
+}
+
+impl Segment {
+    /// `size` bytes of zeros, rounded up to pages.
+    pub fn new(size: u64) -> Result<Segment, Errno> {
+        let size = whole_pages(size)?;
+        let start = allocate(size).ok_or(Errno::ENOMEM)?;
+        let parts = window(start, size).ok_or(Errno::ENOMEM).and_then(|window| Ok((window, region(start, size, Rights::ALL)?)));
+        match parts {
+            Ok((window, region)) => Ok(Segment { window, region }),
+            Err(errno) => {
+                free(start, size);
+                Err(errno)
+            }
+        }
+    }
+
+    /// Its size in bytes.
+    pub fn size(&self) -> u64 {
+        self.window.size()
+    }
+
+    /// A reference to its region, to be mapped.
+    pub fn region_reference(&self) -> Result<OwnedReference, Status> {
+        self.region.new_reference(REFERENCE_USE)
+    }
+
+    /// Gives back what lies behind the first `size` bytes, whole pages and fewer than before.
+    pub fn shrink(&mut self, size: u64) -> Result<(), Errno> {
+        let window = self.window.part(0, size).ok_or(Errno::EINVAL)?;
+        let rest = self.window.part(size, self.size() - size).ok_or(Errno::EINVAL)?;
+        self.set_region_size(size)?;
+        self.window = window;
+        take_back(rest);
+        Ok(())
+    }
+
+    /// Makes it larger, to `size` bytes, whole pages and more than before, if the memory behind it is free.
+    pub fn grow(&mut self, size: u64) -> Result<(), Errno> {
+        let start = self.window.start() - LINE;
+        let (behind, more) = (start + self.size(), size - self.size());
+        with_frames(|frames| frames.allocate_at(behind, more)).filter(|&taken| taken).ok_or(Errno::ENOMEM)?;
+        let grown = window(start, size).filter(|window| window.fill(self.size(), more, 0).is_some()).ok_or(Errno::ENOMEM);
+        match grown.and_then(|window| self.set_region_size(size).map(|()| window)) {
+            Ok(window) => self.window = window,
+            Err(errno) => {
+                free(behind, more);
+                return Err(errno);
+            }
+        }
+        Ok(())
+    }
+
+    fn set_region_size(&mut self, size: u64) -> Result<(), Errno> {
+        let state = RegionState { size, ..self.region.get_state()? };
+        self.region.set_state(&state).map_err(Errno::from)
+    }
+}
+
+/// The size of so many bytes in whole pages; `EINVAL` for none and `ENOMEM` for more than there can be.
+pub fn whole_pages(size: u64) -> Result<u64, Errno> {
+    match size.checked_next_multiple_of(FRAME) {
+        Some(0) => Err(Errno::EINVAL),
+        Some(size) if size < HEAP - LINE => Ok(size),
+        _ => Err(Errno::ENOMEM),
+    }
+}
+
+/// Destroys what objects are in memory that nobody else can reach any more, and gives it back.
+fn take_back(window: Window) {
+    // Memory that the kernel still uses is lost rather than handed out again.
+    if memory::reclaim(window.start(), window.size()).is_ok() {
+        free(window.start() - LINE, window.size());
+    }
+}
+
+impl Drop for Segment {
+    fn drop(&mut self) {
+        // From here on nobody else reaches the memory, so nothing new appears in it.
+        if self.region.destroy().is_ok() {
+            take_back(self.window);
+        }
+    }
+}
+
+impl nacre_nest::supply::Segment for Segment {
+    fn window(&self) -> Window {
+        self.window
+    }
+
+    fn region(&self) -> Region {
+        self.region.handle()
+    }
+}

@@ -1,0 +1,139 @@
+//! What clients hold references to: a port for each, whose word is the object's key.
+
+use crate::memory::{self, Segment};
+use crate::open_file::OpenFile;
+use crate::table::{Key, Table};
+use nacre_abi::rights::REFERENCE_USE;
+use nacre_proto::Errno;
+use nacre_sys::{OwnedPort, OwnedPortSet, OwnedReference, Port, PortSet, Reference, Status};
+
+/// Most objects.
+const MAX_OBJECTS: usize = 8192;
+/// Free memory below which there are no new ones.
+const ROOM: u64 = 256 << 10;
+
+/// What an object is.
+pub enum Kind {
+    /// The program's parent.
+    Parent,
+    /// Who hears of the program's exceptions.
+    Keeper,
+    /// The interrupts of the serial lines arrive here.
+    Lines,
+    /// What time it is.
+    Clock,
+    /// A pool of memory.
+    Pool(Key),
+    /// Memory, and the pool that pays for it.
+    Segment(Key, Segment),
+    /// An open file.
+    File(OpenFile),
+}
+
+/// An object.
+pub struct Object {
+    /// What it is.
+    pub kind: Kind,
+    /// It stays when nobody refers to it: it will be asked for again.
+    pub stays: bool,
+    port: Option<OwnedPort>,
+}
+
+/// All objects, and the set through which their ports are received from.
+pub struct Objects {
+    table: Table<Object>,
+    set: OwnedPortSet,
+}
+
+impl Objects {
+    /// None.
+    pub fn new() -> Result<Objects, Status> {
+        Ok(Objects { table: Table::new(), set: OwnedPortSet::new()? })
+    }
+
+    /// The set of all ports.
+    pub fn set(&self) -> PortSet {
+        self.set.handle()
+    }
+
+    /// Adds an object. `stays` is for those that are given out more than once.
+    pub fn add(&mut self, kind: Kind, stays: bool) -> Result<Key, Errno> {
+        if self.table.len() >= MAX_OBJECTS || memory::available() < ROOM {
+            return Err(Errno::ENFILE);
+        }
+        let key = self.table.insert(Object { kind, stays, port: None });
+        match OwnedPort::new(key.to_word(), self.set.handle()) {
+            Ok(port) => {
+                if let Some(object) = self.table.get_mut(key) {
+                    object.port = Some(port);
+                }
+                Ok(key)
+            }
+            Err(status) => {
+                self.table.remove(key);
+                Err(status.into())
+            }
+        }
+    }
+
+    /// A new reference to an object, for a client.
+    pub fn reference(&self, key: Key) -> Result<OwnedReference, Errno> {
+        let object = self.table.get(key).ok_or(Errno::EIO)?;
+        let port = object.port.as_ref().ok_or(Errno::EIO)?;
+        Ok(port.new_reference(REFERENCE_USE)?)
+    }
+
+    /// Adds an object and makes the one reference to it. If that fails the object is gone again, and comes back to be taken down.
+    pub fn give(&mut self, kind: Kind) -> Result<OwnedReference, Errno> {
+        let key = self.add(kind, false)?;
+        self.reference(key).inspect_err(|_| drop(self.table.remove(key)))
+    }
+
+    /// The port of an object.
+    pub fn port(&self, key: Key) -> Option<Port> {
+        self.table.get(key)?.port.as_ref().map(OwnedPort::handle)
+    }
+
+    /// An object.
+    pub fn get(&self, key: Key) -> Option<&Object> {
+        self.table.get(key)
+    }
+
+    /// An object, to be changed.
+    pub fn get_mut(&mut self, key: Key) -> Option<&mut Object> {
+        self.table.get_mut(key)
+    }
+
+    /// Takes an object out; its port is destroyed with it.
+    pub fn remove(&mut self, key: Key) -> Option<Object> {
+        self.table.remove(key)
+    }
+
+    /// Every object.
+    pub fn iter(&self) -> impl Iterator<Item = (Key, &Object)> {
+        self.table.iter()
+    }
+
+    /// The object of ours that a client's reference leads to, if it leads to one.
+    pub fn find(&self, reference: Reference) -> Option<Key> {
+        let revealed = reference.reveal(0, nacre_abi::USER_END).ok()??;
+        let key = Key::from_word(Port(revealed.address).get_state().ok()?.word);
+        (self.port(key)?.address() == revealed.address).then_some(key)
+    }
+
+    /// The open file behind a port's word; `EINVAL` if it is something else.
+    pub fn file(&self, word: u64) -> Result<&OpenFile, Errno> {
+        match self.table.get(Key::from_word(word)).map(|object| &object.kind) {
+            Some(Kind::File(file)) => Ok(file),
+            _ => Err(Errno::ENOSYS),
+        }
+    }
+
+    /// The same, to be changed.
+    pub fn file_mut(&mut self, word: u64) -> Result<&mut OpenFile, Errno> {
+        match self.table.get_mut(Key::from_word(word)).map(|object| &mut object.kind) {
+            Some(Kind::File(file)) => Ok(file),
+            _ => Err(Errno::ENOSYS),
+        }
+    }
+}

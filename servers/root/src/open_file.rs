@@ -1,0 +1,170 @@
+//! An open file: which node, what reading and writing it means, and where it stands.
+
+use crate::table::Key;
+use crate::tree::{Body, Node, format, open};
+use nacre_proto::Errno;
+
+/// Numbers of devices (`major << 8 | minor`), those of Linux.
+mod device {
+    pub const NULL: u64 = 0x103;
+    pub const ZERO: u64 = 0x105;
+    pub const FULL: u64 = 0x107;
+    pub const RANDOM: u64 = 0x108;
+    pub const RANDOM_AT_ONCE: u64 = 0x109;
+    pub const TERMINAL: u64 = 0x500;
+    pub const CONSOLE: u64 = 0x501;
+    pub const FIRST_LINE: u64 = 0x440;
+    pub const THIRD_LINE: u64 = 0x442;
+}
+
+/// The devices that are in `/dev`: path, number, permissions.
+pub const DEVICES: &[(&[u8], u64, u32)] = &[
+    (b"/dev/null", device::NULL, 0o666),
+    (b"/dev/zero", device::ZERO, 0o666),
+    (b"/dev/full", device::FULL, 0o666),
+    (b"/dev/random", device::RANDOM, 0o666),
+    (b"/dev/urandom", device::RANDOM_AT_ONCE, 0o666),
+    (b"/dev/tty", device::TERMINAL, 0o666),
+    (b"/dev/console", device::CONSOLE, 0o600),
+    (b"/dev/stdin", device::FIRST_LINE, 0o620),
+    (b"/dev/stdout", device::FIRST_LINE, 0o620),
+    (b"/dev/stderr", device::THIRD_LINE, 0o620),
+];
+
+/// The paths of the streams that a program starts with.
+pub const STREAMS: [&[u8]; 3] = [b"/dev/stdin", b"/dev/stdout", b"/dev/stderr"];
+
+/// What reading and writing mean.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Behaviour {
+    /// What the node's content says: a regular file, a directory, or only a place in the tree.
+    Plain,
+    /// Nothing comes out, everything goes in.
+    Null,
+    /// Zeros come out, everything goes in.
+    Zero,
+    /// Zeros come out, nothing goes in.
+    Full,
+    /// Random bytes come out.
+    Random,
+    /// The console: the program's input and output.
+    Console,
+    /// The program's errors; reads as the console.
+    Errors,
+}
+
+/// An open file.
+#[derive(Clone, Copy, Debug)]
+pub struct OpenFile {
+    /// The node; it counts this file as open.
+    pub node: Key,
+    /// What it does.
+    pub behaviour: Behaviour,
+    /// Flags of `open`.
+    pub flags: u64,
+    /// Where the next read or write without an offset happens.
+    pub position: u64,
+}
+
+/// Flags that `file.flags` can change.
+pub const CHANGEABLE: u64 = open::APPEND | open::NONBLOCK;
+
+impl OpenFile {
+    /// What opening a node with these flags gives. There is a controlling terminal only if the console is one.
+    pub fn new(key: Key, node: &Node, flags: u64, has_terminal: bool) -> Result<OpenFile, Errno> {
+        let behaviour = match node.body {
+            Body::Special(number) if flags & open::PATH == 0 => behaviour_of(node.kind(), number, has_terminal)?,
+            _ => Behaviour::Plain,
+        };
+        Ok(OpenFile { node: key, behaviour, flags, position: 0 })
+    }
+
+    /// `EBADF` unless it can be read.
+    pub fn check_read(&self) -> Result<(), Errno> {
+        if self.flags & open::PATH != 0 || self.flags & open::ACCESS == open::WRITE_ONLY { Err(Errno::EBADF) } else { Ok(()) }
+    }
+
+    /// `EBADF` unless it can be written.
+    pub fn check_write(&self) -> Result<(), Errno> {
+        if self.flags & open::PATH != 0 || self.flags & open::ACCESS == 0 { Err(Errno::EBADF) } else { Ok(()) }
+    }
+
+    /// `EBADF` if it is only a place in the tree.
+    pub fn check_open(&self) -> Result<(), Errno> {
+        if self.flags & open::PATH != 0 { Err(Errno::EBADF) } else { Ok(()) }
+    }
+
+    /// Whether it is a stream of the console.
+    pub fn is_stream(&self) -> bool {
+        matches!(self.behaviour, Behaviour::Console | Behaviour::Errors)
+    }
+
+    /// Whether reads that would wait fail instead.
+    pub fn is_nonblocking(&self) -> bool {
+        self.flags & open::NONBLOCK != 0
+    }
+
+    /// The position that an offset and a beginning (`SEEK_SET`, `SEEK_CUR`, `SEEK_END`) mean.
+    pub fn seek(&self, offset: u64, whence: u64, size: u64) -> Result<u64, Errno> {
+        let from = match whence {
+            0 => 0,
+            1 => self.position,
+            2 => size,
+            _ => return Err(Errno::EINVAL),
+        };
+        let position = i128::from(from) + i128::from(offset as i64);
+        u64::try_from(position).ok().filter(|&position| position <= i64::MAX as u64).ok_or(Errno::EINVAL)
+    }
+}
+
+fn behaviour_of(kind: u32, number: u64, has_terminal: bool) -> Result<Behaviour, Errno> {
+    match number {
+        _ if kind != format::CHARACTER => Err(Errno::ENXIO),
+        device::NULL => Ok(Behaviour::Null),
+        device::ZERO => Ok(Behaviour::Zero),
+        device::FULL => Ok(Behaviour::Full),
+        device::RANDOM | device::RANDOM_AT_ONCE => Ok(Behaviour::Random),
+        device::TERMINAL if !has_terminal => Err(Errno::ENXIO),
+        device::TERMINAL | device::CONSOLE | device::FIRST_LINE => Ok(Behaviour::Console),
+        device::THIRD_LINE => Ok(Behaviour::Errors),
+        _ => Err(Errno::ENXIO),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tree::Time;
+
+    fn opened(kind: u32, number: u64, flags: u64) -> Result<OpenFile, Errno> {
+        let node = Node::new(kind | 0o666, Body::Special(number), Time::default());
+        OpenFile::new(Key::from_word(1), &node, flags, false)
+    }
+
+    #[test]
+    fn devices_behave_by_their_number() {
+        assert_eq!(opened(format::CHARACTER, device::FULL, 0).unwrap().behaviour, Behaviour::Full);
+        assert_eq!(opened(format::CHARACTER, device::TERMINAL, 0).unwrap_err(), Errno::ENXIO);
+        assert_eq!(opened(format::FIFO, 0, 0).unwrap_err(), Errno::ENXIO);
+        assert_eq!(opened(format::FIFO, 0, open::PATH).unwrap().behaviour, Behaviour::Plain);
+    }
+
+    #[test]
+    fn access_is_what_was_asked_for() {
+        let file = opened(format::CHARACTER, device::NULL, open::WRITE_ONLY).unwrap();
+        assert_eq!((file.check_read(), file.check_write()), (Err(Errno::EBADF), Ok(())));
+        let file = opened(format::CHARACTER, device::NULL, open::PATH | open::READ_WRITE).unwrap();
+        assert_eq!((file.check_read(), file.check_write()), (Err(Errno::EBADF), Err(Errno::EBADF)));
+    }
+
+    #[test]
+    fn seeking_stays_in_bounds() {
+        let mut file = opened(format::CHARACTER, device::NULL, 0).unwrap();
+        file.position = 10;
+        assert_eq!(file.seek(-10i64 as u64, 1, 0), Ok(0));
+        assert_eq!(file.seek(-11i64 as u64, 1, 0), Err(Errno::EINVAL));
+        assert_eq!(file.seek(5, 2, 7), Ok(12));
+        assert_eq!(file.seek(i64::MAX as u64, 1, 0), Err(Errno::EINVAL));
+        assert_eq!(file.seek(0, 9, 0), Err(Errno::EINVAL));
+    }
+}

@@ -1,0 +1,79 @@
+//! The store of file contents: physical memory, and the regions through which others have contents mapped.
+
+use crate::frames::FRAME;
+use crate::memory;
+use crate::store::Store;
+use alloc::collections::BTreeMap;
+use nacre_abi::Rights;
+use nacre_abi::rights::REFERENCE_USE;
+use nacre_proto::Errno;
+use nacre_sys::{OwnedReference, OwnedRegion, Region, Span};
+
+/// Free memory below which clients get no more records.
+const ROOM: u64 = 1 << 20;
+/// Most regions of file contents. They stay, since nobody says when they are not mapped any more; what asks for more is copied.
+const MAX_REGIONS: usize = 4096;
+
+/// See the module's head.
+#[derive(Default)]
+pub struct Ram {
+    /// By start and size.
+    regions: BTreeMap<(u64, u64), OwnedRegion>,
+}
+
+impl Ram {
+    /// The region of a run of contents, for the reader's eyes and for execution.
+    pub fn region(&mut self, start: u64, size: u64) -> Result<Region, Errno> {
+        let key = (start, size.next_multiple_of(FRAME));
+        if let Some(region) = self.regions.get(&key) {
+            return Ok(region.handle());
+        }
+        if self.regions.len() >= MAX_REGIONS {
+            return Err(Errno::ENODEV);
+        }
+        let region = memory::region(start, size, Rights::READ.union(Rights::EXECUTE))?;
+        Ok(self.regions.entry(key).or_insert(region).handle())
+    }
+
+    /// A reference to it.
+    pub fn region_reference(&mut self, start: u64, size: u64) -> Result<OwnedReference, Errno> {
+        let reference = OwnedReference::null()?;
+        self.region(start, size)?.reference(reference.handle(), REFERENCE_USE)?;
+        Ok(reference)
+    }
+}
+
+impl Store for Ram {
+    fn allocate(&mut self, size: u64) -> Option<u64> {
+        memory::allocate(size)
+    }
+
+    fn free(&mut self, start: u64, size: u64) {
+        let mapped: alloc::vec::Vec<_> = self.regions.range((start, 0)..(start + size, 0)).map(|(key, _)| *key).collect();
+        for key in mapped {
+            self.regions.remove(&key);
+        }
+        memory::free(start, size);
+    }
+
+    fn span(&self, start: u64, size: u64) -> Span<'_> {
+        memory::window(start, size).and_then(|window| window.span(0, size)).unwrap_or(Span::EMPTY)
+    }
+
+    fn write(&mut self, start: u64, bytes: &[u8]) {
+        let _ = memory::window(start, bytes.len() as u64).and_then(|window| window.write(0, bytes));
+    }
+
+    fn zero(&mut self, start: u64, size: u64) {
+        let _ = memory::window(start, size).and_then(|window| window.fill(0, size, 0));
+    }
+
+    fn copy(&mut self, from: u64, to: u64, size: u64) {
+        let from = memory::window(from, size);
+        let _ = memory::window(to, size).zip(from).and_then(|(to, from)| to.copy_from(0, from));
+    }
+
+    fn has_room(&self) -> bool {
+        memory::available() > ROOM
+    }
+}

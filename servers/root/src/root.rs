@@ -1,0 +1,222 @@
+//! Everything that the server has, and the loop that answers events.
+
+use crate::console::Console;
+use crate::files::Files;
+use crate::objects::{Kind, Objects};
+use crate::open_file::{OpenFile, STREAMS};
+use crate::pools::Pools;
+use crate::random::Random;
+use crate::table::Key;
+use crate::terminal::Signal;
+use crate::tree::open;
+use alloc::collections::BTreeSet;
+use alloc::vec::Vec;
+use nacre_abi::fault;
+use nacre_abi::message::NO_REFERENCES;
+use nacre_nest::{Child, host::Exception};
+use nacre_proto::{Errno, Event, Request, Station};
+use nacre_proto::{clock, directory, file, memory, parent, segment, terminal};
+use nacre_sys::{Code, Status};
+
+/// The server.
+pub struct Root {
+    /// Files and time.
+    pub files: Files,
+    /// What clients hold references to.
+    pub objects: Objects,
+    /// Accounts of memory.
+    pub pools: Pools,
+    /// The console.
+    pub console: Console,
+    /// Random bytes.
+    pub random: Random,
+    /// The outermost pool, the root directory, the clock, the three streams: given out as often as they are asked for.
+    pub standing: Standing,
+    /// The program.
+    pub child: Option<Child<Files>>,
+    /// Its name.
+    pub name: Vec<u8>,
+    /// Foreign calls that it made without there being one, if they are to be reported.
+    pub foreign_calls: Option<BTreeSet<Vec<u8>>>,
+    /// How it ended.
+    pub status: Option<u64>,
+}
+
+/// Objects that are given out as often as they are asked for.
+pub struct Standing {
+    /// The outermost pool.
+    pub memory: Key,
+    /// The root directory.
+    pub files: Key,
+    /// What time it is.
+    pub clock: Key,
+    /// The streams that a program starts with.
+    pub streams: [Key; 3],
+}
+
+impl Standing {
+    /// Adds them to `objects`.
+    pub fn new(objects: &mut Objects, files: &mut Files, pool: Key, has_terminal: bool) -> Result<Standing, Errno> {
+        let mut stand = |path: &[u8], flags| {
+            let file = open_file(files, path, flags, has_terminal)?;
+            objects.add(Kind::File(file), true)
+        };
+        let (input, output) = if has_terminal { (open::READ_WRITE, open::READ_WRITE) } else { (0, open::WRITE_ONLY) };
+        let streams = [stand(STREAMS[0], input)?, stand(STREAMS[1], output)?, stand(STREAMS[2], output)?];
+        let files = stand(b"/", open::DIRECTORY)?;
+        let (memory, clock) = (objects.add(Kind::Pool(pool), true)?, objects.add(Kind::Clock, true)?);
+        Ok(Standing { memory, files, clock, streams })
+    }
+}
+
+/// Opens a file by its absolute path.
+fn open_file(files: &mut Files, path: &[u8], flags: u64, has_terminal: bool) -> Result<OpenFile, Errno> {
+    let (root, now) = (files.tree.root(), files.clock.now());
+    let key = files.tree.open(root, path, flags, 0, now)?;
+    OpenFile::new(key, files.tree.node(key)?, flags, has_terminal)
+}
+
+/// Exit status of a program that a signal ended, as a shell says it.
+const SIGNAL_STATUS: u64 = 128;
+/// How long, in nanoseconds, a line that takes nothing is waited for at the end, and how often.
+const STALL: u64 = 10_000_000;
+const MAX_STALLS: u32 = 1000;
+
+impl Root {
+    /// Answers events until the program has ended and everything it wrote has gone out.
+    pub fn run(&mut self) -> Result<(), Status> {
+        let mut station = Station::new(nacre_abi::message::MAX_BYTES as usize).map_err(|_| Status::new(Code::NoMemory))?;
+        while self.status.is_none() {
+            self.step(&mut station, self.console.patience())?;
+        }
+        self.drain(&mut station)
+    }
+
+    /// Waits at most `patience` nanoseconds (0: for ever) for an event, and answers it.
+    fn step(&mut self, station: &mut Station, patience: u64) -> Result<(), Status> {
+        match station.next(self.objects.set().address(), patience) {
+            Ok(event) => self.handle(event),
+            Err(status) if status.code() == Some(Code::TimedOut) => {}
+            Err(status) => return Err(status),
+        }
+        self.console.push_messages(&mut self.files);
+        self.console.push();
+        self.console.settle();
+        Ok(())
+    }
+
+    /// Says how the program ended, and waits until the lines have taken everything. The host may not listen any more: then not for ever.
+    fn drain(&mut self, station: &mut Station) -> Result<(), Status> {
+        self.report_foreign_calls();
+        let status = self.status.unwrap_or(0);
+        self.console.messages.exit(if status >= 256 { SIGNAL_STATUS + (status & 0x7f) } else { status & 0xff });
+        self.console.push_messages(&mut self.files);
+        let mut stalls = 0;
+        while !self.console.is_quiet() && stalls < MAX_STALLS {
+            let before = self.console.pending();
+            self.step(station, self.console.patience().clamp(1, STALL))?;
+            stalls = if self.console.pending() == before { stalls + 1 } else { 0 };
+        }
+        Ok(())
+    }
+
+    fn report_foreign_calls(&mut self) {
+        for call in self.foreign_calls.take().into_iter().flatten() {
+            self.console.messages.line(&[b"foreign call without implementation: ", &call[..]].concat());
+        }
+    }
+
+    fn handle(&mut self, event: Event<'_>) {
+        match event {
+            Event::Request(mut request) => self.dispatch(&mut request),
+            Event::Notification { word, bits } => self.notified(Key::from_word(word), bits),
+            Event::Exception(mut request) => self.exception(&mut request),
+            Event::Fault(mut request) => request.answer(fault::REFUSE, [0; 6]),
+        }
+    }
+
+    fn dispatch(&mut self, request: &mut Request<'_>) {
+        match request.protocol() {
+            parent::NUMBER => parent::dispatch(self, request),
+            memory::NUMBER => memory::dispatch(self, request),
+            segment::NUMBER => segment::dispatch(self, request),
+            file::NUMBER => file::dispatch(self, request),
+            terminal::NUMBER => terminal::dispatch(self, request),
+            directory::NUMBER => directory::dispatch(self, request),
+            clock::NUMBER => clock::dispatch(self, request),
+            _ => request.refuse(Errno::ENOSYS),
+        }
+    }
+
+    fn notified(&mut self, key: Key, bits: u64) {
+        let Some(object) = self.objects.get(key) else { return };
+        if let Kind::Lines = object.kind {
+            if let Some(signal) = self.console.interrupted(bits) {
+                self.signalled(signal);
+            }
+        } else if bits & NO_REFERENCES != 0 && !object.stays {
+            self.close(key);
+        }
+    }
+
+    /// There is nobody to send a signal to but the program, and no way but to end it.
+    fn signalled(&mut self, signal: Signal) {
+        self.end(256 + signal.number());
+    }
+
+    /// The program has ended: everything is taken back.
+    pub fn end(&mut self, status: u64) {
+        if self.status.is_none() {
+            self.status = Some(status);
+            self.child = None;
+        }
+    }
+
+    /// Takes an object down that nobody refers to any more.
+    pub fn close(&mut self, key: Key) {
+        match self.objects.remove(key).map(|object| object.kind) {
+            Some(Kind::File(file)) => self.files.tree.closed(file.node),
+            Some(Kind::Segment(pool, segment)) => {
+                self.pools.disown(pool, key.to_word());
+                self.pools.refund(pool, segment.size() + crate::pools::RECORD_COST);
+            }
+            Some(Kind::Pool(pool)) => self.destroy_pool(pool),
+            _ => {}
+        }
+    }
+
+    /// Destroys a pool with everything in it.
+    pub fn destroy_pool(&mut self, pool: Key) {
+        let Ok(remains) = self.pools.destroy(pool) else { return };
+        for segment in remains.segments {
+            self.objects.remove(Key::from_word(segment));
+        }
+        let is_gone = |kind: &Kind| matches!(kind, Kind::Pool(pool) if remains.pools.contains(pool));
+        let gone: Vec<Key> = self.objects.iter().filter(|(_, object)| is_gone(&object.kind)).map(|(key, _)| key).collect();
+        for key in gone {
+            self.objects.remove(key);
+        }
+    }
+
+    fn exception(&mut self, request: &mut Request<'_>) {
+        let exception = Exception::from_words(request.words());
+        request.answer(fault::STOP, [0; 6]);
+        let what = match exception.kind {
+            0 => "a division by zero",
+            3 => "a breakpoint",
+            fault::KIND_OPCODE => "an unknown instruction",
+            fault::KIND_PROTECTION => "a protected instruction or a wild address",
+            fault::KIND_MEMORY => "an access to memory that is not there",
+            16 | 19 => "a floating-point error",
+            fault::KIND_CALL_MEMORY => "a call for which its space has no memory left",
+            _ => "an exception",
+        };
+        let name = alloc::string::String::from_utf8_lossy(&self.name).into_owned();
+        let text = alloc::format!(
+            "{name}: ended by {what} (kind {}), instruction {:#x}, address {:#x}",
+            exception.kind, exception.instruction, exception.address
+        );
+        self.console.messages.line(text.as_bytes());
+        self.end(exception.exit_status());
+    }
+}

@@ -1,0 +1,148 @@
+//! From the first instruction to the last: the machine is taken over, the program is started, and the machine is ended.
+
+use crate::boot::BootFacts;
+use crate::console::Console;
+use crate::files::Files;
+use crate::hardware;
+use crate::input::Input;
+use crate::memory;
+use crate::objects::{Kind, Objects};
+use crate::pools::Pools;
+use crate::random::Random;
+use crate::root::{Root, Standing};
+use alloc::collections::BTreeSet;
+use alloc::string::String;
+use alloc::vec::Vec;
+use nacre_nest::{Ports, Program, Refusal, Sizes, spawn};
+use nacre_proto::Errno;
+use nacre_sys::Status;
+
+/// What to run: arguments, and the environment, each string ended by a zero.
+const COMMAND: &[u8] = b"/etc/nacre/command";
+const ENVIRONMENT: &[u8] = b"/etc/nacre/environment";
+/// What the terminal is like.
+const TERMINAL: &[u8] = b"/etc/nacre/terminal";
+/// In the environment: foreign calls without an implementation are listed at the end.
+const REPORT_CALLS: &[u8] = b"NACRE_REPORT_CALLS=1";
+/// Where a program is looked for whose name has no slash, if the environment does not say.
+const DEFAULT_PATH: &[u8] = b"/bin:/usr/bin:/sbin:/usr/sbin";
+
+/// Why the server could not start.
+#[derive(Debug)]
+pub enum Failure {
+    /// The page with the machine's facts is of another version.
+    BootInfo,
+    /// The kernel refused something.
+    Kernel(Status),
+    /// Something of our own failed.
+    Own(Errno),
+}
+
+impl From<Status> for Failure {
+    fn from(status: Status) -> Failure {
+        Failure::Kernel(status)
+    }
+}
+
+impl From<Errno> for Failure {
+    fn from(errno: Errno) -> Failure {
+        Failure::Own(errno)
+    }
+}
+
+/// Runs the program that the boot image names, until it and all it wrote has gone.
+pub fn run() -> Result<(), Failure> {
+    let facts = BootFacts::read().ok_or(Failure::BootInfo)?;
+    memory::start(&facts)?;
+    let (mut root, refused) = make_root(&facts)?;
+    match refused {
+        Some(0) => {}
+        Some(count) => root.console.messages.line(alloc::format!("root: {count} boot files make no sense and were left out").as_bytes()),
+        None => root.console.messages.line(b"root: there is no boot image, or not of this version"),
+    }
+    root.console.messages.ready();
+    root.start_program();
+    root.run()?;
+    Ok(())
+}
+
+fn make_root(facts: &BootFacts) -> Result<(Root, Option<u64>), Failure> {
+    let (mut files, refused) = Files::start(facts);
+    let input = Input::from_facts(&files.read_all(TERMINAL).unwrap_or_default());
+    let has_terminal = matches!(input, Input::Terminal(_));
+    let (pools, pool) = Pools::new(memory::available());
+    let mut objects = Objects::new()?;
+    let standing = Standing::new(&mut objects, &mut files, pool, has_terminal)?;
+    let lines = objects.add(Kind::Lines, true)?;
+    let console = Console::start(input, objects.port(lines).ok_or(Errno::EIO)?)?;
+    let seed = files.clock.now().seconds as u64 ^ hardware::monotonic() << 20;
+    let root = Root {
+        files,
+        objects,
+        pools,
+        console,
+        random: Random::new(seed),
+        standing,
+        child: None,
+        name: Vec::new(),
+        foreign_calls: None,
+        status: None,
+    };
+    Ok((root, refused))
+}
+
+impl Root {
+    /// Starts the program; a refusal is a sentence for the person who asked for it, and the exit status of a shell.
+    fn start_program(&mut self) {
+        let command = self.files.read_all(COMMAND).unwrap_or_default();
+        let environment = self.files.read_all(ENVIRONMENT).unwrap_or_default();
+        let (arguments, environment) = (strings(&command), strings(&environment));
+        self.name = arguments.first().copied().unwrap_or_default().to_vec();
+        self.foreign_calls = environment.contains(&REPORT_CALLS).then(BTreeSet::new);
+        match self.spawn(&arguments, &environment) {
+            Ok(Ok(())) => {}
+            Ok(Err(refusal)) => self.refuse(&alloc::format!("{refusal}"), refusal.exit_status().into()),
+            Err(errno) => self.refuse(&alloc::format!("{errno}"), 126),
+        }
+    }
+
+    fn refuse(&mut self, why: &str, status: u64) {
+        let text = alloc::format!("{}: {why}", String::from_utf8_lossy(&self.name));
+        self.console.messages.line(text.as_bytes());
+        self.end(status);
+    }
+
+    /// The program is refused, or something of our own fails.
+    fn spawn(&mut self, arguments: &[&[u8]], environment: &[&[u8]]) -> Result<Result<(), Refusal>, Errno> {
+        let (parent, keeper) = (self.objects.add(Kind::Parent, true)?, self.objects.add(Kind::Keeper, true)?);
+        let (parent, keeper) = (self.objects.reference(parent)?, self.objects.reference(keeper)?);
+        let mut random = [0; 16];
+        self.random.fill(&mut random);
+        let path = self.search(environment);
+        let program = Program { path: &path, arguments, environment, random, sizes: Sizes::default() };
+        let ports = Ports { parent: parent.handle(), keeper: keeper.handle() };
+        Ok(spawn(&mut self.files, &program, ports).and_then(|child| {
+            child.start()?;
+            self.child = Some(child);
+            Ok(())
+        }))
+    }
+
+    /// The path of the program: its name, if that has a slash, else the first in the directories of `PATH` that is there.
+    fn search(&self, environment: &[&[u8]]) -> Vec<u8> {
+        if self.name.contains(&b'/') {
+            return self.name.clone();
+        }
+        let directories = environment.iter().find_map(|text| text.strip_prefix(b"PATH=")).unwrap_or(DEFAULT_PATH);
+        let paths = directories.split(|&byte| byte == b':').map(|directory| [directory, b"/", &self.name].concat());
+        let tree = &self.files.tree;
+        let mut found = paths.filter(|path| tree.resolve(tree.root(), path, true).is_ok_and(|place| place.node.is_some()));
+        found.next().unwrap_or_else(|| self.name.clone())
+    }
+}
+
+/// The strings of a list that ends each with a zero.
+fn strings(bytes: &[u8]) -> Vec<&[u8]> {
+    let list = bytes.strip_suffix(b"\0").unwrap_or(bytes);
+    if list.is_empty() { Vec::new() } else { list.split(|&byte| byte == 0).collect() }
+}

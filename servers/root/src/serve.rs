@@ -1,0 +1,8 @@
+//! The server's side of the Common Protocols, one file a protocol.
+
+mod clock;
+mod directory;
+mod file;
+mod memory;
+mod parent;
+mod terminal;

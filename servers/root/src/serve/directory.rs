@@ -1,0 +1,176 @@
+//! Protocol `directory`.
+
+use super::file::status_bytes;
+use crate::objects::Kind;
+use crate::open_file::OpenFile;
+use crate::root::Root;
+use crate::table::Key;
+use crate::tree::open;
+use crate::{frames::FRAME, memory};
+use nacre_abi::message::MAX_BYTES;
+use nacre_proto::directory::{self, Server, file_system_status, link, list, make_directory, make_node, read_link, remove, rename};
+use nacre_proto::directory::{set_mode_at, set_owner_at, set_times_at, status_at, symbolic_link};
+use nacre_proto::flags::{AT_EMPTY_PATH, AT_SYMLINK_FOLLOW, AT_SYMLINK_NOFOLLOW};
+use nacre_proto::server::Output;
+use nacre_proto::{Errno, Handled, Request};
+use nacre_sys::Reference;
+
+/// How many files the file system says it could have.
+const MAX_FILES: u64 = 1 << 20;
+
+impl Root {
+    /// The node that paths start from. That it is a directory is found out when it matters: absolute paths need none.
+    fn place(&self, request: &Request<'_>) -> Result<Key, Errno> {
+        self.objects.file(request.word()).map(|file| file.node)
+    }
+
+    fn resolve_at(&self, request: &Request<'_>, path: &[u8], flags: u64) -> Result<Key, Errno> {
+        let start = self.place(request)?;
+        if path.is_empty() && flags & AT_EMPTY_PATH != 0 {
+            return Ok(start);
+        }
+        self.files.tree.resolve(start, path, flags & AT_SYMLINK_NOFOLLOW == 0)?.existing()
+    }
+
+    /// The node of another directory that a client names by a reference.
+    fn other_place(&self, reference: Reference) -> Result<Key, Errno> {
+        let key = self.objects.find(reference).ok_or(Errno::EXDEV)?;
+        match self.objects.get(key).map(|object| &object.kind) {
+            Some(Kind::File(file)) => Ok(file.node),
+            _ => Err(Errno::EXDEV),
+        }
+    }
+
+    fn give_file(&mut self, node: Key, flags: u64) -> Result<directory::open::Output, Errno> {
+        let has_terminal = self.console.input.terminal().is_some();
+        let mode = self.files.tree.node(node)?.mode;
+        let file = OpenFile::new(node, self.files.tree.node(node)?, flags, has_terminal)?;
+        let file = self.objects.give(Kind::File(file))?;
+        Ok(directory::open::Output { mode: mode.into(), file: file.into() })
+    }
+}
+
+/// The two paths of a message.
+fn two_paths(paths: &[u8], first_size: u64) -> Result<(&[u8], &[u8]), Errno> {
+    usize::try_from(first_size).ok().and_then(|size| paths.split_at_checked(size)).ok_or(Errno::EINVAL)
+}
+
+impl Server for Root {
+    fn open(&mut self, request: &mut Request<'_>, flags: u64, mode: u64, path: &[u8]) -> Handled<directory::open::Output> {
+        let start = self.place(request)?;
+        if flags & open::ACCESS == open::ACCESS {
+            return Err(Errno::EINVAL);
+        }
+        let node = self.files.tree.open(start, path, flags, mode as u32, self.files.clock.now())?;
+        let given = self.give_file(node, flags);
+        if given.is_err() {
+            self.files.tree.closed(node);
+        }
+        given?.now()
+    }
+
+    fn status_at(&mut self, request: &mut Request<'_>, flags: u64, path: &[u8]) -> Handled<status_at::Output> {
+        let node = self.resolve_at(request, path, flags)?;
+        request.put(&status_bytes(&self.files.tree.facts(node)?));
+        status_at::Output::default().now()
+    }
+
+    fn make_directory(&mut self, request: &mut Request<'_>, mode: u64, path: &[u8]) -> Handled<make_directory::Output> {
+        let start = self.place(request)?;
+        self.files.tree.make_directory(start, path, mode as u32, self.files.clock.now())?;
+        make_directory::Output::default().now()
+    }
+
+    fn remove(&mut self, request: &mut Request<'_>, is_directory: u64, path: &[u8]) -> Handled<remove::Output> {
+        let start = self.place(request)?;
+        self.files.tree.remove(start, path, is_directory != 0, self.files.clock.now())?;
+        remove::Output::default().now()
+    }
+
+    fn rename(&mut self, request: &mut Request<'_>, flags: u64, first_size: u64, paths: &[u8], new_directory: Reference) -> Handled<rename::Output> {
+        let (from, to) = two_paths(paths, first_size)?;
+        let (start, other) = (self.place(request)?, self.other_place(new_directory)?);
+        self.files.tree.rename((start, from), (other, to), flags, self.files.clock.now())?;
+        rename::Output::default().now()
+    }
+
+    fn link(&mut self, request: &mut Request<'_>, flags: u64, first_size: u64, paths: &[u8], new_directory: Reference) -> Handled<link::Output> {
+        let (from, to) = two_paths(paths, first_size)?;
+        let (start, other) = (self.place(request)?, self.other_place(new_directory)?);
+        self.files.tree.link((start, from), (other, to), flags & AT_SYMLINK_FOLLOW != 0, self.files.clock.now())?;
+        link::Output::default().now()
+    }
+
+    fn symbolic_link(&mut self, request: &mut Request<'_>, first_size: u64, paths: &[u8]) -> Handled<symbolic_link::Output> {
+        let (target, path) = two_paths(paths, first_size)?;
+        let start = self.place(request)?;
+        self.files.tree.make_link(start, target, path, self.files.clock.now())?;
+        symbolic_link::Output::default().now()
+    }
+
+    fn read_link(&mut self, request: &mut Request<'_>, path: &[u8]) -> Handled<read_link::Output> {
+        let start = self.place(request)?;
+        request.put(self.files.tree.read_link(start, path)?);
+        read_link::Output::default().now()
+    }
+
+    fn list(&mut self, request: &mut Request<'_>, cookie: u64, size: u64) -> Handled<list::Output> {
+        let start = self.place(request)?;
+        let mut entries = alloc::vec::Vec::new();
+        let next = self.files.tree.list(start, cookie, &mut entries, size.min(MAX_BYTES) as usize)?;
+        request.put(&entries);
+        list::Output { next }.now()
+    }
+
+    fn set_mode_at(&mut self, request: &mut Request<'_>, mode: u64, flags: u64, path: &[u8]) -> Handled<set_mode_at::Output> {
+        let node = self.resolve_at(request, path, flags)?;
+        self.files.tree.set_mode(node, mode, self.files.clock.now())?;
+        set_mode_at::Output::default().now()
+    }
+
+    fn set_owner_at(&mut self, request: &mut Request<'_>, uid: u64, gid: u64, flags: u64, path: &[u8]) -> Handled<set_owner_at::Output> {
+        let node = self.resolve_at(request, path, flags)?;
+        self.files.tree.set_owner(node, uid, gid, self.files.clock.now())?;
+        set_owner_at::Output::default().now()
+    }
+
+    fn set_times_at(
+        &mut self,
+        request: &mut Request<'_>,
+        atime_sec: u64,
+        atime_nsec: u64,
+        mtime_sec: u64,
+        mtime_nsec: u64,
+        flags: u64,
+        path: &[u8],
+    ) -> Handled<set_times_at::Output> {
+        let node = self.resolve_at(request, path, flags)?;
+        self.files.tree.set_times(node, [(atime_sec, atime_nsec), (mtime_sec, mtime_nsec)], self.files.clock.now())?;
+        set_times_at::Output::default().now()
+    }
+
+    fn make_node(&mut self, request: &mut Request<'_>, mode: u64, device: u64, path: &[u8]) -> Handled<make_node::Output> {
+        let start = self.place(request)?;
+        self.files.tree.make_node(start, path, mode as u32, device, self.files.clock.now())?;
+        make_node::Output::default().now()
+    }
+
+    fn file_system_status(&mut self, request: &mut Request<'_>) -> Handled<file_system_status::Output> {
+        self.place(request)?;
+        let files = self.files.tree.len() as u64;
+        let output = file_system_status::Output {
+            block_size: FRAME,
+            blocks: memory::total() / FRAME,
+            free: memory::available() / FRAME,
+            files,
+            files_free: MAX_FILES.saturating_sub(files),
+        };
+        output.now()
+    }
+
+    fn path(&mut self, request: &mut Request<'_>) -> Handled<directory::path::Output> {
+        let start = self.place(request)?;
+        request.put(&self.files.tree.path_of(start)?);
+        directory::path::Output::default().now()
+    }
+}

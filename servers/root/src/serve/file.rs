@@ -1,0 +1,277 @@
+//! Protocol `file`: regular files, directories, devices and the console's streams.
+
+use crate::frames::FRAME;
+use crate::memory;
+use crate::open_file::{Behaviour, CHANGEABLE, OpenFile};
+use crate::root::Root;
+use crate::tree::{Body, Facts, Node, format, open};
+use nacre_abi::message::MAX_BYTES;
+use nacre_proto::file::{self, Server, flags, map, poll, read, seek, set_mode, set_owner, set_size, set_times, status, sync, write};
+use nacre_proto::flags::{KEEP_FLAGS, OWN_POSITION, POLLHUP, POLLIN, POLLOUT, POLLRDNORM, POLLWRNORM, SEEK_DATA, SEEK_HOLE};
+use nacre_proto::server::Output;
+use nacre_proto::structures::Status;
+use nacre_proto::{Answer, Errno, Handled, Request};
+
+/// Number of the device that all files are on.
+const DEVICE: u64 = 1;
+
+/// Facts as they travel.
+pub fn status_bytes(facts: &Facts) -> [u8; Status::SIZE] {
+    let [accessed, modified, changed] = facts.times;
+    Status {
+        device: DEVICE,
+        inode: facts.inode,
+        mode: facts.mode.into(),
+        links: facts.links.into(),
+        uid: facts.owner.0.into(),
+        gid: facts.owner.1.into(),
+        rdevice: facts.device,
+        size: facts.size,
+        block_size: FRAME,
+        blocks: facts.blocks,
+        atime_sec: accessed.seconds as u64,
+        atime_nsec: accessed.nanoseconds.into(),
+        mtime_sec: modified.seconds as u64,
+        mtime_nsec: modified.nanoseconds.into(),
+        ctime_sec: changed.seconds as u64,
+        ctime_nsec: changed.nanoseconds.into(),
+    }
+    .to_bytes()
+}
+
+impl Root {
+    fn file(&self, request: &Request<'_>) -> Result<OpenFile, Errno> {
+        self.objects.file(request.word()).copied()
+    }
+
+    fn move_position(&mut self, request: &Request<'_>, position: u64) {
+        if let Ok(file) = self.objects.file_mut(request.word()) {
+            file.position = position;
+        }
+    }
+
+    fn read_stream(&mut self, request: &mut Request<'_>, file: &OpenFile, size: usize) -> Handled<read::Output> {
+        if !self.console.is_readable() && size > 0 {
+            if file.is_nonblocking() || !self.console.takes_readers() {
+                return Err(Errno::EAGAIN);
+            }
+            let reply = request.detach()?;
+            self.console.read_later(reply, size);
+            return Ok(Answer::Later);
+        }
+        let bytes = self.console.read(size);
+        request.put(&bytes);
+        read::Output { count: bytes.len() as u64 }.now()
+    }
+
+    fn read_content(&mut self, request: &mut Request<'_>, file: &OpenFile, offset: u64, size: u64) -> Result<u64, Errno> {
+        let offset = if offset == OWN_POSITION { file.position } else { offset };
+        let (content, store) = self.files.tree.content(file.node)?;
+        let count = size.min(content.size().saturating_sub(offset));
+        let in_place = content.contiguous(offset, count).and_then(|start| memory::window(start, count)?.span(0, count));
+        match in_place {
+            Some(span) => request.put_span(span),
+            None => drop(content.read(store, offset, request.buffer(count as usize))),
+        }
+        Ok(count)
+    }
+
+    /// A read is noted if nothing was since the last change: as Linux does it (`relatime`).
+    fn note_access(&mut self, file: &OpenFile) {
+        let now = self.files.tree.get(file.node).filter(|node| node.accessed <= node.modified).map(|_| self.files.clock.now());
+        if let (Some(now), Ok(node)) = (now, self.files.tree.node_mut(file.node)) {
+            node.accessed = now;
+        }
+    }
+
+    fn write_stream(&mut self, request: &mut Request<'_>, file: &OpenFile, data: &[u8]) -> Handled<write::Output> {
+        let is_error = file.behaviour == Behaviour::Errors;
+        if self.console.is_overfull(is_error) || file.is_nonblocking() && self.console.is_full(is_error) {
+            return Err(Errno::EAGAIN);
+        }
+        let count = data.len() as u64;
+        self.console.write(data, is_error);
+        if !self.console.is_full(is_error) {
+            return write::Output { count }.now();
+        }
+        let reply = request.detach()?;
+        self.console.answer_later(reply, count, is_error);
+        Ok(Answer::Later)
+    }
+
+    fn write_content(&mut self, request: &Request<'_>, file: &OpenFile, offset: u64, data: &[u8]) -> Result<u64, Errno> {
+        let size = self.files.tree.content(file.node)?.0.size();
+        let at = match offset {
+            _ if file.flags & open::APPEND != 0 => size,
+            OWN_POSITION => file.position,
+            offset => offset,
+        };
+        let count = self.files.tree.write(file.node, at, data, self.files.clock.now())? as u64;
+        if offset == OWN_POSITION {
+            self.move_position(request, at + count);
+        }
+        Ok(count)
+    }
+
+    /// What `fstat` shows: a stream that is no terminal looks like the pipe that it is.
+    fn facts(&mut self, file: &OpenFile) -> Result<Facts, Errno> {
+        let mut facts = self.files.tree.facts(file.node)?;
+        if file.is_stream() && self.console.input.terminal().is_none() {
+            facts.mode = format::FIFO | 0o600;
+            facts.device = 0;
+        }
+        Ok(facts)
+    }
+
+    fn stream_events(&mut self, file: &OpenFile) -> u64 {
+        let readable = if self.console.is_readable() { POLLIN | POLLRDNORM } else { 0 };
+        let ended = if self.console.input.is_ended() { POLLHUP } else { 0 };
+        let writable = if self.console.is_full(file.behaviour == Behaviour::Errors) { 0 } else { POLLOUT | POLLWRNORM };
+        match file.flags & open::ACCESS {
+            0 => readable | ended,
+            open::WRITE_ONLY => writable,
+            _ => readable | writable,
+        }
+    }
+}
+
+impl Server for Root {
+    fn read(&mut self, request: &mut Request<'_>, offset: u64, size: u64) -> Handled<read::Output> {
+        let file = self.file(request)?;
+        file.check_read()?;
+        let size = size.min(MAX_BYTES);
+        let count = match file.behaviour {
+            Behaviour::Console | Behaviour::Errors if offset != OWN_POSITION => return Err(Errno::ESPIPE),
+            Behaviour::Console | Behaviour::Errors => return self.read_stream(request, &file, size as usize),
+            Behaviour::Null => 0,
+            Behaviour::Zero | Behaviour::Full => request.buffer(size as usize).len() as u64,
+            Behaviour::Random => {
+                self.random.fill(request.buffer(size as usize));
+                size
+            }
+            Behaviour::Plain => self.read_content(request, &file, offset, size)?,
+        };
+        if offset == OWN_POSITION && file.behaviour == Behaviour::Plain && count > 0 {
+            self.move_position(request, file.position + count);
+        }
+        self.note_access(&file);
+        read::Output { count }.now()
+    }
+
+    fn write(&mut self, request: &mut Request<'_>, offset: u64, data: &[u8]) -> Handled<write::Output> {
+        let file = self.file(request)?;
+        file.check_write()?;
+        let count = match file.behaviour {
+            Behaviour::Console | Behaviour::Errors if offset != OWN_POSITION => return Err(Errno::ESPIPE),
+            Behaviour::Console | Behaviour::Errors => return self.write_stream(request, &file, data),
+            Behaviour::Full => return Err(Errno::ENOSPC),
+            Behaviour::Null | Behaviour::Zero | Behaviour::Random => data.len() as u64,
+            Behaviour::Plain => self.write_content(request, &file, offset, data)?,
+        };
+        write::Output { count }.now()
+    }
+
+    fn status(&mut self, request: &mut Request<'_>) -> Handled<status::Output> {
+        let file = self.file(request)?;
+        let facts = self.facts(&file)?;
+        request.put(&status_bytes(&facts));
+        status::Output::default().now()
+    }
+
+    fn set_size(&mut self, request: &mut Request<'_>, size: u64) -> Handled<set_size::Output> {
+        let file = self.file(request)?;
+        file.check_open()?;
+        file.check_write().map_err(|_| Errno::EINVAL)?;
+        self.files.tree.set_size(file.node, size, self.files.clock.now())?;
+        set_size::Output::default().now()
+    }
+
+    fn set_mode(&mut self, request: &mut Request<'_>, mode: u64) -> Handled<set_mode::Output> {
+        let file = self.file(request)?;
+        file.check_open()?;
+        self.files.tree.set_mode(file.node, mode, self.files.clock.now())?;
+        set_mode::Output::default().now()
+    }
+
+    fn set_owner(&mut self, request: &mut Request<'_>, uid: u64, gid: u64) -> Handled<set_owner::Output> {
+        let file = self.file(request)?;
+        file.check_open()?;
+        self.files.tree.set_owner(file.node, uid, gid, self.files.clock.now())?;
+        set_owner::Output::default().now()
+    }
+
+    fn set_times(&mut self, request: &mut Request<'_>, atime_sec: u64, atime_nsec: u64, mtime_sec: u64, mtime_nsec: u64) -> Handled<set_times::Output> {
+        let node = self.file(request)?.node;
+        self.files.tree.set_times(node, [(atime_sec, atime_nsec), (mtime_sec, mtime_nsec)], self.files.clock.now())?;
+        set_times::Output::default().now()
+    }
+
+    fn map(&mut self, request: &mut Request<'_>, offset: u64, size: u64) -> Handled<map::Output> {
+        let file = self.file(request)?;
+        file.check_read()?;
+        if offset % FRAME != 0 {
+            return Err(Errno::EINVAL);
+        }
+        let content = self.files.tree.content(file.node).map_err(|_| Errno::ENODEV)?.0;
+        let size = size.min(content.size().saturating_sub(offset));
+        let start = content.contiguous(offset, size).ok_or(Errno::ENODEV)?;
+        let region = self.files.tree.store_mut().region_reference(start, size)?;
+        map::Output { size, region: region.into() }.now()
+    }
+
+    fn poll(&mut self, request: &mut Request<'_>, events: u64) -> Handled<poll::Output> {
+        let file = self.file(request)?;
+        let ready = match file.behaviour {
+            Behaviour::Console | Behaviour::Errors => self.stream_events(&file),
+            _ => POLLIN | POLLOUT | POLLRDNORM | POLLWRNORM,
+        };
+        poll::Output { events: ready & (events | POLLHUP) }.now()
+    }
+
+    fn seek(&mut self, request: &mut Request<'_>, offset: u64, whence: u64) -> Handled<seek::Output> {
+        let file = self.file(request)?;
+        file.check_open()?;
+        if file.is_stream() {
+            return Err(Errno::ESPIPE);
+        }
+        let node = self.files.tree.node(file.node)?;
+        let position = match whence {
+            SEEK_DATA | SEEK_HOLE => seek_data(node, offset, whence == SEEK_DATA)?,
+            _ => file.seek(offset, whence, plain_size(node))?,
+        };
+        self.move_position(request, position);
+        seek::Output { position }.now()
+    }
+
+    fn sync(&mut self, request: &mut Request<'_>) -> Handled<sync::Output> {
+        self.file(request)?.check_open()?;
+        sync::Output::default().now()
+    }
+
+    fn flags(&mut self, request: &mut Request<'_>, new: u64) -> Handled<flags::Output> {
+        let file = self.objects.file_mut(request.word())?;
+        let old = file.flags & CHANGEABLE;
+        if new != KEEP_FLAGS {
+            file.flags = file.flags & !CHANGEABLE | new & CHANGEABLE;
+        }
+        file::flags::Output { old }.now()
+    }
+}
+
+/// Where `SEEK_END` counts from.
+fn plain_size(node: &Node) -> u64 {
+    match &node.body {
+        Body::File(content) => content.size(),
+        _ => 0,
+    }
+}
+
+/// Holes are not shown: a file is data up to its end, where its one hole starts.
+fn seek_data(node: &Node, offset: u64, data: bool) -> Result<u64, Errno> {
+    let size = plain_size(node);
+    match offset {
+        offset if offset >= size => Err(Errno::ENXIO),
+        offset if data => Ok(offset),
+        _ => Ok(size),
+    }
+}

@@ -1,0 +1,124 @@
+//! Protocols `memory` and `segment`: pools, and what is taken from them.
+
+use crate::memory::{Segment, available, whole_pages};
+use crate::objects::Kind;
+use crate::pools::RECORD_COST;
+use crate::root::Root;
+use crate::table::Key;
+use nacre_proto::memory::{self, pool_create, pool_destroy, segment_create};
+use nacre_proto::segment::{self, destroy, resize};
+use nacre_proto::server::Output;
+use nacre_proto::{Errno, Handled, Request};
+use nacre_sys::OwnedReference;
+
+impl Root {
+    fn pool(&self, request: &Request<'_>) -> Result<Key, Errno> {
+        match self.objects.get(Key::from_word(request.word())).map(|object| &object.kind) {
+            Some(Kind::Pool(pool)) => Ok(*pool),
+            _ => Err(Errno::ENOSYS),
+        }
+    }
+
+    fn segment_mut(&mut self, request: &Request<'_>) -> Result<(Key, &mut Segment), Errno> {
+        match self.objects.get_mut(Key::from_word(request.word())).map(|object| &mut object.kind) {
+            Some(Kind::Segment(pool, segment)) => Ok((*pool, segment)),
+            _ => Err(Errno::ENOSYS),
+        }
+    }
+
+    /// A segment that is paid for: the references to its port and its region.
+    fn make_segment(&mut self, pool: Key, size: u64) -> Result<(OwnedReference, OwnedReference), Errno> {
+        let segment = Segment::new(size)?;
+        let region = segment.region_reference()?;
+        let key = self.objects.add(Kind::Segment(pool, segment), false)?;
+        match self.objects.reference(key) {
+            Ok(reference) => {
+                self.pools.adopt(pool, key.to_word());
+                Ok((reference, region))
+            }
+            Err(errno) => {
+                self.objects.remove(key);
+                Err(errno)
+            }
+        }
+    }
+}
+
+impl memory::Server for Root {
+    fn segment_create(&mut self, request: &mut Request<'_>, size: u64, flags: u64) -> Handled<segment_create::Output> {
+        let pool = self.pool(request)?;
+        if flags != 0 {
+            return Err(Errno::EINVAL);
+        }
+        let size = whole_pages(size)?;
+        self.pools.charge(pool, size + RECORD_COST)?;
+        match self.make_segment(pool, size) {
+            Ok((segment, region)) => segment_create::Output { size, segment: segment.into(), region: region.into() }.now(),
+            Err(errno) => {
+                self.pools.refund(pool, size + RECORD_COST);
+                Err(errno)
+            }
+        }
+    }
+
+    fn pool_create(&mut self, request: &mut Request<'_>, limit: u64) -> Handled<pool_create::Output> {
+        let parent = self.pool(request)?;
+        if limit == 0 {
+            return Err(Errno::EINVAL);
+        }
+        let pool = self.pools.create(parent, limit)?;
+        match self.objects.give(Kind::Pool(pool)) {
+            Ok(reference) => pool_create::Output { pool: reference.into() }.now(),
+            Err(errno) => {
+                self.destroy_pool(pool);
+                Err(errno)
+            }
+        }
+    }
+
+    fn status(&mut self, request: &mut Request<'_>) -> Handled<memory::status::Output> {
+        let (limit, used) = self.pools.status(self.pool(request)?)?;
+        // Files take memory too, and from no pool: no more can be had than there is.
+        memory::status::Output { limit: limit.min(used.saturating_add(available())), used }.now()
+    }
+
+    fn pool_destroy(&mut self, request: &mut Request<'_>) -> Handled<pool_destroy::Output> {
+        let pool = self.pool(request)?;
+        if Key::from_word(request.word()) == self.standing.memory {
+            return Err(Errno::EPERM);
+        }
+        self.destroy_pool(pool);
+        pool_destroy::Output::default().now()
+    }
+}
+
+impl segment::Server for Root {
+    fn status(&mut self, request: &mut Request<'_>) -> Handled<segment::status::Output> {
+        let (_, segment) = self.segment_mut(request)?;
+        segment::status::Output { size: segment.size() }.now()
+    }
+
+    fn resize(&mut self, request: &mut Request<'_>, size: u64) -> Handled<resize::Output> {
+        let size = whole_pages(size)?;
+        let (pool, segment) = self.segment_mut(request)?;
+        let before = segment.size();
+        if size <= before {
+            segment.shrink(size)?;
+            self.pools.refund(pool, before - size);
+            return resize::Output { size }.now();
+        }
+        self.pools.charge(pool, size - before)?;
+        let grown = self.segment_mut(request)?.1.grow(size);
+        if let Err(errno) = grown {
+            self.pools.refund(pool, size - before);
+            return Err(errno);
+        }
+        resize::Output { size }.now()
+    }
+
+    fn destroy(&mut self, request: &mut Request<'_>) -> Handled<destroy::Output> {
+        self.segment_mut(request)?;
+        self.close(Key::from_word(request.word()));
+        destroy::Output::default().now()
+    }
+}

@@ -1,0 +1,83 @@
+//! Protocol `parent`: what the program asks of us.
+
+use crate::messages::Messages;
+use crate::objects::Kind;
+use crate::root::Root;
+use crate::table::Key;
+use crate::tree::{Body, Content};
+use nacre_proto::flags::{REPORT_FILE, REPORT_FOREIGN_CALL, REPORT_MESSAGE, SERVICE_CLOCK, SERVICE_FILES, SERVICE_MEMORY};
+use nacre_proto::parent::{Server, exit, find, report, stream};
+use nacre_proto::server::Output;
+use nacre_proto::{Answer, Errno, Handled, Request};
+
+/// Most different foreign calls that are remembered.
+const MAX_CALLS: usize = 512;
+/// Most lines and files that wait to go out; what a program says then is dropped.
+const MAX_ITEMS: usize = 256;
+/// Longest name of a foreign call.
+const MAX_CALL_NAME: usize = 80;
+
+impl Root {
+    /// Only the program has this port; others answer other protocols.
+    fn check_parent(&self, request: &Request<'_>) -> Result<(), Errno> {
+        match self.objects.get(Key::from_word(request.word())).map(|object| &object.kind) {
+            Some(Kind::Parent) => Ok(()),
+            _ => Err(Errno::ENOSYS),
+        }
+    }
+
+    fn hand_out(&mut self, name: &[u8]) -> Result<(), Errno> {
+        let tree = &mut self.files.tree;
+        let key = tree.resolve(tree.root(), name, true)?.existing()?;
+        let size = match &tree.node(key)?.body {
+            Body::File(content) => Content::size(content),
+            _ => return Err(Errno::EINVAL),
+        };
+        tree.opened(key);
+        self.console.messages.file(name, key, size);
+        Ok(())
+    }
+}
+
+impl Server for Root {
+    fn find(&mut self, request: &mut Request<'_>, service: u64) -> Handled<find::Output> {
+        self.check_parent(request)?;
+        let key = match service {
+            SERVICE_FILES => self.standing.files,
+            SERVICE_MEMORY => self.standing.memory,
+            SERVICE_CLOCK => self.standing.clock,
+            _ => return Err(Errno::ENOENT),
+        };
+        find::Output { found: self.objects.reference(key)?.into() }.now()
+    }
+
+    fn stream(&mut self, request: &mut Request<'_>, number: u64) -> Handled<stream::Output> {
+        self.check_parent(request)?;
+        let number = usize::try_from(number).map_err(|_| Errno::ENOENT)?;
+        let key = *self.standing.streams.get(number).ok_or(Errno::ENOENT)?;
+        stream::Output { file: self.objects.reference(key)?.into() }.now()
+    }
+
+    fn exit(&mut self, request: &mut Request<'_>, status: u64) -> Handled<exit::Output> {
+        self.check_parent(request)?;
+        self.end(status);
+        Ok(Answer::Later)
+    }
+
+    fn report(&mut self, request: &mut Request<'_>, kind: u64, text: &[u8]) -> Handled<report::Output> {
+        self.check_parent(request)?;
+        let messages: &mut Messages = &mut self.console.messages;
+        match kind {
+            _ if messages.items.len() >= MAX_ITEMS => return Err(Errno::EAGAIN),
+            REPORT_MESSAGE => messages.line(text),
+            REPORT_FOREIGN_CALL => {
+                if let Some(calls) = self.foreign_calls.as_mut().filter(|calls| calls.len() < MAX_CALLS) {
+                    calls.insert(text[..text.len().min(MAX_CALL_NAME)].to_vec());
+                }
+            }
+            REPORT_FILE => self.hand_out(text)?,
+            _ => return Err(Errno::EINVAL),
+        }
+        report::Output::default().now()
+    }
+}

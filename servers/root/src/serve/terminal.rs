@@ -1,0 +1,56 @@
+//! Protocol `terminal`.
+
+use crate::root::Root;
+use crate::terminal::{Attributes, Terminal};
+use nacre_proto::flags::{TCSADRAIN, TCSAFLUSH, TCSANOW};
+use nacre_proto::server::Output;
+use nacre_proto::terminal::{Server, get_attributes, set_attributes, set_window, waiting, window};
+use nacre_proto::{Errno, Handled, Request};
+
+impl Root {
+    fn terminal(&mut self, request: &Request<'_>) -> Result<&mut Terminal, Errno> {
+        if !self.objects.file(request.word())?.is_stream() {
+            return Err(Errno::ENOTTY);
+        }
+        self.console.input.terminal().ok_or(Errno::ENOTTY)
+    }
+}
+
+impl Server for Root {
+    fn get_attributes(&mut self, request: &mut Request<'_>) -> Handled<get_attributes::Output> {
+        let bytes = self.terminal(request)?.attributes.to_bytes();
+        request.put(&bytes);
+        get_attributes::Output::default().now()
+    }
+
+    /// Output is never held back, so it is out as far as a program can tell.
+    fn set_attributes(&mut self, request: &mut Request<'_>, when: u64, attributes: &[u8]) -> Handled<set_attributes::Output> {
+        let terminal = self.terminal(request)?;
+        if ![TCSANOW, TCSADRAIN, TCSAFLUSH].contains(&when) {
+            return Err(Errno::EINVAL);
+        }
+        let bytes = attributes.try_into().map_err(|_| Errno::EINVAL)?;
+        terminal.set_attributes(Attributes::from_bytes(bytes), when == TCSAFLUSH);
+        set_attributes::Output::default().now()
+    }
+
+    fn window(&mut self, request: &mut Request<'_>) -> Handled<window::Output> {
+        let (rows, columns) = self.terminal(request)?.window;
+        window::Output { rows: rows.into(), columns: columns.into() }.now()
+    }
+
+    fn set_window(&mut self, request: &mut Request<'_>, rows: u64, columns: u64) -> Handled<set_window::Output> {
+        let terminal = self.terminal(request)?;
+        let number = |value: u64| u16::try_from(value).map_err(|_| Errno::EINVAL);
+        terminal.window = (number(rows)?, number(columns)?);
+        set_window::Output::default().now()
+    }
+
+    /// A pipe can be asked too.
+    fn waiting(&mut self, request: &mut Request<'_>) -> Handled<waiting::Output> {
+        if !self.objects.file(request.word())?.is_stream() {
+            return Err(Errno::ENOTTY);
+        }
+        waiting::Output { count: self.console.input.waiting() as u64 }.now()
+    }
+}

@@ -1,0 +1,88 @@
+//! What the file tree needs of memory. In the system it is physical memory; in tests it is a vector.
+
+use nacre_sys::Span;
+
+/// Memory by offset. Runs are whole frames, and hold zeros when they are handed out.
+pub trait Store {
+    /// `size` bytes (rounded up to frames) of zeros, or `None` if there is no memory left for clients.
+    fn allocate(&mut self, size: u64) -> Option<u64>;
+    /// Gives a run back; whatever was mapped from it is unmapped.
+    fn free(&mut self, start: u64, size: u64);
+    /// The bytes at `start`, to be sent.
+    fn span(&self, start: u64, size: u64) -> Span<'_>;
+    /// Writes at `start`.
+    fn write(&mut self, start: u64, bytes: &[u8]);
+    /// Fills `size` bytes at `start` with zeros.
+    fn zero(&mut self, start: u64, size: u64);
+    /// Copies `size` bytes between runs.
+    fn copy(&mut self, from: u64, to: u64, size: u64);
+    /// Whether there is memory for a client's records (names, open files) in the server itself.
+    fn has_room(&self) -> bool;
+}
+
+#[cfg(test)]
+pub mod fake {
+    //! A store on the host.
+
+    use super::Store;
+    use crate::frames::{FRAME, Frames};
+    use alloc::{boxed::Box, vec, vec::Vec};
+    use nacre_sys::Span;
+
+    /// A store made of a vector.
+    pub struct Fake {
+        memory: Vec<u8>,
+        frames: Frames,
+    }
+
+    impl Fake {
+        /// `size` bytes of memory.
+        pub fn new(size: u64) -> Fake {
+            let words = Box::leak(vec![0; Frames::words_for(size)].into_boxed_slice());
+            let mut frames = Frames::new(words, 0, size);
+            frames.release(0, size);
+            Fake { memory: vec![0xaa; size as usize], frames }
+        }
+
+        /// Bytes that are free.
+        pub fn free_bytes(&self) -> u64 {
+            self.frames.free_bytes()
+        }
+
+        fn bytes_mut(&mut self, start: u64, size: u64) -> &mut [u8] {
+            &mut self.memory[start as usize..(start + size) as usize]
+        }
+    }
+
+    impl Store for Fake {
+        fn allocate(&mut self, size: u64) -> Option<u64> {
+            let start = self.frames.allocate(size, FRAME)?;
+            self.zero(start, size.next_multiple_of(FRAME));
+            Some(start)
+        }
+
+        fn free(&mut self, start: u64, size: u64) {
+            self.frames.release(start, size.next_multiple_of(FRAME));
+        }
+
+        fn span(&self, start: u64, size: u64) -> Span<'_> {
+            Span::from(&self.memory[start as usize..(start + size) as usize])
+        }
+
+        fn write(&mut self, start: u64, bytes: &[u8]) {
+            self.bytes_mut(start, bytes.len() as u64).copy_from_slice(bytes);
+        }
+
+        fn zero(&mut self, start: u64, size: u64) {
+            self.bytes_mut(start, size).fill(0);
+        }
+
+        fn copy(&mut self, from: u64, to: u64, size: u64) {
+            self.memory.copy_within(from as usize..(from + size) as usize, to as usize);
+        }
+
+        fn has_room(&self) -> bool {
+            true
+        }
+    }
+}

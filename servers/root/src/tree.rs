@@ -1,0 +1,306 @@
+//! The file tree: nodes by key, names in directories. All of it lives in memory; contents lie in a [`Store`].
+//!
+//! A node stays while a name or an open file leads to it. Permissions are kept but not checked: every client has user 0.
+
+mod boot;
+mod change;
+mod content;
+mod list;
+mod node;
+mod resolve;
+#[cfg(test)]
+mod tests;
+
+pub use content::{Content, Piece};
+pub use node::{Body, Directory, Name, Node, Time, format};
+pub use resolve::Place;
+
+use crate::store::Store;
+use crate::table::{Key, Table};
+use alloc::collections::BTreeMap;
+use nacre_proto::Errno;
+
+/// Flags of `open`, with Linux's numbers.
+pub mod open {
+    #![allow(missing_docs)]
+    pub const ACCESS: u64 = 0o3;
+    pub const WRITE_ONLY: u64 = 0o1;
+    pub const READ_WRITE: u64 = 0o2;
+    pub const CREATE: u64 = 0o100;
+    pub const EXCLUSIVE: u64 = 0o200;
+    pub const TRUNCATE: u64 = 0o1000;
+    pub const APPEND: u64 = 0o2000;
+    pub const NONBLOCK: u64 = 0o4000;
+    pub const DIRECTORY: u64 = 0o200_000;
+    pub const NOFOLLOW: u64 = 0o400_000;
+    pub const PATH: u64 = 0o10_000_000;
+    pub const TEMPORARY: u64 = 0o20_000_000;
+}
+
+/// Time arguments that are no time, in the place of nanoseconds, as Linux's `UTIME_NOW` and `UTIME_OMIT`.
+pub const TIME_NOW: u64 = 0x3fff_ffff;
+/// See [`TIME_NOW`].
+pub const TIME_OMIT: u64 = 0x3fff_fffe;
+
+/// What `stat` shows of a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Facts {
+    /// Number of the node.
+    pub inode: u64,
+    /// Kind and permissions.
+    pub mode: u32,
+    /// How many names it has.
+    pub links: u32,
+    /// Owner and group.
+    pub owner: (u32, u32),
+    /// Device number, for devices.
+    pub device: u64,
+    /// Size in bytes.
+    pub size: u64,
+    /// Blocks of 512 bytes.
+    pub blocks: u64,
+    /// Last read, last change of the content, last change.
+    pub times: [Time; 3],
+}
+
+/// The tree.
+pub struct Tree<S> {
+    nodes: Table<Node>,
+    root: Key,
+    store: S,
+}
+
+impl<S: Store> Tree<S> {
+    /// A tree with an empty root directory.
+    pub fn new(store: S, now: Time) -> Tree<S> {
+        let mut nodes = Table::new();
+        // The first key of a table is known beforehand, and the root is its own parent.
+        let parent = Key::from_word(1 << 32);
+        let body = Directory { parent, entries: BTreeMap::new(), next_cookie: node::FIRST_COOKIE };
+        let mut node = Node::new(format::DIRECTORY | 0o755, Body::Directory(body), now);
+        node.links = 2;
+        let root = nodes.insert(node);
+        debug_assert_eq!(root, parent);
+        Tree { nodes, root, store }
+    }
+
+    /// The root directory.
+    pub fn root(&self) -> Key {
+        self.root
+    }
+
+    /// Where contents lie.
+    pub fn store(&self) -> &S {
+        &self.store
+    }
+
+    /// Where contents lie.
+    pub fn store_mut(&mut self) -> &mut S {
+        &mut self.store
+    }
+
+    /// A node, if it is still there.
+    pub fn get(&self, key: Key) -> Option<&Node> {
+        self.nodes.get(key)
+    }
+
+    /// A node, which an open file keeps there.
+    pub fn node(&self, key: Key) -> Result<&Node, Errno> {
+        self.nodes.get(key).ok_or(Errno::EIO)
+    }
+
+    /// A node, to be changed.
+    pub fn node_mut(&mut self, key: Key) -> Result<&mut Node, Errno> {
+        self.nodes.get_mut(key).ok_or(Errno::EIO)
+    }
+
+    /// How many nodes there are.
+    pub fn len(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// Never: there is a root.
+    pub fn is_empty(&self) -> bool {
+        self.nodes.is_empty()
+    }
+
+    fn insert(&mut self, node: Node) -> Key {
+        self.nodes.insert(node)
+    }
+
+    fn directory(&self, key: Key) -> Result<&Directory, Errno> {
+        match &self.node(key)?.body {
+            Body::Directory(directory) => Ok(directory),
+            _ => Err(Errno::ENOTDIR),
+        }
+    }
+
+    fn directory_mut(&mut self, key: Key) -> Result<&mut Directory, Errno> {
+        match &mut self.node_mut(key)?.body {
+            Body::Directory(directory) => Ok(directory),
+            _ => Err(Errno::ENOTDIR),
+        }
+    }
+
+    /// Opens what `path` leads to, creating or truncating it as `flags` ask. The node counts one more open file.
+    pub fn open(&mut self, start: Key, path: &[u8], flags: u64, mode: u32, now: Time) -> Result<Key, Errno> {
+        let flags = if flags & open::PATH != 0 { flags & (open::PATH | open::DIRECTORY | open::NOFOLLOW) } else { flags };
+        if flags & open::TEMPORARY & !open::DIRECTORY != 0 {
+            return Err(Errno::EOPNOTSUPP);
+        }
+        let creates = flags & open::CREATE != 0;
+        let exclusive = creates && flags & open::EXCLUSIVE != 0;
+        if creates && flags & open::DIRECTORY != 0 {
+            return Err(Errno::EINVAL);
+        }
+        let place = self.resolve(start, path, flags & open::NOFOLLOW == 0 && !exclusive)?;
+        let key = match place.node {
+            Some(_) if exclusive => return Err(Errno::EEXIST),
+            Some(key) => self.open_existing(key, flags, now)?,
+            None if creates => self.make_file(&place, mode, now)?,
+            None => return Err(Errno::ENOENT),
+        };
+        self.node_mut(key)?.opens += 1;
+        Ok(key)
+    }
+
+    fn open_existing(&mut self, key: Key, flags: u64, now: Time) -> Result<Key, Errno> {
+        let writes = flags & open::ACCESS != 0;
+        let node = self.nodes.get_mut(key).ok_or(Errno::EIO)?;
+        match &mut node.body {
+            Body::Link(_) if flags & open::PATH == 0 && flags & open::DIRECTORY == 0 => return Err(Errno::ELOOP),
+            Body::Directory(_) if writes || flags & (open::CREATE | open::TRUNCATE) != 0 => return Err(Errno::EISDIR),
+            Body::Directory(_) => {}
+            _ if flags & open::DIRECTORY != 0 => return Err(Errno::ENOTDIR),
+            Body::File(content) if flags & open::TRUNCATE != 0 => {
+                content.set_size(&mut self.store, 0)?;
+                node.touch(now);
+            }
+            _ => {}
+        }
+        Ok(key)
+    }
+
+    /// Counts one more open file at a node.
+    pub fn opened(&mut self, key: Key) {
+        if let Some(node) = self.nodes.get_mut(key) {
+            node.opens += 1;
+        }
+    }
+
+    /// Counts one open file less; a node without names goes with its last.
+    pub fn closed(&mut self, key: Key) {
+        if let Some(node) = self.nodes.get_mut(key) {
+            node.opens = node.opens.saturating_sub(1);
+        }
+        self.drop_unused(key);
+    }
+
+    fn drop_unused(&mut self, key: Key) {
+        if self.nodes.get(key).is_none_or(|node| node.links > 0 || node.opens > 0) {
+            return;
+        }
+        if let Some(Node { body: Body::File(mut content), .. }) = self.nodes.remove(key) {
+            content.release(&mut self.store);
+        }
+    }
+
+    /// What `stat` shows.
+    pub fn facts(&self, key: Key) -> Result<Facts, Errno> {
+        let node = self.node(key)?;
+        Ok(Facts {
+            inode: u64::from(key.index()) + 1,
+            mode: node.mode,
+            links: node.links,
+            owner: (node.uid, node.gid),
+            device: if let Body::Special(device) = node.body { device } else { 0 },
+            size: node.size(),
+            blocks: if let Body::File(content) = &node.body { content.blocks() } else { 0 },
+            times: [node.accessed, node.modified, node.changed],
+        })
+    }
+
+    /// The content of a regular file, with the store it lies in.
+    pub fn content(&self, key: Key) -> Result<(&Content, &S), Errno> {
+        match &self.node(key)?.body {
+            Body::File(content) => Ok((content, &self.store)),
+            Body::Directory(_) => Err(Errno::EISDIR),
+            _ => Err(Errno::EINVAL),
+        }
+    }
+
+    /// Writes to a regular file.
+    pub fn write(&mut self, key: Key, offset: u64, bytes: &[u8], now: Time) -> Result<usize, Errno> {
+        let node = self.nodes.get_mut(key).ok_or(Errno::EIO)?;
+        let Body::File(content) = &mut node.body else { return Err(Errno::EINVAL) };
+        let count = content.write(&mut self.store, offset, bytes)?;
+        node.touch(now);
+        Ok(count)
+    }
+
+    /// Cuts off or extends a regular file.
+    pub fn set_size(&mut self, key: Key, size: u64, now: Time) -> Result<(), Errno> {
+        let node = self.nodes.get_mut(key).ok_or(Errno::EIO)?;
+        match &mut node.body {
+            Body::File(content) => content.set_size(&mut self.store, size)?,
+            Body::Directory(_) => return Err(Errno::EISDIR),
+            _ => return Err(Errno::EINVAL),
+        }
+        node.touch(now);
+        Ok(())
+    }
+
+    /// Changes the permissions.
+    pub fn set_mode(&mut self, key: Key, mode: u64, now: Time) -> Result<(), Errno> {
+        let node = self.node_mut(key)?;
+        if node.kind() == format::LINK {
+            return Err(Errno::EOPNOTSUPP);
+        }
+        node.mode = node.kind() | mode as u32 & 0o7777;
+        node.changed = now;
+        Ok(())
+    }
+
+    /// Changes owner and group; all ones leave one as it is.
+    pub fn set_owner(&mut self, key: Key, uid: u64, gid: u64, now: Time) -> Result<(), Errno> {
+        let node = self.node_mut(key)?;
+        if uid as u32 != u32::MAX {
+            node.uid = uid as u32;
+        }
+        if gid as u32 != u32::MAX {
+            node.gid = gid as u32;
+        }
+        // A file that changes hands loses what it was trusted with.
+        if node.kind() == format::REGULAR {
+            node.mode &= if node.mode & 0o010 != 0 { !0o6000 } else { !0o4000 };
+        }
+        node.changed = now;
+        Ok(())
+    }
+
+    /// Changes the times of the last read and the last change of the content, each given as seconds and nanoseconds.
+    pub fn set_times(&mut self, key: Key, times: [(u64, u64); 2], now: Time) -> Result<(), Errno> {
+        let read = |(seconds, nanoseconds): (u64, u64), old| match nanoseconds {
+            TIME_NOW => Ok(now),
+            TIME_OMIT => Ok(old),
+            0..=999_999_999 => Ok(Time { seconds: seconds as i64, nanoseconds: nanoseconds as u32 }),
+            _ => Err(Errno::EINVAL),
+        };
+        let node = self.node_mut(key)?;
+        let (accessed, modified) = (read(times[0], node.accessed)?, read(times[1], node.modified)?);
+        if times[0].1 != TIME_OMIT || times[1].1 != TIME_OMIT {
+            node.changed = now;
+        }
+        (node.accessed, node.modified) = (accessed, modified);
+        Ok(())
+    }
+
+    /// Where a symbolic link leads.
+    pub fn read_link(&self, start: Key, path: &[u8]) -> Result<&[u8], Errno> {
+        let key = self.resolve(start, path, false)?.existing()?;
+        match &self.node(key)?.body {
+            Body::Link(target) => Ok(target),
+            _ => Err(Errno::EINVAL),
+        }
+    }
+}

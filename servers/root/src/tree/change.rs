@@ -1,0 +1,241 @@
+//! Changes of the tree: names made, moved and removed. Everything is checked before anything changes.
+
+use super::node::{Body, Directory, Entry, FIRST_COOKIE, Node, Time, format};
+use super::resolve::{Place, check_path, owned};
+use super::{Content, Tree};
+use crate::store::Store;
+use crate::table::Key;
+use alloc::collections::BTreeMap;
+use nacre_proto::Errno;
+
+/// Most names of a node.
+const MAX_LINKS: u32 = 65_000;
+/// Bits of a mode that can be changed.
+const PERMISSIONS: u32 = 0o7777;
+
+/// `rename`: the new name must be free.
+pub const RENAME_NOREPLACE: u64 = 1;
+
+impl<S: Store> Tree<S> {
+    /// A regular file at a place that is free.
+    pub fn make_file(&mut self, place: &Place, mode: u32, now: Time) -> Result<Key, Errno> {
+        if place.trailing {
+            return Err(Errno::EISDIR);
+        }
+        let node = Node::new(format::REGULAR | mode & PERMISSIONS, Body::File(Content::default()), now);
+        self.add(place, node, now)
+    }
+
+    /// A directory.
+    pub fn make_directory(&mut self, start: Key, path: &[u8], mode: u32, now: Time) -> Result<Key, Errno> {
+        let place = self.free_place(start, path)?;
+        let body = Directory { parent: place.directory, entries: BTreeMap::new(), next_cookie: FIRST_COOKIE };
+        let node = Node::new(format::DIRECTORY | mode & PERMISSIONS, Body::Directory(body), now);
+        let key = self.add(&place, node, now)?;
+        self.change_links(key, 1);
+        self.change_links(place.directory, 1);
+        Ok(key)
+    }
+
+    /// A symbolic link.
+    pub fn make_link(&mut self, start: Key, target: &[u8], path: &[u8], now: Time) -> Result<(), Errno> {
+        check_path(target)?;
+        let place = self.free_place_for_other(start, path)?;
+        self.add(&place, Node::new(format::LINK | 0o777, Body::Link(owned(target)), now), now).map(|_| ())
+    }
+
+    /// A device, pipe, socket or empty regular file, as `mknod` makes it.
+    pub fn make_node(&mut self, start: Key, path: &[u8], mode: u32, device: u64, now: Time) -> Result<(), Errno> {
+        let place = self.free_place_for_other(start, path)?;
+        let body = match mode & format::MASK {
+            0 | format::REGULAR => Body::File(Content::default()),
+            format::CHARACTER | format::BLOCK => Body::Special(device),
+            format::FIFO | format::SOCKET => Body::Special(0),
+            format::DIRECTORY => return Err(Errno::EPERM),
+            _ => return Err(Errno::EINVAL),
+        };
+        let kind = if mode & format::MASK == 0 { format::REGULAR } else { mode & format::MASK };
+        self.add(&place, Node::new(kind | mode & PERMISSIONS, body, now), now).map(|_| ())
+    }
+
+    /// Another name for a node that is no directory.
+    pub fn link(&mut self, from: (Key, &[u8]), to: (Key, &[u8]), follow: bool, now: Time) -> Result<(), Errno> {
+        let key = self.resolve(from.0, from.1, follow)?.existing()?;
+        let place = self.free_place_for_other(to.0, to.1)?;
+        let node = self.node(key)?;
+        match () {
+            () if node.is_directory() => return Err(Errno::EPERM),
+            () if node.links >= MAX_LINKS => return Err(Errno::EMLINK),
+            () => {}
+        }
+        self.check_addition(place.directory)?;
+        self.enter(&place, key, now);
+        self.node_mut(key)?.changed = now;
+        Ok(())
+    }
+
+    fn free_place(&self, start: Key, path: &[u8]) -> Result<Place, Errno> {
+        let place = self.resolve(start, path, false)?;
+        if place.node.is_some() { Err(Errno::EEXIST) } else { Ok(place) }
+    }
+
+    /// A free place for what is no directory: a slash at the end asks for one.
+    fn free_place_for_other(&self, start: Key, path: &[u8]) -> Result<Place, Errno> {
+        let place = self.free_place(start, path)?;
+        if place.trailing { Err(Errno::ENOENT) } else { Ok(place) }
+    }
+
+    /// A directory that was removed while it was open takes no names, and records need memory.
+    fn check_addition(&self, directory: Key) -> Result<(), Errno> {
+        match () {
+            () if self.node(directory)?.links == 0 => Err(Errno::ENOENT),
+            () if !self.store.has_room() => Err(Errno::ENOSPC),
+            () => Ok(()),
+        }
+    }
+
+    fn add(&mut self, place: &Place, node: Node, now: Time) -> Result<Key, Errno> {
+        self.check_addition(place.directory)?;
+        let key = self.insert(node);
+        self.enter(place, key, now);
+        Ok(key)
+    }
+
+    fn enter(&mut self, place: &Place, key: Key, now: Time) {
+        self.change_links(key, 1);
+        self.enter_name(place.directory, owned(&place.name), key);
+        self.touch(place.directory, now);
+    }
+
+    pub(super) fn enter_name(&mut self, directory: Key, name: super::Name, node: Key) {
+        if let Ok(body) = self.directory_mut(directory) {
+            let cookie = body.next_cookie;
+            body.next_cookie += 1;
+            body.entries.insert(name, Entry { node, cookie });
+        }
+    }
+
+    pub(super) fn change_links(&mut self, key: Key, by: i32) {
+        if let Ok(node) = self.node_mut(key) {
+            node.links = node.links.saturating_add_signed(by);
+        }
+    }
+
+    pub(super) fn touch(&mut self, key: Key, now: Time) {
+        if let Ok(node) = self.node_mut(key) {
+            node.touch(now);
+        }
+    }
+
+    /// Removes a name: of an empty directory if `is_directory`, of anything else if not.
+    pub fn remove(&mut self, start: Key, path: &[u8], is_directory: bool, now: Time) -> Result<(), Errno> {
+        let place = self.resolve(start, path, false)?;
+        let key = place.existing()?;
+        let node = self.node(key)?;
+        match (is_directory, &node.body) {
+            (false, Body::Directory(_)) => return Err(Errno::EISDIR),
+            (true, Body::Directory(body)) => check_removal(&place, body)?,
+            (true, _) => return Err(Errno::ENOTDIR),
+            (false, _) => {}
+        }
+        self.drop_name(&place, key, now);
+        Ok(())
+    }
+
+    /// Takes the name out, and the node with its last name.
+    fn drop_name(&mut self, place: &Place, key: Key, now: Time) {
+        if let Ok(body) = self.directory_mut(place.directory) {
+            body.entries.remove(place.name.as_slice());
+        }
+        self.touch(place.directory, now);
+        if self.node(key).is_ok_and(Node::is_directory) {
+            self.change_links(place.directory, -1);
+            self.change_links(key, -1);
+        }
+        self.change_links(key, -1);
+        if let Ok(node) = self.node_mut(key) {
+            node.changed = now;
+        }
+        self.drop_unused(key);
+    }
+
+    /// Gives a node another name, over whatever (of its kind) has that name.
+    pub fn rename(&mut self, from: (Key, &[u8]), to: (Key, &[u8]), flags: u64, now: Time) -> Result<(), Errno> {
+        if flags & !RENAME_NOREPLACE != 0 {
+            return Err(Errno::EINVAL);
+        }
+        let old = self.resolve(from.0, from.1, false)?;
+        let new = self.resolve(to.0, to.1, false)?;
+        let key = old.existing()?;
+        if new.node.is_some() && flags & RENAME_NOREPLACE != 0 {
+            return Err(Errno::EEXIST);
+        }
+        if old.name.is_empty() || new.name.is_empty() {
+            return Err(Errno::EBUSY);
+        }
+        self.check_rename(key, &new)?;
+        if new.node != Some(key) {
+            self.move_name(&old, &new, key, now);
+        }
+        Ok(())
+    }
+
+    fn check_rename(&self, key: Key, new: &Place) -> Result<(), Errno> {
+        let is_directory = self.node(key)?.is_directory();
+        if is_directory && self.is_inside(new.directory, key) {
+            return Err(Errno::EINVAL);
+        }
+        match new.node.map(|target| self.node(target)).transpose()? {
+            None if new.trailing && !is_directory => Err(Errno::ENOTDIR),
+            None => self.check_addition(new.directory),
+            Some(target) => match &target.body {
+                Body::Directory(_) if !is_directory => Err(Errno::EISDIR),
+                Body::Directory(body) if !body.entries.is_empty() && new.node != Some(key) => Err(Errno::ENOTEMPTY),
+                Body::Directory(_) => Ok(()),
+                _ if is_directory => Err(Errno::ENOTDIR),
+                _ => Ok(()),
+            },
+        }
+    }
+
+    fn move_name(&mut self, old: &Place, new: &Place, key: Key, now: Time) {
+        if let Some(target) = new.node {
+            self.drop_name(new, target, now);
+        }
+        if let Ok(body) = self.directory_mut(old.directory) {
+            body.entries.remove(old.name.as_slice());
+        }
+        self.enter_name(new.directory, owned(&new.name), key);
+        if let Ok(body) = self.directory_mut(key) {
+            body.parent = new.directory;
+            self.change_links(old.directory, -1);
+            self.change_links(new.directory, 1);
+        }
+        self.touch(old.directory, now);
+        self.touch(new.directory, now);
+        if let Ok(node) = self.node_mut(key) {
+            node.changed = now;
+        }
+    }
+
+    /// Whether `directory` is `outer` or lies in it.
+    fn is_inside(&self, directory: Key, outer: Key) -> bool {
+        let mut at = directory;
+        loop {
+            match self.directory(at) {
+                _ if at == outer => return true,
+                Ok(body) if body.parent != at => at = body.parent,
+                _ => return false,
+            }
+        }
+    }
+}
+
+fn check_removal(place: &Place, body: &Directory) -> Result<(), Errno> {
+    match () {
+        () if place.is_dot => Err(Errno::EINVAL),
+        () if !body.entries.is_empty() => Err(Errno::ENOTEMPTY),
+        () if place.name.is_empty() => Err(Errno::EBUSY),
+        () => Ok(()),
+    }
+}

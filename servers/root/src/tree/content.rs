@@ -1,0 +1,296 @@
+//! The content of a regular file: runs of memory, with holes between them that read as zeros.
+//!
+//! A boot file starts as one run of the boot image that is not owned; the first change copies it. Invariant: runs are sorted, do not
+//! overlap, start and end at multiples of a frame, and what lies in them beyond the file's size is zero (owned runs only).
+
+use crate::frames::FRAME;
+use crate::store::Store;
+use alloc::vec::Vec;
+use nacre_proto::Errno;
+use nacre_sys::Span;
+
+/// Largest size of a file, as for Linux.
+pub const MAX_SIZE: u64 = i64::MAX as u64;
+/// A file grows by as much as it has, up to this many bytes at a time.
+const MAX_GROWTH: u64 = 1 << 20;
+
+/// A part of a file that lies in one piece.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Run {
+    /// Where in the file it starts.
+    offset: u64,
+    /// Where in the store it lies.
+    start: u64,
+    size: u64,
+    owned: bool,
+}
+
+impl Run {
+    fn end(&self) -> u64 {
+        self.offset + self.size
+    }
+}
+
+/// The bytes of a file.
+#[derive(Default, Debug)]
+pub struct Content {
+    size: u64,
+    runs: Vec<Run>,
+}
+
+/// What lies at an offset of a file.
+pub enum Piece<'store> {
+    /// These bytes.
+    Bytes(Span<'store>),
+    /// So many zeros.
+    Zeros(u64),
+}
+
+impl Content {
+    /// The content of a boot file, `size` bytes at `start` of the store.
+    pub fn boot(start: u64, size: u64) -> Content {
+        let mut content = Content { size, runs: Vec::new() };
+        if size > 0 {
+            content.runs.push(Run { offset: 0, start, size: size.next_multiple_of(FRAME), owned: false });
+        }
+        content
+    }
+
+    /// Size in bytes.
+    pub fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// How many blocks of 512 bytes are really there.
+    pub fn blocks(&self) -> u64 {
+        let end = self.size.next_multiple_of(FRAME);
+        self.runs.iter().map(|run| run.end().min(end).saturating_sub(run.offset) / 512).sum()
+    }
+
+    /// Where in the store the whole frames of `offset..offset + size` lie, if they lie in one piece.
+    pub fn contiguous(&self, offset: u64, size: u64) -> Option<u64> {
+        let run = self.runs.get(self.find(offset).ok()?)?;
+        (size > 0 && offset.checked_add(size)? <= run.end()).then(|| run.start + (offset - run.offset))
+    }
+
+    /// The index of the run around `offset`, or of the first one behind it.
+    fn find(&self, offset: u64) -> Result<usize, usize> {
+        let next = self.runs.partition_point(|run| run.end() <= offset);
+        if self.runs.get(next).is_some_and(|run| run.offset <= offset) { Ok(next) } else { Err(next) }
+    }
+
+    /// The longest piece at `offset`, at most `limit` bytes; nothing at and beyond the end.
+    pub fn piece<'store>(&self, store: &'store impl Store, offset: u64, limit: u64) -> Piece<'store> {
+        let limit = limit.min(self.size.saturating_sub(offset));
+        match self.find(offset) {
+            Ok(index) => {
+                let run = &self.runs[index];
+                Piece::Bytes(store.span(run.start + (offset - run.offset), limit.min(run.end() - offset)))
+            }
+            Err(next) => Piece::Zeros(self.runs.get(next).map_or(limit, |run| limit.min(run.offset - offset))),
+        }
+    }
+
+    /// Copies bytes from `offset` on; says how many there were.
+    pub fn read(&self, store: &impl Store, offset: u64, into: &mut [u8]) -> usize {
+        let mut done = 0;
+        while done < into.len() {
+            let rest = &mut into[done..];
+            let count = match self.piece(store, offset + done as u64, rest.len() as u64) {
+                Piece::Bytes(bytes) => bytes.copy_to(rest),
+                Piece::Zeros(count) => {
+                    rest[..count as usize].fill(0);
+                    count as usize
+                }
+            };
+            if count == 0 {
+                break;
+            }
+            done += count;
+        }
+        done
+    }
+
+    /// Writes `bytes` at `offset`; says how many found room.
+    pub fn write(&mut self, store: &mut impl Store, offset: u64, bytes: &[u8]) -> Result<usize, Errno> {
+        let end = offset.checked_add(bytes.len() as u64).filter(|&end| end <= MAX_SIZE).ok_or(Errno::EFBIG)?;
+        let mut done = 0;
+        while done < bytes.len() {
+            let at = offset + done as u64;
+            let Some(index) = self.make_room(store, at, end) else { break };
+            let run = self.runs[index];
+            let count = (run.end() - at).min((bytes.len() - done) as u64);
+            store.write(run.start + (at - run.offset), &bytes[done..done + count as usize]);
+            done += count as usize;
+            self.size = self.size.max(at + count);
+        }
+        if done == 0 && !bytes.is_empty() { Err(Errno::ENOSPC) } else { Ok(done) }
+    }
+
+    /// An owned run around `at`, made or copied if there is none. `end` is where the write will end.
+    fn make_room(&mut self, store: &mut impl Store, at: u64, end: u64) -> Option<usize> {
+        match self.find(at) {
+            Ok(index) => self.make_owned(store, index).then_some(index),
+            Err(next) => self.fill_gap(store, next, at, end),
+        }
+    }
+
+    fn fill_gap(&mut self, store: &mut impl Store, next: usize, at: u64, end: u64) -> Option<usize> {
+        let offset = at / FRAME * FRAME;
+        let gap = self.runs.get(next).map_or(u64::MAX, |run| run.offset) - offset;
+        let needed = (end - offset).min(MAX_GROWTH).next_multiple_of(FRAME);
+        // A file that is written at its end grows ahead of what is written.
+        let ahead = if at == self.size { (512 * self.blocks()).min(MAX_GROWTH) } else { 0 };
+        let mut size = needed.max(ahead).min(gap);
+        let start = loop {
+            match store.allocate(size) {
+                Some(start) => break start,
+                None if size > FRAME => size = (size / 2).next_multiple_of(FRAME).min(size - FRAME),
+                None => return None,
+            }
+        };
+        self.runs.insert(next, Run { offset, start, size, owned: true });
+        Some(next)
+    }
+
+    /// Copies a run of the boot image before its first change.
+    fn make_owned(&mut self, store: &mut impl Store, index: usize) -> bool {
+        let run = self.runs[index];
+        if run.owned {
+            return true;
+        }
+        let Some(start) = store.allocate(run.size) else { return false };
+        store.copy(run.start, start, run.size.min(self.size - run.offset));
+        self.runs[index] = Run { start, owned: true, ..run };
+        true
+    }
+
+    /// Cuts the file off or extends it with a hole.
+    pub fn set_size(&mut self, store: &mut impl Store, size: u64) -> Result<(), Errno> {
+        if size > MAX_SIZE {
+            return Err(Errno::EFBIG);
+        }
+        if size < self.size {
+            self.shrink(store, size)?;
+        }
+        self.size = size;
+        Ok(())
+    }
+
+    fn shrink(&mut self, store: &mut impl Store, size: u64) -> Result<(), Errno> {
+        let keep = self.runs.partition_point(|run| run.offset < size);
+        if let Some(last) = keep.checked_sub(1).filter(|&last| self.runs[last].end() > size) {
+            if !self.make_owned(store, last) {
+                return Err(Errno::ENOSPC);
+            }
+            let run = self.runs[last];
+            let end = run.end().min(self.size.next_multiple_of(FRAME));
+            store.zero(run.start + (size - run.offset), end.saturating_sub(size));
+        }
+        self.release_from(store, keep);
+        Ok(())
+    }
+
+    /// Gives all memory back.
+    pub fn release(&mut self, store: &mut impl Store) {
+        self.release_from(store, 0);
+        self.size = 0;
+    }
+
+    fn release_from(&mut self, store: &mut impl Store, first: usize) {
+        for run in self.runs.drain(first..).filter(|run| run.owned) {
+            store.free(run.start, run.size);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::fake::Fake;
+
+    #[test]
+    fn a_boot_file_is_copied_at_its_first_change() {
+        let mut store = Fake::new(64 * FRAME);
+        let start = store.allocate(2 * FRAME).unwrap();
+        store.write(start, &[b'x'; 2 * FRAME as usize]);
+        let mut content = Content::boot(start, 5000);
+        assert_eq!(content.contiguous(FRAME, FRAME), Some(start + FRAME));
+        assert_eq!(content.write(&mut store, 4999, b"yz"), Ok(2));
+        let mut image = [0; 2 * FRAME as usize];
+        assert_eq!(store.span(start, 2 * FRAME).copy_to(&mut image), image.len());
+        assert_eq!(image, [b'x'; 2 * FRAME as usize]);
+        let mut bytes = [0; 10];
+        assert_eq!(content.read(&store, 4997, &mut bytes), 4);
+        assert_eq!(&bytes[..4], b"xxyz");
+        content.set_size(&mut store, 5004).unwrap();
+        assert_eq!(content.read(&store, 4998, &mut bytes), 6);
+        assert_eq!(&bytes[..6], b"xyz\0\0\0");
+        assert_eq!(content.blocks(), 16);
+    }
+
+    #[test]
+    fn holes_take_no_memory_and_read_as_zeros() {
+        let mut store = Fake::new(64 * FRAME);
+        let mut content = Content::default();
+        content.set_size(&mut store, 1 << 40).unwrap();
+        content.write(&mut store, (1 << 40) - 3, b"end").unwrap();
+        content.write(&mut store, 10 * FRAME + 1, b"middle").unwrap();
+        assert_eq!(content.blocks(), 16);
+        let mut bytes = [9; 9];
+        assert_eq!(content.read(&store, 10 * FRAME, &mut bytes), 9);
+        assert_eq!(&bytes, b"\0middle\0\0");
+        assert_eq!(content.write(&mut store, MAX_SIZE, b"x"), Err(Errno::EFBIG));
+        content.release(&mut store);
+        assert_eq!(store.free_bytes(), 64 * FRAME);
+    }
+
+    #[test]
+    fn a_full_store_cuts_a_write_short() {
+        let mut store = Fake::new(4 * FRAME);
+        let mut content = Content::default();
+        assert_eq!(content.write(&mut store, 0, &[1; 20_000]), Ok(16_384));
+        assert_eq!(content.write(&mut store, 16_384, b"x"), Err(Errno::ENOSPC));
+        content.set_size(&mut store, 1).unwrap();
+        content.set_size(&mut store, 100).unwrap();
+        let mut bytes = [9; 100];
+        assert_eq!(content.read(&store, 0, &mut bytes), 100);
+        assert_eq!((bytes[0], bytes[1], bytes[99]), (1, 0, 0));
+    }
+
+    #[test]
+    fn random_changes_agree_with_a_vector() {
+        let mut store = Fake::new(2000 * FRAME);
+        let mut content = Content::default();
+        let mut model = alloc::vec::Vec::<u8>::new();
+        let mut random = 99u64;
+        let mut next = |limit: u64| {
+            random = random.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            (random >> 33) % limit
+        };
+        for step in 0..3000 {
+            let at = next(200_000) as usize;
+            match next(4) {
+                0 => {
+                    content.set_size(&mut store, at as u64).unwrap();
+                    model.resize(at, 0);
+                }
+                1 => {
+                    let mut bytes = alloc::vec![0; next(9000) as usize];
+                    let count = content.read(&store, at as u64, &mut bytes);
+                    let expected = model.get(at..).map_or(&[][..], |rest| &rest[..rest.len().min(bytes.len())]);
+                    assert_eq!(&bytes[..count], expected, "step {step}");
+                }
+                _ => {
+                    let bytes = alloc::vec![step as u8; next(9000) as usize + 1];
+                    assert_eq!(content.write(&mut store, at as u64, &bytes), Ok(bytes.len()));
+                    model.resize(model.len().max(at + bytes.len()), 0);
+                    model[at..at + bytes.len()].copy_from_slice(&bytes);
+                }
+            }
+            assert_eq!(content.size(), model.len() as u64);
+        }
+        content.release(&mut store);
+        assert_eq!(store.free_bytes(), 2000 * FRAME);
+    }
+}

@@ -1,0 +1,123 @@
+//! A node of the file tree: what Linux calls an inode.
+
+use super::content::Content;
+use crate::table::Key;
+use alloc::borrow::Cow;
+use alloc::collections::BTreeMap;
+
+/// A moment, since 1970.
+#[derive(Clone, Copy, Default, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Time {
+    /// Whole seconds.
+    pub seconds: i64,
+    /// The rest.
+    pub nanoseconds: u32,
+}
+
+/// Bytes of a name or of a symbolic link; those of boot files stay where they are.
+pub type Name = Cow<'static, [u8]>;
+
+/// Bits of a mode that say what a node is, and their values.
+pub mod format {
+    #![allow(missing_docs)]
+    pub const MASK: u32 = 0o170_000;
+    pub const SOCKET: u32 = 0o140_000;
+    pub const LINK: u32 = 0o120_000;
+    pub const REGULAR: u32 = 0o100_000;
+    pub const BLOCK: u32 = 0o060_000;
+    pub const DIRECTORY: u32 = 0o040_000;
+    pub const CHARACTER: u32 = 0o020_000;
+    pub const FIFO: u32 = 0o010_000;
+}
+
+/// An entry of a directory.
+#[derive(Clone, Copy, Debug)]
+pub struct Entry {
+    /// What it leads to.
+    pub node: Key,
+    /// Where it stands in the order of listing; entries keep their place when others go.
+    pub cookie: u64,
+}
+
+/// The entries of a directory, without `.` and `..`.
+#[derive(Debug)]
+pub struct Directory {
+    /// The directory around it; the root's is itself.
+    pub parent: Key,
+    /// By name.
+    pub entries: BTreeMap<Name, Entry>,
+    /// The cookie of the next entry.
+    pub next_cookie: u64,
+}
+
+/// Cookies of `.` and `..` are 1 and 2.
+pub const FIRST_COOKIE: u64 = 3;
+
+/// What only one kind of node has.
+#[derive(Debug)]
+pub enum Body {
+    /// A directory.
+    Directory(Directory),
+    /// A regular file.
+    File(Content),
+    /// A symbolic link.
+    Link(Name),
+    /// A device, pipe or socket: the device's number.
+    Special(u64),
+}
+
+/// A node.
+#[derive(Debug)]
+pub struct Node {
+    /// Kind and permissions.
+    pub mode: u32,
+    /// How many names lead here.
+    pub links: u32,
+    /// How many open files lead here.
+    pub opens: u32,
+    /// Owner.
+    pub uid: u32,
+    /// Group.
+    pub gid: u32,
+    /// Last read.
+    pub accessed: Time,
+    /// Last change of the content.
+    pub modified: Time,
+    /// Last change of anything.
+    pub changed: Time,
+    /// The rest.
+    pub body: Body,
+}
+
+impl Node {
+    /// A node without names.
+    pub fn new(mode: u32, body: Body, now: Time) -> Node {
+        Node { mode, links: 0, opens: 0, uid: 0, gid: 0, accessed: now, modified: now, changed: now, body }
+    }
+
+    /// Its kind, one of [`format`].
+    pub fn kind(&self) -> u32 {
+        self.mode & format::MASK
+    }
+
+    /// Whether it is a directory.
+    pub fn is_directory(&self) -> bool {
+        matches!(self.body, Body::Directory(_))
+    }
+
+    /// Size in bytes, as `stat` shows it.
+    pub fn size(&self) -> u64 {
+        match &self.body {
+            Body::Directory(directory) => 20 * (directory.entries.len() as u64 + 2),
+            Body::File(content) => content.size(),
+            Body::Link(target) => target.len() as u64,
+            Body::Special(_) => 0,
+        }
+    }
+
+    /// Notes a change of the content.
+    pub fn touch(&mut self, now: Time) {
+        self.modified = now;
+        self.changed = now;
+    }
+}

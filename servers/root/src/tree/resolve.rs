@@ -1,0 +1,146 @@
+//! From a path to a place: the directory that has (or would have) the last name, and what is there now.
+
+use super::Tree;
+use super::node::{Body, Name};
+use crate::store::Store;
+use crate::table::Key;
+use alloc::borrow::Cow;
+use alloc::vec::Vec;
+use nacre_proto::Errno;
+
+/// Longest path, as Linux's `PATH_MAX` without its zero.
+const MAX_PATH: usize = 4095;
+/// Longest name.
+const MAX_NAME: usize = 255;
+/// Most symbolic links on the way.
+const MAX_LINKS: u32 = 40;
+
+/// Where a path leads.
+#[derive(Debug)]
+pub struct Place {
+    /// The directory of the last name.
+    pub directory: Key,
+    /// The last name; empty if the path named a directory without naming it in another (`/`, `.`, `..`).
+    pub name: Vec<u8>,
+    /// The last part was `.`
+    pub is_dot: bool,
+    /// What is there.
+    pub node: Option<Key>,
+    /// The path ended with a slash: it can only mean a directory.
+    pub trailing: bool,
+}
+
+impl Place {
+    /// What is there, or `ENOENT`.
+    pub fn existing(&self) -> Result<Key, Errno> {
+        self.node.ok_or(Errno::ENOENT)
+    }
+}
+
+impl<S: Store> Tree<S> {
+    /// Follows `path` from the directory `start`. A symbolic link at the end is followed if `follow` or a slash says so.
+    pub fn resolve(&self, start: Key, path: &[u8], follow: bool) -> Result<Place, Errno> {
+        let mut links = MAX_LINKS;
+        let place = self.walk(start, path, follow, &mut links)?;
+        match place.node.and_then(|node| self.get(node)) {
+            Some(node) if place.trailing && !node.is_directory() => Err(Errno::ENOTDIR),
+            _ => Ok(place),
+        }
+    }
+
+    fn walk(&self, start: Key, path: &[u8], follow: bool, links: &mut u32) -> Result<Place, Errno> {
+        check_path(path)?;
+        let mut directory = if path[0] == b'/' { self.root() } else { start };
+        let trailing = path.ends_with(b"/");
+        let mut parts = path.split(|&byte| byte == b'/').filter(|part| !part.is_empty()).peekable();
+        while let Some(part) = parts.next() {
+            if parts.peek().is_none() {
+                return self.walk_last(directory, part, follow, trailing, links);
+            }
+            directory = self.walk_through(directory, part, links)?;
+        }
+        Ok(self.place_of(directory, false, trailing))
+    }
+
+    fn place_of(&self, directory: Key, is_dot: bool, trailing: bool) -> Place {
+        Place { directory, name: Vec::new(), is_dot, node: Some(directory), trailing }
+    }
+
+    fn walk_through(&self, directory: Key, part: &[u8], links: &mut u32) -> Result<Key, Errno> {
+        let node = self.step(directory, part)?.ok_or(Errno::ENOENT)?;
+        match self.link_target(node) {
+            Some(target) => self.walk(directory, target, true, use_link(links)?)?.existing(),
+            None => Ok(node),
+        }
+    }
+
+    fn walk_last(&self, directory: Key, part: &[u8], follow: bool, trailing: bool, links: &mut u32) -> Result<Place, Errno> {
+        let node = self.step(directory, part)?;
+        if part == b"." || part == b".." {
+            return Ok(self.place_of(node.ok_or(Errno::ENOENT)?, part == b".", trailing));
+        }
+        if let Some(target) = node.and_then(|node| self.link_target(node)).filter(|_| follow || trailing) {
+            let mut place = self.walk(directory, target, true, use_link(links)?)?;
+            place.trailing |= trailing;
+            return Ok(place);
+        }
+        Ok(Place { directory, name: part.to_vec(), is_dot: false, node, trailing })
+    }
+
+    /// The node that one name leads to from a directory.
+    fn step(&self, directory: Key, part: &[u8]) -> Result<Option<Key>, Errno> {
+        let node = self.get(directory).ok_or(Errno::ENOENT)?;
+        let Body::Directory(body) = &node.body else { return Err(Errno::ENOTDIR) };
+        match part {
+            b"." => Ok(Some(directory)),
+            b".." => Ok(Some(body.parent)),
+            _ if part.len() > MAX_NAME => Err(Errno::ENAMETOOLONG),
+            _ => Ok(body.entries.get(part).map(|entry| entry.node)),
+        }
+    }
+
+    fn link_target(&self, node: Key) -> Option<&Name> {
+        match &self.get(node)?.body {
+            Body::Link(target) => Some(target),
+            _ => None,
+        }
+    }
+
+    /// The absolute path of a directory.
+    pub fn path_of(&self, directory: Key) -> Result<Vec<u8>, Errno> {
+        let mut names: Vec<&Name> = Vec::new();
+        let mut at = directory;
+        while at != self.root() {
+            let parent = self.directory(at)?.parent;
+            let mut entries = self.directory(parent)?.entries.iter();
+            names.push(entries.find(|(_, entry)| entry.node == at).ok_or(Errno::ENOENT)?.0);
+            at = parent;
+        }
+        let mut path = Vec::new();
+        for name in names.iter().rev() {
+            path.push(b'/');
+            path.extend_from_slice(name);
+        }
+        Ok(if path.is_empty() { b"/".to_vec() } else { path })
+    }
+}
+
+fn use_link(links: &mut u32) -> Result<&mut u32, Errno> {
+    *links = links.checked_sub(1).ok_or(Errno::ELOOP)?;
+    Ok(links)
+}
+
+/// A path is not empty, not too long and has no zeros in it.
+pub fn check_path(path: &[u8]) -> Result<(), Errno> {
+    match path {
+        [] => Err(Errno::ENOENT),
+        _ if path.len() > MAX_PATH => Err(Errno::ENAMETOOLONG),
+        _ if path.contains(&0) => Err(Errno::EINVAL),
+        _ => Ok(()),
+    }
+}
+
+/// A name of our own from the bytes of a message.
+pub fn owned(bytes: &[u8]) -> Name {
+    Cow::Owned(bytes.to_vec())
+}

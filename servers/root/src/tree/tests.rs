@@ -1,0 +1,244 @@
+//! The tree against Linux's rules, and against a model.
+
+use super::*;
+use crate::store::fake::Fake;
+use alloc::vec::Vec;
+
+const NOW: Time = Time { seconds: 1000, nanoseconds: 5 };
+
+fn tree() -> Tree<Fake> {
+    let mut tree = Tree::new(Fake::new(1 << 20), NOW);
+    let root = tree.root();
+    tree.make_directory(root, b"/a", 0o755, NOW).unwrap();
+    tree.make_directory(root, b"/a/b", 0o755, NOW).unwrap();
+    file(&mut tree, b"/a/f", b"content");
+    tree.make_link(root, b"a/b", b"/l", NOW).unwrap();
+    tree.make_link(root, b"self", b"/self", NOW).unwrap();
+    tree.make_link(root, b"new", b"/dangling", NOW).unwrap();
+    tree
+}
+
+fn file(tree: &mut Tree<Fake>, path: &[u8], bytes: &[u8]) -> Key {
+    let key = tree.open(tree.root(), path, open::CREATE | open::WRITE_ONLY, 0o644, NOW).unwrap();
+    assert_eq!(tree.write(key, 0, bytes, NOW), Ok(bytes.len()));
+    tree.closed(key);
+    key
+}
+
+fn find(tree: &Tree<Fake>, path: &[u8]) -> Result<Key, Errno> {
+    tree.resolve(tree.root(), path, true)?.existing()
+}
+
+fn names(tree: &Tree<Fake>, path: &[u8]) -> Vec<Vec<u8>> {
+    let (mut bytes, mut cookie, mut found) = (Vec::new(), 0, Vec::new());
+    let directory = find(tree, path).unwrap();
+    loop {
+        bytes.clear();
+        cookie = tree.list(directory, cookie, &mut bytes, 64).unwrap();
+        let mut rest = &bytes[..];
+        while !rest.is_empty() {
+            let size = u32::from_le_bytes(rest[12..16].try_into().unwrap()) as usize;
+            found.push(rest[16..16 + size].to_vec());
+            rest = &rest[(16 + size).next_multiple_of(8)..];
+        }
+        if cookie == 0 {
+            return found;
+        }
+    }
+}
+
+#[test]
+fn paths_lead_where_linux_leads_them() {
+    let tree = tree();
+    let inner = find(&tree, b"/a/b").unwrap();
+    for path in [&b"a/b"[..], b"/l", b"/l/", b"//a///b/.", b"a/b/../b", b"../../a/b", b"/a/./b/../../l"] {
+        assert_eq!(find(&tree, path), Ok(inner), "{path:?}");
+    }
+    assert_eq!(tree.path_of(inner).unwrap(), b"/a/b");
+    assert_eq!(tree.path_of(tree.root()).unwrap(), b"/");
+    for (path, errno) in [
+        (&b""[..], Errno::ENOENT),
+        (b"/none", Errno::ENOENT),
+        (b"/none/x", Errno::ENOENT),
+        (b"/a/f/x", Errno::ENOTDIR),
+        (b"/a/f/", Errno::ENOTDIR),
+        (b"/a/f/..", Errno::ENOTDIR),
+        (b"/self", Errno::ELOOP),
+        (b"/self/x", Errno::ELOOP),
+        (b"/dangling", Errno::ENOENT),
+        (b"/x\0", Errno::EINVAL),
+        (&[b'n'; 256], Errno::ENAMETOOLONG),
+        (&[b'/'; 4096], Errno::ENAMETOOLONG),
+    ] {
+        assert_eq!(find(&tree, path), Err(errno), "{path:?}");
+    }
+}
+
+#[test]
+fn opening_creates_truncates_and_refuses() {
+    let mut tree = tree();
+    let root = tree.root();
+    let mut try_open = |path: &[u8], flags| {
+        tree.open(root, path, flags, 0o600, NOW).map(|key| {
+            let size = tree.node(key).unwrap().size();
+            tree.closed(key);
+            size
+        })
+    };
+    assert_eq!(try_open(b"/a/f", 0), Ok(7));
+    assert_eq!(try_open(b"/a", open::WRITE_ONLY), Err(Errno::EISDIR));
+    assert_eq!(try_open(b"/a", open::CREATE), Err(Errno::EISDIR));
+    assert_eq!(try_open(b"/a", open::CREATE | open::DIRECTORY), Err(Errno::EINVAL));
+    assert_eq!(try_open(b"/a/f", open::DIRECTORY), Err(Errno::ENOTDIR));
+    assert_eq!(try_open(b"/a/f", open::CREATE | open::EXCLUSIVE), Err(Errno::EEXIST));
+    assert_eq!(try_open(b"/dangling", open::CREATE | open::EXCLUSIVE), Err(Errno::EEXIST));
+    assert_eq!(try_open(b"/l", open::NOFOLLOW), Err(Errno::ELOOP));
+    assert_eq!(try_open(b"/l", open::NOFOLLOW | open::PATH), Ok(3));
+    assert_eq!(try_open(b"/l", open::NOFOLLOW | open::DIRECTORY), Err(Errno::ENOTDIR));
+    assert_eq!(try_open(b"/x/", open::CREATE), Err(Errno::EISDIR));
+    assert_eq!(try_open(b"/dangling", open::CREATE | open::WRITE_ONLY), Ok(0));
+    assert_eq!(try_open(b"/new", 0), Ok(0));
+    assert_eq!(try_open(b"/a/f", open::TRUNCATE | open::WRITE_ONLY), Ok(0));
+}
+
+#[test]
+fn removing_and_links() {
+    let mut tree = tree();
+    let root = tree.root();
+    for (path, is_directory, errno) in [
+        (&b"/a"[..], false, Errno::EISDIR),
+        (b"/a", true, Errno::ENOTEMPTY),
+        (b"/a/f", true, Errno::ENOTDIR),
+        (b"/a/b/.", true, Errno::EINVAL),
+        (b"/a/b/..", true, Errno::ENOTEMPTY),
+        (b"/l/", false, Errno::EISDIR),
+        (b"/none", false, Errno::ENOENT),
+    ] {
+        assert_eq!(tree.remove(root, path, is_directory, NOW), Err(errno), "{path:?}");
+    }
+    assert_eq!(tree.link((root, b"/a"), (root, b"/z"), false, NOW), Err(Errno::EPERM));
+    assert_eq!(tree.link((root, b"/a/f"), (root, b"/l"), false, NOW), Err(Errno::EEXIST));
+    tree.link((root, b"/a/f"), (root, b"/g"), false, NOW).unwrap();
+    let key = find(&tree, b"/g").unwrap();
+    assert_eq!(tree.facts(key).unwrap().links, 2);
+    tree.opened(key);
+    tree.remove(root, b"/g", false, NOW).unwrap();
+    tree.remove(root, b"/a/f", false, NOW).unwrap();
+    assert_eq!(tree.facts(key).unwrap().links, 0);
+    assert_eq!(tree.write(key, 0, b"still here", NOW), Ok(10));
+    tree.closed(key);
+    assert!(tree.get(key).is_none());
+    assert_eq!(tree.store().free_bytes(), 1 << 20);
+    let inner = find(&tree, b"/a/b").unwrap();
+    tree.opened(inner);
+    tree.remove(root, b"/a/b", true, NOW).unwrap();
+    assert_eq!(tree.make_directory(inner, b"x", 0o755, NOW), Err(Errno::ENOENT));
+    assert_eq!(tree.facts(find(&tree, b"/a").unwrap()).unwrap().links, 2);
+}
+
+#[test]
+fn renaming_follows_linux() {
+    let mut tree = tree();
+    let root = tree.root();
+    let mut rename = |from: &[u8], to: &[u8], flags| tree.rename((root, from), (root, to), flags, NOW);
+    assert_eq!(rename(b"/a", b"/a/b/c", 0), Err(Errno::EINVAL));
+    assert_eq!(rename(b"/a/b", b"/a", 0), Err(Errno::ENOTEMPTY));
+    assert_eq!(rename(b"/a/f", b"/a/b", 0), Err(Errno::EISDIR));
+    assert_eq!(rename(b"/a/b", b"/a/f", 0), Err(Errno::ENOTDIR));
+    assert_eq!(rename(b"/a/f", b"/g/", 0), Err(Errno::ENOTDIR));
+    assert_eq!(rename(b"/a/f", b"/l", change::RENAME_NOREPLACE), Err(Errno::EEXIST));
+    assert_eq!(rename(b"/a/.", b"/q", 0), Err(Errno::EBUSY));
+    assert_eq!(rename(b"/none", b"/q", 0), Err(Errno::ENOENT));
+    assert_eq!(rename(b"/a/f", b"/q", 2), Err(Errno::EINVAL));
+    assert_eq!(rename(b"/a/f", b"/l", 0), Ok(()));
+    assert_eq!(rename(b"/a/b", b"/b", 0), Ok(()));
+    assert_eq!(rename(b"/a", b"/b/", 0), Ok(()));
+    assert_eq!(names(&tree, b"/"), [&b"."[..], b"..", b"self", b"dangling", b"l", b"b"]);
+    assert_eq!(tree.facts(root).unwrap().links, 3);
+    assert_eq!(find(&tree, b"/b/../b/.."), Ok(root));
+}
+
+#[test]
+fn listing_survives_removal_between_pieces() {
+    let mut tree = tree();
+    let root = tree.root();
+    for number in 0..50u8 {
+        file(&mut tree, &[b'/', b'a', b'/', b'n', 65 + number], b"");
+    }
+    let directory = find(&tree, b"/a").unwrap();
+    let (mut bytes, mut seen, mut cookie) = (Vec::new(), 0, 0);
+    loop {
+        bytes.clear();
+        cookie = tree.list(directory, cookie, &mut bytes, 100).unwrap();
+        seen += bytes.len() / 24;
+        for entry in bytes.chunks(24).filter(|entry| entry[16] == b'n') {
+            let name = [b'/', b'a', b'/', entry[16], entry[17]];
+            tree.remove(root, &name, false, NOW).unwrap();
+        }
+        if cookie == 0 {
+            break;
+        }
+    }
+    assert_eq!(seen, 54);
+    assert_eq!(tree.population(directory), 2);
+    assert_eq!(tree.list(directory, 0, &mut Vec::new(), 20), Err(Errno::EINVAL));
+}
+
+#[test]
+fn times_and_owners() {
+    let mut tree = tree();
+    let key = find(&tree, b"/a/f").unwrap();
+    tree.set_mode(key, 0o6755, NOW).unwrap();
+    tree.set_owner(key, 5, u64::MAX, NOW).unwrap();
+    let later = Time { seconds: 2000, nanoseconds: 0 };
+    tree.set_times(key, [(1, 2), (0, TIME_NOW)], later).unwrap();
+    let facts = tree.facts(key).unwrap();
+    assert_eq!((facts.mode, facts.owner), (0o100755, (5, 0)));
+    assert_eq!(facts.times, [Time { seconds: 1, nanoseconds: 2 }, later, later]);
+    assert_eq!(tree.set_times(key, [(0, TIME_OMIT), (0, 1_000_000_000)], later), Err(Errno::EINVAL));
+}
+
+#[test]
+fn random_operations_keep_the_books() {
+    let mut tree = Tree::new(Fake::new(1 << 20), NOW);
+    let root = tree.root();
+    let mut random = 3u64;
+    let mut opened = Vec::new();
+    for _ in 0..20_000 {
+        random = random.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        let pick = |shift: u32| (random >> shift) as usize % 4;
+        let path = |a: usize, b: usize| [b'/', b'a' + a as u8, b'/', b'a' + b as u8];
+        let (long, other) = (path(pick(40), pick(42)), path(pick(44), pick(46)));
+        let (one, two) = (if pick(48) == 0 { &long[..2] } else { &long }, if pick(50) == 0 { &other[..2] } else { &other });
+        match (random >> 56) % 7 {
+            0 => drop(tree.make_directory(root, one, 0o755, NOW)),
+            1 => opened.extend(tree.open(root, one, open::CREATE | open::READ_WRITE, 0o644, NOW)),
+            2 => drop(tree.rename((root, one), (root, two), 0, NOW)),
+            3 => drop(tree.link((root, one), (root, two), false, NOW)),
+            4 => drop(tree.remove(root, one, pick(54) == 0, NOW)),
+            5 => drop(tree.make_link(root, two, one, NOW)),
+            _ if opened.is_empty() => {}
+            _ => tree.closed(opened.swap_remove(pick(54) % opened.len())),
+        }
+    }
+    opened.into_iter().for_each(|key| tree.closed(key));
+    check_links(&tree);
+}
+
+/// Every node has as many names as it counts.
+fn check_links(tree: &Tree<Fake>) {
+    let mut counted = BTreeMap::new();
+    for (key, node) in tree.nodes.iter() {
+        let Body::Directory(body) = &node.body else { continue };
+        *counted.entry(key).or_insert(0) += 1;
+        *counted.entry(body.parent).or_insert(0) += u32::from(key != tree.root());
+        for entry in body.entries.values() {
+            *counted.entry(entry.node).or_insert(0) += 1;
+        }
+    }
+    // The root has no name but its own.
+    *counted.entry(tree.root()).or_insert(0) += 1;
+    for (key, node) in tree.nodes.iter() {
+        assert_eq!((node.links, node.opens), (counted[&key], 0), "{node:?}");
+    }
+}
