@@ -175,7 +175,6 @@ impl Memory {
         if end < self.break_end {
             self.remove(mapped, self.break_mapped)?;
             self.break_mapped = mapped;
-            self.clear(end, mapped - end)?;
         } else if mapped > self.break_mapped {
             self.grow_break(services, mapped)?;
         }
