@@ -62,8 +62,8 @@ fn remember_pool(found: OwnedReference) -> Reference {
     }
 }
 
-/// Takes `size` bytes of addresses, and a page behind them that stays empty.
-pub(crate) fn addresses(size: u64) -> Option<u64> {
+/// Takes `size` bytes of addresses where heap and stacks may lie, and a page behind them that stays empty.
+pub fn addresses(size: u64) -> Option<u64> {
     let taken = size.checked_next_multiple_of(PAGE_SIZE)?.checked_add(PAGE_SIZE)?;
     let start = NEXT.fetch_add(taken, Ordering::Relaxed);
     (start.checked_add(taken)? <= HEAP_END).then_some(start)

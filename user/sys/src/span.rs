@@ -25,9 +25,9 @@ impl<'a> Span<'a> {
     /// No memory.
     pub const EMPTY: Span<'static> = Span { address: 0, size: 0, memory: PhantomData };
 
-    /// Who calls this knows that the memory may be read, though perhaps written by others.
+    /// Who calls this knows that the memory may be read, though perhaps written by others. No bytes are nowhere: Rust's empty slices lie where nothing is.
     pub(crate) const fn at(address: u64, size: usize) -> Span<'a> {
-        Span { address, size, memory: PhantomData }
+        Span { address: if size == 0 { 0 } else { address }, size, memory: PhantomData }
     }
 
     /// First address.
@@ -62,7 +62,7 @@ impl<'a> SpanMut<'a> {
 
     /// Who calls this knows that the memory may be written, though perhaps by others too.
     pub(crate) const fn at(address: u64, size: usize) -> SpanMut<'a> {
-        SpanMut { address, size, memory: PhantomData }
+        SpanMut { address: if size == 0 { 0 } else { address }, size, memory: PhantomData }
     }
 
     /// First address.
