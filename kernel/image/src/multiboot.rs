@@ -40,8 +40,7 @@ fn tag(description: &mut BootDescription, kind: u32, tag: &[u8], at: u64) -> Opt
         }
         MEMORY_MAP => memory_map(description, tag)?,
         ACPI_NEW => description.acpi_root = at + 8,
-        // The loader copied the pointer into its own tag, where it is overwritten later: the core's users are better served by a search.
-        ACPI_OLD => {}
+        ACPI_OLD if description.acpi_root == 0 => description.acpi_root = at + 8,
         _ => {}
     }
     Some(())

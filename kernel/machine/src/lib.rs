@@ -5,7 +5,9 @@
 
 pub mod boot;
 pub mod bytes;
+pub mod cell;
 pub mod memory_map;
+pub mod symbols;
 
 #[cfg_attr(target_arch = "x86_64", path = "x86_64/arch.rs")]
 #[cfg_attr(target_arch = "aarch64", path = "aarch64/arch.rs")]

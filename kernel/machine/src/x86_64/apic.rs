@@ -1,6 +1,6 @@
 //! The local interrupt controller of each CPU: interrupts between CPUs, their ends, the timer. Intel's manual, volume 3, chapter 11.
 
-use super::cell::BootCell;
+use crate::cell::BootCell;
 use super::cpu;
 use super::entry::{SPURIOUS_VECTOR, TIMER_VECTOR};
 use super::features;

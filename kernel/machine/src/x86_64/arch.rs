@@ -2,7 +2,6 @@
 
 mod acpi;
 mod apic;
-mod cell;
 mod clock;
 mod context;
 mod cpu;
@@ -26,5 +25,4 @@ mod pit;
 mod serial;
 mod smp;
 pub mod start;
-mod symbols;
 mod tlb;

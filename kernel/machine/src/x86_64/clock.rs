@@ -1,6 +1,6 @@
 //! Time: the time-stamp counter as nanoseconds, and the deadline of each CPU's timer.
 
-use super::cell::{BootCell, Locked};
+use crate::cell::{BootCell, Locked};
 use super::cpu;
 use super::{apic, features, io, pit};
 use core::cell::Cell;

@@ -1,6 +1,6 @@
 //! Segments and the task state of one CPU, and the interrupt table of all.
 
-use super::cell::BootCell;
+use crate::cell::BootCell;
 use super::entry;
 use super::layout;
 use core::arch::asm;

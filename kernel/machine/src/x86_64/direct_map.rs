@@ -1,6 +1,6 @@
 //! All RAM in the kernel's half, and the kernel's own tables.
 
-use super::cell::BootCell;
+use crate::cell::BootCell;
 use super::layout;
 use super::page_table::TableMemory;
 use crate::boot::ImageLayout;

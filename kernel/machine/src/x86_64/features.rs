@@ -1,6 +1,6 @@
 //! What the CPU can do, asked once, and the control bits that follow from it on every CPU.
 
-use super::cell::BootCell;
+use crate::cell::BootCell;
 use super::io;
 use core::arch::x86_64::{__cpuid, __cpuid_count};
 

@@ -4,7 +4,7 @@
 //! *in the page* (the bit is set), *live* (the thread is the CPU's live thread: registers may be newer than the page). The registers of CPU `c` still
 //! hold what the page says if `fpu_owner` of `c` is the thread and the thread's second machine word is `c + 1`.
 
-use super::cell::BootCell;
+use crate::cell::BootCell;
 use super::cpu::{self, Cpu};
 use super::direct_map::thread_words;
 use super::features;

@@ -1,6 +1,6 @@
 //! The frame table: what the kernel knows of every 4 KiB of RAM, and how many frames of each 2 MiB are special.
 
-use super::cell::BootCell;
+use crate::cell::BootCell;
 use super::direct_map::{Carving, direct};
 use crate::memory_map::MemoryMap;
 use core::cell::Cell;

@@ -5,7 +5,7 @@
 
 use super::acpi::Topology;
 use super::apic;
-use super::cell::Locked;
+use crate::cell::Locked;
 use super::entry::LINE_VECTOR;
 use super::ioapic::{self, Pin};
 use core::cell::Cell;

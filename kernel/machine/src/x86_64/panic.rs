@@ -1,6 +1,7 @@
 //! The end: says what happened and where, stops all CPUs, and ends the virtual machine with a status of its own.
 
-use super::{apic, cpu, io, layout, serial, symbols};
+use super::{apic, cpu, io, layout, serial};
+use crate::symbols;
 use core::arch::asm;
 use core::fmt::Arguments;
 use core::panic::PanicInfo;

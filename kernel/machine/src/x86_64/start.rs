@@ -14,6 +14,8 @@ const BELOW_1_MIB: MemoryRange = MemoryRange { start: 0, size: 1 << 20 };
 const REACHABLE: u64 = 4 << 30;
 /// Frames for the core's first objects.
 const FIRST_OBJECTS: u64 = 128;
+/// A boot loader may have put its copy of the ACPI root pointer into RAM, where users look for it.
+const ROOT_POINTER_SIZE: u64 = 36;
 /// Pages that a starting CPU can begin at.
 const REAL_MODE_END: u64 = 0x9_f000;
 
@@ -94,6 +96,9 @@ impl<'d> Plan<'d> {
         self.free.remove(BELOW_1_MIB.start, BELOW_1_MIB.size);
         self.free.remove(self.image.start, self.image.end);
         self.free.remove(module.start, module.start + module.size);
+        if self.topology.root != 0 {
+            self.free.remove(self.topology.root, self.topology.root + ROOT_POINTER_SIZE);
+        }
         let moved = if module.start % 4096 == 0 { 0 } else { page_round(module.size) };
         let frames = carving_frames(self.description.memory.end(), self.image.end - self.image.start, self.cpus as u64);
         let size = moved + (frames << 12);

@@ -1,0 +1,1 @@
+//! 64-bit Arm: the first instructions, not written yet. Nothing enters here.

@@ -1,0 +1,28 @@
+//! 64-bit Arm: the names that the rest of the kernel uses, and nothing behind them yet. A kernel built for it stops at its first instruction.
+
+mod acpi;
+mod apic;
+mod clock;
+mod context;
+mod cpu;
+mod descriptors;
+mod direct_map;
+mod dispatch;
+mod entry;
+mod features;
+mod fpu;
+mod frames;
+mod interrupts;
+mod io;
+mod ioapic;
+mod layout;
+mod lock;
+mod machine;
+mod page_table;
+pub mod panic;
+mod pic;
+mod pit;
+mod serial;
+mod smp;
+pub mod start;
+mod tlb;

@@ -1,0 +1,1 @@
+//! 64-bit Arm, not written yet: time, out of the generic timer.

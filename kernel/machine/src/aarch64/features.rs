@@ -1,0 +1,1 @@
+//! 64-bit Arm, not written yet: what the identification registers say.

@@ -1,0 +1,1 @@
+//! 64-bit Arm, not written yet: one-instruction leaves: system registers.

@@ -1,0 +1,1 @@
+//! 64-bit Arm: nothing: the frequency of the timer is told.

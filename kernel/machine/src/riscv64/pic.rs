@@ -1,0 +1,1 @@
+//! 64-bit RISC-V: nothing: there is no older interrupt controller to silence.

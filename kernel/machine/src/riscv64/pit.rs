@@ -1,0 +1,1 @@
+//! 64-bit RISC-V: nothing: the frequency of the timer is told.
