@@ -76,10 +76,7 @@ pub trait Output: Sized {
 
     /// Answers a request that was detached.
     fn send(self, to: OwnedReference, bytes: Span<'_>) -> Result<(), Status> {
-        let parts = self.into_parts();
-        let mut references = [Reference::NONE; SLOTS];
-        let count = parts.fill(&mut references);
-        answer(to, &Message { label: 0, words: parts.words, bytes, references: &references[..count] })
+        answer(to, &self.into_parts().message(0, bytes))
     }
 }
 
@@ -87,23 +84,44 @@ pub trait Output: Sized {
 #[derive(Debug, Default)]
 pub struct Parts {
     words: [u64; 6],
-    references: [Given; SLOTS],
+    references: [Reference; SLOTS],
+    count: usize,
+    /// A bit for each reference that is destroyed when this is dropped.
+    owned: u8,
 }
 
 impl Parts {
     /// The parts that start with `words` and `references`.
     pub fn new<const W: usize, const R: usize>(words: [u64; W], references: [Given; R]) -> Parts {
         let mut parts = Parts { words: crate::client::words(words), ..Parts::default() };
-        for (place, given) in parts.references.iter_mut().zip(references) {
-            *place = given;
-        }
+        references.into_iter().for_each(|given| parts.add(given));
         parts
     }
 
-    /// Puts what there is into `references`; how many.
-    fn fill(&self, references: &mut [Reference; SLOTS]) -> usize {
-        let given = self.references.iter().map_while(Given::reference);
-        references.iter_mut().zip(given).map(|(place, reference)| *place = reference).count()
+    /// Adds a reference; one too many is dropped.
+    fn add(&mut self, given: Given) {
+        let (Some(reference), Some(place)) = (given.reference(), self.references.get_mut(self.count)) else { return };
+        *place = reference;
+        if let Given::Owned(owned) = given {
+            owned.leak();
+            self.owned |= 1 << self.count;
+        }
+        self.count += 1;
+    }
+
+    /// As a message.
+    fn message<'a>(&'a self, label: u32, bytes: Span<'a>) -> Message<'a> {
+        Message { label, words: self.words, bytes, references: self.references.get(..self.count).unwrap_or_default() }
+    }
+}
+
+impl Drop for Parts {
+    fn drop(&mut self) {
+        while self.owned != 0 {
+            let index = self.owned.trailing_zeros();
+            self.owned &= self.owned - 1;
+            drop(OwnedReference::adopt(self.references[index as usize]));
+        }
     }
 }
 
@@ -285,11 +303,16 @@ pub enum Event<'a> {
 #[derive(Debug)]
 pub struct Station {
     incoming: Vec<u8>,
-    slots: Vec<Reference>,
+    slots: Slots,
     /// How many slots the last message filled.
     filled: usize,
     outgoing: Outgoing,
 }
+
+/// Where references are received. Aligned so that the kernel can read it where it is.
+#[derive(Debug, Default)]
+#[repr(align(64))]
+struct Slots([Reference; SLOTS]);
 
 /// The slot of a vacancy, kept as a bare address.
 fn take_slot(vacant: Vacant<Reference>) -> Reference {
@@ -303,12 +326,12 @@ impl Station {
     pub fn new(capacity: usize) -> Result<Station, Errno> {
         let mut station = Station {
             incoming: alloc::vec![0; capacity.min(MAX_BYTES as usize)],
-            slots: Vec::with_capacity(SLOTS),
+            slots: Slots::default(),
             filled: 0,
             outgoing: Outgoing::default(),
         };
-        for _ in 0..SLOTS {
-            station.slots.push(take_slot(Vacant::new()?));
+        for slot in &mut station.slots.0 {
+            *slot = take_slot(Vacant::new()?);
         }
         Ok(station)
     }
@@ -325,7 +348,7 @@ impl Station {
             return Ok(Event::Notification { word: received.word, bits });
         }
         let bytes = self.incoming.get(..received.bytes()).unwrap_or_default();
-        let request = Request { received, bytes, slots: &mut self.slots, outgoing: &mut self.outgoing };
+        let request = Request { received, bytes, slots: &mut self.slots.0, outgoing: &mut self.outgoing };
         Ok(match received.info {
             info if info.has(Info::FAULT) => Event::Fault(request),
             info if info.has(Info::EXCEPTION) => Event::Exception(request),
@@ -341,21 +364,18 @@ impl Station {
                 result => return result,
             }
         }
-        ipc::receive(at, Buffers { bytes: SpanMut::from(&mut self.incoming[..]), slots: &self.slots }, timeout)
+        ipc::receive(at, Buffers { bytes: SpanMut::from(&mut self.incoming[..]), slots: &self.slots.0 }, timeout)
     }
 
     fn reply_receive(&mut self, at: u64, timeout: u64) -> Result<Received, Status> {
-        let parts = core::mem::take(&mut self.outgoing.parts);
-        let mut references = [Reference::NONE; SLOTS];
-        let count = parts.fill(&mut references);
         let bytes = self.outgoing.span.unwrap_or(Span::from(&self.outgoing.buffer[..]));
-        let message = Message { label: self.outgoing.label, words: parts.words, bytes, references: &references[..count] };
-        ipc::reply_receive(at, &message, Buffers { bytes: SpanMut::from(&mut self.incoming[..]), slots: &self.slots }, timeout)
+        let message = self.outgoing.parts.message(self.outgoing.label, bytes);
+        ipc::reply_receive(at, &message, Buffers { bytes: SpanMut::from(&mut self.incoming[..]), slots: &self.slots.0 }, timeout)
     }
 
     /// Destroys the references that the last message brought and nobody kept.
     fn clear_slots(&mut self) {
-        for slot in &self.slots[..core::mem::take(&mut self.filled)] {
+        for slot in &self.slots.0[..core::mem::take(&mut self.filled)] {
             // A slot whose reference was kept has nothing in it.
             let _ = slot.destroy();
         }
@@ -370,7 +390,7 @@ fn ends_a_wait(status: Status) -> bool {
 impl Drop for Station {
     fn drop(&mut self) {
         self.clear_slots();
-        for slot in &self.slots {
+        for slot in self.slots.0.iter().filter(|slot| **slot != Reference::NONE) {
             nacre_sys::slots::free(slot.0, nacre_abi::ObjectType::Reference);
         }
     }

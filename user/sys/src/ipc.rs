@@ -96,7 +96,7 @@ impl Received {
 }
 
 /// Sends a message to the port behind `target` and waits for the reply.
-#[inline]
+#[inline(always)]
 pub fn call(target: Reference, message: &Message<'_>, buffers: Buffers<'_>, timeout: u64) -> Result<Received, Status> {
     raw::message(Call::IpcCall, target.0, message, buffers, timeout)
 }
@@ -108,13 +108,13 @@ pub fn call_words(target: Reference, label: u32, words: [u64; WORDS]) -> Result<
 }
 
 /// Sends a message that nobody replies to. To a reply reference (from [`detach`]) it is the reply.
-#[inline]
+#[inline(always)]
 pub fn send(target: Reference, message: &Message<'_>, timeout: u64) -> Result<(), Status> {
     raw::message(Call::IpcSend, target.0, message, Buffers::NONE, timeout).map(drop)
 }
 
 /// Waits for a message, a notification, a fault or an exception at the port or set of ports `at`.
-#[inline]
+#[inline(always)]
 pub fn receive(at: u64, buffers: Buffers<'_>, timeout: u64) -> Result<Received, Status> {
     raw::message(Call::IpcReceive, at, &Message::new(0, [0; WORDS]), buffers, timeout)
 }
@@ -126,13 +126,13 @@ pub fn receive_words(at: u64) -> Result<Received, Status> {
 }
 
 /// Answers the client whose message this thread received last.
-#[inline]
+#[inline(always)]
 pub fn reply(message: &Message<'_>) -> Result<(), Status> {
     raw::message(Call::IpcReply, 0, message, Buffers::NONE, crate::FOREVER).map(drop)
 }
 
 /// [`reply`], then [`receive`], in one entry of the kernel. If the reply fails nothing is received.
-#[inline]
+#[inline(always)]
 pub fn reply_receive(at: u64, message: &Message<'_>, buffers: Buffers<'_>, timeout: u64) -> Result<Received, Status> {
     raw::message(Call::IpcReplyReceive, at, message, buffers, timeout)
 }

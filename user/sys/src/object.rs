@@ -18,7 +18,7 @@ pub trait Object: Copy {
 macro_rules! object {
     ($(#[$doc:meta])* $name:ident, $state:ident, $destroy:ident, $move:ident, $reference:ident, $get:ident, $set:ident) => {
         $(#[$doc])*
-        #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, PartialOrd, Ord)]
+        #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, PartialOrd, Ord, Default)]
         #[repr(transparent)]
         pub struct $name(pub u64);
 

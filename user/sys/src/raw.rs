@@ -14,7 +14,7 @@
 
 use core::arch::asm;
 use core::marker::PhantomData;
-use core::mem::size_of;
+use core::mem::{MaybeUninit, size_of};
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicUsize, Ordering};
 
 use nacre_abi::message::{Descriptor, Info, WORDS};
@@ -112,6 +112,7 @@ pub(crate) fn wait(call: Call, object: u64, word: &AtomicU32, expected: u64, tim
 struct References([u64; 8]);
 
 impl References {
+    #[inline(always)]
     fn new(references: &[Reference]) -> References {
         let mut array = References([0; 8]);
         for (entry, reference) in array.0.iter_mut().zip(references) {
@@ -123,6 +124,16 @@ impl References {
     fn address(&self) -> u64 {
         self.0.as_ptr() as u64
     }
+}
+
+/// The address of `references` as an array for the kernel: where they are if they lie well, else in `place`, where they are copied; 0 if there are none.
+#[inline(always)]
+fn array_address(references: &[Reference], place: &mut MaybeUninit<References>) -> u64 {
+    if references.is_empty() {
+        return 0;
+    }
+    let start = references.as_ptr() as u64;
+    if references.len() == 8 && start % 64 == 0 { start } else { place.write(References::new(references)).address() }
 }
 
 /// Address of the array of links for a state call, or 0 if there are none.
@@ -175,22 +186,26 @@ pub(crate) fn message_words(call: Call, target: u64, label: u32, words: [u64; WO
     unsafe { exchange(call, target, Info::with_label(label).0, words, 0, timeout) }
 }
 
-/// A message call with all that a message can carry.
-#[inline]
+/// A message call with all that a message can carry. That there is nothing but words is usually known when this is compiled.
+#[inline(always)]
 pub(crate) fn message(call: Call, target: u64, message: &Message<'_>, buffers: Buffers<'_>, timeout: u64) -> Result<Received, Status> {
     if message.bytes.is_empty() && message.references.is_empty() && buffers.bytes.is_empty() && buffers.slots.is_empty() {
         return message_words(call, target, message.label, message.words, timeout);
     }
-    let references = References::new(message.references);
-    let slots = References::new(buffers.slots);
+    message_long(call, target, message, buffers, timeout)
+}
+
+#[inline(never)]
+fn message_long(call: Call, target: u64, message: &Message<'_>, buffers: Buffers<'_>, timeout: u64) -> Result<Received, Status> {
+    let (mut references, mut slots) = (MaybeUninit::uninit(), MaybeUninit::uninit());
     let descriptor = Descriptor {
         send_address: message.bytes.address(),
         send_size: message.bytes.size() as u64,
         receive_address: buffers.bytes.address(),
         receive_capacity: buffers.bytes.size() as u64,
-        send_references: if message.references.is_empty() { 0 } else { references.address() },
+        send_references: array_address(message.references, &mut references),
         send_reference_count: message.references.len().min(8) as u64,
-        receive_slots: if buffers.slots.is_empty() { 0 } else { slots.address() },
+        receive_slots: array_address(buffers.slots, &mut slots),
         receive_slot_count: buffers.slots.len().min(8) as u64,
     };
     let info = Info::with_label(message.label).0;

@@ -13,7 +13,7 @@ use crate::Hook;
 use crate::raw::OnceSlice;
 
 /// Most areas.
-const AREAS: usize = 48;
+const AREAS: usize = 32;
 /// Pages for which the allocator itself has words: together, the areas of [`Slots::add_area`] have no more.
 const OWN_PAGES: usize = 512;
 
@@ -31,9 +31,9 @@ impl Area {
         Area { taken: AtomicBool::new(false), start: AtomicU64::new(0), units: OnceSlice::new(), hint: AtomicUsize::new(0) };
 
     fn take(&self, size: u64) -> Option<u64> {
-        let units = self.units.get();
         let hint = self.hint.load(Ordering::Relaxed);
-        let (page, unit) = (hint..units.len()).find_map(|page| Some((page, take_units(&units[page], size / UNIT)?)))?;
+        let mut pages = self.units.get().iter().enumerate().skip(hint);
+        let (page, unit) = pages.find_map(|(page, word)| Some((page, take_units(word, size / UNIT)?)))?;
         if size == UNIT {
             // A page that is freed meanwhile stores its own, lower number; if this store comes later, the page is found when the area seems full.
             self.hint.store(page, Ordering::Relaxed);
@@ -148,9 +148,12 @@ impl Slots {
     }
 
     /// The same without trust in hints, which may be too high after a race.
+    #[cold]
     fn allocate_slowly(&self, kind: ObjectType) -> Option<u64> {
-        self.areas().for_each(|area| area.hint.store(0, Ordering::Relaxed));
-        self.areas().find_map(|area| area.take(kind.size()))
+        self.areas().find_map(|area| {
+            area.hint.store(0, Ordering::Relaxed);
+            area.take(kind.size())
+        })
     }
 
     fn areas(&self) -> impl Iterator<Item = &Area> {
