@@ -23,6 +23,8 @@ const FPU_USED: u64 = 1;
 
 /// A state as words, and how many.
 type Words = ([u64; MOST_WORDS], usize);
+/// What an object is linked to: of which type, and where if it is anywhere now.
+type Links = [Option<(ObjectType, Option<Physical>)>; 2];
 
 fn words_of<const N: usize>(state: [u64; N]) -> Words {
     let mut words = [0; MOST_WORDS];
@@ -51,13 +53,16 @@ impl<M: Machine> Kernel<M> {
             return wrong(Code::BadAddress, 2);
         }
         let span = self.span(caller, 2, buffer, 8 * count as u64 + fpu, Rights::WRITE)?;
-        self.give_links(caller, object, at)?;
+        let links = self.links_from(object, at);
+        let places = self.link_places(caller, links)?;
         let mut words = words;
         if fpu != 0 {
             words[2] = fpu;
             self.span_copy_frame(&span, ThreadState::SIZE, at.add(8 * thread_page::FPU as u64), fpu, true);
         }
+        // Before any slot is filled: that may make an object page of a page of the buffer.
         self.span_write(&span, 0, &words[..count]);
+        self.give_links(links, places);
         Ok(Done::Return)
     }
 
@@ -138,23 +143,28 @@ impl<M: Machine> Kernel<M> {
         ThreadState::from_words(words)
     }
 
-    /// Fills the references that the caller offers with what the object is linked to.
-    fn give_links(&self, caller: Thread<'_>, object: ObjectType, at: Physical) -> Attempt<()> {
+    /// The references that the caller offers for what an object is linked to.
+    fn link_places(&self, caller: Thread<'_>, links: Links) -> Attempt<[Option<Physical>; 2]> {
+        let mut places = [None; 2];
         let address = caller.argument(4);
         if address == 0 {
-            return Ok(());
+            return Ok(places);
         }
-        let links = self.links_from(object, at);
         let slots = self.user_words(caller, 4, address)?;
-        let mut places = [Physical(0); 2];
         for ((place, slot), link) in places.iter_mut().zip(slots).zip(links) {
             if link.is_some() {
-                *place = self.reference_slot(caller, 4, slot)?;
+                *place = Some(self.reference_slot(caller, 4, slot)?);
             }
         }
+        Ok(places)
+    }
+
+    /// Fills the references that the caller offers with what the object is linked to.
+    fn give_links(&self, links: Links, places: [Option<Physical>; 2]) {
         for (place, link) in places.into_iter().zip(links) {
-            if let Some((object, target)) = link {
-                let rights = if matches!(object, ObjectType::Port | ObjectType::Region) { REFERENCE_USE } else { REFERENCE_ALL };
+            if let (Some(place), Some((object, target))) = (place, link) {
+                // To know whom a thread serves is not to control it.
+                let rights = if matches!(object, ObjectType::Space | ObjectType::PortSet) { REFERENCE_ALL } else { REFERENCE_USE };
                 let reference = self.reference_fill(place, object as u64, rights);
                 match target {
                     Some(target) => list::link_set(&self.machine, reference.target(), target, links_of(object, target)),
@@ -162,11 +172,10 @@ impl<M: Machine> Kernel<M> {
                 }
             }
         }
-        Ok(())
     }
 
     /// What an object is linked to, in the order of its state's documentation.
-    fn links_from(&self, object: ObjectType, at: Physical) -> [Option<(ObjectType, Option<Physical>)>; 2] {
+    fn links_from(&self, object: ObjectType, at: Physical) -> Links {
         let link = |link| list::link_target(&self.machine, link);
         let known = |at: Physical| (at != Physical(0)).then_some(at);
         match object {
