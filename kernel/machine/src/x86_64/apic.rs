@@ -106,6 +106,7 @@ pub fn end_of_interrupt() {
     write(Register::End, 0);
 }
 
+#[inline(never)]
 fn command(destination: u32, value: u32) {
     if features::get().x2apic {
         // The write is no barrier for the stores before it, which the other CPU is to see.

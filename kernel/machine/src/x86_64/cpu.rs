@@ -93,6 +93,8 @@ pub fn index() -> usize {
     let index: usize;
     // SAFETY: as in `this`; the number never changes.
     unsafe { asm!("mov {}, gs:[{}]", out(reg) index, const offset_of!(Cpu, index), options(pure, nomem, nostack, preserves_flags)) };
+    // SAFETY: no CPU has a higher number.
+    unsafe { core::hint::assert_unchecked(index < MAX_CPUS) };
     index
 }
 

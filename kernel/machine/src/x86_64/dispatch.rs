@@ -2,10 +2,11 @@
 
 use super::context;
 use super::cpu;
-use super::entry::{FLUSH_VECTOR, KICK_VECTOR, LINE_VECTOR, SPURIOUS_VECTOR, TIMER_VECTOR};
+use super::entry::{self, FLUSH_VECTOR, KICK_VECTOR, LINE_VECTOR, SPURIOUS_VECTOR, TIMER_VECTOR};
 use super::machine::X86;
 use super::{apic, clock, fpu, interrupts, io, lock};
 use nacre_core::{Kernel, Next};
+use core::arch::asm;
 use nacre_abi::{Rights, USER_END};
 use nacre_core::machine::INTERRUPT_LINES;
 
@@ -31,28 +32,35 @@ const ERROR_WRITE: u64 = 2;
 const ERROR_RESERVED: u64 = 8;
 const ERROR_FETCH: u64 = 16;
 
-/// Calls the core under the lock. True: this CPU goes on in user mode.
+/// Calls the core under the lock, and goes where it says.
 #[inline(always)]
-fn locked(call: impl FnOnce(&Kernel<X86>) -> Next) -> bool {
+fn locked(call: impl FnOnce(&Kernel<X86>) -> Next) -> ! {
     lock::acquire();
-    let user = match call(&KERNEL.0) {
-        Next::User => true,
-        Next::Idle => {
-            context::settle(cpu::this());
-            false
+    match call(&KERNEL.0) {
+        Next::User => {
+            lock::release();
+            // SAFETY: `leave` takes any stack and needs the CPU's thread, which the core has set; nothing of this function is needed any more.
+            unsafe { asm!("jmp {}", sym entry::leave, options(noreturn)) }
         }
-    };
+        Next::Idle => idle(),
+    }
+}
+
+#[cold]
+fn idle() -> ! {
+    context::settle(cpu::this());
     lock::release();
-    user
+    // SAFETY: `idle` takes any stack; nothing of this function is needed any more.
+    unsafe { asm!("jmp {}", sym entry::idle, options(noreturn)) }
 }
 
 /// A system call of ours.
-pub extern "C" fn system_call_entered(number: u64) -> bool {
+pub extern "C" fn system_call_entered(number: u64) -> ! {
     locked(|kernel| kernel.system_call(number))
 }
 
 /// An exception or an interrupt from user mode.
-pub extern "C" fn interrupt_entered(vector: u64, error: u64) -> bool {
+pub extern "C" fn interrupt_entered(vector: u64, error: u64) -> ! {
     locked(|kernel| match vector {
         PAGE_FAULT => page_fault(kernel, error),
         NO_FPU => {
@@ -66,12 +74,12 @@ pub extern "C" fn interrupt_entered(vector: u64, error: u64) -> bool {
 }
 
 /// An interrupt while this CPU was idle.
-pub extern "C" fn interrupt_entered_idle(vector: u64) -> bool {
+pub extern "C" fn interrupt_entered_idle(vector: u64) -> ! {
     locked(|kernel| interrupt(kernel, vector as usize, Next::Idle))
 }
 
 /// This CPU has been made ready.
-pub extern "C" fn cpu_entered() -> bool {
+pub extern "C" fn cpu_entered() -> ! {
     locked(|kernel| kernel.cpu_start())
 }
 

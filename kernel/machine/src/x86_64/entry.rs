@@ -1,4 +1,5 @@
-//! The ways into the kernel and out of it: whole naked transitions. Between them runs the core, on this CPU's kernel stack, interrupts off.
+//! The ways into the kernel and out of it: whole naked transitions. Between them runs the core, on this CPU's kernel stack, interrupts off. What they
+//! call (`dispatch`) does not return: it jumps to `leave` or `idle`, which need nothing of the stack.
 //!
 //! **`system_call`**, from `syscall`:
 //!
@@ -118,9 +119,7 @@ pub extern "C" fn system_call() {
         "push rax",
         "mov rsp, gs:[{kernel_stack}]",
         "call {entered}",
-        "test al, al",
-        "jz {idle}",
-        "jmp {leave}",
+        "ud2",
         // The measure of entering.
         "6:",
         "sysretq",
@@ -132,8 +131,6 @@ pub extern "C" fn system_call() {
         registers_end = const Cpu::REGISTERS_END,
         kernel_stack = const Cpu::KERNEL_STACK,
         entered = sym dispatch::system_call_entered,
-        idle = sym idle,
-        leave = sym leave,
     )
 }
 
@@ -303,9 +300,7 @@ extern "C" fn interrupted() {
         "push 2",
         "popfq",
         "call {entered}",
-        "test al, al",
-        "jz {idle}",
-        "jmp {leave}",
+        "ud2",
         // From the kernel: idle, or a fault of its own.
         "2:",
         "cmp qword ptr [rsp], 32",
@@ -314,16 +309,12 @@ extern "C" fn interrupted() {
         "mov rsp, gs:[{kernel_stack}]",
         "xor esi, esi",
         "call {entered_idle}",
-        "test al, al",
-        "jz {idle}",
-        "jmp {leave}",
+        "ud2",
         registers = const Cpu::REGISTERS,
         kernel_stack = const Cpu::KERNEL_STACK,
         entered = sym dispatch::interrupt_entered,
         entered_idle = sym dispatch::interrupt_entered_idle,
         fault = sym kernel_fault,
-        idle = sym idle,
-        leave = sym leave,
         rip = const word(register::RIP),
         rflags = const word(register::RFLAGS),
         rsp_word = const word(register::RSP),

@@ -11,7 +11,7 @@
 //! | 7 | a large page |
 //! | 12-51 | physical address |
 //! | 52-55 | `Rights` |
-//! | 56-57 | `LeafKind` |
+//! | 56 57 | a device, an object page |
 //! | 63 | not executable |
 #![forbid(unsafe_code)]
 
@@ -35,7 +35,8 @@ const TOUCHED: u64 = 0x60;
 const LARGE: u64 = 0x80;
 const NO_EXECUTE: u64 = 1 << 63;
 const RIGHTS_SHIFT: u32 = 52;
-const KIND_SHIFT: u32 = 56;
+const DEVICE: u64 = 1 << 56;
+const OBJECTS: u64 = 1 << 57;
 const ADDRESS: u64 = 0x000f_ffff_ffff_f000;
 /// Present, writable, user, accessed: what a table entry has beside the address.
 const TABLE: u64 = 0x27;
@@ -52,25 +53,34 @@ fn table_of(entry: u64) -> Option<Physical> {
     if entry as u8 == TABLE as u8 { Some(Physical(entry - TABLE)) } else { None }
 }
 
+/// What the entry of a small page says.
 #[inline(always)]
 fn leaf_of(entry: u64, address: u64, size: PageSize) -> Option<Leaf> {
     if entry & PRESENT == 0 {
         return None;
     }
-    let offset = address & (size.bytes() - 1);
-    let kind = match entry >> KIND_SHIFT & 3 {
-        0 => LeafKind::Memory,
-        1 => LeafKind::Device,
-        _ => LeafKind::Objects,
+    let kind = if entry & OBJECTS != 0 {
+        LeafKind::Objects
+    } else if entry & DEVICE != 0 {
+        LeafKind::Device
+    } else {
+        LeafKind::Memory
     };
-    Some(Leaf { physical: Physical(entry & ADDRESS | offset), kind, rights: Rights(entry >> RIGHTS_SHIFT & 15), size })
+    Some(Leaf { physical: Physical(entry & ADDRESS | address & 0xfff), kind, rights: Rights(entry >> RIGHTS_SHIFT & 15), size })
+}
+
+/// The entry that a small page around `address` would have, out of that of a large one. Out of the way of small pages, which all objects lie in.
+#[cold]
+#[inline(never)]
+fn small_entry_of(entry: u64, address: u64, size: PageSize) -> u64 {
+    entry & !(ADDRESS & (size.bytes() - 1)) | address & ADDRESS & (size.bytes() - 1)
 }
 
 fn entry_of(leaf: Leaf) -> u64 {
     let (kind, access) = match leaf.kind {
         LeafKind::Memory => (0, USER),
-        LeafKind::Device => (1, USER | UNCACHED),
-        LeafKind::Objects => (2, 0),
+        LeafKind::Device => (DEVICE, USER | UNCACHED),
+        LeafKind::Objects => (OBJECTS, 0),
     };
     let any = leaf.rights.0 & (Rights::READ.0 | Rights::WRITE.0 | Rights::EXECUTE.0) != 0;
     let user = access & USER != 0 && any;
@@ -85,7 +95,7 @@ fn entry_of(leaf: Leaf) -> u64 {
         | if leaf.size == PageSize::Small { 0 } else { LARGE }
         | leaf.physical.0 & ADDRESS & !(leaf.size.bytes() - 1)
         | leaf.rights.0 << RIGHTS_SHIFT
-        | kind << KIND_SHIFT
+        | kind
 }
 
 /// What the tables say of `address`, which is below `USER_END`.
@@ -93,9 +103,9 @@ fn entry_of(leaf: Leaf) -> u64 {
 pub fn lookup(memory: &impl TableMemory, root: Physical, address: u64) -> Option<Leaf> {
     let third = table_of(memory.table(root)[index(address, 39)].get())?;
     let entry = memory.table(third)[index(address, 30)].get();
-    let Some(second) = table_of(entry) else { return leaf_of(entry, address, PageSize::Huge) };
+    let Some(second) = table_of(entry) else { return leaf_of(small_entry_of(entry, address, PageSize::Huge), address, PageSize::Huge) };
     let entry = memory.table(second)[index(address, 21)].get();
-    let Some(first) = table_of(entry) else { return leaf_of(entry, address, PageSize::Large) };
+    let Some(first) = table_of(entry) else { return leaf_of(small_entry_of(entry, address, PageSize::Large), address, PageSize::Large) };
     leaf_of(memory.table(first)[index(address, 12)].get(), address, PageSize::Small)
 }
 

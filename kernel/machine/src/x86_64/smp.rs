@@ -122,13 +122,9 @@ pub extern "C" fn enter() -> ! {
         "mov rsp, gs:[{stack}]",
         "xor ebp, ebp",
         "call {entered}",
-        "test al, al",
-        "jz {idle}",
-        "jmp {leave}",
+        "ud2",
         stack = const cpu::Cpu::KERNEL_STACK,
         entered = sym super::dispatch::cpu_entered,
-        idle = sym entry::idle,
-        leave = sym entry::leave,
     )
 }
 
