@@ -18,8 +18,24 @@ impl<M: Machine> Kernel<M> {
         if object == ObjectType::Space && (at == caller.space() || at == self.kernel_space().at) {
             return wrong(Code::Busy, 1);
         }
-        self.destroy(object, at, caller)?;
+        self.destroy_named(caller, object, at)?;
         Ok(if at == caller.at { Done::Settled } else { Done::Return })
+    }
+
+    /// Destroys what argument 1 names. If that is a reference it is the last to be cut: a caller that must come back still finds the object by it.
+    fn destroy_named(&self, caller: Thread<'_>, object: ObjectType, at: Physical) -> Attempt<()> {
+        let (found, name) = self.object(caller, 1, caller.argument(1))?;
+        if found != ObjectType::Reference || object == ObjectType::Reference {
+            return self.destroy(object, at, caller);
+        }
+        let link = self.reference(name).target();
+        list::remove(&self.machine, link.add(8));
+        let result = self.destroy(object, at, caller);
+        match result {
+            Ok(()) => list::link_init(&self.machine, link),
+            Err(_) => list::push_back(&self.machine, object::links_of(object, at), link.add(8)),
+        }
+        result
     }
 
     /// Destroys the object at `at`, step by step.
@@ -101,15 +117,12 @@ impl<M: Machine> Kernel<M> {
     fn thread_end(&self, thread: Thread<'_>, caller: Thread<'_>) -> Attempt<()> {
         if thread.at != caller.at {
             self.halt(thread)?;
-        } else {
-            // If cutting its references takes several entries it must still be able to come back.
-            self.links_cut(thread.links())?;
+            self.wait_cancel(thread);
         }
+        // This can take several entries, between which the thread is still one: a caller that ends itself comes back, others can be started again.
+        self.links_cut(thread.links())?;
         thread.raise(Thread::STOPPED);
         self.thread_unbind(thread);
-        if thread.at != caller.at {
-            self.links_cut(thread.links())?;
-        }
         self.unload(thread);
         Ok(())
     }

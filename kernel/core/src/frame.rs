@@ -57,6 +57,10 @@ impl<M: Machine> Kernel<M> {
     /// Frees the memory of an object that nothing is linked to any more.
     pub(crate) fn object_erase(&self, at: Physical, object: ObjectType) {
         let Some(frame) = self.machine.frame(at) else { return };
+        if frame.kind.get() != Frame::OBJECTS {
+            // One of root's first objects: its frame was never anybody's to have back.
+            return self.machine.zero(at, object.size());
+        }
         let left = frame.units.get() & !unit_mask(at, object.size());
         frame.units.set(left);
         if left == 0 {
@@ -132,10 +136,16 @@ impl<M: Machine> Kernel<M> {
         if at == Physical(0) {
             return false;
         }
+        // Between two steps the space may still be used: what is left of its pool must be whole, and nothing else be taken for a table.
+        space.set_pool_cursor(Physical(0));
+        space.set_pool_pages(space.pool_pages() - 1);
         if at == root {
             space.set_root(Physical(0));
         } else {
             self.chain_set(root, self.chain_next(at));
+            if space.pool_last() == at {
+                space.set_pool_last(root);
+            }
         }
         if let Some(frame) = self.machine.frame(at) {
             self.frame_release(at, frame);
