@@ -54,6 +54,8 @@ impl<M: Machine> Kernel<M> {
         thread.lower(Thread::EVICT);
         thread.raise(Thread::STOPPED);
         self.leave_cpu(thread);
+        // If its turn was over at the same time, it is in the run queue.
+        list::remove(&self.machine, thread.queue());
     }
 
     /// The running thread's turn may be over.
