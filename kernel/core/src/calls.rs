@@ -1,6 +1,6 @@
 //! The table of calls: number to function. The two that carry most messages are taken before it.
 
-use crate::kernel::{Attempt, Done, Kernel};
+use crate::kernel::{Attempt, BUDGET, Done, Kernel};
 use crate::machine::Machine;
 use crate::object::Thread;
 use nacre_abi::{Call, Code, ObjectType, Status};
@@ -30,6 +30,7 @@ impl<M: Machine> Kernel<M> {
 
     /// Calls that make, end and change objects.
     fn dispatch_object(&self, call: Call, caller: Thread<'_>) -> Attempt<Done> {
+        self.budget.set(BUDGET);
         match call {
             Call::SpaceCreate => self.space_create(caller),
             Call::SpaceDonate => self.space_donate(caller),

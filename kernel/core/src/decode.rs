@@ -133,12 +133,15 @@ impl<M: Machine> Kernel<M> {
 
     /// Lets the link at `link` lead to a port, or nowhere.
     pub(crate) fn link_to_port(&self, link: Physical, port: Option<Physical>) {
-        if let Some(old) = list::link_target(&self.machine, link) {
+        let old = list::link_target(&self.machine, link);
+        if old.is_some() {
             list::link_clear(&self.machine, link);
-            self.references_check(old);
         }
         if let Some(port) = port {
             list::link_set(&self.machine, link, port, object::links_of(ObjectType::Port, port));
+        }
+        if let Some(old) = old {
+            self.references_check(old);
         }
     }
 }

@@ -4,7 +4,7 @@ use crate::decode::wrong;
 use crate::kernel::{Attempt, Done, Kernel};
 use crate::list;
 use crate::machine::{INTERRUPT_LINES, Machine, Physical, thread_page::register};
-use crate::object::{Reference, Thread, links_of};
+use crate::object::{Reference, Thread};
 use nacre_abi::object::TargetType;
 use nacre_abi::rights::REFERENCE_USE;
 use nacre_abi::{Code, ObjectType, PAGE_SIZE, Rights};
@@ -115,12 +115,9 @@ impl<M: Machine> Kernel<M> {
         };
         let binding = self.binding(line);
         self.machine.interrupt_enable(line, false);
-        if list::link_target(&self.machine, binding).is_some() {
-            list::link_clear(&self.machine, binding);
-        }
         self.machine.words::<1>(binding.add(24))[0].set(caller.argument(4));
-        if let Some(port) = port {
-            list::link_set(&self.machine, binding, port, links_of(ObjectType::Port, port));
+        self.link_to_port(binding, port);
+        if port.is_some() {
             self.machine.interrupt_enable(line, true);
         }
         Ok(Done::Return)

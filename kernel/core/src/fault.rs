@@ -54,6 +54,10 @@ impl<M: Machine> Kernel<M> {
 
     /// Sends the message, and lets the thread wait until it is answered.
     fn report_fault(&self, thread: Thread<'_>, fault: Fault) {
+        if thread.has(Thread::AWAITS_REPLY) {
+            // It was stopped and started again, and comes no further: a thread waits for one reply at a time.
+            self.disconnect(thread);
+        }
         let keeper = match fault {
             Fault::Region { region, offset, needed } => {
                 thread.set_fault(FAULT_REGION);
@@ -78,13 +82,18 @@ impl<M: Machine> Kernel<M> {
     fn offer_fault(&self, thread: Thread<'_>, port: Physical) {
         self.leave_cpu(thread);
         let port = self.port(port);
-        if let Ok(Some(receiver)) = self.meet(thread, port, true) {
-            self.connect(thread, receiver);
-            return self.hand_over(receiver);
+        // A keeper may itself lack a page of its buffer. Its fault then waits in line, so that a chain of keepers takes no stack.
+        if !self.offering.replace(true) {
+            let met = self.meet(thread, port, true);
+            self.offering.set(false);
+            if let Ok(Some(receiver)) = met {
+                self.connect(thread, receiver);
+                return self.hand_over(receiver);
+            }
         }
         thread.set_wait(WaitKind::Fault as u64);
         list::push_back(&self.machine, port.senders(), thread.queue());
-        port.refresh_ready(&self.machine);
+        self.port_look_again(port);
     }
 
     /// Nobody can be told: the thread stays where it is.

@@ -142,6 +142,10 @@ impl<M: Machine> Kernel<M> {
             return self.fault_answer(server, client, server.register(register::RSI) as u32);
         }
         let status = self.transfer_reply(server, client)?;
+        if !self.is_connected(client) {
+            // One of the references that it received took the place of the only one by which it could be answered.
+            return Ok(());
+        }
         self.deadline_disarm(client);
         self.disconnect(client);
         self.pass_call(client, status);
@@ -321,6 +325,18 @@ impl<M: Machine> Kernel<M> {
                 self.make_ready(receiver);
             }
             None => port.refresh_ready(&self.machine),
+        }
+    }
+
+    /// Something has come to a port other than by a meeting: whoever waits to receive from it, or from its set, makes the call again.
+    pub(crate) fn port_look_again(&self, port: Port<'_>) {
+        port.refresh_ready(&self.machine);
+        if !port.has_something(&self.machine) {
+            return;
+        }
+        while let Some(receiver) = self.receiver_of(port) {
+            self.wait_cancel(receiver);
+            self.make_ready(receiver);
         }
     }
 

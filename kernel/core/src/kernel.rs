@@ -88,12 +88,14 @@ pub struct Kernel<M: Machine> {
     pub(crate) flush_number: Cell<u64>,
     /// Root's only thread until it makes others: its end is the machine's.
     pub(crate) root_thread: Cell<Physical>,
+    /// Whether a fault is being offered to its keeper.
+    pub(crate) offering: Cell<bool>,
     /// Steps that the entry under way may still make in long operations.
     pub(crate) budget: Cell<u32>,
 }
 
 /// Steps of a long operation (objects destroyed, links cut) before it stops to let interrupts in.
-const BUDGET: u32 = 64;
+pub(crate) const BUDGET: u32 = 64;
 
 impl<M: Machine> Kernel<M> {
     /// A kernel that has not started.
@@ -108,6 +110,7 @@ impl<M: Machine> Kernel<M> {
             timer_stale: Cell::new(false),
             flush_number: Cell::new(0),
             root_thread: Cell::new(Physical(0)),
+            offering: Cell::new(false),
             budget: Cell::new(BUDGET),
         }
     }
@@ -117,10 +120,16 @@ impl<M: Machine> Kernel<M> {
     pub fn system_call(&self, number: u64) -> Next {
         let cpu = self.machine.cpu();
         let caller = self.thread(self.cpus[cpu].loaded.get());
-        if caller.has(Thread::EVICT) {
-            self.rewind(caller);
-            self.evict(caller);
-            return self.leave(cpu);
+        if caller.has(Thread::EVICT | Thread::AWAITS_REPLY) {
+            if caller.has(Thread::EVICT) {
+                self.rewind(caller);
+                self.evict(caller);
+                return self.leave(cpu);
+            }
+            if number != Call::IpcReceiveReply as u64 {
+                // Somebody set it to do something else than to wait for its reply.
+                self.disconnect(caller);
+            }
         }
         match self.dispatch(number, caller) {
             Ok(Done::Return) => caller.set_register(register::RAX, 0),

@@ -334,20 +334,8 @@ impl<M: Machine> Kernel<M> {
         }
         port.set_pending(0);
         self.notify(port, pending);
-        self.port_wake_receivers(port);
+        self.port_look_again(port);
         Ok(())
-    }
-
-    /// Threads that wait on a set which a port with senders has just joined look again.
-    fn port_wake_receivers(&self, port: crate::object::Port<'_>) {
-        port.refresh_ready(&self.machine);
-        if !port.has_something(&self.machine) {
-            return;
-        }
-        if let Some(receiver) = self.receiver_of(port) {
-            self.wait_cancel(receiver);
-            self.make_ready(receiver);
-        }
     }
 
     fn check_thread_state(&self, state: &ThreadState) -> Attempt<()> {

@@ -83,8 +83,15 @@ impl<M: Machine> Kernel<M> {
         let from = self.references_to_send(sender, &sends, count).map_err(Trouble::Sender)?;
         let target = self.span(receiver, DESCRIPTOR, takes.receive_address, sends.send_size, Rights::WRITE).map_err(Trouble::Receiver)?;
         let to = self.slots_to_fill(receiver, &takes, count).map_err(Trouble::Receiver)?;
+        self.stop_receiving(receiver);
         self.deliver(&Parcel { source, target, size: sends.send_size, references: References { from, to, count } });
         Ok((sends.send_size, count as u64))
+    }
+
+    /// From here on the message arrives. A reference that it replaces may be the last one to a port: the notification of that is not for a receiver who is
+    /// getting something already.
+    fn stop_receiving(&self, receiver: Thread<'_>) {
+        list::remove(&self.machine, receiver.queue());
     }
 
     /// The references that a descriptor offers.
@@ -234,6 +241,7 @@ impl<M: Machine> Kernel<M> {
         }
         let count = usize::from(takes.receive_slot_count > 0);
         let to = self.slots_to_fill(receiver, &takes, count).map_err(Trouble::Receiver)?;
+        self.stop_receiving(receiver);
         if count == 1 {
             let reference = self.reference_fill(to[0], TargetType::Thread as u64, REFERENCE_ALL);
             list::link_set(&self.machine, reference.target(), thread.at, thread.links());
