@@ -56,3 +56,43 @@ fn memory_map(description: &mut BootDescription, tag: &[u8]) -> Option<()> {
     }
     Some(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::{Memory, survives_damage};
+
+    fn tag(kind: u32, content: &[u8]) -> Vec<u8> {
+        let mut bytes = [kind.to_le_bytes(), (8 + content.len() as u32).to_le_bytes()].concat();
+        bytes.extend(content);
+        bytes.resize(bytes.len().next_multiple_of(8), 0);
+        bytes
+    }
+
+    fn started() -> Memory {
+        let mut map = [24u32, 0].map(u32::to_le_bytes).concat();
+        for range in [[0, 0x9_f000, 1], [0x10_0000, 0x4000_0000, 1], [0xfec0_0000, 0x1000, 2u64]] {
+            map.extend(range.map(u64::to_le_bytes).concat());
+        }
+        let module = [0x80_0000u32, 0x80_1234, 0].map(u32::to_le_bytes).concat();
+        let tags = [tag(COMMAND_LINE, b"cpus=2\0"), tag(MODULE, &module), tag(MEMORY_MAP, &map), tag(ACPI_OLD, &[0; 20]), tag(ACPI_NEW, &[0; 36]), tag(END, &[])].concat();
+        let mut memory = Memory::new(0x1000);
+        memory.put(0x100, &(tags.len() as u32 + 8).to_le_bytes());
+        memory.put(0x108, &tags);
+        memory
+    }
+
+    #[test]
+    fn everything_is_taken_over() {
+        let description = read(&started(), 0x100).unwrap();
+        assert_eq!(description.command_line(), b"cpus=2");
+        assert_eq!(description.module, MemoryRange { start: 0x80_0000, size: 0x1234 });
+        assert_eq!(description.memory.total(), 0x4009_f000);
+        assert_ne!(description.acpi_root, 0);
+    }
+
+    #[test]
+    fn damage_is_survived() {
+        survives_damage(started(), |memory| drop(read(memory, 0x100)));
+    }
+}

@@ -34,3 +34,43 @@ pub fn read(memory: &impl PhysicalBytes, at: u64) -> Option<BootDescription> {
     }
     Some(description)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::{Memory, survives_damage};
+
+    fn started() -> Memory {
+        let mut memory = Memory::new(0x1000);
+        memory.put(0x100, &[0x336e_c578u32.to_le_bytes(), 1u32.to_le_bytes(), [0; 4], 1u32.to_le_bytes()].concat());
+        memory.put(0x110, &[0x200u64, 0x300, 0x5000, 0x400].map(u64::to_le_bytes).concat());
+        memory.put(0x130, &3u32.to_le_bytes());
+        memory.put(0x200, &[0x80_0000u64, 0x1234, 0, 0].map(u64::to_le_bytes).concat());
+        memory.put(0x300, b"cpus=2 quiet\0");
+        memory.put(0x400, &[0u64, 0x9_f000, 1, 0x9_f000, 0x1000, 2, 0x10_0000, 0x4000_0000, 1].map(u64::to_le_bytes).concat());
+        memory
+    }
+
+    #[test]
+    fn everything_is_taken_over() {
+        let description = read(&started(), 0x100).unwrap();
+        assert_eq!(description.command_line(), b"cpus=2 quiet");
+        assert_eq!(description.module, MemoryRange { start: 0x80_0000, size: 0x1234 });
+        assert_eq!(description.acpi_root, 0x5000);
+        assert_eq!(description.memory.total(), 0x4009_f000);
+    }
+
+    #[test]
+    fn other_records_are_refused() {
+        let mut memory = started();
+        memory.put(0x104, &[0]);
+        assert!(read(&memory, 0x100).is_none());
+        assert!(read(&memory, 0xfff).is_none());
+        assert!(read(&memory, 0x200).is_none());
+    }
+
+    #[test]
+    fn damage_is_survived() {
+        survives_damage(started(), |memory| drop(read(memory, 0x100)));
+    }
+}
