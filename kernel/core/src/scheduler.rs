@@ -96,6 +96,8 @@ impl<M: Machine> Kernel<M> {
             self.go_idle(cpu);
             return Next::Idle;
         }
+        // Who gave its turn away and comes up again is chosen once more.
+        this.chosen.set(next);
         if next != this.loaded.get() {
             self.switch(cpu, next);
         }
