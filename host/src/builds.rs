@@ -15,7 +15,7 @@ const KERNEL_FLAGS: &str = "-C relocation-model=static -C code-model=kernel -C f
 const USER_FLAGS: &str = "-C relocation-model=pic -C code-model=small -C linker=ld.lld";
 
 /// Folders whose every subfolder with a `src/main.rs` is a native program.
-const PROGRAM_FOLDERS: [&str; 4] = ["servers", "monitors", "tests", "user"];
+const PROGRAM_FOLDERS: [&str; 5] = ["servers", "monitors", "tests", "user", "bench"];
 
 /// A native program: a crate of the workspace and what cargo makes of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -70,12 +70,22 @@ pub fn ensure(tree: &Tree) -> Outcome<Products> {
     let user = Group {
         name: "user",
         flags: USER_FLAGS,
-        sources: &["abi", "user", "servers", "monitors", "tests"],
+        sources: &["abi", "user", "servers", "monitors", "tests", "bench"],
         packages: programs.iter().map(|program| format!("nacre-{}", program.name)).collect(),
     };
-    ensure_group(tree, &toolchain, &kernel)?;
+    let named = tree.target("kernel").join("nacre-kernel");
+    if ensure_group(tree, &toolchain, &kernel)? || !named.exists() {
+        name_functions(&product(tree, "kernel", "nacre-kernel"), &named)?;
+    }
     ensure_group(tree, &toolchain, &user)?;
-    Ok(Products { kernel: product(tree, "kernel", "nacre-kernel"), programs })
+    Ok(Products { kernel: named, programs })
+}
+
+/// Copies the kernel and fills the copy's room for the names of functions, so that a panic can show them.
+fn name_functions(built: &Path, named: &Path) -> Outcome<()> {
+    let mut image = fs::read(built).context(Class::Build, || format!("cannot read {}", built.display()))?;
+    nacre_symbols::embed(&mut image).context(Class::Build, || "the kernel has no names".to_string())?;
+    fs::write(named, image).context(Class::File, || format!("cannot write {}", named.display()))
 }
 
 fn product(tree: &Tree, group: &str, name: &str) -> PathBuf {
@@ -116,11 +126,12 @@ fn package_name(manifest: &Path) -> Option<String> {
     Some(line.split('"').nth(1)?.to_string())
 }
 
-fn ensure_group(tree: &Tree, toolchain: &Toolchain, group: &Group<'_>) -> Outcome<()> {
+/// Whether the group had to be built.
+fn ensure_group(tree: &Tree, toolchain: &Toolchain, group: &Group<'_>) -> Outcome<bool> {
     let stamp = tree.target(group.name).join("stamp");
     let recipe = format!("{toolchain:?} {} {:?}\n", group.flags, group.packages);
     if is_fresh(tree, group, &stamp, &recipe) {
-        return Ok(());
+        return Ok(false);
     }
     let started = SystemTime::now();
     if !stamp.exists() {
@@ -131,7 +142,8 @@ fn ensure_group(tree: &Tree, toolchain: &Toolchain, group: &Group<'_>) -> Outcom
         command.args(["--package", package]);
     }
     run_quietly(command, group.name)?;
-    write_stamp(&stamp, &recipe, started)
+    write_stamp(&stamp, &recipe, started)?;
+    Ok(true)
 }
 
 /// The stamp carries the time at which the build started, so that what is edited meanwhile counts as newer.

@@ -2,10 +2,13 @@
 
 #![forbid(unsafe_code)]
 
+mod bench;
 mod boot;
 mod builds;
 mod cli;
+mod disc;
 mod failure;
+mod fuzz;
 mod lint;
 mod rings;
 mod run;
@@ -42,6 +45,8 @@ fn perform(cli: &Cli) -> Outcome<i32> {
         Task::Run(arguments) => run::run(&tree, arguments),
         Task::Test(arguments) => rings::test(&tree, arguments),
         Task::Lint => lint::lint(&tree),
-        _ => Err(failure::Failure::new(Class::Internal, "this subcommand is not built yet")),
+        Task::Bench(arguments) => bench::bench(&tree, arguments),
+        Task::Image(arguments) => disc::image(&tree, arguments),
+        Task::Fuzz(arguments) => fuzz::fuzz(&tree, arguments),
     }
 }

@@ -5,6 +5,8 @@ mod scenario;
 mod stacks;
 mod system;
 
+pub use system::describe;
+
 use crate::builds;
 use crate::cli::{Ring, TestArguments};
 use crate::failure::Outcome;

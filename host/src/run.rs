@@ -18,11 +18,15 @@ use crate::tree::Tree;
 
 /// Runs the program; its status.
 pub fn run(tree: &Tree, arguments: &RunArguments) -> Outcome<i32> {
-    let products = builds::ensure(tree)?;
+    run_products(&builds::ensure(tree)?, arguments)
+}
+
+/// The same with products that are known to be up to date.
+pub fn run_products(products: &builds::Products, arguments: &RunArguments) -> Outcome<i32> {
     let facts = Facts::current();
-    let guest = Guest::compose(&products, &arguments.guest, &facts)?;
+    let guest = Guest::compose(products, &arguments.guest, &facts)?;
     let image = Scratch::write("boot-image", &guest.image)?;
-    let machine = machine(&products, &image, arguments.machine.clone());
+    let machine = machine(products, &image, arguments.machine.clone());
     let limits = Limits { timeout: arguments.machine.timeout, outputs: guest.outputs };
     let status = attend(&machine, limits, facts)?;
     say_signal(&guest.name, status);

@@ -1,0 +1,76 @@
+//! `nacre bench`: the same static program on Nacre and on Debian's Linux kernel, in the same QEMU with the same clock.
+
+mod chart;
+mod linux;
+mod table;
+
+use std::fs;
+use std::time::{Duration, Instant};
+
+use crate::boot::guest::Guest;
+use crate::builds::{self, Products};
+use crate::cli::{BenchArguments, GuestArguments, MachineArguments};
+use crate::failure::{Class, Context, Failure, Outcome};
+use crate::rings::describe;
+use crate::run::machine;
+use crate::session::Limits;
+use crate::session::capture::{Captured, capture};
+use crate::session::machine::Scratch;
+use crate::session::terminal::Facts;
+use crate::tree::Tree;
+use table::{Figures, Table};
+
+/// A guard against hanging.
+const LIMIT: Duration = Duration::from_secs(1800);
+/// Runs whose median is the wall-clock figure.
+const WALL_RUNS: usize = 7;
+
+/// Measures both systems, prints one table, writes the files that are asked for.
+pub fn bench(tree: &Tree, arguments: &BenchArguments) -> Outcome<i32> {
+    let products = builds::ensure(tree)?;
+    let Some(program) = products.program("measure") else {
+        return Err(Failure::new(Class::NotFound, "the tree has no program to measure with (bench/measure)"));
+    };
+    let steady = MachineArguments { icount: true, debug: arguments.debug, ..MachineArguments::default() };
+    let nacre = figures(&boot(&products, &["measure"], steady.clone())?)?;
+    let linux = if arguments.no_linux { Figures::default() } else { figures(&linux::boot(tree, program, steady)?)? };
+    let table = Table::join(&nacre, &linux);
+    println!("Guest instructions an operation (QEMU, icount: one tick an instruction)\n\n{table}");
+    println!("nacre run true, start to finish: {} ms on the wall (median of {WALL_RUNS})", wall_clock(&products)?.as_millis());
+    write(arguments.json.as_deref(), &table.json())?;
+    write(arguments.svg.as_deref(), &chart::svg(&table))?;
+    Ok(0)
+}
+
+fn write(path: Option<&std::path::Path>, text: &str) -> Outcome<()> {
+    path.map_or(Ok(()), |path| fs::write(path, text).context(Class::File, || format!("cannot write {}", path.display())))
+}
+
+fn boot(products: &Products, words: &[&str], arguments: MachineArguments) -> Outcome<Captured> {
+    let guest = GuestArguments { command: words.iter().map(Into::into).collect(), ..GuestArguments::default() };
+    let guest = Guest::compose(products, &guest, &Facts::PIPE)?;
+    let image = Scratch::write("boot-image", &guest.image)?;
+    capture(&machine(products, &image, arguments), Limits { timeout: Some(LIMIT), ..Limits::default() }, b"")
+}
+
+/// The figures that a system printed; without any the run failed.
+fn figures(captured: &Captured) -> Outcome<Figures> {
+    let figures = Figures::parse(&String::from_utf8_lossy(&captured.output));
+    if figures.is_empty() {
+        eprintln!("{}", describe(captured));
+        return Err(Failure::new(Class::Guest, "the measuring program printed no figures").remedy("what it said is above"));
+    }
+    figures.unmeasured().for_each(|line| eprintln!("nacre: {line}"));
+    Ok(figures)
+}
+
+fn wall_clock(products: &Products) -> Outcome<Duration> {
+    let mut times = Vec::new();
+    for _ in 0..WALL_RUNS {
+        let begun = Instant::now();
+        boot(products, &["true"], MachineArguments::default())?.status?;
+        times.push(begun.elapsed());
+    }
+    times.sort_unstable();
+    Ok(times[WALL_RUNS / 2])
+}
