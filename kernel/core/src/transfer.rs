@@ -271,14 +271,14 @@ impl<M: Machine> Kernel<M> {
 
     /// Makes what is at a place found by `reference_slot` a reference of this kind, without a target yet.
     pub(crate) fn reference_fill(&self, at: Physical, kind: u64, rights: u64) -> Reference<'_> {
-        let reference = self.reference(at);
         let is_object = self.machine.frame(at).is_some_and(|frame| frame.kind.get() == crate::machine::Frame::OBJECTS);
         if is_object && object::type_at(&self.machine, at) == Some(ObjectType::Reference) {
-            self.reference_clear(reference);
+            self.reference_clear(self.reference(at));
         } else {
             self.object_place(at, ObjectType::Reference);
-            reference.init(&self.machine);
+            self.reference(at).init(&self.machine);
         }
+        let reference = self.reference(at);
         reference.set_kind(kind);
         reference.set_rights(rights);
         reference
