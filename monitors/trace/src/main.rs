@@ -18,7 +18,6 @@ mod quote;
 mod record;
 mod relay;
 mod text;
-mod ticks;
 
 use alloc::boxed::Box;
 use alloc::format;
@@ -30,9 +29,9 @@ use nacre_nest::{Child, Ports, Program, Refusal, Services, Sizes, search, spawn}
 use nacre_proto::flags::{O_CREAT, O_TRUNC, O_WRONLY};
 use nacre_proto::{directory, parent};
 use nacre_rt::{Arguments, thread};
-use nacre_sys::abi::rights::REFERENCE_ALL;
+use nacre_sys::abi::rights::REFERENCE_USE;
 use nacre_sys::lock::Lock;
-use nacre_sys::{OwnedPortSet, OwnedReference, Reference, Status};
+use nacre_sys::{OwnedPortSet, OwnedReference, Reference, Status, clock};
 use objects::Objects;
 use options::{HELP, Options, Show, Stop};
 use record::{Events, Record, Sink, write_all};
@@ -137,7 +136,7 @@ fn worker(_number: usize) {
 
 /// Sixteen bytes for the child, made of our own and of the time.
 fn random(arguments: &Arguments) -> [u8; 16] {
-    let seed = arguments.auxiliary(AT_RANDOM).unwrap_or(0) ^ ticks::now().rotate_left(32);
+    let seed = arguments.auxiliary(AT_RANDOM).unwrap_or(0) ^ clock::ticks().rotate_left(32);
     let mut state = seed | 1;
     let mut bytes = [0; 16];
     for byte in &mut bytes {
@@ -174,7 +173,7 @@ fn run(options: &Options<'_>, arguments: &Arguments) -> Result<i32, String> {
     let mut services = Services::find().map_err(|refusal| refusal.to_string())?;
     let record = Record::new(sink(options, &services)?, options.data_limit);
     let relay = make_relay(&mut services, record, String::from_utf8_lossy(options.command[0]).into_owned())?;
-    let original = OwnedReference::copy_of(Reference::PARENT, REFERENCE_ALL).map_err(kernel("a copy of its parent"))?;
+    let original = OwnedReference::copy_of(Reference::PARENT, REFERENCE_USE).map_err(kernel("a copy of its parent"))?;
     let parent = relay.parent(original.leak()).map_err(kernel("its first proxy"))?;
     let child = start(&mut services, options, arguments, Ports { parent, keeper: parent });
     let child = match child.and_then(|child| child.start().map(|()| child)) {

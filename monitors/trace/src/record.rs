@@ -3,12 +3,12 @@
 use crate::counts::{Counts, OTHERS};
 use crate::json::{self, Event};
 use crate::text::{self, Half};
-use crate::ticks;
 use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 use nacre_proto::flags::{CLOCK_MONOTONIC, REPORT_FILE, SERVICE_CLOCK};
 use nacre_proto::{clock, describe, file, parent};
+use nacre_sys::clock::ticks;
 use nacre_sys::lock::Lock;
 use nacre_sys::{OwnedReference, Reference};
 
@@ -87,7 +87,7 @@ impl Clock {
     fn start() -> Clock {
         let service = parent::find(Reference::PARENT, SERVICE_CLOCK).ok().map(|reply| reply.found);
         let mut clock = Clock { service, started: (0, 0), rate: 0 };
-        clock.started = (ticks::now(), clock.read().unwrap_or(0));
+        clock.started = (ticks(), clock.read().unwrap_or(0));
         clock
     }
 
@@ -98,7 +98,7 @@ impl Clock {
 
     /// Without a clock, or without time between, a tick counts as a nanosecond.
     fn measure(&self) -> u64 {
-        let passed = ticks::now().wrapping_sub(self.started.0);
+        let passed = ticks().wrapping_sub(self.started.0);
         let nanoseconds = self.read().unwrap_or(0).saturating_sub(self.started.1);
         match (u128::from(nanoseconds) << 32) / u128::from(passed.max(1)) {
             0 => 1 << 32,
@@ -166,7 +166,7 @@ impl Record {
     /// The time-stamp, if anybody wants it.
     #[inline]
     pub fn time(&self) -> u64 {
-        if matches!(self.sink, Sink::Nothing) { 0 } else { ticks::now() }
+        if matches!(self.sink, Sink::Nothing) { 0 } else { ticks() }
     }
 
     /// A request as text.
