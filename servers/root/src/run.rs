@@ -63,6 +63,8 @@ pub fn run() -> Result<(), Failure> {
     root.console.messages.ready();
     root.start_program();
     root.run()?;
+    // Nothing is taken down: the machine goes with all of it.
+    hardware::end_machine();
     Ok(())
 }
 

@@ -215,7 +215,11 @@ impl<S: Store> Tree<S> {
             owner: (node.uid, node.gid),
             device: if let Body::Special(device) = node.body { device } else { 0 },
             size: node.size(),
-            blocks: if let Body::File(content) = &node.body { content.blocks() } else { 0 },
+            blocks: match &node.body {
+                Body::File(content) => content.blocks(),
+                Body::Directory(_) => node::DIRECTORY_SIZE / 512,
+                _ => 0,
+            },
             times: [node.accessed, node.modified, node.changed],
         })
     }

@@ -50,6 +50,9 @@ pub struct Directory {
     pub next_cookie: u64,
 }
 
+/// What a directory occupies, as `stat` and `du` show it: one block of a usual file system.
+pub const DIRECTORY_SIZE: u64 = 4096;
+
 /// Cookies of `.` and `..` are 1 and 2.
 pub const FIRST_COOKIE: u64 = 3;
 
@@ -108,7 +111,7 @@ impl Node {
     /// Size in bytes, as `stat` shows it.
     pub fn size(&self) -> u64 {
         match &self.body {
-            Body::Directory(directory) => 20 * (directory.entries.len() as u64 + 2),
+            Body::Directory(_) => DIRECTORY_SIZE,
             Body::File(content) => content.size(),
             Body::Link(target) => target.len() as u64,
             Body::Special(_) => 0,
