@@ -138,6 +138,8 @@ pub enum Ring {
     Hostile,
     /// Programs under layers of monitors, compared with this machine
     Stacks,
+    /// A disc under a BIOS and under UEFI
+    Discs,
 }
 
 /// Arguments of `bench`.

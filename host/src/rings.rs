@@ -1,5 +1,6 @@
 //! `nacre test`: the rings of tests, and what they add up to.
 
+mod discs;
 mod host;
 mod scenario;
 mod stacks;
@@ -52,7 +53,7 @@ pub fn test(tree: &Tree, arguments: &TestArguments) -> Outcome<i32> {
     if wants(Ring::Host) {
         tally.add(host::run(tree, filter)?);
     }
-    if [Ring::Conformance, Ring::Hostile, Ring::Stacks].into_iter().any(wants) {
+    if [Ring::Conformance, Ring::Hostile, Ring::Stacks, Ring::Discs].into_iter().any(wants) {
         match builds::ensure(tree) {
             Ok(products) => tally.add(in_system(tree, &products, arguments, &wants)?),
             Err(failure) => tally.note("the system builds", Some(&failure.to_string())),
@@ -78,6 +79,9 @@ fn in_system(
     }
     if wants(Ring::Stacks) {
         tally.add(stacks::run(tree, products, filter, arguments.jobs as usize)?);
+    }
+    if wants(Ring::Discs) {
+        tally.add(discs::run(products, filter)?);
     }
     Ok(tally)
 }

@@ -1,0 +1,50 @@
+//! The same system from a disc: GRUB under a BIOS and under UEFI.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use super::Tally;
+use super::system::describe;
+use crate::builds::Products;
+use crate::cli::{GuestArguments, MachineArguments};
+use crate::disc;
+use crate::failure::{Class, Context, Outcome};
+use crate::session::Limits;
+use crate::session::capture::capture;
+use crate::session::machine::{Boot, Machine, Scratch};
+
+/// A guard against hanging; UEFI alone takes a quarter of a minute on a calm machine.
+const LIMIT: Duration = Duration::from_secs(300);
+const FIRMWARE: &str = "/usr/share/ovmf/OVMF.fd";
+const WORD: &str = "booted-from-a-disc";
+
+/// Boots one disc with both kinds of firmware.
+pub fn run(products: &Products, filter: &str) -> Outcome<Tally> {
+    let mut tally = Tally::default();
+    let firmwares = [("a disc boots under a BIOS", None), ("a disc boots under UEFI", Some(PathBuf::from(FIRMWARE)))];
+    let wanted: Vec<_> = firmwares.into_iter().filter(|(name, _)| name.contains(filter)).collect();
+    if wanted.is_empty() {
+        return Ok(tally);
+    }
+    let disc = Scratch::write("disc.iso", b"")?;
+    let guest = GuestArguments { command: vec!["echo".into(), WORD.into()], ..GuestArguments::default() };
+    disc::write(products, &guest, disc.path())?;
+    for (name, firmware) in wanted {
+        let fault = boot(&disc, firmware)?;
+        tally.note(name, fault.as_deref());
+    }
+    Ok(tally)
+}
+
+/// What went wrong, if something did. Firmware may write to the console first.
+fn boot(disc: &Scratch, firmware: Option<PathBuf>) -> Outcome<Option<String>> {
+    if let Some(firmware) = &firmware {
+        std::fs::metadata(firmware).context(Class::Machine, || format!("cannot find {FIRMWARE} (Debian's package ovmf)"))?;
+    }
+    let boot = Boot::Disc { disc: disc.path().to_path_buf(), firmware };
+    let machine = Machine { arguments: MachineArguments::default(), boot };
+    let captured = capture(&machine, Limits { timeout: Some(LIMIT), ..Limits::default() }, b"")?;
+    let said = String::from_utf8_lossy(&captured.output).contains(WORD);
+    let passed = said && matches!(captured.status, Ok(0));
+    Ok((!passed).then(|| describe(&captured)))
+}
