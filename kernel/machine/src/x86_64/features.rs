@@ -2,7 +2,7 @@
 
 use crate::cell::BootCell;
 use super::io;
-use core::arch::x86_64::{__cpuid, __cpuid_count};
+use core::arch::x86_64::{CpuidResult, __cpuid, __cpuid_count};
 
 /// What CPUID says of the things that the kernel uses. All CPUs are taken to be alike.
 pub struct Features {
@@ -61,6 +61,12 @@ fn frequency(highest: u32) -> Option<u64> {
     (denominator != 0 && numerator != 0 && crystal != 0).then(|| crystal * numerator / denominator)
 }
 
+/// QEMU's emulation (7.2, for one) reads the frames of a user's `iret` and far return as the kernel would; with SMAP they would fault for ever.
+fn is_emulated(basic: CpuidResult) -> bool {
+    const UNDER_HYPERVISOR: u32 = 31;
+    bit(basic.ecx, UNDER_HYPERVISOR) && __cpuid(0x4000_0000).ebx == u32::from_le_bytes(*b"TCGT")
+}
+
 fn detect() -> Features {
     let highest = __cpuid(0).eax;
     let basic = __cpuid(1);
@@ -73,7 +79,7 @@ fn detect() -> Features {
         (bit(structured_b, 0), CR4_BASES),
         (bit(basic.ecx, 26), CR4_XSAVE),
         (bit(structured_b, 7), CR4_SMEP),
-        (bit(structured_b, 20), CR4_SMAP),
+        (bit(structured_b, 20) && !is_emulated(basic), CR4_SMAP),
     ];
     let always = CR4_PAE | CR4_FXSR | CR4_SIMD_EXCEPTIONS;
     Features {
