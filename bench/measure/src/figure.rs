@@ -56,7 +56,18 @@ pub fn sample(rounds: u32, mut body: impl FnMut()) -> u64 {
     sample_batches(rounds, |_| (), |_| body())
 }
 
-/// The same, with something to do before each batch that does not count. `body` is given the number of the round.
+/// The same for an operation that can fail: the last failure, if there was one, is no figure.
+pub fn sample_results<T, E: Into<Errno>>(rounds: u32, mut body: impl FnMut() -> Result<T, E>) -> Result<u64, Errno> {
+    let mut failure = None;
+    let figure = sample(rounds, || {
+        if let Err(error) = body() {
+            failure = Some(error);
+        }
+    });
+    failure.map_or(Ok(figure), |error| Err(error.into()))
+}
+
+/// The same as [`sample`], with something to do before each batch that does not count. `body` is given the number of the round.
 pub fn sample_batches(rounds: u32, mut before: impl FnMut(usize), mut body: impl FnMut(u32)) -> u64 {
     // The first batch fills what is filled lazily.
     before(0);

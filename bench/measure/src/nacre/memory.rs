@@ -1,0 +1,101 @@
+//! Mappings made and destroyed, and page faults that a keeper in another space resolves.
+
+use nacre_abi::fault::{REFUSE, RESUME};
+use nacre_abi::rights::REFERENCE_USE;
+use nacre_abi::{ObjectType, PAGE_SIZE, Rights};
+use nacre_proto::Errno;
+use nacre_sys::{Info, Mapping, OwnedMapping, OwnedPort, OwnedRegion, PortSet, Region, Space, Status, ipc};
+
+use super::ground::{Ground, pages, rest, slot};
+use crate::figure::{sample_batches, sample_results};
+
+/// Where a page is mapped, in this space.
+const HERE: u64 = 0x1a00_0000_0000;
+/// Where the keeper puts pages, in its own.
+const THERE: u64 = 0x1b00_0000_0000;
+/// Pages that are touched in a batch.
+const ROUNDS: u32 = 32;
+const DATA: Rights = Rights(3);
+
+fn touch(address: u64) {
+    // SAFETY: mapped, or about to be by the keeper, and no Rust object lies there.
+    unsafe { (address as *mut u64).write_volatile(1) };
+}
+
+fn map(slot: u64, ground: &Ground, page: u64) -> Result<Mapping, Status> {
+    Mapping::create(slot, Space::OWN, HERE, PAGE_SIZE, ground.region(), Ground::offset(page), DATA)
+}
+
+/// A page that nobody touches.
+pub fn map_and_unmap(ground: &Ground) -> Result<u64, Errno> {
+    let (slot, page) = (slot(ObjectType::Mapping)?, pages(1)?);
+    sample_results(500, || map(slot, ground, page)?.destroy())
+}
+
+/// A page that is touched.
+pub fn map_touch_and_unmap(ground: &Ground) -> Result<u64, Errno> {
+    let (slot, page) = (slot(ObjectType::Mapping)?, pages(1)?);
+    sample_results(500, || {
+        let mapping = map(slot, ground, page)?;
+        touch(HERE);
+        mapping.destroy()
+    })
+}
+
+/// What the keeper works on.
+struct Keeper {
+    port: OwnedPort,
+    source: Region,
+    /// Where in `source` its pages start.
+    offset: u64,
+    slots: [u64; ROUNDS as usize],
+}
+
+impl Keeper {
+    /// Gives its own space, and so the region, the page that lacks.
+    fn provide(&self, offset: u64) -> Option<Mapping> {
+        let slot = *self.slots.get((offset / PAGE_SIZE) as usize)?;
+        let page = offset & !(PAGE_SIZE - 1);
+        Mapping::create(slot, Space::OWN, THERE + page, PAGE_SIZE, self.source, self.offset + page, DATA).ok()
+    }
+}
+
+extern "C" fn keep(keeper: u64) -> ! {
+    // SAFETY: who started this thread destroys it before the keeper goes.
+    let keeper = unsafe { &*(keeper as *const Keeper) };
+    let port = keeper.port.address();
+    let mut next = ipc::receive_words(port);
+    while let Ok(received) = next {
+        let provided = received.info.has(Info::FAULT) && keeper.provide(received.words[0]).is_some();
+        next = ipc::reply_receive_words(port, if provided { RESUME } else { REFUSE }, [0; 6]);
+    }
+    rest()
+}
+
+/// A page that lacks is touched; its region's keeper, in another space, hears of it, maps a page there, and lets the thread go on.
+pub fn fault_to_keeper(ground: &Ground) -> Result<u64, Errno> {
+    let mut slots = [0; ROUNDS as usize];
+    for one in &mut slots {
+        *one = slot(ObjectType::Mapping)?;
+    }
+    let offset = Ground::offset(pages(u64::from(ROUNDS))?);
+    let port = OwnedPort::new(0, PortSet::NONE)?;
+    let reference = port.new_reference(REFERENCE_USE)?;
+    let keeper = alloc::boxed::Box::new(Keeper { port, source: ground.region(), offset, slots });
+    let domain = ground.domain()?;
+    let size = u64::from(ROUNDS) * PAGE_SIZE;
+    let region = OwnedRegion::new(domain.space.handle(), THERE, size, DATA, reference.handle())?;
+    let _here = OwnedMapping::new(Space::OWN, HERE, size, region.handle(), 0, DATA)?;
+    let thread = domain.start(keep, &raw const *keeper as u64)?;
+    let figure = sample_batches(
+        ROUNDS,
+        |number| {
+            for slot in keeper.slots.iter().filter(|_| number > 0) {
+                let _ = Mapping(*slot).destroy();
+            }
+        },
+        |round| touch(HERE + u64::from(round) * PAGE_SIZE),
+    );
+    drop(thread);
+    Ok(figure)
+}
