@@ -395,3 +395,6 @@ impl Drop for Station {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
