@@ -7,6 +7,24 @@ use crate::process::Process;
 use alloc::rc::Rc;
 use nacre_proto::file;
 
+const F_DUPFD: u32 = 0;
+const F_GETFD: u32 = 1;
+const F_SETFD: u32 = 2;
+const F_GETFL: u32 = 3;
+const F_SETFL: u32 = 4;
+const F_GETLK: u32 = 5;
+const F_SETLK: u32 = 6;
+const F_SETLKW: u32 = 7;
+const F_SETOWN: u32 = 8;
+const F_GETOWN: u32 = 9;
+const F_SETSIG: u32 = 10;
+const F_GETSIG: u32 = 11;
+const F_DUPFD_CLOEXEC: u32 = 1030;
+const F_SETPIPE_SZ: u32 = 1031;
+const F_GETPIPE_SZ: u32 = 1032;
+/// Linux adds this to the flags of every file that a 64-bit program opens.
+const LARGE_FILE: u32 = 0o100000;
+
 /// `close(descriptor)`.
 pub fn close(process: &mut Process, frame: &mut Frame) -> Answer {
     process.descriptors.close(frame.arguments()[0])?;
@@ -126,24 +144,6 @@ pub fn fcntl(process: &mut Process, frame: &mut Frame) -> Answer {
         _ => Err(EINVAL),
     }
 }
-
-const F_DUPFD: u32 = 0;
-const F_GETFD: u32 = 1;
-const F_SETFD: u32 = 2;
-const F_GETFL: u32 = 3;
-const F_SETFL: u32 = 4;
-const F_GETLK: u32 = 5;
-const F_SETLK: u32 = 6;
-const F_SETLKW: u32 = 7;
-const F_SETOWN: u32 = 8;
-const F_GETOWN: u32 = 9;
-const F_SETSIG: u32 = 10;
-const F_GETSIG: u32 = 11;
-const F_DUPFD_CLOEXEC: u32 = 1030;
-const F_SETPIPE_SZ: u32 = 1031;
-const F_GETPIPE_SZ: u32 = 1032;
-/// Linux adds this to the flags of every file that a 64-bit program opens.
-const LARGE_FILE: u32 = 0o100000;
 
 /// Nobody else holds a lock: the answer to "who is in the way" is nobody.
 fn get_lock(process: &Process, address: u64) -> Answer {

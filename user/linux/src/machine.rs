@@ -1,11 +1,8 @@
 //! What concerns the processor, and chance.
 
-use crate::descriptors::{Kind, OpenFile};
 use crate::entry::Frame;
 use crate::errno::{Answer, EINVAL, ENOSYS, EPERM};
 use crate::process::Process;
-use crate::services::OWN_POSITION;
-use nacre_proto::directory;
 use nacre_sys::Thread;
 
 /// `arch_prctl(what, address)`: the base of `fs`. That of `gs` is the library's own.
@@ -37,10 +34,9 @@ pub fn getrandom(process: &mut Process, frame: &mut Frame) -> Answer {
         return Err(EINVAL);
     }
     let into = process.memory.writable(buffer, size.min(0x7fff_ffff))?;
-    let files = process.services.files()?;
-    let opened = directory::open(files, 0, 0, b"/dev/urandom")?;
-    let file = OpenFile::new(Kind::Remote(opened.file), crate::descriptors::S_IFREG, 0);
-    process.services.read(&file, OWN_POSITION, into).map(|count| count as u64)
+    let size = into.len() as u64;
+    process.services.random(into)?;
+    Ok(size)
 }
 
 /// `sched_yield()`.

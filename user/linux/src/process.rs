@@ -101,10 +101,10 @@ impl Process {
         self.services.report(Line::new(arguments).text());
     }
 
-    /// Says once of each call that it does not exist here.
+    /// Says once of each call that it does not exist here; numbers beyond all tables count as one.
     pub fn report_lacking(&mut self, number: usize) {
-        let number = number.min(64 * SET - 1);
-        let (word, bit) = (&mut self.reported[number / 64], 1 << (number % 64));
+        let index = number.min(64 * SET - 1);
+        let (word, bit) = (&mut self.reported[index / 64], 1 << (index % 64));
         if *word & bit == 0 {
             *word |= bit;
             let name = names::name(number).unwrap_or("unknown");

@@ -46,6 +46,7 @@ impl Drop for Segment {
 pub struct Services {
     files: Option<OwnedReference>,
     clock: Option<OwnedReference>,
+    random: Option<OwnedReference>,
 }
 
 /// The service behind `place`, found through the parent the first time.
@@ -72,6 +73,20 @@ impl Services {
     pub fn clock(&mut self, which: u64) -> Result<(u64, u64), Errno> {
         let reply = clock::read(find(&mut self.clock, SERVICE_CLOCK)?, which)?;
         Ok((reply.seconds, reply.nanoseconds))
+    }
+
+    /// Fills with random bytes.
+    pub fn random(&mut self, into: &mut [u8]) -> Result<(), Errno> {
+        if self.random.is_none() {
+            self.random = Some(directory::open(self.files()?, 0, 0, b"/dev/urandom")?.file);
+        }
+        let device = self.random.as_ref().ok_or(EIO)?.handle();
+        for piece in into.chunks_mut(PIECE) {
+            if file::read(device, OWN_POSITION, piece.len() as u64, &mut *piece)?.count != piece.len() as u64 {
+                return Err(EIO);
+            }
+        }
+        Ok(())
     }
 
     /// The pool's limit, and how much of it is used.
