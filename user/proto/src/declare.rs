@@ -54,7 +54,7 @@ macro_rules! protocol {
 
         $(
             $(#[doc = $doc])*
-            #[allow(clippy::too_many_arguments)]
+            #[allow(clippy::too_many_arguments, clippy::extra_unused_lifetimes)]
             #[inline]
             pub fn $operation<'a>(
                 target: $crate::sys::Reference,

@@ -18,7 +18,10 @@ const LEAST: usize = 256 << 10;
 /// A heap grows by half of what it has, but by no more than this unless it must.
 const MOST: usize = 8 << 20;
 
-static SOURCE: Hook<fn(usize) -> Option<(usize, usize)>> = Hook::new();
+/// Asked for a size, it answers where memory is and how much.
+pub type Source = fn(usize) -> Option<(usize, usize)>;
+
+static SOURCE: Hook<Source> = Hook::new();
 static mut ARENA: [MaybeUninit<u8>; ARENA_SIZE] = [MaybeUninit::uninit(); ARENA_SIZE];
 
 /// The lock in the form that talc wants.
@@ -55,7 +58,7 @@ static HEAP: Talck<HeapLock, Growth> = Talc::new(Growth { total: 0, last: Span::
 
 /// For a program without a parent: who gives memory. Asked for a size, it answers where memory is and how much, mapped for reading and writing
 /// for ever and used by nobody else. It must not use the heap.
-pub fn set_source(source: fn(usize) -> Option<(usize, usize)>) {
+pub fn set_source(source: Source) {
     SOURCE.set(source);
 }
 

@@ -133,7 +133,7 @@ fn array_address(references: &[Reference], place: &mut MaybeUninit<References>) 
         return 0;
     }
     let start = references.as_ptr() as u64;
-    if references.len() == 8 && start % 64 == 0 { start } else { place.write(References::new(references)).address() }
+    if references.len() == 8 && start.is_multiple_of(64) { start } else { place.write(References::new(references)).address() }
 }
 
 /// Address of the array of links for a state call, or 0 if there are none.

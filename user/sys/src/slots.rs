@@ -27,8 +27,9 @@ struct Area {
 }
 
 impl Area {
-    const NONE: Area =
-        Area { taken: AtomicBool::new(false), start: AtomicU64::new(0), units: OnceSlice::new(), hint: AtomicUsize::new(0) };
+    const fn none() -> Area {
+        Area { taken: AtomicBool::new(false), start: AtomicU64::new(0), units: OnceSlice::new(), hint: AtomicUsize::new(0) }
+    }
 
     fn take(&self, size: u64) -> Option<u64> {
         let hint = self.hint.load(Ordering::Relaxed);
@@ -91,7 +92,7 @@ pub struct Slots {
 impl Slots {
     /// No areas.
     pub const fn new() -> Slots {
-        Slots { areas: [const { Area::NONE }; AREAS], own: [const { AtomicU64::new(0) }; OWN_PAGES], own_used: AtomicUsize::new(0) }
+        Slots { areas: [const { Area::none() }; AREAS], own: [const { AtomicU64::new(0) }; OWN_PAGES], own_used: AtomicUsize::new(0) }
     }
 
     /// Adds `pages` pages of object memory. Units before `first_free` in the first page are taken already.
