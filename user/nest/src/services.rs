@@ -3,6 +3,8 @@
 use crate::places::Place;
 use crate::refusal::Refusal;
 use crate::supply;
+use nacre_abi::object::TargetType;
+use nacre_abi::state::ReferenceState;
 use nacre_abi::{PAGE_SIZE, Rights};
 use nacre_proto::flags::{FILE_KINDS, O_RDONLY, S_IFDIR, SERVICE_FILES, SERVICE_MEMORY};
 use nacre_proto::{Errno, directory, file, memory, parent, segment};
@@ -120,7 +122,7 @@ impl File {
     /// A file that can be mapped is asked for its region, which tells the size too; another is asked for its status.
     fn new(port: OwnedReference) -> Result<File, Refusal> {
         if let Ok(map) = file::map(port.handle(), 0, u64::MAX) {
-            let region = Some(map.region).filter(|region| is_whole(Region::through(region.handle()), map.size));
+            let region = Some(map.region).filter(|region| is_whole(region.handle(), map.size));
             return Ok(File { port, size: map.size, region });
         }
         let mut bytes = [0; nacre_proto::structures::Status::SIZE];
@@ -130,9 +132,10 @@ impl File {
     }
 }
 
-/// Whether a region covers all pages of a file of this size.
-fn is_whole(region: Region, size: u64) -> bool {
-    region.get_state().is_ok_and(|state| state.size >= size.next_multiple_of(PAGE_SIZE))
+/// Whether a reference leads to a region that covers all pages of a file of this size.
+fn is_whole(region: Reference, size: u64) -> bool {
+    let covers = |state: ReferenceState| state.target == TargetType::Region as u64 && state.first >= size.next_multiple_of(PAGE_SIZE);
+    region.get_state().is_ok_and(covers)
 }
 
 impl supply::File for File {
