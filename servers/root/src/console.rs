@@ -7,7 +7,7 @@ use crate::files::Files;
 use crate::hardware::{IoPorts, monotonic};
 use crate::input::{Control, ControlLines, Input};
 use crate::messages::{Item, Messages};
-use crate::serial::Serial;
+use crate::serial::{Asks, Serial};
 use crate::terminal::Signal;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -24,6 +24,8 @@ const SECOND: (u64, u64) = (3, 2);
 const FULL: usize = 32 << 10;
 /// Writes fail when even more are queued, by programs with many threads.
 const OVERFULL: usize = 1 << 20;
+/// How often a line may ask in one interrupt; one that goes on is out of order.
+const MOST_ASKED: u32 = 10_000;
 /// How often a line without an interrupt is looked at while it does not take bytes, in nanoseconds.
 const LOOK: u64 = 2_000_000;
 /// How much of a file is queued at a time.
@@ -79,49 +81,51 @@ impl Console {
 
     /// Takes what the lines have after an interrupt. The signal that somebody asked for, if so.
     pub fn interrupted(&mut self, bits: u64) -> Option<Signal> {
-        for (number, bit) in [FIRST, SECOND] {
+        let mut signal = None;
+        for (index, (number, bit)) in [FIRST, SECOND].into_iter().enumerate() {
             if bits & bit != 0 {
                 // Acknowledged first: the line interrupts by edges, and one that came between looking and acknowledging would be lost.
                 let _ = io::interrupt_acknowledge(LINES, number);
-            }
-        }
-        self.take_input()
-    }
-
-    /// Takes what has arrived, without an interrupt.
-    fn take_input(&mut self) -> Option<Signal> {
-        let mut signal = None;
-        for _ in 0..64 {
-            signal = signal.or(self.take_first()).or(self.take_second());
-            self.push();
-            let [first, second, _] = &mut self.lines;
-            if !first.is_asking(&mut IoPorts) && !second.is_asking(&mut IoPorts) {
-                break;
+                signal = self.serve_line(index).or(signal);
             }
         }
         signal
     }
 
-    fn take_first(&mut self) -> Option<Signal> {
+    /// Does what a line asks for until it asks for nothing: only then does it interrupt again.
+    fn serve_line(&mut self, index: usize) -> Option<Signal> {
         let mut signal = None;
-        while let Some(byte) = self.lines[0].receive(&mut IoPorts) {
-            signal = self.input.feed(byte, self.lines[0].queue()).or(signal);
+        for _ in 0..MOST_ASKED {
+            match self.lines[index].asks(&mut IoPorts) {
+                Asks::Nothing => break,
+                Asks::Push => self.lines[index].push(&mut IoPorts),
+                Asks::Take(count) => {
+                    for _ in 0..count {
+                        let byte = self.lines[index].take(&mut IoPorts);
+                        signal = self.arrived(index, byte).or(signal);
+                    }
+                }
+                Asks::TakeAll => {
+                    while let Some(byte) = self.lines[index].receive(&mut IoPorts) {
+                        signal = self.arrived(index, byte).or(signal);
+                    }
+                }
+            }
             self.lines[0].take_input(&mut IoPorts, self.input.has_room());
         }
         signal
     }
 
-    fn take_second(&mut self) -> Option<Signal> {
-        let mut signal = None;
-        while let Some(byte) = self.lines[1].receive(&mut IoPorts) {
-            match self.control.feed(byte) {
-                Some(Control::End(count)) => self.input.end(count),
-                Some(Control::Resize(rows, columns)) => self.resize(rows, columns),
-                Some(Control::Interrupt) => signal = Some(Signal::Interrupt),
-                None => {}
-            }
+    fn arrived(&mut self, index: usize, byte: u8) -> Option<Signal> {
+        if index == 0 {
+            return self.input.feed(byte, self.lines[0].queue());
         }
-        signal
+        match self.control.feed(byte)? {
+            Control::End(count) => self.input.end(count),
+            Control::Resize(rows, columns) => self.resize(rows, columns),
+            Control::Interrupt => return Some(Signal::Interrupt),
+        }
+        None
     }
 
     fn resize(&mut self, rows: u16, columns: u16) {

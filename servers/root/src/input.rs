@@ -7,6 +7,9 @@ use alloc::vec::Vec;
 /// Bytes that wait to be read before the line stops being listened to.
 const ENOUGH: usize = 16 << 10;
 
+/// Bytes that are worth an answer when more are on their way.
+const WORTHWHILE: usize = 4096;
+
 /// Bytes as they come.
 #[derive(Default)]
 pub struct Pipe {
@@ -75,7 +78,7 @@ impl Input {
     pub fn is_readable(&self) -> bool {
         match self {
             Input::Terminal(terminal) => terminal.is_readable(),
-            Input::Pipe(pipe) => !pipe.queue.is_empty() || pipe.is_ended(),
+            Input::Pipe(pipe) => pipe.is_readable(),
         }
     }
 
@@ -121,6 +124,15 @@ impl Input {
 }
 
 impl Pipe {
+    /// Once the end is announced the rest is on its way: then a reader is not bothered with every few bytes that the line brings.
+    fn is_readable(&self) -> bool {
+        match self.end {
+            Some(end) if self.received < end => self.queue.len() >= WORTHWHILE,
+            Some(_) => true,
+            None => !self.queue.is_empty(),
+        }
+    }
+
     fn is_ended(&self) -> bool {
         self.end.is_some_and(|end| self.received >= end)
     }

@@ -34,8 +34,9 @@ const HAS_DATA: u8 = 1;
 const IS_EMPTY: u8 = 0x20;
 /// What the status of a line reads as that is not there.
 const ABSENT: u8 = 0xff;
-/// Bytes that the FIFO holds.
+/// Bytes that the FIFO holds, and how many there are when it asks for them at once.
 const FIFO_SIZE: usize = 16;
+const TRIGGER: usize = 14;
 /// Most FIFOs that are filled at a time.
 const BURSTS: usize = 64;
 
@@ -55,7 +56,7 @@ impl Serial {
         Serial { base, has_interrupt, takes_input: has_interrupt, enabled: 0, queue: VecDeque::new() }
     }
 
-    /// Sets the line up: 115200 baud, 8 bits, FIFOs on and empty.
+    /// Sets the line up: 115200 baud, 8 bits, FIFOs on and empty, an interrupt at 14 bytes of the 16 (or after a pause).
     pub fn start(&mut self, ports: &mut impl Ports) {
         let values = [
             (register::INTERRUPTS, 0),
@@ -63,7 +64,7 @@ impl Serial {
             (register::DATA, 1),
             (register::INTERRUPTS, 0),
             (register::FORMAT, 3),
-            (register::FIFO, 0x87),
+            (register::FIFO, 0xc7),
             // Terminal ready, request to send, and the output that lets the interrupt through.
             (register::MODEM, 0x0b),
         ];
@@ -136,15 +137,38 @@ impl Serial {
         (status & HAS_DATA != 0 && status != ABSENT).then(|| ports.read(self.base + register::DATA))
     }
 
-    /// Whether the line still asks for an interrupt. Looking answers a request that is about sending.
-    pub fn is_asking(&mut self, ports: &mut impl Ports) -> bool {
-        let which = ports.read(self.base + register::FIFO);
-        // The error conditions are answered by looking at the status.
-        if which & 0xf == 6 {
-            ports.read(self.base + register::STATUS);
+    /// What the line asks for. Looking answers a request that is about sending.
+    pub fn asks(&mut self, ports: &mut impl Ports) -> Asks {
+        match ports.read(self.base + register::FIFO) & 0xf {
+            4 => Asks::Take(TRIGGER),
+            0xc => Asks::TakeAll,
+            2 => Asks::Push,
+            6 => {
+                // Errors are answered by looking at the status; the bytes are taken as they are.
+                ports.read(self.base + register::STATUS);
+                Asks::TakeAll
+            }
+            _ => Asks::Nothing,
         }
-        which & 1 == 0
     }
+
+    /// A byte that is known to be there.
+    pub fn take(&mut self, ports: &mut impl Ports) -> u8 {
+        ports.read(self.base + register::DATA)
+    }
+}
+
+/// What a line interrupts for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Asks {
+    /// Nothing (any more).
+    Nothing,
+    /// So many bytes are there for sure.
+    Take(usize),
+    /// Some bytes are there: [`Serial::receive`] until there are none.
+    TakeAll,
+    /// It takes bytes again.
+    Push,
 }
 
 #[cfg(test)]
