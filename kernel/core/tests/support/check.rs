@@ -8,7 +8,7 @@ use nacre_core::list;
 use nacre_core::machine::{Frame, INTERRUPT_LINES, Leaf, LeafKind, Machine, PageSize, Physical};
 use nacre_core::object::{self, Mapping, Port, Receivable, Reference, Region, Space, Thread, WaitKind, Waiters, links_of};
 use nacre_core::tree::Node;
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 const NULL: Physical = Physical(0);
 /// Where things stand in the frame of globals.
@@ -27,6 +27,8 @@ pub struct Checker<'w> {
     queued: HashMap<u64, (&'static str, u64)>,
     /// Link nodes that were found on the ring of the target that they name.
     linked: HashMap<u64, u64>,
+    /// Frames that tables are made of.
+    table_frames: BTreeSet<u64>,
 }
 
 /// Checks a world; panics with what is wrong.
@@ -42,7 +44,7 @@ impl<'w> Checker<'w> {
     /// Finds the live objects.
     pub fn new(world: &'w World) -> Self {
         let machine = world.machine();
-        let mut checker = Checker { world, machine, live: BTreeMap::new(), queued: HashMap::new(), linked: HashMap::new() };
+        let mut checker = Checker { world, machine, live: BTreeMap::new(), queued: HashMap::new(), linked: HashMap::new(), table_frames: BTreeSet::new() };
         checker.find_boot_objects();
         let mut special = vec![0; machine_counts()];
         for at in (RAM_START..RAM_END).step_by(PAGE_SIZE as usize) {
@@ -51,6 +53,7 @@ impl<'w> Checker<'w> {
             match frame.kind.get() {
                 Frame::PLAIN => assert_eq!(frame.units.get(), 0, "a plain frame has units"),
                 Frame::OBJECTS => checker.find_objects(at, frame.units.get()),
+                kind if kind % PAGE_SIZE == Frame::TABLE => _ = checker.table_frames.insert(at),
                 _ => {}
             }
         }
@@ -376,7 +379,7 @@ impl<'w> Checker<'w> {
     }
 
     fn pools(&self) {
-        let mut owned = HashSet::new();
+        let mut owned = BTreeSet::new();
         for at in self.all(ObjectType::Space) {
             let space = Space::new(self.machine, at);
             let (mut chain, mut frame) = (Vec::new(), space.root());
@@ -397,9 +400,7 @@ impl<'w> Checker<'w> {
             let frames = &tables[&space.root().0].frames;
             assert!(frames.iter().all(|frame| chain[1..taken].contains(&Physical(*frame))), "tables of {at:?} use what can be taken again");
         }
-        for at in (RAM_START..RAM_END).step_by(PAGE_SIZE as usize) {
-            assert_eq!(self.machine.kind(Physical(at)) == Frame::TABLE, owned.contains(&at), "table frame {at:#x}");
-        }
+        assert_eq!(self.table_frames, owned, "frames of tables, and of pools");
     }
 
     fn tables(&self) {
@@ -424,7 +425,7 @@ impl<'w> Checker<'w> {
 
     fn leaf(&self, space: Physical, start: u64, leaf: Leaf) {
         let pages = leaf.size.bytes() / PAGE_SIZE;
-        let step = if leaf.size == PageSize::Huge { 4099 } else { 1 };
+        let step = [1, 61, 30011][[PageSize::Small, PageSize::Large, PageSize::Huge].iter().position(|size| *size == leaf.size).unwrap_or(0)];
         for page in (0..pages).step_by(step).chain([pages - 1]) {
             let (address, physical) = (start + page * PAGE_SIZE, leaf.physical.add(page * PAGE_SIZE));
             assert_eq!(self.meaning(space, address, 0), Some((physical, leaf.rights)), "leaf of {space:?} at {address:#x} ({:?})", leaf.size);

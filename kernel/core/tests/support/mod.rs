@@ -2,6 +2,7 @@
 #![allow(dead_code, unused_imports, missing_docs)]
 
 pub mod check;
+pub mod hostile;
 pub mod machine;
 pub mod random;
 pub mod world;
