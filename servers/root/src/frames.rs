@@ -47,11 +47,10 @@ impl Frames {
     /// Gives back (or adds) `size` bytes at `start`; both are multiples of a frame.
     pub fn release(&mut self, start: u64, size: u64) {
         let first = start / FRAME - self.base;
-        for frame in first..(first + size / FRAME).min(self.count) {
-            let bit = 1 << (frame % 64);
-            let word = &mut self.used[(frame / 64) as usize];
-            self.free += u64::from(*word & bit != 0);
-            *word &= !bit;
+        for (index, bits) in words_of(first, (first + size / FRAME).min(self.count)) {
+            let word = &mut self.used[index];
+            self.free += u64::from((*word & bits).count_ones());
+            *word &= !bits;
         }
         self.next = self.next.min(first);
     }
@@ -92,12 +91,8 @@ impl Frames {
     }
 
     fn take(&mut self, first: u64, frames: u64) {
-        let mut frame = first;
-        let end = first + frames;
-        while frame < end {
-            let in_word = (64 - frame % 64).min(end - frame);
-            self.used[(frame / 64) as usize] |= (u64::MAX >> (64 - in_word)) << (frame % 64);
-            frame += in_word;
+        for (index, bits) in words_of(first, first + frames) {
+            self.used[index] |= bits;
         }
         self.free -= frames;
     }
@@ -132,6 +127,17 @@ impl Frames {
         }
         end
     }
+}
+
+/// The words that hold the bits `first..end`, and which bits of each.
+fn words_of(first: u64, end: u64) -> impl Iterator<Item = (usize, u64)> {
+    let mut bit = first;
+    core::iter::from_fn(move || {
+        let count = (64 - bit % 64).min(end.saturating_sub(bit));
+        let part = (bit / 64, bit % 64);
+        bit += count;
+        (count > 0).then(|| (part.0 as usize, (u64::MAX >> (64 - count)) << part.1))
+    })
 }
 
 #[cfg(test)]

@@ -42,19 +42,20 @@ impl<S: Store> Tree<S> {
     }
 
     fn add_boot_file(&mut self, parent: Key, name: &'static [u8], file: &File, start: u64) -> Result<(), Errno> {
-        if name.is_empty() || name == b"." || name == b".." || self.directory(parent)?.entries.contains_key(name) {
-            return Err(Errno::EEXIST);
+        if name.is_empty() || name == b"." || name == b".." {
+            return Err(Errno::EINVAL);
         }
         let time = Time { seconds: file.modified, nanoseconds: 0 };
         let body = self.boot_body(parent, file, start).ok_or(Errno::EINVAL)?;
         let mut node = Node::new(file.mode, body, time);
-        node.links = 1;
-        if node.is_directory() {
-            node.links = 2;
-            self.change_links(parent, 1);
-        }
+        let is_directory = node.is_directory();
+        node.links = if is_directory { 2 } else { 1 };
         let key = self.insert(node);
-        self.enter_name(parent, Cow::Borrowed(name), key);
+        if !self.enter_new_name(parent, Cow::Borrowed(name), key) {
+            self.nodes.remove(key);
+            return Err(Errno::EEXIST);
+        }
+        self.change_links(parent, i32::from(is_directory));
         Ok(())
     }
 

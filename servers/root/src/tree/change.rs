@@ -5,7 +5,7 @@ use super::resolve::{Place, check_path, owned};
 use super::{Content, Tree};
 use crate::store::Store;
 use crate::table::Key;
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, btree_map};
 use nacre_proto::Errno;
 
 /// Most names of a node.
@@ -107,11 +107,23 @@ impl<S: Store> Tree<S> {
         self.touch(place.directory, now);
     }
 
-    pub(super) fn enter_name(&mut self, directory: Key, name: super::Name, node: Key) {
+    fn enter_name(&mut self, directory: Key, name: super::Name, node: Key) {
         if let Ok(body) = self.directory_mut(directory) {
-            let cookie = body.next_cookie;
-            body.next_cookie += 1;
+            let cookie = body.take_cookie();
             body.entries.insert(name, Entry { node, cookie });
+        }
+    }
+
+    /// Enters a name unless it is there; whether it was not.
+    pub(super) fn enter_new_name(&mut self, directory: Key, name: super::Name, node: Key) -> bool {
+        let Ok(body) = self.directory_mut(directory) else { return false };
+        let cookie = body.take_cookie();
+        match body.entries.entry(name) {
+            btree_map::Entry::Vacant(place) => {
+                place.insert(Entry { node, cookie });
+                true
+            }
+            btree_map::Entry::Occupied(_) => false,
         }
     }
 

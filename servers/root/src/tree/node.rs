@@ -50,6 +50,14 @@ pub struct Directory {
     pub next_cookie: u64,
 }
 
+impl Directory {
+    /// The cookie of a new entry.
+    pub fn take_cookie(&mut self) -> u64 {
+        self.next_cookie += 1;
+        self.next_cookie - 1
+    }
+}
+
 /// What a directory occupies, as `stat` and `du` show it: one block of a usual file system.
 pub const DIRECTORY_SIZE: u64 = 4096;
 
