@@ -93,6 +93,8 @@ mod tests {
 
     #[test]
     fn damage_is_survived() {
-        survives_damage(started(), |memory| drop(read(memory, 0x100)));
+        survives_damage(started(), |memory| {
+            read(memory, 0x100);
+        });
     }
 }

@@ -35,6 +35,12 @@ impl<T> BootCell<T> {
     }
 }
 
+impl<T> Default for BootCell<T> {
+    fn default() -> Self {
+        BootCell::new()
+    }
+}
+
 /// A value that only one CPU at a time reaches: the holder of the kernel lock.
 pub struct Locked<T>(pub T);
 

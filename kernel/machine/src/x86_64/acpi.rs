@@ -119,7 +119,7 @@ impl Topology {
     }
 }
 
-fn table<'m>(memory: &'m impl PhysicalBytes, at: u64) -> Option<&'m [u8]> {
+fn table(memory: &impl PhysicalBytes, at: u64) -> Option<&[u8]> {
     let size = u32_at(memory.bytes(at, 36)?, 4)?;
     memory.bytes(at, u64::from(size.clamp(36, 1 << 20)))
 }
@@ -135,7 +135,7 @@ fn search(memory: &impl PhysicalBytes) -> Option<u64> {
     (0xe_0000..0x10_0000u64).step_by(16).find(|at| memory.bytes(*at, 20).is_some_and(is_root))
 }
 
-fn find_description<'m>(memory: &'m impl PhysicalBytes, root: u64) -> Option<&'m [u8]> {
+fn find_description(memory: &impl PhysicalBytes, root: u64) -> Option<&[u8]> {
     let pointer = memory.bytes(root, 36)?;
     let extended = u8_at(pointer, 15)? >= 2 && u64_at(pointer, 24)? != 0;
     let (list, width) = if extended { (u64_at(pointer, 24)?, 8) } else { (u64::from(u32_at(pointer, 16)?), 4) };

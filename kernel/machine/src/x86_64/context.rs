@@ -3,7 +3,7 @@
 //! The thread in `Cpu::live` may have newer bases and FPU state in the CPU than in its page. A CPU that goes idle saves both and has no live thread.
 
 use super::cpu::{self, Cpu};
-use super::direct_map::{direct, thread_words};
+use super::direct_map::thread_words;
 use super::features;
 use super::fpu;
 use super::io;
@@ -17,9 +17,25 @@ const FS_BASE: u32 = 0xc000_0100;
 /// Holds the user's base while the kernel runs.
 const KERNEL_GS_BASE: u32 = 0xc000_0102;
 
+/// Every address of the user's half has its bits among these.
+const USER_HALF: u64 = (1 << 47) - 1;
+
 /// Any value as an address that the CPU takes: bits 48-63 like bit 47.
 const fn canonical(address: u64) -> u64 {
     ((address << 16) as i64 >> 16) as u64
+}
+
+/// The bases that the thread's page asks for.
+#[inline(always)]
+fn bases_of(page: &[Cell<u64>; 512]) -> (u64, u64) {
+    let base = |number: usize| canonical(page[REGISTERS + number].get());
+    (base(register::FS_BASE), base(register::GS_BASE))
+}
+
+#[inline(always)]
+fn bases_put(page: &[Cell<u64>; 512], (fs, gs): (u64, u64)) {
+    page[REGISTERS + register::FS_BASE].set(fs);
+    page[REGISTERS + register::GS_BASE].set(gs);
 }
 
 /// Puts the bases in the CPU into the page. Without the instructions users cannot change them, so the page is right already.
@@ -29,15 +45,13 @@ fn bases_save(page: &[Cell<u64>; 512]) {
         let (fs, gs): (u64, u64);
         // SAFETY: reads two bases; `gs` is the kernel's again at the end, and nothing uses it between, not even what interrupts with a stack of its own.
         unsafe { asm!("rdfsbase {}", "swapgs", "rdgsbase {}", "swapgs", out(reg) fs, out(reg) gs, options(nostack, preserves_flags)) };
-        page[REGISTERS + register::FS_BASE].set(fs);
-        page[REGISTERS + register::GS_BASE].set(gs);
+        bases_put(page, (fs, gs));
     }
 }
 
 #[inline(always)]
 fn bases_load(page: &[Cell<u64>; 512]) {
-    let fs = canonical(page[REGISTERS + register::FS_BASE].get());
-    let gs = canonical(page[REGISTERS + register::GS_BASE].get());
+    let (fs, gs) = bases_of(page);
     if features::get().base_instructions {
         // SAFETY: canonical values for the user's bases; `gs` is the kernel's again at the end.
         unsafe { asm!("wrfsbase {}", "swapgs", "wrgsbase {}", "swapgs", in(reg) fs, in(reg) gs, options(nostack, preserves_flags)) };
@@ -50,10 +64,28 @@ fn bases_load(page: &[Cell<u64>; 512]) {
     }
 }
 
-/// The thread's entry for foreign calls; `sysret` to an address beyond the user's half would fault in the kernel, so there is none such.
+/// `bases_save` of one thread and `bases_load` of another.
+#[inline(always)]
+fn bases_exchange(from: &[Cell<u64>; 512], to: &[Cell<u64>; 512]) {
+    if !features::get().base_instructions {
+        return bases_load(to);
+    }
+    let (new_fs, new_gs) = bases_of(to);
+    let (fs, gs): (u64, u64);
+    // SAFETY: as in the two that this is made of.
+    unsafe {
+        asm!(
+            "rdfsbase {fs}", "wrfsbase {new_fs}", "swapgs", "rdgsbase {gs}", "wrgsbase {new_gs}", "swapgs",
+            fs = out(reg) fs, gs = out(reg) gs, new_fs = in(reg) new_fs, new_gs = in(reg) new_gs, options(nostack, preserves_flags)
+        );
+    }
+    bases_put(from, (fs, gs));
+}
+
+/// The thread's entry for foreign calls. `sysret` to an address that is not canonical would fault in the kernel, so it is cut to the user's half.
+#[inline(always)]
 fn foreign_entry(page: &[Cell<u64>; 512]) -> u64 {
-    let entry = page[REGISTERS + register::FOREIGN_ENTRY].get();
-    if entry < nacre_abi::USER_END { entry } else { 0 }
+    page[REGISTERS + register::FOREIGN_ENTRY].get() & USER_HALF
 }
 
 /// Uses the tables at `root`.
@@ -67,20 +99,20 @@ fn root_use(cpu: &Cpu, root: u64) {
 /// See `Machine::switch_thread`.
 #[inline]
 pub fn switch(from: Option<Physical>, to: Physical, root: Option<Physical>) {
-    let cpu = cpu::this();
+    let (cpu, page) = (cpu::this(), thread_words(to));
     if let Some(from) = from
         && from.0 == cpu.live.load(Ordering::Relaxed)
     {
-        let page = thread_words(from);
-        bases_save(page);
-        fpu::leave(cpu, page);
+        let from = thread_words(from);
+        bases_exchange(from, page);
+        fpu::leave(cpu, from);
+    } else {
+        bases_load(page);
     }
-    let page = thread_words(to);
     cpu.live.store(to.0, Ordering::Relaxed);
-    cpu.registers.set(direct(to) + 8 * REGISTERS as u64);
-    cpu.registers_end.set(direct(to) + 8 * (REGISTERS + register::RFLAGS + 1) as u64);
+    cpu.registers.set(page[REGISTERS].as_ptr() as u64);
+    cpu.registers_end.set(page[REGISTERS + register::RFLAGS + 1].as_ptr() as u64);
     cpu.foreign_entry.set(foreign_entry(page));
-    bases_load(page);
     fpu::come(cpu, to, page);
     if let Some(root) = root {
         root_use(cpu, root.0);

@@ -12,9 +12,9 @@ pub const KERNEL_DATA: u16 = 0x10;
 /// What `sysret` counts from: data at +8, code at +16. No 32-bit code segment exists, so users stay in 64-bit mode.
 pub const USER_BASE: u16 = 0x18;
 /// Selector of the users' stack segment.
-pub const USER_DATA: u16 = USER_BASE + 8 | 3;
+pub const USER_DATA: u16 = (USER_BASE + 8) | 3;
 /// Selector of the users' code segment.
-pub const USER_CODE: u16 = USER_BASE + 16 | 3;
+pub const USER_CODE: u16 = (USER_BASE + 16) | 3;
 const TASK: u16 = 0x30;
 
 /// A 64-bit task state segment, in halves because it is packed.

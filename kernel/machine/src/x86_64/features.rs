@@ -30,6 +30,7 @@ pub fn get() -> &'static Features {
 }
 
 const CR4_PAE: u64 = 1 << 5;
+const CR4_MACHINE_CHECK: u64 = 1 << 6;
 const CR4_GLOBAL_PAGES: u64 = 1 << 7;
 const CR4_FXSR: u64 = 1 << 9;
 const CR4_SIMD_EXCEPTIONS: u64 = 1 << 10;
@@ -74,6 +75,7 @@ fn detect() -> Features {
     let (structured_b, structured_c) = if highest >= 7 { (structured.ebx, structured.ecx) } else { (0, 0) };
     let extended = __cpuid(0x8000_0001);
     let optional = [
+        (bit(basic.edx, 7), CR4_MACHINE_CHECK),
         (bit(basic.edx, 13), CR4_GLOBAL_PAGES),
         (bit(structured_c, 2), CR4_UMIP),
         (bit(structured_b, 0), CR4_BASES),

@@ -99,7 +99,7 @@ impl<'d> Plan<'d> {
         if self.topology.root != 0 {
             self.free.remove(self.topology.root, self.topology.root + ROOT_POINTER_SIZE);
         }
-        let moved = if module.start % 4096 == 0 { 0 } else { page_round(module.size) };
+        let moved = if module.start.is_multiple_of(4096) { 0 } else { page_round(module.size) };
         let frames = carving_frames(self.description.memory.end(), self.image.end - self.image.start, self.cpus as u64);
         let size = moved + (frames << 12);
         let start = self.free.find(size, 4096, REACHABLE).expect("too little memory below 4 GiB for the kernel's tables");
