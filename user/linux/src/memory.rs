@@ -14,8 +14,8 @@ use nacre_sys::{OwnedMapping, Region, Space};
 pub const LOWEST: u64 = 0x1_0000;
 /// Where areas are put, from here downward.
 pub const HIGHEST: u64 = 0x7000_0000_0000;
-/// Least bytes by which the break's memory grows, if there is room.
-const BREAK_STEP: u64 = 0x2_0000;
+/// Least bytes by which the break's memory grows, if there is room: a C library asks for a little first and then for 132 KiB.
+const BREAK_STEP: u64 = 0x2_8000;
 
 /// What fills an area of the program.
 pub enum Fill {
