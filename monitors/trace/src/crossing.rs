@@ -3,6 +3,7 @@
 
 use crate::objects::Objects;
 use crate::proxies::{Proxies, Taken, index_of};
+use alloc::boxed::Box;
 use nacre_abi::message::MAX_REFERENCES;
 use nacre_abi::object::TargetType;
 use nacre_sys::Reference;
@@ -83,12 +84,13 @@ impl Crossing {
 impl Translator<'_> {
     /// Translates what was received in `slots`; `None` if that is nothing. `outward`: a port among it belongs to the child. Every crossing must be finished.
     #[inline]
-    pub fn translate(&self, slots: &[Reference], outward: bool) -> Result<Option<Crossing>, TooMany> {
+    pub fn translate(&self, slots: &[Reference], outward: bool) -> Result<Option<Box<Crossing>>, TooMany> {
         if slots.is_empty() { Ok(None) } else { self.translate_some(slots, outward).map(Some) }
     }
 
-    fn translate_some(&self, slots: &[Reference], outward: bool) -> Result<Crossing, TooMany> {
-        let mut crossing = Crossing::NONE;
+    #[cold]
+    fn translate_some(&self, slots: &[Reference], outward: bool) -> Result<Box<Crossing>, TooMany> {
+        let mut crossing = Box::new(Crossing::NONE);
         for (done, slot) in slots.iter().enumerate() {
             if let Err(refused) = self.add(&mut crossing, *slot, outward) {
                 self.finish(crossing);
@@ -131,7 +133,8 @@ impl Translator<'_> {
     }
 
     /// The message has been sent on, or will not be: what was made for it goes.
-    pub fn finish(&self, crossing: Crossing) {
+    #[cold]
+    pub fn finish(&self, crossing: Box<Crossing>) {
         for after in &crossing.after[..crossing.count] {
             match *after {
                 After::Nothing => {}

@@ -17,7 +17,8 @@ use nacre_abi::message::{MAX_BYTES, NO_REFERENCES};
 use nacre_abi::{Code, ObjectType, Status, fault};
 use nacre_nest::host::Exception;
 use nacre_proto::flags::REPORT_MESSAGE;
-use nacre_proto::{Errno, parent};
+use nacre_proto::describe::Kind;
+use nacre_proto::{Errno, PROTOCOLS, parent};
 use nacre_sys::ipc::{self, Buffers, Message, Received};
 use nacre_sys::lock::Lock;
 use nacre_sys::{FOREVER, Info, PortSet, Reference, SpanMut, slots};
@@ -36,6 +37,29 @@ pub struct Relay {
     workers: AtomicUsize,
     idle: AtomicUsize,
     hire: fn(usize) -> bool,
+    bare: BareReplies,
+}
+
+/// Which operations are declared to answer with words alone: for each protocol a bit for each operation. The kernel carries such an answer with less ado.
+struct BareReplies([u32; PROTOCOLS.len() + 1]);
+
+impl BareReplies {
+    fn new() -> BareReplies {
+        let mut bits = [0; PROTOCOLS.len() + 1];
+        let operations = PROTOCOLS.iter().flat_map(|protocol| protocol.operations);
+        for operation in operations.filter(|one| one.bytes_out == Kind::None && one.references_out.is_empty()) {
+            if let Some(word) = bits.get_mut((operation.label >> 16) as usize) {
+                *word |= 1u32.checked_shl(operation.label & 0xffff).unwrap_or(0);
+            }
+        }
+        BareReplies(bits)
+    }
+
+    #[inline]
+    fn has(&self, label: u32) -> bool {
+        let (protocol, operation) = ((label >> 16) as usize, label & 0xffff);
+        operation < 32 && self.0.get(protocol).is_some_and(|bits| bits & (1 << operation) != 0)
+    }
 }
 
 /// What one worker has: buffers and slots for either direction.
@@ -52,7 +76,7 @@ struct Answer {
     label: u32,
     words: [u64; 6],
     size: usize,
-    crossing: Option<Crossing>,
+    crossing: Option<Box<Crossing>>,
 }
 
 impl Answer {
@@ -103,7 +127,7 @@ impl Relay {
     /// A relay without workers. `hire` starts a thread that calls [`Relay::work`] with the number that it is given.
     pub fn new(set: PortSet, objects: Objects, capacity: usize, record: Record, name: String, hire: fn(usize) -> bool) -> Relay {
         let proxies = Lock::new(Proxies::new(capacity));
-        Relay { set, objects, proxies, record, name, workers: AtomicUsize::new(0), idle: AtomicUsize::new(1), hire }
+        Relay { set, objects, proxies, record, name, workers: AtomicUsize::new(0), idle: AtomicUsize::new(1), hire, bare: BareReplies::new() }
     }
 
     /// Makes the first proxy, for `parent`, which is moved: what the child gets as its parent. [`Relay::parent_given`] follows.
@@ -145,7 +169,7 @@ impl Relay {
     #[inline]
     fn next(&self, desk: &mut Desk, answer: Option<Answer>) -> Result<Received, Status> {
         let received = match answer {
-            Some(answer) if answer.crossing.is_none() => self.reply_receive(desk, &answer),
+            Some(answer) if answer.crossing.is_none() && answer.size > 0 => self.reply_receive(desk, &answer),
             Some(answer) => {
                 self.reply(desk, answer);
                 None
@@ -173,11 +197,13 @@ impl Relay {
         ipc::reply_receive(self.set.address(), &message, buffers, FOREVER).ok()
     }
 
-    /// Sends an answer with references, of which nothing is kept here.
+    /// Sends an answer of words alone - which the kernel carries faster than one that might have more, by more than the entry that it costs - or one with
+    /// references, of which nothing is kept here.
+    #[inline]
     fn reply(&self, desk: &Desk, answer: Answer) {
         let message = Message::new(answer.label, answer.words)
             .with_bytes(&desk.reply[..answer.size])
-            .with_references(references(answer.crossing.as_ref()));
+            .with_references(references(answer.crossing.as_deref()));
         // A client that has gone needs no answer.
         let _ = ipc::reply(&message);
         if let Some(crossing) = answer.crossing {
@@ -262,11 +288,11 @@ impl Relay {
         let Ok(crossing) = self.translator().translate(slots, !seen.outward) else {
             return Ok(Answer::error(Errno::ENOMEM));
         };
-        let asked = self.request_text(desk, received, seen, crossing.as_ref());
+        let asked = self.request_text(desk, received, seen, crossing.as_deref());
         if received.label() == parent::exit::LABEL && index_of(received.word) == 0 {
             self.end(desk.number, &asked, received.words[0]);
         }
-        let result = self.send_on(desk, received, references(crossing.as_ref()));
+        let result = self.send_on(desk, received, references(crossing.as_deref()));
         if let Some(crossing) = crossing {
             self.translator().finish(crossing);
         }
@@ -285,6 +311,9 @@ impl Relay {
     #[inline]
     fn send_on(&self, desk: &mut Desk, received: &Received, references: &[Reference]) -> Result<Received, Status> {
         let original = self.objects.original(index_of(received.word));
+        if received.bytes() + received.references() == 0 && received.needs_reply() && self.bare.has(received.label()) {
+            return ipc::call_words(original, received.label(), received.words);
+        }
         let message =
             Message::new(received.label(), received.words).with_bytes(&desk.request[..received.bytes()]).with_references(references);
         if received.needs_reply() {
@@ -310,7 +339,7 @@ impl Relay {
         let answered = match answer {
             _ if !self.record.wants_text() => String::new(),
             Ok(answer) => {
-                let names: &[Name] = answer.crossing.as_ref().map_or(&[], Crossing::names);
+                let names: &[Name] = answer.crossing.as_deref().map_or(&[], Crossing::names);
                 let half = Half { label: answer.label, words: answer.words, bytes: &desk.reply[..answer.size], references: names };
                 self.record.reply(label, &half)
             }
