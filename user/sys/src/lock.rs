@@ -46,8 +46,10 @@ impl RawLock {
     /// Frees the lock, which the caller has.
     #[inline(always)]
     pub fn unlock(&self) {
-        if self.word.swap(FREE, Ordering::Release) == CONTENDED {
-            self.wake();
+        // Read first: once the lock is free, whoever takes it next may drop it.
+        let mutex = self.mutex.load(Ordering::Relaxed);
+        if self.word.swap(FREE, Ordering::AcqRel) == CONTENDED {
+            self.wake(mutex);
         }
     }
 
@@ -65,8 +67,9 @@ impl RawLock {
     }
 
     #[cold]
-    fn wake(&self) {
-        let mutex = self.mutex.load(Ordering::Acquire);
+    fn wake(&self, mutex: u64) {
+        // The first to wait ever may have made the mutex since.
+        let mutex = if mutex == 0 { self.mutex.load(Ordering::Acquire) } else { mutex };
         if mutex != 0 {
             // Nobody waiting is no error; a mutex of ours is there.
             let _ = Mutex(mutex).unlock();
