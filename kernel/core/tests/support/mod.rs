@@ -3,6 +3,7 @@
 
 pub mod check;
 pub mod hostile;
+pub mod ipc_model;
 pub mod machine;
 pub mod random;
 pub mod world;
