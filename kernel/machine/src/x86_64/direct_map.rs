@@ -57,11 +57,17 @@ impl Carving {
         Carving { next: range.start, end: range.start + range.size }
     }
 
-    /// Takes `frames` frames, filled with zeros.
-    pub fn take(&mut self, frames: u64) -> Physical {
+    /// Takes `frames` frames, with whatever is in them.
+    pub fn take_raw(&mut self, frames: u64) -> Physical {
         let at = Physical(self.next);
         self.next += frames << 12;
         assert!(self.next <= self.end, "the memory set aside for the kernel is too small");
+        at
+    }
+
+    /// Takes `frames` frames, filled with zeros.
+    pub fn take(&mut self, frames: u64) -> Physical {
+        let at = self.take_raw(frames);
         // SAFETY: carved out of free RAM that is mapped, and nobody else's from here on.
         unsafe { core::ptr::write_bytes(direct(at) as *mut u8, 0, (frames << 12) as usize) };
         at

@@ -7,7 +7,7 @@ use core::cell::Cell;
 use nacre_abi::boot_info::MemoryRange;
 use nacre_core::machine::{Frame, Physical};
 
-/// `kind` of a frame that is no RAM.
+/// `kind` of a frame that is no RAM: what `fill` makes of bytes 0xff.
 const HOLE: u64 = u64::MAX;
 
 struct Frames {
@@ -36,19 +36,31 @@ const fn sizes(end: u64) -> (u64, u64) {
 pub unsafe fn create(memory: &MemoryMap, carving: &mut Carving) {
     let end = memory.end();
     let (frames_size, special_size) = sizes(end);
-    let frames_at = direct(carving.take(frames_size)) as *const Frame;
+    let frames_at = direct(carving.take_raw(frames_size)) as *mut Frame;
     let special_at = direct(carving.take(special_size)) as *const Cell<u32>;
-    // SAFETY: zeroed frames of exactly this size, the kernel's for ever; zeros are valid for both types.
+    let mut hole = 0;
+    for range in memory.ranges() {
+        // SAFETY: inside the table, which nobody uses yet.
+        unsafe { fill(frames_at, hole, range.start, 0xff) };
+        hole = range.start + range.size;
+        // SAFETY: as above.
+        unsafe { fill(frames_at, range.start, hole, 0) };
+    }
+    // SAFETY: just filled with bytes that are valid for the type, the kernel's for ever.
     let frames = unsafe { core::slice::from_raw_parts(frames_at, (end >> 12) as usize) };
-    // SAFETY: as above.
+    // SAFETY: as above; filled with zeros.
     let special = unsafe { core::slice::from_raw_parts(special_at, end.div_ceil(2 << 20) as usize) };
     // SAFETY: the caller's promise.
     unsafe { FRAMES.set(Frames { frames, special }) };
-    let mut hole = 0;
-    for range in memory.ranges() {
-        frames[(hole >> 12) as usize..(range.start >> 12) as usize].iter().for_each(|frame| frame.kind.set(HOLE));
-        hole = range.start + range.size;
-    }
+}
+
+/// Fills the entries of the frames from `start` to `end`.
+///
+/// # Safety
+/// They lie in the table, and nobody has a reference to them.
+unsafe fn fill(table: *mut Frame, start: u64, end: u64, byte: u8) {
+    // SAFETY: the caller's promise.
+    unsafe { core::ptr::write_bytes(table.add((start >> 12) as usize), byte, ((end - start) >> 12) as usize) };
 }
 
 /// Makes the RAM in this range the kernel's own.
