@@ -12,7 +12,10 @@ fn panic(information: &core::panic::PanicInfo<'_>) -> ! {
     static PANICKED: AtomicBool = AtomicBool::new(false);
     // A panic while another is reported ends without a line.
     if !PANICKED.swap(true, Ordering::Relaxed) {
-        crate::report!("{information}");
+        match information.location() {
+            Some(place) => crate::report!("panicked at {place}: {}", information.message()),
+            None => crate::report!("panicked: {}", information.message()),
+        }
     }
     crate::exit(STATUS)
 }
