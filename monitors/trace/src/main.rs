@@ -10,6 +10,7 @@ extern crate alloc;
 
 mod counts;
 mod crossing;
+mod desk;
 mod json;
 mod objects;
 mod options;

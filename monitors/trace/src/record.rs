@@ -196,6 +196,14 @@ impl Record {
         }
     }
 
+    /// A message has been answered of which nobody wants text.
+    #[inline]
+    pub fn count(&self, label: u32, failed: bool, started: u64) {
+        if let Sink::Counts(counts, _) = &self.sink {
+            counts.lock().count(label, failed, ticks().wrapping_sub(started));
+        }
+    }
+
     /// Something that is no message, as text.
     pub fn note(&self, worker: usize, message: &str, answer: &str) {
         if self.wants_text() {

@@ -3,25 +3,24 @@
 //! A worker that waits for an answer serves nobody else, so there is always one more than wait, up to a bound: the last idle worker, before it
 //! sends on, hires another.
 
-use crate::crossing::{Crossing, Name, SLOTS, TooMany, Translator, destroy};
+use crate::crossing::{Crossing, Name, TooMany, Translator, destroy};
+use crate::desk::{Answer, Desk};
 use crate::objects::Objects;
 use crate::proxies::{Proxies, Seen, index_of};
 use crate::record::{Done, Record};
 use crate::text::Half;
-use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::String;
-use alloc::vec;
 use core::sync::atomic::{AtomicUsize, Ordering};
-use nacre_abi::message::{MAX_BYTES, NO_REFERENCES};
-use nacre_abi::{Code, ObjectType, Status, fault};
+use nacre_abi::message::NO_REFERENCES;
+use nacre_abi::{Code, Status, fault};
 use nacre_nest::host::Exception;
 use nacre_proto::flags::REPORT_MESSAGE;
 use nacre_proto::describe::Kind;
 use nacre_proto::{Errno, PROTOCOLS, parent};
 use nacre_sys::ipc::{self, Buffers, Message, Received};
 use nacre_sys::lock::Lock;
-use nacre_sys::{FOREVER, Info, PortSet, Reference, SpanMut, slots};
+use nacre_sys::{FOREVER, Info, PortSet, Reference, SpanMut};
 
 /// Most workers: as many clients can be kept waiting without keeping the others waiting.
 const MAX_WORKERS: usize = 32;
@@ -62,63 +61,6 @@ impl BareReplies {
     }
 }
 
-/// What one worker has: buffers and slots for either direction.
-struct Desk {
-    number: usize,
-    request: Box<[u8]>,
-    reply: Box<[u8]>,
-    request_slots: [Reference; SLOTS],
-    reply_slots: [Reference; SLOTS],
-}
-
-/// An answer that is to be sent.
-struct Answer {
-    label: u32,
-    words: [u64; 6],
-    size: usize,
-    crossing: Option<Box<Crossing>>,
-}
-
-impl Answer {
-    fn error(errno: Errno) -> Answer {
-        Answer::bare(errno.0)
-    }
-
-    fn bare(label: u32) -> Answer {
-        Answer { label, words: [0; 6], size: 0, crossing: None }
-    }
-}
-
-fn take_slots() -> Result<[Reference; SLOTS], Status> {
-    let mut taken = [Reference::NONE; SLOTS];
-    for slot in &mut taken {
-        *slot = Reference(slots::allocate(ObjectType::Reference)?);
-    }
-    Ok(taken)
-}
-
-impl Desk {
-    fn new(number: usize) -> Result<Desk, Status> {
-        Ok(Desk {
-            number,
-            request: vec![0; MAX_BYTES as usize].into(),
-            reply: vec![0; MAX_BYTES as usize].into(),
-            request_slots: take_slots()?,
-            reply_slots: take_slots()?,
-        })
-    }
-
-    /// What was received, as it is shown.
-    fn half<'a>(received: &Received, bytes: &'a [u8], references: Option<&'a Crossing>) -> Half<'a> {
-        Half {
-            label: received.label(),
-            words: received.words,
-            bytes: &bytes[..received.bytes().min(bytes.len())],
-            references: references.map_or(&[], Crossing::names),
-        }
-    }
-}
-
 fn references(crossing: Option<&Crossing>) -> &[Reference] {
     crossing.map_or(&[], Crossing::references)
 }
@@ -156,37 +98,64 @@ impl Relay {
                 return status;
             }
         };
-        let mut answer = None;
+        let mut waited = self.receive(&mut desk);
         loop {
-            match self.next(&mut desk, answer.take()) {
-                Ok(received) => answer = self.handle(&mut desk, &received),
+            let received = match waited {
+                Ok(received) => received,
                 Err(status) => return status,
+            };
+            if self.idle.fetch_sub(1, Ordering::Relaxed) == 1 {
+                self.hire();
             }
+            let answer = if self.is_quick(&received) { self.carry_words(&received) } else { self.handle(&mut desk, &received) };
+            self.idle.fetch_add(1, Ordering::Relaxed);
+            let next = answer.and_then(|answer| self.answer(&mut desk, answer));
+            waited = next.map_or_else(|| self.receive(&mut desk), Ok);
         }
     }
 
-    /// Sends an answer, then waits for something to do.
+    /// Waits for something to do. A client that was not answered learns that nobody will.
     #[inline]
-    fn next(&self, desk: &mut Desk, answer: Option<Answer>) -> Result<Received, Status> {
-        let received = match answer {
-            Some(answer) if answer.crossing.is_none() && answer.size > 0 => self.reply_receive(desk, &answer),
-            Some(answer) => {
-                self.reply(desk, answer);
-                None
-            }
-            None => None,
-        };
-        let received = match received {
-            Some(received) => received,
-            None => {
-                let buffers = Buffers::new(SpanMut::from(&mut desk.request[..]), &desk.request_slots);
-                ipc::receive(self.set.address(), buffers, FOREVER)?
-            }
-        };
-        if self.idle.fetch_sub(1, Ordering::Relaxed) == 1 {
-            self.hire();
+    fn receive(&self, desk: &mut Desk) -> Result<Received, Status> {
+        let buffers = Buffers::new(SpanMut::from(&mut desk.request[..]), &desk.request_slots);
+        ipc::receive(self.set.address(), buffers, FOREVER)
+    }
+
+    /// Whether a message and its answer are words alone, and nobody wants to see them: nearly all that is to be fast is of this kind.
+    #[inline]
+    fn is_quick(&self, received: &Received) -> bool {
+        let plain = received.info.0 >> 32 == Info::NEEDS_REPLY >> 32;
+        plain && self.bare.has(received.label()) && !self.record.wants_text() && index_of(received.word) != 0
+    }
+
+    /// Carries a message that is quick, and answers it.
+    #[inline]
+    fn carry_words(&self, received: &Received) -> Option<Answer> {
+        let started = self.record.time();
+        let entered = self.proxies.lock().enter(received.word);
+        if entered.is_none() {
+            return Some(Answer::error(Errno::EIO));
         }
-        Ok(received)
+        let index = index_of(received.word);
+        let result = ipc::call_words(self.objects.original(index), received.label(), received.words);
+        self.translator().leave(index);
+        let failed = !result.is_ok_and(|reply| reply.label() == 0);
+        self.record.count(received.label(), failed, started);
+        match result {
+            // A client that has gone needs no answer.
+            Ok(reply) => drop(ipc::reply(&Message::new(reply.label(), reply.words))),
+            Err(status) => return self.failure(received, status),
+        }
+        None
+    }
+
+    /// Sends an answer. `None`: nothing was received meanwhile.
+    fn answer(&self, desk: &mut Desk, answer: Answer) -> Option<Received> {
+        if answer.crossing.is_none() && answer.size > 0 {
+            return self.reply_receive(desk, &answer);
+        }
+        self.reply(desk, answer);
+        None
     }
 
     /// `None` if the client has gone, or its buffers have: nothing was received.
@@ -199,7 +168,6 @@ impl Relay {
 
     /// Sends an answer of words alone - which the kernel carries faster than one that might have more, by more than the entry that it costs - or one with
     /// references, of which nothing is kept here.
-    #[inline]
     fn reply(&self, desk: &Desk, answer: Answer) {
         let message = Message::new(answer.label, answer.words)
             .with_bytes(&desk.reply[..answer.size])
@@ -222,15 +190,12 @@ impl Relay {
         }
     }
 
-    #[inline]
     fn handle(&self, desk: &mut Desk, received: &Received) -> Option<Answer> {
-        let answer = if received.info.0 & (Info::NOTIFICATION | Info::FAULT | Info::EXCEPTION) == 0 {
+        if received.info.0 & (Info::NOTIFICATION | Info::FAULT | Info::EXCEPTION) == 0 {
             self.carry(desk, received)
         } else {
             self.handle_signal(desk, received)
-        };
-        self.idle.fetch_add(1, Ordering::Relaxed);
-        answer
+        }
     }
 
     #[cold]
@@ -272,13 +237,19 @@ impl Relay {
         self.translator().leave(index_of(received.word));
         match carried {
             Ok(answer) => received.needs_reply().then_some(answer),
-            Err(status) if is_gone(status) => {
-                // No answer: the client learns that its server is gone, as it would have without us.
-                self.translator().retire(received.word);
-                None
-            }
-            Err(status) => Some(Answer::error(Errno::from(status))),
+            Err(status) => self.failure(received, status),
         }
+    }
+
+    /// What becomes of a client whose message the original did not answer.
+    #[cold]
+    fn failure(&self, received: &Received, status: Status) -> Option<Answer> {
+        if is_gone(status) {
+            // No answer: the client learns that its server is gone, as it would have without us.
+            self.translator().retire(received.word);
+            return None;
+        }
+        Some(Answer::error(Errno::from(status)))
     }
 
     #[inline]
@@ -311,9 +282,6 @@ impl Relay {
     #[inline]
     fn send_on(&self, desk: &mut Desk, received: &Received, references: &[Reference]) -> Result<Received, Status> {
         let original = self.objects.original(index_of(received.word));
-        if received.bytes() + received.references() == 0 && received.needs_reply() && self.bare.has(received.label()) {
-            return ipc::call_words(original, received.label(), received.words);
-        }
         let message =
             Message::new(received.label(), received.words).with_bytes(&desk.request[..received.bytes()]).with_references(references);
         if received.needs_reply() {
