@@ -1,10 +1,10 @@
 //! Slots: places for new objects.
 
 use crate::frame::unit_mask;
-use crate::kernel::{Attempt, Kernel};
+use crate::kernel::{Attempt, Kernel, Stop};
 use crate::machine::{Frame, LeafKind, Machine, Physical};
 use crate::object::Thread;
-use nacre_abi::{Code, ObjectType, PAGE_SIZE, Rights, Status};
+use nacre_abi::{Code, ObjectType, PAGE_SIZE, Rights, Status, USER_END};
 
 impl<M: Machine> Kernel<M> {
     /// Where the object at address `address` would be made: checks alignment, rights and that the place is free.
@@ -31,10 +31,20 @@ impl<M: Machine> Kernel<M> {
     /// The memory at `address`, if objects may be created in it.
     pub(crate) fn object_memory(&self, caller: Thread<'_>, argument: u8, address: u64) -> Attempt<Physical> {
         let needed = Rights::WRITE.union(Rights::OBJECTS);
-        let leaf = self.leaf(caller, argument, address, needed)?;
+        let leaf = self.leaf(caller, argument, address, needed).map_err(|stop| self.why_no_memory(caller, argument, address, stop))?;
         if !leaf.rights.contains(needed) || leaf.kind == LeafKind::Device {
             return Err(Status::argument(Code::NotObjectMemory, argument).into());
         }
         Ok(leaf.physical)
+    }
+
+    /// Memory that is there, but without the rights, is told apart from no memory.
+    #[cold]
+    fn why_no_memory(&self, caller: Thread<'_>, argument: u8, address: u64, stop: Stop) -> Stop {
+        let bad = stop == Stop::Status(Status::argument(Code::BadAddress, argument));
+        if bad && address < USER_END && self.resolve(self.space(caller.space()), address, Rights::NONE).is_ok() {
+            return Stop::Status(Status::argument(Code::NotObjectMemory, argument));
+        }
+        stop
     }
 }

@@ -1,0 +1,75 @@
+//! What calls do when all is well, and how waits end.
+
+mod keepers;
+mod memory;
+mod messages;
+mod objects;
+
+use alloc::format;
+use alloc::string::String;
+use nacre_abi::{Call, Code, Status};
+
+/// One test.
+pub struct Test {
+    /// Stays for ever.
+    pub id: &'static str,
+    /// What is true if it passes.
+    pub sentence: &'static str,
+    /// The test; the fixture is fresh.
+    pub function: fn() -> Result<(), String>,
+}
+
+const fn test(id: &'static str, sentence: &'static str, function: fn() -> Result<(), String>) -> Test {
+    Test { id, sentence, function }
+}
+
+/// All of them.
+pub const TESTS: &[Test] = &[
+    test("IPC1001", "a call carries six words and a label there and back", messages::words),
+    test("IPC1002", "a call carries 0, 1, 4095, 4096 and 65536 bytes there and back", messages::bytes),
+    test("IPC1003", "a message carries eight references, and they lead where they led", messages::references),
+    test("IPC1004", "more bytes than the receiver takes are refused, and the receiver waits on", messages::too_long),
+    test("IPC1005", "a receive with a timeout ends with TimedOut", messages::timeout),
+    test("IPC1006", "notification bits add up until they are received", messages::notification),
+    test("IPC1007", "the last reference that goes notifies the port", messages::no_references),
+    test("IPC1008", "a detached client is answered later, once", messages::detach),
+    test("IPC1009", "a client whose server's port is destroyed gets Gone", messages::gone),
+    test("IPC1010", "thread_stop with the flag ends a wait with Interrupted", messages::interrupted),
+    test("IPC1011", "a set receives from all its ports", messages::sets),
+    test("MEM1001", "what is written through one mapping is read through another", memory::shared),
+    test("MEM1002", "a region that is narrowed takes pages away, and gives them back when widened", memory::narrowed),
+    test("MEM1003", "object pages cannot be read, and are zero when they come back", memory::object_pages),
+    test("MEM1004", "reclaiming a range destroys what is in it and frees tables", memory::reclaimed),
+    test("MEM1005", "a space runs in the smallest pool", memory::small_pool),
+    test("THR1001", "a keeper brings a page, and the thread goes on", keepers::page),
+    test("THR1002", "an exception reaches the keeper with all registers, and the answer sets them", keepers::exception),
+    test("THR1003", "what thread_set_state sets, thread_get_state gives", keepers::state),
+    test("OBJ1001", "every object can be moved, and stays what it was", objects::moved),
+    test("OBJ1002", "every state can be read and set again", objects::states),
+    test("OBJ1003", "reference_reveal names the address of what the parent owns, and nothing else", objects::revealed),
+    test("OBJ1004", "a call with a number that does not exist changes nothing", objects::unknown),
+];
+
+/// A call that must succeed, told as text.
+fn must(call: Call, arguments: &[u64]) -> Result<(u64, u64), String> {
+    crate::fixture::must(call, arguments).map_err(|status| format!("{}: {status:?}", call.name()))
+}
+
+/// A value that must be another.
+fn equal<T: PartialEq + core::fmt::Debug>(what: &str, found: T, wanted: T) -> Result<(), String> {
+    if found == wanted { Ok(()) } else { Err(format!("{what}: {found:x?}, not {wanted:x?}")) }
+}
+
+/// A status that must be this error.
+fn fails<T>(what: &str, result: Result<T, Status>, code: Code) -> Result<(), String> {
+    match result {
+        Ok(_) => Err(format!("{what}: succeeded, not {code:?}")),
+        Err(status) if status.code() == Some(code) => Ok(()),
+        Err(status) => Err(format!("{what}: {status:?}, not {code:?}")),
+    }
+}
+
+/// An unexpected status as text.
+fn text(what: &'static str) -> impl Fn(Status) -> String {
+    move |status| format!("{what}: {status:?}")
+}

@@ -1,0 +1,88 @@
+//! Threads in a space of their own, and who keeps them.
+
+use super::{equal, must, text};
+use crate::fixture::{BUFFER, EXPORTED, FREE, FREE_UNIT, MAPPED_AT, PORT, REGION, SPACE, THREAD};
+use nacre_raw::{read, write};
+use alloc::string::{String, ToString};
+use nacre_abi::fault::RESUME;
+use nacre_abi::message::Info;
+use nacre_abi::state::ThreadState;
+use nacre_abi::{Call, Rights};
+use nacre_sys::ipc::{self, Buffers, Message};
+use nacre_sys::FOREVER;
+
+/// `mov [rdi], rsi ; ud2`, little endian.
+const STORE_AND_FAIL: u64 = 0x0b0f_3789_48;
+
+/// Sets the fixture's thread to run code in the page that `MAPPING` shows.
+fn prepare(code: u64, state: ThreadState) -> Result<(), String> {
+    write(EXPORTED, code);
+    let state = ThreadState { flags: ThreadState::STOPPED, rip: MAPPED_AT, rflags: 0x202, ..state };
+    for (index, word) in state.to_words().into_iter().enumerate() {
+        write(BUFFER + 8 * index as u64, word);
+    }
+    must(Call::ThreadSetState, &[THREAD, BUFFER, ThreadState::SIZE, 0]).map(|_| ())
+}
+
+pub fn state() -> Result<(), String> {
+    let wanted = ThreadState { rax: 1, rbx: 2, rcx: 3, rdx: 4, r15: 15, rsp: 0x7000, fs_base: 0x5000, gs_base: 0x6000, foreign_entry: 0x9000, ..ThreadState::default() };
+    prepare(0, wanted)?;
+    must(Call::ThreadGetState, &[THREAD, BUFFER + 4096, ThreadState::SIZE, 0])?;
+    for index in 0..ThreadState::WORDS as u64 {
+        equal("word", read(BUFFER + 4096 + 8 * index), read(BUFFER + 8 * index))?;
+    }
+    Ok(())
+}
+
+/// Starts the thread and receives what its keeper is told.
+fn next_message(bytes: &mut [u8]) -> Result<ipc::Received, String> {
+    ipc::receive(PORT, Buffers::new(bytes, &[]), FOREVER).map_err(text("receive"))
+}
+
+pub fn exception() -> Result<(), String> {
+    prepare(STORE_AND_FAIL, ThreadState { rdi: MAPPED_AT + 64, rsi: 0xfeed, rbx: 7, ..ThreadState::default() })?;
+    must(Call::ThreadStart, &[THREAD])?;
+    let mut bytes = [0u8; ThreadState::SIZE as usize];
+    let first = next_message(&mut bytes)?;
+    equal("flag", first.info.has(Info::EXCEPTION), true)?;
+    equal("kind", first.words[0], nacre_abi::fault::KIND_OPCODE)?;
+    equal("instruction", first.words[3], MAPPED_AT + 3)?;
+    equal("the store before it", read(EXPORTED + 64), 0xfeed)?;
+    equal("bytes", first.bytes() as u64, ThreadState::SIZE)?;
+    let mut words: [u64; ThreadState::WORDS] = core::array::from_fn(|index| u64::from_le_bytes(bytes[8 * index..8 * index + 8].try_into().unwrap_or_default()));
+    let state = ThreadState::from_words(words);
+    equal("rbx", state.rbx, 7)?;
+    words = ThreadState { rip: MAPPED_AT, rsi: 0xbeef, ..state }.to_words();
+    let answer: alloc::vec::Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+    let message = Message::new(RESUME, [0; 6]).with_bytes(&answer[..]);
+    let second = ipc::reply_receive(PORT, &message, Buffers::NONE, FOREVER).map_err(text("reply"))?;
+    equal("kind again", second.words[0], nacre_abi::fault::KIND_OPCODE)?;
+    equal("the store with the register that was set", read(EXPORTED + 64), 0xbeef)
+}
+
+pub fn page() -> Result<(), String> {
+    // A region of SPACE with a keeper, mapped into another space whose thread stores into it; SPACE has nothing there yet.
+    let (space, region, mapping, code, thread) = (FREE, FREE + 256, FREE + 384, FREE + 512, FREE + 0x1000);
+    must(Call::SpaceCreate, &[space, crate::fixture::SPARE, 8, PORT])?;
+    must(Call::RegionCreate, &[region, SPACE, 0x20_0000, 0x4000, Rights::ALL.0, PORT])?;
+    must(Call::MappingCreate, &[mapping, space, 0x50_0000, 0x4000, region, 0, Rights::ALL.0])?;
+    must(Call::MappingCreate, &[code, space, MAPPED_AT, 0x1000, REGION, 0, Rights::ALL.0])?;
+    write(EXPORTED, STORE_AND_FAIL);
+    let state = ThreadState { flags: ThreadState::STOPPED, rip: MAPPED_AT, rflags: 0x202, rdi: 0x50_1008, rsi: 0xabc, ..ThreadState::default() };
+    for (index, word) in state.to_words().into_iter().enumerate() {
+        write(BUFFER + 8 * index as u64, word);
+    }
+    must(Call::ThreadCreate, &[thread, space])?;
+    must(Call::ThreadSetState, &[thread, BUFFER, ThreadState::SIZE, 0])?;
+    must(Call::ThreadStart, &[thread])?;
+    let fault = next_message(&mut [])?;
+    equal("flag", fault.info.has(Info::FAULT), true)?;
+    equal("offset", fault.words[0] & !4095, 0x1000)?;
+    equal("access", fault.words[1], Rights::WRITE.0)?;
+    must(Call::MappingCreate, &[FREE_UNIT, SPACE, 0x20_1000, 0x1000, REGION, 0x2000, Rights::ALL.0])?;
+    let next = ipc::reply_receive(PORT, &Message::new(RESUME, [0; 6]), Buffers::NONE, FOREVER).map_err(text("reply"))?;
+    if !next.info.has(Info::EXCEPTION) {
+        return Err("the thread did not come to its next instruction".to_string());
+    }
+    equal("what it stored", read(EXPORTED + 0x2008), 0xabc)
+}

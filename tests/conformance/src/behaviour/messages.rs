@@ -1,0 +1,212 @@
+//! Messages between threads of this program.
+
+use super::{equal, fails, must, text};
+use crate::fixture::{FREE_UNIT, NULL, PORT, PORT_SET, strong};
+use alloc::string::{String, ToString};
+use alloc::vec;
+use nacre_abi::rights::{REFERENCE_ALL, REFERENCE_USE};
+use nacre_abi::{Call, Code, ObjectType};
+use nacre_rt::thread::{self, Handle};
+use nacre_sys::ipc::{self, Buffers, Message};
+use nacre_sys::{FOREVER, Reference, Status, Thread};
+
+/// Label that ends a server.
+const END: u32 = 1000;
+/// A millisecond.
+const MILLISECOND: u64 = 1_000_000;
+
+fn target() -> Reference {
+    Reference(strong(ObjectType::Port))
+}
+
+fn spawn(function: fn(usize)) -> Result<Handle, String> {
+    thread::spawn(function, 0).map_err(|errno| alloc::format!("no thread: {errno:?}"))
+}
+
+/// Answers each message with its own words, label and bytes, until told to end.
+fn echo(_: usize) {
+    let mut bytes = vec![0u8; 65536];
+    let mut received = ipc::receive(PORT, Buffers::new(&mut bytes[..], &[]), FOREVER);
+    while let Ok(message) = received {
+        let copy = bytes[..message.bytes()].to_vec();
+        let answer = Message::new(message.label(), message.words).with_bytes(&copy[..]);
+        if message.label() == END {
+            let _ = ipc::reply(&answer);
+            return;
+        }
+        received = ipc::reply_receive(PORT, &answer, Buffers::new(&mut bytes[..], &[]), FOREVER);
+    }
+}
+
+fn end(server: Handle) -> Result<(), String> {
+    ipc::call_words(target(), END, [0; 6]).map_err(text("ending the server"))?;
+    server.join();
+    Ok(())
+}
+
+pub fn words() -> Result<(), String> {
+    let server = spawn(echo)?;
+    for round in 0..100u64 {
+        let words = core::array::from_fn(|index| round << 8 | index as u64 | 1 << 63);
+        let answer = ipc::call_words(target(), round as u32, words).map_err(text("call"))?;
+        equal("words", answer.words, words)?;
+        equal("label", answer.label(), round as u32)?;
+    }
+    end(server)
+}
+
+pub fn bytes() -> Result<(), String> {
+    let server = spawn(echo)?;
+    for size in [0usize, 1, 4095, 4096, 65536] {
+        let sent: vec::Vec<u8> = (0..size).map(|index| (index * 7 + size) as u8).collect();
+        let mut back = vec![0u8; 65536];
+        let message = Message::new(1, [size as u64; 6]).with_bytes(&sent[..]);
+        let answer = ipc::call(target(), &message, Buffers::new(&mut back[..], &[]), FOREVER).map_err(text("call"))?;
+        equal("size", answer.bytes(), size)?;
+        if back[..size] != sent[..] {
+            return Err("the bytes that came back are others".to_string());
+        }
+    }
+    end(server)
+}
+
+/// Takes eight references and calls the port itself through the last.
+fn take_references(_: usize) {
+    let slots: [Reference; 8] = core::array::from_fn(|index| Reference(FREE_UNIT + 64 * index as u64));
+    let Ok(received) = ipc::receive(PORT, Buffers::new(&mut [][..], &slots), FOREVER) else { return };
+    let revealed = slots[7].reveal(crate::fixture::ARENA, crate::fixture::ARENA_SIZE).ok().flatten();
+    let address = revealed.map_or(0, |found| found.address);
+    let _ = ipc::reply(&Message::new(0, [received.references() as u64, address, 0, 0, 0, 0]));
+}
+
+pub fn references() -> Result<(), String> {
+    let server = spawn(take_references)?;
+    let sent = [Reference(NULL), target(), target(), target(), target(), target(), target(), Reference(strong(ObjectType::Mutex))];
+    let message = Message::new(0, [0; 6]).with_references(&sent);
+    let answer = ipc::call(target(), &message, Buffers::NONE, FOREVER).map_err(text("call"))?;
+    server.join();
+    equal("references", answer.words[0], 8)?;
+    equal("what the last leads to", answer.words[1], crate::fixture::MUTEX)
+}
+
+/// Takes at most 16 bytes, twice.
+fn take_few(_: usize) {
+    let mut bytes = [0u8; 16];
+    if let Ok(received) = ipc::receive(PORT, Buffers::new(&mut bytes[..], &[]), FOREVER) {
+        let _ = ipc::reply(&Message::new(received.label(), received.words));
+    }
+}
+
+pub fn too_long() -> Result<(), String> {
+    let server = spawn(take_few)?;
+    let _ = Thread::sleep(MILLISECOND);
+    let sent = [1u8; 17];
+    let message = Message::new(0, [0; 6]).with_bytes(&sent[..]);
+    fails("17 bytes", ipc::call(target(), &message, Buffers::NONE, FOREVER), Code::MessageTooLong)?;
+    let message = Message::new(5, [0; 6]).with_bytes(&sent[..16]);
+    let answer = ipc::call(target(), &message, Buffers::NONE, FOREVER).map_err(text("16 bytes"))?;
+    server.join();
+    equal("label", answer.label(), 5)
+}
+
+pub fn timeout() -> Result<(), String> {
+    fails("receive", ipc::receive(PORT, Buffers::NONE, MILLISECOND), Code::TimedOut)?;
+    fails("receive from a set", ipc::receive(PORT_SET, Buffers::NONE, 1), Code::TimedOut)?;
+    fails("call", ipc::call(target(), &Message::new(0, [0; 6]), Buffers::NONE, MILLISECOND), Code::TimedOut)
+}
+
+pub fn notification() -> Result<(), String> {
+    ipc::notify(target(), 5).map_err(text("notify"))?;
+    ipc::notify(target(), 1 << 63 | 8).map_err(text("notify"))?;
+    let received = ipc::receive(PORT, Buffers::NONE, FOREVER).map_err(text("receive"))?;
+    equal("bits", received.notification(), Some(13))?;
+    equal("word", received.word, 77)?;
+    fails("receive again", ipc::receive(PORT, Buffers::NONE, 1), Code::TimedOut)
+}
+
+pub fn no_references() -> Result<(), String> {
+    let other = FREE_UNIT;
+    must(Call::PortCreate, &[other, 3, 0])?;
+    let reference = Reference(FREE_UNIT + 128);
+    must(Call::ReferenceCreate, &[reference.0])?;
+    must(Call::PortReference, &[other, reference.0, REFERENCE_USE])?;
+    must(Call::ReferenceReference, &[reference.0, NULL, REFERENCE_USE])?;
+    must(Call::ReferenceDestroy, &[reference.0])?;
+    fails("receive", ipc::receive(other, Buffers::NONE, 1), Code::TimedOut)?;
+    must(Call::ReferenceDestroy, &[NULL])?;
+    let received = ipc::receive(other, Buffers::NONE, FOREVER).map_err(text("receive"))?;
+    equal("bits", received.notification(), Some(nacre_abi::message::NO_REFERENCES))
+}
+
+/// Detaches its client, then answers it through the reply reference, twice.
+fn answer_later(_: usize) {
+    let Ok(received) = ipc::receive(PORT, Buffers::NONE, FOREVER) else { return };
+    let Ok(reply) = ipc::detach(FREE_UNIT) else { return };
+    let _ = Thread::sleep(MILLISECOND);
+    let again = ipc::reply(&Message::new(0, [0; 6]));
+    let first = ipc::send(reply, &Message::new(0, [received.words[0] + 1, 0, 0, 0, 0, 0]), FOREVER);
+    let second = ipc::send(reply, &Message::new(0, [0; 6]), FOREVER);
+    let expected = first.is_ok()
+        && again.err().and_then(Status::code) == Some(Code::NotConnected)
+        && second.err().and_then(Status::code) == Some(Code::NullReference);
+    let _ = ipc::notify(target(), if expected { 1 } else { 2 });
+}
+
+pub fn detach() -> Result<(), String> {
+    let server = spawn(answer_later)?;
+    let answer = ipc::call_words(target(), 0, [41, 0, 0, 0, 0, 0]).map_err(text("call"))?;
+    equal("word", answer.words[0], 42)?;
+    server.join();
+    let told = ipc::receive(PORT, Buffers::NONE, FOREVER).map_err(text("receive"))?;
+    equal("what the server saw", told.notification(), Some(1))
+}
+
+/// Destroys the fixture's port a little later.
+fn destroy_port(_: usize) {
+    let _ = Thread::sleep(MILLISECOND);
+    let _ = must(Call::PortDestroy, &[PORT]);
+}
+
+pub fn gone() -> Result<(), String> {
+    let helper = spawn(destroy_port)?;
+    fails("call", ipc::call_words(target(), 0, [0; 6]), Code::Gone)?;
+    helper.join();
+    fails("call again", ipc::call_words(target(), 0, [0; 6]), Code::NullReference)
+}
+
+/// Waits for ever; tells by a notification how that ended.
+fn wait_for_ever(_: usize) {
+    let ended = ipc::receive(PORT_SET, Buffers::NONE, FOREVER);
+    let interrupted = ended.err().and_then(Status::code) == Some(Code::Interrupted);
+    let _ = ipc::notify(target(), if interrupted { 1 } else { 2 });
+}
+
+pub fn interrupted() -> Result<(), String> {
+    let helper = spawn(wait_for_ever)?;
+    let _ = Thread::sleep(MILLISECOND);
+    let thread = helper.thread().ok_or("the thread has gone")?;
+    thread.stop().map_err(text("stop"))?;
+    thread.start().map_err(text("start"))?;
+    let _ = Thread::sleep(MILLISECOND);
+    fails("a plain stop", ipc::receive(PORT, Buffers::NONE, 1), Code::TimedOut)?;
+    thread.interrupt().map_err(text("interrupt"))?;
+    thread.start().map_err(text("start"))?;
+    let told = ipc::receive(PORT, Buffers::NONE, FOREVER).map_err(text("receive"))?;
+    helper.join();
+    equal("how the wait ended", told.notification(), Some(1))
+}
+
+pub fn sets() -> Result<(), String> {
+    for number in 0..4u64 {
+        let (port, reference) = (FREE_UNIT + 128 * number, FREE_UNIT + 1024 + 64 * number);
+        must(Call::PortCreate, &[port, number + 10, PORT_SET])?;
+        must(Call::ReferenceCreate, &[reference])?;
+        must(Call::PortReference, &[port, reference, REFERENCE_ALL])?;
+        ipc::notify(Reference(reference), 1).map_err(text("notify"))?;
+    }
+    let mut seen = 0u64;
+    for _ in 0..4 {
+        seen |= 1 << ipc::receive(PORT_SET, Buffers::NONE, FOREVER).map_err(text("receive"))?.word;
+    }
+    equal("ports that were received from", seen, 0b1111 << 10)
+}

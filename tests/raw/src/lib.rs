@@ -1,0 +1,38 @@
+//! Calls as the kernel sees them: numbers and registers, right or wrong.
+//!
+//! For programs that test the kernel. They keep the memory that such calls may name apart from all that Rust knows of, and reach it through this crate only.
+#![no_std]
+
+use core::arch::asm;
+use nacre_abi::{Call, Status};
+
+/// Makes a call with any arguments; status and the two results. The arguments of tests name only memory that the fixture has set aside, or none.
+pub fn call(call: Call, arguments: [u64; 8]) -> (Status, u64, u64) {
+    number(call.number(), arguments)
+}
+
+/// The same with any number.
+pub fn number(number: u64, arguments: [u64; 8]) -> (Status, u64, u64) {
+    let (status, first, second): (u64, u64, u64);
+    let [a, b, c, d, e, f, g, h] = arguments;
+    // SAFETY: the fixture's memory is reached through raw addresses only, so the kernel writes nothing that Rust knows of; all registers that a call changes are named.
+    unsafe {
+        asm!("syscall", inlateout("rax") number => status, inlateout("rdi") a => _, inlateout("rsi") b => _,
+            inlateout("rdx") c => first, inlateout("r8") d => second, inlateout("r9") e => _, inlateout("r10") f => _,
+            inlateout("r12") g => _, inlateout("r13") h => _, inlateout("r14") 0u64 => _, inlateout("r15") 0u64 => _,
+            lateout("rcx") _, lateout("r11") _);
+    }
+    (Status(status), first, second)
+}
+
+/// Writes a word of the fixture's memory.
+pub fn write(address: u64, value: u64) {
+    // SAFETY: called with addresses of the fixture's plain pages, which no Rust object lies in.
+    unsafe { core::ptr::write_volatile(address as *mut u64, value) }
+}
+
+/// Reads a word of the fixture's memory.
+pub fn read(address: u64) -> u64 {
+    // SAFETY: as for `write`.
+    unsafe { core::ptr::read_volatile(address as *const u64) }
+}
