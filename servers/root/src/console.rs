@@ -237,7 +237,7 @@ impl Console {
                 self.readers.pop_front();
                 continue;
             }
-            if !self.input.is_readable() && !reader.deadline.is_some_and(|deadline| monotonic() >= deadline) {
+            if !self.input.is_readable() && reader.deadline.is_none_or(|deadline| monotonic() < deadline) {
                 break;
             }
             let Some(reader) = self.readers.pop_front() else { break };

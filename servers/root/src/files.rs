@@ -5,7 +5,6 @@ use crate::hardware;
 use crate::memory::{self, Segment};
 use crate::open_file::DEVICES;
 use crate::ram::Ram;
-use crate::store::Store;
 use crate::tree::{Content, Time, Tree, format};
 use nacre_nest::supply::{self, Supplier};
 use nacre_nest::Refusal;
@@ -134,9 +133,4 @@ impl supply::File for Program {
     fn region(&self) -> Option<Region> {
         Some(self.region)
     }
-}
-
-/// Whether there is memory for a client's records.
-pub fn has_room(files: &Files) -> bool {
-    files.tree.store().has_room()
 }

@@ -99,7 +99,11 @@ impl Root {
         let command = self.files.read_all(COMMAND).unwrap_or_default();
         let environment = self.files.read_all(ENVIRONMENT).unwrap_or_default();
         let (arguments, environment) = (strings(&command), strings(&environment));
-        self.name = arguments.first().copied().unwrap_or_default().to_vec();
+        let Some(name) = arguments.first() else {
+            self.console.messages.line(b"root: the boot image names no program (in /etc/nacre/command)");
+            return self.end(127);
+        };
+        self.name = name.to_vec();
         self.foreign_calls = environment.contains(&REPORT_CALLS).then(BTreeSet::new);
         match self.spawn(&arguments, &environment) {
             Ok(Ok(())) => {}

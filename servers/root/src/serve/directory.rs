@@ -110,7 +110,10 @@ impl Server for Root {
 
     fn read_link(&mut self, request: &mut Request<'_>, path: &[u8]) -> Handled<read_link::Output> {
         let start = self.place(request)?;
-        request.put(self.files.tree.read_link(start, path)?);
+        let tree = &self.files.tree;
+        // Linux's `readlinkat` takes an empty path for the link that was opened as a place.
+        let target = if path.is_empty() { tree.link_target(start).ok_or(Errno::ENOENT)? } else { tree.read_link(start, path)? };
+        request.put(target);
         read_link::Output::default().now()
     }
 

@@ -209,7 +209,7 @@ impl Server for Root {
     fn map(&mut self, request: &mut Request<'_>, offset: u64, size: u64) -> Handled<map::Output> {
         let file = self.file(request)?;
         file.check_read()?;
-        if offset % FRAME != 0 {
+        if !offset.is_multiple_of(FRAME) {
             return Err(Errno::EINVAL);
         }
         let content = self.files.tree.content(file.node).map_err(|_| Errno::ENODEV)?.0;

@@ -61,7 +61,7 @@ impl<S: Store> Tree<S> {
 
     fn boot_body(&self, parent: Key, file: &File, start: u64) -> Option<Body> {
         match file.mode & format::MASK {
-            format::REGULAR if file.offset % FRAME == 0 => Some(Body::File(Content::boot(start + file.offset, file.size))),
+            format::REGULAR if file.offset.is_multiple_of(FRAME) => Some(Body::File(Content::boot(start + file.offset, file.size))),
             format::DIRECTORY => {
                 Some(Body::Directory(Directory { parent, entries: BTreeMap::new(), next_cookie: FIRST_COOKIE }))
             }

@@ -99,7 +99,8 @@ impl<S: Store> Tree<S> {
         }
     }
 
-    fn link_target(&self, node: Key) -> Option<&Name> {
+    /// Where a node leads that is a symbolic link.
+    pub fn link_target(&self, node: Key) -> Option<&Name> {
         match &self.get(node)?.body {
             Body::Link(target) => Some(target),
             _ => None,
