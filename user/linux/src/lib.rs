@@ -41,6 +41,7 @@ mod signal_frame;
 mod signals;
 pub mod start;
 mod status;
+mod stock;
 mod table;
 mod terminal;
 mod time;

@@ -1,9 +1,10 @@
 //! The program's map of addresses: which are there, and what may be done with them.
 //!
-//! Areas are sorted and do not overlap. The map is pure: what an area is filled from is a [`Backing`], which knows how to be cut in two.
+//! Areas do not overlap. The map is pure: what an area is filled from is a [`Backing`], which knows how to be cut in two.
 //! Every pointer that the program passes is looked up here, so that a wrong one gives `EFAULT`.
 
 use crate::errno::{EFAULT, ENOMEM, Errno};
+use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use nacre_abi::{PAGE_SIZE, Rights};
 
@@ -26,57 +27,54 @@ pub struct Area<B> {
     pub backing: B,
 }
 
-/// All areas of the program.
+/// All areas of the program, by their first address.
 #[derive(Debug)]
 pub struct Map<B> {
-    areas: Vec<Area<B>>,
+    areas: BTreeMap<u64, Area<B>>,
+    /// Below here the last free range was found: the next is most likely there too.
+    hint: u64,
 }
 
 impl<B: Backing> Map<B> {
     /// A map without areas.
     pub const fn new() -> Map<B> {
-        Map { areas: Vec::new() }
+        Map { areas: BTreeMap::new(), hint: 0 }
     }
 
-    /// Index of the first area that ends above `address`.
-    fn index(&self, address: u64) -> usize {
-        self.areas.partition_point(|area| area.end <= address)
+    /// The areas from the one around `address` on, or from the first above it.
+    fn from(&self, address: u64) -> impl Iterator<Item = &Area<B>> {
+        let start = self.area(address).map_or(address, |area| area.start);
+        self.areas.range(start..).map(|(_, area)| area)
     }
 
     /// The area around `address`.
     pub fn area(&self, address: u64) -> Option<&Area<B>> {
-        self.areas.get(self.index(address)).filter(|area| area.start <= address)
+        let (_, area) = self.areas.range(..=address).next_back()?;
+        (area.end > address).then_some(area)
     }
 
     /// Whether every byte of the range may be accessed with `rights`. An empty range always may.
-    #[inline]
     pub fn allows(&self, start: u64, size: u64, rights: Rights) -> bool {
-        let Some(end) = start.checked_add(size) else { return false };
-        let mut reached = start;
-        for area in &self.areas[self.index(start)..] {
-            if reached >= end || area.start > reached || !area.rights.contains(rights) {
-                break;
-            }
-            reached = area.end;
-        }
-        reached >= end
+        start.checked_add(size).is_some() && self.extent(start, size, rights) == size
     }
 
     /// How many bytes from `start` on may be accessed with `rights`, at most `limit`.
     pub fn extent(&self, start: u64, limit: u64, rights: Rights) -> u64 {
         let mut reached = start;
-        for area in &self.areas[self.index(start)..] {
-            if reached - start >= limit || area.start > reached || !area.rights.contains(rights) {
+        let mut next = self.area(start);
+        while let Some(area) = next.filter(|area| area.rights.contains(rights)) {
+            reached = area.end;
+            if reached - start >= limit {
                 break;
             }
-            reached = area.end;
+            next = self.areas.get(&reached);
         }
         (reached - start).min(limit)
     }
 
     /// Whether no area touches the range.
     pub fn is_free(&self, start: u64, end: u64) -> bool {
-        self.areas.get(self.index(start)).is_none_or(|area| area.start >= end)
+        self.from(start).next().is_none_or(|area| area.start >= end)
     }
 
     /// Whether areas cover the whole range, whatever their rights.
@@ -84,10 +82,17 @@ impl<B: Backing> Map<B> {
         self.allows(start, end - start, Rights::NONE)
     }
 
-    /// The highest free range of `size` bytes in `low..high`; `size` is a multiple of a page.
-    pub fn find_free(&self, size: u64, low: u64, high: u64) -> Option<u64> {
+    /// A free range of `size` bytes (a multiple of a page) in `low..high`: just below the one found last, or the highest.
+    pub fn find_free(&mut self, size: u64, low: u64, high: u64) -> Option<u64> {
+        let below = self.hint.checked_sub(size).filter(|start| *start >= low && self.hint <= high && self.is_free(*start, self.hint));
+        let start = below.or_else(|| self.find_highest(size, low, high))?;
+        self.hint = start;
+        Some(start)
+    }
+
+    fn find_highest(&self, size: u64, low: u64, high: u64) -> Option<u64> {
         let mut top = high;
-        for area in self.areas.iter().rev().filter(|area| area.start < high) {
+        for area in self.areas.range(..high).rev().map(|(_, area)| area) {
             if area.end < top && top - area.end >= size {
                 break;
             }
@@ -101,49 +106,45 @@ impl<B: Backing> Map<B> {
         if area.start >= area.end || !self.is_free(area.start, area.end) {
             return Err(ENOMEM);
         }
-        self.areas.try_reserve(1).map_err(|_| ENOMEM)?;
-        let at = self.index(area.start);
-        self.areas.insert(at, area);
+        self.areas.insert(area.start, area);
         Ok(())
     }
 
     /// Makes sure that no area lies on both sides of `address`.
     fn split_at(&mut self, address: u64) -> Result<(), Errno> {
-        let index = self.index(address);
-        self.areas.try_reserve(1).map_err(|_| ENOMEM)?;
-        let Some(area) = self.areas.get_mut(index).filter(|area| area.start < address) else { return Ok(()) };
+        let Some((_, area)) = self.areas.range_mut(..address).next_back().filter(|(_, area)| area.end > address) else { return Ok(()) };
         let backing = area.backing.split(address - area.start)?;
         let second = Area { start: address, end: area.end, rights: area.rights, backing };
         area.end = address;
-        self.areas.insert(index + 1, second);
+        self.areas.insert(address, second);
         Ok(())
-    }
-
-    /// The indices of the areas in the range, after cutting those that stick out.
-    fn cut(&mut self, start: u64, end: u64) -> Result<core::ops::Range<usize>, Errno> {
-        self.split_at(start)?;
-        self.split_at(end)?;
-        Ok(self.index(start)..self.areas.partition_point(|area| area.start < end))
     }
 
     /// Takes every area of the range out of the map. Gaps do not matter.
     pub fn take(&mut self, start: u64, end: u64) -> Result<Vec<Area<B>>, Errno> {
-        let range = self.cut(start, end)?;
-        Ok(self.areas.drain(range).collect())
+        self.split_at(start)?;
+        self.split_at(end)?;
+        let mut taken = Vec::new();
+        while let Some((&key, _)) = self.areas.range(start..end).next() {
+            taken.extend(self.areas.remove(&key));
+        }
+        self.hint = self.hint.max(end);
+        Ok(taken)
     }
 
     /// The areas of the range, which must be covered whole, cut to it.
-    pub fn within(&mut self, start: u64, end: u64) -> Result<&mut [Area<B>], Errno> {
+    pub fn within(&mut self, start: u64, end: u64) -> Result<impl Iterator<Item = &mut Area<B>>, Errno> {
         if !self.is_covered(start, end) {
             return Err(ENOMEM);
         }
-        let range = self.cut(start, end)?;
-        Ok(&mut self.areas[range])
+        self.split_at(start)?;
+        self.split_at(end)?;
+        Ok(self.areas.range_mut(start..end).map(|(_, area)| area))
     }
 
     /// Every area, in order.
-    pub fn areas(&self) -> &[Area<B>] {
-        &self.areas
+    pub fn areas(&self) -> impl Iterator<Item = &Area<B>> {
+        self.areas.values()
     }
 }
 

@@ -26,7 +26,7 @@ fn map(areas: &[(u64, u64, u64)]) -> Map<Shown> {
 }
 
 fn pages(map: &Map<Shown>) -> Vec<(u64, u64, u64)> {
-    map.areas().iter().map(|area| (area.start / P, area.end / P, area.rights.0)).collect()
+    map.areas().map(|area| (area.start / P, area.end / P, area.rights.0)).collect()
 }
 
 #[test]
@@ -53,12 +53,26 @@ fn overlapping_areas_are_refused() {
 #[test]
 fn free_ranges_are_found_from_the_top() {
     let map = map(&[(2, 4, 3), (8, 9, 3)]);
+    assert_eq!(map.find_highest(P, 0, 10 * P), Some(9 * P));
+    assert_eq!(map.find_highest(2 * P, 0, 10 * P), Some(6 * P));
+    assert_eq!(map.find_highest(5 * P, 0, 10 * P), None);
+    assert_eq!(map.find_highest(2 * P, P, 4 * P), None);
+    assert_eq!(map.find_highest(2 * P, 0, 4 * P), Some(0));
+    assert_eq!(map.find_highest(P, 0, 3 * P), Some(P));
+}
+
+#[test]
+fn the_next_range_lies_below_the_last_until_something_above_is_free() {
+    let mut map = map(&[(2, 4, 3), (8, 9, 3)]);
     assert_eq!(map.find_free(P, 0, 10 * P), Some(9 * P));
+    map.insert(area(9, 10, 3)).unwrap();
     assert_eq!(map.find_free(2 * P, 0, 10 * P), Some(6 * P));
-    assert_eq!(map.find_free(5 * P, 0, 10 * P), None);
-    assert_eq!(map.find_free(2 * P, P, 4 * P), None);
-    assert_eq!(map.find_free(2 * P, 0, 4 * P), Some(0));
-    assert_eq!(map.find_free(P, 0, 3 * P), Some(P));
+    map.insert(area(6, 8, 3)).unwrap();
+    assert_eq!(map.find_free(2 * P, 0, 10 * P), Some(4 * P));
+    map.insert(area(4, 6, 3)).unwrap();
+    map.take(9 * P, 10 * P).unwrap();
+    assert_eq!(map.find_free(P, 0, 10 * P), Some(9 * P));
+    assert_eq!(map.find_free(3 * P, 0, 10 * P), None);
 }
 
 #[test]
@@ -68,7 +82,7 @@ fn taking_the_middle_leaves_both_ends() {
     assert_eq!(taken.len(), 1);
     assert_eq!(taken[0].backing, Shown(3 * P));
     assert_eq!(pages(&map), vec![(1, 3, 3), (5, 9, 3)]);
-    assert_eq!(map.areas()[1].backing, Shown(5 * P));
+    assert_eq!(map.areas().nth(1).unwrap().backing, Shown(5 * P));
 }
 
 #[test]
@@ -108,7 +122,7 @@ fn random_operations_agree_with_a_page_array() {
                 let found = map.within(start * P, end * P);
                 assert_eq!(found.is_ok(), covered);
                 if let Ok(areas) = found {
-                    areas.iter_mut().for_each(|area| area.rights = Rights(rights));
+                    areas.for_each(|area| area.rights = Rights(rights));
                     model[range].fill(Some(rights));
                 }
             }

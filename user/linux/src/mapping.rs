@@ -32,7 +32,7 @@ fn pages(size: u64) -> Result<u64, Errno> {
 
 /// Chooses where `size` bytes go, and frees the place if `MAP_FIXED` says so.
 fn place(process: &mut Process, hint: u64, size: u64, flags: u64) -> Result<u64, Errno> {
-    let map = &process.memory.map;
+    let map = &mut process.memory.map;
     if flags & (MAP_FIXED | MAP_FIXED_NOREPLACE) == 0 {
         let start = hint & !(PAGE_SIZE - 1);
         let usable = start >= LOWEST && start <= HIGHEST - size && map.is_free(start, start + size);
@@ -47,7 +47,7 @@ fn place(process: &mut Process, hint: u64, size: u64, flags: u64) -> Result<u64,
     if flags & MAP_FIXED_NOREPLACE != 0 && !map.is_free(hint, hint + size) {
         return Err(EEXIST);
     }
-    if map.areas().iter().any(|area| area.start < hint + size && hint < area.end && matches!(area.backing, Fill::Parent(_))) {
+    if map.areas().any(|area| area.start < hint + size && hint < area.end && matches!(area.backing, Fill::Parent(_))) {
         return Err(ENOMEM);
     }
     process.memory.remove(hint, hint + size)?;

@@ -1,10 +1,11 @@
-//! The program's memory as objects: one segment of the pool and one Mapping for each area that the program makes.
+//! The program's memory as objects: a Mapping for each area that the program makes, over a segment of the pool or a part of one.
 //!
 //! Areas that the parent mapped (the program, its stack) are known but not the library's to change, other than to forbid itself access.
 
 use crate::errno::{EACCES, ENOMEM, Errno};
 use crate::map::{Area, Backing, Map, round_up};
 use crate::services::{Segment, Services};
+use crate::stock::Stock;
 use alloc::rc::Rc;
 use nacre_abi::state::MappingState;
 use nacre_abi::Rights;
@@ -90,23 +91,24 @@ pub struct Memory {
     break_start: u64,
     break_end: u64,
     break_mapped: u64,
+    stock: Stock,
 }
 
 impl Memory {
     /// The memory of a program whose areas are `map`; its break starts at `end`.
     pub fn new(map: Map<Fill>, end: u64) -> Memory {
-        Memory { map, break_start: end, break_end: end, break_mapped: end }
+        Memory { map, break_start: end, break_end: end, break_mapped: end, stock: Stock::default() }
     }
 
     /// Bytes in all areas.
     pub fn size(&self) -> u64 {
-        self.map.areas().iter().filter(|area| area.rights != Rights::NONE).map(|area| area.end - area.start).sum()
+        self.map.areas().filter(|area| area.rights != Rights::NONE).map(|area| area.end - area.start).sum()
     }
 
     /// Fills free addresses with fresh zeroed memory.
     pub fn add(&mut self, services: &mut Services, start: u64, size: u64, rights: Rights) -> Result<(), Errno> {
-        let segment = services.segment(size)?;
-        self.add_part(segment, start, size, 0, rights)
+        let (segment, offset) = self.stock.take(services, size)?;
+        self.add_part(segment, start, size, offset, rights)
     }
 
     /// Fills free addresses with a part of a segment or file.
@@ -138,8 +140,9 @@ impl Memory {
                 Fill::Parent(_) => {}
                 Fill::Reserved if rights == Rights::NONE => {}
                 Fill::Reserved => {
-                    let segment = services.segment(area.end - area.start)?;
-                    area.backing = Fill::Own(Part::create(segment, area.start, area.end - area.start, 0, rights)?);
+                    let size = area.end - area.start;
+                    let (segment, offset) = self.stock.take(services, size)?;
+                    area.backing = Fill::Own(Part::create(segment, area.start, size, offset, rights)?);
                 }
                 Fill::Own(part) => part.protect(rights)?,
             }
@@ -151,7 +154,7 @@ impl Memory {
     /// Moves the areas of a range, all of them the library's own, to where there is room for them.
     pub fn move_range(&mut self, start: u64, end: u64, to: u64) -> Result<(), Errno> {
         let parents = |area: &Area<Fill>| matches!(area.backing, Fill::Parent(_));
-        if self.map.within(start, end)?.iter().any(parents) {
+        if self.map.within(start, end)?.any(|area| parents(area)) {
             return Err(ENOMEM);
         }
         for mut area in self.map.take(start, end)? {
