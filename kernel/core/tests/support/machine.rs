@@ -66,6 +66,8 @@ pub struct FakeMachine {
     pub lines: Cell<u64>,
     /// How many leaves were entered.
     pub entered: Cell<u64>,
+    /// How far down the kernel's stack has been seen to reach.
+    pub stack_low: Cell<usize>,
 }
 
 impl FakeMachine {
@@ -82,6 +84,7 @@ impl FakeMachine {
             written: RefCell::default(),
             lines: Cell::new(0),
             entered: Cell::new(0),
+            stack_low: Cell::new(usize::MAX),
         }
     }
 
@@ -226,6 +229,8 @@ impl Machine for FakeMachine {
     }
 
     fn table_lookup(&self, root: Physical, address: u64) -> Option<Leaf> {
+        let here = 0u8;
+        self.stack_low.set(self.stack_low.get().min(&raw const here as usize));
         let (start, leaf) = self.tables.borrow()[&root.0].find(address)?;
         Some(Leaf { physical: leaf.physical.add(address - start), ..leaf })
     }

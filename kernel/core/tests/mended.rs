@@ -1,0 +1,325 @@
+//! Faults that were found and mended: each test is the shortest way to one.
+
+mod support;
+
+use nacre_abi::message::NO_REFERENCES;
+use nacre_abi::state::{PortState, ThreadState};
+use nacre_abi::{Call, Code, PAGE_SIZE, Rights, Status, environment};
+use nacre_core::machine::thread_page::register;
+use nacre_core::object::{Port, Reference, Thread, WaitKind};
+use support::check;
+use support::world::{CODE, RAM, World};
+
+fn world(cpus: usize) -> World {
+    let world = World::new(cpus);
+    world.map_ram();
+    world
+}
+
+fn view(world: &World, thread: u64) -> Thread<'_> {
+    world.thread(world.physical(thread))
+}
+
+/// Makes a thread in root's space that stands at a call and may run.
+fn start_at(world: &World, call: Call, arguments: &[u64]) -> u64 {
+    let thread = world.make_thread(0);
+    world.prepare(view(world, thread), call, arguments);
+    world.ok(Call::ThreadStart, &[thread]);
+    thread
+}
+
+/// Root makes a call that blocks, and whoever is put on its CPU makes the call that it stands at; root goes on.
+fn root_waits_for_one(world: &World, call: Call, arguments: &[u64]) {
+    let root = world.running(0).expect("root").at;
+    world.call_on(0, call, arguments);
+    world.enter(0);
+    assert_eq!(world.running(0).map(|thread| thread.at), Some(root));
+}
+
+/// A thread makes one entry of a call that takes several.
+fn one_entry(world: &World, call: Call, arguments: &[u64]) {
+    world.call_on(0, call, arguments);
+    assert!(World::stands_at_call(world.running(0).expect("a thread")), "{} was over at once", call.name());
+    check(world);
+}
+
+/// Makes `count` references by a call; the first.
+fn references(world: &World, call: Call, object: u64, count: u64) -> u64 {
+    let pages = world.pages(count.div_ceil(64));
+    for slot in 0..count {
+        world.ok(Call::ReferenceCreate, &[pages + 64 * slot]);
+        world.ok(call, &[object, pages + 64 * slot, 3]);
+    }
+    pages
+}
+
+#[test]
+fn slots_for_links_may_lie_in_the_buffer() {
+    let world = world(1);
+    let thread = world.make_thread(0);
+    let (buffer, slots) = (world.page(), world.page());
+    world.write(slots, &[buffer + 0x40, buffer + 0x80]);
+    view(&world, thread).set_register(register::RBX, nacre_core::object::header(nacre_abi::ObjectType::Reference));
+    world.ok(Call::ThreadGetState, &[thread, buffer, ThreadState::SIZE, slots]);
+    check(&world);
+}
+
+#[test]
+fn a_server_gets_no_control_over_its_client() {
+    let world = world(1);
+    let page = world.page();
+    world.ok(Call::PortCreate, &[page, 0, 0]);
+    start_at(&world, Call::IpcCall, &[page]);
+    root_waits_for_one(&world, Call::IpcReceive, &[page]);
+    let (buffer, slots) = (world.page(), world.page());
+    world.write(slots, &[page + 0x100, page + 0x140]);
+    world.ok(Call::ThreadGetState, &[environment::THREAD, buffer, ThreadState::SIZE, slots]);
+    assert_eq!(world.call(Call::ThreadStop, &[page + 0x140, 0]), Status::argument(Code::Denied, 1));
+    check(&world);
+}
+
+#[test]
+fn a_replaced_reference_was_the_last_to_a_port_of_the_receiver() {
+    let world = world(1);
+    let (page, memory) = (world.page(), world.page());
+    let (set, port, other) = (page, page + 0x80, page + 0x100);
+    world.ok(Call::PortSetCreate, &[set]);
+    world.ok(Call::PortCreate, &[port, 1, set]);
+    world.ok(Call::PortCreate, &[other, 2, set]);
+    world.ok(Call::ReferenceCreate, &[page + 0x200]);
+    world.ok(Call::ReferenceCreate, &[page + 0x240]);
+    world.ok(Call::PortReference, &[other, page + 0x200, 1]);
+    world.write(memory, &[0, 0, 0, 0, 0, 0, memory + 0x40, 1, page + 0x200]);
+    world.write(memory + 0x80, &[0, 0, 0, 0, memory + 0xc0, 1, 0, 0, page + 0x240]);
+    start_at(&world, Call::IpcCall, &[port, 0, 0, 0, 0, 0, 0, 0, memory + 0x80]);
+    root_waits_for_one(&world, Call::IpcReceive, &[set, 0, 0, 0, 0, 0, 0, 0, memory]);
+    let root = world.running(0).expect("root");
+    assert_eq!((root.register(register::RIP), root.register(register::RDI)), (CODE + 2, 1));
+    assert_eq!(Port::new(world.machine(), world.physical(other)).pending(), NO_REFERENCES);
+    check(&world);
+}
+
+#[test]
+fn a_reply_replaces_the_reference_that_it_is_sent_to() {
+    let world = world(1);
+    let (page, memory) = (world.page(), world.page());
+    world.ok(Call::PortCreate, &[page, 0, 0]);
+    world.ok(Call::ReferenceCreate, &[page + 0x240]);
+    let slot = page + 0x200;
+    world.write(memory, &[0, 0, 0, 0, 0, 0, memory + 0x40, 1, slot]);
+    world.write(memory + 0x80, &[0, 0, 0, 0, memory + 0xc0, 1, 0, 0, page + 0x240]);
+    let client = start_at(&world, Call::IpcCall, &[page, 0, 0, 0, 0, 0, 0, 0, memory]);
+    root_waits_for_one(&world, Call::IpcReceive, &[page]);
+    world.ok(Call::IpcDetach, &[slot]);
+    world.ok(Call::IpcSend, &[slot, 0, 0, 0, 0, 0, 0, 0, memory + 0x80]);
+    assert_eq!(view(&world, client).register(register::RIP), CODE + 2);
+    check(&world);
+}
+
+#[test]
+fn a_thread_is_evicted_as_its_turn_ends() {
+    let world = world(2);
+    let victim = start_at(&world, Call::Null, &[]);
+    world.kick_all();
+    assert_eq!(world.running(1).map(|thread| thread.at), Some(world.physical(victim)));
+    start_at(&world, Call::Null, &[]);
+    start_at(&world, Call::Null, &[]);
+    world.call_on(0, Call::ThreadStop, &[victim, 0]);
+    world.machine().time.set(world.machine().time.get() + 100_000_000);
+    world.on(1, |kernel| kernel.timer());
+    assert!(view(&world, victim).has(Thread::STOPPED));
+    check(&world);
+}
+
+#[test]
+fn a_thread_is_started_while_it_is_destroyed() {
+    let world = world(1);
+    let space = world.make_space(6, 0);
+    let thread = world.make_thread(space);
+    references(&world, Call::ThreadReference, thread, 100);
+    one_entry(&world, Call::ThreadDestroy, &[thread]);
+    world.ok(Call::ThreadStart, &[thread]);
+    check(&world);
+    world.ok(Call::ThreadDestroy, &[thread]);
+    world.ok(Call::SpaceDestroy, &[space]);
+    check(&world);
+}
+
+#[test]
+fn a_space_is_used_while_it_is_destroyed() {
+    let world = world(2);
+    let page = world.page();
+    let space = world.make_space(100, 0);
+    let memory = world.page();
+    world.ok(Call::RegionCreate, &[page, 0, memory, PAGE_SIZE, Rights::ALL.0, 0]);
+    one_entry(&world, Call::SpaceDestroy, &[space]);
+    for (number, address) in [0x1000_0000, 0x7000_0000_0000].into_iter().enumerate() {
+        world.ok(Call::MappingCreate, &[page + 0x80 * (1 + number as u64), space, address, PAGE_SIZE, page, 0, Rights::ALL.0]);
+    }
+    let thread = world.make_thread(space);
+    world.ok(Call::ThreadStart, &[thread]);
+    world.kick_all();
+    for address in [0x1000_0000, 0x7000_0000_0000] {
+        assert_eq!(world.access(1, address, Rights::WRITE), Some(world.physical(memory)));
+        check(&world);
+    }
+    world.ok(Call::SpaceDestroy, &[space]);
+    check(&world);
+}
+
+#[test]
+fn an_object_with_many_references_is_destroyed_by_one_of_them() {
+    let world = world(1);
+    let page = world.page();
+    let calls = [(Call::PortCreate, Call::PortReference, Call::PortDestroy), (Call::MutexCreate, Call::MutexReference, Call::MutexDestroy)];
+    for (create, reference, destroy) in calls {
+        world.ok(create, &[page, 0, 0]);
+        let first = references(&world, reference, page, 130);
+        one_entry(&world, destroy, &[first + 64]);
+        world.ok(destroy, &[first + 64]);
+        assert_eq!(world.call(destroy, &[first + 64]), Status::argument(Code::NullReference, 1));
+        check(&world);
+        world.ok(Call::MemoryReclaim, &[first, 3 * PAGE_SIZE]);
+    }
+}
+
+#[test]
+fn a_client_is_made_to_do_something_else() {
+    let world = world(1);
+    let page = world.page();
+    world.ok(Call::PortCreate, &[page, 0, 0]);
+    world.ok(Call::PortCreate, &[page + 0x80, 0, 0]);
+    let client = start_at(&world, Call::IpcCall, &[page]);
+    root_waits_for_one(&world, Call::IpcReceive, &[page]);
+    world.ok(Call::ThreadStop, &[client, 0]);
+    world.prepare(view(&world, client), Call::IpcCall, &[page + 0x80]);
+    world.ok(Call::ThreadStart, &[client]);
+    world.ok(Call::ThreadYield, &[]);
+    check(&world);
+    world.enter(0);
+    check(&world);
+    assert!(view(&world, client).waits_for(WaitKind::Send));
+    assert_eq!(world.call(Call::IpcReply, &[]), Status::new(Code::NotConnected));
+}
+
+#[test]
+fn a_client_that_was_started_again_fails_before_its_call() {
+    let world = world(1);
+    let page = world.page();
+    world.ok(Call::PortCreate, &[page, 0, 0]);
+    let space = world.make_space(6, page);
+    let thread = world.make_thread(space);
+    let objects = world.page();
+    world.ok(Call::ReferenceCreate, &[objects]);
+    world.ok(Call::PortReference, &[page, objects, 1]);
+    world.ok(Call::RegionCreate, &[page + 0x80, 0, objects, PAGE_SIZE, Rights::ALL.0, 0]);
+    world.ok(Call::MappingCreate, &[page + 0x100, space, 0x1000, PAGE_SIZE, page + 0x80, 0, Rights::ALL.0]);
+    world.prepare(view(&world, thread), Call::IpcCall, &[0x1000]);
+    world.ok(Call::ThreadStart, &[thread]);
+    root_waits_for_one(&world, Call::IpcReceive, &[page]);
+    world.ok(Call::ThreadStop, &[thread, 0]);
+    world.ok(Call::ThreadStart, &[thread]);
+    world.ok(Call::ThreadYield, &[]);
+    world.on(0, |kernel| kernel.exception(3, 0, 0));
+    check(&world);
+}
+
+#[test]
+fn a_search_does_not_pay_for_the_call_before() {
+    let world = world(1);
+    let page = world.page();
+    world.ok(Call::MutexCreate, &[page]);
+    let first = references(&world, Call::MutexReference, page, 62);
+    world.ok(Call::MutexDestroy, &[page]);
+    assert_eq!(world.call(Call::ReferenceReveal, &[first, RAM, 32 << 20]), Status::OK);
+    for _ in 0..100 {
+        assert_eq!(world.call(Call::ReferenceReveal, &[environment::SPACE, RAM, 16 << 20]), Status::OK);
+    }
+}
+
+/// A client calls a server whose buffer is missing, and so is that of the keeper who is asked for it, and so on; how deep the stack went.
+fn chain_of_keepers(length: u64) -> usize {
+    let world = world(1);
+    let hole = world.make_space(6, 0);
+    let ports = world.page();
+    let others = world.pages(length.div_ceil(32) + 1);
+    (0..=length).for_each(|number| _ = world.ok(Call::PortCreate, &[ports + 128 * number, number, 0]));
+    for number in 0..length {
+        let (region, mapping, window) = (others + 256 * number, others + 256 * number + 128, 0x1000_0000 + number * PAGE_SIZE);
+        world.ok(Call::RegionCreate, &[region, hole, PAGE_SIZE, PAGE_SIZE, Rights::ALL.0, ports + 128 * (number + 1)]);
+        world.ok(Call::MappingCreate, &[mapping, 0, window, PAGE_SIZE, region, 0, Rights::ALL.0]);
+        start_at(&world, Call::IpcReceive, &[ports + 128 * number, 0, 0, 0, 0, 0, 0, 0, window]);
+    }
+    let root = world.running(0).expect("root").at;
+    let memory = world.page();
+    world.ok(Call::ThreadYield, &[]);
+    while world.running(0).map(|thread| thread.at) != Some(root) {
+        world.enter(0);
+    }
+    world.machine().stack_low.set(usize::MAX);
+    let here = 0u8;
+    world.call_on(0, Call::IpcCall, &[ports, 0, 0, 0, 0, 0, 0, 0, memory]);
+    let depth = &raw const here as usize - world.machine().stack_low.get();
+    for _ in 0..4 * length {
+        check(&world);
+        if world.running(0).is_some() {
+            world.enter(0);
+        }
+    }
+    let last = Port::new(world.machine(), world.physical(ports + 128 * length));
+    assert!(last.has_something(world.machine()), "the last keeper was not asked");
+    depth
+}
+
+#[test]
+fn a_chain_of_keepers_takes_no_stack() {
+    let (short, long) = (chain_of_keepers(4), chain_of_keepers(24));
+    assert_eq!(short, long, "the stack grows with the chain");
+}
+
+#[test]
+fn a_port_with_two_messages_joins_a_set_with_two_receivers() {
+    let world = world(1);
+    let (page, buffer) = (world.page(), world.page());
+    world.ok(Call::PortCreate, &[page, 0, 0]);
+    world.ok(Call::PortSetCreate, &[page + 0x80]);
+    let senders = [0; 2].map(|_| start_at(&world, Call::IpcSend, &[page]));
+    let receivers = [0; 2].map(|_| start_at(&world, Call::IpcReceive, &[page + 0x80]));
+    let root = world.running(0).expect("root").at;
+    let settle = || {
+        world.ok(Call::Null, &[]);
+        world.call_on(0, Call::ThreadYield, &[]);
+        while world.running(0).map(|thread| thread.at) != Some(root) {
+            let thread = world.running(0).expect("a thread");
+            if World::stands_at_call(thread) {
+                world.enter(0);
+            } else {
+                world.call_on(0, Call::ThreadSleep, &[1 << 40]);
+            }
+        }
+    };
+    settle();
+    world.write(buffer, &[PortState::HEADER, 0, 0, 0]);
+    world.write(buffer + 0x40, &[page + 0x80]);
+    world.ok(Call::PortSetState, &[page, buffer, PortState::SIZE, buffer + 0x40]);
+    check(&world);
+    settle();
+    settle();
+    check(&world);
+    for thread in senders.into_iter().chain(receivers) {
+        assert!(view(&world, thread).waits_for(WaitKind::Sleep), "{thread:#x} still waits");
+    }
+}
+
+#[test]
+fn a_line_that_is_unbound_was_the_last_link_to_a_port() {
+    let world = world(1);
+    let page = world.page();
+    world.ok(Call::PortCreate, &[page, 0, 0]);
+    world.ok(Call::InterruptBind, &[environment::INTERRUPTS, 3, page, 1]);
+    world.ok(Call::InterruptBind, &[environment::INTERRUPTS, 3, 0, 0]);
+    assert_eq!(Port::new(world.machine(), world.physical(page)).pending(), NO_REFERENCES);
+    let null = Reference::new(world.machine(), nacre_core::machine::Physical(support::machine::RAM_START + 4 * PAGE_SIZE));
+    assert!(null.is_null(world.machine()));
+    check(&world);
+}
