@@ -21,7 +21,7 @@ impl<M: Machine> Kernel<M> {
         if pages > MOST_POOL {
             return wrong(Code::BadArgument, argument + 1);
         }
-        self.page_range(start, pages * PAGE_SIZE, USER_END, argument)?;
+        self.page_range(start, pages * PAGE_SIZE, USER_END, [argument; 2])?;
         for page in 0..pages {
             let at = self.object_memory(caller, argument, start + page * PAGE_SIZE)?;
             self.check_donation(at, argument)?;
@@ -84,7 +84,7 @@ impl<M: Machine> Kernel<M> {
         let slot = self.free_slot(caller, 1, caller.argument(1), ObjectType::Region)?;
         let space = self.space_argument(caller, 2)?;
         let (start, size) = (caller.argument(3), caller.argument(4));
-        self.page_range(start, size, USER_END, 3)?;
+        self.page_range(start, size, USER_END, [3, 4])?;
         let rights = self.rights_argument(caller.argument(5), 5)?;
         let keeper = self.keeper_argument(caller, 6)?;
         self.object_place(slot, ObjectType::Region);
@@ -111,7 +111,7 @@ impl<M: Machine> Kernel<M> {
         let slot = self.free_slot(caller, 1, caller.argument(1), ObjectType::Mapping)?;
         let space = self.space_argument(caller, 2)?;
         let (start, size) = (caller.argument(3), caller.argument(4));
-        self.page_range(start, size, USER_END, 3)?;
+        self.page_range(start, size, USER_END, [3, 4])?;
         let region = self.region(self.target(caller, 5, caller.argument(5), ObjectType::Region, REFERENCE_USE)?);
         let offset = caller.argument(6);
         self.mapping_check(space, None, (start, size), (region, offset))?;

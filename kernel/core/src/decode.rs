@@ -120,10 +120,15 @@ impl<M: Machine> Kernel<M> {
         }
     }
 
-    /// A range given by two arguments: page-aligned, not empty, below `end`.
-    pub(crate) fn page_range(&self, start: u64, size: u64, end: u64, argument: u8) -> Attempt<()> {
-        let aligned = start.is_multiple_of(PAGE_SIZE) && size.is_multiple_of(PAGE_SIZE);
-        if aligned && size != 0 && start < end && size <= end - start { Ok(()) } else { wrong(Code::BadRange, argument) }
+    /// A range: page-aligned, not empty, below `end`. `arguments` are the numbers of start and size.
+    pub(crate) fn page_range(&self, start: u64, size: u64, end: u64, arguments: [u8; 2]) -> Attempt<()> {
+        if !start.is_multiple_of(PAGE_SIZE) || start >= end {
+            return wrong(Code::BadRange, arguments[0]);
+        }
+        if !size.is_multiple_of(PAGE_SIZE) || size == 0 || size > end - start {
+            return wrong(Code::BadRange, arguments[1]);
+        }
+        Ok(())
     }
 
     /// Rights given by an argument.

@@ -85,7 +85,7 @@ impl<M: Machine> Kernel<M> {
         if size == 0 {
             return Ok(Done::Return);
         }
-        self.page_range(start, size, USER_END, 1)?;
+        self.page_range(start, size, USER_END, [1, 2])?;
         let end = start + size;
         let mut address = start;
         while address < end {

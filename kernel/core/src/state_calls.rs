@@ -273,7 +273,7 @@ impl<M: Machine> Kernel<M> {
     fn region_set(&self, caller: Thread<'_>, at: Physical, [start, size, rights]: [u64; 3]) -> Attempt<()> {
         let region = self.region(at);
         let end = if region.space() == self.kernel_space().at { REGION_END } else { USER_END };
-        self.page_range(start, size, end, 2)?;
+        self.page_range(start, size, end, [2, 2])?;
         let rights = self.rights_argument(rights, 2)?;
         let keeper = self.offered(caller, ObjectType::Port, REFERENCE_USE)?;
         self.revoke_region(region, 0, region.size());
@@ -291,7 +291,7 @@ impl<M: Machine> Kernel<M> {
 
     fn mapping_set(&self, caller: Thread<'_>, at: Physical, [start, size, offset, rights]: [u64; 4]) -> Attempt<()> {
         let mapping = self.mapping(at);
-        self.page_range(start, size, USER_END, 2)?;
+        self.page_range(start, size, USER_END, [2, 2])?;
         let rights = self.rights_argument(rights, 2)?;
         let offered = self.offered(caller, ObjectType::Region, REFERENCE_USE)?;
         let region = match offered {

@@ -39,10 +39,15 @@ const LOOK: u64 = 200_000;
 /// What the arena's pool of memory may hold.
 const LIMIT: u64 = 8 << 20;
 
+/// What files that the arena writes may hold at the end.
+const SLACK: u64 = 64 << 20;
+
 /// What the arena is given of the outside, as references of ours.
 struct Outside {
     files: OwnedReference,
-    pool: OwnedReference,
+    memory: OwnedReference,
+    /// How much of the memory was in use when all began.
+    used: u64,
     input: OwnedReference,
 }
 
@@ -64,10 +69,10 @@ fn option(arguments: &Arguments, name: &str, default: u64) -> u64 {
 fn outside() -> Result<Outside, String> {
     let told = |errno| format!("the parent does not answer: {errno:?}");
     let all = parent::find(Reference::PARENT, flags::SERVICE_MEMORY).map_err(told)?.found;
-    let pool = memory::pool_create(all.handle(), LIMIT).map_err(told)?.pool;
     let files = parent::find(Reference::PARENT, flags::SERVICE_FILES).map_err(told)?.found;
     let input = directory::open(files.handle(), flags::O_RDWR, 0, b"/dev/zero").map_err(told)?.file;
-    Ok(Outside { files, pool, input })
+    let used = memory::status(all.handle()).map_err(told)?.used;
+    Ok(Outside { files, memory: all, used, input })
 }
 
 /// What must stay true, whatever the arena does.
@@ -80,7 +85,11 @@ fn check(outside: &Outside) -> Result<(), String> {
     let mut status = [0u8; 256];
     let answered = directory::status_at(outside.files.handle(), 0, b"/", &mut status);
     answered.map(|_| ()).map_err(|errno| format!("the file system does not answer any more: {errno:?}"))?;
-    memory::status(outside.pool.handle()).map(|_| ()).map_err(|errno| format!("the pool does not answer any more: {errno:?}"))
+    let status = memory::status(outside.memory.handle()).map_err(|errno| format!("the pool does not answer any more: {errno:?}"))?;
+    if status.used > outside.used + LIMIT + SLACK {
+        return Err(format!("{} bytes are in use, {} were at the start: memory is lost", status.used, outside.used));
+    }
+    Ok(())
 }
 
 fn canary(word: u64) -> u64 {
@@ -103,7 +112,9 @@ fn watch() -> u64 {
 
 /// One round: an arena, a table for each thread; how many calls were made.
 fn round(random: &mut Random, outside: &Outside) -> Result<u64, String> {
-    let services = [Reference::PARENT.0, outside.files.handle().0, outside.pool.handle().0, outside.input.handle().0];
+    // A pool of its own each time: the arena may destroy it.
+    let pool = memory::pool_create(outside.memory.handle(), LIMIT).map_err(|errno| format!("no pool: {errno:?}"))?.pool;
+    let services = [Reference::PARENT.0, outside.files.handle().0, pool.handle().0, outside.input.handle().0];
     arena::build(&services)?;
     arena::write_code();
     for number in 0..arena::THREADS {
