@@ -9,7 +9,8 @@ mod tracing;
 use nacre_proto::Errno;
 use nacre_rt::Arguments;
 
-use crate::figure::{Operation, carry_out, sample, say, tell};
+use crate::figure::{Operation, carry_out, sample, say};
+use crate::start;
 
 /// What the measurements need to know: where this program is.
 pub struct Context {
@@ -44,11 +45,10 @@ fn getppid(_: &Context) -> Result<u64, Errno> {
 }
 
 /// Measures all that the first argument names, and ends the machine if this is its first process.
-pub fn measure(arguments: &Arguments, begun: u64) -> i32 {
+pub fn measure(arguments: &Arguments) -> i32 {
     nacre_rt::report::set_sink(|line| call::write(2, line.as_bytes()));
     nacre_rt::exit::set_ending(|status| call::exit(status as i32));
-    let context = Context { path: arguments.get(0).unwrap_or(b"/init") };
-    tell("machine_to_program", begun, 0);
+    let context = Context { path: start::path(arguments) };
     carry_out(OPERATIONS, &context, arguments.get(1).unwrap_or_default());
     say(format_args!("measured"));
     if call::getpid() == 1 {

@@ -35,6 +35,7 @@ const OPERATIONS: &[Operation<Ground>] = &[
     Operation { name: "space_create_destroy", entries: 2, run: objects::space },
     Operation { name: "port_create_destroy", entries: 2, run: objects::port },
     Operation { name: "reference_create_destroy", entries: 2, run: objects::reference },
+    Operation { name: "reference_create_destroy_page", entries: 2, run: objects::lonely_reference },
     Operation { name: "program_start_finish", entries: 0, run: programs::this_one },
     Operation { name: "program_start_finish_busybox", entries: 0, run: programs::busybox_true },
     Operation { name: "interposed_1", entries: 4, run: layers::interposed::<1> },

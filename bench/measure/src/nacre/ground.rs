@@ -12,12 +12,16 @@ use nacre_rt::Arguments;
 use nacre_sys::ipc::{self, Buffers, Message};
 use nacre_sys::{FOREVER, Mapping, OwnedMapping, OwnedReference, OwnedRegion, OwnedSpace, OwnedThread, Reference, Region, Space, SpanMut, Thread, slots};
 
+use crate::start;
+
 /// Where the memory is mapped, in every space.
 const START: u64 = 0x1800_0000_0000;
 /// How much.
 const SIZE: u64 = 24 << 20;
 /// Pages of it that hold objects.
 const OBJECT_PAGES: u64 = 128;
+/// The first of those, which always hold one.
+const SETTLED_PAGES: u64 = 32;
 /// Pages of the pool of a space.
 const POOL_PAGES: u64 = 12;
 /// Bytes of a thread's stack.
@@ -80,11 +84,12 @@ impl Ground {
         ask(pool, memory::segment_create::LABEL, SIZE, &[segment, memory])?;
         Mapping::create(slot(3), Space::OWN, START, SIZE, Region::through(memory), 0, Rights::ALL)?;
         slots::add_area(START, OBJECT_PAGES as usize)?;
+        settle()?;
         nacre_rt::heap::set_source(heap_source);
         let (start, size) = image_range();
         let image = OwnedRegion::new(Space::OWN, start, size, Rights(7), Reference::NONE)?;
         let shown = OwnedReference::copy_of(memory, REFERENCE_USE)?.leak();
-        let path = arguments.get(0).unwrap_or_default();
+        let path = start::path(arguments);
         Ok(Ground { memory: shown, image, path, pool, environment: Cell::new(Some(*arguments)) })
     }
 
@@ -119,6 +124,21 @@ impl Domain {
     pub fn start(&self, function: extern "C" fn(u64) -> !, argument: u64) -> Result<OwnedThread, Errno> {
         start(self.space.handle(), function, argument)
     }
+}
+
+/// Puts an object into each of the first pages, for ever: so that objects which come and go do not make pages of objects come and go too, which costs
+/// more than the object and is measured on its own.
+fn settle() -> Result<(), Errno> {
+    for address in (START..START + SETTLED_PAGES * PAGE_SIZE).step_by(PAGE_SIZE as usize) {
+        slots::claim(address, ObjectType::Reference);
+        Reference::create(address)?;
+    }
+    Ok(())
+}
+
+/// The first slot of a page without any object.
+pub fn lonely_slot() -> Result<u64, Errno> {
+    slot(ObjectType::Thread)
 }
 
 /// A message of one word, answered with references.

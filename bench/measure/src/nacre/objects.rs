@@ -4,7 +4,7 @@ use nacre_abi::ObjectType;
 use nacre_proto::Errno;
 use nacre_sys::{Port, PortSet, Reference, Space};
 
-use super::ground::{Ground, pages, slot};
+use super::ground::{Ground, lonely_slot, pages, slot};
 use crate::figure::sample_results;
 
 /// Pages that a space needs at least.
@@ -20,6 +20,12 @@ pub fn space(_: &Ground) -> Result<u64, Errno> {
 pub fn port(_: &Ground) -> Result<u64, Errno> {
     let slot = slot(ObjectType::Port)?;
     sample_results(500, || Port::create(slot, 0, PortSet::NONE)?.destroy())
+}
+
+/// A reference that leads nowhere, in a page that has no other object: the page becomes one of objects, and plain memory again.
+pub fn lonely_reference(_: &Ground) -> Result<u64, Errno> {
+    let slot = lonely_slot()?;
+    sample_results(500, || Reference::create(slot)?.destroy())
 }
 
 /// A reference that leads nowhere.
