@@ -234,4 +234,18 @@ mod tests {
             assert!(names::name(*number) == Some(last) || last == "wait" || SHARED.contains(&last), "{number} {handler}");
         }
     }
+
+    #[test]
+    fn the_manual_names_every_call() {
+        let manual = include_str!("../../../doc/manual/linux.md");
+        let rows: alloc::vec::Vec<&str> = manual.lines().filter(|line| line.starts_with("| ")).collect();
+        let named = |name: &str| rows.iter().any(|row| row.split([' ', '`']).any(|word| word == name));
+        for number in 0..names::COUNT {
+            let name = names::name(number).unwrap_or("-");
+            assert!(name == "-" || NEEDS_MANAGER.contains(&name) || named(name) == CALLS[number].is_some(), "{name}");
+        }
+    }
+
+    /// These have a section of their own in the manual.
+    const NEEDS_MANAGER: [&str; 8] = ["fork", "vfork", "clone", "clone3", "execve", "execveat", "wait4", "waitid"];
 }
