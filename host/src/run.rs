@@ -1,6 +1,6 @@
 //! `nacre run`: compose, boot, join the terminal, end with the program's status.
 
-use std::io;
+use std::io::{self, IsTerminal};
 use std::sync::mpsc::Sender;
 use std::thread;
 
@@ -12,8 +12,8 @@ use crate::builds;
 use crate::cli::{MachineArguments, RunArguments};
 use crate::failure::{Class, Context, Outcome};
 use crate::session::machine::{Boot, Machine, Scratch};
-use crate::session::terminal::{Facts, Raw};
-use crate::session::{Event, Limits, Session, Streams};
+use crate::session::terminal::{Facts, Lines, Raw};
+use crate::session::{Ending, Event, Limits, Session, Streams};
 use crate::tree::Tree;
 
 /// Runs the program; its status.
@@ -28,9 +28,11 @@ pub fn run_products(products: &builds::Products, arguments: &RunArguments) -> Ou
     let image = Scratch::write("boot-image", &guest.image)?;
     let machine = machine(products, &image, arguments.machine.clone());
     let limits = Limits { timeout: arguments.machine.timeout, outputs: guest.outputs };
-    let status = attend(&machine, limits, facts)?;
-    say_signal(&guest.name, status);
-    Ok(status)
+    let ending = attend(&machine, limits, facts)?;
+    if let Ending::Program(status) = ending {
+        say_signal(&guest.name, status);
+    }
+    Ok(ending.status())
 }
 
 /// A machine that boots `image` with our kernel.
@@ -41,14 +43,16 @@ pub fn machine(products: &builds::Products, image: &Scratch, arguments: MachineA
 }
 
 /// Joins a machine to this process's streams until it ends.
-fn attend(machine: &Machine, limits: Limits, facts: Facts) -> Outcome<i32> {
+fn attend(machine: &Machine, limits: Limits, facts: Facts) -> Outcome<Ending> {
     let mut signals = Signals::new([SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGWINCH])
         .context(Class::Internal, || "cannot listen for signals".to_string())?;
+    // A program's errors are bytes like its output, unless they land on a terminal in raw mode.
+    let raw_errors = facts.is_terminal && io::stderr().is_terminal();
     let streams = Streams {
         input: Box::new(io::stdin()),
         output: Box::new(io::stdout()),
-        errors: Box::new(io::stderr()),
-        messages: Box::new(io::stderr()),
+        errors: if raw_errors { Box::new(Lines::new(io::stderr(), true)) } else { Box::new(io::stderr()) },
+        messages: Box::new(Lines::new(io::stderr(), raw_errors)),
         is_terminal: facts.is_terminal,
     };
     let raw = if facts.is_terminal { Raw::enter() } else { None };

@@ -66,6 +66,24 @@ pub struct Limits {
     pub outputs: BTreeSet<PathBuf>,
 }
 
+/// How a session came to its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// The program ended with this status.
+    Program(i32),
+    /// Something outside ended the session, which makes this status.
+    Outside(i32),
+}
+
+impl Ending {
+    /// The exit status that this makes.
+    pub fn status(self) -> i32 {
+        match self {
+            Ending::Program(status) | Ending::Outside(status) => status,
+        }
+    }
+}
+
 /// A running session. Threads carry the streams; this one waits for what they tell.
 pub struct Session {
     started: Started,
@@ -107,15 +125,15 @@ impl Session {
     }
 
     /// Waits for the end; the program's status, or how the machine failed.
-    pub fn wait(mut self) -> Outcome<i32> {
+    pub fn wait(mut self) -> Outcome<Ending> {
         while self.open_lines > 0 {
             let event = self.next_event()?;
             if let Some(status) = self.handle(event)? {
-                return Ok(status);
+                return Ok(Ending::Outside(status));
             }
         }
         let code = self.started.wait()?;
-        self.verdict(code)
+        self.verdict(code).map(Ending::Program)
     }
 
     fn next_event(&mut self) -> Outcome<Event> {

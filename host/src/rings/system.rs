@@ -50,7 +50,7 @@ fn judge_lines(captured: &Captured, cpus: u32, filter: &str, tally: &mut Tally) 
         };
         seen += 1;
         if rest.contains(filter) {
-            tally.note(&format!("{rest} [cpus {cpus}]"), (!passed).then_some("see the line above"));
+            tally.note(&format!("{rest} [cpus {cpus}]"), (!passed).then_some(""));
         }
     }
     if announced != Some(seen) {

@@ -4,7 +4,7 @@ use std::io::{self, Cursor, Write};
 use std::sync::{Arc, Mutex};
 
 use super::machine::Machine;
-use super::{Limits, Session, Streams};
+use super::{Ending, Limits, Session, Streams};
 use crate::failure::Outcome;
 
 /// No stream of a captured session keeps more; what comes after is dropped.
@@ -34,7 +34,7 @@ pub fn capture(machine: &Machine, limits: Limits, input: &[u8]) -> Outcome<Captu
         is_terminal: false,
     };
     let (session, _events) = Session::start(machine, streams, limits)?;
-    let status = session.wait();
+    let status = session.wait().map(Ending::status);
     Ok(Captured { status, output: output.take(), errors: errors.take(), messages: messages.take() })
 }
 

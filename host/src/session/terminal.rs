@@ -1,11 +1,11 @@
 //! The person's terminal: its size, raw mode, and its way back from raw mode whatever happens.
 
 use std::fmt;
-use std::io::IsTerminal;
+use std::io::{self, IsTerminal, Write};
 use std::sync::Mutex;
 
 use rustix::stdio::{stdin, stdout};
-use rustix::termios::{LocalModes, InputModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcgetwinsize, tcsetattr};
+use rustix::termios::{InputModes, LocalModes, OptionalActions, OutputModes, SpecialCodeIndex, Termios, tcgetattr, tcgetwinsize, tcsetattr};
 
 /// What the guest is told of the terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,14 +49,15 @@ static BEFORE: Mutex<Option<Termios>> = Mutex::new(None);
 pub struct Raw(());
 
 impl Raw {
-    /// Every key goes to the guest as it is, signals and echo are the guest's affair. Output keeps its line ends, so
-    /// that messages of this side look right beside the guest's.
+    /// Every key goes to the guest as it is; signals, echo and line ends are the guest's affair. What is not of the guest's terminal has
+    /// to go through [`Lines`].
     pub fn enter() -> Option<Raw> {
         let before = tcgetattr(stdin()).ok()?;
         let mut raw = before.clone();
         raw.local_modes -= LocalModes::ECHO | LocalModes::ECHONL | LocalModes::ICANON | LocalModes::ISIG | LocalModes::IEXTEN;
         raw.input_modes -= InputModes::BRKINT | InputModes::ICRNL | InputModes::INLCR | InputModes::IGNCR
             | InputModes::INPCK | InputModes::ISTRIP | InputModes::IXON | InputModes::PARMRK;
+        raw.output_modes -= OutputModes::OPOST;
         raw.special_codes[SpecialCodeIndex::VMIN] = 1;
         raw.special_codes[SpecialCodeIndex::VTIME] = 0;
         *BEFORE.lock().ok()? = Some(before);
@@ -88,9 +89,49 @@ fn restore_on_panic() {
     }));
 }
 
+/// Text for a person: lines end as the terminal's mode wants it, whatever the guest wrote.
+pub struct Lines<W> {
+    to: W,
+    is_raw: bool,
+}
+
+impl<W: Write> Lines<W> {
+    /// Text to `to`, which is a terminal in raw mode or not.
+    pub fn new(to: W, is_raw: bool) -> Lines<W> {
+        Lines { to, is_raw }
+    }
+}
+
+impl<W: Write> Write for Lines<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let end: &[u8] = if self.is_raw { b"\r\n" } else { b"\n" };
+        let text: Vec<u8> = bytes
+            .iter()
+            .filter(|byte| **byte != b'\r')
+            .flat_map(|byte| if *byte == b'\n' { end } else { std::slice::from_ref(byte) })
+            .copied()
+            .collect();
+        self.to.write_all(&text)?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.to.flush()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn lines_end_as_the_terminal_wants_it() {
+        for (is_raw, wanted) in [(true, b"a\r\nb\r\n".as_slice()), (false, b"a\nb\n")] {
+            let mut lines = Lines::new(Vec::new(), is_raw);
+            lines.write_all(b"a\r\nb\n").unwrap();
+            assert_eq!(lines.to, wanted);
+        }
+    }
 
     #[test]
     fn facts_are_one_line() {
