@@ -28,6 +28,8 @@ pub const O_PATH: u32 = 0o10000000;
 pub const S_IFMT: u32 = 0o170000;
 /// Regular file.
 pub const S_IFREG: u32 = 0o100000;
+const S_IFCHR: u32 = 0o020000;
+const S_IFBLK: u32 = 0o060000;
 
 /// What an open file is.
 pub enum Kind {
@@ -72,9 +74,15 @@ impl OpenFile {
         self.flags.get() & O_NONBLOCK != 0
     }
 
-    /// Whether a read that gives as much as was asked for may be followed by another without waiting.
+    /// Whether it is a regular file.
     pub fn is_regular(&self) -> bool {
         self.mode & S_IFMT == S_IFREG
+    }
+
+    /// Whether a read that got a whole message's bytes is followed by another. Not of a pipe or an unknown stream, where that might wait; a terminal
+    /// never gives so much.
+    pub fn is_read_on(&self) -> bool {
+        matches!(self.mode & S_IFMT, S_IFREG | S_IFCHR | S_IFBLK)
     }
 
     /// The end of a pipe that this is.

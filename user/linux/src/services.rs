@@ -138,7 +138,7 @@ impl Services {
                 Err(error) if done == 0 => return Err(error),
                 Err(_) => return Ok(done),
             }
-            if done == into.len() || done % PIECE != 0 || done == 0 || !file.is_regular() {
+            if done == into.len() || done % PIECE != 0 || done == 0 || !file.is_read_on() {
                 return Ok(done);
             }
         }
