@@ -143,7 +143,7 @@ impl Relay {
         self.record.count(received.label(), failed, started);
         match result {
             // A client that has gone needs no answer.
-            Ok(reply) => drop(ipc::reply(&Message::new(reply.label(), reply.words))),
+            Ok(reply) => return Some(Answer { label: reply.label(), words: reply.words, size: 0, crossing: None }),
             Err(status) => return self.failure(received, status),
         }
         None
@@ -151,7 +151,7 @@ impl Relay {
 
     /// Sends an answer. `None`: nothing was received meanwhile.
     fn answer(&self, desk: &mut Desk, answer: Answer) -> Option<Received> {
-        if answer.crossing.is_none() && answer.size > 0 {
+        if answer.crossing.is_none() {
             return self.reply_receive(desk, &answer);
         }
         self.reply(desk, answer);
