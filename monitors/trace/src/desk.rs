@@ -1,23 +1,22 @@
 //! What a worker of the relay works with.
 
 use crate::crossing::{Crossing, SLOTS};
-use crate::text::Half;
 use alloc::boxed::Box;
 use alloc::vec;
+use alloc::vec::Vec;
 use nacre_abi::message::MAX_BYTES;
 use nacre_abi::{ObjectType, Status};
 use nacre_proto::Errno;
-use nacre_sys::ipc::Received;
-use nacre_sys::{Reference, slots};
+use nacre_sys::{Reference, Span, SpanMut, Window, slots};
 
 /// What one worker has: buffers and slots for either direction.
 pub struct Desk {
     /// The worker's number.
     pub number: usize,
-    /// Bytes of a request.
-    pub request: Box<[u8]>,
+    /// Bytes of a request: fresh memory that nobody touches before a message needs it.
+    pub request: Window,
     /// Bytes of a reply.
-    pub reply: Box<[u8]>,
+    pub reply: Window,
     /// References of a request.
     pub request_slots: [Reference; SLOTS],
     /// References of a reply.
@@ -57,24 +56,36 @@ fn take_slots() -> Result<[Reference; SLOTS], Status> {
 }
 
 impl Desk {
-    /// The desk of worker `number`.
-    pub fn new(number: usize) -> Result<Desk, Status> {
-        Ok(Desk {
+    /// The desk of worker `number`, in [`Desk::SIZE`] bytes of `memory`.
+    pub fn new(number: usize, memory: Window) -> Option<Desk> {
+        Some(Desk {
             number,
-            request: vec![0; MAX_BYTES as usize].into(),
-            reply: vec![0; MAX_BYTES as usize].into(),
-            request_slots: take_slots()?,
-            reply_slots: take_slots()?,
+            request: memory.part(0, MAX_BYTES)?,
+            reply: memory.part(MAX_BYTES, MAX_BYTES)?,
+            request_slots: take_slots().ok()?,
+            reply_slots: take_slots().ok()?,
         })
     }
 
-    /// What was received, as it is shown.
-    pub fn half<'a>(received: &Received, bytes: &'a [u8], references: Option<&'a Crossing>) -> Half<'a> {
-        Half {
-            label: received.label(),
-            words: received.words,
-            bytes: &bytes[..received.bytes().min(bytes.len())],
-            references: references.map_or(&[], Crossing::names),
-        }
-    }
+    /// How much memory a desk needs.
+    pub const SIZE: u64 = 2 * MAX_BYTES;
+}
+
+/// All of a buffer, to receive into.
+#[inline]
+pub fn room(buffer: Window) -> SpanMut<'static> {
+    buffer.span_mut(0, buffer.size()).unwrap_or(SpanMut::EMPTY)
+}
+
+/// The first `size` bytes of a buffer, to send on.
+#[inline]
+pub fn filled(buffer: Window, size: usize) -> Span<'static> {
+    buffer.span(0, size as u64).unwrap_or(Span::EMPTY)
+}
+
+/// The first `size` bytes of a buffer, to look at.
+pub fn copied(buffer: Window, size: usize) -> Vec<u8> {
+    let mut bytes = vec![0; size.min(buffer.size() as usize)];
+    filled(buffer, size).copy_to(&mut bytes);
+    bytes
 }

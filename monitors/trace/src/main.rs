@@ -25,6 +25,7 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use counts::Counts;
+use desk::Desk;
 use nacre_nest::supply::{Segment, Supplier};
 use nacre_nest::{Child, Ports, Program, Refusal, Services, Sizes, search, spawn};
 use nacre_proto::flags::{O_CREAT, O_TRUNC, O_WRONLY};
@@ -32,11 +33,11 @@ use nacre_proto::{directory, parent};
 use nacre_rt::{Arguments, thread};
 use nacre_sys::abi::rights::REFERENCE_USE;
 use nacre_sys::lock::Lock;
-use nacre_sys::{OwnedPortSet, OwnedReference, Reference, Status, clock};
+use nacre_sys::{OwnedPortSet, OwnedReference, Reference, Status, Window, clock};
 use objects::Objects;
 use options::{HELP, Options, Show, Stop};
 use record::{Events, Record, Sink, write_all};
-use relay::Relay;
+use relay::{Relay, Staff};
 
 /// The first instruction, which only unsafe code can name.
 #[allow(unsafe_code)]
@@ -50,7 +51,7 @@ fn main() {
 }
 
 /// Most proxies at once: what a flood of references from the child can cost us.
-const PROXIES: usize = 1024;
+const PROXIES: usize = 512;
 /// Number of the stream for messages.
 const MESSAGES: u64 = 2;
 /// Exit status when the tracer itself cannot go on.
@@ -59,6 +60,7 @@ const FAILED: i32 = 125;
 const AT_RANDOM: u64 = 25;
 
 static RELAY: Lock<Option<&'static Relay>> = Lock::new(None);
+static SERVICES: Lock<Option<Services>> = Lock::new(None);
 
 /// One line to whoever reads our messages.
 fn complain(text: &str) {
@@ -118,13 +120,21 @@ fn make_relay(services: &mut Services, record: Record, name: String) -> Result<&
     let set = OwnedPortSet::new().map_err(kernel("a set of ports"))?.leak();
     let objects = Objects::new(segment.window(), set);
     core::mem::forget(segment);
-    let relay: &'static Relay = Box::leak(Box::new(Relay::new(set, objects, PROXIES, record, name, hire)));
+    let relay: &'static Relay = Box::leak(Box::new(Relay::new(set, objects, PROXIES, record, name, Staff { hire, desk })));
     *RELAY.lock() = Some(relay);
     Ok(relay)
 }
 
 fn hire(number: usize) -> bool {
     thread::spawn(worker, number).is_ok()
+}
+
+/// Memory for a worker's desk, which stays as long as this program.
+fn desk() -> Option<Window> {
+    let segment = SERVICES.lock().as_mut()?.segment(Desk::SIZE).ok()?;
+    let window = segment.window();
+    core::mem::forget(segment);
+    Some(window)
 }
 
 fn worker(_number: usize) {
@@ -185,6 +195,7 @@ fn run(options: &Options<'_>, arguments: &Arguments) -> Result<i32, String> {
         }
     };
     relay.parent_given();
+    *SERVICES.lock() = Some(services);
     let status = relay.work();
     child.destroy();
     Err(format!("cannot receive: {status:?}"))

@@ -49,8 +49,12 @@ impl Events {
     }
 
     fn add(&mut self, done: &Done<'_>) {
+        // What is no message has its name in its text.
         let mut name = String::new();
-        text::name(done.label, &mut name);
+        match done.message.split_once('(') {
+            Some((first, _)) if done.label == OTHERS => name.push_str(first),
+            _ => text::name(done.label, &mut name),
+        }
         let start = self.clock.nanoseconds(done.started);
         let event = Event {
             name: &name,

@@ -3,8 +3,8 @@
 //! A worker that waits for an answer serves nobody else, so there is always one more than wait, up to a bound: the last idle worker, before it
 //! sends on, hires another.
 
-use crate::crossing::{Crossing, Name, TooMany, Translator, destroy};
-use crate::desk::{Answer, Desk};
+use crate::crossing::{Crossing, TooMany, Translator, destroy};
+use crate::desk::{Answer, Desk, copied, filled, room};
 use crate::objects::Objects;
 use crate::proxies::{Proxies, Seen, index_of};
 use crate::record::{Done, Record};
@@ -20,10 +20,19 @@ use nacre_proto::describe::Kind;
 use nacre_proto::{Errno, PROTOCOLS, parent};
 use nacre_sys::ipc::{self, Buffers, Message, Received};
 use nacre_sys::lock::Lock;
-use nacre_sys::{FOREVER, Info, PortSet, Reference, SpanMut};
+use nacre_sys::{FOREVER, Info, PortSet, Reference, Window};
 
 /// Most workers: as many clients can be kept waiting without keeping the others waiting.
 const MAX_WORKERS: usize = 32;
+
+/// How workers are hired, and what they are given.
+#[derive(Clone, Copy)]
+pub struct Staff {
+    /// Starts a thread that calls [`Relay::work`].
+    pub hire: fn(usize) -> bool,
+    /// Memory for a desk.
+    pub desk: fn() -> Option<Window>,
+}
 
 /// What all workers share.
 pub struct Relay {
@@ -35,7 +44,7 @@ pub struct Relay {
     name: String,
     workers: AtomicUsize,
     idle: AtomicUsize,
-    hire: fn(usize) -> bool,
+    staff: Staff,
     bare: BareReplies,
 }
 
@@ -66,10 +75,10 @@ fn references(crossing: Option<&Crossing>) -> &[Reference] {
 }
 
 impl Relay {
-    /// A relay without workers. `hire` starts a thread that calls [`Relay::work`] with the number that it is given.
-    pub fn new(set: PortSet, objects: Objects, capacity: usize, record: Record, name: String, hire: fn(usize) -> bool) -> Relay {
+    /// A relay without workers.
+    pub fn new(set: PortSet, objects: Objects, capacity: usize, record: Record, name: String, staff: Staff) -> Relay {
         let proxies = Lock::new(Proxies::new(capacity));
-        Relay { set, objects, proxies, record, name, workers: AtomicUsize::new(0), idle: AtomicUsize::new(1), hire, bare: BareReplies::new() }
+        Relay { set, objects, proxies, record, name, workers: AtomicUsize::new(0), idle: AtomicUsize::new(1), staff, bare: BareReplies::new() }
     }
 
     /// Makes the first proxy, for `parent`, which is moved: what the child gets as its parent. [`Relay::parent_given`] follows.
@@ -91,12 +100,9 @@ impl Relay {
     /// Serves until the child ends, which ends this program. Returns only if that is impossible.
     pub fn work(&self) -> Status {
         let number = self.workers.fetch_add(1, Ordering::Relaxed);
-        let mut desk = match Desk::new(number) {
-            Ok(desk) => desk,
-            Err(status) => {
-                self.idle.fetch_sub(1, Ordering::Relaxed);
-                return status;
-            }
+        let Some(mut desk) = (self.staff.desk)().and_then(|memory| Desk::new(number, memory)) else {
+            self.idle.fetch_sub(1, Ordering::Relaxed);
+            return Status::new(Code::NoMemory);
         };
         let mut waited = self.receive(&mut desk);
         loop {
@@ -117,7 +123,7 @@ impl Relay {
     /// Waits for something to do. A client that was not answered learns that nobody will.
     #[inline]
     fn receive(&self, desk: &mut Desk) -> Result<Received, Status> {
-        let buffers = Buffers::new(SpanMut::from(&mut desk.request[..]), &desk.request_slots);
+        let buffers = Buffers::new(room(desk.request), &desk.request_slots);
         ipc::receive(self.set.address(), buffers, FOREVER)
     }
 
@@ -128,7 +134,7 @@ impl Relay {
         plain && self.bare.has(received.label()) && !self.record.wants_text() && index_of(received.word) != 0
     }
 
-    /// Carries a message that is quick, and answers it.
+    /// Carries a message that is quick.
     #[inline]
     fn carry_words(&self, received: &Received) -> Option<Answer> {
         let started = self.record.time();
@@ -142,11 +148,9 @@ impl Relay {
         let failed = !result.is_ok_and(|reply| reply.label() == 0);
         self.record.count(received.label(), failed, started);
         match result {
-            // A client that has gone needs no answer.
-            Ok(reply) => return Some(Answer { label: reply.label(), words: reply.words, size: 0, crossing: None }),
-            Err(status) => return self.failure(received, status),
+            Ok(reply) => Some(Answer { label: reply.label(), words: reply.words, size: 0, crossing: None }),
+            Err(status) => self.failure(received, status),
         }
-        None
     }
 
     /// Sends an answer. `None`: nothing was received meanwhile.
@@ -161,16 +165,15 @@ impl Relay {
     /// `None` if the client has gone, or its buffers have: nothing was received.
     #[inline]
     fn reply_receive(&self, desk: &mut Desk, answer: &Answer) -> Option<Received> {
-        let message = Message::new(answer.label, answer.words).with_bytes(&desk.reply[..answer.size]);
-        let buffers = Buffers::new(SpanMut::from(&mut desk.request[..]), &desk.request_slots);
+        let message = Message::new(answer.label, answer.words).with_bytes(filled(desk.reply, answer.size));
+        let buffers = Buffers::new(room(desk.request), &desk.request_slots);
         ipc::reply_receive(self.set.address(), &message, buffers, FOREVER).ok()
     }
 
-    /// Sends an answer of words alone - which the kernel carries faster than one that might have more, by more than the entry that it costs - or one with
-    /// references, of which nothing is kept here.
+    /// Sends an answer with references, of which nothing is kept here.
     fn reply(&self, desk: &Desk, answer: Answer) {
         let message = Message::new(answer.label, answer.words)
-            .with_bytes(&desk.reply[..answer.size])
+            .with_bytes(filled(desk.reply, answer.size))
             .with_references(references(answer.crossing.as_deref()));
         // A client that has gone needs no answer.
         let _ = ipc::reply(&message);
@@ -184,7 +187,7 @@ impl Relay {
         let workers = self.workers.load(Ordering::Relaxed);
         if workers < MAX_WORKERS {
             self.idle.fetch_add(1, Ordering::Relaxed);
-            if !(self.hire)(workers) {
+            if !(self.staff.hire)(workers) {
                 self.idle.fetch_sub(1, Ordering::Relaxed);
             }
         }
@@ -276,16 +279,18 @@ impl Relay {
         if !self.record.wants_text() {
             return String::new();
         }
-        self.record.request(seen.outward, seen.number, &Desk::half(received, &desk.request, crossing))
+        let bytes = copied(desk.request, received.bytes());
+        let references = crossing.map_or(&[][..], Crossing::names);
+        self.record.request(seen.outward, seen.number, &Half { label: received.label(), words: received.words, bytes: &bytes, references })
     }
 
     #[inline]
     fn send_on(&self, desk: &mut Desk, received: &Received, references: &[Reference]) -> Result<Received, Status> {
         let original = self.objects.original(index_of(received.word));
         let message =
-            Message::new(received.label(), received.words).with_bytes(&desk.request[..received.bytes()]).with_references(references);
+            Message::new(received.label(), received.words).with_bytes(filled(desk.request, received.bytes())).with_references(references);
         if received.needs_reply() {
-            let buffers = Buffers::new(SpanMut::from(&mut desk.reply[..]), &desk.reply_slots);
+            let buffers = Buffers::new(room(desk.reply), &desk.reply_slots);
             return ipc::call(original, &message, buffers, FOREVER);
         }
         ipc::send(original, &message, FOREVER)?;
@@ -307,9 +312,9 @@ impl Relay {
         let answered = match answer {
             _ if !self.record.wants_text() => String::new(),
             Ok(answer) => {
-                let names: &[Name] = answer.crossing.as_deref().map_or(&[], Crossing::names);
-                let half = Half { label: answer.label, words: answer.words, bytes: &desk.reply[..answer.size], references: names };
-                self.record.reply(label, &half)
+                let bytes = copied(desk.reply, answer.size);
+                let references = answer.crossing.as_deref().map_or(&[][..], Crossing::names);
+                self.record.reply(label, &Half { label: answer.label, words: answer.words, bytes: &bytes, references })
             }
             Err(status) => format!("({status:?})"),
         };
