@@ -50,7 +50,8 @@ fn count_crate(tree: &Tree, member: &Crate, violations: &mut Vec<String>) -> Out
     for path in &member.files {
         let text = fs::read_to_string(path).context(Class::File, || format!("cannot read {}", path.display()))?;
         let shown = path.strip_prefix(tree.root()).unwrap_or(path).display().to_string();
-        let counts = count(&text, walk::is_test_file(path));
+        let inside = path.strip_prefix(tree.path(&member.name)).unwrap_or(path);
+        let counts = count(&text, walk::is_test_file(inside));
         check_file(&shown, &text, &counts, violations);
         if !OTHER_ARCHITECTURES.iter().any(|name| shown.contains(name)) {
             all.add(&counts);

@@ -32,12 +32,10 @@ pub fn crates(tree: &Tree) -> Outcome<Vec<Crate>> {
     Ok(crates)
 }
 
-/// Whether a file holds nothing but tests.
-pub fn is_test_file(path: &Path) -> bool {
-    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or("");
-    name == "tests.rs"
-        || name.ends_with("_tests.rs")
-        || path.parent().and_then(Path::file_name).is_some_and(|name| name == "tests")
+/// Whether a file, named from its crate's folder, holds nothing but tests.
+pub fn is_test_file(inside: &Path) -> bool {
+    let name = inside.file_name().and_then(|name| name.to_str()).unwrap_or("");
+    name == "tests.rs" || name.ends_with("_tests.rs") || inside.components().any(|part| part.as_os_str() == "tests")
 }
 
 /// Folders that hold files but do not say what they are. Module folders are explained by the headers of their modules.
