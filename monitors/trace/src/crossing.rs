@@ -1,13 +1,13 @@
 //! References on their way through: those to proxies of ours become their originals, those to other ports become proxies, and all else
 //! - regions, spaces, null - passes as it is.
 
-use crate::objects::Objects;
+use crate::objects::{Objects, PER_WINDOW};
 use crate::proxies::{Proxies, Taken, index_of};
 use alloc::boxed::Box;
 use nacre_abi::message::MAX_REFERENCES;
 use nacre_abi::object::TargetType;
-use nacre_sys::Reference;
 use nacre_sys::lock::Lock;
+use nacre_sys::{Reference, Window};
 
 /// Most references of a message, as a number of slots.
 pub const SLOTS: usize = MAX_REFERENCES as usize;
@@ -56,6 +56,8 @@ pub struct Translator<'a> {
     pub objects: &'a Objects,
     /// The proxies.
     pub proxies: &'a Lock<Proxies>,
+    /// Memory for the objects of more proxies.
+    pub more: fn() -> Option<Window>,
 }
 
 impl Crossing {
@@ -120,9 +122,12 @@ impl Translator<'_> {
     }
 
     /// A new proxy for what is in `slot`, and the reference to hand on.
-    fn make(&self, slot: Reference, outward: bool) -> Result<(Taken, Reference), TooMany> {
+    pub fn make(&self, slot: Reference, outward: bool) -> Result<(Taken, Reference), TooMany> {
         let mut proxies = self.proxies.lock();
-        let taken = proxies.take(outward).ok_or(TooMany)?;
+        let taken = match proxies.take(outward) {
+            Some(taken) => taken,
+            None => self.extend(&mut proxies, outward).ok_or(TooMany)?,
+        };
         match self.objects.build(taken.index, taken.word, slot) {
             Ok(handle) => Ok((taken, handle)),
             Err(_) => {
@@ -130,6 +135,16 @@ impl Translator<'_> {
                 Err(TooMany)
             }
         }
+    }
+
+    /// Room for more proxies is taken; and the first of them.
+    #[cold]
+    fn extend(&self, proxies: &mut Proxies, outward: bool) -> Option<Taken> {
+        if self.objects.is_full() || !self.objects.add((self.more)()?) {
+            return None;
+        }
+        proxies.extend(PER_WINDOW);
+        proxies.take(outward)
     }
 
     /// The message has been sent on, or will not be: what was made for it goes.

@@ -34,7 +34,6 @@ use nacre_rt::{Arguments, thread};
 use nacre_sys::abi::rights::REFERENCE_USE;
 use nacre_sys::lock::Lock;
 use nacre_sys::{OwnedPortSet, OwnedReference, Reference, Status, Window, clock};
-use objects::Objects;
 use options::{HELP, Options, Show, Stop};
 use record::{Events, Record, Sink, write_all};
 use relay::{Relay, Staff};
@@ -50,8 +49,6 @@ fn main() {
     println!("This is a monitor of Nacre: build it for a target without an operating system.");
 }
 
-/// Most proxies at once: what a flood of references from the child can cost us.
-const PROXIES: usize = 512;
 /// Number of the stream for messages.
 const MESSAGES: u64 = 2;
 /// Exit status when the tracer itself cannot go on.
@@ -114,13 +111,9 @@ fn kernel(making: &'static str) -> impl Fn(Status) -> String {
     move |status| Refusal::Kernel(making, status).to_string()
 }
 
-/// The relay, with the memory of its proxies, which stays as long as this program.
-fn make_relay(services: &mut Services, record: Record, name: String) -> Result<&'static Relay, String> {
-    let segment = services.segment(PROXIES as u64 * objects::SIZE).map_err(|refusal| refusal.to_string())?;
+fn make_relay(record: Record, name: String) -> Result<&'static Relay, String> {
     let set = OwnedPortSet::new().map_err(kernel("a set of ports"))?.leak();
-    let objects = Objects::new(segment.window(), set);
-    core::mem::forget(segment);
-    let relay: &'static Relay = Box::leak(Box::new(Relay::new(set, objects, PROXIES, record, name, Staff { hire, desk })));
+    let relay: &'static Relay = Box::leak(Box::new(Relay::new(set, record, name, Staff { hire, desk, objects })));
     *RELAY.lock() = Some(relay);
     Ok(relay)
 }
@@ -129,12 +122,20 @@ fn hire(number: usize) -> bool {
     thread::spawn(worker, number).is_ok()
 }
 
-/// Memory for a worker's desk, which stays as long as this program.
-fn desk() -> Option<Window> {
-    let segment = SERVICES.lock().as_mut()?.segment(Desk::SIZE).ok()?;
+/// Memory that stays as long as this program.
+fn memory(size: u64) -> Option<Window> {
+    let segment = SERVICES.lock().as_mut()?.segment(size).ok()?;
     let window = segment.window();
     core::mem::forget(segment);
     Some(window)
+}
+
+fn desk() -> Option<Window> {
+    memory(Desk::SIZE)
+}
+
+fn objects() -> Option<Window> {
+    memory(objects::WINDOW_SIZE)
 }
 
 fn worker(_number: usize) {
@@ -160,7 +161,7 @@ fn random(arguments: &Arguments) -> [u8; 16] {
 }
 
 /// Makes the child of the first file of the search path that there is.
-fn start(services: &mut Services, options: &Options<'_>, arguments: &Arguments, ports: Ports) -> Result<Child<Services>, Refusal> {
+fn start(options: &Options<'_>, arguments: &Arguments, ports: Ports) -> Result<Child<Services>, Refusal> {
     let environment: Vec<&[u8]> = arguments.environment().collect();
     let mut refusal = Refusal::NotFound;
     for path in search::candidates(options.command[0], &environment) {
@@ -171,6 +172,8 @@ fn start(services: &mut Services, options: &Options<'_>, arguments: &Arguments, 
             random: random(arguments),
             sizes: Sizes::default(),
         };
+        let mut services = SERVICES.lock();
+        let services = services.as_mut().ok_or(Refusal::NotFound)?;
         match spawn(services, &program, ports) {
             Err(Refusal::NotFound) => {}
             Err(other) => refusal = other,
@@ -181,12 +184,13 @@ fn start(services: &mut Services, options: &Options<'_>, arguments: &Arguments, 
 }
 
 fn run(options: &Options<'_>, arguments: &Arguments) -> Result<i32, String> {
-    let mut services = Services::find().map_err(|refusal| refusal.to_string())?;
+    let services = Services::find().map_err(|refusal| refusal.to_string())?;
     let record = Record::new(sink(options, &services)?, options.data_limit);
-    let relay = make_relay(&mut services, record, String::from_utf8_lossy(options.command[0]).into_owned())?;
+    *SERVICES.lock() = Some(services);
+    let relay = make_relay(record, String::from_utf8_lossy(options.command[0]).into_owned())?;
     let original = OwnedReference::copy_of(Reference::PARENT, REFERENCE_USE).map_err(kernel("a copy of its parent"))?;
     let parent = relay.parent(original.leak()).map_err(kernel("its first proxy"))?;
-    let child = start(&mut services, options, arguments, Ports { parent, keeper: parent });
+    let child = start(options, arguments, Ports { parent, keeper: parent });
     let child = match child.and_then(|child| child.start().map(|()| child)) {
         Ok(child) => child,
         Err(refusal) => {
@@ -195,7 +199,6 @@ fn run(options: &Options<'_>, arguments: &Arguments) -> Result<i32, String> {
         }
     };
     relay.parent_given();
-    *SERVICES.lock() = Some(services);
     let status = relay.work();
     child.destroy();
     Err(format!("cannot receive: {status:?}"))

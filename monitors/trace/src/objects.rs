@@ -1,7 +1,8 @@
-//! The kernel objects of proxies: for each, in one quarter of a kilobyte of a window of our own, a port, the reference that it stands for (its
-//! *original*), and for a moment the reference to the port that is handed on. That all ports lie in one window is what lets
+//! The kernel objects of proxies: for each, in one quarter of a kilobyte of windows of our own, a port, the reference that it stands for (its
+//! *original*), and for a moment the reference to the port that is handed on. That all ports lie in few windows is what lets
 //! `reference_reveal` tell a proxy of ours that comes back.
 
+use core::sync::atomic::{AtomicU64, Ordering};
 use nacre_abi::rights::REFERENCE_USE;
 use nacre_abi::{ObjectType, Status};
 use nacre_sys::{Port, PortSet, Reference, Window};
@@ -13,22 +14,44 @@ const HANDLE: u64 = 192;
 
 const _: () = assert!(ORIGINAL >= ObjectType::Port.size() && HANDLE - ORIGINAL >= ObjectType::Reference.size());
 
-/// Where the objects are.
-#[derive(Clone, Copy)]
+/// Proxies of one window.
+pub const PER_WINDOW: usize = 512;
+/// Bytes of one window.
+pub const WINDOW_SIZE: u64 = PER_WINDOW as u64 * SIZE;
+/// Most windows.
+pub const WINDOWS: usize = 8;
+
+/// Where the objects are: windows, of which each is taken when those before it are full.
 pub struct Objects {
-    start: u64,
-    size: u64,
+    /// First addresses; 0 if the window was not taken yet.
+    starts: [AtomicU64; WINDOWS],
     set: PortSet,
 }
 
 impl Objects {
-    /// Objects in `window`, which may hold them; their ports are received from at `set`.
-    pub fn new(window: Window, set: PortSet) -> Objects {
-        Objects { start: window.start(), size: window.size(), set }
+    /// No windows; ports will be received from at `set`.
+    pub fn new(set: PortSet) -> Objects {
+        Objects { starts: [const { AtomicU64::new(0) }; WINDOWS], set }
     }
 
+    /// Adds a window, which may hold objects. False if there are enough.
+    pub fn add(&self, window: Window) -> bool {
+        let free = self.starts.iter().find(|start| start.load(Ordering::Relaxed) == 0);
+        if let Some(start) = free {
+            start.store(window.start(), Ordering::Release);
+        }
+        free.is_some()
+    }
+
+    /// Whether there are as many windows as there may be.
+    pub fn is_full(&self) -> bool {
+        self.starts.iter().all(|start| start.load(Ordering::Relaxed) != 0)
+    }
+
+    #[inline]
     fn at(&self, index: usize) -> u64 {
-        self.start + index as u64 * SIZE
+        let start = self.starts.get(index / PER_WINDOW).map_or(0, |start| start.load(Ordering::Acquire));
+        start + (index % PER_WINDOW) as u64 * SIZE
     }
 
     fn port(&self, index: usize) -> Port {
@@ -46,8 +69,12 @@ impl Objects {
 
     /// Which proxy `reference` leads to, if it is one of ours.
     pub fn index_of(&self, reference: Reference) -> Option<usize> {
-        let revealed = reference.reveal(self.start, self.size).ok()??;
-        (revealed.kind == ObjectType::Port as u64).then(|| ((revealed.address - self.start) / SIZE) as usize)
+        let starts = self.starts.iter().map(|start| start.load(Ordering::Acquire)).take_while(|start| *start != 0);
+        starts.enumerate().find_map(|(window, start)| {
+            let revealed = reference.reveal(start, WINDOW_SIZE).ok()??;
+            let index = ((revealed.address - start) / SIZE) as usize;
+            (revealed.kind == ObjectType::Port as u64).then_some(window * PER_WINDOW + index)
+        })
     }
 
     /// Makes the objects of proxy `index`: a port with `word`, for `original`, which is moved out of its slot. Returns the reference to hand on, which

@@ -65,7 +65,7 @@ pub struct Proxies {
 }
 
 impl Proxies {
-    /// Room for `capacity` proxies, at most 65536.
+    /// Room for `capacity` proxies; never for more than 65536.
     pub const fn new(capacity: usize) -> Proxies {
         Proxies { entries: Vec::new(), free: Vec::new(), capacity, next_number: 0 }
     }
@@ -84,6 +84,11 @@ impl Proxies {
         self.entries[index] = Entry { state: State::Live, carried: 0, number, outward };
         self.next_number += 1;
         Some(Taken { index, number, word: number << INDEX_BITS | index as u64 })
+    }
+
+    /// There is room for `more` proxies beyond those that there was room for.
+    pub fn extend(&mut self, more: usize) {
+        self.capacity += more;
     }
 
     /// The live proxy whose port has this word.

@@ -32,6 +32,8 @@ pub struct Staff {
     pub hire: fn(usize) -> bool,
     /// Memory for a desk.
     pub desk: fn() -> Option<Window>,
+    /// Memory for the objects of proxies.
+    pub objects: fn() -> Option<Window>,
 }
 
 /// What all workers share.
@@ -76,16 +78,15 @@ fn references(crossing: Option<&Crossing>) -> &[Reference] {
 
 impl Relay {
     /// A relay without workers.
-    pub fn new(set: PortSet, objects: Objects, capacity: usize, record: Record, name: String, staff: Staff) -> Relay {
-        let proxies = Lock::new(Proxies::new(capacity));
+    pub fn new(set: PortSet, record: Record, name: String, staff: Staff) -> Relay {
+        let (objects, proxies) = (Objects::new(set), Lock::new(Proxies::new(0)));
         Relay { set, objects, proxies, record, name, workers: AtomicUsize::new(0), idle: AtomicUsize::new(1), staff, bare: BareReplies::new() }
     }
 
     /// Makes the first proxy, for `parent`, which is moved: what the child gets as its parent. [`Relay::parent_given`] follows.
     pub fn parent(&self, parent: Reference) -> Result<Reference, Status> {
-        let mut proxies = self.proxies.lock();
-        let taken = proxies.take(false).ok_or(Status::new(Code::NoMemory))?;
-        self.objects.build(taken.index, taken.word, parent)
+        let (_, handle) = self.translator().make(parent, false).map_err(|_| Status::new(Code::NoMemory))?;
+        Ok(handle)
     }
 
     /// The child has its own reference to its parent.
@@ -94,7 +95,7 @@ impl Relay {
     }
 
     fn translator(&self) -> Translator<'_> {
-        Translator { objects: &self.objects, proxies: &self.proxies }
+        Translator { objects: &self.objects, proxies: &self.proxies, more: self.staff.objects }
     }
 
     /// Serves until the child ends, which ends this program. Returns only if that is impossible.
