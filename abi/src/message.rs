@@ -6,7 +6,7 @@
 //! | `rdi` | reference (call, send), port or set (receive) | the server's own word of the port that the message came through (receive) |
 //! | `rsi` | the label, in the low half | [`Info`]: label, sizes, flags of what was received |
 //! | `rdx r8 r9 r10 r12 r13` | six words to send | six words received |
-//! | `r14` | address of a [`Descriptor`], or 0: no bytes and no references either way | unchanged |
+//! | `r14` | address of a [`Descriptor`], or 0: no bytes and no references either way; plus [`RECEIVE_ONLY`] | unchanged |
 //! | `r15` | timeout in nanoseconds; 0 = wait for ever | what is left of it |
 //!
 //! A call that waits leaves these registers so that making it again goes on where it was: a message moves whole or not at all, and an `ipc_call` whose
@@ -25,6 +25,9 @@ pub const NO_REFERENCES: u64 = 1 << 63;
 
 /// Size and alignment of a [`Descriptor`] and alignment of the arrays it names, in bytes: so none crosses a page.
 pub const DESCRIPTOR_ALIGNMENT: u64 = 64;
+
+/// Bit of the descriptor's address in `r14`: nothing is sent through the descriptor, it only says where to receive. The kernel need not read it to send.
+pub const RECEIVE_ONLY: u64 = 1;
 
 /// What a message carries beyond registers, and where an answer's may be put. Eight words, at a multiple of 64.
 #[derive(Clone, Copy, Default, Debug, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! The table of calls: number to function. The two that carry most messages are taken before it.
+//! The table of calls: number to function. The commonest course of the two that carry most messages is taken before it (`fast`).
 
 use crate::kernel::{Attempt, BUDGET, Done, Kernel};
 use crate::machine::Machine;
@@ -6,7 +6,7 @@ use crate::object::Thread;
 use nacre_abi::{Call, Code, ObjectType, Status};
 
 impl<M: Machine> Kernel<M> {
-    /// Every call but the two fast ones.
+    /// Every call.
     #[inline(never)]
     pub(crate) fn dispatch_table(&self, number: u64, caller: Thread<'_>) -> Attempt<Done> {
         let Some(call) = Call::ALL.get(number as usize) else { return Err(Status::new(Code::UnknownCall).into()) };

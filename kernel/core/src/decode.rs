@@ -6,7 +6,7 @@ use crate::machine::{LeafKind, Machine, PageSize, Physical, thread_page::registe
 use crate::object::{self, Space, Thread};
 use nacre_abi::object::{TargetType, UNIT};
 use nacre_abi::rights::{REFERENCE_CONTROL, REFERENCE_USE};
-use nacre_abi::{Code, ObjectType, PAGE_SIZE, Rights, Status};
+use nacre_abi::{Code, ObjectType, PAGE_SIZE, Rights, Status, USER_END};
 
 /// Registers of the arguments, the first being `rdi`.
 const ARGUMENTS: [usize; 10] = [
@@ -45,11 +45,22 @@ impl<M: Machine> Kernel<M> {
         if address % UNIT != 0 {
             return wrong(Code::BadAddress, argument);
         }
+        let seen = if address < USER_END { self.machine.object_lookup(self.space(thread.space()).root(), address) } else { None };
+        let at = match seen {
+            Some(at) => at,
+            None => self.object_page(thread, argument, address)?,
+        };
+        self.object_in_frame(at).map_or_else(|| wrong(Code::NotAnObject, argument), Ok)
+    }
+
+    /// Where `address` lies if it is in an object page that the tables do not show yet.
+    #[cold]
+    fn object_page(&self, thread: Thread<'_>, argument: u8, address: u64) -> Attempt<Physical> {
         let leaf = self.leaf(thread, argument, address, Rights::NONE)?;
         if leaf.kind != LeafKind::Objects || leaf.size != PageSize::Small {
             return wrong(Code::NotAnObject, argument);
         }
-        self.object_in_frame(leaf.physical).map_or_else(|| wrong(Code::NotAnObject, argument), Ok)
+        Ok(leaf.physical)
     }
 
     /// The live object that starts at `at`, an address in an object frame. A thread fills its frame, and what stands inside it is the user's: no object starts there.

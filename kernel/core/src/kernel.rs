@@ -56,6 +56,8 @@ pub(crate) struct Cpu {
     pub chosen: Cell<Physical>,
     /// When the running thread's turn is over.
     pub slice_end: Cell<u64>,
+    /// What the timer is set to; it may be earlier than it need be, and is then set anew when it comes.
+    pub armed: Cell<u64>,
 }
 
 impl Cpu {
@@ -65,6 +67,7 @@ impl Cpu {
             space: Cell::new(Physical(0)),
             chosen: Cell::new(Physical(0)),
             slice_end: Cell::new(0),
+            armed: Cell::new(u64::MAX),
         }
     }
 }
@@ -94,6 +97,9 @@ pub struct Kernel<M: Machine> {
     pub(crate) budget: Cell<u32>,
 }
 
+const CALL: u64 = Call::IpcCall as u64;
+const REPLY_RECEIVE: u64 = Call::IpcReplyReceive as u64;
+
 /// Steps of a long operation (objects destroyed, links cut) before it stops to let interrupts in.
 pub(crate) const BUDGET: u32 = 64;
 
@@ -120,18 +126,31 @@ impl<M: Machine> Kernel<M> {
     pub fn system_call(&self, number: u64) -> Next {
         let cpu = self.machine.cpu();
         let caller = self.thread(self.cpus[cpu].loaded.get());
-        if caller.has(Thread::EVICT | Thread::AWAITS_REPLY) {
-            if caller.has(Thread::EVICT) {
-                self.rewind(caller);
-                self.evict(caller);
-                return self.leave(cpu);
-            }
-            if number != Call::IpcReceiveReply as u64 {
-                // Somebody set it to do something else than to wait for its reply.
-                self.disconnect(caller);
-            }
+        let fast = match number {
+            _ if caller.has(Thread::EVICT | Thread::AWAITS_REPLY) => None,
+            CALL => self.fast_call(cpu, caller),
+            REPLY_RECEIVE => self.fast_reply_receive(cpu, caller),
+            _ => None,
+        };
+        match fast {
+            Some(()) => Next::User,
+            None => self.system_call_general(number, cpu, caller),
         }
-        match self.dispatch(number, caller) {
+    }
+
+    /// Every call that is not a short message to somebody who waits for it.
+    #[inline(never)]
+    fn system_call_general(&self, number: u64, cpu: usize, caller: Thread<'_>) -> Next {
+        if caller.has(Thread::EVICT) {
+            self.rewind(caller);
+            self.evict(caller);
+            return self.leave(cpu);
+        }
+        if caller.has(Thread::AWAITS_REPLY) && number != Call::IpcReceiveReply as u64 {
+            // Somebody set it to do something else than to wait for its reply.
+            self.disconnect(caller);
+        }
+        match self.dispatch_table(number, caller) {
             Ok(Done::Return) => caller.set_register(register::RAX, 0),
             Ok(Done::Settled) | Err(Stop::Wait) => {}
             Err(Stop::Status(status)) => caller.set_register(register::RAX, status.0),
@@ -169,6 +188,7 @@ impl<M: Machine> Kernel<M> {
 
     /// The timer's deadline passed.
     pub fn timer(&self) -> Next {
+        self.cpus[self.machine.cpu()].armed.set(u64::MAX);
         self.timer_stale.set(true);
         self.deadlines_expire();
         self.slice_check();
@@ -207,18 +227,6 @@ impl<M: Machine> Kernel<M> {
         }
         self.budget.set(left - 1);
         Ok(())
-    }
-
-    /// The call with this number; see `calls` for the table.
-    #[inline(always)]
-    fn dispatch(&self, number: u64, caller: Thread<'_>) -> Attempt<Done> {
-        const CALL: u64 = Call::IpcCall as u64;
-        const REPLY_RECEIVE: u64 = Call::IpcReplyReceive as u64;
-        match number {
-            CALL => self.ipc_call(caller),
-            REPLY_RECEIVE => self.ipc_reply_receive(caller),
-            _ => self.dispatch_table(number, caller),
-        }
     }
 
     // Views of objects at known addresses.

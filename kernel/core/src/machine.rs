@@ -125,6 +125,11 @@ pub trait Machine {
     fn table_create(&self, root: Physical);
     /// What the tables say of `address` (below `USER_END`); `None` if nothing.
     fn table_lookup(&self, root: Physical, address: u64) -> Option<Leaf>;
+    /// Where the object page's byte at `address` lies, if the tables show an object page there: the part of `table_lookup` that messages need.
+    fn object_lookup(&self, root: Physical, address: u64) -> Option<Physical> {
+        let leaf = self.table_lookup(root, address)?;
+        (leaf.kind == LeafKind::Objects && leaf.size == PageSize::Small).then_some(leaf.physical)
+    }
     /// Enters a leaf for `address` (a multiple of the leaf's size), over whatever is there - also over a table of smaller pages or under a larger leaf, which is then dropped whole.
     fn table_enter(&self, root: Physical, address: u64, leaf: Leaf, pool: &impl TablePool) -> Result<(), PoolExhausted>;
     /// Removes every leaf that touches `low..high` (large leaves whole). True if there was any.

@@ -22,10 +22,26 @@ impl<M: Machine> Kernel<M> {
             return;
         }
         list::push_back(&self.machine, self.run_queue(), thread.queue());
-        self.timer_stale.set(true);
-        let others = self.idle.get() & !(1 << self.machine.cpu());
+        let cpu = self.machine.cpu();
+        self.slice_note(cpu);
+        let others = self.idle.get();
+        if others != 0 {
+            self.kick_idle(others & !(1 << cpu));
+        }
+    }
+
+    #[cold]
+    fn kick_idle(&self, others: u64) {
         if others != 0 {
             self.machine.cpu_kick(others.trailing_zeros() as usize);
+        }
+    }
+
+    /// Others wait: the timer must come at the end of this CPU's slice at the latest.
+    #[inline(always)]
+    fn slice_note(&self, cpu: usize) {
+        if self.cpus[cpu].armed.get() > self.cpus[cpu].slice_end.get() {
+            self.timer_stale.set(true);
         }
     }
 
@@ -112,7 +128,7 @@ impl<M: Machine> Kernel<M> {
         let Some(node) = list::first(&self.machine, self.run_queue()) else { return Physical(0) };
         list::remove(&self.machine, node);
         self.cpus[cpu].slice_end.set(self.machine.now() + SLICE);
-        self.timer_stale.set(true);
+        self.slice_note(cpu);
         thread_of_queue_node(node)
     }
 
@@ -131,6 +147,21 @@ impl<M: Machine> Kernel<M> {
         this.chosen.set(next);
         let root = self.space_switch(cpu, to.space());
         self.machine.switch_thread((from != Physical(0)).then_some(from), next, root);
+    }
+
+    /// From the thread that is loaded to another that is ready and on no queue, at once.
+    #[inline(always)]
+    pub(crate) fn switch_directly(&self, cpu: usize, from: Thread<'_>, to: Thread<'_>) {
+        let this = &self.cpus[cpu];
+        from.set_cpu(0);
+        to.set_cpu(cpu as u64 + 1);
+        this.loaded.set(to.at);
+        this.chosen.set(to.at);
+        let root = self.space_switch(cpu, to.space());
+        self.machine.switch_thread(Some(from.at), to.at, root);
+        if self.timer_stale.get() {
+            self.timer_arm(cpu);
+        }
     }
 
     /// Accounts for a change of tables; the new root if there is one.
@@ -179,11 +210,14 @@ impl<M: Machine> Kernel<M> {
     }
 
     /// Sets this CPU's timer for what comes first: the end of the slice if others wait, or (on the first CPU) a deadline.
+    #[cold]
+    #[inline(never)]
     fn timer_arm(&self, cpu: usize) {
         self.timer_stale.set(false);
         let running = self.cpus[cpu].loaded.get() != Physical(0);
         let slice = if running && !list::is_empty(&self.machine, self.run_queue()) { self.cpus[cpu].slice_end.get() } else { u64::MAX };
         let deadline = if cpu == 0 { self.deadline_first() } else { u64::MAX };
+        self.cpus[cpu].armed.set(slice.min(deadline));
         self.machine.timer_set(slice.min(deadline));
     }
 }

@@ -9,7 +9,7 @@ use crate::list;
 use crate::machine::{Machine, Physical, thread_page::register};
 use crate::object::{self, Reference, Thread};
 use crate::user_memory::Span;
-use nacre_abi::message::{Descriptor, Info, MAX_BYTES, MAX_REFERENCES};
+use nacre_abi::message::{Descriptor, Info, MAX_BYTES, MAX_REFERENCES, RECEIVE_ONLY};
 use nacre_abi::object::TargetType;
 use nacre_abi::rights::REFERENCE_ALL;
 use nacre_abi::state::ThreadState;
@@ -48,7 +48,7 @@ impl<M: Machine> Kernel<M> {
         if sender.fault() != 0 {
             return self.transfer_fault(sender, receiver, word);
         }
-        let (bytes, references) = if sender.register(register::R14) == 0 { (0, 0) } else { self.transfer_long(sender, receiver)? };
+        let (bytes, references) = if sender.sends_words_alone() { (0, 0) } else { self.transfer_long(sender, receiver)? };
         let flags = if needs_reply { Info::NEEDS_REPLY } else { 0 };
         let label = sender.register(register::RSI) as u32;
         self.move_words(sender, receiver);
@@ -58,7 +58,7 @@ impl<M: Machine> Kernel<M> {
     }
 
     #[inline(always)]
-    fn move_words(&self, sender: Thread<'_>, receiver: Thread<'_>) {
+    pub(crate) fn move_words(&self, sender: Thread<'_>, receiver: Thread<'_>) {
         for word in WORDS {
             receiver.set_register(word, sender.register(word));
         }
@@ -142,7 +142,7 @@ impl<M: Machine> Kernel<M> {
     #[inline(always)]
     pub(crate) fn transfer_reply(&self, server: Thread<'_>, client: Thread<'_>) -> Attempt<Status> {
         let (mut bytes, mut references, mut status) = (0, 0, Status::OK);
-        if server.register(register::R14) != 0 {
+        if !server.sends_words_alone() {
             (bytes, references, status) = self.transfer_reply_long(server, client)?;
         }
         self.move_words(server, client);
@@ -198,7 +198,7 @@ impl<M: Machine> Kernel<M> {
     }
 
     fn descriptor_present(&self, client: Thread<'_>) -> Option<Descriptor> {
-        let address = client.register(register::R14);
+        let address = client.register(register::R14) & !RECEIVE_ONLY;
         if address == 0 {
             return Some(Descriptor::default());
         }

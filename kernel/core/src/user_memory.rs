@@ -6,7 +6,7 @@ use crate::fault::Fault;
 use crate::kernel::{Attempt, Kernel, Stop};
 use crate::machine::{Leaf, LeafKind, Machine, Physical};
 use crate::object::Thread;
-use nacre_abi::message::{DESCRIPTOR_ALIGNMENT, Descriptor};
+use nacre_abi::message::{DESCRIPTOR_ALIGNMENT, Descriptor, RECEIVE_ONLY};
 use nacre_abi::{Code, PAGE_SIZE, Rights, Status, USER_END};
 
 /// Most pages that a buffer of `MAX_BYTES` touches.
@@ -184,7 +184,7 @@ impl<M: Machine> Kernel<M> {
         if address == 0 {
             return Ok(Descriptor::default());
         }
-        let words = self.user_words(thread, argument, address)?;
+        let words = self.user_words(thread, argument, address & !RECEIVE_ONLY)?;
         Ok(Descriptor {
             send_address: words[0],
             send_size: words[1],

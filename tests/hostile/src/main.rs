@@ -37,7 +37,7 @@ const CANARY: u64 = 0x3100_0000_0000;
 const PATIENCE: u32 = 4;
 const LOOK: u64 = 200_000;
 /// What the arena's pool of memory may hold.
-const LIMIT: u64 = 8 << 20;
+const LIMIT: u64 = 512 << 10;
 
 /// What files that the arena writes may hold at the end.
 const SLACK: u64 = 64 << 20;

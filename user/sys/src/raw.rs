@@ -17,7 +17,7 @@ use core::marker::PhantomData;
 use core::mem::{MaybeUninit, size_of};
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicUsize, Ordering};
 
-use nacre_abi::message::{Descriptor, Info, WORDS};
+use nacre_abi::message::{Descriptor, Info, RECEIVE_ONLY, WORDS};
 use nacre_abi::state::ObjectEntry;
 use nacre_abi::{Call, Code, Status};
 
@@ -164,7 +164,7 @@ pub(crate) fn memory_objects(start: u64, size: u64, entries: &mut [ObjectEntry])
 /// One of the message calls.
 ///
 /// # Safety
-/// `descriptor` is 0 or the address of a [`Descriptor`] whose memory is the caller's to lend.
+/// `descriptor` is 0 or the address (with or without `RECEIVE_ONLY`) of a [`Descriptor`] whose memory is the caller's to lend.
 #[inline(always)]
 unsafe fn exchange(call: Call, target: u64, info: u64, words: [u64; WORDS], descriptor: u64, timeout: u64) -> Result<Received, Status> {
     let (status, word, info_out): (u64, u64, u64);
@@ -209,8 +209,9 @@ fn message_long(call: Call, target: u64, message: &Message<'_>, buffers: Buffers
         receive_slot_count: buffers.slots.len().min(8) as u64,
     };
     let info = Info::with_label(message.label).0;
+    let only = if message.bytes.is_empty() && message.references.is_empty() { RECEIVE_ONLY } else { 0 };
     // SAFETY: the descriptor names the bytes of a `Span`, which may be read, and of a `SpanMut`, which may be written, for the whole call.
-    unsafe { exchange(call, target, info, message.words, &raw const descriptor as u64, timeout) }
+    unsafe { exchange(call, target, info, message.words, &raw const descriptor as u64 | only, timeout) }
 }
 
 /// Copies `size` bytes between ranges that are read and written by others too, as the machine does it: no promise about what is seen of

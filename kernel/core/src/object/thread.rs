@@ -74,6 +74,13 @@ impl Thread<'_> {
     /// Its `ipc_call` was taken: it stands at `ipc_receive_reply`.
     pub const AWAITS_REPLY: u64 = 8;
 
+    /// Whether the message in its registers has nothing but words.
+    #[inline(always)]
+    pub fn sends_words_alone(self) -> bool {
+        let descriptor = self.register(thread_page::register::R14);
+        descriptor == 0 || descriptor & nacre_abi::message::RECEIVE_ONLY != 0
+    }
+
     /// A register, by its number in [`thread_page::register`].
     #[inline(always)]
     pub fn register(self, number: usize) -> u64 {

@@ -20,15 +20,10 @@ const KERNEL_GS_BASE: u32 = 0xc000_0102;
 /// Every address of the user's half has its bits among these.
 const USER_HALF: u64 = (1 << 47) - 1;
 
-/// Any value as an address that the CPU takes: bits 48-63 like bit 47.
-const fn canonical(address: u64) -> u64 {
-    ((address << 16) as i64 >> 16) as u64
-}
-
-/// The bases that the thread's page asks for.
+/// The bases that the thread's page asks for: addresses that the CPU takes, since the core admits none beyond the user's half and a user's own instructions take no other.
 #[inline(always)]
 fn bases_of(page: &[Cell<u64>; 512]) -> (u64, u64) {
-    let base = |number: usize| canonical(page[REGISTERS + number].get());
+    let base = |number: usize| page[REGISTERS + number].get();
     (base(register::FS_BASE), base(register::GS_BASE))
 }
 

@@ -74,6 +74,11 @@ impl Machine for X86 {
         page_table::lookup(&DirectTables, root, address)
     }
 
+    #[inline(always)]
+    fn object_lookup(&self, root: Physical, address: u64) -> Option<Physical> {
+        page_table::object_lookup(&DirectTables, root, address)
+    }
+
     fn table_enter(&self, root: Physical, address: u64, leaf: Leaf, pool: &impl TablePool) -> Result<(), PoolExhausted> {
         page_table::enter(&DirectTables, root, address, leaf, pool, features::get().huge_pages)
     }

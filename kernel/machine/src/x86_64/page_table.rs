@@ -109,6 +109,16 @@ pub fn lookup(memory: &impl TableMemory, root: Physical, address: u64) -> Option
     leaf_of(memory.table(first)[index(address, 12)].get(), address, PageSize::Small)
 }
 
+/// Where `address`, below `USER_END`, lies, if a small page of objects is shown there.
+#[inline(always)]
+pub fn object_lookup(memory: &impl TableMemory, root: Physical, address: u64) -> Option<Physical> {
+    let third = table_of(memory.table(root)[index(address, 39)].get())?;
+    let second = table_of(memory.table(third)[index(address, 30)].get())?;
+    let first = table_of(memory.table(second)[index(address, 21)].get())?;
+    let entry = memory.table(first)[index(address, 12)].get();
+    (entry & OBJECTS != 0).then_some(Physical(entry & ADDRESS | address & 0xfff))
+}
+
 /// Enters a leaf. `huge`: the CPU has pages of 1 GiB; without them such a leaf becomes a table of 2 MiB pages.
 pub fn enter(memory: &impl TableMemory, root: Physical, address: u64, leaf: Leaf, pool: &impl TablePool, huge: bool) -> Result<(), PoolExhausted> {
     if leaf.size == PageSize::Huge && !huge {
