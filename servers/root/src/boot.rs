@@ -42,7 +42,7 @@ impl BootFacts {
 pub fn image_start(image: Window) -> Option<(&'static [u8], Header)> {
     let mut head = [0; HEADER_SIZE as usize];
     image.read(0, &mut head)?;
-    let header = boot_image::header(&head)?;
+    let header = boot_image::header(&head).filter(|header| header.total_size <= image.size())?;
     let mut end = header.files_offset.checked_add(header.file_count.checked_mul(FILE_SIZE)?)?;
     for number in 0..header.file_count {
         let at = header.files_offset + number * FILE_SIZE;

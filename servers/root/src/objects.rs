@@ -83,7 +83,7 @@ impl Objects {
         Ok(port.new_reference(REFERENCE_USE)?)
     }
 
-    /// Adds an object and makes the one reference to it. If that fails the object is gone again, and comes back to be taken down.
+    /// Adds an object and makes the one reference to it. If that fails there is no object; what it stood for is the caller's again.
     pub fn give(&mut self, kind: Kind) -> Result<OwnedReference, Errno> {
         let key = self.add(kind, false)?;
         self.reference(key).inspect_err(|_| drop(self.table.remove(key)))

@@ -242,3 +242,60 @@ fn check_links(tree: &Tree<Fake>) {
         assert_eq!((node.links, node.opens), (counted[&key], 0), "{node:?}");
     }
 }
+
+/// A boot image with these files (path, mode, content); where its names end, and all of it.
+fn image(files: &[(&[u8], u32, &[u8])]) -> (usize, Vec<u8>) {
+    let names_start = 64 + 48 * files.len();
+    let names: Vec<u8> = files.iter().flat_map(|file| file.0).copied().collect();
+    let names_end = names_start + names.len();
+    let (mut entries, mut contents) = (Vec::new(), Vec::new());
+    let (mut name_at, first) = (names_start, names_end.next_multiple_of(4096));
+    for (path, mode, content) in files {
+        for word in [name_at as u64, path.len() as u64 | u64::from(*mode) << 32, (first + contents.len()) as u64, content.len() as u64, 77, 0] {
+            entries.extend_from_slice(&word.to_le_bytes());
+        }
+        name_at += path.len();
+        contents.extend_from_slice(content);
+        contents.resize(contents.len().next_multiple_of(4096), 0);
+    }
+    let mut bytes = b"NACREIMG\x01\0\0\0\0\0\0\0".to_vec();
+    for word in [0x40_0000, files.len() as u64, 64, (first + contents.len()) as u64] {
+        bytes.extend_from_slice(&word.to_le_bytes());
+    }
+    bytes.resize(64, 0);
+    bytes.extend_from_slice(&entries);
+    bytes.extend_from_slice(&names);
+    bytes.resize(first, 0);
+    bytes.extend_from_slice(&contents);
+    (names_end, bytes)
+}
+
+#[test]
+fn boot_files_are_found_and_wild_ones_left_out() {
+    let (names_end, bytes) = image(&[
+        (b"/", 0o40755, b""),
+        (b"/bin", 0o40755, b""),
+        (b"/bin/tool", 0o100755, b"machine code"),
+        (b"/bin/t", 0o120777, b"tool"),
+        (b"/bin/tool", 0o100644, b"again"),
+        (b"/bin/..", 0o100644, b""),
+        (b"/none/file", 0o100644, b""),
+        (b"/odd", 0o010644, b""),
+        (b"/empty", 0o100600, b""),
+    ]);
+    let mut tree = Tree::new(Fake::new(1 << 16), NOW);
+    let start = tree.store_mut().allocate(bytes.len() as u64).unwrap();
+    tree.store_mut().write(start, &bytes);
+    let header = nacre_abi::boot_image::header(&bytes).unwrap();
+    let head: &'static [u8] = bytes[..names_end].to_vec().leak();
+    assert_eq!(tree.add_boot_files(head, &header, start), 4);
+    let key = find(&tree, b"/bin/t").unwrap();
+    let facts = tree.facts(key).unwrap();
+    assert_eq!((facts.mode, facts.size, facts.times[1].seconds), (0o100755, 12, 77));
+    let (content, store) = tree.content(key).unwrap();
+    let mut read = [0; 20];
+    assert_eq!(content.read(store, 0, &mut read), 12);
+    assert_eq!(&read[..12], b"machine code");
+    assert_eq!(names(&tree, b"/"), [&b"."[..], b"..", b"bin", b"empty"]);
+    assert_eq!(tree.add_boot_files(&head[..100], &header, start), 9);
+}
