@@ -102,9 +102,7 @@ impl World {
         let thread = self.running(cpu).expect("a CPU without a thread calls");
         thread.set_register(register::RIP, thread.register(register::RIP) + 2);
         let number = thread.register(register::RAX).wrapping_sub(CALL_BASE);
-        let at = thread.at;
         self.on(cpu, |kernel| kernel.system_call(number));
-        if std::env::var("STATS").is_ok() && self.machine().kind(at) != 0 { let t = self.thread(at); println!("STAT {} {:?}", Call::ALL.get(number as usize).map_or("?", |c| c.name()), if Self::stands_at_call(t) { "wait".to_string() } else { format!("{:?}", Status(t.register(register::RAX)).code()) }); }
     }
 
     /// Puts a call into a thread's registers.
