@@ -119,14 +119,14 @@ pub fn grouped(number: u64) -> String {
 
 impl fmt::Display for Table {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(formatter, "{:<36} {:>12} {:>12} {:>8} {:>9}", "operation", "Nacre", "Linux", "ratio", "entries")?;
+        writeln!(formatter, "{:<36} {:>12} {:>12} {:>8} {:>9}", "operation", "Nacre", "Linux", "ratio", "entries*")?;
         for row in &self.rows {
             let cell = |figure: &Option<Figure>| figure.as_ref().map_or("-".to_string(), |figure| grouped(figure.instructions));
             let ratio = row.ratio().map_or("-".to_string(), |ratio| format!("{ratio:.3}"));
             let entries = row.nacre.as_ref().map_or("-".to_string(), |figure| grouped(figure.entries));
             writeln!(formatter, "{:<36} {:>12} {:>12} {ratio:>8} {entries:>9}", row.name, cell(&row.nacre), cell(&row.linux))?;
         }
-        Ok(())
+        writeln!(formatter, "\n* kernel entries of an operation on Nacre, on all sides together, by its design")
     }
 }
 
