@@ -4,7 +4,7 @@
 //! through it, in either direction. A proxy passes on what it gets. Reading on: `relay`, then `crossing`.
 #![cfg_attr(target_os = "none", no_std, no_main)]
 #![cfg_attr(not(target_os = "none"), allow(dead_code))]
-#![deny(unsafe_code)]
+#![forbid(unsafe_code)]
 
 extern crate alloc;
 
@@ -38,11 +38,7 @@ use options::{HELP, Options, Show, Stop};
 use record::{Events, Record, Sink, write_all};
 use relay::{Relay, Staff};
 
-/// The first instruction, which only unsafe code can name.
-#[allow(unsafe_code)]
-mod entry {
-    nacre_rt::entry!(super::trace);
-}
+nacre_rt::entry!(trace);
 
 #[cfg(not(target_os = "none"))]
 fn main() {

@@ -1,3 +1,5 @@
+//! Tests of the decoder: each fault has its sentence, and whatever damage is done, what is accepted can be loaded.
+
 use super::*;
 
 struct Bytes(Vec<u8>);
