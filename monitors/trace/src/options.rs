@@ -65,13 +65,19 @@ pub fn parse<'a>(mut arguments: &'a [&'a [u8]]) -> Result<Options<'a>, Stop<'a>>
             b"-c" => show = Show::Counts,
             b"-q" => show = Show::Nothing,
             b"-h" | b"--help" => return Err(Stop::Help),
-            b"-o" | b"-s" => {
-                let (value, rest) = rest.split_first().ok_or(Stop::Value(option))?;
-                arguments = rest;
-                if *option == b"-o" {
-                    show = Show::Events(value);
-                } else {
-                    data_limit = number(value).ok_or(Stop::Value(option))?;
+            [b'-', letter @ (b'o' | b's'), attached @ ..] => {
+                let name: &[u8] = if *letter == b'o' { b"-o" } else { b"-s" };
+                let value = match (attached, rest.split_first()) {
+                    ([], Some((value, rest))) => {
+                        arguments = rest;
+                        value
+                    }
+                    ([], None) => return Err(Stop::Value(name)),
+                    _ => attached,
+                };
+                match letter {
+                    b'o' => show = Show::Events(value),
+                    _ => data_limit = number(value).ok_or(Stop::Value(name))?,
                 }
             }
             _ => return Err(Stop::Unknown(option)),
@@ -93,6 +99,7 @@ mod tests {
         assert_eq!(parsed(&[b"ls", b"-c"]), Ok((Show::Lines, 32, 2)));
         assert_eq!(parsed(&[b"-c", b"-s", b"9", b"ls"]), Ok((Show::Counts, 9, 1)));
         assert_eq!(parsed(&[b"-o", b"/t.json", b"--", b"-odd", b"x"]), Ok((Show::Events(b"/t.json"), 32, 2)));
+        assert_eq!(parsed(&[b"-s7", b"-ot.json", b"ls"]), Ok((Show::Events(b"t.json"), 7, 1)));
         assert_eq!(parsed(&[b"-q", b"trace", b"-q", b"true"]), Ok((Show::Nothing, 32, 3)));
     }
 
