@@ -1,127 +1,122 @@
 //! The table of calls: number to function. The commonest course of the two that carry most messages is taken before it (`fast`).
 
-use crate::kernel::{Attempt, BUDGET, Done, Kernel};
+use crate::kernel::{Attempt, Done, Kernel};
 use crate::machine::Machine;
 use crate::object::Thread;
 use nacre_abi::{Call, Code, ObjectType, Status};
 
+/// What carries out a call.
+type Handler<M> = for<'k> fn(&'k Kernel<M>, Thread<'k>) -> Attempt<Done>;
+
 impl<M: Machine> Kernel<M> {
-    /// Every call.
-    #[inline(never)]
+    /// Every call, in the order of the numbers.
+    const CALLS: [(Call, Handler<M>); Call::ALL.len()] = [
+        (Call::Null, |_, _| Ok(Done::Return)),
+        (Call::IpcCall, Self::ipc_call),
+        (Call::IpcReceiveReply, Self::ipc_receive_reply),
+        (Call::IpcSend, Self::ipc_send),
+        (Call::IpcReceive, Self::ipc_receive),
+        (Call::IpcReply, Self::ipc_reply),
+        (Call::IpcReplyReceive, Self::ipc_reply_receive),
+        (Call::IpcDetach, Self::ipc_detach),
+        (Call::PortNotify, Self::port_notify),
+        (Call::SpaceCreate, Self::space_create),
+        (Call::SpaceDestroy, |kernel, caller| kernel.verb_destroy(caller, ObjectType::Space)),
+        (Call::SpaceMove, |kernel, caller| kernel.verb_move(caller, ObjectType::Space)),
+        (Call::SpaceReference, |kernel, caller| kernel.verb_reference(caller, ObjectType::Space)),
+        (Call::SpaceGetState, |kernel, caller| kernel.verb_get_state(caller, ObjectType::Space)),
+        (Call::SpaceSetState, |kernel, caller| kernel.verb_set_state(caller, ObjectType::Space)),
+        (Call::SpaceDonate, Self::space_donate),
+        (Call::RegionCreate, Self::region_create),
+        (Call::RegionDestroy, |kernel, caller| kernel.verb_destroy(caller, ObjectType::Region)),
+        (Call::RegionMove, |kernel, caller| kernel.verb_move(caller, ObjectType::Region)),
+        (Call::RegionReference, |kernel, caller| kernel.verb_reference(caller, ObjectType::Region)),
+        (Call::RegionGetState, |kernel, caller| kernel.verb_get_state(caller, ObjectType::Region)),
+        (Call::RegionSetState, |kernel, caller| kernel.verb_set_state(caller, ObjectType::Region)),
+        (Call::MappingCreate, Self::mapping_create),
+        (Call::MappingDestroy, |kernel, caller| kernel.verb_destroy(caller, ObjectType::Mapping)),
+        (Call::MappingMove, |kernel, caller| kernel.verb_move(caller, ObjectType::Mapping)),
+        (Call::MappingReference, |kernel, caller| kernel.verb_reference(caller, ObjectType::Mapping)),
+        (Call::MappingGetState, |kernel, caller| kernel.verb_get_state(caller, ObjectType::Mapping)),
+        (Call::MappingSetState, |kernel, caller| kernel.verb_set_state(caller, ObjectType::Mapping)),
+        (Call::ThreadCreate, Self::thread_create),
+        (Call::ThreadDestroy, |kernel, caller| kernel.verb_destroy(caller, ObjectType::Thread)),
+        (Call::ThreadMove, |kernel, caller| kernel.verb_move(caller, ObjectType::Thread)),
+        (Call::ThreadReference, |kernel, caller| kernel.verb_reference(caller, ObjectType::Thread)),
+        (Call::ThreadGetState, |kernel, caller| kernel.verb_get_state(caller, ObjectType::Thread)),
+        (Call::ThreadSetState, |kernel, caller| kernel.verb_set_state(caller, ObjectType::Thread)),
+        (Call::ThreadStart, Self::thread_start),
+        (Call::ThreadStop, Self::thread_stop),
+        (Call::ThreadYield, Self::thread_yield),
+        (Call::ThreadSleep, Self::thread_sleep),
+        (Call::ThreadSetForeign, Self::thread_set_foreign),
+        (Call::ThreadSetBase, Self::thread_set_base),
+        (Call::PortCreate, Self::port_create),
+        (Call::PortDestroy, |kernel, caller| kernel.verb_destroy(caller, ObjectType::Port)),
+        (Call::PortMove, |kernel, caller| kernel.verb_move(caller, ObjectType::Port)),
+        (Call::PortReference, |kernel, caller| kernel.verb_reference(caller, ObjectType::Port)),
+        (Call::PortGetState, |kernel, caller| kernel.verb_get_state(caller, ObjectType::Port)),
+        (Call::PortSetState, |kernel, caller| kernel.verb_set_state(caller, ObjectType::Port)),
+        (Call::PortSetCreate, Self::port_set_create),
+        (Call::PortSetDestroy, |kernel, caller| kernel.verb_destroy(caller, ObjectType::PortSet)),
+        (Call::PortSetMove, |kernel, caller| kernel.verb_move(caller, ObjectType::PortSet)),
+        (Call::PortSetReference, |kernel, caller| kernel.verb_reference(caller, ObjectType::PortSet)),
+        (Call::PortSetGetState, |kernel, caller| kernel.verb_get_state(caller, ObjectType::PortSet)),
+        (Call::PortSetSetState, |kernel, caller| kernel.verb_set_state(caller, ObjectType::PortSet)),
+        (Call::ReferenceCreate, Self::reference_create),
+        (Call::ReferenceDestroy, |kernel, caller| kernel.verb_destroy(caller, ObjectType::Reference)),
+        (Call::ReferenceMove, |kernel, caller| kernel.verb_move(caller, ObjectType::Reference)),
+        (Call::ReferenceReference, |kernel, caller| kernel.verb_reference(caller, ObjectType::Reference)),
+        (Call::ReferenceGetState, |kernel, caller| kernel.verb_get_state(caller, ObjectType::Reference)),
+        (Call::ReferenceSetState, |kernel, caller| kernel.verb_set_state(caller, ObjectType::Reference)),
+        (Call::ReferenceReveal, Self::reference_reveal),
+        (Call::MutexCreate, |kernel, caller| kernel.waiters_create(caller, ObjectType::Mutex)),
+        (Call::MutexDestroy, |kernel, caller| kernel.verb_destroy(caller, ObjectType::Mutex)),
+        (Call::MutexMove, |kernel, caller| kernel.verb_move(caller, ObjectType::Mutex)),
+        (Call::MutexReference, |kernel, caller| kernel.verb_reference(caller, ObjectType::Mutex)),
+        (Call::MutexGetState, |kernel, caller| kernel.verb_get_state(caller, ObjectType::Mutex)),
+        (Call::MutexSetState, |kernel, caller| kernel.verb_set_state(caller, ObjectType::Mutex)),
+        (Call::MutexLock, Self::mutex_lock),
+        (Call::MutexUnlock, Self::mutex_unlock),
+        (Call::ConditionCreate, |kernel, caller| kernel.waiters_create(caller, ObjectType::Condition)),
+        (Call::ConditionDestroy, |kernel, caller| kernel.verb_destroy(caller, ObjectType::Condition)),
+        (Call::ConditionMove, |kernel, caller| kernel.verb_move(caller, ObjectType::Condition)),
+        (Call::ConditionReference, |kernel, caller| kernel.verb_reference(caller, ObjectType::Condition)),
+        (Call::ConditionGetState, |kernel, caller| kernel.verb_get_state(caller, ObjectType::Condition)),
+        (Call::ConditionSetState, |kernel, caller| kernel.verb_set_state(caller, ObjectType::Condition)),
+        (Call::ConditionWait, Self::condition_wait),
+        (Call::ConditionSignal, Self::condition_signal),
+        (Call::MemoryObjects, Self::memory_objects),
+        (Call::MemoryReclaim, Self::memory_reclaim),
+        (Call::IoRead, Self::io_read),
+        (Call::IoWrite, Self::io_write),
+        (Call::IoWriteBytes, Self::io_write_bytes),
+        (Call::IoPortsReference, Self::io_ports_reference),
+        (Call::InterruptBind, Self::interrupt_bind),
+        (Call::InterruptAcknowledge, Self::interrupt_acknowledge),
+        (Call::InterruptReference, Self::interrupt_reference),
+        (Call::ClockRead, Self::clock_read),
+    ];
+
+    /// The call with this number.
+    #[inline(always)]
     pub(crate) fn dispatch_table(&self, number: u64, caller: Thread<'_>) -> Attempt<Done> {
-        let Some(call) = Call::ALL.get(number as usize) else { return Err(Status::new(Code::UnknownCall).into()) };
-        match *call {
-            Call::Null => Ok(Done::Return),
-            Call::IpcCall => self.ipc_call(caller),
-            Call::IpcReceiveReply => self.ipc_receive_reply(caller),
-            Call::IpcSend => self.ipc_send(caller),
-            Call::IpcReceive => self.ipc_receive(caller),
-            Call::IpcReply => self.ipc_reply(caller),
-            Call::IpcReplyReceive => self.ipc_reply_receive(caller),
-            Call::IpcDetach => self.ipc_detach(caller),
-            Call::PortNotify => self.port_notify(caller),
-            Call::MutexLock => self.mutex_lock(caller),
-            Call::MutexUnlock => self.mutex_unlock(caller),
-            Call::ConditionWait => self.condition_wait(caller),
-            Call::ConditionSignal => self.condition_signal(caller),
-            _ => self.dispatch_object(*call, caller),
-        }
-    }
-
-    /// Calls that make, end and change objects.
-    fn dispatch_object(&self, call: Call, caller: Thread<'_>) -> Attempt<Done> {
-        self.budget.set(BUDGET);
-        match call {
-            Call::SpaceCreate => self.space_create(caller),
-            Call::SpaceDonate => self.space_donate(caller),
-            Call::RegionCreate => self.region_create(caller),
-            Call::MappingCreate => self.mapping_create(caller),
-            Call::ThreadCreate => self.thread_create(caller),
-            Call::PortCreate => self.port_create(caller),
-            Call::PortSetCreate => self.port_set_create(caller),
-            Call::ReferenceCreate => self.reference_create(caller),
-            Call::MutexCreate => self.waiters_create(caller, ObjectType::Mutex),
-            Call::ConditionCreate => self.waiters_create(caller, ObjectType::Condition),
-            Call::ThreadStart => self.thread_start(caller),
-            Call::ThreadStop => self.thread_stop(caller),
-            Call::ThreadYield => self.thread_yield(caller),
-            Call::ThreadSleep => self.thread_sleep(caller),
-            Call::ThreadSetForeign => self.thread_set_foreign(caller),
-            Call::ThreadSetBase => self.thread_set_base(caller),
-            Call::ReferenceReveal => self.reference_reveal(caller),
-            Call::MemoryObjects => self.memory_objects(caller),
-            Call::MemoryReclaim => self.memory_reclaim(caller),
-            Call::IoRead => self.io_read(caller),
-            Call::IoWrite => self.io_write(caller),
-            Call::IoWriteBytes => self.io_write_bytes(caller),
-            Call::IoPortsReference => self.io_ports_reference(caller),
-            Call::InterruptBind => self.interrupt_bind(caller),
-            Call::InterruptAcknowledge => self.interrupt_acknowledge(caller),
-            Call::InterruptReference => self.interrupt_reference(caller),
-            Call::ClockRead => self.clock_read(caller),
-            _ => self.dispatch_verb(call, caller),
-        }
-    }
-
-    /// The five verbs that every object has besides `create`.
-    fn dispatch_verb(&self, call: Call, caller: Thread<'_>) -> Attempt<Done> {
-        let (object, verb) = verb_of(call);
-        match verb {
-            Verb::Destroy => self.verb_destroy(caller, object),
-            Verb::Move => self.verb_move(caller, object),
-            Verb::Reference => self.verb_reference(caller, object),
-            Verb::GetState => self.verb_get_state(caller, object),
-            Verb::SetState => self.verb_set_state(caller, object),
+        const { assert!(in_order(&Self::CALLS)) };
+        match Self::CALLS.get(number as usize) {
+            Some((_, handler)) => handler(self, caller),
+            None => Err(Status::new(Code::UnknownCall).into()),
         }
     }
 }
 
-/// What every object can be asked.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Verb {
-    Destroy,
-    Move,
-    Reference,
-    GetState,
-    SetState,
-}
-
-/// The first of the five consecutive numbers of each object's verbs.
-const VERBS: [(Call, ObjectType); 9] = [
-    (Call::SpaceDestroy, ObjectType::Space),
-    (Call::RegionDestroy, ObjectType::Region),
-    (Call::MappingDestroy, ObjectType::Mapping),
-    (Call::ThreadDestroy, ObjectType::Thread),
-    (Call::PortDestroy, ObjectType::Port),
-    (Call::PortSetDestroy, ObjectType::PortSet),
-    (Call::ReferenceDestroy, ObjectType::Reference),
-    (Call::MutexDestroy, ObjectType::Mutex),
-    (Call::ConditionDestroy, ObjectType::Condition),
-];
-
-fn verb_of(call: Call) -> (ObjectType, Verb) {
-    let number = call as u8;
-    let (first, object) = VERBS.into_iter().rev().find(|(first, _)| *first as u8 <= number).unwrap_or(VERBS[0]);
-    let verb = match number - first as u8 {
-        0 => Verb::Destroy,
-        1 => Verb::Move,
-        2 => Verb::Reference,
-        3 => Verb::GetState,
-        _ => Verb::SetState,
-    };
-    (object, verb)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn verbs_are_found_by_their_numbers() {
-        assert_eq!(verb_of(Call::SpaceDestroy), (ObjectType::Space, Verb::Destroy));
-        assert_eq!(verb_of(Call::RegionSetState), (ObjectType::Region, Verb::SetState));
-        assert_eq!(verb_of(Call::ReferenceReference), (ObjectType::Reference, Verb::Reference));
-        assert_eq!(verb_of(Call::ConditionGetState), (ObjectType::Condition, Verb::GetState));
-        assert_eq!(verb_of(Call::ThreadMove), (ObjectType::Thread, Verb::Move));
+/// Whether each call stands at its number.
+const fn in_order<H>(calls: &[(Call, H)]) -> bool {
+    let mut number = 0;
+    while number < calls.len() {
+        if calls[number].0 as usize != number {
+            return false;
+        }
+        number += 1;
     }
+    true
 }
