@@ -67,6 +67,9 @@ impl<M: Machine> Kernel<M> {
     #[inline(never)]
     fn transfer_long(&self, sender: Thread<'_>, receiver: Thread<'_>) -> Result<(u64, u64), Trouble> {
         let sends = self.descriptor(sender, DESCRIPTOR, sender.register(register::R14)).map_err(Trouble::Sender)?;
+        if sends.send_size == 0 && sends.send_reference_count == 0 {
+            return Ok((0, 0));
+        }
         let takes = self.descriptor(receiver, DESCRIPTOR, receiver.register(register::R14)).map_err(Trouble::Receiver)?;
         let refuse = |code| Err(Trouble::Sender(Stop::Status(Status::argument(code, DESCRIPTOR))));
         if sends.send_size > MAX_BYTES || sends.send_reference_count > MAX_REFERENCES {
@@ -155,6 +158,9 @@ impl<M: Machine> Kernel<M> {
     #[inline(never)]
     fn transfer_reply_long(&self, server: Thread<'_>, client: Thread<'_>) -> Attempt<(u64, u64, Status)> {
         let sends = self.descriptor(server, DESCRIPTOR, server.register(register::R14))?;
+        if sends.send_size == 0 && sends.send_reference_count == 0 {
+            return Ok((0, 0, Status::OK));
+        }
         if sends.send_size > MAX_BYTES || sends.send_reference_count > MAX_REFERENCES {
             return Err(Status::argument(Code::BadArgument, DESCRIPTOR).into());
         }
