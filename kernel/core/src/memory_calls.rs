@@ -3,7 +3,7 @@
 
 use crate::compose::Meaning;
 use crate::decode::wrong;
-use crate::kernel::{Attempt, Done, Kernel, Stop};
+use crate::kernel::{Attempt, BUDGET, Done, Kernel, Stop};
 use crate::list;
 use crate::machine::{Frame, Machine, PageSize, Physical, thread_page::register};
 use crate::object::Thread;
@@ -134,6 +134,8 @@ impl<M: Machine> Kernel<M> {
         if start >= USER_END || size > USER_END - start {
             return wrong(Code::BadRange, 2);
         }
+        // A search cannot go on later: it is not to pay for the steps of calls before it.
+        self.budget.set(BUDGET);
         let target = list::link_target(&self.machine, reference.target());
         let found = match target {
             Some(target) => self.address_of(caller, target, start, start + size)?,
