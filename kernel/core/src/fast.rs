@@ -4,7 +4,7 @@
 use crate::kernel::Kernel;
 use crate::list;
 use crate::machine::{Machine, Physical, thread_page::register};
-use crate::object::{self, Port, Receivable, Thread, WaitKind};
+use crate::object::{self, Space, Thread, WaitKind};
 use nacre_abi::message::Info;
 use nacre_abi::object::{TargetType, UNIT};
 use nacre_abi::rights::REFERENCE_USE;
@@ -14,20 +14,33 @@ impl<M: Machine> Kernel<M> {
     /// The object that the first argument names, and its first word.
     #[inline(always)]
     fn fast_object(&self, caller: Thread<'_>) -> Option<(Physical, u64)> {
-        let address = caller.register(register::RDI);
-        if address % UNIT != 0 || address >= USER_END {
-            return None;
-        }
-        let at = self.machine.object_lookup(self.space(caller.space()).root(), address)?;
+        let (address, space) = (caller.register(register::RDI), self.space(caller.space()));
+        let at = if caller.named() == address && caller.named_generation() == space.generation() {
+            caller.named_at()
+        } else {
+            self.fast_lookup(caller, space, address)?
+        };
         let word = self.machine.words::<1>(at)[0].get();
         // As in `object_in_frame`: what stands inside a thread's frame is no object.
         let inside = at.0 % PAGE_SIZE != 0 && self.machine.words::<1>(at.frame())[0].get() == object::header(ObjectType::Thread);
         (!inside).then_some((at, word))
     }
 
+    /// Where the object page's unit at `address` lies, which the thread then remembers: servers and clients mostly name one object again and again.
+    fn fast_lookup(&self, caller: Thread<'_>, space: Space<'_>, address: u64) -> Option<Physical> {
+        if address % UNIT != 0 || address >= USER_END {
+            return None;
+        }
+        let at = self.machine.object_lookup(space.root(), address)?;
+        caller.set_named(address);
+        caller.set_named_at(at);
+        caller.set_named_generation(space.generation());
+        Some(at)
+    }
+
     /// The port that the first argument's reference leads to.
     #[inline(always)]
-    fn fast_port(&self, caller: Thread<'_>) -> Option<Port<'_>> {
+    fn fast_port(&self, caller: Thread<'_>) -> Option<Physical> {
         let (at, word) = self.fast_object(caller)?;
         // Only then is a reference's room sure to be there.
         if word != object::header(ObjectType::Reference) {
@@ -38,14 +51,14 @@ impl<M: Machine> Kernel<M> {
         if !usable {
             return None;
         }
-        list::link_target(&self.machine, reference.target()).map(|port| self.port(port))
+        list::link_target(&self.machine, reference.target())
     }
 
     /// `ipc_call`.
     #[inline(always)]
     pub(crate) fn fast_call(&self, cpu: usize, caller: Thread<'_>) -> Option<()> {
-        let port = self.fast_port(caller)?;
-        let receiver = self.receiver_of(port)?;
+        let port = self.port(self.fast_port(caller)?);
+        let receiver = self.thread(self.receiver_at(port)?);
         if !caller.sends_words_alone() || caller.register(register::R15) != 0 || receiver.deadline_armed() != 0 || receiver.flags() != 0 {
             return None;
         }
@@ -68,7 +81,7 @@ impl<M: Machine> Kernel<M> {
 
     /// The port or set that the first argument names, if nothing is to be received there yet.
     #[inline(always)]
-    fn fast_receivable(&self, caller: Thread<'_>) -> Option<Receivable<'_>> {
+    fn fast_receivable(&self, caller: Thread<'_>) -> Option<Physical> {
         let (at, word) = self.fast_object(caller)?;
         let quiet = if word == object::header(ObjectType::PortSet) {
             list::is_empty(&self.machine, self.receivable(at).ready())
@@ -77,7 +90,7 @@ impl<M: Machine> Kernel<M> {
         } else {
             false
         };
-        quiet.then(|| self.receivable(at))
+        quiet.then_some(at)
     }
 
     /// `ipc_reply_receive`.
@@ -91,7 +104,7 @@ impl<M: Machine> Kernel<M> {
         if !plain || client.fault() != 0 || client.deadline_armed() != 0 {
             return None;
         }
-        let at = self.fast_receivable(caller)?;
+        let at = self.receivable(self.fast_receivable(caller)?);
         self.move_words(caller, client);
         client.set_register(register::RSI, u64::from(caller.register(register::RSI) as u32));
         client.set_register(register::RDI, 0);

@@ -124,6 +124,7 @@ impl<M: Machine> Kernel<M> {
     /// Throws all tables of a space away but the root, so that its pool is whole again.
     pub(crate) fn pool_reset(&self, space: Space<'_>) {
         self.machine.table_reset(space.root());
+        space.set_generation(space.generation() + 1);
         self.machine.translations_flush(space.active(), space.root(), 0, nacre_abi::USER_END);
         space.set_pool_cursor(self.chain_next(space.root()));
     }

@@ -23,6 +23,12 @@ impl<M: Machine> Kernel<M> {
     /// The thread that waits to receive from a port, or from the set that it is in.
     #[inline(always)]
     pub(crate) fn receiver_of(&self, port: Port<'_>) -> Option<Thread<'_>> {
+        self.receiver_at(port).map(|at| self.thread(at))
+    }
+
+    /// Where that thread is.
+    #[inline(always)]
+    pub(crate) fn receiver_at(&self, port: Port<'_>) -> Option<Physical> {
         let node = match list::first(&self.machine, port.receivers()) {
             Some(node) => node,
             None => {
@@ -30,7 +36,7 @@ impl<M: Machine> Kernel<M> {
                 list::first(&self.machine, self.receivable(set).receivers())?
             }
         };
-        Some(self.thread(thread_of_queue_node(node)))
+        Some(thread_of_queue_node(node))
     }
 
     /// A message that wants an answer was taken: from now on the receiver owes the sender a reply, and goes on with what it received.

@@ -50,8 +50,11 @@ impl<M: Machine> Kernel<M> {
     /// One space of a revocation.
     fn revoke_in(&self, list: &mut Physical, space: Space<'_>, low: u64, high: u64) {
         let root = space.root();
-        if root != Physical(0) && self.machine.table_clear(root, low, high.min(USER_END)) && space.active() != 0 {
-            self.machine.translations_flush(space.active(), root, low, high);
+        if root != Physical(0) && self.machine.table_clear(root, low, high.min(USER_END)) {
+            space.set_generation(space.generation() + 1);
+            if space.active() != 0 {
+                self.machine.translations_flush(space.active(), root, low, high);
+            }
         }
         let regions = self.regions(space);
         let mut next = regions.first(low, high);

@@ -157,7 +157,16 @@ impl<M: Machine> Kernel<M> {
         to.set_cpu(cpu as u64 + 1);
         this.loaded.set(to.at);
         this.chosen.set(to.at);
-        let root = self.space_switch(cpu, to.space());
+        let (old, new) = (this.space.get(), to.space());
+        let mut root = None;
+        if old != new {
+            // The bit of a loaded space is set, that of another is not.
+            let (old, new, bit) = (self.space(old), self.space(new), 1 << cpu);
+            old.set_active(old.active() ^ bit);
+            new.set_active(new.active() ^ bit);
+            this.space.set(new.at);
+            root = Some(new.root());
+        }
         self.machine.switch_thread(Some(from.at), to.at, root);
         if self.timer_stale.get() {
             self.timer_arm(cpu);

@@ -30,6 +30,8 @@ view! {
         /// Whether it is on the list now.
         flush_listed, set_flush_listed: u64 = 21;
         population, set_population: u64 = 22;
+        /// How often something was taken out of its tables: what was remembered of them before counts no more.
+        generation, set_generation: u64 = 23;
     } places {
         mapping_root = 3;
         region_root = 4;

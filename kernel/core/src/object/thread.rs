@@ -28,6 +28,10 @@ view! {
         fault_first, set_fault_first: u64 = 12;
         fault_second, set_fault_second: u64 = 13;
         fault_third, set_fault_third: u64 = 14;
+        /// Which object it named last in a short message, where that is, and in which generation of its space's tables that was so.
+        named, set_named: u64 = 40;
+        named_at, set_named_at: Physical = 41;
+        named_generation, set_named_generation: u64 = 42;
         /// Start of the deadline's tree node: the time itself. Its size is 1 while armed, else 0.
         deadline, set_deadline: u64 = 18;
         deadline_armed, set_deadline_armed: u64 = 19;
@@ -131,6 +135,8 @@ impl Thread<'_> {
     pub fn init<M: Machine>(self, machine: &M, space: Physical) {
         self.set_space(space);
         self.set_flags(Self::STOPPED);
+        // It has named nothing yet: no generation is this one.
+        self.set_named_generation(u64::MAX);
         for node in [self.queue(), self.peers(), self.links(), self.reply_links()] {
             list::init(machine, node);
         }

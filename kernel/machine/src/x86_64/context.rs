@@ -92,7 +92,7 @@ fn root_use(cpu: &Cpu, root: u64) {
 }
 
 /// See `Machine::switch_thread`.
-#[inline]
+#[inline(always)]
 pub fn switch(from: Option<Physical>, to: Physical, root: Option<Physical>) {
     let (cpu, page) = (cpu::this(), thread_words(to));
     if let Some(from) = from

@@ -95,7 +95,7 @@ impl Machine for X86 {
         tlb::flush(cpus, root, low, high);
     }
 
-    #[inline]
+    #[inline(always)]
     fn switch_thread(&self, from: Option<Physical>, to: Physical, root: Option<Physical>) {
         context::switch(from, to, root);
     }
