@@ -15,7 +15,7 @@ use crate::failure::{Class, Context, Failure, Outcome};
 pub const GUEST_PATH: &str = "/bin:/usr/bin:/sbin:/usr/sbin";
 
 /// Monitors' options that take a value, one letter each.
-const OPTIONS_WITH_VALUE: [(&str, &str); 4] = [("trace", "o"), ("pager", "m"), ("checkpoint", "o"), ("debug", "p")];
+const OPTIONS_WITH_VALUE: [(&str, &str); 4] = [("trace", "os"), ("pager", "m"), ("checkpoint", "o"), ("debug", "p")];
 
 /// The words of a stack and what they name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -162,6 +162,8 @@ mod tests {
     fn options_of_monitors_are_skipped() {
         assert_eq!(outputs(&["trace", "-o", "a.json", "ls", "-o"]), ["a.json"]);
         assert_eq!(outputs(&["trace", "-ob.json", "pager", "-m", "16M", "trace", "-co", "c", "--", "sh"]), ["b.json", "c"]);
+        assert_eq!(outputs(&["trace", "-s", "64", "-oe.json", "trace", "-s64", "-o", "f", "ls"]), ["e.json", "f"]);
+        assert_eq!(outputs(&["trace", "-so", "trace", "-o", "g", "ls"]), ["g"]);
         assert_eq!(outputs(&["trace", "-c", "--", "ls"]), [""; 0]);
         assert_eq!(outputs(&["ls", "-o", "x"]), [""; 0]);
     }
