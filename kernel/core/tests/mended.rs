@@ -248,6 +248,7 @@ fn chain_of_keepers(length: u64) -> usize {
     }
     let root = world.running(0).expect("root").at;
     let memory = world.page();
+    world.write(memory, &[memory, 1]);
     world.ok(Call::ThreadYield, &[]);
     while world.running(0).map(|thread| thread.at) != Some(root) {
         world.enter(0);
