@@ -1,11 +1,11 @@
-//! The commonest course of `ipc_call` and `ipc_reply_receive`: words alone, to somebody who waits for just that, without a deadline on either side. It does what `ipc` would do, in one
-//! piece; where anything is out of the ordinary it does nothing and answers `None`, and `ipc` decides.
+//! The commonest course of the calls that are made most: a message or a reply of words alone, to somebody who waits for just that, without a deadline on either side; a notification that
+//! nobody waits for; a turn given to the next. It does what `ipc` and `scheduler` would do, in one piece; where anything is out of the ordinary it does nothing and answers `None`, and `ipc` decides.
 
 use crate::kernel::Kernel;
 use crate::list;
 use crate::machine::{Machine, Physical, thread_page::register};
 use crate::object::{self, Space, Thread, WaitKind};
-use nacre_abi::message::Info;
+use nacre_abi::message::{Info, NO_REFERENCES};
 use nacre_abi::object::{TargetType, UNIT};
 use nacre_abi::rights::REFERENCE_USE;
 use nacre_abi::{Call, ObjectType, PAGE_SIZE, Status, USER_END};
@@ -118,6 +118,36 @@ impl<M: Machine> Kernel<M> {
         caller.set_wait(WaitKind::Receive as u64);
         list::push_back(&self.machine, at.receivers(), caller.queue());
         self.switch_directly(cpu, caller, client);
+        Some(())
+    }
+
+    /// `port_notify`, where nobody waits.
+    #[inline(always)]
+    pub(crate) fn fast_notify(&self, caller: Thread<'_>) -> Option<()> {
+        let port = self.port(self.fast_port(caller)?);
+        let bits = caller.register(register::RSI) & !NO_REFERENCES;
+        if bits == 0 || self.timer_stale.get() || self.receiver_at(port).is_some() {
+            return None;
+        }
+        let new = port.pending() == 0;
+        port.set_pending(port.pending() | bits);
+        if new {
+            port.refresh_ready(&self.machine);
+        }
+        caller.set_register(register::RAX, 0);
+        Some(())
+    }
+
+    /// `thread_yield`, where somebody wants the turn.
+    #[inline(always)]
+    pub(crate) fn fast_yield(&self, cpu: usize, caller: Thread<'_>) -> Option<()> {
+        if self.timer_stale.get() || self.idle.get() != 0 {
+            return None;
+        }
+        let next = self.queue_first(cpu)?;
+        caller.set_register(register::RAX, 0);
+        self.queue_last(caller);
+        self.switch_directly(cpu, caller, self.thread(next));
         Some(())
     }
 }

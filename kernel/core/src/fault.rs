@@ -16,7 +16,7 @@ pub(crate) enum Fault {
     /// An instruction failed.
     Exception { kind: u64, error: u64, address: u64 },
     /// A region lacks a page, and has a keeper.
-    Region { region: Physical, offset: u64, needed: Rights },
+    Region { region: Physical, offset: u64, needed: Rights, address: u64 },
 }
 
 /// `Thread::fault`: a region's keeper is asked.
@@ -36,7 +36,7 @@ impl<M: Machine> Kernel<M> {
         match self.fill(space, address, needed) {
             Ok(leaf) if leaf.kind != LeafKind::Objects => {}
             Err(Lack::Region { region, offset }) if self.keeper_of(self.region(region)).is_some() => {
-                self.report_fault(thread, Fault::Region { region, offset, needed })
+                self.report_fault(thread, Fault::Region { region, offset, needed, address })
             }
             _ => self.report_fault(thread, exception),
         }
@@ -59,10 +59,11 @@ impl<M: Machine> Kernel<M> {
             self.disconnect(thread);
         }
         let keeper = match fault {
-            Fault::Region { region, offset, needed } => {
+            Fault::Region { region, offset, needed, address } => {
                 thread.set_fault(FAULT_REGION);
                 thread.set_fault_first(offset);
                 thread.set_fault_second(needed.0);
+                thread.set_fault_third(address);
                 self.keeper_of(self.region(region))
             }
             Fault::Exception { kind, error, address } | Fault::Page { address, error, needed: Rights(kind) } => {
@@ -123,15 +124,18 @@ impl<M: Machine> Kernel<M> {
         if label == RESUME && kind == FAULT_EXCEPTION {
             self.adopt_state(keeper, thread)?;
         }
-        let offset = thread.fault_first();
+        let (needed, address) = (thread.fault_second(), thread.fault_third());
         self.fault_forget(thread);
         thread.set_wait(WaitKind::None as u64);
         match label {
-            RESUME => self.hand_over(thread),
-            REFUSE if kind == FAULT_REGION => {
-                let error = thread.fault_second();
-                self.report_fault(thread, Fault::Exception { kind: KIND_MEMORY, error, address: offset })
+            RESUME => {
+                if kind == FAULT_REGION {
+                    // What the keeper has brought goes into the tables now: else the thread would fault once more for that. If it brought nothing, the thread finds out.
+                    let _ = self.fill(self.space(thread.space()), address, Rights(needed));
+                }
+                self.hand_over(thread)
             }
+            REFUSE if kind == FAULT_REGION => self.report_fault(thread, Fault::Exception { kind: KIND_MEMORY, error: needed, address }),
             _ => thread.raise(Thread::STOPPED),
         }
         Ok(())

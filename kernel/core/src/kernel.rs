@@ -99,6 +99,8 @@ pub struct Kernel<M: Machine> {
 
 const CALL: u64 = Call::IpcCall as u64;
 const REPLY_RECEIVE: u64 = Call::IpcReplyReceive as u64;
+const NOTIFY: u64 = Call::PortNotify as u64;
+const YIELD: u64 = Call::ThreadYield as u64;
 
 /// Steps of a long operation (objects destroyed, links cut) before it stops to let interrupts in.
 pub(crate) const BUDGET: u32 = 64;
@@ -130,6 +132,8 @@ impl<M: Machine> Kernel<M> {
             _ if caller.has(Thread::EVICT | Thread::AWAITS_REPLY) => None,
             CALL => self.fast_call(cpu, caller),
             REPLY_RECEIVE => self.fast_reply_receive(cpu, caller),
+            NOTIFY => self.fast_notify(caller),
+            YIELD => self.fast_yield(cpu, caller),
             _ => None,
         };
         match fast {

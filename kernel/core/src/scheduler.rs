@@ -21,7 +21,7 @@ impl<M: Machine> Kernel<M> {
         if thread.has(Thread::STOPPED) || !thread.waits_for(WaitKind::None) {
             return;
         }
-        list::push_back(&self.machine, self.run_queue(), thread.queue());
+        self.queue_last(thread);
         let cpu = self.machine.cpu();
         self.slice_note(cpu);
         let others = self.idle.get();
@@ -125,11 +125,23 @@ impl<M: Machine> Kernel<M> {
 
     /// Takes the first thread of the queue, with a new slice.
     fn queue_pop(&self, cpu: usize) -> Physical {
-        let Some(node) = list::first(&self.machine, self.run_queue()) else { return Physical(0) };
+        self.queue_first(cpu).unwrap_or_default()
+    }
+
+    /// The same, if there is one.
+    #[inline(always)]
+    pub(crate) fn queue_first(&self, cpu: usize) -> Option<Physical> {
+        let node = list::first(&self.machine, self.run_queue())?;
         list::remove(&self.machine, node);
         self.cpus[cpu].slice_end.set(self.machine.now() + SLICE);
         self.slice_note(cpu);
-        thread_of_queue_node(node)
+        Some(thread_of_queue_node(node))
+    }
+
+    /// Puts a ready thread last in the queue.
+    #[inline(always)]
+    pub(crate) fn queue_last(&self, thread: Thread<'_>) {
+        list::push_back(&self.machine, self.run_queue(), thread.queue());
     }
 
     #[inline(always)]

@@ -70,7 +70,7 @@ impl<M: Machine> Kernel<M> {
         }
         match self.fill(self.space(thread.space()), address, needed) {
             Ok(leaf) => Ok(leaf),
-            Err(Lack::Region { region, offset }) if self.keeper_of(self.region(region)).is_some() => Err(Ok(Fault::Region { region, offset, needed })),
+            Err(Lack::Region { region, offset }) if self.keeper_of(self.region(region)).is_some() => Err(Ok(Fault::Region { region, offset, needed, address })),
             Err(Lack::Deep) => Err(Err(Status::argument(Code::TooDeep, argument))),
             Err(_) => bad,
         }
