@@ -1,6 +1,6 @@
 //! Conformance: what the manual says of every call, tried in the system. Each test has an id that stays.
 #![cfg_attr(target_os = "none", no_std, no_main)]
-#![deny(unsafe_code)]
+#![forbid(unsafe_code)]
 #![cfg_attr(not(target_os = "none"), allow(dead_code))]
 
 extern crate alloc;
@@ -15,11 +15,7 @@ use nacre_abi::Call;
 use nacre_abi::manual::{CHAPTERS, Entry};
 use nacre_rt::{Arguments, stream};
 
-/// The first instruction, which only unsafe code can name.
-#[allow(unsafe_code)]
-mod entry {
-    nacre_rt::entry!(super::conformance);
-}
+nacre_rt::entry!(conformance);
 
 #[cfg(not(target_os = "none"))]
 fn main() {

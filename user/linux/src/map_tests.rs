@@ -1,3 +1,5 @@
+//! The map of a program's memory: ranges entered, split, joined and taken out.
+
 use super::*;
 use alloc::vec;
 
