@@ -1,6 +1,7 @@
 //! The Rust that builds for bare metal: chosen by the script `nacre`, told through the environment.
 
 use std::ffi::OsString;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::tree::Tree;
@@ -36,7 +37,16 @@ impl Toolchain {
             .env("RUSTC_BOOTSTRAP", "1")
             .env("CARGO_TARGET_DIR", tree.target(group))
             .env_remove("RUSTFLAGS");
+        if let Some(rustdoc) = self.rustdoc() {
+            command.env("RUSTDOC", rustdoc);
+        }
         command
+    }
+
+    /// The one that belongs to `rustc`: another in the path could not read what this one compiled.
+    fn rustdoc(&self) -> Option<PathBuf> {
+        let rustdoc = Path::new(&self.rustc).with_file_name("rustdoc");
+        rustdoc.exists().then_some(rustdoc)
     }
 
     /// `cargo build --release` for bare metal with the given flags of rustc.
