@@ -1,5 +1,7 @@
 //! Reads `tests/stacks/*.scenario`. The format is described in `tests/stacks/README.md`.
 
+use std::path::PathBuf;
+
 /// Something that stands in the scratch directory before a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Item {
@@ -12,7 +14,16 @@ pub enum Item {
     /// A file with what a command (of this machine's busybox) prints: its name and the words.
     Made(String, Vec<String>),
     /// A C program: its name, its compiler, its source.
-    Program(String, String, String),
+    Program(String, String, Source),
+}
+
+/// Where the text of a C program is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// In the scenario.
+    Text(String),
+    /// In a file, named from the root of the tree.
+    File(PathBuf),
 }
 
 /// One command, and what it is compared with.
@@ -79,7 +90,10 @@ impl Reader<'_> {
             }
             ("link", [name, target]) => scenario.items.push(Item::Link(name.to_string(), target.to_string())),
             ("program", [name, compiler @ ("gcc" | "musl-gcc")]) => {
-                scenario.items.push(Item::Program(name.to_string(), compiler.to_string(), self.block()));
+                scenario.items.push(Item::Program(name.to_string(), compiler.to_string(), Source::Text(self.block())));
+            }
+            ("program", [name, compiler @ ("gcc" | "musl-gcc"), path]) => {
+                scenario.items.push(Item::Program(name.to_string(), compiler.to_string(), Source::File(path.into())));
             }
             ("made", [name, ..]) => {
                 let words = shlex::split(rest).ok_or("a quote is not closed")?;
@@ -146,6 +160,9 @@ file words.txt 600
 directory d
 link l words.txt
 made w.gz gzip -c '@/words.txt'
+program p gcc
+| int main(void) { return 0; }
+program q musl-gcc user/q.c
 run wc -l '@/words.txt'
 layers 0
 run sort
@@ -162,6 +179,8 @@ ignore errors
         let scenario = Scenario::parse("text", TEXT).unwrap();
         assert_eq!(scenario.items[0], Item::File("words.txt".into(), 0o600, "one\n two\n\n".into()));
         assert_eq!(scenario.items[3], Item::Made("w.gz".into(), vec!["gzip".into(), "-c".into(), "@/words.txt".into()]));
+        assert_eq!(scenario.items[4], Item::Program("p".into(), "gcc".into(), Source::Text("int main(void) { return 0; }\n".into())));
+        assert_eq!(scenario.items[5], Item::Program("q".into(), "musl-gcc".into(), Source::File("user/q.c".into())));
         assert_eq!(scenario.runs[0].words, ["wc", "-l", "@/words.txt"]);
         assert_eq!(scenario.runs[0].layers, [0, 1, 2, 3]);
         let second = &scenario.runs[1];

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use super::Tally;
-use super::scenario::{Item, Run, Scenario};
+use super::scenario::{Item, Run, Scenario, Source};
 use super::system::describe;
 use crate::boot::guest::Guest;
 use crate::boot::program::GUEST_PATH;
@@ -67,13 +67,20 @@ fn load(tree: &Tree) -> Outcome<Vec<Scenario>> {
         .filter(|path| path.extension().is_some_and(|extension| extension == "scenario"))
         .collect();
     paths.sort();
-    paths.iter().map(|path| load_one(path)).collect()
+    paths.iter().map(|path| load_one(tree, path)).collect()
 }
 
-fn load_one(path: &Path) -> Outcome<Scenario> {
+fn load_one(tree: &Tree, path: &Path) -> Outcome<Scenario> {
     let text = fs::read_to_string(path).context(Class::File, || format!("cannot read {}", path.display()))?;
     let name = path.file_stem().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    Scenario::parse(&name, &text).map_err(|error| Failure::new(Class::File, error).remedy("see tests/stacks/README.md"))
+    let mut scenario =
+        Scenario::parse(&name, &text).map_err(|error| Failure::new(Class::File, error).remedy("see tests/stacks/README.md"))?;
+    for item in &mut scenario.items {
+        if let Item::Program(_, _, Source::File(path)) = item {
+            *path = tree.path(&path);
+        }
+    }
+    Ok(scenario)
 }
 
 /// One command under every number of layers; each is a test of its own.
@@ -104,13 +111,14 @@ fn run_one(products: &Products, scenario: &Scenario, run: &Run, tally: &Mutex<Ta
 struct Place(PathBuf);
 
 impl Place {
-    fn new(scenario: &Scenario) -> Outcome<Place> {
+    /// Programs that the run does not name are left out: each takes a compiler's time and room in the boot image.
+    fn new(scenario: &Scenario, run: &Run) -> Outcome<Place> {
         static COUNT: AtomicUsize = AtomicUsize::new(0);
         let number = COUNT.fetch_add(1, Ordering::Relaxed);
         let place = Place(std::env::temp_dir().join(format!("nacre-stack-{}-{number}", std::process::id())));
         let cannot = || format!("cannot fill {}", place.0.display());
         fs::create_dir(&place.0).context(Class::File, cannot)?;
-        for item in &scenario.items {
+        for item in scenario.items.iter().filter(|item| is_wanted(item, run)) {
             place.put(item)?;
         }
         Ok(place)
@@ -137,10 +145,16 @@ impl Place {
         result.context(Class::File, || format!("cannot fill {}", self.0.display()))
     }
 
-    fn compile(&self, name: &str, compiler: &str, source: &str) -> Outcome<()> {
-        let source = Scratch::write("source.c", source.as_bytes())?;
+    fn compile(&self, name: &str, compiler: &str, source: &Source) -> Outcome<()> {
+        match source {
+            Source::Text(text) => self.compile_file(name, compiler, Scratch::write("source.c", text.as_bytes())?.path()),
+            Source::File(path) => self.compile_file(name, compiler, path),
+        }
+    }
+
+    fn compile_file(&self, name: &str, compiler: &str, source: &Path) -> Outcome<()> {
         let mut command = Command::new(compiler);
-        command.args(["-static", "-O1", "-o"]).arg(self.0.join(name)).arg(source.path()).arg("-lm");
+        command.args(["-static", "-o"]).arg(self.0.join(name)).arg(source).arg("-lm");
         run_quietly(command, name)
     }
 
@@ -154,6 +168,13 @@ impl Place {
     }
 }
 
+fn is_wanted(item: &Item, run: &Run) -> bool {
+    match item {
+        Item::Program(name, ..) => run.line.contains(&format!("@/{name}")),
+        _ => true,
+    }
+}
+
 impl Drop for Place {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.0);
@@ -162,7 +183,7 @@ impl Drop for Place {
 
 /// The guests of a run, composed before the command changes the directory on this machine.
 fn prepare(products: &Products, scenario: &Scenario, run: &Run) -> Outcome<(Place, Vec<(usize, Guest)>)> {
-    let place = Place::new(scenario)?;
+    let place = Place::new(scenario, run)?;
     let mut guests = Vec::new();
     for layers in &run.layers {
         let mut command: Vec<_> = vec!["trace".into(); *layers];
@@ -256,7 +277,7 @@ mod tests {
     fn this_machine_runs_a_scenario() {
         let text = "file a\n| x\n| y\nrun wc -l @/a\nrun sh -c 'exit 3'\nrun cat\ninput\n| hello\n";
         let scenario = Scenario::parse("s", text).unwrap();
-        let place = Place::new(&scenario).unwrap();
+        let place = Place::new(&scenario, &scenario.runs[0]).unwrap();
         let results: Vec<Ending> = scenario.runs.iter().map(|run| on_this_machine(run, &place).unwrap()).collect();
         assert_eq!(results[0].output, place.fill("2 @/a\n"));
         assert_eq!(results[1].status, 3);

@@ -24,4 +24,13 @@
 /* Prints whether something holds. */
 #define HOLDS(condition) printf("%s: %s\n", #condition, (condition) ? "yes" : "NO")
 
+/* Changes to the directory that the command line names, if it names one. */
+static inline void start_in(int count, char **words)
+{
+    if (count > 1 && chdir(words[1]) != 0) {
+        perror(words[1]);
+        exit(99);
+    }
+}
+
 #endif

@@ -195,9 +195,10 @@ static void attributes(void)
     SHOW(unlink("three") | unlink("two") | unlink("one"));
 }
 
-int main(void)
+int main(int count, char **words)
 {
     char path[200];
+    start_in(count, words);
     SHOW(mkdir("files.test", 0755));
     SHOW(chdir("files.test"));
     HOLDS(getcwd(path, sizeof path) && strstr(path, "files.test"));

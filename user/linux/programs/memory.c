@@ -142,8 +142,9 @@ static void pointers(void)
     unlink("memory.test");
 }
 
-int main(void)
+int main(int count, char **words)
 {
+    start_in(count, words);
     heap();
     breaks();
     mappings();

@@ -107,8 +107,9 @@ static void verify(unsigned page)
         expect(at(page)[0] == model[page].holds && at(page)[PAGE - 1] == model[page].holds, "contents");
 }
 
-int main(void)
+int main(int count, char **words)
 {
+    start_in(count, words);
     sink = open("pages.test", O_WRONLY | O_CREAT | O_TRUNC, 0600);
     for (int round = 0; round < 3000; round++) {
         unsigned count = 1 + chance(12), first = chance(PAGES - count);
