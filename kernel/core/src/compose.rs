@@ -109,6 +109,11 @@ impl<M: Machine> Kernel<M> {
     }
 
     fn table_enter(&self, space: Space<'_>, address: u64, leaf: Leaf) {
+        let end = address + leaf.size.bytes();
+        // CPUs may hold translations of the smaller pages that the leaf takes the place of: a later revocation would flush what it revokes, and not those.
+        if leaf.size != PageSize::Small && self.machine.table_clear(space.root(), address, end) && space.active() != 0 {
+            self.machine.translations_flush(space.active(), space.root(), address, end);
+        }
         let pool = Pool { kernel: self, space };
         if self.machine.table_enter(space.root(), address, leaf, &pool).is_err() {
             self.pool_reset(space);

@@ -8,7 +8,7 @@ use nacre_abi::{Call, Code, PAGE_SIZE, Rights, Status, environment};
 use nacre_core::machine::thread_page::register;
 use nacre_core::object::{Port, Reference, Thread, WaitKind};
 use support::check;
-use support::world::{CODE, World};
+use support::world::{CODE, RAM, World};
 
 fn world(cpus: usize) -> World {
     let world = World::new(cpus);
@@ -306,6 +306,28 @@ fn a_port_with_two_messages_joins_a_set_with_two_receivers() {
     for thread in senders.into_iter().chain(receivers) {
         assert!(view(&world, thread).waits_for(WaitKind::Sleep), "{thread:#x} still waits");
     }
+}
+
+#[test]
+fn a_large_page_takes_the_place_of_small_ones() {
+    let world = world(2);
+    let (page, large) = (world.page(), RAM + (4 << 20));
+    let space = world.make_space(8, 0);
+    world.ok(Call::RegionCreate, &[page, 0, large, 2 << 20, Rights::ALL.0, 0]);
+    world.ok(Call::MappingCreate, &[page + 0x80, space, 0x4000_0000, 2 << 20, page, 0, Rights::ALL.0]);
+    let thread = world.make_thread(space);
+    world.ok(Call::ReferenceCreate, &[large]);
+    world.ok(Call::ThreadStart, &[thread]);
+    world.kick_all();
+    let see = |offset: u64| world.access(1, 0x4000_0000 + offset, Rights::WRITE);
+    assert!(see(5 * PAGE_SIZE).is_some());
+    world.ok(Call::ReferenceDestroy, &[large]);
+    assert!(see(6 * PAGE_SIZE).is_some());
+    world.ok(Call::ReferenceCreate, &[large]);
+    check(&world);
+    world.ok(Call::ReferenceCreate, &[large + 5 * PAGE_SIZE]);
+    assert_eq!(see(5 * PAGE_SIZE), None);
+    check(&world);
 }
 
 #[test]
