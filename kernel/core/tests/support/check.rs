@@ -271,6 +271,17 @@ impl<'w> Checker<'w> {
         self.check_cpu(thread);
         self.check_bond(thread);
         self.check_deadline(thread);
+        self.check_memory(thread);
+    }
+
+    /// What a thread remembers of its space's tables is still so.
+    fn check_memory(&self, thread: Thread<'w>) {
+        let space = thread.space();
+        if space != NULL && thread.named_generation() == Space::new(self.machine, space).generation() {
+            let now = self.meaning(space, thread.named(), 0).map(|(at, _)| at);
+            assert_eq!(now, Some(thread.named_at()), "{:?} remembers a wrong place of {:#x}", thread.at, thread.named());
+            assert_ne!(self.machine.kind(thread.named_at()), Frame::PLAIN);
+        }
     }
 
     fn check_cpu(&self, thread: Thread<'w>) {
