@@ -74,7 +74,13 @@ impl<M: Machine> Kernel<M> {
     /// The object of type `wanted` at `address`, or that a reference there leads to which carries `right`.
     #[inline(always)]
     pub(crate) fn target(&self, thread: Thread<'_>, argument: u8, address: u64, wanted: ObjectType, right: u64) -> Attempt<Physical> {
-        let (found, at) = self.object(thread, argument, address)?;
+        let named = self.object(thread, argument, address)?;
+        self.target_of(argument, named, wanted, right)
+    }
+
+    /// The same of an object that was looked up.
+    #[inline(always)]
+    pub(crate) fn target_of(&self, argument: u8, (found, at): (ObjectType, Physical), wanted: ObjectType, right: u64) -> Attempt<Physical> {
         if found == wanted {
             return Ok(at);
         }

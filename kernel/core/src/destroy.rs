@@ -10,24 +10,21 @@ use nacre_abi::{Code, ObjectType};
 
 impl<M: Machine> Kernel<M> {
     pub(crate) fn verb_destroy(&self, caller: Thread<'_>, object: ObjectType) -> Attempt<Done> {
-        let at = if object == ObjectType::Reference {
-            self.reference_argument(caller, 1)?
-        } else {
-            self.target(caller, 1, caller.argument(1), object, REFERENCE_CONTROL)?
-        };
+        let (found, named) = self.object(caller, 1, caller.argument(1))?;
+        let at = self.target_of(1, (found, named), object, REFERENCE_CONTROL)?;
         if object == ObjectType::Space && (at == caller.space() || at == self.kernel_space().at) {
             return wrong(Code::Busy, 1);
         }
-        self.destroy_named(caller, object, at)?;
+        if at == named {
+            self.destroy(object, at, caller)?;
+        } else {
+            self.destroy_by_reference(caller, object, at, named)?;
+        }
         Ok(if at == caller.at { Done::Settled } else { Done::Return })
     }
 
-    /// Destroys what argument 1 names. If that is a reference it is the last to be cut: a caller that must come back still finds the object by it.
-    fn destroy_named(&self, caller: Thread<'_>, object: ObjectType, at: Physical) -> Attempt<()> {
-        let (found, name) = self.object(caller, 1, caller.argument(1))?;
-        if found != ObjectType::Reference || object == ObjectType::Reference {
-            return self.destroy(object, at, caller);
-        }
+    /// Destroys what the reference at `name` leads to. It is the last to be cut: a caller that must come back still finds the object by it.
+    fn destroy_by_reference(&self, caller: Thread<'_>, object: ObjectType, at: Physical, name: Physical) -> Attempt<()> {
         let link = self.reference(name).target();
         list::remove(&self.machine, link.add(8));
         let result = self.destroy(object, at, caller);

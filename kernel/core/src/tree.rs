@@ -33,8 +33,8 @@ impl Node<'_> {
 const NULL: Physical = Physical(0);
 
 fn priority(at: Physical) -> u64 {
-    let mixed = (at.0 ^ 0x9e37_79b9_7f4a_7c15).wrapping_mul(0xff51_afd7_ed55_8ccd);
-    (mixed ^ mixed >> 32).wrapping_mul(0xc4ce_b9fe_1a85_ec53)
+    // The upper bits of the product depend on all bits of the address, and they decide.
+    at.0.wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
 /// A tree: whose root word this is, and the machine that its nodes are in.
