@@ -66,16 +66,7 @@ impl<M: Machine> Kernel<M> {
         if left == 0 {
             self.frame_release(at.frame(), frame);
         } else {
-            self.words_erase(at, object.size());
-        }
-    }
-
-    /// Zeros the words of an object; most are small.
-    fn words_erase(&self, at: Physical, size: u64) {
-        match size {
-            64 => self.machine.words::<8>(at).iter().for_each(|word| word.set(0)),
-            128 => self.machine.words::<16>(at).iter().for_each(|word| word.set(0)),
-            _ => self.machine.zero(at, size),
+            self.machine.zero(at, object.size());
         }
     }
 
