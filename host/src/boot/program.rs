@@ -88,6 +88,9 @@ fn resolve_program(word: &OsStr, scope: &Scope<'_>, files: &mut Files) -> Outcom
         return Ok(word.to_os_string());
     }
     let Some(found) = find_on_host(word, scope) else {
+        if word.as_bytes().starts_with(b"-") {
+            return Err(Failure::new(Class::Usage, format!("there is no option {}", word.display())).remedy("see `nacre run --help`"));
+        }
         return Err(Failure::new(Class::NotFound, format!("there is no program called {}", word.display()))
             .remedy("name a monitor, a busybox applet, a program in your PATH, or a path with a slash"));
     };

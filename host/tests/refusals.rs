@@ -1,0 +1,100 @@
+//! What `nacre run` refuses: each time with the documented status, a sentence, and nothing on standard output.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+use std::process::{Command, Output};
+use std::sync::{Mutex, PoisonError};
+
+/// The first run may build the system: the others wait for it instead of building beside it.
+static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+
+fn run(words: &[&str]) -> Output {
+    let _guard = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    Command::new(env!("CARGO_BIN_EXE_nacre")).arg("run").args(words).output().unwrap()
+}
+
+/// The command ends with `status` and says each of `parts`.
+fn refused(words: &[&str], status: i32, parts: &[&str]) {
+    let output = run(words);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(status), "{words:?}: {said}");
+    assert!(output.stdout.is_empty(), "{words:?}: {:?}", String::from_utf8_lossy(&output.stdout));
+    for part in parts {
+        assert!(said.contains(part), "{words:?} should say {part:?}, but says: {said}");
+    }
+    assert!(!said.contains("panicked"), "{words:?}: {said}");
+}
+
+/// An executable file with these bytes.
+fn program(name: &str, bytes: &[u8]) -> String {
+    let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
+    fs::write(&path, bytes).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    path.display().to_string()
+}
+
+fn busybox() -> Vec<u8> {
+    fs::read("/bin/busybox").unwrap()
+}
+
+#[test]
+fn a_program_that_is_not_there() {
+    refused(&["nonesuch"], 127, &["nacre: there is no program called nonesuch"]);
+    refused(&["trace", "nonesuch"], 127, &["there is no program called nonesuch"]);
+    refused(&["/nonexistent/program"], 127, &["there is no program /nonexistent/program"]);
+}
+
+#[test]
+fn a_file_that_is_not_there() {
+    refused(&["--file", "/nonexistent/file", "true"], 119, &["there is no file /nonexistent/file"]);
+    refused(&["--file", "/nonexistent/file:/elsewhere", "true"], 119, &["there is no file /nonexistent/file"]);
+}
+
+#[test]
+fn a_file_that_is_no_program() {
+    let text = program("text", b"neither ELF nor a script\n");
+    refused(&[&text], 126, &[&text, "it is not an ELF file"]);
+    refused(&["trace", &text], 126, &["it is not an ELF file"]);
+    refused(&[&program("empty", b"")], 126, &["it is not an ELF file"]);
+    fs::set_permissions(&text, fs::Permissions::from_mode(0o644)).unwrap();
+    refused(&[&text], 126, &["is not executable", "chmod +x"]);
+    refused(&[env!("CARGO_TARGET_TMPDIR")], 126, &["is not a file"]);
+}
+
+#[test]
+fn a_program_that_is_cut_off() {
+    let bytes = busybox();
+    for size in [4, 63, 100, bytes.len() / 2] {
+        refused(&[&program("cut-off", &bytes[..size])], 126, &["it is truncated or damaged"]);
+    }
+}
+
+#[test]
+fn a_program_for_another_machine() {
+    const CLASS: usize = 4;
+    const MACHINE: usize = 18;
+    for (at, value) in [(CLASS, 1), (MACHINE, 183), (MACHINE, 3)] {
+        let mut bytes = busybox();
+        bytes[at] = value;
+        refused(&[&program("foreign", &bytes)], 126, &["it is not a program for 64-bit x86"]);
+    }
+}
+
+#[test]
+fn a_program_that_asks_for_a_loader() {
+    let dynamic = program("dynamic", &fs::read("/bin/ls").unwrap());
+    refused(&[&dynamic], 126, &[&dynamic, "it asks for the dynamic loader", "gcc -static"]);
+    refused(&["trace", "-s", "9", &dynamic], 126, &["dynamic loader"]);
+}
+
+#[test]
+fn a_command_line_that_is_wrong() {
+    refused(&["--memory", "8M", "true"], 120, &["the machine needs at least 16M"]);
+    refused(&["--memory", "much", "true"], 120, &["a size looks like 512M or 2G"]);
+    refused(&["--cpus", "0", "true"], 120, &["--cpus"]);
+    refused(&["--timeout", "-1", "true"], 120, &["--timeout"]);
+    refused(&["--nonesuch", "true"], 120, &["there is no option --nonesuch"]);
+    refused(&["--env", "=x", "true"], 120, &["sets nothing"]);
+    refused(&[], 120, &["PROGRAM"]);
+}
