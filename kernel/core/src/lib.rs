@@ -15,6 +15,7 @@ mod compose;
 mod decode;
 mod destroy;
 mod device;
+mod doors;
 mod fast;
 mod fault;
 mod frame;

@@ -5,6 +5,9 @@ use alloc::string::String;
 use core::fmt;
 use nacre_proto::Errno;
 
+/// Where the library of foreign calls is, among the files.
+pub const FOREIGN_LIBRARY_PATH: &[u8] = b"/lib/nacre/linux";
+
 /// Why a program was refused. Nothing of it has run, and nothing is left of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refusal {
@@ -102,7 +105,7 @@ impl fmt::Display for Refusal {
                 write!(f, "it needs {} KiB of memory, more than the pool gives", needed.div_ceil(1024))
             }
             Refusal::Library(why) => {
-                let path = core::str::from_utf8(crate::spawn::FOREIGN_LIBRARY_PATH).unwrap_or("");
+                let path = core::str::from_utf8(FOREIGN_LIBRARY_PATH).unwrap_or("");
                 write!(f, "it is a Linux program, and the library for these, {path}, cannot be loaded: {why}")
             }
             Refusal::Arguments => write!(f, "its arguments and environment are too long for its stack"),

@@ -5,7 +5,7 @@
 
 use crate::elf::{self, Image};
 use crate::plan::{self, From, LIBRARY_RANGE, PROGRAM_BIAS, PROGRAM_END, PROGRAM_START, Plan, STACK_END, Sizes};
-use crate::refusal::Refusal;
+use crate::refusal::{self, Refusal};
 use crate::stack::{self, auxiliary};
 use crate::supply::{File, Segment, Supplier};
 use alloc::vec::Vec;
@@ -19,9 +19,6 @@ use nacre_sys::{Mapping, Reference, Region, Space, SpanMut, Thread};
 
 /// Flags of a fresh thread: interrupts on, and the bit that is always set.
 const FLAGS: u64 = 0x202;
-
-/// Where the library of foreign calls is, among the files.
-pub const FOREIGN_LIBRARY_PATH: &[u8] = b"/lib/nacre/linux";
 
 /// What to run.
 #[derive(Clone, Copy)]
@@ -138,7 +135,7 @@ fn load_all<S: Supplier>(supplier: &mut S, path: &[u8]) -> Result<Vec<Loaded<S::
     let mut all = Vec::with_capacity(2);
     all.push(load(supplier, path, PROGRAM_START..PROGRAM_END)?);
     if all[0].image.native_version.is_none() {
-        let library = load(supplier, FOREIGN_LIBRARY_PATH, LIBRARY_RANGE);
+        let library = load(supplier, refusal::FOREIGN_LIBRARY_PATH, LIBRARY_RANGE);
         all.push(library.map_err(|refusal| Refusal::Library(alloc::boxed::Box::new(refusal)))?);
     }
     Ok(all)

@@ -19,6 +19,7 @@ pub mod window;
 
 mod condition;
 mod mapping;
+mod message;
 mod mutex;
 mod object;
 mod port;

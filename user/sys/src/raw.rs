@@ -21,7 +21,7 @@ use nacre_abi::message::{Descriptor, Info, RECEIVE_ONLY, WORDS};
 use nacre_abi::state::ObjectEntry;
 use nacre_abi::{Call, Code, Status};
 
-use crate::ipc::{Buffers, Message, Received};
+use crate::message::{Buffers, Message, Received};
 use crate::{Reference, Span, SpanMut};
 
 /// The two results of a call that succeeded.

@@ -1,0 +1,113 @@
+//! The doors by which a CPU comes in. Every one is entered under the kernel lock and ends with [`Next`]; the machine has been told by then whose context it holds.
+
+use crate::fault::Fault;
+use crate::kernel::{Done, Kernel, Next, Stop};
+use crate::machine::{Machine, Physical, thread_page::register};
+use crate::object::Thread;
+use nacre_abi::{Call, Rights};
+
+const CALL: u64 = Call::IpcCall as u64;
+const REPLY_RECEIVE: u64 = Call::IpcReplyReceive as u64;
+const NOTIFY: u64 = Call::PortNotify as u64;
+const YIELD: u64 = Call::ThreadYield as u64;
+
+impl<M: Machine> Kernel<M> {
+    /// A system call of the thread on this CPU; `number` counts from `CALL_BASE`.
+    #[inline(always)]
+    pub fn system_call(&self, number: u64) -> Next {
+        let cpu = self.machine.cpu();
+        let caller = self.thread(self.cpus[cpu].loaded.get());
+        let fast = match number {
+            _ if caller.has(Thread::EVICT | Thread::AWAITS_REPLY) => None,
+            CALL => self.fast_call(cpu, caller),
+            REPLY_RECEIVE => self.fast_reply_receive(cpu, caller),
+            NOTIFY => self.fast_notify(caller),
+            YIELD => self.fast_yield(cpu, caller),
+            _ => None,
+        };
+        match fast {
+            Some(()) => Next::User,
+            None => self.system_call_general(number, cpu, caller),
+        }
+    }
+
+    /// Every call that is not a short message to somebody who waits for it.
+    #[inline(never)]
+    fn system_call_general(&self, number: u64, cpu: usize, caller: Thread<'_>) -> Next {
+        if caller.has(Thread::EVICT) {
+            self.rewind(caller);
+            self.evict(caller);
+            return self.leave(cpu);
+        }
+        if caller.has(Thread::AWAITS_REPLY) && number != Call::IpcReceiveReply as u64 {
+            // Somebody set it to do something else than to wait for its reply.
+            self.disconnect(caller);
+        }
+        match self.dispatch_table(number, caller) {
+            Ok(Done::Return) => caller.set_register(register::RAX, 0),
+            Ok(Done::Settled) | Err(Stop::Wait) => {}
+            Err(Stop::Status(status)) => caller.set_register(register::RAX, status.0),
+            Err(Stop::Again) => self.call_again(caller),
+        }
+        self.leave(cpu)
+    }
+
+    /// An access by the thread on this CPU that the tables did not allow.
+    pub fn page_fault(&self, address: u64, needed: Rights, error: u64) -> Next {
+        self.enter_with_fault(Fault::Page { address, needed, error })
+    }
+
+    /// Any other exception of the thread on this CPU.
+    pub fn exception(&self, kind: u64, error: u64, address: u64) -> Next {
+        self.enter_with_fault(Fault::Exception { kind, error, address })
+    }
+
+    fn enter_with_fault(&self, fault: Fault) -> Next {
+        let cpu = self.machine.cpu();
+        let thread = self.thread(self.cpus[cpu].loaded.get());
+        if thread.has(Thread::EVICT) {
+            self.evict(thread);
+        } else {
+            self.take_fault(thread, fault);
+        }
+        self.leave(cpu)
+    }
+
+    /// A device's interrupt line went up.
+    pub fn interrupt(&self, line: u32) -> Next {
+        self.interrupt_arrived(line);
+        self.interrupted()
+    }
+
+    /// The timer's deadline passed.
+    pub fn timer(&self) -> Next {
+        self.cpus[self.machine.cpu()].armed.set(u64::MAX);
+        self.timer_stale.set(true);
+        self.deadlines_expire();
+        self.slice_check();
+        self.interrupted()
+    }
+
+    /// Another CPU wanted this one to look.
+    pub fn kicked(&self) -> Next {
+        self.timer_stale.set(true);
+        self.interrupted()
+    }
+
+    /// What every interrupt ends with: a thread that shall leave this CPU does so.
+    fn interrupted(&self) -> Next {
+        let cpu = self.machine.cpu();
+        let loaded = self.cpus[cpu].loaded.get();
+        if loaded != Physical(0) && self.thread(loaded).has(Thread::EVICT) {
+            self.evict(self.thread(loaded));
+        }
+        self.leave(cpu)
+    }
+
+    /// A CPU enters for the first time.
+    pub fn cpu_start(&self) -> Next {
+        let cpu = self.machine.cpu();
+        self.online.set(self.online.get() | 1 << cpu);
+        self.leave(cpu)
+    }
+}
