@@ -8,7 +8,7 @@
 //! | word 2 | 0 | address that was accessed, for memory kinds |
 //! | word 3 | 0 | address of the instruction |
 //! | bytes | none | [`ThreadState`](crate::state::ThreadState), if the receiver's buffer has room for it |
-//! | references | the faulting thread, if the receiver offers a slot | the same |
+//! | references | the faulting thread, to name it only (`REFERENCE_USE`), if the receiver offers a slot | the thread, with all rights |
 //!
 //! The reply's label says what follows: [`RESUME`], [`STOP`] or [`REFUSE`]. To an exception the reply may carry a
 //! `ThreadState` as bytes: the thread goes on with it.

@@ -11,7 +11,7 @@ use crate::object::{self, Reference, Thread};
 use crate::user_memory::Span;
 use nacre_abi::message::{Descriptor, Info, MAX_BYTES, MAX_REFERENCES, RECEIVE_ONLY};
 use nacre_abi::object::TargetType;
-use nacre_abi::rights::REFERENCE_ALL;
+use nacre_abi::rights::{REFERENCE_ALL, REFERENCE_USE};
 use nacre_abi::state::ThreadState;
 use nacre_abi::{Code, ObjectType, Rights, Status};
 
@@ -249,7 +249,9 @@ impl<M: Machine> Kernel<M> {
         let to = self.slots_to_fill(receiver, &takes, count).map_err(Trouble::Receiver)?;
         self.stop_receiving(receiver);
         if count == 1 {
-            let reference = self.reference_fill(to[0], TargetType::Thread as u64, REFERENCE_ALL);
+            // Who keeps the space made the thread's world; who keeps a region only happens to be mapped in it.
+            let rights = if exception { REFERENCE_ALL } else { REFERENCE_USE };
+            let reference = self.reference_fill(to[0], TargetType::Thread as u64, rights);
             list::link_set(&self.machine, reference.target(), thread.at, thread.links());
         }
         let flag = if exception { Info::EXCEPTION } else { Info::FAULT };
