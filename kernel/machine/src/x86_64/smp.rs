@@ -15,7 +15,8 @@ static GO: AtomicBool = AtomicBool::new(false);
 
 const PARAMETERS: usize = 0x800;
 const SHORT_WAIT: u64 = 10_000;
-const PATIENCE: u64 = 100_000_000;
+/// How long a CPU may take to come. An emulated one waits for its turn on a busy host; one that is not there is rare.
+const PATIENCE: u64 = 3_000_000_000;
 
 /// What the page carries besides code, at [`PARAMETERS`].
 #[repr(C)]
