@@ -30,7 +30,7 @@ pub enum Code {
     Gone = 11,
     /// The time given for the operation passed.
     TimedOut = 12,
-    /// The space's pool of table pages is exhausted: who made the space must donate more (`space_donate`).
+    /// Too few pages were offered for a space's tables: whoever makes the space must donate more. (A pool that is used up later is no error: tables are a cache.)
     NoMemory = 13,
     /// Composition leads through more layers than the kernel follows.
     TooDeep = 14,
