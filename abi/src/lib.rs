@@ -24,7 +24,7 @@ pub use rights::Rights;
 pub use status::{Code, Status};
 
 /// Version of this interface; the major key of `CHANGELOG.md`.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// Bytes in the smallest page.
 pub const PAGE_SIZE: u64 = 4096;

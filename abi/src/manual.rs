@@ -169,7 +169,7 @@ impl Kind {
             Kind::Buffer => "address of a buffer, multiple of 8",
             Kind::Word => "address of a 32-bit word",
             Kind::BufferSize => "bytes",
-            Kind::Links => "address of an array of addresses of references, multiple of 64; 0: none",
+            Kind::Links => "address of an array of addresses of references, multiple of 64; 0: none. An entry of 0: not wanted (get), nothing (set)",
             Kind::Message => "message registers",
             Kind::Number => "number",
         }

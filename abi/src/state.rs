@@ -30,6 +30,21 @@ pub const fn header(object: ObjectType, version: u16) -> u64 {
     HEADER_MAGIC << 32 | (version as u64) << 16 | object as u64
 }
 
+/// The header that the state of an object of this type has today.
+pub const fn current_header(object: ObjectType) -> u64 {
+    match object {
+        ObjectType::Space => SpaceState::HEADER,
+        ObjectType::Region => RegionState::HEADER,
+        ObjectType::Mapping => MappingState::HEADER,
+        ObjectType::Thread => ThreadState::HEADER,
+        ObjectType::Port => PortState::HEADER,
+        ObjectType::PortSet => PortSetState::HEADER,
+        ObjectType::Reference => ReferenceState::HEADER,
+        ObjectType::Mutex => MutexState::HEADER,
+        ObjectType::Condition => ConditionState::HEADER,
+    }
+}
+
 /// What `memory_objects` writes for each object.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
@@ -94,7 +109,7 @@ mod tests {
         assert_eq!(SpaceState::HEADER, 0x4e53_0000_0001_0001);
         assert_eq!(RegionState::HEADER, 0x4e53_0000_0001_0002);
         assert_eq!(MappingState::HEADER, 0x4e53_0000_0001_0003);
-        assert_eq!(ThreadState::HEADER, 0x4e53_0000_0001_0004);
+        assert_eq!(ThreadState::HEADER, 0x4e53_0000_0002_0004);
         assert_eq!(PortState::HEADER, 0x4e53_0000_0001_0005);
         assert_eq!(PortSetState::HEADER, 0x4e53_0000_0001_0006);
         assert_eq!(ReferenceState::HEADER, 0x4e53_0000_0001_0007);
@@ -112,6 +127,17 @@ mod tests {
     #[test]
     fn thread_registers_stand_where_the_kernel_saves_them() {
         assert_eq!(core::mem::offset_of!(ThreadState, rax), 8 * ThreadState::FIRST_REGISTER);
-        assert_eq!(ThreadState::WORDS, ThreadState::FIRST_REGISTER + REGISTERS);
+        assert_eq!(core::mem::offset_of!(ThreadState, fault), 8 * (ThreadState::FIRST_REGISTER + REGISTERS));
+    }
+
+    #[test]
+    fn a_thread_state_is_these_bytes() {
+        let state = ThreadState::from_words(core::array::from_fn(|word| if word == 0 { ThreadState::HEADER } else { word as u64 }));
+        assert_eq!([state.flags, state.fpu_size, state.rax, state.r15, state.rip, state.foreign_entry], [1, 2, 3, 18, 19, 23]);
+        assert_eq!([state.fault, state.fault_first, state.fault_second, state.fault_third], [24, 25, 26, 27]);
+        assert_eq!([state.scheduler_word, state.reserved_first, state.reserved_second, state.reserved_third], [28, 29, 30, 31]);
+        let flags = [ThreadState::STOPPED, ThreadState::FPU_USED, ThreadState::AWAITS_REPLY, ThreadState::ABANDONED, ThreadState::SCHEDULED, ThreadState::KNOWN];
+        assert_eq!(flags, [1, 2, 4, 8, 16, 32]);
+        assert_eq!(ThreadState::SIZE, 256);
     }
 }

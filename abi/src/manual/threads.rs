@@ -56,7 +56,7 @@ pub const ENTRIES: &[Entry] = &[
     },
     Entry {
         call: Call::ThreadGetState,
-        purpose: "Writes `ThreadState` to the buffer; `links`, if given, are filled with references to [space, client].",
+        purpose: "Writes `ThreadState` to the buffer; `links`, if given, are filled with references to [space, client, scheduler].",
         arguments: &[
         Argument { name: "object", kind: Kind::Object(ObjectType::Thread), text: "" },
         Argument { name: "buffer", kind: Kind::Buffer, text: "" },
@@ -82,7 +82,7 @@ pub const ENTRIES: &[Entry] = &[
         failures: &[&[
             failure(2, Code::BadVersion, "the header names another type or a version that is not known", "pass a state of this version"),
             failure(1, Code::NotStopped, "the thread is not stopped", "stop it first"),
-            failure(2, Code::BadArgument, "an address beyond the user's, or flags without meaning", "pass an exported state"),
+            failure(2, Code::BadArgument, "an address beyond the user's, or flags or words without meaning", "pass an exported state"),
         ]],
         restarts: "",
     },

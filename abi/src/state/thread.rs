@@ -1,4 +1,4 @@
-//! State of a thread. Links: `[space, client]`: the client is whom it owes a reply, or null.
+//! State of a thread. Links: `[space, client, scheduler]`: the client is whom it owes a reply, or null; the scheduler is the port of who gives it time, or null.
 
 /// How many register words a thread has: sixteen general registers, then `rip rflags fs_base gs_base foreign_entry`.
 pub const REGISTERS: usize = 21;
@@ -8,8 +8,9 @@ pub const FPU_SIZE: u64 = 2752;
 
 super::state! {
     /// A flow of control. A thread that waits in a call stands at the `syscall` instruction of that call, about to make (what is left of) it.
-    ThreadState, Thread, version 1, 24 words {
-        /// Bit 0: stopped. Bit 1: it has used the FPU. Bit 2: it waits for its server's reply. Bit 3: stopped by an exception nobody keeps.
+    ThreadState, Thread, version 2, 32 words {
+        /// Bit 0: stopped. Bit 1: it has used the FPU. Bit 2: it waits for its server's reply. Bit 3: stopped by an exception nobody keeps. Bit 4: a scheduler gives it
+        /// time. Bit 5: that scheduler knows that it is ready.
         flags,
         /// Bytes of FPU state that follow, 0 if the FPU was never used or there was no room.
         fpu_size,
@@ -55,6 +56,22 @@ super::state! {
         gs_base,
         /// Where foreign calls continue; 0 = nowhere.
         foreign_entry,
+        /// What it has failed with and no keeper has answered yet: 0 nothing, 1 a region lacks a page, 2 an exception.
+        fault,
+        /// Of a fault the offset in the region, of an exception its kind.
+        fault_first,
+        /// Of a fault the rights that the access needs, of an exception the machine's error code.
+        fault_second,
+        /// The address that was accessed.
+        fault_third,
+        /// The word that its scheduler knows it by.
+        scheduler_word,
+        /// 0.
+        reserved_first,
+        /// 0.
+        reserved_second,
+        /// 0.
+        reserved_third,
     }
 }
 
@@ -69,4 +86,12 @@ impl ThreadState {
     pub const AWAITS_REPLY: u64 = 4;
     /// In `flags`: stopped by a fault or exception for which there is no keeper.
     pub const ABANDONED: u64 = 8;
+    /// In `flags`: a scheduler gives it time.
+    pub const SCHEDULED: u64 = 16;
+    /// In `flags`: its scheduler has been told that it is ready.
+    pub const KNOWN: u64 = 32;
+    /// In `fault`: a region lacks a page.
+    pub const FAULT_REGION: u64 = 1;
+    /// In `fault`: an exception.
+    pub const FAULT_EXCEPTION: u64 = 2;
 }

@@ -21,10 +21,13 @@ const MOST_WORDS: usize = ThreadState::WORDS;
 /// Flag of the machine's word: the FPU was used.
 const FPU_USED: u64 = 1;
 
+/// Most links of an object.
+const MOST_LINKS: usize = 3;
+
 /// A state as words, and how many.
 type Words = ([u64; MOST_WORDS], usize);
 /// What an object is linked to: of which type, and where if it is anywhere now.
-type Links = [Option<(ObjectType, Option<Physical>)>; 2];
+type Links = [Option<(ObjectType, Option<Physical>)>; MOST_LINKS];
 
 fn words_of<const N: usize>(state: [u64; N]) -> Words {
     let mut words = [0; MOST_WORDS];
@@ -137,22 +140,22 @@ impl<M: Machine> Kernel<M> {
             | (u64::from(thread.machine_word() & FPU_USED != 0) * ThreadState::FPU_USED)
             | (u64::from(thread.has(Thread::AWAITS_REPLY)) * ThreadState::AWAITS_REPLY)
             | (u64::from(thread.has(Thread::ABANDONED)) * ThreadState::ABANDONED);
-        for (number, word) in words[ThreadState::FIRST_REGISTER..].iter_mut().enumerate() {
+        for (number, word) in words[ThreadState::FIRST_REGISTER..][..REGISTERS].iter_mut().enumerate() {
             *word = thread.register(number);
         }
         ThreadState::from_words(words)
     }
 
     /// The references that the caller offers for what an object is linked to.
-    fn link_places(&self, caller: Thread<'_>, links: Links) -> Attempt<[Option<Physical>; 2]> {
-        let mut places = [None; 2];
+    fn link_places(&self, caller: Thread<'_>, links: Links) -> Attempt<[Option<Physical>; MOST_LINKS]> {
+        let mut places = [None; MOST_LINKS];
         let address = caller.argument(4);
         if address == 0 {
             return Ok(places);
         }
         let slots = self.user_words(caller, 4, address)?;
         for ((place, slot), link) in places.iter_mut().zip(slots).zip(links) {
-            if link.is_some() {
+            if link.is_some() && slot != 0 {
                 *place = Some(self.reference_slot(caller, 4, slot)?);
             }
         }
@@ -160,7 +163,7 @@ impl<M: Machine> Kernel<M> {
     }
 
     /// Fills the references that the caller offers with what the object is linked to.
-    fn give_links(&self, links: Links, places: [Option<Physical>; 2]) {
+    fn give_links(&self, links: Links, places: [Option<Physical>; MOST_LINKS]) {
         for (place, link) in places.into_iter().zip(links) {
             if let (Some(place), Some((object, target))) = (place, link) {
                 // To know whom a thread serves is not to control it.
@@ -179,21 +182,21 @@ impl<M: Machine> Kernel<M> {
         let link = |link| list::link_target(&self.machine, link);
         let known = |at: Physical| (at != Physical(0)).then_some(at);
         match object {
-            ObjectType::Space => [Some((ObjectType::Port, link(self.space(at).keeper()))), None],
+            ObjectType::Space => [Some((ObjectType::Port, link(self.space(at).keeper()))), None, None],
             ObjectType::Region => {
                 let region = self.region(at);
-                [Some((ObjectType::Port, link(region.keeper()))), Some((ObjectType::Space, self.shown(region.space())))]
+                [Some((ObjectType::Port, link(region.keeper()))), Some((ObjectType::Space, self.shown(region.space()))), None]
             }
             ObjectType::Mapping => {
                 let mapping = self.mapping(at);
-                [Some((ObjectType::Region, link(mapping.region()))), Some((ObjectType::Space, self.shown(mapping.space())))]
+                [Some((ObjectType::Region, link(mapping.region()))), Some((ObjectType::Space, self.shown(mapping.space()))), None]
             }
             ObjectType::Thread => {
                 let thread = self.thread(at);
-                [Some((ObjectType::Space, self.shown(thread.space()))), Some((ObjectType::Thread, known(thread.client())))]
+                [Some((ObjectType::Space, self.shown(thread.space()))), Some((ObjectType::Thread, known(thread.client()))), Some((ObjectType::Port, None))]
             }
-            ObjectType::Port => [Some((ObjectType::PortSet, link(self.port(at).set()))), None],
-            _ => [None, None],
+            ObjectType::Port => [Some((ObjectType::PortSet, link(self.port(at).set()))), None, None],
+            _ => [None; MOST_LINKS],
         }
     }
 
@@ -217,7 +220,7 @@ impl<M: Machine> Kernel<M> {
         let span = self.span(caller, 2, buffer, taken, Rights::READ)?;
         let mut words = [0; MOST_WORDS];
         self.span_read(&span, 0, &mut words[..count]);
-        if words[0] != state_header(object) {
+        if words[0] != nacre_abi::state::current_header(object) {
             return wrong(Code::BadVersion, 2);
         }
         match object {
@@ -341,7 +344,8 @@ impl<M: Machine> Kernel<M> {
     fn check_thread_state(&self, state: &ThreadState) -> Attempt<()> {
         let addresses = [state.rip, state.fs_base, state.gs_base, state.foreign_entry];
         let known = ThreadState::STOPPED | ThreadState::FPU_USED | ThreadState::AWAITS_REPLY | ThreadState::ABANDONED;
-        let good = addresses.into_iter().all(|address| address < USER_END) && state.flags & !known == 0;
+        let unused = [state.fault, state.fault_first, state.fault_second, state.fault_third, state.scheduler_word, state.reserved_first, state.reserved_second, state.reserved_third];
+        let good = addresses.into_iter().all(|address| address < USER_END) && state.flags & !known == 0 && unused == [0; 8];
         if good { Ok(()) } else { wrong(Code::BadArgument, 2) }
     }
 
@@ -395,9 +399,4 @@ fn state_size(object: ObjectType) -> usize {
         ObjectType::Mutex => MutexState::WORDS,
         ObjectType::Condition => ConditionState::WORDS,
     }
-}
-
-/// The header that a state of this type must have.
-const fn state_header(object: ObjectType) -> u64 {
-    nacre_abi::state::header(object, 1)
 }

@@ -162,7 +162,7 @@ fn argument(random: &mut Random, kind: Kind) -> u64 {
         Kind::Object => base + 64 * random.of(&[0, 10, 16, 20, 24, 28, 32, 36, 40, 41, 48, 52, 56, 62]),
         Kind::Page => OWN + PAGE_SIZE * (1 + random.below(12)),
         Kind::Memory => OWN + PAGE_SIZE * random.of(&[5, 5, 5, 12, 13, 511]) + 64 * random.below(8),
-        Kind::Size => random.of(&[8, 16, 64, 192, 4096, 64, 192]),
+        Kind::Size => random.of(&[8, 16, 64, 256, 4096, 64, 256]),
         Kind::Links => random.of(&[0, 0, OWN + 5 * PAGE_SIZE, OWN + 5 * PAGE_SIZE + 64]),
         Kind::Number => random.of(&[0, 1, 2, 3, 5, 6, 7, 8, 64, 256]),
         Kind::Rights => random.of(&[0, 1, 2, 3, 7, 15, 15, 15]),
@@ -220,7 +220,7 @@ impl Stage {
         if let Some(kind) = subject(call).filter(|_| call.name().ends_with("set_state"))
             && let Some(at) = self.world.machine().translate(thread.register(register::RSI) & !7, Rights::WRITE)
         {
-            self.world.machine().poke(at.0, nacre_abi::state::header(kind, 1));
+            self.world.machine().poke(at.0, nacre_abi::state::current_header(kind));
         }
         thread.set_register(register::R14, if random.once_in(2) { 0 } else { OWN + 5 * PAGE_SIZE + 64 * random.below(4) });
         thread.set_register(register::R15, random.of(&[0, 1000, 5000, 1]));
@@ -242,7 +242,7 @@ impl Stage {
         let state = random.once_in(4);
         for word in 0..8 {
             let value = match (state, word) {
-                (true, 0) => nacre_abi::state::header(nacre_abi::ObjectType::ALL[random.below(9) as usize], 1),
+                (true, 0) => nacre_abi::state::current_header(nacre_abi::ObjectType::ALL[random.below(9) as usize]),
                 (true, _) => argument(random, Kind::Address),
                 (false, 1 | 3) => random.of(&[0, 8, 100, 4096, 9000]),
                 (false, 5 | 7) => random.of(&[0, 1, 2, 8, 9]),

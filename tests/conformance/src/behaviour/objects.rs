@@ -4,6 +4,7 @@ use super::{equal, fails, must};
 use crate::fixture::{self, ARENA, ARENA_SIZE, BUFFER, FREE, PORT, population, strong};
 use nacre_raw::{number, read};
 use alloc::string::String;
+use nacre_abi::state::ThreadState;
 use nacre_abi::{Call, Code, ObjectType};
 
 /// Each type with its calls: move, get, set.
@@ -19,9 +20,9 @@ const VERBS: [(ObjectType, Call, Call, Call); 9] = [
     (ObjectType::Condition, Call::ConditionMove, Call::ConditionGetState, Call::ConditionSetState),
 ];
 
-fn state_of(get: Call, object: u64) -> Result<[u64; 24], String> {
-    (0..24).for_each(|word| nacre_raw::write(BUFFER + 8 * word, 0));
-    must(get, &[object, BUFFER, 192, 0])?;
+fn state_of(get: Call, object: u64) -> Result<[u64; ThreadState::WORDS], String> {
+    (0..ThreadState::WORDS as u64).for_each(|word| nacre_raw::write(BUFFER + 8 * word, 0));
+    must(get, &[object, BUFFER, ThreadState::SIZE, 0])?;
     Ok(core::array::from_fn(|word| read(BUFFER + 8 * word as u64)))
 }
 
@@ -32,7 +33,7 @@ pub fn moved() -> Result<(), String> {
         let to = if object == ObjectType::Thread { FREE + 0x1000 } else { FREE };
         let was = state_of(get, from)?;
         must(move_call, &[from, to])?;
-        fails("the old address", fixture::must(get, &[from, BUFFER, 192, 0]), Code::NotAnObject)?;
+        fails("the old address", fixture::must(get, &[from, BUFFER, ThreadState::SIZE, 0]), Code::NotAnObject)?;
         equal("state", state_of(get, to)?, was)?;
         if object != ObjectType::Reference {
             equal("state through the reference", state_of(get, strong(object))?, was)?;
@@ -48,13 +49,13 @@ pub fn states() -> Result<(), String> {
         let was = state_of(get, at)?;
         if object == ObjectType::Reference {
             // A state with a target cannot be set; that of a null reference can.
-            fails("a target", fixture::must(set, &[at, BUFFER, 192, 0]), Code::BadArgument)?;
+            fails("a target", fixture::must(set, &[at, BUFFER, ThreadState::SIZE, 0]), Code::BadArgument)?;
             continue;
         }
-        must(set, &[at, BUFFER, 192, 0])?;
+        must(set, &[at, BUFFER, ThreadState::SIZE, 0])?;
         equal("state", state_of(get, at)?, was)?;
         nacre_raw::write(BUFFER, was[0] + 0x1_0000);
-        fails("another version", fixture::must(set, &[at, BUFFER, 192, 0]), Code::BadVersion)?;
+        fails("another version", fixture::must(set, &[at, BUFFER, ThreadState::SIZE, 0]), Code::BadVersion)?;
     }
     Ok(())
 }
