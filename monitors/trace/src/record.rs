@@ -2,30 +2,19 @@
 
 use crate::counts::{Counts, OTHERS};
 use crate::json::{self, Event};
-use crate::text::{self, Half};
 use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
+use nacre_nest::interpose::stage::write_all;
+use nacre_nest::interpose::text::{self, Half};
 use nacre_proto::flags::{CLOCK_MONOTONIC, REPORT_FILE, SERVICE_CLOCK};
-use nacre_proto::{clock, describe, file, parent};
+use nacre_proto::{clock, describe, parent};
 use nacre_sys::clock::ticks;
 use nacre_sys::lock::Lock;
 use nacre_sys::{OwnedReference, Reference};
 
-/// An offset of `write`: the file's own position.
-const OWN_POSITION: u64 = u64::MAX;
 /// Most bytes of one message.
 const PIECE: usize = 65536;
-
-/// Writes all of `bytes` to a stream, as far as that can be done.
-pub fn write_all(stream: Reference, mut bytes: &[u8]) {
-    while !bytes.is_empty() {
-        match file::write(stream, OWN_POSITION, &bytes[..bytes.len().min(PIECE)]) {
-            Ok(reply) if reply.count > 0 => bytes = &bytes[bytes.len().min(reply.count as usize)..],
-            _ => return,
-        }
-    }
-}
 
 /// Trace events, on their way into a file.
 pub struct Events {

@@ -6,6 +6,7 @@ extern crate alloc;
 
 pub mod elf;
 pub mod host;
+pub mod interpose;
 pub mod places;
 pub mod plan;
 pub mod refusal;

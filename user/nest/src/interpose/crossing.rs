@@ -1,11 +1,12 @@
-//! References on their way through: those to proxies of ours become their originals, those to other ports become proxies, and all else
-//! - regions, spaces, null - passes as it is.
+//! References on their way through: those to proxies of ours become their originals, those to other ports become proxies unless the monitor lets
+//! them pass, and all else - regions, spaces, null - passes as it is, if at all.
 
-use crate::objects::{Objects, PER_WINDOW};
-use crate::proxies::{Proxies, Taken, index_of};
+use super::objects::{Objects, PER_WINDOW};
+use super::proxies::{Proxies, Taken, index_of};
 use alloc::boxed::Box;
 use nacre_abi::message::MAX_REFERENCES;
 use nacre_abi::object::TargetType;
+use nacre_proto::Errno;
 use nacre_sys::lock::Lock;
 use nacre_sys::{Reference, Window};
 
@@ -24,6 +25,17 @@ pub enum Name {
     Nothing,
 }
 
+/// How a reference crosses that leads to no proxy of ours.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Passage<T> {
+    /// As it is: whoever gets it talks past us.
+    Direct,
+    /// Its place is taken by a proxy with this tag.
+    Proxy(T),
+    /// Not at all, nor does its message.
+    Refused,
+}
+
 /// What is to be done with a reference after the message has been sent on.
 #[derive(Clone, Copy, Default)]
 enum After {
@@ -37,33 +49,35 @@ enum After {
     Leave(usize, Reference),
 }
 
-/// There are too many proxies, or no memory for one.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct TooMany;
-
 /// The references of one message.
-pub struct Crossing {
+pub struct Crossing<T> {
     references: [Reference; SLOTS],
     names: [Name; SLOTS],
+    tags: [Option<T>; SLOTS],
     after: [After; SLOTS],
     count: usize,
 }
 
 /// What translation works on.
-#[derive(Clone, Copy)]
-pub struct Translator<'a> {
+pub struct Translator<'a, T> {
     /// The objects of the proxies.
     pub objects: &'a Objects,
     /// The proxies.
-    pub proxies: &'a Lock<Proxies>,
+    pub proxies: &'a Lock<Proxies<T>>,
     /// Memory for the objects of more proxies.
     pub more: fn() -> Option<Window>,
 }
 
-impl Crossing {
-    /// No references.
-    pub const NONE: Crossing =
-        Crossing { references: [Reference::NONE; SLOTS], names: [Name::Nothing; SLOTS], after: [After::Nothing; SLOTS], count: 0 };
+impl<T> Crossing<T> {
+    fn new() -> Crossing<T> {
+        Crossing {
+            references: [Reference::NONE; SLOTS],
+            names: [Name::Nothing; SLOTS],
+            tags: [const { None }; SLOTS],
+            after: [After::Nothing; SLOTS],
+            count: 0,
+        }
+    }
 
     /// What is sent on.
     pub fn references(&self) -> &[Reference] {
@@ -75,26 +89,43 @@ impl Crossing {
         &self.names[..self.count]
     }
 
-    fn push(&mut self, reference: Reference, name: Name, after: After) {
+    /// The tags of those that lead to proxies.
+    pub fn tags(&self) -> &[Option<T>] {
+        &self.tags[..self.count]
+    }
+
+    fn push(&mut self, reference: Reference, (name, tag): (Name, Option<T>), after: After) {
         self.references[self.count] = reference;
         self.names[self.count] = name;
+        self.tags[self.count] = tag;
         self.after[self.count] = after;
         self.count += 1;
     }
 }
 
-impl Translator<'_> {
-    /// Translates what was received in `slots`; `None` if that is nothing. `outward`: a port among it belongs to the child. Every crossing must be finished.
+impl<T: Clone + Default> Translator<'_, T> {
+    /// Translates what was received in `slots`; `None` if that is nothing. `outward`: a port among it belongs to the child. `passage` says how the
+    /// reference with that number and of that kind crosses. Every crossing must be finished.
     #[inline]
-    pub fn translate(&self, slots: &[Reference], outward: bool) -> Result<Option<Box<Crossing>>, TooMany> {
-        if slots.is_empty() { Ok(None) } else { self.translate_some(slots, outward).map(Some) }
+    pub fn translate(
+        &self,
+        slots: &[Reference],
+        outward: bool,
+        passage: impl FnMut(usize, u64) -> Passage<T>,
+    ) -> Result<Option<Box<Crossing<T>>>, Errno> {
+        if slots.is_empty() { Ok(None) } else { self.translate_some(slots, outward, passage).map(Some) }
     }
 
     #[cold]
-    fn translate_some(&self, slots: &[Reference], outward: bool) -> Result<Box<Crossing>, TooMany> {
-        let mut crossing = Box::new(Crossing::NONE);
+    fn translate_some(
+        &self,
+        slots: &[Reference],
+        outward: bool,
+        mut passage: impl FnMut(usize, u64) -> Passage<T>,
+    ) -> Result<Box<Crossing<T>>, Errno> {
+        let mut crossing = Box::new(Crossing::new());
         for (done, slot) in slots.iter().enumerate() {
-            if let Err(refused) = self.add(&mut crossing, *slot, outward) {
+            if let Err(refused) = self.add(&mut crossing, *slot, outward, |kind| passage(done, kind)) {
                 self.finish(crossing);
                 destroy(&slots[done..]);
                 return Err(refused);
@@ -103,53 +134,59 @@ impl Translator<'_> {
         Ok(crossing)
     }
 
-    fn add(&self, crossing: &mut Crossing, slot: Reference, outward: bool) -> Result<(), TooMany> {
+    fn add(&self, crossing: &mut Crossing<T>, slot: Reference, outward: bool, passage: impl FnOnce(u64) -> Passage<T>) -> Result<(), Errno> {
         if let Some(index) = self.objects.index_of(slot) {
             match self.proxies.lock().lend(index) {
-                Some(number) => crossing.push(self.objects.original(index), Name::Proxy(number), After::Leave(index, slot)),
-                None => crossing.push(slot, Name::Nothing, After::Destroy(slot)),
+                Some(seen) => {
+                    let known = (Name::Proxy(seen.number), Some(seen.tag));
+                    crossing.push(self.objects.original(index), known, After::Leave(index, slot));
+                }
+                None => crossing.push(slot, (Name::Nothing, None), After::Destroy(slot)),
             }
             return Ok(());
         }
         let kind = slot.get_state().map_or(TargetType::Null as u64, |state| state.target);
-        if kind != TargetType::Port as u64 {
-            crossing.push(slot, Name::Kind(kind), After::Destroy(slot));
-            return Ok(());
+        match passage(kind) {
+            Passage::Proxy(tag) if kind == TargetType::Port as u64 => {
+                let (taken, handle) = self.make(slot, outward, tag.clone())?;
+                crossing.push(handle, (Name::Proxy(taken.number), Some(tag)), After::Withdraw(taken.index));
+            }
+            Passage::Direct => crossing.push(slot, (Name::Kind(kind), None), After::Destroy(slot)),
+            // Only ports can have proxies.
+            Passage::Proxy(_) | Passage::Refused => return Err(Errno::EACCES),
         }
-        let (taken, handle) = self.make(slot, outward)?;
-        crossing.push(handle, Name::Proxy(taken.number), After::Withdraw(taken.index));
         Ok(())
     }
 
-    /// A new proxy for what is in `slot`, and the reference to hand on.
-    pub fn make(&self, slot: Reference, outward: bool) -> Result<(Taken, Reference), TooMany> {
+    /// A new proxy for what is in `slot`, and the reference to hand on. `ENOMEM`: there are too many, or no memory for one.
+    pub fn make(&self, slot: Reference, outward: bool, tag: T) -> Result<(Taken, Reference), Errno> {
         let mut proxies = self.proxies.lock();
-        let taken = match proxies.take(outward) {
+        let taken = match proxies.take(outward, tag.clone()) {
             Some(taken) => taken,
-            None => self.extend(&mut proxies, outward).ok_or(TooMany)?,
+            None => self.extend(&mut proxies, outward, tag).ok_or(Errno::ENOMEM)?,
         };
         match self.objects.build(taken.index, taken.word, slot) {
             Ok(handle) => Ok((taken, handle)),
             Err(_) => {
                 proxies.free(taken.index);
-                Err(TooMany)
+                Err(Errno::ENOMEM)
             }
         }
     }
 
     /// Room for more proxies is taken; and the first of them.
     #[cold]
-    fn extend(&self, proxies: &mut Proxies, outward: bool) -> Option<Taken> {
+    fn extend(&self, proxies: &mut Proxies<T>, outward: bool, tag: T) -> Option<Taken> {
         if self.objects.is_full() || !self.objects.add((self.more)()?) {
             return None;
         }
         proxies.extend(PER_WINDOW);
-        proxies.take(outward)
+        proxies.take(outward, tag)
     }
 
     /// The message has been sent on, or will not be: what was made for it goes.
     #[cold]
-    pub fn finish(&self, crossing: Box<Crossing>) {
+    pub fn finish(&self, crossing: Box<Crossing<T>>) {
         for after in &crossing.after[..crossing.count] {
             match *after {
                 After::Nothing => {}

@@ -1,4 +1,4 @@
-//! Which proxies there are: the book-keeping, without the kernel's objects.
+//! Which proxies there are: the book-keeping, without the kernel's objects. Each has a tag: what the monitor wants to know of what it stands for.
 //!
 //! A proxy is *free*, *live*, or *leaving*: nobody can call it any more, but workers still carry messages through it. Whoever brings the
 //! number of carried messages of a leaving proxy to zero dismantles its objects, then frees it. Number 0, the child's parent, is made
@@ -9,8 +9,8 @@
 use alloc::vec::Vec;
 
 /// What is known of one proxy.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-struct Entry {
+#[derive(Clone, Debug, Default)]
+struct Entry<T> {
     state: State,
     /// Messages that are being carried.
     carried: u32,
@@ -18,6 +18,7 @@ struct Entry {
     number: u64,
     /// Its original belongs to the child, and those outside call it.
     outward: bool,
+    tag: T,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -48,30 +49,32 @@ pub struct Taken {
 }
 
 /// What a worker needs to know of the proxy that a message came through.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Seen {
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Seen<T> {
     /// The number that people see.
     pub number: u64,
     /// The message comes from outside, for the child.
     pub outward: bool,
+    /// What the monitor noted when the proxy was made.
+    pub tag: T,
 }
 
 /// The proxies.
-pub struct Proxies {
-    entries: Vec<Entry>,
+pub struct Proxies<T> {
+    entries: Vec<Entry<T>>,
     free: Vec<u32>,
     capacity: usize,
     next_number: u64,
 }
 
-impl Proxies {
+impl<T: Clone + Default> Proxies<T> {
     /// Room for `capacity` proxies; never for more than 65536.
-    pub const fn new(capacity: usize) -> Proxies {
+    pub const fn new(capacity: usize) -> Proxies<T> {
         Proxies { entries: Vec::new(), free: Vec::new(), capacity, next_number: 0 }
     }
 
     /// A free index becomes a live proxy; `None` if there are too many.
-    pub fn take(&mut self, outward: bool) -> Option<Taken> {
+    pub fn take(&mut self, outward: bool, tag: T) -> Option<Taken> {
         let index = match self.free.pop() {
             Some(index) => index as usize,
             None if self.entries.len() < self.capacity => {
@@ -81,7 +84,7 @@ impl Proxies {
             None => return None,
         };
         let number = self.next_number;
-        self.entries[index] = Entry { state: State::Live, carried: 0, number, outward };
+        self.entries[index] = Entry { state: State::Live, carried: 0, number, outward, tag };
         self.next_number += 1;
         Some(Taken { index, number, word: number << INDEX_BITS | index as u64 })
     }
@@ -92,23 +95,23 @@ impl Proxies {
     }
 
     /// The live proxy whose port has this word.
-    fn by_word(&mut self, word: u64) -> Option<&mut Entry> {
+    fn by_word(&mut self, word: u64) -> Option<&mut Entry<T>> {
         let entry = self.entries.get_mut(index_of(word))?;
         (entry.state == State::Live && entry.number == word >> INDEX_BITS).then_some(entry)
     }
 
     /// A message begins to be carried through the proxy whose port has this word; `None` if there is none any more.
-    pub fn enter(&mut self, word: u64) -> Option<Seen> {
+    pub fn enter(&mut self, word: u64) -> Option<Seen<T>> {
         let entry = self.by_word(word)?;
         entry.carried += 1;
-        Some(Seen { number: entry.number, outward: entry.outward })
+        Some(Seen { number: entry.number, outward: entry.outward, tag: entry.tag.clone() })
     }
 
-    /// The original of the proxy at `index`, to which somebody has a reference, is lent; its number.
-    pub fn lend(&mut self, index: usize) -> Option<u64> {
+    /// The original of the proxy at `index`, to which somebody has a reference, is lent; what is known of it.
+    pub fn lend(&mut self, index: usize) -> Option<Seen<T>> {
         let entry = self.entries.get_mut(index).filter(|entry| entry.state == State::Live)?;
         entry.carried += 1;
-        Some(entry.number)
+        Some(Seen { number: entry.number, outward: entry.outward, tag: entry.tag.clone() })
     }
 
     /// A message has been carried. True: the caller dismantles the proxy and then frees it.
@@ -132,6 +135,7 @@ impl Proxies {
     /// The proxy's objects are gone: its index can be taken again.
     pub fn free(&mut self, index: usize) {
         self.entries[index].state = State::Free;
+        self.entries[index].tag = T::default();
         self.free.push(index as u32);
     }
 }
@@ -142,11 +146,11 @@ mod tests {
 
     #[test]
     fn a_proxy_is_dismantled_once_and_after_its_last_message() {
-        let mut proxies = Proxies::new(8);
-        proxies.take(false);
-        let Taken { index, word, .. } = proxies.take(true).unwrap();
-        assert_eq!(proxies.enter(word), Some(Seen { number: 1, outward: true }));
-        assert_eq!(proxies.lend(index), Some(1));
+        let mut proxies = Proxies::<()>::new(8);
+        proxies.take(false, ());
+        let Taken { index, word, .. } = proxies.take(true, ()).unwrap();
+        assert_eq!(proxies.enter(word), Some(Seen { number: 1, outward: true, tag: () }));
+        assert_eq!(proxies.lend(index).map(|seen| seen.number), Some(1));
         assert!(!proxies.retire(word));
         assert!(!proxies.retire(word));
         assert_eq!(proxies.enter(word), None);
@@ -158,12 +162,12 @@ mod tests {
 
     #[test]
     fn what_came_for_a_proxy_before_is_not_for_the_next_one() {
-        let mut proxies = Proxies::new(8);
-        proxies.take(false);
-        let first = proxies.take(true).unwrap();
+        let mut proxies = Proxies::<()>::new(8);
+        proxies.take(false, ());
+        let first = proxies.take(true, ()).unwrap();
         assert!(proxies.retire(first.word));
         proxies.free(first.index);
-        let second = proxies.take(true).unwrap();
+        let second = proxies.take(true, ()).unwrap();
         assert_eq!((second.index, second.number), (first.index, 2));
         assert!(!proxies.retire(first.word));
         assert_eq!(proxies.enter(first.word), None);
@@ -172,8 +176,8 @@ mod tests {
 
     #[test]
     fn the_parent_stays_and_strange_words_are_nothing() {
-        let mut proxies = Proxies::new(8);
-        let parent = proxies.take(false).unwrap();
+        let mut proxies = Proxies::<()>::new(8);
+        let parent = proxies.take(false, ()).unwrap();
         assert_eq!(parent, Taken { index: 0, number: 0, word: 0 });
         assert!(!proxies.retire(0));
         assert!(!proxies.retire(7));
@@ -183,12 +187,12 @@ mod tests {
 
     #[test]
     fn a_flood_ends_at_the_capacity() {
-        let mut proxies = Proxies::new(3);
-        let words: Vec<u64> = (0..10).filter_map(|_| proxies.take(false)).map(|taken| taken.word).collect();
+        let mut proxies = Proxies::<()>::new(3);
+        let words: Vec<u64> = (0..10).filter_map(|_| proxies.take(false, ())).map(|taken| taken.word).collect();
         assert_eq!(words.len(), 3);
         assert!(proxies.retire(words[1]));
         proxies.free(1);
-        assert_eq!(proxies.take(true).map(|taken| taken.index), Some(1));
-        assert_eq!(proxies.take(true), None);
+        assert_eq!(proxies.take(true, ()).map(|taken| taken.index), Some(1));
+        assert_eq!(proxies.take(true, ()), None);
     }
 }

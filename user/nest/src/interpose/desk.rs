@@ -1,6 +1,6 @@
 //! What a worker of the relay works with.
 
-use crate::crossing::{Crossing, SLOTS};
+use super::crossing::{Crossing, SLOTS};
 use alloc::boxed::Box;
 use alloc::vec;
 use alloc::vec::Vec;
@@ -24,7 +24,7 @@ pub struct Desk {
 }
 
 /// An answer that is to be sent.
-pub struct Answer {
+pub struct Answer<T> {
     /// The errno.
     pub label: u32,
     /// The words.
@@ -32,17 +32,17 @@ pub struct Answer {
     /// How many bytes, at the start of the desk's reply buffer.
     pub size: usize,
     /// The references.
-    pub crossing: Option<Box<Crossing>>,
+    pub crossing: Option<Box<Crossing<T>>>,
 }
 
-impl Answer {
+impl<T> Answer<T> {
     /// An error.
-    pub fn error(errno: Errno) -> Answer {
+    pub fn error(errno: Errno) -> Answer<T> {
         Answer::bare(errno.0)
     }
 
     /// A label alone.
-    pub fn bare(label: u32) -> Answer {
+    pub fn bare(label: u32) -> Answer<T> {
         Answer { label, words: [0; 6], size: 0, crossing: None }
     }
 }

@@ -3,19 +3,15 @@
 //! A worker that waits for an answer serves nobody else, so there is always one more than wait, up to a bound: the last idle worker, before it
 //! sends on, hires another.
 
-use crate::crossing::{Crossing, TooMany, Translator, destroy};
-use crate::desk::{Answer, Desk, copied, filled, room};
-use crate::objects::Objects;
-use crate::proxies::{Proxies, Seen, index_of};
-use crate::record::{Done, Record};
-use crate::text::Half;
-use alloc::format;
-use alloc::string::String;
+use super::crossing::{Crossing, Translator, destroy};
+use super::desk::{Answer, Desk, filled, room};
+use super::objects::Objects;
+use super::proxies::{Proxies, Seen, index_of};
+use super::{Letter, Returned, Watch};
+use crate::host::Exception;
 use core::sync::atomic::{AtomicUsize, Ordering};
 use nacre_abi::message::NO_REFERENCES;
 use nacre_abi::{Code, Status, fault};
-use nacre_nest::host::Exception;
-use nacre_proto::flags::REPORT_MESSAGE;
 use nacre_proto::describe::Kind;
 use nacre_proto::{Errno, PROTOCOLS, parent};
 use nacre_sys::ipc::{self, Buffers, Message, Received};
@@ -37,13 +33,11 @@ pub struct Staff {
 }
 
 /// What all workers share.
-pub struct Relay {
+pub struct Relay<W: Watch> {
     set: PortSet,
     objects: Objects,
-    proxies: Lock<Proxies>,
-    record: Record,
-    /// Of the program, in what is said of it.
-    name: String,
+    proxies: Lock<Proxies<W::Tag>>,
+    watch: W,
     workers: AtomicUsize,
     idle: AtomicUsize,
     staff: Staff,
@@ -72,20 +66,20 @@ impl BareReplies {
     }
 }
 
-fn references(crossing: Option<&Crossing>) -> &[Reference] {
+fn references<T>(crossing: Option<&Crossing<T>>) -> &[Reference] {
     crossing.map_or(&[], Crossing::references)
 }
 
-impl Relay {
+impl<W: Watch> Relay<W> {
     /// A relay without workers.
-    pub fn new(set: PortSet, record: Record, name: String, staff: Staff) -> Relay {
+    pub fn new(set: PortSet, watch: W, staff: Staff) -> Relay<W> {
         let (objects, proxies) = (Objects::new(set), Lock::new(Proxies::new(0)));
-        Relay { set, objects, proxies, record, name, workers: AtomicUsize::new(0), idle: AtomicUsize::new(1), staff, bare: BareReplies::new() }
+        Relay { set, objects, proxies, watch, workers: AtomicUsize::new(0), idle: AtomicUsize::new(1), staff, bare: BareReplies::new() }
     }
 
     /// Makes the first proxy, for `parent`, which is moved: what the child gets as its parent. [`Relay::parent_given`] follows.
-    pub fn parent(&self, parent: Reference) -> Result<Reference, Status> {
-        let (_, handle) = self.translator().make(parent, false).map_err(|_| Status::new(Code::NoMemory))?;
+    pub fn parent(&self, parent: Reference, tag: W::Tag) -> Result<Reference, Status> {
+        let (_, handle) = self.translator().make(parent, false, tag).map_err(|_| Status::new(Code::NoMemory))?;
         Ok(handle)
     }
 
@@ -94,7 +88,7 @@ impl Relay {
         self.objects.withdraw(0);
     }
 
-    fn translator(&self) -> Translator<'_> {
+    fn translator(&self) -> Translator<'_, W::Tag> {
         Translator { objects: &self.objects, proxies: &self.proxies, more: self.staff.objects }
     }
 
@@ -132,22 +126,26 @@ impl Relay {
     #[inline]
     fn is_quick(&self, received: &Received) -> bool {
         let plain = received.info.0 >> 32 == Info::NEEDS_REPLY >> 32;
-        plain && self.bare.has(received.label()) && !self.record.wants_text() && index_of(received.word) != 0
+        plain && self.bare.has(received.label()) && self.watch.lets_words_pass() && index_of(received.word) != 0
     }
 
     /// Carries a message that is quick.
     #[inline]
-    fn carry_words(&self, received: &Received) -> Option<Answer> {
-        let started = self.record.time();
+    fn carry_words(&self, received: &Received) -> Option<Answer<W::Tag>> {
+        let started = self.watch.time();
         let entered = self.proxies.lock().enter(received.word);
-        if entered.is_none() {
-            return Some(Answer::error(Errno::EIO));
-        }
+        let Some(seen) = entered else { return Some(Answer::error(Errno::EIO)) };
         let index = index_of(received.word);
-        let result = ipc::call_words(self.objects.original(index), received.label(), received.words);
+        let result = match self.watch.words(&seen, received.label()) {
+            Ok(()) => ipc::call_words(self.objects.original(index), received.label(), received.words),
+            Err(errno) => {
+                self.translator().leave(index);
+                return Some(Answer::error(errno));
+            }
+        };
         self.translator().leave(index);
         let failed = !result.is_ok_and(|reply| reply.label() == 0);
-        self.record.count(received.label(), failed, started);
+        self.watch.words_done(received.label(), failed, started);
         match result {
             Ok(reply) => Some(Answer { label: reply.label(), words: reply.words, size: 0, crossing: None }),
             Err(status) => self.failure(received, status),
@@ -155,7 +153,7 @@ impl Relay {
     }
 
     /// Sends an answer. `None`: nothing was received meanwhile.
-    fn answer(&self, desk: &mut Desk, answer: Answer) -> Option<Received> {
+    fn answer(&self, desk: &mut Desk, answer: Answer<W::Tag>) -> Option<Received> {
         if answer.crossing.is_none() {
             return self.reply_receive(desk, &answer);
         }
@@ -165,14 +163,14 @@ impl Relay {
 
     /// `None` if the client has gone, or its buffers have: nothing was received.
     #[inline]
-    fn reply_receive(&self, desk: &mut Desk, answer: &Answer) -> Option<Received> {
+    fn reply_receive(&self, desk: &mut Desk, answer: &Answer<W::Tag>) -> Option<Received> {
         let message = Message::new(answer.label, answer.words).with_bytes(filled(desk.reply, answer.size));
         let buffers = Buffers::new(room(desk.request), &desk.request_slots);
         ipc::reply_receive(self.set.address(), &message, buffers, FOREVER).ok()
     }
 
     /// Sends an answer with references, of which nothing is kept here.
-    fn reply(&self, desk: &Desk, answer: Answer) {
+    fn reply(&self, desk: &Desk, answer: Answer<W::Tag>) {
         let message = Message::new(answer.label, answer.words)
             .with_bytes(filled(desk.reply, answer.size))
             .with_references(references(answer.crossing.as_deref()));
@@ -194,7 +192,7 @@ impl Relay {
         }
     }
 
-    fn handle(&self, desk: &mut Desk, received: &Received) -> Option<Answer> {
+    fn handle(&self, desk: &mut Desk, received: &Received) -> Option<Answer<W::Tag>> {
         if received.info.0 & (Info::NOTIFICATION | Info::FAULT | Info::EXCEPTION) == 0 {
             self.carry(desk, received)
         } else {
@@ -203,14 +201,14 @@ impl Relay {
     }
 
     #[cold]
-    fn handle_signal(&self, desk: &mut Desk, received: &Received) -> Option<Answer> {
+    fn handle_signal(&self, desk: &mut Desk, received: &Received) -> Option<Answer<W::Tag>> {
         destroy(&desk.request_slots[..received.references()]);
         if let Some(bits) = received.notification() {
             self.pass_notification(desk, received.word, bits);
             return None;
         }
         if received.info.has(Info::EXCEPTION) && index_of(received.word) == 0 {
-            self.end_by_exception(desk.number, &Exception::from_words(received.words));
+            self.leave(self.watch.exception(desk.number, &Exception::from_words(received.words)));
         }
         // Keepers of regions are not interposed on: a fault that comes here was sent astray.
         Some(Answer::bare(fault::REFUSE))
@@ -220,9 +218,11 @@ impl Relay {
         let passed = bits & !NO_REFERENCES;
         let entered = if passed == 0 { None } else { self.proxies.lock().enter(word) };
         if let Some(seen) = entered {
-            let sent = ipc::notify(self.objects.original(index_of(word)), passed);
+            if self.watch.notified(desk.number, &seen, passed) {
+                // Whether the original is still there is no affair of who notifies.
+                let _ = ipc::notify(self.objects.original(index_of(word)), passed);
+            }
             self.translator().leave(index_of(word));
-            self.record.note(desk.number, &format!("notify(#{}, {passed:#x})", seen.number), if sent.is_ok() { "0" } else { "?" });
         }
         if bits & NO_REFERENCES != 0 {
             self.translator().retire(word);
@@ -231,13 +231,13 @@ impl Relay {
 
     /// Carries a message to its original and brings the answer. `None`: there is no answer to give.
     #[inline]
-    fn carry(&self, desk: &mut Desk, received: &Received) -> Option<Answer> {
+    fn carry(&self, desk: &mut Desk, received: &Received) -> Option<Answer<W::Tag>> {
         let entered = self.proxies.lock().enter(received.word);
         let Some(seen) = entered else {
             destroy(&desk.request_slots[..received.references()]);
             return Some(Answer::error(Errno::EIO));
         };
-        let carried = self.carry_through(desk, received, seen);
+        let carried = self.carry_through(desk, received, &seen);
         self.translator().leave(index_of(received.word));
         match carried {
             Ok(answer) => received.needs_reply().then_some(answer),
@@ -247,7 +247,7 @@ impl Relay {
 
     /// What becomes of a client whose message the original did not answer.
     #[cold]
-    fn failure(&self, received: &Received, status: Status) -> Option<Answer> {
+    fn failure(&self, received: &Received, status: Status) -> Option<Answer<W::Tag>> {
         if is_gone(status) {
             // No answer: the client learns that its server is gone, as it would have without us.
             self.translator().retire(received.word);
@@ -256,91 +256,63 @@ impl Relay {
         Some(Answer::error(Errno::from(status)))
     }
 
+    /// Translates what came with a request, lets the monitor look at it, sends it on, and translates what comes back.
     #[inline]
-    fn carry_through(&self, desk: &mut Desk, received: &Received, seen: Seen) -> Result<Answer, Status> {
-        let started = self.record.time();
+    fn carry_through(&self, desk: &mut Desk, received: &Received, seen: &Seen<W::Tag>) -> Result<Answer<W::Tag>, Status> {
         let slots = &desk.request_slots[..received.references()];
-        let Ok(crossing) = self.translator().translate(slots, !seen.outward) else {
-            return Ok(Answer::error(Errno::ENOMEM));
+        let translated = self.translator().translate(slots, !seen.outward, |_, kind| self.watch.sent(seen, kind));
+        let crossing = match translated {
+            Ok(crossing) => crossing,
+            Err(errno) => return Ok(Answer::error(errno)),
         };
-        let asked = self.request_text(desk, received, seen, crossing.as_deref());
+        let original = self.objects.original(index_of(received.word));
+        let mut letter = Letter::new(desk, received, seen, crossing.as_deref(), original);
+        let watched = self.watch.request(&mut letter);
+        let (words, size) = (letter.words, letter.size);
         if received.label() == parent::exit::LABEL && index_of(received.word) == 0 {
-            self.end(desk.number, &asked, received.words[0]);
+            self.leave(received.words[0]);
         }
-        let result = self.send_on(desk, received, references(crossing.as_deref()));
+        let message = Message::new(received.label(), words).with_bytes(filled(desk.request, size)).with_references(references(crossing.as_deref()));
+        let result = match &watched {
+            Ok(_) => Ok(self.send_on(desk, original, &message, received.needs_reply())),
+            Err(errno) => Err(*errno),
+        };
         if let Some(crossing) = crossing {
             self.translator().finish(crossing);
         }
-        let answer = result.map(|reply| self.take_answer(desk, &reply, seen));
-        self.show(desk, received.label(), started, &asked, &answer);
-        answer
-    }
-
-    fn request_text(&self, desk: &Desk, received: &Received, seen: Seen, crossing: Option<&Crossing>) -> String {
-        if !self.record.wants_text() {
-            return String::new();
+        match (watched, result) {
+            (Ok(mut asked), Ok(result)) => {
+                let answer = result.map(|reply| self.take_answer(desk, &reply, seen, &mut asked));
+                let returned = answer.as_ref().map(|answer| Returned::new(desk, answer)).map_err(|status| *status);
+                self.watch.answered(desk.number, asked, &returned);
+                answer
+            }
+            (Err(errno), _) | (_, Err(errno)) => Ok(Answer::error(errno)),
         }
-        let bytes = copied(desk.request, received.bytes());
-        let references = crossing.map_or(&[][..], Crossing::names);
-        self.record.request(seen.outward, seen.number, &Half { label: received.label(), words: received.words, bytes: &bytes, references })
     }
 
     #[inline]
-    fn send_on(&self, desk: &mut Desk, received: &Received, references: &[Reference]) -> Result<Received, Status> {
-        let original = self.objects.original(index_of(received.word));
-        let message =
-            Message::new(received.label(), received.words).with_bytes(filled(desk.request, received.bytes())).with_references(references);
-        if received.needs_reply() {
-            let buffers = Buffers::new(room(desk.reply), &desk.reply_slots);
-            return ipc::call(original, &message, buffers, FOREVER);
+    fn send_on(&self, desk: &Desk, original: Reference, message: &Message<'_>, needs_reply: bool) -> Result<Received, Status> {
+        if needs_reply {
+            return ipc::call(original, message, Buffers::new(room(desk.reply), &desk.reply_slots), FOREVER);
         }
-        ipc::send(original, &message, FOREVER)?;
+        ipc::send(original, message, FOREVER)?;
         Ok(Received { info: Info(0), word: 0, words: [0; 6] })
     }
 
     /// What the original answered, ready to be handed back.
     #[inline]
-    fn take_answer(&self, desk: &Desk, reply: &Received, seen: Seen) -> Answer {
-        match self.translator().translate(&desk.reply_slots[..reply.references()], seen.outward) {
+    fn take_answer(&self, desk: &Desk, reply: &Received, seen: &Seen<W::Tag>, asked: &mut W::Asked) -> Answer<W::Tag> {
+        let slots = &desk.reply_slots[..reply.references()];
+        match self.translator().translate(slots, seen.outward, |number, kind| self.watch.returned(asked, reply, number, kind)) {
             Ok(crossing) => Answer { label: reply.label(), words: reply.words, size: reply.bytes(), crossing },
-            Err(TooMany) => Answer::error(Errno::ENOMEM),
+            Err(errno) => Answer::error(errno),
         }
-    }
-
-    #[inline]
-    fn show(&self, desk: &Desk, label: u32, started: u64, asked: &str, answer: &Result<Answer, Status>) {
-        let failed = answer.as_ref().map_or(true, |answer| answer.label != 0);
-        let answered = match answer {
-            _ if !self.record.wants_text() => String::new(),
-            Ok(answer) => {
-                let bytes = copied(desk.reply, answer.size);
-                let references = answer.crossing.as_deref().map_or(&[][..], Crossing::names);
-                self.record.reply(label, &Half { label: answer.label, words: answer.words, bytes: &bytes, references })
-            }
-            Err(status) => format!("({status:?})"),
-        };
-        let ended = self.record.time();
-        self.record.done(&Done { worker: desk.number, label, failed, started, ended, message: asked, answer: &answered });
-    }
-
-    /// The child did what the machine does not do: it has ended.
-    fn end_by_exception(&self, worker: usize, exception: &Exception) -> ! {
-        let Exception { kind, error, address, instruction } = exception;
-        let text = format!("exception({kind}, error={error:#x}, address={address:#x}, instruction={instruction:#x})");
-        self.record.note(worker, &text, &format!("signal {}", exception.signal()));
-        // Who runs the system is told as if we were not there; if nobody listens, the status tells.
-        let _ = parent::report(Reference::PARENT, REPORT_MESSAGE, format!("{}: {exception}", self.name).as_bytes());
-        self.leave(exception.exit_status())
-    }
-
-    fn end(&self, worker: usize, asked: &str, status: u64) -> ! {
-        self.record.note(worker, asked, "?");
-        self.leave(status)
     }
 
     /// Ends this program as the child ended.
     fn leave(&self, status: u64) -> ! {
-        self.record.finish();
+        self.watch.ended();
         match status {
             0..=255 => nacre_rt::exit(status as i32),
             _ => nacre_rt::exit::exit_by_signal(status & 0x7f),

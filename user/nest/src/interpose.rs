@@ -1,0 +1,163 @@
+//! The interposition layer: a monitor that stands between a child and everything else. The child's parent port is a proxy, and so is every port that
+//! it learns of through one, in either direction, unless the monitor lets it pass. What a monitor does with the messages is its [`Watch`].
+//!
+//! Reading on: `stage` starts a child so; `relay` has the workers that carry messages; `crossing` says what becomes of references; `proxies` and
+//! `objects` are the book-keeping and the kernel objects of proxies.
+
+pub mod crossing;
+pub mod desk;
+pub mod objects;
+pub mod proxies;
+pub mod quote;
+pub mod relay;
+pub mod stage;
+pub mod text;
+
+pub use crossing::{Name, Passage};
+pub use proxies::Seen;
+pub use stage::run;
+
+use crate::host::Exception;
+use alloc::vec::Vec;
+use crossing::Crossing;
+use desk::{Answer, Desk, copied};
+use nacre_abi::Status;
+use nacre_proto::Errno;
+use nacre_proto::flags::REPORT_MESSAGE;
+use nacre_sys::ipc::Received;
+use nacre_sys::{Reference, Window};
+
+/// A request on its way: what a monitor may look at, and what it may change before it is sent on.
+pub struct Letter<'a, T> {
+    /// Number of the worker that carries it.
+    pub worker: usize,
+    /// What is known of the proxy that it came through.
+    pub seen: &'a Seen<T>,
+    /// What the proxy stands for.
+    pub original: Reference,
+    /// The label.
+    pub label: u32,
+    /// The words.
+    pub words: [u64; 6],
+    /// How many bytes.
+    pub size: usize,
+    /// Whether it came through the child's parent port.
+    pub is_parent: bool,
+    buffer: Window,
+    crossing: Option<&'a Crossing<T>>,
+}
+
+impl<'a, T> Letter<'a, T> {
+    fn new(desk: &Desk, received: &Received, seen: &'a Seen<T>, crossing: Option<&'a Crossing<T>>, original: Reference) -> Letter<'a, T> {
+        Letter {
+            worker: desk.number,
+            seen,
+            original,
+            label: received.label(),
+            words: received.words,
+            size: received.bytes(),
+            is_parent: proxies::index_of(received.word) == 0,
+            buffer: desk.request,
+            crossing,
+        }
+    }
+
+    /// A copy of the bytes.
+    pub fn bytes(&self) -> Vec<u8> {
+        copied(self.buffer, self.size)
+    }
+
+    /// Sends these bytes on instead; false if they are too many for a message.
+    pub fn set_bytes(&mut self, bytes: &[u8]) -> bool {
+        let Some(mut place) = self.buffer.span_mut(0, bytes.len() as u64) else { return false };
+        place.copy_from(bytes.into());
+        self.size = bytes.len();
+        true
+    }
+
+    /// What people see of the references.
+    pub fn names(&self) -> &'a [Name] {
+        self.crossing.map_or(&[], Crossing::names)
+    }
+
+    /// The tags of the references that lead to proxies.
+    pub fn tags(&self) -> &'a [Option<T>] {
+        self.crossing.map_or(&[], Crossing::tags)
+    }
+}
+
+/// What came back.
+pub struct Returned<'a> {
+    /// The errno.
+    pub label: u32,
+    /// The words.
+    pub words: [u64; 6],
+    /// What people see of the references.
+    pub names: &'a [Name],
+    size: usize,
+    buffer: Window,
+}
+
+impl<'a> Returned<'a> {
+    fn new<T>(desk: &Desk, answer: &'a Answer<T>) -> Returned<'a> {
+        let names = answer.crossing.as_deref().map_or(&[][..], Crossing::names);
+        Returned { label: answer.label, words: answer.words, names, size: answer.size, buffer: desk.reply }
+    }
+
+    /// A copy of the bytes.
+    pub fn bytes(&self) -> Vec<u8> {
+        copied(self.buffer, self.size)
+    }
+}
+
+/// What a monitor does with the messages that pass through it. Workers call it at the same time.
+pub trait Watch: Sync + 'static {
+    /// What is noted of each proxy. Those that nobody said anything about have the default.
+    type Tag: Clone + Default + Send + 'static;
+    /// What is kept of a request until its answer has come.
+    type Asked;
+
+    /// Whether a message that is words alone, with an answer of words alone, may go on after [`Watch::words`] without a [`Letter`].
+    fn lets_words_pass(&self) -> bool;
+
+    /// Whether such a message goes on.
+    fn words(&self, _seen: &Seen<Self::Tag>, _label: u32) -> Result<(), Errno> {
+        Ok(())
+    }
+
+    /// The time-stamp that [`Watch::words_done`] gets.
+    fn time(&self) -> u64 {
+        0
+    }
+
+    /// Such a message has been answered.
+    fn words_done(&self, _label: u32, _failed: bool, _started: u64) {}
+
+    /// How a reference of this kind crosses with a request.
+    fn sent(&self, seen: &Seen<Self::Tag>, kind: u64) -> Passage<Self::Tag>;
+
+    /// A request is to be sent on: what is kept of it, or the error that it is answered with instead.
+    fn request(&self, letter: &mut Letter<'_, Self::Tag>) -> Result<Self::Asked, Errno>;
+
+    /// How a reference of this kind crosses, which has that number in an answer.
+    fn returned(&self, asked: &mut Self::Asked, reply: &Received, number: usize, kind: u64) -> Passage<Self::Tag>;
+
+    /// What was asked has been answered, or could not be.
+    fn answered(&self, worker: usize, asked: Self::Asked, returned: &Result<Returned<'_>, Status>);
+
+    /// The proxy was notified with these bits: whether what it stands for is to be, too.
+    fn notified(&self, _worker: usize, _seen: &Seen<Self::Tag>, _bits: u64) -> bool {
+        true
+    }
+
+    /// The child did what the machine does not do, which ends it: with which status. Who runs the system is told as if we were not there.
+    fn exception(&self, worker: usize, exception: &Exception) -> u64;
+
+    /// The child has ended, and this program is about to.
+    fn ended(&self);
+}
+
+/// Tells whoever runs the system how the child ended, as its parent would. If nobody listens, the status tells.
+pub fn report_exception(name: &str, exception: &Exception) {
+    let _ = nacre_proto::parent::report(Reference::PARENT, REPORT_MESSAGE, alloc::format!("{name}: {exception}").as_bytes());
+}
