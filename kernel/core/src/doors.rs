@@ -1,4 +1,4 @@
-//! The doors by which a CPU comes in. Every one is entered under the kernel lock and ends with [`Next`]; the machine has been told by then whose context it holds.
+//! The doors by which a CPU comes in. Every one but that of the short courses is entered under all locks and ends with [`Next`]; the machine has been told by then whose context it holds.
 
 use crate::fault::Fault;
 use crate::kernel::{Done, Kernel, Next, Stop};
@@ -12,26 +12,32 @@ const NOTIFY: u64 = Call::PortNotify as u64;
 const YIELD: u64 = Call::ThreadYield as u64;
 
 impl<M: Machine> Kernel<M> {
+    /// The short course of a system call, under this CPU's own lock or more. False: nothing has changed, and the call is one for `system_call`.
+    #[inline(always)]
+    pub fn short_call(&self, number: u64) -> bool {
+        let cpu = self.machine.cpu();
+        let caller = self.thread(self.cpus[cpu].loaded.get());
+        let done = match number {
+            _ if caller.has(Thread::EVICT | Thread::AWAITS_REPLY) => None,
+            CALL => self.fast_call(cpu, caller),
+            REPLY_RECEIVE => self.fast_reply_receive(cpu, caller),
+            NOTIFY => self.fast_notify(cpu, caller),
+            _ => None,
+        };
+        done.is_some()
+    }
+
     /// A system call of the thread on this CPU; `number` counts from `CALL_BASE`.
     #[inline(always)]
     pub fn system_call(&self, number: u64) -> Next {
         let cpu = self.machine.cpu();
         let caller = self.thread(self.cpus[cpu].loaded.get());
-        let fast = match number {
-            _ if caller.has(Thread::EVICT | Thread::AWAITS_REPLY) => None,
-            CALL => self.fast_call(cpu, caller),
-            REPLY_RECEIVE => self.fast_reply_receive(cpu, caller),
-            NOTIFY => self.fast_notify(caller),
-            YIELD => self.fast_yield(cpu, caller),
-            _ => None,
-        };
-        match fast {
-            Some(()) => Next::User,
-            None => self.system_call_general(number, cpu, caller),
+        if number == YIELD && !caller.has(Thread::EVICT | Thread::AWAITS_REPLY) && self.fast_yield(cpu, caller).is_some() {
+            return Next::User;
         }
+        self.system_call_general(number, cpu, caller)
     }
 
-    /// Every call that is not a short message to somebody who waits for it.
     #[inline(never)]
     fn system_call_general(&self, number: u64, cpu: usize, caller: Thread<'_>) -> Next {
         if caller.has(Thread::EVICT) {
@@ -81,8 +87,9 @@ impl<M: Machine> Kernel<M> {
 
     /// The timer's deadline passed.
     pub fn timer(&self) -> Next {
-        self.cpus[self.machine.cpu()].armed.set(u64::MAX);
-        self.timer_stale.set(true);
+        let this = &self.cpus[self.machine.cpu()];
+        this.armed.set(u64::MAX);
+        this.timer_stale.set(true);
         self.deadlines_expire();
         self.slice_check();
         self.interrupted()
@@ -90,7 +97,7 @@ impl<M: Machine> Kernel<M> {
 
     /// Another CPU wanted this one to look.
     pub fn kicked(&self) -> Next {
-        self.timer_stale.set(true);
+        self.cpus[self.machine.cpu()].timer_stale.set(true);
         self.interrupted()
     }
 
@@ -107,6 +114,7 @@ impl<M: Machine> Kernel<M> {
     /// A CPU enters for the first time.
     pub fn cpu_start(&self) -> Next {
         let cpu = self.machine.cpu();
+        self.cpus[cpu].bit.set(1 << cpu);
         self.online.set(self.online.get() | 1 << cpu);
         self.leave(cpu)
     }

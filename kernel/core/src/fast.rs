@@ -1,14 +1,24 @@
 //! The commonest course of the calls that are made most: a message or a reply of words alone, to somebody who waits for just that, without a deadline on either side; a notification that
 //! nobody waits for; a turn given to the next. It does what `ipc` and `scheduler` would do, in one piece; where anything is out of the ordinary it does nothing and answers `None`, and `ipc` decides.
+//!
+//! Messages and notifications come here with this CPU's own lock, while other CPUs may be here with theirs; whoever is anywhere else in the core has all locks. What is written is then
+//!
+//! - this CPU's and the caller's: the caller is loaded here;
+//! - a client that waits for the caller's reply: it is on no ring and no CPU, and only through the caller does a short course come to it;
+//! - what the *claim* guards: where senders and receivers of a port meet, which is the set that the port is in, or the port itself. It covers the rings of receivers of all of these ports and of the set,
+//!   pending bits, the set's ring of ready ports, and the threads that wait there to receive. A thread is on such a ring only once its whole context is in its page.
+//! - the bits of `Space::active`, which are turned over in one step.
+//!
+//! All else is only read here, and written under all locks. Who does not get a claim does not wait for it: under all locks nobody has one.
 
 use crate::kernel::Kernel;
 use crate::list;
 use crate::machine::{Machine, Physical, thread_page::register};
-use crate::object::{self, Space, Thread, WaitKind};
+use crate::object::{self, Port, Space, Thread, WaitKind};
 use nacre_abi::message::{Info, NO_REFERENCES};
 use nacre_abi::object::{TargetType, UNIT};
 use nacre_abi::rights::REFERENCE_USE;
-use nacre_abi::{Call, ObjectType, PAGE_SIZE, Status, USER_END};
+use nacre_abi::{Call, ObjectType, Status, USER_END};
 
 impl<M: Machine> Kernel<M> {
     /// The object that the first argument names, and its first word.
@@ -20,18 +30,20 @@ impl<M: Machine> Kernel<M> {
         } else {
             self.fast_lookup(caller, space, address)?
         };
-        let word = self.machine.words::<1>(at)[0].get();
-        // As in `object_in_frame`: what stands inside a thread's frame is no object.
-        let inside = at.0 % PAGE_SIZE != 0 && self.machine.words::<1>(at.frame())[0].get() == object::header(ObjectType::Thread);
-        (!inside).then_some((at, word))
+        Some((at, self.machine.words::<1>(at)[0].get()))
     }
 
-    /// Where the object page's unit at `address` lies, which the thread then remembers: servers and clients mostly name one object again and again.
+    /// Where the object page's unit at `address` lies, which the thread then remembers: servers and clients mostly name one object again and again. What is remembered stays
+    /// in a frame that is no thread's: before it can become one its last object must go, and with that the frame goes from all tables, and the generation ends.
     fn fast_lookup(&self, caller: Thread<'_>, space: Space<'_>, address: u64) -> Option<Physical> {
         if address % UNIT != 0 || address >= USER_END {
             return None;
         }
         let at = self.machine.object_lookup(space.root(), address)?;
+        // As in `object_in_frame`: what stands inside a thread's frame is no object.
+        if self.machine.words::<1>(at.frame())[0].get() == object::header(ObjectType::Thread) {
+            return None;
+        }
         caller.set_named(address);
         caller.set_named_at(at);
         caller.set_named_generation(space.generation());
@@ -54,20 +66,26 @@ impl<M: Machine> Kernel<M> {
         list::link_target(&self.machine, reference.target())
     }
 
+    /// Takes the claim on where senders to this port and receivers from it meet: its word. The port enters or leaves a set under all locks only.
+    #[inline(always)]
+    fn claim_meeting(&self, port: Port<'_>) -> Option<Physical> {
+        let word = list::link_target(&self.machine, port.set()).map_or(port.claim(), |set| self.receivable(set).claim());
+        self.machine.claim(word).then_some(word)
+    }
+
     /// `ipc_call`.
     #[inline(always)]
     pub(crate) fn fast_call(&self, cpu: usize, caller: Thread<'_>) -> Option<()> {
         let port = self.port(self.fast_port(caller)?);
-        let receiver = self.thread(self.receiver_at(port)?);
-        if !caller.sends_words_alone() || caller.register(register::R15) != 0 || receiver.deadline_armed() != 0 || receiver.flags() != 0 {
+        if !caller.is_brief() {
             return None;
         }
+        let receiver = self.fast_receiver(port)?;
         self.move_words(caller, receiver);
         let label = caller.register(register::RSI) as u32;
         receiver.set_register(register::RSI, Info::received(label, 0, 0, Info::NEEDS_REPLY).0);
         receiver.set_register(register::RDI, port.word());
         self.pass_call(receiver, Status::OK);
-        list::remove(&self.machine, receiver.queue());
         receiver.set_wait(WaitKind::None as u64);
         receiver.set_client(caller.at);
         caller.set_wait(WaitKind::Reply as u64);
@@ -79,32 +97,50 @@ impl<M: Machine> Kernel<M> {
         Some(())
     }
 
-    /// The port or set that the first argument names, if nothing is to be received there yet.
+    /// Takes the first thread that waits to receive from the port off its ring: from then on it is this CPU's alone.
     #[inline(always)]
-    fn fast_receivable(&self, caller: Thread<'_>) -> Option<Physical> {
+    fn fast_receiver(&self, port: Port<'_>) -> Option<Thread<'_>> {
+        let claim = self.claim_meeting(port)?;
+        let plain = self.receiver_of(port).filter(|receiver| receiver.deadline_armed() | receiver.flags() == 0);
+        if let Some(receiver) = plain {
+            list::remove(&self.machine, receiver.queue());
+        }
+        self.machine.claim_end(claim);
+        plain
+    }
+
+    /// The port or set that the first argument names, if nothing is to be received there yet, and the claim on it.
+    #[inline(always)]
+    fn fast_receivable(&self, caller: Thread<'_>) -> Option<(Physical, Physical)> {
         let (at, word) = self.fast_object(caller)?;
-        let quiet = if word == object::header(ObjectType::PortSet) {
-            list::is_empty(&self.machine, self.receivable(at).ready())
+        let (claim, quiet) = if word == object::header(ObjectType::PortSet) {
+            let set = self.receivable(at);
+            (self.machine.claim(set.claim()).then_some(set.claim())?, list::is_empty(&self.machine, set.ready()))
         } else if word == object::header(ObjectType::Port) {
-            !self.port(at).has_something(&self.machine)
+            let port = self.port(at);
+            (self.claim_meeting(port)?, !port.has_something(&self.machine))
         } else {
-            false
+            return None;
         };
-        quiet.then_some(at)
+        if !quiet {
+            self.machine.claim_end(claim);
+            return None;
+        }
+        Some((at, claim))
     }
 
     /// `ipc_reply_receive`.
     #[inline(always)]
     pub(crate) fn fast_reply_receive(&self, cpu: usize, caller: Thread<'_>) -> Option<()> {
-        if caller.client() == Physical(0) || !caller.sends_words_alone() || caller.register(register::R15) != 0 {
+        if caller.client() == Physical(0) || !caller.is_brief() {
             return None;
         }
         let client = self.thread(caller.client());
         let plain = client.waits_for(WaitKind::Reply) && client.flags() == Thread::AWAITS_REPLY;
-        if !plain || client.fault() != 0 || client.deadline_armed() != 0 {
+        if !plain || client.fault() | client.deadline_armed() != 0 {
             return None;
         }
-        let at = self.receivable(self.fast_receivable(caller)?);
+        let (at, claim) = self.fast_receivable(caller)?;
         self.move_words(caller, client);
         client.set_register(register::RSI, u64::from(caller.register(register::RSI) as u32));
         client.set_register(register::RDI, 0);
@@ -116,32 +152,44 @@ impl<M: Machine> Kernel<M> {
         self.set_call(caller, Call::IpcReceive);
         self.rewind(caller);
         caller.set_wait(WaitKind::Receive as u64);
-        list::push_back(&self.machine, at.receivers(), caller.queue());
+        list::push_back(&self.machine, self.receivable(at).receivers(), caller.queue());
         self.switch_directly(cpu, caller, client);
+        // Not before the machine has put all of the caller into its page: another CPU may take it from the ring at once.
+        self.machine.claim_end(claim);
         Some(())
     }
 
     /// `port_notify`, where nobody waits.
     #[inline(always)]
-    pub(crate) fn fast_notify(&self, caller: Thread<'_>) -> Option<()> {
+    pub(crate) fn fast_notify(&self, cpu: usize, caller: Thread<'_>) -> Option<()> {
         let port = self.port(self.fast_port(caller)?);
         let bits = caller.register(register::RSI) & !NO_REFERENCES;
-        if bits == 0 || self.timer_stale.get() || self.receiver_at(port).is_some() {
+        if bits == 0 || self.cpus[cpu].timer_stale.get() {
             return None;
         }
+        let claim = self.claim_meeting(port)?;
+        let nobody = self.receiver_at(port).is_none();
+        if nobody {
+            self.fast_pend(port, bits);
+            caller.set_register(register::RAX, 0);
+        }
+        self.machine.claim_end(claim);
+        nobody.then_some(())
+    }
+
+    #[inline(always)]
+    fn fast_pend(&self, port: Port<'_>, bits: u64) {
         let new = port.pending() == 0;
         port.set_pending(port.pending() | bits);
         if new {
             port.refresh_ready(&self.machine);
         }
-        caller.set_register(register::RAX, 0);
-        Some(())
     }
 
-    /// `thread_yield`, where somebody wants the turn.
+    /// `thread_yield`, where somebody wants the turn. Under all locks: the run queue is everybody's.
     #[inline(always)]
     pub(crate) fn fast_yield(&self, cpu: usize, caller: Thread<'_>) -> Option<()> {
-        if self.timer_stale.get() || self.idle.get() != 0 {
+        if self.cpus[cpu].timer_stale.get() || self.idle.get() != 0 {
             return None;
         }
         let next = self.queue_first(cpu)?;

@@ -43,7 +43,8 @@ pub enum Done {
 /// The outcome of a call, or of a part of it.
 pub type Attempt<T> = Result<T, Stop>;
 
-/// What one CPU is at.
+/// What one CPU is at. Written by that CPU, and read by others under all locks; so it has its cache lines for itself.
+#[repr(align(128))]
 pub(crate) struct Cpu {
     /// The thread whose context the machine holds; null while idle.
     pub loaded: Cell<Physical>,
@@ -55,6 +56,10 @@ pub(crate) struct Cpu {
     pub slice_end: Cell<u64>,
     /// What the timer is set to; it may be earlier than it need be, and is then set anew when it comes.
     pub armed: Cell<u64>,
+    /// Something happened that may want another timer setting.
+    pub timer_stale: Cell<bool>,
+    /// The CPU's bit in sets of CPUs, from its start on.
+    pub bit: Cell<u64>,
 }
 
 impl Cpu {
@@ -65,6 +70,8 @@ impl Cpu {
             chosen: Cell::new(Physical(0)),
             slice_end: Cell::new(0),
             armed: Cell::new(u64::MAX),
+            timer_stale: Cell::new(false),
+            bit: Cell::new(0),
         }
     }
 }
@@ -82,8 +89,6 @@ pub struct Kernel<M: Machine> {
     pub(crate) globals: Cell<Physical>,
     /// Root word of the tree of deadlines.
     pub(crate) deadlines: Cell<u64>,
-    /// Something happened that may want another timer setting.
-    pub(crate) timer_stale: Cell<bool>,
     /// Number of the revocation that was begun last.
     pub(crate) flush_number: Cell<u64>,
     /// Root's only thread until it makes others: its end is the machine's.
@@ -108,7 +113,6 @@ impl<M: Machine> Kernel<M> {
             online: Cell::new(0),
             globals: Cell::new(Physical(0)),
             deadlines: Cell::new(0),
-            timer_stale: Cell::new(false),
             flush_number: Cell::new(0),
             root_thread: Cell::new(Physical(0)),
             offering: Cell::new(false),

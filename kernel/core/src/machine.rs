@@ -1,7 +1,8 @@
 //! What the core needs of a machine. The core never touches memory, tables or devices but through this trait, so that it is
 //! safe Rust and runs on the host, on a machine made of vectors, in tests.
 //!
-//! All calls happen under the one kernel lock, with interrupts off.
+//! All calls happen in the kernel, with interrupts off, in one of two ways. *Under all locks*: no other CPU is in the core. *Under the CPU's own lock*: others
+//! may be there in the same way, and only the short courses of `fast` are taken, which write what this CPU has and what they hold a claim on.
 
 use core::cell::Cell;
 use nacre_abi::Rights;
@@ -118,6 +119,15 @@ pub trait Machine {
     fn read_half(&self, at: Physical) -> u32;
     /// Writes one word of plain memory, a multiple of 8.
     fn write_word(&self, at: Physical, value: u64);
+
+    // --- words of objects that several CPUs write at once ---
+
+    /// Takes the claim in the word at `at`; what its last holder wrote is then seen here. False: another CPU has it.
+    fn claim(&self, at: Physical) -> bool;
+    /// Gives a claim back, and with it what was written.
+    fn claim_end(&self, at: Physical);
+    /// Turns over bits of the word at `at`, which other CPUs may be doing too.
+    fn flip(&self, at: Physical, bits: u64);
 
     // --- hardware tables: a cache of composition ---
 

@@ -40,8 +40,9 @@ impl<M: Machine> Kernel<M> {
     /// Others wait: the timer must come at the end of this CPU's slice at the latest.
     #[inline(always)]
     fn slice_note(&self, cpu: usize) {
-        if self.cpus[cpu].armed.get() > self.cpus[cpu].slice_end.get() {
-            self.timer_stale.set(true);
+        let this = &self.cpus[cpu];
+        if this.armed.get() > this.slice_end.get() {
+            this.timer_stale.set(true);
         }
     }
 
@@ -99,7 +100,7 @@ impl<M: Machine> Kernel<M> {
     pub(crate) fn leave(&self, cpu: usize) -> Next {
         let this = &self.cpus[cpu];
         let chosen = this.chosen.get();
-        if chosen != Physical(0) && chosen == this.loaded.get() && !self.timer_stale.get() {
+        if chosen != Physical(0) && chosen == this.loaded.get() && !this.timer_stale.get() {
             return Next::User;
         }
         self.leave_for(cpu, chosen)
@@ -117,7 +118,7 @@ impl<M: Machine> Kernel<M> {
         if next != this.loaded.get() {
             self.switch(cpu, next);
         }
-        if self.timer_stale.get() {
+        if this.timer_stale.get() {
             self.timer_arm(cpu);
         }
         Next::User
@@ -173,14 +174,14 @@ impl<M: Machine> Kernel<M> {
         let mut root = None;
         if old != new {
             // The bit of a loaded space is set, that of another is not.
-            let (old, new, bit) = (self.space(old), self.space(new), 1 << cpu);
-            old.set_active(old.active() ^ bit);
-            new.set_active(new.active() ^ bit);
+            let (old, new, bit) = (self.space(old), self.space(new), this.bit.get());
+            self.machine.flip(old.active_word(), bit);
+            self.machine.flip(new.active_word(), bit);
             this.space.set(new.at);
             root = Some(new.root());
         }
         self.machine.switch_thread(Some(from.at), to.at, root);
-        if self.timer_stale.get() {
+        if this.timer_stale.get() {
             self.timer_arm(cpu);
         }
     }
@@ -234,7 +235,7 @@ impl<M: Machine> Kernel<M> {
     #[cold]
     #[inline(never)]
     fn timer_arm(&self, cpu: usize) {
-        self.timer_stale.set(false);
+        self.cpus[cpu].timer_stale.set(false);
         let running = self.cpus[cpu].loaded.get() != Physical(0);
         let slice = if running && !list::is_empty(&self.machine, self.run_queue()) { self.cpus[cpu].slice_end.get() } else { u64::MAX };
         let deadline = if cpu == 0 { self.deadline_first() } else { u64::MAX };

@@ -67,8 +67,9 @@ impl<M: Machine> Kernel<M> {
 
     /// The first CPU looks after deadlines: if this is another, it is told.
     fn timer_changed(&self) {
-        self.timer_stale.set(true);
-        if self.machine.cpu() != 0 {
+        let cpu = self.machine.cpu();
+        self.cpus[cpu].timer_stale.set(true);
+        if cpu != 0 {
             self.machine.cpu_kick(0);
         }
     }

@@ -12,7 +12,7 @@ use nacre_abi::{Code, PAGE_SIZE, Rights, Status, USER_END};
 /// Most pages that a buffer of `MAX_BYTES` touches.
 pub(crate) const SPAN_PAGES: usize = 17;
 
-/// A buffer in some thread's memory, every page of it present and allowed: an allegation that was checked under the lock, and is good until the lock is dropped.
+/// A buffer in some thread's memory, every page of it present and allowed: an allegation that was checked under all locks, and is good until they are let go.
 #[derive(Clone, Copy)]
 pub(crate) struct Span {
     pages: [Physical; SPAN_PAGES],

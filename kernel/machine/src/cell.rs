@@ -7,7 +7,7 @@ use core::mem::MaybeUninit;
 pub struct BootCell<T>(UnsafeCell<MaybeUninit<T>>);
 
 // SAFETY: `set` happens before any other CPU runs kernel code; afterwards the value is only read. What is inside is either plain data or
-// `Cell`s reached under the kernel lock alone.
+// `Cell`s reached under all locks alone.
 unsafe impl<T> Sync for BootCell<T> {}
 
 impl<T> BootCell<T> {
@@ -41,8 +41,8 @@ impl<T> Default for BootCell<T> {
     }
 }
 
-/// A value that only one CPU at a time reaches: the holder of the kernel lock.
+/// A value that only one CPU at a time reaches: the one that has all locks.
 pub struct Locked<T>(pub T);
 
-// SAFETY: reached under the kernel lock only (and by the first CPU before the others run).
+// SAFETY: reached under all locks only (and by the first CPU before the others run).
 unsafe impl<T> Sync for Locked<T> {}

@@ -6,8 +6,15 @@
 pub mod boot;
 pub mod bytes;
 pub mod cell;
+pub mod lock;
 pub mod memory_map;
 pub mod symbols;
+
+/// What `lock` is made of. Its tests put a model checker's in the place.
+mod atomic {
+    pub use core::hint::spin_loop;
+    pub use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence};
+}
 
 #[cfg_attr(target_arch = "x86_64", path = "x86_64/arch.rs")]
 #[cfg_attr(target_arch = "aarch64", path = "aarch64/arch.rs")]

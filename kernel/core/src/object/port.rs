@@ -26,6 +26,8 @@ view! {
         links = 10;
         /// Node in the set's ring of ports that have something.
         ready = 12;
+        /// The claim of a short course on all that changes where senders and receivers meet. See `fast`.
+        claim = 14;
     }
 }
 
@@ -40,6 +42,8 @@ view! {
         ready = 3;
         receivers = 5;
         links = 10;
+        /// As of a port.
+        claim = 14;
     }
 }
 

@@ -33,6 +33,8 @@ view! {
         /// How often something was taken out of its tables: what was remembered of them before counts no more.
         generation, set_generation: u64 = 23;
     } places {
+        /// `active`: several CPUs may come and go at once.
+        active_word = 2;
         mapping_root = 3;
         region_root = 4;
         /// Link to the keeper's port.

@@ -85,6 +85,15 @@ impl Thread<'_> {
         descriptor == 0 || descriptor & nacre_abi::message::RECEIVE_ONLY != 0
     }
 
+    /// Whether the message in its registers has nothing but words, and no timeout. One test of three things.
+    #[inline(always)]
+    pub fn is_brief(self) -> bool {
+        let descriptor = self.register(thread_page::register::R14);
+        // All ones but where the bit is set.
+        let sends = (descriptor & nacre_abi::message::RECEIVE_ONLY).wrapping_sub(nacre_abi::message::RECEIVE_ONLY);
+        descriptor & sends | self.register(thread_page::register::R15) == 0
+    }
+
     /// A register, by its number in [`thread_page::register`].
     #[inline(always)]
     pub fn register(self, number: usize) -> u64 {

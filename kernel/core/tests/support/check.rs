@@ -230,6 +230,7 @@ impl<'w> Checker<'w> {
 
     fn port(&mut self, at: Physical) {
         let port = Port::new(self.machine, at);
+        assert_eq!(self.machine.peek(port.claim().0), 0, "a claim on port {at:?} was not given back");
         let set = self.link(port.set(), ObjectType::PortSet, Some(|machine, at| Receivable::new(machine, at).ports()));
         let something = port.has_something(self.machine);
         let receivers = !list::is_empty(self.machine, port.receivers());
@@ -244,6 +245,7 @@ impl<'w> Checker<'w> {
 
     fn set(&mut self, at: Physical) {
         let set = Receivable::new(self.machine, at);
+        assert_eq!(self.machine.peek(set.claim().0), 0, "a claim on set {at:?} was not given back");
         for node in self.ring(set.ready()) {
             let port = object::port_of_ready_node(node);
             self.assert_live(port, ObjectType::Port, "a set's ready ring");

@@ -68,6 +68,8 @@ pub struct FakeMachine {
     pub entered: Cell<u64>,
     /// How far down the kernel's stack has been seen to reach.
     pub stack_low: Cell<usize>,
+    /// How many claims were asked for.
+    pub claims: Cell<u64>,
 }
 
 impl FakeMachine {
@@ -85,6 +87,7 @@ impl FakeMachine {
             lines: Cell::new(0),
             entered: Cell::new(0),
             stack_low: Cell::new(usize::MAX),
+            claims: Cell::new(0),
         }
     }
 
@@ -221,6 +224,25 @@ impl Machine for FakeMachine {
         assert_eq!(at.0 % 8, 0);
         self.assert_plain(at);
         self.poke(at.0, value);
+    }
+
+    fn claim(&self, at: Physical) -> bool {
+        // Sometimes another CPU has it, and gives it back soon after.
+        self.claims.set(self.claims.get() + 1);
+        if self.claims.get().is_multiple_of(5) {
+            return false;
+        }
+        assert_eq!(self.words::<1>(at)[0].replace(1), 0, "a claim is taken that was not given back");
+        true
+    }
+
+    fn claim_end(&self, at: Physical) {
+        assert_eq!(self.words::<1>(at)[0].replace(0), 1, "a claim is given back that nobody has");
+    }
+
+    fn flip(&self, at: Physical, bits: u64) {
+        let word = &self.words::<1>(at)[0];
+        word.set(word.get() ^ bits);
     }
 
     fn table_create(&self, root: Physical) {

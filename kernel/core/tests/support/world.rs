@@ -102,7 +102,7 @@ impl World {
         let thread = self.running(cpu).expect("a CPU without a thread calls");
         thread.set_register(register::RIP, thread.register(register::RIP) + 2);
         let number = thread.register(register::RAX).wrapping_sub(CALL_BASE);
-        self.on(cpu, |kernel| kernel.system_call(number));
+        self.on(cpu, |kernel| if kernel.short_call(number) { Next::User } else { kernel.system_call(number) });
     }
 
     /// Puts a call into a thread's registers.

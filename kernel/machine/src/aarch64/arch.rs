@@ -16,7 +16,7 @@ mod interrupts;
 mod io;
 mod ioapic;
 mod layout;
-mod lock;
+mod locks;
 mod machine;
 mod page_table;
 pub mod panic;

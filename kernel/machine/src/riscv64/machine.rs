@@ -43,6 +43,18 @@ impl Machine for Riscv64 {
         absent()
     }
 
+    fn claim(&self, _at: Physical) -> bool {
+        absent()
+    }
+
+    fn claim_end(&self, _at: Physical) {
+        absent()
+    }
+
+    fn flip(&self, _at: Physical, _bits: u64) {
+        absent()
+    }
+
     fn table_create(&self, _root: Physical) {
         absent()
     }

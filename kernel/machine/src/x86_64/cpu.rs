@@ -5,7 +5,7 @@ use super::layout;
 use core::arch::asm;
 use core::cell::Cell;
 use core::mem::offset_of;
-use core::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
 use nacre_core::machine::{MAX_CPUS, Physical};
 
 /// One CPU. Reached by that CPU itself, except for the atomic fields.
@@ -35,6 +35,8 @@ pub struct Cpu {
     pub fpu_traps: Cell<bool>,
     /// What the timer was last set to; `u64::MAX` = nothing.
     pub deadline: Cell<u64>,
+    /// This CPU's own lock: whether it is in the core beside others. See `lock`.
+    pub inside: AtomicBool,
     /// Number of the local APIC.
     pub apic_id: Cell<u32>,
     /// Descriptor tables.
@@ -64,6 +66,7 @@ impl Cpu {
             fpu_owner: Cell::new(0),
             fpu_traps: Cell::new(false),
             deadline: Cell::new(u64::MAX),
+            inside: AtomicBool::new(false),
             apic_id: Cell::new(apic_id),
             descriptors: Descriptors::new(block),
         }

@@ -6,6 +6,7 @@ use super::page_table::TableMemory;
 use crate::boot::ImageLayout;
 use crate::memory_map::MemoryMap;
 use core::cell::Cell;
+use core::sync::atomic::AtomicU64;
 use nacre_abi::boot_info::MemoryRange;
 use nacre_core::machine::Physical;
 
@@ -18,8 +19,15 @@ pub const fn direct(at: Physical) -> u64 {
 /// The words of a frame that only the kernel reaches, such as a thread page.
 #[inline(always)]
 pub fn thread_words(at: Physical) -> &'static [Cell<u64>; 512] {
-    // SAFETY: RAM is mapped; the core names frames of the kernel's objects and tables alone, which it uses as words under the kernel lock.
+    // SAFETY: RAM is mapped; the core names frames of the kernel's objects and tables alone, which it uses as words: under all locks, or as what this CPU has or has claimed.
     unsafe { &*(direct(at) as *const [Cell<u64>; 512]) }
+}
+
+/// A word of the kernel's objects that several CPUs may write at once.
+#[inline(always)]
+pub fn shared_word(at: Physical) -> &'static AtomicU64 {
+    // SAFETY: as in `thread_words`; the word is used otherwise only under all locks.
+    unsafe { AtomicU64::from_ptr(direct(at) as *mut u64) }
 }
 
 /// The frames of tables in the direct map.

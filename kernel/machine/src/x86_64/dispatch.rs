@@ -1,18 +1,19 @@
-//! Between the entry code and the core: takes the kernel lock, calls the core, lets go.
+//! Between the entry code and the core: takes the locks, calls the core, lets go.
 
 use super::context;
 use super::cpu;
 use super::entry::{self, FLUSH_VECTOR, KICK_VECTOR, LINE_VECTOR, SPURIOUS_VECTOR, TIMER_VECTOR};
 use super::machine::X86;
-use super::{apic, clock, fpu, interrupts, io, lock};
+use super::{apic, clock, fpu, interrupts, io, locks};
 use nacre_core::{Kernel, Next};
 use core::arch::asm;
-use nacre_abi::{Rights, USER_END};
+use nacre_abi::{Call, Rights, USER_END};
 use nacre_core::machine::INTERRUPT_LINES;
 
 struct Shared(Kernel<X86>);
 
-// SAFETY: everything inside is reached under the kernel lock only (by the first CPU alone before the others run).
+// SAFETY: everything inside is reached under all locks (by the first CPU alone before the others run), but for the short courses of calls. Those have one CPU's lock; what they write is
+// that CPU's, or is reached by atomic instructions, or is claimed by one: see `fast` in the core.
 unsafe impl Sync for Shared {}
 
 static KERNEL: Shared = Shared(Kernel::new(X86));
@@ -32,15 +33,21 @@ const ERROR_WRITE: u64 = 2;
 const ERROR_RESERVED: u64 = 8;
 const ERROR_FETCH: u64 = 16;
 
-/// Calls the core under the lock, and goes where it says.
+/// Goes to the thread that the core has set.
+#[inline(always)]
+fn leave() -> ! {
+    // SAFETY: `leave` takes any stack and needs the CPU's thread, which the core has set; nothing of the caller is needed any more.
+    unsafe { asm!("jmp {}", sym entry::leave, options(noreturn)) }
+}
+
+/// Calls the core under all locks, and goes where it says.
 #[inline(always)]
 fn locked(call: impl FnOnce(&Kernel<X86>) -> Next) -> ! {
-    lock::acquire();
+    locks::acquire();
     match call(&KERNEL.0) {
         Next::User => {
-            lock::release();
-            // SAFETY: `leave` takes any stack and needs the CPU's thread, which the core has set; nothing of this function is needed any more.
-            unsafe { asm!("jmp {}", sym entry::leave, options(noreturn)) }
+            locks::release();
+            leave()
         }
         Next::Idle => idle(),
     }
@@ -49,13 +56,34 @@ fn locked(call: impl FnOnce(&Kernel<X86>) -> Next) -> ! {
 #[cold]
 fn idle() -> ! {
     context::settle(cpu::this());
-    lock::release();
+    locks::release();
     // SAFETY: `idle` takes any stack; nothing of this function is needed any more.
     unsafe { asm!("jmp {}", sym entry::idle, options(noreturn)) }
 }
 
-/// A system call of ours.
+/// The short course of a call, if it has one and that is the one to take.
+#[inline(always)]
+fn short<const NUMBER: u64>() {
+    if locks::enter() {
+        let done = KERNEL.0.short_call(NUMBER);
+        locks::leave();
+        if done {
+            leave()
+        }
+    }
+}
+
+/// A system call of ours. Between its short course and the other anything may happen to the caller but that it runs: it is as if it had come only then.
 pub extern "C" fn system_call_entered(number: u64) -> ! {
+    const CALL: u64 = Call::IpcCall as u64;
+    const REPLY_RECEIVE: u64 = Call::IpcReplyReceive as u64;
+    const NOTIFY: u64 = Call::PortNotify as u64;
+    match number {
+        CALL => short::<CALL>(),
+        REPLY_RECEIVE => short::<REPLY_RECEIVE>(),
+        NOTIFY => short::<NOTIFY>(),
+        _ => {}
+    }
     locked(|kernel| kernel.system_call(number))
 }
 

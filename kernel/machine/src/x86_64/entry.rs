@@ -35,7 +35,7 @@ pub const LINE_VECTOR: usize = 0x30;
 pub const TIMER_VECTOR: usize = 0xf0;
 /// Vector that makes a CPU enter the kernel.
 pub const KICK_VECTOR: usize = 0xf1;
-/// Vector of requests of the kernel lock's holder.
+/// Vector of requests of the CPU that has all locks.
 pub const FLUSH_VECTOR: usize = 0xf2;
 /// Vector of interrupts that the local APIC takes back.
 pub const SPURIOUS_VECTOR: usize = 0xff;
@@ -213,7 +213,7 @@ extern "C" fn leave_generally() {
     )
 }
 
-/// Waits for an interrupt, which drops this stack. A request of the lock's holder comes back.
+/// Waits for an interrupt, which drops this stack. A request of the CPU that has all locks comes back.
 #[unsafe(naked)]
 pub extern "C" fn idle() {
     naked_asm!(
@@ -308,7 +308,7 @@ extern "C" fn kernel_fault() {
     )
 }
 
-/// A request of the lock's holder.
+/// A request of the CPU that has all locks.
 #[unsafe(naked)]
 pub extern "C" fn flush() {
     naked_asm!(

@@ -2,6 +2,7 @@
 
 use super::page_table::{self, USER_ENTRIES};
 use super::{apic, clock, context, cpu, direct_map, features, fpu, frames, interrupts, io, tlb};
+use crate::lock;
 use core::arch::asm;
 use core::cell::Cell;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -16,7 +17,7 @@ const _: () = assert!(USER_ENTRIES == 256 && PageSize::Huge.bytes() == 1 << 30);
 impl Machine for X86 {
     #[inline(always)]
     fn words<const N: usize>(&self, at: Physical) -> &[Cell<u64>; N] {
-        // SAFETY: RAM that only the kernel reaches, aligned and inside one frame, as the trait demands; used under the kernel lock.
+        // SAFETY: RAM that only the kernel reaches, aligned and inside one frame, as the trait demands; shared between CPUs as that says.
         unsafe { &*(direct(at) as *const [Cell<u64>; N]) }
     }
 
@@ -63,6 +64,21 @@ impl Machine for X86 {
     fn write_word(&self, at: Physical, value: u64) {
         // SAFETY: as in `read_word`.
         unsafe { (*(direct(at) as *const AtomicU64)).store(value, Ordering::Relaxed) };
+    }
+
+    #[inline(always)]
+    fn claim(&self, at: Physical) -> bool {
+        lock::claim(direct_map::shared_word(at))
+    }
+
+    #[inline(always)]
+    fn claim_end(&self, at: Physical) {
+        lock::claim_end(direct_map::shared_word(at));
+    }
+
+    #[inline(always)]
+    fn flip(&self, at: Physical, bits: u64) {
+        direct_map::shared_word(at).fetch_xor(bits, Ordering::Relaxed);
     }
 
     fn table_create(&self, root: Physical) {

@@ -3,15 +3,15 @@
 use super::cpu;
 use super::descriptors;
 use super::direct_map::{self, direct};
-use super::{apic, clock, entry, features, fpu, io, layout};
+use super::{apic, clock, entry, features, fpu, io, layout, locks};
 use core::arch::naked_asm;
-use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use core::sync::atomic::{AtomicU64, Ordering};
 use nacre_core::machine::Physical;
 
 /// CPUs that take part.
 static STARTED: AtomicU64 = AtomicU64::new(1);
-/// The core is ready for them.
-static GO: AtomicBool = AtomicBool::new(false);
+/// How many of them take part; 0 until the core is ready for them.
+static GO: AtomicU64 = AtomicU64::new(0);
 
 const PARAMETERS: usize = 0x800;
 const SHORT_WAIT: u64 = 10_000;
@@ -100,10 +100,14 @@ extern "C" fn secondary_main() -> ! {
     let index = (STARTED.load(Ordering::Acquire).count_ones()) as usize;
     prepare(index);
     STARTED.fetch_or(1 << index, Ordering::Release);
-    while !GO.load(Ordering::Acquire) {
-        core::hint::spin_loop();
+    loop {
+        match GO.load(Ordering::Acquire) {
+            0 => core::hint::spin_loop(),
+            count if (index as u64) < count => enter(),
+            // It came after the others had ceased to wait for it: nobody would keep out of the core for its sake.
+            _ => io::halt(),
+        }
     }
-    enter()
 }
 
 /// Gives the CPU that this runs on its data, descriptors and entries.
@@ -182,9 +186,10 @@ pub fn start_others(count: usize, page: Option<Physical>, boot_root: u64) -> usi
     count
 }
 
-/// Lets the other CPUs enter the core.
-pub fn release() {
-    GO.store(true, Ordering::Release);
+/// Lets the others of `count` CPUs enter the core.
+pub fn release(count: usize) {
+    locks::initialize(count);
+    GO.store(count as u64, Ordering::Release);
 }
 
 /// The tables in use, at boot.

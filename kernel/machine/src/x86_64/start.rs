@@ -181,7 +181,7 @@ pub fn start(memory: BootMemory, description: &BootDescription, image: ImageLayo
     first_cpu(&mut plan, boot_root);
     announce(&plan);
     dispatch::kernel().start(&boot(&plan, objects, started));
-    smp::release();
+    smp::release(plan.cpus);
     smp::enter()
 }
 

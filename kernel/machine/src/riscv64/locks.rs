@@ -1,0 +1,1 @@
+//! 64-bit RISC-V, not written yet: the locks of this machine's CPUs.

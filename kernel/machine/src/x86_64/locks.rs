@@ -1,0 +1,41 @@
+//! The locks of this machine's CPUs. Interrupts are off wherever they are taken.
+
+use super::{cpu, tlb};
+use crate::lock::{self, Queue};
+use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+
+static QUEUE: Queue = Queue { next: AtomicU32::new(0), serving: AtomicU32::new(0) };
+/// How many CPUs enter the core. Set before the second one does.
+static COUNT: AtomicUsize = AtomicUsize::new(1);
+
+/// No more than `count` CPUs enter the core. Before any but the first does.
+pub fn initialize(count: usize) {
+    COUNT.store(count, Ordering::Relaxed);
+}
+
+/// Takes the lock of the CPU that this runs on, unless another has all or waits for them.
+#[inline(always)]
+pub fn enter() -> bool {
+    QUEUE.enter(&cpu::this().inside)
+}
+
+/// Lets it go.
+#[inline(always)]
+pub fn leave() {
+    lock::leave(&cpu::this().inside);
+}
+
+/// Takes all locks. A CPU that waits for its turn answers requests of the one that has them, so that one may wait for that.
+#[inline(always)]
+pub fn acquire() {
+    let count = COUNT.load(Ordering::Relaxed);
+    // This CPU is not inside itself: its own word needs no exception.
+    let all = (0..if count > 1 { count } else { 0 }).filter_map(cpu::other);
+    QUEUE.acquire(all.map(|cpu| &cpu.inside), tlb::serve);
+}
+
+/// Lets them go.
+#[inline(always)]
+pub fn release() {
+    QUEUE.release();
+}
