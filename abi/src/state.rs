@@ -30,7 +30,7 @@ pub const fn header(object: ObjectType, version: u16) -> u64 {
     HEADER_MAGIC << 32 | (version as u64) << 16 | object as u64
 }
 
-/// The header that the state of an object of this type has today.
+/// The header of the state of an object of this type, in the version that this kernel knows.
 pub const fn current_header(object: ObjectType) -> u64 {
     match object {
         ObjectType::Space => SpaceState::HEADER,
@@ -106,7 +106,7 @@ mod tests {
 
     #[test]
     fn headers_are_golden() {
-        assert_eq!(SpaceState::HEADER, 0x4e53_0000_0001_0001);
+        assert_eq!(SpaceState::HEADER, 0x4e53_0000_0002_0001);
         assert_eq!(RegionState::HEADER, 0x4e53_0000_0001_0002);
         assert_eq!(MappingState::HEADER, 0x4e53_0000_0001_0003);
         assert_eq!(ThreadState::HEADER, 0x4e53_0000_0002_0004);

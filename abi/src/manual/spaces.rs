@@ -77,7 +77,7 @@ pub const ENTRIES: &[Entry] = &[
     },
     Entry {
         call: Call::SpaceSetState,
-        purpose: "Changes the keeper, if `links` offers one.",
+        purpose: "Changes the flags, and the keeper if `links` offers one.",
         arguments: &[
         Argument { name: "object", kind: Kind::Object(ObjectType::Space), text: "" },
         Argument { name: "buffer", kind: Kind::Buffer, text: "" },
@@ -88,6 +88,8 @@ pub const ENTRIES: &[Entry] = &[
         failures: &[&[
             failure(2, Code::BadVersion, "the header names another type or a version that is not known", "pass a state of this version"),
             failure(1, Code::Busy, "it is the space that you run in", "ask who made it"),
+            failure(2, Code::BadArgument, "the flags have a bit that is not known", "pass 0 or `TIME_HIDDEN`"),
+            failure(2, Code::Denied, "it would show the time to a space, and your own does not see it", "keep `TIME_HIDDEN`, or ask whoever keeps you"),
         ]],
         restarts: "",
     },

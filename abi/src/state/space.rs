@@ -2,10 +2,17 @@
 
 super::state! {
     /// An address space. Its mappings, regions and threads are objects of their own.
-    SpaceState, Space, version 1, 3 words {
+    SpaceState, Space, version 2, 4 words {
         /// Pages donated for tables. Read only: it is given when the space is made, and by `space_donate`.
         pool_pages,
         /// How many mappings, regions and threads there are (read only).
         population,
+        /// `TIME_HIDDEN`. Taken over by `space_set_state`; a space that is made has what the space of its maker has.
+        flags,
     }
+}
+
+impl SpaceState {
+    /// In `flags`: the machine's time does not show. Instructions that read it (`rdtsc`, `rdtscp`) are protected ones, which whoever keeps the space can emulate with a time of its own.
+    pub const TIME_HIDDEN: u64 = 1;
 }

@@ -61,6 +61,8 @@ impl<M: Machine> Kernel<M> {
         self.object_place(slot, ObjectType::Space);
         let space = self.space(slot);
         self.space_init(space);
+        // What hides the time from the maker hides it from what it makes.
+        space.set_flags(self.space(caller.space()).flags());
         self.link_to_port(space.keeper(), keeper);
         self.donate(caller, space, pool, pages);
         Ok(Done::Return)

@@ -98,6 +98,7 @@ impl<M: Machine> Kernel<M> {
     /// Another CPU wanted this one to look.
     pub fn kicked(&self) -> Next {
         self.cpus[self.machine.cpu()].timer_stale.set(true);
+        self.space_refresh();
         self.interrupted()
     }
 

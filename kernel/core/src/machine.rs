@@ -154,6 +154,8 @@ pub trait Machine {
     /// Gives the CPU's user context from thread `from` (`None`: it was idle, or the thread is gone) to `to`: FPU, bases, foreign entry, current pointer.
     /// Both are the addresses of their thread pages. If `root` is given the tables change too.
     fn switch_thread(&self, from: Option<Physical>, to: Physical, root: Option<Physical>);
+    /// Makes the instructions that read the machine's time protected ones on this CPU, or not.
+    fn time_hide(&self, hidden: bool);
     /// Leaves the tables of a space for the kernel's own, because the CPU goes idle or the space is being destroyed.
     fn leave_space(&self);
     /// Puts the FPU state of a thread that any CPU may still hold in its registers into its page (`discard`: drops it instead).

@@ -3,7 +3,7 @@
 use crate::kernel::{Kernel, Next};
 use crate::list;
 use crate::machine::{Machine, Physical};
-use crate::object::{Thread, WaitKind, thread_of_queue_node};
+use crate::object::{Space, Thread, WaitKind, thread_of_queue_node};
 
 /// How long a thread runs while others want to, in nanoseconds.
 const SLICE: u64 = 10_000_000;
@@ -178,6 +178,7 @@ impl<M: Machine> Kernel<M> {
             self.machine.flip(old.active_word(), bit);
             self.machine.flip(new.active_word(), bit);
             this.space.set(new.at);
+            self.time_follow(cpu, new);
             root = Some(new.root());
         }
         self.machine.switch_thread(Some(from.at), to.at, root);
@@ -200,7 +201,40 @@ impl<M: Machine> Kernel<M> {
         this.space.set(next);
         let space = self.space(next);
         space.set_active(space.active() | 1 << cpu);
+        self.time_follow(cpu, space);
         Some(space.root())
+    }
+
+    /// The machine shows or hides its time as the space that this CPU runs wants it.
+    #[inline(always)]
+    fn time_follow(&self, cpu: usize, space: Space<'_>) {
+        if space.flags() != self.cpus[cpu].time_hidden.get() {
+            self.time_hide(cpu, space.flags());
+        }
+    }
+
+    #[cold]
+    fn time_hide(&self, cpu: usize, flags: u64) {
+        self.cpus[cpu].time_hidden.set(flags);
+        self.machine.time_hide(flags != 0);
+    }
+
+    /// The flags of a space have changed: the CPUs that run it are told. This one runs the caller's, which is another.
+    pub(crate) fn space_changed(&self, space: Space<'_>) {
+        for cpu in 0..crate::machine::MAX_CPUS {
+            if space.active() >> cpu & 1 == 1 {
+                self.machine.cpu_kick(cpu);
+            }
+        }
+    }
+
+    /// What may have changed of the space that this CPU runs since it was loaded.
+    pub(crate) fn space_refresh(&self) {
+        let cpu = self.machine.cpu();
+        let space = self.cpus[cpu].space.get();
+        if space != Physical(0) {
+            self.time_follow(cpu, self.space(space));
+        }
     }
 
     fn go_idle(&self, cpu: usize) {

@@ -90,7 +90,7 @@ impl<M: Machine> Kernel<M> {
         match object {
             ObjectType::Space => {
                 let space = self.space(at);
-                words_of(SpaceState { pool_pages: space.pool_pages(), population: space.population(), ..Default::default() }.to_words())
+                words_of(SpaceState { pool_pages: space.pool_pages(), population: space.population(), flags: space.flags(), ..Default::default() }.to_words())
             }
             ObjectType::Region => {
                 let region = self.region(at);
@@ -242,7 +242,7 @@ impl<M: Machine> Kernel<M> {
                 }
             }
             ObjectType::Port => self.port_set_words(caller, at, words[1], words[2])?,
-            ObjectType::Space => self.space_set(caller, at)?,
+            ObjectType::Space => self.space_set(caller, at, words[3])?,
             ObjectType::Reference if words[1] == 0 => self.reference_clear(self.reference(at)),
             ObjectType::Reference => return wrong(Code::BadArgument, 2),
             ObjectType::PortSet | ObjectType::Mutex | ObjectType::Condition => {}
@@ -262,13 +262,27 @@ impl<M: Machine> Kernel<M> {
         }
     }
 
-    fn space_set(&self, caller: Thread<'_>, at: Physical) -> Attempt<()> {
+    fn space_set(&self, caller: Thread<'_>, at: Physical, flags: u64) -> Attempt<()> {
         if at == caller.space() {
             // Whoever made the space set its keeper, and it cannot be changed from inside.
             return wrong(Code::Busy, 1);
         }
-        if let Some(keeper) = self.offered(caller, ObjectType::Port, REFERENCE_USE)? {
-            self.link_to_port(self.space(at).keeper(), keeper);
+        let space = self.space(at);
+        let hidden_from_caller = self.space(caller.space()).flags() & SpaceState::TIME_HIDDEN;
+        if flags & !SpaceState::TIME_HIDDEN != 0 {
+            return wrong(Code::BadArgument, 2);
+        }
+        if hidden_from_caller & !flags != 0 {
+            // It could have another space read the time for it.
+            return wrong(Code::Denied, 2);
+        }
+        let keeper = self.offered(caller, ObjectType::Port, REFERENCE_USE)?;
+        if flags != space.flags() {
+            space.set_flags(flags);
+            self.space_changed(space);
+        }
+        if let Some(keeper) = keeper {
+            self.link_to_port(space.keeper(), keeper);
         }
         Ok(())
     }

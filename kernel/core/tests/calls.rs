@@ -51,7 +51,7 @@ fn words_of(kind: ObjectType) -> u64 {
         ObjectType::Thread => ThreadState::WORDS as u64,
         ObjectType::Mapping | ObjectType::Reference => ReferenceState::WORDS as u64,
         ObjectType::Region | ObjectType::Port => RegionState::WORDS as u64,
-        ObjectType::Space => 3,
+        ObjectType::Space => state::SpaceState::WORDS as u64,
         _ => 2,
     }
 }
@@ -142,7 +142,7 @@ fn verbs_refuse_what_they_should() {
     for kind in ObjectType::ALL {
         let [destroy, move_to, reference, get, set] = verbs(kind);
         let (at, size) = (fixture.objects[kind as usize], 8 * words_of(kind));
-        fixture.world.write(buffer, &[state::header(kind, if kind == ObjectType::Thread { 1 } else { 2 })]);
+        fixture.world.write(buffer, &[state::header(kind, 9)]);
         object_errors(&fixture, destroy, kind, &[]);
         object_errors(&fixture, move_to, kind, &[fixture.free_page]);
         if kind != ObjectType::Reference {

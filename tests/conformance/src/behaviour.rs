@@ -43,6 +43,7 @@ pub const TESTS: &[Test] = &[
     test("MEM1005", "a space runs in the smallest pool", memory::small_pool),
     test("THR1001", "a keeper brings a page, and the thread goes on", keepers::page),
     test("THR1002", "an exception reaches the keeper with all registers, and the answer sets them", keepers::exception),
+    test("THR1004", "in a space whose time is hidden, reading the machine's time is an exception, else it is not", keepers::time_hidden),
     test("THR1003", "what thread_set_state sets, thread_get_state gives", keepers::state),
     test("OBJ1001", "every object can be moved, and stays what it was", objects::moved),
     test("OBJ1002", "every state can be read and set again", objects::states),

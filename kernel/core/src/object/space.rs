@@ -32,6 +32,8 @@ view! {
         population, set_population: u64 = 22;
         /// How often something was taken out of its tables: what was remembered of them before counts no more.
         generation, set_generation: u64 = 23;
+        /// `SpaceState::TIME_HIDDEN` or 0.
+        flags, set_flags: u64 = 24;
     } places {
         /// `active`: several CPUs may come and go at once.
         active_word = 2;

@@ -43,6 +43,8 @@ pub struct FakeCpu {
     pub translations: RefCell<HashMap<u64, Leaf>>,
     /// When its timer goes off.
     pub deadline: Cell<u64>,
+    /// Whether users may not read its time.
+    pub time_hidden: Cell<bool>,
     /// Another CPU wants it to look.
     pub kicked: Cell<bool>,
 }
@@ -320,6 +322,10 @@ impl Machine for FakeMachine {
             cpu.root.set(Some(root));
             cpu.translations.borrow_mut().clear();
         }
+    }
+
+    fn time_hide(&self, hidden: bool) {
+        self.cpus[self.current.get()].time_hidden.set(hidden);
     }
 
     fn leave_space(&self) {

@@ -83,6 +83,10 @@ impl Machine for Riscv64 {
         absent()
     }
 
+    fn time_hide(&self, _hidden: bool) {
+        absent()
+    }
+
     fn leave_space(&self) {
         absent()
     }

@@ -29,6 +29,7 @@ pub fn get() -> &'static Features {
     FEATURES.get()
 }
 
+const CR4_TIME_STAMP_DISABLE: u64 = 1 << 2;
 const CR4_PAE: u64 = 1 << 5;
 const CR4_MACHINE_CHECK: u64 = 1 << 6;
 const CR4_GLOBAL_PAGES: u64 = 1 << 7;
@@ -112,4 +113,11 @@ pub fn enable() {
         io::cr4_write(get().control_4);
         io::cr0_write(CR0_PROTECTED | CR0_EXTENSION | CR0_MONITOR | CR0_NUMERIC_ERROR | CR0_WRITE_PROTECT | CR0_PAGING);
     }
+}
+
+/// See `Machine::time_hide`.
+pub fn time_hide(hidden: bool) {
+    let bits = get().control_4 | if hidden { CR4_TIME_STAMP_DISABLE } else { 0 };
+    // SAFETY: only changes what the user may do; the kernel itself may always read its time.
+    unsafe { io::cr4_write(bits) };
 }

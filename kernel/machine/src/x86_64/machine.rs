@@ -116,6 +116,10 @@ impl Machine for X86 {
         context::switch(from, to, root);
     }
 
+    fn time_hide(&self, hidden: bool) {
+        features::time_hide(hidden);
+    }
+
     fn leave_space(&self) {
         context::leave_space();
     }

@@ -4,9 +4,9 @@ use super::{equal, must, text};
 use crate::fixture::{BUFFER, EXPORTED, FREE, FREE_UNIT, MAPPED_AT, PORT, REGION, SPACE, THREAD};
 use nacre_raw::{read, write};
 use alloc::string::{String, ToString};
-use nacre_abi::fault::RESUME;
+use nacre_abi::fault::{KIND_OPCODE, KIND_PROTECTION, RESUME};
 use nacre_abi::message::Info;
-use nacre_abi::state::ThreadState;
+use nacre_abi::state::{SpaceState, ThreadState};
 use nacre_abi::{Call, Rights};
 use nacre_sys::ipc::{self, Buffers, Message};
 use nacre_sys::FOREVER;
@@ -45,7 +45,7 @@ pub fn exception() -> Result<(), String> {
     let mut bytes = [0u8; ThreadState::SIZE as usize];
     let first = next_message(&mut bytes)?;
     equal("flag", first.info.has(Info::EXCEPTION), true)?;
-    equal("kind", first.words[0], nacre_abi::fault::KIND_OPCODE)?;
+    equal("kind", first.words[0], KIND_OPCODE)?;
     equal("instruction", first.words[3], MAPPED_AT + 3)?;
     equal("the store before it", read(EXPORTED + 64), 0xfeed)?;
     equal("bytes", first.bytes() as u64, ThreadState::SIZE)?;
@@ -56,8 +56,36 @@ pub fn exception() -> Result<(), String> {
     let answer: alloc::vec::Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
     let message = Message::new(RESUME, [0; 6]).with_bytes(&answer[..]);
     let second = ipc::reply_receive(PORT, &message, Buffers::NONE, FOREVER).map_err(text("reply"))?;
-    equal("kind again", second.words[0], nacre_abi::fault::KIND_OPCODE)?;
+    equal("kind again", second.words[0], KIND_OPCODE)?;
     equal("the store with the register that was set", read(EXPORTED + 64), 0xbeef)
+}
+
+/// `rdtsc ; ud2`, little endian.
+const READ_TIME_AND_FAIL: u64 = 0x0b0f_310f;
+
+fn set_space_flags(space: u64, flags: u64) -> Result<(), String> {
+    let state = SpaceState { flags, ..SpaceState::default() };
+    for (index, word) in state.to_words().into_iter().enumerate() {
+        write(BUFFER + 8 * index as u64, word);
+    }
+    must(Call::SpaceSetState, &[space, BUFFER, SpaceState::SIZE, 0]).map(|_| ())
+}
+
+/// Which exception ends the fixture's thread when it reads the time.
+fn time_exception() -> Result<u64, String> {
+    prepare(READ_TIME_AND_FAIL, ThreadState::default())?;
+    must(Call::ThreadStart, &[THREAD])?;
+    let first = next_message(&mut [])?;
+    must(Call::ThreadStop, &[THREAD, 0])?;
+    Ok(first.words[0])
+}
+
+pub fn time_hidden() -> Result<(), String> {
+    equal("the time shows", time_exception()?, KIND_OPCODE)?;
+    set_space_flags(SPACE, SpaceState::TIME_HIDDEN)?;
+    equal("the time is hidden", time_exception()?, KIND_PROTECTION)?;
+    set_space_flags(SPACE, 0)?;
+    equal("the time shows again", time_exception()?, KIND_OPCODE)
 }
 
 pub fn page() -> Result<(), String> {

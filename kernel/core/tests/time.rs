@@ -1,0 +1,89 @@
+//! A space can have the machine's time hidden from it, by whoever holds it and not from inside.
+
+mod support;
+
+use nacre_abi::state::SpaceState;
+use nacre_abi::{Call, Code, Rights, Status, environment};
+use support::check;
+use support::machine::{RAM_SIZE, RAM_START};
+use support::world::{RAM, World};
+
+const SECOND: u64 = 1_000_000_000;
+
+fn set_flags(world: &World, space: u64, flags: u64) -> Status {
+    let buffer = world.page();
+    world.write(buffer, &SpaceState { flags, ..SpaceState::default() }.to_words());
+    world.call(Call::SpaceSetState, &[space, buffer, SpaceState::SIZE, 0])
+}
+
+fn flags(world: &World, space: u64) -> u64 {
+    let buffer = world.page();
+    world.ok(Call::SpaceGetState, &[space, buffer, SpaceState::SIZE, 0]);
+    world.read(buffer + 24)
+}
+
+/// A hidden space that sees all memory where root does, with its only thread running in root's place.
+fn inside_hidden_space(world: &World) -> u64 {
+    let (space, mapping) = (world.make_space(8, 0), world.page());
+    world.ok(Call::MappingCreate, &[mapping, space, RAM, RAM_SIZE, environment::PHYSICAL, RAM_START, Rights::ALL.0]);
+    assert!(set_flags(world, space, SpaceState::TIME_HIDDEN).is_ok());
+    let thread = world.make_thread(space);
+    world.ok(Call::ThreadStart, &[thread]);
+    world.call_on(0, Call::ThreadSleep, &[SECOND]);
+    assert_eq!(world.running(0).map(|thread| thread.at), Some(world.physical(thread)));
+    space
+}
+
+#[test]
+fn the_machine_follows_the_space() {
+    let world = World::new(1);
+    world.map_ram();
+    assert!(!world.machine().cpus[0].time_hidden.get());
+    inside_hidden_space(&world);
+    assert!(world.machine().cpus[0].time_hidden.get());
+    // The hidden thread waits, and root's sleep is over.
+    world.call_on(0, Call::ThreadSleep, &[4 * SECOND]);
+    world.pass(2 * SECOND);
+    assert!(!world.machine().cpus[0].time_hidden.get());
+    check(&world);
+}
+
+#[test]
+fn what_is_made_inside_is_hidden_too() {
+    let world = World::new(1);
+    world.map_ram();
+    inside_hidden_space(&world);
+    let inner = world.make_space(8, 0);
+    assert_eq!(flags(&world, inner), SpaceState::TIME_HIDDEN);
+    assert_eq!(set_flags(&world, inner, 0), Status::argument(Code::Denied, 2));
+    assert_eq!(flags(&world, inner), SpaceState::TIME_HIDDEN);
+    check(&world);
+}
+
+#[test]
+fn nobody_changes_the_own_space_or_sets_unknown_bits() {
+    let world = World::new(1);
+    world.map_ram();
+    let space = inside_hidden_space(&world);
+    assert_eq!(set_flags(&world, space, 0), Status::argument(Code::Busy, 1));
+    let inner = world.make_space(8, 0);
+    assert_eq!(set_flags(&world, inner, 3), Status::argument(Code::BadArgument, 2));
+}
+
+#[test]
+fn a_running_space_is_told_at_once() {
+    let world = World::new(2);
+    world.map_ram();
+    let (space, mapping) = (world.make_space(8, 0), world.page());
+    world.ok(Call::MappingCreate, &[mapping, space, RAM, RAM_SIZE, environment::PHYSICAL, RAM_START, Rights::ALL.0]);
+    let thread = world.make_thread(space);
+    world.ok(Call::ThreadStart, &[thread]);
+    world.on(1, |kernel| kernel.cpu_start());
+    assert_eq!(world.running(1).map(|thread| thread.at), Some(world.physical(thread)));
+    assert!(set_flags(&world, space, SpaceState::TIME_HIDDEN).is_ok());
+    world.kick_all();
+    assert!(world.machine().cpus[1].time_hidden.get());
+    assert!(set_flags(&world, space, 0).is_ok());
+    world.kick_all();
+    assert!(!world.machine().cpus[1].time_hidden.get());
+}
