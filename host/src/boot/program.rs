@@ -14,6 +14,11 @@ use crate::failure::{Class, Context, Failure, Outcome};
 /// Where a guest program looks for others.
 pub const GUEST_PATH: &str = "/bin:/usr/bin:/sbin:/usr/sbin";
 
+/// Monitors' long options that take a value in the next word, unless it stands behind `=`.
+const LONG_OPTIONS_WITH_VALUE: [(&str, &[&str]); 1] = [("guard", &["allow", "deny", "policy", "audit"])];
+/// Long options whose value is a file that the monitor writes.
+const LONG_OUTPUTS: [&str; 1] = ["audit"];
+
 /// Monitors' options that take a value, one letter each.
 const OPTIONS_WITH_VALUE: [(&str, &str); 4] = [("trace", "os"), ("pager", "m"), ("checkpoint", "o"), ("debug", "p")];
 
@@ -60,7 +65,8 @@ fn skip_options(monitor: &str, command: &[OsString], mut at: usize, outputs: &mu
             break;
         }
         let valued = |letter: &&u8| with_value.as_bytes().contains(letter);
-        if letters.starts_with(b"-") {
+        if let Some(option) = letters.strip_prefix(b"-") {
+            at += usize::from(skip_long(monitor, option, command.get(at), outputs));
             continue;
         }
         let Some(position) = letters.iter().position(|letter| valued(&letter)) else { continue };
@@ -72,6 +78,23 @@ fn skip_options(monitor: &str, command: &[OsString], mut at: usize, outputs: &mu
         }
     }
     at
+}
+
+/// Whether a long option's value is the next word; notes it if it is a file to be written.
+fn skip_long(monitor: &str, option: &[u8], next: Option<&OsString>, outputs: &mut BTreeSet<PathBuf>) -> bool {
+    let known = LONG_OPTIONS_WITH_VALUE.iter().find(|(name, _)| *name == monitor).map_or(&[][..], |(_, options)| options);
+    let (name, attached) = match option.iter().position(|byte| *byte == b'=') {
+        Some(place) => (&option[..place], Some(&option[place + 1..])),
+        None => (option, None),
+    };
+    if !known.iter().any(|one| one.as_bytes() == name) {
+        return false;
+    }
+    let value = attached.or(next.map(|word| word.as_bytes()));
+    if let Some(value) = value.filter(|value| *value != b"-" && LONG_OUTPUTS.iter().any(|one| one.as_bytes() == name)) {
+        outputs.insert(PathBuf::from(OsStr::from_bytes(value)));
+    }
+    attached.is_none()
 }
 
 /// The word by which the guest finds the program; puts it into `files` if it is this machine's.
@@ -146,10 +169,10 @@ mod tests {
     use super::*;
 
     fn resolve_words(words: &[&str]) -> Outcome<(Stack, Files)> {
-        let monitors = BTreeSet::from(["trace".to_string(), "pager".to_string()]);
+        let monitors = BTreeSet::from(["trace".to_string(), "pager".to_string(), "guard".to_string()]);
         let scope = Scope { monitors: &monitors, directory: Path::new("/"), path: OsStr::new("/usr/bin:/bin") };
         let mut files = Files::default();
-        for name in ["trace", "pager", "busybox", "ls", "sh"] {
+        for name in ["trace", "pager", "guard", "busybox", "ls", "sh"] {
             files.add_file(&Path::new("/bin").join(name), 0o755, *b"");
         }
         let command: Vec<OsString> = words.iter().map(OsString::from).collect();
@@ -169,6 +192,12 @@ mod tests {
         assert_eq!(outputs(&["trace", "-so", "trace", "-o", "g", "ls"]), ["g"]);
         assert_eq!(outputs(&["trace", "-c", "--", "ls"]), [""; 0]);
         assert_eq!(outputs(&["ls", "-o", "x"]), [""; 0]);
+    }
+
+    #[test]
+    fn long_options_have_values_too() {
+        assert_eq!(outputs(&["guard", "--allow", "x y", "--audit", "a.json", "trace", "-o", "b", "ls", "--audit", "c"]), ["a.json", "b"]);
+        assert_eq!(outputs(&["guard", "--audit=d", "--deny=trace", "--audit", "-", "trace", "-oe", "ls"]), ["d", "e"]);
     }
 
     #[test]

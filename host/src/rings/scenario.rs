@@ -43,6 +43,8 @@ pub struct Run {
     pub ignores_errors: bool,
     /// Under how many layers of `trace` it runs.
     pub layers: Vec<usize>,
+    /// Before which other words it runs: monitors and their options.
+    pub under: Vec<Vec<String>>,
 }
 
 /// A scenario: what is there, and what is run.
@@ -59,7 +61,7 @@ pub struct Scenario {
 impl Scenario {
     /// Reads a scenario; an error names the line.
     pub fn parse(name: &str, text: &str) -> Result<Scenario, String> {
-        let mut reader = Reader { lines: text.lines().enumerate().peekable(), layers: vec![0, 1, 2, 3] };
+        let mut reader = Reader { lines: text.lines().enumerate().peekable(), layers: vec![0, 1, 2, 3], under: Vec::new() };
         let mut scenario = Scenario { name: name.to_string(), ..Scenario::default() };
         while let Some((number, line)) = reader.lines.next() {
             let line = line.trim();
@@ -74,6 +76,7 @@ impl Scenario {
 struct Reader<'a> {
     lines: std::iter::Peekable<std::iter::Enumerate<std::str::Lines<'a>>>,
     layers: Vec<usize>,
+    under: Vec<Vec<String>>,
 }
 
 impl Reader<'_> {
@@ -101,7 +104,9 @@ impl Reader<'_> {
             }
             ("layers", counts) => {
                 self.layers = counts.iter().map(|count| count.parse().map_err(|_| format!("`{count}` is no number"))).collect::<Result<_, _>>()?;
+                self.under.clear();
             }
+            ("under", [_, ..]) => self.under.push(shlex::split(rest).ok_or("a quote is not closed")?),
             ("run", _) => scenario.runs.push(self.run(rest)?),
             _ => self.about_run(keyword, &words, scenario.runs.last_mut().ok_or("this line needs a `run` before it")?)?,
         }
@@ -110,7 +115,7 @@ impl Reader<'_> {
 
     fn run(&self, line: &str) -> Result<Run, String> {
         let words = shlex::split(line).filter(|words| !words.is_empty()).ok_or("`run` needs a command with its quotes closed")?;
-        Ok(Run { line: line.to_string(), words, layers: self.layers.clone(), ..Run::default() })
+        Ok(Run { line: line.to_string(), words, layers: self.layers.clone(), under: self.under.clone(), ..Run::default() })
     }
 
     fn about_run(&mut self, keyword: &str, words: &[&str], run: &mut Run) -> Result<(), String> {
@@ -165,6 +170,7 @@ program p gcc
 program q musl-gcc user/q.c
 run wc -l '@/words.txt'
 layers 0
+under trace -q guard --allow 'read /x'
 run sort
 input
 | b
@@ -186,6 +192,7 @@ ignore errors
         let second = &scenario.runs[1];
         assert_eq!((second.input.as_str(), second.expected.clone()), ("b\n", Some((3, "b\n".to_string()))));
         assert!(second.is_sorted && second.ignores_errors && second.layers == [0]);
+        assert_eq!(second.under, [["trace", "-q", "guard", "--allow", "read /x"]]);
     }
 
     #[test]

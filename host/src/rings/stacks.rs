@@ -1,4 +1,4 @@
-//! The third ring: each command of a scenario runs on this machine and in Nacre under layers of `trace`, and both must say the same.
+//! The third ring: each command of a scenario runs on this machine and in Nacre under layers of monitors, and both must say the same.
 
 use std::fs;
 use std::io::Write;
@@ -100,9 +100,9 @@ fn run_one(products: &Products, scenario: &Scenario, run: &Run, tally: &Mutex<Ta
         Err(failure) => return note(&name, Some(&failure.to_string())),
     };
     for (layers, guest) in &guests {
-        let name = format!("{name} [{layers} layers]");
+        let name = format!("{name} [{}]", layers.name);
         let fault = boot(products, guest, &place.fill(&run.input)).map_err(|failure| failure.to_string());
-        let fault = fault.and_then(|captured| compare(run, *layers, &expected, &captured));
+        let fault = fault.and_then(|captured| compare(run, layers.words.is_empty(), &expected, &captured));
         note(&name, fault.err().as_deref());
     }
 }
@@ -163,8 +163,8 @@ impl Place {
         text.replace("@/", &format!("{}/", self.0.display())).into_bytes()
     }
 
-    fn words(&self, run: &Run) -> Vec<String> {
-        run.words.iter().map(|word| String::from_utf8_lossy(&self.fill(word)).into_owned()).collect()
+    fn words(&self, words: &[String]) -> Vec<String> {
+        words.iter().map(|word| String::from_utf8_lossy(&self.fill(word)).into_owned()).collect()
     }
 }
 
@@ -181,16 +181,27 @@ impl Drop for Place {
     }
 }
 
+/// What stands before a command.
+struct Layers {
+    name: String,
+    words: Vec<String>,
+}
+
+fn layers(run: &Run) -> impl Iterator<Item = Layers> {
+    let traced = run.layers.iter().map(|count| Layers { name: format!("{count} layers"), words: vec!["trace".into(); *count] });
+    traced.chain(run.under.iter().map(|words| Layers { name: format!("under {}", words.join(" ")), words: words.clone() }))
+}
+
 /// The guests of a run, composed before the command changes the directory on this machine.
-fn prepare(products: &Products, scenario: &Scenario, run: &Run) -> Outcome<(Place, Vec<(usize, Guest)>)> {
+fn prepare(products: &Products, scenario: &Scenario, run: &Run) -> Outcome<(Place, Vec<(Layers, Guest)>)> {
     let place = Place::new(scenario, run)?;
     let mut guests = Vec::new();
-    for layers in &run.layers {
-        let mut command: Vec<_> = vec!["trace".into(); *layers];
-        command.extend(place.words(run).into_iter().map(Into::into));
+    for layers in layers(run) {
+        let words = [place.words(&layers.words), place.words(&run.words)].concat();
+        let command = words.into_iter().map(Into::into).collect();
         let files = vec![place.0.display().to_string()];
         let arguments = GuestArguments { command, files, environment: vec!["TERM=dumb".into(), "TZ=UTC0".into()], ..GuestArguments::default() };
-        guests.push((*layers, Guest::compose(products, &arguments, &Facts::PIPE)?));
+        guests.push((layers, Guest::compose(products, &arguments, &Facts::PIPE)?));
     }
     Ok((place, guests))
 }
@@ -204,7 +215,7 @@ fn expected(run: &Run, place: &Place) -> Outcome<Ending> {
 
 /// Runs the command here, with busybox if it is no path.
 fn on_this_machine(run: &Run, place: &Place) -> Outcome<Ending> {
-    let words = place.words(run);
+    let words = place.words(&run.words);
     let is_path = words[0].contains('/');
     let mut command = Command::new(if is_path { &words[0] } else { "/bin/busybox" });
     command.args(&words[usize::from(is_path)..]).current_dir("/").env_clear();
@@ -228,13 +239,13 @@ fn boot(products: &Products, guest: &Guest, input: &[u8]) -> Outcome<crate::sess
 }
 
 /// Standard error is compared without layers only: with them it holds the trace.
-fn compare(run: &Run, layers: usize, expected: &Ending, captured: &crate::session::capture::Captured) -> Result<(), String> {
+fn compare(run: &Run, is_bare: bool, expected: &Ending, captured: &crate::session::capture::Captured) -> Result<(), String> {
     let arrange = |bytes: &[u8]| if run.is_sorted { sorted(bytes) } else { bytes.to_vec() };
     if !matches!(captured.status, Ok(status) if status == expected.status) {
         return Err(format!("status {} was expected, but: {}", expected.status, describe(captured)));
     }
     differ("output", &arrange(&expected.output), &arrange(&captured.output))?;
-    if layers == 0 && run.expected.is_none() && !run.ignores_errors {
+    if is_bare && run.expected.is_none() && !run.ignores_errors {
         differ("standard error", &arrange(&expected.errors), &arrange(&captured.errors))?;
     }
     Ok(())

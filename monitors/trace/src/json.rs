@@ -3,6 +3,7 @@
 
 use alloc::string::String;
 use core::fmt::Write;
+use nacre_nest::interpose::quote::json_string as string;
 
 /// One message and its answer.
 pub struct Event<'a> {
@@ -20,20 +21,6 @@ pub struct Event<'a> {
     pub message: &'a str,
     /// The answer as text.
     pub answer: &'a str,
-}
-
-fn string(text: &str, into: &mut String) {
-    into.push('"');
-    for character in text.chars() {
-        match character {
-            '"' => into.push_str("\\\""),
-            '\\' => into.push_str("\\\\"),
-            '\n' => into.push_str("\\n"),
-            character if (character as u32) < 0x20 => write!(into, "\\u{:04x}", character as u32).unwrap_or(()),
-            character => into.push(character),
-        }
-    }
-    into.push('"');
 }
 
 /// Nanoseconds as the format's microseconds.

@@ -128,7 +128,8 @@ impl<S: Store> Tree<S> {
         self.nodes.insert(node)
     }
 
-    fn directory(&self, key: Key) -> Result<&Directory, Errno> {
+    /// A node that is a directory, or `ENOTDIR`.
+    pub fn directory(&self, key: Key) -> Result<&Directory, Errno> {
         match &self.node(key)?.body {
             Body::Directory(directory) => Ok(directory),
             _ => Err(Errno::ENOTDIR),

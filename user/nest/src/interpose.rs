@@ -75,6 +75,11 @@ impl<'a, T> Letter<'a, T> {
         true
     }
 
+    /// The references, as they are sent on.
+    pub fn references(&self) -> &'a [Reference] {
+        self.crossing.map_or(&[], Crossing::references)
+    }
+
     /// What people see of the references.
     pub fn names(&self) -> &'a [Name] {
         self.crossing.map_or(&[], Crossing::names)

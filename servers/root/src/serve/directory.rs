@@ -19,17 +19,22 @@ use nacre_sys::Reference;
 const MAX_FILES: u64 = 1 << 20;
 
 impl Root {
-    /// The node that paths start from. That it is a directory is found out when it matters: absolute paths need none.
+    /// The node that was opened.
     fn place(&self, request: &Request<'_>) -> Result<Key, Errno> {
         self.objects.file(request.word()).map(|file| file.node)
     }
 
-    fn resolve_at(&self, request: &Request<'_>, path: &[u8], flags: u64) -> Result<Key, Errno> {
+    /// The node that paths start from. Who has only a file has no paths, not even absolute ones: they would lead to all other files.
+    fn start(&self, request: &Request<'_>) -> Result<Key, Errno> {
         let start = self.place(request)?;
+        self.files.tree.directory(start).map(|_| start)
+    }
+
+    fn resolve_at(&self, request: &Request<'_>, path: &[u8], flags: u64) -> Result<Key, Errno> {
         if path.is_empty() && flags & AT_EMPTY_PATH != 0 {
-            return Ok(start);
+            return self.place(request);
         }
-        self.files.tree.resolve(start, path, flags & AT_SYMLINK_NOFOLLOW == 0)?.existing()
+        self.files.tree.resolve(self.start(request)?, path, flags & AT_SYMLINK_NOFOLLOW == 0)?.existing()
     }
 
     /// The node of another directory that a client names by a reference.
@@ -57,7 +62,7 @@ fn two_paths(paths: &[u8], first_size: u64) -> Result<(&[u8], &[u8]), Errno> {
 
 impl Server for Root {
     fn open(&mut self, request: &mut Request<'_>, flags: u64, mode: u64, path: &[u8]) -> Handled<directory::open::Output> {
-        let start = self.place(request)?;
+        let start = self.start(request)?;
         if flags & open::ACCESS == open::ACCESS {
             return Err(Errno::EINVAL);
         }
@@ -76,43 +81,45 @@ impl Server for Root {
     }
 
     fn make_directory(&mut self, request: &mut Request<'_>, mode: u64, path: &[u8]) -> Handled<make_directory::Output> {
-        let start = self.place(request)?;
+        let start = self.start(request)?;
         self.files.tree.make_directory(start, path, mode as u32, self.files.clock.now())?;
         make_directory::Output::default().now()
     }
 
     fn remove(&mut self, request: &mut Request<'_>, is_directory: u64, path: &[u8]) -> Handled<remove::Output> {
-        let start = self.place(request)?;
+        let start = self.start(request)?;
         self.files.tree.remove(start, path, is_directory != 0, self.files.clock.now())?;
         remove::Output::default().now()
     }
 
     fn rename(&mut self, request: &mut Request<'_>, flags: u64, first_size: u64, paths: &[u8], new_directory: Reference) -> Handled<rename::Output> {
         let (from, to) = two_paths(paths, first_size)?;
-        let (start, other) = (self.place(request)?, self.other_place(new_directory)?);
+        let (start, other) = (self.start(request)?, self.other_place(new_directory)?);
         self.files.tree.rename((start, from), (other, to), flags, self.files.clock.now())?;
         rename::Output::default().now()
     }
 
     fn link(&mut self, request: &mut Request<'_>, flags: u64, first_size: u64, paths: &[u8], new_directory: Reference) -> Handled<link::Output> {
         let (from, to) = two_paths(paths, first_size)?;
-        let (start, other) = (self.place(request)?, self.other_place(new_directory)?);
+        let (start, other) = (self.start(request)?, self.other_place(new_directory)?);
         self.files.tree.link((start, from), (other, to), flags & AT_SYMLINK_FOLLOW != 0, self.files.clock.now())?;
         link::Output::default().now()
     }
 
     fn symbolic_link(&mut self, request: &mut Request<'_>, first_size: u64, paths: &[u8]) -> Handled<symbolic_link::Output> {
         let (target, path) = two_paths(paths, first_size)?;
-        let start = self.place(request)?;
+        let start = self.start(request)?;
         self.files.tree.make_link(start, target, path, self.files.clock.now())?;
         symbolic_link::Output::default().now()
     }
 
     fn read_link(&mut self, request: &mut Request<'_>, path: &[u8]) -> Handled<read_link::Output> {
-        let start = self.place(request)?;
         let tree = &self.files.tree;
         // Linux's `readlinkat` takes an empty path for the link that was opened as a place.
-        let target = if path.is_empty() { tree.link_target(start).ok_or(Errno::ENOENT)? } else { tree.read_link(start, path)? };
+        let target = match path {
+            [] => tree.link_target(self.place(request)?).ok_or(Errno::ENOENT)?,
+            _ => tree.read_link(self.start(request)?, path)?,
+        };
         request.put(target);
         read_link::Output::default().now()
     }
@@ -153,7 +160,7 @@ impl Server for Root {
     }
 
     fn make_node(&mut self, request: &mut Request<'_>, mode: u64, device: u64, path: &[u8]) -> Handled<make_node::Output> {
-        let start = self.place(request)?;
+        let start = self.start(request)?;
         self.files.tree.make_node(start, path, mode as u32, device, self.files.clock.now())?;
         make_node::Output::default().now()
     }

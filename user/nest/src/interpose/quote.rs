@@ -34,6 +34,21 @@ pub fn quote(bytes: &[u8], limit: usize, into: &mut String) {
     }
 }
 
+/// Appends text as a string of JSON.
+pub fn json_string(text: &str, into: &mut String) {
+    into.push('"');
+    for character in text.chars() {
+        match character {
+            '"' => into.push_str("\\\""),
+            '\\' => into.push_str("\\\\"),
+            '\n' => into.push_str("\\n"),
+            character if (character as u32) < 0x20 => write!(into, "\\u{:04x}", character as u32).unwrap_or(()),
+            character => into.push(character),
+        }
+    }
+    into.push('"');
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

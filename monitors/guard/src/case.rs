@@ -1,0 +1,201 @@
+//! What a request asks to be allowed: which calls on which subjects. Paths are resolved here, and the request then says the resolved one.
+
+use crate::paths::{self, Links, plain};
+use crate::policy::Policy;
+use crate::subject::{Kind, Subject, Tag, of_parent};
+use alloc::vec;
+use alloc::vec::Vec;
+use nacre_abi::message::MAX_BYTES;
+use nacre_proto::describe::{Kind as Field, Operation};
+use nacre_proto::flags::{AT_SYMLINK_FOLLOW, AT_SYMLINK_NOFOLLOW, FILE_KINDS, O_CREAT, O_DIRECTORY, O_EXCL, O_NOFOLLOW, O_PATH, O_RDONLY, O_RDWR, O_TRUNC, O_WRONLY};
+use nacre_proto::flags::{S_IFBLK, S_IFCHR, S_IFDIR};
+use nacre_proto::structures::Status;
+use nacre_proto::{Errno, directory, file, parent};
+use nacre_sys::Reference;
+
+/// Bits of `open`'s flags that say what the file is opened for.
+pub const ACCESS: u64 = O_WRONLY | O_RDWR;
+
+/// A call, and what it is on.
+pub type Need = (u32, Vec<u8>);
+
+/// What a request asks for.
+pub struct Case {
+    /// What it is about, for people.
+    pub subject: Vec<u8>,
+    /// All that must be allowed.
+    pub needs: Vec<Need>,
+    /// Whatever rules say, it may not be.
+    pub forbidden: bool,
+}
+
+/// A request, as far as it matters here.
+pub struct Asking<'a> {
+    /// The operation.
+    pub operation: &'static Operation,
+    /// The words; flags may change.
+    pub words: &'a mut [u64; 6],
+    /// The bytes; paths may change.
+    pub bytes: Vec<u8>,
+    /// What it was asked of.
+    pub subject: &'a Subject,
+    /// The object itself.
+    pub original: Reference,
+    /// What came with it, and what is known of that.
+    pub given: Option<(Reference, &'a Tag)>,
+}
+
+/// Links, as the server of a directory knows them.
+struct Server(Reference);
+
+impl Links for Server {
+    fn read(&mut self, path: &[u8]) -> Result<Vec<u8>, Errno> {
+        let mut target = vec![0; MAX_BYTES as usize];
+        let size = directory::read_link(self.0, path, &mut target[..])?.target;
+        target.truncate(size);
+        Ok(target)
+    }
+}
+
+/// The path of a directory, wherever it is by now.
+fn path_of(reference: Reference) -> Result<Vec<u8>, Errno> {
+    let mut path = vec![0; 2 * MAX_PATH];
+    let size = directory::path(reference, &mut path[..])?.path;
+    path.truncate(size);
+    Ok(path)
+}
+
+const MAX_PATH: usize = 4096;
+
+/// The path that is meant by `path`, used from a directory.
+fn resolve(original: Reference, subject: &Subject, path: &[u8], follow: bool) -> Result<Vec<u8>, Errno> {
+    if subject.kind != Kind::Directory {
+        return Err(Errno::ENOTDIR);
+    }
+    let start = if path.starts_with(b"/") { Vec::new() } else { path_of(original)? };
+    paths::resolve(&start, path, follow, &mut Server(original))
+}
+
+impl Asking<'_> {
+    /// The number of the word of this name.
+    fn word(&self, name: &str) -> Option<usize> {
+        self.operation.words_in.iter().position(|(one, _)| *one == name)
+    }
+
+    fn flags(&self) -> u64 {
+        self.word("flags").map_or(0, |index| self.words[index])
+    }
+
+    fn set_flags(&mut self, set: u64, clear: u64) {
+        if let Some(index) = self.word("flags") {
+            self.words[index] = self.words[index] & !clear | set;
+        }
+    }
+
+    /// Whether a link at the end of the (first) path is followed.
+    fn follows(&self) -> bool {
+        let flags = self.flags();
+        match self.operation.label {
+            directory::open::LABEL => flags & O_NOFOLLOW == 0 && flags & (O_CREAT | O_EXCL) != O_CREAT | O_EXCL,
+            directory::link::LABEL => flags & AT_SYMLINK_FOLLOW != 0,
+            directory::status_at::LABEL
+            | directory::set_mode_at::LABEL
+            | directory::set_owner_at::LABEL
+            | directory::set_times_at::LABEL => flags & AT_SYMLINK_NOFOLLOW == 0,
+            _ => false,
+        }
+    }
+
+    /// Nothing is followed any more: where a link stood at the end, there is now what it leads to.
+    fn follow_nothing(&mut self) {
+        match self.operation.label {
+            directory::open::LABEL => self.set_flags(O_NOFOLLOW, 0),
+            directory::link::LABEL => self.set_flags(0, AT_SYMLINK_FOLLOW),
+            _ if self.follows() => self.set_flags(AT_SYMLINK_NOFOLLOW, 0),
+            _ => {}
+        }
+    }
+
+    /// What is asked for.
+    pub fn case(&mut self, policy: &Policy) -> Result<Case, Errno> {
+        let label = self.operation.label;
+        let subject = match self.operation.bytes_in {
+            _ if label >> 16 == parent::NUMBER => of_parent(self.operation, self.words),
+            // Without a path, a call is about the object itself.
+            _ if self.bytes.is_empty() || label >> 16 != directory::NUMBER => self.subject.name.clone(),
+            Field::Paths(word) => return self.two_paths(word, policy),
+            _ => self.path(policy)?,
+        };
+        let needs = self.needs(&subject);
+        Ok(Case { forbidden: self.makes_device(), subject, needs })
+    }
+
+    /// A device of one's own making leads past all paths.
+    fn makes_device(&self) -> bool {
+        let kind = self.words[0] & FILE_KINDS[0].mask;
+        self.operation.label == directory::make_node::LABEL && (kind == S_IFCHR || kind == S_IFBLK)
+    }
+
+    fn path(&mut self, policy: &Policy) -> Result<Vec<u8>, Errno> {
+        if !policy.depends_on_paths() {
+            return if self.subject.kind == Kind::Directory { Ok(self.bytes.clone()) } else { Err(Errno::ENOTDIR) };
+        }
+        let resolved = resolve(self.original, self.subject, &self.bytes, self.follows())?;
+        self.follow_nothing();
+        self.bytes.clone_from(&resolved);
+        Ok(plain(&resolved).to_vec())
+    }
+
+    /// The call itself, and what opening a file or mapping it comes to.
+    fn needs(&self, subject: &[u8]) -> Vec<Need> {
+        let flags = self.flags();
+        let mut needs = vec![(self.operation.label, subject.to_vec())];
+        let (mut reads, mut writes) = (self.operation.label == file::map::LABEL, false);
+        if self.operation.label == directory::open::LABEL && flags & O_PATH == 0 {
+            // Opened as a directory it can only be listed, which is another call.
+            reads = flags & ACCESS != O_WRONLY && flags & O_DIRECTORY == 0;
+            writes = flags & ACCESS != O_RDONLY || flags & (O_CREAT | O_TRUNC) != 0;
+        }
+        needs.extend(reads.then(|| (file::read::LABEL, subject.to_vec())));
+        needs.extend(writes.then(|| (file::write::LABEL, subject.to_vec())));
+        needs
+    }
+
+    /// Calls with two paths: a link's target is only text; a new name must be one that nothing changes by.
+    fn two_paths(&mut self, word: usize, policy: &Policy) -> Result<Case, Errno> {
+        let label = self.operation.label;
+        let first_size = usize::try_from(self.words[word]).map_err(|_| Errno::EINVAL)?;
+        let (first, second) = self.bytes.split_at_checked(first_size).ok_or(Errno::EINVAL)?;
+        let (first, second) = (first.to_vec(), second.to_vec());
+        if self.subject.kind != Kind::Directory {
+            return Err(Errno::ENOTDIR);
+        }
+        if !policy.depends_on_paths() {
+            return Ok(Case { needs: vec![(label, first.clone())], subject: first, forbidden: false });
+        }
+        if label == directory::symbolic_link::LABEL {
+            let name = resolve(self.original, self.subject, &second, false)?;
+            self.bytes = [&first[..], &name].concat();
+            return Ok(Case { needs: vec![(label, plain(&name).to_vec())], subject: plain(&name).to_vec(), forbidden: false });
+        }
+        let (other, tag) = self.given.ok_or(Errno::EXDEV)?;
+        let other_subject = tag.as_deref().ok_or(Errno::EXDEV)?;
+        let old = resolve(self.original, self.subject, &first, self.follows())?;
+        let new = resolve(other, other_subject, &second, false)?;
+        self.follow_nothing();
+        self.words[word] = old.len() as u64;
+        self.bytes = [&old[..], &new].concat();
+        let (old, new) = (plain(&old).to_vec(), plain(&new).to_vec());
+        let forbidden = !policy.treats_alike(&old, &new, is_directory(self.original, &old));
+        Ok(Case { needs: vec![(label, old.clone()), (label, new)], subject: old, forbidden })
+    }
+}
+
+/// Whether there is a directory; where nobody can tell, there may be one.
+fn is_directory(server: Reference, path: &[u8]) -> bool {
+    let mut bytes = [0; Status::SIZE];
+    match directory::status_at(server, AT_SYMLINK_NOFOLLOW, path, &mut bytes[..]) {
+        Ok(_) => Status::from_bytes(&bytes).is_none_or(|status| status.mode & FILE_KINDS[0].mask == S_IFDIR),
+        Err(_) => true,
+    }
+}

@@ -1,0 +1,132 @@
+//! What a rule can name besides single calls: groups of them, for what a program is usually given. The table is the manual's.
+
+/// A call or all of a protocol, and what it is restricted to.
+pub struct Member {
+    /// `protocol.call` or `protocol.*`.
+    pub call: &'static str,
+    /// Which of its objects.
+    pub on: On,
+}
+
+/// Which objects a member is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum On {
+    /// All, or those that the rule's own pattern names.
+    Any,
+    /// Those that this pattern names. A rule that denies leaves this member out: it only leads to the others.
+    Way(&'static str),
+    /// Those that this pattern names.
+    Only(&'static str),
+}
+
+/// A group.
+pub struct Group {
+    /// Its name.
+    pub name: &'static str,
+    /// Whether a rule may restrict it with a pattern.
+    pub has_paths: bool,
+    /// What is in it.
+    pub members: &'static [Member],
+}
+
+const fn any(call: &'static str) -> Member {
+    Member { call, on: On::Any }
+}
+
+const FILES: Member = Member { call: "parent.find", on: On::Way("files") };
+
+/// Every group.
+pub const GROUPS: &[Group] = &[
+    Group {
+        name: "console",
+        has_paths: false,
+        members: &[
+            any("parent.stream"),
+            Member { call: "file.*", on: On::Only("stream:*") },
+            Member { call: "terminal.*", on: On::Only("stream:*") },
+            Member { call: "directory.status_at", on: On::Only("stream:*") },
+        ],
+    },
+    Group {
+        name: "memory",
+        has_paths: false,
+        members: &[Member { call: "parent.find", on: On::Only("memory") }, any("memory.*"), any("segment.*")],
+    },
+    Group { name: "clock", has_paths: false, members: &[Member { call: "parent.find", on: On::Only("clock") }, any("clock.*")] },
+    Group { name: "report", has_paths: false, members: &[any("parent.report")] },
+    Group {
+        name: "read",
+        has_paths: true,
+        members: &[
+            FILES,
+            any("directory.open"),
+            any("directory.status_at"),
+            any("directory.read_link"),
+            any("directory.list"),
+            any("directory.path"),
+            any("directory.file_system_status"),
+            any("file.read"),
+            any("file.map"),
+            any("file.status"),
+            any("file.poll"),
+            any("file.seek"),
+            any("file.flags"),
+            any("terminal.*"),
+        ],
+    },
+    Group {
+        name: "write",
+        has_paths: true,
+        members: &[
+            FILES,
+            Member { call: "directory.open", on: On::Way("") },
+            any("directory.make_directory"),
+            any("directory.remove"),
+            any("directory.rename"),
+            any("directory.link"),
+            any("directory.symbolic_link"),
+            any("directory.set_mode_at"),
+            any("directory.set_owner_at"),
+            any("directory.set_times_at"),
+            any("directory.make_node"),
+            any("file.write"),
+            any("file.set_size"),
+            any("file.set_mode"),
+            any("file.set_owner"),
+            any("file.set_times"),
+            any("file.sync"),
+        ],
+    },
+];
+
+/// The group of this name.
+pub fn find(name: &str) -> Option<&'static Group> {
+    GROUPS.iter().find(|group| group.name == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use nacre_proto::PROTOCOLS;
+
+    #[test]
+    fn every_member_is_a_call() {
+        for member in GROUPS.iter().flat_map(|group| group.members) {
+            let (protocol, call) = member.call.split_once('.').unwrap();
+            let protocol = PROTOCOLS.iter().find(|one| one.name == protocol).unwrap();
+            assert!(call == "*" || protocol.operations.iter().any(|one| one.name == call), "{}", member.call);
+        }
+    }
+
+    #[test]
+    fn reading_and_writing_are_all_of_files() {
+        let members = |name| find(name).unwrap().members.iter().map(|member| member.call);
+        let both: alloc::vec::Vec<&str> = members("read").chain(members("write")).collect();
+        for protocol in [&nacre_proto::file::PROTOCOL, &nacre_proto::directory::PROTOCOL] {
+            for operation in protocol.operations {
+                let name = alloc::format!("{}.{}", operation.protocol, operation.name);
+                assert!(both.contains(&name.as_str()), "{name} is in no group");
+            }
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! The guard: runs a program and lets it do only what a policy allows.
+//!
+//! It stands between the program and everything else, by the nesting library's interposition layer. Reading on: `policy`, then `guardian`.
+#![cfg_attr(target_os = "none", no_std, no_main)]
+#![cfg_attr(not(target_os = "none"), allow(dead_code))]
+#![forbid(unsafe_code)]
+
+extern crate alloc;
+
+mod audit;
+mod case;
+mod groups;
+mod guardian;
+mod options;
+mod paths;
+mod pattern;
+mod policy;
+mod subject;
+
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec;
+use alloc::vec::Vec;
+use audit::Audit;
+use guardian::Guardian;
+use nacre_abi::message::MAX_BYTES;
+use nacre_nest::Services;
+use nacre_nest::interpose::stage::{self, FAILED, messages};
+use nacre_proto::flags::{O_CREAT, O_RDONLY, O_TRUNC, O_WRONLY};
+use nacre_proto::{directory, file};
+use nacre_rt::Arguments;
+use options::{HELP, Options, Source, Stop};
+use policy::Policy;
+use subject::{Kind, tag};
+
+nacre_rt::entry!(guard);
+
+#[cfg(not(target_os = "none"))]
+fn main() {
+    println!("This is a monitor of Nacre: build it for a target without an operating system.");
+}
+
+/// One line to whoever reads our messages.
+fn complain(text: &str) {
+    stage::show(&format!("guard: {text}\n"));
+}
+
+fn lossy(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+fn explain(stop: &Stop<'_>) -> i32 {
+    match stop {
+        Stop::Help => {
+            stage::show(HELP);
+            return 0;
+        }
+        Stop::NoProgram => complain("name a program to run; -h shows how"),
+        Stop::Unknown(name) => complain(&format!("there is no option {}; -h shows those that there are", lossy(name))),
+        Stop::Value(name) => complain(&format!("option {} needs a value; -h shows which", lossy(name))),
+    }
+    FAILED
+}
+
+/// All of a file; its rules are text.
+fn read(services: &Services, path: &[u8]) -> Result<String, String> {
+    let cannot = |errno| format!("cannot read {}: {errno}", lossy(path));
+    let opened = directory::open(services.files(), O_RDONLY, 0, path).map_err(cannot)?.file;
+    let (mut text, mut buffer) = (Vec::new(), vec![0; MAX_BYTES as usize]);
+    loop {
+        let count = file::read(opened.handle(), text.len() as u64, MAX_BYTES, &mut buffer[..]).map_err(cannot)?.data;
+        if count == 0 {
+            return String::from_utf8(text).map_err(|_| format!("{} is not text", lossy(path)));
+        }
+        text.extend_from_slice(&buffer[..count]);
+    }
+}
+
+fn policy(options: &Options<'_>, services: &Services) -> Result<Policy, String> {
+    let mut policy = Policy::default();
+    for source in &options.rules {
+        match source {
+            Source::Allow(rule) => policy.add(true, &lossy(rule)).map_err(|why| format!("--allow: {why}"))?,
+            Source::Deny(rule) => policy.add(false, &lossy(rule)).map_err(|why| format!("--deny: {why}"))?,
+            Source::File(path) => policy.add_file(&read(services, path)?).map_err(|why| format!("{}, {why}", lossy(path)))?,
+        }
+    }
+    Ok(policy)
+}
+
+fn audit(options: &Options<'_>, services: &Services) -> Result<Option<Audit>, String> {
+    match options.audit {
+        None => Ok(None),
+        Some(b"-") => Ok(Some(Audit::new(messages()?, None))),
+        Some(path) => {
+            let opened = directory::open(services.files(), O_WRONLY | O_CREAT | O_TRUNC, 0o644, path);
+            let file = opened.map_err(|errno| format!("cannot write {}: {errno}", lossy(path)))?.file;
+            Ok(Some(Audit::new(file, Some(path))))
+        }
+    }
+}
+
+fn run(options: &Options<'_>, arguments: &Arguments) -> Result<i32, String> {
+    let services = Services::find().map_err(|refusal| refusal.to_string())?;
+    let policy = policy(options, &services)?;
+    let guardian = Guardian { policy, audit: audit(options, &services)?, name: stage::name(options.command) };
+    stage::run(guardian, tag(b"parent", Kind::Parent), services, options.command, arguments)
+}
+
+fn guard(arguments: &Arguments) -> i32 {
+    let words: Vec<&[u8]> = arguments.iter().skip(1).collect();
+    match options::parse(&words) {
+        Err(stop) => explain(&stop),
+        Ok(options) => run(&options, arguments).unwrap_or_else(|text| {
+            complain(&text);
+            FAILED
+        }),
+    }
+}

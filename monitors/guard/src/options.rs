@@ -1,0 +1,115 @@
+//! The command line: `guard [--allow RULE] [--deny RULE] [--policy FILE] [--audit FILE] [--] PROGRAM [ARGUMENTS]`.
+
+use alloc::vec::Vec;
+
+/// What `-h` shows.
+pub const HELP: &str = "\
+Usage: guard [--allow RULE] [--deny RULE] [--policy FILE] [--audit FILE] [--] PROGRAM [ARGUMENTS]
+
+Runs PROGRAM and lets it do only what rules allow. What no rule allows is denied; a rule that denies wins over those that allow.
+
+  --allow RULE   allow what RULE names: `PROTOCOL.CALL [PATTERN]`, `PROTOCOL.*`, `*`,
+                 or a group: console, memory, clock, report, read [PATTERN], write [PATTERN]
+  --deny RULE    deny it
+  --policy FILE  rules from a file: lines `allow RULE` and `deny RULE`
+  --audit FILE   write every decision to FILE as a line of JSON; - is the standard error
+  -h, --help     show this
+
+In a PATTERN * is any part of a name, ** anything, and a /** at the end a directory with all below it.
+  guard --allow console --allow memory --allow 'read /bin/**' --deny 'file.read /bin/su' ls /bin
+";
+
+/// Where rules come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source<'a> {
+    /// `--allow`.
+    Allow(&'a [u8]),
+    /// `--deny`.
+    Deny(&'a [u8]),
+    /// `--policy`: the path of a file.
+    File(&'a [u8]),
+}
+
+/// A command line that was understood.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Options<'a> {
+    /// The policy's parts.
+    pub rules: Vec<Source<'a>>,
+    /// Where decisions are written.
+    pub audit: Option<&'a [u8]>,
+    /// The program and its arguments; at least one.
+    pub command: &'a [&'a [u8]],
+}
+
+/// Why there is nothing to run.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Stop<'a> {
+    /// `-h`.
+    Help,
+    /// No program is named.
+    NoProgram,
+    /// This option does not exist.
+    Unknown(&'a [u8]),
+    /// This option needs a value.
+    Value(&'a [u8]),
+}
+
+/// An option's name and its value, if it has one after `=`.
+fn split(option: &[u8]) -> (&[u8], Option<&[u8]>) {
+    match option.iter().position(|byte| *byte == b'=') {
+        Some(at) => (&option[..at], Some(&option[at + 1..])),
+        None => (option, None),
+    }
+}
+
+/// Takes `arguments` (without the name of the command) apart.
+pub fn parse<'a>(mut arguments: &'a [&'a [u8]]) -> Result<Options<'a>, Stop<'a>> {
+    let (mut rules, mut audit) = (Vec::new(), None);
+    while let Some((option, rest)) = arguments.split_first().filter(|(first, _)| first.starts_with(b"-")) {
+        arguments = rest;
+        let (name, attached) = split(option);
+        match *option {
+            b"--" => break,
+            b"-h" | b"--help" => return Err(Stop::Help),
+            _ if ![&b"--allow"[..], b"--deny", b"--policy", b"--audit"].contains(&name) => return Err(Stop::Unknown(option)),
+            _ => {}
+        }
+        let value = match (attached, rest.split_first()) {
+            (Some(value), _) => value,
+            (None, Some((value, rest))) => {
+                arguments = rest;
+                *value
+            }
+            (None, None) => return Err(Stop::Value(name)),
+        };
+        match name {
+            b"--allow" => rules.push(Source::Allow(value)),
+            b"--deny" => rules.push(Source::Deny(value)),
+            b"--policy" => rules.push(Source::File(value)),
+            _ => audit = Some(value),
+        }
+    }
+    if arguments.is_empty() { Err(Stop::NoProgram) } else { Ok(Options { rules, audit, command: arguments }) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_end_at_the_program() {
+        let words: [&[u8]; 8] = [b"--deny", b"file.write /etc/*", b"--allow=console", b"--policy", b"p", b"--audit=-", b"ls", b"--allow"];
+        let options = parse(&words).unwrap();
+        assert_eq!(options.rules, [Source::Deny(b"file.write /etc/*"), Source::Allow(b"console"), Source::File(b"p")]);
+        assert_eq!((options.audit, options.command.len()), (Some(&b"-"[..]), 2));
+        assert_eq!(parse(&[b"--", b"-x"]).unwrap().command, [b"-x"]);
+    }
+
+    #[test]
+    fn what_cannot_be_run_is_told() {
+        assert_eq!(parse(&[]), Err(Stop::NoProgram));
+        assert_eq!(parse(&[b"--allow"]), Err(Stop::Value(b"--allow")));
+        assert_eq!(parse(&[b"--alow", b"x", b"ls"]), Err(Stop::Unknown(b"--alow")));
+        assert_eq!(parse(&[b"-h"]), Err(Stop::Help));
+    }
+}

@@ -1,0 +1,194 @@
+//! From what a child calls a file to the one path that means it: absolute, without `.`, `..` and symbolic links. The rest of the guard, and the
+//! server, then hear of that path alone, so that what was judged is what is done.
+
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+use nacre_proto::Errno;
+
+/// Most symbolic links on the way.
+const MAX_LINKS: u32 = 40;
+/// Longest path.
+const MAX_PATH: usize = 4095;
+
+/// Who knows where symbolic links lead.
+pub trait Links {
+    /// What the link at this path, which has no link before its last name, leads to. `EINVAL`: it is none.
+    fn read(&mut self, path: &[u8]) -> Result<Vec<u8>, Errno>;
+}
+
+/// A walk: the names behind, none of them a link, and the names ahead.
+struct Walk {
+    behind: Vec<Vec<u8>>,
+    ahead: VecDeque<Vec<u8>>,
+    links: u32,
+}
+
+fn names(path: &[u8]) -> impl DoubleEndedIterator<Item = Vec<u8>> {
+    path.split(|byte| *byte == b'/').filter(|name| !name.is_empty()).map(<[u8]>::to_vec)
+}
+
+/// The path of these names.
+fn join(names: &[Vec<u8>]) -> Vec<u8> {
+    if names.is_empty() { b"/".to_vec() } else { names.iter().flat_map(|name| [b"/", &name[..]].concat()).collect() }
+}
+
+/// The end of a path says that it must be a directory.
+fn ends_as_directory(path: &[u8]) -> bool {
+    path.ends_with(b"/") || path.ends_with(b"/.") || path == b"."
+}
+
+/// The path that means what `path` means, used from the directory `start`. A symbolic link at its end is followed if `follow`, or if more must come after
+/// it. There may be nothing at the end. A slash at the end stays there: the server sees to it that a directory is meant.
+pub fn resolve(start: &[u8], path: &[u8], follow: bool, links: &mut impl Links) -> Result<Vec<u8>, Errno> {
+    match path {
+        [] => return Err(Errno::ENOENT),
+        _ if path.len() > MAX_PATH => return Err(Errno::ENAMETOOLONG),
+        _ if path.contains(&0) => return Err(Errno::EINVAL),
+        _ => {}
+    }
+    let behind = if path.starts_with(b"/") { Vec::new() } else { names(start).collect() };
+    let mut walk = Walk { behind, ahead: names(path).collect(), links: MAX_LINKS };
+    let mut trailing = ends_as_directory(path);
+    while let Some(name) = walk.ahead.pop_front() {
+        let follows = follow || trailing || !walk.ahead.is_empty();
+        trailing |= walk.step(name, follows, links)?;
+    }
+    let mut resolved = join(&walk.behind);
+    if trailing && !walk.behind.is_empty() {
+        resolved.push(b'/');
+    }
+    if resolved.len() > MAX_PATH { Err(Errno::ENAMETOOLONG) } else { Ok(resolved) }
+}
+
+impl Walk {
+    /// Goes one name further. True: a link at the end says that a directory is meant.
+    fn step(&mut self, name: Vec<u8>, follows: bool, links: &mut impl Links) -> Result<bool, Errno> {
+        match &name[..] {
+            b"." => return Ok(false),
+            b".." => {
+                // A file has no `..`: only a directory can be asked for it.
+                self.expect_directory(links)?;
+                self.behind.pop();
+                return Ok(false);
+            }
+            _ => self.behind.push(name),
+        }
+        if !follows {
+            return Ok(false);
+        }
+        match links.read(&join(&self.behind)) {
+            Ok(target) => self.turn(&target),
+            Err(Errno::EINVAL) => Ok(false),
+            Err(Errno::ENOENT) if self.ahead.is_empty() => Ok(false),
+            Err(errno) => Err(errno),
+        }
+    }
+
+    fn expect_directory(&self, links: &mut impl Links) -> Result<(), Errno> {
+        let below = [&join(&self.behind)[..], b"/."].concat();
+        match links.read(&below) {
+            Ok(_) | Err(Errno::EINVAL) => Ok(()),
+            Err(errno) => Err(errno),
+        }
+    }
+
+    /// The last name behind was a link, which leads to `target`.
+    fn turn(&mut self, target: &[u8]) -> Result<bool, Errno> {
+        self.links = self.links.checked_sub(1).ok_or(Errno::ELOOP)?;
+        if target.is_empty() {
+            return Err(Errno::ENOENT);
+        }
+        self.behind.pop();
+        if target.starts_with(b"/") {
+            self.behind.clear();
+        }
+        let at_end = self.ahead.is_empty();
+        for name in names(target).rev() {
+            self.ahead.push_front(name);
+        }
+        Ok(at_end && ends_as_directory(target))
+    }
+}
+
+/// A path without the slash at its end: what a policy is asked about.
+pub fn plain(path: &[u8]) -> &[u8] {
+    match path {
+        [path @ .., b'/'] if !path.is_empty() => path,
+        path => path,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::collections::BTreeMap;
+
+    /// A tree: paths, and what links lead to.
+    struct Tree(BTreeMap<&'static str, Option<&'static str>>);
+
+    impl Links for Tree {
+        fn read(&mut self, path: &[u8]) -> Result<Vec<u8>, Errno> {
+            let path = core::str::from_utf8(path).unwrap();
+            if path.starts_with("/etc/passwd/") {
+                return Err(Errno::ENOTDIR);
+            }
+            let path = path.strip_suffix("/.").unwrap_or(path);
+            match self.0.get(path) {
+                _ if path.is_empty() || path == "/" => Err(Errno::EINVAL),
+                None => Err(Errno::ENOENT),
+                Some(None) => Err(Errno::EINVAL),
+                Some(Some(target)) => Ok(target.as_bytes().to_vec()),
+            }
+        }
+    }
+
+    fn tree() -> Tree {
+        let directories = ["/etc", "/etc/passwd", "/tmp", "/tmp/d"].map(|path| (path, None));
+        let links = [("/tmp/e", "/etc"), ("/tmp/p", "../etc/passwd"), ("/tmp/loop", "loop"), ("/tmp/new", "/etc/new"), ("/tmp/s", "d/")];
+        Tree(directories.into_iter().chain(links.map(|(path, target)| (path, Some(target)))).collect())
+    }
+
+    fn resolved(start: &str, path: &str, follow: bool) -> Result<&'static str, Errno> {
+        let path = resolve(start.as_bytes(), path.as_bytes(), follow, &mut tree())?;
+        Ok(std::string::String::from_utf8(path).unwrap().leak())
+    }
+
+    #[test]
+    fn every_way_leads_to_the_same_path() {
+        for path in ["/etc/passwd", "/tmp/../etc/passwd", "//etc/./passwd", "/tmp/p", "/tmp/e/passwd", "/tmp/d/../e/../etc/passwd", "/../etc/passwd"] {
+            assert_eq!(resolved("/", path, true), Ok("/etc/passwd"), "{path}");
+        }
+        for path in ["p", "d/../p", "../tmp/e/passwd", "../../../etc/passwd", "/tmp/new/../passwd"] {
+            let expected = if path.contains("new") { Err(Errno::ENOENT) } else { Ok("/etc/passwd") };
+            assert_eq!(resolved("/tmp", path, true), expected, "{path}");
+        }
+    }
+
+    #[test]
+    fn a_link_at_the_end_is_followed_when_it_must_be() {
+        assert_eq!(resolved("/tmp", "p", false), Ok("/tmp/p"));
+        assert_eq!(resolved("/tmp", "e/", false), Ok("/etc/"));
+        assert_eq!(resolved("/tmp", "s", true), Ok("/tmp/d/"));
+        assert_eq!(resolved("/tmp", "new", true), Ok("/etc/new"));
+        assert_eq!(resolved("/tmp", "e/.", true), Ok("/etc/"));
+    }
+
+    #[test]
+    fn what_leads_nowhere_is_told() {
+        assert_eq!(resolved("/tmp", "loop", true), Err(Errno::ELOOP));
+        assert_eq!(resolved("/tmp", "none/x", true), Err(Errno::ENOENT));
+        assert_eq!(resolved("/tmp", "none", true), Ok("/tmp/none"));
+        assert_eq!(resolved("/", "/etc/passwd/x", true), Err(Errno::ENOTDIR));
+        assert_eq!(resolved("/", "/etc/passwd/..", true), Err(Errno::ENOTDIR));
+        assert_eq!(resolved("/", "", true), Err(Errno::ENOENT));
+        assert_eq!(resolved("/", "a\0b", true), Err(Errno::EINVAL));
+        assert_eq!(resolved("/", &"x".repeat(5000), true), Err(Errno::ENAMETOOLONG));
+    }
+
+    #[test]
+    fn the_root_has_no_slash_too_many() {
+        assert_eq!(resolved("/", "/", true), Ok("/"));
+        assert_eq!(resolved("/tmp", "..", true), Ok("/"));
+        assert_eq!((plain(b"/"), plain(b"/a/")), (&b"/"[..], &b"/a"[..]));
+    }
+}

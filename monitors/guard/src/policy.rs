@@ -1,0 +1,265 @@
+//! The policy: which calls a child may make on what. What is not allowed is denied; where rules disagree, the one that denies wins; their order does
+//! not matter.
+
+use crate::groups::{self, Group, On};
+use crate::pattern::{Extent, Pattern};
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+use nacre_proto::describe::Operation;
+use nacre_proto::{PROTOCOLS, directory, file, terminal};
+
+/// A rule of the policy, for one operation.
+#[derive(Debug)]
+struct Check {
+    /// Number of the rule.
+    rule: usize,
+    allows: bool,
+    pattern: Option<Pattern>,
+}
+
+impl Check {
+    fn matches(&self, subject: &[u8]) -> bool {
+        self.pattern.as_ref().is_none_or(|pattern| pattern.matches(subject))
+    }
+}
+
+/// All that is said of one operation.
+#[derive(Debug)]
+struct Line {
+    label: u32,
+    checks: Vec<Check>,
+}
+
+/// The policy.
+#[derive(Debug)]
+pub struct Policy {
+    lines: Vec<Line>,
+    /// The rules as they were written.
+    rules: Vec<String>,
+}
+
+/// What a policy says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Decision {
+    /// The call goes on.
+    pub allowed: bool,
+    /// The number of the rule that says so; none: nothing allows it.
+    pub rule: Option<usize>,
+}
+
+/// The protocols whose objects have paths.
+const PATHS: [u32; 3] = [file::NUMBER, terminal::NUMBER, directory::NUMBER];
+
+fn is_named(operation: &Operation, call: &str) -> bool {
+    match call.split_once('.') {
+        Some((protocol, "*")) => protocol == operation.protocol,
+        Some((protocol, name)) => protocol == operation.protocol && name == operation.name,
+        None => call == "*",
+    }
+}
+
+impl Default for Policy {
+    fn default() -> Self {
+        let line = |operation: &Operation| Line { label: operation.label, checks: Vec::new() };
+        Policy { lines: PROTOCOLS.iter().flat_map(|protocol| protocol.operations).map(line).collect(), rules: Vec::new() }
+    }
+}
+
+impl Policy {
+    /// Adds a rule, `WHAT` or `WHAT PATTERN`; or says what is wrong with it.
+    pub fn add(&mut self, allows: bool, text: &str) -> Result<(), String> {
+        let (what, pattern) = match text.trim().split_once(char::is_whitespace) {
+            Some((what, pattern)) => (what, Some(pattern.trim_start())),
+            None => (text.trim(), None),
+        };
+        let rule = self.rules.len();
+        self.rules.push(format!("{} {}", if allows { "allow" } else { "deny" }, text.trim()));
+        match groups::find(what) {
+            Some(group) => self.add_group(rule, allows, group, pattern),
+            None if self.add_calls(rule, allows, what, pattern) => Ok(()),
+            None => Err(format!("{what:?} is neither a call, as file.write or file.*, nor a group")),
+        }
+    }
+
+    /// False if there is no such call.
+    fn add_calls(&mut self, rule: usize, allows: bool, call: &str, pattern: Option<&str>) -> bool {
+        let operations = PROTOCOLS.iter().flat_map(|protocol| protocol.operations);
+        let mut found = false;
+        for (operation, line) in operations.zip(&mut self.lines).filter(|(operation, _)| is_named(operation, call)) {
+            line.checks.push(Check { rule, allows, pattern: pattern.map(|pattern| Pattern::new(pattern.as_bytes())) });
+            found |= operation.label == line.label;
+        }
+        found
+    }
+
+    fn add_group(&mut self, rule: usize, allows: bool, group: &Group, pattern: Option<&str>) -> Result<(), String> {
+        if pattern.is_some() && !group.has_paths {
+            return Err(format!("the group {} takes no pattern", group.name));
+        }
+        for member in group.members {
+            let pattern = match member.on {
+                On::Any | On::Way("") => pattern,
+                On::Way(only) | On::Only(only) => Some(only),
+            };
+            if allows || !matches!(member.on, On::Way(_)) {
+                self.add_calls(rule, allows, member.call, pattern);
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds the rules of a file: lines `allow RULE` and `deny RULE`, comments after `#`. Or says what is wrong with which line.
+    pub fn add_file(&mut self, text: &str) -> Result<(), String> {
+        for (number, line) in text.lines().enumerate() {
+            let line = line.split_once('#').map_or(line, |(line, _)| line).trim();
+            let done = match line.split_once(char::is_whitespace) {
+                _ if line.is_empty() => Ok(()),
+                Some(("allow", rule)) => self.add(true, rule),
+                Some(("deny", rule)) => self.add(false, rule),
+                _ => Err("a line is `allow RULE` or `deny RULE`".to_string()),
+            };
+            done.map_err(|why| format!("line {}: {why}", number + 1))?;
+        }
+        Ok(())
+    }
+
+    /// What the policy says of a call on a subject.
+    pub fn decide(&self, label: u32, subject: &[u8]) -> Decision {
+        let mut decision = Decision { allowed: false, rule: None };
+        let line = self.lines.iter().find(|line| line.label == label);
+        for check in line.iter().flat_map(|line| &line.checks).filter(|check| check.matches(subject)) {
+            match check.allows {
+                false => return Decision { allowed: false, rule: Some(check.rule) },
+                true if decision.rule.is_none() => decision = Decision { allowed: true, rule: Some(check.rule) },
+                true => {}
+            }
+        }
+        decision
+    }
+
+    /// A rule as it was written.
+    pub fn rule(&self, number: usize) -> &str {
+        self.rules.get(number).map_or("", String::as_str)
+    }
+
+    fn lines_of(&self, protocols: &[u32]) -> impl Iterator<Item = &Line> {
+        self.lines.iter().filter(move |line| protocols.contains(&(line.label >> 16)))
+    }
+
+    /// Whether all calls of these protocols are allowed on a subject, but for those with labels for which `cannot` is true: nobody could make them.
+    pub fn allows_all(&self, protocols: &[u32], subject: &[u8], cannot: impl Fn(u32) -> bool) -> bool {
+        self.lines_of(protocols).all(|line| cannot(line.label) || self.decide(line.label, subject).allowed)
+    }
+
+    /// Whether everything is allowed on everything that these protocols are about.
+    fn is_open_for(&self, protocols: &[u32]) -> bool {
+        let is_open = |line: &Line| {
+            let denies = line.checks.iter().any(|check| !check.allows);
+            !denies && line.checks.iter().any(|check| check.allows && check.pattern.is_none())
+        };
+        self.lines_of(protocols).all(is_open)
+    }
+
+    /// Whether all files may be used in all ways.
+    pub fn opens_files(&self) -> bool {
+        self.is_open_for(&PATHS)
+    }
+
+    /// Whether there is nothing that is not allowed.
+    pub fn opens_all(&self) -> bool {
+        let all: Vec<u32> = PROTOCOLS.iter().map(|protocol| protocol.number).collect();
+        self.is_open_for(&all)
+    }
+
+    fn path_patterns(&self) -> impl Iterator<Item = &Pattern> {
+        let patterns = self.lines_of(&PATHS).flat_map(|line| &line.checks).filter_map(|check| check.pattern.as_ref());
+        patterns.filter(|pattern| pattern.is_about_paths())
+    }
+
+    /// Whether it matters which file is meant.
+    pub fn depends_on_paths(&self) -> bool {
+        self.path_patterns().next().is_some()
+    }
+
+    /// Whether the policy says of one path - and if it is a directory of all below - what it says of the other: then a file may change its name from one
+    /// to the other, or have both.
+    pub fn treats_alike(&self, one: &[u8], other: &[u8], is_directory: bool) -> bool {
+        self.path_patterns().all(|pattern| {
+            let extent = pattern.extent_below(one);
+            let below = !is_directory || extent != Extent::Part && extent == pattern.extent_below(other);
+            below && pattern.matches(one) == pattern.matches(other)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use nacre_proto::{clock, memory, parent};
+
+    fn policy(text: &str) -> Policy {
+        let mut policy = Policy::default();
+        policy.add_file(text).unwrap();
+        policy
+    }
+
+    #[test]
+    fn nothing_is_allowed_by_nobody() {
+        let policy = Policy::default();
+        for operation in PROTOCOLS.iter().flat_map(|protocol| protocol.operations) {
+            assert_eq!(policy.decide(operation.label, b"/"), Decision { allowed: false, rule: None });
+        }
+        assert!(!policy.decide(0x99_0001, b"/").allowed && !self::policy("allow *").decide(0x99_0001, b"/").allowed);
+    }
+
+    #[test]
+    fn who_denies_wins_in_either_order() {
+        for text in ["allow file.*\ndeny file.write /etc/*", "deny file.write /etc/* # mine\n\nallow file.*"] {
+            let policy = policy(text);
+            assert!(!policy.decide(file::write::LABEL, b"/etc/passwd").allowed);
+            assert!(policy.decide(file::write::LABEL, b"/tmp/x").allowed && policy.decide(file::read::LABEL, b"/etc/passwd").allowed);
+            assert!(!policy.decide(parent::find::LABEL, b"files").allowed);
+        }
+    }
+
+    #[test]
+    fn groups_are_their_members() {
+        let policy = policy("allow read /usr/**\nallow console\nallow clock\ndeny write /usr/**");
+        assert!(policy.decide(parent::find::LABEL, b"files").allowed && policy.decide(parent::find::LABEL, b"clock").allowed);
+        assert!(!policy.decide(parent::find::LABEL, b"memory").allowed && !policy.decide(memory::status::LABEL, b"memory").allowed);
+        assert!(policy.decide(clock::read::LABEL, b"clock").allowed);
+        assert!(policy.decide(directory::open::LABEL, b"/usr/bin/x").allowed && !policy.decide(directory::open::LABEL, b"/etc").allowed);
+        assert!(policy.decide(file::write::LABEL, b"stream:1").allowed && !policy.decide(file::write::LABEL, b"/usr/x").allowed);
+    }
+
+    #[test]
+    fn what_is_wrong_is_a_sentence() {
+        let wrong = |text| Policy::default().add_file(text).unwrap_err();
+        assert!(wrong("\nallow flie.read").contains("line 2: \"flie.read\" is neither"));
+        assert!(wrong("permit file.read").contains("line 1"));
+        assert!(wrong("allow clock /x").contains("takes no pattern"));
+        assert!(wrong("allow").contains("line 1"));
+        assert!(wrong("allow file.reed").contains("neither"));
+    }
+
+    #[test]
+    fn what_is_open_needs_nobody_between() {
+        assert!(policy("allow *").opens_all() && policy("allow *").opens_files());
+        assert!(!policy("allow *\ndeny file.write /etc/*").opens_files() && !policy("allow * /x").opens_all());
+        let files = policy("allow read\nallow write");
+        assert!(files.opens_files() && !files.opens_all() && !files.depends_on_paths());
+        let console = policy("allow console");
+        assert!(console.allows_all(&[file::NUMBER, terminal::NUMBER], b"stream:1", |_| false) && !console.depends_on_paths());
+        assert!(!console.allows_all(&[file::NUMBER], b"/x", |_| false));
+    }
+
+    #[test]
+    fn names_change_only_between_equals() {
+        let policy = policy("allow read\nallow write /tmp/**\ndeny file.read /etc/*");
+        assert!(policy.treats_alike(b"/tmp/a", b"/tmp/b/c", true));
+        assert!(!policy.treats_alike(b"/etc/passwd", b"/tmp/x", false) && !policy.treats_alike(b"/tmp/x", b"/y", false));
+        assert!(policy.treats_alike(b"/x", b"/y", true));
+        assert!(!policy.treats_alike(b"/etc", b"/other", true) && policy.treats_alike(b"/etc", b"/other", false));
+    }
+}

@@ -1,0 +1,71 @@
+//! What the child's references lead to, as the policy names it.
+
+use alloc::string::String;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use nacre_proto::describe::{Kind as Field, Operation};
+
+/// What an object is, as far as that matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// The child's parent.
+    Parent,
+    /// A directory: paths lead on from it.
+    Directory,
+    /// All else.
+    Plain,
+}
+
+/// An object that the child has a reference to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Subject {
+    /// The path of a file, `stream:N`, or the name of a service.
+    pub name: Vec<u8>,
+    /// What it is.
+    pub kind: Kind,
+}
+
+/// What is noted of a proxy; of nothing that is not known may anything be asked.
+pub type Tag = Option<Arc<Subject>>;
+
+/// A tag.
+pub fn tag(name: &[u8], kind: Kind) -> Tag {
+    Some(Arc::new(Subject { name: name.to_vec(), kind }))
+}
+
+/// What a call on the parent is about: the name of a choice without what all of its kind begin with, or the number.
+pub fn of_parent(operation: &Operation, words: &[u64; 6]) -> Vec<u8> {
+    let named = match operation.words_in.first() {
+        Some((_, Field::Choice(table))) => table.iter().find(|flag| flag.value == words[0]),
+        _ => None,
+    };
+    match named {
+        Some(flag) => flag.name.split_once('_').map_or(flag.name, |(_, name)| name).to_ascii_lowercase().into_bytes(),
+        None if operation.name == "stream" => stream(words[0]),
+        None => number(words[0]),
+    }
+}
+
+fn number(value: u64) -> Vec<u8> {
+    alloc::format!("{value}").into_bytes()
+}
+
+/// The name of a stream.
+pub fn stream(number: u64) -> Vec<u8> {
+    String::into_bytes(alloc::format!("stream:{number}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use nacre_proto::{describe, parent};
+
+    #[test]
+    fn calls_on_the_parent_are_about_names() {
+        let about = |label, word| of_parent(describe(label).unwrap(), &[word, 0, 0, 0, 0, 0]);
+        assert_eq!(about(parent::find::LABEL, 1), b"files");
+        assert_eq!(about(parent::find::LABEL, 77), b"77");
+        assert_eq!(about(parent::stream::LABEL, 2), b"stream:2");
+        assert_eq!(about(parent::report::LABEL, 1), b"foreign_call");
+    }
+}
