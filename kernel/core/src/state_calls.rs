@@ -2,6 +2,7 @@
 
 use crate::create::REGION_END;
 use crate::decode::wrong;
+use crate::fault::{FAULT_EXCEPTION, FAULT_REGION};
 use crate::kernel::{Attempt, Done, Kernel};
 use crate::list;
 use crate::machine::{Machine, Physical, thread_page, thread_page::register};
@@ -12,7 +13,8 @@ use nacre_abi::rights::{REFERENCE_ALL, REFERENCE_CONTROL, REFERENCE_USE};
 use nacre_abi::state::{
     ConditionState, FPU_SIZE, MappingState, MutexState, PortSetState, PortState, REGISTERS, ReferenceState, RegionState, SpaceState, ThreadState,
 };
-use nacre_abi::{Code, ObjectType, Rights, USER_END};
+use nacre_abi::fault::KIND_CALL_MEMORY;
+use nacre_abi::{Call, Code, ObjectType, Rights, USER_END};
 
 /// Where counting of what waits stops.
 const MOST_COUNTED: u64 = 1024;
@@ -143,6 +145,10 @@ impl<M: Machine> Kernel<M> {
         for (number, word) in words[ThreadState::FIRST_REGISTER..][..REGISTERS].iter_mut().enumerate() {
             *word = thread.register(number);
         }
+        if thread.fault() != 0 {
+            let fault = [thread.fault(), thread.fault_first(), thread.fault_second(), thread.fault_third()];
+            words[ThreadState::FIRST_REGISTER + REGISTERS..][..4].copy_from_slice(&fault);
+        }
         ThreadState::from_words(words)
     }
 
@@ -196,6 +202,9 @@ impl<M: Machine> Kernel<M> {
                 [Some((ObjectType::Space, self.shown(thread.space()))), Some((ObjectType::Thread, known(thread.client()))), Some((ObjectType::Port, None))]
             }
             ObjectType::Port => [Some((ObjectType::PortSet, link(self.port(at).set()))), None, None],
+            ObjectType::Reference if self.reference(at).kind() == TargetType::Reply as u64 => {
+                [Some((ObjectType::Thread, link(self.reference(at).target()))), None, None]
+            }
             _ => [None; MOST_LINKS],
         }
     }
@@ -227,15 +236,9 @@ impl<M: Machine> Kernel<M> {
             ObjectType::Region => self.region_set(caller, at, [words[1], words[2], words[3]])?,
             ObjectType::Mapping => self.mapping_set(caller, at, [words[1], words[2], words[3], words[4]])?,
             ObjectType::Thread => {
-                let thread = self.thread(at);
-                if thread.at == caller.at || thread.cpu() != 0 || !thread.has(Thread::STOPPED) {
-                    return wrong(Code::NotStopped, 1);
-                }
                 let state = ThreadState::from_words(words);
-                self.check_thread_state(&state)?;
-                let fpu = with_fpu && state.fpu_size == FPU_SIZE;
-                self.thread_set(thread, &state);
-                if fpu {
+                self.thread_set_whole(caller, self.thread(at), &state)?;
+                if with_fpu && state.fpu_size == FPU_SIZE {
                     self.machine.fpu_settle(at, true);
                     self.span_copy_frame(&span, ThreadState::SIZE, at.add(8 * thread_page::FPU as u64), FPU_SIZE, false);
                     self.machine.fpu_import(at);
@@ -243,20 +246,19 @@ impl<M: Machine> Kernel<M> {
             }
             ObjectType::Port => self.port_set_words(caller, at, words[1], words[2])?,
             ObjectType::Space => self.space_set(caller, at, words[3])?,
-            ObjectType::Reference if words[1] == 0 => self.reference_clear(self.reference(at)),
-            ObjectType::Reference => return wrong(Code::BadArgument, 2),
+            ObjectType::Reference => self.reference_set(caller, at, &ReferenceState::from_words([words[0], words[1], words[2], words[3], words[4]]))?,
             ObjectType::PortSet | ObjectType::Mutex | ObjectType::Condition => {}
         }
         Ok(Done::Return)
     }
 
-    /// The link that the caller offers first, as a port to send to; `Err(None)` if it offers none.
-    fn offered(&self, caller: Thread<'_>, object: ObjectType, right: u64) -> Attempt<Option<Option<Physical>>> {
+    /// Link number `index` of those that the caller offers; `None` if it offers none at all, `Some(None)` if this one is to lead nowhere.
+    fn offered(&self, caller: Thread<'_>, index: usize, object: ObjectType, right: u64) -> Attempt<Option<Option<Physical>>> {
         let address = caller.argument(4);
         if address == 0 {
             return Ok(None);
         }
-        match self.user_words(caller, 4, address)?[0] {
+        match self.user_words(caller, 4, address)?[index] {
             0 => Ok(Some(None)),
             reference => Ok(Some(Some(self.target(caller, 4, reference, object, right)?))),
         }
@@ -276,7 +278,7 @@ impl<M: Machine> Kernel<M> {
             // It could have another space read the time for it.
             return wrong(Code::Denied, 2);
         }
-        let keeper = self.offered(caller, ObjectType::Port, REFERENCE_USE)?;
+        let keeper = self.offered(caller, 0, ObjectType::Port, REFERENCE_USE)?;
         if flags != space.flags() {
             space.set_flags(flags);
             self.space_changed(space);
@@ -292,7 +294,7 @@ impl<M: Machine> Kernel<M> {
         let end = if region.space() == self.kernel_space().at { REGION_END } else { USER_END };
         self.page_range(start, size, end, [2, 2])?;
         let rights = self.rights_argument(rights, 2)?;
-        let keeper = self.offered(caller, ObjectType::Port, REFERENCE_USE)?;
+        let keeper = self.offered(caller, 0, ObjectType::Port, REFERENCE_USE)?;
         self.revoke_region(region, 0, region.size());
         let regions = self.regions(self.space(region.space()));
         regions.remove(at);
@@ -310,7 +312,7 @@ impl<M: Machine> Kernel<M> {
         let mapping = self.mapping(at);
         self.page_range(start, size, USER_END, [2, 2])?;
         let rights = self.rights_argument(rights, 2)?;
-        let offered = self.offered(caller, ObjectType::Region, REFERENCE_USE)?;
+        let offered = self.offered(caller, 0, ObjectType::Region, REFERENCE_USE)?;
         let region = match offered {
             Some(region) => region,
             None => list::link_target(&self.machine, mapping.region()),
@@ -338,7 +340,7 @@ impl<M: Machine> Kernel<M> {
 
     fn port_set_words(&self, caller: Thread<'_>, at: Physical, word: u64, pending: u64) -> Attempt<()> {
         let port = self.port(at);
-        let set = self.offered(caller, ObjectType::PortSet, REFERENCE_CONTROL)?;
+        let set = self.offered(caller, 0, ObjectType::PortSet, REFERENCE_CONTROL)?;
         port.set_word(word);
         if let Some(set) = set {
             list::remove(&self.machine, port.ready());
@@ -355,22 +357,94 @@ impl<M: Machine> Kernel<M> {
         Ok(())
     }
 
+    /// The thread that is to be owed an answer, by `owner`, which owes `now` one: it must be stopped, want one, and be owed none.
+    fn offered_client(&self, caller: Thread<'_>, index: usize, owner: Physical, now: Physical) -> Attempt<Option<Physical>> {
+        let Some(offered) = self.offered(caller, index, ObjectType::Thread, REFERENCE_CONTROL)? else { return Ok(None) };
+        let client = offered.unwrap_or_default();
+        if client == Physical(0) || client == now {
+            return Ok(Some(client));
+        }
+        let view = self.thread(client);
+        let wants = view.has(Thread::AWAITS_REPLY) || view.fault() != 0;
+        match () {
+            () if !view.has(Thread::STOPPED) || view.cpu() != 0 => wrong(Code::NotStopped, 4),
+            () if !wants || client == owner => wrong(Code::BadArgument, 4),
+            () if self.is_connected(view) => wrong(Code::Busy, 4),
+            () => Ok(Some(client)),
+        }
+    }
+
+    /// `thread_set_state`, but for the FPU.
+    fn thread_set_whole(&self, caller: Thread<'_>, thread: Thread<'_>, state: &ThreadState) -> Attempt<()> {
+        if thread.at == caller.at || thread.cpu() != 0 || !thread.has(Thread::STOPPED) {
+            return wrong(Code::NotStopped, 1);
+        }
+        self.check_thread_state(state)?;
+        let client = self.offered_client(caller, 1, thread.at, thread.client())?;
+        self.thread_set(thread, state);
+        let Some(client) = client.filter(|client| *client != thread.client()) else { return Ok(()) };
+        if thread.client() != Physical(0) {
+            self.client_fail(self.thread(thread.client()));
+        }
+        if client != Physical(0) {
+            self.thread(client).set_server(thread.at);
+            thread.set_client(client);
+        }
+        Ok(())
+    }
+
+    /// A reference can be made null, or one by which a client is answered: what leads to objects is made by their own calls.
+    fn reference_set(&self, caller: Thread<'_>, at: Physical, state: &ReferenceState) -> Attempt<()> {
+        let reference = self.reference(at);
+        if state.target == TargetType::Null as u64 {
+            self.reference_clear(reference);
+            return Ok(());
+        }
+        if *state != (ReferenceState { target: TargetType::Reply as u64, rights: REFERENCE_USE, ..ReferenceState::default() }) {
+            return wrong(Code::BadArgument, 2);
+        }
+        let is_reply = reference.kind() == TargetType::Reply as u64;
+        let now = list::link_target(&self.machine, reference.target()).filter(|_| is_reply).unwrap_or_default();
+        let Some(client) = self.offered_client(caller, 0, Physical(0), now)?.filter(|client| *client != Physical(0)) else {
+            return wrong(Code::NullReference, 4);
+        };
+        if client != now {
+            self.reference_clear(reference);
+            reference.set_kind(TargetType::Reply as u64);
+            reference.set_rights(REFERENCE_USE);
+            list::link_set(&self.machine, reference.target(), client, self.thread(client).reply_links());
+        }
+        Ok(())
+    }
+
     fn check_thread_state(&self, state: &ThreadState) -> Attempt<()> {
         let addresses = [state.rip, state.fs_base, state.gs_base, state.foreign_entry];
         let known = ThreadState::STOPPED | ThreadState::FPU_USED | ThreadState::AWAITS_REPLY | ThreadState::ABANDONED;
-        let unused = [state.fault, state.fault_first, state.fault_second, state.fault_third, state.scheduler_word, state.reserved_first, state.reserved_second, state.reserved_third];
-        let good = addresses.into_iter().all(|address| address < USER_END) && state.flags & !known == 0 && unused == [0; 8];
-        if good { Ok(()) } else { wrong(Code::BadArgument, 2) }
+        let unused = [state.scheduler_word, state.reserved_first, state.reserved_second, state.reserved_third];
+        let awaits = state.flags & ThreadState::AWAITS_REPLY != 0;
+        let fault = match state.fault {
+            0 => [state.fault_first, state.fault_second, state.fault_third] == [0; 3],
+            FAULT_REGION => !awaits && Rights::from_bits(state.fault_second).is_some() && state.fault_third < USER_END,
+            FAULT_EXCEPTION => !awaits && state.fault_first <= KIND_CALL_MEMORY,
+            _ => false,
+        };
+        let call = !awaits || state.rax == Call::IpcReceiveReply.number();
+        let good = addresses.into_iter().all(|address| address < USER_END) && state.flags & !known == 0 && unused == [0; 4];
+        if good && fault && call { Ok(()) } else { wrong(Code::BadArgument, 2) }
     }
 
-    /// Takes over a checked state.
+    /// Takes over a checked state. Who owes the thread an answer still does if it wants the same as before.
     pub(crate) fn thread_set(&self, thread: Thread<'_>, state: &ThreadState) {
-        if thread.has(Thread::AWAITS_REPLY) && state.flags & ThreadState::AWAITS_REPLY == 0 {
+        let awaits = state.flags & ThreadState::AWAITS_REPLY != 0;
+        if thread.has(Thread::AWAITS_REPLY) != awaits || thread.fault() != state.fault {
             self.disconnect(thread);
         }
-        if state.flags & ThreadState::AWAITS_REPLY != 0 {
-            thread.raise(Thread::AWAITS_REPLY);
-        }
+        thread.lower(Thread::AWAITS_REPLY | Thread::ABANDONED);
+        thread.raise(u64::from(awaits) * Thread::AWAITS_REPLY | u64::from(state.flags & ThreadState::ABANDONED != 0) * Thread::ABANDONED);
+        thread.set_fault(state.fault);
+        thread.set_fault_first(state.fault_first);
+        thread.set_fault_second(state.fault_second);
+        thread.set_fault_third(state.fault_third);
         let words = state.to_words();
         for number in 0..REGISTERS {
             thread.set_register(number, words[ThreadState::FIRST_REGISTER + number]);
@@ -393,7 +467,8 @@ impl<M: Machine> Kernel<M> {
         if words[0] != ThreadState::HEADER {
             return wrong(Code::BadVersion, crate::decode::DESCRIPTOR);
         }
-        let state = ThreadState::from_words(words);
+        // Of what the keeper was told the thread's fault is part; the answer is the end of that.
+        let state = ThreadState { flags: 0, fault: 0, fault_first: 0, fault_second: 0, fault_third: 0, ..ThreadState::from_words(words) };
         self.check_thread_state(&state)?;
         self.thread_set(thread, &state);
         Ok(())
