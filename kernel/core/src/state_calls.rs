@@ -103,7 +103,7 @@ impl<M: Machine> Kernel<M> {
                 let (start, size) = (mapping.start(), mapping.size());
                 words_of(MappingState { start, size, offset: mapping.offset(), rights: mapping.rights().0, ..Default::default() }.to_words())
             }
-            ObjectType::Thread => words_of(self.thread_state(self.thread(at)).to_words()),
+            ObjectType::Thread => (self.thread_words(self.thread(at)), ThreadState::WORDS),
             ObjectType::Port => {
                 let port = self.port(at);
                 let waiting = list::count(&self.machine, port.senders(), MOST_COUNTED);
@@ -136,8 +136,9 @@ impl<M: Machine> Kernel<M> {
     }
 
     /// The exported state of a thread, without its FPU state.
-    pub(crate) fn thread_state(&self, thread: Thread<'_>) -> ThreadState {
-        let mut words = ThreadState::default().to_words();
+    pub(crate) fn thread_words(&self, thread: Thread<'_>) -> [u64; ThreadState::WORDS] {
+        let mut words = [0; ThreadState::WORDS];
+        words[0] = ThreadState::HEADER;
         words[1] = (u64::from(thread.has(Thread::STOPPED)) * ThreadState::STOPPED)
             | (u64::from(thread.machine_word() & FPU_USED != 0) * ThreadState::FPU_USED)
             | (u64::from(thread.has(Thread::AWAITS_REPLY)) * ThreadState::AWAITS_REPLY)
@@ -149,7 +150,7 @@ impl<M: Machine> Kernel<M> {
             let fault = [thread.fault(), thread.fault_first(), thread.fault_second(), thread.fault_third()];
             words[ThreadState::FIRST_REGISTER + REGISTERS..][..4].copy_from_slice(&fault);
         }
-        ThreadState::from_words(words)
+        words
     }
 
     /// The references that the caller offers for what an object is linked to.
@@ -236,9 +237,8 @@ impl<M: Machine> Kernel<M> {
             ObjectType::Region => self.region_set(caller, at, [words[1], words[2], words[3]])?,
             ObjectType::Mapping => self.mapping_set(caller, at, [words[1], words[2], words[3], words[4]])?,
             ObjectType::Thread => {
-                let state = ThreadState::from_words(words);
-                self.thread_set_whole(caller, self.thread(at), &state)?;
-                if with_fpu && state.fpu_size == FPU_SIZE {
+                self.thread_set_whole(caller, self.thread(at), &words)?;
+                if with_fpu && ThreadState::from_words(words).fpu_size == FPU_SIZE {
                     self.machine.fpu_settle(at, true);
                     self.span_copy_frame(&span, ThreadState::SIZE, at.add(8 * thread_page::FPU as u64), FPU_SIZE, false);
                     self.machine.fpu_import(at);
@@ -375,13 +375,13 @@ impl<M: Machine> Kernel<M> {
     }
 
     /// `thread_set_state`, but for the FPU.
-    fn thread_set_whole(&self, caller: Thread<'_>, thread: Thread<'_>, state: &ThreadState) -> Attempt<()> {
+    fn thread_set_whole(&self, caller: Thread<'_>, thread: Thread<'_>, words: &[u64; ThreadState::WORDS]) -> Attempt<()> {
         if thread.at == caller.at || thread.cpu() != 0 || !thread.has(Thread::STOPPED) {
             return wrong(Code::NotStopped, 1);
         }
-        self.check_thread_state(state)?;
+        self.check_thread_state(words)?;
         let client = self.offered_client(caller, 1, thread.at, thread.client())?;
-        self.thread_set(thread, state);
+        self.thread_set(thread, words);
         let Some(client) = client.filter(|client| *client != thread.client()) else { return Ok(()) };
         if thread.client() != Physical(0) {
             self.client_fail(self.thread(thread.client()));
@@ -417,7 +417,8 @@ impl<M: Machine> Kernel<M> {
         Ok(())
     }
 
-    fn check_thread_state(&self, state: &ThreadState) -> Attempt<()> {
+    fn check_thread_state(&self, words: &[u64; ThreadState::WORDS]) -> Attempt<()> {
+        let state = ThreadState::from_words(*words);
         let addresses = [state.rip, state.fs_base, state.gs_base, state.foreign_entry];
         let known = ThreadState::STOPPED | ThreadState::FPU_USED | ThreadState::AWAITS_REPLY | ThreadState::ABANDONED;
         let unused = [state.scheduler_word, state.reserved_first, state.reserved_second, state.reserved_third];
@@ -434,7 +435,8 @@ impl<M: Machine> Kernel<M> {
     }
 
     /// Takes over a checked state. Who owes the thread an answer still does if it wants the same as before.
-    pub(crate) fn thread_set(&self, thread: Thread<'_>, state: &ThreadState) {
+    pub(crate) fn thread_set(&self, thread: Thread<'_>, words: &[u64; ThreadState::WORDS]) {
+        let state = ThreadState::from_words(*words);
         let awaits = state.flags & ThreadState::AWAITS_REPLY != 0;
         if thread.has(Thread::AWAITS_REPLY) != awaits || thread.fault() != state.fault {
             self.disconnect(thread);
@@ -445,7 +447,6 @@ impl<M: Machine> Kernel<M> {
         thread.set_fault_first(state.fault_first);
         thread.set_fault_second(state.fault_second);
         thread.set_fault_third(state.fault_third);
-        let words = state.to_words();
         for number in 0..REGISTERS {
             thread.set_register(number, words[ThreadState::FIRST_REGISTER + number]);
         }
@@ -468,7 +469,7 @@ impl<M: Machine> Kernel<M> {
             return wrong(Code::BadVersion, crate::decode::DESCRIPTOR);
         }
         // Of what the keeper was told the thread's fault is part; the answer is the end of that.
-        let state = ThreadState { flags: 0, fault: 0, fault_first: 0, fault_second: 0, fault_third: 0, ..ThreadState::from_words(words) };
+        let state = ThreadState { flags: 0, fault: 0, fault_first: 0, fault_second: 0, fault_third: 0, ..ThreadState::from_words(words) }.to_words();
         self.check_thread_state(&state)?;
         self.thread_set(thread, &state);
         Ok(())
