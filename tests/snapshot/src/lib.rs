@@ -10,7 +10,9 @@ mod restore;
 mod take;
 
 use alloc::vec::Vec;
-use nacre_abi::state::{FPU_SIZE, ThreadState};
+use nacre_abi::state::{
+    ConditionState, FPU_SIZE, MappingState, MutexState, PortSetState, PortState, ReferenceState, RegionState, SpaceState, ThreadState,
+};
 use nacre_abi::{Call, ObjectType, Status};
 
 /// How calls are made and memory is reached: by a program of the system, or by a test on the host.
@@ -85,7 +87,7 @@ pub enum Trouble {
 }
 
 /// Words of a thread with its FPU.
-const THREAD_WORDS: u64 = ThreadState::WORDS as u64 + FPU_SIZE / 8;
+const THREAD_WORDS: usize = ThreadState::WORDS + FPU_SIZE as usize / 8;
 /// Bytes of a page.
 const PAGE: u64 = nacre_abi::PAGE_SIZE;
 /// Pages for the tables of one space.
@@ -116,11 +118,16 @@ fn verbs(kind: ObjectType) -> [Call; 3] {
 
 /// How many words the state of a type has.
 fn state_words(kind: ObjectType) -> u64 {
-    match kind {
+    let words = match kind {
+        ObjectType::Space => SpaceState::WORDS,
+        ObjectType::Region => RegionState::WORDS,
+        ObjectType::Mapping => MappingState::WORDS,
         ObjectType::Thread => THREAD_WORDS,
-        ObjectType::Mapping | ObjectType::Reference => 5,
-        ObjectType::Region | ObjectType::Port => 4,
-        ObjectType::Space => 3,
-        ObjectType::PortSet | ObjectType::Mutex | ObjectType::Condition => 2,
-    }
+        ObjectType::Port => PortState::WORDS,
+        ObjectType::PortSet => PortSetState::WORDS,
+        ObjectType::Reference => ReferenceState::WORDS,
+        ObjectType::Mutex => MutexState::WORDS,
+        ObjectType::Condition => ConditionState::WORDS,
+    };
+    words as u64
 }
