@@ -37,6 +37,9 @@ impl Signal {
     }
 }
 
+/// Most columns of a tab.
+const TAB: u32 = 8;
+
 /// A terminal.
 #[derive(Default)]
 pub struct Terminal {
@@ -201,7 +204,8 @@ impl Terminal {
             return self.show(self.attributes.controls[control::ERASE], echo);
         }
         let width = match byte {
-            b'\t' => self.output.column() - self.column_of_line_end(),
+            // What was written meanwhile may have moved the cursor to anywhere.
+            b'\t' => self.output.column().saturating_sub(self.column_of_line_end()).min(TAB),
             _ if self.is_shown_as_two(byte) => 2,
             0..=0x1f | 0x7f => 0,
             _ => 1,

@@ -129,6 +129,17 @@ fn a_line_has_a_longest_length_but_always_an_end() {
 }
 
 #[test]
+fn a_tab_is_erased_wherever_the_cursor_is() {
+    for written in [&b"\r"[..], b"far to the right of it"] {
+        let (mut terminal, mut screen) = (Terminal::default(), VecDeque::new());
+        typed(&mut terminal, b"a\t");
+        terminal.write(written, &mut screen);
+        assert!(typed(&mut terminal, b"\x7f").0.len() <= 8, "{written:?}");
+        assert_eq!(terminal.line, b"a");
+    }
+}
+
+#[test]
 fn random_keys_never_break_the_books() {
     let mut terminal = Terminal::default();
     let mut random = 7u64;
