@@ -143,7 +143,9 @@ pub fn stripped(bytes: &[u8]) -> Result<Vec<u8>, Refusal> {
     let header = parse(bytes)?;
     let parts = program_headers(header, bytes)?;
     let table_end = header.e_phoff(ENDIAN) + size_of_val(parts) as u64;
-    let end = parts.iter().map(|part| part.p_offset(ENDIAN) + part.p_filesz(ENDIAN)).max().unwrap_or(0).max(table_end);
+    let parts_end = parts.iter().map(|part| part.p_offset(ENDIAN).saturating_add(part.p_filesz(ENDIAN))).max().unwrap_or(0);
+    // A file without program headers keeps its own header.
+    let end = parts_end.max(table_end).max(size_of::<Header>() as u64);
     let mut kept = bytes.get(..end as usize).ok_or_else(|| Refusal::Damaged("a segment ends behind the file".to_string()))?.to_vec();
     const SECTION_OFFSET: std::ops::Range<usize> = 40..48;
     const SECTION_COUNT_AND_NAMES: std::ops::Range<usize> = 60..64;
@@ -207,6 +209,14 @@ mod tests {
         let merged = merge(vec![first, second]);
         assert_eq!(merged.len(), 1);
         assert_eq!((merged[0].rights, merged[0].bytes.len(), merged[0].bytes[0x1000]), (3, 0x2000, 2));
+    }
+
+    #[test]
+    fn a_file_without_program_headers_is_stripped_to_its_header() {
+        let mut bytes = me();
+        bytes[32..40].fill(0);
+        bytes[56..58].fill(0);
+        assert_eq!(stripped(&bytes).map(|kept| kept.len()), Ok(64));
     }
 
     #[test]
