@@ -23,6 +23,13 @@ Examples:
   nacre run trace -o t.json ls /bin        a trace that Perfetto opens
   nacre run --timeout 5 -- sh -c 'while :; do :; done'";
 
+const FUZZ_EXAMPLES: &str = "\
+Examples:
+  nacre fuzz --calls 100000000             a hostile program in the system
+  nacre fuzz core --minutes 10             calls on a fake machine, on this one
+  nacre fuzz decoders --minutes 10         everything that reads what others wrote
+  nacre fuzz elf --input FILE              one input again";
+
 /// Runs programs inside stacks of virtual machine monitors, on the Nacre microkernel.
 #[derive(Debug, Parser)]
 #[command(name = "nacre", version, max_term_width = 100)]
@@ -47,7 +54,8 @@ pub enum Task {
     Lint,
     /// Write a disc (ISO, BIOS and UEFI) that boots the program
     Image(ImageArguments),
-    /// Let a hostile program make random calls, and see that nothing outside it changes
+    /// Let a hostile program make random calls, and see that nothing outside it changes; or follow coverage on this machine
+    #[command(after_help = FUZZ_EXAMPLES)]
     Fuzz(FuzzArguments),
 }
 
@@ -162,6 +170,18 @@ pub struct BenchArguments {
 /// Arguments of `fuzz`.
 #[derive(Args, Debug)]
 pub struct FuzzArguments {
+    /// What to fuzz on this machine: core, decoders, or one of fuzz/README.md; without it the hostile program runs in the system
+    #[arg(value_name = "TARGET")]
+    pub target: Option<String>,
+    /// How long to fuzz the target
+    #[arg(long, value_name = "N", default_value_t = 1.0, requires = "target")]
+    pub minutes: f64,
+    /// Run one input instead: a file, or its bytes in base 16
+    #[arg(long, value_name = "FILE", requires = "target")]
+    pub input: Option<String>,
+    /// Add to the corpus what was found to reach more
+    #[arg(long, requires = "target")]
+    pub keep: bool,
     /// Where the random numbers start; printed when it is not given
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,

@@ -32,7 +32,6 @@ mod scheduler;
 mod slot;
 mod state_calls;
 mod thread_calls;
-mod thread_state;
 mod timeout;
 mod transfer;
 pub mod tree;

@@ -20,7 +20,7 @@ pub trait Store {
     fn has_room(&self) -> bool;
 }
 
-#[cfg(test)]
+#[cfg(any(test, feature = "fake"))]
 pub mod fake {
     //! A store on the host.
 

@@ -36,6 +36,8 @@ mod place;
 mod poll;
 mod process;
 mod program;
+#[cfg(feature = "rehearsal")]
+pub mod rehearsal;
 mod services;
 mod signal_frame;
 mod signals;

@@ -396,5 +396,7 @@ impl Drop for Station {
     }
 }
 
+#[cfg(any(test, feature = "rehearsal"))]
+pub mod rehearsal;
 #[cfg(test)]
 mod tests;

@@ -2,8 +2,7 @@
 
 use alloc::vec::Vec;
 
-use nacre_sys::Info;
-
+use super::rehearsal::ask;
 use super::*;
 use crate::{clock, directory, file, parent};
 
@@ -40,22 +39,6 @@ impl directory::Server for Example {
 }
 
 impl clock::Server for Example {}
-
-/// What would be sent: label, words, references, bytes.
-type Sent = (u32, [u64; 6], Vec<Reference>, Vec<u8>);
-
-fn ask(label: u32, words: [u64; 6], bytes: &[u8], references: &[Reference], handle: impl FnOnce(&mut Request<'_>)) -> Sent {
-    let mut slots = [Reference::NONE; SLOTS];
-    slots[..references.len()].copy_from_slice(references);
-    let info = Info::received(label, bytes.len() as u64, references.len() as u64, Info::NEEDS_REPLY);
-    let mut outgoing = Outgoing { due: true, ..Outgoing::default() };
-    outgoing.refuse(Errno::ENOSYS.0);
-    let received = Received { info, word: 5, words };
-    handle(&mut Request { received, bytes, slots: &mut slots, outgoing: &mut outgoing });
-    assert!(outgoing.due);
-    let parts = &outgoing.parts;
-    (outgoing.label, parts.words, parts.references[..parts.count].to_vec(), outgoing.buffer.clone())
-}
 
 #[test]
 fn words_and_bytes_go_both_ways() {

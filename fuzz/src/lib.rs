@@ -1,0 +1,10 @@
+//! Everything here that reads what an enemy may have written, as functions of bytes: an engine that follows coverage (`main.rs`, `./nacre fuzz`) makes up the
+//! bytes, and so do the tests of this crate, from the corpus. A target passes unless it panics, overflows, or does not come back.
+#![forbid(unsafe_code)]
+
+pub mod bytes;
+pub mod corpus;
+pub mod mutate;
+pub mod targets;
+
+pub use targets::{TARGETS, Target};

@@ -1,0 +1,59 @@
+//! The targets: what is fed, and which decoders of the tree it reaches. `README.md` lists the decoders; the tests compare.
+
+mod boot;
+mod console;
+mod files;
+mod host;
+mod kernel;
+mod linux;
+mod programs;
+mod protocols;
+
+/// Something that takes bytes from an enemy.
+pub struct Target {
+    /// What people type.
+    pub name: &'static str,
+    /// What it does with the bytes.
+    pub about: &'static str,
+    /// The body.
+    pub run: fn(&[u8]),
+    /// How many mutations the tests try; the kernel's are dear.
+    pub tries: usize,
+}
+
+const DECODER_TRIES: usize = 3000;
+
+macro_rules! targets {
+    ($($name:literal, $run:path, $tries:expr, $about:literal;)*) => {
+        /// Every target.
+        pub const TARGETS: &[Target] = &[$(Target { name: $name, about: $about, run: $run, tries: $tries }),*];
+    };
+}
+
+targets! {
+    "core", kernel::core, 100, "hostile threads make calls on a fake machine of two processors; everything that must hold is checked after each";
+    "boot-image", boot::boot_image, DECODER_TRIES, "a boot image: its header, segments and files, as kernel and root read them";
+    "multiboot", boot::multiboot, DECODER_TRIES, "what a Multiboot2 loader left in memory";
+    "pvh", boot::pvh, DECODER_TRIES, "what a PVH loader left in memory";
+    "symbols", boot::symbols, DECODER_TRIES, "names of functions, out of the ELF file of a kernel";
+    "elf", programs::elf, DECODER_TRIES, "a program, decoded and planned by the nesting library";
+    "stack", programs::stack, DECODER_TRIES, "arguments and environment of a program, and where it is looked for";
+    "state", programs::state, DECODER_TRIES, "exported states and the words of an exception";
+    "protocols", protocols::dispatch, DECODER_TRIES, "requests with any label, words, bytes and references, through the dispatch of every protocol";
+    "describe", protocols::describe, DECODER_TRIES, "messages as tracers show them, and the structures in their bytes";
+    "files", files::tree, DECODER_TRIES, "operations on root's file tree, with any paths; at the end all memory is back";
+    "terminal", console::terminal, DECODER_TRIES, "keys, output and attributes of root's terminal";
+    "input", console::input, DECODER_TRIES, "what the host says of the input, and lines of control";
+    "pools", console::pools, DECODER_TRIES, "accounts of memory inside each other";
+    "linux", linux::calls, DECODER_TRIES, "a Linux program's calls, with any arguments and memory, up to the first message";
+    "records", host::records, DECODER_TRIES, "what the guest tells the host over its second line";
+    "host-elf", host::elf, DECODER_TRIES, "a program file that the command line names";
+}
+
+/// Numbers of the protocols that have a server among the targets.
+pub const SERVED: &[u32] = protocols::SERVED;
+
+/// The target of this name.
+pub fn find(name: &str) -> Option<&'static Target> {
+    TARGETS.iter().find(|target| target.name == name)
+}

@@ -1,0 +1,52 @@
+//! What lies in memory when the machine starts.
+
+use nacre_abi::boot_image;
+use nacre_boot::PhysicalBytes;
+use nacre_machine::boot::BootDescription;
+use nacre_root::store::fake::Fake;
+use nacre_root::tree::{Time, Tree};
+
+/// Where the bytes start; nothing else is there.
+const START: u64 = 0x1000;
+
+struct Memory<'a>(&'a [u8]);
+
+impl PhysicalBytes for Memory<'_> {
+    fn bytes(&self, start: u64, size: u64) -> Option<&[u8]> {
+        let start = usize::try_from(start.checked_sub(START)?).ok()?;
+        self.0.get(start..start.checked_add(usize::try_from(size).ok()?)?)
+    }
+}
+
+/// What later code relies on.
+fn check(description: Option<BootDescription>) {
+    let Some(description) = description else { return };
+    let ranges = description.memory.ranges();
+    assert!(ranges.windows(2).all(|two| two[0].start + two[0].size < two[1].start), "memory overlaps");
+    assert!(ranges.iter().all(|range| range.size > 0 && (range.start | range.size) % 4096 == 0), "memory in less than pages");
+    description.command_line();
+}
+
+pub fn multiboot(bytes: &[u8]) {
+    check(nacre_boot::multiboot::read(&Memory(bytes), START));
+}
+
+pub fn pvh(bytes: &[u8]) {
+    check(nacre_boot::pvh::read(&Memory(bytes), START));
+}
+
+pub fn boot_image(bytes: &[u8]) {
+    let Some(header) = boot_image::header(bytes) else { return };
+    (0..header.segment_count.min(32)).for_each(|number| _ = boot_image::segment(bytes, number));
+    // Names are kept where they are for as long as root runs.
+    let image: &'static [u8] = bytes.to_vec().leak();
+    let mut tree = Tree::new(Fake::new(1 << 16), Time { seconds: 1, nanoseconds: 0 });
+    let refused = tree.add_boot_files(image, &header, 0);
+    assert!(tree.len() as u64 <= 1 + header.file_count && refused <= header.file_count);
+    let mut listed = Vec::new();
+    let _ = tree.list(tree.root(), 0, &mut listed, 4096);
+}
+
+pub fn symbols(bytes: &[u8]) {
+    let _ = nacre_symbols::embed(&mut bytes.to_vec());
+}

@@ -1,0 +1,11 @@
+//! The kernel's core: its tests' fake machine, hostile threads and checker, with choices out of the bytes.
+
+#[path = "../../../kernel/core/tests/support/mod.rs"]
+mod support;
+
+/// Most bytes of an input that are used: some hundreds of steps, each of which is checked.
+const MOST: usize = 4096;
+
+pub fn core(bytes: &[u8]) {
+    support::hostile::run_bytes(&bytes[..bytes.len().min(MOST)]);
+}

@@ -1,0 +1,52 @@
+//! A program's calls without a kernel, for tests on the host: each is decoded as ever, and every message that it leads to fails.
+
+use crate::descriptors::{Kind, O_RDWR, OpenFile};
+use crate::entry::Frame;
+use crate::map::{Area, Map};
+use crate::memory::{Fill, Memory};
+use crate::process::Process;
+use alloc::vec::Vec;
+use core::cell::OnceCell;
+use nacre_abi::Rights;
+
+/// Calls that end the program or may wait for ever: `pause`, `nanosleep`, `exit`, `kill` and its like, `rt_sigreturn`, waits for signals, `futex`, `poll` and `select`, `clock_nanosleep`.
+const NOT_MADE: [usize; 17] = [7, 15, 23, 34, 35, 60, 62, 128, 130, 200, 202, 230, 231, 234, 270, 271, 449];
+
+const PAGE: usize = nacre_abi::PAGE_SIZE as usize;
+
+/// A process whose only memory is a buffer of this program.
+pub struct Rehearsal {
+    process: Process,
+    /// What the process's map names; nothing else looks at it.
+    _memory: Vec<u8>,
+}
+
+impl Rehearsal {
+    /// A process with `2 * half` pages of memory, of which it may do what it likes with the first half and only read the rest. `fill` gets the address
+    /// of the first byte, and the bytes.
+    pub fn new(half: usize, fill: impl FnOnce(u64, &mut [u8])) -> Option<Rehearsal> {
+        let size = half * PAGE;
+        let mut memory = alloc::vec![0; 2 * size + PAGE];
+        let skipped = memory.as_ptr().align_offset(PAGE);
+        let start = memory.as_ptr() as u64 + skipped as u64;
+        fill(start, &mut memory[skipped..skipped + 2 * size]);
+        let mut map = Map::new();
+        for (start, rights) in [(start, Rights::READ.union(Rights::WRITE)), (start + size as u64, Rights::READ)] {
+            map.insert(Area { start, end: start + size as u64, rights, backing: Fill::Parent(rights) }).ok()?;
+        }
+        let end = start + 2 * size as u64;
+        let mut process = Process::new(Memory::new(map, end), 1 << 18, Vec::from(b"/bin/test")).ok()?;
+        process.open(OpenFile::new(Kind::Stream(7, OnceCell::new()), 0, O_RDWR), true).ok()?;
+        Some(Rehearsal { process, _memory: memory })
+    }
+
+    /// Makes a call; what the program finds in `rax`, or `None` if it is one that would not come back.
+    pub fn call(&mut self, number: usize, arguments: [u64; 6]) -> Option<u64> {
+        if NOT_MADE.contains(&number) {
+            return None;
+        }
+        let mut frame = Frame::default();
+        frame.set_arguments(arguments);
+        Some(crate::table::call(&mut self.process, number, &mut frame))
+    }
+}
