@@ -221,6 +221,11 @@ calls! {
     InterruptReference = 83, "interrupt_reference";
     /// `(clock)`: nanoseconds since the machine started, in `rdx`.
     ClockRead = 84, "clock_read";
+
+    /// `(thread, port or 0, word)`: from now on the thread runs only on time that it is given, and `port` is told when it is ready. 0: it runs by its own right again.
+    ThreadSetScheduler = 85, "thread_set_scheduler";
+    /// `(thread, port or set or 0, -, used, .., timeout)`: gives the caller's time to the thread; `rdx`: why it ended, `r8`: `used` and the nanoseconds that it took.
+    ThreadDonate = 86, "thread_donate";
 }
 
 /// How many calls there are.
@@ -228,6 +233,17 @@ pub const CALL_COUNT: u64 = Call::ALL.len() as u64;
 
 /// Flag of `thread_stop`: a wait that the thread is in ends with `Interrupted`, instead of being made again at `thread_start`.
 pub const STOP_INTERRUPT: u64 = 1;
+
+/// A donation ended because something has come to the port or set that was named.
+pub const DONATION_ARRIVED: u64 = 1;
+/// A donation ended because its timeout passed.
+pub const DONATION_TIMED_OUT: u64 = 2;
+/// A donation ended because nobody on whom the thread waits can go on. It will be announced when it is ready again.
+pub const DONATION_BLOCKED: u64 = 3;
+/// A donation ended because whoever ran on it yielded.
+pub const DONATION_YIELDED: u64 = 4;
+/// A donation ended because the thread, or whoever it waits for, runs on another CPU or in another donation. It is not announced again.
+pub const DONATION_BUSY: u64 = 5;
 
 #[cfg(test)]
 mod tests {

@@ -67,6 +67,8 @@ impl Info {
     pub const FAULT: u64 = 1 << 55;
     /// From the kernel: a thread's exception (see [`fault`](crate::fault)).
     pub const EXCEPTION: u64 = 1 << 56;
+    /// From the kernel: a thread that this port schedules is ready. The word that it is known by comes in the first word, and a reference to it where a slot is offered.
+    pub const READY: u64 = 1 << 57;
 
     /// An outgoing word with this label.
     pub const fn with_label(label: u32) -> Info {

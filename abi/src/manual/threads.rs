@@ -159,4 +159,35 @@ pub const ENTRIES: &[Entry] = &[
         ]],
         restarts: "",
     },
+    Entry {
+        call: Call::ThreadSetScheduler,
+        purpose: "From now on the thread runs only on time that somebody gives it with `thread_donate`. Whenever it becomes ready, the port is told: a message with the flag READY, the word, and a reference to the thread with USE if a slot is offered; no reply is due. It is told once, until a donation ends with DONATION_BLOCKED. Threads that it makes are scheduled as it is. If the port goes it runs no more until it gets another scheduler.",
+        arguments: &[
+        Argument { name: "thread", kind: Kind::Object(ObjectType::Thread), text: "" },
+        Argument { name: "port", kind: Kind::Keeper, text: "0: it runs by its own right" },
+        Argument { name: "word", kind: Kind::Number, text: "what the scheduler knows it by" },
+        ],
+        results: "",
+        failures: &[&[
+            failure(2, Code::Denied, "a caller that has a scheduler itself cannot free a thread of one", "pass a port"),
+        ]],
+        restarts: "",
+    },
+    Entry {
+        call: Call::ThreadDonate,
+        purpose: "Gives the caller's CPU time to a thread, and through it to whoever it waits for. It ends when something comes to the port or set, which is left there; when the timeout in r15 has passed; when nobody can go on; or when who runs yields.",
+        arguments: &[
+        Argument { name: "thread", kind: Kind::Use(ObjectType::Thread), text: "" },
+        Argument { name: "until", kind: Kind::Object(ObjectType::Port), text: "or a PortSet; 0: none" },
+        Argument { name: "unused", kind: Kind::Number, text: "" },
+        Argument { name: "used", kind: Kind::Number, text: "nanoseconds to count on from" },
+        ],
+        results: "rdx: DONATION_ARRIVED 1, _TIMED_OUT 2, _BLOCKED 3, _YIELDED 4 or _BUSY 5 (it runs elsewhere); r8: used and the nanoseconds that it took",
+        failures: &[&[
+            failure(1, Code::BadArgument, "a thread cannot give time to itself", "pass another thread"),
+            failure(0, Code::Gone, "the port or set is gone", "name another"),
+            failure(0, Code::Interrupted, "thread_stop ended the donation", "make the call again if you still want it"),
+        ]],
+        restarts: "with what is left in r15, and what was used in r8",
+    },
 ];

@@ -78,7 +78,8 @@ impl<M: Machine> Kernel<M> {
     pub fn start(&self, boot: &Boot<'_>) {
         assert!(boot.boot_frames.size >= Boot::FRAMES * PAGE_SIZE, "the machine set too few frames aside");
         self.globals.set(boot.frame(GLOBALS));
-        list::init(&self.machine, self.globals.get());
+        list::init(&self.machine, self.run_queue());
+        list::init(&self.machine, self.announcements());
         self.bindings_init();
         let physical = self.make_physical();
         let root = self.make_root_space(boot);

@@ -96,6 +96,8 @@ impl<M: Machine> Kernel<M> {
         (Call::InterruptAcknowledge, Self::interrupt_acknowledge),
         (Call::InterruptReference, Self::interrupt_reference),
         (Call::ClockRead, Self::clock_read),
+        (Call::ThreadSetScheduler, Self::thread_set_scheduler),
+        (Call::ThreadDonate, Self::thread_donate),
     ];
 
     /// The call with this number.

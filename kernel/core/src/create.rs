@@ -160,7 +160,9 @@ impl<M: Machine> Kernel<M> {
         let slot = self.free_slot(caller, 1, caller.argument(1), ObjectType::Thread)?;
         let space = self.space_argument(caller, 2)?;
         self.object_place(slot, ObjectType::Thread);
-        self.thread_init(self.thread(slot), space);
+        let thread = self.thread(slot);
+        self.thread_init(thread, space);
+        self.scheduler_inherit(caller, thread);
         Ok(Done::Return)
     }
 

@@ -108,6 +108,7 @@ impl<M: Machine> Kernel<M> {
             space.set_population(space.population() - 1);
         }
         list::remove(&self.machine, thread.peers());
+        self.chain_unbind(thread);
         self.leave_cpu(thread);
     }
 

@@ -92,6 +92,7 @@ impl<M: Machine> Kernel<M> {
         this.timer_stale.set(true);
         self.deadlines_expire();
         self.slice_check();
+        self.donations_expire(self.machine.cpu());
         self.interrupted()
     }
 

@@ -14,7 +14,7 @@
 use crate::kernel::Kernel;
 use crate::list;
 use crate::machine::{Machine, Physical, thread_page::register};
-use crate::object::{self, Port, Space, Thread, WaitKind};
+use crate::object::{self, Port, Space, Thread, WaitKind, thread_of_queue_node};
 use nacre_abi::message::{Info, NO_REFERENCES};
 use nacre_abi::object::{TargetType, UNIT};
 use nacre_abi::rights::REFERENCE_USE;
@@ -73,6 +73,12 @@ impl<M: Machine> Kernel<M> {
         self.machine.claim(word).then_some(word)
     }
 
+    /// Whether a thread that waits has no flags but `flags`. To have a scheduler is no hindrance for one that goes on with time that was given to this CPU's thread.
+    #[inline(always)]
+    fn is_plain(caller: Thread<'_>, other: Thread<'_>, flags: u64) -> bool {
+        other.flags() == flags || (caller.chain() != 0 && other.flags() & !(Thread::SCHEDULED | Thread::KNOWN) == flags)
+    }
+
     /// `ipc_call`.
     #[inline(always)]
     pub(crate) fn fast_call(&self, cpu: usize, caller: Thread<'_>) -> Option<()> {
@@ -80,7 +86,7 @@ impl<M: Machine> Kernel<M> {
         if !caller.is_brief() {
             return None;
         }
-        let receiver = self.fast_receiver(port)?;
+        let receiver = self.fast_receiver(caller, port)?;
         self.move_words(caller, receiver);
         let label = caller.register(register::RSI) as u32;
         receiver.set_register(register::RSI, Info::received(label, 0, 0, Info::NEEDS_REPLY).0);
@@ -88,6 +94,7 @@ impl<M: Machine> Kernel<M> {
         self.pass_call(receiver, Status::OK);
         receiver.set_wait(WaitKind::None as u64);
         receiver.set_client(caller.at);
+        receiver.set_chain(caller.chain());
         caller.set_wait(WaitKind::Reply as u64);
         caller.set_server(receiver.at);
         self.set_call(caller, Call::IpcReceiveReply);
@@ -99,11 +106,13 @@ impl<M: Machine> Kernel<M> {
 
     /// Takes the first thread that waits to receive from the port off its ring: from then on it is this CPU's alone.
     #[inline(always)]
-    fn fast_receiver(&self, port: Port<'_>) -> Option<Thread<'_>> {
+    fn fast_receiver(&self, caller: Thread<'_>, port: Port<'_>) -> Option<Thread<'_>> {
         let claim = self.claim_meeting(port)?;
-        let plain = self.receiver_of(port).filter(|receiver| receiver.deadline_armed() | receiver.flags() == 0);
+        let first = self.receiver_at(port).map(|at| self.thread(at));
+        let plain = first.filter(|receiver| receiver.deadline_armed() == 0 && Self::is_plain(caller, *receiver, 0));
         if let Some(receiver) = plain {
             list::remove(&self.machine, receiver.queue());
+            self.hold(port, receiver);
         }
         self.machine.claim_end(claim);
         plain
@@ -136,7 +145,7 @@ impl<M: Machine> Kernel<M> {
             return None;
         }
         let client = self.thread(caller.client());
-        let plain = client.waits_for(WaitKind::Reply) && client.flags() == Thread::AWAITS_REPLY;
+        let plain = client.waits_for(WaitKind::Reply) && client.chain() == caller.chain() && Self::is_plain(caller, client, Thread::AWAITS_REPLY);
         if !plain || client.fault() | client.deadline_armed() != 0 {
             return None;
         }
@@ -190,6 +199,10 @@ impl<M: Machine> Kernel<M> {
     #[inline(always)]
     pub(crate) fn fast_yield(&self, cpu: usize, caller: Thread<'_>) -> Option<()> {
         if self.cpus[cpu].timer_stale.get() || self.idle.get() != 0 {
+            return None;
+        }
+        let donates = list::first(&self.machine, self.run_queue()).is_some_and(|node| self.thread(thread_of_queue_node(node)).wait() != 0);
+        if donates || caller.chain() != 0 {
             return None;
         }
         let next = self.queue_first(cpu)?;

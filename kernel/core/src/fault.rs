@@ -89,10 +89,12 @@ impl<M: Machine> Kernel<M> {
             self.offering.set(false);
             if let Ok(Some(receiver)) = met {
                 self.connect(thread, receiver);
-                return self.hand_over(receiver);
+                self.lend_time(thread, receiver);
+                return self.hand_over(thread, receiver);
             }
         }
         thread.set_wait(WaitKind::Fault as u64);
+        thread.set_waits_at(port.at);
         list::push_back(&self.machine, port.senders(), thread.queue());
         self.port_look_again(port);
     }
@@ -133,7 +135,7 @@ impl<M: Machine> Kernel<M> {
                     // What the keeper has brought goes into the tables now: else the thread would fault once more for that. If it brought nothing, the thread finds out.
                     let _ = self.fill(self.space(thread.space()), address, Rights(needed));
                 }
-                self.hand_over(thread)
+                self.hand_over(keeper, thread)
             }
             REFUSE if kind == FAULT_REGION => self.report_fault(thread, Fault::Exception { kind: KIND_MEMORY, error: needed, address }),
             _ => thread.raise(Thread::STOPPED),

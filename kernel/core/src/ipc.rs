@@ -14,6 +14,7 @@ use crate::list;
 use crate::machine::{Machine, Physical, thread_page::register};
 use crate::object::{Port, Receivable, Thread, WaitKind, port_of_ready_node, thread_of_queue_node};
 use crate::transfer::Trouble;
+use nacre_abi::call::DONATION_ARRIVED;
 use nacre_abi::message::Info;
 use nacre_abi::object::TargetType;
 use nacre_abi::rights::{REFERENCE_CONTROL, REFERENCE_USE};
@@ -23,10 +24,18 @@ impl<M: Machine> Kernel<M> {
     /// The thread that waits to receive from a port, or from the set that it is in.
     #[inline(always)]
     pub(crate) fn receiver_of(&self, port: Port<'_>) -> Option<Thread<'_>> {
-        self.receiver_at(port).map(|at| self.thread(at))
+        loop {
+            let first = self.thread(self.receiver_at(port)?);
+            if !first.has(Thread::DONATES) {
+                return Some(first);
+            }
+            // Whoever waits for something to come here while it donates is told that it has.
+            self.donation_end(first, DONATION_ARRIVED);
+            self.make_ready(first);
+        }
     }
 
-    /// Where that thread is.
+    /// Where that thread is, or one that donates until something comes.
     #[inline(always)]
     pub(crate) fn receiver_at(&self, port: Port<'_>) -> Option<Physical> {
         let node = match list::first(&self.machine, port.receivers()) {
@@ -63,6 +72,7 @@ impl<M: Machine> Kernel<M> {
             match self.transfer(sender, receiver, port.word(), needs_reply) {
                 Ok(()) => {
                     self.pass_call(receiver, Status::OK);
+                    self.hold(port, receiver);
                     return Ok(Some(receiver));
                 }
                 Err(Trouble::Sender(stop)) => return Err(stop),
@@ -80,8 +90,16 @@ impl<M: Machine> Kernel<M> {
         self.connect(caller, receiver);
         self.await_reply(caller);
         self.leave_cpu(caller);
-        self.hand_over(receiver);
+        self.lend_time(caller, receiver);
+        self.hand_over(caller, receiver);
         Ok(Done::Settled)
+    }
+
+    /// From now on whoever waits at the port waits for this thread.
+    #[inline(always)]
+    pub(crate) fn hold(&self, port: Port<'_>, receiver: Thread<'_>) {
+        port.set_holder(receiver.at);
+        receiver.set_served(port.at);
     }
 
     /// The sender of a message that was taken stands at `ipc_receive_reply` now.
@@ -97,6 +115,7 @@ impl<M: Machine> Kernel<M> {
 
     fn wait_to_send(&self, caller: Thread<'_>, port: Port<'_>) -> Attempt<Done> {
         self.rewind(caller);
+        caller.set_waits_at(port.at);
         self.wait_on(caller, WaitKind::Send, port.senders(), register::R15);
         port.refresh_ready(&self.machine);
         Err(Stop::Wait)
@@ -157,7 +176,7 @@ impl<M: Machine> Kernel<M> {
         self.pass_call(client, status);
         if client.waits_for(WaitKind::Reply) {
             client.set_wait(WaitKind::None as u64);
-            self.hand_over(client);
+            self.hand_over(server, client);
         }
         Ok(())
     }
@@ -171,7 +190,7 @@ impl<M: Machine> Kernel<M> {
     }
 
     pub(crate) fn ipc_reply_receive(&self, caller: Thread<'_>) -> Attempt<Done> {
-        let at = self.receivable_argument(caller)?;
+        let at = self.receivable_argument(caller, 1)?;
         if caller.client() == Physical(0) {
             return Err(Status::new(Code::NotConnected).into());
         }
@@ -202,20 +221,20 @@ impl<M: Machine> Kernel<M> {
     }
 
     #[inline(always)]
-    fn receivable_argument(&self, caller: Thread<'_>) -> Attempt<Receivable<'_>> {
-        let (found, at) = self.object(caller, 1, caller.argument(1))?;
+    pub(crate) fn receivable_argument(&self, caller: Thread<'_>, argument: u8) -> Attempt<Receivable<'_>> {
+        let (found, at) = self.object(caller, argument, caller.argument(argument))?;
         let at = match found {
             ObjectType::Port | ObjectType::PortSet => at,
             ObjectType::Reference if self.reference(at).kind() == TargetType::PortSet as u64 => {
-                self.target(caller, 1, caller.argument(1), ObjectType::PortSet, REFERENCE_CONTROL)?
+                self.target_of(argument, (found, at), ObjectType::PortSet, REFERENCE_CONTROL)?
             }
-            _ => self.target(caller, 1, caller.argument(1), ObjectType::Port, REFERENCE_CONTROL)?,
+            _ => self.target_of(argument, (found, at), ObjectType::Port, REFERENCE_CONTROL)?,
         };
         Ok(self.receivable(at))
     }
 
     pub(crate) fn ipc_receive(&self, caller: Thread<'_>) -> Attempt<Done> {
-        let at = self.receivable_argument(caller)?;
+        let at = self.receivable_argument(caller, 1)?;
         self.receive_from(caller, at)
     }
 
@@ -238,7 +257,7 @@ impl<M: Machine> Kernel<M> {
 
     /// The port with something to receive, if there is one.
     #[inline(always)]
-    fn ready_port(&self, at: Receivable<'_>) -> Option<Port<'_>> {
+    pub(crate) fn ready_port(&self, at: Receivable<'_>) -> Option<Port<'_>> {
         if at.is_port() {
             let port = self.port(at.at);
             return port.has_something(&self.machine).then_some(port);
@@ -260,6 +279,7 @@ impl<M: Machine> Kernel<M> {
         let is_call = sender.fault() != 0 || sender.register(register::RAX) == Call::IpcCall.number();
         let taken = match self.transfer(sender, caller, port.word(), is_call) {
             Ok(()) => {
+                self.hold(port, caller);
                 self.sender_taken(sender, caller, is_call);
                 true
             }
@@ -278,6 +298,9 @@ impl<M: Machine> Kernel<M> {
 
     /// What becomes of a waiting sender whose message the caller has received.
     fn sender_taken(&self, sender: Thread<'_>, receiver: Thread<'_>, is_call: bool) {
+        if sender.waits_for(WaitKind::Ready) {
+            return self.scheduler_told(sender);
+        }
         if !is_call {
             return self.wait_end(sender, Status::OK);
         }
@@ -352,6 +375,7 @@ impl<M: Machine> Kernel<M> {
             return Err(Status::new(Code::NotConnected).into());
         }
         let client = self.thread(caller.client());
+        self.chain_touched(client);
         caller.set_client(Physical(0));
         client.set_server(Physical(0));
         let reference = self.reference_fill(slot, TargetType::Reply as u64, REFERENCE_USE);

@@ -1,5 +1,6 @@
 //! The kernel as a whole: the few words that are no object. How a CPU comes in stands in `doors`.
 
+use crate::donate::Chain;
 use crate::machine::{MAX_CPUS, Machine, Physical};
 use crate::object::{Mapping, Port, Receivable, Reference, Region, Space, Thread, Waiters};
 use core::cell::Cell;
@@ -62,6 +63,8 @@ pub(crate) struct Cpu {
     pub timer_stale: Cell<bool>,
     /// The CPU's bit in sets of CPUs, from its start on.
     pub bit: Cell<u64>,
+    /// The chain of donations that this CPU follows.
+    pub chain: Chain,
 }
 
 impl Cpu {
@@ -75,6 +78,7 @@ impl Cpu {
             armed: Cell::new(u64::MAX),
             timer_stale: Cell::new(false),
             bit: Cell::new(0),
+            chain: Chain::new(),
         }
     }
 }
@@ -88,8 +92,10 @@ pub struct Kernel<M: Machine> {
     pub(crate) idle: Cell<u64>,
     /// CPUs that were started, one bit each.
     pub(crate) online: Cell<u64>,
-    /// Frame with the run queue's anchor, the links of interrupt lines, and the kernel's own space.
+    /// Frame with the anchors of the run queue and of the announcements, the links of interrupt lines, and the kernel's own space.
     pub(crate) globals: Cell<Physical>,
+    /// How many chains of donations were followed.
+    pub(crate) chains: Cell<u64>,
     /// Root word of the tree of deadlines.
     pub(crate) deadlines: Cell<u64>,
     /// Number of the revocation that was begun last.
@@ -115,6 +121,7 @@ impl<M: Machine> Kernel<M> {
             idle: Cell::new(0),
             online: Cell::new(0),
             globals: Cell::new(Physical(0)),
+            chains: Cell::new(0),
             deadlines: Cell::new(0),
             flush_number: Cell::new(0),
             root_thread: Cell::new(Physical(0)),

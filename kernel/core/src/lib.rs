@@ -8,6 +8,7 @@
 #![no_std]
 #![forbid(unsafe_code)]
 
+mod announce;
 mod boot;
 mod calls;
 mod create;
@@ -15,6 +16,7 @@ mod compose;
 mod decode;
 mod destroy;
 mod device;
+mod donate;
 mod doors;
 mod fast;
 mod fault;

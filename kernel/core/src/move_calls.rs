@@ -26,6 +26,7 @@ impl<M: Machine> Kernel<M> {
         }
         if object == ObjectType::Thread {
             self.machine.fpu_settle(from, true);
+            self.chain_touched(self.thread(from));
         }
         self.object_place(to, object);
         self.machine.copy(from, to, object.size());
@@ -98,11 +99,14 @@ impl<M: Machine> Kernel<M> {
     }
 
     fn thread_moved(&self, old: Thread<'_>, new: Thread<'_>) {
-        let rings = [(old.queue(), new.queue()), (old.peers(), new.peers()), (old.reply_links(), new.reply_links())];
+        let rings = [(old.queue(), new.queue()), (old.peers(), new.peers()), (old.reply_links(), new.reply_links()), (old.turn(), new.turn())];
         for (from, to) in rings {
             list::replace(&self.machine, from, to);
         }
         list::links_redirect(&self.machine, new.reply_links(), new.at);
+        list::link_move(&self.machine, old.scheduler(), new.scheduler());
+        list::link_move(&self.machine, old.donee(), new.donee());
+        self.chain_moved(old, new);
         if new.deadline_armed() != 0 {
             Tree::new(&self.machine, &self.deadlines).replace(old.deadline_node(), new.deadline_node());
         }

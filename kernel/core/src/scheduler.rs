@@ -1,4 +1,5 @@
-//! Who runs: one queue for all CPUs, first come first served, in slices of time. A message hands the CPU over without the queue.
+//! Who runs: one queue for all CPUs, first come first served, in slices of time. A message hands the CPU over without the queue. Threads that have a scheduler are in no queue: they run
+//! on time that others give them (`donate`).
 
 use crate::kernel::{Kernel, Next};
 use crate::list;
@@ -11,16 +12,34 @@ const SLICE: u64 = 10_000_000;
 impl<M: Machine> Kernel<M> {
     /// Anchor of the run queue.
     #[inline(always)]
-    fn run_queue(&self) -> Physical {
+    pub(crate) fn run_queue(&self) -> Physical {
         self.globals.get()
     }
 
     /// The thread may run: on this CPU if whoever it had has just left it, else when its turn comes.
     #[inline(always)]
     pub(crate) fn make_ready(&self, thread: Thread<'_>) {
+        if (thread.flags() & (Thread::STOPPED | Thread::SCHEDULED)) | thread.wait() | thread.chain() != 0 {
+            return self.make_ready_otherwise(thread);
+        }
+        self.queue_ready(thread);
+    }
+
+    /// The same for a thread that cannot simply go into the queue.
+    #[cold]
+    #[inline(never)]
+    fn make_ready_otherwise(&self, thread: Thread<'_>) {
         if thread.has(Thread::STOPPED) || !thread.waits_for(WaitKind::None) {
             return;
         }
+        self.chain_touched(thread);
+        thread.set_chain(0);
+        if thread.has(Thread::SCHEDULED) { self.ready_for_scheduler(thread) } else { self.queue_ready(thread) }
+    }
+
+    /// Puts a ready thread last in the queue, and finds it a CPU.
+    #[inline(always)]
+    fn queue_ready(&self, thread: Thread<'_>) {
         self.queue_last(thread);
         let cpu = self.machine.cpu();
         self.slice_note(cpu);
@@ -46,11 +65,12 @@ impl<M: Machine> Kernel<M> {
         }
     }
 
-    /// The thread, which is ready and on no queue, runs next on this CPU if nobody else is chosen.
+    /// The thread, which is ready and on no queue, runs next on this CPU in place of `from` if nobody else is chosen: if both run by the same right.
     #[inline(always)]
-    pub(crate) fn hand_over(&self, thread: Thread<'_>) {
+    pub(crate) fn hand_over(&self, from: Thread<'_>, thread: Thread<'_>) {
         let chosen = &self.cpus[self.machine.cpu()].chosen;
-        if chosen.get() == Physical(0) && !thread.has(Thread::STOPPED) {
+        let own_time = thread.chain() == 0 && thread.has(Thread::SCHEDULED);
+        if chosen.get() == Physical(0) && !thread.has(Thread::STOPPED) && from.chain() == thread.chain() && !own_time {
             chosen.set(thread.at);
         } else {
             self.make_ready(thread);
@@ -71,8 +91,8 @@ impl<M: Machine> Kernel<M> {
         thread.lower(Thread::EVICT);
         thread.raise(Thread::STOPPED);
         self.leave_cpu(thread);
-        // If its turn was over at the same time, it is in the run queue.
-        list::remove(&self.machine, thread.queue());
+        // If its turn was over at the same time, it is in the run queue, or its scheduler is about to be told.
+        self.wait_cancel(thread);
     }
 
     /// The running thread's turn may be over.
@@ -83,11 +103,15 @@ impl<M: Machine> Kernel<M> {
             return;
         }
         cpu.chosen.set(Physical(0));
+        self.chain_preempt(self.machine.cpu());
         self.make_ready(self.thread(running));
     }
 
     /// Gives the CPU away for one turn of the queue.
     pub(crate) fn yield_cpu(&self, caller: Thread<'_>) {
+        if self.chain_yield(self.machine.cpu()) {
+            return;
+        }
         if list::is_empty(&self.machine, self.run_queue()) {
             return;
         }
@@ -108,10 +132,13 @@ impl<M: Machine> Kernel<M> {
 
     fn leave_for(&self, cpu: usize, chosen: Physical) -> Next {
         let this = &self.cpus[cpu];
-        let next = if chosen == Physical(0) { self.queue_pop(cpu) } else { chosen };
-        if next == Physical(0) {
-            self.go_idle(cpu);
-            return Next::Idle;
+        let mut next = self.chain_settle(cpu, chosen);
+        while next == Physical(0) {
+            let Some(first) = self.queue_first(cpu) else {
+                self.go_idle(cpu);
+                return Next::Idle;
+            };
+            next = self.chain_begin(cpu, first);
         }
         // Who gave its turn away and comes up again is chosen once more.
         this.chosen.set(next);
@@ -124,12 +151,7 @@ impl<M: Machine> Kernel<M> {
         Next::User
     }
 
-    /// Takes the first thread of the queue, with a new slice.
-    fn queue_pop(&self, cpu: usize) -> Physical {
-        self.queue_first(cpu).unwrap_or_default()
-    }
-
-    /// The same, if there is one.
+    /// Takes the first thread of the queue, if there is one, with a new slice.
     #[inline(always)]
     pub(crate) fn queue_first(&self, cpu: usize) -> Option<Physical> {
         let node = list::first(&self.machine, self.run_queue())?;
@@ -265,7 +287,7 @@ impl<M: Machine> Kernel<M> {
         }
     }
 
-    /// Sets this CPU's timer for what comes first: the end of the slice if others wait, or (on the first CPU) a deadline.
+    /// Sets this CPU's timer for what comes first: the end of the slice if others wait, the end of a donation, or (on the first CPU) a deadline.
     #[cold]
     #[inline(never)]
     fn timer_arm(&self, cpu: usize) {
@@ -273,7 +295,10 @@ impl<M: Machine> Kernel<M> {
         let running = self.cpus[cpu].loaded.get() != Physical(0);
         let slice = if running && !list::is_empty(&self.machine, self.run_queue()) { self.cpus[cpu].slice_end.get() } else { u64::MAX };
         let deadline = if cpu == 0 { self.deadline_first() } else { u64::MAX };
-        self.cpus[cpu].armed.set(slice.min(deadline));
-        self.machine.timer_set(slice.min(deadline));
+        // Announcements that were too many for one entry go on in the next, which is at once.
+        let announcing = if list::is_empty(&self.machine, self.announcements()) { u64::MAX } else { 0 };
+        let first = slice.min(deadline).min(announcing).min(self.cpus[cpu].chain.end());
+        self.cpus[cpu].armed.set(first);
+        self.machine.timer_set(first);
     }
 }

@@ -41,7 +41,7 @@ impl<M: Machine> Kernel<M> {
             return Ok(Done::Return);
         }
         self.halt(thread)?;
-        let waited = !thread.waits_for(WaitKind::None) || thread.has(Thread::AWAITS_REPLY);
+        let waited = !thread.is_ready() || thread.has(Thread::AWAITS_REPLY);
         let in_call = waited && thread.fault() == 0;
         self.wait_cancel(thread);
         if in_call && flags & STOP_INTERRUPT != 0 {

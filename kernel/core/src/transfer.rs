@@ -7,7 +7,7 @@ use crate::fault::FAULT_REGION;
 use crate::kernel::{Attempt, Kernel, Stop};
 use crate::list;
 use crate::machine::{Machine, Physical, thread_page::register};
-use crate::object::{self, Reference, Thread};
+use crate::object::{self, Reference, Thread, WaitKind};
 use crate::user_memory::Span;
 use nacre_abi::message::{Descriptor, Info, MAX_BYTES, MAX_REFERENCES, RECEIVE_ONLY};
 use nacre_abi::object::TargetType;
@@ -47,6 +47,9 @@ impl<M: Machine> Kernel<M> {
     pub(crate) fn transfer(&self, sender: Thread<'_>, receiver: Thread<'_>, word: u64, needs_reply: bool) -> Result<(), Trouble> {
         if sender.fault() != 0 {
             return self.transfer_fault(sender, receiver, word);
+        }
+        if sender.waits_for(WaitKind::Ready) {
+            return self.transfer_ready(sender, receiver, word);
         }
         let (bytes, references) = if sender.sends_words_alone() { (0, 0) } else { self.transfer_long(sender, receiver)? };
         let flags = if needs_reply { Info::NEEDS_REPLY } else { 0 };
@@ -93,7 +96,7 @@ impl<M: Machine> Kernel<M> {
 
     /// From here on the message arrives. A reference that it replaces may be the last one to a port: the notification of that is not for a receiver who is
     /// getting something already.
-    fn stop_receiving(&self, receiver: Thread<'_>) {
+    pub(crate) fn stop_receiving(&self, receiver: Thread<'_>) {
         list::remove(&self.machine, receiver.queue());
     }
 
@@ -118,7 +121,7 @@ impl<M: Machine> Kernel<M> {
     }
 
     /// The slots that a descriptor names for received references.
-    fn slots_to_fill(&self, receiver: Thread<'_>, takes: &Descriptor, count: usize) -> Attempt<[Physical; 8]> {
+    pub(crate) fn slots_to_fill(&self, receiver: Thread<'_>, takes: &Descriptor, count: usize) -> Attempt<[Physical; 8]> {
         let mut to = [Physical(0); 8];
         if count == 0 {
             return Ok(to);

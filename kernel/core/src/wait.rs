@@ -49,7 +49,11 @@ impl<M: Machine> Kernel<M> {
 
     /// Undoes a wait: the thread stands at its call and is on no ring. A wait for a reply to a message stays what it is: the message was taken.
     pub(crate) fn wait_cancel(&self, thread: Thread<'_>) {
+        self.chain_touched(thread);
         list::remove(&self.machine, thread.queue());
+        if thread.has(Thread::DONATES) {
+            self.donation_forget(thread);
+        }
         if thread.fault() != 0 {
             self.fault_forget(thread);
         }
@@ -60,6 +64,13 @@ impl<M: Machine> Kernel<M> {
     /// Ends a wait: the call returns `status`, and the thread goes on.
     pub(crate) fn wait_end(&self, thread: Thread<'_>, status: Status) {
         list::remove(&self.machine, thread.queue());
+        if thread.waits_for(WaitKind::Ready) {
+            // Its scheduler's port has gone: it stays ready, and without time.
+            return thread.set_wait(WaitKind::Time as u64);
+        }
+        if thread.has(Thread::DONATES) {
+            self.donation_forget(thread);
+        }
         if thread.fault() != 0 {
             // Its call was never the thing it waited for: it faults again, or does not.
             self.fault_forget(thread);
@@ -78,6 +89,7 @@ impl<M: Machine> Kernel<M> {
 
     /// Breaks the bond between a client and whoever owes it a reply; the client still waits.
     pub(crate) fn disconnect(&self, client: Thread<'_>) {
+        self.chain_touched(client);
         let server = client.server();
         if server != Physical(0) {
             self.thread(server).set_client(Physical(0));

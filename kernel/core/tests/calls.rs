@@ -360,6 +360,9 @@ fn do_everything_together(fixture: &Fixture) {
     finished(Status::OK);
     run(Call::IpcSend, &[page], (Call::IpcReceive, &[page]));
     run(Call::IpcCall, &[page], (Call::IpcReceive, &[page]));
+    fixture.ok(Call::ThreadSetScheduler, &[other, page, 3]);
+    run(Call::ThreadYield, &[], (Call::ThreadDonate, &[other]));
+    fixture.ok(Call::ThreadSetScheduler, &[other, 0, 0]);
     run(Call::Null, &[], (Call::IpcReplyReceive, &[page, 0, 0, 0, 0, 0, 0, 0, 0, 500]));
     run(Call::IpcReceiveReply, &[], (Call::ThreadSleep, &[100]));
     finished(Status::new(Code::Gone));

@@ -16,6 +16,8 @@ view! {
         word, set_word: u64 = 1;
         /// Pending notification bits.
         pending, set_pending: u64 = 2;
+        /// The thread that received from here last; it counts while that thread's `served` names this port.
+        holder, set_holder: Physical = 15;
     } places {
         /// Anchor of threads that wait to send.
         senders = 3;

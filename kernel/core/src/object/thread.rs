@@ -1,7 +1,8 @@
 //! A thread. Its page holds the kernel's words, then the user's registers where the machine's entry code saves them, then the FPU state.
 //!
 //! States: *ready* (in the run queue, or chosen on a CPU), *waiting* (`wait` says for what; its registers stand at the call that it will make again), *stopped* (in addition to either
-//! being ready; a wait is undone by stopping, except that for a reply). Invariants: in the run queue exactly if ready, not stopped and on no CPU; `server` and `client` name each other.
+//! being ready; a wait is undone by stopping, except that for a reply). Invariants: in the run queue exactly if ready, not stopped, on no CPU and without a scheduler; `server` and `client` name
+//! each other.
 
 use crate::machine::{Machine, Physical, thread_page};
 use crate::list;
@@ -35,6 +36,16 @@ view! {
         /// Start of the deadline's tree node: the time itself. Its size is 1 while armed, else 0.
         deadline, set_deadline: u64 = 18;
         deadline_armed, set_deadline_armed: u64 = 19;
+        /// Number of the chain of donations that it runs in, or ran in when it began to wait (`donate`); 0 = it runs by its own right.
+        chain, set_chain: u64 = 43;
+        /// The port that it received from last. If that names it too, it is the port's holder.
+        served, set_served: Physical = 44;
+        /// The port that it waits to send to, if that has not moved.
+        waits_at, set_waits_at: Physical = 45;
+        /// The word that its scheduler knows it by.
+        scheduler_word, set_scheduler_word: u64 = 46;
+        /// When its donation ends at the latest.
+        donates_until, set_donates_until: u64 = 47;
     } places {
         /// Node in the run queue or in the ring of what it waits for.
         queue = 3;
@@ -45,6 +56,12 @@ view! {
         links = 30;
         /// Anchor of the reply reference that leads here.
         reply_links = 32;
+        /// Link to its scheduler's port.
+        scheduler = 48;
+        /// Node in the run queue while it donates.
+        turn = 51;
+        /// Link to the thread that it donates to.
+        donee = 53;
     }
 }
 
@@ -66,6 +83,12 @@ pub enum WaitKind {
     Lock = 5,
     /// For a time.
     Sleep = 6,
+    /// Until its donation ends; on the ring of receivers of the port or set that ends it, if it named one.
+    Donate = 7,
+    /// Ready, but only its scheduler can let it run, and does not know yet: on that port's ring of senders, or about to be put there.
+    Ready = 8,
+    /// Ready, for somebody to give it time.
+    Time = 9,
 }
 
 impl Thread<'_> {
@@ -77,6 +100,23 @@ impl Thread<'_> {
     pub const EVICT: u64 = 4;
     /// Its `ipc_call` was taken: it stands at `ipc_receive_reply`.
     pub const AWAITS_REPLY: u64 = 8;
+
+    /// A scheduler lets it run: it is never in the run queue.
+    pub const SCHEDULED: u64 = 16;
+    /// Its scheduler has been told that it is ready.
+    pub const KNOWN: u64 = 32;
+    /// It donates: it waits for `WaitKind::Donate`.
+    pub const DONATES: u64 = 64;
+
+    /// Whether it could run if it had a CPU.
+    pub fn is_ready(self) -> bool {
+        self.waits_for(WaitKind::None) || self.waits_for(WaitKind::Ready) || self.waits_for(WaitKind::Time)
+    }
+
+    /// Whether it is on a CPU.
+    pub fn on_cpu(self, cpu: usize) -> bool {
+        self.cpu() == cpu as u64 + 1
+    }
 
     /// Whether the message in its registers has nothing but words.
     #[inline(always)]
@@ -146,9 +186,11 @@ impl Thread<'_> {
         self.set_flags(Self::STOPPED);
         // It has named nothing yet: no generation is this one.
         self.set_named_generation(u64::MAX);
-        for node in [self.queue(), self.peers(), self.links(), self.reply_links()] {
+        for node in [self.queue(), self.peers(), self.links(), self.reply_links(), self.turn()] {
             list::init(machine, node);
         }
+        list::link_init(machine, self.scheduler());
+        list::link_init(machine, self.donee());
     }
 }
 

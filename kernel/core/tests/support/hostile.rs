@@ -111,6 +111,8 @@ fn kinds(call: Call) -> &'static [Kind] {
         Call::MemoryReclaim => &[Page, Page],
         Call::MemoryObjects => &[Page, Address, Memory, Number],
         Call::MutexLock | Call::ConditionWait => &[Object, Memory, Number],
+        Call::ThreadSetScheduler => &[Object, Object, Number],
+        Call::ThreadDonate => &[Object, Object, Number, Number],
         Call::PortNotify | Call::ConditionSignal | Call::ThreadStop => &[Object, Number],
         Call::InterruptBind => &[Object, Number, Object, Number],
         Call::InterruptReference | Call::IoPortsReference => &[Object, Object, Number, Number],
@@ -140,6 +142,7 @@ fn object_kind(call: Call, index: usize) -> Option<ObjectType> {
     match (call, index) {
         (Call::SpaceCreate | Call::RegionCreate | Call::InterruptBind, 3 | 5 | 2) => Some(ObjectType::Port),
         (Call::PortCreate, 2) => Some(ObjectType::PortSet),
+        (Call::ThreadSetScheduler | Call::ThreadDonate, 1) => Some(ObjectType::Port),
         (Call::MappingCreate, 4) => Some(ObjectType::Region),
         (_, 0) => subject(call),
         _ if call.name().ends_with("reference") => Some(ObjectType::Reference),
@@ -209,7 +212,7 @@ impl Stage {
         if World::stands_at_call(thread) && !random.once_in(4) {
             return self.world.enter(cpu);
         }
-        let often = [Call::MappingCreate, Call::IpcCall, Call::IpcSend, Call::IpcReceive, Call::IpcReplyReceive, Call::ThreadGetState, Call::MappingSetState];
+        let often = [Call::ThreadDonate, Call::ThreadSetScheduler, Call::MappingCreate, Call::IpcCall, Call::IpcSend, Call::IpcReceive, Call::IpcReplyReceive, Call::ThreadGetState, Call::MappingSetState];
         let number = if random.once_in(4) { random.of(&often) as u64 } else { random.below(Call::ALL.len() as u64 + 1) };
         thread.set_register(register::RIP, CODE);
         thread.set_register(register::RAX, CALL_BASE.wrapping_add(if random.once_in(50) { random.word() } else { number }));
@@ -258,7 +261,10 @@ impl Stage {
         if World::stands_at_call(thread) {
             return self.world.enter(cpu);
         }
-        match random.below(5) {
+        match random.below(7) {
+            // Who has a scheduler lives on what root gives, or is freed again.
+            5 => self.world.call_on(cpu, Call::ThreadSetScheduler, &[random.of(&self.threads), random.of(&[0, 0, self.port])]),
+            6 => self.world.call_on(cpu, Call::ThreadDonate, &[random.of(&self.threads), random.of(&[0, self.port]), 0, 0, 0, 0, 0, 0, 0, random.of(&[1000, 5000])]),
             0 => {
                 let number = random.below(self.threads.len() as u64) as usize;
                 let slot = self.threads[number];

@@ -1,0 +1,125 @@
+//! Who lets a thread run. A thread with a scheduler runs only on time that somebody gives it (`donate`); its scheduler's port is told when it becomes ready, by a message that the kernel sends
+//! in its name and that wants no answer.
+//!
+//! A scheduled thread that is ready and on no CPU is announced (`Ready`: first on the kernel's ring of announcements, then on the port's ring of senders) or waits to be given time
+//! (`Time`): its scheduler knows of it, or it has none. It never goes into the run queue, whatever becomes of its scheduler.
+
+use crate::decode::wrong;
+use crate::kernel::{Attempt, Done, Kernel};
+use crate::list;
+use crate::machine::{Machine, Physical, thread_page::register};
+use crate::object::{Thread, WaitKind, links_of, thread_of_queue_node};
+use crate::transfer::Trouble;
+use nacre_abi::message::Info;
+use nacre_abi::object::TargetType;
+use nacre_abi::rights::REFERENCE_USE;
+use nacre_abi::{Code, ObjectType};
+
+/// Where the anchor of announcements lies in the frame of globals.
+const ANNOUNCEMENTS: u64 = 16;
+/// A chain's number that no chain ever has.
+const NO_CHAIN: u64 = 1;
+/// Most threads announced in one entry.
+const MOST_ANNOUNCED: usize = 16;
+
+impl<M: Machine> Kernel<M> {
+    /// Anchor of the threads whose schedulers are to be told that they are ready.
+    #[inline(always)]
+    pub(crate) fn announcements(&self) -> Physical {
+        self.globals.get().add(ANNOUNCEMENTS)
+    }
+
+    pub(crate) fn thread_set_scheduler(&self, caller: Thread<'_>) -> Attempt<Done> {
+        let thread = self.thread(self.controlled(caller, 1, ObjectType::Thread)?);
+        let port = self.keeper_argument(caller, 2)?;
+        if port.is_none() && caller.has(Thread::SCHEDULED) {
+            return wrong(Code::Denied, 2);
+        }
+        self.scheduler_set(thread, port, caller.argument(3));
+        if port.is_some() { thread.raise(Thread::SCHEDULED) } else { thread.lower(Thread::SCHEDULED) }
+        self.reschedule(thread);
+        Ok(Done::Return)
+    }
+
+    fn scheduler_set(&self, thread: Thread<'_>, port: Option<Physical>, word: u64) {
+        self.link_to_port(thread.scheduler(), port);
+        thread.set_scheduler_word(word);
+        thread.lower(Thread::KNOWN);
+    }
+
+    /// Who may let the thread run has changed.
+    fn reschedule(&self, thread: Thread<'_>) {
+        if thread.cpu() != 0 {
+            // If it runs by its own right, it has none any more.
+            return self.chain_look(thread.cpu() as usize - 1);
+        }
+        if thread.has(Thread::DONATES) || thread.is_ready() {
+            self.wait_cancel(thread);
+            self.make_ready(thread);
+        }
+        if thread.chain() == 0 && thread.has(Thread::SCHEDULED) {
+            // It waits for somebody who runs by his own right, which is no longer hers.
+            thread.set_chain(NO_CHAIN);
+        }
+    }
+
+    /// A new thread is scheduled as its maker is.
+    pub(crate) fn scheduler_inherit(&self, maker: Thread<'_>, thread: Thread<'_>) {
+        if maker.has(Thread::SCHEDULED) {
+            thread.raise(Thread::SCHEDULED);
+            thread.set_scheduler_word(maker.scheduler_word());
+            self.link_to_port(thread.scheduler(), list::link_target(&self.machine, maker.scheduler()));
+        }
+    }
+
+    /// A scheduled thread has become ready.
+    pub(crate) fn ready_for_scheduler(&self, thread: Thread<'_>) {
+        if thread.has(Thread::KNOWN) || list::link_target(&self.machine, thread.scheduler()).is_none() {
+            return thread.set_wait(WaitKind::Time as u64);
+        }
+        thread.set_wait(WaitKind::Ready as u64);
+        list::push_back(&self.machine, self.announcements(), thread.queue());
+        self.cpus[self.machine.cpu()].timer_stale.set(true);
+    }
+
+    /// Lets threads that have become ready wait at their schedulers' ports. Whoever receives there may have a scheduler too, and so on: those are left for the next time.
+    pub(crate) fn announce_some(&self) {
+        for _ in 0..MOST_ANNOUNCED {
+            let Some(node) = list::first(&self.machine, self.announcements()) else { return };
+            let thread = self.thread(thread_of_queue_node(node));
+            list::remove(&self.machine, node);
+            match list::link_target(&self.machine, thread.scheduler()) {
+                Some(port) => {
+                    let port = self.port(port);
+                    list::push_back(&self.machine, port.senders(), node);
+                    self.port_look_again(port);
+                }
+                None => thread.set_wait(WaitKind::Time as u64),
+            }
+        }
+    }
+
+    /// Puts the announcement of a ready thread into the registers of its scheduler.
+    pub(crate) fn transfer_ready(&self, thread: Thread<'_>, receiver: Thread<'_>, word: u64) -> Result<(), Trouble> {
+        let takes = self.descriptor(receiver, crate::decode::DESCRIPTOR, receiver.register(register::R14)).map_err(Trouble::Receiver)?;
+        let count = usize::from(takes.receive_slot_count > 0);
+        let to = self.slots_to_fill(receiver, &takes, count).map_err(Trouble::Receiver)?;
+        self.stop_receiving(receiver);
+        if count == 1 {
+            // To know whom to give time is not to command it.
+            let reference = self.reference_fill(to[0], TargetType::Thread as u64, REFERENCE_USE);
+            list::link_set(&self.machine, reference.target(), thread.at, links_of(ObjectType::Thread, thread.at));
+        }
+        receiver.set_register(register::RDX, thread.scheduler_word());
+        receiver.set_register(register::RSI, Info::received(0, 0, count as u64, Info::READY).0);
+        receiver.set_register(register::RDI, word);
+        Ok(())
+    }
+
+    /// The announcement of a thread was received.
+    pub(crate) fn scheduler_told(&self, thread: Thread<'_>) {
+        list::remove(&self.machine, thread.queue());
+        thread.set_wait(WaitKind::Time as u64);
+        thread.raise(Thread::KNOWN);
+    }
+}

@@ -1,0 +1,416 @@
+//! Time that a thread gives to another: CPU inheritance (Ford and Susarla 1996). A donation lasts until something comes to a port, a time passes, the thread that it is for cannot go on, or it yields.
+//!
+//! A CPU that runs on given time follows a *chain*: from its `base`, a thread that has the CPU by its own right and donates, to the thread that it donates to, from a client that waits to the
+//! server that it waits for, and so on to one that can run. Nothing of a chain is kept but the base, the donors in it (to charge them for the time), and a number. Whatever may change it asks
+//! the CPU to look (`chain_touched`), and the chain is followed anew from the base when that CPU leaves the kernel. All threads of a chain carry its number; numbers never return, so
+//! two threads with the same number belong to the same chain, and the CPU can go from one to the other without following it.
+
+use crate::decode::wrong;
+use crate::kernel::{Attempt, Done, Kernel, Stop};
+use crate::list;
+use crate::machine::{Machine, Physical, thread_page::register};
+use crate::object::{Thread, WaitKind, links_of};
+use core::cell::Cell;
+use nacre_abi::call::{DONATION_ARRIVED, DONATION_BLOCKED, DONATION_BUSY, DONATION_TIMED_OUT, DONATION_YIELDED};
+use nacre_abi::rights::REFERENCE_USE;
+use nacre_abi::{Code, ObjectType, Status};
+
+/// Most threads that a chain leads through.
+const MOST_HOPS: usize = 48;
+/// Most donors in a chain.
+const MOST_DONORS: usize = 16;
+/// Bits of a chain's number that say which CPU follows it.
+const CPU_BITS: u32 = 6;
+
+/// The chain that a CPU follows.
+pub(crate) struct Chain {
+    /// The thread by whose right the CPU runs another; null = the one that runs does so by its own.
+    base: Cell<Physical>,
+    /// Its number; 0 = it is not followed now.
+    number: Cell<u64>,
+    /// Since when.
+    since: Cell<u64>,
+    /// When the first donation in it ends, at the latest.
+    end: Cell<u64>,
+    /// The threads in it that donate, outermost first.
+    donors: [Cell<Physical>; MOST_DONORS],
+    count: Cell<usize>,
+    /// It is to be followed anew.
+    look: Cell<bool>,
+}
+
+impl Chain {
+    pub(crate) const fn new() -> Chain {
+        Chain {
+            base: Cell::new(Physical(0)),
+            number: Cell::new(0),
+            since: Cell::new(0),
+            end: Cell::new(u64::MAX),
+            donors: [const { Cell::new(Physical(0)) }; MOST_DONORS],
+            count: Cell::new(0),
+            look: Cell::new(false),
+        }
+    }
+
+    /// When the CPU must look again at the latest.
+    pub(crate) fn end(&self) -> u64 {
+        self.end.get()
+    }
+
+    /// One more donor; false if there is no room.
+    fn push(&self, donor: Thread<'_>) -> bool {
+        let count = self.count.get();
+        if count == MOST_DONORS {
+            return false;
+        }
+        self.donors[count].set(donor.at);
+        self.count.set(count + 1);
+        self.end.set(self.end.get().min(donor.donates_until()));
+        true
+    }
+
+    /// Takes the innermost donor out.
+    fn pop(&self) -> Option<Physical> {
+        let last = self.count.get().checked_sub(1)?;
+        self.count.set(last);
+        Some(self.donors[last].get())
+    }
+}
+
+/// Where a chain leads from a thread.
+enum Hop {
+    /// It can run.
+    Run,
+    /// To the thread that it waits for, or donates to.
+    To(Physical),
+    /// Nowhere: what it waits for is no thread.
+    Blocked,
+    /// It runs elsewhere, or is in the chain of another CPU.
+    Busy,
+}
+
+impl<M: Machine> Kernel<M> {
+    pub(crate) fn thread_donate(&self, caller: Thread<'_>) -> Attempt<Done> {
+        let donee = self.target(caller, 1, caller.argument(1), ObjectType::Thread, REFERENCE_USE)?;
+        if donee == caller.at {
+            return wrong(Code::BadArgument, 1);
+        }
+        let chain = &self.cpus[self.machine.cpu()].chain;
+        if chain.base.get() == Physical(0) && caller.has(Thread::SCHEDULED) {
+            // The time that it runs on was taken back a moment ago.
+            return Err(Stop::Again);
+        }
+        let until = match caller.argument(2) {
+            0 => None,
+            _ => Some(self.receivable_argument(caller, 2)?),
+        };
+        if let Some(at) = until {
+            while let Some(port) = self.ready_port(at) {
+                if port.has_something(&self.machine) {
+                    caller.set_register(register::RDX, DONATION_ARRIVED);
+                    return Ok(Done::Return);
+                }
+                port.refresh_ready(&self.machine);
+                self.step()?;
+            }
+            list::push_back(&self.machine, at.receivers(), caller.queue());
+        }
+        self.rewind(caller);
+        self.donation_begin(caller, donee);
+        Err(Stop::Wait)
+    }
+
+    fn donation_begin(&self, caller: Thread<'_>, donee: Physical) {
+        list::link_set(&self.machine, caller.donee(), donee, links_of(ObjectType::Thread, donee));
+        let timeout = caller.register(register::R15);
+        caller.set_donates_until(if timeout == 0 { u64::MAX } else { self.machine.now().saturating_add(timeout) });
+        caller.set_wait(WaitKind::Donate as u64);
+        caller.raise(Thread::DONATES);
+        let chain = &self.cpus[self.machine.cpu()].chain;
+        if chain.base.get() == Physical(0) {
+            chain.base.set(caller.at);
+        }
+        self.leave_cpu(caller);
+    }
+
+    /// Undoes what a donation is linked to; what is left of its timeout goes back to its register.
+    pub(crate) fn donation_forget(&self, donor: Thread<'_>) {
+        self.chain_touched(donor);
+        list::remove(&self.machine, donor.turn());
+        list::link_clear(&self.machine, donor.donee());
+        donor.lower(Thread::DONATES);
+        if donor.donates_until() != u64::MAX {
+            let left = donor.donates_until().saturating_sub(self.machine.now()).max(1);
+            donor.set_register(register::R15, left);
+        }
+    }
+
+    /// Ends a donation: the call returns `reason`, and the thread, ready, is on no queue.
+    pub(crate) fn donation_end(&self, donor: Thread<'_>, reason: u64) {
+        if reason == DONATION_BLOCKED
+            && let Some(donee) = list::link_target(&self.machine, donor.donee())
+        {
+            // From now on who gave it time takes it for blocked.
+            self.thread(donee).lower(Thread::KNOWN);
+        }
+        list::remove(&self.machine, donor.queue());
+        self.donation_forget(donor);
+        donor.set_register(register::RDX, reason);
+        self.pass_call(donor, Status::OK);
+        donor.set_wait(WaitKind::None as u64);
+    }
+
+    /// The receiver of a message works on its sender's time.
+    #[inline(always)]
+    pub(crate) fn lend_time(&self, from: Thread<'_>, to: Thread<'_>) {
+        to.set_chain(from.chain());
+        if from.chain() == 0 && to.has(Thread::SCHEDULED) && !from.has(Thread::SCHEDULED) {
+            self.cpus[self.machine.cpu()].chain.base.set(from.at);
+        }
+    }
+
+    /// The CPU whose chain the thread is in now.
+    fn chain_cpu(&self, thread: Thread<'_>) -> Option<usize> {
+        let number = thread.chain();
+        let cpu = number as usize % (1 << CPU_BITS);
+        (number != 0 && self.cpus[cpu].chain.number.get() == number).then_some(cpu)
+    }
+
+    /// Something about the thread changes: if a CPU follows a chain through it, that looks again.
+    #[inline(always)]
+    pub(crate) fn chain_touched(&self, thread: Thread<'_>) {
+        if thread.chain() != 0
+            && let Some(cpu) = self.chain_cpu(thread)
+        {
+            self.chain_drop(cpu);
+            self.chain_look(cpu);
+        }
+    }
+
+    /// A CPU is to follow its chain anew.
+    pub(crate) fn chain_look(&self, cpu: usize) {
+        self.cpus[cpu].chain.look.set(true);
+        if cpu == self.machine.cpu() {
+            self.cpus[cpu].timer_stale.set(true);
+        } else {
+            self.machine.cpu_kick(cpu);
+        }
+    }
+
+    /// The chain of a CPU is followed no more: whoever donated in it is charged.
+    fn chain_drop(&self, cpu: usize) {
+        let chain = &self.cpus[cpu].chain;
+        let used = if chain.number.replace(0) == 0 { 0 } else { self.machine.now().saturating_sub(chain.since.get()) };
+        while let Some(donor) = chain.pop() {
+            let donor = self.thread(donor);
+            donor.set_register(register::R8, donor.register(register::R8).wrapping_add(used));
+        }
+        chain.end.set(u64::MAX);
+    }
+
+    /// The turn of the CPU's base is over. If it donates it waits for its next turn as it is.
+    pub(crate) fn chain_preempt(&self, cpu: usize) {
+        let base = self.cpus[cpu].chain.base.replace(Physical(0));
+        if base == Physical(0) {
+            return;
+        }
+        self.chain_drop(cpu);
+        let base = self.thread(base);
+        if base.has(Thread::DONATES) {
+            list::push_back(&self.machine, self.run_queue(), base.turn());
+        }
+    }
+
+    /// Whoever runs on given time gives it back to the innermost donor; false if nobody does on this CPU.
+    pub(crate) fn chain_yield(&self, cpu: usize) -> bool {
+        let chain = &self.cpus[cpu].chain;
+        let Some(last) = chain.count.get().checked_sub(1) else { return false };
+        let donor = self.thread(chain.donors[last].get());
+        self.donation_end(donor, DONATION_YIELDED);
+        self.make_ready(donor);
+        true
+    }
+
+    /// Donations of this CPU's chain whose time has come end when it is followed next.
+    pub(crate) fn donations_expire(&self, cpu: usize) {
+        if self.cpus[cpu].chain.end() <= self.machine.now() {
+            self.chain_look(cpu);
+        }
+    }
+
+    /// The thread is about to go: no CPU runs by its right any more.
+    pub(crate) fn chain_unbind(&self, thread: Thread<'_>) {
+        self.chain_bases(thread, Physical(0));
+        self.link_to_port(thread.scheduler(), None);
+    }
+
+    /// The thread has moved.
+    pub(crate) fn chain_moved(&self, old: Thread<'_>, new: Thread<'_>) {
+        self.chain_bases(old, new.at);
+    }
+
+    fn chain_bases(&self, thread: Thread<'_>, to: Physical) {
+        for (cpu, this) in self.cpus.iter().enumerate().take(64 - self.online.get().leading_zeros() as usize) {
+            if this.chain.base.get() == thread.at {
+                this.chain.base.set(to);
+                self.chain_look(cpu);
+            }
+        }
+    }
+
+    /// A thread that has come to the head of the queue runs, or whoever it donates to.
+    pub(crate) fn chain_begin(&self, cpu: usize, first: Physical) -> Physical {
+        if !self.thread(first).has(Thread::DONATES) {
+            return first;
+        }
+        self.cpus[cpu].chain.base.set(first);
+        self.chain_follow(cpu)
+    }
+
+    /// Who runs on this CPU after all, if `chosen` would: follows the chain if that is to be done, and tells schedulers who is ready.
+    #[inline(always)]
+    pub(crate) fn chain_settle(&self, cpu: usize, chosen: Physical) -> Physical {
+        let chain = &self.cpus[cpu].chain;
+        let changed = chain.look.get() || (chosen == Physical(0) && chain.base.get() != Physical(0));
+        if !changed && list::is_empty(&self.machine, self.announcements()) {
+            return chosen;
+        }
+        self.chain_settle_all(cpu, chosen)
+    }
+
+    #[inline(never)]
+    fn chain_settle_all(&self, cpu: usize, mut chosen: Physical) -> Physical {
+        let chain = &self.cpus[cpu].chain;
+        // To tell one scheduler can wake another, whose time this is: then the chain changes again.
+        for _ in 0..3 {
+            if chain.look.replace(false) || (chosen == Physical(0) && chain.base.get() != Physical(0)) {
+                let next = self.chain_leads_to(cpu, chosen);
+                if chosen != Physical(0) && next != chosen {
+                    self.cpus[cpu].chosen.set(Physical(0));
+                    self.make_ready(self.thread(chosen));
+                }
+                chosen = next;
+            }
+            self.announce_some();
+        }
+        if chain.look.get() {
+            // Later, but soon.
+            chain.end.set(0);
+        }
+        self.cpus[cpu].chosen.set(chosen);
+        self.cpus[cpu].timer_stale.set(true);
+        chosen
+    }
+
+    /// Who is to run now; `chosen` did till now.
+    fn chain_leads_to(&self, cpu: usize, chosen: Physical) -> Physical {
+        if self.cpus[cpu].chain.base.get() != Physical(0) {
+            return self.chain_follow(cpu);
+        }
+        self.chain_drop(cpu);
+        if chosen == Physical(0) || self.thread(chosen).has(Thread::SCHEDULED) {
+            return Physical(0);
+        }
+        self.thread(chosen).set_chain(0);
+        chosen
+    }
+
+    /// Follows the chain from the base: the thread that it leads to runs; if it leads nowhere, the innermost donor's donation ends. Null if nobody can run by the base's right.
+    fn chain_follow(&self, cpu: usize) -> Physical {
+        let chain = &self.cpus[cpu].chain;
+        self.chain_drop(cpu);
+        self.chains.set(self.chains.get() + 1);
+        let number = self.chains.get() << CPU_BITS | cpu as u64;
+        let runs = self.chain_end(cpu, number);
+        let base = chain.base.get();
+        if runs == Physical(0) || runs == base {
+            chain.base.set(Physical(0));
+            chain.count.set(0);
+            chain.end.set(u64::MAX);
+        } else {
+            chain.number.set(number);
+            chain.since.set(self.machine.now());
+        }
+        if runs != Physical(0) {
+            let thread = self.thread(runs);
+            self.chain_claim(thread);
+            thread.set_chain(if runs == base { 0 } else { number });
+        }
+        if self.cpus[cpu].armed.get() > chain.end() {
+            self.cpus[cpu].timer_stale.set(true);
+        }
+        runs
+    }
+
+    /// The end of the chain, which is numbered on the way.
+    fn chain_end(&self, cpu: usize, number: u64) -> Physical {
+        let chain = &self.cpus[cpu].chain;
+        let mut thread = self.thread(chain.base.get());
+        let mut reason = DONATION_BUSY;
+        if thread.has(Thread::SCHEDULED) {
+            // It has just been given a scheduler, and with that has lost its own right.
+            return Physical(0);
+        }
+        for _ in 0..MOST_HOPS {
+            match self.hop(cpu, thread) {
+                Hop::Run => return thread.at,
+                Hop::To(_) if thread.has(Thread::DONATES) && thread.donates_until() <= self.machine.now() => {
+                    self.donation_end(thread, DONATION_TIMED_OUT);
+                    return thread.at;
+                }
+                Hop::To(_) if thread.has(Thread::DONATES) && !chain.push(thread) => break,
+                Hop::To(next) => {
+                    thread.set_chain(number);
+                    thread = self.thread(next);
+                }
+                Hop::Busy => break,
+                Hop::Blocked => {
+                    reason = DONATION_BLOCKED;
+                    break;
+                }
+            }
+        }
+        let Some(donor) = chain.pop() else { return Physical(0) };
+        self.donation_end(self.thread(donor), reason);
+        donor
+    }
+
+    fn hop(&self, cpu: usize, thread: Thread<'_>) -> Hop {
+        let to = |next: Physical| match next {
+            Physical(0) => Hop::Blocked,
+            _ if self.chain_cpu(thread).is_some_and(|other| other != cpu) => Hop::Busy,
+            _ => Hop::To(next),
+        };
+        match thread.wait() {
+            _ if thread.has(Thread::STOPPED) => Hop::Blocked,
+            _ if thread.cpu() != 0 && !thread.on_cpu(cpu) => Hop::Busy,
+            wait if wait == WaitKind::Donate as u64 => to(list::link_target(&self.machine, thread.donee()).unwrap_or_default()),
+            wait if wait == WaitKind::Reply as u64 => to(thread.server()),
+            wait if wait == WaitKind::Send as u64 || wait == WaitKind::Fault as u64 => to(self.holder_of(thread.waits_at()).unwrap_or_default()),
+            _ if thread.is_ready() => Hop::Run,
+            _ => Hop::Blocked,
+        }
+    }
+
+    /// The thread that received last from the port at an address, if there is still such a port, and such a thread.
+    fn holder_of(&self, port: Physical) -> Option<Physical> {
+        let at = self.object_still(port, ObjectType::Port)?;
+        let holder = self.object_still(self.port(at).holder(), ObjectType::Thread)?;
+        (self.thread(holder).served() == at).then_some(holder)
+    }
+
+    /// An address where an object of this type stood once, if one does now.
+    fn object_still(&self, at: Physical, wanted: ObjectType) -> Option<Physical> {
+        let plain = self.machine.frame(at)?.kind.get() % nacre_abi::PAGE_SIZE;
+        if !matches!(plain, crate::machine::Frame::OBJECTS | crate::machine::Frame::KERNEL) {
+            return None;
+        }
+        self.object_in_frame(at).filter(|(found, _)| *found == wanted).map(|(_, at)| at)
+    }
+
+    /// A ready thread is taken from wherever it waits for its turn.
+    fn chain_claim(&self, thread: Thread<'_>) {
+        list::remove(&self.machine, thread.queue());
+        thread.set_wait(WaitKind::None as u64);
+    }
+}
