@@ -4,6 +4,7 @@ mod keepers;
 mod memory;
 mod messages;
 mod objects;
+mod schedule;
 
 use alloc::format;
 use alloc::string::String;
@@ -45,6 +46,13 @@ pub const TESTS: &[Test] = &[
     test("THR1002", "an exception reaches the keeper with all registers, and the answer sets them", keepers::exception),
     test("THR1004", "in a space whose time is hidden, reading the machine's time is an exception, else it is not", keepers::time_hidden),
     test("THR1003", "what thread_set_state sets, thread_get_state gives", keepers::state),
+    test("SCHED1001", "a thread with a scheduler runs only on time that it is given, and its scheduler is told once that it is ready", schedule::told),
+    test("SCHED1002", "a donation ends when its time is over, when something comes, when nobody can go on, and when who runs yields", schedule::ends),
+    test("SCHED1003", "a server works on its client's time, and goes on by its own right when that is over", schedule::server),
+    test("SCHED1004", "a server that is busy gets the time of whoever waits for it", schedule::inversion),
+    test("SCHED1005", "a thread with a scheduler frees neither itself nor a thread that it makes", schedule::nobody_is_freed),
+    test("SCHED1006", "schedulers nest: the inner one gets no more than the outer one gives", schedule::nested),
+    test("SCHED1007", "a thread whose scheduler's port goes runs no more, until it gets another", schedule::orphan),
     test("OBJ1001", "every object can be moved, and stays what it was", objects::moved),
     test("OBJ1002", "every state can be read and set again", objects::states),
     test("OBJ1003", "reference_reveal names the address of what the parent owns, and nothing else", objects::revealed),

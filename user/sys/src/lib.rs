@@ -44,7 +44,7 @@ pub use reference::{Reference, Revealed};
 pub use region::Region;
 pub use space::Space;
 pub use span::{Span, SpanMut};
-pub use thread::{Thread, ThreadImage};
+pub use thread::{Donation, DonationEnd, Thread, ThreadImage};
 pub use window::Window;
 
 pub use nacre_abi as abi;

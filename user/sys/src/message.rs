@@ -85,6 +85,11 @@ impl Received {
         self.info.has(Info::NEEDS_REPLY)
     }
 
+    /// The word of the thread that is ready, if it is an announcement to its scheduler.
+    pub const fn ready(&self) -> Option<u64> {
+        if self.info.has(Info::READY) { Some(self.words[0]) } else { None }
+    }
+
     /// The bits, if it is a notification.
     pub const fn notification(&self) -> Option<u64> {
         if self.info.has(Info::NOTIFICATION) { Some(self.words[0]) } else { None }

@@ -107,6 +107,19 @@ pub(crate) fn wait(call: Call, object: u64, word: &AtomicU32, expected: u64, tim
     Status(status).result()
 }
 
+/// `thread_donate`: the thread, the port or set that ends it, a timeout. Why it ended, and what was used.
+#[inline(always)]
+pub(crate) fn donate(thread: u64, until: u64, timeout: u64) -> Results {
+    let (status, reason, used): (u64, u64, u64);
+    // SAFETY: the kernel touches no memory for this call; the registers lost and changed are those of the table above.
+    unsafe {
+        asm!("syscall", inlateout("rax") Call::ThreadDonate.number() => status, inlateout("rdi") thread => _, inlateout("rsi") until => _,
+            inlateout("rdx") 0u64 => reason, inlateout("r8") 0u64 => used, inlateout("r15") timeout => _,
+            lateout("rcx") _, lateout("r11") _, options(nostack));
+    }
+    Status(status).result().map(|()| (reason, used))
+}
+
 /// Addresses of references, where the kernel wants them: in an array that crosses no page.
 #[repr(C, align(64))]
 struct References([u64; 8]);

@@ -1,6 +1,6 @@
 //! Threads.
 
-use nacre_abi::call::STOP_INTERRUPT;
+use nacre_abi::call::{DONATION_ARRIVED, DONATION_BLOCKED, DONATION_TIMED_OUT, DONATION_YIELDED, STOP_INTERRUPT};
 use nacre_abi::state::{FPU_SIZE, ThreadState};
 use nacre_abi::{Call, Status, environment};
 
@@ -16,6 +16,30 @@ object! {
 const FPU_WORDS: usize = FPU_SIZE as usize / 8;
 /// Words of both.
 const IMAGE_WORDS: usize = ThreadState::WORDS + FPU_WORDS;
+
+/// Why a donation ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum DonationEnd {
+    /// Something has come to the port or set.
+    Arrived,
+    /// Its time was over.
+    TimedOut,
+    /// The thread cannot go on; it will be announced when it can.
+    Blocked,
+    /// Whoever ran on it yielded.
+    Yielded,
+    /// The thread, or whoever it waits for, runs elsewhere; it will not be announced.
+    Busy,
+}
+
+/// What became of a donation.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Donation {
+    /// Why it ended.
+    pub end: DonationEnd,
+    /// Nanoseconds of the caller's time that it took.
+    pub used: u64,
+}
 
 /// All of a thread: its registers, and the FPU's (`state.fpu_size` bytes of them are meaningful).
 #[derive(Clone, Debug)]
@@ -86,6 +110,24 @@ impl Thread {
     /// Stops the thread; a wait that it is in ends with `Interrupted`.
     pub fn interrupt(self) -> Result<(), Status> {
         raw::call(Call::ThreadStop, [self.0, STOP_INTERRUPT, 0, 0]).map(drop)
+    }
+
+    /// From now on the thread runs only on time that it is given, and `port` is told when it is ready, with `word`. The null reference: it runs by its own right.
+    pub fn set_scheduler(self, port: Reference, word: u64) -> Result<(), Status> {
+        raw::call(Call::ThreadSetScheduler, [self.0, port.0, word, 0]).map(drop)
+    }
+
+    /// Gives the caller's time to the thread, until something comes to the port or set at `until` (0: none) or `timeout` nanoseconds have passed (0: never), or it cannot go on.
+    pub fn donate(self, until: u64, timeout: u64) -> Result<Donation, Status> {
+        let (reason, used) = raw::donate(self.0, until, timeout)?;
+        let end = match reason {
+            DONATION_ARRIVED => DonationEnd::Arrived,
+            DONATION_TIMED_OUT => DonationEnd::TimedOut,
+            DONATION_BLOCKED => DonationEnd::Blocked,
+            DONATION_YIELDED => DonationEnd::Yielded,
+            _ => DonationEnd::Busy,
+        };
+        Ok(Donation { end, used })
     }
 
     /// Sets the address at which its foreign calls continue; 0 = they fail. [`Thread::OWN`] is the caller.
