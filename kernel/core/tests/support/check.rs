@@ -1,5 +1,7 @@
 //! Everything that must hold of the kernel's memory between two entries, read by its own naive means.
 
+mod time;
+
 use super::machine::{FakeMachine, RAM_END, RAM_START};
 use super::world::World;
 use nacre_abi::object::TargetType;
@@ -12,7 +14,6 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 const NULL: Physical = Physical(0);
 /// Where things stand in the frame of globals.
-const ANNOUNCEMENTS: u64 = 16;
 const BINDINGS: u64 = 1024;
 const KERNEL_SPACE: u64 = 3072;
 const PHYSICAL_REGION: u64 = 3328;
@@ -133,22 +134,6 @@ impl<'w> Checker<'w> {
         }
     }
 
-    /// The run queue holds threads that are ready, and such as donate and wait for their turn.
-    fn run_queue(&mut self) {
-        for node in self.ring(Physical(RAM_START)) {
-            let thread = self.thread(object::thread_of_queue_node(node));
-            self.assert_live(thread.at, ObjectType::Thread, "the run queue");
-            if thread.waits_for(WaitKind::Donate) {
-                assert_eq!(thread.turn(), node);
-                assert!(!thread.has(Thread::SCHEDULED), "{:?} has a scheduler, and a turn", thread.at);
-            } else {
-                assert_eq!(thread.queue(), node);
-                assert_eq!(thread.chain(), 0, "{:?} is in the run queue and in a chain", thread.at);
-                self.queued.insert(thread.at.0, ("run queue", 0));
-            }
-        }
-    }
-
     fn link_ring(&mut self, anchor: Physical, owner: Physical) {
         for node in self.ring(anchor) {
             let target = self.machine.peek(node.0 - 8);
@@ -159,8 +144,7 @@ impl<'w> Checker<'w> {
 
     /// Walks every ring that has an anchor in a live object.
     fn rings(&mut self) {
-        self.run_queue();
-        self.queue_ring("announcements", Physical(RAM_START + ANNOUNCEMENTS), NULL);
+        self.ready_rings();
         for (at, kind) in self.live.clone() {
             let at = Physical(at);
             if kind != ObjectType::Reference {
@@ -317,21 +301,6 @@ impl<'w> Checker<'w> {
         } else {
             assert!(!thread.has(Thread::EVICT), "{:?} is to be evicted from nowhere", thread.at);
         }
-    }
-
-    /// Who has a scheduler never waits in the run queue, and only such threads wait for time; who donates is linked to whom it donates to.
-    fn check_time(&mut self, thread: Thread<'w>) {
-        let at = thread.at;
-        let scheduler = self.link(thread.scheduler(), ObjectType::Port, None);
-        let donee = self.link(thread.donee(), ObjectType::Thread, None);
-        let waits_for_time = thread.waits_for(WaitKind::Ready) || thread.waits_for(WaitKind::Time);
-        assert!(!waits_for_time || thread.has(Thread::SCHEDULED), "{at:?} waits for time without a scheduler");
-        assert!(scheduler.is_none() || thread.has(Thread::SCHEDULED), "{at:?} has a scheduler and runs by its own right");
-        let unannounced = thread.waits_for(WaitKind::Time) && !thread.has(Thread::KNOWN);
-        assert!(!unannounced || scheduler.is_none(), "{at:?} is ready, and its scheduler was not told");
-        assert_eq!(thread.waits_for(WaitKind::Donate), thread.has(Thread::DONATES));
-        assert!(donee.is_none() || thread.has(Thread::DONATES), "{at:?} leads to a donee and does not donate");
-        assert!(self.ring(thread.turn()).is_empty() || thread.has(Thread::DONATES), "{at:?} has a turn and does not donate");
     }
 
     fn check_bond(&self, thread: Thread<'w>) {

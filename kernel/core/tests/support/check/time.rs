@@ -1,0 +1,49 @@
+//! Who may run, and on whose time.
+
+use super::{Checker, NULL};
+use crate::support::machine::RAM_START;
+use nacre_abi::ObjectType;
+use nacre_core::machine::Physical;
+use nacre_core::object::{self, Thread, WaitKind};
+
+/// Where the anchor of announcements is in the frame of globals.
+const ANNOUNCEMENTS: u64 = 16;
+
+impl<'w> Checker<'w> {
+    /// The rings of threads that are ready: the run queue, and those whose schedulers are to be told.
+    pub(super) fn ready_rings(&mut self) {
+        self.run_queue();
+        self.queue_ring("announcements", Physical(RAM_START + ANNOUNCEMENTS), NULL);
+    }
+
+    /// The run queue holds threads that are ready, and such as donate and wait for their turn.
+    fn run_queue(&mut self) {
+        for node in self.ring(Physical(RAM_START)) {
+            let thread = self.thread(object::thread_of_queue_node(node));
+            self.assert_live(thread.at, ObjectType::Thread, "the run queue");
+            if thread.waits_for(WaitKind::Donate) {
+                assert_eq!(thread.turn(), node);
+                assert!(!thread.has(Thread::SCHEDULED), "{:?} has a scheduler, and a turn", thread.at);
+            } else {
+                assert_eq!(thread.queue(), node);
+                assert_eq!(thread.chain(), 0, "{:?} is in the run queue and in a chain", thread.at);
+                self.queued.insert(thread.at.0, ("run queue", 0));
+            }
+        }
+    }
+
+    /// Who has a scheduler never waits in the run queue, and only such threads wait for time; who donates is linked to whom it donates to.
+    pub(super) fn check_time(&mut self, thread: Thread<'w>) {
+        let at = thread.at;
+        let scheduler = self.link(thread.scheduler(), ObjectType::Port, None);
+        let donee = self.link(thread.donee(), ObjectType::Thread, None);
+        let waits_for_time = thread.waits_for(WaitKind::Ready) || thread.waits_for(WaitKind::Time);
+        assert!(!waits_for_time || thread.has(Thread::SCHEDULED), "{at:?} waits for time without a scheduler");
+        assert!(scheduler.is_none() || thread.has(Thread::SCHEDULED), "{at:?} has a scheduler and runs by its own right");
+        let unannounced = thread.waits_for(WaitKind::Time) && !thread.has(Thread::KNOWN);
+        assert!(!unannounced || scheduler.is_none(), "{at:?} is ready, and its scheduler was not told");
+        assert_eq!(thread.waits_for(WaitKind::Donate), thread.has(Thread::DONATES));
+        assert!(donee.is_none() || thread.has(Thread::DONATES), "{at:?} leads to a donee and does not donate");
+        assert!(self.ring(thread.turn()).is_empty() || thread.has(Thread::DONATES), "{at:?} has a turn and does not donate");
+    }
+}
