@@ -20,21 +20,26 @@ const HOSTILE_CALLS: u64 = 1_000_000;
 /// Its seed: fixed, so that a test run can be repeated.
 const HOSTILE_SEED: u64 = 1;
 
-/// Boots the conformance program on one processor and on two; each line `ok ID SENTENCE` or `not ok ID SENTENCE: WHY` is a test.
+/// Programs that tell of their tests.
+const TELLERS: [&str; 2] = ["conformance", "confined"];
+
+/// Boots each program that tells of its tests on one processor and on two; each line `ok ID SENTENCE` or `not ok ID SENTENCE: WHY` is a test.
 pub fn conformance(products: &Products, filter: &str) -> Outcome<Tally> {
     let mut tally = Tally::default();
-    if products.program("conformance").is_none() {
-        tally.note("conformance", Some("there is no tests/conformance"));
-        return Ok(tally);
-    }
-    for cpus in [1, 2] {
-        let captured = boot(products, cpus, &["conformance"])?;
-        judge_lines(&captured, cpus, filter, &mut tally);
+    for program in TELLERS {
+        if products.program(program).is_none() {
+            tally.note(program, Some(&format!("there is no tests/{program}")));
+            continue;
+        }
+        for cpus in [1, 2] {
+            let captured = boot(products, cpus, &[program])?;
+            judge_lines(&captured, program, cpus, filter, &mut tally);
+        }
     }
     Ok(tally)
 }
 
-fn judge_lines(captured: &Captured, cpus: u32, filter: &str, tally: &mut Tally) {
+fn judge_lines(captured: &Captured, program: &str, cpus: u32, filter: &str, tally: &mut Tally) {
     let text = String::from_utf8_lossy(&captured.output);
     let mut announced = None;
     let mut seen = 0;
@@ -55,7 +60,7 @@ fn judge_lines(captured: &Captured, cpus: u32, filter: &str, tally: &mut Tally) 
     }
     if announced != Some(seen) {
         let fault = format!("{seen} tests told their result; announced: {announced:?}\n{}", describe(captured));
-        tally.note(&format!("conformance comes to its end [cpus {cpus}]"), Some(&fault));
+        tally.note(&format!("{program} comes to its end [cpus {cpus}]"), Some(&fault));
     }
 }
 

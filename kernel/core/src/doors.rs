@@ -18,7 +18,7 @@ impl<M: Machine> Kernel<M> {
         let cpu = self.machine.cpu();
         let caller = self.thread(self.cpus[cpu].loaded.get());
         let done = match number {
-            _ if caller.has(Thread::EVICT | Thread::AWAITS_REPLY) => None,
+            _ if caller.has(Thread::EVICT) => None,
             CALL => self.fast_call(cpu, caller),
             REPLY_RECEIVE => self.fast_reply_receive(cpu, caller),
             NOTIFY => self.fast_notify(cpu, caller),
@@ -32,7 +32,7 @@ impl<M: Machine> Kernel<M> {
     pub fn system_call(&self, number: u64) -> Next {
         let cpu = self.machine.cpu();
         let caller = self.thread(self.cpus[cpu].loaded.get());
-        if number == YIELD && !caller.has(Thread::EVICT | Thread::AWAITS_REPLY) && self.fast_yield(cpu, caller).is_some() {
+        if number == YIELD && !caller.has(Thread::EVICT) && self.fast_yield(cpu, caller).is_some() {
             return Next::User;
         }
         self.system_call_general(number, cpu, caller)
@@ -44,10 +44,6 @@ impl<M: Machine> Kernel<M> {
             self.rewind(caller);
             self.evict(caller);
             return self.leave(cpu);
-        }
-        if caller.has(Thread::AWAITS_REPLY) && number != Call::IpcReceiveReply as u64 {
-            // Somebody set it to do something else than to wait for its reply.
-            self.disconnect(caller);
         }
         match self.dispatch_table(number, caller) {
             Ok(Done::Return) => caller.set_register(register::RAX, 0),

@@ -4,9 +4,10 @@ use crate::compose::Lack;
 use crate::kernel::{Attempt, Kernel};
 use crate::list;
 use crate::machine::{LeafKind, Machine, Physical, thread_page::register};
-use crate::object::{Thread, WaitKind};
+use crate::object::{Port, Thread, WaitKind};
 use nacre_abi::fault::{KIND_MEMORY, REFUSE, RESUME};
 use nacre_abi::Rights;
+use nacre_abi::state::ThreadState;
 
 /// What went wrong.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -20,9 +21,9 @@ pub(crate) enum Fault {
 }
 
 /// `Thread::fault`: a region's keeper is asked.
-pub(crate) const FAULT_REGION: u64 = 1;
+pub(crate) const FAULT_REGION: u64 = ThreadState::FAULT_REGION;
 /// `Thread::fault`: the space's keeper is told.
-pub(crate) const FAULT_EXCEPTION: u64 = 2;
+pub(crate) const FAULT_EXCEPTION: u64 = ThreadState::FAULT_EXCEPTION;
 
 impl<M: Machine> Kernel<M> {
     /// A running thread has faulted in user mode: either the tables are mended, or its keeper is asked.
@@ -54,10 +55,6 @@ impl<M: Machine> Kernel<M> {
 
     /// Sends the message, and lets the thread wait until it is answered.
     fn report_fault(&self, thread: Thread<'_>, fault: Fault) {
-        if thread.has(Thread::AWAITS_REPLY) {
-            // It was stopped and started again, and comes no further: a thread waits for one reply at a time.
-            self.disconnect(thread);
-        }
         let keeper = match fault {
             Fault::Region { region, offset, needed, address } => {
                 thread.set_fault(FAULT_REGION);
@@ -75,7 +72,22 @@ impl<M: Machine> Kernel<M> {
             }
         };
         match keeper {
+            // It is offered when the thread is started.
+            _ if thread.has(Thread::STOPPED) => {}
             Some(port) => self.offer_fault(thread, port),
+            None => self.abandon(thread),
+        }
+    }
+
+    /// A thread with a fault that nobody owes an answer to goes on: what a region lacked it may lack again, and an exception is offered again.
+    pub(crate) fn fault_again(&self, thread: Thread<'_>) {
+        thread.set_wait(WaitKind::None as u64);
+        if thread.fault() == FAULT_REGION {
+            thread.set_fault(0);
+            return self.make_ready(thread);
+        }
+        match list::link_target(&self.machine, self.space(thread.space()).keeper()) {
+            Some(port) => self.line_up(thread, self.port(port)),
             None => self.abandon(thread),
         }
     }
@@ -93,6 +105,11 @@ impl<M: Machine> Kernel<M> {
                 return self.hand_over(thread, receiver);
             }
         }
+        self.line_up(thread, port);
+    }
+
+    /// The thread's fault waits to be received.
+    fn line_up(&self, thread: Thread<'_>, port: Port<'_>) {
         thread.set_wait(WaitKind::Fault as u64);
         thread.set_waits_at(port.at);
         list::push_back(&self.machine, port.senders(), thread.queue());
@@ -114,12 +131,6 @@ impl<M: Machine> Kernel<M> {
         self.leave_cpu(thread);
     }
 
-    /// A fault is undone: the thread will fault again when it runs, if it still has to.
-    pub(crate) fn fault_forget(&self, thread: Thread<'_>) {
-        thread.set_fault(0);
-        self.disconnect(thread);
-    }
-
     /// A keeper answers: `label` says what follows.
     pub(crate) fn fault_answer(&self, keeper: Thread<'_>, thread: Thread<'_>, label: u32) -> Attempt<()> {
         let kind = thread.fault();
@@ -127,7 +138,8 @@ impl<M: Machine> Kernel<M> {
             self.adopt_state(keeper, thread)?;
         }
         let (needed, address) = (thread.fault_second(), thread.fault_third());
-        self.fault_forget(thread);
+        self.disconnect(thread);
+        thread.set_fault(0);
         thread.set_wait(WaitKind::None as u64);
         match label {
             RESUME => {

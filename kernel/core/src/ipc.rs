@@ -122,17 +122,9 @@ impl<M: Machine> Kernel<M> {
     }
 
     pub(crate) fn ipc_receive_reply(&self, caller: Thread<'_>) -> Attempt<Done> {
-        if !caller.has(Thread::AWAITS_REPLY) || !self.is_connected(caller) {
-            caller.lower(Thread::AWAITS_REPLY);
-            return Err(Status::new(Code::Gone).into());
-        }
-        self.rewind(caller);
-        caller.set_wait(WaitKind::Reply as u64);
-        if caller.register(register::R15) != 0 {
-            self.deadline_arm(caller, caller.register(register::R15));
-        }
-        self.leave_cpu(caller);
-        Err(Stop::Wait)
+        // Whoever is owed a reply waits for it without making this call: nobody owes the caller one.
+        debug_assert!(!caller.has(Thread::AWAITS_REPLY));
+        Err(Status::new(Code::Gone).into())
     }
 
     pub(crate) fn ipc_send(&self, caller: Thread<'_>) -> Attempt<Done> {
@@ -158,11 +150,6 @@ impl<M: Machine> Kernel<M> {
     /// Gives `client`, which waits for it, the reply that `server` holds in its registers.
     #[inline(always)]
     fn answer(&self, server: Thread<'_>, client: Thread<'_>) -> Attempt<()> {
-        if client.cpu() != 0 {
-            // It was stopped and started again, and has not yet come back to its call: whether it will is its own affair.
-            self.client_fail(client);
-            return Ok(());
-        }
         if client.fault() != 0 {
             return self.fault_answer(server, client, server.register(register::RSI) as u32);
         }
@@ -173,7 +160,7 @@ impl<M: Machine> Kernel<M> {
         }
         self.deadline_disarm(client);
         self.disconnect(client);
-        self.pass_call(client, status);
+        self.pass_reply(client, status);
         if client.waits_for(WaitKind::Reply) {
             client.set_wait(WaitKind::None as u64);
             self.hand_over(server, client);

@@ -34,6 +34,7 @@ mod scheduler;
 mod slot;
 mod state_calls;
 mod thread_calls;
+mod thread_state;
 mod timeout;
 mod transfer;
 pub mod tree;

@@ -4,13 +4,12 @@ use crate::create::REGION_END;
 use crate::decode::wrong;
 use crate::kernel::{Attempt, Done, Kernel};
 use crate::list;
-use crate::machine::{Machine, Physical, thread_page, thread_page::register};
+use crate::machine::{Machine, Physical, thread_page};
 use crate::object::{Thread, links_of};
-use crate::thread_calls::{FLAGS_ALWAYS, FLAGS_USER};
 use nacre_abi::object::TargetType;
 use nacre_abi::rights::{REFERENCE_ALL, REFERENCE_CONTROL, REFERENCE_USE};
 use nacre_abi::state::{
-    ConditionState, FPU_SIZE, MappingState, MutexState, PortSetState, PortState, REGISTERS, ReferenceState, RegionState, SpaceState, ThreadState,
+    ConditionState, FPU_SIZE, MappingState, MutexState, PortSetState, PortState, ReferenceState, RegionState, SpaceState, ThreadState,
 };
 use nacre_abi::{Code, ObjectType, Rights, USER_END};
 
@@ -19,7 +18,7 @@ const MOST_COUNTED: u64 = 1024;
 /// Most words in a state.
 const MOST_WORDS: usize = ThreadState::WORDS;
 /// Flag of the machine's word: the FPU was used.
-const FPU_USED: u64 = 1;
+pub(crate) const FPU_USED: u64 = 1;
 
 /// Most links of an object.
 const MOST_LINKS: usize = 3;
@@ -101,7 +100,7 @@ impl<M: Machine> Kernel<M> {
                 let (start, size) = (mapping.start(), mapping.size());
                 words_of(MappingState { start, size, offset: mapping.offset(), rights: mapping.rights().0, ..Default::default() }.to_words())
             }
-            ObjectType::Thread => words_of(self.thread_state(self.thread(at)).to_words()),
+            ObjectType::Thread => (self.thread_words(self.thread(at)), ThreadState::WORDS),
             ObjectType::Port => {
                 let port = self.port(at);
                 let waiting = list::count(&self.machine, port.senders(), MOST_COUNTED);
@@ -131,19 +130,6 @@ impl<M: Machine> Kernel<M> {
             (first, count) = (self.region(region).size(), self.region(region).rights().0);
         }
         ReferenceState { target: reference.kind(), rights: reference.rights(), first, count, ..Default::default() }
-    }
-
-    /// The exported state of a thread, without its FPU state.
-    pub(crate) fn thread_state(&self, thread: Thread<'_>) -> ThreadState {
-        let mut words = ThreadState::default().to_words();
-        words[1] = (u64::from(thread.has(Thread::STOPPED)) * ThreadState::STOPPED)
-            | (u64::from(thread.machine_word() & FPU_USED != 0) * ThreadState::FPU_USED)
-            | (u64::from(thread.has(Thread::AWAITS_REPLY)) * ThreadState::AWAITS_REPLY)
-            | (u64::from(thread.has(Thread::ABANDONED)) * ThreadState::ABANDONED);
-        for (number, word) in words[ThreadState::FIRST_REGISTER..][..REGISTERS].iter_mut().enumerate() {
-            *word = thread.register(number);
-        }
-        ThreadState::from_words(words)
     }
 
     /// The references that the caller offers for what an object is linked to.
@@ -196,6 +182,9 @@ impl<M: Machine> Kernel<M> {
                 [Some((ObjectType::Space, self.shown(thread.space()))), Some((ObjectType::Thread, known(thread.client()))), Some((ObjectType::Port, None))]
             }
             ObjectType::Port => [Some((ObjectType::PortSet, link(self.port(at).set()))), None, None],
+            ObjectType::Reference if self.reference(at).kind() == TargetType::Reply as u64 => {
+                [Some((ObjectType::Thread, link(self.reference(at).target()))), None, None]
+            }
             _ => [None; MOST_LINKS],
         }
     }
@@ -227,15 +216,8 @@ impl<M: Machine> Kernel<M> {
             ObjectType::Region => self.region_set(caller, at, [words[1], words[2], words[3]])?,
             ObjectType::Mapping => self.mapping_set(caller, at, [words[1], words[2], words[3], words[4]])?,
             ObjectType::Thread => {
-                let thread = self.thread(at);
-                if thread.at == caller.at || thread.cpu() != 0 || !thread.has(Thread::STOPPED) {
-                    return wrong(Code::NotStopped, 1);
-                }
-                let state = ThreadState::from_words(words);
-                self.check_thread_state(&state)?;
-                let fpu = with_fpu && state.fpu_size == FPU_SIZE;
-                self.thread_set(thread, &state);
-                if fpu {
+                self.thread_set_whole(caller, self.thread(at), &words)?;
+                if with_fpu && ThreadState::from_words(words).fpu_size == FPU_SIZE {
                     self.machine.fpu_settle(at, true);
                     self.span_copy_frame(&span, ThreadState::SIZE, at.add(8 * thread_page::FPU as u64), FPU_SIZE, false);
                     self.machine.fpu_import(at);
@@ -243,20 +225,19 @@ impl<M: Machine> Kernel<M> {
             }
             ObjectType::Port => self.port_set_words(caller, at, words[1], words[2])?,
             ObjectType::Space => self.space_set(caller, at, words[3])?,
-            ObjectType::Reference if words[1] == 0 => self.reference_clear(self.reference(at)),
-            ObjectType::Reference => return wrong(Code::BadArgument, 2),
+            ObjectType::Reference => self.reference_set(caller, at, &ReferenceState::from_words([words[0], words[1], words[2], words[3], words[4]]))?,
             ObjectType::PortSet | ObjectType::Mutex | ObjectType::Condition => {}
         }
         Ok(Done::Return)
     }
 
-    /// The link that the caller offers first, as a port to send to; `Err(None)` if it offers none.
-    fn offered(&self, caller: Thread<'_>, object: ObjectType, right: u64) -> Attempt<Option<Option<Physical>>> {
+    /// Link number `index` of those that the caller offers; `None` if it offers none at all, `Some(None)` if this one is to lead nowhere.
+    pub(crate) fn offered(&self, caller: Thread<'_>, index: usize, object: ObjectType, right: u64) -> Attempt<Option<Option<Physical>>> {
         let address = caller.argument(4);
         if address == 0 {
             return Ok(None);
         }
-        match self.user_words(caller, 4, address)?[0] {
+        match self.user_words(caller, 4, address)?[index] {
             0 => Ok(Some(None)),
             reference => Ok(Some(Some(self.target(caller, 4, reference, object, right)?))),
         }
@@ -276,7 +257,7 @@ impl<M: Machine> Kernel<M> {
             // It could have another space read the time for it.
             return wrong(Code::Denied, 2);
         }
-        let keeper = self.offered(caller, ObjectType::Port, REFERENCE_USE)?;
+        let keeper = self.offered(caller, 0, ObjectType::Port, REFERENCE_USE)?;
         if flags != space.flags() {
             space.set_flags(flags);
             self.space_changed(space);
@@ -292,7 +273,7 @@ impl<M: Machine> Kernel<M> {
         let end = if region.space() == self.kernel_space().at { REGION_END } else { USER_END };
         self.page_range(start, size, end, [2, 2])?;
         let rights = self.rights_argument(rights, 2)?;
-        let keeper = self.offered(caller, ObjectType::Port, REFERENCE_USE)?;
+        let keeper = self.offered(caller, 0, ObjectType::Port, REFERENCE_USE)?;
         self.revoke_region(region, 0, region.size());
         let regions = self.regions(self.space(region.space()));
         regions.remove(at);
@@ -310,7 +291,7 @@ impl<M: Machine> Kernel<M> {
         let mapping = self.mapping(at);
         self.page_range(start, size, USER_END, [2, 2])?;
         let rights = self.rights_argument(rights, 2)?;
-        let offered = self.offered(caller, ObjectType::Region, REFERENCE_USE)?;
+        let offered = self.offered(caller, 0, ObjectType::Region, REFERENCE_USE)?;
         let region = match offered {
             Some(region) => region,
             None => list::link_target(&self.machine, mapping.region()),
@@ -338,7 +319,7 @@ impl<M: Machine> Kernel<M> {
 
     fn port_set_words(&self, caller: Thread<'_>, at: Physical, word: u64, pending: u64) -> Attempt<()> {
         let port = self.port(at);
-        let set = self.offered(caller, ObjectType::PortSet, REFERENCE_CONTROL)?;
+        let set = self.offered(caller, 0, ObjectType::PortSet, REFERENCE_CONTROL)?;
         port.set_word(word);
         if let Some(set) = set {
             list::remove(&self.machine, port.ready());
@@ -355,49 +336,6 @@ impl<M: Machine> Kernel<M> {
         Ok(())
     }
 
-    fn check_thread_state(&self, state: &ThreadState) -> Attempt<()> {
-        let addresses = [state.rip, state.fs_base, state.gs_base, state.foreign_entry];
-        let known = ThreadState::STOPPED | ThreadState::FPU_USED | ThreadState::AWAITS_REPLY | ThreadState::ABANDONED;
-        let unused = [state.fault, state.fault_first, state.fault_second, state.fault_third, state.scheduler_word, state.reserved_first, state.reserved_second, state.reserved_third];
-        let good = addresses.into_iter().all(|address| address < USER_END) && state.flags & !known == 0 && unused == [0; 8];
-        if good { Ok(()) } else { wrong(Code::BadArgument, 2) }
-    }
-
-    /// Takes over a checked state.
-    pub(crate) fn thread_set(&self, thread: Thread<'_>, state: &ThreadState) {
-        if thread.has(Thread::AWAITS_REPLY) && state.flags & ThreadState::AWAITS_REPLY == 0 {
-            self.disconnect(thread);
-        }
-        if state.flags & ThreadState::AWAITS_REPLY != 0 {
-            thread.raise(Thread::AWAITS_REPLY);
-        }
-        let words = state.to_words();
-        for number in 0..REGISTERS {
-            thread.set_register(number, words[ThreadState::FIRST_REGISTER + number]);
-        }
-        thread.set_register(register::RFLAGS, state.rflags & FLAGS_USER | FLAGS_ALWAYS);
-    }
-
-    /// A keeper's answer to an exception may carry the state that the thread is to go on with.
-    pub(crate) fn adopt_state(&self, keeper: Thread<'_>, thread: Thread<'_>) -> Attempt<()> {
-        let sends = self.descriptor(keeper, crate::decode::DESCRIPTOR, keeper.register(register::R14))?;
-        if sends.send_size == 0 {
-            return Ok(());
-        }
-        if sends.send_size != ThreadState::SIZE || !sends.send_address.is_multiple_of(8) {
-            return wrong(Code::BadArgument, crate::decode::DESCRIPTOR);
-        }
-        let span = self.span(keeper, crate::decode::DESCRIPTOR, sends.send_address, ThreadState::SIZE, Rights::READ)?;
-        let mut words = [0; ThreadState::WORDS];
-        self.span_read(&span, 0, &mut words);
-        if words[0] != ThreadState::HEADER {
-            return wrong(Code::BadVersion, crate::decode::DESCRIPTOR);
-        }
-        let state = ThreadState::from_words(words);
-        self.check_thread_state(&state)?;
-        self.thread_set(thread, &state);
-        Ok(())
-    }
 }
 
 /// How many words the state of a type has.

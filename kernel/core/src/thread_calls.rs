@@ -24,7 +24,7 @@ impl<M: Machine> Kernel<M> {
         }
         if thread.has(Thread::STOPPED) {
             thread.lower(Thread::STOPPED | Thread::ABANDONED);
-            self.make_ready(thread);
+            self.go_on(thread);
         }
         Ok(Done::Return)
     }
@@ -46,7 +46,7 @@ impl<M: Machine> Kernel<M> {
         self.wait_cancel(thread);
         if in_call && flags & STOP_INTERRUPT != 0 {
             self.disconnect(thread);
-            self.pass_call(thread, Status::new(Code::Interrupted));
+            self.pass_reply(thread, Status::new(Code::Interrupted));
         }
         Ok(Done::Return)
     }

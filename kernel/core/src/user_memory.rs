@@ -133,17 +133,35 @@ impl<M: Machine> Kernel<M> {
         }
     }
 
+    /// How many of `count` words from byte `at` on stand in one page, and where; the buffer's address is a multiple of 8.
+    fn run_of_words(span: &Span, at: usize, count: usize) -> (Physical, usize) {
+        let (place, left) = span.place(at as u64);
+        (place, count.min((left / 8) as usize).max(1))
+    }
+
     /// Writes words into a buffer whose address is a multiple of 8, from byte `at` on.
-    pub(crate) fn span_write(&self, span: &Span, at: u64, words: &[u64]) {
-        for (index, word) in words.iter().enumerate() {
-            self.machine.write_word(span.place(at + 8 * index as u64).0, *word);
+    pub(crate) fn span_write(&self, span: &Span, at: u64, mut words: &[u64]) {
+        let mut at = at as usize;
+        while !words.is_empty() {
+            let (place, count) = Self::run_of_words(span, at, words.len());
+            let (run, rest) = words.split_at(count);
+            for (index, word) in run.iter().enumerate() {
+                self.machine.write_word(place.add(8 * index as u64), *word);
+            }
+            (at, words) = (at + 8 * count, rest);
         }
     }
 
     /// Reads words from a buffer whose address is a multiple of 8, from byte `at` on.
-    pub(crate) fn span_read(&self, span: &Span, at: u64, words: &mut [u64]) {
-        for (index, word) in words.iter_mut().enumerate() {
-            *word = self.machine.read_word(span.place(at + 8 * index as u64).0);
+    pub(crate) fn span_read(&self, span: &Span, at: u64, mut words: &mut [u64]) {
+        let mut at = at as usize;
+        while !words.is_empty() {
+            let (place, count) = Self::run_of_words(span, at, words.len());
+            let (run, rest) = words.split_at_mut(count);
+            for (index, word) in run.iter_mut().enumerate() {
+                *word = self.machine.read_word(place.add(8 * index as u64));
+            }
+            (at, words) = (at + 8 * count, rest);
         }
     }
 

@@ -1,5 +1,6 @@
 //! How threads wait, and how waiting ends. A waiting thread's registers stand at its call, so a wait can be undone at any time by taking it off its ring.
 
+use crate::fault::FAULT_REGION;
 use crate::kernel::Kernel;
 use crate::list;
 use crate::machine::{Machine, Physical, thread_page::register};
@@ -21,6 +22,29 @@ impl<M: Machine> Kernel<M> {
     pub(crate) fn pass_call(&self, thread: Thread<'_>, status: Status) {
         thread.set_register(register::RAX, status.0);
         thread.set_register(register::RIP, thread.register(register::RIP).wrapping_add(CALL_INSTRUCTION));
+    }
+
+    /// The same, if the call may be that for a reply.
+    pub(crate) fn pass_reply(&self, thread: Thread<'_>, status: Status) {
+        thread.lower(Thread::AWAITS_REPLY);
+        self.pass_call(thread, status);
+    }
+
+    /// A thread that was stopped goes on where it is: where it waits to be answered, with its fault, or at an instruction.
+    pub(crate) fn go_on(&self, thread: Thread<'_>) {
+        let awaits = thread.has(Thread::AWAITS_REPLY);
+        if (awaits || thread.fault() != 0) && self.is_connected(thread) {
+            thread.set_wait(WaitKind::Reply as u64);
+            if awaits && thread.register(register::R15) != 0 {
+                self.deadline_arm(thread, thread.register(register::R15));
+            }
+        } else if awaits {
+            self.wait_gone(thread);
+        } else if thread.fault() != 0 {
+            self.fault_again(thread);
+        } else {
+            self.make_ready(thread);
+        }
     }
 
     /// Changes which call a thread will make when it goes on.
@@ -47,15 +71,16 @@ impl<M: Machine> Kernel<M> {
         self.leave_cpu(caller);
     }
 
-    /// Undoes a wait: the thread stands at its call and is on no ring. A wait for a reply to a message stays what it is: the message was taken.
+    /// Undoes a wait: the thread stands at its call and is on no ring. A message or fault that was taken stays taken: who owes the answer can still give it.
     pub(crate) fn wait_cancel(&self, thread: Thread<'_>) {
         self.chain_touched(thread);
         list::remove(&self.machine, thread.queue());
         if thread.has(Thread::DONATES) {
             self.donation_forget(thread);
         }
-        if thread.fault() != 0 {
-            self.fault_forget(thread);
+        if thread.waits_for(WaitKind::Fault) && thread.fault() == FAULT_REGION {
+            // Nobody has received it, and it happens again by itself.
+            thread.set_fault(0);
         }
         self.deadline_disarm(thread);
         thread.set_wait(WaitKind::None as u64);
@@ -72,11 +97,10 @@ impl<M: Machine> Kernel<M> {
             self.donation_forget(thread);
         }
         if thread.fault() != 0 {
-            // Its call was never the thing it waited for: it faults again, or does not.
-            self.fault_forget(thread);
-        } else {
-            self.pass_call(thread, status);
+            // Its call was never the thing it waited for.
+            return self.fault_again(thread);
         }
+        self.pass_reply(thread, status);
         self.deadline_disarm(thread);
         thread.set_wait(WaitKind::None as u64);
         self.make_ready(thread);
@@ -87,7 +111,7 @@ impl<M: Machine> Kernel<M> {
         self.wait_end(thread, Status::new(Code::Gone));
     }
 
-    /// Breaks the bond between a client and whoever owes it a reply; the client still waits.
+    /// Breaks the bond between a client and whoever owes it a reply; the client still awaits one.
     pub(crate) fn disconnect(&self, client: Thread<'_>) {
         self.chain_touched(client);
         let server = client.server();
@@ -98,17 +122,13 @@ impl<M: Machine> Kernel<M> {
         if let Some(node) = list::first(&self.machine, client.reply_links()) {
             list::link_clear(&self.machine, Physical(node.0 - 8));
         }
-        client.lower(Thread::AWAITS_REPLY);
     }
 
-    /// The client of a server that will not answer gets `Gone`.
+    /// The client of a server that will not answer gets `Gone`; if it is stopped, then when it is started, unless somebody owes it a reply again by then.
     pub(crate) fn client_fail(&self, client: Thread<'_>) {
         self.disconnect(client);
         if client.waits_for(WaitKind::Reply) {
             self.wait_gone(client);
-        } else if client.fault() == 0 {
-            // Stopped at `ipc_receive_reply`: it will find out when it makes that call.
-            client.lower(Thread::AWAITS_REPLY);
         }
     }
 

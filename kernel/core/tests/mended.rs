@@ -183,6 +183,14 @@ fn an_object_with_many_references_is_destroyed_by_one_of_them() {
     }
 }
 
+/// Sets the state of a stopped thread to what it is, but for some words (number and value).
+fn change_state(world: &World, thread: u64, words: &[(u64, u64)]) -> Status {
+    let buffer = world.page();
+    world.ok(Call::ThreadGetState, &[thread, buffer, ThreadState::SIZE, 0]);
+    words.iter().for_each(|(number, word)| world.write(buffer + 8 * number, &[*word]));
+    world.call(Call::ThreadSetState, &[thread, buffer, ThreadState::SIZE, 0])
+}
+
 #[test]
 fn a_client_is_made_to_do_something_else() {
     let world = world(1);
@@ -192,37 +200,35 @@ fn a_client_is_made_to_do_something_else() {
     let client = start_at(&world, Call::IpcCall, &[page]);
     root_waits_for_one(&world, Call::IpcReceive, &[page]);
     world.ok(Call::ThreadStop, &[client, 0]);
-    world.prepare(view(&world, client), Call::IpcCall, &[page + 0x80]);
+    let (flags, rax, rdi) = (1, 3, 8);
+    assert_eq!(change_state(&world, client, &[(rax, Call::IpcCall.number())]), Status::argument(Code::BadArgument, 2));
+    assert_eq!(change_state(&world, client, &[(flags, 0), (rax, Call::IpcCall.number()), (rdi, page + 0x80)]), Status::OK);
+    assert_eq!(world.call(Call::IpcReply, &[]), Status::new(Code::NotConnected));
     world.ok(Call::ThreadStart, &[client]);
     world.ok(Call::ThreadYield, &[]);
     check(&world);
     world.enter(0);
     check(&world);
     assert!(view(&world, client).waits_for(WaitKind::Send));
-    assert_eq!(world.call(Call::IpcReply, &[]), Status::new(Code::NotConnected));
 }
 
 #[test]
-fn a_client_that_was_started_again_fails_before_its_call() {
-    let world = world(1);
+fn a_client_that_was_started_again_gets_its_reply() {
+    let world = world(2);
     let page = world.page();
     world.ok(Call::PortCreate, &[page, 0, 0]);
-    let space = world.make_space(6, page);
-    let thread = world.make_thread(space);
-    let objects = world.page();
-    world.ok(Call::ReferenceCreate, &[objects]);
-    world.ok(Call::PortReference, &[page, objects, 1]);
-    world.ok(Call::RegionCreate, &[page + 0x80, 0, objects, PAGE_SIZE, Rights::ALL.0, 0]);
-    world.ok(Call::MappingCreate, &[page + 0x100, space, 0x1000, PAGE_SIZE, page + 0x80, 0, Rights::ALL.0]);
-    world.prepare(view(&world, thread), Call::IpcCall, &[0x1000]);
-    world.ok(Call::ThreadStart, &[thread]);
+    let client = start_at(&world, Call::IpcCall, &[page, 0, 0, 0, 0, 0, 0, 0, 0, 5000]);
     root_waits_for_one(&world, Call::IpcReceive, &[page]);
-    world.ok(Call::ThreadStop, &[thread, 0]);
-    world.ok(Call::ThreadStart, &[thread]);
-    world.ok(Call::ThreadYield, &[]);
-    world.on(0, |kernel| kernel.exception(3, 0, 0));
+    world.ok(Call::ThreadStop, &[client, 0]);
+    world.pass(10_000);
+    world.ok(Call::ThreadStart, &[client]);
+    world.kick_all();
+    assert!(view(&world, client).waits_for(WaitKind::Reply) && world.running(1).is_none(), "a thread runs that awaits a reply");
     check(&world);
-    assert_eq!(world.call(Call::IpcReply, &[]), Status::new(Code::NotConnected));
+    world.ok(Call::IpcReply, &[0, 7, 8]);
+    let client = view(&world, client);
+    assert_eq!((Status(client.register(register::RAX)), client.register(register::RDX)), (Status::OK, 8));
+    check(&world);
 }
 
 #[test]

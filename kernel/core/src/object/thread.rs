@@ -1,8 +1,8 @@
 //! A thread. Its page holds the kernel's words, then the user's registers where the machine's entry code saves them, then the FPU state.
 //!
 //! States: *ready* (in the run queue, or chosen on a CPU), *waiting* (`wait` says for what; its registers stand at the call that it will make again), *stopped* (in addition to either
-//! being ready; a wait is undone by stopping, except that for a reply). Invariants: in the run queue exactly if ready, not stopped, on no CPU and without a scheduler; `server` and `client` name
-//! each other.
+//! being ready; a wait is undone by stopping, except that for an answer). Invariants: in the run queue exactly if ready, not stopped, on no CPU and without a scheduler; `server` and `client`
+//! name each other; a thread with `AWAITS_REPLY` or a fault waits or is stopped, so it is on no CPU.
 
 use crate::machine::{Machine, Physical, thread_page};
 use crate::list;
@@ -98,7 +98,7 @@ impl Thread<'_> {
     pub const ABANDONED: u64 = 2;
     /// Another CPU wants it off its own.
     pub const EVICT: u64 = 4;
-    /// Its `ipc_call` was taken: it stands at `ipc_receive_reply`.
+    /// Its `ipc_call` was taken: it stands at `ipc_receive_reply`, and waits there whenever it is not stopped.
     pub const AWAITS_REPLY: u64 = 8;
 
     /// A scheduler lets it run: it is never in the run queue.

@@ -4,6 +4,7 @@ use crate::support::ipc_model::{Action, From, Name, Target, Wait};
 use crate::{PORTS, Test};
 use nacre_abi::Code;
 use nacre_core::list;
+use nacre_core::machine::thread_page::register;
 use nacre_core::object::{self, Receivable};
 use std::collections::VecDeque;
 
@@ -14,7 +15,6 @@ impl Test {
         let wrong = |test: &mut Test, code, argument| test.model.finish(thread, code, argument);
         match action {
             Action::Call(name) | Action::Send(name) => self.model_send(thread, action, name, deadline),
-            Action::ReceiveReply if self.model.threads[thread].awaits => self.model.wait(thread, Wait::Reply, action, deadline),
             Action::ReceiveReply => wrong(self, Code::Gone, 0),
             Action::Receive(from) | Action::ReplyReceive(from) => self.model_receive(thread, action, from, deadline),
             Action::Reply => match self.model.threads[thread].client {
@@ -69,7 +69,11 @@ impl Test {
                     }
                 }
             }
-            Action::Start(other) => model.threads[other].stopped = false,
+            Action::Start(other) => {
+                let left = self.view(other).register(register::R15);
+                let deadline = (left != 0).then(|| self.now() + left);
+                self.model.start(other, deadline);
+            }
             Action::Destroy(other) => model.thread_end(other),
             Action::Create(other) => (model.threads[other].exists, model.threads[other].stopped) = (true, true),
             Action::PortDestroy(port) => model.port_end(port),
@@ -116,11 +120,7 @@ impl Test {
 
     /// A reply, and the end of the call that gives it.
     fn model_reply(&mut self, thread: usize, client: usize) {
-        if self.view(client).cpu() != 0 {
-            self.model.client_fail(client);
-        } else {
-            self.model.reply(thread, client);
-        }
+        self.model.reply(thread, client);
         if self.model.threads[thread].answer.is_none() {
             self.model.finish(thread, Code::Ok, 0);
         }

@@ -317,10 +317,14 @@ impl<'w> Checker<'w> {
         }
         let connected = server != NULL || !replies.is_empty();
         let waits = thread.waits_for(WaitKind::Reply);
-        assert!(!connected || waits || thread.has(Thread::AWAITS_REPLY), "{at:?} does not know of its server");
+        let awaits = thread.has(Thread::AWAITS_REPLY);
+        let stopped = thread.has(Thread::STOPPED);
+        assert!(!connected || awaits || thread.fault() != 0, "{at:?} does not know of its server");
+        assert!(!awaits || waits || stopped, "{at:?} goes on although it awaits a reply");
+        assert!(!awaits || thread.fault() == 0, "{at:?} awaits two answers");
         assert!(!waits || connected, "{at:?} waits for a reply that nobody owes");
         assert!(!waits || thread.fault() != 0 || thread.has(Thread::AWAITS_REPLY));
-        let may_fault = waits || thread.waits_for(WaitKind::Fault);
+        let may_fault = waits || stopped || thread.waits_for(WaitKind::Fault);
         assert!(thread.fault() == 0 || may_fault, "{at:?} has faulted and does not wait for its keeper");
         assert!(thread.fault() != 0 || !thread.waits_for(WaitKind::Fault));
     }

@@ -156,6 +156,7 @@ impl Model {
         self.unqueue(thread);
         let thread = &mut self.threads[thread];
         (thread.wait, thread.at, thread.deadline, thread.answer) = (Wait::None, None, None, Some(answer));
+        thread.awaits = false;
     }
 
     /// A thread's wait is undone: it stands at its call.
@@ -191,7 +192,6 @@ impl Model {
                 *reference = Target::Null;
             }
         }
-        self.threads[client].awaits = false;
     }
 
     /// Whoever owed `client` a reply will not give it.
@@ -302,7 +302,7 @@ impl Model {
             if waiting.wait == Wait::Reply {
                 self.finish(client, Code::Gone, 0);
             } else {
-                (self.threads[client].at, self.threads[client].answer) = (waiting.at, waiting.answer);
+                (self.threads[client].at, self.threads[client].answer, self.threads[client].awaits) = (waiting.at, waiting.answer, true);
             }
         }
         self.disconnect(client);
@@ -354,7 +354,20 @@ impl Model {
             self.client_fail(client);
         }
         let it = &mut self.threads[thread];
-        (it.exists, it.stopped, it.at, it.answer) = (false, true, None, None);
+        (it.exists, it.stopped, it.at, it.answer, it.awaits) = (false, true, None, None, false);
+    }
+
+    /// A stopped thread may go on; one that awaits a reply waits for it at once, or finds out that nobody owes it.
+    pub fn start(&mut self, thread: usize, deadline: Option<u64>) {
+        let it = &mut self.threads[thread];
+        if !std::mem::take(&mut it.stopped) || !it.awaits {
+            return;
+        }
+        if self.is_connected(thread) {
+            self.wait(thread, Wait::Reply, Action::ReceiveReply, deadline);
+        } else {
+            self.finish(thread, Code::Gone, 0);
+        }
     }
 
     /// A port is destroyed.

@@ -1,0 +1,110 @@
+//! Where calls wait or are cut off: one line for each call, without a rest, so that a new call must be thought of.
+
+use nacre_abi::Call;
+
+/// What is known of a call.
+pub enum Point {
+    /// It is over when its entry is, unless it lacks a page: that is the same for all calls, and the scenario "page" has it.
+    Never,
+    /// It can be met half way, and is so in this scenario.
+    In(&'static str),
+    /// It can be cut off as `port_destroy` is in its scenario, by the same steps.
+    Like,
+    /// It can be met half way, and no scenario does that yet.
+    Untried,
+}
+
+/// Where a call can be met half way.
+pub fn point(call: Call) -> Point {
+    match call {
+        Call::IpcCall => Point::In("call"),
+        Call::IpcSend => Point::In("long message"),
+        Call::IpcReceive => Point::In("notification"),
+        Call::IpcReplyReceive => Point::In("call"),
+        Call::ThreadSleep => Point::In("time"),
+        Call::PortDestroy => Point::In("destruction"),
+        Call::MutexLock => Point::In("lock"),
+        Call::ConditionWait => Point::In("lock"),
+        Call::MemoryReclaim => Point::In("cut off"),
+        Call::ThreadDonate => Point::Untried,
+        Call::SpaceDestroy
+        | Call::RegionDestroy
+        | Call::MappingDestroy
+        | Call::ThreadDestroy
+        | Call::PortSetDestroy
+        | Call::ReferenceDestroy
+        | Call::MutexDestroy
+        | Call::ConditionDestroy => Point::Like,
+        // Whoever is owed a reply waits for it without being seen to make this call.
+        // What stops a thread of another CPU is made again until that is done, which takes no state.
+        Call::Null
+        | Call::IpcReceiveReply
+        | Call::IpcReply
+        | Call::IpcDetach
+        | Call::PortNotify
+        | Call::SpaceCreate
+        | Call::SpaceMove
+        | Call::SpaceReference
+        | Call::SpaceGetState
+        | Call::SpaceSetState
+        | Call::SpaceDonate
+        | Call::RegionCreate
+        | Call::RegionMove
+        | Call::RegionReference
+        | Call::RegionGetState
+        | Call::RegionSetState
+        | Call::MappingCreate
+        | Call::MappingMove
+        | Call::MappingReference
+        | Call::MappingGetState
+        | Call::MappingSetState
+        | Call::ThreadCreate
+        | Call::ThreadMove
+        | Call::ThreadReference
+        | Call::ThreadGetState
+        | Call::ThreadSetState
+        | Call::ThreadStart
+        | Call::ThreadStop
+        | Call::ThreadYield
+        | Call::ThreadSetForeign
+        | Call::ThreadSetScheduler
+        | Call::ThreadSetBase
+        | Call::PortCreate
+        | Call::PortMove
+        | Call::PortReference
+        | Call::PortGetState
+        | Call::PortSetState
+        | Call::PortSetCreate
+        | Call::PortSetMove
+        | Call::PortSetReference
+        | Call::PortSetGetState
+        | Call::PortSetSetState
+        | Call::ReferenceCreate
+        | Call::ReferenceMove
+        | Call::ReferenceReference
+        | Call::ReferenceGetState
+        | Call::ReferenceSetState
+        | Call::ReferenceReveal
+        | Call::MutexCreate
+        | Call::MutexMove
+        | Call::MutexReference
+        | Call::MutexGetState
+        | Call::MutexSetState
+        | Call::MutexUnlock
+        | Call::ConditionCreate
+        | Call::ConditionMove
+        | Call::ConditionReference
+        | Call::ConditionGetState
+        | Call::ConditionSetState
+        | Call::ConditionSignal
+        | Call::MemoryObjects
+        | Call::IoRead
+        | Call::IoWrite
+        | Call::IoWriteBytes
+        | Call::IoPortsReference
+        | Call::InterruptBind
+        | Call::InterruptAcknowledge
+        | Call::InterruptReference
+        | Call::ClockRead => Point::Never,
+    }
+}

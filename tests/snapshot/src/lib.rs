@@ -1,0 +1,133 @@
+//! An environment as plain data: every object in a range of memory, the memory beside them, and which threads ran.
+//!
+//! All that is known of the environment is the range that it lives in, which the caller owns, and the few objects outside that it is linked to.
+#![no_std]
+#![forbid(unsafe_code)]
+
+extern crate alloc;
+
+mod restore;
+mod take;
+
+use alloc::vec::Vec;
+use nacre_abi::state::{
+    ConditionState, FPU_SIZE, MappingState, MutexState, PortSetState, PortState, ReferenceState, RegionState, SpaceState, ThreadState,
+};
+use nacre_abi::{Call, ObjectType, Status};
+
+/// How calls are made and memory is reached: by a program of the system, or by a test on the host.
+pub trait Access {
+    /// Makes a call until it is over; status and the two results.
+    fn call(&mut self, call: Call, arguments: [u64; 8]) -> (Status, u64, u64);
+    /// Reads a word of plain memory.
+    fn read(&mut self, address: u64) -> u64;
+    /// Writes a word of plain memory.
+    fn write(&mut self, address: u64, value: u64);
+}
+
+/// Where an environment lies, or is to lie, in the caller's space.
+#[derive(Clone, Debug)]
+pub struct Frame {
+    /// Its first page.
+    pub start: u64,
+    /// Its size in bytes.
+    pub size: u64,
+    /// Objects outside that it is linked to, always in the same order.
+    pub outside: Vec<u64>,
+    /// Two plain pages of the caller's own.
+    pub buffer: u64,
+    /// Three references of the caller's own, one after the other.
+    pub slots: u64,
+    /// Pages for the tables of the spaces that are made.
+    pub pool: u64,
+}
+
+/// What an object is linked to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Place {
+    /// Nothing.
+    Nothing,
+    /// An object of the environment, by its distance from the start.
+    Inside(u64),
+    /// An object of `Frame::outside`, by its number.
+    Outside(usize),
+}
+
+/// An object.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Object {
+    /// Its distance from the start.
+    pub offset: u64,
+    /// Its type.
+    pub kind: ObjectType,
+    /// Its state; of a thread with the FPU's behind it.
+    pub words: Vec<u64>,
+    /// What it is linked to; for a reference to an object, what that is.
+    pub links: [Place; 3],
+}
+
+/// An environment.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Snapshot {
+    /// Its objects.
+    pub objects: Vec<Object>,
+    /// Its memory: pages by their distance from the start.
+    pub pages: Vec<(u64, Vec<u64>)>,
+    /// The threads that were not stopped.
+    pub running: Vec<u64>,
+}
+
+/// Why it cannot be done.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Trouble {
+    /// A call failed.
+    Call(Call, Status),
+    /// The object at this distance is linked to something outside that nobody told of.
+    Unknown(u64),
+}
+
+/// Words of a thread with its FPU.
+const THREAD_WORDS: usize = ThreadState::WORDS + FPU_SIZE as usize / 8;
+/// Bytes of a page.
+const PAGE: u64 = nacre_abi::PAGE_SIZE;
+/// Pages for the tables of one space.
+pub const POOL_PAGES: u64 = 12;
+
+/// Makes a call that must succeed; its results.
+fn must(access: &mut impl Access, call: Call, arguments: &[u64]) -> Result<(u64, u64), Trouble> {
+    let mut all = [0; 8];
+    all[..arguments.len()].copy_from_slice(arguments);
+    let (status, first, second) = access.call(call, all);
+    if status.is_ok() { Ok((first, second)) } else { Err(Trouble::Call(call, status)) }
+}
+
+/// The calls that read and set the state of a type, and make a reference lead to it.
+fn verbs(kind: ObjectType) -> [Call; 3] {
+    match kind {
+        ObjectType::Space => [Call::SpaceGetState, Call::SpaceSetState, Call::SpaceReference],
+        ObjectType::Region => [Call::RegionGetState, Call::RegionSetState, Call::RegionReference],
+        ObjectType::Mapping => [Call::MappingGetState, Call::MappingSetState, Call::MappingReference],
+        ObjectType::Thread => [Call::ThreadGetState, Call::ThreadSetState, Call::ThreadReference],
+        ObjectType::Port => [Call::PortGetState, Call::PortSetState, Call::PortReference],
+        ObjectType::PortSet => [Call::PortSetGetState, Call::PortSetSetState, Call::PortSetReference],
+        ObjectType::Reference => [Call::ReferenceGetState, Call::ReferenceSetState, Call::ReferenceReference],
+        ObjectType::Mutex => [Call::MutexGetState, Call::MutexSetState, Call::MutexReference],
+        ObjectType::Condition => [Call::ConditionGetState, Call::ConditionSetState, Call::ConditionReference],
+    }
+}
+
+/// How many words the state of a type has.
+fn state_words(kind: ObjectType) -> u64 {
+    let words = match kind {
+        ObjectType::Space => SpaceState::WORDS,
+        ObjectType::Region => RegionState::WORDS,
+        ObjectType::Mapping => MappingState::WORDS,
+        ObjectType::Thread => THREAD_WORDS,
+        ObjectType::Port => PortState::WORDS,
+        ObjectType::PortSet => PortSetState::WORDS,
+        ObjectType::Reference => ReferenceState::WORDS,
+        ObjectType::Mutex => MutexState::WORDS,
+        ObjectType::Condition => ConditionState::WORDS,
+    };
+    words as u64
+}

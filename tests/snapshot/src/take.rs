@@ -1,0 +1,103 @@
+//! Reading out: all threads are stopped first, so that nothing changes while the rest is read.
+
+use crate::{Access, Frame, Object, PAGE, Place, Snapshot, Trouble, must, state_words, verbs};
+use alloc::vec::Vec;
+use nacre_abi::object::TargetType;
+use nacre_abi::state::{ReferenceState, ThreadState};
+use nacre_abi::{Call, Code, ObjectType, Status};
+
+/// Where a thread's state says how many bytes of the FPU's follow.
+const FPU_SIZE_WORD: u64 = core::mem::offset_of!(ThreadState, fpu_size) as u64;
+/// Most entries of a list that the buffer holds.
+const ENTRIES: u64 = 64;
+
+impl Frame {
+    /// The objects of the environment: where and of which type.
+    pub fn list(&self, access: &mut impl Access) -> Result<Vec<(u64, ObjectType)>, Trouble> {
+        let (mut found, mut at) = (Vec::new(), self.start);
+        while at != 0 {
+            let (count, next) = must(access, Call::MemoryObjects, &[at, self.start + self.size - at, self.buffer, ENTRIES])?;
+            for entry in 0..count {
+                let [address, kind] = [0, 8].map(|word| access.read(self.buffer + 16 * entry + word));
+                found.extend(ObjectType::from_number(kind).map(|kind| (address - self.start, kind)));
+            }
+            at = next;
+        }
+        Ok(found)
+    }
+
+    /// Stops every thread; those that were not stopped before.
+    pub fn stop(&self, access: &mut impl Access) -> Result<Vec<u64>, Trouble> {
+        let mut running = Vec::new();
+        for (offset, kind) in self.list(access)? {
+            let thread = self.start + offset;
+            let arguments = [thread, self.buffer, ThreadState::SIZE, 0, 0, 0, 0, 0];
+            if kind == ObjectType::Thread && access.call(Call::ThreadGetState, arguments).0 == Status::argument(Code::NotStopped, 1) {
+                must(access, Call::ThreadStop, &[thread, 0])?;
+                running.push(offset);
+            }
+        }
+        Ok(running)
+    }
+
+    /// Reads the whole environment out, whose threads are stopped from then on.
+    pub fn take(&self, access: &mut impl Access) -> Result<Snapshot, Trouble> {
+        let running = self.stop(access)?;
+        let listed = self.list(access)?;
+        let objects = listed.iter().map(|(offset, kind)| self.object(access, *offset, *kind)).collect::<Result<Vec<_>, _>>()?;
+        let is_plain = |page: &u64| !listed.iter().any(|(offset, _)| offset & !(PAGE - 1) == *page);
+        let pages = (0..self.size).step_by(PAGE as usize).filter(is_plain);
+        let pages = pages.map(|page| (page, (0..PAGE).step_by(8).map(|byte| access.read(self.start + page + byte)).collect())).collect();
+        Ok(Snapshot { objects, pages, running })
+    }
+
+    fn object(&self, access: &mut impl Access, offset: u64, kind: ObjectType) -> Result<Object, Trouble> {
+        let (at, slots) = (self.start + offset, [0, 1, 2].map(|slot| self.slots + 64 * slot));
+        for slot in slots {
+            self.clear(access, slot)?;
+        }
+        let array = self.buffer + PAGE;
+        (0..8).for_each(|word| access.write(array + 8 * word, slots.get(word as usize).copied().unwrap_or(0)));
+        let size = 8 * state_words(kind);
+        must(access, verbs(kind)[0], &[at, self.buffer, size, array])?;
+        let fpu = if kind == ObjectType::Thread { access.read(self.buffer + FPU_SIZE_WORD) } else { 0 };
+        let size = if kind == ObjectType::Thread { ThreadState::SIZE + fpu } else { size };
+        let words: Vec<u64> = (0..size).step_by(8).map(|byte| access.read(self.buffer + byte)).collect();
+        let is_named = kind == ObjectType::Reference && words[1] != TargetType::Null as u64 && words[1] != TargetType::Reply as u64;
+        let mut links = [Place::Nothing; 3];
+        if is_named {
+            links[0] = self.place_of(access, at, offset)?;
+        } else {
+            for (link, slot) in links.iter_mut().zip(slots) {
+                *link = self.place_of(access, slot, offset)?;
+            }
+        }
+        Ok(Object { offset, kind, words, links })
+    }
+
+    fn clear(&self, access: &mut impl Access, slot: u64) -> Result<(), Trouble> {
+        for (word, value) in ReferenceState::default().to_words().into_iter().enumerate() {
+            access.write(self.buffer + 8 * word as u64, value);
+        }
+        must(access, Call::ReferenceSetState, &[slot, self.buffer, ReferenceState::SIZE, 0]).map(drop)
+    }
+
+    /// Where a reference leads.
+    fn place_of(&self, access: &mut impl Access, reference: u64, offset: u64) -> Result<Place, Trouble> {
+        let state = self.buffer + PAGE + 512;
+        must(access, Call::ReferenceGetState, &[reference, state, ReferenceState::SIZE, 0])?;
+        if access.read(state + 8) == TargetType::Null as u64 {
+            return Ok(Place::Nothing);
+        }
+        let (found, _) = must(access, Call::ReferenceReveal, &[reference, self.start, self.size])?;
+        if found != 0 {
+            return Ok(Place::Inside(found - self.start));
+        }
+        for (number, outside) in self.outside.iter().enumerate() {
+            if must(access, Call::ReferenceReveal, &[reference, *outside, 64])?.0 != 0 {
+                return Ok(Place::Outside(number));
+            }
+        }
+        Err(Trouble::Unknown(offset))
+    }
+}
