@@ -1,7 +1,7 @@
 //! Who may run, and on whose time.
 
 use super::{Checker, NULL};
-use crate::support::machine::RAM_START;
+use super::super::machine::RAM_START;
 use nacre_abi::ObjectType;
 use nacre_core::machine::Physical;
 use nacre_core::object::{self, Thread, WaitKind};
