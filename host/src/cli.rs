@@ -144,6 +144,8 @@ pub enum Ring {
     Conformance,
     /// The hostile program, in the system
     Hostile,
+    /// One program in environments that differ, and what it observes
+    Relative,
     /// Programs under layers of monitors, compared with this machine
     Stacks,
     /// A disc under a BIOS and under UEFI

@@ -2,6 +2,7 @@
 
 mod discs;
 mod host;
+mod relative;
 mod scenario;
 mod stacks;
 mod system;
@@ -53,7 +54,7 @@ pub fn test(tree: &Tree, arguments: &TestArguments) -> Outcome<i32> {
     if wants(Ring::Host) {
         tally.add(host::run(tree, filter)?);
     }
-    if [Ring::Conformance, Ring::Hostile, Ring::Stacks, Ring::Discs].into_iter().any(wants) {
+    if [Ring::Conformance, Ring::Hostile, Ring::Relative, Ring::Stacks, Ring::Discs].into_iter().any(wants) {
         match builds::ensure(tree) {
             Ok(products) => tally.add(in_system(tree, &products, arguments, &wants)?),
             Err(failure) => tally.note("the system builds", Some(&failure.to_string())),
@@ -76,6 +77,9 @@ fn in_system(
     }
     if wants(Ring::Hostile) {
         tally.add(system::hostile(products, filter)?);
+    }
+    if wants(Ring::Relative) {
+        tally.add(relative::run(products, filter)?);
     }
     if wants(Ring::Stacks) {
         tally.add(stacks::run(tree, products, filter, arguments.jobs as usize)?);

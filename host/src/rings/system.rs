@@ -85,10 +85,14 @@ pub fn hostile(products: &Products, filter: &str) -> Outcome<Tally> {
 }
 
 fn boot(products: &Products, cpus: u32, words: &[&str]) -> Outcome<Captured> {
+    boot_on(products, MachineArguments { cpus, ..MachineArguments::default() }, words)
+}
+
+/// Runs a command in a machine, and listens.
+pub fn boot_on(products: &Products, arguments: MachineArguments, words: &[&str]) -> Outcome<Captured> {
     let guest = GuestArguments { command: words.iter().map(Into::into).collect(), ..GuestArguments::default() };
     let guest = Guest::compose(products, &guest, &Facts::PIPE)?;
     let image = Scratch::write("boot-image", &guest.image)?;
-    let arguments = MachineArguments { cpus, ..MachineArguments::default() };
     capture(&machine(products, &image, arguments), Limits { timeout: Some(LIMIT), ..Limits::default() }, b"")
 }
 
