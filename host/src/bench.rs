@@ -2,6 +2,7 @@
 
 mod chart;
 mod linux;
+mod parallel;
 mod table;
 
 use std::fs;
@@ -37,9 +38,15 @@ pub fn bench(tree: &Tree, arguments: &BenchArguments) -> Outcome<i32> {
     let table = Table::join(&nacre, &linux);
     println!("Guest instructions an operation (QEMU, icount: one tick an instruction)\n\n{table}");
     println!("nacre run true, start to finish: {} ms on the wall (median of {WALL_RUNS})", wall_clock(&products)?.as_millis());
+    println!("{}", parallel::tell(&boot(&products, &["measure", "parallel"], two_cpus(arguments))?)?);
     write(arguments.json.as_deref(), &table.json())?;
     write(arguments.svg.as_deref(), &chart::svg(&table))?;
     Ok(0)
+}
+
+/// A machine whose CPUs run at once, each on a thread of the host's: so without QEMU's counting of instructions.
+fn two_cpus(arguments: &BenchArguments) -> MachineArguments {
+    MachineArguments { cpus: 2, debug: arguments.debug, ..MachineArguments::default() }
 }
 
 fn write(path: Option<&std::path::Path>, text: &str) -> Outcome<()> {

@@ -5,6 +5,7 @@ mod layers;
 mod memory;
 mod messages;
 mod objects;
+mod parallel;
 mod programs;
 mod threads;
 
@@ -51,7 +52,8 @@ const OPERATIONS: &[Operation<Ground>] = &[
     Operation { name: "handed_16", entries: 2, run: layers::handed::<16> },
 ];
 
-/// Measures all that the first argument names. `through N` measures a call of a service of the parent's, and is what `trace` runs.
+/// Measures all that the first argument names. `through N` measures a call of a service of the parent's, and is what `trace` runs; `parallel` measures
+/// on the wall's clock what two CPUs do at once.
 pub fn measure(arguments: &Arguments, begun: u64) -> i32 {
     let ground = match Ground::prepare(arguments) {
         Ok(ground) => ground,
@@ -63,6 +65,7 @@ pub fn measure(arguments: &Arguments, begun: u64) -> i32 {
     let which = arguments.get(1).unwrap_or_default();
     match arguments.get(2) {
         Some(layers) if which == b"through" => programs::through(layers),
+        _ if which == b"parallel" => parallel::tell(&ground),
         _ => {
             tell("machine_to_program", begun, 0);
             carry_out(OPERATIONS, &ground, which);
