@@ -2,6 +2,7 @@
 
 mod discs;
 mod host;
+mod models;
 mod relative;
 mod scenario;
 mod stacks;
@@ -53,6 +54,7 @@ pub fn test(tree: &Tree, arguments: &TestArguments) -> Outcome<i32> {
     let mut tally = Tally::default();
     if wants(Ring::Host) {
         tally.add(host::run(tree, filter)?);
+        tally.add(models::run(tree, filter)?);
     }
     if [Ring::Conformance, Ring::Hostile, Ring::Relative, Ring::Stacks, Ring::Discs].into_iter().any(wants) {
         match builds::ensure(tree) {

@@ -4,6 +4,7 @@ mod keepers;
 mod memory;
 mod messages;
 mod objects;
+mod processors;
 mod schedule;
 
 use alloc::format;
@@ -56,6 +57,8 @@ pub const TESTS: &[Test] = &[
     test("OBJ1001", "every object can be moved, and stays what it was", objects::moved),
     test("OBJ1002", "every state can be read and set again", objects::states),
     test("OBJ1003", "reference_reveal names the address of what the parent owns, and nothing else", objects::revealed),
+    test("SMP1001", "a page that was revoked is never read again, on any processor, once the call has returned", processors::revoked),
+    test("SMP1002", "clients and servers on all processors meet at a port that moves, and each gets its own answer", processors::one_port),
     test("OBJ1004", "a call with a number that does not exist changes nothing", objects::unknown),
 ];
 
