@@ -129,6 +129,8 @@ impl<M: Machine> Kernel<M> {
         let chain = &self.cpus[self.machine.cpu()].chain;
         if chain.base.get() == Physical(0) {
             chain.base.set(caller.at);
+        } else {
+            self.queue_turn(caller);
         }
         self.leave_cpu(caller);
     }
@@ -204,6 +206,9 @@ impl<M: Machine> Kernel<M> {
         while let Some(donor) = chain.pop() {
             let donor = self.thread(donor);
             donor.set_register(register::R8, donor.register(register::R8).wrapping_add(used));
+            if donor.at != chain.base.get() {
+                self.queue_turn(donor);
+            }
         }
         chain.end.set(u64::MAX);
     }
@@ -215,9 +220,13 @@ impl<M: Machine> Kernel<M> {
             return;
         }
         self.chain_drop(cpu);
-        let base = self.thread(base);
-        if base.has(Thread::DONATES) {
-            list::push_back(&self.machine, self.run_queue(), base.turn());
+        self.queue_turn(self.thread(base));
+    }
+
+    /// Who donates and has no scheduler waits for its own turn while nobody gives it time.
+    fn queue_turn(&self, donor: Thread<'_>) {
+        if donor.flags() & (Thread::DONATES | Thread::SCHEDULED) == Thread::DONATES && list::is_empty(&self.machine, donor.turn()) {
+            list::push_back(&self.machine, self.run_queue(), donor.turn());
         }
     }
 
@@ -360,10 +369,16 @@ impl<M: Machine> Kernel<M> {
                 }
                 Hop::To(_) if thread.has(Thread::DONATES) && !chain.push(thread) => break,
                 Hop::To(next) => {
+                    list::remove(&self.machine, thread.turn());
                     thread.set_chain(number);
                     thread = self.thread(next);
                 }
                 Hop::Busy => break,
+                Hop::Blocked if thread.has(Thread::DONATES) => {
+                    // Whom it gave its time to is gone.
+                    self.donation_end(thread, DONATION_BLOCKED);
+                    return thread.at;
+                }
                 Hop::Blocked => {
                     reason = DONATION_BLOCKED;
                     break;

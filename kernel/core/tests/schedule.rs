@@ -411,6 +411,40 @@ fn whoever_takes_part_may_go_at_any_time() {
 }
 
 #[test]
+fn a_donee_that_goes_ends_the_donation() {
+    let stage = Stage::new(1);
+    let port = stage.another_port();
+    let server = stage.plain_at(Call::IpcReceive, &[port]);
+    stage.act(0, Call::ThreadSleep, &[10]);
+    stage.world.enter(0);
+    stage.world.pass(10);
+    // Another keeps the port from being told that nobody leads to it any more.
+    let [thread, _] = [1, 2].map(|word| stage.scheduled(stage.port, word));
+    (0..2).for_each(|_| _ = stage.take());
+    stage.donate(thread, stage.port, 0);
+    stage.act(0, Call::IpcCall, &[port]);
+    stage.assert_runs(0, server);
+    // Its server destroys it, on its time.
+    stage.act(0, Call::ThreadDestroy, &[thread]);
+    stage.assert_ended(DONATION_BLOCKED);
+}
+
+#[test]
+fn who_donates_on_given_time_keeps_its_own_right() {
+    let stage = Stage::new(1);
+    let thread = stage.scheduled(stage.port, 1);
+    stage.take();
+    let donor = stage.plain_at(Call::ThreadDonate, &[thread]);
+    stage.donate(donor, stage.port, 1000);
+    stage.world.enter(0);
+    stage.assert_runs(0, thread);
+    stage.world.pass(1000);
+    stage.assert_ended(DONATION_TIMED_OUT);
+    stage.act(0, Call::ThreadSleep, &[1000]);
+    stage.assert_runs(0, thread);
+}
+
+#[test]
 fn other_processors_are_told() {
     let stage = Stage::new(2);
     let port = stage.another_port();

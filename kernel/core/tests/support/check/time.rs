@@ -44,6 +44,9 @@ impl<'w> Checker<'w> {
         assert!(!unannounced || scheduler.is_none(), "{at:?} is ready, and its scheduler was not told");
         assert_eq!(thread.waits_for(WaitKind::Donate), thread.has(Thread::DONATES));
         assert!(donee.is_none() || thread.has(Thread::DONATES), "{at:?} leads to a donee and does not donate");
+        let given = (0..self.machine.cpus.len()).any(|cpu| self.world.running(cpu).is_some_and(|running| running.chain() != 0));
+        let lost = thread.has(Thread::DONATES) && !thread.has(Thread::SCHEDULED) && self.ring(thread.turn()).is_empty();
+        assert!(!lost || given, "{at:?} donates, nobody runs on what it gives, and it has no turn");
         assert!(self.ring(thread.turn()).is_empty() || thread.has(Thread::DONATES), "{at:?} has a turn and does not donate");
     }
 }
