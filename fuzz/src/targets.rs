@@ -50,6 +50,8 @@ targets! {
     "host-elf", host::elf, DECODER_TRIES, "a program file that the command line names";
 }
 
+pub use kernel::not_reached;
+
 /// Numbers of the protocols that have a server among the targets.
 pub const SERVED: &[u32] = protocols::SERVED;
 

@@ -33,3 +33,12 @@ fn mutations_of_the_corpus_find_nothing() {
         }
     }
 }
+
+#[test]
+fn the_corpus_makes_every_call() {
+    let target = nacre_fuzz::targets::find("core").expect("core");
+    corpus::read("core").iter().for_each(|input| run(target, input));
+    let [never, vainly] = nacre_fuzz::targets::not_reached();
+    println!("made, but always refused: {vainly:?}");
+    assert!(never.is_empty(), "no input of the corpus makes {never:?}: ./nacre fuzz core --minutes 5 --keep");
+}

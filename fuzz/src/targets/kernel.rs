@@ -9,3 +9,8 @@ const MOST: usize = 4096;
 pub fn core(bytes: &[u8]) {
     support::hostile::run_bytes(&bytes[..bytes.len().min(MOST)]);
 }
+
+/// Names of the calls that no run on this host thread made, and of those that never succeeded.
+pub fn not_reached() -> [Vec<&'static str>; 2] {
+    support::hostile::not_reached()
+}

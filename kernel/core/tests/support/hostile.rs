@@ -6,9 +6,10 @@ use super::random::Random;
 use super::world::{ARGUMENTS, CODE, RAM, World};
 use super::check;
 use nacre_abi::call::CALL_BASE;
-use nacre_abi::{Call, ObjectType, PAGE_SIZE, Rights, USER_END, environment};
+use nacre_abi::{Call, ObjectType, PAGE_SIZE, Rights, Status, USER_END, environment};
 use nacre_core::machine::{Frame, Machine, Physical, thread_page::register};
 use nacre_core::object::{self, Thread};
+use std::cell::RefCell;
 
 /// Where a hostile space's own memory is; 2 MiB.
 pub const OWN: u64 = 0x4000_0000;
@@ -80,6 +81,18 @@ fn stock(world: &World, space: u64, page: u64) {
     world.ok(Call::MutexCreate, &[page + 0x280]);
     world.ok(Call::ConditionCreate, &[page + 0x2c0]);
     world.ok(Call::SpaceCreate, &[page + 0x300, page + 2 * PAGE_SIZE, 5, page + 0x200]);
+}
+
+thread_local! {
+    /// For each call, whether a hostile thread has made it, and whether it ever succeeded.
+    static TALLY: RefCell<[(bool, bool); Call::ALL.len()]> = const { RefCell::new([(false, false); Call::ALL.len()]) };
+}
+
+/// The calls that hostile threads of this host thread never made, and those that never succeeded.
+pub fn not_reached() -> [Vec<&'static str>; 2] {
+    let tally = TALLY.with_borrow(|tally| *tally);
+    let named = |missing: fn(&(bool, bool)) -> bool| tally.iter().zip(Call::ALL).filter(|(tally, _)| missing(tally)).map(|(_, call)| call.name()).collect();
+    [named(|(made, _)| !made), named(|(_, succeeded)| !succeeded)]
 }
 
 /// What an argument is like.
@@ -228,6 +241,13 @@ impl Stage {
         thread.set_register(register::R14, if random.once_in(2) { 0 } else { OWN + 5 * PAGE_SIZE + 64 * random.below(4) });
         thread.set_register(register::R15, random.of(&[0, 1000, 5000, 1]));
         self.world.enter(cpu);
+        // The thread may have destroyed itself, or wait.
+        let goes_on = self.world.running(cpu).is_some_and(|now| now.at == thread.at) && !World::stands_at_call(thread);
+        let succeeded = goes_on && thread.register(register::RAX) == Status::OK.0;
+        TALLY.with_borrow_mut(|tally| {
+            let Some((made, ever)) = tally.get_mut(number as usize) else { return };
+            (*made, *ever) = (true, *ever || succeeded);
+        });
     }
 
     /// A hostile thread touches its memory; what it writes may be a descriptor, an array, or a state.
