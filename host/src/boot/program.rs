@@ -15,7 +15,9 @@ use crate::failure::{Class, Context, Failure, Outcome};
 pub const GUEST_PATH: &str = "/bin:/usr/bin:/sbin:/usr/sbin";
 
 /// Monitors' long options that take a value in the next word, unless it stands behind `=`.
-const LONG_OPTIONS_WITH_VALUE: [(&str, &[&str]); 1] = [("guard", &["allow", "deny", "policy", "audit"])];
+const LONG_OPTIONS_WITH_VALUE: [(&str, &[&str]); 2] = [("guard", &["allow", "deny", "policy", "audit"]), (SEVERAL, &["policy", "weight", "priority"])];
+/// The monitor that runs several programs, with words of colons alone between them.
+const SEVERAL: &str = "share-cpu";
 /// Long options whose value is a file that the monitor writes.
 const LONG_OUTPUTS: [&str; 1] = ["audit"];
 
@@ -44,16 +46,31 @@ pub struct Scope<'a> {
 /// Reads a command; puts programs of this machine that it names into `files`.
 pub fn resolve(command: &[OsString], scope: &Scope<'_>, files: &mut Files) -> Outcome<Stack> {
     let mut stack = Stack { words: command.to_vec(), ..Stack::default() };
-    let mut at = 0;
+    let (mut at, mut several) = (0, false);
     while let Some(word) = command.get(at) {
         stack.words[at] = resolve_program(word, scope, files)?;
-        let Some(monitor) = word.to_str().filter(|name| scope.monitors.contains(*name)) else { return Ok(stack) };
-        at = skip_options(monitor, command, at + 1, &mut stack.outputs);
+        at = match word.to_str().filter(|name| scope.monitors.contains(*name)) {
+            Some(monitor) => {
+                several |= monitor == SEVERAL;
+                skip_options(monitor, command, at + 1, &mut stack.outputs)
+            }
+            None if several => next_program(command, at + 1, &mut stack.outputs),
+            None => return Ok(stack),
+        };
     }
     if stack.words.is_empty() {
         return Err(Failure::new(Class::Usage, "no program is named").remedy("try `nacre run sh`"));
     }
     Ok(stack)
+}
+
+/// Index of the program behind the next colons; the end if there are none.
+fn next_program(command: &[OsString], from: usize, outputs: &mut BTreeSet<PathBuf>) -> usize {
+    let colons = |word: &&OsString| !word.is_empty() && word.as_bytes().iter().all(|byte| *byte == b':');
+    match command[from..].iter().position(|word| colons(&word)) {
+        Some(place) => skip_options(SEVERAL, command, from + place + 1, outputs),
+        None => command.len(),
+    }
 }
 
 /// Index of the first word that is no option of `monitor`; notes the files named by `-o`.
@@ -169,10 +186,10 @@ mod tests {
     use super::*;
 
     fn resolve_words(words: &[&str]) -> Outcome<(Stack, Files)> {
-        let monitors = BTreeSet::from(["trace".to_string(), "pager".to_string(), "guard".to_string()]);
+        let monitors = BTreeSet::from(["trace", "pager", "guard", "share-cpu"].map(str::to_string));
         let scope = Scope { monitors: &monitors, directory: Path::new("/"), path: OsStr::new("/usr/bin:/bin") };
         let mut files = Files::default();
-        for name in ["trace", "pager", "guard", "busybox", "ls", "sh"] {
+        for name in ["trace", "pager", "guard", "share-cpu", "busybox", "ls", "sh"] {
             files.add_file(&Path::new("/bin").join(name), 0o755, *b"");
         }
         let command: Vec<OsString> = words.iter().map(OsString::from).collect();
@@ -192,6 +209,17 @@ mod tests {
         assert_eq!(outputs(&["trace", "-so", "trace", "-o", "g", "ls"]), ["g"]);
         assert_eq!(outputs(&["trace", "-c", "--", "ls"]), [""; 0]);
         assert_eq!(outputs(&["ls", "-o", "x"]), [""; 0]);
+    }
+
+    #[test]
+    fn programs_between_colons_are_found() {
+        let several = ["share-cpu", "--weight", "3", "ls", "-o", "x", ":", "--priority=2", "share-cpu", "sh", "::", "trace", "-o", "a", "ls"];
+        assert_eq!(outputs(&several), ["a"]);
+        for words in [&["share-cpu", "ls", ":", "nonesuch"][..], &["share-cpu", "sh", ":", "--weight", "2", "nonesuch"]] {
+            assert!(resolve_words(words).is_err(), "{words:?}");
+        }
+        // Colons are words like others elsewhere.
+        assert!(resolve_words(&["ls", ":", "nonesuch"]).is_ok());
     }
 
     #[test]

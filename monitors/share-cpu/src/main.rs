@@ -1,0 +1,192 @@
+//! Divides CPU time among programs: see the README.
+#![cfg_attr(target_os = "none", no_std, no_main)]
+#![cfg_attr(not(target_os = "none"), allow(dead_code))]
+#![forbid(unsafe_code)]
+
+extern crate alloc;
+
+mod options;
+
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+use nacre_abi::rights::REFERENCE_USE;
+use nacre_nest::host::{Exception, Handler, Verdict};
+use nacre_nest::interpose::stage::{self, FAILED};
+use nacre_nest::interpose::report_exception;
+use nacre_nest::{Child, Ports, Program, Refusal, Services, Sizes, attend, search, spawn};
+use nacre_rt::thread::Handle;
+use nacre_rt::{Arguments, exit, thread};
+use nacre_sched::{Claim, Lottery, Policy, Priority, RoundRobin, Scheduler, Stride};
+use nacre_sys::lock::Lock;
+use nacre_sys::{OwnedPort, OwnedReference, Port, PortSet, Reference, Status, clock};
+use options::{HELP, Options, PolicyName, Stop};
+
+nacre_rt::entry!(share_cpu);
+
+#[cfg(not(target_os = "none"))]
+fn main() {
+    println!("This is a monitor of Nacre: build it for a target without an operating system.");
+}
+
+/// A status from which on it is a signal that ended a program.
+const BY_SIGNAL: u64 = 256;
+
+/// One program while it runs.
+struct Running {
+    name: String,
+    parent: OwnedPort,
+    child: Child<Services>,
+}
+
+/// What the scheduler's thread takes over when it starts.
+struct Division {
+    policy: PolicyName,
+    claims: Vec<Claim>,
+    port: Port,
+}
+
+static DIVISION: Lock<Option<Division>> = Lock::new(None);
+/// The programs, until the threads that answer them take them.
+static PROGRAMS: Lock<Vec<Option<Running>>> = Lock::new(Vec::new());
+/// With which status each has ended.
+static STATUSES: Lock<Vec<u64>> = Lock::new(Vec::new());
+
+fn complain(text: &str) {
+    stage::show(&format!("share-cpu: {text}\n"));
+}
+
+fn lossy(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+fn explain(stop: &Stop<'_>) -> i32 {
+    match stop {
+        Stop::Help => {
+            stage::show(HELP);
+            return 0;
+        }
+        Stop::NoProgram => complain("name a program to run, at the end and before each colon; -h shows how"),
+        Stop::Unknown(name) => complain(&format!("there is no option {}; -h shows those that there are", lossy(name))),
+        Stop::Value(name) => complain(&format!("option {} needs another value; -h shows which", lossy(name))),
+    }
+    FAILED
+}
+
+/// Everything that a program asks is its grandparent's to answer.
+struct Forward {
+    name: String,
+}
+
+impl Handler for Forward {
+    fn exception(&mut self, exception: &Exception, _: Option<&nacre_abi::state::ThreadState>, _: Option<OwnedReference>) -> Verdict {
+        report_exception(&self.name, exception);
+        Verdict::End(exception.exit_status())
+    }
+}
+
+/// Answers a program until it ends, and takes it back.
+fn answer(number: usize) {
+    let Some(running) = PROGRAMS.lock().get_mut(number).and_then(Option::take) else { return };
+    let mut handler = Forward { name: running.name };
+    let status = attend(running.parent.handle(), &mut handler).unwrap_or(FAILED as u64);
+    running.child.destroy();
+    if let Some(place) = STATUSES.lock().get_mut(number) {
+        *place = status;
+    }
+}
+
+/// Gives this thread's time to the programs, for ever.
+fn divide(_: usize) {
+    let Some(Division { policy, claims, port }) = DIVISION.lock().take() else { return };
+    let status = match policy {
+        PolicyName::Stride => serve(Stride::new(&claims), port, claims.len()),
+        PolicyName::Lottery => serve(Lottery::new(&claims, clock::ticks()), port, claims.len()),
+        PolicyName::RoundRobin => serve(RoundRobin::default(), port, claims.len()),
+        PolicyName::Priority => serve(Priority::new(&claims), port, claims.len()),
+    };
+    complain(&format!("cannot divide time any more: {status:?}"));
+    exit::exit(FAILED);
+}
+
+fn serve(policy: impl Policy, port: Port, clients: usize) -> Status {
+    match Scheduler::new(policy, port, clients) {
+        Ok(mut scheduler) => scheduler.run(),
+        Err(status) => status,
+    }
+}
+
+/// Sixteen bytes for a child, made of the time.
+fn random(number: usize) -> [u8; 16] {
+    let first = clock::ticks().wrapping_add(number as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let mut bytes = [0; 16];
+    bytes[..8].copy_from_slice(&first.to_le_bytes());
+    bytes[8..].copy_from_slice(&first.rotate_left(29).wrapping_mul(0xbf58_476d_1ce4_e5b9).to_le_bytes());
+    bytes
+}
+
+/// Makes a child of the first file of the search path that there is.
+fn find(services: &mut Services, command: &[&[u8]], number: usize, arguments: &Arguments, ports: Ports) -> Result<Child<Services>, Refusal> {
+    let environment: Vec<&[u8]> = arguments.environment().collect();
+    let mut refusal = Refusal::NotFound;
+    for path in search::candidates(command[0], &environment) {
+        let program = Program { path: &path, arguments: command, environment: &environment, random: random(number), sizes: Sizes::default() };
+        match spawn(services, &program, ports) {
+            Err(Refusal::NotFound) => {}
+            Err(other) => refusal = other,
+            child => return child,
+        }
+    }
+    Err(refusal)
+}
+
+fn kernel(what: &'static str) -> impl Fn(Status) -> Refusal {
+    move |status| Refusal::Kernel(what, status)
+}
+
+/// Makes one program, and lets the scheduler's port have its thread: all threads that come from it are then scheduled with it.
+fn start(services: &mut Services, command: &[&[u8]], number: usize, arguments: &Arguments, scheduler: Reference) -> Result<Running, Refusal> {
+    let parent = OwnedPort::new(0, PortSet::NONE).map_err(kernel("the port of its parent"))?;
+    let reference = parent.new_reference(REFERENCE_USE).map_err(kernel("a reference to its parent"))?;
+    let child = find(services, command, number, arguments, Ports { parent: reference.handle(), keeper: reference.handle() })?;
+    child.thread().set_scheduler(scheduler, number as u64).map_err(kernel("its scheduler"))?;
+    child.start()?;
+    Ok(Running { name: stage::name(command), parent, child })
+}
+
+/// Starts all programs, then the scheduler's thread, then one that answers each.
+fn start_all(options: &Options<'_>, arguments: &Arguments) -> Result<Vec<Handle>, (String, i32)> {
+    let failed = |text: String| (text, FAILED);
+    let mut services = Services::find().map_err(|refusal| failed(refusal.to_string()))?;
+    let port = OwnedPort::new(0, PortSet::NONE).map_err(|status| failed(format!("cannot make a port: {status:?}")))?.leak();
+    for (number, share) in options.shares.iter().enumerate() {
+        let running = start(&mut services, &share.command, number, arguments, Reference(port.address()));
+        let running = running.map_err(|refusal| (format!("cannot run {}: {refusal}", stage::name(&share.command)), refusal.exit_status() as i32))?;
+        PROGRAMS.lock().push(Some(running));
+        STATUSES.lock().push(0);
+    }
+    *DIVISION.lock() = Some(Division { policy: options.policy, claims: options.shares.iter().map(|share| share.claim).collect(), port });
+    let hire = |function: fn(usize), number| thread::spawn(function, number).map_err(|errno| failed(format!("cannot make a thread: {errno}")));
+    core::mem::forget(hire(divide, 0)?);
+    (0..options.shares.len()).map(|number| hire(answer, number)).collect()
+}
+
+fn run(options: &Options<'_>, arguments: &Arguments) -> Result<i32, (String, i32)> {
+    start_all(options, arguments)?.into_iter().for_each(Handle::join);
+    let status = STATUSES.lock().first().copied().unwrap_or(0);
+    if status >= BY_SIGNAL {
+        exit::exit_by_signal(status - BY_SIGNAL);
+    }
+    Ok(status as i32)
+}
+
+fn share_cpu(arguments: &Arguments) -> i32 {
+    let words: Vec<&[u8]> = arguments.iter().skip(1).collect();
+    match options::parse(&words) {
+        Err(stop) => explain(&stop),
+        Ok(options) => run(&options, arguments).unwrap_or_else(|(text, status)| {
+            complain(&text);
+            status
+        }),
+    }
+}

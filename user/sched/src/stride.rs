@@ -1,0 +1,87 @@
+//! Stride scheduling (Waldspurger 1995): each client has a clock that goes the slower the more it weighs; whose clock is behind goes first. Shares are exact to within one piece of time.
+
+use crate::policy::{Claim, Policy};
+use alloc::vec::Vec;
+
+/// What a nanosecond of a client of weight 1 moves its clock by.
+const SCALE: u128 = 1 << 20;
+
+struct Client {
+    weight: u64,
+    clock: u128,
+    wants: bool,
+}
+
+/// The policy.
+pub struct Stride {
+    clients: Vec<Client>,
+    /// The clock of whoever was picked last: who has wanted nothing for a while does not come with what it has saved.
+    now: u128,
+}
+
+impl Stride {
+    /// For clients with these claims.
+    pub fn new(claims: &[Claim]) -> Stride {
+        Stride { clients: claims.iter().map(|claim| Client { weight: claim.weight.max(1), clock: 0, wants: false }).collect(), now: 0 }
+    }
+}
+
+impl Policy for Stride {
+    fn add(&mut self, client: usize) {
+        let now = self.now;
+        if let Some(client) = self.clients.get_mut(client)
+            && !client.wants
+        {
+            client.wants = true;
+            client.clock = client.clock.max(now);
+        }
+    }
+
+    fn remove(&mut self, client: usize) {
+        if let Some(client) = self.clients.get_mut(client) {
+            client.wants = false;
+        }
+    }
+
+    fn pick(&mut self) -> Option<usize> {
+        let (number, first) = self.clients.iter().enumerate().filter(|(_, client)| client.wants).min_by_key(|(_, client)| client.clock)?;
+        self.now = self.now.max(first.clock);
+        Some(number)
+    }
+
+    fn charge(&mut self, client: usize, used: u64) {
+        if let Some(client) = self.clients.get_mut(client) {
+            client.clock = client.clock.saturating_add(u128::from(used) * SCALE / u128::from(client.weight));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn weights(weights: &[u64]) -> Stride {
+        Stride::new(&weights.iter().map(|weight| Claim { weight: *weight, ..Claim::default() }).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn shares_are_as_weights() {
+        let got = crate::policy::simulate(&mut weights(&[3, 1, 6]), 3, 10_000, |_| 10);
+        assert_eq!(got, [30_000, 10_000, 60_000]);
+        // Whatever pieces they take.
+        let got = crate::policy::simulate(&mut weights(&[1, 1]), 2, 10_000, |client| if client == 0 { 3 } else { 1000 });
+        assert!(got[0].abs_diff(got[1]) <= 1000);
+    }
+
+    #[test]
+    fn nobody_saves_up() {
+        let mut policy = weights(&[1, 1]);
+        policy.add(0);
+        for _ in 0..1000 {
+            assert_eq!(policy.pick(), Some(0));
+            policy.charge(0, 10);
+        }
+        let got = crate::policy::simulate(&mut policy, 2, 100, |_| 10);
+        assert!(got[0] >= 490, "{got:?}");
+    }
+}
