@@ -55,30 +55,47 @@ struct Group<'a> {
     flags: &'a str,
     sources: &'a [&'a str],
     packages: Vec<String>,
+    features: &'a [&'a str],
 }
+
+/// The kernel's own features that measure something.
+const LATENCY: &[&str] = &["latency"];
 
 /// Brings kernel and programs up to date.
 pub fn ensure(tree: &Tree) -> Outcome<Products> {
     let toolchain = Toolchain::from_environment();
     let programs = find_programs(tree)?;
-    let kernel = Group {
-        name: "kernel",
-        flags: KERNEL_FLAGS,
-        sources: &["abi", "kernel"],
-        packages: vec!["nacre-kernel".to_string()],
-    };
+    let kernel = kernel_group("kernel", &[]);
     let user = Group {
         name: "user",
         flags: USER_FLAGS,
         sources: &["abi", "user", "servers", "monitors", "tests", "bench"],
         packages: programs.iter().map(|program| format!("nacre-{}", program.name)).collect(),
+        features: &[],
     };
-    let named = tree.target("kernel").join("nacre-kernel");
-    if ensure_group(tree, &toolchain, &kernel)? || !named.exists() {
-        name_functions(&product(tree, "kernel", "nacre-kernel"), &named)?;
-    }
+    let named = ensure_kernel(tree, &toolchain, &kernel)?;
     ensure_group(tree, &toolchain, &user)?;
     Ok(Products { kernel: named, programs })
+}
+
+/// The same with a kernel that measures how long it keeps interrupts off.
+pub fn ensure_measuring(tree: &Tree) -> Outcome<Products> {
+    let products = ensure(tree)?;
+    let kernel = ensure_kernel(tree, &Toolchain::from_environment(), &kernel_group("latency", LATENCY))?;
+    Ok(Products { kernel, ..products })
+}
+
+fn kernel_group<'a>(name: &'a str, features: &'a [&'a str]) -> Group<'a> {
+    Group { name, flags: KERNEL_FLAGS, sources: &["abi", "kernel"], packages: vec!["nacre-kernel".to_string()], features }
+}
+
+/// Brings a kernel up to date; the file with its names.
+fn ensure_kernel(tree: &Tree, toolchain: &Toolchain, group: &Group<'_>) -> Outcome<PathBuf> {
+    let named = tree.target(group.name).join("nacre-kernel");
+    if ensure_group(tree, toolchain, group)? || !named.exists() {
+        name_functions(&product(tree, group.name, "nacre-kernel"), &named)?;
+    }
+    Ok(named)
 }
 
 /// Copies the kernel and fills the copy's room for the names of functions, so that a panic can show them.
@@ -129,7 +146,7 @@ fn package_name(manifest: &Path) -> Option<String> {
 /// Whether the group had to be built.
 fn ensure_group(tree: &Tree, toolchain: &Toolchain, group: &Group<'_>) -> Outcome<bool> {
     let stamp = tree.target(group.name).join("stamp");
-    let recipe = format!("{toolchain:?} {} {:?}\n", group.flags, group.packages);
+    let recipe = format!("{toolchain:?} {} {:?} {:?}\n", group.flags, group.packages, group.features);
     if is_fresh(tree, group, &stamp, &recipe) {
         return Ok(false);
     }
@@ -140,6 +157,9 @@ fn ensure_group(tree: &Tree, toolchain: &Toolchain, group: &Group<'_>) -> Outcom
     let mut command = toolchain.bare_metal_build(tree, group.name, group.flags);
     for package in &group.packages {
         command.args(["--package", package]);
+    }
+    for feature in group.features {
+        command.args(["--features", feature]);
     }
     run_quietly(command, group.name)?;
     write_stamp(&stamp, &recipe, started)?;

@@ -57,6 +57,8 @@ pub enum Task {
     /// Let a hostile program make random calls, and see that nothing outside it changes; or follow coverage on this machine
     #[command(after_help = FUZZ_EXAMPLES)]
     Fuzz(FuzzArguments),
+    /// Measure how many instructions the kernel keeps interrupts off, at most, by call and interrupt
+    Latency(LatencyArguments),
 }
 
 /// What the booted system holds: shared by `run` and `image`.
@@ -94,11 +96,14 @@ pub struct MachineArguments {
     /// Show QEMU's command line
     #[arg(long)]
     pub debug: bool,
+    /// Where the debug console writes, if there is one
+    #[arg(skip)]
+    pub console: Option<PathBuf>,
 }
 
 impl Default for MachineArguments {
     fn default() -> Self {
-        MachineArguments { cpus: 1, memory: 512 << 20, timeout: None, icount: false, debug: false }
+        MachineArguments { cpus: 1, memory: 512 << 20, timeout: None, icount: false, debug: false, console: None }
     }
 }
 
@@ -167,6 +172,20 @@ pub struct BenchArguments {
     /// Show QEMU's command lines
     #[arg(long)]
     pub debug: bool,
+}
+
+/// Arguments of `latency`.
+#[derive(Args, Debug)]
+pub struct LatencyArguments {
+    /// Fail if interrupts are off for more instructions than this
+    #[arg(long, value_name = "N", default_value_t = 10_000)]
+    pub limit: u64,
+    /// Show QEMU's command line
+    #[arg(long)]
+    pub debug: bool,
+    /// A program and its arguments (default: conformance, hostile and measure, one after the other)
+    #[arg(value_name = "PROGRAM", trailing_var_arg = true, allow_hyphen_values = true)]
+    pub command: Vec<OsString>,
 }
 
 /// Arguments of `fuzz`.

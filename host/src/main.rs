@@ -9,6 +9,7 @@ mod cli;
 mod disc;
 mod failure;
 mod fuzz;
+mod latency;
 mod lint;
 mod rings;
 mod run;
@@ -48,5 +49,6 @@ fn perform(cli: &Cli) -> Outcome<i32> {
         Task::Bench(arguments) => bench::bench(&tree, arguments),
         Task::Image(arguments) => disc::image(&tree, arguments),
         Task::Fuzz(arguments) => fuzz::fuzz(&tree, arguments),
+        Task::Latency(arguments) => latency::latency(&tree, arguments),
     }
 }

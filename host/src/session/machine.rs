@@ -68,6 +68,11 @@ impl Machine {
             add(&format!("-chardev socket,id={line},fd={descriptor} -serial chardev:{line}"));
         }
         self.add_boot(&mut words);
+        if let Some(console) = &self.arguments.console {
+            let mut file = OsString::from("file:");
+            file.push(console);
+            words.extend([OsString::from("-debugcon"), file]);
+        }
         words
     }
 

@@ -15,6 +15,7 @@ mod frames;
 mod interrupts;
 mod io;
 mod ioapic;
+mod latency;
 mod layout;
 mod locks;
 mod machine;

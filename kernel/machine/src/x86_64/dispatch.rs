@@ -42,9 +42,12 @@ fn leave() -> ! {
 
 /// Calls the core under all locks, and goes where it says.
 #[inline(always)]
-fn locked(call: impl FnOnce(&Kernel<X86>) -> Next) -> ! {
+fn locked(door: Door, call: impl FnOnce(&Kernel<X86>) -> Next) -> ! {
     locks::acquire();
-    match call(&KERNEL.0) {
+    let begun = latency::begin();
+    let next = call(&KERNEL.0);
+    latency::end(door, begun);
+    match next {
         Next::User => {
             locks::release();
             leave()
@@ -84,12 +87,12 @@ pub extern "C" fn system_call_entered(number: u64) -> ! {
         NOTIFY => short::<NOTIFY>(),
         _ => {}
     }
-    locked(|kernel| kernel.system_call(number))
+    locked(Door::Call(number), |kernel| kernel.system_call(number))
 }
 
 /// An exception or an interrupt from user mode.
 pub extern "C" fn interrupt_entered(vector: u64, error: u64) -> ! {
-    locked(|kernel| match vector {
+    locked(Door::Vector(vector), |kernel| match vector {
         PAGE_FAULT => page_fault(kernel, error),
         NO_FPU => {
             fpu::trapped(cpu::this());
@@ -103,12 +106,12 @@ pub extern "C" fn interrupt_entered(vector: u64, error: u64) -> ! {
 
 /// An interrupt while this CPU was idle.
 pub extern "C" fn interrupt_entered_idle(vector: u64) -> ! {
-    locked(|kernel| interrupt(kernel, vector as usize, Next::Idle))
+    locked(Door::Vector(vector), |kernel| interrupt(kernel, vector as usize, Next::Idle))
 }
 
 /// This CPU has been made ready.
 pub extern "C" fn cpu_entered() -> ! {
-    locked(|kernel| kernel.cpu_start())
+    locked(Door::Vector(0), |kernel| kernel.cpu_start())
 }
 
 fn page_fault(kernel: &Kernel<X86>, error: u64) -> Next {
