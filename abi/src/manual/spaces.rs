@@ -20,7 +20,7 @@ pub const ENTRIES: &[Entry] = &[
             failure(3, Code::BadArgument, "more than 512 pages in one call", "donate the rest with space_donate"),
             failure(2, Code::BadRange, "fewer than 5 different pages", "donate different pages"),
         ]],
-        restarts: "from the start; nothing was made",
+        restarts: "from the start until the space is made; then the caller stands at `space_donate` for the pages behind the first 16",
     },
     Entry {
         call: Call::SpaceDestroy,
@@ -105,7 +105,7 @@ pub const ENTRIES: &[Entry] = &[
         failures: &[&[
             failure(3, Code::BadArgument, "more than 512 pages in one call", "donate the rest with another call"),
         ]],
-        restarts: "",
+        restarts: "where it was: rsi and rdx say which pages are left; those before were donated, also when a later one is refused",
     },
     Entry {
         call: Call::RegionCreate,

@@ -10,7 +10,7 @@ use crate::tree::Tree;
 use nacre_abi::{PAGE_SIZE, Rights};
 
 /// Most layers that composition follows.
-pub(crate) const MAX_DEPTH: usize = 128;
+pub(crate) const MAX_DEPTH: usize = 64;
 
 /// What an address means.
 #[derive(Clone, Copy, Debug)]
@@ -34,6 +34,8 @@ pub(crate) enum Lack {
     Region { region: Physical, offset: u64 },
     /// Too many layers.
     Deep,
+    /// Something stands in the way that has begun to go; it is to be tried again.
+    Again,
 }
 
 /// Where a table for a space comes from.
@@ -95,11 +97,14 @@ impl<M: Machine> Kernel<M> {
         let meaning = self.resolve(space, address, needed)?;
         let kind = match self.machine.frame(meaning.physical) {
             None => LeafKind::Device,
-            Some(frame) => match frame.kind.get() & (PAGE_SIZE - 1) {
-                Frame::PLAIN => LeafKind::Memory,
-                Frame::OBJECTS => LeafKind::Objects,
-                _ => return Err(Lack::Own),
-            },
+            Some(frame) => {
+                let kind = self.kind_shown(meaning.physical.frame(), frame, needed)?;
+                if frame.kind.get() == Frame::SEIZED {
+                    // For whoever would make objects there; no table shows it.
+                    return Ok(Leaf { physical: meaning.physical, kind, rights: meaning.rights, size: PageSize::Small });
+                }
+                kind
+            }
         };
         let size = self.largest_page(address, &meaning, kind);
         let mask = size.bytes() - 1;
@@ -108,17 +113,31 @@ impl<M: Machine> Kernel<M> {
         Ok(Leaf { physical: meaning.physical, ..leaf })
     }
 
-    fn table_enter(&self, space: Space<'_>, address: u64, leaf: Leaf) {
-        let end = address + leaf.size.bytes();
-        // CPUs may hold translations of the smaller pages that the leaf takes the place of: a later revocation would flush what it revokes, and not those.
-        if leaf.size != PageSize::Small && self.machine.table_clear(space.root(), address, end) && space.active() != 0 {
-            self.machine.translations_flush(space.active(), space.root(), address, end);
+    /// What a frame is to an access that needs `needed`. One without objects becomes plain memory for whoever wants to use it as that.
+    fn kind_shown(&self, at: Physical, frame: &Frame, needed: Rights) -> Result<LeafKind, Lack> {
+        let uses = needed != Rights::NONE && !needed.contains(Rights::OBJECTS);
+        match frame.kind.get() & (PAGE_SIZE - 1) {
+            Frame::PLAIN => Ok(LeafKind::Memory),
+            Frame::OBJECTS | Frame::SEIZED if uses && self.is_vacant(frame) => {
+                self.frame_open(at, frame).map_err(|_| Lack::Again)?;
+                Ok(LeafKind::Memory)
+            }
+            Frame::OBJECTS => Ok(LeafKind::Objects),
+            Frame::SEIZED if needed.contains(Rights::OBJECTS) => Ok(LeafKind::Objects),
+            _ => Err(Lack::Own),
         }
+    }
+
+    fn table_enter(&self, space: Space<'_>, address: u64, leaf: Leaf) {
         let pool = Pool { kernel: self, space };
-        if self.machine.table_enter(space.root(), address, leaf, &pool).is_err() {
+        let over_table = self.machine.table_enter(space.root(), address, leaf, &pool).unwrap_or_else(|_| {
             self.pool_reset(space);
             // A pool has at least a root and one table of each lower level, so this succeeds.
-            let _ = self.machine.table_enter(space.root(), address, leaf, &pool);
+            self.machine.table_enter(space.root(), address, leaf, &pool).unwrap_or(false)
+        });
+        // CPUs may hold translations of the smaller pages that the leaf took the place of: a later revocation would flush what it revokes, and not those.
+        if over_table && space.active() != 0 {
+            self.machine.translations_flush(space.active(), space.root(), address, address + leaf.size.bytes());
         }
     }
 

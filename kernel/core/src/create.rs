@@ -1,50 +1,49 @@
 //! Creation of objects: everything is checked, then the object stands there whole.
 
 use crate::decode::wrong;
-use crate::kernel::{Attempt, Done, Kernel};
+use crate::kernel::{Attempt, Done, Kernel, Stop};
 use crate::list;
-use crate::machine::{Machine, Physical};
+use crate::machine::{Machine, Physical, thread_page::register};
 use crate::object::{Mapping, Region, Space, Thread, links_of};
 use nacre_abi::rights::{REFERENCE_CONTROL, REFERENCE_USE};
-use nacre_abi::{Code, ObjectType, PAGE_SIZE, Rights, Status, USER_END};
+use nacre_abi::{Call, Code, ObjectType, PAGE_SIZE, Rights, Status, USER_END};
 
 /// Fewest pages of a space's pool: a root and one table of each lower level, and one to spare.
 const LEAST_POOL: u64 = 5;
 /// Most pages that one call donates.
 const MOST_POOL: u64 = 512;
+/// Pages that are donated without a look at interrupts. The caller then stands at `space_donate` for the rest.
+const PIECE: usize = 16;
 /// Where a space's offsets end: regions of the machine reach higher than user addresses.
 pub(crate) const REGION_END: u64 = 1 << 52;
 
 impl<M: Machine> Kernel<M> {
-    /// Checks that `pages` pages of the caller's memory can be donated; nothing is.
-    fn check_pool(&self, caller: Thread<'_>, start: u64, pages: u64, argument: u8) -> Attempt<()> {
+    /// The frames of the first [`PIECE`] of `pages` pages of the caller's memory, if all of these can be donated.
+    fn donation<'a>(&self, caller: Thread<'_>, start: u64, pages: u64, frames: &'a mut [Physical; PIECE]) -> Attempt<&'a [Physical]> {
         if pages > MOST_POOL {
-            return wrong(Code::BadArgument, argument + 1);
+            return wrong(Code::BadArgument, 3);
         }
-        self.page_range(start, pages * PAGE_SIZE, USER_END, [argument; 2])?;
-        for page in 0..pages {
-            let at = self.object_memory(caller, argument, start + page * PAGE_SIZE)?;
-            self.check_donation(at, argument)?;
+        self.page_range(start, pages * PAGE_SIZE, USER_END, [2; 2])?;
+        let count = (pages as usize).min(PIECE);
+        for (page, place) in frames[..count].iter_mut().enumerate() {
+            *place = self.object_memory(caller, 2, start + page as u64 * PAGE_SIZE)?.frame();
+            self.check_donation(*place, 2)?;
         }
-        Ok(())
+        Ok(&frames[..count])
     }
 
-    /// Donates pages that were checked. A page that the caller named twice counts once.
-    fn donate(&self, caller: Thread<'_>, space: Space<'_>, start: u64, pages: u64) {
-        let needed = Rights::WRITE.union(Rights::OBJECTS);
-        for page in 0..pages {
-            if let Ok(meaning) = self.resolve(self.space(caller.space()), start + page * PAGE_SIZE, needed) {
-                self.pool_add(space, meaning.physical.frame());
-            }
+    /// Adds frames that were seized to a pool; the caller then donates the rest. A frame that was named twice counts once.
+    fn donate(&self, caller: Thread<'_>, space: Space<'_>, frames: &[Physical]) -> Attempt<Done> {
+        frames.iter().for_each(|frame| self.pool_add(space, *frame));
+        let (start, pages) = (caller.argument(2), caller.argument(3));
+        let done = frames.len() as u64;
+        if done == pages {
+            return Ok(Done::Return);
         }
-    }
-
-    /// How many different frames `pages` pages of the caller have that do not hold the slot at `slot`.
-    fn distinct_pool(&self, caller: Thread<'_>, start: u64, pages: u64, slot: Physical) -> u64 {
-        let frame_of = |page: u64| self.resolve(self.space(caller.space()), start + page * PAGE_SIZE, Rights::NONE).map_or(0, |m| m.physical.frame().0);
-        let least = pages.min(LEAST_POOL);
-        let different = (0..least).filter(|page| (0..*page).all(|other| frame_of(other) != frame_of(*page)));
-        different.filter(|page| frame_of(*page) != slot.frame().0).count() as u64
+        caller.set_register(register::RSI, start + done * PAGE_SIZE);
+        caller.set_register(register::RDX, pages - done);
+        self.set_call(caller, Call::SpaceDonate);
+        Err(Stop::Again)
     }
 
     pub(crate) fn space_create(&self, caller: Thread<'_>) -> Attempt<Done> {
@@ -53,19 +52,20 @@ impl<M: Machine> Kernel<M> {
         if pages < LEAST_POOL {
             return wrong(Code::NoMemory, 3);
         }
-        self.check_pool(caller, pool, pages, 2)?;
+        let mut frames = [Physical(0); PIECE];
+        let frames = self.donation(caller, pool, pages, &mut frames)?;
         let keeper = self.keeper_argument(caller, 4)?;
-        if self.distinct_pool(caller, pool, pages, slot) < LEAST_POOL {
+        if distinct(frames, slot.frame()) < LEAST_POOL {
             return wrong(Code::BadRange, 2);
         }
-        self.object_place(slot, ObjectType::Space);
+        self.donation_seize(frames)?;
+        self.object_place(slot, ObjectType::Space)?;
         let space = self.space(slot);
         self.space_init(space);
         // What hides the time from the maker hides it from what it makes.
         space.set_flags(self.space(caller.space()).flags());
         self.link_to_port(space.keeper(), keeper);
-        self.donate(caller, space, pool, pages);
-        Ok(Done::Return)
+        self.donate(caller, space, frames)
     }
 
     /// Makes the words of a new space, but for its pool.
@@ -77,9 +77,10 @@ impl<M: Machine> Kernel<M> {
 
     pub(crate) fn space_donate(&self, caller: Thread<'_>) -> Attempt<Done> {
         let space = self.space_argument(caller, 1)?;
-        self.check_pool(caller, caller.argument(2), caller.argument(3), 2)?;
-        self.donate(caller, space, caller.argument(2), caller.argument(3));
-        Ok(Done::Return)
+        let mut frames = [Physical(0); PIECE];
+        let frames = self.donation(caller, caller.argument(2), caller.argument(3), &mut frames)?;
+        self.donation_seize(frames)?;
+        self.donate(caller, space, frames)
     }
 
     pub(crate) fn region_create(&self, caller: Thread<'_>) -> Attempt<Done> {
@@ -89,7 +90,7 @@ impl<M: Machine> Kernel<M> {
         self.page_range(start, size, USER_END, [3, 4])?;
         let rights = self.rights_argument(caller.argument(5), 5)?;
         let keeper = self.keeper_argument(caller, 6)?;
-        self.object_place(slot, ObjectType::Region);
+        self.object_place(slot, ObjectType::Region)?;
         let region = self.region(slot);
         self.region_init(region, space, (start, size), rights);
         self.link_to_port(region.keeper(), keeper);
@@ -121,7 +122,9 @@ impl<M: Machine> Kernel<M> {
         if !region.rights().contains(rights) {
             return wrong(Code::BadRights, 7);
         }
-        self.object_place(slot, ObjectType::Mapping);
+        // What was there before may still be going.
+        self.revoke_idle()?;
+        self.object_place(slot, ObjectType::Mapping)?;
         self.mapping_init(self.mapping(slot), space, (start, size), (region, offset), rights);
         Ok(Done::Return)
     }
@@ -159,7 +162,7 @@ impl<M: Machine> Kernel<M> {
     pub(crate) fn thread_create(&self, caller: Thread<'_>) -> Attempt<Done> {
         let slot = self.free_slot(caller, 1, caller.argument(1), ObjectType::Thread)?;
         let space = self.space_argument(caller, 2)?;
-        self.object_place(slot, ObjectType::Thread);
+        self.object_place(slot, ObjectType::Thread)?;
         let thread = self.thread(slot);
         self.thread_init(thread, space);
         self.scheduler_inherit(caller, thread);
@@ -169,7 +172,7 @@ impl<M: Machine> Kernel<M> {
     /// Makes the words of a new, stopped thread, and puts it among those of its space.
     pub(crate) fn thread_init(&self, thread: Thread<'_>, space: Space<'_>) {
         thread.init(&self.machine, space.at);
-        thread.set_register(crate::machine::thread_page::register::RFLAGS, crate::thread_calls::FLAGS_ALWAYS);
+        thread.set_register(register::RFLAGS, crate::thread_calls::FLAGS_ALWAYS);
         list::push_back(&self.machine, space.threads(), thread.peers());
         space.set_population(space.population() + 1);
     }
@@ -180,7 +183,7 @@ impl<M: Machine> Kernel<M> {
             0 => None,
             address => Some(self.target(caller, 3, address, ObjectType::PortSet, REFERENCE_CONTROL)?),
         };
-        self.object_place(slot, ObjectType::Port);
+        self.object_place(slot, ObjectType::Port)?;
         let port = self.port(slot);
         port.init(&self.machine, caller.argument(2));
         if let Some(set) = set {
@@ -191,21 +194,21 @@ impl<M: Machine> Kernel<M> {
 
     pub(crate) fn port_set_create(&self, caller: Thread<'_>) -> Attempt<Done> {
         let slot = self.free_slot(caller, 1, caller.argument(1), ObjectType::PortSet)?;
-        self.object_place(slot, ObjectType::PortSet);
+        self.object_place(slot, ObjectType::PortSet)?;
         self.receivable(slot).init_set(&self.machine);
         Ok(Done::Return)
     }
 
     pub(crate) fn reference_create(&self, caller: Thread<'_>) -> Attempt<Done> {
         let slot = self.free_slot(caller, 1, caller.argument(1), ObjectType::Reference)?;
-        self.object_place(slot, ObjectType::Reference);
+        self.object_place(slot, ObjectType::Reference)?;
         self.reference(slot).init(&self.machine);
         Ok(Done::Return)
     }
 
     pub(crate) fn waiters_create(&self, caller: Thread<'_>, object: ObjectType) -> Attempt<Done> {
         let slot = self.free_slot(caller, 1, caller.argument(1), object)?;
-        self.object_place(slot, object);
+        self.object_place(slot, object)?;
         self.waiters(slot).init(&self.machine);
         Ok(Done::Return)
     }
@@ -248,4 +251,10 @@ impl<M: Machine> Kernel<M> {
         }
         Ok(())
     }
+}
+
+/// How many different frames there are that are not `slot`.
+fn distinct(frames: &[Physical], slot: Physical) -> u64 {
+    let different = frames.iter().enumerate().filter(|(number, frame)| **frame != slot && !frames[..*number].contains(frame));
+    different.count() as u64
 }

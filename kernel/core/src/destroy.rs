@@ -1,12 +1,13 @@
 //! Destruction. Each long part is done step by step and can be cut off between any two: made again, the call goes on with what is left.
 
 use crate::decode::wrong;
+use crate::frame::PAGE_WORK;
 use crate::kernel::{Attempt, Done, Kernel, Stop};
 use crate::list;
 use crate::machine::{Machine, Physical};
-use crate::object::{self, Thread, WaitKind, port_of_set_node, thread_of_queue_node};
+use crate::object::{self, Region, Thread, WaitKind, port_of_set_node, thread_of_queue_node};
 use nacre_abi::rights::REFERENCE_CONTROL;
-use nacre_abi::{Code, ObjectType};
+use nacre_abi::{Code, ObjectType, PAGE_SIZE, Rights};
 
 impl<M: Machine> Kernel<M> {
     pub(crate) fn verb_destroy(&self, caller: Thread<'_>, object: ObjectType) -> Attempt<Done> {
@@ -37,6 +38,10 @@ impl<M: Machine> Kernel<M> {
 
     /// Destroys the object at `at`, step by step.
     pub(crate) fn destroy(&self, object: ObjectType, at: Physical, caller: Thread<'_>) -> Attempt<()> {
+        if matches!(object, ObjectType::Space | ObjectType::Region | ObjectType::Mapping) {
+            // A revocation under way may stand on it.
+            self.revoke_idle()?;
+        }
         match object {
             ObjectType::Space => self.space_end(at)?,
             ObjectType::Region => self.region_end(at)?,
@@ -85,7 +90,7 @@ impl<M: Machine> Kernel<M> {
             self.machine.table_reset(space.root());
         }
         while self.pool_give_back(space) {
-            self.step()?;
+            self.work(PAGE_WORK)?;
         }
         Ok(())
     }
@@ -127,26 +132,40 @@ impl<M: Machine> Kernel<M> {
 
     fn region_end(&self, at: Physical) -> Attempt<()> {
         let region = self.region(at);
-        self.revoke_region(region, 0, region.size());
-        while let Some(node) = list::first(&self.machine, region.mappings()) {
-            list::link_clear(&self.machine, Physical(node.0 - 8));
-            self.step()?;
+        let space = self.space(region.space());
+        if !region.is_closed() {
+            self.region_close(region);
         }
+        self.revoke_finish(region.revoked())?;
+        self.links_cut(region.mappings())?;
         self.links_cut(region.links())?;
         self.link_to_port(region.keeper(), None);
-        let space = self.space(region.space());
         self.regions(space).remove(at);
         space.set_population(space.population() - 1);
         Ok(())
     }
 
+    /// Nothing is derived from the region any more; begins to revoke what was.
+    fn region_close(&self, region: Region<'_>) {
+        let number = self.revoke_begin_region(region);
+        let regions = self.regions(self.space(region.space()));
+        regions.remove(region.at);
+        // An empty range is found in the tree like any other, but for one at 0.
+        region.set_start(region.start().max(PAGE_SIZE));
+        region.set_size(0);
+        region.set_rights(Rights::NONE);
+        region.set_revoked(number);
+        regions.insert(region.at);
+    }
+
     fn mapping_end(&self, at: Physical) -> Attempt<()> {
         let mapping = self.mapping(at);
         self.links_cut(mapping.links())?;
-        self.revoke_mapping(mapping);
         if list::link_target(&self.machine, mapping.region()).is_some() {
             list::link_clear(&self.machine, mapping.region());
+            mapping.set_revoked(self.revoke_begin_mapping(mapping));
         }
+        self.revoke_finish(mapping.revoked())?;
         let space = self.space(mapping.space());
         self.mappings(space).remove(at);
         space.set_population(space.population() - 1);
@@ -191,7 +210,7 @@ impl<M: Machine> Kernel<M> {
         if thread.cpu() != 0 && thread.cpu() != self.machine.cpu() as u64 + 1 {
             thread.raise(Thread::EVICT);
             self.machine.cpu_kick(thread.cpu() as usize - 1);
-            return Err(Stop::Again);
+            return Err(Stop::Yield);
         }
         thread.raise(Thread::STOPPED);
         if thread.waits_for(WaitKind::None) {

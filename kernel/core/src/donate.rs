@@ -98,7 +98,7 @@ impl<M: Machine> Kernel<M> {
         let chain = &self.cpus[self.machine.cpu()].chain;
         if chain.base.get() == Physical(0) && caller.has(Thread::SCHEDULED) {
             // The time that it runs on was taken back a moment ago.
-            return Err(Stop::Again);
+            return Err(Stop::Yield);
         }
         let until = match caller.argument(2) {
             0 => None,

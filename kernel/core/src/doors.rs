@@ -45,11 +45,16 @@ impl<M: Machine> Kernel<M> {
             self.evict(caller);
             return self.leave(cpu);
         }
+        self.budget.set(self.budget_full.get());
         match self.dispatch_table(number, caller) {
             Ok(Done::Return) => caller.set_register(register::RAX, 0),
             Ok(Done::Settled) | Err(Stop::Wait) => {}
             Err(Stop::Status(status)) => caller.set_register(register::RAX, status.0),
             Err(Stop::Again) => self.call_again(caller),
+            Err(Stop::Yield) => {
+                self.leave_cpu(caller);
+                self.call_again(caller);
+            }
         }
         self.leave(cpu)
     }
@@ -70,6 +75,7 @@ impl<M: Machine> Kernel<M> {
         if thread.has(Thread::EVICT) {
             self.evict(thread);
         } else {
+            self.budget.set(self.budget_full.get());
             self.take_fault(thread, fault);
         }
         self.leave(cpu)

@@ -34,7 +34,7 @@ impl<M: Machine> Kernel<M> {
     }
 
     /// Where the object page's unit at `address` lies, which the thread then remembers: servers and clients mostly name one object again and again. What is remembered stays
-    /// in a frame that is no thread's: before it can become one its last object must go, and with that the frame goes from all tables, and the generation ends.
+    /// in a frame that is no thread's: before it can become one it is seized (`object_place`): it goes from all tables, and the generation ends.
     fn fast_lookup(&self, caller: Thread<'_>, space: Space<'_>, address: u64) -> Option<Physical> {
         if address % UNIT != 0 || address >= USER_END {
             return None;

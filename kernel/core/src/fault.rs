@@ -36,6 +36,8 @@ impl<M: Machine> Kernel<M> {
         }
         match self.fill(space, address, needed) {
             Ok(leaf) if leaf.kind != LeafKind::Objects => {}
+            // It tries again, after whatever else wants the CPU.
+            Err(Lack::Again) => {}
             Err(Lack::Region { region, offset }) if self.keeper_of(self.region(region)).is_some() => {
                 self.report_fault(thread, Fault::Region { region, offset, needed, address })
             }

@@ -1,7 +1,8 @@
 //! Frames of memory and what they are given to: plain memory, object frames, tables. This is where memory becomes the kernel's and where it goes back.
 //!
-//! A frame is an object frame exactly while an object is in it. It turns into one by being taken away from every space that can see it (revocation), so that nobody can write
-//! what the kernel reads; it turns back, zeroed, when the last object goes.
+//! A frame turns into an object frame by being taken away from every space that can see it (revocation), so that nobody can write what the kernel reads. That is done before the call
+//! that needs it changes anything, so it can be cut off: the frame is *seized* then, and whoever touches it gets it back as it was.
+//! When the last object goes it stays an object frame, full of zeros, until somebody touches it (`fill`) or takes it back (`memory_reclaim`): most are used for objects again.
 
 use crate::kernel::{Attempt, Kernel};
 use crate::list;
@@ -9,6 +10,10 @@ use crate::machine::{Frame, Machine, Physical};
 use crate::object::{self, Space};
 use nacre_abi::object::UNIT;
 use nacre_abi::{Code, ObjectType, PAGE_SIZE, Status};
+
+/// What cutting a link takes, and giving back a page of a pool, in instructions.
+const LINK_WORK: u32 = 40;
+pub(crate) const PAGE_WORK: u32 = 650;
 
 /// The units that an object of `size` bytes at `at` occupies, as bits of its frame.
 pub(crate) fn unit_mask(at: Physical, size: u64) -> u64 {
@@ -28,26 +33,59 @@ impl<M: Machine> Kernel<M> {
         frame.kind.set(kind);
     }
 
-    /// Takes a plain frame away from every space and fills it with zeros.
-    fn frame_seize(&self, at: Physical, frame: &Frame, kind: u64) {
-        self.frame_set_kind(at, frame, kind);
-        self.revoke_physical(at, PAGE_SIZE);
-        self.machine.zero(at, PAGE_SIZE);
+    /// Takes a frame without objects away from every space: once this has succeeded nobody sees it, until somebody touches it and so has it back.
+    pub(crate) fn frame_seize(&self, at: Physical, frame: &Frame) -> Attempt<()> {
+        self.frames_seize(at, frame, 1)
     }
 
-    /// Gives a frame back as plain memory, filled with zeros.
-    fn frame_release(&self, at: Physical, frame: &Frame) {
+    /// The same for `count` frames in a row.
+    fn frames_seize(&self, at: Physical, first: &Frame, count: u64) -> Attempt<()> {
+        let frames = || (0..count).filter_map(|number| self.machine.frame(at.add(number * PAGE_SIZE)));
+        if frames().any(|frame| frame.kind.get() != Frame::SEIZED || frame.units.get() != first.units.get()) {
+            self.revoke_idle()?;
+            let number = self.revoke_begin(self.kernel_space(), at.0, at.0 + count * PAGE_SIZE);
+            for (number_in_row, frame) in frames().enumerate() {
+                self.frame_set_kind(at.add(number_in_row as u64 * PAGE_SIZE), frame, Frame::SEIZED);
+                frame.units.set(number);
+            }
+        }
+        self.revoke_finish(first.units.get())
+    }
+
+    /// Makes a frame without objects plain memory.
+    pub(crate) fn frame_open(&self, at: Physical, frame: &Frame) -> Attempt<()> {
+        self.frame_seize(at, frame)?;
         frame.units.set(0);
-        self.machine.zero(at, PAGE_SIZE);
         self.frame_set_kind(at, frame, Frame::PLAIN);
-        self.revoke_physical(at, PAGE_SIZE);
+        Ok(())
+    }
+
+    /// Makes sure that objects can be put into the frame around `at`: nobody sees it as memory. The last part of decoding: nothing of the frame changes yet.
+    pub(crate) fn frame_prepare(&self, at: Physical) -> Attempt<()> {
+        match self.machine.frame(at) {
+            Some(frame) if matches!(frame.kind.get(), Frame::PLAIN | Frame::SEIZED) => self.frame_seize(at.frame(), frame),
+            _ => Ok(()),
+        }
     }
 
     /// Makes an object of type `object` at `at`, where decoding found room: its words are zero but for the header.
-    pub(crate) fn object_place(&self, at: Physical, object: ObjectType) {
+    pub(crate) fn object_place(&self, at: Physical, object: ObjectType) -> Attempt<()> {
+        match self.machine.frame(at) {
+            // What stands in a thread's frame is the user's: nobody may know it any more as a frame of smaller objects.
+            Some(frame) if object == ObjectType::Thread => self.frame_seize(at, frame)?,
+            _ => self.frame_prepare(at)?,
+        }
+        self.object_put(at, object);
+        Ok(())
+    }
+
+    /// The same in a frame that was prepared (at boot: that nobody has seen).
+    pub(crate) fn object_put(&self, at: Physical, object: ObjectType) {
         if let Some(frame) = self.machine.frame(at) {
-            if frame.kind.get() == Frame::PLAIN {
-                self.frame_seize(at.frame(), frame, Frame::OBJECTS);
+            if matches!(frame.kind.get(), Frame::PLAIN | Frame::SEIZED) {
+                frame.units.set(0);
+                self.frame_set_kind(at, frame, Frame::OBJECTS);
+                self.machine.zero(at.frame(), PAGE_SIZE);
             }
             frame.units.set(frame.units.get() | unit_mask(at, object.size()));
         }
@@ -56,36 +94,50 @@ impl<M: Machine> Kernel<M> {
 
     /// Frees the memory of an object that nothing is linked to any more.
     pub(crate) fn object_erase(&self, at: Physical, object: ObjectType) {
-        let Some(frame) = self.machine.frame(at) else { return };
-        if frame.kind.get() != Frame::OBJECTS {
-            // One of root's first objects: its frame was never anybody's to have back.
-            return self.machine.zero(at, object.size());
-        }
-        let left = frame.units.get() & !unit_mask(at, object.size());
-        frame.units.set(left);
-        if left == 0 {
-            self.frame_release(at.frame(), frame);
-        } else {
-            self.machine.zero(at, object.size());
+        self.machine.zero(at, object.size());
+        if let Some(frame) = self.machine.frame(at)
+            && frame.kind.get() == Frame::OBJECTS
+        {
+            // The last one leaves an empty object frame, which is plain memory for whoever touches it: only then is it taken from those that know it as one of objects.
+            frame.units.set(frame.units.get() & !unit_mask(at, object.size()));
         }
     }
 
-    /// Whether `count` plain frames, one for each address that `frame_at` gives, can be donated: checked before any is.
+    /// Whether a frame holds nothing of the kernel's.
+    pub(crate) fn is_vacant(&self, frame: &Frame) -> bool {
+        match frame.kind.get() & (PAGE_SIZE - 1) {
+            Frame::PLAIN | Frame::SEIZED => true,
+            Frame::OBJECTS => frame.units.get() == 0,
+            _ => false,
+        }
+    }
+
+    /// Whether the frame at `at` can be donated.
     pub(crate) fn check_donation(&self, at: Physical, argument: u8) -> Attempt<()> {
         match self.machine.frame(at) {
-            Some(frame) if frame.kind.get() == Frame::PLAIN => Ok(()),
+            Some(frame) if self.is_vacant(frame) => Ok(()),
             Some(_) => Err(Status::argument(Code::Busy, argument).into()),
             None => Err(Status::argument(Code::NotObjectMemory, argument).into()),
         }
     }
 
-    /// Adds a plain frame to a space's pool. The first one becomes its root table.
+    /// Takes frames that can be donated away from every space, those in a row at once.
+    pub(crate) fn donation_seize(&self, frames: &[Physical]) -> Attempt<()> {
+        for row in frames.chunk_by(|one, next| one.add(PAGE_SIZE) == *next) {
+            if let Some(first) = self.machine.frame(row[0]) {
+                self.frames_seize(row[0], first, row.len() as u64)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds a frame that nobody sees to a space's pool, unless it is in one. The first one becomes its root table.
     pub(crate) fn pool_add(&self, space: Space<'_>, at: Physical) {
         let Some(frame) = self.machine.frame(at) else { return };
-        if frame.kind.get() != Frame::PLAIN {
+        if !self.is_vacant(frame) {
             return;
         }
-        self.frame_seize(at, frame, Frame::TABLE);
+        self.frame_set_kind(at, frame, Frame::TABLE);
         frame.units.set(space.at.0);
         space.set_pool_pages(space.pool_pages() + 1);
         if space.root() == Physical(0) {
@@ -149,7 +201,10 @@ impl<M: Machine> Kernel<M> {
             }
         }
         if let Some(frame) = self.machine.frame(at) {
-            self.frame_release(at, frame);
+            // No table shows a frame of a table: nothing is to be revoked.
+            self.machine.zero(at, PAGE_SIZE);
+            frame.units.set(0);
+            self.frame_set_kind(at, frame, Frame::PLAIN);
         }
         at != root
     }
@@ -167,7 +222,7 @@ impl<M: Machine> Kernel<M> {
     pub(crate) fn links_cut(&self, anchor: Physical) -> Attempt<()> {
         while let Some(node) = list::first(&self.machine, anchor) {
             list::link_clear(&self.machine, Physical(node.0 - 8));
-            self.step()?;
+            self.work(LINK_WORK)?;
         }
         Ok(())
     }

@@ -75,6 +75,8 @@ impl<M: Machine> Kernel<M> {
                     self.hold(port, receiver);
                     return Ok(Some(receiver));
                 }
+                // What is cut off the running thread makes again, and that is the sender.
+                Err(Trouble::Receiver(Stop::Again)) => return Err(Stop::Again),
                 Err(Trouble::Sender(stop)) => return Err(stop),
                 Err(Trouble::Receiver(Stop::Status(status))) => self.wait_end(receiver, status),
                 Err(Trouble::Receiver(_)) => {}
@@ -270,6 +272,7 @@ impl<M: Machine> Kernel<M> {
                 self.sender_taken(sender, caller, is_call);
                 true
             }
+            Err(Trouble::Sender(Stop::Again)) => return Err(Stop::Again),
             Err(Trouble::Sender(stop)) => {
                 if let Stop::Status(status) = stop {
                     self.wait_end(sender, status);
@@ -361,6 +364,7 @@ impl<M: Machine> Kernel<M> {
         if caller.client() == Physical(0) {
             return Err(Status::new(Code::NotConnected).into());
         }
+        self.frame_prepare(slot)?;
         let client = self.thread(caller.client());
         self.chain_touched(client);
         caller.set_client(Physical(0));

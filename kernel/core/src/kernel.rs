@@ -2,6 +2,7 @@
 
 use crate::donate::Chain;
 use crate::machine::{MAX_CPUS, Machine, Physical};
+use crate::revoke::Revocation;
 use crate::object::{Mapping, Port, Receivable, Reference, Region, Space, Thread, Waiters};
 use core::cell::Cell;
 use nacre_abi::Status;
@@ -22,8 +23,10 @@ pub enum Stop {
     Status(Status),
     /// The caller waits (or has faulted, or is stopped): its registers stand at the call, to make it again.
     Wait,
-    /// The call is to be made again at once, after whatever else wants the CPU.
+    /// The call has gone on for long enough, or is in the way of something that has begun: it is to be made again, once interrupts were let in.
     Again,
+    /// The call needs another CPU to do something first: it is to be made again after whatever else wants this one.
+    Yield,
 }
 
 impl From<Status> for Stop {
@@ -98,19 +101,22 @@ pub struct Kernel<M: Machine> {
     pub(crate) chains: Cell<u64>,
     /// Root word of the tree of deadlines.
     pub(crate) deadlines: Cell<u64>,
-    /// Number of the revocation that was begun last.
-    pub(crate) flush_number: Cell<u64>,
+    /// The revocation under way.
+    pub(crate) revocation: Revocation,
     /// Root's only thread until it makes others: its end is the machine's.
     pub(crate) root_thread: Cell<Physical>,
     /// Whether a fault is being offered to its keeper.
     pub(crate) offering: Cell<bool>,
-    /// Steps that the entry under way may still make in long operations.
+    /// Instructions, roughly, that the entry under way may still spend on a long operation.
     pub(crate) budget: Cell<u32>,
+    /// What it began with: [`BUDGET`], unless a test wants calls to be cut off more often.
+    pub budget_full: Cell<u32>,
 }
 
-
-/// Steps of a long operation (objects destroyed, links cut) before it stops to let interrupts in.
-pub(crate) const BUDGET: u32 = 64;
+/// Instructions, roughly, that a long operation takes before it stops to let interrupts in.
+const BUDGET: u32 = 5000;
+/// What destroying an object takes, roughly.
+const STEP: u32 = 300;
 
 impl<M: Machine> Kernel<M> {
     /// A kernel that has not started.
@@ -123,22 +129,24 @@ impl<M: Machine> Kernel<M> {
             globals: Cell::new(Physical(0)),
             chains: Cell::new(0),
             deadlines: Cell::new(0),
-            flush_number: Cell::new(0),
+            revocation: Revocation::new(),
             root_thread: Cell::new(Physical(0)),
             offering: Cell::new(false),
             budget: Cell::new(BUDGET),
+            budget_full: Cell::new(BUDGET),
         }
     }
 
-    /// One step of a long operation: `Again` when it has gone on for long enough.
+    /// A long operation has done a part that takes about so many instructions, which will not have to be done again: `Again` when it has gone on for long enough.
+    pub(crate) fn work(&self, instructions: u32) -> Attempt<()> {
+        let left = self.budget.get().saturating_sub(instructions);
+        self.budget.set(left);
+        if left == 0 { Err(Stop::Again) } else { Ok(()) }
+    }
+
+    /// The same for a part as long as destroying an object.
     pub(crate) fn step(&self) -> Attempt<()> {
-        let left = self.budget.get();
-        if left == 0 {
-            self.budget.set(BUDGET);
-            return Err(Stop::Again);
-        }
-        self.budget.set(left - 1);
-        Ok(())
+        self.work(STEP)
     }
 
     // Views of objects at known addresses.

@@ -28,7 +28,7 @@ impl Physical {
 #[derive(Default, Debug)]
 #[repr(C)]
 pub struct Frame {
-    /// `PLAIN`, `KERNEL`, `OBJECTS` or `TABLE`, and for tables the next frame of the same pool.
+    /// `PLAIN`, `KERNEL`, `OBJECTS`, `TABLE` or `SEIZED`, and for tables the next frame of the same pool.
     pub kind: Cell<u64>,
     /// For object frames: one bit for each 64-byte unit that is in use. For tables: the space that they serve.
     pub units: Cell<u64>,
@@ -39,10 +39,12 @@ impl Frame {
     pub const PLAIN: u64 = 0;
     /// The kernel's own: its image, this table, root's first objects. Never mapped for a user.
     pub const KERNEL: u64 = 1;
-    /// Donated; holds kernel objects.
+    /// Donated; holds kernel objects, or did and was not touched since.
     pub const OBJECTS: u64 = 2;
     /// Donated; a page table. Bits 12-63 of `kind` are the address of the next frame of the pool (0 at the end).
     pub const TABLE: u64 = 3;
+    /// Being taken away from all who see it, to become one of the two above; `units` is the number of the revocation. Its bytes are as they were: who touches it meanwhile has it back.
+    pub const SEIZED: u64 = 4;
 }
 
 /// How much one entry of the hardware's tables covers.
@@ -98,6 +100,15 @@ pub trait TablePool {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PoolExhausted;
 
+/// What a sweep through tables has come to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Cleared {
+    /// Whether there was any leaf.
+    pub found: bool,
+    /// Where to go on; the end of the range when all is done.
+    pub next: u64,
+}
+
 /// A machine. See the module's head.
 pub trait Machine {
     // --- memory ---
@@ -140,10 +151,11 @@ pub trait Machine {
         let leaf = self.table_lookup(root, address)?;
         (leaf.kind == LeafKind::Objects && leaf.size == PageSize::Small).then_some(leaf.physical)
     }
-    /// Enters a leaf for `address` (a multiple of the leaf's size), over whatever is there - also over a table of smaller pages or under a larger leaf, which is then dropped whole.
-    fn table_enter(&self, root: Physical, address: u64, leaf: Leaf, pool: &impl TablePool) -> Result<(), PoolExhausted>;
-    /// Removes every leaf that touches `low..high` (large leaves whole). True if there was any.
-    fn table_clear(&self, root: Physical, low: u64, high: u64) -> bool;
+    /// Enters a leaf for `address` (a multiple of the leaf's size), over whatever is there - also over a table of smaller pages or under a larger leaf, which is then dropped whole. True if
+    /// there was such a table: CPUs may still hold translations of its pages.
+    fn table_enter(&self, root: Physical, address: u64, leaf: Leaf, pool: &impl TablePool) -> Result<bool, PoolExhausted>;
+    /// Removes leaves that touch `low..high` (large leaves whole), from the low end on, until a few hundred entries were looked at.
+    fn table_clear(&self, root: Physical, low: u64, high: u64) -> Cleared;
     /// Forgets all of the user's part of the tables; frames below the root may be reused at once.
     fn table_reset(&self, root: Physical);
     /// Makes sure that no CPU of the set `cpus` still uses a translation of `low..high` of the tables at `root`, before it returns.

@@ -3,7 +3,7 @@
 
 use crate::compose::Meaning;
 use crate::decode::wrong;
-use crate::kernel::{Attempt, BUDGET, Done, Kernel, Stop};
+use crate::kernel::{Attempt, Done, Kernel};
 use crate::list;
 use crate::machine::{Frame, Machine, PageSize, Physical, thread_page::register};
 use crate::object::Thread;
@@ -13,6 +13,10 @@ use nacre_abi::{Code, ObjectType, PAGE_SIZE, Rights, USER_END};
 
 /// Most entries that one call writes.
 const MOST_ENTRIES: u64 = 128;
+/// Most parts of a range that `reference_reveal` looks through.
+const MOST_PARTS: u32 = 64;
+/// What looking at a page takes, in instructions.
+const OBJECT_WORK: u32 = 200;
 
 impl<M: Machine> Kernel<M> {
     /// What the page at `address` of the caller's space is, and how many bytes from there on need not be looked at one by one.
@@ -59,7 +63,11 @@ impl<M: Machine> Kernel<M> {
         let span = self.span(caller, 3, buffer, capacity * entry_size, Rights::WRITE)?;
         let end = start + size;
         let (mut address, mut count) = (start, 0);
-        while address < end && count < capacity && self.step().is_ok() {
+        while address < end && count < capacity {
+            // What is shown so far is a result: the caller asks on from where this ended.
+            if address != start && self.work(OBJECT_WORK).is_err() {
+                break;
+            }
             let page = address & !(PAGE_SIZE - 1);
             let (meaning, skip) = self.page_at(caller, page, end);
             let next = page.saturating_add(skip);
@@ -89,14 +97,14 @@ impl<M: Machine> Kernel<M> {
         let end = start + size;
         let mut address = start;
         while address < end {
-            caller.set_register(register::RDI, address);
-            caller.set_register(register::RSI, end - address);
             let (meaning, skip) = self.page_at(caller, address, end);
             if let Some(meaning) = meaning {
                 self.reclaim_frame(caller, meaning.physical.frame())?;
             }
-            address = address.saturating_add(skip);
-            self.step()?;
+            address = address.saturating_add(skip).min(end);
+            caller.set_register(register::RDI, address);
+            caller.set_register(register::RSI, end - address);
+            self.work(OBJECT_WORK)?;
         }
         Ok(Done::Return)
     }
@@ -109,12 +117,10 @@ impl<M: Machine> Kernel<M> {
                 while let Some((object, at)) = self.next_object(at) {
                     self.reclaim_object(caller, object, at)?;
                     self.step()?;
-                    if frame.kind.get() != Frame::OBJECTS {
-                        break;
-                    }
                 }
-                Ok(())
+                if self.is_vacant(frame) { self.frame_open(at, frame) } else { Ok(()) }
             }
+            Frame::SEIZED => self.frame_open(at, frame),
             Frame::TABLE => self.reclaim_object(caller, ObjectType::Space, Physical(frame.units.get())),
             _ => Ok(()),
         }
@@ -134,8 +140,6 @@ impl<M: Machine> Kernel<M> {
         if start >= USER_END || size > USER_END - start {
             return wrong(Code::BadRange, 2);
         }
-        // A search cannot go on later: it is not to pay for the steps of calls before it.
-        self.budget.set(BUDGET);
         let target = list::link_target(&self.machine, reference.target());
         let found = match target {
             Some(target) => self.address_of(caller, target, start, start + size)?,
@@ -150,13 +154,14 @@ impl<M: Machine> Kernel<M> {
     fn address_of(&self, caller: Thread<'_>, wanted: Physical, start: u64, end: u64) -> Attempt<u64> {
         let space = self.space(caller.space());
         let mappings = self.mappings(space);
+        let mut parts = 0;
         let mut next = mappings.first(start, end);
         while let Some(node) = next {
             let mut address = node.start().max(start);
             while address < node.end().min(end) {
                 let Ok(meaning) = self.resolve(space, address, Rights::NONE) else {
                     address = (address | (PAGE_SIZE - 1)) + 1;
-                    self.step_or_refuse()?;
+                    searched(&mut parts)?;
                     continue;
                 };
                 let offset = wanted.0.wrapping_sub(meaning.physical.0);
@@ -164,15 +169,16 @@ impl<M: Machine> Kernel<M> {
                     return Ok(address + offset);
                 }
                 address = address.saturating_add(meaning.above);
-                self.step_or_refuse()?;
+                searched(&mut parts)?;
             }
             next = mappings.next(node, start, end);
         }
         Ok(0)
     }
+}
 
-    /// A step of a search that has no way to go on later: too large a range is refused.
-    fn step_or_refuse(&self) -> Attempt<()> {
-        self.step().map_err(|_: Stop| Stop::Status(nacre_abi::Status::argument(Code::BadRange, 3)))
-    }
+/// One more part of a search that has no way to go on later: too scattered a range is refused.
+fn searched(parts: &mut u32) -> Attempt<()> {
+    *parts += 1;
+    if *parts > MOST_PARTS { wrong(Code::BadRange, 3) } else { Ok(()) }
 }

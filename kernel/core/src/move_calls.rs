@@ -24,11 +24,15 @@ impl<M: Machine> Kernel<M> {
             ObjectType::Space if !self.can_move_space(from) => return wrong(Code::Busy, 1),
             _ => {}
         }
+        if matches!(object, ObjectType::Space | ObjectType::Region | ObjectType::Mapping) {
+            // A revocation under way may stand on it.
+            self.revoke_idle()?;
+        }
+        self.object_place(to, object)?;
         if object == ObjectType::Thread {
             self.machine.fpu_settle(from, true);
             self.chain_touched(self.thread(from));
         }
-        self.object_place(to, object);
         self.machine.copy(from, to, object.size());
         match object {
             ObjectType::Space => self.space_moved(self.space(from), self.space(to)),

@@ -5,7 +5,7 @@ use crate::decode::wrong;
 use crate::kernel::{Attempt, Done, Kernel};
 use crate::list;
 use crate::machine::{Machine, Physical, thread_page};
-use crate::object::{Thread, links_of};
+use crate::object::{Mapping, Thread, links_of};
 use nacre_abi::object::TargetType;
 use nacre_abi::rights::{REFERENCE_ALL, REFERENCE_CONTROL, REFERENCE_USE};
 use nacre_abi::state::{
@@ -145,6 +145,7 @@ impl<M: Machine> Kernel<M> {
                 *place = Some(self.reference_slot(caller, 4, slot)?);
             }
         }
+        places.into_iter().flatten().try_for_each(|place| self.frame_prepare(place))?;
         Ok(places)
     }
 
@@ -274,16 +275,24 @@ impl<M: Machine> Kernel<M> {
         self.page_range(start, size, end, [2, 2])?;
         let rights = self.rights_argument(rights, 2)?;
         let keeper = self.offered(caller, 0, ObjectType::Port, REFERENCE_USE)?;
-        self.revoke_region(region, 0, region.size());
-        let regions = self.regions(self.space(region.space()));
-        regions.remove(at);
-        region.set_start(start);
-        region.set_size(size);
-        region.set_rights(rights);
-        regions.insert(at);
+        // A call that was cut off finds the change made, and only waits until what was seen before is gone.
+        let same = (region.start(), region.size(), region.rights()) == (start, size, rights);
+        if !same || region.revoked() == 0 {
+            self.revoke_idle()?;
+            let number = self.revoke_begin_region(region);
+            let regions = self.regions(self.space(region.space()));
+            regions.remove(at);
+            region.set_start(start);
+            region.set_size(size);
+            region.set_rights(rights);
+            region.set_revoked(number);
+            regions.insert(at);
+        }
         if let Some(keeper) = keeper {
             self.link_to_port(region.keeper(), keeper);
         }
+        self.revoke_finish(region.revoked())?;
+        region.set_revoked(0);
         Ok(())
     }
 
@@ -302,19 +311,32 @@ impl<M: Machine> Kernel<M> {
         if !self.region(region).rights().contains(rights) {
             return wrong(Code::BadRights, 2);
         }
-        self.revoke_mapping(mapping);
-        let mappings = self.mappings(space);
-        mappings.remove(at);
+        let linked = list::link_target(&self.machine, mapping.region());
+        let same = (mapping.start(), mapping.size(), mapping.offset(), mapping.rights()) == (start, size, offset, rights) && linked == Some(region);
+        if !same || mapping.revoked() == 0 {
+            self.revoke_idle()?;
+            mapping.set_revoked(self.revoke_begin_mapping(mapping));
+            if linked.is_some() {
+                list::link_clear(&self.machine, mapping.region());
+            }
+            self.mapping_change(mapping, (start, size), (region, offset), rights);
+        }
+        // A call that was cut off finds the change made, and only waits until what was seen before is gone.
+        self.revoke_finish(mapping.revoked())?;
+        mapping.set_revoked(0);
+        Ok(())
+    }
+
+    /// Lets a mapping without a region show another window.
+    fn mapping_change(&self, mapping: Mapping<'_>, (start, size): (u64, u64), (region, offset): (Physical, u64), rights: Rights) {
+        let mappings = self.mappings(self.space(mapping.space()));
+        mappings.remove(mapping.at);
         mapping.set_start(start);
         mapping.set_size(size);
         mapping.set_offset(offset);
         mapping.set_rights(rights);
-        mappings.insert(at);
-        if list::link_target(&self.machine, mapping.region()).is_some() {
-            list::link_clear(&self.machine, mapping.region());
-        }
+        mappings.insert(mapping.at);
         list::link_set(&self.machine, mapping.region(), region, self.region(region).mappings());
-        Ok(())
     }
 
     fn port_set_words(&self, caller: Thread<'_>, at: Physical, word: u64, pending: u64) -> Attempt<()> {

@@ -7,6 +7,9 @@ use crate::tree::Tree;
 use crate::machine::Physical;
 use nacre_abi::{Code, Status};
 
+/// Most waits that one interrupt of the timer ends.
+const MOST_EXPIRED: u32 = 16;
+
 impl<M: Machine> Kernel<M> {
     fn deadlines(&self) -> Tree<'_, M> {
         Tree::new(&self.machine, &self.deadlines)
@@ -48,13 +51,11 @@ impl<M: Machine> Kernel<M> {
         self.deadlines().lowest().map_or(u64::MAX, |node| node.start())
     }
 
-    /// Ends the waits whose time has come.
+    /// Ends the waits whose time has come; if there are many, the timer goes off again at once for the others.
     pub(crate) fn deadlines_expire(&self) {
         let now = self.machine.now();
-        while let Some(node) = self.deadlines().lowest() {
-            if node.start() > now {
-                return;
-            }
+        for _ in 0..MOST_EXPIRED {
+            let Some(node) = self.deadlines().lowest().filter(|node| node.start() <= now) else { return };
             let thread = self.thread(Physical(node.at.0 & !0xfff));
             self.deadline_remove(thread);
             let status = if thread.waits_for(WaitKind::Sleep) { Status::OK } else { Status::new(Code::TimedOut) };

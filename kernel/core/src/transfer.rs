@@ -2,7 +2,7 @@
 //!
 //! All of both sides is checked before anything moves, so a message arrives whole or not at all.
 
-use crate::decode::DESCRIPTOR;
+use crate::decode::{DESCRIPTOR, wrong};
 use crate::fault::FAULT_REGION;
 use crate::kernel::{Attempt, Kernel, Stop};
 use crate::list;
@@ -120,7 +120,7 @@ impl<M: Machine> Kernel<M> {
         Ok(from)
     }
 
-    /// The slots that a descriptor names for received references.
+    /// The slots that a descriptor names for received references, ready to be filled. The last part of decoding.
     pub(crate) fn slots_to_fill(&self, receiver: Thread<'_>, takes: &Descriptor, count: usize) -> Attempt<[Physical; 8]> {
         let mut to = [Physical(0); 8];
         if count == 0 {
@@ -130,7 +130,13 @@ impl<M: Machine> Kernel<M> {
         for (at, address) in to.iter_mut().zip(addresses).take(count) {
             *at = self.reference_slot(receiver, DESCRIPTOR, address)?;
         }
+        self.slots_prepare(&to[..count])?;
         Ok(to)
+    }
+
+    /// Makes sure that references can be made in slots that were found. If this has to be cut off, the call that the running thread makes is made again.
+    fn slots_prepare(&self, slots: &[Physical]) -> Attempt<()> {
+        slots.iter().try_for_each(|slot| self.frame_prepare(*slot))
     }
 
     /// Moves what was checked. Bytes first: making a slot may turn a page of the buffer into an object page, never the other way round.
@@ -171,21 +177,22 @@ impl<M: Machine> Kernel<M> {
         let from = self.references_to_send(server, &sends, sends.send_reference_count as usize)?;
         match self.client_part(client, &sends) {
             Ok((size, target, to, count, status)) => {
+                self.slots_prepare(&to[..count])?;
                 self.deliver(&Parcel { source, target, size, references: References { from, to, count } });
                 Ok((size, count as u64, status))
             }
-            Err(status) => Ok((0, 0, status)),
+            Err(Stop::Status(status)) => Ok((0, 0, status)),
+            Err(stop) => Err(stop),
         }
     }
 
     /// What the client has room for: bytes, where, slots, how many, and its status.
-    fn client_part(&self, client: Thread<'_>, sends: &Descriptor) -> Result<(u64, Span, [Physical; 8], usize, Status), Status> {
-        let bad = Status::argument(Code::BadAddress, DESCRIPTOR);
-        let takes = self.descriptor_present(client).ok_or(bad)?;
+    fn client_part(&self, client: Thread<'_>, sends: &Descriptor) -> Attempt<(u64, Span, [Physical; 8], usize, Status)> {
+        let takes = self.descriptor_present(client)?;
         let size = sends.send_size.min(takes.receive_capacity);
-        let target = self.span_present(client, DESCRIPTOR, takes.receive_address, size, Rights::WRITE).map_err(|_| bad)?;
+        let target = self.span_present(client, DESCRIPTOR, takes.receive_address, size, Rights::WRITE)?;
         let count = sends.send_reference_count.min(takes.receive_slot_count) as usize;
-        let to = self.slots_present(client, &takes, count).ok_or(bad)?;
+        let to = self.slots_present(client, &takes, count)?;
         let status = if size < sends.send_size {
             Status::argument(Code::MessageTooLong, DESCRIPTOR)
         } else if (count as u64) < sends.send_reference_count {
@@ -196,23 +203,23 @@ impl<M: Machine> Kernel<M> {
         Ok((size, target, to, count, status))
     }
 
-    fn words_present(&self, thread: Thread<'_>, address: u64) -> Option<[u64; 8]> {
+    fn words_present(&self, thread: Thread<'_>, address: u64) -> Attempt<[u64; 8]> {
         if !address.is_multiple_of(64) {
-            return None;
+            return wrong(Code::BadAddress, DESCRIPTOR);
         }
-        let span = self.span_present(thread, DESCRIPTOR, address, 64, Rights::READ).ok()?;
+        let span = self.span_present(thread, DESCRIPTOR, address, 64, Rights::READ)?;
         let mut words = [0; 8];
         self.span_read(&span, 0, &mut words);
-        Some(words)
+        Ok(words)
     }
 
-    fn descriptor_present(&self, client: Thread<'_>) -> Option<Descriptor> {
+    fn descriptor_present(&self, client: Thread<'_>) -> Attempt<Descriptor> {
         let address = client.register(register::R14) & !RECEIVE_ONLY;
         if address == 0 {
-            return Some(Descriptor::default());
+            return Ok(Descriptor::default());
         }
         let words = self.words_present(client, address)?;
-        Some(Descriptor {
+        Ok(Descriptor {
             receive_address: words[2],
             receive_capacity: words[3],
             receive_slots: words[6],
@@ -221,19 +228,20 @@ impl<M: Machine> Kernel<M> {
         })
     }
 
-    fn slots_present(&self, client: Thread<'_>, takes: &Descriptor, count: usize) -> Option<[Physical; 8]> {
+    fn slots_present(&self, client: Thread<'_>, takes: &Descriptor, count: usize) -> Attempt<[Physical; 8]> {
+        let bad = Stop::Status(Status::argument(Code::BadAddress, DESCRIPTOR));
         let mut to = [Physical(0); 8];
         if count == 0 {
-            return Some(to);
+            return Ok(to);
         }
         let addresses = self.words_present(client, takes.receive_slots)?;
         for (at, address) in to.iter_mut().zip(addresses).take(count) {
             // A slot that is present can be looked at without making the client wait.
             let needed = Rights::WRITE.union(Rights::OBJECTS);
-            self.leaf_present(client, DESCRIPTOR, address, needed).ok()?;
-            *at = self.reference_slot(client, DESCRIPTOR, address).ok()?;
+            self.leaf_present(client, DESCRIPTOR, address, needed).map_err(|lack| if lack == Err(Stop::Again) { Stop::Again } else { bad })?;
+            *at = self.reference_slot(client, DESCRIPTOR, address).map_err(|stop| if stop == Stop::Again { stop } else { bad })?;
         }
-        Some(to)
+        Ok(to)
     }
 
     /// Puts a fault or exception into the registers of a keeper; the thread itself as a reference and its state as bytes, where the keeper has offered room.
@@ -286,7 +294,7 @@ impl<M: Machine> Kernel<M> {
         if is_object && object::type_at(&self.machine, at) == Some(ObjectType::Reference) {
             self.reference_clear(self.reference(at));
         } else {
-            self.object_place(at, ObjectType::Reference);
+            self.object_put(at, ObjectType::Reference);
             self.reference(at).init(&self.machine);
         }
         let reference = self.reference(at);

@@ -54,7 +54,7 @@ impl<M: Machine> Kernel<M> {
     fn leaf_missing(&self, thread: Thread<'_>, argument: u8, address: u64, needed: Rights) -> Attempt<Leaf> {
         match self.leaf_present(thread, argument, address, needed) {
             Ok(leaf) => Ok(leaf),
-            Err(Err(status)) => Err(Stop::Status(status)),
+            Err(Err(stop)) => Err(stop),
             Err(Ok(fault)) => {
                 self.fault_in_call(thread, fault);
                 Err(Stop::Wait)
@@ -62,23 +62,28 @@ impl<M: Machine> Kernel<M> {
         }
     }
 
-    /// The same without waiting: the fault that would be taken, or a status.
-    pub(crate) fn leaf_present(&self, thread: Thread<'_>, argument: u8, address: u64, needed: Rights) -> Result<Leaf, Result<Fault, Status>> {
-        let bad = Err(Err(Status::argument(Code::BadAddress, argument)));
+    /// The same without waiting: the fault that would be taken, or how the call ends.
+    pub(crate) fn leaf_present(&self, thread: Thread<'_>, argument: u8, address: u64, needed: Rights) -> Result<Leaf, Result<Fault, Stop>> {
+        let bad = Err(Err(Status::argument(Code::BadAddress, argument).into()));
         if address >= USER_END {
             return bad;
         }
         match self.fill(self.space(thread.space()), address, needed) {
             Ok(leaf) => Ok(leaf),
             Err(Lack::Region { region, offset }) if self.keeper_of(self.region(region)).is_some() => Err(Ok(Fault::Region { region, offset, needed, address })),
-            Err(Lack::Deep) => Err(Err(Status::argument(Code::TooDeep, argument))),
+            Err(Lack::Deep) => Err(Err(Status::argument(Code::TooDeep, argument).into())),
+            Err(Lack::Again) => Err(Err(Stop::Again)),
             Err(_) => bad,
         }
     }
 
     /// Plain memory at `address`.
     pub(crate) fn user_memory(&self, thread: Thread<'_>, argument: u8, address: u64, needed: Rights) -> Attempt<Physical> {
-        let leaf = self.leaf(thread, argument, address, needed)?;
+        let mut leaf = self.leaf(thread, argument, address, needed)?;
+        if leaf.kind == LeafKind::Objects {
+            // There may be no objects in it any more.
+            leaf = self.leaf_missing(thread, argument, address, needed)?;
+        }
         if leaf.kind != LeafKind::Memory {
             return Err(Status::argument(Code::BadAddress, argument).into());
         }
@@ -105,8 +110,8 @@ impl<M: Machine> Kernel<M> {
         for page in 0..(span.offset + size).div_ceil(PAGE_SIZE) {
             let at = first + page * PAGE_SIZE;
             let leaf = match self.machine.table_lookup(self.space(thread.space()).root(), at) {
-                Some(leaf) if leaf.rights.contains(needed) => leaf,
-                _ => self.leaf_present(thread, argument, at, needed).map_err(|_| bad)?,
+                Some(leaf) if leaf.rights.contains(needed) && leaf.kind != LeafKind::Objects => leaf,
+                _ => self.leaf_present(thread, argument, at, needed).map_err(|lack| if lack == Err(Stop::Again) { Stop::Again } else { bad })?,
             };
             if leaf.kind != LeafKind::Memory {
                 return Err(bad);

@@ -53,11 +53,12 @@ impl<M: Machine> Kernel<M> {
         thread.set_register(register::RAX, call.number());
     }
 
-    /// The caller makes its call again, after others had the CPU.
+    /// The caller makes its call again: next, or in its turn if it has left the CPU. Interrupts get in before it does.
     pub(crate) fn call_again(&self, caller: Thread<'_>) {
         self.rewind(caller);
-        self.leave_cpu(caller);
-        self.make_ready(caller);
+        if self.cpus[self.machine.cpu()].chosen.get() != caller.at {
+            self.make_ready(caller);
+        }
     }
 
     /// The caller waits, on the ring at `anchor`. It has been put back to its call. `timeout` is the register that says how long.

@@ -4,7 +4,7 @@ mod support;
 
 use nacre_abi::state::{self, PortState, ReferenceState, RegionState, ThreadState};
 use nacre_abi::{Call, Code, ObjectType, PAGE_SIZE, Rights, Status, USER_END, environment};
-use nacre_core::machine::{Frame, Physical, thread_page::register};
+use nacre_core::machine::{Physical, thread_page::register};
 use support::machine::{RAM_END, RAM_SIZE, RAM_START};
 use support::world::{CODE, RAM, World};
 use support::check;
@@ -103,7 +103,7 @@ impl Fixture {
     fn memory(&self) -> Vec<u64> {
         let (root, buffer) = (RAM_START + 2 * PAGE_SIZE, self.world.physical(self.buffer).0);
         let page_of = |at: u64| (at..at + PAGE_SIZE).step_by(8);
-        let kept = |at: &u64| *at != root && (*at == buffer || self.world.machine().kind(Physical(*at)) != Frame::PLAIN);
+        let kept = |at: &u64| *at != root && (*at == buffer || !self.world.is_vacant(Physical(*at)));
         let pages: Vec<u64> = (RAM_START..RAM_END).step_by(PAGE_SIZE as usize).filter(kept).collect();
         let words = pages.iter().flat_map(|at| page_of(*at)).map(|at| self.world.machine().peek(at));
         pages.iter().copied().chain(words).collect()

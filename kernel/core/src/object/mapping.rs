@@ -14,6 +14,8 @@ view! {
         start, set_start: u64 = 2;
         size, set_size: u64 = 3;
         rights, set_rights: Rights = 4;
+        /// Number of the revocation of what it showed before it was changed or unlinked; 0 = that is over.
+        revoked, set_revoked: u64 = 12;
         /// Where in the region the window starts.
         offset, set_offset: u64 = 15;
     } places {

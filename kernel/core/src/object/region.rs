@@ -13,7 +13,8 @@ view! {
         space, set_space: Physical = 1;
         start, set_start: u64 = 2;
         size, set_size: u64 = 3;
-        rights, set_rights: Rights = 4;
+        /// The rights, and above them `revoked`.
+        rights_word, set_rights_word: u64 = 4;
     } places {
         /// Anchor of the mappings made from it.
         mappings = 9;
@@ -23,7 +24,36 @@ view! {
     }
 }
 
+/// Where in the word of rights the number of a revocation starts.
+const REVOKED_SHIFT: u32 = 8;
+
 impl Region<'_> {
+    /// What may be done through it, at most.
+    #[inline(always)]
+    pub fn rights(self) -> Rights {
+        Rights(self.rights_word() & ((1 << REVOKED_SHIFT) - 1))
+    }
+
+    /// Sets the rights; no revocation is waited for.
+    pub fn set_rights(self, rights: Rights) {
+        self.set_rights_word(rights.0);
+    }
+
+    /// Number of the revocation of what was derived from it before it was changed or closed; 0 = that is over.
+    pub fn revoked(self) -> u64 {
+        self.rights_word() >> REVOKED_SHIFT
+    }
+
+    /// Sets that number.
+    pub fn set_revoked(self, number: u64) {
+        self.set_rights_word(self.rights().0 | number << REVOKED_SHIFT);
+    }
+
+    /// Whether it is being destroyed: it has no size then, and no rights.
+    pub fn is_closed(self) -> bool {
+        self.size() == 0
+    }
+
     /// First address behind it, in the exporting space.
     pub fn end(self) -> u64 {
         self.start() + self.size()

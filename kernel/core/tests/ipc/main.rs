@@ -8,7 +8,7 @@ mod registers;
 mod support;
 
 use nacre_abi::{Call, Code};
-use nacre_core::machine::{Frame, Physical, thread_page::register};
+use nacre_core::machine::{Physical, thread_page::register};
 use nacre_core::object;
 use std::collections::VecDeque;
 use support::ipc_model::{Action, Message, Model, Target, Thread, Wait};
@@ -106,7 +106,7 @@ impl Test {
 
     /// Enters the kernel; threads that other CPUs had asked to stop do so now.
     fn entering(&mut self, enter: impl FnOnce(&World)) {
-        let is_asked = |thread: &usize| self.world.machine().kind(self.thread_at(*thread)) != Frame::PLAIN && self.view(*thread).has(object::Thread::EVICT);
+        let is_asked = |thread: &usize| !self.world.is_vacant(self.thread_at(*thread)) && self.view(*thread).has(object::Thread::EVICT);
         let asked: Vec<usize> = (0..THREADS).filter(is_asked).collect();
         enter(&self.world);
         for thread in asked {

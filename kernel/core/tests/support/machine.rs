@@ -2,7 +2,7 @@
 //! promises at every use: that words are only looked at in frames that are the kernel's, bytes only moved in memory that is somebody's.
 
 use nacre_abi::Rights;
-use nacre_core::machine::{Frame, Leaf, Machine, PageSize, Physical, PoolExhausted, TablePool, thread_page};
+use nacre_core::machine::{Cleared, Frame, Leaf, Machine, PageSize, Physical, PoolExhausted, TablePool, thread_page};
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -13,6 +13,8 @@ pub const RAM_SIZE: u64 = 16 << 20;
 /// First address behind memory; devices follow.
 pub const RAM_END: u64 = RAM_START + RAM_SIZE;
 const PAGE: u64 = 4096;
+/// Leaves that one sweep through tables removes at most.
+const SWEEP: usize = 3;
 
 /// One space's hardware tables.
 #[derive(Default)]
@@ -122,15 +124,16 @@ impl FakeMachine {
         self.frame(at).map_or(u64::MAX, |frame| frame.kind.get() % PAGE)
     }
 
+    /// Memory that words may be read from or written to: plain, or about to be taken by the call that does so.
     fn assert_plain(&self, at: Physical) {
-        assert_eq!(self.kind(at), Frame::PLAIN, "{at:?} is not plain memory");
+        assert!(matches!(self.kind(at), Frame::PLAIN | Frame::SEIZED), "{at:?} is not plain memory");
     }
 
     /// Memory that bytes may be moved to or from: plain, or the words of a live object.
     fn assert_bytes(&self, at: Physical, size: u64) {
         assert!(size <= PAGE - at.0 % PAGE, "{at:?} and {size:#x} bytes cross a frame");
         let frame = self.frame(at).expect("memory");
-        if frame.kind.get() != Frame::PLAIN {
+        if !matches!(frame.kind.get(), Frame::PLAIN | Frame::SEIZED) {
             self.assert_object(at, size);
         }
     }
@@ -176,7 +179,9 @@ impl Machine for FakeMachine {
         assert!(at.0 % 8 == 0 && at.0 % PAGE + 8 * N as u64 <= PAGE, "{at:?} and {N} words cross a frame");
         if N == 1 {
             let kind = self.kind(at);
-            assert!(kind == Frame::KERNEL || kind == Frame::OBJECTS, "{at:?} is in a frame of kind {kind}");
+            // A stale leaf may still lead to a frame that held objects and is on its way to a user: it is full of zeros.
+            let leaving = kind == Frame::SEIZED && self.peek(at.0) == 0;
+            assert!(leaving || kind == Frame::KERNEL || kind == Frame::OBJECTS, "{at:?} is in a frame of kind {kind}");
         } else {
             self.assert_object(at, 8 * N as u64);
         }
@@ -259,7 +264,7 @@ impl Machine for FakeMachine {
         Some(Leaf { physical: leaf.physical.add(address - start), ..leaf })
     }
 
-    fn table_enter(&self, root: Physical, address: u64, leaf: Leaf, pool: &impl TablePool) -> Result<(), PoolExhausted> {
+    fn table_enter(&self, root: Physical, address: u64, leaf: Leaf, pool: &impl TablePool) -> Result<bool, PoolExhausted> {
         let bytes = leaf.size.bytes();
         assert!(address % bytes == 0 && leaf.physical.0 % bytes == 0, "leaf out of place");
         self.entered.set(self.entered.get() + 1);
@@ -282,18 +287,21 @@ impl Machine for FakeMachine {
         let below: Vec<u64> = tables.leaves.range(address..address + bytes).map(|(start, _)| *start).collect();
         below.iter().for_each(|start| _ = tables.leaves.remove(start));
         // A table under a large leaf is gone; its frame comes back only with a reset.
+        let levels = tables.levels.len();
         tables.levels.retain(|(level, number)| *level > leaf.size as u8 || number << level < address || number << level >= address + bytes);
         tables.leaves.insert(address, leaf);
-        Ok(())
+        Ok(tables.levels.len() != levels)
     }
 
-    fn table_clear(&self, root: Physical, low: u64, high: u64) -> bool {
+    fn table_clear(&self, root: Physical, low: u64, high: u64) -> Cleared {
         let mut all = self.tables.borrow_mut();
         let tables = all.get_mut(&root.0).expect("root");
-        let touched: Vec<u64> =
-            tables.leaves.range(..high).filter(|(start, leaf)| *start + leaf.size.bytes() > low).map(|(start, _)| *start).collect();
-        touched.iter().for_each(|start| _ = tables.leaves.remove(start));
-        !touched.is_empty()
+        let touched: Vec<(u64, u64)> =
+            tables.leaves.range(..high).map(|(start, leaf)| (*start, *start + leaf.size.bytes())).filter(|(_, end)| *end > low).collect();
+        let swept = &touched[..touched.len().min(SWEEP)];
+        swept.iter().for_each(|(start, _)| _ = tables.leaves.remove(start));
+        let next = if swept.len() < touched.len() { swept[SWEEP - 1].1 } else { high };
+        Cleared { found: !swept.is_empty(), next }
     }
 
     fn table_reset(&self, root: Physical) {

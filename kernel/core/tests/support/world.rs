@@ -4,7 +4,7 @@ use super::machine::{FakeMachine, RAM_END, RAM_SIZE, RAM_START};
 use nacre_abi::boot_info::MemoryRange;
 use nacre_abi::environment;
 use nacre_abi::{Call, PAGE_SIZE, Rights, Status, call::CALL_BASE};
-use nacre_core::machine::{Machine, Physical, thread_page, thread_page::register};
+use nacre_core::machine::{Frame, Machine, Physical, thread_page, thread_page::register};
 use nacre_core::object::Thread;
 use nacre_core::{Boot, Kernel, Next};
 use std::cell::Cell;
@@ -85,6 +85,16 @@ impl World {
     pub fn running(&self, cpu: usize) -> Option<Thread<'_>> {
         let at = self.machine().cpus[cpu].thread.get().filter(|_| !self.idle[cpu].get())?;
         Some(self.thread(at))
+    }
+
+    /// Whether a frame holds nothing of the kernel's, so that who touches it has it as plain memory.
+    pub fn is_vacant(&self, at: Physical) -> bool {
+        let Some(frame) = self.machine().frame(at) else { return false };
+        match frame.kind.get() % PAGE_SIZE {
+            Frame::PLAIN | Frame::SEIZED => true,
+            Frame::OBJECTS => frame.units.get() == 0,
+            _ => false,
+        }
     }
 
     /// A view of the thread at a physical address.
@@ -170,6 +180,10 @@ impl World {
             return Some(at);
         }
         self.on(cpu, |kernel| kernel.page_fault(address, needed, 0));
+        // What the kernel had begun and not finished it goes on with at the next try.
+        while self.kernel.is_revoking() && self.running(cpu).is_some_and(|now| now.at == thread) && self.machine().translate(address, needed).is_none() {
+            self.on(cpu, |kernel| kernel.page_fault(address, needed, 0));
+        }
         self.running(cpu).filter(|now| now.at == thread)?;
         self.machine().translate(address, needed)
     }

@@ -1,7 +1,7 @@
 //! The machine as the core sees it.
 
 use core::cell::Cell;
-use nacre_core::machine::{Frame, Leaf, Machine, Physical, PoolExhausted, TablePool};
+use nacre_core::machine::{Cleared, Frame, Leaf, Machine, Physical, PoolExhausted, TablePool};
 
 /// A 64-bit RISC-V computer. It does nothing yet: the core compiles against it, and that is what it is for.
 pub struct Riscv64;
@@ -63,11 +63,11 @@ impl Machine for Riscv64 {
         absent()
     }
 
-    fn table_enter(&self, _root: Physical, _address: u64, _leaf: Leaf, _pool: &impl TablePool) -> Result<(), PoolExhausted> {
+    fn table_enter(&self, _root: Physical, _address: u64, _leaf: Leaf, _pool: &impl TablePool) -> Result<bool, PoolExhausted> {
         absent()
     }
 
-    fn table_clear(&self, _root: Physical, _low: u64, _high: u64) -> bool {
+    fn table_clear(&self, _root: Physical, _low: u64, _high: u64) -> Cleared {
         absent()
     }
 

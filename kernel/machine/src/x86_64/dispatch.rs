@@ -3,6 +3,7 @@
 use super::context;
 use super::cpu;
 use super::entry::{self, FLUSH_VECTOR, KICK_VECTOR, LINE_VECTOR, SPURIOUS_VECTOR, TIMER_VECTOR};
+use super::latency::{self, Door};
 use super::machine::X86;
 use super::{apic, clock, fpu, interrupts, io, locks};
 use nacre_core::{Kernel, Next};

@@ -7,7 +7,7 @@ use core::arch::asm;
 use core::cell::Cell;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use direct_map::{DirectTables, direct};
-use nacre_core::machine::{Frame, Leaf, Machine, PageSize, Physical, PoolExhausted, TablePool};
+use nacre_core::machine::{Cleared, Frame, Leaf, Machine, PageSize, Physical, PoolExhausted, TablePool};
 
 /// An x86-64 computer.
 pub struct X86;
@@ -95,11 +95,11 @@ impl Machine for X86 {
         page_table::object_lookup(&DirectTables, root, address)
     }
 
-    fn table_enter(&self, root: Physical, address: u64, leaf: Leaf, pool: &impl TablePool) -> Result<(), PoolExhausted> {
+    fn table_enter(&self, root: Physical, address: u64, leaf: Leaf, pool: &impl TablePool) -> Result<bool, PoolExhausted> {
         page_table::enter(&DirectTables, root, address, leaf, pool, features::get().huge_pages)
     }
 
-    fn table_clear(&self, root: Physical, low: u64, high: u64) -> bool {
+    fn table_clear(&self, root: Physical, low: u64, high: u64) -> Cleared {
         page_table::clear(&DirectTables, root, low, high)
     }
 

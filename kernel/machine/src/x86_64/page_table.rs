@@ -17,7 +17,7 @@
 
 use core::cell::Cell;
 use nacre_abi::Rights;
-use nacre_core::machine::{Leaf, LeafKind, PageSize, Physical, PoolExhausted, TablePool};
+use nacre_core::machine::{Cleared, Leaf, LeafKind, PageSize, Physical, PoolExhausted, TablePool};
 
 /// How the tables' own frames are reached.
 pub trait TableMemory {
@@ -42,6 +42,8 @@ const ADDRESS: u64 = 0x000f_ffff_ffff_f000;
 const TABLE: u64 = 0x27;
 /// Which entries of a root table belong to the user.
 pub const USER_ENTRIES: usize = 256;
+/// Entries that one sweep looks at.
+const SWEEP: u32 = 300;
 
 const fn index(address: u64, shift: u32) -> usize {
     (address >> shift & 511) as usize
@@ -119,14 +121,14 @@ pub fn object_lookup(memory: &impl TableMemory, root: Physical, address: u64) ->
     (entry & OBJECTS != 0).then_some(Physical(entry & ADDRESS | address & 0xfff))
 }
 
-/// Enters a leaf. `huge`: the CPU has pages of 1 GiB; without them such a leaf becomes a table of 2 MiB pages.
-pub fn enter(memory: &impl TableMemory, root: Physical, address: u64, leaf: Leaf, pool: &impl TablePool, huge: bool) -> Result<(), PoolExhausted> {
+/// Enters a leaf; true if it took the place of a table. `huge`: the CPU has pages of 1 GiB; without them such a leaf becomes a table of 2 MiB pages.
+pub fn enter(memory: &impl TableMemory, root: Physical, address: u64, leaf: Leaf, pool: &impl TablePool, huge: bool) -> Result<bool, PoolExhausted> {
     if leaf.size == PageSize::Huge && !huge {
         return enter_split(memory, root, address, leaf, pool);
     }
     let table = descend(memory, root, address, leaf.size as u32, pool)?;
-    memory.table(table)[index(address, leaf.size as u32)].set(entry_of(leaf));
-    Ok(())
+    let replaced = memory.table(table)[index(address, leaf.size as u32)].replace(entry_of(leaf));
+    Ok(leaf.size != PageSize::Small && table_of(replaced).is_some())
 }
 
 /// The table whose entries cover `1 << shift` bytes each and that `address` lies in; made if it is not there.
@@ -148,38 +150,57 @@ fn descend(memory: &impl TableMemory, root: Physical, address: u64, shift: u32, 
     Ok(table)
 }
 
-fn enter_split(memory: &impl TableMemory, root: Physical, address: u64, leaf: Leaf, pool: &impl TablePool) -> Result<(), PoolExhausted> {
+fn enter_split(memory: &impl TableMemory, root: Physical, address: u64, leaf: Leaf, pool: &impl TablePool) -> Result<bool, PoolExhausted> {
     let table = descend(memory, root, address, PageSize::Large as u32, pool)?;
+    let mut over_table = false;
     for (number, slot) in memory.table(table).iter().enumerate() {
         let physical = leaf.physical.add(number as u64 * PageSize::Large.bytes());
-        slot.set(entry_of(Leaf { physical, size: PageSize::Large, ..leaf }));
+        over_table |= table_of(slot.replace(entry_of(Leaf { physical, size: PageSize::Large, ..leaf }))).is_some();
     }
-    Ok(())
+    Ok(over_table)
 }
 
-/// Removes every leaf that touches `low..high`, both below the end of the user's half. True if there was any.
-pub fn clear(memory: &impl TableMemory, root: Physical, low: u64, high: u64) -> bool {
-    clear_level(memory, root, 39, low, high)
+/// Removes leaves that touch `low..high`, both below the end of the user's half, until [`SWEEP`] entries were looked at.
+pub fn clear(memory: &impl TableMemory, root: Physical, low: u64, high: u64) -> Cleared {
+    let mut sweep = Sweep { found: false, left: SWEEP };
+    let next = clear_level(memory, root, 39, low, high, &mut sweep);
+    Cleared { found: sweep.found, next }
 }
 
-fn clear_level(memory: &impl TableMemory, table: Physical, shift: u32, low: u64, high: u64) -> bool {
-    let (mut found, mut at) = (false, low);
+/// A sweep under way.
+struct Sweep {
+    found: bool,
+    left: u32,
+}
+
+/// Clears below one table; where it came to.
+fn clear_level(memory: &impl TableMemory, table: Physical, shift: u32, low: u64, high: u64, sweep: &mut Sweep) -> u64 {
+    let mut at = low;
     while at < high {
+        if sweep.left == 0 {
+            return at;
+        }
+        sweep.left -= 1;
         let next = (at | ((1 << shift) - 1)) + 1;
         let slot = &memory.table(table)[index(at, shift)];
         let entry = slot.get();
-        if entry != 0 {
-            found |= match table_of(entry) {
-                Some(below) if shift > 12 => clear_level(memory, below, shift - 9, at, next.min(high)),
-                _ => {
-                    slot.set(0);
-                    true
+        match table_of(entry).filter(|_| shift > 12) {
+            Some(below) => {
+                let end = next.min(high);
+                let reached = clear_level(memory, below, shift - 9, at, end, sweep);
+                if reached < end {
+                    return reached;
                 }
-            };
+            }
+            None if entry != 0 => {
+                slot.set(0);
+                sweep.found = true;
+            }
+            None => {}
         }
         at = next;
     }
-    found
+    high.max(low)
 }
 
 /// Forgets the user's part of the tables.

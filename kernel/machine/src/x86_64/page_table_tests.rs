@@ -38,6 +38,42 @@ fn leaf(physical: u64, size: PageSize) -> Leaf {
     Leaf { physical: Physical(physical), kind: LeafKind::Memory, rights: Rights::READ, size }
 }
 
+/// Clears sweep by sweep; whether there was anything.
+fn clear_all(memory: &FakeMemory, root: Physical, low: u64, high: u64) -> bool {
+    let (mut found, mut next) = (false, low);
+    while next < high {
+        let cleared = clear(memory, root, next, high);
+        assert!(cleared.next > next, "a sweep makes no progress");
+        found |= cleared.found;
+        next = cleared.next;
+    }
+    found
+}
+
+#[test]
+fn a_sweep_ends_after_some_entries_and_says_where() {
+    let memory = FakeMemory::new(16);
+    for page in 0..1000 {
+        enter(&memory, ROOT, page << 12, leaf(page << 12, PageSize::Small), &memory, true).unwrap();
+    }
+    let first = clear(&memory, ROOT, 0, 1000 << 12);
+    assert!(first.found && first.next < 1000 << 12);
+    for page in 0..1000 {
+        assert_eq!(lookup(&memory, ROOT, page << 12).is_none(), page << 12 < first.next);
+    }
+    assert!(clear_all(&memory, ROOT, first.next, 1000 << 12));
+    assert!((0..1000).all(|page| lookup(&memory, ROOT, page << 12).is_none()));
+}
+
+#[test]
+fn a_leaf_says_whether_it_took_the_place_of_a_table() {
+    let memory = FakeMemory::new(16);
+    assert_eq!(enter(&memory, ROOT, 0x1000, leaf(0x1000, PageSize::Small), &memory, true), Ok(false));
+    assert_eq!(enter(&memory, ROOT, 0, leaf(0, PageSize::Large), &memory, true), Ok(true));
+    assert_eq!(enter(&memory, ROOT, 0, leaf(0, PageSize::Large), &memory, true), Ok(false));
+    assert_eq!(enter(&memory, ROOT, 0, leaf(0, PageSize::Huge), &memory, true), Ok(true));
+}
+
 #[test]
 fn a_leaf_is_found_with_what_it_was_entered_with() {
     let memory = FakeMemory::new(16);
@@ -98,18 +134,18 @@ fn an_empty_pool_is_told_and_changes_no_leaf() {
     let memory = FakeMemory::new(3);
     assert_eq!(enter(&memory, ROOT, 0, leaf(0x1000, PageSize::Small), &memory, true), Err(PoolExhausted));
     assert_eq!(lookup(&memory, ROOT, 0), None);
-    assert!(!clear(&memory, ROOT, 0, nacre_abi::USER_END));
+    assert!(!clear_all(&memory, ROOT, 0, nacre_abi::USER_END));
 }
 
 #[test]
 fn clearing_takes_large_leaves_whole_and_says_whether_any_was_there() {
     let memory = FakeMemory::new(8);
     enter(&memory, ROOT, 0x20_0000, leaf(0x20_0000, PageSize::Large), &memory, true).unwrap();
-    assert!(!clear(&memory, ROOT, 0, 0x20_0000));
-    assert!(clear(&memory, ROOT, 0x3f_f000, 0x40_0000));
+    assert!(!clear_all(&memory, ROOT, 0, 0x20_0000));
+    assert!(clear_all(&memory, ROOT, 0x3f_f000, 0x40_0000));
     assert_eq!(lookup(&memory, ROOT, 0x20_0000), None);
     reset(&memory, ROOT);
-    assert!(!clear(&memory, ROOT, 0, nacre_abi::USER_END));
+    assert!(!clear_all(&memory, ROOT, 0, nacre_abi::USER_END));
 }
 
 #[test]
@@ -122,7 +158,7 @@ fn agrees_with_a_map_of_pages() {
             0 => {
                 let (low, high) = (page, page + (seed >> 40) % 700);
                 let any = model.range(low..high).next().is_some() || large_touches(&model, low, high);
-                assert_eq!(clear(&memory, ROOT, low << 12, high << 12), any && low < high);
+                assert_eq!(clear_all(&memory, ROOT, low << 12, high << 12), any && low < high);
                 if low < high {
                     remove(&mut model, low, high);
                 }
