@@ -26,7 +26,7 @@ pub const ENTRIES: &[Entry] = &[
     },
     Entry {
         call: Call::IpcReceiveReply,
-        purpose: "Waits for the reply to a message that was taken: the second half of `ipc_call`.",
+        purpose: "The second half of `ipc_call`: where a thread stands whose message was taken. It waits there without making the call; whoever makes it is owed no reply, and gets Gone.",
         arguments: &[],
         results: "message registers of the reply",
         failures: &[MESSAGE, WAIT],

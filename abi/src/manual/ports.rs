@@ -216,7 +216,7 @@ pub const ENTRIES: &[Entry] = &[
     },
     Entry {
         call: Call::ReferenceSetState,
-        purpose: "With the state of a null reference: makes it null.",
+        purpose: "With the state of a null reference: makes it null. With that of a reply reference, and the client as the first of `links`: makes it one by which that client is answered.",
         arguments: &[
         Argument { name: "object", kind: Kind::Reference, text: "" },
         Argument { name: "buffer", kind: Kind::Buffer, text: "" },
@@ -226,7 +226,11 @@ pub const ENTRIES: &[Entry] = &[
         results: "",
         failures: &[&[
             failure(2, Code::BadVersion, "the header names another type or a version that is not known", "pass a state of this version"),
-            failure(2, Code::BadArgument, "the state names a target", "use the reference call of the target"),
+            failure(2, Code::BadArgument, "the state names another target", "use the reference call of the target"),
+            failure(4, Code::NullReference, "no client is given", "pass a thread that awaits an answer"),
+            failure(4, Code::NotStopped, "the client is not stopped", "stop it first"),
+            failure(4, Code::BadArgument, "the client awaits no answer", "set the client's state first"),
+            failure(4, Code::Busy, "somebody owes the client an answer already", "set who that is to owe nobody"),
         ]],
         restarts: "",
     },

@@ -71,7 +71,7 @@ pub const ENTRIES: &[Entry] = &[
     },
     Entry {
         call: Call::ThreadSetState,
-        purpose: "Takes over registers, and the FPU state if there is one behind them.",
+        purpose: "Takes over registers, what the thread awaits, and the FPU state if there is one behind them. `links`, if given, are [space (not looked at), client, scheduler]: from now on the thread owes that client an answer.",
         arguments: &[
         Argument { name: "object", kind: Kind::Object(ObjectType::Thread), text: "" },
         Argument { name: "buffer", kind: Kind::Buffer, text: "" },
@@ -82,13 +82,16 @@ pub const ENTRIES: &[Entry] = &[
         failures: &[&[
             failure(2, Code::BadVersion, "the header names another type or a version that is not known", "pass a state of this version"),
             failure(1, Code::NotStopped, "the thread is not stopped", "stop it first"),
-            failure(2, Code::BadArgument, "an address beyond the user's, or flags or words without meaning", "pass an exported state"),
+            failure(2, Code::BadArgument, "an address beyond the user's, or flags or words without meaning, or a thread that awaits a reply and does not stand at ipc_receive_reply", "pass an exported state"),
+            failure(4, Code::NotStopped, "the client is not stopped", "stop it first"),
+            failure(4, Code::BadArgument, "the client awaits no answer, or is the thread itself", "set the client's state first"),
+            failure(4, Code::Busy, "somebody owes the client an answer already", "set who that is to owe nobody"),
         ]],
         restarts: "",
     },
     Entry {
         call: Call::ThreadStart,
-        purpose: "Lets a stopped thread run.",
+        purpose: "Lets a stopped thread go on: at its instruction, or at its wait for a reply, which is Gone if nobody owes one; an exception that nobody has answered is offered to the keeper again.",
         arguments: &[
         Argument { name: "thread", kind: Kind::Object(ObjectType::Thread), text: "" },
         ],
@@ -100,7 +103,7 @@ pub const ENTRIES: &[Entry] = &[
     },
     Entry {
         call: Call::ThreadStop,
-        purpose: "Stops a thread. A wait that it was in is undone: it stands at its call. With the flag the wait ends with Interrupted.",
+        purpose: "Stops a thread. A wait that it was in is undone: it stands at its call. Who owes it a reply still does, and can give it while it is stopped. With the flag the wait ends with Interrupted.",
         arguments: &[
         Argument { name: "thread", kind: Kind::Object(ObjectType::Thread), text: "" },
         Argument { name: "flags", kind: Kind::Number, text: "STOP_INTERRUPT or 0" },

@@ -91,7 +91,7 @@ fn skips(call: Call, argument: usize, code: Code) -> bool {
         IpcDetach | IpcReply => argument != 0,
         // Resources of the machine belong to root: the first argument is never right here.
         IoPortsReference | InterruptReference | InterruptBind => argument != 0,
-        // Nothing that these are linked to can be set.
+        // The state in the buffer comes first, or nothing that these are linked to can be set.
         ThreadSetState | PortSetSetState | ReferenceSetState | MutexSetState | ConditionSetState => argument == 3,
         // Any length of a range is right here, and any buffer alignment.
         MemoryReclaim | IoWriteBytes => argument != 0,
