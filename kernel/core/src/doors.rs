@@ -72,11 +72,15 @@ impl<M: Machine> Kernel<M> {
     fn enter_with_fault(&self, fault: Fault) -> Next {
         let cpu = self.machine.cpu();
         let thread = self.thread(self.cpus[cpu].loaded.get());
-        if thread.has(Thread::EVICT) {
-            self.evict(thread);
-        } else {
+        if !thread.has(Thread::EVICT) {
             self.budget.set(self.budget_full.get());
             self.take_fault(thread, fault);
+        } else {
+            self.evict(thread);
+            if let Fault::Exception { .. } = fault {
+                // The instruction may be over: this would not happen again.
+                self.report_fault(thread, fault);
+            }
         }
         self.leave(cpu)
     }

@@ -55,8 +55,8 @@ impl<M: Machine> Kernel<M> {
         self.report_fault(thread, fault);
     }
 
-    /// Sends the message, and lets the thread wait until it is answered.
-    fn report_fault(&self, thread: Thread<'_>, fault: Fault) {
+    /// Sends the message, and lets the thread wait until it is answered; if it is stopped, when it is started.
+    pub(crate) fn report_fault(&self, thread: Thread<'_>, fault: Fault) {
         let keeper = match fault {
             Fault::Region { region, offset, needed, address } => {
                 thread.set_fault(FAULT_REGION);

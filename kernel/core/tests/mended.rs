@@ -134,6 +134,31 @@ fn a_thread_is_evicted_as_its_turn_ends() {
 }
 
 #[test]
+fn an_exception_comes_as_its_thread_is_evicted() {
+    let world = world(2);
+    let port = world.page();
+    world.ok(Call::PortCreate, &[port, 0, 0]);
+    let space = world.make_space(6, port);
+    let victim = world.make_thread(space);
+    world.ok(Call::ThreadStart, &[victim]);
+    world.kick_all();
+    assert_eq!(world.running(1).map(|thread| thread.at), Some(world.physical(victim)));
+    world.call_on(0, Call::ThreadStop, &[victim, 0]);
+    world.on(1, |kernel| kernel.exception(3, 0, 0));
+    check(&world);
+    world.enter(0);
+    let buffer = world.page();
+    world.ok(Call::ThreadGetState, &[victim, buffer, ThreadState::SIZE, 0]);
+    let fault: Vec<u64> = (24..28).map(|word| world.read(buffer + 8 * word)).collect();
+    assert_eq!(fault, [ThreadState::FAULT_EXCEPTION, 3, 0, 0]);
+    world.ok(Call::ThreadStart, &[victim]);
+    assert!(view(&world, victim).waits_for(WaitKind::Fault));
+    world.ok(Call::IpcReceive, &[port]);
+    assert_eq!(world.running(0).expect("root").register(register::RDX), 3);
+    check(&world);
+}
+
+#[test]
 fn a_thread_is_started_while_it_is_destroyed() {
     let world = world(1);
     let space = world.make_space(6, 0);
