@@ -6,7 +6,7 @@ use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
 use nacre_abi::state::{SpaceState, ThreadState};
-use nacre_abi::{Call, PAGE_SIZE, Rights, Status};
+use nacre_abi::{Call, ObjectType, PAGE_SIZE, Rights, Status};
 use nacre_snapshot::{Access, Frame, POOL_PAGES};
 use nacre_sys::Thread;
 
@@ -16,6 +16,8 @@ pub const ARENA: u64 = 0x3000_0000_0000;
 pub const ARENA_SIZE: u64 = 0x40_0000;
 /// Where the environment lies in turn.
 const WINDOWS: [u64; 2] = [ARENA, ARENA + 0x10_0000];
+/// How often a run may be disturbed before it is taken for endless.
+const ENDLESS: u32 = 3000;
 /// Objects of ours: the regions over the windows.
 const OUTSIDE: u64 = ARENA + 0x20_0000;
 const SLOTS: u64 = OUTSIDE + 512;
@@ -182,7 +184,7 @@ impl Stage {
             must(Call::ThreadStart, &[self.thread(number)])?;
         }
         let mut rebuilt = 0;
-        for _ in 0..20_000 {
+        for _ in 0..ENDLESS {
             if self.is_over() {
                 return Ok(rebuilt);
             }
@@ -192,7 +194,20 @@ impl Stage {
                 rebuilt += 1;
             }
         }
-        Err(String::from("the threads come to no end"))
+        Err(format!("the threads come to no end: {}", self.describe()?))
+    }
+
+    /// Where every thread stands, for a person who looks for the fault.
+    fn describe(&mut self) -> Result<String, String> {
+        let snapshot = self.frame.take(&mut System).map_err(|trouble| format!("{trouble:?}"))?;
+        let mut text = format!("running {:x?}", snapshot.running);
+        for object in snapshot.objects.iter().filter(|object| object.kind == ObjectType::Thread) {
+            let state = ThreadState::from_words(core::array::from_fn(|word| object.words.get(word).copied().unwrap_or(0)));
+            let step = state.rbx.wrapping_sub(table(object.offset / PAGE_SIZE - 1)) / (8 * ENTRY_WORDS);
+            let fault = [state.fault, state.fault_first, state.fault_second, state.fault_third];
+            text += &format!("; step {step} rax {:x} rip {:x} flags {:x} fault {fault:x?} left {} {} links {:?}", state.rax, state.rip, state.flags, state.rdi, state.r15, object.links);
+        }
+        Ok(text)
     }
 
     fn rebuild(&mut self) -> Result<(), String> {
