@@ -127,7 +127,21 @@ impl<M: Machine> Kernel<M> {
         thread.raise(Thread::STOPPED);
         self.thread_unbind(thread);
         self.unload(thread);
+        self.tell_keeper(thread, caller);
         Ok(())
+    }
+
+    /// A space hears of the end of its own threads from its own; but nobody in it can tell if the last one is gone, or does, if somebody outside took one.
+    fn tell_keeper(&self, thread: Thread<'_>, caller: Thread<'_>) {
+        if thread.space() == Physical(0) {
+            return;
+        }
+        let space = self.space(thread.space());
+        let is_foreign = thread.space() != caller.space();
+        let keeper = list::link_target(&self.machine, space.keeper());
+        if let Some(port) = keeper.filter(|_| is_foreign || list::is_empty(&self.machine, space.threads())) {
+            self.notify(self.port(port), nacre_abi::message::THREAD_ENDED);
+        }
     }
 
     fn region_end(&self, at: Physical) -> Attempt<()> {

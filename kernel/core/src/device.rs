@@ -136,7 +136,7 @@ impl<M: Machine> Kernel<M> {
         let binding = self.binding(line % INTERRUPT_LINES);
         let Some(port) = list::link_target(&self.machine, binding) else { return };
         let bits = self.machine.words::<1>(binding.add(24))[0].get();
-        self.notify(self.port(port), bits & !nacre_abi::message::NO_REFERENCES);
+        self.notify(self.port(port), bits & !nacre_abi::message::KERNEL_BITS);
     }
 
     pub(crate) fn clock_read(&self, caller: Thread<'_>) -> Attempt<Done> {

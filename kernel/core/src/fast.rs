@@ -15,7 +15,7 @@ use crate::kernel::Kernel;
 use crate::list;
 use crate::machine::{Machine, Physical, thread_page::register};
 use crate::object::{self, Port, Space, Thread, WaitKind, thread_of_queue_node};
-use nacre_abi::message::{Info, NO_REFERENCES};
+use nacre_abi::message::{Info, KERNEL_BITS};
 use nacre_abi::object::{TargetType, UNIT};
 use nacre_abi::rights::REFERENCE_USE;
 use nacre_abi::{Call, ObjectType, Status, USER_END};
@@ -172,7 +172,7 @@ impl<M: Machine> Kernel<M> {
     #[inline(always)]
     pub(crate) fn fast_notify(&self, cpu: usize, caller: Thread<'_>) -> Option<()> {
         let port = self.port(self.fast_port(caller)?);
-        let bits = caller.register(register::RSI) & !NO_REFERENCES;
+        let bits = caller.register(register::RSI) & !KERNEL_BITS;
         if bits == 0 || self.cpus[cpu].timer_stale.get() {
             return None;
         }

@@ -325,8 +325,8 @@ impl<M: Machine> Kernel<M> {
 
     pub(crate) fn port_notify(&self, caller: Thread<'_>) -> Attempt<Done> {
         let port = self.target(caller, 1, caller.argument(1), ObjectType::Port, REFERENCE_USE)?;
-        // The last bit is the kernel's own.
-        self.notify(self.port(port), caller.argument(2) & !nacre_abi::message::NO_REFERENCES);
+        // Some bits are the kernel's own.
+        self.notify(self.port(port), caller.argument(2) & !nacre_abi::message::KERNEL_BITS);
         Ok(Done::Return)
     }
 
