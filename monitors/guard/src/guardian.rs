@@ -10,7 +10,7 @@ use nacre_abi::Status;
 use nacre_abi::object::TargetType;
 use nacre_nest::host::Exception;
 use nacre_nest::interpose::text::{self, Half};
-use nacre_nest::interpose::{Letter, Passage, Returned, Seen, Watch, report_exception};
+use nacre_nest::interpose::{Letter, Passage, Returned, Seen, Watch, report_exception, report_killed};
 use nacre_proto::describe::Operation;
 use nacre_proto::flags::{FILE_KINDS, O_PATH, O_RDONLY, O_WRONLY, S_IFCHR, S_IFDIR};
 use nacre_proto::{Errno, clock, describe, directory, file, memory, parent, segment, terminal};
@@ -246,6 +246,10 @@ impl Watch for Guardian {
     fn exception(&self, _: usize, exception: &Exception) -> u64 {
         report_exception(&self.name, exception);
         exception.exit_status()
+    }
+
+    fn killed(&self, _: usize) -> u64 {
+        report_killed(&self.name)
     }
 
     fn ended(&self) {

@@ -7,7 +7,7 @@ use nacre_abi::Status;
 use nacre_abi::object::TargetType;
 use nacre_nest::host::Exception;
 use nacre_nest::interpose::text::Half;
-use nacre_nest::interpose::{Letter, Passage, Returned, Seen, Watch, report_exception};
+use nacre_nest::interpose::{Letter, Passage, Returned, Seen, Watch, report_exception, report_killed};
 use nacre_proto::{Errno, parent};
 use nacre_sys::ipc::Received;
 
@@ -108,6 +108,11 @@ impl Watch for Tracer {
         self.record.note(worker, &text, &format!("signal {}", exception.signal()));
         report_exception(&self.name, exception);
         exception.exit_status()
+    }
+
+    fn killed(&self, worker: usize) -> u64 {
+        self.record.note(worker, "thread_ended(#0)", "signal 9");
+        report_killed(&self.name)
     }
 
     fn ended(&self) {

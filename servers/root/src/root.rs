@@ -10,10 +10,12 @@ use crate::table::Key;
 use crate::terminal::Signal;
 use crate::tree::open;
 use alloc::collections::BTreeSet;
+use alloc::string::String;
 use alloc::vec::Vec;
 use nacre_abi::fault;
-use nacre_abi::message::NO_REFERENCES;
-use nacre_nest::{Child, host::Exception};
+use nacre_abi::message::{NO_REFERENCES, THREAD_ENDED};
+use nacre_nest::Child;
+use nacre_nest::host::{Exception, KILLED, KILLED_TEXT};
 use nacre_proto::{Errno, Event, Request, Station};
 use nacre_proto::{clock, directory, file, memory, parent, segment, terminal};
 use nacre_sys::{Code, Status};
@@ -154,6 +156,11 @@ impl Root {
             if let Some(signal) = self.console.interrupted(bits) {
                 self.signalled(signal);
             }
+        } else if let Kind::Keeper = object.kind {
+            if bits & THREAD_ENDED != 0 && self.status.is_none() {
+                self.say_end(&KILLED_TEXT);
+                self.end(KILLED);
+            }
         } else if bits & NO_REFERENCES != 0 && !object.stays {
             self.close(key);
         }
@@ -198,25 +205,16 @@ impl Root {
         }
     }
 
+    /// A line that says how the program ended.
+    fn say_end(&mut self, how: &dyn core::fmt::Display) {
+        let text = alloc::format!("{}: {how}", String::from_utf8_lossy(&self.name));
+        self.console.messages.line(text.as_bytes());
+    }
+
     fn exception(&mut self, request: &mut Request<'_>) {
         let exception = Exception::from_words(request.words());
         request.answer(fault::STOP, [0; 6]);
-        let what = match exception.kind {
-            0 => "a division by zero",
-            3 => "a breakpoint",
-            fault::KIND_OPCODE => "an unknown instruction",
-            fault::KIND_PROTECTION => "a protected instruction or a wild address",
-            fault::KIND_MEMORY => "an access to memory that is not there",
-            16 | 19 => "a floating-point error",
-            fault::KIND_CALL_MEMORY => "a call for which its space has no memory left",
-            _ => "an exception",
-        };
-        let name = alloc::string::String::from_utf8_lossy(&self.name).into_owned();
-        let text = alloc::format!(
-            "{name}: ended by {what} (kind {}), instruction {:#x}, address {:#x}",
-            exception.kind, exception.instruction, exception.address
-        );
-        self.console.messages.line(text.as_bytes());
+        self.say_end(&exception);
         self.end(exception.exit_status());
     }
 }

@@ -3,6 +3,7 @@
 
 use alloc::vec::Vec;
 use nacre_abi::fault;
+use nacre_abi::message::THREAD_ENDED;
 use nacre_abi::state::ThreadState;
 use nacre_proto::parent::{self, exit, find, report, stream};
 use nacre_proto::server::Output;
@@ -63,6 +64,12 @@ impl core::fmt::Display for Exception {
     }
 }
 
+/// The exit status of an environment of which a thread was destroyed from outside: as a shell sees a program that was killed.
+pub const KILLED: u64 = 256 + 9;
+
+/// What is said of it, as the end of a sentence that begins with its name.
+pub const KILLED_TEXT: &str = "killed: a thread of it was destroyed from outside";
+
 /// What is to become of a thread after an exception.
 pub enum Verdict {
     /// It goes on; with this state, if there is one.
@@ -93,6 +100,11 @@ pub trait Handler {
     /// A thread of the child did what the machine does not do. `state` is there if the kernel could tell it.
     fn exception(&mut self, exception: &Exception, _state: Option<&ThreadState>, _thread: Option<OwnedReference>) -> Verdict {
         Verdict::End(exception.exit_status())
+    }
+
+    /// A thread of the child was destroyed by somebody else, or the last one was: the status that the child ends with, `None` if it goes on.
+    fn thread_ended(&mut self) -> Option<u64> {
+        Some(KILLED)
     }
 
     /// The child sent a message of another protocol.
@@ -160,6 +172,7 @@ impl<H: Handler> Service<'_, H> {
             Event::Request(mut request) => self.handler.other(&mut request),
             Event::Exception(mut request) => self.exception(&mut request),
             Event::Fault(mut request) => request.answer(fault::REFUSE, [0; 6]),
+            Event::Notification { bits, .. } if bits & THREAD_ENDED != 0 => self.ended = self.handler.thread_ended(),
             Event::Notification { .. } => {}
         }
     }
@@ -168,7 +181,8 @@ impl<H: Handler> Service<'_, H> {
 /// Most bytes of a message to a parent.
 const CAPACITY: usize = 4096;
 
-/// Answers at `port`, the child's parent and keeper, until the child ends: its exit status.
+/// Answers at `port`, the child's parent and keeper, until the child ends: its exit status. A port serves one child: what is
+/// taken back leaves its notification there.
 pub fn attend(port: Port, handler: &mut impl Handler) -> Result<u64, Status> {
     let mut station = Station::new(CAPACITY).map_err(|_| Status::new(nacre_abi::Code::NoMemory))?;
     let mut service = Service { handler, ended: None };

@@ -17,7 +17,7 @@ pub use crossing::{Name, Passage};
 pub use proxies::Seen;
 pub use stage::run;
 
-use crate::host::Exception;
+use crate::host::{Exception, KILLED, KILLED_TEXT};
 use alloc::vec::Vec;
 use crossing::Crossing;
 use desk::{Answer, Desk, copied};
@@ -158,11 +158,25 @@ pub trait Watch: Sync + 'static {
     /// The child did what the machine does not do, which ends it: with which status. Who runs the system is told as if we were not there.
     fn exception(&self, worker: usize, exception: &Exception) -> u64;
 
+    /// A thread of the child was destroyed from outside, or all of it was taken back, which ends it: with which status. Who runs the system is told.
+    fn killed(&self, worker: usize) -> u64;
+
     /// The child has ended, and this program is about to.
     fn ended(&self);
 }
 
 /// Tells whoever runs the system how the child ended, as its parent would. If nobody listens, the status tells.
+fn report_end(name: &str, how: &dyn core::fmt::Display) {
+    let _ = nacre_proto::parent::report(Reference::PARENT, REPORT_MESSAGE, alloc::format!("{name}: {how}").as_bytes());
+}
+
+/// Tells of a child that did what the machine does not do.
 pub fn report_exception(name: &str, exception: &Exception) {
-    let _ = nacre_proto::parent::report(Reference::PARENT, REPORT_MESSAGE, alloc::format!("{name}: {exception}").as_bytes());
+    report_end(name, exception);
+}
+
+/// Tells of a child of which a thread was destroyed: the status of its end.
+pub fn report_killed(name: &str) -> u64 {
+    report_end(name, &KILLED_TEXT);
+    KILLED
 }

@@ -10,7 +10,7 @@ use super::proxies::{Proxies, Seen, index_of};
 use super::{Letter, Returned, Watch};
 use crate::host::Exception;
 use core::sync::atomic::{AtomicUsize, Ordering};
-use nacre_abi::message::NO_REFERENCES;
+use nacre_abi::message::{KERNEL_BITS, NO_REFERENCES};
 use nacre_abi::{Code, Status, fault};
 use nacre_proto::describe::Kind;
 use nacre_proto::{Errno, PROTOCOLS, parent};
@@ -204,6 +204,10 @@ impl<W: Watch> Relay<W> {
     fn handle_signal(&self, desk: &mut Desk, received: &Received) -> Option<Answer<W::Tag>> {
         destroy(&desk.request_slots[..received.references()]);
         if let Some(bits) = received.notification() {
+            // Who keeps the child's space has its first proxy, so both bits of the kernel say there that the child is no more.
+            if bits & KERNEL_BITS != 0 && index_of(received.word) == 0 {
+                self.leave(self.watch.killed(desk.number));
+            }
             self.pass_notification(desk, received.word, bits);
             return None;
         }
@@ -215,7 +219,7 @@ impl<W: Watch> Relay<W> {
     }
 
     fn pass_notification(&self, desk: &Desk, word: u64, bits: u64) {
-        let passed = bits & !NO_REFERENCES;
+        let passed = bits & !KERNEL_BITS;
         let entered = if passed == 0 { None } else { self.proxies.lock().enter(word) };
         if let Some(seen) = entered {
             if self.watch.notified(desk.number, &seen, passed) {
