@@ -23,7 +23,7 @@ const HOSTILE_CALLS: u64 = 1_000_000;
 const HOSTILE_SEED: u64 = 1;
 
 /// Programs that tell of their tests.
-const TELLERS: [&str; 3] = ["conformance", "confined", "export"];
+const TELLERS: [&str; 4] = ["conformance", "confined", "export", "survive"];
 
 /// Boots each program that tells of its tests on one processor, on two and on four; each line `ok ID SENTENCE` or `not ok ID SENTENCE: WHY` is a test.
 pub fn conformance(products: &Products, filter: &str) -> Outcome<Tally> {

@@ -1,0 +1,199 @@
+//! Environments that are started, and killed: a pool of memory for each of them, so that what comes back can be counted.
+
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::fmt::Debug;
+use core::sync::atomic::{AtomicBool, Ordering};
+use nacre_abi::ObjectType;
+use nacre_abi::rights::REFERENCE_USE;
+use nacre_abi::state::ObjectEntry;
+use nacre_nest::host::KILLED;
+use nacre_nest::supply::Segment;
+use nacre_nest::{Child, Handler, Ports, Program, Services, Sizes, attend, spawn};
+use nacre_proto::flags::SERVICE_MEMORY;
+use nacre_proto::{Errno, Given, memory, parent};
+use nacre_rt::thread;
+use nacre_sys::lock::Lock;
+use nacre_sys::{OwnedPort, OwnedReference, PortSet, Reference, Thread, Window};
+
+/// What an environment may use.
+const LIMIT: u64 = 64 << 20;
+/// The status by which a wait is ended that nobody else ended.
+const NOT_TOLD: u64 = 255;
+/// Nanoseconds between two looks, and how many looks there are before something is held to be missing.
+const LOOK: u64 = 1_000_000;
+const LOOKS: u32 = 60_000;
+
+/// Numbers that are the same for the same seed; it must not be 0.
+pub struct Random(pub u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0
+    }
+
+    /// Nanoseconds: from one microsecond to 33 milliseconds, short ones as likely as long ones.
+    fn delay(&mut self) -> u64 {
+        let bound = 1 << (10 + self.next() % 16);
+        bound / 2 + self.next() % bound
+    }
+}
+
+/// What the thread that kills is to do.
+struct Order {
+    window: Window,
+    delay: u64,
+    choice: u64,
+    /// The port at which the end is waited for.
+    port: Reference,
+}
+
+static ORDER: Lock<Option<Order>> = Lock::new(None);
+static FAULT: Lock<Option<String>> = Lock::new(None);
+static OVER: AtomicBool = AtomicBool::new(false);
+
+/// Where environments are started, with memory of their own.
+pub struct Stage {
+    services: Services,
+    pool: OwnedReference,
+    outset: u64,
+}
+
+/// The parent of an environment: it gives what it has itself, but for memory.
+struct Host {
+    pool: Reference,
+}
+
+impl Handler for Host {
+    fn find(&mut self, service: u64) -> Result<Given, Errno> {
+        match service {
+            SERVICE_MEMORY => Ok(self.pool.into()),
+            _ => parent::find(Reference::PARENT, service).map(|reply| reply.found.into()),
+        }
+    }
+
+    fn report(&mut self, _: u64, _: &[u8]) -> Result<(), Errno> {
+        Ok(())
+    }
+}
+
+fn said<T: Debug>(what: &str) -> impl Fn(T) -> String {
+    move |why| format!("{what}: {why:?}")
+}
+
+/// Addresses of the threads whose pages lie in a window.
+fn threads(window: Window) -> Result<Vec<u64>, String> {
+    let (mut at, end, mut found) = (window.start(), window.start() + window.size(), Vec::new());
+    while at != 0 {
+        let mut entries = [ObjectEntry::default(); 64];
+        let (count, next) = nacre_sys::memory::objects(at, end - at, &mut entries).map_err(said("its objects cannot be listed"))?;
+        found.extend(entries[..count].iter().filter(|entry| entry.kind == ObjectType::Thread as u64).map(|entry| entry.address));
+        at = next;
+    }
+    Ok(found)
+}
+
+fn carry_out(order: &Order) -> Result<(), String> {
+    Thread::sleep(order.delay).map_err(said("no sleep"))?;
+    let found = threads(order.window)?;
+    let chosen = found.get(order.choice as usize % found.len().max(1)).ok_or("it has no thread")?;
+    Thread(*chosen).destroy().map_err(said("its thread cannot be destroyed"))
+}
+
+/// Kills, and then sees to it that the wait for the end has one.
+fn killer(_: usize) {
+    let Some(order) = ORDER.lock().take() else { return };
+    if let Err(why) = carry_out(&order) {
+        *FAULT.lock() = Some(why);
+    }
+    for _ in 0..LOOKS {
+        if OVER.load(Ordering::Acquire) {
+            return;
+        }
+        // However the wait ends, there is another look.
+        let _ = Thread::sleep(LOOK);
+    }
+    // Nobody answers this: it is the end of whoever waits, who then says what is wrong.
+    let _ = parent::exit(order.port, NOT_TOLD);
+}
+
+impl Stage {
+    /// A pool from ours; programs come from `services`.
+    pub fn new(services: Services) -> Result<Stage, String> {
+        let pool = memory::pool_create(services.memory(), LIMIT).map_err(said("no pool"))?.pool;
+        let files = OwnedReference::copy_of(services.files(), REFERENCE_USE).map_err(said("no copy of the files"))?;
+        let memory = OwnedReference::copy_of(pool.handle(), REFERENCE_USE);
+        let services = Services::new(files, memory.map_err(said("no copy of the pool"))?);
+        let outset = memory::status(pool.handle()).map_err(said("the pool says nothing"))?.used;
+        Ok(Stage { services, pool, outset })
+    }
+
+    fn spawn(&mut self, command: &[&[u8]], port: &OwnedReference) -> Result<Child<Services>, String> {
+        let ports = Ports { parent: port.handle(), keeper: port.handle() };
+        let program = Program { path: command[0], arguments: command, environment: &[], random: [7; 16], sizes: Sizes::default() };
+        spawn(&mut self.services, &program, ports).map_err(|refusal| format!("{refusal}"))
+    }
+
+    /// Starts an environment, and lets somebody kill it if `kill` says how: the status of its end.
+    fn live(&mut self, command: &[&[u8]], kill: Option<(u64, u64)>) -> Result<u64, String> {
+        let port = OwnedPort::new(0, PortSet(0)).map_err(said("no port"))?;
+        let reference = port.new_reference(REFERENCE_USE).map_err(said("no reference"))?;
+        let child = self.spawn(command, &reference)?;
+        let killer = match kill {
+            Some((delay, choice)) => {
+                OVER.store(false, Ordering::Release);
+                *ORDER.lock() = Some(Order { window: child.segment().window(), delay, choice, port: reference.handle() });
+                Some(thread::spawn(killer, 0).map_err(said("no thread to kill"))?)
+            }
+            None => None,
+        };
+        child.start().map_err(|refusal| format!("{refusal}"))?;
+        let status = attend(port.handle(), &mut Host { pool: self.pool.handle() }).map_err(said("cannot receive"));
+        if let Some(killer) = killer {
+            OVER.store(true, Ordering::Release);
+            drop(port);
+            killer.join();
+        }
+        child.destroy();
+        status
+    }
+
+    /// What was given must be back, as soon as those who hold it have heard.
+    fn all_back(&self) -> Result<(), String> {
+        let mut used = 0;
+        for _ in 0..LOOKS {
+            used = memory::status(self.pool.handle()).map_err(said("the pool says nothing"))?.used;
+            if used == self.outset {
+                return Ok(());
+            }
+            Thread::sleep(LOOK).map_err(said("no sleep"))?;
+        }
+        Err(format!("{used} bytes are in use, and not {}", self.outset))
+    }
+
+    /// Starts an environment and destroys one of its threads at some moment.
+    pub fn kill(&mut self, command: &[&[u8]], random: &mut Random) -> Result<(), String> {
+        let how = (random.delay(), random.next());
+        let status = self.live(command, Some(how))?;
+        let place = || format!("after {} ns", how.0);
+        if let Some(fault) = FAULT.lock().take() {
+            return Err(format!("{}: {fault}", place()));
+        }
+        if status != KILLED {
+            return Err(format!("{}: it ended with {status}", place()));
+        }
+        self.all_back().map_err(|why| format!("{}: {why}", place()))
+    }
+
+    /// Lets an environment come to its own end, which must be with `status`.
+    pub fn run(&mut self, command: &[&[u8]], status: u64) -> Result<(), String> {
+        match self.live(command, None)? {
+            ended if ended == status => self.all_back(),
+            ended => Err(format!("it ended with {ended}, and not with {status}")),
+        }
+    }
+}
