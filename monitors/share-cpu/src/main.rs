@@ -13,7 +13,7 @@ use alloc::vec::Vec;
 use nacre_abi::rights::REFERENCE_USE;
 use nacre_nest::host::{Exception, Handler, Verdict};
 use nacre_nest::interpose::stage::{self, FAILED};
-use nacre_nest::interpose::report_exception;
+use nacre_nest::interpose::{report_exception, report_killed};
 use nacre_nest::{Child, Ports, Program, Refusal, Services, Sizes, attend, search, spawn};
 use nacre_rt::thread::Handle;
 use nacre_rt::{Arguments, exit, thread};
@@ -82,6 +82,10 @@ impl Handler for Forward {
     fn exception(&mut self, exception: &Exception, _: Option<&nacre_abi::state::ThreadState>, _: Option<OwnedReference>) -> Verdict {
         report_exception(&self.name, exception);
         Verdict::End(exception.exit_status())
+    }
+
+    fn thread_ended(&mut self) -> Option<u64> {
+        Some(report_killed(&self.name))
     }
 }
 
