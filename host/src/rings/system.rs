@@ -17,7 +17,7 @@ use crate::session::terminal::Facts;
 const LIMIT: Duration = Duration::from_secs(1200);
 /// Numbers of processors that each program is run on.
 const CPUS: [u32; 3] = [1, 2, 4];
-/// Calls that the hostile program makes, on one processor and again on two. On more there are a fifth of them: where the host has fewer, it lets one wait while others wait for that.
+/// Calls that the hostile program makes, on one processor and again on two. On more there are a twentieth of them: where the host has fewer, it lets one wait while others wait for that.
 const HOSTILE_CALLS: u64 = 1_000_000;
 /// Its seed: fixed, so that a test run can be repeated.
 const HOSTILE_SEED: u64 = 1;
@@ -91,7 +91,7 @@ pub fn hostile(products: &Products, filter: &str) -> Outcome<Tally> {
         return Ok(tally);
     }
     for cpus in CPUS {
-        let calls = if cpus > 2 { HOSTILE_CALLS / 5 } else { HOSTILE_CALLS };
+        let calls = if cpus > 2 { HOSTILE_CALLS / 20 } else { HOSTILE_CALLS };
         let name = format!("hostile: {calls} calls, seed {HOSTILE_SEED} [cpus {cpus}]");
         if !name.contains(filter) {
             continue;
