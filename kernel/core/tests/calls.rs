@@ -1,13 +1,11 @@
 //! Every call: that it does what it says, and what it answers when it cannot. An error must leave no trace in memory.
 
-mod support;
-
+use crate::support::machine::{RAM_END, RAM_SIZE, RAM_START};
+use crate::support::world::{CODE, RAM, World};
+use crate::support::check;
 use nacre_abi::state::{self, PortState, ReferenceState, RegionState, ThreadState};
 use nacre_abi::{Call, Code, ObjectType, PAGE_SIZE, Rights, Status, USER_END, environment};
 use nacre_core::machine::{Physical, thread_page::register};
-use support::machine::{RAM_END, RAM_SIZE, RAM_START};
-use support::world::{CODE, RAM, World};
-use support::check;
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 

@@ -1,15 +1,13 @@
 //! Composition against a reference model: random regions, mappings and spaces, also in circles, overlapping, with large pages, object pages in the middle and pools that
 //! are too small; after every step what a thread sees at random addresses, and what every call answered, must be what plain tables of windows say.
 
-mod support;
-
+use crate::support::machine::RAM_START;
+use crate::support::world::{CODE, RAM, World};
+use crate::support::{Random, check};
 use nacre_abi::state::{MappingState, RegionState};
 use nacre_abi::{Call, Code, PAGE_SIZE, Rights, Status};
 use nacre_core::machine::{Physical, thread_page::register};
 use nacre_core::object::Thread;
-use support::machine::RAM_START;
-use support::world::{CODE, RAM, World};
-use support::{Random, check};
 
 const SPACES: usize = 4;
 const REGIONS: usize = 10;

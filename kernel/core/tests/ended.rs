@@ -1,12 +1,10 @@
 //! Threads that end: who is told.
 
-mod support;
-
+use crate::support::check;
+use crate::support::world::{CODE, World};
 use nacre_abi::message::THREAD_ENDED;
 use nacre_abi::{Call, Rights, Status};
 use nacre_core::object::Port;
-use support::check;
-use support::world::{CODE, World};
 
 /// A world with a port of root's, and a space that has it for its keeper.
 fn world() -> (World, u64, u64) {

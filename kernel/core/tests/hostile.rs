@@ -1,9 +1,7 @@
 //! Random hostile calls: nothing that any thread can ask for breaks what must hold, stops the kernel, or changes what others own.
 
-mod support;
-
-use support::Random;
-use support::hostile::{run, run_bytes};
+use crate::support::Random;
+use crate::support::hostile::{run, run_bytes};
 
 /// A number from the environment, to look further than the seeds below or more closely at one: `SEED`, `SEEDS`, and `EVERY` so many steps a check.
 fn number(name: &str, otherwise: u64) -> u64 {

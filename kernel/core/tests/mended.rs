@@ -1,14 +1,12 @@
 //! Faults that were found and mended: each test is the shortest way to one.
 
-mod support;
-
+use crate::support::check;
+use crate::support::world::{CODE, RAM, World};
 use nacre_abi::message::NO_REFERENCES;
 use nacre_abi::state::{PortState, ThreadState};
 use nacre_abi::{Call, Code, PAGE_SIZE, Rights, Status, environment};
 use nacre_core::machine::thread_page::register;
 use nacre_core::object::{Port, Reference, Thread, WaitKind};
-use support::check;
-use support::world::{CODE, RAM, World};
 
 fn world(cpus: usize) -> World {
     let world = World::new(cpus);
@@ -371,7 +369,7 @@ fn a_line_that_is_unbound_was_the_last_link_to_a_port() {
     world.ok(Call::InterruptBind, &[environment::INTERRUPTS, 3, page, 1]);
     world.ok(Call::InterruptBind, &[environment::INTERRUPTS, 3, 0, 0]);
     assert_eq!(Port::new(world.machine(), world.physical(page)).pending(), NO_REFERENCES);
-    let null = Reference::new(world.machine(), nacre_core::machine::Physical(support::machine::RAM_START + 4 * PAGE_SIZE));
+    let null = Reference::new(world.machine(), nacre_core::machine::Physical(crate::support::machine::RAM_START + 4 * PAGE_SIZE));
     assert!(null.is_null(world.machine()));
     check(&world);
 }

@@ -1,14 +1,12 @@
 //! Every frame is somebody's: what a child made of memory comes back whole, however deep, also when taking it back is cut off after each part; revocation that is cut off
 //! is over when the call returns; and who donates nothing gets nothing.
 
-mod support;
-
+use crate::support::machine::{RAM_END, RAM_START};
+use crate::support::world::{CODE, World};
+use crate::support::{Random, check};
 use nacre_abi::object::UNIT;
 use nacre_abi::{Call, ObjectType, PAGE_SIZE, Rights, environment};
 use nacre_core::machine::{Frame, Machine, Physical, thread_page::register};
-use support::machine::{RAM_END, RAM_START};
-use support::world::{CODE, World};
-use support::{Random, check};
 
 fn world(cpus: usize) -> World {
     let world = World::new(cpus);
@@ -189,7 +187,7 @@ fn who_donates_nothing_gets_nothing() {
 
 /// Root lets the thread have its CPU.
 fn start(world: &World, thread: nacre_core::object::Thread<'_>) {
-    let slot = support::world::RAM + thread.at.0 - RAM_START;
+    let slot = crate::support::world::RAM + thread.at.0 - RAM_START;
     world.ok(Call::ThreadStart, &[slot]);
     world.call_on(0, Call::ThreadSleep, &[1000]);
 }
@@ -197,7 +195,7 @@ fn start(world: &World, thread: nacre_core::object::Thread<'_>) {
 /// Time passes until root is back, and the thread stands.
 fn stop(world: &World, thread: nacre_core::object::Thread<'_>) {
     world.pass(100_000_000);
-    let slot = support::world::RAM + thread.at.0 - RAM_START;
+    let slot = crate::support::world::RAM + thread.at.0 - RAM_START;
     for _ in 0..4 {
         if world.running(0).map(|now| now.at) == Some(thread.at) {
             world.pass(100_000_000);

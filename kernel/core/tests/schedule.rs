@@ -1,14 +1,12 @@
 //! Schedulers that are threads: who runs on whose time, and when it goes back.
 
-mod support;
-
+use crate::support::check;
+use crate::support::world::{CODE, World};
 use nacre_abi::call::{DONATION_ARRIVED, DONATION_BLOCKED, DONATION_BUSY, DONATION_TIMED_OUT, DONATION_YIELDED};
 use nacre_abi::message::Info;
 use nacre_abi::{Call, Code, PAGE_SIZE, Status};
 use nacre_core::machine::thread_page::register;
 use nacre_core::object::{Thread, WaitKind};
-use support::check;
-use support::world::{CODE, World};
 
 /// Root as a scheduler, with a port for announcements.
 struct Stage {
@@ -88,7 +86,7 @@ impl Stage {
     }
 
     fn root(&self) -> Thread<'_> {
-        self.world.thread(nacre_core::machine::Physical(support::machine::RAM_START + 2 * PAGE_SIZE))
+        self.world.thread(nacre_core::machine::Physical(crate::support::machine::RAM_START + 2 * PAGE_SIZE))
     }
 }
 

@@ -1,12 +1,10 @@
 //! A space can have the machine's time hidden from it, by whoever holds it and not from inside.
 
-mod support;
-
+use crate::support::check;
+use crate::support::machine::{RAM_SIZE, RAM_START};
+use crate::support::world::{RAM, World};
 use nacre_abi::state::SpaceState;
 use nacre_abi::{Call, Code, Rights, Status, environment};
-use support::check;
-use support::machine::{RAM_SIZE, RAM_START};
-use support::world::{RAM, World};
 
 const SECOND: u64 = 1_000_000_000;
 

@@ -1,6 +1,6 @@
 //! What the threads of each scenario do. All that they are answered must be the same whoever is first.
 
-use crate::stage::{BASE, CONDITION, FREE, INNER, MUTEX, PORTS, SET, SIZE, SPACE, Stage, Step, data, reference};
+use super::stage::{BASE, CONDITION, FREE, INNER, MUTEX, PORTS, SET, SIZE, SPACE, Stage, Step, data, reference};
 use nacre_abi::state::{SpaceState, ThreadState};
 use nacre_abi::{Call, PAGE_SIZE, Rights};
 

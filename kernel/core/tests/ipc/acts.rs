@@ -1,7 +1,7 @@
 //! What the model makes of each action.
 
+use super::{PORTS, Test};
 use crate::support::ipc_model::{Action, From, Name, Target, Wait};
-use crate::{PORTS, Test};
 use nacre_abi::Code;
 use nacre_core::list;
 use nacre_core::machine::thread_page::register;

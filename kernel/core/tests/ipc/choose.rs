@@ -1,8 +1,8 @@
 //! What the threads do next.
 
+use super::{PORTS, SETS, SLOTS, THREADS, Test};
 use crate::support::Random;
 use crate::support::ipc_model::{Action, From, Message, Name, Target};
-use crate::{PORTS, SETS, SLOTS, THREADS, Test};
 
 impl Test {
     /// Something that fits the state that a thread is in, now and then: random choices alone seldom get far.

@@ -1,8 +1,8 @@
 //! Actions as registers and memory, and back: what a thread was answered.
 
+use super::{THREADS, Test, WORDS};
 use crate::support::ipc_model::{Action, From, Message, Name, Target, Wait};
 use crate::support::world::CODE;
-use crate::{THREADS, Test, WORDS};
 use nacre_abi::Call;
 use nacre_abi::message::RECEIVE_ONLY;
 use nacre_core::list;

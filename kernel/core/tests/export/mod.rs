@@ -4,13 +4,11 @@
 mod points;
 mod scenarios;
 mod stage;
-#[path = "../support/mod.rs"]
-mod support;
 
+use self::points::{Point, point};
+use self::scenarios::{SCENARIOS, Scenario};
+use self::stage::{Disturbance, Outcome, Stage};
 use nacre_abi::Call;
-use points::{Point, point};
-use scenarios::{SCENARIOS, Scenario};
-use stage::{Disturbance, Outcome, Stage};
 use std::collections::{BTreeMap, BTreeSet};
 
 fn run(scenario: &Scenario, disturbance: Option<(Disturbance, usize)>) -> (Outcome, BTreeSet<u8>, usize) {

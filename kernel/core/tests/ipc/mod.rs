@@ -4,16 +4,14 @@
 mod acts;
 mod choose;
 mod registers;
-#[path = "../support/mod.rs"]
-mod support;
 
+use crate::support::ipc_model::{Action, Message, Model, Target, Thread, Wait};
+use crate::support::world::{CODE, World};
+use crate::support::{Random, check};
 use nacre_abi::{Call, Code};
 use nacre_core::machine::{Physical, thread_page::register};
 use nacre_core::object;
 use std::collections::VecDeque;
-use support::ipc_model::{Action, Message, Model, Target, Thread, Wait};
-use support::world::{CODE, World};
-use support::{Random, check};
 
 const THREADS: usize = 6;
 const PORTS: usize = 4;
@@ -60,7 +58,7 @@ impl Test {
         };
         let model = Model {
             threads: vec![thread; THREADS],
-            ports: vec![support::ipc_model::Port { exists: true, ..Default::default() }; PORTS],
+            ports: vec![crate::support::ipc_model::Port { exists: true, ..Default::default() }; PORTS],
             sets: vec![(true, VecDeque::new()); SETS],
             condition: VecDeque::new(),
         };
@@ -68,7 +66,7 @@ impl Test {
     }
 
     fn thread_at(&self, number: usize) -> Physical {
-        if number == 0 { Physical(support::machine::RAM_START + 0x2000) } else { self.world.physical(self.threads[number]) }
+        if number == 0 { Physical(crate::support::machine::RAM_START + 0x2000) } else { self.world.physical(self.threads[number]) }
     }
 
     fn view(&self, number: usize) -> object::Thread<'_> {

@@ -1,0 +1,13 @@
+//! The core on the host. One binary, since each would compile the whole kernel anew over the fake machine.
+
+mod calls;
+mod composition;
+mod ended;
+mod export;
+mod hostile;
+mod ipc;
+mod mended;
+mod owned;
+mod schedule;
+mod support;
+mod time;
