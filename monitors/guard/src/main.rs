@@ -25,11 +25,12 @@ use audit::Audit;
 use guardian::Guardian;
 use nacre_abi::message::MAX_BYTES;
 use nacre_nest::Services;
-use nacre_nest::interpose::stage::{self, FAILED, messages};
-use nacre_proto::flags::{O_CREAT, O_RDONLY, O_TRUNC, O_WRONLY};
+use nacre_nest::command::{FAILED, complain, create, explain, lossy};
+use nacre_nest::interpose::stage::{self, messages};
+use nacre_proto::flags::O_RDONLY;
 use nacre_proto::{directory, file};
 use nacre_rt::Arguments;
-use options::{HELP, Options, Source, Stop};
+use options::{HELP, Options, Source};
 use policy::Policy;
 use subject::{Kind, tag};
 
@@ -40,27 +41,8 @@ fn main() {
     println!("This is a monitor of Nacre: build it for a target without an operating system.");
 }
 
-/// One line to whoever reads our messages.
-fn complain(text: &str) {
-    stage::show(&format!("guard: {text}\n"));
-}
-
-fn lossy(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
-}
-
-fn explain(stop: &Stop<'_>) -> i32 {
-    match stop {
-        Stop::Help => {
-            stage::show(HELP);
-            return 0;
-        }
-        Stop::NoProgram => complain("name a program to run; -h shows how"),
-        Stop::Unknown(name) => complain(&format!("there is no option {}; -h shows those that there are", lossy(name))),
-        Stop::Value(name) => complain(&format!("option {} needs a value; -h shows which", lossy(name))),
-    }
-    FAILED
-}
+/// In what it says.
+const NAME: &str = "guard";
 
 /// All of a file; its rules are text.
 fn read(services: &Services, path: &[u8]) -> Result<String, String> {
@@ -92,11 +74,7 @@ fn audit(options: &Options<'_>, services: &Services) -> Result<Option<Audit>, St
     match options.audit {
         None => Ok(None),
         Some(b"-") => Ok(Some(Audit::new(messages()?, None))),
-        Some(path) => {
-            let opened = directory::open(services.files(), O_WRONLY | O_CREAT | O_TRUNC, 0o644, path);
-            let file = opened.map_err(|errno| format!("cannot write {}: {errno}", lossy(path)))?.file;
-            Ok(Some(Audit::new(file, Some(path))))
-        }
+        Some(path) => Ok(Some(Audit::new(create(services, path)?, Some(path)))),
     }
 }
 
@@ -110,9 +88,9 @@ fn run(options: &Options<'_>, arguments: &Arguments) -> Result<i32, String> {
 fn guard(arguments: &Arguments) -> i32 {
     let words: Vec<&[u8]> = arguments.iter().skip(1).collect();
     match options::parse(&words) {
-        Err(stop) => explain(&stop),
+        Err(stop) => explain(NAME, HELP, &stop),
         Ok(options) => run(&options, arguments).unwrap_or_else(|text| {
-            complain(&text);
+            complain(NAME, &text);
             FAILED
         }),
     }

@@ -1,6 +1,7 @@
 //! The command line: `guard [--allow RULE] [--deny RULE] [--policy FILE] [--audit FILE] [--] PROGRAM [ARGUMENTS]`.
 
 use alloc::vec::Vec;
+use nacre_nest::command::{Given, Stop, option};
 
 /// What `-h` shows.
 pub const HELP: &str = "\
@@ -41,47 +42,10 @@ pub struct Options<'a> {
     pub command: &'a [&'a [u8]],
 }
 
-/// Why there is nothing to run.
-#[derive(Debug, PartialEq, Eq)]
-pub enum Stop<'a> {
-    /// `-h`.
-    Help,
-    /// No program is named.
-    NoProgram,
-    /// This option does not exist.
-    Unknown(&'a [u8]),
-    /// This option needs a value.
-    Value(&'a [u8]),
-}
-
-/// An option's name and its value, if it has one after `=`.
-fn split(option: &[u8]) -> (&[u8], Option<&[u8]>) {
-    match option.iter().position(|byte| *byte == b'=') {
-        Some(at) => (&option[..at], Some(&option[at + 1..])),
-        None => (option, None),
-    }
-}
-
 /// Takes `arguments` (without the name of the command) apart.
 pub fn parse<'a>(mut arguments: &'a [&'a [u8]]) -> Result<Options<'a>, Stop<'a>> {
     let (mut rules, mut audit) = (Vec::new(), None);
-    while let Some((option, rest)) = arguments.split_first().filter(|(first, _)| first.starts_with(b"-")) {
-        arguments = rest;
-        let (name, attached) = split(option);
-        match *option {
-            b"--" => break,
-            b"-h" | b"--help" => return Err(Stop::Help),
-            _ if ![&b"--allow"[..], b"--deny", b"--policy", b"--audit"].contains(&name) => return Err(Stop::Unknown(option)),
-            _ => {}
-        }
-        let value = match (attached, rest.split_first()) {
-            (Some(value), _) => value,
-            (None, Some((value, rest))) => {
-                arguments = rest;
-                *value
-            }
-            (None, None) => return Err(Stop::Value(name)),
-        };
+    while let Some(Given { name, value }) = option(&mut arguments, &[b"--allow", b"--deny", b"--policy", b"--audit"], &[])? {
         match name {
             b"--allow" => rules.push(Source::Allow(value)),
             b"--deny" => rules.push(Source::Deny(value)),

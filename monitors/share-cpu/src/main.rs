@@ -11,16 +11,16 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use nacre_abi::rights::REFERENCE_USE;
+use nacre_nest::command::{FAILED, complain, explain};
 use nacre_nest::host::{Exception, Handler, Verdict};
-use nacre_nest::interpose::stage::{self, FAILED};
-use nacre_nest::interpose::{report_exception, report_killed};
-use nacre_nest::{Child, Ports, Program, Refusal, Services, Sizes, attend, search, spawn};
+use nacre_nest::interpose::{report_exception, report_killed, stage};
+use nacre_nest::{Child, Ports, Refusal, Services, attend, search};
 use nacre_rt::thread::Handle;
 use nacre_rt::{Arguments, exit, thread};
 use nacre_sched::{Claim, Lottery, Policy, Priority, RoundRobin, Scheduler, Stride};
 use nacre_sys::lock::Lock;
 use nacre_sys::{OwnedPort, OwnedReference, Port, PortSet, Reference, Status, clock};
-use options::{HELP, Options, PolicyName, Stop};
+use options::{HELP, Options, PolicyName};
 
 nacre_rt::entry!(share_cpu);
 
@@ -46,32 +46,14 @@ struct Division {
     port: Port,
 }
 
+/// In what it says.
+const NAME: &str = "share-cpu";
+
 static DIVISION: Lock<Option<Division>> = Lock::new(None);
 /// The programs, until the threads that answer them take them.
 static PROGRAMS: Lock<Vec<Option<Running>>> = Lock::new(Vec::new());
 /// With which status each has ended.
 static STATUSES: Lock<Vec<u64>> = Lock::new(Vec::new());
-
-fn complain(text: &str) {
-    stage::show(&format!("share-cpu: {text}\n"));
-}
-
-fn lossy(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
-}
-
-fn explain(stop: &Stop<'_>) -> i32 {
-    match stop {
-        Stop::Help => {
-            stage::show(HELP);
-            return 0;
-        }
-        Stop::NoProgram => complain("name a program to run, at the end and before each colon; -h shows how"),
-        Stop::Unknown(name) => complain(&format!("there is no option {}; -h shows those that there are", lossy(name))),
-        Stop::Value(name) => complain(&format!("option {} needs another value; -h shows which", lossy(name))),
-    }
-    FAILED
-}
 
 /// Everything that a program asks is its grandparent's to answer.
 struct Forward {
@@ -109,7 +91,7 @@ fn divide(_: usize) {
         PolicyName::RoundRobin => serve(RoundRobin::default(), port, claims.len()),
         PolicyName::Priority => serve(Priority::new(&claims), port, claims.len()),
     };
-    complain(&format!("cannot divide time any more: {status:?}"));
+    complain(NAME, &format!("cannot divide time any more: {status:?}"));
     exit::exit(FAILED);
 }
 
@@ -120,30 +102,6 @@ fn serve(policy: impl Policy, port: Port, clients: usize) -> Status {
     }
 }
 
-/// Sixteen bytes for a child, made of the time.
-fn random(number: usize) -> [u8; 16] {
-    let first = clock::ticks().wrapping_add(number as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    let mut bytes = [0; 16];
-    bytes[..8].copy_from_slice(&first.to_le_bytes());
-    bytes[8..].copy_from_slice(&first.rotate_left(29).wrapping_mul(0xbf58_476d_1ce4_e5b9).to_le_bytes());
-    bytes
-}
-
-/// Makes a child of the first file of the search path that there is.
-fn find(services: &mut Services, command: &[&[u8]], number: usize, arguments: &Arguments, ports: Ports) -> Result<Child<Services>, Refusal> {
-    let environment: Vec<&[u8]> = arguments.environment().collect();
-    let mut refusal = Refusal::NotFound;
-    for path in search::candidates(command[0], &environment) {
-        let program = Program { path: &path, arguments: command, environment: &environment, random: random(number), sizes: Sizes::default() };
-        match spawn(services, &program, ports) {
-            Err(Refusal::NotFound) => {}
-            Err(other) => refusal = other,
-            child => return child,
-        }
-    }
-    Err(refusal)
-}
-
 fn kernel(what: &'static str) -> impl Fn(Status) -> Refusal {
     move |status| Refusal::Kernel(what, status)
 }
@@ -152,7 +110,7 @@ fn kernel(what: &'static str) -> impl Fn(Status) -> Refusal {
 fn start(services: &mut Services, command: &[&[u8]], number: usize, arguments: &Arguments, scheduler: Reference) -> Result<Running, Refusal> {
     let parent = OwnedPort::new(0, PortSet::NONE).map_err(kernel("the port of its parent"))?;
     let reference = parent.new_reference(REFERENCE_USE).map_err(kernel("a reference to its parent"))?;
-    let child = find(services, command, number, arguments, Ports { parent: reference.handle(), keeper: reference.handle() })?;
+    let child = search::spawn(services, command, number as u64, arguments, Ports { parent: reference.handle(), keeper: reference.handle() })?;
     child.thread().set_scheduler(scheduler, number as u64).map_err(kernel("its scheduler"))?;
     child.start()?;
     Ok(Running { name: stage::name(command), parent, child })
@@ -187,9 +145,9 @@ fn run(options: &Options<'_>, arguments: &Arguments) -> Result<i32, (String, i32
 fn share_cpu(arguments: &Arguments) -> i32 {
     let words: Vec<&[u8]> = arguments.iter().skip(1).collect();
     match options::parse(&words) {
-        Err(stop) => explain(&stop),
+        Err(stop) => explain(NAME, HELP, &stop),
         Ok(options) => run(&options, arguments).unwrap_or_else(|(text, status)| {
-            complain(&text);
+            complain(NAME, &text);
             status
         }),
     }

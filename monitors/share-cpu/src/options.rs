@@ -1,6 +1,7 @@
 //! The command line: `share-cpu [--policy NAME] [OPTIONS] PROGRAM [ARGUMENTS] [: [OPTIONS] PROGRAM [ARGUMENTS]]...`.
 
 use alloc::vec::Vec;
+use nacre_nest::command::{Given, Stop, number, option};
 use nacre_sched::Claim;
 
 /// What `-h` shows.
@@ -50,34 +51,12 @@ pub struct Options<'a> {
     pub shares: Vec<Share<'a>>,
 }
 
-/// Why there is nothing to run.
-#[derive(Debug, PartialEq, Eq)]
-pub enum Stop<'a> {
-    /// `-h`.
-    Help,
-    /// No program is named, at the end or before a colon.
-    NoProgram,
-    /// This option does not exist.
-    Unknown(&'a [u8]),
-    /// This option has no value that it can be given.
-    Value(&'a [u8]),
-}
-
-/// An option's name and its value, if it has one after `=`.
-fn split(option: &[u8]) -> (&[u8], Option<&[u8]>) {
-    match option.iter().position(|byte| *byte == b'=') {
-        Some(at) => (&option[..at], Some(&option[at + 1..])),
-        None => (option, None),
-    }
-}
-
 /// A number from 0 to 1,000,000.
-fn number(text: &[u8]) -> Option<u64> {
-    let number: u64 = core::str::from_utf8(text).ok()?.parse().ok()?;
-    (number <= 1_000_000).then_some(number)
+fn small(text: &[u8]) -> Option<u64> {
+    number(text).filter(|number| *number <= 1_000_000)
 }
 
-fn policy(text: &[u8]) -> Option<PolicyName> {
+fn policy_name(text: &[u8]) -> Option<PolicyName> {
     match text {
         b"stride" => Some(PolicyName::Stride),
         b"lottery" => Some(PolicyName::Lottery),
@@ -87,30 +66,17 @@ fn policy(text: &[u8]) -> Option<PolicyName> {
     }
 }
 
-/// Reads the options before one program; where it stands.
-fn share_options<'a>(words: &[&'a [u8]], claim: &mut Claim, name: &mut PolicyName) -> Result<usize, Stop<'a>> {
-    let mut at = 0;
-    while let Some(option) = words.get(at).filter(|word| word.starts_with(b"-")) {
-        at += 1;
-        let (option, attached) = split(option);
-        if matches!(option, b"-h" | b"--help") {
-            return Err(Stop::Help);
-        }
-        if option == b"--" {
-            break;
-        }
-        if !matches!(option, b"--weight" | b"--priority" | b"--policy") {
-            return Err(Stop::Unknown(option));
-        }
-        let value = attached.or_else(|| words.get(at).copied()).ok_or(Stop::Value(option))?;
-        at += usize::from(attached.is_none());
-        match option {
-            b"--weight" => claim.weight = number(value).filter(|weight| *weight > 0).ok_or(Stop::Value(option))?,
-            b"--priority" => claim.priority = number(value).ok_or(Stop::Value(option))?,
-            _ => *name = policy(value).ok_or(Stop::Value(option))?,
+/// Reads the options before one program; what follows them.
+fn share_options<'a, 'w>(mut words: &'w [&'a [u8]], claim: &mut Claim, policy: &mut PolicyName) -> Result<&'w [&'a [u8]], Stop<'a>> {
+    while let Some(Given { name, value }) = option(&mut words, &[b"--weight", b"--priority", b"--policy"], &[])? {
+        let wrong = Stop::Value(name);
+        match name {
+            b"--weight" => claim.weight = small(value).filter(|weight| *weight > 0).ok_or(wrong)?,
+            b"--priority" => claim.priority = small(value).ok_or(wrong)?,
+            _ => *policy = policy_name(value).ok_or(wrong)?,
         }
     }
-    Ok(at)
+    Ok(words)
 }
 
 /// Reads a command line, without the name of this program.
@@ -118,8 +84,8 @@ pub fn parse<'a>(words: &[&'a [u8]]) -> Result<Options<'a>, Stop<'a>> {
     let mut options = Options { policy: PolicyName::default(), shares: Vec::new() };
     for words in words.split(|word| *word == b":") {
         let mut claim = Claim::default();
-        let start = share_options(words, &mut claim, &mut options.policy)?;
-        let command: Vec<&[u8]> = words[start..].iter().map(|word| unquote(word)).collect();
+        let command = share_options(words, &mut claim, &mut options.policy)?;
+        let command: Vec<&[u8]> = command.iter().map(|word| unquote(word)).collect();
         if command.is_empty() {
             return Err(Stop::NoProgram);
         }

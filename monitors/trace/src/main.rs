@@ -14,17 +14,15 @@ mod record;
 mod tracer;
 
 use alloc::boxed::Box;
-use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use counts::Counts;
 use nacre_nest::Services;
-use nacre_nest::interpose::stage::{self, FAILED, messages};
-use nacre_proto::directory;
-use nacre_proto::flags::{O_CREAT, O_TRUNC, O_WRONLY};
+use nacre_nest::command::{FAILED, complain, create, explain, lossy};
+use nacre_nest::interpose::stage::{self, messages};
 use nacre_rt::Arguments;
 use nacre_sys::lock::Lock;
-use options::{HELP, Options, Show, Stop};
+use options::{HELP, Options, Show};
 use record::{Events, Record, Sink};
 use tracer::Tracer;
 
@@ -35,24 +33,8 @@ fn main() {
     println!("This is a monitor of Nacre: build it for a target without an operating system.");
 }
 
-/// One line to whoever reads our messages.
-fn complain(text: &str) {
-    stage::show(&format!("trace: {text}\n"));
-}
-
-fn explain(stop: &Stop<'_>) -> i32 {
-    let option = |option: &[u8]| String::from_utf8_lossy(option).into_owned();
-    match stop {
-        Stop::Help => {
-            stage::show(HELP);
-            return 0;
-        }
-        Stop::NoProgram => complain("name a program to run; -h shows how"),
-        Stop::Unknown(name) => complain(&format!("there is no option {}; -h shows those that there are", option(name))),
-        Stop::Value(name) => complain(&format!("option {} needs a value: a file for -o, a number for -s", option(name))),
-    }
-    FAILED
-}
+/// In what it says.
+const NAME: &str = "trace";
 
 fn sink(options: &Options<'_>, services: &Services) -> Result<Sink, String> {
     Ok(match options.show {
@@ -60,10 +42,8 @@ fn sink(options: &Options<'_>, services: &Services) -> Result<Sink, String> {
         Show::Counts => Sink::Counts(Box::new(Lock::new(Counts::new())), messages()?),
         Show::Nothing => Sink::Nothing,
         Show::Events(path) => {
-            let opened = directory::open(services.files(), O_WRONLY | O_CREAT | O_TRUNC, 0o644, path);
-            let file = opened.map_err(|errno| format!("cannot write {}: {errno}", String::from_utf8_lossy(path)))?.file;
-            let program = options.command.iter().map(|word| String::from_utf8_lossy(word)).collect::<Vec<_>>().join(" ");
-            Sink::Events(Lock::new(Events::new(file, path, &program)))
+            let program = options.command.iter().map(|word| lossy(word)).collect::<Vec<_>>().join(" ");
+            Sink::Events(Lock::new(Events::new(create(services, path)?, path, &program)))
         }
     })
 }
@@ -78,9 +58,9 @@ fn run(options: &Options<'_>, arguments: &Arguments) -> Result<i32, String> {
 fn trace(arguments: &Arguments) -> i32 {
     let words: Vec<&[u8]> = arguments.iter().skip(1).collect();
     match options::parse(&words) {
-        Err(stop) => explain(&stop),
+        Err(stop) => explain(NAME, HELP, &stop),
         Ok(options) => run(&options, arguments).unwrap_or_else(|text| {
-            complain(&text);
+            complain(NAME, &text);
             FAILED
         }),
     }

@@ -1,5 +1,7 @@
 //! The command line: `trace [-c] [-q] [-o FILE] [-s N] [--] PROGRAM [ARGUMENTS]`.
 
+use nacre_nest::command::{Given, Stop, number, option};
+
 /// What `-h` shows.
 pub const HELP: &str = "\
 Usage: trace [-c] [-q] [-o FILE] [-s N] [--] PROGRAM [ARGUMENTS]
@@ -37,50 +39,16 @@ pub struct Options<'a> {
     pub command: &'a [&'a [u8]],
 }
 
-/// Why there is nothing to run.
-#[derive(Debug, PartialEq, Eq)]
-pub enum Stop<'a> {
-    /// `-h`.
-    Help,
-    /// No program is named.
-    NoProgram,
-    /// This option does not exist.
-    Unknown(&'a [u8]),
-    /// This option needs a value, or another one.
-    Value(&'a [u8]),
-}
-
-fn number(text: &[u8]) -> Option<usize> {
-    core::str::from_utf8(text).ok()?.parse().ok()
-}
-
 /// Takes `arguments` (without the name of the command) apart.
 pub fn parse<'a>(mut arguments: &'a [&'a [u8]]) -> Result<Options<'a>, Stop<'a>> {
     let mut show = Show::Lines;
     let mut data_limit = 32;
-    while let Some((option, rest)) = arguments.split_first().filter(|(first, _)| first.starts_with(b"-")) {
-        arguments = rest;
-        match *option {
-            b"--" => break,
+    while let Some(Given { name, value }) = option(&mut arguments, &[b"-o", b"-s"], &[b"-c", b"-q"])? {
+        match name {
             b"-c" => show = Show::Counts,
             b"-q" => show = Show::Nothing,
-            b"-h" | b"--help" => return Err(Stop::Help),
-            [b'-', letter @ (b'o' | b's'), attached @ ..] => {
-                let name: &[u8] = if *letter == b'o' { b"-o" } else { b"-s" };
-                let value = match (attached, rest.split_first()) {
-                    ([], Some((value, rest))) => {
-                        arguments = rest;
-                        value
-                    }
-                    ([], None) => return Err(Stop::Value(name)),
-                    _ => attached,
-                };
-                match letter {
-                    b'o' => show = Show::Events(value),
-                    _ => data_limit = number(value).ok_or(Stop::Value(name))?,
-                }
-            }
-            _ => return Err(Stop::Unknown(option)),
+            b"-o" => show = Show::Events(value),
+            _ => data_limit = number(value).ok_or(Stop::Value(name))? as usize,
         }
     }
     if arguments.is_empty() { Err(Stop::NoProgram) } else { Ok(Options { show, data_limit, command: arguments }) }

@@ -1,11 +1,10 @@
 //! Environments that are destroyed and made anew while they run, with real threads.
 #![cfg_attr(target_os = "none", no_std, no_main)]
-#![deny(unsafe_code)]
+#![forbid(unsafe_code)]
 #![cfg_attr(not(target_os = "none"), allow(dead_code))]
 
 extern crate alloc;
 
-mod runner;
 mod scenarios;
 mod stage;
 
@@ -17,11 +16,7 @@ use nacre_rt::{Arguments, stream};
 use scenarios::{SCENARIOS, Scenario};
 use stage::{ARENA, ARENA_SIZE, Stage};
 
-/// The first instruction, which only unsafe code can name.
-#[allow(unsafe_code)]
-mod entry {
-    nacre_rt::entry!(super::export);
-}
+nacre_rt::entry!(export);
 
 #[cfg(not(target_os = "none"))]
 fn main() {

@@ -1,12 +1,12 @@
 //! What the threads of each scenario do. A table has room for sixteen steps.
 
-use crate::runner::{ADD, STORE, TRAP};
 use crate::stage::{BASE, CONDITION, FREE, INNER, MUTEX, PORTS, SET, SIZE, SPACE, Stage, Step, data, must, reference};
 use alloc::string::String;
-use alloc::vec;
 use alloc::vec::Vec;
+use alloc::vec;
 use nacre_abi::state::ThreadState;
 use nacre_abi::{Call, PAGE_SIZE, Rights};
+use nacre_raw::runner::{ADD, STORE, TRAP};
 
 /// A scenario.
 pub struct Scenario {

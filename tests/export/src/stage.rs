@@ -1,12 +1,12 @@
 //! An environment of three threads in 64 KiB of ours, and what they do.
 
-use crate::runner::{self, ENTRY_WORDS};
 use alloc::format;
 use alloc::string::String;
-use alloc::vec;
 use alloc::vec::Vec;
+use alloc::vec;
 use nacre_abi::state::{SpaceState, ThreadState};
 use nacre_abi::{Call, ObjectType, PAGE_SIZE, Rights, Status};
+use nacre_raw::runner::{self, ENTRY_WORDS};
 use nacre_snapshot::{Access, Frame, POOL_PAGES};
 use nacre_sys::Thread;
 

@@ -3,13 +3,12 @@
 //! In the arena's space the same pages stand at the same addresses as here, so that one table of addresses serves both: code, tables of calls, plain pages, object pages, and references to what
 //! the arena is given - itself, its threads, a port that nobody serves, and the parent's services.
 
-use crate::runner;
 use alloc::format;
 use alloc::string::String;
 use nacre_abi::rights::{REFERENCE_ALL, REFERENCE_USE};
 use nacre_abi::state::ThreadState;
 use nacre_abi::{Call, Rights};
-use nacre_raw::{call, read, write};
+use nacre_raw::{call, read, runner, write};
 
 /// Hostile threads at once.
 pub const THREADS: u64 = 3;
@@ -135,7 +134,7 @@ pub fn start(number: u64, entry: u64) -> Result<(), String> {
 
 /// How many entries of its table a thread has come through.
 pub fn progress(number: u64) -> u64 {
-    let done = |entry: u64| read(table(number) + 8 * (entry * runner::ENTRY_WORDS + 11)) != 0;
+    let done = |entry: u64| read(table(number) + 8 * (entry * runner::ENTRY_WORDS + runner::DONE)) != 0;
     let (mut low, mut high) = (0, ENTRIES);
     while low < high {
         let middle = (low + high) / 2;

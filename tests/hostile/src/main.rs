@@ -1,6 +1,6 @@
 //! The hostile program: makes threads do their worst in an arena, and checks that nothing outside it changes and that its own parent still answers.
 #![cfg_attr(target_os = "none", no_std, no_main)]
-#![deny(unsafe_code)]
+#![forbid(unsafe_code)]
 #![cfg_attr(not(target_os = "none"), allow(dead_code))]
 
 extern crate alloc;
@@ -8,7 +8,6 @@ extern crate alloc;
 mod arena;
 mod moves;
 mod random;
-mod runner;
 
 use alloc::format;
 use alloc::string::String;
@@ -20,11 +19,7 @@ use nacre_rt::{Arguments, stream};
 use nacre_sys::{OwnedReference, Reference, Thread};
 use random::Random;
 
-/// The first instruction, which only unsafe code can name.
-#[allow(unsafe_code)]
-mod entry {
-    nacre_rt::entry!(super::hostile);
-}
+nacre_rt::entry!(hostile);
 
 #[cfg(not(target_os = "none"))]
 fn main() {

@@ -3,9 +3,9 @@
 
 use crate::arena::{ENTRIES, GIVEN, GIVEN_COUNT, OBJECT_PAGES, OBJECTS, PLAIN, PLAIN_SIZE, POOL, table};
 use crate::random::Random;
-use crate::runner::ENTRY_WORDS;
 use nacre_abi::call::{CALL_BASE, CALL_COUNT};
 use nacre_abi::Call;
+use nacre_raw::runner::{DONE, ENTRY_WORDS};
 use nacre_raw::write;
 
 /// Boundary values.
@@ -112,7 +112,7 @@ pub fn fill(random: &mut Random, thread: u64) {
         for (index, word) in entry(random).into_iter().enumerate() {
             write(at + 8 * index as u64, word);
         }
-        write(at + 88, 0);
+        write(at + 8 * DONE, 0);
     }
 }
 

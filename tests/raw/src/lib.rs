@@ -3,6 +3,8 @@
 //! For programs that test the kernel. They keep the memory that such calls may name apart from all that Rust knows of, and reach it through this crate only.
 #![no_std]
 
+pub mod runner;
+
 use core::arch::asm;
 use nacre_abi::{Call, Status};
 

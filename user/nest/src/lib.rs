@@ -4,6 +4,7 @@
 
 extern crate alloc;
 
+pub mod command;
 pub mod elf;
 pub mod host;
 pub mod interpose;

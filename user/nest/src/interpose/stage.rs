@@ -4,25 +4,20 @@ use super::desk::Desk;
 use super::objects::WINDOW_SIZE;
 use super::relay::{Relay, Staff};
 use super::Watch;
-use crate::spawn::{Child, Ports, Program, spawn};
+use crate::spawn::{Child, Ports};
 use crate::supply::{Segment, Supplier};
-use crate::{Refusal, Services, Sizes, search};
+use crate::{Refusal, Services, search};
 use alloc::boxed::Box;
 use alloc::string::{String, ToString};
-use alloc::vec::Vec;
 use nacre_abi::rights::REFERENCE_USE;
 use nacre_proto::flags::OWN_POSITION;
 use nacre_proto::{file, parent};
 use nacre_rt::{Arguments, thread};
 use nacre_sys::lock::Lock;
-use nacre_sys::{OwnedPortSet, OwnedReference, Reference, Status, Window, clock};
+use nacre_sys::{OwnedPortSet, OwnedReference, Reference, Status, Window};
 
-/// Exit status when the monitor itself cannot go on.
-pub const FAILED: i32 = 125;
 /// Number of the stream for messages.
 const MESSAGES: u64 = 2;
-/// Key of sixteen random bytes in the auxiliary vector.
-const AT_RANDOM: u64 = 25;
 /// Most bytes of one message.
 const PIECE: usize = nacre_abi::message::MAX_BYTES as usize;
 
@@ -97,36 +92,9 @@ fn worker(_number: usize) {
     }
 }
 
-/// Sixteen bytes for the child, made of our own and of the time.
-fn random(arguments: &Arguments) -> [u8; 16] {
-    let seed = arguments.auxiliary(AT_RANDOM).unwrap_or(0) ^ clock::ticks().rotate_left(32);
-    let mut state = seed | 1;
-    let mut bytes = [0; 16];
-    for byte in &mut bytes {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        *byte = (state >> 32) as u8;
-    }
-    bytes
-}
-
-/// Makes the child of the first file of the search path that there is.
+/// Makes the child.
 fn start(command: &[&[u8]], arguments: &Arguments, ports: Ports) -> Result<Child<Services>, Refusal> {
-    let environment: Vec<&[u8]> = arguments.environment().collect();
-    let mut refusal = Refusal::NotFound;
-    for path in search::candidates(command[0], &environment) {
-        let program =
-            Program { path: &path, arguments: command, environment: &environment, random: random(arguments), sizes: Sizes::default() };
-        let mut services = SERVICES.lock();
-        let services = services.as_mut().ok_or(Refusal::NotFound)?;
-        match spawn(services, &program, ports) {
-            Err(Refusal::NotFound) => {}
-            Err(other) => refusal = other,
-            child => return child,
-        }
-    }
-    Err(refusal)
+    search::spawn(SERVICES.lock().as_mut().ok_or(Refusal::NotFound)?, command, 0, arguments, ports)
 }
 
 /// The name of a command, for messages.

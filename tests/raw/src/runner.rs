@@ -1,11 +1,12 @@
-//! The code that the threads run: one entry of a table after the other, then sleep. It is copied into the environment.
-#![allow(unsafe_code)]
+//! The code that threads under test run: one entry of a table after the other, then sleep. It is copied to where they are.
 
 use core::arch::global_asm;
 use nacre_abi::Call;
 
 /// Words of an entry: the number, ten registers, then what came back (`rax rdx rsi rdi`) and 1.
 pub const ENTRY_WORDS: u64 = 16;
+/// The word of an entry that is 1 when it is done.
+pub const DONE: u64 = 15;
 /// Instead of a call: a breakpoint.
 pub const TRAP: u64 = -1i64 as u64;
 /// Instead of a call: stores `rsi` at `rdi`.
@@ -15,10 +16,10 @@ pub const ADD: u64 = -3i64 as u64;
 
 global_asm!(
     ".section .rodata.runner, \"a\"",
-    ".global export_runner_start",
-    ".global export_runner_foreign",
-    ".global export_runner_end",
-    "export_runner_start:",
+    ".global raw_runner_start",
+    ".global raw_runner_foreign",
+    ".global raw_runner_end",
+    "raw_runner_start:",
     "2: cmp rbx, rbp",
     "jae 9f",
     "mov rax, [rbx]",
@@ -63,31 +64,31 @@ global_asm!(
     "syscall",
     "jmp 9b",
     // A foreign call: the number and the return address are in rax.
-    "export_runner_foreign:",
+    "raw_runner_foreign:",
     "lea rdx, [rdi + 5]",
     "shl rax, 16",
     "shr rax, 16",
     "jmp rax",
-    "export_runner_end:",
+    "raw_runner_end:",
     ".text",
     sleep = const Call::ThreadSleep.number(),
 );
 
 unsafe extern "C" {
-    static export_runner_start: u8;
-    static export_runner_foreign: u8;
-    static export_runner_end: u8;
+    static raw_runner_start: u8;
+    static raw_runner_foreign: u8;
+    static raw_runner_end: u8;
 }
 
 /// How far into the code foreign calls continue.
 pub fn foreign_offset() -> u64 {
-    ((&raw const export_runner_foreign).addr() - (&raw const export_runner_start).addr()) as u64
+    ((&raw const raw_runner_foreign).addr() - (&raw const raw_runner_start).addr()) as u64
 }
 
 /// The code, as words.
 pub fn code() -> impl Iterator<Item = u64> {
-    let start = &raw const export_runner_start;
-    let size = (&raw const export_runner_end).addr() - start.addr();
+    let start = &raw const raw_runner_start;
+    let size = (&raw const raw_runner_end).addr() - start.addr();
     (0..size.div_ceil(8)).map(move |word| {
         // SAFETY: the section is at least `size` bytes; what follows within eight bytes is still this program's read-only data.
         unsafe { core::ptr::read_unaligned(start.add(8 * word).cast::<u64>()) }
