@@ -1,5 +1,6 @@
 //! What is measured on Nacre, with the kernel's own calls: they work from every program.
 
+mod environment;
 mod ground;
 mod layers;
 mod memory;
@@ -37,6 +38,17 @@ const OPERATIONS: &[Operation<Ground>] = &[
     Operation { name: "port_create_destroy", entries: 2, run: objects::port },
     Operation { name: "reference_create_destroy", entries: 2, run: objects::reference },
     Operation { name: "reference_create_destroy_page", entries: 2, run: objects::lonely_reference },
+    Operation { name: "environment_list", entries: 2, run: environment::list },
+    Operation { name: "environment_destroy", entries: 1, run: environment::destroy },
+    Operation { name: "move_port", entries: 1, run: environment::move_port },
+    Operation { name: "move_reference", entries: 1, run: environment::move_reference },
+    Operation { name: "move_region", entries: 1, run: environment::move_region },
+    Operation { name: "move_mapping", entries: 1, run: environment::move_mapping },
+    Operation { name: "move_space", entries: 1, run: environment::move_space },
+    Operation { name: "move_thread", entries: 1, run: environment::move_thread },
+    Operation { name: "revoke_1", entries: 1, run: environment::revoke::<1> },
+    Operation { name: "revoke_16", entries: 1, run: environment::revoke::<16> },
+    Operation { name: "revoke_256", entries: 1, run: environment::revoke::<256> },
     // Not by design but counted, in a log of what QEMU executed: half of them are faults at first touches.
     Operation { name: "program_start_finish", entries: 156, run: programs::this_one },
     Operation { name: "program_start_finish_busybox", entries: 338, run: programs::busybox_true },

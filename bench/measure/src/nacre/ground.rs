@@ -17,7 +17,7 @@ use crate::start;
 /// Where the memory is mapped, in every space.
 const START: u64 = 0x1800_0000_0000;
 /// How much.
-const SIZE: u64 = 24 << 20;
+const SIZE: u64 = 48 << 20;
 /// Pages of it that hold objects.
 const OBJECT_PAGES: u64 = 128;
 /// The first of those, which always hold one.
@@ -69,7 +69,8 @@ fn heap_source(size: usize) -> Option<(usize, usize)> {
     pages(count).ok().map(|start| (start as usize, (count * PAGE_SIZE) as usize))
 }
 
-fn image_range() -> (u64, u64) {
+/// The program's image: where it starts, and its size.
+pub fn image_range() -> (u64, u64) {
     let (start, end) = (&raw const __executable_start as u64, &raw const _end as u64);
     (start, (end - start).next_multiple_of(PAGE_SIZE))
 }
@@ -106,6 +107,11 @@ impl Ground {
     /// Where in that region an address of the memory is.
     pub fn offset(address: u64) -> u64 {
         address - START
+    }
+
+    /// Maps it into a space, at the addresses that it has here.
+    pub fn show(&self, slot: u64, space: Space) -> Result<Mapping, Errno> {
+        Ok(Mapping::create(slot, space, START, SIZE, self.region(), 0, Rights::ALL)?)
     }
 
     /// A fresh space with all that this program has.
