@@ -1,7 +1,6 @@
 //! What an owner of memory can ask of it: which objects are in it, and to have it all back. Both go through the range page by page, skip large parts
 //! without anything special in them, and can be cut off: the registers say where to go on.
 
-use crate::compose::Meaning;
 use crate::decode::wrong;
 use crate::kernel::{Attempt, Done, Kernel};
 use crate::list;
@@ -15,39 +14,61 @@ use nacre_abi::{Code, ObjectType, PAGE_SIZE, Rights, USER_END};
 const MOST_ENTRIES: u64 = 128;
 /// Most parts of a range that `reference_reveal` looks through.
 const MOST_PARTS: u32 = 64;
-/// What looking at a page takes, in instructions.
-const OBJECT_WORK: u32 = 200;
+/// What looking at a page or an object takes, and finding out where a part of a space lies, in instructions.
+const LOOK_WORK: u32 = 80;
+const RESOLVE_WORK: u32 = 300;
+
+/// A part of the caller's space that one translation holds for; empty: none is known.
+#[derive(Default)]
+struct Part {
+    start: u64,
+    end: u64,
+    physical: Physical,
+}
 
 impl<M: Machine> Kernel<M> {
-    /// What the page at `address` of the caller's space is, and how many bytes from there on need not be looked at one by one.
-    fn page_at(&self, caller: Thread<'_>, address: u64, end: u64) -> (Option<Meaning>, u64) {
+    /// The frame around `address` of the caller's space if there may be anything special in it, and where to go on when it is done with.
+    #[inline(always)]
+    fn frame_at(&self, caller: Thread<'_>, part: &mut Part, address: u64, end: u64) -> (Option<Physical>, u64) {
+        let page = address & !(PAGE_SIZE - 1);
+        if page < part.start || page >= part.end {
+            match self.part_at(caller, page, end) {
+                Ok(found) => *part = found,
+                Err(next) => return (None, next),
+            }
+        }
+        let at = part.physical.add(page - part.start);
+        match self.machine.special_count(at) {
+            Some(count) if count.get() != 0 => (Some(at), page + PAGE_SIZE),
+            _ => (None, page + (PageSize::Large.bytes() - at.0 % PageSize::Large.bytes()).min(part.end - page)),
+        }
+    }
+
+    /// The part of the caller's space from `page` on that lies in a row; if nothing is there, where the next mapping may start.
+    #[inline(never)]
+    fn part_at(&self, caller: Thread<'_>, page: u64, end: u64) -> Result<Part, u64> {
+        // Whoever looks for more stops then; that there was something to find out is no reason to end before it is used.
+        let _ = self.work(RESOLVE_WORK);
         let space = self.space(caller.space());
-        let Ok(meaning) = self.resolve(space, address, Rights::NONE) else {
-            // Nothing is here: go on where the next mapping may start.
-            let next = self.mappings(space).first(address, end).map_or(end, |node| node.start().max(address + PAGE_SIZE));
-            return (None, next - address);
-        };
-        let large = PageSize::Large.bytes();
-        let rest = large - meaning.physical.0 % large;
-        match self.machine.special_count(meaning.physical) {
-            Some(count) if count.get() != 0 => (Some(meaning), PAGE_SIZE),
-            _ => (None, rest.min(meaning.above)),
+        match self.resolve(space, page, Rights::NONE) {
+            Ok(meaning) => Ok(Part { start: page, end: page.saturating_add(meaning.above), physical: meaning.physical }),
+            Err(_) => Err(self.mappings(space).first(page, end).map_or(end, |node| node.start().max(page + PAGE_SIZE))),
         }
     }
 
-    /// The object that stands at `address` in a frame: its type.
-    fn entry_at(&self, at: Physical) -> Option<ObjectType> {
-        let frame = self.machine.frame(at)?;
-        if frame.kind.get() != Frame::OBJECTS || frame.units.get() >> (at.0 % PAGE_SIZE / UNIT) & 1 == 0 {
-            return None;
-        }
-        self.object_in_frame(at).map(|(object, _)| object)
-    }
-
-    /// The first object at or behind `at` in its frame.
+    /// The first object at or behind `at`, a multiple of a unit, in its frame.
+    #[inline(always)]
     fn next_object(&self, at: Physical) -> Option<(ObjectType, Physical)> {
-        let end = at.frame().0 + PAGE_SIZE;
-        (at.0..end).step_by(UNIT as usize).find_map(|at| self.entry_at(Physical(at)).map(|object| (object, Physical(at))))
+        let frame = self.machine.frame(at).filter(|frame| frame.kind.get() == Frame::OBJECTS)?;
+        let mut units = frame.units.get() & (u64::MAX << (at.0 % PAGE_SIZE / UNIT));
+        while units != 0 {
+            let found = self.object_in_frame(at.frame().add(u64::from(units.trailing_zeros()) * UNIT));
+            if found.is_some() {
+                return found;
+            }
+            units &= units - 1;
+        }
+        None
     }
 
     pub(crate) fn memory_objects(&self, caller: Thread<'_>) -> Attempt<Done> {
@@ -62,21 +83,18 @@ impl<M: Machine> Kernel<M> {
         let entry_size = size_of::<ObjectEntry>() as u64;
         let span = self.span(caller, 3, buffer, capacity * entry_size, Rights::WRITE)?;
         let end = start + size;
-        let (mut address, mut count) = (start, 0);
+        let (mut part, mut address, mut count) = (Part::default(), start, 0);
         while address < end && count < capacity {
             // What is shown so far is a result: the caller asks on from where this ended.
-            if address != start && self.work(OBJECT_WORK).is_err() {
+            if address != start && self.work(LOOK_WORK).is_err() {
                 break;
             }
-            let page = address & !(PAGE_SIZE - 1);
-            let (meaning, skip) = self.page_at(caller, page, end);
-            let next = page.saturating_add(skip);
-            let found = meaning.and_then(|meaning| self.next_object(meaning.physical.frame().add(address % PAGE_SIZE)));
-            let Some((object, at)) = found else {
+            let (frame, next) = self.frame_at(caller, &mut part, address, end);
+            let Some((object, at)) = frame.and_then(|frame| self.next_object(frame.add(address % PAGE_SIZE))) else {
                 address = next;
                 continue;
             };
-            address = page + at.0 % PAGE_SIZE;
+            address = (address & !(PAGE_SIZE - 1)) + at.0 % PAGE_SIZE;
             if address < end {
                 self.span_write(&span, count * entry_size, &[address, object as u64]);
                 count += 1;
@@ -95,35 +113,41 @@ impl<M: Machine> Kernel<M> {
         }
         self.page_range(start, size, USER_END, [1, 2])?;
         let end = start + size;
-        let mut address = start;
+        let (mut part, mut address) = (Part::default(), start);
         while address < end {
-            let (meaning, skip) = self.page_at(caller, address, end);
-            if let Some(meaning) = meaning {
-                self.reclaim_frame(caller, meaning.physical.frame())?;
+            let (frame, next) = self.frame_at(caller, &mut part, address, end);
+            if let Some(at) = frame
+                && self.reclaim_frame(caller, at)?
+            {
+                // One of the objects may have been what showed the caller this memory.
+                part = Part::default();
             }
-            address = address.saturating_add(skip).min(end);
+            address = next.min(end);
             caller.set_register(register::RDI, address);
             caller.set_register(register::RSI, end - address);
-            self.work(OBJECT_WORK)?;
+            self.work(LOOK_WORK)?;
         }
         Ok(Done::Return)
     }
 
-    /// Makes a frame plain memory again: its objects are destroyed, or the space whose table it is.
-    fn reclaim_frame(&self, caller: Thread<'_>, at: Physical) -> Attempt<()> {
-        let Some(frame) = self.machine.frame(at) else { return Ok(()) };
+    /// Makes a frame plain memory again: its objects are destroyed, or the space whose table it is. Whether there were any.
+    fn reclaim_frame(&self, caller: Thread<'_>, at: Physical) -> Attempt<bool> {
+        let Some(frame) = self.machine.frame(at) else { return Ok(false) };
         match frame.kind.get() & (PAGE_SIZE - 1) {
             Frame::OBJECTS => {
                 while let Some((object, at)) = self.next_object(at) {
                     self.reclaim_object(caller, object, at)?;
                     self.step()?;
                 }
-                if self.is_vacant(frame) { self.frame_open(at, frame) } else { Ok(()) }
+                if self.is_vacant(frame) {
+                    self.frame_open(at, frame)?;
+                }
             }
-            Frame::SEIZED => self.frame_open(at, frame),
-            Frame::TABLE => self.reclaim_object(caller, ObjectType::Space, Physical(frame.units.get())),
-            _ => Ok(()),
+            Frame::SEIZED => self.frame_open(at, frame)?,
+            Frame::TABLE => self.reclaim_object(caller, ObjectType::Space, Physical(frame.units.get()))?,
+            _ => return Ok(false),
         }
+        Ok(true)
     }
 
     fn reclaim_object(&self, caller: Thread<'_>, object: ObjectType, at: Physical) -> Attempt<()> {

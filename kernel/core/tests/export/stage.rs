@@ -4,7 +4,7 @@ use crate::support::check;
 use crate::support::machine::RAM_START;
 use crate::support::world::{ARGUMENTS, CODE, World};
 use nacre_abi::{Call, ObjectType, PAGE_SIZE, Rights, Status};
-use nacre_core::machine::{Physical, thread_page::register};
+use nacre_core::machine::{Frame as Kind, Physical, thread_page::register};
 use nacre_core::object::{Thread, WaitKind};
 use nacre_snapshot::{Access, Frame, POOL_PAGES, Snapshot};
 use std::collections::BTreeSet;
@@ -104,11 +104,23 @@ impl Access for Root<'_> {
     }
 
     fn read(&mut self, address: u64) -> u64 {
+        self.touch(address);
         self.0.read(address)
     }
 
     fn write(&mut self, address: u64, value: u64) {
+        self.touch(address);
         self.0.write(address, &[value]);
+    }
+}
+
+impl Root<'_> {
+    /// Memory that held objects and was not taken back is plain memory for whoever touches it.
+    fn touch(&self, address: u64) {
+        if self.0.machine().kind(self.0.physical(address)) != Kind::PLAIN {
+            let cpu = (0..CPUS).find(|cpu| self.0.running(*cpu).map(|thread| thread.at) == Some(ROOT)).expect("root has a CPU");
+            self.0.access(cpu, address, Rights::READ);
+        }
     }
 }
 
