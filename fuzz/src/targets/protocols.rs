@@ -5,7 +5,7 @@ use nacre_proto::describe::{Kind, Word, structure};
 use nacre_proto::server::{Output, rehearsal};
 use nacre_proto::structures::{Attributes, Entries, Entry, Status};
 use nacre_proto::{Handled, PROTOCOLS, Request};
-use nacre_proto::{clock, directory, file, memory, parent, process, segment, terminal};
+use nacre_proto::{channel, clock, directory, file, memory, parent, process, segment, terminal};
 use nacre_sys::Reference;
 
 /// A server that believes what it is told of sizes.
@@ -43,6 +43,7 @@ impl segment::Server for Credulous {}
 impl terminal::Server for Credulous {}
 impl process::Server for Credulous {}
 impl clock::Server for Credulous {}
+impl channel::Server for Credulous {}
 
 /// Which protocols have a server here: the test asks that it be all.
 pub const SERVED: &[u32] = &[
@@ -54,6 +55,7 @@ pub const SERVED: &[u32] = &[
     directory::NUMBER,
     process::NUMBER,
     clock::NUMBER,
+    channel::NUMBER,
 ];
 
 fn serve(number: u32, request: &mut Request<'_>) {
@@ -65,6 +67,7 @@ fn serve(number: u32, request: &mut Request<'_>) {
         terminal::NUMBER => terminal::dispatch(&mut Credulous, request),
         directory::NUMBER => directory::dispatch(&mut Credulous, request),
         process::NUMBER => process::dispatch(&mut Credulous, request),
+        channel::NUMBER => channel::dispatch(&mut Credulous, request),
         _ => clock::dispatch(&mut Credulous, request),
     }
 }

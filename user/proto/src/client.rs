@@ -43,6 +43,22 @@ pub fn call(
     }
 }
 
+/// [`call`] that brings any number of references up to that of the slots.
+pub fn call_for_some(
+    target: Reference,
+    label: u32,
+    words: [u64; 6],
+    (bytes, references): (Span<'_>, &[Reference]),
+    (buffer, slots): (SpanMut<'_>, &[Reference]),
+) -> Result<Received, Errno> {
+    let message = Message { label, words, bytes, references };
+    let result = ipc::call(target, &message, Buffers { bytes: buffer, slots }, FOREVER);
+    match &result {
+        Ok(received) if received.label() == 0 && received.references() <= slots.len() => Ok(*received),
+        _ => Err(failure(result, slots)),
+    }
+}
+
 /// The errno of what is no success; references that came all the same are destroyed.
 #[cold]
 fn failure(result: Result<Received, nacre_sys::Status>, slots: &[Reference]) -> Errno {

@@ -33,4 +33,7 @@ crate::protocol! {
     11 sync() -> ();
     /// Sets those flags of an open file that can change, unless `KEEP_FLAGS`; the flags that were set before.
     12 flags(new: Flags(FILE_FLAGS)) -> (old: Flags(FILE_FLAGS));
+    /// Which of the events are there. If none is, the bits are notified at the port, once, when one may be: then it is asked again. Regular files have all at once. Whoever has a port waiting here need not ask again until it was notified;
+    /// if very many wait, the oldest are notified for nothing.
+    13 watch(events: Flags(POLL_EVENTS), bits: Hex; references port) -> (events: Flags(POLL_EVENTS));
 }

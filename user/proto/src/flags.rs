@@ -21,6 +21,7 @@ table! {
     SERVICE_MEMORY = 2 of 0xffff_ffff_ffff_ffff, "A memory pool.";
     SERVICE_PROCESS = 3 of 0xffff_ffff_ffff_ffff, "The process manager.";
     SERVICE_CLOCK = 4 of 0xffff_ffff_ffff_ffff, "The clock.";
+    SERVICE_CHANNELS = 5 of 0xffff_ffff_ffff_ffff, "Pipes and local sockets.";
 }
 
 table! {
@@ -78,6 +79,82 @@ table! {
     POLLHUP = 0x10, "The other end is gone.";
     POLLRDNORM = 0x40, "As `POLLIN`.";
     POLLWRNORM = 0x100, "As `POLLOUT`.";
+    POLLRDHUP = 0x2000, "The other end writes no more.";
+}
+
+table! {
+    /// What `terminal.attend` tells of, as bits of a notification.
+    TERMINAL_EVENTS:
+    TERMINAL_INTERRUPT = 1, "The key for `SIGINT`.";
+    TERMINAL_QUIT = 2, "The key for `SIGQUIT`.";
+    TERMINAL_SUSPEND = 4, "The key for `SIGTSTP`.";
+    TERMINAL_HANGUP = 8, "The terminal has gone.";
+    TERMINAL_WINDOW = 0x10, "It has another size.";
+}
+
+table! {
+    /// Flags of `process.begin`.
+    BEGIN_FLAGS:
+    BEGIN_PROGRAM = 1, "It is another program: `execve`, and not `fork`.";
+    BEGIN_ATTENDS = 2, "It will attach an agent: until then signals wait.";
+}
+
+table! {
+    /// Flags of `process.dispositions`: those of `sigaction` for `SIGCHLD`.
+    CHILD_FLAGS:
+    SA_NOCLDSTOP = 1, "No signal when a child stops or goes on.";
+    SA_NOCLDWAIT = 2, "Children that end are not kept for `wait`.";
+}
+
+table! {
+    /// Options of `process.wait`.
+    WAIT_OPTIONS:
+    WNOHANG = 1, "Does not wait.";
+    WUNTRACED = 2, "Children that have stopped, too.";
+    WEXITED = 4, "Children that have ended.";
+    WCONTINUED = 8, "Children that go on, too.";
+    WNOWAIT = 0x100_0000, "The change is told again next time.";
+    WALL = 0x4000_0000, "Children of any exit signal.";
+    WCLONE = 0x8000_0000, "Only children whose exit signal is not `SIGCHLD`.";
+}
+
+table! {
+    /// Where a signal comes from (`si_code`).
+    SIGNAL_CODES:
+    SI_USER = 0 of 0xffff_ffff_ffff_ffff, "`kill`.";
+    SI_KERNEL = 0x80 of 0xffff_ffff_ffff_ffff, "The system.";
+    SI_QUEUE = 0xffff_ffff_ffff_ffff of 0xffff_ffff_ffff_ffff, "`sigqueue`.";
+    SI_TKILL = 0xffff_ffff_ffff_fffa of 0xffff_ffff_ffff_ffff, "`tgkill`.";
+    CLD_EXITED = 1 of 0xffff_ffff_ffff_ffff, "Of `SIGCHLD`: it has exited.";
+    CLD_KILLED = 2 of 0xffff_ffff_ffff_ffff, "A signal has ended it.";
+    CLD_DUMPED = 3 of 0xffff_ffff_ffff_ffff, "The same, with a core dump.";
+    CLD_STOPPED = 5 of 0xffff_ffff_ffff_ffff, "It has stopped.";
+    CLD_CONTINUED = 6 of 0xffff_ffff_ffff_ffff, "It goes on.";
+}
+
+table! {
+    /// Kinds of socket.
+    SOCKETS:
+    SOCK_STREAM = 1 of 0xffff_ffff_ffff_ffff, "Bytes in order.";
+    SOCK_DGRAM = 2 of 0xffff_ffff_ffff_ffff, "Messages, each for itself.";
+    SOCK_SEQPACKET = 5 of 0xffff_ffff_ffff_ffff, "Messages in order, between two.";
+}
+
+table! {
+    /// Ends of a connection.
+    ENDS:
+    END_OWN = 0 of 0xffff_ffff_ffff_ffff, "The own one.";
+    END_PEER = 1 of 0xffff_ffff_ffff_ffff, "The other one.";
+}
+
+table! {
+    /// Flags of `channel.send` and `channel.receive`.
+    MESSAGE_FLAGS:
+    MSG_PEEK = 2, "What is received stays there.";
+    MSG_CTRUNC = 8, "References were lost.";
+    MSG_TRUNC = 0x20, "The message was longer.";
+    MSG_DONTWAIT = 0x40, "Fail with `EAGAIN` instead of waiting.";
+    MSG_EOR = 0x80, "The end of a message.";
 }
 
 table! {

@@ -21,6 +21,7 @@ pub mod page;
 pub mod server;
 pub mod structures;
 
+pub mod channel;
 pub mod clock;
 pub mod directory;
 pub mod file;
@@ -48,4 +49,5 @@ pub const PROTOCOLS: &[&describe::Protocol] = &[
     &directory::PROTOCOL,
     &process::PROTOCOL,
     &clock::PROTOCOL,
+    &channel::PROTOCOL,
 ];

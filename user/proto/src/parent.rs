@@ -15,4 +15,6 @@ crate::protocol! {
     3 exit(status: Status) -> ();
     /// A line for whoever runs the system. `EINVAL`: the kind is not known.
     4 report(kind: Choice(REPORTS); bytes text: Text) -> ();
+    /// Exceptions of the caller's space are to go to this port first, and no more to whoever made it. That one then learns no more that a thread was destroyed from outside.
+    5 keep(; references keeper) -> ();
 }

@@ -1,41 +1,61 @@
-//! Protocol 7, `process`: what a process asks of its manager. Numbers and errors are Linux's; statuses are those of `parent.exit`.
+//! Protocol 7, `process`: what a process asks of its manager. Numbers, errors and rules are Linux's.
+
+use crate::flags::{BEGIN_FLAGS, CHILD_FLAGS, SIGNAL_CODES, WAIT_OPTIONS};
 
 crate::protocol! {
-    /// What a process asks of its manager, at the port that is also its parent. Every process has a port of its own.
+    /// What a process asks of its manager, at the port that is also its parent. Every process has a port of its own, and is who calls there. Numbers, errors and rules are Linux's.
+    /// A signal that comes to a process without an agent takes its default effect by the manager, unless the process ignores it; one with an agent fetches its signals, and does with them what it likes. `SIGKILL` destroys what the process lives in.
     process = 7;
 
-    /// The process has started: who it is, and the port that is notified when something is to be fetched (see `signal_take`) or has changed.
-    1 attach(; references agent) -> (pid: Number, parent: Number, group: Number, session: Number);
-    /// Numbers as they are now.
+    /// From now on signals wait until they are fetched, and `bits` are notified at `agent` when there are some. Those that have come already are told at once. A second agent takes the place of the first.
+    1 attach(bits: Hex; references agent) -> ();
+    /// Who a process is; 0 is the caller. `ESRCH`: there is none with this number.
     2 numbers(pid: Number) -> (pid: Number, parent: Number, group: Number, session: Number);
-    /// A child that does not run yet, and the port that it gets as its parent. `EAGAIN`: as many processes as are allowed.
+    /// A child that does not live anywhere yet, and the port that it gets as its parent. It has the caller's group, session and identity; when it ends the caller gets the signal `exit_signal`, if that is not 0.
+    /// It is over if the last reference to the port goes before it begins. `EAGAIN`: as many processes as are allowed.
     3 create(exit_signal: Number) -> (pid: Number; references port);
-    /// At the child's port: all of it lives in this segment, which is destroyed to end it; it starts with this thread.
-    4 begin(; references segment, thread) -> ();
-    /// The caller becomes another program: what it lived in goes, and this takes its place. There is no answer, but an error.
-    5 replace(; references segment, thread) -> ();
-    /// Waits until a child has changed: `which` is Linux's pid argument of `wait4`, `options` those of `waitid`. Pid 0: none has (`WNOHANG`). `ECHILD`: there is none.
-    6 wait(which: Signed, options: Hex) -> (pid: Number, status: Status, group: Number, user_time: Number, system_time: Number);
-    /// Sends a signal: to a process, a group (negative), the own group (0) or all (-1); to one thread if that is not 0. Signal 0 only looks.
-    7 kill(target: Signed, thread: Number, signal: Number, code: Signed, value: Hex) -> ();
-    /// The next signal that has come, 0 if none has.
-    8 signal_take() -> (signal: Number, code: Signed, sender: Number, user: Number, value: Hex, thread: Number);
-    /// Moves a process to a group.
-    9 group_set(pid: Number, group: Number) -> ();
-    /// A session of its own.
-    10 session_create() -> (session: Number);
+    /// At the port of whom it is for, which need not have begun: memory for a new environment, filled with zeros, in which space, threads and first objects are to be made. The manager destroys it to end the process. What was prepared before and has not begun goes. `ENOMEM`: there is not so much.
+    4 prepare(size: Number) -> (size: Number; references region);
+    /// At the port of whom it is for: it lives in what was prepared from now on, with this space, and this stopped thread starts. If it has lived elsewhere that goes, and the call is not answered: it has become another program. The space's keeper is the process's port.
+    /// `ignored`: a bit for each signal, 1 for the first, that takes no effect. `EINVAL`: nothing was prepared.
+    5 begin(flags: Flags(BEGIN_FLAGS), ignored: Hex; references space, thread) -> ();
+    /// At the port of a process that has not begun: it ends, with a status as that of `parent.exit`. `EINVAL`: it has begun.
+    6 abandon(status: Status) -> ();
+    /// Waits until a child has changed. `which`: a process, -1 any, 0 one of the own group, a negative number one of that group. `status` is as that of Linux's `wait4`; pid 0: none has changed, and `WNOHANG` was set. Times are in microseconds. `ECHILD`: there is no such child. `EINVAL`: no options of it.
+    7 wait(which: Signed, options: Flags(WAIT_OPTIONS)) -> (pid: Number, status: Hex, user: Number, user_time: Number, system_time: Number);
+    /// Sends a signal: to a process, a group (negative), the own group (0) or all (-1); if `thread` is not 0 to that thread of the process, which may then be 0. Signal 0 only looks. Code 0 is that of `kill`; with another one the signal carries the value.
+    /// `ESRCH`: there is nobody. `EPERM`: nobody to whom the caller may send it. `EINVAL`: no signal. `EAGAIN`: too many are waiting.
+    8 kill(target: Signed, thread: Number, signal: Number, code: Choice(SIGNAL_CODES), value: Hex) -> ();
+    /// The oldest signal that has come, 0 if none has; for which thread, or 0. The value of `SIGCHLD` from the manager is the child's `si_status`.
+    9 signal_take() -> (signal: Number, code: Choice(SIGNAL_CODES), sender: Number, user: Number, value: Hex, thread: Number);
+    /// Which signals the process ignores, and what it wants to know of its children. Ignored ones are not kept. A new child has the same.
+    10 dispositions(ignored: Hex, flags: Flags(CHILD_FLAGS)) -> ();
+    /// Moves a process, itself (0) or a child, to a group. `EACCES`: the child runs another program by now. `EPERM`: a leader of a session, or another session's group. `ESRCH`: no child.
+    11 group_set(pid: Number, group: Number) -> ();
+    /// The caller becomes leader of a session and group of its own, without a terminal. `EPERM`: it leads a group.
+    12 session_create() -> (session: Number);
     /// A number for a further thread. `EAGAIN`: as many threads as are allowed.
-    11 thread_create() -> (thread: Number);
-    /// The thread has ended.
-    12 thread_end(thread: Number) -> ();
-    /// The process has stopped by this signal, or (0) goes on.
-    13 stopped(signal: Number) -> ();
-    /// The group in the foreground of the session's terminal. `ENOTTY`: the session has none.
-    14 foreground() -> (group: Number);
-    /// Brings a group to the foreground.
-    15 foreground_set(group: Number) -> ();
-    /// This terminal becomes the session's, whose leader asks.
-    16 terminal_acquire(force: Number; references terminal) -> ();
+    13 thread_create() -> (thread: Number);
+    /// The thread has ended. `ESRCH`: the process has none with this number.
+    14 thread_end(thread: Number) -> ();
+    /// The process is stopped by this signal now, or (0) goes on. `EIO`: its group is orphaned, so `SIGTSTP`, `SIGTTIN` and `SIGTTOU` do not stop it.
+    15 stopped(signal: Number) -> ();
+    /// The group in the foreground of the session's terminal. `ENOTTY`: it has none.
+    16 foreground() -> (group: Number);
+    /// Brings a group of the session to the foreground. `ENOTTY`: the session has no terminal. `EPERM`: the group is of another session. `ESRCH`: there is no such group.
+    17 foreground_set(group: Number) -> ();
+    /// This terminal becomes the session's. `EPERM`: the caller does not lead the session, or it has one. `ENOTTY`: that is no terminal.
+    18 terminal_acquire(; references terminal) -> ();
     /// The session's terminal. `ENXIO`: it has none.
-    17 terminal() -> (; references terminal);
+    19 terminal() -> (; references terminal);
+    /// User, effective and saved user of the process, by which others may send it signals. A new child has the same.
+    20 identity(user: Number, effective: Number, saved: Number) -> ();
+    /// Most processes of the user, and most signals that may wait for the process. A new child has the same.
+    21 limits(processes: Number, signals: Number) -> ();
+    /// The signal that the process gets when its parent ends (0: none), and whether orphans below it become its children.
+    22 family(death_signal: Number, reaper: Number) -> ();
+    /// What the process is called.
+    23 name_set(; bytes name: Text) -> ();
+    /// The process with the smallest number of at least this one: what is known of it. `state` is Linux's letter. `ESRCH`: there are no more.
+    24 list(pid: Number) -> (pid: Number, parent: Number, group: Number, session: Number, state: Number, threads: Number; bytes name: Text);
 }

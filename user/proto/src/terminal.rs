@@ -1,6 +1,6 @@
 //! Protocol 5, `terminal`: what a stream that is a terminal answers besides.
 
-use crate::flags::WHEN;
+use crate::flags::{TERMINAL_EVENTS, WHEN};
 
 crate::protocol! {
     /// What a file that is a terminal answers besides, at the same port. `ENOTTY` from all other files.
@@ -16,4 +16,6 @@ crate::protocol! {
     4 set_window(rows: Number, columns: Number) -> ();
     /// How many bytes can be read without waiting.
     5 waiting() -> (count: Number);
+    /// Whoever holds this port looks after the terminal from now on: it is notified of these keys and changes, which then have no effect of their own. The last one to ask is told.
+    6 attend(events: Flags(TERMINAL_EVENTS); references port) -> ();
 }
