@@ -6,8 +6,9 @@
 
 use crate::kernel::{Attempt, Kernel};
 use crate::list;
-use crate::machine::{Frame, Machine, Physical};
+use crate::machine::{Frame, Machine, Physical, thread_page};
 use crate::object::{self, Space};
+use crate::state_calls::FPU_USED;
 use nacre_abi::object::UNIT;
 use nacre_abi::{Code, ObjectType, PAGE_SIZE, Status};
 
@@ -73,6 +74,10 @@ impl<M: Machine> Kernel<M> {
         match self.machine.frame(at) {
             // What stands in a thread's frame is the user's: nobody may know it any more as a frame of smaller objects.
             Some(frame) if object == ObjectType::Thread => self.frame_seize(at, frame)?,
+            Some(frame) if frame.kind.get() == Frame::OBJECTS => {
+                self.object_begin(at, object, frame);
+                return Ok(());
+            }
             _ => self.frame_prepare(at)?,
         }
         self.object_put(at, object);
@@ -87,14 +92,29 @@ impl<M: Machine> Kernel<M> {
                 self.frame_set_kind(at, frame, Frame::OBJECTS);
                 self.machine.zero(at.frame(), PAGE_SIZE);
             }
-            frame.units.set(frame.units.get() | unit_mask(at, object.size()));
+            return self.object_begin(at, object, frame);
         }
         self.machine.words::<1>(at)[0].set(object::header(object));
     }
 
+    /// The words at `at`, zeros in an object frame, are an object from now on.
+    #[inline(always)]
+    fn object_begin(&self, at: Physical, object: ObjectType, frame: &Frame) {
+        frame.units.set(frame.units.get() | unit_mask(at, object.size()));
+        self.machine.words::<1>(at)[0].set(object::header(object));
+    }
+
+    /// How many bytes of an object are not zero: a thread that never used the FPU leaves the state of that as it was made.
+    pub(crate) fn object_extent(&self, at: Physical, object: ObjectType) -> u64 {
+        match object {
+            ObjectType::Thread if self.thread(at).machine_word() & FPU_USED == 0 => 8 * thread_page::FPU as u64,
+            _ => object.size(),
+        }
+    }
+
     /// Frees the memory of an object that nothing is linked to any more.
     pub(crate) fn object_erase(&self, at: Physical, object: ObjectType) {
-        self.machine.zero(at, object.size());
+        self.machine.zero(at, self.object_extent(at, object));
         if let Some(frame) = self.machine.frame(at)
             && frame.kind.get() == Frame::OBJECTS
         {

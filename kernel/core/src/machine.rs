@@ -120,7 +120,7 @@ pub trait Machine {
     fn frame(&self, at: Physical) -> Option<&Frame>;
     /// A counter for the 2 MiB around `at`: how many frames in it are not `PLAIN`. `None` where `frame` is.
     fn special_count(&self, at: Physical) -> Option<&Cell<u32>>;
-    /// Fills with zeros; neither end crosses a frame.
+    /// Fills with zeros: whole words, inside one frame.
     fn zero(&self, at: Physical, size: u64);
     /// Copies bytes between frames of plain memory; neither end crosses a frame. The memory may change meanwhile (users run on other CPUs).
     fn copy(&self, from: Physical, to: Physical, size: u64);

@@ -33,7 +33,7 @@ impl<M: Machine> Kernel<M> {
             self.machine.fpu_settle(from, true);
             self.chain_touched(self.thread(from));
         }
-        self.machine.copy(from, to, object.size());
+        self.machine.copy(from, to, self.object_extent(from, object));
         match object {
             ObjectType::Space => self.space_moved(self.space(from), self.space(to)),
             ObjectType::Region => self.region_moved(from, to),

@@ -158,10 +158,22 @@ impl<'k, M: Machine> Tree<'k, M> {
         self.refresh_upwards(parent);
     }
 
+    /// Whether a node whose words are a copy of another's may stand where that does.
+    fn fits(self, node: Node<'k>) -> bool {
+        let own = priority(node.at);
+        let below = |at: Physical| at == NULL || priority(at) <= own;
+        (node.parent() == NULL || priority(node.parent()) >= own) && below(node.left()) && below(node.right())
+    }
+
     /// Lets the node at `new` (whose words are already a copy) stand where the one at `old` did.
     pub fn replace(self, old: Physical, new: Physical) {
-        // The shape depends on priorities, which depend on addresses: out and in again keeps it sound.
         let node = self.node(new);
+        if self.fits(node) {
+            self.hang(node.parent(), old, new);
+            [node.left(), node.right()].into_iter().filter(|child| *child != NULL).for_each(|child| self.node(child).set_parent(new));
+            return;
+        }
+        // The shape depends on priorities, which depend on addresses: out and in again keeps it sound.
         let (start, size) = (node.start(), node.size());
         self.remove(old);
         node.set_start(start);

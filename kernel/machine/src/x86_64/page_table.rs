@@ -16,7 +16,7 @@
 #![forbid(unsafe_code)]
 
 use core::cell::Cell;
-use nacre_abi::Rights;
+use nacre_abi::{PAGE_SIZE, Rights};
 use nacre_core::machine::{Cleared, Leaf, LeafKind, PageSize, Physical, PoolExhausted, TablePool};
 
 /// How the tables' own frames are reached.
@@ -162,9 +162,29 @@ fn enter_split(memory: &impl TableMemory, root: Physical, address: u64, leaf: Le
 
 /// Removes leaves that touch `low..high`, both below the end of the user's half, until [`SWEEP`] entries were looked at.
 pub fn clear(memory: &impl TableMemory, root: Physical, low: u64, high: u64) -> Cleared {
+    if high.wrapping_sub(low) == PAGE_SIZE {
+        return Cleared { found: clear_page(memory, root, low), next: high };
+    }
     let mut sweep = Sweep { found: false, left: SWEEP };
     let next = clear_level(memory, root, 39, low, high, &mut sweep);
     Cleared { found: sweep.found, next }
+}
+
+/// Removes the leaf that `address` lies in; whether there was one.
+fn clear_page(memory: &impl TableMemory, root: Physical, address: u64) -> bool {
+    let mut table = root;
+    for shift in [39, 30, 21, 12] {
+        let slot = &memory.table(table)[index(address, shift)];
+        let entry = slot.get();
+        match table_of(entry).filter(|_| shift > 12) {
+            Some(below) => table = below,
+            None => {
+                slot.set(0);
+                return entry != 0;
+            }
+        }
+    }
+    false
 }
 
 /// A sweep under way.
