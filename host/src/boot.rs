@@ -3,5 +3,6 @@
 pub mod elf;
 pub mod files;
 pub mod guest;
+mod libraries;
 pub mod program;
 pub mod writer;

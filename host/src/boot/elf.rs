@@ -30,8 +30,6 @@ pub enum Refusal {
     Damaged(String),
     /// It is for another processor, another word size, or is not a program.
     OtherMachine,
-    /// It asks for a dynamic loader.
-    NeedsLoader(String),
 }
 
 impl std::fmt::Display for Refusal {
@@ -40,9 +38,6 @@ impl std::fmt::Display for Refusal {
             Refusal::NotElf => write!(formatter, "it is not an ELF file"),
             Refusal::Damaged(what) => write!(formatter, "it is truncated or damaged ({what})"),
             Refusal::OtherMachine => write!(formatter, "it is not a program for 64-bit x86"),
-            Refusal::NeedsLoader(loader) => {
-                write!(formatter, "it asks for the dynamic loader {loader}, and only static programs run here")
-            }
         }
     }
 }
@@ -67,23 +62,65 @@ fn program_headers<'a>(header: &Header, bytes: &'a [u8]) -> Result<&'a [elf::Pro
     header.program_headers(ENDIAN, bytes).map_err(|error| Refusal::Damaged(error.to_string()))
 }
 
-/// Checks that `bytes` are a whole, static Linux or native program for this machine.
+/// Checks that `bytes` are a whole Linux or native program, or a library, for this machine.
 pub fn check_program(bytes: &[u8]) -> Result<(), Refusal> {
     let header = parse(bytes)?;
     for part in program_headers(header, bytes)? {
-        let data = part.data(ENDIAN, bytes).map_err(|()| Refusal::Damaged("a segment ends behind the file".to_string()))?;
-        match part.p_type(ENDIAN) {
-            elf::PT_INTERP => {
-                let name = String::from_utf8_lossy(data);
-                return Err(Refusal::NeedsLoader(name.trim_end_matches('\0').to_string()));
-            }
-            elf::PT_LOAD if part.p_filesz(ENDIAN) > part.p_memsz(ENDIAN) => {
-                return Err(Refusal::Damaged("a segment is larger in the file than in memory".to_string()));
-            }
-            _ => {}
+        part.data(ENDIAN, bytes).map_err(|()| Refusal::Damaged("a segment ends behind the file".to_string()))?;
+        if part.p_type(ENDIAN) == elf::PT_LOAD && part.p_filesz(ENDIAN) > part.p_memsz(ENDIAN) {
+            return Err(Refusal::Damaged("a segment is larger in the file than in memory".to_string()));
         }
     }
     Ok(())
+}
+
+/// What a program or library asks for when it is loaded.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Dynamic {
+    /// Path of the dynamic linker.
+    pub linker: Option<String>,
+    /// Names of libraries.
+    pub needed: Vec<String>,
+    /// Where it wants them looked for first, with colons between.
+    pub search: String,
+}
+
+/// Tags of a dynamic section: a library's name, where names lie, and two ways to say where to look.
+const NEEDED: u64 = 1;
+const NAMES: u64 = 5;
+const OLD_SEARCH: u64 = 15;
+const SEARCH: u64 = 29;
+
+/// Reads what a program asks for; nothing, if it is static or makes no sense.
+pub fn dynamic(bytes: &[u8]) -> Dynamic {
+    let mut dynamic = Dynamic::default();
+    let Ok(parts) = parse(bytes).and_then(|header| program_headers(header, bytes)) else { return dynamic };
+    let linker = parts.iter().find(|part| part.p_type(ENDIAN) == elf::PT_INTERP).and_then(|part| part.data(ENDIAN, bytes).ok());
+    dynamic.linker = linker.map(|name| string(name, 0));
+    let table = parts.iter().find(|part| part.p_type(ENDIAN) == elf::PT_DYNAMIC).and_then(|part| part.data(ENDIAN, bytes).ok()).unwrap_or(&[]);
+    let pairs = || table.as_chunks::<16>().0.iter().map(|entry| [0, 1].map(|half| u64::from_le_bytes(entry.as_chunks::<8>().0[half])));
+    let names = pairs().find(|[tag, _]| *tag == NAMES).and_then(|[_, address]| at_address(parts, bytes, address));
+    let Some(names) = names else { return dynamic };
+    for [tag, value] in pairs().take_while(|[tag, _]| *tag != 0) {
+        match tag {
+            NEEDED => dynamic.needed.push(string(names, value)),
+            OLD_SEARCH | SEARCH => dynamic.search = string(names, value),
+            _ => {}
+        }
+    }
+    dynamic
+}
+
+/// The bytes from an address on to the end of its segment.
+fn at_address<'a>(parts: &[elf::ProgramHeader64<LittleEndian>], bytes: &'a [u8], address: u64) -> Option<&'a [u8]> {
+    let loads = parts.iter().filter(|part| part.p_type(ENDIAN) == elf::PT_LOAD);
+    loads.into_iter().find_map(|part| part.data(ENDIAN, bytes).ok()?.get(address.checked_sub(part.p_vaddr(ENDIAN))? as usize..))
+}
+
+/// The text from `at` to the next zero.
+fn string(bytes: &[u8], at: u64) -> String {
+    let rest = bytes.get(at as usize..).unwrap_or(&[]);
+    String::from_utf8_lossy(rest.split(|byte| *byte == 0).next().unwrap_or(&[])).into_owned()
 }
 
 /// Root's first instruction and its segments, ordered, zero-filled, none sharing a page with another.
@@ -167,7 +204,6 @@ mod tests {
         assert_eq!(check_program(b""), Err(Refusal::NotElf));
         assert_eq!(check_program(b"#!/bin/sh\n"), Err(Refusal::NotElf));
         assert!(matches!(check_program(b"\x7fELF"), Err(Refusal::Damaged(_))));
-        assert!(matches!(check_program(&me()), Err(Refusal::NeedsLoader(_))));
     }
 
     #[test]
@@ -177,6 +213,29 @@ mod tests {
         assert_eq!(check_program(&bytes), Err(Refusal::OtherMachine));
         bytes[4] = 1;
         assert_eq!(check_program(&bytes), Err(Refusal::OtherMachine));
+    }
+
+    #[test]
+    fn a_dynamic_program_names_its_linker_and_libraries() {
+        let dynamic = dynamic(&me());
+        assert!(dynamic.linker.is_some_and(|linker| linker.starts_with("/lib")));
+        assert!(dynamic.needed.iter().any(|name| name.starts_with("libc.")));
+        assert_eq!(super::dynamic(&std::fs::read("/bin/busybox").unwrap()), Dynamic::default());
+    }
+
+    #[test]
+    fn damage_to_what_is_asked_for_never_panics() {
+        let bytes = me();
+        let mut state = 0x9e37_79b9_7f4a_7c15u64;
+        for _ in 0..200 {
+            let mut bytes = bytes[..bytes.len().min(1 << 16)].to_vec();
+            for _ in 0..20 {
+                state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+                let at = (state >> 33) as usize % 1024;
+                bytes[at] = state as u8;
+            }
+            dynamic(&bytes);
+        }
     }
 
     #[test]

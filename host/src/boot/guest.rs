@@ -9,6 +9,7 @@ use std::process::Command;
 
 use super::elf;
 use super::files::{Files, absolute};
+use super::libraries;
 use super::program::{self, GUEST_PATH, Scope};
 use super::writer::{self, Root};
 use crate::builds::{Products, Program};
@@ -138,7 +139,12 @@ fn add_option_file(files: &mut Files, option: &str) -> Outcome<()> {
     if !host.exists() {
         return Err(Failure::new(Class::File, format!("there is no file {}", host.display())).remedy("check what --file names"));
     }
-    files.add_from_host(host, &path)
+    files.add_from_host(host, &path)?;
+    if !host.is_file() {
+        return Ok(());
+    }
+    let bytes = fs::read(host).context(Class::File, || format!("cannot read {}", host.display()))?;
+    libraries::add(files, host, &bytes)
 }
 
 #[cfg(test)]

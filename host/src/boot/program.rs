@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use super::elf::{self, Refusal};
 use super::files::{Files, absolute};
+use super::libraries;
 use crate::failure::{Class, Context, Failure, Outcome};
 
 /// Where a guest program looks for others.
@@ -164,7 +165,8 @@ fn add_program(host: &Path, path: &Path, files: &mut Files) -> Outcome<()> {
     }
     let bytes = fs::read(host).context(Class::File, || format!("cannot read {name}"))?;
     check(&bytes).map_err(|refusal| refuse(host, &refusal))?;
-    files.add_from_host(host, path)
+    files.add_from_host(host, path)?;
+    libraries::add(files, host, &bytes)
 }
 
 /// Scripts are passed on: whether their interpreter is there is for the guest to say.
@@ -175,7 +177,6 @@ fn check(bytes: &[u8]) -> Result<(), Refusal> {
 fn refuse(host: &Path, refusal: &Refusal) -> Failure {
     let failure = Failure::new(Class::NotRunnable, format!("{} cannot be run: {refusal}", host.display()));
     match refusal {
-        Refusal::NeedsLoader(_) => failure.remedy("link it with `gcc -static` or `musl-gcc -static`"),
         Refusal::OtherMachine => failure.remedy("build it for x86-64 Linux"),
         Refusal::NotElf | Refusal::Damaged(_) => failure.remedy("check that it is the file you meant"),
     }
@@ -238,11 +239,17 @@ mod tests {
 
     #[test]
     fn what_cannot_run_is_refused_with_a_remedy() {
-        for path in ["/etc/passwd", "/etc", "/proc/self/exe"] {
+        for path in ["/etc/passwd", "/etc"] {
             let failure = resolve_words(&[path]).unwrap_err();
             assert_eq!(failure.class, Class::NotRunnable, "{path}");
         }
-        assert!(resolve_words(&["/proc/self/exe"]).unwrap_err().remedy.unwrap().contains("-static"));
+    }
+
+    #[test]
+    fn a_dynamic_program_brings_its_libraries() {
+        let (_, files) = resolve_words(&["/proc/self/exe"]).unwrap();
+        assert!(files.contains(Path::new("/lib64/ld-linux-x86-64.so.2")));
+        assert!(files.iter().any(|(path, _)| path.ends_with("libc.so.6")));
     }
 
     #[test]

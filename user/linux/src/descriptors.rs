@@ -3,6 +3,7 @@
 use crate::errno::{EBADF, EMFILE, Errno};
 use crate::listing::Listing;
 use crate::pipe::{End, Side};
+use crate::services::Segment;
 use alloc::rc::Rc;
 use alloc::vec::Vec;
 use core::cell::{Cell, OnceCell, RefCell};
@@ -51,12 +52,14 @@ pub struct OpenFile {
     pub flags: Cell<u32>,
     /// How far a directory has been listed.
     pub listing: RefCell<Listing>,
+    /// Its contents, if they have been mapped.
+    pub contents: OnceCell<Rc<Segment>>,
 }
 
 impl OpenFile {
     /// An open file with these flags.
     pub fn new(kind: Kind, mode: u32, flags: u32) -> OpenFile {
-        OpenFile { kind, mode, flags: Cell::new(flags), listing: RefCell::default() }
+        OpenFile { kind, mode, flags: Cell::new(flags), listing: RefCell::default(), contents: OnceCell::new() }
     }
 
     /// Whether it was opened to read.

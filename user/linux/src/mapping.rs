@@ -6,6 +6,8 @@ use crate::errno::{Answer, EACCES, EEXIST, EINVAL, ENODEV, ENOMEM, Errno};
 use crate::map::{is_page, round_up};
 use crate::memory::{Fill, HIGHEST, LOWEST, effective};
 use crate::process::Process;
+use crate::services::Segment;
+use alloc::rc::Rc;
 use nacre_abi::{PAGE_SIZE, Rights};
 
 const MAP_PRIVATE: u64 = 2;
@@ -47,7 +49,7 @@ fn place(process: &mut Process, hint: u64, size: u64, flags: u64) -> Result<u64,
     if flags & MAP_FIXED_NOREPLACE != 0 && !map.is_free(hint, hint + size) {
         return Err(EEXIST);
     }
-    if map.areas().any(|area| area.start < hint + size && hint < area.end && matches!(area.backing, Fill::Parent(_))) {
+    if map.areas().any(|area| area.start < hint + size && hint < area.end && matches!(area.backing, Fill::Library(_))) {
         return Err(ENOMEM);
     }
     process.memory.remove(hint, hint + size)?;
@@ -93,8 +95,8 @@ fn check_file(file: &OpenFile, rights: Rights, flags: u64) -> Result<(), Errno> 
 /// Shows a file at `start`: the server's own pages if they are only read, else a copy.
 fn map_file(process: &mut Process, file: &OpenFile, start: u64, size: u64, offset: u64, rights: Rights) -> Answer {
     if !rights.contains(Rights::WRITE)
-        && let Some(contents) = process.services.map_file(file, offset, size)
-        && process.memory.add_part(contents, start, size, 0, rights).is_ok()
+        && let Some(contents) = process.services.map_file(file)
+        && show_file(process, &contents, start, size, offset, rights).is_ok()
     {
         return Ok(start);
     }
@@ -106,6 +108,18 @@ fn map_file(process: &mut Process, file: &OpenFile, start: u64, size: u64, offse
         return Err(error);
     }
     Ok(start)
+}
+
+/// Maps a file's contents as far as they go; the rest is kept empty.
+fn show_file(process: &mut Process, contents: &Rc<Segment>, start: u64, size: u64, offset: u64, rights: Rights) -> Result<(), Errno> {
+    let there = round_up(contents.size()).and_then(|end| end.checked_sub(offset)).ok_or(ENODEV)?.min(size);
+    if there != 0 {
+        process.memory.add_part(contents.clone(), start, there, offset, rights)?;
+    }
+    if there != size {
+        process.memory.reserve(start + there, size - there)?;
+    }
+    Ok(())
 }
 
 /// Reads a file from `offset` on into memory; what lies behind its end stays zero.

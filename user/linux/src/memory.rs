@@ -1,15 +1,17 @@
-//! The program's memory as objects: a Mapping for each area that the program makes, over a segment of the pool or a part of one.
+//! The program's memory as objects: a Mapping for each area, over a segment of the pool, a file's contents, or what the parent filled it from.
 //!
-//! Areas that the parent mapped (the program, its stack) are known but not the library's to change, other than to forbid itself access.
+//! The mappings of the program, its dynamic linker and its stack are the parent's objects; the library has references to them with which it
+//! changes them as it does its own.
 
 use crate::errno::{EACCES, ENOMEM, Errno};
 use crate::map::{Area, Backing, Map, round_up};
 use crate::services::{Segment, Services};
 use crate::stock::Stock;
 use alloc::rc::Rc;
+use alloc::vec::Vec;
 use nacre_abi::state::MappingState;
 use nacre_abi::Rights;
-use nacre_sys::{OwnedMapping, Region, Space};
+use nacre_sys::{Mapping, OwnedMapping, OwnedReference, Reference, Region, Space};
 
 /// Lowest address that a program may map.
 pub const LOWEST: u64 = 0x1_0000;
@@ -20,19 +22,48 @@ const BREAK_STEP: u64 = 0x2_8000;
 
 /// What fills an area of the program.
 pub enum Fill {
-    /// Mapped by the parent, with these rights.
-    Parent(Rights),
+    /// The library's own: the program may do with it what these rights say, and not change it.
+    Library(Rights),
     /// Nothing: addresses that are only kept.
     Reserved,
     /// A part of a segment, or of a file.
     Own(Part),
 }
 
+/// A mapping, wherever it lies.
+enum Shown {
+    /// Made here.
+    Made(OwnedMapping),
+    /// The parent's, by a reference.
+    Given(OwnedReference),
+}
+
+impl Shown {
+    fn handle(&self) -> Mapping {
+        match self {
+            Shown::Made(mapping) => mapping.handle(),
+            Shown::Given(reference) => Mapping::through(reference.handle()),
+        }
+    }
+}
+
+impl Drop for Shown {
+    fn drop(&mut self) {
+        if let Shown::Given(reference) = self {
+            // One that is gone already shows nothing either.
+            let _ = Mapping::through(reference.handle()).destroy();
+        }
+    }
+}
+
 /// A mapping and what it shows.
 pub struct Part {
-    mapping: OwnedMapping,
-    segment: Rc<Segment>,
+    shown: Shown,
+    /// Looked up when it is needed, if the parent made the mapping.
+    segment: Option<Rc<Segment>>,
     state: MappingState,
+    /// Whether what is shown may be written by mappings of it.
+    writable: bool,
 }
 
 impl Part {
@@ -41,23 +72,51 @@ impl Part {
         let region = Region::through(segment.region());
         let mapping = OwnedMapping::new(Space::OWN, start, size, region, offset, rights).map_err(|_| ENOMEM)?;
         let state = MappingState { start, size, offset, rights: rights.0, ..MappingState::default() };
-        Ok(Part { mapping, segment, state })
+        let writable = segment.is_writable();
+        Ok(Part { shown: Shown::Made(mapping), segment: Some(segment), state, writable })
+    }
+
+    /// What the parent mapped at `start`, with these rights at most.
+    pub fn given(mapping: Reference, start: u64, size: u64, rights: Rights) -> Part {
+        let state = MappingState { start, size, rights: rights.0, ..MappingState::default() };
+        let shown = Shown::Given(OwnedReference::adopt(mapping));
+        Part { shown, segment: None, state, writable: rights.contains(Rights::WRITE) }
+    }
+
+    /// Leaves the mapping as it is.
+    pub fn leave(self) {
+        core::mem::forget(self.shown);
+    }
+
+    /// The segment behind it.
+    fn segment(&mut self) -> Result<Rc<Segment>, Errno> {
+        if let Some(segment) = &self.segment {
+            return Ok(segment.clone());
+        }
+        let (region, space) = (OwnedReference::null().map_err(|_| ENOMEM)?, OwnedReference::null().map_err(|_| ENOMEM)?);
+        let mapping = self.shown.handle();
+        let state = mapping.get_state_and_links(&[region.handle(), space.handle()]).map_err(|_| ENOMEM)?;
+        self.state.offset = state.offset;
+        Ok(self.segment.insert(Segment::given(region, self.writable)).clone())
     }
 
     fn set(&mut self, state: MappingState) -> Result<(), Errno> {
-        self.mapping.set_state(&state).map_err(|_| ENOMEM)?;
+        self.shown.handle().set_state(&state).map_err(|_| ENOMEM)?;
         self.state = state;
         Ok(())
     }
 
     fn move_to(&mut self, start: u64) -> Result<(), Errno> {
+        self.segment()?;
         self.set(MappingState { start, ..self.state })
     }
 
+    /// Changes the rights, of which writing must be possible.
     fn protect(&mut self, rights: Rights) -> Result<(), Errno> {
-        if rights.contains(Rights::WRITE) && !self.segment.is_writable() {
-            return Err(EACCES);
+        if self.state.rights == rights.0 {
+            return Ok(());
         }
+        self.segment()?;
         self.set(MappingState { rights: rights.0, ..self.state })
     }
 }
@@ -65,13 +124,14 @@ impl Part {
 impl Backing for Fill {
     fn split(&mut self, offset: u64) -> Result<Fill, Errno> {
         let part = match self {
-            Fill::Parent(rights) => return Ok(Fill::Parent(*rights)),
+            Fill::Library(rights) => return Ok(Fill::Library(*rights)),
             Fill::Reserved => return Ok(Fill::Reserved),
             Fill::Own(part) => part,
         };
+        let segment = part.segment()?;
         let before = part.state;
         part.set(MappingState { size: offset, ..before })?;
-        let second = Part::create(part.segment.clone(), before.start + offset, before.size - offset, before.offset + offset, Rights(before.rights));
+        let second = Part::create(segment, before.start + offset, before.size - offset, before.offset + offset, Rights(before.rights));
         if second.is_err() {
             part.set(before)?;
         }
@@ -122,11 +182,11 @@ impl Memory {
         self.map.insert(Area { start, end: start + size, rights: Rights::NONE, backing: Fill::Reserved })
     }
 
-    /// Takes a range away. What the parent mapped stays there, out of the program's calls' reach, so that nothing else is put there.
+    /// Takes a range away, but for what is the library's own.
     pub fn remove(&mut self, start: u64, end: u64) -> Result<(), Errno> {
         for area in self.map.take(start, end)? {
-            if matches!(area.backing, Fill::Parent(_)) {
-                self.map.insert(Area { rights: Rights::NONE, ..area })?;
+            if matches!(area.backing, Fill::Library(_)) {
+                self.map.insert(area)?;
             }
         }
         Ok(())
@@ -134,10 +194,13 @@ impl Memory {
 
     /// Changes what may be done with a range, which must be covered whole.
     pub fn protect(&mut self, services: &mut Services, start: u64, end: u64, rights: Rights) -> Result<(), Errno> {
+        if rights.contains(Rights::WRITE) {
+            self.make_writable(services, start, end)?;
+        }
         for area in self.map.within(start, end)? {
             match &mut area.backing {
-                Fill::Parent(most) if !most.contains(rights) => return Err(EACCES),
-                Fill::Parent(_) => {}
+                Fill::Library(most) if !most.contains(rights) => return Err(EACCES),
+                Fill::Library(_) => {}
                 Fill::Reserved if rights == Rights::NONE => {}
                 Fill::Reserved => {
                     let size = area.end - area.start;
@@ -151,10 +214,33 @@ impl Memory {
         Ok(())
     }
 
+    /// Gives the range memory of its own where it shows what others do too.
+    fn make_writable(&mut self, services: &mut Services, start: u64, end: u64) -> Result<(), Errno> {
+        let shows_others = |area: &&mut Area<Fill>| matches!(&area.backing, Fill::Own(part) if !part.writable);
+        let found: Vec<(u64, u64)> = self.map.within(start, end)?.filter(shows_others).map(|area| (area.start, area.end)).collect();
+        found.into_iter().try_for_each(|(start, end)| self.make_own(services, start, end))
+    }
+
+    /// Replaces an area by a copy of it.
+    fn make_own(&mut self, services: &mut Services, start: u64, end: u64) -> Result<(), Errno> {
+        let size = end - start;
+        let away = self.map.find_free(size, LOWEST, HIGHEST).ok_or(ENOMEM)?;
+        let (segment, offset) = self.stock.take(services, size)?;
+        let mut copy = Part::create(segment, away, size, offset, Rights::READ.union(Rights::WRITE))?;
+        let area = self.map.within(start, end)?.next().ok_or(ENOMEM)?;
+        let Fill::Own(part) = &mut area.backing else { return Err(ENOMEM) };
+        part.protect(Rights::READ)?;
+        crate::user::copy(start, away, size);
+        let rights = part.state.rights;
+        area.backing = Fill::Reserved;
+        copy.set(MappingState { start, rights, ..copy.state })?;
+        area.backing = Fill::Own(copy);
+        Ok(())
+    }
+
     /// Moves the areas of a range, all of them the library's own, to where there is room for them.
     pub fn move_range(&mut self, start: u64, end: u64, to: u64) -> Result<(), Errno> {
-        let parents = |area: &Area<Fill>| matches!(area.backing, Fill::Parent(_));
-        if self.map.within(start, end)?.any(|area| parents(area)) {
+        if self.map.within(start, end)?.any(|area| matches!(area.backing, Fill::Library(_))) {
             return Err(ENOMEM);
         }
         for mut area in self.map.take(start, end)? {

@@ -2,8 +2,9 @@
 
 use crate::errno::{EINVAL, Errno};
 use crate::map::{Area, Map, round_up};
-use crate::memory::{Fill, effective};
-use nacre_abi::{PAGE_SIZE, Rights, environment};
+use crate::memory::{Fill, HIGHEST, Part, effective};
+use nacre_abi::{Rights, environment};
+use nacre_sys::Reference;
 
 const AT_PHDR: u64 = 3;
 const AT_PHENT: u64 = 4;
@@ -13,6 +14,8 @@ const PT_LOAD: u32 = 1;
 const PT_PHDR: u32 = 6;
 /// Bytes of a program header.
 const HEADER: usize = 56;
+/// Bytes of an entry of the table of windows.
+pub const WINDOW: usize = 32;
 /// Where the headers lie in a file that has no `PT_PHDR`: behind the file's own header.
 const HEADERS_OFFSET: u64 = 64;
 
@@ -33,8 +36,12 @@ pub struct Auxiliary {
     pub stack_end: u64,
     /// Bytes of the stack.
     pub stack_size: u64,
-    /// Where the program starts.
+    /// Where the program, or its dynamic linker, starts.
     pub entry: u64,
+    /// Address of the table of what the parent mapped.
+    pub windows: u64,
+    /// How many entries it has.
+    pub window_count: u64,
 }
 
 impl Auxiliary {
@@ -49,6 +56,8 @@ impl Auxiliary {
             environment::AT_STACK_END => &mut self.stack_end,
             environment::AT_STACK_SIZE => &mut self.stack_size,
             environment::AT_FOREIGN_ENTRY => &mut self.entry,
+            environment::AT_WINDOWS => &mut self.windows,
+            environment::AT_WINDOW_COUNT => &mut self.window_count,
             _ => return,
         };
         *place = value;
@@ -59,7 +68,6 @@ impl Auxiliary {
 #[derive(Clone, Copy)]
 struct Header {
     kind: u32,
-    flags: u32,
     offset: u64,
     address: u64,
     size: u64,
@@ -68,13 +76,7 @@ struct Header {
 fn header(bytes: &[u8; HEADER]) -> Header {
     let half = |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
     let word = |at: usize| u64::from(half(at)) | u64::from(half(at + 4)) << 32;
-    Header { kind: half(0), flags: half(4), offset: word(8), address: word(16), size: word(40) }
-}
-
-/// The rights that a segment's `PF_` flags ask for, in the order execute, write, read.
-fn rights(flags: u32) -> Rights {
-    let bit = |flag: u32, right: Rights| if flags & flag != 0 { right } else { Rights::NONE };
-    effective(bit(4, Rights::READ).union(bit(2, Rights::WRITE)).union(bit(1, Rights::EXECUTE)))
+    Header { kind: half(0), offset: word(8), address: word(16), size: word(40) }
 }
 
 /// How far the program was moved from the addresses in its file.
@@ -86,31 +88,33 @@ fn bias(headers: &[Header], address: u64) -> Option<u64> {
     Some(address.wrapping_sub(HEADERS_OFFSET - first.offset + first.address))
 }
 
-/// Enters what the parent mapped: the program's segments from its headers (`bytes`, which lie at `auxiliary.headers`) and the stack. Where the
-/// program ends comes back, which is where its break starts.
-pub fn enter_areas(map: &mut Map<Fill>, auxiliary: &Auxiliary, bytes: &[u8]) -> Result<u64, Errno> {
+/// Where the program ends, which is where its break starts, from its headers (`bytes`, which lie at `auxiliary.headers`).
+pub fn program_end(auxiliary: &Auxiliary, bytes: &[u8]) -> Result<u64, Errno> {
     let mut headers = alloc::vec::Vec::new();
     headers.extend(bytes.as_chunks::<HEADER>().0.iter().map(header));
     let bias = bias(&headers, auxiliary.headers).ok_or(EINVAL)?;
     let mut end = 0;
     for header in headers.iter().filter(|header| header.kind == PT_LOAD && header.size != 0) {
-        let start = header.address.wrapping_add(bias);
-        let last = start.checked_add(header.size).and_then(round_up).ok_or(EINVAL)?;
-        // Segments may share a page, which has the rights of the later one.
-        let start = (start & !(PAGE_SIZE - 1)).max(end);
-        enter(map, start, last, rights(header.flags))?;
+        let last = header.address.wrapping_add(bias).checked_add(header.size).and_then(round_up).ok_or(EINVAL)?;
         end = end.max(last);
     }
-    let stack = auxiliary.stack_end.checked_sub(auxiliary.stack_size).ok_or(EINVAL)?;
-    enter(map, stack, auxiliary.stack_end, rights(6))?;
     Ok(end)
 }
 
-fn enter(map: &mut Map<Fill>, start: u64, end: u64, rights: Rights) -> Result<(), Errno> {
-    if start >= end {
-        return Ok(());
+/// Enters what the parent mapped for the program, from the table (`bytes`) that it made: the program's parts, its dynamic linker's and the stack.
+pub fn enter_windows(map: &mut Map<Fill>, auxiliary: &Auxiliary, bytes: &[u8]) -> Result<(), Errno> {
+    let word = |entry: &[u8; WINDOW], at: usize| entry.as_chunks::<8>().0.get(at).map_or(0, |word| u64::from_le_bytes(*word));
+    for entry in bytes.as_chunks::<WINDOW>().0 {
+        let [start, size, rights, mapping] = [0, 1, 2, 3].map(|at| word(entry, at));
+        let end = start.checked_add(size).ok_or(EINVAL)?;
+        let part = Part::given(Reference(mapping), start, size, Rights(rights));
+        if end <= HIGHEST || end == auxiliary.stack_end {
+            map.insert(Area { start, end, rights: effective(Rights(rights)), backing: Fill::Own(part) })?;
+        } else {
+            part.leave();
+        }
     }
-    map.insert(Area { start, end, rights, backing: Fill::Parent(rights) })
+    Ok(())
 }
 
 #[cfg(test)]
@@ -129,23 +133,16 @@ mod tests {
     }
 
     #[test]
-    fn segments_and_stack_are_entered_with_their_rights() {
+    fn the_break_starts_behind_the_last_segment() {
         let bytes = [packed(PT_LOAD, 5, 0, 0x40_0000, 0x1234), packed(PT_LOAD, 6, 0x2000, 0x40_2f00, 0x1200)].concat();
-        let auxiliary = Auxiliary { headers: 0x40_0040, stack_end: 0x7ff0_0000, stack_size: 0x1_0000, ..Auxiliary::default() };
-        let mut map = Map::new();
-        assert_eq!(enter_areas(&mut map, &auxiliary, &bytes), Ok(0x40_5000));
-        assert!(map.allows(0x40_0000, 0x2000, Rights::EXECUTE));
-        assert!(!map.allows(0x40_0000, 1, Rights::WRITE));
-        assert!(map.allows(0x40_2000, 0x3000, Rights::WRITE));
-        assert!(map.allows(0x7fef_0000, 0x1_0000, Rights::WRITE));
-        assert!(!map.allows(0x7ff0_0000, 1, Rights::READ));
+        let auxiliary = Auxiliary { headers: 0x40_0040, ..Auxiliary::default() };
+        assert_eq!(program_end(&auxiliary, &bytes), Ok(0x40_5000));
     }
 
     #[test]
     fn a_program_that_was_moved_is_found() {
         let bytes = packed(PT_LOAD, 5, 0, 0, 0x1000);
-        let auxiliary = Auxiliary { headers: 0x5555_0000_0040, stack_end: 0x8000, stack_size: 0x1000, ..Auxiliary::default() };
-        let mut map = Map::new();
-        assert_eq!(enter_areas(&mut map, &auxiliary, &bytes), Ok(0x5555_0000_1000));
+        let auxiliary = Auxiliary { headers: 0x5555_0000_0040, ..Auxiliary::default() };
+        assert_eq!(program_end(&auxiliary, &bytes), Ok(0x5555_0000_1000));
     }
 }

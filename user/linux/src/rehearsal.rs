@@ -32,7 +32,7 @@ impl Rehearsal {
         fill(start, &mut memory[skipped..skipped + 2 * size]);
         let mut map = Map::new();
         for (start, rights) in [(start, Rights::READ.union(Rights::WRITE)), (start + size as u64, Rights::READ)] {
-            map.insert(Area { start, end: start + size as u64, rights, backing: Fill::Parent(rights) }).ok()?;
+            map.insert(Area { start, end: start + size as u64, rights, backing: Fill::Library(rights) }).ok()?;
         }
         let end = start + 2 * size as u64;
         let mut process = Process::new(Memory::new(map, end), 1 << 18, Vec::from(b"/bin/test")).ok()?;

@@ -13,14 +13,23 @@ use nacre_sys::{OwnedReference, Reference};
 /// Most bytes of a message.
 pub const PIECE: usize = nacre_abi::message::MAX_BYTES as usize;
 
-/// Memory that can be mapped: a segment of the pool, or a file's contents.
+/// Memory that can be mapped: a segment of the pool, a file's contents, or what the parent mapped.
 pub struct Segment {
-    /// The segment's port; a file's contents have none.
+    /// The segment's port; what is not of the pool has none.
     port: Option<OwnedReference>,
     region: OwnedReference,
+    /// How much of it there is.
+    size: u64,
+    /// Whether it may be mapped to be written.
+    writable: bool,
 }
 
 impl Segment {
+    /// The memory behind something that the parent mapped.
+    pub fn given(region: OwnedReference, writable: bool) -> Rc<Segment> {
+        Rc::new(Segment { port: None, region, size: 0, writable })
+    }
+
     /// The region to map.
     pub fn region(&self) -> Reference {
         self.region.handle()
@@ -28,7 +37,12 @@ impl Segment {
 
     /// Whether it may be mapped to be written.
     pub fn is_writable(&self) -> bool {
-        self.port.is_some()
+        self.writable
+    }
+
+    /// Bytes of it; of a file, those that are the file's.
+    pub fn size(&self) -> u64 {
+        self.size
     }
 }
 
@@ -98,13 +112,21 @@ impl Services {
     /// Zeroed memory of the pool.
     pub fn segment(&mut self, size: u64) -> Result<Rc<Segment>, Errno> {
         let reply = memory::segment_create(pool()?, size, 0).map_err(|_| ENOMEM)?;
-        Ok(Rc::new(Segment { port: Some(reply.segment), region: reply.region }))
+        Ok(Rc::new(Segment { port: Some(reply.segment), region: reply.region, size: reply.size, writable: true }))
     }
 
-    /// A file's contents as the server holds them, if it can show all of the range.
-    pub fn map_file(&mut self, file: &OpenFile, offset: u64, size: u64) -> Option<Rc<Segment>> {
-        let reply = file::map(self.reference(file).ok()?, offset, size).ok()?;
-        (reply.size >= size).then(|| Rc::new(Segment { port: None, region: reply.region }))
+    /// A file's contents as the server holds them, all of them.
+    pub fn map_file(&mut self, file: &OpenFile) -> Option<Rc<Segment>> {
+        if let Some(known) = file.contents.get() {
+            return Some(known.clone());
+        }
+        let reply = file::map(self.reference(file).ok()?, 0, u64::MAX).ok()?;
+        let contents = Rc::new(Segment { port: None, region: reply.region, size: reply.size, writable: false });
+        // Libraries are mapped in many pieces; a file that can be written may change its size between them.
+        if !file.can_write() {
+            let _ = file.contents.set(contents.clone());
+        }
+        Some(contents)
     }
 
     /// The reference of an open file that a server holds.

@@ -4,7 +4,7 @@ use crate::errno::{ENOMEM, Errno};
 use crate::map::{Area, Map};
 use crate::memory::{Fill, Memory};
 use crate::process::Process;
-use crate::program::{Auxiliary, enter_areas};
+use crate::program::{Auxiliary, WINDOW, enter_windows, program_end};
 use crate::{entry, user};
 use alloc::vec::Vec;
 use nacre_abi::Rights;
@@ -25,8 +25,9 @@ fn auxiliary(arguments: &Arguments) -> Auxiliary {
 fn memory(auxiliary: &Auxiliary) -> Result<Memory, Errno> {
     let mut map = Map::new();
     let headers = user::given(auxiliary.headers, auxiliary.header_size.saturating_mul(auxiliary.header_count));
-    let end = enter_areas(&mut map, auxiliary, headers)?;
-    map.insert(Area { start: HEAP_START, end: HEAP_END, rights: Rights::NONE, backing: Fill::Parent(Rights::NONE) })?;
+    let end = program_end(auxiliary, headers)?;
+    enter_windows(&mut map, auxiliary, user::given(auxiliary.windows, auxiliary.window_count.saturating_mul(WINDOW as u64)))?;
+    map.insert(Area { start: HEAP_START, end: HEAP_END, rights: Rights::NONE, backing: Fill::Library(Rights::NONE) })?;
     Ok(Memory::new(map, end))
 }
 

@@ -21,6 +21,12 @@ pub fn given(address: u64, size: u64) -> &'static [u8] {
     unsafe { core::slice::from_raw_parts(address as *const u8, size as usize) }
 }
 
+/// Copies `size` bytes from one range to another, both mapped by the caller for this.
+pub fn copy(from: u64, to: u64, size: u64) {
+    // SAFETY: the caller has mapped both, readable and writable, and they are two mappings at different addresses.
+    unsafe { core::ptr::copy_nonoverlapping(from as *const u8, to as *mut u8, size as usize) };
+}
+
 impl Memory {
     /// The bytes of a range that the program may read.
     pub fn readable(&self, address: u64, size: u64) -> Result<&'static [u8], Errno> {

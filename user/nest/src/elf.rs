@@ -61,6 +61,15 @@ pub struct Image {
     pub header_count: u64,
     /// Version of our interface that it was built for; `None` for a foreign program.
     pub native_version: Option<u32>,
+    /// Path of the dynamic linker that it asks for, which is then entered instead of it.
+    pub interpreter: Option<Vec<u8>>,
+}
+
+impl Image {
+    /// Where the first of its pages is.
+    pub fn base(&self) -> u64 {
+        self.segments.first().map_or(0, |segment| segment.pages().start)
+    }
 }
 
 /// Size of a program header.
@@ -190,15 +199,14 @@ fn native_note(mut bytes: &[u8]) -> Option<u32> {
     None
 }
 
-fn refuse_dynamic(source: &mut impl Source, entry: &[u8]) -> Refusal {
+/// The path in an interpreter segment, which ends with a zero.
+fn interpreter(source: &mut impl Source, entry: &[u8]) -> Result<Vec<u8>, Refusal> {
+    const PART: &str = "dynamic linker's name";
     let size = u64_at(entry, 32).min(MAX_INTERPRETER);
-    match read_part(source, u64_at(entry, 8), size, "interpreter's name") {
-        Ok(bytes) => {
-            let name = bytes.split(|byte| *byte == 0).next().unwrap_or(&[]);
-            Refusal::Dynamic(String::from_utf8_lossy(name).into_owned())
-        }
-        Err(refusal) => refusal,
-    }
+    let mut bytes = read_part(source, u64_at(entry, 8), size, PART)?;
+    let end = bytes.iter().position(|byte| *byte == 0).ok_or(Refusal::Truncated(PART))?;
+    bytes.truncate(end);
+    Ok(bytes)
 }
 
 fn add_segment(segments: &mut Vec<Segment>, next: Segment, number: usize) -> Result<(), Refusal> {
@@ -233,14 +241,14 @@ pub fn decode(source: &mut impl Source, range: Range<u64>, bias: u64) -> Result<
     let bias = if u16_at(&header, 16) == TYPE_MOVABLE { bias } else { 0 };
     let table = read_part(source, headers_offset, header_count * HEADER_ENTRY_SIZE, "program headers")?;
     let mut segments = Vec::new();
-    let mut native_version = None;
+    let (mut native_version, mut linker) = (None, None);
     for (number, entry) in table.chunks_exact(HEADER_ENTRY_SIZE as usize).enumerate() {
         match u32_at(entry, 0) {
             PT_LOAD => {
                 let next = segment(entry, number, bias, &range, source.size())?;
                 add_segment(&mut segments, next, number)?;
             }
-            PT_INTERP => return Err(refuse_dynamic(source, entry)),
+            PT_INTERP => linker = Some(interpreter(source, entry)?),
             PT_NOTE => {
                 let note = read_part(source, u64_at(entry, 8), u64_at(entry, 32).min(MAX_NOTE), "note")?;
                 native_version = native_version.or(native_note(&note));
@@ -253,7 +261,7 @@ pub fn decode(source: &mut impl Source, range: Range<u64>, bias: u64) -> Result<
         return Err(Refusal::WildEntry);
     }
     let headers_address = address_of(&segments, headers_offset, header_count * HEADER_ENTRY_SIZE).unwrap_or(0);
-    Ok(Image { entry, segments, headers_address, header_count, native_version })
+    Ok(Image { entry, segments, headers_address, header_count, native_version, interpreter: linker })
 }
 
 #[cfg(test)]

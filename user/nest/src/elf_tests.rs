@@ -73,6 +73,18 @@ fn a_movable_program_is_moved() {
 }
 
 #[test]
+fn a_dynamic_program_names_its_linker() {
+    let mut bytes = program();
+    put_segment(&mut bytes, 2, PT_INTERP, 4, [0x200, 0, 10, 10, 1]);
+    put(&mut bytes, 0x200, b"/lib/ld.so\0");
+    assert_eq!(decode_bytes(bytes.clone()), Err(Refusal::Truncated("dynamic linker's name")));
+    put_segment(&mut bytes, 2, PT_INTERP, 4, [0x200, 0, 11, 11, 1]);
+    let image = decode_bytes(bytes).unwrap();
+    assert_eq!(image.interpreter.as_deref(), Some(&b"/lib/ld.so"[..]));
+    assert_eq!((image.native_version, image.base()), (None, 0x40_0000));
+}
+
+#[test]
 fn each_fault_has_its_sentence() {
     type Damage = fn(&mut Vec<u8>);
     let cases: [(Damage, Refusal); 14] = [
@@ -85,7 +97,7 @@ fn each_fault_has_its_sentence() {
         (|b| b[18] = 183, Refusal::OtherMachine(183)),
         (|b| b[16] = 1, Refusal::OtherType(1)),
         (|b| b[56] = 65, Refusal::Headers),
-        (|b| put(b, 64 + 56, &PT_INTERP.to_le_bytes()), Refusal::Dynamic(String::new())),
+        (|b| put_segment(b, 1, PT_INTERP, 4, [0x100, 0, 1, 1, 1]), Refusal::Truncated("dynamic linker's name")),
         (|b| put(b, 64 + 56 + 16, &u64::MAX.to_le_bytes()), Refusal::WildSegment(1)),
         (|b| put(b, 64 + 56 + 16, &0x40_1900u64.to_le_bytes()), Refusal::Overlap(1)),
         (|b| put(b, 24, &0x40_2010u64.to_le_bytes()), Refusal::WildEntry),

@@ -9,7 +9,7 @@
 //! | pool | donated for its tables | no |
 //! | `OBJECTS_PAGES` | object area, with the references it is born with | at `OBJECTS` |
 //! | private | written parts of program and library | at their addresses |
-//! | stack | | below [`STACK_END`] |
+//! | stack | | below [`STACK_END`], a foreign program's below [`FOREIGN_STACK_END`] |
 
 use crate::elf::Image;
 use crate::refusal::Refusal;
@@ -25,6 +25,12 @@ pub const PROGRAM_END: u64 = 0x7000_0000_0000;
 pub const PROGRAM_BIAS: u64 = 0x1_0000_0000;
 /// The largest stack: it may not reach down to the object area.
 pub const MAX_STACK: u64 = STACK_END - OBJECTS - (OBJECTS_PAGES + 1) * PAGE_SIZE;
+/// The highest address of a foreign program's stack, below which there is room for it to grow.
+pub const FOREIGN_STACK_END: u64 = OBJECTS + (16 << 20);
+/// The largest stack that a foreign program starts with.
+pub const MAX_FOREIGN_STACK: u64 = 8 << 20;
+/// Where dynamic linkers that can be anywhere are put.
+pub const LINKER_BIAS: u64 = 0x6f00_0000_0000;
 
 /// Addresses that the first page keeps free, so that a null pointer is a fault.
 pub const PROGRAM_START: u64 = 0x1_0000;
@@ -83,6 +89,8 @@ pub struct Plan {
     pub stack: u64,
     /// Its size.
     pub stack_size: u64,
+    /// Where it ends in the child.
+    pub stack_end: u64,
     /// The mappings, in ascending order of address for each image.
     pub windows: Vec<Window>,
     /// What is copied.
@@ -141,12 +149,14 @@ impl Plan {
     }
 }
 
-/// Plans a child from its images - program, then library if it is foreign - each with whether its file can be mapped.
+/// Plans a child from its images - program, then its dynamic linker and the library if it is foreign - each with whether its file can be mapped.
 pub fn plan(images: &[(&Image, bool)], sizes: Sizes) -> Result<Plan, Refusal> {
-    let stack_size = sizes.stack.clamp(4 * PAGE_SIZE, MAX_STACK).next_multiple_of(PAGE_SIZE).min(MAX_STACK);
+    let foreign = images.len() > 1;
+    let (stack_end, most) = if foreign { (FOREIGN_STACK_END, MAX_FOREIGN_STACK) } else { (STACK_END, MAX_STACK) };
+    let stack_size = sizes.stack.clamp(4 * PAGE_SIZE, most).next_multiple_of(PAGE_SIZE).min(most);
     let segments: usize = images.iter().map(|(image, _)| image.segments.len()).sum();
     let mappings = (segments as u64 + 2) * ObjectType::Mapping.size();
-    let mut plan = Plan { space: PAGE_SIZE, pool_pages: sizes.pool_pages.max(5), stack_size, ..Plan::default() };
+    let mut plan = Plan { space: PAGE_SIZE, pool_pages: sizes.pool_pages.max(5), stack_size, stack_end, ..Plan::default() };
     plan.take((FIRST_MAPPING + mappings).next_multiple_of(PAGE_SIZE))?;
     plan.pool = plan.take(plan.pool_pages.saturating_mul(PAGE_SIZE))?;
     plan.objects = plan.take(OBJECTS_PAGES * PAGE_SIZE)?;
@@ -163,7 +173,7 @@ pub fn plan(images: &[(&Image, bool)], sizes: Sizes) -> Result<Plan, Refusal> {
             offset: plan.objects,
             rights: data.union(Rights::OBJECTS),
         },
-        Window { start: STACK_END - stack_size, size: stack_size, from: From::Segment, offset: plan.stack, rights: data },
+        Window { start: stack_end - stack_size, size: stack_size, from: From::Segment, offset: plan.stack, rights: data },
     ]);
     Ok(plan)
 }
@@ -183,6 +193,7 @@ mod tests {
             headers_address: 0,
             header_count: 2,
             native_version: None,
+            interpreter: None,
         }
     }
 

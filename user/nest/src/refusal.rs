@@ -35,8 +35,8 @@ pub enum Refusal {
     OtherType(u16),
     /// More program headers than are looked at, or of an unknown size.
     Headers,
-    /// It asks for this dynamic linker.
-    Dynamic(String),
+    /// It asks for this dynamic linker, to which this happened.
+    Linker(String, Box<Refusal>),
     /// Segment number: its addresses or sizes cannot be.
     WildSegment(usize),
     /// Segment number: it shares a page with one before it.
@@ -91,7 +91,7 @@ impl fmt::Display for Refusal {
             }
             Refusal::OtherType(kind) => write!(f, "it is an ELF of type {kind}, not a program (2 or 3)"),
             Refusal::Headers => write!(f, "its program headers are of an unknown kind, or too many"),
-            Refusal::Dynamic(linker) => write!(f, "it needs a dynamic linker: {linker}; link it with -static"),
+            Refusal::Linker(linker, why) => write!(f, "it needs the dynamic linker {linker}, which cannot be loaded: {why}"),
             Refusal::WildSegment(number) => write!(f, "its segment {number} has impossible addresses or sizes"),
             Refusal::Overlap(number) => write!(f, "its segment {number} shares a page with an earlier one"),
             Refusal::WildEntry => write!(f, "its first instruction is in none of its executable segments"),

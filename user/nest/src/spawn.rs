@@ -4,17 +4,19 @@
 //! Whatever goes wrong, dropping the segment takes back all that was made, so nothing here undoes anything.
 
 use crate::elf::{self, Image};
-use crate::plan::{self, From, LIBRARY_RANGE, PROGRAM_BIAS, PROGRAM_END, PROGRAM_START, Plan, STACK_END, Sizes};
+use crate::plan::{self, From, LIBRARY_RANGE, LINKER_BIAS, PROGRAM_BIAS, PROGRAM_END, PROGRAM_START, Plan, Sizes};
 use crate::refusal::{self, Refusal};
 use crate::stack::{self, auxiliary};
 use crate::supply::{File, Segment, Supplier};
+use alloc::boxed::Box;
+use alloc::string::String;
 use alloc::vec::Vec;
 use core::ops::Range;
-use nacre_abi::environment::{self, OBJECTS, OBJECTS_PAGES};
+use nacre_abi::environment::{self, FREE, OBJECTS, OBJECTS_PAGES};
 use nacre_abi::message::MAX_BYTES;
 use nacre_abi::rights::{REFERENCE_ALL, REFERENCE_USE};
 use nacre_abi::state::ThreadState;
-use nacre_abi::{PAGE_SIZE, Status};
+use nacre_abi::{ObjectType, PAGE_SIZE, Status};
 use nacre_sys::{Mapping, Reference, Region, Space, SpanMut, Thread};
 
 /// Flags of a fresh thread: interrupts on, and the bit that is always set.
@@ -121,23 +123,28 @@ struct Loaded<F> {
     image: Image,
 }
 
-fn load<S: Supplier>(supplier: &mut S, path: &[u8], range: Range<u64>) -> Result<Loaded<S::File>, Refusal> {
+fn load<S: Supplier>(supplier: &mut S, path: &[u8], range: Range<u64>, bias: u64) -> Result<Loaded<S::File>, Refusal> {
     let mut file = supplier.open(path)?;
-    let image = elf::decode(&mut Head::new(&mut file)?, range, PROGRAM_BIAS)?;
+    let image = elf::decode(&mut Head::new(&mut file)?, range, bias)?;
     match image.native_version {
         Some(version) if version != nacre_abi::VERSION => Err(Refusal::OtherVersion(version)),
         _ => Ok(Loaded { file, image }),
     }
 }
 
-/// The program, and the library if it needs one.
+/// The program; if it is foreign, also the dynamic linker that it asks for, and last the library.
 fn load_all<S: Supplier>(supplier: &mut S, path: &[u8]) -> Result<Vec<Loaded<S::File>>, Refusal> {
-    let mut all = Vec::with_capacity(2);
-    all.push(load(supplier, path, PROGRAM_START..PROGRAM_END)?);
-    if all[0].image.native_version.is_none() {
-        let library = load(supplier, refusal::FOREIGN_LIBRARY_PATH, LIBRARY_RANGE);
-        all.push(library.map_err(|refusal| Refusal::Library(alloc::boxed::Box::new(refusal)))?);
+    let mut all = Vec::with_capacity(3);
+    all.push(load(supplier, path, PROGRAM_START..PROGRAM_END, PROGRAM_BIAS)?);
+    if all[0].image.native_version.is_some() {
+        return Ok(all);
     }
+    if let Some(path) = all[0].image.interpreter.clone() {
+        let linker = load(supplier, &path, PROGRAM_START..PROGRAM_END, LINKER_BIAS);
+        all.push(linker.map_err(|refusal| Refusal::Linker(String::from_utf8_lossy(&path).into_owned(), Box::new(refusal)))?);
+    }
+    let library = load(supplier, refusal::FOREIGN_LIBRARY_PATH, LIBRARY_RANGE, 0);
+    all.push(library.map_err(|refusal| Refusal::Library(Box::new(refusal)))?);
     Ok(all)
 }
 
@@ -175,14 +182,20 @@ fn copy_data<S: Supplier>(plan: &Plan, segment: &S::Segment, files: &mut [Loaded
     Ok(())
 }
 
-fn auxiliary_vector(plan: &Plan, loaded: &[Loaded<impl File>]) -> [(u64, u64); 18] {
+/// The dynamic linker of a foreign program.
+fn linker<F>(loaded: &[Loaded<F>]) -> Option<&Image> {
+    if loaded.len() > 2 { Some(&loaded[1].image) } else { None }
+}
+
+fn auxiliary_vector<F>(plan: &Plan, loaded: &[Loaded<F>]) -> [(u64, u64); 19] {
     let program = &loaded[0].image;
+    let linker = linker(loaded);
     [
         (auxiliary::HEADERS, program.headers_address),
         (auxiliary::HEADER_ENTRY, elf::HEADER_ENTRY_SIZE),
         (auxiliary::HEADER_COUNT, program.header_count),
         (auxiliary::PAGE_SIZE, PAGE_SIZE),
-        (auxiliary::BASE, 0),
+        (auxiliary::BASE, linker.map_or(0, Image::base)),
         (auxiliary::FLAGS, 0),
         (auxiliary::ENTRY, program.entry),
         (auxiliary::USER, 0),
@@ -193,33 +206,48 @@ fn auxiliary_vector(plan: &Plan, loaded: &[Loaded<impl File>]) -> [(u64, u64); 1
         (auxiliary::CLOCK_TICKS, 100),
         (auxiliary::SECURE, 0),
         (environment::AT_OBJECTS_PAGES, OBJECTS_PAGES),
-        (environment::AT_STACK_END, STACK_END),
+        (environment::AT_STACK_END, plan.stack_end),
         (environment::AT_STACK_SIZE, plan.stack_size),
-        (environment::AT_FOREIGN_ENTRY, program.entry),
+        (environment::AT_FOREIGN_ENTRY, linker.unwrap_or(program).entry),
+        (environment::AT_WINDOW_COUNT, given_windows(plan, loaded.len()) as u64),
     ]
+}
+
+/// Of how many windows a child is given the mappings: of all, if it has the library of foreign calls, which changes them for its program.
+fn given_windows(plan: &Plan, images: usize) -> usize {
+    if images > 1 { plan.windows.len() } else { 0 }
+}
+
+/// Where the reference to the mapping of a window stands.
+fn window_slot(number: usize) -> u64 {
+    FREE + number as u64 * ObjectType::Reference.size()
 }
 
 /// Writes the stack; where its pointer is.
 fn write_stack<S: Supplier>(plan: &Plan, segment: &S::Segment, loaded: &[Loaded<S::File>], program: &Program<'_>) -> Result<u64, Refusal> {
+    let windows = plan.windows.iter().enumerate().take(given_windows(plan, loaded.len()));
+    let windows: Vec<[u64; 4]> = windows.map(|(number, window)| [window.start, window.size, window.rights.0, window_slot(number)]).collect();
     let contents = stack::Contents {
         path: program.path,
         arguments: program.arguments,
         environment: program.environment,
         random: program.random,
         auxiliary: &auxiliary_vector(plan, loaded),
+        windows: &windows,
     };
-    let bytes = stack::compose(STACK_END, (plan.stack_size / 4) as usize, &contents)?;
+    let bytes = stack::compose(plan.stack_end, (plan.stack_size / 4) as usize, &contents)?;
     let size = bytes.len() as u64;
     part(segment, plan.stack + plan.stack_size - size, size).copy_from((&bytes[..]).into());
-    Ok(STACK_END - size)
+    Ok(plan.stack_end - size)
 }
 
-/// Puts the references that it is born with into the child's object area, which starts at `objects` here.
-fn give_references(objects: u64, ports: Ports, space: Space, thread: Thread) -> Result<(), Status> {
-    let slot = |address: u64| Reference::create(objects + (address - OBJECTS));
+/// Puts the references that it is born with into the child's object area: to whom it belongs, and to the first `windows` of its mappings.
+fn give_references(plan: &Plan, base: u64, windows: usize, ports: Ports, space: Space, thread: Thread) -> Result<(), Status> {
+    let slot = |address: u64| Reference::create(base + plan.objects + (address - OBJECTS));
     ports.parent.reference(slot(environment::PARENT)?, REFERENCE_USE)?;
     space.reference(slot(environment::SPACE)?, REFERENCE_ALL)?;
-    thread.reference(slot(environment::THREAD)?, REFERENCE_ALL)
+    thread.reference(slot(environment::THREAD)?, REFERENCE_ALL)?;
+    (0..windows).try_for_each(|number| Mapping(base + plan.mapping(number)).reference(slot(window_slot(number))?, REFERENCE_ALL))
 }
 
 fn make_thread(slot: u64, space: Space, entry: u64, stack: u64) -> Result<Thread, Status> {
@@ -241,7 +269,8 @@ pub fn spawn<S: Supplier>(supplier: &mut S, program: &Program<'_>, ports: Ports)
     let native = loaded[0].image.native_version.is_some();
     // A foreign program's library is entered first, and finds the program in the auxiliary vector.
     let entry = loaded[loaded.len() - 1].image.entry;
-    let thread = make_thread(segment.window().start(), space, entry, stack).map_err(kernel("its thread"))?;
-    give_references(segment.window().start() + plan.objects, ports, space, thread).map_err(kernel("its references"))?;
+    let base = segment.window().start();
+    let thread = make_thread(base, space, entry, stack).map_err(kernel("its thread"))?;
+    give_references(&plan, base, given_windows(&plan, loaded.len()), ports, space, thread).map_err(kernel("its references"))?;
     Ok(Child { segment, space, thread, native, _files: loaded.into_iter().map(|one| one.file).collect() })
 }

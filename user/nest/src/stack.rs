@@ -3,6 +3,7 @@
 
 use crate::refusal::Refusal;
 use alloc::vec::Vec;
+use nacre_abi::environment::AT_WINDOWS;
 
 /// Keys of the auxiliary vector that every program gets; Linux's numbers.
 pub mod auxiliary {
@@ -39,6 +40,8 @@ pub struct Contents<'a> {
     pub random: [u8; 16],
     /// Entries of the auxiliary vector, but for those that point at strings and the last.
     pub auxiliary: &'a [(u64, u64)],
+    /// What is mapped, for the library of foreign calls: see [`AT_WINDOWS`](nacre_abi::environment::AT_WINDOWS).
+    pub windows: &'a [[u64; 4]],
 }
 
 /// The strings, at the end of the stack.
@@ -74,10 +77,11 @@ fn size_of_all(texts: &[&[u8]]) -> usize {
 /// The bytes of a stack that ends at `high` (a multiple of 16), at most `limit` of them. The stack pointer is at the first.
 pub fn compose(high: u64, limit: usize, contents: &Contents<'_>) -> Result<Vec<u8>, Refusal> {
     let size = size_of_all(contents.arguments) + size_of_all(contents.environment) + contents.path.len();
-    if size + 16 * contents.auxiliary.len() + 256 > limit {
+    if size + 16 * contents.auxiliary.len() + 32 * contents.windows.len() + 256 > limit {
         return Err(Refusal::Arguments);
     }
     let mut strings = Strings::default();
+    strings.bytes.extend(contents.windows.iter().flatten().flat_map(|word| word.to_le_bytes()));
     let random = strings.add(&contents.random);
     let platform = strings.add_text(b"x86_64");
     let arguments = strings.add_all(contents.arguments);
@@ -92,7 +96,7 @@ pub fn compose(high: u64, limit: usize, contents: &Contents<'_>) -> Result<Vec<u
     words.push(0);
     words.extend(environment.iter().map(|at| base + at));
     words.push(0);
-    let pointers = [(auxiliary::RANDOM, random), (auxiliary::PLATFORM, platform), (auxiliary::PROGRAM_NAME, path)];
+    let pointers = [(auxiliary::RANDOM, random), (auxiliary::PLATFORM, platform), (auxiliary::PROGRAM_NAME, path), (AT_WINDOWS, 0)];
     let pointers = pointers.map(|(key, at)| (key, base + at));
     for (key, value) in contents.auxiliary.iter().copied().chain(pointers).chain([(auxiliary::NULL, 0)]) {
         words.extend([key, value]);
@@ -138,6 +142,7 @@ mod tests {
             environment,
             random: *b"0123456789abcdef",
             auxiliary: &[(auxiliary::ENTRY, 0x40_1000), (auxiliary::PAGE_SIZE, 4096)],
+            windows: &[[1, 2, 3, 4]],
         };
         let memory = compose(HIGH, 65536, &contents).unwrap();
         Stack { pointer: HIGH - memory.len() as u64, memory }
@@ -158,7 +163,9 @@ mod tests {
         assert_eq!(stack.word(stack.pointer + 104), auxiliary::PLATFORM);
         assert_eq!(stack.string(stack.word(stack.pointer + 112)), b"x86_64");
         assert_eq!(stack.string(stack.word(stack.pointer + 128)), b"/bin/cat");
-        assert_eq!(stack.word(stack.pointer + 136), 0);
+        assert_eq!(stack.word(stack.pointer + 136), AT_WINDOWS);
+        assert_eq!(stack.word(stack.word(stack.pointer + 144) + 24), 4);
+        assert_eq!(stack.word(stack.pointer + 152), 0);
     }
 
     #[test]
@@ -173,7 +180,7 @@ mod tests {
     #[test]
     fn what_does_not_fit_is_refused() {
         let long = [b'x'; 1024];
-        let contents = Contents { path: b"p", arguments: &[&long], environment: &[], random: [0; 16], auxiliary: &[] };
+        let contents = Contents { path: b"p", arguments: &[&long], environment: &[], random: [0; 16], auxiliary: &[], windows: &[] };
         assert_eq!(compose(HIGH, 1024, &contents), Err(Refusal::Arguments));
         assert!(compose(HIGH, 2048, &contents).unwrap().len() <= 2048);
     }
@@ -185,7 +192,7 @@ mod tests {
             let arguments = vec![&text[..]; count];
             let auxiliary = [(auxiliary::ENTRY, 1); 20];
             let contents =
-                Contents { path: &text, arguments: &arguments, environment: &arguments, random: [0; 16], auxiliary: &auxiliary };
+                Contents { path: &text, arguments: &arguments, environment: &arguments, random: [0; 16], auxiliary: &auxiliary, windows: &[] };
             assert!(compose(HIGH, 4096, &contents).is_ok_and(|bytes| bytes.len() <= 4096) || count > 15);
         }
     }

@@ -8,7 +8,7 @@
 use core::cell::UnsafeCell;
 
 use nacre_abi::boot_info::BootInfo;
-use nacre_abi::environment::{AT_OBJECTS_PAGES, BOOT_INFO, FREE, OBJECTS, OBJECTS_PAGES};
+use nacre_abi::environment::{AT_OBJECTS_PAGES, AT_WINDOW_COUNT, BOOT_INFO, FREE, OBJECTS, OBJECTS_PAGES};
 use nacre_abi::{ObjectType, PAGE_SIZE};
 use nacre_sys::{Window, slots};
 
@@ -119,7 +119,7 @@ impl<const SIZE: usize> Stack<SIZE> {
 pub unsafe fn prepare(stack: *const u64) -> Arguments {
     // SAFETY: the caller's promise.
     let arguments = unsafe { Arguments::at(stack) };
-    slots_from(arguments.auxiliary(AT_OBJECTS_PAGES).unwrap_or(OBJECTS_PAGES));
+    slots_from(arguments.auxiliary(AT_OBJECTS_PAGES).unwrap_or(OBJECTS_PAGES), arguments.auxiliary(AT_WINDOW_COUNT).unwrap_or(0));
     objects::prepare();
     arguments
 }
@@ -128,15 +128,16 @@ pub unsafe fn prepare(stack: *const u64) -> Arguments {
 pub fn prepare_root() {
     let offset = core::mem::offset_of!(BootInfo, objects_pages) as u64;
     let pages = Window::new(BOOT_INFO, PAGE_SIZE).and_then(|page| page.read_word(offset));
-    slots_from(pages.unwrap_or(OBJECTS_PAGES));
+    slots_from(pages.unwrap_or(OBJECTS_PAGES), 0);
 }
 
-/// Gives the object area to the allocator of slots, but for what the program was born with.
-fn slots_from(pages: u64) {
+/// Gives the object area to the allocator of slots, but for what the program was born with, `windows` references to mappings among it.
+fn slots_from(pages: u64, windows: u64) {
     if slots::add_area(OBJECTS, pages as usize).is_err() {
         crate::report!("no words for {pages} pages of object area");
     }
-    for address in (OBJECTS..FREE).step_by(64) {
+    let end = FREE + windows.min(pages.saturating_mul(PAGE_SIZE / 128)) * ObjectType::Reference.size();
+    for address in (OBJECTS..end).step_by(64) {
         slots::claim(address, ObjectType::Reference);
     }
 }

@@ -1,0 +1,70 @@
+//! The libraries and the dynamic linker that programs of this machine need, put where they lie here.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::elf;
+use super::files::Files;
+use crate::failure::{Class, Context, Failure, Outcome};
+
+/// Where Debian's dynamic linkers look, glibc's and musl's.
+const FOLDERS: [&str; 5] = ["/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu", "/lib", "/usr/lib", "/usr/local/lib"];
+const MUSL_FOLDERS: [&str; 5] = ["/lib/x86_64-linux-musl", "/usr/lib/x86_64-linux-musl", "/lib", "/usr/local/lib", "/usr/lib"];
+/// Tells musl's linker its folders.
+const MUSL_PATHS: &str = "/etc/ld-musl-x86_64.path";
+
+/// Puts what the program or library at `host`, whose bytes these are, needs into `files`, and what that needs.
+pub fn add(files: &mut Files, host: &Path, bytes: &[u8]) -> Outcome<()> {
+    let first = elf::dynamic(bytes);
+    let musl = first.linker.as_ref().is_some_and(|linker| linker.contains("musl"));
+    if musl && Path::new(MUSL_PATHS).exists() {
+        files.add_from_host(Path::new(MUSL_PATHS), Path::new(MUSL_PATHS))?;
+    }
+    let folders = if musl { MUSL_FOLDERS } else { FOLDERS };
+    let mut asked = vec![(host.to_path_buf(), first)];
+    while let Some((owner, dynamic)) = asked.pop() {
+        let linker = dynamic.linker.as_ref().map(PathBuf::from);
+        for name in dynamic.needed.iter().map(Some).chain([None]) {
+            let path = match name {
+                Some(name) => find(name, &owner, &dynamic.search, &folders)?,
+                None => match &linker {
+                    Some(linker) => linker.clone(),
+                    None => continue,
+                },
+            };
+            if files.contains(&path) {
+                continue;
+            }
+            files.add_from_host(&path, &path)?;
+            let bytes = fs::read(&path).context(Class::File, || format!("cannot read {}", path.display()))?;
+            asked.push((path, elf::dynamic(&bytes)));
+        }
+    }
+    Ok(())
+}
+
+/// Where a library lies that `owner` needs.
+fn find(name: &str, owner: &Path, search: &str, folders: &[&str]) -> Outcome<PathBuf> {
+    if name.contains('/') {
+        return Ok(PathBuf::from(name));
+    }
+    let origin = owner.parent().unwrap_or(Path::new("/")).display().to_string();
+    let own = search.split(':').filter(|folder| !folder.is_empty()).map(|folder| folder.replace("$ORIGIN", &origin).replace("${ORIGIN}", &origin));
+    let mut all = own.chain(folders.iter().map(|folder| folder.to_string())).map(|folder| Path::new(&folder).join(name));
+    all.find(|path| path.exists()).ok_or_else(|| {
+        Failure::new(Class::NotRunnable, format!("{} needs the library {name}, which is not on this machine", owner.display()))
+            .remedy("install the package that it comes with")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_library_that_is_not_there_is_named() {
+        let failure = find("libnonesuch.so.1", Path::new("/bin/x"), "$ORIGIN/../lib", &FOLDERS).unwrap_err();
+        assert_eq!(failure.class, Class::NotRunnable);
+        assert!(find("libc.so.6", Path::new("/bin/x"), "", &FOLDERS).is_ok());
+    }
+}
