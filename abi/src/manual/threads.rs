@@ -56,7 +56,7 @@ pub const ENTRIES: &[Entry] = &[
     },
     Entry {
         call: Call::ThreadGetState,
-        purpose: "Writes `ThreadState` to the buffer; `links`, if given, are filled with references to [space, client, scheduler].",
+        purpose: "Writes `ThreadState` to the buffer; `links`, if given, are filled with references to [space, client, scheduler]. The last has no rights: it says (`reference_reveal`) to whoever has the scheduler's port where that is, and lets nobody else talk to it. A scheduler that the caller has too is not shown: neither the link, nor the flags and the word.",
         arguments: &[
         Argument { name: "object", kind: Kind::Object(ObjectType::Thread), text: "" },
         Argument { name: "buffer", kind: Kind::Buffer, text: "" },
@@ -71,7 +71,7 @@ pub const ENTRIES: &[Entry] = &[
     },
     Entry {
         call: Call::ThreadSetState,
-        purpose: "Takes over registers, what the thread awaits, and the FPU state if there is one behind them. `links`, if given, are [space (not looked at), client, scheduler]: from now on the thread owes that client an answer.",
+        purpose: "Takes over registers, what the thread awaits, and the FPU state if there is one behind them. `links`, if given, are [space (not looked at), client, scheduler]: from now on the thread owes that client an answer, and has that scheduler if the flags say that it has one. If they say none, and the link is null, it is scheduled as the caller is. Without links its scheduler stays.",
         arguments: &[
         Argument { name: "object", kind: Kind::Object(ObjectType::Thread), text: "" },
         Argument { name: "buffer", kind: Kind::Buffer, text: "" },
@@ -82,9 +82,10 @@ pub const ENTRIES: &[Entry] = &[
         failures: &[&[
             failure(2, Code::BadVersion, "the header names another type or a version that is not known", "pass a state of this version"),
             failure(1, Code::NotStopped, "the thread is not stopped", "stop it first"),
-            failure(2, Code::BadArgument, "an address beyond the user's, or flags or words without meaning, or a thread that awaits a reply and does not stand at ipc_receive_reply", "pass an exported state"),
+            failure(2, Code::BadArgument, "an address beyond the user's, or flags or words without meaning (KNOWN or a scheduler's word without SCHEDULED), or a thread that awaits a reply and does not stand at ipc_receive_reply", "pass an exported state"),
             failure(4, Code::NotStopped, "the client is not stopped", "stop it first"),
             failure(4, Code::BadArgument, "the client awaits no answer, or is the thread itself", "set the client's state first"),
+            failure(4, Code::BadArgument, "there is a scheduler, and the flags say that there is none", "set SCHEDULED, or pass null"),
             failure(4, Code::Busy, "somebody owes the client an answer already", "set who that is to owe nobody"),
         ]],
         restarts: "",
@@ -164,7 +165,7 @@ pub const ENTRIES: &[Entry] = &[
     },
     Entry {
         call: Call::ThreadSetScheduler,
-        purpose: "From now on the thread runs only on time that somebody gives it with `thread_donate`. Whenever it becomes ready, the port is told: a message with the flag READY, the word, and a reference to the thread with USE if a slot is offered; no reply is due. It is told once, until a donation ends with DONATION_BLOCKED. Threads that it makes are scheduled as it is. If the port goes it runs no more until it gets another scheduler.",
+        purpose: "From now on the thread runs only on time that somebody gives it with `thread_donate`. Whenever it becomes ready, the port is told: a message with the flag READY, the word, and a reference to the thread with USE if a slot is offered; no reply is due. It is told once, until a donation ends with DONATION_BLOCKED. Threads that it makes are scheduled as it is. If the port goes it runs no more until it gets another scheduler. It leads to the port as a reference does: when the last one goes, the port is notified with NO_REFERENCES, and there is nobody left to schedule.",
         arguments: &[
         Argument { name: "thread", kind: Kind::Object(ObjectType::Thread), text: "" },
         Argument { name: "port", kind: Kind::Keeper, text: "0: it runs by its own right" },

@@ -1,4 +1,5 @@
-//! State of a thread. Links: `[space, client, scheduler]`: the client is whom it owes a reply, or null; the scheduler is the port of who gives it time, or null.
+//! State of a thread. Links: `[space, client, scheduler]`: the client is whom it owes a reply, or null; the scheduler is the port of who gives it time, or
+//! null: if it has none, and if whoever reads the state has the same.
 
 /// How many register words a thread has: sixteen general registers, then `rip rflags fs_base gs_base foreign_entry`.
 pub const REGISTERS: usize = 21;

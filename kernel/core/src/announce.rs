@@ -13,6 +13,7 @@ use crate::transfer::Trouble;
 use nacre_abi::message::Info;
 use nacre_abi::object::TargetType;
 use nacre_abi::rights::REFERENCE_USE;
+use nacre_abi::state::ThreadState;
 use nacre_abi::{Code, ObjectType};
 
 /// Where the anchor of announcements lies in the frame of globals.
@@ -67,9 +68,33 @@ impl<M: Machine> Kernel<M> {
     pub(crate) fn scheduler_inherit(&self, maker: Thread<'_>, thread: Thread<'_>) {
         if maker.has(Thread::SCHEDULED) {
             thread.raise(Thread::SCHEDULED);
-            thread.set_scheduler_word(maker.scheduler_word());
-            self.link_to_port(thread.scheduler(), list::link_target(&self.machine, maker.scheduler()));
+            self.scheduler_set(thread, list::link_target(&self.machine, maker.scheduler()), maker.scheduler_word());
         }
+    }
+
+    /// Whether the thread has a scheduler, and another one than `reader`: what a thread and its maker have in common neither can see.
+    pub(crate) fn scheduled_otherwise(&self, reader: Thread<'_>, thread: Thread<'_>) -> bool {
+        let port = |thread: Thread<'_>| list::link_target(&self.machine, thread.scheduler());
+        thread.has(Thread::SCHEDULED) && !(reader.has(Thread::SCHEDULED) && port(reader) == port(thread))
+    }
+
+    /// The port of the thread's scheduler, as far as `reader` may know it.
+    pub(crate) fn scheduler_shown(&self, reader: Thread<'_>, thread: Thread<'_>) -> Option<Physical> {
+        list::link_target(&self.machine, thread.scheduler()).filter(|_| self.scheduled_otherwise(reader, thread))
+    }
+
+    /// A stopped thread gets the scheduler that its state says; one that has none there is scheduled as the caller is, as if that had just made it.
+    pub(crate) fn scheduler_import(&self, caller: Thread<'_>, thread: Thread<'_>, port: Option<Physical>, [flags, word]: [u64; 2]) {
+        if flags & ThreadState::SCHEDULED != 0 {
+            thread.raise(Thread::SCHEDULED);
+            self.scheduler_set(thread, port, word);
+            thread.raise(u64::from(flags & ThreadState::KNOWN != 0) * Thread::KNOWN);
+        } else if self.scheduled_otherwise(caller, thread) || !thread.has(Thread::SCHEDULED) {
+            thread.lower(Thread::SCHEDULED);
+            self.scheduler_set(thread, None, 0);
+            self.scheduler_inherit(caller, thread);
+        }
+        self.reschedule(thread);
     }
 
     /// A scheduled thread has become ready.

@@ -147,12 +147,13 @@ impl<M: Machine> Kernel<M> {
     fn region_end(&self, at: Physical) -> Attempt<()> {
         let region = self.region(at);
         let space = self.space(region.space());
+        // While this is cut off, the region is still what it was.
+        self.links_cut(region.links())?;
         if !region.is_closed() {
             self.region_close(region);
         }
         self.revoke_finish(region.revoked())?;
         self.links_cut(region.mappings())?;
-        self.links_cut(region.links())?;
         self.link_to_port(region.keeper(), None);
         self.regions(space).remove(at);
         space.set_population(space.population() - 1);

@@ -25,8 +25,8 @@ const MOST_LINKS: usize = 3;
 
 /// A state as words, and how many.
 type Words = ([u64; MOST_WORDS], usize);
-/// What an object is linked to: of which type, and where if it is anywhere now.
-type Links = [Option<(ObjectType, Option<Physical>)>; MOST_LINKS];
+/// What an object is linked to: of which type, where if it is anywhere now, and with which rights whoever reads the state gets a reference to it.
+type Links = [Option<(ObjectType, Option<Physical>, u64)>; MOST_LINKS];
 
 fn words_of<const N: usize>(state: [u64; N]) -> Words {
     let mut words = [0; MOST_WORDS];
@@ -46,7 +46,7 @@ impl<M: Machine> Kernel<M> {
         if object == ObjectType::Thread {
             self.check_readable(caller, self.thread(at))?;
         }
-        let (words, count) = self.state_words(object, at);
+        let (words, count) = self.state_words(caller, object, at);
         let fpu = if object == ObjectType::Thread && size >= ThreadState::SIZE + FPU_SIZE { self.fpu_size(self.thread(at)) } else { 0 };
         if size < 8 * count as u64 {
             return wrong(Code::BufferTooSmall, 3);
@@ -55,7 +55,7 @@ impl<M: Machine> Kernel<M> {
             return wrong(Code::BadAddress, 2);
         }
         let span = self.span(caller, 2, buffer, 8 * count as u64 + fpu, Rights::WRITE)?;
-        let links = self.links_from(object, at);
+        let links = self.links_from(caller, object, at);
         let places = self.link_places(caller, links)?;
         let mut words = words;
         if fpu != 0 {
@@ -85,7 +85,7 @@ impl<M: Machine> Kernel<M> {
         if thread.cpu() != 0 || !thread.has(Thread::STOPPED) { wrong(Code::NotStopped, 1) } else { Ok(()) }
     }
 
-    fn state_words(&self, object: ObjectType, at: Physical) -> Words {
+    fn state_words(&self, caller: Thread<'_>, object: ObjectType, at: Physical) -> Words {
         match object {
             ObjectType::Space => {
                 let space = self.space(at);
@@ -100,7 +100,7 @@ impl<M: Machine> Kernel<M> {
                 let (start, size) = (mapping.start(), mapping.size());
                 words_of(MappingState { start, size, offset: mapping.offset(), rights: mapping.rights().0, ..Default::default() }.to_words())
             }
-            ObjectType::Thread => (self.thread_words(self.thread(at)), ThreadState::WORDS),
+            ObjectType::Thread => (self.thread_words(caller, self.thread(at)), ThreadState::WORDS),
             ObjectType::Port => {
                 let port = self.port(at);
                 let waiting = list::count(&self.machine, port.senders(), MOST_COUNTED);
@@ -152,9 +152,7 @@ impl<M: Machine> Kernel<M> {
     /// Fills the references that the caller offers with what the object is linked to.
     fn give_links(&self, links: Links, places: [Option<Physical>; MOST_LINKS]) {
         for (place, link) in places.into_iter().zip(links) {
-            if let (Some(place), Some((object, target))) = (place, link) {
-                // To know whom a thread serves is not to control it.
-                let rights = if matches!(object, ObjectType::Space | ObjectType::PortSet) { REFERENCE_ALL } else { REFERENCE_USE };
+            if let (Some(place), Some((object, target, rights))) = (place, link) {
                 let reference = self.reference_fill(place, object as u64, rights);
                 match target {
                     Some(target) => list::link_set(&self.machine, reference.target(), target, links_of(object, target)),
@@ -164,27 +162,30 @@ impl<M: Machine> Kernel<M> {
         }
     }
 
-    /// What an object is linked to, in the order of its state's documentation.
-    fn links_from(&self, object: ObjectType, at: Physical) -> Links {
+    /// What an object is linked to, in the order of its state's documentation, as the caller may know it.
+    fn links_from(&self, caller: Thread<'_>, object: ObjectType, at: Physical) -> Links {
         let link = |link| list::link_target(&self.machine, link);
         let known = |at: Physical| (at != Physical(0)).then_some(at);
+        let used = |object, target| Some((object, target, REFERENCE_USE));
         match object {
-            ObjectType::Space => [Some((ObjectType::Port, link(self.space(at).keeper()))), None, None],
+            ObjectType::Space => [used(ObjectType::Port, link(self.space(at).keeper())), None, None],
             ObjectType::Region => {
                 let region = self.region(at);
-                [Some((ObjectType::Port, link(region.keeper()))), Some((ObjectType::Space, self.shown(region.space()))), None]
+                [used(ObjectType::Port, link(region.keeper())), Some((ObjectType::Space, self.shown(region.space()), REFERENCE_ALL)), None]
             }
             ObjectType::Mapping => {
                 let mapping = self.mapping(at);
-                [Some((ObjectType::Region, link(mapping.region()))), Some((ObjectType::Space, self.shown(mapping.space()))), None]
+                [used(ObjectType::Region, link(mapping.region())), Some((ObjectType::Space, self.shown(mapping.space()), REFERENCE_ALL)), None]
             }
             ObjectType::Thread => {
                 let thread = self.thread(at);
-                [Some((ObjectType::Space, self.shown(thread.space()))), Some((ObjectType::Thread, known(thread.client()))), Some((ObjectType::Port, None))]
+                let space = (ObjectType::Space, self.shown(thread.space()), REFERENCE_ALL);
+                // To know whom a thread serves is not to control it, and to know who schedules it is not to talk to him: that would be to make others known to him as oneself.
+                [Some(space), used(ObjectType::Thread, known(thread.client())), Some((ObjectType::Port, self.scheduler_shown(caller, thread), 0))]
             }
-            ObjectType::Port => [Some((ObjectType::PortSet, link(self.port(at).set()))), None, None],
+            ObjectType::Port => [Some((ObjectType::PortSet, link(self.port(at).set()), REFERENCE_ALL)), None, None],
             ObjectType::Reference if self.reference(at).kind() == TargetType::Reply as u64 => {
-                [Some((ObjectType::Thread, link(self.reference(at).target()))), None, None]
+                [used(ObjectType::Thread, link(self.reference(at).target())), None, None]
             }
             _ => [None; MOST_LINKS],
         }

@@ -14,9 +14,12 @@ use nacre_abi::rights::{REFERENCE_CONTROL, REFERENCE_USE};
 use nacre_abi::state::{REGISTERS, ReferenceState, ThreadState};
 use nacre_abi::{Call, Code, ObjectType, Rights, USER_END};
 
+/// Which word is the one that the scheduler knows the thread by: it follows what the thread has failed with.
+const SCHEDULER_WORD: usize = ThreadState::FIRST_REGISTER + REGISTERS + 4;
+
 impl<M: Machine> Kernel<M> {
-    /// The exported state of a thread, without its FPU state.
-    pub(crate) fn thread_words(&self, thread: Thread<'_>) -> [u64; ThreadState::WORDS] {
+    /// The exported state of a thread, without its FPU state, as `reader` may see it.
+    pub(crate) fn thread_words(&self, reader: Thread<'_>, thread: Thread<'_>) -> [u64; ThreadState::WORDS] {
         let mut words = [0; ThreadState::WORDS];
         words[0] = ThreadState::HEADER;
         words[1] = (u64::from(thread.has(Thread::STOPPED)) * ThreadState::STOPPED)
@@ -29,6 +32,10 @@ impl<M: Machine> Kernel<M> {
         if thread.fault() != 0 {
             let fault = [thread.fault(), thread.fault_first(), thread.fault_second(), thread.fault_third()];
             words[ThreadState::FIRST_REGISTER + REGISTERS..][..4].copy_from_slice(&fault);
+        }
+        if self.scheduled_otherwise(reader, thread) {
+            words[1] |= ThreadState::SCHEDULED | (u64::from(thread.has(Thread::KNOWN)) * ThreadState::KNOWN);
+            words[SCHEDULER_WORD] = thread.scheduler_word();
         }
         words
     }
@@ -57,7 +64,14 @@ impl<M: Machine> Kernel<M> {
         }
         self.check_thread_state(words)?;
         let client = self.offered_client(caller, 1, thread.at, thread.client())?;
+        let scheduler = self.offered(caller, 2, ObjectType::Port, REFERENCE_USE)?;
+        if scheduler.flatten().is_some() && words[1] & ThreadState::SCHEDULED == 0 {
+            return wrong(Code::BadArgument, 4);
+        }
         self.thread_set(thread, words);
+        if let Some(port) = scheduler {
+            self.scheduler_import(caller, thread, port, [words[1], words[SCHEDULER_WORD]]);
+        }
         let Some(client) = client.filter(|client| *client != thread.client()) else { return Ok(()) };
         if thread.client() != Physical(0) {
             self.client_fail(self.thread(thread.client()));
@@ -96,8 +110,9 @@ impl<M: Machine> Kernel<M> {
     fn check_thread_state(&self, words: &[u64; ThreadState::WORDS]) -> Attempt<()> {
         let state = ThreadState::from_words(*words);
         let addresses = [state.rip, state.fs_base, state.gs_base, state.foreign_entry];
-        let known = ThreadState::STOPPED | ThreadState::FPU_USED | ThreadState::AWAITS_REPLY | ThreadState::ABANDONED;
-        let unused = [state.scheduler_word, state.reserved_first, state.reserved_second, state.reserved_third];
+        let known = ThreadState::STOPPED | ThreadState::FPU_USED | ThreadState::AWAITS_REPLY | ThreadState::ABANDONED | ThreadState::SCHEDULED | ThreadState::KNOWN;
+        let scheduled = state.flags & ThreadState::SCHEDULED != 0 || (state.flags & ThreadState::KNOWN == 0 && state.scheduler_word == 0);
+        let unused = [state.reserved_first, state.reserved_second, state.reserved_third];
         let awaits = state.flags & ThreadState::AWAITS_REPLY != 0;
         let fault = match state.fault {
             0 => [state.fault_first, state.fault_second, state.fault_third] == [0; 3],
@@ -106,8 +121,8 @@ impl<M: Machine> Kernel<M> {
             _ => false,
         };
         let call = !awaits || state.rax == Call::IpcReceiveReply.number();
-        let good = addresses.into_iter().all(|address| address < USER_END) && state.flags & !known == 0 && unused == [0; 4];
-        if good && fault && call { Ok(()) } else { wrong(Code::BadArgument, 2) }
+        let good = addresses.into_iter().all(|address| address < USER_END) && state.flags & !known == 0 && unused == [0; 3];
+        if good && fault && call && scheduled { Ok(()) } else { wrong(Code::BadArgument, 2) }
     }
 
     /// Takes over a checked state. Who owes the thread an answer still does if it wants the same as before.
@@ -145,7 +160,7 @@ impl<M: Machine> Kernel<M> {
             return wrong(Code::BadVersion, crate::decode::DESCRIPTOR);
         }
         // Of what the keeper was told the thread's fault is part; the answer is the end of that.
-        let state = ThreadState { flags: 0, fault: 0, fault_first: 0, fault_second: 0, fault_third: 0, ..ThreadState::from_words(words) }.to_words();
+        let state = ThreadState { flags: 0, fault: 0, fault_first: 0, fault_second: 0, fault_third: 0, scheduler_word: 0, ..ThreadState::from_words(words) }.to_words();
         self.check_thread_state(&state)?;
         self.thread_set(thread, &state);
         Ok(())

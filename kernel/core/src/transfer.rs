@@ -252,7 +252,7 @@ impl<M: Machine> Kernel<M> {
         if exception && takes.receive_capacity >= ThreadState::SIZE {
             let span = self.span(receiver, DESCRIPTOR, takes.receive_address, ThreadState::SIZE, Rights::WRITE).map_err(Trouble::Receiver)?;
             if takes.receive_address.is_multiple_of(8) {
-                self.span_write(&span, 0, &self.thread_words(thread));
+                self.span_write(&span, 0, &self.thread_words(receiver, thread));
                 bytes = ThreadState::SIZE;
             }
         }

@@ -9,5 +9,6 @@ mod ipc;
 mod mended;
 mod owned;
 mod schedule;
+mod scheduler_state;
 mod support;
 mod time;

@@ -9,15 +9,15 @@ use nacre_core::machine::thread_page::register;
 use nacre_core::object::{Thread, WaitKind};
 
 /// Root as a scheduler, with a port for announcements.
-struct Stage {
-    world: World,
+pub struct Stage {
+    pub world: World,
     /// Root's own port.
-    port: u64,
-    page: u64,
+    pub port: u64,
+    pub page: u64,
 }
 
 impl Stage {
-    fn new(cpus: usize) -> Stage {
+    pub fn new(cpus: usize) -> Stage {
         let world = World::new(cpus);
         world.map_ram();
         let page = world.page();
@@ -25,19 +25,19 @@ impl Stage {
         Stage { world, port: page, page }
     }
 
-    fn view(&self, thread: u64) -> Thread<'_> {
+    pub fn view(&self, thread: u64) -> Thread<'_> {
         self.world.thread(self.world.physical(thread))
     }
 
     /// A port of its own page.
-    fn another_port(&self) -> u64 {
+    pub fn another_port(&self) -> u64 {
         let port = self.world.page();
         self.world.ok(Call::PortCreate, &[port, 0, 0]);
         port
     }
 
     /// A started thread that `port` schedules.
-    fn scheduled(&self, port: u64, word: u64) -> u64 {
+    pub fn scheduled(&self, port: u64, word: u64) -> u64 {
         let thread = self.world.make_thread(0);
         self.world.ok(Call::ThreadSetScheduler, &[thread, port, word]);
         self.world.ok(Call::ThreadStart, &[thread]);
@@ -46,7 +46,7 @@ impl Stage {
     }
 
     /// A started thread of the run queue that stands at a call.
-    fn plain_at(&self, call: Call, arguments: &[u64]) -> u64 {
+    pub fn plain_at(&self, call: Call, arguments: &[u64]) -> u64 {
         let thread = self.world.make_thread(0);
         self.world.prepare(self.view(thread), call, arguments);
         self.world.ok(Call::ThreadStart, &[thread]);
@@ -54,7 +54,7 @@ impl Stage {
     }
 
     /// Root takes the announcement that waits.
-    fn take(&self) -> u64 {
+    pub fn take(&self) -> u64 {
         let word = self.world.ok(Call::IpcReceive, &[self.port]);
         let root = self.world.running(0).expect("root");
         assert!(Info(root.register(register::RSI)).has(Info::READY), "no announcement");
@@ -62,30 +62,35 @@ impl Stage {
     }
 
     /// Root gives its time away.
-    fn donate(&self, thread: u64, until: u64, timeout: u64) {
+    pub fn donate(&self, thread: u64, until: u64, timeout: u64) {
         self.world.call_on(0, Call::ThreadDonate, &[thread, until, 0, 0, 0, 0, 0, 0, 0, timeout]);
         check(&self.world);
     }
 
     /// The thread on the CPU makes a call.
-    fn act(&self, cpu: usize, call: Call, arguments: &[u64]) {
+    pub fn act(&self, cpu: usize, call: Call, arguments: &[u64]) {
         self.world.call_on(cpu, call, arguments);
         check(&self.world);
     }
 
-    fn assert_runs(&self, cpu: usize, thread: u64) {
+    pub fn assert_runs(&self, cpu: usize, thread: u64) {
         assert_eq!(self.world.running(cpu).map(|running| running.at), Some(self.world.physical(thread)));
     }
 
     /// Root runs on the first CPU, after a donation that ended for this reason.
-    fn assert_ended(&self, reason: u64) {
+    pub fn assert_ended(&self, reason: u64) {
         check(&self.world);
         let root = self.world.running(0).expect("root");
         assert_eq!(root.at, self.root().at, "root does not run");
         assert_eq!((root.register(register::RIP), root.register(register::RAX), root.register(register::RDX)), (CODE + 2, 0, reason));
     }
 
-    fn root(&self) -> Thread<'_> {
+    /// What the thread on the first CPU was answered.
+    pub fn answer(&self) -> Status {
+        Status(self.world.running(0).expect("a thread").register(register::RAX))
+    }
+
+    pub fn root(&self) -> Thread<'_> {
         self.world.thread(nacre_core::machine::Physical(crate::support::machine::RAM_START + 2 * PAGE_SIZE))
     }
 }

@@ -1,6 +1,7 @@
 //! What calls do when all is well, and how waits end.
 
 mod keepers;
+mod links;
 mod memory;
 mod messages;
 mod objects;
@@ -59,6 +60,8 @@ pub const TESTS: &[Test] = &[
     test("OBJ1003", "reference_reveal names the address of what the parent owns, and nothing else", objects::revealed),
     test("SMP1001", "a page that was revoked is never read again, on any processor, once the call has returned", processors::revoked),
     test("SMP1002", "clients and servers on all processors meet at a port that moves, and each gets its own answer", processors::one_port),
+    test("OBJ1005", "what an object is to be linked to is looked at as any argument, and nothing changes if it is refused", links::set),
+    test("OBJ1006", "places for what an object is linked to are looked at as any argument, and nothing changes if they are refused", links::got),
     test("OBJ1004", "a call with a number that does not exist changes nothing", objects::unknown),
 ];
 

@@ -177,4 +177,21 @@ pub const SCENARIOS: &[Scenario] = &[
         },
         prepare: |_| Ok(()),
     },
+    Scenario {
+        id: "EXPORT0009",
+        sentence: "a scheduler within, and threads that run on what it gives",
+        programs: || {
+            let give = |until, timeout| call(Call::ThreadDonate, &[BASE + 3 * PAGE_SIZE, until, 0, 0, 0, 0, 0, 0, 0, timeout]);
+            let told = || message(Call::IpcReceive, PORTS[0], 0, 0);
+            vec![
+                vec![sleep(), sleep()],
+                vec![told(), give(PORTS[0], 0), told(), give(0, 0), sleep(), give(0, 2_000_000)],
+                vec![(ADD, vec![data(2), 300_000]), call(Call::PortNotify, &[PORTS[0], 6]), (ADD, vec![data(2), 300_000]), call(Call::ThreadYield, &[]), (STORE, vec![data(2) + 0x100, 7])],
+            ]
+        },
+        prepare: |stage| {
+            stage.write(data(2), &[1, 2, 3, 4, 5, 6, 7, 8]);
+            must(Call::ThreadSetScheduler, &[stage.at(BASE + 3 * PAGE_SIZE), stage.at(PORTS[0]), 9])
+        },
+    },
 ];

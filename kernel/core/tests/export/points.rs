@@ -8,10 +8,6 @@ pub enum Point {
     Never,
     /// It can be met half way, and is so in this scenario.
     In(&'static str),
-    /// It can be cut off as `port_destroy` is in its scenario, by the same steps.
-    Like,
-    /// It can be met half way, and no scenario does that yet.
-    Untried,
 }
 
 /// Where a call can be met half way.
@@ -26,15 +22,14 @@ pub fn point(call: Call) -> Point {
         Call::MutexLock => Point::In("lock"),
         Call::ConditionWait => Point::In("lock"),
         Call::MemoryReclaim => Point::In("cut off"),
-        Call::ThreadDonate => Point::Untried,
-        Call::SpaceDestroy
-        | Call::RegionDestroy
-        | Call::MappingDestroy
-        | Call::ThreadDestroy
-        | Call::PortSetDestroy
-        | Call::ReferenceDestroy
-        | Call::MutexDestroy
-        | Call::ConditionDestroy => Point::Like,
+        Call::ThreadDonate => Point::In("given time"),
+        Call::SpaceDestroy => Point::In("space destruction"),
+        Call::RegionDestroy => Point::In("region destruction"),
+        Call::MappingDestroy => Point::In("mapping destruction"),
+        Call::ThreadDestroy => Point::In("thread destruction"),
+        Call::PortSetDestroy => Point::In("set destruction"),
+        Call::MutexDestroy => Point::In("mutex destruction"),
+        Call::ConditionDestroy => Point::In("condition destruction"),
         // Whoever is owed a reply waits for it without being seen to make this call.
         // What stops a thread of another CPU is made again until that is done, which takes no state.
         Call::Null
@@ -80,6 +75,8 @@ pub fn point(call: Call) -> Point {
         | Call::PortSetGetState
         | Call::PortSetSetState
         | Call::ReferenceCreate
+        // Nothing leads to a reference.
+        | Call::ReferenceDestroy
         | Call::ReferenceMove
         | Call::ReferenceReference
         | Call::ReferenceGetState

@@ -86,12 +86,52 @@ fn inner(stage: &Stage) {
     stage.make_thread(2, INNER);
 }
 
-/// Two pages of references to the first port.
-fn many(stage: &Stage) {
+/// Two pages of references to an object.
+fn refer(stage: &Stage, call: Call, object: u64) {
     for slot in (BASE + 0xa000..BASE + 0xc000).step_by(64) {
         stage.ok(Call::ReferenceCreate, &[stage.at(slot)]);
-        stage.ok(Call::PortReference, &[stage.at(PORTS[0]), stage.at(slot), 1]);
+        stage.ok(call, &[stage.at(object), stage.at(slot), 1]);
     }
+}
+
+fn many(stage: &Stage) {
+    refer(stage, Call::PortReference, PORTS[0]);
+}
+
+/// A region that nothing is mapped from, with many references. With a mapping its end would show half way: that one would lead nowhere.
+fn region(stage: &Stage) {
+    stage.ok(Call::RegionCreate, &[stage.at(FREE), stage.at(SPACE), BASE, PAGE_SIZE, Rights::ALL.0, 0]);
+    refer(stage, Call::RegionReference, FREE);
+}
+
+/// A mapping that no thread needs, with many references.
+fn mapping(stage: &Stage) {
+    stage.ok(Call::RegionCreate, &[stage.at(FREE), stage.at(SPACE), BASE, PAGE_SIZE, Rights::ALL.0, 0]);
+    stage.ok(Call::MappingCreate, &[stage.at(FREE + 0x80), stage.at(SPACE), HOLE, PAGE_SIZE, stage.at(FREE), 0, Rights::ALL.0]);
+    refer(stage, Call::MappingReference, FREE + 0x80);
+}
+
+/// A thread that is never started, with many references.
+fn thread(stage: &Stage) {
+    stage.make_thread(2, SPACE);
+    refer(stage, Call::ThreadReference, BASE + 3 * PAGE_SIZE);
+}
+
+/// One thread destroys an object, then makes a port, beside another that does nothing.
+fn destroys(destroy: Call, object: u64) -> Vec<Vec<Step>> {
+    vec![vec![call(destroy, &[object]), call(Call::PortCreate, &[BASE + 3 * PAGE_SIZE, 1, 0])], vec![]]
+}
+
+/// The first thread schedules the second, and that the third.
+fn scheduled(stage: &Stage) {
+    for thread in 1..3 {
+        stage.ok(Call::ThreadSetScheduler, &[stage.at(BASE + PAGE_SIZE * (1 + thread)), stage.at(PORTS[thread as usize - 1]), 40 + thread]);
+    }
+}
+
+/// Gives time until something comes to a port, or for a while.
+fn donate(thread: u64, until: u64, timeout: u64) -> Step {
+    call(Call::ThreadDonate, &[BASE + PAGE_SIZE * (1 + thread), until, 0, 0, 0, 0, 0, 0, 0, timeout])
 }
 
 fn contended(stage: &Stage) {
@@ -269,5 +309,53 @@ pub const SCENARIOS: &[Scenario] = &[
         name: "destruction",
         programs: || vec![vec![call(Call::PortDestroy, &[PORTS[0]]), call(Call::PortCreate, &[PORTS[0], 1, 0])]],
         prepare: many,
+    },
+    Scenario {
+        name: "given time",
+        programs: || {
+            // Who blocks and is stopped is ready once more when it is started: that a scheduler can tell. These run until they yield, or are told to.
+            let told = |port: usize| plain(Call::IpcReceive, PORTS[port], 0);
+            vec![
+                vec![told(0), donate(1, 0, 0), donate(1, 0, 9000)],
+                vec![told(1), donate(2, PORTS[1], 0), told(1), call(Call::ThreadYield, &[]), donate(2, 0, 2000), Step::Store(data(1), 5)],
+                vec![Step::Store(data(2), 6), call(Call::PortNotify, &[PORTS[1], 4]), Step::Store(data(2) + 8, 7)],
+            ]
+        },
+        prepare: scheduled,
+    },
+    Scenario {
+        name: "space destruction",
+        programs: || destroys(Call::SpaceDestroy, INNER),
+        prepare: |stage| refer(stage, Call::SpaceReference, INNER),
+    },
+    Scenario {
+        name: "region destruction",
+        programs: || destroys(Call::RegionDestroy, FREE),
+        prepare: region,
+    },
+    Scenario {
+        name: "mapping destruction",
+        programs: || destroys(Call::MappingDestroy, FREE + 0x80),
+        prepare: mapping,
+    },
+    Scenario {
+        name: "thread destruction",
+        programs: || destroys(Call::ThreadDestroy, BASE + 3 * PAGE_SIZE),
+        prepare: thread,
+    },
+    Scenario {
+        name: "set destruction",
+        programs: || destroys(Call::PortSetDestroy, SET),
+        prepare: |stage| refer(stage, Call::PortSetReference, SET),
+    },
+    Scenario {
+        name: "mutex destruction",
+        programs: || destroys(Call::MutexDestroy, MUTEX),
+        prepare: |stage| refer(stage, Call::MutexReference, MUTEX),
+    },
+    Scenario {
+        name: "condition destruction",
+        programs: || destroys(Call::ConditionDestroy, CONDITION),
+        prepare: |stage| refer(stage, Call::ConditionReference, CONDITION),
     },
 ];
