@@ -305,9 +305,9 @@ impl<M: Machine> Kernel<M> {
         if chain.look.get() {
             // Later, but soon.
             chain.end.set(0);
+            self.cpus[cpu].timer_stale.set(true);
         }
         self.cpus[cpu].chosen.set(chosen);
-        self.cpus[cpu].timer_stale.set(true);
         chosen
     }
 

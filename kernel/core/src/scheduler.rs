@@ -43,16 +43,23 @@ impl<M: Machine> Kernel<M> {
         self.queue_last(thread);
         let cpu = self.machine.cpu();
         self.slice_note(cpu);
-        let others = self.idle.get();
+        let others = self.online.get() & !(1 << cpu);
         if others != 0 {
-            self.kick_idle(others & !(1 << cpu));
+            self.kick_others(others);
         }
     }
 
+    /// Somebody waits: an idle CPU takes it; if none is, each that took its thread for the only one sees to it that its slice has an end.
     #[cold]
-    fn kick_idle(&self, others: u64) {
-        if others != 0 {
-            self.machine.cpu_kick(others.trailing_zeros() as usize);
+    fn kick_others(&self, others: u64) {
+        let idle = others & self.idle.get();
+        if idle != 0 {
+            return self.machine.cpu_kick(idle.trailing_zeros() as usize);
+        }
+        for (cpu, this) in self.cpus.iter().enumerate().filter(|(cpu, _)| others >> cpu & 1 == 1) {
+            if this.armed.get() > this.slice_end.get() {
+                self.machine.cpu_kick(cpu);
+            }
         }
     }
 
@@ -287,7 +294,7 @@ impl<M: Machine> Kernel<M> {
         }
     }
 
-    /// Sets this CPU's timer for what comes first: the end of the slice if others wait, the end of a donation, or (on the first CPU) a deadline.
+    /// Sets this CPU's timer for what comes first: the end of the slice if others wait, the end of a donation, or (on the first CPU) a deadline. One that is to come earlier stays: it is set anew then.
     #[cold]
     #[inline(never)]
     fn timer_arm(&self, cpu: usize) {
@@ -298,7 +305,9 @@ impl<M: Machine> Kernel<M> {
         // Announcements that were too many for one entry go on in the next, which is at once.
         let announcing = if list::is_empty(&self.machine, self.announcements()) { u64::MAX } else { 0 };
         let first = slice.min(deadline).min(announcing).min(self.cpus[cpu].chain.end());
-        self.cpus[cpu].armed.set(first);
-        self.machine.timer_set(first);
+        if first == u64::MAX || first < self.cpus[cpu].armed.get() {
+            self.cpus[cpu].armed.set(first);
+            self.machine.timer_set(first);
+        }
     }
 }

@@ -373,3 +373,20 @@ fn a_line_that_is_unbound_was_the_last_link_to_a_port() {
     assert!(null.is_null(world.machine()));
     check(&world);
 }
+
+#[test]
+fn a_thread_that_was_alone_on_its_processor_shares_it_too() {
+    let world = World::new(2);
+    world.map_ram();
+    let [alone, late] = [0, 1].map(|_| world.make_thread(0));
+    world.ok(Call::ThreadStart, &[alone]);
+    world.kick_all();
+    let on_second = || world.running(1).map(|thread| thread.at);
+    assert_eq!(on_second(), Some(world.physical(alone)));
+    world.pass(50_000_000);
+    world.ok(Call::ThreadStart, &[late]);
+    world.kick_all();
+    // Root's turn is over too: who waits and it have both processors now, or one each with whoever is next.
+    world.pass(1);
+    assert_ne!(on_second(), Some(world.physical(alone)));
+}
