@@ -31,6 +31,7 @@ const OPERATIONS: &[Operation<Ground>] = &[
     Operation { name: "mutex_uncontended", entries: 0, run: threads::lock_uncontended },
     Operation { name: "mutex_contended", entries: 4, run: threads::lock_contended },
     Operation { name: "thread_switch", entries: 1, run: threads::switch },
+    Operation { name: "thread_donate", entries: 2, run: threads::donate },
     Operation { name: "thread_create_destroy", entries: 6, run: threads::create },
     Operation { name: "thread_get_state", entries: 1, run: threads::get_state },
     Operation { name: "thread_set_state", entries: 1, run: threads::set_state },

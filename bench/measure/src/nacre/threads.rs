@@ -58,6 +58,22 @@ pub fn switch(_: &Ground) -> Result<u64, Errno> {
     Ok(beside(keep_switching, |pair| sample(500, || pair.switch_once(0)))? / 2)
 }
 
+extern "C" fn keep_yielding(_: u64) -> ! {
+    loop {
+        Thread::yield_now();
+    }
+}
+
+/// CPU time given to a thread of which this one is the scheduler, and back, as soon as it has it.
+pub fn donate(_: &Ground) -> Result<u64, Errno> {
+    let port = OwnedPort::new(0, PortSet::NONE)?;
+    let scheduler = port.new_reference(REFERENCE_USE)?;
+    let thread = ground::start(Space::OWN, keep_yielding, 0)?;
+    thread.handle().set_scheduler(scheduler.handle(), 0)?;
+    ipc::receive_words(port.address())?;
+    sample_results(500, || thread.handle().donate(0, 0))
+}
+
 /// A lock that two threads want at once, a turn of either.
 pub fn lock_contended(_: &Ground) -> Result<u64, Errno> {
     Ok(beside(keep_locking, |pair| sample(500, || pair.lock_once(0)))? / 2)
