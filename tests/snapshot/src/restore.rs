@@ -44,9 +44,9 @@ impl Frame {
         Ok(())
     }
 
-    /// Lets the threads go on that were not stopped when the snapshot was taken.
+    /// Lets the threads go on that were not stopped when the snapshot was taken: who was stopped first is last, so that a scheduler finds those that it gives time to.
     pub fn start(&self, access: &mut impl Access, snapshot: &Snapshot) -> Result<(), Trouble> {
-        snapshot.running.iter().try_for_each(|thread| must(access, Call::ThreadStart, &[self.start + thread]).map(drop))
+        snapshot.running.iter().rev().try_for_each(|thread| must(access, Call::ThreadStart, &[self.start + thread]).map(drop))
     }
 
     fn address(&self, place: Place) -> u64 {
