@@ -44,8 +44,8 @@ crate::protocol! {
     16 foreground() -> (group: Number);
     /// Brings a group of the session to the foreground. `ENOTTY`: the session has no terminal. `EPERM`: the group is of another session. `ESRCH`: there is no such group.
     17 foreground_set(group: Number) -> ();
-    /// This terminal becomes the session's. `EPERM`: the caller does not lead the session, or it has one. `ENOTTY`: that is no terminal.
-    18 terminal_acquire(; references terminal) -> ();
+    /// This terminal becomes the session's. The caller hands the port that it gets to `terminal.attend`. `EPERM`: the caller does not lead the session, or that has a terminal.
+    18 terminal_acquire(; references terminal) -> (; references port);
     /// The session's terminal. `ENXIO`: it has none.
     19 terminal() -> (; references terminal);
     /// User, effective and saved user of the process, by which others may send it signals. A new child has the same.
@@ -58,4 +58,6 @@ crate::protocol! {
     23 name_set(; bytes name: Text) -> ();
     /// The process with the smallest number of at least this one: what is known of it. `state` is Linux's letter. `ESRCH`: there are no more.
     24 list(pid: Number) -> (pid: Number, parent: Number, group: Number, session: Number, state: Number, threads: Number; bytes name: Text);
+    /// What the process gets for `parent.stream`: for programs that keep no descriptors themselves. `EINVAL`: a number beyond 2.
+    25 stream_set(number: Number; references file) -> ();
 }

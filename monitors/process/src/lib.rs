@@ -1,0 +1,11 @@
+//! The process manager: see the README. `world` is what it knows, without a kernel; `manager` and `serve` join that to environments and messages.
+#![cfg_attr(not(test), no_std)]
+#![forbid(unsafe_code)]
+
+extern crate alloc;
+
+pub mod manager;
+pub mod options;
+mod serve;
+pub mod start;
+pub mod world;

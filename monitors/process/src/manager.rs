@@ -1,0 +1,337 @@
+//! What each process is made of, beside its numbers: its port, the memory that it lives in, its agent; and who waits. Whatever is done to them follows from
+//! what `world` decides. No call made here waits for a process: only our own parent and its services are called.
+
+use crate::world::{Change, Effect, FIRST, Found, World};
+use alloc::boxed::Box;
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+use nacre_abi::fault;
+use nacre_abi::message::{NO_REFERENCES, THREAD_ENDED};
+use nacre_abi::rights::REFERENCE_USE;
+use nacre_nest::host::Exception;
+use nacre_nest::{Child, Services};
+use nacre_proto::flags::{TERMINAL_HANGUP, TERMINAL_INTERRUPT, TERMINAL_QUIT, TERMINAL_SUSPEND, TERMINAL_WINDOW, WNOHANG};
+use nacre_proto::process::wait;
+use nacre_proto::server::{self, Output};
+use nacre_proto::{Errno, Event, Request, Station, parent, process, segment};
+use nacre_sys::{OwnedPort, OwnedPortSet, OwnedReference, Reference, Space, Span, Status, Thread, ipc};
+
+/// In the word of a port: it is that of a session's terminal.
+const TERMINAL: u64 = 1 << 63;
+/// Most threads of a process that wait for children.
+const MOST_WAITERS: usize = 64;
+/// Most bytes of a message.
+const CAPACITY: usize = 4096;
+/// Keys and changes of a terminal, and the signals that they are.
+const KEYS: [(u64, u64); 5] =
+    [(TERMINAL_INTERRUPT, 2), (TERMINAL_QUIT, 3), (TERMINAL_SUSPEND, 20), (TERMINAL_HANGUP, 1), (TERMINAL_WINDOW, 28)];
+/// What a terminal is to tell of.
+pub const EVENTS: u64 = TERMINAL_INTERRUPT | TERMINAL_QUIT | TERMINAL_SUSPEND | TERMINAL_HANGUP | TERMINAL_WINDOW;
+
+/// What a process lives in.
+pub enum Life {
+    /// Nothing yet, or no more.
+    None,
+    /// The first one, as it was made.
+    First(Box<Child<Services>>),
+    /// What a library has made in memory of ours.
+    Made {
+        /// The memory.
+        segment: OwnedReference,
+        /// The space that is in it.
+        space: OwnedReference,
+        /// The first thread.
+        thread: OwnedReference,
+    },
+}
+
+/// A process, but for its numbers.
+pub struct Body {
+    /// Its parent's port, as it sees it.
+    pub port: OwnedPort,
+    /// What it lives in.
+    pub life: Life,
+    /// Memory for what it will live in.
+    pub prepared: Option<OwnedReference>,
+    /// Who is told that signals have come, and by which bits.
+    pub agent: Option<(OwnedReference, u64)>,
+    /// Streams of its own.
+    pub streams: [Option<OwnedReference>; 3],
+}
+
+/// A thread that waits for a child.
+struct Waiter {
+    pid: u64,
+    which: i64,
+    options: u64,
+    reply: OwnedReference,
+}
+
+/// What every process is handed.
+pub struct Shared {
+    /// The root directory.
+    pub files: OwnedReference,
+    /// A pool that ends with us.
+    pub memory: OwnedReference,
+    /// The clock, if there is one.
+    pub clock: Option<OwnedReference>,
+    /// Our own streams.
+    pub streams: [Option<OwnedReference>; 3],
+}
+
+/// The manager.
+pub struct Manager {
+    /// The numbers.
+    pub world: World,
+    /// What is handed on.
+    pub shared: Shared,
+    pub(crate) bodies: BTreeMap<u64, Body>,
+    /// Terminals of sessions, and where each tells of its keys.
+    pub(crate) terminals: BTreeMap<u64, (OwnedReference, OwnedPort)>,
+    waiters: Vec<Waiter>,
+    set: OwnedPortSet,
+    over: Option<u64>,
+}
+
+impl Life {
+    fn space(&self) -> Option<Space> {
+        match self {
+            Life::None => None,
+            Life::First(child) => Some(child.space()),
+            Life::Made { space, .. } => Some(Space::through(space.handle())),
+        }
+    }
+
+    fn thread(&self) -> Option<Thread> {
+        match self {
+            Life::None => None,
+            Life::First(child) => Some(child.thread()),
+            Life::Made { thread, .. } => Some(Thread::through(thread.handle())),
+        }
+    }
+
+    /// Takes it back whole. Nobody is told any more of its threads' ends.
+    fn destroy(self) {
+        if let Some(space) = self.space() {
+            // One that is not there any more has no threads either.
+            let _ = keep(space, Reference::NONE);
+        }
+        if let Life::Made { segment, .. } = &self {
+            let _ = segment::destroy(segment.handle());
+        }
+    }
+}
+
+/// Makes `keeper` the one who hears of a space's exceptions.
+pub(crate) fn keep(space: Space, keeper: Reference) -> Result<(), Status> {
+    let state = space.get_state()?;
+    space.set_state_and_links(&state, &[keeper])
+}
+
+impl Body {
+    fn new(pid: u64, set: &OwnedPortSet) -> Result<Body, Errno> {
+        let port = OwnedPort::new(pid, set.handle())?;
+        Ok(Body { port, life: Life::None, prepared: None, agent: None, streams: [const { None }; 3] })
+    }
+
+    /// Exceptions of its space go to this port.
+    pub(crate) fn keep(&self, keeper: Reference) -> Result<(), Errno> {
+        Ok(keep(self.life.space().ok_or(Errno::EINVAL)?, keeper)?)
+    }
+
+    /// It lives in this from now on; what it lived in goes. Whether there was anything.
+    pub(crate) fn live(&mut self, life: Life) -> Result<bool, Errno> {
+        let keeper = self.port.new_reference(REFERENCE_USE)?;
+        keep(life.space().ok_or(Errno::EINVAL)?, keeper.handle())?;
+        let old = core::mem::replace(&mut self.life, life);
+        self.agent = None;
+        self.streams = [const { None }; 3];
+        let is_another = !matches!(old, Life::None);
+        old.destroy();
+        Ok(is_another)
+    }
+
+    /// It starts.
+    pub(crate) fn start(&self) {
+        if let Some(thread) = self.life.thread() {
+            // A thread that is not there does not run: its affair.
+            let _ = thread.start();
+        }
+    }
+
+    /// Memory that was prepared goes.
+    pub(crate) fn forget_prepared(&mut self) {
+        if let Some(segment) = self.prepared.take() {
+            let _ = segment::destroy(segment.handle());
+        }
+    }
+}
+
+impl Manager {
+    /// A manager with the body of the first process, which lives nowhere yet.
+    pub fn new(world: World, shared: Shared) -> Result<Manager, Errno> {
+        let set = OwnedPortSet::new()?;
+        let bodies = BTreeMap::from([(FIRST, Body::new(FIRST, &set)?)]);
+        Ok(Manager { world, shared, bodies, terminals: BTreeMap::new(), waiters: Vec::new(), set, over: None })
+    }
+
+    /// The port of a process, for it and for who makes it.
+    pub(crate) fn port(&self, pid: u64) -> Result<OwnedReference, Errno> {
+        let body = self.bodies.get(&pid).ok_or(Errno::ESRCH)?;
+        Ok(body.port.new_reference(REFERENCE_USE)?)
+    }
+
+    /// A body for a process that was created.
+    pub(crate) fn add_body(&mut self, pid: u64) -> Result<OwnedReference, Errno> {
+        self.bodies.insert(pid, Body::new(pid, &self.set)?);
+        self.port(pid)
+    }
+
+    /// A port for the terminal of a session, which is to tell us of its keys there.
+    pub fn add_terminal(&mut self, session: u64, terminal: OwnedReference) -> Result<OwnedReference, Errno> {
+        let port = OwnedPort::new(TERMINAL | session, self.set.handle())?;
+        let reference = port.new_reference(REFERENCE_USE)?;
+        self.terminals.insert(session, (terminal, port));
+        Ok(reference)
+    }
+
+    /// The first process runs.
+    pub fn begin_first(&mut self, child: Child<Services>, flags: u64, name: &[u8]) -> Result<(), Errno> {
+        let body = self.bodies.get_mut(&FIRST).ok_or(Errno::ESRCH)?;
+        body.life = Life::First(Box::new(child));
+        self.world.begin(FIRST, flags, 0)?;
+        self.world.set_name(FIRST, name)?;
+        self.bodies.get(&FIRST).ok_or(Errno::ESRCH)?.start();
+        Ok(())
+    }
+
+    /// Serves until the first process has ended: its status, as `parent.exit` has it.
+    pub fn run(&mut self) -> Result<u64, Status> {
+        let mut station = Station::new(CAPACITY).map_err(|_| Status::new(nacre_abi::Code::NoMemory))?;
+        loop {
+            let event = station.next(self.set.handle().address(), nacre_sys::FOREVER)?;
+            self.handle(event);
+            self.carry_out();
+            if let Some(status) = self.over {
+                self.bodies.clear();
+                return Ok(if status & 0x7f == 0 { status >> 8 } else { 256 + (status & 0xff) });
+            }
+        }
+    }
+
+    fn handle(&mut self, event: Event<'_>) {
+        match event {
+            Event::Request(mut request) => match request.protocol() {
+                parent::NUMBER => parent::dispatch(self, &mut request),
+                process::NUMBER => process::dispatch(self, &mut request),
+                _ => request.refuse(Errno::ENOSYS),
+            },
+            Event::Exception(mut request) => self.exception(&mut request),
+            Event::Fault(mut request) => request.answer(fault::REFUSE, [0; 6]),
+            Event::Notification { word, bits } if word & TERMINAL != 0 => self.terminal_event(word & !TERMINAL, bits),
+            Event::Notification { word, bits } if bits & (NO_REFERENCES | THREAD_ENDED) != 0 => self.world.lost(word),
+            Event::Notification { .. } => {}
+        }
+    }
+
+    /// Nobody takes care of the process's exceptions but us: it ends, as by the signal.
+    fn exception(&mut self, request: &mut Request<'_>) {
+        let exception = Exception::from_words(request.words());
+        request.answer(fault::STOP, [0; 6]);
+        self.world.exit(request.word(), exception.exit_status());
+    }
+
+    fn terminal_event(&mut self, session: u64, bits: u64) {
+        for (_, signal) in KEYS.into_iter().filter(|(bit, _)| bits & bit != 0) {
+            self.world.terminal_signal(session, signal);
+        }
+    }
+
+    /// Does what the last operation has led to.
+    pub fn carry_out(&mut self) {
+        for effect in self.world.effects() {
+            match effect {
+                Effect::Destroy(pid) => self.destroy(pid),
+                Effect::Forget(pid) => drop(self.bodies.remove(&pid)),
+                Effect::Notify(pid) => self.notify(pid),
+                Effect::Stop(pid) => drop(self.thread(pid).map(Thread::stop)),
+                Effect::Continue(pid) => drop(self.thread(pid).map(Thread::start)),
+                Effect::Changed(parent) => self.changed(parent),
+                Effect::Detached(session) => drop(self.terminals.remove(&session)),
+                Effect::Over(status) => self.over = Some(status),
+            }
+        }
+    }
+
+    fn thread(&self, pid: u64) -> Option<Thread> {
+        self.bodies.get(&pid)?.life.thread()
+    }
+
+    fn destroy(&mut self, pid: u64) {
+        self.waiters.retain(|waiter| waiter.pid != pid);
+        if let Some(body) = self.bodies.get_mut(&pid) {
+            body.forget_prepared();
+            body.agent = None;
+            body.streams = [const { None }; 3];
+            core::mem::replace(&mut body.life, Life::None).destroy();
+        }
+    }
+
+    fn notify(&self, pid: u64) {
+        if let Some((agent, bits)) = self.bodies.get(&pid).and_then(|body| body.agent.as_ref()) {
+            // An agent that has gone hears nothing.
+            let _ = ipc::notify(agent.handle(), *bits);
+        }
+    }
+
+    /// Answers those who wait for a child of `parent`. A change counts as told only if the answer has arrived.
+    fn changed(&mut self, parent: u64) {
+        let (waiting, others): (Vec<Waiter>, Vec<Waiter>) = core::mem::take(&mut self.waiters).into_iter().partition(|waiter| waiter.pid == parent);
+        self.waiters = others;
+        for waiter in waiting {
+            match self.world.wait(parent, waiter.which, waiter.options) {
+                Ok(None) => self.waiters.push(waiter),
+                Ok(Some(found)) => {
+                    if answer(&found).send(waiter.reply, Span::EMPTY).is_ok() {
+                        self.world.waited(&found, waiter.options);
+                    }
+                }
+                Err(errno) => drop(server::refuse(waiter.reply, errno)),
+            }
+        }
+        // What is forgotten thereby is the only thing that this can lead to.
+        for effect in self.world.effects() {
+            if let Effect::Forget(pid) = effect {
+                self.bodies.remove(&pid);
+            }
+        }
+    }
+
+    /// `wait`: the answer if there is one at once.
+    pub(crate) fn wait_now(&mut self, pid: u64, which: i64, options: u64) -> Result<Option<wait::Output>, Errno> {
+        match self.world.wait(pid, which, options)? {
+            Some(found) => {
+                self.world.waited(&found, options);
+                Ok(Some(answer(&found)))
+            }
+            None if options & WNOHANG != 0 => Ok(Some(wait::Output::default())),
+            None => Ok(None),
+        }
+    }
+
+    /// Whether one more thread of the process may wait. Those that have been interrupted are forgotten.
+    pub(crate) fn may_wait(&mut self, pid: u64) -> bool {
+        self.waiters.retain(|waiter| waiter.pid != pid || !waiter.reply.is_null().unwrap_or(true));
+        self.waiters.iter().filter(|waiter| waiter.pid == pid).count() < MOST_WAITERS
+    }
+
+    /// Answers when a child has changed.
+    pub(crate) fn wait_later(&mut self, pid: u64, which: i64, options: u64, reply: OwnedReference) {
+        self.waiters.push(Waiter { pid, which, options, reply });
+    }
+}
+
+fn answer(found: &Found) -> wait::Output {
+    let Found { pid, user, .. } = *found;
+    wait::Output { pid, status: Change::status(found.change), user, user_time: 0, system_time: 0 }
+}

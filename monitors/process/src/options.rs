@@ -1,0 +1,59 @@
+//! The command line: `process [--processes N] [--threads N] PROGRAM [ARGUMENTS]`.
+
+use crate::world::Limits;
+use alloc::vec::Vec;
+use nacre_nest::command::{Given, Stop, number, option};
+
+/// What `-h` shows.
+pub const HELP: &str = "\
+Usage: process [--processes N] [--threads N] [--] PROGRAM [ARGUMENTS]
+
+Runs a program as the first process of a world of processes: it and its children can fork, run programs, wait, and send signals. When it ends all of them end; its status is the status.
+
+  --processes N   at most so many processes at a time (512)
+  --threads N     at most so many threads at a time (4096)
+  -h, --help      show this
+";
+
+/// Most that can be asked for.
+const MOST: u64 = 16_384;
+
+/// A command line that was understood.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Options<'a> {
+    /// How many there may be.
+    pub limits: Limits,
+    /// The program and its arguments; at least one.
+    pub command: Vec<&'a [u8]>,
+}
+
+/// Reads a command line, without the name of this program.
+pub fn parse<'a>(mut words: &[&'a [u8]]) -> Result<Options<'a>, Stop<'a>> {
+    let mut limits = Limits { processes: 512, threads: 4096 };
+    while let Some(Given { name, value }) = option(&mut words, &[b"--processes", b"--threads"], &[])? {
+        let count = number(value).filter(|count| (1..=MOST).contains(count)).ok_or(Stop::Value(name))? as usize;
+        if name == b"--processes" {
+            limits.processes = count;
+        } else {
+            limits.threads = count;
+        }
+    }
+    if words.is_empty() {
+        return Err(Stop::NoProgram);
+    }
+    Ok(Options { limits, command: words.to_vec() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn limits_stand_before_the_program() {
+        let words: [&[u8]; 5] = [b"--processes=7", b"--threads", b"9", b"sh", b"--threads"];
+        let options = parse(&words).expect("options");
+        assert_eq!(options, Options { limits: Limits { processes: 7, threads: 9 }, command: [&b"sh"[..], b"--threads"].to_vec() });
+        assert_eq!(parse(&[b"--processes", b"0", b"sh"]), Err(Stop::Value(b"--processes")));
+        assert_eq!(parse(&[b"--threads", b"9"]), Err(Stop::NoProgram));
+    }
+}

@@ -1,0 +1,220 @@
+//! Protocols `parent` and `process`, at the port of a process: its word says which.
+
+use crate::manager::{Life, Manager};
+use crate::world::Sent;
+use nacre_proto::flags::{SERVICE_CLOCK, SERVICE_FILES, SERVICE_MEMORY, SERVICE_PROCESS};
+use nacre_proto::parent::{exit, find, keep, report, stream};
+use nacre_proto::process::{
+    abandon, attach, begin, create, dispositions, family, foreground, foreground_set, group_set, identity, kill, limits, list, name_set,
+    numbers, prepare, session_create, signal_take, stopped, stream_set, terminal, terminal_acquire, thread_create, thread_end, wait,
+};
+use nacre_proto::server::Output;
+use nacre_proto::{Answer, Errno, Handled, Request, memory, parent, process};
+use nacre_sys::{OwnedReference, Reference};
+
+impl Manager {
+    fn body(&mut self, request: &Request<'_>) -> Result<&mut crate::manager::Body, Errno> {
+        self.bodies.get_mut(&request.word()).ok_or(Errno::ESRCH)
+    }
+}
+
+/// A copy of what is there, for an answer.
+fn lent(reference: Option<&OwnedReference>) -> Result<Reference, Errno> {
+    reference.map(|reference| reference.handle()).ok_or(Errno::ENOENT)
+}
+
+impl parent::Server for Manager {
+    fn find(&mut self, request: &mut Request<'_>, service: u64) -> Handled<find::Output> {
+        let found = match service {
+            SERVICE_FILES => self.shared.files.handle().into(),
+            SERVICE_MEMORY => self.shared.memory.handle().into(),
+            SERVICE_CLOCK => lent(self.shared.clock.as_ref())?.into(),
+            SERVICE_PROCESS => self.port(request.word())?.into(),
+            service => parent::find(Reference::PARENT, service)?.found.into(),
+        };
+        find::Output { found }.now()
+    }
+
+    fn stream(&mut self, request: &mut Request<'_>, number: u64) -> Handled<stream::Output> {
+        let number = usize::try_from(number).map_err(|_| Errno::ENOENT)?;
+        let own = self.body(request)?.streams.get(number).and_then(Option::as_ref).map(|stream| stream.handle());
+        let file = match own {
+            Some(own) => own,
+            None => lent(self.shared.streams.get(number).and_then(Option::as_ref))?,
+        };
+        stream::Output { file: file.into() }.now()
+    }
+
+    fn exit(&mut self, request: &mut Request<'_>, status: u64) -> Handled<exit::Output> {
+        self.world.exit(request.word(), status);
+        Ok(Answer::Later)
+    }
+
+    fn report(&mut self, _: &mut Request<'_>, kind: u64, text: &[u8]) -> Handled<report::Output> {
+        parent::report(Reference::PARENT, kind, text)?;
+        report::Output::default().now()
+    }
+
+    fn keep(&mut self, request: &mut Request<'_>, keeper: Reference) -> Handled<keep::Output> {
+        self.body(request)?.keep(keeper)?;
+        keep::Output::default().now()
+    }
+}
+
+impl process::Server for Manager {
+    fn attach(&mut self, request: &mut Request<'_>, bits: u64, _: Reference) -> Handled<attach::Output> {
+        let agent = request.keep(0)?;
+        self.body(request)?.agent = Some((agent, bits));
+        self.world.attach(request.word())?;
+        attach::Output::default().now()
+    }
+
+    fn numbers(&mut self, request: &mut Request<'_>, pid: u64) -> Handled<numbers::Output> {
+        let pid = if pid == 0 { request.word() } else { pid };
+        let process = self.world.process(pid)?;
+        numbers::Output { pid, parent: process.parent, group: process.group, session: process.session }.now()
+    }
+
+    fn create(&mut self, request: &mut Request<'_>, exit_signal: u64) -> Handled<create::Output> {
+        let pid = self.world.create(request.word(), exit_signal)?;
+        let port = self.add_body(pid).inspect_err(|_| self.world.lost(pid))?;
+        create::Output { pid, port: port.into() }.now()
+    }
+
+    fn prepare(&mut self, request: &mut Request<'_>, size: u64) -> Handled<prepare::Output> {
+        if self.world.process(request.word())?.has_ended() {
+            return Err(Errno::ESRCH);
+        }
+        self.body(request)?.forget_prepared();
+        let taken = memory::segment_create(self.shared.memory.handle(), size, 0)?;
+        self.body(request)?.prepared = Some(taken.segment);
+        prepare::Output { size: taken.size, region: taken.region.into() }.now()
+    }
+
+    fn begin(&mut self, request: &mut Request<'_>, flags: u64, ignored: u64, _: Reference, _: Reference) -> Handled<begin::Output> {
+        let pid = request.word();
+        if self.world.process(pid)?.has_ended() {
+            // It was killed meanwhile. Its maker will hear of that, but not here.
+            return begin::Output::default().now();
+        }
+        let (space, thread) = (request.keep(0)?, request.keep(1)?);
+        let body = self.body(request)?;
+        let segment = body.prepared.take().ok_or(Errno::EINVAL)?;
+        let is_another = body.live(Life::Made { segment, space, thread })?;
+        self.world.begin(pid, flags, ignored)?;
+        self.body(request)?.start();
+        if is_another { Ok(Answer::Later) } else { begin::Output::default().now() }
+    }
+
+    fn abandon(&mut self, request: &mut Request<'_>, status: u64) -> Handled<abandon::Output> {
+        self.world.abandon(request.word(), status)?;
+        abandon::Output::default().now()
+    }
+
+    fn wait(&mut self, request: &mut Request<'_>, which: u64, options: u64) -> Handled<wait::Output> {
+        let (pid, which) = (request.word(), which as i64);
+        if let Some(answer) = self.wait_now(pid, which, options)? {
+            return answer.now();
+        }
+        if !self.may_wait(pid) {
+            return Err(Errno::EAGAIN);
+        }
+        let reply = request.detach()?;
+        self.wait_later(pid, which, options, reply);
+        Ok(Answer::Later)
+    }
+
+    fn kill(&mut self, request: &mut Request<'_>, target: u64, thread: u64, signal: u64, code: u64, value: u64) -> Handled<kill::Output> {
+        self.world.kill(request.word(), &Sent { target: target as i64, thread, number: signal, code, value })?;
+        kill::Output::default().now()
+    }
+
+    fn signal_take(&mut self, request: &mut Request<'_>) -> Handled<signal_take::Output> {
+        let taken = self.world.signal_take(request.word())?.unwrap_or_default();
+        let crate::world::Signal { number: signal, code, sender, user, value, thread } = taken;
+        signal_take::Output { signal, code, sender, user, value, thread }.now()
+    }
+
+    fn dispositions(&mut self, request: &mut Request<'_>, ignored: u64, flags: u64) -> Handled<dispositions::Output> {
+        self.world.dispositions(request.word(), ignored, flags)?;
+        dispositions::Output::default().now()
+    }
+
+    fn group_set(&mut self, request: &mut Request<'_>, pid: u64, group: u64) -> Handled<group_set::Output> {
+        self.world.group_set(request.word(), pid, group)?;
+        group_set::Output::default().now()
+    }
+
+    fn session_create(&mut self, request: &mut Request<'_>) -> Handled<session_create::Output> {
+        session_create::Output { session: self.world.session_create(request.word())? }.now()
+    }
+
+    fn thread_create(&mut self, request: &mut Request<'_>) -> Handled<thread_create::Output> {
+        thread_create::Output { thread: self.world.thread_create(request.word())? }.now()
+    }
+
+    fn thread_end(&mut self, request: &mut Request<'_>, thread: u64) -> Handled<thread_end::Output> {
+        self.world.thread_end(request.word(), thread)?;
+        thread_end::Output::default().now()
+    }
+
+    fn stopped(&mut self, request: &mut Request<'_>, signal: u64) -> Handled<stopped::Output> {
+        self.world.set_stopped(request.word(), signal)?;
+        stopped::Output::default().now()
+    }
+
+    fn foreground(&mut self, request: &mut Request<'_>) -> Handled<foreground::Output> {
+        foreground::Output { group: self.world.foreground(request.word())? }.now()
+    }
+
+    fn foreground_set(&mut self, request: &mut Request<'_>, group: u64) -> Handled<foreground_set::Output> {
+        self.world.foreground_set(request.word(), group)?;
+        foreground_set::Output::default().now()
+    }
+
+    fn terminal_acquire(&mut self, request: &mut Request<'_>, _: Reference) -> Handled<terminal_acquire::Output> {
+        let terminal = request.keep(0)?;
+        let session = self.world.terminal_acquire(request.word())?;
+        terminal_acquire::Output { port: self.add_terminal(session, terminal)?.into() }.now()
+    }
+
+    fn terminal(&mut self, request: &mut Request<'_>) -> Handled<terminal::Output> {
+        let session = self.world.process(request.word())?.session;
+        let (terminal, _) = self.terminals.get(&session).ok_or(Errno::ENXIO)?;
+        terminal::Output { terminal: terminal.handle().into() }.now()
+    }
+
+    fn identity(&mut self, request: &mut Request<'_>, user: u64, effective: u64, saved: u64) -> Handled<identity::Output> {
+        self.world.identity(request.word(), [user, effective, saved])?;
+        identity::Output::default().now()
+    }
+
+    fn limits(&mut self, request: &mut Request<'_>, processes: u64, signals: u64) -> Handled<limits::Output> {
+        self.world.limits(request.word(), processes, signals)?;
+        limits::Output::default().now()
+    }
+
+    fn family(&mut self, request: &mut Request<'_>, death_signal: u64, reaper: u64) -> Handled<family::Output> {
+        self.world.family(request.word(), death_signal, reaper != 0)?;
+        family::Output::default().now()
+    }
+
+    fn name_set(&mut self, request: &mut Request<'_>, name: &[u8]) -> Handled<name_set::Output> {
+        self.world.set_name(request.word(), name)?;
+        name_set::Output::default().now()
+    }
+
+    fn list(&mut self, request: &mut Request<'_>, pid: u64) -> Handled<list::Output> {
+        let (pid, process) = self.world.next(pid).ok_or(Errno::ESRCH)?;
+        request.put(&process.name);
+        let (state, threads) = (process.letter().into(), process.threads.len() as u64 + 1);
+        list::Output { pid, parent: process.parent, group: process.group, session: process.session, state, threads }.now()
+    }
+
+    fn stream_set(&mut self, request: &mut Request<'_>, number: u64, _: Reference) -> Handled<stream_set::Output> {
+        let file = request.keep(0)?;
+        let number = usize::try_from(number).map_err(|_| Errno::EINVAL)?;
+        *self.body(request)?.streams.get_mut(number).ok_or(Errno::EINVAL)? = Some(file);
+        stream_set::Output::default().now()
+    }
+}

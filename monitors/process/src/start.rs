@@ -1,0 +1,100 @@
+//! Starts the first process, and serves all.
+
+use crate::manager::{EVENTS, Manager, Shared};
+use crate::options::{self, HELP, Options};
+use crate::world::{FIRST, World};
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+use nacre_nest::command::{FAILED, complain, explain};
+use nacre_nest::interpose::stage;
+use nacre_nest::{Ports, Refusal, Services, search};
+use nacre_proto::flags::{BEGIN_PROGRAM, SERVICE_CLOCK, SERVICE_FILES, SERVICE_MEMORY};
+use nacre_proto::structures::Attributes;
+use nacre_proto::{Errno, memory, parent, terminal};
+use nacre_rt::{Arguments, exit};
+use nacre_sys::{OwnedReference, Reference};
+
+/// In what it says.
+const NAME: &str = "process";
+/// A status from which on it is a signal that ended a program.
+const BY_SIGNAL: u64 = 256;
+/// The standard input.
+const INPUT: usize = 0;
+
+fn find(service: u64) -> Result<OwnedReference, Errno> {
+    parent::find(Reference::PARENT, service).map(|reply| reply.found)
+}
+
+fn copy(reference: &OwnedReference) -> Result<OwnedReference, Errno> {
+    Ok(OwnedReference::copy_of(reference.handle(), nacre_abi::rights::REFERENCE_USE)?)
+}
+
+/// What processes are handed. Their memory is a pool of ours, so that what is in it goes with us.
+fn shared() -> Result<Shared, Errno> {
+    let memory = memory::pool_create(find(SERVICE_MEMORY)?.handle(), u64::MAX)?.pool;
+    let stream = |number| parent::stream(Reference::PARENT, number).ok().map(|reply| reply.file);
+    Ok(Shared { files: find(SERVICE_FILES)?, memory, clock: find(SERVICE_CLOCK).ok(), streams: [0, 1, 2].map(stream) })
+}
+
+/// Our input, if it is a terminal.
+fn own_terminal(shared: &Shared) -> Option<OwnedReference> {
+    let input = shared.streams[INPUT].as_ref()?;
+    terminal::get_attributes(input.handle(), &mut [0; Attributes::SIZE]).ok()?;
+    copy(input).ok()
+}
+
+fn manager(options: &Options<'_>) -> Result<Manager, Errno> {
+    let shared = shared()?;
+    let own = own_terminal(&shared);
+    let mut manager = Manager::new(World::new(options.limits, own.is_some()), shared)?;
+    if let Some(terminal) = own {
+        let asked = copy(&terminal)?;
+        let port = manager.add_terminal(FIRST, terminal)?;
+        // A terminal that cannot tell of keys does with them what it did before.
+        let _ = terminal::attend(asked.handle(), EVENTS, port.handle());
+    }
+    Ok(manager)
+}
+
+/// What a program is called: the last part of its path.
+fn short_name<'a>(command: &[&'a [u8]]) -> &'a [u8] {
+    command.first().and_then(|word| word.rsplit(|byte| *byte == b'/').next()).unwrap_or_default()
+}
+
+fn begin(manager: &mut Manager, command: &[&[u8]], arguments: &Arguments) -> Result<(), Refusal> {
+    let own = |doing| move |errno| Refusal::Service(doing, errno);
+    let files = copy(&manager.shared.files).map_err(own("finding the files"))?;
+    let pool = copy(&manager.shared.memory).map_err(own("finding memory"))?;
+    let port = manager.port(FIRST).map_err(own("making its port"))?;
+    let ports = Ports { parent: port.handle(), keeper: port.handle() };
+    let child = search::spawn(&mut Services::new(files, pool), command, FIRST, arguments, ports)?;
+    manager.begin_first(child, BEGIN_PROGRAM, short_name(command)).map_err(own("starting it"))
+}
+
+fn run(options: &Options<'_>, arguments: &Arguments) -> Result<u64, (String, i32)> {
+    let mut manager = manager(options).map_err(|errno| (format!("cannot start: {errno}"), FAILED))?;
+    begin(&mut manager, &options.command, arguments)
+        .map_err(|refusal| (format!("cannot run {}: {refusal}", stage::name(&options.command)), refusal.exit_status() as i32))?;
+    let status = manager.run().map_err(|status| (format!("cannot receive: {status:?}"), FAILED))?;
+    // Whatever processes have made for themselves goes too.
+    let _ = memory::pool_destroy(manager.shared.memory.handle());
+    Ok(status)
+}
+
+/// The program.
+pub fn process(arguments: &Arguments) -> i32 {
+    let words: Vec<&[u8]> = arguments.iter().skip(1).collect();
+    let options = match options::parse(&words) {
+        Err(stop) => return explain(NAME, HELP, &stop),
+        Ok(options) => options,
+    };
+    match run(&options, arguments) {
+        Ok(status) if status >= BY_SIGNAL => exit::exit_by_signal(status - BY_SIGNAL),
+        Ok(status) => status as i32,
+        Err((text, status)) => {
+            complain(NAME, &text);
+            status
+        }
+    }
+}

@@ -1,0 +1,365 @@
+//! The processes, as numbers: who is whose child, in which group and session, what has ended and what has come. No kernel call is made here: what is to be
+//! done to environments, agents and waiters is a list of [`Effect`]s, which the manager carries out after each operation.
+//!
+//! A process is fresh (created, lives nowhere), running, or ended; one that has ended stays until its parent has waited for it. Every process but the first has a
+//! parent that has not ended; no number means two things at a time, as process, thread, group or session.
+
+mod end;
+mod groups;
+mod signals;
+#[cfg(test)]
+mod tests;
+mod wait;
+
+use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
+use alloc::vec::Vec;
+use nacre_proto::Errno;
+use nacre_proto::flags::{BEGIN_ATTENDS, BEGIN_PROGRAM};
+pub use signals::{Sent, Signal};
+pub use wait::{Change, Found};
+
+/// The first process.
+pub const FIRST: u64 = 1;
+/// Numbers go up to here, then start again behind those of the first processes.
+const HIGHEST: u64 = 32_767;
+const LOWEST_AGAIN: u64 = 300;
+/// Most bytes of a name.
+const MOST_NAME: usize = 15;
+/// Most signals that may wait for a process, whatever its limit.
+const MOST_SIGNALS: u64 = 1024;
+
+/// Something that the manager is to do.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Effect {
+    /// Take back what the process lives in.
+    Destroy(u64),
+    /// Forget the process: its number may be used again.
+    Forget(u64),
+    /// Tell its agent that signals have come.
+    Notify(u64),
+    /// Stop its first thread.
+    Stop(u64),
+    /// Let it go on.
+    Continue(u64),
+    /// A child of it has changed: look whether somebody waits for that.
+    Changed(u64),
+    /// The session has no terminal any more.
+    Detached(u64),
+    /// The first process has ended, with this status: all is over.
+    Over(u64),
+}
+
+/// How far a process is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum State {
+    /// It lives nowhere yet.
+    Fresh,
+    /// It lives.
+    Running,
+    /// It has ended, with this status as `wait4` tells it.
+    Ended(u64),
+}
+
+/// Who takes care of a process's signals.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Attendance {
+    /// Nobody: they take their default effect.
+    Nobody,
+    /// An agent that will come.
+    Awaited,
+    /// Its agent.
+    Agent,
+}
+
+/// What a process hands on to its children, beside group and session.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Traits {
+    /// Signals that it ignores, a bit for each.
+    pub ignored: u64,
+    /// `SA_NOCLDSTOP`, `SA_NOCLDWAIT`.
+    pub child_flags: u64,
+    /// User, effective and saved user.
+    pub identity: [u64; 3],
+    /// Most processes of its user.
+    pub most_processes: u64,
+    /// Most signals that wait for it.
+    pub most_signals: u64,
+}
+
+/// One process.
+#[derive(Clone, Debug)]
+pub struct Process {
+    /// Its parent; 0 for the first.
+    pub parent: u64,
+    /// Its group.
+    pub group: u64,
+    /// Its session.
+    pub session: u64,
+    /// How far it is.
+    pub state: State,
+    /// The signal that has stopped it.
+    pub stopped: Option<u64>,
+    /// What it hands on.
+    pub traits: Traits,
+    /// What it is called.
+    pub name: Vec<u8>,
+    /// Numbers of its threads beside the first.
+    pub threads: BTreeSet<u64>,
+    exit_signal: u64,
+    attendance: Attendance,
+    has_executed: bool,
+    /// A stop or its end that nobody has waited for.
+    news: Option<Change>,
+    queue: VecDeque<Signal>,
+    death_signal: u64,
+    is_reaper: bool,
+}
+
+/// A session with a terminal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Terminal {
+    foreground: u64,
+}
+
+/// How many there may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Processes, those that have ended and not been waited for included.
+    pub processes: usize,
+    /// Threads, the first of each process included.
+    pub threads: usize,
+}
+
+/// All processes.
+#[derive(Debug)]
+pub struct World {
+    processes: BTreeMap<u64, Process>,
+    terminals: BTreeMap<u64, Terminal>,
+    effects: Vec<Effect>,
+    /// Who ends now, and with which status; first the one at whom work is done.
+    ending: VecDeque<(u64, u64)>,
+    limits: Limits,
+    /// Threads beside the first of each process.
+    threads: usize,
+    last_number: u64,
+}
+
+impl World {
+    /// A world with its first process, which is fresh, leads its session, and may have its terminal.
+    pub fn new(limits: Limits, has_terminal: bool) -> World {
+        let traits = Traits { ignored: 0, child_flags: 0, identity: [0; 3], most_processes: u64::MAX, most_signals: MOST_SIGNALS };
+        let mut world = World {
+            processes: BTreeMap::new(),
+            terminals: BTreeMap::new(),
+            effects: Vec::new(),
+            ending: VecDeque::new(),
+            limits,
+            threads: 0,
+            last_number: FIRST,
+        };
+        world.processes.insert(FIRST, Process::new(0, (FIRST, FIRST), 0, traits));
+        if has_terminal {
+            world.terminals.insert(FIRST, Terminal { foreground: FIRST });
+        }
+        world
+    }
+
+    /// What is to be done since this was asked last, in this order.
+    pub fn effects(&mut self) -> Vec<Effect> {
+        core::mem::take(&mut self.effects)
+    }
+
+    /// A process that there is, ended or not.
+    pub fn process(&self, pid: u64) -> Result<&Process, Errno> {
+        self.processes.get(&pid).ok_or(Errno::ESRCH)
+    }
+
+    fn process_mut(&mut self, pid: u64) -> Result<&mut Process, Errno> {
+        self.processes.get_mut(&pid).ok_or(Errno::ESRCH)
+    }
+
+    /// A process that has not ended.
+    fn living(&mut self, pid: u64) -> Result<&mut Process, Errno> {
+        self.process_mut(pid).ok().filter(|process| !process.has_ended()).ok_or(Errno::ESRCH)
+    }
+
+    /// The first process with at least this number.
+    pub fn next(&self, pid: u64) -> Option<(u64, &Process)> {
+        self.processes.range(pid..).next().map(|(pid, process)| (*pid, process))
+    }
+
+    fn is_used(&self, number: u64) -> bool {
+        let uses = |(pid, process): (&u64, &Process)| {
+            *pid == number || process.group == number || process.session == number || process.threads.contains(&number)
+        };
+        self.processes.iter().any(uses)
+    }
+
+    /// A number that means nothing now, and did not for as long as possible.
+    fn fresh_number(&mut self) -> Result<u64, Errno> {
+        for _ in 0..HIGHEST {
+            self.last_number = if self.last_number >= HIGHEST { LOWEST_AGAIN } else { self.last_number + 1 };
+            if !self.is_used(self.last_number) {
+                return Ok(self.last_number);
+            }
+        }
+        Err(Errno::EAGAIN)
+    }
+
+    fn has_room_for_thread(&self) -> bool {
+        self.processes.len() + self.threads < self.limits.threads
+    }
+
+    /// A child of `parent`.
+    pub fn create(&mut self, parent: u64, exit_signal: u64) -> Result<u64, Errno> {
+        let of = self.living(parent)?;
+        let (traits, family, name) = (of.traits, (of.group, of.session), of.name.clone());
+        if exit_signal > signals::HIGHEST {
+            return Err(Errno::EINVAL);
+        }
+        let same_user = self.processes.values().filter(|process| process.traits.identity[0] == traits.identity[0]).count() as u64;
+        let is_bound = traits.identity[1] != 0 && same_user >= traits.most_processes;
+        if is_bound || self.processes.len() >= self.limits.processes || !self.has_room_for_thread() {
+            return Err(Errno::EAGAIN);
+        }
+        let pid = self.fresh_number()?;
+        self.processes.insert(pid, Process { name, ..Process::new(parent, family, exit_signal, traits) });
+        Ok(pid)
+    }
+
+    /// The process lives in a new environment. Signals that have come take effect now, unless an agent is to come.
+    pub fn begin(&mut self, pid: u64, flags: u64, ignored: u64) -> Result<(), Errno> {
+        let process = self.living(pid)?;
+        process.state = State::Running;
+        process.traits.ignored = ignored & !signals::UNSTOPPABLE;
+        process.attendance = if flags & BEGIN_ATTENDS != 0 { Attendance::Awaited } else { Attendance::Nobody };
+        if flags & BEGIN_PROGRAM != 0 {
+            process.has_executed = true;
+            process.traits.child_flags = 0;
+            self.end_threads(pid);
+        }
+        if flags & BEGIN_ATTENDS == 0 {
+            self.settle(pid);
+        }
+        Ok(())
+    }
+
+    /// An agent has come.
+    pub fn attach(&mut self, pid: u64) -> Result<(), Errno> {
+        let process = self.living(pid)?;
+        process.attendance = Attendance::Agent;
+        if !process.queue.is_empty() {
+            self.effects.push(Effect::Notify(pid));
+        }
+        Ok(())
+    }
+
+    /// Which signals it ignores, and what it wants to know of its children.
+    pub fn dispositions(&mut self, pid: u64, ignored: u64, child_flags: u64) -> Result<(), Errno> {
+        let ignored = ignored & !signals::UNSTOPPABLE;
+        let process = self.living(pid)?;
+        (process.traits.ignored, process.traits.child_flags) = (ignored, child_flags);
+        process.queue.retain(|signal| ignored & signals::bit(signal.number) == 0);
+        Ok(())
+    }
+
+    /// User, effective user, saved user.
+    pub fn identity(&mut self, pid: u64, identity: [u64; 3]) -> Result<(), Errno> {
+        self.living(pid)?.traits.identity = identity;
+        Ok(())
+    }
+
+    /// Most processes, and most signals that wait.
+    pub fn limits(&mut self, pid: u64, processes: u64, signals: u64) -> Result<(), Errno> {
+        let traits = &mut self.living(pid)?.traits;
+        (traits.most_processes, traits.most_signals) = (processes, signals.min(MOST_SIGNALS));
+        Ok(())
+    }
+
+    /// What it gets when its parent ends, and whether orphans are its own.
+    pub fn family(&mut self, pid: u64, death_signal: u64, is_reaper: bool) -> Result<(), Errno> {
+        if death_signal > signals::HIGHEST {
+            return Err(Errno::EINVAL);
+        }
+        let process = self.living(pid)?;
+        (process.death_signal, process.is_reaper) = (death_signal, is_reaper);
+        Ok(())
+    }
+
+    /// What it is called from now on.
+    pub fn set_name(&mut self, pid: u64, name: &[u8]) -> Result<(), Errno> {
+        self.living(pid)?.name = name[..name.len().min(MOST_NAME)].to_vec();
+        Ok(())
+    }
+
+    /// A number for one more thread.
+    pub fn thread_create(&mut self, pid: u64) -> Result<u64, Errno> {
+        self.living(pid)?;
+        if !self.has_room_for_thread() {
+            return Err(Errno::EAGAIN);
+        }
+        let number = self.fresh_number()?;
+        self.living(pid)?.threads.insert(number);
+        self.threads += 1;
+        Ok(number)
+    }
+
+    /// That thread has ended.
+    pub fn thread_end(&mut self, pid: u64, thread: u64) -> Result<(), Errno> {
+        let process = self.living(pid)?;
+        if !process.threads.remove(&thread) {
+            return Err(Errno::ESRCH);
+        }
+        process.queue.retain(|signal| signal.thread != thread);
+        self.threads -= 1;
+        Ok(())
+    }
+
+    fn end_threads(&mut self, pid: u64) {
+        if let Ok(process) = self.process_mut(pid) {
+            let count = core::mem::take(&mut process.threads).len();
+            self.threads -= count;
+        }
+    }
+
+    fn remove(&mut self, pid: u64) {
+        self.processes.remove(&pid);
+        self.effects.push(Effect::Forget(pid));
+    }
+}
+
+impl Process {
+    fn new(parent: u64, (group, session): (u64, u64), exit_signal: u64, traits: Traits) -> Process {
+        Process {
+            parent,
+            group,
+            session,
+            state: State::Fresh,
+            stopped: None,
+            traits,
+            name: Vec::new(),
+            threads: BTreeSet::new(),
+            exit_signal,
+            attendance: Attendance::Nobody,
+            has_executed: false,
+            news: None,
+            queue: VecDeque::new(),
+            death_signal: 0,
+            is_reaper: false,
+        }
+    }
+
+    /// Whether it only waits for being waited for.
+    pub fn has_ended(&self) -> bool {
+        matches!(self.state, State::Ended(_))
+    }
+
+    /// Linux's letter for its state.
+    pub fn letter(&self) -> u8 {
+        match self.state {
+            State::Ended(_) => b'Z',
+            _ if self.stopped.is_some() => b'T',
+            _ => b'S',
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! Ends: what happens to the children, the group and the session of a process that ends, and what its parent hears.
+
+use super::signals::{CHILD, CONTINUE, HANG_UP, Signal};
+use super::wait::Change;
+use super::{Effect, FIRST, State, World};
+use alloc::collections::BTreeSet;
+use alloc::vec::Vec;
+use nacre_proto::Errno;
+use nacre_proto::flags::{CLD_CONTINUED, CLD_DUMPED, CLD_EXITED, CLD_KILLED, CLD_STOPPED, SA_NOCLDSTOP, SA_NOCLDWAIT};
+
+/// In a status as `wait4` tells it: a core was dumped.
+const DUMPED: u64 = 0x80;
+
+impl World {
+    /// The process has exited, with a status as `parent.exit` has it: 0 to 255, or 256 and a signal, or'd with 128 for a core dump.
+    pub fn exit(&mut self, pid: u64, status: u64) {
+        let status = if status >= 256 { status & 0xff } else { (status & 0xff) << 8 };
+        self.end(pid, status);
+    }
+
+    /// A process that has not begun ends, as [`exit`](Self::exit).
+    pub fn abandon(&mut self, pid: u64, status: u64) -> Result<(), Errno> {
+        if self.living(pid)?.state != State::Fresh {
+            return Err(Errno::EINVAL);
+        }
+        self.exit(pid, status);
+        Ok(())
+    }
+
+    /// Nothing leads to the process any more: it was destroyed from outside. One that never began was given up by its parent, who wants to hear nothing of it.
+    pub fn lost(&mut self, pid: u64) {
+        let Ok(process) = self.living(pid) else { return };
+        let is_fresh = process.state == State::Fresh;
+        if is_fresh {
+            process.exit_signal = 0;
+        }
+        self.end(pid, super::signals::KILL);
+        if is_fresh && pid != FIRST {
+            self.remove(pid);
+        }
+    }
+
+    /// The process ends with this status, as `wait4` tells it. An end that follows from another one waits for that.
+    pub(super) fn end(&mut self, pid: u64, status: u64) {
+        self.ending.push_back((pid, status));
+        if self.ending.len() > 1 {
+            return;
+        }
+        while let Some((pid, status)) = self.ending.front().copied() {
+            self.end_one(pid, status);
+            self.ending.pop_front();
+        }
+    }
+
+    fn end_one(&mut self, pid: u64, status: u64) {
+        let Ok(process) = self.living(pid) else { return };
+        process.state = State::Ended(status);
+        process.stopped = None;
+        process.queue.clear();
+        let (group, session) = (process.group, process.session);
+        self.effects.push(Effect::Destroy(pid));
+        self.end_threads(pid);
+        if pid == FIRST {
+            self.effects.push(Effect::Over(status));
+            return;
+        }
+        let children: Vec<u64> = self.children(pid);
+        let mut groups: BTreeSet<u64> = children.iter().filter_map(|child| self.process(*child).ok().map(|child| child.group)).collect();
+        groups.insert(group);
+        // As they were while it lived: it is no member of any any more, but still a parent.
+        let was_orphaned: Vec<bool> = groups.iter().map(|group| self.is_orphaned_but_for(*group, Some(pid))).collect();
+        if session == pid {
+            self.end_session(session);
+        }
+        self.give_away(pid, &children);
+        for (group, was) in groups.into_iter().zip(was_orphaned) {
+            if !was && self.is_orphaned(group) {
+                self.wake_orphans(group);
+            }
+        }
+        self.tell_end(pid, status);
+    }
+
+    fn children(&self, parent: u64) -> Vec<u64> {
+        self.processes.iter().filter(|(_, process)| process.parent == parent).map(|(pid, _)| *pid).collect()
+    }
+
+    /// The nearest ancestor that takes orphans, else the first process.
+    fn reaper_of(&self, pid: u64) -> u64 {
+        let mut at = pid;
+        while let Some(process) = self.processes.get(&at) {
+            if at != pid && !process.has_ended() && process.is_reaper {
+                return at;
+            }
+            at = process.parent;
+        }
+        FIRST
+    }
+
+    fn give_away(&mut self, pid: u64, children: &[u64]) {
+        let reaper = self.reaper_of(pid);
+        for &child in children {
+            let Ok(process) = self.process_mut(child) else { continue };
+            process.parent = reaper;
+            process.exit_signal = CHILD;
+            let (death_signal, state) = (process.death_signal, process.state);
+            if death_signal != 0 {
+                // It may find no room, as any signal.
+                let _ = self.deliver(child, Signal { number: death_signal, sender: pid, ..Signal::default() });
+            }
+            if let State::Ended(status) = state {
+                self.tell_end(child, status);
+            }
+        }
+    }
+
+    /// A stopped member of a group that nobody outside cares for would wait for ever.
+    fn wake_orphans(&mut self, group: u64) {
+        let is_stopped = |pid: &u64| self.process(*pid).is_ok_and(|process| process.stopped.is_some());
+        if self.members(group).iter().any(is_stopped) {
+            self.signal_group(group, HANG_UP);
+            self.signal_group(group, CONTINUE);
+        }
+    }
+
+    fn end_session(&mut self, session: u64) {
+        if let Some(terminal) = self.terminals.remove(&session) {
+            self.effects.push(Effect::Detached(session));
+            self.signal_group(terminal.foreground, HANG_UP);
+            self.signal_group(terminal.foreground, CONTINUE);
+        }
+    }
+
+    /// The parent hears that its child has ended; one that does not care loses it.
+    fn tell_end(&mut self, pid: u64, status: u64) {
+        let Ok(process) = self.process(pid) else { return };
+        let (parent, exit_signal, user) = (process.parent, process.exit_signal, process.traits.identity[0]);
+        let (code, value) = match status & 0x7f {
+            0 => (CLD_EXITED, status >> 8),
+            signal if status & DUMPED != 0 => (CLD_DUMPED, signal),
+            signal => (CLD_KILLED, signal),
+        };
+        let is_uncared = self.living(parent).is_ok_and(|parent| {
+            exit_signal == CHILD && (parent.traits.ignored & super::signals::bit(CHILD) != 0 || parent.traits.child_flags & SA_NOCLDWAIT != 0)
+        });
+        if is_uncared {
+            self.remove(pid);
+        }
+        let _ = self.deliver(parent, Signal { number: exit_signal, code, sender: pid, user, value, thread: 0 });
+        self.effects.push(Effect::Changed(parent));
+    }
+
+    /// The parent hears that its child has stopped by a signal, or (0) goes on.
+    pub(super) fn tell_stop(&mut self, pid: u64, signal: u64) {
+        let Ok(process) = self.process_mut(pid) else { return };
+        let (change, code, value) = match signal {
+            0 => (Change::Continued, CLD_CONTINUED, CONTINUE),
+            signal => (Change::Stopped(signal), CLD_STOPPED, signal),
+        };
+        process.news = Some(change);
+        let (parent, user) = (process.parent, process.traits.identity[0]);
+        if self.living(parent).is_ok_and(|parent| parent.traits.child_flags & SA_NOCLDSTOP == 0) {
+            let _ = self.deliver(parent, Signal { number: CHILD, code, sender: pid, user, value, thread: 0 });
+        }
+        self.effects.push(Effect::Changed(parent));
+    }
+}

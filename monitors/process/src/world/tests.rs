@@ -1,0 +1,370 @@
+use super::*;
+use nacre_proto::flags::{CLD_EXITED, CLD_KILLED, CLD_STOPPED, SA_NOCLDWAIT, WALL, WCLONE, WCONTINUED, WEXITED, WNOHANG, WNOWAIT, WUNTRACED};
+
+const LIMITS: Limits = Limits { processes: 20, threads: 24 };
+
+fn world() -> World {
+    let mut world = World::new(LIMITS, true);
+    world.begin(FIRST, BEGIN_PROGRAM, 0).expect("the first begins");
+    world.attach(FIRST).expect("an agent");
+    world.effects();
+    world
+}
+
+/// A child that runs, with an agent if `attends`.
+fn child(world: &mut World, parent: u64, attends: bool) -> u64 {
+    let pid = world.create(parent, signals::CHILD).expect("a child");
+    world.begin(pid, if attends { BEGIN_ATTENDS } else { 0 }, 0).expect("it begins");
+    if attends {
+        world.attach(pid).expect("its agent");
+    }
+    pid
+}
+
+fn kill(world: &mut World, sender: u64, target: i64, number: u64) -> Result<(), Errno> {
+    world.kill(sender, &Sent { target, number, ..Sent::default() })
+}
+
+/// Everything that has come to a process, as numbers.
+fn taken(world: &mut World, pid: u64) -> Vec<u64> {
+    core::iter::from_fn(|| world.signal_take(pid).ok().flatten()).map(|signal| signal.number).collect()
+}
+
+fn found(world: &mut World, parent: u64, which: i64, options: u64) -> Option<(u64, u64)> {
+    let found = world.wait(parent, which, options).expect("a child")?;
+    world.waited(&found, options);
+    Some((found.pid, found.change.status()))
+}
+
+#[test]
+fn an_exit_is_told_once() {
+    let mut world = world();
+    let pid = child(&mut world, FIRST, false);
+    assert_eq!(found(&mut world, FIRST, -1, WEXITED), None);
+    world.exit(pid, 3);
+    assert_eq!(world.effects(), [Effect::Destroy(pid), Effect::Notify(FIRST), Effect::Changed(FIRST)]);
+    let signal = world.signal_take(FIRST).unwrap().expect("a signal");
+    assert_eq!((signal.number, signal.code, signal.sender, signal.value), (signals::CHILD, CLD_EXITED, pid, 3));
+    assert_eq!(found(&mut world, FIRST, -1, WEXITED | WNOWAIT), Some((pid, 0x300)));
+    assert_eq!(found(&mut world, FIRST, pid as i64, WEXITED | WNOHANG), Some((pid, 0x300)));
+    assert_eq!(world.wait(FIRST, -1, WEXITED), Err(Errno::ECHILD));
+    assert_eq!(world.effects(), [Effect::Forget(pid)]);
+}
+
+#[test]
+fn who_is_waited_for() {
+    let mut world = world();
+    let (one, two) = (child(&mut world, FIRST, false), child(&mut world, FIRST, false));
+    world.group_set(FIRST, two, 0).unwrap();
+    world.exit(one, 1);
+    world.exit(two, 2);
+    for (which, pid) in [(0, one), (-(two as i64), two), (two as i64, two), (-(FIRST as i64), one)] {
+        assert_eq!(found(&mut world, FIRST, which, WEXITED | WNOWAIT).map(|found| found.0), Some(pid), "{which}");
+    }
+    let clone = world.create(FIRST, 0).unwrap();
+    assert_eq!(world.wait(FIRST, clone as i64, WEXITED), Err(Errno::ECHILD));
+    assert_eq!(world.wait(FIRST, clone as i64, WEXITED | WCLONE), Ok(None));
+    assert_eq!(world.wait(FIRST, one as i64, WEXITED | WCLONE), Err(Errno::ECHILD));
+    assert_eq!(world.wait(FIRST, clone as i64, WEXITED | WALL), Ok(None));
+    assert_eq!(world.wait(FIRST, -1, WNOHANG), Err(Errno::EINVAL));
+    assert_eq!(world.wait(one, -1, WEXITED), Err(Errno::ECHILD));
+}
+
+#[test]
+fn orphans_go_to_the_first_or_to_a_reaper() {
+    let mut world = world();
+    let keeper = child(&mut world, FIRST, true);
+    world.family(keeper, 0, true).unwrap();
+    let middle = child(&mut world, keeper, false);
+    let (low, dead) = (child(&mut world, middle, false), child(&mut world, middle, false));
+    world.exit(dead, 7);
+    world.exit(middle, 0);
+    assert_eq!((world.process(low).unwrap().parent, world.process(dead).unwrap().parent), (keeper, keeper));
+    assert_eq!(found(&mut world, keeper, dead as i64, WEXITED), Some((dead, 0x700)));
+    world.exit(keeper, 0);
+    assert_eq!(world.process(low).unwrap().parent, FIRST);
+}
+
+#[test]
+fn all_end_with_the_first() {
+    let mut world = world();
+    child(&mut world, FIRST, false);
+    world.exit(FIRST, 256 + 11);
+    assert_eq!(world.effects().last(), Some(&Effect::Over(11)));
+}
+
+#[test]
+fn who_does_not_care_keeps_no_dead() {
+    for (ignored, flags) in [(signals::bit(signals::CHILD), 0), (0, SA_NOCLDWAIT)] {
+        let mut world = world();
+        world.dispositions(FIRST, ignored, flags).unwrap();
+        let pid = child(&mut world, FIRST, false);
+        world.exit(pid, 0);
+        assert_eq!(world.process(pid).err(), Some(Errno::ESRCH));
+        assert_eq!(taken(&mut world, FIRST).len(), usize::from(ignored == 0));
+        assert_eq!(world.wait(FIRST, -1, WEXITED), Err(Errno::ECHILD));
+    }
+}
+
+#[test]
+fn without_an_agent_signals_have_their_default_effect() {
+    let mut world = world();
+    let pid = child(&mut world, FIRST, false);
+    for harmless in [17, 23, 28, 18] {
+        kill(&mut world, FIRST, pid as i64, harmless).unwrap();
+    }
+    world.dispositions(pid, signals::bit(15) | u64::MAX << 63, 0).unwrap();
+    kill(&mut world, FIRST, pid as i64, 15).unwrap();
+    assert_eq!(world.process(pid).unwrap().letter(), b'S');
+    kill(&mut world, FIRST, pid as i64, 19).unwrap();
+    assert!(world.effects().contains(&Effect::Stop(pid)));
+    assert_eq!(found(&mut world, FIRST, -1, WUNTRACED), Some((pid, 0x137f)));
+    kill(&mut world, FIRST, pid as i64, 18).unwrap();
+    assert!(world.effects().contains(&Effect::Continue(pid)));
+    assert_eq!(found(&mut world, FIRST, -1, WCONTINUED), Some((pid, 0xffff)));
+    assert_eq!(found(&mut world, FIRST, -1, WCONTINUED), None);
+    kill(&mut world, FIRST, pid as i64, 2).unwrap();
+    assert_eq!(found(&mut world, FIRST, -1, WEXITED), Some((pid, 2)));
+}
+
+#[test]
+fn an_agent_fetches_what_has_come() {
+    let mut world = world();
+    let pid = child(&mut world, FIRST, true);
+    world.limits(pid, 100, 2).unwrap();
+    world.effects();
+    for number in [10, 10, 34, 34, 12] {
+        kill(&mut world, FIRST, pid as i64, number).unwrap();
+    }
+    assert_eq!(kill(&mut world, FIRST, pid as i64, 35), Err(Errno::EAGAIN));
+    assert!(world.effects().contains(&Effect::Notify(pid)));
+    assert_eq!(taken(&mut world, pid), [10, 34, 34, 12]);
+    kill(&mut world, FIRST, pid as i64, 20).unwrap();
+    kill(&mut world, FIRST, pid as i64, 18).unwrap();
+    assert_eq!(taken(&mut world, pid), [18], "what continues makes what stops void");
+    world.dispositions(pid, signals::bit(9) | signals::bit(10), 0).unwrap();
+    kill(&mut world, FIRST, pid as i64, 10).unwrap();
+    assert_eq!(taken(&mut world, pid), [0; 0]);
+    kill(&mut world, FIRST, pid as i64, 9).unwrap();
+    assert_eq!(found(&mut world, FIRST, -1, WEXITED), Some((pid, 9)));
+}
+
+#[test]
+fn signals_wait_for_who_is_to_attend() {
+    let mut world = world();
+    let pid = world.create(FIRST, signals::CHILD).unwrap();
+    kill(&mut world, FIRST, pid as i64, 15).unwrap();
+    world.begin(pid, BEGIN_ATTENDS, 0).unwrap();
+    kill(&mut world, FIRST, pid as i64, 2).unwrap();
+    world.effects();
+    world.attach(pid).unwrap();
+    assert_eq!(world.effects(), [Effect::Notify(pid)]);
+    assert_eq!(taken(&mut world, pid), [15, 2]);
+    let other = world.create(FIRST, signals::CHILD).unwrap();
+    kill(&mut world, FIRST, other as i64, 15).unwrap();
+    world.begin(other, 0, 0).unwrap();
+    assert_eq!(found(&mut world, FIRST, -1, WEXITED), Some((other, 15)));
+    assert_eq!(taken(&mut world, FIRST), [signals::CHILD]);
+}
+
+#[test]
+fn who_may_send_to_whom() {
+    let mut world = world();
+    let (one, two) = (child(&mut world, FIRST, true), child(&mut world, FIRST, true));
+    world.identity(one, [5, 5, 5]).unwrap();
+    assert_eq!(kill(&mut world, one, two as i64, 15), Err(Errno::EPERM));
+    assert_eq!(kill(&mut world, one, two as i64, 18), Ok(()), "the same session");
+    assert_eq!(kill(&mut world, two, one as i64, 0), Ok(()));
+    assert_eq!(kill(&mut world, one, 999, 15), Err(Errno::ESRCH));
+    assert_eq!(kill(&mut world, one, -999, 15), Err(Errno::ESRCH));
+    assert_eq!(kill(&mut world, one, one as i64, 65), Err(Errno::EINVAL));
+    let lie = |target: u64| Sent { target: target as i64, number: 11, code: CLD_KILLED, ..Sent::default() };
+    assert_eq!(world.kill(two, &lie(one)), Err(Errno::EPERM));
+    assert_eq!(world.kill(two, &lie(two)), Ok(()));
+    let thread = world.thread_create(two).unwrap();
+    assert_eq!(world.kill(two, &Sent { thread, number: 12, ..Sent::default() }), Ok(()));
+    assert_eq!(world.kill(two, &Sent { target: one as i64, thread, number: 12, ..Sent::default() }), Err(Errno::ESRCH));
+    assert_eq!(kill(&mut world, two, -1, 16), Ok(()));
+    assert_eq!((taken(&mut world, FIRST), taken(&mut world, one), taken(&mut world, two)), (alloc::vec![], alloc::vec![16], alloc::vec![18, 11, 12]));
+}
+
+#[test]
+fn groups_and_sessions() {
+    let mut world = world();
+    let (one, two) = (child(&mut world, FIRST, false), child(&mut world, FIRST, false));
+    assert_eq!(world.group_set(FIRST, one, two), Err(Errno::EPERM), "there is no such group");
+    world.group_set(FIRST, two, two).unwrap();
+    world.group_set(FIRST, one, two).unwrap();
+    assert_eq!(world.session_create(two), Err(Errno::EPERM));
+    assert_eq!(world.session_create(one), Ok(one));
+    assert_eq!(world.group_set(FIRST, one, 0), Err(Errno::EPERM), "another session");
+    assert_eq!(world.group_set(one, two, 0), Err(Errno::ESRCH));
+    assert_eq!(world.group_set(FIRST, 0, 0), Err(Errno::EPERM), "a leader of a session");
+    world.begin(two, BEGIN_PROGRAM, 0).unwrap();
+    assert_eq!(world.group_set(FIRST, two, FIRST), Err(Errno::EACCES));
+    assert_eq!(world.group_set(two, 0, FIRST), Ok(()));
+    assert_eq!((world.foreground(two), world.foreground(one)), (Ok(FIRST), Err(Errno::ENOTTY)));
+    assert_eq!(world.foreground_set(FIRST, one), Err(Errno::EPERM));
+    assert_eq!(world.foreground_set(FIRST, 999), Err(Errno::ESRCH));
+    assert_eq!((world.terminal_acquire(two), world.terminal_acquire(one)), (Err(Errno::EPERM), Ok(one)));
+    assert_eq!(world.foreground(one), Ok(one));
+}
+
+#[test]
+fn keys_go_to_the_foreground() {
+    let mut world = world();
+    let (job, other) = (child(&mut world, FIRST, false), child(&mut world, FIRST, false));
+    world.group_set(FIRST, job, 0).unwrap();
+    world.foreground_set(FIRST, job).unwrap();
+    world.terminal_signal(FIRST, 20);
+    assert_eq!(found(&mut world, FIRST, -1, WUNTRACED), Some((job, 0x147f)));
+    let told = world.signal_take(FIRST).unwrap().expect("a signal");
+    assert_eq!((told.code, told.value), (CLD_STOPPED, 20));
+    world.terminal_signal(FIRST, 2);
+    assert_eq!(found(&mut world, FIRST, -1, WEXITED), Some((job, 2)));
+    assert!(!world.process(other).unwrap().has_ended());
+}
+
+#[test]
+fn an_orphaned_group_that_is_stopped_is_woken() {
+    let mut world = world();
+    let shell = child(&mut world, FIRST, false);
+    world.session_create(shell).unwrap();
+    let job = child(&mut world, shell, true);
+    world.group_set(shell, job, 0).unwrap();
+    world.set_stopped(job, 19).unwrap();
+    world.exit(shell, 0);
+    assert_eq!(taken(&mut world, job), [signals::HANG_UP, signals::CONTINUE]);
+    assert_eq!(world.set_stopped(job, 0), Ok(()));
+    assert_eq!(world.set_stopped(job, 20), Err(Errno::EIO));
+}
+
+#[test]
+fn the_end_of_a_session_hangs_up() {
+    let mut world = world();
+    let leader = child(&mut world, FIRST, false);
+    world.session_create(leader).unwrap();
+    world.terminal_acquire(leader).unwrap();
+    let job = child(&mut world, leader, true);
+    world.exit(leader, 0);
+    assert!(world.effects().contains(&Effect::Detached(leader)));
+    assert_eq!(taken(&mut world, job), [signals::HANG_UP, signals::CONTINUE]);
+    assert_eq!(world.foreground(job), Err(Errno::ENOTTY));
+}
+
+#[test]
+fn limits_hold() {
+    let mut world = world();
+    let made: Vec<u64> = core::iter::from_fn(|| world.create(FIRST, 17).ok()).collect();
+    assert_eq!(made.len(), LIMITS.processes - 1);
+    let threads = core::iter::from_fn(|| world.thread_create(FIRST).ok()).count();
+    assert_eq!(threads, LIMITS.threads - LIMITS.processes);
+    assert_eq!(world.create(FIRST, 17), Err(Errno::EAGAIN));
+    world.lost(made[0]);
+    assert!(world.process(made[0]).is_err(), "one that never began leaves nothing");
+    let again = world.create(FIRST, 17).expect("room again");
+    assert!(again > made[0], "numbers are used again late");
+    world.identity(again, [7; 3]).unwrap();
+    world.lost(made[1]);
+    world.limits(again, 1, 0).unwrap();
+    assert_eq!(world.create(again, 17), Err(Errno::EAGAIN), "a limit of the user");
+}
+
+#[test]
+fn a_chain_of_deaths_takes_no_stack() {
+    let mut world = World::new(Limits { processes: 16_000, threads: 16_000 }, false);
+    world.begin(FIRST, 0, 0).unwrap();
+    let mut at = FIRST;
+    for _ in 0..3000 {
+        at = child(&mut world, at, false);
+        world.family(at, 9, false).unwrap();
+    }
+    world.lost(2);
+    assert!(world.process(at).is_ok_and(|process| process.has_ended()));
+}
+
+/// Numbers from a seed.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, limit: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 % limit
+    }
+}
+
+/// What holds whatever was done.
+fn check(world: &World) {
+    let mut numbers = BTreeSet::new();
+    for (pid, process) in &world.processes {
+        assert!(numbers.insert(*pid) && process.threads.iter().all(|thread| numbers.insert(*thread)), "a number means two things");
+        let parent = world.processes.get(&process.parent);
+        assert!(*pid == FIRST && process.parent == 0 || parent.is_some_and(|parent| !parent.has_ended()), "{pid} has no living parent");
+        assert!(process.stopped.is_none() || !process.has_ended());
+        assert!(process.queue.is_empty() || !process.has_ended());
+        let leader = world.processes.get(&process.session);
+        assert!(leader.is_none_or(|leader| leader.session == process.session), "the number of a session is another's");
+        assert!(world.processes.values().all(|other| other.group != process.group || other.session == process.session), "a group in two sessions");
+    }
+    assert_eq!(world.threads, world.processes.values().map(|process| process.threads.len()).sum::<usize>());
+    assert!(world.processes.len() <= world.limits.processes && world.processes.len() + world.threads <= world.limits.threads);
+    assert!(world.ending.is_empty());
+}
+
+fn act(world: &mut World, random: &mut Random) {
+    let pid = 1 + random.below(40);
+    let other = random.below(40);
+    let options = [WEXITED, WEXITED | WUNTRACED | WCONTINUED, WEXITED | WNOWAIT][random.below(3) as usize];
+    let result: Result<(), Errno> = match random.below(16) {
+        0..=2 => world.create(pid, if random.below(4) == 0 { random.below(70) } else { 17 }).map(drop),
+        // The first one never takes a default effect: its end ends all.
+        3 | 4 => world.begin(pid, random.below(4) | if pid == FIRST { BEGIN_ATTENDS } else { 0 }, random.below(1 << 20)),
+        5 => world.attach(pid),
+        6 if pid != FIRST => Ok(world.exit(pid, random.below(600))),
+        7 => world.wait(pid, other as i64 - 20, options).map(|found| found.into_iter().for_each(|found| world.waited(&found, options))),
+        8 | 9 => {
+            let target = if other > 30 { -(random.below(40) as i64) } else { other as i64 };
+            let number = if pid == FIRST || target <= FIRST as i64 { 18 + random.below(5) } else { random.below(66) };
+            world.kill(pid, &Sent { target, number, ..Sent::default() })
+        }
+        10 => world.group_set(pid, other, random.below(40)),
+        11 => world.session_create(pid).map(drop),
+        12 => world.thread_create(pid).and_then(|thread| if other % 2 == 0 { world.thread_end(pid, thread) } else { Ok(()) }),
+        13 => world.set_stopped(pid, [0, 19, 20][random.below(3) as usize]),
+        14 => world.terminal_acquire(pid).map(drop).or_else(|_| world.foreground_set(pid, other)),
+        _ if pid != FIRST => Ok(world.lost(pid)),
+        _ => world.family(pid, random.below(30), other % 2 == 0),
+    };
+    // Most are refused; what counts is what is left.
+    let _ = result;
+}
+
+/// What the manager would have to do fits what there is.
+fn check_effects(world: &mut World, bodies: &mut BTreeSet<u64>) {
+    for effect in world.effects() {
+        match effect {
+            Effect::Forget(pid) => assert!(bodies.remove(&pid), "{pid} is forgotten twice"),
+            Effect::Over(_) => panic!("the first has ended"),
+            _ => {}
+        }
+    }
+    bodies.extend(world.processes.keys());
+    assert!(bodies.iter().eq(world.processes.keys()), "what there is and what was not forgotten");
+}
+
+#[test]
+fn whatever_is_done_the_world_stays_whole() {
+    for seed in 1..200 {
+        let mut random = Random(0x9e37_79b9_7f4a_7c15u64.wrapping_mul(seed));
+        let mut world = world();
+        world.attach(FIRST).unwrap();
+        let mut bodies = BTreeSet::from([FIRST]);
+        for _ in 0..400 {
+            act(&mut world, &mut random);
+            check(&world);
+            check_effects(&mut world, &mut bodies);
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! Waiting for children.
+
+use super::signals::CHILD;
+use super::{Process, State, World};
+use nacre_proto::Errno;
+use nacre_proto::flags::{WALL, WCLONE, WCONTINUED, WEXITED, WNOHANG, WNOWAIT, WUNTRACED};
+
+/// What has become of a child.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// It has ended, with this status as `wait4` tells it.
+    Ended(u64),
+    /// It was stopped by this signal.
+    Stopped(u64),
+    /// It goes on.
+    Continued,
+}
+
+impl Change {
+    /// As `wait4` tells it.
+    pub fn status(self) -> u64 {
+        match self {
+            Change::Ended(status) => status,
+            Change::Stopped(signal) => signal << 8 | 0x7f,
+            Change::Continued => 0xffff,
+        }
+    }
+}
+
+/// A child that has changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Found {
+    /// Which.
+    pub pid: u64,
+    /// How.
+    pub change: Change,
+    /// Its user.
+    pub user: u64,
+}
+
+const OPTIONS: u64 = WNOHANG | WUNTRACED | WEXITED | WCONTINUED | WNOWAIT | WALL | WCLONE;
+
+impl World {
+    /// A child that has changed and that is waited for so; `None`: not yet. Nothing is taken: see [`World::waited`].
+    pub fn wait(&self, parent: u64, which: i64, options: u64) -> Result<Option<Found>, Errno> {
+        let group = self.process(parent)?.group;
+        if options & !OPTIONS != 0 || options & (WEXITED | WUNTRACED | WCONTINUED) == 0 {
+            return Err(Errno::EINVAL);
+        }
+        let is_meant = |pid: u64, child: &Process| {
+            let is_kind = options & WALL != 0 || (options & WCLONE != 0) == (child.exit_signal != CHILD);
+            is_kind
+                && match which {
+                    -1 => true,
+                    0 => child.group == group,
+                    which if which > 0 => pid == which as u64,
+                    which => child.group == which.unsigned_abs(),
+                }
+        };
+        let mut there_is = false;
+        for (pid, child) in self.processes.iter().filter(|(pid, child)| child.parent == parent && is_meant(**pid, child)) {
+            there_is = true;
+            if let Some(change) = child.change(options) {
+                return Ok(Some(Found { pid: *pid, change, user: child.traits.identity[0] }));
+            }
+        }
+        if there_is { Ok(None) } else { Err(Errno::ECHILD) }
+    }
+
+    /// The parent knows of the change: it is told no more, unless it wants to know it again.
+    pub fn waited(&mut self, found: &Found, options: u64) {
+        if options & WNOWAIT != 0 {
+            return;
+        }
+        match found.change {
+            Change::Ended(_) => self.remove(found.pid),
+            _ => {
+                if let Ok(child) = self.process_mut(found.pid) {
+                    child.news = None;
+                }
+            }
+        }
+    }
+}
+
+impl Process {
+    /// What has become of it, of what is asked for.
+    fn change(&self, options: u64) -> Option<Change> {
+        if let State::Ended(status) = self.state {
+            return (options & WEXITED != 0).then_some(Change::Ended(status));
+        }
+        self.news.filter(|news| match news {
+            Change::Stopped(_) => options & WUNTRACED != 0,
+            _ => options & WCONTINUED != 0,
+        })
+    }
+}

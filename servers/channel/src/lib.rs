@@ -1,0 +1,9 @@
+//! Pipes and local sockets: see the README.
+#![cfg_attr(not(test), no_std)]
+#![forbid(unsafe_code)]
+
+extern crate alloc;
+
+pub mod hub;
+pub mod queue;
+pub mod service;

@@ -1,0 +1,222 @@
+//! Protocol `channel`, and `file` at the ends: who waits for an end, who watches it, and what closes when nobody refers to it.
+//!
+//! An operation that has to wait is kept at its end, and tried again whenever that was touched; if whoever asked has gone meanwhile, nothing is done for it, and an end that it was to be given closes with the only reference.
+
+mod answers;
+
+use crate::hub::Hub;
+use crate::queue::Received;
+use alloc::collections::{BTreeMap, VecDeque};
+use alloc::vec::Vec;
+use nacre_abi::fault;
+use nacre_abi::message::{MAX_BYTES, MAX_REFERENCES, NO_REFERENCES};
+use nacre_abi::rights::REFERENCE_USE;
+use nacre_proto::flags::{O_NONBLOCK, POLLERR, POLLHUP};
+use nacre_proto::server;
+use nacre_proto::{Errno, Event, Request, Station, channel, directory, file, terminal};
+use nacre_sys::{OwnedPort, OwnedPortSet, OwnedReference, Status, ipc};
+
+/// The word of the service's own port; ends have other ones.
+const SERVICE: u64 = 0;
+/// Most threads that wait at an end.
+const MOST_WAITING: usize = 64;
+/// Most ports that watch an end.
+const MOST_WATCHERS: usize = 64;
+
+/// What somebody wants of an end.
+enum Doing {
+    /// `file.read` (plain) or `channel.receive`.
+    Receive { size: usize, most: usize, only_look: bool, is_plain: bool },
+    /// `file.write` (plain) or `channel.send`.
+    Send { name: Vec<u8>, data: Vec<u8>, references: Vec<OwnedReference> },
+    /// `channel.connect`.
+    Connect { name: Vec<u8> },
+    /// `channel.accept`.
+    Accept { flags: u64 },
+    /// `channel.fifo`, which waits for its other side: the reference that is to be answered.
+    Open { held: Option<OwnedReference> },
+}
+
+/// What came of it.
+enum Done {
+    /// Of `Receive`.
+    Received(Received<OwnedReference>),
+    /// Of `Send`.
+    Sent(usize),
+    /// Of `Connect`.
+    Connected,
+    /// Of `Accept` and `Open`: an end, and the name of the other one.
+    End(OwnedReference, Vec<u8>),
+}
+
+/// Somebody who waits.
+struct Waiter {
+    doing: Doing,
+    reply: OwnedReference,
+}
+
+/// Somebody who wants to be told when there may be an event.
+struct Watcher {
+    events: u64,
+    bits: u64,
+    port: OwnedReference,
+}
+
+/// An end as those who hold it see it.
+struct Place {
+    _port: OwnedPort,
+    waiters: VecDeque<Waiter>,
+    watchers: VecDeque<Watcher>,
+}
+
+/// The server.
+pub struct Service {
+    hub: Hub<OwnedReference>,
+    places: BTreeMap<u64, Place>,
+    set: OwnedPortSet,
+    port: OwnedPort,
+}
+
+impl Service {
+    /// A server without ends.
+    pub fn new() -> Result<Service, Errno> {
+        let set = OwnedPortSet::new()?;
+        let port = OwnedPort::new(SERVICE, set.handle())?;
+        Ok(Service { hub: Hub::default(), places: BTreeMap::new(), set, port })
+    }
+
+    /// A reference for those who want channels.
+    pub fn reference(&self) -> Result<OwnedReference, Errno> {
+        Ok(self.port.new_reference(REFERENCE_USE)?)
+    }
+
+    /// Serves for ever.
+    pub fn run(&mut self) -> Result<(), Status> {
+        let mut station = Station::new(MAX_BYTES as usize).map_err(|_| Status::new(nacre_abi::Code::NoMemory))?;
+        loop {
+            let event = station.next(self.set.handle().address(), nacre_sys::FOREVER)?;
+            self.handle(event);
+            self.settle();
+        }
+    }
+
+    fn handle(&mut self, event: Event<'_>) {
+        match event {
+            Event::Request(mut request) => self.dispatch(&mut request),
+            Event::Notification { word, bits } if bits & NO_REFERENCES != 0 && word != SERVICE => self.close(word),
+            Event::Notification { .. } => {}
+            Event::Exception(mut request) | Event::Fault(mut request) => request.answer(fault::REFUSE, [0; 6]),
+        }
+    }
+
+    fn dispatch(&mut self, request: &mut Request<'_>) {
+        let is_end = request.word() != SERVICE;
+        match request.protocol() {
+            channel::NUMBER => channel::dispatch(self, request),
+            file::NUMBER if is_end => file::dispatch(self, request),
+            terminal::NUMBER if is_end && request.label() == terminal::waiting::LABEL => terminal::dispatch(self, request),
+            terminal::NUMBER if is_end => request.refuse(Errno::ENOTTY),
+            directory::NUMBER if is_end => request.refuse(Errno::ENOTDIR),
+            _ => request.refuse(Errno::ENOSYS),
+        }
+    }
+
+    /// A port for an end, and the first reference to it.
+    fn place(&mut self, key: u64) -> Result<OwnedReference, Errno> {
+        let port = OwnedPort::new(key, self.set.handle())?;
+        let reference = port.new_reference(REFERENCE_USE)?;
+        self.places.insert(key, Place { _port: port, waiters: VecDeque::new(), watchers: VecDeque::new() });
+        Ok(reference)
+    }
+
+    /// The same; the end goes if there can be none.
+    fn place_or_close(&mut self, key: u64) -> Result<OwnedReference, Errno> {
+        self.place(key).inspect_err(|_| self.hub.close(key))
+    }
+
+    fn close(&mut self, key: u64) {
+        self.hub.close(key);
+        self.places.remove(&key);
+    }
+
+    /// Does what can be done now; `None`: it has to wait.
+    fn attempt(&mut self, key: u64, doing: &mut Doing) -> Result<Option<Done>, Errno> {
+        match doing {
+            Doing::Receive { size, most, only_look, .. } => Ok(self.hub.receive(key, *size, *most, *only_look)?.map(Done::Received)),
+            Doing::Send { name, data, references } => Ok(self.hub.send(key, name, data, references)?.map(Done::Sent)),
+            Doing::Connect { name } => Ok(self.hub.connect(key, name)?.then_some(Done::Connected)),
+            Doing::Accept { flags } => {
+                let Some((end, name)) = self.hub.accept(key, *flags)? else { return Ok(None) };
+                Ok(Some(Done::End(self.place_or_close(end)?, name)))
+            }
+            Doing::Open { .. } if !self.hub.is_open(key)? => Ok(None),
+            Doing::Open { held } => Ok(Some(Done::End(held.take().ok_or(Errno::EBADF)?, Vec::new()))),
+        }
+    }
+
+    /// Whether a wait is out of the question.
+    fn cannot_wait(&self, key: u64, dont_wait: bool) -> Result<bool, Errno> {
+        let is_full = self.places.get(&key).is_none_or(|place| place.waiters.len() >= MOST_WAITING);
+        Ok(dont_wait || is_full || self.hub.flags(key)? & O_NONBLOCK != 0)
+    }
+
+    /// Looks again for everybody at the ends that were touched.
+    fn settle(&mut self) {
+        loop {
+            let touched = self.hub.touched();
+            if touched.is_empty() {
+                return;
+            }
+            for key in touched {
+                self.settle_waiters(key);
+                self.settle_watchers(key);
+            }
+        }
+    }
+
+    fn settle_waiters(&mut self, key: u64) {
+        let Some(place) = self.places.get_mut(&key) else { return };
+        let waiters = core::mem::take(&mut place.waiters);
+        let mut kept = VecDeque::new();
+        for mut waiter in waiters {
+            if waiter.reply.is_null().unwrap_or(true) {
+                continue;
+            }
+            match self.attempt(key, &mut waiter.doing) {
+                Ok(None) => kept.push_back(waiter),
+                Ok(Some(done)) => self.answer_later(key, waiter, done),
+                Err(errno) => drop(server::refuse(waiter.reply, errno)),
+            }
+        }
+        if let Some(place) = self.places.get_mut(&key) {
+            kept.append(&mut place.waiters);
+            place.waiters = kept;
+        }
+    }
+
+    fn settle_watchers(&mut self, key: u64) {
+        let (Ok(events), Some(place)) = (self.hub.events(key), self.places.get_mut(&key)) else { return };
+        place.watchers.retain(|watcher| {
+            let is_due = events & (watcher.events | POLLERR | POLLHUP) != 0;
+            if is_due {
+                // One that has gone need not hear of it.
+                let _ = ipc::notify(watcher.port.handle(), watcher.bits);
+            }
+            !is_due
+        });
+    }
+
+    fn watch(&mut self, key: u64, watcher: Watcher) -> Result<(), Errno> {
+        let watchers = &mut self.places.get_mut(&key).ok_or(Errno::EBADF)?.watchers;
+        if watchers.len() >= MOST_WATCHERS
+            && let Some(oldest) = watchers.pop_front()
+        {
+            let _ = ipc::notify(oldest.port.handle(), oldest.bits);
+        }
+        watchers.push_back(watcher);
+        Ok(())
+    }
+}
+
+/// Most references that a message brings.
+const SLOTS: usize = MAX_REFERENCES as usize;
