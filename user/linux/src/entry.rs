@@ -9,18 +9,33 @@
 //! | `rsp` | program's stack | the same | the same |
 //! | others | | the same | the same |
 //!
-//! The library runs on a stack of its own that the block at `gs` names. It never blocks with a lock held and is never entered twice by one thread.
-//! The library is compiled without floating point, so that the registers of the FPU stay the program's.
+//! The library runs on a stack of its own, below the block at `gs`. What a thread does in it is undone by nobody: whoever stops a thread to give
+//! it a signal sees from its instruction where it is ([`place`]), and either lets it enter at `signal_entry`, or leaves the signal to the way out, which looks
+//! at `attention`. The library is compiled without floating point, so that the registers of the FPU stay the program's.
 
+use crate::block::{Block, QUICK};
 use crate::process::Process;
 use core::arch::naked_asm;
 use core::cell::UnsafeCell;
+use core::hint::black_box;
+use core::mem::offset_of;
+use core::sync::atomic::Ordering;
 use nacre_abi::call::FOREIGN_NUMBER_SHIFT;
+use nacre_abi::environment::{FOREIGN_LIBRARY, OBJECTS};
+use nacre_sys::lock::RawLock;
 
 /// The program's registers at a call, in the order in which the entry pushes them, last first.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C)]
 pub struct Frame {
+    /// Registers that functions keep: `rbx rbp r12 r13 r14 r15`.
+    pub kept: [u64; 6],
+    /// During a call: its number. In a whole frame: `rax`.
+    pub rax: u64,
+    /// In a whole frame: `rcx`.
+    pub rcx: u64,
+    /// In a whole frame: `r11`.
+    pub r11: u64,
     rdi: u64,
     rsi: u64,
     rdx: u64,
@@ -50,61 +65,132 @@ impl Frame {
     /// Takes the number of the call out of the word that it shares with the return address.
     #[inline]
     fn take_number(&mut self) -> usize {
-        let number = self.next >> FOREIGN_NUMBER_SHIFT;
+        self.rax = self.next >> FOREIGN_NUMBER_SHIFT;
         self.next &= (1 << FOREIGN_NUMBER_SHIFT) - 1;
-        number as usize
+        self.rax as usize
+    }
+
+    /// Makes the frame of a call that gives `result` whole: what the call changes is filled in.
+    fn complete(&mut self, result: u64) {
+        self.rax = result;
+        self.rcx = self.next;
+        self.r11 = self.flags;
     }
 }
 
-/// Bytes of the library's stack.
-const STACK_SIZE: usize = 32768;
+/// Bytes of a thread's block and library stack.
+pub const AREA_SIZE: usize = 32768;
+const STACK_SIZE: usize = AREA_SIZE - size_of::<Block>();
 
-/// What `gs` leads to.
-#[repr(C)]
-struct Block {
-    /// Where the library's stack starts, 8 below a multiple of 16, so that the nine words of a [`Frame`] leave it aligned.
-    stack_top: UnsafeCell<u64>,
+/// A library stack and the block above it.
+#[repr(C, align(4096))]
+struct Area {
+    stack: UnsafeCell<[u8; STACK_SIZE]>,
+    block: Block,
 }
 
-#[repr(C, align(16))]
-struct Stack(UnsafeCell<[u8; STACK_SIZE]>);
+const _: () = assert!(size_of::<Area>() == AREA_SIZE);
 
 /// A place for the process's state, which exists from `set_process` on.
 struct Global(UnsafeCell<Option<Process>>);
 
-// SAFETY: the process has one thread (it refuses to make others), and the library is not entered again before it returns.
+// SAFETY: whoever reaches it has `LOCK`, but for the start, when there is one thread.
 unsafe impl Sync for Global {}
-// SAFETY: as above; only the assembly below reads it.
-unsafe impl Sync for Block {}
-// SAFETY: as above; only the assembly below uses it.
-unsafe impl Sync for Stack {}
+// SAFETY: the stack is used by its one thread alone; the block consists of atomic words.
+unsafe impl Sync for Area {}
 
-static BLOCK: Block = Block { stack_top: UnsafeCell::new(0) };
-static STACK: Stack = Stack(UnsafeCell::new([0; STACK_SIZE]));
+static FIRST: Area = Area { stack: UnsafeCell::new([0; STACK_SIZE]), block: Block::new() };
 static PROCESS: Global = Global(UnsafeCell::new(None));
+static LOCK: RawLock = RawLock::new();
 
 /// Keeps the process's state for the calls to come.
-pub fn set_process(process: Process) {
+pub fn set_process(mut process: Process) {
+    process.lock = Some(&LOCK);
     // SAFETY: start-up, before the first call; nothing else borrows it.
     unsafe { *PROCESS.0.get() = Some(process) };
 }
 
-/// Fills the block for the first thread; the address that `gs` must have.
-pub fn block_address() -> u64 {
-    let top = STACK.0.get() as u64 + STACK_SIZE as u64 - 8;
-    // SAFETY: start-up, before the first call; nothing else reads it.
-    unsafe { *BLOCK.stack_top.get() = top };
-    &raw const BLOCK as u64
+/// The block of the first thread; its address is what `gs` must be.
+pub fn first_block() -> &'static Block {
+    prepared(&FIRST.block)
+}
+
+/// The block at the end of a fresh area of [`AREA_SIZE`] bytes at `start`.
+///
+/// # Safety
+/// The area is mapped to be read and written for ever, is full of zeros, and nobody else uses it.
+pub unsafe fn block_in(start: u64) -> &'static Block {
+    let block = (start + STACK_SIZE as u64) as *mut Block;
+    // SAFETY: the caller's promise; the place is a multiple of 64 if the area is page-aligned, as every mapping is.
+    prepared(unsafe {
+        block.write(Block::new());
+        &*block
+    })
+}
+
+fn prepared(block: &'static Block) -> &'static Block {
+    block.stack_top.store(block as *const Block as u64, Ordering::Relaxed);
+    block
+}
+
+/// Gives the library's lock up while `wait` runs, which may take long. Nothing of the process may be used meanwhile but what `wait` brought with it.
+#[inline]
+pub fn unlocked<R>(process: &mut Process, wait: impl FnOnce() -> R) -> R {
+    let Some(lock) = process.lock else { return wait() };
+    let caller = process.caller;
+    // Other threads change the process through the static meanwhile: nothing of it may be kept in registers.
+    black_box(&mut *process);
+    lock.unlock();
+    let result = wait();
+    lock.lock();
+    black_box(&mut *process).caller = caller;
+    result
+}
+
+/// Runs `work` with the process, as thread `index`.
+pub fn with_process<R>(index: usize, work: impl FnOnce(&mut Process) -> R) -> Option<R> {
+    LOCK.lock();
+    // SAFETY: this thread has the lock, so nobody else has a reference that is in use: see `unlocked`.
+    let process = unsafe { &mut *PROCESS.0.get() };
+    let result = process.as_mut().map(|process| {
+        process.caller = index;
+        work(process)
+    });
+    LOCK.unlock();
+    result
 }
 
 /// What the entry calls with the saved registers; the result is what the program finds in `rax`.
-extern "C" fn dispatch(frame: &mut Frame) -> u64 {
+extern "C" fn dispatch(frame: &mut Frame, block: &'static Block) -> u64 {
     let number = frame.take_number();
-    // SAFETY: one thread, not entered again before it returns.
-    let process = unsafe { &mut *PROCESS.0.get() };
-    match process {
-        Some(process) => crate::table::call(process, number, frame),
-        None => crate::errno::negated(crate::errno::ENOSYS),
+    let index = block.index.load(Ordering::Relaxed) as usize;
+    let result = with_process(index, |process| crate::table::call(process, number, frame));
+    result.unwrap_or(crate::errno::negated(crate::errno::ENOSYS))
+}
+
+/// What the way out calls when a call with this result must be looked at: the frame is made whole, and signals are delivered.
+extern "C" fn attend(frame: &mut Frame, block: &'static Block, result: u64) {
+    let number = frame.rax;
+    let whole = block.whole.swap(0, Ordering::Relaxed) != 0;
+    if !whole {
+        frame.complete(result);
+    }
+    let index = block.index.load(Ordering::Relaxed) as usize;
+    let _ = with_process(index, |process| crate::delivery::after_call(process, frame, if whole { None } else { Some(number) }));
+}
+
+/// What the way out calls with a whole frame.
+extern "C" fn attend_again(frame: &mut Frame, block: &'static Block) {
+    let index = block.index.load(Ordering::Relaxed) as usize;
+    let _ = with_process(index, |process| crate::delivery::deliver(process, frame));
+}
+
+/// The end of a thread: it holds the lock, which it frees, and waits for ever, or until it is used again.
+pub fn park(block: &'static Block) -> ! {
+    LOCK.unlock();
+    block.parked.store(1, Ordering::Release);
+    loop {
+        block.wait(block.seen(), nacre_sys::FOREVER);
     }
 }
 
@@ -112,8 +198,28 @@ extern "C" fn dispatch(frame: &mut Frame) -> u64 {
 #[unsafe(naked)]
 pub extern "C" fn foreign_entry() {
     naked_asm!(
+        ".globl nacre_quick_start, nacre_quick_end, nacre_leave_start, nacre_leave_end, nacre_signal_entry",
+        "nacre_quick_start:",
+        "mov rcx, rax",
+        "shr rcx, {number}",
+        "cmp ecx, {quick_count}",
+        "jae 2f",
+        "mov ecx, gs:[{quick} + rcx * 4]",
+        "test ecx, ecx",
+        "js 2f",
+        "shl rax, 16",
+        "shr rax, 16",
+        "mov gs:[{scratch}], rsp",
+        "mov rsp, gs:[{stack_top}]",
+        "push r11",
+        "popfq",
+        "mov rsp, gs:[{scratch}]",
+        "xchg rax, rcx",
+        "jmp rcx",
+        "nacre_quick_end:",
+        "2:",
         "mov rcx, rsp",
-        "mov rsp, gs:[0]",
+        "mov rsp, gs:[{stack_top}]",
         "push rcx",
         "push r11",
         "push rax",
@@ -123,9 +229,21 @@ pub extern "C" fn foreign_entry() {
         "push rdx",
         "push rsi",
         "push rdi",
+        "sub rsp, 24",
+        "push r15",
+        "push r14",
+        "push r13",
+        "push r12",
+        "push rbp",
+        "push rbx",
         "cld",
         "mov rdi, rsp",
+        "mov rsi, gs:[{stack_top}]",
         "call {dispatch}",
+        "nacre_leave_start:",
+        "cmp dword ptr gs:[{attention}], 0",
+        "jne 3f",
+        "add rsp, 72",
         "pop rdi",
         "pop rsi",
         "pop rdx",
@@ -137,8 +255,119 @@ pub extern "C" fn foreign_entry() {
         "popfq",
         "pop rsp",
         "jmp rcx",
+        // The program was stopped somewhere and continues here: all its registers but the instruction pointer are as they were.
+        "nacre_signal_entry:",
+        "mov gs:[{scratch}], rsp",
+        "mov rsp, gs:[{stack_top}]",
+        "push qword ptr gs:[{scratch}]",
+        "pushfq",
+        "push qword ptr gs:[{resume}]",
+        "push r9",
+        "push r8",
+        "push r10",
+        "push rdx",
+        "push rsi",
+        "push rdi",
+        "push r11",
+        "push rcx",
+        "push rax",
+        "push r15",
+        "push r14",
+        "push r13",
+        "push r12",
+        "push rbp",
+        "push rbx",
+        "cld",
+        "jmp 4f",
+        "3:",
+        "mov rdi, rsp",
+        "mov rsi, gs:[{stack_top}]",
+        "mov rdx, rax",
+        "call {attend}",
+        "jmp 5f",
+        "4:",
+        "mov rdi, rsp",
+        "mov rsi, gs:[{stack_top}]",
+        "call {attend_again}",
+        "5:",
+        "cmp dword ptr gs:[{attention}], 0",
+        "jne 4b",
+        "mov rax, [rsp + {stack}]",
+        "mov gs:[{scratch}], rax",
+        "mov rax, [rsp + {next}]",
+        "mov gs:[{jump}], rax",
+        "pop rbx",
+        "pop rbp",
+        "pop r12",
+        "pop r13",
+        "pop r14",
+        "pop r15",
+        "pop rax",
+        "pop rcx",
+        "pop r11",
+        "pop rdi",
+        "pop rsi",
+        "pop rdx",
+        "pop r10",
+        "pop r8",
+        "pop r9",
+        "lea rsp, [rsp + 8]",
+        "popfq",
+        "mov rsp, gs:[{scratch}]",
+        "jmp qword ptr gs:[{jump}]",
+        "nacre_leave_end:",
+        number = const FOREIGN_NUMBER_SHIFT,
+        quick_count = const QUICK,
+        quick = const offset_of!(Block, quick),
+        scratch = const offset_of!(Block, scratch),
+        stack_top = const offset_of!(Block, stack_top),
+        attention = const offset_of!(Block, attention),
+        resume = const offset_of!(Block, resume),
+        jump = const offset_of!(Block, jump),
+        stack = const offset_of!(Frame, stack),
+        next = const offset_of!(Frame, next),
         dispatch = sym dispatch,
+        attend = sym attend,
+        attend_again = sym attend_again,
     )
+}
+
+unsafe extern "C" {
+    static nacre_quick_start: u8;
+    static nacre_quick_end: u8;
+    static nacre_leave_start: u8;
+    static nacre_leave_end: u8;
+    static nacre_signal_entry: u8;
+}
+
+/// Where a stopped thread is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Place {
+    /// In the program: it can be made to enter the library.
+    Program,
+    /// On the way in or out, where nobody looks at signals any more: in a moment it will be elsewhere.
+    Passing,
+    /// In the library, waiting for an answer to a message, or about to: it can go on without at this address.
+    Waiting(u64),
+    /// In the library: it looks for signals on its way out.
+    Library,
+}
+
+/// Where the instruction at `address` is.
+pub fn place(address: u64) -> Place {
+    let within = |start: *const u8, end: *const u8| (start as u64..end as u64).contains(&address);
+    let passing = within(&raw const nacre_quick_start, &raw const nacre_quick_end) || within(&raw const nacre_leave_start, &raw const nacre_leave_end);
+    match (address, crate::exchange::window(address)) {
+        _ if passing => Place::Passing,
+        (_, Some(end)) => Place::Waiting(end),
+        (FOREIGN_LIBRARY..OBJECTS, None) => Place::Library,
+        _ => Place::Program,
+    }
+}
+
+/// Where a thread that was stopped in the program continues, with what it was about in its block's `resume`.
+pub fn signal_entry() -> u64 {
+    &raw const nacre_signal_entry as u64
 }
 
 /// Sets up what the library stands on and prepares the process; the program's entry point.
@@ -159,7 +388,7 @@ extern "C" fn _start() -> ! {
         "mov rbx, rsp",
         "mov rdi, rsp",
         "xor ebp, ebp",
-        "lea rsp, [rip + {stack} + {size}]",
+        "lea rsp, [rip + {first} + {size}]",
         "call {start}",
         "mov rsp, rbx",
         "xor ebx, ebx",
@@ -167,7 +396,7 @@ extern "C" fn _start() -> ! {
         "xor edi, edi",
         "xor esi, esi",
         "jmp rax",
-        stack = sym STACK,
+        first = sym FIRST,
         size = const STACK_SIZE,
         start = sym start,
     )

@@ -20,3 +20,12 @@ short_names! {
     EPERM ENOENT ESRCH EINTR EIO EBADF ECHILD EAGAIN ENOMEM EACCES EFAULT EEXIST ENODEV ENOTDIR EISDIR EINVAL EMFILE ENOTTY ESPIPE EPIPE
     ERANGE EDEADLK ENAMETOOLONG ENOSYS EOPNOTSUPP ETIMEDOUT
 }
+
+/// Inside the library: a signal cut the call off. It is made again, unless a handler ran that does not ask for that: then it gives `EINTR`.
+pub const ERESTART: Errno = Errno(512);
+/// The same, and it is made again in any case.
+pub const ERESTART_ALWAYS: Errno = Errno(513);
+/// The same, and it gives `EINTR` if any handler ran.
+pub const ERESTART_UNHANDLED: Errno = Errno(514);
+/// The same, of a wait with a limit, which goes on with what was left of it.
+pub const ERESTART_SLEEP: Errno = Errno(516);

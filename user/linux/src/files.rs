@@ -5,7 +5,8 @@ use crate::entry::Frame;
 use crate::errno::{Answer, EBADF, EFAULT, EINVAL, EPIPE, ESPIPE, Errno};
 use crate::process::Process;
 use crate::services::{OWN_POSITION, PIECE};
-use crate::signals::{SIGPIPE, raise};
+use crate::pending::{Info, SI_KERNEL};
+use crate::signals::SIGPIPE;
 use alloc::rc::Rc;
 use alloc::vec::Vec;
 use nacre_abi::Rights;
@@ -40,18 +41,22 @@ fn position(offset: u64) -> Result<u64, Errno> {
 fn read_into(process: &mut Process, file: &OpenFile, offset: u64, address: u64, size: u64) -> Answer {
     let size = usable(process, address, size, Rights::WRITE)?;
     let into = process.memory.writable(address, size)?;
-    process.services.read(file, offset, into).map(|count| count as u64)
+    process.read(file, offset, into).map(|count| count as u64)
 }
 
 fn write_from(process: &mut Process, file: &OpenFile, offset: u64, address: u64, size: u64) -> Answer {
     let size = usable(process, address, size, Rights::READ)?;
     let from = process.memory.readable(address, size)?;
-    process.services.write(file, offset, from).map(|count| count as u64)
+    process.write(file, offset, from).map(|count| count as u64)
 }
 
 /// The answer to a write; a broken pipe is a signal too.
-pub fn written(process: &mut Process, frame: &mut Frame, answer: Answer) -> Answer {
-    if answer == Err(EPIPE) { raise(process, frame, SIGPIPE, crate::errno::negated(EPIPE)) } else { answer }
+pub fn written(process: &mut Process, answer: Answer) -> Answer {
+    if answer == Err(EPIPE) {
+        let (caller, info) = (process.caller, Info::from(SIGPIPE, SI_KERNEL, 0, 0));
+        process.post_to(caller, info)?;
+    }
+    answer
 }
 
 /// `read(descriptor, buffer, size)`.
@@ -74,7 +79,7 @@ pub fn write(process: &mut Process, frame: &mut Frame) -> Answer {
     let [descriptor, buffer, size, ..] = frame.arguments();
     let file = to_write(process, descriptor)?;
     let answer = write_from(process, &file, OWN_POSITION, buffer, size);
-    written(process, frame, answer)
+    written(process, answer)
 }
 
 /// `pwrite64(descriptor, buffer, size, offset)`.
@@ -112,7 +117,7 @@ fn write_pieces(process: &mut Process, file: &OpenFile, mut offset: u64, pieces:
         for (address, size) in pieces {
             bytes.extend_from_slice(process.memory.readable(*address, *size)?);
         }
-        return process.services.write(file, offset, &bytes).map(|count| count as u64);
+        return process.write(file, offset, &bytes).map(|count| count as u64);
     }
     let mut total = 0;
     for (address, size) in pieces.iter().copied().filter(|piece| piece.1 != 0) {
@@ -150,7 +155,7 @@ pub fn writev(process: &mut Process, frame: &mut Frame) -> Answer {
     let [descriptor, pieces, count, ..] = frame.arguments();
     let file = to_write(process, descriptor)?;
     let answer = write_pieces(process, &file, OWN_POSITION, &vectors(process, pieces, count)?);
-    written(process, frame, answer)
+    written(process, answer)
 }
 
 /// `preadv(descriptor, pieces, count, offset)`.

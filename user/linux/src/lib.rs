@@ -13,14 +13,19 @@ extern crate alloc;
 #[allow(unsafe_code)]
 pub mod entry;
 #[allow(unsafe_code)]
+mod exchange;
+#[allow(unsafe_code)]
 mod user;
 
 mod attributes;
+mod block;
 mod control;
+mod delivery;
 mod descriptors;
 mod directories;
 pub mod errno;
 mod files;
+mod futex;
 mod identity;
 mod life;
 mod limits;
@@ -31,6 +36,7 @@ mod mapping;
 mod memory;
 mod names;
 mod open;
+mod pending;
 mod pipe;
 mod place;
 mod poll;
@@ -44,7 +50,9 @@ mod signals;
 pub mod start;
 mod status;
 mod stock;
+mod stream;
 mod table;
 mod terminal;
+mod thread;
 mod time;
 mod transfer;

@@ -8,10 +8,10 @@ use crate::process::Process;
 pub const PID: u64 = 1;
 /// What is added to a signal's number in the status of a program that it ended.
 const BY_SIGNAL: u64 = 256;
-const CLONE_THREAD: u64 = 0x0001_0000;
 
 /// Tells the parent and waits to be destroyed.
 fn end(process: &mut Process, status: u64) -> ! {
+    process.halt_others();
     process.services.exit(status);
     crate::time::wait_for_ever()
 }
@@ -21,7 +21,7 @@ pub fn end_by_signal(process: &mut Process, signal: u64) -> ! {
     end(process, BY_SIGNAL + signal)
 }
 
-/// `exit(status)`, `exit_group(status)`.
+/// `exit_group(status)`, and `exit` of the last thread.
 pub fn exit(process: &mut Process, frame: &mut Frame) -> Answer {
     end(process, frame.arguments()[0] & 0xff)
 }
@@ -32,24 +32,10 @@ pub fn fork(process: &mut Process, _: &mut Frame) -> Answer {
     Err(ENOSYS)
 }
 
-fn refuse_clone(process: &mut Process, flags: u64) -> Answer {
-    if flags & CLONE_THREAD != 0 {
-        process.report(format_args!("clone: threads of Linux programs are not supported yet"));
-        return Err(ENOSYS);
-    }
+/// `clone` and `clone3` without `CLONE_THREAD`.
+pub fn clone(process: &mut Process, _flags: u64) -> Answer {
     process.report(format_args!("fork: this needs a process manager: run `process` below the program"));
     Err(ENOSYS)
-}
-
-/// `clone(flags, ..)`.
-pub fn clone(process: &mut Process, frame: &mut Frame) -> Answer {
-    refuse_clone(process, frame.arguments()[0])
-}
-
-/// `clone3(arguments, size)`: the flags are the first word.
-pub fn clone3(process: &mut Process, frame: &mut Frame) -> Answer {
-    let [flags] = process.memory.read_words(frame.arguments()[0])?;
-    refuse_clone(process, flags)
 }
 
 /// `execve(path, ..)`. Linux's errors for the path come first, so that a search along `PATH` goes on.

@@ -16,10 +16,13 @@ pub fn arch_prctl(process: &mut Process, frame: &mut Frame) -> Answer {
         SET_FS if address >= nacre_abi::USER_END => Err(EPERM),
         SET_FS => {
             Thread::set_fs_base(address).map_err(|_| EPERM)?;
-            process.fs_base = address;
+            process.me().fs_base = address;
             Ok(0)
         }
-        GET_FS => process.memory.write_words(address, &[process.fs_base]).map(|()| 0),
+        GET_FS => {
+            let base = process.me().fs_base;
+            process.memory.write_words(address, &[base]).map(|()| 0)
+        },
         GET_GS => process.memory.write_words(address, &[0]).map(|()| 0),
         SET_GS => Err(EPERM),
         _ => Err(EINVAL),
@@ -40,8 +43,8 @@ pub fn getrandom(process: &mut Process, frame: &mut Frame) -> Answer {
 }
 
 /// `sched_yield()`.
-pub fn sched_yield(_: &mut Process, _: &mut Frame) -> Answer {
-    Thread::yield_now();
+pub fn sched_yield(process: &mut Process, _: &mut Frame) -> Answer {
+    process.unlocked(Thread::yield_now);
     Ok(0)
 }
 
@@ -50,7 +53,7 @@ pub fn rseq(_: &mut Process, _: &mut Frame) -> Answer {
     Err(ENOSYS)
 }
 
-/// `membarrier(command, ..)`: with one thread every command is carried out already; the query says that none is needed.
+/// `membarrier(command, ..)`: there is none; the query says so, and C libraries do without.
 pub fn membarrier(_: &mut Process, frame: &mut Frame) -> Answer {
     if frame.arguments()[0] as i32 == 0 { Ok(0) } else { Err(EINVAL) }
 }

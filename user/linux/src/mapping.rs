@@ -127,7 +127,7 @@ fn fill(process: &mut Process, file: &OpenFile, start: u64, size: u64, offset: u
     let mut done = 0;
     while done < size {
         let into = process.memory.writable(start + done, size - done)?;
-        match process.services.read(file, offset + done, into) {
+        match process.read(file, offset + done, into) {
             Ok(0) => break,
             Ok(count) => done += count as u64,
             Err(_) if done != 0 => break,

@@ -1,6 +1,6 @@
-//! A pipe inside the process: without other processes both ends are its own, so a read that would wait would wait for ever.
+//! A pipe inside the process. What would have to wait gives `EAGAIN` here; whoever calls waits.
 
-use crate::errno::{EAGAIN, EDEADLK, EPIPE, Errno};
+use crate::errno::{EAGAIN, EPIPE, Errno};
 use alloc::collections::VecDeque;
 use alloc::rc::Rc;
 use core::cell::{Cell, RefCell};
@@ -39,11 +39,6 @@ pub fn create() -> (End, End) {
     (End { pipe: pipe.clone(), side: Side::Read }, End { pipe, side: Side::Write })
 }
 
-/// What a full or empty pipe answers: `EAGAIN` if the descriptor asks for that, else `EDEADLK` where Linux would wait for ever.
-fn would_wait(nonblocking: bool) -> Errno {
-    if nonblocking { EAGAIN } else { EDEADLK }
-}
-
 impl End {
     /// Which end this is.
     pub fn side(&self) -> Side {
@@ -56,10 +51,10 @@ impl End {
     }
 
     /// Takes bytes out; 0 at the end, when nobody can write any more.
-    pub fn read(&self, into: &mut [u8], nonblocking: bool) -> Result<usize, Errno> {
+    pub fn read(&self, into: &mut [u8]) -> Result<usize, Errno> {
         let mut bytes = self.pipe.bytes.borrow_mut();
         if bytes.is_empty() && !into.is_empty() {
-            return if self.pipe.writers.get() == 0 { Ok(0) } else { Err(would_wait(nonblocking)) };
+            return if self.pipe.writers.get() == 0 { Ok(0) } else { Err(EAGAIN) };
         }
         let count = into.len().min(bytes.len());
         for (place, byte) in into.iter_mut().zip(bytes.drain(..count)) {
@@ -69,14 +64,14 @@ impl End {
     }
 
     /// Puts bytes in, as many as there is room for.
-    pub fn write(&self, from: &[u8], nonblocking: bool) -> Result<usize, Errno> {
+    pub fn write(&self, from: &[u8]) -> Result<usize, Errno> {
         if self.pipe.readers.get() == 0 {
             return Err(EPIPE);
         }
         let mut bytes = self.pipe.bytes.borrow_mut();
         let count = from.len().min(CAPACITY - bytes.len());
         if count == 0 && !from.is_empty() {
-            return Err(would_wait(nonblocking));
+            return Err(EAGAIN);
         }
         bytes.extend(&from[..count]);
         Ok(count)
@@ -116,25 +111,24 @@ mod tests {
     #[test]
     fn bytes_come_out_in_order_and_then_the_end() {
         let (reader, writer) = create();
-        assert_eq!(writer.write(b"hello", false), Ok(5));
+        assert_eq!(writer.write(b"hello"), Ok(5));
         let mut buffer = [0; 3];
-        assert_eq!(reader.read(&mut buffer, false), Ok(3));
+        assert_eq!(reader.read(&mut buffer), Ok(3));
         assert_eq!(&buffer, b"hel");
         drop(writer);
         assert!(reader.is_alone() && reader.is_ready());
-        assert_eq!(reader.read(&mut buffer, false), Ok(2));
-        assert_eq!(reader.read(&mut buffer, false), Ok(0));
+        assert_eq!(reader.read(&mut buffer), Ok(2));
+        assert_eq!(reader.read(&mut buffer), Ok(0));
     }
 
     #[test]
-    fn a_wait_for_oneself_is_refused() {
+    fn what_would_wait_is_refused() {
         let (reader, writer) = create();
-        assert_eq!(reader.read(&mut [0], false), Err(EDEADLK));
-        assert_eq!(reader.read(&mut [0], true), Err(EAGAIN));
-        assert_eq!(writer.write(&[0; CAPACITY + 1], false), Ok(CAPACITY));
-        assert_eq!(writer.write(&[0], true), Err(EAGAIN));
+        assert_eq!(reader.read(&mut [0]), Err(EAGAIN));
+        assert_eq!(writer.write(&[0; CAPACITY + 1]), Ok(CAPACITY));
+        assert_eq!(writer.write(&[0]), Err(EAGAIN));
         assert!(!writer.is_ready());
         drop(reader);
-        assert_eq!(writer.write(&[0], false), Err(EPIPE));
+        assert_eq!(writer.write(&[0]), Err(EPIPE));
     }
 }

@@ -3,10 +3,10 @@
 
 use crate::descriptors::OpenFile;
 use crate::entry::Frame;
-use crate::errno::{Answer, EINVAL, Errno};
+use crate::errno::{Answer, EINVAL, ERESTART_UNHANDLED, Errno};
 use crate::pipe::Side;
 use crate::process::Process;
-use crate::time::{duration, duration_of_timeval, sleep};
+use crate::time::{duration, duration_of_timeval};
 use alloc::vec;
 use alloc::vec::Vec;
 use nacre_proto::file;
@@ -42,15 +42,18 @@ fn ready(process: &mut Process, open: &OpenFile, events: u64) -> u64 {
 }
 
 /// Asks `check` until it says how many are ready, or the time has passed; 0 then.
-fn wait(timeout: u64, mut check: impl FnMut() -> Answer) -> Answer {
+fn wait(process: &mut Process, timeout: u64, mut check: impl FnMut(&mut Process) -> Answer) -> Answer {
     let (mut left, mut pause) = (timeout, FIRST_PAUSE);
     loop {
-        let count = check()?;
+        let count = check(process)?;
         if count != 0 || left == 0 {
             return Ok(count);
         }
+        if process.is_interrupted() {
+            return Err(ERESTART_UNHANDLED);
+        }
         let now = pause.min(left);
-        sleep(now);
+        process.sleep(now);
         pause = (2 * pause).min(LONGEST_PAUSE);
         if left != FOR_EVER {
             left -= now;
@@ -81,7 +84,7 @@ fn poll_for(process: &mut Process, entries: u64, count: u64, timeout: u64) -> An
         return Err(EINVAL);
     }
     process.memory.writable(entries, ENTRY * count)?;
-    wait(timeout, || poll_once(process, entries, count))
+    wait(process, timeout, |process| poll_once(process, entries, count))
 }
 
 /// `poll(entries, count, milliseconds)`.
@@ -96,15 +99,14 @@ fn optional_duration(process: &Process, address: u64) -> Result<u64, Errno> {
 }
 
 /// Carries out `call` under another signal mask, if there is one: `mask` is its address or 0.
-fn with_mask(process: &mut Process, frame: &mut Frame, mask: u64, call: impl FnOnce(&mut Process) -> Answer) -> Answer {
+fn with_mask(process: &mut Process, mask: u64, call: impl FnOnce(&mut Process) -> Answer) -> Answer {
     if mask == 0 {
         return call(process);
     }
     let [mask] = process.memory.read_words(mask)?;
-    let before = process.signals.swap_mask(mask);
-    let result = call(process).unwrap_or_else(crate::errno::negated);
-    let answer = crate::signals::deliver(process, frame, result);
-    process.signals.swap_mask(before);
+    process.mask_for_call(mask);
+    let answer = call(process);
+    process.unmask_after_call();
     answer
 }
 
@@ -112,7 +114,7 @@ fn with_mask(process: &mut Process, frame: &mut Frame, mask: u64, call: impl FnO
 pub fn ppoll(process: &mut Process, frame: &mut Frame) -> Answer {
     let [entries, count, timeout, mask, ..] = frame.arguments();
     let timeout = optional_duration(process, timeout)?;
-    with_mask(process, frame, mask, |process| poll_for(process, entries, count, timeout))
+    with_mask(process, mask, |process| poll_for(process, entries, count, timeout))
 }
 
 /// The three sets of `select` and what each waits for.
@@ -158,7 +160,7 @@ fn select_for(process: &mut Process, count: u64, addresses: [u64; 3], timeout: u
     let [read, write, except] = addresses;
     let wanted = [read_set(process, read, words)?, read_set(process, write, words)?, read_set(process, except, words)?];
     let mut found = [const { Vec::new() }; 3].map(|_: Vec<u64>| vec![0; words]);
-    let total = wait(timeout, || select_once(process, &wanted, &mut found, count))?;
+    let total = wait(process, timeout, |process| select_once(process, &wanted, &mut found, count))?;
     for (address, set) in addresses.into_iter().zip(&found) {
         if address != 0 {
             process.memory.write_words(address, set)?;
@@ -179,5 +181,5 @@ pub fn pselect6(process: &mut Process, frame: &mut Frame) -> Answer {
     let [count, read, write, except, timeout, mask] = frame.arguments();
     let timeout = optional_duration(process, timeout)?;
     let mask = if mask == 0 { 0 } else { process.memory.read_words::<2>(mask)?[0] };
-    with_mask(process, frame, mask, |process| select_for(process, count, [read, write, except], timeout))
+    with_mask(process, mask, |process| select_for(process, count, [read, write, except], timeout))
 }

@@ -1,18 +1,22 @@
 //! All that the library knows of its process.
 
+use crate::block::Block;
 use crate::descriptors::{Descriptors, Kind, O_RDWR, OpenFile};
 use crate::errno::Errno;
 use crate::identity::Identity;
+use crate::life::PID;
 use crate::limits::Limits;
 use crate::memory::Memory;
 use crate::names;
 use crate::services::Services;
 use crate::signals::Signals;
+use crate::thread::{Thread, Threads};
 use alloc::rc::Rc;
 use alloc::vec::Vec;
 use core::cell::OnceCell;
 use core::fmt::{Arguments, Write};
 use nacre_sys::Reference;
+use nacre_sys::lock::RawLock;
 
 /// Words of a set with a bit for each number of a call.
 const SET: usize = names::COUNT.div_ceil(64);
@@ -35,8 +39,14 @@ pub struct Process {
     pub identity: Identity,
     /// Resource limits.
     pub limits: Limits,
-    /// Base of `fs`, as the program set it.
-    pub fs_base: u64,
+    /// Its threads.
+    pub threads: Threads,
+    /// The place of the thread whose call this is.
+    pub caller: usize,
+    /// How many waits for futexes there have been.
+    pub tickets: u64,
+    /// The lock under which all this is reached; none in tests.
+    pub lock: Option<&'static RawLock>,
     /// The path that the program was loaded from.
     pub executable: Vec<u8>,
     /// Which calls have been reported as lacking.
@@ -75,8 +85,8 @@ impl Write for Line {
 }
 
 impl Process {
-    /// The process of a program with this memory and a stack of this size.
-    pub fn new(memory: Memory, stack: u64, executable: Vec<u8>) -> Result<Process, Errno> {
+    /// The process of a program with this memory, a stack of this size, and this block for its first thread.
+    pub fn new(memory: Memory, stack: u64, executable: Vec<u8>, block: &'static Block) -> Result<Process, Errno> {
         let mut descriptors = Descriptors::new();
         for number in 0..3 {
             let stream = OpenFile::new(Kind::Stream(number, OnceCell::new()), 0, O_RDWR);
@@ -90,7 +100,10 @@ impl Process {
             signals: Signals::new(),
             identity: Identity::new(),
             limits: Limits::new(stack),
-            fs_base: 0,
+            threads: Threads::new(Thread::new(PID, block, nacre_sys::Thread::FIRST)),
+            caller: 0,
+            tickets: 0,
+            lock: None,
             executable,
             reported: [0; SET],
         })

@@ -5,6 +5,7 @@ use crate::entry::Frame;
 use crate::map::{Area, Map};
 use crate::memory::{Fill, Memory};
 use crate::process::Process;
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::cell::OnceCell;
 use nacre_abi::Rights;
@@ -35,7 +36,7 @@ impl Rehearsal {
             map.insert(Area { start, end: start + size as u64, rights, backing: Fill::Library(rights) }).ok()?;
         }
         let end = start + 2 * size as u64;
-        let mut process = Process::new(Memory::new(map, end), 1 << 18, Vec::from(b"/bin/test")).ok()?;
+        let mut process = Process::new(Memory::new(map, end), 1 << 18, Vec::from(b"/bin/test"), Box::leak(Box::default())).ok()?;
         process.open(OpenFile::new(Kind::Stream(7, OnceCell::new()), 0, O_RDWR), true).ok()?;
         Some(Rehearsal { process, _memory: memory })
     }

@@ -2,7 +2,7 @@
 //! so that a program that uses few costs few messages.
 
 use crate::descriptors::{Kind, OpenFile};
-use crate::errno::{EBADF, EIO, ENOMEM, EPIPE, ESPIPE, Errno};
+use crate::errno::{EBADF, EIO, ENOMEM, ESPIPE, Errno};
 use alloc::rc::Rc;
 pub use nacre_proto::flags::OWN_POSITION;
 use nacre_proto::flags::{REPORT_FOREIGN_CALL, REPORT_MESSAGE, SERVICE_CLOCK, SERVICE_FILES};
@@ -145,52 +145,8 @@ impl Services {
         }
     }
 
-    /// Reads from `offset`, or from the file's own position. Less than was asked for comes at the end, and when the rest would have to be waited for.
-    pub fn read(&mut self, file: &OpenFile, offset: u64, into: &mut [u8]) -> Result<usize, Errno> {
-        if let Some(end) = file.pipe() {
-            return if offset == OWN_POSITION { end.read(into, file.is_nonblocking()) } else { Err(ESPIPE) };
-        }
-        let target = self.reference(file)?;
-        let mut done = 0;
-        loop {
-            let piece = PIECE.min(into.len() - done);
-            let at = if offset == OWN_POSITION { offset } else { offset + done as u64 };
-            match file::read(target, at, piece as u64, &mut into[done..done + piece]) {
-                Ok(reply) => done += (reply.count as usize).min(piece),
-                Err(error) if done == 0 => return Err(error),
-                Err(_) => return Ok(done),
-            }
-            if done == into.len() || done % PIECE != 0 || done == 0 || !file.is_read_on() {
-                return Ok(done);
-            }
-        }
-    }
-
-    /// Writes at `offset`, or at the file's own position. Less than was asked for is written when there is no room, or it would have to be waited for.
-    pub fn write(&mut self, file: &OpenFile, offset: u64, from: &[u8]) -> Result<usize, Errno> {
-        if let Some(end) = file.pipe() {
-            return if offset == OWN_POSITION { end.write(from, file.is_nonblocking()) } else { Err(ESPIPE) };
-        }
-        let target = self.reference(file)?;
-        let mut done = 0;
-        loop {
-            let piece = PIECE.min(from.len() - done);
-            let at = if offset == OWN_POSITION { offset } else { offset + done as u64 };
-            match file::write(target, at, &from[done..done + piece]) {
-                Ok(reply) if reply.count as usize >= piece => done += piece,
-                Ok(reply) => return Ok(done + reply.count as usize),
-                Err(EIO) if self.is_gone(target) => return Err(EPIPE),
-                Err(error) if done == 0 => return Err(error),
-                Err(_) => return Ok(done),
-            }
-            if done == from.len() {
-                return Ok(done);
-            }
-        }
-    }
-
     /// Whether nobody serves the reference any more.
-    fn is_gone(&self, target: Reference) -> bool {
+    pub fn is_gone(&self, target: Reference) -> bool {
         target.is_null().unwrap_or(true)
     }
 

@@ -1,30 +1,46 @@
-//! Signals: dispositions, masks, and what is pending. Kept here whole; nobody else can send one yet, so a signal comes only from the program itself.
+//! Dispositions of signals, what is pending for the whole process, and the calls about them.
 //!
-//! States of a signal: not there; pending (sent, blocked by the mask); delivered - ignored, ended the program, or its handler was entered.
+//! States of a signal: not there; pending (for the process, or for one thread); taken by a thread - ignored, its handler entered, or the process's end.
+//! How it gets from one to the other is in [`delivery`](crate::delivery).
 
+use crate::block::Woken;
 use crate::entry::Frame;
-use crate::errno::{Answer, EAGAIN, EFAULT, EINVAL, ENOMEM, EPERM, ESRCH, Errno};
+use crate::errno::{Answer, EAGAIN, EFAULT, EINTR, EINVAL, ENOMEM, EPERM, ERESTART_UNHANDLED, ESRCH, Errno};
 use crate::life::{PID, end_by_signal};
+use crate::pending::{Info, LAST, Pending, SI_TKILL, SI_USER, bit};
 use crate::process::Process;
-use crate::signal_frame::{self, Context};
+use crate::signal_frame;
 
-/// Number of the last signal.
-pub const LAST: u64 = 64;
 /// Ends a program without asking it.
 pub const SIGKILL: u64 = 9;
+/// An access to memory that is not there.
+pub const SIGSEGV: u64 = 11;
 /// A pipe that nobody reads.
 pub const SIGPIPE: u64 = 13;
+/// Lets a stopped program go on.
+pub const SIGCONT: u64 = 18;
 const SIGSTOP: u64 = 19;
-/// `SIGCHLD`, `SIGCONT`, `SIGURG`, `SIGWINCH`, and the four that stop: nobody could let the program go on.
-const IGNORED: [u64; 8] = [17, 18, 23, 28, SIGSTOP, 20, 21, 22];
+/// The signals that stop: `SIGSTOP`, `SIGTSTP`, `SIGTTIN`, `SIGTTOU`.
+pub const STOPS: u64 = bit(SIGSTOP) | bit(20) | bit(21) | bit(22);
+/// `SIGCHLD`, `SIGCONT`, `SIGURG`, `SIGWINCH`.
+const IGNORED: u64 = bit(17) | bit(SIGCONT) | bit(23) | bit(28);
+/// What can never be blocked or handled.
+pub const ALWAYS: u64 = bit(SIGKILL) | bit(SIGSTOP);
 
 const HANDLER_DEFAULT: u64 = 0;
 const HANDLER_IGNORE: u64 = 1;
-const SA_ONSTACK: u64 = 0x0800_0000;
+/// The handler runs on the alternate stack.
+pub const SA_ONSTACK: u64 = 0x0800_0000;
+/// A call that the signal cut off is made again.
+pub const SA_RESTART: u64 = 0x1000_0000;
 const SA_NODEFER: u64 = 0x4000_0000;
 const SA_RESETHAND: u64 = 0x8000_0000;
-const SS_ONSTACK: u64 = 1;
-const SS_DISABLE: u64 = 2;
+/// In the flags of an alternate stack: the thread is on it.
+pub const SS_ONSTACK: u64 = 1;
+/// There is none.
+pub const SS_DISABLE: u64 = 2;
+/// It is given up while a handler runs.
+pub const SS_AUTODISARM: u64 = 1 << 31;
 const LEAST_ALTERNATE_STACK: u64 = 2048;
 
 /// What the program wants done about a signal: the words of the kernel's `struct sigaction`.
@@ -40,147 +56,162 @@ pub struct Action {
     pub mask: u64,
 }
 
+impl Action {
+    /// What is blocked while the handler runs for `signal`.
+    pub fn blocked(&self, signal: u64) -> u64 {
+        (self.mask | if self.flags & SA_NODEFER == 0 { bit(signal) } else { 0 }) & !ALWAYS
+    }
+}
+
+/// What becomes of a signal that a thread takes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Fate {
+    /// Nothing.
+    Ignored,
+    /// The process ends.
+    Ends,
+    /// The process stops.
+    Stops,
+    /// Its handler is entered.
+    Handled,
+}
+
 /// The process's signals.
 pub struct Signals {
     actions: [Action; LAST as usize],
-    mask: u64,
-    pending: u64,
-    alternate_start: u64,
-    alternate_size: u64,
+    /// Those that any thread may take.
+    pub pending: Pending,
+    /// A signal has stopped the process.
+    pub is_stopped: bool,
+    /// There is somebody who lets it go on.
+    pub can_stop: bool,
 }
-
-const fn bit(signal: u64) -> u64 {
-    1 << (signal - 1)
-}
-
-/// What can never be blocked or handled.
-const ALWAYS: u64 = bit(SIGKILL) | bit(SIGSTOP);
 
 impl Signals {
-    /// Nothing blocked, everything default.
+    /// Everything default.
     pub const fn new() -> Signals {
-        Signals {
-            actions: [Action { handler: 0, flags: 0, restorer: 0, mask: 0 }; LAST as usize],
-            mask: 0,
-            pending: 0,
-            alternate_start: 0,
-            alternate_size: 0,
+        let action = Action { handler: 0, flags: 0, restorer: 0, mask: 0 };
+        Signals { actions: [action; LAST as usize], pending: Pending::new(), is_stopped: false, can_stop: false }
+    }
+
+    /// What the program wants done about a signal.
+    pub fn action(&self, signal: u64) -> Action {
+        self.actions.get(signal as usize - 1).copied().unwrap_or_default()
+    }
+
+    /// The same, to change it.
+    pub fn set_action(&mut self, signal: u64, action: Action) {
+        if let Some(place) = self.actions.get_mut(signal as usize - 1) {
+            *place = action;
         }
     }
 
-    /// Marks a signal as sent, unless it is ignored.
-    pub fn send(&mut self, signal: u64) {
-        if self.actions[signal as usize - 1].handler != HANDLER_IGNORE || ALWAYS & bit(signal) != 0 {
-            self.pending |= bit(signal);
+    /// What becomes of it.
+    pub fn fate(&self, signal: u64) -> Fate {
+        let handler = if bit(signal) & ALWAYS != 0 { HANDLER_DEFAULT } else { self.action(signal).handler };
+        match handler {
+            HANDLER_IGNORE => Fate::Ignored,
+            HANDLER_DEFAULT if bit(signal) & IGNORED != 0 => Fate::Ignored,
+            HANDLER_DEFAULT if bit(signal) & STOPS != 0 => Fate::Stops,
+            HANDLER_DEFAULT => Fate::Ends,
+            _ => Fate::Handled,
         }
     }
 
-    /// The mask, and a new one for it.
-    pub fn swap_mask(&mut self, mask: u64) -> u64 {
-        core::mem::replace(&mut self.mask, mask & !ALWAYS)
-    }
-
-    /// Takes the lowest signal that is pending and not blocked.
-    fn take(&mut self) -> Option<u64> {
-        let ready = self.pending & !self.mask;
-        let signal = u64::from(ready.trailing_zeros()) + 1;
-        (ready != 0).then(|| {
-            self.pending &= !bit(signal);
-            signal
-        })
-    }
-
-    fn on_alternate(&self, stack: u64) -> bool {
-        self.alternate_size != 0 && stack.wrapping_sub(self.alternate_start) <= self.alternate_size
-    }
-
-    /// Where a handler's frame goes: the alternate stack if it is asked for and not in use, else below the red zone.
-    fn handler_stack(&self, action: &Action, stack: u64) -> u64 {
-        if action.flags & SA_ONSTACK != 0 && self.alternate_size != 0 && !self.on_alternate(stack) {
-            return self.alternate_start + self.alternate_size;
-        }
-        stack.wrapping_sub(signal_frame::RED_ZONE)
-    }
-}
-
-/// Delivers what is pending: enters handlers one over the other, or ends the program. `result` is what the interrupted call gives.
-pub fn deliver(process: &mut Process, frame: &mut Frame, result: u64) -> Answer {
-    let mut result = result;
-    while let Some(signal) = process.signals.take() {
-        let action = process.signals.actions[signal as usize - 1];
-        match action.handler {
-            HANDLER_IGNORE => {}
-            HANDLER_DEFAULT if IGNORED.contains(&signal) => {}
-            HANDLER_DEFAULT => end_by_signal(process, signal),
-            _ => {
-                enter_handler(process, frame, signal, &action, result);
-                result = 0;
-            }
+    /// The handler was entered.
+    pub fn was_entered(&mut self, signal: u64) {
+        let action = self.action(signal);
+        if action.flags & SA_RESETHAND != 0 {
+            self.set_action(signal, Action { handler: HANDLER_DEFAULT, ..action });
         }
     }
-    Ok(result)
 }
 
-/// Lets the program go on in its handler. A stack that cannot take the frame ends the program, as on Linux.
-fn enter_handler(process: &mut Process, frame: &mut Frame, signal: u64, action: &Action, result: u64) {
-    let signals = &mut process.signals;
-    let context = Context {
-        result,
-        mask: signals.mask,
-        alternate: [signals.alternate_start, if signals.alternate_size == 0 { SS_DISABLE } else { 0 }, signals.alternate_size],
-    };
-    let stack = signals.handler_stack(action, frame.stack);
-    let Ok(()) = signal_frame::push(&process.memory, frame, stack, signal, action, &context) else { end_by_signal(process, 11) };
-    signals.mask |= action.mask & !ALWAYS;
-    if action.flags & SA_NODEFER == 0 {
-        signals.mask |= bit(signal);
-    }
-    if action.flags & SA_RESETHAND != 0 {
-        signals.actions[signal as usize - 1].handler = HANDLER_DEFAULT;
-    }
-}
-
-/// Sends a signal to the program, as if it had done so itself, and delivers it.
-pub fn raise(process: &mut Process, frame: &mut Frame, signal: u64, result: u64) -> Answer {
-    process.signals.send(signal);
-    deliver(process, frame, result)
-}
-
-fn checked(signal: u64) -> Result<u64, Errno> {
+/// A signal's number, of which only 32 bits count.
+pub fn checked(signal: u64) -> Result<u64, Errno> {
+    let signal = signal & 0xffff_ffff;
     if (1..=LAST).contains(&signal) { Ok(signal) } else { Err(EINVAL) }
 }
 
-/// Sends `signal` if `mine` says that the target is this process; 0 only asks whether it exists.
-fn send_to(process: &mut Process, frame: &mut Frame, mine: bool, target: u64, signal: u64) -> Answer {
-    let signal = signal & 0xffff_ffff;
-    if signal > LAST {
-        return Err(EINVAL);
-    }
-    if !mine {
-        process.report(format_args!("kill: process {}: this needs a process manager: run `process` below the program", target as i32));
-        return Err(ESRCH);
-    }
-    if signal == 0 { Ok(0) } else { raise(process, frame, signal, 0) }
+/// A signal's number, or 0 for a question.
+fn checked_or_none(signal: u64) -> Result<u64, Errno> {
+    if signal & 0xffff_ffff == 0 { Ok(0) } else { checked(signal) }
 }
 
-/// `kill(pid, signal)`: 0, -1 and the own group are this process alone.
+/// `kill(pid, signal)`.
 pub fn kill(process: &mut Process, frame: &mut Frame) -> Answer {
     let [target, signal, ..] = frame.arguments();
-    let mine = matches!(target as i32, 0 | -1) || (target as i32).unsigned_abs() == PID as u32;
-    send_to(process, frame, mine, target, signal)
+    let signal = checked_or_none(signal)?;
+    let info = Info::from(signal, SI_USER, PID, 0);
+    send(process, target as i32, info)
+}
+
+/// Sends a signal to the processes that a number means: 0, -1 and the own group are this process alone.
+fn send(process: &mut Process, target: i32, info: Info) -> Answer {
+    if !matches!(target, 0 | -1) && u64::from(target.unsigned_abs()) != PID {
+        process.report(format_args!("kill: process {target}: this needs a process manager: run `process` below the program"));
+        return Err(ESRCH);
+    }
+    if info.signal != 0 {
+        process.post(info)?;
+    }
+    Ok(0)
+}
+
+fn send_to_thread(process: &mut Process, number: u64, info: Info) -> Answer {
+    if (number as i32) <= 0 {
+        return Err(EINVAL);
+    }
+    let index = process.threads.find(number & 0xffff_ffff).ok_or(ESRCH)?;
+    if info.signal != 0 {
+        process.post_to(index, info)?;
+    }
+    Ok(0)
 }
 
 /// `tkill(thread, signal)`.
 pub fn tkill(process: &mut Process, frame: &mut Frame) -> Answer {
     let [thread, signal, ..] = frame.arguments();
-    send_to(process, frame, thread as i32 == PID as i32, thread, signal)
+    let info = Info::from(checked_or_none(signal)?, SI_TKILL, PID, 0);
+    send_to_thread(process, thread, info)
 }
 
-/// `tgkill(group, thread, signal)`.
+/// `tgkill(process, thread, signal)`.
 pub fn tgkill(process: &mut Process, frame: &mut Frame) -> Answer {
     let [group, thread, signal, ..] = frame.arguments();
-    let mine = group as i32 == PID as i32 && thread as i32 == PID as i32;
-    send_to(process, frame, mine, thread, signal)
+    let info = Info::from(checked_or_none(signal)?, SI_TKILL, PID, 0);
+    match group as i32 {
+        group if group <= 0 => Err(EINVAL),
+        group if group as u64 != PID => Err(ESRCH),
+        _ => send_to_thread(process, thread, info),
+    }
+}
+
+/// A `siginfo` that a program hands over with a signal. To others it may not look as if the system had sent it.
+fn info_at(process: &Process, signal: u64, address: u64, to_others: bool) -> Result<Info, Errno> {
+    let words: [u64; 6] = process.memory.read_words(address)?;
+    let code = words[1] as i32;
+    if to_others && (code >= 0 || code == SI_TKILL) {
+        return Err(EPERM);
+    }
+    Ok(Info { signal: checked_or_none(signal)?, code, fields: [words[2], words[3], words[4], words[5]] })
+}
+
+/// `rt_sigqueueinfo(process, signal, info)`.
+pub fn rt_sigqueueinfo(process: &mut Process, frame: &mut Frame) -> Answer {
+    let [target, signal, address, ..] = frame.arguments();
+    let info = info_at(process, signal, address, target as i32 as u64 != PID)?;
+    send(process, target as i32, info)
+}
+
+/// `rt_tgsigqueueinfo(process, thread, signal, info)`.
+pub fn rt_tgsigqueueinfo(process: &mut Process, frame: &mut Frame) -> Answer {
+    let [group, thread, signal, address, ..] = frame.arguments();
+    let info = info_at(process, signal, address, false)?;
+    if group as i32 as u64 != PID {
+        return Err(ESRCH);
+    }
+    send_to_thread(process, thread, info)
 }
 
 fn mask_size(size: u64) -> Result<(), Errno> {
@@ -190,18 +221,21 @@ fn mask_size(size: u64) -> Result<(), Errno> {
 /// `rt_sigaction(signal, new, old, size)`.
 pub fn rt_sigaction(process: &mut Process, frame: &mut Frame) -> Answer {
     let [signal, new, old, size, ..] = frame.arguments();
-    let signal = checked(signal & 0xffff_ffff)?;
+    let signal = checked(signal)?;
     mask_size(size)?;
     if new != 0 && ALWAYS & bit(signal) != 0 {
         return Err(EINVAL);
     }
-    let Action { handler, flags, restorer, mask } = process.signals.actions[signal as usize - 1];
+    let Action { handler, flags, restorer, mask } = process.signals.action(signal);
     let wanted = if new == 0 { None } else { Some(process.memory.read_words::<4>(new)?) };
     if old != 0 {
         process.memory.write_words(old, &[handler, flags, restorer, mask])?;
     }
     if let Some([handler, flags, restorer, mask]) = wanted {
-        process.signals.actions[signal as usize - 1] = Action { handler, flags, restorer, mask };
+        process.signals.set_action(signal, Action { handler, flags, restorer, mask: mask & !ALWAYS });
+        if process.signals.fate(signal) == Fate::Ignored {
+            process.forget(bit(signal));
+        }
     }
     Ok(0)
 }
@@ -210,36 +244,72 @@ pub fn rt_sigaction(process: &mut Process, frame: &mut Frame) -> Answer {
 pub fn rt_sigprocmask(process: &mut Process, frame: &mut Frame) -> Answer {
     let [how, new, old, size, ..] = frame.arguments();
     mask_size(size)?;
-    let before = process.signals.mask;
-    if new != 0 {
-        let [mask] = process.memory.read_words(new)?;
-        let after = match how {
+    let before = process.me().mask;
+    let wanted = if new == 0 { None } else { Some(process.memory.read_words::<1>(new)?[0]) };
+    if let Some(mask) = wanted {
+        let after = match how as u32 {
             0 => before | mask,
             1 => before & !mask,
             2 => mask,
             _ => return Err(EINVAL),
         };
-        process.signals.swap_mask(after);
+        process.set_mask(after);
     }
     if old != 0 {
         process.memory.write_words(old, &[before])?;
     }
-    if process.signals.pending == 0 { Ok(0) } else { deliver(process, frame, 0) }
+    Ok(0)
 }
 
 /// `rt_sigpending(set, size)`.
 pub fn rt_sigpending(process: &mut Process, frame: &mut Frame) -> Answer {
     let [set, size, ..] = frame.arguments();
-    mask_size(size)?;
-    process.memory.write_words(set, &[process.signals.pending & process.signals.mask])?;
+    if size > 8 {
+        return Err(EINVAL);
+    }
+    let shared = process.signals.pending.set();
+    let thread = process.me();
+    let found = (shared | thread.pending.set()) & thread.mask;
+    process.memory.write_bytes(set, &found.to_le_bytes()[..size as usize])?;
     Ok(0)
 }
 
 /// `rt_sigreturn()`: goes on where a handler's frame says.
 pub fn rt_sigreturn(process: &mut Process, frame: &mut Frame) -> Answer {
-    let Ok((result, mask)) = signal_frame::pop(&process.memory, frame) else { end_by_signal(process, 11) };
-    process.signals.swap_mask(mask);
-    deliver(process, frame, result)
+    let Ok(mask) = signal_frame::pop(process, frame) else { end_by_signal(process, SIGSEGV) };
+    let thread = process.me();
+    thread.mask = mask & !ALWAYS;
+    thread.block.whole.store(1, core::sync::atomic::Ordering::Relaxed);
+    // The way out is the one that restores all registers.
+    thread.block.set_attention(true);
+    Ok(frame.rax)
+}
+
+impl Process {
+    /// Another mask until the call ends; a handler that the call is interrupted for runs with it, and returns to the mask before.
+    pub fn mask_for_call(&mut self, mask: u64) {
+        let thread = self.me();
+        thread.saved_mask = Some(thread.mask);
+        thread.mask = mask & !ALWAYS;
+        self.look_again();
+    }
+
+    /// The end of such a call, if no signal interrupted it.
+    pub fn unmask_after_call(&mut self) {
+        if !self.is_interrupted()
+            && let Some(mask) = self.me().saved_mask.take()
+        {
+            self.set_mask(mask);
+        }
+    }
+
+    /// Waits for a signal that has a handler, or ends the process.
+    fn wait_for_signal(&mut self) -> Errno {
+        while !self.is_interrupted() {
+            self.sleep(nacre_sys::FOREVER);
+        }
+        ERESTART_UNHANDLED
+    }
 }
 
 /// `rt_sigsuspend(mask, size)`: waits for a signal that is let through.
@@ -247,59 +317,71 @@ pub fn rt_sigsuspend(process: &mut Process, frame: &mut Frame) -> Answer {
     let [mask, size, ..] = frame.arguments();
     mask_size(size)?;
     let [mask] = process.memory.read_words(mask)?;
-    let before = process.signals.swap_mask(mask);
-    if process.signals.pending & !process.signals.mask == 0 {
-        crate::time::wait_for_ever();
-    }
-    let answer = deliver(process, frame, crate::errno::negated(crate::errno::EINTR));
-    process.signals.swap_mask(before);
-    answer
+    process.mask_for_call(mask);
+    Err(process.wait_for_signal())
 }
 
 /// `pause()`.
-pub fn pause(_: &mut Process, _: &mut Frame) -> Answer {
-    crate::time::wait_for_ever()
+pub fn pause(process: &mut Process, _: &mut Frame) -> Answer {
+    Err(process.wait_for_signal())
 }
 
-/// `rt_sigtimedwait(set, info, timeout, size)`: takes a pending signal of the set; none can come while the program waits.
+/// `rt_sigtimedwait(set, info, timeout, size)`: takes a signal of the set, which is there or comes.
 pub fn rt_sigtimedwait(process: &mut Process, frame: &mut Frame) -> Answer {
-    let [set, info, timeout, size, ..] = frame.arguments();
+    let [set, info_address, timeout, size, ..] = frame.arguments();
     mask_size(size)?;
-    let [set] = process.memory.read_words(set)?;
-    let found = process.signals.pending & set;
-    if found != 0 {
-        let signal = u64::from(found.trailing_zeros()) + 1;
-        if info != 0 {
-            process.memory.write_words(info, &signal_frame::info(signal))?;
+    let wanted = process.memory.read_words::<1>(set)?[0] & !ALWAYS;
+    let limit = if timeout == 0 { None } else { Some(crate::time::duration(&process.memory, timeout)?) };
+    process.me().waits_for = wanted;
+    let result = wait_for(process, wanted, limit);
+    process.me().waits_for = 0;
+    process.look_again();
+    let info = result?;
+    if info_address != 0 {
+        process.memory.write_words(info_address, &info.words())?;
+    }
+    Ok(info.signal)
+}
+
+fn wait_for(process: &mut Process, wanted: u64, limit: Option<u64>) -> Result<Info, Errno> {
+    let mut late = limit == Some(0);
+    loop {
+        let own = process.me().pending.take(wanted);
+        if let Some(info) = own.or_else(|| process.signals.pending.take(wanted)) {
+            return Ok(info);
         }
-        process.signals.pending &= !bit(signal);
-        return Ok(signal);
+        if late {
+            return Err(EAGAIN);
+        }
+        if process.is_interrupted() {
+            return Err(EINTR);
+        }
+        late = process.sleep(limit.unwrap_or(nacre_sys::FOREVER)) == Woken::Late;
     }
-    if timeout == 0 {
-        crate::time::wait_for_ever();
-    }
-    crate::time::sleep(crate::time::duration(&process.memory, timeout)?);
-    Err(EAGAIN)
 }
 
 /// `sigaltstack(new, old)`.
 pub fn sigaltstack(process: &mut Process, frame: &mut Frame) -> Answer {
     let [new, old, ..] = frame.arguments();
-    let signals = &mut process.signals;
-    let inside = signals.on_alternate(frame.stack);
-    let flags = if signals.alternate_size == 0 { SS_DISABLE } else { u64::from(inside) * SS_ONSTACK };
-    let before = [signals.alternate_start, flags, signals.alternate_size];
-    if new != 0 {
-        let [start, flags, size] = process.memory.read_words(new)?;
-        let disable = flags & 0xffff_ffff & SS_DISABLE != 0;
+    let wanted = if new == 0 { None } else { Some(process.memory.read_words::<3>(new)?) };
+    let thread = process.me();
+    let inside = signal_frame::on_alternate(thread, frame.stack);
+    let before = signal_frame::alternate_words(thread, frame.stack);
+    if let Some([start, flags, size]) = wanted {
+        let flags = flags & 0xffff_ffff;
         if inside {
             return Err(EPERM);
         }
+        if flags & !(SS_ONSTACK | SS_DISABLE | SS_AUTODISARM) != 0 {
+            return Err(EINVAL);
+        }
+        let disable = flags & SS_DISABLE != 0;
         if !disable && size < LEAST_ALTERNATE_STACK {
             return Err(ENOMEM);
         }
         start.checked_add(size).ok_or(EFAULT)?;
-        (signals.alternate_start, signals.alternate_size) = if disable { (0, 0) } else { (start, size) };
+        thread.alternate = if disable { [0, 0] } else { [start, size] };
+        thread.alternate_flags = flags & SS_AUTODISARM;
     }
     if old != 0 {
         process.memory.write_words(old, &before)?;

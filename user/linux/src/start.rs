@@ -1,5 +1,6 @@
 //! What happens between the library's first instruction and the program's.
 
+use crate::block::Block;
 use crate::errno::{ENOMEM, Errno};
 use crate::map::{Area, Map};
 use crate::memory::{Fill, Memory};
@@ -35,7 +36,7 @@ fn memory(auxiliary: &Auxiliary) -> Result<Memory, Errno> {
 fn process(auxiliary: &Auxiliary) -> Result<Process, Errno> {
     let memory = memory(auxiliary)?;
     let executable = memory.path(auxiliary.path).map(Vec::from).unwrap_or_default();
-    Process::new(memory, auxiliary.stack_size, executable)
+    Process::new(memory, auxiliary.stack_size, executable, entry::first_block())
 }
 
 /// Prepares everything; the program's entry point.
@@ -43,7 +44,7 @@ pub fn start(arguments: &Arguments) -> u64 {
     let auxiliary = auxiliary(arguments);
     let prepared = process(&auxiliary).and_then(|process| {
         entry::set_process(process);
-        Thread::set_gs_base(entry::block_address()).map_err(|_| ENOMEM)?;
+        Thread::set_gs_base(entry::first_block() as *const Block as u64).map_err(|_| ENOMEM)?;
         Thread::OWN.set_foreign(entry::foreign_entry as *const () as u64).map_err(|_| ENOMEM)
     });
     if let Err(error) = prepared {

@@ -4,7 +4,7 @@ use crate::entry::Frame;
 use crate::errno::{Answer, ENOSYS, negated};
 use crate::process::Process;
 use crate::{attributes, control, directories, files, identity, life, limits, listing, machine, mapping, names, open, poll, signals, status};
-use crate::{terminal, time, transfer};
+use crate::{futex, terminal, thread, time, transfer};
 
 /// Carries out a call: the arguments are in the frame.
 pub type Handler = fn(&mut Process, &mut Frame) -> Answer;
@@ -81,11 +81,11 @@ calls! {
     35 time::nanosleep;
     39 identity::getpid;
     40 transfer::sendfile;
-    56 life::clone;
+    56 thread::clone;
     57 life::fork;
     58 life::fork;
     59 life::execve;
-    60 life::exit;
+    60 thread::exit;
     61 life::wait;
     62 signals::kill;
     63 identity::uname;
@@ -143,6 +143,7 @@ calls! {
     126 accept;
     127 signals::rt_sigpending;
     128 signals::rt_sigtimedwait;
+    129 signals::rt_sigqueueinfo;
     130 signals::rt_sigsuspend;
     131 signals::sigaltstack;
     132 attributes::utime;
@@ -161,15 +162,15 @@ calls! {
     160 limits::setrlimit;
     162 files::sync;
     164 time::clock_settime;
-    186 identity::getpid;
+    186 thread::gettid;
     187 files::fadvise64;
     200 signals::tkill;
     201 time::time;
-    202 time::futex;
+    202 futex::futex;
     203 accept;
     204 limits::sched_getaffinity;
     217 listing::getdents64;
-    218 identity::getpid;
+    218 thread::set_tid_address;
     221 files::fadvise64;
     227 time::clock_settime;
     228 time::clock_gettime;
@@ -194,13 +195,15 @@ calls! {
     269 open::faccessat;
     270 poll::pselect6;
     271 poll::ppoll;
-    273 accept;
+    273 thread::set_robust_list;
+    274 thread::get_robust_list;
     280 attributes::utimensat;
     285 files::fallocate;
     292 control::dup3;
     293 control::pipe2;
     295 files::preadv;
     296 files::pwritev;
+    297 signals::rt_tgsigqueueinfo;
     302 limits::prlimit64;
     306 files::fsync;
     309 limits::getcpu;
@@ -212,7 +215,7 @@ calls! {
     326 transfer::copy_file_range;
     332 status::statx;
     334 machine::rseq;
-    435 life::clone3;
+    435 thread::clone3;
     436 control::close_range;
     437 open::openat2;
     439 open::faccessat2;

@@ -1,7 +1,7 @@
 //! Clocks and waits.
 
 use crate::entry::Frame;
-use crate::errno::{Answer, EFAULT, EINVAL, Errno};
+use crate::errno::{Answer, EFAULT, EINVAL, ERESTART_SLEEP, ERESTART_UNHANDLED, Errno};
 use crate::memory::Memory;
 use crate::process::Process;
 use nacre_sys::Thread;
@@ -121,50 +121,68 @@ pub fn times(process: &mut Process, frame: &mut Frame) -> Answer {
     Ok(ticks)
 }
 
-/// `nanosleep(request, remaining)`: nothing interrupts it, so nothing ever remains.
+/// What a clock says, in nanoseconds.
+pub fn now(process: &mut Process, which: u64) -> Result<u64, Errno> {
+    let (seconds, rest) = process.services.clock(which)?;
+    Ok(seconds.saturating_mul(SECOND).saturating_add(rest))
+}
+
+/// Sleeps until the monotonic clock says `end`. What is left if a signal cuts it off.
+fn sleep_until(process: &mut Process, end: u64) -> Result<(), u64> {
+    loop {
+        let left = now(process, MONOTONIC).map_or(0, |now| end.saturating_sub(now));
+        if left == 0 {
+            return Ok(());
+        }
+        if process.is_interrupted() {
+            process.me().deadline = Some(end);
+            return Err(left);
+        }
+        process.sleep(left);
+    }
+}
+
+/// Sleeps for a while, or for what is left of a sleep that was cut off and is made again. `remaining`: where to say what is left, or 0.
+fn sleep_for(process: &mut Process, span: u64, remaining: u64) -> Answer {
+    let end = match process.me().deadline.take() {
+        Some(end) => end,
+        None if span == 0 => return Ok(0),
+        None => now(process, MONOTONIC)?.saturating_add(span),
+    };
+    match sleep_until(process, end) {
+        Ok(()) => Ok(0),
+        Err(left) if remaining != 0 => {
+            process.memory.write_words(remaining, &[left / SECOND, left % SECOND])?;
+            Err(ERESTART_SLEEP)
+        }
+        Err(_) => Err(ERESTART_SLEEP),
+    }
+}
+
+/// `nanosleep(request, remaining)`.
 pub fn nanosleep(process: &mut Process, frame: &mut Frame) -> Answer {
-    sleep(duration(&process.memory, frame.arguments()[0])?);
-    Ok(0)
+    let [request, remaining, ..] = frame.arguments();
+    let span = duration(&process.memory, request)?;
+    sleep_for(process, span, remaining)
 }
 
 /// `clock_nanosleep(clock, flags, request, remaining)`.
 pub fn clock_nanosleep(process: &mut Process, frame: &mut Frame) -> Answer {
-    let [number, flags, request, ..] = frame.arguments();
+    let [number, flags, request, remaining, ..] = frame.arguments();
     let which = clock(number)?;
     let wanted = duration(&process.memory, request)?;
     if flags & TIMER_ABSTIME == 0 {
-        sleep(wanted);
-        return Ok(0);
+        return sleep_for(process, wanted, remaining);
     }
-    let (seconds, rest) = process.services.clock(which)?;
-    sleep(wanted.saturating_sub(nanoseconds([seconds, rest])?));
-    Ok(0)
-}
-
-/// `futex(word, operation, value, timeout, ..)`: nobody else can change the word or wait for it.
-pub fn futex(process: &mut Process, frame: &mut Frame) -> Answer {
-    const WAIT: u64 = 0;
-    const WAKE: u64 = 1;
-    const WAIT_BITSET: u64 = 9;
-    const WAKE_BITSET: u64 = 10;
-    let [word, operation, value, timeout, ..] = frame.arguments();
-    if word % 4 != 0 {
-        return Err(EINVAL);
-    }
-    match operation & 0x7f {
-        WAKE | WAKE_BITSET => Ok(0),
-        WAIT | WAIT_BITSET if process.memory.read_half(word)? != value as u32 => Err(crate::errno::EAGAIN),
-        WAIT | WAIT_BITSET if timeout == 0 => wait_for_ever(),
-        WAIT => {
-            sleep(duration(&process.memory, timeout)?);
-            Err(crate::errno::ETIMEDOUT)
+    loop {
+        let left = wanted.saturating_sub(now(process, which)?);
+        if left == 0 {
+            return Ok(0);
         }
-        WAIT_BITSET => {
-            let (seconds, rest) = process.services.clock(MONOTONIC)?;
-            sleep(duration(&process.memory, timeout)?.saturating_sub(nanoseconds([seconds, rest])?));
-            Err(crate::errno::ETIMEDOUT)
+        if process.is_interrupted() {
+            return Err(ERESTART_UNHANDLED);
         }
-        _ => Err(crate::errno::ENOSYS),
+        process.sleep(left);
     }
 }
 

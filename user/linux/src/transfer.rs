@@ -27,12 +27,12 @@ fn copy(process: &mut Process, from: (&OpenFile, u64), to: (&OpenFile, u64), siz
     let mut done = 0;
     while done < size {
         let wanted = buffer.len().min((size - done) as usize);
-        let count = match process.services.read(from.0, advance(from.1, done), &mut buffer[..wanted]) {
+        let count = match process.read(from.0, advance(from.1, done), &mut buffer[..wanted]) {
             Ok(0) => break,
             Err(_) if done != 0 => break,
             result => result?,
         };
-        let written = match process.services.write(to.0, advance(to.1, done), &buffer[..count]) {
+        let written = match process.write(to.0, advance(to.1, done), &buffer[..count]) {
             Err(_) if done != 0 => break,
             result => result?,
         };
@@ -65,7 +65,7 @@ pub fn sendfile(process: &mut Process, frame: &mut Frame) -> Answer {
     if let Ok(done) = answer {
         store(&process.memory, offset_address, offset, done)?;
     }
-    crate::files::written(process, frame, answer)
+    crate::files::written(process, answer)
 }
 
 /// `copy_file_range(from, offset, to, offset, size, flags)`: regular files only.

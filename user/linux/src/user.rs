@@ -1,13 +1,17 @@
 //! The program's memory, as its calls name it: addresses are allegations until the map has confirmed them.
 //!
-//! The library shares the space with the program, which is stopped in its call and is the only thread; so what the map confirms stays so
-//! until the call returns.
+//! The library shares the space with the program. What the map confirms stays so while the library's lock is held: whoever changes the map has it. Other
+//! threads of the program may write the bytes meanwhile, as any two of its threads may. While the lock is given up, only the kernel touches what was confirmed,
+//! and says so if it has gone.
 
-use crate::errno::{EFAULT, ENAMETOOLONG, Errno};
+use crate::block::Block;
+use crate::errno::{EFAULT, EINVAL, ENAMETOOLONG, Errno};
 use crate::map::or_fault;
 use crate::memory::Memory;
 use alloc::vec::Vec;
+use core::sync::atomic::{AtomicU32, Ordering};
 use nacre_abi::Rights;
+use nacre_rt::memory::Segment;
 
 /// Longest path, with its final zero.
 pub const PATH_MAX: u64 = 4096;
@@ -27,14 +31,42 @@ pub fn copy(from: u64, to: u64, size: u64) {
     unsafe { core::ptr::copy_nonoverlapping(from as *const u8, to as *mut u8, size as usize) };
 }
 
+/// The block and library stack of a thread, in memory that nobody has used.
+pub fn block_in(area: Segment) -> &'static Block {
+    let (start, _) = area.leak();
+    // SAFETY: a fresh segment of at least `AREA_SIZE` bytes, full of zeros, mapped to be written, which is kept for ever.
+    unsafe { crate::entry::block_in(start) }
+}
+
 impl Memory {
+    /// A 32-bit word that may be written, for one access that others see whole.
+    fn atomic(&self, address: u64, rights: Rights) -> Result<&'static AtomicU32, Errno> {
+        if address % 4 != 0 {
+            return Err(EINVAL);
+        }
+        or_fault(self.map.allows(address, 4, rights))?;
+        // SAFETY: the map says that the aligned word is there, and it stays so while the library's lock is held. The library reaches it as an atomic only.
+        Ok(unsafe { AtomicU32::from_ptr(address as *mut u32) })
+    }
+
+    /// Reads a 32-bit word that other threads change.
+    pub fn read_atomic(&self, address: u64) -> Result<u32, Errno> {
+        self.atomic(address, Rights::READ).map(|word| word.load(Ordering::SeqCst))
+    }
+
+    /// Changes a 32-bit word that other threads change too; what was there, or `None` if `change` left it alone.
+    pub fn update_atomic(&self, address: u64, mut change: impl FnMut(u32) -> Option<u32>) -> Result<Option<u32>, Errno> {
+        let word = self.atomic(address, Rights::WRITE)?;
+        Ok(word.fetch_update(Ordering::SeqCst, Ordering::SeqCst, &mut change).ok())
+    }
+
     /// The bytes of a range that the program may read.
     pub fn readable(&self, address: u64, size: u64) -> Result<&'static [u8], Errno> {
         if size == 0 {
             return Ok(&[]);
         }
         or_fault(self.map.allows(address, size, Rights::READ))?;
-        // SAFETY: the map says that these bytes are there and readable, and they stay so while the program waits for its call.
+        // SAFETY: the map says that these bytes are there and readable, and they stay so while the library's lock is held.
         Ok(unsafe { core::slice::from_raw_parts(address as *const u8, size as usize) })
     }
 
@@ -119,5 +151,118 @@ impl Memory {
     pub fn clear(&self, address: u64, size: u64) -> Result<(), Errno> {
         self.writable(address, size)?.fill(0);
         Ok(())
+    }
+}
+
+/// The registers of the FPU, which are the program's: the library uses none of them.
+pub mod fpu {
+    use core::arch::asm;
+    use core::arch::x86_64::{__cpuid, __cpuid_count};
+    use core::sync::atomic::{AtomicU64, Ordering};
+
+    /// Bytes of the legacy area.
+    const LEGACY: usize = 512;
+    /// Behind it: which components there are, in which form.
+    const HEADER: usize = 64;
+    /// Most bytes that the processor writes, as the kernel allows it.
+    const MOST: usize = nacre_abi::state::FPU_SIZE as usize;
+    /// Where Linux says what the state is.
+    const DESCRIPTION: usize = 464;
+    const MAGIC_START: u32 = 0x4650_5853;
+    const MAGIC_END: u32 = 0x4650_5845;
+    const MXCSR: usize = 24;
+    const MXCSR_MASK: usize = 28;
+
+    /// A copy of the state, where the processor wants it.
+    #[repr(C, align(64))]
+    struct Area([u8; MOST]);
+
+    /// What the processor handles: the components in the low half, the bytes in the high one; 0: not asked yet.
+    static KNOWN: AtomicU64 = AtomicU64::new(0);
+
+    /// The components that the kernel has switched on (0: only the legacy area), and the bytes that they take.
+    fn known() -> (u64, usize) {
+        let mut known = KNOWN.load(Ordering::Relaxed);
+        if known == 0 {
+            known = ask();
+            KNOWN.store(known, Ordering::Relaxed);
+        }
+        (known & 0xffff_ffff, (known >> 32) as usize)
+    }
+
+    fn ask() -> u64 {
+        const OSXSAVE: u32 = 1 << 27;
+        if __cpuid(1).ecx & OSXSAVE == 0 {
+            return (LEGACY as u64) << 32;
+        }
+        let components: u32;
+        // SAFETY: the processor has said that the instruction is there; it only reads.
+        unsafe { asm!("xgetbv", in("ecx") 0, out("eax") components, out("edx") _, options(nomem, nostack, preserves_flags)) };
+        let size = (__cpuid_count(0xd, 0).ebx as usize).clamp(LEGACY + HEADER, MOST);
+        (size as u64) << 32 | u64::from(components)
+    }
+
+    /// Bytes of the state in a signal's frame.
+    pub fn size() -> u64 {
+        let (components, size) = known();
+        size as u64 + if components == 0 { 0 } else { 4 }
+    }
+
+    fn put(into: &mut [u8], at: usize, value: u32) {
+        if let Some(place) = into.get_mut(at..at + 4) {
+            place.copy_from_slice(&value.to_le_bytes());
+        }
+    }
+
+    fn word(bytes: &[u8], at: usize) -> u32 {
+        bytes.get(at..at + 4).and_then(|bytes| bytes.try_into().ok()).map_or(0, u32::from_le_bytes)
+    }
+
+    /// Writes the state to [`size`] bytes that start at a multiple of 64.
+    pub fn save(into: &mut [u8]) {
+        let (components, size) = known();
+        if into.len() < size || into.as_ptr() as usize % 64 != 0 {
+            return;
+        }
+        let start = into.as_mut_ptr();
+        if components == 0 {
+            // SAFETY: 512 bytes that may be written, aligned.
+            unsafe { asm!("fxsave64 [{}]", in(reg) start, options(nostack, preserves_flags)) };
+            return;
+        }
+        into[LEGACY..LEGACY + HEADER].fill(0);
+        // SAFETY: as many bytes as the processor says that it writes, aligned.
+        unsafe { asm!("xsave64 [{}]", in(reg) start, in("eax") components as u32, in("edx") 0, options(nostack, preserves_flags)) };
+        put(into, DESCRIPTION, MAGIC_START);
+        put(into, DESCRIPTION + 4, size as u32 + 4);
+        put(into, DESCRIPTION + 8, components as u32);
+        put(into, DESCRIPTION + 12, 0);
+        put(into, DESCRIPTION + 16, size as u32);
+        put(into, size, MAGIC_END);
+    }
+
+    /// Takes the state over from [`size`] bytes; `None` if they are not one.
+    pub fn restore(from: &[u8]) -> Option<()> {
+        let (components, size) = known();
+        let mut area = Area([0; MOST]);
+        let whole = components != 0 && word(from, DESCRIPTION) == MAGIC_START && word(from, size) == MAGIC_END;
+        let taken = if whole { size } else { LEGACY };
+        area.0[..taken].copy_from_slice(from.get(..taken)?);
+        // What the processor would refuse is taken out; a mask of 0 stands for its oldest form.
+        let mask = if word(&area.0, MXCSR_MASK) == 0 { 0xffbf } else { word(&area.0, MXCSR_MASK) & 0xffff };
+        let control = word(&area.0, MXCSR) & mask;
+        put(&mut area.0, MXCSR, control);
+        let start = area.0.as_ptr();
+        if !whole {
+            // SAFETY: 512 bytes, aligned, whose control word has no bit that is not allowed.
+            unsafe { asm!("fxrstor64 [{}]", in(reg) start, options(nostack, preserves_flags)) };
+            return Some(());
+        }
+        let present = word(&area.0, LEGACY) & components as u32;
+        area.0[LEGACY..LEGACY + HEADER].fill(0);
+        put(&mut area.0, LEGACY, present);
+        // SAFETY: a whole area, aligned, whose header names components that are switched on and nothing else.
+        unsafe { asm!("xrstor64 [{}]", in(reg) start, in("eax") components as u32, in("edx") 0, options(nostack, preserves_flags)) };
+        Some(())
     }
 }

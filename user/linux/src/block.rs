@@ -1,0 +1,125 @@
+//! What a thread of the program has in the library and `gs` leads to. It lies right above the thread's library stack.
+
+use core::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering};
+use nacre_sys::{Code, Condition, Owned, Status};
+
+/// Calls below this number may have an answer that the entry gives without the library's lock.
+pub const QUICK: usize = 192;
+/// The entry must ask the library.
+const ASK: i32 = -1;
+
+/// Fields that the entry's assembly uses come first.
+#[repr(C, align(64))]
+pub struct Block {
+    /// Where the library's stack starts: the address of the block itself.
+    pub stack_top: AtomicU64,
+    /// Where the entry keeps a stack pointer for a moment.
+    pub scratch: AtomicU64,
+    /// Where the program goes on, if it was stopped to enter the library for a signal.
+    pub resume: AtomicU64,
+    /// Where the way out jumps to.
+    pub jump: AtomicU64,
+    /// Not 0: the thread looks for signals, and whether it is to stop, before it goes back to the program.
+    pub attention: AtomicU32,
+    /// The frame is whole: the way out restores the registers that a call changes too.
+    pub whole: AtomicU32,
+    /// 1 when the thread has ended and does nothing any more but wait.
+    pub parked: AtomicU32,
+    /// Which of the process's threads this is.
+    pub index: AtomicU32,
+    /// Changes whenever the thread is woken.
+    word: AtomicU32,
+    /// The condition that it waits at; 0 until it waits for the first time.
+    condition: AtomicU64,
+    /// Answers of calls that need no lock, by number.
+    pub quick: [AtomicI32; QUICK],
+}
+
+/// How a wait ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Woken {
+    /// By somebody, or by chance.
+    Called,
+    /// The time has passed.
+    Late,
+}
+
+impl Block {
+    /// A block for a thread that does not run yet.
+    pub const fn new() -> Block {
+        Block {
+            stack_top: AtomicU64::new(0),
+            scratch: AtomicU64::new(0),
+            resume: AtomicU64::new(0),
+            jump: AtomicU64::new(0),
+            attention: AtomicU32::new(0),
+            whole: AtomicU32::new(0),
+            parked: AtomicU32::new(0),
+            index: AtomicU32::new(0),
+            word: AtomicU32::new(0),
+            condition: AtomicU64::new(0),
+            quick: [const { AtomicI32::new(ASK) }; QUICK],
+        }
+    }
+
+    /// From now on call `number` of this thread gives `value`.
+    pub fn set_quick(&self, number: usize, value: u64) {
+        if let Some(place) = self.quick.get(number) {
+            place.store(i32::try_from(value).unwrap_or(ASK), Ordering::Relaxed);
+        }
+    }
+
+    /// What [`Block::wait`] compares with: taken before the reason to wait is looked at.
+    pub fn seen(&self) -> u32 {
+        self.word.load(Ordering::Acquire)
+    }
+
+    /// Waits until [`Block::wake`], or for at most `timeout` nanoseconds (0: for ever). Only the block's own thread does.
+    pub fn wait(&self, seen: u32, timeout: u64) -> Woken {
+        let Some(condition) = self.condition() else {
+            nacre_sys::Thread::yield_now();
+            return Woken::Called;
+        };
+        match condition.wait(&self.word, seen, timeout) {
+            Err(status) if status.code() == Some(Code::TimedOut) => Woken::Late,
+            _ => Woken::Called,
+        }
+    }
+
+    /// Wakes the block's thread if it waits.
+    pub fn wake(&self) {
+        self.word.fetch_add(1, Ordering::Release);
+        let condition = self.condition.load(Ordering::Acquire);
+        if condition != 0 {
+            // A condition of ours is there: nothing can fail.
+            let _ = Condition(condition).signal(1);
+        }
+    }
+
+    fn condition(&self) -> Option<Condition> {
+        let known = self.condition.load(Ordering::Relaxed);
+        if known != 0 {
+            return Some(Condition(known));
+        }
+        let made: Result<_, Status> = Owned::make(Condition::create);
+        let condition = made.ok()?.leak();
+        self.condition.store(condition.0, Ordering::Release);
+        Some(condition)
+    }
+
+    /// Whether there is something to look at before the program goes on.
+    pub fn has_attention(&self) -> bool {
+        self.attention.load(Ordering::Acquire) != 0
+    }
+
+    /// Makes the thread look, or says that it has.
+    pub fn set_attention(&self, wanted: bool) {
+        self.attention.store(u32::from(wanted), Ordering::Release);
+    }
+}
+
+impl Default for Block {
+    fn default() -> Block {
+        Block::new()
+    }
+}

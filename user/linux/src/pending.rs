@@ -1,0 +1,147 @@
+//! Signals that were sent and not yet delivered. A standard signal is there once; real-time ones queue, each with what was sent along.
+
+use crate::errno::{EAGAIN, Errno};
+use alloc::collections::VecDeque;
+
+/// Number of the last signal.
+pub const LAST: u64 = 64;
+/// Number of the first real-time signal.
+const FIRST_QUEUED: u64 = 32;
+/// Most signals that queue.
+const MOST: usize = 1024;
+/// Signals that tell of the thread's own instruction come first: `SIGSEGV SIGBUS SIGILL SIGTRAP SIGFPE SIGSYS`.
+const FIRST_TAKEN: u64 = bit(11) | bit(7) | bit(4) | bit(5) | bit(8) | bit(31);
+
+/// `si_code`: sent by `kill`.
+pub const SI_USER: i32 = 0;
+/// `si_code`: sent by the system.
+pub const SI_KERNEL: i32 = 0x80;
+/// `si_code`: sent by `tkill` or `tgkill`.
+pub const SI_TKILL: i32 = -6;
+
+/// A set with one signal.
+pub const fn bit(signal: u64) -> u64 {
+    1 << (signal - 1)
+}
+
+/// A signal and what Linux's `siginfo` says of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Info {
+    /// Its number, 1 to 64.
+    pub signal: u64,
+    /// `si_code`.
+    pub code: i32,
+    /// Bytes 16 to 48 of the `siginfo`: sender and value, or the address of a fault.
+    pub fields: [u64; 4],
+}
+
+impl Info {
+    /// A signal from a process.
+    pub fn from(signal: u64, code: i32, process: u64, user: u64) -> Info {
+        Info { signal, code, fields: [process & 0xffff_ffff | user << 32, 0, 0, 0] }
+    }
+
+    /// The words of the `siginfo`.
+    pub fn words(&self) -> [u64; 16] {
+        let mut words = [0; 16];
+        words[0] = self.signal;
+        words[1] = u64::from(self.code as u32);
+        words[2..6].copy_from_slice(&self.fields);
+        words
+    }
+}
+
+/// Signals in the order in which they came.
+#[derive(Debug, Default)]
+pub struct Pending {
+    set: u64,
+    infos: VecDeque<Info>,
+}
+
+impl Pending {
+    /// None.
+    pub const fn new() -> Pending {
+        Pending { set: 0, infos: VecDeque::new() }
+    }
+
+    /// Which signals are there.
+    pub fn set(&self) -> u64 {
+        self.set
+    }
+
+    /// Adds a signal. `EAGAIN`: too many queue.
+    pub fn add(&mut self, info: Info) -> Result<(), Errno> {
+        if self.set & bit(info.signal) != 0 && info.signal < FIRST_QUEUED {
+            return Ok(());
+        }
+        if self.infos.len() >= MOST || self.infos.try_reserve(1).is_err() {
+            return Err(EAGAIN);
+        }
+        self.set |= bit(info.signal);
+        self.infos.push_back(info);
+        Ok(())
+    }
+
+    /// Takes the signal of `wanted` that comes first.
+    pub fn take(&mut self, wanted: u64) -> Option<Info> {
+        let ready = self.set & wanted;
+        if ready == 0 {
+            return None;
+        }
+        let first = if ready & FIRST_TAKEN != 0 { ready & FIRST_TAKEN } else { ready };
+        let signal = u64::from(first.trailing_zeros()) + 1;
+        let index = self.infos.iter().position(|info| info.signal == signal)?;
+        let info = self.infos.remove(index)?;
+        if !self.infos.iter().any(|info| info.signal == signal) {
+            self.set &= !bit(signal);
+        }
+        Some(info)
+    }
+
+    /// Forgets the signals of a set.
+    pub fn forget(&mut self, signals: u64) {
+        if self.set & signals != 0 {
+            self.set &= !signals;
+            self.infos.retain(|info| signals & bit(info.signal) == 0);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn info(signal: u64, value: u64) -> Info {
+        Info { signal, code: -1, fields: [0, value, 0, 0] }
+    }
+
+    #[test]
+    fn standard_signals_merge_and_others_queue() {
+        let mut pending = Pending::new();
+        for value in 0..3 {
+            pending.add(info(10, value)).unwrap();
+            pending.add(info(40, value)).unwrap();
+        }
+        assert_eq!(pending.take(u64::MAX), Some(info(10, 0)));
+        assert_eq!(pending.take(bit(10)), None);
+        assert_eq!(pending.take(u64::MAX), Some(info(40, 0)));
+        assert_eq!(pending.set(), bit(40));
+        assert_eq!(pending.take(u64::MAX), Some(info(40, 1)));
+        assert_eq!(pending.take(u64::MAX), Some(info(40, 2)));
+        assert_eq!((pending.take(u64::MAX), pending.set()), (None, 0));
+    }
+
+    #[test]
+    fn faults_come_first_and_queues_end() {
+        let mut pending = Pending::new();
+        pending.add(info(1, 0)).unwrap();
+        pending.add(info(11, 0)).unwrap();
+        assert_eq!(pending.take(u64::MAX), Some(info(11, 0)));
+        for _ in 1..MOST {
+            pending.add(info(64, 0)).unwrap();
+        }
+        assert_eq!(pending.add(info(64, 0)), Err(EAGAIN));
+        pending.forget(bit(64));
+        assert_eq!(pending.take(u64::MAX), Some(info(1, 0)));
+    }
+}

@@ -1,0 +1,97 @@
+//! Reading and writing open files, wherever they are: by messages to their server, or inside the process. Both may wait, without the library's lock.
+
+use crate::descriptors::OpenFile;
+use crate::errno::{EAGAIN, EINTR, EIO, EPIPE, ERESTART, ESPIPE, Errno};
+use crate::pipe::End;
+use crate::process::Process;
+use crate::services::{OWN_POSITION, PIECE};
+use nacre_proto::file;
+use nacre_sys::ipc::{Buffers, Message};
+use nacre_sys::{Reference, SpanMut};
+
+impl Process {
+    /// Reads from `offset`, or from the file's own position. Less than was asked for comes at the end, and when the rest would have to be waited for.
+    pub fn read(&mut self, file: &OpenFile, offset: u64, into: &mut [u8]) -> Result<usize, Errno> {
+        if let Some(end) = file.pipe() {
+            return if offset == OWN_POSITION { self.in_pipe(file, |end| end.read(into), end) } else { Err(ESPIPE) };
+        }
+        let target = self.services.reference(file)?;
+        let mut done = 0;
+        loop {
+            let piece = PIECE.min(into.len() - done);
+            let at = if offset == OWN_POSITION { offset } else { offset + done as u64 };
+            match self.read_piece(target, at, &mut into[done..done + piece]) {
+                Ok(count) => done += count.min(piece),
+                Err(error) if done == 0 => return Err(cut_off(error)),
+                Err(_) => return Ok(done),
+            }
+            if done == into.len() || done % PIECE != 0 || done == 0 || !file.is_read_on() {
+                return Ok(done);
+            }
+        }
+    }
+
+    fn read_piece(&mut self, target: Reference, offset: u64, into: &mut [u8]) -> Result<usize, Errno> {
+        let message = Message::new(file::read::LABEL, [offset, into.len() as u64, 0, 0, 0, 0]);
+        let received = self.exchange(target, &message, Buffers { bytes: SpanMut::from(into), slots: &[] })?;
+        Ok(received.words[0] as usize)
+    }
+
+    /// Writes at `offset`, or at the file's own position. Less than was asked for is written when there is no room, or it would have to be waited for.
+    pub fn write(&mut self, file: &OpenFile, offset: u64, from: &[u8]) -> Result<usize, Errno> {
+        if let Some(end) = file.pipe() {
+            return if offset == OWN_POSITION { self.in_pipe(file, |end| end.write(from), end) } else { Err(ESPIPE) };
+        }
+        let target = self.services.reference(file)?;
+        let mut done = 0;
+        loop {
+            let piece = PIECE.min(from.len() - done);
+            let at = if offset == OWN_POSITION { offset } else { offset + done as u64 };
+            match self.write_piece(target, at, &from[done..done + piece]) {
+                Ok(count) if count >= piece => done += piece,
+                Ok(count) => return Ok(done + count),
+                Err(EIO) if self.services.is_gone(target) => return Err(EPIPE),
+                Err(error) if done == 0 => return Err(cut_off(error)),
+                Err(_) => return Ok(done),
+            }
+            if done == from.len() {
+                return Ok(done);
+            }
+        }
+    }
+
+    fn write_piece(&mut self, target: Reference, offset: u64, from: &[u8]) -> Result<usize, Errno> {
+        let message = Message { bytes: from.into(), ..Message::new(file::write::LABEL, [offset, 0, 0, 0, 0, 0]) };
+        let received = self.exchange(target, &message, Buffers::NONE)?;
+        Ok(received.words[0] as usize)
+    }
+
+    /// Carries out an operation on a pipe inside the process as soon as it can be; `EAGAIN` from it means that it cannot yet.
+    fn in_pipe(&mut self, file: &OpenFile, mut operation: impl FnMut(&End) -> Result<usize, Errno>, end: &End) -> Result<usize, Errno> {
+        loop {
+            match operation(end) {
+                Err(EAGAIN) if !file.is_nonblocking() => {}
+                done => {
+                    self.pipe_changed();
+                    return done;
+                }
+            }
+            if self.is_interrupted() {
+                return Err(ERESTART);
+            }
+            self.me().awaits_pipe = true;
+            self.sleep(nacre_sys::FOREVER);
+            self.me().awaits_pipe = false;
+        }
+    }
+
+    /// Something has changed in a pipe of the process: whoever waits for that looks again.
+    pub fn pipe_changed(&mut self) {
+        self.threads.all().filter(|(_, thread)| thread.awaits_pipe).for_each(|(_, thread)| thread.block.wake());
+    }
+}
+
+/// The answer to a read or write that waited and was interrupted.
+fn cut_off(error: Errno) -> Errno {
+    if error == EINTR { ERESTART } else { error }
+}
