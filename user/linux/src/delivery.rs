@@ -142,6 +142,7 @@ impl Process {
         }
         self.signals.pending.add(info)?;
         alert_one(self, info.signal);
+        self.signal_came();
         Ok(())
     }
 
@@ -158,7 +159,15 @@ impl Process {
         if (mask & !waits_for) & bit(info.signal) == 0 {
             self.alert(index);
         }
+        self.signal_came();
         Ok(())
+    }
+
+    /// Files that give signals may have something now.
+    fn signal_came(&mut self) {
+        if self.has_signal_files {
+            self.pipe_changed();
+        }
     }
 
     /// What a signal does when it is sent, whoever it is for; whether it is to be kept. What is ignored and not blocked is not.

@@ -2,6 +2,7 @@
 
 use crate::errno::{EBADF, EMFILE, Errno};
 use crate::listing::Listing;
+use crate::local::Local;
 use crate::pipe::{End, Side};
 use crate::services::Segment;
 use alloc::rc::Rc;
@@ -40,6 +41,8 @@ pub enum Kind {
     Stream(u64, OnceCell<OwnedReference>),
     /// An end of a pipe inside the process.
     Pipe(End),
+    /// Another file inside the process.
+    Local(RefCell<Local>),
 }
 
 /// An open file.
@@ -54,12 +57,14 @@ pub struct OpenFile {
     pub listing: RefCell<Listing>,
     /// Its contents, if they have been mapped.
     pub contents: OnceCell<Rc<Segment>>,
+    /// How often the process has read or written it.
+    pub used: Cell<u32>,
 }
 
 impl OpenFile {
     /// An open file with these flags.
     pub fn new(kind: Kind, mode: u32, flags: u32) -> OpenFile {
-        OpenFile { kind, mode, flags: Cell::new(flags), listing: RefCell::default(), contents: OnceCell::new() }
+        OpenFile { kind, mode, flags: Cell::new(flags), listing: RefCell::default(), used: Cell::new(0), contents: OnceCell::new() }
     }
 
     /// Whether it was opened to read.

@@ -18,7 +18,7 @@ macro_rules! short_names {
 
 short_names! {
     EPERM ENOENT ESRCH EINTR EIO EBADF ECHILD EAGAIN ENOMEM EACCES EFAULT EEXIST ENODEV ENOTDIR EISDIR EINVAL EMFILE ENOTTY ESPIPE EPIPE
-    ERANGE EDEADLK ENAMETOOLONG ENOSYS EOPNOTSUPP ETIMEDOUT
+    ELOOP ERANGE EDEADLK ENAMETOOLONG ENOSYS EOPNOTSUPP ETIMEDOUT
 }
 
 /// Inside the library: a signal cut the call off. It is made again, unless a handler ran that does not ask for that: then it gives `EINTR`.

@@ -135,7 +135,7 @@ fn wake(process: &mut Process, address: u64, count: u64, bits: u32) -> u64 {
     woken
 }
 
-/// Wakes one waiter at the word of a thread that has ended.
+/// Wakes all waiters at the word of a thread that has ended.
 pub fn wake_all(process: &mut Process, address: u64) {
     wake(process, address, u64::MAX, ALL_BITS);
 }
@@ -238,51 +238,50 @@ fn until(process: &Process, address: u64, clock: Option<u64>) -> Result<Until, E
     Ok(clock.map_or(Until::For(moment), |clock| Until::At(clock, moment)))
 }
 
+/// Operations that wake, and move who waits.
+fn wake_some(process: &mut Process, operation: u64, [word, value, fourth, second, third]: [u64; 5]) -> Answer {
+    let (value, fourth, bits) = (u64::from(value as u32), u64::from(fourth as u32), third as u32);
+    value_at(process, word)?;
+    match operation {
+        WAKE => Ok(wake(process, word, value.max(1), ALL_BITS)),
+        WAKE_BITSET if bits == 0 => Err(EINVAL),
+        WAKE_BITSET => Ok(wake(process, word, value.max(1), bits)),
+        WAKE_OP => {
+            let also = operate(process, second, third as u32)?;
+            let woken = wake(process, word, value.max(1), ALL_BITS);
+            Ok(woken + if also { wake(process, second, fourth, ALL_BITS) } else { 0 })
+        }
+        _ => {
+            value_at(process, second)?;
+            if operation == CMP_REQUEUE && value_at(process, word)? != third as u32 {
+                return Err(EAGAIN);
+            }
+            requeue(process, word, value, fourth, second)
+        }
+    }
+}
+
 /// `futex(word, operation, value, timeout or count, second word, third value)`.
 pub fn futex(process: &mut Process, frame: &mut Frame) -> Answer {
     let [word, operation, value, fourth, second, third] = frame.arguments();
     let clock = if operation & CLOCK_REALTIME != 0 { time::REALTIME } else { time::MONOTONIC };
-    let (value, count, third) = (value as u32, u64::from(value as u32).max(1), third as u32);
+    let operation = operation & 0x7f;
     if word % 4 != 0 {
         return Err(EINVAL);
     }
-    match operation & 0x7f {
-        WAIT => {
-            let until = until(process, fourth, None)?;
-            wait(process, word, value, ALL_BITS, until)
+    let moment = match operation {
+        WAIT => None,
+        LOCK_PI => Some(time::REALTIME),
+        _ => Some(clock),
+    };
+    match operation {
+        WAIT | WAIT_BITSET => {
+            let bits = if operation == WAIT { ALL_BITS } else { third as u32 };
+            let until = until(process, fourth, moment)?;
+            wait(process, word, value as u32, bits, until)
         }
-        WAIT_BITSET => {
-            let until = until(process, fourth, Some(clock))?;
-            wait(process, word, value, third, until)
-        }
-        WAKE => {
-            value_at(process, word)?;
-            Ok(wake(process, word, count, ALL_BITS))
-        }
-        WAKE_BITSET if third == 0 => Err(EINVAL),
-        WAKE_BITSET => {
-            value_at(process, word)?;
-            Ok(wake(process, word, count, third))
-        }
-        REQUEUE | CMP_REQUEUE => {
-            value_at(process, second)?;
-            if operation & 0x7f == CMP_REQUEUE && value_at(process, word)? != third {
-                return Err(EAGAIN);
-            }
-            requeue(process, word, u64::from(value), u64::from(fourth as u32), second)
-        }
-        WAKE_OP => {
-            value_at(process, word)?;
-            let also = operate(process, second, third)?;
-            let woken = wake(process, word, count, ALL_BITS);
-            Ok(woken + if also { wake(process, second, u64::from(fourth as u32), ALL_BITS) } else { 0 })
-        }
-        LOCK_PI => {
-            let until = until(process, fourth, Some(time::REALTIME))?;
-            lock_owned(process, word, until)
-        }
-        LOCK_PI2 => {
-            let until = until(process, fourth, Some(clock))?;
+        LOCK_PI | LOCK_PI2 => {
+            let until = until(process, fourth, moment)?;
             lock_owned(process, word, until)
         }
         TRYLOCK_PI => {
@@ -290,6 +289,7 @@ pub fn futex(process: &mut Process, frame: &mut Frame) -> Answer {
             if try_own(process, word)? { Ok(0) } else { Err(EAGAIN) }
         }
         UNLOCK_PI => unlock_owned(process, word),
+        WAKE | WAKE_BITSET | WAKE_OP | REQUEUE | CMP_REQUEUE => wake_some(process, operation, [word, value, fourth, second, third]),
         _ => Err(ENOSYS),
     }
 }

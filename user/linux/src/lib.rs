@@ -17,12 +17,14 @@ mod exchange;
 #[allow(unsafe_code)]
 mod user;
 
+mod agent;
 mod attributes;
 mod block;
 mod control;
 mod delivery;
 mod descriptors;
 mod directories;
+mod epoll;
 pub mod errno;
 mod files;
 mod futex;
@@ -30,6 +32,7 @@ mod identity;
 mod life;
 mod limits;
 mod listing;
+mod local;
 mod machine;
 mod map;
 mod mapping;
@@ -55,4 +58,5 @@ mod table;
 mod terminal;
 mod thread;
 mod time;
+mod timers;
 mod transfer;

@@ -1,33 +1,42 @@
-//! Waiting for several files at once. Servers say what is ready but nobody tells when that changes, so a wait asks again and again,
-//! at growing intervals up to [`LONGEST_PAUSE`].
+//! Waiting for several files at once. Servers say what is ready, and tell the agent when that may have changed; of one that does not, a wait asks again and
+//! again, at growing intervals up to [`LONGEST_PAUSE`].
 
-use crate::descriptors::OpenFile;
+use crate::agent;
+use crate::descriptors::{Kind, OpenFile};
 use crate::entry::Frame;
 use crate::errno::{Answer, EINVAL, ERESTART_UNHANDLED, Errno};
 use crate::pipe::Side;
 use crate::process::Process;
-use crate::time::{duration, duration_of_timeval};
+use crate::time::{MONOTONIC, duration, duration_of_timeval, now};
+use alloc::rc::Rc;
 use alloc::vec;
 use alloc::vec::Vec;
 use nacre_proto::file;
 
-const POLLIN: u64 = 1;
+/// Something can be read.
+pub const POLLIN: u64 = 1;
 const POLLPRI: u64 = 2;
-const POLLOUT: u64 = 4;
-const POLLERR: u64 = 8;
+/// Something can be written.
+pub const POLLOUT: u64 = 4;
+/// Something is wrong.
+pub const POLLERR: u64 = 8;
 const POLLHUP: u64 = 0x10;
 const POLLNVAL: u64 = 0x20;
 /// What poll reports though nobody asks for it.
-const ALWAYS: u64 = POLLERR | POLLHUP;
+pub const ALWAYS: u64 = POLLERR | POLLHUP;
 const FIRST_PAUSE: u64 = 500_000;
 const LONGEST_PAUSE: u64 = 16_000_000;
 const MILLISECOND: u64 = 1_000_000;
-const FOR_EVER: u64 = u64::MAX;
+/// A wait without a limit.
+pub const FOR_EVER: u64 = u64::MAX;
 /// Bytes of a `struct pollfd`.
 const ENTRY: u64 = 8;
 
-/// Which of `events` an open file has.
-fn ready(process: &mut Process, open: &OpenFile, events: u64) -> u64 {
+/// Which of `events`, and of those that are told in any case, an open file has.
+pub fn ready(process: &mut Process, open: &OpenFile, events: u64) -> u64 {
+    if let Kind::Local(local) = &open.kind {
+        return process.local_events(local) & events;
+    }
     let Some(end) = open.pipe() else {
         let target = process.services.reference(open);
         return target.and_then(|target| file::poll(target, events)).map_or(POLLERR, |reply| reply.events & (events | ALWAYS));
@@ -41,23 +50,47 @@ fn ready(process: &mut Process, open: &OpenFile, events: u64) -> u64 {
     }
 }
 
-/// Asks `check` until it says how many are ready, or the time has passed; 0 then.
-fn wait(process: &mut Process, timeout: u64, mut check: impl FnMut(&mut Process) -> Answer) -> Answer {
-    let (mut left, mut pause) = (timeout, FIRST_PAUSE);
+/// Asks that the agent hears when `open` may have one of the events; whether it will. Files inside the process need no asking.
+fn watch(process: &mut Process, open: &OpenFile, events: u64) -> bool {
+    if matches!(open.kind, Kind::Pipe(_) | Kind::Local(_)) {
+        return true;
+    }
+    let Ok(agent) = process.need_agent() else { return false };
+    let Ok(target) = process.services.reference(open) else { return true };
+    file::watch(target, events, agent::FILES, agent).is_ok()
+}
+
+/// Asks `check` until it says how many are ready, or the time has passed; 0 then. `files` says what is to be watched between.
+pub fn wait(
+    process: &mut Process,
+    timeout: u64,
+    mut check: impl FnMut(&mut Process) -> Answer,
+    files: impl Fn(&Process) -> Vec<(Rc<OpenFile>, u64)>,
+) -> Answer {
+    let mut count = check(process)?;
+    if count != 0 || timeout == 0 {
+        return Ok(count);
+    }
+    let end = if timeout == FOR_EVER { None } else { Some(now(process, MONOTONIC)?.saturating_add(timeout)) };
+    let mut pause = FIRST_PAUSE;
     loop {
-        let count = check(process)?;
-        if count != 0 || left == 0 {
-            return Ok(count);
-        }
         if process.is_interrupted() {
             return Err(ERESTART_UNHANDLED);
         }
-        let now = pause.min(left);
-        process.sleep(now);
-        pause = (2 * pause).min(LONGEST_PAUSE);
-        if left != FOR_EVER {
-            left -= now;
+        let watched = files(process).iter().fold(true, |all, (open, events)| watch(process, open, *events) && all);
+        count = check(process)?;
+        let left = match end {
+            Some(end) => end.saturating_sub(now(process, MONOTONIC)?),
+            None => FOR_EVER,
+        };
+        if count != 0 || left == 0 {
+            return Ok(count);
         }
+        let rest = if watched { left } else { left.min(pause) };
+        pause = (2 * pause).min(LONGEST_PAUSE);
+        process.me().awaits_pipe = true;
+        process.sleep(rest);
+        process.me().awaits_pipe = false;
     }
 }
 
@@ -79,12 +112,22 @@ fn poll_once(process: &mut Process, entries: u64, count: u64) -> Answer {
     Ok(found)
 }
 
+/// The open files of the entries, with what is waited for of each.
+fn polled(process: &Process, entries: u64, count: u64) -> Vec<(Rc<OpenFile>, u64)> {
+    let entry = |index| {
+        let [word] = process.memory.read_words(entries + ENTRY * index).ok()?;
+        let open = process.descriptors.get(word & 0xffff_ffff).ok().filter(|_| (word as i32) >= 0)?;
+        Some((open, word >> 32 & 0xffff))
+    };
+    (0..count).filter_map(entry).collect()
+}
+
 fn poll_for(process: &mut Process, entries: u64, count: u64, timeout: u64) -> Answer {
     if count > process.limits.descriptors() as u64 {
         return Err(EINVAL);
     }
     process.memory.writable(entries, ENTRY * count)?;
-    wait(process, timeout, |process| poll_once(process, entries, count))
+    wait(process, timeout, |process| poll_once(process, entries, count), |process| polled(process, entries, count))
 }
 
 /// `poll(entries, count, milliseconds)`.
@@ -94,12 +137,13 @@ pub fn poll(process: &mut Process, frame: &mut Frame) -> Answer {
     poll_for(process, entries, count, timeout)
 }
 
-fn optional_duration(process: &Process, address: u64) -> Result<u64, Errno> {
+/// A `timespec` as a duration, for ever without one.
+pub fn optional_duration(process: &Process, address: u64) -> Result<u64, Errno> {
     if address == 0 { Ok(FOR_EVER) } else { duration(&process.memory, address) }
 }
 
 /// Carries out `call` under another signal mask, if there is one: `mask` is its address or 0.
-fn with_mask(process: &mut Process, mask: u64, call: impl FnOnce(&mut Process) -> Answer) -> Answer {
+pub fn with_mask(process: &mut Process, mask: u64, call: impl FnOnce(&mut Process) -> Answer) -> Answer {
     if mask == 0 {
         return call(process);
     }
@@ -150,6 +194,16 @@ fn select_once(process: &mut Process, wanted: &[Vec<u64>; 3], found: &mut [Vec<u
     Ok(total)
 }
 
+/// The open files of the sets, with what is waited for of each.
+fn selected(process: &Process, wanted: &[Vec<u64>; 3], count: usize) -> Vec<(Rc<OpenFile>, u64)> {
+    let events = |descriptor: usize| {
+        let has = |set: &usize| wanted[*set][descriptor / 64] & 1 << (descriptor % 64) != 0;
+        (0..3).filter(has).fold(0, |events, set| events | SETS[set])
+    };
+    let all = (0..count).filter(|descriptor| events(*descriptor) != 0);
+    all.filter_map(|descriptor| Some((process.descriptors.get(descriptor as u64).ok()?, events(descriptor)))).collect()
+}
+
 fn select_for(process: &mut Process, count: u64, addresses: [u64; 3], timeout: u64) -> Answer {
     let count = count as i32;
     if count < 0 {
@@ -160,7 +214,7 @@ fn select_for(process: &mut Process, count: u64, addresses: [u64; 3], timeout: u
     let [read, write, except] = addresses;
     let wanted = [read_set(process, read, words)?, read_set(process, write, words)?, read_set(process, except, words)?];
     let mut found = [const { Vec::new() }; 3].map(|_: Vec<u64>| vec![0; words]);
-    let total = wait(process, timeout, |process| select_once(process, &wanted, &mut found, count))?;
+    let total = wait(process, timeout, |process| select_once(process, &wanted, &mut found, count), |process| selected(process, &wanted, count))?;
     for (address, set) in addresses.into_iter().zip(&found) {
         if address != 0 {
             process.memory.write_words(address, set)?;

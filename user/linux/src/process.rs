@@ -1,16 +1,19 @@
 //! All that the library knows of its process.
 
+use crate::agent::Agent;
 use crate::block::Block;
 use crate::descriptors::{Descriptors, Kind, O_RDWR, OpenFile};
 use crate::errno::Errno;
 use crate::identity::Identity;
 use crate::life::PID;
 use crate::limits::Limits;
+use crate::local::TimerFile;
 use crate::memory::Memory;
 use crate::names;
 use crate::services::Services;
 use crate::signals::Signals;
 use crate::thread::{Thread, Threads};
+use crate::timers::Timers;
 use alloc::rc::Rc;
 use alloc::vec::Vec;
 use core::cell::OnceCell;
@@ -45,6 +48,14 @@ pub struct Process {
     pub caller: usize,
     /// How many waits for futexes there have been.
     pub tickets: u64,
+    /// The thread that hears of what comes from outside, once there is one.
+    pub agent: Option<Agent>,
+    /// What is to happen at a moment.
+    pub timers: Timers,
+    /// Timers that are files.
+    pub file_timers: Vec<TimerFile>,
+    /// There are, or were, files that give signals.
+    pub has_signal_files: bool,
     /// The lock under which all this is reached; none in tests.
     pub lock: Option<&'static RawLock>,
     /// The path that the program was loaded from.
@@ -103,6 +114,10 @@ impl Process {
             threads: Threads::new(Thread::new(PID, block, nacre_sys::Thread::FIRST)),
             caller: 0,
             tickets: 0,
+            agent: None,
+            timers: Timers::new(),
+            file_timers: Vec::new(),
+            has_signal_files: false,
             lock: None,
             executable,
             reported: [0; SET],

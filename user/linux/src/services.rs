@@ -133,7 +133,7 @@ impl Services {
     pub fn reference(&mut self, file: &OpenFile) -> Result<Reference, Errno> {
         match &file.kind {
             Kind::Remote(reference) => Ok(reference.handle()),
-            Kind::Pipe(_) => Err(ESPIPE),
+            Kind::Pipe(_) | Kind::Local(_) => Err(ESPIPE),
             Kind::Stream(number, known) => {
                 if known.get().is_none() {
                     let stream = parent::stream(Reference::PARENT, *number).map_err(|_| EBADF)?.file;

@@ -66,6 +66,7 @@ fn words(frame: &Frame, info: &Info, action: &Action, context: Context) -> [u64;
         r8, r9, r10, frame.r11, r12, r13, r14, r15, rdi, rsi, rbp, rbx, rdx, frame.rax, frame.rcx, frame.stack, frame.next, frame.flags, SEGMENTS,
     ];
     words[REGISTERS..REGISTERS + registers.len()].copy_from_slice(&registers);
+    words[REGISTERS + 19..REGISTERS + 21].copy_from_slice(&context.trap);
     if info.code > 0 {
         // `cr2`: the address of a fault.
         words[REGISTERS + 22] = info.fields[0];
@@ -80,6 +81,7 @@ fn words(frame: &Frame, info: &Info, action: &Action, context: Context) -> [u64;
 struct Context {
     mask: u64,
     alternate: [u64; 3],
+    trap: [u64; 2],
     fpu: u64,
 }
 
@@ -89,9 +91,10 @@ pub fn push(process: &mut Process, frame: &mut Frame, info: &Info, action: &Acti
     let top = handler_stack(thread, action, frame.stack);
     let mask = thread.saved_mask.unwrap_or(thread.mask);
     let alternate = alternate_words(thread, frame.stack);
+    let trap = thread.trap;
     let fpu = top.wrapping_sub(fpu::size()) & !63;
     let start = (fpu.wrapping_sub(8 * WORDS as u64) & !15).wrapping_sub(8);
-    process.memory.write_words(start, &words(frame, info, action, Context { mask, alternate, fpu }))?;
+    process.memory.write_words(start, &words(frame, info, action, Context { mask, alternate, trap, fpu }))?;
     fpu::save(process.memory.writable(fpu, fpu::size())?);
     let thread = process.me();
     if thread.alternate_flags & SS_AUTODISARM != 0 {

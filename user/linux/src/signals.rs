@@ -214,6 +214,22 @@ pub fn rt_tgsigqueueinfo(process: &mut Process, frame: &mut Frame) -> Answer {
     send_to_thread(process, thread, info)
 }
 
+/// Signals of faults: `SIGILL SIGTRAP SIGBUS SIGFPE SIGSEGV`.
+const FAULTS: u64 = bit(4) | bit(5) | bit(7) | bit(8) | bit(SIGSEGV);
+
+impl Process {
+    /// A handler needs somebody who hears of what it is for. Without the agent it is entered for signals of the program's own only.
+    fn prepare_handler(&mut self, signal: u64, handler: u64) {
+        if handler == HANDLER_DEFAULT || handler == HANDLER_IGNORE {
+            return;
+        }
+        let prepared = if FAULTS & bit(signal) != 0 { self.need_exceptions() } else { Ok(()) };
+        if prepared.is_err() {
+            self.report(format_args!("sigaction: a handler for faults: the parent does not hand over exceptions"));
+        }
+    }
+}
+
 fn mask_size(size: u64) -> Result<(), Errno> {
     if size == 8 { Ok(()) } else { Err(EINVAL) }
 }
@@ -232,6 +248,7 @@ pub fn rt_sigaction(process: &mut Process, frame: &mut Frame) -> Answer {
         process.memory.write_words(old, &[handler, flags, restorer, mask])?;
     }
     if let Some([handler, flags, restorer, mask]) = wanted {
+        process.prepare_handler(signal, handler);
         process.signals.set_action(signal, Action { handler, flags, restorer, mask: mask & !ALWAYS });
         if process.signals.fate(signal) == Fate::Ignored {
             process.forget(bit(signal));

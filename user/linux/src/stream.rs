@@ -1,8 +1,7 @@
 //! Reading and writing open files, wherever they are: by messages to their server, or inside the process. Both may wait, without the library's lock.
 
-use crate::descriptors::OpenFile;
+use crate::descriptors::{Kind, OpenFile};
 use crate::errno::{EAGAIN, EINTR, EIO, EPIPE, ERESTART, ESPIPE, Errno};
-use crate::pipe::End;
 use crate::process::Process;
 use crate::services::{OWN_POSITION, PIECE};
 use nacre_proto::file;
@@ -12,8 +11,9 @@ use nacre_sys::{Reference, SpanMut};
 impl Process {
     /// Reads from `offset`, or from the file's own position. Less than was asked for comes at the end, and when the rest would have to be waited for.
     pub fn read(&mut self, file: &OpenFile, offset: u64, into: &mut [u8]) -> Result<usize, Errno> {
-        if let Some(end) = file.pipe() {
-            return if offset == OWN_POSITION { self.in_pipe(file, |end| end.read(into), end) } else { Err(ESPIPE) };
+        file.used.set(file.used.get().wrapping_add(1));
+        if !matches!(file.kind, Kind::Remote(_) | Kind::Stream(..)) {
+            return if offset == OWN_POSITION { self.when_possible(file, |process| process.read_inside(file, into)) } else { Err(ESPIPE) };
         }
         let target = self.services.reference(file)?;
         let mut done = 0;
@@ -39,8 +39,9 @@ impl Process {
 
     /// Writes at `offset`, or at the file's own position. Less than was asked for is written when there is no room, or it would have to be waited for.
     pub fn write(&mut self, file: &OpenFile, offset: u64, from: &[u8]) -> Result<usize, Errno> {
-        if let Some(end) = file.pipe() {
-            return if offset == OWN_POSITION { self.in_pipe(file, |end| end.write(from), end) } else { Err(ESPIPE) };
+        file.used.set(file.used.get().wrapping_add(1));
+        if !matches!(file.kind, Kind::Remote(_) | Kind::Stream(..)) {
+            return if offset == OWN_POSITION { self.when_possible(file, |process| process.write_inside(file, from)) } else { Err(ESPIPE) };
         }
         let target = self.services.reference(file)?;
         let mut done = 0;
@@ -66,10 +67,26 @@ impl Process {
         Ok(received.words[0] as usize)
     }
 
-    /// Carries out an operation on a pipe inside the process as soon as it can be; `EAGAIN` from it means that it cannot yet.
-    fn in_pipe(&mut self, file: &OpenFile, mut operation: impl FnMut(&End) -> Result<usize, Errno>, end: &End) -> Result<usize, Errno> {
+    fn read_inside(&mut self, file: &OpenFile, into: &mut [u8]) -> Result<usize, Errno> {
+        match &file.kind {
+            Kind::Pipe(end) => end.read(into),
+            Kind::Local(local) => self.read_local(local, into),
+            _ => Err(EIO),
+        }
+    }
+
+    fn write_inside(&mut self, file: &OpenFile, from: &[u8]) -> Result<usize, Errno> {
+        match &file.kind {
+            Kind::Pipe(end) => end.write(from),
+            Kind::Local(local) => self.write_local(local, from),
+            _ => Err(EIO),
+        }
+    }
+
+    /// Carries out an operation on a file inside the process as soon as it can be; `EAGAIN` from it means that it cannot yet.
+    fn when_possible(&mut self, file: &OpenFile, mut operation: impl FnMut(&mut Process) -> Result<usize, Errno>) -> Result<usize, Errno> {
         loop {
-            match operation(end) {
+            match operation(self) {
                 Err(EAGAIN) if !file.is_nonblocking() => {}
                 done => {
                     self.pipe_changed();
@@ -85,7 +102,7 @@ impl Process {
         }
     }
 
-    /// Something has changed in a pipe of the process: whoever waits for that looks again.
+    /// Something has changed in a file of the process: whoever waits for that looks again.
     pub fn pipe_changed(&mut self) {
         self.threads.all().filter(|(_, thread)| thread.awaits_pipe).for_each(|(_, thread)| thread.block.wake());
     }

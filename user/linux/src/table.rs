@@ -3,8 +3,8 @@
 use crate::entry::Frame;
 use crate::errno::{Answer, ENOSYS, negated};
 use crate::process::Process;
-use crate::{attributes, control, directories, files, identity, life, limits, listing, machine, mapping, names, open, poll, signals, status};
-use crate::{futex, terminal, thread, time, transfer};
+use crate::{attributes, control, directories, epoll, files, identity, life, limits, listing, local, machine, mapping, names, open, poll, signals, status};
+use crate::{futex, terminal, thread, time, timers, transfer};
 
 /// Carries out a call: the arguments are in the frame.
 pub type Handler = fn(&mut Process, &mut Frame) -> Answer;
@@ -79,6 +79,9 @@ calls! {
     33 control::dup2;
     34 signals::pause;
     35 time::nanosleep;
+    36 timers::getitimer;
+    37 timers::alarm;
+    38 timers::setitimer;
     39 identity::getpid;
     40 transfer::sendfile;
     56 thread::clone;
@@ -169,14 +172,22 @@ calls! {
     202 futex::futex;
     203 accept;
     204 limits::sched_getaffinity;
+    213 local::epoll_create;
     217 listing::getdents64;
     218 thread::set_tid_address;
     221 files::fadvise64;
+    222 timers::timer_create;
+    223 timers::timer_settime;
+    224 timers::timer_gettime;
+    225 timers::timer_getoverrun;
+    226 timers::timer_delete;
     227 time::clock_settime;
     228 time::clock_gettime;
     229 time::clock_getres;
     230 time::clock_nanosleep;
     231 life::exit;
+    232 epoll::epoll_wait;
+    233 epoll::epoll_ctl;
     234 signals::tgkill;
     235 attributes::utimes;
     247 life::wait;
@@ -198,7 +209,16 @@ calls! {
     273 thread::set_robust_list;
     274 thread::get_robust_list;
     280 attributes::utimensat;
+    281 epoll::epoll_pwait;
+    282 local::signalfd;
+    283 local::timerfd_create;
+    284 local::eventfd;
     285 files::fallocate;
+    286 local::timerfd_settime;
+    287 local::timerfd_gettime;
+    289 local::signalfd4;
+    290 local::eventfd2;
+    291 local::epoll_create1;
     292 control::dup3;
     293 control::pipe2;
     295 files::preadv;
@@ -219,6 +239,7 @@ calls! {
     436 control::close_range;
     437 open::openat2;
     439 open::faccessat2;
+    441 epoll::epoll_pwait2;
     452 attributes::fchmodat2;
 }
 

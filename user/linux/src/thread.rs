@@ -62,8 +62,10 @@ pub struct Thread {
     pub sleeping: bool,
     /// What it waits for in the process, if it does: see [`futex`](crate::futex).
     pub awaits: Option<crate::futex::Wait>,
-    /// It waits for something to change in a pipe of the process.
+    /// It waits for something to change in a file of the process, or one that the agent hears of.
     pub awaits_pipe: bool,
+    /// Error and kind of its last exception, as a handler's frame shows them.
+    pub trap: [u64; 2],
     /// When a sleep that was cut off, and is made again, was to end.
     pub deadline: Option<u64>,
 }
@@ -89,6 +91,7 @@ impl Thread {
             sleeping: false,
             awaits: None,
             awaits_pipe: false,
+            trap: [0; 2],
             deadline: None,
         }
     }

@@ -10,14 +10,15 @@ use nacre_sys::Thread;
 pub const REALTIME: u64 = 0;
 /// Clock that never goes back.
 pub const MONOTONIC: u64 = 1;
-const SECOND: u64 = 1_000_000_000;
+/// Nanoseconds.
+pub const SECOND: u64 = 1_000_000_000;
 const MICROSECOND: u64 = 1000;
 const TIMER_ABSTIME: u64 = 1;
 /// Ticks a second of `times`.
 const TICKS: u64 = 100;
 
 /// The Common Protocols' clock for a Linux clock. CPU time is the time that has passed: there is one thread.
-fn clock(number: u64) -> Result<u64, Errno> {
+pub fn clock(number: u64) -> Result<u64, Errno> {
     match number as u32 {
         // Realtime: exact, coarse, alarm, TAI.
         0 | 5 | 8 | 11 => Ok(REALTIME),

@@ -1,0 +1,185 @@
+//! The agent: a thread of the library that receives what comes to the process from outside, and makes signals of it.
+//!
+//! It is made when something first needs it: a handler, a blocked signal, a timer, a wait for files. It holds the lock while it works and gives it up to
+//! wait, like any thread; it has no place among the program's threads.
+
+use crate::block::Block;
+use crate::entry::{self, Place, place, signal_entry};
+use crate::errno::Errno;
+use crate::life::end_by_signal;
+use crate::pending::{Info, SI_KERNEL};
+use crate::process::Process;
+use crate::signals::SIGSEGV;
+use alloc::vec::Vec;
+use core::sync::atomic::Ordering;
+use nacre_abi::fault::{self, KIND_BREAKPOINT, KIND_MEMORY, KIND_OPCODE, KIND_PROTECTION};
+use nacre_abi::rights::REFERENCE_USE;
+use nacre_abi::state::ThreadState;
+use nacre_abi::{Code, Rights};
+use nacre_proto::{Event, Request, Station, parent, process as manager};
+use nacre_sys::{OwnedPort, OwnedReference, PortSet, Reference};
+
+/// Bit: the manager has signals for the process.
+const SIGNALS: u64 = 1;
+/// Bit: a timer was set that comes before all others.
+const TIMERS: u64 = 2;
+/// Bit: a file that somebody waits for may be ready.
+pub const FILES: u64 = 4;
+/// Instead of a thread's place: the agent's.
+const NOBODY: usize = usize::MAX;
+
+/// What the process has of its agent.
+pub struct Agent {
+    _port: OwnedPort,
+    reference: OwnedReference,
+    /// The process's exceptions come to it.
+    keeps: bool,
+}
+
+impl Process {
+    /// Makes the agent, if there is none. The reference to its port.
+    pub fn need_agent(&mut self) -> Result<Reference, Errno> {
+        if self.agent.is_none() {
+            let port = OwnedPort::new(0, PortSet::NONE)?;
+            let reference = port.new_reference(REFERENCE_USE)?;
+            let handle = nacre_rt::thread::spawn(run, port.handle().0 as usize)?;
+            // It serves for as long as the process lives.
+            drop(handle);
+            // Without a manager nobody sends signals: then the agent serves what is inside.
+            self.signals.can_stop = manager::attach(Reference::PARENT, SIGNALS, reference.handle()).is_ok();
+            self.agent = Some(Agent { _port: port, reference, keeps: false });
+        }
+        Ok(self.agent.as_ref().map(|agent| agent.reference.handle()).unwrap_or_default())
+    }
+
+    /// From now on exceptions of the process's threads come to the agent.
+    pub fn need_exceptions(&mut self) -> Result<(), Errno> {
+        let reference = self.need_agent()?;
+        match &mut self.agent {
+            Some(agent) if !agent.keeps => {
+                parent::keep(Reference::PARENT, reference)?;
+                agent.keeps = true;
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// The agent is to look at the timers again.
+    pub fn call_agent(&mut self) -> Result<(), Errno> {
+        let reference = self.need_agent()?;
+        nacre_sys::ipc::notify(reference, TIMERS)?;
+        Ok(())
+    }
+
+    /// Fetches what the manager has for the process.
+    pub fn fetch_signals(&mut self) {
+        while let Ok(reply) = manager::signal_take(Reference::PARENT)
+            && (1..=crate::pending::LAST).contains(&reply.signal)
+        {
+            let info = of_reply(&reply);
+            // A queue that is full loses signals, as Linux's does.
+            let _ = match self.threads.find(reply.thread) {
+                Some(index) if reply.thread != 0 => self.post_to(index, info),
+                _ => self.post(info),
+            };
+        }
+    }
+}
+
+/// A signal as the manager tells of it.
+fn of_reply(reply: &manager::signal_take::Reply) -> Info {
+    const SIGCHLD: u64 = 17;
+    let code = reply.code as i32;
+    let mut info = Info::from(reply.signal, code, reply.sender, reply.user);
+    info.fields[1] = if reply.signal == SIGCHLD && code > 0 { reply.value & 0xffff_ffff } else { reply.value };
+    info
+}
+
+/// The agent's thread; `port` is the address of its port.
+fn run(port: usize) {
+    let Ok(mut station) = Station::new(ThreadState::SIZE as usize) else {
+        nacre_rt::report!("no memory for the thread that receives signals");
+        return;
+    };
+    loop {
+        let timeout = entry::with_process(NOBODY, Process::fire_timers).unwrap_or(nacre_sys::FOREVER);
+        match station.next(port as u64, timeout) {
+            Ok(Event::Notification { bits, .. }) => notified(bits),
+            Ok(Event::Exception(mut request)) => exception(&mut request),
+            Ok(Event::Fault(mut request)) => request.answer(fault::REFUSE, [0; 6]),
+            Ok(Event::Request(mut request)) => request.refuse(Errno::ENOSYS),
+            Err(status) if matches!(status.code(), Some(Code::TimedOut | Code::Interrupted)) => {}
+            Err(_) => return,
+        }
+    }
+}
+
+fn notified(bits: u64) {
+    let _ = entry::with_process(NOBODY, |process| {
+        if bits & SIGNALS != 0 {
+            process.fetch_signals();
+        }
+        if bits & FILES != 0 {
+            process.pipe_changed();
+        }
+    });
+}
+
+/// An exception of one of the threads: it becomes a signal of that thread, which goes on by taking it.
+fn exception(request: &mut Request<'_>) {
+    let [kind, error, address, instruction, ..] = request.words();
+    let words: Vec<u64> = request.bytes().chunks_exact(8).map(|word| u64::from_le_bytes(word.try_into().unwrap_or_default())).collect();
+    let state = words.try_into().ok().map(ThreadState::from_words);
+    let next = state.and_then(|state| {
+        let index = entry::with_process(NOBODY, |process| process.threads.with_block(state.gs_base)).flatten()?;
+        entry::with_process(index, |process| {
+            let info = signal_of(process, kind, address, instruction);
+            if place(state.rip) != Place::Program {
+                // The library itself failed: what it was about cannot be finished.
+                end_by_signal(process, info.signal);
+            }
+            process.me().trap = [error, kind];
+            process.force(info);
+            process.me().block.resume.store(state.rip, Ordering::Relaxed);
+            ThreadState { rip: signal_entry(), ..state }
+        })
+    });
+    let Some(next) = next else {
+        // A thread that is none of the program's.
+        let _ = entry::with_process(NOBODY, |process| end_by_signal(process, SIGSEGV));
+        return;
+    };
+    let bytes: Vec<u8> = next.to_words().iter().flat_map(|word| word.to_le_bytes()).collect();
+    request.put(&bytes);
+    request.answer(fault::RESUME, [0; 6]);
+}
+
+/// The signal that Linux makes of an exception.
+fn signal_of(process: &Process, kind: u64, address: u64, instruction: u64) -> Info {
+    const SIGILL: u64 = 4;
+    const SIGTRAP: u64 = 5;
+    const SIGBUS: u64 = 7;
+    const SIGFPE: u64 = 8;
+    let (signal, code, at) = match kind {
+        0 => (SIGFPE, 1, instruction),
+        1 => (SIGTRAP, 2, instruction),
+        KIND_BREAKPOINT => (SIGTRAP, SI_KERNEL, 0),
+        KIND_OPCODE => (SIGILL, 2, instruction),
+        KIND_PROTECTION => (SIGSEGV, SI_KERNEL, 0),
+        16 | 19 => (SIGFPE, 7, instruction),
+        17 => (SIGBUS, 1, address),
+        KIND_MEMORY if process.memory.map.allows(address, 1, Rights::READ.union(Rights::WRITE)) => (SIGBUS, 2, address),
+        KIND_MEMORY if process.memory.map.area(address).is_some() => (SIGSEGV, 2, address),
+        KIND_MEMORY => (SIGSEGV, 1, address),
+        _ => (SIGSEGV, SI_KERNEL, 0),
+    };
+    Info { signal, code, fields: [at, 0, 0, 0] }
+}
+
+impl crate::thread::Threads {
+    /// The place of the thread whose block is at an address.
+    fn with_block(&self, address: u64) -> Option<usize> {
+        self.all().find(|(_, thread)| thread.block as *const Block as u64 == address).map(|(index, _)| index)
+    }
+}

@@ -1,0 +1,223 @@
+//! `epoll`: sets of files, and what is waited for of each.
+//!
+//! A file that asks for edges is told of again when it has become ready since it was last told of, or when the program has used it in between: never less often than on Linux.
+
+use crate::descriptors::{Kind, OpenFile};
+use crate::entry::Frame;
+use crate::errno::{Answer, EEXIST, EINVAL, ELOOP, ENOENT, EPERM, Errno};
+use crate::local::Local;
+use crate::poll::{self, ALWAYS, FOR_EVER};
+use crate::process::Process;
+use alloc::rc::{Rc, Weak};
+use alloc::vec::Vec;
+use core::cell::RefCell;
+
+const ADD: u64 = 1;
+const DELETE: u64 = 2;
+const MODIFY: u64 = 3;
+const EDGE: u64 = 1 << 31;
+const ONE_SHOT: u64 = 1 << 30;
+/// Flags that are not events.
+const FLAGS: u64 = 0xf << 28;
+/// Bytes of an `epoll_event`.
+const RECORD: usize = 12;
+/// Deepest nesting of sets.
+const DEEPEST: usize = 5;
+
+/// One file of a set.
+#[derive(Clone)]
+struct Entry {
+    descriptor: u64,
+    file: Weak<OpenFile>,
+    /// Events and flags; no events: it was told of once, which was all that was asked for.
+    wanted: u64,
+    data: u64,
+    /// What was told last, and how much the file had been used then.
+    told: u64,
+    used: u32,
+}
+
+/// A set of files.
+pub struct Set {
+    entries: Vec<Entry>,
+}
+
+impl Set {
+    /// An empty one.
+    pub const fn new() -> Set {
+        Set { entries: Vec::new() }
+    }
+
+    fn position(&self, descriptor: u64, file: &Rc<OpenFile>) -> Option<usize> {
+        self.entries.iter().position(|entry| entry.descriptor == descriptor && entry.file.as_ptr() == Rc::as_ptr(file))
+    }
+}
+
+/// The set that an open file is.
+fn set_of(file: &OpenFile) -> Result<&RefCell<Local>, Errno> {
+    match &file.kind {
+        Kind::Local(local) if matches!(&*local.borrow(), Local::Set(_)) => Ok(local),
+        _ => Err(EINVAL),
+    }
+}
+
+/// Does something with a set.
+fn with_set<R>(local: &RefCell<Local>, work: impl FnOnce(&mut Set) -> R) -> Result<R, Errno> {
+    match &mut *local.borrow_mut() {
+        Local::Set(set) => Ok(work(set)),
+        _ => Err(EINVAL),
+    }
+}
+
+/// How deep sets are nested in a file, up to `DEEPEST`; more counts as that.
+fn depth(file: &OpenFile, from: usize) -> usize {
+    let Ok(local) = set_of(file) else { return 0 };
+    if from >= DEEPEST {
+        return DEEPEST;
+    }
+    let files = with_set(local, |set| set.entries.iter().filter_map(|entry| entry.file.upgrade()).collect::<Vec<_>>()).unwrap_or_default();
+    1 + files.iter().map(|file| depth(file, from + 1)).max().unwrap_or(0)
+}
+
+/// Whether `file` is in the set `inner` leads to, at any depth.
+fn leads_to(inner: &Rc<OpenFile>, file: &Rc<OpenFile>, from: usize) -> bool {
+    if Rc::ptr_eq(inner, file) || from >= DEEPEST {
+        return true;
+    }
+    let Ok(local) = set_of(inner) else { return false };
+    let files = with_set(local, |set| set.entries.iter().filter_map(|entry| entry.file.upgrade()).collect::<Vec<_>>()).unwrap_or_default();
+    files.iter().any(|next| set_of(next).is_ok() && leads_to(next, file, from + 1))
+}
+
+/// `epoll_ctl(set, operation, descriptor, event)`.
+pub fn epoll_ctl(process: &mut Process, frame: &mut Frame) -> Answer {
+    let [set, operation, descriptor, event, ..] = frame.arguments();
+    let (operation, descriptor) = (operation & 0xffff_ffff, descriptor & 0xffff_ffff);
+    let (wanted, data) = if operation == DELETE { (0, 0) } else { read_event(process, event)? };
+    let outer = process.descriptors.get(set)?;
+    let file = process.descriptors.get(descriptor)?;
+    if file.is_regular() || file.mode & crate::descriptors::S_IFMT == 0o040000 {
+        return Err(EPERM);
+    }
+    let local = set_of(&outer)?;
+    if Rc::ptr_eq(&outer, &file) {
+        return Err(EINVAL);
+    }
+    if operation == ADD && set_of(&file).is_ok() && (leads_to(&file, &outer, 0) || depth(&file, 0) >= DEEPEST) {
+        return Err(ELOOP);
+    }
+    let position = with_set(local, |set| set.position(descriptor, &file))?;
+    let entry = Entry { descriptor, file: Rc::downgrade(&file), wanted, data, told: 0, used: 0 };
+    with_set(local, |set| match (operation, position) {
+        (ADD, None) => {
+            set.entries.retain(|entry| entry.file.strong_count() != 0);
+            set.entries.push(entry);
+            Ok(0)
+        }
+        (ADD, Some(_)) => Err(EEXIST),
+        (MODIFY | DELETE, None) => Err(ENOENT),
+        (MODIFY, Some(index)) => {
+            set.entries[index] = entry;
+            Ok(0)
+        }
+        (DELETE, Some(index)) => {
+            set.entries.remove(index);
+            Ok(0)
+        }
+        _ => Err(EINVAL),
+    })
+    .flatten()
+    .inspect(|_| process.pipe_changed())
+}
+
+/// An `epoll_event`: events and data, not aligned.
+fn read_event(process: &Process, address: u64) -> Result<(u64, u64), Errno> {
+    let bytes = process.memory.readable(address, RECORD as u64)?;
+    let part = |from: usize, to: usize| bytes[from..to].iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte));
+    Ok((part(0, 4), part(4, RECORD)))
+}
+
+impl Process {
+    /// Whether anything in a set is ready.
+    pub fn any_ready(&mut self, local: &RefCell<Local>) -> bool {
+        let entries = with_set(local, |set| set.entries.clone()).unwrap_or_default();
+        entries.iter().any(|entry| entry.file.upgrade().is_some_and(|file| poll::ready(self, &file, (entry.wanted & !FLAGS) | ALWAYS) != 0))
+    }
+
+    /// The open files of a set, with what is waited for of each.
+    pub fn members(&self, local: &RefCell<Local>) -> Vec<(Rc<OpenFile>, u64)> {
+        let entries = with_set(local, |set| set.entries.clone()).unwrap_or_default();
+        entries.into_iter().filter_map(|entry| Some((entry.file.upgrade()?, entry.wanted & !FLAGS))).collect()
+    }
+}
+
+/// Looks at every file of a set once, and writes up to `most` records of those that are ready.
+fn collect(process: &mut Process, local: &RefCell<Local>, events: u64, most: u64) -> Answer {
+    let mut count = 0;
+    let mut index = 0;
+    while count < most {
+        let Some(mut entry) = with_set(local, |set| set.entries.get(index).cloned())? else { break };
+        index += 1;
+        let Some(file) = entry.file.upgrade().filter(|_| entry.wanted & !FLAGS != 0) else { continue };
+        let ready = poll::ready(process, &file, entry.wanted & !FLAGS | ALWAYS);
+        let used = file.used.get();
+        let news = if entry.wanted & EDGE == 0 || used != entry.used { ready } else { ready & !entry.told };
+        (entry.told, entry.used) = (ready, used);
+        if news != 0 {
+            let mut record = [0; RECORD];
+            record[..4].copy_from_slice(&(ready as u32).to_le_bytes());
+            record[4..].copy_from_slice(&entry.data.to_le_bytes());
+            process.memory.write_bytes(events + RECORD as u64 * count, &record)?;
+            count += 1;
+            if entry.wanted & ONE_SHOT != 0 {
+                entry.wanted &= FLAGS;
+            }
+        }
+        let changed = entry;
+        with_set(local, |set| {
+            if let Some(place) = set.entries.get_mut(index - 1) {
+                *place = changed;
+            }
+        })?;
+    }
+    // Those that were told of go behind the others, so that all have their turn.
+    with_set(local, |set| if count == most { let turn = index.min(set.entries.len()); set.entries.rotate_left(turn) })?;
+    Ok(count)
+}
+
+fn wait(process: &mut Process, arguments: [u64; 3], timeout: u64) -> Answer {
+    let [set, events, most] = arguments;
+    if (most as i32) <= 0 {
+        return Err(EINVAL);
+    }
+    let most = most & 0x7fff_ffff;
+    let file = process.descriptors.get(set)?;
+    let local = set_of(&file)?;
+    // As many as can be ready are asked for in the buffer; the rest of it is not looked at.
+    let members = process.members(local).len() as u64;
+    process.memory.writable(events, RECORD as u64 * most.min(members.max(1)))?;
+    poll::wait(process, timeout, |process| collect(process, local, events, most), |process| process.members(local))
+}
+
+fn milliseconds(timeout: u64) -> u64 {
+    if (timeout as i32) < 0 { FOR_EVER } else { (timeout & 0xffff_ffff) * 1_000_000 }
+}
+
+/// `epoll_wait(set, events, most, milliseconds)`.
+pub fn epoll_wait(process: &mut Process, frame: &mut Frame) -> Answer {
+    let [set, events, most, timeout, ..] = frame.arguments();
+    wait(process, [set, events, most], milliseconds(timeout))
+}
+
+/// `epoll_pwait(set, events, most, milliseconds, mask, size)`.
+pub fn epoll_pwait(process: &mut Process, frame: &mut Frame) -> Answer {
+    let [set, events, most, timeout, mask, _] = frame.arguments();
+    poll::with_mask(process, mask, |process| wait(process, [set, events, most], milliseconds(timeout)))
+}
+
+/// `epoll_pwait2(set, events, most, timeout, mask, size)`.
+pub fn epoll_pwait2(process: &mut Process, frame: &mut Frame) -> Answer {
+    let [set, events, most, timeout, mask, _] = frame.arguments();
+    let timeout = poll::optional_duration(process, timeout)?;
+    poll::with_mask(process, mask, |process| wait(process, [set, events, most], timeout))
+}
