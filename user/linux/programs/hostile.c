@@ -2,6 +2,7 @@
    Arguments: seed, number of calls. */
 #include "check.h"
 #include <sys/mman.h>
+#include <sys/time.h>
 
 #define AREA 0x600000000000ul
 #define AREA_SIZE 65536ul
@@ -14,7 +15,9 @@ static const short left_out[] = {
     SYS_exit, SYS_exit_group, SYS_kill, SYS_tkill, SYS_tgkill, SYS_rt_sigreturn, SYS_rt_sigprocmask, SYS_rt_sigaction, SYS_rt_sigsuspend,
     SYS_rt_sigtimedwait, SYS_pause, SYS_nanosleep, SYS_clock_nanosleep, SYS_poll, SYS_ppoll, SYS_select, SYS_pselect6, SYS_futex, SYS_munmap,
     SYS_mprotect, SYS_mremap, SYS_brk, SYS_madvise, SYS_arch_prctl, SYS_close, SYS_close_range, SYS_dup2, SYS_dup3, SYS_fork, SYS_vfork, SYS_clone,
-    SYS_clone3, SYS_execve, SYS_execveat, SYS_wait4, SYS_waitid,
+    SYS_clone3, SYS_execve, SYS_execveat, SYS_wait4, SYS_waitid, SYS_rt_sigqueueinfo, SYS_rt_tgsigqueueinfo, SYS_epoll_wait, SYS_epoll_pwait,
+    SYS_epoll_pwait2, SYS_alarm, SYS_setitimer, SYS_set_robust_list, SYS_set_tid_address,
+    SYS_timer_settime, SYS_sigaltstack,
 };
 
 static uint64_t chance(uint64_t limit)
@@ -87,12 +90,26 @@ static long call(long number, const uint64_t *arguments)
     return result;
 }
 
+static void nothing(int signal)
+{
+}
+
+/* Reads of empty pipes and counters wait: a signal ends that. */
+static void interrupt_often(void)
+{
+    struct sigaction action = {.sa_handler = nothing};
+    struct itimerval often = {{0, 2000}, {0, 2000}};
+    sigaction(SIGALRM, &action, NULL);
+    setitimer(ITIMER_REAL, &often, NULL);
+}
+
 int main(int count, char **words)
 {
     long calls = count > 2 ? atol(words[2]) : 10000, wrong = 0;
     seed = 88172645463325252ull ^ (count > 1 ? strtoull(words[1], NULL, 0) : 1);
     mmap((void *)AREA, AREA_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
     mmap((void *)PATH, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+    interrupt_often();
     for (long done = 0; done < calls; done++) {
         uint64_t arguments[6];
         long number = chance(470);

@@ -129,10 +129,15 @@ fn call_in_window(target: Reference, message: &Message<'_>, buffers: &Buffers<'_
 impl Process {
     /// Sends a message and waits for its answer without the lock. `EINTR`: a signal came first; the answer, if there is one, is lost.
     pub fn exchange(&mut self, target: Reference, message: &Message<'_>, buffers: Buffers<'_>) -> Result<Received, Errno> {
+        self.exchange_if(true, target, message, buffers)
+    }
+
+    /// The same; a signal ends the wait only if it is `interruptible`.
+    pub fn exchange_if(&mut self, interruptible: bool, target: Reference, message: &Message<'_>, buffers: Buffers<'_>) -> Result<Received, Errno> {
         let waiting = buffers.slots;
         let result = match self.lock {
-            Some(_) => self.unlocked(|| call_in_window(target, message, &buffers)),
-            None => ipc::call(target, message, buffers, nacre_sys::FOREVER),
+            Some(_) if interruptible => self.unlocked(|| call_in_window(target, message, &buffers)),
+            _ => self.unlocked(|| ipc::call(target, message, buffers, nacre_sys::FOREVER)),
         };
         let received = result.map_err(|status| if status.code() == Some(Code::Interrupted) { EINTR } else { Errno::from(status) })?;
         let failed = ServerErrno::result(received.label());

@@ -10,8 +10,9 @@ use alloc::vec::Vec;
 use core::cell::OnceCell;
 use nacre_abi::Rights;
 
-/// Calls that end the program or may wait for ever: `pause`, `nanosleep`, `exit`, `kill` and its like, `rt_sigreturn`, waits for signals, `futex`, `poll` and `select`, `clock_nanosleep`.
-const NOT_MADE: [usize; 17] = [7, 15, 23, 34, 35, 60, 62, 128, 130, 200, 202, 230, 231, 234, 270, 271, 449];
+/// Calls that end the program or may wait for ever: `pause`, `nanosleep`, `exit`, `kill` and its like, `rt_sigreturn`, waits for signals, `futex`, `poll`, `select`
+/// and `epoll`, `clock_nanosleep`.
+const NOT_MADE: [usize; 22] = [7, 15, 23, 34, 35, 60, 62, 128, 129, 130, 200, 202, 230, 231, 232, 234, 270, 271, 281, 297, 441, 449];
 
 const PAGE: usize = nacre_abi::PAGE_SIZE as usize;
 

@@ -2,6 +2,7 @@
 
 use crate::block::Block;
 use crate::errno::{ENOMEM, Errno};
+use crate::life::PID;
 use crate::map::{Area, Map};
 use crate::memory::{Fill, Memory};
 use crate::process::Process;
@@ -42,7 +43,8 @@ fn process(auxiliary: &Auxiliary) -> Result<Process, Errno> {
 /// Prepares everything; the program's entry point.
 pub fn start(arguments: &Arguments) -> u64 {
     let auxiliary = auxiliary(arguments);
-    let prepared = process(&auxiliary).and_then(|process| {
+    let prepared = process(&auxiliary).and_then(|mut process| {
+        process.set_quick_numbers(PID, Some(0));
         entry::set_process(process);
         Thread::set_gs_base(entry::first_block() as *const Block as u64).map_err(|_| ENOMEM)?;
         Thread::OWN.set_foreign(entry::foreign_entry as *const () as u64).map_err(|_| ENOMEM)

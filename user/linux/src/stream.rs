@@ -20,7 +20,7 @@ impl Process {
         loop {
             let piece = PIECE.min(into.len() - done);
             let at = if offset == OWN_POSITION { offset } else { offset + done as u64 };
-            match self.read_piece(target, at, &mut into[done..done + piece]) {
+            match self.read_piece(file, target, at, &mut into[done..done + piece]) {
                 Ok(count) => done += count.min(piece),
                 Err(error) if done == 0 => return Err(cut_off(error)),
                 Err(_) => return Ok(done),
@@ -31,9 +31,9 @@ impl Process {
         }
     }
 
-    fn read_piece(&mut self, target: Reference, offset: u64, into: &mut [u8]) -> Result<usize, Errno> {
+    fn read_piece(&mut self, file: &OpenFile, target: Reference, offset: u64, into: &mut [u8]) -> Result<usize, Errno> {
         let message = Message::new(file::read::LABEL, [offset, into.len() as u64, 0, 0, 0, 0]);
-        let received = self.exchange(target, &message, Buffers { bytes: SpanMut::from(into), slots: &[] })?;
+        let received = self.exchange_if(!file.is_regular(), target, &message, Buffers { bytes: SpanMut::from(into), slots: &[] })?;
         Ok(received.words[0] as usize)
     }
 
@@ -48,7 +48,7 @@ impl Process {
         loop {
             let piece = PIECE.min(from.len() - done);
             let at = if offset == OWN_POSITION { offset } else { offset + done as u64 };
-            match self.write_piece(target, at, &from[done..done + piece]) {
+            match self.write_piece(file, target, at, &from[done..done + piece]) {
                 Ok(count) if count >= piece => done += piece,
                 Ok(count) => return Ok(done + count),
                 Err(EIO) if self.services.is_gone(target) => return Err(EPIPE),
@@ -61,9 +61,9 @@ impl Process {
         }
     }
 
-    fn write_piece(&mut self, target: Reference, offset: u64, from: &[u8]) -> Result<usize, Errno> {
+    fn write_piece(&mut self, file: &OpenFile, target: Reference, offset: u64, from: &[u8]) -> Result<usize, Errno> {
         let message = Message { bytes: from.into(), ..Message::new(file::write::LABEL, [offset, 0, 0, 0, 0, 0]) };
-        let received = self.exchange(target, &message, Buffers::NONE)?;
+        let received = self.exchange_if(!file.is_regular(), target, &message, Buffers::NONE)?;
         Ok(received.words[0] as usize)
     }
 
@@ -87,7 +87,8 @@ impl Process {
     fn when_possible(&mut self, file: &OpenFile, mut operation: impl FnMut(&mut Process) -> Result<usize, Errno>) -> Result<usize, Errno> {
         loop {
             match operation(self) {
-                Err(EAGAIN) if !file.is_nonblocking() => {}
+                // Without a kernel nobody could end the wait.
+                Err(EAGAIN) if !file.is_nonblocking() && self.lock.is_some() => {}
                 done => {
                     self.pipe_changed();
                     return done;

@@ -28,6 +28,8 @@ const CLONE_SETTLS: u64 = 0x8_0000;
 const CLONE_PARENT_SETTID: u64 = 0x10_0000;
 const CLONE_CHILD_CLEARTID: u64 = 0x20_0000;
 const CLONE_CHILD_SETTID: u64 = 0x100_0000;
+const GETPID: usize = 39;
+const GETPPID: usize = 110;
 const GETTID: usize = 186;
 
 /// What is known of one thread.
@@ -224,6 +226,14 @@ impl Process {
         // It may have been for something that is there no more.
         self.look_again();
         self.me().block.has_attention()
+    }
+
+    /// From now on all threads answer `getpid` and `getppid` with these numbers, without the lock; without a parent's number they ask each time.
+    pub fn set_quick_numbers(&mut self, own: u64, parent: Option<u64>) {
+        for (_, thread) in self.threads.all() {
+            thread.block.set_quick(GETPID, own);
+            thread.block.set_quick(GETPPID, parent.unwrap_or(u64::MAX));
+        }
     }
 
     /// Stops all threads but the caller, for ever: the process ends.
