@@ -117,6 +117,7 @@ impl<M: Machine> Kernel<M> {
         }
         self.rewind(caller);
         self.donation_begin(caller, donee);
+        self.donate_directly(caller, self.thread(donee));
         Err(Stop::Wait)
     }
 
@@ -133,6 +134,54 @@ impl<M: Machine> Kernel<M> {
             self.queue_turn(caller);
         }
         self.leave_cpu(caller);
+    }
+
+    /// The commonest chain has two threads, by the right of the first: nothing of it needs to be followed. Where anything is out of the ordinary this does nothing.
+    fn donate_directly(&self, caller: Thread<'_>, donee: Thread<'_>) {
+        let cpu = self.machine.cpu();
+        let this = &self.cpus[cpu];
+        let chain = &this.chain;
+        let alone = chain.base.get() == caller.at && chain.number.get() == 0 && chain.count.get() == 0 && !chain.look.get() && !this.timer_stale.get();
+        if !alone || !donee.waits_for(WaitKind::Time) || donee.cpu() != 0 || donee.has(Thread::STOPPED) || self.chain_cpu(donee).is_some() {
+            return;
+        }
+        chain.push(caller);
+        let number = self.chain_number(cpu);
+        chain.number.set(number);
+        chain.since.set(self.machine.now());
+        caller.set_chain(number);
+        donee.set_chain(number);
+        donee.set_wait(WaitKind::None as u64);
+        if this.armed.get() > chain.end() {
+            this.timer_stale.set(true);
+        }
+        self.switch_directly(cpu, caller, donee);
+    }
+
+    /// A number that no chain has had.
+    fn chain_number(&self, cpu: usize) -> u64 {
+        self.chains.set(self.chains.get() + 1);
+        self.chains.get() << CPU_BITS | cpu as u64
+    }
+
+    /// The way back in such a chain: `caller` yields, and the only donor goes on. False if it is not one.
+    fn give_back_directly(&self, cpu: usize, caller: Thread<'_>) -> bool {
+        let this = &self.cpus[cpu];
+        let chain = &this.chain;
+        let base = chain.base.get();
+        let plain = !chain.look.get() && !this.timer_stale.get() && chain.number.get() == caller.chain() && caller.flags() == Thread::SCHEDULED | Thread::KNOWN;
+        if !plain || chain.count.get() != 1 || chain.donors[0].get() != base || self.thread(base).flags() != Thread::DONATES {
+            return false;
+        }
+        let donor = self.thread(base);
+        self.chain_drop(cpu);
+        chain.base.set(Physical(0));
+        self.donation_end(donor, DONATION_YIELDED);
+        donor.set_chain(0);
+        caller.set_chain(0);
+        caller.set_wait(WaitKind::Time as u64);
+        self.switch_directly(cpu, caller, donor);
+        true
     }
 
     /// Undoes what a donation is linked to; what is left of its timeout goes back to its register.
@@ -231,9 +280,12 @@ impl<M: Machine> Kernel<M> {
     }
 
     /// Whoever runs on given time gives it back to the innermost donor; false if nobody does on this CPU.
-    pub(crate) fn chain_yield(&self, cpu: usize) -> bool {
+    pub(crate) fn chain_yield(&self, cpu: usize, caller: Thread<'_>) -> bool {
         let chain = &self.cpus[cpu].chain;
         let Some(last) = chain.count.get().checked_sub(1) else { return false };
+        if self.give_back_directly(cpu, caller) {
+            return true;
+        }
         let donor = self.thread(chain.donors[last].get());
         self.donation_end(donor, DONATION_YIELDED);
         self.make_ready(donor);
@@ -328,8 +380,7 @@ impl<M: Machine> Kernel<M> {
     fn chain_follow(&self, cpu: usize) -> Physical {
         let chain = &self.cpus[cpu].chain;
         self.chain_drop(cpu);
-        self.chains.set(self.chains.get() + 1);
-        let number = self.chains.get() << CPU_BITS | cpu as u64;
+        let number = self.chain_number(cpu);
         let runs = self.chain_end(cpu, number);
         let base = chain.base.get();
         if runs == Physical(0) || runs == base {
@@ -372,6 +423,10 @@ impl<M: Machine> Kernel<M> {
                     list::remove(&self.machine, thread.turn());
                     thread.set_chain(number);
                     thread = self.thread(next);
+                    if thread.chain() == number {
+                        // It leads in a circle: whoever closed that gives to nobody.
+                        break;
+                    }
                 }
                 Hop::Busy => break,
                 Hop::Blocked if thread.has(Thread::DONATES) => {

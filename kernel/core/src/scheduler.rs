@@ -116,7 +116,7 @@ impl<M: Machine> Kernel<M> {
 
     /// Gives the CPU away for one turn of the queue.
     pub(crate) fn yield_cpu(&self, caller: Thread<'_>) {
-        if self.chain_yield(self.machine.cpu()) {
+        if self.chain_yield(self.machine.cpu(), caller) {
             return;
         }
         if list::is_empty(&self.machine, self.run_queue()) {

@@ -4,6 +4,7 @@ mod calls;
 mod composition;
 mod ended;
 mod export;
+mod given;
 mod hostile;
 mod ipc;
 mod mended;
