@@ -5,6 +5,7 @@ mod host;
 mod models;
 mod relative;
 mod scenario;
+mod shares;
 mod stacks;
 mod system;
 
@@ -85,6 +86,7 @@ fn in_system(
     }
     if wants(Ring::Stacks) {
         tally.add(stacks::run(tree, products, filter, arguments.jobs as usize)?);
+        tally.add(shares::run(products, filter)?);
     }
     if wants(Ring::Discs) {
         tally.add(discs::run(products, filter)?);
