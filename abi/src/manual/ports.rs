@@ -245,8 +245,7 @@ pub const ENTRIES: &[Entry] = &[
         results: "rdx: its address, or 0; r8: its type",
         failures: &[&[
             failure(2, Code::BadRange, "the range leaves the user's addresses", "pass a range of your space"),
-            failure(3, Code::BadRange, "the range is too scattered to search in one call", "ask for a smaller range"),
         ]],
-        restarts: "",
+        restarts: "where it was: rsi and rdx say what is left of the range",
     },
 ];

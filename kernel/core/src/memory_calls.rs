@@ -1,4 +1,4 @@
-//! What an owner of memory can ask of it: which objects are in it, and to have it all back. Both go through the range page by page, skip large parts
+//! What an owner of memory can ask of it: which objects are in it, where one of them is, and to have it all back. All go through the range, skip large parts
 //! without anything special in them, and can be cut off: the registers say where to go on.
 
 use crate::decode::wrong;
@@ -12,8 +12,6 @@ use nacre_abi::{Code, ObjectType, PAGE_SIZE, Rights, USER_END};
 
 /// Most entries that one call writes.
 const MOST_ENTRIES: u64 = 128;
-/// Most parts of a range that `reference_reveal` looks through.
-const MOST_PARTS: u32 = 64;
 /// What looking at a page or an object takes, and finding out where a part of a space lies, in instructions.
 const LOOK_WORK: u32 = 80;
 const RESOLVE_WORK: u32 = 300;
@@ -176,33 +174,23 @@ impl<M: Machine> Kernel<M> {
 
     /// Where in `start..end` of its space the caller has the memory at `wanted`; 0 = nowhere.
     fn address_of(&self, caller: Thread<'_>, wanted: Physical, start: u64, end: u64) -> Attempt<u64> {
-        let space = self.space(caller.space());
-        let mappings = self.mappings(space);
-        let mut parts = 0;
-        let mut next = mappings.first(start, end);
-        while let Some(node) = next {
-            let mut address = node.start().max(start);
-            while address < node.end().min(end) {
-                let Ok(meaning) = self.resolve(space, address, Rights::NONE) else {
-                    address = (address | (PAGE_SIZE - 1)) + 1;
-                    searched(&mut parts)?;
-                    continue;
-                };
-                let offset = wanted.0.wrapping_sub(meaning.physical.0);
-                if offset < meaning.above.min(end - address) {
-                    return Ok(address + offset);
+        let mut address = start;
+        while address < end {
+            match self.part_at(caller, address & !(PAGE_SIZE - 1), end) {
+                Ok(part) => {
+                    let offset = wanted.0.wrapping_sub(part.physical.0);
+                    let found = part.start.wrapping_add(offset);
+                    if offset < part.end - part.start && (start..end).contains(&found) {
+                        return Ok(found);
+                    }
+                    address = part.end.min(end);
                 }
-                address = address.saturating_add(meaning.above);
-                searched(&mut parts)?;
+                Err(next) => address = next.min(end),
             }
-            next = mappings.next(node, start, end);
+            caller.set_register(register::RSI, address);
+            caller.set_register(register::RDX, end - address);
+            self.work(LOOK_WORK)?;
         }
         Ok(0)
     }
-}
-
-/// One more part of a search that has no way to go on later: too scattered a range is refused.
-fn searched(parts: &mut u32) -> Attempt<()> {
-    *parts += 1;
-    if *parts > MOST_PARTS { wrong(Code::BadRange, 3) } else { Ok(()) }
 }

@@ -8,6 +8,7 @@ mod given;
 mod hostile;
 mod ipc;
 mod mended;
+mod moving;
 mod owned;
 mod schedule;
 mod scheduler_state;
