@@ -96,7 +96,7 @@ pub struct Entry {
 
 /// What can be wrong with a message.
 const MESSAGE: &[Failure] = &[
-    failure(9, Code::BadArgument, "more than 65536 bytes or 8 references", "send less"),
+    failure(9, Code::BadArgument, "more than 16384 bytes or 8 references", "send less"),
     failure(9, Code::BadAddress, "the descriptor, a buffer or an array is not in your memory (or, for the reply, was not there when it came)", "pass addresses of mapped memory; touch the buffers first"),
     failure(9, Code::TooDeep, "the same, under too many layers", "map from a space nearer to the machine"),
     failure(9, Code::NotAnObject, "an address in the array of references to send names no object", "pass addresses of references"),
@@ -120,7 +120,7 @@ const fn failure(argument: u8, code: Code, cause: &'static str, remedy: &'static
 }
 
 const ADDRESS: Failure = failure(0, Code::BadAddress, "nothing is mapped at the address, or it is not aligned, or composition lacks a page and its region has no keeper", "pass an address of your own space");
-const DEEP: Failure = failure(0, Code::TooDeep, "the address lies under more than 128 layers of mappings", "map from a space nearer to the machine");
+const DEEP: Failure = failure(0, Code::TooDeep, "the address lies under more than 64 layers of mappings, or fewer in spaces with thousands of them; or what lies there is taken out of the tables again and again", "map from a space nearer to the machine");
 const NOT_OBJECT: Failure = failure(0, Code::NotAnObject, "no live object starts at the address", "pass the address that the object was created or moved to");
 const TYPE: Failure = failure(0, Code::WrongType, "the object, or what the reference leads to, is of another type", "pass an object of the type named above");
 const NULL: Failure = failure(0, Code::NullReference, "the reference is null: its target is gone, or it never had one", "obtain a new reference");

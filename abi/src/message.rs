@@ -15,7 +15,7 @@
 /// Words that a message carries in registers.
 pub const WORDS: usize = 6;
 /// Most bytes in one message.
-pub const MAX_BYTES: u64 = 65536;
+pub const MAX_BYTES: u64 = 16384;
 /// Most references in one message.
 pub const MAX_REFERENCES: u64 = 8;
 

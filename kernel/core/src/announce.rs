@@ -10,6 +10,7 @@ use crate::list;
 use crate::machine::{Machine, Physical, thread_page::register};
 use crate::object::{Thread, WaitKind, links_of, thread_of_queue_node};
 use crate::transfer::Trouble;
+use nacre_abi::call::DONATION_ARRIVED;
 use nacre_abi::message::Info;
 use nacre_abi::object::TargetType;
 use nacre_abi::rights::REFERENCE_USE;
@@ -20,8 +21,8 @@ use nacre_abi::{Code, ObjectType};
 const ANNOUNCEMENTS: u64 = 16;
 /// A chain's number that no chain ever has.
 const NO_CHAIN: u64 = 1;
-/// Most threads announced in one entry.
-const MOST_ANNOUNCED: usize = 16;
+/// Most threads announced at a time; an entry does so three times at most.
+const MOST_ANNOUNCED: usize = 8;
 
 impl<M: Machine> Kernel<M> {
     /// Anchor of the threads whose schedulers are to be told that they are ready.
@@ -107,12 +108,22 @@ impl<M: Machine> Kernel<M> {
         self.cpus[self.machine.cpu()].timer_stale.set(true);
     }
 
-    /// Lets threads that have become ready wait at their schedulers' ports. Whoever receives there may have a scheduler too, and so on: those are left for the next time.
+    /// Everybody on a ring of receivers is to look again. They may be very many: so they hear of it as schedulers do.
+    pub(crate) fn announce_receivers(&self, receivers: Physical) {
+        list::splice(&self.machine, receivers, self.announcements());
+        self.cpus[self.machine.cpu()].timer_stale.set(true);
+    }
+
+    /// Lets threads that have become ready wait at their schedulers' ports, and receivers look again. Whoever receives there may have a scheduler too, and so on: those are left for the next time.
     pub(crate) fn announce_some(&self) {
         for _ in 0..MOST_ANNOUNCED {
             let Some(node) = list::first(&self.machine, self.announcements()) else { return };
             let thread = self.thread(thread_of_queue_node(node));
             list::remove(&self.machine, node);
+            if !thread.waits_for(WaitKind::Ready) {
+                self.receiver_looks(thread);
+                continue;
+            }
             match list::link_target(&self.machine, thread.scheduler()) {
                 Some(port) => {
                     let port = self.port(port);
@@ -122,6 +133,15 @@ impl<M: Machine> Kernel<M> {
                 None => thread.set_wait(WaitKind::Time as u64),
             }
         }
+    }
+
+    fn receiver_looks(&self, receiver: Thread<'_>) {
+        if receiver.has(Thread::DONATES) {
+            self.donation_end(receiver, DONATION_ARRIVED);
+        } else {
+            self.wait_cancel(receiver);
+        }
+        self.make_ready(receiver);
     }
 
     /// Puts the announcement of a ready thread into the registers of its scheduler.

@@ -12,6 +12,12 @@ use nacre_abi::{PAGE_SIZE, Rights};
 /// Most layers that composition follows.
 pub(crate) const MAX_DEPTH: usize = 64;
 
+/// What following one layer takes, and looking at one mapping on the way to the right one, in instructions.
+const LAYER_WORK: u32 = 40;
+const LOOK_WORK: u32 = 8;
+/// Instructions, roughly, after which composition gives up: what lies deep and among very many mappings takes so many.
+const MOST_WORK: u32 = 3200;
+
 /// What an address means.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Meaning {
@@ -63,6 +69,13 @@ impl<M: Machine> Kernel<M> {
 
     /// What `address` of `space` means to an access that needs `needed`.
     pub(crate) fn resolve(&self, space: Space<'_>, address: u64, needed: Rights) -> Result<Meaning, Lack> {
+        let mut work = 0;
+        let meaning = self.follow(space, address, needed, &mut work);
+        self.work_followed(work);
+        meaning
+    }
+
+    fn follow(&self, space: Space<'_>, address: u64, needed: Rights, work: &mut u32) -> Result<Meaning, Lack> {
         let mut meaning = Meaning { physical: Physical(address), rights: Rights::ALL, below: u64::MAX, above: u64::MAX };
         let mut space = space;
         let mut lack = Lack::Own;
@@ -71,7 +84,12 @@ impl<M: Machine> Kernel<M> {
                 return Ok(meaning);
             }
             let at = meaning.physical.0;
-            let Some(node) = self.mappings(space).first(at, at.saturating_add(1)) else { return Err(lack) };
+            let (node, looked) = self.mappings(space).find(at);
+            *work += LAYER_WORK + looked * LOOK_WORK;
+            if *work > MOST_WORK {
+                break;
+            }
+            let Some(node) = node else { return Err(lack) };
             let mapping = self.mapping(node.at);
             let Some(region) = list::link_target(&self.machine, mapping.region()) else { return Err(lack) };
             let region = self.region(region);

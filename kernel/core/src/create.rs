@@ -14,22 +14,40 @@ const LEAST_POOL: u64 = 5;
 const MOST_POOL: u64 = 512;
 /// Pages that are donated without a look at interrupts. The caller then stands at `space_donate` for the rest.
 const PIECE: usize = 16;
+/// Instructions, roughly, of following mappings after which a piece has no more pages.
+const SCATTERED: u32 = 2000;
 /// Where a space's offsets end: regions of the machine reach higher than user addresses.
 pub(crate) const REGION_END: u64 = 1 << 52;
 
 impl<M: Machine> Kernel<M> {
-    /// The frames of the first [`PIECE`] of `pages` pages of the caller's memory, if all of these can be donated.
+    /// The frames of the first [`PIECE`] of `pages` pages of the caller's memory, if all of these can be donated; fewer if they are scattered.
     fn donation<'a>(&self, caller: Thread<'_>, start: u64, pages: u64, frames: &'a mut [Physical; PIECE]) -> Attempt<&'a [Physical]> {
         if pages > MOST_POOL {
             return wrong(Code::BadArgument, 3);
         }
         self.page_range(start, pages * PAGE_SIZE, USER_END, [2; 2])?;
-        let count = (pages as usize).min(PIECE);
-        for (page, place) in frames[..count].iter_mut().enumerate() {
-            *place = self.object_memory(caller, 2, start + page as u64 * PAGE_SIZE)?.frame();
-            self.check_donation(*place, 2)?;
+        self.work_check(2)?;
+        let begun = self.followed.get();
+        let (count, mut found) = ((pages as usize).min(PIECE), 0);
+        // What is scattered over many mappings is donated in smaller pieces.
+        while found < count && self.followed.get() - begun < SCATTERED {
+            let (at, row) = self.donated_at(caller, start + found as u64 * PAGE_SIZE)?;
+            let row = row.min((count - found) as u64);
+            for (page, place) in frames[found..].iter_mut().take(row as usize).enumerate() {
+                *place = at.add(page as u64 * PAGE_SIZE);
+                self.check_donation(*place, 2)?;
+            }
+            found += row as usize;
         }
-        Ok(&frames[..count])
+        Ok(&frames[..found])
+    }
+
+    /// The frame at `address` of the caller's memory, if objects may be made there, and how many in a row are mapped from there on.
+    fn donated_at(&self, caller: Thread<'_>, address: u64) -> Attempt<(Physical, u64)> {
+        match self.resolve(self.space(caller.space()), address, Rights::WRITE.union(Rights::OBJECTS)) {
+            Ok(meaning) => Ok((meaning.physical.frame(), meaning.above / PAGE_SIZE)),
+            Err(_) => Ok((self.object_memory(caller, 2, address)?.frame(), 1)),
+        }
     }
 
     /// Adds frames that were seized to a pool; the caller then donates the rest. A frame that was named twice counts once.
@@ -56,7 +74,7 @@ impl<M: Machine> Kernel<M> {
         let frames = self.donation(caller, pool, pages, &mut frames)?;
         let keeper = self.keeper_argument(caller, 4)?;
         if distinct(frames, slot.frame()) < LEAST_POOL {
-            return wrong(Code::BadRange, 2);
+            return wrong(if (frames.len() as u64) < LEAST_POOL { Code::TooDeep } else { Code::BadRange }, 2);
         }
         self.donation_seize(frames)?;
         self.object_place(slot, ObjectType::Space)?;

@@ -45,8 +45,12 @@ impl<M: Machine> Kernel<M> {
             self.evict(caller);
             return self.leave(cpu);
         }
-        self.budget.set(self.budget_full.get());
-        match self.dispatch_table(number, caller) {
+        self.work_begin();
+        let result = self.dispatch_table(number, caller);
+        if result != Err(Stop::Again) {
+            caller.set_cut_off(0);
+        }
+        match result {
             Ok(Done::Return) => caller.set_register(register::RAX, 0),
             Ok(Done::Settled) | Err(Stop::Wait) => {}
             Err(Stop::Status(status)) => caller.set_register(register::RAX, status.0),
@@ -73,7 +77,7 @@ impl<M: Machine> Kernel<M> {
         let cpu = self.machine.cpu();
         let thread = self.thread(self.cpus[cpu].loaded.get());
         if !thread.has(Thread::EVICT) {
-            self.budget.set(self.budget_full.get());
+            self.work_begin();
             self.take_fault(thread, fault);
         } else {
             self.evict(thread);

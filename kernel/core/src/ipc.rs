@@ -81,6 +81,7 @@ impl<M: Machine> Kernel<M> {
                 Err(Trouble::Receiver(Stop::Status(status))) => self.wait_end(receiver, status),
                 Err(Trouble::Receiver(_)) => {}
             }
+            self.step()?;
         }
         Ok(None)
     }
@@ -353,9 +354,9 @@ impl<M: Machine> Kernel<M> {
         if !port.has_something(&self.machine) {
             return;
         }
-        while let Some(receiver) = self.receiver_of(port) {
-            self.wait_cancel(receiver);
-            self.make_ready(receiver);
+        self.announce_receivers(port.receivers());
+        if let Some(set) = list::link_target(&self.machine, port.set()) {
+            self.announce_receivers(self.receivable(set).receivers());
         }
     }
 

@@ -5,7 +5,8 @@ use crate::machine::{MAX_CPUS, Machine, Physical};
 use crate::revoke::Revocation;
 use crate::object::{Mapping, Port, Receivable, Reference, Region, Space, Thread, Waiters};
 use core::cell::Cell;
-use nacre_abi::Status;
+use crate::decode::wrong;
+use nacre_abi::{Code, Status};
 
 /// What a CPU does when it leaves the kernel.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -111,10 +112,18 @@ pub struct Kernel<M: Machine> {
     pub(crate) budget: Cell<u32>,
     /// What it began with: [`BUDGET`], unless a test wants calls to be cut off more often.
     pub budget_full: Cell<u32>,
+    /// Instructions, roughly, that the entry under way has spent on following mappings.
+    pub(crate) followed: Cell<u32>,
+    /// How many of them are enough: [`REACH`], unless a test wants calls to be cut off more often.
+    pub reach: Cell<u32>,
 }
 
 /// Instructions, roughly, that a long operation takes before it stops to let interrupts in.
-const BUDGET: u32 = 5000;
+const BUDGET: u32 = 3500;
+/// Instructions, roughly, after which a call goes on in another entry before it follows mappings once more.
+const REACH: u32 = 2500;
+/// How often in a row that happens to one thread before its call fails. Pages that were found stay in the tables, so a message needs fewer than half of them.
+const MOST_CUT_OFF: u64 = 64;
 /// What destroying an object takes, roughly.
 const STEP: u32 = 300;
 
@@ -134,7 +143,34 @@ impl<M: Machine> Kernel<M> {
             offering: Cell::new(false),
             budget: Cell::new(BUDGET),
             budget_full: Cell::new(BUDGET),
+            followed: Cell::new(0),
+            reach: Cell::new(REACH),
         }
+    }
+
+    /// An entry that may be long begins.
+    #[inline(always)]
+    pub(crate) fn work_begin(&self) {
+        self.budget.set(self.budget_full.get());
+        self.followed.set(0);
+    }
+
+    /// Mappings were followed for about so many instructions.
+    pub(crate) fn work_followed(&self, instructions: u32) {
+        self.budget.set(self.budget.get().saturating_sub(instructions));
+        self.followed.set(self.followed.get() + instructions);
+    }
+
+    /// Whether the call of the thread on this CPU may go on with something that cannot be cut off, or follow mappings once more. If not it is made again, and finds in the tables what it found till now. Where somebody takes
+    /// that out of the tables again and again it fails.
+    pub(crate) fn work_check(&self, argument: u8) -> Attempt<()> {
+        if self.followed.get() < self.reach.get() {
+            return Ok(());
+        }
+        let caller = self.thread(self.cpus[self.machine.cpu()].loaded.get());
+        let times = caller.cut_off() + 1;
+        caller.set_cut_off(times % MOST_CUT_OFF);
+        if times < MOST_CUT_OFF { Err(Stop::Again) } else { wrong(Code::TooDeep, argument) }
     }
 
     /// A long operation has done a part that takes about so many instructions, which will not have to be done again: `Again` when it has gone on for long enough.

@@ -72,6 +72,18 @@ pub fn replace<M: Machine>(machine: &M, old: Physical, new: Physical) {
     pair(machine, Physical(previous))[0].set(new.0);
 }
 
+/// Puts all nodes of the ring at `from` last on the ring at `to`.
+pub fn splice<M: Machine>(machine: &M, from: Physical, to: Physical) {
+    let Some(first) = first(machine, from) else { return };
+    let last = Physical(pair(machine, from)[1].get());
+    let end = Physical(pair(machine, to)[1].get());
+    pair(machine, end)[0].set(first.0);
+    pair(machine, first)[1].set(end.0);
+    pair(machine, last)[0].set(to.0);
+    pair(machine, to)[1].set(last.0);
+    init(machine, from);
+}
+
 /// How many nodes the ring has, counting no further than `limit`.
 pub fn count<M: Machine>(machine: &M, anchor: Physical, limit: u64) -> u64 {
     let mut node = next(machine, anchor);

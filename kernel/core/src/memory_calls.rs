@@ -12,9 +12,8 @@ use nacre_abi::{Code, ObjectType, PAGE_SIZE, Rights, USER_END};
 
 /// Most entries that one call writes.
 const MOST_ENTRIES: u64 = 128;
-/// What looking at a page or an object takes, and finding out where a part of a space lies, in instructions.
+/// What looking at a page or an object takes, in instructions.
 const LOOK_WORK: u32 = 80;
-const RESOLVE_WORK: u32 = 300;
 
 /// A part of the caller's space that one translation holds for; empty: none is known.
 #[derive(Default)]
@@ -45,8 +44,6 @@ impl<M: Machine> Kernel<M> {
     /// The part of the caller's space from `page` on that lies in a row; if nothing is there, where the next mapping may start.
     #[inline(never)]
     fn part_at(&self, caller: Thread<'_>, page: u64, end: u64) -> Result<Part, u64> {
-        // Whoever looks for more stops then; that there was something to find out is no reason to end before it is used.
-        let _ = self.work(RESOLVE_WORK);
         let space = self.space(caller.space());
         match self.resolve(space, page, Rights::NONE) {
             Ok(meaning) => Ok(Part { start: page, end: page.saturating_add(meaning.above), physical: meaning.physical }),
@@ -80,6 +77,7 @@ impl<M: Machine> Kernel<M> {
         }
         let entry_size = size_of::<ObjectEntry>() as u64;
         let span = self.span(caller, 3, buffer, capacity * entry_size, Rights::WRITE)?;
+        self.work_check(3)?;
         let end = start + size;
         let (mut part, mut address, mut count) = (Part::default(), start, 0);
         while address < end && count < capacity {

@@ -100,7 +100,10 @@ impl<M: Machine> Kernel<M> {
                 Phase::Tables => self.revoke_tables(),
                 _ => self.revoke_mappings(),
             };
-            self.work(work)?;
+            let worked = self.work(work);
+            if self.is_revoking() {
+                worked?;
+            }
         }
         Ok(())
     }

@@ -89,6 +89,7 @@ impl<M: Machine> Kernel<M> {
         let from = self.references_to_send(sender, &sends, count).map_err(Trouble::Sender)?;
         let target = self.span(receiver, DESCRIPTOR, takes.receive_address, sends.send_size, Rights::WRITE).map_err(Trouble::Receiver)?;
         let to = self.slots_to_fill(receiver, &takes, count).map_err(Trouble::Receiver)?;
+        self.work_check(DESCRIPTOR).map_err(Trouble::Sender)?;
         self.stop_receiving(receiver);
         self.deliver(&Parcel { source, target, size: sends.send_size, references: References { from, to, count } });
         Ok((sends.send_size, count as u64))
@@ -178,6 +179,7 @@ impl<M: Machine> Kernel<M> {
         match self.client_part(client, &sends) {
             Ok((size, target, to, count, status)) => {
                 self.slots_prepare(&to[..count])?;
+                self.work_check(DESCRIPTOR)?;
                 self.deliver(&Parcel { source, target, size, references: References { from, to, count } });
                 Ok((size, count as u64, status))
             }

@@ -213,6 +213,24 @@ impl<'k, M: Machine> Tree<'k, M> {
         self.search(root, low, high)
     }
 
+    /// The range that `address` lies in, in a tree whose ranges do not overlap; and how many were looked at.
+    #[inline(always)]
+    pub fn find(self, address: u64) -> (Option<Node<'k>>, u32) {
+        let (mut at, mut looked) = (Physical(self.root.get()), 0);
+        while at != NULL {
+            let node = self.node(at);
+            looked += 1;
+            at = if address < node.start() {
+                node.left()
+            } else if address - node.start() < node.size() {
+                return (Some(node), looked);
+            } else {
+                node.right()
+            };
+        }
+        (None, looked)
+    }
+
     /// The next range after `node` that overlaps `low..high`.
     pub fn next(self, node: Node<'k>, low: u64, high: u64) -> Option<Node<'k>> {
         let mut node = node;

@@ -10,7 +10,7 @@ use nacre_abi::message::{DESCRIPTOR_ALIGNMENT, Descriptor, RECEIVE_ONLY};
 use nacre_abi::{Code, PAGE_SIZE, Rights, Status, USER_END};
 
 /// Most pages that a buffer of `MAX_BYTES` touches.
-pub(crate) const SPAN_PAGES: usize = 17;
+pub(crate) const SPAN_PAGES: usize = 5;
 
 /// A buffer in some thread's memory, every page of it present and allowed: an allegation that was checked under all locks, and is good until they are let go.
 #[derive(Clone, Copy)]
@@ -68,6 +68,7 @@ impl<M: Machine> Kernel<M> {
         if address >= USER_END {
             return bad;
         }
+        self.work_check(argument).map_err(Err)?;
         match self.fill(self.space(thread.space()), address, needed) {
             Ok(leaf) => Ok(leaf),
             Err(Lack::Region { region, offset }) if self.keeper_of(self.region(region)).is_some() => Err(Ok(Fault::Region { region, offset, needed, address })),

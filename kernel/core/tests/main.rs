@@ -12,5 +12,6 @@ mod moving;
 mod owned;
 mod schedule;
 mod scheduler_state;
+mod short;
 mod support;
 mod time;

@@ -65,8 +65,8 @@ fn descriptor(random: &mut Random) -> u64 {
         write(addresses + 8 * word, address(random));
         write(slots + 8 * word, address(random));
     }
-    let size = random.one_of(&[0, 1, 8, 200, 4096, 65535, 65536, 65537, u64::MAX]);
-    let capacity = random.one_of(&[0, 64, 4096, 65536, u64::MAX]);
+    let size = random.one_of(&[0, 1, 8, 200, 4096, 16383, 16384, 16385, 65536, u64::MAX]);
+    let capacity = random.one_of(&[0, 64, 4096, 16384, 65536, u64::MAX]);
     let words = [PLAIN + random.below(PLAIN_SIZE), size, PLAIN + random.below(PLAIN_SIZE), capacity, addresses, random.below(10), slots, random.below(10)];
     for (index, word) in words.into_iter().enumerate() {
         let word = if random.once_in(32) { argument(random) } else { word };

@@ -8,7 +8,7 @@ use nacre_sys::{Region, SpanMut, Window};
 pub trait File {
     /// Its size in bytes.
     fn size(&self) -> u64;
-    /// Fills all of `into` (at most 64 KiB) from `offset` on.
+    /// Fills all of `into` (at most `MAX_BYTES`) from `offset` on.
     fn read(&mut self, offset: u64, into: SpanMut<'_>) -> Result<(), Refusal>;
     /// A region of its contents, whole pages from its start on, that may be read and executed; `None` if it must be copied.
     fn region(&self) -> Option<Region>;

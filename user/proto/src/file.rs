@@ -6,7 +6,7 @@ crate::protocol! {
     /// An open file, directory or stream. Errors are Linux's for the call of the same purpose. When the last reference is gone the file is closed.
     file = 4;
 
-    /// Reads up to `size` bytes (at most 65536) from `offset`, or from the file's own position, which moves. No bytes: the end.
+    /// Reads up to `size` bytes (at most 16384) from `offset`, or from the file's own position, which moves. No bytes: the end.
     /// Waits if there is nothing to read yet. `EBADF`: not open for reading. `EISDIR`: a directory. `EAGAIN`: it would wait, and `O_NONBLOCK` is set.
     1 read(offset: Choice(NONE), size: Number) -> (count: Number; bytes data: Data);
     /// Writes bytes to `offset`, or to the file's own position, which moves; with `O_APPEND` to the end. How many were written.

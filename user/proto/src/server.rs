@@ -220,7 +220,7 @@ impl<'a> Request<'a> {
         Ok(kept)
     }
 
-    /// A place for the bytes of the answer: `size` (at most 64 KiB) zeros to be filled in.
+    /// A place for the bytes of the answer: `size` (at most `MAX_BYTES`) zeros to be filled in.
     pub fn buffer(&mut self, size: usize) -> &mut [u8] {
         self.outgoing.span = None;
         self.outgoing.buffer.clear();

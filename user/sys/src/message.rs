@@ -11,7 +11,7 @@ pub struct Message<'a> {
     pub label: u32,
     /// Six words.
     pub words: [u64; WORDS],
-    /// At most 65536 bytes.
+    /// At most 16384 bytes.
     pub bytes: Span<'a>,
     /// At most 8 references, which are copied.
     pub references: &'a [Reference],

@@ -46,6 +46,8 @@ view! {
         scheduler_word, set_scheduler_word: u64 = 46;
         /// When its donation ends at the latest.
         donates_until, set_donates_until: u64 = 47;
+        /// How often in a row its call was cut off because it followed mappings for too long.
+        cut_off, set_cut_off: u64 = 15;
     } places {
         /// Node in the run queue or in the ring of what it waits for.
         queue = 3;

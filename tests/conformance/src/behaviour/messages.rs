@@ -4,6 +4,7 @@ use super::{equal, fails, must, text};
 use crate::fixture::{FREE_UNIT, NULL, PORT, PORT_SET, strong};
 use alloc::string::{String, ToString};
 use alloc::vec;
+use nacre_abi::message::MAX_BYTES;
 use nacre_abi::rights::{REFERENCE_ALL, REFERENCE_USE};
 use nacre_abi::{Call, Code, ObjectType};
 use nacre_rt::thread::{self, Handle};
@@ -25,7 +26,7 @@ fn spawn(function: fn(usize)) -> Result<Handle, String> {
 
 /// Answers each message with its own words, label and bytes, until told to end.
 fn echo(_: usize) {
-    let mut bytes = vec![0u8; 65536];
+    let mut bytes = vec![0u8; MAX_BYTES as usize];
     let mut received = ipc::receive(PORT, Buffers::new(&mut bytes[..], &[]), FOREVER);
     while let Ok(message) = received {
         let copy = bytes[..message.bytes()].to_vec();
@@ -57,9 +58,9 @@ pub fn words() -> Result<(), String> {
 
 pub fn bytes() -> Result<(), String> {
     let server = spawn(echo)?;
-    for size in [0usize, 1, 4095, 4096, 65536] {
+    for size in [0usize, 1, 4095, 4096, MAX_BYTES as usize] {
         let sent: vec::Vec<u8> = (0..size).map(|index| (index * 7 + size) as u8).collect();
-        let mut back = vec![0u8; 65536];
+        let mut back = vec![0u8; MAX_BYTES as usize];
         let message = Message::new(1, [size as u64; 6]).with_bytes(&sent[..]);
         let answer = ipc::call(target(), &message, Buffers::new(&mut back[..], &[]), FOREVER).map_err(text("call"))?;
         equal("size", answer.bytes(), size)?;
