@@ -262,7 +262,6 @@ impl<'w> Checker<'w> {
         let stopped = thread.has(Thread::STOPPED);
         let expected = match thread.wait() {
             wait if wait == WaitKind::Send as u64 || wait == WaitKind::Fault as u64 => "senders",
-            // Whoever is to look again has not heard of it yet.
             wait if (wait == WaitKind::Receive as u64 || wait == WaitKind::Donate as u64) && name == "announcements" => name,
             wait if wait == WaitKind::Receive as u64 => "receivers",
             wait if wait == WaitKind::Lock as u64 => "waiters",
