@@ -37,6 +37,14 @@ pub struct Agent {
 }
 
 impl Process {
+    /// Whether there is a process manager. Asked once.
+    pub fn is_managed(&mut self) -> bool {
+        if self.managed.is_none() {
+            self.managed = Some(manager::numbers(Reference::PARENT, 0).is_ok());
+        }
+        self.managed == Some(true)
+    }
+
     /// Makes the agent, if there is none. The reference to its port.
     pub fn need_agent(&mut self) -> Result<Reference, Errno> {
         if self.agent.is_none() {
@@ -46,7 +54,9 @@ impl Process {
             // It serves for as long as the process lives.
             drop(handle);
             // Without a manager nobody sends signals: then the agent serves what is inside.
-            self.signals.can_stop = manager::attach(Reference::PARENT, SIGNALS, reference.handle()).is_ok();
+            if self.is_managed() {
+                manager::attach(Reference::PARENT, SIGNALS, reference.handle())?;
+            }
             self.agent = Some(Agent { _port: port, reference, keeps: false });
         }
         Ok(self.agent.as_ref().map(|agent| agent.reference.handle()).unwrap_or_default())
@@ -137,6 +147,7 @@ fn exception(request: &mut Request<'_>) {
             let info = signal_of(process, kind, address, instruction);
             if place(state.rip) != Place::Program {
                 // The library itself failed: what it was about cannot be finished.
+                process.report(format_args!("the library for Linux programs failed at {:#x}, address {address:#x}", state.rip));
                 end_by_signal(process, info.signal);
             }
             process.me().trap = [error, kind];

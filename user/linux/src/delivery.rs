@@ -12,7 +12,8 @@ use crate::signal_frame;
 use crate::signals::{Fate, SA_RESTART, SIGCONT, SIGKILL, SIGSEGV, STOPS};
 use core::sync::atomic::Ordering;
 use nacre_abi::state::ThreadState;
-use nacre_sys::Thread as KernelThread;
+use nacre_proto::process as manager;
+use nacre_sys::{Reference, Thread as KernelThread};
 
 /// Bytes of the `syscall` instruction.
 const CALL_SIZE: u64 = 2;
@@ -231,13 +232,17 @@ impl Process {
 
     /// Sets the caller's mask.
     pub fn set_mask(&mut self, mask: u64) {
+        if mask != 0 && self.agent.is_none() && self.is_managed() {
+            // Without one the manager would carry out what is to wait now. If there is no memory for it, it does.
+            let _ = self.need_agent();
+        }
         self.me().mask = mask & !crate::signals::ALWAYS;
         self.look_again();
     }
 
-    /// Stops the process: each thread waits on its way back to the program.
-    pub fn stop(&mut self, _signal: u64) {
-        if !self.signals.can_stop {
+    /// Stops the process: each thread waits on its way back to the program. Without a manager nobody could let it go on, and the manager may forbid it.
+    pub fn stop(&mut self, signal: u64) {
+        if !self.is_managed() || self.need_agent().is_err() || manager::stopped(Reference::PARENT, signal).is_err() {
             return;
         }
         self.signals.is_stopped = true;
@@ -249,6 +254,8 @@ impl Process {
     /// Lets a process that was stopped go on.
     pub fn go_on(&mut self) {
         if core::mem::take(&mut self.signals.is_stopped) {
+            // A manager that does not hear of it shows the process as stopped, no more.
+            let _ = manager::stopped(Reference::PARENT, 0);
             self.threads.all().for_each(|(_, thread)| thread.block.wake());
         }
     }
@@ -260,6 +267,8 @@ fn disturb(kernel: KernelThread, block: &'static Block) {
         // A thread that cannot be stopped or read is one that ends.
         let Ok(state) = kernel.stop().and_then(|()| kernel.get_state()) else { return };
         let passes = match place(state.rip) {
+            // The agent has its exception, or will: from there it goes on in the library, if there is anything to look at.
+            Place::Program if state.fault != 0 => false,
             Place::Program => enter_library(kernel, block, state),
             Place::Waiting(end) => end_wait(kernel, state, end),
             Place::Passing => true,

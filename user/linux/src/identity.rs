@@ -41,8 +41,6 @@ pub struct Identity {
     group: Numbers,
     /// Bits that are taken out of the mode of what is created.
     pub umask: u32,
-    /// Name of the thread, as `prctl` sets it.
-    name: [u8; 16],
     persona: u64,
 }
 
@@ -258,11 +256,15 @@ pub fn prctl(process: &mut Process, frame: &mut Frame) -> Answer {
     match option {
         SET_NAME => {
             let name = process.memory.string(argument, 16).or_else(|_| process.memory.readable(argument, 15).map_err(|_| EFAULT))?;
-            process.identity.name = [0; 16];
-            process.identity.name[..name.len()].copy_from_slice(name);
+            let mut text = [0; 16];
+            text[..name.len()].copy_from_slice(name);
+            process.me().name = text;
             Ok(0)
         }
-        GET_NAME => process.memory.write_bytes(argument, &process.identity.name).map(|()| 0),
+        GET_NAME => {
+            let name = process.me().name;
+            process.memory.write_bytes(argument, &name).map(|()| 0)
+        }
         DUMPABLE => Ok(1),
         NO_NEW_PRIVILEGES => Ok(0),
         _ => Err(EINVAL),

@@ -48,6 +48,8 @@ pub struct Process {
     pub caller: usize,
     /// How many waits for futexes there have been.
     pub tickets: u64,
+    /// Whether there is a process manager; `None`: not asked yet.
+    pub managed: Option<bool>,
     /// The thread that hears of what comes from outside, once there is one.
     pub agent: Option<Agent>,
     /// What is to happen at a moment.
@@ -114,6 +116,7 @@ impl Process {
             threads: Threads::new(Thread::new(PID, block, nacre_sys::Thread::FIRST)),
             caller: 0,
             tickets: 0,
+            managed: None,
             agent: None,
             timers: Timers::new(),
             file_timers: Vec::new(),

@@ -10,6 +10,8 @@ use crate::life::{PID, end_by_signal};
 use crate::pending::{Info, LAST, Pending, SI_TKILL, SI_USER, bit};
 use crate::process::Process;
 use crate::signal_frame;
+use nacre_proto::process as manager;
+use nacre_sys::Reference;
 
 /// Ends a program without asking it.
 pub const SIGKILL: u64 = 9;
@@ -41,6 +43,9 @@ pub const SS_ONSTACK: u64 = 1;
 pub const SS_DISABLE: u64 = 2;
 /// It is given up while a handler runs.
 pub const SS_AUTODISARM: u64 = 1 << 31;
+const SIGCHLD: u64 = 17;
+/// `SA_NOCLDSTOP`, `SA_NOCLDWAIT`.
+const CHILD_FLAGS: u64 = 3;
 const LEAST_ALTERNATE_STACK: u64 = 2048;
 
 /// What the program wants done about a signal: the words of the kernel's `struct sigaction`.
@@ -83,15 +88,13 @@ pub struct Signals {
     pub pending: Pending,
     /// A signal has stopped the process.
     pub is_stopped: bool,
-    /// There is somebody who lets it go on.
-    pub can_stop: bool,
 }
 
 impl Signals {
     /// Everything default.
     pub const fn new() -> Signals {
         let action = Action { handler: 0, flags: 0, restorer: 0, mask: 0 };
-        Signals { actions: [action; LAST as usize], pending: Pending::new(), is_stopped: false, can_stop: false }
+        Signals { actions: [action; LAST as usize], pending: Pending::new(), is_stopped: false }
     }
 
     /// What the program wants done about a signal.
@@ -142,49 +145,69 @@ fn checked_or_none(signal: u64) -> Result<u64, Errno> {
 pub fn kill(process: &mut Process, frame: &mut Frame) -> Answer {
     let [target, signal, ..] = frame.arguments();
     let signal = checked_or_none(signal)?;
-    let info = Info::from(signal, SI_USER, PID, 0);
+    let info = Info::from(signal, SI_USER, process.own_number(), 0);
     send(process, target as i32, info)
 }
 
-/// Sends a signal to the processes that a number means: 0, -1 and the own group are this process alone.
+/// Sends a signal to the processes that a number means. Without a manager 0, -1 and the own group are this process alone.
 fn send(process: &mut Process, target: i32, info: Info) -> Answer {
-    if !matches!(target, 0 | -1) && u64::from(target.unsigned_abs()) != PID {
-        process.report(format_args!("kill: process {target}: this needs a process manager: run `process` below the program"));
-        return Err(ESRCH);
+    let own = process.own_number();
+    if target > 0 && target as u64 == own {
+        return post(process, info);
     }
+    if process.is_managed() {
+        return send_to_others(process, target as i64 as u64, 0, info);
+    }
+    if matches!(target, 0 | -1) || u64::from(target.unsigned_abs()) == own {
+        return post(process, info);
+    }
+    process.report(format_args!("kill: process {target}: this needs a process manager: run `process` below the program"));
+    Err(ESRCH)
+}
+
+/// Sends a signal to the own process; number 0 only asks.
+fn post(process: &mut Process, info: Info) -> Answer {
     if info.signal != 0 {
         process.post(info)?;
     }
     Ok(0)
 }
 
-fn send_to_thread(process: &mut Process, number: u64, info: Info) -> Answer {
-    if (number as i32) <= 0 {
-        return Err(EINVAL);
-    }
-    let index = process.threads.find(number & 0xffff_ffff).ok_or(ESRCH)?;
-    if info.signal != 0 {
-        process.post_to(index, info)?;
+/// Sends a signal by the manager. What comes back to the process itself has come when the call ends.
+fn send_to_others(process: &mut Process, target: u64, thread: u64, info: Info) -> Answer {
+    manager::kill(Reference::PARENT, target, thread, info.signal, info.code as i64 as u64, info.fields[1])?;
+    if process.agent.is_some() {
+        process.fetch_signals();
     }
     Ok(0)
+}
+
+/// Sends a signal to a thread of the process with a number, or (0) of any.
+fn send_to_thread(process: &mut Process, group: u64, number: u64, info: Info) -> Answer {
+    if (number as i32) <= 0 || (group as i32) < 0 {
+        return Err(EINVAL);
+    }
+    let group = if group == 0 { process.own_number() } else { group };
+    match process.threads.find(number & 0xffff_ffff).filter(|_| group == process.own_number()) {
+        Some(index) if info.signal != 0 => process.post_to(index, info).map(|()| 0),
+        Some(_) => Ok(0),
+        None if process.is_managed() => send_to_others(process, group, number & 0xffff_ffff, info),
+        None => Err(ESRCH),
+    }
 }
 
 /// `tkill(thread, signal)`.
 pub fn tkill(process: &mut Process, frame: &mut Frame) -> Answer {
     let [thread, signal, ..] = frame.arguments();
-    let info = Info::from(checked_or_none(signal)?, SI_TKILL, PID, 0);
-    send_to_thread(process, thread, info)
+    let info = Info::from(checked_or_none(signal)?, SI_TKILL, process.own_number(), 0);
+    send_to_thread(process, 0, thread, info)
 }
 
 /// `tgkill(process, thread, signal)`.
 pub fn tgkill(process: &mut Process, frame: &mut Frame) -> Answer {
     let [group, thread, signal, ..] = frame.arguments();
-    let info = Info::from(checked_or_none(signal)?, SI_TKILL, PID, 0);
-    match group as i32 {
-        group if group <= 0 => Err(EINVAL),
-        group if group as u64 != PID => Err(ESRCH),
-        _ => send_to_thread(process, thread, info),
-    }
+    let info = Info::from(checked_or_none(signal)?, SI_TKILL, process.own_number(), 0);
+    if (group as i32) <= 0 { Err(EINVAL) } else { send_to_thread(process, group & 0xffff_ffff, thread, info) }
 }
 
 /// A `siginfo` that a program hands over with a signal. To others it may not look as if the system had sent it.
@@ -200,32 +223,49 @@ fn info_at(process: &Process, signal: u64, address: u64, to_others: bool) -> Res
 /// `rt_sigqueueinfo(process, signal, info)`.
 pub fn rt_sigqueueinfo(process: &mut Process, frame: &mut Frame) -> Answer {
     let [target, signal, address, ..] = frame.arguments();
-    let info = info_at(process, signal, address, target as i32 as u64 != PID)?;
+    let own = process.own_number();
+    let info = info_at(process, signal, address, target as i32 as u64 != own)?;
     send(process, target as i32, info)
 }
 
 /// `rt_tgsigqueueinfo(process, thread, signal, info)`.
 pub fn rt_tgsigqueueinfo(process: &mut Process, frame: &mut Frame) -> Answer {
     let [group, thread, signal, address, ..] = frame.arguments();
-    let info = info_at(process, signal, address, false)?;
-    if group as i32 as u64 != PID {
-        return Err(ESRCH);
-    }
-    send_to_thread(process, thread, info)
+    let own = process.own_number();
+    let info = info_at(process, signal, address, group as i32 as u64 != own)?;
+    if (group as i32) <= 0 { Err(EINVAL) } else { send_to_thread(process, group & 0xffff_ffff, thread, info) }
 }
 
 /// Signals of faults: `SIGILL SIGTRAP SIGBUS SIGFPE SIGSEGV`.
 const FAULTS: u64 = bit(4) | bit(5) | bit(7) | bit(8) | bit(SIGSEGV);
 
 impl Process {
-    /// A handler needs somebody who hears of what it is for. Without the agent it is entered for signals of the program's own only.
+    /// The process's number.
+    pub fn own_number(&mut self) -> u64 {
+        PID
+    }
+
+    /// A handler needs somebody who hears of what it is for.
     fn prepare_handler(&mut self, signal: u64, handler: u64) {
         if handler == HANDLER_DEFAULT || handler == HANDLER_IGNORE {
             return;
         }
-        let prepared = if FAULTS & bit(signal) != 0 { self.need_exceptions() } else { Ok(()) };
+        let prepared = match FAULTS & bit(signal) {
+            0 if self.is_managed() => self.need_agent().map(drop),
+            0 => Ok(()),
+            _ => self.need_exceptions(),
+        };
         if prepared.is_err() {
             self.report(format_args!("sigaction: a handler for faults: the parent does not hand over exceptions"));
+        }
+    }
+
+    /// Tells the manager what the process does not want to hear of.
+    fn tell_dispositions(&mut self) {
+        if self.is_managed() {
+            let ignored = (1..=LAST).filter(|signal| self.signals.action(*signal).handler == HANDLER_IGNORE).fold(0, |set, signal| set | bit(signal));
+            // Signals that come all the same are dropped here.
+            let _ = manager::dispositions(Reference::PARENT, ignored, self.signals.action(SIGCHLD).flags & CHILD_FLAGS);
         }
     }
 }
@@ -242,14 +282,17 @@ pub fn rt_sigaction(process: &mut Process, frame: &mut Frame) -> Answer {
     if new != 0 && ALWAYS & bit(signal) != 0 {
         return Err(EINVAL);
     }
-    let Action { handler, flags, restorer, mask } = process.signals.action(signal);
+    let before = process.signals.action(signal);
     let wanted = if new == 0 { None } else { Some(process.memory.read_words::<4>(new)?) };
     if old != 0 {
-        process.memory.write_words(old, &[handler, flags, restorer, mask])?;
+        process.memory.write_words(old, &[before.handler, before.flags, before.restorer, before.mask])?;
     }
     if let Some([handler, flags, restorer, mask]) = wanted {
         process.prepare_handler(signal, handler);
         process.signals.set_action(signal, Action { handler, flags, restorer, mask: mask & !ALWAYS });
+        if handler == HANDLER_IGNORE || before.handler == HANDLER_IGNORE || signal == SIGCHLD && (flags ^ before.flags) & CHILD_FLAGS != 0 {
+            process.tell_dispositions();
+        }
         if process.signals.fate(signal) == Fate::Ignored {
             process.forget(bit(signal));
         }

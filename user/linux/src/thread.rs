@@ -14,7 +14,8 @@ use core::sync::atomic::Ordering;
 use nacre_abi::state::ThreadState;
 use nacre_abi::{Rights, USER_END};
 use nacre_rt::memory::{Segment, addresses};
-use nacre_sys::{OwnedThread, Space};
+use nacre_proto::process as manager;
+use nacre_sys::{OwnedThread, Reference, Space};
 
 /// Most threads of a process.
 const MOST: usize = 1024;
@@ -246,6 +247,9 @@ impl Process {
     }
 
     fn new_number(&mut self) -> Result<u64, Errno> {
+        if self.is_managed() {
+            return Ok(manager::thread_create(Reference::PARENT)?.thread);
+        }
         self.threads.next += 1;
         Ok(self.threads.next - 1)
     }
@@ -361,7 +365,11 @@ pub fn exit(process: &mut Process, frame: &mut Frame) -> Answer {
     }
     let caller = process.caller;
     let Some(ended) = process.threads.slots.get_mut(caller).and_then(Option::take) else { return Err(ESRCH) };
-    let Thread { block, kernel, .. } = *ended;
+    let Thread { block, kernel, number, .. } = *ended;
+    if process.is_managed() {
+        // A manager that does not hear of it keeps the number.
+        let _ = manager::thread_end(Reference::PARENT, number);
+    }
     crate::delivery::pass_on(process);
     process.threads.spare.push(Spare { block, kernel });
     drop(ended);
