@@ -22,19 +22,25 @@ const HOSTILE_CALLS: u64 = 1_000_000;
 /// Its seed: fixed, so that a test run can be repeated.
 const HOSTILE_SEED: u64 = 1;
 
-/// Programs that tell of their tests.
-const TELLERS: [&str; 4] = ["conformance", "confined", "export", "survive"];
+/// Programs that tell of their tests, and the words that run them.
+const TELLERS: [(&str, &[&str]); 5] = [
+    ("conformance", &["conformance"]),
+    ("confined", &["confined"]),
+    ("export", &["export"]),
+    ("processes", &["process", "--processes", "8", "processes"]),
+    ("survive", &["survive"]),
+];
 
 /// Boots each program that tells of its tests on one processor, on two and on four; each line `ok ID SENTENCE` or `not ok ID SENTENCE: WHY` is a test.
 pub fn conformance(products: &Products, filter: &str) -> Outcome<Tally> {
     let mut tally = Tally::default();
-    for program in TELLERS {
+    for (program, words) in TELLERS {
         if products.program(program).is_none() {
             tally.note(program, Some(&format!("there is no tests/{program}")));
             continue;
         }
         for cpus in CPUS {
-            let captured = boot(products, cpus, &[program])?;
+            let captured = boot(products, cpus, words)?;
             judge_lines(&captured, program, cpus, filter, &mut tally);
             judge_cpus(&captured, program, cpus, filter, &mut tally);
         }

@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 use nacre_abi::fault;
 use nacre_abi::message::{NO_REFERENCES, THREAD_ENDED};
 use nacre_abi::rights::REFERENCE_USE;
-use nacre_nest::host::Exception;
+use nacre_nest::host::{Exception, keep};
 use nacre_nest::{Child, Services};
 use nacre_proto::flags::{TERMINAL_HANGUP, TERMINAL_INTERRUPT, TERMINAL_QUIT, TERMINAL_SUSPEND, TERMINAL_WINDOW, WNOHANG};
 use nacre_proto::process::wait;
@@ -75,6 +75,8 @@ pub struct Shared {
     pub memory: OwnedReference,
     /// The clock, if there is one.
     pub clock: Option<OwnedReference>,
+    /// Pipes and local sockets.
+    pub channels: OwnedReference,
     /// Our own streams.
     pub streams: [Option<OwnedReference>; 3],
 }
@@ -122,12 +124,6 @@ impl Life {
     }
 }
 
-/// Makes `keeper` the one who hears of a space's exceptions.
-pub(crate) fn keep(space: Space, keeper: Reference) -> Result<(), Status> {
-    let state = space.get_state()?;
-    space.set_state_and_links(&state, &[keeper])
-}
-
 impl Body {
     fn new(pid: u64, set: &OwnedPortSet) -> Result<Body, Errno> {
         let port = OwnedPort::new(pid, set.handle())?;
@@ -145,7 +141,6 @@ impl Body {
         keep(life.space().ok_or(Errno::EINVAL)?, keeper.handle())?;
         let old = core::mem::replace(&mut self.life, life);
         self.agent = None;
-        self.streams = [const { None }; 3];
         let is_another = !matches!(old, Life::None);
         old.destroy();
         Ok(is_another)

@@ -2,7 +2,7 @@
 
 use crate::manager::{Life, Manager};
 use crate::world::Sent;
-use nacre_proto::flags::{SERVICE_CLOCK, SERVICE_FILES, SERVICE_MEMORY, SERVICE_PROCESS};
+use nacre_proto::flags::{SERVICE_CHANNELS, SERVICE_CLOCK, SERVICE_FILES, SERVICE_MEMORY, SERVICE_PROCESS};
 use nacre_proto::parent::{exit, find, keep, report, stream};
 use nacre_proto::process::{
     abandon, attach, begin, create, dispositions, family, foreground, foreground_set, group_set, identity, kill, limits, list, name_set,
@@ -29,6 +29,7 @@ impl parent::Server for Manager {
             SERVICE_FILES => self.shared.files.handle().into(),
             SERVICE_MEMORY => self.shared.memory.handle().into(),
             SERVICE_CLOCK => lent(self.shared.clock.as_ref())?.into(),
+            SERVICE_CHANNELS => self.shared.channels.handle().into(),
             SERVICE_PROCESS => self.port(request.word())?.into(),
             service => parent::find(Reference::PARENT, service)?.found.into(),
         };

@@ -6,13 +6,15 @@ use crate::world::{FIRST, World};
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
+use nacre_channel::service::Service;
 use nacre_nest::command::{FAILED, complain, explain};
 use nacre_nest::interpose::stage;
 use nacre_nest::{Ports, Refusal, Services, search};
 use nacre_proto::flags::{BEGIN_PROGRAM, SERVICE_CLOCK, SERVICE_FILES, SERVICE_MEMORY};
 use nacre_proto::structures::Attributes;
 use nacre_proto::{Errno, memory, parent, terminal};
-use nacre_rt::{Arguments, exit};
+use nacre_rt::{Arguments, exit, thread};
+use nacre_sys::lock::Lock;
 use nacre_sys::{OwnedReference, Reference};
 
 /// In what it says.
@@ -34,7 +36,27 @@ fn copy(reference: &OwnedReference) -> Result<OwnedReference, Errno> {
 fn shared() -> Result<Shared, Errno> {
     let memory = memory::pool_create(find(SERVICE_MEMORY)?.handle(), u64::MAX)?.pool;
     let stream = |number| parent::stream(Reference::PARENT, number).ok().map(|reply| reply.file);
-    Ok(Shared { files: find(SERVICE_FILES)?, memory, clock: find(SERVICE_CLOCK).ok(), streams: [0, 1, 2].map(stream) })
+    Ok(Shared { files: find(SERVICE_FILES)?, memory, clock: find(SERVICE_CLOCK).ok(), channels: channels()?, streams: [0, 1, 2].map(stream) })
+}
+
+/// The server of pipes and sockets, until its thread takes it.
+static CHANNELS: Lock<Option<Service>> = Lock::new(None);
+
+/// Starts a thread that serves pipes and sockets.
+fn channels() -> Result<OwnedReference, Errno> {
+    let service = Service::new()?;
+    let reference = service.reference()?;
+    *CHANNELS.lock() = Some(service);
+    core::mem::forget(thread::spawn(serve_channels, 0)?);
+    Ok(reference)
+}
+
+fn serve_channels(_: usize) {
+    let service = CHANNELS.lock().take();
+    if let Some(status) = service.and_then(|mut service| service.run().err()) {
+        complain(NAME, &format!("pipes and sockets cannot go on: {status:?}"));
+        exit::exit(FAILED);
+    }
 }
 
 /// Our input, if it is a terminal.

@@ -15,11 +15,12 @@ use nacre_nest::command::{FAILED, complain, explain};
 use nacre_nest::host::{Exception, Handler, Verdict};
 use nacre_nest::interpose::{report_exception, report_killed, stage};
 use nacre_nest::{Child, Ports, Refusal, Services, attend, search};
+use nacre_proto::Errno;
 use nacre_rt::thread::Handle;
 use nacre_rt::{Arguments, exit, thread};
 use nacre_sched::{Claim, Lottery, Policy, Priority, RoundRobin, Scheduler, Stride};
 use nacre_sys::lock::Lock;
-use nacre_sys::{OwnedPort, OwnedReference, Port, PortSet, Reference, Status, clock};
+use nacre_sys::{OwnedPort, OwnedReference, Port, PortSet, Reference, Space, Status, clock};
 use options::{HELP, Options, PolicyName};
 
 nacre_rt::entry!(share_cpu);
@@ -58,9 +59,14 @@ static STATUSES: Lock<Vec<u64>> = Lock::new(Vec::new());
 /// Everything that a program asks is its grandparent's to answer.
 struct Forward {
     name: String,
+    space: Space,
 }
 
 impl Handler for Forward {
+    fn keep(&mut self, keeper: Reference) -> Result<(), Errno> {
+        Ok(nacre_nest::host::keep(self.space, keeper)?)
+    }
+
     fn exception(&mut self, exception: &Exception, _: Option<&nacre_abi::state::ThreadState>, _: Option<OwnedReference>) -> Verdict {
         report_exception(&self.name, exception);
         Verdict::End(exception.exit_status())
@@ -74,7 +80,7 @@ impl Handler for Forward {
 /// Answers a program until it ends, and takes it back.
 fn answer(number: usize) {
     let Some(running) = PROGRAMS.lock().get_mut(number).and_then(Option::take) else { return };
-    let mut handler = Forward { name: running.name };
+    let mut handler = Forward { name: running.name, space: running.child.space() };
     let status = attend(running.parent.handle(), &mut handler).unwrap_or(FAILED as u64);
     running.child.destroy();
     if let Some(place) = STATUSES.lock().get_mut(number) {

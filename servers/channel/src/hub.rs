@@ -4,6 +4,8 @@
 //! readers, and the last reader's for writers. Sockets of messages without connections have a queue of their own, and send to that of whom they name.
 
 mod sockets;
+#[cfg(test)]
+mod tests;
 
 use crate::queue::{Queue, Received};
 use alloc::collections::{BTreeMap, BTreeSet, VecDeque};

@@ -147,13 +147,28 @@ impl<R> Queue<R> {
         self.references -= references.len();
         let is_cut = references.len() > most;
         references.truncate(most);
-        let data: Vec<u8> = first.data.drain(..count).collect();
+        let mut data: Vec<u8> = first.data.drain(..count).collect();
         self.bytes -= count;
         if has_messages || first.data.is_empty() {
             self.bytes -= first.data.len();
             self.pieces.pop_front();
         }
+        if !has_messages {
+            self.take_more(&mut data, size);
+        }
         Some(Received { data, references, from, total, is_cut })
+    }
+
+    /// Bytes run on behind what was taken, up to the next that came with references.
+    fn take_more(&mut self, data: &mut Vec<u8>, size: usize) {
+        while let Some(next) = self.pieces.front_mut().filter(|next| next.references.is_empty() && data.len() < size) {
+            let count = next.data.len().min(size - data.len());
+            data.extend(next.data.drain(..count));
+            self.bytes -= count;
+            if next.data.is_empty() {
+                self.pieces.pop_front();
+            }
+        }
     }
 
     /// What was taken did not arrive: it is first again. A message that was taken in part is only that part.

@@ -9,10 +9,12 @@ use crate::input::{Control, ControlLines, Input};
 use crate::messages::{Item, Messages};
 use crate::serial::{Asks, Serial};
 use crate::terminal::Signal;
+use crate::tree::open;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use nacre_abi::environment::INTERRUPTS;
 use nacre_proto::file::{read, write};
+use nacre_proto::flags::{POLLHUP, POLLIN, POLLOUT, POLLRDNORM, POLLWRNORM, TERMINAL_WINDOW};
 use nacre_proto::server::Output;
 use nacre_sys::{OwnedReference, Port, Reference, Span, Status, io};
 
@@ -30,6 +32,9 @@ const MOST_ASKED: u32 = 10_000;
 const LOOK: u64 = 2_000_000;
 /// How much of a file is queued at a time.
 const PART: usize = 4096;
+/// Most who attend the terminal one over the other, and most who watch the streams.
+const MAX_ATTENDANTS: usize = 16;
+const MAX_WATCHERS: usize = 256;
 /// Most readers and writers that wait.
 const MAX_WAITING: usize = 1024;
 
@@ -57,6 +62,35 @@ pub struct Console {
     control: ControlLines,
     readers: VecDeque<Reader>,
     writers: Vec<Writer>,
+    attendants: Vec<Told>,
+    watchers: Vec<(Told, Access)>,
+}
+
+/// Somebody who is told of events, by these bits.
+struct Told {
+    events: u64,
+    bits: u64,
+    port: OwnedReference,
+}
+
+impl Told {
+    fn is_gone(&self) -> bool {
+        self.port.is_null().unwrap_or(true)
+    }
+
+    fn tell(&self) {
+        // One that has gone need not hear of it.
+        let _ = nacre_sys::ipc::notify(self.port.handle(), self.bits);
+    }
+}
+
+/// How a stream is open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Access {
+    /// Of the flags of `open`: for reading, for writing, for both.
+    pub mode: u64,
+    /// Whether what is written are errors.
+    pub is_error: bool,
 }
 
 impl Console {
@@ -76,25 +110,27 @@ impl Console {
             control: ControlLines::default(),
             readers: VecDeque::new(),
             writers: Vec::new(),
+            attendants: Vec::new(),
+            watchers: Vec::new(),
         })
     }
 
-    /// Takes what the lines have after an interrupt. The signal that somebody asked for, if so.
-    pub fn interrupted(&mut self, bits: u64) -> Option<Signal> {
-        let mut signal = None;
+    /// Takes what the lines have after an interrupt. What a terminal tells of it.
+    pub fn interrupted(&mut self, bits: u64) -> u64 {
+        let mut events = 0;
         for (index, (number, bit)) in [FIRST, SECOND].into_iter().enumerate() {
             if bits & bit != 0 {
                 // Acknowledged first: the line interrupts by edges, and one that came between looking and acknowledging would be lost.
                 let _ = io::interrupt_acknowledge(LINES, number);
-                signal = self.serve_line(index).or(signal);
+                events |= self.serve_line(index);
             }
         }
-        signal
+        events
     }
 
     /// Does what a line asks for until it asks for nothing: only then does it interrupt again.
-    fn serve_line(&mut self, index: usize) -> Option<Signal> {
-        let mut signal = None;
+    fn serve_line(&mut self, index: usize) -> u64 {
+        let mut events = 0;
         for _ in 0..MOST_ASKED {
             match self.lines[index].asks(&mut IoPorts) {
                 Asks::Nothing => break,
@@ -102,35 +138,92 @@ impl Console {
                 Asks::Take(count) => {
                     for _ in 0..count {
                         let byte = self.lines[index].take(&mut IoPorts);
-                        signal = self.arrived(index, byte).or(signal);
+                        events |= self.arrived(index, byte);
                     }
                 }
                 Asks::TakeAll => {
                     while let Some(byte) = self.lines[index].receive(&mut IoPorts) {
-                        signal = self.arrived(index, byte).or(signal);
+                        events |= self.arrived(index, byte);
                     }
                 }
             }
             self.lines[0].take_input(&mut IoPorts, self.input.has_room());
         }
-        signal
+        events
     }
 
-    fn arrived(&mut self, index: usize, byte: u8) -> Option<Signal> {
+    fn arrived(&mut self, index: usize, byte: u8) -> u64 {
         if index == 0 {
-            return self.input.feed(byte, self.lines[0].queue());
+            return self.input.feed(byte, self.lines[0].queue()).map_or(0, Signal::event);
         }
-        match self.control.feed(byte)? {
-            Control::End(count) => self.input.end(count),
-            Control::Resize(rows, columns) => self.resize(rows, columns),
-            Control::Interrupt => return Some(Signal::Interrupt),
+        match self.control.feed(byte) {
+            Some(Control::End(count)) => self.input.end(count),
+            Some(Control::Resize(rows, columns)) => return self.resize(rows, columns),
+            Some(Control::Interrupt) => return Signal::Interrupt.event(),
+            None => {}
         }
-        None
+        0
     }
 
-    fn resize(&mut self, rows: u16, columns: u16) {
-        if let Some(terminal) = self.input.terminal() {
-            terminal.window = (rows, columns);
+    /// The terminal has this size: what it tells of that.
+    pub fn resize(&mut self, rows: u16, columns: u16) -> u64 {
+        match self.input.terminal() {
+            Some(terminal) if terminal.window != (rows, columns) => {
+                terminal.window = (rows, columns);
+                TERMINAL_WINDOW
+            }
+            _ => 0,
+        }
+    }
+
+    /// From now on this port is told of these events of the terminal.
+    pub fn attend(&mut self, events: u64, port: OwnedReference) {
+        self.attendants.retain(|attendant| !attendant.is_gone());
+        if self.attendants.len() >= MAX_ATTENDANTS {
+            self.attendants.remove(0);
+        }
+        self.attendants.push(Told { events, bits: u64::MAX, port });
+    }
+
+    /// Tells the last one who asked of events; those that he did not ask for, or that nobody hears of, are left.
+    pub fn tell(&mut self, events: u64) -> u64 {
+        while self.attendants.pop_if(|last| last.is_gone()).is_some() {}
+        let Some(last) = self.attendants.last() else { return events };
+        let _ = nacre_sys::ipc::notify(last.port.handle(), events & last.events);
+        events & !last.events
+    }
+
+    /// This port is to be told, once, when the events are there for somebody who reads or writes as `is_error` says.
+    pub fn watch(&mut self, events: u64, bits: u64, port: OwnedReference, access: Access) {
+        if self.watchers.len() >= MAX_WATCHERS {
+            let (oldest, _) = self.watchers.remove(0);
+            oldest.tell();
+        }
+        self.watchers.push((Told { events, bits, port }, access));
+    }
+
+    /// Events of a stream that is open so.
+    pub fn events(&mut self, access: Access) -> u64 {
+        let readable = if self.is_readable() { POLLIN | POLLRDNORM } else { 0 };
+        let ended = if self.input.is_ended() { POLLHUP } else { 0 };
+        let writable = if self.is_full(access.is_error) { 0 } else { POLLOUT | POLLWRNORM };
+        match access.mode {
+            0 => readable | ended,
+            open::WRITE_ONLY => writable,
+            _ => readable | writable,
+        }
+    }
+
+    fn settle_watchers(&mut self) {
+        let mut index = 0;
+        while let Some((told, access)) = self.watchers.get(index) {
+            let (wanted, access) = (told.events | POLLHUP, *access);
+            if self.events(access) & wanted == 0 {
+                index += 1;
+                continue;
+            }
+            let (told, _) = self.watchers.remove(index);
+            told.tell();
         }
     }
 
@@ -241,10 +334,14 @@ impl Console {
                 break;
             }
             let Some(reader) = self.readers.pop_front() else { break };
-            let bytes = self.read(reader.limit);
-            let _ = read::Output { count: bytes.len() as u64 }.send(reader.reply, Span::from(&bytes[..]));
+            let bytes = self.input.look(reader.limit);
+            // What does not arrive, since the reader was interrupted just now, is there for the next one.
+            if (read::Output { count: bytes.len() as u64 }).send(reader.reply, Span::from(&bytes[..])).is_ok() {
+                self.read(reader.limit);
+            }
         }
         self.renew_deadline();
+        self.settle_watchers();
     }
 
     /// The time limit between two bytes starts with the first byte.

@@ -106,6 +106,14 @@ impl Input {
         }
     }
 
+    /// What the next read of at most `limit` bytes gets.
+    pub fn look(&self, limit: usize) -> Vec<u8> {
+        match self {
+            Input::Terminal(terminal) => terminal.look(limit),
+            Input::Pipe(pipe) => pipe.queue.iter().take(limit).copied().collect(),
+        }
+    }
+
     /// How many bytes can be read.
     pub fn waiting(&self) -> usize {
         match self {

@@ -7,7 +7,6 @@ use crate::open_file::{OpenFile, STREAMS};
 use crate::pools::Pools;
 use crate::random::Random;
 use crate::table::Key;
-use crate::terminal::Signal;
 use crate::tree::open;
 use alloc::collections::BTreeSet;
 use alloc::string::String;
@@ -16,6 +15,7 @@ use nacre_abi::fault;
 use nacre_abi::message::{NO_REFERENCES, THREAD_ENDED};
 use nacre_nest::Child;
 use nacre_nest::host::{Exception, KILLED, KILLED_TEXT};
+use nacre_proto::flags::{TERMINAL_INTERRUPT, TERMINAL_QUIT};
 use nacre_proto::{Errno, Event, Request, Station};
 use nacre_proto::{clock, directory, file, memory, parent, segment, terminal};
 use nacre_sys::{Code, Status};
@@ -153,9 +153,8 @@ impl Root {
     fn notified(&mut self, key: Key, bits: u64) {
         let Some(object) = self.objects.get(key) else { return };
         if let Kind::Lines = object.kind {
-            if let Some(signal) = self.console.interrupted(bits) {
-                self.signalled(signal);
-            }
+            let events = self.console.interrupted(bits);
+            self.terminal_events(events);
         } else if let Kind::Keeper = object.kind {
             if bits & THREAD_ENDED != 0 && self.status.is_none() {
                 self.say_end(&KILLED_TEXT);
@@ -166,9 +165,14 @@ impl Root {
         }
     }
 
-    /// There is nobody to send a signal to but the program, and no way but to end it.
-    fn signalled(&mut self, signal: Signal) {
-        self.end(256 + signal.number());
+    /// Whoever attends the terminal is told. If nobody does there is nobody to send a signal to but the program, and no way but to end it.
+    pub fn terminal_events(&mut self, events: u64) {
+        let left = if events == 0 { 0 } else { self.console.tell(events) };
+        for (event, signal) in [(TERMINAL_INTERRUPT, 2), (TERMINAL_QUIT, 3)] {
+            if left & event != 0 {
+                self.end(256 + signal);
+            }
+        }
     }
 
     /// The program has ended: everything is taken back.

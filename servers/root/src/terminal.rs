@@ -13,6 +13,7 @@ pub use attributes::{Attributes, SIZE as ATTRIBUTES_SIZE};
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use attributes::{control, input, local};
+use nacre_proto::flags::{TERMINAL_INTERRUPT, TERMINAL_QUIT, TERMINAL_SUSPEND};
 use output::Output;
 
 /// Most bytes of one line, and most bytes that wait to be read, as for Linux.
@@ -21,18 +22,21 @@ const MAX_INPUT: usize = 4095;
 /// What a key asks for beside input.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Signal {
-    /// `^C`: signal 2.
+    /// `^C`.
     Interrupt,
-    /// `^\`: signal 3.
+    /// `^\`.
     Quit,
+    /// `^Z`.
+    Suspend,
 }
 
 impl Signal {
-    /// Linux's number.
-    pub const fn number(self) -> u64 {
+    /// As those who attend the terminal are told.
+    pub const fn event(self) -> u64 {
         match self {
-            Signal::Interrupt => 2,
-            Signal::Quit => 3,
+            Signal::Interrupt => TERMINAL_INTERRUPT,
+            Signal::Quit => TERMINAL_QUIT,
+            Signal::Suspend => TERMINAL_SUSPEND,
         }
     }
 }
@@ -74,7 +78,7 @@ impl Terminal {
         }
         let byte = self.translate(byte)?;
         if let Some(signal) = self.signal(byte, echo) {
-            return signal;
+            return Some(signal);
         }
         if self.attributes.has_local(local::CANONICAL) {
             self.edit(byte, echo);
@@ -95,15 +99,15 @@ impl Terminal {
         }
     }
 
-    /// Whether the byte asks for a signal (`Some`), and for one that is sent: there is nobody to suspend a program for.
-    fn signal(&mut self, byte: u8, echo: &mut VecDeque<u8>) -> Option<Option<Signal>> {
+    /// Whether the byte asks for a signal.
+    fn signal(&mut self, byte: u8, echo: &mut VecDeque<u8>) -> Option<Signal> {
         if !self.attributes.has_local(local::SIGNALS) {
             return None;
         }
         let signal = match byte {
-            _ if self.attributes.is(byte, control::INTERRUPT) => Some(Signal::Interrupt),
-            _ if self.attributes.is(byte, control::QUIT) => Some(Signal::Quit),
-            _ if self.attributes.is(byte, control::SUSPEND) => None,
+            _ if self.attributes.is(byte, control::INTERRUPT) => Signal::Interrupt,
+            _ if self.attributes.is(byte, control::QUIT) => Signal::Quit,
+            _ if self.attributes.is(byte, control::SUSPEND) => Signal::Suspend,
             _ => return None,
         };
         if !self.attributes.has_local(local::NO_FLUSH) {
@@ -314,6 +318,11 @@ impl Terminal {
     /// Bytes in all lines that are ready, as `FIONREAD` counts.
     pub fn waiting(&self) -> usize {
         if self.attributes.has_local(local::CANONICAL) { self.ends.iter().sum() } else { self.ready.len() }
+    }
+
+    /// What the next read of at most `limit` bytes gets.
+    pub fn look(&self, limit: usize) -> Vec<u8> {
+        self.ready.iter().take(self.available().min(limit)).copied().collect()
     }
 
     /// Reads what is there, at most a line in canonical mode and at most `limit` bytes.

@@ -8,7 +8,7 @@ use nacre_abi::state::ThreadState;
 use nacre_proto::parent::{self, exit, find, report, stream};
 use nacre_proto::server::Output;
 use nacre_proto::{Answer, Errno, Event, Given, Handled, Request, Station};
-use nacre_sys::{OwnedReference, Port, Reference, Status};
+use nacre_sys::{OwnedReference, Port, Reference, Space, Status};
 
 /// Something that a thread of the child did and that the machine does not do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,6 +70,12 @@ pub const KILLED: u64 = 256 + 9;
 /// What is said of it, as the end of a sentence that begins with its name.
 pub const KILLED_TEXT: &str = "killed: a thread of it was destroyed from outside";
 
+/// Makes `keeper` the one who hears of exceptions of a child's space, and of its threads' ends.
+pub fn keep(space: Space, keeper: Reference) -> Result<(), Status> {
+    let state = space.get_state()?;
+    space.set_state_and_links(&state, &[keeper])
+}
+
 /// What is to become of a thread after an exception.
 pub enum Verdict {
     /// It goes on; with this state, if there is one.
@@ -95,6 +101,11 @@ pub trait Handler {
     /// The child has a line for whoever runs the system.
     fn report(&mut self, kind: u64, text: &[u8]) -> Result<(), Errno> {
         parent::report(Reference::PARENT, kind, text).map(drop)
+    }
+
+    /// The child wants exceptions of its space to go to `keeper`: see [`keep`].
+    fn keep(&mut self, _keeper: Reference) -> Result<(), Errno> {
+        Err(Errno::ENOSYS)
     }
 
     /// A thread of the child did what the machine does not do. `state` is there if the kernel could tell it.
@@ -131,6 +142,11 @@ impl<H: Handler> parent::Server for Service<'_, H> {
     fn exit(&mut self, _: &mut Request<'_>, status: u64) -> Handled<exit::Output> {
         self.ended = Some(status);
         Ok(Answer::Later)
+    }
+
+    fn keep(&mut self, _: &mut Request<'_>, keeper: Reference) -> Handled<parent::keep::Output> {
+        self.handler.keep(keeper)?;
+        parent::keep::Output::default().now()
     }
 
     fn report(&mut self, _: &mut Request<'_>, kind: u64, text: &[u8]) -> Handled<report::Output> {

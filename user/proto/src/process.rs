@@ -58,6 +58,6 @@ crate::protocol! {
     23 name_set(; bytes name: Text) -> ();
     /// The process with the smallest number of at least this one: what is known of it. `state` is Linux's letter. `ESRCH`: there are no more.
     24 list(pid: Number) -> (pid: Number, parent: Number, group: Number, session: Number, state: Number, threads: Number; bytes name: Text);
-    /// What the process gets for `parent.stream`: for programs that keep no descriptors themselves. `EINVAL`: a number beyond 2.
+    /// What the process gets for `parent.stream`, also after it has become another program: for those that keep no descriptors themselves. `EINVAL`: a number beyond 2.
     25 stream_set(number: Number; references file) -> ();
 }

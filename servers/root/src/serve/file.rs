@@ -1,16 +1,18 @@
 //! Protocol `file`: regular files, directories, devices and the console's streams.
 
+use crate::console::Access;
 use crate::frames::FRAME;
 use crate::memory;
 use crate::open_file::{Behaviour, CHANGEABLE, OpenFile};
 use crate::root::Root;
 use crate::tree::{Body, Facts, Node, format, open};
 use nacre_abi::message::MAX_BYTES;
-use nacre_proto::file::{self, Server, flags, map, poll, read, seek, set_mode, set_owner, set_size, set_times, status, sync, write};
+use nacre_proto::file::{self, Server, flags, map, poll, read, seek, set_mode, set_owner, set_size, set_times, status, sync, watch, write};
 use nacre_proto::flags::{KEEP_FLAGS, OWN_POSITION, POLLHUP, POLLIN, POLLOUT, POLLRDNORM, POLLWRNORM, SEEK_DATA, SEEK_HOLE};
 use nacre_proto::server::Output;
 use nacre_proto::structures::Status;
 use nacre_proto::{Answer, Errno, Handled, Request};
+use nacre_sys::Reference;
 
 /// Number of the device that all files are on.
 const DEVICE: u64 = 1;
@@ -123,15 +125,9 @@ impl Root {
         Ok(facts)
     }
 
-    fn stream_events(&mut self, file: &OpenFile) -> u64 {
-        let readable = if self.console.is_readable() { POLLIN | POLLRDNORM } else { 0 };
-        let ended = if self.console.input.is_ended() { POLLHUP } else { 0 };
-        let writable = if self.console.is_full(file.behaviour == Behaviour::Errors) { 0 } else { POLLOUT | POLLWRNORM };
-        match file.flags & open::ACCESS {
-            0 => readable | ended,
-            open::WRITE_ONLY => writable,
-            _ => readable | writable,
-        }
+    /// Which events are there.
+    fn events(&mut self, file: &OpenFile) -> u64 {
+        if file.is_stream() { self.console.events(access(file)) } else { POLLIN | POLLOUT | POLLRDNORM | POLLWRNORM }
     }
 }
 
@@ -221,11 +217,17 @@ impl Server for Root {
 
     fn poll(&mut self, request: &mut Request<'_>, events: u64) -> Handled<poll::Output> {
         let file = self.file(request)?;
-        let ready = match file.behaviour {
-            Behaviour::Console | Behaviour::Errors => self.stream_events(&file),
-            _ => POLLIN | POLLOUT | POLLRDNORM | POLLWRNORM,
-        };
-        poll::Output { events: ready & (events | POLLHUP) }.now()
+        poll::Output { events: self.events(&file) & (events | POLLHUP) }.now()
+    }
+
+    fn watch(&mut self, request: &mut Request<'_>, events: u64, bits: u64, _: Reference) -> Handled<watch::Output> {
+        let file = self.file(request)?;
+        let ready = self.events(&file) & (events | POLLHUP);
+        if ready == 0 && file.is_stream() {
+            let port = request.keep(0)?;
+            self.console.watch(events, bits, port, access(&file));
+        }
+        watch::Output { events: ready }.now()
     }
 
     fn seek(&mut self, request: &mut Request<'_>, offset: u64, whence: u64) -> Handled<seek::Output> {
@@ -256,6 +258,11 @@ impl Server for Root {
         }
         file::flags::Output { old }.now()
     }
+}
+
+/// How a stream is open.
+fn access(file: &OpenFile) -> Access {
+    Access { mode: file.flags & open::ACCESS, is_error: file.behaviour == Behaviour::Errors }
 }
 
 /// Where `SEEK_END` counts from.

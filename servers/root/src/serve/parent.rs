@@ -6,9 +6,10 @@ use crate::root::Root;
 use crate::table::Key;
 use crate::tree::{Body, Content};
 use nacre_proto::flags::{REPORT_FILE, REPORT_FOREIGN_CALL, REPORT_MESSAGE, SERVICE_CLOCK, SERVICE_FILES, SERVICE_MEMORY};
-use nacre_proto::parent::{Server, exit, find, report, stream};
+use nacre_proto::parent::{Server, exit, find, keep, report, stream};
 use nacre_proto::server::Output;
 use nacre_proto::{Answer, Errno, Handled, Request};
+use nacre_sys::Reference;
 
 /// Most different foreign calls that are remembered.
 const MAX_CALLS: usize = 512;
@@ -62,6 +63,13 @@ impl Server for Root {
         self.check_parent(request)?;
         self.end(status);
         Ok(Answer::Later)
+    }
+
+    fn keep(&mut self, request: &mut Request<'_>, keeper: Reference) -> Handled<keep::Output> {
+        self.check_parent(request)?;
+        let child = self.child.as_ref().ok_or(Errno::ESRCH)?;
+        nacre_nest::host::keep(child.space(), keeper)?;
+        keep::Output::default().now()
     }
 
     fn report(&mut self, request: &mut Request<'_>, kind: u64, text: &[u8]) -> Handled<report::Output> {

@@ -4,8 +4,9 @@ use crate::root::Root;
 use crate::terminal::{Attributes, Terminal};
 use nacre_proto::flags::{TCSADRAIN, TCSAFLUSH, TCSANOW};
 use nacre_proto::server::Output;
-use nacre_proto::terminal::{Server, get_attributes, set_attributes, set_window, waiting, window};
+use nacre_proto::terminal::{Server, attend, get_attributes, set_attributes, set_window, waiting, window};
 use nacre_proto::{Errno, Handled, Request};
+use nacre_sys::Reference;
 
 impl Root {
     fn terminal(&mut self, request: &Request<'_>) -> Result<&mut Terminal, Errno> {
@@ -40,10 +41,18 @@ impl Server for Root {
     }
 
     fn set_window(&mut self, request: &mut Request<'_>, rows: u64, columns: u64) -> Handled<set_window::Output> {
-        let terminal = self.terminal(request)?;
+        self.terminal(request)?;
         let number = |value: u64| u16::try_from(value).map_err(|_| Errno::EINVAL);
-        terminal.window = (number(rows)?, number(columns)?);
+        let events = self.console.resize(number(rows)?, number(columns)?);
+        self.terminal_events(events);
         set_window::Output::default().now()
+    }
+
+    fn attend(&mut self, request: &mut Request<'_>, events: u64, _: Reference) -> Handled<attend::Output> {
+        self.terminal(request)?;
+        let port = request.keep(0)?;
+        self.console.attend(events, port);
+        attend::Output::default().now()
     }
 
     /// A pipe can be asked too.

@@ -57,7 +57,7 @@ fn signals_flush_what_was_typed() {
     assert_eq!(typed(&mut terminal, b"line\nab\x03"), (b"line\r\nab^C".to_vec(), alloc::vec![Signal::Interrupt]));
     assert!(!terminal.is_readable());
     assert_eq!(typed(&mut terminal, b"\x1c").1, [Signal::Quit]);
-    assert_eq!(typed(&mut terminal, b"\x1a").1, []);
+    assert_eq!(typed(&mut terminal, b"\x1a").1, [Signal::Suspend]);
     assert_eq!(typed(&mut terminal, b"\x16\x03\n").0, b"^\x08^C\r\n");
     assert_eq!(terminal.read(9), b"\x03\n");
 }

@@ -3,12 +3,12 @@
 //! A worker that waits for an answer serves nobody else, so there is always one more than wait, up to a bound: the last idle worker, before it
 //! sends on, hires another.
 
-use super::crossing::{Crossing, Translator, destroy};
+use super::crossing::{Crossing, Passage, Translator, destroy};
 use super::desk::{Answer, Desk, filled, room};
 use super::objects::Objects;
 use super::proxies::{Proxies, Seen, index_of};
 use super::{Letter, Returned, Watch};
-use crate::host::Exception;
+use crate::host::{Exception, keep};
 use core::sync::atomic::{AtomicUsize, Ordering};
 use nacre_abi::message::{KERNEL_BITS, NO_REFERENCES};
 use nacre_abi::{Code, Status, fault};
@@ -16,7 +16,7 @@ use nacre_proto::describe::Kind;
 use nacre_proto::{Errno, PROTOCOLS, parent};
 use nacre_sys::ipc::{self, Buffers, Message, Received};
 use nacre_sys::lock::Lock;
-use nacre_sys::{FOREVER, Info, PortSet, Reference, Window};
+use nacre_sys::{FOREVER, Info, PortSet, Reference, Space, Window};
 
 /// Most workers: as many clients can be kept waiting without keeping the others waiting.
 const MAX_WORKERS: usize = 32;
@@ -42,6 +42,8 @@ pub struct Relay<W: Watch> {
     idle: AtomicUsize,
     staff: Staff,
     bare: BareReplies,
+    /// The child's.
+    space: Lock<Option<Space>>,
 }
 
 /// Which operations are declared to answer with words alone: for each protocol a bit for each operation. The kernel carries such an answer with less ado.
@@ -74,7 +76,7 @@ impl<W: Watch> Relay<W> {
     /// A relay without workers.
     pub fn new(set: PortSet, watch: W, staff: Staff) -> Relay<W> {
         let (objects, proxies) = (Objects::new(set), Lock::new(Proxies::new(0)));
-        Relay { set, objects, proxies, watch, workers: AtomicUsize::new(0), idle: AtomicUsize::new(1), staff, bare: BareReplies::new() }
+        Relay { set, objects, proxies, watch, workers: AtomicUsize::new(0), idle: AtomicUsize::new(1), staff, bare: BareReplies::new(), space: Lock::new(None) }
     }
 
     /// Makes the first proxy, for `parent`, which is moved: what the child gets as its parent. [`Relay::parent_given`] follows.
@@ -83,8 +85,9 @@ impl<W: Watch> Relay<W> {
         Ok(handle)
     }
 
-    /// The child has its own reference to its parent.
-    pub fn parent_given(&self) {
+    /// The child has its own reference to its parent, and lives in `space`.
+    pub fn parent_given(&self, space: Space) {
+        *self.space.lock() = Some(space);
         self.objects.withdraw(0);
     }
 
@@ -241,12 +244,25 @@ impl<W: Watch> Relay<W> {
             destroy(&desk.request_slots[..received.references()]);
             return Some(Answer::error(Errno::EIO));
         };
-        let carried = self.carry_through(desk, received, &seen);
+        let is_keep = received.label() == parent::keep::LABEL && index_of(received.word) == 0;
+        let carried = if is_keep { Ok(self.keep(desk, received)) } else { self.carry_through(desk, received, &seen) };
         self.translator().leave(index_of(received.word));
         match carried {
             Ok(answer) => received.needs_reply().then_some(answer),
             Err(status) => self.failure(received, status),
         }
+    }
+
+    /// The child takes care of its exceptions itself: whoever made its space has to see to that, and it is we who did.
+    #[cold]
+    fn keep(&self, desk: &Desk, received: &Received) -> Answer<W::Tag> {
+        let slots = &desk.request_slots[..received.references()];
+        let kept = match (slots.first(), *self.space.lock()) {
+            (Some(keeper), Some(space)) => keep(space, *keeper).map_err(Errno::from),
+            _ => Err(Errno::EPROTO),
+        };
+        destroy(slots);
+        kept.map_or_else(Answer::error, |()| Answer::bare(0))
     }
 
     /// What becomes of a client whose message the original did not answer.
@@ -264,7 +280,10 @@ impl<W: Watch> Relay<W> {
     #[inline]
     fn carry_through(&self, desk: &mut Desk, received: &Received, seen: &Seen<W::Tag>) -> Result<Answer<W::Tag>, Status> {
         let slots = &desk.request_slots[..received.references()];
-        let translated = self.translator().translate(slots, !seen.outward, |_, kind| self.watch.sent(seen, kind));
+        // A keeper is called by the kernel: a proxy in its place could not answer.
+        let is_keep = received.label() == parent::keep::LABEL;
+        let passage = |_, kind| if is_keep { Passage::Direct } else { self.watch.sent(seen, kind) };
+        let translated = self.translator().translate(slots, !seen.outward, passage);
         let crossing = match translated {
             Ok(crossing) => crossing,
             Err(errno) => return Ok(Answer::error(errno)),

@@ -120,7 +120,7 @@ pub fn run<W: Watch>(watch: W, tag: W::Tag, services: Services, command: &[&[u8]
             return Ok(refusal.exit_status() as i32);
         }
     };
-    relay.parent_given();
+    relay.parent_given(child.space());
     let status = relay.work();
     child.destroy();
     Err(alloc::format!("cannot receive: {status:?}"))

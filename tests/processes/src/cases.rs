@@ -1,0 +1,205 @@
+//! What the parent tries: each a sentence, and why it is not so.
+
+use crate::make::{SIGCHLD, child, child_with, create};
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+use nacre_abi::rights::REFERENCE_USE;
+use nacre_proto::flags::{
+    BEGIN_ATTENDS, O_NONBLOCK, OWN_POSITION, POLLIN, SERVICE_CHANNELS, SERVICE_MEMORY, SOCK_STREAM, WCONTINUED, WEXITED, WNOHANG, WUNTRACED,
+};
+use nacre_proto::{Errno, channel, file, memory, parent, process};
+use nacre_sys::{OwnedPort, OwnedReference, PortSet, Reference, Vacant, ipc};
+
+type Outcome = Result<(), String>;
+/// A case: its sentence, and what tries it.
+pub type Case = (&'static str, fn() -> Outcome);
+
+/// All.
+pub const CASES: &[Case] = &[
+    ("a child's exit is told to who waits", exits),
+    ("who waits before a child ends is answered then", late),
+    ("what kills cannot be refused, and a process that never began leaves nothing", killed),
+    ("a signal for which nobody cares has its default effect", defaults),
+    ("an agent is told of signals, and fetches them", attended),
+    ("a fault ends a process that does not keep itself", faults),
+    ("orphans go to the first process", orphans),
+    ("a process becomes another program and stays itself", replaced),
+    ("memory comes back when processes have gone", memory_returns),
+    ("there are as many processes as are allowed", limited),
+    ("a pipe joins two processes, and ends with its writer", piped),
+    ("a pipe without readers breaks", broken),
+    ("who watches is told once", watched),
+    ("references travel through sockets", passed),
+];
+
+fn expect<T: PartialEq + core::fmt::Debug>(what: &str, found: T, expected: T) -> Outcome {
+    if found == expected { Ok(()) } else { Err(format!("{what}: {found:?}, not {expected:?}")) }
+}
+
+fn why(what: &'static str) -> impl Fn(Errno) -> String {
+    move |errno| format!("{what}: {errno}")
+}
+
+fn made(words: &[&[u8]]) -> Result<u64, String> {
+    child(words).map_err(why("making a child"))
+}
+
+fn wait(pid: u64, options: u64) -> Result<(u64, u64), String> {
+    process::wait(Reference::PARENT, pid, options).map(|reply| (reply.pid, reply.status)).map_err(why("wait"))
+}
+
+fn kill(pid: u64, signal: u64) -> Outcome {
+    process::kill(Reference::PARENT, pid, 0, signal, 0, 0).map(drop).map_err(why("kill"))
+}
+
+fn exits() -> Outcome {
+    let pid = made(&[b"exit", b"3"])?;
+    expect("its end", wait(u64::MAX, WEXITED)?, (pid, 0x300))?;
+    expect("no more children", process::wait(Reference::PARENT, u64::MAX, WEXITED).err(), Some(Errno::ECHILD))
+}
+
+fn late() -> Outcome {
+    let pid = made(&[b"late"])?;
+    expect("not yet", wait(pid, WEXITED | WNOHANG)?, (0, 0))?;
+    expect("its end", wait(pid, WEXITED)?, (pid, 0x600))
+}
+
+fn killed() -> Outcome {
+    let (pid, port) = create().map_err(why("create"))?;
+    drop(port);
+    expect("a wait for what never began", process::wait(Reference::PARENT, pid, WEXITED).err(), Some(Errno::ECHILD))?;
+    let pid = child_with(BEGIN_ATTENDS, None, &[b"sleep"]).map_err(why("making a child"))?;
+    kill(pid, 15)?;
+    expect("it attends, so nothing happens", wait(pid, WEXITED | WNOHANG)?, (0, 0))?;
+    kill(pid, 9)?;
+    expect("its end", wait(pid, WEXITED)?, (pid, 9))
+}
+
+fn defaults() -> Outcome {
+    let pid = made(&[b"sleep"])?;
+    kill(pid, 19)?;
+    expect("stopped", wait(pid, WEXITED | WUNTRACED)?, (pid, 0x137f))?;
+    kill(pid, 18)?;
+    expect("continued", wait(pid, WEXITED | WCONTINUED)?, (pid, 0xffff))?;
+    kill(pid, SIGCHLD)?;
+    kill(pid, 15)?;
+    expect("its end", wait(pid, WEXITED)?, (pid, 15))
+}
+
+fn attended() -> Outcome {
+    let pid = child_with(BEGIN_ATTENDS, None, &[b"attend"]).map_err(why("making a child"))?;
+    kill(pid, 12)?;
+    expect("its end", wait(pid, WEXITED)?, (pid, 12 << 8))
+}
+
+fn faults() -> Outcome {
+    let pid = made(&[b"fault"])?;
+    expect("its end", wait(pid, WEXITED)?, (pid, 11))
+}
+
+fn orphans() -> Outcome {
+    let pid = made(&[b"orphan"])?;
+    expect("its end", wait(pid, WEXITED)?, (pid, 0))?;
+    let (orphan, status) = wait(u64::MAX, WEXITED)?;
+    expect("the orphan's end", (orphan != pid, status), (true, 0x700))
+}
+
+fn replaced() -> Outcome {
+    let pid = made(&[b"replace"])?;
+    expect("its end", wait(pid, WEXITED)?, (pid, 0x500))
+}
+
+fn find(service: u64) -> Result<OwnedReference, String> {
+    parent::find(Reference::PARENT, service).map(|reply| reply.found).map_err(why("find"))
+}
+
+fn memory_returns() -> Outcome {
+    let pool = find(SERVICE_MEMORY)?;
+    let used = || memory::status(pool.handle()).map(|reply| reply.used).map_err(why("status"));
+    let round = || -> Outcome {
+        let pids = [made(&[b"sleep"])?, made(&[b"sleep"])?];
+        pids.into_iter().try_for_each(|pid| kill(pid, 9))?;
+        pids.into_iter().try_for_each(|pid| wait(pid, WEXITED).map(drop))
+    };
+    // The first rounds may leave us with slots and places that serve again.
+    (0..3).try_for_each(|_| round())?;
+    let before = used()?;
+    round()?;
+    expect("memory in use", used()?, before)
+}
+
+/// This program is run with room for eight processes.
+fn limited() -> Outcome {
+    let made: Vec<(u64, OwnedReference)> = core::iter::from_fn(|| create().ok()).collect();
+    expect("so many children", made.len(), 7)?;
+    expect("one more", create().err(), Some(Errno::EAGAIN))?;
+    drop(made);
+    expect("room again", create().is_ok(), true)
+}
+
+fn pipe(flags: u64) -> Result<(OwnedReference, OwnedReference), String> {
+    let ends = channel::pipe(find(SERVICE_CHANNELS)?.handle(), flags).map_err(why("pipe"))?;
+    Ok((ends.reader, ends.writer))
+}
+
+fn read(from: &OwnedReference) -> Result<Vec<u8>, Errno> {
+    let mut bytes = [0; 64];
+    let count = file::read(from.handle(), OWN_POSITION, 64, &mut bytes[..])?.data;
+    Ok(bytes[..count].to_vec())
+}
+
+fn piped() -> Outcome {
+    let (reader, writer) = pipe(0)?;
+    let pid = child_with(0, Some(writer.handle()), &[b"say", b"once"]).map_err(why("making a child"))?;
+    drop(writer);
+    expect("what it says", read(&reader), Ok(b"once".to_vec()))?;
+    expect("the end", read(&reader), Ok(Vec::new()))?;
+    expect("its end", wait(pid, WEXITED)?, (pid, 0))?;
+    let (reader, writer) = pipe(0)?;
+    let pid = child_with(0, Some(writer.handle()), &[b"sleep"]).map_err(why("making a child"))?;
+    drop(writer);
+    kill(pid, 9)?;
+    expect("the end of who was killed", read(&reader), Ok(Vec::new()))?;
+    wait(pid, WEXITED).map(drop)
+}
+
+fn broken() -> Outcome {
+    let (reader, writer) = pipe(0)?;
+    let pid = child_with(0, Some(writer.handle()), &[b"say", b"more"]).map_err(why("making a child"))?;
+    expect("what it says", read(&reader).map(|bytes| bytes.starts_with(b"more")), Ok(true))?;
+    drop(reader);
+    expect("its end", wait(pid, WEXITED)?, (pid, u64::from(Errno::EPIPE.0) << 8))
+}
+
+fn watched() -> Outcome {
+    let (reader, writer) = pipe(O_NONBLOCK)?;
+    expect("nothing yet", read(&reader), Err(Errno::EAGAIN))?;
+    let port = OwnedPort::new(0, PortSet::NONE).map_err(|status| format!("{status:?}"))?;
+    let told = port.new_reference(REFERENCE_USE).map_err(|status| format!("{status:?}"))?;
+    let watch = |expected| {
+        let events = file::watch(reader.handle(), POLLIN, 2, told.handle()).map(|reply| reply.events).map_err(why("watch"))?;
+        expect("events", events, expected)
+    };
+    watch(0)?;
+    file::write(writer.handle(), OWN_POSITION, &b"x"[..]).map_err(why("write"))?;
+    let received = ipc::receive_words(port.handle().address()).map_err(|status| format!("{status:?}"))?;
+    expect("bits", received.notification(), Some(2))?;
+    watch(POLLIN)
+}
+
+fn passed() -> Outcome {
+    let ends = channel::pair(find(SERVICE_CHANNELS)?.handle(), SOCK_STREAM, 0).map_err(why("pair"))?;
+    let (reader, writer) = pipe(0)?;
+    channel::send_with(ends.first.handle(), 0, 0, &b"take"[..], &[writer.handle()]).map_err(why("send"))?;
+    drop(writer);
+    let slot = Vacant::<Reference>::new().map_err(|status| format!("{status:?}"))?;
+    let mut bytes = [0; 16];
+    let reply = channel::receive_with(ends.second.handle(), 0, 16, &[slot.handle()], &mut bytes[..]).map_err(why("receive"))?;
+    expect("what came", (reply.count, reply.references), (4, 1))?;
+    let writer = slot.occupied();
+    file::write(writer.handle(), OWN_POSITION, &b"through"[..]).map_err(why("write"))?;
+    expect("what went through it", read(&reader), Ok(b"through".to_vec()))?;
+    drop(writer);
+    expect("the end", read(&reader), Ok(Vec::new()))
+}

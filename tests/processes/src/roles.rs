@@ -1,0 +1,60 @@
+//! What children do.
+
+use crate::make;
+use nacre_abi::rights::REFERENCE_USE;
+use nacre_proto::flags::OWN_POSITION;
+use nacre_proto::{Errno, file, parent, process};
+use nacre_sys::{OwnedPort, PortSet, Reference, Thread, ipc};
+
+/// How a role ends that could not do what it was to do.
+const FAILED: i32 = 99;
+/// The bit by which an agent is told.
+const BIT: u64 = 4;
+
+/// Plays a role.
+pub fn play(role: &[u8], argument: &[u8]) -> i32 {
+    match role {
+        b"exit" => argument.first().map_or(0, |digit| i32::from(*digit - b'0')),
+        b"late" => {
+            let _ = Thread::sleep(20_000_000);
+            6
+        }
+        b"attend" => attend().unwrap_or(FAILED),
+        b"fault" => nacre_raw::read(8) as i32,
+        b"orphan" => make::child(&[b"exit", b"7"]).map_or(FAILED, |_| 0),
+        b"replace" => make::become_another(&[b"exit", b"5"]).map_or(FAILED, |()| FAILED),
+        b"say" => say(argument).unwrap_or(FAILED),
+        _ => loop {
+            let _ = Thread::sleep(u64::MAX);
+        },
+    }
+}
+
+/// Ends with the number of the first signal that comes.
+fn attend() -> Result<i32, Errno> {
+    let port = OwnedPort::new(0, PortSet::NONE)?;
+    let agent = port.new_reference(REFERENCE_USE)?;
+    process::attach(Reference::PARENT, BIT, agent.handle())?;
+    loop {
+        let taken = process::signal_take(Reference::PARENT)?;
+        if taken.signal != 0 {
+            return Ok(taken.signal as i32);
+        }
+        let received = ipc::receive_words(port.handle().address())?;
+        if received.notification().is_none_or(|bits| bits & BIT == 0) {
+            return Ok(FAILED);
+        }
+    }
+}
+
+/// Writes to the output until that fails; ends with the errno.
+fn say(text: &[u8]) -> Result<i32, Errno> {
+    let output = parent::stream(Reference::PARENT, 1)?.file;
+    loop {
+        match file::write(output.handle(), OWN_POSITION, text) {
+            Ok(_) if text == b"once" => return Ok(0),
+            Ok(_) => {}
+            Err(errno) => return Ok(errno.0 as i32),
+        }
+    }
+}
