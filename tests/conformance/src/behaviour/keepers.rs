@@ -1,15 +1,15 @@
 //! Threads in a space of their own, and who keeps them.
 
-use super::{equal, must, text};
-use crate::fixture::{BUFFER, EXPORTED, FREE, FREE_UNIT, MAPPED_AT, PORT, REGION, SPACE, THREAD};
+use super::{equal, fails, must, text};
+use crate::fixture::{BUFFER, EXPORTED, FREE, FREE_UNIT, MAPPED_AT, PORT, REGION, SPACE, THREAD, strong};
 use nacre_raw::{read, write};
 use alloc::string::{String, ToString};
 use nacre_abi::fault::{KIND_OPCODE, KIND_PROTECTION, RESUME};
-use nacre_abi::message::Info;
+use nacre_abi::message::{Info, THREAD_ENDED};
 use nacre_abi::state::{SpaceState, ThreadState};
-use nacre_abi::{Call, Rights};
+use nacre_abi::{Call, Code, ObjectType, Rights};
 use nacre_sys::ipc::{self, Buffers, Message};
-use nacre_sys::FOREVER;
+use nacre_sys::{FOREVER, Reference};
 
 /// `mov [rdi], rsi ; ud2`, little endian.
 const STORE_AND_FAIL: u64 = 0x0b0f_3789_48;
@@ -22,6 +22,17 @@ fn prepare(code: u64, state: ThreadState) -> Result<(), String> {
         write(BUFFER + 8 * index as u64, word);
     }
     must(Call::ThreadSetState, &[THREAD, BUFFER, ThreadState::SIZE, 0]).map(|_| ())
+}
+
+pub fn ended() -> Result<(), String> {
+    let port = Reference(strong(ObjectType::Port));
+    ipc::notify(port, THREAD_ENDED | 4).map_err(text("notify"))?;
+    let told = ipc::receive(PORT, Buffers::NONE, FOREVER).map_err(text("receive"))?;
+    equal("bits that a program may send", told.notification(), Some(4))?;
+    must(Call::ThreadDestroy, &[THREAD])?;
+    let told = ipc::receive(PORT, Buffers::NONE, FOREVER).map_err(text("receive"))?;
+    equal("bits at the end of a thread", told.notification(), Some(THREAD_ENDED))?;
+    fails("receive again", ipc::receive(PORT, Buffers::NONE, 1), Code::TimedOut)
 }
 
 pub fn state() -> Result<(), String> {

@@ -1,7 +1,7 @@
 //! The verbs that all objects share.
 
 use super::{equal, fails, must};
-use crate::fixture::{self, ARENA, ARENA_SIZE, BUFFER, FREE, PORT, population, strong};
+use crate::fixture::{self, ARENA, ARENA_SIZE, BUFFER, CONDITION, FREE, PORT, population, strong};
 use nacre_raw::{number, read};
 use alloc::string::String;
 use nacre_abi::state::ThreadState;
@@ -41,6 +41,32 @@ pub fn moved() -> Result<(), String> {
         must(move_call, &[to, from])?;
     }
     equal("objects", population(), before)
+}
+
+/// The word that a thread waits with, and how its wait ended.
+const WORD: u64 = BUFFER + 0x2000;
+
+/// Waits for the fixture's condition.
+fn wait(_: usize) {
+    let ended = fixture::must(Call::ConditionWait, &[CONDITION, WORD, 0]);
+    nacre_raw::write(WORD + 8, if ended.is_ok() { 1 } else { 2 });
+}
+
+pub fn moved_in_use() -> Result<(), String> {
+    (0..2).for_each(|word| nacre_raw::write(WORD + 8 * word, 0));
+    let waiter = nacre_rt::thread::spawn(wait, 0).map_err(|errno| alloc::format!("no thread: {errno:?}"))?;
+    let mut place = CONDITION;
+    while state_of(Call::ConditionGetState, place)?[1] == 0 {
+        nacre_sys::Thread::yield_now();
+    }
+    for to in [FREE, FREE + 64, FREE + 128] {
+        must(Call::ConditionMove, &[place, to])?;
+        place = to;
+        equal("who waits", state_of(Call::ConditionGetState, place)?[1], 1)?;
+    }
+    equal("who is woken", must(Call::ConditionSignal, &[place, 1])?.0, 1)?;
+    waiter.join();
+    equal("how its call ended", read(WORD + 8), 1)
 }
 
 pub fn states() -> Result<(), String> {
