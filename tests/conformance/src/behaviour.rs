@@ -59,7 +59,7 @@ pub const TESTS: &[Test] = &[
     test("OBJ1001", "every object can be moved, and stays what it was", objects::moved),
     test("OBJ1002", "every state can be read and set again", objects::states),
     test("OBJ1003", "reference_reveal names the address of what the parent owns, and nothing else", objects::revealed),
-    test("OBJ1006", "a condition moves while a thread waits for it", objects::moved_in_use),
+    test("OBJ1007", "a condition moves while a thread waits for it", objects::moved_in_use),
     test("SMP1001", "a page that was revoked is never read again, on any processor, once the call has returned", processors::revoked),
     test("SMP1002", "clients and servers on all processors meet at a port that moves, and each gets its own answer", processors::one_port),
     test("OBJ1005", "what an object is to be linked to is looked at as any argument, and nothing changes if it is refused", links::set),
