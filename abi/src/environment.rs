@@ -45,5 +45,11 @@ pub const AT_STACK_SIZE: u64 = 0x4e61_0004;
 /// Auxiliary vector entry, for the library of foreign calls: address of a table of what the parent mapped, four words each: first address, size, rights,
 /// and the reference to the mapping, with all rights. These references stand at [`FREE`] and behind it, in the order of the table.
 pub const AT_WINDOWS: u64 = 0x4e61_0005;
-/// Auxiliary vector entry: how many entries that table has.
+/// Auxiliary vector entry: how many entries that table has, or how many mappings of an inheritance's areas there are.
 pub const AT_WINDOW_COUNT: u64 = 0x4e61_0006;
+/// Auxiliary vector entry, for the library of foreign calls: address of what the process takes over from the one that made it.
+pub const AT_INHERITANCE: u64 = 0x4e61_0007;
+/// Auxiliary vector entry: how many bytes that has.
+pub const AT_INHERITANCE_SIZE: u64 = 0x4e61_0008;
+/// Auxiliary vector entry: how many references come with it. They stand behind those to mappings.
+pub const AT_INHERITED_COUNT: u64 = 0x4e61_0009;

@@ -4,7 +4,7 @@ use crate::bytes::Bytes;
 use nacre_abi::fault;
 use nacre_nest::elf::{Source, decode};
 use nacre_nest::host::{Exception, thread_state};
-use nacre_nest::plan::{Sizes, plan};
+use nacre_nest::plan::{Heritage, Sizes, plan};
 use nacre_nest::{Refusal, search, stack};
 use std::ops::Range;
 
@@ -38,7 +38,7 @@ pub fn elf(bytes: &[u8]) {
         end = segment.pages().end;
     }
     for shares in [false, true] {
-        let Ok(plan) = plan(&[(&image, shares), (&image, shares)], Sizes::default()) else { continue };
+        let Ok(plan) = plan(&[(&image, shares), (&image, shares)], Sizes::default(), &Heritage::default()) else { continue };
         for copy in &plan.copies {
             assert!(copy.to + copy.size <= plan.size && copy.offset + copy.size <= bytes.len() as u64);
         }

@@ -18,7 +18,7 @@ pub mod stack;
 pub mod supply;
 
 pub use host::{Handler, attend};
-pub use plan::Sizes;
+pub use plan::{Area, Heritage, Sizes};
 pub use refusal::Refusal;
 pub use services::Services;
-pub use spawn::{Child, Ports, Program, spawn};
+pub use spawn::{Child, Ports, Program, fork, spawn, spawn_heir};

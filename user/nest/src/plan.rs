@@ -7,8 +7,9 @@
 //! | 1 | its first thread | no |
 //! | a few | its space and the mappings that fill it | no |
 //! | pool | donated for its tables | no |
-//! | `OBJECTS_PAGES` | object area, with the references it is born with | at `OBJECTS` |
+//! | `OBJECTS_PAGES` or more | object area, with the references it is born with | at `OBJECTS` |
 //! | private | written parts of program and library | at their addresses |
+//! | inheritance | what it takes over, if it was born inside a process | at [`INHERITANCE`] |
 //! | stack | | below [`STACK_END`], a foreign program's below [`FOREIGN_STACK_END`] |
 
 use crate::elf::Image;
@@ -16,6 +17,7 @@ use crate::refusal::Refusal;
 use alloc::vec::Vec;
 use nacre_abi::environment::{FOREIGN_LIBRARY, OBJECTS, OBJECTS_PAGES};
 use nacre_abi::{ObjectType, PAGE_SIZE, Rights};
+use nacre_sys::{Reference, Region};
 
 /// The highest address of a child's stack. With the object area it shares its last table, if the stack has at most 1.9 MiB.
 pub const STACK_END: u64 = OBJECTS + (2 << 20);
@@ -37,6 +39,37 @@ pub const PROGRAM_START: u64 = 0x1_0000;
 /// Where the library may lie.
 pub const LIBRARY_RANGE: core::ops::Range<u64> = FOREIGN_LIBRARY..OBJECTS;
 
+/// Where a child finds what it takes over. A fork's child has its first stack at the end of it.
+pub const INHERITANCE: u64 = OBJECTS + (1 << 20);
+/// Room for that stack.
+const FIRST_STACK: u64 = PAGE_SIZE;
+/// Free slots that an object area has at least.
+const SPARE_SLOTS: u64 = 512;
+
+/// What a child takes over from the process that makes it.
+#[derive(Clone, Copy, Default)]
+pub struct Heritage<'a> {
+    /// As the library of foreign calls reads it.
+    pub bytes: &'a [u8],
+    /// References that it names.
+    pub references: &'a [Reference],
+    /// Memory of a fork's child; its program is in it.
+    pub areas: &'a [Area],
+}
+
+/// Memory that a fork's child starts with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Area {
+    /// First address.
+    pub start: u64,
+    /// Size in bytes.
+    pub size: u64,
+    /// What it may do with it.
+    pub rights: Rights,
+    /// The region that is shown from this offset on; `None`: fresh memory, which whoever makes the child fills.
+    pub shows: Option<(Region, u64)>,
+}
+
 /// What a mapping is filled from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum From {
@@ -44,6 +77,8 @@ pub enum From {
     Segment,
     /// The file of the image with this number.
     File(usize),
+    /// Somebody else's region.
+    Region(Region),
 }
 
 /// A mapping of the child's space.
@@ -85,6 +120,12 @@ pub struct Plan {
     pub pool_pages: u64,
     /// Where the object area starts.
     pub objects: u64,
+    /// How many pages it has.
+    pub objects_pages: u64,
+    /// Of how many mappings the child gets references: of the first ones.
+    pub given: usize,
+    /// Where the inheritance starts.
+    pub inheritance: u64,
     /// Where the stack starts.
     pub stack: u64,
     /// Its size.
@@ -149,32 +190,71 @@ impl Plan {
     }
 }
 
-/// Plans a child from its images - program, then its dynamic linker and the library if it is foreign - each with whether its file can be mapped.
-pub fn plan(images: &[(&Image, bool)], sizes: Sizes) -> Result<Plan, Refusal> {
-    let foreign = images.len() > 1;
-    let (stack_end, most) = if foreign { (FOREIGN_STACK_END, MAX_FOREIGN_STACK) } else { (STACK_END, MAX_STACK) };
-    let stack_size = sizes.stack.clamp(4 * PAGE_SIZE, most).next_multiple_of(PAGE_SIZE).min(most);
+impl Plan {
+    fn add_area(&mut self, area: &Area) -> Result<(), Refusal> {
+        let (from, offset) = match area.shows {
+            Some((region, offset)) => (From::Region(region), offset),
+            None => (From::Segment, self.take(area.size)?),
+        };
+        self.windows.push(Window { start: area.start, size: area.size, from, offset, rights: area.rights });
+        Ok(())
+    }
+
+    /// The stack; a fork's child has one among its areas.
+    fn add_stack(&mut self, size: u64, foreign: bool, forked: bool) -> Result<(), Refusal> {
+        if forked {
+            return Ok(());
+        }
+        let (end, most) = if foreign { (FOREIGN_STACK_END, MAX_FOREIGN_STACK) } else { (STACK_END, MAX_STACK) };
+        self.stack_size = size.clamp(4 * PAGE_SIZE, most).next_multiple_of(PAGE_SIZE).min(most);
+        self.stack_end = end;
+        self.stack = self.take(self.stack_size)?;
+        let rights = Rights::READ.union(Rights::WRITE);
+        self.windows.push(Window { start: end - self.stack_size, size: self.stack_size, from: From::Segment, offset: self.stack, rights });
+        Ok(())
+    }
+
+    /// The inheritance, behind which a fork's child has its first stack.
+    fn add_inheritance(&mut self, size: u64, forked: bool) -> Result<(), Refusal> {
+        let size = size.next_multiple_of(PAGE_SIZE) + if forked { FIRST_STACK } else { 0 };
+        if size == 0 {
+            return Ok(());
+        }
+        if INHERITANCE + size > FOREIGN_STACK_END - MAX_FOREIGN_STACK {
+            return Err(Refusal::Arguments);
+        }
+        self.inheritance = self.take(size)?;
+        if forked {
+            (self.stack, self.stack_size, self.stack_end) = (self.inheritance + size - FIRST_STACK, FIRST_STACK, INHERITANCE + size);
+        }
+        let rights = Rights::READ.union(Rights::WRITE);
+        self.windows.push(Window { start: INHERITANCE, size, from: From::Segment, offset: self.inheritance, rights });
+        Ok(())
+    }
+}
+
+/// Plans a child from its images - program, then its dynamic linker and the library if it is foreign - each with whether its file can be mapped. A fork's
+/// child has the library alone.
+pub fn plan(images: &[(&Image, bool)], sizes: Sizes, heritage: &Heritage<'_>) -> Result<Plan, Refusal> {
+    let forked = !heritage.areas.is_empty();
+    let foreign = images.len() > 1 || forked;
     let segments: usize = images.iter().map(|(image, _)| image.segments.len()).sum();
-    let mappings = (segments as u64 + 2) * ObjectType::Mapping.size();
-    let mut plan = Plan { space: PAGE_SIZE, pool_pages: sizes.pool_pages.max(5), stack_size, stack_end, ..Plan::default() };
-    plan.take((FIRST_MAPPING + mappings).next_multiple_of(PAGE_SIZE))?;
+    let windows = segments + heritage.areas.len() + 3;
+    let mut plan = Plan { space: PAGE_SIZE, pool_pages: sizes.pool_pages.max(5), ..Plan::default() };
+    plan.take((FIRST_MAPPING + windows as u64 * ObjectType::Mapping.size()).next_multiple_of(PAGE_SIZE))?;
     plan.pool = plan.take(plan.pool_pages.saturating_mul(PAGE_SIZE))?;
-    plan.objects = plan.take(OBJECTS_PAGES * PAGE_SIZE)?;
+    plan.given = if forked { heritage.areas.len() } else if foreign { segments + 2 } else { 0 };
+    let born = (plan.given + heritage.references.len()) as u64 + SPARE_SLOTS;
+    plan.objects_pages = OBJECTS_PAGES.max((born * ObjectType::Reference.size()).div_ceil(PAGE_SIZE));
+    plan.objects = plan.take(plan.objects_pages * PAGE_SIZE)?;
+    heritage.areas.iter().try_for_each(|area| plan.add_area(area))?;
     for (number, (image, shares)) in images.iter().enumerate() {
         plan.add_image(number, image, *shares)?;
     }
-    plan.stack = plan.take(stack_size)?;
-    let data = Rights::READ.union(Rights::WRITE);
-    plan.windows.extend([
-        Window {
-            start: OBJECTS,
-            size: OBJECTS_PAGES * PAGE_SIZE,
-            from: From::Segment,
-            offset: plan.objects,
-            rights: data.union(Rights::OBJECTS),
-        },
-        Window { start: stack_end - stack_size, size: stack_size, from: From::Segment, offset: plan.stack, rights: data },
-    ]);
+    let objects = Rights::READ.union(Rights::WRITE).union(Rights::OBJECTS);
+    plan.windows.push(Window { start: OBJECTS, size: plan.objects_pages * PAGE_SIZE, from: From::Segment, offset: plan.objects, rights: objects });
+    plan.add_stack(sizes.stack, foreign, forked)?;
+    plan.add_inheritance(heritage.bytes.len() as u64, forked)?;
     Ok(plan)
 }
 
@@ -199,7 +279,7 @@ mod tests {
 
     #[test]
     fn text_is_shared_and_data_copied() {
-        let plan = plan(&[(&image(), true)], Sizes { pool_pages: 10, stack: 0x8000 }).unwrap();
+        let plan = plan(&[(&image(), true)], Sizes { pool_pages: 10, stack: 0x8000 }, &Heritage::default()).unwrap();
         assert_eq!((plan.pool, plan.objects, plan.stack), (0x2000, 0xc000, 0x1f000));
         assert_eq!(plan.size, 0x27000);
         let text = Window { start: 0x40_1000, size: 0x3000, from: From::File(0), offset: 0x1000, rights: Rights(5) };
@@ -210,7 +290,7 @@ mod tests {
 
     #[test]
     fn without_a_region_of_the_file_everything_is_copied() {
-        let plan = plan(&[(&image(), false), (&image(), true)], Sizes::default()).unwrap();
+        let plan = plan(&[(&image(), false), (&image(), true)], Sizes::default(), &Heritage::default()).unwrap();
         assert_eq!(plan.copies.len(), 3);
         assert_eq!(plan.windows.len(), 6);
         assert!(plan.windows[..2].iter().all(|window| window.from == From::Segment));
@@ -222,7 +302,7 @@ mod tests {
         many.segments = (0..64)
             .map(|n| Segment { offset: 0, file_size: 0, address: 0x40_0000 + n * 0x1000, memory_size: 1, rights: Rights(3) })
             .collect();
-        let plan = plan(&[(&many, true)], Sizes::default()).unwrap();
+        let plan = plan(&[(&many, true)], Sizes::default(), &Heritage::default()).unwrap();
         assert!(plan.mapping(65) + 128 <= plan.pool);
         assert_eq!(plan.pool, 0x4000);
     }
@@ -231,8 +311,30 @@ mod tests {
     fn sizes_beyond_everything_are_refused() {
         let mut huge = image();
         huge.segments[1].memory_size = PROGRAM_END - huge.segments[1].address;
-        assert!(plan(&[(&huge, true)], Sizes::default()).unwrap().size > 1 << 46);
+        assert!(plan(&[(&huge, true)], Sizes::default(), &Heritage::default()).unwrap().size > 1 << 46);
         let sizes = Sizes { pool_pages: u64::MAX, stack: u64::MAX };
-        assert_eq!(plan(&[(&image(), true)], sizes), Err(Refusal::TooLarge(u64::MAX, None)));
+        assert_eq!(plan(&[(&image(), true)], sizes, &Heritage::default()), Err(Refusal::TooLarge(u64::MAX, None)));
+    }
+
+    #[test]
+    fn a_forks_child_has_its_areas_first_and_no_stack_but_the_first() {
+        let areas = [
+            Area { start: 0x1000, size: 0x3000, rights: Rights(3), shows: None },
+            Area { start: 0x8000, size: 0x1000, rights: Rights(1), shows: Some((Region(64), 0x2000)) },
+        ];
+        let heritage = Heritage { bytes: &[7; 5000], references: &[Reference(64); 1000], areas: &areas };
+        let plan = plan(&[(&image(), true)], Sizes::default(), &heritage).unwrap();
+        assert_eq!((plan.given, plan.objects_pages), (2, 24));
+        assert_eq!(plan.windows[1], Window { start: 0x8000, size: 0x1000, from: From::Region(Region(64)), offset: 0x2000, rights: Rights(1) });
+        let last = plan.windows.last().unwrap();
+        assert_eq!((last.start, last.size, plan.stack_end), (INHERITANCE, 0x3000, INHERITANCE + 0x3000));
+        assert_eq!(plan.stack, plan.inheritance + 0x2000);
+    }
+
+    #[test]
+    fn an_inheritance_that_would_reach_the_stack_is_refused() {
+        let bytes = vec![0; 8 << 20];
+        let heritage = Heritage { bytes: &bytes, ..Heritage::default() };
+        assert_eq!(plan(&[(&image(), true), (&image(), true)], Sizes::default(), &heritage), Err(Refusal::Arguments));
     }
 }

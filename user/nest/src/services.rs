@@ -65,24 +65,29 @@ impl Services {
     }
 }
 
+/// Opens a program, by a path that starts at a directory.
+pub fn open(directory: Reference, path: &[u8]) -> Result<File, Refusal> {
+    let opened = directory::open(directory, O_RDONLY, 0, path).map_err(|errno| match errno {
+        Errno::ENOENT | Errno::ENOTDIR => Refusal::NotFound,
+        Errno::EACCES => Refusal::NotExecutable,
+        errno => Refusal::Service("opening it", errno),
+    })?;
+    let kind = opened.mode & FILE_KINDS[0].mask;
+    if kind == S_IFDIR {
+        return Err(Refusal::Directory);
+    }
+    if opened.mode & MAY_EXECUTE == 0 {
+        return Err(Refusal::NotExecutable);
+    }
+    File::new(opened.file)
+}
+
 impl supply::Supplier for Services {
     type File = File;
     type Segment = Segment;
 
     fn open(&mut self, path: &[u8]) -> Result<File, Refusal> {
-        let opened = directory::open(self.files(), O_RDONLY, 0, path).map_err(|errno| match errno {
-            Errno::ENOENT | Errno::ENOTDIR => Refusal::NotFound,
-            Errno::EACCES => Refusal::NotExecutable,
-            errno => Refusal::Service("opening it", errno),
-        })?;
-        let kind = opened.mode & FILE_KINDS[0].mask;
-        if kind == S_IFDIR {
-            return Err(Refusal::Directory);
-        }
-        if opened.mode & MAY_EXECUTE == 0 {
-            return Err(Refusal::NotExecutable);
-        }
-        File::new(opened.file)
+        open(self.files(), path)
     }
 
     fn segment(&mut self, size: u64) -> Result<Segment, Refusal> {

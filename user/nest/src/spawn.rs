@@ -4,7 +4,7 @@
 //! Whatever goes wrong, dropping the segment takes back all that was made, so nothing here undoes anything.
 
 use crate::elf::{self, Image};
-use crate::plan::{self, From, LIBRARY_RANGE, LINKER_BIAS, PROGRAM_BIAS, PROGRAM_END, PROGRAM_START, Plan, Sizes};
+use crate::plan::{self, From, Heritage, INHERITANCE, LIBRARY_RANGE, LINKER_BIAS, PROGRAM_BIAS, PROGRAM_END, PROGRAM_START, Plan, Sizes};
 use crate::refusal::{self, Refusal};
 use crate::stack::{self, auxiliary};
 use crate::supply::{File, Segment, Supplier};
@@ -12,7 +12,7 @@ use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::ops::Range;
-use nacre_abi::environment::{self, FREE, OBJECTS, OBJECTS_PAGES};
+use nacre_abi::environment::{self, FREE, OBJECTS};
 use nacre_abi::message::MAX_BYTES;
 use nacre_abi::rights::{REFERENCE_ALL, REFERENCE_USE};
 use nacre_abi::state::ThreadState;
@@ -52,6 +52,8 @@ pub struct Child<S: Supplier> {
     space: Space,
     thread: Thread,
     native: bool,
+    /// Where the areas of its heritage lie in our own space; 0 for those that are shown.
+    areas: Vec<u64>,
     /// The child has them mapped.
     _files: Vec<S::File>,
 }
@@ -80,6 +82,11 @@ impl<S: Supplier> Child<S> {
     /// Its memory.
     pub fn segment(&self) -> &S::Segment {
         &self.segment
+    }
+
+    /// Where its fresh memory for an area of its heritage lies in our own space.
+    pub fn area(&self, number: usize) -> Option<u64> {
+        self.areas.get(number).copied().filter(|address| *address != 0)
     }
 
     /// Takes it back whole.
@@ -143,9 +150,12 @@ fn load_all<S: Supplier>(supplier: &mut S, path: &[u8]) -> Result<Vec<Loaded<S::
         let linker = load(supplier, &path, PROGRAM_START..PROGRAM_END, LINKER_BIAS);
         all.push(linker.map_err(|refusal| Refusal::Linker(String::from_utf8_lossy(&path).into_owned(), Box::new(refusal)))?);
     }
-    let library = load(supplier, refusal::FOREIGN_LIBRARY_PATH, LIBRARY_RANGE, 0);
-    all.push(library.map_err(|refusal| Refusal::Library(Box::new(refusal)))?);
+    all.push(load_library(supplier)?);
     Ok(all)
+}
+
+fn load_library<S: Supplier>(supplier: &mut S) -> Result<Loaded<S::File>, Refusal> {
+    load(supplier, refusal::FOREIGN_LIBRARY_PATH, LIBRARY_RANGE, 0).map_err(|refusal| Refusal::Library(Box::new(refusal)))
 }
 
 fn kernel(making: &'static str) -> impl Fn(Status) -> Refusal {
@@ -159,6 +169,7 @@ fn make_space<S: Supplier>(plan: &Plan, segment: &S::Segment, files: &[Loaded<S:
         let region = match window.from {
             From::Segment => segment.region(),
             From::File(number) => files[number].file.region().unwrap_or(Region(0)),
+            From::Region(region) => region,
         };
         let slot = base + plan.mapping(number);
         Mapping::create(slot, space, window.start, window.size, region, window.offset, window.rights)
@@ -187,7 +198,7 @@ fn linker<F>(loaded: &[Loaded<F>]) -> Option<&Image> {
     if loaded.len() > 2 { Some(&loaded[1].image) } else { None }
 }
 
-fn auxiliary_vector<F>(plan: &Plan, loaded: &[Loaded<F>]) -> [(u64, u64); 19] {
+fn auxiliary_vector<F>(plan: &Plan, loaded: &[Loaded<F>], heritage: &Heritage<'_>) -> [(u64, u64); 22] {
     let program = &loaded[0].image;
     let linker = linker(loaded);
     [
@@ -205,49 +216,57 @@ fn auxiliary_vector<F>(plan: &Plan, loaded: &[Loaded<F>]) -> [(u64, u64); 19] {
         (auxiliary::HARDWARE, 0),
         (auxiliary::CLOCK_TICKS, 100),
         (auxiliary::SECURE, 0),
-        (environment::AT_OBJECTS_PAGES, OBJECTS_PAGES),
+        (environment::AT_OBJECTS_PAGES, plan.objects_pages),
         (environment::AT_STACK_END, plan.stack_end),
         (environment::AT_STACK_SIZE, plan.stack_size),
         (environment::AT_FOREIGN_ENTRY, linker.unwrap_or(program).entry),
-        (environment::AT_WINDOW_COUNT, given_windows(plan, loaded.len()) as u64),
+        (environment::AT_WINDOW_COUNT, plan.given as u64),
+        (environment::AT_INHERITANCE, if plan.inheritance == 0 { 0 } else { INHERITANCE }),
+        (environment::AT_INHERITANCE_SIZE, heritage.bytes.len() as u64),
+        (environment::AT_INHERITED_COUNT, heritage.references.len() as u64),
     ]
 }
 
-/// Of how many windows a child is given the mappings: of all, if it has the library of foreign calls, which changes them for its program.
-fn given_windows(plan: &Plan, images: usize) -> usize {
-    if images > 1 { plan.windows.len() } else { 0 }
-}
-
-/// Where the reference to the mapping of a window stands.
-fn window_slot(number: usize) -> u64 {
+/// Where a reference stands that the child is given besides those that all have: to the mapping of a window, and behind these, what it inherits.
+fn given_slot(number: usize) -> u64 {
     FREE + number as u64 * ObjectType::Reference.size()
 }
 
-/// Writes the stack; where its pointer is.
-fn write_stack<S: Supplier>(plan: &Plan, segment: &S::Segment, loaded: &[Loaded<S::File>], program: &Program<'_>) -> Result<u64, Refusal> {
-    let windows = plan.windows.iter().enumerate().take(given_windows(plan, loaded.len()));
-    let windows: Vec<[u64; 4]> = windows.map(|(number, window)| [window.start, window.size, window.rights.0, window_slot(number)]).collect();
+/// Bytes of a stack that arguments must leave free.
+const STACK_REST: u64 = 192 << 10;
+
+/// Writes the inheritance and the stack; where its pointer is.
+fn write_stack<S: Supplier>(plan: &Plan, segment: &S::Segment, loaded: &[Loaded<S::File>], program: &Program<'_>, heritage: &Heritage<'_>) -> Result<u64, Refusal> {
+    part(segment, plan.inheritance, heritage.bytes.len() as u64).copy_from(heritage.bytes.into());
+    // A fork's child has the table of its areas in the inheritance.
+    let windows = plan.windows.iter().enumerate().take(if heritage.areas.is_empty() { plan.given } else { 0 });
+    let windows: Vec<[u64; 4]> = windows.map(|(number, window)| [window.start, window.size, window.rights.0, given_slot(number)]).collect();
     let contents = stack::Contents {
         path: program.path,
         arguments: program.arguments,
         environment: program.environment,
         random: program.random,
-        auxiliary: &auxiliary_vector(plan, loaded),
+        auxiliary: &auxiliary_vector(plan, loaded, heritage),
         windows: &windows,
     };
-    let bytes = stack::compose(plan.stack_end, (plan.stack_size / 4) as usize, &contents)?;
+    let limit = if heritage.areas.is_empty() { (plan.stack_size / 4).max(plan.stack_size.saturating_sub(STACK_REST)) } else { plan.stack_size };
+    let bytes = stack::compose(plan.stack_end, limit as usize, &contents)?;
     let size = bytes.len() as u64;
     part(segment, plan.stack + plan.stack_size - size, size).copy_from((&bytes[..]).into());
     Ok(plan.stack_end - size)
 }
 
-/// Puts the references that it is born with into the child's object area: to whom it belongs, and to the first `windows` of its mappings.
-fn give_references(plan: &Plan, base: u64, windows: usize, ports: Ports, space: Space, thread: Thread) -> Result<(), Status> {
+/// Puts the references that it is born with into the child's object area: to whom it belongs, to its mappings, and what it inherits.
+fn give_references(plan: &Plan, base: u64, heritage: &Heritage<'_>, ports: Ports, space: Space, thread: Thread) -> Result<(), Status> {
     let slot = |address: u64| Reference::create(base + plan.objects + (address - OBJECTS));
     ports.parent.reference(slot(environment::PARENT)?, REFERENCE_USE)?;
     space.reference(slot(environment::SPACE)?, REFERENCE_ALL)?;
     thread.reference(slot(environment::THREAD)?, REFERENCE_ALL)?;
-    (0..windows).try_for_each(|number| Mapping(base + plan.mapping(number)).reference(slot(window_slot(number))?, REFERENCE_ALL))
+    for number in 0..plan.given {
+        Mapping(base + plan.mapping(number)).reference(slot(given_slot(number))?, REFERENCE_ALL)?;
+    }
+    let inherited = heritage.references.iter().enumerate();
+    inherited.into_iter().try_for_each(|(number, reference)| reference.reference(slot(given_slot(plan.given + number))?, REFERENCE_USE))
 }
 
 fn make_thread(slot: u64, space: Space, entry: u64, stack: u64) -> Result<Thread, Status> {
@@ -259,18 +278,36 @@ fn make_thread(slot: u64, space: Space, entry: u64, stack: u64) -> Result<Thread
 
 /// Makes a child from a program. It is stopped: [`Child::start`] lets it run.
 pub fn spawn<S: Supplier>(supplier: &mut S, program: &Program<'_>, ports: Ports) -> Result<Child<S>, Refusal> {
-    let mut loaded = load_all(supplier, program.path)?;
+    spawn_heir(supplier, program, &Heritage::default(), ports)
+}
+
+/// The same, with something that a foreign program takes over.
+pub fn spawn_heir<S: Supplier>(supplier: &mut S, program: &Program<'_>, heritage: &Heritage<'_>, ports: Ports) -> Result<Child<S>, Refusal> {
+    let loaded = load_all(supplier, program.path)?;
+    make(supplier, loaded, program, heritage, ports)
+}
+
+/// Makes a child with the library of foreign calls and what it inherits, areas among that. It is stopped, and its areas of fresh memory are zeros.
+pub fn fork<S: Supplier>(supplier: &mut S, heritage: &Heritage<'_>, sizes: Sizes, ports: Ports) -> Result<Child<S>, Refusal> {
+    let library = load_library(supplier)?;
+    let program = Program { path: b"", arguments: &[], environment: &[], random: [0; 16], sizes };
+    make(supplier, Vec::from([library]), &program, heritage, ports)
+}
+
+fn make<S: Supplier>(supplier: &mut S, mut loaded: Vec<Loaded<S::File>>, program: &Program<'_>, heritage: &Heritage<'_>, ports: Ports) -> Result<Child<S>, Refusal> {
     let images: Vec<(&Image, bool)> = loaded.iter().map(|one| (&one.image, one.file.region().is_some())).collect();
-    let plan = plan::plan(&images, program.sizes)?;
+    let plan = plan::plan(&images, program.sizes, heritage)?;
     let segment = supplier.segment(plan.size)?;
     let space = make_space::<S>(&plan, &segment, &loaded, ports.keeper)?;
     copy_data::<S>(&plan, &segment, &mut loaded)?;
-    let stack = write_stack::<S>(&plan, &segment, &loaded, program)?;
+    let stack = write_stack::<S>(&plan, &segment, &loaded, program, heritage)?;
     let native = loaded[0].image.native_version.is_some();
     // A foreign program's library is entered first, and finds the program in the auxiliary vector.
     let entry = loaded[loaded.len() - 1].image.entry;
     let base = segment.window().start();
     let thread = make_thread(base, space, entry, stack).map_err(kernel("its thread"))?;
-    give_references(&plan, base, given_windows(&plan, loaded.len()), ports, space, thread).map_err(kernel("its references"))?;
-    Ok(Child { segment, space, thread, native, _files: loaded.into_iter().map(|one| one.file).collect() })
+    give_references(&plan, base, heritage, ports, space, thread).map_err(kernel("its references"))?;
+    let place = |window: &plan::Window| if window.from == From::Segment { base + window.offset } else { 0 };
+    let areas = plan.windows.iter().take(heritage.areas.len()).map(place).collect();
+    Ok(Child { segment, space, thread, native, areas, _files: loaded.into_iter().map(|one| one.file).collect() })
 }

@@ -8,7 +8,7 @@
 use core::cell::UnsafeCell;
 
 use nacre_abi::boot_info::BootInfo;
-use nacre_abi::environment::{AT_OBJECTS_PAGES, AT_WINDOW_COUNT, BOOT_INFO, FREE, OBJECTS, OBJECTS_PAGES};
+use nacre_abi::environment::{AT_INHERITED_COUNT, AT_OBJECTS_PAGES, AT_WINDOW_COUNT, BOOT_INFO, FREE, OBJECTS, OBJECTS_PAGES};
 use nacre_abi::{ObjectType, PAGE_SIZE};
 use nacre_sys::{Window, slots};
 
@@ -119,9 +119,15 @@ impl<const SIZE: usize> Stack<SIZE> {
 pub unsafe fn prepare(stack: *const u64) -> Arguments {
     // SAFETY: the caller's promise.
     let arguments = unsafe { Arguments::at(stack) };
-    slots_from(arguments.auxiliary(AT_OBJECTS_PAGES).unwrap_or(OBJECTS_PAGES), arguments.auxiliary(AT_WINDOW_COUNT).unwrap_or(0));
+    slots_from(arguments.auxiliary(AT_OBJECTS_PAGES).unwrap_or(OBJECTS_PAGES), given(&arguments));
     objects::prepare();
     arguments
+}
+
+/// How many references a program finds besides those that all have.
+fn given(arguments: &Arguments) -> u64 {
+    let count = |key| arguments.auxiliary(key).unwrap_or(0);
+    count(AT_WINDOW_COUNT).saturating_add(count(AT_INHERITED_COUNT))
 }
 
 /// Sets up what root stands on.
@@ -131,12 +137,12 @@ pub fn prepare_root() {
     slots_from(pages.unwrap_or(OBJECTS_PAGES), 0);
 }
 
-/// Gives the object area to the allocator of slots, but for what the program was born with, `windows` references to mappings among it.
-fn slots_from(pages: u64, windows: u64) {
+/// Gives the object area to the allocator of slots, but for what the program was born with: `given` references more than all have.
+fn slots_from(pages: u64, given: u64) {
     if slots::add_area(OBJECTS, pages as usize).is_err() {
         crate::report!("no words for {pages} pages of object area");
     }
-    let end = FREE + windows.min(pages.saturating_mul(PAGE_SIZE / 128)) * ObjectType::Reference.size();
+    let end = FREE + given.min(pages.saturating_mul(PAGE_SIZE / 128)) * ObjectType::Reference.size();
     for address in (OBJECTS..end).step_by(64) {
         slots::claim(address, ObjectType::Reference);
     }

@@ -1,0 +1,445 @@
+//! What a process takes over from the one that made it, as plain data: the form in which the old one's library writes it, and the new one's reads it.
+//!
+//! It names no address of the library, and references by their number among those that come with it. Whoever reads it trusts nothing in it.
+
+use alloc::vec::Vec;
+use nacre_abi::PAGE_SIZE;
+
+/// The form that this library writes and reads.
+const VERSION: u64 = 1;
+/// Most descriptors, files, areas or segments that are taken over.
+const MOST: u64 = 1 << 16;
+/// Resource limits that there are.
+pub const LIMITS: usize = 16;
+/// Signals that have a disposition.
+pub const SIGNALS: usize = 64;
+/// Words of the registers at a call.
+pub const REGISTERS: usize = 18;
+
+/// A process, but for its memory.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Inheritance {
+    /// Real, effective and saved user, then group.
+    pub owner: [u32; 6],
+    /// Bits that are taken out of the mode of what is created.
+    pub umask: u32,
+    /// What `personality` told it.
+    pub persona: u64,
+    /// Resource limits, soft and hard.
+    pub limits: [[u64; 2]; LIMITS],
+    /// Signals that its thread does not take.
+    pub mask: u64,
+    /// Signals that take no effect, one bit each.
+    pub ignored: u64,
+    /// What its thread is called.
+    pub name: [u8; 16],
+    /// The path that its program was loaded from.
+    pub executable: Vec<u8>,
+    /// Its open files.
+    pub files: Vec<File>,
+    /// Its descriptors.
+    pub descriptors: Vec<Descriptor>,
+    /// Which of the files is the current directory.
+    pub current: Option<u64>,
+    /// The rest of what `fork` copies.
+    pub copy: Option<Copy>,
+}
+
+/// An open file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct File {
+    /// The initial stream that it is, if it is one.
+    pub stream: Option<u64>,
+    /// Its reference; a stream that nobody has used has none yet.
+    pub reference: Option<u64>,
+    /// Linux's `st_mode`.
+    pub mode: u32,
+    /// Flags of `open`.
+    pub flags: u32,
+    /// How far a directory has been listed.
+    pub position: u64,
+}
+
+/// A descriptor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Descriptor {
+    /// Its number.
+    pub number: u64,
+    /// Which of the files.
+    pub file: u64,
+    /// Whether `execve` closes it.
+    pub close_on_exec: bool,
+}
+
+/// What the child of a `fork` has besides: a thread that returns from the call, and memory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Copy {
+    /// Registers of the thread, in the order of the entry's frame.
+    pub registers: [u64; REGISTERS],
+    /// Base of `fs`.
+    pub fs_base: u64,
+    /// Start and size of the alternate signal stack, and its flags.
+    pub alternate: [u64; 3],
+    /// Where 0 is written when the thread ends.
+    pub clear_number: u64,
+    /// Handler, flags, restorer and mask for each signal.
+    pub actions: [[u64; 4]; SIGNALS],
+    /// Where the break starts, where it is, and how far there is memory behind it.
+    pub program_break: [u64; 3],
+    /// The state of the FPU, as a signal's frame has it.
+    pub fpu: Vec<u8>,
+    /// Memory that areas show.
+    pub segments: Vec<Segment>,
+    /// The areas, in ascending order.
+    pub areas: Vec<Area>,
+}
+
+/// Memory that is shared with other processes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Segment {
+    /// Its port, which keeps it.
+    pub port: Option<u64>,
+    /// Its region.
+    pub region: u64,
+    /// Its size.
+    pub size: u64,
+    /// Whether it may be mapped to be written.
+    pub writable: bool,
+}
+
+/// An area of memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Area {
+    /// First address.
+    pub start: u64,
+    /// First address behind it.
+    pub end: u64,
+    /// What the program may do with it.
+    pub rights: u64,
+    /// What fills it.
+    pub fill: Fill,
+}
+
+/// What fills an area. Mappings are counted in the order of the areas.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fill {
+    /// Nothing.
+    Reserved,
+    /// Memory that the process lives in.
+    Own,
+    /// A part of a segment, from this offset on, shared with others or (`copied`) to be copied before it is written.
+    Part {
+        /// Which of the segments.
+        segment: u64,
+        /// Where in it.
+        offset: u64,
+        /// Whether others see what is written.
+        shared: bool,
+    },
+}
+
+/// Writes words and bytes.
+#[derive(Default)]
+struct Writer(Vec<u8>);
+
+impl Writer {
+    fn word(&mut self, word: u64) {
+        self.0.extend(word.to_le_bytes());
+    }
+
+    fn words(&mut self, words: &[u64]) {
+        words.iter().for_each(|word| self.word(*word));
+    }
+
+    fn bytes(&mut self, bytes: &[u8]) {
+        self.word(bytes.len() as u64);
+        self.0.extend(bytes);
+        self.0.resize(self.0.len().next_multiple_of(8), 0);
+    }
+
+    /// A number that may be absent: one more, or 0.
+    fn option(&mut self, number: Option<u64>) {
+        self.word(number.map_or(0, |number| number + 1));
+    }
+
+    fn list<T>(&mut self, items: &[T], mut write: impl FnMut(&mut Writer, &T)) {
+        self.word(items.len() as u64);
+        items.iter().for_each(|item| write(self, item));
+    }
+}
+
+/// Reads them again; `None` where they end too early or cannot be.
+struct Reader<'a> {
+    rest: &'a [u8],
+    /// How many references there are.
+    references: u64,
+}
+
+impl<'a> Reader<'a> {
+    fn word(&mut self) -> Option<u64> {
+        let (word, rest) = self.rest.split_first_chunk::<8>()?;
+        self.rest = rest;
+        Some(u64::from_le_bytes(*word))
+    }
+
+    fn words<const N: usize>(&mut self) -> Option<[u64; N]> {
+        let mut words = [0; N];
+        for word in &mut words {
+            *word = self.word()?;
+        }
+        Some(words)
+    }
+
+    fn half(&mut self) -> Option<u32> {
+        self.word()?.try_into().ok()
+    }
+
+    fn truth(&mut self) -> Option<bool> {
+        self.below(2).map(|word| word != 0)
+    }
+
+    /// A number below `limit`.
+    fn below(&mut self, limit: u64) -> Option<u64> {
+        self.word().filter(|word| *word < limit)
+    }
+
+    /// A number below `limit`, or none.
+    fn option(&mut self, limit: u64) -> Option<Option<u64>> {
+        self.below(limit.checked_add(1)?).map(|word| word.checked_sub(1))
+    }
+
+    fn bytes(&mut self, most: u64) -> Option<&'a [u8]> {
+        let size = self.below(most + 1)? as usize;
+        let (bytes, rest) = self.rest.split_at_checked(size.next_multiple_of(8))?;
+        self.rest = rest;
+        Some(&bytes[..size])
+    }
+
+    fn list<T>(&mut self, mut read: impl FnMut(&mut Reader<'a>) -> Option<T>) -> Option<Vec<T>> {
+        let count = self.below(MOST)?;
+        // Each item is a word at least: there are no more than the bytes hold.
+        if count > self.rest.len() as u64 / 8 {
+            return None;
+        }
+        (0..count).map(|_| read(self)).collect()
+    }
+}
+
+impl File {
+    fn write(&self, to: &mut Writer) {
+        to.option(self.stream);
+        to.option(self.reference);
+        to.words(&[self.mode.into(), self.flags.into(), self.position]);
+    }
+
+    fn read(from: &mut Reader<'_>) -> Option<File> {
+        let references = from.references;
+        let file = File {
+            stream: from.option(1 << 32)?,
+            reference: from.option(references)?,
+            mode: from.half()?,
+            flags: from.half()?,
+            position: from.word()?,
+        };
+        (file.stream.is_some() || file.reference.is_some()).then_some(file)
+    }
+}
+
+impl Segment {
+    fn write(&self, to: &mut Writer) {
+        to.option(self.port);
+        to.words(&[self.region, self.size, self.writable.into()]);
+    }
+
+    fn read(from: &mut Reader<'_>) -> Option<Segment> {
+        let references = from.references;
+        Some(Segment { port: from.option(references)?, region: from.below(references)?, size: from.word()?, writable: from.truth()? })
+    }
+}
+
+impl Area {
+    fn write(&self, to: &mut Writer) {
+        to.words(&[self.start, self.end, self.rights]);
+        match self.fill {
+            Fill::Reserved => to.word(0),
+            Fill::Own => to.word(1),
+            Fill::Part { segment, offset, shared } => to.words(&[2, segment, offset, shared.into()]),
+        }
+    }
+
+    fn read(from: &mut Reader<'_>, segments: u64) -> Option<Area> {
+        let [start, end] = from.words()?;
+        let rights = from.below(8)?;
+        let fill = match from.below(3)? {
+            0 => Fill::Reserved,
+            1 => Fill::Own,
+            _ => Fill::Part { segment: from.below(segments)?, offset: from.word()?, shared: from.truth()? },
+        };
+        let whole = start.is_multiple_of(PAGE_SIZE) && end.is_multiple_of(PAGE_SIZE) && start < end;
+        whole.then_some(Area { start, end, rights, fill })
+    }
+}
+
+impl Copy {
+    fn write(&self, to: &mut Writer) {
+        to.words(&self.registers);
+        to.word(self.fs_base);
+        to.words(&self.alternate);
+        to.word(self.clear_number);
+        to.words(self.actions.as_flattened());
+        to.words(&self.program_break);
+        to.bytes(&self.fpu);
+        to.list(&self.segments, |to, segment| segment.write(to));
+        to.list(&self.areas, |to, area| area.write(to));
+    }
+
+    fn read(from: &mut Reader<'_>) -> Option<Copy> {
+        let registers = from.words()?;
+        let fs_base = from.word()?;
+        let alternate = from.words()?;
+        let clear_number = from.word()?;
+        let mut actions = [[0; 4]; SIGNALS];
+        for action in &mut actions {
+            *action = from.words()?;
+        }
+        let program_break = from.words()?;
+        let fpu = from.bytes(1 << 16)?.to_vec();
+        let segments = from.list(Segment::read)?;
+        let count = segments.len() as u64;
+        let areas = from.list(|from| Area::read(from, count))?;
+        Some(Copy { registers, fs_base, alternate, clear_number, actions, program_break, fpu, segments, areas })
+    }
+}
+
+impl Inheritance {
+    /// As bytes.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut to = Writer::default();
+        to.word(VERSION);
+        to.words(&self.owner.map(u64::from));
+        to.words(&[self.umask.into(), self.persona]);
+        to.words(self.limits.as_flattened());
+        to.words(&[self.mask, self.ignored]);
+        to.bytes(&self.name);
+        to.bytes(&self.executable);
+        to.list(&self.files, |to, file| file.write(to));
+        to.list(&self.descriptors, |to, one| to.words(&[one.number, one.file, one.close_on_exec.into()]));
+        to.option(self.current);
+        to.word(self.copy.is_some().into());
+        if let Some(copy) = &self.copy {
+            copy.write(&mut to);
+        }
+        to.0
+    }
+
+    /// From bytes, with which `references` references came; `None` if they make no sense.
+    pub fn from_bytes(bytes: &[u8], references: u64) -> Option<Inheritance> {
+        let from = &mut Reader { rest: bytes, references };
+        from.word().filter(|version| *version == VERSION)?;
+        let mut new = Inheritance::default();
+        for number in &mut new.owner {
+            *number = from.half()?;
+        }
+        new.umask = from.half()?;
+        new.persona = from.word()?;
+        for limit in &mut new.limits {
+            *limit = from.words()?;
+        }
+        [new.mask, new.ignored] = from.words()?;
+        new.name = from.bytes(16)?.try_into().ok()?;
+        new.executable = from.bytes(4096)?.to_vec();
+        new.files = from.list(File::read)?;
+        let files = new.files.len() as u64;
+        new.descriptors =
+            from.list(|from| Some(Descriptor { number: from.below(MOST)?, file: from.below(files)?, close_on_exec: from.truth()? }))?;
+        new.current = from.option(files)?;
+        if from.truth()? {
+            new.copy = Some(Copy::read(from)?);
+        }
+        from.rest.is_empty().then_some(new)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::vec;
+
+    fn inheritance() -> Inheritance {
+        let copy = Copy {
+            registers: core::array::from_fn(|number| number as u64),
+            fs_base: 0x7000,
+            alternate: [1, 2, 3],
+            clear_number: 4,
+            actions: [[5, 6, 7, 8]; SIGNALS],
+            program_break: [0x1000, 0x1800, 0x2000],
+            fpu: vec![9; 513],
+            segments: vec![Segment { port: Some(2), region: 3, size: 0x4000, writable: true }, Segment { port: None, region: 1, size: 5, writable: false }],
+            areas: vec![
+                Area { start: 0x1000, end: 0x2000, rights: 3, fill: Fill::Own },
+                Area { start: 0x2000, end: 0x3000, rights: 0, fill: Fill::Reserved },
+                Area { start: 0x3000, end: 0x5000, rights: 1, fill: Fill::Part { segment: 1, offset: 0x1000, shared: false } },
+            ],
+        };
+        Inheritance {
+            owner: [0, 1, 2, 3, 4, 5],
+            umask: 0o22,
+            limits: [[7, 8]; LIMITS],
+            mask: 1 << 63,
+            ignored: 4,
+            name: *b"a name of a task",
+            executable: b"/bin/sh".to_vec(),
+            files: vec![
+                File { stream: Some(0), reference: None, mode: 0, flags: 2, position: 0 },
+                File { stream: None, reference: Some(0), mode: 0o100644, flags: 1, position: 7 },
+            ],
+            descriptors: vec![Descriptor { number: 0, file: 0, close_on_exec: false }, Descriptor { number: 9, file: 1, close_on_exec: true }],
+            current: Some(1),
+            copy: Some(copy),
+            ..Inheritance::default()
+        }
+    }
+
+    #[test]
+    fn what_is_written_is_read() {
+        let whole = inheritance();
+        assert_eq!(Inheritance::from_bytes(&whole.to_bytes(), 4), Some(whole.clone()));
+        let program = Inheritance { copy: None, current: None, ..whole };
+        assert_eq!(Inheritance::from_bytes(&program.to_bytes(), 4), Some(program));
+    }
+
+    #[test]
+    fn references_that_did_not_come_are_refused() {
+        let bytes = inheritance().to_bytes();
+        assert_eq!(Inheritance::from_bytes(&bytes, 3), None);
+    }
+
+    #[test]
+    fn every_end_that_comes_too_early_is_seen() {
+        let bytes = inheritance().to_bytes();
+        for size in 0..bytes.len() {
+            assert_eq!(Inheritance::from_bytes(&bytes[..size], 4), None, "{size}");
+        }
+    }
+
+    #[test]
+    fn whatever_is_read_can_be_used() {
+        let bytes = inheritance().to_bytes();
+        let mut state = 0x2545_f491_4f6c_dd1du64;
+        let mut accepted = 0;
+        for _ in 0..20_000 {
+            let mut damaged = bytes.clone();
+            for _ in 0..3 {
+                state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+                let at = (state >> 33) as usize % damaged.len();
+                damaged[at] = if state & 0x100 == 0 { 0 } else { state as u8 };
+            }
+            let Some(read) = Inheritance::from_bytes(&damaged, 4) else { continue };
+            accepted += 1;
+            let files = read.files.len() as u64;
+            assert!(read.descriptors.iter().all(|one| one.file < files && one.number < MOST));
+            assert!(read.copy.is_none_or(|copy| copy.areas.iter().all(|area| area.start < area.end)));
+        }
+        assert!(accepted > 100);
+    }
+}
