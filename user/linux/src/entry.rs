@@ -14,6 +14,7 @@
 //! at `attention`. The library is compiled without floating point, so that the registers of the FPU stay the program's.
 
 use crate::block::{Block, QUICK};
+use crate::inheritance::REGISTERS;
 use crate::process::Process;
 use core::arch::naked_asm;
 use core::cell::UnsafeCell;
@@ -60,6 +61,27 @@ impl Frame {
     /// Replaces the argument registers.
     pub fn set_arguments(&mut self, [rdi, rsi, rdx, r10, r8, r9]: [u64; 6]) {
         *self = Frame { rdi, rsi, rdx, r10, r8, r9, ..*self };
+    }
+
+    /// All registers, as plain words.
+    pub fn to_words(self) -> [u64; REGISTERS] {
+        let Frame { kept, rax, rcx, r11, rdi, rsi, rdx, r10, r8, r9, next, flags, stack } = self;
+        let [rbx, rbp, r12, r13, r14, r15] = kept;
+        [rbx, rbp, r12, r13, r14, r15, rax, rcx, r11, rdi, rsi, rdx, r10, r8, r9, next, flags, stack]
+    }
+
+    /// From plain words.
+    pub fn from_words(words: [u64; REGISTERS]) -> Frame {
+        let [rbx, rbp, r12, r13, r14, r15, rax, rcx, r11, rdi, rsi, rdx, r10, r8, r9, next, flags, stack] = words;
+        Frame { kept: [rbx, rbp, r12, r13, r14, r15], rax, rcx, r11, rdi, rsi, rdx, r10, r8, r9, next, flags, stack }
+    }
+
+    /// The frame of a fork's child at the call, which gives it 0; on a stack of its own if there is one.
+    pub fn of_child(&self, stack: u64) -> Frame {
+        let mut frame = *self;
+        frame.complete(0);
+        frame.stack = if stack == 0 { frame.stack } else { stack };
+        frame
     }
 
     /// Takes the number of the call out of the word that it shares with the return address.
@@ -213,7 +235,7 @@ macro_rules! pop_rest {
 #[unsafe(naked)]
 pub extern "C" fn foreign_entry() {
     naked_asm!(
-        ".globl nacre_quick_start, nacre_quick_end, nacre_leave_start, nacre_leave_end, nacre_signal_entry",
+        ".globl nacre_quick_start, nacre_quick_end, nacre_leave_start, nacre_leave_end, nacre_signal_entry, nacre_leave_whole",
         // An answer that is known: without a frame, and without the lock.
         "nacre_quick_start: mov rcx, rax; shr rcx, {number}; cmp ecx, {quick_count}; jae 2f",
         "mov ecx, gs:[{quick} + rcx * 4]; test ecx, ecx; js 2f",
@@ -236,7 +258,7 @@ pub extern "C" fn foreign_entry() {
         // The way out with a look at signals: all registers are as the frame has them.
         "3: mov rdi, rsp; mov rsi, gs:[{stack_top}]; mov rdx, rax; call {attend}; jmp 5f",
         "4: mov rdi, rsp; mov rsi, gs:[{stack_top}]; call {attend_again}",
-        "5: cmp dword ptr gs:[{attention}], 0; jne 4b",
+        "5: nacre_leave_whole: cmp dword ptr gs:[{attention}], 0; jne 4b",
         "mov rax, [rsp + {stack}]; mov gs:[{scratch}], rax; mov rax, [rsp + {next}]; mov gs:[{jump}], rax",
         pop_rest!(),
         "lea rsp, [rsp + 8]; popfq; mov rsp, gs:[{scratch}]; jmp qword ptr gs:[{jump}]",
@@ -254,6 +276,29 @@ pub extern "C" fn foreign_entry() {
         dispatch = sym dispatch,
         attend = sym attend,
         attend_again = sym attend_again,
+    )
+}
+
+/// Enters the program with these registers.
+pub fn enter(frame: &'static Frame) -> ! {
+    // SAFETY: the frame is read before the stack is left, and `gs` leads to this thread's block: it is on its way into the program.
+    unsafe { enter_with(frame) }
+}
+
+/// Puts a whole frame onto the library's stack and leaves through it.
+#[unsafe(naked)]
+unsafe extern "C" fn enter_with(frame: &Frame) -> ! {
+    naked_asm!(
+        "mov rsi, rdi",
+        "mov rdi, gs:[{stack_top}]",
+        "sub rdi, {size}",
+        "mov rsp, rdi",
+        "mov ecx, {size} / 8",
+        "cld",
+        "rep movsq",
+        "jmp nacre_leave_whole",
+        stack_top = const offset_of!(Block, stack_top),
+        size = const size_of::<Frame>(),
     )
 }
 

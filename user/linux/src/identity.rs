@@ -1,12 +1,9 @@
 //! Who the process is: user and group numbers, process and session numbers, the system's name, limits.
 
 use crate::entry::Frame;
-use crate::errno::{Answer, EFAULT, EINVAL, EPERM, ESRCH, Errno};
-use crate::life::PID;
+use crate::errno::{Answer, EFAULT, EINVAL, EPERM, Errno};
 use crate::process::Process;
 
-/// The number of the program's session and process group.
-const GROUP: u64 = PID;
 /// "No change" in calls that set several numbers.
 const KEEP: u32 = u32::MAX;
 
@@ -41,6 +38,8 @@ pub struct Identity {
     group: Numbers,
     /// Bits that are taken out of the mode of what is created.
     pub umask: u32,
+    /// The process's number; 0: not asked for yet.
+    pub pid: u64,
     persona: u64,
 }
 
@@ -50,19 +49,27 @@ impl Identity {
         Identity { umask: 0o022, ..Identity::default() }
     }
 
+    /// One that was handed on.
+    pub fn of([user, effective, saved, group, effective_group, saved_group]: [u32; 6], umask: u32, persona: u64, pid: u64) -> Identity {
+        let user = Numbers { real: user, effective, saved };
+        let group = Numbers { real: group, effective: effective_group, saved: saved_group };
+        Identity { user, group, umask, persona, pid, ..Identity::default() }
+    }
+
+    /// Real, effective and saved user, then group.
+    pub fn owner(&self) -> [u32; 6] {
+        let Identity { user, group, .. } = self;
+        [user.real, user.effective, user.saved, group.real, group.effective, group.saved]
+    }
+
+    /// What `personality` was told.
+    pub fn persona(&self) -> u64 {
+        self.persona
+    }
+
     fn is_privileged(&self) -> bool {
         self.user.effective == 0
     }
-}
-
-/// `getpid()`, `gettid()`, `set_tid_address()`.
-pub fn getpid(_: &mut Process, _: &mut Frame) -> Answer {
-    Ok(PID)
-}
-
-/// `getppid()`: the parent is in another environment.
-pub fn getppid(_: &mut Process, _: &mut Frame) -> Answer {
-    Ok(0)
 }
 
 /// `getuid()`.
@@ -183,39 +190,6 @@ pub fn getgroups(_: &mut Process, frame: &mut Frame) -> Answer {
 /// `setgroups(size, list)`.
 pub fn setgroups(process: &mut Process, _: &mut Frame) -> Answer {
     if process.identity.is_privileged() { Ok(0) } else { Err(EPERM) }
-}
-
-/// The process that a number means: 0 and the own.
-fn own(process: u64) -> Result<(), Errno> {
-    if matches!(process as i32, 0) || process as u32 == PID as u32 { Ok(()) } else { Err(ESRCH) }
-}
-
-/// `getpgrp()`.
-pub fn getpgrp(_: &mut Process, _: &mut Frame) -> Answer {
-    Ok(GROUP)
-}
-
-/// `getpgid(process)`, `getsid(process)`.
-pub fn getpgid(_: &mut Process, frame: &mut Frame) -> Answer {
-    own(frame.arguments()[0])?;
-    Ok(GROUP)
-}
-
-/// `setpgid(process, group)`: the only process leads its session, whose group cannot be changed.
-pub fn setpgid(_: &mut Process, frame: &mut Frame) -> Answer {
-    let [process, group, ..] = frame.arguments();
-    own(process)?;
-    match group as i32 {
-        negative if negative < 0 => Err(EINVAL),
-        0 => Ok(0),
-        group if group as u64 == GROUP => Ok(0),
-        _ => Err(EPERM),
-    }
-}
-
-/// `setsid()`: a group's leader cannot.
-pub fn setsid(_: &mut Process, _: &mut Frame) -> Answer {
-    Err(EPERM)
 }
 
 /// `umask(mask)`.

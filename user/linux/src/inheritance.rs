@@ -35,6 +35,8 @@ pub struct Inheritance {
     pub name: [u8; 16],
     /// The path that its program was loaded from.
     pub executable: Vec<u8>,
+    /// Its number; 0: not known.
+    pub pid: u64,
     /// Its open files.
     pub files: Vec<File>,
     /// Its descriptors.
@@ -56,8 +58,6 @@ pub struct File {
     pub mode: u32,
     /// Flags of `open`.
     pub flags: u32,
-    /// How far a directory has been listed.
-    pub position: u64,
 }
 
 /// A descriptor.
@@ -82,6 +82,8 @@ pub struct Copy {
     pub alternate: [u64; 3],
     /// Where 0 is written when the thread ends.
     pub clear_number: u64,
+    /// Where its number is written at its start, unless that is 0.
+    pub set_number: u64,
     /// Handler, flags, restorer and mask for each signal.
     pub actions: [[u64; 4]; SIGNALS],
     /// Where the break starts, where it is, and how far there is memory behind it.
@@ -127,7 +129,7 @@ pub enum Fill {
     Reserved,
     /// Memory that the process lives in.
     Own,
-    /// A part of a segment, from this offset on, shared with others or (`copied`) to be copied before it is written.
+    /// A part of a segment, from this offset on, shared with others or only read.
     Part {
         /// Which of the segments.
         segment: u64,
@@ -229,7 +231,7 @@ impl File {
     fn write(&self, to: &mut Writer) {
         to.option(self.stream);
         to.option(self.reference);
-        to.words(&[self.mode.into(), self.flags.into(), self.position]);
+        to.words(&[self.mode.into(), self.flags.into()]);
     }
 
     fn read(from: &mut Reader<'_>) -> Option<File> {
@@ -239,7 +241,6 @@ impl File {
             reference: from.option(references)?,
             mode: from.half()?,
             flags: from.half()?,
-            position: from.word()?,
         };
         (file.stream.is_some() || file.reference.is_some()).then_some(file)
     }
@@ -285,7 +286,7 @@ impl Copy {
         to.words(&self.registers);
         to.word(self.fs_base);
         to.words(&self.alternate);
-        to.word(self.clear_number);
+        to.words(&[self.clear_number, self.set_number]);
         to.words(self.actions.as_flattened());
         to.words(&self.program_break);
         to.bytes(&self.fpu);
@@ -297,7 +298,7 @@ impl Copy {
         let registers = from.words()?;
         let fs_base = from.word()?;
         let alternate = from.words()?;
-        let clear_number = from.word()?;
+        let [clear_number, set_number] = from.words()?;
         let mut actions = [[0; 4]; SIGNALS];
         for action in &mut actions {
             *action = from.words()?;
@@ -307,7 +308,7 @@ impl Copy {
         let segments = from.list(Segment::read)?;
         let count = segments.len() as u64;
         let areas = from.list(|from| Area::read(from, count))?;
-        Some(Copy { registers, fs_base, alternate, clear_number, actions, program_break, fpu, segments, areas })
+        Some(Copy { registers, fs_base, alternate, clear_number, set_number, actions, program_break, fpu, segments, areas })
     }
 }
 
@@ -319,7 +320,7 @@ impl Inheritance {
         to.words(&self.owner.map(u64::from));
         to.words(&[self.umask.into(), self.persona]);
         to.words(self.limits.as_flattened());
-        to.words(&[self.mask, self.ignored]);
+        to.words(&[self.mask, self.ignored, self.pid]);
         to.bytes(&self.name);
         to.bytes(&self.executable);
         to.list(&self.files, |to, file| file.write(to));
@@ -345,7 +346,7 @@ impl Inheritance {
         for limit in &mut new.limits {
             *limit = from.words()?;
         }
-        [new.mask, new.ignored] = from.words()?;
+        [new.mask, new.ignored, new.pid] = from.words()?;
         new.name = from.bytes(16)?.try_into().ok()?;
         new.executable = from.bytes(4096)?.to_vec();
         new.files = from.list(File::read)?;
@@ -371,6 +372,7 @@ mod tests {
             fs_base: 0x7000,
             alternate: [1, 2, 3],
             clear_number: 4,
+            set_number: 0,
             actions: [[5, 6, 7, 8]; SIGNALS],
             program_break: [0x1000, 0x1800, 0x2000],
             fpu: vec![9; 513],
@@ -390,8 +392,8 @@ mod tests {
             name: *b"a name of a task",
             executable: b"/bin/sh".to_vec(),
             files: vec![
-                File { stream: Some(0), reference: None, mode: 0, flags: 2, position: 0 },
-                File { stream: None, reference: Some(0), mode: 0o100644, flags: 1, position: 7 },
+                File { stream: Some(0), reference: None, mode: 0, flags: 2 },
+                File { stream: None, reference: Some(0), mode: 0o100644, flags: 1 },
             ],
             descriptors: vec![Descriptor { number: 0, file: 0, close_on_exec: false }, Descriptor { number: 9, file: 1, close_on_exec: true }],
             current: Some(1),

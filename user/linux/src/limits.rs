@@ -5,7 +5,8 @@ use crate::errno::{Answer, EINVAL, EPERM, ESRCH, Errno};
 use crate::life::PID;
 use crate::process::Process;
 
-const LIMITS: usize = 16;
+use crate::inheritance::LIMITS;
+
 const STACK: usize = 3;
 const CORE: usize = 4;
 const DESCRIPTORS: usize = 7;
@@ -24,6 +25,16 @@ impl Limits {
         limits[CORE] = [0, INFINITY];
         limits[DESCRIPTORS] = [MOST_DESCRIPTORS; 2];
         Limits(limits)
+    }
+
+    /// Limits that were handed on.
+    pub fn of(limits: [[u64; 2]; LIMITS]) -> Limits {
+        Limits(limits)
+    }
+
+    /// All of them.
+    pub fn all(&self) -> [[u64; 2]; LIMITS] {
+        self.0
     }
 
     /// How many descriptors the process may have.

@@ -16,6 +16,8 @@ pub struct Maker {
     pub current: Reference,
     /// The port of the process that it is for.
     pub port: Reference,
+    /// The program, if it is open already.
+    pub opened: Option<OwnedReference>,
 }
 
 /// Memory that the manager has prepared: it is the manager's to give back.
@@ -40,6 +42,9 @@ impl supply::Supplier for Maker {
     type Segment = Prepared;
 
     fn open(&mut self, path: &[u8]) -> Result<File, Refusal> {
+        if let Some(opened) = self.opened.take() {
+            return File::new(opened);
+        }
         open(if path.starts_with(b"/") { self.files } else { self.current }, path)
     }
 

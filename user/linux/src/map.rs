@@ -142,6 +142,11 @@ impl<B: Backing> Map<B> {
         Ok(self.areas.range_mut(start..end).map(|(_, area)| area))
     }
 
+    /// Every area, in order, to change what fills it.
+    pub fn areas_mut(&mut self) -> impl Iterator<Item = &mut Area<B>> {
+        self.areas.values_mut()
+    }
+
     /// Every area, in order.
     pub fn areas(&self) -> impl Iterator<Item = &Area<B>> {
         self.areas.values()

@@ -76,6 +76,9 @@ pub fn mmap(process: &mut Process, frame: &mut Frame) -> Answer {
         process.memory.reserve(start, size)?;
     } else {
         process.memory.add(&mut process.services, start, size, rights)?;
+        if flags & MAP_TYPE != MAP_PRIVATE {
+            process.memory.share(start, start + size)?;
+        }
     }
     Ok(start)
 }

@@ -64,6 +64,8 @@ pub struct Part {
     state: MappingState,
     /// Whether what is shown may be written by mappings of it.
     writable: bool,
+    /// Whether a fork's child sees what is written, and the other way round.
+    pub shared: bool,
 }
 
 impl Part {
@@ -73,14 +75,36 @@ impl Part {
         let mapping = OwnedMapping::new(Space::OWN, start, size, region, offset, rights).map_err(|_| ENOMEM)?;
         let state = MappingState { start, size, offset, rights: rights.0, ..MappingState::default() };
         let writable = segment.is_writable();
-        Ok(Part { shown: Shown::Made(mapping), segment: Some(segment), state, writable })
+        Ok(Part { shown: Shown::Made(mapping), segment: Some(segment), state, writable, shared: false })
     }
 
-    /// What the parent mapped at `start`, with these rights at most.
-    pub fn given(mapping: Reference, start: u64, size: u64, rights: Rights) -> Part {
+    /// What the parent mapped at `start`, with these rights.
+    pub fn given(mapping: Reference, start: u64, size: u64, rights: Rights, writable: bool) -> Part {
         let state = MappingState { start, size, rights: rights.0, ..MappingState::default() };
         let shown = Shown::Given(OwnedReference::adopt(mapping));
-        Part { shown, segment: None, state, writable: rights.contains(Rights::WRITE) }
+        Part { shown, segment: None, state, writable, shared: false }
+    }
+
+    /// The same, of a segment that is known, from `offset` on.
+    pub fn of_segment(self, segment: Rc<Segment>, offset: u64, shared: bool) -> Part {
+        let state = MappingState { offset, ..self.state };
+        Part { writable: segment.is_writable(), segment: Some(segment), state, shared, ..self }
+    }
+
+    /// What it shows, from where on, if a fork's child is to see the same; `None`: a copy.
+    pub fn shown_to_all(&mut self) -> Result<Option<(Rc<Segment>, u64)>, Errno> {
+        if self.writable && !self.shared {
+            return Ok(None);
+        }
+        Ok(Some((self.segment()?, self.state.offset)))
+    }
+
+    /// Runs `read` while what is shown may be read.
+    pub fn while_readable(&mut self, read: impl FnOnce()) -> Result<(), Errno> {
+        let rights = Rights(self.state.rights);
+        self.protect(effective(rights.union(Rights::READ)))?;
+        read();
+        self.protect(rights)
     }
 
     /// Leaves the mapping as it is.
@@ -135,7 +159,7 @@ impl Backing for Fill {
         if second.is_err() {
             part.set(before)?;
         }
-        second.map(Fill::Own)
+        second.map(|second| Fill::Own(Part { shared: part.shared, ..second }))
     }
 }
 
@@ -158,6 +182,26 @@ impl Memory {
     /// The memory of a program whose areas are `map`; its break starts at `end`.
     pub fn new(map: Map<Fill>, end: u64) -> Memory {
         Memory { map, break_start: end, break_end: end, break_mapped: end, stock: Stock::default() }
+    }
+
+    /// The memory of a fork's child.
+    pub fn copied(map: Map<Fill>, [break_start, break_end, break_mapped]: [u64; 3]) -> Memory {
+        Memory { map, break_start, break_end, break_mapped, stock: Stock::default() }
+    }
+
+    /// Where the break starts, where it is, and how far there is memory behind it.
+    pub fn break_words(&self) -> [u64; 3] {
+        [self.break_start, self.break_end, self.break_mapped]
+    }
+
+    /// What is written to the area at `start` is for forks' children too.
+    pub fn share(&mut self, start: u64, end: u64) -> Result<(), Errno> {
+        for area in self.map.within(start, end)? {
+            if let Fill::Own(part) = &mut area.backing {
+                part.shared = true;
+            }
+        }
+        Ok(())
     }
 
     /// Bytes in all areas.

@@ -42,6 +42,12 @@ pub struct Auxiliary {
     pub windows: u64,
     /// How many entries it has.
     pub window_count: u64,
+    /// Address of the inheritance.
+    pub inheritance: u64,
+    /// Its size.
+    pub inheritance_size: u64,
+    /// How many references came with it.
+    pub inherited_count: u64,
 }
 
 impl Auxiliary {
@@ -58,6 +64,9 @@ impl Auxiliary {
             environment::AT_FOREIGN_ENTRY => &mut self.entry,
             environment::AT_WINDOWS => &mut self.windows,
             environment::AT_WINDOW_COUNT => &mut self.window_count,
+            environment::AT_INHERITANCE => &mut self.inheritance,
+            environment::AT_INHERITANCE_SIZE => &mut self.inheritance_size,
+            environment::AT_INHERITED_COUNT => &mut self.inherited_count,
             _ => return,
         };
         *place = value;
@@ -107,7 +116,7 @@ pub fn enter_windows(map: &mut Map<Fill>, auxiliary: &Auxiliary, bytes: &[u8]) -
     for entry in bytes.as_chunks::<WINDOW>().0 {
         let [start, size, rights, mapping] = [0, 1, 2, 3].map(|at| word(entry, at));
         let end = start.checked_add(size).ok_or(EINVAL)?;
-        let part = Part::given(Reference(mapping), start, size, Rights(rights));
+        let part = Part::given(Reference(mapping), start, size, Rights(rights), rights & Rights::WRITE.0 != 0);
         if end <= HIGHEST || end == auxiliary.stack_end {
             map.insert(Area { start, end, rights: effective(Rights(rights)), backing: Fill::Own(part) })?;
         } else {

@@ -4,6 +4,7 @@
 use crate::descriptors::{Kind, OpenFile};
 use crate::errno::{EBADF, EIO, ENOMEM, ESPIPE, Errno};
 use alloc::rc::Rc;
+use core::cell::Cell;
 pub use nacre_proto::flags::OWN_POSITION;
 use nacre_proto::flags::{REPORT_FOREIGN_CALL, REPORT_MESSAGE, SERVICE_CLOCK, SERVICE_FILES};
 use nacre_proto::{clock, directory, file, memory, parent, segment};
@@ -18,6 +19,8 @@ pub struct Segment {
     /// The segment's port; what is not of the pool has none.
     port: Option<OwnedReference>,
     region: OwnedReference,
+    /// Others have it too: it goes with the last of them.
+    common: Cell<bool>,
     /// How much of it there is.
     size: u64,
     /// Whether it may be mapped to be written.
@@ -27,7 +30,18 @@ pub struct Segment {
 impl Segment {
     /// The memory behind something that the parent mapped.
     pub fn given(region: OwnedReference, writable: bool) -> Rc<Segment> {
-        Rc::new(Segment { port: None, region, size: 0, writable })
+        Rc::new(Segment { port: None, region, common: Cell::new(false), size: 0, writable })
+    }
+
+    /// Memory that others have too.
+    pub fn common(port: Option<OwnedReference>, region: OwnedReference, size: u64, writable: bool) -> Rc<Segment> {
+        Rc::new(Segment { port, region, common: Cell::new(true), size, writable })
+    }
+
+    /// The reference that keeps it, if there is one, for others to have too.
+    pub fn shared_port(&self) -> Option<Reference> {
+        self.common.set(true);
+        self.port.as_ref().map(|port| port.handle())
     }
 
     /// The region to map.
@@ -48,7 +62,7 @@ impl Segment {
 
 impl Drop for Segment {
     fn drop(&mut self) {
-        if let Some(port) = &self.port {
+        if let Some(port) = self.port.as_ref().filter(|_| !self.common.get()) {
             // If the pool does not answer, the segment goes with its last reference.
             let _ = segment::destroy(port.handle());
         }
@@ -112,7 +126,7 @@ impl Services {
     /// Zeroed memory of the pool.
     pub fn segment(&mut self, size: u64) -> Result<Rc<Segment>, Errno> {
         let reply = memory::segment_create(pool()?, size, 0).map_err(|_| ENOMEM)?;
-        Ok(Rc::new(Segment { port: Some(reply.segment), region: reply.region, size: reply.size, writable: true }))
+        Ok(Rc::new(Segment { port: Some(reply.segment), region: reply.region, common: Cell::new(false), size: reply.size, writable: true }))
     }
 
     /// A file's contents as the server holds them, all of them.
@@ -121,7 +135,7 @@ impl Services {
             return Some(known.clone());
         }
         let reply = file::map(self.reference(file).ok()?, 0, u64::MAX).ok()?;
-        let contents = Rc::new(Segment { port: None, region: reply.region, size: reply.size, writable: false });
+        let contents = Rc::new(Segment { port: None, region: reply.region, common: Cell::new(false), size: reply.size, writable: false });
         // Libraries are mapped in many pieces; a file that can be written may change its size between them.
         if !file.can_write() {
             let _ = file.contents.set(contents.clone());

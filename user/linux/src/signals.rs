@@ -30,7 +30,8 @@ const IGNORED: u64 = bit(17) | bit(SIGCONT) | bit(23) | bit(28);
 pub const ALWAYS: u64 = bit(SIGKILL) | bit(SIGSTOP);
 
 const HANDLER_DEFAULT: u64 = 0;
-const HANDLER_IGNORE: u64 = 1;
+/// The handler that is none: the signal takes no effect.
+pub const HANDLER_IGNORE: u64 = 1;
 /// The handler runs on the alternate stack.
 pub const SA_ONSTACK: u64 = 0x0800_0000;
 /// A call that the signal cut off is made again.
@@ -119,6 +120,16 @@ impl Signals {
             HANDLER_DEFAULT => Fate::Ends,
             _ => Fate::Handled,
         }
+    }
+
+    /// A bit for each signal that the program wants to take no effect.
+    pub fn ignored(&self) -> u64 {
+        (1..=LAST).filter(|signal| self.action(*signal).handler == HANDLER_IGNORE).map(bit).sum()
+    }
+
+    /// Whether the program handles any signal.
+    pub fn has_handlers(&self) -> bool {
+        self.actions.iter().any(|action| action.handler > HANDLER_IGNORE)
     }
 
     /// The handler was entered.

@@ -1,13 +1,16 @@
 //! What happens between the library's first instruction and the program's.
 
 use crate::block::Block;
-use crate::errno::{ENOMEM, Errno};
-use crate::life::PID;
+use crate::entry::Frame;
+use crate::errno::{EINVAL, ENOMEM, Errno};
+use crate::heir::{self, WINDOWS};
+use crate::inheritance::{Copy, Inheritance};
 use crate::map::{Area, Map};
 use crate::memory::{Fill, Memory};
 use crate::process::Process;
-use crate::program::{Auxiliary, WINDOW, enter_windows, program_end};
+use crate::program::{Auxiliary, WINDOW as WINDOW_SIZE, enter_windows, program_end};
 use crate::{entry, user};
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 use nacre_abi::Rights;
 use nacre_rt::Arguments;
@@ -28,26 +31,58 @@ fn memory(auxiliary: &Auxiliary) -> Result<Memory, Errno> {
     let mut map = Map::new();
     let headers = user::given(auxiliary.headers, auxiliary.header_size.saturating_mul(auxiliary.header_count));
     let end = program_end(auxiliary, headers)?;
-    enter_windows(&mut map, auxiliary, user::given(auxiliary.windows, auxiliary.window_count.saturating_mul(WINDOW as u64)))?;
-    map.insert(Area { start: HEAP_START, end: HEAP_END, rights: Rights::NONE, backing: Fill::Library(Rights::NONE) })?;
+    enter_windows(&mut map, auxiliary, user::given(auxiliary.windows, auxiliary.window_count.saturating_mul(WINDOW_SIZE as u64)))?;
+    for range in [HEAP_START..HEAP_END, WINDOWS] {
+        map.insert(Area { start: range.start, end: range.end, rights: Rights::NONE, backing: Fill::Library(Rights::NONE) })?;
+    }
     Ok(Memory::new(map, end))
 }
 
-/// The process of the program that the parent laid out.
-fn process(auxiliary: &Auxiliary) -> Result<Process, Errno> {
-    let memory = memory(auxiliary)?;
+/// The process of the program that the parent laid out, or of a fork's child.
+fn process(auxiliary: &Auxiliary, inheritance: Option<&Inheritance>) -> Result<Process, Errno> {
+    let copy = inheritance.and_then(|inheritance| inheritance.copy.as_ref());
+    let memory = match copy {
+        Some(copy) => heir::memory(auxiliary, copy)?,
+        None => memory(auxiliary)?,
+    };
     let executable = memory.path(auxiliary.path).map(Vec::from).unwrap_or_default();
-    Process::new(memory, auxiliary.stack_size, executable, entry::first_block())
+    let mut process = Process::new(memory, auxiliary.stack_size, executable, entry::first_block())?;
+    if let Some(inheritance) = inheritance {
+        heir::take_over(&mut process, auxiliary, inheritance)?;
+    }
+    Ok(process)
+}
+
+/// A fork's child returns from the call.
+fn return_from_fork(copy: &Copy) -> Result<(), Errno> {
+    user::fpu::restore(&copy.fpu).ok_or(EINVAL)?;
+    Thread::set_fs_base(copy.fs_base).map_err(|_| ENOMEM)?;
+    let _ = entry::with_process(0, |process| {
+        let pid = process.pid();
+        if copy.set_number != 0 {
+            // As on Linux, a child that cannot be told its number lives all the same.
+            let _ = process.memory.write_half(copy.set_number, pid as u32);
+        }
+        if process.attends() {
+            // Without an agent its signals take their default effect.
+            let _ = process.need_agent();
+        }
+    });
+    entry::enter(Box::leak(Box::new(Frame::from_words(copy.registers))))
 }
 
 /// Prepares everything; the program's entry point.
 pub fn start(arguments: &Arguments) -> u64 {
     let auxiliary = auxiliary(arguments);
-    let prepared = process(&auxiliary).and_then(|mut process| {
-        process.set_quick_numbers(PID, Some(0));
+    let inheritance = heir::read(&auxiliary);
+    let prepared = inheritance.clone().and_then(|inheritance| process(&auxiliary, inheritance.as_ref())).and_then(|process| {
         entry::set_process(process);
         Thread::set_gs_base(entry::first_block() as *const Block as u64).map_err(|_| ENOMEM)?;
-        Thread::OWN.set_foreign(entry::foreign_entry as *const () as u64).map_err(|_| ENOMEM)
+        Thread::OWN.set_foreign(entry::foreign_entry as *const () as u64).map_err(|_| ENOMEM)?;
+        match inheritance.as_ref().ok().and_then(Option::as_ref).and_then(|inheritance| inheritance.copy.as_ref()) {
+            Some(copy) => return_from_fork(copy),
+            None => Ok(()),
+        }
     });
     if let Err(error) = prepared {
         nacre_rt::report!("the library for Linux programs cannot start: {error:?}");

@@ -3,7 +3,7 @@
 use crate::entry::Frame;
 use crate::errno::{Answer, ENOSYS, negated};
 use crate::process::Process;
-use crate::{attributes, control, directories, epoll, files, identity, life, limits, listing, local, machine, mapping, names, open, poll, signals, status};
+use crate::{attributes, children, control, directories, epoll, exec, files, fork, identity, life, limits, listing, local, machine, mapping, names, open, poll, signals, status};
 use crate::{futex, terminal, thread, time, timers, transfer};
 
 /// Carries out a call: the arguments are in the frame.
@@ -82,14 +82,14 @@ calls! {
     36 timers::getitimer;
     37 timers::alarm;
     38 timers::setitimer;
-    39 identity::getpid;
+    39 children::getpid;
     40 transfer::sendfile;
     56 thread::clone;
-    57 life::fork;
-    58 life::fork;
-    59 life::execve;
+    57 fork::fork;
+    58 fork::vfork;
+    59 exec::execve;
     60 thread::exit;
-    61 life::wait;
+    61 children::wait4;
     62 signals::kill;
     63 identity::uname;
     72 control::fcntl;
@@ -126,10 +126,10 @@ calls! {
     106 identity::setgid;
     107 identity::geteuid;
     108 identity::getegid;
-    109 identity::setpgid;
-    110 identity::getppid;
-    111 identity::getpgrp;
-    112 identity::setsid;
+    109 children::setpgid;
+    110 children::getppid;
+    111 children::getpgrp;
+    112 children::setsid;
     113 identity::setreuid;
     114 identity::setregid;
     115 identity::getgroups;
@@ -138,10 +138,10 @@ calls! {
     118 identity::getresuid;
     119 identity::setresgid;
     120 identity::getresgid;
-    121 identity::getpgid;
+    121 children::getpgid;
     122 identity::setfsuid;
     123 identity::setfsgid;
-    124 identity::getpgid;
+    124 children::getsid;
     125 identity::capget;
     126 accept;
     127 signals::rt_sigpending;
@@ -190,7 +190,7 @@ calls! {
     233 epoll::epoll_ctl;
     234 signals::tgkill;
     235 attributes::utimes;
-    247 life::wait;
+    247 children::waitid;
     257 open::openat;
     258 directories::mkdirat;
     259 directories::mknodat;
@@ -229,7 +229,7 @@ calls! {
     309 limits::getcpu;
     316 directories::renameat2;
     318 machine::getrandom;
-    322 life::execveat;
+    322 exec::execveat;
     324 machine::membarrier;
     325 mapping::mlock;
     326 transfer::copy_file_range;

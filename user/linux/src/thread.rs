@@ -6,6 +6,7 @@ use crate::block::{Block, Woken};
 use crate::entry::{self, AREA_SIZE, Frame};
 use crate::errno::{Answer, EAGAIN, EINVAL, EPERM, ESRCH, Errno};
 use crate::pending::Pending;
+use crate::fork;
 use crate::process::Process;
 use crate::user;
 use alloc::boxed::Box;
@@ -97,6 +98,14 @@ impl Thread {
             trap: [0; 2],
             deadline: None,
         }
+    }
+}
+
+impl Thread {
+    /// Gives it another number.
+    pub fn set_number(&mut self, number: u64) {
+        self.number = number;
+        self.block.set_quick(GETTID, number);
     }
 }
 
@@ -333,7 +342,8 @@ fn first_state(frame: &Frame, stack: u64, thread: &Thread) -> ThreadState {
 pub fn clone(process: &mut Process, frame: &mut Frame) -> Answer {
     let [flags, stack, parent_number, child_number, pointer, _] = frame.arguments();
     if flags & CLONE_THREAD == 0 {
-        return crate::life::clone(process, flags);
+        let exit_signal = flags & 0xff;
+        return fork::clone(process, frame, &fork::Request { flags, exit_signal, stack, parent_number, child_number, pointer });
     }
     create(process, frame, &Request { flags, stack, parent_number, child_number, pointer })
 }
@@ -345,11 +355,11 @@ pub fn clone3(process: &mut Process, frame: &mut Frame) -> Answer {
     if size < LEAST {
         return Err(EINVAL);
     }
-    let [flags, _, child_number, parent_number, _, stack, stack_size, pointer] = process.memory.read_words(address)?;
-    if flags & CLONE_THREAD == 0 {
-        return crate::life::clone(process, flags);
-    }
+    let [flags, _, child_number, parent_number, exit_signal, stack, stack_size, pointer] = process.memory.read_words(address)?;
     let stack = stack.checked_add(stack_size).ok_or(EINVAL)?;
+    if flags & CLONE_THREAD == 0 {
+        return fork::clone(process, frame, &fork::Request { flags, exit_signal, stack, parent_number, child_number, pointer });
+    }
     create(process, frame, &Request { flags, stack, parent_number, child_number, pointer })
 }
 

@@ -156,6 +156,8 @@ impl Memory {
 
 /// The registers of the FPU, which are the program's: the library uses none of them.
 pub mod fpu {
+    use alloc::boxed::Box;
+    use alloc::vec::Vec;
     use core::arch::asm;
     use core::arch::x86_64::{__cpuid, __cpuid_count};
     use core::sync::atomic::{AtomicU64, Ordering};
@@ -239,6 +241,14 @@ pub mod fpu {
         put(into, DESCRIPTION + 12, 0);
         put(into, DESCRIPTION + 16, size as u32);
         put(into, size, MAGIC_END);
+    }
+
+    /// The state, for another process to take over.
+    pub fn saved() -> Vec<u8> {
+        let mut area = Box::new(Area([0; MOST]));
+        let size = size() as usize;
+        save(&mut area.0[..size]);
+        area.0[..size].to_vec()
     }
 
     /// Takes the state over from [`size`] bytes; `None` if they are not one.

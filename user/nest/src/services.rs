@@ -125,7 +125,7 @@ impl Drop for Segment {
 
 impl File {
     /// A file that can be mapped is asked for its region, which tells the size too; another is asked for its status.
-    fn new(port: OwnedReference) -> Result<File, Refusal> {
+    pub fn new(port: OwnedReference) -> Result<File, Refusal> {
         if let Ok(map) = file::map(port.handle(), 0, u64::MAX) {
             let region = Some(map.region).filter(|region| is_whole(region.handle(), map.size));
             return Ok(File { port, size: map.size, region });

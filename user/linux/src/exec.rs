@@ -1,0 +1,201 @@
+//! `execve`: the process becomes another program, in an environment of its own that takes the place of this one.
+
+use crate::entry::Frame;
+use crate::errno::{Answer, E2BIG, EACCES, EFAULT, EINVAL, ELOOP, ENAMETOOLONG, ENOENT, Errno};
+use crate::heir::Legacy;
+use crate::maker::{self, Maker};
+use crate::place::{AT_EMPTY_PATH, AT_SYMLINK_NOFOLLOW, CURRENT, is_own_executable, own_descriptor};
+use crate::process::Process;
+use alloc::vec::Vec;
+use nacre_abi::rights::REFERENCE_USE;
+use nacre_nest::{Child, Heritage, Ports, Program, Refusal, Sizes};
+use nacre_proto::flags::BEGIN_PROGRAM;
+use nacre_proto::process;
+use nacre_sys::{OwnedReference, Reference};
+
+/// Longest argument, with its final zero.
+const LONGEST: u64 = 128 << 10;
+/// Most bytes of all arguments and the environment, with their addresses.
+const MOST: u64 = 2 << 20;
+/// Scripts whose interpreters are scripts, at most.
+const DEPTH: usize = 5;
+
+/// What is to be run.
+struct Command {
+    path: Vec<u8>,
+    arguments: Vec<Vec<u8>>,
+    environment: Vec<Vec<u8>>,
+    /// The file itself, if a descriptor names it.
+    opened: Option<OwnedReference>,
+    /// The directory that the path starts at.
+    directory: Reference,
+}
+
+/// The strings of an array that ends with a null; `total` counts their bytes.
+fn strings(process: &Process, address: u64, total: &mut u64) -> Result<Vec<Vec<u8>>, Errno> {
+    let mut all = Vec::new();
+    if address == 0 {
+        return Ok(all);
+    }
+    for at in (address..).step_by(8) {
+        let [start] = process.memory.read_words(at)?;
+        if start == 0 {
+            break;
+        }
+        let text = process.memory.string(start, LONGEST).map_err(|error| if error == ENAMETOOLONG { E2BIG } else { error })?;
+        *total += text.len() as u64 + 9;
+        if *total > MOST {
+            return Err(E2BIG);
+        }
+        all.push(text.to_vec());
+    }
+    Ok(all)
+}
+
+fn slices(strings: &[Vec<u8>]) -> Vec<&[u8]> {
+    strings.iter().map(|text| &text[..]).collect()
+}
+
+/// The interpreter of a script and its one argument, from the line behind `#!`.
+fn interpreter(line: &[u8]) -> Option<(Vec<u8>, Option<Vec<u8>>)> {
+    let line = line.trim_ascii();
+    let end = line.iter().position(|byte| matches!(byte, b' ' | b'\t')).unwrap_or(line.len());
+    let (path, rest) = line.split_at(end);
+    let rest = rest.trim_ascii();
+    (!path.is_empty()).then(|| (path.to_vec(), (!rest.is_empty()).then(|| rest.to_vec())))
+}
+
+impl Command {
+    /// The command that runs the interpreter of this script, whose first line is `line`.
+    fn interpreted(self, line: &[u8], root: Reference, current: Reference) -> Result<Command, Errno> {
+        let (path, argument) = interpreter(line).ok_or(crate::errno::ENOEXEC)?;
+        let mut arguments = Vec::from([path.clone()]);
+        arguments.extend(argument);
+        arguments.push(self.path);
+        arguments.extend(self.arguments.into_iter().skip(1));
+        let directory = if path.starts_with(b"/") { root } else { current };
+        Ok(Command { path, arguments, environment: self.environment, opened: None, directory })
+    }
+
+    /// Bytes that its arguments take on the stack.
+    fn size(&self) -> u64 {
+        self.arguments.iter().chain(&self.environment).map(|text| text.len() as u64 + 9).sum()
+    }
+}
+
+/// `execve(path, arguments, environment)`.
+pub fn execve(process: &mut Process, frame: &mut Frame) -> Answer {
+    let [path, arguments, environment, ..] = frame.arguments();
+    execute(process, CURRENT, path, [arguments, environment], 0)
+}
+
+/// `execveat(directory, path, arguments, environment, flags)`.
+pub fn execveat(process: &mut Process, frame: &mut Frame) -> Answer {
+    let [directory, path, arguments, environment, flags, _] = frame.arguments();
+    if flags & !(AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW) != 0 {
+        return Err(EINVAL);
+    }
+    execute(process, directory, path, [arguments, environment], flags)
+}
+
+fn execute(process: &mut Process, directory: u64, path: u64, [arguments, environment]: [u64; 2], flags: u64) -> Answer {
+    let path = process.memory.path(path)?;
+    if path.is_empty() && flags & AT_EMPTY_PATH == 0 {
+        return Err(ENOENT);
+    }
+    let mut total = path.len() as u64;
+    let arguments = strings(process, arguments, &mut total)?;
+    let environment = strings(process, environment, &mut total)?;
+    let mut command = named(process, directory, path)?;
+    (command.arguments, command.environment) = (arguments, environment);
+    if command.arguments.is_empty() {
+        command.arguments.push(Vec::new());
+    }
+    // Who asks this of a parent that is no manager is told so before anything is made.
+    process::numbers(Reference::PARENT, 0).map_err(|error| {
+        process.report(format_args!("execve: this needs a process manager: run `process` below the program"));
+        error
+    })?;
+    run(process, command)
+}
+
+/// What a path names: a file, the process's own program, or one of its descriptors.
+fn named(process: &mut Process, descriptor: u64, path: &[u8]) -> Result<Command, Errno> {
+    let own = if path.is_empty() { Some(Ok(descriptor)) } else { own_descriptor(path) };
+    let (path, opened, directory) = match own {
+        Some(number) => {
+            let file = process.descriptors.get(number?)?;
+            if !file.is_regular() {
+                return Err(EACCES);
+            }
+            let reference = OwnedReference::copy_of(process.services.reference(&file)?, REFERENCE_USE)?;
+            (alloc::format!("/dev/fd/{}", descriptor as u32).into_bytes(), Some(reference), process.services.files()?)
+        }
+        None if is_own_executable(path) => (process.executable.clone(), None, process.current_directory()?),
+        None => (path.to_vec(), None, process.directory(descriptor, path)?),
+    };
+    Ok(Command { path, arguments: Vec::new(), environment: Vec::new(), opened, directory })
+}
+
+/// Runs a command, or what runs it; comes back only with an error.
+fn run(process: &mut Process, mut command: Command) -> Answer {
+    let mut legacy = Legacy::of(process);
+    legacy.add_files(process, false);
+    legacy.data.name = name(&command.path);
+    let bytes = legacy.data.to_bytes();
+    let heritage = Heritage { bytes: &bytes, references: &legacy.references, areas: &[] };
+    let mut random = [0; 16];
+    process.services.random(&mut random)?;
+    let (files, current) = (process.services.files()?, process.current_directory()?);
+    for _ in 0..DEPTH {
+        let sizes = Sizes { stack: Sizes::default().stack + command.size(), ..Sizes::default() };
+        let mut maker = Maker { files, current: command.directory, port: Reference::PARENT, opened: command.opened.take() };
+        let program = Program { path: &command.path, arguments: &slices(&command.arguments), environment: &slices(&command.environment), random, sizes };
+        match nacre_nest::spawn_heir(&mut maker, &program, &heritage, Ports { parent: Reference::PARENT, keeper: Reference::PARENT }) {
+            Ok(child) => return become_it(process, &child, &legacy),
+            Err(Refusal::Script(line)) => command = command.interpreted(line.as_bytes(), files, current)?,
+            Err(refusal) => return Err(maker::errno(&refusal)),
+        }
+    }
+    Err(ELOOP)
+}
+
+/// What a thread is called that runs the program at `path`.
+fn name(path: &[u8]) -> [u8; 16] {
+    let last = path.rsplit(|byte| *byte == b'/').next().unwrap_or(path);
+    let mut name = [0; 16];
+    let size = last.len().min(15);
+    name[..size].copy_from_slice(&last[..size]);
+    name
+}
+
+/// The new environment takes the place of this one, which ends here.
+fn become_it(process: &mut Process, child: &Child<Maker>, legacy: &Legacy) -> Answer {
+    process.halt_others();
+    let name = &legacy.data.name;
+    let size = name.iter().position(|byte| *byte == 0).unwrap_or(name.len());
+    // Only those who look at lists of processes miss it.
+    let _ = process::name_set(Reference::PARENT, &name[..size]);
+    let attends = if process.me().mask != 0 { nacre_proto::flags::BEGIN_ATTENDS } else { 0 };
+    crate::fork::begin(Reference::PARENT, BEGIN_PROGRAM | attends, process.signals.ignored(), child)?;
+    // There is no answer to it.
+    Err(EFAULT)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_scripts_first_line_names_its_interpreter_and_one_argument() {
+        assert_eq!(interpreter(b" /bin/sh"), Some((b"/bin/sh".to_vec(), None)));
+        assert_eq!(interpreter(b"/usr/bin/env  python3 -x "), Some((b"/usr/bin/env".to_vec(), Some(b"python3 -x".to_vec()))));
+        assert_eq!(interpreter(b"  \t"), None);
+    }
+
+    #[test]
+    fn a_thread_is_called_like_the_file() {
+        assert_eq!(&name(b"/usr/bin/ls")[..3], b"ls\0");
+        assert_eq!(&name(b"a-name-that-is-too-long"), b"a-name-that-is-\0");
+    }
+}

@@ -1,0 +1,160 @@
+//! `fork` and its kin: another process with a copy of what this one is. Private memory is copied at once; what only others write, or all may see, is shown to both.
+
+use crate::entry::Frame;
+use crate::errno::{Answer, EINVAL, ENOSYS, Errno};
+use crate::heir::Legacy;
+use crate::maker::{self, Maker};
+use crate::map::Area;
+use crate::memory::Fill;
+use crate::process::Process;
+use crate::user;
+use nacre_abi::rights::REFERENCE_ALL;
+use nacre_nest::{Child, Heritage, Ports, Sizes};
+use nacre_proto::process;
+use nacre_proto::flags::BEGIN_ATTENDS;
+use nacre_sys::{OwnedReference, Reference};
+
+const SIGNAL: u64 = 0xff;
+const CLONE_VM: u64 = 0x100;
+const CLONE_FS: u64 = 0x200;
+const CLONE_FILES: u64 = 0x400;
+const CLONE_SIGHAND: u64 = 0x800;
+const CLONE_PTRACE: u64 = 0x2000;
+const CLONE_VFORK: u64 = 0x4000;
+const CLONE_PARENT: u64 = 0x8000;
+const CLONE_SYSVSEM: u64 = 0x4_0000;
+const CLONE_SETTLS: u64 = 0x8_0000;
+const CLONE_PARENT_SETTID: u64 = 0x10_0000;
+const CLONE_CHILD_CLEARTID: u64 = 0x20_0000;
+const CLONE_UNTRACED: u64 = 0x80_0000;
+const CLONE_CHILD_SETTID: u64 = 0x100_0000;
+/// All that is understood here.
+const KNOWN: u64 = SIGNAL
+    | CLONE_VM
+    | CLONE_FS
+    | CLONE_PTRACE
+    | CLONE_VFORK
+    | CLONE_SYSVSEM
+    | CLONE_SETTLS
+    | CLONE_PARENT_SETTID
+    | CLONE_CHILD_CLEARTID
+    | CLONE_UNTRACED
+    | CLONE_CHILD_SETTID;
+const SIGCHLD: u64 = 17;
+/// Pages for the tables of a child's space.
+const POOL_PAGES: u64 = 24;
+
+/// What `clone` is asked for.
+#[derive(Clone, Copy, Default)]
+pub struct Request {
+    /// The `CLONE_` flags.
+    pub flags: u64,
+    /// The signal that its end gives.
+    pub exit_signal: u64,
+    /// Where its stack starts; 0: where the caller's is.
+    pub stack: u64,
+    /// Where the caller finds its number.
+    pub parent_number: u64,
+    /// Where it finds its number, and 0 is written at its end.
+    pub child_number: u64,
+    /// Its thread pointer.
+    pub pointer: u64,
+}
+
+/// `fork()`.
+pub fn fork(process: &mut Process, frame: &mut Frame) -> Answer {
+    create(process, frame, &Request { exit_signal: SIGCHLD, ..Request::default() })
+}
+
+/// `vfork()`: the child has memory of its own, and the caller does not wait for it.
+pub fn vfork(process: &mut Process, frame: &mut Frame) -> Answer {
+    fork(process, frame)
+}
+
+/// `clone` and `clone3` without `CLONE_THREAD`.
+pub fn clone(process: &mut Process, frame: &mut Frame, request: &Request) -> Answer {
+    let flags = request.flags;
+    if flags & CLONE_SIGHAND != 0 && flags & CLONE_VM == 0 || request.exit_signal > 64 {
+        return Err(EINVAL);
+    }
+    // Memory that both go on to write, or a table of descriptors, is only shared by threads here.
+    let shares = flags & (CLONE_FILES | CLONE_SIGHAND | CLONE_PARENT) != 0 || flags & CLONE_VM != 0 && flags & CLONE_VFORK == 0;
+    if shares || flags & !KNOWN != 0 {
+        process.report(format_args!("clone: flags {flags:#x} are not supported"));
+        return Err(ENOSYS);
+    }
+    create(process, frame, request)
+}
+
+fn create(process: &mut Process, frame: &Frame, request: &Request) -> Answer {
+    if request.flags & CLONE_PARENT_SETTID != 0 {
+        process.memory.writable(request.parent_number, 4)?;
+    }
+    let made = match process::create(Reference::PARENT, request.exit_signal) {
+        Ok(made) => made,
+        Err(ENOSYS) => {
+            process.report(format_args!("fork: this needs a process manager: run `process` below the program"));
+            return Err(ENOSYS);
+        }
+        Err(error) => return Err(error),
+    };
+    let port = made.port.handle();
+    let child = copy(process, &frame.of_child(request.stack), request, (made.pid, port))?;
+    begin(port, if process.attends() { BEGIN_ATTENDS } else { 0 }, process.signals.ignored(), &child)?;
+    if request.flags & CLONE_PARENT_SETTID != 0 {
+        process.memory.write_half(request.parent_number, made.pid as u32)?;
+    }
+    Ok(made.pid)
+}
+
+impl Process {
+    /// Whether the process has reason to look at its signals itself.
+    pub fn attends(&mut self) -> bool {
+        self.signals.has_handlers() || self.me().mask != 0
+    }
+}
+
+/// Makes the environment of a child at its port.
+fn copy(process: &mut Process, frame: &Frame, request: &Request, (pid, port): (u64, Reference)) -> Result<Child<Maker>, Errno> {
+    let mut legacy = Legacy::of(process);
+    legacy.data.pid = pid;
+    legacy.add_files(process, true);
+    legacy.add_copy(process, frame)?;
+    if let Some(copy) = &mut legacy.data.copy {
+        let address = |flag: u64, address: u64| if request.flags & flag != 0 { address } else { 0 };
+        copy.set_number = address(CLONE_CHILD_SETTID, request.child_number);
+        copy.clear_number = address(CLONE_CHILD_CLEARTID, request.child_number);
+        if request.flags & CLONE_SETTLS != 0 {
+            copy.fs_base = request.pointer;
+        }
+    }
+    let bytes = legacy.data.to_bytes();
+    let heritage = Heritage { bytes: &bytes, references: &legacy.references, areas: &legacy.areas };
+    let files = process.services.files()?;
+    let mut maker = Maker { files, current: files, port, opened: None };
+    let sizes = Sizes { pool_pages: POOL_PAGES, ..Sizes::default() };
+    let child = nacre_nest::fork(&mut maker, &heritage, sizes, Ports { parent: port, keeper: port });
+    let child = child.map_err(|refusal| maker::errno(&refusal))?;
+    for (number, start, used) in &legacy.copies {
+        let to = child.area(*number).ok_or(EINVAL)?;
+        copy_area(process, (*start, *used), to)?;
+    }
+    Ok(child)
+}
+
+/// Copies an area, from `used` on, to fresh memory that is shown at `to`.
+fn copy_area(process: &mut Process, (start, used): (u64, u64), to: u64) -> Result<(), Errno> {
+    let area = process.memory.map.areas_mut().find(|area| area.start == start).ok_or(EINVAL)?;
+    let size = area.end - used;
+    let Area { backing: Fill::Own(part), .. } = area else { return Err(EINVAL) };
+    part.while_readable(|| user::copy(used, to + (used - start), size))
+}
+
+/// Lets a new environment take its place at a process's port.
+pub fn begin(port: Reference, flags: u64, ignored: u64, child: &Child<Maker>) -> Result<(), Errno> {
+    let (space, thread) = (OwnedReference::null()?, OwnedReference::null()?);
+    child.space().reference(space.handle(), REFERENCE_ALL)?;
+    child.thread().reference(thread.handle(), REFERENCE_ALL)?;
+    process::begin(port, flags, ignored, space.handle(), thread.handle())?;
+    Ok(())
+}

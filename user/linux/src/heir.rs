@@ -1,0 +1,295 @@
+//! What a process hands on to another that it makes, and how that one takes it over: between [`Process`] and [`Inheritance`].
+
+use crate::descriptors::{Descriptors, Kind, OpenFile};
+use crate::entry::Frame;
+use crate::errno::{EINVAL, ENOMEM, Errno};
+use crate::identity::Identity;
+use crate::inheritance::{self, Copy, Descriptor, File, Inheritance};
+use crate::limits::{Limits, MOST_DESCRIPTORS};
+use crate::map::{Area, Map};
+use crate::memory::{Fill, Memory, Part};
+use crate::process::Process;
+use crate::program::Auxiliary;
+use crate::services::Segment;
+use crate::signals::Action;
+use crate::user;
+use alloc::rc::Rc;
+use alloc::vec::Vec;
+use core::cell::OnceCell;
+use nacre_abi::environment::FREE;
+use nacre_abi::rights::REFERENCE_USE;
+use nacre_abi::{ObjectType, Rights};
+use nacre_rt::memory::{HEAP_END, HEAP_START};
+use nacre_sys::{OwnedReference, Reference, Region};
+
+/// Where the library shows itself what it makes.
+pub const WINDOWS: core::ops::Range<u64> = nacre_sys::window::WINDOWS;
+
+/// Something that is handed on: the plain data, and the references that it names.
+pub struct Legacy {
+    /// The plain data.
+    pub data: Inheritance,
+    /// The references; the process keeps its own.
+    pub references: Vec<Reference>,
+    /// For a fork: the areas, and of which the child gets a copy - number, first address, size.
+    pub areas: Vec<nacre_nest::Area>,
+    /// See above.
+    pub copies: Vec<(usize, u64, u64)>,
+    /// What the areas show stays until they have been made.
+    shown: Vec<Rc<Segment>>,
+}
+
+impl Legacy {
+    /// What goes on in another program.
+    pub fn of(process: &mut Process) -> Legacy {
+        let identity = &process.identity;
+        let data = Inheritance {
+            owner: identity.owner(),
+            umask: identity.umask,
+            persona: identity.persona(),
+            limits: process.limits.all(),
+            mask: process.me().mask,
+            ignored: process.signals.ignored(),
+            name: process.me().name,
+            executable: process.executable.clone(),
+            pid: process.identity.pid,
+            ..Inheritance::default()
+        };
+        Legacy { data, references: Vec::new(), areas: Vec::new(), copies: Vec::new(), shown: Vec::new() }
+    }
+
+    fn reference(&mut self, reference: Reference) -> u64 {
+        self.references.push(reference);
+        self.references.len() as u64 - 1
+    }
+
+    /// The number of a file, if it is one that others can have.
+    fn file(&mut self, file: &Rc<OpenFile>, known: &mut Vec<(*const OpenFile, u64)>) -> Option<u64> {
+        let at = Rc::as_ptr(file);
+        if let Some((_, number)) = known.iter().find(|(other, _)| *other == at) {
+            return Some(*number);
+        }
+        let (stream, reference) = match &file.kind {
+            Kind::Remote(reference) => (None, Some(self.reference(reference.handle()))),
+            Kind::Stream(number, reference) => (Some(*number), reference.get().map(|reference| self.reference(reference.handle()))),
+            _ => return None,
+        };
+        self.data.files.push(File { stream, reference, mode: file.mode, flags: file.flags.get() });
+        let number = self.data.files.len() as u64 - 1;
+        known.push((at, number));
+        Some(number)
+    }
+
+    /// Adds the open files; those that `execve` closes only for a fork.
+    pub fn add_files(&mut self, process: &Process, forks: bool) {
+        let mut known = Vec::new();
+        for number in process.descriptors.open_in(0, u64::MAX) {
+            let (Ok(file), Ok(close_on_exec)) = (process.descriptors.get(number), process.descriptors.close_on_exec(number)) else { continue };
+            if close_on_exec && !forks {
+                continue;
+            }
+            if let Some(file) = self.file(&file, &mut known) {
+                self.data.descriptors.push(Descriptor { number, file, close_on_exec });
+            }
+        }
+        self.data.current = process.current.as_ref().and_then(|directory| self.file(directory, &mut known));
+    }
+
+    /// Adds what only a fork copies: the thread, which returns with `frame`, and memory.
+    pub fn add_copy(&mut self, process: &mut Process, frame: &Frame) -> Result<(), Errno> {
+        let thread = process.me();
+        let mut copy = Copy {
+            registers: frame.to_words(),
+            fs_base: thread.fs_base,
+            alternate: [thread.alternate[0], thread.alternate[1], thread.alternate_flags],
+            clear_number: 0,
+            set_number: 0,
+            actions: [[0; 4]; inheritance::SIGNALS],
+            program_break: process.memory.break_words(),
+            fpu: user::fpu::saved(),
+            segments: Vec::new(),
+            areas: Vec::new(),
+        };
+        for (place, signal) in copy.actions.iter_mut().zip(1..) {
+            let Action { handler, flags, restorer, mask } = process.signals.action(signal);
+            *place = [handler, flags, restorer, mask];
+        }
+        for area in process.memory.map.areas_mut() {
+            self.add_area(&mut copy, area, frame.stack)?;
+        }
+        self.data.copy = Some(copy);
+        Ok(())
+    }
+
+    fn add_area(&mut self, copy: &mut Copy, area: &mut Area<Fill>, stack: u64) -> Result<(), Errno> {
+        let (start, size, rights) = (area.start, area.end - area.start, area.rights);
+        let (fill, shows) = match &mut area.backing {
+            Fill::Library(_) => return Ok(()),
+            Fill::Reserved => (inheritance::Fill::Reserved, None),
+            Fill::Own(part) => match part.shown_to_all()? {
+                None => (inheritance::Fill::Own, None),
+                Some((segment, offset)) => {
+                    let shared = part.shared;
+                    let number = self.segment(copy, &segment);
+                    (inheritance::Fill::Part { segment: number, offset, shared }, Some((Region::through(segment.region()), offset)))
+                }
+            },
+        };
+        copy.areas.push(inheritance::Area { start, end: area.end, rights: rights.0, fill });
+        if fill == inheritance::Fill::Reserved {
+            return Ok(());
+        }
+        if shows.is_none() {
+            self.copies.push((self.areas.len(), start, used_part(start, area.end, stack)));
+        }
+        self.areas.push(nacre_nest::Area { start, size, rights, shows });
+        Ok(())
+    }
+
+    fn segment(&mut self, copy: &mut Copy, segment: &Rc<Segment>) -> u64 {
+        if let Some(number) = self.shown.iter().position(|other| Rc::ptr_eq(other, segment)) {
+            return number as u64;
+        }
+        let port = segment.shared_port().map(|port| self.reference(port));
+        let region = self.reference(segment.region());
+        copy.segments.push(inheritance::Segment { port, region, size: segment.size(), writable: segment.is_writable() });
+        self.shown.push(segment.clone());
+        self.shown.len() as u64 - 1
+    }
+}
+
+/// Of an area, where the part starts that is in use: below the stack pointer there is nothing but the red zone.
+fn used_part(start: u64, end: u64, stack: u64) -> u64 {
+    const RED_ZONE: u64 = 128;
+    let used = stack.saturating_sub(RED_ZONE) & !(nacre_abi::PAGE_SIZE - 1);
+    if (start..end).contains(&stack) { used.max(start) } else { start }
+}
+
+/// The references that came with an inheritance, of which each is taken once.
+struct Given {
+    first: u64,
+    count: u64,
+}
+
+impl Given {
+    fn slot(number: u64) -> Reference {
+        Reference(FREE + number * ObjectType::Reference.size())
+    }
+
+    /// A copy of one: what is named twice is had twice.
+    fn take(&self, number: u64) -> Result<OwnedReference, Errno> {
+        OwnedReference::copy_of(Given::slot(self.first + number), REFERENCE_USE).map_err(|_| ENOMEM)
+    }
+
+    /// The originals go.
+    fn finish(self) {
+        for number in 0..self.count {
+            drop(OwnedReference::adopt(Given::slot(self.first + number)));
+        }
+    }
+}
+
+/// What the auxiliary vector says that there is.
+fn given(auxiliary: &Auxiliary) -> Given {
+    Given { first: auxiliary.window_count, count: auxiliary.inherited_count }
+}
+
+/// Reads the inheritance, if the process was born with one.
+pub fn read(auxiliary: &Auxiliary) -> Result<Option<Inheritance>, Errno> {
+    if auxiliary.inheritance == 0 {
+        return Ok(None);
+    }
+    let bytes = user::given(auxiliary.inheritance, auxiliary.inheritance_size);
+    Inheritance::from_bytes(bytes, auxiliary.inherited_count).map(Some).ok_or(EINVAL)
+}
+
+/// The areas of a fork's child; what the library uses itself is not among them.
+pub fn memory(auxiliary: &Auxiliary, copy: &Copy) -> Result<Memory, Errno> {
+    let given = given(auxiliary);
+    let mut segments = Vec::new();
+    for segment in &copy.segments {
+        let port = segment.port.map(|port| given.take(port)).transpose()?;
+        segments.push(Segment::common(port, given.take(segment.region)?, segment.size, segment.writable));
+    }
+    let mut map = Map::new();
+    for range in [HEAP_START..HEAP_END, WINDOWS] {
+        map.insert(Area { start: range.start, end: range.end, rights: Rights::NONE, backing: Fill::Library(Rights::NONE) })?;
+    }
+    let mut mappings = 0..auxiliary.window_count;
+    for area in &copy.areas {
+        let rights = Rights(area.rights);
+        let mut mapped = |writable| {
+            let mapping = mappings.next().ok_or(EINVAL)?;
+            Ok::<Part, Errno>(Part::given(Given::slot(mapping), area.start, area.end - area.start, rights, writable))
+        };
+        let backing = match area.fill {
+            inheritance::Fill::Reserved => Fill::Reserved,
+            inheritance::Fill::Own => Fill::Own(mapped(true)?),
+            inheritance::Fill::Part { segment, offset, shared } => {
+                let segment = segments.get(segment as usize).ok_or(EINVAL)?.clone();
+                Fill::Own(mapped(false)?.of_segment(segment, offset, shared))
+            }
+        };
+        map.insert(Area { start: area.start, end: area.end, rights, backing })?;
+    }
+    Ok(Memory::copied(map, copy.program_break))
+}
+
+/// Makes a process what it inherits, but for its memory.
+pub fn take_over(process: &mut Process, auxiliary: &Auxiliary, data: &Inheritance) -> Result<(), Errno> {
+    let given = given(auxiliary);
+    process.identity = Identity::of(data.owner, data.umask, data.persona, data.pid);
+    process.limits = Limits::of(data.limits);
+    let mut files = Vec::new();
+    for file in &data.files {
+        files.push(open_file(file, &given)?);
+    }
+    process.descriptors = Descriptors::new();
+    for one in &data.descriptors {
+        let file = files.get(one.file as usize).ok_or(EINVAL)?.clone();
+        process.descriptors.replace(one.number, file, one.close_on_exec, MOST_DESCRIPTORS as usize)?;
+    }
+    process.current = data.current.and_then(|number| files.get(number as usize).cloned());
+    given.finish();
+    for signal in (1..=inheritance::SIGNALS as u64).filter(|signal| data.ignored & 1 << (signal - 1) != 0) {
+        process.signals.set_action(signal, Action { handler: crate::signals::HANDLER_IGNORE, ..Action::default() });
+    }
+    if data.pid != 0 {
+        process.me().set_number(data.pid);
+        process.set_quick_numbers(data.pid, None);
+    }
+    process.me().mask = data.mask;
+    process.me().name = data.name;
+    if let Some(copy) = &data.copy {
+        process.executable = data.executable.clone();
+        take_thread(process, copy);
+    }
+    Ok(())
+}
+
+fn take_thread(process: &mut Process, copy: &Copy) {
+    for (action, signal) in copy.actions.iter().zip(1..) {
+        let [handler, flags, restorer, mask] = *action;
+        process.signals.set_action(signal, Action { handler, flags, restorer, mask });
+    }
+    let thread = process.me();
+    thread.fs_base = copy.fs_base;
+    [thread.alternate[0], thread.alternate[1], thread.alternate_flags] = copy.alternate;
+    thread.clear_number = copy.clear_number;
+}
+
+fn open_file(file: &File, given: &Given) -> Result<Rc<OpenFile>, Errno> {
+    let reference = file.reference.map(|number| given.take(number)).transpose()?;
+    let kind = match (file.stream, reference) {
+        (None, Some(reference)) => Kind::Remote(reference),
+        (Some(number), reference) => {
+            let known = OnceCell::new();
+            if let Some(reference) = reference {
+                let _ = known.set(reference);
+            }
+            Kind::Stream(number, known)
+        }
+        (None, None) => return Err(EINVAL),
+    };
+    Ok(Rc::new(OpenFile::new(kind, file.mode, file.flags)))
+}
