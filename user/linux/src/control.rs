@@ -107,7 +107,10 @@ fn make_pipe(process: &mut Process, address: u64, flags: u32) -> Answer {
         return Err(EINVAL);
     }
     process.memory.writable(address, 8)?;
-    let (reader, writer) = descriptors::pipe(flags);
+    let (reader, writer) = match process.services.pipe(u64::from(flags & O_NONBLOCK))? {
+        Some(ends) => descriptors::channel(ends, flags),
+        None => descriptors::pipe(flags),
+    };
     let close_on_exec = flags & O_CLOEXEC != 0;
     let read = process.open(reader, close_on_exec)?;
     let write = process.open(writer, close_on_exec).inspect_err(|_| drop(process.descriptors.close(read)))?;

@@ -30,6 +30,8 @@ pub const O_PATH: u32 = 0o10000000;
 pub const S_IFMT: u32 = 0o170000;
 /// Regular file.
 pub const S_IFREG: u32 = 0o100000;
+/// Pipe.
+pub const S_IFIFO: u32 = 0o010000;
 const S_IFCHR: u32 = 0o020000;
 const S_IFBLK: u32 = 0o060000;
 
@@ -107,6 +109,12 @@ pub fn pipe(flags: u32) -> (OpenFile, OpenFile) {
         OpenFile::new(Kind::Pipe(end), 0o010600, flags & O_NONBLOCK | access)
     };
     (open(reader), open(writer))
+}
+
+/// The two open files of a pipe that a server has.
+pub fn channel((reader, writer): (OwnedReference, OwnedReference), flags: u32) -> (OpenFile, OpenFile) {
+    let open = |end: OwnedReference, access: u32| OpenFile::new(Kind::Remote(end), S_IFIFO | 0o600, flags & O_NONBLOCK | access);
+    (open(reader, 0), open(writer, O_WRONLY))
 }
 
 /// One descriptor.

@@ -6,8 +6,8 @@ use crate::errno::{EBADF, EIO, ENOMEM, ESPIPE, Errno};
 use alloc::rc::Rc;
 use core::cell::Cell;
 pub use nacre_proto::flags::OWN_POSITION;
-use nacre_proto::flags::{REPORT_FOREIGN_CALL, REPORT_MESSAGE, SERVICE_CLOCK, SERVICE_FILES};
-use nacre_proto::{clock, directory, file, memory, parent, segment};
+use nacre_proto::flags::{REPORT_FOREIGN_CALL, REPORT_MESSAGE, SERVICE_CHANNELS, SERVICE_CLOCK, SERVICE_FILES};
+use nacre_proto::{channel, clock, directory, file, memory, parent, segment};
 use nacre_rt::memory::pool;
 use nacre_sys::{OwnedReference, Reference};
 
@@ -74,6 +74,7 @@ impl Drop for Segment {
 pub struct Services {
     files: Option<OwnedReference>,
     clock: Option<OwnedReference>,
+    channels: Option<OwnedReference>,
     random: Option<OwnedReference>,
 }
 
@@ -95,6 +96,13 @@ impl Services {
     /// The root directory.
     pub fn files(&mut self) -> Result<Reference, Errno> {
         find(&mut self.files, SERVICE_FILES)
+    }
+
+    /// A pipe that other processes can have too: to read, to write. `None`: the environment has nobody who makes them.
+    pub fn pipe(&mut self, flags: u64) -> Result<Option<(OwnedReference, OwnedReference)>, Errno> {
+        let Ok(channels) = find(&mut self.channels, SERVICE_CHANNELS) else { return Ok(None) };
+        let made = channel::pipe(channels, flags)?;
+        Ok(Some((made.reader, made.writer)))
     }
 
     /// What a clock says, in seconds and nanoseconds.

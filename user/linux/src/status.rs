@@ -56,12 +56,6 @@ fn of_descriptor(process: &mut Process, descriptor: u64) -> Result<Status, Errno
     Status::from_bytes(&bytes).ok_or(EIO)
 }
 
-/// `ENOENT` and its like if there is nothing at a path.
-pub fn check_exists(process: &mut Process, path: &'static [u8]) -> Result<(), Errno> {
-    let directory = process.directory(CURRENT, path)?;
-    of_place(Place { directory, path }, 0).map(drop)
-}
-
 const fn halves(low: u64, high: u64) -> u64 {
     low & 0xffff_ffff | high << 32
 }
