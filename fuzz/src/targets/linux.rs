@@ -1,6 +1,7 @@
 //! The library for Linux programs: any call with any arguments, over memory that holds any bytes.
 
 use crate::bytes::Bytes;
+use nacre_linux::inheritance::Inheritance;
 use nacre_linux::rehearsal::Rehearsal;
 
 const PAGE: usize = 4096;
@@ -45,4 +46,13 @@ pub fn calls(bytes: &[u8]) {
         let arguments = std::array::from_fn(|_| argument(&mut bytes, start));
         program.call(number.min(CALLS), arguments);
     }
+}
+
+pub fn inheritance(bytes: &[u8]) {
+    let references = bytes.first().map_or(0, |byte| u64::from(*byte));
+    let Some(read) = Inheritance::from_bytes(bytes.get(1..).unwrap_or(&[]), references) else { return };
+    let files = read.files.len() as u64;
+    assert!(read.descriptors.iter().all(|one| one.file < files) && read.current.is_none_or(|file| file < files));
+    assert!(read.files.iter().all(|file| file.reference.is_none_or(|number| number < references)));
+    assert_eq!(Inheritance::from_bytes(&read.to_bytes(), references), Some(read));
 }
