@@ -109,6 +109,9 @@ fn pair(real: u64, effective: u64) -> [u32; 3] {
 fn set_user(process: &mut Process, wanted: [u32; 3]) -> Answer {
     let identity = &mut process.identity;
     identity.user = identity.user.replaced(wanted, identity.is_privileged())?;
+    let Numbers { real, effective, saved } = identity.user;
+    // Without a manager nobody else asks who the process is.
+    let _ = nacre_proto::process::identity(nacre_sys::Reference::PARENT, real.into(), effective.into(), saved.into());
     Ok(0)
 }
 

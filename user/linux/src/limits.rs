@@ -1,14 +1,19 @@
-//! Resource limits and what is used: kept and told; only the number of descriptors is enforced.
+//! Resource limits and what is used. Descriptors, addresses and the break are limited here, processes and signals by the manager.
 
 use crate::entry::Frame;
-use crate::errno::{Answer, EINVAL, EPERM, ESRCH, Errno};
-use crate::life::PID;
+use crate::errno::{Answer, EINVAL, ENOMEM, EPERM, ESRCH, Errno};
 use crate::process::Process;
+use nacre_proto::process;
+use nacre_sys::Reference;
 
 use crate::inheritance::LIMITS;
 
 const STACK: usize = 3;
+const DATA: usize = 2;
 const CORE: usize = 4;
+const PROCESSES: usize = 6;
+const ADDRESSES: usize = 9;
+const SIGNALS: usize = 11;
 const DESCRIPTORS: usize = 7;
 const INFINITY: u64 = u64::MAX;
 /// Most descriptors of a process.
@@ -42,6 +47,17 @@ impl Limits {
         self.0[DESCRIPTORS][0] as usize
     }
 
+    /// Whether so many bytes of memory may be taken, if there are `size` already: of private memory (`brk`), or of any.
+    pub fn allow_memory(&self, size: u64, more: u64, only_break: bool) -> bool {
+        let total = size.saturating_add(more);
+        total <= self.0[ADDRESSES][0] && (!only_break || total <= self.0[DATA][0])
+    }
+
+    /// Whether memory is limited at all.
+    pub fn limit_memory(&self) -> bool {
+        self.0[ADDRESSES][0] != INFINITY || self.0[DATA][0] != INFINITY
+    }
+
     fn get(&self, resource: u64) -> Result<[u64; 2], Errno> {
         self.0.get(resource as u32 as usize).copied().ok_or(EINVAL)
     }
@@ -59,6 +75,24 @@ impl Limits {
     }
 }
 
+impl Process {
+    /// Sets a limit; the manager hears of those that it enforces.
+    fn set_limit(&mut self, resource: u64, limit: [u64; 2]) -> Result<(), Errno> {
+        self.limits.set(resource, limit)?;
+        if matches!(resource as u32 as usize, PROCESSES | SIGNALS) {
+            // Without a manager there is one process, and signals of its own.
+            let _ = process::limits(Reference::PARENT, self.limits.0[PROCESSES][0], self.limits.0[SIGNALS][0]);
+        }
+        Ok(())
+    }
+
+    /// Refuses more memory than the limits allow.
+    pub fn check_memory(&self, more: u64, only_break: bool) -> Result<(), Errno> {
+        let allowed = !self.limits.limit_memory() || self.limits.allow_memory(self.memory.size(), more, only_break);
+        if allowed { Ok(()) } else { Err(ENOMEM) }
+    }
+}
+
 /// `getrlimit(resource, limit)`.
 pub fn getrlimit(process: &mut Process, frame: &mut Frame) -> Answer {
     let [resource, limit, ..] = frame.arguments();
@@ -69,19 +103,21 @@ pub fn getrlimit(process: &mut Process, frame: &mut Frame) -> Answer {
 /// `setrlimit(resource, limit)`.
 pub fn setrlimit(process: &mut Process, frame: &mut Frame) -> Answer {
     let [resource, limit, ..] = frame.arguments();
-    process.limits.set(resource, process.memory.read_words(limit)?)?;
+    let limit = process.memory.read_words(limit)?;
+    process.set_limit(resource, limit)?;
     Ok(0)
 }
 
 /// `prlimit64(process, resource, new, old)`.
 pub fn prlimit64(process: &mut Process, frame: &mut Frame) -> Answer {
     let [target, resource, new, old, ..] = frame.arguments();
-    if target as i32 != 0 && target as u32 != PID as u32 {
+    if target as i32 != 0 && u64::from(target as u32) != process.pid() {
         return Err(ESRCH);
     }
     let before = process.limits.get(resource)?;
     if new != 0 {
-        process.limits.set(resource, process.memory.read_words(new)?)?;
+        let new = process.memory.read_words(new)?;
+        process.set_limit(resource, new)?;
     }
     if old != 0 {
         process.memory.write_words(old, &before)?;

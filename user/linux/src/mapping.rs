@@ -66,11 +66,13 @@ pub fn mmap(process: &mut Process, frame: &mut Frame) -> Answer {
     if flags & MAP_ANONYMOUS == 0 {
         let file = process.descriptors.get(descriptor)?;
         let size = pages(size)?;
+        process.check_memory(size, false)?;
         check_file(&file, rights, flags)?;
         let start = place(process, address, size, flags)?;
         return map_file(process, &file, start, size, offset, rights);
     }
     let size = pages(size)?;
+    process.check_memory(size, false)?;
     let start = place(process, address, size, flags)?;
     if rights == Rights::NONE {
         process.memory.reserve(start, size)?;
@@ -173,8 +175,10 @@ pub fn mprotect(process: &mut Process, frame: &mut Frame) -> Answer {
 
 /// `brk(end)`: gives the break that holds afterwards; it never fails with a number.
 pub fn brk(process: &mut Process, frame: &mut Frame) -> Answer {
+    let end = frame.arguments()[0];
+    let more = end.saturating_sub(process.memory.break_end());
     // A break that cannot be had leaves the old one, which is the answer.
-    let _ = process.memory.set_break(&mut process.services, frame.arguments()[0]);
+    let _ = process.check_memory(more, true).and_then(|()| process.memory.set_break(&mut process.services, end));
     Ok(process.memory.break_end())
 }
 
@@ -190,6 +194,7 @@ pub fn mremap(process: &mut Process, frame: &mut Frame) -> Answer {
         return Err(crate::errno::EFAULT);
     };
     let (rights, size) = (area.rights, end - start);
+    process.check_memory(new_size.saturating_sub(size), false)?;
     if flags & MREMAP_FIXED != 0 {
         if new_start < end && start < new_start.saturating_add(new_size) {
             return Err(EINVAL);
