@@ -37,7 +37,8 @@ static void memory(void) {
         *shared = 77;
         _exit(getppid() == getpid());
     }
-    printf("status %x, global %d, large %d, shared %d\n", status_of(child), global, large[5], *shared);
+    int status = status_of(child);
+    printf("status %x, global %d, large %d, shared %d\n", status, global, large[5], *shared);
 }
 
 static void descriptors(const char *path) {
