@@ -40,7 +40,7 @@ impl Process {
     /// Whether there is a process manager. Asked once.
     pub fn is_managed(&mut self) -> bool {
         if self.managed.is_none() {
-            self.managed = Some(manager::numbers(Reference::PARENT, 0).is_ok());
+            self.pid();
         }
         self.managed == Some(true)
     }

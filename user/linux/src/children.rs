@@ -130,7 +130,9 @@ impl Process {
     pub fn pid(&mut self) -> u64 {
         if self.identity.pid == 0 {
             // Who has no manager is the only process and has no parent, now and ever.
-            let (own, parent) = process::numbers(Reference::PARENT, 0).map_or((PID, Some(0)), |reply| (reply.pid, None));
+            let known = process::numbers(Reference::PARENT, 0);
+            self.managed = Some(known.is_ok());
+            let (own, parent) = known.map_or((PID, Some(0)), |reply| (reply.pid, None));
             self.identity.pid = own;
             self.set_quick_numbers(own, parent);
         }

@@ -255,6 +255,7 @@ pub fn take_over(process: &mut Process, auxiliary: &Auxiliary, data: &Inheritanc
         process.signals.set_action(signal, Action { handler: crate::signals::HANDLER_IGNORE, ..Action::default() });
     }
     if data.pid != 0 {
+        process.managed = Some(true);
         process.me().set_number(data.pid);
         process.set_quick_numbers(data.pid, None);
     }

@@ -6,7 +6,7 @@
 use crate::block::Woken;
 use crate::entry::Frame;
 use crate::errno::{Answer, EAGAIN, EFAULT, EINTR, EINVAL, ENOMEM, EPERM, ERESTART_UNHANDLED, ESRCH, Errno};
-use crate::life::{PID, end_by_signal};
+use crate::life::end_by_signal;
 use crate::pending::{Info, LAST, Pending, SI_TKILL, SI_USER, bit};
 use crate::process::Process;
 use crate::signal_frame;
@@ -156,13 +156,13 @@ fn checked_or_none(signal: u64) -> Result<u64, Errno> {
 pub fn kill(process: &mut Process, frame: &mut Frame) -> Answer {
     let [target, signal, ..] = frame.arguments();
     let signal = checked_or_none(signal)?;
-    let info = Info::from(signal, SI_USER, process.own_number(), 0);
+    let info = Info::from(signal, SI_USER, process.pid(), 0);
     send(process, target as i32, info)
 }
 
 /// Sends a signal to the processes that a number means. Without a manager 0, -1 and the own group are this process alone.
 fn send(process: &mut Process, target: i32, info: Info) -> Answer {
-    let own = process.own_number();
+    let own = process.pid();
     if target > 0 && target as u64 == own {
         return post(process, info);
     }
@@ -198,8 +198,8 @@ fn send_to_thread(process: &mut Process, group: u64, number: u64, info: Info) ->
     if (number as i32) <= 0 || (group as i32) < 0 {
         return Err(EINVAL);
     }
-    let group = if group == 0 { process.own_number() } else { group };
-    match process.threads.find(number & 0xffff_ffff).filter(|_| group == process.own_number()) {
+    let group = if group == 0 { process.pid() } else { group };
+    match process.threads.find(number & 0xffff_ffff).filter(|_| group == process.pid()) {
         Some(index) if info.signal != 0 => process.post_to(index, info).map(|()| 0),
         Some(_) => Ok(0),
         None if process.is_managed() => send_to_others(process, group, number & 0xffff_ffff, info),
@@ -210,14 +210,14 @@ fn send_to_thread(process: &mut Process, group: u64, number: u64, info: Info) ->
 /// `tkill(thread, signal)`.
 pub fn tkill(process: &mut Process, frame: &mut Frame) -> Answer {
     let [thread, signal, ..] = frame.arguments();
-    let info = Info::from(checked_or_none(signal)?, SI_TKILL, process.own_number(), 0);
+    let info = Info::from(checked_or_none(signal)?, SI_TKILL, process.pid(), 0);
     send_to_thread(process, 0, thread, info)
 }
 
 /// `tgkill(process, thread, signal)`.
 pub fn tgkill(process: &mut Process, frame: &mut Frame) -> Answer {
     let [group, thread, signal, ..] = frame.arguments();
-    let info = Info::from(checked_or_none(signal)?, SI_TKILL, process.own_number(), 0);
+    let info = Info::from(checked_or_none(signal)?, SI_TKILL, process.pid(), 0);
     if (group as i32) <= 0 { Err(EINVAL) } else { send_to_thread(process, group & 0xffff_ffff, thread, info) }
 }
 
@@ -234,7 +234,7 @@ fn info_at(process: &Process, signal: u64, address: u64, to_others: bool) -> Res
 /// `rt_sigqueueinfo(process, signal, info)`.
 pub fn rt_sigqueueinfo(process: &mut Process, frame: &mut Frame) -> Answer {
     let [target, signal, address, ..] = frame.arguments();
-    let own = process.own_number();
+    let own = process.pid();
     let info = info_at(process, signal, address, target as i32 as u64 != own)?;
     send(process, target as i32, info)
 }
@@ -242,7 +242,7 @@ pub fn rt_sigqueueinfo(process: &mut Process, frame: &mut Frame) -> Answer {
 /// `rt_tgsigqueueinfo(process, thread, signal, info)`.
 pub fn rt_tgsigqueueinfo(process: &mut Process, frame: &mut Frame) -> Answer {
     let [group, thread, signal, address, ..] = frame.arguments();
-    let own = process.own_number();
+    let own = process.pid();
     let info = info_at(process, signal, address, group as i32 as u64 != own)?;
     if (group as i32) <= 0 { Err(EINVAL) } else { send_to_thread(process, group & 0xffff_ffff, thread, info) }
 }
@@ -251,9 +251,14 @@ pub fn rt_tgsigqueueinfo(process: &mut Process, frame: &mut Frame) -> Answer {
 const FAULTS: u64 = bit(4) | bit(5) | bit(7) | bit(8) | bit(SIGSEGV);
 
 impl Process {
-    /// The process's number.
-    pub fn own_number(&mut self) -> u64 {
-        PID
+    /// After a fork or `execve`: signals come as they did before.
+    pub fn take_up_signals(&mut self) -> Result<(), Errno> {
+        if !self.attends() {
+            return Ok(());
+        }
+        self.need_agent()?;
+        let handled = (1..=LAST).any(|signal| FAULTS & bit(signal) != 0 && self.signals.fate(signal) == Fate::Handled);
+        if handled { self.need_exceptions() } else { Ok(()) }
     }
 
     /// A handler needs somebody who hears of what it is for.
@@ -274,7 +279,7 @@ impl Process {
     /// Tells the manager what the process does not want to hear of.
     fn tell_dispositions(&mut self) {
         if self.is_managed() {
-            let ignored = (1..=LAST).filter(|signal| self.signals.action(*signal).handler == HANDLER_IGNORE).fold(0, |set, signal| set | bit(signal));
+            let ignored = self.signals.ignored();
             // Signals that come all the same are dropped here.
             let _ = manager::dispositions(Reference::PARENT, ignored, self.signals.action(SIGCHLD).flags & CHILD_FLAGS);
         }

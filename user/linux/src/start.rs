@@ -63,10 +63,6 @@ fn return_from_fork(copy: &Copy) -> Result<(), Errno> {
             // As on Linux, a child that cannot be told its number lives all the same.
             let _ = process.memory.write_half(copy.set_number, pid as u32);
         }
-        if process.attends() {
-            // Without an agent its signals take their default effect.
-            let _ = process.need_agent();
-        }
     });
     entry::enter(Box::leak(Box::new(Frame::from_words(copy.registers))))
 }
@@ -79,6 +75,9 @@ pub fn start(arguments: &Arguments) -> u64 {
         entry::set_process(process);
         Thread::set_gs_base(entry::first_block() as *const Block as u64).map_err(|_| ENOMEM)?;
         Thread::OWN.set_foreign(entry::foreign_entry as *const () as u64).map_err(|_| ENOMEM)?;
+        if inheritance.as_ref().is_ok_and(Option::is_some) {
+            entry::with_process(0, Process::take_up_signals).unwrap_or(Ok(()))?;
+        }
         match inheritance.as_ref().ok().and_then(Option::as_ref).and_then(|inheritance| inheritance.copy.as_ref()) {
             Some(copy) => return_from_fork(copy),
             None => Ok(()),

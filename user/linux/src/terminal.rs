@@ -7,7 +7,8 @@ use crate::errno::{Answer, EINVAL, ENOTTY, Errno};
 use crate::life::PID;
 use crate::process::Process;
 use nacre_proto::structures::Attributes;
-use nacre_proto::{file, terminal};
+use nacre_proto::{file, process as manager, terminal};
+use nacre_sys::Reference;
 
 const TCGETS: u32 = 0x5401;
 const TCSETS: u32 = 0x5402;
@@ -88,12 +89,31 @@ fn of_terminal(process: &mut Process, open: &OpenFile, request: u32, argument: u
         }
         TCSBRK | TCXONC | TCFLSH | TIOCSCTTY | TIOCNOTTY | TIOCGPGRP | TIOCSPGRP | TIOCGSID | TIOCOUTQ => {
             get_attributes(process, open)?;
-            return of_session(process, request, argument);
+            return if process.is_managed() { by_manager(process, open, request, argument) } else { of_session(process, request, argument) };
         }
         _ => {
             get_attributes(process, open)?;
             return Err(EINVAL);
         }
+    }
+    Ok(0)
+}
+
+/// Requests about the session, which the manager knows.
+fn by_manager(process: &mut Process, open: &OpenFile, request: u32, argument: u64) -> Answer {
+    match request {
+        TIOCGPGRP => process.memory.write_half(argument, manager::foreground(Reference::PARENT)?.group as u32)?,
+        TIOCSPGRP => {
+            let group = process.memory.read_half(argument)?;
+            manager::foreground_set(Reference::PARENT, group.into())?;
+        }
+        TIOCGSID => process.memory.write_half(argument, manager::numbers(Reference::PARENT, 0)?.session as u32)?,
+        TIOCSCTTY => {
+            let terminal = process.services.reference(open)?;
+            manager::terminal_acquire(Reference::PARENT, terminal)?;
+        }
+        TIOCOUTQ => process.memory.write_half(argument, 0)?,
+        _ => {}
     }
     Ok(0)
 }
