@@ -11,7 +11,7 @@ use crate::failure::{Class, Context, Failure, Outcome};
 use crate::toolchain::{TARGET, Toolchain};
 use crate::tree::Tree;
 
-const KERNEL_FLAGS: &str = "-C relocation-model=static -C code-model=kernel -C force-frame-pointers=yes -C linker=ld.lld";
+const KERNEL_FLAGS: &str = "-C relocation-model=static -C code-model=kernel -C force-frame-pointers=yes -C linker=ld.lld -Z emit-stack-sizes -C link-arg=--emit-relocs";
 const USER_FLAGS: &str = "-C relocation-model=pic -C code-model=small -C linker=ld.lld";
 
 /// Folders whose every subfolder with a `src/main.rs` is a native program.
@@ -93,7 +93,11 @@ fn kernel_group<'a>(name: &'a str, features: &'a [&'a str]) -> Group<'a> {
 fn ensure_kernel(tree: &Tree, toolchain: &Toolchain, group: &Group<'_>) -> Outcome<PathBuf> {
     let named = tree.target(group.name).join("nacre-kernel");
     if ensure_group(tree, toolchain, group)? || !named.exists() {
-        name_functions(&product(tree, group.name, "nacre-kernel"), &named)?;
+        let built = product(tree, group.name, "nacre-kernel");
+        // One that is refused is not to be taken for built the next time.
+        let _ = fs::remove_file(&named);
+        crate::stack::check(&built)?;
+        name_functions(&built, &named)?;
     }
     Ok(named)
 }

@@ -14,6 +14,7 @@ mod lint;
 mod rings;
 mod run;
 mod session;
+mod stack;
 mod toolchain;
 mod tree;
 
