@@ -5,18 +5,23 @@ use crate::lock::{self, Queue};
 use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
 static QUEUE: Queue = Queue { next: AtomicU32::new(0), serving: AtomicU32::new(0) };
-/// How many CPUs enter the core. Set before the second one does.
+/// How many CPUs enter the core. Set before any does. One is alone there whatever it does, and needs no locks.
 static COUNT: AtomicUsize = AtomicUsize::new(1);
 
-/// No more than `count` CPUs enter the core. Before any but the first does.
+/// No more than `count` CPUs enter the core. Before any does.
 pub fn initialize(count: usize) {
     COUNT.store(count, Ordering::Relaxed);
+}
+
+#[inline(always)]
+fn is_alone() -> bool {
+    COUNT.load(Ordering::Relaxed) == 1
 }
 
 /// Takes the lock of the CPU that this runs on, unless another has all or waits for them.
 #[inline(always)]
 pub fn enter() -> bool {
-    QUEUE.enter(&cpu::this().inside)
+    is_alone() || QUEUE.enter(&cpu::this().inside)
 }
 
 /// Lets it go.
@@ -28,14 +33,18 @@ pub fn leave() {
 /// Takes all locks. A CPU that waits for its turn answers requests of the one that has them, so that one may wait for that.
 #[inline(always)]
 pub fn acquire() {
-    let count = COUNT.load(Ordering::Relaxed);
+    if is_alone() {
+        return;
+    }
     // This CPU is not inside itself: its own word needs no exception.
-    let all = (0..if count > 1 { count } else { 0 }).filter_map(cpu::other);
+    let all = (0..COUNT.load(Ordering::Relaxed)).filter_map(cpu::other);
     QUEUE.acquire(all.map(|cpu| &cpu.inside), tlb::serve);
 }
 
 /// Lets them go.
 #[inline(always)]
 pub fn release() {
-    QUEUE.release();
+    if !is_alone() {
+        QUEUE.release();
+    }
 }
