@@ -32,7 +32,8 @@ pub const S_IFMT: u32 = 0o170000;
 pub const S_IFREG: u32 = 0o100000;
 /// Pipe.
 pub const S_IFIFO: u32 = 0o010000;
-const S_IFCHR: u32 = 0o020000;
+/// Device of characters.
+pub const S_IFCHR: u32 = 0o020000;
 const S_IFBLK: u32 = 0o060000;
 
 /// What an open file is.
@@ -59,6 +60,8 @@ pub struct OpenFile {
     pub listing: RefCell<Listing>,
     /// Its contents, if they have been mapped.
     pub contents: OnceCell<Rc<Segment>>,
+    /// What is written is gone, and nothing is ever read: nobody needs to be asked.
+    pub is_null: bool,
     /// How often the process has read or written it.
     pub used: Cell<u32>,
 }
@@ -66,7 +69,7 @@ pub struct OpenFile {
 impl OpenFile {
     /// An open file with these flags.
     pub fn new(kind: Kind, mode: u32, flags: u32) -> OpenFile {
-        OpenFile { kind, mode, flags: Cell::new(flags), listing: RefCell::default(), used: Cell::new(0), contents: OnceCell::new() }
+        OpenFile { kind, mode, flags: Cell::new(flags), listing: RefCell::default(), is_null: false, used: Cell::new(0), contents: OnceCell::new() }
     }
 
     /// Whether it was opened to read.

@@ -39,12 +39,18 @@ fn position(offset: u64) -> Result<u64, Errno> {
 }
 
 fn read_into(process: &mut Process, file: &OpenFile, offset: u64, address: u64, size: u64) -> Answer {
+    if file.is_null {
+        return Ok(0);
+    }
     let size = usable(process, address, size, Rights::WRITE)?;
     let into = process.memory.writable(address, size)?;
     process.read(file, offset, into).map(|count| count as u64)
 }
 
 fn write_from(process: &mut Process, file: &OpenFile, offset: u64, address: u64, size: u64) -> Answer {
+    if file.is_null {
+        return Ok(size.min(MOST));
+    }
     let size = usable(process, address, size, Rights::READ)?;
     let from = process.memory.readable(address, size)?;
     process.write(file, offset, from).map(|count| count as u64)

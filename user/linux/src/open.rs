@@ -1,6 +1,6 @@
 //! Opening files.
 
-use crate::descriptors::{Kind, O_ACCESS, O_APPEND, O_CLOEXEC, O_NONBLOCK, O_PATH, O_WRONLY, OpenFile};
+use crate::descriptors::{Kind, O_ACCESS, O_APPEND, O_CLOEXEC, O_NONBLOCK, O_PATH, O_WRONLY, OpenFile, S_IFCHR, S_IFMT};
 use crate::entry::Frame;
 use crate::errno::{Answer, EACCES, EINVAL, ENOENT};
 use crate::place::{CURRENT, own_descriptor};
@@ -38,7 +38,8 @@ fn open_at(process: &mut Process, descriptor: u64, address: u64, flags: u64, mod
     let directory = process.directory(descriptor, path)?;
     let mode = mode & MODE & !u64::from(process.identity.umask);
     let opened = directory::open(directory, u64::from(flags & !OWN), mode, path)?;
-    let file = OpenFile::new(Kind::Remote(opened.file), opened.mode as u32, flags & KEPT);
+    let mut file = OpenFile::new(Kind::Remote(opened.file), opened.mode as u32, flags & KEPT);
+    file.is_null = path == b"/dev/null" && file.mode & S_IFMT == S_IFCHR;
     process.open(file, flags & O_CLOEXEC != 0)
 }
 

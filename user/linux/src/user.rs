@@ -84,18 +84,16 @@ impl Memory {
     pub fn read_words<const N: usize>(&self, address: u64) -> Result<[u64; N], Errno> {
         let bytes = self.readable(address, 8 * N as u64)?;
         let mut words = [0; N];
-        for (word, part) in words.iter_mut().zip(bytes.as_chunks::<8>().0) {
-            *word = u64::from_le_bytes(*part);
-        }
+        // SAFETY: as many bytes as the words have; any bytes are words.
+        unsafe { core::ptr::copy_nonoverlapping(bytes.as_ptr(), words.as_mut_ptr().cast(), bytes.len()) };
         Ok(words)
     }
 
     /// Writes 64-bit words.
     pub fn write_words(&self, address: u64, words: &[u64]) -> Result<(), Errno> {
         let bytes = self.writable(address, 8 * words.len() as u64)?;
-        for (word, part) in words.iter().zip(bytes.as_chunks_mut::<8>().0) {
-            *part = word.to_le_bytes();
-        }
+        // SAFETY: as many bytes as the words have, which are not the program's.
+        unsafe { core::ptr::copy_nonoverlapping(words.as_ptr().cast(), bytes.as_mut_ptr(), bytes.len()) };
         Ok(())
     }
 
@@ -251,27 +249,36 @@ pub mod fpu {
         area.0[..size].to_vec()
     }
 
-    /// Takes the state over from [`size`] bytes; `None` if they are not one.
+    /// What the processor would refuse of a state: components that are not switched on, another form, control bits that do not exist.
+    fn is_sound(from: &[u8], components: u64) -> bool {
+        let mask = if word(from, MXCSR_MASK) == 0 { 0xffbf } else { word(from, MXCSR_MASK) & 0xffff };
+        let rest = from.get(LEGACY + 8..LEGACY + HEADER).is_some_and(|rest| rest.iter().all(|byte| *byte == 0));
+        let present = u64::from(word(from, LEGACY)) | u64::from(word(from, LEGACY + 4)) << 32;
+        word(from, MXCSR) & !mask == 0 && (components == 0 || rest && present & !components == 0)
+    }
+
+    /// Takes the state over from [`size`] bytes; `None` if they are not one. What starts at a multiple of 64 is not copied.
     pub fn restore(from: &[u8]) -> Option<()> {
         let (components, size) = known();
-        let mut area = Area([0; MOST]);
+        if from.as_ptr() as usize % 64 != 0 {
+            let mut area = Box::new(Area([0; MOST]));
+            let taken = from.len().min(MOST);
+            area.0[..taken].copy_from_slice(&from[..taken]);
+            return restore(&area.0);
+        }
         let whole = components != 0 && word(from, DESCRIPTION) == MAGIC_START && word(from, size) == MAGIC_END;
-        let taken = if whole { size } else { LEGACY };
-        area.0[..taken].copy_from_slice(from.get(..taken)?);
-        // What the processor would refuse is taken out; a mask of 0 stands for its oldest form.
-        let mask = if word(&area.0, MXCSR_MASK) == 0 { 0xffbf } else { word(&area.0, MXCSR_MASK) & 0xffff };
-        let control = word(&area.0, MXCSR) & mask;
-        put(&mut area.0, MXCSR, control);
-        let start = area.0.as_ptr();
+        let least = if whole { size } else { LEGACY };
+        let components = if whole { components } else { 0 };
+        if from.len() < least || !is_sound(from, components) {
+            return None;
+        }
+        let start = from.as_ptr();
         if !whole {
-            // SAFETY: 512 bytes, aligned, whose control word has no bit that is not allowed.
+            // SAFETY: 512 bytes, aligned. If another thread makes nonsense of them meanwhile the instruction fails, and the process ends.
             unsafe { asm!("fxrstor64 [{}]", in(reg) start, options(nostack, preserves_flags)) };
             return Some(());
         }
-        let present = word(&area.0, LEGACY) & components as u32;
-        area.0[LEGACY..LEGACY + HEADER].fill(0);
-        put(&mut area.0, LEGACY, present);
-        // SAFETY: a whole area, aligned, whose header names components that are switched on and nothing else.
+        // SAFETY: a whole area, aligned; the same if another thread changes it.
         unsafe { asm!("xrstor64 [{}]", in(reg) start, in("eax") components as u32, in("edx") 0, options(nostack, preserves_flags)) };
         Some(())
     }
