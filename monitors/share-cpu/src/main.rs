@@ -37,6 +37,7 @@ const BY_SIGNAL: u64 = 256;
 struct Running {
     name: String,
     parent: OwnedPort,
+    pool: Option<OwnedReference>,
     child: Child<Services>,
 }
 
@@ -56,13 +57,18 @@ static PROGRAMS: Lock<Vec<Option<Running>>> = Lock::new(Vec::new());
 /// With which status each has ended.
 static STATUSES: Lock<Vec<u64>> = Lock::new(Vec::new());
 
-/// Everything that a program asks is its grandparent's to answer.
+/// Everything that a program asks is its grandparent's to answer, but for its memory.
 struct Forward {
     name: String,
     space: Space,
+    pool: Option<OwnedReference>,
 }
 
 impl Handler for Forward {
+    fn pool(&self) -> Option<Reference> {
+        self.pool.as_ref().map(|pool| pool.handle())
+    }
+
     fn keep(&mut self, keeper: Reference) -> Result<(), Errno> {
         Ok(nacre_nest::host::keep(self.space, keeper)?)
     }
@@ -80,7 +86,7 @@ impl Handler for Forward {
 /// Answers a program until it ends, and takes it back.
 fn answer(number: usize) {
     let Some(running) = PROGRAMS.lock().get_mut(number).and_then(Option::take) else { return };
-    let mut handler = Forward { name: running.name, space: running.child.space() };
+    let mut handler = Forward { name: running.name, space: running.child.space(), pool: running.pool };
     let status = attend(running.parent.handle(), &mut handler).unwrap_or(FAILED as u64);
     running.child.destroy();
     if let Some(place) = STATUSES.lock().get_mut(number) {
@@ -119,7 +125,7 @@ fn start(services: &mut Services, command: &[&[u8]], number: usize, arguments: &
     let child = search::spawn(services, command, number as u64, arguments, Ports { parent: reference.handle(), keeper: reference.handle() })?;
     child.thread().set_scheduler(scheduler, number as u64).map_err(kernel("its scheduler"))?;
     child.start()?;
-    Ok(Running { name: stage::name(command), parent, child })
+    Ok(Running { name: stage::name(command), parent, pool: services.pool_for_child(), child })
 }
 
 /// Starts all programs, then the scheduler's thread, then one that answers each.

@@ -27,6 +27,20 @@ pub fn number(number: u64, arguments: [u64; 8]) -> (Status, u64, u64) {
     (Status(status), first, second)
 }
 
+/// A message with any descriptor and a timeout; only its status. What it receives is written where the descriptor says.
+pub fn message(call: Call, target: u64, info: u64, words: [u64; 6], descriptor: u64, timeout: u64) -> Status {
+    let status: u64;
+    let [a, b, c, d, e, f] = words;
+    // SAFETY: as for `number`.
+    unsafe {
+        asm!("syscall", inlateout("rax") call.number() => status, inlateout("rdi") target => _, inlateout("rsi") info => _,
+            inlateout("rdx") a => _, inlateout("r8") b => _, inlateout("r9") c => _, inlateout("r10") d => _,
+            inlateout("r12") e => _, inlateout("r13") f => _, inlateout("r14") descriptor => _, inlateout("r15") timeout => _,
+            lateout("rcx") _, lateout("r11") _);
+    }
+    Status(status)
+}
+
 /// Writes a word of the fixture's memory.
 pub fn write(address: u64, value: u64) {
     // SAFETY: called with addresses of the fixture's plain pages, which no Rust object lies in.

@@ -5,13 +5,15 @@
 
 extern crate alloc;
 
+mod mischief;
 mod neighbour;
 mod roles;
 mod victim;
 
 use alloc::format;
 use alloc::string::String;
-use nacre_nest::Services;
+use alloc::vec::Vec;
+use nacre_nest::{Services, command};
 use nacre_nest::host::KILLED;
 use nacre_rt::{Arguments, stream};
 use victim::{Random, Stage};
@@ -23,6 +25,8 @@ fn main() {
     println!("This is a program of Nacre: build it for a target without an operating system.");
 }
 
+/// How much a hostile program tries.
+const MOVES: u64 = 60;
 /// How often each environment is killed, if nobody says.
 const ROUNDS: u64 = 25;
 
@@ -46,6 +50,18 @@ const ENDS: [(&str, &str, &[&[u8]], u64); 4] = [
     ("SRV0006", "a tracer ends as its child did, of which nothing was left", &[b"/bin/trace", b"-q", roles::PATH, b"give-up"], KILLED),
     ("SRV0007", "so does a guard", &[b"/bin/guard", b"--allow", b"memory", b"--", roles::PATH, b"give-up"], KILLED),
     ("SRV0008", "threads that a program ends itself are its own affair", &[roles::PATH, b"threads"], roles::RIGHT),
+];
+
+/// What stands above a program that does its worst: an id, and the command before it.
+const STACKS: [(&str, &[&[u8]]); 8] = [
+    ("SRV0010", &[b"/bin/trace", b"-q"]),
+    ("SRV0011", &[b"/bin/trace"]),
+    ("SRV0012", &[b"/bin/guard", b"--allow", b"memory", b"--allow", b"clock", b"--allow", b"read /**", b"--allow", b"parent.find", b"--audit", b"/dev/null"]),
+    ("SRV0013", &[b"/bin/guard", b"--allow", b"*"]),
+    ("SRV0014", &[b"/bin/share-cpu"]),
+    ("SRV0015", &[b"/bin/trace", b"-q", b"/bin/trace", b"-c"]),
+    ("SRV0016", &[b"/bin/guard", b"--allow", b"*", b"--deny", b"file.write /**", b"/bin/trace", b"-q"]),
+    ("SRV0017", &[b"/bin/trace", b"-q", b"/bin/share-cpu", b"/bin/guard", b"--allow", b"*", b"--deny", b"file.write /**"]),
 ];
 
 /// What tests print.
@@ -76,33 +92,58 @@ fn kill(stage: &mut Stage, command: &[&[u8]], rounds: u64, random: &mut Random) 
     Ok(())
 }
 
-fn parent(rounds: u64, seed: u64) -> Result<i32, String> {
+/// Lets the hostile program live below a stack, with one seed after the other.
+fn endure(stage: &mut Stage, above: &[&[u8]], seeds: core::ops::Range<u64>, moves: u64) -> Result<(), String> {
+    for seed in seeds {
+        let (seed_text, moves_text) = (format!("{seed}"), format!("{moves}"));
+        let child: [&[u8]; 6] = [roles::PATH, b"mischief", b"--seed", seed_text.as_bytes(), b"--moves", moves_text.as_bytes()];
+        let command = [above, &child].concat();
+        stage.run(&command, mischief::end_of(seed), true).map_err(|why| format!("seed {seed}: {why}"))?;
+    }
+    Ok(())
+}
+
+fn parent(rounds: u64, seed: u64, moves: u64, only: &[u8]) -> Result<i32, String> {
     let mut lines = Lines { count: 0, failed: false };
-    let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
+    let mut random = Random::new(seed);
+    let wants = |id: &str| id.as_bytes().starts_with(only);
     let beside = neighbour::start()?;
     let mut stage = Stage::new(Services::find().map_err(|refusal| format!("{refusal}"))?)?;
-    for (id, sentence, command) in VICTIMS {
+    for (id, sentence, command) in VICTIMS.into_iter().filter(|one| wants(one.0)) {
         lines.tell(id, sentence, kill(&mut stage, command, rounds, &mut random));
     }
-    for (id, sentence, command, status) in ENDS {
-        lines.tell(id, sentence, stage.run(command, status));
+    for (id, sentence, command, status) in ENDS.into_iter().filter(|one| wants(one.0)) {
+        lines.tell(id, sentence, stage.run(command, status, true));
+    }
+    for (id, above) in STACKS.into_iter().filter(|one| wants(one.0)) {
+        let names: Vec<_> = above.iter().map(|word| String::from_utf8_lossy(word)).collect();
+        let sentence = format!("a hostile program ends as it would without {}", names.join(" "));
+        lines.tell(id, &sentence, endure(&mut stage, above, seed..seed + rounds.div_ceil(8), moves));
     }
     lines.tell("SRV0009", "an environment beside them notices nothing", neighbour::stop(beside));
     let _ = stream::write(stream::OUTPUT, format!("end {}\n", lines.count).as_bytes());
     Ok(i32::from(lines.failed))
 }
 
-/// The number behind an option.
-fn number(arguments: &Arguments, option: &[u8], default: u64) -> u64 {
-    let value = arguments.iter().skip_while(|word| *word != option).nth(1);
-    value.and_then(|word| String::from_utf8_lossy(word).parse().ok()).unwrap_or(default)
+/// What stands behind an option.
+fn value(arguments: &Arguments, option: &[u8]) -> Option<&'static [u8]> {
+    arguments.iter().skip_while(|word| *word != option).nth(1)
 }
 
+fn number(arguments: &Arguments, option: &[u8], default: u64) -> u64 {
+    value(arguments, option).and_then(command::number).unwrap_or(default)
+}
+
+/// `survive [--rounds N] [--seed S] [--moves N] [--only ID]`; with any other word first, the program that is killed.
 fn survive(arguments: &Arguments) -> i32 {
-    if let Some(status) = roles::play(arguments.get(1).unwrap_or_default()) {
-        return status;
+    match arguments.get(1) {
+        Some(b"mischief") => return mischief::run(number(arguments, b"--seed", 1), number(arguments, b"--moves", MOVES)),
+        role => if let Some(status) = roles::play(role.unwrap_or_default()) {
+            return status;
+        }
     }
-    parent(number(arguments, b"--rounds", ROUNDS), number(arguments, b"--seed", 1)).unwrap_or_else(|why| {
+    let only = value(arguments, b"--only").unwrap_or_default();
+    parent(number(arguments, b"--rounds", ROUNDS), number(arguments, b"--seed", 1), number(arguments, b"--moves", MOVES), only).unwrap_or_else(|why| {
         let _ = stream::write(stream::MESSAGES, format!("survive: {why}\n").as_bytes());
         125
     })

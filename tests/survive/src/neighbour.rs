@@ -40,7 +40,7 @@ fn live(_: usize) {
 fn run_on() -> Result<(), String> {
     let mut stage = Stage::new(Services::find().map_err(|refusal| format!("{refusal}"))?)?;
     while !STOP.load(Ordering::Acquire) {
-        stage.run(&COMMAND, RIGHT)?;
+        stage.run(&COMMAND, RIGHT, false)?;
         RUNS.fetch_add(1, Ordering::AcqRel);
     }
     Ok(())

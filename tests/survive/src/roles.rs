@@ -22,12 +22,13 @@ pub fn play(role: &[u8]) -> Option<i32> {
     })
 }
 
-fn find(service: u64) -> Result<OwnedReference, Errno> {
+/// A service of the parent's.
+pub fn find(service: u64) -> Result<OwnedReference, Errno> {
     parent::find(Reference::PARENT, service).map(|reply| reply.found)
 }
 
 /// Asks for a little of everything; how many bytes of this program's file there were.
-fn ask() -> Result<u64, Errno> {
+pub fn ask() -> Result<u64, Errno> {
     let files = find(SERVICE_FILES)?;
     let program = directory::open(files.handle(), O_RDONLY, 0, PATH)?.file;
     let mut bytes = [0; 512];
@@ -53,7 +54,7 @@ fn count() -> i32 {
 }
 
 /// Destroys the thread that it is.
-fn give_up() -> ! {
+pub fn give_up() -> ! {
     loop {
         // It does not come back.
         let _ = Thread::FIRST.destroy();

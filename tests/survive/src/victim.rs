@@ -1,5 +1,6 @@
 //! Environments that are started, and killed: a pool of memory for each of them, so that what comes back can be counted.
 
+use crate::mischief::SILENT;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -11,8 +12,8 @@ use nacre_abi::state::ObjectEntry;
 use nacre_nest::host::KILLED;
 use nacre_nest::supply::Segment;
 use nacre_nest::{Child, Handler, Ports, Program, Services, Sizes, attend, spawn};
-use nacre_proto::flags::SERVICE_MEMORY;
-use nacre_proto::{Errno, Given, memory, parent};
+use nacre_proto::flags::{O_RDWR, SERVICE_FILES, SERVICE_MEMORY};
+use nacre_proto::{Errno, Given, Request, directory, memory, parent};
 use nacre_rt::thread;
 use nacre_sys::lock::Lock;
 use nacre_sys::{OwnedPort, OwnedReference, PortSet, Reference, Thread, Window};
@@ -29,7 +30,18 @@ const LOOKS: u32 = 60_000;
 pub struct Random(pub u64);
 
 impl Random {
-    fn next(&mut self) -> u64 {
+    /// Those of a seed.
+    pub fn new(seed: u64) -> Random {
+        Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
+    }
+
+    /// A number below `end`.
+    pub fn below(&mut self, end: u64) -> u64 {
+        (self.next() >> 11) % end
+    }
+
+    /// The next 64 bits.
+    pub fn next(&mut self) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
@@ -46,10 +58,20 @@ impl Random {
 /// What the thread that kills is to do.
 struct Order {
     window: Window,
-    delay: u64,
-    choice: u64,
+    fate: Fate,
     /// The port at which the end is waited for.
     port: Reference,
+}
+
+/// What is done to an environment.
+#[derive(Clone, Copy)]
+enum Fate {
+    /// Nothing, and nobody sees to it that it ends.
+    Alone,
+    /// Nothing, but the wait for its end has one.
+    Watched,
+    /// After so many nanoseconds, one of its threads is destroyed.
+    Killed(u64, u64),
 }
 
 static ORDER: Lock<Option<Order>> = Lock::new(None);
@@ -66,13 +88,29 @@ pub struct Stage {
 /// The parent of an environment: it gives what it has itself, but for memory.
 struct Host {
     pool: Reference,
+    /// A reference to the port that this answers, which is a service of its own: those who ask there wait for ever.
+    own: Reference,
+    waiting: Vec<OwnedReference>,
 }
 
 impl Handler for Host {
     fn find(&mut self, service: u64) -> Result<Given, Errno> {
         match service {
             SERVICE_MEMORY => Ok(self.pool.into()),
+            SILENT => Ok(self.own.into()),
             _ => parent::find(Reference::PARENT, service).map(|reply| reply.found.into()),
+        }
+    }
+
+    /// What environments say is read by nobody.
+    fn stream(&mut self, _: u64) -> Result<Given, Errno> {
+        let files = parent::find(Reference::PARENT, SERVICE_FILES)?.found;
+        directory::open(files.handle(), O_RDWR, 0, b"/dev/null").map(|reply| reply.file.into())
+    }
+
+    fn other(&mut self, request: &mut Request<'_>) {
+        if let Ok(reply) = request.detach() {
+            self.waiting.push(reply);
         }
     }
 
@@ -98,9 +136,10 @@ fn threads(window: Window) -> Result<Vec<u64>, String> {
 }
 
 fn carry_out(order: &Order) -> Result<(), String> {
-    Thread::sleep(order.delay).map_err(said("no sleep"))?;
+    let Fate::Killed(delay, choice) = order.fate else { return Ok(()) };
+    Thread::sleep(delay).map_err(said("no sleep"))?;
     let found = threads(order.window)?;
-    let chosen = found.get(order.choice as usize % found.len().max(1)).ok_or("it has no thread")?;
+    let chosen = found.get(choice as usize % found.len().max(1)).ok_or("it has no thread")?;
     Thread(*chosen).destroy().map_err(said("its thread cannot be destroyed"))
 }
 
@@ -138,21 +177,21 @@ impl Stage {
         spawn(&mut self.services, &program, ports).map_err(|refusal| format!("{refusal}"))
     }
 
-    /// Starts an environment, and lets somebody kill it if `kill` says how: the status of its end.
-    fn live(&mut self, command: &[&[u8]], kill: Option<(u64, u64)>) -> Result<u64, String> {
+    /// Starts an environment that meets its fate: the status of its end.
+    fn live(&mut self, command: &[&[u8]], fate: Fate) -> Result<u64, String> {
         let port = OwnedPort::new(0, PortSet(0)).map_err(said("no port"))?;
         let reference = port.new_reference(REFERENCE_USE).map_err(said("no reference"))?;
         let child = self.spawn(command, &reference)?;
-        let killer = match kill {
-            Some((delay, choice)) => {
+        let killer = match fate {
+            Fate::Alone => None,
+            _ => {
                 OVER.store(false, Ordering::Release);
-                *ORDER.lock() = Some(Order { window: child.segment().window(), delay, choice, port: reference.handle() });
+                *ORDER.lock() = Some(Order { window: child.segment().window(), fate, port: reference.handle() });
                 Some(thread::spawn(killer, 0).map_err(said("no thread to kill"))?)
             }
-            None => None,
         };
         child.start().map_err(|refusal| format!("{refusal}"))?;
-        let status = attend(port.handle(), &mut Host { pool: self.pool.handle() }).map_err(said("cannot receive"));
+        let status = attend(port.handle(), &mut Host { pool: self.pool.handle(), own: reference.handle(), waiting: Vec::new() }).map_err(said("cannot receive"));
         if let Some(killer) = killer {
             OVER.store(true, Ordering::Release);
             drop(port);
@@ -178,7 +217,7 @@ impl Stage {
     /// Starts an environment and destroys one of its threads at some moment.
     pub fn kill(&mut self, command: &[&[u8]], random: &mut Random) -> Result<(), String> {
         let how = (random.delay(), random.next());
-        let status = self.live(command, Some(how))?;
+        let status = self.live(command, Fate::Killed(how.0, how.1))?;
         let place = || format!("after {} ns", how.0);
         if let Some(fault) = FAULT.lock().take() {
             return Err(format!("{}: {fault}", place()));
@@ -189,9 +228,9 @@ impl Stage {
         self.all_back().map_err(|why| format!("{}: {why}", place()))
     }
 
-    /// Lets an environment come to its own end, which must be with `status`.
-    pub fn run(&mut self, command: &[&[u8]], status: u64) -> Result<(), String> {
-        match self.live(command, None)? {
+    /// Lets an environment come to its own end, which must be with `status`; for one at a time it is seen to that the wait ends.
+    pub fn run(&mut self, command: &[&[u8]], status: u64, is_watched: bool) -> Result<(), String> {
+        match self.live(command, if is_watched { Fate::Watched } else { Fate::Alone })? {
             ended if ended == status => self.all_back(),
             ended => Err(format!("it ended with {ended}, and not with {status}")),
         }

@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 use nacre_abi::fault;
 use nacre_abi::message::THREAD_ENDED;
 use nacre_abi::state::ThreadState;
+use nacre_proto::flags::SERVICE_MEMORY;
 use nacre_proto::parent::{self, exit, find, report, stream};
 use nacre_proto::server::Output;
 use nacre_proto::{Answer, Errno, Event, Given, Handled, Request, Station};
@@ -88,9 +89,17 @@ pub enum Verdict {
 
 /// A monitor's answers. Each is our own parent's unless it is written.
 pub trait Handler {
+    /// The memory that the child finds, if it is not ours.
+    fn pool(&self) -> Option<Reference> {
+        None
+    }
+
     /// The child looks for a service.
     fn find(&mut self, service: u64) -> Result<Given, Errno> {
-        parent::find(Reference::PARENT, service).map(|reply| reply.found.into())
+        match self.pool() {
+            Some(pool) if service == SERVICE_MEMORY => Ok(pool.into()),
+            _ => parent::find(Reference::PARENT, service).map(|reply| reply.found.into()),
+        }
     }
 
     /// The child asks for an initial stream.

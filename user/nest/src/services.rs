@@ -10,6 +10,8 @@ use nacre_proto::flags::{FILE_KINDS, O_RDONLY, S_IFDIR, SERVICE_FILES, SERVICE_M
 use nacre_proto::{Errno, directory, file, memory, parent, segment};
 use nacre_sys::{OwnedMapping, OwnedReference, Reference, Region, Space, SpanMut, Window};
 
+/// What a monitor keeps of its pool for itself: its most workers and proxies need as much.
+const OWN_SHARE: u64 = 8 << 20;
 /// In a mode: somebody may execute it.
 const MAY_EXECUTE: u64 = 0o111;
 
@@ -57,6 +59,13 @@ impl Services {
     /// The pool that memory is taken from.
     pub fn memory(&self) -> Reference {
         self.memory.handle()
+    }
+
+    /// A pool of its own for a child, out of ours: it can take or destroy all that is in there, and we still have what we need ourselves. `None`: we may not make one.
+    pub fn pool_for_child(&self) -> Option<OwnedReference> {
+        let status = memory::status(self.memory()).ok()?;
+        let left = status.limit.saturating_sub(status.used);
+        memory::pool_create(self.memory(), left - (left / 8).min(OWN_SHARE)).ok().map(|reply| reply.pool)
     }
 
     fn too_large(&self, needed: u64) -> Refusal {

@@ -54,7 +54,8 @@ impl Objects {
         start + (index % PER_WINDOW) as u64 * SIZE
     }
 
-    fn port(&self, index: usize) -> Port {
+    /// The port of the proxy at `index`.
+    pub fn port(&self, index: usize) -> Port {
         Port(self.at(index))
     }
 

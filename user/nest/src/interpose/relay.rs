@@ -1,7 +1,8 @@
 //! The relay: workers that receive at all proxies, send what they received on to the originals, and hand back what those answer.
 //!
 //! A worker that waits for an answer serves nobody else, so there is always one more than wait, up to a bound: the last idle worker, before it
-//! sends on, hires another.
+//! sends on, hires another. Where there are as many as there may be, one of them serves the child's parent port alone; where there is no memory for
+//! one more, the last does not send on what could wait. So however many threads of the child wait, its end is heard of.
 
 use super::crossing::{Crossing, Passage, Translator, destroy};
 use super::desk::{Answer, Desk, filled, room};
@@ -9,22 +10,25 @@ use super::objects::Objects;
 use super::proxies::{Proxies, Seen, index_of};
 use super::{Letter, Returned, Watch};
 use crate::host::{Exception, keep};
+use alloc::vec::Vec;
 use core::sync::atomic::{AtomicUsize, Ordering};
 use nacre_abi::message::{KERNEL_BITS, NO_REFERENCES};
+use nacre_abi::rights::REFERENCE_USE;
 use nacre_abi::{Code, Status, fault};
 use nacre_proto::describe::Kind;
+use nacre_proto::flags::SERVICE_MEMORY;
 use nacre_proto::{Errno, PROTOCOLS, parent};
 use nacre_sys::ipc::{self, Buffers, Message, Received};
 use nacre_sys::lock::Lock;
-use nacre_sys::{FOREVER, Info, PortSet, Reference, Space, Window};
+use nacre_sys::{FOREVER, Info, OwnedReference, PortSet, Reference, Space, Window};
 
-/// Most workers: as many clients can be kept waiting without keeping the others waiting.
+/// Most workers: the last serves the child's parent port; as many clients as there are others can be kept waiting without keeping the rest waiting.
 const MAX_WORKERS: usize = 32;
 
 /// How workers are hired, and what they are given.
 #[derive(Clone, Copy)]
 pub struct Staff {
-    /// Starts a thread that calls [`Relay::work`].
+    /// Starts a thread that calls [`Relay::work`] with this number.
     pub hire: fn(usize) -> bool,
     /// Memory for a desk.
     pub desk: fn() -> Option<Window>,
@@ -40,10 +44,16 @@ pub struct Relay<W: Watch> {
     watch: W,
     workers: AtomicUsize,
     idle: AtomicUsize,
+    /// For workers that begin.
+    desks: Lock<Vec<Desk>>,
+    /// Left by a worker that could not begin.
+    spare: Lock<Option<Desk>>,
     staff: Staff,
     bare: BareReplies,
     /// The child's.
     space: Lock<Option<Space>>,
+    /// The child's memory, in place of ours.
+    pool: Option<OwnedReference>,
 }
 
 /// Which operations are declared to answer with words alone: for each protocol a bit for each operation. The kernel carries such an answer with less ado.
@@ -73,10 +83,12 @@ fn references<T>(crossing: Option<&Crossing<T>>) -> &[Reference] {
 }
 
 impl<W: Watch> Relay<W> {
-    /// A relay without workers.
-    pub fn new(set: PortSet, watch: W, staff: Staff) -> Relay<W> {
+    /// A relay without workers. The child finds `pool`, if there is one, where we find our memory.
+    pub fn new(set: PortSet, watch: W, staff: Staff, pool: Option<OwnedReference>) -> Relay<W> {
         let (objects, proxies) = (Objects::new(set), Lock::new(Proxies::new(0)));
-        Relay { set, objects, proxies, watch, workers: AtomicUsize::new(0), idle: AtomicUsize::new(1), staff, bare: BareReplies::new(), space: Lock::new(None) }
+        let (workers, idle) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        let (desks, spare) = (Lock::new(Vec::new()), Lock::new(None));
+        Relay { set, objects, proxies, watch, workers, idle, desks, spare, staff, bare: BareReplies::new(), pool, space: Lock::new(None) }
     }
 
     /// Makes the first proxy, for `parent`, which is moved: what the child gets as its parent. [`Relay::parent_given`] follows.
@@ -95,23 +107,31 @@ impl<W: Watch> Relay<W> {
         Translator { objects: &self.objects, proxies: &self.proxies, more: self.staff.objects }
     }
 
-    /// Serves until the child ends, which ends this program. Returns only if that is impossible.
-    pub fn work(&self) -> Status {
-        let number = self.workers.fetch_add(1, Ordering::Relaxed);
-        let Some(mut desk) = (self.staff.desk)().and_then(|memory| Desk::new(number, memory)) else {
-            self.idle.fetch_sub(1, Ordering::Relaxed);
-            return Status::new(Code::NoMemory);
-        };
+    fn take_desk(&self, number: usize) -> Option<Desk> {
+        let mut desks = self.desks.lock();
+        let at = desks.iter().position(|desk| desk.number == number)?;
+        Some(desks.swap_remove(at))
+    }
+
+    /// Serves as worker `number`, who was hired, until the child ends, which ends this program. Returns only if that is impossible.
+    pub fn work(&self, number: usize) -> Status {
+        let taken = self.take_desk(number);
+        let Some(mut desk) = taken else { return Status::new(Code::NoMemory) };
         let mut waited = self.receive(&mut desk);
         loop {
             let received = match waited {
                 Ok(received) => received,
                 Err(status) => return status,
             };
-            if self.idle.fetch_sub(1, Ordering::Relaxed) == 1 {
-                self.hire();
-            }
-            let answer = if self.is_quick(&received) { self.carry_words(&received) } else { self.handle(&mut desk, &received) };
+            let is_last = self.idle.fetch_sub(1, Ordering::Relaxed) == 1;
+            let answer = if is_last && !self.hire(self.staff.hire) && self.may_wait(&received) {
+                destroy(&desk.request_slots[..received.references()]);
+                received.needs_reply().then(|| Answer::error(Errno::ENOMEM))
+            } else if self.is_quick(&received) {
+                self.carry_words(&received)
+            } else {
+                self.handle(&mut desk, &received)
+            };
             self.idle.fetch_add(1, Ordering::Relaxed);
             let next = answer.and_then(|answer| self.answer(&mut desk, answer));
             waited = next.map_or_else(|| self.receive(&mut desk), Ok);
@@ -122,7 +142,19 @@ impl<W: Watch> Relay<W> {
     #[inline]
     fn receive(&self, desk: &mut Desk) -> Result<Received, Status> {
         let buffers = Buffers::new(room(desk.request), &desk.request_slots);
-        ipc::receive(self.set.address(), buffers, FOREVER)
+        ipc::receive(self.place(desk), buffers, FOREVER)
+    }
+
+    /// Where a worker receives.
+    #[inline]
+    fn place(&self, desk: &Desk) -> u64 {
+        if desk.number + 1 == MAX_WORKERS { self.objects.port(0).address() } else { self.set.address() }
+    }
+
+    /// Whether nobody knows how long it takes until what was received has been dealt with. What the child asks of its parent is answered at once, as
+    /// far up as parents go.
+    fn may_wait(&self, received: &Received) -> bool {
+        received.notification().is_none() && index_of(received.word) != 0
     }
 
     /// Whether a message and its answer are words alone, and nobody wants to see them: nearly all that is to be fast is of this kind.
@@ -169,7 +201,7 @@ impl<W: Watch> Relay<W> {
     fn reply_receive(&self, desk: &mut Desk, answer: &Answer<W::Tag>) -> Option<Received> {
         let message = Message::new(answer.label, answer.words).with_bytes(filled(desk.reply, answer.size));
         let buffers = Buffers::new(room(desk.request), &desk.request_slots);
-        ipc::reply_receive(self.set.address(), &message, buffers, FOREVER).ok()
+        ipc::reply_receive(self.place(desk), &message, buffers, FOREVER).ok()
     }
 
     /// Sends an answer with references, of which nothing is kept here.
@@ -184,15 +216,26 @@ impl<W: Watch> Relay<W> {
         }
     }
 
+    /// Sets a desk out for one more worker, whom `start` calls in by the number: false if there is no memory for that.
     #[cold]
-    fn hire(&self) {
-        let workers = self.workers.load(Ordering::Relaxed);
-        if workers < MAX_WORKERS {
-            self.idle.fetch_add(1, Ordering::Relaxed);
-            if !(self.staff.hire)(workers) {
-                self.idle.fetch_sub(1, Ordering::Relaxed);
-            }
+    pub fn hire(&self, start: fn(usize) -> bool) -> bool {
+        let number = self.workers.fetch_add(1, Ordering::Relaxed);
+        if number >= MAX_WORKERS {
+            self.workers.fetch_sub(1, Ordering::Relaxed);
+            return true;
         }
+        let spare = self.spare.lock().take().map(|desk| Desk { number, ..desk });
+        if let Some(desk) = spare.or_else(|| Desk::new(number, (self.staff.desk)()?)) {
+            self.desks.lock().push(desk);
+            self.idle.fetch_add(1, Ordering::Relaxed);
+            if start(number) {
+                return true;
+            }
+            self.idle.fetch_sub(1, Ordering::Relaxed);
+            *self.spare.lock() = self.take_desk(number);
+        }
+        self.workers.fetch_sub(1, Ordering::Relaxed);
+        false
     }
 
     fn handle(&self, desk: &mut Desk, received: &Received) -> Option<Answer<W::Tag>> {
@@ -305,12 +348,26 @@ impl<W: Watch> Relay<W> {
         }
         match (watched, result) {
             (Ok(mut asked), Ok(result)) => {
+                if index_of(received.word) == 0 && received.label() == parent::find::LABEL && words[0] == SERVICE_MEMORY {
+                    self.put_pool(desk, &result);
+                }
                 let answer = result.map(|reply| self.take_answer(desk, &reply, seen, &mut asked));
                 let returned = answer.as_ref().map(|answer| Returned::new(desk, answer)).map_err(|status| *status);
                 self.watch.answered(desk.number, asked, &returned);
                 answer
             }
             (Err(errno), _) | (_, Err(errno)) => Ok(Answer::error(errno)),
+        }
+    }
+
+    /// Where our memory was found, there is now the child's.
+    #[cold]
+    fn put_pool(&self, desk: &Desk, result: &Result<Received, Status>) {
+        let is_found = result.is_ok_and(|reply| reply.label() == 0 && reply.references() == 1);
+        if let Some(pool) = self.pool.as_ref().filter(|_| is_found) {
+            let slot = desk.reply_slots[0];
+            // Without a copy the slot stays empty, and the child finds nothing.
+            let _ = slot.destroy().and_then(|()| Reference::create(slot.address())).and_then(|slot| pool.handle().reference(slot, REFERENCE_USE));
         }
     }
 

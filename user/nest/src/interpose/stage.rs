@@ -23,12 +23,12 @@ const PIECE: usize = nacre_abi::message::MAX_BYTES as usize;
 
 /// A relay, whatever its monitor.
 trait Work: Sync {
-    fn work(&self) -> Status;
+    fn work(&self, number: usize) -> Status;
 }
 
 impl<W: Watch> Work for Relay<W> {
-    fn work(&self) -> Status {
-        Relay::work(self)
+    fn work(&self, number: usize) -> Status {
+        Relay::work(self, number)
     }
 }
 
@@ -84,11 +84,11 @@ fn objects() -> Option<Window> {
     memory(WINDOW_SIZE)
 }
 
-fn worker(_number: usize) {
+fn worker(number: usize) {
     let relay = *RELAY.lock();
     if let Some(relay) = relay {
         // A worker that cannot work leaves the work to the others.
-        let _ = relay.work();
+        let _ = relay.work(number);
     }
 }
 
@@ -105,9 +105,10 @@ pub fn name(command: &[&[u8]]) -> String {
 /// Runs `command`, all of whose messages `watch` sees; `tag` is that of its parent. Ends this program as the child ends, and returns only if there is
 /// none: the exit status, or what went wrong. There is one such child in a program.
 pub fn run<W: Watch>(watch: W, tag: W::Tag, services: Services, command: &[&[u8]], arguments: &Arguments) -> Result<i32, String> {
+    let pool = services.pool_for_child();
     *SERVICES.lock() = Some(services);
     let set = OwnedPortSet::new().map_err(kernel("a set of ports"))?.leak();
-    let relay: &'static Relay<W> = Box::leak(Box::new(Relay::new(set, watch, Staff { hire, desk, objects })));
+    let relay: &'static Relay<W> = Box::leak(Box::new(Relay::new(set, watch, Staff { hire, desk, objects }, pool)));
     *RELAY.lock() = Some(relay);
     let original = OwnedReference::copy_of(Reference::PARENT, REFERENCE_USE).map_err(kernel("a copy of its parent"))?;
     let parent = relay.parent(original.leak(), tag).map_err(kernel("its first proxy"))?;
@@ -121,7 +122,9 @@ pub fn run<W: Watch>(watch: W, tag: W::Tag, services: Services, command: &[&[u8]
         }
     };
     relay.parent_given(child.space());
-    let status = relay.work();
+    // This thread is the first worker.
+    relay.hire(|_| true);
+    let status = relay.work(0);
     child.destroy();
     Err(alloc::format!("cannot receive: {status:?}"))
 }
