@@ -53,6 +53,9 @@ fn write_from(process: &mut Process, file: &OpenFile, offset: u64, address: u64,
     }
     let size = usable(process, address, size, Rights::READ)?;
     let from = process.memory.readable(address, size)?;
+    if from.is_empty() && file.is_regular() {
+        return Ok(0);
+    }
     process.write(file, offset, from).map(|count| count as u64)
 }
 
@@ -248,10 +251,39 @@ pub fn sync(_: &mut Process, _: &mut Frame) -> Answer {
     Ok(0)
 }
 
-/// `fadvise64(descriptor, ..)`, `readahead(descriptor, ..)`: advice that nobody needs.
+/// Whether it is a pipe, of this process's own or of others.
+fn is_pipe(file: &OpenFile) -> bool {
+    const S_IFIFO: u32 = 0o010000;
+    file.pipe().is_some() || file.mode & crate::descriptors::S_IFMT == S_IFIFO
+}
+
+/// `fadvise64(descriptor, offset, size, advice)`: advice that nobody needs.
 pub fn fadvise64(process: &mut Process, frame: &mut Frame) -> Answer {
-    let file = process.descriptors.get(frame.arguments()[0])?;
-    if file.pipe().is_some() { Err(ESPIPE) } else { Ok(0) }
+    const LAST: u64 = 5;
+    let [descriptor, _, size, advice, ..] = frame.arguments();
+    let file = process.descriptors.get(descriptor)?;
+    if is_pipe(&file) {
+        return Err(ESPIPE);
+    }
+    if (size as i64) < 0 || advice & 0xffff_ffff > LAST { Err(EINVAL) } else { Ok(0) }
+}
+
+/// `readahead(descriptor, offset, size)`: nothing has to be read before it is asked for.
+pub fn readahead(process: &mut Process, frame: &mut Frame) -> Answer {
+    let file = to_read(process, frame.arguments()[0])?;
+    if file.is_regular() { Ok(0) } else { Err(EINVAL) }
+}
+
+/// `sync_file_range(descriptor, offset, size, flags)`: what was written is where it belongs.
+pub fn sync_file_range(process: &mut Process, frame: &mut Frame) -> Answer {
+    const KNOWN: u64 = 7;
+    let [descriptor, offset, size, flags, ..] = frame.arguments();
+    let file = process.descriptors.get(descriptor)?;
+    let end = (offset as i64).checked_add(size as i64);
+    if flags & 0xffff_ffff & !KNOWN != 0 || (offset as i64) < 0 || end.is_none_or(|end| end < offset as i64) {
+        return Err(EINVAL);
+    }
+    if is_pipe(&file) { Err(ESPIPE) } else { Ok(0) }
 }
 
 /// `flock(descriptor, operation)`: nobody else locks.

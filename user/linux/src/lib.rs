@@ -28,6 +28,7 @@ mod directories;
 mod epoll;
 pub mod errno;
 mod exec;
+mod extended;
 mod files;
 mod fork;
 mod futex;

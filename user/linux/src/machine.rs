@@ -32,8 +32,9 @@ pub fn arch_prctl(process: &mut Process, frame: &mut Frame) -> Answer {
 /// `getrandom(buffer, size, flags)`: what `/dev/urandom` gives.
 pub fn getrandom(process: &mut Process, frame: &mut Frame) -> Answer {
     const KNOWN: u64 = 7;
+    const RANDOM_AND_INSECURE: u64 = 6;
     let [buffer, size, flags, ..] = frame.arguments();
-    if flags & 0xffff_ffff & !KNOWN != 0 {
+    if flags & 0xffff_ffff & !KNOWN != 0 || flags & RANDOM_AND_INSECURE == RANDOM_AND_INSECURE {
         return Err(EINVAL);
     }
     let into = process.memory.writable(buffer, size.min(0x7fff_ffff))?;

@@ -56,6 +56,16 @@ fn of_descriptor(process: &mut Process, descriptor: u64) -> Result<Status, Errno
     Status::from_bytes(&bytes).ok_or(EIO)
 }
 
+/// `ENOENT` and its like if there is nothing at a path of the program's.
+pub fn check_path(process: &mut Process, address: u64, follow: bool) -> Result<(), Errno> {
+    at(process, CURRENT, address, if follow { 0 } else { AT_SYMLINK_NOFOLLOW }).map(drop)
+}
+
+/// `EBADF` if the descriptor is not open.
+pub fn check_descriptor(process: &mut Process, descriptor: u64) -> Result<(), Errno> {
+    process.descriptors.get(descriptor).map(drop)
+}
+
 const fn halves(low: u64, high: u64) -> u64 {
     low & 0xffff_ffff | high << 32
 }
@@ -131,7 +141,11 @@ pub fn newfstatat(process: &mut Process, frame: &mut Frame) -> Answer {
 
 /// `statx(directory, path, flags, mask, buffer)`.
 pub fn statx(process: &mut Process, frame: &mut Frame) -> Answer {
-    let [descriptor, path, flags, _, buffer, _] = frame.arguments();
+    const RESERVED: u64 = 0x8000_0000;
+    let [descriptor, path, flags, mask, buffer, _] = frame.arguments();
+    if mask & RESERVED != 0 || flags & AT_STATX_SYNC == AT_STATX_SYNC {
+        return Err(EINVAL);
+    }
     let status = at(process, descriptor, path, flags & 0xffff_ffff)?;
     process.memory.write_words(buffer, &statx_words(&status))?;
     Ok(0)

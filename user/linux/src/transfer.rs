@@ -6,6 +6,7 @@ use crate::errno::{Answer, EBADF, EINVAL, EISDIR, Errno};
 use crate::memory::Memory;
 use crate::process::Process;
 use crate::services::{OWN_POSITION, PIECE};
+use alloc::rc::Rc;
 use alloc::vec;
 
 /// A position that a call names by its address: the file's own if there is none.
@@ -44,6 +45,11 @@ fn copy(process: &mut Process, from: (&OpenFile, u64), to: (&OpenFile, u64), siz
     Ok(done)
 }
 
+/// Whether two ranges of so many bytes have one in common.
+fn overlap(one: u64, other: u64, size: u64) -> bool {
+    one.abs_diff(other) < size
+}
+
 /// Writes a position back to where it came from.
 fn store(memory: &Memory, address: u64, offset: u64, by: u64) -> Result<(), Errno> {
     if address == 0 { Ok(()) } else { memory.write_words(address, &[offset + by]) }
@@ -57,7 +63,7 @@ pub fn sendfile(process: &mut Process, frame: &mut Frame) -> Answer {
         return Err(EBADF);
     }
     // Linux asks for a source that can be mapped; programs fall back to reading.
-    if from.pipe().is_some() {
+    if from.pipe().is_some() || to.flags.get() & crate::descriptors::O_APPEND != 0 {
         return Err(EINVAL);
     }
     let offset = start(&process.memory, offset_address)?;
@@ -83,7 +89,12 @@ pub fn copy_file_range(process: &mut Process, frame: &mut Frame) -> Answer {
         return Err(EINVAL);
     }
     let (from_offset, to_offset) = (start(&process.memory, from_address)?, start(&process.memory, to_address)?);
-    let done = copy(process, (&from, from_offset), (&to, to_offset), size.min(0x7fff_f000))?;
+    let size = size.min(0x7fff_f000);
+    // What is open twice is not known to be one file.
+    if Rc::ptr_eq(&from, &to) && overlap(from_offset, to_offset, size) {
+        return Err(EINVAL);
+    }
+    let done = copy(process, (&from, from_offset), (&to, to_offset), size)?;
     store(&process.memory, from_address, from_offset, done)?;
     store(&process.memory, to_address, to_offset, done)?;
     Ok(done)

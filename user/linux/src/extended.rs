@@ -1,0 +1,39 @@
+//! Extended attributes: no file has any, as on a Linux file system that does not keep them. Whether the file is there is still told.
+
+use crate::entry::Frame;
+use crate::errno::{Answer, EOPNOTSUPP};
+use crate::process::Process;
+use crate::status::{check_descriptor, check_path};
+
+/// `setxattr(path, ..)`, `getxattr(path, ..)`, `removexattr(path, ..)`.
+pub fn of_path(process: &mut Process, frame: &mut Frame) -> Answer {
+    check_path(process, frame.arguments()[0], true)?;
+    Err(EOPNOTSUPP)
+}
+
+/// The same for a symbolic link itself.
+pub fn of_link(process: &mut Process, frame: &mut Frame) -> Answer {
+    check_path(process, frame.arguments()[0], false)?;
+    Err(EOPNOTSUPP)
+}
+
+/// The same for an open file.
+pub fn of_descriptor(process: &mut Process, frame: &mut Frame) -> Answer {
+    check_descriptor(process, frame.arguments()[0])?;
+    Err(EOPNOTSUPP)
+}
+
+/// `listxattr(path, ..)`: an empty list.
+pub fn list(process: &mut Process, frame: &mut Frame) -> Answer {
+    check_path(process, frame.arguments()[0], true).map(|()| 0)
+}
+
+/// `llistxattr(path, ..)`: an empty list.
+pub fn list_of_link(process: &mut Process, frame: &mut Frame) -> Answer {
+    check_path(process, frame.arguments()[0], false).map(|()| 0)
+}
+
+/// `flistxattr(descriptor, ..)`: an empty list.
+pub fn list_of_descriptor(process: &mut Process, frame: &mut Frame) -> Answer {
+    check_descriptor(process, frame.arguments()[0]).map(|()| 0)
+}
