@@ -1,15 +1,18 @@
 //! `nacre bench`: the same static program on Nacre and on Debian's Linux kernel, in the same QEMU with the same clock.
 
+mod calls;
 mod chart;
-mod linux;
+pub mod linux;
 mod parallel;
 mod table;
 
 use std::fs;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
+use crate::boot::files::Files;
 use crate::boot::guest::Guest;
-use crate::builds::{self, Products};
+use crate::builds::{self, Products, Program};
 use crate::cli::{BenchArguments, GuestArguments, MachineArguments};
 use crate::failure::{Class, Context, Failure, Outcome};
 use crate::rings::describe;
@@ -34,14 +37,23 @@ pub fn bench(tree: &Tree, arguments: &BenchArguments) -> Outcome<i32> {
     };
     let steady = MachineArguments { icount: true, debug: arguments.debug, ..MachineArguments::default() };
     let nacre = figures(&boot(&products, &["measure"], steady.clone())?)?;
-    let linux = if arguments.no_linux { Figures::default() } else { figures(&linux::boot(tree, program, steady)?)? };
+    let linux = if arguments.no_linux { Figures::default() } else { figures(&on_linux(tree, program, steady)?)? };
     let table = Table::join(&nacre, &linux);
     println!("Guest instructions an operation (QEMU, icount: one tick an instruction)\n\n{table}");
     println!("nacre run true, start to finish: {} ms on the wall (median of {WALL_RUNS})", wall_clock(&products)?.as_millis());
     println!("{}", parallel::tell(&boot(&products, &["measure", "parallel"], two_cpus(arguments))?)?);
+    println!("{}", calls::measure(tree, &products, arguments.no_linux)?);
     write(arguments.json.as_deref(), &table.json())?;
     write(arguments.svg.as_deref(), &chart::svg(&table))?;
     Ok(0)
+}
+
+/// The measuring program as Linux's first.
+fn on_linux(tree: &Tree, program: &Program, arguments: MachineArguments) -> Outcome<Captured> {
+    let mut files = Files::default();
+    let bytes = fs::read(&program.path).context(Class::Build, || format!("cannot read {}", program.path.display()))?;
+    files.add_file(Path::new("/init"), 0o755, bytes);
+    linux::boot(tree, &files, arguments, LIMIT)
 }
 
 /// A machine whose CPUs run at once, each on a thread of the host's: so without QEMU's counting of instructions.
@@ -49,7 +61,7 @@ fn two_cpus(arguments: &BenchArguments) -> MachineArguments {
     MachineArguments { cpus: 2, debug: arguments.debug, ..MachineArguments::default() }
 }
 
-fn write(path: Option<&std::path::Path>, text: &str) -> Outcome<()> {
+fn write(path: Option<&Path>, text: &str) -> Outcome<()> {
     path.map_or(Ok(()), |path| fs::write(path, text).context(Class::File, || format!("cannot write {}", path.display())))
 }
 

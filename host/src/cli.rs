@@ -153,6 +153,8 @@ pub enum Ring {
     Relative,
     /// Programs under layers of monitors, compared with this machine
     Stacks,
+    /// Small programs, each about a call of Linux's, on Linux and in the system
+    Linux,
     /// A disc under a BIOS and under UEFI
     Discs,
 }

@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 mod bench;
+mod beside;
 mod boot;
 mod builds;
 mod cli;

@@ -2,6 +2,7 @@
 
 mod discs;
 mod host;
+mod linux;
 mod models;
 mod relative;
 mod scenario;
@@ -57,7 +58,7 @@ pub fn test(tree: &Tree, arguments: &TestArguments) -> Outcome<i32> {
         tally.add(host::run(tree, filter)?);
         tally.add(models::run(tree, filter)?);
     }
-    if [Ring::Conformance, Ring::Hostile, Ring::Relative, Ring::Stacks, Ring::Discs].into_iter().any(wants) {
+    if [Ring::Conformance, Ring::Hostile, Ring::Relative, Ring::Stacks, Ring::Linux, Ring::Discs].into_iter().any(wants) {
         match builds::ensure(tree) {
             Ok(products) => tally.add(in_system(tree, &products, arguments, &wants)?),
             Err(failure) => tally.note("the system builds", Some(&failure.to_string())),
@@ -87,6 +88,9 @@ fn in_system(
     if wants(Ring::Stacks) {
         tally.add(stacks::run(tree, products, filter, arguments.jobs as usize)?);
         tally.add(shares::run(products, filter)?);
+    }
+    if wants(Ring::Linux) {
+        tally.add(linux::run(tree, products, filter)?);
     }
     if wants(Ring::Discs) {
         tally.add(discs::run(products, filter)?);

@@ -1,11 +1,11 @@
-//! Debian's cloud kernel, downloaded and extracted but not installed, with the measuring program as its only process.
+//! Debian's cloud kernel, downloaded and extracted but not installed, with a program of ours as its first process.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 
-use super::LIMIT;
-use crate::builds::Program;
+use crate::boot::files::{Entry, Files};
 use crate::cli::MachineArguments;
 use crate::failure::{Class, Context, Failure, Outcome};
 use crate::session::Limits;
@@ -16,13 +16,12 @@ use crate::tree::Tree;
 const METAPACKAGE: &str = "linux-image-cloud-amd64";
 const COMMAND_LINE: &str = "console=ttyS0 quiet loglevel=1 mitigations=off init_on_alloc=0 panic=-1 tsc=reliable";
 
-/// Boots Linux with the program as `/init`. It ends by the program's own reboot or by a panic, so the status says nothing.
-pub fn boot(tree: &Tree, program: &Program, arguments: MachineArguments) -> Outcome<Captured> {
+/// Boots Linux with these files, of which `/init` is its first program. It ends by that program's reboot or by a panic, so the status says nothing.
+pub fn boot(tree: &Tree, files: &Files, arguments: MachineArguments, limit: Duration) -> Outcome<Captured> {
     let kernel = kernel(tree)?;
-    let bytes = fs::read(&program.path).context(Class::Build, || format!("cannot read {}", program.path.display()))?;
-    let module = Scratch::write("initramfs", &initramfs(&bytes))?;
+    let module = Scratch::write("initramfs", &initramfs(files))?;
     let boot = Boot::Kernel { kernel, module: module.path().to_path_buf(), command_line: COMMAND_LINE.to_string() };
-    capture(&Machine { arguments, boot }, Limits { timeout: Some(LIMIT), ..Limits::default() }, b"")
+    capture(&Machine { arguments, boot }, Limits { timeout: Some(limit), ..Limits::default() }, b"")
 }
 
 /// The extracted kernel, fetched when it is not there yet.
@@ -77,17 +76,19 @@ fn run(mut command: Command) -> Outcome<()> {
     Err(Failure::new(Class::Machine, format!("{name} failed")).remedy("its message is above"))
 }
 
-/// An initial file system in the format `newc`: a console, a few directories, and the program.
-fn initramfs(program: &[u8]) -> Vec<u8> {
+/// An initial file system in the format `newc`: a console, a few directories, and the files.
+fn initramfs(files: &Files) -> Vec<u8> {
     const DIRECTORY: u32 = 0o040755;
-    const EXECUTABLE: u32 = 0o100755;
     const CHARACTER_DEVICE: u32 = 0o020600;
     let mut archive = Vec::new();
     for name in ["dev", "proc", "tmp", "bin"] {
         add(&mut archive, name, DIRECTORY, (0, 0), &[]);
     }
     add(&mut archive, "dev/console", CHARACTER_DEVICE, (5, 1), &[]);
-    add(&mut archive, "init", EXECUTABLE, (0, 0), program);
+    for (path, Entry { mode, content, .. }) in files.iter() {
+        let path = path.to_string_lossy();
+        add(&mut archive, path.trim_start_matches('/'), *mode, (0, 0), content);
+    }
     add(&mut archive, "TRAILER!!!", 0, (0, 0), &[]);
     archive
 }
@@ -112,7 +113,9 @@ mod tests {
 
     #[test]
     fn an_archive_is_aligned_and_ends() {
-        let archive = initramfs(b"12345");
+        let mut files = Files::default();
+        files.add_file(Path::new("/init"), 0o755, *b"12345");
+        let archive = initramfs(&files);
         assert_eq!(archive.len() % 4, 0);
         let text = String::from_utf8_lossy(&archive);
         assert!(text.starts_with("070701") && text.contains("TRAILER!!!") && text.contains("init\0"));

@@ -47,7 +47,8 @@ impl Figures {
         self.unmeasured.iter().map(String::as_str)
     }
 
-    fn find(&self, name: &str) -> Option<&Figure> {
+    /// The figure of an operation.
+    pub fn find(&self, name: &str) -> Option<&Figure> {
         self.figures.iter().find(|figure| figure.name == name)
     }
 }

@@ -209,10 +209,15 @@ const CAPACITY: usize = 4096;
 /// Answers at `port`, the child's parent and keeper, until the child ends: its exit status. A port serves one child: what is
 /// taken back leaves its notification there.
 pub fn attend(port: Port, handler: &mut impl Handler) -> Result<u64, Status> {
+    attend_within(port, handler, nacre_sys::FOREVER)
+}
+
+/// The same, for at most so many nanoseconds without a message from the child: `TimedOut` when they have passed.
+pub fn attend_within(port: Port, handler: &mut impl Handler, patience: u64) -> Result<u64, Status> {
     let mut station = Station::new(CAPACITY).map_err(|_| Status::new(nacre_abi::Code::NoMemory))?;
     let mut service = Service { handler, ended: None };
     loop {
-        let event = station.next(port.address(), nacre_sys::FOREVER)?;
+        let event = station.next(port.address(), patience)?;
         service.handle(event);
         if let Some(status) = service.ended {
             return Ok(status);

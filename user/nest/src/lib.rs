@@ -17,7 +17,7 @@ pub mod spawn;
 pub mod stack;
 pub mod supply;
 
-pub use host::{Handler, attend};
+pub use host::{Handler, attend, attend_within};
 pub use plan::{Area, Heritage, Sizes};
 pub use refusal::Refusal;
 pub use services::Services;

@@ -1,0 +1,5 @@
+/* A program that ends at once. */
+int main(void)
+{
+    return 0;
+}

@@ -1,0 +1,33 @@
+/* call: rt_sigaction, fork; covers: SIGCHLD for ends, stops and continuations */
+#include "check.h"
+
+static volatile int count;
+
+static void handler(int number, siginfo_t *info, void *context)
+{
+    say("%s code %d status %d\n", signal_name(number), info->si_code, info->si_status);
+    count++;
+}
+
+static void await(int wanted)
+{
+    while (count < wanted)
+        nap(2);
+}
+
+static void child(void)
+{
+    raise(SIGSTOP);
+    _exit(3);
+}
+
+int main(void)
+{
+    handle_info(SIGCHLD, handler, SA_RESTART);
+    pid_t id = make_child(child);
+    await(1);
+    kill(id, SIGCONT);
+    await(2);
+    wait_for(id);
+    return 0;
+}
