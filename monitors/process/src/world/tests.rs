@@ -1,3 +1,5 @@
+//! The world of processes: what each operation leads to, and what holds whatever was done.
+
 use super::*;
 use nacre_proto::flags::{CLD_EXITED, CLD_KILLED, CLD_STOPPED, SA_NOCLDWAIT, WALL, WCLONE, WCONTINUED, WEXITED, WNOHANG, WNOWAIT, WUNTRACED};
 

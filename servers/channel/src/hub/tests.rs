@@ -1,3 +1,5 @@
+//! Pipes and sockets: what each operation leads to, and what holds whatever was done.
+
 use super::*;
 use crate::queue::USUAL;
 use alloc::vec;
