@@ -253,8 +253,7 @@ pub fn sync(_: &mut Process, _: &mut Frame) -> Answer {
 
 /// Whether it is a pipe, of this process's own or of others.
 fn is_pipe(file: &OpenFile) -> bool {
-    const S_IFIFO: u32 = 0o010000;
-    file.pipe().is_some() || file.mode & crate::descriptors::S_IFMT == S_IFIFO
+    file.pipe().is_some() || file.mode & crate::descriptors::S_IFMT == crate::descriptors::S_IFIFO
 }
 
 /// `fadvise64(descriptor, offset, size, advice)`: advice that nobody needs.
