@@ -14,6 +14,8 @@ use nacre_abi::{Code, ObjectType, PAGE_SIZE, Rights, USER_END};
 const MOST_ENTRIES: u64 = 128;
 /// What looking at a page or an object takes, in instructions.
 const LOOK_WORK: u32 = 80;
+/// What taking an object back takes, but for its size, which is filled with zeros: a thread's is a page.
+const OBJECT_WORK: u32 = 300;
 
 /// A part of the caller's space that one translation holds for; empty: none is known.
 #[derive(Default)]
@@ -133,7 +135,7 @@ impl<M: Machine> Kernel<M> {
             Frame::OBJECTS => {
                 while let Some((object, at)) = self.next_object(at) {
                     self.reclaim_object(caller, object, at)?;
-                    self.step()?;
+                    self.work(OBJECT_WORK + object.size() as u32 / 4)?;
                 }
                 if self.is_vacant(frame) {
                     self.frame_open(at, frame)?;
