@@ -3,6 +3,7 @@
 mod boot;
 mod console;
 mod files;
+mod guard;
 mod host;
 mod kernel;
 mod linux;
@@ -35,6 +36,9 @@ targets! {
     "boot-image", boot::boot_image, DECODER_TRIES, "a boot image: its header, segments and files, as kernel and root read them";
     "multiboot", boot::multiboot, DECODER_TRIES, "what a Multiboot2 loader left in memory";
     "pvh", boot::pvh, DECODER_TRIES, "what a PVH loader left in memory";
+    "acpi", boot::acpi, DECODER_TRIES, "the firmware's tables of processors and interrupt controllers";
+    "policy", guard::policy, DECODER_TRIES, "rules of the guard, and what they say of any path";
+    "guarded-path", guard::resolved, DECODER_TRIES, "paths of a guarded program, in a tree full of links";
     "symbols", boot::symbols, DECODER_TRIES, "names of functions, out of the ELF file of a kernel";
     "elf", programs::elf, DECODER_TRIES, "a program, decoded and planned by the nesting library";
     "stack", programs::stack, DECODER_TRIES, "arguments and environment of a program, and where it is looked for";

@@ -35,6 +35,28 @@ pub fn pvh(bytes: &[u8]) {
     check(nacre_boot::pvh::read(&Memory(bytes), START));
 }
 
+impl nacre_machine::acpi::PhysicalBytes for Memory<'_> {
+    fn bytes(&self, start: u64, size: u64) -> Option<&[u8]> {
+        PhysicalBytes::bytes(self, start, size)
+    }
+}
+
+/// Tables whose checksum is right, since nothing is read of others.
+pub fn acpi(bytes: &[u8]) {
+    let mut bytes = bytes.to_vec();
+    if let Some(pointer) = bytes.get_mut(..36) {
+        pointer[..8].copy_from_slice(b"RSD PTR ");
+        pointer[8] = 0;
+        let sum = pointer[..20].iter().fold(0u8, |sum, byte| sum.wrapping_add(*byte));
+        pointer[8] = sum.wrapping_neg();
+    }
+    let topology = nacre_machine::acpi::read(&Memory(&bytes), START);
+    let (numbers, count) = topology.cpus(3, usize::MAX);
+    assert!(count >= 1 && count <= numbers.len() && numbers[0] == 3, "{count} processors");
+    assert!(!topology.controllers().is_empty());
+    (0..64).for_each(|line| _ = topology.line_mode(line));
+}
+
 pub fn boot_image(bytes: &[u8]) {
     let Some(header) = boot_image::header(bytes) else { return };
     (0..header.segment_count.min(32)).for_each(|number| _ = boot_image::segment(bytes, number));

@@ -21,5 +21,6 @@ mod atomic {
 #[cfg_attr(target_arch = "riscv64", path = "riscv64/arch.rs")]
 mod arch;
 
+pub use arch::acpi;
 pub use arch::panic::panic;
 pub use arch::start::{BootMemory, start};

@@ -69,6 +69,7 @@ pub const GROUPS: &[Group] = &[
             any("file.map"),
             any("file.status"),
             any("file.poll"),
+            any("file.watch"),
             any("file.seek"),
             any("file.flags"),
             any("terminal.*"),

@@ -7,32 +7,22 @@
 
 extern crate alloc;
 
-mod audit;
-mod case;
-mod groups;
-mod guardian;
-mod options;
-mod paths;
-mod pattern;
-mod policy;
-mod subject;
-
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec;
 use alloc::vec::Vec;
-use audit::Audit;
-use guardian::Guardian;
 use nacre_abi::message::MAX_BYTES;
+use nacre_guard::audit::Audit;
+use nacre_guard::guardian::Guardian;
+use nacre_guard::options::{self, HELP, Options, Source};
+use nacre_guard::policy::Policy;
+use nacre_guard::subject::{Kind, tag};
 use nacre_nest::Services;
 use nacre_nest::command::{FAILED, complain, create, explain, lossy};
 use nacre_nest::interpose::stage::{self, messages};
 use nacre_proto::flags::O_RDONLY;
 use nacre_proto::{directory, file};
 use nacre_rt::Arguments;
-use options::{HELP, Options, Source};
-use policy::Policy;
-use subject::{Kind, tag};
 
 nacre_rt::entry!(guard);
 

@@ -1,6 +1,6 @@
 //! 64-bit Arm: the names that the rest of the kernel uses, and nothing behind them yet. A kernel built for it stops at its first instruction.
 
-mod acpi;
+pub mod acpi;
 mod apic;
 mod clock;
 mod context;

@@ -1,6 +1,6 @@
 //! x86-64.
 
-mod acpi;
+pub mod acpi;
 mod apic;
 mod clock;
 mod context;

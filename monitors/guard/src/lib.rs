@@ -1,0 +1,15 @@
+//! The guard's parts, apart from its first instruction: see the README.
+#![cfg_attr(not(test), no_std)]
+#![forbid(unsafe_code)]
+
+extern crate alloc;
+
+pub mod audit;
+pub mod case;
+pub mod groups;
+pub mod guardian;
+pub mod options;
+pub mod paths;
+pub mod pattern;
+pub mod policy;
+pub mod subject;
