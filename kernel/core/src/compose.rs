@@ -13,10 +13,10 @@ use nacre_abi::{PAGE_SIZE, Rights};
 pub(crate) const MAX_DEPTH: usize = 64;
 
 /// What following one layer takes, and looking at one mapping on the way to the right one, in instructions.
-const LAYER_WORK: u32 = 40;
+const LAYER_WORK: u32 = 62;
 const LOOK_WORK: u32 = 8;
 /// Instructions, roughly, after which composition gives up: what lies deep and among very many mappings takes so many.
-const MOST_WORK: u32 = 3200;
+const MOST_WORK: u32 = 4500;
 
 /// What an address means.
 #[derive(Clone, Copy, Debug)]

@@ -15,7 +15,7 @@ const MOST_POOL: u64 = 512;
 /// Pages that are donated without a look at interrupts. The caller then stands at `space_donate` for the rest.
 const PIECE: usize = 16;
 /// Instructions, roughly, of following mappings after which a piece has no more pages.
-const SCATTERED: u32 = 2000;
+const SCATTERED: u32 = 2500;
 /// Where a space's offsets end: regions of the machine reach higher than user addresses.
 pub(crate) const REGION_END: u64 = 1 << 52;
 
