@@ -9,6 +9,9 @@ use crate::object::{self, Region, Thread, WaitKind, port_of_set_node, thread_of_
 use nacre_abi::rights::REFERENCE_CONTROL;
 use nacre_abi::{Code, ObjectType, PAGE_SIZE, Rights};
 
+/// What destroying a mapping or a region takes, but for revoking it, in instructions.
+const PART_WORK: u32 = 700;
+
 impl<M: Machine> Kernel<M> {
     pub(crate) fn verb_destroy(&self, caller: Thread<'_>, object: ObjectType) -> Attempt<Done> {
         let (found, named) = self.object(caller, 1, caller.argument(1))?;
@@ -67,7 +70,7 @@ impl<M: Machine> Kernel<M> {
         }
         self.links_cut(object::links_of(object, at))?;
         self.object_erase(at, object);
-        self.step()
+        self.work(PART_WORK)
     }
 
     fn space_end(&self, at: Physical) -> Attempt<()> {

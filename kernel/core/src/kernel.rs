@@ -119,7 +119,7 @@ pub struct Kernel<M: Machine> {
 }
 
 /// Instructions, roughly, that a long operation takes before it stops to let interrupts in.
-const BUDGET: u32 = 3500;
+const BUDGET: u32 = 3000;
 /// Instructions, roughly, after which a call goes on in another entry before it follows mappings once more.
 const REACH: u32 = 2500;
 /// How often in a row that happens to one thread before its call fails. Pages that were found stay in the tables, so a message needs fewer than half of them.

@@ -22,8 +22,8 @@ const NULL: Physical = Physical(0);
 const MAPPINGS: u32 = 16;
 /// What that takes, and a sweep through tables, in instructions.
 const MAPPINGS_WORK: u32 = 500;
-const SWEEP_WORK: u32 = 1500;
-const SMALL_WORK: u32 = 150;
+const SWEEP_WORK: u32 = 3000;
+const SMALL_WORK: u32 = 250;
 
 /// What is done next.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -187,7 +187,7 @@ impl<M: Machine> Kernel<M> {
         }
         self.revoke_regions(space);
         let entries = (high - low) / nacre_abi::PAGE_SIZE;
-        if entries > 64 { SWEEP_WORK } else { SMALL_WORK + 5 * entries as u32 }
+        if entries > 64 { SWEEP_WORK } else { SMALL_WORK + 12 * entries as u32 }
     }
 
     /// The tables are done: on with what the space exports.
