@@ -7,7 +7,7 @@ use crate::entry::Frame;
 use crate::errno::{Answer, EINVAL, ERESTART_UNHANDLED, Errno};
 use crate::pipe::Side;
 use crate::process::Process;
-use crate::time::{MONOTONIC, duration, duration_of_timeval, now};
+use crate::time::{MICROSECOND, MONOTONIC, SECOND, duration, duration_of_timeval, now};
 use alloc::rc::Rc;
 use alloc::vec;
 use alloc::vec::Vec;
@@ -142,6 +142,21 @@ pub fn optional_duration(process: &Process, address: u64) -> Result<u64, Errno> 
     if address == 0 { Ok(FOR_EVER) } else { duration(&process.memory, address) }
 }
 
+/// Carries out a wait of at most `timeout`, and writes what is left of it to `address` (if that is not 0), in seconds and a `unit` of so many nanoseconds.
+/// As in Linux, it is no error if it cannot be written.
+fn telling_rest(process: &mut Process, address: u64, timeout: u64, unit: u64, call: impl FnOnce(&mut Process) -> Answer) -> Answer {
+    if address == 0 || timeout == 0 {
+        return call(process);
+    }
+    let end = now(process, MONOTONIC)?.saturating_add(timeout);
+    let answer = call(process);
+    if let Ok(now) = now(process, MONOTONIC) {
+        let rest = end.saturating_sub(now);
+        let _ = process.memory.write_words(address, &[rest / SECOND, rest % SECOND / unit]);
+    }
+    answer
+}
+
 /// Carries out `call` under another signal mask, if there is one: `mask` is its address or 0.
 pub fn with_mask(process: &mut Process, mask: u64, call: impl FnOnce(&mut Process) -> Answer) -> Answer {
     if mask == 0 {
@@ -156,9 +171,9 @@ pub fn with_mask(process: &mut Process, mask: u64, call: impl FnOnce(&mut Proces
 
 /// `ppoll(entries, count, timeout, mask, size)`.
 pub fn ppoll(process: &mut Process, frame: &mut Frame) -> Answer {
-    let [entries, count, timeout, mask, ..] = frame.arguments();
-    let timeout = optional_duration(process, timeout)?;
-    with_mask(process, mask, |process| poll_for(process, entries, count, timeout))
+    let [entries, count, address, mask, ..] = frame.arguments();
+    let timeout = optional_duration(process, address)?;
+    telling_rest(process, address, timeout, 1, |process| with_mask(process, mask, |process| poll_for(process, entries, count, timeout)))
 }
 
 /// The three sets of `select` and what each waits for.
@@ -225,15 +240,16 @@ fn select_for(process: &mut Process, count: u64, addresses: [u64; 3], timeout: u
 
 /// `select(count, read, write, except, timeout)`.
 pub fn select(process: &mut Process, frame: &mut Frame) -> Answer {
-    let [count, read, write, except, timeout, _] = frame.arguments();
-    let timeout = if timeout == 0 { FOR_EVER } else { duration_of_timeval(&process.memory, timeout)? };
-    select_for(process, count, [read, write, except], timeout)
+    let [count, read, write, except, address, _] = frame.arguments();
+    let timeout = if address == 0 { FOR_EVER } else { duration_of_timeval(&process.memory, address)? };
+    telling_rest(process, address, timeout, MICROSECOND, |process| select_for(process, count, [read, write, except], timeout))
 }
 
 /// `pselect6(count, read, write, except, timeout, mask and its size)`.
 pub fn pselect6(process: &mut Process, frame: &mut Frame) -> Answer {
-    let [count, read, write, except, timeout, mask] = frame.arguments();
-    let timeout = optional_duration(process, timeout)?;
+    let [count, read, write, except, address, mask] = frame.arguments();
+    let timeout = optional_duration(process, address)?;
     let mask = if mask == 0 { 0 } else { process.memory.read_words::<2>(mask)?[0] };
-    with_mask(process, mask, |process| select_for(process, count, [read, write, except], timeout))
+    let sets = [read, write, except];
+    telling_rest(process, address, timeout, 1, |process| with_mask(process, mask, |process| select_for(process, count, sets, timeout)))
 }

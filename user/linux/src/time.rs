@@ -12,7 +12,8 @@ pub const REALTIME: u64 = 0;
 pub const MONOTONIC: u64 = 1;
 /// Nanoseconds.
 pub const SECOND: u64 = 1_000_000_000;
-const MICROSECOND: u64 = 1000;
+/// Nanoseconds.
+pub const MICROSECOND: u64 = 1000;
 const TIMER_ABSTIME: u64 = 1;
 /// Ticks a second of `times`.
 const TICKS: u64 = 100;

@@ -6,7 +6,7 @@ use crate::entry::Frame;
 use crate::errno::{Answer, EAGAIN, EINVAL, Errno};
 use crate::pending::{Info, LAST, SI_KERNEL};
 use crate::process::Process;
-use crate::time::{self, MONOTONIC, SECOND};
+use crate::time::{self, MICROSECOND, MONOTONIC, SECOND};
 use alloc::vec::Vec;
 
 const SIGALRM: u64 = 14;
@@ -15,7 +15,6 @@ const SI_TIMER: i32 = -2;
 /// Most timers of `timer_create`.
 const MOST: usize = 1024;
 const TIMER_ABSTIME: u64 = 1;
-const MICROSECOND: u64 = 1000;
 
 /// What happens when a timer is due.
 #[derive(Clone, Copy, Debug)]
