@@ -28,7 +28,7 @@ pub fn add(files: &mut Files, host: &Path, bytes: &[u8]) -> Outcome<()> {
             let path = match name {
                 Some(name) => find(name, &owner, &dynamic.search, &folders)?,
                 None => match &linker {
-                    Some(linker) => linker.clone(),
+                    Some(linker) => linker_of(linker, &owner)?,
                     None => continue,
                 },
             };
@@ -41,6 +41,15 @@ pub fn add(files: &mut Files, host: &Path, bytes: &[u8]) -> Outcome<()> {
         }
     }
     Ok(())
+}
+
+/// The dynamic linker that `owner` asks for, which must be on this machine.
+fn linker_of(linker: &Path, owner: &Path) -> Outcome<PathBuf> {
+    if linker.is_absolute() && linker.exists() {
+        return Ok(linker.to_path_buf());
+    }
+    let said = format!("{} asks for the dynamic linker {}, which is not on this machine", owner.display(), linker.display());
+    Err(Failure::new(Class::NotRunnable, said).remedy("install the package that it comes with, or link the program with gcc -static"))
 }
 
 /// Where a library lies that `owner` needs.
