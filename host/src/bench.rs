@@ -32,6 +32,10 @@ const WALL_RUNS: usize = 7;
 /// Measures both systems, prints one table, writes the files that are asked for.
 pub fn bench(tree: &Tree, arguments: &BenchArguments) -> Outcome<i32> {
     let products = builds::ensure(tree)?;
+    if let Some(names) = &arguments.calls {
+        println!("{}", calls::measure(tree, &products, names, arguments.no_linux)?);
+        return Ok(0);
+    }
     let Some(program) = products.program("measure") else {
         return Err(Failure::new(Class::NotFound, "the tree has no program to measure with (bench/measure)"));
     };
@@ -42,7 +46,7 @@ pub fn bench(tree: &Tree, arguments: &BenchArguments) -> Outcome<i32> {
     println!("Guest instructions an operation (QEMU, icount: one tick an instruction)\n\n{table}");
     println!("nacre run true, start to finish: {} ms on the wall (median of {WALL_RUNS})", wall_clock(&products)?.as_millis());
     println!("{}", parallel::tell(&boot(&products, &["measure", "parallel"], two_cpus(arguments))?)?);
-    println!("{}", calls::measure(tree, &products, arguments.no_linux)?);
+    println!("{}", calls::measure(tree, &products, &[], arguments.no_linux)?);
     write(arguments.json.as_deref(), &table.json())?;
     write(arguments.svg.as_deref(), &chart::svg(&table))?;
     Ok(0)

@@ -171,6 +171,9 @@ pub struct BenchArguments {
     /// Measure Nacre alone
     #[arg(long)]
     pub no_linux: bool,
+    /// Print only the table of what Linux's calls cost; with NAMEs, only their rows (see `bench/calls`)
+    #[arg(long, value_name = "NAME", num_args = 0..)]
+    pub calls: Option<Vec<String>>,
     /// Show QEMU's command lines
     #[arg(long)]
     pub debug: bool,

@@ -8,7 +8,7 @@ use std::process::Command;
 use super::table::{Figure, Figures, grouped};
 use crate::beside::Batch;
 use crate::builds::{Products, run_quietly};
-use crate::failure::{Class, Context, Outcome};
+use crate::failure::{Class, Context, Failure, Outcome};
 use crate::tree::Tree;
 
 /// The operations: the word for the program, what it is, and how many instructions are aimed at, if it is not half of Linux's.
@@ -33,18 +33,37 @@ const OPERATIONS: [(&str, &str, Option<u64>); 14] = [
 const PROGRAMS: [(&str, &[&str], &str); 3] =
     [("calls.c", &["-static", "-w"], "/bench/calls"), ("true.c", &["-static"], "/bench/true-static"), ("true.c", &[], "/bench/true-dynamic")];
 
-/// Measures on both systems; the table.
-pub fn measure(tree: &Tree, products: &Products, no_linux: bool) -> Outcome<String> {
+/// Measures on both systems, all operations or those named; the table.
+pub fn measure(tree: &Tree, products: &Products, names: &[String], no_linux: bool) -> Outcome<String> {
     let files = PROGRAMS.iter().map(|(source, options, place)| Ok((compile(tree, source, options, place)?, PathBuf::from(place))));
     let files = files.collect::<Outcome<Vec<_>>>()?;
-    let batch = Batch { files, runs: OPERATIONS.iter().map(|(name, ..)| ("/bench/calls".to_string(), name.to_string())).collect() };
-    let nacre = Figures::parse(&String::from_utf8_lossy(&batch.on_nacre(products)?.output));
+    let batch = Batch { files, runs: runs(names)? };
+    let nacre = batch.on_nacre(products)?;
+    let output = String::from_utf8_lossy(&nacre.output);
+    let nacre = Figures::parse(&output);
+    if nacre.is_empty() {
+        return Err(Failure::new(Class::Guest, "the program measured nothing").remedy(format!("it said: {}", output.trim())));
+    }
     let linux = match no_linux {
         true => Figures::default(),
         false => Figures::parse(&String::from_utf8_lossy(&batch.on_linux(tree)?.output)),
     };
     nacre.unmeasured().for_each(|line| eprintln!("nacre: {line}"));
-    Ok(table(&nacre, &linux))
+    Ok(table(names, &nacre, &linux))
+}
+
+/// A run of the program for each operation that is asked for.
+fn runs(names: &[String]) -> Outcome<Vec<(String, String)>> {
+    if let Some(unknown) = names.iter().find(|name| !OPERATIONS.iter().any(|(known, ..)| known == name)) {
+        let known: Vec<&str> = OPERATIONS.iter().map(|(name, ..)| *name).collect();
+        return Err(Failure::new(Class::NotFound, format!("there is no operation {unknown}")).remedy(format!("there are: {}", known.join(", "))));
+    }
+    Ok(operations(names).map(|(name, ..)| ("/bench/calls".to_string(), name.to_string())).collect())
+}
+
+/// Those that are named; all, if none is.
+fn operations(names: &[String]) -> impl Iterator<Item = &'static (&'static str, &'static str, Option<u64>)> {
+    OPERATIONS.iter().filter(move |(name, ..)| names.is_empty() || names.iter().any(|wanted| wanted == name))
 }
 
 fn compile(tree: &Tree, source: &str, options: &[&str], place: &str) -> Outcome<PathBuf> {
@@ -57,9 +76,9 @@ fn compile(tree: &Tree, source: &str, options: &[&str], place: &str) -> Outcome<
     Ok(file)
 }
 
-fn table(nacre: &Figures, linux: &Figures) -> String {
+fn table(names: &[String], nacre: &Figures, linux: &Figures) -> String {
     let mut text = format!("{:<36} {:>12} {:>12} {:>8} {:>12}\n", "Linux program's operation", "Nacre", "Linux", "ratio", "aimed at");
-    for (name, what, aim) in OPERATIONS {
+    for &(name, what, aim) in operations(names) {
         let (here, there) = (nacre.find(name), linux.find(name));
         let cell = |figure: Option<&Figure>| figure.map_or("-".to_string(), |figure| grouped(figure.instructions));
         let aim = aim.or(there.map(|figure| figure.instructions / 2));
@@ -87,7 +106,7 @@ mod tests {
     fn a_row_says_how_far_it_is() {
         let nacre = Figures::parse("measure getppid 75 1\nmeasure fork_wait 1000 3\n");
         let linux = Figures::parse("measure getppid 300 1\nmeasure fork_wait 200000 3\nmeasure map_unmap 6001 2\n");
-        let text = table(&nacre, &linux);
+        let text = table(&[], &nacre, &linux);
         let row = |what: &str| text.lines().find(|line| line.starts_with(what)).unwrap().split_whitespace().collect::<Vec<_>>().join(" ");
         assert_eq!(row("getppid"), "getppid 75 300 0.250 60 not reached");
         assert_eq!(row("fork, exit"), "fork, exit, wait 1,000 200,000 0.005 100,000");
