@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 use nacre_abi::message::MAX_BYTES;
 use nacre_proto::describe::{Kind as Field, Operation};
 use nacre_proto::flags::{AT_SYMLINK_FOLLOW, AT_SYMLINK_NOFOLLOW, FILE_KINDS, O_CREAT, O_DIRECTORY, O_EXCL, O_NOFOLLOW, O_PATH, O_RDONLY, O_RDWR, O_TRUNC, O_WRONLY};
-use nacre_proto::flags::{S_IFBLK, S_IFCHR, S_IFDIR};
+use nacre_proto::flags::{S_IFBLK, S_IFCHR, S_IFDIR, SHARE_WRITE};
 use nacre_proto::structures::Status;
 use nacre_proto::{Errno, directory, file, parent};
 use nacre_sys::Reference;
@@ -151,6 +151,9 @@ impl Asking<'_> {
         let flags = self.flags();
         let mut needs = vec![(self.operation.label, subject.to_vec())];
         let (mut reads, mut writes) = (self.operation.label == file::map::LABEL, false);
+        if self.operation.label == file::share::LABEL {
+            (reads, writes) = (true, self.words[1] & SHARE_WRITE != 0);
+        }
         if self.operation.label == directory::open::LABEL && flags & O_PATH == 0 {
             // Opened as a directory it can only be listed, which is another call.
             reads = flags & ACCESS != O_WRONLY && flags & O_DIRECTORY == 0;

@@ -173,8 +173,8 @@ impl Guardian {
         }
         let (access, is_place) = (asked.flags & ACCESS, asked.flags & O_PATH != 0);
         let cannot = |label| match label {
-            file::read::LABEL | file::map::LABEL => is_place || access == O_WRONLY,
-            file::write::LABEL | file::set_size::LABEL => is_place || access == O_RDONLY,
+            file::read::LABEL | file::map::LABEL | file::share::LABEL => is_place || access == O_WRONLY,
+            file::write::LABEL | file::set_size::LABEL | file::allocate::LABEL => is_place || access == O_RDONLY,
             label => label >> 16 == terminal::NUMBER && kind != S_IFCHR,
         };
         let is_open = self.policy.allows_all(&[file::NUMBER, terminal::NUMBER], &asked.subject, cannot);
@@ -220,6 +220,7 @@ impl Watch for Guardian {
             // Memory has no calls: whoever may have it has it.
             memory::segment_create::LABEL if number == 1 && is_region => Passage::Direct,
             file::map::LABEL if is_region => Passage::Direct,
+            file::share::LABEL if number == 0 && is_region => Passage::Direct,
             _ if !is_port => unknown(kind),
             parent::find::LABEL => self.service(asked),
             parent::stream::LABEL => {
@@ -231,6 +232,12 @@ impl Watch for Guardian {
                 let is_open = self.policy.allows_all(&[segment::NUMBER], b"segment", |_| false);
                 self.pass(asked, is_open, b"segment", Kind::Plain)
             }
+            // What keeps memory of a file can be waited at, and no more.
+            file::share::LABEL => self.pass(asked, self.policy.allows_all(&[segment::NUMBER], b"segment", |_| false), b"segment", Kind::Plain),
+            // An owner of locks takes no calls.
+            file::lock_owner::LABEL => Passage::Proxy(tag(&asked.subject, Kind::Plain)),
+            // A file of nobody else's, which leads nowhere.
+            directory::memory::LABEL => Passage::Direct,
             memory::pool_create::LABEL => self.pass(asked, false, b"memory", Kind::Plain),
             _ => unknown(kind),
         }

@@ -58,6 +58,7 @@ impl Files {
     fn add_devices(&mut self) {
         let (root, now) = (self.tree.root(), self.clock.now());
         let _ = self.tree.make_directory(root, b"/dev", 0o755, now);
+        let _ = self.tree.make_directory(root, b"/dev/shm", 0o1777, now);
         for (path, device, mode) in DEVICES {
             let _ = self.tree.make_node(root, path, format::CHARACTER | mode, *device, now);
         }

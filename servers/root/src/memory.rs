@@ -14,7 +14,7 @@ use nacre_abi::state::RegionState;
 use nacre_abi::{ObjectType, Rights};
 use nacre_proto::Errno;
 use nacre_sys::lock::Lock;
-use nacre_sys::{Mapping, OwnedReference, OwnedRegion, Reference, Region, Space, Status, Window, memory, slots};
+use nacre_sys::{Mapping, OwnedMapping, OwnedReference, OwnedRegion, Reference, Region, Space, Status, Window, memory, slots};
 
 /// Where physical offset 0 would be mapped.
 const LINE: u64 = 0x1000_0000_0000;
@@ -50,6 +50,11 @@ pub fn window(start: u64, size: u64) -> Option<Window> {
 fn map(start: u64, at: u64, size: u64, rights: Rights) -> Result<(), Status> {
     let slot = slots::allocate(ObjectType::Mapping)?;
     Mapping::create(slot, Space::OWN, at, size, Region::through(Reference(PHYSICAL)), start, rights).map(drop)
+}
+
+/// Shows memory at another address of this program's space, for others to map from there.
+pub fn show(start: u64, at: u64, size: u64) -> Result<OwnedMapping, Status> {
+    OwnedMapping::new(Space::OWN, at, size, Region::through(Reference(PHYSICAL)), start, Rights::READ.union(Rights::WRITE).union(Rights::EXECUTE))
 }
 
 /// Makes the memory usable: the line, the heap's first part, the allocator. Before this nothing larger is allocated.

@@ -28,6 +28,25 @@ pub enum Kind {
     Segment(Key, Segment),
     /// An open file.
     File(OpenFile),
+    /// A file's contents as memory: who holds it keeps the file.
+    View(View),
+    /// Where the faults of a view of a file arrive; whether it can be written through.
+    Faults(Key, bool),
+    /// Who locks files, as one process: its number.
+    Owner(u64),
+}
+
+/// A view of a file.
+#[derive(Clone, Copy, Debug)]
+pub struct View {
+    /// The file; it counts the view as an open file.
+    pub node: Key,
+    /// The object at which its faults arrive.
+    pub faults: Key,
+    /// It can be written through.
+    pub writable: bool,
+    /// Bytes that it could show.
+    pub size: u64,
 }
 
 /// An object.

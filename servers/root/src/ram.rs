@@ -3,6 +3,7 @@
 use crate::frames::FRAME;
 use crate::memory;
 use crate::store::Store;
+use crate::views::Views;
 use alloc::collections::BTreeMap;
 use nacre_abi::Rights;
 use nacre_abi::rights::REFERENCE_USE;
@@ -19,6 +20,10 @@ const MAX_REGIONS: usize = 4096;
 pub struct Ram {
     /// By start and size.
     regions: BTreeMap<(u64, u64), OwnedRegion>,
+    /// What others see of contents as they change.
+    pub views: Views,
+    /// Bytes in all contents.
+    used: u64,
 }
 
 impl Ram {
@@ -35,6 +40,11 @@ impl Ram {
         Ok(self.regions.entry(key).or_insert(region).handle())
     }
 
+    /// Bytes that contents of files can still take.
+    pub fn available(&self) -> u64 {
+        most().saturating_sub(self.used).min(memory::available())
+    }
+
     /// A reference to it.
     pub fn region_reference(&mut self, start: u64, size: u64) -> Result<OwnedReference, Errno> {
         let reference = OwnedReference::null()?;
@@ -43,17 +53,33 @@ impl Ram {
     }
 }
 
+/// How much memory contents of files can take: half of all, as Linux's file system in memory does it.
+pub fn most() -> u64 {
+    memory::total() / 2
+}
+
 impl Store for Ram {
     fn allocate(&mut self, size: u64) -> Option<u64> {
-        memory::allocate(size)
+        let size = size.checked_next_multiple_of(FRAME).filter(|size| *size <= self.available())?;
+        let start = memory::allocate(size)?;
+        self.used += size;
+        Some(start)
     }
 
     fn free(&mut self, start: u64, size: u64) {
-        let mapped: alloc::vec::Vec<_> = self.regions.range((start, 0)..(start + size, 0)).map(|(key, _)| *key).collect();
+        let size = size.next_multiple_of(FRAME);
+        let overlaps = |key: &(u64, u64)| key.0 + key.1 > start;
+        let mapped: alloc::vec::Vec<_> = self.regions.range(..(start + size, 0)).map(|(key, _)| *key).filter(overlaps).collect();
         for key in mapped {
             self.regions.remove(&key);
         }
+        self.views.hide(start, size);
+        self.used = self.used.saturating_sub(size);
         memory::free(start, size);
+    }
+
+    fn hide(&mut self, start: u64, size: u64) {
+        self.views.hide(start, size);
     }
 
     fn span(&self, start: u64, size: u64) -> Span<'_> {

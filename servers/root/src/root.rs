@@ -2,12 +2,14 @@
 
 use crate::console::Console;
 use crate::files::Files;
+use crate::locks::{Holder, Locks};
 use crate::objects::{Kind, Objects};
 use crate::open_file::{OpenFile, STREAMS};
 use crate::pools::Pools;
 use crate::random::Random;
 use crate::table::Key;
 use crate::tree::open;
+use crate::waits::{Place, Waits};
 use alloc::collections::BTreeSet;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -18,7 +20,7 @@ use nacre_nest::host::{Exception, KILLED, KILLED_TEXT};
 use nacre_proto::flags::{TERMINAL_INTERRUPT, TERMINAL_QUIT};
 use nacre_proto::{Errno, Event, Request, Station};
 use nacre_proto::{clock, directory, file, memory, parent, segment, terminal};
-use nacre_sys::{Code, Status};
+use nacre_sys::{Code, OwnedReference, Status};
 
 /// The server.
 pub struct Root {
@@ -38,6 +40,10 @@ pub struct Root {
     pub child: Option<Child<Files>>,
     /// Its name.
     pub name: Vec<u8>,
+    /// Locks of files.
+    pub locks: Locks<OwnedReference>,
+    /// Who waits at words of memory.
+    pub waits: Waits<OwnedReference>,
     /// Foreign calls that it made without there being one, if they are to be reported.
     pub foreign_calls: Option<BTreeSet<Vec<u8>>>,
     /// How it ended.
@@ -133,7 +139,7 @@ impl Root {
             Event::Request(mut request) => self.dispatch(&mut request),
             Event::Notification { word, bits } => self.notified(Key::from_word(word), bits),
             Event::Exception(mut request) => self.exception(&mut request),
-            Event::Fault(mut request) => request.answer(fault::REFUSE, [0; 6]),
+            Event::Fault(mut request) => self.fault(&mut request),
         }
     }
 
@@ -186,8 +192,14 @@ impl Root {
     /// Takes an object down that nobody refers to any more.
     pub fn close(&mut self, key: Key) {
         match self.objects.remove(key).map(|object| object.kind) {
-            Some(Kind::File(file)) => self.files.tree.closed(file.node),
+            Some(Kind::File(file)) => {
+                self.unlock_all(Holder::File(key), Some(file.node));
+                self.files.tree.closed(file.node);
+            }
+            Some(Kind::View(view)) => self.close_view(&view),
+            Some(Kind::Owner(_)) => self.unlock_all(Holder::Process(key), None),
             Some(Kind::Segment(pool, segment)) => {
+                self.waits.forget(Place::Segment(key));
                 self.pools.disown(pool, key.to_word());
                 self.pools.refund(pool, segment.size() + crate::pools::RECORD_COST);
             }
@@ -200,6 +212,7 @@ impl Root {
     pub fn destroy_pool(&mut self, pool: Key) {
         let Ok(remains) = self.pools.destroy(pool) else { return };
         for segment in remains.segments {
+            self.waits.forget(Place::Segment(Key::from_word(segment)));
             self.objects.remove(Key::from_word(segment));
         }
         let is_gone = |kind: &Kind| matches!(kind, Kind::Pool(pool) if remains.pools.contains(pool));

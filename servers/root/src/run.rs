@@ -5,11 +5,13 @@ use crate::console::Console;
 use crate::files::Files;
 use crate::hardware;
 use crate::input::Input;
+use crate::locks::Locks;
 use crate::memory;
 use crate::objects::{Kind, Objects};
 use crate::pools::Pools;
 use crate::random::Random;
 use crate::root::{Root, Standing};
+use crate::waits::Waits;
 use alloc::collections::BTreeSet;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -87,6 +89,8 @@ fn make_root(facts: &BootFacts) -> Result<(Root, Option<u64>), Failure> {
         standing,
         child: None,
         name: Vec::new(),
+        locks: Locks::default(),
+        waits: Waits::default(),
         foreign_calls: None,
         status: None,
     };

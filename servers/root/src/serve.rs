@@ -4,5 +4,7 @@ mod clock;
 mod directory;
 mod file;
 mod memory;
+mod lock;
 mod parent;
+mod share;
 mod terminal;

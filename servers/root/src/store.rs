@@ -8,6 +8,8 @@ pub trait Store {
     fn allocate(&mut self, size: u64) -> Option<u64>;
     /// Gives a run back; whatever was mapped from it is unmapped.
     fn free(&mut self, start: u64, size: u64);
+    /// What lies there stays, and is not to be seen any more by those who have it mapped.
+    fn hide(&mut self, start: u64, size: u64);
     /// The bytes at `start`, to be sent.
     fn span(&self, start: u64, size: u64) -> Span<'_>;
     /// Writes at `start`.
@@ -33,6 +35,8 @@ pub mod fake {
     pub struct Fake {
         memory: Vec<u8>,
         frames: Frames,
+        /// What was hidden last.
+        pub hidden: Option<(u64, u64)>,
     }
 
     impl Fake {
@@ -41,7 +45,7 @@ pub mod fake {
             let words = Box::leak(vec![0; Frames::words_for(size)].into_boxed_slice());
             let mut frames = Frames::new(words, 0, size);
             frames.release(0, size);
-            Fake { memory: vec![0xaa; size as usize], frames }
+            Fake { memory: vec![0xaa; size as usize], frames, hidden: None }
         }
 
         /// Bytes that are free.
@@ -63,6 +67,10 @@ pub mod fake {
 
         fn free(&mut self, start: u64, size: u64) {
             self.frames.release(start, size.next_multiple_of(FRAME));
+        }
+
+        fn hide(&mut self, start: u64, size: u64) {
+            self.hidden = Some((start, size));
         }
 
         fn span(&self, start: u64, size: u64) -> Span<'_> {

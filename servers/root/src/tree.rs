@@ -8,6 +8,7 @@ mod content;
 mod list;
 mod node;
 mod resolve;
+mod sparse;
 #[cfg(test)]
 mod tests;
 
@@ -19,6 +20,7 @@ use crate::store::Store;
 use crate::table::{Key, Table};
 use alloc::collections::BTreeMap;
 use nacre_proto::Errno;
+use nacre_proto::flags::{F_SEAL_FUTURE_WRITE, F_SEAL_GROW, F_SEAL_SHRINK, F_SEAL_WRITE};
 
 /// Flags of `open`, with Linux's numbers.
 pub mod open {
@@ -147,7 +149,9 @@ impl<S: Store> Tree<S> {
     pub fn open(&mut self, start: Key, path: &[u8], flags: u64, mode: u32, now: Time) -> Result<Key, Errno> {
         let flags = if flags & open::PATH != 0 { flags & (open::PATH | open::DIRECTORY | open::NOFOLLOW) } else { flags };
         if flags & open::TEMPORARY & !open::DIRECTORY != 0 {
-            return Err(Errno::EOPNOTSUPP);
+            let key = self.make_unnamed(start, path, flags, mode, now)?;
+            self.node_mut(key)?.opens += 1;
+            return Ok(key);
         }
         let creates = flags & open::CREATE != 0;
         let exclusive = creates && flags & open::EXCLUSIVE != 0;
@@ -237,6 +241,10 @@ impl<S: Store> Tree<S> {
     /// Writes to a regular file.
     pub fn write(&mut self, key: Key, offset: u64, bytes: &[u8], now: Time) -> Result<usize, Errno> {
         let node = self.nodes.get_mut(key).ok_or(Errno::EIO)?;
+        let grows = bytes.len() as u64 > node.size().saturating_sub(offset);
+        if node.is_sealed(F_SEAL_WRITE | F_SEAL_FUTURE_WRITE) || grows && node.is_sealed(F_SEAL_GROW) {
+            return Err(Errno::EPERM);
+        }
         let Body::File(content) = &mut node.body else { return Err(Errno::EINVAL) };
         let count = content.write(&mut self.store, offset, bytes)?;
         node.touch(now);
@@ -246,6 +254,9 @@ impl<S: Store> Tree<S> {
     /// Cuts off or extends a regular file.
     pub fn set_size(&mut self, key: Key, size: u64, now: Time) -> Result<(), Errno> {
         let node = self.nodes.get_mut(key).ok_or(Errno::EIO)?;
+        if size < node.size() && node.is_sealed(F_SEAL_SHRINK) || size > node.size() && node.is_sealed(F_SEAL_GROW) {
+            return Err(Errno::EPERM);
+        }
         match &mut node.body {
             Body::File(content) => content.set_size(&mut self.store, size)?,
             Body::Directory(_) => return Err(Errno::EISDIR),

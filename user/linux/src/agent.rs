@@ -25,6 +25,9 @@ const SIGNALS: u64 = 1;
 const TIMERS: u64 = 2;
 /// Bit: a file that somebody waits for may be ready.
 pub const FILES: u64 = 4;
+const SIGBUS: u64 = 7;
+/// What is added to a signal's number in a status.
+const BY_SIGNAL: u64 = 256;
 /// Instead of a thread's place: the agent's.
 const NOBODY: usize = usize::MAX;
 
@@ -141,15 +144,18 @@ fn exception(request: &mut Request<'_>) {
     let [kind, error, address, instruction, ..] = request.words();
     let words: Vec<u64> = request.bytes().chunks_exact(8).map(|word| u64::from_le_bytes(word.try_into().unwrap_or_default())).collect();
     let state = words.try_into().ok().map(ThreadState::from_words);
+    if let Some(state) = state.as_ref().filter(|state| place(state.rip) != Place::Program) {
+        // The library itself failed, and may have the lock: what it was about cannot be finished. Most likely a file was cut off under shared memory that a call was given.
+        nacre_rt::report!("the library for Linux programs failed at {:#x}, address {address:#x}", state.rip);
+        let signal = if kind == KIND_MEMORY { SIGBUS } else { SIGSEGV };
+        let _ = parent::exit(Reference::PARENT, BY_SIGNAL + signal);
+        request.answer(fault::STOP, [0; 6]);
+        return;
+    }
     let next = state.and_then(|state| {
         let index = entry::with_process(NOBODY, |process| process.threads.with_block(state.gs_base)).flatten()?;
         entry::with_process(index, |process| {
-            let info = signal_of(process, kind, address, instruction);
-            if place(state.rip) != Place::Program {
-                // The library itself failed: what it was about cannot be finished.
-                process.report(format_args!("the library for Linux programs failed at {:#x}, address {address:#x}", state.rip));
-                end_by_signal(process, info.signal);
-            }
+            let info = signal_of(process, kind, [error, address], instruction);
             process.me().trap = [error, kind];
             process.force(info);
             process.me().block.resume.store(state.rip, Ordering::Relaxed);
@@ -166,11 +172,21 @@ fn exception(request: &mut Request<'_>) {
     request.answer(fault::RESUME, [0; 6]);
 }
 
+/// What an access that failed was about, from the machine's error code; that of a keeper's refusal has the same bit for writing.
+fn access(error: u64) -> Rights {
+    const WRITE: u64 = 2;
+    const INSTRUCTION: u64 = 16;
+    match error {
+        error if error & INSTRUCTION != 0 => Rights::EXECUTE,
+        error if error & WRITE != 0 => Rights::WRITE,
+        _ => Rights::READ,
+    }
+}
+
 /// The signal that Linux makes of an exception.
-fn signal_of(process: &Process, kind: u64, address: u64, instruction: u64) -> Info {
+fn signal_of(process: &Process, kind: u64, [error, address]: [u64; 2], instruction: u64) -> Info {
     const SIGILL: u64 = 4;
     const SIGTRAP: u64 = 5;
-    const SIGBUS: u64 = 7;
     const SIGFPE: u64 = 8;
     let (signal, code, at) = match kind {
         0 => (SIGFPE, 1, instruction),
@@ -180,9 +196,11 @@ fn signal_of(process: &Process, kind: u64, address: u64, instruction: u64) -> In
         KIND_PROTECTION => (SIGSEGV, SI_KERNEL, 0),
         16 | 19 => (SIGFPE, 7, instruction),
         17 => (SIGBUS, 1, address),
-        KIND_MEMORY if process.memory.map.allows(address, 1, Rights::READ.union(Rights::WRITE)) => (SIGBUS, 2, address),
-        KIND_MEMORY if process.memory.map.area(address).is_some() => (SIGSEGV, 2, address),
-        KIND_MEMORY => (SIGSEGV, 1, address),
+        KIND_MEMORY => match process.memory.usable(address) {
+            Some(rights) if rights.contains(access(error)) => (SIGBUS, 2, address),
+            Some(_) => (SIGSEGV, 2, address),
+            None => (SIGSEGV, 1, address),
+        },
         _ => (SIGSEGV, SI_KERNEL, 0),
     };
     Info { signal, code, fields: [at, 0, 0, 0] }

@@ -3,7 +3,9 @@
 use crate::descriptors::{self, CHANGEABLE, Kind, O_CLOEXEC, O_NONBLOCK, OpenFile};
 use crate::entry::Frame;
 use crate::errno::{Answer, EBADF, EINVAL, Errno};
+use crate::locking::{Doing, lock_part};
 use crate::process::Process;
+use crate::sharing::seals;
 use alloc::rc::Rc;
 use nacre_proto::file;
 
@@ -19,7 +21,12 @@ const F_SETOWN: u32 = 8;
 const F_GETOWN: u32 = 9;
 const F_SETSIG: u32 = 10;
 const F_GETSIG: u32 = 11;
+const F_OFD_GETLK: u32 = 36;
+const F_OFD_SETLK: u32 = 37;
+const F_OFD_SETLKW: u32 = 38;
 const F_DUPFD_CLOEXEC: u32 = 1030;
+const F_ADD_SEALS: u32 = 1033;
+const F_GET_SEALS: u32 = 1034;
 const F_SETPIPE_SZ: u32 = 1031;
 const F_GETPIPE_SZ: u32 = 1032;
 /// Linux adds this to the flags of every file that a 64-bit program opens.
@@ -27,7 +34,8 @@ const LARGE_FILE: u32 = 0o100000;
 
 /// `close(descriptor)`.
 pub fn close(process: &mut Process, frame: &mut Frame) -> Answer {
-    process.descriptors.close(frame.arguments()[0])?;
+    let file = process.descriptors.close(frame.arguments()[0])?;
+    process.closed(&file);
     Ok(0)
 }
 
@@ -43,7 +51,8 @@ pub fn close_range(process: &mut Process, frame: &mut Frame) -> Answer {
         if flags & CLOSE_ON_EXEC != 0 {
             process.descriptors.set_close_on_exec(descriptor, true)?;
         } else {
-            process.descriptors.close(descriptor)?;
+            let file = process.descriptors.close(descriptor)?;
+            process.closed(&file);
         }
     }
     Ok(0)
@@ -68,7 +77,11 @@ pub fn dup(process: &mut Process, frame: &mut Frame) -> Answer {
 fn duplicate_to(process: &mut Process, old: u64, new: u64, close_on_exec: bool) -> Answer {
     let file = process.descriptors.get(old)?;
     let limit = process.limits.descriptors();
+    let before = process.descriptors.get(new).ok();
     process.descriptors.replace(new, file, close_on_exec, limit)?;
+    if let Some(before) = before {
+        process.closed(&before);
+    }
     Ok(new & 0xffff_ffff)
 }
 
@@ -140,19 +153,20 @@ pub fn fcntl(process: &mut Process, frame: &mut Frame) -> Answer {
         F_SETFD => process.descriptors.set_close_on_exec(descriptor, argument & 1 != 0).map(|()| 0),
         F_GETFL => Ok(u64::from(file.flags.get() | LARGE_FILE)),
         F_SETFL => set_flags(process, &file, argument as u32).map(|()| 0),
-        F_GETLK => get_lock(process, argument),
-        F_SETLK | F_SETLKW | F_SETOWN | F_SETSIG => Ok(0),
+        F_GETLK => lock_part(process, &file, argument, Doing::Look, true),
+        F_SETLK => lock_part(process, &file, argument, Doing::Try, true),
+        F_SETLKW => lock_part(process, &file, argument, Doing::Wait, true),
+        F_OFD_GETLK => lock_part(process, &file, argument, Doing::Look, false),
+        F_OFD_SETLK => lock_part(process, &file, argument, Doing::Try, false),
+        F_OFD_SETLKW => lock_part(process, &file, argument, Doing::Wait, false),
+        F_ADD_SEALS if argument & 0xffff_ffff == 0 => seals(process, &file, 0).map(|_| 0),
+        F_ADD_SEALS => seals(process, &file, argument),
+        F_GET_SEALS => seals(process, &file, 0),
+        F_SETOWN | F_SETSIG => Ok(0),
         F_GETOWN | F_GETSIG => Ok(0),
         F_SETPIPE_SZ | F_GETPIPE_SZ => pipe_size(&file),
         _ => Err(EINVAL),
     }
-}
-
-/// Nobody else holds a lock: the answer to "who is in the way" is nobody.
-fn get_lock(process: &Process, address: u64) -> Answer {
-    const UNLOCKED: [u8; 2] = 2u16.to_le_bytes();
-    process.memory.write_bytes(address, &UNLOCKED)?;
-    Ok(0)
 }
 
 fn pipe_size(file: &Rc<OpenFile>) -> Answer {

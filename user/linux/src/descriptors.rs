@@ -5,7 +5,7 @@ use crate::listing::Listing;
 use crate::local::Local;
 use crate::pipe::{End, Side};
 use crate::services::Segment;
-use alloc::rc::Rc;
+use alloc::rc::{Rc, Weak};
 use alloc::vec::Vec;
 use core::cell::{Cell, OnceCell, RefCell};
 use nacre_sys::OwnedReference;
@@ -60,6 +60,8 @@ pub struct OpenFile {
     pub listing: RefCell<Listing>,
     /// Its contents, if they have been mapped.
     pub contents: OnceCell<Rc<Segment>>,
+    /// The same as memory that changes with them, while it is mapped.
+    pub shared: RefCell<Weak<Segment>>,
     /// What is written is gone, and nothing is ever read: nobody needs to be asked.
     pub is_null: bool,
     /// How often the process has read or written it.
@@ -69,7 +71,7 @@ pub struct OpenFile {
 impl OpenFile {
     /// An open file with these flags.
     pub fn new(kind: Kind, mode: u32, flags: u32) -> OpenFile {
-        OpenFile { kind, mode, flags: Cell::new(flags), listing: RefCell::default(), is_null: false, used: Cell::new(0), contents: OnceCell::new() }
+        OpenFile { kind, mode, flags: Cell::new(flags), listing: RefCell::default(), is_null: false, used: Cell::new(0), contents: OnceCell::new(), shared: RefCell::default() }
     }
 
     /// Whether it was opened to read.

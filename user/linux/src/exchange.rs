@@ -14,8 +14,8 @@ use nacre_proto::Errno as ServerErrno;
 use nacre_sys::ipc::{self, Buffers, Message, Received};
 use nacre_sys::Reference;
 
-/// The registers of `ipc_call`: `rax rdi rsi rdx r8 r9 r10 r12 r13`, then `r14`.
-type Registers = [u64; 10];
+/// The registers of `ipc_call`: `rax rdi rsi rdx r8 r9 r10 r12 r13`, then `r14` and `r15`.
+type Registers = [u64; 11];
 
 /// Makes `ipc_call` with these registers, which then have its results; not if there is something for the thread to look at.
 #[unsafe(naked)]
@@ -38,7 +38,7 @@ unsafe extern "C" fn call_unless_wanted(registers: *mut Registers) {
         "mov r12, [rbx + 56]",
         "mov r13, [rbx + 64]",
         "mov r14, [rbx + 72]",
-        "xor r15d, r15d",
+        "mov r15, [rbx + 80]",
         "nacre_wait_start:",
         "cmp dword ptr gs:[{attention}], 0",
         "jne nacre_wait_cut",
@@ -98,7 +98,7 @@ impl Addresses {
     }
 }
 
-fn call_in_window(target: Reference, message: &Message<'_>, buffers: &Buffers<'_>) -> Result<Received, Status> {
+fn call_in_window(target: Reference, message: &Message<'_>, buffers: &Buffers<'_>, timeout: u64) -> Result<Received, Status> {
     let (references, slots) = (Addresses::new(message.references), Addresses::new(buffers.slots));
     let descriptor = Descriptor {
         send_address: message.bytes.address(),
@@ -118,11 +118,11 @@ fn call_in_window(target: Reference, message: &Message<'_>, buffers: &Buffers<'_
         at => at | RECEIVE_ONLY,
     };
     let [a, b, c, d, e, f] = message.words;
-    let mut registers = [Call::IpcCall.number(), target.0, Info::with_label(message.label).0, a, b, c, d, e, f, at];
+    let mut registers = [Call::IpcCall.number(), target.0, Info::with_label(message.label).0, a, b, c, d, e, f, at, timeout];
     // SAFETY: the descriptor names bytes of a `Span`, which may be read, and of a `SpanMut`, which may be written, for the whole call; `gs` leads to the
     // thread's block, since this is only reached with a process that has a lock, which is one with an entry.
     unsafe { call_unless_wanted(&raw mut registers) };
-    let [status, word, info, a, b, c, d, e, f, _] = registers;
+    let [status, word, info, a, b, c, d, e, f, ..] = registers;
     Status(status).result().map(|()| Received { info: Info(info), word, words: [a, b, c, d, e, f] })
 }
 
@@ -136,9 +136,23 @@ impl Process {
     pub fn exchange_if(&mut self, interruptible: bool, target: Reference, message: &Message<'_>, buffers: Buffers<'_>) -> Result<Received, Errno> {
         let waiting = buffers.slots;
         let result = match self.lock {
-            Some(_) if interruptible => self.unlocked(|| call_in_window(target, message, &buffers)),
+            Some(_) if interruptible => self.unlocked(|| call_in_window(target, message, &buffers, nacre_sys::FOREVER)),
             _ => self.unlocked(|| ipc::call(target, message, buffers, nacre_sys::FOREVER)),
         };
+        self.received(result, waiting)
+    }
+
+    /// The same, for at most `timeout` nanoseconds (0: for ever): then it is `ETIMEDOUT`.
+    pub fn exchange_until(&mut self, timeout: u64, target: Reference, message: &Message<'_>, buffers: Buffers<'_>) -> Result<Received, Errno> {
+        let waiting = buffers.slots;
+        let result = match self.lock {
+            Some(_) => self.unlocked(|| call_in_window(target, message, &buffers, timeout)),
+            None => ipc::call(target, message, buffers, timeout),
+        };
+        self.received(result, waiting)
+    }
+
+    fn received(&self, result: Result<Received, Status>, waiting: &[Reference]) -> Result<Received, Errno> {
         let received = result.map_err(|status| if status.code() == Some(Code::Interrupted) { EINTR } else { Errno::from(status) })?;
         let failed = ServerErrno::result(received.label());
         if failed.is_err() || received.references() != waiting.len() {

@@ -172,6 +172,7 @@ fn name(path: &[u8]) -> [u8; 16] {
 /// The new environment takes the place of this one, which ends here.
 fn become_it(process: &mut Process, child: &Child<Maker>, legacy: &Legacy) -> Answer {
     process.halt_others();
+    crate::futex::release_all_robust(process);
     let name = &legacy.data.name;
     let size = name.iter().position(|byte| *byte == 0).unwrap_or(name.len());
     // Only those who look at lists of processes miss it.

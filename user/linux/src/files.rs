@@ -284,9 +284,3 @@ pub fn sync_file_range(process: &mut Process, frame: &mut Frame) -> Answer {
     }
     if is_pipe(&file) { Err(ESPIPE) } else { Ok(0) }
 }
-
-/// `flock(descriptor, operation)`: nobody else locks.
-pub fn flock(process: &mut Process, frame: &mut Frame) -> Answer {
-    process.descriptors.get(frame.arguments()[0])?;
-    Ok(0)
-}

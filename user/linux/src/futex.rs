@@ -1,33 +1,35 @@
 //! Futexes: words of the program's memory on which its threads wait for each other.
 //!
-//! Who waits stands in its thread's [`Wait`]; the tickets say who came first. A word is named by its address; futexes that processes share are not
-//! told of across processes.
+//! Who waits stands in its thread's [`Wait`]; the tickets say who came first. A word is named by its address. Words in memory that processes share are
+//! waited at with the memory's server, unless the call says that they are private: see [`futex_shared`](crate::futex_shared).
 
 use crate::block::Woken;
 use crate::entry::Frame;
 use crate::errno::{Answer, EAGAIN, EDEADLK, EINTR, EINVAL, ENOSYS, EPERM, ERESTART, ESRCH, ETIMEDOUT, Errno};
+use crate::futex_shared;
 use crate::process::Process;
 use crate::time;
 
-const WAIT: u64 = 0;
-const WAKE: u64 = 1;
-const REQUEUE: u64 = 3;
-const CMP_REQUEUE: u64 = 4;
-const WAKE_OP: u64 = 5;
-const LOCK_PI: u64 = 6;
-const UNLOCK_PI: u64 = 7;
-const TRYLOCK_PI: u64 = 8;
-const WAIT_BITSET: u64 = 9;
-const WAKE_BITSET: u64 = 10;
-const LOCK_PI2: u64 = 13;
+pub(crate) const WAIT: u64 = 0;
+pub(crate) const WAKE: u64 = 1;
+pub(crate) const REQUEUE: u64 = 3;
+pub(crate) const CMP_REQUEUE: u64 = 4;
+pub(crate) const WAKE_OP: u64 = 5;
+pub(crate) const LOCK_PI: u64 = 6;
+pub(crate) const UNLOCK_PI: u64 = 7;
+pub(crate) const TRYLOCK_PI: u64 = 8;
+pub(crate) const WAIT_BITSET: u64 = 9;
+pub(crate) const WAKE_BITSET: u64 = 10;
+pub(crate) const LOCK_PI2: u64 = 13;
 const CLOCK_REALTIME: u64 = 256;
-const ALL_BITS: u32 = u32::MAX;
+const PRIVATE: u64 = 128;
+pub(crate) const ALL_BITS: u32 = u32::MAX;
 /// In a word: somebody waits.
-const WAITERS: u32 = 0x8000_0000;
+pub(crate) const WAITERS: u32 = 0x8000_0000;
 /// In a word: its owner has ended.
 const OWNER_DIED: u32 = 0x4000_0000;
 /// In a word: the number of its owner.
-const NUMBER: u32 = 0x3fff_ffff;
+pub(crate) const NUMBER: u32 = 0x3fff_ffff;
 /// Most entries of a robust list.
 const MOST_ROBUST: usize = 2048;
 
@@ -41,7 +43,7 @@ pub struct Wait {
 
 /// How long a wait may last.
 #[derive(Clone, Copy)]
-enum Until {
+pub(crate) enum Until {
     Ever,
     /// For so many nanoseconds.
     For(u64),
@@ -51,7 +53,7 @@ enum Until {
 
 impl Until {
     /// What is left, `None` if nothing is; 0 is for ever.
-    fn left(self, process: &mut Process) -> Result<Option<u64>, Errno> {
+    pub(crate) fn left(self, process: &mut Process) -> Result<Option<u64>, Errno> {
         match self {
             Until::Ever => Ok(Some(0)),
             Until::For(span) => Ok(Some(span).filter(|span| *span != 0)),
@@ -64,7 +66,7 @@ impl Until {
 }
 
 /// Checks the address of a word; its value.
-fn value_at(process: &Process, address: u64) -> Result<u32, Errno> {
+pub(crate) fn value_at(process: &Process, address: u64) -> Result<u32, Errno> {
     if address % 4 != 0 {
         return Err(EINVAL);
     }
@@ -123,7 +125,7 @@ fn first(process: &Process, address: u64, bits: u32) -> Option<usize> {
 }
 
 /// Wakes up to `count` waiters.
-fn wake(process: &mut Process, address: u64, count: u64, bits: u32) -> u64 {
+pub(crate) fn wake(process: &mut Process, address: u64, count: u64, bits: u32) -> u64 {
     let mut woken = 0;
     while woken < count
         && let Some(thread) = first(process, address, bits).and_then(|index| process.threads.get_mut(index))
@@ -156,7 +158,7 @@ fn requeue(process: &mut Process, from: u64, count: u64, most: u64, to: u64) -> 
 }
 
 /// Carries out what `FUTEX_WAKE_OP` packs into a word, and says whether the second word's waiters are to be woken.
-fn operate(process: &Process, address: u64, packed: u32) -> Result<bool, Errno> {
+pub(crate) fn operate(process: &Process, address: u64, packed: u32) -> Result<bool, Errno> {
     let sign = |value: u32| ((value << 20) as i32) >> 20;
     let (operation, compare) = (packed >> 28 & 7, packed >> 24 & 15);
     let (argument, limit) = (sign(packed >> 12 & 0xfff), sign(packed & 0xfff));
@@ -230,7 +232,7 @@ fn unlock_owned(process: &mut Process, address: u64) -> Answer {
 }
 
 /// The end of a wait in a call's fourth argument.
-fn until(process: &Process, address: u64, clock: Option<u64>) -> Result<Until, Errno> {
+pub(crate) fn until(process: &Process, address: u64, clock: Option<u64>) -> Result<Until, Errno> {
     if address == 0 {
         return Ok(Until::Ever);
     }
@@ -265,9 +267,14 @@ fn wake_some(process: &mut Process, operation: u64, [word, value, fourth, second
 pub fn futex(process: &mut Process, frame: &mut Frame) -> Answer {
     let [word, operation, value, fourth, second, third] = frame.arguments();
     let clock = if operation & CLOCK_REALTIME != 0 { time::REALTIME } else { time::MONOTONIC };
+    let is_private = operation & PRIVATE != 0;
     let operation = operation & 0x7f;
     if word % 4 != 0 {
         return Err(EINVAL);
+    }
+    if !is_private && let Some(meeting) = process.meeting(word) {
+        let clock = if operation == LOCK_PI { time::REALTIME } else { clock };
+        return futex_shared::futex(process, &meeting, operation, clock, frame.arguments());
     }
     let moment = match operation {
         WAIT => None,
@@ -300,7 +307,22 @@ fn release(process: &mut Process, address: u64) {
     let freed = process.memory.update_atomic(address, |old| (old & NUMBER == number).then_some(old & WAITERS | OWNER_DIED));
     if matches!(freed, Ok(Some(old)) if old & WAITERS != 0) {
         wake(process, address, 1, ALL_BITS);
+        if let Some(meeting) = process.meeting(address) {
+            // Whose server does not answer has nobody who waits.
+            let _ = meeting.wake(1, ALL_BITS);
+        }
     }
+}
+
+/// Frees the futexes in all threads' robust lists: the process ends.
+pub fn release_all_robust(process: &mut Process) {
+    let caller = process.caller;
+    let all: alloc::vec::Vec<usize> = process.threads.all().map(|(index, _)| index).collect();
+    for index in all {
+        process.caller = index;
+        release_robust(process);
+    }
+    process.caller = caller;
 }
 
 /// Frees the futexes in the caller's robust list. The list is the program's: any nonsense in it ends the walk.

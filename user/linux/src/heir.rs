@@ -92,6 +92,8 @@ impl Legacy {
                 self.data.descriptors.push(Descriptor { number, file, close_on_exec });
             }
         }
+        let owner = process.lock_owner.as_ref().filter(|_| !forks);
+        self.data.lock_owner = owner.map(|owner| self.reference(owner.handle()));
         self.data.current = process.current.as_ref().and_then(|directory| self.file(directory, &mut known));
     }
 
@@ -125,7 +127,7 @@ impl Legacy {
         let (start, size, rights) = (area.start, area.end - area.start, area.rights);
         let (fill, shows) = match &mut area.backing {
             Fill::Library(_) => return Ok(()),
-            Fill::Reserved => (inheritance::Fill::Reserved, None),
+            Fill::Reserved | Fill::Beyond(_) => (inheritance::Fill::Reserved, None),
             Fill::Own(part) => match part.shown_to_all()? {
                 None => (inheritance::Fill::Own, None),
                 Some((segment, offset)) => {
@@ -135,7 +137,8 @@ impl Legacy {
                 }
             },
         };
-        copy.areas.push(inheritance::Area { start, end: area.end, rights: rights.0, fill });
+        let kept = if let Fill::Beyond(rights) = area.backing { rights } else { rights };
+        copy.areas.push(inheritance::Area { start, end: area.end, rights: kept.0, fill });
         if fill == inheritance::Fill::Reserved {
             return Ok(());
         }
@@ -152,7 +155,7 @@ impl Legacy {
         }
         let port = segment.shared_port().map(|port| self.reference(port));
         let region = self.reference(segment.region());
-        copy.segments.push(inheritance::Segment { port, region, size: segment.size(), writable: segment.is_writable() });
+        copy.segments.push(inheritance::Segment { port, region, size: segment.size(), writable: segment.is_writable(), paged: segment.is_paged() });
         self.shown.push(segment.clone());
         self.shown.len() as u64 - 1
     }
@@ -209,7 +212,7 @@ pub fn memory(auxiliary: &Auxiliary, copy: &Copy) -> Result<Memory, Errno> {
     let mut segments = Vec::new();
     for segment in &copy.segments {
         let port = segment.port.map(|port| given.take(port)).transpose()?;
-        segments.push(Segment::common(port, given.take(segment.region)?, segment.size, segment.writable));
+        segments.push(Segment::common(port, given.take(segment.region)?, segment.size, [segment.writable, segment.paged]));
     }
     let mut map = Map::new();
     for range in [HEAP_START..HEAP_END, WINDOWS] {
@@ -223,6 +226,10 @@ pub fn memory(auxiliary: &Auxiliary, copy: &Copy) -> Result<Memory, Errno> {
             Ok::<Part, Errno>(Part::given(Given::slot(mapping), area.start, area.end - area.start, rights, writable))
         };
         let backing = match area.fill {
+            inheritance::Fill::Reserved if rights != Rights::NONE => {
+                map.insert(Area { start: area.start, end: area.end, rights: Rights::NONE, backing: Fill::Beyond(rights) })?;
+                continue;
+            }
             inheritance::Fill::Reserved => Fill::Reserved,
             inheritance::Fill::Own => Fill::Own(mapped(true)?),
             inheritance::Fill::Part { segment, offset, shared } => {
@@ -250,6 +257,7 @@ pub fn take_over(process: &mut Process, auxiliary: &Auxiliary, data: &Inheritanc
         process.descriptors.replace(one.number, file, one.close_on_exec, MOST_DESCRIPTORS as usize)?;
     }
     process.current = data.current.and_then(|number| files.get(number as usize).cloned());
+    process.lock_owner = data.lock_owner.map(|number| given.take(number)).transpose()?;
     given.finish();
     for signal in (1..=inheritance::SIGNALS as u64).filter(|signal| data.ignored & 1 << (signal - 1) != 0) {
         process.signals.set_action(signal, Action { handler: crate::signals::HANDLER_IGNORE, ..Action::default() });

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use nacre_abi::PAGE_SIZE;
 
 /// The form that this library writes and reads.
-const VERSION: u64 = 1;
+const VERSION: u64 = 2;
 /// Most descriptors, files, areas or segments that are taken over.
 const MOST: u64 = 1 << 16;
 /// Resource limits that there are.
@@ -43,6 +43,8 @@ pub struct Inheritance {
     pub descriptors: Vec<Descriptor>,
     /// Which of the files is the current directory.
     pub current: Option<u64>,
+    /// What stands for the process where it has locked files; not for a fork.
+    pub lock_owner: Option<u64>,
     /// The rest of what `fork` copies.
     pub copy: Option<Copy>,
 }
@@ -107,6 +109,8 @@ pub struct Segment {
     pub size: u64,
     /// Whether it may be mapped to be written.
     pub writable: bool,
+    /// Whether its pages come when they are touched.
+    pub paged: bool,
 }
 
 /// An area of memory.
@@ -249,12 +253,12 @@ impl File {
 impl Segment {
     fn write(&self, to: &mut Writer) {
         to.option(self.port);
-        to.words(&[self.region, self.size, self.writable.into()]);
+        to.words(&[self.region, self.size, self.writable.into(), self.paged.into()]);
     }
 
     fn read(from: &mut Reader<'_>) -> Option<Segment> {
         let references = from.references;
-        Some(Segment { port: from.option(references)?, region: from.below(references)?, size: from.word()?, writable: from.truth()? })
+        Some(Segment { port: from.option(references)?, region: from.below(references)?, size: from.word()?, writable: from.truth()?, paged: from.truth()? })
     }
 }
 
@@ -326,6 +330,7 @@ impl Inheritance {
         to.list(&self.files, |to, file| file.write(to));
         to.list(&self.descriptors, |to, one| to.words(&[one.number, one.file, one.close_on_exec.into()]));
         to.option(self.current);
+        to.option(self.lock_owner);
         to.word(self.copy.is_some().into());
         if let Some(copy) = &self.copy {
             copy.write(&mut to);
@@ -354,6 +359,7 @@ impl Inheritance {
         new.descriptors =
             from.list(|from| Some(Descriptor { number: from.below(MOST)?, file: from.below(files)?, close_on_exec: from.truth()? }))?;
         new.current = from.option(files)?;
+        new.lock_owner = from.option(references)?;
         if from.truth()? {
             new.copy = Some(Copy::read(from)?);
         }
@@ -376,7 +382,7 @@ mod tests {
             actions: [[5, 6, 7, 8]; SIGNALS],
             program_break: [0x1000, 0x1800, 0x2000],
             fpu: vec![9; 513],
-            segments: vec![Segment { port: Some(2), region: 3, size: 0x4000, writable: true }, Segment { port: None, region: 1, size: 5, writable: false }],
+            segments: vec![Segment { port: Some(2), region: 3, size: 0x4000, writable: true, paged: true }, Segment { port: None, region: 1, size: 5, writable: false, paged: false }],
             areas: vec![
                 Area { start: 0x1000, end: 0x2000, rights: 3, fill: Fill::Own },
                 Area { start: 0x2000, end: 0x3000, rights: 0, fill: Fill::Reserved },
@@ -397,6 +403,7 @@ mod tests {
             ],
             descriptors: vec![Descriptor { number: 0, file: 0, close_on_exec: false }, Descriptor { number: 9, file: 1, close_on_exec: true }],
             current: Some(1),
+            lock_owner: Some(3),
             copy: Some(copy),
             ..Inheritance::default()
         }

@@ -12,6 +12,7 @@ const BY_SIGNAL: u64 = 256;
 /// Tells the parent and waits to be destroyed.
 fn end(process: &mut Process, status: u64) -> ! {
     process.halt_others();
+    crate::futex::release_all_robust(process);
     process.services.exit(status);
     crate::time::wait_for_ever()
 }

@@ -42,7 +42,7 @@ impl<B: Backing> Map<B> {
     }
 
     /// The areas from the one around `address` on, or from the first above it.
-    fn from(&self, address: u64) -> impl Iterator<Item = &Area<B>> {
+    pub fn from(&self, address: u64) -> impl Iterator<Item = &Area<B>> {
         let start = self.area(address).map_or(address, |area| area.start);
         self.areas.range(start..).map(|(_, area)| area)
     }

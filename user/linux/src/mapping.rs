@@ -1,8 +1,8 @@
 //! The calls that change the program's map of addresses.
 
-use crate::descriptors::OpenFile;
+use crate::descriptors::{OpenFile, S_IFCHR, S_IFMT};
 use crate::entry::Frame;
-use crate::errno::{Answer, EACCES, EEXIST, EINVAL, ENODEV, ENOMEM, Errno};
+use crate::errno::{Answer, EACCES, EEXIST, EINVAL, ENODEV, ENOMEM, ENOSYS, EOVERFLOW, Errno};
 use crate::map::{is_page, round_up};
 use crate::memory::{Fill, HIGHEST, LOWEST, effective};
 use crate::process::Process;
@@ -67,12 +67,28 @@ pub fn mmap(process: &mut Process, frame: &mut Frame) -> Answer {
         let file = process.descriptors.get(descriptor)?;
         let size = pages(size)?;
         process.check_memory(size, false)?;
+        if is_zero_device(process, &file)? {
+            return map_anonymous(process, address, size, flags, rights);
+        }
         check_file(&file, rights, flags)?;
+        if flags & MAP_TYPE != MAP_PRIVATE
+            && let Some(segment) = shared_file(process, &file, size, offset, rights)?
+        {
+            let start = place(process, address, size, flags)?;
+            process.memory.add_part(segment, start, size, offset, rights)?;
+            process.memory.share(start, start + size)?;
+            return Ok(start);
+        }
         let start = place(process, address, size, flags)?;
         return map_file(process, &file, start, size, offset, rights);
     }
     let size = pages(size)?;
     process.check_memory(size, false)?;
+    map_anonymous(process, address, size, flags, rights)
+}
+
+/// Fresh memory.
+fn map_anonymous(process: &mut Process, address: u64, size: u64, flags: u64, rights: Rights) -> Answer {
     let start = place(process, address, size, flags)?;
     if rights == Rights::NONE {
         process.memory.reserve(start, size)?;
@@ -85,7 +101,25 @@ pub fn mmap(process: &mut Process, frame: &mut Frame) -> Answer {
     Ok(start)
 }
 
-/// What Linux asks of a file's descriptor, and what is not done here: a file that others see change through memory.
+/// Whether a mapping of the file is fresh memory.
+fn is_zero_device(process: &mut Process, file: &OpenFile) -> Result<bool, Errno> {
+    const ZERO_DEVICE: u64 = 0x105;
+    let is_device = file.mode & S_IFMT == S_IFCHR && !file.is_null;
+    Ok(is_device && crate::status::of_file(process, file)?.rdevice == ZERO_DEVICE)
+}
+
+/// The file's contents as they change. `None`: its server does not give them so, and the file as it is will do.
+fn shared_file(process: &mut Process, file: &OpenFile, size: u64, offset: u64, rights: Rights) -> Result<Option<Rc<Segment>>, Errno> {
+    let end = offset.checked_add(size).filter(|end| *end <= i64::MAX as u64).ok_or(EOVERFLOW)?;
+    match process.services.share_file(file, end) {
+        Ok(segment) => Ok(Some(segment)),
+        Err(ENOSYS | ENODEV) if !rights.contains(Rights::WRITE) => Ok(None),
+        Err(ENOSYS) => Err(ENODEV),
+        Err(error) => Err(error),
+    }
+}
+
+/// What Linux asks of a file's descriptor.
 fn check_file(file: &OpenFile, rights: Rights, flags: u64) -> Result<(), Errno> {
     if !file.can_read() {
         return Err(EACCES);
@@ -94,7 +128,7 @@ fn check_file(file: &OpenFile, rights: Rights, flags: u64) -> Result<(), Errno> 
     if shared_write && !file.can_write() {
         return Err(EACCES);
     }
-    if shared_write { Err(ENODEV) } else { Ok(()) }
+    Ok(())
 }
 
 /// Shows a file at `start`: the server's own pages if they are only read, else a copy.
@@ -105,11 +139,23 @@ fn map_file(process: &mut Process, file: &OpenFile, start: u64, size: u64, offse
     {
         return Ok(start);
     }
+    let there = match crate::status::of_file(process, file)? {
+        status if file.is_regular() => round_up(status.size).ok_or(ENODEV)?.saturating_sub(offset).min(size),
+        _ => size,
+    };
+    if there != size {
+        process.memory.keep_beyond(start + there, size - there, rights)?;
+    }
+    let whole = size;
+    let size = there;
+    if size == 0 {
+        return Ok(start);
+    }
     process.memory.add(&mut process.services, start, size, Rights::READ.union(Rights::WRITE))?;
     let filled = fill(process, file, start, size, offset);
     let done = filled.and_then(|()| process.memory.protect(&mut process.services, start, start + size, rights));
     if let Err(error) = done {
-        process.memory.remove(start, start + size)?;
+        process.memory.remove(start, start + whole)?;
         return Err(error);
     }
     Ok(start)
@@ -122,7 +168,7 @@ fn show_file(process: &mut Process, contents: &Rc<Segment>, start: u64, size: u6
         process.memory.add_part(contents.clone(), start, there, offset, rights)?;
     }
     if there != size {
-        process.memory.reserve(start + there, size - there)?;
+        process.memory.keep_beyond(start + there, size - there, rights)?;
     }
     Ok(())
 }
@@ -240,7 +286,7 @@ pub fn madvise(process: &mut Process, frame: &mut Frame) -> Answer {
     Ok(0)
 }
 
-/// `msync`, `mlock`, `munlock`, `mlock2`: nothing is ever written back or paged by the library; the range must be there.
+/// `mlock`, `munlock`, `mlock2`: nothing is ever written back or paged by the library; the range must be there.
 pub fn mlock(process: &mut Process, frame: &mut Frame) -> Answer {
     let [address, size, ..] = frame.arguments();
     let start = address & !(PAGE_SIZE - 1);

@@ -26,6 +26,8 @@ pub enum Fill {
     Library(Rights),
     /// Nothing: addresses that are only kept.
     Reserved,
+    /// What lies behind a file's end, and could be used so if the file were longer.
+    Beyond(Rights),
     /// A part of a segment, or of a file.
     Own(Part),
 }
@@ -107,6 +109,12 @@ impl Part {
         self.protect(rights)
     }
 
+    /// The segment that processes share it through, and where in it the part starts.
+    pub fn meeting_place(&self) -> Option<(Rc<Segment>, u64)> {
+        let segment = self.segment.as_ref().filter(|_| self.shared)?;
+        Some((segment.clone(), self.state.offset))
+    }
+
     /// Leaves the mapping as it is.
     pub fn leave(self) {
         core::mem::forget(self.shown);
@@ -145,11 +153,19 @@ impl Part {
     }
 }
 
+impl Fill {
+    /// Whether its pages come when they are touched.
+    fn is_paged(&self) -> bool {
+        matches!(self, Fill::Own(part) if part.segment.as_ref().is_some_and(|segment| segment.is_paged()))
+    }
+}
+
 impl Backing for Fill {
     fn split(&mut self, offset: u64) -> Result<Fill, Errno> {
         let part = match self {
             Fill::Library(rights) => return Ok(Fill::Library(*rights)),
             Fill::Reserved => return Ok(Fill::Reserved),
+            Fill::Beyond(rights) => return Ok(Fill::Beyond(*rights)),
             Fill::Own(part) => part,
         };
         let segment = part.segment()?;
@@ -176,17 +192,20 @@ pub struct Memory {
     break_end: u64,
     break_mapped: u64,
     stock: Stock,
+    /// There are, or were, areas whose pages come when they are touched.
+    has_paged: bool,
 }
 
 impl Memory {
     /// The memory of a program whose areas are `map`; its break starts at `end`.
     pub fn new(map: Map<Fill>, end: u64) -> Memory {
-        Memory { map, break_start: end, break_end: end, break_mapped: end, stock: Stock::default() }
+        Memory { map, break_start: end, break_end: end, break_mapped: end, stock: Stock::default(), has_paged: false }
     }
 
     /// The memory of a fork's child.
     pub fn copied(map: Map<Fill>, [break_start, break_end, break_mapped]: [u64; 3]) -> Memory {
-        Memory { map, break_start, break_end, break_mapped, stock: Stock::default() }
+        let has_paged = map.areas().any(|area| area.backing.is_paged());
+        Memory { map, break_start, break_end, break_mapped, stock: Stock::default(), has_paged }
     }
 
     /// Where the break starts, where it is, and how far there is memory behind it.
@@ -217,6 +236,7 @@ impl Memory {
 
     /// Fills free addresses with a part of a segment or file.
     pub fn add_part(&mut self, segment: Rc<Segment>, start: u64, size: u64, offset: u64, rights: Rights) -> Result<(), Errno> {
+        self.has_paged |= segment.is_paged();
         let part = Part::create(segment, start, size, offset, rights)?;
         self.map.insert(Area { start, end: start + size, rights, backing: Fill::Own(part) })
     }
@@ -224,6 +244,29 @@ impl Memory {
     /// Keeps free addresses without memory behind them.
     pub fn reserve(&mut self, start: u64, size: u64) -> Result<(), Errno> {
         self.map.insert(Area { start, end: start + size, rights: Rights::NONE, backing: Fill::Reserved })
+    }
+
+    /// Keeps addresses behind a file's end, which could be used with `rights` if it were longer.
+    pub fn keep_beyond(&mut self, start: u64, size: u64, rights: Rights) -> Result<(), Errno> {
+        self.map.insert(Area { start, end: start + size, rights: Rights::NONE, backing: Fill::Beyond(rights) })
+    }
+
+    /// Whether some of the range may have pages that come when they are touched.
+    pub fn is_paged(&self, start: u64, size: u64) -> bool {
+        self.has_paged && self.map.from(start).take_while(|area| area.start < start.saturating_add(size)).any(|area| area.backing.is_paged())
+    }
+
+    /// The shared memory that an address lies in, and where in it.
+    pub fn meeting_place(&self, address: u64) -> Option<(Rc<Segment>, u64)> {
+        let area = self.map.area(address)?;
+        let Fill::Own(part) = &area.backing else { return None };
+        part.meeting_place().map(|(segment, offset)| (segment, offset + (address - area.start)))
+    }
+
+    /// What the program may do at an address, if there were a page; `None`: it is none of the program's.
+    pub fn usable(&self, address: u64) -> Option<Rights> {
+        let area = self.map.area(address)?;
+        Some(if let Fill::Beyond(rights) = area.backing { rights } else { area.rights })
     }
 
     /// Takes a range away, but for what is the library's own.
@@ -239,12 +282,19 @@ impl Memory {
     /// Changes what may be done with a range, which must be covered whole.
     pub fn protect(&mut self, services: &mut Services, start: u64, end: u64, rights: Rights) -> Result<(), Errno> {
         if rights.contains(Rights::WRITE) {
+            if self.map.within(start, end)?.any(|area| matches!(&area.backing, Fill::Own(part) if part.shared && !part.writable)) {
+                return Err(EACCES);
+            }
             self.make_writable(services, start, end)?;
         }
         for area in self.map.within(start, end)? {
             match &mut area.backing {
                 Fill::Library(most) if !most.contains(rights) => return Err(EACCES),
                 Fill::Library(_) => {}
+                Fill::Beyond(kept) => {
+                    *kept = rights;
+                    continue;
+                }
                 Fill::Reserved if rights == Rights::NONE => {}
                 Fill::Reserved => {
                     let size = area.end - area.start;

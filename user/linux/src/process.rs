@@ -18,7 +18,7 @@ use alloc::rc::Rc;
 use alloc::vec::Vec;
 use core::cell::OnceCell;
 use core::fmt::{Arguments, Write};
-use nacre_sys::Reference;
+use nacre_sys::{OwnedReference, Reference};
 use nacre_sys::lock::RawLock;
 
 /// Words of a set with a bit for each number of a call.
@@ -40,6 +40,8 @@ pub struct Process {
     pub signals: Signals,
     /// Numbers and names.
     pub identity: Identity,
+    /// What stands for the process where it locks files, once it has.
+    pub lock_owner: Option<OwnedReference>,
     /// Resource limits.
     pub limits: Limits,
     /// Its threads.
@@ -112,6 +114,7 @@ impl Process {
             services: Services::default(),
             signals: Signals::new(),
             identity: Identity::new(),
+            lock_owner: None,
             limits: Limits::new(stack),
             threads: Threads::new(Thread::new(PID, block, nacre_sys::Thread::FIRST)),
             caller: 0,

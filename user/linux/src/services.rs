@@ -6,7 +6,7 @@ use crate::errno::{EBADF, EIO, ENOMEM, ESPIPE, Errno};
 use alloc::rc::Rc;
 use core::cell::Cell;
 pub use nacre_proto::flags::OWN_POSITION;
-use nacre_proto::flags::{REPORT_FOREIGN_CALL, REPORT_MESSAGE, SERVICE_CHANNELS, SERVICE_CLOCK, SERVICE_FILES};
+use nacre_proto::flags::{REPORT_FOREIGN_CALL, REPORT_MESSAGE, SHARE_WRITE, SERVICE_CHANNELS, SERVICE_CLOCK, SERVICE_FILES};
 use nacre_proto::{channel, clock, directory, file, memory, parent, segment};
 use nacre_rt::memory::pool;
 use nacre_sys::{OwnedReference, Reference};
@@ -25,17 +25,29 @@ pub struct Segment {
     size: u64,
     /// Whether it may be mapped to be written.
     writable: bool,
+    /// It is a file's, as it changes: its pages come when they are touched.
+    paged: bool,
 }
 
 impl Segment {
     /// The memory behind something that the parent mapped.
     pub fn given(region: OwnedReference, writable: bool) -> Rc<Segment> {
-        Rc::new(Segment { port: None, region, common: Cell::new(false), size: 0, writable })
+        Rc::new(Segment { port: None, region, common: Cell::new(false), size: 0, writable, paged: false })
     }
 
     /// Memory that others have too.
-    pub fn common(port: Option<OwnedReference>, region: OwnedReference, size: u64, writable: bool) -> Rc<Segment> {
-        Rc::new(Segment { port, region, common: Cell::new(true), size, writable })
+    pub fn common(port: Option<OwnedReference>, region: OwnedReference, size: u64, [writable, paged]: [bool; 2]) -> Rc<Segment> {
+        Rc::new(Segment { port, region, common: Cell::new(true), size, writable, paged })
+    }
+
+    /// The reference that keeps it, at which processes wait for each other.
+    pub fn port(&self) -> Option<Reference> {
+        self.port.as_ref().map(|port| port.handle())
+    }
+
+    /// Whether its pages come when they are touched, and may go.
+    pub fn is_paged(&self) -> bool {
+        self.paged
     }
 
     /// The reference that keeps it, if there is one, for others to have too.
@@ -134,7 +146,7 @@ impl Services {
     /// Zeroed memory of the pool.
     pub fn segment(&mut self, size: u64) -> Result<Rc<Segment>, Errno> {
         let reply = memory::segment_create(pool()?, size, 0).map_err(|_| ENOMEM)?;
-        Ok(Rc::new(Segment { port: Some(reply.segment), region: reply.region, common: Cell::new(false), size: reply.size, writable: true }))
+        Ok(Rc::new(Segment { port: Some(reply.segment), region: reply.region, common: Cell::new(false), size: reply.size, writable: true, paged: false }))
     }
 
     /// A file's contents as the server holds them, all of them.
@@ -143,12 +155,29 @@ impl Services {
             return Some(known.clone());
         }
         let reply = file::map(self.reference(file).ok()?, 0, u64::MAX).ok()?;
-        let contents = Rc::new(Segment { port: None, region: reply.region, common: Cell::new(false), size: reply.size, writable: false });
+        let contents = Rc::new(Segment { port: None, region: reply.region, common: Cell::new(false), size: reply.size, writable: false, paged: false });
         // Libraries are mapped in many pieces; a file that can be written may change its size between them.
         if !file.can_write() {
             let _ = file.contents.set(contents.clone());
         }
         Some(contents)
+    }
+
+    /// A file's contents as memory that changes with them, of which at least `size` bytes can be mapped; to be written if the file is open so.
+    pub fn share_file(&mut self, file: &OpenFile, size: u64) -> Result<Rc<Segment>, Errno> {
+        if let Some(known) = file.shared.borrow().upgrade().filter(|known| known.size >= size) {
+            return Ok(known);
+        }
+        let access = if file.can_write() { SHARE_WRITE } else { 0 };
+        let reply = file::share(self.reference(file)?, size, access)?;
+        let segment = Segment::common(Some(reply.hold), reply.region, reply.size, [file.can_write(), true]);
+        *file.shared.borrow_mut() = Rc::downgrade(&segment);
+        Ok(segment)
+    }
+
+    /// A file without a name, for memory.
+    pub fn memory_file(&mut self, takes_seals: bool) -> Result<OwnedReference, Errno> {
+        Ok(directory::memory(self.files()?, takes_seals.into())?.file)
     }
 
     /// The reference of an open file that a server holds.

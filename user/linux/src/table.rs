@@ -4,7 +4,7 @@ use crate::entry::Frame;
 use crate::errno::{Answer, ENOSYS, negated};
 use crate::process::Process;
 use crate::{attributes, children, control, directories, epoll, exec, extended, files, fork, identity, life, limits, listing, local, machine, mapping, names, open, poll, signals, status};
-use crate::{futex, terminal, thread, time, timers, transfer};
+use crate::{futex, locking, sharing, terminal, thread, time, timers, transfer};
 
 /// Carries out a call: the arguments are in the frame.
 pub type Handler = fn(&mut Process, &mut Frame) -> Answer;
@@ -72,7 +72,7 @@ calls! {
     23 poll::select;
     24 machine::sched_yield;
     25 mapping::mremap;
-    26 mapping::mlock;
+    26 sharing::msync;
     27 mapping::mincore;
     28 mapping::madvise;
     32 control::dup;
@@ -93,7 +93,7 @@ calls! {
     62 signals::kill;
     63 identity::uname;
     72 control::fcntl;
-    73 files::flock;
+    73 locking::flock;
     74 files::fsync;
     75 files::fsync;
     76 attributes::truncate;
@@ -242,6 +242,7 @@ calls! {
     309 limits::getcpu;
     316 directories::renameat2;
     318 machine::getrandom;
+    319 sharing::memfd_create;
     322 exec::execveat;
     324 machine::membarrier;
     325 mapping::mlock;

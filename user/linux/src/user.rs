@@ -10,7 +10,7 @@ use crate::map::or_fault;
 use crate::memory::Memory;
 use alloc::vec::Vec;
 use core::sync::atomic::{AtomicU32, Ordering};
-use nacre_abi::Rights;
+use nacre_abi::{PAGE_SIZE, Rights};
 use nacre_rt::memory::Segment;
 
 /// Longest path, with its final zero.
@@ -76,8 +76,19 @@ impl Memory {
             return Ok(&mut []);
         }
         or_fault(self.map.allows(address, size, Rights::WRITE))?;
+        if self.is_paged(address, size) {
+            self.touch(address, size);
+        }
         // SAFETY: as above, writable; callers hold one such slice at a time.
         Ok(unsafe { core::slice::from_raw_parts_mut(address as *mut u8, size as usize) })
+    }
+
+    /// Touches every page of a range that may be read, so that an answer of a server finds it there.
+    fn touch(&self, address: u64, size: u64) {
+        for at in (address & !(PAGE_SIZE - 1)..address + size).step_by(PAGE_SIZE as usize) {
+            // SAFETY: the map says that the page is in an area that may be read. One behind the end of its file is a signal, as it is for the program.
+            let _ = unsafe { core::ptr::read_volatile(at.max(address) as *const u8) };
+        }
     }
 
     /// Reads `N` 64-bit words.

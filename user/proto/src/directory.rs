@@ -38,4 +38,6 @@ crate::protocol! {
     14 file_system_status() -> (block_size: Number, blocks: Number, free: Number, files: Number, files_free: Number);
     /// The absolute path of the directory.
     15 path() -> (; bytes path: Path);
+    /// A file that has no name, for memory that is shared; whether seals can be put on it. `ENOSPC`: no memory.
+    16 memory(takes_seals: Number) -> (; references file);
 }

@@ -1,6 +1,6 @@
 //! Protocol 4, `file`: an open file, directory or stream.
 
-use crate::flags::{FILE_FLAGS, NONE, POLL_EVENTS, TIMES, WHENCE};
+use crate::flags::{ALLOCATE_FLAGS, FILE_FLAGS, LOCK_FLAGS, LOCKS, NONE, POLL_EVENTS, SEALS, SHARE_FLAGS, TIMES, WHENCE};
 
 crate::protocol! {
     /// An open file, directory or stream. Errors are Linux's for the call of the same purpose. When the last reference is gone the file is closed.
@@ -36,4 +36,18 @@ crate::protocol! {
     /// Which of the events are there. If none is, the bits are notified at the port, once, when one may be: then it is asked again. Regular files have all at once. Whoever has a port waiting here need not ask again until it was notified;
     /// if very many wait, the oldest are notified for nothing.
     13 watch(events: Flags(POLL_EVENTS), bits: Hex; references port) -> (events: Flags(POLL_EVENTS));
+    /// The contents as memory that changes with them: a region of at least `size` bytes, and a port that keeps it, which answers `segment`'s `wait` and `wake`. Pages appear when they are touched; those behind the
+    /// end do not, and those that the file gives up go. It keeps the file, whoever closes or removes it. `EACCES`: the file is not open so. `ENODEV`: no regular file. `EPERM`: a seal forbids it. `ENOMEM`: too large, or too many.
+    14 share(size: Number, access: Flags(SHARE_FLAGS)) -> (size: Number; references region, hold);
+    /// Adds seals, which stay for ever; those that there are. `EINVAL`: the file takes none. `EPERM`: it takes no more. `EBUSY`: others can write its memory.
+    15 seals(add: Flags(SEALS)) -> (seals: Flags(SEALS));
+    /// Makes room for a part of the file, and makes it longer if need be; or takes the part's memory away, so that it reads as zeros. `EOPNOTSUPP`: flags that have no meaning here.
+    16 allocate(flags: Flags(ALLOCATE_FLAGS), offset: Number, size: Number) -> ();
+    /// Locks the bytes from `start` to `end` (`0xffff_ffff_ffff_ffff`: all that may come) against other open files and owners, for this open file; with `LOCK_WHOLE` the file as `flock` does. The lock goes with the open file.
+    /// With `LOCK_TEST` it only looks: kind, first byte, last byte and process of a lock in the way, or `LOCK_NONE`. `EAGAIN`: somebody else has it, and it was not to wait. `EBADF`: not open so. `ENOLCK`: too many.
+    17 lock(kind: Choice(LOCKS), flags: Flags(LOCK_FLAGS), start: Number, end: Number) -> (kind: Choice(LOCKS), start: Number, end: Number, pid: Number);
+    /// The same for a process, to which the owner belongs. `EDEADLK`: it would wait for itself.
+    18 lock_owned(kind: Choice(LOCKS), flags: Flags(LOCK_FLAGS), start: Number, end: Number; references owner) -> (kind: Choice(LOCKS), start: Number, end: Number, pid: Number);
+    /// An owner of locks, which go when the last reference to it is gone.
+    19 lock_owner(pid: Number) -> (; references owner);
 }

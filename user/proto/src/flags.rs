@@ -214,3 +214,42 @@ table! {
     S_IFLNK = 0o120000 of 0o170000, "A symbolic link.";
     S_IFSOCK = 0o140000 of 0o170000, "A socket.";
 }
+
+table! {
+    /// Flags of `file.share`.
+    SHARE_FLAGS:
+    SHARE_WRITE = 2, "To be written, too.";
+}
+
+table! {
+    /// What `file.seals` forbids.
+    SEALS:
+    F_SEAL_SEAL = 1, "More seals.";
+    F_SEAL_SHRINK = 2, "A smaller size.";
+    F_SEAL_GROW = 4, "A larger size.";
+    F_SEAL_WRITE = 8, "Writes.";
+    F_SEAL_FUTURE_WRITE = 0x10, "Writes, but through memory that is shared already.";
+}
+
+table! {
+    /// Flags of `file.allocate`.
+    ALLOCATE_FLAGS:
+    FALLOC_FL_KEEP_SIZE = 1, "The file gets no longer.";
+    FALLOC_FL_PUNCH_HOLE = 2, "The part becomes a hole.";
+}
+
+table! {
+    /// Kinds of lock.
+    LOCKS:
+    LOCK_READ = 0 of 0xffff_ffff_ffff_ffff, "Others may read.";
+    LOCK_WRITE = 1 of 0xffff_ffff_ffff_ffff, "Nobody else.";
+    LOCK_NONE = 2 of 0xffff_ffff_ffff_ffff, "No lock.";
+}
+
+table! {
+    /// Flags of `file.lock`.
+    LOCK_FLAGS:
+    LOCK_WAIT = 1, "Waits until it can be had.";
+    LOCK_TEST = 2, "Only looks.";
+    LOCK_WHOLE = 4, "The file as `flock` locks it, which is another lock.";
+}

@@ -11,4 +11,10 @@ crate::protocol! {
     2 resize(size: Number) -> (size: Number);
     /// Destroys the segment.
     3 destroy() -> ();
+    /// Waits until somebody wakes this word, with any of the bits. `EAGAIN`: the word, of 32 bits, is not `expected` any more. `EINVAL`: no whole word of the segment. `ENOMEM`: too many wait.
+    4 wait(offset: Number, expected: Number, bits: Hex) -> ();
+    /// Wakes up to `count` of those who wait at this word with any of the bits, first come first; how many.
+    5 wake(offset: Number, count: Number, bits: Hex) -> (woken: Number);
+    /// Wakes up to `count` of those who wait at this word, and lets up to `most` more wait at another word of the segment; how many of both.
+    6 requeue(offset: Number, count: Number, most: Number, to: Number) -> (done: Number);
 }

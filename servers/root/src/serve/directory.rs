@@ -6,7 +6,7 @@ use crate::open_file::OpenFile;
 use crate::root::Root;
 use crate::table::Key;
 use crate::tree::open;
-use crate::{frames::FRAME, memory};
+use crate::{frames::FRAME, ram};
 use nacre_abi::message::MAX_BYTES;
 use nacre_proto::directory::{self, Server, file_system_status, link, list, make_directory, make_node, read_link, remove, rename};
 use nacre_proto::directory::{set_mode_at, set_owner_at, set_times_at, status_at, symbolic_link};
@@ -170,8 +170,8 @@ impl Server for Root {
         let files = self.files.tree.len() as u64;
         let output = file_system_status::Output {
             block_size: FRAME,
-            blocks: memory::total() / FRAME,
-            free: memory::available() / FRAME,
+            blocks: ram::most() / FRAME,
+            free: self.files.tree.store().available() / FRAME,
             files,
             files_free: MAX_FILES.saturating_sub(files),
         };
@@ -182,5 +182,15 @@ impl Server for Root {
         let start = self.place(request)?;
         request.put(&self.files.tree.path_of(start)?);
         directory::path::Output::default().now()
+    }
+
+    fn memory(&mut self, request: &mut Request<'_>, takes_seals: u64) -> Handled<directory::memory::Output> {
+        self.start(request)?;
+        let node = self.files.tree.make_memory(takes_seals != 0, self.files.clock.now())?;
+        let given = self.give_file(node, open::READ_WRITE);
+        if given.is_err() {
+            self.files.tree.closed(node);
+        }
+        directory::memory::Output { file: given?.file }.now()
     }
 }

@@ -2,13 +2,17 @@
 
 use crate::console::Access;
 use crate::frames::FRAME;
+use crate::locks::Holder;
 use crate::memory;
+use crate::objects::Kind;
 use crate::open_file::{Behaviour, CHANGEABLE, OpenFile};
 use crate::root::Root;
+use crate::table::Key;
 use crate::tree::{Body, Facts, Node, format, open};
 use nacre_abi::message::MAX_BYTES;
-use nacre_proto::file::{self, Server, flags, map, poll, read, seek, set_mode, set_owner, set_size, set_times, status, sync, watch, write};
-use nacre_proto::flags::{KEEP_FLAGS, OWN_POSITION, POLLHUP, POLLIN, POLLOUT, POLLRDNORM, POLLWRNORM, SEEK_DATA, SEEK_HOLE};
+use nacre_proto::file::{self, Server, allocate, flags, lock, lock_owned, lock_owner, map, poll, read, seals, seek, set_mode, set_owner};
+use nacre_proto::file::{set_size, set_times, share, status, sync, watch, write};
+use nacre_proto::flags::{F_SEAL_WRITE, KEEP_FLAGS, OWN_POSITION, SHARE_WRITE, POLLHUP, POLLIN, POLLOUT, POLLRDNORM, POLLWRNORM, SEEK_DATA, SEEK_HOLE};
 use nacre_proto::server::Output;
 use nacre_proto::structures::Status;
 use nacre_proto::{Answer, Errno, Handled, Request};
@@ -258,6 +262,49 @@ impl Server for Root {
         }
         file::flags::Output { old }.now()
     }
+
+    fn share(&mut self, request: &mut Request<'_>, size: u64, access: u64) -> Handled<share::Output> {
+        let file = self.file(request)?;
+        file.check_read().map_err(|_| Errno::EACCES)?;
+        if access & SHARE_WRITE != 0 {
+            file.check_write().map_err(|_| Errno::EACCES)?;
+        }
+        let (size, region, hold) = Root::share(self, file.node, size, access)?;
+        share::Output { size, region: region.into(), hold: hold.into() }.now()
+    }
+
+    fn seals(&mut self, request: &mut Request<'_>, add: u64) -> Handled<seals::Output> {
+        let file = self.file(request)?;
+        if add != 0 {
+            file.check_write().map_err(|_| Errno::EPERM)?;
+        }
+        let is_written = add & F_SEAL_WRITE != 0 && self.is_written(file.node);
+        seals::Output { seals: self.files.tree.seal(file.node, add, is_written)? }.now()
+    }
+
+    fn allocate(&mut self, request: &mut Request<'_>, flags: u64, offset: u64, size: u64) -> Handled<allocate::Output> {
+        let file = self.file(request)?;
+        file.check_write()?;
+        self.allocate_part(file.node, flags, offset, size)?;
+        allocate::Output::default().now()
+    }
+
+    fn lock(&mut self, request: &mut Request<'_>, kind: u64, flags: u64, start: u64, end: u64) -> Handled<lock::Output> {
+        let holder = Holder::File(Key::from_word(request.word()));
+        let found = self.lock_file(request, holder, [kind, flags, start, end])?;
+        found.map_or(Ok(Answer::Later), |[kind, start, end, pid]| lock::Output { kind, start, end, pid }.now())
+    }
+
+    fn lock_owned(&mut self, request: &mut Request<'_>, kind: u64, flags: u64, start: u64, end: u64, owner: Reference) -> Handled<lock_owned::Output> {
+        let holder = self.owner_of(owner)?;
+        let found = self.lock_file(request, holder, [kind, flags, start, end])?;
+        found.map_or(Ok(Answer::Later), |[kind, start, end, pid]| lock_owned::Output { kind, start, end, pid }.now())
+    }
+
+    fn lock_owner(&mut self, request: &mut Request<'_>, pid: u64) -> Handled<lock_owner::Output> {
+        self.file(request)?;
+        lock_owner::Output { owner: self.objects.give(Kind::Owner(pid))?.into() }.now()
+    }
 }
 
 /// How a stream is open.
@@ -273,12 +320,10 @@ fn plain_size(node: &Node) -> u64 {
     }
 }
 
-/// Holes are not shown: a file is data up to its end, where its one hole starts.
+/// The next data or hole.
 fn seek_data(node: &Node, offset: u64, data: bool) -> Result<u64, Errno> {
-    let size = plain_size(node);
-    match offset {
-        offset if offset >= size => Err(Errno::ENXIO),
-        offset if data => Ok(offset),
-        _ => Ok(size),
+    match &node.body {
+        Body::File(content) => content.find_next(offset, data).ok_or(Errno::ENXIO),
+        _ => Err(Errno::ENXIO),
     }
 }

@@ -6,9 +6,9 @@ use crate::pools::RECORD_COST;
 use crate::root::Root;
 use crate::table::Key;
 use nacre_proto::memory::{self, pool_create, pool_destroy, segment_create};
-use nacre_proto::segment::{self, destroy, resize};
+use nacre_proto::segment::{self, destroy, requeue, resize, wait, wake};
 use nacre_proto::server::Output;
-use nacre_proto::{Errno, Handled, Request};
+use nacre_proto::{Answer, Errno, Handled, Request};
 use nacre_sys::OwnedReference;
 
 impl Root {
@@ -94,6 +94,9 @@ impl memory::Server for Root {
 
 impl segment::Server for Root {
     fn status(&mut self, request: &mut Request<'_>) -> Handled<segment::status::Output> {
+        if let Some(Kind::View(view)) = self.objects.get(Key::from_word(request.word())).map(|object| &object.kind) {
+            return segment::status::Output { size: view.size }.now();
+        }
         let (_, segment) = self.segment_mut(request)?;
         segment::status::Output { size: segment.size() }.now()
     }
@@ -120,5 +123,18 @@ impl segment::Server for Root {
         self.segment_mut(request)?;
         self.close(Key::from_word(request.word()));
         destroy::Output::default().now()
+    }
+
+    fn wait(&mut self, request: &mut Request<'_>, offset: u64, expected: u64, bits: u64) -> Handled<wait::Output> {
+        self.wait_at(request, offset, expected, bits)?;
+        Ok(Answer::Later)
+    }
+
+    fn wake(&mut self, request: &mut Request<'_>, offset: u64, count: u64, bits: u64) -> Handled<wake::Output> {
+        wake::Output { woken: self.wake_at(request, offset, count, bits)? }.now()
+    }
+
+    fn requeue(&mut self, request: &mut Request<'_>, offset: u64, count: u64, most: u64, to: u64) -> Handled<requeue::Output> {
+        requeue::Output { done: self.requeue_at(request, offset, count, most, to)? }.now()
     }
 }

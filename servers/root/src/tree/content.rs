@@ -13,6 +13,8 @@ use nacre_sys::Span;
 pub const MAX_SIZE: u64 = i64::MAX as u64;
 /// A file grows by as much as it has, up to this many bytes at a time.
 const MAX_GROWTH: u64 = 1 << 20;
+/// Most that comes with a page of shared memory that is touched.
+const MAX_AHEAD: u64 = 64 << 10;
 
 /// A part of a file that lies in one piece.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,6 +38,8 @@ impl Run {
 pub struct Content {
     size: u64,
     runs: Vec<Run>,
+    /// Others have had its memory to write: behind the end, in the last frame, may stand what they wrote.
+    is_shared: bool,
 }
 
 /// What lies at an offset of a file.
@@ -49,7 +53,7 @@ pub enum Piece<'store> {
 impl Content {
     /// The content of a boot file, `size` bytes at `start` of the store.
     pub fn boot(start: u64, size: u64) -> Content {
-        let mut content = Content { size, runs: Vec::new() };
+        let mut content = Content { size, runs: Vec::new(), is_shared: false };
         if size > 0 {
             content.runs.push(Run { offset: 0, start, size: size.next_multiple_of(FRAME), owned: false });
         }
@@ -114,6 +118,7 @@ impl Content {
     /// Writes `bytes` at `offset`; says how many found room.
     pub fn write(&mut self, store: &mut impl Store, offset: u64, bytes: &[u8]) -> Result<usize, Errno> {
         let end = offset.checked_add(bytes.len() as u64).filter(|&end| end <= MAX_SIZE).ok_or(Errno::EFBIG)?;
+        self.clear_behind_end(store, offset);
         let mut done = 0;
         while done < bytes.len() {
             let at = offset + done as u64;
@@ -153,6 +158,89 @@ impl Content {
         Some(next)
     }
 
+    /// Makes zeros of what others have written behind the end, in the last frame, before it becomes part of the file up to `until`.
+    fn clear_behind_end(&mut self, store: &mut impl Store, until: u64) {
+        let end = until.min(self.size.next_multiple_of(FRAME));
+        if !self.is_shared || end <= self.size {
+            return;
+        }
+        if let Some(run) = self.find(self.size).ok().map(|index| self.runs[index]).filter(|run| run.owned) {
+            store.zero(run.start + (self.size - run.offset), end - self.size);
+        }
+    }
+
+    /// Memory of its own for the frame at `offset`, to be shared: the offset, start in the store and size of what lies around it in one piece. `None`: it is behind the end, or there
+    /// is no memory. Nobody may write to it unless it is `writable`.
+    pub fn page(&mut self, store: &mut impl Store, offset: u64, writable: bool) -> Option<(u64, u64, u64)> {
+        let end = self.size.next_multiple_of(FRAME);
+        if offset >= end {
+            return None;
+        }
+        self.is_shared |= writable;
+        let index = match self.find(offset) {
+            Ok(index) if !writable => index,
+            Ok(index) => self.make_owned(store, index).then_some(index)?,
+            Err(next) => {
+                // Who goes from frame to frame gets more and more of them.
+                let before = next.checked_sub(1).map(|last| self.runs[last]).filter(|run| run.end() == offset / FRAME * FRAME);
+                let ahead = before.map_or(FRAME, |run| run.size.clamp(FRAME, MAX_AHEAD));
+                self.fill_gap(store, next, offset, (offset / FRAME * FRAME + ahead).min(end))?
+            }
+        };
+        let run = self.runs[index];
+        Some((run.offset, run.start, run.size.min(end - run.offset)))
+    }
+
+    /// Takes the memory of `start..end` away, as far as the file goes: it reads as zeros.
+    pub fn punch(&mut self, store: &mut impl Store, start: u64, end: u64) -> Result<(), Errno> {
+        let whole = self.size.next_multiple_of(FRAME);
+        let end = if end >= self.size { whole } else { end };
+        let first = self.runs.partition_point(|run| run.end() <= start);
+        let behind = self.runs.partition_point(|run| run.offset < end);
+        for index in first..behind.max(first) {
+            if !self.make_owned(store, index) {
+                return Err(Errno::ENOSPC);
+            }
+        }
+        for run in self.runs.splice(first..behind.max(first), []).collect::<Vec<_>>() {
+            self.punch_run(store, run, start.max(run.offset), end.min(run.end()));
+        }
+        self.runs.sort_unstable_by_key(|run| run.offset);
+        Ok(())
+    }
+
+    /// Zeros at the edges, and holes for the whole frames of `start..end`, which lies in the run; what is left of it is added again.
+    fn punch_run(&mut self, store: &mut impl Store, run: Run, start: u64, end: u64) {
+        let at = |offset: u64| run.start + (offset - run.offset);
+        let (low, high) = (start.next_multiple_of(FRAME), end / FRAME * FRAME);
+        if low >= high {
+            store.zero(at(start), end.saturating_sub(start));
+            self.runs.push(run);
+            return;
+        }
+        store.zero(at(start), low - start);
+        store.zero(at(high), end - high);
+        store.free(at(low), high - low);
+        let parts = [Run { size: low - run.offset, ..run }, Run { offset: high, start: at(high), size: run.end() - high, ..run }];
+        self.runs.extend(parts.into_iter().filter(|part| part.size > 0));
+    }
+
+    /// The next data (or hole) at or behind `offset`, below the end; behind the last data there is a hole.
+    pub fn find_next(&self, offset: u64, data: bool) -> Option<u64> {
+        if offset >= self.size {
+            return None;
+        }
+        let mut next = self.runs.partition_point(|run| run.end() <= offset);
+        if data {
+            return self.runs.get(next).map(|run| run.offset.max(offset)).filter(|at| *at < self.size);
+        }
+        let mut at = offset;
+        while let Some(run) = self.runs.get(next).filter(|run| run.offset <= at) {
+            (at, next) = (run.end(), next + 1);
+        }
+        Some(at.min(self.size))
+    }
+
     /// Copies a run of the boot image before its first change.
     fn make_owned(&mut self, store: &mut impl Store, index: usize) -> bool {
         let run = self.runs[index];
@@ -161,6 +249,8 @@ impl Content {
         }
         let Some(start) = store.allocate(run.size) else { return false };
         store.copy(run.start, start, run.size.min(self.size - run.offset));
+        // Whoever looks at the image is to look at the copy.
+        store.hide(run.start, run.size);
         self.runs[index] = Run { start, owned: true, ..run };
         true
     }
@@ -173,6 +263,7 @@ impl Content {
         if size < self.size {
             self.shrink(store, size)?;
         }
+        self.clear_behind_end(store, size);
         self.size = size;
         Ok(())
     }
@@ -186,6 +277,10 @@ impl Content {
             let run = self.runs[last];
             let end = run.end().min(self.size.next_multiple_of(FRAME));
             store.zero(run.start + (size - run.offset), end.saturating_sub(size));
+            let last = size.next_multiple_of(FRAME);
+            if last < end {
+                store.hide(run.start + (last - run.offset), end - last);
+            }
         }
         self.release_from(store, keep);
         Ok(())
@@ -259,6 +354,63 @@ mod tests {
     }
 
     #[test]
+    fn what_is_shared_shows_nothing_behind_the_end() {
+        let mut store = Fake::new(64 * FRAME);
+        let mut content = Content::default();
+        content.set_size(&mut store, 3 * FRAME - 100).unwrap();
+        assert_eq!(content.page(&mut store, 3 * FRAME, true), None);
+        let (offset, start, size) = content.page(&mut store, 2 * FRAME + 1, true).unwrap();
+        assert_eq!((offset, size), (2 * FRAME, FRAME));
+        // Somebody writes there, before and behind the end.
+        store.write(start + FRAME - 200, &[7; 200]);
+        content.set_size(&mut store, 4 * FRAME).unwrap();
+        let mut bytes = [9; 200];
+        assert_eq!(content.read(&store, 3 * FRAME - 200, &mut bytes), 200);
+        assert_eq!((bytes[0], bytes[99], bytes[100], bytes[199]), (7, 7, 0, 0));
+        content.page(&mut store, 3 * FRAME, true).unwrap();
+        content.set_size(&mut store, 3 * FRAME - 50).unwrap();
+        store.write(start + FRAME - 50, &[8; 50]);
+        content.write(&mut store, 3 * FRAME - 10, b"x").unwrap();
+        assert_eq!(content.read(&store, 3 * FRAME - 60, &mut bytes), 51);
+        assert_eq!((bytes[9], bytes[10], bytes[49], bytes[50]), (0, 0, 0, b'x'));
+        content.release(&mut store);
+        assert_eq!(store.free_bytes(), 64 * FRAME);
+    }
+
+    #[test]
+    fn pages_that_are_cut_off_are_hidden() {
+        let mut store = Fake::new(64 * FRAME);
+        let mut content = Content::default();
+        content.write(&mut store, 0, &[1; 4 * FRAME as usize]).unwrap();
+        let (_, start, size) = content.page(&mut store, 0, true).unwrap();
+        assert_eq!(size, 4 * FRAME);
+        content.set_size(&mut store, FRAME + 1).unwrap();
+        assert_eq!(store.hidden, Some((start + 2 * FRAME, 2 * FRAME)));
+        assert_eq!(content.page(&mut store, 2 * FRAME, true), None);
+    }
+
+    #[test]
+    fn a_hole_is_found_and_its_memory_is_back() {
+        let mut store = Fake::new(64 * FRAME);
+        let mut content = Content::default();
+        content.write(&mut store, 0, &[1; 8 * FRAME as usize]).unwrap();
+        let free = store.free_bytes();
+        content.punch(&mut store, FRAME + 10, 4 * FRAME + 10).unwrap();
+        assert_eq!(store.free_bytes(), free + 2 * FRAME);
+        assert_eq!((content.find_next(0, false), content.find_next(2 * FRAME, true)), (Some(2 * FRAME), Some(4 * FRAME)));
+        assert_eq!((content.find_next(5 * FRAME, false), content.find_next(8 * FRAME, true)), (Some(8 * FRAME), None));
+        let mut bytes = [9; 20];
+        content.read(&store, FRAME, &mut bytes);
+        assert_eq!((bytes[9], bytes[10]), (1, 0));
+        content.read(&store, 4 * FRAME, &mut bytes);
+        assert_eq!((bytes[9], bytes[10]), (0, 1));
+        content.punch(&mut store, 7 * FRAME + 5, 1 << 40).unwrap();
+        assert_eq!(content.size(), 8 * FRAME);
+        content.release(&mut store);
+        assert_eq!(store.free_bytes(), 64 * FRAME);
+    }
+
+    #[test]
     fn random_changes_agree_with_a_vector() {
         let mut store = Fake::new(2000 * FRAME);
         let mut content = Content::default();
@@ -270,10 +422,23 @@ mod tests {
         };
         for step in 0..3000 {
             let at = next(200_000) as usize;
-            match next(4) {
+            match next(6) {
                 0 => {
                     content.set_size(&mut store, at as u64).unwrap();
                     model.resize(at, 0);
+                }
+                2 => {
+                    let end = at + next(9000) as usize;
+                    content.punch(&mut store, at as u64, end as u64).unwrap();
+                    let (start, end) = (at.min(model.len()), end.min(model.len()));
+                    model[start..end].fill(0);
+                }
+                3 => {
+                    // Somebody writes through shared memory; behind the end it is lost.
+                    let Some((offset, start, size)) = content.page(&mut store, at as u64, true) else { continue };
+                    store.write(start, &alloc::vec![step as u8; size as usize]);
+                    let end = model.len().min((offset + size) as usize);
+                    model[offset as usize..end].fill(step as u8);
                 }
                 1 => {
                     let mut bytes = alloc::vec![0; next(9000) as usize];

@@ -86,6 +86,10 @@ pub struct Node {
     pub links: u32,
     /// How many open files lead here.
     pub opens: u32,
+    /// What may not be done to it any more; `None`: it takes no seals.
+    pub seals: Option<u64>,
+    /// A name can be given to it though it has none.
+    pub is_linkable: bool,
     /// Owner.
     pub uid: u32,
     /// Group.
@@ -103,7 +107,7 @@ pub struct Node {
 impl Node {
     /// A node without names.
     pub fn new(mode: u32, body: Body, now: Time) -> Node {
-        Node { mode, links: 0, opens: 0, uid: 0, gid: 0, accessed: now, modified: now, changed: now, body }
+        Node { mode, links: 0, opens: 0, seals: None, is_linkable: false, uid: 0, gid: 0, accessed: now, modified: now, changed: now, body }
     }
 
     /// Its kind, one of [`format`].
@@ -124,6 +128,11 @@ impl Node {
             Body::Link(target) => target.len() as u64,
             Body::Special(_) => 0,
         }
+    }
+
+    /// Whether one of these seals is on it.
+    pub fn is_sealed(&self, seals: u64) -> bool {
+        self.seals.unwrap_or(0) & seals != 0
     }
 
     /// Notes a change of the content.

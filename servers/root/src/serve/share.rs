@@ -1,0 +1,97 @@
+//! Contents of files as memory that others share: views made, filled on faults, taken down; holes and seals.
+
+use crate::objects::{Kind, View};
+use crate::root::Root;
+use crate::table::Key;
+use crate::tree::Body;
+use crate::waits::Place;
+use nacre_abi::fault;
+use nacre_proto::flags::{F_SEAL_FUTURE_WRITE, F_SEAL_WRITE, FALLOC_FL_KEEP_SIZE, FALLOC_FL_PUNCH_HOLE, SHARE_WRITE};
+use nacre_proto::{Errno, Request};
+use nacre_sys::OwnedReference;
+
+impl Root {
+    /// A view of a file: its size, its region, and what keeps it.
+    pub(super) fn share(&mut self, node: Key, size: u64, access: u64) -> Result<(u64, OwnedReference, OwnedReference), Errno> {
+        let writable = access & SHARE_WRITE != 0;
+        let file = self.files.tree.node(node)?;
+        let Body::File(content) = &file.body else { return Err(Errno::ENODEV) };
+        if writable && file.is_sealed(F_SEAL_WRITE | F_SEAL_FUTURE_WRITE) {
+            return Err(Errno::EPERM);
+        }
+        let size = size.max(content.size());
+        let faults = self.objects.add(Kind::Faults(node, writable), true)?;
+        let made = self.add_view(node, faults, size, writable);
+        if made.is_err() {
+            self.objects.remove(faults);
+        }
+        made
+    }
+
+    fn add_view(&mut self, node: Key, faults: Key, size: u64, writable: bool) -> Result<(u64, OwnedReference, OwnedReference), Errno> {
+        let keeper = self.objects.reference(faults)?;
+        let (size, region) = self.files.tree.store_mut().views.add(faults.to_word(), size, writable, keeper.handle())?;
+        match self.objects.give(Kind::View(View { node, faults, writable, size })) {
+            Ok(hold) => {
+                self.files.tree.opened(node);
+                Ok((size, region, hold))
+            }
+            Err(errno) => {
+                self.files.tree.store_mut().views.remove(faults.to_word());
+                Err(errno)
+            }
+        }
+    }
+
+    /// Nobody holds a view any more.
+    pub fn close_view(&mut self, view: &View) {
+        self.files.tree.store_mut().views.remove(view.faults.to_word());
+        self.objects.remove(view.faults);
+        if !self.objects.iter().any(|(_, object)| matches!(object.kind, Kind::View(other) if other.node == view.node)) {
+            self.waits.forget(Place::File(view.node));
+        }
+        self.files.tree.closed(view.node);
+    }
+
+    /// A page that a view lacks: it is there now, or the fault becomes an exception.
+    pub fn fault(&mut self, request: &mut Request<'_>) {
+        let (word, offset) = (request.word(), request.words()[0]);
+        let shown = match self.objects.get(Key::from_word(word)).map(|object| &object.kind) {
+            Some(Kind::Faults(node, writable)) => self.show_page((*node, *writable), word, offset),
+            _ => Err(Errno::EIO),
+        };
+        request.answer(if shown.is_ok() { fault::RESUME } else { fault::REFUSE }, [0; 6]);
+    }
+
+    fn show_page(&mut self, (node, writable): (Key, bool), word: u64, offset: u64) -> Result<(), Errno> {
+        let piece = self.files.tree.page(node, offset, writable).ok_or(Errno::ENXIO)?;
+        self.files.tree.store_mut().views.show(word, offset, piece)?;
+        if writable {
+            // Whoever has the page may write to it at any time, of which nothing is heard.
+            let now = self.files.clock.now();
+            self.files.tree.node_mut(node)?.touch(now);
+        }
+        Ok(())
+    }
+
+    /// Whether somebody has a file's memory to write.
+    pub(super) fn is_written(&self, node: Key) -> bool {
+        self.objects.iter().any(|(_, object)| matches!(object.kind, Kind::View(view) if view.node == node && view.writable))
+    }
+
+    /// `fallocate`. Memory is taken when it is written, so what is asked for is a size.
+    pub(super) fn allocate_part(&mut self, node: Key, flags: u64, offset: u64, size: u64) -> Result<(), Errno> {
+        let end = offset.checked_add(size).filter(|end| *end <= i64::MAX as u64).ok_or(Errno::EFBIG)?;
+        let now = self.files.clock.now();
+        let Body::File(content) = &self.files.tree.node(node)?.body else { return Err(Errno::ENODEV) };
+        let before = content.size();
+        match flags {
+            _ if size == 0 => Err(Errno::EINVAL),
+            0 if end.saturating_sub(before) > self.files.tree.store().available() => Err(Errno::ENOSPC),
+            0 if end > before => self.files.tree.set_size(node, end, now),
+            0 | FALLOC_FL_KEEP_SIZE => Ok(()),
+            flags if flags == FALLOC_FL_KEEP_SIZE | FALLOC_FL_PUNCH_HOLE => self.files.tree.punch(node, offset, end, now),
+            _ => Err(Errno::EOPNOTSUPP),
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! Memory that processes share: files for it, seals on them, and waiting for each other at its words. The server of the memory keeps the queues.
+
+use crate::descriptors::{Kind, O_RDWR, OpenFile, S_IFREG};
+use crate::entry::Frame;
+use crate::errno::{Answer, EINVAL, ENAMETOOLONG, ENOMEM, Errno};
+use crate::process::Process;
+use crate::services::Segment;
+use alloc::rc::Rc;
+use nacre_abi::PAGE_SIZE;
+use nacre_proto::{file, segment};
+use nacre_sys::Reference;
+use nacre_sys::ipc::{Buffers, Message};
+
+/// `memfd_create(name, flags)`: a file without a name; what it is called is seen by people alone.
+pub fn memfd_create(process: &mut Process, frame: &mut Frame) -> Answer {
+    const CLOSE_ON_EXEC: u64 = 1;
+    const ALLOW_SEALING: u64 = 2;
+    const NO_EXECUTION: u64 = 8;
+    const EXECUTION: u64 = 0x10;
+    const LONGEST: u64 = 250;
+    let [name, flags, ..] = frame.arguments();
+    let flags = flags & 0xffff_ffff;
+    if flags & !(CLOSE_ON_EXEC | ALLOW_SEALING | NO_EXECUTION | EXECUTION) != 0 || flags & NO_EXECUTION != 0 && flags & EXECUTION != 0 {
+        return Err(EINVAL);
+    }
+    process.memory.string(name, LONGEST).map_err(|error| if error == ENAMETOOLONG { EINVAL } else { error })?;
+    let reference = process.services.memory_file(flags & (ALLOW_SEALING | NO_EXECUTION) != 0)?;
+    process.open(OpenFile::new(Kind::Remote(reference), S_IFREG | 0o777, O_RDWR), flags & CLOSE_ON_EXEC != 0)
+}
+
+/// `fcntl` with `F_ADD_SEALS` and (`add` 0) `F_GET_SEALS`.
+pub fn seals(process: &mut Process, file: &OpenFile, add: u64) -> Answer {
+    const KNOWN: u64 = 0x1f;
+    if add & 0xffff_ffff & !KNOWN != 0 || !file.is_regular() {
+        return Err(EINVAL);
+    }
+    let seals = file::seals(process.services.reference(file)?, add & KNOWN)?.seals;
+    Ok(if add == 0 { seals } else { 0 })
+}
+
+/// `msync(address, size, flags)`: what was written is where others see it.
+pub fn msync(process: &mut Process, frame: &mut Frame) -> Answer {
+    const ASYNCHRONOUS: u64 = 1;
+    const SYNCHRONOUS: u64 = 4;
+    const KNOWN: u64 = 7;
+    let [address, size, flags, ..] = frame.arguments();
+    let flags = flags & 0xffff_ffff;
+    if flags & !KNOWN != 0 || flags & ASYNCHRONOUS != 0 && flags & SYNCHRONOUS != 0 || address % PAGE_SIZE != 0 {
+        return Err(EINVAL);
+    }
+    let end = size.checked_next_multiple_of(PAGE_SIZE).and_then(|size| address.checked_add(size)).ok_or(ENOMEM)?;
+    if process.memory.map.is_covered(address, end) { Ok(0) } else { Err(ENOMEM) }
+}
+
+/// A word at which processes can wait for each other.
+pub struct Meeting {
+    segment: Rc<Segment>,
+    port: Reference,
+    offset: u64,
+}
+
+impl Process {
+    /// The meeting place that an address is, if it lies in shared memory.
+    pub fn meeting(&self, address: u64) -> Option<Meeting> {
+        let (segment, offset) = self.memory.meeting_place(address)?;
+        let port = segment.port()?;
+        Some(Meeting { segment, port, offset })
+    }
+
+    /// Waits there while the word is `expected`, for at most `timeout` nanoseconds (0: for ever).
+    pub fn wait_at(&mut self, at: &Meeting, expected: u32, bits: u32, timeout: u64) -> Result<(), Errno> {
+        let message = Message::new(segment::wait::LABEL, [at.offset, expected.into(), bits.into(), 0, 0, 0]);
+        self.exchange_until(timeout, at.port, &message, Buffers::NONE).map(drop)
+    }
+}
+
+impl Meeting {
+    /// Wakes up to `count` of those who wait.
+    pub fn wake(&self, count: u64, bits: u32) -> Answer {
+        Ok(segment::wake(self.port, self.offset, count, bits.into())?.woken)
+    }
+
+    /// Wakes up to `count` and lets up to `most` more wait at another place; if that is in other memory they are woken, as a wait may end for nothing.
+    pub fn requeue(&self, count: u64, most: u64, to: &Meeting) -> Answer {
+        if Rc::ptr_eq(&self.segment, &to.segment) {
+            return Ok(segment::requeue(self.port, self.offset, count, most, to.offset)?.done);
+        }
+        self.wake(count.saturating_add(most), u32::MAX)
+    }
+}
