@@ -23,8 +23,7 @@ const MOST_WAITERS: usize = 64;
 /// Most bytes of a message.
 const CAPACITY: usize = 4096;
 /// Keys and changes of a terminal, and the signals that they are.
-const KEYS: [(u64, u64); 5] =
-    [(TERMINAL_INTERRUPT, 2), (TERMINAL_QUIT, 3), (TERMINAL_SUSPEND, 20), (TERMINAL_HANGUP, 1), (TERMINAL_WINDOW, 28)];
+const KEYS: [(u64, u64); 5] = [(TERMINAL_INTERRUPT, 2), (TERMINAL_QUIT, 3), (TERMINAL_SUSPEND, 20), (TERMINAL_HANGUP, 1), (TERMINAL_WINDOW, 28)];
 /// What a terminal is to tell of.
 pub const EVENTS: u64 = TERMINAL_INTERRUPT | TERMINAL_QUIT | TERMINAL_SUSPEND | TERMINAL_HANGUP | TERMINAL_WINDOW;
 
@@ -176,9 +175,15 @@ impl Manager {
         Ok(body.port.new_reference(REFERENCE_USE)?)
     }
 
-    /// A body for a process that was created.
-    pub(crate) fn add_body(&mut self, pid: u64) -> Result<OwnedReference, Errno> {
-        self.bodies.insert(pid, Body::new(pid, &self.set)?);
+    /// A body for a process that `parent` has made. It has its parent's streams.
+    pub(crate) fn add_body(&mut self, pid: u64, parent: u64) -> Result<OwnedReference, Errno> {
+        let mut body = Body::new(pid, &self.set)?;
+        if let Some(parent) = self.bodies.get(&parent) {
+            for (to, from) in body.streams.iter_mut().zip(&parent.streams) {
+                *to = from.as_ref().map(|from| OwnedReference::copy_of(from.handle(), REFERENCE_USE)).transpose()?;
+            }
+        }
+        self.bodies.insert(pid, body);
         self.port(pid)
     }
 

@@ -5,8 +5,8 @@ use crate::world::Sent;
 use nacre_proto::flags::{SERVICE_CHANNELS, SERVICE_CLOCK, SERVICE_FILES, SERVICE_MEMORY, SERVICE_PROCESS};
 use nacre_proto::parent::{exit, find, keep, report, stream};
 use nacre_proto::process::{
-    abandon, attach, begin, create, dispositions, family, foreground, foreground_set, group_set, identity, kill, limits, list, name_set,
-    numbers, prepare, session_create, signal_take, stopped, stream_set, terminal, terminal_acquire, thread_create, thread_end, wait,
+    abandon, attach, begin, create, dispositions, family, foreground, foreground_set, group_set, identity, kill, limits, list, name_set, numbers, prepare,
+    session_create, signal_take, stopped, stream_set, terminal, terminal_acquire, thread_create, thread_end, wait,
 };
 use nacre_proto::server::Output;
 use nacre_proto::{Answer, Errno, Handled, Request, memory, parent, process};
@@ -78,7 +78,7 @@ impl process::Server for Manager {
 
     fn create(&mut self, request: &mut Request<'_>, exit_signal: u64) -> Handled<create::Output> {
         let pid = self.world.create(request.word(), exit_signal)?;
-        let port = self.add_body(pid).inspect_err(|_| self.world.lost(pid))?;
+        let port = self.add_body(pid, request.word()).inspect_err(|_| self.world.lost(pid))?;
         create::Output { pid, port: port.into() }.now()
     }
 

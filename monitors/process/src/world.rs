@@ -14,7 +14,7 @@ mod wait;
 use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 use alloc::vec::Vec;
 use nacre_proto::Errno;
-use nacre_proto::flags::{BEGIN_ATTENDS, BEGIN_PROGRAM};
+use nacre_proto::flags::{BEGIN_ATTENDS, BEGIN_INHERITS, BEGIN_PROGRAM};
 pub use signals::{Sent, Signal};
 pub use wait::{Change, Found};
 
@@ -189,9 +189,8 @@ impl World {
     }
 
     fn is_used(&self, number: u64) -> bool {
-        let uses = |(pid, process): (&u64, &Process)| {
-            *pid == number || process.group == number || process.session == number || process.threads.contains(&number)
-        };
+        let uses =
+            |(pid, process): (&u64, &Process)| *pid == number || process.group == number || process.session == number || process.threads.contains(&number);
         self.processes.iter().any(uses)
     }
 
@@ -231,7 +230,9 @@ impl World {
     pub fn begin(&mut self, pid: u64, flags: u64, ignored: u64) -> Result<(), Errno> {
         let process = self.living(pid)?;
         process.state = State::Running;
-        process.traits.ignored = ignored & !signals::UNSTOPPABLE;
+        if flags & BEGIN_INHERITS == 0 {
+            process.traits.ignored = ignored & !signals::UNSTOPPABLE;
+        }
         process.attendance = if flags & BEGIN_ATTENDS != 0 { Attendance::Awaited } else { Attendance::Nobody };
         if flags & BEGIN_PROGRAM != 0 {
             process.has_executed = true;

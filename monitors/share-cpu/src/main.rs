@@ -14,7 +14,8 @@ use nacre_abi::rights::REFERENCE_USE;
 use nacre_nest::command::{FAILED, complain, explain};
 use nacre_nest::host::{Exception, Handler, Verdict};
 use nacre_nest::interpose::{report_exception, report_killed, stage};
-use nacre_nest::{Child, Ports, Refusal, Services, attend, search};
+use nacre_nest::supply::Supplier;
+use nacre_nest::{Child, Ports, Refusal, Services, Ward, attend, search};
 use nacre_proto::Errno;
 use nacre_rt::thread::Handle;
 use nacre_rt::{Arguments, exit, thread};
@@ -34,11 +35,11 @@ fn main() {
 const BY_SIGNAL: u64 = 256;
 
 /// One program while it runs.
-struct Running {
-    name: String,
-    parent: OwnedPort,
-    pool: Option<OwnedReference>,
-    child: Child<Services>,
+enum Running {
+    /// In memory of ours.
+    Own { name: String, parent: OwnedPort, pool: Option<OwnedReference>, child: Child<Services> },
+    /// A process of our manager's.
+    Process(Ward),
 }
 
 /// What the scheduler's thread takes over when it starts.
@@ -83,12 +84,25 @@ impl Handler for Forward {
     }
 }
 
-/// Answers a program until it ends, and takes it back.
+impl Running {
+    /// Answers it until it ends, and takes it back: its status.
+    fn attend(self) -> u64 {
+        match self {
+            Running::Process(ward) => ward.wait().unwrap_or(FAILED as u64),
+            Running::Own { name, parent, pool, child } => {
+                let mut handler = Forward { name, space: child.space(), pool };
+                attend(parent.handle(), &mut handler).unwrap_or(FAILED as u64)
+            }
+        }
+    }
+}
+
+/// Sees to a program until it ends.
 fn answer(number: usize) {
-    let Some(running) = PROGRAMS.lock().get_mut(number).and_then(Option::take) else { return };
-    let mut handler = Forward { name: running.name, space: running.child.space(), pool: running.pool };
-    let status = attend(running.parent.handle(), &mut handler).unwrap_or(FAILED as u64);
-    running.child.destroy();
+    let Some(running) = PROGRAMS.lock().get_mut(number).and_then(Option::take) else {
+        return;
+    };
+    let status = running.attend();
     if let Some(place) = STATUSES.lock().get_mut(number) {
         *place = status;
     }
@@ -96,7 +110,9 @@ fn answer(number: usize) {
 
 /// Gives this thread's time to the programs, for ever.
 fn divide(_: usize) {
-    let Some(Division { policy, claims, port }) = DIVISION.lock().take() else { return };
+    let Some(Division { policy, claims, port }) = DIVISION.lock().take() else {
+        return;
+    };
     let status = match policy {
         PolicyName::Stride => serve(Stride::new(&claims), port, claims.len()),
         PolicyName::Lottery => serve(Lottery::new(&claims, clock::ticks()), port, claims.len()),
@@ -118,14 +134,34 @@ fn kernel(what: &'static str) -> impl Fn(Status) -> Refusal {
     move |status| Refusal::Kernel(what, status)
 }
 
-/// Makes one program, and lets the scheduler's port have its thread: all threads that come from it are then scheduled with it.
-fn start(services: &mut Services, command: &[&[u8]], number: usize, arguments: &Arguments, scheduler: Reference) -> Result<Running, Refusal> {
-    let parent = OwnedPort::new(0, PortSet::NONE).map_err(kernel("the port of its parent"))?;
-    let reference = parent.new_reference(REFERENCE_USE).map_err(kernel("a reference to its parent"))?;
-    let child = search::spawn(services, command, number as u64, arguments, Ports { parent: reference.handle(), keeper: reference.handle() })?;
-    child.thread().set_scheduler(scheduler, number as u64).map_err(kernel("its scheduler"))?;
-    child.start()?;
-    Ok(Running { name: stage::name(command), parent, pool: services.pool_for_child(), child })
+/// What a program is started from.
+struct Start<'a> {
+    command: &'a [&'a [u8]],
+    number: usize,
+    arguments: &'a Arguments,
+    scheduler: Reference,
+}
+
+impl Start<'_> {
+    /// Makes the program, and lets the scheduler's port have its thread: all threads that come from it are then scheduled with it.
+    fn make<S: Supplier>(&self, supplier: &mut S, ports: Ports) -> Result<Child<S>, Refusal> {
+        let child = search::spawn(supplier, self.command, self.number as u64, self.arguments, ports)?;
+        child.thread().set_scheduler(self.scheduler, self.number as u64).map_err(kernel("its scheduler"))?;
+        Ok(child)
+    }
+
+    fn run(&self, services: &mut Services) -> Result<Running, Refusal> {
+        if let Some(ward) = Ward::new()? {
+            let child = self.make(&mut ward.maker(services.files()), Ports { parent: ward.port(), keeper: ward.port() })?;
+            ward.begin(&child, stage::short_name(self.command))?;
+            return Ok(Running::Process(ward));
+        }
+        let parent = OwnedPort::new(0, PortSet::NONE).map_err(kernel("the port of its parent"))?;
+        let reference = parent.new_reference(REFERENCE_USE).map_err(kernel("a reference to its parent"))?;
+        let child = self.make(services, Ports { parent: reference.handle(), keeper: reference.handle() })?;
+        child.start()?;
+        Ok(Running::Own { name: stage::name(self.command), parent, pool: services.pool_for_child(), child })
+    }
 }
 
 /// Starts all programs, then the scheduler's thread, then one that answers each.
@@ -134,7 +170,7 @@ fn start_all(options: &Options<'_>, arguments: &Arguments) -> Result<Vec<Handle>
     let mut services = Services::find().map_err(|refusal| failed(refusal.to_string()))?;
     let port = OwnedPort::new(0, PortSet::NONE).map_err(|status| failed(format!("cannot make a port: {status:?}")))?.leak();
     for (number, share) in options.shares.iter().enumerate() {
-        let running = start(&mut services, &share.command, number, arguments, Reference(port.address()));
+        let running = Start { command: &share.command, number, arguments, scheduler: Reference(port.address()) }.run(&mut services);
         let running = running.map_err(|refusal| (format!("cannot run {}: {refusal}", stage::name(&share.command)), refusal.exit_status() as i32))?;
         PROGRAMS.lock().push(Some(running));
         STATUSES.lock().push(0);

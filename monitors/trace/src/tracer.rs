@@ -115,6 +115,10 @@ impl Watch for Tracer {
         report_killed(&self.name)
     }
 
+    fn signalled(&self, signal: u64) {
+        self.record.note(0, "ended(#0)", &format!("signal {signal}"));
+    }
+
     fn ended(&self) {
         self.record.finish();
     }

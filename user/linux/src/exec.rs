@@ -177,10 +177,26 @@ fn become_it(process: &mut Process, child: &Child<Maker>, legacy: &Legacy) -> An
     let size = name.iter().position(|byte| *byte == 0).unwrap_or(name.len());
     // Only those who look at lists of processes miss it.
     let _ = process::name_set(Reference::PARENT, &name[..size]);
+    if child.is_native() {
+        give_streams(process);
+    }
     let attends = if process.me().mask != 0 { nacre_proto::flags::BEGIN_ATTENDS } else { 0 };
     crate::fork::begin(Reference::PARENT, BEGIN_PROGRAM | attends, process.signals.ignored(), child)?;
     // There is no answer to it.
     Err(EFAULT)
+}
+
+/// A program that keeps no descriptors finds the first three with its parent.
+fn give_streams(process: &mut Process) {
+    for number in 0..3 {
+        let Ok(file) = process.descriptors.get(number) else {
+            continue;
+        };
+        // What only this library knows of nobody else can use.
+        if let Ok(reference) = process.services.reference(&file) {
+            let _ = process::stream_set(Reference::PARENT, number, reference);
+        }
+    }
 }
 
 #[cfg(test)]

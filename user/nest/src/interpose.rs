@@ -69,7 +69,9 @@ impl<'a, T> Letter<'a, T> {
 
     /// Sends these bytes on instead; false if they are too many for a message.
     pub fn set_bytes(&mut self, bytes: &[u8]) -> bool {
-        let Some(mut place) = self.buffer.span_mut(0, bytes.len() as u64) else { return false };
+        let Some(mut place) = self.buffer.span_mut(0, bytes.len() as u64) else {
+            return false;
+        };
         place.copy_from(bytes.into());
         self.size = bytes.len();
         true
@@ -160,6 +162,9 @@ pub trait Watch: Sync + 'static {
 
     /// A thread of the child was destroyed from outside, or all of it was taken back, which ends it: with which status. Who runs the system is told.
     fn killed(&self, worker: usize) -> u64;
+
+    /// The child is a manager's process, and was ended by this signal.
+    fn signalled(&self, _signal: u64) {}
 
     /// The child has ended, and this program is about to.
     fn ended(&self);

@@ -16,9 +16,11 @@ pub mod services;
 pub mod spawn;
 pub mod stack;
 pub mod supply;
+pub mod ward;
 
 pub use host::{Handler, attend, attend_within};
 pub use plan::{Area, Heritage, Sizes};
 pub use refusal::Refusal;
 pub use services::Services;
 pub use spawn::{Child, Ports, Program, fork, spawn, spawn_heir};
+pub use ward::Ward;

@@ -7,7 +7,7 @@ use nacre_abi::object::TargetType;
 use nacre_abi::state::ReferenceState;
 use nacre_abi::{PAGE_SIZE, Rights};
 use nacre_proto::flags::{FILE_KINDS, O_RDONLY, S_IFDIR, SERVICE_FILES, SERVICE_MEMORY};
-use nacre_proto::{Errno, directory, file, memory, parent, segment};
+use nacre_proto::{Errno, directory, file, memory, parent, process, segment};
 use nacre_sys::{OwnedMapping, OwnedReference, Reference, Region, Space, SpanMut, Window};
 
 /// What a monitor keeps of its pool for itself: its most workers and proxies need as much.
@@ -25,6 +25,13 @@ pub struct Services {
 pub struct Segment {
     _mapping: OwnedMapping,
     port: OwnedReference,
+    region: OwnedReference,
+    place: Place,
+}
+
+/// Memory that a process manager has prepared: it is the manager's to give back.
+pub struct Prepared {
+    _mapping: OwnedMapping,
     region: OwnedReference,
     place: Place,
 }
@@ -107,11 +114,39 @@ impl supply::Supplier for Services {
         if taken.size < size {
             return Err(self.too_large(size));
         }
-        let place = Place::take(size).ok_or(Refusal::TooLarge(size, None))?;
-        let region = Region::through(taken.region.handle());
-        let mapping = OwnedMapping::new(Space::SELF, place.window().start(), place.window().size(), region, 0, Rights::ALL)
-            .map_err(|status| Refusal::Kernel("a view of its memory", status))?;
+        let (mapping, place) = show(&taken.region, size)?;
         Ok(Segment { _mapping: mapping, port: taken.segment, region: taken.region, place })
+    }
+}
+
+/// Shows memory in our own space.
+fn show(region: &OwnedReference, size: u64) -> Result<(OwnedMapping, Place), Refusal> {
+    let place = Place::take(size).ok_or(Refusal::TooLarge(size, None))?;
+    let region = Region::through(region.handle());
+    let mapping = OwnedMapping::new(Space::SELF, place.window().start(), place.window().size(), region, 0, Rights::ALL)
+        .map_err(|status| Refusal::Kernel("a view of its memory", status))?;
+    Ok((mapping, place))
+}
+
+impl Prepared {
+    /// Memory for the process whose port this is.
+    pub fn new(port: Reference, size: u64) -> Result<Prepared, Refusal> {
+        let prepared = process::prepare(port, size).map_err(|errno| Refusal::Service("taking memory", errno))?;
+        if prepared.size < size {
+            return Err(Refusal::TooLarge(size, None));
+        }
+        let (mapping, place) = show(&prepared.region, size)?;
+        Ok(Prepared { _mapping: mapping, region: prepared.region, place })
+    }
+}
+
+impl supply::Segment for Prepared {
+    fn window(&self) -> Window {
+        self.place.window()
+    }
+
+    fn region(&self) -> Region {
+        Region::through(self.region.handle())
     }
 }
 

@@ -97,6 +97,7 @@ table! {
     BEGIN_FLAGS:
     BEGIN_PROGRAM = 1, "It is another program: `execve`, and not `fork`.";
     BEGIN_ATTENDS = 2, "It will attach an agent: until then signals wait.";
+    BEGIN_INHERITS = 4, "It ignores what its maker did, and not `ignored`.";
 }
 
 table! {

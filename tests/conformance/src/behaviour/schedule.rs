@@ -219,7 +219,8 @@ pub fn inversion() -> Result<(), String> {
 /// What a thread with a scheduler is answered when it asks to be freed, and when it makes another.
 static ANSWERS: [AtomicU64; 3] = [const { AtomicU64::new(0) }; 3];
 
-fn escape(_: usize) {
+fn escape(number: usize) {
+    begin(number);
     let status = |result: Result<(), nacre_sys::Status>| result.err().map_or(0, |status| status.0);
     let own = Reference(FREE_UNIT);
     ANSWERS[0].store(status(Thread(own.0).set_scheduler(Reference(0), 0)), Ordering::Relaxed);

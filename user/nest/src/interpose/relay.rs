@@ -34,6 +34,8 @@ pub struct Staff {
     pub desk: fn() -> Option<Window>,
     /// Memory for the objects of proxies.
     pub objects: fn() -> Option<Window>,
+    /// Ends the child, if it is a manager's.
+    pub end_child: fn(),
 }
 
 /// What all workers share.
@@ -50,7 +52,7 @@ pub struct Relay<W: Watch> {
     spare: Lock<Option<Desk>>,
     staff: Staff,
     bare: BareReplies,
-    /// The child's.
+    /// The child's, if we made it; one that is a manager's process ends by the manager's word.
     space: Lock<Option<Space>>,
     /// The child's memory, in place of ours.
     pool: Option<OwnedReference>,
@@ -97,9 +99,9 @@ impl<W: Watch> Relay<W> {
         Ok(handle)
     }
 
-    /// The child has its own reference to its parent, and lives in `space`.
-    pub fn parent_given(&self, space: Space) {
-        *self.space.lock() = Some(space);
+    /// The child has its own reference to its parent, and lives in `space`, if that is ours.
+    pub fn parent_given(&self, space: Option<Space>) {
+        *self.space.lock() = space;
         self.objects.withdraw(0);
     }
 
@@ -116,7 +118,9 @@ impl<W: Watch> Relay<W> {
     /// Serves as worker `number`, who was hired, until the child ends, which ends this program. Returns only if that is impossible.
     pub fn work(&self, number: usize) -> Status {
         let taken = self.take_desk(number);
-        let Some(mut desk) = taken else { return Status::new(Code::NoMemory) };
+        let Some(mut desk) = taken else {
+            return Status::new(Code::NoMemory);
+        };
         let mut waited = self.receive(&mut desk);
         loop {
             let received = match waited {
@@ -169,7 +173,9 @@ impl<W: Watch> Relay<W> {
     fn carry_words(&self, received: &Received) -> Option<Answer<W::Tag>> {
         let started = self.watch.time();
         let entered = self.proxies.lock().enter(received.word);
-        let Some(seen) = entered else { return Some(Answer::error(Errno::EIO)) };
+        let Some(seen) = entered else {
+            return Some(Answer::error(Errno::EIO));
+        };
         let index = index_of(received.word);
         let result = match self.watch.words(&seen, received.label()) {
             Ok(()) => ipc::call_words(self.objects.original(index), received.label(), received.words),
@@ -206,9 +212,8 @@ impl<W: Watch> Relay<W> {
 
     /// Sends an answer with references, of which nothing is kept here.
     fn reply(&self, desk: &Desk, answer: Answer<W::Tag>) {
-        let message = Message::new(answer.label, answer.words)
-            .with_bytes(filled(desk.reply, answer.size))
-            .with_references(references(answer.crossing.as_deref()));
+        let message =
+            Message::new(answer.label, answer.words).with_bytes(filled(desk.reply, answer.size)).with_references(references(answer.crossing.as_deref()));
         // A client that has gone needs no answer.
         let _ = ipc::reply(&message);
         if let Some(crossing) = answer.crossing {
@@ -252,13 +257,16 @@ impl<W: Watch> Relay<W> {
         if let Some(bits) = received.notification() {
             // Who keeps the child's space has its first proxy, so both bits of the kernel say there that the child is no more.
             if bits & KERNEL_BITS != 0 && index_of(received.word) == 0 {
-                self.leave(self.watch.killed(desk.number));
+                if self.is_ours() {
+                    self.end(self.watch.killed(desk.number));
+                }
+                (self.staff.end_child)();
             }
             self.pass_notification(desk, received.word, bits);
             return None;
         }
         if received.info.has(Info::EXCEPTION) && index_of(received.word) == 0 {
-            self.leave(self.watch.exception(desk.number, &Exception::from_words(received.words)));
+            self.end(self.watch.exception(desk.number, &Exception::from_words(received.words)));
         }
         // Keepers of regions are not interposed on: a fault that comes here was sent astray.
         Some(Answer::bare(fault::REFUSE))
@@ -287,7 +295,7 @@ impl<W: Watch> Relay<W> {
             destroy(&desk.request_slots[..received.references()]);
             return Some(Answer::error(Errno::EIO));
         };
-        let is_keep = received.label() == parent::keep::LABEL && index_of(received.word) == 0;
+        let is_keep = received.label() == parent::keep::LABEL && index_of(received.word) == 0 && self.is_ours();
         let carried = if is_keep { Ok(self.keep(desk, received)) } else { self.carry_through(desk, received, &seen) };
         self.translator().leave(index_of(received.word));
         match carried {
@@ -312,8 +320,10 @@ impl<W: Watch> Relay<W> {
     #[cold]
     fn failure(&self, received: &Received, status: Status) -> Option<Answer<W::Tag>> {
         if is_gone(status) {
-            // No answer: the client learns that its server is gone, as it would have without us.
-            self.translator().retire(received.word);
+            // No answer: the client learns that its server is gone, as it would have without us. A server that drops one message may be there for others.
+            if self.objects.original(index_of(received.word)).is_null().unwrap_or(true) {
+                self.translator().retire(received.word);
+            }
             return None;
         }
         Some(Answer::error(Errno::from(status)))
@@ -325,7 +335,9 @@ impl<W: Watch> Relay<W> {
         let slots = &desk.request_slots[..received.references()];
         // A keeper is called by the kernel: a proxy in its place could not answer.
         let is_keep = received.label() == parent::keep::LABEL;
-        let passage = |_, kind| if is_keep { Passage::Direct } else { self.watch.sent(seen, kind) };
+        let passage = |_, kind| {
+            if is_keep { Passage::Direct } else { self.watch.sent(seen, kind) }
+        };
         let translated = self.translator().translate(slots, !seen.outward, passage);
         let crossing = match translated {
             Ok(crossing) => crossing,
@@ -335,8 +347,9 @@ impl<W: Watch> Relay<W> {
         let mut letter = Letter::new(desk, received, seen, crossing.as_deref(), original);
         let watched = self.watch.request(&mut letter);
         let (words, size) = (letter.words, letter.size);
-        if received.label() == parent::exit::LABEL && index_of(received.word) == 0 {
-            self.leave(received.words[0]);
+        let is_exit = received.label() == parent::exit::LABEL && index_of(received.word) == 0;
+        if is_exit && self.is_ours() {
+            self.end(received.words[0]);
         }
         let message = Message::new(received.label(), words).with_bytes(filled(desk.request, size)).with_references(references(crossing.as_deref()));
         let result = match &watched {
@@ -347,6 +360,8 @@ impl<W: Watch> Relay<W> {
             self.translator().finish(crossing);
         }
         match (watched, result) {
+            // It has ended, and has been shown to end.
+            (Ok(_), Ok(Err(status))) if is_exit => Err(status),
             (Ok(mut asked), Ok(result)) => {
                 if index_of(received.word) == 0 && received.label() == parent::find::LABEL && words[0] == SERVICE_MEMORY {
                     self.put_pool(desk, &result);
@@ -390,8 +405,20 @@ impl<W: Watch> Relay<W> {
         }
     }
 
+    fn is_ours(&self) -> bool {
+        self.space.lock().is_some()
+    }
+
+    /// The child has ended, by its manager's word.
+    pub fn leave(&self, status: u64) -> ! {
+        if status > 255 {
+            self.watch.signalled(status & 0x7f);
+        }
+        self.end(status)
+    }
+
     /// Ends this program as the child ended.
-    fn leave(&self, status: u64) -> ! {
+    fn end(&self, status: u64) -> ! {
         self.watch.ended();
         match status {
             0..=255 => nacre_rt::exit(status as i32),

@@ -1,12 +1,12 @@
 //! Starts a child whose every message passes through a relay, and serves it until it ends.
 
+use super::Watch;
 use super::desk::Desk;
 use super::objects::WINDOW_SIZE;
 use super::relay::{Relay, Staff};
-use super::Watch;
 use crate::spawn::{Child, Ports};
 use crate::supply::{Segment, Supplier};
-use crate::{Refusal, Services, search};
+use crate::{Refusal, Services, Ward, search};
 use alloc::boxed::Box;
 use alloc::string::{String, ToString};
 use nacre_abi::rights::REFERENCE_USE;
@@ -24,16 +24,23 @@ const PIECE: usize = nacre_abi::message::MAX_BYTES as usize;
 /// A relay, whatever its monitor.
 trait Work: Sync {
     fn work(&self, number: usize) -> Status;
+    fn leave(&self, status: u64);
 }
 
 impl<W: Watch> Work for Relay<W> {
     fn work(&self, number: usize) -> Status {
         Relay::work(self, number)
     }
+
+    fn leave(&self, status: u64) {
+        Relay::leave(self, status)
+    }
 }
 
 static RELAY: Lock<Option<&'static dyn Work>> = Lock::new(None);
 static SERVICES: Lock<Option<Services>> = Lock::new(None);
+/// The child, if it is a process beside us.
+static WARD: Lock<Option<&'static Ward>> = Lock::new(None);
 
 /// Writes all of `bytes` to a stream, as far as that can be done.
 pub fn write_all(stream: Reference, mut bytes: &[u8]) {
@@ -92,9 +99,48 @@ fn worker(number: usize) {
     }
 }
 
-/// Makes the child.
-fn start(command: &[&[u8]], arguments: &Arguments, ports: Ports) -> Result<Child<Services>, Refusal> {
-    search::spawn(SERVICES.lock().as_mut().ok_or(Refusal::NotFound)?, command, 0, arguments, ports)
+/// Starts the child: the space that it lives in, if that is ours to keep.
+fn start(command: &[&[u8]], arguments: &Arguments, parent: Reference) -> Result<Option<Child<Services>>, Refusal> {
+    let mut services = SERVICES.lock();
+    let services = services.as_mut().ok_or(Refusal::NotFound)?;
+    let ward = *WARD.lock();
+    if let Some(ward) = ward {
+        let child = search::spawn(&mut ward.maker(services.files()), command, 0, arguments, Ports { parent, keeper: ward.port() })?;
+        ward.begin(&child, short_name(command))?;
+        return Ok(None);
+    }
+    let child = search::spawn(services, command, 0, arguments, Ports { parent, keeper: parent })?;
+    child.start()?;
+    Ok(Some(child))
+}
+
+/// Where there is a manager, makes the child a process: what it is to have for its parent.
+fn original() -> Result<OwnedReference, String> {
+    let ward = Ward::new().map_err(|refusal| refusal.to_string())?;
+    let parent = ward.as_ref().map_or(Reference::PARENT, Ward::port);
+    let original = OwnedReference::copy_of(parent, REFERENCE_USE).map_err(kernel("a copy of its parent"))?;
+    *WARD.lock() = ward.map(|ward| &*Box::leak(Box::new(ward)));
+    Ok(original)
+}
+
+/// Ends this program when the manager says that the child has ended.
+fn await_end(_: usize) {
+    let (ward, relay) = (*WARD.lock(), *RELAY.lock());
+    if let (Some(ward), Some(relay)) = (ward, relay) {
+        // Without an answer there is no manager any more, nor a child.
+        relay.leave(ward.wait().unwrap_or(crate::host::KILLED));
+    }
+}
+
+fn end_child() {
+    if let Some(ward) = *WARD.lock() {
+        ward.kill();
+    }
+}
+
+/// What a program is called in lists: the last part of its path.
+pub fn short_name<'a>(command: &[&'a [u8]]) -> &'a [u8] {
+    command.first().and_then(|word| word.rsplit(|byte| *byte == b'/').next()).unwrap_or_default()
 }
 
 /// The name of a command, for messages.
@@ -105,15 +151,16 @@ pub fn name(command: &[&[u8]]) -> String {
 /// Runs `command`, all of whose messages `watch` sees; `tag` is that of its parent. Ends this program as the child ends, and returns only if there is
 /// none: the exit status, or what went wrong. There is one such child in a program.
 pub fn run<W: Watch>(watch: W, tag: W::Tag, services: Services, command: &[&[u8]], arguments: &Arguments) -> Result<i32, String> {
-    let pool = services.pool_for_child();
+    let original = original()?;
+    let is_ward = WARD.lock().is_some();
+    // A process has its manager's memory.
+    let pool = if is_ward { None } else { services.pool_for_child() };
     *SERVICES.lock() = Some(services);
     let set = OwnedPortSet::new().map_err(kernel("a set of ports"))?.leak();
-    let relay: &'static Relay<W> = Box::leak(Box::new(Relay::new(set, watch, Staff { hire, desk, objects }, pool)));
+    let relay: &'static Relay<W> = Box::leak(Box::new(Relay::new(set, watch, Staff { hire, desk, objects, end_child }, pool)));
     *RELAY.lock() = Some(relay);
-    let original = OwnedReference::copy_of(Reference::PARENT, REFERENCE_USE).map_err(kernel("a copy of its parent"))?;
     let parent = relay.parent(original.leak(), tag).map_err(kernel("its first proxy"))?;
-    let child = start(command, arguments, Ports { parent, keeper: parent });
-    let child = match child.and_then(|child| child.start().map(|()| child)) {
+    let child = match start(command, arguments, parent) {
         Ok(child) => child,
         Err(refusal) => {
             let program = nacre_rt::Arguments::iter(arguments).next().map_or(String::new(), |word| String::from_utf8_lossy(word).into_owned());
@@ -121,10 +168,14 @@ pub fn run<W: Watch>(watch: W, tag: W::Tag, services: Services, command: &[&[u8]
             return Ok(refusal.exit_status() as i32);
         }
     };
-    relay.parent_given(child.space());
+    relay.parent_given(child.as_ref().map(Child::space));
+    if is_ward {
+        let waiting = thread::spawn(await_end, 0).map_err(|errno| alloc::format!("cannot make a thread: {errno}"))?;
+        core::mem::forget(waiting);
+    }
     // This thread is the first worker.
     relay.hire(|_| true);
     let status = relay.work(0);
-    child.destroy();
+    drop(child);
     Err(alloc::format!("cannot receive: {status:?}"))
 }

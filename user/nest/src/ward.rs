@@ -1,0 +1,101 @@
+//! A monitor's child where our own parent is a process manager: a process beside us, as `strace`'s is. It lives in memory that the manager prepares, so it may become another
+//! program, be killed and be waited for as any process, and its memory, its number and its end are the manager's affair; what the monitor does with its messages is not.
+
+use crate::refusal::Refusal;
+use crate::services::{File, Prepared, open};
+use crate::spawn::Child;
+use crate::supply::Supplier;
+use nacre_abi::rights::REFERENCE_ALL;
+use nacre_proto::flags::{BEGIN_INHERITS, BEGIN_PROGRAM, WALL, WEXITED};
+use nacre_proto::{Errno, process};
+use nacre_sys::{OwnedReference, Reference, Status};
+
+const HANG_UP: u64 = 1;
+const INTERRUPT: u64 = 2;
+const QUIT: u64 = 3;
+const KILL: u64 = 9;
+const CHILD: u64 = 17;
+
+/// A process that is to be a monitor's child.
+pub struct Ward {
+    pid: u64,
+    port: OwnedReference,
+}
+
+/// Files from where the monitor finds them, memory from the manager.
+pub struct Maker<'a> {
+    files: Reference,
+    ward: &'a Ward,
+}
+
+impl Ward {
+    /// A new process; `None`: our parent makes none. From now on keys of the terminal, which are for the child as well, do not end us.
+    pub fn new() -> Result<Option<Ward>, Refusal> {
+        match process::create(Reference::PARENT, CHILD) {
+            Ok(made) => {
+                // A manager that keeps no dispositions sends no signals either.
+                let _ = process::dispositions(Reference::PARENT, 1 << (HANG_UP - 1) | 1 << (INTERRUPT - 1) | 1 << (QUIT - 1), 0);
+                Ok(Some(Ward { pid: made.pid, port: made.port }))
+            }
+            Err(errno @ (Errno::EAGAIN | Errno::ENOMEM)) => Err(Refusal::Service("making a process", errno)),
+            Err(_) => Ok(None),
+        }
+    }
+
+    /// What it has for its parent.
+    pub fn port(&self) -> Reference {
+        self.port.handle()
+    }
+
+    /// Where its parts come from.
+    pub fn maker(&self, files: Reference) -> Maker<'_> {
+        Maker { files, ward: self }
+    }
+
+    /// It lives in `child` from now on, and runs.
+    pub fn begin<S: Supplier>(&self, child: &Child<S>, name: &[u8]) -> Result<(), Refusal> {
+        let (space, thread) = references(child).map_err(|status| Refusal::Kernel("references to it", status))?;
+        // Only those who look at lists of processes miss it.
+        let _ = process::name_set(self.port(), name);
+        let begun = process::begin(self.port(), BEGIN_PROGRAM | BEGIN_INHERITS, 0, space.handle(), thread.handle());
+        begun.map(drop).map_err(|errno| Refusal::Service("starting it", errno))
+    }
+
+    /// Waits for its end: the status, as that of `parent.exit`.
+    pub fn wait(&self) -> Result<u64, Errno> {
+        loop {
+            match process::wait(Reference::PARENT, self.pid, WEXITED | WALL) {
+                Ok(found) if found.status & 0x7f == 0 => return Ok(found.status >> 8 & 0xff),
+                Ok(found) => return Ok(256 + (found.status & 0x7f)),
+                Err(Errno::EINTR) => {}
+                Err(errno) => return Err(errno),
+            }
+        }
+    }
+
+    /// Ends it, if it has not ended.
+    pub fn kill(&self) {
+        // It may be over already.
+        let _ = process::kill(Reference::PARENT, self.pid, 0, KILL, 0, 0);
+    }
+}
+
+fn references<S: Supplier>(child: &Child<S>) -> Result<(OwnedReference, OwnedReference), Status> {
+    let (space, thread) = (OwnedReference::null()?, OwnedReference::null()?);
+    child.space().reference(space.handle(), REFERENCE_ALL)?;
+    child.thread().reference(thread.handle(), REFERENCE_ALL)?;
+    Ok((space, thread))
+}
+
+impl Supplier for Maker<'_> {
+    type File = File;
+    type Segment = Prepared;
+
+    fn open(&mut self, path: &[u8]) -> Result<File, Refusal> {
+        open(self.files, path)
+    }
+
+    fn segment(&mut self, size: u64) -> Result<Prepared, Refusal> {
+        Prepared::new(self.ward.port(), size)
+    }
+}
