@@ -53,6 +53,20 @@ pub const GROUPS: &[Group] = &[
         members: &[Member { call: "parent.find", on: On::Only("memory") }, any("memory.*"), any("segment.*"), any("directory.memory")],
     },
     Group { name: "clock", has_paths: false, members: &[Member { call: "parent.find", on: On::Only("clock") }, any("clock.*")] },
+    Group {
+        name: "process",
+        has_paths: false,
+        members: &[any("process.*"), any("parent.keep"), Member { call: "parent.find", on: On::Only("process") }],
+    },
+    Group {
+        name: "channel",
+        has_paths: false,
+        members: &[
+            Member { call: "parent.find", on: On::Only("channels") },
+            Member { call: "channel.*", on: On::Only("channels") },
+            Member { call: "file.*", on: On::Only("channels") },
+        ],
+    },
     Group { name: "report", has_paths: false, members: &[any("parent.report")] },
     Group {
         name: "read",

@@ -13,7 +13,7 @@ use nacre_nest::interpose::text::{self, Half};
 use nacre_nest::interpose::{Letter, Passage, Returned, Seen, Watch, report_exception, report_killed};
 use nacre_proto::describe::Operation;
 use nacre_proto::flags::{FILE_KINDS, O_PATH, O_RDONLY, O_WRONLY, S_IFCHR, S_IFDIR};
-use nacre_proto::{Errno, clock, describe, directory, file, memory, parent, segment, terminal};
+use nacre_proto::{Errno, channel, clock, describe, directory, file, memory, parent, process, segment, terminal};
 use nacre_sys::ipc::Received;
 use nacre_sys::lock::{Guard, Lock};
 
@@ -22,6 +22,13 @@ static NAMES: Lock<()> = Lock::new(());
 
 /// Most bytes of data in an audit's text of a message.
 const DATA_LIMIT: usize = 64;
+
+/// What the child's parent is called, and the port that each of its processes has in its place.
+pub const PARENT: &[u8] = b"parent";
+/// What pipes and sockets are called, and who makes them.
+const CHANNELS: &[u8] = b"channels";
+/// What the controlling terminal is called.
+const TERMINAL: &[u8] = b"stream:terminal";
 
 /// The guard.
 pub struct Guardian {
@@ -136,7 +143,8 @@ impl Guardian {
         };
         let mut verdict = self.judge(&case, letter.label);
         // Without an end there would be no way to be rid of a child.
-        verdict.decision.allowed |= letter.is_parent && letter.label == parent::exit::LABEL;
+        let is_parent = letter.seen.tag.as_deref().is_some_and(|subject| subject.kind == Kind::Parent);
+        verdict.decision.allowed |= is_parent && letter.label == parent::exit::LABEL;
         self.note(&message, letter.label, &case.subject, &verdict, false);
         let asked = Asked { label: letter.label, flags, subject: case.subject, outward: false, _names: names };
         if verdict.decision.allowed { Ok(asked) } else { Err(Errno::EACCES) }
@@ -161,7 +169,27 @@ impl Guardian {
             b"files" => self.pass(asked, self.policy.opens_files(), b"/", Kind::Directory),
             b"memory" => self.pass(asked, allows(memory::NUMBER, name) && allows(segment::NUMBER, b"segment"), name, Kind::Plain),
             b"clock" => self.pass(asked, allows(clock::NUMBER, name), name, Kind::Plain),
+            b"channels" => self.channel(asked),
             _ => self.pass(asked, self.policy.opens_all(), name, Kind::Plain),
+        }
+    }
+
+    /// The service of pipes and sockets, or what it made: files that no path names.
+    fn channel(&self, asked: &Asked) -> Passage<Tag> {
+        let is_open = self.policy.allows_all(&[channel::NUMBER, file::NUMBER], CHANNELS, |_| false);
+        self.pass(asked, is_open, CHANNELS, Kind::Plain)
+    }
+
+    /// What the manager of processes answers with.
+    fn managed(&self, asked: &Asked, is_port: bool, is_region: bool, kind: u64) -> Passage<Tag> {
+        match asked.label {
+            process::create::LABEL if is_port => self.pass(asked, self.policy.opens_all(), PARENT, Kind::Parent),
+            process::terminal::LABEL if is_port => {
+                let is_open = self.policy.allows_all(&[file::NUMBER, terminal::NUMBER], TERMINAL, |_| false);
+                self.pass(asked, is_open, TERMINAL, Kind::Plain)
+            }
+            process::prepare::LABEL if is_region => Passage::Direct,
+            _ => unknown(kind),
         }
     }
 
@@ -200,8 +228,10 @@ impl Watch for Guardian {
         if self.policy.decide(label, &subject.name).allowed { Ok(()) } else { Err(Errno::EACCES) }
     }
 
-    fn sent(&self, _: &Seen<Tag>, kind: u64) -> Passage<Tag> {
-        unknown(kind)
+    fn sent(&self, seen: &Seen<Tag>, kind: u64) -> Passage<Tag> {
+        let is_given = is(kind, TargetType::Space) || is(kind, TargetType::Thread);
+        // What the child gives to who stands above it gives it nothing.
+        if is_given && !seen.outward { Passage::Direct } else { unknown(kind) }
     }
 
     fn request(&self, letter: &mut Letter<'_, Tag>) -> Result<Asked, Errno> {
@@ -221,7 +251,9 @@ impl Watch for Guardian {
             memory::segment_create::LABEL if number == 1 && is_region => Passage::Direct,
             file::map::LABEL if is_region => Passage::Direct,
             file::share::LABEL if number == 0 && is_region => Passage::Direct,
+            label if label >> 16 == process::NUMBER => self.managed(asked, is_port, is_region, kind),
             _ if !is_port => unknown(kind),
+            label if label >> 16 == channel::NUMBER => self.channel(asked),
             parent::find::LABEL => self.service(asked),
             parent::stream::LABEL => {
                 let is_open = self.policy.allows_all(&[file::NUMBER, terminal::NUMBER], &asked.subject, |_| false);

@@ -72,7 +72,7 @@ fn run(options: &Options<'_>, arguments: &Arguments) -> Result<i32, String> {
     let services = Services::find().map_err(|refusal| refusal.to_string())?;
     let policy = policy(options, &services)?;
     let guardian = Guardian { policy, audit: audit(options, &services)?, name: stage::name(options.command) };
-    stage::run(guardian, tag(b"parent", Kind::Parent), services, options.command, arguments)
+    stage::run(guardian, tag(nacre_guard::guardian::PARENT, Kind::Parent), services, options.command, arguments)
 }
 
 fn guard(arguments: &Arguments) -> i32 {
