@@ -27,6 +27,25 @@ struct Changed {
 
 /// Waits for a child. Pid 0: none has changed, and the options say not to wait.
 fn wait(process: &mut Process, which: i64, options: u64) -> Result<Changed, Errno> {
+    loop {
+        let is_wait = options & WNOHANG == 0;
+        let which = if is_wait { await_change(process, which, options | WNOWAIT)? as i64 } else { which };
+        // Nothing cuts this call off, so what it takes is not lost, however many layers it comes through.
+        let taken = match process::wait(Reference::PARENT, which as u64, options | if is_wait { WNOHANG } else { 0 }) {
+            Err(ENOSYS) => Err(ECHILD),
+            taken => taken,
+        };
+        // Another thread can have taken what this one was told of.
+        if is_wait && taken.as_ref().map_or_else(|error| *error == ECHILD, |found| found.pid == 0) {
+            continue;
+        }
+        let found = taken?;
+        return Ok(Changed { pid: found.pid, status: found.status, user: found.user, times: [found.user_time, found.system_time] });
+    }
+}
+
+/// Waits until a child has changed: which. A signal can cut that off, even when the answer has come to a monitor between the manager and us; so nothing is taken yet.
+fn await_change(process: &mut Process, which: i64, options: u64) -> Result<u64, Errno> {
     let message = Message::new(process::wait::LABEL, [which as u64, options, 0, 0, 0, 0]);
     let received = process.exchange(Reference::PARENT, &message, Buffers::NONE).map_err(|error| match error {
         EINTR => ERESTART,
@@ -34,8 +53,7 @@ fn wait(process: &mut Process, which: i64, options: u64) -> Result<Changed, Errn
         ENOSYS => ECHILD,
         error => error,
     })?;
-    let [pid, status, user, user_time, system_time, _] = received.words;
-    Ok(Changed { pid, status, user, times: [user_time, system_time] })
+    Ok(received.words[0])
 }
 
 fn write_usage(process: &mut Process, address: u64, [user, system]: [u64; 2]) -> Result<(), Errno> {
