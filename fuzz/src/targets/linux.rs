@@ -14,7 +14,7 @@ fn argument(bytes: &mut Bytes<'_>, start: u64) -> u64 {
     match bytes.below(6) {
         0 | 1 => start + 64 * u64::from(bytes.byte()),
         2 => start + (bytes.below(5) * PAGE) as u64 - u64::from(bytes.byte() & 15),
-        3 => bytes.of(&[0, 1, 2, 3, 4, 99, 0xffff_ff9c, u64::MAX]),
+        3 => bytes.of(&[0, 1, 2, 3, 4, 5, 99, 0xffff_ff9c, u64::MAX]),
         _ => bytes.word(),
     }
 }

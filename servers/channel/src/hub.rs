@@ -3,22 +3,30 @@
 //! An end receives from one queue and sends to another, or has only one of them; a queue knows its ends, so that the last writer's going is the end of it for
 //! readers, and the last reader's for writers. Sockets of messages without connections have a queue of their own, and send to that of whom they name.
 
+mod events;
 mod sockets;
 #[cfg(test)]
 mod tests;
 
-use crate::queue::{Queue, Received};
+use crate::pages::PAGE;
+use crate::queue::{Parcel, Queue, Received, Sender, Wish};
 use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 use alloc::vec::Vec;
 use nacre_proto::Errno;
-use nacre_proto::flags::{
-    O_NONBLOCK, O_RDONLY, O_WRONLY, POLLERR, POLLHUP, POLLIN, POLLOUT, POLLRDHUP, POLLRDNORM, POLLWRNORM, SOCK_DGRAM, SOCK_STREAM,
-};
+use nacre_proto::flags::{O_DIRECT, O_NONBLOCK, O_RDONLY, O_WRONLY, SOCK_DGRAM, SOCK_STREAM};
 
 /// Most ends.
 pub const MOST_ENDS: usize = 4096;
-/// Most bytes in all queues.
+/// Most bytes in all queues, and those that are kept for them.
 const MOST_BYTES: usize = 32 << 20;
+/// Most references in all queues.
+const MOST_REFERENCES: usize = 4096;
+/// Most bytes that are said of the references of one message.
+pub const CONTROL: usize = 2048;
+/// Flags that can change.
+const CHANGEABLE: u64 = O_NONBLOCK | O_DIRECT;
+/// So many datagrams wait at a socket whose peer the sender is not.
+const DATAGRAMS: usize = 11;
 /// Most that a pipe can be made to hold.
 const MOST_CAPACITY: usize = 1 << 20;
 /// Flags of an open file that say how it was opened.
@@ -39,14 +47,16 @@ enum Stage {
 
 /// One end.
 #[derive(Debug)]
-struct End {
+struct End<R> {
     /// 0 for a pipe, else the kind of socket.
     kind: u64,
-    /// `O_NONBLOCK`, and how it was opened.
+    /// `O_NONBLOCK`, `O_DIRECT`, and how it was opened.
     flags: u64,
     incoming: Option<u64>,
     outgoing: Option<u64>,
     stage: Stage,
+    /// What others find it by, and the name that they are shown.
+    key: Vec<u8>,
     name: Vec<u8>,
     /// Whom it belongs to, and whom the other end belonged to.
     credentials: [u64; 3],
@@ -56,12 +66,45 @@ struct End {
     fifo: Option<Vec<u8>>,
     /// It sends no more.
     is_mute: bool,
+    /// What the next call is told.
+    error: Option<Errno>,
+    /// How often something else than bytes has changed.
+    changes: u64,
+    /// How many writers there had been when it was opened.
+    writers_before: u64,
+    /// The first parts of a message.
+    parts: Option<Parts<R>>,
+}
+
+/// The first parts of a message whose last has not come yet.
+#[derive(Debug)]
+pub struct Parts<R> {
+    count: u64,
+    /// Bytes.
+    pub data: Vec<u8>,
+    /// References.
+    pub references: Vec<R>,
+    /// What is said of them.
+    pub control: Vec<u8>,
+}
+
+/// Bytes that are to be sent.
+#[derive(Clone, Debug, Default)]
+pub struct Sending {
+    /// To whom, if not to the other end.
+    pub to: Vec<u8>,
+    /// Bytes.
+    pub data: Vec<u8>,
+    /// What is said of the references that go with them.
+    pub control: Vec<u8>,
+    /// Who sends.
+    pub sender: Sender,
 }
 
 /// Everything.
 #[derive(Debug)]
 pub struct Hub<R> {
-    ends: BTreeMap<u64, End>,
+    ends: BTreeMap<u64, End<R>>,
     queues: BTreeMap<u64, Queue<R>>,
     names: BTreeMap<Vec<u8>, u64>,
     fifos: BTreeMap<Vec<u8>, u64>,
@@ -69,6 +112,7 @@ pub struct Hub<R> {
     /// Sockets of datagrams.
     datagrams: BTreeSet<u64>,
     bytes: usize,
+    references: usize,
     next: u64,
 }
 
@@ -82,6 +126,7 @@ impl<R> Default for Hub<R> {
             touched: BTreeSet::new(),
             datagrams: BTreeSet::new(),
             bytes: 0,
+            references: 0,
             next: 1,
         }
     }
@@ -98,11 +143,11 @@ impl<R> Hub<R> {
         self.next - 1
     }
 
-    fn end(&self, key: u64) -> Result<&End, Errno> {
+    fn end(&self, key: u64) -> Result<&End<R>, Errno> {
         self.ends.get(&key).ok_or(Errno::EBADF)
     }
 
-    fn end_mut(&mut self, key: u64) -> Result<&mut End, Errno> {
+    fn end_mut(&mut self, key: u64) -> Result<&mut End<R>, Errno> {
         self.ends.get_mut(&key).ok_or(Errno::EBADF)
     }
 
@@ -113,16 +158,21 @@ impl<R> Hub<R> {
         let key = self.key();
         let end = End {
             kind,
-            flags: flags & (ACCESS | O_NONBLOCK),
+            flags: flags & (ACCESS | CHANGEABLE),
             incoming: None,
             outgoing: None,
             stage: Stage::Plain,
+            key: Vec::new(),
             name: Vec::new(),
             credentials: [0; 3],
             peer_credentials: None,
             peer_name: Vec::new(),
             fifo: None,
             is_mute: false,
+            error: None,
+            changes: 0,
+            writers_before: 0,
+            parts: None,
         };
         self.ends.insert(key, end);
         Ok(key)
@@ -139,8 +189,11 @@ impl<R> Hub<R> {
         let Some(joined) = self.queues.get_mut(&queue) else { return };
         joined.readers.extend(reader);
         joined.writers.extend(writer);
+        let before = joined.writers_ever;
+        joined.writers_ever += u64::from(writer.is_some());
         if let Some(end) = reader.and_then(|reader| self.ends.get_mut(&reader)) {
             end.incoming = Some(queue);
+            end.writers_before = if joined.is_pipe { before } else { 0 };
         }
         if let Some(end) = writer.and_then(|writer| self.ends.get_mut(&writer)) {
             end.outgoing = Some(queue);
@@ -154,10 +207,21 @@ impl<R> Hub<R> {
         }
     }
 
+    /// Something has changed for the ends of a queue that is no byte.
+    fn change_queue(&mut self, key: u64) {
+        self.touch_queue(key);
+        let Some(queue) = self.queues.get(&key) else { return };
+        for end in queue.readers.iter().chain(&queue.writers) {
+            if let Some(end) = self.ends.get_mut(end) {
+                end.changes += 1;
+            }
+        }
+    }
+
     /// A pipe: its reader and its writer.
     pub fn pipe(&mut self, flags: u64) -> Result<(u64, u64), Errno> {
-        let reader = self.add_end(0, flags & O_NONBLOCK)?;
-        let writer = self.add_end(0, flags & O_NONBLOCK | O_WRONLY).inspect_err(|_| self.close(reader))?;
+        let reader = self.add_end(0, flags & CHANGEABLE)?;
+        let writer = self.add_end(0, flags & CHANGEABLE | O_WRONLY).inspect_err(|_| self.close(reader))?;
         let queue = self.add_queue(false, true);
         self.join(queue, Some(reader), Some(writer));
         Ok((reader, writer))
@@ -165,6 +229,9 @@ impl<R> Hub<R> {
 
     /// Opens a named pipe. Whether it is open yet: see [`Hub::is_open`].
     pub fn fifo(&mut self, flags: u64, name: &[u8]) -> Result<u64, Errno> {
+        if name.len() > sockets::LONGEST_NAME {
+            return Err(Errno::ENAMETOOLONG);
+        }
         let access = flags & ACCESS;
         let queue = self.fifos.get(name).copied();
         let has_reader = queue.and_then(|queue| self.queues.get(&queue)).is_some_and(|queue| !queue.readers.is_empty());
@@ -190,40 +257,99 @@ impl<R> Hub<R> {
         })
     }
 
-    /// Sends bytes and references, to `name` if that is not empty. `None`: it would have to wait. Fewer bytes than given may be taken.
-    pub fn send(&mut self, key: u64, name: &[u8], data: &[u8], references: &mut Vec<R>) -> Result<Option<usize>, Errno> {
-        let target = self.target(key, name)?;
-        let from = self.end(key)?.name.clone();
-        let used = self.bytes;
+    /// Sends bytes and references. `None`: it would have to wait. Fewer bytes than given may be taken.
+    pub fn send(&mut self, key: u64, sending: &Sending, references: &mut Vec<R>) -> Result<Option<usize>, Errno> {
+        let (target, is_foreign) = self.target(key, &sending.to)?;
+        let end = self.end(key)?;
+        let (from, is_packet) = (end.name.clone(), end.flags & O_DIRECT != 0);
+        let used = (self.bytes, self.references);
         let queue = self.queues.get_mut(&target).ok_or(Errno::EPIPE)?;
         if queue.readers.is_empty() || queue.is_deaf || queue.is_ended {
             return Err(Errno::EPIPE);
         }
-        let Some(count) = queue.takes(data.len(), references.len())? else { return Ok(None) };
-        if used + count > MOST_BYTES {
+        if is_foreign && queue.count() >= DATAGRAMS {
+            return Ok(None);
+        }
+        let added = references.len();
+        let Some(count) = queue.takes(sending.data.len(), added, is_packet)? else { return Ok(None) };
+        if used.0 + count > MOST_BYTES {
             return Err(Errno::ENOMEM);
         }
-        queue.put(&data[..count], core::mem::take(references), &from)?;
-        self.bytes += count;
+        if used.1 + added > MOST_REFERENCES {
+            return Err(Errno::ETOOMANYREFS);
+        }
+        let before = (queue.bytes(), queue.references());
+        let references = core::mem::take(references);
+        queue.put(Parcel { data: &sending.data[..count], references, control: &sending.control, from: &from, sender: sending.sender }, is_packet)?;
+        let after = (queue.bytes(), queue.references());
+        self.count(before, after);
         self.touch_queue(target);
         Ok(Some(count))
     }
 
+    /// A queue had so many bytes and references, and has other ones now.
+    fn count(&mut self, before: (usize, usize), after: (usize, usize)) {
+        self.bytes = self.bytes + after.0 - before.0;
+        self.references = self.references + after.1 - before.1;
+    }
+
+    /// Keeps a part of a message: the first has number 0 and forgets what was kept before.
+    pub fn add_part(&mut self, key: u64, number: u64, sending: &Sending, references: Vec<R>) -> Result<usize, Errno> {
+        if number == 0 {
+            self.forget_parts(key);
+        }
+        let used = self.bytes;
+        let end = self.end_mut(key)?;
+        let parts = end.parts.get_or_insert(Parts { count: 0, data: Vec::new(), references: Vec::new(), control: Vec::new() });
+        if parts.count != number || parts.references.len() + references.len() > crate::queue::MOST_REFERENCES {
+            return Err(Errno::EINVAL);
+        }
+        if parts.data.len() + sending.data.len() > crate::queue::SOCKET || sending.control.len() > CONTROL - parts.control.len().min(CONTROL) {
+            return Err(Errno::EMSGSIZE);
+        }
+        if used + sending.data.len() > MOST_BYTES || parts.data.try_reserve(sending.data.len()).is_err() {
+            return Err(Errno::ENOMEM);
+        }
+        parts.count += 1;
+        parts.data.extend(&sending.data);
+        parts.control.extend(&sending.control);
+        parts.references.extend(references);
+        self.bytes += sending.data.len();
+        Ok(sending.data.len())
+    }
+
+    /// The parts before number `count`, which is the last.
+    pub fn take_parts(&mut self, key: u64, count: u64) -> Result<Parts<R>, Errno> {
+        let parts = self.end_mut(key)?.parts.take().ok_or(Errno::EINVAL)?;
+        self.bytes -= parts.data.len();
+        if parts.count == count { Ok(parts) } else { Err(Errno::EINVAL) }
+    }
+
+    fn forget_parts(&mut self, key: u64) {
+        if let Some(parts) = self.ends.get_mut(&key).and_then(|end| end.parts.take()) {
+            self.bytes -= parts.data.len();
+        }
+    }
+
     /// Receives. `None`: it would have to wait. Nothing of nobody is the end.
-    pub fn receive(&mut self, key: u64, size: usize, most: usize, only_look: bool) -> Result<Option<Received<R>>, Errno> {
-        let end = self.end(key)?;
+    pub fn receive(&mut self, key: u64, wish: Wish) -> Result<Option<Received<R>>, Errno> {
+        let end = self.ends.get_mut(&key).ok_or(Errno::EBADF)?;
         let is_connectionless = end.kind == SOCK_DGRAM;
         let incoming = end.incoming.ok_or(if end.kind == 0 { Errno::EBADF } else if end.kind == SOCK_STREAM { Errno::EINVAL } else { Errno::ENOTCONN })?;
         let queue = self.queues.get_mut(&incoming).ok_or(Errno::EIO)?;
-        let before = queue.bytes();
-        if size == 0 && !queue.has_messages {
-            return Ok(Some(nothing()));
+        if let Some(error) = end.error.take_if(|_| queue.has_messages || !queue.has_some()) {
+            return Err(error);
         }
-        let received = queue.take(size, most, only_look);
+        let before = (queue.bytes(), queue.references());
+        if wish.size == 0 && wish.most == 0 && !queue.has_messages {
+            return Ok(Some(Received::nothing()));
+        }
+        let received = queue.take(wish);
         let is_over = queue.is_ended || queue.is_deaf || !is_connectionless && queue.writers.is_empty();
-        self.bytes -= before - queue.bytes();
+        let after = (queue.bytes(), queue.references());
+        self.count(before, after);
         match received {
-            None if is_over => Ok(Some(nothing())),
+            None if is_over => Ok(Some(Received::nothing())),
             None => Ok(None),
             Some(received) => {
                 self.touch_queue(incoming);
@@ -235,47 +361,18 @@ impl<R> Hub<R> {
         }
     }
 
-    /// What a poll would find.
-    pub fn events(&self, key: u64) -> Result<u64, Errno> {
-        let end = self.end(key)?;
-        if let Stage::Listening(waiting, _) = &end.stage {
-            return Ok(if waiting.is_empty() { 0 } else { POLLIN | POLLRDNORM });
-        }
-        let side = |queue: Option<u64>| queue.and_then(|queue| self.queues.get(&queue));
-        let (incoming, outgoing) = (side(end.incoming), side(end.outgoing));
-        let is_connectionless = end.kind == SOCK_DGRAM;
-        let mut events = 0;
-        let is_over = incoming.is_some_and(|queue| queue.is_ended || queue.is_deaf || !is_connectionless && queue.writers.is_empty());
-        let is_refused = outgoing.is_some_and(|queue| queue.is_ended || queue.is_deaf || queue.readers.is_empty());
-        if incoming.is_some_and(Queue::has_some) || is_over && end.kind != 0 {
-            events |= POLLIN | POLLRDNORM;
-        }
-        if is_over {
-            events |= if end.kind == 0 { POLLHUP } else { POLLRDHUP };
-        }
-        if is_over && is_refused || end.kind != 0 && !is_connectionless && incoming.is_none() {
-            events |= POLLHUP;
-        }
-        if is_refused && end.kind == 0 {
-            events |= POLLERR;
-        }
-        let has_room = outgoing.map_or(is_connectionless || end.kind != 0, |queue| queue.is_writable() || is_refused);
-        if has_room && end.flags & ACCESS != O_RDONLY {
-            events |= POLLOUT | POLLWRNORM;
-        }
-        Ok(events)
-    }
-
     /// The end has gone: nobody refers to it any more.
     pub fn close(&mut self, key: u64) {
+        self.forget_parts(key);
         let Some(end) = self.ends.remove(&key) else { return };
         self.touched.remove(&key);
+        self.reset_peer(&end);
         let is_datagrams = self.datagrams.remove(&key);
-        if self.names.get(&end.name) == Some(&key) {
-            self.names.remove(&end.name);
+        if self.names.get(&end.key) == Some(&key) {
+            self.names.remove(&end.key);
         }
         if let Stage::Listening(waiting, _) = end.stage {
-            waiting.into_iter().for_each(|waiting| self.close(waiting));
+            waiting.into_iter().for_each(|waiting| self.close_unaccepted(waiting));
             self.touch_unconnected();
         }
         for queue in end.incoming.into_iter().chain(end.outgoing) {
@@ -292,25 +389,26 @@ impl<R> Hub<R> {
         queue.readers.remove(&end);
         queue.writers.remove(&end);
         if !queue.readers.is_empty() || !queue.writers.is_empty() {
-            self.touch_queue(key);
+            self.change_queue(key);
             return;
         }
-        self.bytes -= queue.bytes();
+        let before = (queue.bytes(), queue.references());
+        self.count(before, (0, 0));
         self.queues.remove(&key);
         if let Some(name) = fifo {
             self.fifos.remove(name);
         }
     }
 
-    /// Flags of the open file: `O_NONBLOCK`.
+    /// Flags of the open file: `O_NONBLOCK`, `O_DIRECT`.
     pub fn flags(&self, key: u64) -> Result<u64, Errno> {
-        Ok(self.end(key)?.flags & O_NONBLOCK)
+        Ok(self.end(key)?.flags & CHANGEABLE)
     }
 
     /// Sets them.
     pub fn set_flags(&mut self, key: u64, flags: u64) -> Result<(), Errno> {
         let end = self.end_mut(key)?;
-        end.flags = end.flags & ACCESS | flags & O_NONBLOCK;
+        end.flags = end.flags & ACCESS | flags & CHANGEABLE;
         Ok(())
     }
 
@@ -319,11 +417,17 @@ impl<R> Hub<R> {
         Ok(self.end(key)?.kind)
     }
 
+    /// What it is known by: both ends of a pipe by the same number.
+    pub fn inode(&self, key: u64) -> Result<u64, Errno> {
+        let end = self.end(key)?;
+        Ok(end.incoming.or(end.outgoing).filter(|_| end.kind == 0).unwrap_or(key))
+    }
+
     /// How many bytes can be received, as `FIONREAD` tells it.
     pub fn waiting(&self, key: u64) -> Result<usize, Errno> {
         let end = self.end(key)?;
         let queue = end.incoming.or(end.outgoing).and_then(|queue| self.queues.get(&queue));
-        Ok(queue.map_or(0, Queue::bytes))
+        Ok(queue.map_or(0, Queue::first))
     }
 
     /// How many bytes a pipe holds; `size` (unless 0) is what it is to hold.
@@ -333,13 +437,10 @@ impl<R> Hub<R> {
         if end.kind != 0 {
             return Err(Errno::EBADF);
         }
-        if size > MOST_CAPACITY {
-            return Err(Errno::EPERM);
-        }
         let queue_now = self.queues.get_mut(&queue).ok_or(Errno::EIO)?;
         if size > 0 {
-            let size = size.next_power_of_two().max(crate::queue::WHOLE);
-            if queue_now.bytes() > size {
+            let size = size.max(PAGE).checked_next_power_of_two().filter(|size| *size <= MOST_CAPACITY).ok_or(Errno::EPERM)?;
+            if queue_now.count() > size / PAGE {
                 return Err(Errno::EBUSY);
             }
             queue_now.capacity = size;
@@ -353,20 +454,18 @@ impl<R> Hub<R> {
     pub fn put_back(&mut self, key: u64, received: Received<R>) {
         let Some(incoming) = self.ends.get(&key).and_then(|end| end.incoming) else { return };
         if let Some(queue) = self.queues.get_mut(&incoming) {
-            self.bytes += received.data.len();
+            let before = (queue.bytes(), queue.references());
             queue.put_back(received);
+            let after = (queue.bytes(), queue.references());
+            self.count(before, after);
             self.touch_queue(incoming);
         }
     }
 
     /// How many ends there are.
-    pub fn count(&self) -> usize {
+    pub fn ends(&self) -> usize {
         self.ends.len()
     }
-}
-
-fn nothing<R>() -> Received<R> {
-    Received { data: Vec::new(), references: Vec::new(), from: Vec::new(), total: 0, is_cut: false }
 }
 
 /// How a socket's end is open.

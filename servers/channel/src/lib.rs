@@ -5,5 +5,6 @@
 extern crate alloc;
 
 pub mod hub;
+pub mod pages;
 pub mod queue;
 pub mod service;

@@ -1,24 +1,64 @@
-//! One direction of a channel: what was sent and not yet received. Bytes without references run together, unless it is messages that are kept apart.
+//! One direction of a channel: what was sent and not yet received. A pipe's bytes are in pages; a socket's in pieces, each with the references that were sent with it and with who sent it.
 
+use crate::pages::{PAGE, Pages};
 use alloc::collections::{BTreeSet, VecDeque};
 use alloc::vec::Vec;
 use nacre_proto::Errno;
 
 /// What a pipe holds at first.
 pub const USUAL: usize = 64 << 10;
-/// Up to so many bytes are written to a pipe whole or not at all.
-pub const WHOLE: usize = 4096;
+/// What a socket holds.
+pub const SOCKET: usize = 212_992;
 /// Most references that are on their way in a queue.
-const MOST_REFERENCES: usize = 64;
-/// Most messages in a queue.
-const MOST_MESSAGES: usize = 256;
+pub const MOST_REFERENCES: usize = 512;
+/// Most pieces in a queue: as many as of one byte fit in Linux.
+const MOST_PIECES: usize = 278;
+
+/// Who sends: the process, its user (and, in the upper half, group).
+pub type Sender = [u64; 2];
 
 /// Bytes that were sent together with references, or as one message, or one after the other.
 #[derive(Debug)]
 struct Piece<R> {
     data: VecDeque<u8>,
-    references: Vec<R>,
+    references: VecDeque<R>,
+    control: Vec<u8>,
     from: Vec<u8>,
+    sender: Sender,
+    /// How long it was.
+    total: usize,
+}
+
+/// What is to be sent.
+#[derive(Debug)]
+pub struct Parcel<'a, R> {
+    /// Bytes.
+    pub data: &'a [u8],
+    /// References that go with them.
+    pub references: Vec<R>,
+    /// Bytes that whoever gets the references gets too.
+    pub control: &'a [u8],
+    /// The name of whom they are from.
+    pub from: &'a [u8],
+    /// Who sends.
+    pub sender: Sender,
+}
+
+/// What somebody wants to receive.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Wish {
+    /// Most bytes.
+    pub size: usize,
+    /// Most references.
+    pub most: usize,
+    /// What is received stays.
+    pub only_look: bool,
+    /// What of a message does not fit stays, to be received next.
+    pub in_parts: bool,
+    /// Bytes of different senders stay apart.
+    pub is_apart: bool,
+    /// Not from the start.
+    pub offset: usize,
 }
 
 /// What is received.
@@ -28,25 +68,39 @@ pub struct Received<R> {
     pub data: Vec<u8>,
     /// References that came with them.
     pub references: Vec<R>,
+    /// What was said of them.
+    pub control: Vec<u8>,
     /// The name of whom they are from.
     pub from: Vec<u8>,
+    /// Who sent them.
+    pub sender: Sender,
     /// How long the whole message was.
     pub total: usize,
     /// References were lost, since there was no room for them.
     pub is_cut: bool,
+    /// Something of the message is still there.
+    pub has_more: bool,
+}
+
+impl<R> Received<R> {
+    /// Nothing: the end.
+    pub fn nothing() -> Received<R> {
+        Received { data: Vec::new(), references: Vec::new(), control: Vec::new(), from: Vec::new(), sender: [0; 2], total: 0, is_cut: false, has_more: false }
+    }
 }
 
 /// One direction.
 #[derive(Debug)]
 pub struct Queue<R> {
     pieces: VecDeque<Piece<R>>,
+    pages: Pages,
     bytes: usize,
     references: usize,
     /// How many bytes it holds.
     pub capacity: usize,
     /// Whether messages are kept apart.
     pub has_messages: bool,
-    /// Whether small writes are whole.
+    /// Whether it is a pipe.
     pub is_pipe: bool,
     /// Ends that receive from it.
     pub readers: BTreeSet<u64>,
@@ -56,6 +110,10 @@ pub struct Queue<R> {
     pub is_ended: bool,
     /// Nothing more is taken, though there may be readers.
     pub is_deaf: bool,
+    /// How often something came, and was taken.
+    pub changes: [u64; 2],
+    /// How many writers there have been.
+    pub writers_ever: u64,
 }
 
 impl<R> Queue<R> {
@@ -63,60 +121,82 @@ impl<R> Queue<R> {
     pub fn new(has_messages: bool, is_pipe: bool) -> Queue<R> {
         Queue {
             pieces: VecDeque::new(),
+            pages: Pages::default(),
             bytes: 0,
             references: 0,
-            capacity: USUAL,
+            capacity: if is_pipe { USUAL } else { SOCKET },
             has_messages,
             is_pipe,
             readers: BTreeSet::new(),
             writers: BTreeSet::new(),
             is_ended: false,
             is_deaf: false,
+            changes: [0; 2],
+            writers_ever: 0,
         }
     }
 
     /// How many bytes are in it.
     pub fn bytes(&self) -> usize {
-        self.bytes
+        self.bytes + self.pages.bytes()
+    }
+
+    /// How many references are in it.
+    pub fn references(&self) -> usize {
+        self.references
+    }
+
+    /// How many pieces or pages are in it.
+    pub fn count(&self) -> usize {
+        self.pieces.len() + self.pages.used()
+    }
+
+    /// Bytes of the first message, or all.
+    pub fn first(&self) -> usize {
+        if self.has_messages { self.pieces.front().map_or(0, |piece| piece.data.len()) } else { self.bytes() }
     }
 
     /// Whether there is something to receive.
     pub fn has_some(&self) -> bool {
-        !self.pieces.is_empty()
+        self.count() != 0
     }
 
-    fn room(&self) -> usize {
-        self.capacity.saturating_sub(self.bytes)
-    }
-
-    /// Whether a writer would find room.
+    /// Whether a writer is told that there is room: on a socket when three quarters of it are free.
     pub fn is_writable(&self) -> bool {
-        let needed = if self.is_pipe { WHOLE.min(self.capacity) } else { 1 };
-        self.room() >= needed && self.pieces.len() < MOST_MESSAGES
+        if self.is_pipe { self.pages.used() < self.capacity / PAGE } else { 4 * self.bytes <= self.capacity && self.pieces.len() < MOST_PIECES }
     }
 
     /// How many of `size` bytes can be taken now; `None`: the writer has to wait.
-    pub fn takes(&self, size: usize, references: usize) -> Result<Option<usize>, Errno> {
-        if self.has_messages && size > self.capacity {
+    pub fn takes(&self, size: usize, references: usize, is_packet: bool) -> Result<Option<usize>, Errno> {
+        if self.is_pipe {
+            let count = self.pages.takes(size, self.capacity / PAGE, is_packet);
+            return Ok(count.filter(|count| size > PAGE || *count == size));
+        }
+        if self.has_messages && size > self.capacity - 32 {
             return Err(Errno::EMSGSIZE);
         }
         if self.references + references > MOST_REFERENCES {
             return Err(Errno::ETOOMANYREFS);
         }
-        let is_whole = self.has_messages || self.is_pipe && size <= WHOLE.min(self.capacity);
-        let fits = if is_whole { self.room() >= size } else { size == 0 || self.room() > 0 };
-        let has_place = self.pieces.len() < MOST_MESSAGES;
-        Ok((fits && has_place).then_some(if is_whole { size } else { size.min(self.room()) }))
+        let room = self.capacity.saturating_sub(self.bytes);
+        let fits = if self.has_messages { room >= size } else { size == 0 || room > 0 };
+        Ok((fits && self.pieces.len() < MOST_PIECES).then_some(size.min(room)))
     }
 
     /// Takes bytes that fit, and references. `ENOMEM`: there is no memory, and nothing was taken.
-    pub fn put(&mut self, data: &[u8], references: Vec<R>, from: &[u8]) -> Result<(), Errno> {
-        let is_apart = self.has_messages || !references.is_empty();
+    pub fn put(&mut self, parcel: Parcel<'_, R>, is_packet: bool) -> Result<(), Errno> {
+        let Parcel { data, references, control, from, sender } = parcel;
         if !self.has_messages && data.is_empty() {
             return Ok(());
         }
+        if self.is_pipe {
+            self.pages.put(data, is_packet)?;
+            self.changes[0] += 1;
+            return Ok(());
+        }
+        let is_apart = self.has_messages || !references.is_empty();
         let count = references.len();
-        match self.pieces.back_mut().filter(|last| !is_apart && last.references.is_empty()) {
+        match self.pieces.back_mut().filter(|last| !is_apart && last.references.is_empty() && last.sender == sender) {
             Some(last) => {
                 last.data.try_reserve(data.len()).map_err(|_| Errno::ENOMEM)?;
                 last.data.extend(data);
@@ -126,55 +206,97 @@ impl<R> Queue<R> {
                 bytes.try_reserve(data.len()).map_err(|_| Errno::ENOMEM)?;
                 bytes.extend(data);
                 self.pieces.try_reserve(1).map_err(|_| Errno::ENOMEM)?;
-                self.pieces.push_back(Piece { data: bytes, references, from: from.to_vec() });
+                let (control, from) = (control.to_vec(), from.to_vec());
+                self.pieces.push_back(Piece { data: bytes, references: references.into(), control, from, sender, total: data.len() });
             }
         }
         self.bytes += data.len();
         self.references += count;
+        self.changes[0] += 1;
         Ok(())
     }
 
-    /// Up to `size` bytes and `most` references of what came first; `None` if there is nothing. What is only looked at stays, with its references.
-    pub fn take(&mut self, size: usize, most: usize, only_look: bool) -> Option<Received<R>> {
-        let (has_messages, first) = (self.has_messages, self.pieces.front_mut()?);
-        let (total, count) = (first.data.len(), size.min(first.data.len()));
-        let from = first.from.clone();
-        if only_look {
-            let data = first.data.iter().take(count).copied().collect();
-            return Some(Received { data, references: Vec::new(), from, total, is_cut: false });
+    /// What came first, as far as it is wished for; `None` if there is nothing. What is only looked at stays, with its references.
+    pub fn take(&mut self, wish: Wish) -> Option<Received<R>> {
+        if wish.only_look {
+            return self.look(wish);
         }
-        let mut references = core::mem::take(&mut first.references);
-        self.references -= references.len();
-        let is_cut = references.len() > most;
-        references.truncate(most);
-        let mut data: Vec<u8> = first.data.drain(..count).collect();
+        if !self.has_messages && wish.size > 0 {
+            self.drop_emptied();
+        }
+        if !self.has_some() {
+            return None;
+        }
+        self.changes[1] += 1;
+        if self.is_pipe {
+            let data = self.pages.take(wish.size);
+            return Some(Received { total: data.len(), data, ..Received::nothing() });
+        }
+        let mut taken = Received::nothing();
+        self.take_first(wish, &mut taken);
+        while !self.has_messages && !taken.has_more && taken.references.is_empty() && !taken.is_cut && taken.data.len() < wish.size {
+            let fits = self.pieces.front().is_some_and(|next| !wish.is_apart || next.sender == taken.sender);
+            if !fits {
+                break;
+            }
+            self.take_first(wish, &mut taken);
+        }
+        Some(taken)
+    }
+
+    /// Of pieces whose bytes have been received, nobody asks for the references any more.
+    fn drop_emptied(&mut self) {
+        while let Some(first) = self.pieces.pop_front_if(|first| first.data.is_empty()) {
+            self.references -= first.references.len();
+        }
+    }
+
+    /// Takes what fits of the first piece.
+    fn take_first(&mut self, wish: Wish, taken: &mut Received<R>) {
+        let Some(first) = self.pieces.front_mut() else { return };
+        let count = (wish.size - taken.data.len()).min(first.data.len());
+        taken.data.extend(first.data.drain(..count));
         self.bytes -= count;
-        if has_messages || first.data.is_empty() {
+        let references = first.references.len().min(wish.most);
+        taken.references.extend(first.references.drain(..references));
+        if !first.control.is_empty() {
+            taken.control = core::mem::take(&mut first.control);
+        }
+        (taken.sender, taken.total) = (first.sender, if self.has_messages { first.total } else { taken.data.len() });
+        taken.from.clone_from(&first.from);
+        let rest = !first.references.is_empty() || self.has_messages && !first.data.is_empty();
+        taken.has_more = wish.in_parts && rest;
+        taken.is_cut = !first.references.is_empty() && !wish.in_parts;
+        let lost = if taken.is_cut { first.references.drain(..).count() } else { 0 };
+        self.references -= references + lost;
+        if !taken.has_more && (self.has_messages || first.data.is_empty()) {
             self.bytes -= first.data.len();
             self.pieces.pop_front();
         }
-        if !has_messages {
-            self.take_more(&mut data, size);
-        }
-        Some(Received { data, references, from, total, is_cut })
     }
 
-    /// Bytes run on behind what was taken, up to the next that came with references.
-    fn take_more(&mut self, data: &mut Vec<u8>, size: usize) {
-        while let Some(next) = self.pieces.front_mut().filter(|next| next.references.is_empty() && data.len() < size) {
-            let count = next.data.len().min(size - data.len());
-            data.extend(next.data.drain(..count));
-            self.bytes -= count;
-            if next.data.is_empty() {
-                self.pieces.pop_front();
-            }
+    fn look(&self, wish: Wish) -> Option<Received<R>> {
+        if self.is_pipe {
+            let data = self.pages.look(wish.offset.saturating_add(wish.size));
+            let data = data.get(wish.offset..).unwrap_or_default().to_vec();
+            return self.has_some().then(|| Received { total: data.len(), data, ..Received::nothing() });
         }
+        let first = self.pieces.front()?;
+        let last = if self.has_messages { 1 } else { self.pieces.len() };
+        let data: Vec<u8> = self.pieces.iter().take(last).flat_map(|piece| &piece.data).skip(wish.offset).take(wish.size).copied().collect();
+        let total = if self.has_messages { first.total } else { data.len() };
+        Some(Received { data, total, from: first.from.clone(), sender: first.sender, ..Received::nothing() })
     }
 
     /// What was taken did not arrive: it is first again. A message that was taken in part is only that part.
     pub fn put_back(&mut self, received: Received<R>) {
-        self.bytes += received.data.len();
-        self.references += received.references.len();
-        self.pieces.push_front(Piece { data: received.data.into(), references: received.references, from: received.from });
+        if self.is_pipe {
+            self.pages.put_back(&received.data, false);
+            return;
+        }
+        let Received { data, references, control, from, sender, total, .. } = received;
+        self.bytes += data.len();
+        self.references += references.len();
+        self.pieces.push_front(Piece { data: data.into(), references: references.into(), control, from, sender, total });
     }
 }

@@ -4,8 +4,8 @@
 
 mod answers;
 
-use crate::hub::Hub;
-use crate::queue::Received;
+use crate::hub::{Hub, Sending};
+use crate::queue::{Received, Wish};
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec::Vec;
 use nacre_abi::fault;
@@ -26,15 +26,26 @@ const MOST_WATCHERS: usize = 64;
 /// What somebody wants of an end.
 enum Doing {
     /// `file.read` (plain) or `channel.receive`.
-    Receive { size: usize, most: usize, only_look: bool, is_plain: bool },
+    Receive { wish: Wish, answer: Form },
     /// `file.write` (plain) or `channel.send`.
-    Send { name: Vec<u8>, data: Vec<u8>, references: Vec<OwnedReference> },
+    Send { sending: Sending, references: Vec<OwnedReference> },
     /// `channel.connect`.
-    Connect { name: Vec<u8> },
+    Connect { name: Vec<u8>, owner: [u64; 3] },
     /// `channel.accept`.
     Accept { flags: u64 },
     /// `channel.fifo`, which waits for its other side: the reference that is to be answered.
     Open { held: Option<OwnedReference> },
+}
+
+/// How what is received is told.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Form {
+    /// As `file.read` does.
+    Plain,
+    /// As `channel.receive` does.
+    Whole,
+    /// The same, and who sent it.
+    Signed,
 }
 
 /// What came of it.
@@ -57,10 +68,14 @@ struct Waiter {
 
 /// Somebody who wants to be told when there may be an event.
 struct Watcher {
+    /// Which; `ANY_CHANGE`: of whatever changes.
     events: u64,
     bits: u64,
     port: OwnedReference,
 }
+
+/// Instead of events: any change.
+const ANY_CHANGE: u64 = u64::MAX;
 
 /// An end as those who hold it see it.
 struct Place {
@@ -142,9 +157,9 @@ impl Service {
     /// Does what can be done now; `None`: it has to wait.
     fn attempt(&mut self, key: u64, doing: &mut Doing) -> Result<Option<Done>, Errno> {
         match doing {
-            Doing::Receive { size, most, only_look, .. } => Ok(self.hub.receive(key, *size, *most, *only_look)?.map(Done::Received)),
-            Doing::Send { name, data, references } => Ok(self.hub.send(key, name, data, references)?.map(Done::Sent)),
-            Doing::Connect { name } => Ok(self.hub.connect(key, name)?.then_some(Done::Connected)),
+            Doing::Receive { wish, .. } => Ok(self.hub.receive(key, *wish)?.map(Done::Received)),
+            Doing::Send { sending, references } => Ok(self.hub.send(key, sending, references)?.map(Done::Sent)),
+            Doing::Connect { name, owner } => Ok(self.hub.connect(key, name, *owner)?.then_some(Done::Connected)),
             Doing::Accept { flags } => {
                 let Some((end, name)) = self.hub.accept(key, *flags)? else { return Ok(None) };
                 Ok(Some(Done::End(self.place_or_close(end)?, name)))
@@ -197,7 +212,7 @@ impl Service {
     fn settle_watchers(&mut self, key: u64) {
         let (Ok(events), Some(place)) = (self.hub.events(key), self.places.get_mut(&key)) else { return };
         place.watchers.retain(|watcher| {
-            let is_due = events & (watcher.events | POLLERR | POLLHUP) != 0;
+            let is_due = watcher.events == ANY_CHANGE || events & (watcher.events | POLLERR | POLLHUP) != 0;
             if is_due {
                 // One that has gone need not hear of it.
                 let _ = ipc::notify(watcher.port.handle(), watcher.bits);

@@ -189,9 +189,9 @@ fn watched() -> Outcome {
 }
 
 fn passed() -> Outcome {
-    let ends = channel::pair(find(SERVICE_CHANNELS)?.handle(), SOCK_STREAM, 0).map_err(why("pair"))?;
+    let ends = channel::pair(find(SERVICE_CHANNELS)?.handle(), SOCK_STREAM, 0, 0, 0, 0).map_err(why("pair"))?;
     let (reader, writer) = pipe(0)?;
-    channel::send_with(ends.first.handle(), 0, 0, &b"take"[..], &[writer.handle()]).map_err(why("send"))?;
+    channel::send_with(ends.first.handle(), channel::Outgoing::default(), &b"take"[..], &[writer.handle()]).map_err(why("send"))?;
     drop(writer);
     let slot = Vacant::<Reference>::new().map_err(|status| format!("{status:?}"))?;
     let mut bytes = [0; 16];

@@ -8,6 +8,7 @@ use crate::entry::{self, Place, place, signal_entry};
 use crate::errno::Errno;
 use crate::life::end_by_signal;
 use crate::pending::{Info, SI_KERNEL};
+use crate::poll::FILES;
 use crate::process::Process;
 use crate::signals::SIGSEGV;
 use alloc::vec::Vec;
@@ -23,8 +24,6 @@ use nacre_sys::{OwnedPort, OwnedReference, PortSet, Reference};
 const SIGNALS: u64 = 1;
 /// Bit: a timer was set that comes before all others.
 const TIMERS: u64 = 2;
-/// Bit: a file that somebody waits for may be ready.
-pub const FILES: u64 = 4;
 const SIGBUS: u64 = 7;
 /// What is added to a signal's number in a status.
 const BY_SIGNAL: u64 = 256;
@@ -134,6 +133,8 @@ fn notified(bits: u64) {
             process.fetch_signals();
         }
         if bits & FILES != 0 {
+            process.watches.notified(bits);
+            process.tell_owners();
             process.pipe_changed();
         }
     });

@@ -1,13 +1,14 @@
 //! Descriptors themselves: duplicated, closed, asked, and pipes made.
 
-use crate::descriptors::{self, CHANGEABLE, Kind, O_CLOEXEC, O_NONBLOCK, OpenFile};
+use crate::descriptors::{self, CHANGEABLE, Kind, O_ASYNC, O_CLOEXEC, O_DIRECT, O_NONBLOCK, OpenFile};
 use crate::entry::Frame;
+use crate::owner::{F_GETOWN, F_GETOWN_EX, F_GETSIG, F_SETOWN, F_SETOWN_EX, F_SETSIG};
 use crate::errno::{Answer, EBADF, EINVAL, Errno};
 use crate::locking::{Doing, lock_part};
 use crate::process::Process;
 use crate::sharing::seals;
 use alloc::rc::Rc;
-use nacre_proto::file;
+use nacre_proto::{channel, file};
 
 const F_DUPFD: u32 = 0;
 const F_GETFD: u32 = 1;
@@ -17,10 +18,6 @@ const F_SETFL: u32 = 4;
 const F_GETLK: u32 = 5;
 const F_SETLK: u32 = 6;
 const F_SETLKW: u32 = 7;
-const F_SETOWN: u32 = 8;
-const F_GETOWN: u32 = 9;
-const F_SETSIG: u32 = 10;
-const F_GETSIG: u32 = 11;
 const F_OFD_GETLK: u32 = 36;
 const F_OFD_SETLK: u32 = 37;
 const F_OFD_SETLKW: u32 = 38;
@@ -116,11 +113,11 @@ pub fn pipe2(process: &mut Process, frame: &mut Frame) -> Answer {
 }
 
 fn make_pipe(process: &mut Process, address: u64, flags: u32) -> Answer {
-    if flags & !(O_CLOEXEC | O_NONBLOCK) != 0 {
+    if flags & !(O_CLOEXEC | O_NONBLOCK | O_DIRECT) != 0 {
         return Err(EINVAL);
     }
     process.memory.writable(address, 8)?;
-    let (reader, writer) = match process.services.pipe(u64::from(flags & O_NONBLOCK))? {
+    let (reader, writer) = match process.services.pipe(u64::from(flags & (O_NONBLOCK | O_DIRECT)))? {
         Some(ends) => descriptors::channel(ends, flags),
         None => descriptors::pipe(flags),
     };
@@ -134,11 +131,12 @@ fn make_pipe(process: &mut Process, address: u64, flags: u32) -> Answer {
 
 /// Changes the flags of an open file that can be changed, here and at the server.
 pub fn set_flags(process: &mut Process, file: &OpenFile, flags: u32) -> Result<(), Errno> {
-    let wanted = flags & CHANGEABLE;
-    if !matches!(file.kind, Kind::Pipe(_)) {
+    let changeable = CHANGEABLE | if file.is_channel() { O_DIRECT } else { 0 };
+    let wanted = flags & changeable;
+    if !matches!(file.kind, Kind::Pipe(_) | Kind::Local(_)) {
         file::flags(process.services.reference(file)?, u64::from(wanted))?;
     }
-    file.flags.set(file.flags.get() & !CHANGEABLE | wanted);
+    file.flags.set(file.flags.get() & !(changeable | O_ASYNC) | wanted | flags & O_ASYNC);
     Ok(())
 }
 
@@ -152,7 +150,10 @@ pub fn fcntl(process: &mut Process, frame: &mut Frame) -> Answer {
         F_GETFD => process.descriptors.close_on_exec(descriptor).map(u64::from),
         F_SETFD => process.descriptors.set_close_on_exec(descriptor, argument & 1 != 0).map(|()| 0),
         F_GETFL => Ok(u64::from(file.flags.get() | LARGE_FILE)),
-        F_SETFL => set_flags(process, &file, argument as u32).map(|()| 0),
+        F_SETFL => {
+            set_flags(process, &file, argument as u32)?;
+            if argument as u32 & O_ASYNC != 0 { process.tell_owner(&file) } else { Ok(0) }
+        }
         F_GETLK => lock_part(process, &file, argument, Doing::Look, true),
         F_SETLK => lock_part(process, &file, argument, Doing::Try, true),
         F_SETLKW => lock_part(process, &file, argument, Doing::Wait, true),
@@ -162,13 +163,23 @@ pub fn fcntl(process: &mut Process, frame: &mut Frame) -> Answer {
         F_ADD_SEALS if argument & 0xffff_ffff == 0 => seals(process, &file, 0).map(|_| 0),
         F_ADD_SEALS => seals(process, &file, argument),
         F_GET_SEALS => seals(process, &file, 0),
-        F_SETOWN | F_SETSIG => Ok(0),
-        F_GETOWN | F_GETSIG => Ok(0),
-        F_SETPIPE_SZ | F_GETPIPE_SZ => pipe_size(&file),
+        F_SETOWN | F_GETOWN | F_SETSIG | F_GETSIG | F_SETOWN_EX | F_GETOWN_EX => crate::owner::fcntl(process, &file, command as u32, argument),
+        F_SETPIPE_SZ => pipe_size(process, &file, argument),
+        F_GETPIPE_SZ => pipe_size(process, &file, 0),
         _ => Err(EINVAL),
     }
 }
 
-fn pipe_size(file: &Rc<OpenFile>) -> Answer {
-    file.pipe().map(|_| crate::pipe::CAPACITY as u64).ok_or(EBADF)
+/// How much a pipe holds, after it was made to hold `size` bytes if that is not 0.
+fn pipe_size(process: &mut Process, file: &Rc<OpenFile>, size: u64) -> Answer {
+    if file.pipe().is_some() {
+        return Ok(crate::pipe::CAPACITY as u64);
+    }
+    if file.mode & descriptors::S_IFMT != descriptors::S_IFIFO {
+        return Err(EBADF);
+    }
+    if size > i32::MAX as u64 {
+        return Err(EINVAL);
+    }
+    Ok(channel::capacity(process.services.reference(file)?, size)?.size)
 }

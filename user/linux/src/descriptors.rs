@@ -22,7 +22,11 @@ pub const O_APPEND: u32 = 0o2000;
 pub const O_NONBLOCK: u32 = 0o4000;
 /// The descriptor is closed by `execve`.
 pub const O_CLOEXEC: u32 = 0o2000000;
-/// Flags that `fcntl` may change.
+/// What is written to a pipe stays apart.
+pub const O_DIRECT: u32 = 0o40000;
+/// Who owns it is told of its events.
+pub const O_ASYNC: u32 = 0o20000;
+/// Flags that `fcntl` may change at the server.
 pub const CHANGEABLE: u32 = O_APPEND | O_NONBLOCK;
 /// Only names a place: neither to read nor to write.
 pub const O_PATH: u32 = 0o10000000;
@@ -32,6 +36,8 @@ pub const S_IFMT: u32 = 0o170000;
 pub const S_IFREG: u32 = 0o100000;
 /// Pipe.
 pub const S_IFIFO: u32 = 0o010000;
+/// Socket.
+pub const S_IFSOCK: u32 = 0o140000;
 /// Device of characters.
 pub const S_IFCHR: u32 = 0o020000;
 const S_IFBLK: u32 = 0o060000;
@@ -66,12 +72,30 @@ pub struct OpenFile {
     pub is_null: bool,
     /// How often the process has read or written it.
     pub used: Cell<u32>,
+    /// What was set of it, if it is a socket.
+    pub options: Cell<crate::socket::Options>,
+    /// Whom its events are told.
+    pub owner: Cell<crate::owner::Owner>,
+    /// Who is to tell of it.
+    pub watch: Cell<crate::poll::Watch>,
 }
 
 impl OpenFile {
     /// An open file with these flags.
     pub fn new(kind: Kind, mode: u32, flags: u32) -> OpenFile {
-        OpenFile { kind, mode, flags: Cell::new(flags), listing: RefCell::default(), is_null: false, used: Cell::new(0), contents: OnceCell::new(), shared: RefCell::default() }
+        OpenFile {
+            kind,
+            mode,
+            flags: Cell::new(flags),
+            listing: RefCell::default(),
+            is_null: false,
+            used: Cell::new(0),
+            contents: OnceCell::new(),
+            shared: RefCell::default(),
+            options: Cell::default(),
+            watch: Cell::default(),
+            owner: Cell::default(),
+        }
     }
 
     /// Whether it was opened to read.
@@ -100,7 +124,12 @@ impl OpenFile {
         matches!(self.mode & S_IFMT, S_IFREG | S_IFCHR | S_IFBLK)
     }
 
-    /// The end of a pipe that this is.
+    /// Whether it is a pipe or a socket of the service for them, as far as its mode says.
+    pub fn is_channel(&self) -> bool {
+        matches!(self.mode & S_IFMT, S_IFIFO | S_IFSOCK) && matches!(self.kind, Kind::Remote(_))
+    }
+
+    /// The end of a pipe inside the process that this is.
     pub fn pipe(&self) -> Option<&End> {
         if let Kind::Pipe(end) = &self.kind { Some(end) } else { None }
     }
@@ -118,7 +147,7 @@ pub fn pipe(flags: u32) -> (OpenFile, OpenFile) {
 
 /// The two open files of a pipe that a server has.
 pub fn channel((reader, writer): (OwnedReference, OwnedReference), flags: u32) -> (OpenFile, OpenFile) {
-    let open = |end: OwnedReference, access: u32| OpenFile::new(Kind::Remote(end), S_IFIFO | 0o600, flags & O_NONBLOCK | access);
+    let open = |end: OwnedReference, access: u32| OpenFile::new(Kind::Remote(end), S_IFIFO | 0o600, flags & (O_NONBLOCK | O_DIRECT) | access);
     (open(reader, 0), open(writer, O_WRONLY))
 }
 
@@ -170,6 +199,12 @@ impl<F> Descriptors<F> {
         }
         self.put(index, file, close_on_exec)?;
         Ok(index as u64)
+    }
+
+    /// `EMFILE` unless so many more descriptors can be had.
+    pub fn check_room(&self, count: usize, limit: usize) -> Result<(), Errno> {
+        let used = self.slots.iter().take(limit).flatten().count();
+        if used + count <= limit { Ok(()) } else { Err(EMFILE) }
     }
 
     /// Enters a file at `descriptor`, in place of what is there.

@@ -1,16 +1,18 @@
 //! `epoll`: sets of files, and what is waited for of each.
 //!
-//! A file that asks for edges is told of again when it has become ready since it was last told of, or when the program has used it in between: never less often than on Linux.
+//! A file that asks for edges is told of again when it has become ready since it was last told of. Pipes and sockets count what comes and goes, so that every change is an edge, as on Linux; of other files
+//! a change is also told of when the program has used it in between.
 
 use crate::descriptors::{Kind, OpenFile};
 use crate::entry::Frame;
 use crate::errno::{Answer, EEXIST, EINVAL, ELOOP, ENOENT, EPERM, Errno};
 use crate::local::Local;
-use crate::poll::{self, ALWAYS, FOR_EVER};
+use crate::poll::{self, ALWAYS, FOR_EVER, POLLIN, POLLOUT, Watched};
 use crate::process::Process;
 use alloc::rc::{Rc, Weak};
 use alloc::vec::Vec;
 use core::cell::RefCell;
+use nacre_proto::channel;
 
 const ADD: u64 = 1;
 const DELETE: u64 = 2;
@@ -21,6 +23,9 @@ const ONE_SHOT: u64 = 1 << 30;
 const FLAGS: u64 = 0xf << 28;
 /// Bytes of an `epoll_event`.
 const RECORD: usize = 12;
+/// Events of which something that comes is news: `POLLIN POLLPRI POLLRDNORM POLLRDHUP`; and those of which room is.
+const ARRIVALS: u64 = POLLIN | 2 | 0x40 | 0x2000;
+const DEPARTURES: u64 = POLLOUT | 0x100;
 /// Deepest nesting of sets.
 const DEEPEST: usize = 5;
 
@@ -35,6 +40,8 @@ struct Entry {
     /// What was told last, and how much the file had been used then.
     told: u64,
     used: u32,
+    /// How often something had come then, and gone.
+    changes: [u64; 2],
 }
 
 /// A set of files.
@@ -107,7 +114,7 @@ pub fn epoll_ctl(process: &mut Process, frame: &mut Frame) -> Answer {
         return Err(ELOOP);
     }
     let position = with_set(local, |set| set.position(descriptor, &file))?;
-    let entry = Entry { descriptor, file: Rc::downgrade(&file), wanted, data, told: 0, used: 0 };
+    let entry = Entry { descriptor, file: Rc::downgrade(&file), wanted, data, told: 0, used: 0, changes: [u64::MAX; 2] };
     with_set(local, |set| match (operation, position) {
         (ADD, None) => {
             set.entries.retain(|entry| entry.file.strong_count() != 0);
@@ -144,11 +151,53 @@ impl Process {
         entries.iter().any(|entry| entry.file.upgrade().is_some_and(|file| poll::ready(self, &file, (entry.wanted & !FLAGS) | ALWAYS) != 0))
     }
 
-    /// The open files of a set, with what is waited for of each.
-    pub fn members(&self, local: &RefCell<Local>) -> Vec<(Rc<OpenFile>, u64)> {
-        let entries = with_set(local, |set| set.entries.clone()).unwrap_or_default();
-        entries.into_iter().filter_map(|entry| Some((entry.file.upgrade()?, entry.wanted & !FLAGS))).collect()
+    /// Has the agent told when a file of a set may be ready; other files inside the process tell themselves.
+    pub fn watch_set(&mut self, local: &RefCell<Local>) -> Watched {
+        let entries = match &*local.borrow() {
+            Local::Set(set) => set.entries.clone(),
+            _ => return Watched::NOTHING,
+        };
+        let wanted = entries.iter().filter(|entry| entry.wanted & !FLAGS != 0);
+        wanted.fold(Watched::NOTHING, |all, entry| all.and(self.watch_entry(entry)))
     }
+
+    fn watch_entry(&mut self, entry: &Entry) -> Watched {
+        let Some(file) = entry.file.upgrade() else { return Watched::NOTHING };
+        let events = entry.wanted & !FLAGS;
+        if entry.wanted & EDGE == 0 {
+            return poll::watch(self, &file, events);
+        }
+        if !file.is_channel() {
+            // What is ready and was told of is no news, and nobody tells of the next time.
+            let watched = poll::watch(self, &file, events);
+            return Watched { is_complete: watched.is_complete && !watched.is_ready, is_ready: false };
+        }
+        let [arrivals, departures] = entry.changes;
+        self.watch_with(&file, events | EDGE, |_, target, agent, bits| {
+            let now = channel::expect(target, events, arrivals, departures, bits, agent)?;
+            Ok([now.arrivals, now.departures] != [arrivals, departures])
+        })
+    }
+}
+
+/// Which events a file of a set has, and which of them are to be told of.
+fn look(process: &mut Process, file: &OpenFile, entry: &mut Entry) -> (u64, u64) {
+    let wanted = entry.wanted & !FLAGS;
+    if entry.wanted & EDGE != 0
+        && file.is_channel()
+        && let Ok(now) = process.services.reference(file).and_then(|target| channel::look(target, wanted))
+    {
+        let before = core::mem::replace(&mut entry.changes, [now.arrivals, now.departures]);
+        let came = if now.arrivals != before[0] && wanted & ARRIVALS != 0 { now.events } else { 0 };
+        let went = if now.departures != before[1] && wanted & DEPARTURES != 0 { now.events } else { 0 };
+        let told = core::mem::replace(&mut entry.told, now.events);
+        return (now.events, came | went | now.events & !told);
+    }
+    let ready = poll::ready(process, file, wanted | ALWAYS);
+    let used = file.used.get();
+    let news = if entry.wanted & EDGE == 0 || used != entry.used { ready } else { ready & !entry.told };
+    (entry.told, entry.used) = (ready, used);
+    (ready, news)
 }
 
 /// Looks at every file of a set once, and writes up to `most` records of those that are ready.
@@ -159,10 +208,7 @@ fn collect(process: &mut Process, local: &RefCell<Local>, events: u64, most: u64
         let Some(mut entry) = with_set(local, |set| set.entries.get(index).cloned())? else { break };
         index += 1;
         let Some(file) = entry.file.upgrade().filter(|_| entry.wanted & !FLAGS != 0) else { continue };
-        let ready = poll::ready(process, &file, entry.wanted & !FLAGS | ALWAYS);
-        let used = file.used.get();
-        let news = if entry.wanted & EDGE == 0 || used != entry.used { ready } else { ready & !entry.told };
-        (entry.told, entry.used) = (ready, used);
+        let (ready, news) = look(process, &file, &mut entry);
         if news != 0 {
             let mut record = [0; RECORD];
             record[..4].copy_from_slice(&(ready as u32).to_le_bytes());
@@ -194,9 +240,9 @@ fn wait(process: &mut Process, arguments: [u64; 3], timeout: u64) -> Answer {
     let file = process.descriptors.get(set)?;
     let local = set_of(&file)?;
     // As many as can be ready are asked for in the buffer; the rest of it is not looked at.
-    let members = process.members(local).len() as u64;
+    let members = with_set(local, |set| set.entries.len())? as u64;
     process.memory.writable(events, RECORD as u64 * most.min(members.max(1)))?;
-    poll::wait(process, timeout, |process| collect(process, local, events, most), |process| process.members(local))
+    poll::wait(process, timeout, |process| collect(process, local, events, most), |process| process.watch_set(local))
 }
 
 fn milliseconds(timeout: u64) -> u64 {

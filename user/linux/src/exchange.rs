@@ -135,6 +135,21 @@ impl Process {
     /// The same; a signal ends the wait only if it is `interruptible`.
     pub fn exchange_if(&mut self, interruptible: bool, target: Reference, message: &Message<'_>, buffers: Buffers<'_>) -> Result<Received, Errno> {
         let waiting = buffers.slots;
+        let received = self.exchange_any(interruptible, target, message, buffers)?;
+        if received.references() != waiting.len() {
+            drop_all(waiting, received);
+            return Err(crate::errno::EIO);
+        }
+        Ok(received)
+    }
+
+    /// [`exchange`](Process::exchange) that may bring fewer references than there are slots.
+    pub fn exchange_some(&mut self, target: Reference, message: &Message<'_>, buffers: Buffers<'_>) -> Result<Received, Errno> {
+        self.exchange_any(true, target, message, buffers)
+    }
+
+    fn exchange_any(&mut self, interruptible: bool, target: Reference, message: &Message<'_>, buffers: Buffers<'_>) -> Result<Received, Errno> {
+        let waiting = buffers.slots;
         let result = match self.lock {
             Some(_) if interruptible => self.unlocked(|| call_in_window(target, message, &buffers, nacre_sys::FOREVER)),
             _ => self.unlocked(|| ipc::call(target, message, buffers, nacre_sys::FOREVER)),
@@ -155,14 +170,17 @@ impl Process {
     fn received(&self, result: Result<Received, Status>, waiting: &[Reference]) -> Result<Received, Errno> {
         let received = result.map_err(|status| if status.code() == Some(Code::Interrupted) { EINTR } else { Errno::from(status) })?;
         let failed = ServerErrno::result(received.label());
-        if failed.is_err() || received.references() != waiting.len() {
-            for slot in waiting.iter().take(received.references()) {
-                // What came with an error is not wanted.
-                let _ = slot.destroy();
-            }
-            failed?;
-            return Err(crate::errno::EIO);
+        if failed.is_err() {
+            drop_all(waiting, received);
         }
+        failed?;
         Ok(received)
+    }
+}
+
+/// References that came and are not wanted.
+fn drop_all(slots: &[Reference], received: Received) {
+    for slot in slots.iter().take(received.references()) {
+        let _ = slot.destroy();
     }
 }

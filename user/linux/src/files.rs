@@ -4,6 +4,7 @@ use crate::descriptors::OpenFile;
 use crate::entry::Frame;
 use crate::errno::{Answer, EBADF, EFAULT, EINVAL, EPIPE, ESPIPE, Errno};
 use crate::process::Process;
+use crate::socket::Socket;
 use crate::services::{OWN_POSITION, PIECE};
 use crate::pending::{Info, SI_KERNEL};
 use crate::signals::SIGPIPE;
@@ -60,8 +61,8 @@ fn write_from(process: &mut Process, file: &OpenFile, offset: u64, address: u64,
 }
 
 /// The answer to a write; a broken pipe is a signal too.
-pub fn written(process: &mut Process, answer: Answer) -> Answer {
-    if answer == Err(EPIPE) {
+pub fn written(process: &mut Process, file: &OpenFile, answer: Answer) -> Answer {
+    if answer == Err(EPIPE) && Socket::of(file).is_none_or(|socket| !socket.has_messages()) {
         let (caller, info) = (process.caller, Info::from(SIGPIPE, SI_KERNEL, 0, 0));
         process.post_to(caller, info)?;
     }
@@ -88,7 +89,7 @@ pub fn write(process: &mut Process, frame: &mut Frame) -> Answer {
     let [descriptor, buffer, size, ..] = frame.arguments();
     let file = to_write(process, descriptor)?;
     let answer = write_from(process, &file, OWN_POSITION, buffer, size);
-    written(process, answer)
+    written(process, &file, answer)
 }
 
 /// `pwrite64(descriptor, buffer, size, offset)`.
@@ -164,7 +165,7 @@ pub fn writev(process: &mut Process, frame: &mut Frame) -> Answer {
     let [descriptor, pieces, count, ..] = frame.arguments();
     let file = to_write(process, descriptor)?;
     let answer = write_pieces(process, &file, OWN_POSITION, &vectors(process, pieces, count)?);
-    written(process, answer)
+    written(process, &file, answer)
 }
 
 /// `preadv(descriptor, pieces, count, offset)`.
@@ -205,7 +206,7 @@ pub fn ftruncate(process: &mut Process, frame: &mut Frame) -> Answer {
     let [descriptor, size, ..] = frame.arguments();
     let size = position(size)?;
     let file = process.descriptors.get(descriptor)?;
-    if !file.can_write() || file.pipe().is_some() {
+    if !file.can_write() || is_pipe(&file) {
         return Err(EINVAL);
     }
     file::set_size(process.services.reference(&file)?, size)?;
@@ -221,8 +222,11 @@ pub fn fallocate(process: &mut Process, frame: &mut Frame) -> Answer {
     if size == 0 {
         return Err(EINVAL);
     }
-    if file.pipe().is_some() {
+    if is_pipe(&file) {
         return Err(ESPIPE);
+    }
+    if Socket::of(&file).is_some() {
+        return Err(Errno::ENODEV);
     }
     match mode & 0xffff_ffff {
         KEEP_SIZE => Ok(0),
@@ -252,7 +256,7 @@ pub fn sync(_: &mut Process, _: &mut Frame) -> Answer {
 }
 
 /// Whether it is a pipe, of this process's own or of others.
-fn is_pipe(file: &OpenFile) -> bool {
+pub fn is_pipe(file: &OpenFile) -> bool {
     file.pipe().is_some() || file.mode & crate::descriptors::S_IFMT == crate::descriptors::S_IFIFO
 }
 

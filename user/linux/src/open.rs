@@ -1,11 +1,12 @@
 //! Opening files.
 
-use crate::descriptors::{Kind, O_ACCESS, O_APPEND, O_CLOEXEC, O_NONBLOCK, O_PATH, O_WRONLY, OpenFile, S_IFCHR, S_IFMT};
+use crate::descriptors::{Kind, O_ACCESS, O_APPEND, O_CLOEXEC, O_DIRECT, O_NONBLOCK, O_PATH, O_WRONLY, OpenFile, S_IFCHR, S_IFMT};
 use crate::entry::Frame;
 use crate::errno::{Answer, EACCES, EINVAL, ENOENT};
 use crate::place::{CURRENT, own_descriptor};
 use crate::process::Process;
 use nacre_proto::directory;
+use nacre_proto::Errno;
 
 const O_CREAT: u32 = 0o100;
 const O_NOCTTY: u32 = 0o400;
@@ -19,6 +20,8 @@ const OWN: u32 = O_CLOEXEC | O_NOCTTY | O_LARGEFILE;
 const KEPT: u32 = O_ACCESS | O_APPEND | O_NONBLOCK | O_PATH;
 const MODE: u64 = 0o7777;
 const AT_EACCESS_EFFECTIVE: u64 = 0x200;
+
+const ENXIO: Errno = Errno::ENXIO;
 
 /// Opens the path at `address`.
 fn open_at(process: &mut Process, descriptor: u64, address: u64, flags: u64, mode: u64) -> Answer {
@@ -37,8 +40,12 @@ fn open_at(process: &mut Process, descriptor: u64, address: u64, flags: u64, mod
     let path = executable.as_deref().unwrap_or(path);
     let directory = process.directory(descriptor, path)?;
     let mode = mode & MODE & !u64::from(process.identity.umask);
-    let opened = directory::open(directory, u64::from(flags & !OWN), mode, path)?;
-    let mut file = OpenFile::new(Kind::Remote(opened.file), opened.mode as u32, flags & KEPT);
+    let mut file = match directory::open(directory, u64::from(flags & !OWN), mode, path) {
+        Ok(opened) => OpenFile::new(Kind::Remote(opened.file), opened.mode as u32, flags & KEPT),
+        // The server has no pipes.
+        Err(ENXIO) => process.open_fifo(directory, path, flags & (KEPT | O_DIRECT))?,
+        Err(error) => return Err(error),
+    };
     file.is_null = path == b"/dev/null" && file.mode & S_IFMT == S_IFCHR;
     process.open(file, flags & O_CLOEXEC != 0)
 }

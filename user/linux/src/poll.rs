@@ -1,7 +1,6 @@
-//! Waiting for several files at once. Servers say what is ready, and tell the agent when that may have changed; of one that does not, a wait asks again and
-//! again, at growing intervals up to [`LONGEST_PAUSE`].
+//! Waiting for several files at once. Servers say what is ready, and tell the agent once when that may have changed: they are asked for that again when they have. Of one that does not,
+//! a wait asks again and again, at growing intervals up to [`LONGEST_PAUSE`].
 
-use crate::agent;
 use crate::descriptors::{Kind, OpenFile};
 use crate::entry::Frame;
 use crate::errno::{Answer, EINVAL, ERESTART_UNHANDLED, Errno};
@@ -12,6 +11,7 @@ use alloc::rc::Rc;
 use alloc::vec;
 use alloc::vec::Vec;
 use nacre_proto::file;
+use nacre_sys::Reference;
 
 /// Something can be read.
 pub const POLLIN: u64 = 1;
@@ -50,48 +50,155 @@ pub fn ready(process: &mut Process, open: &OpenFile, events: u64) -> u64 {
     }
 }
 
-/// Asks that the agent hears when `open` may have one of the events; whether it will. Files inside the process need no asking.
-fn watch(process: &mut Process, open: &OpenFile, events: u64) -> bool {
-    if matches!(open.kind, Kind::Pipe(_) | Kind::Local(_)) {
-        return true;
-    }
-    let Ok(agent) = process.need_agent() else { return false };
-    let Ok(target) = process.services.reference(open) else { return true };
-    file::watch(target, events, agent::FILES, agent).is_ok()
+/// What came of watching files.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Watched {
+    /// The agent will hear of each of them.
+    pub is_complete: bool,
+    /// One has an event already.
+    pub is_ready: bool,
 }
 
-/// Asks `check` until it says how many are ready, or the time has passed; 0 then. `files` says what is to be watched between.
-pub fn wait(
-    process: &mut Process,
-    timeout: u64,
-    mut check: impl FnMut(&mut Process) -> Answer,
-    files: impl Fn(&Process) -> Vec<(Rc<OpenFile>, u64)>,
-) -> Answer {
+impl Watched {
+    /// Nothing needs to be heard of.
+    pub const NOTHING: Watched = Watched { is_complete: true, is_ready: false };
+    /// Nobody will tell.
+    pub const UNKNOWN: Watched = Watched { is_complete: false, is_ready: false };
+
+    /// Both.
+    pub fn and(self, other: Watched) -> Watched {
+        Watched { is_complete: self.is_complete && other.is_complete, is_ready: self.is_ready || other.is_ready }
+    }
+}
+
+/// Bits of the notifications that tell of files: each file has one of them, which it may share.
+pub const FILES: u64 = !0 << FIRST_BIT;
+const FIRST_BIT: u32 = 8;
+const BITS: usize = 64 - FIRST_BIT as usize;
+
+/// A watch that a file's server has taken, and has not told of yet as long as its bit was notified so often.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Watch {
+    events: u64,
+    /// Its bit, counted from 1; 0: it has none yet.
+    bit: u8,
+    notified: u32,
+}
+
+/// How often each bit was notified, and which a new file gets.
+pub struct Watches {
+    notified: [u32; BITS],
+    next: u8,
+}
+
+impl Watches {
+    /// None yet.
+    pub const fn new() -> Watches {
+        Watches { notified: [0; BITS], next: 0 }
+    }
+
+    /// Bits have come: what stood at them is to be asked for again.
+    pub fn notified(&mut self, bits: u64) {
+        for (index, count) in self.notified.iter_mut().enumerate() {
+            *count = count.wrapping_add((bits >> (FIRST_BIT as usize + index) & 1) as u32);
+        }
+    }
+
+    /// The watch of a file; a bit is chosen if it has none.
+    fn of(&mut self, file: &OpenFile) -> Watch {
+        let mut watch = file.watch.get();
+        if watch.bit == 0 {
+            self.next = (self.next + 1) % BITS as u8;
+            watch = Watch { events: 0, bit: self.next + 1, notified: 0 };
+            file.watch.set(watch);
+        }
+        watch
+    }
+
+    fn count(&self, watch: Watch) -> u32 {
+        self.notified.get(usize::from(watch.bit) - 1).copied().unwrap_or_default()
+    }
+}
+
+impl Watch {
+    /// What is notified.
+    fn bits(self) -> u64 {
+        1 << (FIRST_BIT + u32::from(self.bit) - 1)
+    }
+}
+
+impl Process {
+    /// Has `ask` tell a file's server to notify these bits, unless it still has a watch of all these events.
+    pub fn watch_with(&mut self, open: &OpenFile, events: u64, ask: impl FnOnce(&mut Process, Reference, Reference, u64) -> Result<bool, Errno>) -> Watched {
+        let watch = self.watches.of(open);
+        let count = self.watches.count(watch);
+        if events & !watch.events == 0 && watch.notified == count && watch.events != 0 {
+            return Watched::NOTHING;
+        }
+        let Ok(agent) = self.need_agent() else { return Watched::UNKNOWN };
+        let Ok(target) = self.services.reference(open) else { return Watched::NOTHING };
+        let Ok(is_ready) = ask(self, target, agent, watch.bits()) else { return Watched::UNKNOWN };
+        if !is_ready {
+            open.watch.set(Watch { events, notified: count, ..watch });
+        }
+        Watched { is_complete: true, is_ready }
+    }
+}
+
+/// Asks that the agent hears when `open` may have one of the events. Files inside the process need no asking.
+pub fn watch(process: &mut Process, open: &OpenFile, events: u64) -> Watched {
+    match &open.kind {
+        Kind::Local(local) => process.watch_set(local),
+        Kind::Pipe(_) => Watched::NOTHING,
+        _ => process.watch_with(open, events, |_, target, agent, bits| Ok(file::watch(target, events, bits, agent)?.events != 0)),
+    }
+}
+
+/// Watches several files.
+fn watch_all(process: &mut Process, files: &[(Rc<OpenFile>, u64)]) -> Watched {
+    files.iter().fold(Watched::NOTHING, |all, (open, events)| all.and(watch(process, open, *events)))
+}
+
+/// Asks `check` until it says how many are ready, or the time has passed; 0 then. Between, `watch` has the agent told when it is to ask again.
+pub fn wait(process: &mut Process, timeout: u64, mut check: impl FnMut(&mut Process) -> Answer, mut watch: impl FnMut(&mut Process) -> Watched) -> Answer {
     let mut count = check(process)?;
     if count != 0 || timeout == 0 {
         return Ok(count);
     }
     let end = if timeout == FOR_EVER { None } else { Some(now(process, MONOTONIC)?.saturating_add(timeout)) };
     let mut pause = FIRST_PAUSE;
+    let mut was_ready = false;
     loop {
         if process.is_interrupted() {
             return Err(ERESTART_UNHANDLED);
         }
-        let watched = files(process).iter().fold(true, |all, (open, events)| watch(process, open, *events) && all);
-        count = check(process)?;
+        let watched = watch(process);
         let left = match end {
             Some(end) => end.saturating_sub(now(process, MONOTONIC)?),
             None => FOR_EVER,
         };
+        // What is ready, and yet is none of what is waited for, is asked again after a while.
+        let sleeps = !watched.is_ready || was_ready;
+        was_ready = watched.is_ready;
+        if sleeps && left != 0 {
+            let is_told = watched.is_complete && !watched.is_ready;
+            let rest = if is_told { left } else { left.min(pause) };
+            pause = if is_told { FIRST_PAUSE } else { (2 * pause).min(LONGEST_PAUSE) };
+            process.me().awaits_pipe = true;
+            process.sleep(rest);
+            process.me().awaits_pipe = false;
+        }
+        count = check(process)?;
         if count != 0 || left == 0 {
             return Ok(count);
         }
-        let rest = if watched { left } else { left.min(pause) };
-        pause = (2 * pause).min(LONGEST_PAUSE);
-        process.me().awaits_pipe = true;
-        process.sleep(rest);
-        process.me().awaits_pipe = false;
     }
+}
+
+/// Waits until a file has an event, for at most so many nanoseconds; whether it has.
+pub fn wait_for_one(process: &mut Process, file: &OpenFile, event: u64, limit: u64) -> Result<bool, Errno> {
+    let check = |process: &mut Process| Ok(u64::from(ready(process, file, event) != 0));
+    wait(process, limit, check, |process| watch(process, file, event)).map(|count| count != 0)
 }
 
 /// Looks at every `pollfd` once and writes what it found; how many have anything.
@@ -127,7 +234,10 @@ fn poll_for(process: &mut Process, entries: u64, count: u64, timeout: u64) -> An
         return Err(EINVAL);
     }
     process.memory.writable(entries, ENTRY * count)?;
-    wait(process, timeout, |process| poll_once(process, entries, count), |process| polled(process, entries, count))
+    wait(process, timeout, |process| poll_once(process, entries, count), |process| {
+        let files = polled(process, entries, count);
+        watch_all(process, &files)
+    })
 }
 
 /// `poll(entries, count, milliseconds)`.
@@ -229,7 +339,11 @@ fn select_for(process: &mut Process, count: u64, addresses: [u64; 3], timeout: u
     let [read, write, except] = addresses;
     let wanted = [read_set(process, read, words)?, read_set(process, write, words)?, read_set(process, except, words)?];
     let mut found = [const { Vec::new() }; 3].map(|_: Vec<u64>| vec![0; words]);
-    let total = wait(process, timeout, |process| select_once(process, &wanted, &mut found, count), |process| selected(process, &wanted, count))?;
+    let check = |process: &mut Process| select_once(process, &wanted, &mut found, count);
+    let total = wait(process, timeout, check, |process| {
+        let files = selected(process, &wanted, count);
+        watch_all(process, &files)
+    })?;
     for (address, set) in addresses.into_iter().zip(&found) {
         if address != 0 {
             process.memory.write_words(address, set)?;

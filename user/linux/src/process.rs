@@ -58,6 +58,10 @@ pub struct Process {
     pub timers: Timers,
     /// Timers that are files.
     pub file_timers: Vec<TimerFile>,
+    /// What servers have been asked to tell.
+    pub watches: crate::poll::Watches,
+    /// Files whose owners hear of them.
+    pub told: crate::owner::Told,
     /// There are, or were, files that give signals.
     pub has_signal_files: bool,
     /// The lock under which all this is reached; none in tests.
@@ -123,6 +127,8 @@ impl Process {
             agent: None,
             timers: Timers::new(),
             file_timers: Vec::new(),
+            watches: crate::poll::Watches::new(),
+            told: Vec::new(),
             has_signal_files: false,
             lock: None,
             executable,

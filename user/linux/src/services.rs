@@ -110,9 +110,14 @@ impl Services {
         find(&mut self.files, SERVICE_FILES)
     }
 
+    /// The service that has pipes and sockets.
+    pub fn channels(&mut self) -> Result<Reference, Errno> {
+        find(&mut self.channels, SERVICE_CHANNELS)
+    }
+
     /// A pipe that other processes can have too: to read, to write. `None`: the environment has nobody who makes them.
     pub fn pipe(&mut self, flags: u64) -> Result<Option<(OwnedReference, OwnedReference)>, Errno> {
-        let Ok(channels) = find(&mut self.channels, SERVICE_CHANNELS) else { return Ok(None) };
+        let Ok(channels) = self.channels() else { return Ok(None) };
         let made = channel::pipe(channels, flags)?;
         Ok(Some((made.reader, made.writer)))
     }

@@ -29,6 +29,13 @@ pub fn of_place(place: Place, flags: u64) -> Result<Status, Errno> {
     Status::from_bytes(&bytes).ok_or(EIO)
 }
 
+/// The status of what a path of the library's names.
+pub fn of_path(directory: nacre_sys::Reference, path: &[u8]) -> Result<Status, Errno> {
+    let mut bytes = [0; Status::SIZE];
+    directory::status_at(directory, 0, path, &mut bytes)?;
+    Status::from_bytes(&bytes).ok_or(EIO)
+}
+
 /// The status of the path at `address`, used with a descriptor and `AT_` flags.
 pub fn at(process: &mut Process, descriptor: u64, address: u64, flags: u64) -> Result<Status, Errno> {
     if flags & !(AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | AT_STATX_SYNC) != 0 {

@@ -3,8 +3,10 @@
 use crate::descriptors::{Kind, OpenFile};
 use crate::errno::{EAGAIN, EINTR, EIO, EPIPE, ERESTART, ESPIPE, Errno};
 use crate::process::Process;
+use crate::socket::Socket;
 use crate::services::{OWN_POSITION, PIECE};
-use nacre_proto::file;
+use nacre_proto::flags::MSG_DONTWAIT;
+use nacre_proto::{channel, file};
 use nacre_sys::ipc::{Buffers, Message};
 use nacre_sys::{Reference, SpanMut};
 
@@ -14,6 +16,9 @@ impl Process {
         file.used.set(file.used.get().wrapping_add(1));
         if !matches!(file.kind, Kind::Remote(_) | Kind::Stream(..)) {
             return if offset == OWN_POSITION { self.when_possible(file, |process| process.read_inside(file, into)) } else { Err(ESPIPE) };
+        }
+        if let Some(socket) = Socket::of(file).filter(|socket| socket.has_messages() || file.options.get().has_limits()) {
+            return if offset == OWN_POSITION { self.read_socket(file, socket, into) } else { Err(ESPIPE) };
         }
         let target = self.services.reference(file)?;
         let mut done = 0;
@@ -25,8 +30,11 @@ impl Process {
                 Err(error) if done == 0 => return Err(cut_off(error)),
                 Err(_) => return Ok(done),
             }
-            if done == into.len() || done % PIECE != 0 || done == 0 || !file.is_read_on() {
+            if done == into.len() || done % PIECE != 0 || done == 0 {
                 return Ok(done);
+            }
+            if !file.is_read_on() {
+                return Ok(done + if file.is_channel() { self.read_rest(target, &mut into[done..]) } else { 0 });
             }
         }
     }
@@ -37,19 +45,43 @@ impl Process {
         Ok(received.words[0] as usize)
     }
 
+    /// More of a pipe or a stream socket, as far as it is there.
+    fn read_rest(&mut self, target: Reference, into: &mut [u8]) -> usize {
+        const MOST: usize = PIECE - 4096;
+        let mut done = 0;
+        while done < into.len() {
+            let piece = MOST.min(into.len() - done);
+            let Ok(reply) = channel::receive(target, MSG_DONTWAIT, piece as u64, 0, 0, &mut into[done..done + piece]) else { break };
+            done += reply.count as usize;
+            if reply.count < piece as u64 || reply.name_size != 0 {
+                break;
+            }
+        }
+        done
+    }
+
     /// Writes at `offset`, or at the file's own position. Less than was asked for is written when there is no room, or it would have to be waited for.
     pub fn write(&mut self, file: &OpenFile, offset: u64, from: &[u8]) -> Result<usize, Errno> {
         file.used.set(file.used.get().wrapping_add(1));
         if !matches!(file.kind, Kind::Remote(_) | Kind::Stream(..)) {
             return if offset == OWN_POSITION { self.when_possible(file, |process| process.write_inside(file, from)) } else { Err(ESPIPE) };
         }
+        if let Some(socket) = Socket::of(file) {
+            return if offset == OWN_POSITION { self.write_socket(file, socket, from) } else { Err(ESPIPE) };
+        }
         let target = self.services.reference(file)?;
+        if from.is_empty() && file.is_channel() {
+            return Ok(0);
+        }
+        let waits = file.is_channel() && !file.is_nonblocking();
         let mut done = 0;
         loop {
             let piece = PIECE.min(from.len() - done);
             let at = if offset == OWN_POSITION { offset } else { offset + done as u64 };
             match self.write_piece(file, target, at, &from[done..done + piece]) {
                 Ok(count) if count >= piece => done += piece,
+                // The rest waits for room.
+                Ok(count) if waits && count != 0 => done += count,
                 Ok(count) => return Ok(done + count),
                 Err(EIO) if self.services.is_gone(target) => return Err(EPIPE),
                 Err(error) if done == 0 => return Err(cut_off(error)),

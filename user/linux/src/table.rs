@@ -3,7 +3,7 @@
 use crate::entry::Frame;
 use crate::errno::{Answer, ENOSYS, negated};
 use crate::process::Process;
-use crate::{attributes, children, control, directories, epoll, exec, extended, files, fork, identity, life, limits, listing, local, machine, mapping, names, open, poll, signals, status};
+use crate::{attributes, children, control, directories, epoll, exec, extended, files, fork, identity, life, limits, listing, local, machine, mapping, names, open, poll, signals, socket, splice, status};
 use crate::{futex, locking, sharing, terminal, thread, time, timers, transfer};
 
 /// Carries out a call: the arguments are in the frame.
@@ -84,6 +84,21 @@ calls! {
     38 timers::setitimer;
     39 children::getpid;
     40 transfer::sendfile;
+    41 socket::socket;
+    42 socket::connect;
+    43 socket::accept;
+    44 socket::sendto;
+    45 socket::recvfrom;
+    46 socket::sendmsg;
+    47 socket::recvmsg;
+    48 socket::shutdown;
+    49 socket::bind;
+    50 socket::listen;
+    51 socket::getsockname;
+    52 socket::getpeername;
+    53 socket::socketpair;
+    54 socket::setsockopt;
+    55 socket::getsockopt;
     56 thread::clone;
     57 fork::fork;
     58 fork::vfork;
@@ -220,7 +235,10 @@ calls! {
     271 poll::ppoll;
     273 thread::set_robust_list;
     274 thread::get_robust_list;
+    275 splice::splice;
+    276 splice::tee;
     277 files::sync_file_range;
+    278 splice::vmsplice;
     280 attributes::utimensat;
     281 epoll::epoll_pwait;
     282 local::signalfd;
@@ -229,6 +247,7 @@ calls! {
     285 files::fallocate;
     286 local::timerfd_settime;
     287 local::timerfd_gettime;
+    288 socket::accept4;
     289 local::signalfd4;
     290 local::eventfd2;
     291 local::epoll_create1;
@@ -237,8 +256,10 @@ calls! {
     295 files::preadv;
     296 files::pwritev;
     297 signals::rt_tgsigqueueinfo;
+    299 socket::recvmmsg;
     302 limits::prlimit64;
     306 files::fsync;
+    307 socket::sendmmsg;
     309 limits::getcpu;
     316 directories::renameat2;
     318 machine::getrandom;

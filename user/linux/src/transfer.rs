@@ -10,7 +10,7 @@ use alloc::rc::Rc;
 use alloc::vec;
 
 /// A position that a call names by its address: the file's own if there is none.
-fn start(memory: &Memory, address: u64) -> Result<u64, Errno> {
+pub fn start(memory: &Memory, address: u64) -> Result<u64, Errno> {
     if address == 0 {
         return Ok(OWN_POSITION);
     }
@@ -18,7 +18,8 @@ fn start(memory: &Memory, address: u64) -> Result<u64, Errno> {
     if (offset as i64) < 0 { Err(EINVAL) } else { Ok(offset) }
 }
 
-fn advance(offset: u64, by: u64) -> u64 {
+/// A position so much further on.
+pub fn advance(offset: u64, by: u64) -> u64 {
     if offset == OWN_POSITION { offset } else { offset + by }
 }
 
@@ -51,7 +52,7 @@ fn overlap(one: u64, other: u64, size: u64) -> bool {
 }
 
 /// Writes a position back to where it came from.
-fn store(memory: &Memory, address: u64, offset: u64, by: u64) -> Result<(), Errno> {
+pub fn store(memory: &Memory, address: u64, offset: u64, by: u64) -> Result<(), Errno> {
     if address == 0 { Ok(()) } else { memory.write_words(address, &[offset + by]) }
 }
 
@@ -63,7 +64,11 @@ pub fn sendfile(process: &mut Process, frame: &mut Frame) -> Answer {
         return Err(EBADF);
     }
     // Linux asks for a source that can be mapped; programs fall back to reading.
-    if from.pipe().is_some() || to.flags.get() & crate::descriptors::O_APPEND != 0 {
+    let has_position = !crate::files::is_pipe(&from) && crate::socket::Socket::of(&from).is_none();
+    if offset_address != 0 && !has_position {
+        return Err(crate::errno::ESPIPE);
+    }
+    if !has_position || to.flags.get() & crate::descriptors::O_APPEND != 0 {
         return Err(EINVAL);
     }
     let offset = start(&process.memory, offset_address)?;
@@ -71,7 +76,7 @@ pub fn sendfile(process: &mut Process, frame: &mut Frame) -> Answer {
     if let Ok(done) = answer {
         store(&process.memory, offset_address, offset, done)?;
     }
-    crate::files::written(process, answer)
+    crate::files::written(process, &to, answer)
 }
 
 /// `copy_file_range(from, offset, to, offset, size, flags)`: regular files only.

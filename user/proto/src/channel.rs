@@ -1,52 +1,84 @@
 //! Protocol 9, `channel`: pipes and local sockets. Their ends are files, which answer `file` too.
 
-use crate::flags::{ENDS, MESSAGE_FLAGS, OPEN_FLAGS, SOCKETS};
+use crate::flags::{ENDS, MESSAGE_FLAGS, OPEN_FLAGS, POLL_EVENTS, SOCKETS};
 use crate::sys::{Reference, Span, SpanMut};
 use crate::{Errno, client};
 
 crate::protocol! {
     /// Pipes and local sockets. The first four operations are the service's, the others those of a socket, which `file.read`, `file.write`, `file.poll`, `file.watch` and `file.flags` work on too. An end closes when the last reference to it goes.
-    /// A name is up to 108 bytes, with no meaning but that a second socket cannot have it: those who name sockets by paths agree on what stands for a path. Errors are Linux's; `EPIPE` comes without the signal.
+    /// A name is up to 108 bytes. Sockets are found by their names, or by a key that was given with it: those who name sockets by paths agree on what stands for a path. Who owns a socket - a process, its user and group - is what its holder says. Errors are Linux's; `EPIPE` comes without the signal.
     channel = 9;
 
     /// A pipe of 64 KiB. Up to 4096 bytes are written whole. `ENFILE`: too many are open. `ENOMEM`: no memory for one.
     1 pipe(flags: Flags(OPEN_FLAGS)) -> (; references reader, writer);
     /// Two sockets that are connected to each other.
-    2 pair(kind: Choice(SOCKETS), flags: Flags(OPEN_FLAGS)) -> (; references first, second);
+    2 pair(kind: Choice(SOCKETS), flags: Flags(OPEN_FLAGS), pid: Number, uid: Number, gid: Number) -> (; references first, second);
     /// A socket. `ESOCKTNOSUPPORT`: there is no such kind.
     3 socket(kind: Choice(SOCKETS), flags: Flags(OPEN_FLAGS)) -> (; references socket);
     /// Opens the pipe of this name, which is there as long as somebody has it open. Waits for the other side, as Linux does. `ENXIO`: nobody reads, and `O_NONBLOCK` is set.
     4 fifo(flags: Flags(OPEN_FLAGS); bytes name: Data) -> (; references file);
-    /// Gives the socket a name; without bytes, one that nobody has. `EADDRINUSE`, `EINVAL`: it has one.
-    5 bind(; bytes name: Data) -> ();
+    /// Gives the socket a key of `key_size` bytes, and the name behind it; without a name, one that nobody has. `EADDRINUSE`: another has this key or name; of a key that starts with `/` who has it later is found. `EINVAL`: the socket has a name.
+    5 bind(key_size: Number; bytes data: Data) -> ();
     /// Others may connect to it; so many wait at most. `EINVAL`: it has no name, or is connected. `EOPNOTSUPP`: not with datagrams.
-    6 listen(backlog: Number) -> ();
-    /// Connects to the socket of this name; waits if too many do already (`EAGAIN` with `O_NONBLOCK`). Datagrams: where to they go from now on. `ECONNREFUSED`, `EPROTOTYPE`, `EISCONN`.
-    7 connect(; bytes name: Data) -> ();
+    6 listen(backlog: Number, pid: Number, uid: Number, gid: Number) -> ();
+    /// Connects to the socket that is found by this key or name; waits if too many do already (`EAGAIN` with `O_NONBLOCK`). Datagrams: where to they go from now on; nowhere, without a name. `ECONNREFUSED`, `EPROTOTYPE`, `EISCONN`, `EPERM`.
+    7 connect(pid: Number, uid: Number, gid: Number; bytes name: Data) -> ();
     /// The next socket that has connected; waits for it. `EINVAL`: it does not listen.
     8 accept(flags: Flags(OPEN_FLAGS)) -> (; bytes name: Data; references socket);
-    /// Ends reading (0), writing (1) or both (2). `ENOTCONN`.
+    /// Ends reading (0), writing (1) or both (2).
     9 shutdown(how: Number) -> ();
-    /// Sends bytes, and up to 8 references with them. The bytes start with the name of whom they are for, if `name_size` is not 0. `EPIPE`, `ENOTCONN`, `EMSGSIZE`, `EAGAIN`, `ECONNREFUSED`, `EISCONN`, `EDESTADDRREQ`.
-    10 send(flags: Flags(MESSAGE_FLAGS), name_size: Number; bytes data: Data) -> (count: Number);
-    /// Receives up to `size` bytes, and as many references as there are slots (at most `references`). The bytes start with the name of whom they are from. `total`: how long the whole message was.
-    11 receive(flags: Flags(MESSAGE_FLAGS), size: Number, references: Number) -> (count: Number, name_size: Number, total: Number, flags: Flags(MESSAGE_FLAGS), references: Number; bytes data: Data);
+    /// Sends bytes, and up to 8 references with them. The bytes start with the key or name of whom they are for, if `name_size` is not 0, and with what is said of the references. `part`: 0, or how many messages with `MSG_MORE` came before, which are all one.
+    /// `owner`: user, and group in the upper half. `EPIPE`, `ENOTCONN`, `EMSGSIZE`, `EAGAIN`, `ECONNREFUSED`, `EISCONN`, `EPERM`, `ETOOMANYREFS`.
+    10 send(flags: Flags(MESSAGE_FLAGS), name_size: Number, control_size: Number, pid: Number, owner: Number, part: Number; bytes data: Data) -> (count: Number);
+    /// Receives up to `size` bytes, and as many references as there are slots (at most `references`). The bytes start with who sent them (16 bytes, with `MSG_CREDENTIALS`), the name of whom they are from, and what is said of the references. `total`: how long the whole message was.
+    /// `offset`: with `MSG_PEEK`, how many bytes to pass over.
+    11 receive(flags: Flags(MESSAGE_FLAGS), size: Number, references: Number, offset: Number) -> (count: Number, name_size: Number, total: Number, flags: Flags(MESSAGE_FLAGS), references: Number, control_size: Number; bytes data: Data);
     /// The socket's own name, or that of the other end. `ENOTCONN`: there is no other end.
     12 name(which: Choice(ENDS)) -> (; bytes name: Data);
     /// How many bytes it holds; sets it first if `size` is not 0. `EBUSY`: more is in it. `EPERM`: more than 1 MiB.
     13 capacity(size: Number) -> (size: Number);
-    /// Its kind, whether it listens, and the error that waits (then no more).
-    14 facts() -> (kind: Choice(SOCKETS), listens: Number, error: Number);
-    /// Whom it belongs to, as the other end is told.
-    15 credentials_set(pid: Number, uid: Number, gid: Number) -> ();
+    /// Its kind, and whether it listens.
+    14 facts() -> (kind: Choice(SOCKETS), listens: Number);
+    /// The error that waits, and does no more then; 0: none.
+    15 error() -> (error: Number);
     /// Whom the other end belonged to when it connected. `ENOTCONN`.
     16 credentials() -> (pid: Number, uid: Number, gid: Number);
+    /// Which events there are, as `file.poll`, and two numbers that grow whenever something comes, and whenever there is more room.
+    17 look(events: Flags(POLL_EVENTS)) -> (events: Flags(POLL_EVENTS), arrivals: Number, departures: Number);
+    /// The same. If the numbers are still these, the bits are notified at the port, once, when one of them may have grown.
+    18 expect(events: Flags(POLL_EVENTS), arrivals: Number, departures: Number, bits: Hex; references port) -> (events: Flags(POLL_EVENTS), arrivals: Number, departures: Number);
+}
+
+/// Longest message of a socket, with all its parts.
+pub const MOST_MESSAGE: usize = 212_960;
+
+/// Words of [`send`].
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Outgoing {
+    /// `MSG_` flags.
+    pub flags: u64,
+    /// How many of the bytes name whom they are for.
+    pub name_size: usize,
+    /// How many behind those are about the references.
+    pub control_size: usize,
+    /// The process that sends.
+    pub pid: u64,
+    /// Its user and group.
+    pub owner: u64,
+    /// How many parts came before.
+    pub part: u64,
+}
+
+impl Outgoing {
+    /// As words.
+    pub fn words(self) -> [u64; 6] {
+        [self.flags, self.name_size as u64, self.control_size as u64, self.pid, self.owner, self.part]
+    }
 }
 
 /// [`send`] with references.
-pub fn send_with<'a>(target: Reference, flags: u64, name_size: u64, data: impl Into<Span<'a>>, references: &[Reference]) -> Result<u64, Errno> {
-    let words = client::words([flags, name_size]);
-    let received = client::call(target, send::LABEL, words, (data.into(), references), (SpanMut::EMPTY, &[]))?;
+pub fn send_with<'a>(target: Reference, outgoing: Outgoing, data: impl Into<Span<'a>>, references: &[Reference]) -> Result<u64, Errno> {
+    let received = client::call(target, send::LABEL, outgoing.words(), (data.into(), references), (SpanMut::EMPTY, &[]))?;
     Ok(received.words[0])
 }
 
@@ -54,6 +86,6 @@ pub fn send_with<'a>(target: Reference, flags: u64, name_size: u64, data: impl I
 pub fn receive_with<'a>(target: Reference, flags: u64, size: u64, slots: &[Reference], into: impl Into<SpanMut<'a>>) -> Result<receive::Reply, Errno> {
     let words = client::words([flags, size, slots.len() as u64]);
     let received = client::call_for_some(target, receive::LABEL, words, (Span::EMPTY, &[]), (into.into(), slots))?;
-    let [count, name_size, total, flags, ..] = received.words;
-    Ok(receive::Reply { count, name_size, total, flags, references: received.references() as u64, data: received.bytes() })
+    let [count, name_size, total, flags, _, control_size] = received.words;
+    Ok(receive::Reply { count, name_size, total, flags, references: received.references() as u64, control_size, data: received.bytes() })
 }

@@ -45,7 +45,7 @@ table! {
     O_APPEND = 0o2000, "Write at the end.";
     O_NONBLOCK = 0o4000, "Fail with `EAGAIN` instead of waiting.";
     O_DSYNC = 0o10000, "Ignored.";
-    O_DIRECT = 0o40000, "Ignored.";
+    O_DIRECT = 0o40000, "Of a pipe: what is written stays apart. Else ignored.";
     O_LARGEFILE = 0o100000, "Ignored.";
     O_DIRECTORY = 0o200000, "Fail with `ENOTDIR` unless it is a directory.";
     O_NOFOLLOW = 0o400000, "Fail with `ELOOP` if it is a symbolic link.";
@@ -156,6 +156,8 @@ table! {
     MSG_TRUNC = 0x20, "The message was longer.";
     MSG_DONTWAIT = 0x40, "Fail with `EAGAIN` instead of waiting.";
     MSG_EOR = 0x80, "The end of a message.";
+    MSG_MORE = 0x8000, "Sending: more parts follow. Receiving: what is left stays, to be received next; there is more.";
+    MSG_CREDENTIALS = 0x1_0000, "Who sends is told; bytes of different senders stay apart.";
 }
 
 table! {
@@ -187,6 +189,7 @@ table! {
     KEEP_FLAGS = 0xffff_ffff_ffff_ffff of 0xffff_ffff_ffff_ffff, "No change.";
     FILE_APPEND = 0o2000, "Write at the end.";
     FILE_NONBLOCK = 0o4000, "Fail with `EAGAIN` instead of waiting.";
+    FILE_DIRECT = 0o40000, "Of a pipe: what is written stays apart.";
 }
 
 table! {

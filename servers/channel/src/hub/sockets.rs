@@ -8,18 +8,22 @@ use alloc::vec::Vec;
 use nacre_proto::Errno;
 use nacre_proto::flags::{END_OWN, O_NONBLOCK, SOCK_DGRAM, SOCK_SEQPACKET, SOCK_STREAM};
 
-/// Longest name.
-const LONGEST_NAME: usize = 108;
+/// Longest name, and key.
+pub(super) const LONGEST_NAME: usize = 108;
+/// How keys of files start.
+const FILE: &[u8] = b"/";
 /// Most that may wait to be accepted.
-const MOST_WAITING: usize = 128;
+const MOST_WAITING: usize = 1024;
 /// How many names that nobody chose there are.
 const NAMES: u64 = 1 << 20;
 
 impl<R> Hub<R> {
     /// Two sockets that are connected.
-    pub fn pair(&mut self, kind: u64, flags: u64) -> Result<(u64, u64), Errno> {
+    pub fn pair(&mut self, kind: u64, flags: u64, owner: [u64; 3]) -> Result<(u64, u64), Errno> {
         let first = self.socket(kind, flags)?;
         let second = self.socket(kind, flags).inspect_err(|_| self.close(first))?;
+        self.end_mut(first)?.credentials = owner;
+        self.end_mut(second)?.credentials = owner;
         self.connect_ends(first, second)?;
         Ok((first, second))
     }
@@ -55,27 +59,34 @@ impl<R> Hub<R> {
     }
 
     /// A socket's end: `ENOTSOCK` for a pipe's.
-    fn socket_end(&mut self, key: u64) -> Result<&mut End, Errno> {
+    fn socket_end(&mut self, key: u64) -> Result<&mut End<R>, Errno> {
         self.end_mut(key).and_then(|end| if end.kind == 0 { Err(Errno::ENOTSOCK) } else { Ok(end) })
     }
 
-    /// Gives it a name; an empty one is chosen.
-    pub fn bind(&mut self, key: u64, name: &[u8]) -> Result<(), Errno> {
-        if !self.socket_end(key)?.name.is_empty() || name.len() > LONGEST_NAME {
+    /// Gives it a name, by which others find it if there is no key; if that is empty too, one is chosen. Of two with the key of a file the later one is found.
+    pub fn bind(&mut self, key: u64, found_by: &[u8], name: &[u8]) -> Result<(), Errno> {
+        let end = self.socket_end(key)?;
+        if !end.name.is_empty() && found_by.is_empty() && name.is_empty() {
+            return Ok(());
+        }
+        if !end.name.is_empty() || name.len() > LONGEST_NAME || found_by.len() > LONGEST_NAME {
             return Err(Errno::EINVAL);
         }
-        if self.names.contains_key(name) {
+        let wanted = if found_by.is_empty() { name } else { found_by };
+        if !wanted.starts_with(FILE) && self.names.contains_key(wanted) {
             return Err(Errno::EADDRINUSE);
         }
         let chosen = || (key..key + NAMES).map(|number| format!("\0{:05x}", number % NAMES).into_bytes()).find(|name| !self.names.contains_key(name));
         let name = if name.is_empty() { chosen().ok_or(Errno::ENOSPC)? } else { name.to_vec() };
-        self.names.insert(name.clone(), key);
-        self.end_mut(key)?.name = name;
+        let found_by = if found_by.is_empty() { name.clone() } else { found_by.to_vec() };
+        self.names.insert(found_by.clone(), key);
+        let end = self.end_mut(key)?;
+        (end.key, end.name) = (found_by, name);
         Ok(())
     }
 
     /// Others may connect to it.
-    pub fn listen(&mut self, key: u64, backlog: u64) -> Result<(), Errno> {
+    pub fn listen(&mut self, key: u64, backlog: u64, owner: [u64; 3]) -> Result<(), Errno> {
         let end = self.socket_end(key)?;
         if end.kind == SOCK_DGRAM {
             return Err(Errno::EOPNOTSUPP);
@@ -89,18 +100,20 @@ impl<R> Hub<R> {
             Stage::Listening(_, limit) => *limit = most,
             Stage::Plain => end.stage = Stage::Listening(VecDeque::new(), most),
         }
+        end.credentials = owner;
+        end.changes += 1;
         self.touched.insert(key);
+        self.touch_unconnected();
         Ok(())
     }
 
-    /// Connects to the socket of this name. `false`: it has to wait.
-    pub fn connect(&mut self, key: u64, name: &[u8]) -> Result<bool, Errno> {
+    /// Connects to the socket that is found by `name`, none for a socket of datagrams that is to have no peer. `false`: it has to wait.
+    pub fn connect(&mut self, key: u64, name: &[u8], owner: [u64; 3]) -> Result<bool, Errno> {
         let end = self.socket_end(key)?;
         let kind = end.kind;
-        match end.stage {
-            Stage::Connected(_) if kind != SOCK_DGRAM => return Err(Errno::EISCONN),
-            Stage::Listening(..) => return Err(Errno::EINVAL),
-            _ => {}
+        if name.is_empty() && kind == SOCK_DGRAM {
+            (end.stage, end.peer_name) = (Stage::Plain, Vec::new());
+            return Ok(true);
         }
         let target = *self.names.get(name).ok_or(Errno::ECONNREFUSED)?;
         let listener = self.end(target)?;
@@ -108,7 +121,8 @@ impl<R> Hub<R> {
             return Err(Errno::EPROTOTYPE);
         }
         if kind == SOCK_DGRAM {
-            let name = name.to_vec();
+            self.check_peer(key, target)?;
+            let name = self.end(target)?.name.clone();
             let end = self.end_mut(key)?;
             (end.stage, end.peer_name) = (Stage::Connected(target), name);
             return Ok(true);
@@ -117,16 +131,57 @@ impl<R> Hub<R> {
         if waiting.len() >= *most {
             return Ok(false);
         }
-        let (name, credentials) = (listener.name.clone(), listener.credentials);
+        match self.end(key)?.stage {
+            Stage::Connected(_) => return Err(Errno::EISCONN),
+            Stage::Listening(..) => return Err(Errno::EINVAL),
+            Stage::Plain => {}
+        }
+        self.join_listener(key, target, owner)?;
+        Ok(true)
+    }
+
+    fn join_listener(&mut self, key: u64, target: u64, owner: [u64; 3]) -> Result<(), Errno> {
+        let listener = self.end(target)?;
+        let (kind, name, credentials) = (listener.kind, listener.name.clone(), listener.credentials);
         let server = self.add_end(kind, SOCKET_ACCESS)?;
         let end = self.end_mut(server)?;
         (end.name, end.credentials) = (name, credentials);
+        self.end_mut(key)?.credentials = owner;
         self.connect_ends(key, server)?;
-        if let Stage::Listening(waiting, _) = &mut self.end_mut(target)?.stage {
+        let listener = self.end_mut(target)?;
+        listener.changes += 1;
+        if let Stage::Listening(waiting, _) = &mut listener.stage {
             waiting.push_back(server);
         }
         self.touched.insert(target);
-        Ok(true)
+        Ok(())
+    }
+
+    /// A connection goes with the listener that never accepted it.
+    pub(super) fn close_unaccepted(&mut self, key: u64) {
+        if let Some(Stage::Connected(peer)) = self.ends.get(&key).map(|end| &end.stage)
+            && let Some(peer) = self.ends.get_mut(&{ *peer })
+        {
+            peer.error = Some(Errno::ECONNRESET);
+        }
+        self.close(key);
+    }
+
+    /// Whoever is connected to an end that has gone learns that bytes were not read.
+    pub(super) fn reset_peer(&mut self, end: &End<R>) {
+        let has_unread = end.incoming.and_then(|queue| self.queues.get(&queue)).is_some_and(Queue::has_some);
+        if let Stage::Connected(peer) = end.stage
+            && end.kind != SOCK_DGRAM
+            && has_unread
+            && let Some(peer) = self.ends.get_mut(&peer)
+        {
+            peer.error = Some(Errno::ECONNRESET);
+        }
+    }
+
+    /// The error that waits, which is gone then.
+    pub fn take_error(&mut self, key: u64) -> Result<Option<Errno>, Errno> {
+        Ok(self.end_mut(key)?.error.take())
     }
 
     /// The next end that has connected, with the name of the other one; `None`: it has to wait.
@@ -162,47 +217,61 @@ impl<R> Hub<R> {
         if how > 2 {
             return Err(Errno::EINVAL);
         }
-        if !matches!(end.stage, Stage::Connected(_)) {
-            return Err(Errno::ENOTCONN);
-        }
         end.is_mute |= how != 0;
         let (incoming, outgoing) = (end.incoming.filter(|_| how != 1), end.outgoing.filter(|_| how != 0));
         let mut change = |key: Option<u64>, act: fn(&mut Queue<R>)| {
             if let Some(queue) = key.and_then(|key| self.queues.get_mut(&key)) {
                 act(queue);
             }
-            key.into_iter().for_each(|key| self.touch_queue(key));
+            key.into_iter().for_each(|key| self.change_queue(key));
         };
         change(incoming, |queue| queue.is_deaf = true);
         change(outgoing, |queue| queue.is_ended = true);
         Ok(())
     }
 
-    /// The queue that a message goes to.
-    pub(super) fn target(&self, key: u64, name: &[u8]) -> Result<u64, Errno> {
+    /// The queue that a message goes to, and whether it is one whose owner has another peer, or none.
+    pub(super) fn target(&mut self, key: u64, name: &[u8]) -> Result<(u64, bool), Errno> {
         let end = self.end(key)?;
-        let other = match end.kind {
-            0 if name.is_empty() => return end.outgoing.ok_or(Errno::EBADF),
+        let is_connected = matches!(end.stage, Stage::Connected(_));
+        match end.kind {
+            0 if name.is_empty() => return Ok((end.outgoing.ok_or(Errno::EBADF)?, false)),
             0 => return Err(Errno::ENOTSOCK),
+            SOCK_DGRAM => {}
+            SOCK_STREAM if !name.is_empty() => return Err(if is_connected { Errno::EISCONN } else { Errno::EOPNOTSUPP }),
             _ if end.is_mute => return Err(Errno::EPIPE),
-            SOCK_DGRAM => self.datagram_target(end, name)?,
-            _ if name.is_empty() => return end.outgoing.ok_or(Errno::ENOTCONN),
-            _ if matches!(end.stage, Stage::Connected(_)) => return Err(Errno::EISCONN),
-            _ => return Err(Errno::EOPNOTSUPP),
+            _ => return Ok((end.outgoing.ok_or(Errno::ENOTCONN)?, false)),
+        }
+        let is_mute = end.is_mute;
+        let other = self.datagram_target(key, name)?;
+        let Some(peer) = self.ends.get(&other) else {
+            let end = self.end_mut(key)?;
+            (end.stage, end.peer_name) = (Stage::Plain, Vec::new());
+            return Err(Errno::ECONNREFUSED);
         };
-        self.ends.get(&other).and_then(|other| other.incoming).ok_or(Errno::ECONNREFUSED)
+        let is_foreign = other != key && peer.stage != Stage::Connected(key);
+        let queue = peer.incoming.ok_or(Errno::ECONNREFUSED)?;
+        if is_mute { Err(Errno::EPIPE) } else { Ok((queue, is_foreign)) }
     }
 
-    fn datagram_target(&self, end: &End, name: &[u8]) -> Result<u64, Errno> {
-        let Stage::Connected(peer) = end.stage else {
-            let named = if name.is_empty() { Err(Errno::ENOTCONN) } else { self.names.get(name).copied().ok_or(Errno::ECONNREFUSED) };
-            return named.and_then(|key| self.check_datagrams(key));
-        };
-        if name.is_empty() { Ok(peer) } else { self.names.get(name).copied().ok_or(Errno::ECONNREFUSED).and_then(|key| self.check_datagrams(key)) }
+    fn datagram_target(&self, key: u64, name: &[u8]) -> Result<u64, Errno> {
+        if name.is_empty() {
+            return if let Stage::Connected(peer) = self.end(key)?.stage { Ok(peer) } else { Err(Errno::ENOTCONN) };
+        }
+        let other = *self.names.get(name).ok_or(Errno::ECONNREFUSED)?;
+        if self.end(other)?.kind != SOCK_DGRAM {
+            return Err(Errno::EPROTOTYPE);
+        }
+        self.check_peer(key, other)?;
+        Ok(other)
     }
 
-    fn check_datagrams(&self, key: u64) -> Result<u64, Errno> {
-        if self.end(key)?.kind == SOCK_DGRAM { Ok(key) } else { Err(Errno::EPROTOTYPE) }
+    /// Who is connected takes datagrams of its peer alone.
+    fn check_peer(&self, key: u64, other: u64) -> Result<(), Errno> {
+        match self.end(other)?.stage {
+            Stage::Connected(peer) if peer != key => Err(Errno::EPERM),
+            _ => Ok(()),
+        }
     }
 
     /// Its own name, or that of the other end.
@@ -221,12 +290,6 @@ impl<R> Hub<R> {
     /// Whether it listens.
     pub fn listens(&self, key: u64) -> Result<bool, Errno> {
         Ok(matches!(self.end(key)?.stage, Stage::Listening(..)))
-    }
-
-    /// Whom it belongs to.
-    pub fn set_credentials(&mut self, key: u64, credentials: [u64; 3]) -> Result<(), Errno> {
-        self.socket_end(key)?.credentials = credentials;
-        Ok(())
     }
 
     /// Whom the other end belonged to.

@@ -1,19 +1,29 @@
 //! Pipes and sockets: what each operation leads to, and what holds whatever was done.
 
 use super::*;
-use crate::queue::USUAL;
+use crate::queue::{SOCKET, USUAL};
 use alloc::vec;
+use nacre_proto::flags::{POLLERR, POLLHUP, POLLIN, POLLOUT, POLLRDHUP};
 use nacre_proto::flags::{END_OWN, END_PEER, SOCK_SEQPACKET};
 
 type TestHub = Hub<u32>;
 
 fn send(hub: &mut TestHub, key: u64, data: &[u8]) -> Result<Option<usize>, Errno> {
-    hub.send(key, &[], data, &mut Vec::new())
+    send_with(hub, key, (b"", data), vec![])
+}
+
+/// Sends to somebody (or, with an empty name, to the other end) with references.
+fn send_with(hub: &mut TestHub, key: u64, (to, data): (&[u8], &[u8]), mut references: Vec<u32>) -> Result<Option<usize>, Errno> {
+    hub.send(key, &Sending { to: to.to_vec(), data: data.to_vec(), ..Sending::default() }, &mut references)
+}
+
+fn wish(size: usize, most: usize) -> Wish {
+    Wish { size, most, ..Wish::default() }
 }
 
 /// What a read gets; `None`: it would wait.
 fn read(hub: &mut TestHub, key: u64, size: usize) -> Option<Vec<u8>> {
-    hub.receive(key, size, 0, false).expect("a read").map(|received| received.data)
+    hub.receive(key, wish(size, 0)).expect("a read").map(|received| received.data)
 }
 
 #[test]
@@ -24,7 +34,7 @@ fn a_pipe_has_an_end_and_breaks() {
     assert_eq!(send(&mut hub, writer, b"one"), Ok(Some(3)));
     assert_eq!(send(&mut hub, writer, b"two"), Ok(Some(3)));
     assert_eq!(read(&mut hub, reader, 4), Some(b"onet".to_vec()));
-    assert_eq!((send(&mut hub, reader, b"x"), hub.receive(writer, 1, 0, false)), (Err(Errno::EBADF), Err(Errno::EBADF)));
+    assert_eq!((send(&mut hub, reader, b"x"), hub.receive(writer, wish(1, 0))), (Err(Errno::EBADF), Err(Errno::EBADF)));
     hub.close(writer);
     assert!(hub.touched().contains(&reader));
     assert_eq!((read(&mut hub, reader, 9), read(&mut hub, reader, 9)), (Some(b"wo".to_vec()), Some(vec![])));
@@ -39,10 +49,9 @@ fn small_writes_are_whole_and_large_ones_take_what_room_there_is() {
     let mut hub = TestHub::default();
     let (reader, writer) = hub.pipe(0).unwrap();
     assert_eq!(send(&mut hub, writer, &[1; USUAL - 100]), Ok(Some(USUAL - 100)));
-    assert_eq!(send(&mut hub, writer, &[2; 101]), Ok(None));
-    assert_eq!(hub.events(writer).unwrap() & POLLOUT, 0);
-    assert_eq!(send(&mut hub, writer, &[2; 4097]), Ok(Some(100)));
-    assert_eq!(send(&mut hub, writer, &[2; 4097]), Ok(None));
+    assert_eq!(hub.events(writer).unwrap() & POLLOUT, 0, "all pages are in use");
+    assert_eq!((send(&mut hub, writer, &[2; 101]), send(&mut hub, writer, &[2; 4197])), (Ok(None), Ok(None)));
+    assert_eq!(send(&mut hub, writer, &[2; 4196]), Ok(Some(100)));
     assert_eq!((hub.capacity(writer, 4096), hub.capacity(writer, 2 << 20)), (Err(Errno::EBUSY), Err(Errno::EPERM)));
     assert_eq!(hub.capacity(reader, USUAL + 1), Ok(2 * USUAL));
     assert_eq!(send(&mut hub, writer, &[2; 101]), Ok(Some(101)));
@@ -54,7 +63,7 @@ fn what_did_not_arrive_is_first_again() {
     let mut hub = TestHub::default();
     let (reader, writer) = hub.pipe(0).unwrap();
     send(&mut hub, writer, b"abcdef").unwrap();
-    let received = hub.receive(reader, 3, 0, false).unwrap().unwrap();
+    let received = hub.receive(reader, wish(3, 0)).unwrap().unwrap();
     hub.put_back(reader, received);
     assert_eq!(hub.waiting(reader), Ok(6));
     assert_eq!(read(&mut hub, reader, 9), Some(b"abcdef".to_vec()));
@@ -63,43 +72,105 @@ fn what_did_not_arrive_is_first_again() {
 #[test]
 fn references_come_with_their_bytes() {
     let mut hub = TestHub::default();
-    let (one, two) = hub.pair(SOCK_STREAM, 0).unwrap();
+    let (one, two) = hub.pair(SOCK_STREAM, 0, [0; 3]).unwrap();
     send(&mut hub, one, b"ab").unwrap();
-    hub.send(one, &[], b"cd", &mut vec![7, 8, 9]).unwrap();
+    send_with(&mut hub, one, (b"", b"cd"), vec![7, 8, 9]).unwrap();
     send(&mut hub, one, b"ef").unwrap();
-    let first = hub.receive(two, 99, 8, false).unwrap().unwrap();
-    assert_eq!((&first.data[..], first.references.len()), (&b"ab"[..], 0));
-    assert!(hub.receive(two, 1, 8, true).unwrap().unwrap().references.is_empty(), "who looks gets none");
-    let second = hub.receive(two, 1, 2, false).unwrap().unwrap();
-    assert_eq!((&second.data[..], second.references, second.is_cut), (&b"c"[..], vec![7, 8], true));
+    let look = hub.receive(two, Wish { only_look: true, offset: 1, ..wish(4, 8) }).unwrap().unwrap();
+    assert_eq!((&look.data[..], look.references.len()), (&b"bcde"[..], 0), "who looks gets no references");
+    let first = hub.receive(two, wish(3, 2)).unwrap().unwrap();
+    assert_eq!((&first.data[..], first.references, first.is_cut), (&b"abc"[..], vec![7, 8], true));
     assert_eq!((read(&mut hub, two, 9), read(&mut hub, two, 9)), (Some(b"def".to_vec()), None));
-    assert_eq!(hub.send(one, &[], b"x", &mut (0..65).collect()), Err(Errno::ETOOMANYREFS));
-    assert_eq!(hub.send(one, &[], b"", &mut vec![]), Ok(Some(0)));
+    assert_eq!(send_with(&mut hub, one, (b"", b"x"), (0..513).collect()), Err(Errno::ETOOMANYREFS));
+    assert_eq!(send(&mut hub, one, b""), Ok(Some(0)));
+    send_with(&mut hub, one, (b"", b"yz"), (0..9).collect()).unwrap();
+    let first = hub.receive(two, Wish { in_parts: true, ..wish(2, 8) }).unwrap().unwrap();
+    assert_eq!((first.references.len(), first.has_more), (8, true));
+    let rest = hub.receive(two, wish(0, 8)).unwrap().unwrap();
+    assert_eq!((rest.references, rest.has_more, read(&mut hub, two, 1)), (vec![8], false, None));
+}
+
+#[test]
+fn messages_come_and_go_in_parts() {
+    let mut hub = TestHub::default();
+    let (one, two) = hub.pair(SOCK_SEQPACKET, 0, [0; 3]).unwrap();
+    let part = |text: &[u8]| Sending { data: text.to_vec(), ..Sending::default() };
+    assert_eq!(hub.add_part(one, 0, &part(b"forgotten"), vec![]), Ok(9));
+    assert_eq!(hub.add_part(one, 0, &part(b"abc"), vec![1]), Ok(3));
+    assert_eq!(hub.add_part(one, 2, &part(b"x"), vec![]), Err(Errno::EINVAL));
+    assert_eq!(hub.add_part(one, 1, &part(&[0; SOCKET]), vec![]), Err(Errno::EMSGSIZE));
+    let parts = hub.take_parts(one, 1).unwrap();
+    assert_eq!((parts.data, parts.references, hub.bytes), (b"abc".to_vec(), vec![1], 0));
+    send(&mut hub, one, b"abcdef").unwrap();
+    let first = hub.receive(two, Wish { in_parts: true, ..wish(4, 0) }).unwrap().unwrap();
+    assert_eq!((&first.data[..], first.total, first.has_more), (&b"abcd"[..], 6, true));
+    assert_eq!((read(&mut hub, two, 9), read(&mut hub, two, 9)), (Some(b"ef".to_vec()), None));
+}
+
+#[test]
+fn senders_are_told_apart_by_who_asks() {
+    let mut hub = TestHub::default();
+    let (one, two) = hub.pair(SOCK_STREAM, 0, [0; 3]).unwrap();
+    for _ in 0..2 {
+        for pid in [3, 4] {
+            hub.send(one, &Sending { data: b"x".to_vec(), sender: [pid, 0], ..Sending::default() }, &mut vec![]).unwrap();
+        }
+    }
+    let first = hub.receive(two, Wish { is_apart: true, ..wish(9, 0) }).unwrap().unwrap();
+    assert_eq!((first.data.len(), first.sender), (1, [3, 0]));
+    assert_eq!(read(&mut hub, two, 9).map(|data| data.len()), Some(3));
+}
+
+#[test]
+fn who_closes_with_bytes_unread_resets() {
+    let mut hub = TestHub::default();
+    let (one, two) = hub.pair(SOCK_STREAM, 0, [0; 3]).unwrap();
+    send(&mut hub, one, b"unread").unwrap();
+    hub.close(two);
+    assert_eq!(hub.events(one).unwrap() & (POLLERR | POLLHUP), POLLERR | POLLHUP);
+    assert_eq!(hub.receive(one, wish(1, 0)), Err(Errno::ECONNRESET));
+    assert_eq!((read(&mut hub, one, 1), hub.take_error(one)), (Some(vec![]), Ok(None)));
+}
+
+#[test]
+fn changes_are_counted() {
+    let mut hub = TestHub::default();
+    let (reader, writer) = hub.pipe(0).unwrap();
+    send(&mut hub, writer, b"x").unwrap();
+    let before = hub.changes(reader).unwrap();
+    send(&mut hub, writer, b"x").unwrap();
+    assert!(hub.changes(reader).unwrap()[0] > before[0]);
+    let before = hub.changes(writer).unwrap();
+    read(&mut hub, reader, 1);
+    assert!(hub.changes(writer).unwrap()[1] > before[1]);
+    let before = hub.changes(reader).unwrap();
+    hub.close(writer);
+    assert!(hub.changes(reader).unwrap()[0] > before[0]);
 }
 
 #[test]
 fn messages_stay_apart() {
     let mut hub = TestHub::default();
     for kind in [SOCK_SEQPACKET, SOCK_DGRAM] {
-        let (one, two) = hub.pair(kind, 0).unwrap();
+        let (one, two) = hub.pair(kind, 0, [0; 3]).unwrap();
         for text in [&b"first"[..], b"", b"third"] {
             assert_eq!(send(&mut hub, one, text), Ok(Some(text.len())));
         }
-        let first = hub.receive(two, 2, 0, false).unwrap().unwrap();
+        let first = hub.receive(two, wish(2, 0)).unwrap().unwrap();
         assert_eq!((&first.data[..], first.total), (&b"fi"[..], 5));
         assert_eq!((read(&mut hub, two, 9), read(&mut hub, two, 9), read(&mut hub, two, 9)), (Some(vec![]), Some(b"third".to_vec()), None));
-        assert_eq!(send(&mut hub, one, &[0; USUAL + 1]), Err(Errno::EMSGSIZE));
+        assert_eq!(send(&mut hub, one, &[0; SOCKET]), Err(Errno::EMSGSIZE));
         hub.close(two);
         assert!(send(&mut hub, one, b"x").is_err());
         hub.close(one);
     }
-    assert_eq!((hub.count(), hub.queues.len(), hub.bytes, hub.datagrams.len()), (0, 0, 0, 0));
+    assert_eq!((hub.ends(), hub.queues.len(), hub.bytes, hub.datagrams.len()), (0, 0, 0, 0));
 }
 
 #[test]
 fn half_closed() {
     let mut hub = TestHub::default();
-    let (one, two) = hub.pair(SOCK_STREAM, 0).unwrap();
+    let (one, two) = hub.pair(SOCK_STREAM, 0, [0; 3]).unwrap();
     send(&mut hub, one, b"last").unwrap();
     hub.shutdown(one, 1).unwrap();
     assert_eq!(send(&mut hub, one, b"x"), Err(Errno::EPIPE));
@@ -109,25 +180,24 @@ fn half_closed() {
     hub.shutdown(one, 0).unwrap();
     assert_eq!(send(&mut hub, two, b"x"), Err(Errno::EPIPE));
     let alone = hub.socket(SOCK_STREAM, 0).unwrap();
-    assert_eq!((hub.shutdown(alone, 2), hub.shutdown(two, 3)), (Err(Errno::ENOTCONN), Err(Errno::EINVAL)));
+    assert_eq!((hub.shutdown(alone, 2), hub.shutdown(two, 3)), (Ok(()), Err(Errno::EINVAL)));
 }
 
 #[test]
 fn who_listens_is_connected_to() {
     let mut hub = TestHub::default();
     let (server, client) = (hub.socket(SOCK_STREAM, 0).unwrap(), hub.socket(SOCK_STREAM, 0).unwrap());
-    assert_eq!((hub.listen(server, 1), hub.connect(client, b"name")), (Err(Errno::EINVAL), Err(Errno::ECONNREFUSED)));
-    hub.bind(server, b"name").unwrap();
-    assert_eq!((hub.bind(server, b"other"), hub.bind(client, b"name")), (Err(Errno::EINVAL), Err(Errno::EADDRINUSE)));
-    assert_eq!(hub.connect(client, b"name"), Err(Errno::ECONNREFUSED));
-    hub.listen(server, 0).unwrap();
+    assert_eq!((hub.listen(server, 1, [0; 3]), hub.connect(client, b"name", [0; 3])), (Err(Errno::EINVAL), Err(Errno::ECONNREFUSED)));
+    hub.bind(server, b"", b"name").unwrap();
+    assert_eq!((hub.bind(server, b"", b"other"), hub.bind(client, b"", b"name")), (Err(Errno::EINVAL), Err(Errno::EADDRINUSE)));
+    assert_eq!(hub.connect(client, b"name", [0; 3]), Err(Errno::ECONNREFUSED));
+    hub.listen(server, 0, [0; 3]).unwrap();
     assert_eq!(hub.accept(server, 0), Ok(None));
-    hub.bind(client, b"").unwrap();
-    assert_eq!(hub.connect(client, b"name"), Ok(true));
-    assert_eq!(hub.connect(client, b"name"), Err(Errno::EISCONN));
+    hub.bind(client, b"", b"").unwrap();
+    assert_eq!(hub.connect(client, b"name", [0; 3]), Ok(true));
     assert_eq!(hub.events(server).unwrap() & POLLIN, POLLIN);
     let late = hub.socket(SOCK_STREAM, 0).unwrap();
-    assert_eq!(hub.connect(late, b"name"), Ok(false));
+    assert_eq!(hub.connect(late, b"name", [0; 3]), Ok(false));
     assert_eq!(send(&mut hub, client, b"early"), Ok(Some(5)));
     hub.touched();
     let (accepted, from) = hub.accept(server, 0).unwrap().expect("a connection");
@@ -135,24 +205,25 @@ fn who_listens_is_connected_to() {
     assert_eq!((hub.name(client, END_OWN), from.first()), (Ok(from.clone()), Some(&0)));
     assert_eq!((hub.name(client, END_PEER), hub.name(late, END_PEER)), (Ok(b"name".to_vec()), Err(Errno::ENOTCONN)));
     assert_eq!(read(&mut hub, accepted, 9), Some(b"early".to_vec()));
-    assert_eq!(hub.connect(late, b"name"), Ok(true));
+    assert_eq!(hub.connect(client, b"name", [0; 3]), Err(Errno::EISCONN));
+    assert_eq!(hub.connect(late, b"name", [0; 3]), Ok(true));
     hub.close(server);
-    assert_eq!(read(&mut hub, late, 9), Some(vec![]), "it was never accepted");
+    assert_eq!(hub.receive(late, wish(9, 0)), Err(Errno::ECONNRESET), "it was never accepted");
     let odd = hub.socket(SOCK_SEQPACKET, 0).unwrap();
-    assert_eq!(hub.connect(odd, b"name"), Err(Errno::ECONNREFUSED), "the name went with the listener");
+    assert_eq!(hub.connect(odd, b"name", [0; 3]), Err(Errno::ECONNREFUSED), "the name went with the listener");
 }
 
 #[test]
 fn datagrams_go_where_they_are_sent() {
     let mut hub = TestHub::default();
     let (one, two) = (hub.socket(SOCK_DGRAM, 0).unwrap(), hub.socket(SOCK_DGRAM, 0).unwrap());
-    hub.bind(one, b"one").unwrap();
-    hub.bind(two, b"two").unwrap();
+    hub.bind(one, b"", b"one").unwrap();
+    hub.bind(two, b"", b"two").unwrap();
     assert_eq!(send(&mut hub, one, b"x"), Err(Errno::ENOTCONN));
-    assert_eq!(hub.send(one, b"two", b"hello", &mut vec![5]), Ok(Some(5)));
-    let received = hub.receive(two, 99, 1, false).unwrap().unwrap();
+    assert_eq!(send_with(&mut hub, one, (b"two", b"hello"), vec![5]), Ok(Some(5)));
+    let received = hub.receive(two, wish(99, 1)).unwrap().unwrap();
     assert_eq!((&received.from[..], received.references), (&b"one"[..], vec![5]));
-    hub.connect(one, b"two").unwrap();
+    hub.connect(one, b"two", [0; 3]).unwrap();
     assert_eq!(send(&mut hub, one, b"again"), Ok(Some(5)));
     hub.close(two);
     assert_eq!(send(&mut hub, one, b"x"), Err(Errno::ECONNREFUSED));
@@ -177,13 +248,15 @@ fn a_named_pipe_waits_for_its_other_side() {
 
 /// What holds whatever was done.
 fn check(hub: &TestHub) {
-    assert_eq!(hub.bytes, hub.queues.values().map(Queue::bytes).sum::<usize>());
+    let parts = hub.ends.values().filter_map(|end| end.parts.as_ref()).map(|parts| parts.data.len()).sum::<usize>();
+    assert_eq!(hub.bytes, hub.queues.values().map(Queue::bytes).sum::<usize>() + parts);
+    assert_eq!(hub.references, hub.queues.values().map(Queue::references).sum::<usize>());
     for (key, queue) in &hub.queues {
         assert!(queue.readers.iter().all(|end| hub.ends.get(end).is_some_and(|end| end.incoming == Some(*key))));
         assert!(queue.writers.iter().all(|end| hub.ends.get(end).is_some_and(|end| end.outgoing == Some(*key))));
         assert!(!queue.readers.is_empty() || !queue.writers.is_empty(), "a queue that nobody has");
     }
-    assert!(hub.names.iter().all(|(name, end)| hub.ends.get(end).is_some_and(|end| end.name == *name)));
+    assert!(hub.names.iter().all(|(name, end)| hub.ends.get(end).is_some_and(|end| end.key == *name)));
     assert!(hub.datagrams.iter().all(|end| hub.ends.contains_key(end)));
 }
 
@@ -203,19 +276,20 @@ fn whatever_is_done_nothing_is_left_behind() {
             let data = vec![0; below(30_000) as usize];
             let flags = below(3) | below(2) * O_NONBLOCK;
             // Most are refused; what counts is what is left.
-            match below(14) {
+            match below(15) {
                 0 => drop(hub.pipe(flags)),
-                1 => drop(hub.pair(kind, flags)),
+                1 => drop(hub.pair(kind, flags, [0; 3])),
                 2 => drop(hub.socket(kind, flags)),
                 3 => drop(hub.fifo(flags, &name)),
-                4 => drop(hub.bind(key, &name[..below(2) as usize])),
-                5 => drop(hub.listen(key, below(3))),
-                6 => drop(hub.connect(key, &name)),
+                4 => drop(hub.bind(key, &name[..below(2) as usize], &name[..below(2) as usize])),
+                5 => drop(hub.listen(key, below(3), [0; 3])),
+                6 => drop(hub.connect(key, &name, [0; 3])),
                 7 => drop(hub.accept(key, flags)),
                 8 => drop(hub.shutdown(key, below(4))),
-                9 | 10 => drop(hub.send(key, &name[..below(2) as usize], &data, &mut vec![1; below(4) as usize])),
-                11 => drop(hub.receive(key, data.len(), below(3) as usize, below(4) == 0)),
+                9 | 10 => drop(send_with(&mut hub, key, (&name[..below(2) as usize], &data), vec![1; below(4) as usize])),
+                11 => drop(hub.receive(key, Wish { only_look: below(4) == 0, in_parts: below(2) == 0, ..wish(data.len(), below(3) as usize) })),
                 12 => drop(hub.capacity(key, data.len())),
+                13 => drop(hub.add_part(key, below(2), &Sending { data, ..Sending::default() }, vec![2])),
                 _ => hub.close(key),
             }
             check(&hub);
@@ -223,6 +297,6 @@ fn whatever_is_done_nothing_is_left_behind() {
         }
         let all: Vec<u64> = hub.ends.keys().copied().collect();
         all.into_iter().for_each(|key| hub.close(key));
-        assert_eq!((hub.count(), hub.queues.len(), hub.bytes, hub.names.len(), hub.fifos.len(), hub.datagrams.len()), (0, 0, 0, 0, 0, 0));
+        assert_eq!((hub.ends(), hub.queues.len(), hub.bytes, hub.names.len(), hub.fifos.len(), hub.datagrams.len()), (0, 0, 0, 0, 0, 0));
     }
 }

@@ -1,15 +1,16 @@
 //! The operations of `channel` and `file`, and their answers: at once through the request, or later through what was detached from it.
 
-use super::{Doing, Done, SERVICE, SLOTS, Service, Waiter, Watcher};
-use crate::queue::Received;
+use super::{ANY_CHANGE, Doing, Done, Form, SERVICE, SLOTS, Service, Waiter, Watcher};
+use crate::hub::{CONTROL, Sending};
+use crate::queue::{Received, Wish};
 use alloc::vec::Vec;
 use nacre_abi::message::MAX_BYTES;
 use nacre_proto::channel::{
-    accept, bind, capacity, connect, credentials, credentials_set, facts, fifo, listen, name, pair, pipe, receive, send, shutdown, socket,
+    accept, bind, capacity, connect, credentials, error, expect, facts, fifo, listen, look, name, pair, pipe, receive, send, shutdown, socket,
 };
 use nacre_proto::file::{flags, poll, read, set_mode, set_owner, set_times, status, watch, write};
 use nacre_proto::flags::{
-    KEEP_FLAGS, MSG_CTRUNC, MSG_DONTWAIT, MSG_PEEK, MSG_TRUNC, OWN_POSITION, POLLERR, POLLHUP, S_IFIFO, S_IFSOCK,
+    KEEP_FLAGS, MSG_CREDENTIALS, MSG_CTRUNC, MSG_DONTWAIT, MSG_MORE, MSG_PEEK, MSG_TRUNC, OWN_POSITION, POLLERR, POLLHUP, S_IFIFO, S_IFSOCK,
 };
 use nacre_proto::server::{self, Output};
 use nacre_proto::structures;
@@ -20,19 +21,35 @@ use nacre_sys::{OwnedReference, Reference, Span, Status};
 /// Number of the device that pipes and sockets are on.
 const DEVICE: u64 = 9;
 
+/// Most bytes of an answer to `channel.receive` that are not what was sent: who sent it, two names' room, and what is said of references.
+const BESIDES: u64 = 16 + 128 + CONTROL as u64;
+
 /// The words of an answer to `channel.receive`.
 fn words(received: &Received<OwnedReference>) -> [u64; 6] {
     let lost = if received.is_cut { MSG_CTRUNC } else { 0 };
     let cut = if received.total > received.data.len() { MSG_TRUNC } else { 0 };
-    let references = received.references.len() as u64;
-    [received.data.len() as u64, received.from.len() as u64, received.total as u64, lost | cut, references, 0]
+    let more = if received.has_more { MSG_MORE } else { 0 };
+    let (names, references, control) = (received.from.len() as u64, received.references.len() as u64, received.control.len() as u64);
+    [received.data.len() as u64, names, received.total as u64, lost | cut | more, references, control]
 }
 
-fn send_received(received: &Received<OwnedReference>, is_plain: bool, reply: OwnedReference) -> Result<(), Status> {
-    if is_plain {
+/// Its bytes.
+fn bytes(received: &Received<OwnedReference>, form: Form) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(BESIDES as usize + received.data.len());
+    if form == Form::Signed {
+        received.sender.iter().for_each(|word| bytes.extend(word.to_le_bytes()));
+    }
+    bytes.extend(&received.from);
+    bytes.extend(&received.control);
+    bytes.extend(&received.data);
+    bytes
+}
+
+fn send_received(received: &Received<OwnedReference>, form: Form, reply: OwnedReference) -> Result<(), Status> {
+    if form == Form::Plain {
         return read::Output { count: received.data.len() as u64 }.send(reply, Span::from(&received.data[..]));
     }
-    let bytes = [&received.from[..], &received.data].concat();
+    let bytes = bytes(received, form);
     let references: Vec<Reference> = received.references.iter().map(|reference| reference.handle()).collect();
     server::answer(reply, &Message { label: 0, words: words(received), bytes: Span::from(&bytes[..]), references: &references })
 }
@@ -43,11 +60,11 @@ impl Service {
         let Waiter { doing, reply } = waiter;
         match done {
             Done::Received(received) => {
-                let (is_plain, only_look) = match doing {
-                    Doing::Receive { is_plain, only_look, .. } => (is_plain, only_look),
-                    _ => (true, false),
+                let (form, only_look) = match doing {
+                    Doing::Receive { wish, answer } => (answer, wish.only_look),
+                    _ => (Form::Plain, false),
                 };
-                if send_received(&received, is_plain, reply).is_err() && !only_look {
+                if send_received(&received, form, reply).is_err() && !only_look {
                     self.hub.put_back(key, received);
                 }
             }
@@ -88,14 +105,42 @@ impl Service {
         Ok((one, two))
     }
 
-    fn send_now(&mut self, request: &mut Request<'_>, name: &[u8], data: &[u8], dont_wait: bool) -> Result<Option<usize>, Errno> {
-        let references = (0..request.references().len()).map(|index| request.keep(index)).collect::<Result<Vec<_>, _>>()?;
-        let doing = Doing::Send { name: name.to_vec(), data: data.to_vec(), references };
-        Ok(match self.now_or_later(request, doing, dont_wait)? {
+    fn send_now(&mut self, request: &mut Request<'_>, sending: Sending, dont_wait: bool) -> Result<Option<usize>, Errno> {
+        let references = kept(request)?;
+        Ok(match self.now_or_later(request, Doing::Send { sending, references }, dont_wait)? {
             Some(Done::Sent(count)) => Some(count),
             _ => None,
         })
     }
+
+    /// The last part of a message, with those before it.
+    fn send_last(&mut self, request: &mut Request<'_>, mut sending: Sending, part: u64, dont_wait: bool) -> Result<Option<usize>, Errno> {
+        let mut parts = self.hub.take_parts(request.word(), part)?;
+        let own = sending.data.len();
+        parts.data.extend(&sending.data);
+        parts.control.extend(&sending.control);
+        parts.references.extend(kept(request)?);
+        (sending.data, sending.control) = (parts.data, parts.control);
+        let before = sending.data.len() - own;
+        let doing = Doing::Send { sending, references: parts.references };
+        Ok(match self.now_or_later(request, doing, dont_wait)? {
+            Some(Done::Sent(count)) => Some(count.saturating_sub(before)),
+            _ => None,
+        })
+    }
+}
+
+/// The references of a request.
+fn kept(request: &mut Request<'_>) -> Result<Vec<OwnedReference>, Errno> {
+    (0..request.references().len()).map(|index| request.keep(index)).collect()
+}
+
+/// Answers before anything else is done: the references in the answer are not held here any longer, so that an end closes when its holder lets it go.
+fn at_once<T: Output>(request: &mut Request<'_>, output: T, bytes: &[u8]) -> Handled<T> {
+    let reply = request.detach()?;
+    // Who has gone does not get it, and the ends go.
+    let _ = output.send(reply, Span::from(bytes));
+    Ok(Answer::Later)
 }
 
 fn done_or_later<T: Output>(done: bool, output: T) -> Handled<T> {
@@ -107,20 +152,21 @@ impl channel::Server for Service {
         check_service(request)?;
         let ends = self.hub.pipe(flags)?;
         let (reader, writer) = self.two(ends)?;
-        pipe::Output { reader: reader.into(), writer: writer.into() }.now()
+        at_once(request, pipe::Output { reader: reader.into(), writer: writer.into() }, &[])
     }
 
-    fn pair(&mut self, request: &mut Request<'_>, kind: u64, flags: u64) -> Handled<pair::Output> {
+    fn pair(&mut self, request: &mut Request<'_>, kind: u64, flags: u64, pid: u64, uid: u64, gid: u64) -> Handled<pair::Output> {
         check_service(request)?;
-        let ends = self.hub.pair(kind, flags)?;
+        let ends = self.hub.pair(kind, flags, [pid, uid, gid])?;
         let (first, second) = self.two(ends)?;
-        pair::Output { first: first.into(), second: second.into() }.now()
+        at_once(request, pair::Output { first: first.into(), second: second.into() }, &[])
     }
 
     fn socket(&mut self, request: &mut Request<'_>, kind: u64, flags: u64) -> Handled<socket::Output> {
         check_service(request)?;
         let key = self.hub.socket(kind, flags)?;
-        socket::Output { socket: self.place_or_close(key)?.into() }.now()
+        let reference = self.place_or_close(key)?;
+        at_once(request, socket::Output { socket: reference.into() }, &[])
     }
 
     fn fifo(&mut self, request: &mut Request<'_>, flags: u64, name: &[u8]) -> Handled<fifo::Output> {
@@ -128,33 +174,31 @@ impl channel::Server for Service {
         let key = self.hub.fifo(flags, name)?;
         let reference = self.place_or_close(key)?;
         if self.hub.is_open(key)? {
-            return fifo::Output { file: reference.into() }.now();
+            return at_once(request, fifo::Output { file: reference.into() }, &[]);
         }
         self.wait(request, key, Doing::Open { held: Some(reference) })?;
         Ok(Answer::Later)
     }
 
-    fn bind(&mut self, request: &mut Request<'_>, name: &[u8]) -> Handled<bind::Output> {
-        self.hub.bind(request.word(), name)?;
+    fn bind(&mut self, request: &mut Request<'_>, key_size: u64, data: &[u8]) -> Handled<bind::Output> {
+        let (key, name) = split(data, key_size)?;
+        self.hub.bind(request.word(), key, name)?;
         bind::Output::default().now()
     }
 
-    fn listen(&mut self, request: &mut Request<'_>, backlog: u64) -> Handled<listen::Output> {
-        self.hub.listen(request.word(), backlog)?;
+    fn listen(&mut self, request: &mut Request<'_>, backlog: u64, pid: u64, uid: u64, gid: u64) -> Handled<listen::Output> {
+        self.hub.listen(request.word(), backlog, [pid, uid, gid])?;
         listen::Output::default().now()
     }
 
-    fn connect(&mut self, request: &mut Request<'_>, name: &[u8]) -> Handled<connect::Output> {
-        let done = self.now_or_later(request, Doing::Connect { name: name.to_vec() }, false)?;
+    fn connect(&mut self, request: &mut Request<'_>, pid: u64, uid: u64, gid: u64, name: &[u8]) -> Handled<connect::Output> {
+        let done = self.now_or_later(request, Doing::Connect { name: name.to_vec(), owner: [pid, uid, gid] }, false)?;
         done_or_later(done.is_some(), connect::Output::default())
     }
 
     fn accept(&mut self, request: &mut Request<'_>, flags: u64) -> Handled<accept::Output> {
         match self.now_or_later(request, Doing::Accept { flags }, false)? {
-            Some(Done::End(end, name)) => {
-                request.put(&name);
-                accept::Output { socket: end.into() }.now()
-            }
+            Some(Done::End(end, name)) => at_once(request, accept::Output { socket: end.into() }, &name),
             _ => Ok(Answer::Later),
         }
     }
@@ -164,27 +208,53 @@ impl channel::Server for Service {
         shutdown::Output::default().now()
     }
 
-    fn send(&mut self, request: &mut Request<'_>, flags: u64, name_size: u64, data: &[u8]) -> Handled<send::Output> {
-        let size = usize::try_from(name_size).map_err(|_| Errno::EINVAL)?;
-        let (name, data) = data.split_at_checked(size).ok_or(Errno::EINVAL)?;
-        let count = self.send_now(request, name, data, flags & MSG_DONTWAIT != 0)?;
+    fn send(
+        &mut self,
+        request: &mut Request<'_>,
+        flags: u64,
+        name_size: u64,
+        control_size: u64,
+        pid: u64,
+        owner: u64,
+        part: u64,
+        data: &[u8],
+    ) -> Handled<send::Output> {
+        let (to, data) = split(data, name_size)?;
+        let (control, data) = split(data, control_size)?;
+        if control.len() > CONTROL {
+            return Err(Errno::EMSGSIZE);
+        }
+        let sending = Sending { to: to.to_vec(), data: data.to_vec(), control: control.to_vec(), sender: [pid, owner] };
+        let dont_wait = flags & MSG_DONTWAIT != 0;
+        if flags & MSG_MORE != 0 {
+            let references = kept(request)?;
+            let count = self.hub.add_part(request.word(), part, &sending, references)?;
+            return send::Output { count: count as u64 }.now();
+        }
+        let count = if part == 0 { self.send_now(request, sending, dont_wait)? } else { self.send_last(request, sending, part, dont_wait)? };
         done_or_later(count.is_some(), send::Output { count: count.unwrap_or(0) as u64 })
     }
 
-    fn receive(&mut self, request: &mut Request<'_>, flags: u64, size: u64, references: u64) -> Handled<receive::Output> {
-        let size = size.min(MAX_BYTES - 128) as usize;
-        let most = references.min(SLOTS as u64) as usize;
-        let doing = Doing::Receive { size, most, only_look: flags & MSG_PEEK != 0, is_plain: false };
-        let Some(Done::Received(received)) = self.now_or_later(request, doing, flags & MSG_DONTWAIT != 0)? else { return Ok(Answer::Later) };
+    fn receive(&mut self, request: &mut Request<'_>, flags: u64, size: u64, references: u64, offset: u64) -> Handled<receive::Output> {
+        let wish = Wish {
+            size: size.min(MAX_BYTES - BESIDES) as usize,
+            most: references.min(SLOTS as u64) as usize,
+            only_look: flags & MSG_PEEK != 0,
+            in_parts: flags & MSG_MORE != 0,
+            is_apart: flags & MSG_CREDENTIALS != 0,
+            offset: usize::try_from(offset).map_err(|_| Errno::EINVAL)?,
+        };
+        let answer = if wish.is_apart { Form::Signed } else { Form::Whole };
+        let Some(Done::Received(received)) = self.now_or_later(request, Doing::Receive { wish, answer }, flags & MSG_DONTWAIT != 0)? else { return Ok(Answer::Later) };
         if !received.references.is_empty() {
             // A declared answer has a fixed number of references, so this one goes the other way.
             let reply = request.detach()?;
-            let _ = send_received(&received, false, reply);
+            let _ = send_received(&received, answer, reply);
             return Ok(Answer::Later);
         }
-        request.put(&[&received.from[..], &received.data].concat());
-        let [count, name_size, total, flags, references, _] = words(&received);
-        receive::Output { count, name_size, total, flags, references }.now()
+        request.put(&bytes(&received, answer));
+        let [count, name_size, total, flags, references, control_size] = words(&received);
+        receive::Output { count, name_size, total, flags, references, control_size }.now()
     }
 
     fn name(&mut self, request: &mut Request<'_>, which: u64) -> Handled<name::Output> {
@@ -201,18 +271,40 @@ impl channel::Server for Service {
     fn facts(&mut self, request: &mut Request<'_>) -> Handled<facts::Output> {
         let kind = self.hub.kind(request.word())?;
         let listens = self.hub.listens(request.word())?.into();
-        if kind == 0 { Err(Errno::ENOTSOCK) } else { facts::Output { kind, listens, error: 0 }.now() }
+        if kind == 0 { Err(Errno::ENOTSOCK) } else { facts::Output { kind, listens }.now() }
     }
 
-    fn credentials_set(&mut self, request: &mut Request<'_>, pid: u64, uid: u64, gid: u64) -> Handled<credentials_set::Output> {
-        self.hub.set_credentials(request.word(), [pid, uid, gid])?;
-        credentials_set::Output::default().now()
+    fn error(&mut self, request: &mut Request<'_>) -> Handled<error::Output> {
+        let error = self.hub.take_error(request.word())?;
+        error::Output { error: error.map_or(0, |errno| errno.0.into()) }.now()
+    }
+
+    fn look(&mut self, request: &mut Request<'_>, events: u64) -> Handled<look::Output> {
+        let ready = self.hub.events(request.word())? & (events | POLLERR | POLLHUP);
+        let [arrivals, departures] = self.hub.changes(request.word())?;
+        look::Output { events: ready, arrivals, departures }.now()
+    }
+
+    fn expect(&mut self, request: &mut Request<'_>, events: u64, came: u64, went: u64, bits: u64, _: Reference) -> Handled<expect::Output> {
+        let ready = self.hub.events(request.word())? & (events | POLLERR | POLLHUP);
+        let [arrivals, departures] = self.hub.changes(request.word())?;
+        if [arrivals, departures] == [came, went] {
+            let port = request.keep(0)?;
+            super::Service::watch(self, request.word(), Watcher { events: ANY_CHANGE, bits, port })?;
+        }
+        expect::Output { events: ready, arrivals, departures }.now()
     }
 
     fn credentials(&mut self, request: &mut Request<'_>) -> Handled<credentials::Output> {
         let [pid, uid, gid] = self.hub.peer_credentials(request.word())?;
         credentials::Output { pid, uid, gid }.now()
     }
+}
+
+/// The first so many bytes, and the rest.
+fn split(data: &[u8], size: u64) -> Result<(&[u8], &[u8]), Errno> {
+    let size = usize::try_from(size).map_err(|_| Errno::EINVAL)?;
+    data.split_at_checked(size).ok_or(Errno::EINVAL)
 }
 
 /// Whether it came through the service's own port.
@@ -225,8 +317,8 @@ impl file::Server for Service {
         if offset != OWN_POSITION {
             return Err(Errno::ESPIPE);
         }
-        let doing = Doing::Receive { size: size.min(MAX_BYTES) as usize, most: 0, only_look: false, is_plain: true };
-        let Some(Done::Received(received)) = self.now_or_later(request, doing, false)? else { return Ok(Answer::Later) };
+        let wish = Wish { size: size.min(MAX_BYTES) as usize, ..Wish::default() };
+        let Some(Done::Received(received)) = self.now_or_later(request, Doing::Receive { wish, answer: Form::Plain }, false)? else { return Ok(Answer::Later) };
         request.put(&received.data);
         read::Output { count: received.data.len() as u64 }.now()
     }
@@ -235,13 +327,13 @@ impl file::Server for Service {
         if offset != OWN_POSITION {
             return Err(Errno::ESPIPE);
         }
-        let count = self.send_now(request, &[], data, false)?;
+        let count = self.send_now(request, Sending { data: data.to_vec(), ..Sending::default() }, false)?;
         done_or_later(count.is_some(), write::Output { count: count.unwrap_or(0) as u64 })
     }
 
     fn status(&mut self, request: &mut Request<'_>) -> Handled<status::Output> {
         let mode = if self.hub.kind(request.word())? == 0 { S_IFIFO | 0o600 } else { S_IFSOCK | 0o777 };
-        let status = structures::Status { device: DEVICE, inode: request.word(), mode, links: 1, block_size: 4096, ..structures::Status::default() };
+        let status = structures::Status { device: DEVICE, inode: self.hub.inode(request.word())?, mode, links: 1, block_size: 4096, ..structures::Status::default() };
         request.put(&status.to_bytes());
         status::Output::default().now()
     }
@@ -255,7 +347,7 @@ impl file::Server for Service {
         let ready = self.hub.events(request.word())? & (events | POLLERR | POLLHUP);
         if ready == 0 {
             let port = request.keep(0)?;
-            super::Service::watch(self, request.word(), Watcher { events, bits, port })?;
+            super::Service::watch(self, request.word(), Watcher { events: events & !(1 << 63), bits, port })?;
         }
         watch::Output { events: ready }.now()
     }

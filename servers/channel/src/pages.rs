@@ -1,0 +1,133 @@
+//! The bytes of a pipe, counted as Linux counts them: in pages, each with what one write put there, or several small ones that fit together.
+
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+use nacre_proto::Errno;
+
+/// Bytes of a page. Up to so many are written whole or not at all.
+pub const PAGE: usize = 4096;
+
+/// One page.
+#[derive(Debug)]
+struct Page {
+    /// Bytes that are still to be read.
+    left: usize,
+    /// How far it is filled.
+    end: usize,
+    /// What is in it is read at once, or lost.
+    is_packet: bool,
+}
+
+/// All pages.
+#[derive(Debug, Default)]
+pub struct Pages {
+    bytes: VecDeque<u8>,
+    pages: VecDeque<Page>,
+}
+
+impl Pages {
+    /// How many bytes there are.
+    pub fn bytes(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// How many pages are in use.
+    pub fn used(&self) -> usize {
+        self.pages.len()
+    }
+
+    /// Of `size` bytes, those beyond whole pages, if they fit behind what was written last.
+    fn joined(&self, size: usize, is_packet: bool) -> usize {
+        let rest = size % PAGE;
+        let fits = self.pages.back().is_some_and(|last| !last.is_packet && last.end + rest <= PAGE);
+        if fits && !is_packet { rest } else { 0 }
+    }
+
+    /// How many of `size` bytes can be taken if there are at most `limit` pages; `None`: none can.
+    pub fn takes(&self, size: usize, limit: usize, is_packet: bool) -> Option<usize> {
+        let joined = self.joined(size, is_packet);
+        let count = size.min(joined + limit.saturating_sub(self.used()) * PAGE);
+        (count > 0 || size == 0).then_some(count)
+    }
+
+    /// Puts bytes of which `takes` has said that they can be. `ENOMEM`: nothing was put.
+    pub fn put(&mut self, data: &[u8], is_packet: bool) -> Result<(), Errno> {
+        self.bytes.try_reserve(data.len()).map_err(|_| Errno::ENOMEM)?;
+        self.pages.try_reserve(data.len().div_ceil(PAGE)).map_err(|_| Errno::ENOMEM)?;
+        let (first, rest) = data.split_at(self.joined(data.len(), is_packet));
+        if let Some(last) = self.pages.back_mut().filter(|_| !first.is_empty()) {
+            last.left += first.len();
+            last.end += first.len();
+        }
+        self.bytes.extend(data);
+        let sizes = rest.chunks(PAGE).map(|chunk| Page { left: chunk.len(), end: chunk.len(), is_packet });
+        self.pages.extend(sizes);
+        Ok(())
+    }
+
+    /// Takes up to `size` bytes; of packets one, whose rest is lost.
+    pub fn take(&mut self, size: usize) -> Vec<u8> {
+        let mut taken = Vec::new();
+        while let Some(first) = self.pages.front_mut().filter(|_| taken.len() < size) {
+            let count = first.left.min(size - taken.len());
+            taken.extend(self.bytes.drain(..count));
+            first.left -= count;
+            let is_packet = first.is_packet;
+            if is_packet {
+                self.bytes.drain(..first.left);
+                first.left = 0;
+            }
+            if first.left == 0 {
+                self.pages.pop_front();
+            }
+            if is_packet {
+                break;
+            }
+        }
+        taken
+    }
+
+    /// The first bytes, which stay.
+    pub fn look(&self, size: usize) -> Vec<u8> {
+        self.bytes.iter().take(size).copied().collect()
+    }
+
+    /// What was taken is first again.
+    pub fn put_back(&mut self, data: &[u8], is_packet: bool) {
+        for chunk in data.rchunks(PAGE) {
+            self.pages.push_front(Page { left: chunk.len(), end: PAGE, is_packet });
+        }
+        data.iter().rev().for_each(|byte| self.bytes.push_front(*byte));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn small_writes_share_a_page_if_they_fit() {
+        let mut pages = Pages::default();
+        for (size, used) in [(4000, 1), (96, 1), (1, 2), (4096, 3), (5000, 5)] {
+            assert_eq!(pages.takes(size, 16, false), Some(size));
+            pages.put(&alloc::vec![7; size], false).unwrap();
+            assert_eq!(pages.used(), used, "{size}");
+        }
+        assert_eq!(pages.takes(4096, 5, false), None);
+        assert_eq!((pages.takes(100, 5, false), pages.takes(3193, 5, false)), (Some(100), None));
+        assert_eq!(pages.take(4096).len(), 4096);
+        assert_eq!((pages.used(), pages.bytes()), (4, 9097));
+    }
+
+    #[test]
+    fn packets_stay_apart() {
+        let mut pages = Pages::default();
+        pages.put(b"plain", false).unwrap();
+        pages.put(b"first", true).unwrap();
+        pages.put(b"second", true).unwrap();
+        pages.put(b"last", false).unwrap();
+        assert_eq!(pages.take(8), b"plainfir");
+        assert_eq!(pages.take(99), b"second");
+        assert_eq!((pages.take(99), pages.used(), pages.bytes()), (b"last".to_vec(), 0, 0));
+    }
+}

@@ -1,0 +1,36 @@
+//! Named pipes: a file in a directory, and the pipe of the channel service that is found by the file's number.
+
+use crate::descriptors::{Kind, O_ACCESS, O_NONBLOCK, OpenFile, S_IFIFO, S_IFMT};
+use crate::errno::{EINTR, ERESTART, Errno};
+use crate::process::Process;
+use crate::status;
+use nacre_proto::channel;
+use nacre_proto::client::words;
+use nacre_proto::structures::Status;
+use nacre_sys::ipc::{Buffers, Message};
+use nacre_sys::{Reference, SpanMut, Vacant};
+
+/// What a pipe or a socket is found by whose file this is.
+pub fn key(file: &Status) -> alloc::vec::Vec<u8> {
+    let mut key = b"/".to_vec();
+    key.extend(file.device.to_le_bytes());
+    key.extend(file.inode.to_le_bytes());
+    key
+}
+
+impl Process {
+    /// Opens the named pipe at a path, once it has its other side. `ENXIO`: there is something else.
+    pub fn open_fifo(&mut self, directory: Reference, path: &[u8], flags: u32) -> Result<OpenFile, Errno> {
+        let found = status::of_path(directory, path)?;
+        if found.mode as u32 & S_IFMT != S_IFIFO {
+            return Err(Errno::ENXIO);
+        }
+        let service = self.services.channels().map_err(|_| Errno::ENXIO)?;
+        let slot = Vacant::<Reference>::new()?;
+        let key = key(&found);
+        let message = Message { bytes: (&key[..]).into(), ..Message::new(channel::fifo::LABEL, words([u64::from(flags & (O_ACCESS | O_NONBLOCK | crate::descriptors::O_DIRECT))])) };
+        let buffers = Buffers { bytes: SpanMut::EMPTY, slots: &[slot.handle()] };
+        self.exchange(service, &message, buffers).map_err(|error| if error == EINTR { ERESTART } else { error })?;
+        Ok(OpenFile::new(Kind::Remote(slot.occupied()), found.mode as u32, flags))
+    }
+}

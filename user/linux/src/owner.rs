@@ -1,0 +1,140 @@
+//! Who is told of a file's events by a signal: `F_SETOWN`, `F_SETSIG` and `O_ASYNC`. Pipes and sockets tell the agent of whatever changes, which looks what it was.
+
+use crate::descriptors::{O_ASYNC, OpenFile};
+use crate::errno::{Answer, EINVAL, ESRCH, Errno};
+use crate::pending::{Info, LAST, SI_KERNEL};
+use crate::poll::Watched;
+use crate::process::Process;
+use alloc::rc::{Rc, Weak};
+use alloc::vec::Vec;
+use nacre_proto::{channel, process as manager};
+use nacre_sys::Reference;
+
+/// Commands of `fcntl`.
+pub const F_SETOWN: u32 = 8;
+/// See above.
+pub const F_GETOWN: u32 = 9;
+/// See above.
+pub const F_SETSIG: u32 = 10;
+/// See above.
+pub const F_GETSIG: u32 = 11;
+/// See above.
+pub const F_SETOWN_EX: u32 = 15;
+/// See above.
+pub const F_GETOWN_EX: u32 = 16;
+const OWNER_PROCESS: u32 = 1;
+const OWNER_GROUP: u32 = 2;
+const SIGIO: u64 = 29;
+/// `si_code`: something can be read; something can be written.
+const POLL_IN: i32 = 1;
+const POLL_OUT: i32 = 2;
+const READABLE: u64 = 0x41;
+const WRITABLE: u64 = 0x104;
+
+/// Who is told of a file, and how.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Owner {
+    /// A process, or less than 0: a group; 0: nobody.
+    owner: i32,
+    /// The signal; 0: `SIGIO`.
+    signal: u8,
+    /// How often something had come and gone when that was last told.
+    changes: [u64; 2],
+}
+
+/// Files whose owner is told.
+pub type Told = Vec<Weak<OpenFile>>;
+
+/// The commands about a file's owner.
+pub fn fcntl(process: &mut Process, file: &OpenFile, command: u32, argument: u64) -> Answer {
+    let mut owner = file.owner.get();
+    match command {
+        F_GETOWN => return Ok(i64::from(owner.owner) as u64),
+        F_GETSIG => return Ok(owner.signal.into()),
+        F_GETOWN_EX => {
+            let kind = if owner.owner < 0 { OWNER_GROUP } else { OWNER_PROCESS };
+            process.memory.write_half(argument, kind)?;
+            process.memory.write_half(argument + 4, owner.owner.unsigned_abs())?;
+            return Ok(0);
+        }
+        F_SETOWN_EX => {
+            let (kind, number) = (process.memory.read_half(argument)?, process.memory.read_half(argument + 4)? as i32);
+            owner.owner = match kind {
+                0 | OWNER_PROCESS => number,
+                OWNER_GROUP => number.checked_neg().ok_or(EINVAL)?,
+                _ => return Err(EINVAL),
+            };
+        }
+        F_SETOWN if argument as i32 == i32::MIN => return Err(EINVAL),
+        F_SETOWN => {
+            owner.owner = argument as i32;
+            check_owner(process, owner.owner)?;
+        }
+        _ if argument > LAST => return Err(EINVAL),
+        _ => owner.signal = argument as u8,
+    }
+    file.owner.set(owner);
+    Ok(0)
+}
+
+/// `ESRCH` if there is no such process or group.
+fn check_owner(process: &mut Process, owner: i32) -> Result<(), Errno> {
+    if owner == 0 || u64::from(owner.unsigned_abs()) == process.pid() {
+        return Ok(());
+    }
+    let sent = manager::kill(Reference::PARENT, i64::from(owner) as u64, 0, 0, 0, 0);
+    sent.map(drop).map_err(|error| if error == ESRCH { ESRCH } else { error })
+}
+
+impl Process {
+    /// From now on a file's owner is told of its events.
+    pub fn tell_owner(&mut self, file: &Rc<OpenFile>) -> Answer {
+        if file.is_channel() {
+            self.told.retain(|other| other.strong_count() != 0 && other.as_ptr() != Rc::as_ptr(file));
+            self.told.push(Rc::downgrade(file));
+            self.look_for_owner(file, false);
+        }
+        Ok(0)
+    }
+
+    /// Looks at all files whose owners are told: something may have changed.
+    pub fn tell_owners(&mut self) {
+        for file in self.told.clone().iter().filter_map(Weak::upgrade) {
+            if file.flags.get() & O_ASYNC != 0 {
+                self.look_for_owner(&file, true);
+            }
+        }
+    }
+
+    /// Tells a file's owner of what has changed, and asks to hear of the next change.
+    fn look_for_owner(&mut self, file: &OpenFile, tells: bool) {
+        let Some(now) = self.services.reference(file).ok().and_then(|target| channel::look(target, READABLE | WRITABLE).ok()) else { return };
+        let mut owner = file.owner.get();
+        let before = core::mem::replace(&mut owner.changes, [now.arrivals, now.departures]);
+        file.owner.set(owner);
+        if tells && now.arrivals != before[0] && now.events & READABLE != 0 {
+            self.signal_owner(owner, POLL_IN);
+        } else if tells && now.departures != before[1] && now.events & WRITABLE != 0 {
+            self.signal_owner(owner, POLL_OUT);
+        }
+        let [arrivals, departures] = owner.changes;
+        let watched = self.watch_with(file, READABLE | WRITABLE | 1 << 40, |_, target, agent, bits| {
+            channel::expect(target, READABLE | WRITABLE, arrivals, departures, bits, agent)?;
+            Ok(false)
+        });
+        if watched == Watched::UNKNOWN {
+            file.flags.set(file.flags.get() & !O_ASYNC);
+        }
+    }
+
+    fn signal_owner(&mut self, owner: Owner, code: i32) {
+        let signal = if owner.signal == 0 { SIGIO } else { owner.signal.into() };
+        let code = if owner.signal == 0 { SI_KERNEL } else { code };
+        if owner.owner != 0 && u64::from(owner.owner.unsigned_abs()) == self.pid() && owner.owner > 0 {
+            // A queue that is full loses signals, as Linux's does.
+            let _ = self.post(Info::from(signal, code, 0, 0));
+        } else if owner.owner != 0 {
+            let _ = manager::kill(Reference::PARENT, i64::from(owner.owner) as u64, 0, signal, i64::from(code) as u64, 0);
+        }
+    }
+}

@@ -1,0 +1,276 @@
+//! Sockets: made, named, connected. They are files of the service `channel`; which of them the program sees stands in the mode of the open file, beside Linux's bits.
+
+mod address;
+mod control;
+mod message;
+mod options;
+
+pub use message::{recvfrom, recvmmsg, recvmsg, sendmmsg, sendmsg, sendto};
+pub use options::{Options, getsockopt, setsockopt};
+
+use crate::descriptors::{Kind, O_CLOEXEC, O_NONBLOCK, O_RDWR, OpenFile, S_IFMT, S_IFSOCK};
+use crate::entry::Frame;
+use crate::errno::{Answer, EBADF, EINTR, EINVAL, ENOSYS, EOPNOTSUPP, ERESTART, Errno};
+use crate::process::Process;
+use address::Family;
+use alloc::rc::Rc;
+use nacre_proto::channel;
+use nacre_proto::client::words;
+use nacre_proto::flags::{END_OWN, END_PEER, O_NONBLOCK as DONT_WAIT, SOCK_DGRAM, SOCK_SEQPACKET, SOCK_STREAM};
+use nacre_sys::ipc::{Buffers, Message};
+use nacre_sys::{OwnedReference, Reference, SpanMut, Vacant};
+
+/// Bits of a type that say what kind of socket it is.
+const TYPE: u64 = 0xf;
+/// Most kinds and families that Linux has numbers for.
+const TYPES: u64 = 11;
+const FAMILIES: u64 = 46;
+const SOCK_RAW: u64 = 3;
+/// Where in an open file's mode the kind of socket stands.
+const KIND_SHIFT: u32 = 16;
+/// In an open file's mode: a socket of the internet.
+const INTERNET: u32 = 1 << 24;
+
+/// Modes of open files that are sockets, for tests: a local stream, and datagrams of the internet.
+#[cfg(feature = "rehearsal")]
+pub const REHEARSED: [u32; 2] = [S_IFSOCK | 1 << KIND_SHIFT, S_IFSOCK | 2 << KIND_SHIFT | INTERNET];
+
+/// What a socket is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Socket {
+    /// Which addresses it has.
+    family: Family,
+    /// `SOCK_STREAM` and its like.
+    kind: u64,
+}
+
+impl Socket {
+    /// The socket that an open file is.
+    pub fn of(file: &OpenFile) -> Option<Socket> {
+        if file.mode & S_IFMT != S_IFSOCK {
+            return None;
+        }
+        let family = if file.mode & INTERNET != 0 { Family::Internet } else { Family::Local };
+        Some(Socket { family, kind: u64::from(file.mode >> KIND_SHIFT & TYPE as u32) })
+    }
+
+    /// Whether messages stay apart.
+    pub fn has_messages(self) -> bool {
+        self.kind != SOCK_STREAM
+    }
+
+    /// Linux's number of its protocol.
+    fn protocol(self) -> u32 {
+        match (self.family, self.kind) {
+            (Family::Local, _) => 0,
+            (Family::Internet, SOCK_STREAM) => 6,
+            _ => 17,
+        }
+    }
+
+    /// An open file that is such a socket.
+    fn open(self, reference: OwnedReference, flags: u64) -> OpenFile {
+        let internet = if self.family == Family::Internet { INTERNET } else { 0 };
+        let mode = S_IFSOCK | 0o777 | (self.kind as u32) << KIND_SHIFT | internet;
+        OpenFile::new(Kind::Remote(reference), mode, O_RDWR | flags as u32 & O_NONBLOCK)
+    }
+}
+
+/// The socket behind a descriptor.
+fn socket_at(process: &Process, descriptor: u64) -> Result<(Rc<OpenFile>, Socket), Errno> {
+    let file = process.descriptors.get(descriptor)?;
+    if file.flags.get() & crate::descriptors::O_PATH != 0 {
+        return Err(EBADF);
+    }
+    let socket = Socket::of(&file).ok_or(Errno::ENOTSOCK)?;
+    Ok((file, socket))
+}
+
+/// Flags of a type that say how the descriptor is to be.
+fn check_flags(kind: u64) -> Result<u64, Errno> {
+    let flags = kind & 0xffff_ffff & !TYPE;
+    if flags & !u64::from(O_CLOEXEC | O_NONBLOCK) == 0 { Ok(flags) } else { Err(EINVAL) }
+}
+
+/// What socket a program asks for.
+fn wanted(family: u64, kind: u64, protocol: u64) -> Result<Socket, Errno> {
+    let (family, kind, protocol) = (family & 0xffff_ffff, kind & TYPE, protocol & 0xffff_ffff);
+    if family >= FAMILIES {
+        return Err(Errno::EAFNOSUPPORT);
+    }
+    if kind >= TYPES {
+        return Err(EINVAL);
+    }
+    let family = Family::from_number(family).ok_or(Errno::EAFNOSUPPORT)?;
+    let kind = if kind == SOCK_RAW && family == Family::Local { SOCK_DGRAM } else { kind };
+    match family {
+        Family::Local if protocol > 1 => return Err(Errno::EPROTONOSUPPORT),
+        Family::Local => {}
+        Family::Internet => address::check_protocol(kind, protocol)?,
+    }
+    let is_known = kind == SOCK_STREAM || kind == SOCK_DGRAM || kind == SOCK_SEQPACKET && family == Family::Local;
+    if is_known { Ok(Socket { family, kind }) } else { Err(Errno::ESOCKTNOSUPPORT) }
+}
+
+impl Process {
+    /// Process, user and group, as the other end of a socket is told.
+    fn owner(&mut self) -> [u64; 3] {
+        let [_, user, _, _, group, _] = self.identity.owner();
+        [self.pid(), user.into(), group.into()]
+    }
+
+    /// The service that has the sockets.
+    fn channels(&mut self) -> Result<Reference, Errno> {
+        self.services.channels().map_err(|_| {
+            self.report(format_args!("socket: this needs a process manager: run `process` below the program"));
+            ENOSYS
+        })
+    }
+}
+
+/// `socket(family, type, protocol)`.
+pub fn socket(process: &mut Process, frame: &mut Frame) -> Answer {
+    let [family, kind, protocol, ..] = frame.arguments();
+    let flags = check_flags(kind)?;
+    let socket = wanted(family, kind, protocol)?;
+    let service = process.channels()?;
+    let made = channel::socket(service, socket.kind, flags & DONT_WAIT)?.socket;
+    process.open(socket.open(made, flags), flags as u32 & O_CLOEXEC != 0)
+}
+
+/// `socketpair(family, type, protocol, descriptors)`.
+pub fn socketpair(process: &mut Process, frame: &mut Frame) -> Answer {
+    let [family, kind, protocol, address, ..] = frame.arguments();
+    let flags = check_flags(kind)?;
+    process.descriptors.check_room(2, process.limits.descriptors())?;
+    process.memory.writable(address, 8)?;
+    let socket = wanted(family, kind, protocol)?;
+    if socket.family != Family::Local {
+        return Err(EOPNOTSUPP);
+    }
+    let [pid, uid, gid] = process.owner();
+    let service = process.channels()?;
+    let made = channel::pair(service, socket.kind, flags & DONT_WAIT, pid, uid, gid)?;
+    let close_on_exec = flags as u32 & O_CLOEXEC != 0;
+    let first = process.open(socket.open(made.first, flags), close_on_exec)?;
+    let second = process.open(socket.open(made.second, flags), close_on_exec).inspect_err(|_| drop(process.descriptors.close(first)))?;
+    process.memory.write_half(address, first as u32)?;
+    process.memory.write_half(address + 4, second as u32)?;
+    Ok(0)
+}
+
+/// `bind(descriptor, address, size)`.
+pub fn bind(process: &mut Process, frame: &mut Frame) -> Answer {
+    let [descriptor, at, size, ..] = frame.arguments();
+    let (file, socket) = socket_at(process, descriptor)?;
+    let bytes = address::read(process, at, size)?;
+    address::bind(process, &file, socket, &bytes)?;
+    Ok(0)
+}
+
+/// `listen(descriptor, backlog)`.
+pub fn listen(process: &mut Process, frame: &mut Frame) -> Answer {
+    let [descriptor, backlog, ..] = frame.arguments();
+    let (file, socket) = socket_at(process, descriptor)?;
+    let target = process.services.reference(&file)?;
+    if socket.family == Family::Internet {
+        address::choose(process, &file, socket)?;
+    }
+    let [pid, uid, gid] = process.owner();
+    channel::listen(target, backlog & 0xffff_ffff, pid, uid, gid)?;
+    Ok(0)
+}
+
+/// An exchange that may wait for long.
+fn wait_for(process: &mut Process, target: Reference, message: &Message<'_>, buffers: Buffers<'_>) -> Result<nacre_sys::ipc::Received, Errno> {
+    process.exchange(target, message, buffers).map_err(|error| if error == EINTR { ERESTART } else { error })
+}
+
+/// `connect(descriptor, address, size)`.
+pub fn connect(process: &mut Process, frame: &mut Frame) -> Answer {
+    let [descriptor, at, size, ..] = frame.arguments();
+    let (file, socket) = socket_at(process, descriptor)?;
+    let bytes = address::read(process, at, size)?;
+    let key = address::to_connect(process, &file, socket, &bytes)?;
+    let target = process.services.reference(&file)?;
+    let owner = process.owner();
+    let message = Message { bytes: (&key[..]).into(), ..Message::new(channel::connect::LABEL, words(owner)) };
+    wait_for(process, target, &message, Buffers::NONE)?;
+    Ok(0)
+}
+
+fn accept_with(process: &mut Process, [descriptor, at, size_at]: [u64; 3], flags: u64) -> Answer {
+    let flags = flags & 0xffff_ffff;
+    if flags & !u64::from(O_CLOEXEC | O_NONBLOCK) != 0 {
+        return Err(EINVAL);
+    }
+    let (file, socket) = socket_at(process, descriptor)?;
+    process.descriptors.check_room(1, process.limits.descriptors())?;
+    if !options::wait_if_limited(process, &file, crate::poll::POLLIN)? {
+        return Err(crate::errno::EAGAIN);
+    }
+    let target = process.services.reference(&file)?;
+    let slot = Vacant::<Reference>::new()?;
+    let mut name = [0; address::LONGEST];
+    let message = Message::new(channel::accept::LABEL, words([flags & DONT_WAIT]));
+    let received = wait_for(process, target, &message, Buffers { bytes: SpanMut::from(&mut name[..]), slots: &[slot.handle()] })?;
+    let accepted = socket.open(slot.occupied(), flags);
+    if at != 0 {
+        let name = name.get(..received.bytes()).unwrap_or_default();
+        address::write(process, (at, size_at), &socket.family.shown(name))?;
+    }
+    process.open(accepted, flags as u32 & O_CLOEXEC != 0)
+}
+
+/// `accept(descriptor, address, size)`.
+pub fn accept(process: &mut Process, frame: &mut Frame) -> Answer {
+    let [descriptor, at, size_at, ..] = frame.arguments();
+    accept_with(process, [descriptor, at, size_at], 0)
+}
+
+/// `accept4(descriptor, address, size, flags)`.
+pub fn accept4(process: &mut Process, frame: &mut Frame) -> Answer {
+    let [descriptor, at, size_at, flags, ..] = frame.arguments();
+    accept_with(process, [descriptor, at, size_at], flags)
+}
+
+/// `shutdown(descriptor, how)`.
+pub fn shutdown(process: &mut Process, frame: &mut Frame) -> Answer {
+    let [descriptor, how, ..] = frame.arguments();
+    let (file, socket) = socket_at(process, descriptor)?;
+    let how = how & 0xffff_ffff;
+    let target = process.services.reference(&file)?;
+    if how > 2 {
+        return Err(EINVAL);
+    }
+    if socket.family == Family::Internet {
+        name(process, &file, END_PEER)?;
+    }
+    channel::shutdown(target, how)?;
+    Ok(0)
+}
+
+/// The name of an end, as the service knows it.
+fn name(process: &mut Process, file: &OpenFile, which: u64) -> Result<alloc::vec::Vec<u8>, Errno> {
+    let mut bytes = [0; 256];
+    let count = channel::name(process.services.reference(file)?, which, &mut bytes[..])?.name;
+    Ok(bytes.get(..count).unwrap_or_default().to_vec())
+}
+
+fn tell_name(process: &mut Process, frame: &Frame, which: u64) -> Answer {
+    let [descriptor, at, size_at, ..] = frame.arguments();
+    let (file, socket) = socket_at(process, descriptor)?;
+    let name = name(process, &file, which)?;
+    address::write(process, (at, size_at), &socket.family.shown(&name))?;
+    Ok(0)
+}
+
+/// `getsockname(descriptor, address, size)`.
+pub fn getsockname(process: &mut Process, frame: &mut Frame) -> Answer {
+    tell_name(process, frame, END_OWN)
+}
+
+/// `getpeername(descriptor, address, size)`.
+pub fn getpeername(process: &mut Process, frame: &mut Frame) -> Answer {
+    tell_name(process, frame, END_PEER)
+}

@@ -1,0 +1,267 @@
+//! Addresses of sockets: what a program writes, what the service finds a socket by, and what a program is shown.
+//!
+//! The service knows names of up to 108 bytes. That of a local socket is the path that it was bound to, or begins with a zero; who connects to a path finds its socket by the number of the file that stands there.
+//! That of a socket of the internet is protocol, address and port. There is no network: every address but the machine's own is out of reach.
+
+use super::Socket;
+use crate::descriptors::OpenFile;
+use crate::fifo::key as key_of_file;
+use crate::errno::{EEXIST, EINVAL, Errno};
+use crate::place::CURRENT;
+use crate::process::Process;
+use crate::status;
+use alloc::vec::Vec;
+use nacre_proto::flags::{END_OWN, SOCK_DGRAM, SOCK_STREAM};
+use nacre_proto::{channel, directory};
+
+/// Longest name of a socket.
+pub const LONGEST: usize = 108;
+/// Longest address that a call takes.
+const LONGEST_ADDRESS: u64 = 128;
+const AF_UNSPEC: u16 = 0;
+const AF_UNIX: u16 = 1;
+const AF_INET: u16 = 2;
+/// Bytes of a `sockaddr_in`.
+const INTERNET_SIZE: usize = 16;
+const S_IFMT: u64 = 0o170000;
+const S_IFSOCK: u64 = 0o140000;
+/// The address of every interface, and the one of the machine itself (`127.0.0.0/8`).
+const ANY: [u8; 4] = [0; 4];
+const LOOPBACK: [u8; 4] = [127, 0, 0, 1];
+/// First port that is chosen for who does not ask for one, and how many there are.
+const FIRST_PORT: u16 = 32768;
+const PORTS: u16 = 28232;
+/// Ports that are tried before it is said that none is free.
+const TRIES: u16 = 512;
+
+/// Which addresses a socket has.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Family {
+    /// Paths and names of this machine.
+    Local,
+    /// Numbers of the internet (version 4).
+    Internet,
+}
+
+impl Family {
+    /// By Linux's number.
+    pub fn from_number(number: u64) -> Option<Family> {
+        match number as u16 {
+            AF_UNIX => Some(Family::Local),
+            AF_INET => Some(Family::Internet),
+            _ => None,
+        }
+    }
+
+    /// Linux's number of it.
+    pub fn number(self) -> u16 {
+        if self == Family::Local { AF_UNIX } else { AF_INET }
+    }
+
+    /// The address that a program sees for a name of the service.
+    pub fn shown(self, name: &[u8]) -> Vec<u8> {
+        let mut shown = self.number().to_le_bytes().to_vec();
+        match self {
+            Family::Local => {
+                shown.extend(name);
+                // A path ends with a zero, a name does not.
+                shown.extend((name.first().is_some_and(|first| *first != 0)).then_some(0));
+            }
+            Family::Internet => {
+                let (port, address) = internet_parts(name);
+                shown.extend(port.to_be_bytes());
+                shown.extend(address);
+                shown.resize(INTERNET_SIZE, 0);
+            }
+        }
+        shown
+    }
+}
+
+/// The name of a socket of the internet: a letter, its protocol, address and port.
+fn internet_name(kind: u64, address: [u8; 4], port: u16) -> Vec<u8> {
+    let mut name = [b'i', kind as u8].to_vec();
+    name.extend(address);
+    name.extend(port.to_be_bytes());
+    name
+}
+
+fn internet_parts(name: &[u8]) -> (u16, [u8; 4]) {
+    match name {
+        [b'i', _, a, b, c, d, high, low] => (u16::from_be_bytes([*high, *low]), [*a, *b, *c, *d]),
+        _ => (0, ANY),
+    }
+}
+
+/// Which protocol goes with a kind of socket: none asked for, or the usual one.
+pub fn check_protocol(kind: u64, protocol: u64) -> Result<(), Errno> {
+    const TCP: u64 = 6;
+    const UDP: u64 = 17;
+    match (kind, protocol) {
+        (SOCK_STREAM, 0 | TCP) | (SOCK_DGRAM, 0 | UDP) => Ok(()),
+        (SOCK_STREAM | SOCK_DGRAM, _) => Err(Errno::EPROTONOSUPPORT),
+        _ => Err(Errno::ESOCKTNOSUPPORT),
+    }
+}
+
+/// The bytes of an address that a call names.
+pub fn read(process: &Process, at: u64, size: u64) -> Result<Vec<u8>, Errno> {
+    let size = size & 0xffff_ffff;
+    if size > LONGEST_ADDRESS {
+        return Err(EINVAL);
+    }
+    Ok(process.memory.readable(at, size)?.to_vec())
+}
+
+/// Writes an address as far as there is room, and how long it is.
+pub fn write(process: &Process, (at, size_at): (u64, u64), bytes: &[u8]) -> Result<(), Errno> {
+    let room = process.memory.read_half(size_at)? as i32;
+    let room = usize::try_from(room).map_err(|_| EINVAL)?;
+    process.memory.write_bytes(at, &bytes[..room.min(bytes.len())])?;
+    process.memory.write_half(size_at, bytes.len() as u32)
+}
+
+fn family(bytes: &[u8]) -> Option<u16> {
+    Some(u16::from_le_bytes(bytes.get(..2)?.try_into().ok()?))
+}
+
+/// A local address.
+enum Local<'a> {
+    /// None: one is to be chosen.
+    Unnamed,
+    /// A file's.
+    Path(&'a [u8]),
+    /// One that is in no directory, with its zero.
+    Name(&'a [u8]),
+}
+
+/// What a `sockaddr_un` says.
+fn local(bytes: &[u8]) -> Result<Local<'_>, Errno> {
+    if family(bytes) != Some(AF_UNIX) || bytes.len() > 2 + LONGEST {
+        return Err(EINVAL);
+    }
+    let name = &bytes[2..];
+    Ok(match name.first() {
+        None => Local::Unnamed,
+        Some(0) => Local::Name(name),
+        Some(_) => Local::Path(name.split(|byte| *byte == 0).next().unwrap_or_default()),
+    })
+}
+
+/// Port and address of a `sockaddr_in`.
+fn internet(bytes: &[u8]) -> Result<(u16, [u8; 4]), Errno> {
+    let Some([family_low, family_high, high, low, a, b, c, d]) = bytes.get(..8).filter(|_| bytes.len() >= INTERNET_SIZE) else { return Err(EINVAL) };
+    if u16::from_le_bytes([*family_low, *family_high]) != AF_INET {
+        return Err(Errno::EAFNOSUPPORT);
+    }
+    Ok((u16::from_be_bytes([*high, *low]), [*a, *b, *c, *d]))
+}
+
+/// What the socket of the file at `path` is found by: the file's number. `ECONNREFUSED`: it is no socket.
+fn key_of_path(process: &mut Process, path: &[u8]) -> Result<Vec<u8>, Errno> {
+    let directory = process.directory(CURRENT, path)?;
+    let found = status::of_path(directory, path)?;
+    if found.mode & S_IFMT != S_IFSOCK {
+        return Err(Errno::ECONNREFUSED);
+    }
+    Ok(key_of_file(&found))
+}
+
+/// What the socket is found by that a program names to connect or to send to.
+pub fn key(process: &mut Process, socket: Socket, bytes: &[u8]) -> Result<Vec<u8>, Errno> {
+    if socket.family == Family::Internet {
+        let (port, address) = internet(bytes)?;
+        return match address {
+            ANY | [127, ..] => Ok(internet_name(socket.kind, LOOPBACK, port)),
+            _ => Err(Errno::ENETUNREACH),
+        };
+    }
+    match local(bytes)? {
+        Local::Unnamed => Err(EINVAL),
+        Local::Name(name) => Ok(name.to_vec()),
+        Local::Path(path) => key_of_path(process, path),
+    }
+}
+
+/// The same to connect to; a socket of the internet has a name then. Empty: to nobody.
+pub fn to_connect(process: &mut Process, file: &OpenFile, socket: Socket, bytes: &[u8]) -> Result<Vec<u8>, Errno> {
+    if family(bytes) == Some(AF_UNSPEC) && socket.kind == SOCK_DGRAM {
+        return Ok(Vec::new());
+    }
+    let key = key(process, socket, bytes)?;
+    if socket.family == Family::Internet {
+        choose(process, file, socket)?;
+    }
+    Ok(key)
+}
+
+/// Gives a socket the address that a program names.
+pub fn bind(process: &mut Process, file: &OpenFile, socket: Socket, bytes: &[u8]) -> Result<(), Errno> {
+    let target = process.services.reference(file)?;
+    if socket.family == Family::Internet {
+        return bind_internet(process, file, socket, bytes);
+    }
+    match local(bytes)? {
+        Local::Unnamed => channel::bind(target, 0, &[][..])?,
+        Local::Name(name) => channel::bind(target, 0, name)?,
+        Local::Path(path) => return bind_path(process, file, path),
+    };
+    Ok(())
+}
+
+/// Makes a file, by whose number the socket is found.
+fn bind_path(process: &mut Process, file: &OpenFile, path: &[u8]) -> Result<(), Errno> {
+    let directory = process.directory(CURRENT, path)?;
+    let mode = S_IFSOCK | 0o777 & !u64::from(process.identity.umask);
+    directory::make_node(directory, mode, 0, path).map_err(|error| if error == EEXIST { Errno::EADDRINUSE } else { error })?;
+    let bound = status::of_path(directory, path).and_then(|made| {
+        let key = key_of_file(&made);
+        let bytes = [&key[..], path].concat();
+        channel::bind(process.services.reference(file)?, key.len() as u64, &bytes[..])
+    });
+    if bound.is_err() {
+        // The file is this socket's alone, which has another name.
+        let _ = directory::remove(directory, 0, path);
+    }
+    bound.map(drop)
+}
+
+fn bind_internet(process: &mut Process, file: &OpenFile, socket: Socket, bytes: &[u8]) -> Result<(), Errno> {
+    let (port, address) = internet(bytes)?;
+    if address != ANY && address[0] != LOOPBACK[0] {
+        return Err(Errno::EADDRNOTAVAIL);
+    }
+    if !super::name(process, file, END_OWN)?.is_empty() {
+        return Err(EINVAL);
+    }
+    if port != 0 { take_port(process, file, socket, (address, port)) } else { choose_port(process, file, socket, address) }
+}
+
+/// Takes a port: it is found by the loopback address, whatever it was bound to.
+fn take_port(process: &mut Process, file: &OpenFile, socket: Socket, (address, port): ([u8; 4], u16)) -> Result<(), Errno> {
+    let target = process.services.reference(file)?;
+    let key = internet_name(socket.kind, LOOPBACK, port);
+    let bytes = [&key[..], &internet_name(socket.kind, address, port)].concat();
+    channel::bind(target, key.len() as u64, &bytes[..])?;
+    Ok(())
+}
+
+/// Takes a port that is free.
+fn choose_port(process: &mut Process, file: &OpenFile, socket: Socket, address: [u8; 4]) -> Result<(), Errno> {
+    let mut random = [0; 2];
+    process.services.random(&mut random)?;
+    let start = u16::from_le_bytes(random) % PORTS;
+    for number in 0..TRIES {
+        let port = FIRST_PORT + (start + number) % PORTS;
+        match take_port(process, file, socket, (address, port)) {
+            Err(Errno::EADDRINUSE) => {}
+            result => return result,
+        }
+    }
+    Err(Errno::EADDRINUSE)
+}
+
+/// Gives a socket of the internet a port if it has none.
+pub fn choose(process: &mut Process, file: &OpenFile, socket: Socket) -> Result<(), Errno> {
+    if super::name(process, file, END_OWN)?.is_empty() { choose_port(process, file, socket, LOOPBACK) } else { Ok(()) }
+}

@@ -1,0 +1,470 @@
+//! Messages through sockets: `send`, `recv` and their like. What is longer than a message of the system goes in parts.
+
+use super::control::{self, Incoming, Outgoing, RECORD};
+use super::{Socket, address, options, socket_at};
+use crate::descriptors::OpenFile;
+use crate::entry::Frame;
+use crate::errno::{Answer, EAGAIN, EFAULT, EINTR, EINVAL, EOPNOTSUPP, ERESTART, Errno};
+use crate::poll::{POLLIN, POLLOUT};
+use crate::process::Process;
+use crate::services::PIECE;
+use alloc::vec;
+use alloc::vec::Vec;
+use nacre_abi::Rights;
+use nacre_proto::channel;
+use nacre_proto::client::words;
+use nacre_proto::flags::{MSG_CREDENTIALS, MSG_MORE as MORE_PARTS, SOCK_DGRAM, SOCK_STREAM};
+use nacre_sys::ipc::{Buffers, Message};
+use nacre_sys::{Reference, SpanMut, Vacant};
+
+const MSG_OOB: u64 = 1;
+const MSG_PEEK: u64 = 2;
+const MSG_CTRUNC: u64 = 8;
+const MSG_TRUNC: u64 = 0x20;
+const MSG_DONTWAIT: u64 = 0x40;
+const MSG_WAITALL: u64 = 0x100;
+const MSG_ERRQUEUE: u64 = 0x2000;
+const MSG_NOSIGNAL: u64 = 0x4000;
+const MSG_WAITFORONE: u64 = 0x1_0000;
+const MSG_CMSG_CLOEXEC: u64 = 0x4000_0000;
+/// References of one message of the system.
+const SLOTS: usize = 8;
+/// Bytes of a part, with room for what is beside them.
+const PART: usize = PIECE - 4096;
+/// Most bytes of a call.
+const MOST: u64 = 0x7fff_f000;
+/// Bytes of a `struct mmsghdr`, and most of them in a call.
+const SEVERAL: u64 = 64;
+const MOST_SEVERAL: u64 = 1024;
+const MOST_PIECES: u64 = 1024;
+/// Most bytes that are received at once into several pieces.
+const MOST_GATHERED: u64 = 1 << 20;
+/// Most bytes beside a message.
+const MOST_CONTROL: u64 = 20480;
+/// Where in a `struct msghdr` the size of the control bytes, and the flags, stand.
+const CONTROL_SIZE: u64 = 40;
+const FLAGS: u64 = 48;
+
+/// A `struct msghdr`.
+struct Header {
+    name: u64,
+    name_size: u64,
+    pieces: Vec<(u64, u64)>,
+    control: u64,
+    control_size: u64,
+}
+
+impl Header {
+    fn read(process: &Process, at: u64) -> Result<Header, Errno> {
+        let [name, name_size, pieces, count, control, control_size, _] = process.memory.read_words(at)?;
+        let name_size = name_size & 0xffff_ffff;
+        if name_size as i32 > 0x7fff_fff0 || (name_size as i32) < 0 {
+            return Err(EINVAL);
+        }
+        if count > MOST_PIECES {
+            return Err(Errno::EMSGSIZE);
+        }
+        let pieces = process.memory.vectors(pieces, count)?;
+        if pieces.iter().try_fold(0u64, |sum, piece| sum.checked_add(piece.1)).is_none_or(|sum| (sum as i64) < 0) {
+            return Err(EINVAL);
+        }
+        Ok(Header { name, name_size: if name == 0 { 0 } else { name_size }, pieces, control, control_size })
+    }
+}
+
+/// Something to be sent: to whom, what beside the bytes, and how.
+struct Sending {
+    to: Vec<u8>,
+    beside: Outgoing,
+    flags: u64,
+}
+
+/// Sends bytes of the program's; how many went.
+fn send(process: &mut Process, file: &OpenFile, socket: Socket, data: &[u8], mut sending: Sending) -> Answer {
+    if sending.flags & MSG_OOB != 0 {
+        return Err(EOPNOTSUPP);
+    }
+    file.used.set(file.used.get().wrapping_add(1));
+    let own = process.owner();
+    let [pid, uid, gid] = sending.beside.credentials.map_or(own, |claimed| claimed.map(u64::from));
+    let signature = channel::Outgoing { pid, owner: uid | gid << 32, ..channel::Outgoing::default() };
+    if socket.has_messages() {
+        return send_message(process, file, data, &sending, signature);
+    }
+    let files = core::mem::take(&mut sending.beside.files);
+    let first = data.len().min(PART);
+    let mut done = send_parts(process, file, &data[..first], &Sending { beside: Outgoing { files, credentials: None }, to: sending.to.clone(), flags: sending.flags }, signature)?;
+    let dont_wait = sending.flags & MSG_DONTWAIT != 0 || file.is_nonblocking();
+    while done < data.len() {
+        let piece = &data[done..data.len().min(done + PART)];
+        match send_parts(process, file, piece, &sending, signature) {
+            Ok(count) if count == 0 || count < piece.len() && dont_wait => return Ok((done + count) as u64),
+            Ok(count) => done += count,
+            Err(_) => break,
+        }
+    }
+    Ok(done as u64)
+}
+
+fn send_message(process: &mut Process, file: &OpenFile, data: &[u8], sending: &Sending, signature: channel::Outgoing) -> Answer {
+    send_parts(process, file, data, sending, signature).map(|count| count as u64)
+}
+
+/// Sends what is one message, or one piece of a stream: its first parts are kept by the service until the last comes.
+fn send_parts(process: &mut Process, file: &OpenFile, data: &[u8], sending: &Sending, signature: channel::Outgoing) -> Result<usize, Errno> {
+    let files = &sending.beside.files;
+    let count = data.len().div_ceil(PART).max(files.len().div_ceil(SLOTS)).max(1);
+    if data.len() > channel::MOST_MESSAGE {
+        return Err(Errno::EMSGSIZE);
+    }
+    if !options::wait_if_limited_to(process, file, POLLOUT, sending.flags & MSG_DONTWAIT != 0)? {
+        return Err(EAGAIN);
+    }
+    let target = process.services.reference(file)?;
+    let mut done = 0;
+    for part in 0..count {
+        let is_last = part + 1 == count;
+        let piece = data.get(PART * part..).unwrap_or_default();
+        let piece = &piece[..piece.len().min(PART)];
+        let some = files.get(SLOTS * part..).unwrap_or_default();
+        let some = &some[..some.len().min(SLOTS)];
+        let references = some.iter().map(|file| process.services.reference(file).map_err(|_| EINVAL)).collect::<Result<Vec<_>, _>>()?;
+        let to: &[u8] = if is_last { &sending.to } else { &[] };
+        let mut bytes = Vec::with_capacity(to.len() + RECORD * some.len() + piece.len());
+        bytes.extend(to);
+        some.iter().for_each(|file| bytes.extend(control::record(file)));
+        bytes.extend(piece);
+        let flags = sending.flags & MSG_DONTWAIT | if is_last { 0 } else { MORE_PARTS };
+        let outgoing = channel::Outgoing { flags, name_size: to.len(), control_size: RECORD * some.len(), part: part as u64, ..signature };
+        let message = Message { label: channel::send::LABEL, words: outgoing.words(), bytes: (&bytes[..]).into(), references: &references };
+        let received = process.exchange(target, &message, Buffers::NONE).map_err(|error| if error == EINTR { ERESTART } else { error })?;
+        done += (received.words[0] as usize).min(piece.len());
+    }
+    Ok(done)
+}
+
+/// The answer to a call that sends: a broken pipe is a signal, too, unless that is not wanted.
+fn sent(process: &mut Process, flags: u64, file: &OpenFile, answer: Answer) -> Answer {
+    if flags & MSG_NOSIGNAL == 0 { crate::files::written(process, file, answer) } else { answer }
+}
+
+fn target(process: &mut Process, socket: Socket, at: u64, size: u64) -> Result<Vec<u8>, Errno> {
+    if at == 0 || size == 0 {
+        return Ok(Vec::new());
+    }
+    let bytes = address::read(process, at, size)?;
+    if socket.kind != SOCK_DGRAM && socket.family == address::Family::Internet {
+        return Ok(Vec::new());
+    }
+    if socket.kind == SOCK_DGRAM || socket.kind == SOCK_STREAM && bytes.len() > 2 { address::key(process, socket, &bytes) } else { Ok(Vec::new()) }
+}
+
+/// `sendto(descriptor, data, size, flags, address, address size)`.
+pub fn sendto(process: &mut Process, frame: &mut Frame) -> Answer {
+    let [descriptor, data, size, flags, at, at_size] = frame.arguments();
+    let (file, socket) = socket_at(process, descriptor)?;
+    let data = process.memory.readable(data, size.min(MOST))?;
+    let to = target(process, socket, at, at_size)?;
+    let answer = send(process, &file, socket, data, Sending { to, beside: Outgoing::default(), flags });
+    sent(process, flags, &file, answer)
+}
+
+fn send_header(process: &mut Process, file: &OpenFile, socket: Socket, at: u64, flags: u64) -> Answer {
+    let header = Header::read(process, at)?;
+    if header.control_size > MOST_CONTROL {
+        return Err(Errno::ENOBUFS);
+    }
+    let beside = match header.control {
+        0 => Outgoing::default(),
+        at => {
+            let bytes = process.memory.readable(at, header.control_size)?;
+            control::parse(process, bytes)?
+        }
+    };
+    let to = target(process, socket, header.name, header.name_size)?;
+    let gathered;
+    let used: Vec<&(u64, u64)> = header.pieces.iter().filter(|piece| piece.1 != 0).collect();
+    let data = match used[..] {
+        [] => &[][..],
+        [(at, size)] => process.memory.readable(*at, (*size).min(MOST))?,
+        _ => {
+            gathered = gather(process, &header.pieces)?;
+            &gathered
+        }
+    };
+    let answer = send(process, file, socket, data, Sending { to, beside, flags });
+    sent(process, flags, file, answer)
+}
+
+/// The bytes of several pieces.
+fn gather(process: &Process, pieces: &[(u64, u64)]) -> Result<Vec<u8>, Errno> {
+    let mut bytes = Vec::new();
+    for (at, size) in pieces {
+        let piece = process.memory.readable(*at, *size)?;
+        bytes.try_reserve(piece.len()).map_err(|_| crate::errno::ENOMEM)?;
+        bytes.extend_from_slice(piece);
+    }
+    Ok(bytes)
+}
+
+/// `sendmsg(descriptor, message, flags)`.
+pub fn sendmsg(process: &mut Process, frame: &mut Frame) -> Answer {
+    let [descriptor, at, flags, ..] = frame.arguments();
+    let (file, socket) = socket_at(process, descriptor)?;
+    send_header(process, &file, socket, at, flags)
+}
+
+/// `sendmmsg(descriptor, messages, count, flags)`.
+pub fn sendmmsg(process: &mut Process, frame: &mut Frame) -> Answer {
+    let [descriptor, at, count, flags, ..] = frame.arguments();
+    let (file, socket) = socket_at(process, descriptor)?;
+    for index in 0..(count & 0xffff_ffff).min(MOST_SEVERAL) {
+        let at = at + SEVERAL * index;
+        match send_header(process, &file, socket, at, flags) {
+            Ok(size) => process.memory.write_half(at + 56, size as u32)?,
+            Err(error) if index == 0 => return Err(error),
+            Err(_) => return Ok(index),
+        }
+    }
+    Ok((count & 0xffff_ffff).min(MOST_SEVERAL))
+}
+
+/// What came.
+#[derive(Default)]
+struct Received {
+    /// Bytes that are in the buffer now.
+    count: usize,
+    /// How long the message was.
+    total: usize,
+    from: Vec<u8>,
+    credentials: [u32; 3],
+    files: Vec<OpenFile>,
+    /// What is said of all files, those too that have not come yet.
+    records: Vec<u8>,
+    is_cut: bool,
+    /// Something of what is received is still there.
+    has_more: bool,
+}
+
+/// Receives one message, or what there is of a stream, into a buffer, with up to `most` files.
+fn receive(process: &mut Process, file: &OpenFile, socket: Socket, into: &mut [u8], (most, flags): (usize, u64)) -> Result<Received, Errno> {
+    if flags & MSG_ERRQUEUE != 0 {
+        return Err(EAGAIN);
+    }
+    if flags & MSG_OOB != 0 {
+        return Err(if socket.has_messages() { EOPNOTSUPP } else { EINVAL });
+    }
+    if into.is_empty() && !socket.has_messages() && most == 0 {
+        let mut byte = [0];
+        receive(process, file, socket, &mut byte, (0, flags & MSG_DONTWAIT | MSG_PEEK))?;
+        return Ok(Received::default());
+    }
+    file.used.set(file.used.get().wrapping_add(1));
+    let mut result = Received::default();
+    let wait_all = flags & MSG_WAITALL != 0 && !socket.has_messages();
+    let mut again = flags & MSG_DONTWAIT;
+    loop {
+        let before = result.count;
+        if again == 0 && !options::wait_if_limited(process, file, POLLIN)? {
+            return if before == 0 { Err(EAGAIN) } else { Ok(result) };
+        }
+        let is_rest = result.has_more && !socket.has_messages();
+        let place = if is_rest { &mut [][..] } else { &mut into[before..] };
+        match receive_part(process, file, place, (most, flags & MSG_PEEK | again), &mut result) {
+            Err(error) if before == 0 && result.files.is_empty() => return Err(error),
+            Err(_) => return Ok(result),
+            Ok(()) => {}
+        }
+        let has_room = result.count < into.len();
+        if result.has_more && (has_room && socket.has_messages() || result.files.len() < most) {
+            again = MSG_DONTWAIT;
+            continue;
+        }
+        result.is_cut |= result.has_more && result.files.len() >= most && most != 0;
+        if socket.has_messages() || !has_room || result.count == before || !result.files.is_empty() {
+            return finish(process, file, socket, result);
+        }
+        // What is there beyond one message of the system is taken, too.
+        again = if wait_all { flags & MSG_DONTWAIT } else { MSG_DONTWAIT };
+        if !wait_all && result.count % PART != 0 {
+            return Ok(result);
+        }
+    }
+}
+
+/// What is left of a message that was received in parts is nobody's.
+fn finish(process: &mut Process, file: &OpenFile, socket: Socket, result: Received) -> Result<Received, Errno> {
+    if result.has_more {
+        let target = process.services.reference(file)?;
+        let size = u64::from(socket.has_messages());
+        let message = Message::new(channel::receive::LABEL, words([MSG_DONTWAIT, size, u64::from(size == 0)]));
+        // It is there, and nobody waits for it.
+        let _ = process.exchange_some(target, &message, Buffers::NONE);
+    }
+    Ok(result)
+}
+
+/// One message of the system.
+fn receive_part(process: &mut Process, file: &OpenFile, into: &mut [u8], (most, flags): (usize, u64), result: &mut Received) -> Result<(), Errno> {
+    let target = process.services.reference(file)?;
+    let wanted = into.len().min(PART);
+    let passed = options::passes_credentials(file);
+    let slots = (0..(most - result.files.len().min(most)).min(SLOTS)).map(|_| Vacant::<Reference>::new()).collect::<Result<Vec<_>, _>>()?;
+    let handles: Vec<Reference> = slots.iter().map(Vacant::handle).collect();
+    let in_parts = if flags & MSG_PEEK == 0 && (into.len() > wanted || !handles.is_empty()) { MORE_PARTS } else { 0 };
+    let flags = flags | in_parts | if passed { MSG_CREDENTIALS } else { 0 };
+    let offset = if flags & MSG_PEEK != 0 { result.count as u64 } else { 0 };
+    let message = Message::new(channel::receive::LABEL, words([flags, wanted as u64, handles.len() as u64, offset]));
+    let mut bytes = vec![0; (wanted + 4096).min(PIECE)];
+    let received = process.exchange_some(target, &message, Buffers { bytes: SpanMut::from(&mut bytes[..]), slots: &handles });
+    let received = received.map_err(|error| if error == EINTR { ERESTART } else { error })?;
+    let [count, name_size, total, flags, _, control_size] = received.words;
+    let mut rest = bytes.get(..received.bytes()).unwrap_or_default();
+    let mut take = |size: u64| {
+        let (first, behind) = rest.split_at(rest.len().min(size as usize));
+        rest = behind;
+        first
+    };
+    if passed {
+        let signature = take(16);
+        let word = |at: usize| signature.get(at..at + 4).and_then(|bytes| bytes.try_into().ok()).map_or(0, u32::from_le_bytes);
+        result.credentials = [word(0), word(8), word(12)];
+    }
+    let name = take(name_size);
+    if !name.is_empty() {
+        result.from = name.to_vec();
+    }
+    let records = take(control_size);
+    let data = take(count);
+    into[..data.len()].copy_from_slice(data);
+    result.records.extend(records);
+    for reference in slots.into_iter().take(received.references()).map(Vacant::occupied) {
+        let record = result.records.get(RECORD * result.files.len()..).unwrap_or_default();
+        let file = control::open_file(reference, record);
+        result.files.push(file);
+    }
+    result.count += data.len();
+    result.total = result.total.max(total as usize);
+    result.is_cut |= flags & MSG_CTRUNC != 0;
+    result.has_more = flags & MORE_PARTS != 0;
+    Ok(())
+}
+
+/// What a call that receives a message gives.
+fn size(socket: Socket, received: &Received, flags: u64) -> u64 {
+    let whole = flags & MSG_TRUNC != 0 && socket.has_messages();
+    if whole { received.total as u64 } else { received.count as u64 }
+}
+
+/// `recvfrom(descriptor, buffer, size, flags, address, address size)`.
+pub fn recvfrom(process: &mut Process, frame: &mut Frame) -> Answer {
+    let [descriptor, buffer, room, flags, at, size_at] = frame.arguments();
+    let (file, socket) = socket_at(process, descriptor)?;
+    let into = process.memory.writable(buffer, room.min(MOST))?;
+    let received = receive(process, &file, socket, into, (0, flags))?;
+    if at != 0 {
+        let from = if received.from.is_empty() { Vec::new() } else { socket.family.shown(&received.from) };
+        address::write(process, (at, size_at), &from)?;
+    }
+    Ok(size(socket, &received, flags))
+}
+
+/// Writes bytes into one piece after the other.
+fn scatter(process: &Process, pieces: &[(u64, u64)], mut bytes: &[u8]) -> Result<(), Errno> {
+    for (at, size) in pieces {
+        let (first, rest) = bytes.split_at(bytes.len().min(*size as usize));
+        process.memory.write_bytes(*at, first)?;
+        bytes = rest;
+    }
+    Ok(())
+}
+
+fn receive_header(process: &mut Process, file: &OpenFile, socket: Socket, at: u64, flags: u64) -> Answer {
+    let header = Header::read(process, at)?;
+    for (at, size) in &header.pieces {
+        if !process.memory.map.allows(*at, *size, Rights::WRITE) && *size != 0 {
+            return Err(EFAULT);
+        }
+    }
+    let is_signed = options::passes_credentials(file);
+    let mut incoming = Incoming::new(header.control, header.control_size);
+    let most = incoming.files(is_signed);
+    let used: Vec<&(u64, u64)> = header.pieces.iter().filter(|piece| piece.1 != 0).collect();
+    let mut received = match used[..] {
+        [] => receive(process, file, socket, &mut [], (most, flags))?,
+        [(at, size)] => {
+            let into = process.memory.writable(*at, (*size).min(MOST))?;
+            receive(process, file, socket, into, (most, flags))?
+        }
+        _ => {
+            let room = used.iter().fold(0u64, |sum, piece| sum.saturating_add(piece.1)).min(MOST_GATHERED);
+            let mut buffer = vec![0; room as usize];
+            let received = receive(process, file, socket, &mut buffer, (most, flags))?;
+            scatter(process, &header.pieces, &buffer[..received.count])?;
+            received
+        }
+    };
+    if is_signed {
+        incoming.put_credentials(process, received.credentials)?;
+    }
+    incoming.put_files(process, core::mem::take(&mut received.files), flags & MSG_CMSG_CLOEXEC != 0)?;
+    if header.name != 0 {
+        let from = if received.from.is_empty() { Vec::new() } else { socket.family.shown(&received.from) };
+        let room = from.len().min(header.name_size as usize);
+        process.memory.write_bytes(header.name, &from[..room])?;
+        process.memory.write_half(at + 8, from.len() as u32)?;
+    }
+    let cut = if socket.has_messages() && received.total > received.count { MSG_TRUNC } else { 0 };
+    let lost = if received.is_cut || incoming.is_cut { MSG_CTRUNC } else { 0 };
+    process.memory.write_words(at + CONTROL_SIZE, &[incoming.used()])?;
+    process.memory.write_half(at + FLAGS, (flags & MSG_CMSG_CLOEXEC | cut | lost) as u32)?;
+    Ok(size(socket, &received, flags))
+}
+
+/// `recvmsg(descriptor, message, flags)`.
+pub fn recvmsg(process: &mut Process, frame: &mut Frame) -> Answer {
+    let [descriptor, at, flags, ..] = frame.arguments();
+    let (file, socket) = socket_at(process, descriptor)?;
+    receive_header(process, &file, socket, at, flags)
+}
+
+/// `recvmmsg(descriptor, messages, count, flags, timeout)`: as on Linux, the time is looked at only between messages.
+pub fn recvmmsg(process: &mut Process, frame: &mut Frame) -> Answer {
+    let [descriptor, at, count, flags, timeout, _] = frame.arguments();
+    let limit = if timeout == 0 { None } else { Some(crate::time::duration(&process.memory, timeout)?) };
+    let end = match limit {
+        Some(limit) => Some(crate::time::now(process, crate::time::MONOTONIC)?.saturating_add(limit)),
+        None => None,
+    };
+    let (file, socket) = socket_at(process, descriptor)?;
+    let count = (count & 0xffff_ffff).min(MOST_SEVERAL);
+    let mut how = flags & !MSG_WAITFORONE;
+    for index in 0..count {
+        let at = at + SEVERAL * index;
+        match receive_header(process, &file, socket, at, how) {
+            Ok(size) => process.memory.write_half(at + 56, size as u32)?,
+            Err(error) if index == 0 => return Err(error),
+            Err(_) => return Ok(index),
+        }
+        how |= if flags & MSG_WAITFORONE != 0 { MSG_DONTWAIT } else { 0 };
+        if let Some(end) = end
+            && crate::time::now(process, crate::time::MONOTONIC)? >= end
+        {
+            return Ok(index + 1);
+        }
+    }
+    Ok(count)
+}
+
+impl Process {
+    /// `read` of a socket.
+    pub fn read_socket(&mut self, file: &OpenFile, socket: Socket, into: &mut [u8]) -> Result<usize, Errno> {
+        if into.is_empty() { Ok(0) } else { receive(self, file, socket, into, (0, 0)).map(|received| received.count) }
+    }
+
+    /// `write` of a socket.
+    pub fn write_socket(&mut self, file: &OpenFile, socket: Socket, from: &[u8]) -> Result<usize, Errno> {
+        let sending = Sending { to: Vec::new(), beside: Outgoing::default(), flags: 0 };
+        send(self, file, socket, from, sending).map(|count| count as usize)
+    }
+}
