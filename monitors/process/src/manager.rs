@@ -5,13 +5,16 @@ use crate::world::{Change, Effect, FIRST, Found, World};
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
+use nacre_abi::environment::{FOREIGN_LIBRARY, OBJECTS};
 use nacre_abi::fault;
+use nacre_nest::plan::{FOREIGN_STACK_END, MAX_FOREIGN_STACK, REFLECTED};
 use nacre_abi::message::{NO_REFERENCES, THREAD_ENDED};
 use nacre_abi::rights::REFERENCE_USE;
+use nacre_abi::state::ThreadState;
 use nacre_nest::host::{Exception, keep};
 use nacre_nest::{Child, Services};
 use nacre_proto::flags::{TERMINAL_HANGUP, TERMINAL_INTERRUPT, TERMINAL_QUIT, TERMINAL_SUSPEND, TERMINAL_WINDOW, WNOHANG};
-use nacre_proto::process::wait;
+use nacre_proto::process::{released, wait};
 use nacre_proto::server::{self, Output};
 use nacre_proto::{Errno, Event, Request, Station, parent, process, segment};
 use nacre_sys::{OwnedPort, OwnedPortSet, OwnedReference, Reference, Space, Span, Status, Thread, ipc};
@@ -90,6 +93,8 @@ pub struct Manager {
     /// Terminals of sessions, and where each tells of its keys.
     pub(crate) terminals: BTreeMap<u64, (OwnedReference, OwnedPort)>,
     waiters: Vec<Waiter>,
+    /// Makers that wait for these children to be programs of their own, or to end.
+    makers: Vec<(u64, OwnedReference)>,
     set: OwnedPortSet,
     over: Option<u64>,
 }
@@ -166,7 +171,7 @@ impl Manager {
     pub fn new(world: World, shared: Shared) -> Result<Manager, Errno> {
         let set = OwnedPortSet::new()?;
         let bodies = BTreeMap::from([(FIRST, Body::new(FIRST, &set)?)]);
-        Ok(Manager { world, shared, bodies, terminals: BTreeMap::new(), waiters: Vec::new(), set, over: None })
+        Ok(Manager { world, shared, bodies, terminals: BTreeMap::new(), waiters: Vec::new(), makers: Vec::new(), set, over: None })
     }
 
     /// The port of a process, for it and for who makes it.
@@ -237,6 +242,12 @@ impl Manager {
     /// Nobody takes care of the process's exceptions but us: it ends, as by the signal.
     fn exception(&mut self, request: &mut Request<'_>) {
         let exception = Exception::from_words(request.words());
+        if let Some(state) = reflected(&exception, request.bytes()) {
+            let bytes: Vec<u8> = state.to_words().iter().flat_map(|word| word.to_le_bytes()).collect();
+            request.put(&bytes);
+            request.answer(fault::RESUME, [0; 6]);
+            return;
+        }
         request.answer(fault::STOP, [0; 6]);
         self.world.exit(request.word(), exception.exit_status());
     }
@@ -269,6 +280,7 @@ impl Manager {
 
     fn destroy(&mut self, pid: u64) {
         self.waiters.retain(|waiter| waiter.pid != pid);
+        self.release(pid);
         if let Some(body) = self.bodies.get_mut(&pid) {
             body.forget_prepared();
             body.agent = None;
@@ -325,10 +337,37 @@ impl Manager {
         self.waiters.iter().filter(|waiter| waiter.pid == pid).count() < MOST_WAITERS
     }
 
+    /// Answers when the child needs nothing of its maker any more.
+    pub(crate) fn release_later(&mut self, child: u64, reply: OwnedReference) {
+        // Those that have gone are forgotten, so that there are no more than threads wait.
+        self.makers.retain(|(_, reply)| !reply.is_null().unwrap_or(true));
+        self.makers.push((child, reply));
+    }
+
+    /// The child needs nothing of its maker any more.
+    pub(crate) fn release(&mut self, child: u64) {
+        let (released, others): (Vec<_>, Vec<_>) = core::mem::take(&mut self.makers).into_iter().partition(|(pid, _)| *pid == child);
+        self.makers = others;
+        for (_, reply) in released {
+            // A maker that has gone does not care.
+            let _ = released::Output::default().send(reply, Span::EMPTY);
+        }
+    }
+
     /// Answers when a child has changed.
     pub(crate) fn wait_later(&mut self, pid: u64, which: i64, options: u64, reply: OwnedReference) {
         self.waiters.push(Waiter { pid, which, options, reply });
     }
+}
+
+/// How a thread goes on that has come to the end of what there is of its stack: its library makes more. `None`: it was something else.
+fn reflected(exception: &Exception, bytes: &[u8]) -> Option<ThreadState> {
+    let words: Vec<u64> = bytes.as_chunks::<8>().0.iter().map(|word| u64::from_le_bytes(*word)).collect();
+    let state = ThreadState::from_words(words.try_into().ok()?);
+    let is_stack = exception.kind == fault::KIND_MEMORY && (FOREIGN_STACK_END - MAX_FOREIGN_STACK..FOREIGN_STACK_END).contains(&exception.address);
+    let in_library = (FOREIGN_LIBRARY..OBJECTS).contains(&state.rip);
+    let entry = state.foreign_entry.checked_sub(REFLECTED).filter(|entry| (FOREIGN_LIBRARY..OBJECTS).contains(entry))?;
+    (is_stack && !in_library).then_some(ThreadState { rip: entry, fs_base: state.rip, ..state })
 }
 
 fn answer(found: &Found) -> wait::Output {

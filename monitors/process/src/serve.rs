@@ -2,11 +2,11 @@
 
 use crate::manager::{Life, Manager};
 use crate::world::Sent;
-use nacre_proto::flags::{SERVICE_CHANNELS, SERVICE_CLOCK, SERVICE_FILES, SERVICE_MEMORY, SERVICE_PROCESS};
+use nacre_proto::flags::{BEGIN_PROGRAM, SERVICE_CHANNELS, SERVICE_CLOCK, SERVICE_FILES, SERVICE_MEMORY, SERVICE_PROCESS};
 use nacre_proto::parent::{exit, find, keep, report, stream};
 use nacre_proto::process::{
-    abandon, attach, begin, create, dispositions, family, foreground, foreground_set, group_set, identity, kill, limits, list, name_set, numbers, prepare,
-    session_create, signal_take, stopped, stream_set, terminal, terminal_acquire, thread_create, thread_end, wait,
+    abandon, attach, begin, create, dispositions, family, foreground, foreground_set, group_set, identity, kill, limits, list, look, name_set,
+    numbers, prepare, priority, priority_set, released, session_create, signal_take, stopped, stream_set, terminal, terminal_acquire, thread_create, thread_end, wait,
 };
 use nacre_proto::server::Output;
 use nacre_proto::{Answer, Errno, Handled, Request, memory, parent, process};
@@ -104,6 +104,9 @@ impl process::Server for Manager {
         let is_another = body.live(Life::Made { segment, space, thread })?;
         self.world.begin(pid, flags, ignored)?;
         self.body(request)?.start();
+        if flags & BEGIN_PROGRAM != 0 {
+            self.release(pid);
+        }
         if is_another { Ok(Answer::Later) } else { begin::Output::default().now() }
     }
 
@@ -217,5 +220,31 @@ impl process::Server for Manager {
         let number = usize::try_from(number).map_err(|_| Errno::EINVAL)?;
         *self.body(request)?.streams.get_mut(number).ok_or(Errno::EINVAL)? = Some(file);
         stream_set::Output::default().now()
+    }
+
+    fn look(&mut self, request: &mut Request<'_>, pid: u64) -> Handled<look::Output> {
+        let foreground = self.world.foreground(pid).unwrap_or(0);
+        let process = self.world.process(pid)?;
+        request.put(&process.command);
+        let ([user, effective, _], ignored, priority) = (process.traits.identity, process.traits.ignored, process.traits.priority);
+        look::Output { user, effective, foreground, ignored, priority }.now()
+    }
+
+    fn priority(&mut self, request: &mut Request<'_>, which: u64, who: u64) -> Handled<priority::Output> {
+        priority::Output { value: self.world.priority(request.word(), which, who)? }.now()
+    }
+
+    fn priority_set(&mut self, request: &mut Request<'_>, which: u64, who: u64, value: u64) -> Handled<priority_set::Output> {
+        self.world.priority_set(request.word(), which, who, value)?;
+        priority_set::Output::default().now()
+    }
+
+    fn released(&mut self, request: &mut Request<'_>, pid: u64) -> Handled<released::Output> {
+        if self.world.is_released(request.word(), pid)? {
+            return released::Output::default().now();
+        }
+        let reply = request.detach()?;
+        self.release_later(pid, reply);
+        Ok(Answer::Later)
     }
 }

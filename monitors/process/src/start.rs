@@ -79,6 +79,11 @@ fn manager(options: &Options<'_>) -> Result<Manager, Errno> {
     Ok(manager)
 }
 
+/// What a program is called, the last part of its path; behind a zero its words, each with a final zero.
+fn names(command: &[&[u8]]) -> Vec<u8> {
+    [stage::short_name(command)].iter().chain(command).flat_map(|word| word.iter().copied().chain([0])).collect()
+}
+
 fn begin(manager: &mut Manager, command: &[&[u8]], arguments: &Arguments) -> Result<(), Refusal> {
     let own = |doing| move |errno| Refusal::Service(doing, errno);
     let files = copy(&manager.shared.files).map_err(own("finding the files"))?;
@@ -86,7 +91,7 @@ fn begin(manager: &mut Manager, command: &[&[u8]], arguments: &Arguments) -> Res
     let port = manager.port(FIRST).map_err(own("making its port"))?;
     let ports = Ports { parent: port.handle(), keeper: port.handle() };
     let child = search::spawn(&mut Services::new(files, pool), command, FIRST, arguments, ports)?;
-    manager.begin_first(child, BEGIN_PROGRAM, stage::short_name(command)).map_err(own("starting it"))
+    manager.begin_first(child, BEGIN_PROGRAM, &names(command)).map_err(own("starting it"))
 }
 
 fn run(options: &Options<'_>, arguments: &Arguments) -> Result<u64, (String, i32)> {

@@ -6,6 +6,7 @@
 
 mod end;
 mod groups;
+mod priorities;
 mod signals;
 #[cfg(test)]
 mod tests;
@@ -25,6 +26,8 @@ const HIGHEST: u64 = 32_767;
 const LOWEST_AGAIN: u64 = 300;
 /// Most bytes of a name.
 const MOST_NAME: usize = 15;
+/// Most bytes of a command that are kept.
+const MOST_COMMAND: usize = 1024;
 /// Most signals that may wait for a process, whatever its limit.
 const MOST_SIGNALS: u64 = 1024;
 
@@ -84,6 +87,8 @@ pub struct Traits {
     pub most_processes: u64,
     /// Most signals that wait for it.
     pub most_signals: u64,
+    /// 20 less its nice value.
+    pub priority: u64,
 }
 
 /// One process.
@@ -103,6 +108,8 @@ pub struct Process {
     pub traits: Traits,
     /// What it is called.
     pub name: Vec<u8>,
+    /// The words of its command, each with a final zero.
+    pub command: Vec<u8>,
     /// Numbers of its threads beside the first.
     pub threads: BTreeSet<u64>,
     exit_signal: u64,
@@ -147,7 +154,7 @@ pub struct World {
 impl World {
     /// A world with its first process, which is fresh, leads its session, and may have its terminal.
     pub fn new(limits: Limits, has_terminal: bool) -> World {
-        let traits = Traits { ignored: 0, child_flags: 0, identity: [0; 3], most_processes: u64::MAX, most_signals: MOST_SIGNALS };
+        let traits = Traits { ignored: 0, child_flags: 0, identity: [0; 3], most_processes: u64::MAX, most_signals: MOST_SIGNALS, priority: priorities::USUAL };
         let mut world = World {
             processes: BTreeMap::new(),
             terminals: BTreeMap::new(),
@@ -212,7 +219,7 @@ impl World {
     /// A child of `parent`.
     pub fn create(&mut self, parent: u64, exit_signal: u64) -> Result<u64, Errno> {
         let of = self.living(parent)?;
-        let (traits, family, name) = (of.traits, (of.group, of.session), of.name.clone());
+        let (traits, family, name, command) = (of.traits, (of.group, of.session), of.name.clone(), of.command.clone());
         if exit_signal > signals::HIGHEST {
             return Err(Errno::EINVAL);
         }
@@ -222,7 +229,7 @@ impl World {
             return Err(Errno::EAGAIN);
         }
         let pid = self.fresh_number()?;
-        self.processes.insert(pid, Process { name, ..Process::new(parent, family, exit_signal, traits) });
+        self.processes.insert(pid, Process { name, command, ..Process::new(parent, family, exit_signal, traits) });
         Ok(pid)
     }
 
@@ -243,6 +250,12 @@ impl World {
             self.settle(pid);
         }
         Ok(())
+    }
+
+    /// Whether a child needs nothing of its maker any more: it runs another program, or has ended.
+    pub fn is_released(&self, maker: u64, pid: u64) -> Result<bool, Errno> {
+        let child = self.process(pid)?;
+        if child.parent == maker { Ok(child.has_executed || child.has_ended()) } else { Err(Errno::ESRCH) }
     }
 
     /// An agent has come.
@@ -287,9 +300,16 @@ impl World {
         Ok(())
     }
 
-    /// What it is called from now on.
-    pub fn set_name(&mut self, pid: u64, name: &[u8]) -> Result<(), Errno> {
-        self.living(pid)?.name = name[..name.len().min(MOST_NAME)].to_vec();
+    /// What it is called from now on, and behind a zero its command.
+    pub fn set_name(&mut self, pid: u64, text: &[u8]) -> Result<(), Errno> {
+        let process = self.living(pid)?;
+        let end = text.iter().position(|byte| *byte == 0);
+        let name = &text[..end.unwrap_or(text.len())];
+        process.name = name[..name.len().min(MOST_NAME)].to_vec();
+        if let Some(end) = end {
+            let command = &text[end + 1..];
+            process.command = command[..command.len().min(MOST_COMMAND)].to_vec();
+        }
         Ok(())
     }
 
@@ -339,6 +359,7 @@ impl Process {
             stopped: None,
             traits,
             name: Vec::new(),
+            command: Vec::new(),
             threads: BTreeSet::new(),
             exit_signal,
             attendance: Attendance::Nobody,

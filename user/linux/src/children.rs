@@ -108,13 +108,22 @@ pub fn waitid(process: &mut Process, frame: &mut Frame) -> Answer {
         return Err(EINVAL);
     }
     let number = i64::from(number as i32);
+    let (asked, mut options) = (options, options);
     let which = match kind as u32 {
+        3 => {
+            let (pid, nonblocking) = crate::pidfd::of_descriptor(process, number as u64)?;
+            options |= if nonblocking { WNOHANG } else { 0 };
+            pid as i64
+        }
         0 => -1,
         1 if number > 0 => number,
         2 if number >= 0 => -number,
         _ => return Err(EINVAL),
     };
     let changed = wait(process, which, options & !WNOTHREAD)?;
+    if changed.pid == 0 && kind as u32 == 3 && asked & WNOHANG == 0 {
+        return Err(crate::errno::EAGAIN);
+    }
     if info != 0 {
         let (code, status) = told(changed.status);
         let words = match changed.pid {

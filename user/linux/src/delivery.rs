@@ -108,6 +108,9 @@ fn take(process: &mut Process) -> Option<Info> {
 /// Lets the program go on in its handler. A stack that cannot take the frame ends the program, as on Linux.
 fn enter_handler(process: &mut Process, frame: &mut Frame, info: &Info) {
     let action = process.signals.action(info.signal);
+    if process.growth.is_below(frame.stack) {
+        process.grow_stack(frame.stack);
+    }
     if signal_frame::push(process, frame, info, &action).is_err() {
         end_by_signal(process, SIGSEGV);
     }

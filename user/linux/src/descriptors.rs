@@ -34,6 +34,10 @@ pub const O_PATH: u32 = 0o10000000;
 pub const S_IFMT: u32 = 0o170000;
 /// Regular file.
 pub const S_IFREG: u32 = 0o100000;
+/// Directory.
+pub const S_IFDIR: u32 = 0o040000;
+/// Only a directory is opened.
+pub const O_DIRECTORY: u32 = 0o200000;
 /// Pipe.
 pub const S_IFIFO: u32 = 0o010000;
 /// Socket.
@@ -70,6 +74,8 @@ pub struct OpenFile {
     pub shared: RefCell<Weak<Segment>>,
     /// What is written is gone, and nothing is ever read: nobody needs to be asked.
     pub is_null: bool,
+    /// The path that it was opened by, and the directory where that starts (none: the root).
+    pub opened_by: RefCell<Option<(Option<Rc<OpenFile>>, Vec<u8>)>>,
     /// How often the process has read or written it.
     pub used: Cell<u32>,
     /// What was set of it, if it is a socket.
@@ -89,6 +95,7 @@ impl OpenFile {
             flags: Cell::new(flags),
             listing: RefCell::default(),
             is_null: false,
+            opened_by: RefCell::new(None),
             used: Cell::new(0),
             contents: OnceCell::new(),
             shared: RefCell::default(),

@@ -2,7 +2,9 @@
 
 use crate::entry::Frame;
 use crate::errno::{Answer, EINVAL, ENOENT, ENOTDIR, EPERM, ERANGE, Errno};
-use crate::place::{AT_EMPTY_PATH, CURRENT, is_own_executable, own_descriptor};
+use crate::place::{AT_EMPTY_PATH, CURRENT, own_descriptor};
+use crate::proc_file::Opened;
+use crate::proc_tree::Target;
 use crate::process::Process;
 use crate::user::PATH_MAX;
 use alloc::rc::Rc;
@@ -169,12 +171,15 @@ pub fn symlinkat(process: &mut Process, frame: &mut Frame) -> Answer {
 /// Where a symbolic link leads; the names of the process's own files lead where the server says that those are.
 fn link_target(process: &mut Process, descriptor: u64, path: u64) -> Result<Vec<u8>, Errno> {
     let text = process.memory.path(path)?;
-    if is_own_executable(text) {
-        return Ok(process.executable.clone());
-    }
-    if let Some(number) = own_descriptor(text) {
-        let file = process.descriptors.get(number?).map_err(|_| ENOENT)?;
-        return path_of(process.services.reference(&file).map_err(|_| ENOENT)?);
+    let text = match own_descriptor(text) {
+        Some(number) => alloc::format!("/proc/self/fd/{}", number?).into_bytes(),
+        None => text.to_vec(),
+    };
+    match process.in_proc(descriptor, &text, false) {
+        None => {}
+        Some(Ok(Target::Node(node))) => return process.target_of(node),
+        Some(Ok(Target::Outside(_))) => return Err(EINVAL),
+        Some(Err(error)) => return Err(error),
     }
     let place = process.place(descriptor, path)?;
     let mut target = [0; PATH_MAX as usize];
@@ -205,16 +210,26 @@ pub fn readlinkat(process: &mut Process, frame: &mut Frame) -> Answer {
 }
 
 /// The absolute path of a directory, as its server knows it now.
-fn path_of(target: nacre_sys::Reference) -> Result<Vec<u8>, Errno> {
+pub fn path_of(target: nacre_sys::Reference) -> Result<Vec<u8>, Errno> {
     let mut path = [0; PATH_MAX as usize];
     let size = directory::path(target, &mut path)?.path;
     Ok(path.get(..size).unwrap_or_default().to_vec())
 }
 
+impl Process {
+    /// The path of the current directory.
+    pub fn current_path(&mut self) -> Result<Vec<u8>, Errno> {
+        match self.current.as_ref().and_then(|current| current.node()) {
+            Some(node) => Ok(node.path().into_bytes()),
+            None => path_of(self.current_directory()?),
+        }
+    }
+}
+
 /// `getcwd(buffer, size)`: the size with its final zero.
 pub fn getcwd(process: &mut Process, frame: &mut Frame) -> Answer {
     let [buffer, size, ..] = frame.arguments();
-    let mut path = path_of(process.current_directory()?)?;
+    let mut path = process.current_path()?;
     path.push(0);
     if (path.len() as u64) > size {
         return Err(ERANGE);
@@ -226,8 +241,25 @@ pub fn getcwd(process: &mut Process, frame: &mut Frame) -> Answer {
 /// `chdir(path)`.
 pub fn chdir(process: &mut Process, frame: &mut Frame) -> Answer {
     const O_DIRECTORY: u64 = 0o200000;
-    let place = process.first_place(frame)?;
-    let opened = directory::open(place.directory, O_DIRECTORY, 0, place.path)?;
+    let text = process.memory.path(frame.arguments()[0])?;
+    let mut elsewhere = None;
+    if let Some(opened) = process.open_in_proc(CURRENT, text, O_DIRECTORY as u32) {
+        match opened? {
+            Opened::Outside(path) => elsewhere = Some(path),
+            Opened::Descriptor(number) => return fchdir_to(process, number),
+            Opened::Here(number) => {
+                process.current = Some(process.descriptors.close(number)?);
+                return Ok(0);
+            }
+        }
+    }
+    let opened = match elsewhere {
+        Some(path) => directory::open(process.services.files()?, O_DIRECTORY, 0, path.as_slice())?,
+        None => {
+            let place = process.first_place(frame)?;
+            directory::open(place.directory, O_DIRECTORY, 0, place.path)?
+        }
+    };
     let file = crate::descriptors::OpenFile::new(crate::descriptors::Kind::Remote(opened.file), opened.mode as u32, 0);
     process.current = Some(Rc::new(file));
     Ok(0)
@@ -235,7 +267,11 @@ pub fn chdir(process: &mut Process, frame: &mut Frame) -> Answer {
 
 /// `fchdir(descriptor)`.
 pub fn fchdir(process: &mut Process, frame: &mut Frame) -> Answer {
-    let file = process.descriptors.get(frame.arguments()[0])?;
+    fchdir_to(process, frame.arguments()[0])
+}
+
+fn fchdir_to(process: &mut Process, descriptor: u64) -> Answer {
+    let file = process.descriptors.get(descriptor)?;
     if crate::status::of_file(process, &file)?.mode & S_IFMT != S_IFDIR {
         return Err(ENOTDIR);
     }

@@ -23,6 +23,7 @@ use core::mem::offset_of;
 use core::sync::atomic::Ordering;
 use nacre_abi::call::FOREIGN_NUMBER_SHIFT;
 use nacre_abi::environment::{FOREIGN_LIBRARY, OBJECTS};
+use nacre_nest::plan::REFLECTED;
 use nacre_sys::lock::RawLock;
 
 /// The program's registers at a call, in the order in which the entry pushes them, last first.
@@ -186,7 +187,12 @@ pub fn with_process<R>(index: usize, work: impl FnOnce(&mut Process) -> R) -> Op
 extern "C" fn dispatch(frame: &mut Frame, block: &'static Block) -> u64 {
     let number = frame.take_number();
     let index = block.index.load(Ordering::Relaxed) as usize;
-    let result = with_process(index, |process| crate::table::call(process, number, frame));
+    let result = with_process(index, |process| {
+        if process.growth.is_below(frame.stack) {
+            process.grow_stack(frame.stack);
+        }
+        crate::table::call(process, number, frame)
+    });
     result.unwrap_or(crate::errno::negated(crate::errno::ENOSYS))
 }
 
@@ -205,6 +211,12 @@ extern "C" fn attend(frame: &mut Frame, block: &'static Block, result: u64) {
 extern "C" fn attend_again(frame: &mut Frame, block: &'static Block) {
     let index = block.index.load(Ordering::Relaxed) as usize;
     let _ = with_process(index, |process| crate::delivery::deliver(process, frame));
+}
+
+/// What a fault leads to that the manager leaves to the library.
+extern "C" fn faulted(frame: &mut Frame, block: &'static Block) {
+    let index = block.index.load(Ordering::Relaxed) as usize;
+    let _ = with_process(index, |process| crate::growth::faulted(process, frame));
 }
 
 /// The end of a thread: it holds the lock, which it frees, and waits for ever, or until it is used again.
@@ -230,13 +242,15 @@ macro_rules! pop_rest {
     };
 }
 
-/// Where the kernel lets the program's system calls continue; `nacre_signal_entry` is where a thread continues that was stopped in the program, all its
+/// What begins [`REFLECTED`] bytes before the place where the program's system calls continue: there a thread goes on after a fault that the manager
+/// leaves to the library; `nacre_signal_entry` is where a thread continues that was stopped in the program, all its
 /// registers as they were but the instruction pointer, which is in `resume`.
 #[unsafe(naked)]
-pub extern "C" fn foreign_entry() {
+extern "C" fn entries() {
     naked_asm!(
         ".globl nacre_quick_start, nacre_quick_end, nacre_leave_start, nacre_leave_end, nacre_signal_entry, nacre_leave_whole",
         // An answer that is known: without a frame, and without the lock.
+        ".p2align 4; jmp 6f; .p2align 4",
         "nacre_quick_start: mov rcx, rax; shr rcx, {number}; cmp ecx, {quick_count}; jae 2f",
         "mov ecx, gs:[{quick} + rcx * 4]; test ecx, ecx; js 2f",
         "shl rax, 16; shr rax, 16",
@@ -255,6 +269,11 @@ pub extern "C" fn foreign_entry() {
         "push qword ptr gs:[{scratch}]; pushfq; push qword ptr gs:[{resume}]",
         push_rest!(),
         "cld; jmp 4f",
+        // A fault in the program that the manager leaves to the library: the instruction pointer is where the base of `fs` was.
+        "6: mov gs:[{scratch}], rsp; mov rsp, gs:[{stack_top}]",
+        "push qword ptr gs:[{scratch}]; pushfq; push qword ptr gs:[{resume}]",
+        push_rest!(),
+        "cld; mov rdi, rsp; mov rsi, gs:[{stack_top}]; call {faulted}; jmp 5f",
         // The way out with a look at signals: all registers are as the frame has them.
         "3: mov rdi, rsp; mov rsi, gs:[{stack_top}]; mov rdx, rax; call {attend}; jmp 5f",
         "4: mov rdi, rsp; mov rsi, gs:[{stack_top}]; call {attend_again}",
@@ -276,6 +295,7 @@ pub extern "C" fn foreign_entry() {
         dispatch = sym dispatch,
         attend = sym attend,
         attend_again = sym attend_again,
+        faulted = sym faulted,
     )
 }
 
@@ -333,6 +353,12 @@ pub fn place(address: u64) -> Place {
         (FOREIGN_LIBRARY..OBJECTS, None) => Place::Library,
         _ => Place::Program,
     }
+}
+
+/// Where the kernel lets the program's system calls continue.
+pub fn foreign_entry() -> u64 {
+    // Behind the jump, which is as long as the alignment.
+    (entries as *const () as u64).next_multiple_of(REFLECTED) + REFLECTED
 }
 
 /// Where a thread that was stopped in the program continues, with what it was about in its block's `resume`.

@@ -17,6 +17,8 @@ use nacre_sys::{OwnedReference, Reference};
 const LONGEST: u64 = 128 << 10;
 /// Most bytes of all arguments and the environment, with their addresses.
 const MOST: u64 = 2 << 20;
+/// Most bytes of a command that the manager is told.
+const MOST_NAMES: usize = 1040;
 /// Scripts whose interpreters are scripts, at most.
 const DEPTH: usize = 5;
 
@@ -141,6 +143,7 @@ fn named(process: &mut Process, descriptor: u64, path: &[u8]) -> Result<Command,
 fn run(process: &mut Process, mut command: Command) -> Answer {
     let mut legacy = Legacy::of(process);
     legacy.add_files(process, false);
+    legacy.add_pending(process);
     legacy.data.name = name(&command.path);
     let bytes = legacy.data.to_bytes();
     let heritage = Heritage { bytes: &bytes, references: &legacy.references, areas: &[] };
@@ -152,7 +155,7 @@ fn run(process: &mut Process, mut command: Command) -> Answer {
         let mut maker = Maker { files, current: command.directory, port: Reference::PARENT, opened: command.opened.take() };
         let program = Program { path: &command.path, arguments: &slices(&command.arguments), environment: &slices(&command.environment), random, sizes };
         match nacre_nest::spawn_heir(&mut maker, &program, &heritage, Ports { parent: Reference::PARENT, keeper: Reference::PARENT }) {
-            Ok(child) => return become_it(process, &child, &legacy),
+            Ok(child) => return become_it(process, &child, &legacy, &command.arguments),
             Err(Refusal::Script(line)) => command = command.interpreted(line.as_bytes(), files, current)?,
             Err(refusal) => return Err(maker::errno(&refusal)),
         }
@@ -170,17 +173,19 @@ fn name(path: &[u8]) -> [u8; 16] {
 }
 
 /// The new environment takes the place of this one, which ends here.
-fn become_it(process: &mut Process, child: &Child<Maker>, legacy: &Legacy) -> Answer {
+fn become_it(process: &mut Process, child: &Child<Maker>, legacy: &Legacy, arguments: &[Vec<u8>]) -> Answer {
     process.halt_others();
     crate::futex::release_all_robust(process);
     let name = &legacy.data.name;
     let size = name.iter().position(|byte| *byte == 0).unwrap_or(name.len());
     // Only those who look at lists of processes miss it.
-    let _ = process::name_set(Reference::PARENT, &name[..size]);
+    let mut names: Vec<u8> = [&name[..size]].into_iter().chain(slices(arguments)).flat_map(|word| word.iter().copied().chain([0])).collect();
+    names.truncate(MOST_NAMES);
+    let _ = process::name_set(Reference::PARENT, names.as_slice());
     if child.is_native() {
         give_streams(process);
     }
-    let attends = if process.me().mask != 0 { nacre_proto::flags::BEGIN_ATTENDS } else { 0 };
+    let attends = if process.me().mask != 0 || process.timers.is_armed() { nacre_proto::flags::BEGIN_ATTENDS } else { 0 };
     crate::fork::begin(Reference::PARENT, BEGIN_PROGRAM | attends, process.signals.ignored(), child)?;
     // There is no answer to it.
     Err(EFAULT)

@@ -15,7 +15,7 @@ use nacre_proto::file;
 
 /// Most bytes of one read or write, as on Linux.
 const MOST: u64 = 0x7fff_f000;
-const S_IFDIR: u32 = 0o040000;
+use crate::descriptors::S_IFDIR;
 
 /// A file that was opened to read.
 fn to_read(process: &Process, descriptor: u64) -> Result<Rc<OpenFile>, Errno> {
@@ -190,6 +190,11 @@ pub fn lseek(process: &mut Process, frame: &mut Frame) -> Answer {
     const CURRENT: u64 = 1;
     let [descriptor, offset, whence, ..] = frame.arguments();
     let file = process.descriptors.get(descriptor)?;
+    if !file.node().is_none_or(|node| node.is_folder())
+        && let Some(answer) = crate::proc_file::seek(&file, offset, whence & 0xffff_ffff)
+    {
+        return answer;
+    }
     if file.mode & crate::descriptors::S_IFMT == S_IFDIR {
         return match whence & 0xffff_ffff {
             SET => crate::listing::seek(process, &file, position(offset)?),

@@ -1,4 +1,5 @@
 //! `fork` and its kin: another process with a copy of what this one is. Private memory is copied at once; what only others write, or all may see, is shown to both.
+//! With `CLONE_VM` all memory that there is at that moment is shown to both, and nothing is copied.
 
 use crate::entry::Frame;
 use crate::errno::{Answer, EINVAL, ENOSYS, Errno};
@@ -12,6 +13,7 @@ use nacre_abi::rights::REFERENCE_ALL;
 use nacre_nest::{Child, Heritage, Ports, Sizes};
 use nacre_proto::process;
 use nacre_proto::flags::BEGIN_ATTENDS;
+use nacre_sys::ipc::{Buffers, Message};
 use nacre_sys::{OwnedReference, Reference};
 
 const SIGNAL: u64 = 0xff;
@@ -19,9 +21,13 @@ const CLONE_VM: u64 = 0x100;
 const CLONE_FS: u64 = 0x200;
 const CLONE_FILES: u64 = 0x400;
 const CLONE_SIGHAND: u64 = 0x800;
+const CLONE_PIDFD: u64 = 0x1000;
 const CLONE_PTRACE: u64 = 0x2000;
 const CLONE_VFORK: u64 = 0x4000;
 const CLONE_PARENT: u64 = 0x8000;
+const CLONE_NEWNS: u64 = 0x2_0000;
+const CLONE_NEWUSER: u64 = 0x1000_0000;
+const CLONE_NEWPID: u64 = 0x2000_0000;
 const CLONE_SYSVSEM: u64 = 0x4_0000;
 const CLONE_SETTLS: u64 = 0x8_0000;
 const CLONE_PARENT_SETTID: u64 = 0x10_0000;
@@ -32,6 +38,7 @@ const CLONE_CHILD_SETTID: u64 = 0x100_0000;
 const KNOWN: u64 = SIGNAL
     | CLONE_VM
     | CLONE_FS
+    | CLONE_PIDFD
     | CLONE_PTRACE
     | CLONE_VFORK
     | CLONE_SYSVSEM
@@ -53,6 +60,8 @@ pub struct Request {
     pub exit_signal: u64,
     /// Where its stack starts; 0: where the caller's is.
     pub stack: u64,
+    /// Where the caller finds a descriptor of it.
+    pub descriptor: u64,
     /// Where the caller finds its number.
     pub parent_number: u64,
     /// Where it finds its number, and 0 is written at its end.
@@ -66,19 +75,21 @@ pub fn fork(process: &mut Process, frame: &mut Frame) -> Answer {
     create(process, frame, &Request { exit_signal: SIGCHLD, ..Request::default() })
 }
 
-/// `vfork()`: the child has memory of its own, and the caller does not wait for it.
+/// `vfork()`: the child has the caller's memory, and the caller waits until it needs that no more.
 pub fn vfork(process: &mut Process, frame: &mut Frame) -> Answer {
-    fork(process, frame)
+    create(process, frame, &Request { flags: CLONE_VM | CLONE_VFORK, exit_signal: SIGCHLD, ..Request::default() })
 }
 
 /// `clone` and `clone3` without `CLONE_THREAD`.
 pub fn clone(process: &mut Process, frame: &mut Frame, request: &Request) -> Answer {
     let flags = request.flags;
-    if flags & CLONE_SIGHAND != 0 && flags & CLONE_VM == 0 || request.exit_signal > 64 {
+    let both = |flag: u64, other: u64| flags & flag != 0 && flags & other != 0;
+    let excluded = both(CLONE_NEWNS, CLONE_FS) || both(CLONE_NEWUSER, CLONE_FS) || both(CLONE_NEWPID, CLONE_PARENT);
+    if flags & CLONE_SIGHAND != 0 && flags & CLONE_VM == 0 || request.exit_signal > 64 || excluded {
         return Err(EINVAL);
     }
-    // Memory that both go on to write, or a table of descriptors, is only shared by threads here.
-    let shares = flags & (CLONE_FILES | CLONE_SIGHAND | CLONE_PARENT) != 0 || flags & CLONE_VM != 0 && flags & CLONE_VFORK == 0;
+    // A table of descriptors, or of handlers, is only shared by threads here; of memory, what there is now.
+    let shares = flags & (CLONE_FILES | CLONE_SIGHAND | CLONE_PARENT) != 0;
     if shares || flags & !KNOWN != 0 {
         process.report(format_args!("clone: flags {flags:#x} are not supported"));
         return Err(ENOSYS);
@@ -89,6 +100,9 @@ pub fn clone(process: &mut Process, frame: &mut Frame, request: &Request) -> Ans
 fn create(process: &mut Process, frame: &Frame, request: &Request) -> Answer {
     if request.flags & CLONE_PARENT_SETTID != 0 {
         process.memory.writable(request.parent_number, 4)?;
+    }
+    if request.flags & CLONE_PIDFD != 0 {
+        process.memory.writable(request.descriptor, 4)?;
     }
     let made = match process::create(Reference::PARENT, request.exit_signal) {
         Ok(made) => made,
@@ -103,6 +117,14 @@ fn create(process: &mut Process, frame: &Frame, request: &Request) -> Answer {
     begin(port, if process.attends() { BEGIN_ATTENDS } else { 0 }, process.signals.ignored(), &child)?;
     if request.flags & CLONE_PARENT_SETTID != 0 {
         process.memory.write_half(request.parent_number, made.pid as u32)?;
+    }
+    if request.flags & CLONE_PIDFD != 0 {
+        crate::pidfd::give(process, made.pid, request.descriptor)?;
+    }
+    if request.flags & CLONE_VFORK != 0 {
+        // Signals wait meanwhile. One that is not there any more needs nothing.
+        let message = Message::new(process::released::LABEL, [made.pid, 0, 0, 0, 0, 0]);
+        let _ = process.exchange_if(false, Reference::PARENT, &message, Buffers::NONE);
     }
     Ok(made.pid)
 }
@@ -119,7 +141,7 @@ fn copy(process: &mut Process, frame: &Frame, request: &Request, (pid, port): (u
     let mut legacy = Legacy::of(process);
     legacy.data.pid = pid;
     legacy.add_files(process, true);
-    legacy.add_copy(process, frame)?;
+    legacy.add_copy(process, frame, request.flags & CLONE_VM != 0)?;
     if let Some(copy) = &mut legacy.data.copy {
         let address = |flag: u64, address: u64| if request.flags & flag != 0 { address } else { 0 };
         copy.set_number = address(CLONE_CHILD_SETTID, request.child_number);

@@ -4,7 +4,13 @@ use crate::descriptors::{Descriptors, Kind, OpenFile};
 use crate::entry::Frame;
 use crate::errno::{EINVAL, ENOMEM, Errno};
 use crate::identity::Identity;
-use crate::inheritance::{self, Copy, Descriptor, File, Inheritance};
+use crate::capabilities::Capabilities;
+use crate::inheritance::{self, Copy, Descriptor, File, Inheritance, STATE};
+use crate::local::Local;
+use crate::pending::Info;
+use crate::prctl::Traits;
+use crate::proc_file::Shown;
+use crate::proc_tree::{Node, Target};
 use crate::limits::{Limits, MOST_DESCRIPTORS};
 use crate::map::{Area, Map};
 use crate::memory::{Fill, Memory, Part};
@@ -17,6 +23,7 @@ use alloc::rc::Rc;
 use alloc::vec::Vec;
 use core::cell::OnceCell;
 use nacre_abi::environment::FREE;
+use nacre_nest::plan::{FOREIGN_STACK_END, MAX_FOREIGN_STACK};
 use nacre_abi::rights::REFERENCE_USE;
 use nacre_abi::{ObjectType, Rights};
 use nacre_rt::memory::{HEAP_END, HEAP_START};
@@ -24,6 +31,9 @@ use nacre_sys::{OwnedReference, Reference, Region};
 
 /// Where the library shows itself what it makes.
 pub const WINDOWS: core::ops::Range<u64> = nacre_sys::window::WINDOWS;
+
+/// Instead of a path: a descriptor of a process.
+const PROCESS: &[u8] = b"process";
 
 /// Something that is handed on: the plain data, and the references that it names.
 pub struct Legacy {
@@ -42,20 +52,28 @@ pub struct Legacy {
 impl Legacy {
     /// What goes on in another program.
     pub fn of(process: &mut Process) -> Legacy {
-        let identity = &process.identity;
         let data = Inheritance {
-            owner: identity.owner(),
-            umask: identity.umask,
-            persona: identity.persona(),
+            owner: process.identity.owner(),
+            umask: process.identity.umask,
+            persona: process.identity.persona(),
             limits: process.limits.all(),
             mask: process.me().mask,
             ignored: process.signals.ignored(),
             name: process.me().name,
             executable: process.executable.clone(),
             pid: process.identity.pid,
+            state: state(process),
+            groups: process.identity.groups.iter().map(|group| u64::from(*group)).collect(),
             ..Inheritance::default()
         };
         Legacy { data, references: Vec::new(), areas: Vec::new(), copies: Vec::new(), shown: Vec::new() }
+    }
+
+    /// Adds what only `execve` keeps: signals that wait. Those of the thread are the process's then.
+    pub fn add_pending(&mut self, process: &mut Process) {
+        let own: Vec<_> = process.me().pending.all().copied().collect();
+        let all = own.iter().chain(process.signals.pending.all());
+        self.data.pending = all.map(|info| [info.signal, u64::from(info.code as u32), info.fields[0], info.fields[1], info.fields[2], info.fields[3]]).collect();
     }
 
     fn reference(&mut self, reference: Reference) -> u64 {
@@ -72,9 +90,10 @@ impl Legacy {
         let (stream, reference) = match &file.kind {
             Kind::Remote(reference) => (None, Some(self.reference(reference.handle()))),
             Kind::Stream(number, reference) => (Some(*number), reference.get().map(|reference| self.reference(reference.handle()))),
-            _ => return None,
+            _ => (None, None),
         };
-        self.data.files.push(File { stream, reference, mode: file.mode, flags: file.flags.get() });
+        let (path, position) = if stream.is_none() && reference.is_none() { made_here(file)? } else { (opened_by(file), 0) };
+        self.data.files.push(File { stream, reference, mode: file.mode, flags: file.flags.get(), path, position });
         let number = self.data.files.len() as u64 - 1;
         known.push((at, number));
         Some(number)
@@ -98,7 +117,7 @@ impl Legacy {
     }
 
     /// Adds what only a fork copies: the thread, which returns with `frame`, and memory.
-    pub fn add_copy(&mut self, process: &mut Process, frame: &Frame) -> Result<(), Errno> {
+    pub fn add_copy(&mut self, process: &mut Process, frame: &Frame, shares: bool) -> Result<(), Errno> {
         let thread = process.me();
         let mut copy = Copy {
             registers: frame.to_words(),
@@ -117,21 +136,21 @@ impl Legacy {
             *place = [handler, flags, restorer, mask];
         }
         for area in process.memory.map.areas_mut() {
-            self.add_area(&mut copy, area, frame.stack)?;
+            self.add_area(&mut copy, area, frame.stack, shares)?;
         }
         self.data.copy = Some(copy);
         Ok(())
     }
 
-    fn add_area(&mut self, copy: &mut Copy, area: &mut Area<Fill>, stack: u64) -> Result<(), Errno> {
+    fn add_area(&mut self, copy: &mut Copy, area: &mut Area<Fill>, stack: u64, shares: bool) -> Result<(), Errno> {
         let (start, size, rights) = (area.start, area.end - area.start, area.rights);
         let (fill, shows) = match &mut area.backing {
             Fill::Library(_) => return Ok(()),
             Fill::Reserved | Fill::Beyond(_) => (inheritance::Fill::Reserved, None),
-            Fill::Own(part) => match part.shown_to_all()? {
+            Fill::Own(part) => match part.shown_to_all(shares)? {
                 None => (inheritance::Fill::Own, None),
                 Some((segment, offset)) => {
-                    let shared = part.shared;
+                    let shared = part.shared || shares;
                     let number = self.segment(copy, &segment);
                     (inheritance::Fill::Part { segment: number, offset, shared }, Some((Region::through(segment.region()), offset)))
                 }
@@ -161,11 +180,74 @@ impl Legacy {
     }
 }
 
+/// A file that the library makes itself, by a path and a position from which it can be made again.
+fn made_here(file: &OpenFile) -> Option<(Vec<u8>, u64)> {
+    if let Some(pid) = file.process() {
+        return Some((PROCESS.to_vec(), pid));
+    }
+    let Kind::Local(local) = &file.kind else { return None };
+    match &*local.borrow() {
+        Local::Shown(shown) => Some((shown.node.path().into_bytes(), shown.position)),
+        _ => None,
+    }
+}
+
+/// The path that a file was opened by, if it says all.
+fn opened_by(file: &OpenFile) -> Vec<u8> {
+    let known = file.opened_by.borrow();
+    known.as_ref().filter(|(base, path)| base.is_none() && path.len() < 4096).map(|(_, path)| path.clone()).unwrap_or_default()
+}
+
+/// What else a process keeps.
+fn state(process: &Process) -> [u64; STATE] {
+    let identity = &process.identity;
+    let parts: [&[u64]; 6] = [
+        &process.traits.words(),
+        &identity.capabilities.words(),
+        &identity.of_files.map(u64::from),
+        &[process.schedule.policy, process.schedule.priority],
+        &process.strings,
+        &process.timers.real_words(),
+    ];
+    let mut words = parts.into_iter().flatten().copied();
+    core::array::from_fn(|_| words.next().unwrap_or(0))
+}
+
+/// Takes it over, as another program or as a fork's child.
+fn take_state(process: &mut Process, data: &Inheritance) {
+    let mut words = data.state.into_iter();
+    let mut next = || words.next().unwrap_or(0);
+    let traits = Traits::of(core::array::from_fn(|_| next()));
+    let capabilities = Capabilities::of(core::array::from_fn(|_| next()));
+    let of_files = [next() as u32, next() as u32];
+    (process.schedule.policy, process.schedule.priority) = (next(), next());
+    let strings = core::array::from_fn(|_| next());
+    let timer = [next(), next()];
+    process.identity.groups = data.groups.iter().map(|group| *group as u32).collect();
+    if data.copy.is_some() {
+        process.traits = traits.of_child();
+        process.identity.capabilities = capabilities;
+        process.identity.of_files = of_files;
+        process.strings = strings;
+        return;
+    }
+    process.traits = traits.of_program();
+    let [real, effective, _, _, group, _] = data.owner;
+    process.identity.capabilities = capabilities.of_program([real, effective]);
+    process.identity.of_files = [effective, group];
+    process.timers.set_real_words(timer);
+    for [signal, code, fields @ ..] in data.pending.iter().filter(|words| (1..=crate::pending::LAST).contains(&words[0])) {
+        // There were not more before.
+        let _ = process.signals.pending.add(Info { signal: *signal, code: *code as i32, fields: *fields });
+    }
+}
+
 /// Of an area, where the part starts that is in use: below the stack pointer there is nothing but the red zone.
 fn used_part(start: u64, end: u64, stack: u64) -> u64 {
     const RED_ZONE: u64 = 128;
     let used = stack.saturating_sub(RED_ZONE) & !(nacre_abi::PAGE_SIZE - 1);
-    if (start..end).contains(&stack) { used.max(start) } else { start }
+    let is_unused = start >= FOREIGN_STACK_END - MAX_FOREIGN_STACK && end <= FOREIGN_STACK_END && end <= used;
+    if (start..end).contains(&stack) { used.max(start) } else if is_unused { end } else { start }
 }
 
 /// The references that came with an inheritance, of which each is taken once.
@@ -246,10 +328,19 @@ pub fn memory(auxiliary: &Auxiliary, copy: &Copy) -> Result<Memory, Errno> {
 pub fn take_over(process: &mut Process, auxiliary: &Auxiliary, data: &Inheritance) -> Result<(), Errno> {
     let given = given(auxiliary);
     process.identity = Identity::of(data.owner, data.umask, data.persona, data.pid);
+    take_state(process, data);
     process.limits = Limits::of(data.limits);
     let mut files = Vec::new();
     for file in &data.files {
-        files.push(open_file(file, &given)?);
+        files.push(match file.path.as_slice() {
+            path if file.reference.is_some() || file.stream.is_some() => {
+                let open = open_file(file, &given)?;
+                *open.opened_by.borrow_mut() = (!path.is_empty()).then(|| (None, path.to_vec()));
+                open
+            }
+            PROCESS => Rc::new(crate::pidfd::open_file(file.position, file.flags)),
+            path => shown(process, path, file)?,
+        });
     }
     process.descriptors = Descriptors::new();
     for one in &data.descriptors {
@@ -285,6 +376,15 @@ fn take_thread(process: &mut Process, copy: &Copy) {
     thread.fs_base = copy.fs_base;
     [thread.alternate[0], thread.alternate[1], thread.alternate_flags] = copy.alternate;
     thread.clear_number = copy.clear_number;
+}
+
+/// Something in `/proc` again. What is not there any more is as a folder without names.
+fn shown(process: &mut Process, path: &[u8], file: &File) -> Result<Rc<OpenFile>, Errno> {
+    let node = match process.in_proc(crate::place::CURRENT, path, false) {
+        Some(Ok(Target::Node(node))) => node,
+        _ => Node::Descriptors(0, false),
+    };
+    Ok(Rc::new(Shown::open(node, file.position, file.flags)))
 }
 
 fn open_file(file: &File, given: &Given) -> Result<Rc<OpenFile>, Errno> {

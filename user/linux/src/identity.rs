@@ -1,8 +1,10 @@
 //! Who the process is: user and group numbers, process and session numbers, the system's name, limits.
 
 use crate::entry::Frame;
-use crate::errno::{Answer, EFAULT, EINVAL, EPERM, Errno};
+use crate::capabilities::{Capabilities, GROUPS, USERS};
+use crate::errno::{Answer, EINVAL, EPERM, Errno};
 use crate::process::Process;
+use alloc::vec::Vec;
 
 /// "No change" in calls that set several numbers.
 const KEEP: u32 = u32::MAX;
@@ -18,6 +20,10 @@ pub struct Numbers {
 impl Numbers {
     fn knows(self, number: u32) -> bool {
         number == KEEP || [self.real, self.effective, self.saved].contains(&number)
+    }
+
+    fn all(self) -> [u32; 3] {
+        [self.real, self.effective, self.saved]
     }
 
     /// `self` with `wanted` in place of those that are not [`KEEP`]. Who is not privileged may only shuffle the numbers that are there.
@@ -41,6 +47,12 @@ pub struct Identity {
     /// The process's number; 0: not asked for yet.
     pub pid: u64,
     persona: u64,
+    /// The user and the group by which files are looked at.
+    pub of_files: [u32; 2],
+    /// Further groups, in ascending order.
+    pub groups: Vec<u32>,
+    /// What it may do.
+    pub capabilities: Capabilities,
 }
 
 impl Identity {
@@ -53,7 +65,7 @@ impl Identity {
     pub fn of([user, effective, saved, group, effective_group, saved_group]: [u32; 6], umask: u32, persona: u64, pid: u64) -> Identity {
         let user = Numbers { real: user, effective, saved };
         let group = Numbers { real: group, effective: effective_group, saved: saved_group };
-        Identity { user, group, umask, persona, pid, ..Identity::default() }
+        Identity { user, group, umask, persona, pid, of_files: [effective, effective_group], ..Identity::default() }
     }
 
     /// Real, effective and saved user, then group.
@@ -67,8 +79,9 @@ impl Identity {
         self.persona
     }
 
-    fn is_privileged(&self) -> bool {
-        self.user.effective == 0
+    /// Whether it may take on any user, or group.
+    fn may(&self, capability: u64) -> bool {
+        self.capabilities.has(capability)
     }
 }
 
@@ -92,24 +105,40 @@ pub fn getegid(process: &mut Process, _: &mut Frame) -> Answer {
     Ok(u64::from(process.identity.group.effective))
 }
 
-/// The three numbers that `setuid`-like calls set: all if privileged, else the effective one.
-fn single(number: u64, privileged: bool) -> Result<[u32; 3], Errno> {
+/// The three numbers that `setuid`-like calls set: all if privileged, else the effective one, to the real or the saved.
+fn single(numbers: Numbers, number: u64, privileged: bool) -> Result<[u32; 3], Errno> {
     match number as u32 {
         KEEP => Err(EINVAL),
         number if privileged => Ok([number; 3]),
-        number => Ok([KEEP, number, KEEP]),
+        number if number == numbers.real || number == numbers.saved => Ok([KEEP, number, KEEP]),
+        _ => Err(EPERM),
     }
 }
 
-/// The three numbers that `setreuid`-like calls set.
-fn pair(real: u64, effective: u64) -> [u32; 3] {
-    [real as u32, effective as u32, if real as u32 == KEEP { KEEP } else { effective as u32 }]
+/// The three numbers that `setreuid`-like calls set. Without privilege the real one becomes the real or the effective.
+fn pair(numbers: Numbers, real: u64, effective: u64, privileged: bool) -> Result<[u32; 3], Errno> {
+    let (real, effective) = (real as u32, effective as u32);
+    if !privileged && ![KEEP, numbers.real, numbers.effective].contains(&real) {
+        return Err(EPERM);
+    }
+    let after = if effective == KEEP { numbers.effective } else { effective };
+    let saves = real != KEEP || effective != KEEP && effective != numbers.real;
+    Ok([real, effective, if saves { after } else { KEEP }])
 }
 
 fn set_user(process: &mut Process, wanted: [u32; 3]) -> Answer {
     let identity = &mut process.identity;
-    identity.user = identity.user.replaced(wanted, identity.is_privileged())?;
+    // The number that is saved follows from the others.
+    let asked = [wanted[0], wanted[1], KEEP];
+    identity.user.replaced(asked, identity.may(USERS))?;
+    let before = identity.user.all();
+    identity.user = identity.user.replaced(wanted, true)?;
     let Numbers { real, effective, saved } = identity.user;
+    identity.capabilities.users_changed(before, [real, effective, saved], process.traits.keeps_capabilities);
+    identity.of_files[0] = effective;
+    if before[1] != effective {
+        (process.traits.dumpable, process.traits.death_signal) = (0, 0);
+    }
     // Without a manager nobody else asks who the process is.
     let _ = nacre_proto::process::identity(nacre_sys::Reference::PARENT, real.into(), effective.into(), saved.into());
     Ok(0)
@@ -117,44 +146,57 @@ fn set_user(process: &mut Process, wanted: [u32; 3]) -> Answer {
 
 fn set_group(process: &mut Process, wanted: [u32; 3]) -> Answer {
     let identity = &mut process.identity;
-    identity.group = identity.group.replaced(wanted, identity.is_privileged())?;
+    identity.group.replaced([wanted[0], wanted[1], KEEP], identity.may(GROUPS))?;
+    identity.group = identity.group.replaced(wanted, true)?;
+    identity.of_files[1] = identity.group.effective;
     Ok(0)
 }
 
 /// `setuid(user)`.
 pub fn setuid(process: &mut Process, frame: &mut Frame) -> Answer {
-    let wanted = single(frame.arguments()[0], process.identity.is_privileged())?;
+    let identity = &process.identity;
+    let wanted = single(identity.user, frame.arguments()[0], identity.may(USERS))?;
     set_user(process, wanted)
 }
 
 /// `setgid(group)`.
 pub fn setgid(process: &mut Process, frame: &mut Frame) -> Answer {
-    let wanted = single(frame.arguments()[0], process.identity.is_privileged())?;
+    let identity = &process.identity;
+    let wanted = single(identity.group, frame.arguments()[0], identity.may(GROUPS))?;
     set_group(process, wanted)
 }
 
 /// `setreuid(real, effective)`.
 pub fn setreuid(process: &mut Process, frame: &mut Frame) -> Answer {
     let [real, effective, ..] = frame.arguments();
-    set_user(process, pair(real, effective))
+    let wanted = pair(process.identity.user, real, effective, process.identity.may(USERS))?;
+    set_user(process, wanted)
 }
 
 /// `setregid(real, effective)`.
 pub fn setregid(process: &mut Process, frame: &mut Frame) -> Answer {
     let [real, effective, ..] = frame.arguments();
-    set_group(process, pair(real, effective))
+    let wanted = pair(process.identity.group, real, effective, process.identity.may(GROUPS))?;
+    if !process.identity.may(GROUPS) && ![KEEP, process.identity.group.real, process.identity.group.effective, process.identity.group.saved].contains(&wanted[1]) {
+        return Err(EPERM);
+    }
+    set_group(process, wanted)
 }
 
 /// `setresuid(real, effective, saved)`.
 pub fn setresuid(process: &mut Process, frame: &mut Frame) -> Answer {
     let [real, effective, saved, ..] = frame.arguments();
-    set_user(process, [real as u32, effective as u32, saved as u32])
+    let wanted = [real as u32, effective as u32, saved as u32];
+    process.identity.user.replaced(wanted, process.identity.may(USERS))?;
+    set_user(process, wanted)
 }
 
 /// `setresgid(real, effective, saved)`.
 pub fn setresgid(process: &mut Process, frame: &mut Frame) -> Answer {
     let [real, effective, saved, ..] = frame.arguments();
-    set_group(process, [real as u32, effective as u32, saved as u32])
+    let wanted = [real as u32, effective as u32, saved as u32];
+    process.identity.group.replaced(wanted, process.identity.may(GROUPS))?;
+    set_group(process, wanted)
 }
 
 fn write_numbers(process: &Process, frame: &Frame, numbers: Numbers) -> Answer {
@@ -175,24 +217,61 @@ pub fn getresgid(process: &mut Process, frame: &mut Frame) -> Answer {
     write_numbers(process, frame, process.identity.group)
 }
 
-/// `setfsuid(user)`: gives the number before, which is the effective one.
+/// The number before; the new one only if it is one of the process's, or that is privileged.
+fn set_of_files(process: &mut Process, which: usize, number: u64, numbers: Numbers, privileged: bool) -> Answer {
+    let number = number as u32;
+    let place = &mut process.identity.of_files[which];
+    let before = *place;
+    if number != KEEP && (privileged || number == before || numbers.knows(number)) {
+        *place = number;
+    }
+    Ok(before.into())
+}
+
+/// `setfsuid(user)`.
 pub fn setfsuid(process: &mut Process, frame: &mut Frame) -> Answer {
-    geteuid(process, frame)
+    let (numbers, privileged) = (process.identity.user, process.identity.may(USERS));
+    set_of_files(process, 0, frame.arguments()[0], numbers, privileged)
 }
 
 /// `setfsgid(group)`.
 pub fn setfsgid(process: &mut Process, frame: &mut Frame) -> Answer {
-    getegid(process, frame)
+    let (numbers, privileged) = (process.identity.group, process.identity.may(GROUPS));
+    set_of_files(process, 1, frame.arguments()[0], numbers, privileged)
 }
 
-/// `getgroups(size, list)`: there are no further groups.
-pub fn getgroups(_: &mut Process, frame: &mut Frame) -> Answer {
-    if (frame.arguments()[0] as i32) < 0 { Err(EINVAL) } else { Ok(0) }
+/// `getgroups(size, list)`.
+pub fn getgroups(process: &mut Process, frame: &mut Frame) -> Answer {
+    let [size, list, ..] = frame.arguments();
+    let (size, count) = (size as i32, process.identity.groups.len());
+    if size < 0 || size != 0 && (size as usize) < count {
+        return Err(EINVAL);
+    }
+    if size != 0 {
+        for (at, group) in (list..).step_by(4).zip(&process.identity.groups) {
+            process.memory.write_half(at, *group)?;
+        }
+    }
+    Ok(count as u64)
 }
 
 /// `setgroups(size, list)`.
-pub fn setgroups(process: &mut Process, _: &mut Frame) -> Answer {
-    if process.identity.is_privileged() { Ok(0) } else { Err(EPERM) }
+pub fn setgroups(process: &mut Process, frame: &mut Frame) -> Answer {
+    const MOST: u32 = 65_536;
+    let [size, list, ..] = frame.arguments();
+    if !process.identity.may(GROUPS) {
+        return Err(EPERM);
+    }
+    if size as u32 > MOST {
+        return Err(EINVAL);
+    }
+    let mut groups = Vec::new();
+    for at in (list..).step_by(4).take(size as u32 as usize) {
+        groups.push(process.memory.read_half(at)?);
+    }
+    groups.sort_unstable();
+    process.identity.groups = groups;
+    Ok(0)
 }
 
 /// `umask(mask)`.
@@ -223,51 +302,6 @@ pub fn personality(process: &mut Process, frame: &mut Frame) -> Answer {
     Ok(before)
 }
 
-/// `prctl(option, ..)`: the thread's name, and questions that have one answer here.
-pub fn prctl(process: &mut Process, frame: &mut Frame) -> Answer {
-    const SET_NAME: u64 = 15;
-    const GET_NAME: u64 = 16;
-    const DUMPABLE: u64 = 3;
-    const NO_NEW_PRIVILEGES: u64 = 38;
-    let [option, argument, ..] = frame.arguments();
-    match option {
-        SET_NAME => {
-            let name = process.memory.string(argument, 16).or_else(|_| process.memory.readable(argument, 15).map_err(|_| EFAULT))?;
-            let mut text = [0; 16];
-            text[..name.len()].copy_from_slice(name);
-            process.me().name = text;
-            Ok(0)
-        }
-        GET_NAME => {
-            let name = process.me().name;
-            process.memory.write_bytes(argument, &name).map(|()| 0)
-        }
-        DUMPABLE => Ok(1),
-        NO_NEW_PRIVILEGES => Ok(0),
-        _ => Err(EINVAL),
-    }
-}
-
-/// `getpriority(which, who)`: Linux's own form, 20 less the nice value.
-pub fn getpriority(_: &mut Process, _: &mut Frame) -> Answer {
-    Ok(20)
-}
-
-/// `capget(header, data)`: a privileged process has all that version 3 lists.
-pub fn capget(process: &mut Process, frame: &mut Frame) -> Answer {
-    const VERSION_3: u32 = 0x2008_0522;
-    let [header, data, ..] = frame.arguments();
-    if process.memory.read_half(header)? != VERSION_3 {
-        process.memory.write_half(header, VERSION_3)?;
-        return if data == 0 { Ok(0) } else { Err(EINVAL) };
-    }
-    if data != 0 {
-        let all = if process.identity.is_privileged() { u64::MAX } else { 0 };
-        process.memory.write_words(data, &[all, all & 0xffff_ffff, all & 0x1ff])?;
-    }
-    Ok(0)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -278,6 +312,9 @@ mod tests {
         assert_eq!(numbers.replaced([9, KEEP, KEEP], false), Err(EPERM));
         assert_eq!(numbers.replaced([3, KEEP, 1], false), Ok(Numbers { real: 3, effective: 2, saved: 1 }));
         assert_eq!(numbers.replaced([9; 3], true), Ok(Numbers { real: 9, effective: 9, saved: 9 }));
-        assert_eq!(single(u64::MAX, true), Err(EINVAL));
+        assert_eq!(single(numbers, u64::MAX, true), Err(EINVAL));
+        assert_eq!(single(numbers, 2, false), Err(EPERM));
+        assert_eq!(pair(numbers, 3, u64::MAX, false), Err(EPERM));
+        assert_eq!(pair(numbers, u64::MAX, 1, false), Ok([KEEP, 1, KEEP]));
     }
 }

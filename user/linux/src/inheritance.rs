@@ -13,6 +13,10 @@ const MOST: u64 = 1 << 16;
 pub const LIMITS: usize = 16;
 /// Signals that have a disposition.
 pub const SIGNALS: usize = 64;
+/// Words of what else a process keeps.
+pub const STATE: usize = 20;
+/// Words of a signal that waits.
+pub const SIGNAL: usize = 6;
 /// Words of the registers at a call.
 pub const REGISTERS: usize = 18;
 
@@ -37,6 +41,12 @@ pub struct Inheritance {
     pub executable: Vec<u8>,
     /// Its number; 0: not known.
     pub pid: u64,
+    /// What else it keeps, as words that only the library understands.
+    pub state: [u64; STATE],
+    /// Further groups.
+    pub groups: Vec<u64>,
+    /// Signals that wait for its thread, or any.
+    pub pending: Vec<[u64; SIGNAL]>,
     /// Its open files.
     pub files: Vec<File>,
     /// Its descriptors.
@@ -50,7 +60,7 @@ pub struct Inheritance {
 }
 
 /// An open file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct File {
     /// The initial stream that it is, if it is one.
     pub stream: Option<u64>,
@@ -60,6 +70,10 @@ pub struct File {
     pub mode: u32,
     /// Flags of `open`.
     pub flags: u32,
+    /// The path of one that the library makes itself; empty if it is none.
+    pub path: Vec<u8>,
+    /// Where in such a one the next read starts.
+    pub position: u64,
 }
 
 /// A descriptor.
@@ -236,6 +250,8 @@ impl File {
         to.option(self.stream);
         to.option(self.reference);
         to.words(&[self.mode.into(), self.flags.into()]);
+        to.bytes(&self.path);
+        to.word(self.position);
     }
 
     fn read(from: &mut Reader<'_>) -> Option<File> {
@@ -245,8 +261,10 @@ impl File {
             reference: from.option(references)?,
             mode: from.half()?,
             flags: from.half()?,
+            path: from.bytes(4096)?.to_vec(),
+            position: from.word()?,
         };
-        (file.stream.is_some() || file.reference.is_some()).then_some(file)
+        (file.stream.is_some() || file.reference.is_some() || !file.path.is_empty()).then_some(file)
     }
 }
 
@@ -327,6 +345,9 @@ impl Inheritance {
         to.words(&[self.mask, self.ignored, self.pid]);
         to.bytes(&self.name);
         to.bytes(&self.executable);
+        to.words(&self.state);
+        to.list(&self.groups, |to, group| to.word(*group));
+        to.list(&self.pending, |to, signal| to.words(signal));
         to.list(&self.files, |to, file| file.write(to));
         to.list(&self.descriptors, |to, one| to.words(&[one.number, one.file, one.close_on_exec.into()]));
         to.option(self.current);
@@ -354,6 +375,9 @@ impl Inheritance {
         [new.mask, new.ignored, new.pid] = from.words()?;
         new.name = from.bytes(16)?.try_into().ok()?;
         new.executable = from.bytes(4096)?.to_vec();
+        new.state = from.words()?;
+        new.groups = from.list(|from| from.below(1 << 32))?;
+        new.pending = from.list(Reader::words)?;
         new.files = from.list(File::read)?;
         let files = new.files.len() as u64;
         new.descriptors =
@@ -397,9 +421,13 @@ mod tests {
             ignored: 4,
             name: *b"a name of a task",
             executable: b"/bin/sh".to_vec(),
+            state: [9; STATE],
+            groups: vec![4, 5],
+            pending: vec![[1; SIGNAL]],
             files: vec![
-                File { stream: Some(0), reference: None, mode: 0, flags: 2 },
-                File { stream: None, reference: Some(0), mode: 0o100644, flags: 1 },
+                File { stream: Some(0), flags: 2, ..File::default() },
+                File { path: b"/proc/1/stat".to_vec(), position: 5, ..File::default() },
+                File { reference: Some(0), mode: 0o100644, flags: 1, ..File::default() },
             ],
             descriptors: vec![Descriptor { number: 0, file: 0, close_on_exec: false }, Descriptor { number: 9, file: 1, close_on_exec: true }],
             current: Some(1),

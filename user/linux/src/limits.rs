@@ -16,6 +16,8 @@ const ADDRESSES: usize = 9;
 const SIGNALS: usize = 11;
 const DESCRIPTORS: usize = 7;
 const INFINITY: u64 = u64::MAX;
+/// The limit of a stack that a program starts with: threads are given as much at once.
+pub const USUAL_STACK: u64 = 1 << 20;
 /// Most descriptors of a process.
 pub const MOST_DESCRIPTORS: u64 = 1024;
 
@@ -23,10 +25,10 @@ pub const MOST_DESCRIPTORS: u64 = 1024;
 pub struct Limits([[u64; 2]; LIMITS]);
 
 impl Limits {
-    /// What a program starts with; `stack` is the size of its stack.
-    pub fn new(stack: u64) -> Limits {
+    /// What a program starts with.
+    pub fn new() -> Limits {
         let mut limits = [[INFINITY; 2]; LIMITS];
-        limits[STACK] = [stack, stack];
+        limits[STACK] = [USUAL_STACK, INFINITY];
         limits[CORE] = [0, INFINITY];
         limits[DESCRIPTORS] = [MOST_DESCRIPTORS; 2];
         Limits(limits)
@@ -40,6 +42,11 @@ impl Limits {
     /// All of them.
     pub fn all(&self) -> [[u64; 2]; LIMITS] {
         self.0
+    }
+
+    /// How large its stack may become.
+    pub fn stack(&self) -> u64 {
+        self.0[STACK][0]
     }
 
     /// How many descriptors the process may have.
@@ -154,16 +161,6 @@ pub fn sysinfo(process: &mut Process, frame: &mut Frame) -> Answer {
     Ok(0)
 }
 
-/// `sched_getaffinity(process, size, mask)`: one thread, one CPU.
-pub fn sched_getaffinity(process: &mut Process, frame: &mut Frame) -> Answer {
-    let [_, size, mask, ..] = frame.arguments();
-    if size < 8 || size % 8 != 0 {
-        return Err(EINVAL);
-    }
-    process.memory.write_words(mask, &[1])?;
-    Ok(8)
-}
-
 /// `getcpu(cpu, node, cache)`.
 pub fn getcpu(process: &mut Process, frame: &mut Frame) -> Answer {
     for address in &frame.arguments()[..2] {
@@ -180,7 +177,7 @@ mod tests {
 
     #[test]
     fn a_hard_limit_only_falls() {
-        let mut limits = Limits::new(4096);
+        let mut limits = Limits::new();
         assert_eq!(limits.set(7, [10, 20]), Ok(()));
         assert_eq!(limits.descriptors(), 10);
         assert_eq!(limits.set(7, [10, 21]), Err(EPERM));

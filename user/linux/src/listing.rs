@@ -107,13 +107,19 @@ impl Listing {
 pub fn getdents64(process: &mut Process, frame: &mut Frame) -> Answer {
     let [descriptor, buffer, size, ..] = frame.arguments();
     let file = process.descriptors.get(descriptor)?;
-    if file.pipe().is_some() {
+    if file.pipe().is_some() || file.node().is_some_and(|node| !node.is_folder()) {
         return Err(ENOTDIR);
     }
     let into = process.memory.writable(buffer, size & 0xffff_ffff)?;
     let mut listing = file.listing.borrow_mut();
-    let directory = process.services.reference(&file)?;
-    if !listing.refill(|cookie, batch| crate::services::list(directory, cookie, batch))? {
+    let more = match file.node() {
+        Some(node) => listing.refill(|cookie, batch| process.list_shown(node, cookie, batch))?,
+        None => {
+            let directory = process.services.reference(&file)?;
+            listing.refill(|cookie, batch| crate::services::list(directory, cookie, batch))?
+        }
+    };
+    if !more {
         return Ok(0);
     }
     Ok(listing.copy(into)? as u64)
@@ -122,10 +128,14 @@ pub fn getdents64(process: &mut Process, frame: &mut Frame) -> Answer {
 /// Moves the position of a directory's listing, as `lseek` does: to the start, or to an offset that the program has seen.
 pub fn seek(process: &mut Process, file: &crate::descriptors::OpenFile, position: u64) -> Answer {
     let mut listing = file.listing.borrow_mut();
-    let directory = process.services.reference(file)?;
-    if position < listing.position() {
+    if position < listing.position() || position == 0 {
         listing.rewind();
     }
+    if let Some(node) = file.node() {
+        while listing.position() < position && listing.skip(|cookie, batch| process.list_shown(node, cookie, batch))? {}
+        return Ok(position);
+    }
+    let directory = process.services.reference(file)?;
     while listing.position() < position && listing.skip(|cookie, batch| crate::services::list(directory, cookie, batch))? {}
     Ok(position)
 }

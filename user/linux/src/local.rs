@@ -8,6 +8,7 @@ use crate::epoll::Set;
 use crate::errno::{Answer, EAGAIN, EINVAL, Errno};
 use crate::pending::Info;
 use crate::poll::{POLLIN, POLLOUT};
+use crate::proc_file::Shown;
 use crate::process::Process;
 use crate::signals::ALWAYS;
 use crate::time::{self, MONOTONIC};
@@ -66,6 +67,10 @@ pub enum Local {
     Signals(u64),
     /// `epoll`.
     Set(Set),
+    /// A process, by its number.
+    Process(u64),
+    /// Something in `/proc`.
+    Shown(Shown),
 }
 
 /// The record that a `signalfd` gives for a signal.
@@ -92,6 +97,9 @@ impl Process {
         };
         if let Some(set) = wanted {
             return self.read_signals(set, into);
+        }
+        if matches!(&*file.borrow(), Local::Shown(_)) {
+            return self.read_shown(file, None, into);
         }
         let place = into.get_mut(..8).ok_or(EINVAL)?;
         let value = match &mut *file.borrow_mut() {
@@ -140,6 +148,8 @@ impl Process {
                 return if timer.timer.count != 0 { POLLIN } else { 0 };
             }
             Local::Signals(set) => *set,
+            Local::Shown(_) => return POLLIN | POLLOUT,
+            Local::Process(pid) => return if crate::pidfd::has_ended(*pid) { POLLIN } else { 0 },
             Local::Set(_) => 0,
         };
         if set != 0 {

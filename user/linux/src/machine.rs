@@ -54,7 +54,32 @@ pub fn rseq(_: &mut Process, _: &mut Frame) -> Answer {
     Err(ENOSYS)
 }
 
-/// `membarrier(command, ..)`: there is none; the query says so, and C libraries do without.
-pub fn membarrier(_: &mut Process, frame: &mut Frame) -> Answer {
-    if frame.arguments()[0] as i32 == 0 { Ok(0) } else { Err(EINVAL) }
+/// `membarrier(command, flags, ..)`: every other thread of the process is stopped for a moment, which is a barrier wherever it runs.
+pub fn membarrier(process: &mut Process, frame: &mut Frame) -> Answer {
+    const QUERY: u64 = 0;
+    const GLOBAL: u64 = 1;
+    /// Commands that need the one of twice the number to have been made.
+    const EXPEDITED: u64 = 8 | 32;
+    const REGISTER: u64 = 4 | 16 | 64;
+    const ALL: u64 = GLOBAL | 2 | EXPEDITED | REGISTER;
+    let [command, flags, ..] = frame.arguments();
+    if flags as u32 != 0 {
+        return Err(EINVAL);
+    }
+    match command & 0xffff_ffff {
+        QUERY => return Ok(ALL),
+        command if !command.is_power_of_two() || command & ALL == 0 => return Err(EINVAL),
+        command if command & REGISTER != 0 => {
+            process.barriers |= command;
+            return Ok(0);
+        }
+        command if command & EXPEDITED != 0 && process.barriers & command << 1 == 0 => return Err(EPERM),
+        _ => {}
+    }
+    let caller = process.caller;
+    for (_, thread) in process.threads.all().filter(|(index, _)| *index != caller) {
+        // One that has ended needs none.
+        let _ = thread.kernel.stop().and_then(|()| thread.kernel.start());
+    }
+    Ok(0)
 }

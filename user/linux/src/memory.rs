@@ -93,9 +93,9 @@ impl Part {
         Part { writable: segment.is_writable(), segment: Some(segment), state, shared, ..self }
     }
 
-    /// What it shows, from where on, if a fork's child is to see the same; `None`: a copy.
-    pub fn shown_to_all(&mut self) -> Result<Option<(Rc<Segment>, u64)>, Errno> {
-        if self.writable && !self.shared {
+    /// What it shows, from where on, if a fork's child is to see the same, as it does in any case if it shares all; `None`: a copy.
+    pub fn shown_to_all(&mut self, shares: bool) -> Result<Option<(Rc<Segment>, u64)>, Errno> {
+        if self.writable && !self.shared && !shares {
             return Ok(None);
         }
         Ok(Some((self.segment()?, self.state.offset)))

@@ -4,6 +4,7 @@ use crate::descriptors::{Kind, O_ACCESS, O_APPEND, O_CLOEXEC, O_DIRECT, O_NONBLO
 use crate::entry::Frame;
 use crate::errno::{Answer, EACCES, EINVAL, ENOENT};
 use crate::place::{CURRENT, own_descriptor};
+use crate::proc_file::Opened;
 use crate::process::Process;
 use nacre_proto::directory;
 use nacre_proto::Errno;
@@ -36,8 +37,16 @@ fn open_at(process: &mut Process, descriptor: u64, address: u64, flags: u64, mod
     if let Some(number) = own_descriptor(path) {
         return open_own(process, number?, flags);
     }
-    let executable = crate::place::is_own_executable(path).then(|| process.executable.clone());
-    let path = executable.as_deref().unwrap_or(path);
+    let mut elsewhere = None;
+    match process.open_in_proc(descriptor, path, flags) {
+        None => {}
+        Some(opened) => match opened? {
+            Opened::Here(number) => return Ok(number),
+            Opened::Descriptor(number) => return open_own(process, number, flags),
+            Opened::Outside(path) => elsewhere = Some(path),
+        },
+    }
+    let path = elsewhere.as_deref().unwrap_or(path);
     let directory = process.directory(descriptor, path)?;
     let mode = mode & MODE & !u64::from(process.identity.umask);
     let mut file = match directory::open(directory, u64::from(flags & !OWN), mode, path) {
@@ -47,6 +56,12 @@ fn open_at(process: &mut Process, descriptor: u64, address: u64, flags: u64, mod
         Err(error) => return Err(error),
     };
     file.is_null = path == b"/dev/null" && file.mode & S_IFMT == S_IFCHR;
+    let base = match path.first() {
+        Some(b'/') => None,
+        _ if descriptor as u32 == CURRENT as u32 => process.current.clone(),
+        _ => Some(process.descriptors.get(descriptor)?),
+    };
+    *file.opened_by.borrow_mut() = Some((base, path.to_vec()));
     process.open(file, flags & O_CLOEXEC != 0)
 }
 

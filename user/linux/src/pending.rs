@@ -69,6 +69,11 @@ impl Pending {
         self.set
     }
 
+    /// All of them.
+    pub fn all(&self) -> impl Iterator<Item = &Info> {
+        self.infos.iter()
+    }
+
     /// Adds a signal. `EAGAIN`: too many queue.
     pub fn add(&mut self, info: Info) -> Result<(), Errno> {
         if self.set & bit(info.signal) != 0 && info.signal < FIRST_QUEUED {

@@ -148,6 +148,8 @@ impl Process {
 /// Asks that the agent hears when `open` may have one of the events. Files inside the process need no asking.
 pub fn watch(process: &mut Process, open: &OpenFile, events: u64) -> Watched {
     match &open.kind {
+        // Nobody tells of a process that ends, unless it is a child.
+        Kind::Local(_) if open.process().is_some() => Watched::UNKNOWN,
         Kind::Local(local) => process.watch_set(local),
         Kind::Pipe(_) => Watched::NOTHING,
         _ => process.watch_with(open, events, |_, target, agent, bits| Ok(file::watch(target, events, bits, agent)?.events != 0)),

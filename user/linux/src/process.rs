@@ -4,12 +4,15 @@ use crate::agent::Agent;
 use crate::block::Block;
 use crate::descriptors::{Descriptors, Kind, O_RDWR, OpenFile};
 use crate::errno::Errno;
+use crate::growth::Growth;
 use crate::identity::Identity;
 use crate::life::PID;
 use crate::limits::Limits;
 use crate::local::TimerFile;
 use crate::memory::Memory;
 use crate::names;
+use crate::prctl::Traits;
+use crate::schedule::Schedule;
 use crate::services::Services;
 use crate::signals::Signals;
 use crate::thread::{Thread, Threads};
@@ -66,6 +69,16 @@ pub struct Process {
     pub has_signal_files: bool,
     /// The lock under which all this is reached; none in tests.
     pub lock: Option<&'static RawLock>,
+    /// What `prctl` keeps.
+    pub traits: Traits,
+    /// How far the first thread's stack reaches.
+    pub growth: Growth,
+    /// Which commands of `membarrier` have been asked for.
+    pub barriers: u64,
+    /// Policy and priority.
+    pub schedule: Schedule,
+    /// Where its arguments start and end, and its environment.
+    pub strings: [u64; 4],
     /// The path that the program was loaded from.
     pub executable: Vec<u8>,
     /// Which calls have been reported as lacking.
@@ -104,8 +117,8 @@ impl Write for Line {
 }
 
 impl Process {
-    /// The process of a program with this memory, a stack of this size, and this block for its first thread.
-    pub fn new(memory: Memory, stack: u64, executable: Vec<u8>, block: &'static Block) -> Result<Process, Errno> {
+    /// The process of a program with this memory, and this block for its first thread.
+    pub fn new(memory: Memory, executable: Vec<u8>, block: &'static Block) -> Result<Process, Errno> {
         let mut descriptors = Descriptors::new();
         for number in 0..3 {
             let stream = OpenFile::new(Kind::Stream(number, OnceCell::new()), 0, O_RDWR);
@@ -119,7 +132,7 @@ impl Process {
             signals: Signals::new(),
             identity: Identity::new(),
             lock_owner: None,
-            limits: Limits::new(stack),
+            limits: Limits::new(),
             threads: Threads::new(Thread::new(PID, block, nacre_sys::Thread::FIRST)),
             caller: 0,
             tickets: 0,
@@ -131,6 +144,11 @@ impl Process {
             told: Vec::new(),
             has_signal_files: false,
             lock: None,
+            traits: Traits::default(),
+            growth: Growth::default(),
+            barriers: 0,
+            schedule: Schedule::default(),
+            strings: [0; 4],
             executable,
             reported: [0; SET],
         })
@@ -159,7 +177,7 @@ impl Process {
 
     /// The directory that relative paths start at.
     pub fn current_directory(&mut self) -> Result<Reference, Errno> {
-        match self.current.clone() {
+        match self.current.clone().filter(|current| current.node().is_none()) {
             Some(directory) => self.services.reference(&directory),
             None => self.services.files(),
         }

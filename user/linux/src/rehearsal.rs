@@ -37,7 +37,7 @@ impl Rehearsal {
             map.insert(Area { start, end: start + size as u64, rights, backing: Fill::Library(rights) }).ok()?;
         }
         let end = start + 2 * size as u64;
-        let mut process = Process::new(Memory::new(map, end), 1 << 18, Vec::from(b"/bin/test"), Box::leak(Box::default())).ok()?;
+        let mut process = Process::new(Memory::new(map, end), Vec::from(b"/bin/test"), Box::leak(Box::default())).ok()?;
         process.open(OpenFile::new(Kind::Stream(7, OnceCell::new()), 0, O_RDWR), true).ok()?;
         for mode in crate::socket::REHEARSED {
             process.open(OpenFile::new(Kind::Stream(7, OnceCell::new()), mode, O_RDWR), true).ok()?;

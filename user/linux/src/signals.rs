@@ -127,6 +127,11 @@ impl Signals {
         (1..=LAST).filter(|signal| self.action(*signal).handler == HANDLER_IGNORE).map(bit).sum()
     }
 
+    /// A bit for each signal that the program handles.
+    pub fn handled(&self) -> u64 {
+        (1..=LAST).filter(|signal| self.action(*signal).handler > HANDLER_IGNORE).map(bit).sum()
+    }
+
     /// Whether the program handles any signal.
     pub fn has_handlers(&self) -> bool {
         self.actions.iter().any(|action| action.handler > HANDLER_IGNORE)
@@ -161,7 +166,7 @@ pub fn kill(process: &mut Process, frame: &mut Frame) -> Answer {
 }
 
 /// Sends a signal to the processes that a number means. Without a manager 0, -1 and the own group are this process alone.
-fn send(process: &mut Process, target: i32, info: Info) -> Answer {
+pub fn send(process: &mut Process, target: i32, info: Info) -> Answer {
     let own = process.pid();
     if target > 0 && target as u64 == own {
         return post(process, info);
@@ -253,10 +258,11 @@ const FAULTS: u64 = bit(4) | bit(5) | bit(7) | bit(8) | bit(SIGSEGV);
 impl Process {
     /// After a fork or `execve`: signals come as they did before.
     pub fn take_up_signals(&mut self) -> Result<(), Errno> {
-        if !self.attends() {
+        if !self.attends() && !self.timers.is_armed() {
             return Ok(());
         }
         self.need_agent()?;
+        self.look_again();
         let handled = (1..=LAST).any(|signal| FAULTS & bit(signal) != 0 && self.signals.fate(signal) == Fate::Handled);
         if handled { self.need_exceptions() } else { Ok(()) }
     }

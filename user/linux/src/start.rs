@@ -39,18 +39,31 @@ fn memory(auxiliary: &Auxiliary) -> Result<Memory, Errno> {
 }
 
 /// The process of the program that the parent laid out, or of a fork's child.
-fn process(auxiliary: &Auxiliary, inheritance: Option<&Inheritance>) -> Result<Process, Errno> {
+fn process(auxiliary: &Auxiliary, strings: [u64; 4], inheritance: Option<&Inheritance>) -> Result<Process, Errno> {
     let copy = inheritance.and_then(|inheritance| inheritance.copy.as_ref());
     let memory = match copy {
         Some(copy) => heir::memory(auxiliary, copy)?,
         None => memory(auxiliary)?,
     };
     let executable = memory.path(auxiliary.path).map(Vec::from).unwrap_or_default();
-    let mut process = Process::new(memory, auxiliary.stack_size, executable, entry::first_block())?;
+    let mut process = Process::new(memory, executable, entry::first_block())?;
+    process.strings = strings;
+    process.find_stack();
     if let Some(inheritance) = inheritance {
         heir::take_over(&mut process, auxiliary, inheritance)?;
     }
     Ok(process)
+}
+
+/// Where the arguments start and end, and the environment.
+fn strings(arguments: &Arguments) -> [u64; 4] {
+    fn range(mut words: impl Iterator<Item = &'static [u8]>) -> [u64; 2] {
+        let Some(first) = words.next() else { return [0; 2] };
+        let last = words.last().unwrap_or(first);
+        [first.as_ptr() as u64, last.as_ptr_range().end as u64 + 1]
+    }
+    let ([a, b], [c, d]) = (range(arguments.iter()), range(arguments.environment()));
+    [a, b, c, d]
 }
 
 /// A fork's child returns from the call.
@@ -71,10 +84,10 @@ fn return_from_fork(copy: &Copy) -> Result<(), Errno> {
 pub fn start(arguments: &Arguments) -> u64 {
     let auxiliary = auxiliary(arguments);
     let inheritance = heir::read(&auxiliary);
-    let prepared = inheritance.clone().and_then(|inheritance| process(&auxiliary, inheritance.as_ref())).and_then(|process| {
+    let prepared = inheritance.clone().and_then(|inheritance| process(&auxiliary, strings(arguments), inheritance.as_ref())).and_then(|process| {
         entry::set_process(process);
         Thread::set_gs_base(entry::first_block() as *const Block as u64).map_err(|_| ENOMEM)?;
-        Thread::OWN.set_foreign(entry::foreign_entry as *const () as u64).map_err(|_| ENOMEM)?;
+        Thread::OWN.set_foreign(entry::foreign_entry()).map_err(|_| ENOMEM)?;
         if inheritance.as_ref().is_ok_and(Option::is_some) {
             entry::with_process(0, Process::take_up_signals).unwrap_or(Ok(()))?;
         }

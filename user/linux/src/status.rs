@@ -3,6 +3,7 @@
 use crate::descriptors::OpenFile;
 use crate::entry::Frame;
 use crate::errno::{Answer, EINVAL, EIO, ENOENT, Errno};
+use crate::proc_tree::{Node, Target};
 use crate::place::{AT_EMPTY_PATH, AT_SYMLINK_NOFOLLOW, CURRENT, Place};
 use crate::process::Process;
 use nacre_proto::structures::Status;
@@ -16,6 +17,12 @@ const PIPE_MODE: u64 = 0o010600;
 pub fn of_file(process: &mut Process, open: &OpenFile) -> Result<Status, Errno> {
     if let Some(end) = open.pipe() {
         return Ok(Status { mode: PIPE_MODE, links: 1, block_size: 4096, size: end.waiting() as u64, ..Status::default() });
+    }
+    if let Some(node) = open.node() {
+        return Ok(node.status());
+    }
+    if open.process().is_some() {
+        return Ok(Status { mode: 0o600, links: 1, block_size: 4096, ..Status::default() });
     }
     let mut bytes = [0; Status::SIZE];
     file::status(process.services.reference(open)?, &mut bytes)?;
@@ -48,8 +55,23 @@ pub fn at(process: &mut Process, descriptor: u64, address: u64, flags: u64) -> R
     if let Some(number) = crate::place::own_descriptor(path).filter(|_| flags & AT_SYMLINK_NOFOLLOW == 0) {
         return of_descriptor(process, number?).map_err(|_| ENOENT);
     }
-    let place = process.place(descriptor, address)?;
-    of_place(place, flags)
+    match process.in_proc(descriptor, path, flags & AT_SYMLINK_NOFOLLOW == 0) {
+        Some(target) => of_target(process, target?, flags),
+        None => of_place(process.place(descriptor, address)?, flags),
+    }
+}
+
+/// The status of what a path in `/proc` leads to.
+fn of_target(process: &mut Process, target: Target, flags: u64) -> Result<Status, Errno> {
+    match target {
+        Target::Node(Node::Descriptor(number)) if flags & AT_SYMLINK_NOFOLLOW == 0 => of_descriptor(process, number).map_err(|_| ENOENT),
+        Target::Node(node) => Ok(node.status()),
+        Target::Outside(path) => {
+            let mut bytes = [0; Status::SIZE];
+            directory::status_at(process.services.files()?, flags & AT_SYMLINK_NOFOLLOW, path.as_slice(), &mut bytes)?;
+            Status::from_bytes(&bytes).ok_or(EIO)
+        }
+    }
 }
 
 /// The status of a descriptor, or of the current directory.
@@ -57,6 +79,9 @@ fn of_descriptor(process: &mut Process, descriptor: u64) -> Result<Status, Errno
     if descriptor as u32 != CURRENT as u32 {
         let open = process.descriptors.get(descriptor)?;
         return of_file(process, &open);
+    }
+    if let Some(node) = process.current.as_ref().and_then(|current| current.node()) {
+        return Ok(node.status());
     }
     let mut bytes = [0; Status::SIZE];
     file::status(process.current_directory()?, &mut bytes)?;
@@ -184,9 +209,20 @@ fn write_statfs(process: &mut Process, target: nacre_sys::Reference, buffer: u64
     Ok(0)
 }
 
+/// The same of `/proc`, which has no room and needs none.
+fn write_proc_statfs(process: &mut Process, buffer: u64) -> Answer {
+    const PROC_MAGIC: u64 = 0x9fa0;
+    process.memory.write_words(buffer, &[PROC_MAGIC, 4096, 0, 0, 0, 0, 0, 0, 255, 4096, 0, 0, 0, 0, 0])?;
+    Ok(0)
+}
+
 /// `statfs(path, buffer)`: there is one file system; the path must exist.
 pub fn statfs(process: &mut Process, frame: &mut Frame) -> Answer {
     let [path, buffer, ..] = frame.arguments();
+    let text = process.memory.path(path)?;
+    if let Some(Ok(Target::Node(_))) = process.in_proc(CURRENT, text, true) {
+        return write_proc_statfs(process, buffer);
+    }
     at(process, CURRENT, path, 0)?;
     let files = process.services.files()?;
     write_statfs(process, files, buffer)
@@ -195,7 +231,9 @@ pub fn statfs(process: &mut Process, frame: &mut Frame) -> Answer {
 /// `fstatfs(descriptor, buffer)`.
 pub fn fstatfs(process: &mut Process, frame: &mut Frame) -> Answer {
     let [descriptor, buffer, ..] = frame.arguments();
-    process.descriptors.get(descriptor)?;
+    if process.descriptors.get(descriptor)?.node().is_some() {
+        return write_proc_statfs(process, buffer);
+    }
     let files = process.services.files()?;
     write_statfs(process, files, buffer)
 }

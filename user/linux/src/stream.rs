@@ -15,7 +15,11 @@ impl Process {
     pub fn read(&mut self, file: &OpenFile, offset: u64, into: &mut [u8]) -> Result<usize, Errno> {
         file.used.set(file.used.get().wrapping_add(1));
         if !matches!(file.kind, Kind::Remote(_) | Kind::Stream(..)) {
-            return if offset == OWN_POSITION { self.when_possible(file, |process| process.read_inside(file, into)) } else { Err(ESPIPE) };
+            return match &file.kind {
+                _ if offset == OWN_POSITION => self.when_possible(file, |process| process.read_inside(file, into)),
+                Kind::Local(local) if file.node().is_some() => self.read_shown(local, Some(offset), into),
+                _ => Err(ESPIPE),
+            };
         }
         if let Some(socket) = Socket::of(file).filter(|socket| socket.has_messages() || file.options.get().has_limits()) {
             return if offset == OWN_POSITION { self.read_socket(file, socket, into) } else { Err(ESPIPE) };

@@ -3,8 +3,8 @@
 use crate::entry::Frame;
 use crate::errno::{Answer, ENOSYS, negated};
 use crate::process::Process;
-use crate::{attributes, children, control, directories, epoll, exec, extended, files, fork, identity, life, limits, listing, local, machine, mapping, names, open, poll, signals, socket, splice, status};
-use crate::{futex, locking, sharing, terminal, thread, time, timers, transfer};
+use crate::{attributes, capabilities, children, control, directories, epoll, exec, extended, files, fork, identity, life, limits, listing, local, machine, mapping, names, open, poll, signals, socket, splice, status};
+use crate::{futex, locking, pidfd, prctl, schedule, sharing, terminal, thread, time, timers, transfer};
 
 /// Carries out a call: the arguments are in the frame.
 pub type Handler = fn(&mut Process, &mut Frame) -> Answer;
@@ -157,8 +157,8 @@ calls! {
     122 identity::setfsuid;
     123 identity::setfsgid;
     124 children::getsid;
-    125 identity::capget;
-    126 accept;
+    125 capabilities::capget;
+    126 capabilities::capset;
     127 signals::rt_sigpending;
     128 signals::rt_sigtimedwait;
     129 signals::rt_sigqueueinfo;
@@ -169,13 +169,20 @@ calls! {
     135 identity::personality;
     137 status::statfs;
     138 status::fstatfs;
-    140 identity::getpriority;
-    141 accept;
+    140 schedule::getpriority;
+    141 schedule::setpriority;
+    142 schedule::sched_setparam;
+    143 schedule::sched_getparam;
+    144 schedule::sched_setscheduler;
+    145 schedule::sched_getscheduler;
+    146 schedule::sched_get_priority_max;
+    147 schedule::sched_get_priority_min;
+    148 schedule::sched_rr_get_interval;
     149 mapping::mlock;
     150 mapping::mlock;
     151 accept;
     152 accept;
-    157 identity::prctl;
+    157 prctl::prctl;
     158 machine::arch_prctl;
     160 limits::setrlimit;
     162 files::sync;
@@ -197,8 +204,8 @@ calls! {
     200 signals::tkill;
     201 time::time;
     202 futex::futex;
-    203 accept;
-    204 limits::sched_getaffinity;
+    203 schedule::sched_setaffinity;
+    204 schedule::sched_getaffinity;
     213 local::epoll_create;
     217 listing::getdents64;
     218 thread::set_tid_address;
@@ -261,6 +268,8 @@ calls! {
     306 files::fsync;
     307 socket::sendmmsg;
     309 limits::getcpu;
+    314 schedule::sched_setattr;
+    315 schedule::sched_getattr;
     316 directories::renameat2;
     318 machine::getrandom;
     319 sharing::memfd_create;
@@ -270,9 +279,12 @@ calls! {
     326 transfer::copy_file_range;
     332 status::statx;
     334 machine::rseq;
+    424 pidfd::pidfd_send_signal;
+    434 pidfd::pidfd_open;
     435 thread::clone3;
     436 control::close_range;
     437 open::openat2;
+    438 pidfd::pidfd_getfd;
     439 open::faccessat2;
     441 epoll::epoll_pwait2;
     452 attributes::fchmodat2;

@@ -63,6 +63,11 @@ fn waiting(process: &mut Process, open: &OpenFile, argument: u64) -> Answer {
     Ok(0)
 }
 
+/// Whether a file is a terminal.
+pub fn is_terminal(process: &mut Process, open: &OpenFile) -> bool {
+    get_attributes(process, open).is_ok()
+}
+
 fn get_attributes(process: &mut Process, open: &OpenFile) -> Result<[u8; Attributes::SIZE], Errno> {
     let mut attributes = [0; Attributes::SIZE];
     terminal::get_attributes(process.services.reference(open)?, &mut attributes)?;

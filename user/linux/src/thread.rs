@@ -4,7 +4,7 @@
 
 use crate::block::{Block, Woken};
 use crate::entry::{self, AREA_SIZE, Frame};
-use crate::errno::{Answer, EAGAIN, EINVAL, EPERM, ESRCH, Errno};
+use crate::errno::{Answer, E2BIG, EAGAIN, EINVAL, EPERM, ESRCH, Errno};
 use crate::pending::Pending;
 use crate::fork;
 use crate::process::Process;
@@ -333,17 +333,21 @@ fn first_state(frame: &Frame, stack: u64, thread: &Thread) -> ThreadState {
         rflags: frame.flags | FLAGS,
         fs_base: thread.fs_base,
         gs_base: thread.block as *const Block as u64,
-        foreign_entry: entry::foreign_entry as *const () as u64,
+        foreign_entry: entry::foreign_entry(),
         ..ThreadState::default()
     }
 }
 
 /// `clone(flags, stack, parent number, child number, thread pointer)`.
 pub fn clone(process: &mut Process, frame: &mut Frame) -> Answer {
+    const PARENT_SETTID_AND_PIDFD: u64 = CLONE_PARENT_SETTID | 0x1000;
     let [flags, stack, parent_number, child_number, pointer, _] = frame.arguments();
     if flags & CLONE_THREAD == 0 {
-        let exit_signal = flags & 0xff;
-        return fork::clone(process, frame, &fork::Request { flags, exit_signal, stack, parent_number, child_number, pointer });
+        if flags & PARENT_SETTID_AND_PIDFD == PARENT_SETTID_AND_PIDFD {
+            return Err(EINVAL);
+        }
+        let (exit_signal, descriptor) = (flags & 0xff, parent_number);
+        return fork::clone(process, frame, &fork::Request { flags, exit_signal, stack, descriptor, parent_number, child_number, pointer });
     }
     create(process, frame, &Request { flags, stack, parent_number, child_number, pointer })
 }
@@ -351,14 +355,26 @@ pub fn clone(process: &mut Process, frame: &mut Frame) -> Answer {
 /// `clone3(arguments, size)`.
 pub fn clone3(process: &mut Process, frame: &mut Frame) -> Answer {
     const LEAST: u64 = 64;
+    const KNOWN: u64 = 88;
+    /// The signal's bits, and `CLONE_DETACHED`.
+    const NOT_HERE: u64 = 0x40_00ff;
     let [address, size, ..] = frame.arguments();
     if size < LEAST {
         return Err(EINVAL);
     }
-    let [flags, _, child_number, parent_number, exit_signal, stack, stack_size, pointer] = process.memory.read_words(address)?;
+    if size > nacre_abi::PAGE_SIZE {
+        return Err(E2BIG);
+    }
+    if size > KNOWN && process.memory.readable(address + KNOWN, size - KNOWN)?.iter().any(|byte| *byte != 0) {
+        return Err(E2BIG);
+    }
+    let [flags, descriptor, child_number, parent_number, exit_signal, stack, stack_size, pointer] = process.memory.read_words(address)?;
+    if flags & NOT_HERE != 0 || (stack == 0) != (stack_size == 0) || exit_signal > 64 || flags & CLONE_THREAD != 0 && exit_signal != 0 {
+        return Err(EINVAL);
+    }
     let stack = stack.checked_add(stack_size).ok_or(EINVAL)?;
     if flags & CLONE_THREAD == 0 {
-        return fork::clone(process, frame, &fork::Request { flags, exit_signal, stack, parent_number, child_number, pointer });
+        return fork::clone(process, frame, &fork::Request { flags, exit_signal, stack, descriptor, parent_number, child_number, pointer });
     }
     create(process, frame, &Request { flags, stack, parent_number, child_number, pointer })
 }

@@ -84,6 +84,21 @@ impl Timers {
         Timers { real: Timer::new(), posix: Vec::new() }
     }
 
+    /// When the real timer is due (0: never), and after how long again.
+    pub fn real_words(&self) -> [u64; 2] {
+        [self.real.due.unwrap_or(0), self.real.interval]
+    }
+
+    /// Sets it so.
+    pub fn set_real_words(&mut self, [due, interval]: [u64; 2]) {
+        self.real = Timer { due: (due != 0).then_some(due), interval, count: 0 };
+    }
+
+    /// Whether one is armed.
+    pub fn is_armed(&self) -> bool {
+        self.next().is_some()
+    }
+
     fn next(&self) -> Option<u64> {
         let posix = self.posix.iter().flatten().filter_map(|posix| posix.timer.due);
         posix.chain(self.real.due).min()

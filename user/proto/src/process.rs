@@ -54,10 +54,20 @@ crate::protocol! {
     21 limits(processes: Number, signals: Number) -> ();
     /// The signal that the process gets when its parent ends (0: none), and whether orphans below it become its children.
     22 family(death_signal: Number, reaper: Number) -> ();
-    /// What the process is called.
+    /// What the process is called; and behind a zero, if there is one, the words of its command, each with a final zero, of which the first 1,024 bytes are kept.
     23 name_set(; bytes name: Text) -> ();
     /// The process with the smallest number of at least this one: what is known of it. `state` is Linux's letter. `ESRCH`: there are no more.
     24 list(pid: Number) -> (pid: Number, parent: Number, group: Number, session: Number, state: Number, threads: Number; bytes name: Text);
     /// What the process gets for `parent.stream`, also after it has become another program: for those that keep no descriptors themselves. `EINVAL`: a number beyond 2.
     25 stream_set(number: Number; references file) -> ();
+
+    /// More of what is known of a process, for those who look at it: its user and effective user, the group in the foreground of its session's terminal (0: it has none), which signals it ignores,
+    /// 20 less its nice value, and the words of its command, each with a final zero. `ESRCH`: there is none with this number.
+    30 look(pid: Number) -> (user: Number, effective: Number, foreground: Number, ignored: Hex, priority: Number; bytes command: Text);
+    /// The highest priority, 20 less the nice value, among a process (`which` 0), the members of a group (1), or the processes of a user (2). 0 means the caller's. `ESRCH`: there is nobody. `EINVAL`: no such kind.
+    31 priority(which: Number, who: Number) -> (value: Number);
+    /// Sets it for all of them. `EPERM`: not all are the caller's user's. `EACCES`: more than it was, and the caller is not the superuser.
+    32 priority_set(which: Number, who: Number, value: Number) -> ();
+    /// Waits until a child has become another program, or has ended: for a maker whose memory it uses meanwhile. `ESRCH`: there is none with this number.
+    33 released(pid: Number) -> ();
 }

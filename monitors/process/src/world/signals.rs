@@ -141,7 +141,8 @@ impl World {
         let was_stopped = process.stopped.is_some();
         process.forget_opposite(signal.number);
         let is_ignored = process.traits.ignored & bit(signal.number) != 0;
-        if process.state == State::Running && process.attendance == Attendance::Nobody {
+        let waits = was_stopped && signal.number != CONTINUE && bit(signal.number) & STOPS == 0;
+        if process.state == State::Running && process.attendance == Attendance::Nobody && !waits {
             self.take_default(pid, signal.number, is_ignored);
         } else if !is_ignored || signal.number == CONTINUE && was_stopped {
             process.enqueue(signal)?;
@@ -155,8 +156,9 @@ impl World {
     /// The default effect of a signal on a process that has no agent.
     fn take_default(&mut self, pid: u64, number: u64, is_ignored: bool) {
         if number == CONTINUE {
-            // It goes on even if it ignores the signal.
+            // It goes on even if it ignores the signal, and takes what has come meanwhile.
             let _ = self.set_stopped(pid, 0);
+            self.settle(pid);
         }
         if is_ignored || bit(number) & HARMLESS != 0 {
             return;

@@ -213,6 +213,31 @@ fn groups_and_sessions() {
 }
 
 #[test]
+fn priorities_only_fall_but_for_the_superuser() {
+    let mut world = world();
+    let pid = child(&mut world, FIRST, false);
+    world.identity(pid, [5, 5, 5]).unwrap();
+    assert_eq!(world.priority_set(pid, 0, 0, 15), Ok(()));
+    assert_eq!(world.priority_set(pid, 0, 0, 16), Err(Errno::EACCES));
+    assert_eq!(world.priority_set(pid, 0, FIRST, 1), Err(Errno::EPERM));
+    assert_eq!((world.priority(FIRST, 0, pid), world.priority(FIRST, 1, 0)), (Ok(15), Ok(20)));
+    assert_eq!((world.priority(FIRST, 3, 0), world.priority(FIRST, 0, 999)), (Err(Errno::EINVAL), Err(Errno::ESRCH)));
+    assert_eq!(world.priority_set(FIRST, 2, 5, 40), Ok(()));
+    let heir = child(&mut world, pid, false);
+    assert_eq!(world.priority(FIRST, 0, heir), Ok(40));
+}
+
+#[test]
+fn a_maker_is_released_by_another_program_or_an_end() {
+    let mut world = world();
+    let (one, two) = (child(&mut world, FIRST, false), child(&mut world, FIRST, false));
+    assert_eq!((world.is_released(FIRST, one), world.is_released(two, one)), (Ok(false), Err(Errno::ESRCH)));
+    world.begin(one, BEGIN_PROGRAM, 0).unwrap();
+    world.exit(two, 0);
+    assert_eq!((world.is_released(FIRST, one), world.is_released(FIRST, two)), (Ok(true), Ok(true)));
+}
+
+#[test]
 fn keys_go_to_the_foreground() {
     let mut world = world();
     let (job, other) = (child(&mut world, FIRST, false), child(&mut world, FIRST, false));
@@ -223,6 +248,9 @@ fn keys_go_to_the_foreground() {
     let told = world.signal_take(FIRST).unwrap().expect("a signal");
     assert_eq!((told.code, told.value), (CLD_STOPPED, 20));
     world.terminal_signal(FIRST, 2);
+    // What is stopped takes it when it goes on.
+    assert_eq!(found(&mut world, FIRST, -1, WEXITED), None);
+    kill(&mut world, FIRST, job as i64, signals::CONTINUE).unwrap();
     assert_eq!(found(&mut world, FIRST, -1, WEXITED), Some((job, 2)));
     assert!(!world.process(other).unwrap().has_ended());
 }

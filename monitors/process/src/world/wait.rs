@@ -59,7 +59,8 @@ impl World {
         };
         let mut there_is = false;
         for (pid, child) in self.processes.iter().filter(|(pid, child)| child.parent == parent && is_meant(**pid, child)) {
-            there_is = true;
+            // Of one that has ended nothing else will be told.
+            there_is |= !child.has_ended() || options & WEXITED != 0;
             if let Some(change) = child.change(options) {
                 return Ok(Some(Found { pid: *pid, change, user: child.traits.identity[0] }));
             }

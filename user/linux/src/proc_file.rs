@@ -1,0 +1,143 @@
+//! Open files of `/proc`: texts that are made when they are read from their start, and folders. Descriptors of processes are here too.
+
+use crate::descriptors::{Kind, O_ACCESS, O_CLOEXEC, O_DIRECTORY, O_PATH, OpenFile, S_IFDIR, S_IFREG};
+use crate::errno::{Answer, EACCES, EINVAL, EISDIR, ENOENT, ENOTDIR, Errno};
+use crate::local::Local;
+use crate::proc_tree::{Node, Target, pack};
+use crate::process::Process;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::cell::RefCell;
+
+/// An open file of `/proc`.
+pub struct Shown {
+    /// What it is.
+    pub node: Node,
+    /// Where the next read starts.
+    pub position: u64,
+    text: Vec<u8>,
+}
+
+impl Shown {
+    /// One that was opened, or is taken over, at a position.
+    pub fn open(node: Node, position: u64, flags: u32) -> OpenFile {
+        let mode = if node.is_folder() { S_IFDIR | 0o555 } else { S_IFREG | 0o444 };
+        OpenFile::new(Kind::Local(RefCell::new(Local::Shown(Shown { node, position, text: Vec::new() }))), mode, flags)
+    }
+}
+
+impl OpenFile {
+    /// What in `/proc` it is.
+    pub fn node(&self) -> Option<Node> {
+        let Kind::Local(local) = &self.kind else { return None };
+        match &*local.try_borrow().ok()? {
+            Local::Shown(shown) => Some(shown.node),
+            _ => None,
+        }
+    }
+
+    /// The process that it is.
+    pub fn process(&self) -> Option<u64> {
+        let Kind::Local(local) = &self.kind else { return None };
+        match &*local.try_borrow().ok()? {
+            Local::Process(pid) => Some(*pid),
+            _ => None,
+        }
+    }
+
+    /// What a link to it says, if no server has to be asked.
+    pub fn name(&self) -> Option<String> {
+        if self.pipe().is_some() {
+            return Some(format!("pipe:[{}]", core::ptr::from_ref(self) as u64 >> 4 & 0xff_ffff));
+        }
+        let Kind::Local(local) = &self.kind else { return None };
+        Some(match &*local.try_borrow().ok()? {
+            Local::Shown(shown) => shown.node.path(),
+            Local::Counter(_) => String::from("anon_inode:[eventfd]"),
+            Local::Timer(_) => String::from("anon_inode:[timerfd]"),
+            Local::Signals(_) => String::from("anon_inode:[signalfd]"),
+            Local::Set(_) => String::from("anon_inode:[eventpoll]"),
+            Local::Process(_) => String::from("anon_inode:[pidfd]"),
+        })
+    }
+}
+
+impl Process {
+    /// Opens something in `/proc`, if the path leads there; `Outside` is where it leads otherwise.
+    pub fn open_in_proc(&mut self, descriptor: u64, path: &[u8], flags: u32) -> Option<Result<Opened, Errno>> {
+        const O_CREAT: u32 = 0o100;
+        const O_NOFOLLOW: u32 = 0o400_000;
+        let node = match self.in_proc(descriptor, path, flags & O_NOFOLLOW == 0)? {
+            Ok(Target::Outside(path)) => return Some(Ok(Opened::Outside(path))),
+            Ok(Target::Node(node)) => node,
+            Err(ENOENT) if flags & O_CREAT != 0 => return Some(Err(EACCES)),
+            Err(error) => return Some(Err(error)),
+        };
+        Some(match node {
+            Node::Descriptor(number) => Ok(Opened::Descriptor(number)),
+            node if flags & O_DIRECTORY != 0 && !node.is_folder() => Err(ENOTDIR),
+            node if flags & O_ACCESS != 0 && flags & O_PATH == 0 => Err(if node.is_folder() { EISDIR } else { EACCES }),
+            Node::Link(_) | Node::Own | Node::OwnThread | Node::Place(..) => Err(crate::errno::ELOOP),
+            node => self.open(Shown::open(node, 0, flags & (O_ACCESS | O_PATH)), flags & O_CLOEXEC != 0).map(Opened::Here),
+        })
+    }
+
+    /// Reads what is shown, at a position or (`None`) at its own.
+    pub fn read_shown(&mut self, file: &RefCell<Local>, at: Option<u64>, into: &mut [u8]) -> Result<usize, Errno> {
+        let (node, position) = match &*file.borrow() {
+            Local::Shown(shown) => (shown.node, at.unwrap_or(shown.position)),
+            _ => return Err(EINVAL),
+        };
+        if node.is_folder() {
+            return Err(EISDIR);
+        }
+        let fresh = if position == 0 { Some(self.text_of(node)?) } else { None };
+        let is_empty = matches!(&*file.borrow(), Local::Shown(shown) if shown.text.is_empty());
+        let fresh = match fresh {
+            None if is_empty => Some(self.text_of(node)?),
+            fresh => fresh,
+        };
+        let Local::Shown(shown) = &mut *file.borrow_mut() else { return Err(EINVAL) };
+        shown.text = fresh.unwrap_or(core::mem::take(&mut shown.text));
+        let rest = usize::try_from(position).ok().and_then(|start| shown.text.get(start..)).unwrap_or_default();
+        let count = rest.len().min(into.len());
+        into[..count].copy_from_slice(&rest[..count]);
+        if at.is_none() {
+            shown.position += count as u64;
+        }
+        Ok(count)
+    }
+
+    /// Entries of a folder, as a server gives them.
+    pub fn list_shown(&mut self, node: Node, cookie: u64, batch: &mut [u8]) -> Result<(u64, usize), Errno> {
+        Ok(pack(&self.names_in(node), cookie, batch))
+    }
+}
+
+/// Moves the position of what is shown, as `lseek` does.
+pub fn seek(file: &OpenFile, offset: u64, whence: u64) -> Option<Answer> {
+    let Kind::Local(local) = &file.kind else { return None };
+    let Local::Shown(shown) = &mut *local.borrow_mut() else { return None };
+    let from = match whence {
+        0 => 0,
+        1 => shown.position,
+        _ => return Some(Err(EINVAL)),
+    };
+    let position = from.wrapping_add(offset);
+    if (position as i64) < 0 {
+        return Some(Err(EINVAL));
+    }
+    shown.position = position;
+    Some(Ok(position))
+}
+
+/// What became of opening a path in `/proc`.
+pub enum Opened {
+    /// It is open.
+    Here(u64),
+    /// It is another name of a descriptor.
+    Descriptor(u64),
+    /// It leads to this path elsewhere.
+    Outside(Vec<u8>),
+}

@@ -1,0 +1,415 @@
+//! `/proc`: which names there are, and what they mean. The library answers them itself: what the process knows of itself, and what the manager knows of all.
+
+use crate::descriptors::{OpenFile, S_IFDIR, S_IFIFO, S_IFMT};
+use crate::errno::{ENOENT, ENOTDIR, Errno};
+use crate::process::Process;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+use nacre_proto::process as manager;
+use nacre_proto::structures::{Entry, Status};
+use nacre_sys::Reference;
+
+/// Kinds of files, with rights.
+const DIRECTORY: u64 = 0o040555;
+const FILE: u64 = 0o100444;
+const LINK: u64 = 0o120777;
+const S_IFSOCK: u32 = 0o140000;
+/// The device that such files are on.
+const DEVICE: u64 = 0x15;
+
+/// Files that tell of the system.
+const SYSTEM: [&str; 10] = ["cmdline", "cpuinfo", "devices", "filesystems", "loadavg", "meminfo", "stat", "uptime", "version", "vmstat"];
+/// Folders below the root and their files.
+const FOLDERS: [(&str, &[&str]); 6] = [
+    ("sys", &[]),
+    ("sys/kernel", &["cap_last_cap", "domainname", "hostname", "ngroups_max", "osrelease", "ostype", "pid_max", "threads-max", "version"]),
+    ("sys/kernel/random", &["boot_id", "entropy_avail", "uuid"]),
+    ("sys/vm", &["max_map_count", "mmap_min_addr", "overcommit_memory", "swappiness"]),
+    ("sys/fs", &["file-max", "nr_open", "pipe-max-size"]),
+    ("net", &[]),
+];
+/// Files that tell of a process.
+const FACTS: [&str; 16] = [
+    "auxv", "cgroup", "cmdline", "comm", "environ", "io", "limits", "maps", "mountinfo", "mounts", "oom_score", "oom_score_adj", "stat", "statm", "status", "wchan",
+];
+/// Links of a process.
+const LINKS: [&str; 3] = ["cwd", "exe", "root"];
+
+/// What a name means.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Node {
+    /// `/proc` itself.
+    Root,
+    /// A file of the system.
+    System(&'static str),
+    /// A folder of the system.
+    Folder(&'static str),
+    /// A link, by its target.
+    Link(&'static str),
+    /// `/proc/self`.
+    Own,
+    /// `/proc/thread-self`.
+    OwnThread,
+    /// The folder of a process, or of a thread of it.
+    Process(u64, Option<u64>),
+    /// A file of one.
+    Fact(u64, u64, &'static str),
+    /// A link of one.
+    Place(u64, &'static str),
+    /// The folder of descriptors, or of what is known of them.
+    Descriptors(u64, bool),
+    /// A descriptor of the own process.
+    Descriptor(u64),
+    /// What is known of one.
+    About(u64),
+    /// The folder of threads.
+    Threads(u64),
+}
+
+/// Where a path leads.
+#[derive(PartialEq, Eq, Debug)]
+pub enum Target {
+    /// To something here.
+    Node(Node),
+    /// Elsewhere.
+    Outside(Vec<u8>),
+}
+
+/// The parts of a path behind `from`, without `.`, `..` and empty ones.
+fn normal(from: &[u8], path: &[u8]) -> Vec<Vec<u8>> {
+    let mut parts: Vec<Vec<u8>> = Vec::new();
+    let start = if path.starts_with(b"/") { &[][..] } else { from };
+    for part in start.split(|byte| *byte == b'/').chain(path.split(|byte| *byte == b'/')) {
+        match part {
+            b"" | b"." => {}
+            b".." => drop(parts.pop()),
+            part => parts.push(part.to_vec()),
+        }
+    }
+    parts
+}
+
+fn number(part: &[u8]) -> Option<u64> {
+    let is_plain = part.first().is_some_and(|first| *first != b'0') || part == b"0";
+    let digits = core::str::from_utf8(part).ok().filter(|text| is_plain && text.bytes().all(|byte| byte.is_ascii_digit()))?;
+    digits.parse::<u32>().ok().map(u64::from)
+}
+
+fn known(names: &[&'static str], part: &[u8]) -> Option<&'static str> {
+    names.iter().copied().find(|name| name.as_bytes() == part)
+}
+
+/// What a name means in a folder.
+fn child(folder: Node, part: &[u8], own: (u64, u64)) -> Option<Node> {
+    match folder {
+        Node::Root => in_root(part),
+        Node::Folder(path) => in_folder(path, part),
+        Node::Process(pid, thread) => in_process(pid, thread, part),
+        Node::Descriptors(pid, about) if pid == own.0 => number(part).map(|number| if about { Node::About(number) } else { Node::Descriptor(number) }),
+        Node::Threads(pid) => number(part).map(|thread| Node::Process(pid, Some(thread))),
+        _ => None,
+    }
+}
+
+fn in_root(part: &[u8]) -> Option<Node> {
+    match part {
+        b"self" => Some(Node::Own),
+        b"thread-self" => Some(Node::OwnThread),
+        b"mounts" => Some(Node::Link("self/mounts")),
+        part => number(part).map(|pid| Node::Process(pid, None)).or_else(|| known(&SYSTEM, part).map(Node::System)).or_else(|| in_folder("", part)),
+    }
+}
+
+fn in_folder(path: &'static str, part: &[u8]) -> Option<Node> {
+    if let Some((_, files)) = FOLDERS.iter().find(|(name, _)| *name == path)
+        && let Some(file) = known(files, part)
+    {
+        // The only name that stands in two folders.
+        return Some(Node::System(if file == "version" { "kernel version" } else { file }));
+    }
+    let below = |name: &str| {
+        let (above, last) = name.rsplit_once('/').unwrap_or(("", name));
+        above == path && last.as_bytes() == part
+    };
+    FOLDERS.iter().find(|(name, _)| below(name)).map(|(name, _)| Node::Folder(name))
+}
+
+fn in_process(pid: u64, thread: Option<u64>, part: &[u8]) -> Option<Node> {
+    match part {
+        b"fd" => Some(Node::Descriptors(pid, false)),
+        b"fdinfo" => Some(Node::Descriptors(pid, true)),
+        b"task" if thread.is_none() => Some(Node::Threads(pid)),
+        part => known(&LINKS, part).map(|name| Node::Place(pid, name)).or_else(|| known(&FACTS, part).map(|name| Node::Fact(pid, thread.unwrap_or(pid), name))),
+    }
+}
+
+impl Node {
+    /// Whether it can be listed.
+    pub fn is_folder(self) -> bool {
+        matches!(self, Node::Root | Node::Folder(_) | Node::Process(..) | Node::Descriptors(..) | Node::Threads(_))
+    }
+
+    fn is_link(self) -> bool {
+        matches!(self, Node::Link(_) | Node::Own | Node::OwnThread | Node::Place(..) | Node::Descriptor(_))
+    }
+
+    fn mode(self) -> u64 {
+        match self {
+            node if node.is_folder() => DIRECTORY,
+            node if node.is_link() => LINK,
+            _ => FILE,
+        }
+    }
+
+    /// A number for what it is.
+    fn inode(self) -> u64 {
+        let text = format!("{self:?}");
+        text.bytes().fold(0xcbf2_9ce4_8422_2325u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3)) >> 16
+    }
+
+    /// As `stat` tells it.
+    pub fn status(self) -> Status {
+        Status { device: DEVICE, inode: self.inode(), mode: self.mode(), links: if self.is_folder() { 2 } else { 1 }, block_size: 1024, ..Status::default() }
+    }
+
+    /// Its path.
+    pub fn path(self) -> String {
+        match self {
+            Node::Root => String::from("/proc"),
+            Node::Folder(name) | Node::Link(name) => format!("/proc/{name}"),
+            Node::System("kernel version") => String::from("/proc/sys/kernel/version"),
+            Node::System(name) => match FOLDERS.iter().find(|(_, files)| files.contains(&name)) {
+                Some((folder, _)) if !SYSTEM.contains(&name) => format!("/proc/{folder}/{name}"),
+                _ => format!("/proc/{name}"),
+            },
+            Node::Own => String::from("/proc/self"),
+            Node::OwnThread => String::from("/proc/thread-self"),
+            Node::Process(pid, None) => format!("/proc/{pid}"),
+            Node::Process(pid, Some(thread)) => format!("/proc/{pid}/task/{thread}"),
+            Node::Fact(pid, thread, name) if pid == thread => format!("/proc/{pid}/{name}"),
+            Node::Fact(pid, thread, name) => format!("/proc/{pid}/task/{thread}/{name}"),
+            Node::Place(pid, name) => format!("/proc/{pid}/{name}"),
+            Node::Descriptors(pid, about) => format!("/proc/{pid}/{}", if about { "fdinfo" } else { "fd" }),
+            Node::Descriptor(number) => format!("/proc/self/fd/{number}"),
+            Node::About(number) => format!("/proc/self/fdinfo/{number}"),
+            Node::Threads(pid) => format!("/proc/{pid}/task"),
+        }
+    }
+}
+
+impl Process {
+    /// What `path` means, used with `descriptor`, if it is in `/proc`; a link at its end is followed if `follow` says so.
+    pub fn in_proc(&mut self, descriptor: u64, path: &[u8], follow: bool) -> Option<Result<Target, Errno>> {
+        let base = if path.starts_with(b"/") { Vec::new() } else { self.virtual_base(descriptor)? };
+        let parts = normal(&base, path);
+        if parts.first().map(Vec::as_slice) != Some(b"proc") {
+            return None;
+        }
+        Some(self.walk(parts.get(1..).unwrap_or_default(), follow || path.ends_with(b"/")))
+    }
+
+    /// The path of a folder here that a descriptor, or the current directory, is.
+    fn virtual_base(&mut self, descriptor: u64) -> Option<Vec<u8>> {
+        let file = if descriptor as u32 == crate::place::CURRENT as u32 { self.current.clone()? } else { self.descriptors.get(descriptor).ok()? };
+        file.node().map(|node| node.path().into_bytes())
+    }
+
+    fn walk(&mut self, parts: &[Vec<u8>], follow: bool) -> Result<Target, Errno> {
+        let own = (self.pid(), self.me().number);
+        let mut at = Node::Root;
+        for (index, part) in parts.iter().enumerate() {
+            at = child(at, part, own).ok_or(if at.is_folder() { ENOENT } else { ENOTDIR })?;
+            self.check(at)?;
+            let rest = parts.get(index + 1..).unwrap_or_default();
+            if rest.is_empty() && !follow {
+                break;
+            }
+            at = match at {
+                Node::Own => Node::Process(own.0, None),
+                Node::OwnThread => Node::Process(own.0, Some(own.1)),
+                Node::Link(_) => Node::Fact(own.0, own.0, "mounts"),
+                Node::Place(..) => return self.outside(at, rest),
+                Node::Descriptor(_) if !rest.is_empty() => return self.outside(at, rest),
+                at => at,
+            };
+        }
+        Ok(Target::Node(at))
+    }
+
+    fn outside(&mut self, link: Node, rest: &[Vec<u8>]) -> Result<Target, Errno> {
+        let mut path = self.target_of(link)?;
+        for part in rest {
+            path.push(b'/');
+            path.extend(part);
+        }
+        match self.in_proc(crate::place::CURRENT, &path, true) {
+            Some(found) => found,
+            None => Ok(Target::Outside(path)),
+        }
+    }
+
+    /// `ENOENT` if it is of a process, thread or descriptor that is not there.
+    fn check(&mut self, node: Node) -> Result<(), Errno> {
+        let own = self.pid();
+        match node {
+            Node::Process(pid, None) if pid != own => manager::numbers(Reference::PARENT, pid).map_err(|_| ENOENT).and_then(|found| if found.pid == pid { Ok(()) } else { Err(ENOENT) }),
+            Node::Process(pid, Some(thread)) if pid == own => self.threads.find(thread).map(drop).ok_or(ENOENT),
+            Node::Process(pid, Some(thread)) if pid != thread => Err(ENOENT),
+            Node::Descriptor(number) | Node::About(number) => self.descriptors.get(number).map(drop).map_err(|_| ENOENT),
+            _ => Ok(()),
+        }
+    }
+
+    /// Where a link here leads.
+    pub fn target_of(&mut self, link: Node) -> Result<Vec<u8>, Errno> {
+        let own = self.pid();
+        match link {
+            Node::Own => Ok(format!("{own}").into_bytes()),
+            Node::OwnThread => Ok(format!("{own}/task/{}", self.me().number).into_bytes()),
+            Node::Link(target) => Ok(target.as_bytes().to_vec()),
+            Node::Place(_, "root") => Ok(b"/".to_vec()),
+            Node::Place(pid, "exe") if pid == own => Ok(self.executable.clone()),
+            Node::Place(pid, "cwd") if pid == own => self.current_path(),
+            // What others have open is theirs to tell.
+            Node::Place(..) => Err(crate::errno::EACCES),
+            Node::Descriptor(number) => self.path_of_descriptor(number),
+            _ => Err(crate::errno::EINVAL),
+        }
+    }
+
+    fn path_of_descriptor(&mut self, number: u64) -> Result<Vec<u8>, Errno> {
+        let file = self.descriptors.get(number).map_err(|_| ENOENT)?;
+        if let Some(name) = file.name() {
+            return Ok(name.into_bytes());
+        }
+        match file.mode & S_IFMT {
+            S_IFDIR => crate::directories::path_of(self.services.reference(&file).map_err(|_| ENOENT)?),
+            kind @ (S_IFIFO | S_IFSOCK) => {
+                let inode = crate::status::of_file(self, &file)?.inode;
+                Ok(format!("{}:[{inode}]", if kind == S_IFIFO { "pipe" } else { "socket" }).into_bytes())
+            }
+            _ => match self.path_opened(&file)? {
+                Some(path) => Ok(path),
+                None if crate::terminal::is_terminal(self, &file) => Ok(b"/dev/console".to_vec()),
+                None => Ok(b"/ (unknown)".to_vec()),
+            },
+        }
+    }
+
+    /// The path that a file was opened by, made absolute. What was renamed since has its old name.
+    pub fn path_opened(&mut self, file: &OpenFile) -> Result<Option<Vec<u8>>, Errno> {
+        let Some((base, path)) = file.opened_by.borrow().clone() else { return Ok(None) };
+        let base = match base {
+            None => Vec::new(),
+            Some(base) => crate::directories::path_of(self.services.reference(&base)?)?,
+        };
+        let parts = normal(&base, &path);
+        Ok(Some(parts.iter().flat_map(|part| [b"/", part.as_slice()].concat()).collect()))
+    }
+
+    /// The names in a folder, each with the mode of what it means; what lies before `skip` is left out.
+    pub fn names_in(&mut self, folder: Node) -> Vec<(String, u64)> {
+        let mut names = Vec::from([(String::from("."), DIRECTORY), (String::from(".."), DIRECTORY)]);
+        let files = |names: &mut Vec<(String, u64)>, of: &[&str], mode| names.extend(of.iter().map(|name| (String::from(*name), mode)));
+        match folder {
+            Node::Root => {
+                files(&mut names, &SYSTEM, FILE);
+                files(&mut names, &["sys", "net"], DIRECTORY);
+                files(&mut names, &["self", "thread-self", "mounts"], LINK);
+                names.extend(self.all_processes().into_iter().map(|pid| (format!("{pid}"), DIRECTORY)));
+            }
+            Node::Folder(path) => {
+                let below = FOLDERS.iter().filter_map(|(name, _)| name.strip_prefix(path)?.strip_prefix('/')).filter(|name| !name.contains('/'));
+                names.extend(below.map(|name| (String::from(name), DIRECTORY)));
+                FOLDERS.iter().filter(|(name, _)| *name == path).for_each(|(_, of)| files(&mut names, of, FILE));
+            }
+            Node::Process(_, thread) => {
+                files(&mut names, &FACTS, FILE);
+                files(&mut names, &LINKS, LINK);
+                files(&mut names, if thread.is_none() { &["fd", "fdinfo", "task"] } else { &["fd", "fdinfo"] }, DIRECTORY);
+            }
+            Node::Descriptors(pid, about) if pid == self.pid() => {
+                let mode = if about { FILE } else { LINK };
+                names.extend(self.descriptors.open_in(0, u64::MAX).into_iter().map(|number| (format!("{number}"), mode)));
+            }
+            Node::Threads(pid) if pid == self.pid() => names.extend(self.threads.all().map(|(_, thread)| (format!("{}", thread.number), DIRECTORY))),
+            Node::Threads(pid) => names.push((format!("{pid}"), DIRECTORY)),
+            _ => {}
+        }
+        names
+    }
+
+    /// The numbers of all processes.
+    fn all_processes(&mut self) -> Vec<u64> {
+        if !self.is_managed() {
+            return Vec::from([self.pid()]);
+        }
+        let mut all = Vec::new();
+        let mut next = 1;
+        while let Ok(found) = manager::list(Reference::PARENT, next, &mut [0; 64]) {
+            all.push(found.pid);
+            next = found.pid + 1;
+        }
+        all
+    }
+}
+
+/// Packs names for [`Listing`](crate::listing::Listing), from the one numbered `cookie` on: where to go on (0: that was all), and how many bytes they take.
+pub fn pack(names: &[(String, u64)], cookie: u64, batch: &mut [u8]) -> (u64, usize) {
+    let mut used = 0;
+    for (index, (name, mode)) in names.iter().enumerate().skip(cookie as usize) {
+        let entry = Entry { inode: index as u64 + 1, mode: *mode as u32, name: name.as_bytes() };
+        let size = entry.packed_size();
+        let Some(place) = batch.get_mut(used..used + size) else { return (index as u64, used) };
+        if entry.pack(place).is_none() {
+            return (index as u64, used);
+        }
+        used += size;
+    }
+    (0, used)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn walk(path: &[u8]) -> Option<Node> {
+        normal(b"", path).iter().skip(1).try_fold(Node::Root, |at, part| child(at, part, (7, 7)))
+    }
+
+    #[test]
+    fn names_mean_what_they_do_on_linux() {
+        assert_eq!(walk(b"/proc//7/./stat"), Some(Node::Fact(7, 7, "stat")));
+        assert_eq!(walk(b"/proc/7/task/9/status"), Some(Node::Fact(7, 9, "status")));
+        assert_eq!(walk(b"/proc/sys/kernel/random/uuid"), Some(Node::System("uuid")));
+        assert_eq!(walk(b"/proc/sys/kernel"), Some(Node::Folder("sys/kernel")));
+        assert_eq!(walk(b"/proc/7/fd/3"), Some(Node::Descriptor(3)));
+        assert_eq!(walk(b"/proc/8/fd/3"), None);
+        assert_eq!((walk(b"/proc/07"), walk(b"/proc/kernel"), walk(b"/proc/-1")), (None, None, None));
+        assert_eq!(normal(b"/proc/7", b"../../etc/./x"), [b"etc".to_vec(), b"x".to_vec()]);
+    }
+
+    #[test]
+    fn a_path_leads_back() {
+        for path in ["/proc", "/proc/stat", "/proc/sys/kernel/version", "/proc/7/task/9", "/proc/7/fd", "/proc/net", "/proc/sys/vm"] {
+            assert_eq!(walk(path.as_bytes()).map(Node::path).as_deref(), Some(path));
+        }
+    }
+
+    #[test]
+    fn names_are_packed_in_batches() {
+        let names: Vec<(String, u64)> = (0..40).map(|number| (format!("{number}"), FILE)).collect();
+        let mut batch = [0; 200];
+        let (mut cookie, mut found) = (0, 0);
+        loop {
+            let (next, size) = pack(&names, cookie, &mut batch);
+            found += nacre_proto::structures::Entries(&batch[..size]).count();
+            cookie = next;
+            if next == 0 {
+                break;
+            }
+        }
+        assert_eq!(found, 40);
+    }
+}
