@@ -1,5 +1,8 @@
 //! What may be done with memory, and with the target of a reference.
 
+/// Of `memory_reclaim`: the memory is also filled with zeros, a page when it is touched for the first time.
+pub const RECLAIM_CLEAR: u64 = 1;
+
 /// Rights over memory, carried by regions and mappings. A mapping never has more than its region.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(transparent)]

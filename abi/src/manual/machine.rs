@@ -22,14 +22,16 @@ pub const ENTRIES: &[Entry] = &[
     },
     Entry {
         call: Call::MemoryReclaim,
-        purpose: "Destroys every object in a range of the caller's memory, and every space whose tables are there; the memory is plain again.",
+        purpose: "Destroys every object in a range of the caller's memory, and every space whose tables are there; the memory is plain again. With `RECLAIM_CLEAR` this is done to memory alone that objects may be made in, and it is also filled with zeros, a page when it is touched for the first time.",
         arguments: &[
         Argument { name: "start", kind: Kind::Start, text: "" },
         Argument { name: "size", kind: Kind::Number, text: "bytes, multiple of 4096" },
+        Argument { name: "flags", kind: Kind::Number, text: "0, or `RECLAIM_CLEAR` (1)" },
         ],
         results: "",
         failures: &[&[
             failure(1, Code::Busy, "the caller itself, or its space, lives in the range", "leave them out"),
+            failure(3, Code::BadArgument, "unknown flags", "pass 0 or `RECLAIM_CLEAR`"),
         ]],
         restarts: "where it was: rdi and rsi say what is left",
     },

@@ -18,6 +18,11 @@ const LOOK_WORK: u32 = 8;
 /// Instructions, roughly, after which composition gives up: what lies deep and among very many mappings takes so many.
 const MOST_WORK: u32 = 4500;
 
+/// Pages that are entered together are those of one such part of the addresses.
+const AROUND: u64 = 16 * PAGE_SIZE;
+/// Blank pages behind one that is written are cleared with it as far as such a part of the addresses goes: memory is mostly written upward.
+const CLEARED: u64 = 4 * PAGE_SIZE;
+
 /// What an address means.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Meaning {
@@ -117,7 +122,7 @@ impl<M: Machine> Kernel<M> {
             None => LeafKind::Device,
             Some(frame) => {
                 let kind = self.kind_shown(meaning.physical.frame(), frame, needed)?;
-                if frame.kind.get() == Frame::SEIZED {
+                if matches!(frame.kind.get(), Frame::SEIZED | Frame::BLANK) {
                     // For whoever would make objects there; no table shows it.
                     return Ok(Leaf { physical: meaning.physical, kind, rights: meaning.rights, size: PageSize::Small });
                 }
@@ -128,7 +133,33 @@ impl<M: Machine> Kernel<M> {
         let mask = size.bytes() - 1;
         let leaf = Leaf { physical: Physical(meaning.physical.0 & !mask), kind, rights: meaning.rights, size };
         self.table_enter(space, address & !mask, leaf);
+        if size == PageSize::Small && kind == LeafKind::Memory {
+            self.fill_around(space, address, &meaning, needed);
+        }
         Ok(Leaf { physical: meaning.physical, ..leaf })
+    }
+
+    /// Enters the pages around one, too, as far as the same translation holds for them and they are plain memory: some are touched next, and looking at all costs less than one fault.
+    fn fill_around(&self, space: Space<'_>, address: u64, meaning: &Meaning, needed: Rights) {
+        let first = address & !(AROUND - 1);
+        let start = first.max(address - meaning.below);
+        let end = first.saturating_add(AROUND).min(address.saturating_add(meaning.above));
+        let physical = Physical(meaning.physical.0 - (address - start));
+        let mut wanted = 0;
+        for number in 0..(end - start) / PAGE_SIZE {
+            let at = physical.add(number * PAGE_SIZE);
+            let page = start + number * PAGE_SIZE;
+            let is_next = needed.contains(Rights::WRITE) && page > address && page < (address & !(CLEARED - 1)) + CLEARED;
+            let Some(frame) = self.machine.frame(at) else { continue };
+            if is_next && frame.kind.get() == Frame::BLANK && self.frame_open(at, frame).is_err() {
+                break;
+            }
+            wanted |= u64::from(frame.kind.get() == Frame::PLAIN) << number;
+        }
+        if wanted & wanted.wrapping_sub(1) != 0 {
+            let leaf = Leaf { physical, kind: LeafKind::Memory, rights: meaning.rights, size: PageSize::Small };
+            self.machine.table_enter_row(space.root(), start, leaf, wanted);
+        }
     }
 
     /// What a frame is to an access that needs `needed`. One without objects becomes plain memory for whoever wants to use it as that.
@@ -136,12 +167,12 @@ impl<M: Machine> Kernel<M> {
         let uses = needed != Rights::NONE && !needed.contains(Rights::OBJECTS);
         match frame.kind.get() & (PAGE_SIZE - 1) {
             Frame::PLAIN => Ok(LeafKind::Memory),
-            Frame::OBJECTS | Frame::SEIZED if uses && self.is_vacant(frame) => {
+            kind @ (Frame::OBJECTS | Frame::SEIZED | Frame::BLANK) if self.is_vacant(frame) && (uses || kind == Frame::BLANK && needed == Rights::NONE) => {
                 self.frame_open(at, frame).map_err(|_| Lack::Again)?;
                 Ok(LeafKind::Memory)
             }
             Frame::OBJECTS => Ok(LeafKind::Objects),
-            Frame::SEIZED if needed.contains(Rights::OBJECTS) => Ok(LeafKind::Objects),
+            Frame::SEIZED | Frame::BLANK if needed.contains(Rights::OBJECTS) => Ok(LeafKind::Objects),
             _ => Err(Lack::Own),
         }
     }

@@ -3,6 +3,7 @@
 //! A frame turns into an object frame by being taken away from every space that can see it (revocation), so that nobody can write what the kernel reads. That is done before the call
 //! that needs it changes anything, so it can be cut off: the frame is *seized* then, and whoever touches it gets it back as it was.
 //! When the last object goes it stays an object frame, full of zeros, until somebody touches it (`fill`) or takes it back (`memory_reclaim`): most are used for objects again.
+//! A *blank* frame is one that nobody sees and whose bytes count as zeros: the zeros are written when somebody touches it, which for many frames is never.
 
 use crate::kernel::{Attempt, Kernel};
 use crate::list;
@@ -12,9 +13,10 @@ use crate::state_calls::FPU_USED;
 use nacre_abi::object::UNIT;
 use nacre_abi::{Code, ObjectType, PAGE_SIZE, Status};
 
-/// What cutting a link takes, and giving back a page of a pool, in instructions.
+/// What cutting a link takes, giving back a page of a pool, and filling one with zeros, in instructions.
 const LINK_WORK: u32 = 40;
-pub(crate) const PAGE_WORK: u32 = 650;
+pub(crate) const PAGE_WORK: u32 = 100;
+const ZERO_WORK: u32 = 550;
 
 /// The units that an object of `size` bytes at `at` occupies, as bits of its frame.
 pub(crate) fn unit_mask(at: Physical, size: u64) -> u64 {
@@ -36,25 +38,50 @@ impl<M: Machine> Kernel<M> {
 
     /// Takes a frame without objects away from every space: once this has succeeded nobody sees it, until somebody touches it and so has it back.
     pub(crate) fn frame_seize(&self, at: Physical, frame: &Frame) -> Attempt<()> {
-        self.frames_seize(at, frame, 1)
+        match frame.kind.get() {
+            Frame::BLANK => Ok(()),
+            _ => self.frames_seize(at, 1),
+        }
     }
 
-    /// The same for `count` frames in a row.
-    fn frames_seize(&self, at: Physical, first: &Frame, count: u64) -> Attempt<()> {
-        let frames = || (0..count).filter_map(|number| self.machine.frame(at.add(number * PAGE_SIZE)));
-        if frames().any(|frame| frame.kind.get() != Frame::SEIZED || frame.units.get() != first.units.get()) {
+    /// The same for `count` frames in a row; those that hold something are left out, and those that nobody sees anyway.
+    fn frames_seize(&self, at: Physical, count: u64) -> Attempt<()> {
+        let seen = || self.frames_in_row(at, count).filter(|(_, frame)| frame.kind.get() != Frame::BLANK);
+        let Some((_, first)) = seen().next() else { return Ok(()) };
+        if seen().any(|(_, frame)| frame.kind.get() != Frame::SEIZED || frame.units.get() != first.units.get()) {
             self.revoke_idle()?;
             let number = self.revoke_begin(self.kernel_space(), at.0, at.0 + count * PAGE_SIZE);
-            for (number_in_row, frame) in frames().enumerate() {
-                self.frame_set_kind(at.add(number_in_row as u64 * PAGE_SIZE), frame, Frame::SEIZED);
+            for (at, frame) in seen() {
+                self.frame_set_kind(at, frame, Frame::SEIZED);
                 frame.units.set(number);
             }
         }
         self.revoke_finish(first.units.get())
     }
 
+    /// Those of `count` frames in a row that hold nothing of the kernel's.
+    fn frames_in_row(&self, at: Physical, count: u64) -> impl Iterator<Item = (Physical, &Frame)> {
+        let all = (0..count).map(move |number| at.add(number * PAGE_SIZE));
+        all.filter_map(|at| self.machine.frame(at).map(|frame| (at, frame))).filter(|(_, frame)| self.is_vacant(frame))
+    }
+
+    /// Takes `count` frames in a row away from every space, those that hold something left out. They are zeros for who touches them next.
+    pub(crate) fn frames_blank(&self, at: Physical, count: u64) -> Attempt<()> {
+        self.frames_seize(at, count)?;
+        for (at, frame) in self.frames_in_row(at, count) {
+            frame.units.set(0);
+            self.frame_set_kind(at, frame, Frame::BLANK);
+        }
+        Ok(())
+    }
+
     /// Makes a frame without objects plain memory.
     pub(crate) fn frame_open(&self, at: Physical, frame: &Frame) -> Attempt<()> {
+        if frame.kind.get() == Frame::BLANK {
+            self.machine.zero(at, PAGE_SIZE);
+            self.frame_set_kind(at, frame, Frame::PLAIN);
+            return self.work(ZERO_WORK);
+        }
         self.frame_seize(at, frame)?;
         frame.units.set(0);
         self.frame_set_kind(at, frame, Frame::PLAIN);
@@ -87,7 +114,7 @@ impl<M: Machine> Kernel<M> {
     /// The same in a frame that was prepared (at boot: that nobody has seen).
     pub(crate) fn object_put(&self, at: Physical, object: ObjectType) {
         if let Some(frame) = self.machine.frame(at) {
-            if matches!(frame.kind.get(), Frame::PLAIN | Frame::SEIZED) {
+            if matches!(frame.kind.get(), Frame::PLAIN | Frame::SEIZED | Frame::BLANK) {
                 frame.units.set(0);
                 self.frame_set_kind(at, frame, Frame::OBJECTS);
                 self.machine.zero(at.frame(), PAGE_SIZE);
@@ -126,7 +153,7 @@ impl<M: Machine> Kernel<M> {
     /// Whether a frame holds nothing of the kernel's.
     pub(crate) fn is_vacant(&self, frame: &Frame) -> bool {
         match frame.kind.get() & (PAGE_SIZE - 1) {
-            Frame::PLAIN | Frame::SEIZED => true,
+            Frame::PLAIN | Frame::SEIZED | Frame::BLANK => true,
             Frame::OBJECTS => frame.units.get() == 0,
             _ => false,
         }
@@ -144,9 +171,7 @@ impl<M: Machine> Kernel<M> {
     /// Takes frames that can be donated away from every space, those in a row at once.
     pub(crate) fn donation_seize(&self, frames: &[Physical]) -> Attempt<()> {
         for row in frames.chunk_by(|one, next| one.add(PAGE_SIZE) == *next) {
-            if let Some(first) = self.machine.frame(row[0]) {
-                self.frames_seize(row[0], first, row.len() as u64)?;
-            }
+            self.frames_seize(row[0], row.len() as u64)?;
         }
         Ok(())
     }
@@ -222,9 +247,8 @@ impl<M: Machine> Kernel<M> {
         }
         if let Some(frame) = self.machine.frame(at) {
             // No table shows a frame of a table: nothing is to be revoked.
-            self.machine.zero(at, PAGE_SIZE);
             frame.units.set(0);
-            self.frame_set_kind(at, frame, Frame::PLAIN);
+            self.frame_set_kind(at, frame, Frame::BLANK);
         }
         at != root
     }

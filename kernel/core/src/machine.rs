@@ -28,7 +28,7 @@ impl Physical {
 #[derive(Default, Debug)]
 #[repr(C)]
 pub struct Frame {
-    /// `PLAIN`, `KERNEL`, `OBJECTS`, `TABLE` or `SEIZED`, and for tables the next frame of the same pool.
+    /// `PLAIN`, `KERNEL`, `OBJECTS`, `TABLE`, `SEIZED` or `BLANK`, and for tables the next frame of the same pool.
     pub kind: Cell<u64>,
     /// For object frames: one bit for each 64-byte unit that is in use. For tables: the space that they serve.
     pub units: Cell<u64>,
@@ -45,6 +45,8 @@ impl Frame {
     pub const TABLE: u64 = 3;
     /// Being taken away from all who see it, to become one of the two above; `units` is the number of the revocation. Its bytes are as they were: who touches it meanwhile has it back.
     pub const SEIZED: u64 = 4;
+    /// Seen by nobody, and zeros for who touches it next, whatever its bytes are now: it is cleared then.
+    pub const BLANK: u64 = 5;
 }
 
 /// How much one entry of the hardware's tables covers.
@@ -154,6 +156,9 @@ pub trait Machine {
     /// Enters a leaf for `address` (a multiple of the leaf's size), over whatever is there - also over a table of smaller pages or under a larger leaf, which is then dropped whole. True if
     /// there was such a table: CPUs may still hold translations of its pages.
     fn table_enter(&self, root: Physical, address: u64, leaf: Leaf, pool: &impl TablePool) -> Result<bool, PoolExhausted>;
+    /// Enters small leaves for pages in a row from `address` on, the first as `leaf` says: for those whose bit in `wanted` is set, and which have none. No table is made for them, and all lie
+    /// below the same one.
+    fn table_enter_row(&self, root: Physical, address: u64, leaf: Leaf, wanted: u64);
     /// Removes leaves that touch `low..high` (large leaves whole), from the low end on, until a few hundred entries were looked at.
     fn table_clear(&self, root: Physical, low: u64, high: u64) -> Cleared;
     /// Forgets all of the user's part of the tables; frames below the root may be reused at once.

@@ -8,6 +8,7 @@ use crate::machine::{Frame, Machine, PageSize, Physical, thread_page::register};
 use crate::object::Thread;
 use nacre_abi::object::UNIT;
 use nacre_abi::state::ObjectEntry;
+use nacre_abi::rights::RECLAIM_CLEAR;
 use nacre_abi::{Code, ObjectType, PAGE_SIZE, Rights, USER_END};
 
 /// Most entries that one call writes.
@@ -16,6 +17,9 @@ const MOST_ENTRIES: u64 = 128;
 const LOOK_WORK: u32 = 80;
 /// What taking an object back takes, but for its size, which is filled with zeros: a thread's is a page.
 const OBJECT_WORK: u32 = 300;
+/// Pages that are cleared together, and what that takes, in instructions.
+const ROW: u64 = 32;
+const ROW_WORK: u32 = 2000;
 
 /// A part of the caller's space that one translation holds for; empty: none is known.
 #[derive(Default)]
@@ -31,7 +35,7 @@ impl<M: Machine> Kernel<M> {
     fn frame_at(&self, caller: Thread<'_>, part: &mut Part, address: u64, end: u64) -> (Option<Physical>, u64) {
         let page = address & !(PAGE_SIZE - 1);
         if page < part.start || page >= part.end {
-            match self.part_at(caller, page, end) {
+            match self.part_at(caller, page, end, Rights::NONE) {
                 Ok(found) => *part = found,
                 Err(next) => return (None, next),
             }
@@ -43,11 +47,11 @@ impl<M: Machine> Kernel<M> {
         }
     }
 
-    /// The part of the caller's space from `page` on that lies in a row; if nothing is there, where the next mapping may start.
+    /// The part of the caller's space from `page` on that lies in a row and may be used so; if nothing is there, where the next mapping may start.
     #[inline(never)]
-    fn part_at(&self, caller: Thread<'_>, page: u64, end: u64) -> Result<Part, u64> {
+    fn part_at(&self, caller: Thread<'_>, page: u64, end: u64, needed: Rights) -> Result<Part, u64> {
         let space = self.space(caller.space());
-        match self.resolve(space, page, Rights::NONE) {
+        match self.resolve(space, page, needed) {
             Ok(meaning) => Ok(Part { start: page, end: page.saturating_add(meaning.above), physical: meaning.physical }),
             Err(_) => Err(self.mappings(space).first(page, end).map_or(end, |node| node.start().max(page + PAGE_SIZE))),
         }
@@ -105,7 +109,10 @@ impl<M: Machine> Kernel<M> {
     }
 
     pub(crate) fn memory_reclaim(&self, caller: Thread<'_>) -> Attempt<Done> {
-        let (start, size) = (caller.argument(1), caller.argument(2));
+        let (start, size, flags) = (caller.argument(1), caller.argument(2), caller.argument(3));
+        if flags & !RECLAIM_CLEAR != 0 {
+            return wrong(Code::BadArgument, 3);
+        }
         if size == 0 {
             return Ok(Done::Return);
         }
@@ -113,39 +120,73 @@ impl<M: Machine> Kernel<M> {
         let end = start + size;
         let (mut part, mut address) = (Part::default(), start);
         while address < end {
-            let (frame, next) = self.frame_at(caller, &mut part, address, end);
-            if let Some(at) = frame
-                && self.reclaim_frame(caller, at)?
-            {
-                // One of the objects may have been what showed the caller this memory.
-                part = Part::default();
-            }
+            let (next, work) = match flags {
+                0 => (self.reclaim_page(caller, &mut part, address, end)?, LOOK_WORK),
+                _ => (self.reclaim_row(caller, address, end)?, ROW_WORK),
+            };
             address = next.min(end);
             caller.set_register(register::RDI, address);
             caller.set_register(register::RSI, end - address);
-            self.work(LOOK_WORK)?;
+            self.work(work)?;
         }
         Ok(Done::Return)
     }
 
-    /// Makes a frame plain memory again: its objects are destroyed, or the space whose table it is. Whether there were any.
-    fn reclaim_frame(&self, caller: Thread<'_>, at: Physical) -> Attempt<bool> {
-        let Some(frame) = self.machine.frame(at) else { return Ok(false) };
+    /// Makes the page at `address` plain memory again; where to go on.
+    fn reclaim_page(&self, caller: Thread<'_>, part: &mut Part, address: u64, end: u64) -> Attempt<u64> {
+        let (found, next) = self.frame_at(caller, part, address, end);
+        let Some((at, frame)) = found.and_then(|at| Some((at, self.machine.frame(at)?))) else { return Ok(next) };
+        if self.reclaim_frame(caller, at, frame)? {
+            // One of the objects may have been what showed the caller this memory.
+            *part = Part::default();
+        }
+        if matches!(frame.kind.get(), Frame::OBJECTS | Frame::SEIZED) && self.is_vacant(frame) {
+            self.frame_open(at, frame)?;
+        }
+        Ok(next)
+    }
+
+    /// Makes some pages from `address` on, in which the caller may make objects, zeros, which nobody sees until they are touched; where to go on.
+    fn reclaim_row(&self, caller: Thread<'_>, address: u64, end: u64) -> Attempt<u64> {
+        let part = match self.part_at(caller, address, end, Rights::WRITE.union(Rights::OBJECTS)) {
+            Ok(part) => part,
+            Err(next) => return Ok(next),
+        };
+        let count = ((part.end.min(end) - address) / PAGE_SIZE).min(ROW);
+        let mut blank = true;
+        for at in (0..count).map(|number| part.physical.add(number * PAGE_SIZE)) {
+            let Some(frame) = self.machine.frame(at) else { continue };
+            let kind = frame.kind.get();
+            blank &= kind == Frame::BLANK;
+            if !matches!(kind, Frame::BLANK | Frame::PLAIN | Frame::SEIZED) && self.reclaim_frame(caller, at, frame)? {
+                // One of the objects may have been what showed the caller this memory: it is looked up again.
+                return Ok(address);
+            }
+        }
+        if !blank {
+            self.frames_blank(part.physical, count)?;
+        }
+        Ok(address + count * PAGE_SIZE)
+    }
+
+    /// Destroys the objects in a frame, or the space whose table it is. Whether there were any.
+    fn reclaim_frame(&self, caller: Thread<'_>, at: Physical, frame: &Frame) -> Attempt<bool> {
+        let mut found = false;
         match frame.kind.get() & (PAGE_SIZE - 1) {
             Frame::OBJECTS => {
                 while let Some((object, at)) = self.next_object(at) {
                     self.reclaim_object(caller, object, at)?;
+                    found = true;
                     self.work(OBJECT_WORK + object.size() as u32 / 4)?;
                 }
-                if self.is_vacant(frame) {
-                    self.frame_open(at, frame)?;
-                }
             }
-            Frame::SEIZED => self.frame_open(at, frame)?,
-            Frame::TABLE => self.reclaim_object(caller, ObjectType::Space, Physical(frame.units.get()))?,
-            _ => return Ok(false),
+            Frame::TABLE => {
+                self.reclaim_object(caller, ObjectType::Space, Physical(frame.units.get()))?;
+                found = true;
+            }
+            _ => {}
         }
-        Ok(true)
+        Ok(found)
     }
 
     fn reclaim_object(&self, caller: Thread<'_>, object: ObjectType, at: Physical) -> Attempt<()> {
@@ -176,7 +217,7 @@ impl<M: Machine> Kernel<M> {
     fn address_of(&self, caller: Thread<'_>, wanted: Physical, start: u64, end: u64) -> Attempt<u64> {
         let mut address = start;
         while address < end {
-            match self.part_at(caller, address & !(PAGE_SIZE - 1), end) {
+            match self.part_at(caller, address & !(PAGE_SIZE - 1), end, Rights::NONE) {
                 Ok(part) => {
                     let offset = wanted.0.wrapping_sub(part.physical.0);
                     let found = part.start.wrapping_add(offset);

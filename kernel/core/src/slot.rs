@@ -22,7 +22,7 @@ impl<M: Machine> Kernel<M> {
 
     fn is_free(&self, frame: &Frame, at: Physical, size: u64) -> bool {
         match frame.kind.get() & (PAGE_SIZE - 1) {
-            Frame::PLAIN | Frame::SEIZED => true,
+            Frame::PLAIN | Frame::SEIZED | Frame::BLANK => true,
             Frame::OBJECTS => frame.units.get() & unit_mask(at, size) == 0,
             _ => false,
         }

@@ -5,7 +5,8 @@ use crate::support::machine::{RAM_END, RAM_START};
 use crate::support::world::{CODE, World};
 use crate::support::{Random, check};
 use nacre_abi::object::UNIT;
-use nacre_abi::{Call, ObjectType, PAGE_SIZE, Rights, environment};
+use nacre_abi::rights::RECLAIM_CLEAR;
+use nacre_abi::{Call, Code, ObjectType, PAGE_SIZE, Rights, Status, environment};
 use nacre_core::machine::{Frame, Machine, Physical, thread_page::register};
 
 fn world(cpus: usize) -> World {
@@ -18,7 +19,9 @@ fn world(cpus: usize) -> World {
 fn frames_by_kind(world: &World) -> [u64; 5] {
     let mut counts = [0; 5];
     for at in (RAM_START..RAM_END).step_by(PAGE_SIZE as usize) {
-        counts[world.machine().kind(Physical(at)) as usize] += 1;
+        // Whether it is cleared now or when it is touched, nobody has anything in it.
+        let kind = Some(world.machine().kind(Physical(at))).filter(|kind| *kind != Frame::BLANK).unwrap_or(Frame::PLAIN);
+        counts[kind as usize] += 1;
     }
     counts
 }
@@ -208,4 +211,58 @@ fn stop(world: &World, thread: nacre_core::object::Thread<'_>) {
     }
     world.ok(Call::ThreadStop, &[slot, 0]);
     assert!(thread.at.0 > RAM_START && world.machine().frame(thread.at).is_some());
+}
+
+#[test]
+fn memory_that_is_cleared_is_zeros_for_who_touches_it() {
+    for budget in [1, 700, 1 << 20] {
+        let world = world(2);
+        let (_, shown_elsewhere) = derived(&world, 3);
+        let (held, pages) = (world.page(), world.pages(4));
+        for page in [shown_elsewhere, pages, pages + 3 * PAGE_SIZE] {
+            world.write(page, &[77, 78]);
+        }
+        world.ok(Call::PortCreate, &[pages + PAGE_SIZE, 0, 0]);
+        world.write(held, &[79]);
+        world.kernel.budget_full.set(budget);
+        world.ok(Call::MemoryReclaim, &[shown_elsewhere, PAGE_SIZE, RECLAIM_CLEAR]);
+        world.ok(Call::MemoryReclaim, &[pages, 4 * PAGE_SIZE, RECLAIM_CLEAR]);
+        check(&world);
+        assert_eq!(shown(&world, shown_elsewhere), 0);
+        for number in 0..4 {
+            let page = pages + number * PAGE_SIZE;
+            assert_eq!(world.machine().kind(world.physical(page)), Frame::BLANK);
+            assert!(world.machine().translate(page, Rights::READ).is_none());
+        }
+        for page in [shown_elsewhere, pages, pages + PAGE_SIZE, pages + 3 * PAGE_SIZE] {
+            while world.access(0, page, Rights::READ).is_none() {}
+            assert_eq!((world.read(page), world.read(page + 8)), (0, 0));
+        }
+        world.ok(Call::PortCreate, &[pages + 2 * PAGE_SIZE, 0, 0]);
+        assert_eq!(world.read(held), 79);
+        check(&world);
+    }
+}
+
+#[test]
+fn a_fault_brings_the_pages_around_it_that_mean_the_same() {
+    let world = world(1);
+    let pages = world.pages(40);
+    let first = pages.next_multiple_of(16 * PAGE_SIZE);
+    let seen = |page: u64| world.machine().translate(page, Rights::WRITE).is_some();
+    world.ok(Call::PortCreate, &[first + 2 * PAGE_SIZE, 0, 0]);
+    assert!(world.access(0, first + 5 * PAGE_SIZE, Rights::WRITE).is_some());
+    assert!(seen(first) && seen(first + PAGE_SIZE) && seen(first + 15 * PAGE_SIZE), "pages of the same part");
+    assert!(!seen(first + 2 * PAGE_SIZE) && !seen(first + 16 * PAGE_SIZE), "objects, or another part");
+    check(&world);
+}
+
+#[test]
+fn who_names_cleared_memory_as_an_object_is_told_that_it_is_none() {
+    let world = world(1);
+    let pages = world.pages(2);
+    world.ok(Call::MemoryReclaim, &[pages, 2 * PAGE_SIZE, RECLAIM_CLEAR]);
+    let status = world.call(Call::PortDestroy, &[pages]);
+    assert_eq!(status, Status::argument(Code::NotAnObject, 1));
+    check(&world);
 }

@@ -25,6 +25,7 @@ fn start_at(world: &World, call: Call, arguments: &[u64]) -> u64 {
 /// A port at which somebody waits with room for three pages, and root about to send so much.
 fn stage() -> (World, u64) {
     let world = World::new(2);
+    world.machine().rows.set(false);
     world.map_ram();
     let (port, source, target, descriptors) = (world.page(), world.pages(3), world.pages(3), world.page());
     world.ok(Call::PortCreate, &[port, 0, 0]);

@@ -30,6 +30,8 @@ const AREA_PAGES: u64 = 16;
 const TABLE_PAGES: u64 = 64;
 /// Runs from this size on are aligned to it, so that large pages can show them.
 const LARGE: u64 = 2 << 20;
+/// Largest run whose pages are cleared when they are touched: stacks of threads have 8 MiB.
+const CLEARED_LATER: u64 = 16 << 20;
 
 static FRAMES: Lock<Option<Frames>> = Lock::new(None);
 /// Memory for the heap while there is no allocator of frames.
@@ -121,8 +123,14 @@ pub fn allocate(size: u64) -> Option<u64> {
     let alignment = if size >= LARGE { LARGE } else { FRAME };
     let start = with_frames(|frames| frames.allocate(size, alignment).or_else(|| frames.allocate(size, FRAME)))??;
     let size = size.next_multiple_of(FRAME);
-    window(start, size)?.fill(0, size, 0)?;
+    clear(start, size)?;
     Some(start)
+}
+
+/// Fills a run that nobody uses with zeros. Of most not all is used: their pages are cleared when they are touched. Very large ones are cleared now, so that large pages can show them.
+fn clear(start: u64, size: u64) -> Option<()> {
+    let window = window(start, size)?;
+    if size <= CLEARED_LATER { memory::clear(window.start(), size).ok() } else { window.fill(0, size, 0) }
 }
 
 /// Gives a run back.
@@ -181,7 +189,7 @@ impl Segment {
         let start = self.window.start() - LINE;
         let (behind, more) = (start + self.size(), size - self.size());
         with_frames(|frames| frames.allocate_at(behind, more)).filter(|&taken| taken).ok_or(Errno::ENOMEM)?;
-        let grown = window(start, size).filter(|window| window.fill(self.size(), more, 0).is_some()).ok_or(Errno::ENOMEM);
+        let grown = window(start, size).filter(|_| clear(behind, more).is_some()).ok_or(Errno::ENOMEM);
         match grown.and_then(|window| self.set_region_size(size).map(|()| window)) {
             Ok(window) => self.window = window,
             Err(errno) => {
@@ -210,7 +218,7 @@ pub fn whole_pages(size: u64) -> Result<u64, Errno> {
 /// Destroys what objects are in memory that nobody else can reach any more, and gives it back.
 fn take_back(window: Window) {
     // Memory that the kernel still uses is lost rather than handed out again.
-    if memory::reclaim(window.start(), window.size()).is_ok() {
+    if memory::clear(window.start(), window.size()).is_ok() {
         free(window.start() - LINE, window.size());
     }
 }

@@ -55,7 +55,7 @@ impl<'w> Checker<'w> {
             let frame = machine.frame(Physical(at)).expect("frame");
             special[((at - RAM_START) >> 21) as usize] += u32::from(frame.kind.get() != Frame::PLAIN);
             match frame.kind.get() {
-                Frame::PLAIN => assert_eq!(frame.units.get(), 0, "a plain frame has units"),
+                Frame::PLAIN | Frame::BLANK => assert_eq!(frame.units.get(), 0, "a plain frame has units"),
                 Frame::OBJECTS => checker.find_objects(at, frame.units.get()),
                 kind if kind % PAGE_SIZE == Frame::TABLE => _ = checker.table_frames.insert(at),
                 _ => {}

@@ -70,6 +70,8 @@ pub struct FakeMachine {
     pub lines: Cell<u64>,
     /// How many leaves were entered.
     pub entered: Cell<u64>,
+    /// Whether pages are entered in rows; else each is missed on its own.
+    pub rows: Cell<bool>,
     /// How far down the kernel's stack has been seen to reach.
     pub stack_low: Cell<usize>,
     /// How many claims were asked for.
@@ -90,6 +92,7 @@ impl FakeMachine {
             written: RefCell::default(),
             lines: Cell::new(0),
             entered: Cell::new(0),
+            rows: Cell::new(true),
             stack_low: Cell::new(usize::MAX),
             claims: Cell::new(0),
         }
@@ -291,6 +294,19 @@ impl Machine for FakeMachine {
         tables.levels.retain(|(level, number)| *level > leaf.size as u8 || number << level < address || number << level >= address + bytes);
         tables.leaves.insert(address, leaf);
         Ok(tables.levels.len() != levels)
+    }
+
+    fn table_enter_row(&self, root: Physical, address: u64, leaf: Leaf, wanted: u64) {
+        let mut all = self.tables.borrow_mut();
+        let tables = all.get_mut(&root.0).expect("root");
+        for number in (0..64).filter(|number| self.rows.get() && wanted >> number & 1 == 1) {
+            let at = address + number * PAGE;
+            assert_eq!(at >> 21, address >> 21, "a row that goes on below another table");
+            assert!(tables.levels.contains(&(21, at >> 21)), "a leaf without a table");
+            if tables.find(at).is_none() {
+                tables.leaves.insert(at, Leaf { physical: leaf.physical.add(number * PAGE), ..leaf });
+            }
+        }
     }
 
     fn table_clear(&self, root: Physical, low: u64, high: u64) -> Cleared {

@@ -91,7 +91,7 @@ impl World {
     pub fn is_vacant(&self, at: Physical) -> bool {
         let Some(frame) = self.machine().frame(at) else { return false };
         match frame.kind.get() % PAGE_SIZE {
-            Frame::PLAIN | Frame::SEIZED => true,
+            Frame::PLAIN | Frame::SEIZED | Frame::BLANK => true,
             Frame::OBJECTS => frame.units.get() == 0,
             _ => false,
         }

@@ -67,6 +67,10 @@ impl Machine for Riscv64 {
         absent()
     }
 
+    fn table_enter_row(&self, _root: Physical, _address: u64, _leaf: Leaf, _wanted: u64) {
+        absent()
+    }
+
     fn table_clear(&self, _root: Physical, _low: u64, _high: u64) -> Cleared {
         absent()
     }

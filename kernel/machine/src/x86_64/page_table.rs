@@ -131,6 +131,23 @@ pub fn enter(memory: &impl TableMemory, root: Physical, address: u64, leaf: Leaf
     Ok(leaf.size != PageSize::Small && table_of(replaced).is_some())
 }
 
+/// Enters small leaves in a row below one table, if it is there, for the pages whose bit is set and that have no entry.
+pub fn enter_row(memory: &impl TableMemory, root: Physical, address: u64, leaf: Leaf, wanted: u64) {
+    let below = |table, shift| table_of(memory.table(table)[index(address, shift)].get());
+    let Some(table) = below(root, 39).and_then(|table| below(table, 30)).and_then(|table| below(table, 21)) else { return };
+    let (first, entry) = (index(address, 12), entry_of(leaf));
+    let mut left = wanted;
+    while left != 0 {
+        let number = left.trailing_zeros() as usize;
+        left &= left - 1;
+        if let Some(slot) = memory.table(table).get(first + number)
+            && slot.get() == 0
+        {
+            slot.set(entry + number as u64 * PAGE_SIZE);
+        }
+    }
+}
+
 /// The table whose entries cover `1 << shift` bytes each and that `address` lies in; made if it is not there.
 fn descend(memory: &impl TableMemory, root: Physical, address: u64, shift: u32, pool: &impl TablePool) -> Result<Physical, PoolExhausted> {
     let (mut table, mut level) = (root, 39);
