@@ -1,6 +1,7 @@
 //! What each process is made of, beside its numbers: its port, the memory that it lives in, its agent; and who waits. Whatever is done to them follows from
 //! what `world` decides. No call made here waits for a process: only our own parent and its services are called.
 
+use crate::parents::Parents;
 use crate::world::{Change, Effect, FIRST, Found, World};
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
@@ -92,6 +93,7 @@ pub struct Manager {
     pub(crate) bodies: BTreeMap<u64, Body>,
     /// Terminals of sessions, and where each tells of its keys.
     pub(crate) terminals: BTreeMap<u64, (OwnedReference, OwnedPort)>,
+    pub(crate) parents: Parents,
     waiters: Vec<Waiter>,
     /// Makers that wait for these children to be programs of their own, or to end.
     makers: Vec<(u64, OwnedReference)>,
@@ -171,7 +173,7 @@ impl Manager {
     pub fn new(world: World, shared: Shared) -> Result<Manager, Errno> {
         let set = OwnedPortSet::new()?;
         let bodies = BTreeMap::from([(FIRST, Body::new(FIRST, &set)?)]);
-        Ok(Manager { world, shared, bodies, terminals: BTreeMap::new(), waiters: Vec::new(), makers: Vec::new(), set, over: None })
+        Ok(Manager { world, shared, bodies, terminals: BTreeMap::new(), parents: Parents::new()?, waiters: Vec::new(), makers: Vec::new(), set, over: None })
     }
 
     /// The port of a process, for it and for who makes it.
@@ -189,7 +191,15 @@ impl Manager {
             }
         }
         self.bodies.insert(pid, body);
+        self.tell_parent(pid);
         self.port(pid)
+    }
+
+    /// Everybody can read whose child the process is.
+    fn tell_parent(&self, pid: u64) {
+        if let Ok(process) = self.world.process(pid) {
+            self.parents.set(pid, process.parent);
+        }
     }
 
     /// A port for the terminal of a session, which is to tell us of its keys there.
@@ -260,8 +270,12 @@ impl Manager {
 
     /// Does what the last operation has led to.
     pub fn carry_out(&mut self) {
-        for effect in self.world.effects() {
+        let effects = self.world.effects();
+        // Before anything can be seen of the parent's end, its children have another one.
+        effects.iter().for_each(|effect| if let Effect::Adopted(pid) = effect { self.tell_parent(*pid) });
+        for effect in effects {
             match effect {
+                Effect::Adopted(_) => {}
                 Effect::Destroy(pid) => self.destroy(pid),
                 Effect::Forget(pid) => drop(self.bodies.remove(&pid)),
                 Effect::Notify(pid) => self.notify(pid),

@@ -22,7 +22,7 @@ pub use wait::{Change, Found};
 /// The first process.
 pub const FIRST: u64 = 1;
 /// Numbers go up to here, then start again behind those of the first processes.
-const HIGHEST: u64 = 32_767;
+pub const HIGHEST: u64 = 32_767;
 const LOWEST_AGAIN: u64 = 300;
 /// Most bytes of a name.
 const MOST_NAME: usize = 15;
@@ -34,6 +34,8 @@ const MOST_SIGNALS: u64 = 1024;
 /// Something that the manager is to do.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Effect {
+    /// The process has another parent.
+    Adopted(u64),
     /// Take back what the process lives in.
     Destroy(u64),
     /// Forget the process: its number may be used again.

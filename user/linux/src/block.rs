@@ -7,6 +7,8 @@ use nacre_sys::{Code, Condition, Owned, Status};
 pub const QUICK: usize = 192;
 /// The entry must ask the library.
 const ASK: i32 = -1;
+/// The answer stands where the block says.
+pub const ELSEWHERE: i32 = i32::MIN;
 
 /// Fields that the entry's assembly uses come first.
 #[repr(C, align(64))]
@@ -19,6 +21,8 @@ pub struct Block {
     pub resume: AtomicU64,
     /// Where the way out jumps to.
     pub jump: AtomicU64,
+    /// Where the answer of the one call stands that is answered with what others write.
+    pub elsewhere: AtomicU64,
     /// Not 0: the thread looks for signals, and whether it is to stop, before it goes back to the program.
     pub attention: AtomicU32,
     /// The frame is whole: the way out restores the registers that a call changes too.
@@ -52,6 +56,7 @@ impl Block {
             scratch: AtomicU64::new(0),
             resume: AtomicU64::new(0),
             jump: AtomicU64::new(0),
+            elsewhere: AtomicU64::new(0),
             attention: AtomicU32::new(0),
             whole: AtomicU32::new(0),
             parked: AtomicU32::new(0),
@@ -66,6 +71,14 @@ impl Block {
     pub fn set_quick(&self, number: usize, value: u64) {
         if let Some(place) = self.quick.get(number) {
             place.store(i32::try_from(value).unwrap_or(ASK), Ordering::Relaxed);
+        }
+    }
+
+    /// From now on call `number` of this thread gives what stands at `address`. There is one such call.
+    pub fn set_quick_from(&self, number: usize, address: u64) {
+        self.elsewhere.store(address, Ordering::Release);
+        if let Some(place) = self.quick.get(number) {
+            place.store(ELSEWHERE, Ordering::Release);
         }
     }
 

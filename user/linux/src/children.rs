@@ -174,7 +174,12 @@ pub fn getpid(process: &mut Process, _: &mut Frame) -> Answer {
 
 /// `getppid()`.
 pub fn getppid(process: &mut Process, _: &mut Frame) -> Answer {
-    process.pid();
+    let own = process.pid();
+    if process.is_managed()
+        && let Some(parent) = process.parent_in_table(own)
+    {
+        return Ok(parent);
+    }
     numbers(0).map(|[_, parent, ..]| parent)
 }
 

@@ -13,7 +13,7 @@
 //! it a signal sees from its instruction where it is ([`place`]), and either lets it enter at `signal_entry`, or leaves the signal to the way out, which looks
 //! at `attention`. The library is compiled without floating point, so that the registers of the FPU stay the program's.
 
-use crate::block::{Block, QUICK};
+use crate::block::{Block, ELSEWHERE, QUICK};
 use crate::inheritance::REGISTERS;
 use crate::process::Process;
 use core::arch::naked_asm;
@@ -252,8 +252,9 @@ extern "C" fn entries() {
         // An answer that is known: without a frame, and without the lock.
         ".p2align 4; jmp 6f; .p2align 4",
         "nacre_quick_start: mov rcx, rax; shr rcx, {number}; cmp ecx, {quick_count}; jae 2f",
-        "mov ecx, gs:[{quick} + rcx * 4]; test ecx, ecx; js 2f",
-        "shl rax, 16; shr rax, 16",
+        "mov ecx, gs:[{quick} + rcx * 4]; test ecx, ecx; jns 7f",
+        "cmp ecx, {on_elsewhere}; jne 2f; mov rcx, gs:[{elsewhere}]; mov ecx, [rcx]",
+        "7: shl rax, 16; shr rax, 16",
         "mov gs:[{scratch}], rsp; mov rsp, gs:[{stack_top}]; push r11; popfq; mov rsp, gs:[{scratch}]",
         "xchg rax, rcx; jmp rcx",
         "nacre_quick_end:",
@@ -285,6 +286,8 @@ extern "C" fn entries() {
         number = const FOREIGN_NUMBER_SHIFT,
         quick_count = const QUICK,
         quick = const offset_of!(Block, quick),
+        on_elsewhere = const ELSEWHERE,
+        elsewhere = const offset_of!(Block, elsewhere),
         scratch = const offset_of!(Block, scratch),
         stack_top = const offset_of!(Block, stack_top),
         attention = const offset_of!(Block, attention),

@@ -52,6 +52,7 @@ mod memory;
 mod names;
 mod open;
 mod owner;
+mod parents;
 mod pending;
 mod pidfd;
 mod pipe;

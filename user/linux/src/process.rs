@@ -11,6 +11,7 @@ use crate::limits::Limits;
 use crate::local::TimerFile;
 use crate::memory::Memory;
 use crate::names;
+use crate::parents::Parents;
 use crate::prctl::Traits;
 use crate::schedule::Schedule;
 use crate::services::Services;
@@ -55,6 +56,8 @@ pub struct Process {
     pub tickets: u64,
     /// Whether there is a process manager; `None`: not asked yet.
     pub managed: Option<bool>,
+    /// Where the manager says whose children processes are.
+    pub parents: Parents,
     /// The thread that hears of what comes from outside, once there is one.
     pub agent: Option<Agent>,
     /// What is to happen at a moment.
@@ -137,6 +140,7 @@ impl Process {
             caller: 0,
             tickets: 0,
             managed: None,
+            parents: Parents::default(),
             agent: None,
             timers: Timers::new(),
             file_timers: Vec::new(),

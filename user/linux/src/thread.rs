@@ -246,6 +246,13 @@ impl Process {
         }
     }
 
+    /// From now on all threads answer `getppid` with what stands at this address, for ever, without the lock.
+    pub fn set_quick_parent(&mut self, address: u64) {
+        for (_, thread) in self.threads.all() {
+            thread.block.set_quick_from(GETPPID, address);
+        }
+    }
+
     /// Stops all threads but the caller, for ever: the process ends.
     pub fn halt_others(&mut self) {
         let caller = self.caller;

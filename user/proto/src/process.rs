@@ -60,6 +60,8 @@ crate::protocol! {
     24 list(pid: Number) -> (pid: Number, parent: Number, group: Number, session: Number, state: Number, threads: Number; bytes name: Text);
     /// What the process gets for `parent.stream`, also after it has become another program: for those that keep no descriptors themselves. `EINVAL`: a number beyond 2.
     25 stream_set(number: Number; references file) -> ();
+    /// A region to be read: a word for each number, with the number of its process's parent. It is kept up to date, so that asking who the parent is takes no message.
+    26 parents() -> (size: Number; references region);
 
     /// More of what is known of a process, for those who look at it: its user and effective user, the group in the foreground of its session's terminal (0: it has none), which signals it ignores,
     /// 20 less its nice value, and the words of its command, each with a final zero. `ESRCH`: there is none with this number.

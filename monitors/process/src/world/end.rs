@@ -103,6 +103,8 @@ impl World {
             let Ok(process) = self.process_mut(child) else { continue };
             process.parent = reaper;
             process.exit_signal = CHILD;
+            self.effects.push(Effect::Adopted(child));
+            let Ok(process) = self.process_mut(child) else { continue };
             let (death_signal, state) = (process.death_signal, process.state);
             if death_signal != 0 {
                 // It may find no room, as any signal.
