@@ -169,7 +169,7 @@ fn copy_area(process: &mut Process, (start, used): (u64, u64), to: u64) -> Resul
     let area = process.memory.map.areas_mut().find(|area| area.start == start).ok_or(EINVAL)?;
     let size = area.end - used;
     let Area { backing: Fill::Own(part), .. } = area else { return Err(EINVAL) };
-    part.while_readable(|| user::copy(used, to + (used - start), size))
+    part.while_readable(|| user::copy_to_fresh(used, to + (used - start), size))
 }
 
 /// Lets a new environment take its place at a process's port.

@@ -6,6 +6,7 @@
 use crate::errno::{EFAULT, ENOMEM, Errno};
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
+use core::cell::Cell;
 use nacre_abi::{PAGE_SIZE, Rights};
 
 /// What fills an area.
@@ -33,12 +34,17 @@ pub struct Map<B> {
     areas: BTreeMap<u64, Area<B>>,
     /// Below here the last free range was found: the next is most likely there too.
     hint: u64,
+    /// Start, end and rights of the area that a pointer was last found in: the next is most likely there too.
+    known: Cell<(u64, u64, Rights)>,
 }
+
+/// No area.
+const UNKNOWN: (u64, u64, Rights) = (0, 0, Rights::NONE);
 
 impl<B: Backing> Map<B> {
     /// A map without areas.
     pub const fn new() -> Map<B> {
-        Map { areas: BTreeMap::new(), hint: 0 }
+        Map { areas: BTreeMap::new(), hint: 0, known: Cell::new(UNKNOWN) }
     }
 
     /// The areas from the one around `address` on, or from the first above it.
@@ -60,8 +66,15 @@ impl<B: Backing> Map<B> {
 
     /// How many bytes from `start` on may be accessed with `rights`, at most `limit`.
     pub fn extent(&self, start: u64, limit: u64, rights: Rights) -> u64 {
+        let (known_start, known_end, known_rights) = self.known.get();
+        if known_start <= start && start < known_end && limit <= known_end - start && known_rights.contains(rights) {
+            return limit;
+        }
         let mut reached = start;
         let mut next = self.area(start);
+        if let Some(area) = next {
+            self.known.set((area.start, area.end, area.rights));
+        }
         while let Some(area) = next.filter(|area| area.rights.contains(rights)) {
             reached = area.end;
             if reached - start >= limit {
@@ -124,6 +137,7 @@ impl<B: Backing> Map<B> {
     pub fn take(&mut self, start: u64, end: u64) -> Result<Vec<Area<B>>, Errno> {
         self.split_at(start)?;
         self.split_at(end)?;
+        self.known.set(UNKNOWN);
         let mut taken = Vec::new();
         while let Some((&key, _)) = self.areas.range(start..end).next() {
             taken.extend(self.areas.remove(&key));
@@ -139,11 +153,13 @@ impl<B: Backing> Map<B> {
         }
         self.split_at(start)?;
         self.split_at(end)?;
+        self.known.set(UNKNOWN);
         Ok(self.areas.range_mut(start..end).map(|(_, area)| area))
     }
 
     /// Every area, in order, to change what fills it.
     pub fn areas_mut(&mut self) -> impl Iterator<Item = &mut Area<B>> {
+        self.known.set(UNKNOWN);
         self.areas.values_mut()
     }
 

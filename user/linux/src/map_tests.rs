@@ -138,3 +138,17 @@ fn random_operations_agree_with_a_page_array() {
         assert_eq!(map.allows(probe * P, count * P, Rights(3)), expected);
     }
 }
+
+#[test]
+fn what_was_allowed_just_now_may_not_be_any_more() {
+    let mut map = map(&[(1, 3, 3)]);
+    assert!(map.allows(P, P, Rights(3)));
+    map.within(2 * P, 3 * P).unwrap().for_each(|area| area.rights = Rights(1));
+    assert_eq!(map.extent(P, 2 * P, Rights(3)), P);
+    assert!(map.allows(P, 2 * P, Rights(1)));
+    map.areas_mut().for_each(|area| area.rights = Rights(0));
+    assert!(!map.allows(P, 1, Rights(1)));
+    assert!(map.allows(P, 1, Rights(0)));
+    map.take(P, 2 * P).unwrap();
+    assert!(!map.allows(P, 1, Rights(0)));
+}

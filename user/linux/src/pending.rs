@@ -96,8 +96,8 @@ impl Pending {
         let first = if ready & FIRST_TAKEN != 0 { ready & FIRST_TAKEN } else { ready };
         let signal = u64::from(first.trailing_zeros()) + 1;
         let index = self.infos.iter().position(|info| info.signal == signal)?;
-        let info = self.infos.remove(index)?;
-        if !self.infos.iter().any(|info| info.signal == signal) {
+        let info = if index == 0 { self.infos.pop_front()? } else { self.infos.remove(index)? };
+        if self.infos.is_empty() || !self.infos.iter().any(|info| info.signal == signal) {
             self.set &= !bit(signal);
         }
         Some(info)

@@ -73,7 +73,8 @@ fn words(frame: &Frame, info: &Info, action: &Action, context: Context) -> [u64;
     }
     words[FPU] = context.fpu;
     words[MASK] = context.mask;
-    words[INFO..].copy_from_slice(&info.words());
+    (words[INFO], words[INFO + 1]) = (info.signal, u64::from(info.code as u32));
+    words[INFO + 2..INFO + 6].copy_from_slice(&info.fields);
     words
 }
 
@@ -94,8 +95,8 @@ pub fn push(process: &mut Process, frame: &mut Frame, info: &Info, action: &Acti
     let trap = thread.trap;
     let fpu = top.wrapping_sub(fpu::size()) & !63;
     let start = (fpu.wrapping_sub(8 * WORDS as u64) & !15).wrapping_sub(8);
-    process.memory.write_words(start, &words(frame, info, action, Context { mask, alternate, trap, fpu }))?;
-    fpu::save(process.memory.writable(fpu, fpu::size())?);
+    let words = words(frame, info, action, Context { mask, alternate, trap, fpu });
+    fpu::save(process.memory.write_words_before(start, &words, fpu, fpu::size())?);
     let thread = process.me();
     if thread.alternate_flags & SS_AUTODISARM != 0 {
         (thread.alternate, thread.alternate_flags) = ([0; 2], 0);

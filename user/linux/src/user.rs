@@ -31,6 +31,22 @@ pub fn copy(from: u64, to: u64, size: u64) {
     unsafe { core::ptr::copy_nonoverlapping(from as *const u8, to as *mut u8, size as usize) };
 }
 
+/// Copies whole pages to fresh memory, which is zeros: pages of zeros are left as they are, so that nobody has to fill them.
+pub fn copy_to_fresh(from: u64, to: u64, size: u64) {
+    for page in (0..size).step_by(PAGE_SIZE as usize) {
+        if !is_zero(from + page) {
+            copy(from + page, to + page, PAGE_SIZE.min(size - page));
+        }
+    }
+}
+
+/// Whether a page that the caller has mapped is full of zeros.
+fn is_zero(page: u64) -> bool {
+    // SAFETY: a whole page, readable, and any bytes are words. Whoever writes to it meanwhile may be too late, as with any copy.
+    let words: &[u64; PAGE_SIZE as usize / 8] = unsafe { &*(page as *const _) };
+    words.as_chunks::<16>().0.iter().all(|part| part.iter().fold(0, |all, word| all | word) == 0)
+}
+
 /// The block and library stack of a thread, in memory that nobody has used.
 pub fn block_in(area: Segment) -> &'static Block {
     let (start, _) = area.leak();
@@ -106,6 +122,15 @@ impl Memory {
         // SAFETY: as many bytes as the words have, which are not the program's.
         unsafe { core::ptr::copy_nonoverlapping(words.as_ptr().cast(), bytes.as_mut_ptr(), bytes.len()) };
         Ok(())
+    }
+
+    /// Writes words to `address`, and gives the `size` bytes at `behind`: all from the words to there may be written.
+    pub fn write_words_before(&self, address: u64, words: &[u64], behind: u64, size: u64) -> Result<&'static mut [u8], Errno> {
+        let distance = behind.checked_sub(address).filter(|distance| *distance >= 8 * words.len() as u64).ok_or(EFAULT)?;
+        let bytes = self.writable(address, distance + size)?;
+        // SAFETY: the words fit before `behind`, so into these bytes, which are not the words'.
+        unsafe { core::ptr::copy_nonoverlapping(words.as_ptr().cast(), bytes.as_mut_ptr(), 8 * words.len()) };
+        bytes.get_mut(distance as usize..).ok_or(EFAULT)
     }
 
     /// Reads a 32-bit number.
@@ -263,7 +288,7 @@ pub mod fpu {
     /// What the processor would refuse of a state: components that are not switched on, another form, control bits that do not exist.
     fn is_sound(from: &[u8], components: u64) -> bool {
         let mask = if word(from, MXCSR_MASK) == 0 { 0xffbf } else { word(from, MXCSR_MASK) & 0xffff };
-        let rest = from.get(LEGACY + 8..LEGACY + HEADER).is_some_and(|rest| rest.iter().all(|byte| *byte == 0));
+        let rest = from.get(LEGACY + 8..LEGACY + HEADER).is_some_and(|rest| rest.as_chunks::<8>().0.iter().all(|word| u64::from_ne_bytes(*word) == 0));
         let present = u64::from(word(from, LEGACY)) | u64::from(word(from, LEGACY + 4)) << 32;
         word(from, MXCSR) & !mask == 0 && (components == 0 || rest && present & !components == 0)
     }
@@ -292,5 +317,23 @@ pub mod fpu {
         // SAFETY: a whole area, aligned; the same if another thread changes it.
         unsafe { asm!("xrstor64 [{}]", in(reg) start, in("eax") components as u32, in("edx") 0, options(nostack, preserves_flags)) };
         Some(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pages_of_zeros_are_left_alone_and_others_copied() {
+        #[repr(align(4096))]
+        struct Pages([u8; 3 * PAGE_SIZE as usize]);
+        let (mut from, mut to) = (Pages([0; 3 * PAGE_SIZE as usize]), Pages([7; 3 * PAGE_SIZE as usize]));
+        (from.0[PAGE_SIZE as usize - 1], from.0[2 * PAGE_SIZE as usize]) = (1, 2);
+        copy_to_fresh(&raw const from as u64, &raw mut to as u64, 3 * PAGE_SIZE);
+        let to = core::hint::black_box(&to);
+        assert_eq!(to.0[..PAGE_SIZE as usize], from.0[..PAGE_SIZE as usize]);
+        assert!(to.0[PAGE_SIZE as usize..2 * PAGE_SIZE as usize].iter().all(|byte| *byte == 7));
+        assert_eq!(to.0[2 * PAGE_SIZE as usize..], from.0[2 * PAGE_SIZE as usize..]);
     }
 }
