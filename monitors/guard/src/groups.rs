@@ -50,7 +50,7 @@ pub const GROUPS: &[Group] = &[
     Group {
         name: "memory",
         has_paths: false,
-        members: &[Member { call: "parent.find", on: On::Only("memory") }, any("memory.*"), any("segment.*"), any("directory.memory")],
+        members: &[Member { call: "parent.find", on: On::Only("memory") }, any("memory.*"), any("segment.*"), any("directory.memory"), any("directory.counter")],
     },
     Group { name: "clock", has_paths: false, members: &[Member { call: "parent.find", on: On::Only("clock") }, any("clock.*")] },
     Group {
@@ -78,6 +78,9 @@ pub const GROUPS: &[Group] = &[
             any("directory.read_link"),
             any("directory.list"),
             any("directory.path"),
+            any("directory.watcher"),
+            any("directory.watch"),
+            any("file.unwatch"),
             any("directory.file_system_status"),
             any("file.read"),
             any("file.map"),
@@ -110,6 +113,7 @@ pub const GROUPS: &[Group] = &[
             any("directory.set_times_at"),
             any("directory.make_node"),
             any("directory.memory"),
+            any("directory.counter"),
             any("file.write"),
             any("file.set_size"),
             any("file.allocate"),

@@ -270,7 +270,8 @@ impl Watch for Guardian {
             // An owner of locks takes no calls.
             file::lock_owner::LABEL => Passage::Proxy(tag(&asked.subject, Kind::Plain)),
             // A file of nobody else's, which leads nowhere.
-            directory::memory::LABEL => Passage::Direct,
+            directory::memory::LABEL | directory::counter::LABEL => Passage::Direct,
+            directory::watcher::LABEL => Passage::Proxy(tag(&asked.subject, Kind::Plain)),
             memory::pool_create::LABEL => self.pass(asked, false, b"memory", Kind::Plain),
             _ => unknown(kind),
         }

@@ -2,6 +2,7 @@
 
 use crate::memory::{self, Segment};
 use crate::open_file::OpenFile;
+use crate::sources::Source;
 use crate::table::{Key, Table};
 use nacre_abi::rights::REFERENCE_USE;
 use nacre_proto::Errno;
@@ -32,6 +33,8 @@ pub enum Kind {
     View(View),
     /// Where the faults of a view of a file arrive; whether it can be written through.
     Faults(Key, bool),
+    /// What is read like a file and is none.
+    Source(alloc::boxed::Box<Source>),
     /// Who locks files, as one process: its number.
     Owner(u64),
 }

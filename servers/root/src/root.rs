@@ -3,10 +3,12 @@
 use crate::console::Console;
 use crate::files::Files;
 use crate::locks::{Holder, Locks};
+use crate::notices::{Notices, event};
 use crate::objects::{Kind, Objects};
 use crate::open_file::{OpenFile, STREAMS};
 use crate::pools::Pools;
 use crate::random::Random;
+use crate::serve::Sources;
 use crate::table::Key;
 use crate::tree::open;
 use crate::waits::{Place, Waits};
@@ -42,6 +44,8 @@ pub struct Root {
     pub name: Vec<u8>,
     /// Locks of files.
     pub locks: Locks<OwnedReference>,
+    /// Who watches files.
+    pub notices: Notices,
     /// Who waits at words of memory.
     pub waits: Waits<OwnedReference>,
     /// Foreign calls that it made without there being one, if they are to be reported.
@@ -107,6 +111,7 @@ impl Root {
             Err(status) if status.code() == Some(Code::TimedOut) => {}
             Err(status) => return Err(status),
         }
+        self.tell_notices();
         self.console.push_messages(&mut self.files);
         self.console.push();
         self.console.settle();
@@ -148,6 +153,7 @@ impl Root {
             parent::NUMBER => parent::dispatch(self, request),
             memory::NUMBER => memory::dispatch(self, request),
             segment::NUMBER => segment::dispatch(self, request),
+            file::NUMBER if self.is_source(request.word()) => file::dispatch(&mut Sources(self), request),
             file::NUMBER => file::dispatch(self, request),
             terminal::NUMBER => terminal::dispatch(self, request),
             directory::NUMBER => directory::dispatch(self, request),
@@ -194,8 +200,13 @@ impl Root {
         match self.objects.remove(key).map(|object| object.kind) {
             Some(Kind::File(file)) => {
                 self.unlock_all(Holder::File(key), Some(file.node));
+                if file.check_open().is_ok() {
+                    let mask = if file.check_write().is_ok() { event::CLOSE_WRITE } else { event::CLOSE_NOWRITE };
+                    self.files.tree.note(file.node, mask);
+                }
                 self.files.tree.closed(file.node);
             }
+            Some(Kind::Source(_)) => self.notices.remove_watcher(key),
             Some(Kind::View(view)) => self.close_view(&view),
             Some(Kind::Owner(_)) => self.unlock_all(Holder::Process(key), None),
             Some(Kind::Segment(pool, segment)) => {

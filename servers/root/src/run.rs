@@ -7,6 +7,7 @@ use crate::hardware;
 use crate::input::Input;
 use crate::locks::Locks;
 use crate::memory;
+use crate::notices::Notices;
 use crate::objects::{Kind, Objects};
 use crate::pools::Pools;
 use crate::random::Random;
@@ -90,6 +91,7 @@ fn make_root(facts: &BootFacts) -> Result<(Root, Option<u64>), Failure> {
         child: None,
         name: Vec::new(),
         locks: Locks::default(),
+        notices: Notices::default(),
         waits: Waits::default(),
         foreign_calls: None,
         status: None,

@@ -7,4 +7,6 @@ mod memory;
 mod lock;
 mod parent;
 mod share;
+mod source;
+pub use source::Sources;
 mod terminal;

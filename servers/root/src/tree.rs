@@ -6,6 +6,7 @@ mod boot;
 mod change;
 mod content;
 mod list;
+mod log;
 mod node;
 mod resolve;
 mod sparse;
@@ -16,6 +17,7 @@ pub use content::{Content, Piece};
 pub use node::{Body, Directory, Name, Node, Time, format};
 pub use resolve::Place;
 
+use crate::notices::event;
 use crate::store::Store;
 use crate::table::{Key, Table};
 use alloc::collections::BTreeMap;
@@ -70,6 +72,8 @@ pub struct Tree<S> {
     nodes: Table<Node>,
     root: Key,
     store: S,
+    /// What has happened, for those who watch.
+    pub happened: log::Log,
 }
 
 impl<S: Store> Tree<S> {
@@ -83,7 +87,7 @@ impl<S: Store> Tree<S> {
         node.links = 2;
         let root = nodes.insert(node);
         debug_assert_eq!(root, parent);
-        Tree { nodes, root, store }
+        Tree { nodes, root, store, happened: log::Log::default() }
     }
 
     /// The root directory.
@@ -166,6 +170,9 @@ impl<S: Store> Tree<S> {
             None => return Err(Errno::ENOENT),
         };
         self.node_mut(key)?.opens += 1;
+        if flags & open::PATH == 0 {
+            self.note(key, event::OPEN);
+        }
         Ok(key)
     }
 
@@ -180,6 +187,7 @@ impl<S: Store> Tree<S> {
             Body::File(content) if flags & open::TRUNCATE != 0 => {
                 content.set_size(&mut self.store, 0)?;
                 node.touch(now);
+                self.note(key, event::MODIFY);
             }
             _ => {}
         }
@@ -208,6 +216,7 @@ impl<S: Store> Tree<S> {
         if let Some(Node { body: Body::File(mut content), .. }) = self.nodes.remove(key) {
             content.release(&mut self.store);
         }
+        self.note(key, event::DELETE_SELF);
     }
 
     /// What `stat` shows.
@@ -248,6 +257,9 @@ impl<S: Store> Tree<S> {
         let Body::File(content) = &mut node.body else { return Err(Errno::EINVAL) };
         let count = content.write(&mut self.store, offset, bytes)?;
         node.touch(now);
+        if self.happened.is_wanted {
+            self.note(key, event::MODIFY);
+        }
         Ok(count)
     }
 
@@ -263,6 +275,7 @@ impl<S: Store> Tree<S> {
             _ => return Err(Errno::EINVAL),
         }
         node.touch(now);
+        self.note(key, event::MODIFY);
         Ok(())
     }
 
@@ -274,6 +287,7 @@ impl<S: Store> Tree<S> {
         }
         node.mode = node.kind() | mode as u32 & 0o7777;
         node.changed = now;
+        self.note(key, event::ATTRIB);
         Ok(())
     }
 
@@ -291,6 +305,7 @@ impl<S: Store> Tree<S> {
             node.mode &= if node.mode & 0o010 != 0 { !0o6000 } else { !0o4000 };
         }
         node.changed = now;
+        self.note(key, event::ATTRIB);
         Ok(())
     }
 
@@ -308,6 +323,7 @@ impl<S: Store> Tree<S> {
             node.changed = now;
         }
         (node.accessed, node.modified) = (accessed, modified);
+        self.note(key, event::ATTRIB);
         Ok(())
     }
 

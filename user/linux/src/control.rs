@@ -1,6 +1,6 @@
 //! Descriptors themselves: duplicated, closed, asked, and pipes made.
 
-use crate::descriptors::{self, CHANGEABLE, Kind, O_ASYNC, O_CLOEXEC, O_DIRECT, O_NONBLOCK, OpenFile};
+use crate::descriptors::{self, CHANGEABLE, O_ASYNC, O_CLOEXEC, O_DIRECT, O_NONBLOCK, OpenFile};
 use crate::entry::Frame;
 use crate::owner::{F_GETOWN, F_GETOWN_EX, F_GETSIG, F_SETOWN, F_SETOWN_EX, F_SETSIG};
 use crate::errno::{Answer, EBADF, EINVAL, Errno};
@@ -133,7 +133,7 @@ fn make_pipe(process: &mut Process, address: u64, flags: u32) -> Answer {
 pub fn set_flags(process: &mut Process, file: &OpenFile, flags: u32) -> Result<(), Errno> {
     let changeable = CHANGEABLE | if file.is_channel() { O_DIRECT } else { 0 };
     let wanted = flags & changeable;
-    if !matches!(file.kind, Kind::Pipe(_) | Kind::Local(_)) {
+    if file.is_remote() {
         file::flags(process.services.reference(file)?, u64::from(wanted))?;
     }
     file.flags.set(file.flags.get() & !(changeable | O_ASYNC) | wanted | flags & O_ASYNC);

@@ -72,6 +72,8 @@ pub struct OpenFile {
     pub contents: OnceCell<Rc<Segment>>,
     /// The same as memory that changes with them, while it is mapped.
     pub shared: RefCell<Weak<Segment>>,
+    /// A counter that other processes have too: where it is now.
+    pub moved: OnceCell<OwnedReference>,
     /// What is written is gone, and nothing is ever read: nobody needs to be asked.
     pub is_null: bool,
     /// The path that it was opened by, and the directory where that starts (none: the root).
@@ -99,6 +101,7 @@ impl OpenFile {
             used: Cell::new(0),
             contents: OnceCell::new(),
             shared: RefCell::default(),
+            moved: OnceCell::new(),
             options: Cell::default(),
             watch: Cell::default(),
             owner: Cell::default(),
@@ -129,6 +132,11 @@ impl OpenFile {
     /// never gives so much.
     pub fn is_read_on(&self) -> bool {
         matches!(self.mode & S_IFMT, S_IFREG | S_IFCHR | S_IFBLK)
+    }
+
+    /// Whether a server has it.
+    pub fn is_remote(&self) -> bool {
+        matches!(self.kind, Kind::Remote(_) | Kind::Stream(..)) || self.moved.get().is_some()
     }
 
     /// Whether it is a pipe or a socket of the service for them, as far as its mode says.

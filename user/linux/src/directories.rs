@@ -1,5 +1,6 @@
 //! Names in directories: made, removed, changed, followed; and the current directory.
 
+use crate::descriptors::OpenFile;
 use crate::entry::Frame;
 use crate::errno::{Answer, EINVAL, ENOENT, ENOTDIR, EPERM, ERANGE, Errno};
 use crate::place::{AT_EMPTY_PATH, CURRENT, own_descriptor};
@@ -123,9 +124,26 @@ pub fn renameat2(process: &mut Process, frame: &mut Frame) -> Answer {
     rename_from(process, [old_descriptor, old, new_descriptor, new], flags & 0xffff_ffff)
 }
 
+/// The open file that a link is made of: a descriptor without a path, or with the path that leads to one.
+fn linked_descriptor(process: &Process, descriptor: u64, path: u64, flags: u64) -> Result<Option<Rc<OpenFile>>, Errno> {
+    let path = process.memory.path(path)?;
+    if path.is_empty() && flags & AT_EMPTY_PATH != 0 && descriptor as u32 != CURRENT as u32 {
+        return process.descriptors.get(descriptor).map(Some);
+    }
+    match own_descriptor(path) {
+        Some(number) if flags & AT_SYMLINK_FOLLOW != 0 => process.descriptors.get(number?).map(Some).map_err(|_| ENOENT),
+        _ => Ok(None),
+    }
+}
+
 fn link_from(process: &mut Process, [old_descriptor, old, new_descriptor, new]: [u64; 4], flags: u64) -> Answer {
     if flags & !(AT_SYMLINK_FOLLOW | AT_EMPTY_PATH) != 0 {
         return Err(EINVAL);
+    }
+    if let Some(file) = linked_descriptor(process, old_descriptor, old, flags)? {
+        let new = process.place(new_descriptor, new)?;
+        directory::link(process.services.reference(&file)?, AT_EMPTY_PATH, 0, new.path, new.directory)?;
+        return Ok(0);
     }
     let (old, new) = (process.place(old_descriptor, old)?, process.place(new_descriptor, new)?);
     let (paths, size) = joined(old.path, new.path);
@@ -181,9 +199,19 @@ fn link_target(process: &mut Process, descriptor: u64, path: u64) -> Result<Vec<
         Some(Ok(Target::Outside(_))) => return Err(EINVAL),
         Some(Err(error)) => return Err(error),
     }
-    let place = process.place(descriptor, path)?;
     let mut target = [0; PATH_MAX as usize];
-    let size = directory::read_link(place.directory, place.path, &mut target)?.target;
+    let (directory, text) = match &text[..] {
+        // The link itself, which was opened as a place.
+        [] if descriptor as u32 != CURRENT as u32 => {
+            let file = process.descriptors.get(descriptor)?;
+            (process.services.reference(&file).map_err(|_| ENOENT)?, &text[..])
+        }
+        _ => {
+            let place = process.place(descriptor, path)?;
+            (place.directory, place.path)
+        }
+    };
+    let size = directory::read_link(directory, text, &mut target)?.target;
     Ok(target.get(..size).unwrap_or_default().to_vec())
 }
 

@@ -157,10 +157,18 @@ fn run(process: &mut Process, mut command: Command) -> Answer {
         match nacre_nest::spawn_heir(&mut maker, &program, &heritage, Ports { parent: Reference::PARENT, keeper: Reference::PARENT }) {
             Ok(child) => return become_it(process, &child, &legacy, &command.arguments),
             Err(Refusal::Script(line)) => command = command.interpreted(line.as_bytes(), files, current)?,
+            // It may be the way to it that is not there.
+            Err(Refusal::NotFound) => return Err(why_not_found(command.directory, &command.path)),
             Err(refusal) => return Err(maker::errno(&refusal)),
         }
     }
     Err(ELOOP)
+}
+
+/// The error of a path that leads to no program.
+fn why_not_found(directory: Reference, path: &[u8]) -> Errno {
+    let mut status = [0; nacre_proto::structures::Status::SIZE];
+    nacre_proto::directory::status_at(directory, 0, path, &mut status).err().unwrap_or(ENOENT)
 }
 
 /// What a thread is called that runs the program at `path`.

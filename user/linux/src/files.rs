@@ -184,6 +184,42 @@ pub fn pwritev(process: &mut Process, frame: &mut Frame) -> Answer {
     write_pieces(process, &file, offset, &vectors(process, pieces, count)?)
 }
 
+/// Flags of `preadv2` and `pwritev2`: what is known of them changes nothing here, but for writes at the end.
+fn transfer_flags(flags: u64, known: u64) -> Result<u64, Errno> {
+    let flags = flags & 0xffff_ffff;
+    if flags & !known == 0 { Ok(flags) } else { Err(crate::errno::EOPNOTSUPP) }
+}
+
+/// The position of `preadv2` and `pwritev2`: -1 is the file's own.
+fn position_or_own(offset: u64) -> Result<u64, Errno> {
+    if offset == u64::MAX { Ok(OWN_POSITION) } else { position(offset) }
+}
+
+/// `preadv2(descriptor, pieces, count, offset, 0, flags)`.
+pub fn preadv2(process: &mut Process, frame: &mut Frame) -> Answer {
+    const KNOWN: u64 = 0xf;
+    let [descriptor, pieces, count, offset, _, flags] = frame.arguments();
+    let offset = position_or_own(offset)?;
+    let file = to_read(process, descriptor)?;
+    transfer_flags(flags, KNOWN)?;
+    read_pieces(process, &file, offset, &vectors(process, pieces, count)?)
+}
+
+/// `pwritev2(descriptor, pieces, count, offset, 0, flags)`.
+pub fn pwritev2(process: &mut Process, frame: &mut Frame) -> Answer {
+    const APPEND: u64 = 0x10;
+    let [descriptor, pieces, count, offset, _, flags] = frame.arguments();
+    let offset = position_or_own(offset)?;
+    let file = to_write(process, descriptor)?;
+    let at_end = transfer_flags(flags, 0x1f)? & APPEND != 0 && file.is_regular();
+    let end = if at_end { crate::status::of_file(process, &file)?.size } else { offset };
+    let answer = write_pieces(process, &file, end, &vectors(process, pieces, count)?);
+    if let (Ok(count), true) = (answer, at_end && offset == OWN_POSITION) {
+        nacre_proto::file::seek(process.services.reference(&file)?, end + count, nacre_proto::flags::SEEK_SET)?;
+    }
+    written(process, &file, answer)
+}
+
 /// `lseek(descriptor, offset, whence)`.
 pub fn lseek(process: &mut Process, frame: &mut Frame) -> Answer {
     const SET: u64 = 0;
@@ -218,9 +254,8 @@ pub fn ftruncate(process: &mut Process, frame: &mut Frame) -> Answer {
     Ok(0)
 }
 
-/// `fallocate(descriptor, mode, offset, size)`: makes the file as long as that; memory is taken when it is written.
+/// `fallocate(descriptor, mode, offset, size)`: makes the file as long as that, or a hole in it; memory is taken when it is written.
 pub fn fallocate(process: &mut Process, frame: &mut Frame) -> Answer {
-    const KEEP_SIZE: u64 = 1;
     let [descriptor, mode, offset, size, ..] = frame.arguments();
     let end = position(offset)?.checked_add(position(size)?).ok_or(EINVAL)?;
     let file = to_write(process, descriptor)?;
@@ -230,19 +265,14 @@ pub fn fallocate(process: &mut Process, frame: &mut Frame) -> Answer {
     if is_pipe(&file) {
         return Err(ESPIPE);
     }
-    if Socket::of(&file).is_some() {
-        return Err(Errno::ENODEV);
+    if !file.is_regular() {
+        return Err(crate::errno::ENODEV);
     }
-    match mode & 0xffff_ffff {
-        KEEP_SIZE => Ok(0),
-        0 => {
-            if crate::status::of_file(process, &file)?.size < end {
-                file::set_size(process.services.reference(&file)?, end)?;
-            }
-            Ok(0)
-        }
-        _ => Err(crate::errno::EOPNOTSUPP),
+    if end > i64::MAX as u64 {
+        return Err(crate::errno::EFBIG);
     }
+    file::allocate(process.services.reference(&file)?, mode & 0xffff_ffff, offset, size)?;
+    Ok(0)
 }
 
 /// `fsync(descriptor)`, `fdatasync(descriptor)`, `syncfs(descriptor)`.

@@ -13,7 +13,7 @@ use crate::proc_file::Shown;
 use crate::proc_tree::{Node, Target};
 use crate::limits::{Limits, MOST_DESCRIPTORS};
 use crate::map::{Area, Map};
-use crate::memory::{Fill, Memory, Part};
+use crate::memory::{AtFork, Fill, Memory, Part};
 use crate::process::Process;
 use crate::program::Auxiliary;
 use crate::services::Segment;
@@ -90,7 +90,7 @@ impl Legacy {
         let (stream, reference) = match &file.kind {
             Kind::Remote(reference) => (None, Some(self.reference(reference.handle()))),
             Kind::Stream(number, reference) => (Some(*number), reference.get().map(|reference| self.reference(reference.handle()))),
-            _ => (None, None),
+            _ => (None, file.moved.get().map(|moved| self.reference(moved.handle()))),
         };
         let (path, position) = if stream.is_none() && reference.is_none() { made_here(file)? } else { (opened_by(file), 0) };
         self.data.files.push(File { stream, reference, mode: file.mode, flags: file.flags.get(), path, position });
@@ -100,7 +100,8 @@ impl Legacy {
     }
 
     /// Adds the open files; those that `execve` closes only for a fork.
-    pub fn add_files(&mut self, process: &Process, forks: bool) {
+    pub fn add_files(&mut self, process: &mut Process, forks: bool) {
+        process.move_counters();
         let mut known = Vec::new();
         for number in process.descriptors.open_in(0, u64::MAX) {
             let (Ok(file), Ok(close_on_exec)) = (process.descriptors.get(number), process.descriptors.close_on_exec(number)) else { continue };
@@ -146,6 +147,7 @@ impl Legacy {
         let (start, size, rights) = (area.start, area.end - area.start, area.rights);
         let (fill, shows) = match &mut area.backing {
             Fill::Library(_) => return Ok(()),
+            Fill::Own(part) if part.at_fork == AtFork::Left => return Ok(()),
             Fill::Reserved | Fill::Beyond(_) => (inheritance::Fill::Reserved, None),
             Fill::Own(part) => match part.shown_to_all(shares)? {
                 None => (inheritance::Fill::Own, None),
@@ -161,7 +163,7 @@ impl Legacy {
         if fill == inheritance::Fill::Reserved {
             return Ok(());
         }
-        if shows.is_none() {
+        if shows.is_none() && !matches!(&area.backing, Fill::Own(part) if part.at_fork == AtFork::Wiped) {
             self.copies.push((self.areas.len(), start, used_part(start, area.end, stack)));
         }
         self.areas.push(nacre_nest::Area { start, size, rights, shows });

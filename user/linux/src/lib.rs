@@ -17,6 +17,7 @@ mod exchange;
 #[allow(unsafe_code)]
 mod user;
 
+mod advice;
 mod agent;
 mod attributes;
 mod block;
@@ -40,6 +41,7 @@ mod heir;
 mod identity;
 pub mod inheritance;
 mod life;
+mod inotify;
 mod limits;
 mod listing;
 mod local;

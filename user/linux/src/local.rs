@@ -182,6 +182,30 @@ impl Process {
         next
     }
 
+    /// Counters of other processes' descriptors must be where those find them too: a server keeps them from now on.
+    pub fn move_counters(&mut self) {
+        for number in self.descriptors.open_in(0, u64::MAX) {
+            let Ok(file) = self.descriptors.get(number) else { continue };
+            if !file.is_remote() && self.move_counter(&file).is_some() {
+                self.pipe_changed();
+            }
+        }
+    }
+
+    fn move_counter(&mut self, file: &OpenFile) -> Option<()> {
+        let Kind::Local(local) = &file.kind else { return None };
+        let (value, takes_one) = match &*local.borrow() {
+            Local::Counter(counter) => (counter.value, counter.is_semaphore),
+            _ => return None,
+        };
+        // One that no server takes stays the process's own.
+        let reference = nacre_proto::directory::counter(self.services.files().ok()?, value, takes_one.into()).ok()?.file;
+        if file.is_nonblocking() {
+            nacre_proto::file::flags(reference.handle(), O_NONBLOCK.into()).ok()?;
+        }
+        file.moved.set(reference).ok()
+    }
+
     fn open_local(&mut self, local: Local, flags: u64) -> Answer {
         let flags = flags as u32;
         let file = OpenFile::new(Kind::Local(RefCell::new(local)), 0o600, O_RDWR | flags & O_NONBLOCK);

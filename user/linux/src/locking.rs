@@ -144,7 +144,12 @@ pub fn flock(process: &mut Process, frame: &mut Frame) -> Answer {
     const EXCLUSIVE: u64 = 2;
     const NONBLOCKING: u64 = 4;
     const UNLOCK: u64 = 8;
+    /// Mandatory locks are no more; Linux takes the request and does nothing.
+    const MANDATORY: u64 = 32;
     let [descriptor, operation, ..] = frame.arguments();
+    if operation & MANDATORY != 0 {
+        return Ok(0);
+    }
     let kind = match operation & 0xffff_ffff & !NONBLOCKING {
         SHARED => LOCK_READ,
         EXCLUSIVE => LOCK_WRITE,

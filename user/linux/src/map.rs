@@ -114,6 +114,11 @@ impl<B: Backing> Map<B> {
         top.checked_sub(size).filter(|start| *start >= low)
     }
 
+    /// The highest free range of `size` bytes in `low..high`, which says nothing of where the next is looked for.
+    pub fn find_free_below(&self, size: u64, low: u64, high: u64) -> Option<u64> {
+        self.find_highest(size, low, high)
+    }
+
     /// Enters an area; where it goes must be free.
     pub fn insert(&mut self, area: Area<B>) -> Result<(), Errno> {
         if area.start >= area.end || !self.is_free(area.start, area.end) {

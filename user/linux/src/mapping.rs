@@ -15,9 +15,11 @@ const MAP_TYPE: u64 = 0xf;
 const MAP_FIXED: u64 = 0x10;
 const MAP_ANONYMOUS: u64 = 0x20;
 const MAP_FIXED_NOREPLACE: u64 = 0x10_0000;
+const MAP_32BIT: u64 = 0x40;
+/// Where that ends.
+const LOW_END: u64 = 1 << 31;
 const MREMAP_MAYMOVE: u64 = 1;
 const MREMAP_FIXED: u64 = 2;
-const MADV_DONTNEED: u64 = 4;
 
 /// Rights for `PROT_` bits; those that only tune (`PROT_GROWSDOWN`...) are not known here.
 fn rights(protection: u64) -> Result<Rights, Errno> {
@@ -37,6 +39,9 @@ fn place(process: &mut Process, hint: u64, size: u64, flags: u64) -> Result<u64,
     let map = &mut process.memory.map;
     if flags & (MAP_FIXED | MAP_FIXED_NOREPLACE) == 0 {
         let start = hint & !(PAGE_SIZE - 1);
+        if flags & MAP_32BIT != 0 {
+            return map.find_free_below(size, LOWEST, LOW_END).ok_or(ENOMEM);
+        }
         let usable = start >= LOWEST && start <= HIGHEST - size && map.is_free(start, start + size);
         return if usable { Ok(start) } else { map.find_free(size, LOWEST, HIGHEST).ok_or(ENOMEM) };
     }
@@ -80,7 +85,11 @@ pub fn mmap(process: &mut Process, frame: &mut Frame) -> Answer {
             return Ok(start);
         }
         let start = place(process, address, size, flags)?;
-        return map_file(process, &file, start, size, offset, rights);
+        map_file(process, &file, start, size, offset, rights)?;
+        if flags & MAP_TYPE == MAP_PRIVATE && rights.contains(Rights::WRITE) {
+            process.memory.set_origin(start, &file, offset);
+        }
+        return Ok(start);
     }
     let size = pages(size)?;
     process.check_memory(size, false)?;
@@ -174,7 +183,7 @@ fn show_file(process: &mut Process, contents: &Rc<Segment>, start: u64, size: u6
 }
 
 /// Reads a file from `offset` on into memory; what lies behind its end stays zero.
-fn fill(process: &mut Process, file: &OpenFile, start: u64, size: u64, offset: u64) -> Result<(), Errno> {
+pub fn fill(process: &mut Process, file: &OpenFile, start: u64, size: u64, offset: u64) -> Result<(), Errno> {
     let mut done = 0;
     while done < size {
         let into = process.memory.writable(start + done, size - done)?;
@@ -201,7 +210,7 @@ fn range(start: u64, size: u64) -> Result<u64, Errno> {
 pub fn munmap(process: &mut Process, frame: &mut Frame) -> Answer {
     let [address, size, ..] = frame.arguments();
     let end = range(address, size)?;
-    if end == address {
+    if end == address || end > nacre_abi::USER_END {
         return Err(EINVAL);
     }
     process.memory.remove(address, end)?;
@@ -273,17 +282,21 @@ fn move_mapping(process: &mut Process, [start, size, new_size]: [u64; 3], rights
     Ok(to)
 }
 
-/// `madvise(address, size, advice)`: only `MADV_DONTNEED` is more than advice - the program then finds zeros.
-pub fn madvise(process: &mut Process, frame: &mut Frame) -> Answer {
-    let [address, size, advice, ..] = frame.arguments();
-    let end = range(address, size)?;
-    if !process.memory.map.is_covered(address, end) {
-        return Err(ENOMEM);
+/// `mlock2(address, size, flags)`.
+pub fn mlock2(process: &mut Process, frame: &mut Frame) -> Answer {
+    const ON_FAULT: u64 = 1;
+    if frame.arguments()[2] & 0xffff_ffff & !ON_FAULT != 0 { Err(EINVAL) } else { mlock(process, frame) }
+}
+
+/// `mlockall(flags)`.
+pub fn mlockall(_: &mut Process, frame: &mut Frame) -> Answer {
+    const KNOWN: u64 = 7;
+    const ON_FAULT: u64 = 4;
+    match frame.arguments()[0] & 0xffff_ffff {
+        0 | ON_FAULT => Err(EINVAL),
+        flags if flags & !KNOWN != 0 => Err(EINVAL),
+        _ => Ok(0),
     }
-    if advice & 0xffff_ffff == MADV_DONTNEED && process.memory.map.allows(address, end - address, Rights::WRITE) {
-        process.memory.clear(address, end - address)?;
-    }
-    Ok(0)
 }
 
 /// `mlock`, `munlock`, `mlock2`: nothing is ever written back or paged by the library; the range must be there.

@@ -3,6 +3,7 @@
 //! The mappings of the program, its dynamic linker and its stack are the parent's objects; the library has references to them with which it
 //! changes them as it does its own.
 
+use crate::descriptors::OpenFile;
 use crate::errno::{EACCES, ENOMEM, Errno};
 use crate::map::{Area, Backing, Map, round_up};
 use crate::services::{Segment, Services};
@@ -68,6 +69,22 @@ pub struct Part {
     writable: bool,
     /// Whether a fork's child sees what is written, and the other way round.
     pub shared: bool,
+    /// What becomes of it in a fork's child.
+    pub at_fork: AtFork,
+    /// The file that a private copy was made of, and where in it the part starts.
+    origin: Option<(Rc<OpenFile>, u64)>,
+}
+
+/// What becomes of memory in a fork's child.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum AtFork {
+    /// It has it too, as it is shared or not.
+    #[default]
+    Copied,
+    /// It has none.
+    Left,
+    /// It has as much, all zeros.
+    Wiped,
 }
 
 impl Part {
@@ -77,14 +94,14 @@ impl Part {
         let mapping = OwnedMapping::new(Space::OWN, start, size, region, offset, rights).map_err(|_| ENOMEM)?;
         let state = MappingState { start, size, offset, rights: rights.0, ..MappingState::default() };
         let writable = segment.is_writable();
-        Ok(Part { shown: Shown::Made(mapping), segment: Some(segment), state, writable, shared: false })
+        Ok(Part { shown: Shown::Made(mapping), segment: Some(segment), state, writable, shared: false, at_fork: AtFork::Copied, origin: None })
     }
 
     /// What the parent mapped at `start`, with these rights.
     pub fn given(mapping: Reference, start: u64, size: u64, rights: Rights, writable: bool) -> Part {
         let state = MappingState { start, size, rights: rights.0, ..MappingState::default() };
         let shown = Shown::Given(OwnedReference::adopt(mapping));
-        Part { shown, segment: None, state, writable, shared: false }
+        Part { shown, segment: None, state, writable, shared: false, at_fork: AtFork::Copied, origin: None }
     }
 
     /// The same, of a segment that is known, from `offset` on.
@@ -175,7 +192,8 @@ impl Backing for Fill {
         if second.is_err() {
             part.set(before)?;
         }
-        second.map(|second| Fill::Own(Part { shared: part.shared, ..second }))
+        let origin = part.origin.as_ref().map(|(file, at)| (file.clone(), at + offset));
+        second.map(|second| Fill::Own(Part { shared: part.shared, at_fork: part.at_fork, origin, ..second }))
     }
 }
 
@@ -261,6 +279,19 @@ impl Memory {
         let area = self.map.area(address)?;
         let Fill::Own(part) = &area.backing else { return None };
         part.meeting_place().map(|(segment, offset)| (segment, offset + (address - area.start)))
+    }
+
+    /// Notes what file a private copy was made of.
+    pub fn set_origin(&mut self, start: u64, file: &Rc<OpenFile>, offset: u64) {
+        if let Some(Area { backing: Fill::Own(part), .. }) = self.map.areas_mut().find(|area| area.start == start) {
+            part.origin = Some((file.clone(), offset));
+        }
+    }
+
+    /// The file that the area at `start` is a private copy of, and where in it.
+    pub fn origin(&self, start: u64) -> Option<(Rc<OpenFile>, u64)> {
+        let Fill::Own(part) = &self.map.area(start)?.backing else { return None };
+        part.origin.clone()
     }
 
     /// What the program may do at an address, if there were a page; `None`: it is none of the program's.

@@ -14,11 +14,13 @@ const O_NOCTTY: u32 = 0o400;
 const O_TRUNC: u32 = 0o1000;
 const O_DIRECTORY: u32 = 0o200000;
 const O_LARGEFILE: u32 = 0o100000;
-const O_TMPFILE: u32 = 0o20000000;
+const O_NOFOLLOW: u32 = 0o400000;
+const O_SYNC: u32 = 0o4010000;
+const O_NOATIME: u32 = 0o1000000;
 /// Flags that mean something to this library alone, or nothing.
 const OWN: u32 = O_CLOEXEC | O_NOCTTY | O_LARGEFILE;
 /// Flags that stay with the open file.
-const KEPT: u32 = O_ACCESS | O_APPEND | O_NONBLOCK | O_PATH;
+const KEPT: u32 = O_ACCESS | O_APPEND | O_NONBLOCK | O_PATH | O_SYNC | O_DIRECT | O_DIRECTORY | O_NOFOLLOW | O_NOATIME;
 const MODE: u64 = 0o7777;
 const AT_EACCESS_EFFECTIVE: u64 = 0x200;
 
@@ -27,9 +29,6 @@ const ENXIO: Errno = Errno::ENXIO;
 /// Opens the path at `address`.
 fn open_at(process: &mut Process, descriptor: u64, address: u64, flags: u64, mode: u64) -> Answer {
     let flags = flags as u32;
-    if flags & O_TMPFILE == O_TMPFILE {
-        return Err(crate::errno::EOPNOTSUPP);
-    }
     let path = process.memory.path(address)?;
     if path.is_empty() {
         return Err(ENOENT);

@@ -34,7 +34,9 @@ const ENTRY: u64 = 8;
 
 /// Which of `events`, and of those that are told in any case, an open file has.
 pub fn ready(process: &mut Process, open: &OpenFile, events: u64) -> u64 {
-    if let Kind::Local(local) = &open.kind {
+    if let Kind::Local(local) = &open.kind
+        && !open.is_remote()
+    {
         return process.local_events(local) & events;
     }
     let Some(end) = open.pipe() else {
@@ -150,7 +152,7 @@ pub fn watch(process: &mut Process, open: &OpenFile, events: u64) -> Watched {
     match &open.kind {
         // Nobody tells of a process that ends, unless it is a child.
         Kind::Local(_) if open.process().is_some() => Watched::UNKNOWN,
-        Kind::Local(local) => process.watch_set(local),
+        Kind::Local(local) if !open.is_remote() => process.watch_set(local),
         Kind::Pipe(_) => Watched::NOTHING,
         _ => process.watch_with(open, events, |_, target, agent, bits| Ok(file::watch(target, events, bits, agent)?.events != 0)),
     }

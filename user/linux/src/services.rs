@@ -187,6 +187,9 @@ impl Services {
 
     /// The reference of an open file that a server holds.
     pub fn reference(&mut self, file: &OpenFile) -> Result<Reference, Errno> {
+        if let Some(moved) = file.moved.get() {
+            return Ok(moved.handle());
+        }
         match &file.kind {
             Kind::Remote(reference) => Ok(reference.handle()),
             Kind::Pipe(_) | Kind::Local(_) => Err(ESPIPE),

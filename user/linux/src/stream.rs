@@ -14,12 +14,16 @@ impl Process {
     /// Reads from `offset`, or from the file's own position. Less than was asked for comes at the end, and when the rest would have to be waited for.
     pub fn read(&mut self, file: &OpenFile, offset: u64, into: &mut [u8]) -> Result<usize, Errno> {
         file.used.set(file.used.get().wrapping_add(1));
-        if !matches!(file.kind, Kind::Remote(_) | Kind::Stream(..)) {
-            return match &file.kind {
+        if !file.is_remote() {
+            let done = match &file.kind {
                 _ if offset == OWN_POSITION => self.when_possible(file, |process| process.read_inside(file, into)),
                 Kind::Local(local) if file.node().is_some() => self.read_shown(local, Some(offset), into),
                 _ => Err(ESPIPE),
             };
+            // It may have gone to a server meanwhile.
+            if !file.is_remote() || done.is_ok() {
+                return done;
+            }
         }
         if let Some(socket) = Socket::of(file).filter(|socket| socket.has_messages() || file.options.get().has_limits()) {
             return if offset == OWN_POSITION { self.read_socket(file, socket, into) } else { Err(ESPIPE) };
@@ -67,8 +71,15 @@ impl Process {
     /// Writes at `offset`, or at the file's own position. Less than was asked for is written when there is no room, or it would have to be waited for.
     pub fn write(&mut self, file: &OpenFile, offset: u64, from: &[u8]) -> Result<usize, Errno> {
         file.used.set(file.used.get().wrapping_add(1));
-        if !matches!(file.kind, Kind::Remote(_) | Kind::Stream(..)) {
-            return if offset == OWN_POSITION { self.when_possible(file, |process| process.write_inside(file, from)) } else { Err(ESPIPE) };
+        if !file.is_remote() {
+            if offset != OWN_POSITION {
+                return Err(ESPIPE);
+            }
+            let done = self.when_possible(file, |process| process.write_inside(file, from));
+            // It may have gone to a server meanwhile.
+            if !file.is_remote() || done.is_ok() {
+                return done;
+            }
         }
         if let Some(socket) = Socket::of(file) {
             return if offset == OWN_POSITION { self.write_socket(file, socket, from) } else { Err(ESPIPE) };
@@ -136,6 +147,9 @@ impl Process {
             self.me().awaits_pipe = true;
             self.sleep(nacre_sys::FOREVER);
             self.me().awaits_pipe = false;
+            if file.is_remote() {
+                return Err(EAGAIN);
+            }
         }
     }
 

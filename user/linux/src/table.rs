@@ -4,7 +4,7 @@ use crate::entry::Frame;
 use crate::errno::{Answer, ENOSYS, negated};
 use crate::process::Process;
 use crate::{attributes, capabilities, children, control, directories, epoll, exec, extended, files, fork, identity, life, limits, listing, local, machine, mapping, names, open, poll, signals, socket, splice, status};
-use crate::{futex, locking, pidfd, prctl, schedule, sharing, terminal, thread, time, timers, transfer};
+use crate::{advice, futex, inotify, locking, pidfd, prctl, schedule, sharing, terminal, thread, time, timers, transfer};
 
 /// Carries out a call: the arguments are in the frame.
 pub type Handler = fn(&mut Process, &mut Frame) -> Answer;
@@ -74,7 +74,7 @@ calls! {
     25 mapping::mremap;
     26 sharing::msync;
     27 mapping::mincore;
-    28 mapping::madvise;
+    28 advice::madvise;
     32 control::dup;
     33 control::dup2;
     34 signals::pause;
@@ -180,7 +180,7 @@ calls! {
     148 schedule::sched_rr_get_interval;
     149 mapping::mlock;
     150 mapping::mlock;
-    151 accept;
+    151 mapping::mlockall;
     152 accept;
     157 prctl::prctl;
     158 machine::arch_prctl;
@@ -225,6 +225,9 @@ calls! {
     234 signals::tgkill;
     235 attributes::utimes;
     247 children::waitid;
+    253 inotify::inotify_init;
+    254 inotify::inotify_add_watch;
+    255 inotify::inotify_rm_watch;
     257 open::openat;
     258 directories::mkdirat;
     259 directories::mknodat;
@@ -260,6 +263,7 @@ calls! {
     291 local::epoll_create1;
     292 control::dup3;
     293 control::pipe2;
+    294 inotify::inotify_init1;
     295 files::preadv;
     296 files::pwritev;
     297 signals::rt_tgsigqueueinfo;
@@ -275,8 +279,10 @@ calls! {
     319 sharing::memfd_create;
     322 exec::execveat;
     324 machine::membarrier;
-    325 mapping::mlock;
+    325 mapping::mlock2;
     326 transfer::copy_file_range;
+    327 files::preadv2;
+    328 files::pwritev2;
     332 status::statx;
     334 machine::rseq;
     424 pidfd::pidfd_send_signal;

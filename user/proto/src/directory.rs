@@ -1,6 +1,6 @@
 //! Protocol 6, `directory`: a place in a tree of files.
 
-use crate::flags::{AT_FLAGS, OPEN_FLAGS, RENAME_FLAGS, TIMES};
+use crate::flags::{AT_FLAGS, OPEN_FLAGS, RENAME_FLAGS, TIMES, WATCH_FLAGS};
 
 crate::protocol! {
     /// A directory: a place in a tree of files. It answers `file` too. Paths are relative to it, or absolute from the server's root; symbolic links are followed,
@@ -40,4 +40,10 @@ crate::protocol! {
     15 path() -> (; bytes path: Path);
     /// A file that has no name, for memory that is shared; whether seals can be put on it. `ENOSPC`: no memory.
     16 memory(takes_seals: Number) -> (; references file);
+    /// A counter that is read and written as Linux's `eventfd`: each read takes all, or 1.
+    17 counter(value: Number, takes_one: Number) -> (; references file);
+    /// Something from which events can be read as Linux's `inotify` gives them, once it watches something.
+    18 watcher() -> (; references file);
+    /// Lets a watcher hear what happens to a file, or in a directory: the watch's number. `ENOTDIR`: it was to be a directory. `EEXIST`: it is watched already. `ENOSPC`: too many.
+    19 watch(mask: Flags(WATCH_FLAGS), flags: Flags(AT_FLAGS); bytes path: Path; references watcher) -> (number: Number);
 }

@@ -50,4 +50,6 @@ crate::protocol! {
     18 lock_owned(kind: Choice(LOCKS), flags: Flags(LOCK_FLAGS), start: Number, end: Number; references owner) -> (kind: Choice(LOCKS), start: Number, end: Number, pid: Number);
     /// An owner of locks, which go when the last reference to it is gone.
     19 lock_owner(pid: Number) -> (; references owner);
+    /// Ends a watch of this watcher. `EINVAL`: there is none with this number.
+    20 unwatch(number: Number) -> ();
 }

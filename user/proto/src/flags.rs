@@ -257,3 +257,26 @@ table! {
     LOCK_TEST = 2, "Only looks.";
     LOCK_WHOLE = 4, "The file as `flock` locks it, which is another lock.";
 }
+
+table! {
+    /// Flags of `directory.watch`.
+    WATCH_FLAGS:
+    IN_ACCESS = 1, "It was read.";
+    IN_MODIFY = 2, "It was written.";
+    IN_ATTRIB = 4, "What is known of it has changed.";
+    IN_CLOSE_WRITE = 8, "Closed, and was open to be written.";
+    IN_CLOSE_NOWRITE = 0x10, "Closed, and was not.";
+    IN_OPEN = 0x20, "Opened.";
+    IN_MOVED_FROM = 0x40, "A name has gone elsewhere.";
+    IN_MOVED_TO = 0x80, "A name has come.";
+    IN_CREATE = 0x100, "A name was made.";
+    IN_DELETE = 0x200, "A name was removed.";
+    IN_DELETE_SELF = 0x400, "It has gone.";
+    IN_MOVE_SELF = 0x800, "It has another name.";
+    IN_ONLYDIR = 0x100_0000, "Only if it is a directory.";
+    IN_DONT_FOLLOW = 0x200_0000, "Ignored by servers.";
+    IN_EXCL_UNLINK = 0x400_0000, "Ignored.";
+    IN_MASK_CREATE = 0x1000_0000, "Only if it is not watched yet.";
+    IN_MASK_ADD = 0x2000_0000, "Besides what it is watched for.";
+    IN_ONESHOT = 0x8000_0000, "Once.";
+}

@@ -1,16 +1,18 @@
 //! Protocol `directory`.
 
 use super::file::status_bytes;
+use crate::notices::event;
 use crate::objects::Kind;
 use crate::open_file::OpenFile;
 use crate::root::Root;
+use crate::sources::{Counter, What};
 use crate::table::Key;
 use crate::tree::open;
 use crate::{frames::FRAME, ram};
 use nacre_abi::message::MAX_BYTES;
 use nacre_proto::directory::{self, Server, file_system_status, link, list, make_directory, make_node, read_link, remove, rename};
 use nacre_proto::directory::{set_mode_at, set_owner_at, set_times_at, status_at, symbolic_link};
-use nacre_proto::flags::{AT_EMPTY_PATH, AT_SYMLINK_FOLLOW, AT_SYMLINK_NOFOLLOW};
+use nacre_proto::flags::{IN_ONLYDIR, AT_EMPTY_PATH, AT_SYMLINK_FOLLOW, AT_SYMLINK_NOFOLLOW};
 use nacre_proto::server::Output;
 use nacre_proto::{Errno, Handled, Request};
 use nacre_sys::Reference;
@@ -101,7 +103,13 @@ impl Server for Root {
 
     fn link(&mut self, request: &mut Request<'_>, flags: u64, first_size: u64, paths: &[u8], new_directory: Reference) -> Handled<link::Output> {
         let (from, to) = two_paths(paths, first_size)?;
-        let (start, other) = (self.start(request)?, self.other_place(new_directory)?);
+        let other = self.other_place(new_directory)?;
+        if from.is_empty() && flags & AT_EMPTY_PATH != 0 {
+            // Whoever has the file may give it a name where he may give names.
+            self.files.tree.link_node(self.place(request)?, (other, to), self.files.clock.now())?;
+            return link::Output::default().now();
+        }
+        let start = self.start(request)?;
         self.files.tree.link((start, from), (other, to), flags & AT_SYMLINK_FOLLOW != 0, self.files.clock.now())?;
         link::Output::default().now()
     }
@@ -126,9 +134,14 @@ impl Server for Root {
 
     fn list(&mut self, request: &mut Request<'_>, cookie: u64, size: u64) -> Handled<list::Output> {
         let start = self.place(request)?;
+        if self.files.tree.node(start)?.links == 0 {
+            // It was removed, and has not even its own name any more.
+            return Err(Errno::ENOENT);
+        }
         let mut entries = alloc::vec::Vec::new();
         let next = self.files.tree.list(start, cookie, &mut entries, size.min(MAX_BYTES) as usize)?;
         request.put(&entries);
+        self.files.tree.note(start, event::ACCESS);
         list::Output { next }.now()
     }
 
@@ -192,5 +205,25 @@ impl Server for Root {
             self.files.tree.closed(node);
         }
         directory::memory::Output { file: given?.file }.now()
+    }
+
+    fn counter(&mut self, request: &mut Request<'_>, value: u64, takes_one: u64) -> Handled<directory::counter::Output> {
+        self.start(request)?;
+        let counter = What::Counter(Counter { value, takes_one: takes_one != 0 });
+        directory::counter::Output { file: self.give_source(counter)?.into() }.now()
+    }
+
+    fn watcher(&mut self, request: &mut Request<'_>) -> Handled<directory::watcher::Output> {
+        self.start(request)?;
+        directory::watcher::Output { file: self.give_source(What::Notices)?.into() }.now()
+    }
+
+    fn watch(&mut self, request: &mut Request<'_>, mask: u64, flags: u64, path: &[u8], watcher: Reference) -> Handled<directory::watch::Output> {
+        let watcher = self.watcher_of(watcher)?;
+        let node = self.resolve_at(request, path, flags)?;
+        if mask & IN_ONLYDIR != 0 {
+            self.files.tree.directory(node)?;
+        }
+        directory::watch::Output { number: self.notices.watch(watcher, node, mask)? }.now()
     }
 }

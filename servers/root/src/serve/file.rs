@@ -4,6 +4,7 @@ use crate::console::Access;
 use crate::frames::FRAME;
 use crate::locks::Holder;
 use crate::memory;
+use crate::notices::event;
 use crate::objects::Kind;
 use crate::open_file::{Behaviour, CHANGEABLE, OpenFile};
 use crate::root::Root;
@@ -78,6 +79,9 @@ impl Root {
         match in_place {
             Some(span) => request.put_span(span),
             None => drop(content.read(store, offset, request.buffer(count as usize))),
+        }
+        if count != 0 {
+            self.files.tree.note(file.node, event::ACCESS);
         }
         Ok(count)
     }
@@ -242,6 +246,8 @@ impl Server for Root {
         }
         let node = self.files.tree.node(file.node)?;
         let position = match whence {
+            // Devices have no positions, and say so without an error.
+            _ if file.behaviour != Behaviour::Plain => 0,
             SEEK_DATA | SEEK_HOLE => seek_data(node, offset, whence == SEEK_DATA)?,
             _ => file.seek(offset, whence, plain_size(node))?,
         };

@@ -3,6 +3,7 @@
 use super::node::{Body, Directory, Entry, FIRST_COOKIE, Node, Time, format};
 use super::resolve::{Place, check_path, owned};
 use super::{Content, Tree};
+use crate::notices::event;
 use crate::store::Store;
 use crate::table::Key;
 use alloc::collections::{BTreeMap, btree_map};
@@ -15,6 +16,8 @@ const PERMISSIONS: u32 = 0o7777;
 
 /// `rename`: the new name must be free.
 pub const RENAME_NOREPLACE: u64 = 1;
+/// `rename`: both names stay, and exchange what they lead to.
+pub const RENAME_EXCHANGE: u64 = 2;
 
 impl<S: Store> Tree<S> {
     /// A regular file at a place that is free.
@@ -61,16 +64,24 @@ impl<S: Store> Tree<S> {
     /// Another name for a node that is no directory.
     pub fn link(&mut self, from: (Key, &[u8]), to: (Key, &[u8]), follow: bool, now: Time) -> Result<(), Errno> {
         let key = self.resolve(from.0, from.1, follow)?.existing()?;
+        self.link_node(key, to, now)
+    }
+
+    /// Another name for a node that is no directory. One that has none takes one only if it was made so.
+    pub fn link_node(&mut self, key: Key, to: (Key, &[u8]), now: Time) -> Result<(), Errno> {
         let place = self.free_place_for_other(to.0, to.1)?;
         let node = self.node(key)?;
         match () {
             () if node.is_directory() => return Err(Errno::EPERM),
+            () if node.links == 0 && !node.is_linkable => return Err(Errno::ENOENT),
             () if node.links >= MAX_LINKS => return Err(Errno::EMLINK),
             () => {}
         }
         self.check_addition(place.directory)?;
         self.enter(&place, key, now);
         self.node_mut(key)?.changed = now;
+        self.note(key, event::ATTRIB);
+        self.note_name(place.directory, &place.name, key, event::CREATE, 0);
         Ok(())
     }
 
@@ -98,6 +109,7 @@ impl<S: Store> Tree<S> {
         self.check_addition(place.directory)?;
         let key = self.insert(node);
         self.enter(place, key, now);
+        self.note_name(place.directory, &place.name, key, event::CREATE, 0);
         Ok(key)
     }
 
@@ -112,6 +124,9 @@ impl<S: Store> Tree<S> {
             let cookie = body.take_cookie();
             body.entries.insert(name, Entry { node, cookie });
         }
+        if let Ok(node) = self.node_mut(node) {
+            node.parent = Some(directory);
+        }
     }
 
     /// Enters a name unless it is there; whether it was not.
@@ -121,6 +136,9 @@ impl<S: Store> Tree<S> {
         match body.entries.entry(name) {
             btree_map::Entry::Vacant(place) => {
                 place.insert(Entry { node, cookie });
+                if let Ok(node) = self.node_mut(node) {
+                    node.parent = Some(directory);
+                }
                 true
             }
             btree_map::Entry::Occupied(_) => false,
@@ -146,10 +164,15 @@ impl<S: Store> Tree<S> {
         let node = self.node(key)?;
         match (is_directory, &node.body) {
             (false, Body::Directory(_)) => return Err(Errno::EISDIR),
+            (true, Body::Directory(_)) if key == self.root() => return Err(Errno::EBUSY),
             (true, Body::Directory(body)) => check_removal(&place, body)?,
             (true, _) => return Err(Errno::ENOTDIR),
             (false, _) => {}
         }
+        if !is_directory {
+            self.note(key, event::ATTRIB);
+        }
+        self.note_name(place.directory, &place.name, key, event::DELETE, 0);
         self.drop_name(&place, key, now);
         Ok(())
     }
@@ -174,7 +197,7 @@ impl<S: Store> Tree<S> {
     /// Gives a node another name, over whatever (of its kind) has that name.
     pub fn rename(&mut self, from: (Key, &[u8]), to: (Key, &[u8]), flags: u64, now: Time) -> Result<(), Errno> {
         if flags & !RENAME_NOREPLACE != 0 {
-            return Err(Errno::EINVAL);
+            return if flags == RENAME_EXCHANGE { self.exchange(from, to, now) } else { Err(Errno::EINVAL) };
         }
         let old = self.resolve(from.0, from.1, false)?;
         let new = self.resolve(to.0, to.1, false)?;
@@ -190,6 +213,51 @@ impl<S: Store> Tree<S> {
             self.move_name(&old, &new, key, now);
         }
         Ok(())
+    }
+
+    /// Exchanges what two names lead to.
+    fn exchange(&mut self, from: (Key, &[u8]), to: (Key, &[u8]), now: Time) -> Result<(), Errno> {
+        let old = self.resolve(from.0, from.1, false)?;
+        let new = self.resolve(to.0, to.1, false)?;
+        let (first, second) = (old.existing()?, new.existing()?);
+        if old.name.is_empty() || new.name.is_empty() {
+            return Err(Errno::EBUSY);
+        }
+        for (key, place) in [(first, &new), (second, &old)] {
+            if self.node(key)?.is_directory() && self.is_inside(place.directory, key) {
+                return Err(Errno::EINVAL);
+            }
+        }
+        if first != second {
+            self.lead_to(&old, second, now);
+            self.lead_to(&new, first, now);
+            for (key, from, to) in [(first, &old, &new), (second, &new, &old)] {
+                self.move_directory(key, from.directory, to.directory);
+            }
+        }
+        Ok(())
+    }
+
+    /// A name that is there leads to another node.
+    fn lead_to(&mut self, place: &Place, key: Key, now: Time) {
+        if let Ok(body) = self.directory_mut(place.directory)
+            && let Some(entry) = body.entries.get_mut(place.name.as_slice())
+        {
+            entry.node = key;
+        }
+        self.touch(place.directory, now);
+        if let Ok(node) = self.node_mut(key) {
+            node.changed = now;
+        }
+    }
+
+    /// If it is a directory it lies in another one now.
+    fn move_directory(&mut self, key: Key, from: Key, to: Key) {
+        if let Ok(body) = self.directory_mut(key) {
+            body.parent = to;
+            self.change_links(from, -1);
+            self.change_links(to, 1);
+        }
     }
 
     fn check_rename(&self, key: Key, new: &Place) -> Result<(), Errno> {
@@ -218,11 +286,11 @@ impl<S: Store> Tree<S> {
             body.entries.remove(old.name.as_slice());
         }
         self.enter_name(new.directory, owned(&new.name), key);
-        if let Ok(body) = self.directory_mut(key) {
-            body.parent = new.directory;
-            self.change_links(old.directory, -1);
-            self.change_links(new.directory, 1);
-        }
+        let cookie = self.cookie();
+        self.note_name(old.directory, &old.name, key, event::MOVED_FROM, cookie);
+        self.note_name(new.directory, &new.name, key, event::MOVED_TO, cookie);
+        self.note(key, event::MOVE_SELF);
+        self.move_directory(key, old.directory, new.directory);
         self.touch(old.directory, now);
         self.touch(new.directory, now);
         if let Ok(node) = self.node_mut(key) {

@@ -82,6 +82,8 @@ pub enum Body {
 pub struct Node {
     /// Kind and permissions.
     pub mode: u32,
+    /// The directory in which it got its last name.
+    pub parent: Option<Key>,
     /// How many names lead here.
     pub links: u32,
     /// How many open files lead here.
@@ -107,7 +109,7 @@ pub struct Node {
 impl Node {
     /// A node without names.
     pub fn new(mode: u32, body: Body, now: Time) -> Node {
-        Node { mode, links: 0, opens: 0, seals: None, is_linkable: false, uid: 0, gid: 0, accessed: now, modified: now, changed: now, body }
+        Node { mode, parent: None, links: 0, opens: 0, seals: None, is_linkable: false, uid: 0, gid: 0, accessed: now, modified: now, changed: now, body }
     }
 
     /// Its kind, one of [`format`].

@@ -1,0 +1,276 @@
+//! Who wants to hear what happens to files, and what they have not heard yet: watches of nodes, as `inotify` has them.
+//!
+//! A watcher has a number for each node that it watches. What happens to a node is told to who watches it, and with its name to who watches its directory.
+
+use crate::table::Key;
+use alloc::collections::{BTreeMap, VecDeque};
+use alloc::vec::Vec;
+use nacre_proto::Errno;
+
+/// Events and flags of watches, with Linux's numbers.
+pub mod event {
+    #![allow(missing_docs)]
+    pub const ACCESS: u64 = 1;
+    pub const MODIFY: u64 = 2;
+    pub const ATTRIB: u64 = 4;
+    pub const CLOSE_WRITE: u64 = 8;
+    pub const CLOSE_NOWRITE: u64 = 0x10;
+    pub const OPEN: u64 = 0x20;
+    pub const MOVED_FROM: u64 = 0x40;
+    pub const MOVED_TO: u64 = 0x80;
+    pub const CREATE: u64 = 0x100;
+    pub const DELETE: u64 = 0x200;
+    pub const DELETE_SELF: u64 = 0x400;
+    pub const MOVE_SELF: u64 = 0x800;
+    pub const ALL: u64 = 0xfff;
+    pub const OVERFLOW: u64 = 0x4000;
+    pub const IGNORED: u64 = 0x8000;
+    pub const MASK_CREATE: u64 = 0x1000_0000;
+    pub const MASK_ADD: u64 = 0x2000_0000;
+    pub const IS_DIRECTORY: u64 = 0x4000_0000;
+    pub const ONCE: u64 = 0x8000_0000;
+}
+
+/// Most watchers, watches of all, and events that one has not heard yet.
+const MOST_WATCHERS: usize = 256;
+const MOST: usize = 8192;
+const MOST_EVENTS: usize = 1024;
+/// Bytes of an event before its name, and what the name is filled up to.
+const HEADER: usize = 16;
+
+/// Something that has happened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Happened {
+    /// To this node, or in this directory.
+    pub node: Key,
+    /// What, and whether it concerns a directory.
+    pub mask: u64,
+    /// The name in the directory; empty: the node itself.
+    pub name: Vec<u8>,
+    /// The same for both ends of a move.
+    pub cookie: u64,
+}
+
+struct Watch {
+    watcher: Key,
+    number: u64,
+    mask: u64,
+}
+
+#[derive(Default)]
+struct Watcher {
+    last: u64,
+    nodes: BTreeMap<u64, Key>,
+    events: VecDeque<Vec<u8>>,
+}
+
+impl Watcher {
+    /// Adds an event, unless it is the same as the last one.
+    fn add(&mut self, number: u64, mask: u64, cookie: u64, name: &[u8]) {
+        let (number, mask, cookie, name) = match self.events.len() {
+            MOST_EVENTS => return,
+            count if count + 1 == MOST_EVENTS => (u64::MAX, event::OVERFLOW, 0, &[][..]),
+            _ => (number, mask, cookie, name),
+        };
+        let size = if name.is_empty() { 0 } else { (name.len() + 1).next_multiple_of(HEADER) };
+        let mut bytes = Vec::with_capacity(HEADER + size);
+        for word in [number, mask, cookie, size as u64] {
+            bytes.extend((word as u32).to_le_bytes());
+        }
+        bytes.extend(name);
+        bytes.resize(HEADER + size, 0);
+        if self.events.back() != Some(&bytes) {
+            self.events.push_back(bytes);
+        }
+    }
+}
+
+/// See the module's head.
+#[derive(Default)]
+pub struct Notices {
+    watchers: BTreeMap<Key, Watcher>,
+    watches: BTreeMap<Key, Vec<Watch>>,
+    count: usize,
+}
+
+impl Notices {
+    /// Whether anybody watches anything.
+    pub fn is_wanted(&self) -> bool {
+        self.count != 0
+    }
+
+    /// Whether anybody watches this node.
+    pub fn watches(&self, node: Key) -> bool {
+        self.watches.contains_key(&node)
+    }
+
+    /// Adds a watcher.
+    pub fn add_watcher(&mut self, watcher: Key) -> Result<(), Errno> {
+        if self.watchers.len() >= MOST_WATCHERS {
+            return Err(Errno::EMFILE);
+        }
+        self.watchers.insert(watcher, Watcher::default());
+        Ok(())
+    }
+
+    /// Nobody listens any more.
+    pub fn remove_watcher(&mut self, watcher: Key) {
+        self.watchers.remove(&watcher);
+        self.watches.retain(|_, watches| {
+            let before = watches.len();
+            watches.retain(|watch| watch.watcher != watcher);
+            self.count -= before - watches.len();
+            !watches.is_empty()
+        });
+    }
+
+    /// Watches a node, or watches it for something else; the number of the watch.
+    pub fn watch(&mut self, watcher: Key, node: Key, mask: u64) -> Result<u64, Errno> {
+        let listener = self.watchers.get_mut(&watcher).ok_or(Errno::EINVAL)?;
+        let kept = event::ALL | event::ONCE;
+        if mask & event::ALL == 0 || mask & event::MASK_ADD != 0 && mask & event::MASK_CREATE != 0 {
+            return Err(Errno::EINVAL);
+        }
+        if let Some(known) = self.watches.get_mut(&node).and_then(|watches| watches.iter_mut().find(|watch| watch.watcher == watcher)) {
+            if mask & event::MASK_CREATE != 0 {
+                return Err(Errno::EEXIST);
+            }
+            known.mask = mask & kept | if mask & event::MASK_ADD != 0 { known.mask } else { 0 };
+            return Ok(known.number);
+        }
+        if self.count >= MOST {
+            return Err(Errno::ENOSPC);
+        }
+        listener.last += 1;
+        listener.nodes.insert(listener.last, node);
+        self.watches.entry(node).or_default().push(Watch { watcher, number: listener.last, mask: mask & kept });
+        self.count += 1;
+        Ok(listener.last)
+    }
+
+    /// Ends a watch.
+    pub fn unwatch(&mut self, watcher: Key, number: u64) -> Result<(), Errno> {
+        let listener = self.watchers.get_mut(&watcher).ok_or(Errno::EINVAL)?;
+        let node = listener.nodes.remove(&number).ok_or(Errno::EINVAL)?;
+        listener.add(number, event::IGNORED, 0, &[]);
+        if let Some(watches) = self.watches.get_mut(&node) {
+            let before = watches.len();
+            watches.retain(|watch| watch.watcher != watcher);
+            self.count -= before - watches.len();
+            if watches.is_empty() {
+                self.watches.remove(&node);
+            }
+        }
+        Ok(())
+    }
+
+    /// Tells who wants to know; those are returned.
+    pub fn tell(&mut self, happened: &Happened) -> Vec<Key> {
+        let mut told = Vec::new();
+        let mut over = Vec::new();
+        for watch in self.watches.get(&happened.node).into_iter().flatten() {
+            let Some(listener) = self.watchers.get_mut(&watch.watcher) else { continue };
+            let is_wanted = happened.mask & watch.mask & event::ALL != 0;
+            if is_wanted {
+                listener.add(watch.number, happened.mask, happened.cookie, &happened.name);
+                told.push(watch.watcher);
+            }
+            if happened.mask & event::DELETE_SELF != 0 || is_wanted && watch.mask & event::ONCE != 0 {
+                over.push((watch.watcher, watch.number));
+                told.push(watch.watcher);
+            }
+        }
+        for (watcher, number) in over {
+            let _ = self.unwatch(watcher, number);
+        }
+        told
+    }
+
+    /// Whether there is something to read.
+    pub fn has_some(&self, watcher: Key) -> bool {
+        self.watchers.get(&watcher).is_some_and(|listener| !listener.events.is_empty())
+    }
+
+    /// Bytes that can be read.
+    pub fn waiting(&self, watcher: Key) -> usize {
+        self.watchers.get(&watcher).map_or(0, |listener| listener.events.iter().map(Vec::len).sum())
+    }
+
+    /// As many events as fit; `None`: there are none. `EINVAL`: not even one fits.
+    pub fn read(&mut self, watcher: Key, size: usize) -> Result<Option<Vec<u8>>, Errno> {
+        let listener = self.watchers.get_mut(&watcher).ok_or(Errno::EINVAL)?;
+        let mut bytes = Vec::new();
+        while let Some(event) = listener.events.front() {
+            if bytes.len() + event.len() > size {
+                return if bytes.is_empty() { Err(Errno::EINVAL) } else { Ok(Some(bytes)) };
+            }
+            bytes.extend(listener.events.pop_front().into_iter().flatten());
+        }
+        Ok(Some(bytes).filter(|bytes| !bytes.is_empty()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WATCHER: Key = Key::from_word(1);
+    const NODE: Key = Key::from_word(2);
+
+    fn happened(mask: u64, name: &[u8]) -> Happened {
+        Happened { node: NODE, mask, name: name.to_vec(), cookie: 0 }
+    }
+
+    fn words(bytes: &[u8]) -> Vec<u32> {
+        bytes.chunks_exact(4).map(|word| u32::from_le_bytes(word.try_into().unwrap())).collect()
+    }
+
+    #[test]
+    fn events_are_told_to_who_wants_them() {
+        let mut notices = Notices::default();
+        notices.add_watcher(WATCHER).unwrap();
+        assert_eq!(notices.watch(WATCHER, NODE, 0), Err(Errno::EINVAL));
+        assert_eq!(notices.watch(WATCHER, NODE, event::CREATE), Ok(1));
+        assert_eq!(notices.watch(WATCHER, NODE, event::MODIFY | event::MASK_ADD), Ok(1));
+        assert_eq!(notices.tell(&happened(event::OPEN, b"")), []);
+        assert_eq!(notices.tell(&happened(event::CREATE, b"name")), [WATCHER]);
+        notices.tell(&happened(event::CREATE, b"name"));
+        notices.tell(&happened(event::MODIFY, b""));
+        assert_eq!(notices.read(WATCHER, 31), Err(Errno::EINVAL));
+        let bytes = notices.read(WATCHER, 100).unwrap().unwrap();
+        assert_eq!(words(&bytes[..16]), [1, event::CREATE as u32, 0, 16]);
+        assert_eq!(&bytes[16..21], b"name\0");
+        assert_eq!(words(&bytes[32..]), [1, event::MODIFY as u32, 0, 0]);
+        assert_eq!(notices.read(WATCHER, 100), Ok(None));
+    }
+
+    #[test]
+    fn a_watch_ends_with_its_node_or_after_once() {
+        let mut notices = Notices::default();
+        notices.add_watcher(WATCHER).unwrap();
+        notices.watch(WATCHER, NODE, event::MODIFY | event::ONCE).unwrap();
+        notices.tell(&happened(event::MODIFY, b""));
+        assert!(!notices.is_wanted());
+        assert_eq!(notices.watch(WATCHER, NODE, event::MODIFY), Ok(2));
+        notices.tell(&happened(event::DELETE_SELF, b""));
+        let bytes = notices.read(WATCHER, 100).unwrap().unwrap();
+        let masks: Vec<u32> = bytes.chunks_exact(16).map(|event| words(event)[1]).collect();
+        assert_eq!(masks, [event::MODIFY as u32, event::IGNORED as u32, event::IGNORED as u32]);
+        assert_eq!(notices.unwatch(WATCHER, 2), Err(Errno::EINVAL));
+    }
+
+    #[test]
+    fn who_does_not_read_learns_that_something_is_lost() {
+        let mut notices = Notices::default();
+        notices.add_watcher(WATCHER).unwrap();
+        notices.watch(WATCHER, NODE, event::ALL).unwrap();
+        for number in 0..2 * MOST_EVENTS {
+            notices.tell(&happened(if number % 2 == 0 { event::OPEN } else { event::ACCESS }, b""));
+        }
+        let bytes = notices.read(WATCHER, 1 << 20).unwrap().unwrap();
+        assert_eq!(bytes.len(), 16 * MOST_EVENTS);
+        assert_eq!(words(&bytes[bytes.len() - 16..])[..2], [u32::MAX, event::OVERFLOW as u32]);
+        notices.remove_watcher(WATCHER);
+        assert!(!notices.is_wanted() && !notices.has_some(WATCHER));
+    }
+}

@@ -1,0 +1,205 @@
+//! Protocol `file` at what is read like a file and is none; and how what happens to files reaches those who want to hear it.
+
+use crate::notices::{Happened, event};
+use crate::objects::Kind;
+use crate::root::Root;
+use crate::sources::{Counter, Source, What};
+use crate::table::Key;
+use nacre_abi::message::MAX_BYTES;
+use nacre_proto::file::{flags, poll, read, seek, status, sync, unwatch, watch, write};
+use nacre_proto::flags::{FILE_NONBLOCK, KEEP_FLAGS, OWN_POSITION, POLLIN, POLLRDNORM};
+use nacre_proto::server::{Output, refuse};
+use nacre_proto::{Answer, Errno, Handled, Request, file, structures};
+use nacre_sys::{OwnedReference, Reference, Span};
+
+/// Number of the device that they are on.
+const DEVICE: u64 = 14;
+
+/// The server, at the port of a source.
+pub struct Sources<'a>(pub &'a mut Root);
+
+impl Root {
+    /// Whether a port's word is that of a source.
+    pub fn is_source(&self, word: u64) -> bool {
+        matches!(self.objects.get(Key::from_word(word)).map(|object| &object.kind), Some(Kind::Source(_)))
+    }
+
+    fn source(&mut self, key: Key) -> Result<&mut Source, Errno> {
+        match self.objects.get_mut(key).map(|object| &mut object.kind) {
+            Some(Kind::Source(source)) => Ok(source),
+            _ => Err(Errno::EBADF),
+        }
+    }
+
+    /// A new source, for a client.
+    pub(super) fn give_source(&mut self, what: What) -> Result<OwnedReference, Errno> {
+        let is_watcher = matches!(what, What::Notices);
+        let key = self.objects.add(Kind::Source(alloc::boxed::Box::new(Source::new(what))), false)?;
+        let added = if is_watcher { self.notices.add_watcher(key) } else { Ok(()) };
+        added.and_then(|()| self.objects.reference(key)).inspect_err(|_| {
+            self.notices.remove_watcher(key);
+            drop(self.objects.remove(key));
+        })
+    }
+
+    /// The watcher that a client's reference leads to.
+    pub(super) fn watcher_of(&self, reference: Reference) -> Result<Key, Errno> {
+        let key = self.objects.find(reference).ok_or(Errno::EINVAL)?;
+        match self.objects.get(key).map(|object| &object.kind) {
+            Some(Kind::Source(source)) if matches!(source.what, What::Notices) => Ok(key),
+            _ => Err(Errno::EINVAL),
+        }
+    }
+
+    fn read_source(&mut self, key: Key, size: usize) -> Result<Option<alloc::vec::Vec<u8>>, Errno> {
+        match &mut self.source(key)?.what {
+            What::Counter(counter) => counter.read(size),
+            What::Notices => self.notices.read(key, size),
+        }
+    }
+
+    fn source_events(&mut self, key: Key) -> Result<u64, Errno> {
+        let has_some = self.notices.has_some(key);
+        Ok(match &self.source(key)?.what {
+            What::Counter(counter) => counter.events(),
+            What::Notices if has_some => POLLIN | POLLRDNORM,
+            What::Notices => 0,
+        })
+    }
+
+    /// Something has changed at a source: whoever waits for it looks again.
+    pub(super) fn settle_source(&mut self, key: Key) {
+        let mut again = true;
+        while core::mem::take(&mut again) {
+            while let Some((reply, size)) = self.source(key).ok().and_then(|source| source.readers.pop_front()) {
+                match self.read_source(key, size) {
+                    _ if reply.is_null().unwrap_or(true) => {}
+                    Ok(None) => {
+                        let _ = self.source(key).map(|source| source.readers.push_front((reply, size)));
+                        break;
+                    }
+                    Ok(Some(bytes)) => {
+                        again = true;
+                        let _ = read::Output { count: bytes.len() as u64 }.send(reply, Span::from(&bytes[..]));
+                    }
+                    Err(errno) => drop(refuse(reply, errno)),
+                }
+            }
+            while let Some((reply, by)) = self.source(key).ok().and_then(|source| source.writers.pop_front()) {
+                let added = match self.source(key).map(|source| &mut source.what) {
+                    Ok(What::Counter(counter)) => counter.add(by),
+                    _ => false,
+                };
+                if !added {
+                    let _ = self.source(key).map(|source| source.writers.push_front((reply, by)));
+                    break;
+                }
+                again = true;
+                let _ = write::Output { count: 8 }.send(reply, Span::EMPTY);
+            }
+        }
+        if let (Ok(events), Ok(source)) = (self.source_events(key), self.source(key)) {
+            source.notify(events);
+        }
+    }
+
+    /// Tells who wants to hear it what has happened since this was done last.
+    pub fn tell_notices(&mut self) {
+        for happened in self.files.tree.happened.take() {
+            let mut told = self.notices.tell(&happened);
+            if happened.name.is_empty()
+                && happened.mask & (event::MOVE_SELF | event::DELETE_SELF) == 0
+                && let Some((directory, name)) = self.files.tree.name_of(happened.node, |directory| self.notices.watches(directory))
+            {
+                told.extend(self.notices.tell(&Happened { node: directory, name, ..happened }));
+            }
+            for watcher in told {
+                self.settle_source(watcher);
+            }
+        }
+        self.files.tree.happened.is_wanted = self.notices.is_wanted();
+    }
+}
+
+impl file::Server for Sources<'_> {
+    fn read(&mut self, request: &mut Request<'_>, offset: u64, size: u64) -> Handled<read::Output> {
+        let (key, size) = (Key::from_word(request.word()), size.min(MAX_BYTES) as usize);
+        if offset != OWN_POSITION {
+            return Err(Errno::ESPIPE);
+        }
+        if let Some(bytes) = self.0.read_source(key, size)? {
+            self.0.settle_source(key);
+            request.put(&bytes);
+            return read::Output { count: bytes.len() as u64 }.now();
+        }
+        let source = self.0.source(key)?;
+        if source.is_nonblocking || source.is_full() {
+            return Err(Errno::EAGAIN);
+        }
+        source.readers.push_back((request.detach()?, size));
+        Ok(Answer::Later)
+    }
+
+    fn write(&mut self, request: &mut Request<'_>, offset: u64, data: &[u8]) -> Handled<write::Output> {
+        let key = Key::from_word(request.word());
+        if offset != OWN_POSITION {
+            return Err(Errno::ESPIPE);
+        }
+        let source = self.0.source(key)?;
+        let What::Counter(counter) = &mut source.what else { return Err(Errno::EBADF) };
+        let by = Counter::number(data)?;
+        if !counter.add(by) {
+            if source.is_nonblocking || source.is_full() {
+                return Err(Errno::EAGAIN);
+            }
+            source.writers.push_back((request.detach()?, by));
+            return Ok(Answer::Later);
+        }
+        self.0.settle_source(key);
+        write::Output { count: 8 }.now()
+    }
+
+    fn status(&mut self, request: &mut Request<'_>) -> Handled<status::Output> {
+        let status = structures::Status { device: DEVICE, inode: request.word(), mode: 0o600, links: 1, block_size: 4096, ..structures::Status::default() };
+        request.put(&status.to_bytes());
+        status::Output::default().now()
+    }
+
+    fn poll(&mut self, request: &mut Request<'_>, events: u64) -> Handled<poll::Output> {
+        poll::Output { events: self.0.source_events(Key::from_word(request.word()))? & events }.now()
+    }
+
+    fn watch(&mut self, request: &mut Request<'_>, events: u64, bits: u64, _: Reference) -> Handled<watch::Output> {
+        let key = Key::from_word(request.word());
+        let ready = self.0.source_events(key)? & events;
+        if ready == 0 {
+            let port = request.keep(0)?;
+            self.0.source(key)?.watch(events, bits, port);
+        }
+        watch::Output { events: ready }.now()
+    }
+
+    fn seek(&mut self, _: &mut Request<'_>, _: u64, _: u64) -> Handled<seek::Output> {
+        Err(Errno::ESPIPE)
+    }
+
+    fn sync(&mut self, _: &mut Request<'_>) -> Handled<sync::Output> {
+        Err(Errno::EINVAL)
+    }
+
+    fn flags(&mut self, request: &mut Request<'_>, new: u64) -> Handled<flags::Output> {
+        let source = self.0.source(Key::from_word(request.word()))?;
+        let old = if source.is_nonblocking { FILE_NONBLOCK } else { 0 };
+        if new != KEEP_FLAGS {
+            source.is_nonblocking = new & FILE_NONBLOCK != 0;
+        }
+        flags::Output { old }.now()
+    }
+
+    fn unwatch(&mut self, request: &mut Request<'_>, number: u64) -> Handled<unwatch::Output> {
+        let key = Key::from_word(request.word());
+        self.0.notices.unwatch(key, number)?;
+        self.0.settle_source(key);
+        unwatch::Output::default().now()
+    }
+}

@@ -1,0 +1,134 @@
+//! What is read like a file and is none: counters that processes share (`eventfd`), and what happens to files (`inotify`). Here is who waits for them.
+
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+use nacre_proto::Errno;
+use nacre_proto::flags::{POLLIN, POLLOUT, POLLRDNORM, POLLWRNORM};
+use nacre_sys::{OwnedReference, ipc};
+
+/// Most that wait for one.
+const MOST: usize = 64;
+/// Bytes of a counter.
+const WORD: usize = 8;
+
+/// A counter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Counter {
+    /// What it counts to.
+    pub value: u64,
+    /// A read takes 1, and not all.
+    pub takes_one: bool,
+}
+
+impl Counter {
+    /// What is read; `None`: nothing yet.
+    pub fn read(&mut self, size: usize) -> Result<Option<Vec<u8>>, Errno> {
+        if size < WORD {
+            return Err(Errno::EINVAL);
+        }
+        let taken = if self.takes_one { self.value.min(1) } else { self.value };
+        self.value -= taken;
+        Ok((taken != 0).then(|| taken.to_le_bytes().to_vec()))
+    }
+
+    /// Adds; whether there was room.
+    pub fn add(&mut self, by: u64) -> bool {
+        let sum = self.value.checked_add(by).filter(|sum| *sum != u64::MAX);
+        self.value = sum.unwrap_or(self.value);
+        sum.is_some()
+    }
+
+    /// The number that is written.
+    pub fn number(bytes: &[u8]) -> Result<u64, Errno> {
+        let number = bytes.first_chunk::<WORD>().map(|bytes| u64::from_le_bytes(*bytes));
+        number.filter(|number| *number != u64::MAX).ok_or(Errno::EINVAL)
+    }
+
+    /// What a poll finds.
+    pub fn events(&self) -> u64 {
+        let readable = if self.value != 0 { POLLIN | POLLRDNORM } else { 0 };
+        readable | if self.value < u64::MAX - 1 { POLLOUT | POLLWRNORM } else { 0 }
+    }
+}
+
+/// What it is.
+pub enum What {
+    /// A counter.
+    Counter(Counter),
+    /// What a watcher has not heard yet.
+    Notices,
+}
+
+/// Somebody who wants to be told when there may be an event.
+struct Watcher {
+    events: u64,
+    bits: u64,
+    port: OwnedReference,
+}
+
+/// See the module's head.
+pub struct Source {
+    /// What it is.
+    pub what: What,
+    /// Calls that would wait fail instead.
+    pub is_nonblocking: bool,
+    /// Who waits to read, and how much.
+    pub readers: VecDeque<(OwnedReference, usize)>,
+    /// Who waits to add, and what.
+    pub writers: VecDeque<(OwnedReference, u64)>,
+    watchers: VecDeque<Watcher>,
+}
+
+impl Source {
+    /// One that nobody waits for.
+    pub fn new(what: What) -> Source {
+        Source { what, is_nonblocking: false, readers: VecDeque::new(), writers: VecDeque::new(), watchers: VecDeque::new() }
+    }
+
+    /// Whether nobody more may wait.
+    pub fn is_full(&mut self) -> bool {
+        self.readers.retain(|(reply, _)| !reply.is_null().unwrap_or(true));
+        self.writers.retain(|(reply, _)| !reply.is_null().unwrap_or(true));
+        self.readers.len() + self.writers.len() >= MOST
+    }
+
+    /// From now on the bits are notified at the port, once, when there may be one of the events.
+    pub fn watch(&mut self, events: u64, bits: u64, port: OwnedReference) {
+        if self.watchers.len() >= MOST
+            && let Some(oldest) = self.watchers.pop_front()
+        {
+            let _ = ipc::notify(oldest.port.handle(), oldest.bits);
+        }
+        self.watchers.push_back(Watcher { events, bits, port });
+    }
+
+    /// Tells those who watch for one of these events.
+    pub fn notify(&mut self, events: u64) {
+        self.watchers.retain(|watcher| {
+            let is_due = events & watcher.events != 0;
+            if is_due {
+                // One that has gone need not hear of it.
+                let _ = ipc::notify(watcher.port.handle(), watcher.bits);
+            }
+            !is_due
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counters_give_all_or_one() {
+        let mut counter = Counter { value: 3, takes_one: false };
+        assert_eq!(counter.read(7), Err(Errno::EINVAL));
+        assert_eq!(counter.read(8), Ok(Some(3u64.to_le_bytes().to_vec())));
+        assert_eq!(counter.read(8), Ok(None));
+        assert!(counter.add(u64::MAX - 1) && !counter.add(1));
+        assert_eq!(counter.events(), POLLIN | POLLRDNORM);
+        let mut counter = Counter { value: 2, takes_one: true };
+        assert_eq!(counter.read(100), Ok(Some(1u64.to_le_bytes().to_vec())));
+        assert_eq!((counter.value, Counter::number(&[0xff; 8]), Counter::number(&[1])), (1, Err(Errno::EINVAL), Err(Errno::EINVAL)));
+    }
+}
