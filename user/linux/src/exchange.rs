@@ -148,6 +148,11 @@ impl Process {
         self.exchange_any(true, target, message, buffers)
     }
 
+    /// The same for what is answered at once: no signal cuts it off.
+    pub fn exchange_some_at_once(&mut self, target: Reference, message: &Message<'_>, buffers: Buffers<'_>) -> Result<Received, Errno> {
+        self.exchange_any(false, target, message, buffers)
+    }
+
     fn exchange_any(&mut self, interruptible: bool, target: Reference, message: &Message<'_>, buffers: Buffers<'_>) -> Result<Received, Errno> {
         let waiting = buffers.slots;
         let result = match self.lock {

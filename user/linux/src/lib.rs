@@ -36,6 +36,7 @@ mod files;
 mod fork;
 mod futex;
 mod futex_shared;
+mod gentle;
 mod growth;
 mod heir;
 mod identity;

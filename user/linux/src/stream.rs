@@ -29,6 +29,9 @@ impl Process {
             return if offset == OWN_POSITION { self.read_socket(file, socket, into) } else { Err(ESPIPE) };
         }
         let target = self.services.reference(file)?;
+        if offset == OWN_POSITION && self.is_cut_off(file) {
+            return self.read_gently(file, target, into).map_err(cut_off);
+        }
         let mut done = 0;
         loop {
             let piece = PIECE.min(into.len() - done);
@@ -54,7 +57,7 @@ impl Process {
     }
 
     /// More of a pipe or a stream socket, as far as it is there.
-    fn read_rest(&mut self, target: Reference, into: &mut [u8]) -> usize {
+    pub fn read_rest(&mut self, target: Reference, into: &mut [u8]) -> usize {
         const MOST: usize = PIECE - 4096;
         let mut done = 0;
         while done < into.len() {
@@ -109,6 +112,9 @@ impl Process {
     }
 
     fn write_piece(&mut self, file: &OpenFile, target: Reference, offset: u64, from: &[u8]) -> Result<usize, Errno> {
+        if offset == OWN_POSITION && self.is_cut_off(file) {
+            return self.write_gently(file, target, from);
+        }
         let message = Message { bytes: from.into(), ..Message::new(file::write::LABEL, [offset, 0, 0, 0, 0, 0]) };
         let received = self.exchange_if(!file.is_regular(), target, &message, Buffers::NONE)?;
         Ok(received.words[0] as usize)

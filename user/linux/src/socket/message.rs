@@ -134,10 +134,16 @@ fn send_parts(process: &mut Process, file: &OpenFile, data: &[u8], sending: &Sen
         bytes.extend(to);
         some.iter().for_each(|file| bytes.extend(control::record(file)));
         bytes.extend(piece);
-        let flags = sending.flags & MSG_DONTWAIT | if is_last { 0 } else { MORE_PARTS };
+        // The parts before the last are taken by one try.
+        let waits = count == 1 && sending.flags & MSG_DONTWAIT == 0 && process.is_cut_off(file);
+        let flags = sending.flags & MSG_DONTWAIT | if waits { MSG_DONTWAIT } else { 0 } | if is_last { 0 } else { MORE_PARTS };
         let outgoing = channel::Outgoing { flags, name_size: to.len(), control_size: RECORD * some.len(), part: part as u64, ..signature };
         let message = Message { label: channel::send::LABEL, words: outgoing.words(), bytes: (&bytes[..]).into(), references: &references };
-        let received = process.exchange(target, &message, Buffers::NONE).map_err(|error| if error == EINTR { ERESTART } else { error })?;
+        let received = match waits {
+            true => process.await_turn(file, POLLOUT, |process| process.exchange_if(false, target, &message, Buffers::NONE)),
+            false => process.exchange(target, &message, Buffers::NONE),
+        };
+        let received = received.map_err(|error| if error == EINTR { ERESTART } else { error })?;
         done += (received.words[0] as usize).min(piece.len());
     }
     Ok(done)
@@ -314,9 +320,16 @@ fn receive_part(process: &mut Process, file: &OpenFile, into: &mut [u8], (most, 
     let in_parts = if flags & MSG_PEEK == 0 && (into.len() > wanted || !handles.is_empty()) { MORE_PARTS } else { 0 };
     let flags = flags | in_parts | if passed { MSG_CREDENTIALS } else { 0 };
     let offset = if flags & MSG_PEEK != 0 { result.count as u64 } else { 0 };
-    let message = Message::new(channel::receive::LABEL, words([flags, wanted as u64, handles.len() as u64, offset]));
     let mut bytes = vec![0; (wanted + 4096).min(PIECE)];
-    let received = process.exchange_some(target, &message, Buffers { bytes: SpanMut::from(&mut bytes[..]), slots: &handles });
+    let waits = flags & MSG_DONTWAIT == 0 && process.is_cut_off(file);
+    let flags = if waits { flags | MSG_DONTWAIT } else { flags };
+    let message = Message::new(channel::receive::LABEL, words([flags, wanted as u64, handles.len() as u64, offset]));
+    let received = match waits {
+        true => process.await_turn(file, POLLIN, |process| {
+            process.exchange_some_at_once(target, &message, Buffers { bytes: SpanMut::from(&mut bytes[..]), slots: &handles })
+        }),
+        false => process.exchange_some(target, &message, Buffers { bytes: SpanMut::from(&mut bytes[..]), slots: &handles }),
+    };
     let received = received.map_err(|error| if error == EINTR { ERESTART } else { error })?;
     let [count, name_size, total, flags, _, control_size] = received.words;
     let mut rest = bytes.get(..received.bytes()).unwrap_or_default();

@@ -1,0 +1,73 @@
+//! Waiting for files in a process whose signals can cut a wait off. The answer to a call may be on its way, through monitors between us and the server, when that happens: what it took would be
+//! lost, and what it gave would be given twice. So nothing is taken or given by a call that waits: it is tried at once, and between two tries there is a wait for the file that takes nothing.
+
+use crate::descriptors::OpenFile;
+use crate::errno::{EAGAIN, EINTR, ERESTART, ERESTART_UNHANDLED, Errno};
+use crate::poll::{ALWAYS, FOR_EVER, POLLIN, POLLOUT, wait_for_one};
+use crate::process::Process;
+use crate::services::{OWN_POSITION, PIECE};
+use nacre_proto::channel::{self, Outgoing};
+use nacre_proto::file;
+use nacre_proto::flags::MSG_DONTWAIT;
+use nacre_sys::ipc::{Buffers, Message};
+use nacre_sys::{Reference, SpanMut};
+
+/// Bytes of an answer that are not data.
+const BESIDES: usize = 4096;
+
+impl Process {
+    /// Whether a signal can cut off a call on this file.
+    pub fn is_cut_off(&self, file: &OpenFile) -> bool {
+        self.agent.is_some() && self.lock.is_some() && !file.is_regular()
+    }
+
+    /// Tries until it can be done; `EAGAIN` from `attempt` says that it cannot yet.
+    pub fn await_turn<T>(&mut self, file: &OpenFile, event: u64, mut attempt: impl FnMut(&mut Process) -> Result<T, Errno>) -> Result<T, Errno> {
+        loop {
+            match attempt(self) {
+                Err(EAGAIN) if !file.is_nonblocking() => {}
+                done => return done,
+            }
+            wait_for_one(self, file, event, FOR_EVER).map_err(|error| if matches!(error, EINTR | ERESTART_UNHANDLED) { ERESTART } else { error })?;
+        }
+    }
+
+    /// Whether a file that is no channel has the event, and its server can say so; while it has not, this waits.
+    fn await_event(&mut self, file: &OpenFile, target: Reference, event: u64) -> Result<bool, Errno> {
+        if file.is_nonblocking() {
+            return Ok(true);
+        }
+        self.await_turn(file, event, |_| match file::poll(target, event | ALWAYS) {
+            Ok(reply) if reply.events == 0 => Err(EAGAIN),
+            Ok(_) => Ok(true),
+            Err(_) => Ok(false),
+        })
+    }
+
+    /// What is there of a file that is read, or comes.
+    pub fn read_gently(&mut self, file: &OpenFile, target: Reference, into: &mut [u8]) -> Result<usize, Errno> {
+        if file.is_channel() {
+            let most = into.len().min(PIECE - BESIDES);
+            let attempt = |_: &mut Process| Ok(channel::receive(target, MSG_DONTWAIT, most as u64, 0, 0, &mut into[..most])?.count as usize);
+            let count = self.await_turn(file, POLLIN, attempt)?.min(most);
+            return Ok(if count == most { count + self.read_rest(target, &mut into[count..]) } else { count });
+        }
+        let most = into.len().min(PIECE);
+        // Another reader can be first; then this waits for what comes next.
+        let is_told = self.await_event(file, target, POLLIN)?;
+        let message = Message::new(file::read::LABEL, [OWN_POSITION, most as u64, 0, 0, 0, 0]);
+        let received = self.exchange_if(!is_told, target, &message, Buffers { bytes: SpanMut::from(&mut into[..most]), slots: &[] })?;
+        Ok(received.words[0] as usize)
+    }
+
+    /// Writes a piece, or what there is room for.
+    pub fn write_gently(&mut self, file: &OpenFile, target: Reference, from: &[u8]) -> Result<usize, Errno> {
+        let at_once = |process: &mut Process, message: &Message<'_>| Ok(process.exchange_if(false, target, message, Buffers::NONE)?.words[0] as usize);
+        if file.is_channel() {
+            let outgoing = Outgoing { flags: MSG_DONTWAIT, ..Outgoing::default() };
+            let message = Message { bytes: from.into(), ..Message::new(channel::send::LABEL, outgoing.words()) };
+            return self.await_turn(file, POLLOUT, |process| at_once(process, &message));
+        }
+        at_once(self, &Message { bytes: from.into(), ..Message::new(file::write::LABEL, [OWN_POSITION, 0, 0, 0, 0, 0]) })
+    }
+}
