@@ -6,6 +6,7 @@
 //!
 //! A port's word is index and number together, so that what was received from a port that has gone since is not taken for the next one's.
 
+use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
 /// What is known of one proxy.
@@ -28,6 +29,9 @@ enum State {
     Live,
     Leaving,
 }
+
+/// So many proxies of the child's own ports stay for a while after their last reference has gone.
+const GRACE: usize = 32;
 
 /// Bits of a port's word that are the index.
 const INDEX_BITS: u32 = 16;
@@ -65,12 +69,14 @@ pub struct Proxies<T> {
     free: Vec<u32>,
     capacity: usize,
     next_number: u64,
+    /// Words of those that are to be retired, the oldest first.
+    fading: VecDeque<u64>,
 }
 
 impl<T: Clone + Default> Proxies<T> {
     /// Room for `capacity` proxies; never for more than 65536.
     pub const fn new(capacity: usize) -> Proxies<T> {
-        Proxies { entries: Vec::new(), free: Vec::new(), capacity, next_number: 0 }
+        Proxies { entries: Vec::new(), free: Vec::new(), capacity, next_number: 0, fading: VecDeque::new() }
     }
 
     /// A free index becomes a live proxy; `None` if there are too many.
@@ -121,6 +127,16 @@ impl<T: Clone + Default> Proxies<T> {
         entry.state == State::Leaving && entry.carried == 0
     }
 
+    /// The last reference to the proxy has gone: which one is to be retired now. A worker may have received a notification at a port of the child's, and not have begun to carry it when another
+    /// hears of the end of that port: what was notified then is not lost, as such a proxy stays until others have ended.
+    pub fn fade(&mut self, word: u64) -> Option<u64> {
+        if !self.by_word(word)?.outward {
+            return Some(word);
+        }
+        self.fading.push_back(word);
+        if self.fading.len() > GRACE { self.fading.pop_front() } else { None }
+    }
+
     /// Nobody can call the proxy any more, or nobody answers. True: the caller dismantles it and then frees it.
     pub fn retire(&mut self, word: u64) -> bool {
         match self.by_word(word) {
@@ -143,6 +159,21 @@ impl<T: Clone + Default> Proxies<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_port_of_the_child_passes_what_was_received_before_its_end() {
+        let mut proxies = Proxies::<()>::new(64);
+        proxies.take(false, ());
+        let inward = proxies.take(false, ()).unwrap().word;
+        assert_eq!(proxies.fade(inward), Some(inward));
+        let words: Vec<u64> = (0..=GRACE).map(|_| proxies.take(true, ()).unwrap().word).collect();
+        for word in &words[..GRACE] {
+            assert_eq!(proxies.fade(*word), None);
+        }
+        assert!(proxies.enter(words[0]).is_some());
+        assert_eq!((proxies.fade(words[GRACE]), proxies.fade(77 << INDEX_BITS)), (Some(words[0]), None));
+        assert!(!proxies.retire(words[0]) && proxies.leave(index_of(words[0])));
+    }
 
     #[test]
     fn a_proxy_is_dismantled_once_and_after_its_last_message() {

@@ -282,7 +282,8 @@ impl<W: Watch> Relay<W> {
             }
             self.translator().leave(index_of(word));
         }
-        if bits & NO_REFERENCES != 0 {
+        let retired = if bits & NO_REFERENCES == 0 { None } else { self.proxies.lock().fade(word) };
+        if let Some(word) = retired {
             self.translator().retire(word);
         }
     }
