@@ -6,8 +6,8 @@ use crate::services::{File, Prepared, open};
 use crate::spawn::Child;
 use crate::supply::Supplier;
 use nacre_abi::rights::REFERENCE_ALL;
-use nacre_proto::flags::{BEGIN_INHERITS, BEGIN_PROGRAM, WALL, WEXITED};
-use nacre_proto::{Errno, process};
+use nacre_proto::flags::{BEGIN_INHERITS, BEGIN_PROGRAM, SERVICE_PROCESS, WALL, WEXITED};
+use nacre_proto::{Errno, parent, process};
 use nacre_sys::{OwnedReference, Reference, Status};
 
 const HANG_UP: u64 = 1;
@@ -31,6 +31,9 @@ pub struct Maker<'a> {
 impl Ward {
     /// A new process; `None`: our parent makes none. From now on keys of the terminal, which are for the child as well, do not end us.
     pub fn new() -> Result<Option<Ward>, Refusal> {
+        if parent::find(Reference::PARENT, SERVICE_PROCESS).is_err() {
+            return Ok(None);
+        }
         match process::create(Reference::PARENT, CHILD) {
             Ok(made) => {
                 // A manager that keeps no dispositions sends no signals either.
