@@ -149,7 +149,14 @@ fn renaming_follows_linux() {
     assert_eq!(rename(b"/a/f", b"/l", change::RENAME_NOREPLACE), Err(Errno::EEXIST));
     assert_eq!(rename(b"/a/.", b"/q", 0), Err(Errno::EBUSY));
     assert_eq!(rename(b"/none", b"/q", 0), Err(Errno::ENOENT));
-    assert_eq!(rename(b"/a/f", b"/q", 2), Err(Errno::EINVAL));
+    for flags in [change::RENAME_EXCHANGE | change::RENAME_NOREPLACE, 8] {
+        assert_eq!(rename(b"/a/f", b"/q", flags), Err(Errno::EINVAL));
+    }
+    assert_eq!(rename(b"/a/f", b"/q", change::RENAME_EXCHANGE), Err(Errno::ENOENT));
+    assert_eq!(rename(b"/a", b"/a/b", change::RENAME_EXCHANGE), Err(Errno::EINVAL));
+    assert_eq!(rename(b"/a/f", b"/a/b", change::RENAME_EXCHANGE), Ok(()));
+    assert_eq!(rename(b"/a/f/x", b"/q", 0), Err(Errno::ENOENT));
+    assert_eq!(rename(b"/a/f", b"/a/b", change::RENAME_EXCHANGE), Ok(()));
     assert_eq!(rename(b"/a/f", b"/l", 0), Ok(()));
     assert_eq!(rename(b"/a/b", b"/b", 0), Ok(()));
     assert_eq!(rename(b"/a", b"/b/", 0), Ok(()));
