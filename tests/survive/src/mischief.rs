@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use nacre_abi::message::{KERNEL_BITS, MAX_REFERENCES};
 use nacre_abi::rights::REFERENCE_USE;
-use nacre_abi::{Call, Rights, environment};
+use nacre_abi::{Call, Code, Rights, environment};
 use nacre_nest::host::KILLED;
 use nacre_proto::flags::{O_RDONLY, SERVICE_CLOCK, SERVICE_FILES, SERVICE_MEMORY};
 use nacre_proto::{PROTOCOLS, directory, file, memory, parent};
@@ -45,23 +45,28 @@ struct Mischief {
     held: Vec<OwnedReference>,
     bytes: Vec<u8>,
     dying: u32,
+    /// A thread that was to be destroyed lives on, so that the program would not end.
+    undying: bool,
 }
 
 static GO: AtomicBool = AtomicBool::new(false);
 static TARGET: AtomicU64 = AtomicU64::new(0);
 
-/// Makes `moves` moves and ends as the seed says; 1 if it was not answered at the end as it should be.
+/// Makes `moves` moves and ends as the seed says; 1 if it was not answered at the end as it should be, 4 if it could not destroy a thread of its own.
 pub fn run(seed: u64, moves: u64) -> i32 {
     if Segment::map(AREA, AREA_SIZE, Rights::OBJECTS).map(Segment::leak).is_err() {
         return 2;
     }
     let services = [SERVICE_FILES, SERVICE_MEMORY, SERVICE_CLOCK].into_iter().filter_map(|service| roles::find(service).ok()).collect();
     let random = Random::new(seed);
-    let mut mischief = Mischief { random, services, held: Vec::with_capacity(MOST_HELD), bytes: alloc::vec![0; 1 << 16], dying: 0 };
+    let mut mischief = Mischief { random, services, held: Vec::with_capacity(MOST_HELD), bytes: alloc::vec![0; 1 << 16], dying: 0, undying: false };
     for _ in 0..moves {
         mischief.step();
     }
     mischief.held.clear();
+    if mischief.undying {
+        return 4;
+    }
     if roles::ask() != Ok(512) {
         return 1;
     }
@@ -113,6 +118,12 @@ fn ask_until_destroyed(_: usize) {
             let _ = ipc::call_words(target, label, [2; 6]);
         }
     }
+}
+
+/// Destroys a thread. Where memory lies deep the kernel may say so of what it would find the next time.
+fn is_destroyed(thread: Thread) -> bool {
+    const TRIES: usize = 1000;
+    (0..TRIES).map(|_| thread.destroy()).find(|result| !matches!(result, Err(status) if status.code() == Some(Code::TooDeep))).is_some_and(|result| result.is_ok())
 }
 
 impl Mischief {
@@ -273,9 +284,7 @@ impl Mischief {
         TARGET.store(self.target().0, Ordering::Relaxed);
         let Ok(handle) = thread::spawn(ask_until_destroyed, 0) else { return };
         let _ = Thread::sleep(1000 << self.random.below(11));
-        if let Some(thread) = handle.thread() {
-            let _ = thread.destroy();
-        }
+        self.undying |= !handle.thread().is_some_and(is_destroyed);
     }
 
     /// All memory that there is, while something else is tried.
