@@ -54,7 +54,7 @@ pub struct Relay<W: Watch> {
     bare: BareReplies,
     /// The child's, if we made it; one that is a manager's process ends by the manager's word.
     space: Lock<Option<Space>>,
-    /// The child's memory, in place of ours.
+    /// Memory of the child and of all that it starts, in place of ours and our manager's.
     pool: Option<OwnedReference>,
 }
 
@@ -364,7 +364,7 @@ impl<W: Watch> Relay<W> {
             // It has ended, and has been shown to end.
             (Ok(_), Ok(Err(status))) if is_exit => Err(status),
             (Ok(mut asked), Ok(result)) => {
-                if index_of(received.word) == 0 && received.label() == parent::find::LABEL && words[0] == SERVICE_MEMORY {
+                if !seen.outward && received.label() == parent::find::LABEL && words[0] == SERVICE_MEMORY {
                     self.put_pool(desk, &result);
                 }
                 let answer = result.map(|reply| self.take_answer(desk, &reply, seen, &mut asked));

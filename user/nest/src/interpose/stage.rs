@@ -153,8 +153,7 @@ pub fn name(command: &[&[u8]]) -> String {
 pub fn run<W: Watch>(watch: W, tag: W::Tag, services: Services, command: &[&[u8]], arguments: &Arguments) -> Result<i32, String> {
     let original = original()?;
     let is_ward = WARD.lock().is_some();
-    // A process has its manager's memory.
-    let pool = if is_ward { None } else { services.pool_for_child() };
+    let pool = services.pool_for_child();
     *SERVICES.lock() = Some(services);
     let set = OwnedPortSet::new().map_err(kernel("a set of ports"))?.leak();
     let relay: &'static Relay<W> = Box::leak(Box::new(Relay::new(set, watch, Staff { hire, desk, objects, end_child }, pool)));
