@@ -1,6 +1,5 @@
 //! Threads of a native program, beside the first.
 
-use alloc::boxed::Box;
 use alloc::sync::Arc;
 use core::arch::naked_asm;
 use core::sync::atomic::{AtomicU32, Ordering};
@@ -23,7 +22,9 @@ struct Finish {
     condition: OwnedCondition,
 }
 
-/// What a thread starts with.
+/// What a thread starts with. It lies at the end of its stack, so that a thread that is destroyed before it has begun holds nothing of the program's,
+/// the heap's lock least of all.
+#[repr(align(16))]
 struct Start {
     function: fn(usize),
     argument: usize,
@@ -43,19 +44,21 @@ pub fn spawn(function: fn(usize), argument: usize) -> Result<Handle, Errno> {
     let stack = Segment::map(start, STACK_SIZE, Rights::NONE)?;
     let finish = Arc::new(Finish { done: AtomicU32::new(0), condition: Owned::make(Condition::create)? });
     let thread = OwnedThread::make(|slot| Thread::create(slot, Space::OWN))?;
-    let begin = Box::into_raw(Box::new(Start { function, argument, finish: finish.clone() }));
-    let result = set_off(thread.handle(), begin as u64, stack.start() + stack.size());
-    if let Err(errno) = result {
-        // SAFETY: made above, and the thread that was to take it never runs.
-        drop(unsafe { Box::from_raw(begin) });
+    let begin = stack.start() + stack.size() - size_of::<Start>() as u64;
+    // SAFETY: the end of the stack is mapped, aligned, and nobody else's.
+    unsafe { (begin as *mut Start).write(Start { function, argument, finish: finish.clone() }) };
+    if let Err(errno) = set_off(thread.handle(), begin) {
+        // SAFETY: written above, and the thread that was to take it never runs.
+        drop(unsafe { (begin as *mut Start).read() });
         return Err(errno);
     }
     Ok(Handle { thread: Some(thread), stack: Some(stack), finish })
 }
 
-fn set_off(thread: Thread, begin: u64, stack_end: u64) -> Result<(), Errno> {
+/// `begin` leads to its [`Start`], below which its stack is.
+fn set_off(thread: Thread, begin: u64) -> Result<(), Errno> {
     let flags = ThreadState::STOPPED;
-    let state = ThreadState { flags, rdi: begin, rsp: stack_end, rip: enter as *const () as u64, rflags: FLAGS, ..ThreadState::default() };
+    let state = ThreadState { flags, rdi: begin, rsp: begin, rip: enter as *const () as u64, rflags: FLAGS, ..ThreadState::default() };
     thread.set_state(&state)?;
     Ok(thread.start()?)
 }
@@ -85,15 +88,15 @@ impl Drop for Handle {
     }
 }
 
-/// First instructions of a thread: `rdi` leads to its [`Start`], `rsp` is a multiple of 16.
+/// First instructions of a thread: `rdi` leads to its [`Start`], as does `rsp`, which is a multiple of 16.
 #[unsafe(naked)]
 unsafe extern "C" fn enter() -> ! {
     naked_asm!("xor ebp, ebp", "call {run}", "ud2", run = sym run)
 }
 
 extern "C" fn run(start: *mut Start) -> ! {
-    // SAFETY: `spawn` made it of a box, for this thread alone.
-    let start = *unsafe { Box::from_raw(start) };
+    // SAFETY: `spawn` wrote it, for this thread alone, which reads it once.
+    let start = unsafe { start.read() };
     (start.function)(start.argument);
     finish(start.finish);
     loop {
