@@ -74,7 +74,7 @@ struct Waiter {
 pub struct Shared {
     /// The root directory.
     pub files: OwnedReference,
-    /// A pool that ends with us.
+    /// A pool that ends with us; processes cannot destroy it.
     pub memory: OwnedReference,
     /// The clock, if there is one.
     pub clock: Option<OwnedReference>,

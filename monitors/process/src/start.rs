@@ -32,9 +32,9 @@ fn copy(reference: &OwnedReference) -> Result<OwnedReference, Errno> {
     Ok(OwnedReference::copy_of(reference.handle(), nacre_abi::rights::REFERENCE_USE)?)
 }
 
-/// What processes are handed. Their memory is a pool of ours, so that what is in it goes with us.
-fn shared() -> Result<Shared, Errno> {
-    let memory = memory::pool_create(find(SERVICE_MEMORY)?.handle(), u64::MAX)?.pool;
+/// What processes are handed.
+fn shared(pool: &OwnedReference) -> Result<Shared, Errno> {
+    let memory = memory::share(pool.handle())?.pool;
     let stream = |number| parent::stream(Reference::PARENT, number).ok().map(|reply| reply.file);
     Ok(Shared { files: find(SERVICE_FILES)?, memory, clock: find(SERVICE_CLOCK).ok(), channels: channels()?, streams: [0, 1, 2].map(stream) })
 }
@@ -66,8 +66,8 @@ fn own_terminal(shared: &Shared) -> Option<OwnedReference> {
     copy(input).ok()
 }
 
-fn manager(options: &Options<'_>) -> Result<Manager, Errno> {
-    let shared = shared()?;
+fn manager(options: &Options<'_>, pool: &OwnedReference) -> Result<Manager, Errno> {
+    let shared = shared(pool)?;
     let own = own_terminal(&shared);
     let mut manager = Manager::new(World::new(options.limits, own.is_some()), shared)?;
     if let Some(terminal) = own {
@@ -94,13 +94,19 @@ fn begin(manager: &mut Manager, command: &[&[u8]], arguments: &Arguments) -> Res
     manager.begin_first(child, BEGIN_PROGRAM, &names(command)).map_err(own("starting it"))
 }
 
+/// Memory for all processes, out of ours: what they take of it, we still have what we need ourselves.
+fn pool() -> Result<OwnedReference, Refusal> {
+    Services::find()?.pool_for_child().ok_or(Refusal::Service("making a pool", Errno::ENOMEM))
+}
+
 fn run(options: &Options<'_>, arguments: &Arguments) -> Result<u64, (String, i32)> {
-    let mut manager = manager(options).map_err(|errno| (format!("cannot start: {errno}"), FAILED))?;
+    let pool = pool().map_err(|refusal| (format!("cannot start: {refusal}"), FAILED))?;
+    let mut manager = manager(options, &pool).map_err(|errno| (format!("cannot start: {errno}"), FAILED))?;
     begin(&mut manager, &options.command, arguments)
         .map_err(|refusal| (format!("cannot run {}: {refusal}", stage::name(&options.command)), refusal.exit_status() as i32))?;
     let status = manager.run().map_err(|status| (format!("cannot receive: {status:?}"), FAILED))?;
     // Whatever processes have made for themselves goes too.
-    let _ = memory::pool_destroy(manager.shared.memory.handle());
+    let _ = memory::pool_destroy(pool.handle());
     Ok(status)
 }
 

@@ -25,6 +25,8 @@ pub enum Kind {
     Clock,
     /// A pool of memory.
     Pool(Key),
+    /// The same, for those who may not destroy it.
+    SharedPool(Key),
     /// Memory, and the pool that pays for it.
     Segment(Key, Segment),
     /// An open file.

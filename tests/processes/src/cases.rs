@@ -26,6 +26,7 @@ pub const CASES: &[Case] = &[
     ("orphans go to the first process", orphans),
     ("a process becomes another program and stays itself", replaced),
     ("memory comes back when processes have gone", memory_returns),
+    ("memory that all share is destroyed by nobody", memory_stays),
     ("there are as many processes as are allowed", limited),
     ("a pipe joins two processes, and ends with its writer", piped),
     ("a pipe without readers breaks", broken),
@@ -127,6 +128,17 @@ fn memory_returns() -> Outcome {
     let before = used()?;
     round()?;
     expect("memory in use", used()?, before)
+}
+
+fn memory_stays() -> Outcome {
+    let pool = find(SERVICE_MEMORY)?;
+    expect("all of it destroyed", memory::pool_destroy(pool.handle()).err(), Some(Errno::EPERM))?;
+    let shared = memory::share(pool.handle()).map_err(why("share"))?.pool;
+    expect("by another reference", memory::pool_destroy(shared.handle()).err(), Some(Errno::EPERM))?;
+    let inner = memory::pool_create(shared.handle(), 1 << 20).map_err(why("pool_create"))?.pool;
+    let shared = memory::share(inner.handle()).map_err(why("share"))?.pool;
+    memory::pool_destroy(inner.handle()).map_err(why("a pool of our own"))?;
+    expect("a pool that is gone", memory::segment_create(shared.handle(), 4096, 0).is_err(), true)
 }
 
 /// This program is run with room for eight processes.

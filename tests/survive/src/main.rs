@@ -53,7 +53,7 @@ const ENDS: [(&str, &str, &[&[u8]], u64); 4] = [
 ];
 
 /// What stands above a program that does its worst: an id, and the command before it.
-const STACKS: [(&str, &[&[u8]]); 8] = [
+const STACKS: [(&str, &[&[u8]]); 11] = [
     ("SRV0010", &[b"/bin/trace", b"-q"]),
     ("SRV0011", &[b"/bin/trace"]),
     ("SRV0012", &[b"/bin/guard", b"--allow", b"memory", b"--allow", b"clock", b"--allow", b"read /**", b"--allow", b"parent.find", b"--audit", b"/dev/null"]),
@@ -62,6 +62,9 @@ const STACKS: [(&str, &[&[u8]]); 8] = [
     ("SRV0015", &[b"/bin/trace", b"-q", b"/bin/trace", b"-c"]),
     ("SRV0016", &[b"/bin/guard", b"--allow", b"*", b"--deny", b"file.write /**", b"/bin/trace", b"-q"]),
     ("SRV0017", &[b"/bin/trace", b"-q", b"/bin/share-cpu", b"/bin/guard", b"--allow", b"*", b"--deny", b"file.write /**"]),
+    ("SRV0018", &[b"/bin/process"]),
+    ("SRV0019", &[b"/bin/process", b"/bin/guard", b"--allow", b"*", b"--deny", b"file.write /**"]),
+    ("SRV0020", &[b"/bin/trace", b"-q", b"/bin/process", b"/bin/share-cpu", b"/bin/trace", b"-q"]),
 ];
 
 /// What tests print.

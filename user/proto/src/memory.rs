@@ -13,5 +13,8 @@ crate::protocol! {
     /// The limit and what is in use, in bytes.
     3 status() -> (limit: Number, used: Number);
     /// Destroys the pool with all segments and pools taken from it.
+    /// `EPERM`: this reference is one of those that `share` gives, or the pool is the outermost.
     4 pool_destroy() -> ();
+    /// A reference to the same pool that cannot destroy it, for those who share it and do not trust each other. It does not keep the pool.
+    5 share() -> (; references pool);
 }

@@ -5,7 +5,7 @@ use crate::objects::Kind;
 use crate::pools::RECORD_COST;
 use crate::root::Root;
 use crate::table::Key;
-use nacre_proto::memory::{self, pool_create, pool_destroy, segment_create};
+use nacre_proto::memory::{self, pool_create, pool_destroy, segment_create, share};
 use nacre_proto::segment::{self, destroy, requeue, resize, wait, wake};
 use nacre_proto::server::Output;
 use nacre_proto::{Answer, Errno, Handled, Request};
@@ -14,7 +14,7 @@ use nacre_sys::OwnedReference;
 impl Root {
     fn pool(&self, request: &Request<'_>) -> Result<Key, Errno> {
         match self.objects.get(Key::from_word(request.word())).map(|object| &object.kind) {
-            Some(Kind::Pool(pool)) => Ok(*pool),
+            Some(Kind::Pool(pool) | Kind::SharedPool(pool)) => Ok(*pool),
             _ => Err(Errno::ENOSYS),
         }
     }
@@ -84,11 +84,18 @@ impl memory::Server for Root {
 
     fn pool_destroy(&mut self, request: &mut Request<'_>) -> Handled<pool_destroy::Output> {
         let pool = self.pool(request)?;
-        if Key::from_word(request.word()) == self.standing.memory {
+        let object = Key::from_word(request.word());
+        let is_shared = self.objects.get(object).is_some_and(|object| matches!(object.kind, Kind::SharedPool(_)));
+        if is_shared || object == self.standing.memory {
             return Err(Errno::EPERM);
         }
         self.destroy_pool(pool);
         pool_destroy::Output::default().now()
+    }
+
+    fn share(&mut self, request: &mut Request<'_>) -> Handled<share::Output> {
+        let pool = self.pool(request)?;
+        share::Output { pool: self.objects.give(Kind::SharedPool(pool))?.into() }.now()
     }
 }
 
