@@ -10,7 +10,7 @@ use nacre_channel::service::Service;
 use nacre_nest::command::{FAILED, complain, explain};
 use nacre_nest::interpose::stage;
 use nacre_nest::{Ports, Refusal, Services, search};
-use nacre_proto::flags::{BEGIN_PROGRAM, SERVICE_CLOCK, SERVICE_FILES, SERVICE_MEMORY};
+use nacre_proto::flags::{BEGIN_PROGRAM, SERVICE_CLOCK, SERVICE_FILES};
 use nacre_proto::structures::Attributes;
 use nacre_proto::{Errno, memory, parent, terminal};
 use nacre_rt::{Arguments, exit, thread};

@@ -171,6 +171,9 @@ pub fn truncate(process: &mut Process, frame: &mut Frame) -> Answer {
     }
     let place = process.first_place(frame)?;
     let opened = directory::open(place.directory, u64::from(crate::descriptors::O_WRONLY), 0, place.path)?;
+    if size > process.limits.file_size() && file::seek(opened.file.handle(), 0, nacre_proto::flags::SEEK_END)?.position < size {
+        process.check_file_size(size)?;
+    }
     file::set_size(opened.file.handle(), size)?;
     Ok(0)
 }

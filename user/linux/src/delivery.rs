@@ -144,6 +144,7 @@ impl Process {
         if !self.prepare(&info, first_mask) {
             return Ok(());
         }
+        self.check_room(&info)?;
         self.signals.pending.add(info)?;
         alert_one(self, info.signal);
         self.signal_came();
@@ -157,6 +158,7 @@ impl Process {
         if !self.prepare(&info, mask | waits_for) {
             return Ok(());
         }
+        self.check_room(&info)?;
         if let Some(thread) = self.threads.get_mut(index) {
             thread.pending.add(info)?;
         }
@@ -165,6 +167,16 @@ impl Process {
         }
         self.signal_came();
         Ok(())
+    }
+
+    /// `EAGAIN`: as many signals wait as the limit allows.
+    fn check_room(&mut self, info: &Info) -> Result<(), Errno> {
+        let limit = self.limits.signals();
+        if !info.needs_room() || limit == usize::MAX {
+            return Ok(());
+        }
+        let waiting = self.signals.pending.queued() + self.threads.all().map(|(_, thread)| thread.pending.queued()).sum::<usize>();
+        if waiting < limit { Ok(()) } else { Err(crate::errno::EAGAIN) }
     }
 
     /// Files that give signals may have something now.

@@ -3,11 +3,11 @@
 use crate::descriptors::OpenFile;
 use crate::entry::Frame;
 use crate::errno::{Answer, EBADF, EFAULT, EINVAL, EPIPE, ESPIPE, Errno};
-use crate::process::Process;
-use crate::socket::Socket;
-use crate::services::{OWN_POSITION, PIECE};
 use crate::pending::{Info, SI_KERNEL};
+use crate::process::Process;
+use crate::services::{OWN_POSITION, PIECE};
 use crate::signals::SIGPIPE;
+use crate::socket::Socket;
 use alloc::rc::Rc;
 use alloc::vec::Vec;
 use nacre_abi::Rights;
@@ -242,6 +242,11 @@ pub fn lseek(process: &mut Process, frame: &mut Frame) -> Answer {
     Ok(file::seek(target, offset, whence & 0xffff_ffff)?.position)
 }
 
+/// A file that is to be longer than it is must be allowed to be.
+fn check_growth(process: &mut Process, file: &OpenFile, size: u64) -> Result<(), Errno> {
+    if size > process.limits.file_size() && crate::status::of_file(process, file)?.size < size { process.check_file_size(size) } else { Ok(()) }
+}
+
 /// `ftruncate(descriptor, size)`.
 pub fn ftruncate(process: &mut Process, frame: &mut Frame) -> Answer {
     let [descriptor, size, ..] = frame.arguments();
@@ -250,6 +255,7 @@ pub fn ftruncate(process: &mut Process, frame: &mut Frame) -> Answer {
     if !file.can_write() || is_pipe(&file) {
         return Err(EINVAL);
     }
+    check_growth(process, &file, size)?;
     file::set_size(process.services.reference(&file)?, size)?;
     Ok(0)
 }
@@ -270,6 +276,10 @@ pub fn fallocate(process: &mut Process, frame: &mut Frame) -> Answer {
     }
     if end > i64::MAX as u64 {
         return Err(crate::errno::EFBIG);
+    }
+    const KEEP_SIZE: u64 = 1;
+    if mode & KEEP_SIZE == 0 {
+        check_growth(process, &file, end)?;
     }
     file::allocate(process.services.reference(&file)?, mode & 0xffff_ffff, offset, size)?;
     Ok(0)

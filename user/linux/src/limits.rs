@@ -1,13 +1,21 @@
 //! Resource limits and what is used. Descriptors, addresses and the break are limited here, processes and signals by the manager.
 
+use crate::descriptors::{O_APPEND, OpenFile};
 use crate::entry::Frame;
-use crate::errno::{Answer, EINVAL, ENOMEM, EPERM, ESRCH, Errno};
+use crate::errno::{Answer, EFBIG, EINVAL, ENOMEM, EPERM, ESRCH, Errno};
+use crate::map::Area;
+use crate::memory::Fill;
+use crate::pending::{Info, SI_USER};
 use crate::process::Process;
+use crate::services::OWN_POSITION;
+use nacre_abi::Rights;
+use nacre_proto::flags::SEEK_CUR;
 use nacre_proto::process;
 use nacre_sys::Reference;
 
 use crate::inheritance::LIMITS;
 
+const FILE: usize = 1;
 const STACK: usize = 3;
 const DATA: usize = 2;
 const CORE: usize = 4;
@@ -16,6 +24,7 @@ const ADDRESSES: usize = 9;
 const SIGNALS: usize = 11;
 const DESCRIPTORS: usize = 7;
 const INFINITY: u64 = u64::MAX;
+const SIGXFSZ: u64 = 25;
 /// The limit of a stack that a program starts with: threads are given as much at once.
 pub const USUAL_STACK: u64 = 1 << 20;
 /// Most descriptors of a process.
@@ -54,15 +63,22 @@ impl Limits {
         self.0[DESCRIPTORS][0] as usize
     }
 
-    /// Whether so many bytes of memory may be taken, if there are `size` already: of private memory (`brk`), or of any.
-    pub fn allow_memory(&self, size: u64, more: u64, only_break: bool) -> bool {
-        let total = size.saturating_add(more);
-        total <= self.0[ADDRESSES][0] && (!only_break || total <= self.0[DATA][0])
+    /// How large a file may become.
+    pub fn file_size(&self) -> u64 {
+        self.0[FILE][0]
     }
 
-    /// Whether memory is limited at all.
-    pub fn limit_memory(&self) -> bool {
-        self.0[ADDRESSES][0] != INFINITY || self.0[DATA][0] != INFINITY
+    /// How many signals may wait.
+    pub fn signals(&self) -> usize {
+        usize::try_from(self.0[SIGNALS][0]).unwrap_or(usize::MAX)
+    }
+
+    fn allows(&self, resource: usize, size: u64, more: u64) -> bool {
+        more == 0 || size.saturating_add(more) <= self.0[resource][0]
+    }
+
+    fn is_limited(&self, resource: usize) -> bool {
+        self.0[resource][0] != INFINITY
     }
 
     fn get(&self, resource: u64) -> Result<[u64; 2], Errno> {
@@ -93,10 +109,51 @@ impl Process {
         Ok(())
     }
 
-    /// Refuses more memory than the limits allow.
-    pub fn check_memory(&self, more: u64, only_break: bool) -> Result<(), Errno> {
-        let allowed = !self.limits.limit_memory() || self.limits.allow_memory(self.memory.size(), more, only_break);
-        if allowed { Ok(()) } else { Err(ENOMEM) }
+    /// Refuses more addresses than the limits allow, and more memory that is the process's own and written.
+    pub fn check_memory(&self, more: u64, is_data: bool) -> Result<(), Errno> {
+        let limits = &self.limits;
+        let fits = !limits.is_limited(ADDRESSES) || limits.allows(ADDRESSES, self.memory.addresses(), more);
+        let data_fits = !is_data || !limits.is_limited(DATA) || limits.allows(DATA, self.memory.data(), more);
+        if fits && data_fits { Ok(()) } else { Err(ENOMEM) }
+    }
+}
+
+impl Process {
+    /// A file is not to become as large as that: the thread gets `SIGXFSZ`, and the call says `EFBIG`.
+    pub fn check_file_size(&mut self, size: u64) -> Result<(), Errno> {
+        if size <= self.limits.file_size() {
+            return Ok(());
+        }
+        let (caller, info) = (self.caller, Info::from(SIGXFSZ, SI_USER, self.pid(), 0));
+        self.post_to(caller, info)?;
+        Err(EFBIG)
+    }
+
+    /// How many of `size` bytes may be written to a file at `offset`; a file that is as large as it may be takes none.
+    pub fn within_file_size(&mut self, file: &OpenFile, offset: u64, size: usize) -> Result<usize, Errno> {
+        let limit = self.limits.file_size();
+        if limit == INFINITY || size == 0 || !file.is_regular() {
+            return Ok(size);
+        }
+        let start = match offset {
+            OWN_POSITION if file.flags.get() & O_APPEND != 0 => crate::status::of_file(self, file)?.size,
+            OWN_POSITION => nacre_proto::file::seek(self.services.reference(file)?, 0, SEEK_CUR)?.position,
+            offset => offset,
+        };
+        self.check_file_size(start.saturating_add(1))?;
+        Ok(size.min(usize::try_from(limit - start).unwrap_or(usize::MAX)))
+    }
+}
+
+impl Process {
+    /// The same for memory that is there and is to be written from now on.
+    pub fn check_memory_as_data(&self, start: u64, end: u64) -> Result<(), Errno> {
+        if !self.limits.is_limited(DATA) {
+            return Ok(());
+        }
+        let fresh = |area: &&Area<Fill>| area.start < end && start < area.end && !area.rights.contains(Rights::WRITE) && !area.backing.is_shared();
+        let more = self.memory.map.areas().filter(fresh).map(|area| area.end.min(end) - area.start.max(start)).sum();
+        if self.limits.allows(DATA, self.memory.data(), more) { Ok(()) } else { Err(ENOMEM) }
     }
 }
 

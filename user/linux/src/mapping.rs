@@ -68,10 +68,11 @@ pub fn mmap(process: &mut Process, frame: &mut Frame) -> Answer {
     if !is_page(offset) || !matches!(flags & MAP_TYPE, 1..=3) {
         return Err(EINVAL);
     }
+    let is_data = rights.contains(Rights::WRITE) && flags & MAP_TYPE == MAP_PRIVATE;
     if flags & MAP_ANONYMOUS == 0 {
         let file = process.descriptors.get(descriptor)?;
         let size = pages(size)?;
-        process.check_memory(size, false)?;
+        process.check_memory(size, is_data)?;
         if is_zero_device(process, &file)? {
             return map_anonymous(process, address, size, flags, rights);
         }
@@ -92,7 +93,7 @@ pub fn mmap(process: &mut Process, frame: &mut Frame) -> Answer {
         return Ok(start);
     }
     let size = pages(size)?;
-    process.check_memory(size, false)?;
+    process.check_memory(size, is_data)?;
     map_anonymous(process, address, size, flags, rights)
 }
 
@@ -222,6 +223,9 @@ pub fn mprotect(process: &mut Process, frame: &mut Frame) -> Answer {
     let [address, size, protection, ..] = frame.arguments();
     let rights = rights(protection)?;
     let end = range(address, size).map_err(|error| if is_page(address) { ENOMEM } else { error })?;
+    if rights.contains(Rights::WRITE) {
+        process.check_memory_as_data(address, end)?;
+    }
     if end != address {
         process.memory.protect(&mut process.services, address, end, rights)?;
     }
@@ -248,8 +252,8 @@ pub fn mremap(process: &mut Process, frame: &mut Frame) -> Answer {
     let Some(area) = process.memory.map.area(start).filter(|_| process.memory.map.is_covered(start, end)) else {
         return Err(crate::errno::EFAULT);
     };
-    let (rights, size) = (area.rights, end - start);
-    process.check_memory(new_size.saturating_sub(size), false)?;
+    let (rights, size, is_data) = (area.rights, end - start, area.rights.contains(Rights::WRITE) && !area.backing.is_shared());
+    process.check_memory(new_size.saturating_sub(size), is_data)?;
     if flags & MREMAP_FIXED != 0 {
         if new_start < end && start < new_start.saturating_add(new_size) {
             return Err(EINVAL);

@@ -10,8 +10,8 @@ use crate::services::{Segment, Services};
 use crate::stock::Stock;
 use alloc::rc::Rc;
 use alloc::vec::Vec;
-use nacre_abi::state::MappingState;
 use nacre_abi::Rights;
+use nacre_abi::state::MappingState;
 use nacre_sys::{Mapping, OwnedMapping, OwnedReference, Reference, Region, Space};
 
 /// Lowest address that a program may map.
@@ -171,6 +171,11 @@ impl Part {
 }
 
 impl Fill {
+    /// Whether others see what is written.
+    pub fn is_shared(&self) -> bool {
+        matches!(self, Fill::Own(part) if part.shared)
+    }
+
     /// Whether its pages come when they are touched.
     fn is_paged(&self) -> bool {
         matches!(self, Fill::Own(part) if part.segment.as_ref().is_some_and(|segment| segment.is_paged()))
@@ -244,6 +249,23 @@ impl Memory {
     /// Bytes in all areas.
     pub fn size(&self) -> u64 {
         self.map.areas().filter(|area| area.rights != Rights::NONE).map(|area| area.end - area.start).sum()
+    }
+
+    /// What the break has beyond its end, so that it grows less often.
+    fn break_surplus(&self) -> u64 {
+        self.break_mapped.saturating_sub(round_up(self.break_end).unwrap_or(self.break_mapped))
+    }
+
+    /// Bytes of addresses that are taken, as `RLIMIT_AS` counts them.
+    pub fn addresses(&self) -> u64 {
+        let areas = self.map.areas().filter(|area| !matches!(area.backing, Fill::Library(_)));
+        areas.map(|area| area.end - area.start).sum::<u64>().saturating_sub(self.break_surplus())
+    }
+
+    /// Bytes that may be written and are the process's own, but for its stack, as `RLIMIT_DATA` counts them.
+    pub fn data(&self) -> u64 {
+        let is_data = |area: &&Area<Fill>| area.rights.contains(Rights::WRITE) && area.start < HIGHEST && !area.backing.is_shared();
+        self.map.areas().filter(is_data).map(|area| area.end - area.start).sum::<u64>().saturating_sub(self.break_surplus())
     }
 
     /// Fills free addresses with fresh zeroed memory.
@@ -402,7 +424,13 @@ impl Memory {
         let generous = least.max(BREAK_STEP);
         let from = self.break_mapped;
         let fits = |size: u64| from + size <= HIGHEST && self.map.is_free(from, from + size);
-        let size = if fits(generous) { generous } else if fits(least) { least } else { return Err(ENOMEM) };
+        let size = if fits(generous) {
+            generous
+        } else if fits(least) {
+            least
+        } else {
+            return Err(ENOMEM);
+        };
         self.add(services, from, size, rights).or_else(|error| if size == least { Err(error) } else { self.add(services, from, least, rights) })?;
         self.break_mapped = self.map.area(from).map_or(from, |area| area.end);
         Ok(())

@@ -19,6 +19,9 @@ pub const SI_KERNEL: i32 = 0x80;
 /// `si_code`: sent by `tkill` or `tgkill`.
 pub const SI_TKILL: i32 = -6;
 
+/// `si_code`: a timer of the process.
+pub const SI_TIMER: i32 = -2;
+
 /// A set with one signal.
 pub const fn bit(signal: u64) -> u64 {
     1 << (signal - 1)
@@ -39,6 +42,11 @@ impl Info {
     /// A signal from a process.
     pub fn from(signal: u64, code: i32, process: u64, user: u64) -> Info {
         Info { signal, code, fields: [process & 0xffff_ffff | user << 32, 0, 0, 0] }
+    }
+
+    /// Whether there must be room for it: a program has sent it with a value, or to one thread, to be told each time.
+    pub fn needs_room(&self) -> bool {
+        self.signal >= FIRST_QUEUED && self.code < 0 && self.code != SI_TIMER
     }
 
     /// The words of the `siginfo`.
@@ -72,6 +80,11 @@ impl Pending {
     /// All of them.
     pub fn all(&self) -> impl Iterator<Item = &Info> {
         self.infos.iter()
+    }
+
+    /// How many there are that wait each for itself.
+    pub fn queued(&self) -> usize {
+        self.infos.iter().filter(|info| info.signal >= FIRST_QUEUED).count()
     }
 
     /// Adds a signal. `EAGAIN`: too many queue.

@@ -3,8 +3,8 @@
 use crate::descriptors::{Kind, OpenFile};
 use crate::errno::{EAGAIN, EINTR, EIO, EPIPE, ERESTART, ESPIPE, Errno};
 use crate::process::Process;
-use crate::socket::Socket;
 use crate::services::{OWN_POSITION, PIECE};
+use crate::socket::Socket;
 use nacre_proto::flags::MSG_DONTWAIT;
 use nacre_proto::{channel, file};
 use nacre_sys::ipc::{Buffers, Message};
@@ -73,6 +73,7 @@ impl Process {
 
     /// Writes at `offset`, or at the file's own position. Less than was asked for is written when there is no room, or it would have to be waited for.
     pub fn write(&mut self, file: &OpenFile, offset: u64, from: &[u8]) -> Result<usize, Errno> {
+        let from = &from[..self.within_file_size(file, offset, from.len())?];
         file.used.set(file.used.get().wrapping_add(1));
         if !file.is_remote() {
             if offset != OWN_POSITION {

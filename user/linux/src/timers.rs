@@ -4,14 +4,12 @@
 
 use crate::entry::Frame;
 use crate::errno::{Answer, EAGAIN, EINVAL, Errno};
-use crate::pending::{Info, LAST, SI_KERNEL};
+use crate::pending::{Info, LAST, SI_KERNEL, SI_TIMER};
 use crate::process::Process;
 use crate::time::{self, MICROSECOND, MONOTONIC, SECOND};
 use alloc::vec::Vec;
 
 const SIGALRM: u64 = 14;
-/// `si_code`: a timer has expired.
-const SI_TIMER: i32 = -2;
 /// Most timers of `timer_create`.
 const MOST: usize = 1024;
 const TIMER_ABSTIME: u64 = 1;

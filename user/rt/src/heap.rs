@@ -2,6 +2,7 @@
 
 use core::alloc::Layout;
 use core::mem::MaybeUninit;
+use core::sync::atomic::{AtomicBool, Ordering};
 
 use lock_api::GuardSend;
 use nacre_abi::{PAGE_SIZE, Rights};
@@ -23,6 +24,15 @@ pub type Source = fn(usize) -> Option<(usize, usize)>;
 
 static SOURCE: Hook<Source> = Hook::new();
 static mut ARENA: [MaybeUninit<u8>; ARENA_SIZE] = [MaybeUninit::uninit(); ARENA_SIZE];
+
+/// The last time that the heap had to grow it could not.
+static EXHAUSTED: AtomicBool = AtomicBool::new(false);
+
+/// Whether the heap could not grow when it had to.
+#[cfg(target_os = "none")]
+pub fn is_exhausted() -> bool {
+    EXHAUSTED.load(Ordering::Relaxed)
+}
 
 /// The lock in the form that talc wants.
 pub struct HeapLock(RawLock);
@@ -65,14 +75,13 @@ pub fn set_source(source: Source) {
 impl OomHandler for Growth {
     fn handle_oom(talc: &mut Talc<Growth>, layout: Layout) -> Result<(), ()> {
         let piece = if talc.oom_handler.total == 0 { Some(arena()) } else { obtain(talc.oom_handler.total, layout) };
+        EXHAUSTED.store(piece.is_none(), Ordering::Relaxed);
         let piece = piece.ok_or(())?;
         talc.oom_handler.total += piece.size();
         let last = talc.oom_handler.last;
         let adjacent = last.get_base_acme().zip(piece.get_base_acme()).is_some_and(|((_, end), (start, _))| end == start);
         // SAFETY: the piece is memory that nobody else uses, for ever; the last one is as `claim` or `extend` left it.
-        talc.oom_handler.last = unsafe {
-            if adjacent { talc.extend(last, last.fit_over(piece)) } else { talc.claim(piece)? }
-        };
+        talc.oom_handler.last = unsafe { if adjacent { talc.extend(last, last.fit_over(piece)) } else { talc.claim(piece)? } };
         Ok(())
     }
 }
