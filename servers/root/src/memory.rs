@@ -174,6 +174,12 @@ impl Segment {
         self.region.new_reference(REFERENCE_USE)
     }
 
+    /// Makes a part of it, whole pages, zeros.
+    pub fn clear(&self, offset: u64, size: u64) -> Result<(), Errno> {
+        let part = self.window.part(offset, size).filter(|_| (offset | size).is_multiple_of(FRAME)).ok_or(Errno::EINVAL)?;
+        Ok(memory::clear(part.start(), part.size())?)
+    }
+
     /// Gives back what lies behind the first `size` bytes, whole pages and fewer than before.
     pub fn shrink(&mut self, size: u64) -> Result<(), Errno> {
         let window = self.window.part(0, size).ok_or(Errno::EINVAL)?;

@@ -164,6 +164,7 @@ fn own_memory(book: &mut Book) {
     let taken = memory::segment_create(pool.handle(), 0x5001, 0);
     if let Ok(taken) = &taken {
         book.note("segment", &(taken.size, taken.region.handle().get_state(), taken.segment.handle().get_state()));
+        book.note("cleared", &[(0x1000, 0x2000), (0x5000, 0x2000), (8, 0x1000)].map(|(offset, size)| segment::clear(taken.segment.handle(), offset, size).map(drop)));
         book.note("smaller", &segment::resize(taken.segment.handle(), 0x1000).map(|reply| reply.size));
     }
     book.note("used", &status());

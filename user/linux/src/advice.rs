@@ -21,27 +21,17 @@ fn is_known(advice: u64) -> bool {
     matches!(advice, 0..=4 | 8..=25)
 }
 
-/// A private part of the range: fresh again, whatever it was.
+/// A private part of the range: fresh again, whatever it was. The map stays as it is, so that other threads may use what is around it, or it.
 fn forget(process: &mut Process, start: u64, end: u64) -> Result<(), Errno> {
-    let parts: alloc::vec::Vec<(u64, u64, Rights, bool)> = process
-        .memory
-        .map
-        .within(start, end)?
-        .map(|area| (area.start, area.end, area.rights, matches!(&area.backing, Fill::Own(part) if !part.shared)))
-        .collect();
-    for (start, end, rights, is_private) in parts.into_iter().filter(|part| part.3) {
-        debug_assert!(is_private);
-        let Some((file, offset)) = process.memory.origin(start) else {
-            if rights.contains(Rights::WRITE) {
-                process.memory.clear(start, end - start)?;
-            }
-            continue;
-        };
-        if !rights.contains(Rights::WRITE) {
-            continue;
-        }
+    let Some(area) = process.memory.map.area(start) else { return Ok(()) };
+    let (from, rights) = (area.start, area.rights);
+    if !matches!(&area.backing, Fill::Own(part) if !part.shared) {
+        return Ok(());
+    }
+    let Some((file, offset)) = process.memory.origin(start) else { return process.memory.renew(start, end) };
+    if rights.contains(Rights::WRITE) {
         process.memory.clear(start, end - start)?;
-        crate::mapping::fill(process, &file, start, end - start, offset)?;
+        crate::mapping::fill(process, &file, start, end - start, offset + (start - from))?;
     }
     Ok(())
 }

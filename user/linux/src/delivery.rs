@@ -122,9 +122,10 @@ fn enter_handler(process: &mut Process, frame: &mut Frame, info: &Info) {
 
 /// A thread has left the table: signals that were for any thread may now be another's.
 pub fn pass_on(process: &mut Process) {
-    let waiting = process.signals.pending.set();
-    for signal in (1..=64).filter(|signal| waiting & bit(*signal) != 0) {
-        alert_one(process, signal);
+    let mut waiting = process.signals.pending.set();
+    while waiting != 0 {
+        alert_one(process, u64::from(waiting.trailing_zeros()) + 1);
+        waiting &= waiting - 1;
     }
 }
 

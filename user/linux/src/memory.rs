@@ -20,6 +20,8 @@ pub const LOWEST: u64 = 0x1_0000;
 pub const HIGHEST: u64 = 0x7000_0000_0000;
 /// Least bytes by which the break's memory grows, if there is room: a C library asks for a little first and then for 132 KiB.
 const BREAK_STEP: u64 = 0x2_8000;
+/// From so many bytes on a message to the memory's server is cheaper than filling them with zeros.
+const CLEARED_BY_SERVER: u64 = 0x4000;
 
 /// What fills an area of the program.
 pub enum Fill {
@@ -272,6 +274,20 @@ impl Memory {
     pub fn add(&mut self, services: &mut Services, start: u64, size: u64, rights: Rights) -> Result<(), Errno> {
         let (segment, offset) = self.stock.take(services, size)?;
         self.add_part(segment, start, size, offset, rights)
+    }
+
+    /// Makes a private part of an area fresh again, where it is: if much, by the hand of the memory's server, so that nobody touches what nobody has touched.
+    pub fn renew(&mut self, start: u64, end: u64) -> Result<(), Errno> {
+        let Some(area) = self.map.area(start) else { return Ok(()) };
+        let Fill::Own(part) = &area.backing else { return Ok(()) };
+        let offset = part.state.offset + (start - area.start);
+        let port = part.segment.as_ref().filter(|_| end - start >= CLEARED_BY_SERVER).and_then(|segment| segment.port());
+        if let Some(port) = port
+            && nacre_proto::segment::clear(port, offset, end - start).is_ok()
+        {
+            return Ok(());
+        }
+        if part.writable && area.rights.contains(Rights::WRITE) { self.clear(start, end - start) } else { Ok(()) }
     }
 
     /// Fills free addresses with a part of a segment or file.

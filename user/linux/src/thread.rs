@@ -5,8 +5,8 @@
 use crate::block::{Block, Woken};
 use crate::entry::{self, AREA_SIZE, Frame};
 use crate::errno::{Answer, E2BIG, EAGAIN, EINVAL, EPERM, ESRCH, Errno};
-use crate::pending::Pending;
 use crate::fork;
+use crate::pending::Pending;
 use crate::process::Process;
 use crate::user;
 use alloc::boxed::Box;
@@ -14,8 +14,8 @@ use alloc::vec::Vec;
 use core::sync::atomic::Ordering;
 use nacre_abi::state::ThreadState;
 use nacre_abi::{Rights, USER_END};
-use nacre_rt::memory::{Segment, addresses};
 use nacre_proto::process as manager;
+use nacre_rt::memory::{Segment, addresses};
 use nacre_sys::{OwnedThread, Reference, Space};
 
 /// Most threads of a process.
@@ -291,9 +291,7 @@ fn create(process: &mut Process, frame: &Frame, request: &Request) -> Answer {
     let mut thread = Thread::new(number, spare.block, spare.kernel);
     let maker = process.me();
     (thread.mask, thread.name, thread.fs_base) = (maker.mask, maker.name, maker.fs_base);
-    for (call, value) in maker.block.quick.iter().enumerate().filter(|(call, _)| *call != GETTID) {
-        spare.block.quick[call].store(value.load(Ordering::Relaxed), Ordering::Relaxed);
-    }
+    spare.block.copy_quick(maker.block, &[GETPID, GETPPID]);
     if request.flags & CLONE_SETTLS != 0 {
         thread.fs_base = request.pointer;
     }

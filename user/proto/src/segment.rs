@@ -17,4 +17,7 @@ crate::protocol! {
     5 wake(offset: Number, count: Number, bits: Hex) -> (woken: Number);
     /// Wakes up to `count` of those who wait at this word, and lets up to `most` more wait at another word of the segment; how many of both.
     6 requeue(offset: Number, count: Number, most: Number, to: Number) -> (done: Number);
+    /// Makes a part of it zeros: pages that nobody has touched since they were zeros cost nothing, others are cleared when they are touched; kernel objects there are destroyed.
+    /// `EINVAL`: offset or size are no multiples of a page, or the part leaves the segment.
+    7 clear(offset: Number, size: Number) -> ();
 }
