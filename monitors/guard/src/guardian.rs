@@ -27,8 +27,6 @@ const DATA_LIMIT: usize = 64;
 pub const PARENT: &[u8] = b"parent";
 /// What pipes and sockets are called, and who makes them.
 const CHANNELS: &[u8] = b"channels";
-/// What the controlling terminal is called.
-const TERMINAL: &[u8] = b"stream:terminal";
 
 /// The guard.
 pub struct Guardian {
@@ -184,10 +182,6 @@ impl Guardian {
     fn managed(&self, asked: &Asked, is_port: bool, is_region: bool, kind: u64) -> Passage<Tag> {
         match asked.label {
             process::create::LABEL if is_port => self.pass(asked, self.policy.opens_all(), PARENT, Kind::Parent),
-            process::terminal::LABEL if is_port => {
-                let is_open = self.policy.allows_all(&[file::NUMBER, terminal::NUMBER], TERMINAL, |_| false);
-                self.pass(asked, is_open, TERMINAL, Kind::Plain)
-            }
             process::prepare::LABEL if is_region => Passage::Direct,
             _ => unknown(kind),
         }

@@ -91,8 +91,8 @@ pub struct Manager {
     /// What is handed on.
     pub shared: Shared,
     pub(crate) bodies: BTreeMap<u64, Body>,
-    /// Terminals of sessions, and where each tells of its keys.
-    pub(crate) terminals: BTreeMap<u64, (OwnedReference, OwnedPort)>,
+    /// Where the terminal of each session tells of its keys.
+    terminals: BTreeMap<u64, OwnedPort>,
     pub(crate) parents: Parents,
     waiters: Vec<Waiter>,
     /// Makers that wait for these children to be programs of their own, or to end.
@@ -203,10 +203,10 @@ impl Manager {
     }
 
     /// A port for the terminal of a session, which is to tell us of its keys there.
-    pub fn add_terminal(&mut self, session: u64, terminal: OwnedReference) -> Result<OwnedReference, Errno> {
+    pub fn add_terminal(&mut self, session: u64) -> Result<OwnedReference, Errno> {
         let port = OwnedPort::new(TERMINAL | session, self.set.handle())?;
         let reference = port.new_reference(REFERENCE_USE)?;
-        self.terminals.insert(session, (terminal, port));
+        self.terminals.insert(session, port);
         Ok(reference)
     }
 

@@ -6,7 +6,7 @@ use nacre_proto::flags::{BEGIN_PROGRAM, SERVICE_CHANNELS, SERVICE_CLOCK, SERVICE
 use nacre_proto::parent::{exit, find, keep, report, stream};
 use nacre_proto::process::{
     abandon, attach, begin, create, dispositions, family, foreground, foreground_set, group_set, identity, kill, limits, list, look, name_set,
-    numbers, parents, prepare, priority, priority_set, released, session_create, signal_take, stopped, stream_set, terminal, terminal_acquire, thread_create, thread_end, wait,
+    numbers, parents, prepare, priority, priority_set, released, session_create, signal_take, stopped, stream_set, terminal, terminal_acquire, terminal_check, terminal_leave, terminal_owner, thread_create, thread_end, wait,
 };
 use nacre_proto::server::Output;
 use nacre_proto::{Answer, Errno, Handled, Request, memory, parent, process};
@@ -176,16 +176,27 @@ impl process::Server for Manager {
         foreground_set::Output::default().now()
     }
 
-    fn terminal_acquire(&mut self, request: &mut Request<'_>, _: Reference) -> Handled<terminal_acquire::Output> {
-        let terminal = request.keep(0)?;
-        let session = self.world.terminal_acquire(request.word())?;
-        terminal_acquire::Output { port: self.add_terminal(session, terminal)?.into() }.now()
+    fn terminal_acquire(&mut self, request: &mut Request<'_>, device: u64, steals: u64) -> Handled<terminal_acquire::Output> {
+        let session = self.world.terminal_acquire(request.word(), device, steals != 0)?;
+        terminal_acquire::Output { port: self.add_terminal(session)?.into() }.now()
     }
 
     fn terminal(&mut self, request: &mut Request<'_>) -> Handled<terminal::Output> {
-        let session = self.world.process(request.word())?.session;
-        let (terminal, _) = self.terminals.get(&session).ok_or(Errno::ENXIO)?;
-        terminal::Output { terminal: terminal.handle().into() }.now()
+        terminal::Output { device: self.world.terminal(request.word())? }.now()
+    }
+
+    fn terminal_check(&mut self, request: &mut Request<'_>, device: u64, signal: u64) -> Handled<terminal_check::Output> {
+        terminal_check::Output { stops: self.world.terminal_check(request.word(), device, signal)?.into() }.now()
+    }
+
+    fn terminal_owner(&mut self, request: &mut Request<'_>, device: u64) -> Handled<terminal_owner::Output> {
+        let (session, group, is_own) = self.world.terminal_owner(request.word(), device)?;
+        terminal_owner::Output { session, group, is_own: is_own.into() }.now()
+    }
+
+    fn terminal_leave(&mut self, request: &mut Request<'_>) -> Handled<terminal_leave::Output> {
+        self.world.terminal_leave(request.word())?;
+        terminal_leave::Output::default().now()
     }
 
     fn identity(&mut self, request: &mut Request<'_>, user: u64, effective: u64, saved: u64) -> Handled<identity::Output> {

@@ -10,9 +10,10 @@ use nacre_channel::service::Service;
 use nacre_nest::command::{FAILED, complain, explain};
 use nacre_nest::interpose::stage;
 use nacre_nest::{Ports, Refusal, Services, search};
+use nacre_proto::channel::{CONSOLE, terminal_number};
 use nacre_proto::flags::{BEGIN_PROGRAM, SERVICE_CLOCK, SERVICE_FILES};
-use nacre_proto::structures::Attributes;
-use nacre_proto::{Errno, memory, parent, terminal};
+use nacre_proto::structures::{Attributes, Status};
+use nacre_proto::{Errno, file, memory, parent, terminal};
 use nacre_rt::{Arguments, exit, thread};
 use nacre_sys::lock::Lock;
 use nacre_sys::{OwnedReference, Reference};
@@ -44,7 +45,8 @@ static CHANNELS: Lock<Option<Service>> = Lock::new(None);
 
 /// Starts a thread that serves pipes and sockets.
 fn channels() -> Result<OwnedReference, Errno> {
-    let service = Service::new()?;
+    let mut service = Service::new()?;
+    find(SERVICE_CLOCK).ok().into_iter().for_each(|clock| service.set_clock(clock));
     let reference = service.reference()?;
     *CHANNELS.lock() = Some(service);
     core::mem::forget(thread::spawn(serve_channels, 0)?);
@@ -66,15 +68,21 @@ fn own_terminal(shared: &Shared) -> Option<OwnedReference> {
     copy(input).ok()
 }
 
+/// The device that a terminal is: a pseudo-terminal, or the console.
+fn device(terminal: &OwnedReference) -> u64 {
+    let mut status = [0; Status::SIZE];
+    let known = file::status(terminal.handle(), &mut status).ok().and_then(|_| Status::from_bytes(&status));
+    known.map(|status| status.rdevice).filter(|device| terminal_number(*device).is_some()).unwrap_or(CONSOLE)
+}
+
 fn manager(options: &Options<'_>, pool: &OwnedReference) -> Result<Manager, Errno> {
     let shared = shared(pool)?;
     let own = own_terminal(&shared);
-    let mut manager = Manager::new(World::new(options.limits, own.is_some()), shared)?;
+    let mut manager = Manager::new(World::new(options.limits, own.as_ref().map(device)), shared)?;
     if let Some(terminal) = own {
-        let asked = copy(&terminal)?;
-        let port = manager.add_terminal(FIRST, terminal)?;
+        let port = manager.add_terminal(FIRST)?;
         // A terminal that cannot tell of keys does with them what it did before.
-        let _ = terminal::attend(asked.handle(), EVENTS, port.handle());
+        let _ = terminal::attend(terminal.handle(), EVENTS, port.handle());
     }
     Ok(manager)
 }

@@ -127,6 +127,8 @@ pub struct Process {
 /// A session with a terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Terminal {
+    /// The device that it is; 0: it has gone.
+    device: u64,
     foreground: u64,
 }
 
@@ -154,8 +156,8 @@ pub struct World {
 }
 
 impl World {
-    /// A world with its first process, which is fresh, leads its session, and may have its terminal.
-    pub fn new(limits: Limits, has_terminal: bool) -> World {
+    /// A world with its first process, which is fresh, leads its session, and may have its terminal, which is this device.
+    pub fn new(limits: Limits, terminal: Option<u64>) -> World {
         let traits = Traits { ignored: 0, child_flags: 0, identity: [0; 3], most_processes: u64::MAX, most_signals: MOST_SIGNALS, priority: priorities::USUAL };
         let mut world = World {
             processes: BTreeMap::new(),
@@ -167,8 +169,8 @@ impl World {
             last_number: FIRST,
         };
         world.processes.insert(FIRST, Process::new(0, (FIRST, FIRST), 0, traits));
-        if has_terminal {
-            world.terminals.insert(FIRST, Terminal { foreground: FIRST });
+        if let Some(device) = terminal {
+            world.terminals.insert(FIRST, Terminal { device, foreground: FIRST });
         }
         world
     }

@@ -5,6 +5,7 @@
 
 mod events;
 mod sockets;
+mod terminals;
 #[cfg(test)]
 mod tests;
 
@@ -74,6 +75,8 @@ struct End<R> {
     writers_before: u64,
     /// The first parts of a message.
     parts: Option<Parts<R>>,
+    /// Of a terminal, which may have gone, and whether it is the slave.
+    terminal: Option<(u64, bool)>,
 }
 
 /// The first parts of a message whose last has not come yet.
@@ -99,6 +102,8 @@ pub struct Sending {
     pub control: Vec<u8>,
     /// Who sends.
     pub sender: Sender,
+    /// To a terminal, whatever it does with the background.
+    pub is_urgent: bool,
 }
 
 /// Everything.
@@ -111,6 +116,8 @@ pub struct Hub<R> {
     touched: BTreeSet<u64>,
     /// Sockets of datagrams.
     datagrams: BTreeSet<u64>,
+    terminals: BTreeMap<u64, terminals::Pair>,
+    told: Vec<(u64, u64)>,
     bytes: usize,
     references: usize,
     next: u64,
@@ -125,6 +132,8 @@ impl<R> Default for Hub<R> {
             fifos: BTreeMap::new(),
             touched: BTreeSet::new(),
             datagrams: BTreeSet::new(),
+            terminals: BTreeMap::new(),
+            told: Vec::new(),
             bytes: 0,
             references: 0,
             next: 1,
@@ -138,7 +147,8 @@ impl<R> Hub<R> {
         core::mem::take(&mut self.touched)
     }
 
-    fn key(&mut self) -> u64 {
+    /// A number that means nothing yet.
+    pub fn key(&mut self) -> u64 {
         self.next += 1;
         self.next - 1
     }
@@ -173,6 +183,7 @@ impl<R> Hub<R> {
             changes: 0,
             writers_before: 0,
             parts: None,
+            terminal: None,
         };
         self.ends.insert(key, end);
         Ok(key)
@@ -259,6 +270,9 @@ impl<R> Hub<R> {
 
     /// Sends bytes and references. `None`: it would have to wait. Fewer bytes than given may be taken.
     pub fn send(&mut self, key: u64, sending: &Sending, references: &mut Vec<R>) -> Result<Option<usize>, Errno> {
+        if self.end(key)?.terminal.is_some() {
+            return self.terminal_send(key, &sending.data, sending.is_urgent);
+        }
         let (target, is_foreign) = self.target(key, &sending.to)?;
         let end = self.end(key)?;
         let (from, is_packet) = (end.name.clone(), end.flags & O_DIRECT != 0);
@@ -333,6 +347,9 @@ impl<R> Hub<R> {
 
     /// Receives. `None`: it would have to wait. Nothing of nobody is the end.
     pub fn receive(&mut self, key: u64, wish: Wish) -> Result<Option<Received<R>>, Errno> {
+        if self.end(key)?.terminal.is_some() {
+            return self.terminal_receive(key, wish);
+        }
         let end = self.ends.get_mut(&key).ok_or(Errno::EBADF)?;
         let is_connectionless = end.kind == SOCK_DGRAM;
         let incoming = end.incoming.ok_or(if end.kind == 0 { Errno::EBADF } else if end.kind == SOCK_STREAM { Errno::EINVAL } else { Errno::ENOTCONN })?;
@@ -366,6 +383,9 @@ impl<R> Hub<R> {
         self.forget_parts(key);
         let Some(end) = self.ends.remove(&key) else { return };
         self.touched.remove(&key);
+        if let Some((terminal, is_slave)) = end.terminal {
+            self.terminal_close(terminal, is_slave, key);
+        }
         self.reset_peer(&end);
         let is_datagrams = self.datagrams.remove(&key);
         if self.names.get(&end.key) == Some(&key) {
@@ -426,6 +446,9 @@ impl<R> Hub<R> {
     /// How many bytes can be received, as `FIONREAD` tells it.
     pub fn waiting(&self, key: u64) -> Result<usize, Errno> {
         let end = self.end(key)?;
+        if end.terminal.is_some() {
+            return self.terminal_waiting(key);
+        }
         let queue = end.incoming.or(end.outgoing).and_then(|queue| self.queues.get(&queue));
         Ok(queue.map_or(0, Queue::first))
     }
@@ -452,6 +475,7 @@ impl<R> Hub<R> {
 
     /// What was received did not arrive: it is first again.
     pub fn put_back(&mut self, key: u64, received: Received<R>) {
+        self.terminal_put_back(key, &received);
         let Some(incoming) = self.ends.get(&key).and_then(|end| end.incoming) else { return };
         if let Some(queue) = self.queues.get_mut(&incoming) {
             let before = (queue.bytes(), queue.references());

@@ -5,6 +5,7 @@
 extern crate alloc;
 
 pub mod hub;
+pub mod keyed;
 pub mod pages;
 pub mod queue;
 pub mod service;

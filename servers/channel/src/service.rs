@@ -3,8 +3,11 @@
 //! An operation that has to wait is kept at its end, and tried again whenever that was touched; if whoever asked has gone meanwhile, nothing is done for it, and an end that it was to be given closes with the only reference.
 
 mod answers;
+mod keyed;
+mod terminals;
 
 use crate::hub::{Hub, Sending};
+use crate::keyed::Keyed;
 use crate::queue::{Received, Wish};
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec::Vec;
@@ -12,6 +15,7 @@ use nacre_abi::fault;
 use nacre_abi::message::{MAX_BYTES, MAX_REFERENCES, NO_REFERENCES};
 use nacre_abi::rights::REFERENCE_USE;
 use nacre_proto::flags::{O_NONBLOCK, POLLERR, POLLHUP};
+use nacre_proto::keyed as protocol;
 use nacre_proto::server;
 use nacre_proto::{Errno, Event, Request, Station, channel, directory, file, terminal};
 use nacre_sys::{OwnedPort, OwnedPortSet, OwnedReference, Status, ipc};
@@ -88,6 +92,12 @@ struct Place {
 pub struct Service {
     hub: Hub<OwnedReference>,
     places: BTreeMap<u64, Place>,
+    /// Who looks after each terminal: which events, and where.
+    attendants: BTreeMap<u64, (u64, OwnedReference)>,
+    /// What has keys, and the ports of processes that ask for that.
+    keyed: Keyed<OwnedReference, OwnedReference>,
+    members: BTreeMap<u64, OwnedPort>,
+    clock: Option<OwnedReference>,
     set: OwnedPortSet,
     port: OwnedPort,
 }
@@ -97,7 +107,12 @@ impl Service {
     pub fn new() -> Result<Service, Errno> {
         let set = OwnedPortSet::new()?;
         let port = OwnedPort::new(SERVICE, set.handle())?;
-        Ok(Service { hub: Hub::default(), places: BTreeMap::new(), set, port })
+        Ok(Service { hub: Hub::default(), places: BTreeMap::new(), attendants: BTreeMap::new(), keyed: Keyed::default(), members: BTreeMap::new(), clock: None, set, port })
+    }
+
+    /// From now on this clock says when things were done.
+    pub fn set_clock(&mut self, clock: OwnedReference) {
+        self.clock = Some(clock);
     }
 
     /// A reference for those who want channels.
@@ -112,6 +127,8 @@ impl Service {
             let event = station.next(self.set.handle().address(), nacre_sys::FOREVER)?;
             self.handle(event);
             self.settle();
+            self.tell_attendants();
+            self.settle_keyed();
         }
     }
 
@@ -128,9 +145,9 @@ impl Service {
         let is_end = request.word() != SERVICE;
         match request.protocol() {
             channel::NUMBER => channel::dispatch(self, request),
+            protocol::NUMBER => protocol::dispatch(self, request),
             file::NUMBER if is_end => file::dispatch(self, request),
-            terminal::NUMBER if is_end && request.label() == terminal::waiting::LABEL => terminal::dispatch(self, request),
-            terminal::NUMBER if is_end => request.refuse(Errno::ENOTTY),
+            terminal::NUMBER if is_end => terminal::dispatch(self, request),
             directory::NUMBER if is_end => request.refuse(Errno::ENOTDIR),
             _ => request.refuse(Errno::ENOSYS),
         }
@@ -152,6 +169,7 @@ impl Service {
     fn close(&mut self, key: u64) {
         self.hub.close(key);
         self.places.remove(&key);
+        self.leave_keyed(key);
     }
 
     /// Does what can be done now; `None`: it has to wait.

@@ -165,6 +165,11 @@ impl Console {
         0
     }
 
+    /// A byte as if it were typed: what the terminal tells of it.
+    pub fn type_byte(&mut self, byte: u8) -> u64 {
+        self.arrived(0, byte)
+    }
+
     /// The terminal has this size: what it tells of that.
     pub fn resize(&mut self, rows: u16, columns: u16) -> u64 {
         match self.input.terminal() {

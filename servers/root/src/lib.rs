@@ -29,7 +29,8 @@ pub mod serve;
 pub mod sources;
 pub mod store;
 pub mod table;
-pub mod terminal;
 pub mod tree;
 pub mod views;
 pub mod waits;
+
+pub use nacre_terminal as terminal;

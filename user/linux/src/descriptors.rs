@@ -45,6 +45,10 @@ pub const S_IFSOCK: u32 = 0o140000;
 /// Device of characters.
 pub const S_IFCHR: u32 = 0o020000;
 const S_IFBLK: u32 = 0o060000;
+/// In a mode, beyond what Linux has there: an end of a pseudo-terminal.
+pub const PAIR: u32 = 1 << 24;
+/// The same, of the master.
+pub const MASTER: u32 = 1 << 25;
 
 /// What an open file is.
 pub enum Kind {
@@ -86,6 +90,8 @@ pub struct OpenFile {
     pub owner: Cell<crate::owner::Owner>,
     /// Who is to tell of it.
     pub watch: Cell<crate::poll::Watch>,
+    /// Which terminal it is, once that was asked.
+    pub terminal: Cell<crate::jobs::Known>,
 }
 
 impl OpenFile {
@@ -104,6 +110,7 @@ impl OpenFile {
             moved: OnceCell::new(),
             options: Cell::default(),
             watch: Cell::default(),
+            terminal: Cell::default(),
             owner: Cell::default(),
         }
     }
@@ -132,6 +139,16 @@ impl OpenFile {
     /// never gives so much.
     pub fn is_read_on(&self) -> bool {
         matches!(self.mode & S_IFMT, S_IFREG | S_IFCHR | S_IFBLK)
+    }
+
+    /// Whether it is an end of a pseudo-terminal.
+    pub fn is_pair(&self) -> bool {
+        self.mode & (S_IFMT | PAIR) == S_IFCHR | PAIR
+    }
+
+    /// Whether it is that of the keyboard and the screen.
+    pub fn is_master(&self) -> bool {
+        self.is_pair() && self.mode & MASTER != 0
     }
 
     /// Whether a server has it.

@@ -6,6 +6,7 @@ use crate::errno::{EINVAL, ENOMEM, Errno};
 use crate::identity::Identity;
 use crate::capabilities::Capabilities;
 use crate::inheritance::{self, Copy, Descriptor, File, Inheritance, STATE};
+use crate::keyed::memory::Attached;
 use crate::local::Local;
 use crate::pending::Info;
 use crate::prctl::Traits;
@@ -114,6 +115,8 @@ impl Legacy {
         }
         let owner = process.lock_owner.as_ref().filter(|_| !forks);
         self.data.lock_owner = owner.map(|owner| self.reference(owner.handle()));
+        self.data.keyed = process.keyed.port.as_ref().filter(|_| !forks).map(|port| self.reference(port.handle()));
+        self.data.attached = if forks { process.keyed.attached.iter().map(|one| one.words()).collect() } else { Vec::new() };
         self.data.current = process.current.as_ref().and_then(|directory| self.file(directory, &mut known));
     }
 
@@ -351,6 +354,7 @@ pub fn take_over(process: &mut Process, auxiliary: &Auxiliary, data: &Inheritanc
     }
     process.current = data.current.and_then(|number| files.get(number as usize).cloned());
     process.lock_owner = data.lock_owner.map(|number| given.take(number)).transpose()?;
+    process.keyed.port = data.keyed.map(|number| given.take(number)).transpose()?;
     given.finish();
     for signal in (1..=inheritance::SIGNALS as u64).filter(|signal| data.ignored & 1 << (signal - 1) != 0) {
         process.signals.set_action(signal, Action { handler: crate::signals::HANDLER_IGNORE, ..Action::default() });
@@ -360,6 +364,7 @@ pub fn take_over(process: &mut Process, auxiliary: &Auxiliary, data: &Inheritanc
         process.me().set_number(data.pid);
         process.set_quick_numbers(data.pid, None);
     }
+    process.attach_inherited(data.attached.iter().map(|words| Attached::of(*words)).collect());
     process.me().mask = data.mask;
     process.me().name = data.name;
     if let Some(copy) = &data.copy {

@@ -55,6 +55,10 @@ pub struct Inheritance {
     pub current: Option<u64>,
     /// What stands for the process where it has locked files; not for a fork.
     pub lock_owner: Option<u64>,
+    /// Where it asks for what has keys; not for a fork.
+    pub keyed: Option<u64>,
+    /// Segments with keys in its memory: where, how long, which. Only for a fork.
+    pub attached: Vec<[u64; 3]>,
     /// The rest of what `fork` copies.
     pub copy: Option<Copy>,
 }
@@ -352,6 +356,8 @@ impl Inheritance {
         to.list(&self.descriptors, |to, one| to.words(&[one.number, one.file, one.close_on_exec.into()]));
         to.option(self.current);
         to.option(self.lock_owner);
+        to.option(self.keyed);
+        to.list(&self.attached, |to, one| to.words(one));
         to.word(self.copy.is_some().into());
         if let Some(copy) = &self.copy {
             copy.write(&mut to);
@@ -384,6 +390,8 @@ impl Inheritance {
             from.list(|from| Some(Descriptor { number: from.below(MOST)?, file: from.below(files)?, close_on_exec: from.truth()? }))?;
         new.current = from.option(files)?;
         new.lock_owner = from.option(references)?;
+        new.keyed = from.option(references)?;
+        new.attached = from.list(Reader::words)?;
         if from.truth()? {
             new.copy = Some(Copy::read(from)?);
         }
@@ -432,6 +440,8 @@ mod tests {
             descriptors: vec![Descriptor { number: 0, file: 0, close_on_exec: false }, Descriptor { number: 9, file: 1, close_on_exec: true }],
             current: Some(1),
             lock_owner: Some(3),
+            keyed: Some(1),
+            attached: vec![[0x1000, 0x2000, 3]],
             copy: Some(copy),
             ..Inheritance::default()
         }

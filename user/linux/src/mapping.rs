@@ -35,7 +35,7 @@ fn pages(size: u64) -> Result<u64, Errno> {
 }
 
 /// Chooses where `size` bytes go, and frees the place if `MAP_FIXED` says so.
-fn place(process: &mut Process, hint: u64, size: u64, flags: u64) -> Result<u64, Errno> {
+pub fn place(process: &mut Process, hint: u64, size: u64, flags: u64) -> Result<u64, Errno> {
     let map = &mut process.memory.map;
     if flags & (MAP_FIXED | MAP_FIXED_NOREPLACE) == 0 {
         let start = hint & !(PAGE_SIZE - 1);

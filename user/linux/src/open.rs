@@ -46,6 +46,9 @@ fn open_at(process: &mut Process, descriptor: u64, address: u64, flags: u64, mod
         },
     }
     let path = elsewhere.as_deref().unwrap_or(path);
+    if let Some(opened) = process.open_terminal(path, flags) {
+        return opened;
+    }
     let directory = process.directory(descriptor, path)?;
     let mode = mode & MODE & !u64::from(process.identity.umask);
     let mut file = match directory::open(directory, u64::from(flags & !OWN), mode, path) {

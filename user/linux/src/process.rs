@@ -46,6 +46,8 @@ pub struct Process {
     pub identity: Identity,
     /// What stands for the process where it locks files, once it has.
     pub lock_owner: Option<OwnedReference>,
+    /// What it has that is found by keys.
+    pub keyed: crate::keyed::Keyed,
     /// Resource limits.
     pub limits: Limits,
     /// Its threads.
@@ -135,6 +137,7 @@ impl Process {
             signals: Signals::new(),
             identity: Identity::new(),
             lock_owner: None,
+            keyed: Default::default(),
             limits: Limits::new(),
             threads: Threads::new(Thread::new(PID, block, nacre_sys::Thread::FIRST)),
             caller: 0,

@@ -55,6 +55,9 @@ pub fn at(process: &mut Process, descriptor: u64, address: u64, flags: u64) -> R
     if let Some(number) = crate::place::own_descriptor(path).filter(|_| flags & AT_SYMLINK_NOFOLLOW == 0) {
         return of_descriptor(process, number?).map_err(|_| ENOENT);
     }
+    if let Some(known) = process.terminal_status(path) {
+        return known;
+    }
     match process.in_proc(descriptor, path, flags & AT_SYMLINK_NOFOLLOW == 0) {
         Some(target) => of_target(process, target?, flags),
         None => of_place(process.place(descriptor, address)?, flags),

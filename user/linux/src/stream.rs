@@ -28,6 +28,11 @@ impl Process {
         if let Some(socket) = Socket::of(file).filter(|socket| socket.has_messages() || file.options.get().has_limits()) {
             return if offset == OWN_POSITION { self.read_socket(file, socket, into) } else { Err(ESPIPE) };
         }
+        if offset == OWN_POSITION
+            && let Some(done) = self.read_terminal(file, into)
+        {
+            return done;
+        }
         let target = self.services.reference(file)?;
         if offset == OWN_POSITION && self.is_cut_off(file) {
             return self.read_gently(file, target, into).map_err(cut_off);
@@ -87,6 +92,9 @@ impl Process {
         }
         if let Some(socket) = Socket::of(file) {
             return if offset == OWN_POSITION { self.write_socket(file, socket, from) } else { Err(ESPIPE) };
+        }
+        if file.is_pair() {
+            return if offset == OWN_POSITION { self.write_pair(file, from) } else { Err(ESPIPE) };
         }
         let target = self.services.reference(file)?;
         if from.is_empty() && file.is_channel() {

@@ -4,7 +4,7 @@ use crate::entry::Frame;
 use crate::errno::{Answer, ENOSYS, negated};
 use crate::process::Process;
 use crate::{attributes, capabilities, children, control, directories, epoll, exec, extended, files, fork, identity, life, limits, listing, local, machine, mapping, names, open, poll, signals, socket, splice, status};
-use crate::{advice, futex, inotify, locking, pidfd, prctl, schedule, sharing, terminal, thread, time, timers, transfer};
+use crate::{advice, futex, inotify, keyed, locking, pidfd, prctl, schedule, sharing, terminal, thread, time, timers, transfer};
 
 /// Carries out a call: the arguments are in the frame.
 pub type Handler = fn(&mut Process, &mut Frame) -> Answer;
@@ -75,6 +75,9 @@ calls! {
     26 sharing::msync;
     27 mapping::mincore;
     28 advice::madvise;
+    29 keyed::memory::shmget;
+    30 keyed::memory::shmat;
+    31 keyed::memory::shmctl;
     32 control::dup;
     33 control::dup2;
     34 signals::pause;
@@ -107,6 +110,14 @@ calls! {
     61 children::wait4;
     62 signals::kill;
     63 identity::uname;
+    64 keyed::semaphores::semget;
+    65 keyed::semaphores::semop;
+    66 keyed::semaphores::semctl;
+    67 keyed::memory::shmdt;
+    68 keyed::messages::msgget;
+    69 keyed::messages::msgsnd;
+    70 keyed::messages::msgrcv;
+    71 keyed::messages::msgctl;
     72 control::fcntl;
     73 locking::flock;
     74 files::fsync;
@@ -209,6 +220,7 @@ calls! {
     213 local::epoll_create;
     217 listing::getdents64;
     218 thread::set_tid_address;
+    220 keyed::semaphores::semtimedop;
     221 files::fadvise64;
     222 timers::timer_create;
     223 timers::timer_settime;

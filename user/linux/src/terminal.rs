@@ -3,11 +3,12 @@
 use crate::control::set_flags;
 use crate::descriptors::{O_NONBLOCK, OpenFile};
 use crate::entry::Frame;
-use crate::errno::{Answer, EINVAL, ENOTTY, Errno};
+use crate::errno::{Answer, EINVAL, EIO, ENOTTY, EPERM, Errno};
+use crate::jobs::SIGTTOU;
 use crate::life::PID;
 use crate::process::Process;
 use nacre_proto::structures::Attributes;
-use nacre_proto::{file, process as manager, terminal};
+use nacre_proto::{channel, file, process as manager, terminal};
 use nacre_sys::Reference;
 
 const TCGETS: u32 = 0x5401;
@@ -16,16 +17,25 @@ const TCSETSF: u32 = 0x5404;
 const TCSBRK: u32 = 0x5409;
 const TCXONC: u32 = 0x540a;
 const TCFLSH: u32 = 0x540b;
+const TIOCEXCL: u32 = 0x540c;
+const TIOCNXCL: u32 = 0x540d;
 const TIOCSCTTY: u32 = 0x540e;
 const TIOCGPGRP: u32 = 0x540f;
 const TIOCSPGRP: u32 = 0x5410;
 const TIOCOUTQ: u32 = 0x5411;
+const TIOCSTI: u32 = 0x5412;
 const TIOCGWINSZ: u32 = 0x5413;
 const TIOCSWINSZ: u32 = 0x5414;
 const FIONREAD: u32 = 0x541b;
 const FIONBIO: u32 = 0x5421;
 const TIOCNOTTY: u32 = 0x5422;
+const TIOCGETD: u32 = 0x5424;
+const TCSBRKP: u32 = 0x5425;
 const TIOCGSID: u32 = 0x5429;
+const TIOCGPTN: u32 = 0x8004_5430;
+const TIOCSPTLCK: u32 = 0x4004_5431;
+const TIOCGPTLCK: u32 = 0x8004_5439;
+const TIOCGPTPEER: u32 = 0x5441;
 const FIONCLEX: u32 = 0x5450;
 const FIOCLEX: u32 = 0x5451;
 
@@ -80,10 +90,6 @@ fn of_terminal(process: &mut Process, open: &OpenFile, request: u32, argument: u
             let attributes = get_attributes(process, open)?;
             process.memory.write_bytes(argument, &attributes)?;
         }
-        TCSETS..=TCSETSF => {
-            let attributes = process.memory.readable(argument, Attributes::SIZE as u64)?;
-            terminal::set_attributes(process.services.reference(open)?, u64::from(request - TCSETS), attributes)?;
-        }
         TIOCGWINSZ => {
             let size = terminal::window(process.services.reference(open)?)?;
             process.memory.write_words(argument, &[size.rows & 0xffff | (size.columns & 0xffff) << 16])?;
@@ -92,33 +98,85 @@ fn of_terminal(process: &mut Process, open: &OpenFile, request: u32, argument: u
             let [size] = process.memory.read_words(argument)?;
             terminal::set_window(process.services.reference(open)?, size & 0xffff, size >> 16 & 0xffff)?;
         }
-        TCSBRK | TCXONC | TCFLSH | TIOCSCTTY | TIOCNOTTY | TIOCGPGRP | TIOCSPGRP | TIOCGSID | TIOCOUTQ => {
+        TIOCSTI => {
+            let byte = process.memory.readable(argument, 1)?[0];
+            terminal::type_byte(process.services.reference(open)?, byte.into())?;
+        }
+        TIOCGPTN | TIOCSPTLCK | TIOCGPTLCK | TIOCGPTPEER => return of_master(process, open, request, argument),
+        TCSETS..=TCSETSF | TCSBRK | TCSBRKP | TCXONC | TCFLSH => return changing(process, open, request, argument),
+        TIOCSCTTY | TIOCNOTTY | TIOCGPGRP | TIOCSPGRP | TIOCGSID => {
             get_attributes(process, open)?;
             return if process.is_managed() { by_manager(process, open, request, argument) } else { of_session(process, request, argument) };
         }
-        _ => {
+        TIOCOUTQ | TIOCGETD => {
             get_attributes(process, open)?;
-            return Err(EINVAL);
+            process.memory.write_half(argument, 0)?;
         }
+        TIOCEXCL | TIOCNXCL => drop(get_attributes(process, open)?),
+        _ => return Err(ENOTTY),
+    }
+    Ok(0)
+}
+
+/// Requests that only a pseudo-terminal's master takes.
+fn of_master(process: &mut Process, open: &OpenFile, request: u32, argument: u64) -> Answer {
+    if !open.is_master() {
+        return Err(ENOTTY);
+    }
+    let target = process.services.reference(open)?;
+    match request {
+        TIOCGPTN => process.memory.write_half(argument, channel::terminal_facts(target, 0)?.number as u32)?,
+        TIOCGPTLCK => process.memory.write_half(argument, channel::terminal_facts(target, 0)?.is_locked as u32)?,
+        TIOCSPTLCK => drop(channel::terminal_lock(target, process.memory.read_half(argument)?.into())?),
+        _ => return process.open_peer(open, argument as u32),
+    }
+    Ok(0)
+}
+
+/// Requests that those in the background are stopped for.
+fn changing(process: &mut Process, open: &OpenFile, request: u32, argument: u64) -> Answer {
+    get_attributes(process, open)?;
+    if !open.is_master()
+        && let Some(device) = process.terminal_of(open)
+    {
+        process.check_background(device, SIGTTOU)?;
+    }
+    match request {
+        TCSETS..=TCSETSF => {
+            let attributes = process.memory.readable(argument, Attributes::SIZE as u64)?;
+            terminal::set_attributes(process.services.reference(open)?, u64::from(request - TCSETS), attributes)?;
+        }
+        TCFLSH => drop(terminal::flush(process.services.reference(open)?, argument)?),
+        TCXONC if argument > 3 => return Err(EINVAL),
+        _ => {}
     }
     Ok(0)
 }
 
 /// Requests about the session, which the manager knows.
 fn by_manager(process: &mut Process, open: &OpenFile, request: u32, argument: u64) -> Answer {
+    let device = process.terminal_of(open).ok_or(ENOTTY)?;
+    let owner = manager::terminal_owner(Reference::PARENT, device)?;
+    // A master may be asked by everybody; its session may have no number.
+    let is_known = owner.is_own != 0 || open.is_master();
     match request {
-        TIOCGPGRP => process.memory.write_half(argument, manager::foreground(Reference::PARENT)?.group as u32)?,
-        TIOCSPGRP => {
+        TIOCSCTTY => crate::pair::acquire(device, argument == 1, process.services.reference(open)?)?,
+        TIOCGPGRP if is_known => process.memory.write_half(argument, owner.group as u32)?,
+        TIOCGSID if is_known && owner.session != 0 => process.memory.write_half(argument, owner.session as u32)?,
+        TIOCSPGRP if owner.is_own != 0 => {
+            process.check_background(device, SIGTTOU).map_err(|error| if error == EIO { ENOTTY } else { error })?;
             let group = process.memory.read_half(argument)?;
+            if (group as i32) < 0 {
+                return Err(EINVAL);
+            }
             manager::foreground_set(Reference::PARENT, group.into())?;
         }
-        TIOCGSID => process.memory.write_half(argument, manager::numbers(Reference::PARENT, 0)?.session as u32)?,
-        TIOCSCTTY => {
-            let terminal = process.services.reference(open)?;
-            manager::terminal_acquire(Reference::PARENT, terminal)?;
-        }
-        TIOCOUTQ => process.memory.write_half(argument, 0)?,
-        _ => {}
+        TIOCNOTTY if owner.is_own != 0 => match manager::terminal_leave(Reference::PARENT) {
+            // Who does not lead the session keeps it: it is the session's.
+            Err(error) if error != EPERM => return Err(error),
+            _ => {}
+        },
+        _ => return Err(ENOTTY),
     }
     Ok(0)
 }
@@ -127,8 +185,7 @@ fn by_manager(process: &mut Process, open: &OpenFile, request: u32, argument: u6
 fn of_session(process: &Process, request: u32, argument: u64) -> Answer {
     match request {
         TIOCGPGRP | TIOCGSID => process.memory.write_half(argument, PID as u32)?,
-        TIOCOUTQ => process.memory.write_half(argument, 0)?,
-        TIOCSPGRP if u64::from(process.memory.read_half(argument)?) != PID => return Err(crate::errno::EPERM),
+        TIOCSPGRP if u64::from(process.memory.read_half(argument)?) != PID => return Err(EPERM),
         _ => {}
     }
     Ok(0)

@@ -1,11 +1,12 @@
-//! Protocol 9, `channel`: pipes and local sockets. Their ends are files, which answer `file` too.
+//! Protocol 9, `channel`: pipes, local sockets and pseudo-terminals. Their ends are files, which answer `file` too.
 
-use crate::flags::{ENDS, MESSAGE_FLAGS, OPEN_FLAGS, POLL_EVENTS, SOCKETS};
+use crate::flags::{ENDS, MESSAGE_FLAGS, OPEN_FLAGS, POLL_EVENTS, S_IFCHR, SOCKETS};
+use crate::structures::Status;
 use crate::sys::{Reference, Span, SpanMut};
 use crate::{Errno, client};
 
 crate::protocol! {
-    /// Pipes and local sockets. The first four operations are the service's, the others those of a socket, which `file.read`, `file.write`, `file.poll`, `file.watch` and `file.flags` work on too. An end closes when the last reference to it goes.
+    /// Pipes, local sockets and pseudo-terminals. The first four operations are the service's, the others those of a socket, which `file.read`, `file.write`, `file.poll`, `file.watch` and `file.flags` work on too. An end closes when the last reference to it goes.
     /// A name is up to 108 bytes. Sockets are found by their names, or by a key that was given with it: those who name sockets by paths agree on what stands for a path. Who owns a socket - a process, its user and group - is what its holder says. Errors are Linux's; `EPIPE` comes without the signal.
     channel = 9;
 
@@ -47,6 +48,43 @@ crate::protocol! {
     17 look(events: Flags(POLL_EVENTS)) -> (events: Flags(POLL_EVENTS), arrivals: Number, departures: Number);
     /// The same. If the numbers are still these, the bits are notified at the port, once, when one of them may have grown.
     18 expect(events: Flags(POLL_EVENTS), arrivals: Number, departures: Number, bits: Hex; references port) -> (events: Flags(POLL_EVENTS), arrivals: Number, departures: Number);
+
+    /// At the service: a pseudo-terminal with the lowest free number, locked, and the end of whoever is the keyboard and the screen. The terminal goes with that end. `ENOSPC`: there are as many as there may be.
+    30 terminal(flags: Flags(OPEN_FLAGS)) -> (number: Number; references master);
+    /// At the service: the other end, where programs find a terminal; everybody who opens it has one of his own. `ENOENT`: there is none with this number. `EIO`: it is locked.
+    31 terminal_open(number: Number, flags: Flags(OPEN_FLAGS)) -> (; references slave);
+    /// At the service: what is known of the terminal with this number; at an end, of its own. `is_slave`: of the end. `ENOTTY`: it is no end of a terminal.
+    32 terminal_facts(number: Number) -> (number: Number, is_slave: Number, is_locked: Number);
+    /// At the end of the keyboard: whether the other one can be opened.
+    33 terminal_lock(locked: Number) -> ();
+}
+
+/// The device that stands for every terminal that is none of these.
+pub const CONSOLE: u64 = 5 << 8 | 1;
+
+/// Major number of the devices that pseudo-terminals are.
+const TERMINALS: u64 = 136;
+
+/// The device that a pseudo-terminal's slave is.
+pub const fn terminal_device(number: u64) -> u64 {
+    TERMINALS << 8 | number & 0xff | (number & 0xfff00) << 12
+}
+
+/// The number of a pseudo-terminal, if that is what the device is.
+pub const fn terminal_number(device: u64) -> Option<u64> {
+    let number = device & 0xff | device >> 12 & 0xfff00;
+    if device == terminal_device(number) { Some(number) } else { None }
+}
+
+/// What is known of an end of a pseudo-terminal as of a file, but for the device that it is on.
+pub fn terminal_status(number: u64, is_slave: bool) -> Status {
+    const DIRECTORY: u64 = 24;
+    const MULTIPLEXER: u64 = 5 << 8 | 2;
+    let common = Status { device: DIRECTORY, links: 1, block_size: 1024, ..Status::default() };
+    match is_slave {
+        true => Status { inode: number + 3, mode: S_IFCHR | 0o620, gid: 5, rdevice: terminal_device(number), ..common },
+        false => Status { inode: 2, mode: S_IFCHR | 0o666, rdevice: MULTIPLEXER, ..common },
+    }
 }
 
 /// Longest message of a socket, with all its parts.

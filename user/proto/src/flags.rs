@@ -151,6 +151,7 @@ table! {
 table! {
     /// Flags of `channel.send` and `channel.receive`.
     MESSAGE_FLAGS:
+    MSG_OOB = 1, "Sending to a terminal: also if output of the background stops it.";
     MSG_PEEK = 2, "What is received stays there.";
     MSG_CTRUNC = 8, "References were lost.";
     MSG_TRUNC = 0x20, "The message was longer.";
@@ -279,4 +280,22 @@ table! {
     IN_MASK_CREATE = 0x1000_0000, "Only if it is not watched yet.";
     IN_MASK_ADD = 0x2000_0000, "Besides what it is watched for.";
     IN_ONESHOT = 0x8000_0000, "Once.";
+}
+
+table! {
+    /// What `keyed` has.
+    KEYED_KINDS:
+    KEYED_MEMORY = 0 of 0xffff_ffff_ffff_ffff, "A segment of memory.";
+    KEYED_SEMAPHORES = 1 of 0xffff_ffff_ffff_ffff, "A set of semaphores.";
+    KEYED_MESSAGES = 2 of 0xffff_ffff_ffff_ffff, "A queue of messages.";
+}
+
+table! {
+    /// Flags of `keyed.get`, beside a mode, and of its messages.
+    KEYED_FLAGS:
+    IPC_CREAT = 0o1000, "Made if it is not there.";
+    IPC_EXCL = 0o2000, "It must not be there.";
+    IPC_NOWAIT = 0o4000, "Does not wait.";
+    MSG_NOERROR = 0o10000, "A longer message is cut off.";
+    MSG_EXCEPT = 0o20000, "The first that is not of the kind.";
 }

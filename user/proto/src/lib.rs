@@ -25,6 +25,7 @@ pub mod channel;
 pub mod clock;
 pub mod directory;
 pub mod file;
+pub mod keyed;
 pub mod memory;
 pub mod parent;
 pub mod process;
@@ -50,4 +51,5 @@ pub const PROTOCOLS: &[&describe::Protocol] = &[
     &process::PROTOCOL,
     &clock::PROTOCOL,
     &channel::PROTOCOL,
+    &keyed::PROTOCOL,
 ];

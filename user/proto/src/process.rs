@@ -44,10 +44,10 @@ crate::protocol! {
     16 foreground() -> (group: Number);
     /// Brings a group of the session to the foreground. `ENOTTY`: the session has no terminal. `EPERM`: the group is of another session. `ESRCH`: there is no such group.
     17 foreground_set(group: Number) -> ();
-    /// This terminal becomes the session's. The caller hands the port that it gets to `terminal.attend`. `EPERM`: the caller does not lead the session, or that has a terminal.
-    18 terminal_acquire(; references terminal) -> (; references port);
-    /// The session's terminal. `ENXIO`: it has none.
-    19 terminal() -> (; references terminal);
+    /// The terminal that is this device becomes the session's. The caller hands the port that it gets to `terminal.attend`. `EPERM`: the caller does not lead the session, that has a terminal, or another session has this one and `steals` is 0.
+    18 terminal_acquire(device: Number, steals: Number) -> (; references port);
+    /// The device that the session's terminal is. `ENXIO`: it has none.
+    19 terminal() -> (device: Number);
     /// User, effective and saved user of the process, by which others may send it signals. A new child has the same.
     20 identity(user: Number, effective: Number, saved: Number) -> ();
     /// Most processes of the user, and most signals that may wait for the process. A new child has the same.
@@ -70,6 +70,13 @@ crate::protocol! {
     31 priority(which: Number, who: Number) -> (value: Number);
     /// Sets it for all of them. `EPERM`: not all are the caller's user's. `EACCES`: more than it was, and the caller is not the superuser.
     32 priority_set(which: Number, who: Number, value: Number) -> ();
+    /// Whether the caller may use the terminal that is this device: 0, if it is not its session's or its group is in the foreground. Else the others of its group get the signal, which is `SIGTTIN` or `SIGTTOU`, and it is to take it itself (1); signal 0 only looks. `EIO`: its group is orphaned.
+    40 terminal_check(device: Number, signal: Number) -> (stops: Number);
+    /// The session that the terminal belongs to, and the group in its foreground; 0: none. `is_own`: it is the caller's.
+    41 terminal_owner(device: Number) -> (session: Number, group: Number, is_own: Number);
+    /// The session gives up its terminal, whose foreground gets `SIGHUP` and `SIGCONT`; who does not lead the session cannot. `ENOTTY`: it has none.
+    42 terminal_leave() -> ();
+
     /// Waits until a child has become another program, or has ended: for a maker whose memory it uses meanwhile. `ESRCH`: there is none with this number.
     33 released(pid: Number) -> ();
 }

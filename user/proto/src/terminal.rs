@@ -18,4 +18,8 @@ crate::protocol! {
     5 waiting() -> (count: Number);
     /// Whoever holds this port looks after the terminal from now on: it is notified of these keys and changes, which then have no effect of their own. The last one to ask is told.
     6 attend(events: Flags(TERMINAL_EVENTS); references port) -> ();
+    /// Drops what was typed and not read (0), what was written and not shown (1), or both (2).
+    7 flush(which: Number) -> ();
+    /// A byte, as if it were typed.
+    8 type_byte(byte: Number) -> ();
 }

@@ -125,7 +125,7 @@ impl World {
         }
     }
 
-    fn end_session(&mut self, session: u64) {
+    pub(super) fn end_session(&mut self, session: u64) {
         if let Some(terminal) = self.terminals.remove(&session) {
             self.effects.push(Effect::Detached(session));
             self.signal_group(terminal.foreground, HANG_UP);

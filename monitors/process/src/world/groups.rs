@@ -1,6 +1,7 @@
 //! Groups, sessions and their terminals.
 
-use super::{Terminal, World};
+use super::signals::{self, CONTINUE, HANG_UP, Signal};
+use super::{Effect, Terminal, World};
 use alloc::vec::Vec;
 use nacre_proto::Errno;
 
@@ -81,21 +82,93 @@ impl World {
         }
     }
 
-    /// The caller's session, if it may get a terminal now.
-    pub fn terminal_acquire(&mut self, caller: u64) -> Result<u64, Errno> {
+    /// The caller's session, which has this terminal now. `steals`: also if another session has it, which the superuser may.
+    pub fn terminal_acquire(&mut self, caller: u64, device: u64, steals: bool) -> Result<u64, Errno> {
         let process = self.living(caller)?;
-        let (session, foreground) = (process.session, process.group);
-        if session != caller || self.terminals.contains_key(&session) {
+        let (session, foreground, is_superuser) = (process.session, process.group, process.traits.identity[1] == 0);
+        if session != caller || device == 0 || self.terminals.get(&session).is_some_and(|terminal| terminal.device != device) {
             return Err(Errno::EPERM);
         }
-        self.terminals.insert(session, Terminal { foreground });
+        match self.terminal_session(device) {
+            Some(owner) if owner == session => return Ok(session),
+            Some(_) if !steals || !is_superuser => return Err(Errno::EPERM),
+            Some(owner) => {
+                self.terminals.remove(&owner);
+                self.effects.push(Effect::Detached(owner));
+            }
+            None => {}
+        }
+        self.terminals.insert(session, Terminal { device, foreground });
         Ok(session)
     }
 
-    /// A key or a change of a session's terminal.
+    fn terminal_session(&self, device: u64) -> Option<u64> {
+        self.terminals.iter().find(|(_, terminal)| device != 0 && terminal.device == device).map(|(session, _)| *session)
+    }
+
+    /// The device that the terminal of the caller's session is.
+    pub fn terminal(&self, caller: u64) -> Result<u64, Errno> {
+        let session = self.process(caller)?.session;
+        self.terminals.get(&session).map(|terminal| terminal.device).filter(|device| *device != 0).ok_or(Errno::ENXIO)
+    }
+
+    /// The session that has a terminal, and the group in its foreground; whether it is the caller's.
+    pub fn terminal_owner(&self, caller: u64, device: u64) -> Result<(u64, u64, bool), Errno> {
+        let own = self.process(caller)?.session;
+        let Some(session) = self.terminal_session(device) else { return Ok((0, 0, false)) };
+        Ok((session, self.terminals.get(&session).map_or(0, |terminal| terminal.foreground), session == own))
+    }
+
+    /// Whether the signal, which the others of its group get, is to stop the caller from using a terminal.
+    pub fn terminal_check(&mut self, caller: u64, device: u64, signal: u64) -> Result<bool, Errno> {
+        let process = self.process(caller)?;
+        let (session, group) = (process.session, process.group);
+        if signal != 0 && !signals::is_of_background(signal) {
+            return Err(Errno::EINVAL);
+        }
+        let Some(terminal) = self.terminals.get(&session).filter(|terminal| terminal.device == device) else {
+            return Ok(false);
+        };
+        if terminal.foreground == group {
+            return Ok(false);
+        }
+        if signal == 0 {
+            return Ok(true);
+        }
+        if self.is_orphaned(group) {
+            return Err(Errno::EIO);
+        }
+        for pid in self.members(group).into_iter().filter(|pid| *pid != caller) {
+            // Signals of the first numbers always find room.
+            let _ = self.deliver(pid, Signal::from_system(signal));
+        }
+        Ok(true)
+    }
+
+    /// `TIOCNOTTY` of who leads its session.
+    pub fn terminal_leave(&mut self, caller: u64) -> Result<(), Errno> {
+        let session = self.process(caller)?.session;
+        if !self.terminals.contains_key(&session) {
+            return Err(Errno::ENOTTY);
+        }
+        if session != caller {
+            return Err(Errno::EPERM);
+        }
+        self.end_session(session);
+        Ok(())
+    }
+
+    /// A key or a change of a session's terminal. One that has gone is told to who leads the session, and has no name any more.
     pub fn terminal_signal(&mut self, session: u64, number: u64) {
-        if let Some(terminal) = self.terminals.get(&session).copied() {
-            self.signal_group(terminal.foreground, number);
+        let Some(terminal) = self.terminals.get_mut(&session) else { return };
+        if number == HANG_UP {
+            terminal.device = 0;
+            for signal in [HANG_UP, CONTINUE] {
+                let _ = self.deliver(session, Signal::from_system(signal));
+            }
+        } else {
+            let group = terminal.foreground;
+            self.signal_group(group, number);
         }
     }
 }

@@ -26,6 +26,11 @@ pub const fn bit(signal: u64) -> u64 {
     if signal == 0 || signal > HIGHEST { 0 } else { 1 << (signal - 1) }
 }
 
+/// Whether it is what those get who use a terminal from the background.
+pub const fn is_of_background(signal: u64) -> bool {
+    signal == TERMINAL_INPUT || signal == TERMINAL_OUTPUT
+}
+
 /// Signals that stop.
 const STOPS: u64 = bit(STOP) | KEY_STOPS;
 /// Those that do not stop a process whose group is orphaned.

@@ -6,7 +6,7 @@ use nacre_proto::flags::{CLD_EXITED, CLD_KILLED, CLD_STOPPED, SA_NOCLDWAIT, WALL
 const LIMITS: Limits = Limits { processes: 20, threads: 24 };
 
 fn world() -> World {
-    let mut world = World::new(LIMITS, true);
+    let mut world = World::new(LIMITS, Some(9));
     world.begin(FIRST, BEGIN_PROGRAM, 0).expect("the first begins");
     world.attach(FIRST).expect("an agent");
     world.effects();
@@ -208,7 +208,7 @@ fn groups_and_sessions() {
     assert_eq!((world.foreground(two), world.foreground(one)), (Ok(FIRST), Err(Errno::ENOTTY)));
     assert_eq!(world.foreground_set(FIRST, one), Err(Errno::EPERM));
     assert_eq!(world.foreground_set(FIRST, 999), Err(Errno::ESRCH));
-    assert_eq!((world.terminal_acquire(two), world.terminal_acquire(one)), (Err(Errno::EPERM), Ok(one)));
+    assert_eq!((world.terminal_acquire(two, 1, false), world.terminal_acquire(one, 1, false)), (Err(Errno::EPERM), Ok(one)));
     assert_eq!(world.foreground(one), Ok(one));
 }
 
@@ -274,7 +274,7 @@ fn the_end_of_a_session_hangs_up() {
     let mut world = world();
     let leader = child(&mut world, FIRST, false);
     world.session_create(leader).unwrap();
-    world.terminal_acquire(leader).unwrap();
+    world.terminal_acquire(leader, 1, false).unwrap();
     let job = child(&mut world, leader, true);
     world.exit(leader, 0);
     assert!(world.effects().contains(&Effect::Detached(leader)));
@@ -302,7 +302,7 @@ fn limits_hold() {
 
 #[test]
 fn a_chain_of_deaths_takes_no_stack() {
-    let mut world = World::new(Limits { processes: 16_000, threads: 16_000 }, false);
+    let mut world = World::new(Limits { processes: 16_000, threads: 16_000 }, None);
     world.begin(FIRST, 0, 0).unwrap();
     let mut at = FIRST;
     for _ in 0..3000 {
@@ -363,7 +363,7 @@ fn act(world: &mut World, random: &mut Random) {
         11 => world.session_create(pid).map(drop),
         12 => world.thread_create(pid).and_then(|thread| if other % 2 == 0 { world.thread_end(pid, thread) } else { Ok(()) }),
         13 => world.set_stopped(pid, [0, 19, 20][random.below(3) as usize]),
-        14 => world.terminal_acquire(pid).map(drop).or_else(|_| world.foreground_set(pid, other)),
+        14 => world.terminal_acquire(pid, other % 3, other % 2 == 0).map(drop).or_else(|_| world.foreground_set(pid, other)),
         _ if pid != FIRST => Ok(world.lost(pid)),
         _ => world.family(pid, random.below(30), other % 2 == 0),
     };
@@ -397,4 +397,28 @@ fn whatever_is_done_the_world_stays_whole() {
             check_effects(&mut world, &mut bodies);
         }
     }
+}
+
+#[test]
+fn who_uses_a_terminal_from_the_background_is_stopped() {
+    const INPUT: u64 = 21;
+    let mut world = world();
+    let leader = child(&mut world, FIRST, true);
+    world.session_create(leader).unwrap();
+    assert_eq!(world.terminal_check(leader, 7, INPUT), Ok(false), "no terminal of its own");
+    world.terminal_acquire(leader, 7, false).unwrap();
+    assert_eq!(world.terminal_acquire(FIRST, 7, false), Err(Errno::EPERM), "it has one");
+    let (one, two) = (child(&mut world, leader, true), child(&mut world, leader, true));
+    for pid in [one, two] {
+        world.group_set(leader, pid, one).unwrap();
+    }
+    assert_eq!((world.terminal_check(leader, 7, INPUT), world.terminal_check(one, 8, INPUT)), (Ok(false), Ok(false)));
+    assert_eq!((world.terminal_check(one, 7, 0), world.terminal_check(one, 7, 9)), (Ok(true), Err(Errno::EINVAL)));
+    assert_eq!((taken(&mut world, two), world.terminal_check(one, 7, INPUT)), (Vec::new(), Ok(true)));
+    assert_eq!((taken(&mut world, one), taken(&mut world, two)), (Vec::new(), [INPUT].to_vec()));
+    assert_eq!(world.terminal_owner(one, 7), Ok((leader, leader, true)));
+    world.terminal_signal(leader, signals::HANG_UP);
+    assert_eq!(taken(&mut world, leader), [signals::HANG_UP, signals::CONTINUE]);
+    assert_eq!((world.terminal(one), world.terminal_owner(one, 7)), (Err(Errno::ENXIO), Ok((0, 0, false))));
+    assert_eq!((world.terminal_leave(one), world.terminal_leave(leader)), (Err(Errno::EPERM), Ok(())));
 }

@@ -15,7 +15,11 @@ impl<R> Hub<R> {
 
     /// What a poll would find.
     pub fn events(&self, key: u64) -> Result<u64, Errno> {
-        if self.end(key)?.kind == 0 { self.pipe_events(key) } else { self.socket_events(key) }
+        match self.end(key)? {
+            end if end.terminal.is_some() => self.terminal_events(key),
+            end if end.kind == 0 => self.pipe_events(key),
+            _ => self.socket_events(key),
+        }
     }
 
     fn pipe_events(&self, key: u64) -> Result<u64, Errno> {

@@ -7,14 +7,15 @@ use alloc::vec::Vec;
 use nacre_abi::message::MAX_BYTES;
 use nacre_proto::channel::{
     accept, bind, capacity, connect, credentials, error, expect, facts, fifo, listen, look, name, pair, pipe, receive, send, shutdown, socket,
+    terminal, terminal_facts, terminal_lock, terminal_open,
 };
 use nacre_proto::file::{flags, poll, read, set_mode, set_owner, set_times, status, watch, write};
 use nacre_proto::flags::{
-    KEEP_FLAGS, MSG_CREDENTIALS, MSG_CTRUNC, MSG_DONTWAIT, MSG_MORE, MSG_PEEK, MSG_TRUNC, OWN_POSITION, POLLERR, POLLHUP, S_IFIFO, S_IFSOCK,
+    KEEP_FLAGS, MSG_CREDENTIALS, MSG_CTRUNC, MSG_DONTWAIT, MSG_MORE, MSG_OOB, MSG_PEEK, MSG_TRUNC, OWN_POSITION, POLLERR, POLLHUP, S_IFIFO, S_IFSOCK,
 };
 use nacre_proto::server::{self, Output};
 use nacre_proto::structures;
-use nacre_proto::{Answer, Errno, Handled, Request, channel, file, terminal};
+use nacre_proto::{Answer, Errno, Handled, Request, channel, file};
 use nacre_sys::ipc::Message;
 use nacre_sys::{OwnedReference, Reference, Span, Status};
 
@@ -224,7 +225,7 @@ impl channel::Server for Service {
         if control.len() > CONTROL {
             return Err(Errno::EMSGSIZE);
         }
-        let sending = Sending { to: to.to_vec(), data: data.to_vec(), control: control.to_vec(), sender: [pid, owner] };
+        let sending = Sending { to: to.to_vec(), data: data.to_vec(), control: control.to_vec(), sender: [pid, owner], is_urgent: flags & MSG_OOB != 0 };
         let dont_wait = flags & MSG_DONTWAIT != 0;
         if flags & MSG_MORE != 0 {
             let references = kept(request)?;
@@ -295,6 +296,30 @@ impl channel::Server for Service {
         expect::Output { events: ready, arrivals, departures }.now()
     }
 
+    fn terminal(&mut self, request: &mut Request<'_>, flags: u64) -> Handled<terminal::Output> {
+        check_service(request)?;
+        let (number, key) = self.hub.terminal(flags)?;
+        let master = self.place_or_close(key)?;
+        at_once(request, terminal::Output { number, master: master.into() }, &[])
+    }
+
+    fn terminal_open(&mut self, request: &mut Request<'_>, number: u64, flags: u64) -> Handled<terminal_open::Output> {
+        check_service(request)?;
+        let key = self.hub.terminal_open(number, flags)?;
+        let slave = self.place_or_close(key)?;
+        at_once(request, terminal_open::Output { slave: slave.into() }, &[])
+    }
+
+    fn terminal_facts(&mut self, request: &mut Request<'_>, number: u64) -> Handled<terminal_facts::Output> {
+        let facts = if request.word() == SERVICE { self.hub.terminal_numbered(number)? } else { self.hub.terminal_facts(request.word())? };
+        terminal_facts::Output { number: facts.number, is_slave: facts.is_slave.into(), is_locked: facts.is_locked.into() }.now()
+    }
+
+    fn terminal_lock(&mut self, request: &mut Request<'_>, locked: u64) -> Handled<terminal_lock::Output> {
+        self.hub.terminal_lock(request.word(), locked != 0)?;
+        terminal_lock::Output::default().now()
+    }
+
     fn credentials(&mut self, request: &mut Request<'_>) -> Handled<credentials::Output> {
         let [pid, uid, gid] = self.hub.peer_credentials(request.word())?;
         credentials::Output { pid, uid, gid }.now()
@@ -332,6 +357,10 @@ impl file::Server for Service {
     }
 
     fn status(&mut self, request: &mut Request<'_>) -> Handled<status::Output> {
+        if let Ok(facts) = self.hub.terminal_facts(request.word()) {
+            request.put(&channel::terminal_status(facts.number, facts.is_slave).to_bytes());
+            return status::Output::default().now();
+        }
         let mode = if self.hub.kind(request.word())? == 0 { S_IFIFO | 0o600 } else { S_IFSOCK | 0o777 };
         let status = structures::Status { device: DEVICE, inode: self.hub.inode(request.word())?, mode, links: 1, block_size: 4096, ..structures::Status::default() };
         request.put(&status.to_bytes());
@@ -387,11 +416,5 @@ impl file::Server for Service {
 
     fn set_times(&mut self, _: &mut Request<'_>, _: u64, _: u64, _: u64, _: u64) -> Handled<set_times::Output> {
         set_times::Output::default().now()
-    }
-}
-
-impl terminal::Server for Service {
-    fn waiting(&mut self, request: &mut Request<'_>) -> Handled<terminal::waiting::Output> {
-        terminal::waiting::Output { count: self.hub.waiting(request.word())? as u64 }.now()
     }
 }

@@ -4,7 +4,7 @@ use crate::root::Root;
 use crate::terminal::{Attributes, Terminal};
 use nacre_proto::flags::{TCSADRAIN, TCSAFLUSH, TCSANOW};
 use nacre_proto::server::Output;
-use nacre_proto::terminal::{Server, attend, get_attributes, set_attributes, set_window, waiting, window};
+use nacre_proto::terminal::{Server, attend, flush, get_attributes, set_attributes, set_window, type_byte, waiting, window};
 use nacre_proto::{Errno, Handled, Request};
 use nacre_sys::Reference;
 
@@ -61,5 +61,23 @@ impl Server for Root {
             return Err(Errno::ENOTTY);
         }
         waiting::Output { count: self.console.input.waiting() as u64 }.now()
+    }
+
+    /// Output is never held back.
+    fn flush(&mut self, request: &mut Request<'_>, which: u64) -> Handled<flush::Output> {
+        let terminal = self.terminal(request)?;
+        match which {
+            0 | 2 => terminal.flush_input(),
+            1 => {}
+            _ => return Err(Errno::EINVAL),
+        }
+        flush::Output::default().now()
+    }
+
+    fn type_byte(&mut self, request: &mut Request<'_>, byte: u64) -> Handled<type_byte::Output> {
+        self.terminal(request)?;
+        let events = self.console.type_byte(byte as u8);
+        self.terminal_events(events);
+        type_byte::Output::default().now()
     }
 }

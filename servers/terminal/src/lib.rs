@@ -3,6 +3,11 @@
 //! Bytes that arrive go to `feed`; the line that is being edited is kept apart from the input that can be read. In canonical mode a
 //! line becomes readable at its end; `^D` ends one without a newline, and an empty one so ended is an end of file.
 
+#![cfg_attr(not(test), no_std)]
+#![forbid(unsafe_code)]
+
+extern crate alloc;
+
 mod attributes;
 mod output;
 #[cfg(test)]
@@ -303,6 +308,30 @@ impl Terminal {
         usize::from(self.attributes.controls[control::MINIMUM])
     }
 
+    /// Whether a read of at most `limit` bytes would end at once: it needs no more than it asks for.
+    pub fn is_readable_for(&self, limit: usize) -> bool {
+        self.is_readable() || !self.attributes.has_local(local::CANONICAL) && limit > 0 && self.ready.len() >= limit
+    }
+
+    /// Whether a poll finds input: with a limit of time any byte, and never none.
+    pub fn has_input(&self) -> bool {
+        if self.attributes.has_local(local::CANONICAL) {
+            return !self.ends.is_empty();
+        }
+        let wanted = if self.attributes.controls[control::TIME] == 0 { self.minimum().max(1) } else { 1 };
+        self.ready.len() >= wanted
+    }
+
+    /// Whether a key would be taken. A line that nobody could read before its end takes all, and drops what is too much.
+    pub fn has_room(&self) -> bool {
+        self.line.len() + self.ready.len() < MAX_INPUT || self.attributes.has_local(local::CANONICAL) && self.ends.is_empty()
+    }
+
+    /// Whether output of those in the background stops them.
+    pub fn stops_background(&self) -> bool {
+        self.attributes.has_local(local::STOP_BACKGROUND)
+    }
+
     /// How many nanoseconds a read may wait from now on (`VTIME`); `None` is for ever.
     pub fn patience(&self) -> Option<u64> {
         let time = u64::from(self.attributes.controls[control::TIME]);
@@ -337,6 +366,18 @@ impl Terminal {
             }
         }
         self.ready.drain(..count).collect()
+    }
+
+    /// What was read did not arrive: it is first again. `ended`: it was a line's end.
+    pub fn put_back(&mut self, bytes: &[u8], ended: bool) {
+        bytes.iter().rev().for_each(|byte| self.ready.push_front(*byte));
+        if !self.attributes.has_local(local::CANONICAL) {
+            return;
+        }
+        match self.ends.front_mut() {
+            Some(end) if !ended => *end += bytes.len(),
+            _ => self.ends.push_front(bytes.len()),
+        }
     }
 
     /// The keyboard is gone: who reads gets what was typed, then ends of file.

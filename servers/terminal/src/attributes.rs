@@ -32,6 +32,7 @@ pub mod local {
     pub const ECHO_KILL: u32 = 0o40;
     pub const ECHO_NEWLINE: u32 = 0o100;
     pub const NO_FLUSH: u32 = 0o200;
+    pub const STOP_BACKGROUND: u32 = 0o400;
     pub const ECHO_CONTROL: u32 = 0o1000;
     pub const ECHO_KILL_ERASE: u32 = 0o4000;
     pub const EXTENDED: u32 = 0o100000;
@@ -101,6 +102,11 @@ impl Default for Attributes {
 }
 
 impl Attributes {
+    /// What a pseudo-terminal of Linux starts with.
+    pub fn of_pair() -> Attributes {
+        Attributes { input: input::RETURN_TO_NEWLINE | input::XON, hardware: 0o277, ..Attributes::default() }
+    }
+
     /// As `struct termios`.
     pub fn to_bytes(&self) -> [u8; SIZE] {
         let mut bytes = [0; SIZE];

@@ -1,0 +1,425 @@
+//! Pseudo-terminals: a line discipline between the end of the master, which types and looks at the screen, and those of slaves, which read and write.
+//!
+//! A terminal is there as long as its master. When that goes the slaves are hung up: they read an end of file and can do nothing else. What the master types waits, if the discipline has no room, as it does in Linux between the
+//! two; a signal that a key asks for is an event, for whoever attends the terminal.
+
+use super::Hub;
+use crate::queue::{Received, Wish};
+use alloc::collections::{BTreeSet, VecDeque};
+use alloc::vec::Vec;
+use nacre_proto::Errno;
+use nacre_proto::flags::{POLLERR, POLLHUP, POLLIN, POLLOUT, POLLRDNORM, POLLWRNORM, TCSAFLUSH, TERMINAL_HANGUP, TERMINAL_WINDOW};
+use nacre_terminal::{Attributes, Terminal};
+
+/// Most terminals.
+pub const MOST_TERMINALS: usize = 256;
+/// So much of what was typed waits for the discipline, and so much output for the master.
+const TYPED: usize = 8192;
+const SCREEN: usize = 8192;
+/// The echo of one message, and what waits on the screen with echoes, is no longer than this: the rest is lost or comes later.
+const MOST_ECHO: usize = 64 << 10;
+/// Most bytes that the master gets at a time.
+const PIECE: usize = 4096;
+const READABLE: u64 = POLLIN | POLLRDNORM;
+const WRITABLE: u64 = POLLOUT | POLLWRNORM;
+
+/// What `terminal.flush` drops.
+const INPUT: u64 = 0;
+const OUTPUT: u64 = 1;
+const BOTH: u64 = 2;
+
+/// A pseudo-terminal.
+#[derive(Default)]
+pub struct Pair {
+    number: u64,
+    terminal: Terminal,
+    typed: VecDeque<u8>,
+    screen: VecDeque<u8>,
+    master: u64,
+    slaves: BTreeSet<u64>,
+    /// The last slave has gone, and none has come since.
+    is_left: bool,
+    is_locked: bool,
+}
+
+impl core::fmt::Debug for Pair {
+    fn fmt(&self, to: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(to, "terminal {}", self.number)
+    }
+}
+
+impl Pair {
+    /// Lets the discipline take what was typed, as far as it has room: which events that leads to.
+    fn pump(&mut self) -> u64 {
+        let (mut events, mut echoed) = (0, 0);
+        while self.terminal.has_room() && echoed < MOST_ECHO {
+            let Some(byte) = self.typed.pop_front() else { break };
+            let mut echo = VecDeque::new();
+            events |= self.terminal.feed(byte, &mut echo).map_or(0, |signal| signal.event());
+            echoed += echo.len();
+            let room = MOST_ECHO.saturating_sub(self.screen.len());
+            self.screen.extend(echo.into_iter().take(room));
+        }
+        events
+    }
+
+    fn flush(&mut self, which: u64) {
+        if which != OUTPUT {
+            self.terminal.flush_input();
+            self.typed.clear();
+        }
+        if which != INPUT {
+            self.screen.clear();
+        }
+    }
+}
+
+/// What is known of a terminal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Facts {
+    /// Its number.
+    pub number: u64,
+    /// Whether the end is a slave.
+    pub is_slave: bool,
+    /// Whether it can be opened.
+    pub is_locked: bool,
+}
+
+impl<R> Hub<R> {
+    /// A terminal, with the end of its master.
+    pub fn terminal(&mut self, flags: u64) -> Result<(u64, u64), Errno> {
+        let is_used = |number: &u64| self.terminals.values().any(|pair| pair.number == *number);
+        let number = (0..MOST_TERMINALS as u64).find(|number| !is_used(number)).ok_or(Errno::ENOSPC)?;
+        let master = self.add_end(0, flags)?;
+        let key = self.key();
+        let mut terminal = Terminal::default();
+        terminal.attributes = Attributes::of_pair();
+        self.terminals.insert(key, Pair { number, terminal, master, is_locked: true, ..Pair::default() });
+        self.end_mut(master)?.terminal = Some((key, false));
+        Ok((number, master))
+    }
+
+    fn numbered(&mut self, number: u64) -> Result<(u64, &mut Pair), Errno> {
+        self.terminals.iter_mut().find(|(_, pair)| pair.number == number).map(|(key, pair)| (*key, pair)).ok_or(Errno::ENOENT)
+    }
+
+    /// One more end of a slave.
+    pub fn terminal_open(&mut self, number: u64, flags: u64) -> Result<u64, Errno> {
+        let (key, pair) = self.numbered(number)?;
+        if pair.is_locked {
+            return Err(Errno::EIO);
+        }
+        let slave = self.add_end(0, flags)?;
+        self.end_mut(slave)?.terminal = Some((key, true));
+        let pair = self.terminals.get_mut(&key).ok_or(Errno::ENOENT)?;
+        pair.slaves.insert(slave);
+        pair.is_left = false;
+        self.touch_terminal(key);
+        Ok(slave)
+    }
+
+    /// What is known of the terminal with this number.
+    pub fn terminal_numbered(&mut self, number: u64) -> Result<Facts, Errno> {
+        let (_, pair) = self.numbered(number)?;
+        Ok(Facts { number, is_slave: true, is_locked: pair.is_locked })
+    }
+
+    /// What is known of the terminal that this is an end of.
+    pub fn terminal_facts(&self, key: u64) -> Result<Facts, Errno> {
+        let (_, is_slave) = self.end(key)?.terminal.ok_or(Errno::ENOTTY)?;
+        let pair = self.the_pair(key)?;
+        Ok(Facts { number: pair.number, is_slave, is_locked: pair.is_locked })
+    }
+
+    /// Whether slaves can be opened from now on.
+    pub fn terminal_lock(&mut self, key: u64, is_locked: bool) -> Result<(), Errno> {
+        if self.terminal_facts(key)?.is_slave {
+            return Err(Errno::ENOTTY);
+        }
+        self.pair_mut(key)?.1.is_locked = is_locked;
+        Ok(())
+    }
+
+    /// What the terminal of an end is called inside, for those who attend it.
+    pub fn terminal_of(&self, key: u64) -> Result<u64, Errno> {
+        let (terminal, _) = self.end(key)?.terminal.ok_or(Errno::ENOTTY)?;
+        if self.terminals.contains_key(&terminal) { Ok(terminal) } else { Err(Errno::EIO) }
+    }
+
+    fn the_pair(&self, key: u64) -> Result<&Pair, Errno> {
+        self.terminals.get(&self.terminal_of(key)?).ok_or(Errno::EIO)
+    }
+
+    fn pair_mut(&mut self, key: u64) -> Result<(u64, &mut Pair), Errno> {
+        let terminal = self.terminal_of(key)?;
+        self.terminals.get_mut(&terminal).map(|pair| (terminal, pair)).ok_or(Errno::EIO)
+    }
+
+    /// Events of terminals since this was asked last: whose, and which.
+    pub fn terminal_told(&mut self) -> Vec<(u64, u64)> {
+        core::mem::take(&mut self.told)
+    }
+
+    fn touch_terminal(&mut self, terminal: u64) {
+        if let Some(pair) = self.terminals.get(&terminal) {
+            self.touched.extend(pair.slaves.iter().chain([&pair.master]));
+        }
+    }
+
+    /// Lets the discipline go on; those at the ends look again.
+    fn terminal_pump(&mut self, terminal: u64) {
+        let events = self.terminals.get_mut(&terminal).map_or(0, Pair::pump);
+        if events != 0 {
+            self.told.push((terminal, events));
+        }
+        self.touch_terminal(terminal);
+    }
+
+    /// Types, or writes to the screen. `None`: there is no room. `EPERM`: output of the background would stop it, and it is not known who writes.
+    pub(super) fn terminal_send(&mut self, key: u64, data: &[u8], is_urgent: bool) -> Result<Option<usize>, Errno> {
+        let is_slave = self.end(key)?.terminal.is_some_and(|(_, is_slave)| is_slave);
+        let (terminal, pair) = self.pair_mut(key)?;
+        if is_slave && pair.terminal.stops_background() && !is_urgent {
+            return Err(Errno::EPERM);
+        }
+        let (room, count) = if is_slave { (SCREEN, pair.screen.len()) } else { (TYPED, pair.typed.len()) };
+        let data = &data[..data.len().min(room.saturating_sub(count))];
+        if data.is_empty() {
+            return Ok(if count < room { Some(0) } else { None });
+        }
+        if is_slave {
+            pair.terminal.write(data, &mut pair.screen);
+        } else {
+            pair.typed.extend(data);
+        }
+        self.terminal_pump(terminal);
+        Ok(Some(data.len()))
+    }
+
+    /// Reads what was typed, or looks at the screen. `has_more`: of a line some is left.
+    pub(super) fn terminal_receive(&mut self, key: u64, wish: Wish) -> Result<Option<Received<R>>, Errno> {
+        let is_slave = self.end(key)?.terminal.is_some_and(|(_, is_slave)| is_slave);
+        let Ok((terminal, pair)) = self.pair_mut(key) else { return Ok(Some(Received::nothing())) };
+        if wish.size == 0 {
+            return Ok(Some(Received::nothing()));
+        }
+        let (data, has_more) = if is_slave {
+            if !pair.terminal.is_readable_for(wish.size) {
+                return Ok(None);
+            }
+            let line = pair.terminal.available();
+            let data = pair.terminal.read(wish.size);
+            let has_more = data.len() < line;
+            (data, has_more)
+        } else {
+            match pair.screen.len().min(wish.size).min(PIECE) {
+                0 if pair.is_left => return Err(Errno::EIO),
+                0 => return Ok(None),
+                count => (pair.screen.drain(..count).collect::<Vec<u8>>(), false),
+            }
+        };
+        self.terminal_pump(terminal);
+        let total = data.len();
+        Ok(Some(Received { data, has_more, total, ..Received::nothing() }))
+    }
+
+    /// What was received did not arrive.
+    pub(super) fn terminal_put_back(&mut self, key: u64, received: &Received<R>) {
+        let is_slave = self.ends.get(&key).and_then(|end| end.terminal).is_some_and(|(_, is_slave)| is_slave);
+        let Ok((terminal, pair)) = self.pair_mut(key) else { return };
+        if is_slave {
+            pair.terminal.put_back(&received.data, !received.has_more);
+        } else {
+            received.data.iter().rev().for_each(|byte| pair.screen.push_front(*byte));
+        }
+        self.touch_terminal(terminal);
+    }
+
+    /// An end has gone.
+    pub(super) fn terminal_close(&mut self, terminal: u64, is_slave: bool, key: u64) {
+        if is_slave {
+            if let Some(pair) = self.terminals.get_mut(&terminal) {
+                pair.slaves.remove(&key);
+                pair.is_left = pair.slaves.is_empty();
+                self.touch_terminal(terminal);
+            }
+            return;
+        }
+        self.touch_terminal(terminal);
+        if self.terminals.remove(&terminal).is_some() {
+            self.told.push((terminal, TERMINAL_HANGUP));
+        }
+    }
+
+    pub(super) fn terminal_waiting(&self, key: u64) -> Result<usize, Errno> {
+        let is_slave = self.end(key)?.terminal.is_some_and(|(_, is_slave)| is_slave);
+        let pair = self.the_pair(key)?;
+        Ok(if is_slave { pair.terminal.waiting() } else { pair.screen.len() })
+    }
+
+    pub(super) fn terminal_events(&self, key: u64) -> Result<u64, Errno> {
+        let is_slave = self.end(key)?.terminal.is_some_and(|(_, is_slave)| is_slave);
+        let Ok(pair) = self.the_pair(key) else { return Ok(READABLE | WRITABLE | POLLERR | POLLHUP) };
+        let (is_readable, has_room) = match is_slave {
+            true => (pair.terminal.has_input(), pair.screen.len() < SCREEN),
+            false => (!pair.screen.is_empty(), pair.typed.len() < TYPED),
+        };
+        let left = if !is_slave && pair.is_left { POLLHUP } else { 0 };
+        Ok(if is_readable { READABLE } else { 0 } | if has_room { WRITABLE } else { 0 } | left)
+    }
+
+    /// The terminal's attributes.
+    pub fn attributes(&self, key: u64) -> Result<Attributes, Errno> {
+        Ok(self.the_pair(key)?.terminal.attributes)
+    }
+
+    /// Sets them.
+    pub fn set_attributes(&mut self, key: u64, when: u64, attributes: Attributes) -> Result<(), Errno> {
+        let (terminal, pair) = self.pair_mut(key)?;
+        if when == TCSAFLUSH {
+            pair.typed.clear();
+        }
+        pair.terminal.set_attributes(attributes, when == TCSAFLUSH);
+        self.terminal_pump(terminal);
+        Ok(())
+    }
+
+    /// Rows and columns.
+    pub fn window(&self, key: u64) -> Result<(u16, u16), Errno> {
+        Ok(self.the_pair(key)?.terminal.window)
+    }
+
+    /// Sets them.
+    pub fn set_window(&mut self, key: u64, window: (u16, u16)) -> Result<(), Errno> {
+        let (terminal, pair) = self.pair_mut(key)?;
+        if core::mem::replace(&mut pair.terminal.window, window) != window {
+            self.told.push((terminal, TERMINAL_WINDOW));
+        }
+        Ok(())
+    }
+
+    /// Drops what waits: what this end would read, what it has written, or both.
+    pub fn flush(&mut self, key: u64, which: u64) -> Result<(), Errno> {
+        let is_slave = self.terminal_facts(key)?.is_slave;
+        let (terminal, pair) = self.pair_mut(key)?;
+        match which {
+            INPUT | OUTPUT if !is_slave => pair.flush(OUTPUT - which),
+            INPUT | OUTPUT | BOTH => pair.flush(which),
+            _ => return Err(Errno::EINVAL),
+        }
+        self.touch_terminal(terminal);
+        Ok(())
+    }
+
+    /// A byte as if it were typed.
+    pub fn type_byte(&mut self, key: u64, byte: u8) -> Result<(), Errno> {
+        let (terminal, pair) = self.pair_mut(key)?;
+        if pair.typed.len() < TYPED {
+            pair.typed.push_back(byte);
+        }
+        self.terminal_pump(terminal);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn terminal() -> (Hub<u8>, u64, u64) {
+        let mut hub = Hub::default();
+        let (number, master) = hub.terminal(2).unwrap();
+        assert_eq!(hub.terminal_open(number, 2), Err(Errno::EIO), "locked");
+        hub.terminal_lock(master, false).unwrap();
+        let slave = hub.terminal_open(number, 2).unwrap();
+        (hub, master, slave)
+    }
+
+    fn read(hub: &mut Hub<u8>, key: u64) -> Result<Option<Vec<u8>>, Errno> {
+        hub.receive(key, Wish { size: 100, ..Wish::default() }).map(|received| received.map(|received| received.data))
+    }
+
+    #[test]
+    fn lines_go_one_way_and_the_screen_the_other() {
+        let (mut hub, master, slave) = terminal();
+        assert_eq!(read(&mut hub, slave), Ok(None));
+        assert_eq!(hub.terminal_send(master, b"ab\x7fc\n\x03", false), Ok(Some(6)));
+        assert_eq!(read(&mut hub, slave), Ok(None), "the key for a signal drops what was typed");
+        assert_eq!(hub.terminal_told().len(), 1);
+        hub.terminal_send(master, b"xy\n", false).unwrap();
+        let received = hub.receive(slave, Wish { size: 2, ..Wish::default() }).unwrap().unwrap();
+        assert_eq!((&received.data[..], received.has_more), (&b"xy"[..], true));
+        hub.put_back(slave, received);
+        assert_eq!(read(&mut hub, slave), Ok(Some(b"xy\n".to_vec())));
+        hub.terminal_send(slave, b"out\n", false).unwrap();
+        let screen = read(&mut hub, master).unwrap().unwrap();
+        assert!(screen.ends_with(b"xy\r\nout\r\n"));
+    }
+
+    #[test]
+    fn what_has_no_room_waits_and_nothing_grows_beyond_bounds() {
+        let (mut hub, master, slave) = terminal();
+        let mut taken = 0;
+        while let Some(count) = hub.terminal_send(slave, &[b'\t'; 5000], false).unwrap() {
+            taken += count;
+        }
+        assert_eq!(taken, SCREEN);
+        let raw = Attributes { local: 0, ..hub.attributes(slave).unwrap() };
+        hub.set_attributes(slave, 0, raw).unwrap();
+        let mut typed = 0;
+        while let Some(count) = hub.terminal_send(master, &[b'k'; 5000], false).unwrap() {
+            typed += count;
+        }
+        assert!(typed >= TYPED && typed <= TYPED + 4096);
+        let mut read_back = 0;
+        while let Ok(Some(data)) = read(&mut hub, slave) {
+            read_back += data.len();
+        }
+        assert_eq!(read_back, typed);
+    }
+
+    #[test]
+    fn who_is_left_alone_learns_it() {
+        let (mut hub, master, slave) = terminal();
+        hub.terminal_send(slave, b"left", false).unwrap();
+        hub.close(slave);
+        assert_eq!(read(&mut hub, master), Ok(Some(b"left".to_vec())));
+        assert_eq!(read(&mut hub, master), Err(Errno::EIO));
+        let slave = hub.terminal_open(0, 2).unwrap();
+        assert_eq!(read(&mut hub, master), Ok(None));
+        hub.close(master);
+        assert_eq!(read(&mut hub, slave), Ok(Some(Vec::new())));
+        assert_eq!(hub.terminal_send(slave, b"x", false), Err(Errno::EIO));
+        assert_eq!((hub.attributes(slave), hub.terminal_open(0, 2)), (Err(Errno::EIO), Err(Errno::ENOENT)));
+        assert_eq!(hub.terminal_told().last().unwrap().1, TERMINAL_HANGUP);
+        // A new one has the number, and is another.
+        let (number, _) = hub.terminal(2).unwrap();
+        assert_eq!((number, hub.window(slave)), (0, Err(Errno::EIO)));
+    }
+
+    #[test]
+    fn random_ends_never_break_the_books() {
+        let mut hub: Hub<u8> = Hub::default();
+        let (mut ends, mut random) = (Vec::new(), 9u64);
+        for _ in 0..20_000 {
+            random = random.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            let (what, value) = (random >> 33 & 15, random >> 40 & 0xff);
+            let end = ends.get(value as usize % ends.len().max(1)).copied().unwrap_or(0);
+            match what {
+                0 => ends.extend(hub.terminal(value).map(|(_, master)| master)),
+                1 => ends.extend(hub.terminal_open(value & 3, value)),
+                2 => hub.close(end),
+                3 => drop(hub.terminal_lock(end, value & 1 != 0)),
+                4 => drop(hub.set_attributes(end, value & 3, Attributes { local: (random >> 32) as u32, ..Attributes::of_pair() })),
+                5 => drop(hub.flush(end, value & 3)),
+                6..=9 => drop(hub.send(end, &crate::hub::Sending { data: alloc::vec![value as u8; value as usize], ..Default::default() }, &mut Vec::new())),
+                _ => drop(hub.receive(end, Wish { size: value as usize, ..Wish::default() })),
+            }
+            hub.touched();
+            for (_, pair) in &hub.terminals {
+                assert!(pair.typed.len() <= TYPED && pair.screen.len() <= MOST_ECHO + 8 * SCREEN);
+                assert!(hub.ends.contains_key(&pair.master) && pair.slaves.iter().all(|slave| hub.ends.contains_key(slave)));
+            }
+        }
+    }
+}

@@ -1,0 +1,481 @@
+//! System V's segments, semaphores and queues of messages, without a kernel: who has entered, what there is, and who waits.
+//!
+//! Everything is found by a number, which tells the kinds apart; those who wait are tried again, first come first served, whenever what they wait for has changed. What is said later is in `answers`.
+
+mod messages;
+mod semaphores;
+#[cfg(test)]
+mod tests;
+
+use alloc::collections::{BTreeMap, VecDeque};
+use alloc::vec::Vec;
+use messages::Queue;
+use nacre_proto::Errno;
+use nacre_proto::flags::{IPC_CREAT, IPC_EXCL, KEYED_MEMORY, KEYED_MESSAGES, KEYED_SEMAPHORES};
+pub use semaphores::Operation;
+use semaphores::Set;
+
+/// Most processes that have entered.
+const MOST_PROCESSES: usize = 16_384;
+/// Most of each kind.
+const MOST: usize = 1024;
+/// Most semaphores of all sets, and of one.
+const MOST_SEMAPHORES: usize = 64_000;
+const MOST_OF_SET: u64 = 32_000;
+/// Most bytes of all messages.
+const MOST_BYTES: usize = 8 << 20;
+/// Most that wait for one thing.
+const MOST_WAITING: usize = 256;
+/// Most adjustments that are to be undone, of all processes.
+const MOST_UNDONE: usize = 4096;
+/// Segments that are attached to a process, of all.
+const MOST_ATTACHED: usize = 16_384;
+/// Numbers are below this.
+const NUMBERS: u64 = 1 << 31;
+/// In a mode: a segment that goes when nobody has it any more.
+const GOING: u64 = 0o1000;
+const PERMISSIONS: u64 = 0o777;
+
+/// A process that has entered.
+#[derive(Debug, Default)]
+struct Member {
+    pid: u64,
+    user: u64,
+    group: u64,
+    /// How often it has which segment.
+    attached: BTreeMap<u64, u64>,
+    /// What is added to which semaphore when it ends.
+    undone: BTreeMap<(u64, u64), i64>,
+}
+
+/// A segment of memory.
+#[derive(Debug)]
+pub struct Memory<R> {
+    file: R,
+    size: u64,
+    attached: u64,
+    maker: u64,
+    last: u64,
+    times: [u64; 2],
+}
+
+/// What something is.
+#[derive(Debug)]
+enum Body<R> {
+    Memory(Memory<R>),
+    Semaphores(Set),
+    Messages(Queue),
+}
+
+/// Something that has a key.
+#[derive(Debug)]
+struct Entry<R> {
+    key: u64,
+    owner: [u64; 2],
+    maker: [u64; 2],
+    mode: u64,
+    changed: u64,
+    body: Body<R>,
+}
+
+/// What somebody waits for.
+#[derive(Debug)]
+pub enum Doing {
+    /// Operations on a set.
+    Operate(Vec<Operation>),
+    /// A message of this kind.
+    Send(u64, Vec<u8>),
+    /// At most so many bytes, of which kind, and flags.
+    Receive(usize, i64, u64),
+}
+
+/// What came of it.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Done {
+    /// The operations are done, or the message is sent.
+    Done,
+    /// A message, with its kind.
+    Received(u64, Vec<u8>),
+}
+
+/// Somebody who waits.
+struct Waiter<W> {
+    member: u64,
+    number: u64,
+    doing: Doing,
+    token: W,
+}
+
+/// Everything. `R` is a file that is memory; `W` is somebody who waits.
+pub struct Keyed<R, W> {
+    members: BTreeMap<u64, Member>,
+    entries: BTreeMap<(u64, u64), Entry<R>>,
+    waiters: BTreeMap<(u64, u64), VecDeque<Waiter<W>>>,
+    /// What has changed since those who wait were tried.
+    touched: Vec<(u64, u64)>,
+    bytes: usize,
+    semaphores: usize,
+    undone: usize,
+    attached: usize,
+    next: u64,
+    /// What the clock says, for what is told of changes.
+    pub time: u64,
+}
+
+impl<R, W> Default for Keyed<R, W> {
+    fn default() -> Keyed<R, W> {
+        Keyed {
+            members: BTreeMap::new(),
+            entries: BTreeMap::new(),
+            waiters: BTreeMap::new(),
+            touched: Vec::new(),
+            bytes: 0,
+            semaphores: 0,
+            undone: 0,
+            attached: 0,
+            next: 0,
+            time: 0,
+        }
+    }
+}
+
+impl<R, W> Keyed<R, W> {
+    /// A process has entered, which is called so.
+    pub fn enter(&mut self, key: u64, pid: u64, owner: u64) -> Result<(), Errno> {
+        if self.members.len() >= MOST_PROCESSES || self.members.contains_key(&key) {
+            return Err(Errno::ENOSPC);
+        }
+        self.members.insert(key, Member { pid, user: owner & 0xffff_ffff, group: owner >> 32, ..Member::default() });
+        Ok(())
+    }
+
+    /// Whether somebody is called so.
+    pub fn has_entered(&self, key: u64) -> bool {
+        self.members.contains_key(&key)
+    }
+
+    fn member(&self, key: u64) -> Result<&Member, Errno> {
+        self.members.get(&key).ok_or(Errno::EINVAL)
+    }
+
+    fn entry(&mut self, kind: u64, number: u64) -> Result<&mut Entry<R>, Errno> {
+        self.entries.get_mut(&(kind, number)).ok_or(Errno::EINVAL)
+    }
+
+    /// The number of what has a key; `file` is the memory of a segment that has to be made.
+    pub fn get(&mut self, member: u64, kind: u64, key: u64, size: u64, flags: u64, file: Option<R>) -> Result<u64, Errno> {
+        let Member { pid, user, group, .. } = *self.member(member)?;
+        let found = self.entries.iter().find(|((of, _), entry)| *of == kind && key != 0 && entry.key == key);
+        if let Some(((_, number), entry)) = found {
+            return if flags & (IPC_CREAT | IPC_EXCL) == IPC_CREAT | IPC_EXCL { Err(Errno::EEXIST) } else { entry.check_size(size).map(|()| *number) };
+        }
+        if key != 0 && flags & IPC_CREAT == 0 {
+            return Err(Errno::ENOENT);
+        }
+        let body = self.make(kind, size, file, pid)?;
+        if self.entries.keys().filter(|(of, _)| *of == kind).count() >= MOST {
+            return Err(Errno::ENOSPC);
+        }
+        let number = self.next;
+        self.next = (self.next + 1) % NUMBERS;
+        let owner = [user, group];
+        if let Body::Semaphores(set) = &body {
+            self.semaphores += set.len();
+        }
+        self.entries.insert((kind, number), Entry { key, owner, maker: owner, mode: flags & PERMISSIONS, changed: self.time, body });
+        Ok(number)
+    }
+
+    fn make(&self, kind: u64, size: u64, file: Option<R>, pid: u64) -> Result<Body<R>, Errno> {
+        match kind {
+            KEYED_MEMORY if size == 0 => Err(Errno::EINVAL),
+            KEYED_MEMORY => Ok(Body::Memory(Memory { file: file.ok_or(Errno::ENOENT)?, size, attached: 0, maker: pid, last: 0, times: [0; 2] })),
+            KEYED_SEMAPHORES if size == 0 || size > MOST_OF_SET => Err(Errno::EINVAL),
+            KEYED_SEMAPHORES if self.semaphores + size as usize > MOST_SEMAPHORES => Err(Errno::ENOSPC),
+            KEYED_SEMAPHORES => Set::new(size as usize).map(Body::Semaphores),
+            KEYED_MESSAGES => Ok(Body::Messages(Queue::new())),
+            _ => Err(Errno::EINVAL),
+        }
+    }
+
+    /// The process has a segment once more: the memory, and its size.
+    pub fn attach(&mut self, member: u64, number: u64) -> Result<(&R, u64), Errno> {
+        if self.attached >= MOST_ATTACHED {
+            return Err(Errno::ENOMEM);
+        }
+        let time = self.time;
+        let member = self.members.get_mut(&member).ok_or(Errno::EINVAL)?;
+        let entry = self.entries.get_mut(&(KEYED_MEMORY, number)).ok_or(Errno::EINVAL)?;
+        let Body::Memory(memory) = &mut entry.body else { return Err(Errno::EINVAL) };
+        *member.attached.entry(number).or_default() += 1;
+        self.attached += 1;
+        memory.attached += 1;
+        (memory.last, memory.times[0]) = (member.pid, time);
+        Ok((&memory.file, memory.size))
+    }
+
+    /// Once less.
+    pub fn detach(&mut self, member: u64, number: u64) -> Result<(), Errno> {
+        let member = self.members.get_mut(&member).ok_or(Errno::EINVAL)?;
+        let count = member.attached.get_mut(&number).ok_or(Errno::EINVAL)?;
+        *count -= 1;
+        if *count == 0 {
+            member.attached.remove(&number);
+        }
+        let pid = member.pid;
+        self.release(number, 1, pid);
+        Ok(())
+    }
+
+    /// It has no segments any more.
+    pub fn detach_all(&mut self, member: u64) -> Result<(), Errno> {
+        let member = self.members.get_mut(&member).ok_or(Errno::EINVAL)?;
+        let (attached, pid) = (core::mem::take(&mut member.attached), member.pid);
+        attached.into_iter().for_each(|(number, count)| self.release(number, count, pid));
+        Ok(())
+    }
+
+    fn release(&mut self, number: u64, count: u64, pid: u64) {
+        self.attached -= count as usize;
+        let time = self.time;
+        let Ok(entry) = self.entry(KEYED_MEMORY, number) else { return };
+        let is_going = entry.mode & GOING != 0;
+        if let Body::Memory(memory) = &mut entry.body {
+            memory.attached -= count;
+            (memory.last, memory.times[1]) = (pid, time);
+            if memory.attached == 0 && is_going {
+                self.entries.remove(&(KEYED_MEMORY, number));
+            }
+        }
+    }
+
+    /// The process has ended: its segments are detached, and what it has done to semaphores is undone.
+    pub fn leave(&mut self, key: u64) {
+        let Some(member) = self.members.remove(&key) else { return };
+        for (number, count) in member.attached {
+            self.release(number, count, member.pid);
+        }
+        self.undone -= member.undone.len();
+        for ((number, index), by) in member.undone {
+            if let Ok(Entry { body: Body::Semaphores(set), .. }) = self.entry(KEYED_SEMAPHORES, number) {
+                set.undo(index as usize, by, member.pid);
+                self.touched.push((KEYED_SEMAPHORES, number));
+            }
+        }
+    }
+
+    /// Removes something: those that waited for it. Memory that somebody has stays, without its key.
+    pub fn remove(&mut self, kind: u64, number: u64) -> Result<Vec<W>, Errno> {
+        let entry = self.entry(kind, number)?;
+        match &entry.body {
+            Body::Memory(memory) if memory.attached > 0 => {
+                entry.key = 0;
+                entry.mode |= GOING;
+                return Ok(Vec::new());
+            }
+            _ => {}
+        }
+        match self.entries.remove(&(kind, number)).map(|entry| entry.body) {
+            Some(Body::Semaphores(set)) => {
+                self.semaphores -= set.len();
+                self.forget_undone(|(of, _)| *of == number);
+            }
+            Some(Body::Messages(queue)) => self.bytes -= queue.bytes(),
+            _ => {}
+        }
+        let waiters = self.waiters.remove(&(kind, number)).unwrap_or_default();
+        Ok(waiters.into_iter().map(|waiter| waiter.token).collect())
+    }
+
+    fn forget_undone(&mut self, which: impl Fn(&(u64, u64)) -> bool) {
+        for member in self.members.values_mut() {
+            let before = member.undone.len();
+            member.undone.retain(|of, _| !which(of));
+            self.undone -= before - member.undone.len();
+        }
+    }
+
+    /// What is known of something, as words.
+    pub fn state(&mut self, kind: u64, number: u64) -> Result<Vec<u64>, Errno> {
+        let entry = self.entry(kind, number)?;
+        let [user, group] = entry.owner;
+        let [maker, makers] = entry.maker;
+        let mut words = [entry.key, user, group, maker, makers, entry.mode, number, entry.changed].to_vec();
+        match &entry.body {
+            Body::Memory(memory) => words.extend([memory.size, memory.times[0], memory.times[1], memory.maker, memory.last, memory.attached]),
+            Body::Semaphores(set) => words.extend([set.len() as u64, set.time]),
+            Body::Messages(queue) => words.extend(queue.state()),
+        }
+        Ok(words)
+    }
+
+    /// Sets whose it is, its mode, and how many bytes a queue holds.
+    pub fn change(&mut self, kind: u64, number: u64, owner: u64, mode: u64, bytes: u64) -> Result<(), Errno> {
+        let time = self.time;
+        let entry = self.entry(kind, number)?;
+        if let Body::Messages(queue) = &mut entry.body {
+            queue.set_capacity(bytes)?;
+        }
+        entry.owner = [owner & 0xffff_ffff, owner >> 32];
+        entry.mode = entry.mode & !PERMISSIONS | mode & PERMISSIONS;
+        entry.changed = time;
+        self.touched.push((kind, number));
+        Ok(())
+    }
+
+    /// The number at a place, the highest place, and how many there are.
+    pub fn place(&self, kind: u64, index: u64) -> (Option<u64>, u64, u64) {
+        let all: Vec<u64> = self.entries.keys().filter(|(of, _)| *of == kind).map(|(_, number)| *number).collect();
+        let found = usize::try_from(index).ok().and_then(|index| all.get(index)).copied();
+        (found, (all.len() as u64).saturating_sub(1), all.len() as u64)
+    }
+
+    fn set(&mut self, number: u64) -> Result<&mut Set, Errno> {
+        match &mut self.entry(KEYED_SEMAPHORES, number)?.body {
+            Body::Semaphores(set) => Ok(set),
+            _ => Err(Errno::EINVAL),
+        }
+    }
+
+    /// A semaphore: its value, who used it last, and how many wait for more, and for zero.
+    pub fn semaphore(&mut self, number: u64, index: u64) -> Result<[u64; 4], Errno> {
+        let (value, pid) = self.set(number)?.look(index)?;
+        let waiters = self.waiters.get(&(KEYED_SEMAPHORES, number));
+        let mut waiting = [0, 0];
+        for waiter in waiters.into_iter().flatten() {
+            let Doing::Operate(operations) = &waiter.doing else { continue };
+            // Counted at the first semaphore that it names: which of them it is that lacks is seen when it is tried.
+            if let Some(first) = operations.iter().find(|operation| u64::from(operation.index) == index && operation.by <= 0) {
+                waiting[usize::from(first.by == 0)] += 1;
+            }
+        }
+        Ok([value, pid, waiting[0], waiting[1]])
+    }
+
+    /// Values from a semaphore on.
+    pub fn values(&mut self, number: u64, first: u64, most: usize) -> Result<Vec<u16>, Errno> {
+        Ok(self.set(number)?.values(first).take(most).collect())
+    }
+
+    /// Sets values from a semaphore on; nothing of them is undone any more.
+    pub fn set_values(&mut self, member: u64, number: u64, first: u64, values: &[u16]) -> Result<(), Errno> {
+        let (pid, time) = (self.member(member)?.pid, self.time);
+        self.set(number)?.set_values(first, values, pid)?;
+        let last = first + values.len() as u64;
+        self.forget_undone(|(of, index)| *of == number && (first..last).contains(index));
+        self.entry(KEYED_SEMAPHORES, number)?.changed = time;
+        self.touched.push((KEYED_SEMAPHORES, number));
+        Ok(())
+    }
+
+    /// Does something now. `None`: it would have to wait.
+    pub fn attempt(&mut self, member: u64, number: u64, doing: &Doing) -> Result<Option<Done>, Errno> {
+        match doing {
+            Doing::Operate(operations) => Ok(self.operate(member, number, operations)?.then_some(Done::Done)),
+            Doing::Send(kind, data) => Ok(self.send(member, number, *kind, data)?.then_some(Done::Done)),
+            Doing::Receive(size, kind, flags) => self.receive(member, number, *size, *kind, *flags),
+        }
+    }
+
+    fn operate(&mut self, key: u64, number: u64, operations: &[Operation]) -> Result<bool, Errno> {
+        let time = self.time;
+        let room = MOST_UNDONE - self.undone;
+        let member = self.members.get_mut(&key).ok_or(Errno::EINVAL)?;
+        let Some(Entry { body: Body::Semaphores(set), .. }) = self.entries.get_mut(&(KEYED_SEMAPHORES, number)) else {
+            return Err(Errno::EINVAL);
+        };
+        let undone = semaphores::undone(operations, |index| member.undone.get(&(number, index)).copied().unwrap_or(0))?;
+        if undone.len() > room {
+            return Err(Errno::ENOSPC);
+        }
+        if !set.operate(operations, member.pid)? {
+            return Ok(false);
+        }
+        set.time = time;
+        for (index, by) in undone {
+            self.undone += usize::from(member.undone.insert((number, index), by).is_none());
+        }
+        self.touched.push((KEYED_SEMAPHORES, number));
+        Ok(true)
+    }
+
+    fn queue(&mut self, number: u64) -> Result<&mut Queue, Errno> {
+        match &mut self.entry(KEYED_MESSAGES, number)?.body {
+            Body::Messages(queue) => Ok(queue),
+            _ => Err(Errno::EINVAL),
+        }
+    }
+
+    fn send(&mut self, member: u64, number: u64, kind: u64, data: &[u8]) -> Result<bool, Errno> {
+        let (pid, time, used) = (self.member(member)?.pid, self.time, self.bytes);
+        let is_sent = self.queue(number)?.send(kind, data, [pid, time], MOST_BYTES.saturating_sub(used))?;
+        if is_sent {
+            self.bytes += data.len();
+            self.touched.push((KEYED_MESSAGES, number));
+        }
+        Ok(is_sent)
+    }
+
+    fn receive(&mut self, member: u64, number: u64, size: usize, kind: i64, flags: u64) -> Result<Option<Done>, Errno> {
+        let (pid, time) = (self.member(member)?.pid, self.time);
+        let Some((kind, mut data)) = self.queue(number)?.receive(size, kind, flags, [pid, time])? else {
+            return Ok(None);
+        };
+        self.bytes -= data.len();
+        data.truncate(size);
+        self.touched.push((KEYED_MESSAGES, number));
+        Ok(Some(Done::Received(kind, data)))
+    }
+
+    /// Forgets those of whom nobody waits any more.
+    pub fn forget_gone(&mut self, kind: u64, number: u64, is_gone: impl Fn(&W) -> bool) {
+        if let Some(waiters) = self.waiters.get_mut(&(kind, number)) {
+            waiters.retain(|waiter| !is_gone(&waiter.token));
+        }
+    }
+
+    /// Somebody waits. He gets his token back if too many do.
+    pub fn wait(&mut self, member: u64, number: u64, doing: Doing, token: W) -> Result<(), W> {
+        let kind = if matches!(doing, Doing::Operate(_)) { KEYED_SEMAPHORES } else { KEYED_MESSAGES };
+        let waiters = self.waiters.entry((kind, number)).or_default();
+        if waiters.len() >= MOST_WAITING {
+            return Err(token);
+        }
+        waiters.push_back(Waiter { member, number, doing, token });
+        Ok(())
+    }
+
+    /// Tries those again who wait for what has changed: who is done, and with what. `is_gone` says of whom nobody waits any more.
+    pub fn settle(&mut self, is_gone: impl Fn(&W) -> bool) -> Vec<(W, Result<Done, Errno>)> {
+        let mut done = Vec::new();
+        while let Some(what) = self.touched.pop() {
+            let Some(mut waiters) = self.waiters.remove(&what) else { continue };
+            let mut kept = VecDeque::new();
+            while let Some(waiter) = waiters.pop_front() {
+                if is_gone(&waiter.token) {
+                    continue;
+                }
+                match self.attempt(waiter.member, waiter.number, &waiter.doing) {
+                    Ok(None) => kept.push_back(waiter),
+                    Ok(Some(result)) => done.push((waiter.token, Ok(result))),
+                    Err(errno) => done.push((waiter.token, Err(errno))),
+                }
+            }
+            if !kept.is_empty() {
+                self.waiters.insert(what, kept);
+            }
+        }
+        done
+    }
+}
+
+impl<R> Entry<R> {
+    fn check_size(&self, size: u64) -> Result<(), Errno> {
+        let most = match &self.body {
+            Body::Memory(memory) => memory.size,
+            Body::Semaphores(set) => set.len() as u64,
+            Body::Messages(_) => u64::MAX,
+        };
+        if size > most { Err(Errno::EINVAL) } else { Ok(()) }
+    }
+}

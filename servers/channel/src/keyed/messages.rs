@@ -1,0 +1,90 @@
+//! A queue of messages, each of a kind.
+
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+use nacre_proto::Errno;
+use nacre_proto::flags::{MSG_EXCEPT, MSG_NOERROR};
+
+/// Longest message.
+const LONGEST: usize = 8192;
+/// What a queue holds, at first and at most.
+const USUAL: u64 = 16_384;
+const MOST: u64 = 1 << 20;
+
+/// A queue.
+#[derive(Debug)]
+pub struct Queue {
+    messages: VecDeque<(u64, Vec<u8>)>,
+    bytes: usize,
+    capacity: u64,
+    /// Who sent and received last, and when.
+    sent: [u64; 2],
+    received: [u64; 2],
+}
+
+impl Queue {
+    /// An empty one.
+    pub fn new() -> Queue {
+        Queue { messages: VecDeque::new(), bytes: 0, capacity: USUAL, sent: [0; 2], received: [0; 2] }
+    }
+
+    /// Bytes that are in it.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Bytes, messages, most bytes, last sender, last receiver, and when.
+    pub fn state(&self) -> [u64; 7] {
+        [self.bytes as u64, self.messages.len() as u64, self.capacity, self.sent[0], self.received[0], self.sent[1], self.received[1]]
+    }
+
+    /// Sets how many bytes it holds.
+    pub fn set_capacity(&mut self, bytes: u64) -> Result<(), Errno> {
+        if bytes == 0 || bytes > MOST {
+            return Err(Errno::EINVAL);
+        }
+        self.capacity = bytes;
+        Ok(())
+    }
+
+    /// Adds a message; `by`: who, and when. False: there is no room now.
+    pub fn send(&mut self, kind: u64, data: &[u8], by: [u64; 2], room: usize) -> Result<bool, Errno> {
+        if kind == 0 || kind > i64::MAX as u64 || data.len() > LONGEST {
+            return Err(Errno::EINVAL);
+        }
+        if data.len() > room {
+            return Err(Errno::ENOMEM);
+        }
+        if (self.bytes + data.len()) as u64 > self.capacity || self.messages.len() as u64 >= self.capacity {
+            return Ok(false);
+        }
+        self.bytes += data.len();
+        self.messages.push_back((kind, data.to_vec()));
+        self.sent = by;
+        Ok(true)
+    }
+
+    /// Takes the message that is wanted, whole.
+    pub fn receive(&mut self, size: usize, kind: i64, flags: u64, by: [u64; 2]) -> Result<Option<(u64, Vec<u8>)>, Errno> {
+        let Some(index) = self.find(kind, flags) else { return Ok(None) };
+        if self.messages.get(index).is_some_and(|(_, data)| data.len() > size) && flags & MSG_NOERROR == 0 {
+            return Err(Errno::E2BIG);
+        }
+        let Some(message) = self.messages.remove(index) else { return Ok(None) };
+        self.bytes -= message.1.len();
+        self.received = by;
+        Ok(Some(message))
+    }
+
+    fn find(&self, kind: i64, flags: u64) -> Option<usize> {
+        let wanted = kind.unsigned_abs();
+        let mut all = self.messages.iter().map(|(kind, _)| *kind).enumerate();
+        match kind {
+            0 => all.next(),
+            kind if kind < 0 => all.filter(|(_, kind)| *kind <= wanted).min_by_key(|(index, kind)| (*kind, *index)),
+            _ if flags & MSG_EXCEPT != 0 => all.find(|(_, kind)| *kind != wanted),
+            _ => all.find(|(_, kind)| *kind == wanted),
+        }
+        .map(|(index, _)| index)
+    }
+}

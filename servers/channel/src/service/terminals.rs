@@ -1,0 +1,75 @@
+//! Protocol `terminal` at the ends of pseudo-terminals, and who is told of their keys.
+
+use super::Service;
+use nacre_proto::flags::{TCSADRAIN, TCSAFLUSH, TCSANOW, TERMINAL_HANGUP};
+use nacre_proto::server::Output;
+use nacre_proto::terminal::{Server, attend, flush, get_attributes, set_attributes, set_window, type_byte, waiting, window};
+use nacre_proto::{Errno, Handled, Request};
+use nacre_sys::{Reference, ipc};
+use nacre_terminal::Attributes;
+
+impl Service {
+    /// Tells of keys and changes. The last one to ask is told; without anybody they have no effect.
+    pub(super) fn tell_attendants(&mut self) {
+        for (terminal, events) in self.hub.terminal_told() {
+            if let Some((wanted, port)) = self.attendants.get(&terminal) {
+                // One that has gone need not hear of it.
+                let _ = ipc::notify(port.handle(), events & wanted);
+            }
+            if events & TERMINAL_HANGUP != 0 {
+                self.attendants.remove(&terminal);
+            }
+        }
+    }
+}
+
+impl Server for Service {
+    fn get_attributes(&mut self, request: &mut Request<'_>) -> Handled<get_attributes::Output> {
+        let bytes = self.hub.attributes(request.word())?.to_bytes();
+        request.put(&bytes);
+        get_attributes::Output::default().now()
+    }
+
+    fn set_attributes(&mut self, request: &mut Request<'_>, when: u64, attributes: &[u8]) -> Handled<set_attributes::Output> {
+        self.hub.attributes(request.word())?;
+        if ![TCSANOW, TCSADRAIN, TCSAFLUSH].contains(&when) {
+            return Err(Errno::EINVAL);
+        }
+        let bytes = attributes.try_into().map_err(|_| Errno::EINVAL)?;
+        self.hub.set_attributes(request.word(), when, Attributes::from_bytes(bytes))?;
+        set_attributes::Output::default().now()
+    }
+
+    fn window(&mut self, request: &mut Request<'_>) -> Handled<window::Output> {
+        let (rows, columns) = self.hub.window(request.word())?;
+        window::Output { rows: rows.into(), columns: columns.into() }.now()
+    }
+
+    fn set_window(&mut self, request: &mut Request<'_>, rows: u64, columns: u64) -> Handled<set_window::Output> {
+        let number = |value: u64| u16::try_from(value).map_err(|_| Errno::EINVAL);
+        self.hub.set_window(request.word(), (number(rows)?, number(columns)?))?;
+        set_window::Output::default().now()
+    }
+
+    fn attend(&mut self, request: &mut Request<'_>, events: u64, _: Reference) -> Handled<attend::Output> {
+        let terminal = self.hub.terminal_of(request.word())?;
+        let port = request.keep(0)?;
+        self.attendants.insert(terminal, (events, port));
+        attend::Output::default().now()
+    }
+
+    /// Pipes and sockets can be asked too.
+    fn waiting(&mut self, request: &mut Request<'_>) -> Handled<waiting::Output> {
+        waiting::Output { count: self.hub.waiting(request.word())? as u64 }.now()
+    }
+
+    fn flush(&mut self, request: &mut Request<'_>, which: u64) -> Handled<flush::Output> {
+        self.hub.flush(request.word(), which)?;
+        flush::Output::default().now()
+    }
+
+    fn type_byte(&mut self, request: &mut Request<'_>, byte: u64) -> Handled<type_byte::Output> {
+        self.hub.type_byte(request.word(), byte as u8)?;
+        type_byte::Output::default().now()
+    }
+}

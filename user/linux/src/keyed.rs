@@ -1,0 +1,145 @@
+//! System V's segments, semaphores and queues of messages: what the three have in common. The service that has pipes has them too, for all processes of a world.
+
+pub mod memory;
+pub mod messages;
+pub mod semaphores;
+
+use crate::errno::{Answer, EFAULT, EINVAL, ENOSYS, Errno};
+use crate::process::Process;
+use alloc::vec;
+use alloc::vec::Vec;
+use memory::Attached;
+use nacre_proto::keyed;
+use nacre_sys::{OwnedReference, Reference};
+
+/// Commands that all three have.
+const IPC_RMID: u32 = 0;
+const IPC_SET: u32 = 1;
+const IPC_STAT: u32 = 2;
+const IPC_INFO: u32 = 3;
+/// Sixty-four bits are meant, as always here.
+const IPC_64: u32 = 0x100;
+/// Words that all three have in common in what the service says: key, owner, maker, mode, number, time of change.
+const COMMON: usize = 8;
+/// Words of a `struct ipc_perm`.
+const PERMISSIONS: usize = 6;
+/// Most of each kind, as the service has it.
+const MOST: u64 = 1024;
+
+/// What a process has of them.
+#[derive(Default)]
+pub struct Keyed {
+    /// Where it asks.
+    pub port: Option<OwnedReference>,
+    /// Segments in its memory.
+    pub attached: Vec<Attached>,
+}
+
+/// The commands that look at places instead of numbers, and tell of all.
+struct Looks {
+    /// The one at a place.
+    at: u32,
+    /// The same, for everybody.
+    at_any: u32,
+    /// How much of everything there is.
+    all: u32,
+}
+
+impl Process {
+    /// Where the process asks for what has keys.
+    fn keyed(&mut self) -> Result<Reference, Errno> {
+        if self.keyed.port.is_none() {
+            let (pid, owner) = (self.pid(), self.identity.owner());
+            let service = self.services.channels().map_err(|_| ENOSYS)?;
+            self.keyed.port = Some(keyed::enter(service, pid, u64::from(owner[1]) | u64::from(owner[4]) << 32)?.port);
+        }
+        self.keyed.port.as_ref().map(OwnedReference::handle).ok_or(ENOSYS)
+    }
+
+    /// What is known of something.
+    fn state_of(&mut self, kind: u64, number: u64) -> Result<Vec<u64>, Errno> {
+        let mut bytes = vec![0; 256];
+        let count = keyed::state(self.keyed()?, kind, number, &mut bytes[..])?.words;
+        let words: Vec<u64> = bytes[..count.min(256)].as_chunks::<8>().0.iter().map(|word| u64::from_le_bytes(*word)).collect();
+        if words.len() > COMMON { Ok(words) } else { Err(EINVAL) }
+    }
+
+    /// The commands that are the same for all three; `None` for others. `tell` makes of what is known Linux's structure, behind the permissions; `bytes`: where that says how much a queue holds.
+    fn control(
+        &mut self,
+        kind: u64,
+        (number, command, address): (u64, u32, u64),
+        looks: &Looks,
+        bytes: Option<u64>,
+        tell: impl Fn(&[u64]) -> Vec<u64>,
+    ) -> Option<Answer> {
+        let answer = match command & !IPC_64 {
+            IPC_RMID => self.keyed().and_then(|port| Ok(keyed::remove(port, kind, number).map(|_| 0)?)),
+            IPC_SET => self.set(kind, number, address, bytes),
+            IPC_STAT => self.stat(kind, number, address, tell).map(|()| 0),
+            command if command == looks.at || command == looks.at_any => {
+                self.at_place(kind, number).and_then(|found| self.stat(kind, found, address, tell).map(|()| found))
+            }
+            _ => return None,
+        };
+        Some(answer)
+    }
+
+    fn at_place(&mut self, kind: u64, index: u64) -> Answer {
+        let found = keyed::place(self.keyed()?, kind, index)?.number;
+        if found == u64::MAX { Err(EINVAL) } else { Ok(found) }
+    }
+
+    fn stat(&mut self, kind: u64, number: u64, address: u64, tell: impl Fn(&[u64]) -> Vec<u64>) -> Result<(), Errno> {
+        let known = self.state_of(kind, number)?;
+        let halves = |low: u64, high: u64| low & 0xffff_ffff | high << 32;
+        let mut words = [halves(known[0], known[1]), halves(known[2], known[3]), halves(known[4], known[5]), 0, 0, 0].to_vec();
+        words.extend(tell(&known[COMMON - 1..]));
+        self.memory.write_words(address, &words)
+    }
+
+    fn set(&mut self, kind: u64, number: u64, address: u64, bytes: Option<u64>) -> Answer {
+        let [first, second, third] = self.memory.read_words(address)?;
+        let bytes = match bytes {
+            Some(offset) => self.memory.read_words::<1>(address + 8 * (PERMISSIONS as u64 + offset))?[0],
+            None => 0,
+        };
+        let owner = first >> 32 | second << 32;
+        keyed::change(self.keyed()?, kind, number, owner, third >> 32 & 0o777, bytes)?;
+        Ok(0)
+    }
+
+    /// The highest place, and how many there are.
+    fn places(&mut self, kind: u64) -> Result<(u64, u64), Errno> {
+        let reply = keyed::place(self.keyed()?, kind, u64::MAX)?;
+        Ok((reply.highest, reply.count))
+    }
+
+    /// Numbers of 32 bits, one behind the other.
+    fn write_numbers(&mut self, address: u64, numbers: &[u32]) -> Result<(), Errno> {
+        let bytes: Vec<u8> = numbers.iter().flat_map(|number| number.to_le_bytes()).collect();
+        if address == 0 { Err(EFAULT) } else { self.memory.write_bytes(address, &bytes) }
+    }
+
+    /// The process is a child that was made by `fork`: it has the segments too. Those that are gone meanwhile stay as memory.
+    pub fn attach_inherited(&mut self, attached: Vec<Attached>) {
+        if let Some(port) = &self.keyed.port {
+            // It is another program, to which what waits to be undone has come, and no memory.
+            let _ = keyed::detach_all(port.handle());
+        }
+        if attached.is_empty() {
+            return;
+        }
+        if let Ok(port) = self.keyed() {
+            for one in &attached {
+                let _ = keyed::attach(port, one.number);
+            }
+        }
+        self.keyed.attached = attached;
+    }
+}
+
+/// A key, which is a number of 32 bits.
+fn key(word: u64) -> u64 {
+    word & 0xffff_ffff
+}

@@ -1,0 +1,245 @@
+//! Pseudo-terminals: their names in `/dev`, and reading and writing their ends, and the console, as terminals are read: nothing is taken while a call waits, so that who is stopped takes no keys of others.
+
+use crate::descriptors::{Kind, MASTER, O_ACCESS, O_CLOEXEC, O_NONBLOCK, O_PATH, OpenFile, PAIR, S_IFCHR};
+use crate::errno::{Answer, EAGAIN, EINTR, EIO, ENOENT, EPERM, ERESTART, ERESTART_UNHANDLED, Errno};
+use crate::jobs::{Known, SIGTTIN, SIGTTOU};
+use crate::poll::{FOR_EVER, POLLERR, POLLIN, POLLOUT, ready, wait_for_one};
+use crate::process::Process;
+use crate::services::{OWN_POSITION, PIECE};
+use alloc::format;
+use nacre_proto::channel::{self, Outgoing, terminal_device, terminal_number, terminal_status};
+use nacre_proto::flags::{MSG_DONTWAIT, MSG_OOB, TERMINAL_HANGUP, TERMINAL_INTERRUPT, TERMINAL_QUIT, TERMINAL_SUSPEND, TERMINAL_WINDOW};
+use nacre_proto::structures::{Attributes, Status};
+use nacre_proto::{file, process as manager, terminal};
+use nacre_sys::ipc::{Buffers, Message};
+use nacre_sys::{OwnedReference, Reference, SpanMut};
+
+const O_NOCTTY: u32 = 0o400;
+/// What the manager is told of a terminal.
+const EVENTS: u64 = TERMINAL_INTERRUPT | TERMINAL_QUIT | TERMINAL_SUSPEND | TERMINAL_HANGUP | TERMINAL_WINDOW;
+/// In attributes: lines, and where the least number of bytes and the limit of time stand.
+const CANONICAL: u8 = 2;
+const LOCAL: usize = 12;
+const TIME: usize = 17 + 5;
+const MINIMUM: usize = 17 + 6;
+/// What `VTIME` counts in.
+const TENTH: u64 = 100_000_000;
+/// How often it is looked whether another byte has come.
+const LOOK: u64 = 10_000_000;
+/// Most bytes that are read at a time.
+const MOST: usize = PIECE - 4096;
+
+/// A name of a terminal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Name {
+    /// The session's own.
+    Own,
+    /// A new one's master.
+    Master,
+    /// The slave with this number.
+    Slave(u64),
+}
+
+/// Which terminal a path names.
+pub fn name(path: &[u8]) -> Option<Name> {
+    match path {
+        b"/dev/tty" => return Some(Name::Own),
+        b"/dev/ptmx" | b"/dev/pts/ptmx" => return Some(Name::Master),
+        _ => {}
+    }
+    let digits = path.strip_prefix(b"/dev/pts/").filter(|digits| digits.len() < 8 && (digits.len() == 1 || digits.first() != Some(&b'0')))?;
+    digits.iter().all(u8::is_ascii_digit).then(|| core::str::from_utf8(digits).ok()?.parse().ok().map(Name::Slave)).flatten()
+}
+
+fn restart(error: Errno) -> Errno {
+    if matches!(error, EINTR | ERESTART_UNHANDLED) { ERESTART } else { error }
+}
+
+impl Process {
+    /// Opens a terminal by its name. `None`: the server of files is to do it.
+    pub fn open_terminal(&mut self, path: &[u8], flags: u32) -> Option<Answer> {
+        let name = name(path).filter(|_| flags & O_PATH == 0)?;
+        match name {
+            Name::Own if !self.is_managed() => None,
+            Name::Own => match manager::terminal(Reference::PARENT) {
+                Err(error) => Some(Err(error)),
+                Ok(reply) => terminal_number(reply.device).map(|number| self.open_slave(number, path, flags | O_NOCTTY)),
+            },
+            Name::Master => self.services.channels().ok().map(|_| self.open_master(flags)),
+            Name::Slave(number) => self.services.channels().ok().map(|_| self.open_slave(number, path, flags)),
+        }
+    }
+
+    fn enter_terminal(&mut self, reference: OwnedReference, (mode, number): (u32, u64), path: &[u8], flags: u32) -> Answer {
+        let file = OpenFile::new(Kind::Remote(reference), S_IFCHR | PAIR | mode, flags & (O_ACCESS | O_NONBLOCK));
+        file.terminal.set(Known::Device(terminal_device(number)));
+        *file.opened_by.borrow_mut() = Some((None, path.to_vec()));
+        self.open(file, flags & O_CLOEXEC != 0)
+    }
+
+    fn open_master(&mut self, flags: u32) -> Answer {
+        let made = channel::terminal(self.services.channels()?, u64::from(flags & (O_ACCESS | O_NONBLOCK)))?;
+        self.enter_terminal(made.master, (MASTER | 0o666, made.number), b"/dev/ptmx", flags)
+    }
+
+    fn open_slave(&mut self, number: u64, path: &[u8], flags: u32) -> Answer {
+        let slave = channel::terminal_open(self.services.channels()?, number, u64::from(flags & (O_ACCESS | O_NONBLOCK)))?.slave;
+        if flags & O_NOCTTY == 0 && self.is_managed() {
+            // Who leads a session without a terminal has one now; all others go on without.
+            let _ = acquire(terminal_device(number), false, slave.handle());
+        }
+        self.enter_terminal(slave, (0o620, number), path, flags)
+    }
+
+    /// Opens the slave of a master.
+    pub fn open_peer(&mut self, master: &OpenFile, flags: u32) -> Answer {
+        let number = channel::terminal_facts(self.services.reference(master)?, 0)?.number;
+        self.open_slave(number, format!("/dev/pts/{number}").as_bytes(), flags)
+    }
+
+    /// What is known of a terminal by its name.
+    pub fn terminal_status(&mut self, path: &[u8]) -> Option<Result<Status, Errno>> {
+        match name(path)? {
+            Name::Own => None,
+            Name::Master => self.services.channels().ok().map(|_| Ok(terminal_status(0, false))),
+            Name::Slave(number) => {
+                let found = self.services.channels().ok().map(|channels| channel::terminal_facts(channels, number))?;
+                Some(found.map(|facts| terminal_status(facts.number, true)).map_err(|_| ENOENT))
+            }
+        }
+    }
+
+    /// Reads a terminal, if it is one.
+    pub fn read_terminal(&mut self, file: &OpenFile, into: &mut [u8]) -> Option<Result<usize, Errno>> {
+        let device = self.terminal_of(file).filter(|_| file.is_pair() || self.is_managed())?;
+        if !file.is_master()
+            && let Err(error) = self.check_background(device, SIGTTIN)
+        {
+            return Some(Err(error));
+        }
+        Some(self.await_keys(file, into))
+    }
+
+    fn await_keys(&mut self, file: &OpenFile, into: &mut [u8]) -> Result<usize, Errno> {
+        let target = self.services.reference(file)?;
+        let most = into.len().min(MOST);
+        let mut has_waited = false;
+        loop {
+            match self.keys(file, target, &mut into[..most]) {
+                Err(EAGAIN) if !file.is_nonblocking() => {}
+                Ok(0) if has_waited && ready(self, file, POLLIN) & POLLERR != 0 => return Err(EIO),
+                done => return done,
+            }
+            if file.is_master() {
+                wait_for_one(self, file, POLLIN, FOR_EVER).map_err(restart)?;
+            } else if !self.await_input(file, target, most)? {
+                // The time has passed: what is there is all.
+                let there = terminal::waiting(target)?.count as usize;
+                return if there == 0 { Ok(0) } else { self.keys(file, target, &mut into[..most.min(there)]) };
+            }
+            has_waited = true;
+        }
+    }
+
+    /// What can be read at once.
+    fn keys(&mut self, file: &OpenFile, target: Reference, into: &mut [u8]) -> Result<usize, Errno> {
+        if file.is_pair() {
+            return Ok((channel::receive(target, MSG_DONTWAIT, into.len() as u64, 0, 0, &mut *into)?.count as usize).min(into.len()));
+        }
+        if !file.is_nonblocking() && file::poll(target, POLLIN)?.events == 0 {
+            return Err(EAGAIN);
+        }
+        let message = Message::new(file::read::LABEL, [OWN_POSITION, into.len() as u64, 0, 0, 0, 0]);
+        let received = self.exchange_if(false, target, &message, Buffers { bytes: SpanMut::from(into), slots: &[] })?;
+        Ok(received.words[0] as usize)
+    }
+
+    /// Waits until something can be read, or the time that the terminal gives a reader has passed: false then.
+    fn await_input(&mut self, file: &OpenFile, target: Reference, most: usize) -> Result<bool, Errno> {
+        let mut attributes = [0; Attributes::SIZE];
+        terminal::get_attributes(target, &mut attributes)?;
+        let (minimum, limit) = (usize::from(attributes[MINIMUM]).min(most), u64::from(attributes[TIME]) * TENTH);
+        let is_short = minimum < usize::from(attributes[MINIMUM]);
+        if attributes[LOCAL] & CANONICAL != 0 || limit == 0 && !is_short {
+            return wait_for_one(self, file, POLLIN, FOR_EVER).map_err(restart);
+        }
+        if minimum == 0 && !is_short {
+            return wait_for_one(self, file, POLLIN, limit).map_err(restart);
+        }
+        let mut there = terminal::waiting(target)?.count as usize;
+        if there == 0 && !is_short {
+            return wait_for_one(self, file, POLLIN, FOR_EVER).map_err(restart);
+        }
+        // The time counts from byte to byte, and from the first one.
+        let mut left = if limit == 0 || there == 0 { FOR_EVER } else { limit };
+        while left > 0 && there < minimum {
+            if self.is_interrupted() {
+                return Err(ERESTART);
+            }
+            let pause = left.min(LOOK);
+            self.sleep(pause);
+            left -= pause;
+            let now = terminal::waiting(target)?.count as usize;
+            if now > there {
+                (there, left) = (now, if limit == 0 { FOR_EVER } else { limit });
+            }
+        }
+        Ok(there >= minimum)
+    }
+
+    /// Writes to an end of a pseudo-terminal.
+    pub fn write_pair(&mut self, file: &OpenFile, from: &[u8]) -> Result<usize, Errno> {
+        let target = self.services.reference(file)?;
+        let (mut done, mut flags) = (0, MSG_DONTWAIT);
+        while done < from.len() {
+            let piece = &from[done..from.len().min(done + MOST)];
+            let outgoing = Outgoing { flags, ..Outgoing::default() };
+            let message = Message { bytes: piece.into(), ..Message::new(channel::send::LABEL, outgoing.words()) };
+            let waits = match self.exchange_if(false, target, &message, Buffers::NONE) {
+                Ok(received) => {
+                    done += (received.words[0] as usize).min(piece.len());
+                    continue;
+                }
+                Err(EAGAIN) if !file.is_nonblocking() => wait_for_one(self, file, POLLOUT, FOR_EVER).map(drop).map_err(restart),
+                Err(EPERM) if flags & MSG_OOB == 0 => {
+                    flags |= MSG_OOB;
+                    self.terminal_of(file).map_or(Ok(()), |device| self.check_background(device, SIGTTOU))
+                }
+                Err(error) => Err(error),
+            };
+            match waits {
+                Err(_) if done != 0 => break,
+                waited => waited?,
+            }
+        }
+        Ok(done)
+    }
+}
+
+/// The session has this terminal from now on, and the manager hears of its keys.
+pub fn acquire(device: u64, steals: bool, terminal: Reference) -> Result<(), Errno> {
+    let port = manager::terminal_acquire(Reference::PARENT, device, steals.into())?.port;
+    terminal::attend(terminal, EVENTS, port.handle())?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn terminals_have_names() {
+        assert_eq!(name(b"/dev/pts/0"), Some(Name::Slave(0)));
+        assert_eq!(name(b"/dev/pts/17"), Some(Name::Slave(17)));
+        assert_eq!((name(b"/dev/pts/"), name(b"/dev/pts/01"), name(b"/dev/pts/x"), name(b"/dev/pts/+1")), (None, None, None, None));
+        assert_eq!((name(b"/dev/ptmx"), name(b"/dev/tty"), name(b"/dev/tty1")), (Some(Name::Master), Some(Name::Own), None));
+    }
+
+    #[test]
+    fn devices_have_numbers() {
+        for number in [0, 1, 255, 256, 70_000] {
+            assert_eq!(terminal_number(terminal_device(number)), Some(number));
+        }
+        assert_eq!(terminal_number(channel::CONSOLE), None);
+    }
+}
