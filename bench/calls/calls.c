@@ -1,4 +1,5 @@
-/* What system calls of a Linux program cost: `calls NAME` measures one operation and prints `measure NAME INSTRUCTIONS CALLS`, or `unmeasured NAME WHY`.
+/* What system calls of a Linux program cost: `calls NAME` measures one operation and prints `measure NAME INSTRUCTIONS CALLS`, or `unmeasured NAME WHY`;
+   of an idle process, how many bytes of memory it takes.
    The same file runs on Linux and on Nacre; time is the time-stamp counter, which under QEMU's instruction count advances by one with every instruction. */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -13,11 +14,12 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/sysinfo.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <x86intrin.h>
 
-enum { BATCHES = 5, PAGE = 4096, PAGES = 64 };
+enum { BATCHES = 5, PAGE = 4096, PAGES = 64, IDLE = 8 };
 
 /* Ends the measurement of an operation that does not work. */
 static void give_up(const char *why)
@@ -273,8 +275,39 @@ static void measure(const struct operation *operation)
         kill(partner, SIGKILL);
 }
 
+static uint64_t free_memory(void)
+{
+    struct sysinfo info;
+    usleep(500000);
+    need(sysinfo(&info) == 0, "sysinfo");
+    return (uint64_t)info.freeram * info.mem_unit;
+}
+
+/* The memory that a process takes which does nothing, in bytes, with what its program has touched. */
+static void measure_idle(void)
+{
+    pid_t idle[IDLE];
+    /* The first run fills what is filled lazily. */
+    run_static();
+    uint64_t before = free_memory();
+    for (int number = 0; number < IDLE; number++) {
+        idle[number] = fork();
+        if (idle[number] == 0) {
+            execl("/bench/true-static", "/bench/true-static", "idle", NULL);
+            _exit(1);
+        }
+        need(idle[number] > 0, "fork");
+    }
+    printf("measure idle_process %ld 0\n", (long)(before - free_memory()) / IDLE);
+    fflush(stdout);
+    for (int number = 0; number < IDLE; number++)
+        kill(idle[number], SIGKILL);
+}
+
 int main(int count, char **words)
 {
+    if (count > 1 && strcmp(words[1], "idle_process") == 0)
+        measure_idle();
     for (unsigned index = 0; index < sizeof operations / sizeof *operations; index++)
         if (count > 1 && strcmp(operations[index].name, words[1]) == 0)
             measure(&operations[index]);

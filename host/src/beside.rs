@@ -34,6 +34,8 @@ pub struct Batch {
     pub files: Vec<(PathBuf, PathBuf)>,
     /// A program's place, and the word that it is run with.
     pub runs: Vec<(String, String)>,
+    /// How many process managers they run under on Nacre, if there is one.
+    pub layers: usize,
 }
 
 impl Batch {
@@ -61,7 +63,7 @@ impl Batch {
     pub fn on_nacre(&self, products: &Products) -> Outcome<Captured> {
         let mut command: Vec<OsString> = vec!["linux-tests".into()];
         if products.program("process").is_some() {
-            command.extend(["--under".into(), "process".into()]);
+            command.extend((0..self.layers).flat_map(|_| ["--under".into(), "process".into()]));
         }
         let mut last = "";
         for (file, name) in &self.runs {

@@ -67,7 +67,7 @@ fn judge(test: &Test, kind: Kind, reason: Option<&str>, on_linux: &Results, on_n
 fn batch(programs: &Programs, tests: &[&Test]) -> Batch {
     let files = Kind::ALL.iter().map(|kind| (programs.file(*kind), place(*kind).into())).collect();
     let of = |kind: Kind| tests.iter().filter(move |test| test.kinds.contains(&kind)).map(move |test| (place(kind), test.name.clone()));
-    Batch { files, runs: Kind::ALL.into_iter().flat_map(of).collect() }
+    Batch { files, runs: Kind::ALL.into_iter().flat_map(of).collect(), layers: 1 }
 }
 
 /// Where the programs of a kind are in both systems.
