@@ -210,6 +210,11 @@ impl<F> Descriptors<F> {
         self.slot(descriptor).map(|slot| slot.file.clone())
     }
 
+    /// The same, for a look.
+    pub fn look(&self, descriptor: u64) -> Option<&F> {
+        self.slot(descriptor).ok().map(|slot| &*slot.file)
+    }
+
     /// Whether the descriptor is closed by `execve`.
     pub fn close_on_exec(&self, descriptor: u64) -> Result<bool, Errno> {
         self.slot(descriptor).map(|slot| slot.close_on_exec)

@@ -31,7 +31,22 @@ const FOLDERS: [(&str, &[&str]); 6] = [
 ];
 /// Files that tell of a process.
 const FACTS: [&str; 16] = [
-    "auxv", "cgroup", "cmdline", "comm", "environ", "io", "limits", "maps", "mountinfo", "mounts", "oom_score", "oom_score_adj", "stat", "statm", "status", "wchan",
+    "auxv",
+    "cgroup",
+    "cmdline",
+    "comm",
+    "environ",
+    "io",
+    "limits",
+    "maps",
+    "mountinfo",
+    "mounts",
+    "oom_score",
+    "oom_score_adj",
+    "stat",
+    "statm",
+    "status",
+    "wchan",
 ];
 /// Links of a process.
 const LINKS: [&str; 3] = ["cwd", "exe", "root"];
@@ -88,6 +103,12 @@ fn normal(from: &[u8], path: &[u8]) -> Vec<Vec<u8>> {
         }
     }
     parts
+}
+
+/// Whether a path from the root that no `..` is part of leads elsewhere, as its first name says: so for most.
+fn is_elsewhere(path: &[u8]) -> bool {
+    let mut parts = path.split(|byte| *byte == b'/');
+    parts.find(|part| !matches!(*part, b"" | b".")) != Some(&b"proc"[..]) && !path.windows(2).any(|pair| pair == b"..")
 }
 
 fn number(part: &[u8]) -> Option<u64> {
@@ -201,6 +222,9 @@ impl Node {
 impl Process {
     /// What `path` means, used with `descriptor`, if it is in `/proc`; a link at its end is followed if `follow` says so.
     pub fn in_proc(&mut self, descriptor: u64, path: &[u8], follow: bool) -> Option<Result<Target, Errno>> {
+        if path.starts_with(b"/") && is_elsewhere(path) {
+            return None;
+        }
         let base = if path.starts_with(b"/") { Vec::new() } else { self.virtual_base(descriptor)? };
         let parts = normal(&base, path);
         if parts.first().map(Vec::as_slice) != Some(b"proc") {
@@ -253,7 +277,9 @@ impl Process {
     fn check(&mut self, node: Node) -> Result<(), Errno> {
         let own = self.pid();
         match node {
-            Node::Process(pid, None) if pid != own => manager::numbers(Reference::PARENT, pid).map_err(|_| ENOENT).and_then(|found| if found.pid == pid { Ok(()) } else { Err(ENOENT) }),
+            Node::Process(pid, None) if pid != own => {
+                manager::numbers(Reference::PARENT, pid).map_err(|_| ENOENT).and_then(|found| if found.pid == pid { Ok(()) } else { Err(ENOENT) })
+            }
             Node::Process(pid, Some(thread)) if pid == own => self.threads.find(thread).map(drop).ok_or(ENOENT),
             Node::Process(pid, Some(thread)) if pid != thread => Err(ENOENT),
             Node::Descriptor(number) | Node::About(number) => self.descriptors.get(number).map(drop).map_err(|_| ENOENT),
@@ -388,6 +414,15 @@ mod tests {
         assert_eq!(walk(b"/proc/8/fd/3"), None);
         assert_eq!((walk(b"/proc/07"), walk(b"/proc/kernel"), walk(b"/proc/-1")), (None, None, None));
         assert_eq!(normal(b"/proc/7", b"../../etc/./x"), [b"etc".to_vec(), b"x".to_vec()]);
+    }
+
+    #[test]
+    fn what_is_elsewhere_is_said_of_no_path_that_leads_here() {
+        for path in ["/proc", "//./proc/7", "/proc/../etc", "/etc/../proc/stat", "/proc..", "/..", "/../proc", "/etc/passwd", "/", "/.", "/./proc"] {
+            let leads_here = normal(b"", path.as_bytes()).first().is_some_and(|first| first == b"proc");
+            assert!(!(leads_here && is_elsewhere(path.as_bytes())), "{path}");
+        }
+        assert!(is_elsewhere(b"/etc/passwd") && is_elsewhere(b"/processes"));
     }
 
     #[test]
