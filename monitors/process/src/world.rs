@@ -122,6 +122,8 @@ pub struct Process {
     queue: VecDeque<Signal>,
     death_signal: u64,
     is_reaper: bool,
+    /// The first process has it from a parent that has ended, and does not care for it as a shell for its jobs.
+    is_adopted: bool,
 }
 
 /// A session with a terminal.
@@ -372,6 +374,7 @@ impl Process {
             queue: VecDeque::new(),
             death_signal: 0,
             is_reaper: false,
+            is_adopted: false,
         }
     }
 

@@ -102,6 +102,7 @@ impl World {
         for &child in children {
             let Ok(process) = self.process_mut(child) else { continue };
             process.parent = reaper;
+            process.is_adopted = reaper == FIRST;
             process.exit_signal = CHILD;
             self.effects.push(Effect::Adopted(child));
             let Ok(process) = self.process_mut(child) else { continue };

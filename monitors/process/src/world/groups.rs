@@ -22,7 +22,7 @@ impl World {
         let lives = |pid: u64, process: &super::Process| !process.has_ended() || Some(pid) == living;
         !self.processes.iter().any(|(pid, process)| {
             let cares = |parent: &super::Process| lives(process.parent, parent) && parent.session == process.session && parent.group != group;
-            process.group == group && lives(*pid, process) && self.processes.get(&process.parent).is_some_and(cares)
+            process.group == group && lives(*pid, process) && !process.is_adopted && self.processes.get(&process.parent).is_some_and(cares)
         })
     }
 

@@ -400,6 +400,23 @@ fn whatever_is_done_the_world_stays_whole() {
 }
 
 #[test]
+fn the_first_process_does_not_care_for_those_it_adopts() {
+    let mut world = world();
+    let parent = child(&mut world, FIRST, true);
+    let job = child(&mut world, parent, true);
+    world.group_set(parent, job, 0).unwrap();
+    assert!(!world.is_orphaned(job));
+    world.set_stopped(job, 20).unwrap();
+    world.exit(parent, 0);
+    assert!(world.is_orphaned(job));
+    assert_eq!(taken(&mut world, job), [signals::HANG_UP, signals::CONTINUE]);
+    // Its own it does care for.
+    let own = child(&mut world, FIRST, true);
+    world.group_set(FIRST, own, own).unwrap();
+    assert!(!world.is_orphaned(own));
+}
+
+#[test]
 fn who_uses_a_terminal_from_the_background_is_stopped() {
     const INPUT: u64 = 21;
     let mut world = world();
