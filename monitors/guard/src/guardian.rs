@@ -127,7 +127,9 @@ impl Guardian {
 
     /// A request of the child's: it may go on, or this is its answer.
     fn ask(&self, letter: &mut Letter<'_, Tag>) -> Result<Asked, Errno> {
-        let is_name = letter.label >> 16 == directory::NUMBER && self.policy.depends_on_paths();
+        // What is no directory may be served by anybody, who may never answer.
+        let is_directory = letter.seen.tag.as_deref().is_some_and(|subject| subject.kind == Kind::Directory);
+        let is_name = is_directory && letter.label >> 16 == directory::NUMBER && self.policy.depends_on_paths();
         let names = is_name.then(|| NAMES.lock());
         let (message, flags) = (self.message(letter), letter.words[0]);
         let case = match self.case(letter) {

@@ -9,7 +9,8 @@ use nacre_proto::flags::{
     BEGIN_ATTENDS, O_NONBLOCK, OWN_POSITION, POLLIN, SERVICE_CHANNELS, SERVICE_MEMORY, SOCK_STREAM, WCONTINUED, WEXITED, WNOHANG, WUNTRACED,
 };
 use nacre_proto::{Errno, channel, file, memory, parent, process};
-use nacre_sys::{OwnedPort, OwnedReference, PortSet, Reference, Vacant, ipc};
+use nacre_rt::thread;
+use nacre_sys::{OwnedPort, OwnedReference, PortSet, Reference, Thread, Vacant, ipc};
 
 type Outcome = Result<(), String>;
 /// A case: its sentence, and what tries it.
@@ -61,9 +62,18 @@ fn exits() -> Outcome {
 }
 
 fn late() -> Outcome {
-    let pid = made(&[b"late"])?;
+    let pid = made(&[b"sleep"])?;
     expect("not yet", wait(pid, WEXITED | WNOHANG)?, (0, 0))?;
-    expect("its end", wait(pid, WEXITED)?, (pid, 0x600))
+    let killer = thread::spawn(kill_later, pid as usize).map_err(why("a thread"))?;
+    let end = expect("its end", wait(pid, WEXITED)?, (pid, 15));
+    killer.join();
+    end
+}
+
+/// By then the others wait for the end, as good as always.
+fn kill_later(pid: usize) {
+    let _ = Thread::sleep(20_000_000);
+    let _ = kill(pid as u64, 15);
 }
 
 fn killed() -> Outcome {

@@ -59,7 +59,7 @@ impl Supplier for Maker {
 fn build(port: Reference, words: &[&[u8]]) -> Result<Child<Maker>, Errno> {
     let mut maker = Maker { services: Services::find().map_err(|_| Errno::ENOENT)?, port };
     let arguments: Vec<&[u8]> = [&[PATH], words].concat();
-    let program = Program { path: PATH, arguments: &arguments, environment: &[], random: [7; 16], sizes: Sizes::default() };
+    let program = Program { path: PATH, arguments: &arguments, environment: &[], directory: b"", random: [7; 16], sizes: Sizes::default() };
     spawn(&mut maker, &program, Ports { parent: port, keeper: port }).map_err(|_| Errno::ENOEXEC)
 }
 

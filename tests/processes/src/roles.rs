@@ -15,10 +15,6 @@ const BIT: u64 = 4;
 pub fn play(role: &[u8], argument: &[u8]) -> i32 {
     match role {
         b"exit" => argument.first().map_or(0, |digit| i32::from(*digit - b'0')),
-        b"late" => {
-            let _ = Thread::sleep(20_000_000);
-            6
-        }
         b"attend" => attend().unwrap_or(FAILED),
         b"fault" => nacre_raw::read(8) as i32,
         b"orphan" => make::child(&[b"exit", b"7"]).map_or(FAILED, |_| 0),

@@ -28,7 +28,7 @@ fn main() {
 /// How much a hostile program tries.
 const MOVES: u64 = 60;
 /// How often each environment is killed, if nobody says.
-const ROUNDS: u64 = 25;
+const ROUNDS: u64 = 24;
 
 const WORK: [&[u8]; 2] = [roles::PATH, b"work"];
 const TRACE: [&[u8]; 4] = [b"/bin/trace", b"-q", roles::PATH, b"work"];

@@ -15,6 +15,7 @@ use nacre_nest::{Child, Handler, Ports, Program, Services, Sizes, attend, spawn}
 use nacre_proto::flags::{O_RDWR, SERVICE_FILES, SERVICE_MEMORY};
 use nacre_proto::{Errno, Given, Request, directory, memory, parent};
 use nacre_rt::thread;
+use nacre_sys::ipc::{self, Message};
 use nacre_sys::lock::Lock;
 use nacre_sys::{OwnedPort, OwnedReference, PortSet, Reference, Thread, Window};
 
@@ -23,8 +24,8 @@ const LIMIT: u64 = 64 << 20;
 /// The status by which a wait is ended that nobody else ended.
 const NOT_TOLD: u64 = 255;
 /// Nanoseconds between two looks, and how many looks there are before something is held to be missing.
-const LOOK: u64 = 1_000_000;
-const LOOKS: u32 = 60_000;
+const LOOK: u64 = 10_000_000;
+const LOOKS: u32 = 6_000;
 
 /// Numbers that are the same for the same seed; it must not be 0.
 pub struct Random(pub u64);
@@ -156,8 +157,9 @@ fn killer(_: usize) {
         // However the wait ends, there is another look.
         let _ = Thread::sleep(LOOK);
     }
-    // Nobody answers this: it is the end of whoever waits, who then says what is wrong.
-    let _ = parent::exit(order.port, NOT_TOLD);
+    // It is the end of whoever waits, who then says what is wrong, and does not answer.
+    let end = Message::new(parent::exit::LABEL, [NOT_TOLD, 0, 0, 0, 0, 0]);
+    while !OVER.load(Ordering::Acquire) && ipc::send(order.port, &end, LOOK).is_err() {}
 }
 
 impl Stage {
@@ -173,7 +175,7 @@ impl Stage {
 
     fn spawn(&mut self, command: &[&[u8]], port: &OwnedReference) -> Result<Child<Services>, String> {
         let ports = Ports { parent: port.handle(), keeper: port.handle() };
-        let program = Program { path: command[0], arguments: command, environment: &[], random: [7; 16], sizes: Sizes::default() };
+        let program = Program { path: command[0], arguments: command, environment: &[], directory: b"", random: [7; 16], sizes: Sizes::default() };
         spawn(&mut self.services, &program, ports).map_err(|refusal| format!("{refusal}"))
     }
 
