@@ -1,5 +1,6 @@
 //! `nacre test`: the rings of tests, and what they add up to.
 
+mod beside;
 mod discs;
 mod host;
 mod linux;
@@ -42,8 +43,9 @@ impl Tally {
             }
             Some(fault) => {
                 self.failed += 1;
-                println!("FAILED  {name}");
-                fault.lines().for_each(|line| println!("        {line}"));
+                // In one piece: others may be telling theirs.
+                let lines: String = fault.lines().map(|line| format!("        {line}\n")).collect();
+                print!("FAILED  {name}\n{lines}");
             }
         }
     }
@@ -54,18 +56,28 @@ pub fn test(tree: &Tree, arguments: &TestArguments) -> Outcome<i32> {
     let wants = |ring: Ring| arguments.ring.is_empty() || arguments.ring.contains(&ring);
     let filter = arguments.filter.as_deref().unwrap_or("");
     let mut tally = Tally::default();
-    if wants(Ring::Host) {
-        tally.add(host::run(tree, filter)?);
-        tally.add(models::run(tree, filter)?);
-    }
-    if [Ring::Conformance, Ring::Hostile, Ring::Relative, Ring::Stacks, Ring::Linux, Ring::Discs].into_iter().any(wants) {
-        match builds::ensure(tree) {
-            Ok(products) => tally.add(in_system(tree, &products, arguments, &wants)?),
-            Err(failure) => tally.note("the system builds", Some(&failure.to_string())),
-        }
+    let needs_system = [Ring::Conformance, Ring::Hostile, Ring::Relative, Ring::Stacks, Ring::Linux, Ring::Discs].into_iter().any(wants);
+    let (tested, built) = std::thread::scope(|scope| {
+        // The system is built while this machine's tests run: each leaves a processor idle now and then.
+        let builder = needs_system.then(|| scope.spawn(|| builds::ensure(tree)));
+        let tested = if wants(Ring::Host) { on_this_machine(tree, filter, arguments.jobs as usize) } else { Ok(Tally::default()) };
+        (tested, builder.map(|builder| builder.join()))
+    });
+    tally.add(tested?);
+    match built {
+        None => {}
+        Some(Ok(Ok(products))) => tally.add(in_system(tree, &products, arguments, &wants)?),
+        Some(Ok(Err(failure))) => tally.note("the system builds", Some(&failure.to_string())),
+        Some(Err(_)) => tally.note("the system builds", Some("building it has panicked")),
     }
     println!("{} passed, {} failed", tally.passed, tally.failed);
     Ok(i32::from(tally.failed > 0))
+}
+
+fn on_this_machine(tree: &Tree, filter: &str, jobs: usize) -> Outcome<Tally> {
+    let mut tally = host::run(tree, filter, jobs)?;
+    tally.add(models::run(tree, filter, jobs)?);
+    Ok(tally)
 }
 
 fn in_system(
@@ -77,7 +89,7 @@ fn in_system(
     let filter = arguments.filter.as_deref().unwrap_or("");
     let mut tally = Tally::default();
     if wants(Ring::Conformance) {
-        tally.add(system::conformance(products, filter)?);
+        tally.add(system::conformance(products, filter, arguments.jobs as usize)?);
     }
     if wants(Ring::Hostile) {
         tally.add(system::hostile(products, filter)?);

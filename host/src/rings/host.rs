@@ -3,21 +3,20 @@
 use std::fs;
 use std::path::Path;
 
-use super::Tally;
+use super::{Tally, beside};
 use crate::failure::{Class, Context, Outcome};
 use crate::toolchain::Toolchain;
 use crate::tree::Tree;
 
 /// Runs `cargo test` for each crate that can be tested here; a crate counts as failed once if it does not build.
-pub fn run(tree: &Tree, filter: &str) -> Outcome<Tally> {
+///
+/// While the tests of one run another can be built; cargo itself sees to it that no two are built at once.
+pub fn run(tree: &Tree, filter: &str, jobs: usize) -> Outcome<Tally> {
     let toolchain = Toolchain::from_environment();
-    let mut tally = Tally::default();
-    for member in members(tree)? {
-        if let Some(only) = targets(&tree.path(&member)) {
-            tally.add(test_crate(tree, &toolchain, &member, only, filter)?);
-        }
-    }
-    Ok(tally)
+    beside::each(&members(tree)?, jobs, |member| match targets(&tree.path(member)) {
+        Some(only) => test_crate(tree, &toolchain, member, only, filter),
+        None => Ok(Tally::default()),
+    })
 }
 
 /// The workspace's members, from its manifest: the strings of its `members` list.

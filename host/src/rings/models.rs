@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use super::Tally;
+use super::{Tally, beside};
 use crate::failure::{Class, Context, Failure, Outcome};
 use crate::tree::Tree;
 
@@ -12,8 +12,8 @@ use crate::tree::Tree;
 const DEPTH: &str = "-m100000";
 
 /// Checks all models whose name contains `filter`.
-pub fn run(tree: &Tree, filter: &str) -> Outcome<Tally> {
-    let mut tally = Tally::default();
+pub fn run(tree: &Tree, filter: &str, jobs: usize) -> Outcome<Tally> {
+    let mut checks = Vec::new();
     let folder = tree.path("doc/models");
     let mut models: Vec<_> = fs::read_dir(&folder)
         .context(Class::File, || format!("cannot read {}", folder.display()))?
@@ -27,16 +27,18 @@ pub fn run(tree: &Tree, filter: &str) -> Outcome<Tally> {
             continue;
         }
         let text = fs::read_to_string(&model).context(Class::File, || format!("cannot read {}", model.display()))?;
-        for mutation in 0..=mutations(&text) {
-            let said = check(&tree.path("build/models"), &model, mutation)?;
-            let (sentence, passed) = match mutation {
-                0 => (format!("model {name} holds"), errors(&said) == Some(0)),
-                _ => (format!("model {name} fails with mutation {mutation}"), errors(&said).is_some_and(|errors| errors > 0)),
-            };
-            tally.note(&sentence, (!passed).then_some(said.as_str()));
-        }
+        checks.extend((0..=mutations(&text)).map(|mutation| (name.clone(), model.clone(), mutation)));
     }
-    Ok(tally)
+    beside::each(&checks, jobs, |(name, model, mutation)| {
+        let said = check(&tree.path(&format!("build/models/{name}-{mutation}")), model, *mutation)?;
+        let (sentence, passed) = match mutation {
+            0 => (format!("model {name} holds"), errors(&said) == Some(0)),
+            _ => (format!("model {name} fails with mutation {mutation}"), errors(&said).is_some_and(|errors| errors > 0)),
+        };
+        let mut tally = Tally::default();
+        tally.note(&sentence, (!passed).then_some(said.as_str()));
+        Ok(tally)
+    })
 }
 
 /// How many mutations a model has: the highest number that it compares with.

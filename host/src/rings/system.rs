@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::Tally;
+use super::{Tally, beside};
 use crate::boot::guest::Guest;
 use crate::builds::Products;
 use crate::cli::{GuestArguments, MachineArguments};
@@ -22,29 +22,45 @@ const HOSTILE_CALLS: u64 = 1_000_000;
 /// Its seed: fixed, so that a test run can be repeated.
 const HOSTILE_SEED: u64 = 1;
 
-/// Programs that tell of their tests, and the words that run them.
-const TELLERS: [(&str, &[&str]); 5] = [
-    ("conformance", &["conformance"]),
-    ("confined", &["confined"]),
-    ("export", &["export"]),
-    ("processes", &["process", "--processes", "8", "processes"]),
-    ("survive", &["survive"]),
+/// A program that tells of its tests.
+struct Teller {
+    name: &'static str,
+    /// What runs it.
+    words: &'static [&'static str],
+    /// How many rounds it makes on one processor; on more it makes as many fewer.
+    rounds: Option<u32>,
+}
+
+const TELLERS: [Teller; 5] = [
+    Teller { name: "survive", words: &["survive"], rounds: Some(24) },
+    Teller { name: "export", words: &["export"], rounds: None },
+    Teller { name: "conformance", words: &["conformance"], rounds: None },
+    Teller { name: "confined", words: &["confined"], rounds: None },
+    Teller { name: "processes", words: &["process", "--processes", "8", "processes"], rounds: None },
 ];
 
 /// Boots each program that tells of its tests on one processor, on two and on four; each line `ok ID SENTENCE` or `not ok ID SENTENCE: WHY` is a test.
-pub fn conformance(products: &Products, filter: &str) -> Outcome<Tally> {
+/// Up to `jobs` machines with one processor run at once; those with more do not like to share theirs.
+pub fn conformance(products: &Products, filter: &str, jobs: usize) -> Outcome<Tally> {
     let mut tally = Tally::default();
-    for (program, words) in TELLERS {
-        if products.program(program).is_none() {
-            tally.note(program, Some(&format!("there is no tests/{program}")));
-            continue;
-        }
-        for cpus in CPUS {
-            let captured = boot(products, cpus, words)?;
-            judge_lines(&captured, program, cpus, filter, &mut tally);
-            judge_cpus(&captured, program, cpus, filter, &mut tally);
-        }
+    for cpus in CPUS {
+        tally.add(beside::each(&TELLERS, if cpus == 1 { jobs } else { 1 }, |teller| tell(products, teller, cpus, filter))?);
     }
+    Ok(tally)
+}
+
+fn tell(products: &Products, teller: &Teller, cpus: u32, filter: &str) -> Outcome<Tally> {
+    let (mut tally, program) = (Tally::default(), teller.name);
+    if products.program(program).is_none() {
+        tally.note(program, Some(&format!("there is no tests/{program}")));
+        return Ok(tally);
+    }
+    let rounds = teller.rounds.map(|rounds| (rounds / cpus).to_string());
+    let option = rounds.as_ref().map(|rounds| ["--rounds", rounds]);
+    let words: Vec<&str> = teller.words.iter().copied().chain(option.into_iter().flatten()).collect();
+    let captured = boot(products, cpus, &words)?;
+    judge_lines(&captured, program, cpus, filter, &mut tally);
+    judge_cpus(&captured, program, cpus, filter, &mut tally);
     Ok(tally)
 }
 
