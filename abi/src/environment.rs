@@ -53,3 +53,5 @@ pub const AT_INHERITANCE: u64 = 0x4e61_0007;
 pub const AT_INHERITANCE_SIZE: u64 = 0x4e61_0008;
 /// Auxiliary vector entry: how many references come with it. They stand behind those to mappings.
 pub const AT_INHERITED_COUNT: u64 = 0x4e61_0009;
+/// Auxiliary vector entry: address of the path of the current directory, absolute, with a final zero. A program without it starts in the root directory.
+pub const AT_DIRECTORY: u64 = 0x4e61_000a;

@@ -35,9 +35,9 @@ fn main() {
 const NAME: &str = "guard";
 
 /// All of a file; its rules are text.
-fn read(services: &Services, path: &[u8]) -> Result<String, String> {
+fn read(services: &Services, arguments: &Arguments, path: &[u8]) -> Result<String, String> {
     let cannot = |errno| format!("cannot read {}: {errno}", lossy(path));
-    let opened = directory::open(services.files(), O_RDONLY, 0, path).map_err(cannot)?.file;
+    let opened = directory::open(services.files(), O_RDONLY, 0, arguments.absolute(path).as_slice()).map_err(cannot)?.file;
     let (mut text, mut buffer) = (Vec::new(), vec![0; MAX_BYTES as usize]);
     loop {
         let count = file::read(opened.handle(), text.len() as u64, MAX_BYTES, &mut buffer[..]).map_err(cannot)?.data;
@@ -48,30 +48,33 @@ fn read(services: &Services, path: &[u8]) -> Result<String, String> {
     }
 }
 
-fn policy(options: &Options<'_>, services: &Services) -> Result<Policy, String> {
+fn policy(options: &Options<'_>, services: &Services, arguments: &Arguments) -> Result<Policy, String> {
     let mut policy = Policy::default();
     for source in &options.rules {
         match source {
             Source::Allow(rule) => policy.add(true, &lossy(rule)).map_err(|why| format!("--allow: {why}"))?,
             Source::Deny(rule) => policy.add(false, &lossy(rule)).map_err(|why| format!("--deny: {why}"))?,
-            Source::File(path) => policy.add_file(&read(services, path)?).map_err(|why| format!("{}, {why}", lossy(path)))?,
+            Source::File(path) => policy.add_file(&read(services, arguments, path)?).map_err(|why| format!("{}, {why}", lossy(path)))?,
         }
     }
     Ok(policy)
 }
 
-fn audit(options: &Options<'_>, services: &Services) -> Result<Option<Audit>, String> {
+fn audit(options: &Options<'_>, services: &Services, arguments: &Arguments) -> Result<Option<Audit>, String> {
     match options.audit {
         None => Ok(None),
         Some(b"-") => Ok(Some(Audit::new(messages()?, None))),
-        Some(path) => Ok(Some(Audit::new(create(services, path)?, Some(path)))),
+        Some(path) => {
+            let path = arguments.absolute(path);
+            Ok(Some(Audit::new(create(services, &path)?, Some(&path))))
+        }
     }
 }
 
 fn run(options: &Options<'_>, arguments: &Arguments) -> Result<i32, String> {
     let services = Services::find().map_err(|refusal| refusal.to_string())?;
-    let policy = policy(options, &services)?;
-    let guardian = Guardian { policy, audit: audit(options, &services)?, name: stage::name(options.command) };
+    let policy = policy(options, &services, arguments)?;
+    let guardian = Guardian { policy, audit: audit(options, &services, arguments)?, name: stage::name(options.command) };
     stage::run(guardian, tag(nacre_guard::guardian::PARENT, Kind::Parent), services, options.command, arguments)
 }
 

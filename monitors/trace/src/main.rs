@@ -36,21 +36,22 @@ fn main() {
 /// In what it says.
 const NAME: &str = "trace";
 
-fn sink(options: &Options<'_>, services: &Services) -> Result<Sink, String> {
+fn sink(options: &Options<'_>, services: &Services, arguments: &Arguments) -> Result<Sink, String> {
     Ok(match options.show {
         Show::Lines => Sink::Lines(messages()?),
         Show::Counts => Sink::Counts(Box::new(Lock::new(Counts::new())), messages()?),
         Show::Nothing => Sink::Nothing,
         Show::Events(path) => {
             let program = options.command.iter().map(|word| lossy(word)).collect::<Vec<_>>().join(" ");
-            Sink::Events(Lock::new(Events::new(create(services, path)?, path, &program)))
+            let path = arguments.absolute(path);
+            Sink::Events(Lock::new(Events::new(create(services, &path)?, &path, &program)))
         }
     })
 }
 
 fn run(options: &Options<'_>, arguments: &Arguments) -> Result<i32, String> {
     let services = Services::find().map_err(|refusal| refusal.to_string())?;
-    let record = Record::new(sink(options, &services)?, options.data_limit);
+    let record = Record::new(sink(options, &services, arguments)?, options.data_limit);
     let tracer = Tracer { record, name: stage::name(options.command) };
     stage::run(tracer, (), services, options.command, arguments)
 }

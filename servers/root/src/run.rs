@@ -131,7 +131,7 @@ impl Root {
         let mut random = [0; 16];
         self.random.fill(&mut random);
         let path = self.search(environment);
-        let program = Program { path: &path, arguments, environment, random, sizes: Sizes::default() };
+        let program = Program { path: &path, arguments, environment, directory: b"", random, sizes: Sizes::default() };
         let ports = Ports { parent: parent.handle(), keeper: keeper.handle() };
         Ok(spawn(&mut self.files, &program, ports).and_then(|child| {
             child.start()?;

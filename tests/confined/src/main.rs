@@ -57,7 +57,7 @@ fn run(services: &mut Services, what: &[u8], argument: &[u8]) -> Result<(u64, Ve
     let reference = port.new_reference(REFERENCE_USE).map_err(|status| said("no reference")(&status))?;
     let ports = Ports { parent: reference.handle(), keeper: reference.handle() };
     let arguments = [PATH, what, argument];
-    let program = Program { path: PATH, arguments: &arguments, environment: &[], random: [7; 16], sizes: Sizes::default() };
+    let program = Program { path: PATH, arguments: &arguments, environment: &[], directory: b"", random: [7; 16], sizes: Sizes::default() };
     let child = spawn(services, &program, ports).map_err(|refusal| format!("{refusal}"))?;
     child.start().map_err(|refusal| format!("{refusal}"))?;
     let mut nothing = Nothing::default();

@@ -85,6 +85,7 @@ fn run(pieces: usize) -> Result<i32, String> {
         path: PATH,
         arguments: &[PATH, b"observe", b"one argument"],
         environment: &[b"NAME=value"],
+        directory: b"",
         random: [9; 16],
         sizes: Sizes::default(),
     };

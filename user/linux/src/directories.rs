@@ -254,6 +254,16 @@ impl Process {
     }
 }
 
+impl Process {
+    /// Begins in the directory of which the path stands at this address: where its maker is. If that is gone meanwhile, or not to be entered, it begins in the root directory.
+    pub fn start_in(&mut self, path: u64) {
+        const O_DIRECTORY: u64 = 0o200000;
+        let Ok(path) = self.memory.path(path).map(Vec::from) else { return };
+        let Ok(files) = self.services.files() else { return };
+        self.current = directory::open(files, O_DIRECTORY, 0, path.as_slice()).ok().map(opened_directory);
+    }
+}
+
 /// `getcwd(buffer, size)`: the size with its final zero.
 pub fn getcwd(process: &mut Process, frame: &mut Frame) -> Answer {
     let [buffer, size, ..] = frame.arguments();
@@ -288,9 +298,12 @@ pub fn chdir(process: &mut Process, frame: &mut Frame) -> Answer {
             directory::open(place.directory, O_DIRECTORY, 0, place.path)?
         }
     };
-    let file = crate::descriptors::OpenFile::new(crate::descriptors::Kind::Remote(opened.file), opened.mode as u32, 0);
-    process.current = Some(Rc::new(file));
+    process.current = Some(opened_directory(opened));
     Ok(0)
+}
+
+fn opened_directory(opened: directory::open::Reply) -> Rc<OpenFile> {
+    Rc::new(OpenFile::new(crate::descriptors::Kind::Remote(opened.file), opened.mode as u32, 0))
 }
 
 /// `fchdir(descriptor)`.

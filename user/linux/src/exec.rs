@@ -150,10 +150,13 @@ fn run(process: &mut Process, mut command: Command) -> Answer {
     let mut random = [0; 16];
     process.services.random(&mut random)?;
     let (files, current) = (process.services.files()?, process.current_directory()?);
+    // Programs that inherit nothing of ours are told where they start.
+    let place = process.current.is_some().then(|| process.current_path().ok()).flatten().unwrap_or_default();
     for _ in 0..DEPTH {
         let sizes = Sizes { stack: Sizes::default().stack + command.size(), ..Sizes::default() };
         let mut maker = Maker { files, current: command.directory, port: Reference::PARENT, opened: command.opened.take() };
-        let program = Program { path: &command.path, arguments: &slices(&command.arguments), environment: &slices(&command.environment), random, sizes };
+        let (arguments, environment) = (slices(&command.arguments), slices(&command.environment));
+        let program = Program { path: &command.path, arguments: &arguments, environment: &environment, directory: &place, random, sizes };
         match nacre_nest::spawn_heir(&mut maker, &program, &heritage, Ports { parent: Reference::PARENT, keeper: Reference::PARENT }) {
             Ok(child) => return become_it(process, &child, &legacy, &command.arguments),
             Err(Refusal::Script(line)) => command = command.interpreted(line.as_bytes(), files, current)?,

@@ -30,6 +30,8 @@ pub struct Auxiliary {
     pub header_count: u64,
     /// Address of the path that was loaded.
     pub path: u64,
+    /// Address of the path of the directory that it starts in.
+    pub directory: u64,
     /// Pages of the object area.
     pub objects_pages: u64,
     /// Highest address of the stack.
@@ -58,6 +60,7 @@ impl Auxiliary {
             AT_PHENT => &mut self.header_size,
             AT_PHNUM => &mut self.header_count,
             AT_EXECFN => &mut self.path,
+            environment::AT_DIRECTORY => &mut self.directory,
             environment::AT_OBJECTS_PAGES => &mut self.objects_pages,
             environment::AT_STACK_END => &mut self.stack_end,
             environment::AT_STACK_SIZE => &mut self.stack_size,

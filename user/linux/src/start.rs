@@ -49,8 +49,10 @@ fn process(auxiliary: &Auxiliary, strings: [u64; 4], inheritance: Option<&Inheri
     let mut process = Process::new(memory, executable, entry::first_block())?;
     process.strings = strings;
     process.find_stack();
-    if let Some(inheritance) = inheritance {
-        heir::take_over(&mut process, auxiliary, inheritance)?;
+    match inheritance {
+        Some(inheritance) => heir::take_over(&mut process, auxiliary, inheritance)?,
+        None if auxiliary.directory != 0 => process.start_in(auxiliary.directory),
+        None => {}
     }
     Ok(process)
 }

@@ -45,13 +45,14 @@ fn random(arguments: &Arguments, number: u64) -> [u8; 16] {
     bytes
 }
 
-/// Makes child `number` of the first file of the search path that there is; it has our own environment.
+/// Makes child `number` of the first file of the search path that there is; it has our own environment and current directory.
 pub fn spawn<S: Supplier>(supplier: &mut S, command: &[&[u8]], number: u64, arguments: &Arguments, ports: Ports) -> Result<Child<S>, Refusal> {
     let environment: Vec<&[u8]> = arguments.environment().collect();
     let mut refusal = Refusal::NotFound;
     for path in candidates(command.first().unwrap_or(&&b""[..]), &environment) {
+        let (path, directory) = (arguments.absolute(&path), arguments.directory());
         let program =
-            Program { path: &path, arguments: command, environment: &environment, random: random(arguments, number), sizes: Sizes::default() };
+            Program { path: &path, arguments: command, environment: &environment, directory, random: random(arguments, number), sizes: Sizes::default() };
         match spawn::spawn(supplier, &program, ports) {
             Err(Refusal::NotFound) => {}
             Err(other) => refusal = other,

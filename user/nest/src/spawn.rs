@@ -31,6 +31,8 @@ pub struct Program<'a> {
     pub arguments: &'a [&'a [u8]],
     /// `NAME=value` strings.
     pub environment: &'a [&'a [u8]],
+    /// The path of its current directory, absolute; empty: the root.
+    pub directory: &'a [u8],
     /// Sixteen bytes that should differ from child to child.
     pub random: [u8; 16],
     /// Sizes of its parts.
@@ -243,6 +245,7 @@ fn write_stack<S: Supplier>(plan: &Plan, segment: &S::Segment, loaded: &[Loaded<
     let windows: Vec<[u64; 4]> = windows.map(|(number, window)| [window.start, window.size, window.rights.0, given_slot(number)]).collect();
     let contents = stack::Contents {
         path: program.path,
+        directory: program.directory,
         arguments: program.arguments,
         environment: program.environment,
         random: program.random,
@@ -290,7 +293,7 @@ pub fn spawn_heir<S: Supplier>(supplier: &mut S, program: &Program<'_>, heritage
 /// Makes a child with the library of foreign calls and what it inherits, areas among that. It is stopped, and its areas of fresh memory are zeros.
 pub fn fork<S: Supplier>(supplier: &mut S, heritage: &Heritage<'_>, sizes: Sizes, ports: Ports) -> Result<Child<S>, Refusal> {
     let library = load_library(supplier)?;
-    let program = Program { path: b"", arguments: &[], environment: &[], random: [0; 16], sizes };
+    let program = Program { path: b"", arguments: &[], environment: &[], directory: b"", random: [0; 16], sizes };
     make(supplier, Vec::from([library]), &program, heritage, ports)
 }
 

@@ -3,7 +3,7 @@
 
 use crate::refusal::Refusal;
 use alloc::vec::Vec;
-use nacre_abi::environment::AT_WINDOWS;
+use nacre_abi::environment::{AT_DIRECTORY, AT_WINDOWS};
 
 /// Keys of the auxiliary vector that every program gets; Linux's numbers.
 pub mod auxiliary {
@@ -32,6 +32,8 @@ pub mod auxiliary {
 pub struct Contents<'a> {
     /// The path that was loaded.
     pub path: &'a [u8],
+    /// The path of the current directory; empty: the root.
+    pub directory: &'a [u8],
     /// `argv`.
     pub arguments: &'a [&'a [u8]],
     /// `NAME=value` strings.
@@ -76,7 +78,7 @@ fn size_of_all(texts: &[&[u8]]) -> usize {
 
 /// The bytes of a stack that ends at `high` (a multiple of 16), at most `limit` of them. The stack pointer is at the first.
 pub fn compose(high: u64, limit: usize, contents: &Contents<'_>) -> Result<Vec<u8>, Refusal> {
-    let size = size_of_all(contents.arguments) + size_of_all(contents.environment) + contents.path.len();
+    let size = size_of_all(contents.arguments) + size_of_all(contents.environment) + contents.path.len() + contents.directory.len();
     if size + 16 * contents.auxiliary.len() + 32 * contents.windows.len() + 256 > limit {
         return Err(Refusal::Arguments);
     }
@@ -87,6 +89,7 @@ pub fn compose(high: u64, limit: usize, contents: &Contents<'_>) -> Result<Vec<u
     let arguments = strings.add_all(contents.arguments);
     let environment = strings.add_all(contents.environment);
     let path = strings.add_text(contents.path);
+    let directory = (!contents.directory.is_empty()).then(|| (AT_DIRECTORY, strings.add_text(contents.directory)));
     strings.bytes.resize((strings.bytes.len() + 8).next_multiple_of(16), 0);
     let base = high - strings.bytes.len() as u64;
 
@@ -97,7 +100,7 @@ pub fn compose(high: u64, limit: usize, contents: &Contents<'_>) -> Result<Vec<u
     words.extend(environment.iter().map(|at| base + at));
     words.push(0);
     let pointers = [(auxiliary::RANDOM, random), (auxiliary::PLATFORM, platform), (auxiliary::PROGRAM_NAME, path), (AT_WINDOWS, 0)];
-    let pointers = pointers.map(|(key, at)| (key, base + at));
+    let pointers = pointers.into_iter().chain(directory).map(|(key, at)| (key, base + at));
     for (key, value) in contents.auxiliary.iter().copied().chain(pointers).chain([(auxiliary::NULL, 0)]) {
         words.extend([key, value]);
     }
@@ -138,6 +141,7 @@ mod tests {
     fn composed(arguments: &[&[u8]], environment: &[&[u8]]) -> Stack {
         let contents = Contents {
             path: b"/bin/cat",
+            directory: b"/tmp",
             arguments,
             environment,
             random: *b"0123456789abcdef",
@@ -165,7 +169,9 @@ mod tests {
         assert_eq!(stack.string(stack.word(stack.pointer + 128)), b"/bin/cat");
         assert_eq!(stack.word(stack.pointer + 136), AT_WINDOWS);
         assert_eq!(stack.word(stack.word(stack.pointer + 144) + 24), 4);
-        assert_eq!(stack.word(stack.pointer + 152), 0);
+        assert_eq!(stack.word(stack.pointer + 152), AT_DIRECTORY);
+        assert_eq!(stack.string(stack.word(stack.pointer + 160)), b"/tmp");
+        assert_eq!(stack.word(stack.pointer + 168), 0);
     }
 
     #[test]
@@ -180,7 +186,7 @@ mod tests {
     #[test]
     fn what_does_not_fit_is_refused() {
         let long = [b'x'; 1024];
-        let contents = Contents { path: b"p", arguments: &[&long], environment: &[], random: [0; 16], auxiliary: &[], windows: &[] };
+        let contents = Contents { path: b"p", directory: b"", arguments: &[&long], environment: &[], random: [0; 16], auxiliary: &[], windows: &[] };
         assert_eq!(compose(HIGH, 1024, &contents), Err(Refusal::Arguments));
         assert!(compose(HIGH, 2048, &contents).unwrap().len() <= 2048);
     }
@@ -191,8 +197,15 @@ mod tests {
             let text = vec![b'x'; count * 3];
             let arguments = vec![&text[..]; count];
             let auxiliary = [(auxiliary::ENTRY, 1); 20];
-            let contents =
-                Contents { path: &text, arguments: &arguments, environment: &arguments, random: [0; 16], auxiliary: &auxiliary, windows: &[] };
+            let contents = Contents {
+                path: &text,
+                directory: &text,
+                arguments: &arguments,
+                environment: &arguments,
+                random: [0; 16],
+                auxiliary: &auxiliary,
+                windows: &[],
+            };
             assert!(compose(HIGH, 4096, &contents).is_ok_and(|bytes| bytes.len() <= 4096) || count > 15);
         }
     }

@@ -1,7 +1,10 @@
 //! What a program was started with, as it lies at the top of its stack: arguments, environment, auxiliary vector.
 
+use alloc::vec::Vec;
 use core::ffi::CStr;
 use core::iter;
+
+use nacre_abi::environment::AT_DIRECTORY;
 
 /// Arguments, environment and auxiliary vector. The parent wrote them; they are trusted as the program's own text is.
 #[derive(Clone, Copy, Debug)]
@@ -74,6 +77,21 @@ impl Arguments {
         })
     }
 
+    /// The path of the current directory, absolute; empty: the root.
+    pub fn directory(&self) -> &'static [u8] {
+        match self.auxiliary(AT_DIRECTORY) {
+            // SAFETY: the parent wrote a string that ends with a zero there, and it stays.
+            Some(start) if start != 0 => unsafe { CStr::from_ptr(start as *const i8) }.to_bytes(),
+            _ => b"",
+        }
+    }
+
+    /// A path as seen from the root directory.
+    pub fn absolute(&self, path: &[u8]) -> Vec<u8> {
+        let directory = self.directory();
+        if path.is_empty() || path.starts_with(b"/") || directory.is_empty() { path.to_vec() } else { [directory, b"/", path].concat() }
+    }
+
     /// The string that word `index` behind the count leads to; `None` if it is null.
     fn string(&self, index: usize) -> Option<&'static [u8]> {
         // SAFETY: the index is at most that of the null that ends the arguments or the environment: callers stop there.
@@ -91,7 +109,7 @@ mod tests {
 
     fn example() -> Arguments {
         let word = |text: &'static CStr| text.as_ptr() as u64;
-        let stack = Box::leak(Box::new([2, word(c"name"), word(c"-x"), 0, word(c"HOME=/"), word(c"HOMER=no"), 0, 6, 4096, 0x4e61_0001, 16, 0, 0]));
+        let stack = Box::leak(Box::new([2, word(c"name"), word(c"-x"), 0, word(c"HOME=/"), word(c"HOMER=no"), 0, 6, 4096, 0x4e61_0001, 16, AT_DIRECTORY, word(c"/tmp"), 0, 0]));
         // SAFETY: laid out as it must be, and leaked.
         unsafe { Arguments::at(stack.as_ptr()) }
     }
@@ -105,6 +123,7 @@ mod tests {
         assert_eq!(arguments.variable(b"HOM"), None);
         assert_eq!(arguments.environment().count(), 2);
         assert_eq!((arguments.auxiliary(6), arguments.auxiliary(0x4e61_0001), arguments.auxiliary(7)), (Some(4096), Some(16), None));
-        assert_eq!(arguments.auxiliary_all().count(), 2);
+        assert_eq!(arguments.auxiliary_all().count(), 3);
+        assert_eq!([&b"a/b"[..], b"/a", b""].map(|path| arguments.absolute(path)), [b"/tmp/a/b".to_vec(), b"/a".to_vec(), Vec::new()]);
     }
 }
