@@ -82,9 +82,20 @@ fn own_objects(book: &mut Book) {
     }
     book.note("space", &Space(SPACE).get_state());
     book.note("thread", &Thread(THREAD).get_state());
-    let mut entries = [ObjectEntry::default(); 64];
-    let listed = nacre_sys::memory::objects(0, USER_END, &mut entries);
-    book.note("objects", &listed.map(|(count, next)| (entries[..count].to_vec(), next)));
+    book.note("objects", &all_objects());
+}
+
+/// All objects of this program. How many one call tells of depends on interrupts.
+fn all_objects() -> Result<Vec<ObjectEntry>, nacre_abi::Status> {
+    let (mut entries, mut all, mut at) = ([ObjectEntry::default(); 64], Vec::new(), 0);
+    loop {
+        let (count, next) = nacre_sys::memory::objects(at, USER_END - at, &mut entries)?;
+        all.extend_from_slice(&entries[..count]);
+        if next == 0 {
+            return Ok(all);
+        }
+        at = next;
+    }
 }
 
 fn new_objects(book: &mut Book) {
