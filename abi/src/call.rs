@@ -226,6 +226,8 @@ calls! {
     ThreadSetScheduler = 85, "thread_set_scheduler";
     /// `(thread, port or set or 0, -, used, .., timeout)`: gives the caller's time to the thread; `rdx`: why it ended, `r8`: `used` and the nanoseconds that it took.
     ThreadDonate = 86, "thread_donate";
+    /// `(thread)`: nanoseconds that the thread has had of processors, in `rdx`.
+    ThreadTime = 87, "thread_time";
 }
 
 /// How many calls there are.

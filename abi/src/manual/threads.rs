@@ -194,4 +194,14 @@ pub const ENTRIES: &[Entry] = &[
         ]],
         restarts: "with what is left in r15, and what was used in r8",
     },
+    Entry {
+        call: Call::ThreadTime,
+        purpose: "Tells what time of processors the thread has had, by whatever right it ran; the kernel's work for it counts as its own. 0 if the caller's space does not see the machine's time.",
+        arguments: &[
+        Argument { name: "thread", kind: Kind::Object(ObjectType::Thread), text: "" },
+        ],
+        results: "rdx: nanoseconds",
+        failures: &[],
+        restarts: "",
+    },
 ];

@@ -98,6 +98,7 @@ impl<M: Machine> Kernel<M> {
         (Call::ClockRead, Self::clock_read),
         (Call::ThreadSetScheduler, Self::thread_set_scheduler),
         (Call::ThreadDonate, Self::thread_donate),
+        (Call::ThreadTime, Self::thread_time),
     ];
 
     /// The call with this number.

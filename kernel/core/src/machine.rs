@@ -192,6 +192,10 @@ pub trait Machine {
     fn cpu_kick(&self, cpu: usize);
     /// Nanoseconds since the start, never going back.
     fn now(&self) -> u64;
+    /// What counts time on this CPU, cheaper to read than `now`.
+    fn stamp(&self) -> u64;
+    /// Nanoseconds of a difference of stamps.
+    fn stamp_nanoseconds(&self, difference: u64) -> u64;
     /// Asks for a timer interrupt on this CPU at `deadline` (in the time of `now`); `u64::MAX` = none.
     fn timer_set(&self, deadline: u64);
     /// Reads an I/O port; `width` is 1, 2 or 4.

@@ -174,14 +174,33 @@ impl<M: Machine> Kernel<M> {
         list::push_back(&self.machine, self.run_queue(), thread.queue());
     }
 
+    /// The CPU's time since this was done last is the thread's, which is loaded.
+    #[inline(always)]
+    fn charge(&self, cpu: usize, thread: Thread<'_>) {
+        let stamp = self.machine.stamp();
+        let since = self.cpus[cpu].since.replace(stamp);
+        thread.set_used(thread.used().wrapping_add(stamp.saturating_sub(since)));
+    }
+
+    /// Nanoseconds that the thread has had of CPUs.
+    pub(crate) fn used_time(&self, thread: Thread<'_>) -> u64 {
+        let running = match thread.cpu() {
+            0 => 0,
+            cpu => self.machine.stamp().saturating_sub(self.cpus[cpu as usize - 1].since.get()),
+        };
+        self.machine.stamp_nanoseconds(thread.used().wrapping_add(running))
+    }
+
     #[inline(always)]
     fn switch(&self, cpu: usize, next: Physical) {
         let this = &self.cpus[cpu];
         let from = this.loaded.get();
         let to = self.thread(next);
         if from != Physical(0) {
+            self.charge(cpu, self.thread(from));
             self.thread(from).set_cpu(0);
         } else {
+            this.since.set(self.machine.stamp());
             self.idle.set(self.idle.get() & !(1 << cpu));
         }
         to.set_cpu(cpu as u64 + 1);
@@ -195,6 +214,7 @@ impl<M: Machine> Kernel<M> {
     #[inline(always)]
     pub(crate) fn switch_directly(&self, cpu: usize, from: Thread<'_>, to: Thread<'_>) {
         let this = &self.cpus[cpu];
+        self.charge(cpu, from);
         from.set_cpu(0);
         to.set_cpu(cpu as u64 + 1);
         this.loaded.set(to.at);
@@ -271,6 +291,7 @@ impl<M: Machine> Kernel<M> {
         let from = this.loaded.get();
         if from != Physical(0) {
             self.machine.fpu_settle(from, false);
+            self.charge(cpu, self.thread(from));
             self.thread(from).set_cpu(0);
         }
         let old = this.space.get();

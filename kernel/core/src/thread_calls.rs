@@ -5,6 +5,7 @@ use crate::kernel::{Attempt, Done, Kernel, Stop};
 use crate::machine::{Machine, Physical, thread_page::register};
 use crate::object::{Thread, WaitKind};
 use nacre_abi::call::STOP_INTERRUPT;
+use nacre_abi::state::SpaceState;
 use nacre_abi::{Code, ObjectType, Status, USER_END};
 
 /// Flag bits that a thread always runs with: interrupts on, and the one that is always one.
@@ -48,6 +49,14 @@ impl<M: Machine> Kernel<M> {
             self.disconnect(thread);
             self.pass_reply(thread, Status::new(Code::Interrupted));
         }
+        Ok(Done::Return)
+    }
+
+    /// Who does not see the machine's time sees none of threads.
+    pub(crate) fn thread_time(&self, caller: Thread<'_>) -> Attempt<Done> {
+        let thread = self.thread_argument(caller, 1)?;
+        let is_hidden = self.space(caller.space()).flags() & SpaceState::TIME_HIDDEN != 0;
+        caller.set_register(register::RDX, if is_hidden { 0 } else { self.used_time(thread) });
         Ok(Done::Return)
     }
 

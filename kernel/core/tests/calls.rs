@@ -1,8 +1,8 @@
 //! Every call: that it does what it says, and what it answers when it cannot. An error must leave no trace in memory.
 
+use crate::support::check;
 use crate::support::machine::{RAM_END, RAM_SIZE, RAM_START};
 use crate::support::world::{CODE, RAM, World};
-use crate::support::check;
 use nacre_abi::state::{self, PortState, ReferenceState, RegionState, ThreadState};
 use nacre_abi::{Call, Code, ObjectType, PAGE_SIZE, Rights, Status, USER_END, environment};
 use nacre_core::machine::{Physical, thread_page::register};
@@ -175,7 +175,16 @@ fn creation_refuses_what_it_should() {
     let (free, page, pool) = (fixture.free, fixture.free_page, fixture.world.pages(8));
     let occupied = fixture.objects[2];
     let rights = Rights::ALL.0;
-    let creates = [Call::SpaceCreate, Call::RegionCreate, Call::MappingCreate, Call::PortCreate, Call::PortSetCreate, Call::ReferenceCreate, Call::MutexCreate, Call::ConditionCreate];
+    let creates = [
+        Call::SpaceCreate,
+        Call::RegionCreate,
+        Call::MappingCreate,
+        Call::PortCreate,
+        Call::PortSetCreate,
+        Call::ReferenceCreate,
+        Call::MutexCreate,
+        Call::ConditionCreate,
+    ];
     for call in creates {
         fixture.fails(call, &[occupied], Code::SlotOccupied, 1);
         fixture.fails(call, &[occupied + 8], Code::BadAddress, 1);
@@ -229,7 +238,7 @@ fn other_calls_refuse_what_they_should() {
     fixture.fails(Call::IpcDetach, &[fixture.free], Code::NotConnected, 0);
     fixture.fails(Call::IpcDetach, &[port], Code::SlotOccupied, 1);
     fixture.fails(Call::IpcReceiveReply, &[], Code::Gone, 0);
-    for call in [Call::ThreadStart, Call::ThreadStop, Call::ThreadSetForeign] {
+    for call in [Call::ThreadStart, Call::ThreadStop, Call::ThreadSetForeign, Call::ThreadTime] {
         object_errors(&fixture, call, ObjectType::Thread, &[0]);
         fixture.fails(call, &[fixture.weak[4]], Code::Denied, 1);
     }
@@ -295,6 +304,10 @@ fn do_everything_alone(fixture: &Fixture) {
     fixture.ok(Call::Null, &[]);
     fixture.ok(Call::ThreadYield, &[]);
     fixture.ok(Call::ThreadSetBase, &[0, CODE]);
+    let (used, time) = (fixture.ok(Call::ThreadTime, &[environment::THREAD]), &fixture.world.machine().time);
+    time.set(time.get() + 500);
+    assert_eq!(fixture.ok(Call::ThreadTime, &[environment::THREAD]), used + 500);
+    assert_eq!(fixture.ok(Call::ThreadTime, &[thread]), 0);
     assert_eq!(fixture.ok(Call::ClockRead, &[environment::CLOCK]), fixture.world.machine().time.get());
     fixture.ok(Call::IoPortsReference, &[environment::IO_PORTS, null, 0x80, 4]);
     assert_eq!(fixture.ok(Call::IoRead, &[null, 1, 2]), 0x81 * 16 + 2);

@@ -9,4 +9,5 @@ pub mod options;
 mod parents;
 mod serve;
 pub mod start;
+mod times;
 pub mod world;

@@ -2,17 +2,17 @@
 //! what `world` decides. No call made here waits for a process: only our own parent and its services are called.
 
 use crate::parents::Parents;
-use crate::world::{Change, Effect, FIRST, Found, World};
+use crate::world::{Effect, FIRST, World};
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use nacre_abi::environment::{FOREIGN_LIBRARY, OBJECTS};
 use nacre_abi::fault;
-use nacre_nest::plan::{FOREIGN_STACK_END, MAX_FOREIGN_STACK, REFLECTED};
 use nacre_abi::message::{NO_REFERENCES, THREAD_ENDED};
 use nacre_abi::rights::REFERENCE_USE;
 use nacre_abi::state::ThreadState;
 use nacre_nest::host::{Exception, keep};
+use nacre_nest::plan::{FOREIGN_STACK_END, MAX_FOREIGN_STACK, REFLECTED};
 use nacre_nest::{Child, Services};
 use nacre_proto::flags::{TERMINAL_HANGUP, TERMINAL_INTERRUPT, TERMINAL_QUIT, TERMINAL_SUSPEND, TERMINAL_WINDOW, WNOHANG};
 use nacre_proto::process::{released, wait};
@@ -58,6 +58,10 @@ pub struct Body {
     pub prepared: Option<OwnedReference>,
     /// Who is told that signals have come, and by which bits.
     pub agent: Option<(OwnedReference, u64)>,
+    /// Nanoseconds of processors that it had in what it lived in before.
+    pub used: u64,
+    /// The same of those that it has waited for, and of theirs.
+    pub children_used: u64,
     /// Streams of its own.
     pub streams: [Option<OwnedReference>; 3],
 }
@@ -118,8 +122,10 @@ impl Life {
         }
     }
 
-    /// Takes it back whole. Nobody is told any more of its threads' ends.
-    fn destroy(self) {
+    /// Takes it back whole: what time its first thread had. Nobody is told any more of its threads' ends.
+    fn destroy(self) -> u64 {
+        // A thread that is not there any more tells nothing.
+        let used = self.thread().and_then(|thread| thread.time().ok()).unwrap_or(0);
         if let Some(space) = self.space() {
             // One that is not there any more has no threads either.
             let _ = keep(space, Reference::NONE);
@@ -127,13 +133,14 @@ impl Life {
         if let Life::Made { segment, .. } = &self {
             let _ = segment::destroy(segment.handle());
         }
+        used
     }
 }
 
 impl Body {
     fn new(pid: u64, set: &OwnedPortSet) -> Result<Body, Errno> {
         let port = OwnedPort::new(pid, set.handle())?;
-        Ok(Body { port, life: Life::None, prepared: None, agent: None, streams: [const { None }; 3] })
+        Ok(Body { port, life: Life::None, prepared: None, agent: None, used: 0, children_used: 0, streams: [const { None }; 3] })
     }
 
     /// Exceptions of its space go to this port.
@@ -148,7 +155,7 @@ impl Body {
         let old = core::mem::replace(&mut self.life, life);
         self.agent = None;
         let is_another = !matches!(old, Life::None);
-        old.destroy();
+        self.used = self.used.saturating_add(old.destroy());
         Ok(is_another)
     }
 
@@ -272,7 +279,11 @@ impl Manager {
     pub fn carry_out(&mut self) {
         let effects = self.world.effects();
         // Before anything can be seen of the parent's end, its children have another one.
-        effects.iter().for_each(|effect| if let Effect::Adopted(pid) = effect { self.tell_parent(*pid) });
+        effects.iter().for_each(|effect| {
+            if let Effect::Adopted(pid) = effect {
+                self.tell_parent(*pid)
+            }
+        });
         for effect in effects {
             match effect {
                 Effect::Adopted(_) => {}
@@ -299,7 +310,8 @@ impl Manager {
             body.forget_prepared();
             body.agent = None;
             body.streams = [const { None }; 3];
-            core::mem::replace(&mut body.life, Life::None).destroy();
+            let used = core::mem::replace(&mut body.life, Life::None).destroy();
+            body.used = body.used.saturating_add(used);
         }
     }
 
@@ -318,8 +330,8 @@ impl Manager {
             match self.world.wait(parent, waiter.which, waiter.options) {
                 Ok(None) => self.waiters.push(waiter),
                 Ok(Some(found)) => {
-                    if answer(&found).send(waiter.reply, Span::EMPTY).is_ok() {
-                        self.world.waited(&found, waiter.options);
+                    if self.answer(&found).send(waiter.reply, Span::EMPTY).is_ok() {
+                        self.waited(parent, &found, waiter.options);
                     }
                 }
                 Err(errno) => drop(server::refuse(waiter.reply, errno)),
@@ -337,8 +349,9 @@ impl Manager {
     pub(crate) fn wait_now(&mut self, pid: u64, which: i64, options: u64) -> Result<Option<wait::Output>, Errno> {
         match self.world.wait(pid, which, options)? {
             Some(found) => {
-                self.world.waited(&found, options);
-                Ok(Some(answer(&found)))
+                let answer = self.answer(&found);
+                self.waited(pid, &found, options);
+                Ok(Some(answer))
             }
             None if options & WNOHANG != 0 => Ok(Some(wait::Output::default())),
             None => Ok(None),
@@ -382,9 +395,4 @@ fn reflected(exception: &Exception, bytes: &[u8]) -> Option<ThreadState> {
     let in_library = (FOREIGN_LIBRARY..OBJECTS).contains(&state.rip);
     let entry = state.foreign_entry.checked_sub(REFLECTED).filter(|entry| (FOREIGN_LIBRARY..OBJECTS).contains(entry))?;
     (is_stack && !in_library).then_some(ThreadState { rip: entry, fs_base: state.rip, ..state })
-}
-
-fn answer(found: &Found) -> wait::Output {
-    let Found { pid, user, .. } = *found;
-    wait::Output { pid, status: Change::status(found.change), user, user_time: 0, system_time: 0 }
 }

@@ -6,7 +6,7 @@ use nacre_proto::flags::{BEGIN_PROGRAM, SERVICE_CHANNELS, SERVICE_CLOCK, SERVICE
 use nacre_proto::parent::{exit, find, keep, report, stream};
 use nacre_proto::process::{
     abandon, attach, begin, create, dispositions, family, foreground, foreground_set, group_set, identity, kill, limits, list, look, name_set,
-    numbers, parents, prepare, priority, priority_set, released, session_create, signal_take, stopped, stream_set, terminal, terminal_acquire, terminal_check, terminal_leave, terminal_owner, thread_create, thread_end, wait,
+    numbers, parents, prepare, priority, priority_set, released, session_create, signal_take, stopped, stream_set, terminal, terminal_acquire, terminal_check, terminal_leave, terminal_owner, thread_create, thread_end, times, wait,
 };
 use nacre_proto::server::Output;
 use nacre_proto::{Answer, Errno, Handled, Request, memory, parent, process};
@@ -257,6 +257,11 @@ impl process::Server for Manager {
         let reply = request.detach()?;
         self.release_later(pid, reply);
         Ok(Answer::Later)
+    }
+
+    fn times(&mut self, request: &mut Request<'_>) -> Handled<times::Output> {
+        let body = self.body(request)?;
+        times::Output { before: body.used, children: body.children_used }.now()
     }
 
     fn parents(&mut self, _: &mut Request<'_>) -> Handled<parents::Output> {

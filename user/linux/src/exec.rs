@@ -196,7 +196,11 @@ fn become_it(process: &mut Process, child: &Child<Maker>, legacy: &Legacy, argum
     if child.is_native() {
         give_streams(process);
     }
-    let attends = if process.me().mask != 0 || process.timers.is_armed() { nacre_proto::flags::BEGIN_ATTENDS } else { 0 };
+    let attends = if process.me().mask != 0 || process.timers.is_armed() || process.limits.cpu() != crate::limits::CpuLimit::NONE {
+        nacre_proto::flags::BEGIN_ATTENDS
+    } else {
+        0
+    };
     crate::fork::begin(Reference::PARENT, BEGIN_PROGRAM | attends, process.signals.ignored(), child)?;
     // There is no answer to it.
     Err(EFAULT)

@@ -11,8 +11,8 @@ use crate::process::Process;
 use crate::user;
 use nacre_abi::rights::REFERENCE_ALL;
 use nacre_nest::{Child, Heritage, Ports, Sizes};
-use nacre_proto::process;
 use nacre_proto::flags::BEGIN_ATTENDS;
+use nacre_proto::process;
 use nacre_sys::ipc::{Buffers, Message};
 use nacre_sys::{OwnedReference, Reference};
 
@@ -132,7 +132,7 @@ fn create(process: &mut Process, frame: &Frame, request: &Request) -> Answer {
 impl Process {
     /// Whether the process has reason to look at its signals itself.
     pub fn attends(&mut self) -> bool {
-        self.signals.has_handlers() || self.me().mask != 0
+        self.signals.has_handlers() || self.me().mask != 0 || self.limits.cpu() != crate::limits::CpuLimit::NONE
     }
 }
 

@@ -24,6 +24,8 @@ mod block;
 mod capabilities;
 mod children;
 mod control;
+mod cpu_time;
+mod cpu_timers;
 mod delivery;
 mod descriptors;
 mod directories;

@@ -15,6 +15,7 @@ use nacre_sys::Reference;
 
 use crate::inheritance::LIMITS;
 
+const CPU: usize = 0;
 const FILE: usize = 1;
 const STACK: usize = 3;
 const DATA: usize = 2;
@@ -32,6 +33,20 @@ pub const MOST_DESCRIPTORS: u64 = 1024;
 
 /// The process's limits, soft and hard, by Linux's numbers.
 pub struct Limits([[u64; 2]; LIMITS]);
+
+/// Seconds of processors: after which the process is told, and after which it ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CpuLimit {
+    /// `SIGXCPU`.
+    pub soft: u64,
+    /// `SIGKILL`.
+    pub hard: u64,
+}
+
+impl CpuLimit {
+    /// As many as it likes.
+    pub const NONE: CpuLimit = CpuLimit { soft: INFINITY, hard: INFINITY };
+}
 
 impl Limits {
     /// What a program starts with.
@@ -61,6 +76,17 @@ impl Limits {
     /// How many descriptors the process may have.
     pub fn descriptors(&self) -> usize {
         self.0[DESCRIPTORS][0] as usize
+    }
+
+    /// How many seconds of processors it may use.
+    pub fn cpu(&self) -> CpuLimit {
+        let [soft, hard] = self.0[CPU];
+        CpuLimit { soft, hard }
+    }
+
+    /// After so many it is told next.
+    pub fn set_cpu_soft(&mut self, seconds: u64) {
+        self.0[CPU][0] = seconds;
     }
 
     /// How large a file may become.
@@ -102,6 +128,9 @@ impl Process {
     /// Sets a limit; the manager hears of those that it enforces.
     fn set_limit(&mut self, resource: u64, limit: [u64; 2]) -> Result<(), Errno> {
         self.limits.set(resource, limit)?;
+        if resource as u32 as usize == CPU && self.limits.cpu() != CpuLimit::NONE {
+            self.call_agent()?;
+        }
         if matches!(resource as u32 as usize, PROCESSES | SIGNALS) {
             // Without a manager there is one process, and signals of its own.
             let _ = process::limits(Reference::PARENT, self.limits.0[PROCESSES][0], self.limits.0[SIGNALS][0]);
@@ -189,21 +218,22 @@ pub fn prlimit64(process: &mut Process, frame: &mut Frame) -> Answer {
     Ok(0)
 }
 
-/// `getrusage(who, usage)`: time since the start of the machine stands for time of the CPU.
+/// `getrusage(who, usage)`. All time is the program's: what servers do for it is not told.
 pub fn getrusage(process: &mut Process, frame: &mut Frame) -> Answer {
     const SELF: i32 = 0;
     const CHILDREN: i32 = -1;
     const THREAD: i32 = 1;
     let [who, usage, ..] = frame.arguments();
-    let mut words = [0; 18];
-    match who as i32 {
-        SELF | THREAD => {
-            let (seconds, nanoseconds) = process.services.clock(crate::time::MONOTONIC)?;
-            [words[0], words[1]] = [seconds, nanoseconds / 1000];
-            words[4] = process.memory.size() / 1024;
-        }
-        CHILDREN => {}
+    let used = match who as i32 {
+        SELF => process.used(),
+        THREAD => process.me().used(),
+        CHILDREN => process.times_told()[1],
         _ => return Err(EINVAL),
+    };
+    let mut words = [0; 18];
+    words[..2].copy_from_slice(&crate::cpu_time::seconds(used));
+    if who as i32 != CHILDREN {
+        words[4] = process.memory.size() / 1024;
     }
     process.memory.write_words(usage, &words)?;
     Ok(0)

@@ -100,6 +100,15 @@ impl Pending {
         Ok(())
     }
 
+    /// A timer that has a signal here was due so often again; whether it has one.
+    pub fn overrun(&mut self, timer: u64, times: u64) -> bool {
+        let info = self.infos.iter_mut().find(|info| info.code == SI_TIMER && info.fields[0] & 0xffff_ffff == timer);
+        let Some(info) = info else { return false };
+        let overrun = (info.fields[0] >> 32).saturating_add(times).min(i32::MAX as u64);
+        info.fields[0] = timer | overrun << 32;
+        true
+    }
+
     /// Takes the signal of `wanted` that comes first.
     pub fn take(&mut self, wanted: u64) -> Option<Info> {
         let ready = self.set & wanted;

@@ -72,6 +72,10 @@ pub struct Process {
     pub told: crate::owner::Told,
     /// There are, or were, files that give signals.
     pub has_signal_files: bool,
+    /// Nanoseconds of processors that the process used before it was this program, once that was asked for.
+    pub used_before: Option<u64>,
+    /// `ITIMER_VIRTUAL` and `ITIMER_PROF`.
+    pub cpu_timers: crate::cpu_timers::CpuTimers,
     /// The lock under which all this is reached; none in tests.
     pub lock: Option<&'static RawLock>,
     /// What `prctl` keeps.
@@ -150,6 +154,8 @@ impl Process {
             watches: crate::poll::Watches::new(),
             told: Vec::new(),
             has_signal_files: false,
+            used_before: None,
+            cpu_timers: [crate::timers::Timer::new(); 2],
             lock: None,
             traits: Traits::default(),
             growth: Growth::default(),

@@ -72,6 +72,8 @@ pub struct Thread {
     pub trap: [u64; 2],
     /// When a sleep that was cut off, and is made again, was to end.
     pub deadline: Option<u64>,
+    /// What the kernel's thread had used when it became this one.
+    used_before: u64,
 }
 
 impl Thread {
@@ -97,11 +99,22 @@ impl Thread {
             awaits_pipe: false,
             trap: [0; 2],
             deadline: None,
+            used_before: used_by(kernel),
         }
     }
 }
 
+/// Nanoseconds of processors; one that is not there any more tells nothing.
+fn used_by(kernel: nacre_sys::Thread) -> u64 {
+    kernel.time().unwrap_or(0)
+}
+
 impl Thread {
+    /// Nanoseconds of processors that it has used.
+    pub fn used(&self) -> u64 {
+        used_by(self.kernel).saturating_sub(self.used_before)
+    }
+
     /// Gives it another number.
     pub fn set_number(&mut self, number: u64) {
         self.number = number;
@@ -144,6 +157,11 @@ impl Threads {
     /// Every thread, with its place.
     pub fn all(&self) -> impl Iterator<Item = (usize, &Thread)> {
         self.slots.iter().enumerate().filter_map(|(index, slot)| slot.as_deref().map(|thread| (index, thread)))
+    }
+
+    /// Nanoseconds of processors that all have used, those that have ended too.
+    pub fn used(&self) -> u64 {
+        self.all().map(|(_, thread)| thread.kernel).chain(self.spare.iter().map(|spare| spare.kernel)).map(used_by).sum()
     }
 
     /// How many places the table has.
@@ -395,7 +413,9 @@ pub fn exit(process: &mut Process, frame: &mut Frame) -> Answer {
         crate::futex::wake_all(process, address);
     }
     let caller = process.caller;
-    let Some(ended) = process.threads.slots.get_mut(caller).and_then(Option::take) else { return Err(ESRCH) };
+    let Some(ended) = process.threads.slots.get_mut(caller).and_then(Option::take) else {
+        return Err(ESRCH);
+    };
     let Thread { block, kernel, number, .. } = *ended;
     if process.is_managed() {
         // A manager that does not hear of it keeps the number.

@@ -18,7 +18,7 @@ const TIMER_ABSTIME: u64 = 1;
 /// Ticks a second of `times`.
 const TICKS: u64 = 100;
 
-/// The Common Protocols' clock for a Linux clock. CPU time is the time that has passed: there is one thread.
+/// The Common Protocols' clock for a Linux clock; those of used time, where no other may stand, are taken for that of passing time.
 pub fn clock(number: u64) -> Result<u64, Errno> {
     match number as u32 {
         // Realtime: exact, coarse, alarm, TAI.
@@ -69,7 +69,10 @@ pub fn wait_for_ever() -> ! {
 /// `clock_gettime(clock, time)`.
 pub fn clock_gettime(process: &mut Process, frame: &mut Frame) -> Answer {
     let [number, time, ..] = frame.arguments();
-    let (seconds, nanoseconds) = process.services.clock(clock(number)?)?;
+    let (seconds, nanoseconds) = match crate::cpu_time::clock(process, number)? {
+        Some(clock) => process.cpu_now(clock).map(|used| (used / SECOND, used % SECOND))?,
+        None => process.services.clock(clock(number)?)?,
+    };
     process.memory.write_words(time, &[seconds, nanoseconds])?;
     Ok(0)
 }
@@ -77,7 +80,9 @@ pub fn clock_gettime(process: &mut Process, frame: &mut Frame) -> Answer {
 /// `clock_getres(clock, resolution)`.
 pub fn clock_getres(process: &mut Process, frame: &mut Frame) -> Answer {
     let [number, resolution, ..] = frame.arguments();
-    clock(number)?;
+    if crate::cpu_time::clock(process, number)?.is_none() {
+        clock(number)?;
+    }
     if resolution != 0 {
         process.memory.write_words(resolution, &[0, 1])?;
     }
@@ -118,7 +123,8 @@ pub fn times(process: &mut Process, frame: &mut Frame) -> Answer {
     let ticks = seconds * TICKS + nanoseconds / (SECOND / TICKS);
     let buffer = frame.arguments()[0];
     if buffer != 0 {
-        process.memory.write_words(buffer, &[ticks, 0, 0, 0])?;
+        let (used, [_, children]) = (process.used(), process.times_told());
+        process.memory.write_words(buffer, &[used / (SECOND / TICKS), 0, children / (SECOND / TICKS), 0])?;
     }
     Ok(ticks)
 }

@@ -2,6 +2,7 @@
 //!
 //! States of a timer: disarmed (no moment); armed. All moments are of the monotonic clock.
 
+use crate::cpu_time::{self, Clock};
 use crate::entry::Frame;
 use crate::errno::{Answer, EAGAIN, EINVAL, Errno};
 use crate::pending::{Info, LAST, SI_KERNEL, SI_TIMER};
@@ -66,6 +67,8 @@ impl Timer {
 struct Posix {
     timer: Timer,
     clock: u64,
+    /// It counts time that is used, and what it is due at is of that.
+    used: Option<Clock>,
     effect: Effect,
 }
 
@@ -94,11 +97,11 @@ impl Timers {
 
     /// Whether one is armed.
     pub fn is_armed(&self) -> bool {
-        self.next().is_some()
+        self.next().is_some() || self.posix.iter().flatten().any(|posix| posix.used.is_some() && posix.timer.due.is_some())
     }
 
     fn next(&self) -> Option<u64> {
-        let posix = self.posix.iter().flatten().filter_map(|posix| posix.timer.due);
+        let posix = self.posix.iter().flatten().filter(|posix| posix.used.is_none()).filter_map(|posix| posix.timer.due);
         posix.chain(self.real.due).min()
     }
 }
@@ -106,7 +109,7 @@ impl Timers {
 impl Process {
     /// Sends what is due; how long until the next is, 0 for ever.
     pub fn fire_timers(&mut self) -> u64 {
-        if self.timers.next().is_none() && !self.has_file_timers() {
+        if !self.timers.is_armed() && !self.has_file_timers() && !self.has_cpu_timers() {
             return nacre_sys::FOREVER;
         }
         let Ok(now) = time::now(self, MONOTONIC) else { return SECOND };
@@ -118,16 +121,39 @@ impl Process {
             self.fire(index, now);
         }
         let files = self.fire_file_timers(now);
-        let next = self.timers.next().into_iter().chain(files).min();
-        next.map_or(nacre_sys::FOREVER, |next| next.saturating_sub(now).max(1))
+        let used = self.fire_cpu_timers().into_iter().chain(self.next_used()).min();
+        let next = self.timers.next().into_iter().chain(files).min().map(|next| next.saturating_sub(now).max(1));
+        next.into_iter().chain(used).min().unwrap_or(nacre_sys::FOREVER)
+    }
+
+    /// How soon a timer of `timer_create` can be due that counts time that is used.
+    fn next_used(&mut self) -> Option<u64> {
+        let armed = self.timers.posix.iter().flatten().filter_map(|posix| posix.used.zip(posix.timer.due));
+        let armed: Vec<(Clock, u64)> = armed.collect();
+        // Of a thread that has ended nothing is due any more.
+        armed.into_iter().filter_map(|(clock, due)| self.cpu_now(clock).ok().map(|now| self.soonest(due.saturating_sub(now), clock))).min()
+    }
+
+    /// What time it is for a timer.
+    fn now_for(&mut self, used: Option<Clock>, monotonic: u64) -> u64 {
+        used.map_or(Some(monotonic), |clock| self.cpu_now(clock).ok()).unwrap_or(0)
     }
 
     fn fire(&mut self, index: usize, now: u64) {
+        let Some(Some(Posix { used, .. })) = self.timers.posix.get(index) else { return };
+        let now = self.now_for(*used, now);
         let Some(Some(posix)) = self.timers.posix.get_mut(index) else { return };
         let times = posix.timer.expire(now);
-        if times == 0 {
+        let thread = if let Effect::Thread(_, _, number) = posix.effect { self.threads.find(number) } else { None };
+        // One signal of each timer waits at a time, and tells how often it was due meanwhile.
+        let pending = match thread.and_then(|place| self.threads.get_mut(place)) {
+            Some(thread) => &mut thread.pending,
+            None => &mut self.signals.pending,
+        };
+        if times == 0 || pending.overrun(index as u64, times) {
             return;
         }
+        let Some(Some(posix)) = self.timers.posix.get(index) else { return };
         let overrun = (times - 1).min(i32::MAX as u64);
         let effect = posix.effect;
         let info = |signal, value| Info { signal, code: SI_TIMER, fields: [index as u64 | overrun << 32, value, 0, 0] };
@@ -181,9 +207,25 @@ pub fn alarm(process: &mut Process, frame: &mut Frame) -> Answer {
     Ok(if left != 0 { rounded.max(1) } else { 0 })
 }
 
-/// Only the real timer is there.
-fn check_which(which: u64) -> Result<(), Errno> {
-    if which as u32 == 0 { Ok(()) } else { Err(EINVAL) }
+/// Which of the timers of used time it is; `None`: the real one.
+fn which_used(which: u64) -> Result<Option<usize>, Errno> {
+    match which as u32 {
+        0 => Ok(None),
+        which @ 1..=2 => Ok(Some(which as usize - 1)),
+        _ => Err(EINVAL),
+    }
+}
+
+/// Arms a timer of used time, or disarms it (0); interval and rest of before.
+fn set_used(process: &mut Process, index: usize, interval: u64, value: u64) -> Result<[u64; 2], Errno> {
+    let now = process.used();
+    let before = process.cpu_timers[index].left(now);
+    let due = (value != 0).then(|| now.saturating_add(value));
+    process.cpu_timers[index] = Timer { due, interval, count: 0 };
+    if due.is_some() {
+        process.call_agent()?;
+    }
+    Ok(before)
 }
 
 fn write_timer(process: &Process, address: u64, [interval, left]: [u64; 2], unit: u64) -> Result<(), Errno> {
@@ -195,9 +237,16 @@ fn write_timer(process: &Process, address: u64, [interval, left]: [u64; 2], unit
 /// `getitimer(which, value)`.
 pub fn getitimer(process: &mut Process, frame: &mut Frame) -> Answer {
     let [which, value, ..] = frame.arguments();
-    check_which(which)?;
-    let now = time::now(process, MONOTONIC)?;
-    let left = process.timers.real.left(now);
+    let left = match which_used(which)? {
+        Some(index) => {
+            let now = process.used();
+            process.cpu_timers[index].left(now)
+        }
+        None => {
+            let now = time::now(process, MONOTONIC)?;
+            process.timers.real.left(now)
+        }
+    };
     write_timer(process, value, left, MICROSECOND)?;
     Ok(0)
 }
@@ -205,10 +254,13 @@ pub fn getitimer(process: &mut Process, frame: &mut Frame) -> Answer {
 /// `setitimer(which, new, old)`.
 pub fn setitimer(process: &mut Process, frame: &mut Frame) -> Answer {
     let [which, new, old, ..] = frame.arguments();
-    check_which(which)?;
+    let used = which_used(which)?;
     let [a, b, c, d] = if new == 0 { [0; 4] } else { process.memory.read_words(new)? };
     let (interval, value) = (span([a, b], MICROSECOND)?, span([c, d], MICROSECOND)?);
-    let before = set_real(process, interval, value)?;
+    let before = match used {
+        Some(index) => set_used(process, index, interval, value)?,
+        None => set_real(process, interval, value)?,
+    };
     if old != 0 {
         write_timer(process, old, before, MICROSECOND)?;
     }
@@ -239,7 +291,8 @@ fn effect(process: &Process, address: u64, identifier: u64) -> Result<Effect, Er
 /// `timer_create(clock, event, identifier)`.
 pub fn timer_create(process: &mut Process, frame: &mut Frame) -> Answer {
     let [clock, event, address, ..] = frame.arguments();
-    let clock = time::clock(clock)?;
+    let used = cpu_time::clock(process, clock)?;
+    let clock = if used.is_some() { MONOTONIC } else { time::clock(clock)? };
     process.memory.writable(address, 4)?;
     let posix = &process.timers.posix;
     let index = posix.iter().position(Option::is_none).unwrap_or(posix.len());
@@ -250,7 +303,7 @@ pub fn timer_create(process: &mut Process, frame: &mut Frame) -> Answer {
     if index == process.timers.posix.len() {
         process.timers.posix.push(None);
     }
-    process.timers.posix[index] = Some(Posix { timer: Timer::new(), clock, effect });
+    process.timers.posix[index] = Some(Posix { timer: Timer::new(), clock, used, effect });
     process.memory.write_half(address, index as u32)?;
     Ok(0)
 }
@@ -282,10 +335,15 @@ pub fn write_setting(process: &Process, address: u64, setting: [u64; 2]) -> Resu
 /// `timer_settime(identifier, flags, new, old)`.
 pub fn timer_settime(process: &mut Process, frame: &mut Frame) -> Answer {
     let [identifier, flags, new, old, ..] = frame.arguments();
-    let clock = process.posix(identifier)?.clock;
+    let Posix { clock, used, .. } = *process.posix(identifier)?;
     let [interval, value] = read_setting(process, new)?;
     let now = time::now(process, MONOTONIC)?;
-    let due = moment(process, clock, value, flags & TIMER_ABSTIME != 0)?;
+    let now = process.now_for(used, now);
+    let is_absolute = flags & TIMER_ABSTIME != 0;
+    let due = match used {
+        Some(_) => (value != 0).then(|| if is_absolute { value } else { now.saturating_add(value) }),
+        None => moment(process, clock, value, is_absolute)?,
+    };
     let posix = process.posix(identifier)?;
     let before = posix.timer.left(now);
     posix.timer = Timer { due, interval, count: 0 };
@@ -301,7 +359,9 @@ pub fn timer_settime(process: &mut Process, frame: &mut Frame) -> Answer {
 /// `timer_gettime(identifier, value)`.
 pub fn timer_gettime(process: &mut Process, frame: &mut Frame) -> Answer {
     let [identifier, address, ..] = frame.arguments();
+    let used = process.posix(identifier)?.used;
     let now = time::now(process, MONOTONIC)?;
+    let now = process.now_for(used, now);
     let left = process.posix(identifier)?.timer.left(now);
     write_setting(process, address, left)?;
     Ok(0)

@@ -79,4 +79,6 @@ crate::protocol! {
 
     /// Waits until a child has become another program, or has ended: for a maker whose memory it uses meanwhile. `ESRCH`: there is none with this number.
     33 released(pid: Number) -> ();
+    /// Nanoseconds of processors that the first threads of the programs have had that the process was before, and the processes that it has waited for, with those that they have waited for.
+    34 times() -> (before: Number, children: Number);
 }

@@ -130,6 +130,11 @@ impl Thread {
         Ok(Donation { end, used })
     }
 
+    /// Nanoseconds that it has had of processors.
+    pub fn time(self) -> Result<u64, Status> {
+        raw::call(Call::ThreadTime, [self.0, 0, 0, 0]).map(|(nanoseconds, _)| nanoseconds)
+    }
+
     /// Sets the address at which its foreign calls continue; 0 = they fail. [`Thread::OWN`] is the caller.
     pub fn set_foreign(self, entry: u64) -> Result<(), Status> {
         raw::call(Call::ThreadSetForeign, [self.0, entry, 0, 0]).map(drop)

@@ -46,6 +46,8 @@ view! {
         scheduler_word, set_scheduler_word: u64 = 46;
         /// When its donation ends at the latest.
         donates_until, set_donates_until: u64 = 47;
+        /// What it has had of CPUs until it was switched away from last, in the machine's stamps.
+        used, set_used: u64 = 56;
         /// How often in a row its call was cut off because it followed mappings for too long.
         cut_off, set_cut_off: u64 = 15;
     } places {

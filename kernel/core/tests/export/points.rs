@@ -60,6 +60,7 @@ pub fn point(call: Call) -> Point {
         | Call::ThreadSetState
         | Call::ThreadStart
         | Call::ThreadStop
+        | Call::ThreadTime
         | Call::ThreadYield
         | Call::ThreadSetForeign
         | Call::ThreadSetScheduler

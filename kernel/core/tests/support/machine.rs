@@ -391,6 +391,14 @@ impl Machine for FakeMachine {
         self.time.get()
     }
 
+    fn stamp(&self) -> u64 {
+        self.time.get()
+    }
+
+    fn stamp_nanoseconds(&self, difference: u64) -> u64 {
+        difference
+    }
+
     fn timer_set(&self, deadline: u64) {
         self.cpus[self.current.get()].deadline.set(deadline);
     }

@@ -123,6 +123,14 @@ impl Machine for Riscv64 {
         absent()
     }
 
+    fn stamp(&self) -> u64 {
+        absent()
+    }
+
+    fn stamp_nanoseconds(&self, _difference: u64) -> u64 {
+        absent()
+    }
+
     fn timer_set(&self, _deadline: u64) {
         absent()
     }

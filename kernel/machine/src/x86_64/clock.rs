@@ -86,6 +86,11 @@ pub fn frequency() -> u64 {
     CLOCK.get().frequency
 }
 
+/// Nanoseconds of so many ticks of the time-stamp counter.
+pub fn nanoseconds(ticks: u64) -> u64 {
+    scale(ticks, CLOCK.get().nanoseconds)
+}
+
 fn now_unordered() -> u64 {
     let clock = CLOCK.get();
     scale(io::time_stamp().saturating_sub(clock.start), clock.nanoseconds)

@@ -160,6 +160,15 @@ impl Machine for X86 {
         clock::now()
     }
 
+    #[inline(always)]
+    fn stamp(&self) -> u64 {
+        super::io::time_stamp()
+    }
+
+    fn stamp_nanoseconds(&self, difference: u64) -> u64 {
+        clock::nanoseconds(difference)
+    }
+
     fn timer_set(&self, deadline: u64) {
         clock::timer_set(deadline);
     }

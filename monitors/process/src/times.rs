@@ -1,0 +1,32 @@
+//! What times of processors processes have had: of each the first threads of what it lived in, as the kernel tells, and the processes that it has waited for.
+
+use crate::manager::Manager;
+use crate::world::{Change, Found};
+use nacre_proto::flags::WNOWAIT;
+use nacre_proto::process::wait;
+
+/// Nanoseconds.
+const MICROSECOND: u64 = 1000;
+
+impl Manager {
+    /// What one process has had that lives no more, and those that it has waited for.
+    fn used(&self, pid: u64) -> u64 {
+        self.bodies.get(&pid).map_or(0, |body| body.used.saturating_add(body.children_used))
+    }
+
+    /// What a waiter is told. Time in servers is not the process's, so all of it is the program's.
+    pub(crate) fn answer(&self, found: &Found) -> wait::Output {
+        let Found { pid, user, .. } = *found;
+        let user_time = self.used(pid) / MICROSECOND;
+        wait::Output { pid, status: Change::status(found.change), user, user_time, system_time: 0 }
+    }
+
+    /// The parent knows of the change; of one that has ended it has the time.
+    pub(crate) fn waited(&mut self, parent: u64, found: &Found, options: u64) {
+        let used = self.used(found.pid);
+        if let (Change::Ended(_), Some(body)) = (found.change, self.bodies.get_mut(&parent).filter(|_| options & WNOWAIT == 0)) {
+            body.children_used = body.children_used.saturating_add(used);
+        }
+        self.world.waited(found, options);
+    }
+}

@@ -1,0 +1,76 @@
+//! Time of processors: that of a thread as the kernel tells it; that of the process is of all threads that it has here, and what the manager knows of the programs that it was before.
+
+use crate::errno::{EINVAL, Errno};
+use crate::process::Process;
+use crate::time::{MICROSECOND, SECOND};
+use nacre_proto::process as manager;
+use nacre_sys::Reference;
+
+/// Linux's clock of the process.
+const OF_PROCESS: u32 = 2;
+/// Linux's clock of the thread.
+const OF_THREAD: u32 = 3;
+/// In the number of a clock of somebody who is named: it is a thread.
+const NAMES_THREAD: u32 = 4;
+/// Which of three the clock of somebody who is named is; the fourth is none.
+const KIND: u32 = 3;
+
+/// A clock of time that is used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Clock {
+    /// By the process.
+    Process,
+    /// By its thread with this number.
+    Thread(u64),
+}
+
+/// The clock with Linux's number, if it is one of time that is used. `EINVAL`: it is somebody's who is not there, or another process's.
+pub fn clock(process: &mut Process, number: u64) -> Result<Option<Clock>, Errno> {
+    let number = number as u32;
+    match number {
+        OF_PROCESS => return Ok(Some(Clock::Process)),
+        OF_THREAD => return Ok(Some(Clock::Thread(process.me().number))),
+        _ if number as i32 >= 0 => return Ok(None),
+        _ => {}
+    }
+    let who = u64::from(!((number as i32) >> 3) as u32);
+    let found = match number & NAMES_THREAD {
+        _ if number & KIND == KIND => None,
+        0 => (who == 0 || who == process.pid()).then_some(Clock::Process),
+        _ if who == 0 => Some(Clock::Thread(process.me().number)),
+        _ => process.threads.find(who).map(|_| Clock::Thread(who)),
+    };
+    found.map(Some).ok_or(EINVAL)
+}
+
+/// Seconds and microseconds.
+pub fn seconds(nanoseconds: u64) -> [u64; 2] {
+    [nanoseconds / SECOND, nanoseconds % SECOND / MICROSECOND]
+}
+
+impl Process {
+    /// Nanoseconds of the programs that the process was before, and of children that it has waited for. Who has no manager has had neither.
+    pub fn times_told(&self) -> [u64; 2] {
+        manager::times(Reference::PARENT).map_or([0; 2], |reply| [reply.before, reply.children])
+    }
+
+    /// Nanoseconds that the process has used.
+    pub fn used(&mut self) -> u64 {
+        let before = match self.used_before {
+            Some(before) => before,
+            None => *self.used_before.insert(self.times_told()[0]),
+        };
+        before.saturating_add(self.threads.used())
+    }
+
+    /// What a clock says.
+    pub fn cpu_now(&mut self, clock: Clock) -> Result<u64, Errno> {
+        match clock {
+            Clock::Process => Ok(self.used()),
+            Clock::Thread(number) => {
+                let index = self.threads.find(number).ok_or(EINVAL)?;
+                Ok(self.threads.get(index).map_or(0, |thread| thread.used()))
+            }
+        }
+    }
+}
