@@ -102,7 +102,7 @@ impl Frame {
 }
 
 /// Bytes of a thread's block and library stack.
-pub const AREA_SIZE: usize = 32768;
+pub const AREA_SIZE: usize = 40960;
 const STACK_SIZE: usize = AREA_SIZE - size_of::<Block>();
 
 /// A library stack and the block above it.
