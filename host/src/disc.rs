@@ -1,6 +1,7 @@
 //! `nacre image`: a disc that GRUB boots, on machines with a BIOS and with UEFI.
 
 use std::fs;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -12,6 +13,16 @@ use crate::session::terminal::Facts;
 use crate::tree::Tree;
 
 const PACKAGES: &str = "grub-common grub-pc-bin grub-efi-amd64-bin mtools xorriso";
+
+/// In an ELF file's first 64 bytes: where the program headers are, how large and how many; where the sections are, how many, and which names them.
+const PROGRAM_HEADERS: usize = 0x20;
+const HEADER_SIZE: usize = 0x36;
+const HEADER_COUNT: usize = 0x38;
+const SECTION_HEADERS: Range<usize> = 0x28..0x30;
+const SECTION_COUNTS: Range<usize> = 0x3c..0x40;
+/// In a program header: offset and size in the file.
+const OFFSET: usize = 0x8;
+const SIZE: usize = 0x20;
 
 const CONFIGURATION: &str = "\
 set timeout=0
@@ -37,9 +48,29 @@ pub fn write(products: &Products, arguments: &GuestArguments, output: &Path) -> 
     let staging = Staging::new()?;
     let cannot = || format!("cannot fill {}", staging.0.display());
     fs::write(staging.0.join("boot/nacre-image"), &guest.image).context(Class::File, cannot)?;
-    fs::copy(&products.kernel, staging.0.join("boot/nacre-kernel")).context(Class::File, cannot)?;
+    let kernel = fs::read(&products.kernel).context(Class::File, || format!("cannot read {}", products.kernel.display()))?;
+    let kernel = loaded_part(kernel).ok_or_else(|| Failure::new(Class::File, format!("{} is no program", products.kernel.display())))?;
+    fs::write(staging.0.join("boot/nacre-kernel"), kernel).context(Class::File, cannot)?;
     fs::write(staging.0.join("boot/grub/grub.cfg"), CONFIGURATION).context(Class::File, cannot)?;
     make_disc(&staging.0, output)
+}
+
+/// A program as an ELF file of 64 bits without sections, and without what lies behind what is loaded. GRUB loads all sections, those for debuggers too,
+/// and under a BIOS it does not come to an end with ours.
+fn loaded_part(mut file: Vec<u8>) -> Option<Vec<u8>> {
+    let word = |at: usize| Some(u64::from_le_bytes(file.get(at..at.checked_add(8)?)?.try_into().ok()?));
+    let half = |at: usize| Some(u16::from_le_bytes(file.get(at..at + 2)?.try_into().ok()?));
+    let (headers, size, count) = (word(PROGRAM_HEADERS)?, u64::from(half(HEADER_SIZE)?), u64::from(half(HEADER_COUNT)?));
+    let mut end = headers.checked_add(size * count)?;
+    for number in 0..count {
+        let at = usize::try_from(headers.checked_add(number * size)?).ok()?;
+        end = end.max(word(at.checked_add(OFFSET)?)?.checked_add(word(at.checked_add(SIZE)?)?)?);
+    }
+    let end = usize::try_from(end).ok().filter(|end| (64..=file.len()).contains(end))?;
+    file.truncate(end);
+    file[SECTION_HEADERS].fill(0);
+    file[SECTION_COUNTS].fill(0);
+    Some(file)
 }
 
 fn make_disc(staging: &Path, output: &Path) -> Outcome<()> {
@@ -71,5 +102,28 @@ impl Staging {
 impl Drop for Staging {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_loaded_goes() {
+        let mut file = vec![7; 300];
+        file[PROGRAM_HEADERS..PROGRAM_HEADERS + 8].copy_from_slice(&64_u64.to_le_bytes());
+        file[HEADER_SIZE..HEADER_COUNT + 2].copy_from_slice(&[56, 0, 2, 0]);
+        for (number, [offset, size]) in [[0_u64, 240], [200, 50]].into_iter().enumerate() {
+            let at = 64 + 56 * number;
+            file[at + OFFSET..at + OFFSET + 8].copy_from_slice(&offset.to_le_bytes());
+            file[at + SIZE..at + SIZE + 8].copy_from_slice(&size.to_le_bytes());
+        }
+        let part = loaded_part(file.clone()).unwrap();
+        assert_eq!((part.len(), &part[SECTION_HEADERS], &part[SECTION_COUNTS]), (250, &[0; 8][..], &[0; 4][..]));
+        assert_eq!(part[64..], file[64..250]);
+        for size in 0..250 {
+            assert_eq!(loaded_part(file[..size].to_vec()), None);
+        }
     }
 }
