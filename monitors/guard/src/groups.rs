@@ -65,6 +65,8 @@ pub const GROUPS: &[Group] = &[
             Member { call: "parent.find", on: On::Only("channels") },
             Member { call: "channel.*", on: On::Only("channels") },
             Member { call: "file.*", on: On::Only("channels") },
+            Member { call: "terminal.*", on: On::Only("channels") },
+            Member { call: "keyed.*", on: On::Only("channels") },
         ],
     },
     Group { name: "report", has_paths: false, members: &[any("parent.report")] },
