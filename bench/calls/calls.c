@@ -19,7 +19,7 @@
 #include <unistd.h>
 #include <x86intrin.h>
 
-enum { BATCHES = 5, PAGE = 4096, PAGES = 64, IDLE = 8 };
+enum { BATCHES = 5, PAGE = 4096, PAGES = 64, IDLE = 8, LARGE = 16 << 20 };
 
 /* Ends the measurement of an operation that does not work. */
 static void give_up(const char *why)
@@ -174,6 +174,26 @@ static void fork_and_wait(void)
     await(child);
 }
 
+/* Memory that the process has written, for its children. */
+static void fill_memory(void)
+{
+    pages = mmap(NULL, LARGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    need(pages != MAP_FAILED, "mmap");
+    madvise(pages, LARGE, MADV_NOHUGEPAGE);
+    memset(pages, 1, LARGE);
+}
+
+/* Parent and child both write to some of it. */
+static void fork_large_and_wait(void)
+{
+    pid_t child = fork();
+    for (size_t at = child == 0 ? 0 : LARGE / 8; at < LARGE; at += LARGE / 4)
+        *(volatile char *)(pages + at) = 2;
+    if (child == 0)
+        _exit(0);
+    await(child);
+}
+
 static void run(char **words)
 {
     pid_t child = fork();
@@ -234,6 +254,7 @@ static const struct operation {
     {"unix_round_trip", start_sockets, byte_round_trip, 100, 4},
     {"thread_join", NULL, thread_and_join, 50, 4},
     {"fork_wait", NULL, fork_and_wait, 20, 3},
+    {"fork_large", fill_memory, fork_large_and_wait, 5, 3},
     {"exec_static", NULL, run_static, 10, 4},
     {"exec_dynamic", NULL, run_dynamic, 10, 4},
     {"shell_true", NULL, run_shell, 10, 4},

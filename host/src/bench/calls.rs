@@ -12,7 +12,7 @@ use crate::failure::{Class, Context, Failure, Outcome};
 use crate::tree::Tree;
 
 /// The operations: the word for the program, what it is, and how many instructions are aimed at, if it is not half of Linux's.
-const OPERATIONS: [(&str, &str, Option<u64>); 15] = [
+const OPERATIONS: [(&str, &str, Option<u64>); 16] = [
     ("getppid", "getppid", Some(60)),
     ("write_null", "write to the null device", Some(150)),
     ("signal_self", "signal to self, handled", None),
@@ -22,6 +22,7 @@ const OPERATIONS: [(&str, &str, Option<u64>); 15] = [
     ("unix_round_trip", "byte through a UNIX socket and back", None),
     ("thread_join", "thread made and joined", None),
     ("fork_wait", "fork, exit, wait", None),
+    ("fork_large", "the same with 16 MiB", None),
     ("exec_static", "fork, exec (static), exit, wait", None),
     ("exec_dynamic", "fork, exec (dynamic), exit, wait", None),
     ("shell_true", "sh -c true", None),

@@ -156,7 +156,7 @@ fn exception(request: &mut Request<'_>) {
     let next = state.and_then(|state| {
         let index = entry::with_process(NOBODY, |process| process.threads.with_block(state.gs_base)).flatten()?;
         entry::with_process(index, |process| {
-            if kind == KIND_MEMORY && process.resolve_fault(address) {
+            if kind == KIND_MEMORY && (process.memory.resolve(address, access(error)) || process.resolve_fault(address)) {
                 return state;
             }
             let info = signal_of(process, kind, [error, address], instruction);

@@ -82,7 +82,7 @@ impl Capabilities {
 }
 
 /// How many words of 32 bits a set has in the form that a header names; one that is not known is replaced.
-fn words_of(process: &Process, header: u64) -> Result<Option<u64>, Errno> {
+fn words_of(process: &mut Process, header: u64) -> Result<Option<u64>, Errno> {
     const VERSION_3: u32 = 0x2008_0522;
     match process.memory.read_half(header)? {
         0x1998_0330 => Ok(Some(1)),

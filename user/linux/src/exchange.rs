@@ -11,8 +11,8 @@ use core::mem::offset_of;
 use nacre_abi::message::{Descriptor, Info, MAX_REFERENCES, RECEIVE_ONLY};
 use nacre_abi::{Call, Code, Status};
 use nacre_proto::Errno as ServerErrno;
-use nacre_sys::ipc::{self, Buffers, Message, Received};
 use nacre_sys::Reference;
+use nacre_sys::ipc::{self, Buffers, Message, Received};
 
 /// The registers of `ipc_call`: `rax rdi rsi rdx r8 r9 r10 r12 r13`, then `r14` and `r15`.
 type Registers = [u64; 11];
@@ -156,7 +156,7 @@ impl Process {
     fn exchange_any(&mut self, interruptible: bool, target: Reference, message: &Message<'_>, buffers: Buffers<'_>) -> Result<Received, Errno> {
         let waiting = buffers.slots;
         let result = match self.lock {
-            Some(_) if interruptible => self.unlocked(|| call_in_window(target, message, &buffers, nacre_sys::FOREVER)),
+            Some(_) if interruptible => self.call_unlocked(target, message, &buffers, nacre_sys::FOREVER),
             _ => self.unlocked(|| ipc::call(target, message, buffers, nacre_sys::FOREVER)),
         };
         self.received(result, waiting)
@@ -166,10 +166,22 @@ impl Process {
     pub fn exchange_until(&mut self, timeout: u64, target: Reference, message: &Message<'_>, buffers: Buffers<'_>) -> Result<Received, Errno> {
         let waiting = buffers.slots;
         let result = match self.lock {
-            Some(_) => self.unlocked(|| call_in_window(target, message, &buffers, timeout)),
+            Some(_) => self.call_unlocked(target, message, &buffers, timeout),
             None => ipc::call(target, message, buffers, timeout),
         };
         self.received(result, waiting)
+    }
+
+    /// Without the lock another thread may have had a piece of memory copied, of which the kernel found nothing just then: nobody has got the message, and it is sent again.
+    fn call_unlocked(&mut self, target: Reference, message: &Message<'_>, buffers: &Buffers<'_>, timeout: u64) -> Result<Received, Status> {
+        loop {
+            let before = self.memory.pieces_copied();
+            let result = self.unlocked(|| call_in_window(target, message, buffers, timeout));
+            let is_late = result.as_ref().is_err_and(|status| status.code() == Some(Code::BadAddress)) && self.memory.pieces_copied() != before;
+            if !is_late {
+                return result;
+            }
+        }
     }
 
     fn received(&self, result: Result<Received, Status>, waiting: &[Reference]) -> Result<Received, Errno> {

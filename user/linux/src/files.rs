@@ -2,7 +2,7 @@
 
 use crate::descriptors::OpenFile;
 use crate::entry::Frame;
-use crate::errno::{Answer, EBADF, EFAULT, EINVAL, EPIPE, ESPIPE, Errno};
+use crate::errno::{Answer, EBADF, EFAULT, EINVAL, ENOMEM, EPIPE, ESPIPE, Errno};
 use crate::pending::{Info, SI_KERNEL};
 use crate::process::Process;
 use crate::services::{OWN_POSITION, PIECE};
@@ -103,8 +103,35 @@ pub fn pwrite64(process: &mut Process, frame: &mut Frame) -> Answer {
     write_from(process, &file, offset, buffer, size)
 }
 
+/// Reads once, into all pieces that can be written: what comes when it comes may not be asked for twice.
+fn read_scattered(process: &mut Process, file: &OpenFile, offset: u64, pieces: &[(u64, u64)]) -> Answer {
+    const MOST_GATHERED: u64 = 0x4_0000;
+    let mut room: u64 = 0;
+    for (address, size) in pieces {
+        match usable(process, *address, *size, Rights::WRITE) {
+            Err(error) if room == 0 => return Err(error),
+            Ok(there) => {
+                room += there;
+                if there < *size {
+                    break;
+                }
+            }
+            Err(_) => break,
+        }
+    }
+    let mut bytes = Vec::new();
+    bytes.try_reserve_exact(room.min(MOST_GATHERED) as usize).map_err(|_| ENOMEM)?;
+    bytes.resize(room.min(MOST_GATHERED) as usize, 0);
+    let count = process.read(file, offset, &mut bytes)?;
+    process.memory.scatter(pieces, &bytes[..count])?;
+    Ok(count as u64)
+}
+
 /// Reads into one piece after the other, until one is not filled.
 fn read_pieces(process: &mut Process, file: &OpenFile, mut offset: u64, pieces: &[(u64, u64)]) -> Answer {
+    if !file.is_regular() && pieces.len() > 1 {
+        return read_scattered(process, file, offset, pieces);
+    }
     let mut total = 0;
     for (address, size) in pieces.iter().copied().filter(|piece| piece.1 != 0) {
         let count = match read_into(process, file, offset, address, size) {
@@ -115,7 +142,7 @@ fn read_pieces(process: &mut Process, file: &OpenFile, mut offset: u64, pieces: 
         if offset != OWN_POSITION {
             offset += count;
         }
-        if count < size || !file.is_regular() {
+        if count < size {
             break;
         }
     }

@@ -66,7 +66,7 @@ impl Until {
 }
 
 /// Checks the address of a word; its value.
-pub(crate) fn value_at(process: &Process, address: u64) -> Result<u32, Errno> {
+pub(crate) fn value_at(process: &mut Process, address: u64) -> Result<u32, Errno> {
     if address % 4 != 0 {
         return Err(EINVAL);
     }
@@ -146,7 +146,8 @@ pub fn wake_all(process: &mut Process, address: u64) {
 fn requeue(process: &mut Process, from: u64, count: u64, most: u64, to: u64) -> Answer {
     let woken = wake(process, from, count, ALL_BITS);
     let mut moved = 0;
-    while moved < most && from != to
+    while moved < most
+        && from != to
         && let Some(thread) = first(process, from, ALL_BITS).and_then(|index| process.threads.get_mut(index))
     {
         if let Some(wait) = &mut thread.awaits {
@@ -158,7 +159,7 @@ fn requeue(process: &mut Process, from: u64, count: u64, most: u64, to: u64) -> 
 }
 
 /// Carries out what `FUTEX_WAKE_OP` packs into a word, and says whether the second word's waiters are to be woken.
-pub(crate) fn operate(process: &Process, address: u64, packed: u32) -> Result<bool, Errno> {
+pub(crate) fn operate(process: &mut Process, address: u64, packed: u32) -> Result<bool, Errno> {
     let sign = |value: u32| ((value << 20) as i32) >> 20;
     let (operation, compare) = (packed >> 28 & 7, packed >> 24 & 15);
     let (argument, limit) = (sign(packed >> 12 & 0xfff), sign(packed & 0xfff));

@@ -1,20 +1,20 @@
 //! What a process hands on to another that it makes, and how that one takes it over: between [`Process`] and [`Inheritance`].
 
+use crate::capabilities::Capabilities;
 use crate::descriptors::{Descriptors, Kind, OpenFile};
 use crate::entry::Frame;
 use crate::errno::{EINVAL, ENOMEM, Errno};
 use crate::identity::Identity;
-use crate::capabilities::Capabilities;
 use crate::inheritance::{self, Copy, Descriptor, File, Inheritance, STATE};
 use crate::keyed::memory::Attached;
+use crate::limits::{Limits, MOST_DESCRIPTORS};
 use crate::local::Local;
+use crate::map::{Area, Map};
+use crate::memory::{AtFork, Fill, Memory, Part, read_only};
 use crate::pending::Info;
 use crate::prctl::Traits;
 use crate::proc_file::Shown;
 use crate::proc_tree::{Node, Target};
-use crate::limits::{Limits, MOST_DESCRIPTORS};
-use crate::map::{Area, Map};
-use crate::memory::{AtFork, Fill, Memory, Part};
 use crate::process::Process;
 use crate::program::Auxiliary;
 use crate::services::Segment;
@@ -24,9 +24,9 @@ use alloc::rc::Rc;
 use alloc::vec::Vec;
 use core::cell::OnceCell;
 use nacre_abi::environment::FREE;
-use nacre_nest::plan::{FOREIGN_STACK_END, MAX_FOREIGN_STACK};
 use nacre_abi::rights::REFERENCE_USE;
 use nacre_abi::{ObjectType, Rights};
+use nacre_nest::plan::{FOREIGN_STACK_END, MAX_FOREIGN_STACK};
 use nacre_rt::memory::{HEAP_END, HEAP_START};
 use nacre_sys::{OwnedReference, Reference, Region};
 
@@ -74,7 +74,8 @@ impl Legacy {
     pub fn add_pending(&mut self, process: &mut Process) {
         let own: Vec<_> = process.me().pending.all().copied().collect();
         let all = own.iter().chain(process.signals.pending.all());
-        self.data.pending = all.map(|info| [info.signal, u64::from(info.code as u32), info.fields[0], info.fields[1], info.fields[2], info.fields[3]]).collect();
+        self.data.pending =
+            all.map(|info| [info.signal, u64::from(info.code as u32), info.fields[0], info.fields[1], info.fields[2], info.fields[3]]).collect();
     }
 
     fn reference(&mut self, reference: Reference) -> u64 {
@@ -139,6 +140,7 @@ impl Legacy {
             let Action { handler, flags, restorer, mask } = process.signals.action(signal);
             *place = [handler, flags, restorer, mask];
         }
+        leave_for_later(process, frame.stack, shares)?;
         for area in process.memory.map.areas_mut() {
             self.add_area(&mut copy, area, frame.stack, shares)?;
         }
@@ -148,6 +150,7 @@ impl Legacy {
 
     fn add_area(&mut self, copy: &mut Copy, area: &mut Area<Fill>, stack: u64, shares: bool) -> Result<(), Errno> {
         let (start, size, rights) = (area.start, area.end - area.start, area.rights);
+        let is_lazy = matches!(&area.backing, Fill::Own(part) if part.is_lazy());
         let (fill, shows) = match &mut area.backing {
             Fill::Library(_) => return Ok(()),
             Fill::Own(part) if part.at_fork == AtFork::Left => return Ok(()),
@@ -169,6 +172,7 @@ impl Legacy {
         if shows.is_none() && !matches!(&area.backing, Fill::Own(part) if part.at_fork == AtFork::Wiped) {
             self.copies.push((self.areas.len(), start, used_part(start, area.end, stack)));
         }
+        let rights = if is_lazy && shows.is_some() { read_only(rights) } else { rights };
         self.areas.push(nacre_nest::Area { start, size, rights, shows });
         Ok(())
     }
@@ -183,6 +187,19 @@ impl Legacy {
         self.shown.push(segment.clone());
         self.shown.len() as u64 - 1
     }
+}
+
+/// Has nothing left that is copied later, if the child shares all; else as much as can be. A process of several threads copies all at once: the kernel
+/// may be about to write for one of them.
+fn leave_for_later(process: &mut Process, stack: u64, shares: bool) -> Result<(), Errno> {
+    const SMALL_STACK: u64 = 0x4_0000;
+    if shares {
+        return process.memory.own_all();
+    }
+    if process.threads.count() != 1 || !process.memory.can_wait() || process.need_exceptions().is_err() {
+        return Ok(());
+    }
+    process.memory.make_lazy(|area| (area.start..area.end).contains(&stack) && area.end - stack < SMALL_STACK)
 }
 
 /// A file that the library makes itself, by a path and a position from which it can be made again.
@@ -252,7 +269,13 @@ fn used_part(start: u64, end: u64, stack: u64) -> u64 {
     const RED_ZONE: u64 = 128;
     let used = stack.saturating_sub(RED_ZONE) & !(nacre_abi::PAGE_SIZE - 1);
     let is_unused = start >= FOREIGN_STACK_END - MAX_FOREIGN_STACK && end <= FOREIGN_STACK_END && end <= used;
-    if (start..end).contains(&stack) { used.max(start) } else if is_unused { end } else { start }
+    if (start..end).contains(&stack) {
+        used.max(start)
+    } else if is_unused {
+        end
+    } else {
+        start
+    }
 }
 
 /// The references that came with an inheritance, of which each is taken once.
@@ -308,7 +331,7 @@ pub fn memory(auxiliary: &Auxiliary, copy: &Copy) -> Result<Memory, Errno> {
     let mut mappings = 0..auxiliary.window_count;
     for area in &copy.areas {
         let rights = Rights(area.rights);
-        let mut mapped = |writable| {
+        let mut mapped = |rights, writable| {
             let mapping = mappings.next().ok_or(EINVAL)?;
             Ok::<Part, Errno>(Part::given(Given::slot(mapping), area.start, area.end - area.start, rights, writable))
         };
@@ -318,10 +341,11 @@ pub fn memory(auxiliary: &Auxiliary, copy: &Copy) -> Result<Memory, Errno> {
                 continue;
             }
             inheritance::Fill::Reserved => Fill::Reserved,
-            inheritance::Fill::Own => Fill::Own(mapped(true)?),
+            inheritance::Fill::Own => Fill::Own(mapped(rights, true)?),
             inheritance::Fill::Part { segment, offset, shared } => {
                 let segment = segments.get(segment as usize).ok_or(EINVAL)?.clone();
-                Fill::Own(mapped(false)?.of_segment(segment, offset, shared))
+                let shown = if shared { rights } else { read_only(rights) };
+                Fill::Own(mapped(shown, false)?.of_segment(segment, offset, shared))
             }
         };
         map.insert(Area { start: area.start, end: area.end, rights, backing })?;

@@ -1,7 +1,7 @@
 //! Who the process is: user and group numbers, process and session numbers, the system's name, limits.
 
-use crate::entry::Frame;
 use crate::capabilities::{Capabilities, GROUPS, USERS};
+use crate::entry::Frame;
 use crate::errno::{Answer, EINVAL, EPERM, Errno};
 use crate::process::Process;
 use alloc::vec::Vec;
@@ -177,7 +177,9 @@ pub fn setreuid(process: &mut Process, frame: &mut Frame) -> Answer {
 pub fn setregid(process: &mut Process, frame: &mut Frame) -> Answer {
     let [real, effective, ..] = frame.arguments();
     let wanted = pair(process.identity.group, real, effective, process.identity.may(GROUPS))?;
-    if !process.identity.may(GROUPS) && ![KEEP, process.identity.group.real, process.identity.group.effective, process.identity.group.saved].contains(&wanted[1]) {
+    if !process.identity.may(GROUPS)
+        && ![KEEP, process.identity.group.real, process.identity.group.effective, process.identity.group.saved].contains(&wanted[1])
+    {
         return Err(EPERM);
     }
     set_group(process, wanted)
@@ -199,7 +201,7 @@ pub fn setresgid(process: &mut Process, frame: &mut Frame) -> Answer {
     set_group(process, wanted)
 }
 
-fn write_numbers(process: &Process, frame: &Frame, numbers: Numbers) -> Answer {
+fn write_numbers(process: &mut Process, frame: &Frame, numbers: Numbers) -> Answer {
     let values = [numbers.real, numbers.effective, numbers.saved];
     for (address, value) in frame.arguments().into_iter().zip(values) {
         process.memory.write_half(address, value)?;

@@ -40,7 +40,7 @@ impl Range {
         Ok(Range { kind: kinds & 0xffff, whence: kinds >> 16 & 0xffff, start, size, pid: pid & 0xffff_ffff })
     }
 
-    fn write(&self, process: &Process, address: u64) -> Result<(), Errno> {
+    fn write(&self, process: &mut Process, address: u64) -> Result<(), Errno> {
         let kinds = (self.kind | self.whence << 16) as u32;
         process.memory.write_half(address, kinds)?;
         process.memory.write_words(address + 8, &[self.start, self.size])?;

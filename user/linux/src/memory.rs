@@ -10,9 +10,12 @@ use crate::services::{Segment, Services};
 use crate::stock::Stock;
 use alloc::rc::Rc;
 use alloc::vec::Vec;
+use lazy::Lazy;
 use nacre_abi::Rights;
 use nacre_abi::state::MappingState;
 use nacre_sys::{Mapping, OwnedMapping, OwnedReference, Reference, Region, Space};
+
+mod lazy;
 
 /// Lowest address that a program may map.
 pub const LOWEST: u64 = 0x1_0000;
@@ -67,7 +70,7 @@ pub struct Part {
     /// Looked up when it is needed, if the parent made the mapping.
     segment: Option<Rc<Segment>>,
     state: MappingState,
-    /// Whether what is shown may be written by mappings of it.
+    /// Whether what is shown may be written by mappings of it. Of what a fork has left to both, neither may: see [`lazy`].
     writable: bool,
     /// Whether a fork's child sees what is written, and the other way round.
     pub shared: bool,
@@ -109,12 +112,12 @@ impl Part {
     /// The same, of a segment that is known, from `offset` on.
     pub fn of_segment(self, segment: Rc<Segment>, offset: u64, shared: bool) -> Part {
         let state = MappingState { offset, ..self.state };
-        Part { writable: segment.is_writable(), segment: Some(segment), state, shared, ..self }
+        Part { writable: segment.is_writable() && shared, segment: Some(segment), state, shared, ..self }
     }
 
     /// What it shows, from where on, if a fork's child is to see the same, as it does in any case if it shares all; `None`: a copy.
     pub fn shown_to_all(&mut self, shares: bool) -> Result<Option<(Rc<Segment>, u64)>, Errno> {
-        if self.writable && !self.shared && !shares {
+        if self.writable && !self.shared && !shares || self.at_fork == AtFork::Wiped {
             return Ok(None);
         }
         Ok(Some((self.segment()?, self.state.offset)))
@@ -162,8 +165,9 @@ impl Part {
         self.set(MappingState { start, ..self.state })
     }
 
-    /// Changes the rights, of which writing must be possible.
+    /// Changes the rights. What may not be written through a mapping is only shown, and whoever writes gets a copy first.
     fn protect(&mut self, rights: Rights) -> Result<(), Errno> {
+        let rights = if self.writable { rights } else { read_only(rights) };
         if self.state.rights == rights.0 {
             return Ok(());
         }
@@ -196,17 +200,23 @@ impl Backing for Fill {
         let before = part.state;
         part.set(MappingState { size: offset, ..before })?;
         let second = Part::create(segment, before.start + offset, before.size - offset, before.offset + offset, Rights(before.rights));
+        let writable = part.writable;
         if second.is_err() {
             part.set(before)?;
         }
         let origin = part.origin.as_ref().map(|(file, at)| (file.clone(), at + offset));
-        second.map(|second| Fill::Own(Part { shared: part.shared, at_fork: part.at_fork, origin, ..second }))
+        second.map(|second| Fill::Own(Part { writable, shared: part.shared, at_fork: part.at_fork, origin, ..second }))
     }
 }
 
 /// What a processor can tell apart: what may be written or executed may be read.
 pub fn effective(rights: Rights) -> Rights {
     if rights == Rights::NONE { rights } else { rights.union(Rights::READ) }
+}
+
+/// The same without writing.
+pub fn read_only(rights: Rights) -> Rights {
+    rights.intersect(Rights::READ.union(Rights::EXECUTE))
 }
 
 /// All of the program's memory.
@@ -219,18 +229,21 @@ pub struct Memory {
     stock: Stock,
     /// There are, or were, areas whose pages come when they are touched.
     has_paged: bool,
+    /// What is copied when it is written.
+    lazy: Lazy,
 }
 
 impl Memory {
     /// The memory of a program whose areas are `map`; its break starts at `end`.
     pub fn new(map: Map<Fill>, end: u64) -> Memory {
-        Memory { map, break_start: end, break_end: end, break_mapped: end, stock: Stock::default(), has_paged: false }
+        Memory { map, break_start: end, break_end: end, break_mapped: end, stock: Stock::default(), has_paged: false, lazy: Lazy::default() }
     }
 
     /// The memory of a fork's child.
     pub fn copied(map: Map<Fill>, [break_start, break_end, break_mapped]: [u64; 3]) -> Memory {
         let has_paged = map.areas().any(|area| area.backing.is_paged());
-        Memory { map, break_start, break_end, break_mapped, stock: Stock::default(), has_paged }
+        let lazy = Lazy::among(&map);
+        Memory { map, break_start, break_end, break_mapped, stock: Stock::default(), has_paged, lazy }
     }
 
     /// Where the break starts, where it is, and how far there is memory behind it.
@@ -280,6 +293,9 @@ impl Memory {
     pub fn renew(&mut self, start: u64, end: u64) -> Result<(), Errno> {
         let Some(area) = self.map.area(start) else { return Ok(()) };
         let Fill::Own(part) = &area.backing else { return Ok(()) };
+        if part.is_lazy() {
+            return self.replace(start, end, false);
+        }
         let offset = part.state.offset + (start - area.start);
         let port = part.segment.as_ref().filter(|_| end - start >= CLEARED_BY_SERVER).and_then(|segment| segment.port());
         if let Some(port) = port
@@ -379,7 +395,7 @@ impl Memory {
 
     /// Gives the range memory of its own where it shows what others do too.
     fn make_writable(&mut self, services: &mut Services, start: u64, end: u64) -> Result<(), Errno> {
-        let shows_others = |area: &&mut Area<Fill>| matches!(&area.backing, Fill::Own(part) if !part.writable);
+        let shows_others = |area: &&mut Area<Fill>| matches!(&area.backing, Fill::Own(part) if !part.writable && !part.is_lazy());
         let found: Vec<(u64, u64)> = self.map.within(start, end)?.filter(shows_others).map(|area| (area.start, area.end)).collect();
         found.into_iter().try_for_each(|(start, end)| self.make_own(services, start, end))
     }

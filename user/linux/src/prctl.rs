@@ -90,7 +90,7 @@ pub fn prctl(process: &mut Process, frame: &mut Frame) -> Answer {
 }
 
 /// Writes half a word, and gives 0.
-fn told(process: &Process, address: u64, value: u64) -> Result<Option<u64>, Errno> {
+fn told(process: &mut Process, address: u64, value: u64) -> Result<Option<u64>, Errno> {
     process.memory.write_half(address, value as u32).map(|()| Some(0))
 }
 

@@ -6,7 +6,7 @@ use crate::errno::{EBADF, EIO, ENOMEM, ESPIPE, Errno};
 use alloc::rc::Rc;
 use core::cell::Cell;
 pub use nacre_proto::flags::OWN_POSITION;
-use nacre_proto::flags::{REPORT_FOREIGN_CALL, REPORT_MESSAGE, SHARE_WRITE, SERVICE_CHANNELS, SERVICE_CLOCK, SERVICE_FILES};
+use nacre_proto::flags::{REPORT_FOREIGN_CALL, REPORT_MESSAGE, SERVICE_CHANNELS, SERVICE_CLOCK, SERVICE_FILES, SHARE_WRITE};
 use nacre_proto::{channel, clock, directory, file, memory, parent, segment};
 use nacre_rt::memory::pool;
 use nacre_sys::{OwnedReference, Reference};
@@ -30,6 +30,12 @@ pub struct Segment {
 }
 
 impl Segment {
+    /// Zeroed memory of the pool.
+    pub fn fresh(size: u64) -> Result<Rc<Segment>, Errno> {
+        let reply = memory::segment_create(pool()?, size, 0).map_err(|_| ENOMEM)?;
+        Ok(Rc::new(Segment { port: Some(reply.segment), region: reply.region, common: Cell::new(false), size: reply.size, writable: true, paged: false }))
+    }
+
     /// The memory behind something that the parent mapped.
     pub fn given(region: OwnedReference, writable: bool) -> Rc<Segment> {
         Rc::new(Segment { port: None, region, common: Cell::new(false), size: 0, writable, paged: false })
@@ -150,8 +156,7 @@ impl Services {
 
     /// Zeroed memory of the pool.
     pub fn segment(&mut self, size: u64) -> Result<Rc<Segment>, Errno> {
-        let reply = memory::segment_create(pool()?, size, 0).map_err(|_| ENOMEM)?;
-        Ok(Rc::new(Segment { port: Some(reply.segment), region: reply.region, common: Cell::new(false), size: reply.size, writable: true, paged: false }))
+        Segment::fresh(size)
     }
 
     /// A file's contents as the server holds them, all of them.

@@ -258,6 +258,9 @@ const FAULTS: u64 = bit(4) | bit(5) | bit(7) | bit(8) | bit(SIGSEGV);
 impl Process {
     /// After a fork or `execve`: signals come as they did before.
     pub fn take_up_signals(&mut self) -> Result<(), Errno> {
+        if self.memory.is_lazy() {
+            self.need_exceptions()?;
+        }
         if !self.attends() && !self.timers.is_armed() {
             return Ok(());
         }

@@ -151,8 +151,8 @@ pub fn splice(process: &mut Process, frame: &mut Frame) -> Answer {
         (false, true) => into_pipe(process, &from, &to, from_offset, how),
     };
     if let Ok(done) = answer {
-        store(&process.memory, from_at, from_offset, done)?;
-        store(&process.memory, to_at, to_offset, done)?;
+        store(&mut process.memory, from_at, from_offset, done)?;
+        store(&mut process.memory, to_at, to_offset, done)?;
     }
     written(process, &to, answer)
 }

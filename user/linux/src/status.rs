@@ -3,8 +3,8 @@
 use crate::descriptors::OpenFile;
 use crate::entry::Frame;
 use crate::errno::{Answer, EINVAL, EIO, ENOENT, Errno};
-use crate::proc_tree::{Node, Target};
 use crate::place::{AT_EMPTY_PATH, AT_SYMLINK_NOFOLLOW, CURRENT, Place};
+use crate::proc_tree::{Node, Target};
 use crate::process::Process;
 use nacre_proto::structures::Status;
 use nacre_proto::{directory, file};
@@ -140,7 +140,7 @@ fn statx_words(status: &Status) -> [u64; 32] {
     words
 }
 
-fn write_stat(process: &Process, address: u64, status: &Status) -> Answer {
+fn write_stat(process: &mut Process, address: u64, status: &Status) -> Answer {
     process.memory.write_words(address, &stat_words(status))?;
     Ok(0)
 }
@@ -191,23 +191,8 @@ fn write_statfs(process: &mut Process, target: nacre_sys::Reference, buffer: u64
     const TMPFS_MAGIC: u64 = 0x0102_1994;
     const LONGEST_NAME: u64 = 255;
     let found = directory::file_system_status(target)?;
-    let words = [
-        TMPFS_MAGIC,
-        found.block_size,
-        found.blocks,
-        found.free,
-        found.free,
-        found.files,
-        found.files_free,
-        0,
-        LONGEST_NAME,
-        found.block_size,
-        0,
-        0,
-        0,
-        0,
-        0,
-    ];
+    let words =
+        [TMPFS_MAGIC, found.block_size, found.blocks, found.free, found.free, found.files, found.files_free, 0, LONGEST_NAME, found.block_size, 0, 0, 0, 0, 0];
     process.memory.write_words(buffer, &words)?;
     Ok(0)
 }

@@ -182,7 +182,7 @@ fn by_manager(process: &mut Process, open: &OpenFile, request: u32, argument: u6
 }
 
 /// Requests about the session, whose only process this is, and those that have nothing to do here.
-fn of_session(process: &Process, request: u32, argument: u64) -> Answer {
+fn of_session(process: &mut Process, request: u32, argument: u64) -> Answer {
     match request {
         TIOCGPGRP | TIOCGSID => process.memory.write_half(argument, PID as u32)?,
         TIOCSPGRP if u64::from(process.memory.read_half(argument)?) != PID => return Err(EPERM),

@@ -228,7 +228,7 @@ fn set_used(process: &mut Process, index: usize, interval: u64, value: u64) -> R
     Ok(before)
 }
 
-fn write_timer(process: &Process, address: u64, [interval, left]: [u64; 2], unit: u64) -> Result<(), Errno> {
+fn write_timer(process: &mut Process, address: u64, [interval, left]: [u64; 2], unit: u64) -> Result<(), Errno> {
     let [a, b] = parts(interval, unit);
     let [c, d] = parts(left, unit);
     process.memory.write_words(address, &[a, b, c, d])
@@ -328,7 +328,7 @@ pub fn read_setting(process: &Process, address: u64) -> Result<[u64; 2], Errno> 
 }
 
 /// Writes an `itimerspec`.
-pub fn write_setting(process: &Process, address: u64, setting: [u64; 2]) -> Result<(), Errno> {
+pub fn write_setting(process: &mut Process, address: u64, setting: [u64; 2]) -> Result<(), Errno> {
     write_timer(process, address, setting, 1)
 }
 

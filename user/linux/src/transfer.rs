@@ -52,7 +52,7 @@ fn overlap(one: u64, other: u64, size: u64) -> bool {
 }
 
 /// Writes a position back to where it came from.
-pub fn store(memory: &Memory, address: u64, offset: u64, by: u64) -> Result<(), Errno> {
+pub fn store(memory: &mut Memory, address: u64, offset: u64, by: u64) -> Result<(), Errno> {
     if address == 0 { Ok(()) } else { memory.write_words(address, &[offset + by]) }
 }
 
@@ -74,7 +74,7 @@ pub fn sendfile(process: &mut Process, frame: &mut Frame) -> Answer {
     let offset = start(&process.memory, offset_address)?;
     let answer = copy(process, (&from, offset), (&to, OWN_POSITION), size.min(0x7fff_f000));
     if let Ok(done) = answer {
-        store(&process.memory, offset_address, offset, done)?;
+        store(&mut process.memory, offset_address, offset, done)?;
     }
     crate::files::written(process, &to, answer)
 }
@@ -100,7 +100,7 @@ pub fn copy_file_range(process: &mut Process, frame: &mut Frame) -> Answer {
         return Err(EINVAL);
     }
     let done = copy(process, (&from, from_offset), (&to, to_offset), size)?;
-    store(&process.memory, from_address, from_offset, done)?;
-    store(&process.memory, to_address, to_offset, done)?;
+    store(&mut process.memory, from_address, from_offset, done)?;
+    store(&mut process.memory, to_address, to_offset, done)?;
     Ok(done)
 }

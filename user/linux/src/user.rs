@@ -56,22 +56,25 @@ pub fn block_in(area: Segment) -> &'static Block {
 
 impl Memory {
     /// A 32-bit word that may be written, for one access that others see whole.
-    fn atomic(&self, address: u64, rights: Rights) -> Result<&'static AtomicU32, Errno> {
+    fn atomic(&mut self, address: u64, rights: Rights) -> Result<&'static AtomicU32, Errno> {
         if address % 4 != 0 {
             return Err(EINVAL);
         }
         or_fault(self.map.allows(address, 4, rights))?;
+        if rights.contains(Rights::WRITE) {
+            self.own(address, 4)?;
+        }
         // SAFETY: the map says that the aligned word is there, and it stays so while the library's lock is held. The library reaches it as an atomic only.
         Ok(unsafe { AtomicU32::from_ptr(address as *mut u32) })
     }
 
     /// Reads a 32-bit word that other threads change.
-    pub fn read_atomic(&self, address: u64) -> Result<u32, Errno> {
+    pub fn read_atomic(&mut self, address: u64) -> Result<u32, Errno> {
         self.atomic(address, Rights::READ).map(|word| word.load(Ordering::SeqCst))
     }
 
     /// Changes a 32-bit word that other threads change too; what was there, or `None` if `change` left it alone.
-    pub fn update_atomic(&self, address: u64, mut change: impl FnMut(u32) -> Option<u32>) -> Result<Option<u32>, Errno> {
+    pub fn update_atomic(&mut self, address: u64, mut change: impl FnMut(u32) -> Option<u32>) -> Result<Option<u32>, Errno> {
         let word = self.atomic(address, Rights::WRITE)?;
         Ok(word.fetch_update(Ordering::SeqCst, Ordering::SeqCst, &mut change).ok())
     }
@@ -87,11 +90,12 @@ impl Memory {
     }
 
     /// The bytes of a range that the program may write.
-    pub fn writable(&self, address: u64, size: u64) -> Result<&'static mut [u8], Errno> {
+    pub fn writable(&mut self, address: u64, size: u64) -> Result<&'static mut [u8], Errno> {
         if size == 0 {
             return Ok(&mut []);
         }
         or_fault(self.map.allows(address, size, Rights::WRITE))?;
+        self.own(address, size)?;
         if self.is_paged(address, size) {
             self.touch(address, size);
         }
@@ -117,7 +121,7 @@ impl Memory {
     }
 
     /// Writes 64-bit words.
-    pub fn write_words(&self, address: u64, words: &[u64]) -> Result<(), Errno> {
+    pub fn write_words(&mut self, address: u64, words: &[u64]) -> Result<(), Errno> {
         let bytes = self.writable(address, 8 * words.len() as u64)?;
         // SAFETY: as many bytes as the words have, which are not the program's.
         unsafe { core::ptr::copy_nonoverlapping(words.as_ptr().cast(), bytes.as_mut_ptr(), bytes.len()) };
@@ -125,7 +129,7 @@ impl Memory {
     }
 
     /// Writes words to `address`, and gives the `size` bytes at `behind`: all from the words to there may be written.
-    pub fn write_words_before(&self, address: u64, words: &[u64], behind: u64, size: u64) -> Result<&'static mut [u8], Errno> {
+    pub fn write_words_before(&mut self, address: u64, words: &[u64], behind: u64, size: u64) -> Result<&'static mut [u8], Errno> {
         let distance = behind.checked_sub(address).filter(|distance| *distance >= 8 * words.len() as u64).ok_or(EFAULT)?;
         let bytes = self.writable(address, distance + size)?;
         // SAFETY: the words fit before `behind`, so into these bytes, which are not the words'.
@@ -140,12 +144,12 @@ impl Memory {
     }
 
     /// Writes a 32-bit number.
-    pub fn write_half(&self, address: u64, value: u32) -> Result<(), Errno> {
+    pub fn write_half(&mut self, address: u64, value: u32) -> Result<(), Errno> {
         self.write_bytes(address, &value.to_le_bytes())
     }
 
     /// Writes bytes.
-    pub fn write_bytes(&self, address: u64, bytes: &[u8]) -> Result<(), Errno> {
+    pub fn write_bytes(&mut self, address: u64, bytes: &[u8]) -> Result<(), Errno> {
         self.writable(address, bytes.len() as u64)?.copy_from_slice(bytes);
         Ok(())
     }
@@ -181,8 +185,18 @@ impl Memory {
         Ok(pieces)
     }
 
+    /// Writes bytes into one piece after the other.
+    pub fn scatter(&mut self, pieces: &[(u64, u64)], mut bytes: &[u8]) -> Result<(), Errno> {
+        for (at, size) in pieces {
+            let (first, rest) = bytes.split_at(bytes.len().min(*size as usize));
+            self.write_bytes(*at, first)?;
+            bytes = rest;
+        }
+        Ok(())
+    }
+
     /// Fills a range with zeros.
-    pub fn clear(&self, address: u64, size: u64) -> Result<(), Errno> {
+    pub fn clear(&mut self, address: u64, size: u64) -> Result<(), Errno> {
         self.writable(address, size)?.fill(0);
         Ok(())
     }

@@ -5,8 +5,8 @@
 
 use super::Socket;
 use crate::descriptors::OpenFile;
-use crate::fifo::key as key_of_file;
 use crate::errno::{EEXIST, EINVAL, Errno};
+use crate::fifo::key as key_of_file;
 use crate::place::CURRENT;
 use crate::process::Process;
 use crate::status;
@@ -114,7 +114,7 @@ pub fn read(process: &Process, at: u64, size: u64) -> Result<Vec<u8>, Errno> {
 }
 
 /// Writes an address as far as there is room, and how long it is.
-pub fn write(process: &Process, (at, size_at): (u64, u64), bytes: &[u8]) -> Result<(), Errno> {
+pub fn write(process: &mut Process, (at, size_at): (u64, u64), bytes: &[u8]) -> Result<(), Errno> {
     let room = process.memory.read_half(size_at)? as i32;
     let room = usize::try_from(room).map_err(|_| EINVAL)?;
     process.memory.write_bytes(at, &bytes[..room.min(bytes.len())])?;

@@ -71,7 +71,8 @@ fn credentials(process: &mut Process, data: &[u8]) -> Result<[u32; 3], Errno> {
     let claimed = [word(0), word(4), word(8)];
     let own = process.owner();
     let [user, effective, saved, group, effective_group, saved_group] = process.identity.owner();
-    let is_own = u64::from(claimed[0]) == own[0] && [user, effective, saved].contains(&claimed[1]) && [group, effective_group, saved_group].contains(&claimed[2]);
+    let is_own =
+        u64::from(claimed[0]) == own[0] && [user, effective, saved].contains(&claimed[1]) && [group, effective_group, saved_group].contains(&claimed[2]);
     if is_own || effective == 0 { Ok(claimed) } else { Err(EPERM) }
 }
 
@@ -122,7 +123,7 @@ impl Incoming {
     }
 
     /// Writes one `cmsghdr`, cut off where there is no room.
-    fn put(&mut self, process: &Process, kind: u32, data: &[u8]) -> Result<(), Errno> {
+    fn put(&mut self, process: &mut Process, kind: u32, data: &[u8]) -> Result<(), Errno> {
         if self.left() < HEADER as u64 {
             self.is_cut = true;
             return Ok(());
@@ -140,7 +141,7 @@ impl Incoming {
     }
 
     /// Tells who sent the message.
-    pub fn put_credentials(&mut self, process: &Process, credentials: [u32; 3]) -> Result<(), Errno> {
+    pub fn put_credentials(&mut self, process: &mut Process, credentials: [u32; 3]) -> Result<(), Errno> {
         let bytes: Vec<u8> = credentials.iter().flat_map(|word| word.to_le_bytes()).collect();
         self.put(process, SCM_CREDENTIALS, &bytes)
     }

@@ -93,7 +93,13 @@ fn send(process: &mut Process, file: &OpenFile, socket: Socket, data: &[u8], mut
     }
     let files = core::mem::take(&mut sending.beside.files);
     let first = data.len().min(PART);
-    let mut done = send_parts(process, file, &data[..first], &Sending { beside: Outgoing { files, credentials: None }, to: sending.to.clone(), flags: sending.flags }, signature)?;
+    let mut done = send_parts(
+        process,
+        file,
+        &data[..first],
+        &Sending { beside: Outgoing { files, credentials: None }, to: sending.to.clone(), flags: sending.flags },
+        signature,
+    )?;
     let dont_wait = sending.flags & MSG_DONTWAIT != 0 || file.is_nonblocking();
     while done < data.len() {
         let piece = &data[done..data.len().min(done + PART)];
@@ -382,16 +388,6 @@ pub fn recvfrom(process: &mut Process, frame: &mut Frame) -> Answer {
     Ok(size(socket, &received, flags))
 }
 
-/// Writes bytes into one piece after the other.
-fn scatter(process: &Process, pieces: &[(u64, u64)], mut bytes: &[u8]) -> Result<(), Errno> {
-    for (at, size) in pieces {
-        let (first, rest) = bytes.split_at(bytes.len().min(*size as usize));
-        process.memory.write_bytes(*at, first)?;
-        bytes = rest;
-    }
-    Ok(())
-}
-
 fn receive_header(process: &mut Process, file: &OpenFile, socket: Socket, at: u64, flags: u64) -> Answer {
     let header = Header::read(process, at)?;
     for (at, size) in &header.pieces {
@@ -413,7 +409,7 @@ fn receive_header(process: &mut Process, file: &OpenFile, socket: Socket, at: u6
             let room = used.iter().fold(0u64, |sum, piece| sum.saturating_add(piece.1)).min(MOST_GATHERED);
             let mut buffer = vec![0; room as usize];
             let received = receive(process, file, socket, &mut buffer, (most, flags))?;
-            scatter(process, &header.pieces, &buffer[..received.count])?;
+            process.memory.scatter(&header.pieces, &buffer[..received.count])?;
             received
         }
     };
