@@ -135,7 +135,7 @@ mod tests {
         let state = ThreadState::from_words(core::array::from_fn(|word| if word == 0 { ThreadState::HEADER } else { word as u64 }));
         assert_eq!([state.flags, state.fpu_size, state.rax, state.r15, state.rip, state.foreign_entry], [1, 2, 3, 18, 19, 23]);
         assert_eq!([state.fault, state.fault_first, state.fault_second, state.fault_third], [24, 25, 26, 27]);
-        assert_eq!([state.scheduler_word, state.reserved_first, state.reserved_second, state.reserved_third], [28, 29, 30, 31]);
+        assert_eq!([state.scheduler_word, state.time, state.reserved_first, state.reserved_second], [28, 29, 30, 31]);
         let flags = [ThreadState::STOPPED, ThreadState::FPU_USED, ThreadState::AWAITS_REPLY, ThreadState::ABANDONED, ThreadState::SCHEDULED, ThreadState::KNOWN];
         assert_eq!(flags, [1, 2, 4, 8, 16, 32]);
         assert_eq!(ThreadState::SIZE, 256);

@@ -33,7 +33,9 @@ pub const ENTRIES: &[Entry] = &[
         Argument { name: "slot", kind: Kind::Slot(ObjectType::Mutex), text: "" },
         ],
         results: "",
-        failures: &[],
+        failures: &[&[
+            failure(1, Code::Busy, "it has more than 500 references: they are told at once", "destroy some of them"),
+        ]],
         restarts: "",
     },
     Entry {
@@ -128,7 +130,9 @@ pub const ENTRIES: &[Entry] = &[
         Argument { name: "slot", kind: Kind::Slot(ObjectType::Condition), text: "" },
         ],
         results: "",
-        failures: &[],
+        failures: &[&[
+            failure(1, Code::Busy, "it has more than 500 references: they are told at once", "destroy some of them"),
+        ]],
         restarts: "",
     },
     Entry {

@@ -35,7 +35,9 @@ pub const ENTRIES: &[Entry] = &[
         Argument { name: "slot", kind: Kind::Slot(ObjectType::Port), text: "" },
         ],
         results: "",
-        failures: &[],
+        failures: &[&[
+            failure(1, Code::Busy, "it has more than 500 references: they are told at once", "destroy some of them"),
+        ]],
         restarts: "",
     },
     Entry {
@@ -109,7 +111,9 @@ pub const ENTRIES: &[Entry] = &[
         Argument { name: "slot", kind: Kind::Slot(ObjectType::PortSet), text: "" },
         ],
         results: "",
-        failures: &[],
+        failures: &[&[
+            failure(1, Code::Busy, "it has more than 500 references or ports: they are told at once", "destroy some of them"),
+        ]],
         restarts: "",
     },
     Entry {

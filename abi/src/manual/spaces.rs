@@ -43,6 +43,7 @@ pub const ENTRIES: &[Entry] = &[
         ],
         results: "",
         failures: &[&[
+            failure(1, Code::Busy, "it has more than 500 references or threads: they are told at once", "destroy some of them"),
             failure(1, Code::Busy, "it is running, or loaded on a CPU", "stop it first"),
         ]],
         restarts: "",
@@ -140,7 +141,9 @@ pub const ENTRIES: &[Entry] = &[
         Argument { name: "slot", kind: Kind::Slot(ObjectType::Region), text: "" },
         ],
         results: "",
-        failures: &[],
+        failures: &[&[
+            failure(1, Code::Busy, "it has more than 500 references or mappings made from it: they are told at once", "destroy some of them"),
+        ]],
         restarts: "",
     },
     Entry {
@@ -225,7 +228,9 @@ pub const ENTRIES: &[Entry] = &[
         Argument { name: "slot", kind: Kind::Slot(ObjectType::Mapping), text: "" },
         ],
         results: "",
-        failures: &[],
+        failures: &[&[
+            failure(1, Code::Busy, "it has more than 500 references: they are told at once", "destroy some of them"),
+        ]],
         restarts: "",
     },
     Entry {

@@ -35,6 +35,7 @@ pub const ENTRIES: &[Entry] = &[
         ],
         results: "",
         failures: &[&[
+            failure(1, Code::Busy, "it has more than 500 references: they are told at once", "destroy some of them"),
             failure(1, Code::Busy, "it is running, or loaded on a CPU", "stop it first"),
         ]],
         restarts: "",

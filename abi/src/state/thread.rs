@@ -67,12 +67,12 @@ super::state! {
         fault_third,
         /// The word that its scheduler knows it by.
         scheduler_word,
+        /// Nanoseconds that it has had of processors; 0, and not taken over, where the machine's time is hidden.
+        time,
         /// 0.
         reserved_first,
         /// 0.
         reserved_second,
-        /// 0.
-        reserved_third,
     }
 }
 

@@ -78,6 +78,7 @@ impl<M: Machine> Kernel<M> {
     pub fn start(&self, boot: &Boot<'_>) {
         assert!(boot.boot_frames.size >= Boot::FRAMES * PAGE_SIZE, "the machine set too few frames aside");
         self.globals.set(boot.frame(GLOBALS));
+        self.home_set(self.globals.get(), self.kernel_space().at);
         list::init(&self.machine, self.run_queue());
         list::init(&self.machine, self.announcements());
         self.bindings_init();

@@ -13,11 +13,13 @@ use nacre_abi::{PAGE_SIZE, Rights};
 pub(crate) const MAX_DEPTH: usize = 64;
 
 /// What following one layer takes, and looking at one mapping on the way to the right one, in instructions.
-const LAYER_WORK: u32 = 62;
+const LAYER_WORK: u32 = 68;
 const LOOK_WORK: u32 = 8;
 /// Instructions, roughly, after which composition gives up: what lies deep and among very many mappings takes so many.
 const MOST_WORK: u32 = 4500;
 
+/// What looking at the pages around one and entering them takes.
+const AROUND_WORK: u32 = 500;
 /// Pages that are entered together are those of one such part of the addresses.
 const AROUND: u64 = 16 * PAGE_SIZE;
 /// Blank pages behind one that is written are cleared with it as far as such a part of the addresses goes: memory is mostly written upward.
@@ -110,7 +112,7 @@ impl<M: Machine> Kernel<M> {
             meaning.below = meaning.below.min(at - mapping.start()).min(offset);
             meaning.above = meaning.above.min(mapping.end() - at).min(region.size() - offset);
             meaning.physical = Physical(region.start() + offset);
-            space = self.space(region.space());
+            space = self.space_at_home(region.home());
         }
         Err(Lack::Deep)
     }
@@ -133,7 +135,8 @@ impl<M: Machine> Kernel<M> {
         let mask = size.bytes() - 1;
         let leaf = Leaf { physical: Physical(meaning.physical.0 & !mask), kind, rights: meaning.rights, size };
         self.table_enter(space, address & !mask, leaf);
-        if size == PageSize::Small && kind == LeafKind::Memory {
+        // Not after a long way: all of it is one stretch without interrupts.
+        if size == PageSize::Small && kind == LeafKind::Memory && self.followed.get() < MOST_WORK {
             self.fill_around(space, address, &meaning, needed);
         }
         Ok(Leaf { physical: meaning.physical, ..leaf })
@@ -156,6 +159,7 @@ impl<M: Machine> Kernel<M> {
             }
             wanted |= u64::from(frame.kind.get() == Frame::PLAIN) << number;
         }
+        self.work_followed(AROUND_WORK);
         if wanted & wanted.wrapping_sub(1) != 0 {
             let leaf = Leaf { physical, kind: LeafKind::Memory, rights: meaning.rights, size: PageSize::Small };
             self.machine.table_enter_row(space.root(), start, leaf, wanted);

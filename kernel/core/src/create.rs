@@ -117,7 +117,7 @@ impl<M: Machine> Kernel<M> {
 
     /// Makes the words of a new region, and puts it among those of its space.
     pub(crate) fn region_init(&self, region: Region<'_>, space: Space<'_>, (start, size): (u64, u64), rights: Rights) {
-        region.set_space(space.at);
+        region.set_home(self.home_of(space));
         region.set_start(start);
         region.set_size(size);
         region.set_rights(rights);
@@ -165,7 +165,7 @@ impl<M: Machine> Kernel<M> {
 
     /// Makes the words of a new mapping, and puts it into its space.
     pub(crate) fn mapping_init(&self, mapping: Mapping<'_>, space: Space<'_>, (start, size): (u64, u64), (region, offset): (Region<'_>, u64), rights: Rights) {
-        mapping.set_space(space.at);
+        mapping.set_home(self.home_of(space));
         mapping.set_start(start);
         mapping.set_size(size);
         mapping.set_offset(offset);

@@ -149,7 +149,7 @@ impl<M: Machine> Kernel<M> {
 
     fn region_end(&self, at: Physical) -> Attempt<()> {
         let region = self.region(at);
-        let space = self.space(region.space());
+        let space = self.space_at_home(region.home());
         // While this is cut off, the region is still what it was.
         self.links_cut(region.links())?;
         if !region.is_closed() {
@@ -166,7 +166,7 @@ impl<M: Machine> Kernel<M> {
     /// Nothing is derived from the region any more; begins to revoke what was.
     fn region_close(&self, region: Region<'_>) {
         let number = self.revoke_begin_region(region);
-        let regions = self.regions(self.space(region.space()));
+        let regions = self.regions(self.space_at_home(region.home()));
         regions.remove(region.at);
         // An empty range is found in the tree like any other, but for one at 0.
         region.set_start(region.start().max(PAGE_SIZE));
@@ -184,7 +184,7 @@ impl<M: Machine> Kernel<M> {
             mapping.set_revoked(self.revoke_begin_mapping(mapping));
         }
         self.revoke_finish(mapping.revoked())?;
-        let space = self.space(mapping.space());
+        let space = self.space_at_home(mapping.home());
         self.mappings(space).remove(at);
         space.set_population(space.population() - 1);
         Ok(())

@@ -80,7 +80,8 @@ impl<M: Machine> Kernel<M> {
         if frame.kind.get() == Frame::BLANK {
             self.machine.zero(at, PAGE_SIZE);
             self.frame_set_kind(at, frame, Frame::PLAIN);
-            return self.work(ZERO_WORK);
+            self.work_followed(ZERO_WORK);
+            return self.work(0);
         }
         self.frame_seize(at, frame)?;
         frame.units.set(0);
@@ -183,9 +184,10 @@ impl<M: Machine> Kernel<M> {
             return;
         }
         self.frame_set_kind(at, frame, Frame::TABLE);
-        frame.units.set(space.at.0);
+        frame.units.set(space.root().0);
         space.set_pool_pages(space.pool_pages() + 1);
         if space.root() == Physical(0) {
+            frame.units.set(space.at.0);
             space.set_root(at);
             space.set_pool_last(at);
             self.machine.table_create(at);
@@ -253,12 +255,29 @@ impl<M: Machine> Kernel<M> {
         at != root
     }
 
-    /// A space has moved: the frames of its pool are told.
-    pub(crate) fn pool_moved(&self, space: Space<'_>) {
-        let mut at = space.root();
-        while let Some(frame) = self.machine.frame(at).filter(|_| at != Physical(0)) {
-            frame.units.set(space.at.0);
-            at = self.chain_next(at);
+    /// What the parts of a space know it by: the frame of its root table, which does not move with it. The kernel's own has that of the globals in its place.
+    pub(crate) fn home_of(&self, space: Space<'_>) -> Physical {
+        if space.root() == Physical(0) { self.globals.get() } else { space.root() }
+    }
+
+    /// The space whose home this is.
+    #[inline(always)]
+    pub(crate) fn space_at_home(&self, home: Physical) -> Space<'_> {
+        self.space(Physical(self.machine.frame(home).map_or(0, |frame| frame.units.get())))
+    }
+
+    /// Says where the space is that has this home.
+    pub(crate) fn home_set(&self, home: Physical, space: Physical) {
+        if let Some(frame) = self.machine.frame(home) {
+            frame.units.set(space.0);
+        }
+    }
+
+    /// The space whose pool a frame of tables is in: a root table's frame names it, any other names that.
+    pub(crate) fn pool_owner(&self, space_or_home: Physical) -> Physical {
+        match self.machine.frame(space_or_home) {
+            Some(frame) if frame.kind.get() % PAGE_SIZE == Frame::TABLE => Physical(frame.units.get()),
+            _ => space_or_home,
         }
     }
 

@@ -20,11 +20,16 @@ use nacre_abi::object::TargetType;
 use nacre_abi::rights::{REFERENCE_CONTROL, REFERENCE_USE};
 use nacre_abi::{Call, Code, ObjectType, Status};
 
+/// Most threads that a message finds giving their time at its port; who else waits there is told later.
+const MOST_DONORS_TOLD: usize = 8;
+/// What it takes to find that a message cannot go over, for a page of the receiver's that is not there, or of a sender that waits, in instructions.
+const VAIN_WORK: u32 = 900;
+
 impl<M: Machine> Kernel<M> {
     /// The thread that waits to receive from a port, or from the set that it is in.
     #[inline(always)]
     pub(crate) fn receiver_of(&self, port: Port<'_>) -> Option<Thread<'_>> {
-        loop {
+        for _ in 0..MOST_DONORS_TOLD {
             let first = self.thread(self.receiver_at(port)?);
             if !first.has(Thread::DONATES) {
                 return Some(first);
@@ -33,6 +38,9 @@ impl<M: Machine> Kernel<M> {
             self.donation_end(first, DONATION_ARRIVED);
             self.make_ready(first);
         }
+        // They may be very many: all who are left look for themselves, in their turn.
+        self.all_look_again(port);
+        None
     }
 
     /// Where that thread is, or one that donates until something comes.
@@ -81,7 +89,7 @@ impl<M: Machine> Kernel<M> {
                 Err(Trouble::Receiver(Stop::Status(status))) => self.wait_end(receiver, status),
                 Err(Trouble::Receiver(_)) => {}
             }
-            self.step()?;
+            self.work(VAIN_WORK)?;
         }
         Ok(None)
     }
@@ -194,7 +202,7 @@ impl<M: Machine> Kernel<M> {
             return Err(stop);
         }
         self.set_call(caller, Call::IpcReceive);
-        let result = self.receive_from(caller, at);
+        let result = self.work(0).and_then(|()| self.receive_from(caller, at));
         if result != Err(Stop::Wait) {
             self.take_cpu(caller);
         }
@@ -238,7 +246,7 @@ impl<M: Machine> Kernel<M> {
             if self.take_from(caller, port)? {
                 return Ok(Done::Return);
             }
-            self.step()?;
+            self.work(VAIN_WORK)?;
         }
         self.rewind(caller);
         self.wait_on(caller, WaitKind::Receive, at.receivers(), register::R15);
@@ -354,6 +362,10 @@ impl<M: Machine> Kernel<M> {
         if !port.has_something(&self.machine) {
             return;
         }
+        self.all_look_again(port);
+    }
+
+    fn all_look_again(&self, port: Port<'_>) {
         self.announce_receivers(port.receivers());
         if let Some(set) = list::link_target(&self.machine, port.set()) {
             self.announce_receivers(self.receivable(set).receivers());

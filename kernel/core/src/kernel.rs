@@ -59,8 +59,6 @@ pub(crate) struct Cpu {
     pub chosen: Cell<Physical>,
     /// When the running thread's turn is over.
     pub slice_end: Cell<u64>,
-    /// The machine's stamp since which this CPU's time is the loaded thread's.
-    pub since: Cell<u64>,
     /// `SpaceState::TIME_HIDDEN` while the machine hides its time from the user, else 0.
     pub time_hidden: Cell<u64>,
     /// What the timer is set to; it may be earlier than it need be, and is then set anew when it comes.
@@ -80,7 +78,6 @@ impl Cpu {
             space: Cell::new(Physical(0)),
             chosen: Cell::new(Physical(0)),
             slice_end: Cell::new(0),
-            since: Cell::new(0),
             time_hidden: Cell::new(0),
             armed: Cell::new(u64::MAX),
             timer_stale: Cell::new(false),

@@ -181,7 +181,7 @@ impl<M: Machine> Kernel<M> {
                 }
             }
             Frame::TABLE => {
-                self.reclaim_object(caller, ObjectType::Space, Physical(frame.units.get()))?;
+                self.reclaim_object(caller, ObjectType::Space, self.pool_owner(Physical(frame.units.get())))?;
                 found = true;
             }
             _ => {}

@@ -8,8 +8,8 @@ use crate::object::{Receivable, Space, Thread, links_of};
 use crate::tree::Tree;
 use nacre_abi::{Code, ObjectType};
 
-/// Most mappings, regions and threads of a space that can still be moved: each must be told.
-const MOST_POPULATION: u64 = 4096;
+/// Most references to an object, and mappings, ports or threads that hang on it, for it to be moved: each must be told, in one entry.
+const MOST_TOLD: u64 = 500;
 
 impl<M: Machine> Kernel<M> {
     /// `(object, slot)`.
@@ -21,12 +21,16 @@ impl<M: Machine> Kernel<M> {
         let to = self.free_slot(caller, 2, caller.argument(2), object)?;
         match object {
             ObjectType::Thread if self.thread(from).cpu() != 0 => return wrong(Code::Busy, 1),
-            ObjectType::Space if !self.can_move_space(from) => return wrong(Code::Busy, 1),
+            ObjectType::Space if self.space(from).active() != 0 => return wrong(Code::Busy, 1),
             _ => {}
         }
         if matches!(object, ObjectType::Space | ObjectType::Region | ObjectType::Mapping) {
             // A revocation under way may stand on it.
             self.revoke_idle()?;
+        }
+        self.frame_prepare(to)?;
+        if self.must_be_told(object, from) > MOST_TOLD {
+            return wrong(Code::Busy, 1);
         }
         self.object_place(to, object)?;
         if object == ObjectType::Thread {
@@ -53,10 +57,17 @@ impl<M: Machine> Kernel<M> {
         Ok(Done::Return)
     }
 
-    /// A space that is loaded somewhere, or has too many parts, stays.
-    fn can_move_space(&self, at: Physical) -> bool {
-        let space = self.space(at);
-        space.active() == 0 && space.population() <= MOST_POPULATION
+    /// How many know where the object is, each by a word of its own; counted to a little more than is allowed.
+    fn must_be_told(&self, object: ObjectType, at: Physical) -> u64 {
+        let count = |anchor, so_far: u64| so_far + list::count(&self.machine, anchor, MOST_TOLD + 1 - so_far.min(MOST_TOLD));
+        let parts = match object {
+            ObjectType::Reference => return 0,
+            ObjectType::Space => self.space(at).threads(),
+            ObjectType::Region => self.region(at).mappings(),
+            ObjectType::PortSet => self.receivable(at).ports(),
+            _ => return count(links_of(object, at), 0),
+        };
+        count(parts, count(links_of(object, at), 0))
     }
 
     /// References to the object lead to its new place.
@@ -64,14 +75,6 @@ impl<M: Machine> Kernel<M> {
         let anchor = links_of(object, to);
         list::replace(&self.machine, links_of(object, from), anchor);
         list::links_redirect(&self.machine, anchor, to);
-    }
-
-    fn each_in_tree(&self, tree: Tree<'_, M>, tell: impl Fn(Physical)) {
-        let mut next = tree.first(0, u64::MAX);
-        while let Some(node) = next {
-            tell(node.at);
-            next = tree.next(node, 0, u64::MAX);
-        }
     }
 
     fn space_moved(&self, old: Space<'_>, new: Space<'_>) {
@@ -83,14 +86,13 @@ impl<M: Machine> Kernel<M> {
             self.thread(Physical(node.0 & !0xfff)).set_space(new.at);
             node = list::next(&self.machine, node);
         }
-        self.each_in_tree(self.mappings(new), |at| self.mapping(at).set_space(new.at));
-        self.each_in_tree(self.regions(new), |at| self.region(at).set_space(new.at));
-        self.pool_moved(new);
+        // Its mappings and regions know it by its home, which stays where it is.
+        self.home_set(new.root(), new.at);
     }
 
     fn region_moved(&self, from: Physical, to: Physical) {
         let (old, new) = (self.region(from), self.region(to));
-        self.regions(self.space(new.space())).replace(from, to);
+        self.regions(self.space_at_home(new.home())).replace(from, to);
         list::replace(&self.machine, old.mappings(), new.mappings());
         list::links_redirect(&self.machine, new.mappings(), to);
         list::link_move(&self.machine, old.keeper(), new.keeper());
@@ -98,7 +100,7 @@ impl<M: Machine> Kernel<M> {
 
     fn mapping_moved(&self, from: Physical, to: Physical) {
         let (old, new) = (self.mapping(from), self.mapping(to));
-        self.mappings(self.space(new.space())).replace(from, to);
+        self.mappings(self.space_at_home(new.home())).replace(from, to);
         list::link_move(&self.machine, old.region(), new.region());
     }
 

@@ -136,7 +136,7 @@ impl<M: Machine> Kernel<M> {
 
     /// Begins to forget what a mapping shows.
     pub(crate) fn revoke_begin_mapping(&self, mapping: Mapping<'_>) -> u64 {
-        self.revoke_begin(self.space(mapping.space()), mapping.start(), mapping.end())
+        self.revoke_begin(self.space_at_home(mapping.home()), mapping.start(), mapping.end())
     }
 
     /// Takes the next space; what that took.
@@ -245,7 +245,7 @@ impl<M: Machine> Kernel<M> {
         if first < to && from < last {
             let low = mapping.start() + from.max(first) - first;
             let high = mapping.start() + to.min(last) - first;
-            self.revoke_later(self.space(mapping.space()), low, high);
+            self.revoke_later(self.space_at_home(mapping.home()), low, high);
         }
     }
 

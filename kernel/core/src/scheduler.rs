@@ -174,21 +174,20 @@ impl<M: Machine> Kernel<M> {
         list::push_back(&self.machine, self.run_queue(), thread.queue());
     }
 
-    /// The CPU's time since this was done last is the thread's, which is loaded.
+    /// The CPU's time is that of `to` from now on, and was that of `from`, which was loaded.
     #[inline(always)]
-    fn charge(&self, cpu: usize, thread: Thread<'_>) {
+    fn charge(&self, from: Thread<'_>, to: Thread<'_>) {
         let stamp = self.machine.stamp();
-        let since = self.cpus[cpu].since.replace(stamp);
-        thread.set_used(thread.used().wrapping_add(stamp.saturating_sub(since)));
+        from.set_used(from.used().wrapping_add(stamp));
+        to.set_used(to.used().wrapping_sub(stamp));
     }
 
     /// Nanoseconds that the thread has had of CPUs.
     pub(crate) fn used_time(&self, thread: Thread<'_>) -> u64 {
-        let running = match thread.cpu() {
-            0 => 0,
-            cpu => self.machine.stamp().saturating_sub(self.cpus[cpu as usize - 1].since.get()),
-        };
-        self.machine.stamp_nanoseconds(thread.used().wrapping_add(running))
+        let now = if thread.cpu() == 0 { 0 } else { self.machine.stamp() };
+        // Stamps of two CPUs may differ a little: a thread that has just come to another one has had nothing.
+        let used = thread.used().wrapping_add(now).cast_signed().max(0).cast_unsigned();
+        thread.had().saturating_add(self.machine.stamp_nanoseconds(used))
     }
 
     #[inline(always)]
@@ -197,10 +196,10 @@ impl<M: Machine> Kernel<M> {
         let from = this.loaded.get();
         let to = self.thread(next);
         if from != Physical(0) {
-            self.charge(cpu, self.thread(from));
+            self.charge(self.thread(from), to);
             self.thread(from).set_cpu(0);
         } else {
-            this.since.set(self.machine.stamp());
+            to.set_used(to.used().wrapping_sub(self.machine.stamp()));
             self.idle.set(self.idle.get() & !(1 << cpu));
         }
         to.set_cpu(cpu as u64 + 1);
@@ -214,7 +213,7 @@ impl<M: Machine> Kernel<M> {
     #[inline(always)]
     pub(crate) fn switch_directly(&self, cpu: usize, from: Thread<'_>, to: Thread<'_>) {
         let this = &self.cpus[cpu];
-        self.charge(cpu, from);
+        self.charge(from, to);
         from.set_cpu(0);
         to.set_cpu(cpu as u64 + 1);
         this.loaded.set(to.at);
@@ -291,8 +290,9 @@ impl<M: Machine> Kernel<M> {
         let from = this.loaded.get();
         if from != Physical(0) {
             self.machine.fpu_settle(from, false);
-            self.charge(cpu, self.thread(from));
-            self.thread(from).set_cpu(0);
+            let thread = self.thread(from);
+            thread.set_used(thread.used().wrapping_add(self.machine.stamp()));
+            thread.set_cpu(0);
         }
         let old = this.space.get();
         if old != Physical(0) {

@@ -171,11 +171,11 @@ impl<M: Machine> Kernel<M> {
             ObjectType::Space => [used(ObjectType::Port, link(self.space(at).keeper())), None, None],
             ObjectType::Region => {
                 let region = self.region(at);
-                [used(ObjectType::Port, link(region.keeper())), Some((ObjectType::Space, self.shown(region.space()), REFERENCE_ALL)), None]
+                [used(ObjectType::Port, link(region.keeper())), Some((ObjectType::Space, self.shown(self.space_at_home(region.home()).at), REFERENCE_ALL)), None]
             }
             ObjectType::Mapping => {
                 let mapping = self.mapping(at);
-                [used(ObjectType::Region, link(mapping.region())), Some((ObjectType::Space, self.shown(mapping.space()), REFERENCE_ALL)), None]
+                [used(ObjectType::Region, link(mapping.region())), Some((ObjectType::Space, self.shown(self.space_at_home(mapping.home()).at), REFERENCE_ALL)), None]
             }
             ObjectType::Thread => {
                 let thread = self.thread(at);
@@ -272,7 +272,7 @@ impl<M: Machine> Kernel<M> {
 
     fn region_set(&self, caller: Thread<'_>, at: Physical, [start, size, rights]: [u64; 3]) -> Attempt<()> {
         let region = self.region(at);
-        let end = if region.space() == self.kernel_space().at { REGION_END } else { USER_END };
+        let end = if region.home() == self.globals.get() { REGION_END } else { USER_END };
         self.page_range(start, size, end, [2, 2])?;
         let rights = self.rights_argument(rights, 2)?;
         let keeper = self.offered(caller, 0, ObjectType::Port, REFERENCE_USE)?;
@@ -281,7 +281,7 @@ impl<M: Machine> Kernel<M> {
         if !same || region.revoked() == 0 {
             self.revoke_idle()?;
             let number = self.revoke_begin_region(region);
-            let regions = self.regions(self.space(region.space()));
+            let regions = self.regions(self.space_at_home(region.home()));
             regions.remove(at);
             region.set_start(start);
             region.set_size(size);
@@ -307,7 +307,7 @@ impl<M: Machine> Kernel<M> {
             None => list::link_target(&self.machine, mapping.region()),
         };
         let Some(region) = region else { return wrong(Code::NullReference, 4) };
-        let space = self.space(mapping.space());
+        let space = self.space_at_home(mapping.home());
         self.mapping_check(space, Some(at), (start, size), (self.region(region), offset))?;
         if !self.region(region).rights().contains(rights) {
             return wrong(Code::BadRights, 2);
@@ -330,7 +330,7 @@ impl<M: Machine> Kernel<M> {
 
     /// Lets a mapping without a region show another window.
     fn mapping_change(&self, mapping: Mapping<'_>, (start, size): (u64, u64), (region, offset): (Physical, u64), rights: Rights) {
-        let mappings = self.mappings(self.space(mapping.space()));
+        let mappings = self.mappings(self.space_at_home(mapping.home()));
         mappings.remove(mapping.at);
         mapping.set_start(start);
         mapping.set_size(size);

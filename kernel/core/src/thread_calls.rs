@@ -52,12 +52,19 @@ impl<M: Machine> Kernel<M> {
         Ok(Done::Return)
     }
 
-    /// Who does not see the machine's time sees none of threads.
     pub(crate) fn thread_time(&self, caller: Thread<'_>) -> Attempt<Done> {
         let thread = self.thread_argument(caller, 1)?;
-        let is_hidden = self.space(caller.space()).flags() & SpaceState::TIME_HIDDEN != 0;
-        caller.set_register(register::RDX, if is_hidden { 0 } else { self.used_time(thread) });
+        caller.set_register(register::RDX, self.time_shown(caller, thread));
         Ok(Done::Return)
+    }
+
+    /// Nanoseconds that the thread has had of CPUs. Who does not see the machine's time sees none of threads.
+    pub(crate) fn time_shown(&self, reader: Thread<'_>, thread: Thread<'_>) -> u64 {
+        if self.is_time_hidden(reader) { 0 } else { self.used_time(thread) }
+    }
+
+    pub(crate) fn is_time_hidden(&self, thread: Thread<'_>) -> bool {
+        self.space(thread.space()).flags() & SpaceState::TIME_HIDDEN != 0
     }
 
     pub(crate) fn thread_yield(&self, caller: Thread<'_>) -> Attempt<Done> {

@@ -16,6 +16,8 @@ use nacre_abi::{Call, Code, ObjectType, Rights, USER_END};
 
 /// Which word is the one that the scheduler knows the thread by: it follows what the thread has failed with.
 const SCHEDULER_WORD: usize = ThreadState::FIRST_REGISTER + REGISTERS + 4;
+/// And which the time that it has had of processors.
+const TIME_WORD: usize = SCHEDULER_WORD + 1;
 
 impl<M: Machine> Kernel<M> {
     /// The exported state of a thread, without its FPU state, as `reader` may see it.
@@ -37,6 +39,7 @@ impl<M: Machine> Kernel<M> {
             words[1] |= ThreadState::SCHEDULED | (u64::from(thread.has(Thread::KNOWN)) * ThreadState::KNOWN);
             words[SCHEDULER_WORD] = thread.scheduler_word();
         }
+        words[TIME_WORD] = self.time_shown(reader, thread);
         words
     }
 
@@ -69,6 +72,10 @@ impl<M: Machine> Kernel<M> {
             return wrong(Code::BadArgument, 4);
         }
         self.thread_set(thread, words);
+        if !self.is_time_hidden(caller) {
+            thread.set_used(0);
+            thread.set_had(words[TIME_WORD]);
+        }
         if let Some(port) = scheduler {
             self.scheduler_import(caller, thread, port, [words[1], words[SCHEDULER_WORD]]);
         }
@@ -112,7 +119,7 @@ impl<M: Machine> Kernel<M> {
         let addresses = [state.rip, state.fs_base, state.gs_base, state.foreign_entry];
         let known = ThreadState::STOPPED | ThreadState::FPU_USED | ThreadState::AWAITS_REPLY | ThreadState::ABANDONED | ThreadState::SCHEDULED | ThreadState::KNOWN;
         let scheduled = state.flags & ThreadState::SCHEDULED != 0 || (state.flags & ThreadState::KNOWN == 0 && state.scheduler_word == 0);
-        let unused = [state.reserved_first, state.reserved_second, state.reserved_third];
+        let unused = [state.reserved_first, state.reserved_second];
         let awaits = state.flags & ThreadState::AWAITS_REPLY != 0;
         let fault = match state.fault {
             0 => [state.fault_first, state.fault_second, state.fault_third] == [0; 3],
@@ -121,7 +128,7 @@ impl<M: Machine> Kernel<M> {
             _ => false,
         };
         let call = !awaits || state.rax == Call::IpcReceiveReply.number();
-        let good = addresses.into_iter().all(|address| address < USER_END) && state.flags & !known == 0 && unused == [0; 3];
+        let good = addresses.into_iter().all(|address| address < USER_END) && state.flags & !known == 0 && unused == [0; 2];
         if good && fault && call && scheduled { Ok(()) } else { wrong(Code::BadArgument, 2) }
     }
 

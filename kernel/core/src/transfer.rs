@@ -15,6 +15,9 @@ use nacre_abi::rights::{REFERENCE_ALL, REFERENCE_USE};
 use nacre_abi::state::ThreadState;
 use nacre_abi::{Code, ObjectType, Rights, Status};
 
+/// What handing over a reference takes, in instructions.
+const REFERENCE_WORK: u32 = 150;
+
 /// Whose fault it is that a message cannot go over now.
 pub(crate) enum Trouble {
     /// The sender's: an error for it, or it lacks a page and has begun to wait for that.
@@ -143,6 +146,8 @@ impl<M: Machine> Kernel<M> {
     /// Moves what was checked. Bytes first: making a slot may turn a page of the buffer into an object page, never the other way round.
     fn deliver(&self, parcel: &Parcel) {
         self.span_copy(&parcel.source, &parcel.target, parcel.size);
+        // It cannot be cut off here; but what the same call would do next can wait.
+        let _ = self.work(parcel.size as u32 / 8 + parcel.references.count as u32 * REFERENCE_WORK);
         let References { from, to, count } = parcel.references;
         for (from, to) in from.into_iter().zip(to).take(count) {
             if from != to {

@@ -3,7 +3,7 @@
 use crate::support::check;
 use crate::support::machine::{RAM_SIZE, RAM_START};
 use crate::support::world::{RAM, World};
-use nacre_abi::state::SpaceState;
+use nacre_abi::state::{SpaceState, ThreadState};
 use nacre_abi::{Call, Code, Rights, Status, environment};
 
 const SECOND: u64 = 1_000_000_000;
@@ -84,4 +84,54 @@ fn a_running_space_is_told_at_once() {
     assert!(set_flags(&world, space, 0).is_ok());
     world.kick_all();
     assert!(!world.machine().cpus[1].time_hidden.get());
+}
+
+/// The state of a thread, written to `buffer`.
+fn thread_state(world: &World, thread: u64, buffer: u64) -> ThreadState {
+    world.ok(Call::ThreadGetState, &[thread, buffer, ThreadState::SIZE, 0]);
+    ThreadState::from_words(std::array::from_fn(|word| world.read(buffer + 8 * word as u64)))
+}
+
+#[test]
+fn the_time_that_a_thread_has_had_goes_with_its_state() {
+    let world = World::new(2);
+    world.map_ram();
+    let (thread, buffer) = (world.make_thread(0), world.page());
+    world.ok(Call::ThreadStart, &[thread]);
+    world.kick_all();
+    world.pass(5000);
+    assert_eq!(world.ok(Call::ThreadTime, &[thread]), 5000);
+    world.call(Call::ThreadStop, &[thread, 0]);
+    let state = thread_state(&world, thread, buffer);
+    assert_eq!(state.time, 5000);
+    world.ok(Call::ThreadDestroy, &[thread]);
+    let again = world.make_thread(0);
+    world.ok(Call::ThreadSetState, &[again, buffer, ThreadState::SIZE, 0]);
+    assert_eq!(world.ok(Call::ThreadTime, &[again]), 5000);
+    world.ok(Call::ThreadStart, &[again]);
+    world.kick_all();
+    world.pass(100);
+    assert_eq!(world.ok(Call::ThreadTime, &[again]), 5100);
+    // However much it is said to have had, it goes on from there and stops at the end.
+    world.call(Call::ThreadStop, &[again, 0]);
+    world.write(buffer, &ThreadState { time: u64::MAX, ..state }.to_words());
+    world.ok(Call::ThreadSetState, &[again, buffer, ThreadState::SIZE, 0]);
+    assert_eq!(world.ok(Call::ThreadTime, &[again]), u64::MAX);
+    check(&world);
+}
+
+#[test]
+fn who_does_not_see_the_time_does_not_set_it() {
+    let world = World::new(1);
+    world.map_ram();
+    let (thread, buffer) = (world.make_thread(0), world.page());
+    let state = ThreadState { time: 77, ..thread_state(&world, thread, buffer) };
+    world.write(buffer, &state.to_words());
+    world.ok(Call::ThreadSetState, &[thread, buffer, ThreadState::SIZE, 0]);
+    inside_hidden_space(&world);
+    assert_eq!(thread_state(&world, thread, buffer).time, 0);
+    world.write(buffer, &ThreadState { time: 5, ..state }.to_words());
+    world.ok(Call::ThreadSetState, &[thread, buffer, ThreadState::SIZE, 0]);
+    world.pass(2 * SECOND);
+    assert_eq!(thread_state(&world, thread, buffer).time, 77);
 }

@@ -60,6 +60,7 @@ pub const TESTS: &[Test] = &[
     test("OBJ1002", "every state can be read and set again", objects::states),
     test("OBJ1003", "reference_reveal names the address of what the parent owns, and nothing else", objects::revealed),
     test("OBJ1007", "a condition moves while a thread waits for it", objects::moved_in_use),
+    test("OBJ1008", "a port with 500 references moves with all of them, and one with more stays", objects::known_to_many),
     test("SMP1001", "a page that was revoked is never read again, on any processor, once the call has returned", processors::revoked),
     test("SMP1002", "clients and servers on all processors meet at a port that moves, and each gets its own answer", processors::one_port),
     test("OBJ1005", "what an object is to be linked to is looked at as any argument, and nothing changes if it is refused", links::set),

@@ -9,8 +9,8 @@ view! {
     /// A mapping.
     Mapping, 16 words {
         header, set_header: u64 = 0;
-        /// The space that it is in.
-        space, set_space: Physical = 1;
+        /// The home of the space that it is in: the frame of its root table.
+        home, set_home: Physical = 1;
         start, set_start: u64 = 2;
         size, set_size: u64 = 3;
         rights, set_rights: Rights = 4;

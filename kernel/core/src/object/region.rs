@@ -9,8 +9,8 @@ view! {
     /// A region.
     Region, 16 words {
         header, set_header: u64 = 0;
-        /// The exporting space.
-        space, set_space: Physical = 1;
+        /// The home of the exporting space: the frame of its root table, or of the globals for the kernel's own.
+        home, set_home: Physical = 1;
         start, set_start: u64 = 2;
         size, set_size: u64 = 3;
         /// The rights, and above them `revoked`.

@@ -46,8 +46,10 @@ view! {
         scheduler_word, set_scheduler_word: u64 = 46;
         /// When its donation ends at the latest.
         donates_until, set_donates_until: u64 = 47;
-        /// What it has had of CPUs until it was switched away from last, in the machine's stamps.
+        /// What it has had of CPUs, in the machine's stamps; while it is on one, less the stamp of that moment.
         used, set_used: u64 = 56;
+        /// What it had had before its state was set, in nanoseconds.
+        had, set_had: u64 = 57;
         /// How often in a row its call was cut off because it followed mappings for too long.
         cut_off, set_cut_off: u64 = 15;
     } places {

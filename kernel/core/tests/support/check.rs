@@ -389,8 +389,8 @@ impl<'w> Checker<'w> {
         let threads: Vec<Physical> = self.ring(space.threads()).into_iter().map(|node| Physical(node.0 & !0xfff)).collect();
         let mine = |kind, of: &dyn Fn(Physical) -> Physical| -> BTreeSet<Physical> { self.all(kind).into_iter().filter(|it| of(*it) == at).collect() };
         let sets = [
-            (&mappings, mine(ObjectType::Mapping, &|at| Mapping::new(self.machine, at).space())),
-            (&regions, mine(ObjectType::Region, &|at| Region::new(self.machine, at).space())),
+            (&mappings, mine(ObjectType::Mapping, &|at| self.machine.home_of(Mapping::new(self.machine, at).home()))),
+            (&regions, mine(ObjectType::Region, &|at| self.machine.home_of(Region::new(self.machine, at).home()))),
             (&threads, mine(ObjectType::Thread, &|at| self.thread(at).space())),
         ];
         for (found, expected) in sets {
@@ -406,20 +406,19 @@ impl<'w> Checker<'w> {
     fn pools(&self) {
         let mut owned = BTreeSet::new();
         for at in self.all(ObjectType::Space) {
-            let space = Space::new(self.machine, at);
-            let (mut chain, mut frame) = (Vec::new(), space.root());
+            let (space, mut chain) = (Space::new(self.machine, at), Vec::new());
+            let mut frame = space.root();
             while frame != NULL {
                 let record = self.machine.frame(frame).expect("frame");
-                assert_eq!((record.kind.get() % PAGE_SIZE, record.units.get()), (Frame::TABLE, at.0), "frame {frame:?} of the pool of {at:?}");
+                let owner = if chain.is_empty() { at } else { space.root() };
+                assert_eq!((record.kind.get() % PAGE_SIZE, record.units.get()), (Frame::TABLE, owner.0), "frame {frame:?} of the pool of {at:?}");
                 assert!(owned.insert(frame.0), "a frame is in two pools");
                 chain.push(frame);
                 frame = Physical(record.kind.get() & !(PAGE_SIZE - 1));
             }
             assert_eq!(space.pool_pages(), chain.len() as u64);
-            if space.root() == NULL {
-                continue;
-            }
-            assert_eq!(space.pool_last(), *chain.last().expect("root"));
+            let Some(last) = chain.last() else { continue };
+            assert_eq!(space.pool_last(), *last);
             let taken = chain.iter().position(|frame| *frame == space.pool_cursor()).unwrap_or(chain.len());
             let tables = self.machine.tables.borrow();
             let frames = &tables[&space.root().0].frames;
@@ -481,7 +480,7 @@ impl<'w> Checker<'w> {
         if offset >= region.size() {
             return None;
         }
-        let (physical, rights) = self.meaning(region.space(), region.start() + offset, depth + 1)?;
+        let (physical, rights) = self.meaning(self.machine.home_of(region.home()), region.start() + offset, depth + 1)?;
         Some((physical, rights.intersect(mapping.rights()).intersect(region.rights())))
     }
 

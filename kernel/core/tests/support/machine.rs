@@ -76,6 +76,8 @@ pub struct FakeMachine {
     pub stack_low: Cell<usize>,
     /// How many claims were asked for.
     pub claims: Cell<u64>,
+    /// How often the kernel looked at words of its own, which says about how much it did.
+    pub looked: Cell<u64>,
 }
 
 impl FakeMachine {
@@ -95,6 +97,7 @@ impl FakeMachine {
             rows: Cell::new(true),
             stack_low: Cell::new(usize::MAX),
             claims: Cell::new(0),
+            looked: Cell::new(0),
         }
     }
 
@@ -120,6 +123,11 @@ impl FakeMachine {
     /// Sets a word of memory, whatever its frame is.
     pub fn poke(&self, at: u64, value: u64) {
         self.ram[((at - RAM_START) / 8) as usize].set(value)
+    }
+
+    /// The space that parts with this home are in: the frame says where it is.
+    pub fn home_of(&self, home: Physical) -> Physical {
+        Physical(self.frame(home).expect("frame").units.get())
     }
 
     /// The kind of the frame at `at`.
@@ -179,6 +187,7 @@ impl Machine for FakeMachine {
     #[inline]
     fn words<const N: usize>(&self, at: Physical) -> &[Cell<u64>; N] {
         let index = self.index(at).unwrap_or_else(|| panic!("{at:?} is no memory")) as usize;
+        self.looked.set(self.looked.get() + 1);
         assert!(at.0 % 8 == 0 && at.0 % PAGE + 8 * N as u64 <= PAGE, "{at:?} and {N} words cross a frame");
         if N == 1 {
             let kind = self.kind(at);

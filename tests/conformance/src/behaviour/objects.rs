@@ -5,6 +5,7 @@ use crate::fixture::{self, ARENA, ARENA_SIZE, BUFFER, CONDITION, FREE, PORT, pop
 use nacre_raw::{number, read};
 use alloc::string::String;
 use nacre_abi::state::ThreadState;
+use nacre_abi::rights::REFERENCE_ALL;
 use nacre_abi::{Call, Code, ObjectType};
 
 /// Each type with its calls: move, get, set.
@@ -67,6 +68,26 @@ pub fn moved_in_use() -> Result<(), String> {
     equal("who is woken", must(Call::ConditionSignal, &[place, 1])?.0, 1)?;
     waiter.join();
     equal("how its call ended", read(WORD + 8), 1)
+}
+
+/// Most references to an object that can be moved, besides the two of the fixture.
+const MOST: u64 = 498;
+
+pub fn known_to_many() -> Result<(), String> {
+    let slot = |number: u64| FREE + 0x2000 + 64 * number;
+    let refer = |number: u64| {
+        must(Call::ReferenceCreate, &[slot(number)])?;
+        must(Call::PortReference, &[PORT, slot(number), REFERENCE_ALL])
+    };
+    (0..MOST).try_for_each(|number| refer(number).map(|_| ()))?;
+    must(Call::PortMove, &[PORT, FREE])?;
+    for number in [0, MOST / 2, MOST - 1] {
+        let (address, _) = must(Call::ReferenceReveal, &[slot(number), ARENA, ARENA_SIZE])?;
+        equal("where a reference leads to", address, FREE)?;
+    }
+    must(Call::PortMove, &[FREE, PORT])?;
+    refer(MOST)?;
+    fails("one more", fixture::must(Call::PortMove, &[PORT, FREE]), Code::Busy)
 }
 
 pub fn states() -> Result<(), String> {
