@@ -5,6 +5,7 @@ use crate::entry::Frame;
 use crate::errno::{Answer, EBADF, EINVAL, ENOSYS, EPERM, ESRCH, Errno};
 use crate::local::Local;
 use crate::pending::{Info, SI_TKILL, SI_USER};
+use crate::proc_tree::Node;
 use crate::process::Process;
 use core::cell::RefCell;
 use nacre_proto::process as manager;
@@ -55,7 +56,11 @@ pub fn pidfd_send_signal(process: &mut Process, frame: &mut Frame) -> Answer {
     if flags != 0 {
         return Err(EINVAL);
     }
-    let (pid, _) = of_descriptor(process, descriptor)?;
+    // A folder of `/proc` is one here too, from before there were descriptors of processes.
+    let pid = match process.descriptors.get(descriptor)?.node() {
+        Some(Node::Process(pid, None)) => pid,
+        _ => of_descriptor(process, descriptor)?.0,
+    };
     let signal = signal & 0xffff_ffff;
     if signal > crate::pending::LAST {
         return Err(EINVAL);

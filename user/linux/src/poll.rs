@@ -40,6 +40,9 @@ pub fn ready(process: &mut Process, open: &OpenFile, events: u64) -> u64 {
         return process.local_events(local) & events;
     }
     let Some(end) = open.pipe() else {
+        if open.options.get().has_failed() {
+            return events & (POLLIN | POLLOUT) | ALWAYS;
+        }
         let target = process.services.reference(open);
         return target.and_then(|target| file::poll(target, events)).map_or(POLLERR, |reply| reply.events & (events | ALWAYS));
     };

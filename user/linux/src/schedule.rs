@@ -43,6 +43,11 @@ fn is_own(process: &mut Process, which: u64) -> Result<bool, Errno> {
     if found.pid == which { Ok(false) } else { Err(ESRCH) }
 }
 
+/// The same where Linux looks for a number below 0, too.
+fn is_there(process: &mut Process, which: u64) -> Result<bool, Errno> {
+    is_own(process, which).map_err(|error| if error == EINVAL { ESRCH } else { error })
+}
+
 fn check(policy: u64, priority: u64) -> Result<(), Errno> {
     match policy {
         FIRST_IN | ROUND if (1..=MOST).contains(&priority) => Ok(()),
@@ -185,7 +190,7 @@ pub fn sched_setaffinity(process: &mut Process, frame: &mut Frame) -> Answer {
     let [which, size, mask, ..] = frame.arguments();
     let bytes = process.memory.readable(mask, (size & 0xffff_ffff).min(1024)).map_err(|_| EFAULT)?;
     let has_first = bytes.first().is_some_and(|byte| byte & 1 != 0);
-    is_own(process, which)?;
+    is_there(process, which)?;
     if has_first { Ok(0) } else { Err(EINVAL) }
 }
 
@@ -196,7 +201,7 @@ pub fn sched_getaffinity(process: &mut Process, frame: &mut Frame) -> Answer {
     if size < 8 || size % 8 != 0 {
         return Err(EINVAL);
     }
-    is_own(process, which)?;
+    is_there(process, which)?;
     process.memory.write_words(mask, &[1])?;
     Ok(8)
 }

@@ -6,11 +6,11 @@ mod message;
 mod options;
 
 pub use message::{recvfrom, recvmmsg, recvmsg, sendmmsg, sendmsg, sendto};
-pub use options::{Options, getsockopt, setsockopt};
+pub use options::{Begun, Options, getsockopt, setsockopt};
 
 use crate::descriptors::{Kind, O_CLOEXEC, O_NONBLOCK, O_RDWR, OpenFile, S_IFMT, S_IFSOCK};
 use crate::entry::Frame;
-use crate::errno::{Answer, EBADF, EINTR, EINVAL, ENOSYS, EOPNOTSUPP, ERESTART, Errno};
+use crate::errno::{Answer, EBADF, ECONNREFUSED, EINPROGRESS, EINTR, EINVAL, ENOSYS, EOPNOTSUPP, ERESTART, Errno};
 use crate::process::Process;
 use address::Family;
 use alloc::rc::Rc;
@@ -191,12 +191,30 @@ pub fn connect(process: &mut Process, frame: &mut Frame) -> Answer {
     let [descriptor, at, size, ..] = frame.arguments();
     let (file, socket) = socket_at(process, descriptor)?;
     let bytes = address::read(process, at, size)?;
+    let options = file.options.get();
+    if let Some(begun) = options.begun {
+        file.options.set(options.with(None));
+        return match begun {
+            Begun::Made => Ok(0),
+            Begun::Failed(error) => Err(error),
+        };
+    }
     let key = address::to_connect(process, &file, socket, &bytes)?;
     let target = process.services.reference(&file)?;
     let owner = process.owner();
     let message = Message { bytes: (&key[..]).into(), ..Message::new(channel::connect::LABEL, words(owner)) };
-    wait_for(process, target, &message, Buffers::NONE)?;
-    Ok(0)
+    let done = wait_for(process, target, &message, Buffers::NONE);
+    // TCP without waiting has never got an answer when it returns.
+    let begun = match done {
+        Ok(_) => Begun::Made,
+        Err(error @ ECONNREFUSED) => Begun::Failed(error),
+        Err(error) => return Err(error),
+    };
+    if socket.family == Family::Internet && !socket.has_messages() && file.is_nonblocking() {
+        file.options.set(options.with(Some(begun)));
+        return Err(EINPROGRESS);
+    }
+    done.map(|_| 0)
 }
 
 fn accept_with(process: &mut Process, [descriptor, at, size_at]: [u64; 3], flags: u64) -> Answer {

@@ -142,7 +142,7 @@ fn slots_from(pages: u64, given: u64) {
     if slots::add_area(OBJECTS, pages as usize).is_err() {
         crate::report!("no words for {pages} pages of object area");
     }
-    let end = FREE + given.min(pages.saturating_mul(PAGE_SIZE / 128)) * ObjectType::Reference.size();
+    let end = FREE + given.min(pages.saturating_mul(PAGE_SIZE / ObjectType::Reference.size())) * ObjectType::Reference.size();
     for address in (OBJECTS..end).step_by(64) {
         slots::claim(address, ObjectType::Reference);
     }

@@ -59,12 +59,33 @@ pub struct Options {
     least: u32,
     /// Options of TCP and IP, which change nothing here.
     no_delay: u32,
+    /// What became of a connection that was not waited for, until somebody asks.
+    pub begun: Option<Begun>,
+}
+
+/// A connection that `connect` did not wait for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Begun {
+    /// It is there: the next `connect` says so.
+    Made,
+    /// It was refused: this error is told once.
+    Failed(Errno),
 }
 
 impl Options {
     /// Whether waits have a limit.
     pub fn has_limits(self) -> bool {
         self.limits != [0; 2]
+    }
+
+    /// The same with what became of a connection.
+    pub fn with(self, begun: Option<Begun>) -> Options {
+        Options { begun, ..self }
+    }
+
+    /// Whether there is an error to be told of a connection that was not waited for.
+    pub fn has_failed(self) -> bool {
+        matches!(self.begun, Some(Begun::Failed(_)))
     }
 
     fn switch(self, option: u32) -> Option<u32> {
@@ -114,6 +135,10 @@ fn value(process: &mut Process, file: &OpenFile, socket: Socket, (level, option)
         (SOL_SOCKET, SO_TYPE) => socket.kind as u32,
         (SOL_SOCKET, SO_DOMAIN) => socket.family.number().into(),
         (SOL_SOCKET, SO_PROTOCOL) => socket.protocol(),
+        (SOL_SOCKET, SO_ERROR) if let Some(Begun::Failed(error)) = options.begun => {
+            file.options.set(options.with(None));
+            u32::from(error.0)
+        }
         (SOL_SOCKET, SO_ERROR) => channel::error(target)?.error as u32,
         (SOL_SOCKET, SO_ACCEPTCONN) => channel::facts(target)?.listens as u32,
         (SOL_SOCKET, SO_SNDBUF | SO_RCVBUF) => Some(options.buffers[(option - SO_SNDBUF) as usize]).filter(|size| *size != 0).unwrap_or(BUFFER),
