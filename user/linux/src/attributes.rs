@@ -1,12 +1,15 @@
 //! What can be changed of a file besides its contents: mode, owner, times, size.
 
+use crate::capabilities::{FILE_BITS, OWNERS};
 use crate::descriptors::OpenFile;
 use crate::entry::Frame;
-use crate::errno::{Answer, EINVAL, Errno};
+use crate::errno::{Answer, EINVAL, EPERM, Errno};
+use crate::permissions::WRITE;
 use crate::place::{AT_EMPTY_PATH, AT_SYMLINK_NOFOLLOW, CURRENT};
 use crate::process::Process;
 use crate::time::pair_of_times;
 use alloc::rc::Rc;
+use nacre_proto::structures::Status;
 use nacre_proto::{directory, file};
 
 const MODE: u64 = 0o7777;
@@ -31,11 +34,57 @@ fn check_flags(flags: u64) -> Result<u64, Errno> {
 fn set_mode(process: &mut Process, descriptor: u64, path: u64, mode: u64, flags: u64) -> Answer {
     let flags = check_flags(flags)?;
     if means_descriptor(process, path, flags)? {
-        file::set_mode(remote(process, descriptor)?.1, mode & MODE)?;
-        return Ok(0);
+        return set_mode_of(process, descriptor, mode);
     }
     let place = process.place(descriptor, path)?;
+    let status = process.judge(place, flags & AT_SYMLINK_NOFOLLOW == 0)?.and_then(|found| found.file);
+    let mode = allowed_mode(process, status, mode)?;
     directory::set_mode_at(place.directory, mode & MODE, flags & AT_SYMLINK_NOFOLLOW, place.path)?;
+    Ok(0)
+}
+
+/// The status of an open file, if modes say anything to the user.
+fn judged(process: &mut Process, open: &OpenFile) -> Result<Option<Status>, Errno> {
+    if process.minds_modes() { crate::status::of_file(process, open).map(Some) } else { Ok(None) }
+}
+
+/// The mode that a file gets if the user asks for this one.
+fn allowed_mode(process: &Process, status: Option<Status>, mode: u64) -> Result<u64, Errno> {
+    const SET_GROUP: u64 = 0o2000;
+    let Some(status) = status else { return Ok(mode) };
+    if !process.owns(&status) {
+        return Err(EPERM);
+    }
+    let keeps_group = process.is_in(status.gid) || process.identity.capabilities.has(FILE_BITS);
+    Ok(if keeps_group { mode } else { mode & !SET_GROUP })
+}
+
+/// `EPERM` unless the user may give a file to these; of his own ones he may change the group to another of his.
+fn check_owner(process: &Process, status: Option<Status>, [uid, gid]: [u64; 2]) -> Result<(), Errno> {
+    const NONE: u64 = 0xffff_ffff;
+    let Some(status) = status.filter(|_| !process.identity.capabilities.has(OWNERS)) else {
+        return Ok(());
+    };
+    let is_owner = status.uid == u64::from(process.identity.of_files[0]);
+    let keeps_user = uid == NONE || is_owner && uid == status.uid;
+    let keeps_group = gid == NONE || is_owner && (gid == status.gid || process.is_in(gid));
+    if keeps_user && keeps_group { Ok(()) } else { Err(EPERM) }
+}
+
+/// `EPERM` unless the user may set these times: who may write may set them to what it is now.
+fn check_times(process: &Process, status: Option<Status>, [_, atime, _, mtime]: [u64; 4]) -> Result<(), Errno> {
+    const NOW: u64 = 0x3fff_ffff;
+    const UNCHANGED: u64 = 0x3fff_fffe;
+    let Some(status) = status.filter(|status| !process.owns(status) && [atime, mtime] != [UNCHANGED; 2]) else {
+        return Ok(());
+    };
+    if [atime, mtime] == [NOW; 2] { process.check_mode(&status, WRITE) } else { Err(EPERM) }
+}
+
+fn set_mode_of(process: &mut Process, descriptor: u64, mode: u64) -> Answer {
+    let (open, target) = remote(process, descriptor)?;
+    let status = judged(process, &open)?;
+    file::set_mode(target, allowed_mode(process, status, mode)? & MODE)?;
     Ok(0)
 }
 
@@ -60,20 +109,27 @@ pub fn fchmodat2(process: &mut Process, frame: &mut Frame) -> Answer {
 /// `fchmod(descriptor, mode)`.
 pub fn fchmod(process: &mut Process, frame: &mut Frame) -> Answer {
     let [descriptor, mode, ..] = frame.arguments();
-    let (_open, target) = remote(process, descriptor)?;
-    file::set_mode(target, mode & MODE)?;
-    Ok(0)
+    set_mode_of(process, descriptor, mode)
 }
 
 fn set_owner(process: &mut Process, descriptor: u64, path: u64, [uid, gid]: [u64; 2], flags: u64) -> Answer {
     let flags = check_flags(flags)?;
     let (uid, gid) = (uid & 0xffff_ffff, gid & 0xffff_ffff);
     if means_descriptor(process, path, flags)? {
-        file::set_owner(remote(process, descriptor)?.1, uid, gid)?;
-        return Ok(0);
+        return set_owner_of(process, descriptor, [uid, gid]);
     }
     let place = process.place(descriptor, path)?;
+    let status = process.judge(place, flags & AT_SYMLINK_NOFOLLOW == 0)?.and_then(|found| found.file);
+    check_owner(process, status, [uid, gid])?;
     directory::set_owner_at(place.directory, uid, gid, flags & AT_SYMLINK_NOFOLLOW, place.path)?;
+    Ok(0)
+}
+
+fn set_owner_of(process: &mut Process, descriptor: u64, [uid, gid]: [u64; 2]) -> Answer {
+    let (open, target) = remote(process, descriptor)?;
+    let status = judged(process, &open)?;
+    check_owner(process, status, [uid, gid])?;
+    file::set_owner(target, uid, gid)?;
     Ok(0)
 }
 
@@ -98,9 +154,7 @@ pub fn fchownat(process: &mut Process, frame: &mut Frame) -> Answer {
 /// `fchown(descriptor, user, group)`.
 pub fn fchown(process: &mut Process, frame: &mut Frame) -> Answer {
     let [descriptor, uid, gid, ..] = frame.arguments();
-    let (_open, target) = remote(process, descriptor)?;
-    file::set_owner(target, uid & 0xffff_ffff, gid & 0xffff_ffff)?;
-    Ok(0)
+    set_owner_of(process, descriptor, [uid & 0xffff_ffff, gid & 0xffff_ffff])
 }
 
 /// Sets times; without a path those of the descriptor.
@@ -108,11 +162,15 @@ fn set_times(process: &mut Process, descriptor: u64, path: u64, times: [u64; 4],
     let flags = check_flags(flags)?;
     let [atime, atime_nsec, mtime, mtime_nsec] = times;
     if path == 0 || means_descriptor(process, path, flags)? {
-        let (_open, target) = remote(process, descriptor)?;
+        let (open, target) = remote(process, descriptor)?;
+        let status = judged(process, &open)?;
+        check_times(process, status, times)?;
         file::set_times(target, atime, atime_nsec, mtime, mtime_nsec)?;
         return Ok(0);
     }
     let place = process.place(descriptor, path)?;
+    let status = process.judge(place, flags & AT_SYMLINK_NOFOLLOW == 0)?.and_then(|found| found.file);
+    check_times(process, status, times)?;
     directory::set_times_at(place.directory, atime, atime_nsec, mtime, mtime_nsec, flags & AT_SYMLINK_NOFOLLOW, place.path)?;
     Ok(0)
 }
@@ -169,7 +227,7 @@ pub fn truncate(process: &mut Process, frame: &mut Frame) -> Answer {
     if (size as i64) < 0 {
         return Err(EINVAL);
     }
-    let place = process.first_place(frame)?;
+    let place = process.first_place_to(frame, WRITE)?;
     let opened = directory::open(place.directory, u64::from(crate::descriptors::O_WRONLY), 0, place.path)?;
     if size > process.limits.file_size() && file::seek(opened.file.handle(), 0, nacre_proto::flags::SEEK_END)?.position < size {
         process.check_file_size(size)?;

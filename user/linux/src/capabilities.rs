@@ -7,12 +7,24 @@ use crate::process::Process;
 /// The last one that there is.
 pub const LAST: u64 = 40;
 const ALL: u64 = (1 << (LAST + 1)) - 1;
+/// `CAP_CHOWN`.
+pub const OWNERS: u64 = 0;
+/// `CAP_DAC_OVERRIDE`.
+pub const FILES: u64 = 1;
+/// `CAP_DAC_READ_SEARCH`.
+pub const FILE_SEARCH: u64 = 2;
+/// `CAP_FOWNER`.
+pub const FILE_OWNER: u64 = 3;
+/// `CAP_FSETID`.
+pub const FILE_BITS: u64 = 4;
 /// `CAP_SETGID`.
 pub const GROUPS: u64 = 6;
 /// `CAP_SETUID`.
 pub const USERS: u64 = 7;
 /// `CAP_SETPCAP`.
 const CAPABILITIES: u64 = 8;
+/// `CAP_MKNOD`.
+pub const DEVICES: u64 = 27;
 /// `CAP_SYS_RESOURCE`.
 pub const RESOURCES: u64 = 24;
 
@@ -60,10 +72,25 @@ impl Capabilities {
         }
     }
 
+    /// After the user by whom files are looked at was changed alone: what has to do with files goes and comes back.
+    pub fn user_of_files_changed(&mut self, before: u32, after: u32) {
+        const OF_FILES: u64 = 1 << OWNERS | 1 << FILES | 1 << FILE_SEARCH | 1 << FILE_OWNER | 1 << FILE_BITS | 1 << 9 | 1 << DEVICES | 1 << 32;
+        match (before, after) {
+            (0, now) if now != 0 => self.effective &= !OF_FILES,
+            (was, 0) if was != 0 => self.effective |= self.permitted & OF_FILES,
+            _ => {}
+        }
+    }
+
     /// Those of a new program.
     pub fn of_program(self, [real, effective]: [u32; 2]) -> Capabilities {
         let permitted = if real == 0 || effective == 0 { self.bounding | self.inheritable } else { 0 };
         Capabilities { permitted, effective: if effective == 0 { permitted } else { 0 }, ..self }
+    }
+
+    /// Those that count when real user numbers do: all that there are for the superuser, none for others.
+    pub fn of_real(self, user: u32) -> Capabilities {
+        Capabilities { effective: if user == 0 { self.permitted } else { 0 }, ..self }
     }
 
     fn set(&mut self, effective: u64, permitted: u64, inheritable: u64) -> Result<(), Errno> {
@@ -94,7 +121,9 @@ fn words_of(process: &mut Process, header: u64) -> Result<Option<u64>, Errno> {
 /// `capget(header, data)`.
 pub fn capget(process: &mut Process, frame: &mut Frame) -> Answer {
     let [header, data, ..] = frame.arguments();
-    let Some(words) = words_of(process, header)? else { return if data == 0 { Ok(0) } else { Err(EINVAL) } };
+    let Some(words) = words_of(process, header)? else {
+        return if data == 0 { Ok(0) } else { Err(EINVAL) };
+    };
     if data == 0 {
         return Ok(0);
     }

@@ -1,8 +1,10 @@
 //! Names in directories: made, removed, changed, followed; and the current directory.
 
+use crate::capabilities::DEVICES;
 use crate::descriptors::OpenFile;
 use crate::entry::Frame;
 use crate::errno::{Answer, EINVAL, ENOENT, ENOTDIR, EPERM, ERANGE, Errno};
+use crate::permissions::EXECUTE;
 use crate::place::{AT_EMPTY_PATH, CURRENT, own_descriptor};
 use crate::proc_file::Opened;
 use crate::proc_tree::Target;
@@ -17,6 +19,8 @@ const AT_SYMLINK_FOLLOW: u64 = 0x400;
 const S_IFMT: u64 = 0o170000;
 const S_IFREG: u64 = 0o100000;
 const S_IFDIR: u64 = 0o040000;
+const S_IFCHR: u64 = 0o020000;
+const S_IFBLK: u64 = 0o060000;
 
 /// Two paths as one message carries them: the bytes, and the size of the first.
 fn joined(first: &[u8], second: &[u8]) -> (Vec<u8>, u64) {
@@ -29,7 +33,9 @@ fn joined(first: &[u8], second: &[u8]) -> (Vec<u8>, u64) {
 fn make_directory(process: &mut Process, descriptor: u64, path: u64, mode: u64) -> Answer {
     let place = process.place(descriptor, path)?;
     let mode = mode & 0o1777 & !u64::from(process.identity.umask);
+    let parent = process.check_new_name(place)?;
     directory::make_directory(place.directory, mode, place.path)?;
+    process.make_own(place, parent)?;
     Ok(0)
 }
 
@@ -50,10 +56,13 @@ fn make_node(process: &mut Process, descriptor: u64, path: u64, mode: u64, devic
     let kind = match mode & S_IFMT {
         0 => S_IFREG,
         S_IFDIR => return Err(EPERM),
+        S_IFCHR | S_IFBLK if !process.identity.capabilities.has(DEVICES) => return Err(EPERM),
         kind => kind,
     };
+    let parent = process.check_new_name(place)?;
     let permissions = mode & 0o7777 & !u64::from(process.identity.umask);
     directory::make_node(place.directory, kind | permissions, device & 0xffff_ffff, place.path)?;
+    process.make_own(place, parent)?;
     Ok(0)
 }
 
@@ -71,6 +80,7 @@ pub fn mknodat(process: &mut Process, frame: &mut Frame) -> Answer {
 
 fn remove(process: &mut Process, descriptor: u64, path: u64, is_directory: bool) -> Answer {
     let place = process.place(descriptor, path)?;
+    process.check_old_name(place)?;
     directory::remove(place.directory, u64::from(is_directory), place.path)?;
     Ok(0)
 }
@@ -101,6 +111,9 @@ fn rename_from(process: &mut Process, [old_descriptor, old, new_descriptor, new]
         return Err(EINVAL);
     }
     let (old, new) = (process.place(old_descriptor, old)?, process.place(new_descriptor, new)?);
+    process.check_old_name(old)?;
+    process.check_new_name(new)?;
+    process.check_old_name(new)?;
     let (paths, size) = joined(old.path, new.path);
     directory::rename(old.directory, flags, size, paths.as_slice(), new.directory)?;
     Ok(0)
@@ -142,10 +155,13 @@ fn link_from(process: &mut Process, [old_descriptor, old, new_descriptor, new]: 
     }
     if let Some(file) = linked_descriptor(process, old_descriptor, old, flags)? {
         let new = process.place(new_descriptor, new)?;
+        process.check_new_name(new)?;
         directory::link(process.services.reference(&file)?, AT_EMPTY_PATH, 0, new.path, new.directory)?;
         return Ok(0);
     }
     let (old, new) = (process.place(old_descriptor, old)?, process.place(new_descriptor, new)?);
+    process.check_linked(old, flags & AT_SYMLINK_FOLLOW != 0)?;
+    process.check_new_name(new)?;
     let (paths, size) = joined(old.path, new.path);
     directory::link(old.directory, flags & AT_SYMLINK_FOLLOW, size, paths.as_slice(), new.directory)?;
     Ok(0)
@@ -169,8 +185,10 @@ fn make_symbolic_link(process: &mut Process, target: u64, descriptor: u64, path:
         return Err(ENOENT);
     }
     let place = process.place(descriptor, path)?;
+    let parent = process.check_new_name(place)?;
     let (paths, size) = joined(target, place.path);
     directory::symbolic_link(place.directory, size, paths.as_slice())?;
+    process.make_own(place, parent)?;
     Ok(0)
 }
 
@@ -208,6 +226,7 @@ fn link_target(process: &mut Process, descriptor: u64, path: u64) -> Result<Vec<
         }
         _ => {
             let place = process.place(descriptor, path)?;
+            process.check_place(place, false, 0)?;
             (place.directory, place.path)
         }
     };
@@ -294,7 +313,7 @@ pub fn chdir(process: &mut Process, frame: &mut Frame) -> Answer {
     let opened = match elsewhere {
         Some(path) => directory::open(process.services.files()?, O_DIRECTORY, 0, path.as_slice())?,
         None => {
-            let place = process.first_place(frame)?;
+            let place = process.first_place_to(frame, EXECUTE)?;
             directory::open(place.directory, O_DIRECTORY, 0, place.path)?
         }
     };

@@ -4,7 +4,8 @@ use crate::entry::Frame;
 use crate::errno::{Answer, E2BIG, EACCES, EFAULT, EINVAL, ELOOP, ENAMETOOLONG, ENOENT, Errno};
 use crate::heir::Legacy;
 use crate::maker::{self, Maker};
-use crate::place::{AT_EMPTY_PATH, AT_SYMLINK_NOFOLLOW, CURRENT, is_own_executable, own_descriptor};
+use crate::permissions::EXECUTE;
+use crate::place::{AT_EMPTY_PATH, AT_SYMLINK_NOFOLLOW, CURRENT, Place, is_own_executable, own_descriptor};
 use crate::process::Process;
 use alloc::vec::Vec;
 use nacre_abi::rights::REFERENCE_USE;
@@ -122,7 +123,7 @@ fn execute(process: &mut Process, directory: u64, path: u64, [arguments, environ
 }
 
 /// What a path names: a file, the process's own program, or one of its descriptors.
-fn named(process: &mut Process, descriptor: u64, path: &[u8]) -> Result<Command, Errno> {
+fn named(process: &mut Process, descriptor: u64, path: &'static [u8]) -> Result<Command, Errno> {
     let own = if path.is_empty() { Some(Ok(descriptor)) } else { own_descriptor(path) };
     let (path, opened, directory) = match own {
         Some(number) => {
@@ -134,7 +135,11 @@ fn named(process: &mut Process, descriptor: u64, path: &[u8]) -> Result<Command,
             (alloc::format!("/dev/fd/{}", descriptor as u32).into_bytes(), Some(reference), process.services.files()?)
         }
         None if is_own_executable(path) => (process.executable.clone(), None, process.current_directory()?),
-        None => (path.to_vec(), None, process.directory(descriptor, path)?),
+        None => {
+            let directory = process.directory(descriptor, path)?;
+            process.check_place(Place { directory, path }, true, EXECUTE)?;
+            (path.to_vec(), None, directory)
+        }
     };
     Ok(Command { path, arguments: Vec::new(), environment: Vec::new(), opened, directory })
 }

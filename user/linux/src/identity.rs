@@ -56,6 +56,11 @@ pub struct Identity {
 }
 
 impl Identity {
+    /// The real user and group.
+    pub fn real(&self) -> [u32; 2] {
+        [self.user.real, self.group.real]
+    }
+
     /// The superuser, with the usual mask.
     pub fn new() -> Identity {
         Identity { umask: 0o022, ..Identity::default() }
@@ -226,6 +231,9 @@ fn set_of_files(process: &mut Process, which: usize, number: u64, numbers: Numbe
     let before = *place;
     if number != KEEP && (privileged || number == before || numbers.knows(number)) {
         *place = number;
+        if which == 0 {
+            process.identity.capabilities.user_of_files_changed(before, number);
+        }
     }
     Ok(before.into())
 }

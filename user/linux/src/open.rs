@@ -1,15 +1,17 @@
 //! Opening files.
 
-use crate::descriptors::{Kind, O_ACCESS, O_APPEND, O_CLOEXEC, O_DIRECT, O_NONBLOCK, O_PATH, O_WRONLY, OpenFile, S_IFCHR, S_IFMT};
+use crate::descriptors::{Kind, O_ACCESS, O_APPEND, O_CLOEXEC, O_DIRECT, O_NONBLOCK, O_PATH, O_WRONLY, OpenFile, S_IFCHR, S_IFDIR, S_IFMT};
 use crate::entry::Frame;
-use crate::errno::{Answer, EACCES, EINVAL, ENOENT};
-use crate::place::{CURRENT, own_descriptor};
+use crate::errno::{Answer, EACCES, EINVAL, ENOENT, EPERM};
+use crate::permissions::{EXECUTE, Found, READ, WRITE};
+use crate::place::{CURRENT, Place, own_descriptor};
 use crate::proc_file::Opened;
 use crate::process::Process;
-use nacre_proto::directory;
-use nacre_proto::Errno;
+use nacre_proto::structures::Status;
+use nacre_proto::{Errno, directory, file};
 
 const O_CREAT: u32 = 0o100;
+const O_EXCL: u32 = 0o200;
 const O_NOCTTY: u32 = 0o400;
 const O_TRUNC: u32 = 0o1000;
 const O_DIRECTORY: u32 = 0o200000;
@@ -17,6 +19,8 @@ const O_LARGEFILE: u32 = 0o100000;
 const O_NOFOLLOW: u32 = 0o400000;
 const O_SYNC: u32 = 0o4010000;
 const O_NOATIME: u32 = 0o1000000;
+/// Without `O_DIRECTORY`, which comes with it.
+const O_TMPFILE: u32 = 0o20000000;
 /// Flags that mean something to this library alone, or nothing.
 const OWN: u32 = O_CLOEXEC | O_NOCTTY | O_LARGEFILE;
 /// Flags that stay with the open file.
@@ -50,9 +54,16 @@ fn open_at(process: &mut Process, descriptor: u64, address: u64, flags: u64, mod
         return opened;
     }
     let directory = process.directory(descriptor, path)?;
+    let parent = check_open(process, Place { directory, path }, flags)?;
     let mode = mode & MODE & !u64::from(process.identity.umask);
     let mut file = match directory::open(directory, u64::from(flags & !OWN), mode, path) {
-        Ok(opened) => OpenFile::new(Kind::Remote(opened.file), opened.mode as u32, flags & KEPT),
+        Ok(opened) => {
+            if let Some(parent) = parent {
+                let [user, group] = process.owner_in(&parent);
+                file::set_owner(opened.file.handle(), user, group)?;
+            }
+            OpenFile::new(Kind::Remote(opened.file), opened.mode as u32, flags & KEPT)
+        }
         // The server has no pipes.
         Err(ENXIO) => process.open_fifo(directory, path, flags & (KEPT | O_DIRECT))?,
         Err(error) => return Err(error),
@@ -65,6 +76,26 @@ fn open_at(process: &mut Process, descriptor: u64, address: u64, flags: u64, mod
     };
     *file.opened_by.borrow_mut() = Some((base, path.to_vec()));
     process.open(file, flags & O_CLOEXEC != 0)
+}
+
+/// Whether modes let the user open a place so; the directory that he makes a file in by that, if he does.
+fn check_open(process: &mut Process, place: Place<'_>, flags: u32) -> Result<Option<Status>, Errno> {
+    let is_new = flags & (O_CREAT | O_EXCL) == O_CREAT | O_EXCL;
+    let Some(Found { parent, file }) = process.judge(place, flags & O_NOFOLLOW == 0 && !is_new)? else {
+        return Ok(None);
+    };
+    let writes = flags & O_ACCESS != 0 || flags & O_TRUNC != 0;
+    match file {
+        None if flags & O_CREAT != 0 => process.check_mode(&parent, WRITE | EXECUTE).map(|()| Some(parent)),
+        Some(folder) if flags & O_TMPFILE != 0 => process.check_mode(&folder, WRITE | EXECUTE).map(|()| Some(folder)),
+        // Which of them there may not be, or may not be written, the server says.
+        Some(status) if !is_new && flags & O_PATH == 0 && !(writes && status.mode & u64::from(S_IFMT) == u64::from(S_IFDIR)) => {
+            let wanted = if flags & O_ACCESS == O_WRONLY { 0 } else { READ } | if writes { WRITE } else { 0 };
+            process.check_mode(&status, wanted)?;
+            if flags & O_NOATIME != 0 && !process.owns(&status) { Err(EPERM) } else { Ok(None) }
+        }
+        _ => Ok(None),
+    }
 }
 
 /// Opens a name of one of the process's own descriptors: a second descriptor of the same open file.
@@ -114,14 +145,19 @@ pub fn openat2(process: &mut Process, frame: &mut Frame) -> Answer {
 
 /// Whether the path at `address` may be used as `wanted` (read 4, write 2, execute 1) says. The superuser may do all but execute what nobody may execute.
 fn access_at(process: &mut Process, descriptor: u64, address: u64, wanted: u64, flags: u64) -> Answer {
-    const EXECUTE: u64 = 1;
-    const S_IFDIR: u64 = 0o040000;
     if wanted & !7 != 0 {
         return Err(EINVAL);
     }
-    let status = crate::status::at(process, descriptor, address, flags & !AT_EACCESS_EFFECTIVE)?;
-    let directory = status.mode & u64::from(crate::descriptors::S_IFMT) == S_IFDIR;
-    if wanted & EXECUTE != 0 && !directory && status.mode & 0o111 == 0 { Err(EACCES) } else { Ok(0) }
+    let identity = &mut process.identity;
+    let (files, capabilities) = (identity.of_files, identity.capabilities);
+    if flags & AT_EACCESS_EFFECTIVE == 0 {
+        identity.of_files = identity.real();
+        identity.capabilities = capabilities.of_real(identity.of_files[0]);
+    }
+    let status = crate::status::at(process, descriptor, address, flags & !AT_EACCESS_EFFECTIVE);
+    let done = status.and_then(|status| process.check_mode(&status, wanted));
+    (process.identity.of_files, process.identity.capabilities) = (files, capabilities);
+    done.map(|()| 0)
 }
 
 /// `access(path, mode)`.

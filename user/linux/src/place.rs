@@ -16,11 +16,11 @@ pub const CURRENT: u64 = AT_FDCWD as u64;
 
 /// A path and the directory that it starts at.
 #[derive(Clone, Copy)]
-pub struct Place {
+pub struct Place<'a> {
     /// The directory.
     pub directory: Reference,
-    /// The path, in the program's memory; not empty.
-    pub path: &'static [u8],
+    /// The path; not empty.
+    pub path: &'a [u8],
 }
 
 impl Process {
@@ -37,7 +37,7 @@ impl Process {
     }
 
     /// The path at `address`, used with `descriptor`.
-    pub fn place(&mut self, descriptor: u64, address: u64) -> Result<Place, Errno> {
+    pub fn place(&mut self, descriptor: u64, address: u64) -> Result<Place<'static>, Errno> {
         let path = self.memory.path(address)?;
         if path.is_empty() {
             return Err(ENOENT);
@@ -46,7 +46,7 @@ impl Process {
     }
 
     /// The place that a call without a descriptor names in its first argument.
-    pub fn first_place(&mut self, frame: &Frame) -> Result<Place, Errno> {
+    pub fn first_place(&mut self, frame: &Frame) -> Result<Place<'static>, Errno> {
         self.place(CURRENT, frame.arguments()[0])
     }
 }

@@ -30,7 +30,7 @@ pub fn of_file(process: &mut Process, open: &OpenFile) -> Result<Status, Errno> 
 }
 
 /// The status of what a place names.
-pub fn of_place(place: Place, flags: u64) -> Result<Status, Errno> {
+pub fn of_place(place: Place<'_>, flags: u64) -> Result<Status, Errno> {
     let mut bytes = [0; Status::SIZE];
     directory::status_at(place.directory, flags & AT_SYMLINK_NOFOLLOW, place.path, &mut bytes)?;
     Status::from_bytes(&bytes).ok_or(EIO)
@@ -60,7 +60,11 @@ pub fn at(process: &mut Process, descriptor: u64, address: u64, flags: u64) -> R
     }
     match process.in_proc(descriptor, path, flags & AT_SYMLINK_NOFOLLOW == 0) {
         Some(target) => of_target(process, target?, flags),
-        None => of_place(process.place(descriptor, address)?, flags),
+        None => {
+            let place = process.place(descriptor, address)?;
+            process.check_place(place, flags & AT_SYMLINK_NOFOLLOW == 0, 0)?;
+            of_place(place, flags)
+        }
     }
 }
 

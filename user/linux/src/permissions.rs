@@ -1,0 +1,270 @@
+//! What the modes of files let a user do. The library looks before it asks the server, which does not know whose a request is; so this is what Linux would say,
+//! and no protection from a program that asks the server itself. The superuser pays nothing for it.
+
+use crate::capabilities::{FILE_OWNER, FILE_SEARCH, FILES};
+use crate::entry::Frame;
+use crate::errno::{EACCES, EIO, ELOOP, ENOENT, ENOTDIR, EPERM, Errno};
+use crate::place::{AT_SYMLINK_NOFOLLOW, Place};
+use crate::process::Process;
+use crate::user::PATH_MAX;
+use alloc::vec::Vec;
+use nacre_proto::structures::Status;
+use nacre_proto::{directory, file};
+use nacre_sys::Reference;
+
+/// To read, to write, to execute or search; as in a mode's last digit.
+pub const READ: u64 = 4;
+/// See above.
+pub const WRITE: u64 = 2;
+/// See above.
+pub const EXECUTE: u64 = 1;
+const S_IFMT: u64 = 0o170000;
+const S_IFDIR: u64 = 0o040000;
+const S_IFLNK: u64 = 0o120000;
+const S_IFREG: u64 = 0o100000;
+const SET_USER: u64 = 0o4000;
+const STICKY: u64 = 0o1000;
+const SET_GROUP: u64 = 0o2000;
+/// Most symbolic links on the way to a file.
+const MOST_LINKS: u32 = 40;
+
+/// Whose access is judged: the user and the group.
+pub type Who = [u32; 2];
+
+/// What a path leads to, as far as modes let the user look.
+pub struct Found {
+    /// The directory that the last name is in.
+    pub parent: Status,
+    /// What has that name, if anything.
+    pub file: Option<Status>,
+}
+
+fn is_directory(status: &Status) -> bool {
+    status.mode & S_IFMT == S_IFDIR
+}
+
+/// The part of a mode that holds for a user.
+fn digit(status: &Status, [user, group]: Who, groups: &[u32]) -> u64 {
+    let is_member = status.gid == u64::from(group) || groups.iter().any(|group| u64::from(*group) == status.gid);
+    match status.mode & 0o777 {
+        mode if status.uid == u64::from(user) => mode >> 6,
+        mode if is_member => mode >> 3 & 7,
+        mode => mode & 7,
+    }
+}
+
+/// The status of what a path leads to from a directory, or of a link at its end.
+fn look(from: Reference, path: &[u8]) -> Result<Status, Errno> {
+    let mut bytes = [0; Status::SIZE];
+    if path.is_empty() {
+        file::status(from, &mut bytes)?;
+    } else {
+        directory::status_at(from, AT_SYMLINK_NOFOLLOW, path, &mut bytes)?;
+    }
+    Status::from_bytes(&bytes).ok_or(EIO)
+}
+
+/// A walk along a path, one name after the other.
+struct Walk {
+    from: Reference,
+    /// What has been walked.
+    done: Vec<u8>,
+    /// What is still to be walked, the next name last.
+    rest: Vec<Vec<u8>>,
+    links: u32,
+}
+
+impl Walk {
+    fn push(&mut self, path: &[u8]) {
+        let names = path.split(|byte| *byte == b'/').filter(|name| !name.is_empty() && *name != b".");
+        let at = self.rest.len();
+        self.rest.extend(names.map(Vec::from));
+        self.rest[at..].reverse();
+    }
+
+    fn with(&self, name: &[u8]) -> Vec<u8> {
+        let mut path = self.done.clone();
+        if path.last().is_some_and(|byte| *byte != b'/') {
+            path.push(b'/');
+        }
+        path.extend_from_slice(name);
+        path
+    }
+
+    /// Goes on where a symbolic link leads.
+    fn follow(&mut self, path: &[u8], root: Reference) -> Result<(), Errno> {
+        self.links += 1;
+        if self.links > MOST_LINKS {
+            return Err(ELOOP);
+        }
+        let mut target = [0; PATH_MAX as usize];
+        let size = directory::read_link(self.from, path, &mut target)?.target;
+        let target = target.get(..size).unwrap_or_default();
+        if target.first() == Some(&b'/') {
+            (self.from, self.done) = (root, Vec::from(b"/"));
+        }
+        self.push(target);
+        Ok(())
+    }
+}
+
+impl Process {
+    /// Whether modes say anything to this process: not to the superuser, whose files are his as they are made.
+    pub fn minds_modes(&self) -> bool {
+        !self.identity.capabilities.has(FILES) || self.identity.of_files != [0; 2]
+    }
+
+    /// Whether the user may use a file so.
+    pub fn allows(&self, status: &Status, wanted: u64, who: Who) -> bool {
+        let missing = wanted & !digit(status, who, &self.identity.groups);
+        let has = |capability| self.identity.capabilities.has(capability);
+        let is_searched = is_directory(status) || status.mode & 0o111 != 0;
+        missing == 0
+            || has(FILES) && (missing & EXECUTE == 0 || is_searched)
+            || has(FILE_SEARCH) && (missing == READ || is_directory(status) && missing & WRITE == 0)
+    }
+
+    /// `EACCES` unless the user may use a file so.
+    pub fn check_mode(&self, status: &Status, wanted: u64) -> Result<(), Errno> {
+        if self.allows(status, wanted, self.identity.of_files) { Ok(()) } else { Err(EACCES) }
+    }
+
+    /// Walks a path as the user; what is at its end.
+    pub fn walk_as(&mut self, from: Reference, path: &[u8], follow: bool, who: Who) -> Result<Found, Errno> {
+        let root = self.services.files()?;
+        let mut walk = Walk { from, done: Vec::new(), rest: Vec::new(), links: 0 };
+        if path.first() == Some(&b'/') {
+            (walk.from, walk.done) = (root, Vec::from(b"/"));
+        }
+        walk.push(path);
+        let mut here = look(walk.from, &walk.done)?;
+        loop {
+            let Some(name) = walk.rest.pop() else { return Ok(Found { parent: here, file: Some(here) }) };
+            if !is_directory(&here) {
+                return Err(ENOTDIR);
+            }
+            if !self.allows(&here, EXECUTE, who) {
+                return Err(EACCES);
+            }
+            let is_last = walk.rest.is_empty();
+            let next = walk.with(&name);
+            match look(walk.from, &next) {
+                Ok(status) if status.mode & S_IFMT == S_IFLNK && (follow || !is_last) => {
+                    // In a directory such as `/tmp` others' links lead nowhere.
+                    let is_trap = is_last && here.mode & (STICKY | 2) == STICKY | 2 && ![u64::from(who[0]), here.uid].contains(&status.uid);
+                    if is_trap {
+                        return Err(EACCES);
+                    }
+                    walk.follow(&next, root)?;
+                    here = look(walk.from, &walk.done)?;
+                }
+                Ok(status) if is_last => return Ok(Found { parent: here, file: Some(status) }),
+                Ok(status) => (walk.done, here) = (next, status),
+                Err(ENOENT) if is_last => return Ok(Found { parent: here, file: None }),
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// What a place is to the user, if modes say anything to him.
+    pub fn judge(&mut self, place: Place<'_>, follow: bool) -> Result<Option<Found>, Errno> {
+        if !self.minds_modes() {
+            return Ok(None);
+        }
+        let who = self.identity.of_files;
+        self.walk_as(place.directory, place.path, follow, who).map(Some)
+    }
+
+    /// `EACCES` unless the user may come to a place, and use what is there so.
+    pub fn check_place(&mut self, place: Place<'_>, follow: bool, wanted: u64) -> Result<(), Errno> {
+        match self.judge(place, follow)? {
+            Some(Found { file: Some(status), .. }) => self.check_mode(&status, wanted),
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether the user may give or take a name in the directory that the place is in. A name that is there already is for the server to refuse.
+    pub fn check_new_name(&mut self, place: Place<'_>) -> Result<Option<Status>, Errno> {
+        match self.judge(place, false)? {
+            Some(Found { parent, file: None }) => self.check_mode(&parent, WRITE | EXECUTE).map(|()| Some(parent)),
+            _ => Ok(None),
+        }
+    }
+
+    /// `EPERM` unless the user may give a file another name: others' only if he could read and write them anyway, as Debian's kernel has it.
+    pub fn check_linked(&mut self, place: Place<'_>, follow: bool) -> Result<(), Errno> {
+        let Some(Found { file: Some(file), .. }) = self.judge(place, follow)? else { return Ok(()) };
+        let is_plain = file.mode & S_IFMT == S_IFREG && file.mode & SET_USER == 0 && file.mode & (SET_GROUP | 0o10) != SET_GROUP | 0o10;
+        let may = self.owns(&file) || is_plain && self.check_mode(&file, READ | WRITE).is_ok();
+        if may { Ok(()) } else { Err(EPERM) }
+    }
+
+    /// Whether the user may take a name away: in a directory such as `/tmp` his own ones.
+    pub fn check_old_name(&mut self, place: Place<'_>) -> Result<(), Errno> {
+        let Some(Found { parent, file: Some(file) }) = self.judge(place, false)? else { return Ok(()) };
+        self.check_mode(&parent, WRITE | EXECUTE)?;
+        let is_others = parent.mode & STICKY != 0 && !self.owns(&file) && !self.owns(&parent);
+        if is_others { Err(EPERM) } else { Ok(()) }
+    }
+
+    /// Whether the user may do what a file's owner may.
+    pub fn owns(&self, status: &Status) -> bool {
+        status.uid == u64::from(self.identity.of_files[0]) || self.identity.capabilities.has(FILE_OWNER)
+    }
+
+    /// Whether the user belongs to a group.
+    pub fn is_in(&self, group: u64) -> bool {
+        group == u64::from(self.identity.of_files[1]) || self.identity.groups.iter().any(|other| u64::from(*other) == group)
+    }
+
+    /// Makes what the user has just made in a directory his own.
+    pub fn make_own(&mut self, place: Place<'_>, parent: Option<Status>) -> Result<(), Errno> {
+        let Some(parent) = parent else { return Ok(()) };
+        let [user, group] = self.owner_in(&parent);
+        directory::set_owner_at(place.directory, user, group, AT_SYMLINK_NOFOLLOW, place.path)?;
+        Ok(())
+    }
+
+    /// Whose something new in a directory is.
+    pub fn owner_in(&self, parent: &Status) -> [u64; 2] {
+        let [user, group] = self.identity.of_files.map(u64::from);
+        [user, if parent.mode & SET_GROUP != 0 { parent.gid } else { group }]
+    }
+
+    /// The place that a call without a descriptor names in its first argument, if the user may come there.
+    pub fn first_place_to(&mut self, frame: &Frame, wanted: u64) -> Result<Place<'static>, Errno> {
+        let place = self.first_place(frame)?;
+        self.check_place(place, true, wanted)?;
+        Ok(place)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(mode: u64, uid: u64, gid: u64) -> Status {
+        Status { mode, uid, gid, ..Status::default() }
+    }
+
+    #[test]
+    fn the_owner_has_the_first_digit_even_if_it_says_less() {
+        assert_eq!(digit(&file(0o100047, 7, 8), [7, 8], &[]), 0);
+        assert_eq!(digit(&file(0o100047, 1, 8), [7, 8], &[]), 4);
+        assert_eq!(digit(&file(0o100047, 1, 9), [7, 8], &[3, 9]), 4);
+        assert_eq!(digit(&file(0o100047, 1, 1), [7, 8], &[3, 9]), 7);
+    }
+
+    #[test]
+    fn a_path_is_walked_in_its_order() {
+        let mut walk = Walk { from: Reference(0), done: Vec::from(b"/"), rest: Vec::new(), links: 0 };
+        walk.push(b"c//d/");
+        walk.push(b"/a/./b");
+        assert_eq!(core::iter::from_fn(|| walk.rest.pop()).collect::<Vec<_>>().concat(), b"abcd");
+        assert_eq!(walk.with(b"x"), b"/x");
+        walk.done = Vec::from(b"/y");
+        assert_eq!(walk.with(b"x"), b"/y/x");
+        walk.done.clear();
+        assert_eq!(walk.with(b"x"), b"x");
+    }
+}
