@@ -37,15 +37,17 @@ fn copy(reference: &OwnedReference) -> Result<OwnedReference, Errno> {
 fn shared(pool: &OwnedReference) -> Result<Shared, Errno> {
     let memory = memory::share(pool.handle())?.pool;
     let stream = |number| parent::stream(Reference::PARENT, number).ok().map(|reply| reply.file);
-    Ok(Shared { files: find(SERVICE_FILES)?, memory, clock: find(SERVICE_CLOCK).ok(), channels: channels()?, streams: [0, 1, 2].map(stream) })
+    let channels = channels(copy(&memory)?)?;
+    Ok(Shared { files: find(SERVICE_FILES)?, memory, clock: find(SERVICE_CLOCK).ok(), channels, streams: [0, 1, 2].map(stream) })
 }
 
 /// The server of pipes and sockets, until its thread takes it.
 static CHANNELS: Lock<Option<Service>> = Lock::new(None);
 
-/// Starts a thread that serves pipes and sockets.
-fn channels() -> Result<OwnedReference, Errno> {
+/// Starts a thread that serves pipes and sockets, in memory of processes where they share it.
+fn channels(memory: OwnedReference) -> Result<OwnedReference, Errno> {
     let mut service = Service::new()?;
+    service.set_memory(memory);
     find(SERVICE_CLOCK).ok().into_iter().for_each(|clock| service.set_clock(clock));
     let reference = service.reference()?;
     *CHANNELS.lock() = Some(service);

@@ -4,12 +4,14 @@
 //! readers, and the last reader's for writers. Sockets of messages without connections have a queue of their own, and send to that of whom they name.
 
 mod events;
+mod shared;
 mod sockets;
 mod terminals;
 #[cfg(test)]
+mod shared_tests;
+#[cfg(test)]
 mod tests;
 
-use crate::pages::PAGE;
 use crate::queue::{Parcel, Queue, Received, Sender, Wish};
 use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 use alloc::vec::Vec;
@@ -118,6 +120,10 @@ pub struct Hub<R> {
     datagrams: BTreeSet<u64>,
     terminals: BTreeMap<u64, terminals::Pair>,
     told: Vec<(u64, u64)>,
+    /// Rings that processes share, and whose bytes they have.
+    rings: BTreeMap<u64, u64>,
+    /// Whom to call, of each ring.
+    called: BTreeMap<u64, [bool; 2]>,
     bytes: usize,
     references: usize,
     next: u64,
@@ -134,6 +140,8 @@ impl<R> Default for Hub<R> {
             datagrams: BTreeSet::new(),
             terminals: BTreeMap::new(),
             told: Vec::new(),
+            rings: BTreeMap::new(),
+            called: BTreeMap::new(),
             bytes: 0,
             references: 0,
             next: 1,
@@ -209,6 +217,7 @@ impl<R> Hub<R> {
         if let Some(end) = writer.and_then(|writer| self.ends.get_mut(&writer)) {
             end.outgoing = Some(queue);
         }
+        self.tell_users(queue);
         self.touch_queue(queue);
     }
 
@@ -285,6 +294,9 @@ impl<R> Hub<R> {
             return Ok(None);
         }
         let added = references.len();
+        if queue.shared.is_some() {
+            return self.send_shared(target, &sending.data, is_packet);
+        }
         let Some(count) = queue.takes(sending.data.len(), added, is_packet)? else { return Ok(None) };
         if used.0 + count > MOST_BYTES {
             return Err(Errno::ENOMEM);
@@ -370,6 +382,7 @@ impl<R> Hub<R> {
             None => Ok(None),
             Some(received) => {
                 self.touch_queue(incoming);
+                self.note_called(incoming);
                 if is_connectionless {
                     self.touch_senders();
                 }
@@ -409,11 +422,13 @@ impl<R> Hub<R> {
         queue.readers.remove(&end);
         queue.writers.remove(&end);
         if !queue.readers.is_empty() || !queue.writers.is_empty() {
+            self.stand_up(key, end);
             self.change_queue(key);
             return;
         }
         let before = (queue.bytes(), queue.references());
         self.count(before, (0, 0));
+        self.forget_ring(key);
         self.queues.remove(&key);
         if let Some(name) = fifo {
             self.fifos.remove(name);
@@ -425,13 +440,6 @@ impl<R> Hub<R> {
         Ok(self.end(key)?.flags & CHANGEABLE)
     }
 
-    /// Sets them.
-    pub fn set_flags(&mut self, key: u64, flags: u64) -> Result<(), Errno> {
-        let end = self.end_mut(key)?;
-        end.flags = end.flags & ACCESS | flags & CHANGEABLE;
-        Ok(())
-    }
-
     /// 0 for a pipe, else the kind of socket.
     pub fn kind(&self, key: u64) -> Result<u64, Errno> {
         Ok(self.end(key)?.kind)
@@ -441,49 +449,6 @@ impl<R> Hub<R> {
     pub fn inode(&self, key: u64) -> Result<u64, Errno> {
         let end = self.end(key)?;
         Ok(end.incoming.or(end.outgoing).filter(|_| end.kind == 0).unwrap_or(key))
-    }
-
-    /// How many bytes can be received, as `FIONREAD` tells it.
-    pub fn waiting(&self, key: u64) -> Result<usize, Errno> {
-        let end = self.end(key)?;
-        if end.terminal.is_some() {
-            return self.terminal_waiting(key);
-        }
-        let queue = end.incoming.or(end.outgoing).and_then(|queue| self.queues.get(&queue));
-        Ok(queue.map_or(0, Queue::first))
-    }
-
-    /// How many bytes a pipe holds; `size` (unless 0) is what it is to hold.
-    pub fn capacity(&mut self, key: u64, size: usize) -> Result<usize, Errno> {
-        let end = self.end(key)?;
-        let queue = end.incoming.or(end.outgoing).ok_or(Errno::EBADF)?;
-        if end.kind != 0 {
-            return Err(Errno::EBADF);
-        }
-        let queue_now = self.queues.get_mut(&queue).ok_or(Errno::EIO)?;
-        if size > 0 {
-            let size = size.max(PAGE).checked_next_power_of_two().filter(|size| *size <= MOST_CAPACITY).ok_or(Errno::EPERM)?;
-            if queue_now.count() > size / PAGE {
-                return Err(Errno::EBUSY);
-            }
-            queue_now.capacity = size;
-        }
-        let capacity = queue_now.capacity;
-        self.touch_queue(queue);
-        Ok(capacity)
-    }
-
-    /// What was received did not arrive: it is first again.
-    pub fn put_back(&mut self, key: u64, received: Received<R>) {
-        self.terminal_put_back(key, &received);
-        let Some(incoming) = self.ends.get(&key).and_then(|end| end.incoming) else { return };
-        if let Some(queue) = self.queues.get_mut(&incoming) {
-            let before = (queue.bytes(), queue.references());
-            queue.put_back(received);
-            let after = (queue.bytes(), queue.references());
-            self.count(before, after);
-            self.touch_queue(incoming);
-        }
     }
 
     /// How many ends there are.

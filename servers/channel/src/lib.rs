@@ -9,3 +9,4 @@ pub mod keyed;
 pub mod pages;
 pub mod queue;
 pub mod service;
+pub mod shared;

@@ -65,6 +65,22 @@ impl Pages {
         Ok(())
     }
 
+    /// Puts a page behind the others, whatever room there is.
+    pub fn add(&mut self, data: &[u8], is_packet: bool) {
+        self.bytes.extend(data);
+        self.pages.push_back(Page { left: data.len(), end: data.len(), is_packet });
+    }
+
+    /// Shows each page: its bytes, how much of it has been read, and whether it is a packet; until `show` says no.
+    pub fn each(&self, mut show: impl FnMut(&[u8], usize, bool) -> bool) -> bool {
+        let mut from = 0;
+        self.pages.iter().all(|page| {
+            let data: Vec<u8> = self.bytes.range(from..from + page.left).copied().collect();
+            from += page.left;
+            show(&data, page.end - page.left, page.is_packet)
+        })
+    }
+
     /// Takes up to `size` bytes; of packets one, whose rest is lost.
     pub fn take(&mut self, size: usize) -> Vec<u8> {
         let mut taken = Vec::new();
@@ -87,9 +103,11 @@ impl Pages {
         taken
     }
 
-    /// The first bytes, which stay.
+    /// The first bytes, up to the end of a packet, which stay.
     pub fn look(&self, size: usize) -> Vec<u8> {
-        self.bytes.iter().take(size).copied().collect()
+        let packet = self.pages.iter().position(|page| page.is_packet).map_or(self.pages.len(), |index| index + 1);
+        let there: usize = self.pages.iter().take(packet).map(|page| page.left).sum();
+        self.bytes.iter().take(size.min(there)).copied().collect()
     }
 
     /// What was taken is first again.

@@ -1,6 +1,7 @@
 //! One direction of a channel: what was sent and not yet received. A pipe's bytes are in pages; a socket's in pieces, each with the references that were sent with it and with who sent it.
 
 use crate::pages::{PAGE, Pages};
+use crate::shared::Shared;
 use alloc::collections::{BTreeSet, VecDeque};
 use alloc::vec::Vec;
 use nacre_proto::Errno;
@@ -114,6 +115,8 @@ pub struct Queue<R> {
     pub changes: [u64; 2],
     /// How many writers there have been.
     pub writers_ever: u64,
+    /// A pipe's bytes, once processes share them. Those that are here come first.
+    pub shared: Option<Shared>,
 }
 
 impl<R> Queue<R> {
@@ -133,10 +136,11 @@ impl<R> Queue<R> {
             is_deaf: false,
             changes: [0; 2],
             writers_ever: 0,
+            shared: None,
         }
     }
 
-    /// How many bytes are in it.
+    /// How many bytes are in it, but for those that processes share.
     pub fn bytes(&self) -> usize {
         self.bytes + self.pages.bytes()
     }
@@ -148,12 +152,23 @@ impl<R> Queue<R> {
 
     /// How many pieces or pages are in it.
     pub fn count(&self) -> usize {
-        self.pieces.len() + self.pages.used()
+        self.pieces.len() + self.pages.used() + self.shared.as_ref().map_or(0, |shared| shared.ring.used() as usize)
+    }
+
+    /// How many bytes can be received.
+    pub fn waiting(&self) -> usize {
+        self.bytes() + self.shared.as_ref().map_or(0, |shared| shared.ring.bytes())
+    }
+
+    /// How often something came, and was taken.
+    pub fn all_changes(&self) -> [u64; 2] {
+        let shared = self.shared.as_ref().map_or([0; 2], |shared| shared.ring.changes());
+        [self.changes[0].wrapping_add(shared[0]), self.changes[1].wrapping_add(shared[1])]
     }
 
     /// Bytes of the first message, or all.
     pub fn first(&self) -> usize {
-        if self.has_messages { self.pieces.front().map_or(0, |piece| piece.data.len()) } else { self.bytes() }
+        if self.has_messages { self.pieces.front().map_or(0, |piece| piece.data.len()) } else { self.waiting() }
     }
 
     /// Whether there is something to receive.
@@ -163,6 +178,9 @@ impl<R> Queue<R> {
 
     /// Whether a writer is told that there is room: on a socket when three quarters of it are free.
     pub fn is_writable(&self) -> bool {
+        if let Some(shared) = &self.shared {
+            return shared.ring.has_room();
+        }
         if self.is_pipe { self.pages.used() < self.capacity / PAGE } else { 4 * self.bytes <= self.capacity && self.pieces.len() < MOST_PIECES }
     }
 
@@ -181,6 +199,29 @@ impl<R> Queue<R> {
         let room = self.capacity.saturating_sub(self.bytes);
         let fits = if self.has_messages { room >= size } else { size == 0 || room > 0 };
         Ok((fits && self.pieces.len() < MOST_PIECES).then_some(size.min(room)))
+    }
+
+    /// From now on the bytes of a pipe are in this ring, which nobody has seen yet; false: they do not fit.
+    pub fn share(&mut self, shared: Shared) -> bool {
+        shared.ring.set_limit((self.capacity / PAGE) as u64);
+        let pages = core::mem::take(&mut self.pages);
+        let fits = pages.each(|data, skipped, is_packet| shared.ring.add_page(data, skipped, is_packet));
+        if fits {
+            self.shared = Some(shared);
+        } else {
+            self.pages = pages;
+        }
+        fits
+    }
+
+    /// The bytes are here again; `EBUSY`: somebody is writing.
+    pub fn unshare(&mut self) -> Result<(), Errno> {
+        let Queue { shared, pages, .. } = self;
+        if let Some(shared) = shared {
+            shared.close(|data, is_packet| pages.add(data, is_packet))?;
+        }
+        self.shared = None;
+        Ok(())
     }
 
     /// Takes bytes that fit, and references. `ENOMEM`: there is no memory, and nothing was taken.
@@ -229,7 +270,7 @@ impl<R> Queue<R> {
         }
         self.changes[1] += 1;
         if self.is_pipe {
-            let data = self.pages.take(wish.size);
+            let data = self.take_bytes(wish.size)?;
             return Some(Received { total: data.len(), data, ..Received::nothing() });
         }
         let mut taken = Received::nothing();
@@ -242,6 +283,18 @@ impl<R> Queue<R> {
             self.take_first(wish, &mut taken);
         }
         Some(taken)
+    }
+
+    /// Bytes of a pipe; `None`: there are none.
+    fn take_bytes(&mut self, size: usize) -> Option<Vec<u8>> {
+        let Some(shared) = self.shared.as_mut().filter(|_| self.pages.used() == 0) else {
+            let data = self.pages.take(size);
+            if let Some(shared) = self.shared.as_mut().filter(|_| self.pages.used() == 0) {
+                shared.come_first(false);
+            }
+            return Some(data);
+        };
+        shared.take(size)
     }
 
     /// Of pieces whose bytes have been received, nobody asks for the references any more.
@@ -276,6 +329,9 @@ impl<R> Queue<R> {
     }
 
     fn look(&self, wish: Wish) -> Option<Received<R>> {
+        if let Some(shared) = self.shared.as_ref().filter(|_| self.pages.used() == 0) {
+            return shared.look(wish.size, wish.offset).map(|data| Received { total: data.len(), data, ..Received::nothing() });
+        }
         if self.is_pipe {
             let data = self.pages.look(wish.offset.saturating_add(wish.size));
             let data = data.get(wish.offset..).unwrap_or_default().to_vec();
@@ -292,6 +348,9 @@ impl<R> Queue<R> {
     pub fn put_back(&mut self, received: Received<R>) {
         if self.is_pipe {
             self.pages.put_back(&received.data, false);
+            if let Some(shared) = self.shared.as_mut().filter(|_| !received.data.is_empty()) {
+                shared.come_first(true);
+            }
             return;
         }
         let Received { data, references, control, from, sender, total, .. } = received;

@@ -4,11 +4,13 @@
 
 mod answers;
 mod keyed;
+mod shared;
 mod terminals;
 
 use crate::hub::{Hub, Sending};
 use crate::keyed::Keyed;
 use crate::queue::{Received, Wish};
+use shared::Sharing;
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec::Vec;
 use nacre_abi::fault;
@@ -68,6 +70,8 @@ enum Done {
 struct Waiter {
     doing: Doing,
     reply: OwnedReference,
+    /// It waits for a lock, and for nothing else.
+    dont_wait: bool,
 }
 
 /// Somebody who wants to be told when there may be an event.
@@ -98,6 +102,8 @@ pub struct Service {
     keyed: Keyed<OwnedReference, OwnedReference>,
     members: BTreeMap<u64, OwnedPort>,
     clock: Option<OwnedReference>,
+    /// Pipes whose bytes processes share.
+    sharing: Sharing,
     set: OwnedPortSet,
     port: OwnedPort,
 }
@@ -107,12 +113,18 @@ impl Service {
     pub fn new() -> Result<Service, Errno> {
         let set = OwnedPortSet::new()?;
         let port = OwnedPort::new(SERVICE, set.handle())?;
-        Ok(Service { hub: Hub::default(), places: BTreeMap::new(), attendants: BTreeMap::new(), keyed: Keyed::default(), members: BTreeMap::new(), clock: None, set, port })
+        let (hub, keyed, sharing) = (Hub::default(), Keyed::default(), Sharing::default());
+        Ok(Service { hub, places: BTreeMap::new(), attendants: BTreeMap::new(), keyed, members: BTreeMap::new(), clock: None, sharing, set, port })
     }
 
     /// From now on this clock says when things were done.
     pub fn set_clock(&mut self, clock: OwnedReference) {
         self.clock = Some(clock);
+    }
+
+    /// From now on processes can share the bytes of pipes, in memory of this pool.
+    pub fn set_memory(&mut self, pool: OwnedReference) {
+        self.sharing.set_memory(pool);
     }
 
     /// A reference for those who want channels.
@@ -170,6 +182,7 @@ impl Service {
         self.hub.close(key);
         self.places.remove(&key);
         self.leave_keyed(key);
+        self.leave_ring(key);
     }
 
     /// Does what can be done now; `None`: it has to wait.
@@ -190,12 +203,17 @@ impl Service {
     /// Whether a wait is out of the question.
     fn cannot_wait(&self, key: u64, dont_wait: bool) -> Result<bool, Errno> {
         let is_full = self.places.get(&key).is_none_or(|place| place.waiters.len() >= MOST_WAITING);
-        Ok(dont_wait || is_full || self.hub.flags(key)? & O_NONBLOCK != 0)
+        Ok(is_full || self.must_not_wait(key, dont_wait)? && !self.hub.is_locked(key))
+    }
+
+    fn must_not_wait(&self, key: u64, dont_wait: bool) -> Result<bool, Errno> {
+        Ok(dont_wait || self.hub.flags(key)? & O_NONBLOCK != 0)
     }
 
     /// Looks again for everybody at the ends that were touched.
     fn settle(&mut self) {
         loop {
+            self.call_users();
             let touched = self.hub.touched();
             if touched.is_empty() {
                 return;
@@ -209,6 +227,9 @@ impl Service {
 
     fn settle_waiters(&mut self, key: u64) {
         let Some(place) = self.places.get_mut(&key) else { return };
+        if !place.waiters.is_empty() || !place.watchers.is_empty() {
+            self.hub.want(key);
+        }
         let waiters = core::mem::take(&mut place.waiters);
         let mut kept = VecDeque::new();
         for mut waiter in waiters {
@@ -216,6 +237,7 @@ impl Service {
                 continue;
             }
             match self.attempt(key, &mut waiter.doing) {
+                Ok(None) if waiter.dont_wait && !self.hub.is_locked(key) => drop(server::refuse(waiter.reply, Errno::EAGAIN)),
                 Ok(None) => kept.push_back(waiter),
                 Ok(Some(done)) => self.answer_later(key, waiter, done),
                 Err(errno) => drop(server::refuse(waiter.reply, errno)),

@@ -84,6 +84,8 @@ pub struct OpenFile {
     pub opened_by: RefCell<Option<(Option<Rc<OpenFile>>, Vec<u8>)>>,
     /// How often the process has read or written it.
     pub used: Cell<u32>,
+    /// Of a pipe: what is shared of it with other processes.
+    pub sharing: RefCell<crate::shared_pipe::Sharing>,
     /// What was set of it, if it is a socket.
     pub options: Cell<crate::socket::Options>,
     /// Whom its events are told.
@@ -108,6 +110,7 @@ impl OpenFile {
             contents: OnceCell::new(),
             shared: RefCell::default(),
             moved: OnceCell::new(),
+            sharing: RefCell::default(),
             options: Cell::default(),
             watch: Cell::default(),
             terminal: Cell::default(),

@@ -8,6 +8,7 @@ use crate::errno::{EINTR, Errno};
 use crate::process::Process;
 use core::arch::naked_asm;
 use core::mem::offset_of;
+use core::sync::atomic::AtomicU32;
 use nacre_abi::message::{Descriptor, Info, MAX_REFERENCES, RECEIVE_ONLY};
 use nacre_abi::{Call, Code, Status};
 use nacre_proto::Errno as ServerErrno;
@@ -124,6 +125,15 @@ fn call_in_window(target: Reference, message: &Message<'_>, buffers: &Buffers<'_
     unsafe { call_unless_wanted(&raw mut registers) };
     let [status, word, info, a, b, c, d, e, f, ..] = registers;
     Status(status).result().map(|()| Received { info: Info(info), word, words: [a, b, c, d, e, f] })
+}
+
+/// Waits at a condition while the word stays as expected. `Interrupted`: there is, or was, something for the thread to look at.
+pub fn wait_for_word(condition: Reference, word: &AtomicU32, expected: u32) -> Result<(), Status> {
+    let at = word.as_ptr() as u64;
+    let mut registers = [Call::ConditionWait.number(), condition.0, at, expected.into(), 0, 0, 0, 0, 0, 0, nacre_sys::FOREVER];
+    // SAFETY: the kernel reads the word, no more; `gs` leads to the thread's block, since only a process that has a lock waits.
+    unsafe { call_unless_wanted(&raw mut registers) };
+    Status(registers[0]).result()
 }
 
 impl Process {

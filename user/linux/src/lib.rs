@@ -77,6 +77,7 @@ mod program;
 pub mod rehearsal;
 mod schedule;
 mod services;
+mod shared_pipe;
 mod sharing;
 mod signal_frame;
 mod signals;

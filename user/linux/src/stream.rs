@@ -25,6 +25,11 @@ impl Process {
                 return done;
             }
         }
+        if offset == OWN_POSITION
+            && let Some(done) = self.read_ring(file, into)
+        {
+            return done;
+        }
         if let Some(socket) = Socket::of(file).filter(|socket| socket.has_messages() || file.options.get().has_limits()) {
             return if offset == OWN_POSITION { self.read_socket(file, socket, into) } else { Err(ESPIPE) };
         }
@@ -90,12 +95,26 @@ impl Process {
                 return done;
             }
         }
+        if offset == OWN_POSITION
+            && let Some(done) = self.write_ring(file, from)
+        {
+            return done;
+        }
         if let Some(socket) = Socket::of(file) {
             return if offset == OWN_POSITION { self.write_socket(file, socket, from) } else { Err(ESPIPE) };
         }
         if file.is_pair() {
             return if offset == OWN_POSITION { self.write_pair(file, from) } else { Err(ESPIPE) };
         }
+        self.write_to_server(file, offset, from)
+    }
+
+    /// Writes a pipe by messages.
+    pub fn write_by_messages(&mut self, file: &OpenFile, from: &[u8]) -> Result<usize, Errno> {
+        self.write_to_server(file, OWN_POSITION, from)
+    }
+
+    fn write_to_server(&mut self, file: &OpenFile, offset: u64, from: &[u8]) -> Result<usize, Errno> {
         let target = self.services.reference(file)?;
         if from.is_empty() && file.is_channel() {
             return Ok(0);

@@ -49,6 +49,12 @@ crate::protocol! {
     /// The same. If the numbers are still these, the bits are notified at the port, once, when one of them may have grown.
     18 expect(events: Flags(POLL_EVENTS), arrivals: Number, departures: Number, bits: Hex; references port) -> (events: Flags(POLL_EVENTS), arrivals: Number, departures: Number);
 
+    /// At the end of a pipe: its bytes as memory, to be read and written without messages: a ring of so many pages, with a word about this end at `seat`, whose lock is taken with `number`; two conditions at which who waits for bytes, or for room, waits;
+    /// and what says that its holder still has it. Others read and write by messages meanwhile. `ENODEV`: it is no pipe, or there is no memory for it: messages do.
+    19 share() -> (places: Number, number: Number, seat: Number; references region, arrivals, departures, hold);
+    /// At the end of a pipe that is shared: something has come or gone of which its server wanted to hear.
+    20 changed() -> ();
+
     /// At the service: a pseudo-terminal with the lowest free number, locked, and the end of whoever is the keyboard and the screen. The terminal goes with that end. `ENOSPC`: there are as many as there may be.
     30 terminal(flags: Flags(OPEN_FLAGS)) -> (number: Number; references master);
     /// At the service: the other end, where programs find a terminal; everybody who opens it has one of his own. `ENOENT`: there is none with this number. `EIO`: it is locked.

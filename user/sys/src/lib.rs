@@ -13,6 +13,7 @@ pub mod ipc;
 pub mod lock;
 pub mod memory;
 pub mod owned;
+pub mod ring;
 pub mod slots;
 pub mod span;
 pub mod window;

@@ -15,14 +15,14 @@
 use core::arch::asm;
 use core::marker::PhantomData;
 use core::mem::{MaybeUninit, size_of};
-use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 use nacre_abi::message::{Descriptor, Info, RECEIVE_ONLY, WORDS};
 use nacre_abi::state::ObjectEntry;
 use nacre_abi::{Call, Code, Status};
 
 use crate::message::{Buffers, Message, Received};
-use crate::{Reference, Span, SpanMut};
+use crate::{Reference, Span, SpanMut, Window};
 
 /// The two results of a call that succeeded.
 pub(crate) type Results = Result<(u64, u64), Status>;
@@ -264,6 +264,28 @@ pub(crate) fn fill(to: &mut SpanMut<'_>, byte: u8) {
         asm!("rep stosq", "mov rcx, {rest}", "rep stosb", rest = in(reg) to.size() & 7,
             inout("rcx") to.size() >> 3 => _, inout("rdi") to.address() => _, in("rax") pattern, options(nostack, preserves_flags));
     }
+}
+
+/// A word of a window, to be read and written by many at once; `None` if it is not wholly there.
+#[inline(always)]
+pub(crate) fn shared_word(window: Window, offset: u64) -> Option<&'static AtomicU64> {
+    let part = window.part(offset, 8).filter(|part| part.start().is_multiple_of(8))?;
+    // SAFETY: a window is mapped memory, or an exception of who touches it, and holds no Rust object but such words.
+    Some(unsafe { &*(part.start() as *const AtomicU64) })
+}
+
+/// The same of 32 bits.
+#[inline(always)]
+pub(crate) fn shared_half(window: Window, offset: u64) -> Option<&'static AtomicU32> {
+    let part = window.part(offset, 4).filter(|part| part.start().is_multiple_of(4))?;
+    // SAFETY: as for words.
+    Some(unsafe { &*(part.start() as *const AtomicU32) })
+}
+
+/// Words of this program as a window.
+pub(crate) fn window_of(words: &'static [AtomicU64]) -> Window {
+    // SAFETY: nobody can borrow the words but as what many may write at once.
+    unsafe { Window::anywhere(words.as_ptr() as u64, size_of_val(words) as u64) }
 }
 
 /// The processor's time-stamp counter.

@@ -65,8 +65,8 @@ impl<R> Hub<R> {
     pub fn changes(&self, key: u64) -> Result<[u64; 2], Errno> {
         let end = self.end(key)?;
         let outgoing = if end.kind == SOCK_DGRAM { self.peer_queue(key).map(|(queue, _)| queue) } else { self.side(end.outgoing) };
-        let arrivals = self.side(end.incoming).map_or(0, |queue| queue.changes[0]);
-        let departures = outgoing.map_or(0, |queue| queue.changes[1]);
-        Ok([arrivals + end.changes, departures + end.changes])
+        let arrivals = self.side(end.incoming).map_or(0, |queue| queue.all_changes()[0]);
+        let departures = outgoing.map_or(0, |queue| queue.all_changes()[1]);
+        Ok([arrivals.wrapping_add(end.changes), departures.wrapping_add(end.changes)])
     }
 }

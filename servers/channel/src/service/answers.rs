@@ -6,7 +6,7 @@ use crate::queue::{Received, Wish};
 use alloc::vec::Vec;
 use nacre_abi::message::MAX_BYTES;
 use nacre_proto::channel::{
-    accept, bind, capacity, connect, credentials, error, expect, facts, fifo, listen, look, name, pair, pipe, receive, send, shutdown, socket,
+    accept, bind, capacity, changed, connect, credentials, error, expect, facts, fifo, listen, look, name, pair, pipe, receive, send, share, shutdown, socket,
     terminal, terminal_facts, terminal_lock, terminal_open,
 };
 use nacre_proto::file::{flags, poll, read, set_mode, set_owner, set_times, status, watch, write};
@@ -58,7 +58,7 @@ fn send_received(received: &Received<OwnedReference>, form: Form, reply: OwnedRe
 impl Service {
     /// Answers somebody who has waited. What was received and does not arrive is first again.
     pub(super) fn answer_later(&mut self, key: u64, waiter: Waiter, done: Done) {
-        let Waiter { doing, reply } = waiter;
+        let Waiter { doing, reply, .. } = waiter;
         match done {
             Done::Received(received) => {
                 let (form, only_look) = match doing {
@@ -82,16 +82,23 @@ impl Service {
         if let Some(done) = self.attempt(key, &mut doing)? {
             return Ok(Some(done));
         }
+        // Processes that share the bytes may have changed them before they were asked to say so.
+        if self.hub.want(key)
+            && let Some(done) = self.attempt(key, &mut doing)?
+        {
+            return Ok(Some(done));
+        }
         if self.cannot_wait(key, dont_wait)? {
             return Err(Errno::EAGAIN);
         }
-        self.wait(request, key, doing)?;
+        let dont_wait = self.must_not_wait(key, dont_wait)?;
+        self.wait(request, key, (doing, dont_wait))?;
         Ok(None)
     }
 
-    fn wait(&mut self, request: &mut Request<'_>, key: u64, doing: Doing) -> Result<(), Errno> {
+    fn wait(&mut self, request: &mut Request<'_>, key: u64, (doing, dont_wait): (Doing, bool)) -> Result<(), Errno> {
         let place = self.places.get_mut(&key).ok_or(Errno::EBADF)?;
-        place.waiters.push_back(Waiter { doing, reply: request.detach()? });
+        place.waiters.push_back(Waiter { doing, reply: request.detach()?, dont_wait });
         Ok(())
     }
 
@@ -177,7 +184,7 @@ impl channel::Server for Service {
         if self.hub.is_open(key)? {
             return at_once(request, fifo::Output { file: reference.into() }, &[]);
         }
-        self.wait(request, key, Doing::Open { held: Some(reference) })?;
+        self.wait(request, key, (Doing::Open { held: Some(reference) }, false))?;
         Ok(Answer::Later)
     }
 
@@ -287,6 +294,7 @@ impl channel::Server for Service {
     }
 
     fn expect(&mut self, request: &mut Request<'_>, events: u64, came: u64, went: u64, bits: u64, _: Reference) -> Handled<expect::Output> {
+        self.hub.want(request.word());
         let ready = self.hub.events(request.word())? & (events | POLLERR | POLLHUP);
         let [arrivals, departures] = self.hub.changes(request.word())?;
         if [arrivals, departures] == [came, went] {
@@ -294,6 +302,16 @@ impl channel::Server for Service {
             super::Service::watch(self, request.word(), Watcher { events: ANY_CHANGE, bits, port })?;
         }
         expect::Output { events: ready, arrivals, departures }.now()
+    }
+
+    fn share(&mut self, request: &mut Request<'_>) -> Handled<share::Output> {
+        let output = self.share_end(request.word())?;
+        at_once(request, output, &[])
+    }
+
+    fn changed(&mut self, request: &mut Request<'_>) -> Handled<changed::Output> {
+        self.hub.changed(request.word())?;
+        changed::Output::default().now()
     }
 
     fn terminal(&mut self, request: &mut Request<'_>, flags: u64) -> Handled<terminal::Output> {
@@ -373,6 +391,7 @@ impl file::Server for Service {
     }
 
     fn watch(&mut self, request: &mut Request<'_>, events: u64, bits: u64, _: Reference) -> Handled<watch::Output> {
+        self.hub.want(request.word());
         let ready = self.hub.events(request.word())? & (events | POLLERR | POLLHUP);
         if ready == 0 {
             let port = request.keep(0)?;

@@ -1,0 +1,233 @@
+//! Pipes whose bytes processes share, and what else there is to know and to set of what is in a pipe.
+
+use super::{ACCESS, CHANGEABLE, Hub, MOST_CAPACITY};
+use crate::pages::PAGE;
+use crate::queue::{Queue, Received};
+use crate::shared::Shared;
+use alloc::collections::BTreeMap;
+use nacre_proto::Errno;
+use nacre_sys::ring::Ring;
+
+impl<R> Hub<R> {
+    /// The bytes that the end of a pipe leads to.
+    fn pipe_queue(&self, key: u64) -> Result<u64, Errno> {
+        let end = self.end(key)?;
+        if end.kind != 0 || end.terminal.is_some() {
+            return Err(Errno::ENODEV);
+        }
+        end.incoming.or(end.outgoing).ok_or(Errno::ENODEV)
+    }
+
+    fn shared_mut(&mut self, queue: u64) -> Option<&mut Shared> {
+        self.queues.get_mut(&queue)?.shared.as_mut()
+    }
+
+    /// The ring in which the bytes of a pipe are, if processes share them.
+    pub fn ring(&self, key: u64) -> Result<Option<u64>, Errno> {
+        let queue = self.pipe_queue(key)?;
+        Ok(self.queues.get(&queue).and_then(|queue| queue.shared.as_ref()).map(|shared| shared.number))
+    }
+
+    /// How many pages a ring needs for a pipe.
+    pub fn places(&self, key: u64) -> Result<u64, Errno> {
+        let queue = self.pipe_queue(key)?;
+        Ok(self.queues.get(&queue).map_or(0, |queue| queue.capacity / PAGE) as u64)
+    }
+
+    /// The bytes of a pipe are in this ring from now on.
+    pub fn share(&mut self, key: u64, ring: Ring, number: u64) -> Result<(), Errno> {
+        let key = self.pipe_queue(key)?;
+        let queue = self.queues.get_mut(&key).ok_or(Errno::ENODEV)?;
+        let before = (queue.bytes(), queue.references());
+        if queue.shared.is_some() || !queue.share(Shared::new(ring, number)) {
+            return Err(Errno::ENODEV);
+        }
+        let after = (queue.bytes(), queue.references());
+        self.count(before, after);
+        self.rings.insert(number, key);
+        self.tell_users(key);
+        // Somebody may wait already.
+        ring.want();
+        Ok(())
+    }
+
+    /// The number of an end's word in the ring.
+    pub fn sit(&mut self, key: u64) -> Result<usize, Errno> {
+        let (queue, flags) = (self.pipe_queue(key)?, self.end(key)?.flags);
+        self.shared_mut(queue).and_then(|shared| shared.sit(key, flags)).ok_or(Errno::ENODEV)
+    }
+
+    /// An end has left a pipe that others still have.
+    pub(super) fn stand_up(&mut self, queue: u64, key: u64) {
+        if let Some(shared) = self.shared_mut(queue) {
+            shared.stand_up(key);
+        }
+        self.tell_users(queue);
+    }
+
+    /// Says in the ring how many can read and write.
+    pub(super) fn tell_users(&mut self, key: u64) {
+        let Some(queue) = self.queues.get_mut(&key) else { return };
+        let (readers, writers) = (queue.readers.len(), queue.writers.len());
+        if let Some(shared) = &mut queue.shared {
+            shared.set_users(readers, writers);
+        }
+        self.note_called(key);
+    }
+
+    /// Notes who is to be called because of what was done with a pipe.
+    pub(super) fn note_called(&mut self, queue: u64) {
+        let Some(shared) = self.shared_mut(queue) else { return };
+        let (number, called) = (shared.number, shared.called());
+        if called != [false; 2] {
+            let known = self.called.entry(number).or_default();
+            *known = [known[0] | called[0], known[1] | called[1]];
+        }
+    }
+
+    /// At which sides of which rings everybody is to be called.
+    pub fn called(&mut self) -> BTreeMap<u64, [bool; 2]> {
+        core::mem::take(&mut self.called)
+    }
+
+    /// Whether a ring has the bytes of a pipe.
+    pub fn has_ring(&self, number: u64) -> bool {
+        self.rings.contains_key(&number)
+    }
+
+    pub(super) fn forget_ring(&mut self, queue: u64) {
+        if let Some(shared) = self.queues.get(&queue).and_then(|queue| queue.shared.as_ref()) {
+            let number = shared.number;
+            self.rings.remove(&number);
+        }
+    }
+
+    /// Whoever uses the ring with this number has gone: others go on, and look again.
+    pub fn leave_ring(&mut self, number: u64, user: u64) {
+        let Some(queue) = self.rings.get(&number).copied() else { return };
+        if let Some(shared) = self.shared_mut(queue) {
+            shared.ring.break_lock(user);
+            shared.call_all();
+        }
+        self.note_called(queue);
+        self.touch_queue(queue);
+    }
+
+    /// From now on processes say when they have changed what this end has; false: they share nothing.
+    pub fn want(&self, key: u64) -> bool {
+        let shared = self.pipe_queue(key).ok().and_then(|queue| self.queues.get(&queue)?.shared.as_ref());
+        shared.map(|shared| shared.ring.want()).is_some()
+    }
+
+    /// They have.
+    pub fn changed(&mut self, key: u64) -> Result<(), Errno> {
+        let queue = self.pipe_queue(key)?;
+        self.touch_queue(queue);
+        Ok(())
+    }
+
+    /// Whether somebody is writing, so that nobody else can.
+    pub fn is_locked(&self, key: u64) -> bool {
+        let shared = self.pipe_queue(key).ok().and_then(|queue| self.queues.get(&queue)?.shared.as_ref());
+        shared.is_some_and(|shared| shared.ring.is_locked())
+    }
+
+    pub(super) fn send_shared(&mut self, queue: u64, data: &[u8], is_packet: bool) -> Result<Option<usize>, Errno> {
+        let shared = self.shared_mut(queue).ok_or(Errno::EIO)?;
+        if data.is_empty() {
+            return Ok(Some(0));
+        }
+        let sent = shared.put(data, is_packet)?;
+        if sent.is_some() {
+            self.note_called(queue);
+            self.touch_queue(queue);
+        }
+        Ok(sent)
+    }
+
+    /// A pipe holds another number of pages. A ring that is too small for that is given up.
+    fn set_capacity(&mut self, key: u64, size: usize) -> Result<(), Errno> {
+        let queue = self.queues.get_mut(&key).ok_or(Errno::EIO)?;
+        let pages = (size / PAGE) as u64;
+        match &mut queue.shared {
+            Some(shared) if pages <= shared.ring.places() => {
+                shared.ring.set_limit(pages);
+                shared.call_all();
+            }
+            Some(_) => return self.give_ring_up(key).and_then(|()| self.set_capacity(key, size)),
+            None => {}
+        }
+        queue.capacity = size;
+        self.note_called(key);
+        Ok(())
+    }
+
+    fn give_ring_up(&mut self, key: u64) -> Result<(), Errno> {
+        let queue = self.queues.get_mut(&key).ok_or(Errno::EIO)?;
+        let before = (queue.bytes(), queue.references());
+        let Some(number) = queue.shared.as_ref().map(|shared| shared.number) else { return Ok(()) };
+        queue.unshare()?;
+        let after = (queue.bytes(), queue.references());
+        self.count(before, after);
+        self.rings.remove(&number);
+        // Whoever waits there goes on by messages.
+        self.called.insert(number, [true; 2]);
+        Ok(())
+    }
+
+    /// How many bytes can be received, as `FIONREAD` tells it.
+    pub fn waiting(&self, key: u64) -> Result<usize, Errno> {
+        let end = self.end(key)?;
+        if end.terminal.is_some() {
+            return self.terminal_waiting(key);
+        }
+        let queue = end.incoming.or(end.outgoing).and_then(|queue| self.queues.get(&queue));
+        Ok(queue.map_or(0, Queue::first))
+    }
+
+    /// How many bytes a pipe holds; `size` (unless 0) is what it is to hold.
+    pub fn capacity(&mut self, key: u64, size: usize) -> Result<usize, Errno> {
+        let end = self.end(key)?;
+        let queue = end.incoming.or(end.outgoing).ok_or(Errno::EBADF)?;
+        if end.kind != 0 {
+            return Err(Errno::EBADF);
+        }
+        let queue_now = self.queues.get(&queue).ok_or(Errno::EIO)?;
+        if size > 0 {
+            let size = size.max(PAGE).checked_next_power_of_two().filter(|size| *size <= MOST_CAPACITY).ok_or(Errno::EPERM)?;
+            if queue_now.count() > size / PAGE {
+                return Err(Errno::EBUSY);
+            }
+            self.set_capacity(queue, size)?;
+        }
+        let capacity = self.queues.get(&queue).ok_or(Errno::EIO)?.capacity;
+        self.touch_queue(queue);
+        Ok(capacity)
+    }
+
+    /// What was received did not arrive: it is first again.
+    pub fn put_back(&mut self, key: u64, received: Received<R>) {
+        self.terminal_put_back(key, &received);
+        let Some(incoming) = self.ends.get(&key).and_then(|end| end.incoming) else { return };
+        if let Some(queue) = self.queues.get_mut(&incoming) {
+            let before = (queue.bytes(), queue.references());
+            queue.put_back(received);
+            let after = (queue.bytes(), queue.references());
+            self.count(before, after);
+            self.touch_queue(incoming);
+            self.note_called(incoming);
+        }
+    }
+
+    /// Sets them.
+    pub fn set_flags(&mut self, key: u64, flags: u64) -> Result<(), Errno> {
+        let end = self.end_mut(key)?;
+        end.flags = end.flags & ACCESS | flags & CHANGEABLE;
+        let flags = end.flags;
+        let queue = end.incoming.or(end.outgoing).and_then(|queue| self.queues.get(&queue));
+        if let Some(shared) = queue.and_then(|queue| queue.shared.as_ref()) {
+            shared.set_flags(key, flags);
+        }
+        Ok(())
+    }
+}

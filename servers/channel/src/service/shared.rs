@@ -1,0 +1,133 @@
+//! The memory of rings, and who uses them: each user has a port, so that we hear when it has gone, whatever it held.
+
+use super::Service;
+use alloc::collections::{BTreeMap, BTreeSet};
+use nacre_abi::Rights;
+use nacre_abi::rights::REFERENCE_USE;
+use nacre_nest::places::Place;
+use nacre_proto::channel::share;
+use nacre_proto::{Errno, memory};
+use nacre_sys::ring::{self, Ring};
+use nacre_sys::{Condition, Owned, OwnedCondition, OwnedMapping, OwnedPort, OwnedReference, Region, Space};
+
+/// Most rings, and most users of all.
+const MOST_RINGS: usize = 1024;
+const MOST_USERS: usize = 8192;
+/// As many threads are woken by a call of the kernel, and so many calls are made.
+const WOKEN: u64 = 64;
+const CALLS: usize = 64;
+
+/// A ring's memory.
+struct Memory {
+    // Dropped in this order: first nothing is mapped any more.
+    _mapping: OwnedMapping,
+    region: OwnedReference,
+    _segment: OwnedReference,
+    _place: Place,
+    conditions: [OwnedCondition; 2],
+    places: u64,
+    users: BTreeSet<u64>,
+}
+
+impl Memory {
+    /// Memory of a pool, and what is in it.
+    fn take(pool: &OwnedReference, places: u64) -> Result<(Memory, Ring), Errno> {
+        let size = ring::size(places);
+        let place = Place::take(size).ok_or(Errno::ENOMEM)?;
+        let taken = memory::segment_create(pool.handle(), size, 0)?;
+        let (window, region) = (place.window(), Region::through(taken.region.handle()));
+        let mapping = OwnedMapping::new(Space::OWN, window.start(), window.size(), region, 0, Rights::READ.union(Rights::WRITE))?;
+        let ring = Ring::new(window, places).ok_or(Errno::EINVAL)?;
+        let conditions = [Owned::make(Condition::create)?, Owned::make(Condition::create)?];
+        Ok((Memory { _mapping: mapping, region: taken.region, _segment: taken.segment, _place: place, conditions, places, users: BTreeSet::new() }, ring))
+    }
+
+    /// Wakes everybody who waits at a condition.
+    fn wake(&self, side: usize) {
+        for _ in 0..CALLS {
+            if self.conditions[side].signal(WOKEN).unwrap_or(0) < WOKEN {
+                break;
+            }
+        }
+    }
+}
+
+/// All rings.
+#[derive(Default)]
+pub(super) struct Sharing {
+    pool: Option<OwnedReference>,
+    rings: BTreeMap<u64, Memory>,
+    /// Which ring each user has, and its port.
+    users: BTreeMap<u64, (u64, OwnedPort)>,
+}
+
+impl Sharing {
+    pub(super) fn set_memory(&mut self, pool: OwnedReference) {
+        self.pool = Some(pool);
+    }
+}
+
+impl Service {
+    /// The ring of a pipe, which has one from now on, and a new user of it.
+    pub(super) fn share_end(&mut self, key: u64) -> Result<share::Output, Errno> {
+        let number = match self.hub.ring(key)? {
+            Some(number) => number,
+            None => self.make_ring(key)?,
+        };
+        if self.sharing.users.len() >= MOST_USERS {
+            return Err(Errno::ENODEV);
+        }
+        let seat = self.hub.sit(key)?;
+        let user = self.hub.key();
+        let port = OwnedPort::new(user, self.set.handle())?;
+        let hold = port.new_reference(REFERENCE_USE)?;
+        let memory = self.sharing.rings.get_mut(&number).ok_or(Errno::ENODEV)?;
+        let mut conditions = [OwnedReference::null()?, OwnedReference::null()?];
+        for (condition, reference) in memory.conditions.iter().zip(&mut conditions) {
+            condition.handle().reference(reference.handle(), REFERENCE_USE)?;
+        }
+        let [arrivals, departures] = conditions;
+        memory.users.insert(user);
+        self.sharing.users.insert(user, (number, port));
+        let region = memory.region.handle().into();
+        Ok(share::Output {
+            places: memory.places,
+            number: user,
+            seat: seat as u64,
+            region,
+            arrivals: arrivals.into(),
+            departures: departures.into(),
+            hold: hold.into(),
+        })
+    }
+
+    fn make_ring(&mut self, key: u64) -> Result<u64, Errno> {
+        let pool = self.sharing.pool.as_ref().filter(|_| self.sharing.rings.len() < MOST_RINGS).ok_or(Errno::ENODEV)?;
+        // Whoever asks goes on by messages.
+        let (memory, ring) = Memory::take(pool, self.hub.places(key)?).map_err(|_| Errno::ENODEV)?;
+        let number = self.hub.key();
+        self.hub.share(key, ring, number)?;
+        self.sharing.rings.insert(number, memory);
+        Ok(number)
+    }
+
+    /// Somebody has gone, who may have used a ring. Its memory stays until nobody uses it any more.
+    pub(super) fn leave_ring(&mut self, user: u64) {
+        if let Some((number, _)) = self.sharing.users.remove(&user) {
+            self.hub.leave_ring(number, user);
+            if let Some(memory) = self.sharing.rings.get_mut(&number) {
+                memory.users.remove(&user);
+            }
+        }
+        let hub = &self.hub;
+        self.sharing.rings.retain(|number, memory| !memory.users.is_empty() || hub.has_ring(*number));
+    }
+
+    /// Wakes those who wait at rings for what has changed.
+    pub(super) fn call_users(&mut self) {
+        for (number, sides) in self.hub.called() {
+            let Some(memory) = self.sharing.rings.get(&number) else { continue };
+            (0..2).filter(|side| sides[*side]).for_each(|side| memory.wake(side));
+        }
+    }
+}

@@ -1,0 +1,232 @@
+//! Pipes whose bytes the processes share: read and written here, in a ring in common memory ([`nacre_sys::ring`]), with a call of the kernel only to wait, or to wake who waits.
+//!
+//! A pipe starts with messages to its server, so that one that is used little costs no memory. After some reads or writes through an open file the server is asked for the ring. Who has it and who has not use the same pipe, at the same time.
+//! Nothing that stands in the ring is trusted: the worst that others can write there are wrong bytes, and errors.
+
+use crate::descriptors::{O_DIRECT, O_NONBLOCK, OpenFile, S_IFIFO, S_IFMT};
+use crate::errno::{EAGAIN, EIO, ENOMEM, EPIPE, ERESTART, Errno};
+use crate::exchange::wait_for_word;
+use crate::process::Process;
+use alloc::rc::Rc;
+use nacre_abi::Rights;
+use nacre_nest::places::Place;
+use nacre_proto::channel;
+use nacre_sys::ring::{self, LEFT, Ring, Side};
+use nacre_sys::{Code, Condition, OwnedMapping, OwnedReference, Reference, Region, Space};
+
+/// After so many reads and writes the ring is asked for.
+const FIRST: u32 = 16;
+/// After so many times more it is asked for again.
+const AGAIN: u32 = 8;
+/// How often a lock is looked at that another process has.
+const SPINS: usize = 200;
+/// As many threads are woken by a call, and so many calls are made.
+const WOKEN: u64 = 64;
+const CALLS: usize = 64;
+
+/// What an open file has of its pipe's ring.
+pub enum Sharing {
+    /// Nothing; it is asked for when the file has been used so often.
+    From(u32),
+    /// This.
+    With(Rc<Joined>),
+}
+
+impl Default for Sharing {
+    fn default() -> Sharing {
+        Sharing::From(FIRST)
+    }
+}
+
+/// A ring that is mapped.
+pub struct Joined {
+    // Dropped in this order: first nothing is mapped any more, then its server hears of it.
+    _mapping: OwnedMapping,
+    _region: OwnedReference,
+    _hold: OwnedReference,
+    _place: Place,
+    ring: Ring,
+    conditions: [OwnedReference; 2],
+    number: u64,
+    seat: usize,
+}
+
+impl Joined {
+    fn ask(end: Reference) -> Result<Joined, Errno> {
+        let reply = channel::share(end)?;
+        let place = Place::take(ring::size(reply.places.min(ring::MOST_PLACES))).ok_or(ENOMEM)?;
+        let window = place.window();
+        let region = Region::through(reply.region.handle());
+        let mapping = OwnedMapping::new(Space::SELF, window.start(), window.size(), region, 0, Rights::READ.union(Rights::WRITE)).map_err(|_| ENOMEM)?;
+        let ring = Ring::new(window, reply.places).ok_or(EIO)?;
+        let conditions = [reply.arrivals, reply.departures];
+        let (number, seat) = (reply.number, reply.seat as usize);
+        Ok(Joined { _mapping: mapping, _region: reply.region, _hold: reply.hold, _place: place, ring, conditions, number, seat })
+    }
+
+    fn has_flag(&self, flag: u32) -> bool {
+        self.ring.seat(self.seat) & u64::from(flag) != 0
+    }
+
+    /// Wakes who waits for what has changed.
+    fn wake(&self, side: Side) {
+        let condition = Condition::through(self.conditions[side as usize].handle());
+        if self.ring.wants_call(side) {
+            // A condition that has gone wakes nobody: its server has gone.
+            let _ = (0..CALLS).take_while(|_| condition.signal(WOKEN) == Ok(WOKEN)).count();
+        }
+    }
+
+    /// Takes the lock, if nobody keeps it for long.
+    fn lock(&self) -> bool {
+        (0..SPINS).any(|_| {
+            let taken = self.ring.lock(self.number);
+            if !taken {
+                core::hint::spin_loop();
+            }
+            taken
+        })
+    }
+}
+
+/// What came of a try.
+enum Tried {
+    /// So many bytes.
+    Done(usize),
+    /// It has to wait.
+    Waits,
+    /// Messages are to do it.
+    ByMessage,
+}
+
+impl Process {
+    /// The ring that a pipe has, if it is to be used by now.
+    fn ring_of(&mut self, file: &OpenFile) -> Option<Rc<Joined>> {
+        let from = match &*file.sharing.borrow() {
+            Sharing::With(joined) if joined.ring.state() & LEFT == 0 => return Some(joined.clone()),
+            Sharing::With(_) => file.used.get(),
+            Sharing::From(from) => *from,
+        };
+        let is_due = file.used.get() >= from && file.mode & S_IFMT == S_IFIFO && file.is_channel() && self.lock.is_some();
+        let joined = is_due.then(|| self.services.reference(file).and_then(Joined::ask));
+        let now = match joined {
+            Some(Ok(joined)) => Sharing::With(Rc::new(joined)),
+            Some(Err(_)) => Sharing::From(file.used.get().saturating_mul(AGAIN)),
+            None => Sharing::From(from),
+        };
+        file.sharing.replace(now);
+        match &*file.sharing.borrow() {
+            Sharing::With(joined) => Some(joined.clone()),
+            Sharing::From(_) => None,
+        }
+    }
+
+    /// Something has come or gone: those hear of it who wait.
+    fn tell(&mut self, file: &OpenFile, joined: &Joined, side: Side, is_wanted: bool) {
+        joined.wake(side);
+        if joined.ring.is_wanted(side) || is_wanted {
+            // A server that does not answer has nobody who waits.
+            let _ = self.services.reference(file).and_then(channel::changed);
+        }
+    }
+
+    /// Waits at the ring as long as it `is_blocked`.
+    fn wait_at_ring(&mut self, joined: &Joined, side: Side, is_blocked: impl Fn(&Ring) -> bool) -> Result<(), Errno> {
+        if self.is_interrupted() {
+            return Err(ERESTART);
+        }
+        let (word, expected) = joined.ring.prepare(side);
+        if !is_blocked(&joined.ring) {
+            return Ok(());
+        }
+        let condition = joined.conditions[side as usize].handle();
+        match self.unlocked(|| wait_for_word(condition, word, expected)) {
+            Err(status) if status.code() != Some(Code::Interrupted) => Err(EIO),
+            _ => Ok(()),
+        }
+    }
+
+    /// Reads a pipe from its ring. `None`: it is to be read by messages.
+    pub fn read_ring(&mut self, file: &OpenFile, into: &mut [u8]) -> Option<Result<usize, Errno>> {
+        let joined = self.ring_of(file)?;
+        loop {
+            match self.try_read(file, &joined, into) {
+                Err(error) => return Some(Err(error)),
+                Ok(Tried::Done(count)) => return Some(Ok(count)),
+                Ok(Tried::ByMessage) => return None,
+                Ok(Tried::Waits) if joined.has_flag(O_NONBLOCK) => return Some(Err(EAGAIN)),
+                Ok(Tried::Waits) => {}
+            }
+            let is_blocked = |ring: &Ring| ring.is_empty() && ring.users()[1] != 0 && ring.state() == 0;
+            if let Err(error) = self.wait_at_ring(&joined, Side::Arrival, is_blocked) {
+                return Some(Err(error));
+            }
+        }
+    }
+
+    fn try_read(&mut self, file: &OpenFile, joined: &Joined, into: &mut [u8]) -> Result<Tried, Errno> {
+        if joined.ring.state() != 0 {
+            return Ok(Tried::ByMessage);
+        }
+        // Whoever has gone before the look has written what he was to write.
+        let is_over = joined.ring.users()[1] == 0;
+        match joined.ring.take(into).map_err(|ring::Broken| EIO)? {
+            _ if into.is_empty() => Ok(Tried::Done(0)),
+            Some((count, has_freed)) => {
+                if has_freed {
+                    self.tell(file, joined, Side::Departure, false);
+                }
+                Ok(Tried::Done(count))
+            }
+            None if is_over && joined.ring.is_empty() => Ok(Tried::Done(0)),
+            None => Ok(Tried::Waits),
+        }
+    }
+
+    /// Writes a pipe into its ring; what is left, if messages are to go on. `None`: they are to do it all.
+    pub fn write_ring(&mut self, file: &OpenFile, from: &[u8]) -> Option<Result<usize, Errno>> {
+        let joined = self.ring_of(file)?;
+        let mut done = 0;
+        while done < from.len() {
+            let tried = self.try_write(file, &joined, &from[done..]);
+            let waited = match tried {
+                Ok(Tried::Done(count)) => {
+                    done += count;
+                    continue;
+                }
+                Ok(Tried::ByMessage) if done == 0 => return None,
+                Ok(Tried::ByMessage) => return Some(Ok(done + self.write_by_messages(file, &from[done..]).unwrap_or(0))),
+                Ok(Tried::Waits) if joined.has_flag(O_NONBLOCK) => Err(EAGAIN),
+                Ok(Tried::Waits) => self.wait_at_ring(&joined, Side::Departure, |ring| !ring.has_room() && ring.users()[0] != 0 && ring.state() & LEFT == 0),
+                Err(error) => Err(error),
+            };
+            match waited {
+                Err(error) if done == 0 => return Some(Err(error)),
+                Err(_) => break,
+                Ok(()) => {}
+            }
+        }
+        Some(Ok(done))
+    }
+
+    fn try_write(&mut self, file: &OpenFile, joined: &Joined, from: &[u8]) -> Result<Tried, Errno> {
+        let ring = &joined.ring;
+        if ring.users()[0] == 0 {
+            return Err(EPIPE);
+        }
+        if !joined.lock() {
+            return Ok(Tried::ByMessage);
+        }
+        let is_left = ring.state() & LEFT != 0;
+        let put = if is_left { Ok(None) } else { ring.put(from, joined.has_flag(O_DIRECT)) };
+        let is_wanted = ring.unlock();
+        if put.is_ok_and(|count| count.is_some()) || is_wanted {
+            self.tell(file, joined, Side::Arrival, is_wanted);
+        }
+        match put.map_err(|ring::Broken| EIO)? {
+            _ if is_left => Ok(Tried::ByMessage),
+            Some(count) => Ok(Tried::Done(count)),
+            None => Ok(Tried::Waits),
+        }
+    }
+}

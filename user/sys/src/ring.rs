@@ -1,0 +1,434 @@
+//! A pipe's bytes in memory that several programs share: read and written without a message, and without trust in what the others write there.
+//!
+//! The bytes lie in pages, as Linux's do: each with what one write put there, or several small ones that fit together. Pages are counted for ever; page `n` lies at the `n`th place, modulo the number of places.
+//! `head` and `tail` each name a page and an offset in it, in one word: what comes next, and what was written last.
+//!
+//! Readers copy first and then move `head` with one exchange; if another was faster they copy again. So a reader may end anywhere. Writers take `lock`, with a number by which whoever made the ring knows
+//! them, fill places that nobody reads, and then move `tail`. A writer that ends meanwhile has written nothing, and whoever made the ring takes its lock back ([`Ring::break_lock`]).
+//!
+//! Who would have to wait marks the word of its side ([`Ring::prepare`]), looks again, and waits while the word stays as it is; who changes something changes a word that is marked ([`Ring::wants_call`]).
+//!
+//! Every word may be nonsense at any time. What is read is checked and used once; no loop is longer than the ring has places, or than [`TRIES`].
+
+use core::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
+
+use crate::Window;
+use crate::raw;
+
+/// Bytes of a page.
+pub const PAGE: usize = 4096;
+/// Most pages that a ring can have.
+pub const MOST_PLACES: u64 = 256;
+/// Places for words about those who use the ring.
+pub const SEATS: usize = 64;
+/// How often a read begins anew because another was faster.
+const TRIES: usize = 64;
+/// In `head` and `tail`: the offset in the page.
+const OFFSET: u64 = 0xffff;
+const OFFSET_BITS: u32 = 16;
+/// In the word of a page: what is in it is read at once, or lost.
+const PACKET: u32 = 1 << 31;
+/// In `lock`: somebody waits for it who asks the ring's maker.
+const WANTED: u64 = 1 << 63;
+/// Of a word to wait at: somebody waits.
+const WAITS: u32 = 1;
+
+/// Where the words lie. Words that different sides write have cache lines of their own.
+mod at {
+    pub const HEAD: u64 = 0;
+    pub const TAIL: u64 = 64;
+    pub const LOCK: u64 = 72;
+    pub const READERS: u64 = 128;
+    pub const WRITERS: u64 = 136;
+    pub const STATE: u64 = 144;
+    pub const LIMIT: u64 = 152;
+    pub const WANTS: u64 = 192;
+    pub const SIDES: [u64; 2] = [256, 320];
+    pub const SEATS: u64 = 512;
+    pub const PAGES: u64 = 1024;
+    pub const BYTES: u64 = 4096;
+}
+
+/// What somebody waits for.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Side {
+    /// Something to read.
+    Arrival = 0,
+    /// Room.
+    Departure = 1,
+}
+
+/// In the state: the ring is given up.
+pub const LEFT: u64 = 1;
+/// In the state: who reads asks the ring's maker, who has bytes that come first.
+pub const ASK: u64 = 2;
+
+/// The words make no sense.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Broken;
+
+/// A place in the ring.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Position {
+    page: u64,
+    offset: u64,
+}
+
+impl Position {
+    fn of(word: u64) -> Position {
+        Position { page: word >> OFFSET_BITS, offset: word & OFFSET }
+    }
+
+    fn word(self) -> u64 {
+        self.page << OFFSET_BITS | self.offset
+    }
+}
+
+/// What is between two positions, as it was when they were read.
+struct Stretch {
+    head: u64,
+    from: Position,
+    to: Position,
+}
+
+/// A ring, as one of its users sees it.
+#[derive(Clone, Copy, Debug)]
+pub struct Ring {
+    window: Window,
+    places: u64,
+    head: &'static AtomicU64,
+    tail: &'static AtomicU64,
+    lock: &'static AtomicU64,
+    wants: &'static AtomicU64,
+    state: &'static AtomicU64,
+    sides: [&'static AtomicU32; 2],
+}
+
+/// Bytes of memory that a ring of so many pages takes.
+pub const fn size(places: u64) -> u64 {
+    at::BYTES + places * PAGE as u64
+}
+
+impl Ring {
+    /// The ring of `places` pages in a window of [`size`] bytes.
+    pub fn new(window: Window, places: u64) -> Option<Ring> {
+        if places > MOST_PLACES || !places.is_power_of_two() || window.size() < size(places) || window.start() % 64 != 0 {
+            return None;
+        }
+        let word = |offset| raw::shared_word(window, offset);
+        let sides = [raw::shared_half(window, at::SIDES[0])?, raw::shared_half(window, at::SIDES[1])?];
+        Some(Ring {
+            window,
+            places,
+            head: word(at::HEAD)?,
+            tail: word(at::TAIL)?,
+            lock: word(at::LOCK)?,
+            wants: word(at::WANTS)?,
+            state: word(at::STATE)?,
+            sides,
+        })
+    }
+
+    /// A ring in memory of this program, for tests.
+    pub fn within(words: &'static [AtomicU64], places: u64) -> Option<Ring> {
+        let skipped = (words.as_ptr() as usize).wrapping_neg() % 64 / 8;
+        Ring::new(raw::window_of(words.get(skipped..)?), places)
+    }
+
+    /// Most pages.
+    pub fn places(&self) -> u64 {
+        self.places
+    }
+
+    fn word(&self, offset: u64) -> &'static AtomicU64 {
+        // Every offset that is asked for lies in the first page, which is there.
+        raw::shared_word(self.window, offset).unwrap_or(self.state)
+    }
+
+    /// How many bytes of a page are filled, and whether it is a packet. A page that has been read keeps its word until it is used the second time from then.
+    fn page(&self, page: u64) -> &'static AtomicU32 {
+        raw::shared_half(self.window, at::PAGES + 4 * (page % (2 * MOST_PLACES))).unwrap_or(self.sides[0])
+    }
+
+    fn place(&self, page: u64, offset: u64) -> u64 {
+        at::BYTES + page % self.places * PAGE as u64 + offset
+    }
+
+    /// How many pages may be in use.
+    fn limit(&self) -> u64 {
+        self.word(at::LIMIT).load(Ordering::Relaxed).min(self.places)
+    }
+
+    /// Of the ring's maker: so many pages may be in use.
+    pub fn set_limit(&self, limit: u64) {
+        self.word(at::LIMIT).store(limit, Ordering::Release);
+    }
+
+    /// How many can read, and how many write, as the maker says.
+    pub fn users(&self) -> [u64; 2] {
+        [at::READERS, at::WRITERS].map(|offset| self.word(offset).load(Ordering::SeqCst))
+    }
+
+    /// Of the ring's maker: so many can read, and so many write.
+    pub fn set_users(&self, users: [usize; 2]) {
+        self.word(at::READERS).store(users[0] as u64, Ordering::SeqCst);
+        self.word(at::WRITERS).store(users[1] as u64, Ordering::SeqCst);
+    }
+
+    /// [`LEFT`], [`ASK`].
+    pub fn state(&self) -> u64 {
+        self.state.load(Ordering::SeqCst)
+    }
+
+    /// Of the ring's maker.
+    pub fn set_state(&self, state: u64) {
+        self.state.store(state, Ordering::SeqCst);
+    }
+
+    /// A word about one of the users.
+    pub fn seat(&self, seat: usize) -> u64 {
+        self.word(at::SEATS + 8 * (seat % SEATS) as u64).load(Ordering::Relaxed)
+    }
+
+    /// Of the ring's maker.
+    pub fn set_seat(&self, seat: usize, value: u64) {
+        self.word(at::SEATS + 8 * (seat % SEATS) as u64).store(value, Ordering::Relaxed);
+    }
+
+    /// Two words of which one changes whenever something comes, and the other whenever something is taken.
+    pub fn changes(&self) -> [u64; 2] {
+        [self.tail.load(Ordering::SeqCst), self.head.load(Ordering::SeqCst)]
+    }
+
+    /// What there is to read; `None`: nothing.
+    fn stretch(&self) -> Result<Option<Stretch>, Broken> {
+        for _ in 0..TRIES {
+            let head = self.head.load(Ordering::SeqCst);
+            let tail = self.tail.load(Ordering::SeqCst);
+            match self.between(head, tail) {
+                // Another has read meanwhile, and the page was used again.
+                Err(Broken) if self.head.load(Ordering::SeqCst) != head => {}
+                between => return between,
+            }
+        }
+        Err(Broken)
+    }
+
+    fn between(&self, head: u64, tail: u64) -> Result<Option<Stretch>, Broken> {
+        if head == tail {
+            return Ok(None);
+        }
+        let (mut from, to) = (Position::of(head), Position::of(tail));
+        if from.page < to.page && from.offset == self.filled(from.page, to).0 {
+            from = Position { page: from.page + 1, offset: 0 };
+        }
+        let count = to.page.checked_sub(from.page).ok_or(Broken)?;
+        let sound = count < self.places && to.offset <= PAGE as u64 && (count > 0 || from.offset < to.offset) && from.offset < PAGE as u64;
+        if sound { Ok(Some(Stretch { head, from, to })) } else { Err(Broken) }
+    }
+
+    /// How far a page is filled, at most to its end, and whether it is a packet.
+    fn filled(&self, page: u64, to: Position) -> (u64, bool) {
+        let word = self.page(page).load(Ordering::Relaxed);
+        let filled = if page == to.page { to.offset } else { u64::from(word & !PACKET) };
+        (filled.min(PAGE as u64), word & PACKET != 0)
+    }
+
+    /// How many pages are in use.
+    pub fn used(&self) -> u64 {
+        match self.stretch() {
+            Ok(Some(stretch)) => stretch.to.page - stretch.from.page + 1,
+            Ok(None) => 0,
+            Err(Broken) => self.places,
+        }
+    }
+
+    /// How many bytes there are.
+    pub fn bytes(&self) -> usize {
+        let Ok(Some(Stretch { from, to, .. })) = self.stretch() else { return 0 };
+        let filled = (from.page..=to.page).map(|page| self.filled(page, to).0).sum::<u64>();
+        filled.saturating_sub(from.offset) as usize
+    }
+
+    /// Whether there is nothing to read.
+    pub fn is_empty(&self) -> bool {
+        matches!(self.stretch(), Ok(None))
+    }
+
+    /// Whether a page is free.
+    pub fn has_room(&self) -> bool {
+        self.used() < self.limit()
+    }
+
+    /// Copies what comes first, from the offset `skipped` on, up to the size of `into` or the end of a packet: how much, and where that ends.
+    fn copy_out(&self, stretch: &Stretch, into: &mut [u8], mut skipped: usize) -> (usize, Position) {
+        let (mut at, mut done) = (stretch.from, 0);
+        while done < into.len() {
+            let (filled, is_packet) = self.filled(at.page, stretch.to);
+            let there = filled.saturating_sub(at.offset) as usize;
+            let passed = skipped.min(there);
+            let count = (there - passed).min(into.len() - done);
+            // Both are within a page.
+            let _ = self.window.read(self.place(at.page, at.offset + passed as u64), &mut into[done..done + count]);
+            (skipped, done) = (skipped - passed, done + count);
+            at.offset = if is_packet { filled } else { at.offset + (passed + count) as u64 };
+            if at.offset < filled || at.page == stretch.to.page {
+                break;
+            }
+            at = Position { page: at.page + 1, offset: 0 };
+            if is_packet {
+                break;
+            }
+        }
+        (done, at)
+    }
+
+    /// Copies what comes first, behind `skipped` bytes, and leaves it there; `None`: there is nothing.
+    pub fn look(&self, into: &mut [u8], skipped: usize) -> Result<Option<usize>, Broken> {
+        Ok(self.stretch()?.map(|stretch| self.copy_out(&stretch, into, skipped).0))
+    }
+
+    /// Takes what comes first, and says whether there is more room now; `None`: there is nothing, or others are always faster.
+    pub fn take(&self, into: &mut [u8]) -> Result<Option<(usize, bool)>, Broken> {
+        for _ in 0..TRIES {
+            let Some(stretch) = self.stretch()? else { return Ok(None) };
+            let (count, at) = self.copy_out(&stretch, into, 0);
+            // What was copied is whole before it is given up.
+            if self.head.compare_exchange(stretch.head, at.word(), Ordering::SeqCst, Ordering::Relaxed).is_ok() {
+                return Ok(Some((count, at.page != stretch.from.page || at == stretch.to)));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Takes what is in the first page, and says whether it is a packet.
+    pub fn take_page(&self, into: &mut [u8; PAGE]) -> Result<Option<(usize, bool)>, Broken> {
+        for _ in 0..TRIES {
+            let Some(Stretch { head, from, to }) = self.stretch()? else { return Ok(None) };
+            let (filled, is_packet) = self.filled(from.page, to);
+            let first = Stretch { head, from, to: Position { page: from.page, offset: filled } };
+            let (count, _) = self.copy_out(&first, &mut into[..], 0);
+            let end = Position { page: from.page, offset: filled };
+            if self.head.compare_exchange(head, end.word(), Ordering::SeqCst, Ordering::Relaxed).is_ok() {
+                return Ok(Some((count, is_packet)));
+            }
+        }
+        Err(Broken)
+    }
+
+    /// Takes the lock for `user`, a number from 1 on that nobody else has.
+    pub fn lock(&self, user: u64) -> bool {
+        self.lock.compare_exchange(0, user, Ordering::SeqCst, Ordering::Relaxed).is_ok()
+    }
+
+    /// Gives it back; whether somebody has said that he wants it.
+    pub fn unlock(&self) -> bool {
+        self.lock.swap(0, Ordering::SeqCst) & WANTED != 0
+    }
+
+    /// Says that the lock is wanted, which somebody has; false: nobody has any more.
+    pub fn want_lock(&self) -> bool {
+        let holder = self.lock.load(Ordering::SeqCst);
+        holder != 0 && self.lock.compare_exchange(holder, holder | WANTED, Ordering::SeqCst, Ordering::Relaxed).is_ok()
+    }
+
+    /// Whether somebody has the lock.
+    pub fn is_locked(&self) -> bool {
+        self.lock.load(Ordering::SeqCst) != 0
+    }
+
+    /// Of the ring's maker: the user has gone, and its lock is free.
+    pub fn break_lock(&self, user: u64) {
+        let holder = self.lock.load(Ordering::SeqCst);
+        if holder & !WANTED == user {
+            // If it is another's already there is nothing to do.
+            let _ = self.lock.compare_exchange(holder, 0, Ordering::SeqCst, Ordering::Relaxed);
+        }
+    }
+
+    /// With the lock: puts as many of the bytes as there is room for; `None`: none. Up to a page is put whole or not at all.
+    pub fn put(&self, data: &[u8], is_packet: bool) -> Result<Option<usize>, Broken> {
+        let tail = self.tail.load(Ordering::SeqCst);
+        let (used, joined) = match self.stretch()? {
+            None => (0, 0),
+            Some(Stretch { from, to, .. }) => {
+                let fits = !is_packet && !self.filled(to.page, to).1 && to.offset as usize + data.len() % PAGE <= PAGE;
+                (to.page - from.page + 1, if fits { data.len() % PAGE } else { 0 })
+            }
+        };
+        let count = data.len().min(joined + self.limit().saturating_sub(used) as usize * PAGE);
+        if count == 0 || data.len() <= PAGE && count < data.len() {
+            return Ok(None);
+        }
+        let mut at = Position::of(tail);
+        at.offset = at.offset.min(PAGE as u64 - joined as u64);
+        let (first, rest) = data[..count].split_at(joined);
+        if first.is_empty() {
+            // Somebody may have ended before he said that he had written more here.
+            let last = self.page(at.page);
+            last.store(last.load(Ordering::Relaxed) & PACKET | at.offset as u32, Ordering::Relaxed);
+        } else {
+            at = self.fill(at, first, false);
+        }
+        for chunk in rest.chunks(PAGE) {
+            at = self.fill(Position { page: at.page + 1, offset: 0 }, chunk, is_packet);
+        }
+        self.tail.store(at.word(), Ordering::SeqCst);
+        Ok(Some(count))
+    }
+
+    /// Fills a part of a page that nobody reads yet; where it ends.
+    fn fill(&self, at: Position, data: &[u8], is_packet: bool) -> Position {
+        // It is within a page.
+        let _ = self.window.write(self.place(at.page, at.offset), data);
+        let end = at.offset + data.len() as u64;
+        self.page(at.page).store(end as u32 | if is_packet { PACKET } else { 0 }, Ordering::Release);
+        Position { offset: end, ..at }
+    }
+
+    /// Of the ring's maker, before others see it: one more page, of which `skipped` bytes have been read already.
+    pub fn add_page(&self, data: &[u8], skipped: usize, is_packet: bool) -> bool {
+        let last = Position::of(self.tail.load(Ordering::Relaxed));
+        if skipped + data.len() > PAGE || data.is_empty() || last.page >= self.places {
+            return false;
+        }
+        let start = Position { page: last.page + 1, offset: skipped as u64 };
+        if last.page == 0 {
+            self.head.store(start.word(), Ordering::Relaxed);
+        }
+        self.tail.store(self.fill(start, data, is_packet).word(), Ordering::SeqCst);
+        true
+    }
+
+    /// The word to wait at, and what it says as long as nothing has changed. Whoever waits looks again in between.
+    pub fn prepare(&self, side: Side) -> (&'static AtomicU32, u32) {
+        let word = self.sides[side as usize];
+        let expected = word.fetch_or(WAITS, Ordering::SeqCst) | WAITS;
+        fence(Ordering::SeqCst);
+        (word, expected)
+    }
+
+    /// After a change: whether somebody waits for it, whose word is another now.
+    pub fn wants_call(&self, side: Side) -> bool {
+        fence(Ordering::SeqCst);
+        let word = self.sides[side as usize];
+        let before = word.load(Ordering::SeqCst);
+        // If the word is another by now, whoever made it so calls, or whoever waits sees the change.
+        before & WAITS != 0 && word.compare_exchange(before, before.wrapping_add(1), Ordering::SeqCst, Ordering::Relaxed).is_ok()
+    }
+
+    /// Of the ring's maker: wants to hear of all changes.
+    pub fn want(&self) {
+        self.wants.fetch_or(3, Ordering::SeqCst);
+        fence(Ordering::SeqCst);
+    }
+
+    /// After a change: whether the ring's maker wants to hear of it. Then it does no more.
+    pub fn is_wanted(&self, side: Side) -> bool {
+        let bit = 1 << side as u64;
+        self.wants.load(Ordering::SeqCst) & bit != 0 && self.wants.fetch_and(!bit, Ordering::SeqCst) & bit != 0
+    }
+}
+
+#[cfg(test)]
+mod tests;
