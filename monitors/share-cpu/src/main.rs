@@ -7,6 +7,7 @@ extern crate alloc;
 
 mod options;
 
+use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -42,17 +43,14 @@ enum Running {
     Process(Ward),
 }
 
-/// What the scheduler's thread takes over when it starts.
-struct Division {
-    policy: PolicyName,
-    claims: Vec<Claim>,
-    port: Port,
-}
+/// A scheduler of any policy.
+type AnyScheduler = Scheduler<Box<dyn Policy + Send>>;
 
 /// In what it says.
 const NAME: &str = "share-cpu";
 
-static DIVISION: Lock<Option<Division>> = Lock::new(None);
+/// What divides the time, for the threads that do.
+static DIVISION: Lock<Option<&'static AnyScheduler>> = Lock::new(None);
 /// The programs, until the threads that answer them take them.
 static PROGRAMS: Lock<Vec<Option<Running>>> = Lock::new(Vec::new());
 /// With which status each has ended.
@@ -110,24 +108,22 @@ fn answer(number: usize) {
 
 /// Gives this thread's time to the programs, for ever.
 fn divide(_: usize) {
-    let Some(Division { policy, claims, port }) = DIVISION.lock().take() else {
+    let Some(scheduler) = *DIVISION.lock() else {
         return;
     };
-    let status = match policy {
-        PolicyName::Stride => serve(Stride::new(&claims), port, claims.len()),
-        PolicyName::Lottery => serve(Lottery::new(&claims, clock::ticks()), port, claims.len()),
-        PolicyName::RoundRobin => serve(RoundRobin::default(), port, claims.len()),
-        PolicyName::Priority => serve(Priority::new(&claims), port, claims.len()),
-    };
+    let status = scheduler.run();
     complain(NAME, &format!("cannot divide time any more: {status:?}"));
     exit::exit(FAILED);
 }
 
-fn serve(policy: impl Policy, port: Port, clients: usize) -> Status {
-    match Scheduler::new(policy, port, clients) {
-        Ok(mut scheduler) => scheduler.run(),
-        Err(status) => status,
-    }
+fn scheduler(policy: PolicyName, claims: &[Claim], port: Port) -> AnyScheduler {
+    let policy: Box<dyn Policy + Send> = match policy {
+        PolicyName::Stride => Box::new(Stride::new(claims)),
+        PolicyName::Lottery => Box::new(Lottery::new(claims, clock::ticks())),
+        PolicyName::RoundRobin => Box::new(RoundRobin::default()),
+        PolicyName::Priority => Box::new(Priority::new(claims)),
+    };
+    Scheduler::new(policy, port, claims.len())
 }
 
 fn kernel(what: &'static str) -> impl Fn(Status) -> Refusal {
@@ -164,7 +160,7 @@ impl Start<'_> {
     }
 }
 
-/// Starts all programs, then the scheduler's thread, then one that answers each.
+/// Starts all programs, then the scheduler's threads, then one that answers each.
 fn start_all(options: &Options<'_>, arguments: &Arguments) -> Result<Vec<Handle>, (String, i32)> {
     let failed = |text: String| (text, FAILED);
     let mut services = Services::find().map_err(|refusal| failed(refusal.to_string()))?;
@@ -175,9 +171,12 @@ fn start_all(options: &Options<'_>, arguments: &Arguments) -> Result<Vec<Handle>
         PROGRAMS.lock().push(Some(running));
         STATUSES.lock().push(0);
     }
-    *DIVISION.lock() = Some(Division { policy: options.policy, claims: options.shares.iter().map(|share| share.claim).collect(), port });
+    let claims: Vec<Claim> = options.shares.iter().map(|share| share.claim).collect();
+    *DIVISION.lock() = Some(Box::leak(Box::new(scheduler(options.policy, &claims, port))));
     let hire = |function: fn(usize), number| thread::spawn(function, number).map_err(|errno| failed(format!("cannot make a thread: {errno}")));
-    core::mem::forget(hire(divide, 0)?);
+    for number in 0..options.processors {
+        core::mem::forget(hire(divide, number)?);
+    }
     (0..options.shares.len()).map(|number| hire(answer, number)).collect()
 }
 

@@ -6,11 +6,12 @@ use nacre_sched::Claim;
 
 /// What `-h` shows.
 pub const HELP: &str = "\
-Usage: share-cpu [--policy NAME] [--weight N] [--priority N] [--] PROGRAM [ARGUMENTS] [: [--weight N] [--priority N] [--] PROGRAM [ARGUMENTS]]...
+Usage: share-cpu [--policy NAME] [--processors N] [--weight N] [--priority N] [--] PROGRAM [ARGUMENTS] [: [--weight N] [--priority N] [--] PROGRAM [ARGUMENTS]]...
 
 Runs the programs beside each other, and divides the CPU time that it has itself among them. Its status is the first one's.
 
   --policy NAME   how: stride (the default), lottery, round-robin, priority
+  --processors N  on how many processors they run at once, which must be there (1)
   --weight N      the share of the program that follows, beside those of the others (1)
   --priority N    its priority: the highest has all that it wants (0)
   -h, --help      show this
@@ -47,9 +48,14 @@ pub struct Share<'a> {
 pub struct Options<'a> {
     /// How.
     pub policy: PolicyName,
+    /// On how many processors at once.
+    pub processors: usize,
     /// Among whom.
     pub shares: Vec<Share<'a>>,
 }
+
+/// Most processors: what a kernel has at most.
+const MOST_PROCESSORS: u64 = 64;
 
 /// A number from 0 to 1,000,000.
 fn small(text: &[u8]) -> Option<u64> {
@@ -67,13 +73,14 @@ fn policy_name(text: &[u8]) -> Option<PolicyName> {
 }
 
 /// Reads the options before one program; what follows them.
-fn share_options<'a, 'w>(mut words: &'w [&'a [u8]], claim: &mut Claim, policy: &mut PolicyName) -> Result<&'w [&'a [u8]], Stop<'a>> {
-    while let Some(Given { name, value }) = option(&mut words, &[b"--weight", b"--priority", b"--policy"], &[])? {
+fn share_options<'a, 'w>(mut words: &'w [&'a [u8]], claim: &mut Claim, options: &mut Options<'a>) -> Result<&'w [&'a [u8]], Stop<'a>> {
+    while let Some(Given { name, value }) = option(&mut words, &[b"--weight", b"--priority", b"--policy", b"--processors"], &[])? {
         let wrong = Stop::Value(name);
         match name {
             b"--weight" => claim.weight = small(value).filter(|weight| *weight > 0).ok_or(wrong)?,
             b"--priority" => claim.priority = small(value).ok_or(wrong)?,
-            _ => *policy = policy_name(value).ok_or(wrong)?,
+            b"--processors" => options.processors = small(value).filter(|count| (1..=MOST_PROCESSORS).contains(count)).ok_or(wrong)? as usize,
+            _ => options.policy = policy_name(value).ok_or(wrong)?,
         }
     }
     Ok(words)
@@ -81,10 +88,10 @@ fn share_options<'a, 'w>(mut words: &'w [&'a [u8]], claim: &mut Claim, policy: &
 
 /// Reads a command line, without the name of this program.
 pub fn parse<'a>(words: &[&'a [u8]]) -> Result<Options<'a>, Stop<'a>> {
-    let mut options = Options { policy: PolicyName::default(), shares: Vec::new() };
+    let mut options = Options { policy: PolicyName::default(), processors: 1, shares: Vec::new() };
     for words in words.split(|word| *word == b":") {
         let mut claim = Claim::default();
-        let command = share_options(words, &mut claim, &mut options.policy)?;
+        let command = share_options(words, &mut claim, &mut options)?;
         let command: Vec<&[u8]> = command.iter().map(|word| unquote(word)).collect();
         if command.is_empty() {
             return Err(Stop::NoProgram);
@@ -109,8 +116,8 @@ mod tests {
 
     #[test]
     fn programs_stand_between_colons() {
-        let options = read(&["--policy=lottery", "--weight", "3", "a", "-x", ":", "--priority", "2", "--", "b", "::", ":::"]).expect("options");
-        assert_eq!(options.policy, PolicyName::Lottery);
+        let options = read(&["--policy=lottery", "--processors", "4", "--weight", "3", "a", "-x", ":", "--priority", "2", "--", "b", "::", ":::"]).expect("options");
+        assert_eq!((options.policy, options.processors), (PolicyName::Lottery, 4));
         let shares = [Share { claim: Claim { weight: 3, priority: 0 }, command: [&b"a"[..], b"-x"].to_vec() }, Share { claim: Claim { weight: 1, priority: 2 }, command: [&b"b"[..], b":", b"::"].to_vec() }];
         assert_eq!(options.shares, shares);
     }
@@ -122,7 +129,7 @@ mod tests {
             assert_eq!(read(words), Err(Stop::NoProgram), "{words:?}");
         }
         assert_eq!(read(&["-q", "a"]), Err(Stop::Unknown(b"-q")));
-        for words in [["--weight", "0"], ["--weight", "x"], ["--priority", "-1"], ["--policy", "fair"], ["--weight", "1000001"]] {
+        for words in [["--weight", "0"], ["--weight", "x"], ["--priority", "-1"], ["--policy", "fair"], ["--weight", "1000001"], ["--processors", "0"], ["--processors", "65"]] {
             assert_eq!(read(&[words[0], words[1], "a"]), Err(Stop::Value(words[0].as_bytes())), "{words:?}");
         }
     }

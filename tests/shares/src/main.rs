@@ -5,11 +5,15 @@
 
 extern crate alloc;
 
+mod inversion;
+
 use alloc::format;
 use alloc::vec::Vec;
 use core::sync::atomic::{AtomicU64, Ordering};
 use nacre_rt::thread::{self, Handle};
 use nacre_rt::{Arguments, stream};
+use nacre_sys::Thread;
+use nacre_sys::lock::Lock;
 use nacre_sys::clock::ticks;
 
 nacre_rt::entry!(shares);
@@ -20,20 +24,39 @@ fn main() {
 }
 
 /// What is counted is done between these ticks of the processor's counter, which starts with the machine: by then all programs are there.
-const SPAN: [u64; 2] = [200_000_000, 1_400_000_000];
+const SPAN: [u64; 2] = [400_000_000, 1_600_000_000];
 /// Steps between two looks at the counter.
 const STEPS: u64 = 64;
 
+/// Most threads of one program.
+const MOST_THREADS: usize = 64;
+
 /// What all threads of this program have done.
 static DONE: AtomicU64 = AtomicU64::new(0);
+/// Closed until all of them are there: who makes them is not to wait for those that work already.
+static GATE: Lock<()> = Lock::new(());
+/// Nanoseconds of processors that they have had in the span.
+static HAD: AtomicU64 = AtomicU64::new(0);
+/// Where they are; the first is where every program's is.
+static THREADS: [AtomicU64; MOST_THREADS] = [const { AtomicU64::new(nacre_abi::environment::THREAD) }; MOST_THREADS];
 
-/// Works until the span is over, and counts what is done in it.
-fn spin(_: usize) {
-    let mut done = 0;
+/// Nanoseconds that one of the threads has had.
+fn had(number: usize) -> u64 {
+    Thread(THREADS[number].load(Ordering::Relaxed)).time().unwrap_or(0)
+}
+
+/// Works until the span is over, and counts what is done in it. What it has had of processors it asks when it runs for the first time in the span, and behind it: between the span's ends and that it has had nothing.
+fn spin(number: usize) {
+    drop(GATE.lock());
+    let (mut done, mut before) = (0, None);
     loop {
         let now = ticks();
+        if now >= SPAN[0] && before.is_none() {
+            before = Some(had(number));
+        }
         if now >= SPAN[1] {
             DONE.fetch_add(done, Ordering::Relaxed);
+            HAD.fetch_add(had(number) - before.unwrap_or(0), Ordering::Relaxed);
             return;
         }
         (0..STEPS).for_each(|step| _ = core::hint::black_box(step));
@@ -41,14 +64,23 @@ fn spin(_: usize) {
     }
 }
 
-fn spin_all(name: &[u8], threads: usize) -> i32 {
-    let handles: Vec<Handle> = (1..threads).map_while(|number| thread::spawn(spin, number).ok()).collect();
+fn hire(number: usize) -> Option<Handle> {
+    let handle = thread::spawn(spin, number).ok()?;
+    THREADS.get(number)?.store(handle.thread()?.0, Ordering::Relaxed);
+    Some(handle)
+}
+
+/// Lets so many threads work, and tells `what` of theirs.
+fn spin_all(name: &[u8], threads: usize, what: &AtomicU64) -> i32 {
+    let closed = GATE.lock();
+    let handles: Vec<Handle> = (1..threads).map_while(hire).collect();
+    drop(closed);
     if handles.len() + 1 != threads {
         return 1;
     }
     spin(0);
     handles.into_iter().for_each(Handle::join);
-    tell(&format!("{} {}\n", alloc::string::String::from_utf8_lossy(name), DONE.load(Ordering::Relaxed)))
+    tell(&format!("{} {}\n", alloc::string::String::from_utf8_lossy(name), what.load(Ordering::Relaxed)))
 }
 
 /// Writes a line; 0 if that worked.
@@ -63,7 +95,11 @@ fn number(text: &[u8]) -> Option<usize> {
 fn shares(arguments: &Arguments) -> i32 {
     let words: Vec<&[u8]> = arguments.iter().skip(1).collect();
     match words[..] {
-        [b"spin", name, threads] => number(threads).filter(|threads| *threads > 0).map_or(125, |threads| spin_all(name, threads)),
+        [verb @ (b"spin" | b"time"), name, threads] => {
+            let what = if verb == b"spin" { &DONE } else { &HAD };
+            number(threads).filter(|threads| *threads > 0).map_or(125, |threads| spin_all(name, threads, what))
+        }
+        [b"inversion"] => tell(inversion::tried()),
         _ => 125,
     }
 }

@@ -38,14 +38,15 @@ impl Policy for Lottery {
         }
     }
 
-    fn pick(&mut self) -> Option<usize> {
-        let total: u128 = self.clients.iter().filter(|(_, takes_part)| *takes_part).map(|(tickets, _)| u128::from(*tickets)).sum();
+    fn pick(&mut self, free: &dyn Fn(usize) -> bool) -> Option<usize> {
+        let taking_part = self.clients.iter().enumerate().filter(|(number, (_, takes_part))| *takes_part && free(*number));
+        let total: u128 = taking_part.map(|(_, (tickets, _))| u128::from(*tickets)).sum();
         if total == 0 {
             return None;
         }
         let mut ticket = u128::from(self.draw()) % total;
         for (number, (tickets, takes_part)) in self.clients.iter().enumerate() {
-            if *takes_part {
+            if *takes_part && free(number) {
                 match ticket.checked_sub(u128::from(*tickets)) {
                     Some(left) => ticket = left,
                     None => return Some(number),
@@ -68,8 +69,8 @@ mod tests {
         let got = crate::policy::simulate(&mut Lottery::new(&claims, 7), 2, 100_000, |_| 1);
         assert!((74_000..76_000).contains(&got[0]), "{got:?}");
         let mut one = Lottery::new(&claims, 7);
-        assert_eq!(one.pick(), None);
+        assert_eq!(one.pick(&|_| true), None);
         one.add(1);
-        assert!((0..100).all(|_| one.pick() == Some(1)));
+        assert!((0..100).all(|_| one.pick(&|_| true) == Some(1)));
     }
 }

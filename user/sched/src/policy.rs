@@ -1,5 +1,7 @@
 //! What a policy is.
 
+use alloc::boxed::Box;
+
 /// What a client may claim of the time that there is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Claim {
@@ -21,10 +23,34 @@ pub trait Policy {
     fn add(&mut self, client: usize);
     /// It wants none any more.
     fn remove(&mut self, client: usize);
-    /// Who goes next; `None` if nobody wants time.
-    fn pick(&mut self) -> Option<usize>;
-    /// The client that was picked has used this many nanoseconds.
-    fn charge(&mut self, client: usize, used: u64);
+    /// Who goes next, of those that are `free`: the others have all that they can use on other processors. `None` if no such client wants time.
+    fn pick(&mut self, free: &dyn Fn(usize) -> bool) -> Option<usize>;
+    /// The client that was picked gets so many nanoseconds: somebody else may be picked while it uses them.
+    fn charge(&mut self, client: usize, given: u64);
+    /// So many of these it has not used.
+    fn refund(&mut self, _client: usize, _unused: u64) {}
+}
+
+impl<P: Policy + ?Sized> Policy for Box<P> {
+    fn add(&mut self, client: usize) {
+        (**self).add(client);
+    }
+
+    fn remove(&mut self, client: usize) {
+        (**self).remove(client);
+    }
+
+    fn pick(&mut self, free: &dyn Fn(usize) -> bool) -> Option<usize> {
+        (**self).pick(free)
+    }
+
+    fn charge(&mut self, client: usize, given: u64) {
+        (**self).charge(client, given);
+    }
+
+    fn refund(&mut self, client: usize, unused: u64) {
+        (**self).refund(client, unused);
+    }
 }
 
 /// Lets clients that always want time have it in pieces of at most `quantum`, for `turns` turns: what each got.
@@ -33,10 +59,11 @@ pub fn simulate(policy: &mut impl Policy, clients: usize, turns: usize, mut piec
     let mut got = std::vec![0; clients];
     (0..clients).for_each(|client| policy.add(client));
     for _ in 0..turns {
-        let client = policy.pick().expect("a client");
+        let client = policy.pick(&|_| true).expect("a client");
         let used = piece(client);
         got[client] += used;
-        policy.charge(client, used);
+        policy.charge(client, 2 * used);
+        policy.refund(client, used);
     }
     got
 }

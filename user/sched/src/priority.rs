@@ -39,13 +39,13 @@ impl Policy for Priority {
         }
     }
 
-    fn pick(&mut self) -> Option<usize> {
-        self.levels.iter_mut().find_map(|(_, ring)| ring.pick())
+    fn pick(&mut self, free: &dyn Fn(usize) -> bool) -> Option<usize> {
+        self.levels.iter_mut().find_map(|(_, ring)| ring.pick(free))
     }
 
-    fn charge(&mut self, client: usize, used: u64) {
+    fn charge(&mut self, client: usize, given: u64) {
         if let Some(ring) = self.level(client) {
-            ring.charge(client, used);
+            ring.charge(client, given);
         }
     }
 }
@@ -59,11 +59,12 @@ mod tests {
         let claims = [1, 5, 5, 3].map(|priority| Claim { priority, ..Claim::default() });
         let mut policy = Priority::new(&claims);
         assert_eq!(crate::policy::simulate(&mut policy, 4, 100, |_| 10), [0, 500, 500, 0]);
+        assert_eq!(policy.pick(&|client| client != 1 && client != 2), Some(3));
         policy.remove(1);
         policy.remove(2);
-        assert_eq!(policy.pick(), Some(3));
+        assert_eq!(policy.pick(&|_| true), Some(3));
         policy.remove(3);
         policy.remove(0);
-        assert_eq!(policy.pick(), None);
+        assert_eq!(policy.pick(&|_| true), None);
     }
 }

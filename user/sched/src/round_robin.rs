@@ -20,13 +20,14 @@ impl Policy for RoundRobin {
         self.ring.retain(|other| *other != client);
     }
 
-    fn pick(&mut self) -> Option<usize> {
-        self.ring.front().copied()
+    fn pick(&mut self, free: &dyn Fn(usize) -> bool) -> Option<usize> {
+        self.ring.iter().copied().find(|client| free(*client))
     }
 
     fn charge(&mut self, client: usize, _: u64) {
-        if self.ring.front() == Some(&client) {
-            self.ring.rotate_left(1);
+        if let Some(at) = self.ring.iter().position(|other| *other == client) {
+            self.ring.remove(at);
+            self.ring.push_back(client);
         }
     }
 }
@@ -41,6 +42,6 @@ mod tests {
         assert_eq!(crate::policy::simulate(&mut policy, 3, 30, |_| 7), [70, 70, 70]);
         policy.add(1);
         policy.remove(1);
-        assert!((0..10).all(|_| policy.pick().inspect(|client| policy.charge(*client, 1)) != Some(1)));
+        assert!((0..10).all(|_| policy.pick(&|_| true).inspect(|client| policy.charge(*client, 1)) != Some(1)));
     }
 }

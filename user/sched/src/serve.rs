@@ -1,11 +1,12 @@
-//! The loop of a scheduler: announcements in, time out.
+//! The loop of a scheduler: announcements in, time out. Several threads may run it at once, each on a processor of its own.
 
 use crate::policy::Policy;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use nacre_abi::Status;
 use nacre_sys::ipc::{self, Buffers, Received};
-use nacre_sys::{DonationEnd, OwnedReference, Port, Thread};
+use nacre_sys::lock::Lock;
+use nacre_sys::{DonationEnd, OwnedReference, Port, Reference, Thread};
 
 /// Longest piece of time that a thread gets at once, in nanoseconds.
 const PIECE: u64 = 5_000_000;
@@ -14,36 +15,99 @@ const AWHILE: u64 = 200_000;
 /// Most threads of a client that wait for their turn; who comes when there are more is given no time.
 const MOST_THREADS: usize = 4096;
 
-/// The ready threads of one client.
+/// A thread that is ready, and what it has had of its piece.
+struct Ready {
+    thread: OwnedReference,
+    used: u64,
+}
+
+/// The threads of one client.
 #[derive(Default)]
 struct Queue {
-    threads: VecDeque<OwnedReference>,
-    /// What the first has had of its piece.
-    used: u64,
+    ready: VecDeque<Ready>,
+    /// How many are given time now.
+    running: usize,
+}
+
+/// What the threads that run a scheduler have in common.
+struct State<P> {
+    policy: P,
+    clients: Vec<Queue>,
+    /// How many of them wait for somebody to become ready.
+    idle: usize,
 }
 
 /// Schedules threads whose scheduler is `port`; the word that each is known by is the number of its client.
 pub struct Scheduler<P> {
-    policy: P,
+    state: Lock<State<P>>,
     port: Port,
-    clients: Vec<Queue>,
-    /// Where the reference of the next announcement goes.
-    slot: OwnedReference,
+}
+
+impl<P: Policy> State<P> {
+    /// Takes the first thread of the client whose turn it is, which is charged for a whole piece. If there is none, the caller is idle.
+    fn take(&mut self) -> Option<(usize, Ready)> {
+        let State { policy, clients, idle } = self;
+        let client = policy.pick(&|client| clients.get(client).is_some_and(|queue| !queue.ready.is_empty()));
+        let Some((client, queue)) = client.and_then(|client| Some((client, clients.get_mut(client)?))) else {
+            *idle += 1;
+            return None;
+        };
+        let ready = queue.ready.pop_front()?;
+        queue.running += 1;
+        policy.charge(client, PIECE - ready.used);
+        Some((client, ready))
+    }
+
+    /// A thread has had some of its piece, and is ready or not. If it is ready and nothing is left of the piece it goes last.
+    fn put_back(&mut self, client: usize, mut ready: Ready, end: DonationEnd, used: u64) {
+        let State { policy, clients, .. } = self;
+        let Some(queue) = clients.get_mut(client) else { return };
+        queue.running -= 1;
+        policy.refund(client, (PIECE - ready.used).saturating_sub(if end == DonationEnd::Busy { AWHILE } else { used }));
+        ready.used += used;
+        if end == DonationEnd::Arrived && ready.used < PIECE {
+            queue.ready.push_front(ready);
+        } else if end != DonationEnd::Blocked {
+            queue.ready.push_back(Ready { used: 0, ..ready });
+        }
+        if queue.ready.is_empty() && queue.running == 0 {
+            policy.remove(client);
+        }
+    }
+
+    fn add(&mut self, client: usize, thread: OwnedReference) {
+        let Some(queue) = self.clients.get_mut(client).filter(|queue| queue.ready.len() < MOST_THREADS) else { return };
+        queue.ready.push_back(Ready { thread, used: 0 });
+        self.policy.add(client);
+    }
+
+    /// Whether somebody waits for a processor, and one of the scheduler's threads for somebody.
+    fn is_slack(&self) -> bool {
+        self.idle > 0 && self.clients.iter().any(|queue| !queue.ready.is_empty())
+    }
 }
 
 impl<P: Policy> Scheduler<P> {
     /// A scheduler of so many clients.
-    pub fn new(policy: P, port: Port, clients: usize) -> Result<Scheduler<P>, Status> {
+    pub fn new(policy: P, port: Port, clients: usize) -> Scheduler<P> {
         let clients = (0..clients).map(|_| Queue::default()).collect();
-        Ok(Scheduler { policy, port, clients, slot: OwnedReference::null()? })
+        Scheduler { state: Lock::new(State { policy, clients, idle: 0 }), port }
     }
 
-    /// Gives time for ever. Returns when the port is gone.
-    pub fn run(&mut self) -> Status {
+    /// Gives the calling thread's time for ever. Returns when the port is gone, or there is no memory for references any more.
+    pub fn run(&self) -> Status {
+        let slot = &mut match OwnedReference::null() {
+            Ok(slot) => slot,
+            Err(status) => return status,
+        };
         loop {
-            let result = match self.policy.pick() {
-                Some(client) => self.turn(client),
-                None => self.receive(nacre_sys::FOREVER),
+            let (taken, slack) = {
+                let mut state = self.state.lock();
+                (state.take(), state.is_slack())
+            };
+            let result = match taken {
+                Some((client, ready)) => self.wake(slack).and_then(|()| self.turn(client, ready, slot)),
+                None => self.wait(slot),
             };
             if let Err(status) = result {
                 return status;
@@ -51,53 +115,46 @@ impl<P: Policy> Scheduler<P> {
         }
     }
 
-    /// Takes one announcement; none within `timeout` is no error.
-    fn receive(&mut self, timeout: u64) -> Result<(), Status> {
-        match ipc::receive(self.port.address(), Buffers::new(&mut [][..], &[self.slot.handle()]), timeout) {
-            Ok(received) => self.announced(&received),
+    /// One of the threads that wait for somebody to become ready looks whether there is somebody.
+    fn wake(&self, wanted: bool) -> Result<(), Status> {
+        if wanted { ipc::notify(Reference(self.port.address()), 1) } else { Ok(()) }
+    }
+
+    fn wait(&self, slot: &mut OwnedReference) -> Result<(), Status> {
+        let result = self.receive(nacre_sys::FOREVER, slot);
+        self.state.lock().idle -= 1;
+        result
+    }
+
+    /// Takes one announcement, to `slot`; none within `timeout` is no error.
+    fn receive(&self, timeout: u64, slot: &mut OwnedReference) -> Result<(), Status> {
+        match ipc::receive(self.port.address(), Buffers::new(&mut [][..], &[slot.handle()]), timeout) {
+            Ok(received) => self.announced(&received, slot),
             Err(status) if status.code() == Some(nacre_abi::Code::TimedOut) => Ok(()),
             Err(status) => Err(status),
         }
     }
 
-    fn announced(&mut self, received: &Received) -> Result<(), Status> {
-        let client = received.ready().unwrap_or(u64::MAX) as usize;
-        let Some(queue) = self.clients.get_mut(client).filter(|queue| received.references() == 1 && queue.threads.len() < MOST_THREADS) else { return Ok(()) };
-        let thread = core::mem::replace(&mut self.slot, OwnedReference::null()?);
-        queue.threads.push_back(thread);
-        self.policy.add(client);
+    fn announced(&self, received: &Received, slot: &mut OwnedReference) -> Result<(), Status> {
+        if let Some(client) = received.ready().filter(|_| received.references() == 1) {
+            let thread = core::mem::replace(slot, OwnedReference::null()?);
+            self.state.lock().add(client as usize, thread);
+        }
         Ok(())
     }
 
-    /// Gives time to the first thread of a client.
-    fn turn(&mut self, client: usize) -> Result<(), Status> {
-        let queue = &mut self.clients[client];
-        let Some(first) = queue.threads.front() else {
-            self.policy.remove(client);
-            return Ok(());
-        };
+    /// Gives time to a thread of a client.
+    fn turn(&self, client: usize, ready: Ready, slot: &mut OwnedReference) -> Result<(), Status> {
         // A thread that is gone is blocked for ever.
-        let (end, used) = match Thread(first.handle().0).donate(self.port.address(), PIECE - queue.used) {
+        let (end, used) = match Thread(ready.thread.handle().0).donate(self.port.address(), PIECE - ready.used) {
             Ok(donation) => (donation.end, donation.used),
             Err(_) => (DonationEnd::Blocked, 0),
         };
-        queue.used += used;
-        if end == DonationEnd::Blocked {
-            queue.threads.pop_front();
-            queue.used = 0;
-        } else if end != DonationEnd::Arrived || queue.used >= PIECE {
-            queue.threads.rotate_left(1);
-            queue.used = 0;
-        }
-        let empty = queue.threads.is_empty();
-        self.policy.charge(client, if end == DonationEnd::Busy { AWHILE } else { used });
-        if empty {
-            self.policy.remove(client);
-        }
+        self.state.lock().put_back(client, ready, end, used);
         match end {
-            // What has come may be gone again: its sender was stopped. Then there is nothing to wait for.
-            DonationEnd::Arrived => self.receive(1),
-            DonationEnd::Busy => self.receive(AWHILE),
+            // What has come may be gone again: its sender was stopped, or another of these threads has it. Then there is nothing to wait for.
+            DonationEnd::Arrived => self.receive(1, slot),
+            DonationEnd::Busy => self.receive(AWHILE, slot),
             _ => Ok(()),
         }
     }

@@ -5,11 +5,19 @@ use alloc::vec::Vec;
 
 /// What a nanosecond of a client of weight 1 moves its clock by.
 const SCALE: u128 = 1 << 20;
+/// How far a clock may be behind: who cannot use its share, because it has fewer threads than processors would be its due, does not get all of it at once when it has more.
+const MOST_BEHIND: u128 = 100_000_000 * SCALE;
 
 struct Client {
     weight: u64,
     clock: u128,
     wants: bool,
+}
+
+impl Client {
+    fn moved_by(&self, time: u64) -> u128 {
+        u128::from(time) * SCALE / u128::from(self.weight)
+    }
 }
 
 /// The policy.
@@ -43,15 +51,23 @@ impl Policy for Stride {
         }
     }
 
-    fn pick(&mut self) -> Option<usize> {
-        let (number, first) = self.clients.iter().enumerate().filter(|(_, client)| client.wants).min_by_key(|(_, client)| client.clock)?;
+    fn pick(&mut self, free: &dyn Fn(usize) -> bool) -> Option<usize> {
+        let wanting = self.clients.iter_mut().enumerate().filter(|(number, client)| client.wants && free(*number));
+        let (number, first) = wanting.min_by_key(|(_, client)| client.clock)?;
         self.now = self.now.max(first.clock);
+        first.clock = first.clock.max(self.now.saturating_sub(MOST_BEHIND));
         Some(number)
     }
 
-    fn charge(&mut self, client: usize, used: u64) {
+    fn charge(&mut self, client: usize, given: u64) {
         if let Some(client) = self.clients.get_mut(client) {
-            client.clock = client.clock.saturating_add(u128::from(used) * SCALE / u128::from(client.weight));
+            client.clock = client.clock.saturating_add(client.moved_by(given));
+        }
+    }
+
+    fn refund(&mut self, client: usize, unused: u64) {
+        if let Some(client) = self.clients.get_mut(client) {
+            client.clock = client.clock.saturating_sub(client.moved_by(unused));
         }
     }
 }
@@ -78,7 +94,7 @@ mod tests {
         let mut policy = weights(&[1, 1]);
         policy.add(0);
         for _ in 0..1000 {
-            assert_eq!(policy.pick(), Some(0));
+            assert_eq!(policy.pick(&|_| true), Some(0));
             policy.charge(0, 10);
         }
         let got = crate::policy::simulate(&mut policy, 2, 100, |_| 10);
