@@ -12,7 +12,7 @@ use crate::serve::Sources;
 use crate::table::Key;
 use crate::tree::open;
 use crate::waits::{Place, Waits};
-use alloc::collections::BTreeSet;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
 use alloc::vec::Vec;
 use nacre_abi::fault;
@@ -22,7 +22,7 @@ use nacre_nest::host::{Exception, KILLED, KILLED_TEXT};
 use nacre_proto::flags::{TERMINAL_INTERRUPT, TERMINAL_QUIT};
 use nacre_proto::{Errno, Event, Request, Station};
 use nacre_proto::{clock, directory, file, memory, parent, segment, terminal};
-use nacre_sys::{Code, OwnedReference, Status};
+use nacre_sys::{Code, OwnedCondition, OwnedReference, Status};
 
 /// The server.
 pub struct Root {
@@ -48,6 +48,8 @@ pub struct Root {
     pub notices: Notices,
     /// Who waits at words of memory.
     pub waits: Waits<OwnedReference>,
+    /// Conditions of words at which processes wait by themselves.
+    pub meetings: BTreeMap<(Place, u64), OwnedCondition>,
     /// Foreign calls that it made without there being one, if they are to be reported.
     pub foreign_calls: Option<BTreeSet<Vec<u8>>>,
     /// How it ended.
@@ -210,7 +212,7 @@ impl Root {
             Some(Kind::View(view)) => self.close_view(&view),
             Some(Kind::Owner(_)) => self.unlock_all(Holder::Process(key), None),
             Some(Kind::Segment(pool, segment)) => {
-                self.waits.forget(Place::Segment(key));
+                self.forget_waits(Place::Segment(key));
                 self.pools.disown(pool, key.to_word());
                 self.pools.refund(pool, segment.size() + crate::pools::RECORD_COST);
             }
@@ -223,7 +225,7 @@ impl Root {
     pub fn destroy_pool(&mut self, pool: Key) {
         let Ok(remains) = self.pools.destroy(pool) else { return };
         for segment in remains.segments {
-            self.waits.forget(Place::Segment(Key::from_word(segment)));
+            self.forget_waits(Place::Segment(Key::from_word(segment)));
             self.objects.remove(Key::from_word(segment));
         }
         let is_gone = |kind: &Kind| matches!(kind, Kind::Pool(pool) | Kind::SharedPool(pool) if remains.pools.contains(pool));

@@ -13,7 +13,7 @@ use crate::pools::Pools;
 use crate::random::Random;
 use crate::root::{Root, Standing};
 use crate::waits::Waits;
-use alloc::collections::BTreeSet;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
 use alloc::vec::Vec;
 use nacre_nest::{Ports, Program, Refusal, Sizes, spawn};
@@ -93,6 +93,7 @@ fn make_root(facts: &BootFacts) -> Result<(Root, Option<u64>), Failure> {
         locks: Locks::default(),
         notices: Notices::default(),
         waits: Waits::default(),
+        meetings: BTreeMap::new(),
         foreign_calls: None,
         status: None,
     };

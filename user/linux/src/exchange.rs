@@ -129,9 +129,13 @@ fn call_in_window(target: Reference, message: &Message<'_>, buffers: &Buffers<'_
 
 /// Waits at a condition while the word stays as expected. `Interrupted`: there is, or was, something for the thread to look at.
 pub fn wait_for_word(condition: Reference, word: &AtomicU32, expected: u32) -> Result<(), Status> {
-    let at = word.as_ptr() as u64;
-    let mut registers = [Call::ConditionWait.number(), condition.0, at, expected.into(), 0, 0, 0, 0, 0, 0, nacre_sys::FOREVER];
-    // SAFETY: the kernel reads the word, no more; `gs` leads to the thread's block, since only a process that has a lock waits.
+    wait_for_word_at(condition, word.as_ptr() as u64, expected, nacre_sys::FOREVER)
+}
+
+/// The same for a word that the kernel looks for, and for at most `timeout` nanoseconds (0: for ever).
+pub fn wait_for_word_at(condition: Reference, at: u64, expected: u32, timeout: u64) -> Result<(), Status> {
+    let mut registers = [Call::ConditionWait.number(), condition.0, at, expected.into(), 0, 0, 0, 0, 0, 0, timeout];
+    // SAFETY: the kernel reads the word, no more, and says so if there is none; `gs` leads to the thread's block, since only a process that has a lock waits.
     unsafe { call_unless_wanted(&raw mut registers) };
     Status(registers[0]).result()
 }

@@ -4,7 +4,8 @@
 use crate::descriptors::{Kind, OpenFile};
 use crate::errno::{EBADF, EIO, ENOMEM, ESPIPE, Errno};
 use alloc::rc::Rc;
-use core::cell::Cell;
+use alloc::vec::Vec;
+use core::cell::{Cell, RefCell};
 pub use nacre_proto::flags::OWN_POSITION;
 use nacre_proto::flags::{REPORT_FOREIGN_CALL, REPORT_MESSAGE, SERVICE_CHANNELS, SERVICE_CLOCK, SERVICE_FILES, SHARE_WRITE};
 use nacre_proto::{channel, clock, directory, file, memory, parent, segment};
@@ -27,23 +28,25 @@ pub struct Segment {
     writable: bool,
     /// It is a file's, as it changes: its pages come when they are touched.
     paged: bool,
+    /// Words of it at which processes wait for each other.
+    pub points: RefCell<Vec<crate::sharing::Point>>,
 }
 
 impl Segment {
     /// Zeroed memory of the pool.
     pub fn fresh(size: u64) -> Result<Rc<Segment>, Errno> {
         let reply = memory::segment_create(pool()?, size, 0).map_err(|_| ENOMEM)?;
-        Ok(Rc::new(Segment { port: Some(reply.segment), region: reply.region, common: Cell::new(false), size: reply.size, writable: true, paged: false }))
+        Ok(Rc::new(Segment { port: Some(reply.segment), region: reply.region, common: Cell::new(false), size: reply.size, writable: true, paged: false, points: RefCell::default() }))
     }
 
     /// The memory behind something that the parent mapped.
     pub fn given(region: OwnedReference, writable: bool) -> Rc<Segment> {
-        Rc::new(Segment { port: None, region, common: Cell::new(false), size: 0, writable, paged: false })
+        Rc::new(Segment { port: None, region, common: Cell::new(false), size: 0, writable, paged: false, points: RefCell::default() })
     }
 
     /// Memory that others have too.
     pub fn common(port: Option<OwnedReference>, region: OwnedReference, size: u64, [writable, paged]: [bool; 2]) -> Rc<Segment> {
-        Rc::new(Segment { port, region, common: Cell::new(true), size, writable, paged })
+        Rc::new(Segment { port, region, common: Cell::new(true), size, writable, paged, points: RefCell::default() })
     }
 
     /// The reference that keeps it, at which processes wait for each other.
@@ -165,7 +168,7 @@ impl Services {
             return Some(known.clone());
         }
         let reply = file::map(self.reference(file).ok()?, 0, u64::MAX).ok()?;
-        let contents = Rc::new(Segment { port: None, region: reply.region, common: Cell::new(false), size: reply.size, writable: false, paged: false });
+        let contents = Rc::new(Segment { port: None, region: reply.region, common: Cell::new(false), size: reply.size, writable: false, paged: false, points: RefCell::default() });
         // Libraries are mapped in many pieces; a file that can be written may change its size between them.
         if !file.can_write() {
             let _ = file.contents.set(contents.clone());

@@ -2,13 +2,14 @@
 
 use crate::descriptors::{Kind, O_RDWR, OpenFile, S_IFREG};
 use crate::entry::Frame;
-use crate::errno::{Answer, EINVAL, ENAMETOOLONG, ENOMEM, Errno};
+use crate::errno::{Answer, EINTR, EINVAL, ENAMETOOLONG, ENOMEM, ETIMEDOUT, Errno};
+use crate::exchange::wait_for_word_at;
 use crate::process::Process;
 use crate::services::Segment;
 use alloc::rc::Rc;
 use nacre_abi::PAGE_SIZE;
 use nacre_proto::{file, segment};
-use nacre_sys::Reference;
+use nacre_sys::{Code, Condition, OwnedReference, Reference};
 use nacre_sys::ipc::{Buffers, Message};
 
 /// `memfd_create(name, flags)`: a file without a name; what it is called is seen by people alone.
@@ -57,27 +58,94 @@ pub struct Meeting {
     segment: Rc<Segment>,
     port: Reference,
     offset: u64,
+    address: u64,
 }
+
+/// A word of a segment that was waited at, or woken, so often.
+pub struct Point {
+    offset: u64,
+    used: u32,
+    /// Where that is done without a message by now.
+    condition: Option<OwnedReference>,
+}
+
+/// After so many waits and wakes the condition is asked for.
+const FIRST: u32 = 16;
+/// Most words of a segment that are counted.
+const MOST_POINTS: usize = 64;
+/// As many threads are woken by a call of the kernel, and so many calls are made.
+const WOKEN: u64 = 64;
+const CALLS: usize = 64;
 
 impl Process {
     /// The meeting place that an address is, if it lies in shared memory.
     pub fn meeting(&self, address: u64) -> Option<Meeting> {
         let (segment, offset) = self.memory.meeting_place(address)?;
         let port = segment.port()?;
-        Some(Meeting { segment, port, offset })
+        Some(Meeting { segment, port, offset, address })
     }
 
     /// Waits there while the word is `expected`, for at most `timeout` nanoseconds (0: for ever).
     pub fn wait_at(&mut self, at: &Meeting, expected: u32, bits: u32, timeout: u64) -> Result<(), Errno> {
+        if let Some(condition) = at.condition().filter(|_| bits == u32::MAX && self.lock.is_some()) {
+            let address = at.address;
+            match self.unlocked(|| wait_for_word_at(condition, address, expected, timeout)).map_err(|status| status.code()) {
+                Ok(()) => return Ok(()),
+                Err(Some(Code::Interrupted)) => return Err(EINTR),
+                Err(Some(Code::TimedOut)) => return Err(ETIMEDOUT),
+                // The memory's server says what is wrong.
+                Err(_) => {}
+            }
+        }
         let message = Message::new(segment::wait::LABEL, [at.offset, expected.into(), bits.into(), 0, 0, 0]);
         self.exchange_until(timeout, at.port, &message, Buffers::NONE).map(drop)
     }
 }
 
+/// Wakes up to `count` threads that wait at a condition.
+fn signal(condition: Reference, count: u64) -> u64 {
+    let mut woken = 0;
+    for _ in 0..CALLS {
+        let most = WOKEN.min(count - woken);
+        // A condition that has gone has nobody.
+        let now = Condition::through(condition).signal(most).unwrap_or(0).min(most);
+        woken += now;
+        if now < WOKEN {
+            break;
+        }
+    }
+    woken
+}
+
 impl Meeting {
     /// Wakes up to `count` of those who wait.
     pub fn wake(&self, count: u64, bits: u32) -> Answer {
-        Ok(segment::wake(self.port, self.offset, count, bits.into())?.woken)
+        let woken = self.condition().map_or(0, |condition| signal(condition, count));
+        if woken >= count {
+            return Ok(woken);
+        }
+        // Others wait by messages.
+        Ok(woken + segment::wake(self.port, self.offset, count - woken, bits.into())?.woken)
+    }
+
+    /// The condition of the word, once it was used often.
+    fn condition(&self) -> Option<Reference> {
+        let mut points = self.segment.points.borrow_mut();
+        let known = points.iter().position(|point| point.offset == self.offset);
+        let index = known.or_else(|| {
+            let has_room = points.len() < MOST_POINTS && points.try_reserve(1).is_ok();
+            has_room.then(|| points.push(Point { offset: self.offset, used: 0, condition: None }))?;
+            Some(points.len() - 1)
+        })?;
+        let point = &mut points[index];
+        if point.condition.is_none() {
+            point.used = point.used.saturating_add(1);
+            if point.used == FIRST {
+                // A server that has none is asked as before.
+                point.condition = segment::meet(self.port, self.offset).ok().map(|reply| reply.condition);
+            }
+        }
+        point.condition.as_ref().map(|condition| condition.handle())
     }
 
     /// Wakes up to `count` and lets up to `most` more wait at another place; if that is in other memory they are woken, as a wait may end for nothing.

@@ -20,4 +20,6 @@ crate::protocol! {
     /// Makes a part of it zeros: pages that nobody has touched since they were zeros cost nothing, others are cleared when they are touched; kernel objects there are destroyed.
     /// `EINVAL`: offset or size are no multiples of a page, or the part leaves the segment.
     7 clear(offset: Number, size: Number) -> ();
+    /// A condition at which whoever waits for this word can wait by the kernel's own call, and be woken. Who waits there is woken first by `wake`, too, and instead of being moved by `requeue`. `ENOMEM`: too many words have one.
+    8 meet(offset: Number) -> (; references condition);
 }

@@ -9,12 +9,15 @@ use crate::waits::Place;
 use nacre_proto::flags::{LOCK_NONE, LOCK_READ, LOCK_TEST, LOCK_WAIT, LOCK_WHOLE, LOCK_WRITE};
 use nacre_proto::server::{self, Output};
 use nacre_proto::{Errno, Request, file, segment};
-use nacre_sys::{OwnedReference, Reference, Span};
+use nacre_abi::rights::REFERENCE_USE;
+use nacre_sys::{Condition, Owned, OwnedReference, Reference, Span};
 
 /// The process of a lock that is an open file's.
 const NO_PROCESS: u64 = u64::MAX;
 /// Bytes of a word that is waited at.
 const WORD: u64 = 4;
+/// Most words that have a condition.
+const MOST_MEETINGS: usize = 1024;
 
 fn is_gone(reply: &OwnedReference) -> bool {
     reply.is_null().unwrap_or(true)
@@ -154,12 +157,54 @@ impl Root {
     pub(super) fn wake_at(&mut self, request: &Request<'_>, offset: u64, count: u64, bits: u64) -> Result<u64, Errno> {
         let place = self.shared_place(request)?;
         let answer = |reply: OwnedReference| segment::wait::Output::default().send(reply, Span::EMPTY).is_ok();
-        Ok(self.waits.wake(place, offset, count, bits, answer))
+        let there = self.signal(place, offset, if bits == 0 { 0 } else { count });
+        Ok(there + self.waits.wake(place, offset, count - there, bits, answer))
+    }
+
+    /// Wakes up to `count` of those who wait at a word's condition.
+    fn signal(&self, place: Place, offset: u64, count: u64) -> u64 {
+        const AT_ONCE: u64 = 64;
+        const CALLS: usize = 64;
+        let Some(condition) = self.meetings.get(&(place, offset)) else { return 0 };
+        let mut woken = 0;
+        for _ in 0..CALLS {
+            let most = AT_ONCE.min(count - woken);
+            let now = condition.signal(most).unwrap_or(0).min(most);
+            woken += now;
+            if now < AT_ONCE {
+                break;
+            }
+        }
+        woken
+    }
+
+    /// The condition of a word, which has one from now on.
+    pub(super) fn meet_at(&mut self, request: &Request<'_>, offset: u64) -> Result<OwnedReference, Errno> {
+        let place = self.shared_place(request)?;
+        self.shared_word(place, offset)?;
+        if !self.meetings.contains_key(&(place, offset)) {
+            if self.meetings.len() >= MOST_MEETINGS {
+                return Err(Errno::ENOMEM);
+            }
+            self.meetings.insert((place, offset), Owned::make(Condition::create)?);
+        }
+        let reference = OwnedReference::null()?;
+        let condition = self.meetings.get(&(place, offset)).ok_or(Errno::ENOMEM)?;
+        condition.handle().reference(reference.handle(), REFERENCE_USE)?;
+        Ok(reference)
+    }
+
+    /// The memory has gone, and who waits there waits for nothing.
+    pub(crate) fn forget_waits(&mut self, place: Place) {
+        self.waits.forget(place);
+        self.meetings.retain(|(of, _), _| *of != place);
     }
 
     /// Wakes some, and lets others wait elsewhere.
     pub(super) fn requeue_at(&mut self, request: &Request<'_>, offset: u64, count: u64, most: u64, to: u64) -> Result<u64, Errno> {
         let woken = self.wake_at(request, offset, count, u64::MAX)?;
-        Ok(woken + self.waits.requeue(self.shared_place(request)?, offset, most, to))
+        let place = self.shared_place(request)?;
+        let instead = if offset == to { 0 } else { self.signal(place, offset, most) };
+        Ok(woken + instead + self.waits.requeue(place, offset, most - instead, to))
     }
 }

@@ -6,7 +6,7 @@ use crate::pools::RECORD_COST;
 use crate::root::Root;
 use crate::table::Key;
 use nacre_proto::memory::{self, pool_create, pool_destroy, segment_create, share};
-use nacre_proto::segment::{self, clear, destroy, requeue, resize, wait, wake};
+use nacre_proto::segment::{self, clear, destroy, meet, requeue, resize, wait, wake};
 use nacre_proto::server::Output;
 use nacre_proto::{Answer, Errno, Handled, Request};
 use nacre_sys::OwnedReference;
@@ -143,6 +143,10 @@ impl segment::Server for Root {
 
     fn requeue(&mut self, request: &mut Request<'_>, offset: u64, count: u64, most: u64, to: u64) -> Handled<requeue::Output> {
         requeue::Output { done: self.requeue_at(request, offset, count, most, to)? }.now()
+    }
+
+    fn meet(&mut self, request: &mut Request<'_>, offset: u64) -> Handled<meet::Output> {
+        meet::Output { condition: self.meet_at(request, offset)?.into() }.now()
     }
 
     fn clear(&mut self, request: &mut Request<'_>, offset: u64, size: u64) -> Handled<clear::Output> {

@@ -48,7 +48,7 @@ impl Root {
         self.files.tree.store_mut().views.remove(view.faults.to_word());
         self.objects.remove(view.faults);
         if !self.objects.iter().any(|(_, object)| matches!(object.kind, Kind::View(other) if other.node == view.node)) {
-            self.waits.forget(Place::File(view.node));
+            self.forget_waits(Place::File(view.node));
         }
         self.files.tree.closed(view.node);
     }
