@@ -16,7 +16,7 @@ use nacre_proto::structures::{Attributes, Status};
 use nacre_proto::{Errno, file, memory, parent, terminal};
 use nacre_rt::{Arguments, exit, thread};
 use nacre_sys::lock::Lock;
-use nacre_sys::{OwnedReference, Reference};
+use nacre_sys::{OwnedReference, Reference, ipc};
 
 /// In what it says.
 const NAME: &str = "process";
@@ -44,20 +44,35 @@ fn shared(pool: &OwnedReference) -> Result<Shared, Errno> {
 /// The server of pipes and sockets, until its thread takes it.
 static CHANNELS: Lock<Option<Service>> = Lock::new(None);
 
+/// Where it is told that it is over, and its thread.
+static SERVING: Lock<Option<(OwnedReference, thread::Handle)>> = Lock::new(None);
+
 /// Starts a thread that serves pipes and sockets, in memory of processes where they share it.
 fn channels(memory: OwnedReference) -> Result<OwnedReference, Errno> {
     let mut service = Service::new()?;
     service.set_memory(memory);
     find(SERVICE_CLOCK).ok().into_iter().for_each(|clock| service.set_clock(clock));
-    let reference = service.reference()?;
+    let (reference, end) = (service.reference()?, service.end()?);
     *CHANNELS.lock() = Some(service);
-    core::mem::forget(thread::spawn(serve_channels, 0)?);
+    *SERVING.lock() = Some((end, thread::spawn(serve_channels, 0)?));
     Ok(reference)
 }
 
+/// Ends that thread: it looks into memory of processes.
+fn end_channels() {
+    if let Some((end, thread)) = SERVING.lock().take()
+        && ipc::notify(end.handle(), 1).is_ok()
+    {
+        thread.join();
+    }
+}
+
 fn serve_channels(_: usize) {
-    let service = CHANNELS.lock().take();
-    if let Some(status) = service.and_then(|mut service| service.run().err()) {
+    let Some(mut service) = CHANNELS.lock().take() else { return };
+    let ended = service.run();
+    // Whoever still waits for an answer is not to see that there will be none, but to end.
+    core::mem::forget(service);
+    if let Err(status) = ended {
         complain(NAME, &format!("pipes and sockets cannot go on: {status:?}"));
         exit::exit(FAILED);
     }
@@ -115,6 +130,7 @@ fn run(options: &Options<'_>, arguments: &Arguments) -> Result<u64, (String, i32
     begin(&mut manager, &options.command, arguments)
         .map_err(|refusal| (format!("cannot run {}: {refusal}", stage::name(&options.command)), refusal.exit_status() as i32))?;
     let status = manager.run().map_err(|status| (format!("cannot receive: {status:?}"), FAILED))?;
+    end_channels();
     // Whatever processes have made for themselves goes too.
     let _ = memory::pool_destroy(pool.handle());
     Ok(status)

@@ -24,6 +24,8 @@ use nacre_sys::{OwnedPort, OwnedPortSet, OwnedReference, Status, ipc};
 
 /// The word of the service's own port; ends have other ones.
 const SERVICE: u64 = 0;
+/// The word of the port at which it is told that it is over.
+const END: u64 = u64::MAX;
 /// Most threads that wait at an end.
 const MOST_WAITING: usize = 64;
 /// Most ports that watch an end.
@@ -106,6 +108,7 @@ pub struct Service {
     sharing: Sharing,
     set: OwnedPortSet,
     port: OwnedPort,
+    end: OwnedPort,
 }
 
 impl Service {
@@ -113,8 +116,9 @@ impl Service {
     pub fn new() -> Result<Service, Errno> {
         let set = OwnedPortSet::new()?;
         let port = OwnedPort::new(SERVICE, set.handle())?;
+        let end = OwnedPort::new(END, set.handle())?;
         let (hub, keyed, sharing) = (Hub::default(), Keyed::default(), Sharing::default());
-        Ok(Service { hub, places: BTreeMap::new(), attendants: BTreeMap::new(), keyed, members: BTreeMap::new(), clock: None, sharing, set, port })
+        Ok(Service { hub, places: BTreeMap::new(), attendants: BTreeMap::new(), keyed, members: BTreeMap::new(), clock: None, sharing, set, port, end })
     }
 
     /// From now on this clock says when things were done.
@@ -132,11 +136,19 @@ impl Service {
         Ok(self.port.new_reference(REFERENCE_USE)?)
     }
 
-    /// Serves for ever.
+    /// A reference at which any notification says that it is over.
+    pub fn end(&self) -> Result<OwnedReference, Errno> {
+        Ok(self.end.new_reference(REFERENCE_USE)?)
+    }
+
+    /// Serves until it is over. After that the memory that it shares may go.
     pub fn run(&mut self) -> Result<(), Status> {
         let mut station = Station::new(MAX_BYTES as usize).map_err(|_| Status::new(nacre_abi::Code::NoMemory))?;
         loop {
             let event = station.next(self.set.handle().address(), nacre_sys::FOREVER)?;
+            if matches!(event, Event::Notification { word: END, .. }) {
+                return Ok(());
+            }
             self.handle(event);
             self.settle();
             self.tell_attendants();
