@@ -1,5 +1,6 @@
 //! What is measured on Nacre, with the kernel's own calls: they work from every program.
 
+mod again;
 mod environment;
 mod ground;
 mod layers;
@@ -50,6 +51,7 @@ const OPERATIONS: &[Operation<Ground>] = &[
     Operation { name: "revoke_1", entries: 1, run: environment::revoke::<1> },
     Operation { name: "revoke_16", entries: 1, run: environment::revoke::<16> },
     Operation { name: "revoke_256", entries: 1, run: environment::revoke::<256> },
+    Operation { name: "call_made_again", entries: 1, run: again::made_again },
     // Not by design but counted, in a log of what QEMU executed: half of them are faults at first touches.
     Operation { name: "program_start_finish", entries: 156, run: programs::this_one },
     Operation { name: "program_start_finish_busybox", entries: 338, run: programs::busybox_true },
