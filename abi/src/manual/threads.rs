@@ -72,7 +72,7 @@ pub const ENTRIES: &[Entry] = &[
     },
     Entry {
         call: Call::ThreadSetState,
-        purpose: "Takes over registers, what the thread awaits, and the FPU state if there is one behind them. `links`, if given, are [space (not looked at), client, scheduler]: from now on the thread owes that client an answer, and has that scheduler if the flags say that it has one. If they say none, and the link is null, it is scheduled as the caller is. Without links its scheduler stays.",
+        purpose: "Takes over registers, what the thread awaits, the time that it has had (unless the machine's is hidden from the caller's space), and the FPU state if there is one behind them. `links`, if given, are [space (not looked at), client, scheduler]: from now on the thread owes that client an answer, and has that scheduler if the flags say that it has one. If they say none, and the link is null, it is scheduled as the caller is. Without links its scheduler stays.",
         arguments: &[
         Argument { name: "object", kind: Kind::Object(ObjectType::Thread), text: "" },
         Argument { name: "buffer", kind: Kind::Buffer, text: "" },
