@@ -10,6 +10,7 @@ use crate::time::{MICROSECOND, MONOTONIC, SECOND, duration, duration_of_timeval,
 use alloc::rc::Rc;
 use alloc::vec;
 use alloc::vec::Vec;
+use nacre_abi::message::KERNEL_BITS;
 use nacre_proto::file;
 use nacre_sys::Reference;
 
@@ -77,9 +78,9 @@ impl Watched {
 }
 
 /// Bits of the notifications that tell of files: each file has one of them, which it may share.
-pub const FILES: u64 = !0 << FIRST_BIT;
+pub const FILES: u64 = !0 << FIRST_BIT & !KERNEL_BITS;
 const FIRST_BIT: u32 = 8;
-const BITS: usize = 64 - FIRST_BIT as usize;
+const BITS: usize = FILES.count_ones() as usize;
 
 /// A watch that a file's server has taken, and has not told of yet as long as its bit was notified so often.
 #[derive(Clone, Copy, Debug, Default)]
@@ -373,4 +374,17 @@ pub fn pselect6(process: &mut Process, frame: &mut Frame) -> Answer {
     let mask = if mask == 0 { 0 } else { process.memory.read_words::<2>(mask)?[0] };
     let sets = [read, write, except];
     telling_rest(process, address, timeout, 1, |process| with_mask(process, mask, |process| select_for(process, count, sets, timeout)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_file_gets_a_bit_of_the_kernels() {
+        for bit in 1..=BITS as u8 {
+            let bits = Watch { events: POLLIN, bit, notified: 0 }.bits();
+            assert!(bits & FILES != 0 && bits & KERNEL_BITS == 0 && bits >= 1 << FIRST_BIT, "{bit}");
+        }
+    }
 }
