@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use core::fmt::Write;
 use nacre_abi::environment::{PARENT, SPACE, THREAD};
 use nacre_abi::rights::REFERENCE_USE;
-use nacre_abi::state::ObjectEntry;
+use nacre_abi::state::{ObjectEntry, ThreadState};
 use nacre_abi::{Call, PAGE_SIZE, Rights, USER_END};
 use nacre_proto::flags::{O_RDONLY, SERVICE_CLOCK, SERVICE_FILES, SERVICE_MEMORY};
 use nacre_proto::structures::{Entries, Status};
@@ -81,7 +81,8 @@ fn own_objects(book: &mut Book) {
         book.note("revealed", &Reference(address).reveal(0, USER_END));
     }
     book.note("space", &Space(SPACE).get_state());
-    book.note("thread", &Thread(THREAD).get_state());
+    // What it has had of processors is time of the machine's.
+    book.note("thread", &Thread(THREAD).get_state().map(|state| ThreadState { time: 0, ..state }));
     book.note("objects", &all_objects());
 }
 
