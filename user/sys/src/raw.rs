@@ -266,20 +266,18 @@ pub(crate) fn fill(to: &mut SpanMut<'_>, byte: u8) {
     }
 }
 
-/// A word of a window, to be read and written by many at once; `None` if it is not wholly there.
-#[inline(always)]
-pub(crate) fn shared_word(window: Window, offset: u64) -> Option<&'static AtomicU64> {
-    let part = window.part(offset, 8).filter(|part| part.start().is_multiple_of(8))?;
+/// The first page of a window as words, to be read and written by many at once; `None` if it is not wholly there.
+pub(crate) fn shared_words(window: Window) -> Option<&'static [AtomicU64; 512]> {
+    let part = window.part(0, 4096).filter(|part| part.start().is_multiple_of(8))?;
     // SAFETY: a window is mapped memory, or an exception of who touches it, and holds no Rust object but such words.
-    Some(unsafe { &*(part.start() as *const AtomicU64) })
+    Some(unsafe { &*(part.start() as *const [AtomicU64; 512]) })
 }
 
-/// The same of 32 bits.
-#[inline(always)]
-pub(crate) fn shared_half(window: Window, offset: u64) -> Option<&'static AtomicU32> {
-    let part = window.part(offset, 4).filter(|part| part.start().is_multiple_of(4))?;
-    // SAFETY: as for words.
-    Some(unsafe { &*(part.start() as *const AtomicU32) })
+/// The same as words of 32 bits.
+pub(crate) fn shared_halves(window: Window) -> Option<&'static [AtomicU32; 1024]> {
+    let part = window.part(0, 4096).filter(|part| part.start().is_multiple_of(8))?;
+    // SAFETY: as above.
+    Some(unsafe { &*(part.start() as *const [AtomicU32; 1024]) })
 }
 
 /// Words of this program as a window.

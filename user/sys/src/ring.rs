@@ -96,12 +96,8 @@ struct Stretch {
 pub struct Ring {
     window: Window,
     places: u64,
-    head: &'static AtomicU64,
-    tail: &'static AtomicU64,
-    lock: &'static AtomicU64,
-    wants: &'static AtomicU64,
-    state: &'static AtomicU64,
-    sides: [&'static AtomicU32; 2],
+    words: &'static [AtomicU64; 512],
+    halves: &'static [AtomicU32; 1024],
 }
 
 /// Bytes of memory that a ring of so many pages takes.
@@ -115,18 +111,7 @@ impl Ring {
         if places > MOST_PLACES || !places.is_power_of_two() || window.size() < size(places) || window.start() % 64 != 0 {
             return None;
         }
-        let word = |offset| raw::shared_word(window, offset);
-        let sides = [raw::shared_half(window, at::SIDES[0])?, raw::shared_half(window, at::SIDES[1])?];
-        Some(Ring {
-            window,
-            places,
-            head: word(at::HEAD)?,
-            tail: word(at::TAIL)?,
-            lock: word(at::LOCK)?,
-            wants: word(at::WANTS)?,
-            state: word(at::STATE)?,
-            sides,
-        })
+        Some(Ring { window, places, words: raw::shared_words(window)?, halves: raw::shared_halves(window)? })
     }
 
     /// A ring in memory of this program, for tests.
@@ -140,18 +125,25 @@ impl Ring {
         self.places
     }
 
+    /// Of the first page, which holds every offset that is asked for.
+    #[inline(always)]
     fn word(&self, offset: u64) -> &'static AtomicU64 {
-        // Every offset that is asked for lies in the first page, which is there.
-        raw::shared_word(self.window, offset).unwrap_or(self.state)
+        &self.words[offset as usize / 8 % 512]
+    }
+
+    #[inline(always)]
+    fn side(&self, side: Side) -> &'static AtomicU32 {
+        &self.halves[at::SIDES[side as usize] as usize / 4]
     }
 
     /// How many bytes of a page are filled, and whether it is a packet. A page that has been read keeps its word until it is used the second time from then.
+    #[inline(always)]
     fn page(&self, page: u64) -> &'static AtomicU32 {
-        raw::shared_half(self.window, at::PAGES + 4 * (page % (2 * MOST_PLACES))).unwrap_or(self.sides[0])
+        &self.halves[(at::PAGES / 4 + page % (2 * MOST_PLACES)) as usize]
     }
 
     fn place(&self, page: u64, offset: u64) -> u64 {
-        at::BYTES + page % self.places * PAGE as u64 + offset
+        at::BYTES + (page & (self.places - 1)) * PAGE as u64 + offset
     }
 
     /// How many pages may be in use.
@@ -177,12 +169,12 @@ impl Ring {
 
     /// [`LEFT`], [`ASK`].
     pub fn state(&self) -> u64 {
-        self.state.load(Ordering::SeqCst)
+        self.word(at::STATE).load(Ordering::SeqCst)
     }
 
     /// Of the ring's maker.
     pub fn set_state(&self, state: u64) {
-        self.state.store(state, Ordering::SeqCst);
+        self.word(at::STATE).store(state, Ordering::SeqCst);
     }
 
     /// A word about one of the users.
@@ -197,17 +189,17 @@ impl Ring {
 
     /// Two words of which one changes whenever something comes, and the other whenever something is taken.
     pub fn changes(&self) -> [u64; 2] {
-        [self.tail.load(Ordering::SeqCst), self.head.load(Ordering::SeqCst)]
+        [self.word(at::TAIL).load(Ordering::SeqCst), self.word(at::HEAD).load(Ordering::SeqCst)]
     }
 
     /// What there is to read; `None`: nothing.
     fn stretch(&self) -> Result<Option<Stretch>, Broken> {
         for _ in 0..TRIES {
-            let head = self.head.load(Ordering::SeqCst);
-            let tail = self.tail.load(Ordering::SeqCst);
+            let head = self.word(at::HEAD).load(Ordering::SeqCst);
+            let tail = self.word(at::TAIL).load(Ordering::SeqCst);
             match self.between(head, tail) {
                 // Another has read meanwhile, and the page was used again.
-                Err(Broken) if self.head.load(Ordering::SeqCst) != head => {}
+                Err(Broken) if self.word(at::HEAD).load(Ordering::SeqCst) != head => {}
                 between => return between,
             }
         }
@@ -252,7 +244,7 @@ impl Ring {
 
     /// Whether there is nothing to read.
     pub fn is_empty(&self) -> bool {
-        matches!(self.stretch(), Ok(None))
+        self.word(at::HEAD).load(Ordering::SeqCst) == self.word(at::TAIL).load(Ordering::SeqCst) || matches!(self.stretch(), Ok(None))
     }
 
     /// Whether a page is free.
@@ -294,7 +286,7 @@ impl Ring {
             let Some(stretch) = self.stretch()? else { return Ok(None) };
             let (count, at) = self.copy_out(&stretch, into, 0);
             // What was copied is whole before it is given up.
-            if self.head.compare_exchange(stretch.head, at.word(), Ordering::SeqCst, Ordering::Relaxed).is_ok() {
+            if self.word(at::HEAD).compare_exchange(stretch.head, at.word(), Ordering::SeqCst, Ordering::Relaxed).is_ok() {
                 return Ok(Some((count, at.page != stretch.from.page || at == stretch.to)));
             }
         }
@@ -309,7 +301,7 @@ impl Ring {
             let first = Stretch { head, from, to: Position { page: from.page, offset: filled } };
             let (count, _) = self.copy_out(&first, &mut into[..], 0);
             let end = Position { page: from.page, offset: filled };
-            if self.head.compare_exchange(head, end.word(), Ordering::SeqCst, Ordering::Relaxed).is_ok() {
+            if self.word(at::HEAD).compare_exchange(head, end.word(), Ordering::SeqCst, Ordering::Relaxed).is_ok() {
                 return Ok(Some((count, is_packet)));
             }
         }
@@ -318,37 +310,37 @@ impl Ring {
 
     /// Takes the lock for `user`, a number from 1 on that nobody else has.
     pub fn lock(&self, user: u64) -> bool {
-        self.lock.compare_exchange(0, user, Ordering::SeqCst, Ordering::Relaxed).is_ok()
+        self.word(at::LOCK).compare_exchange(0, user, Ordering::SeqCst, Ordering::Relaxed).is_ok()
     }
 
     /// Gives it back; whether somebody has said that he wants it.
     pub fn unlock(&self) -> bool {
-        self.lock.swap(0, Ordering::SeqCst) & WANTED != 0
+        self.word(at::LOCK).swap(0, Ordering::SeqCst) & WANTED != 0
     }
 
     /// Says that the lock is wanted, which somebody has; false: nobody has any more.
     pub fn want_lock(&self) -> bool {
-        let holder = self.lock.load(Ordering::SeqCst);
-        holder != 0 && self.lock.compare_exchange(holder, holder | WANTED, Ordering::SeqCst, Ordering::Relaxed).is_ok()
+        let holder = self.word(at::LOCK).load(Ordering::SeqCst);
+        holder != 0 && self.word(at::LOCK).compare_exchange(holder, holder | WANTED, Ordering::SeqCst, Ordering::Relaxed).is_ok()
     }
 
     /// Whether somebody has the lock.
     pub fn is_locked(&self) -> bool {
-        self.lock.load(Ordering::SeqCst) != 0
+        self.word(at::LOCK).load(Ordering::SeqCst) != 0
     }
 
     /// Of the ring's maker: the user has gone, and its lock is free.
     pub fn break_lock(&self, user: u64) {
-        let holder = self.lock.load(Ordering::SeqCst);
+        let holder = self.word(at::LOCK).load(Ordering::SeqCst);
         if holder & !WANTED == user {
             // If it is another's already there is nothing to do.
-            let _ = self.lock.compare_exchange(holder, 0, Ordering::SeqCst, Ordering::Relaxed);
+            let _ = self.word(at::LOCK).compare_exchange(holder, 0, Ordering::SeqCst, Ordering::Relaxed);
         }
     }
 
     /// With the lock: puts as many of the bytes as there is room for; `None`: none. Up to a page is put whole or not at all.
     pub fn put(&self, data: &[u8], is_packet: bool) -> Result<Option<usize>, Broken> {
-        let tail = self.tail.load(Ordering::SeqCst);
+        let tail = self.word(at::TAIL).load(Ordering::SeqCst);
         let (used, joined) = match self.stretch()? {
             None => (0, 0),
             Some(Stretch { from, to, .. }) => {
@@ -373,7 +365,7 @@ impl Ring {
         for chunk in rest.chunks(PAGE) {
             at = self.fill(Position { page: at.page + 1, offset: 0 }, chunk, is_packet);
         }
-        self.tail.store(at.word(), Ordering::SeqCst);
+        self.word(at::TAIL).store(at.word(), Ordering::SeqCst);
         Ok(Some(count))
     }
 
@@ -388,21 +380,21 @@ impl Ring {
 
     /// Of the ring's maker, before others see it: one more page, of which `skipped` bytes have been read already.
     pub fn add_page(&self, data: &[u8], skipped: usize, is_packet: bool) -> bool {
-        let last = Position::of(self.tail.load(Ordering::Relaxed));
+        let last = Position::of(self.word(at::TAIL).load(Ordering::Relaxed));
         if skipped + data.len() > PAGE || data.is_empty() || last.page >= self.places {
             return false;
         }
         let start = Position { page: last.page + 1, offset: skipped as u64 };
         if last.page == 0 {
-            self.head.store(start.word(), Ordering::Relaxed);
+            self.word(at::HEAD).store(start.word(), Ordering::Relaxed);
         }
-        self.tail.store(self.fill(start, data, is_packet).word(), Ordering::SeqCst);
+        self.word(at::TAIL).store(self.fill(start, data, is_packet).word(), Ordering::SeqCst);
         true
     }
 
     /// The word to wait at, and what it says as long as nothing has changed. Whoever waits looks again in between.
     pub fn prepare(&self, side: Side) -> (&'static AtomicU32, u32) {
-        let word = self.sides[side as usize];
+        let word = self.side(side);
         let expected = word.fetch_or(WAITS, Ordering::SeqCst) | WAITS;
         fence(Ordering::SeqCst);
         (word, expected)
@@ -411,7 +403,7 @@ impl Ring {
     /// After a change: whether somebody waits for it, whose word is another now.
     pub fn wants_call(&self, side: Side) -> bool {
         fence(Ordering::SeqCst);
-        let word = self.sides[side as usize];
+        let word = self.side(side);
         let before = word.load(Ordering::SeqCst);
         // If the word is another by now, whoever made it so calls, or whoever waits sees the change.
         before & WAITS != 0 && word.compare_exchange(before, before.wrapping_add(1), Ordering::SeqCst, Ordering::Relaxed).is_ok()
@@ -419,14 +411,14 @@ impl Ring {
 
     /// Of the ring's maker: wants to hear of all changes.
     pub fn want(&self) {
-        self.wants.fetch_or(3, Ordering::SeqCst);
+        self.word(at::WANTS).fetch_or(3, Ordering::SeqCst);
         fence(Ordering::SeqCst);
     }
 
     /// After a change: whether the ring's maker wants to hear of it. Then it does no more.
     pub fn is_wanted(&self, side: Side) -> bool {
         let bit = 1 << side as u64;
-        self.wants.load(Ordering::SeqCst) & bit != 0 && self.wants.fetch_and(!bit, Ordering::SeqCst) & bit != 0
+        self.word(at::WANTS).load(Ordering::SeqCst) & bit != 0 && self.word(at::WANTS).fetch_and(!bit, Ordering::SeqCst) & bit != 0
     }
 }
 
