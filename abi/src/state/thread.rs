@@ -67,7 +67,7 @@ super::state! {
         fault_third,
         /// The word that its scheduler knows it by.
         scheduler_word,
-        /// Nanoseconds that it has had of processors; 0, and not taken over, where the machine's time is hidden.
+        /// Nanoseconds that it has had of processors; 0, and not taken over, where the machine's time is hidden. 0 in an exception's message.
         time,
         /// 0.
         reserved_first,

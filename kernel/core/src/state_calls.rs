@@ -6,6 +6,7 @@ use crate::kernel::{Attempt, Done, Kernel};
 use crate::list;
 use crate::machine::{Machine, Physical, thread_page};
 use crate::object::{Mapping, Thread, links_of};
+use crate::thread_state::TIME_WORD;
 use nacre_abi::object::TargetType;
 use nacre_abi::rights::{REFERENCE_ALL, REFERENCE_CONTROL, REFERENCE_USE};
 use nacre_abi::state::{
@@ -100,7 +101,11 @@ impl<M: Machine> Kernel<M> {
                 let (start, size) = (mapping.start(), mapping.size());
                 words_of(MappingState { start, size, offset: mapping.offset(), rights: mapping.rights().0, ..Default::default() }.to_words())
             }
-            ObjectType::Thread => (self.thread_words(caller, self.thread(at)), ThreadState::WORDS),
+            ObjectType::Thread => {
+                let mut words = self.thread_words(caller, self.thread(at));
+                words[TIME_WORD] = self.time_shown(caller, self.thread(at));
+                (words, ThreadState::WORDS)
+            }
             ObjectType::Port => {
                 let port = self.port(at);
                 let waiting = list::count(&self.machine, port.senders(), MOST_COUNTED);

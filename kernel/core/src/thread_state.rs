@@ -17,10 +17,10 @@ use nacre_abi::{Call, Code, ObjectType, Rights, USER_END};
 /// Which word is the one that the scheduler knows the thread by: it follows what the thread has failed with.
 const SCHEDULER_WORD: usize = ThreadState::FIRST_REGISTER + REGISTERS + 4;
 /// And which the time that it has had of processors.
-const TIME_WORD: usize = SCHEDULER_WORD + 1;
+pub(crate) const TIME_WORD: usize = SCHEDULER_WORD + 1;
 
 impl<M: Machine> Kernel<M> {
-    /// The exported state of a thread, without its FPU state, as `reader` may see it.
+    /// The exported state of a thread, without its FPU state and its time, as `reader` may see it. So it is part of an exception's message, which says nothing of the machine's time.
     pub(crate) fn thread_words(&self, reader: Thread<'_>, thread: Thread<'_>) -> [u64; ThreadState::WORDS] {
         let mut words = [0; ThreadState::WORDS];
         words[0] = ThreadState::HEADER;
@@ -39,7 +39,6 @@ impl<M: Machine> Kernel<M> {
             words[1] |= ThreadState::SCHEDULED | (u64::from(thread.has(Thread::KNOWN)) * ThreadState::KNOWN);
             words[SCHEDULER_WORD] = thread.scheduler_word();
         }
-        words[TIME_WORD] = self.time_shown(reader, thread);
         words
     }
 
