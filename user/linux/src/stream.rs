@@ -47,11 +47,12 @@ impl Process {
             let piece = PIECE.min(into.len() - done);
             let at = if offset == OWN_POSITION { offset } else { offset + done as u64 };
             match self.read_piece(file, target, at, &mut into[done..done + piece]) {
-                Ok(count) => done += count.min(piece),
+                Ok(count) if count < piece => return Ok(done + count),
+                Ok(_) => done += piece,
                 Err(error) if done == 0 => return Err(cut_off(error)),
                 Err(_) => return Ok(done),
             }
-            if done == into.len() || done % PIECE != 0 || done == 0 {
+            if done == into.len() {
                 return Ok(done);
             }
             if !file.is_read_on() {
