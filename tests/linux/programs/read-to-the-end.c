@@ -1,4 +1,4 @@
-/* call: read, pread, readv; covers: a buffer that is larger than the file, whatever multiple of something its size is; also: musl dynamic */
+/* call: read, pread64, readv; covers: a buffer that is larger than the file, whatever multiple of something its size is; also: musl dynamic */
 #include "check.h"
 
 static char bytes[600000], other[600000];
