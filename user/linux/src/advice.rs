@@ -8,6 +8,7 @@ use crate::process::Process;
 use nacre_abi::Rights;
 
 const DONTNEED: u64 = 4;
+const FREE: u64 = 8;
 const REMOVE: u64 = 9;
 const DONTFORK: u64 = 10;
 const DOFORK: u64 = 11;
@@ -38,6 +39,9 @@ fn forget(process: &mut Process, start: u64, end: u64) -> Result<(), Errno> {
 
 /// Does what the advice says to a range that is there.
 fn follow(process: &mut Process, start: u64, end: u64, advice: u64) -> Result<(), Errno> {
+    if matches!(advice, DONTNEED | FREE) && process.memory.locked.touches(start, end) {
+        return Err(EINVAL);
+    }
     let at_fork = match advice {
         DONTNEED | DONTNEED_LOCKED => return forget(process, start, end),
         DONTFORK => AtFork::Left,

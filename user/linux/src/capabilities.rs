@@ -25,6 +25,8 @@ pub const USERS: u64 = 7;
 const CAPABILITIES: u64 = 8;
 /// `CAP_MKNOD`.
 pub const DEVICES: u64 = 27;
+/// `CAP_IPC_LOCK`.
+pub const MEMORY_LOCKS: u64 = 14;
 /// `CAP_SYS_RESOURCE`.
 pub const RESOURCES: u64 = 24;
 

@@ -85,7 +85,7 @@ impl Identity {
     }
 
     /// Whether it may take on any user, or group.
-    fn may(&self, capability: u64) -> bool {
+    pub fn may(&self, capability: u64) -> bool {
         self.capabilities.has(capability)
     }
 }

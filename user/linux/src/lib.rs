@@ -50,6 +50,7 @@ mod life;
 mod limits;
 mod listing;
 mod local;
+mod locked;
 mod locking;
 mod machine;
 mod maker;

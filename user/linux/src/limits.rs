@@ -21,6 +21,7 @@ const STACK: usize = 3;
 const DATA: usize = 2;
 const CORE: usize = 4;
 const PROCESSES: usize = 6;
+const LOCKED: usize = 8;
 const ADDRESSES: usize = 9;
 const SIGNALS: usize = 11;
 const DESCRIPTORS: usize = 7;
@@ -28,6 +29,8 @@ const INFINITY: u64 = u64::MAX;
 const SIGXFSZ: u64 = 25;
 /// The limit of a stack that a program starts with: threads are given as much at once.
 pub const USUAL_STACK: u64 = 1 << 20;
+/// Bytes that who is not privileged may lock at first.
+const USUAL_LOCKED: u64 = 8 << 20;
 /// Most descriptors of a process.
 pub const MOST_DESCRIPTORS: u64 = 1024;
 
@@ -54,6 +57,7 @@ impl Limits {
         let mut limits = [[INFINITY; 2]; LIMITS];
         limits[STACK] = [USUAL_STACK, INFINITY];
         limits[CORE] = [0, INFINITY];
+        limits[LOCKED] = [USUAL_LOCKED; 2];
         limits[DESCRIPTORS] = [MOST_DESCRIPTORS; 2];
         Limits(limits)
     }
@@ -87,6 +91,11 @@ impl Limits {
     /// After so many it is told next.
     pub fn set_cpu_soft(&mut self, seconds: u64) {
         self.0[CPU][0] = seconds;
+    }
+
+    /// How many bytes of memory may be locked.
+    pub fn locked(&self) -> u64 {
+        self.0[LOCKED][0]
     }
 
     /// How large a file may become.

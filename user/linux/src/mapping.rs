@@ -16,6 +16,7 @@ const MAP_FIXED: u64 = 0x10;
 const MAP_ANONYMOUS: u64 = 0x20;
 const MAP_FIXED_NOREPLACE: u64 = 0x10_0000;
 const MAP_32BIT: u64 = 0x40;
+const MAP_LOCKED: u64 = 0x2000;
 /// Where that ends.
 const LOW_END: u64 = 1 << 31;
 const MREMAP_MAYMOVE: u64 = 1;
@@ -63,6 +64,15 @@ pub fn place(process: &mut Process, hint: u64, size: u64, flags: u64) -> Result<
 
 /// `mmap(address, size, protection, flags, descriptor, offset)`.
 pub fn mmap(process: &mut Process, frame: &mut Frame) -> Answer {
+    let [_, size, _, flags, ..] = frame.arguments();
+    let is_locked = flags & MAP_LOCKED != 0;
+    process.check_locked(size, is_locked)?;
+    let start = map(process, frame)?;
+    process.memory.locked.mapped(start, start + round_up(size).unwrap_or(0), is_locked);
+    Ok(start)
+}
+
+fn map(process: &mut Process, frame: &mut Frame) -> Answer {
     let [address, size, protection, flags, descriptor, offset] = frame.arguments();
     let rights = rights(protection)?;
     if !is_page(offset) || !matches!(flags & MAP_TYPE, 1..=3) {
@@ -284,31 +294,6 @@ fn move_mapping(process: &mut Process, [start, size, new_size]: [u64; 3], rights
     }
     process.memory.move_range(start, start + size, to)?;
     Ok(to)
-}
-
-/// `mlock2(address, size, flags)`.
-pub fn mlock2(process: &mut Process, frame: &mut Frame) -> Answer {
-    const ON_FAULT: u64 = 1;
-    if frame.arguments()[2] & 0xffff_ffff & !ON_FAULT != 0 { Err(EINVAL) } else { mlock(process, frame) }
-}
-
-/// `mlockall(flags)`.
-pub fn mlockall(_: &mut Process, frame: &mut Frame) -> Answer {
-    const KNOWN: u64 = 7;
-    const ON_FAULT: u64 = 4;
-    match frame.arguments()[0] & 0xffff_ffff {
-        0 | ON_FAULT => Err(EINVAL),
-        flags if flags & !KNOWN != 0 => Err(EINVAL),
-        _ => Ok(0),
-    }
-}
-
-/// `mlock`, `munlock`, `mlock2`: nothing is ever written back or paged by the library; the range must be there.
-pub fn mlock(process: &mut Process, frame: &mut Frame) -> Answer {
-    let [address, size, ..] = frame.arguments();
-    let start = address & !(PAGE_SIZE - 1);
-    let end = range(start, size.saturating_add(address - start))?;
-    if process.memory.map.is_covered(start, end) { Ok(0) } else { Err(ENOMEM) }
 }
 
 /// `mincore(address, size, vector)`: all that is mapped is there.

@@ -5,6 +5,7 @@
 
 use crate::descriptors::OpenFile;
 use crate::errno::{EACCES, ENOMEM, Errno};
+use crate::locked::Locked;
 use crate::map::{Area, Backing, Map, round_up};
 use crate::services::{Segment, Services};
 use crate::stock::Stock;
@@ -231,19 +232,21 @@ pub struct Memory {
     has_paged: bool,
     /// What is copied when it is written.
     lazy: Lazy,
+    /// What of it is locked.
+    pub locked: Locked,
 }
 
 impl Memory {
     /// The memory of a program whose areas are `map`; its break starts at `end`.
     pub fn new(map: Map<Fill>, end: u64) -> Memory {
-        Memory { map, break_start: end, break_end: end, break_mapped: end, stock: Stock::default(), has_paged: false, lazy: Lazy::default() }
+        Memory { map, break_start: end, break_end: end, break_mapped: end, stock: Stock::default(), has_paged: false, lazy: Lazy::default(), locked: Locked::default() }
     }
 
     /// The memory of a fork's child.
     pub fn copied(map: Map<Fill>, [break_start, break_end, break_mapped]: [u64; 3]) -> Memory {
         let has_paged = map.areas().any(|area| area.backing.is_paged());
         let lazy = Lazy::among(&map);
-        Memory { map, break_start, break_end, break_mapped, stock: Stock::default(), has_paged, lazy }
+        Memory { map, break_start, break_end, break_mapped, stock: Stock::default(), has_paged, lazy, locked: Locked::default() }
     }
 
     /// Where the break starts, where it is, and how far there is memory behind it.
@@ -356,6 +359,7 @@ impl Memory {
 
     /// Takes a range away, but for what is the library's own.
     pub fn remove(&mut self, start: u64, end: u64) -> Result<(), Errno> {
+        self.locked.forget(start, end);
         for area in self.map.take(start, end)? {
             if matches!(area.backing, Fill::Library(_)) {
                 self.map.insert(area)?;
@@ -429,6 +433,7 @@ impl Memory {
             }
             self.map.insert(Area { end: moved + (area.end - area.start), start: moved, ..area })?;
         }
+        self.locked.follow(start, end, to);
         Ok(())
     }
 

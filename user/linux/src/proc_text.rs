@@ -247,7 +247,8 @@ impl Process {
         if is_own {
             self.identity.groups.iter().for_each(|group| all.push_str(&format!("{group} ")));
         }
-        let _ = write!(all, "\nVmPeak:\t{size:8} kB\nVmSize:\t{size:8} kB\nVmLck:\t       0 kB\nVmHWM:\t{size:8} kB\nVmRSS:\t{size:8} kB\nVmData:\t{size:8} kB\nVmStk:\t     132 kB\nVmSwap:\t       0 kB\nThreads:\t{threads}\n");
+        let locked = if is_own { self.memory.locked.bytes() / 1024 } else { 0 };
+        let _ = write!(all, "\nVmPeak:\t{size:8} kB\nVmSize:\t{size:8} kB\nVmLck:\t{locked:8} kB\nVmHWM:\t{size:8} kB\nVmRSS:\t{size:8} kB\nVmData:\t{size:8} kB\nVmStk:\t     132 kB\nVmSwap:\t       0 kB\nThreads:\t{threads}\n");
         let (pending, shared, mask) = if is_own { (self.me().pending.set(), self.signals.pending.set(), self.me().mask) } else { (0, 0, 0) };
         let caught = if is_own { self.signals.handled() } else { 0 };
         let limit = self.limits.all()[11][0];

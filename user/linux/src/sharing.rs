@@ -2,7 +2,7 @@
 
 use crate::descriptors::{Kind, O_RDWR, OpenFile, S_IFREG};
 use crate::entry::Frame;
-use crate::errno::{Answer, EINTR, EINVAL, ENAMETOOLONG, ENOMEM, ETIMEDOUT, Errno};
+use crate::errno::{Answer, EBUSY, EINTR, EINVAL, ENAMETOOLONG, ENOMEM, ETIMEDOUT, Errno};
 use crate::exchange::wait_for_word_at;
 use crate::process::Process;
 use crate::services::Segment;
@@ -43,6 +43,7 @@ pub fn seals(process: &mut Process, file: &OpenFile, add: u64) -> Answer {
 pub fn msync(process: &mut Process, frame: &mut Frame) -> Answer {
     const ASYNCHRONOUS: u64 = 1;
     const SYNCHRONOUS: u64 = 4;
+    const INVALIDATE: u64 = 2;
     const KNOWN: u64 = 7;
     let [address, size, flags, ..] = frame.arguments();
     let flags = flags & 0xffff_ffff;
@@ -50,6 +51,9 @@ pub fn msync(process: &mut Process, frame: &mut Frame) -> Answer {
         return Err(EINVAL);
     }
     let end = size.checked_next_multiple_of(PAGE_SIZE).and_then(|size| address.checked_add(size)).ok_or(ENOMEM)?;
+    if flags & INVALIDATE != 0 && process.memory.locked.touches(address, end) {
+        return Err(EBUSY);
+    }
     if process.memory.map.is_covered(address, end) { Ok(0) } else { Err(ENOMEM) }
 }
 

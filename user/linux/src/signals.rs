@@ -457,7 +457,7 @@ pub fn sigaltstack(process: &mut Process, frame: &mut Frame) -> Answer {
         if inside {
             return Err(EPERM);
         }
-        if flags & !(SS_ONSTACK | SS_DISABLE | SS_AUTODISARM) != 0 {
+        if !matches!(flags & !SS_AUTODISARM, 0 | SS_ONSTACK | SS_DISABLE) {
             return Err(EINVAL);
         }
         let disable = flags & SS_DISABLE != 0;

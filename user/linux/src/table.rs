@@ -3,7 +3,7 @@
 use crate::entry::Frame;
 use crate::errno::{Answer, ENOSYS, negated};
 use crate::process::Process;
-use crate::{attributes, capabilities, children, control, directories, epoll, exec, extended, files, fork, identity, life, limits, listing, local, machine, mapping, names, open, poll, signals, socket, splice, status};
+use crate::{attributes, capabilities, children, control, directories, epoll, exec, extended, files, fork, identity, life, limits, listing, local, locked, machine, mapping, names, open, poll, signals, socket, splice, status};
 use crate::{advice, futex, inotify, keyed, locking, pidfd, prctl, schedule, sharing, terminal, thread, time, timers, transfer};
 
 /// Carries out a call: the arguments are in the frame.
@@ -38,11 +38,6 @@ pub fn call(process: &mut Process, number: usize, frame: &mut Frame) -> u64 {
 fn lacking(process: &mut Process, number: usize) -> u64 {
     process.report_lacking(number);
     negated(ENOSYS)
-}
-
-/// Calls that need nothing to be done.
-fn accept(_: &mut Process, _: &mut Frame) -> Answer {
-    Ok(0)
 }
 
 calls! {
@@ -189,15 +184,15 @@ calls! {
     146 schedule::sched_get_priority_max;
     147 schedule::sched_get_priority_min;
     148 schedule::sched_rr_get_interval;
-    149 mapping::mlock;
-    150 mapping::mlock;
-    151 mapping::mlockall;
-    152 accept;
+    149 locked::mlock;
+    150 locked::munlock;
+    151 locked::mlockall;
+    152 locked::munlockall;
     157 prctl::prctl;
     158 machine::arch_prctl;
     160 limits::setrlimit;
     162 files::sync;
-    164 time::clock_settime;
+    164 time::settimeofday;
     186 thread::gettid;
     187 files::readahead;
     188 extended::of_path;
@@ -291,7 +286,7 @@ calls! {
     319 sharing::memfd_create;
     322 exec::execveat;
     324 machine::membarrier;
-    325 mapping::mlock2;
+    325 locked::mlock2;
     326 transfer::copy_file_range;
     327 files::preadv2;
     328 files::pwritev2;
@@ -315,7 +310,7 @@ mod tests {
     #[test]
     fn handlers_stand_at_linuxs_numbers() {
         // One function serves several calls that do the same here.
-        const SHARED: [&str; 5] = ["accept", "clock_settime", "exit", "fsync", "mlock"];
+        const SHARED: [&str; 2] = ["exit", "fsync"];
         assert!(TEXT.is_sorted_by_key(|(number, _)| *number));
         for (number, handler) in TEXT {
             let last = handler.rsplit("::").next().unwrap().trim();

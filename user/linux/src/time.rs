@@ -1,7 +1,7 @@
 //! Clocks and waits.
 
 use crate::entry::Frame;
-use crate::errno::{Answer, EFAULT, EINVAL, ERESTART_SLEEP, ERESTART_UNHANDLED, Errno};
+use crate::errno::{Answer, EFAULT, EINVAL, EPERM, ERESTART_SLEEP, ERESTART_UNHANDLED, Errno};
 use crate::memory::Memory;
 use crate::process::Process;
 use nacre_sys::Thread;
@@ -89,9 +89,40 @@ pub fn clock_getres(process: &mut Process, frame: &mut Frame) -> Answer {
     Ok(0)
 }
 
-/// `clock_settime(clock, time)`, `settimeofday(..)`: the clock belongs to others.
-pub fn clock_settime(_: &mut Process, _: &mut Frame) -> Answer {
-    Err(crate::errno::EPERM)
+/// Latest time that Linux's clock can be set to: a run of thirty years more must fit.
+const LATEST: u64 = i64::MAX as u64 / SECOND - 30 * 365 * 24 * 60 * 60;
+
+/// The clock belongs to others, which is said of a time that could be set.
+fn refuse_to_set(time: [u64; 2]) -> Answer {
+    nanoseconds(time)?;
+    if time[0] >= LATEST { Err(EINVAL) } else { Err(EPERM) }
+}
+
+/// `clock_settime(clock, time)`: of all clocks, only that of the calendar can be set, and those of processor time that are named.
+pub fn clock_settime(process: &mut Process, frame: &mut Frame) -> Answer {
+    let [number, time, ..] = frame.arguments();
+    let names_somebody = (number as i32) < 0;
+    if !names_somebody && number as u32 != REALTIME as u32 {
+        return Err(EINVAL);
+    }
+    let time = process.memory.read_words(time)?;
+    if names_somebody {
+        return crate::cpu_time::clock(process, number).and(Err(EPERM));
+    }
+    refuse_to_set(time)
+}
+
+/// `settimeofday(time, zone)`.
+pub fn settimeofday(process: &mut Process, frame: &mut Frame) -> Answer {
+    let [time, zone, ..] = frame.arguments();
+    if time == 0 {
+        return if zone == 0 { Ok(0) } else { process.memory.read_words::<1>(zone).and(Err(EPERM)) };
+    }
+    let [seconds, microseconds] = process.memory.read_words(time)?;
+    if microseconds > SECOND / MICROSECOND {
+        return Err(EINVAL);
+    }
+    refuse_to_set([seconds, microseconds * MICROSECOND])
 }
 
 /// `gettimeofday(time, zone)`.

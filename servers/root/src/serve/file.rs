@@ -220,6 +220,7 @@ impl Server for Root {
         let size = size.min(content.size().saturating_sub(offset));
         let start = content.contiguous(offset, size).ok_or(Errno::ENODEV)?;
         let region = self.files.tree.store_mut().region_reference(start, size)?;
+        self.note_access(&file);
         map::Output { size, region: region.into() }.now()
     }
 
@@ -276,6 +277,7 @@ impl Server for Root {
             file.check_write().map_err(|_| Errno::EACCES)?;
         }
         let (size, region, hold) = Root::share(self, file.node, size, access)?;
+        self.note_access(&file);
         share::Output { size, region: region.into(), hold: hold.into() }.now()
     }
 
