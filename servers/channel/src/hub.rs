@@ -5,10 +5,10 @@
 
 mod events;
 mod shared;
-mod sockets;
-mod terminals;
 #[cfg(test)]
 mod shared_tests;
+mod sockets;
+mod terminals;
 #[cfg(test)]
 mod tests;
 
@@ -69,6 +69,8 @@ struct End<R> {
     fifo: Option<Vec<u8>>,
     /// It sends no more.
     is_mute: bool,
+    /// It is told who sent what it receives, which a ring does not know.
+    is_signed: bool,
     /// What the next call is told.
     error: Option<Errno>,
     /// How often something else than bytes has changed.
@@ -187,6 +189,7 @@ impl<R> Hub<R> {
             peer_name: Vec::new(),
             fifo: None,
             is_mute: false,
+            is_signed: false,
             error: None,
             changes: 0,
             writers_before: 0,
@@ -229,6 +232,7 @@ impl<R> Hub<R> {
 
     /// Something has changed for the ends of a queue that is no byte.
     fn change_queue(&mut self, key: u64) {
+        self.tell_users(key);
         self.touch_queue(key);
         let Some(queue) = self.queues.get(&key) else { return };
         for end in queue.readers.iter().chain(&queue.writers) {
@@ -284,8 +288,7 @@ impl<R> Hub<R> {
         }
         let (target, is_foreign) = self.target(key, &sending.to)?;
         let end = self.end(key)?;
-        let (from, is_packet) = (end.name.clone(), end.flags & O_DIRECT != 0);
-        let used = (self.bytes, self.references);
+        let (from, is_packet) = (end.name.clone(), end.flags & O_DIRECT != 0 && end.kind == 0);
         let queue = self.queues.get_mut(&target).ok_or(Errno::EPIPE)?;
         if queue.readers.is_empty() || queue.is_deaf || queue.is_ended {
             return Err(Errno::EPIPE);
@@ -294,9 +297,15 @@ impl<R> Hub<R> {
             return Ok(None);
         }
         let added = references.len();
-        if queue.shared.is_some() {
+        if queue.shared.is_some() && added == 0 {
             return self.send_shared(target, &sending.data, is_packet);
         }
+        // What goes beside bytes has its place among them, which a ring does not know.
+        if queue.shared.is_some() && !self.give_ring_up(target)? {
+            return Ok(None);
+        }
+        let used = (self.bytes, self.references);
+        let queue = self.queues.get_mut(&target).ok_or(Errno::EPIPE)?;
         let Some(count) = queue.takes(sending.data.len(), added, is_packet)? else { return Ok(None) };
         if used.0 + count > MOST_BYTES {
             return Err(Errno::ENOMEM);
@@ -362,17 +371,26 @@ impl<R> Hub<R> {
         if self.end(key)?.terminal.is_some() {
             return self.terminal_receive(key, wish);
         }
+        if wish.is_apart && !self.sign(key)? {
+            return Ok(None);
+        }
         let end = self.ends.get_mut(&key).ok_or(Errno::EBADF)?;
         let is_connectionless = end.kind == SOCK_DGRAM;
-        let incoming = end.incoming.ok_or(if end.kind == 0 { Errno::EBADF } else if end.kind == SOCK_STREAM { Errno::EINVAL } else { Errno::ENOTCONN })?;
+        let incoming = end.incoming.ok_or(if end.kind == 0 {
+            Errno::EBADF
+        } else if end.kind == SOCK_STREAM {
+            Errno::EINVAL
+        } else {
+            Errno::ENOTCONN
+        })?;
         let queue = self.queues.get_mut(&incoming).ok_or(Errno::EIO)?;
+        if wish.size == 0 && wish.most == 0 && !queue.has_messages {
+            return Ok(Some(Received::nothing()));
+        }
         if let Some(error) = end.error.take_if(|_| queue.has_messages || !queue.has_some()) {
             return Err(error);
         }
         let before = (queue.bytes(), queue.references());
-        if wish.size == 0 && wish.most == 0 && !queue.has_messages {
-            return Ok(Some(Received::nothing()));
-        }
         let received = queue.take(wish);
         let is_over = queue.is_ended || queue.is_deaf || !is_connectionless && queue.writers.is_empty();
         let after = (queue.bytes(), queue.references());
@@ -380,9 +398,10 @@ impl<R> Hub<R> {
         match received {
             None if is_over => Ok(Some(Received::nothing())),
             None => Ok(None),
-            Some(received) => {
+            Some(mut received) => {
                 self.touch_queue(incoming);
                 self.note_called(incoming);
+                self.name_sender(key, &mut received);
                 if is_connectionless {
                     self.touch_senders();
                 }

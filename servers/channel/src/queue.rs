@@ -18,6 +18,9 @@ const MOST_PIECES: usize = 278;
 /// Who sends: the process, its user (and, in the upper half, group).
 pub type Sender = [u64; 2];
 
+/// Who has sent what nobody signed, as Linux tells it.
+const NOBODY: Sender = [0, 65534 << 32 | 65534];
+
 /// Bytes that were sent together with references, or as one message, or one after the other.
 #[derive(Debug)]
 struct Piece<R> {
@@ -115,7 +118,7 @@ pub struct Queue<R> {
     pub changes: [u64; 2],
     /// How many writers there have been.
     pub writers_ever: u64,
-    /// A pipe's bytes, once processes share them. Those that are here come first.
+    /// The bytes of a pipe or a stream, once processes share them. Those that are here come first.
     pub shared: Option<Shared>,
 }
 
@@ -179,7 +182,7 @@ impl<R> Queue<R> {
     /// Whether a writer is told that there is room: on a socket when three quarters of it are free.
     pub fn is_writable(&self) -> bool {
         if let Some(shared) = &self.shared {
-            return shared.ring.has_room();
+            return if self.is_pipe { shared.ring.has_room() } else { 4 * shared.ring.used() as usize * PAGE <= self.capacity };
         }
         if self.is_pipe { self.pages.used() < self.capacity / PAGE } else { 4 * self.bytes <= self.capacity && self.pieces.len() < MOST_PIECES }
     }
@@ -201,9 +204,15 @@ impl<R> Queue<R> {
         Ok((fits && self.pieces.len() < MOST_PIECES).then_some(size.min(room)))
     }
 
-    /// From now on the bytes of a pipe are in this ring, which nobody has seen yet; false: they do not fit.
+    /// From now on the bytes are in this ring, which nobody has seen yet; false: they do not fit, or there is more than bytes.
     pub fn share(&mut self, shared: Shared) -> bool {
+        if self.has_messages || self.references != 0 {
+            return false;
+        }
         shared.ring.set_limit((self.capacity / PAGE) as u64);
+        if !self.is_pipe {
+            return self.share_pieces(shared);
+        }
         let pages = core::mem::take(&mut self.pages);
         let fits = pages.each(|data, skipped, is_packet| shared.ring.add_page(data, skipped, is_packet));
         if fits {
@@ -214,14 +223,41 @@ impl<R> Queue<R> {
         fits
     }
 
+    fn share_pieces(&mut self, shared: Shared) -> bool {
+        let mut data: Vec<u8> = Vec::new();
+        if data.try_reserve(self.bytes).is_err() {
+            return false;
+        }
+        self.pieces.iter().for_each(|piece| data.extend(&piece.data));
+        let fits = data.chunks(PAGE).all(|page| shared.ring.add_page(page, 0, false));
+        if fits {
+            self.pieces.clear();
+            self.bytes = 0;
+            self.shared = Some(shared);
+        }
+        fits
+    }
+
     /// The bytes are here again; `EBUSY`: somebody is writing.
     pub fn unshare(&mut self) -> Result<(), Errno> {
-        let Queue { shared, pages, .. } = self;
-        if let Some(shared) = shared {
+        let Queue { shared: Some(shared), pages, .. } = self else { return Ok(()) };
+        if self.is_pipe {
             shared.close(|data, is_packet| pages.add(data, is_packet))?;
+        } else {
+            let data = shared.drain()?;
+            self.add_unsigned(data);
         }
         self.shared = None;
         Ok(())
+    }
+
+    /// Bytes of a stream that came when nobody asked who sent them.
+    fn add_unsigned(&mut self, data: Vec<u8>) {
+        if !data.is_empty() {
+            let total = data.len();
+            self.bytes += total;
+            self.pieces.push_back(Piece { data: data.into(), references: VecDeque::new(), control: Vec::new(), from: Vec::new(), sender: NOBODY, total });
+        }
     }
 
     /// Takes bytes that fit, and references. `ENOMEM`: there is no memory, and nothing was taken.
@@ -269,7 +305,7 @@ impl<R> Queue<R> {
             return None;
         }
         self.changes[1] += 1;
-        if self.is_pipe {
+        if self.is_pipe || self.shared.is_some() && self.pieces.is_empty() {
             let data = self.take_bytes(wish.size)?;
             return Some(Received { total: data.len(), data, ..Received::nothing() });
         }
@@ -282,10 +318,13 @@ impl<R> Queue<R> {
             }
             self.take_first(wish, &mut taken);
         }
+        if let Some(shared) = self.shared.as_mut().filter(|_| self.pieces.is_empty()) {
+            shared.come_first(false);
+        }
         Some(taken)
     }
 
-    /// Bytes of a pipe; `None`: there are none.
+    /// Bytes of a pipe, or of a ring; `None`: there are none.
     fn take_bytes(&mut self, size: usize) -> Option<Vec<u8>> {
         let Some(shared) = self.shared.as_mut().filter(|_| self.pages.used() == 0) else {
             let data = self.pages.take(size);
@@ -329,7 +368,7 @@ impl<R> Queue<R> {
     }
 
     fn look(&self, wish: Wish) -> Option<Received<R>> {
-        if let Some(shared) = self.shared.as_ref().filter(|_| self.pages.used() == 0) {
+        if let Some(shared) = self.shared.as_ref().filter(|_| self.pages.used() == 0 && self.pieces.is_empty()) {
             return shared.look(wish.size, wish.offset).map(|data| Received { total: data.len(), data, ..Received::nothing() });
         }
         if self.is_pipe {
@@ -338,7 +377,8 @@ impl<R> Queue<R> {
             return self.has_some().then(|| Received { total: data.len(), data, ..Received::nothing() });
         }
         let first = self.pieces.front()?;
-        let last = if self.has_messages { 1 } else { self.pieces.len() };
+        // What comes with references is the last of what is received at once.
+        let last = if self.has_messages { 1 } else { self.pieces.iter().position(|piece| !piece.references.is_empty()).map_or(self.pieces.len(), |index| index + 1) };
         let data: Vec<u8> = self.pieces.iter().take(last).flat_map(|piece| &piece.data).skip(wish.offset).take(wish.size).copied().collect();
         let total = if self.has_messages { first.total } else { data.len() };
         Some(Received { data, total, from: first.from.clone(), sender: first.sender, ..Received::nothing() })
@@ -352,6 +392,9 @@ impl<R> Queue<R> {
                 shared.come_first(true);
             }
             return;
+        }
+        if let Some(shared) = self.shared.as_mut().filter(|_| !received.data.is_empty()) {
+            shared.come_first(true);
         }
         let Received { data, references, control, from, sender, total, .. } = received;
         self.bytes += data.len();

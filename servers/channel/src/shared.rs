@@ -1,10 +1,10 @@
-//! A pipe's bytes where processes read and write them without asking: see [`nacre_sys::ring`]. Whoever still asks is served from the same ring.
+//! Bytes of a pipe or a stream socket where processes read and write them without asking: see [`nacre_sys::ring`]. Whoever still asks is served from the same ring.
 
 use crate::pages::PAGE;
 use alloc::vec;
 use alloc::vec::Vec;
 use nacre_proto::Errno;
-use nacre_sys::ring::{self, ASK, LEFT, Ring, SEATS, Side};
+use nacre_sys::ring::{self, ASK, LEFT, Ring, SEATS, Side, TROUBLE};
 
 /// What our own lock is taken with.
 const OWN: u64 = 1 << 62;
@@ -22,12 +22,14 @@ pub struct Shared {
     seats: [u64; SEATS],
     /// Whom to call, because of us.
     called: [bool; 2],
+    /// What the ring's state says.
+    state: u64,
 }
 
 impl Shared {
     /// A ring that is empty.
     pub fn new(ring: Ring, number: u64) -> Shared {
-        Shared { ring, number, seats: [0; SEATS], called: [false; 2] }
+        Shared { ring, number, seats: [0; SEATS], called: [false; 2], state: 0 }
     }
 
     /// Gives an end a word in the ring, if it has none yet.
@@ -73,7 +75,17 @@ impl Shared {
 
     /// Whether bytes that are not in the ring come first.
     pub fn come_first(&mut self, others: bool) {
-        self.ring.set_state(if others { ASK } else { 0 });
+        self.set_state(self.state & TROUBLE | if others { ASK } else { 0 });
+    }
+
+    /// Whoever reads asks us from now on, as an error comes behind the bytes.
+    pub fn trouble(&mut self) {
+        self.set_state(self.state | TROUBLE);
+    }
+
+    fn set_state(&mut self, state: u64) {
+        self.state = state;
+        self.ring.set_state(state);
         self.call(Side::Arrival);
     }
 
@@ -99,35 +111,56 @@ impl Shared {
 
     /// Puts what there is room for; `None`: there is none, or somebody else is writing.
     pub fn put(&mut self, data: &[u8], is_packet: bool) -> Result<Option<usize>, Errno> {
-        for _ in 0..TRIES {
-            if self.ring.lock(OWN) {
-                let put = self.ring.put(data, is_packet);
-                self.ring.unlock();
-                let count = put.map_err(|ring::Broken| Errno::EIO)?;
-                if count.is_some() {
-                    self.call(Side::Arrival);
-                }
-                return Ok(count);
-            }
-            if self.ring.want_lock() {
-                break;
-            }
+        if !self.lock_at_last() {
+            return Ok(None);
         }
-        Ok(None)
+        let put = self.ring.put(data, is_packet);
+        self.ring.unlock();
+        let count = put.map_err(|ring::Broken| Errno::EIO)?;
+        if count.is_some() {
+            self.call(Side::Arrival);
+        }
+        Ok(count)
     }
 
-    /// Takes all pages out, and nobody puts any in again. `EBUSY`: somebody is writing.
-    pub fn close(&self, mut keep: impl FnMut(&[u8], bool)) -> Result<(), Errno> {
-        if !self.ring.lock(OWN) {
+    /// Takes the lock; if somebody has it, he says when he gives it back.
+    fn lock_at_last(&self) -> bool {
+        for _ in 0..TRIES {
+            if self.ring.lock(OWN) {
+                return true;
+            }
+            if self.ring.want_lock() {
+                return false;
+            }
+        }
+        false
+    }
+
+    /// Takes all bytes out at once, so that nobody reads later ones before them, and nobody puts any in again. `EBUSY`: somebody is writing.
+    pub fn drain(&mut self) -> Result<Vec<u8>, Errno> {
+        let mut data = Vec::new();
+        self.end_writing(|shared| data = shared.take(usize::MAX).unwrap_or_default())?;
+        Ok(data)
+    }
+
+    /// Takes all pages out, one by one, and nobody puts any in again. `EBUSY`: somebody is writing.
+    pub fn close(&mut self, mut keep: impl FnMut(&[u8], bool)) -> Result<(), Errno> {
+        self.end_writing(|shared| {
+            let mut page = [0; PAGE];
+            // There are no more than places, whatever the ring says.
+            for _ in 0..shared.ring.places() {
+                let Ok(Some((count, is_packet))) = shared.ring.take_page(&mut page) else { break };
+                keep(&page[..count], is_packet);
+            }
+        })
+    }
+
+    fn end_writing(&mut self, take: impl FnOnce(&mut Shared)) -> Result<(), Errno> {
+        if !self.lock_at_last() {
             return Err(Errno::EBUSY);
         }
         self.ring.set_state(LEFT);
-        let mut page = [0; PAGE];
-        // There are no more than places, whatever the ring says.
-        for _ in 0..self.ring.places() {
-            let Ok(Some((count, is_packet))) = self.ring.take_page(&mut page) else { break };
-            keep(&page[..count], is_packet);
-        }
+        take(self);
         self.ring.unlock();
         for side in [Side::Arrival, Side::Departure] {
             self.ring.wants_call(side);

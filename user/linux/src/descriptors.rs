@@ -84,8 +84,8 @@ pub struct OpenFile {
     pub opened_by: RefCell<Option<(Option<Rc<OpenFile>>, Vec<u8>)>>,
     /// How often the process has read or written it.
     pub used: Cell<u32>,
-    /// Of a pipe: what is shared of it with other processes.
-    pub sharing: RefCell<crate::shared_pipe::Sharing>,
+    /// Of a pipe or stream socket: what is shared of it with other processes. It goes behind `kind`.
+    pub sharing: crate::shared_pipe::Rings,
     /// What was set of it, if it is a socket.
     pub options: Cell<crate::socket::Options>,
     /// Whom its events are told.
@@ -99,6 +99,7 @@ pub struct OpenFile {
 impl OpenFile {
     /// An open file with these flags.
     pub fn new(kind: Kind, mode: u32, flags: u32) -> OpenFile {
+        let is_channel = matches!(mode & S_IFMT, S_IFIFO | S_IFSOCK) && matches!(kind, Kind::Remote(_));
         OpenFile {
             kind,
             mode,
@@ -110,12 +111,17 @@ impl OpenFile {
             contents: OnceCell::new(),
             shared: RefCell::default(),
             moved: OnceCell::new(),
-            sharing: RefCell::default(),
+            sharing: crate::shared_pipe::Rings::new(is_channel),
             options: Cell::default(),
             watch: Cell::default(),
             terminal: Cell::default(),
             owner: Cell::default(),
         }
+    }
+
+    /// Counts a read or a write.
+    pub fn use_once(&self) {
+        self.used.set(self.used.get().wrapping_add(1));
     }
 
     /// Whether it was opened to read.

@@ -1,16 +1,21 @@
-//! Pipes whose bytes the processes share: read and written here, in a ring in common memory ([`nacre_sys::ring`]), with a call of the kernel only to wait, or to wake who waits.
+//! Pipes and stream sockets whose bytes the processes share, of a socket in a ring for each direction: read and written here, in a ring in common memory ([`nacre_sys::ring`]), with a call of the kernel only to wait, or to wake who waits.
 //!
 //! A pipe starts with messages to its server, so that one that is used little costs no memory. After some reads or writes through an open file the server is asked for the ring. Who has it and who has not use the same pipe, at the same time.
+//! What is more than bytes takes messages: descriptors, at which the server gives the ring up, who sent them, limits of time.
 //! Nothing that stands in the ring is trusted: the worst that others can write there are wrong bytes, and errors.
 
-use crate::descriptors::{O_DIRECT, O_NONBLOCK, OpenFile, S_IFIFO, S_IFMT};
+use crate::descriptors::{O_DIRECT, O_NONBLOCK, OpenFile};
 use crate::errno::{EAGAIN, EIO, ENOMEM, EPIPE, ERESTART, Errno};
 use crate::exchange::wait_for_word;
 use crate::process::Process;
+use crate::socket::Socket;
 use alloc::rc::Rc;
+use core::cell::RefCell;
+use core::sync::atomic::{AtomicU64, Ordering};
 use nacre_abi::Rights;
 use nacre_nest::places::Place;
 use nacre_proto::channel;
+use nacre_proto::flags::{WAY_IN, WAY_OUT};
 use nacre_sys::ring::{self, LEFT, Ring, Side};
 use nacre_sys::{Code, Condition, OwnedMapping, OwnedReference, Reference, Region, Space};
 
@@ -24,7 +29,34 @@ const SPINS: usize = 200;
 const WOKEN: u64 = 64;
 const CALLS: usize = 64;
 
-/// What an open file has of its pipe's ring.
+/// The service that has the rings, once the process uses one; 0 before.
+static SERVICE: AtomicU64 = AtomicU64::new(0);
+
+/// What an open file has of its rings: of bytes that come, and of those that go. A pipe's is the first.
+pub struct Rings {
+    ways: [RefCell<Sharing>; 2],
+    is_channel: bool,
+}
+
+impl Rings {
+    /// Of an open file that has none yet.
+    pub fn new(is_channel: bool) -> Rings {
+        Rings { ways: Default::default(), is_channel }
+    }
+}
+
+impl Drop for Rings {
+    /// Whoever looks into a ring after this finds that the end has gone: its reference went before, and the service hears of that before it answers.
+    fn drop(&mut self) {
+        let service = SERVICE.load(Ordering::Relaxed);
+        if self.is_channel && service != 0 {
+            // It is no socket: the answer says no more than that.
+            let _ = channel::error(Reference(service));
+        }
+    }
+}
+
+/// What an open file has of a ring.
 pub enum Sharing {
     /// Nothing; it is asked for when the file has been used so often.
     From(u32),
@@ -52,8 +84,8 @@ pub struct Joined {
 }
 
 impl Joined {
-    fn ask(end: Reference) -> Result<Joined, Errno> {
-        let reply = channel::share(end)?;
+    fn ask(end: Reference, way: u64) -> Result<Joined, Errno> {
+        let reply = channel::share(end, way)?;
         let place = Place::take(ring::size(reply.places.min(ring::MOST_PLACES))).ok_or(ENOMEM)?;
         let window = place.window();
         let region = Region::through(reply.region.handle());
@@ -100,25 +132,39 @@ enum Tried {
 }
 
 impl Process {
-    /// The ring that a pipe has, if it is to be used by now.
-    fn ring_of(&mut self, file: &OpenFile) -> Option<Rc<Joined>> {
-        let from = match &*file.sharing.borrow() {
+    /// The ring for one way of a pipe or stream, if it is to be used by now.
+    fn ring_of(&mut self, file: &OpenFile, way: u64) -> Option<Rc<Joined>> {
+        let socket = Socket::of(file);
+        let place = &file.sharing.ways[if socket.is_some() { way as usize } else { 0 }];
+        if socket.is_some() && !crate::socket::has_bytes_alone(file) {
+            return None;
+        }
+        let from = match &*place.borrow() {
             Sharing::With(joined) if joined.ring.state() & LEFT == 0 => return Some(joined.clone()),
-            Sharing::With(_) => file.used.get(),
+            // A pipe has become larger; to a stream something came that is more than bytes, as may come again.
+            Sharing::With(_) if socket.is_none() => file.used.get(),
+            Sharing::With(_) => file.used.get().saturating_mul(AGAIN),
             Sharing::From(from) => *from,
         };
-        let is_due = file.used.get() >= from && file.mode & S_IFMT == S_IFIFO && file.is_channel() && self.lock.is_some();
-        let joined = is_due.then(|| self.services.reference(file).and_then(Joined::ask));
+        let is_due = file.used.get() >= from && file.is_channel() && self.lock.is_some();
+        let joined = is_due.then(|| self.join(file, way));
         let now = match joined {
             Some(Ok(joined)) => Sharing::With(Rc::new(joined)),
             Some(Err(_)) => Sharing::From(file.used.get().saturating_mul(AGAIN)),
             None => Sharing::From(from),
         };
-        file.sharing.replace(now);
-        match &*file.sharing.borrow() {
+        place.replace(now);
+        match &*place.borrow() {
             Sharing::With(joined) => Some(joined.clone()),
             Sharing::From(_) => None,
         }
+    }
+
+    fn join(&mut self, file: &OpenFile, way: u64) -> Result<Joined, Errno> {
+        let service = self.services.channels()?;
+        let joined = Joined::ask(self.services.reference(file)?, way)?;
+        SERVICE.store(service.0, Ordering::Relaxed);
+        Ok(joined)
     }
 
     /// Something has come or gone: those hear of it who wait.
@@ -146,15 +192,15 @@ impl Process {
         }
     }
 
-    /// Reads a pipe from its ring. `None`: it is to be read by messages.
-    pub fn read_ring(&mut self, file: &OpenFile, into: &mut [u8]) -> Option<Result<usize, Errno>> {
-        let joined = self.ring_of(file)?;
+    /// Reads a pipe or stream from its ring. `None`: it is to be read by messages.
+    pub fn read_ring(&mut self, file: &OpenFile, into: &mut [u8], dont_wait: bool) -> Option<Result<usize, Errno>> {
+        let joined = self.ring_of(file, WAY_IN)?;
         loop {
             match self.try_read(file, &joined, into) {
                 Err(error) => return Some(Err(error)),
                 Ok(Tried::Done(count)) => return Some(Ok(count)),
                 Ok(Tried::ByMessage) => return None,
-                Ok(Tried::Waits) if joined.has_flag(O_NONBLOCK) => return Some(Err(EAGAIN)),
+                Ok(Tried::Waits) if dont_wait || joined.has_flag(O_NONBLOCK) => return Some(Err(EAGAIN)),
                 Ok(Tried::Waits) => {}
             }
             let is_blocked = |ring: &Ring| ring.is_empty() && ring.users()[1] != 0 && ring.state() == 0;
@@ -183,9 +229,9 @@ impl Process {
         }
     }
 
-    /// Writes a pipe into its ring; what is left, if messages are to go on. `None`: they are to do it all.
-    pub fn write_ring(&mut self, file: &OpenFile, from: &[u8]) -> Option<Result<usize, Errno>> {
-        let joined = self.ring_of(file)?;
+    /// Writes a pipe or stream into its ring; what is left by messages, if they are to go on. `None`: they are to do it all.
+    pub fn write_ring(&mut self, file: &OpenFile, from: &[u8], dont_wait: bool) -> Option<Result<usize, Errno>> {
+        let joined = self.ring_of(file, WAY_OUT)?;
         let mut done = 0;
         while done < from.len() {
             let tried = self.try_write(file, &joined, &from[done..]);
@@ -195,8 +241,8 @@ impl Process {
                     continue;
                 }
                 Ok(Tried::ByMessage) if done == 0 => return None,
-                Ok(Tried::ByMessage) => return Some(Ok(done + self.write_by_messages(file, &from[done..]).unwrap_or(0))),
-                Ok(Tried::Waits) if joined.has_flag(O_NONBLOCK) => Err(EAGAIN),
+                Ok(Tried::ByMessage) => return Some(Ok(done + self.write_rest(file, &from[done..], dont_wait).unwrap_or(0))),
+                Ok(Tried::Waits) if dont_wait || joined.has_flag(O_NONBLOCK) => Err(EAGAIN),
                 Ok(Tried::Waits) => self.wait_at_ring(&joined, Side::Departure, |ring| !ring.has_room() && ring.users()[0] != 0 && ring.state() & LEFT == 0),
                 Err(error) => Err(error),
             };
@@ -218,7 +264,7 @@ impl Process {
             return Ok(Tried::ByMessage);
         }
         let is_left = ring.state() & LEFT != 0;
-        let put = if is_left { Ok(None) } else { ring.put(from, joined.has_flag(O_DIRECT)) };
+        let put = if is_left { Ok(None) } else { ring.put(from, joined.has_flag(O_DIRECT) && Socket::of(file).is_none()) };
         let is_wanted = ring.unlock();
         if put.is_ok_and(|count| count.is_some()) || is_wanted {
             self.tell(file, joined, Side::Arrival, is_wanted);

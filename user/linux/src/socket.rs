@@ -2,11 +2,12 @@
 
 mod address;
 mod control;
+mod header;
 mod message;
 mod options;
 
-pub use message::{recvfrom, recvmmsg, recvmsg, sendmmsg, sendmsg, sendto};
-pub use options::{Begun, Options, getsockopt, setsockopt};
+pub use message::{recvfrom, recvmmsg, recvmsg, send_rest, sendmmsg, sendmsg, sendto};
+pub use options::{Begun, Options, getsockopt, has_bytes_alone, setsockopt};
 
 use crate::descriptors::{Kind, O_CLOEXEC, O_NONBLOCK, O_RDWR, OpenFile, S_IFMT, S_IFSOCK};
 use crate::entry::Frame;
@@ -233,6 +234,7 @@ fn accept_with(process: &mut Process, [descriptor, at, size_at]: [u64; 3], flags
     let message = Message::new(channel::accept::LABEL, words([flags & DONT_WAIT]));
     let received = wait_for(process, target, &message, Buffers { bytes: SpanMut::from(&mut name[..]), slots: &[slot.handle()] })?;
     let accepted = socket.open(slot.occupied(), flags);
+    options::inherit(&file, &accepted);
     if at != 0 {
         let name = name.get(..received.bytes()).unwrap_or_default();
         address::write(process, (at, size_at), &socket.family.shown(name))?;

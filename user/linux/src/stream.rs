@@ -13,7 +13,7 @@ use nacre_sys::{Reference, SpanMut};
 impl Process {
     /// Reads from `offset`, or from the file's own position. Less than was asked for comes at the end, and when the rest would have to be waited for.
     pub fn read(&mut self, file: &OpenFile, offset: u64, into: &mut [u8]) -> Result<usize, Errno> {
-        file.used.set(file.used.get().wrapping_add(1));
+        file.use_once();
         if !file.is_remote() {
             let done = match &file.kind {
                 _ if offset == OWN_POSITION => self.when_possible(file, |process| process.read_inside(file, into)),
@@ -26,7 +26,7 @@ impl Process {
             }
         }
         if offset == OWN_POSITION
-            && let Some(done) = self.read_ring(file, into)
+            && let Some(done) = self.read_ring(file, into, false)
         {
             return done;
         }
@@ -85,7 +85,7 @@ impl Process {
     /// Writes at `offset`, or at the file's own position. Less than was asked for is written when there is no room, or it would have to be waited for.
     pub fn write(&mut self, file: &OpenFile, offset: u64, from: &[u8]) -> Result<usize, Errno> {
         let from = &from[..self.within_file_size(file, offset, from.len())?];
-        file.used.set(file.used.get().wrapping_add(1));
+        file.use_once();
         if !file.is_remote() {
             if offset != OWN_POSITION {
                 return Err(ESPIPE);
@@ -96,13 +96,13 @@ impl Process {
                 return done;
             }
         }
-        if offset == OWN_POSITION
-            && let Some(done) = self.write_ring(file, from)
-        {
-            return done;
-        }
         if let Some(socket) = Socket::of(file) {
             return if offset == OWN_POSITION { self.write_socket(file, socket, from) } else { Err(ESPIPE) };
+        }
+        if offset == OWN_POSITION
+            && let Some(done) = self.write_ring(file, from, false)
+        {
+            return done;
         }
         if file.is_pair() {
             return if offset == OWN_POSITION { self.write_pair(file, from) } else { Err(ESPIPE) };
@@ -110,9 +110,12 @@ impl Process {
         self.write_to_server(file, offset, from)
     }
 
-    /// Writes a pipe by messages.
-    pub fn write_by_messages(&mut self, file: &OpenFile, from: &[u8]) -> Result<usize, Errno> {
-        self.write_to_server(file, OWN_POSITION, from)
+    /// Writes a pipe or stream by messages.
+    pub fn write_rest(&mut self, file: &OpenFile, from: &[u8], dont_wait: bool) -> Result<usize, Errno> {
+        match Socket::of(file) {
+            Some(_) => crate::socket::send_rest(self, file, from, dont_wait),
+            None => self.write_to_server(file, OWN_POSITION, from),
+        }
     }
 
     fn write_to_server(&mut self, file: &OpenFile, offset: u64, from: &[u8]) -> Result<usize, Errno> {

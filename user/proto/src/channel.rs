@@ -1,6 +1,6 @@
 //! Protocol 9, `channel`: pipes, local sockets and pseudo-terminals. Their ends are files, which answer `file` too.
 
-use crate::flags::{ENDS, MESSAGE_FLAGS, OPEN_FLAGS, POLL_EVENTS, S_IFCHR, SOCKETS};
+use crate::flags::{ENDS, MESSAGE_FLAGS, OPEN_FLAGS, POLL_EVENTS, S_IFCHR, SOCKETS, WAYS};
 use crate::structures::Status;
 use crate::sys::{Reference, Span, SpanMut};
 use crate::{Errno, client};
@@ -49,10 +49,10 @@ crate::protocol! {
     /// The same. If the numbers are still these, the bits are notified at the port, once, when one of them may have grown.
     18 expect(events: Flags(POLL_EVENTS), arrivals: Number, departures: Number, bits: Hex; references port) -> (events: Flags(POLL_EVENTS), arrivals: Number, departures: Number);
 
-    /// At the end of a pipe: its bytes as memory, to be read and written without messages: a ring of so many pages, with a word about this end at `seat`, whose lock is taken with `number`; two conditions at which who waits for bytes, or for room, waits;
-    /// and what says that its holder still has it. Others read and write by messages meanwhile. `ENODEV`: it is no pipe, or there is no memory for it: messages do.
-    19 share() -> (places: Number, number: Number, seat: Number; references region, arrivals, departures, hold);
-    /// At the end of a pipe that is shared: something has come or gone of which its server wanted to hear.
+    /// At the end of a pipe or a stream socket: the bytes that it receives or sends (of a pipe all) as memory, to be read and written without messages: a ring of so many pages, with a word about this end at `seat`, whose lock is taken with `number`; two conditions at which who waits for bytes, or for room, waits;
+    /// and what says that its holder still has it. Others read and write by messages meanwhile. `ENODEV`: it is neither, or there is more than bytes in it (references, or who sent them), or no memory: messages do.
+    19 share(way: Choice(WAYS)) -> (places: Number, number: Number, seat: Number; references region, arrivals, departures, hold);
+    /// At the end of a pipe or stream that is shared: something has come or gone of which its server wanted to hear.
     20 changed() -> ();
 
     /// At the service: a pseudo-terminal with the lowest free number, locked, and the end of whoever is the keyboard and the screen. The terminal goes with that end. `ENOSPC`: there are as many as there may be.

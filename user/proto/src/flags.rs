@@ -149,6 +149,13 @@ table! {
 }
 
 table! {
+    /// Directions of the bytes of a connection, for one of its ends.
+    WAYS:
+    WAY_IN = 0 of 0xffff_ffff_ffff_ffff, "What it receives.";
+    WAY_OUT = 1 of 0xffff_ffff_ffff_ffff, "What it sends.";
+}
+
+table! {
     /// Flags of `channel.send` and `channel.receive`.
     MESSAGE_FLAGS:
     MSG_OOB = 1, "Sending to a terminal: also if output of the background stops it.";

@@ -1,4 +1,4 @@
-//! A pipe's bytes in memory that several programs share: read and written without a message, and without trust in what the others write there.
+//! The bytes of a pipe, or of one direction of a stream socket, in memory that several programs share: read and written without a message, and without trust in what the others write there.
 //!
 //! The bytes lie in pages, as Linux's do: each with what one write put there, or several small ones that fit together. Pages are counted for ever; page `n` lies at the `n`th place, modulo the number of places.
 //! `head` and `tail` each name a page and an offset in it, in one word: what comes next, and what was written last.
@@ -62,6 +62,8 @@ pub enum Side {
 pub const LEFT: u64 = 1;
 /// In the state: who reads asks the ring's maker, who has bytes that come first.
 pub const ASK: u64 = 2;
+/// In the state: the same, from now on, since the maker has an error to tell behind the bytes.
+pub const TROUBLE: u64 = 4;
 
 /// The words make no sense.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -1,60 +1,102 @@
-//! Pipes whose bytes processes share, and what else there is to know and to set of what is in a pipe.
+//! Pipes and streams whose bytes processes share, and what else there is to know and to set of what is in a pipe.
 
-use super::{ACCESS, CHANGEABLE, Hub, MOST_CAPACITY};
+use super::{ACCESS, CHANGEABLE, Hub, MOST_CAPACITY, Stage};
 use crate::pages::PAGE;
 use crate::queue::{Queue, Received};
 use crate::shared::Shared;
 use alloc::collections::BTreeMap;
 use nacre_proto::Errno;
+use nacre_proto::flags::{SOCK_STREAM, WAY_IN, WAY_OUT};
 use nacre_sys::ring::Ring;
 
 impl<R> Hub<R> {
-    /// The bytes that the end of a pipe leads to.
-    fn pipe_queue(&self, key: u64) -> Result<u64, Errno> {
+    /// The bytes that come to the end of a stream, or leave it; those of a pipe, whichever end it is.
+    fn stream_queue(&self, key: u64, way: u64) -> Result<u64, Errno> {
         let end = self.end(key)?;
-        if end.kind != 0 || end.terminal.is_some() {
-            return Err(Errno::ENODEV);
-        }
-        end.incoming.or(end.outgoing).ok_or(Errno::ENODEV)
+        let queue = match end.kind {
+            _ if end.terminal.is_some() => None,
+            0 => end.incoming.or(end.outgoing),
+            SOCK_STREAM if way == WAY_OUT => end.outgoing,
+            SOCK_STREAM => end.incoming,
+            _ => None,
+        };
+        queue.ok_or(Errno::ENODEV)
+    }
+
+    /// The rings of an end.
+    fn rings_of(&self, key: u64) -> impl Iterator<Item = &Shared> {
+        let queues = self.ends.get(&key).map(|end| [end.incoming, end.outgoing]).unwrap_or_default();
+        queues.into_iter().flatten().filter_map(|queue| self.queues.get(&queue)?.shared.as_ref())
     }
 
     fn shared_mut(&mut self, queue: u64) -> Option<&mut Shared> {
         self.queues.get_mut(&queue)?.shared.as_mut()
     }
 
-    /// The ring in which the bytes of a pipe are, if processes share them.
-    pub fn ring(&self, key: u64) -> Result<Option<u64>, Errno> {
-        let queue = self.pipe_queue(key)?;
+    /// The ring in which the bytes are, if processes share them.
+    pub fn ring(&self, key: u64, way: u64) -> Result<Option<u64>, Errno> {
+        let queue = self.stream_queue(key, way)?;
         Ok(self.queues.get(&queue).and_then(|queue| queue.shared.as_ref()).map(|shared| shared.number))
     }
 
-    /// How many pages a ring needs for a pipe.
-    pub fn places(&self, key: u64) -> Result<u64, Errno> {
-        let queue = self.pipe_queue(key)?;
-        Ok(self.queues.get(&queue).map_or(0, |queue| queue.capacity / PAGE) as u64)
+    /// How many pages a ring needs.
+    pub fn places(&self, key: u64, way: u64) -> Result<u64, Errno> {
+        let queue = self.stream_queue(key, way)?;
+        Ok(self.queues.get(&queue).map_or(0, |queue| (queue.capacity / PAGE).next_power_of_two()) as u64)
     }
 
-    /// The bytes of a pipe are in this ring from now on.
-    pub fn share(&mut self, key: u64, ring: Ring, number: u64) -> Result<(), Errno> {
-        let key = self.pipe_queue(key)?;
+    /// The bytes are in this ring from now on.
+    pub fn share(&mut self, key: u64, way: u64, ring: Ring, number: u64) -> Result<(), Errno> {
+        let key = self.stream_queue(key, way)?;
         let queue = self.queues.get_mut(&key).ok_or(Errno::ENODEV)?;
         let before = (queue.bytes(), queue.references());
-        if queue.shared.is_some() || !queue.share(Shared::new(ring, number)) {
+        let is_signed = queue.readers.iter().any(|reader| self.ends.get(reader).is_some_and(|end| end.is_signed));
+        if is_signed || queue.shared.is_some() || !queue.share(Shared::new(ring, number)) {
             return Err(Errno::ENODEV);
         }
         let after = (queue.bytes(), queue.references());
         self.count(before, after);
         self.rings.insert(number, key);
         self.tell_users(key);
+        self.tell_trouble(key);
         // Somebody may wait already.
         ring.want();
         Ok(())
     }
 
     /// The number of an end's word in the ring.
-    pub fn sit(&mut self, key: u64) -> Result<usize, Errno> {
-        let (queue, flags) = (self.pipe_queue(key)?, self.end(key)?.flags);
+    pub fn sit(&mut self, key: u64, way: u64) -> Result<usize, Errno> {
+        let (queue, flags) = (self.stream_queue(key, way)?, self.end(key)?.flags);
         self.shared_mut(queue).and_then(|shared| shared.sit(key, flags)).ok_or(Errno::ENODEV)
+    }
+
+    /// An end that reads a queue has an error to tell: who reads its ring asks.
+    pub(super) fn tell_trouble(&mut self, queue: u64) {
+        let readers = self.queues.get(&queue).map(|queue| &queue.readers);
+        let is_troubled = readers.is_some_and(|readers| readers.iter().any(|reader| self.ends.get(reader).is_some_and(|end| end.error.is_some())));
+        if let Some(shared) = self.shared_mut(queue).filter(|_| is_troubled) {
+            shared.trouble();
+            self.note_called(queue);
+        }
+    }
+
+    /// Who receives here is told who sent from now on; false: somebody is writing.
+    pub(super) fn sign(&mut self, key: u64) -> Result<bool, Errno> {
+        let end = self.end_mut(key)?;
+        end.is_signed = end.kind != 0;
+        match end.incoming.filter(|_| end.is_signed) {
+            Some(queue) => self.give_ring_up(queue),
+            None => Ok(true),
+        }
+    }
+
+    /// What came out of a ring has the name of the other end.
+    pub(super) fn name_sender(&self, key: u64, received: &mut Received<R>) {
+        let Some(end) = self.ends.get(&key).filter(|end| end.kind == SOCK_STREAM) else { return };
+        let is_shared = end.incoming.and_then(|queue| self.queues.get(&queue)).is_some_and(|queue| queue.shared.is_some());
+        if let (true, Stage::Connected(peer)) = (is_shared, &end.stage) {
+            received.from.clone_from(self.ends.get(peer).map_or(&end.peer_name, |peer| &peer.name));
+        }
     }
 
     /// An end has left a pipe that others still have.
@@ -68,7 +110,8 @@ impl<R> Hub<R> {
     /// Says in the ring how many can read and write.
     pub(super) fn tell_users(&mut self, key: u64) {
         let Some(queue) = self.queues.get_mut(&key) else { return };
-        let (readers, writers) = (queue.readers.len(), queue.writers.len());
+        let is_over = queue.is_ended || queue.is_deaf;
+        let (readers, writers) = if is_over { (0, 0) } else { (queue.readers.len(), queue.writers.len()) };
         if let Some(shared) = &mut queue.shared {
             shared.set_users(readers, writers);
         }
@@ -115,21 +158,21 @@ impl<R> Hub<R> {
 
     /// From now on processes say when they have changed what this end has; false: they share nothing.
     pub fn want(&self, key: u64) -> bool {
-        let shared = self.pipe_queue(key).ok().and_then(|queue| self.queues.get(&queue)?.shared.as_ref());
-        shared.map(|shared| shared.ring.want()).is_some()
+        self.rings_of(key).map(|shared| shared.ring.want()).count() != 0
     }
 
     /// They have.
     pub fn changed(&mut self, key: u64) -> Result<(), Errno> {
-        let queue = self.pipe_queue(key)?;
-        self.touch_queue(queue);
+        let end = self.end(key)?;
+        for queue in [end.incoming, end.outgoing].into_iter().flatten() {
+            self.touch_queue(queue);
+        }
         Ok(())
     }
 
     /// Whether somebody is writing, so that nobody else can.
     pub fn is_locked(&self, key: u64) -> bool {
-        let shared = self.pipe_queue(key).ok().and_then(|queue| self.queues.get(&queue)?.shared.as_ref());
-        shared.is_some_and(|shared| shared.ring.is_locked())
+        self.rings_of(key).any(|shared| shared.ring.is_locked())
     }
 
     pub(super) fn send_shared(&mut self, queue: u64, data: &[u8], is_packet: bool) -> Result<Option<usize>, Errno> {
@@ -154,7 +197,7 @@ impl<R> Hub<R> {
                 shared.ring.set_limit(pages);
                 shared.call_all();
             }
-            Some(_) => return self.give_ring_up(key).and_then(|()| self.set_capacity(key, size)),
+            Some(_) => return if self.give_ring_up(key)? { self.set_capacity(key, size) } else { Err(Errno::EBUSY) },
             None => {}
         }
         queue.capacity = size;
@@ -162,17 +205,20 @@ impl<R> Hub<R> {
         Ok(())
     }
 
-    fn give_ring_up(&mut self, key: u64) -> Result<(), Errno> {
+    /// The bytes of a queue are here again, if they were not; false: somebody is writing, who says when he has done so.
+    pub(super) fn give_ring_up(&mut self, key: u64) -> Result<bool, Errno> {
         let queue = self.queues.get_mut(&key).ok_or(Errno::EIO)?;
         let before = (queue.bytes(), queue.references());
-        let Some(number) = queue.shared.as_ref().map(|shared| shared.number) else { return Ok(()) };
-        queue.unshare()?;
+        let Some(number) = queue.shared.as_ref().map(|shared| shared.number) else { return Ok(true) };
+        if queue.unshare().is_err() {
+            return Ok(false);
+        }
         let after = (queue.bytes(), queue.references());
         self.count(before, after);
         self.rings.remove(&number);
         // Whoever waits there goes on by messages.
         self.called.insert(number, [true; 2]);
-        Ok(())
+        Ok(true)
     }
 
     /// How many bytes can be received, as `FIONREAD` tells it.
@@ -224,10 +270,7 @@ impl<R> Hub<R> {
         let end = self.end_mut(key)?;
         end.flags = end.flags & ACCESS | flags & CHANGEABLE;
         let flags = end.flags;
-        let queue = end.incoming.or(end.outgoing).and_then(|queue| self.queues.get(&queue));
-        if let Some(shared) = queue.and_then(|queue| queue.shared.as_ref()) {
-            shared.set_flags(key, flags);
-        }
+        self.rings_of(key).for_each(|shared| shared.set_flags(key, flags));
         Ok(())
     }
 }

@@ -5,6 +5,7 @@ use crate::pages::PAGE;
 use alloc::boxed::Box;
 use alloc::vec;
 use core::sync::atomic::AtomicU64;
+use nacre_proto::flags::{SOCK_STREAM, WAY_IN, WAY_OUT};
 use nacre_sys::ring::{self, LEFT, Ring, Side};
 
 type TestHub = Hub<u32>;
@@ -23,13 +24,17 @@ impl Numbers {
 }
 
 fn share(hub: &mut TestHub, key: u64) -> Ring {
-    let places = hub.places(key).unwrap();
+    try_share(hub, key).unwrap()
+}
+
+fn try_share(hub: &mut TestHub, key: u64) -> Result<Ring, Errno> {
+    let places = hub.places(key, WAY_IN).unwrap();
     let words: &'static [AtomicU64] = Box::leak((0..ring::size(places) / 8 + 8).map(|_| AtomicU64::new(0)).collect());
     let ring = Ring::within(words, places).unwrap();
     let number = hub.key();
-    hub.share(key, ring, number).unwrap();
-    assert_eq!(hub.ring(key), Ok(Some(number)));
-    ring
+    hub.share(key, WAY_IN, ring, number)?;
+    assert_eq!(hub.ring(key, WAY_IN), Ok(Some(number)));
+    Ok(ring)
 }
 
 fn send(hub: &mut TestHub, key: u64, data: &[u8]) -> Option<usize> {
@@ -101,7 +106,7 @@ impl Twins {
         if self.ring.is_some_and(|ring| ring.state() & LEFT != 0) {
             self.ring = None;
             let key = self.ends[0].0;
-            assert_eq!(self.hubs[0].ring(key), Ok(None));
+            assert_eq!(self.hubs[0].ring(key, WAY_IN), Ok(None));
         }
     }
 
@@ -158,7 +163,7 @@ fn whoever_waits_is_called_when_the_other_side_goes_or_its_user_dies() {
     let mut hub = TestHub::default();
     let (reader, writer) = hub.pipe(0).unwrap();
     let ring = share(&mut hub, reader);
-    let number = hub.ring(reader).unwrap().unwrap();
+    let number = hub.ring(reader, WAY_IN).unwrap().unwrap();
     assert_eq!((ring.users(), hub.called().len()), ([1, 1], 0));
     assert!(ring.is_wanted(Side::Arrival) && ring.is_wanted(Side::Departure), "somebody may wait since before");
     ring.prepare(Side::Arrival);
@@ -183,7 +188,7 @@ fn nonsense_in_the_ring_harms_nobody_else() {
     let (other_reader, other_writer) = hub.pipe(0).unwrap();
     let words: &'static [AtomicU64] = Box::leak((0..ring::size(16) / 8 + 8).map(|_| AtomicU64::new(0)).collect());
     let number = hub.key();
-    hub.share(reader, Ring::within(words, 16).unwrap(), number).unwrap();
+    hub.share(reader, WAY_IN, Ring::within(words, 16).unwrap(), number).unwrap();
     let mut numbers = Numbers(3);
     for _ in 0..20_000 {
         let value = numbers.below(1 << 30) << numbers.below(34) | numbers.below(5000);
@@ -204,4 +209,129 @@ fn nonsense_in_the_ring_harms_nobody_else() {
     hub.close(reader);
     hub.close(writer);
     assert!(!hub.has_ring(number));
+}
+
+/// Two connections of which the same is asked; the bytes of the first are shared on their way from its first to its second end, now and then.
+struct Streams {
+    hubs: [TestHub; 2],
+    ends: [(u64, u64); 2],
+    ring: Option<Ring>,
+    /// Writes that have not been read.
+    waiting: usize,
+}
+
+impl Streams {
+    fn new() -> Streams {
+        let mut hubs = [TestHub::default(), TestHub::default()];
+        let ends = hubs.each_mut().map(|hub| hub.pair(SOCK_STREAM, 0, [1, 2, 3]).unwrap());
+        Streams { hubs, ends, ring: None, waiting: 0 }
+    }
+
+    fn send(&mut self, data: &[u8], references: &[u32], directly: bool) {
+        let all = [0, 1].map(|index| {
+            let ring = self.ring.filter(|_| directly && index == 0 && references.is_empty());
+            let sending = Sending { data: data.to_vec(), ..Sending::default() };
+            match ring {
+                Some(ring) => put(&ring, data, false),
+                None => self.hubs[index].send(self.ends[index].0, &sending, &mut references.to_vec()).unwrap(),
+            }
+        });
+        assert_eq!(all, [Some(data.len()); 2]);
+        self.waiting += 1;
+        self.see();
+    }
+
+    fn receive(&mut self, size: usize, directly: bool) {
+        let wish = Wish { size, most: 3, ..Wish::default() };
+        let [there, here] = [0, 1].map(|index| match self.ring.filter(|ring| directly && index == 0 && ring.state() == 0) {
+            Some(ring) => take(&ring, size).map(|data| (short(Some(data)), vec![])),
+            None => self.hubs[index].receive(self.ends[index].1, wish).unwrap().map(|received| (short(Some(received.data)), received.references)),
+        });
+        assert_eq!(there, here, "{size} bytes, directly {directly}");
+        let left = self.hubs[0].waiting(self.ends[0].1).unwrap();
+        self.waiting = if left == 0 { 0 } else { self.waiting };
+    }
+
+    /// A ring that was given up is used no more.
+    fn see(&mut self) {
+        self.ring = self.ring.filter(|ring| ring.state() & LEFT == 0);
+        let [there, here] = [0, 1].map(|index| {
+            let (hub, (from, to)) = (&self.hubs[index], self.ends[index]);
+            (hub.waiting(to), hub.events(to), hub.events(from).map(|events| events & !4 & !0x100))
+        });
+        assert_eq!(there, here);
+    }
+}
+
+#[test]
+fn whoever_does_what_a_shared_stream_is_as_any_other() {
+    let mut numbers = Numbers(5);
+    let (mut rings, mut lost) = (0, 0);
+    for _ in 0..60 {
+        let mut streams = Streams::new();
+        for step in 0..300u64 {
+            let directly = numbers.below(2) == 0;
+            let size = if numbers.below(3) == 0 { numbers.below(5000) } else { numbers.below(300) } as usize + 1;
+            let had = streams.ring.is_some();
+            match numbers.below(16) {
+                0..=6 if streams.waiting < 20 => streams.send(&vec![step as u8; size], &[], directly),
+                7 if streams.waiting < 20 => streams.send(&vec![step as u8; size], &[step as u32, 7], directly),
+                8 if streams.ring.is_none() => {
+                    let key = streams.ends[0].1;
+                    streams.ring = try_share(&mut streams.hubs[0], key).ok();
+                    rings += usize::from(streams.ring.is_some());
+                }
+                _ => streams.receive(size, directly),
+            }
+            streams.see();
+            lost += usize::from(had && streams.ring.is_none());
+        }
+    }
+    assert!(rings > 60 && lost > 60, "{rings} rings, {lost} given up");
+}
+
+#[test]
+fn a_stream_s_ring_says_when_either_side_has_had_enough() {
+    let mut hub = TestHub::default();
+    let (first, second) = hub.pair(SOCK_STREAM, 0, [1, 2, 3]).unwrap();
+    let ring = share(&mut hub, second);
+    assert_eq!((hub.ring(first, WAY_OUT), hub.ring(first, WAY_IN), ring.users()), (hub.ring(second, WAY_IN), Ok(None), [1, 1]));
+    put(&ring, b"left", false);
+    hub.shutdown(first, 1).unwrap();
+    assert_eq!((ring.users(), take(&ring, 9)), ([0, 0], Some(b"left".to_vec())));
+    let back = share(&mut hub, first);
+    hub.shutdown(first, 0).unwrap();
+    assert_eq!((back.users(), hub.send(second, &Sending { data: vec![1], ..Sending::default() }, &mut vec![])), ([0, 0], Err(Errno::EPIPE)));
+}
+
+#[test]
+fn bytes_that_nobody_has_read_are_an_error_behind_those_of_the_other_side() {
+    let mut hub = TestHub::default();
+    let (first, second) = hub.pair(SOCK_STREAM, 0, [1, 2, 3]).unwrap();
+    let (there, back) = (share(&mut hub, second), share(&mut hub, first));
+    put(&there, b"unread", false);
+    put(&back, b"read", false);
+    back.prepare(Side::Arrival);
+    hub.close(second);
+    assert!(back.state() & ring::TROUBLE != 0 && hub.called().contains_key(&hub.ring(first, WAY_IN).unwrap().unwrap()));
+    assert_eq!(receive(&mut hub, first, 99, false), Some(b"read".to_vec()));
+    let mut next = || hub.receive(first, Wish { size: 9, ..Wish::default() }).map(|received| received.map(|received| received.data));
+    assert_eq!((next(), next()), (Err(Errno::ECONNRESET), Ok(Some(vec![]))));
+}
+
+#[test]
+fn who_asks_who_sent_has_no_ring() {
+    let mut hub = TestHub::default();
+    let (first, second) = hub.pair(SOCK_STREAM, 0, [1, 2, 3]).unwrap();
+    let ring = share(&mut hub, second);
+    put(&ring, b"unsigned", false);
+    let wish = Wish { size: 99, is_apart: true, ..Wish::default() };
+    assert!(ring.lock(USER));
+    assert_eq!((hub.receive(second, wish), hub.is_locked(second)), (Ok(None), true), "until the writer has written");
+    assert!(ring.unlock());
+    let mut next = || hub.receive(second, wish).unwrap().map(|received| (received.data, received.sender[0]));
+    assert_eq!((next(), next()), (Some((b"unsigned".to_vec(), 0)), None));
+    hub.send(first, &Sending { data: b"signed".to_vec(), sender: [5, 6], ..Sending::default() }, &mut vec![]).unwrap();
+    assert_eq!(hub.receive(second, wish).unwrap().map(|received| received.sender), Some([5, 6]));
+    assert!(try_share(&mut hub, second).is_err());
 }

@@ -142,10 +142,10 @@ impl<R> Hub<R> {
 
     fn join_listener(&mut self, key: u64, target: u64, owner: [u64; 3]) -> Result<(), Errno> {
         let listener = self.end(target)?;
-        let (kind, name, credentials) = (listener.kind, listener.name.clone(), listener.credentials);
+        let (kind, name, credentials, is_signed) = (listener.kind, listener.name.clone(), listener.credentials, listener.is_signed);
         let server = self.add_end(kind, SOCKET_ACCESS)?;
         let end = self.end_mut(server)?;
-        (end.name, end.credentials) = (name, credentials);
+        (end.name, end.credentials, end.is_signed) = (name, credentials, is_signed);
         self.end_mut(key)?.credentials = owner;
         self.connect_ends(key, server)?;
         let listener = self.end_mut(target)?;
@@ -163,6 +163,8 @@ impl<R> Hub<R> {
             && let Some(peer) = self.ends.get_mut(&{ *peer })
         {
             peer.error = Some(Errno::ECONNRESET);
+            let incoming = peer.incoming;
+            incoming.into_iter().for_each(|queue| self.tell_trouble(queue));
         }
         self.close(key);
     }
@@ -176,6 +178,8 @@ impl<R> Hub<R> {
             && let Some(peer) = self.ends.get_mut(&peer)
         {
             peer.error = Some(Errno::ECONNRESET);
+            let incoming = peer.incoming;
+            incoming.into_iter().for_each(|queue| self.tell_trouble(queue));
         }
     }
 

@@ -304,8 +304,8 @@ impl channel::Server for Service {
         expect::Output { events: ready, arrivals, departures }.now()
     }
 
-    fn share(&mut self, request: &mut Request<'_>) -> Handled<share::Output> {
-        let output = self.share_end(request.word())?;
+    fn share(&mut self, request: &mut Request<'_>, way: u64) -> Handled<share::Output> {
+        let output = self.share_end(request.word(), way)?;
         at_once(request, output, &[])
     }
 

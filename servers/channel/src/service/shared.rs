@@ -68,16 +68,16 @@ impl Sharing {
 }
 
 impl Service {
-    /// The ring of a pipe, which has one from now on, and a new user of it.
-    pub(super) fn share_end(&mut self, key: u64) -> Result<share::Output, Errno> {
-        let number = match self.hub.ring(key)? {
+    /// The ring of a pipe or of one way of a stream, which has one from now on, and a new user of it.
+    pub(super) fn share_end(&mut self, key: u64, way: u64) -> Result<share::Output, Errno> {
+        let number = match self.hub.ring(key, way)? {
             Some(number) => number,
-            None => self.make_ring(key)?,
+            None => self.make_ring(key, way)?,
         };
         if self.sharing.users.len() >= MOST_USERS {
             return Err(Errno::ENODEV);
         }
-        let seat = self.hub.sit(key)?;
+        let seat = self.hub.sit(key, way)?;
         let user = self.hub.key();
         let port = OwnedPort::new(user, self.set.handle())?;
         let hold = port.new_reference(REFERENCE_USE)?;
@@ -101,12 +101,12 @@ impl Service {
         })
     }
 
-    fn make_ring(&mut self, key: u64) -> Result<u64, Errno> {
+    fn make_ring(&mut self, key: u64, way: u64) -> Result<u64, Errno> {
         let pool = self.sharing.pool.as_ref().filter(|_| self.sharing.rings.len() < MOST_RINGS).ok_or(Errno::ENODEV)?;
         // Whoever asks goes on by messages.
-        let (memory, ring) = Memory::take(pool, self.hub.places(key)?).map_err(|_| Errno::ENODEV)?;
+        let (memory, ring) = Memory::take(pool, self.hub.places(key, way)?).map_err(|_| Errno::ENODEV)?;
         let number = self.hub.key();
-        self.hub.share(key, ring, number)?;
+        self.hub.share(key, way, ring, number)?;
         self.sharing.rings.insert(number, memory);
         Ok(number)
     }

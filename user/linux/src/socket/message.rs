@@ -1,6 +1,7 @@
 //! Messages through sockets: `send`, `recv` and their like. What is longer than a message of the system goes in parts.
 
 use super::control::{self, Incoming, Outgoing, RECORD};
+use super::header::Header;
 use super::{Socket, address, options, socket_at};
 use crate::descriptors::OpenFile;
 use crate::entry::Frame;
@@ -27,6 +28,12 @@ const MSG_ERRQUEUE: u64 = 0x2000;
 const MSG_NOSIGNAL: u64 = 0x4000;
 const MSG_WAITFORONE: u64 = 0x1_0000;
 const MSG_CMSG_CLOEXEC: u64 = 0x4000_0000;
+/// The bits of flags that Linux looks at, and one beyond them: the name of whom it is from is wanted.
+const FLAG_BITS: u64 = 0xffff_ffff;
+const WITH_NAME: u64 = 1 << 32;
+/// Flags with which bytes are sent and received as by `write` and `read`, but for who waits.
+const PLAIN_SENDING: u64 = MSG_DONTWAIT | MSG_NOSIGNAL;
+const PLAIN_RECEIVING: u64 = MSG_DONTWAIT | MSG_NOSIGNAL | MSG_CMSG_CLOEXEC;
 /// References of one message of the system.
 const SLOTS: usize = 8;
 /// Bytes of a part, with room for what is beside them.
@@ -36,7 +43,6 @@ const MOST: u64 = 0x7fff_f000;
 /// Bytes of a `struct mmsghdr`, and most of them in a call.
 const SEVERAL: u64 = 64;
 const MOST_SEVERAL: u64 = 1024;
-const MOST_PIECES: u64 = 1024;
 /// Most bytes that are received at once into several pieces.
 const MOST_GATHERED: u64 = 1 << 20;
 /// Most bytes beside a message.
@@ -44,33 +50,6 @@ const MOST_CONTROL: u64 = 20480;
 /// Where in a `struct msghdr` the size of the control bytes, and the flags, stand.
 const CONTROL_SIZE: u64 = 40;
 const FLAGS: u64 = 48;
-
-/// A `struct msghdr`.
-struct Header {
-    name: u64,
-    name_size: u64,
-    pieces: Vec<(u64, u64)>,
-    control: u64,
-    control_size: u64,
-}
-
-impl Header {
-    fn read(process: &Process, at: u64) -> Result<Header, Errno> {
-        let [name, name_size, pieces, count, control, control_size, _] = process.memory.read_words(at)?;
-        let name_size = name_size & 0xffff_ffff;
-        if name_size as i32 > 0x7fff_fff0 || (name_size as i32) < 0 {
-            return Err(EINVAL);
-        }
-        if count > MOST_PIECES {
-            return Err(Errno::EMSGSIZE);
-        }
-        let pieces = process.memory.vectors(pieces, count)?;
-        if pieces.iter().try_fold(0u64, |sum, piece| sum.checked_add(piece.1)).is_none_or(|sum| (sum as i64) < 0) {
-            return Err(EINVAL);
-        }
-        Ok(Header { name, name_size: if name == 0 { 0 } else { name_size }, pieces, control, control_size })
-    }
-}
 
 /// Something to be sent: to whom, what beside the bytes, and how.
 struct Sending {
@@ -80,11 +59,19 @@ struct Sending {
 }
 
 /// Sends bytes of the program's; how many went.
-fn send(process: &mut Process, file: &OpenFile, socket: Socket, data: &[u8], mut sending: Sending) -> Answer {
+fn send(process: &mut Process, file: &OpenFile, socket: Socket, data: &[u8], sending: Sending) -> Answer {
     if sending.flags & MSG_OOB != 0 {
         return Err(EOPNOTSUPP);
     }
-    file.used.set(file.used.get().wrapping_add(1));
+    let has_bytes_alone = !socket.has_messages() && sending.to.is_empty() && sending.beside.files.is_empty() && sending.beside.credentials.is_none();
+    let is_plain = has_bytes_alone && !data.is_empty() && sending.flags & !PLAIN_SENDING == 0;
+    if is_plain && let Some(done) = process.write_ring(file, data, sending.flags & MSG_DONTWAIT != 0) {
+        return done.map(|count| count as u64);
+    }
+    send_by_messages(process, file, socket, data, sending)
+}
+
+fn send_by_messages(process: &mut Process, file: &OpenFile, socket: Socket, data: &[u8], mut sending: Sending) -> Answer {
     let own = process.owner();
     let [pid, uid, gid] = sending.beside.credentials.map_or(own, |claimed| claimed.map(u64::from));
     let signature = channel::Outgoing { pid, owner: uid | gid << 32, ..channel::Outgoing::default() };
@@ -123,7 +110,9 @@ fn send_parts(process: &mut Process, file: &OpenFile, data: &[u8], sending: &Sen
     if data.len() > channel::MOST_MESSAGE {
         return Err(Errno::EMSGSIZE);
     }
-    if !options::wait_if_limited_to(process, file, POLLOUT, sending.flags & MSG_DONTWAIT != 0)? {
+    // A message in parts is tried once.
+    let is_limited = sending.flags & MSG_DONTWAIT == 0 && options::has_limit(file, POLLOUT);
+    if is_limited && count > 1 && !options::wait_if_limited(process, file, POLLOUT)? {
         return Err(EAGAIN);
     }
     let target = process.services.reference(file)?;
@@ -141,11 +130,12 @@ fn send_parts(process: &mut Process, file: &OpenFile, data: &[u8], sending: &Sen
         some.iter().for_each(|file| bytes.extend(control::record(file)));
         bytes.extend(piece);
         // The parts before the last are taken by one try.
-        let waits = count == 1 && sending.flags & MSG_DONTWAIT == 0 && process.is_cut_off(file);
+        let waits = count == 1 && sending.flags & MSG_DONTWAIT == 0 && (is_limited || process.is_cut_off(file));
         let flags = sending.flags & MSG_DONTWAIT | if waits { MSG_DONTWAIT } else { 0 } | if is_last { 0 } else { MORE_PARTS };
         let outgoing = channel::Outgoing { flags, name_size: to.len(), control_size: RECORD * some.len(), part: part as u64, ..signature };
         let message = Message { label: channel::send::LABEL, words: outgoing.words(), bytes: (&bytes[..]).into(), references: &references };
         let received = match waits {
+            true if is_limited => options::try_within_limit(process, file, POLLOUT, |process| process.exchange_if(false, target, &message, Buffers::NONE)),
             true => process.await_turn(file, POLLOUT, |process| process.exchange_if(false, target, &message, Buffers::NONE)),
             false => process.exchange(target, &message, Buffers::NONE),
         };
@@ -177,7 +167,8 @@ pub fn sendto(process: &mut Process, frame: &mut Frame) -> Answer {
     let (file, socket) = socket_at(process, descriptor)?;
     let data = process.memory.readable(data, size.min(MOST))?;
     let to = target(process, socket, at, at_size)?;
-    let answer = send(process, &file, socket, data, Sending { to, beside: Outgoing::default(), flags });
+    file.use_once();
+    let answer = send(process, &file, socket, data, Sending { to, beside: Outgoing::default(), flags: flags & FLAG_BITS });
     sent(process, flags, &file, answer)
 }
 
@@ -204,7 +195,8 @@ fn send_header(process: &mut Process, file: &OpenFile, socket: Socket, at: u64, 
             &gathered
         }
     };
-    let answer = send(process, file, socket, data, Sending { to, beside, flags });
+    file.use_once();
+    let answer = send(process, file, socket, data, Sending { to, beside, flags: flags & FLAG_BITS });
     sent(process, flags, file, answer)
 }
 
@@ -260,6 +252,14 @@ struct Received {
 
 /// Receives one message, or what there is of a stream, into a buffer, with up to `most` files.
 fn receive(process: &mut Process, file: &OpenFile, socket: Socket, into: &mut [u8], (most, flags): (usize, u64)) -> Result<Received, Errno> {
+    let is_plain = !socket.has_messages() && !into.is_empty() && flags & !PLAIN_RECEIVING == 0;
+    if is_plain && let Some(done) = process.read_ring(file, into, flags & MSG_DONTWAIT != 0) {
+        return done.map(|count| Received { count, total: count, ..Received::default() });
+    }
+    receive_by_messages(process, file, socket, into, (most, flags & FLAG_BITS))
+}
+
+fn receive_by_messages(process: &mut Process, file: &OpenFile, socket: Socket, into: &mut [u8], (most, flags): (usize, u64)) -> Result<Received, Errno> {
     if flags & MSG_ERRQUEUE != 0 {
         return Err(EAGAIN);
     }
@@ -271,7 +271,6 @@ fn receive(process: &mut Process, file: &OpenFile, socket: Socket, into: &mut [u
         receive(process, file, socket, &mut byte, (0, flags & MSG_DONTWAIT | MSG_PEEK))?;
         return Ok(Received::default());
     }
-    file.used.set(file.used.get().wrapping_add(1));
     let mut result = Received::default();
     let wait_all = flags & MSG_WAITALL != 0 && !socket.has_messages();
     let mut again = flags & MSG_DONTWAIT;
@@ -380,7 +379,8 @@ pub fn recvfrom(process: &mut Process, frame: &mut Frame) -> Answer {
     let [descriptor, buffer, room, flags, at, size_at] = frame.arguments();
     let (file, socket) = socket_at(process, descriptor)?;
     let into = process.memory.writable(buffer, room.min(MOST))?;
-    let received = receive(process, &file, socket, into, (0, flags))?;
+    file.use_once();
+    let received = receive(process, &file, socket, into, (0, flags & FLAG_BITS | if at != 0 { WITH_NAME } else { 0 }))?;
     if at != 0 {
         let from = if received.from.is_empty() { Vec::new() } else { socket.family.shown(&received.from) };
         address::write(process, (at, size_at), &from)?;
@@ -398,17 +398,19 @@ fn receive_header(process: &mut Process, file: &OpenFile, socket: Socket, at: u6
     let is_signed = options::passes_credentials(file);
     let mut incoming = Incoming::new(header.control, header.control_size);
     let most = incoming.files(is_signed);
+    file.use_once();
+    let how = flags & FLAG_BITS | if header.name != 0 { WITH_NAME } else { 0 };
     let used: Vec<&(u64, u64)> = header.pieces.iter().filter(|piece| piece.1 != 0).collect();
     let mut received = match used[..] {
-        [] => receive(process, file, socket, &mut [], (most, flags))?,
+        [] => receive(process, file, socket, &mut [], (most, how))?,
         [(at, size)] => {
             let into = process.memory.writable(*at, (*size).min(MOST))?;
-            receive(process, file, socket, into, (most, flags))?
+            receive(process, file, socket, into, (most, how))?
         }
         _ => {
             let room = used.iter().fold(0u64, |sum, piece| sum.saturating_add(piece.1)).min(MOST_GATHERED);
             let mut buffer = vec![0; room as usize];
-            let received = receive(process, file, socket, &mut buffer, (most, flags))?;
+            let received = receive(process, file, socket, &mut buffer, (most, how))?;
             process.memory.scatter(&header.pieces, &buffer[..received.count])?;
             received
         }
@@ -476,4 +478,11 @@ impl Process {
         let sending = Sending { to: Vec::new(), beside: Outgoing::default(), flags: 0 };
         send(self, file, socket, from, sending).map(|count| count as usize)
     }
+}
+
+/// Sends what is left of bytes of which a ring has taken the first.
+pub fn send_rest(process: &mut Process, file: &OpenFile, from: &[u8], dont_wait: bool) -> Result<usize, Errno> {
+    let socket = Socket::of(file).ok_or(Errno::ENOTSOCK)?;
+    let sending = Sending { to: Vec::new(), beside: Outgoing::default(), flags: if dont_wait { MSG_DONTWAIT } else { 0 } };
+    send_by_messages(process, file, socket, from, sending).map(|count| count as usize)
 }

@@ -3,12 +3,13 @@
 use super::{Family, Socket, socket_at};
 use crate::descriptors::OpenFile;
 use crate::entry::Frame;
-use crate::errno::{Answer, EINVAL, EOPNOTSUPP, Errno};
+use crate::errno::{Answer, EAGAIN, EINVAL, EOPNOTSUPP, Errno};
 use crate::poll;
 use crate::process::Process;
 use crate::time::{MICROSECOND, SECOND, duration_of_timeval};
 use alloc::vec::Vec;
 use nacre_proto::channel;
+use nacre_proto::flags::{MSG_CREDENTIALS, MSG_DONTWAIT};
 
 const SOL_SOCKET: u32 = 1;
 const SOL_IP: u32 = 0;
@@ -105,6 +106,19 @@ pub fn passes_credentials(file: &OpenFile) -> bool {
     file.options.get().switch(SO_PASSCRED) == Some(1)
 }
 
+/// Whether what is sent and received here is bytes of a stream and no more, and is waited for without a limit.
+pub fn has_bytes_alone(file: &OpenFile) -> bool {
+    let options = file.options.get();
+    Socket::of(file).is_some_and(|socket| !socket.has_messages()) && !options.has_limits() && options.switch(SO_PASSCRED) == Some(0)
+}
+
+/// What a socket that was accepted has from the one that listens.
+pub fn inherit(listener: &OpenFile, accepted: &OpenFile) {
+    let mut options = accepted.options.get();
+    options.set_switch(SO_PASSCRED, passes_credentials(listener));
+    accepted.options.set(options);
+}
+
 /// If waits have a limit: waits for an event within it. `false`: it did not come.
 pub fn wait_if_limited(process: &mut Process, file: &OpenFile, event: u64) -> Result<bool, Errno> {
     let limit = file.options.get().limits[usize::from(event == poll::POLLOUT)];
@@ -114,9 +128,24 @@ pub fn wait_if_limited(process: &mut Process, file: &OpenFile, event: u64) -> Re
     poll::wait_for_one(process, file, event, limit)
 }
 
-/// The same, unless nothing is waited for at all.
-pub fn wait_if_limited_to(process: &mut Process, file: &OpenFile, event: u64, dont_wait: bool) -> Result<bool, Errno> {
-    if dont_wait { Ok(true) } else { wait_if_limited(process, file, event) }
+/// Whether waits for an event have a limit.
+pub fn has_limit(file: &OpenFile, event: u64) -> bool {
+    file.options.get().limits[usize::from(event == poll::POLLOUT)] != 0 && !file.is_nonblocking()
+}
+
+/// Tries until it can be done; `EAGAIN` also if the event, after which it may be, did not come in time.
+pub fn try_within_limit<T>(
+    process: &mut Process,
+    file: &OpenFile,
+    event: u64,
+    mut attempt: impl FnMut(&mut Process) -> Result<T, Errno>,
+) -> Result<T, Errno> {
+    loop {
+        match attempt(process) {
+            Err(EAGAIN) if wait_if_limited(process, file, event)? => {}
+            done => return done,
+        }
+    }
 }
 
 /// A limit as a `timeval`.
@@ -189,6 +218,10 @@ pub fn setsockopt(process: &mut Process, frame: &mut Frame) -> Answer {
         _ => return Err(EOPNOTSUPP),
     }
     file.options.set(options);
+    if (level, option) == (SOL_SOCKET, SO_PASSCRED) && passes_credentials(&file) && !socket.has_messages() {
+        // To receive nothing with this flag says that senders are to be told from now on. What comes of it does not matter.
+        let _ = channel::receive(process.services.reference(&file)?, MSG_DONTWAIT | MSG_CREDENTIALS, 0, 0, 0, &mut [0; 64][..]);
+    }
     Ok(0)
 }
 
