@@ -5,7 +5,7 @@ use nacre_proto::describe::{Kind, Word, structure};
 use nacre_proto::server::{Output, rehearsal};
 use nacre_proto::structures::{Attributes, Entries, Entry, Status};
 use nacre_proto::{Handled, PROTOCOLS, Request};
-use nacre_proto::{channel, clock, directory, file, keyed, memory, parent, process, segment, terminal};
+use nacre_proto::{channel, clock, directory, file, keyed, mailbox, memory, parent, process, segment, terminal};
 use nacre_sys::Reference;
 
 /// A server that believes what it is told of sizes.
@@ -45,6 +45,7 @@ impl process::Server for Credulous {}
 impl clock::Server for Credulous {}
 impl channel::Server for Credulous {}
 impl keyed::Server for Credulous {}
+impl mailbox::Server for Credulous {}
 
 /// Which protocols have a server here: the test asks that it be all.
 pub const SERVED: &[u32] = &[
@@ -58,6 +59,7 @@ pub const SERVED: &[u32] = &[
     clock::NUMBER,
     channel::NUMBER,
     keyed::NUMBER,
+    mailbox::NUMBER,
 ];
 
 fn serve(number: u32, request: &mut Request<'_>) {
@@ -71,6 +73,7 @@ fn serve(number: u32, request: &mut Request<'_>) {
         process::NUMBER => process::dispatch(&mut Credulous, request),
         channel::NUMBER => channel::dispatch(&mut Credulous, request),
         keyed::NUMBER => keyed::dispatch(&mut Credulous, request),
+        mailbox::NUMBER => mailbox::dispatch(&mut Credulous, request),
         _ => clock::dispatch(&mut Credulous, request),
     }
 }

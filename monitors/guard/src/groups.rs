@@ -67,6 +67,7 @@ pub const GROUPS: &[Group] = &[
             Member { call: "file.*", on: On::Only("channels") },
             Member { call: "terminal.*", on: On::Only("channels") },
             Member { call: "keyed.*", on: On::Only("channels") },
+            Member { call: "mailbox.*", on: On::Only("channels") },
         ],
     },
     Group { name: "report", has_paths: false, members: &[any("parent.report")] },

@@ -13,7 +13,7 @@ use nacre_nest::interpose::text::{self, Half};
 use nacre_nest::interpose::{Letter, Passage, Returned, Seen, Watch, report_exception, report_killed};
 use nacre_proto::describe::Operation;
 use nacre_proto::flags::{FILE_KINDS, O_PATH, O_RDONLY, O_WRONLY, S_IFCHR, S_IFDIR};
-use nacre_proto::{Errno, channel, clock, describe, directory, file, keyed, memory, parent, process, segment, terminal};
+use nacre_proto::{Errno, channel, clock, describe, directory, file, keyed, mailbox, memory, parent, process, segment, terminal};
 use nacre_sys::ipc::Received;
 use nacre_sys::lock::{Guard, Lock};
 
@@ -28,7 +28,7 @@ pub const PARENT: &[u8] = b"parent";
 /// What pipes and sockets are called, and who makes them.
 const CHANNELS: &[u8] = b"channels";
 /// All that is served there.
-const CHANNEL_PROTOCOLS: [u32; 4] = [channel::NUMBER, file::NUMBER, terminal::NUMBER, keyed::NUMBER];
+const CHANNEL_PROTOCOLS: [u32; 5] = [channel::NUMBER, file::NUMBER, terminal::NUMBER, keyed::NUMBER, mailbox::NUMBER];
 
 /// The guard.
 pub struct Guardian {
@@ -252,7 +252,7 @@ impl Watch for Guardian {
             file::share::LABEL if number == 0 && is_region => Passage::Direct,
             label if label >> 16 == process::NUMBER => self.managed(asked, is_port, is_region, kind),
             _ if !is_port => unknown(kind),
-            label if [channel::NUMBER, keyed::NUMBER].contains(&(label >> 16)) => self.channel(asked),
+            label if [channel::NUMBER, keyed::NUMBER, mailbox::NUMBER].contains(&(label >> 16)) => self.channel(asked),
             parent::find::LABEL => self.service(asked),
             parent::stream::LABEL => {
                 let is_open = self.policy.allows_all(&[file::NUMBER, terminal::NUMBER], &asked.subject, |_| false);

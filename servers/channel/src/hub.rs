@@ -4,7 +4,10 @@
 //! readers, and the last reader's for writers. Sockets of messages without connections have a queue of their own, and send to that of whom they name.
 
 mod events;
+pub mod mailboxes;
 mod shared;
+#[cfg(test)]
+mod mailboxes_tests;
 #[cfg(test)]
 mod shared_tests;
 mod sockets;
@@ -121,6 +124,7 @@ pub struct Hub<R> {
     /// Sockets of datagrams.
     datagrams: BTreeSet<u64>,
     terminals: BTreeMap<u64, terminals::Pair>,
+    mailboxes: mailboxes::Mailboxes<R>,
     told: Vec<(u64, u64)>,
     /// Rings that processes share, and whose bytes they have.
     rings: BTreeMap<u64, u64>,
@@ -141,6 +145,7 @@ impl<R> Default for Hub<R> {
             touched: BTreeSet::new(),
             datagrams: BTreeSet::new(),
             terminals: BTreeMap::new(),
+            mailboxes: mailboxes::Mailboxes::default(),
             told: Vec::new(),
             rings: BTreeMap::new(),
             called: BTreeMap::new(),
@@ -415,6 +420,7 @@ impl<R> Hub<R> {
         self.forget_parts(key);
         let Some(end) = self.ends.remove(&key) else { return };
         self.touched.remove(&key);
+        self.mailbox_close(key);
         if let Some((terminal, is_slave)) = end.terminal {
             self.terminal_close(terminal, is_slave, key);
         }

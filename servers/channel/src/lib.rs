@@ -6,6 +6,7 @@ extern crate alloc;
 
 pub mod hub;
 pub mod keyed;
+pub mod mailbox;
 pub mod pages;
 pub mod queue;
 pub mod service;

@@ -4,6 +4,7 @@
 
 mod answers;
 mod keyed;
+mod mailboxes;
 mod shared;
 mod terminals;
 
@@ -19,7 +20,7 @@ use nacre_abi::rights::REFERENCE_USE;
 use nacre_proto::flags::{O_NONBLOCK, POLLERR, POLLHUP};
 use nacre_proto::keyed as protocol;
 use nacre_proto::server;
-use nacre_proto::{Errno, Event, Request, Station, channel, directory, file, terminal};
+use nacre_proto::{Errno, Event, Request, Station, channel, directory, file, mailbox, terminal};
 use nacre_sys::{OwnedPort, OwnedPortSet, OwnedReference, Status, ipc};
 
 /// The word of the service's own port; ends have other ones.
@@ -170,6 +171,7 @@ impl Service {
         match request.protocol() {
             channel::NUMBER => channel::dispatch(self, request),
             protocol::NUMBER => protocol::dispatch(self, request),
+            mailbox::NUMBER => mailbox::dispatch(self, request),
             file::NUMBER if is_end => file::dispatch(self, request),
             terminal::NUMBER if is_end => terminal::dispatch(self, request),
             directory::NUMBER if is_end => request.refuse(Errno::ENOTDIR),

@@ -306,3 +306,11 @@ table! {
     MSG_NOERROR = 0o10000, "A longer message is cut off.";
     MSG_EXCEPT = 0o20000, "The first that is not of the kind.";
 }
+
+table! {
+    /// How a process is told of a message.
+    NOTICES:
+    SIGEV_SIGNAL = 0 of 0xffff_ffff_ffff_ffff, "By a signal.";
+    SIGEV_NONE = 1 of 0xffff_ffff_ffff_ffff, "Not at all.";
+    SIGEV_THREAD = 2 of 0xffff_ffff_ffff_ffff, "By a thread of its own.";
+}

@@ -26,6 +26,7 @@ pub mod clock;
 pub mod directory;
 pub mod file;
 pub mod keyed;
+pub mod mailbox;
 pub mod memory;
 pub mod parent;
 pub mod process;
@@ -52,4 +53,5 @@ pub const PROTOCOLS: &[&describe::Protocol] = &[
     &clock::PROTOCOL,
     &channel::PROTOCOL,
     &keyed::PROTOCOL,
+    &mailbox::PROTOCOL,
 ];

@@ -17,6 +17,7 @@ impl<R> Hub<R> {
     pub fn events(&self, key: u64) -> Result<u64, Errno> {
         match self.end(key)? {
             end if end.terminal.is_some() => self.terminal_events(key),
+            _ if self.is_mailbox(key) => self.mailbox_events(key),
             end if end.kind == 0 => self.pipe_events(key),
             _ => self.socket_events(key),
         }

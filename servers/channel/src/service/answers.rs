@@ -144,7 +144,7 @@ fn kept(request: &mut Request<'_>) -> Result<Vec<OwnedReference>, Errno> {
 }
 
 /// Answers before anything else is done: the references in the answer are not held here any longer, so that an end closes when its holder lets it go.
-fn at_once<T: Output>(request: &mut Request<'_>, output: T, bytes: &[u8]) -> Handled<T> {
+pub(super) fn at_once<T: Output>(request: &mut Request<'_>, output: T, bytes: &[u8]) -> Handled<T> {
     let reply = request.detach()?;
     // Who has gone does not get it, and the ends go.
     let _ = output.send(reply, Span::from(bytes));
@@ -351,12 +351,17 @@ fn split(data: &[u8], size: u64) -> Result<(&[u8], &[u8]), Errno> {
 }
 
 /// Whether it came through the service's own port.
-fn check_service(request: &Request<'_>) -> Result<(), Errno> {
+pub(super) fn check_service(request: &Request<'_>) -> Result<(), Errno> {
     if request.word() == SERVICE { Ok(()) } else { Err(Errno::ENOSYS) }
 }
 
 impl file::Server for Service {
     fn read(&mut self, request: &mut Request<'_>, offset: u64, size: u64) -> Handled<read::Output> {
+        if let Some(read) = self.read_mailbox(request.word(), offset, size) {
+            let text = read?;
+            request.put(&text);
+            return read::Output { count: text.len() as u64 }.now();
+        }
         if offset != OWN_POSITION {
             return Err(Errno::ESPIPE);
         }
@@ -367,6 +372,9 @@ impl file::Server for Service {
     }
 
     fn write(&mut self, request: &mut Request<'_>, offset: u64, data: &[u8]) -> Handled<write::Output> {
+        if self.hub.is_mailbox(request.word()) {
+            return Err(Errno::EINVAL);
+        }
         if offset != OWN_POSITION {
             return Err(Errno::ESPIPE);
         }
@@ -377,6 +385,10 @@ impl file::Server for Service {
     fn status(&mut self, request: &mut Request<'_>) -> Handled<status::Output> {
         if let Ok(facts) = self.hub.terminal_facts(request.word()) {
             request.put(&channel::terminal_status(facts.number, facts.is_slave).to_bytes());
+            return status::Output::default().now();
+        }
+        if let Some(status) = self.mailbox_status(request.word()) {
+            request.put(&status.to_bytes());
             return status::Output::default().now();
         }
         let mode = if self.hub.kind(request.word())? == 0 { S_IFIFO | 0o600 } else { S_IFSOCK | 0o777 };
@@ -408,8 +420,8 @@ impl file::Server for Service {
         flags::Output { old }.now()
     }
 
-    fn seek(&mut self, _: &mut Request<'_>, _: u64, _: u64) -> Handled<file::seek::Output> {
-        Err(Errno::ESPIPE)
+    fn seek(&mut self, request: &mut Request<'_>, offset: u64, whence: u64) -> Handled<file::seek::Output> {
+        file::seek::Output { position: self.hub.mailbox_seek(request.word(), offset, whence)? }.now()
     }
 
     fn set_size(&mut self, _: &mut Request<'_>, _: u64) -> Handled<file::set_size::Output> {
@@ -424,12 +436,14 @@ impl file::Server for Service {
         Err(Errno::ENODEV)
     }
 
-    /// Nobody is kept from an end that he has; what it says of itself does not change.
-    fn set_mode(&mut self, _: &mut Request<'_>, _: u64) -> Handled<set_mode::Output> {
+    /// Nobody is kept from an end that he has; what it says of itself does not change, but of queues of messages.
+    fn set_mode(&mut self, request: &mut Request<'_>, mode: u64) -> Handled<set_mode::Output> {
+        self.set_mailbox_mode(request.word(), mode);
         set_mode::Output::default().now()
     }
 
-    fn set_owner(&mut self, _: &mut Request<'_>, _: u64, _: u64) -> Handled<set_owner::Output> {
+    fn set_owner(&mut self, request: &mut Request<'_>, uid: u64, gid: u64) -> Handled<set_owner::Output> {
+        self.set_mailbox_owner(request.word(), [uid, gid]);
         set_owner::Output::default().now()
     }
 

@@ -1,0 +1,458 @@
+//! POSIX's queues of messages over the hub's ends: names, what each end may do, and what a message or room leads to.
+//!
+//! What was sent or received is so when the answer has arrived: who was cut off meanwhile has sent or received nothing.
+
+use super::{ACCESS, BOTH, Hub, MOST_BYTES, O_RDONLY, O_WRONLY};
+use crate::mailbox::{Carrier, Expected, MOST_WAITING, Made, Mail, Mailbox, OVERHEAD, PIECE, Waiter};
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+use nacre_proto::Errno;
+use nacre_proto::flags::{O_CREAT, O_EXCL, O_NONBLOCK, POLLIN, POLLOUT, POLLRDNORM, POLLWRNORM, SEEK_CUR, SEEK_END, SEEK_SET};
+use nacre_proto::mailbox::{ANY, PRIVILEGED, USUAL_MESSAGES, USUAL_QUEUES, USUAL_SIZE};
+
+/// Most queues, whoever makes them.
+const MOST: usize = 4096;
+/// Most messages of a queue, and most bytes of one.
+const MOST_MESSAGES: u64 = 65_536;
+const MOST_SIZE: u64 = 16 << 20;
+/// Priorities are below this.
+const PRIORITIES: u64 = 32_768;
+const LONGEST_NAME: usize = 255;
+/// What the size of such a file is said to be.
+const TEXT: u64 = 80;
+/// So many processes are told of a message through one end before they ask.
+const MOST_TOLD: usize = 64;
+
+/// Queues, and the ends through which they are open.
+#[derive(Debug)]
+pub struct Mailboxes<R> {
+    boxes: BTreeMap<u64, Mailbox<R>>,
+    names: BTreeMap<Vec<u8>, u64>,
+    open: BTreeMap<u64, Opened>,
+    /// Messages that are sent in parts, and the rests of those that are received so, by end and thread.
+    parts: BTreeMap<(u64, u64), (u64, Vec<u8>)>,
+    rests: BTreeMap<(u64, u64), (usize, Vec<u8>)>,
+}
+
+impl<R> Default for Mailboxes<R> {
+    fn default() -> Mailboxes<R> {
+        Mailboxes { boxes: BTreeMap::new(), names: BTreeMap::new(), open: BTreeMap::new(), parts: BTreeMap::new(), rests: BTreeMap::new() }
+    }
+}
+
+/// An end.
+#[derive(Debug, Default)]
+struct Opened {
+    number: u64,
+    /// Where the next read of its text starts.
+    position: u64,
+    /// Processes that were told through it: which, by whose message.
+    told: Vec<[u64; 3]>,
+}
+
+/// What somebody wants to open.
+#[derive(Clone, Copy, Debug)]
+pub struct Wanted<'a> {
+    /// Of `open`.
+    pub flags: u64,
+    /// How it is to be made; sizes may be [`ANY`].
+    pub made: Made,
+    /// How much of all queues' memory the user may take.
+    pub limit: u64,
+    /// Its name.
+    pub name: &'a [u8],
+}
+
+/// What is known of a queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Facts {
+    /// Its number.
+    pub number: u64,
+    /// How many messages there are.
+    pub count: u64,
+    /// How it was made.
+    pub made: Made,
+    /// Whether it has a name.
+    pub has_name: bool,
+}
+
+/// Who sends or receives.
+#[derive(Debug)]
+pub struct Caller<R> {
+    /// Through which end.
+    pub end: u64,
+    /// Which thread.
+    pub thread: u64,
+    /// Who has the higher one is first.
+    pub rank: u64,
+    /// Where the answer goes.
+    pub token: R,
+}
+
+fn check_name(name: &[u8]) -> Result<(), Errno> {
+    if name.is_empty() || name == b"." || name == b".." || name.contains(&b'/') || name.contains(&0) {
+        return Err(Errno::EACCES);
+    }
+    if name.len() > LONGEST_NAME { Err(Errno::ENAMETOOLONG) } else { Ok(()) }
+}
+
+impl<R> Hub<R> {
+    fn mailbox(&self, end: u64) -> Result<(u64, &Mailbox<R>), Errno> {
+        let number = self.mailboxes.open.get(&end).ok_or(Errno::EBADF)?.number;
+        Ok((number, self.mailboxes.boxes.get(&number).ok_or(Errno::EBADF)?))
+    }
+
+    fn mailbox_mut(&mut self, end: u64) -> Result<&mut Mailbox<R>, Errno> {
+        let number = self.mailboxes.open.get(&end).ok_or(Errno::EBADF)?.number;
+        self.mailboxes.boxes.get_mut(&number).ok_or(Errno::EBADF)
+    }
+
+    /// Whether it is a queue's end.
+    pub fn is_mailbox(&self, end: u64) -> bool {
+        self.mailboxes.open.contains_key(&end)
+    }
+
+    /// Opens a queue; whether it is new.
+    pub fn mailbox_open(&mut self, wanted: &Wanted<'_>) -> Result<(u64, bool), Errno> {
+        check_name(wanted.name)?;
+        let found = self.mailboxes.names.get(wanted.name).copied();
+        let made = match found {
+            None if wanted.flags & O_CREAT == 0 => return Err(Errno::ENOENT),
+            Some(_) if wanted.flags & (O_CREAT | O_EXCL) == O_CREAT | O_EXCL => return Err(Errno::EEXIST),
+            Some(_) if wanted.flags & ACCESS == ACCESS => return Err(Errno::EINVAL),
+            Some(_) => None,
+            None => Some(self.check_made(wanted)?),
+        };
+        let end = self.add_end(0, wanted.flags & (ACCESS | O_NONBLOCK))?;
+        let number = match (found, made) {
+            (Some(number), _) => number,
+            (None, made) => {
+                let number = self.key();
+                self.mailboxes.names.insert(wanted.name.to_vec(), number);
+                self.mailboxes.boxes.insert(number, Mailbox::new(wanted.name.to_vec(), made.unwrap_or(wanted.made)));
+                number
+            }
+        };
+        self.mailboxes.open.insert(end, Opened { number, ..Opened::default() });
+        self.mailbox_mut(end)?.ends.insert(end);
+        Ok((end, found.is_none()))
+    }
+
+    /// How a new queue is made.
+    fn check_made(&self, wanted: &Wanted<'_>) -> Result<Made, Errno> {
+        let is_privileged = wanted.flags & PRIVILEGED != 0;
+        let named = self.mailboxes.names.len() as u64;
+        if self.mailboxes.boxes.len() >= MOST || named >= USUAL_QUEUES && !is_privileged {
+            return Err(Errno::ENOSPC);
+        }
+        let usual = |value: u64, usual: u64| if value == ANY { usual } else { value };
+        let made = Made { messages: usual(wanted.made.messages, USUAL_MESSAGES), size: usual(wanted.made.size, USUAL_SIZE), ..wanted.made };
+        let [messages, size] = if is_privileged { [MOST_MESSAGES, MOST_SIZE] } else { [USUAL_MESSAGES, USUAL_SIZE] };
+        if !(1..=messages).contains(&made.messages) || !(1..=size).contains(&made.size) {
+            return Err(Errno::EINVAL);
+        }
+        let of_user = self.mailboxes.boxes.values().filter(|other| other.payer == made.owner[0]);
+        let charged: u64 = of_user.map(|other| other.made.charge()).sum();
+        if charged + made.charge() > wanted.limit { Err(Errno::EMFILE) } else { Ok(made) }
+    }
+
+    /// Takes away a name.
+    pub fn mailbox_unlink(&mut self, user: u64, name: &[u8]) -> Result<(), Errno> {
+        check_name(name)?;
+        let number = *self.mailboxes.names.get(name).ok_or(Errno::ENOENT)?;
+        let Some(mailbox) = self.mailboxes.boxes.get_mut(&number) else { return Err(Errno::ENOENT) };
+        // The directory that they are in is the superuser's, and sticky.
+        if ![ANY, 0, mailbox.made.owner[0]].contains(&user) {
+            return Err(Errno::EPERM);
+        }
+        mailbox.name = None;
+        self.mailboxes.names.remove(name);
+        self.drop_unused(number);
+        Ok(())
+    }
+
+    fn drop_unused(&mut self, number: u64) {
+        if self.mailboxes.boxes.get(&number).is_some_and(|mailbox| mailbox.name.is_none() && mailbox.ends.is_empty()) {
+            let used = self.mailboxes.boxes.remove(&number).map_or(0, |mailbox| mailbox.used());
+            self.bytes -= used;
+        }
+    }
+
+    /// An end has gone.
+    pub(super) fn mailbox_close(&mut self, end: u64) {
+        let Some(Opened { number, .. }) = self.mailboxes.open.remove(&end) else { return };
+        let all = (end, 0)..=(end, u64::MAX);
+        let parts: usize = self.mailboxes.parts.extract_if(all.clone(), |_, _| true).map(|(_, (_, data))| data.len()).sum();
+        let rests: usize = self.mailboxes.rests.extract_if(all, |_, _| true).map(|(_, (_, data))| data.len()).sum();
+        self.bytes -= parts + rests;
+        if let Some(mailbox) = self.mailboxes.boxes.get_mut(&number) {
+            mailbox.ends.remove(&end);
+            mailbox.expected.take_if(|expected| expected.end == end);
+            self.bytes -= mailbox.keep(|waiter| waiter.end != end);
+        }
+        self.drop_unused(number);
+    }
+
+    /// Forgets those who wait at a queue and have gone.
+    fn forget_gone(&mut self, end: u64, carrier: &impl Carrier<R>) {
+        let dropped = self.mailbox_mut(end).map_or(0, |mailbox| mailbox.keep(|waiter| !carrier.is_gone(&waiter.token)));
+        self.bytes -= dropped;
+    }
+
+    /// Keeps a part of a message.
+    pub fn mailbox_part(&mut self, end: u64, writer: u64, number: u64, data: &[u8]) -> Result<(), Errno> {
+        let most = self.mailbox(end)?.1.made.size as usize;
+        if number == 0 {
+            let dropped = self.mailboxes.parts.remove(&(end, writer)).map_or(0, |(_, data)| data.len());
+            self.bytes -= dropped;
+        }
+        if self.bytes + data.len() > MOST_BYTES {
+            return Err(Errno::ENOMEM);
+        }
+        let (parts, kept) = self.mailboxes.parts.entry((end, writer)).or_default();
+        if *parts != number {
+            return Err(Errno::EINVAL);
+        }
+        if kept.len() + data.len() > most {
+            return Err(Errno::EMSGSIZE);
+        }
+        kept.try_reserve(data.len()).map_err(|_| Errno::ENOMEM)?;
+        kept.extend(data);
+        *parts += 1;
+        self.bytes += data.len();
+        Ok(())
+    }
+
+    /// Whether a message can be sent now: false, it would have to wait. `has_parts`: those of this writer come before `size` bytes.
+    pub fn mailbox_can_send(
+        &mut self,
+        end: u64,
+        (writer, has_parts): (u64, bool),
+        priority: u64,
+        size: usize,
+        carrier: &impl Carrier<R>,
+    ) -> Result<bool, Errno> {
+        if priority >= PRIORITIES {
+            return Err(Errno::EINVAL);
+        }
+        let access = self.end(end)?.flags & ACCESS;
+        if access != O_WRONLY && access != BOTH {
+            return Err(Errno::EBADF);
+        }
+        let before = if has_parts { self.mailboxes.parts.get(&(end, writer)).map_or(0, |(_, data)| data.len()) } else { 0 };
+        let mailbox = self.mailbox_mut(end)?;
+        if (before + size) as u64 > mailbox.made.size {
+            return Err(Errno::EMSGSIZE);
+        }
+        let has_room = mailbox.has_room();
+        if mailbox.senders.len() >= MOST_WAITING || self.bytes + size + OVERHEAD > MOST_BYTES {
+            self.forget_gone(end, carrier);
+        }
+        if self.bytes + size + OVERHEAD > MOST_BYTES { Err(Errno::ENOMEM) } else { Ok(has_room) }
+    }
+
+    /// Sends a message of which that was said, or waits for room. Too many do: `EAGAIN`, and the token.
+    pub fn mailbox_send(&mut self, caller: Caller<R>, has_parts: bool, mut mail: Mail, carrier: &mut impl Carrier<R>) -> Result<(), (R, Errno)> {
+        if has_parts && let Some((_, mut data)) = self.mailboxes.parts.remove(&(caller.end, caller.thread)) {
+            self.bytes -= data.len();
+            data.append(&mut mail.data);
+            mail.data = data;
+        }
+        let Caller { end, thread, rank, token } = caller;
+        let size = mail.size();
+        let Ok(mailbox) = self.mailbox_mut(end) else { return Err((token, Errno::EBADF)) };
+        if mailbox.has_room() {
+            if carrier.sent(token) {
+                self.mailbox_deliver(end, mail, carrier);
+            }
+            return Ok(());
+        }
+        mailbox.wait(rank, Waiter { end, thread, token, mail: Some(mail) }).map_err(|waiter| (waiter.token, Errno::EAGAIN))?;
+        self.bytes += size;
+        Ok(())
+    }
+
+    /// A message comes: who waits for one gets it, else it stays.
+    fn mailbox_deliver(&mut self, end: u64, mail: Mail, carrier: &mut impl Carrier<R>) {
+        let Ok(mailbox) = self.mailbox_mut(end) else { return };
+        while let Some((_, waiter)) = mailbox.receivers.pop_first() {
+            if carrier.given(waiter.token, mail.priority, &mail.data[..mail.data.len().min(PIECE)], mail.data.len()) {
+                self.keep_rest((waiter.end, waiter.thread), mail.data);
+                return;
+            }
+        }
+        let (size, by) = (mail.size(), mail.by);
+        mailbox.put(mail);
+        let expected = if mailbox.count() == 1 { mailbox.expected.take() } else { None };
+        self.bytes += size;
+        self.touch_mailbox(end);
+        if let Some(expected) = expected
+            && let Some(opened) = self.mailboxes.open.get_mut(&expected.end)
+        {
+            opened.told.truncate(MOST_TOLD - 1);
+            opened.told.push([expected.pid, by[0], by[1]]);
+            carrier.tell(&expected.port, expected.bits);
+        }
+    }
+
+    fn keep_rest(&mut self, place: (u64, u64), data: Vec<u8>) {
+        let before = self.mailboxes.rests.remove(&place).map_or(0, |(_, data)| data.len());
+        self.bytes -= before;
+        if data.len() > PIECE {
+            self.bytes += data.len();
+            self.mailboxes.rests.insert(place, (PIECE, data));
+        }
+    }
+
+    /// Whether a message can be received now, by who has so much room for it: false, it would have to wait.
+    pub fn mailbox_can_receive(&mut self, end: u64, room: u64, carrier: &impl Carrier<R>) -> Result<bool, Errno> {
+        let access = self.end(end)?.flags & ACCESS;
+        if access != O_RDONLY && access != BOTH {
+            return Err(Errno::EBADF);
+        }
+        let mailbox = self.mailbox_mut(end)?;
+        if room < mailbox.made.size {
+            return Err(Errno::EMSGSIZE);
+        }
+        let has_some = mailbox.count() != 0;
+        if mailbox.receivers.len() >= MOST_WAITING {
+            self.forget_gone(end, carrier);
+        }
+        Ok(has_some)
+    }
+
+    /// Receives a message, or waits for one. Too many do: `EAGAIN`, and the token.
+    pub fn mailbox_receive(&mut self, caller: Caller<R>, carrier: &mut impl Carrier<R>) -> Result<(), (R, Errno)> {
+        let Caller { end, thread, rank, token } = caller;
+        let Ok(mailbox) = self.mailbox_mut(end) else { return Err((token, Errno::EBADF)) };
+        let Some((place, mail)) = mailbox.take() else {
+            return mailbox.wait(rank, Waiter { end, thread, token, mail: None }).map_err(|waiter| (waiter.token, Errno::EAGAIN));
+        };
+        if !carrier.given(token, mail.priority, &mail.data[..mail.data.len().min(PIECE)], mail.data.len()) {
+            mailbox.put_back(place, mail);
+            return Ok(());
+        }
+        self.bytes -= mail.size();
+        self.keep_rest((end, thread), mail.data);
+        self.mailbox_refill(end, carrier);
+        self.touch_mailbox(end);
+        Ok(())
+    }
+
+    /// There is room: the message of who waits for it comes in. Nobody is told of that.
+    fn mailbox_refill(&mut self, end: u64, carrier: &mut impl Carrier<R>) {
+        let Ok(mailbox) = self.mailbox_mut(end) else { return };
+        let mut dropped = 0;
+        while mailbox.has_room()
+            && let Some((_, waiter)) = mailbox.senders.pop_first()
+        {
+            let Some(mail) = waiter.mail else { continue };
+            if carrier.sent(waiter.token) {
+                mailbox.put(mail);
+            } else {
+                dropped += mail.size();
+            }
+        }
+        self.bytes -= dropped;
+    }
+
+    /// More of the message that was received.
+    pub fn mailbox_rest(&mut self, end: u64, reader: u64) -> Result<Vec<u8>, Errno> {
+        let (from, data) = self.mailboxes.rests.get_mut(&(end, reader)).ok_or(Errno::EINVAL)?;
+        let piece = data[*from..data.len().min(*from + PIECE)].to_vec();
+        *from += piece.len();
+        if *from == data.len() {
+            let size = data.len();
+            self.mailboxes.rests.remove(&(end, reader));
+            self.bytes -= size;
+        }
+        Ok(piece)
+    }
+
+    /// What is known of it.
+    pub fn mailbox_facts(&self, end: u64) -> Result<Facts, Errno> {
+        let (number, mailbox) = self.mailbox(end)?;
+        Ok(Facts { number, count: mailbox.count(), made: mailbox.made, has_name: mailbox.name.is_some() })
+    }
+
+    /// Somebody is to be told of a message.
+    pub fn mailbox_expect(&mut self, expected: Expected<R>, carrier: &impl Carrier<R>) -> Result<u64, Errno> {
+        let mailbox = self.mailbox_mut(expected.end)?;
+        if mailbox.expected.as_ref().is_some_and(|before| !carrier.is_gone(&before.port)) {
+            return Err(Errno::EBUSY);
+        }
+        let end = expected.end;
+        mailbox.expected = Some(expected);
+        self.mailbox(end).map(|(number, _)| number)
+    }
+
+    /// A process is not to be told any more: the queue's number, and whether it would have been.
+    pub fn mailbox_forget(&mut self, end: u64, pid: u64) -> Result<(u64, bool), Errno> {
+        let mailbox = self.mailbox_mut(end)?;
+        let was_expected = mailbox.expected.take_if(|expected| expected.pid == pid).is_some();
+        self.mailbox(end).map(|(number, _)| (number, was_expected))
+    }
+
+    /// Whether a process was told through this end, and by whose message.
+    pub fn mailbox_told(&mut self, end: u64, pid: u64) -> Result<Option<[u64; 2]>, Errno> {
+        let told = &mut self.mailboxes.open.get_mut(&end).ok_or(Errno::EBADF)?.told;
+        let index = told.iter().position(|one| one[0] == pid);
+        Ok(index.map(|index| told.remove(index)).map(|[_, by, user]| [by, user]))
+    }
+
+    /// Reads how it is, from `offset` or where the last read ended.
+    pub fn mailbox_read(&mut self, end: u64, offset: Option<u64>, size: usize, carrier: &impl Carrier<R>) -> Result<Vec<u8>, Errno> {
+        if self.end(end)?.flags & ACCESS == O_WRONLY {
+            return Err(Errno::EBADF);
+        }
+        let mailbox = self.mailbox_mut(end)?;
+        mailbox.expected.take_if(|expected| carrier.is_gone(&expected.port));
+        let text = mailbox.text().into_bytes();
+        let opened = self.mailboxes.open.get_mut(&end).ok_or(Errno::EBADF)?;
+        let from = usize::try_from(offset.unwrap_or(opened.position)).unwrap_or(usize::MAX).min(text.len());
+        let read = text[from..text.len().min(from.saturating_add(size))].to_vec();
+        if offset.is_none() {
+            opened.position += read.len() as u64;
+        }
+        Ok(read)
+    }
+
+    /// Moves the place from where the next read is.
+    pub fn mailbox_seek(&mut self, end: u64, offset: u64, whence: u64) -> Result<u64, Errno> {
+        let opened = self.mailboxes.open.get_mut(&end).ok_or(Errno::ESPIPE)?;
+        let from = match whence {
+            SEEK_SET => 0,
+            SEEK_CUR => opened.position,
+            SEEK_END => TEXT,
+            _ => return Err(Errno::EINVAL),
+        };
+        let position = (from as i64).checked_add(offset as i64).filter(|position| *position >= 0).ok_or(Errno::EINVAL)?;
+        opened.position = position as u64;
+        Ok(opened.position)
+    }
+
+    /// Changes owner or permissions.
+    pub fn mailbox_change(&mut self, end: u64, change: impl FnOnce(&mut Made)) -> Result<(), Errno> {
+        change(&mut self.mailbox_mut(end)?.made);
+        Ok(())
+    }
+
+    /// What a poll would find.
+    pub(super) fn mailbox_events(&self, end: u64) -> Result<u64, Errno> {
+        let (_, mailbox) = self.mailbox(end)?;
+        let readable = if mailbox.count() != 0 { POLLIN | POLLRDNORM } else { 0 };
+        Ok(readable | if mailbox.has_room() { POLLOUT | POLLWRNORM } else { 0 })
+    }
+
+    /// A poll may find something else at its ends now.
+    fn touch_mailbox(&mut self, end: u64) {
+        let Ok((_, mailbox)) = self.mailbox(end) else { return };
+        let ends: Vec<u64> = mailbox.ends.iter().copied().collect();
+        for end in ends {
+            self.touched.insert(end);
+            if let Some(end) = self.ends.get_mut(&end) {
+                end.changes += 1;
+            }
+        }
+    }
+}
