@@ -7,6 +7,7 @@ use crate::block::Block;
 use crate::entry::{self, Place, place, signal_entry};
 use crate::errno::Errno;
 use crate::life::end_by_signal;
+use crate::mailbox::MAIL;
 use crate::pending::{Info, SI_KERNEL};
 use crate::poll::FILES;
 use crate::process::Process;
@@ -131,6 +132,9 @@ fn notified(bits: u64) {
     let _ = entry::with_process(NOBODY, |process| {
         if bits & SIGNALS != 0 {
             process.fetch_signals();
+        }
+        if bits & MAIL != 0 {
+            process.fetch_mail();
         }
         if bits & FILES != 0 {
             process.watches.notified(bits);

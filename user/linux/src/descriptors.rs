@@ -50,6 +50,9 @@ pub const PAIR: u32 = 1 << 24;
 /// The same, of the master.
 pub const MASTER: u32 = 1 << 25;
 
+/// The same: a queue of messages.
+pub const MAILBOX: u32 = 1 << 26;
+
 /// What an open file is.
 pub enum Kind {
     /// A file, directory or device of a server.
@@ -160,6 +163,11 @@ impl OpenFile {
         self.is_pair() && self.mode & MASTER != 0
     }
 
+    /// Whether it is a queue of messages.
+    pub fn is_mailbox(&self) -> bool {
+        self.mode & (S_IFMT | MAILBOX) == MAILBOX
+    }
+
     /// Whether a server has it.
     pub fn is_remote(&self) -> bool {
         matches!(self.kind, Kind::Remote(_) | Kind::Stream(..)) || self.moved.get().is_some()
@@ -168,6 +176,11 @@ impl OpenFile {
     /// Whether it is a pipe or a socket of the service for them, as far as its mode says.
     pub fn is_channel(&self) -> bool {
         matches!(self.mode & S_IFMT, S_IFIFO | S_IFSOCK) && matches!(self.kind, Kind::Remote(_))
+    }
+
+    /// Whether its server counts how often something has changed.
+    pub fn counts_changes(&self) -> bool {
+        self.is_channel() || self.is_mailbox()
     }
 
     /// The end of a pipe inside the process that this is.

@@ -167,7 +167,7 @@ impl Process {
         if entry.wanted & EDGE == 0 {
             return poll::watch(self, &file, events);
         }
-        if !file.is_channel() {
+        if !file.counts_changes() {
             // What is ready and was told of is no news, and nobody tells of the next time.
             let watched = poll::watch(self, &file, events);
             return Watched { is_complete: watched.is_complete && !watched.is_ready, is_ready: false };
@@ -184,7 +184,7 @@ impl Process {
 fn look(process: &mut Process, file: &OpenFile, entry: &mut Entry) -> (u64, u64) {
     let wanted = entry.wanted & !FLAGS;
     if entry.wanted & EDGE != 0
-        && file.is_channel()
+        && file.counts_changes()
         && let Ok(now) = process.services.reference(file).and_then(|target| channel::look(target, wanted))
     {
         let before = core::mem::replace(&mut entry.changes, [now.arrivals, now.departures]);

@@ -18,7 +18,7 @@ const BESIDES: usize = 4096;
 impl Process {
     /// Whether a signal can cut off a call on this file.
     pub fn is_cut_off(&self, file: &OpenFile) -> bool {
-        self.agent.is_some() && self.lock.is_some() && !file.is_regular()
+        self.agent.is_some() && self.lock.is_some() && !file.is_regular() && !file.is_mailbox()
     }
 
     /// Tries until it can be done; `EAGAIN` from `attempt` says that it cannot yet.

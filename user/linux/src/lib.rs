@@ -53,6 +53,7 @@ mod local;
 mod locked;
 mod locking;
 mod machine;
+mod mailbox;
 mod maker;
 mod map;
 mod mapping;

@@ -10,6 +10,7 @@ use crate::process::Process;
 use crate::services::OWN_POSITION;
 use nacre_abi::Rights;
 use nacre_proto::flags::SEEK_CUR;
+use nacre_proto::mailbox::USUAL_LIMIT;
 use nacre_proto::process;
 use nacre_sys::Reference;
 
@@ -25,6 +26,7 @@ const LOCKED: usize = 8;
 const ADDRESSES: usize = 9;
 const SIGNALS: usize = 11;
 const DESCRIPTORS: usize = 7;
+const MESSAGES: usize = 12;
 const INFINITY: u64 = u64::MAX;
 const SIGXFSZ: u64 = 25;
 /// The limit of a stack that a program starts with: threads are given as much at once.
@@ -59,6 +61,7 @@ impl Limits {
         limits[CORE] = [0, INFINITY];
         limits[LOCKED] = [USUAL_LOCKED; 2];
         limits[DESCRIPTORS] = [MOST_DESCRIPTORS; 2];
+        limits[MESSAGES] = [USUAL_LIMIT; 2];
         Limits(limits)
     }
 
@@ -106,6 +109,11 @@ impl Limits {
     /// How many signals may wait.
     pub fn signals(&self) -> usize {
         usize::try_from(self.0[SIGNALS][0]).unwrap_or(usize::MAX)
+    }
+
+    /// How much memory the user's queues of messages may take.
+    pub fn messages(&self) -> u64 {
+        self.0[MESSAGES][0]
     }
 
     fn allows(&self, resource: usize, size: u64, more: u64) -> bool {

@@ -85,6 +85,9 @@ impl Process {
 
     /// A descriptor of the file was closed: as POSIX has it, all the process's locks of it go, whatever descriptor they were taken through.
     pub fn closed(&mut self, file: &Rc<OpenFile>) {
+        if file.is_mailbox() {
+            self.leave_mailbox(file);
+        }
         if !file.is_regular() {
             return;
         }

@@ -148,7 +148,7 @@ fn check_file(file: &OpenFile, rights: Rights, flags: u64) -> Result<(), Errno> 
     if shared_write && !file.can_write() {
         return Err(EACCES);
     }
-    Ok(())
+    if file.is_mailbox() { Err(ENODEV) } else { Ok(()) }
 }
 
 /// Shows a file at `start`: the server's own pages if they are only read, else a copy.

@@ -48,6 +48,8 @@ pub struct Process {
     pub lock_owner: Option<OwnedReference>,
     /// What it has that is found by keys.
     pub keyed: crate::keyed::Keyed,
+    /// Queues of whose messages it is to be told.
+    pub mail: Vec<crate::mailbox::Expected>,
     /// Resource limits.
     pub limits: Limits,
     /// Its threads.
@@ -142,6 +144,7 @@ impl Process {
             identity: Identity::new(),
             lock_owner: None,
             keyed: Default::default(),
+            mail: Vec::new(),
             limits: Limits::new(),
             threads: Threads::new(Thread::new(PID, block, nacre_sys::Thread::FIRST)),
             caller: 0,

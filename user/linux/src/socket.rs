@@ -32,6 +32,12 @@ const KIND_SHIFT: u32 = 16;
 /// In an open file's mode: a socket of the internet.
 const INTERNET: u32 = 1 << 24;
 
+/// In an open file's mode: a socket that the system alone sends to.
+const NETLINK: u32 = 1 << 25;
+/// Linux's number of that family, and of the one protocol of it.
+const AF_NETLINK: u64 = 16;
+const ROUTES: u64 = 0;
+
 /// Modes of open files that are sockets, for tests: a local stream, and datagrams of the internet.
 #[cfg(feature = "rehearsal")]
 pub const REHEARSED: [u32; 2] = [S_IFSOCK | 1 << KIND_SHIFT, S_IFSOCK | 2 << KIND_SHIFT | INTERNET];
@@ -132,11 +138,44 @@ impl Process {
 /// `socket(family, type, protocol)`.
 pub fn socket(process: &mut Process, frame: &mut Frame) -> Answer {
     let [family, kind, protocol, ..] = frame.arguments();
+    if family & 0xffff_ffff == AF_NETLINK {
+        return netlink(process, kind, protocol);
+    }
     let flags = check_flags(kind)?;
     let socket = wanted(family, kind, protocol)?;
     let service = process.channels()?;
     let made = channel::socket(service, socket.kind, flags & DONT_WAIT)?.socket;
     process.open(socket.open(made, flags), flags as u32 & O_CLOEXEC != 0)
+}
+
+/// A socket of the family by which the system tells things, none of which is told here but that a message has come to a queue: so it is one of local datagrams, which are sent to itself.
+fn netlink(process: &mut Process, kind: u64, protocol: u64) -> Answer {
+    let flags = check_flags(kind)?;
+    if ![SOCK_RAW, SOCK_DGRAM].contains(&(kind & TYPE)) {
+        return Err(Errno::ESOCKTNOSUPPORT);
+    }
+    if protocol & 0xffff_ffff != ROUTES {
+        return Err(Errno::EPROTONOSUPPORT);
+    }
+    let [pid, uid, gid] = process.owner();
+    let made = channel::socket(process.channels()?, SOCK_DGRAM, flags & DONT_WAIT)?.socket;
+    let mut name = [0; 256];
+    channel::bind(made.handle(), 0, &[][..])?;
+    let size = channel::name(made.handle(), END_OWN, &mut name[..])?.name;
+    channel::connect(made.handle(), pid, uid, gid, name.get(..size).unwrap_or_default())?;
+    let file = Socket { family: Family::Local, kind: SOCK_DGRAM }.open(made, flags);
+    process.open(OpenFile { mode: file.mode | NETLINK, ..file }, flags as u32 & O_CLOEXEC != 0)
+}
+
+/// Whether it is such a socket.
+fn is_netlink(file: &OpenFile) -> bool {
+    file.mode & (S_IFMT | NETLINK) == S_IFSOCK | NETLINK
+}
+
+/// Such a socket behind a descriptor.
+pub fn netlink_at(process: &Process, descriptor: u64) -> Result<Rc<OpenFile>, Errno> {
+    let (file, _) = socket_at(process, descriptor)?;
+    if is_netlink(&file) { Ok(file) } else { Err(EINVAL) }
 }
 
 /// `socketpair(family, type, protocol, descriptors)`.

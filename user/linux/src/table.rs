@@ -3,7 +3,7 @@
 use crate::entry::Frame;
 use crate::errno::{Answer, ENOSYS, negated};
 use crate::process::Process;
-use crate::{attributes, capabilities, children, control, directories, epoll, exec, extended, files, fork, identity, life, limits, listing, local, locked, machine, mapping, names, open, poll, signals, socket, splice, status};
+use crate::{attributes, capabilities, children, control, directories, epoll, exec, extended, files, fork, identity, life, limits, listing, local, locked, machine, mailbox, mapping, names, open, poll, signals, socket, splice, status};
 use crate::{advice, futex, inotify, keyed, locking, pidfd, prctl, schedule, sharing, terminal, thread, time, timers, transfer};
 
 /// Carries out a call: the arguments are in the frame.
@@ -231,6 +231,12 @@ calls! {
     233 epoll::epoll_ctl;
     234 signals::tgkill;
     235 attributes::utimes;
+    240 mailbox::mq_open;
+    241 mailbox::mq_unlink;
+    242 mailbox::mq_timedsend;
+    243 mailbox::mq_timedreceive;
+    244 mailbox::mq_notify;
+    245 mailbox::mq_getsetattr;
     247 children::waitid;
     253 inotify::inotify_init;
     254 inotify::inotify_add_watch;

@@ -63,6 +63,10 @@ fn send(process: &mut Process, file: &OpenFile, socket: Socket, data: &[u8], sen
     if sending.flags & MSG_OOB != 0 {
         return Err(EOPNOTSUPP);
     }
+    if super::is_netlink(file) {
+        // Nobody listens.
+        return Err(Errno::ECONNREFUSED);
+    }
     let has_bytes_alone = !socket.has_messages() && sending.to.is_empty() && sending.beside.files.is_empty() && sending.beside.credentials.is_none();
     let is_plain = has_bytes_alone && !data.is_empty() && sending.flags & !PLAIN_SENDING == 0;
     if is_plain && let Some(done) = process.write_ring(file, data, sending.flags & MSG_DONTWAIT != 0) {

@@ -1,0 +1,314 @@
+//! POSIX's queues of messages (`mq_open` and its like). The service that has pipes has them too; a descriptor of one is an end of it.
+//!
+//! A process that is to be told of a message is notified through its agent, which asks what came and makes a signal of it, or writes the cookie to the socket that a thread of the C library reads.
+
+use crate::capabilities::{FILE_OWNER, RESOURCES};
+use crate::descriptors::{Kind, MAILBOX, O_ACCESS, O_NONBLOCK, O_WRONLY, OpenFile};
+use crate::entry::Frame;
+use crate::errno::{Answer, EAGAIN, EBADF, EFAULT, EINTR, EINVAL, ENOENT, ENOSYS, ERESTART, ETIMEDOUT, Errno};
+use crate::pending::{Info, LAST};
+use crate::permissions::{READ, WRITE};
+use crate::process::Process;
+use crate::services::PIECE;
+use crate::time::{self, REALTIME};
+use alloc::rc::Rc;
+use alloc::vec;
+use alloc::vec::Vec;
+use nacre_proto::channel;
+use nacre_proto::client::words;
+use nacre_proto::flags::{MSG_DONTWAIT, MSG_MORE, O_CREAT, O_EXCL, SIGEV_NONE, SIGEV_SIGNAL, SIGEV_THREAD};
+use nacre_proto::mailbox::{self, ANY, PRIVILEGED};
+use nacre_sys::ipc::{Buffers, Message, Received};
+use nacre_sys::{Reference, SpanMut};
+
+/// `si_code`: a message has come.
+const SI_MESGQ: i32 = -3;
+/// Bit for the agent: there may be a message of which the process is to be told.
+pub const MAIL: u64 = 4;
+/// Bytes that tell a thread of the C library for whom a message is; the last one says what has happened.
+const COOKIE: usize = 32;
+const WOKEN: u8 = 1;
+const REMOVED: u8 = 2;
+/// Words of a `struct mq_attr`.
+const ATTRIBUTES: usize = 8;
+/// Policies whose threads have ranks.
+const RANKED: [u64; 2] = [1, 2];
+
+/// What happens when there is a message.
+enum Effect {
+    /// Nothing.
+    Nothing,
+    /// A signal, with a value.
+    Signal(u64, u64),
+    /// A cookie comes out of a socket.
+    Cookie(Rc<OpenFile>, [u8; COOKIE]),
+}
+
+/// The process is to be told of a queue's next message.
+pub struct Expected {
+    number: u64,
+    file: Rc<OpenFile>,
+    effect: Effect,
+}
+
+/// A queue's open file.
+fn queue_at(process: &Process, descriptor: u64) -> Result<Rc<OpenFile>, Errno> {
+    process.descriptors.get(descriptor).and_then(|file| if file.is_mailbox() { Ok(file) } else { Err(EBADF) })
+}
+
+/// The name that an address leads to; none at all is the name of nothing.
+fn name_at(process: &Process, address: u64) -> Result<&'static [u8], Errno> {
+    let name = process.memory.path(address)?;
+    if name.is_empty() { Err(ENOENT) } else { Ok(name) }
+}
+
+/// A number of an attribute, which is signed: what is less than 0 is as wrong as 0.
+fn size(word: u64) -> u64 {
+    if (word as i64) < 0 { 0 } else { word }
+}
+
+impl Process {
+    /// The service that has the queues.
+    fn mailboxes(&mut self) -> Result<Reference, Errno> {
+        self.services.channels().map_err(|_| {
+            self.report(format_args!("mq_open: this needs a process manager: run `process` below the program"));
+            ENOSYS
+        })
+    }
+
+    /// What the thread's rank is among those who wait.
+    fn rank(&self) -> u64 {
+        if RANKED.contains(&(self.schedule.policy & 7)) { self.schedule.priority } else { 0 }
+    }
+
+    /// Sends a message that waits if it must, but not beyond a moment.
+    fn wait_for_queue(&mut self, file: &OpenFile, limit: Option<u64>, message: &Message<'_>, into: &mut [u8]) -> Result<Received, Errno> {
+        let target = self.services.reference(file)?;
+        let [flags, rest @ ..] = message.words;
+        let [b, c, d, e, f] = rest;
+        // What can be done at once is not cut off.
+        let at_once = Message { words: [flags | MSG_DONTWAIT, b, c, d, e, f], ..*message };
+        match self.exchange_if(false, target, &at_once, Buffers { bytes: SpanMut::from(&mut *into), slots: &[] }) {
+            Err(EAGAIN) if !file.is_nonblocking() => {}
+            done => return done,
+        }
+        let left = match limit {
+            None => nacre_sys::FOREVER,
+            Some(moment) => moment.checked_sub(time::now(self, REALTIME)?).filter(|left| *left != 0).ok_or(ETIMEDOUT)?,
+        };
+        let done = self.exchange_until(left, target, message, Buffers { bytes: SpanMut::from(into), slots: &[] });
+        done.map_err(|error| if error == EINTR { ERESTART } else { error })
+    }
+}
+
+/// `mq_open(name, flags, mode, attributes)`.
+pub fn mq_open(process: &mut Process, frame: &mut Frame) -> Answer {
+    let [name, flags, mode, attributes, ..] = frame.arguments();
+    let [_, messages, size_of_each, ..] = if attributes == 0 { [ANY; ATTRIBUTES] } else { process.memory.read_words::<ATTRIBUTES>(attributes)?.map(size) };
+    let name = name_at(process, name)?;
+    process.descriptors.check_room(1, process.limits.descriptors())?;
+    let access = flags as u32 & O_ACCESS;
+    let [user, group] = process.identity.of_files;
+    let privileged = if process.identity.capabilities.has(RESOURCES) { PRIVILEGED } else { 0 };
+    let wanted = flags & (O_CREAT | O_EXCL | u64::from(O_ACCESS | O_NONBLOCK)) | privileged;
+    let mode = mode & 0o7777 & !u64::from(process.identity.umask);
+    let limit = process.limits.messages();
+    let opened = mailbox::open(process.mailboxes()?, wanted, u64::from(user) | u64::from(group) << 32, mode, messages, size_of_each, limit, name)?;
+    let file = OpenFile::new(Kind::Remote(opened.queue), MAILBOX | mode as u32, flags as u32 & (O_ACCESS | O_NONBLOCK));
+    if opened.is_new == 0 {
+        let wanted = if access != O_WRONLY { READ } else { 0 } | if access != 0 { WRITE } else { 0 };
+        let status = crate::status::of_file(process, &file)?;
+        process.check_mode(&status, wanted)?;
+    }
+    *file.opened_by.borrow_mut() = Some((None, [b"/", name].concat()));
+    process.open(file, true)
+}
+
+/// `mq_unlink(name)`.
+pub fn mq_unlink(process: &mut Process, frame: &mut Frame) -> Answer {
+    let name = name_at(process, frame.arguments()[0])?;
+    let may_all = process.identity.capabilities.has(FILE_OWNER);
+    let user = if may_all { ANY } else { process.identity.of_files[0].into() };
+    mailbox::unlink(process.mailboxes()?, user, name)?;
+    Ok(0)
+}
+
+/// The moment after which a call does not wait, if it says one.
+fn limit(process: &Process, address: u64) -> Result<Option<u64>, Errno> {
+    if address == 0 { Ok(None) } else { time::duration(&process.memory, address).map(Some) }
+}
+
+/// The bytes of a message. What is not there matters only if it is not too long.
+fn text(process: &Process, file: &OpenFile, address: u64, size: u64, target: Reference) -> Result<Vec<u8>, Errno> {
+    if size >= PIECE as u64 && mailbox::facts(target)?.size < size {
+        return Err(if file.can_write() { Errno::EMSGSIZE } else { EBADF });
+    }
+    match process.memory.readable(address, size) {
+        Ok(text) => Ok(text.to_vec()),
+        Err(_) if !file.can_write() => Err(EBADF),
+        Err(_) if mailbox::facts(target)?.size < size => Err(Errno::EMSGSIZE),
+        Err(error) => Err(error),
+    }
+}
+
+/// `mq_timedsend(descriptor, message, size, priority, limit)`.
+pub fn mq_timedsend(process: &mut Process, frame: &mut Frame) -> Answer {
+    const PRIORITIES: u64 = 32_768;
+    let [descriptor, address, size, priority, until, _] = frame.arguments();
+    let limit = limit(process, until)?;
+    let priority = priority & 0xffff_ffff;
+    if priority >= PRIORITIES {
+        return Err(EINVAL);
+    }
+    let file = queue_at(process, descriptor)?;
+    let target = process.services.reference(&file)?;
+    let text = text(process, &file, address, size, target)?;
+    let last = text.len().saturating_sub(1) / PIECE * PIECE;
+    let writer = process.me().number;
+    for (number, part) in text[..last].chunks(PIECE).enumerate() {
+        mailbox::part(target, writer, number as u64, part)?;
+    }
+    let flags = if last == 0 { 0 } else { MSG_MORE };
+    let [user, ..] = process.identity.owner();
+    let words = [flags, priority, process.rank(), process.pid(), user.into(), writer];
+    let message = Message { bytes: (&text[last..]).into(), ..Message::new(mailbox::send::LABEL, words) };
+    process.wait_for_queue(&file, limit, &message, &mut [])?;
+    process.fetch_mail();
+    Ok(0)
+}
+
+/// `mq_timedreceive(descriptor, message, size, priority, limit)`.
+pub fn mq_timedreceive(process: &mut Process, frame: &mut Frame) -> Answer {
+    let [descriptor, address, room, priority, until, _] = frame.arguments();
+    let limit = limit(process, until)?;
+    let file = queue_at(process, descriptor)?;
+    let reader = process.me().number;
+    let mut first = vec![0; PIECE.min(usize::try_from(room).unwrap_or(PIECE))];
+    let message = Message::new(mailbox::receive::LABEL, words([0, room, process.rank(), reader]));
+    let received = process.wait_for_queue(&file, limit, &message, &mut first)?;
+    let [total, value, ..] = received.words;
+    first.truncate(received.bytes());
+    let target = process.services.reference(&file)?;
+    let mut text = first;
+    while (text.len() as u64) < total {
+        let mut more = vec![0; PIECE];
+        let count = mailbox::rest(target, reader, &mut more[..])?.data.min(PIECE);
+        text.extend(&more[..count]);
+        if count == 0 {
+            return Err(EFAULT);
+        }
+    }
+    if priority != 0 {
+        process.memory.write_half(priority, value as u32)?;
+    }
+    process.memory.write_bytes(address, &text)?;
+    Ok(total)
+}
+
+/// `mq_getsetattr(descriptor, new, old)`.
+pub fn mq_getsetattr(process: &mut Process, frame: &mut Frame) -> Answer {
+    let [descriptor, new, old, ..] = frame.arguments();
+    let wanted = if new == 0 { None } else { Some(process.memory.read_words::<ATTRIBUTES>(new)?[0]) };
+    if wanted.is_some_and(|flags| flags & !u64::from(O_NONBLOCK) != 0) {
+        return Err(EINVAL);
+    }
+    let file = queue_at(process, descriptor)?;
+    let facts = mailbox::facts(process.services.reference(&file)?)?;
+    if let Some(flags) = wanted {
+        crate::control::set_flags(process, &file, flags as u32)?;
+    }
+    if old != 0 {
+        process.memory.write_words(old, &[facts.flags & u64::from(O_NONBLOCK), facts.messages, facts.size, facts.count, 0, 0, 0, 0])?;
+    }
+    Ok(0)
+}
+
+/// What a `sigevent` asks for, how that is called, and by which signal.
+fn effect(process: &Process, address: u64) -> Result<(Effect, u64, u64), Errno> {
+    let [value, word] = process.memory.read_words(address)?;
+    let (signal, kind) = (word & 0xffff_ffff, word >> 32);
+    let effect = match kind {
+        SIGEV_NONE => Effect::Nothing,
+        SIGEV_SIGNAL if signal > LAST => return Err(EINVAL),
+        SIGEV_SIGNAL => Effect::Signal(signal, value),
+        SIGEV_THREAD => {
+            let cookie = process.memory.readable(value, COOKIE as u64)?.try_into().map_err(|_| EFAULT)?;
+            Effect::Cookie(crate::socket::netlink_at(process, signal)?, cookie)
+        }
+        _ => return Err(EINVAL),
+    };
+    Ok((effect, kind, signal))
+}
+
+/// `mq_notify(descriptor, event)`.
+pub fn mq_notify(process: &mut Process, frame: &mut Frame) -> Answer {
+    let [descriptor, event, ..] = frame.arguments();
+    let wanted = if event == 0 { None } else { Some(effect(process, event)?) };
+    let file = queue_at(process, descriptor)?;
+    let Some((effect, kind, signal)) = wanted else {
+        process.leave_mailbox(&file);
+        return Ok(0);
+    };
+    // What came before is told before.
+    process.fetch_mail();
+    let (agent, target, pid) = (process.need_agent()?, process.services.reference(&file)?, process.pid());
+    let number = mailbox::expect(target, kind, signal, pid, MAIL, agent)?.number;
+    process.mail.push(Expected { number, file, effect });
+    Ok(0)
+}
+
+impl Process {
+    /// Tells the process of messages of which it is to be told.
+    pub fn fetch_mail(&mut self) {
+        let mut index = 0;
+        while let Some(expected) = self.mail.get(index) {
+            let (file, pid) = (expected.file.clone(), self.pid());
+            let told = self.services.reference(&file).and_then(|target| mailbox::told(target, pid));
+            match told {
+                Ok(told) if told.is_told != 0 => {
+                    let Expected { effect, .. } = self.mail.remove(index);
+                    self.tell_of_mail(effect, [told.sender, told.user]);
+                }
+                _ => index += 1,
+            }
+        }
+    }
+
+    fn tell_of_mail(&mut self, effect: Effect, [sender, user]: [u64; 2]) {
+        match effect {
+            Effect::Nothing | Effect::Signal(0, _) => {}
+            Effect::Signal(signal, value) => {
+                let info = Info::from(signal, SI_MESGQ, sender, user);
+                // A signal that cannot queue is lost.
+                let _ = self.post(Info { fields: [info.fields[0], value, 0, 0], ..info });
+            }
+            Effect::Cookie(socket, cookie) => self.send_cookie(&socket, cookie, WOKEN),
+        }
+    }
+
+    fn send_cookie(&mut self, socket: &OpenFile, mut cookie: [u8; COOKIE], what: u8) {
+        cookie[COOKIE - 1] = what;
+        let outgoing = channel::Outgoing { flags: MSG_DONTWAIT, pid: 0, ..channel::Outgoing::default() };
+        if let Ok(target) = self.services.reference(socket) {
+            // There is room for many more than there are queues.
+            let _ = channel::send_with(target, outgoing, &cookie[..], &[]);
+        }
+    }
+
+    /// The process has closed one of its descriptors of a queue, and is not told of its messages any more.
+    pub fn leave_mailbox(&mut self, file: &OpenFile) {
+        if self.mail.is_empty() {
+            return;
+        }
+        self.fetch_mail();
+        let pid = self.pid();
+        let Ok(left) = self.services.reference(file).and_then(|target| mailbox::forget(target, pid)) else {
+            return;
+        };
+        while let Some(index) = self.mail.iter().position(|expected| expected.number == left.number) {
+            if let Expected { effect: Effect::Cookie(socket, cookie), .. } = self.mail.remove(index) {
+                self.send_cookie(&socket, cookie, REMOVED);
+            }
+        }
+    }
+}
