@@ -214,12 +214,14 @@ struct Slot<F> {
 /// The table: descriptor `n` is entry `n`.
 pub struct Descriptors<F = OpenFile> {
     slots: Vec<Option<Slot<F>>>,
+    /// Below this one there is no free one.
+    taken: usize,
 }
 
 impl<F> Descriptors<F> {
     /// An empty table.
     pub const fn new() -> Descriptors<F> {
-        Descriptors { slots: Vec::new() }
+        Descriptors { slots: Vec::new(), taken: 0 }
     }
 
     /// The entry of a descriptor, of which only 32 bits count.
@@ -251,13 +253,27 @@ impl<F> Descriptors<F> {
 
     /// Enters a file at the lowest free descriptor from `lowest` on and below `limit`.
     pub fn insert(&mut self, file: Rc<F>, lowest: usize, close_on_exec: bool, limit: usize) -> Result<u64, Errno> {
-        let free = (lowest..self.slots.len()).find(|index| self.slots[*index].is_none());
-        let index = free.unwrap_or(self.slots.len().max(lowest));
+        let index = self.free(lowest);
         if index >= limit {
             return Err(EMFILE);
         }
         self.put(index, file, close_on_exec)?;
+        if lowest <= self.taken {
+            self.taken = index + 1;
+        }
         Ok(index as u64)
+    }
+
+    /// The lowest free descriptor from `lowest` on.
+    fn free(&self, lowest: usize) -> usize {
+        let from = lowest.max(self.taken);
+        let free = (from..self.slots.len()).find(|index| self.slots[*index].is_none());
+        free.unwrap_or(self.slots.len().max(from))
+    }
+
+    /// Whether none can be had below `limit`.
+    pub fn is_full(&self, limit: usize) -> bool {
+        self.free(0) >= limit
     }
 
     /// `EMFILE` unless so many more descriptors can be had.
@@ -286,7 +302,9 @@ impl<F> Descriptors<F> {
 
     /// Closes a descriptor; the file that was open.
     pub fn close(&mut self, descriptor: u64) -> Result<Rc<F>, Errno> {
-        let slot = self.slots.get_mut(descriptor as u32 as usize).and_then(Option::take).ok_or(EBADF)?;
+        let index = descriptor as u32 as usize;
+        let slot = self.slots.get_mut(index).and_then(Option::take).ok_or(EBADF)?;
+        self.taken = self.taken.min(index);
         Ok(slot.file)
     }
 
@@ -312,6 +330,7 @@ mod tests {
         assert_eq!(table.insert(Rc::new(9), 0, true, 8), Ok(1));
         assert_eq!(table.insert(Rc::new(9), 5, false, 8), Ok(5));
         assert_eq!(table.insert(Rc::new(9), 8, false, 8), Err(EMFILE));
+        assert!(!table.is_full(4) && table.is_full(3));
         assert_eq!(table.close_on_exec(1), Ok(true));
         assert_eq!(table.get(0xffff_ffff).err(), Some(EBADF));
         assert_eq!(table.open_in(2, u64::MAX), [2, 5]);

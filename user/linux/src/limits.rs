@@ -1,6 +1,7 @@
 //! Resource limits and what is used. Descriptors, addresses and the break are limited here, processes and signals by the manager.
 
 use crate::descriptors::{O_APPEND, OpenFile};
+use crate::capabilities::RESOURCES;
 use crate::entry::Frame;
 use crate::errno::{Answer, EFBIG, EINVAL, ENOMEM, EPERM, ESRCH, Errno};
 use crate::map::Area;
@@ -34,7 +35,9 @@ pub const USUAL_STACK: u64 = 1 << 20;
 /// Bytes that who is not privileged may lock at first.
 const USUAL_LOCKED: u64 = 8 << 20;
 /// Most descriptors of a process.
-pub const MOST_DESCRIPTORS: u64 = 1024;
+pub const MOST_DESCRIPTORS: u64 = 4096;
+/// As many it may have at first.
+const USUAL_DESCRIPTORS: u64 = 1024;
 
 /// The process's limits, soft and hard, by Linux's numbers.
 pub struct Limits([[u64; 2]; LIMITS]);
@@ -60,7 +63,7 @@ impl Limits {
         limits[STACK] = [USUAL_STACK, INFINITY];
         limits[CORE] = [0, INFINITY];
         limits[LOCKED] = [USUAL_LOCKED; 2];
-        limits[DESCRIPTORS] = [MOST_DESCRIPTORS; 2];
+        limits[DESCRIPTORS] = [USUAL_DESCRIPTORS, MOST_DESCRIPTORS];
         limits[MESSAGES] = [USUAL_LIMIT; 2];
         Limits(limits)
     }
@@ -128,12 +131,14 @@ impl Limits {
         self.0.get(resource as u32 as usize).copied().ok_or(EINVAL)
     }
 
-    fn set(&mut self, resource: u64, [soft, hard]: [u64; 2]) -> Result<(), Errno> {
-        let place = self.0.get_mut(resource as u32 as usize).ok_or(EINVAL)?;
+    /// Only who may (`CAP_SYS_RESOURCE`) raises a hard limit, and that of descriptors no further than there are any.
+    fn set(&mut self, resource: u64, [soft, hard]: [u64; 2], may_raise: bool) -> Result<(), Errno> {
+        let resource = resource as u32 as usize;
+        let place = self.0.get_mut(resource).ok_or(EINVAL)?;
         if soft > hard {
             return Err(EINVAL);
         }
-        if hard > place[1] {
+        if hard > place[1] && !may_raise || resource == DESCRIPTORS && hard > MOST_DESCRIPTORS {
             return Err(EPERM);
         }
         *place = [soft, hard];
@@ -144,7 +149,7 @@ impl Limits {
 impl Process {
     /// Sets a limit; the manager hears of those that it enforces.
     fn set_limit(&mut self, resource: u64, limit: [u64; 2]) -> Result<(), Errno> {
-        self.limits.set(resource, limit)?;
+        self.limits.set(resource, limit, self.identity.may(RESOURCES))?;
         if resource as u32 as usize == CPU && self.limits.cpu() != CpuLimit::NONE {
             self.call_agent()?;
         }
@@ -280,12 +285,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_hard_limit_only_falls() {
+    fn a_hard_limit_only_falls_but_for_who_may_raise_it() {
         let mut limits = Limits::new();
-        assert_eq!(limits.set(7, [10, 20]), Ok(()));
+        assert_eq!(limits.set(7, [10, 20], false), Ok(()));
         assert_eq!(limits.descriptors(), 10);
-        assert_eq!(limits.set(7, [10, 21]), Err(EPERM));
-        assert_eq!(limits.set(7, [11, 10]), Err(EINVAL));
+        assert_eq!(limits.set(7, [10, 21], false), Err(EPERM));
+        assert_eq!(limits.set(7, [10, 21], true), Ok(()));
+        assert_eq!(limits.set(7, [10, MOST_DESCRIPTORS + 1], true), Err(EPERM));
+        assert_eq!(limits.set(7, [11, 10], false), Err(EINVAL));
         assert_eq!(limits.get(16), Err(EINVAL));
     }
 }

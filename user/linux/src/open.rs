@@ -2,7 +2,7 @@
 
 use crate::descriptors::{Kind, O_ACCESS, O_APPEND, O_CLOEXEC, O_DIRECT, O_NONBLOCK, O_PATH, O_WRONLY, OpenFile, S_IFCHR, S_IFDIR, S_IFMT};
 use crate::entry::Frame;
-use crate::errno::{Answer, EACCES, EINVAL, ENOENT, EPERM};
+use crate::errno::{Answer, EACCES, EINVAL, EMFILE, ENOENT, EPERM};
 use crate::permissions::{EXECUTE, Found, READ, WRITE};
 use crate::place::{CURRENT, Place, own_descriptor};
 use crate::proc_file::Opened;
@@ -52,6 +52,9 @@ fn open_at(process: &mut Process, descriptor: u64, address: u64, flags: u64, mod
     let path = elsewhere.as_deref().unwrap_or(path);
     if let Some(opened) = process.open_terminal(path, flags) {
         return opened;
+    }
+    if process.descriptors.is_full(process.limits.descriptors()) {
+        return Err(EMFILE);
     }
     let directory = process.directory(descriptor, path)?;
     let parent = check_open(process, Place { directory, path }, flags)?;
