@@ -53,6 +53,8 @@ enum Form {
     Plain,
     /// As `channel.receive` does.
     Whole,
+    /// The same, of the bytes alone.
+    Bare,
     /// The same, and who sent it.
     Signed,
 }

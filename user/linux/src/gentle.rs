@@ -8,7 +8,7 @@ use crate::process::Process;
 use crate::services::{OWN_POSITION, PIECE};
 use nacre_proto::channel::{self, Outgoing};
 use nacre_proto::file;
-use nacre_proto::flags::MSG_DONTWAIT;
+use nacre_proto::flags::{MSG_BARE, MSG_DONTWAIT};
 use nacre_sys::ipc::{Buffers, Message};
 use nacre_sys::{Reference, SpanMut};
 
@@ -48,7 +48,7 @@ impl Process {
     pub fn read_gently(&mut self, file: &OpenFile, target: Reference, into: &mut [u8]) -> Result<usize, Errno> {
         if file.is_channel() {
             let most = into.len().min(PIECE - BESIDES);
-            let attempt = |_: &mut Process| Ok(channel::receive(target, MSG_DONTWAIT, most as u64, 0, 0, &mut into[..most])?.count as usize);
+            let attempt = |_: &mut Process| Ok(channel::receive(target, MSG_DONTWAIT | MSG_BARE, most as u64, 0, 0, &mut into[..most])?.count as usize);
             let count = self.await_turn(file, POLLIN, attempt)?.min(most);
             return Ok(if count == most { count + self.read_rest(target, &mut into[count..]) } else { count });
         }

@@ -8,7 +8,7 @@ use crate::process::Process;
 use crate::services::{OWN_POSITION, PIECE};
 use alloc::format;
 use nacre_proto::channel::{self, Outgoing, terminal_device, terminal_number, terminal_status};
-use nacre_proto::flags::{MSG_DONTWAIT, MSG_OOB, TERMINAL_HANGUP, TERMINAL_INTERRUPT, TERMINAL_QUIT, TERMINAL_SUSPEND, TERMINAL_WINDOW};
+use nacre_proto::flags::{MSG_BARE, MSG_DONTWAIT, MSG_OOB, TERMINAL_HANGUP, TERMINAL_INTERRUPT, TERMINAL_QUIT, TERMINAL_SUSPEND, TERMINAL_WINDOW};
 use nacre_proto::structures::{Attributes, Status};
 use nacre_proto::{file, process as manager, terminal};
 use nacre_sys::ipc::{Buffers, Message};
@@ -144,7 +144,7 @@ impl Process {
     /// What can be read at once.
     fn keys(&mut self, file: &OpenFile, target: Reference, into: &mut [u8]) -> Result<usize, Errno> {
         if file.is_pair() {
-            return Ok((channel::receive(target, MSG_DONTWAIT, into.len() as u64, 0, 0, &mut *into)?.count as usize).min(into.len()));
+            return Ok((channel::receive(target, MSG_DONTWAIT | MSG_BARE, into.len() as u64, 0, 0, &mut *into)?.count as usize).min(into.len()));
         }
         if !file.is_nonblocking() && file::poll(target, POLLIN)?.events == 0 {
             return Err(EAGAIN);

@@ -10,7 +10,7 @@ use crate::services::{OWN_POSITION, PIECE};
 use crate::transfer::{advance, start, store};
 use alloc::rc::Rc;
 use alloc::vec;
-use nacre_proto::flags::{MSG_DONTWAIT, MSG_PEEK};
+use nacre_proto::flags::{MSG_BARE, MSG_DONTWAIT, MSG_PEEK};
 use nacre_proto::{channel, file};
 
 /// Do not wait for pipes.
@@ -54,13 +54,13 @@ fn wait(process: &mut Process, pipe: &Rc<OpenFile>, event: u64, dont_wait: bool)
 /// The first bytes of a pipe, which stay there; none at its end.
 fn look(process: &mut Process, pipe: &OpenFile, into: &mut [u8]) -> Result<usize, Errno> {
     let target = process.services.reference(pipe)?;
-    Ok(channel::receive(target, MSG_PEEK | MSG_DONTWAIT, into.len() as u64, 0, 0, into)?.count as usize)
+    Ok(channel::receive(target, MSG_PEEK | MSG_DONTWAIT | MSG_BARE, into.len() as u64, 0, 0, into)?.count as usize)
 }
 
 /// Takes bytes that have been looked at.
 fn take(process: &mut Process, pipe: &OpenFile, size: usize) -> Result<(), Errno> {
     let mut buffer = vec![0; size];
-    channel::receive(process.services.reference(pipe)?, MSG_DONTWAIT, size as u64, 0, 0, &mut buffer[..])?;
+    channel::receive(process.services.reference(pipe)?, MSG_DONTWAIT | MSG_BARE, size as u64, 0, 0, &mut buffer[..])?;
     Ok(())
 }
 
@@ -176,7 +176,7 @@ pub fn tee(process: &mut Process, frame: &mut Frame) -> Answer {
         let mut buffer = vec![0; STEP.min(size as usize)];
         let target = process.services.reference(&from)?;
         repeat(size, |done, most| {
-            let reply = channel::receive(target, MSG_PEEK | MSG_DONTWAIT, most as u64, 0, done, &mut buffer[..most])?;
+            let reply = channel::receive(target, MSG_PEEK | MSG_DONTWAIT | MSG_BARE, most as u64, 0, done, &mut buffer[..most])?;
             if reply.count == 0 { Ok(0) } else { put(process, &to, &buffer[..reply.count as usize]) }
         })
     });

@@ -5,7 +5,7 @@ use crate::errno::{EAGAIN, EINTR, EIO, EPIPE, ERESTART, ESPIPE, Errno};
 use crate::process::Process;
 use crate::services::{OWN_POSITION, PIECE};
 use crate::socket::Socket;
-use nacre_proto::flags::MSG_DONTWAIT;
+use nacre_proto::flags::{MSG_BARE, MSG_DONTWAIT};
 use nacre_proto::{channel, file};
 use nacre_sys::ipc::{Buffers, Message};
 use nacre_sys::{Reference, SpanMut};
@@ -73,9 +73,9 @@ impl Process {
         let mut done = 0;
         while done < into.len() {
             let piece = MOST.min(into.len() - done);
-            let Ok(reply) = channel::receive(target, MSG_DONTWAIT, piece as u64, 0, 0, &mut into[done..done + piece]) else { break };
+            let Ok(reply) = channel::receive(target, MSG_DONTWAIT | MSG_BARE, piece as u64, 0, 0, &mut into[done..done + piece]) else { break };
             done += reply.count as usize;
-            if reply.count < piece as u64 || reply.name_size != 0 {
+            if reply.count < piece as u64 {
                 break;
             }
         }

@@ -31,7 +31,7 @@ crate::protocol! {
     /// Sends bytes, and up to 8 references with them. The bytes start with the key or name of whom they are for, if `name_size` is not 0, and with what is said of the references. `part`: 0, or how many messages with `MSG_MORE` came before, which are all one.
     /// `owner`: user, and group in the upper half. `EPIPE`, `ENOTCONN`, `EMSGSIZE`, `EAGAIN`, `ECONNREFUSED`, `EISCONN`, `EPERM`, `ETOOMANYREFS`.
     10 send(flags: Flags(MESSAGE_FLAGS), name_size: Number, control_size: Number, pid: Number, owner: Number, part: Number; bytes data: Data) -> (count: Number);
-    /// Receives up to `size` bytes, and as many references as there are slots (at most `references`). The bytes start with who sent them (16 bytes, with `MSG_CREDENTIALS`), the name of whom they are from, and what is said of the references. `total`: how long the whole message was.
+    /// Receives up to `size` bytes, and as many references as there are slots (at most `references`). The bytes start with who sent them (16 bytes, with `MSG_CREDENTIALS`), the name of whom they are from, and what is said of the references, but not with `MSG_BARE`. `total`: how long the whole message was.
     /// `offset`: with `MSG_PEEK`, how many bytes to pass over.
     11 receive(flags: Flags(MESSAGE_FLAGS), size: Number, references: Number, offset: Number) -> (count: Number, name_size: Number, total: Number, flags: Flags(MESSAGE_FLAGS), references: Number, control_size: Number; bytes data: Data);
     /// The socket's own name, or that of the other end. `ENOTCONN`: there is no other end.

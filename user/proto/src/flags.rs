@@ -166,6 +166,7 @@ table! {
     MSG_EOR = 0x80, "The end of a message.";
     MSG_MORE = 0x8000, "Sending: more parts follow. Receiving: what is left stays, to be received next; there is more.";
     MSG_CREDENTIALS = 0x1_0000, "Who sends is told; bytes of different senders stay apart.";
+    MSG_BARE = 0x2_0000, "Receiving: bytes alone, without a name and without what is said of references.";
 }
 
 table! {

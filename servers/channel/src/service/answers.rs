@@ -11,7 +11,7 @@ use nacre_proto::channel::{
 };
 use nacre_proto::file::{flags, poll, read, set_mode, set_owner, set_times, status, watch, write};
 use nacre_proto::flags::{
-    KEEP_FLAGS, MSG_CREDENTIALS, MSG_CTRUNC, MSG_DONTWAIT, MSG_MORE, MSG_OOB, MSG_PEEK, MSG_TRUNC, OWN_POSITION, POLLERR, POLLHUP, S_IFIFO, S_IFSOCK,
+    KEEP_FLAGS, MSG_BARE, MSG_CREDENTIALS, MSG_CTRUNC, MSG_DONTWAIT, MSG_MORE, MSG_OOB, MSG_PEEK, MSG_TRUNC, OWN_POSITION, POLLERR, POLLHUP, S_IFIFO, S_IFSOCK,
 };
 use nacre_proto::server::{self, Output};
 use nacre_proto::structures;
@@ -26,11 +26,12 @@ const DEVICE: u64 = 9;
 const BESIDES: u64 = 16 + 128 + CONTROL as u64;
 
 /// The words of an answer to `channel.receive`.
-fn words(received: &Received<OwnedReference>) -> [u64; 6] {
+fn words(received: &Received<OwnedReference>, form: Form) -> [u64; 6] {
     let lost = if received.is_cut { MSG_CTRUNC } else { 0 };
     let cut = if received.total > received.data.len() { MSG_TRUNC } else { 0 };
     let more = if received.has_more { MSG_MORE } else { 0 };
-    let (names, references, control) = (received.from.len() as u64, received.references.len() as u64, received.control.len() as u64);
+    let (names, control) = if form == Form::Bare { (0, 0) } else { (received.from.len() as u64, received.control.len() as u64) };
+    let references = received.references.len() as u64;
     [received.data.len() as u64, names, received.total as u64, lost | cut | more, references, control]
 }
 
@@ -40,8 +41,10 @@ fn bytes(received: &Received<OwnedReference>, form: Form) -> Vec<u8> {
     if form == Form::Signed {
         received.sender.iter().for_each(|word| bytes.extend(word.to_le_bytes()));
     }
-    bytes.extend(&received.from);
-    bytes.extend(&received.control);
+    if form != Form::Bare {
+        bytes.extend(&received.from);
+        bytes.extend(&received.control);
+    }
     bytes.extend(&received.data);
     bytes
 }
@@ -52,7 +55,7 @@ fn send_received(received: &Received<OwnedReference>, form: Form, reply: OwnedRe
     }
     let bytes = bytes(received, form);
     let references: Vec<Reference> = received.references.iter().map(|reference| reference.handle()).collect();
-    server::answer(reply, &Message { label: 0, words: words(received), bytes: Span::from(&bytes[..]), references: &references })
+    server::answer(reply, &Message { label: 0, words: words(received, form), bytes: Span::from(&bytes[..]), references: &references })
 }
 
 impl Service {
@@ -252,7 +255,11 @@ impl channel::Server for Service {
             is_apart: flags & MSG_CREDENTIALS != 0,
             offset: usize::try_from(offset).map_err(|_| Errno::EINVAL)?,
         };
-        let answer = if wish.is_apart { Form::Signed } else { Form::Whole };
+        let answer = match flags {
+            flags if flags & MSG_BARE != 0 => Form::Bare,
+            _ if wish.is_apart => Form::Signed,
+            _ => Form::Whole,
+        };
         let Some(Done::Received(received)) = self.now_or_later(request, Doing::Receive { wish, answer }, flags & MSG_DONTWAIT != 0)? else { return Ok(Answer::Later) };
         if !received.references.is_empty() {
             // A declared answer has a fixed number of references, so this one goes the other way.
@@ -261,7 +268,7 @@ impl channel::Server for Service {
             return Ok(Answer::Later);
         }
         request.put(&bytes(&received, answer));
-        let [count, name_size, total, flags, references, control_size] = words(&received);
+        let [count, name_size, total, flags, references, control_size] = words(&received, answer);
         receive::Output { count, name_size, total, flags, references, control_size }.now()
     }
 
