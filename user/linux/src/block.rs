@@ -35,6 +35,8 @@ pub struct Block {
     word: AtomicU32,
     /// The condition that it waits at; 0 until it waits for the first time.
     condition: AtomicU64,
+    /// Counts down, from call to call through the kernel; below 0 the library is shown one.
+    pub countdown: AtomicI32,
     /// Answers of calls that need no lock, by number.
     pub quick: [AtomicI32; QUICK],
 }
@@ -63,6 +65,7 @@ impl Block {
             index: AtomicU32::new(0),
             word: AtomicU32::new(0),
             condition: AtomicU64::new(0),
+            countdown: AtomicI32::new(crate::sites::EVERY as i32),
             quick: [const { AtomicI32::new(ASK) }; QUICK],
         }
     }
@@ -88,6 +91,11 @@ impl Block {
         for (place, value) in numbers.iter().filter_map(|number| self.quick.get(*number).zip(from.quick.get(*number))) {
             place.store(value.load(Ordering::Acquire), Ordering::Release);
         }
+    }
+
+    /// Whether call `number` of this thread has an answer now.
+    pub fn is_quick(&self, number: usize) -> bool {
+        self.quick.get(number).is_some_and(|place| place.load(Ordering::Relaxed) != ASK)
     }
 
     /// What [`Block::wait`] compares with: taken before the reason to wait is looked at.

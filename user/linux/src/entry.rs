@@ -9,6 +9,8 @@
 //! | `rsp` | program's stack | the same | the same |
 //! | others | | the same | the same |
 //!
+//! Calls that a stub makes ([`sites`](crate::sites)) come with the same registers, but that the flags are where they are, and not in `r11`.
+//!
 //! The library runs on a stack of its own, below the block at `gs`. What a thread does in it is undone by nobody: whoever stops a thread to give
 //! it a signal sees from its instruction where it is ([`place`]), and either lets it enter at `signal_entry`, or leaves the signal to the way out, which looks
 //! at `attention`. The library is compiled without floating point, so that the registers of the FPU stay the program's.
@@ -16,6 +18,7 @@
 use crate::block::{Block, ELSEWHERE, QUICK};
 use crate::inheritance::REGISTERS;
 use crate::process::Process;
+use crate::sites::EVERY;
 use core::arch::naked_asm;
 use core::cell::UnsafeCell;
 use core::hint::black_box;
@@ -85,12 +88,18 @@ impl Frame {
         frame
     }
 
-    /// Takes the number of the call out of the word that it shares with the return address.
+    /// The number of the call, and the return address, which share a word at first.
+    #[inline]
+    fn number_and_next(&self) -> (usize, u64) {
+        ((self.next >> FOREIGN_NUMBER_SHIFT) as usize, self.next & ((1 << FOREIGN_NUMBER_SHIFT) - 1))
+    }
+
+    /// Takes them apart.
     #[inline]
     fn take_number(&mut self) -> usize {
-        self.rax = self.next >> FOREIGN_NUMBER_SHIFT;
-        self.next &= (1 << FOREIGN_NUMBER_SHIFT) - 1;
-        self.rax as usize
+        let (number, next) = self.number_and_next();
+        (self.rax, self.next) = (number as u64, next);
+        number
     }
 
     /// Makes the frame of a call that gives `result` whole: what the call changes is filled in.
@@ -193,7 +202,16 @@ extern "C" fn dispatch(frame: &mut Frame, block: &'static Block) -> u64 {
         }
         crate::table::call(process, number, frame)
     });
-    result.unwrap_or(crate::errno::negated(crate::errno::ENOSYS))
+    result.unwrap_or_else(|| crate::errno::negated(crate::errno::ENOSYS))
+}
+
+/// The same for one of many calls through the kernel, whose place is looked at first.
+extern "C" fn sampled(frame: &mut Frame, block: &'static Block) -> u64 {
+    block.countdown.store(EVERY as i32, Ordering::Relaxed);
+    let index = block.index.load(Ordering::Relaxed) as usize;
+    let (number, next) = frame.number_and_next();
+    let _ = with_process(index, |process| crate::sites::shown(process, block, number, next));
+    dispatch(frame, block)
 }
 
 /// What the way out calls when a call with this result must be looked at: the frame is made whole, and signals are delivered.
@@ -249,9 +267,11 @@ macro_rules! pop_rest {
 extern "C" fn entries() {
     naked_asm!(
         ".globl nacre_quick_start, nacre_quick_end, nacre_leave_start, nacre_leave_end, nacre_signal_entry, nacre_leave_whole",
+        ".globl nacre_look, nacre_enter",
         // An answer that is known: without a frame, and without the lock.
         ".p2align 4; jmp 6f; .p2align 4",
-        "nacre_quick_start: mov rcx, rax; shr rcx, {number}; cmp ecx, {quick_count}; jae 2f",
+        "nacre_quick_start: dec dword ptr gs:[{countdown}]; js nacre_sampled",
+        "nacre_look: mov rcx, rax; shr rcx, {number}; cmp ecx, {quick_count}; jae 2f",
         "mov ecx, gs:[{quick} + rcx * 4]; test ecx, ecx; jns 7f",
         "cmp ecx, {on_elsewhere}; jne 2f; mov rcx, gs:[{elsewhere}]; mov ecx, [rcx]",
         "7: shl rax, 16; shr rax, 16",
@@ -260,6 +280,7 @@ extern "C" fn entries() {
         "nacre_quick_end:",
         // Any call: a frame, and the library.
         "2: mov rcx, rsp; mov rsp, gs:[{stack_top}]; push rcx; push r11; push rax",
+        "nacre_enter:",
         push_rest!(),
         "cld; mov rdi, rsp; mov rsi, gs:[{stack_top}]; call {dispatch}",
         "nacre_leave_start: cmp dword ptr gs:[{attention}], 0; jne 3f",
@@ -295,10 +316,28 @@ extern "C" fn entries() {
         jump = const offset_of!(Block, jump),
         stack = const offset_of!(Frame, stack),
         next = const offset_of!(Frame, next),
+        countdown = const offset_of!(Block, countdown),
         dispatch = sym dispatch,
         attend = sym attend,
         attend_again = sym attend_again,
         faulted = sym faulted,
+    )
+}
+
+/// Where calls begin that do not come through the kernel, with their flags where they are; and those that do and are looked at.
+#[unsafe(naked)]
+extern "C" fn other_entries() {
+    naked_asm!(
+        ".globl nacre_site_call, nacre_site_quick, nacre_site_quick_end, nacre_sampled",
+        "nacre_site_quick: mov gs:[{scratch}], rsp; mov rsp, gs:[{stack_top}]; pushfq; pop r11; mov rsp, gs:[{scratch}]; jmp nacre_look",
+        "nacre_site_quick_end:",
+        "nacre_site_call: mov rcx, rsp; mov rsp, gs:[{stack_top}]; push rcx; pushfq; push rax; jmp nacre_enter",
+        "nacre_sampled: mov rcx, rsp; mov rsp, gs:[{stack_top}]; push rcx; push r11; push rax",
+        push_rest!(),
+        "cld; mov rdi, rsp; mov rsi, gs:[{stack_top}]; call {sampled}; jmp nacre_leave_start",
+        scratch = const offset_of!(Block, scratch),
+        stack_top = const offset_of!(Block, stack_top),
+        sampled = sym sampled,
     )
 }
 
@@ -331,6 +370,9 @@ unsafe extern "C" {
     static nacre_leave_start: u8;
     static nacre_leave_end: u8;
     static nacre_signal_entry: u8;
+    static nacre_site_call: u8;
+    static nacre_site_quick: u8;
+    static nacre_site_quick_end: u8;
 }
 
 /// Where a stopped thread is.
@@ -349,7 +391,8 @@ pub enum Place {
 /// Where the instruction at `address` is.
 pub fn place(address: u64) -> Place {
     let within = |start: *const u8, end: *const u8| (start as u64..end as u64).contains(&address);
-    let passing = within(&raw const nacre_quick_start, &raw const nacre_quick_end) || within(&raw const nacre_leave_start, &raw const nacre_leave_end);
+    let quick = within(&raw const nacre_quick_start, &raw const nacre_quick_end) || within(&raw const nacre_site_quick, &raw const nacre_site_quick_end);
+    let passing = quick || within(&raw const nacre_leave_start, &raw const nacre_leave_end);
     match (address, crate::exchange::window(address)) {
         _ if passing => Place::Passing,
         (_, Some(end)) => Place::Waiting(end),
@@ -367,6 +410,13 @@ pub fn foreign_entry() -> u64 {
 /// Where a thread that was stopped in the program continues, with what it was about in its block's `resume`.
 pub fn signal_entry() -> u64 {
     &raw const nacre_signal_entry as u64
+}
+
+/// Where calls go that do not come through the kernel: any, and those that may have an answer that is known.
+pub fn site_entries() -> [u64; 2] {
+    // What is named here is there, and so are its labels.
+    core::hint::black_box(other_entries as *const ());
+    [&raw const nacre_site_call as u64, &raw const nacre_site_quick as u64]
 }
 
 /// Sets up what the library stands on and prepares the process; the program's entry point.

@@ -114,6 +114,9 @@ fn create(process: &mut Process, frame: &Frame, request: &Request) -> Answer {
     };
     let port = made.port.handle();
     let child = copy(process, &frame.of_child(request.stack), request, (made.pid, port))?;
+    if request.flags & CLONE_VM != 0 {
+        process.sites.join();
+    }
     begin(port, if process.attends() { BEGIN_ATTENDS } else { 0 }, process.signals.ignored(), &child)?;
     if request.flags & CLONE_PARENT_SETTID != 0 {
         process.memory.write_half(request.parent_number, made.pid as u32)?;
@@ -125,6 +128,9 @@ fn create(process: &mut Process, frame: &Frame, request: &Request) -> Answer {
         // Signals wait meanwhile. One that is not there any more needs nothing.
         let message = Message::new(process::released::LABEL, [made.pid, 0, 0, 0, 0, 0]);
         let _ = process.exchange_if(false, Reference::PARENT, &message, Buffers::NONE);
+        if request.flags & CLONE_VM != 0 {
+            process.sites.leave();
+        }
     }
     Ok(made.pid)
 }

@@ -22,13 +22,23 @@ const STEP: u64 = 0x1_0000;
 pub struct Growth {
     /// Its lowest address; 0: the process has none that can grow.
     low: u64,
+    /// How far above [`FLOOR`] a stack pointer is that has too little below it.
+    alarm: u64,
 }
 
+/// No stack pointer of a stack that grows is below this.
+const FLOOR: u64 = END - MOST + 1;
+
 impl Growth {
+    /// A stack that reaches down to `low`.
+    fn to(low: u64) -> Growth {
+        Growth { low, alarm: (low + BELOW).saturating_sub(FLOOR) }
+    }
+
     /// Whether a stack pointer is in the stack's range, and there may be nothing below it.
     #[inline]
     pub fn is_below(self, stack: u64) -> bool {
-        stack < self.low.saturating_add(BELOW) && stack > END - MOST
+        stack.wrapping_sub(FLOOR) < self.alarm
     }
 }
 
@@ -47,7 +57,7 @@ impl Process {
         while let Some(area) = self.memory.map.area(low - 1).filter(|area| area.start >= END - MOST && area.rights.contains(Rights::WRITE)) {
             low = area.start;
         }
-        self.growth.low = if low == END { 0 } else { low };
+        self.growth = if low == END { Growth::default() } else { Growth::to(low) };
     }
 
     /// Makes the stack reach below `stack`, if it may; whether there is more than there was.
@@ -66,7 +76,7 @@ impl Process {
         let start = next(low, wanted, limit).ok_or(ENOMEM)?;
         self.check_memory(low - start, false)?;
         self.memory.add(&mut self.services, start, low - start, Rights::READ.union(Rights::WRITE))?;
-        self.growth.low = start;
+        self.growth = Growth::to(start);
         Ok(())
     }
 
@@ -105,7 +115,7 @@ mod tests {
 
     #[test]
     fn only_the_stacks_own_range_is_looked_at() {
-        let growth = Growth { low: END - 0x4_0000 };
+        let growth = Growth::to(END - 0x4_0000);
         assert!(growth.is_below(END - 0x4_0000 + 8));
         assert!(!growth.is_below(END - 8) && !growth.is_below(0x6fff_ffff_f000));
         assert!(!Growth::default().is_below(END - 8));

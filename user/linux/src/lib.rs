@@ -81,6 +81,7 @@ mod schedule;
 mod services;
 mod shared_pipe;
 mod sharing;
+mod sites;
 mod signal_frame;
 mod signals;
 mod socket;

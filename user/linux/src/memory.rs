@@ -138,6 +138,11 @@ impl Part {
         Some((segment.clone(), self.state.offset))
     }
 
+    /// Whether what is shown is the process's own, or shared, and may be written.
+    pub fn is_writable(&self) -> bool {
+        self.writable
+    }
+
     /// Leaves the mapping as it is.
     pub fn leave(self) {
         core::mem::forget(self.shown);
@@ -239,7 +244,16 @@ pub struct Memory {
 impl Memory {
     /// The memory of a program whose areas are `map`; its break starts at `end`.
     pub fn new(map: Map<Fill>, end: u64) -> Memory {
-        Memory { map, break_start: end, break_end: end, break_mapped: end, stock: Stock::default(), has_paged: false, lazy: Lazy::default(), locked: Locked::default() }
+        Memory {
+            map,
+            break_start: end,
+            break_end: end,
+            break_mapped: end,
+            stock: Stock::default(),
+            has_paged: false,
+            lazy: Lazy::default(),
+            locked: Locked::default(),
+        }
     }
 
     /// The memory of a fork's child.

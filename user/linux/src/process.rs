@@ -92,6 +92,8 @@ pub struct Process {
     pub strings: [u64; 4],
     /// The path that the program was loaded from.
     pub executable: Vec<u8>,
+    /// Places that make calls without the kernel, and how often others are used.
+    pub sites: crate::sites::Sites,
     /// Which calls have been reported as lacking.
     reported: [u64; SET],
 }
@@ -166,6 +168,7 @@ impl Process {
             schedule: Schedule::default(),
             strings: [0; 4],
             executable,
+            sites: crate::sites::Sites::default(),
             reported: [0; SET],
         })
     }
