@@ -6,7 +6,7 @@ use crate::queue::{Queue, Received};
 use crate::shared::Shared;
 use alloc::collections::BTreeMap;
 use nacre_proto::Errno;
-use nacre_proto::flags::{SOCK_STREAM, WAY_IN, WAY_OUT};
+use nacre_proto::flags::{SOCK_STREAM, WAY_OUT};
 use nacre_sys::ring::Ring;
 
 impl<R> Hub<R> {

@@ -10,8 +10,9 @@ use nacre_proto::{Errno, memory};
 use nacre_sys::ring::{self, Ring};
 use nacre_sys::{Condition, Owned, OwnedCondition, OwnedMapping, OwnedPort, OwnedReference, Region, Space};
 
-/// Most rings, and most users of all.
+/// Most rings, most bytes of them, and most users of all.
 const MOST_RINGS: usize = 1024;
+const MOST_BYTES: u64 = 64 << 20;
 const MOST_USERS: usize = 8192;
 /// As many threads are woken by a call of the kernel, and so many calls are made.
 const WOKEN: u64 = 64;
@@ -103,8 +104,13 @@ impl Service {
 
     fn make_ring(&mut self, key: u64, way: u64) -> Result<u64, Errno> {
         let pool = self.sharing.pool.as_ref().filter(|_| self.sharing.rings.len() < MOST_RINGS).ok_or(Errno::ENODEV)?;
+        let places = self.hub.places(key, way)?;
+        let used: u64 = self.sharing.rings.values().map(|memory| ring::size(memory.places)).sum();
+        if used + ring::size(places) > MOST_BYTES {
+            return Err(Errno::ENODEV);
+        }
         // Whoever asks goes on by messages.
-        let (memory, ring) = Memory::take(pool, self.hub.places(key, way)?).map_err(|_| Errno::ENODEV)?;
+        let (memory, ring) = Memory::take(pool, places).map_err(|_| Errno::ENODEV)?;
         let number = self.hub.key();
         self.hub.share(key, way, ring, number)?;
         self.sharing.rings.insert(number, memory);
