@@ -152,6 +152,11 @@ int main(void)
     say("%ld\n", attribute.mq_curmsgs);
     SHOW(mq_close(third));
     SHOW(mq_close(third));
+    show_file("/proc/sys/fs/mqueue/msg_max");
+    show_file("/proc/sys/fs/mqueue/msg_default");
+    show_file("/proc/sys/fs/mqueue/msgsize_max");
+    show_file("/proc/sys/fs/mqueue/msgsize_default");
+    show_file("/proc/sys/fs/mqueue/queues_max");
     SHOW(mq_unlink("/one"));
     return 0;
 }

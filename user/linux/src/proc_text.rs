@@ -262,7 +262,7 @@ impl Process {
 
 /// Files whose text never changes.
 fn constant(name: &str) -> Option<&'static str> {
-    const ALL: [(&str, &str); 17] = [
+    const ALL: [(&str, &str); 22] = [
         ("cap_last_cap", "40\n"),
         ("domainname", "(none)\n"),
         ("hostname", "nacre\n"),
@@ -280,6 +280,11 @@ fn constant(name: &str) -> Option<&'static str> {
         ("file-max", "9223372036854775807\n"),
         ("nr_open", "1048576\n"),
         ("pipe-max-size", "1048576\n"),
+        ("msg_default", "10\n"),
+        ("msg_max", "10\n"),
+        ("msgsize_default", "8192\n"),
+        ("msgsize_max", "8192\n"),
+        ("queues_max", "256\n"),
     ];
     ALL.iter().find(|(known, _)| *known == name).map(|(_, text)| *text)
 }

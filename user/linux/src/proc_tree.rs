@@ -21,12 +21,13 @@ const DEVICE: u64 = 0x15;
 /// Files that tell of the system.
 const SYSTEM: [&str; 10] = ["cmdline", "cpuinfo", "devices", "filesystems", "loadavg", "meminfo", "stat", "uptime", "version", "vmstat"];
 /// Folders below the root and their files.
-const FOLDERS: [(&str, &[&str]); 6] = [
+const FOLDERS: [(&str, &[&str]); 7] = [
     ("sys", &[]),
     ("sys/kernel", &["cap_last_cap", "domainname", "hostname", "ngroups_max", "osrelease", "ostype", "pid_max", "threads-max", "version"]),
     ("sys/kernel/random", &["boot_id", "entropy_avail", "uuid"]),
     ("sys/vm", &["max_map_count", "mmap_min_addr", "overcommit_memory", "swappiness"]),
     ("sys/fs", &["file-max", "nr_open", "pipe-max-size"]),
+    ("sys/fs/mqueue", &["msg_default", "msg_max", "msgsize_default", "msgsize_max", "queues_max"]),
     ("net", &[]),
 ];
 /// Files that tell of a process.
