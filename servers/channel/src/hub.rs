@@ -4,6 +4,7 @@
 //! readers, and the last reader's for writers. Sockets of messages without connections have a queue of their own, and send to that of whom they name.
 
 mod events;
+mod kept;
 pub mod mailboxes;
 mod shared;
 #[cfg(test)]

@@ -51,6 +51,21 @@ pub struct Expected {
     effect: Effect,
 }
 
+/// What became of a message that was to be sent or received.
+struct Done {
+    total: u64,
+    priority: u64,
+    /// How much of it has come.
+    first: usize,
+}
+
+impl Done {
+    fn of(received: Received) -> Done {
+        let [total, priority, ..] = received.words;
+        Done { total, priority, first: received.bytes() }
+    }
+}
+
 /// A queue's open file.
 fn queue_at(process: &Process, descriptor: u64) -> Result<Rc<OpenFile>, Errno> {
     process.descriptors.get(descriptor).and_then(|file| if file.is_mailbox() { Ok(file) } else { Err(EBADF) })
@@ -82,7 +97,7 @@ impl Process {
     }
 
     /// Sends a message that waits if it must, but not beyond a moment.
-    fn wait_for_queue(&mut self, file: &OpenFile, limit: Option<u64>, message: &Message<'_>, into: &mut [u8]) -> Result<Received, Errno> {
+    fn wait_for_queue(&mut self, file: &OpenFile, limit: Option<u64>, message: &Message<'_>, into: &mut [u8]) -> Result<Done, Errno> {
         let target = self.services.reference(file)?;
         let [flags, rest @ ..] = message.words;
         let [b, c, d, e, f] = rest;
@@ -90,14 +105,21 @@ impl Process {
         let at_once = Message { words: [flags | MSG_DONTWAIT, b, c, d, e, f], ..*message };
         match self.exchange_if(false, target, &at_once, Buffers { bytes: SpanMut::from(&mut *into), slots: &[] }) {
             Err(EAGAIN) if !file.is_nonblocking() => {}
-            done => return done,
+            done => return done.map(Done::of),
         }
         let left = match limit {
             None => nacre_sys::FOREVER,
             Some(moment) => moment.checked_sub(time::now(self, REALTIME)?).filter(|left| *left != 0).ok_or(ETIMEDOUT)?,
         };
         let done = self.exchange_until(left, target, message, Buffers { bytes: SpanMut::from(into), slots: &[] });
-        done.map_err(|error| if error == EINTR { ERESTART } else { error })
+        match done {
+            // Somebody between us and the service may have taken the answer.
+            Err(error @ (EINTR | ETIMEDOUT)) => match mailbox::withdraw(target, self.me().number) {
+                Ok(done) if done.is_done != 0 => Ok(Done { total: done.total, priority: done.priority, first: 0 }),
+                _ => Err(if error == EINTR { ERESTART } else { error }),
+            },
+            done => done.map(Done::of),
+        }
     }
 }
 
@@ -185,9 +207,8 @@ pub fn mq_timedreceive(process: &mut Process, frame: &mut Frame) -> Answer {
     let reader = process.me().number;
     let mut first = vec![0; PIECE.min(usize::try_from(room).unwrap_or(PIECE))];
     let message = Message::new(mailbox::receive::LABEL, words([0, room, process.rank(), reader]));
-    let received = process.wait_for_queue(&file, limit, &message, &mut first)?;
-    let [total, value, ..] = received.words;
-    first.truncate(received.bytes());
+    let Done { total, priority: value, first: count } = process.wait_for_queue(&file, limit, &message, &mut first)?;
+    first.truncate(count);
     let target = process.services.reference(&file)?;
     let mut text = first;
     while (text.len() as u64) < total {

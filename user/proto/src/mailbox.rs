@@ -28,6 +28,8 @@ crate::protocol! {
     9 forget(pid: Number) -> (number: Number, was_expected: Number);
     /// Whether the process was told, since it was asked last, and whose message it was.
     10 told(pid: Number) -> (is_told: Number, sender: Number, user: Number);
+    /// The thread was cut off and waits no more. If its message was sent or received all the same: the one that was received can be fetched by `rest`.
+    11 withdraw(thread: Number) -> (is_done: Number, total: Number, priority: Number);
 }
 
 /// Beside flags of `open`: whoever opens a queue may have more than others.

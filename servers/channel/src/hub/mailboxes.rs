@@ -2,6 +2,7 @@
 //!
 //! What was sent or received is so when the answer has arrived: who was cut off meanwhile has sent or received nothing.
 
+use super::kept::Kept;
 use super::{ACCESS, BOTH, Hub, MOST_BYTES, O_RDONLY, O_WRONLY};
 use crate::mailbox::{Carrier, Expected, MOST_WAITING, Made, Mail, Mailbox, OVERHEAD, PIECE, Waiter};
 use alloc::collections::BTreeMap;
@@ -29,14 +30,14 @@ pub struct Mailboxes<R> {
     boxes: BTreeMap<u64, Mailbox<R>>,
     names: BTreeMap<Vec<u8>, u64>,
     open: BTreeMap<u64, Opened>,
-    /// Messages that are sent in parts, and the rests of those that are received so, by end and thread.
+    /// Messages that are sent in parts, by end and thread; and what may be asked for again.
     parts: BTreeMap<(u64, u64), (u64, Vec<u8>)>,
-    rests: BTreeMap<(u64, u64), (usize, Vec<u8>)>,
+    kept: Kept,
 }
 
 impl<R> Default for Mailboxes<R> {
     fn default() -> Mailboxes<R> {
-        Mailboxes { boxes: BTreeMap::new(), names: BTreeMap::new(), open: BTreeMap::new(), parts: BTreeMap::new(), rests: BTreeMap::new() }
+        Mailboxes { boxes: BTreeMap::new(), names: BTreeMap::new(), open: BTreeMap::new(), parts: BTreeMap::new(), kept: Kept::default() }
     }
 }
 
@@ -182,9 +183,9 @@ impl<R> Hub<R> {
     pub(super) fn mailbox_close(&mut self, end: u64) {
         let Some(Opened { number, .. }) = self.mailboxes.open.remove(&end) else { return };
         let all = (end, 0)..=(end, u64::MAX);
-        let parts: usize = self.mailboxes.parts.extract_if(all.clone(), |_, _| true).map(|(_, (_, data))| data.len()).sum();
-        let rests: usize = self.mailboxes.rests.extract_if(all, |_, _| true).map(|(_, (_, data))| data.len()).sum();
-        self.bytes -= parts + rests;
+        let parts: usize = self.mailboxes.parts.extract_if(all, |_, _| true).map(|(_, (_, data))| data.len()).sum();
+        self.bytes -= parts;
+        self.with_kept(|kept| kept.forget_end(end));
         if let Some(mailbox) = self.mailboxes.boxes.get_mut(&number) {
             mailbox.ends.remove(&end);
             mailbox.expected.take_if(|expected| expected.end == end);
@@ -235,6 +236,7 @@ impl<R> Hub<R> {
         if priority >= PRIORITIES {
             return Err(Errno::EINVAL);
         }
+        self.with_kept(|kept| kept.forget((end, writer)));
         let access = self.end(end)?.flags & ACCESS;
         if access != O_WRONLY && access != BOTH {
             return Err(Errno::EBADF);
@@ -277,7 +279,7 @@ impl<R> Hub<R> {
         let Ok(mailbox) = self.mailbox_mut(end) else { return };
         while let Some((_, waiter)) = mailbox.receivers.pop_first() {
             if carrier.given(waiter.token, mail.priority, &mail.data[..mail.data.len().min(PIECE)], mail.data.len()) {
-                self.keep_rest((waiter.end, waiter.thread), mail.data);
+                self.with_kept(|kept| kept.keep((waiter.end, waiter.thread), mail.priority, mail.data, true));
                 return;
             }
         }
@@ -295,17 +297,17 @@ impl<R> Hub<R> {
         }
     }
 
-    fn keep_rest(&mut self, place: (u64, u64), data: Vec<u8>) {
-        let before = self.mailboxes.rests.remove(&place).map_or(0, |(_, data)| data.len());
-        self.bytes -= before;
-        if data.len() > PIECE {
-            self.bytes += data.len();
-            self.mailboxes.rests.insert(place, (PIECE, data));
-        }
+    /// Does something with what is kept, and counts what that takes.
+    fn with_kept<T>(&mut self, work: impl FnOnce(&mut Kept) -> T) -> T {
+        let before = self.mailboxes.kept.bytes();
+        let done = work(&mut self.mailboxes.kept);
+        self.bytes = self.bytes + self.mailboxes.kept.bytes() - before;
+        done
     }
 
     /// Whether a message can be received now, by who has so much room for it: false, it would have to wait.
-    pub fn mailbox_can_receive(&mut self, end: u64, room: u64, carrier: &impl Carrier<R>) -> Result<bool, Errno> {
+    pub fn mailbox_can_receive(&mut self, end: u64, reader: u64, room: u64, carrier: &impl Carrier<R>) -> Result<bool, Errno> {
+        self.with_kept(|kept| kept.forget((end, reader)));
         let access = self.end(end)?.flags & ACCESS;
         if access != O_RDONLY && access != BOTH {
             return Err(Errno::EBADF);
@@ -333,7 +335,7 @@ impl<R> Hub<R> {
             return Ok(());
         }
         self.bytes -= mail.size();
-        self.keep_rest((end, thread), mail.data);
+        self.with_kept(|kept| kept.keep((end, thread), mail.priority, mail.data, false));
         self.mailbox_refill(end, carrier);
         self.touch_mailbox(end);
         Ok(())
@@ -342,31 +344,32 @@ impl<R> Hub<R> {
     /// There is room: the message of who waits for it comes in. Nobody is told of that.
     fn mailbox_refill(&mut self, end: u64, carrier: &mut impl Carrier<R>) {
         let Ok(mailbox) = self.mailbox_mut(end) else { return };
-        let mut dropped = 0;
+        let (mut dropped, mut sent) = (0, Vec::new());
         while mailbox.has_room()
             && let Some((_, waiter)) = mailbox.senders.pop_first()
         {
             let Some(mail) = waiter.mail else { continue };
             if carrier.sent(waiter.token) {
                 mailbox.put(mail);
+                sent.push((waiter.end, waiter.thread));
             } else {
                 dropped += mail.size();
             }
         }
         self.bytes -= dropped;
+        sent.into_iter().for_each(|place| self.with_kept(|kept| kept.keep(place, 0, Vec::new(), true)));
     }
 
     /// More of the message that was received.
     pub fn mailbox_rest(&mut self, end: u64, reader: u64) -> Result<Vec<u8>, Errno> {
-        let (from, data) = self.mailboxes.rests.get_mut(&(end, reader)).ok_or(Errno::EINVAL)?;
-        let piece = data[*from..data.len().min(*from + PIECE)].to_vec();
-        *from += piece.len();
-        if *from == data.len() {
-            let size = data.len();
-            self.mailboxes.rests.remove(&(end, reader));
-            self.bytes -= size;
-        }
-        Ok(piece)
+        self.with_kept(|kept| kept.rest((end, reader))).ok_or(Errno::EINVAL)
+    }
+
+    /// A thread waits no more. If what it waited for was done: the priority and size of the message, which `mailbox_rest` gives if one was received.
+    pub fn mailbox_withdraw(&mut self, end: u64, thread: u64) -> Result<Option<(u32, usize)>, Errno> {
+        let dropped = self.mailbox_mut(end)?.keep(|waiter| (waiter.end, waiter.thread) != (end, thread));
+        self.bytes -= dropped;
+        Ok(self.with_kept(|kept| kept.ask((end, thread))))
     }
 
     /// What is known of it.

@@ -50,7 +50,7 @@ fn send(hub: &mut Hub<u32>, post: &mut Post, (end, token, rank): (u64, u32, u64)
 }
 
 fn receive(hub: &mut Hub<u32>, post: &mut Post, (end, token, rank): (u64, u32, u64), room: u64) -> Result<bool, Errno> {
-    let has_some = hub.mailbox_can_receive(end, room, post)?;
+    let has_some = hub.mailbox_can_receive(end, token.into(), room, post)?;
     let received = hub.mailbox_receive(Caller { end, thread: token.into(), rank, token }, post);
     received.map_err(|(_, errno)| errno).map(|()| has_some)
 }
@@ -168,6 +168,28 @@ fn one_process_is_told_once_when_nobody_waits() {
 }
 
 #[test]
+fn who_was_cut_off_can_ask_what_became_of_it() {
+    let (mut hub, mut post) = (Hub::default(), Post::default());
+    let end = open(&mut hub, O_CREAT | BOTH, [1, 9]).unwrap();
+    receive(&mut hub, &mut post, (end, 1, 0), 9).unwrap();
+    assert_eq!(hub.mailbox_withdraw(end, 1), Ok(None));
+    receive(&mut hub, &mut post, (end, 2, 0), 9).unwrap();
+    send(&mut hub, &mut post, (end, 3, 0), 6, b"text").unwrap();
+    assert_eq!(post.given, [(2, 6, b"text".to_vec(), 4)]);
+    assert_eq!(hub.mailbox_withdraw(end, 2), Ok(Some((6, 4))));
+    assert_eq!((hub.mailbox_rest(end, 2), hub.mailbox_withdraw(end, 2)), (Ok(b"text".to_vec()), Ok(None)));
+    for token in [4, 5, 6] {
+        send(&mut hub, &mut post, (end, token, 0), 1, &[token as u8]).unwrap();
+    }
+    assert_eq!(hub.mailbox_withdraw(end, 5), Ok(None));
+    assert_eq!((next(&mut hub, &mut post, end), hub.mailbox_withdraw(end, 6)), (Some((1, vec![4])), Ok(Some((0, 0)))));
+    assert_eq!(next(&mut hub, &mut post, end), Some((1, vec![6])));
+    // The next call of the thread is another one.
+    send(&mut hub, &mut post, (end, 6, 0), 1, b"x").unwrap();
+    assert_eq!(hub.mailbox_withdraw(end, 6), Ok(None));
+}
+
+#[test]
 fn long_messages_go_in_parts() {
     let (mut hub, mut post) = (Hub::default(), Post::default());
     let end = open(&mut hub, O_CREAT | PRIVILEGED | BOTH, [2, 3 * PIECE as u64]).unwrap();
@@ -209,6 +231,7 @@ fn whatever_is_asked_all_memory_comes_back() {
                 2 if below(4) == 0 => hub.close(end),
                 3 => drop(hub.mailbox_part(end, below(2), below(3), &vec![1; below(20_000) as usize])),
                 4 => drop(hub.mailbox_rest(end, below(400))),
+                5 if below(2) == 0 => drop(hub.mailbox_withdraw(end, below(400))),
                 5 => drop(post.gone.insert(below(400) as u32)),
                 6 => drop(hub.mailbox_expect(Expected { kind: 0, signal: 1, pid: 1, bits: 1, port: token, end }, &post)),
                 7 => drop(hub.mailbox_seek(end, below(200).wrapping_sub(100), below(5)).and_then(|_| hub.mailbox_read(end, None, 50, &post))),

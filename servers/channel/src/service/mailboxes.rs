@@ -6,7 +6,7 @@ use crate::hub::mailboxes::{Caller, Wanted};
 use crate::mailbox::{Carrier, Expected, Made, Mail};
 use alloc::vec::Vec;
 use nacre_proto::flags::{MSG_DONTWAIT, MSG_MORE, OWN_POSITION, S_IFREG};
-use nacre_proto::mailbox::{Server, expect, facts, forget, open, part, receive, rest, send, told, unlink};
+use nacre_proto::mailbox::{Server, expect, facts, forget, open, part, receive, rest, send, told, unlink, withdraw};
 use nacre_proto::server::{self, Output};
 use nacre_proto::structures::Status;
 use nacre_proto::{Answer, Errno, Handled, Request};
@@ -132,7 +132,7 @@ impl Server for Service {
 
     fn receive(&mut self, request: &mut Request<'_>, flags: u64, size: u64, rank: u64, reader: u64) -> Handled<receive::Output> {
         let end = request.word();
-        let has_some = self.hub.mailbox_can_receive(end, size, &ByMessages)?;
+        let has_some = self.hub.mailbox_can_receive(end, reader, size, &ByMessages)?;
         if !has_some && self.must_not_wait(end, flags & MSG_DONTWAIT != 0)? {
             return Err(Errno::EAGAIN);
         }
@@ -144,6 +144,12 @@ impl Server for Service {
         let piece = self.hub.mailbox_rest(request.word(), reader)?;
         request.put(&piece);
         rest::Output::default().now()
+    }
+
+    fn withdraw(&mut self, request: &mut Request<'_>, thread: u64) -> Handled<withdraw::Output> {
+        let done = self.hub.mailbox_withdraw(request.word(), thread)?;
+        let (priority, total) = done.unwrap_or_default();
+        withdraw::Output { is_done: done.is_some().into(), total: total as u64, priority: priority.into() }.now()
     }
 
     fn facts(&mut self, request: &mut Request<'_>) -> Handled<facts::Output> {
