@@ -1,12 +1,14 @@
 //! `execve`: the process becomes another program, in an environment of its own that takes the place of this one.
 
+use crate::descriptors::O_PATH;
 use crate::entry::Frame;
 use crate::errno::{Answer, E2BIG, EACCES, EFAULT, EINVAL, ELOOP, ENAMETOOLONG, ENOENT, Errno};
 use crate::heir::Legacy;
 use crate::maker::{self, Maker};
-use crate::permissions::EXECUTE;
+use crate::permissions::{EXECUTE, S_IFLNK, S_IFMT};
 use crate::place::{AT_EMPTY_PATH, AT_SYMLINK_NOFOLLOW, CURRENT, Place, is_own_executable, own_descriptor};
 use crate::process::Process;
+use crate::user::PATH_MAX;
 use alloc::vec::Vec;
 use nacre_abi::rights::REFERENCE_USE;
 use nacre_nest::{Child, Heritage, Ports, Program, Refusal, Sizes};
@@ -32,6 +34,8 @@ struct Command {
     opened: Option<OwnedReference>,
     /// The directory that the path starts at.
     directory: Reference,
+    /// The file's own path, if it is not that.
+    place: Option<Vec<u8>>,
 }
 
 /// The strings of an array that ends with a null; `total` counts their bytes.
@@ -77,7 +81,20 @@ impl Command {
         arguments.push(self.path);
         arguments.extend(self.arguments.into_iter().skip(1));
         let directory = if path.starts_with(b"/") { root } else { current };
-        Ok(Command { path, arguments, environment: self.environment, opened: None, directory })
+        Ok(Command { path, arguments, environment: self.environment, opened: None, directory, place: None })
+    }
+
+    /// The absolute path of the file, with links in it; nothing if it is too long to be told.
+    fn absolute(&self, process: &mut Process) -> Result<Vec<u8>, Errno> {
+        let path = self.place.as_ref().unwrap_or(&self.path);
+        let mut whole = Vec::new();
+        if !path.starts_with(b"/") {
+            let is_current = self.directory == process.current_directory()?;
+            whole = if is_current { process.current_path()? } else { crate::directories::path_of(self.directory)? };
+            whole.push(b'/');
+        }
+        whole.extend(path);
+        Ok(if whole.len() < PATH_MAX as usize { whole } else { Vec::new() })
     }
 
     /// Bytes that its arguments take on the stack.
@@ -95,9 +112,6 @@ pub fn execve(process: &mut Process, frame: &mut Frame) -> Answer {
 /// `execveat(directory, path, arguments, environment, flags)`.
 pub fn execveat(process: &mut Process, frame: &mut Frame) -> Answer {
     let [directory, path, arguments, environment, flags, _] = frame.arguments();
-    if flags & !(AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW) != 0 {
-        return Err(EINVAL);
-    }
     execute(process, directory, path, [arguments, environment], flags)
 }
 
@@ -106,10 +120,13 @@ fn execute(process: &mut Process, directory: u64, path: u64, [arguments, environ
     if path.is_empty() && flags & AT_EMPTY_PATH == 0 {
         return Err(ENOENT);
     }
+    if flags & !(AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW) != 0 {
+        return Err(EINVAL);
+    }
     let mut total = path.len() as u64;
     let arguments = strings(process, arguments, &mut total)?;
     let environment = strings(process, environment, &mut total)?;
-    let mut command = named(process, directory, path)?;
+    let mut command = named(process, directory, path, flags)?;
     (command.arguments, command.environment) = (arguments, environment);
     if command.arguments.is_empty() {
         command.arguments.push(Vec::new());
@@ -123,25 +140,44 @@ fn execute(process: &mut Process, directory: u64, path: u64, [arguments, environ
 }
 
 /// What a path names: a file, the process's own program, or one of its descriptors.
-fn named(process: &mut Process, descriptor: u64, path: &'static [u8]) -> Result<Command, Errno> {
+fn named(process: &mut Process, descriptor: u64, path: &'static [u8], flags: u64) -> Result<Command, Errno> {
     let own = if path.is_empty() { Some(Ok(descriptor)) } else { own_descriptor(path) };
-    let (path, opened, directory) = match own {
-        Some(number) => {
-            let file = process.descriptors.get(number?)?;
-            if !file.is_regular() {
-                return Err(EACCES);
-            }
-            let reference = OwnedReference::copy_of(process.services.reference(&file)?, REFERENCE_USE)?;
-            (alloc::format!("/dev/fd/{}", descriptor as u32).into_bytes(), Some(reference), process.services.files()?)
-        }
-        None if is_own_executable(path) => (process.executable.clone(), None, process.current_directory()?),
+    let (path, directory) = match own {
+        Some(number) => return of_descriptor(process, number?),
+        None if is_own_executable(path) => (process.executable.clone(), process.current_directory()?),
         None => {
             let directory = process.directory(descriptor, path)?;
             process.check_place(Place { directory, path }, true, EXECUTE)?;
-            (path.to_vec(), None, directory)
+            if flags & AT_SYMLINK_NOFOLLOW != 0 && crate::status::of_place(Place { directory, path }, flags)?.mode & S_IFMT == S_IFLNK {
+                return Err(ELOOP);
+            }
+            (path.to_vec(), directory)
         }
     };
-    Ok(Command { path, arguments: Vec::new(), environment: Vec::new(), opened, directory })
+    Ok(Command { path, arguments: Vec::new(), environment: Vec::new(), opened: None, directory, place: None })
+}
+
+/// The file of a descriptor, by the path that scripts know it by; if it is open as a path alone, by that path.
+fn of_descriptor(process: &mut Process, number: u64) -> Result<Command, Errno> {
+    let file = process.descriptors.get(number)?;
+    if !file.is_regular() {
+        return Err(EACCES);
+    }
+    let status = crate::status::of_file(process, &file)?;
+    process.check_mode(&status, EXECUTE)?;
+    let opened_by = file.opened_by.borrow().clone().filter(|_| file.flags.get() & O_PATH != 0);
+    if let Some((base, path)) = opened_by {
+        let directory = match base {
+            Some(base) => process.services.reference(&base)?,
+            None if path.starts_with(b"/") => process.services.files()?,
+            None => process.current_directory()?,
+        };
+        return Ok(Command { path, arguments: Vec::new(), environment: Vec::new(), opened: None, directory, place: None });
+    }
+    let reference = OwnedReference::copy_of(process.services.reference(&file)?, REFERENCE_USE)?;
+    let place = process.path_opened(&file)?;
+    let path = alloc::format!("/dev/fd/{}", number as u32).into_bytes();
+    Ok(Command { path, arguments: Vec::new(), environment: Vec::new(), opened: Some(reference), directory: process.services.files()?, place })
 }
 
 /// Runs a command, or what runs it; comes back only with an error.
@@ -150,14 +186,15 @@ fn run(process: &mut Process, mut command: Command) -> Answer {
     legacy.add_files(process, false);
     legacy.add_pending(process);
     legacy.data.name = name(&command.path);
-    let bytes = legacy.data.to_bytes();
-    let heritage = Heritage { bytes: &bytes, references: &legacy.references, areas: &[] };
     let mut random = [0; 16];
     process.services.random(&mut random)?;
     let (files, current) = (process.services.files()?, process.current_directory()?);
     // Programs that inherit nothing of ours are told where they start.
     let place = process.current.is_some().then(|| process.current_path().ok()).flatten().unwrap_or_default();
     for _ in 0..DEPTH {
+        legacy.data.executable = command.absolute(process)?;
+        let bytes = legacy.data.to_bytes();
+        let heritage = Heritage { bytes: &bytes, references: &legacy.references, areas: &[] };
         let sizes = Sizes { stack: Sizes::default().stack + command.size(), ..Sizes::default() };
         let mut maker = Maker { files, current: command.directory, port: Reference::PARENT, opened: command.opened.take() };
         let (arguments, environment) = (slices(&command.arguments), slices(&command.environment));

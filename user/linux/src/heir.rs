@@ -106,7 +106,9 @@ impl Legacy {
         process.move_counters();
         let mut known = Vec::new();
         for number in process.descriptors.open_in(0, u64::MAX) {
-            let (Ok(file), Ok(close_on_exec)) = (process.descriptors.get(number), process.descriptors.close_on_exec(number)) else { continue };
+            let (Ok(file), Ok(close_on_exec)) = (process.descriptors.get(number), process.descriptors.close_on_exec(number)) else {
+                continue;
+            };
             if close_on_exec && !forks {
                 continue;
             }
@@ -391,8 +393,10 @@ pub fn take_over(process: &mut Process, auxiliary: &Auxiliary, data: &Inheritanc
     process.attach_inherited(data.attached.iter().map(|words| Attached::of(*words)).collect());
     process.me().mask = data.mask;
     process.me().name = data.name;
-    if let Some(copy) = &data.copy {
+    if !data.executable.is_empty() {
         process.executable = data.executable.clone();
+    }
+    if let Some(copy) = &data.copy {
         take_thread(process, copy);
     }
     Ok(())

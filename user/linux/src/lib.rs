@@ -96,3 +96,4 @@ mod thread;
 mod time;
 mod timers;
 mod transfer;
+mod walk;

@@ -3,13 +3,13 @@
 
 use crate::capabilities::{FILE_OWNER, FILE_SEARCH, FILES};
 use crate::entry::Frame;
-use crate::errno::{EACCES, EIO, ELOOP, ENOENT, ENOTDIR, EPERM, Errno};
+use crate::errno::{EACCES, ENOENT, ENOTDIR, EPERM, Errno};
 use crate::place::{AT_SYMLINK_NOFOLLOW, Place};
 use crate::process::Process;
-use crate::user::PATH_MAX;
+use crate::walk::{Walk, look};
 use alloc::vec::Vec;
+use nacre_proto::directory;
 use nacre_proto::structures::Status;
-use nacre_proto::{directory, file};
 use nacre_sys::Reference;
 
 /// To read, to write, to execute or search; as in a mode's last digit.
@@ -18,15 +18,15 @@ pub const READ: u64 = 4;
 pub const WRITE: u64 = 2;
 /// See above.
 pub const EXECUTE: u64 = 1;
-const S_IFMT: u64 = 0o170000;
+/// The kind of a file, in its mode.
+pub const S_IFMT: u64 = 0o170000;
 const S_IFDIR: u64 = 0o040000;
-const S_IFLNK: u64 = 0o120000;
+/// A symbolic link.
+pub const S_IFLNK: u64 = 0o120000;
 const S_IFREG: u64 = 0o100000;
 const SET_USER: u64 = 0o4000;
 const STICKY: u64 = 0o1000;
 const SET_GROUP: u64 = 0o2000;
-/// Most symbolic links on the way to a file.
-const MOST_LINKS: u32 = 40;
 
 /// Whose access is judged: the user and the group.
 pub type Who = [u32; 2];
@@ -50,61 +50,6 @@ fn digit(status: &Status, [user, group]: Who, groups: &[u32]) -> u64 {
         mode if status.uid == u64::from(user) => mode >> 6,
         mode if is_member => mode >> 3 & 7,
         mode => mode & 7,
-    }
-}
-
-/// The status of what a path leads to from a directory, or of a link at its end.
-fn look(from: Reference, path: &[u8]) -> Result<Status, Errno> {
-    let mut bytes = [0; Status::SIZE];
-    if path.is_empty() {
-        file::status(from, &mut bytes)?;
-    } else {
-        directory::status_at(from, AT_SYMLINK_NOFOLLOW, path, &mut bytes)?;
-    }
-    Status::from_bytes(&bytes).ok_or(EIO)
-}
-
-/// A walk along a path, one name after the other.
-struct Walk {
-    from: Reference,
-    /// What has been walked.
-    done: Vec<u8>,
-    /// What is still to be walked, the next name last.
-    rest: Vec<Vec<u8>>,
-    links: u32,
-}
-
-impl Walk {
-    fn push(&mut self, path: &[u8]) {
-        let names = path.split(|byte| *byte == b'/').filter(|name| !name.is_empty() && *name != b".");
-        let at = self.rest.len();
-        self.rest.extend(names.map(Vec::from));
-        self.rest[at..].reverse();
-    }
-
-    fn with(&self, name: &[u8]) -> Vec<u8> {
-        let mut path = self.done.clone();
-        if path.last().is_some_and(|byte| *byte != b'/') {
-            path.push(b'/');
-        }
-        path.extend_from_slice(name);
-        path
-    }
-
-    /// Goes on where a symbolic link leads.
-    fn follow(&mut self, path: &[u8], root: Reference) -> Result<(), Errno> {
-        self.links += 1;
-        if self.links > MOST_LINKS {
-            return Err(ELOOP);
-        }
-        let mut target = [0; PATH_MAX as usize];
-        let size = directory::read_link(self.from, path, &mut target)?.target;
-        let target = target.get(..size).unwrap_or_default();
-        if target.first() == Some(&b'/') {
-            (self.from, self.done) = (root, Vec::from(b"/"));
-        }
-        self.push(target);
-        Ok(())
     }
 }
 
@@ -253,18 +198,5 @@ mod tests {
         assert_eq!(digit(&file(0o100047, 1, 8), [7, 8], &[]), 4);
         assert_eq!(digit(&file(0o100047, 1, 9), [7, 8], &[3, 9]), 4);
         assert_eq!(digit(&file(0o100047, 1, 1), [7, 8], &[3, 9]), 7);
-    }
-
-    #[test]
-    fn a_path_is_walked_in_its_order() {
-        let mut walk = Walk { from: Reference(0), done: Vec::from(b"/"), rest: Vec::new(), links: 0 };
-        walk.push(b"c//d/");
-        walk.push(b"/a/./b");
-        assert_eq!(core::iter::from_fn(|| walk.rest.pop()).collect::<Vec<_>>().concat(), b"abcd");
-        assert_eq!(walk.with(b"x"), b"/x");
-        walk.done = Vec::from(b"/y");
-        assert_eq!(walk.with(b"x"), b"/y/x");
-        walk.done.clear();
-        assert_eq!(walk.with(b"x"), b"x");
     }
 }

@@ -296,7 +296,10 @@ impl Process {
             Node::OwnThread => Ok(format!("{own}/task/{}", self.me().number).into_bytes()),
             Node::Link(target) => Ok(target.as_bytes().to_vec()),
             Node::Place(_, "root") => Ok(b"/".to_vec()),
-            Node::Place(pid, "exe") if pid == own => Ok(self.executable.clone()),
+            Node::Place(pid, "exe") if pid == own => {
+                let path = self.executable.clone();
+                Ok(self.real_path(&path))
+            }
             Node::Place(pid, "cwd") if pid == own => self.current_path(),
             // What others have open is theirs to tell.
             Node::Place(..) => Err(crate::errno::EACCES),
@@ -317,7 +320,7 @@ impl Process {
                 Ok(format!("{}:[{inode}]", if kind == S_IFIFO { "pipe" } else { "socket" }).into_bytes())
             }
             _ => match self.path_opened(&file)? {
-                Some(path) => Ok(path),
+                Some(path) => Ok(self.real_path(&path)),
                 None if crate::terminal::is_terminal(self, &file) => Ok(b"/dev/console".to_vec()),
                 None => Ok(b"/ (unknown)".to_vec()),
             },

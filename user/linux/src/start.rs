@@ -54,6 +54,11 @@ fn process(auxiliary: &Auxiliary, strings: [u64; 4], inheritance: Option<&Inheri
         None if auxiliary.directory != 0 => process.start_in(auxiliary.directory),
         None => {}
     }
+    if !process.executable.starts_with(b"/") {
+        // It was found from where the program begins.
+        let place = process.current_path().unwrap_or_default();
+        process.executable = [&place, &b"/"[..], &process.executable].concat();
+    }
     Ok(process)
 }
 

@@ -14,6 +14,9 @@ use nacre_sys::Reference;
 const TCGETS: u32 = 0x5401;
 const TCSETS: u32 = 0x5402;
 const TCSETSF: u32 = 0x5404;
+const TCGETA: u32 = 0x5405;
+const TCSETA: u32 = 0x5406;
+const TCSETAF: u32 = 0x5408;
 const TCSBRK: u32 = 0x5409;
 const TCXONC: u32 = 0x540a;
 const TCFLSH: u32 = 0x540b;
@@ -84,11 +87,37 @@ fn get_attributes(process: &mut Process, open: &OpenFile) -> Result<[u8; Attribu
     Ok(attributes)
 }
 
+/// Bytes of a `struct termio`: four sets of flags in two bytes each, instead of four, then the discipline, and the first eight keys.
+const SHORT: usize = 18;
+/// Where the discipline and the keys are in a `struct termios`, and in the short one.
+const KEYS: (core::ops::Range<usize>, core::ops::Range<usize>) = (16..25, 8..17);
+
+fn shortened(attributes: &[u8; Attributes::SIZE]) -> [u8; SHORT] {
+    let mut short = [0; SHORT];
+    for flags in 0..4 {
+        short[2 * flags..2 * flags + 2].copy_from_slice(&attributes[4 * flags..4 * flags + 2]);
+    }
+    short[KEYS.1].copy_from_slice(&attributes[KEYS.0]);
+    short
+}
+
+/// Changes what the short form has; the rest stays.
+fn lengthen(short: [u8; SHORT], attributes: &mut [u8; Attributes::SIZE]) {
+    for flags in 0..4 {
+        attributes[4 * flags..4 * flags + 2].copy_from_slice(&short[2 * flags..2 * flags + 2]);
+    }
+    attributes[KEYS.0].copy_from_slice(&short[KEYS.1]);
+}
+
 fn of_terminal(process: &mut Process, open: &OpenFile, request: u32, argument: u64) -> Answer {
     match request {
         TCGETS => {
             let attributes = get_attributes(process, open)?;
             process.memory.write_bytes(argument, &attributes)?;
+        }
+        TCGETA => {
+            let attributes = get_attributes(process, open)?;
+            process.memory.write_bytes(argument, &shortened(&attributes))?;
         }
         TIOCGWINSZ => {
             let size = terminal::window(process.services.reference(open)?)?;
@@ -103,7 +132,7 @@ fn of_terminal(process: &mut Process, open: &OpenFile, request: u32, argument: u
             terminal::type_byte(process.services.reference(open)?, byte.into())?;
         }
         TIOCGPTN | TIOCSPTLCK | TIOCGPTLCK | TIOCGPTPEER => return of_master(process, open, request, argument),
-        TCSETS..=TCSETSF | TCSBRK | TCSBRKP | TCXONC | TCFLSH => return changing(process, open, request, argument),
+        TCSETS..=TCSETSF | TCSETA..=TCSETAF | TCSBRK | TCSBRKP | TCXONC | TCFLSH => return changing(process, open, request, argument),
         TIOCSCTTY | TIOCNOTTY | TIOCGPGRP | TIOCSPGRP | TIOCGSID => {
             get_attributes(process, open)?;
             return if process.is_managed() { by_manager(process, open, request, argument) } else { of_session(process, request, argument) };
@@ -145,6 +174,12 @@ fn changing(process: &mut Process, open: &OpenFile, request: u32, argument: u64)
         TCSETS..=TCSETSF => {
             let attributes = process.memory.readable(argument, Attributes::SIZE as u64)?;
             terminal::set_attributes(process.services.reference(open)?, u64::from(request - TCSETS), attributes)?;
+        }
+        TCSETA..=TCSETAF => {
+            let mut attributes = get_attributes(process, open)?;
+            let short = process.memory.readable(argument, SHORT as u64)?.try_into().map_err(|_| EINVAL)?;
+            lengthen(short, &mut attributes);
+            terminal::set_attributes(process.services.reference(open)?, u64::from(request - TCSETA), &attributes)?;
         }
         TCFLSH => drop(terminal::flush(process.services.reference(open)?, argument)?),
         TCXONC if argument > 3 => return Err(EINVAL),
