@@ -81,6 +81,7 @@ impl<M: Machine> Kernel<M> {
         self.home_set(self.globals.get(), self.kernel_space().at);
         list::init(&self.machine, self.run_queue());
         list::init(&self.machine, self.announcements());
+        list::init(&self.machine, self.told());
         self.bindings_init();
         let physical = self.make_physical();
         let root = self.make_root_space(boot);

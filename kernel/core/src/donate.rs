@@ -25,7 +25,7 @@ const CPU_BITS: u32 = 6;
 /// The chain that a CPU follows.
 pub(crate) struct Chain {
     /// The thread by whose right the CPU runs another; null = the one that runs does so by its own.
-    base: Cell<Physical>,
+    pub base: Cell<Physical>,
     /// Its number; 0 = it is not followed now.
     number: Cell<u64>,
     /// Since when.

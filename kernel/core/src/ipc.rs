@@ -341,19 +341,25 @@ impl<M: Machine> Kernel<M> {
 
     /// Adds pending bits to a port; whoever waits to receive gets them.
     pub(crate) fn notify(&self, port: Port<'_>, bits: u64) {
+        if let Some(receiver) = self.notified(port, bits) {
+            self.make_ready(receiver);
+        }
+    }
+
+    /// The same, but for letting whoever gets them run.
+    pub(crate) fn notified(&self, port: Port<'_>, bits: u64) -> Option<Thread<'_>> {
         port.set_pending(port.pending() | bits);
         if port.pending() == 0 {
-            return;
+            return None;
         }
-        match self.receiver_of(port) {
-            Some(receiver) => {
-                self.give_notification(receiver, port);
-                self.pass_call(receiver, Status::OK);
-                self.received(receiver);
-                self.make_ready(receiver);
-            }
-            None => port.refresh_ready(&self.machine),
-        }
+        let Some(receiver) = self.receiver_of(port) else {
+            port.refresh_ready(&self.machine);
+            return None;
+        };
+        self.give_notification(receiver, port);
+        self.pass_call(receiver, Status::OK);
+        self.received(receiver);
+        Some(receiver)
     }
 
     /// Something has come to a port other than by a meeting: whoever waits to receive from it, or from its set, makes the call again.

@@ -59,6 +59,8 @@ pub(crate) struct Cpu {
     pub chosen: Cell<Physical>,
     /// When the running thread's turn is over.
     pub slice_end: Cell<u64>,
+    /// How many of the first in the queue run in what is left of that turn.
+    pub ahead: Cell<u32>,
     /// `SpaceState::TIME_HIDDEN` while the machine hides its time from the user, else 0.
     pub time_hidden: Cell<u64>,
     /// What the timer is set to; it may be earlier than it need be, and is then set anew when it comes.
@@ -78,6 +80,7 @@ impl Cpu {
             space: Cell::new(Physical(0)),
             chosen: Cell::new(Physical(0)),
             slice_end: Cell::new(0),
+            ahead: Cell::new(0),
             time_hidden: Cell::new(0),
             armed: Cell::new(u64::MAX),
             timer_stale: Cell::new(false),
@@ -96,7 +99,7 @@ pub struct Kernel<M: Machine> {
     pub(crate) idle: Cell<u64>,
     /// CPUs that were started, one bit each.
     pub(crate) online: Cell<u64>,
-    /// Frame with the anchors of the run queue and of the announcements, the links of interrupt lines, and the kernel's own space.
+    /// Frame with the anchors of the run queue, of the announcements and of those that were told, the links of interrupt lines, and the kernel's own space.
     pub(crate) globals: Cell<Physical>,
     /// How many chains of donations were followed.
     pub(crate) chains: Cell<u64>,

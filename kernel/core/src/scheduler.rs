@@ -8,6 +8,8 @@ use crate::object::{Space, Thread, WaitKind, thread_of_queue_node};
 
 /// How long a thread runs while others want to, in nanoseconds.
 const SLICE: u64 = 10_000_000;
+/// Where the anchor of those that were told lies in the frame of globals.
+const TOLD: u64 = 32;
 
 impl<M: Machine> Kernel<M> {
     /// Anchor of the run queue.
@@ -47,6 +49,37 @@ impl<M: Machine> Kernel<M> {
         if others != 0 {
             self.kick_others(others);
         }
+    }
+
+    /// Anchor of the threads that were told, in the entry under way, that a port of theirs has no references any more.
+    pub(crate) fn told(&self) -> Physical {
+        self.globals.get().add(TOLD)
+    }
+
+    /// The thread, which was told so, is ready. It runs before whoever gave the last reference away goes on: so what that does next finds the server knowing, through however many layers the word has to go.
+    pub(crate) fn tell(&self, server: Thread<'_>) {
+        if (server.flags() & (Thread::STOPPED | Thread::SCHEDULED)) | server.wait() | server.chain() != 0 {
+            return self.make_ready_otherwise(server);
+        }
+        list::push_back(&self.machine, self.told(), server.queue());
+        let this = &self.cpus[self.machine.cpu()];
+        this.ahead.set(this.ahead.get() + 1);
+        this.timer_stale.set(true);
+    }
+
+    /// Those that were told come first in the queue, and right behind them whoever was to run here: all in what is left of its turn, so that nobody gains by it. Who runs now.
+    #[cold]
+    fn told_first(&self, cpu: usize, chosen: Physical) -> Physical {
+        let this = &self.cpus[cpu];
+        let is_own = chosen != Physical(0) && self.thread(chosen).chain() == 0 && this.chain.base.get() == Physical(0);
+        if is_own {
+            list::push_back(&self.machine, self.told(), self.thread(chosen).queue());
+            this.ahead.set(this.ahead.get() + 1);
+            this.chosen.set(Physical(0));
+        }
+        list::splice(&self.machine, self.run_queue(), self.told());
+        list::splice(&self.machine, self.told(), self.run_queue());
+        if is_own { Physical(0) } else { chosen }
     }
 
     /// Somebody waits: an idle CPU takes it; if none is, each that took its thread for the only one sees to it that its slice has an end.
@@ -137,8 +170,11 @@ impl<M: Machine> Kernel<M> {
         self.leave_for(cpu, chosen)
     }
 
-    fn leave_for(&self, cpu: usize, chosen: Physical) -> Next {
+    fn leave_for(&self, cpu: usize, mut chosen: Physical) -> Next {
         let this = &self.cpus[cpu];
+        if !list::is_empty(&self.machine, self.told()) {
+            chosen = self.told_first(cpu, chosen);
+        }
         let mut next = self.chain_settle(cpu, chosen);
         while next == Physical(0) {
             let Some(first) = self.queue_first(cpu) else {
@@ -158,12 +194,15 @@ impl<M: Machine> Kernel<M> {
         Next::User
     }
 
-    /// Takes the first thread of the queue, if there is one, with a new slice.
+    /// Takes the first thread of the queue, if there is one, with a new slice unless it goes on in one.
     #[inline(always)]
     pub(crate) fn queue_first(&self, cpu: usize) -> Option<Physical> {
         let node = list::first(&self.machine, self.run_queue())?;
         list::remove(&self.machine, node);
-        self.cpus[cpu].slice_end.set(self.machine.now() + SLICE);
+        match self.cpus[cpu].ahead.get() {
+            0 => self.cpus[cpu].slice_end.set(self.machine.now() + SLICE),
+            ahead => self.cpus[cpu].ahead.set(ahead - 1),
+        }
         self.slice_note(cpu);
         Some(thread_of_queue_node(node))
     }

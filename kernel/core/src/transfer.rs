@@ -341,7 +341,9 @@ impl<M: Machine> Kernel<M> {
     pub(crate) fn references_check(&self, port: Physical) {
         let port = self.port(port);
         if list::is_empty(&self.machine, port.links()) {
-            self.notify(port, nacre_abi::message::NO_REFERENCES);
+            if let Some(server) = self.notified(port, nacre_abi::message::NO_REFERENCES) {
+                self.tell(server);
+            }
         }
     }
 }

@@ -1,11 +1,13 @@
 //! Given time against a plain model of it: several threads on one and two processors give their time to each other, call, answer, sleep, and stop and schedule each other at random. After every
 //! step it must follow from who waits for whom alone, without chains and their numbers, that a thread with a scheduler may run.
 
+use crate::schedule::Stage;
 use crate::support::world::World;
 use crate::support::{Random, check};
 use nacre_abi::{Call, environment};
 use nacre_core::list;
 use nacre_core::machine::Physical;
+use nacre_core::machine::thread_page::register;
 use nacre_core::object::{Port, Thread, WaitKind};
 
 const THREADS: usize = 5;
@@ -134,4 +136,34 @@ fn nobody_runs_but_on_given_time() {
             test.assert_given();
         }
     }
+}
+
+#[test]
+fn who_drops_the_last_reference_goes_on_when_the_server_knows() {
+    let stage = Stage::new(1);
+    let running = |stage: &Stage| stage.world.running(0).map(|thread| thread.at);
+    let (root, reference) = (running(&stage), stage.page + 0x400);
+    let receive = |stage: &Stage| stage.act(0, Call::IpcReceive, &[stage.port]);
+    stage.world.ok(Call::ReferenceCreate, &[reference]);
+    let server = stage.plain_at(Call::IpcReceive, &[stage.port]);
+    stage.act(0, Call::ThreadYield, &[]);
+    stage.assert_runs(0, server);
+    receive(&stage);
+    let other = stage.plain_at(Call::ThreadYield, &[]);
+    let end = stage.world.machine().cpus[0].deadline.get();
+    for _ in 0..3 {
+        assert_eq!(running(&stage), root);
+        stage.world.ok(Call::PortReference, &[stage.port, reference, 1]);
+        stage.act(0, Call::ReferenceDestroy, &[reference]);
+        stage.assert_runs(0, server);
+        assert_eq!(stage.view(server).register(register::RDX), nacre_abi::message::NO_REFERENCES);
+        receive(&stage);
+        assert_eq!(running(&stage), root);
+        stage.world.ok(Call::ReferenceCreate, &[reference]);
+        stage.world.pass(1000);
+        // All of it is one turn: it does not begin anew.
+        assert_eq!(stage.world.machine().cpus[0].deadline.get(), end);
+    }
+    stage.world.pass(9_998_000);
+    stage.assert_runs(0, other);
 }
