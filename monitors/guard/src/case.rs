@@ -140,7 +140,11 @@ impl Asking<'_> {
         if !policy.depends_on_paths() {
             return if self.subject.kind == Kind::Directory { Ok(self.bytes.clone()) } else { Err(Errno::ENOTDIR) };
         }
-        let resolved = resolve(self.original, self.subject, &self.bytes, self.follows())?;
+        let resolved = match resolve(self.original, self.subject, &self.bytes, self.follows()) {
+            // A directory that was removed has no path any more, and is still there for those who have it.
+            Err(Errno::ENOENT) if self.bytes == b"." && path_of(self.original) == Err(Errno::ENOENT) => return Ok(self.subject.name.clone()),
+            resolved => resolved?,
+        };
         self.follow_nothing();
         self.bytes.clone_from(&resolved);
         Ok(plain(&resolved).to_vec())

@@ -37,8 +37,13 @@ fn ends_as_directory(path: &[u8]) -> bool {
     path.ends_with(b"/") || path.ends_with(b"/.") || path == b"."
 }
 
+/// The end of a path is a directory's name for itself, by which it can be neither removed nor renamed.
+fn ends_as_itself(path: &[u8]) -> bool {
+    path.ends_with(b"/.") || path == b"."
+}
+
 /// The path that means what `path` means, used from the directory `start`. A symbolic link at its end is followed if `follow`, or if more must come after
-/// it. There may be nothing at the end. A slash at the end stays there: the server sees to it that a directory is meant.
+/// it. There may be nothing at the end. A slash at the end stays there, or a slash and a dot: the server sees to it that a directory is meant.
 pub fn resolve(start: &[u8], path: &[u8], follow: bool, links: &mut impl Links) -> Result<Vec<u8>, Errno> {
     match path {
         [] => return Err(Errno::ENOENT),
@@ -56,6 +61,9 @@ pub fn resolve(start: &[u8], path: &[u8], follow: bool, links: &mut impl Links) 
     let mut resolved = join(&walk.behind);
     if trailing && !walk.behind.is_empty() {
         resolved.push(b'/');
+    }
+    if ends_as_itself(path) && !walk.behind.is_empty() {
+        resolved.push(b'.');
     }
     if resolved.len() > MAX_PATH { Err(Errno::ENAMETOOLONG) } else { Ok(resolved) }
 }
@@ -114,9 +122,10 @@ impl Walk {
     }
 }
 
-/// A path without the slash at its end: what a policy is asked about.
+/// A path without the slash at its end, or slash and dot: what a policy is asked about.
 pub fn plain(path: &[u8]) -> &[u8] {
     match path {
+        [path @ .., b'/', b'.'] if !path.is_empty() => path,
         [path @ .., b'/'] if !path.is_empty() => path,
         path => path,
     }
@@ -174,7 +183,9 @@ mod tests {
         assert_eq!(resolved("/tmp", "e/", false), Ok("/etc/"));
         assert_eq!(resolved("/tmp", "s", true), Ok("/tmp/d/"));
         assert_eq!(resolved("/tmp", "new", true), Ok("/etc/new"));
-        assert_eq!(resolved("/tmp", "e/.", true), Ok("/etc/"));
+        assert_eq!(resolved("/tmp", "e/.", true), Ok("/etc/."));
+        assert_eq!(resolved("/tmp/d", ".", false), Ok("/tmp/d/."));
+        assert_eq!(resolved("/tmp", "./s/./", true), Ok("/tmp/d/"));
     }
 
     #[test]
@@ -195,5 +206,6 @@ mod tests {
         assert_eq!(resolved("/", "/", true), Ok("/"));
         assert_eq!(resolved("/tmp", "..", true), Ok("/"));
         assert_eq!((plain(b"/"), plain(b"/a/")), (&b"/"[..], &b"/a"[..]));
+        assert_eq!((plain(b"/a/."), plain(b"/a.")), (&b"/a"[..], &b"/a."[..]));
     }
 }
