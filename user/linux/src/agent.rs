@@ -65,6 +65,11 @@ impl Process {
         Ok(self.agent.as_ref().map(|agent| agent.reference.handle()).unwrap_or_default())
     }
 
+    /// Whether signals come here, and do not just take their default effect.
+    pub fn has_agent(&self) -> bool {
+        self.agent.is_some()
+    }
+
     /// From now on exceptions of the process's threads come to the agent.
     pub fn need_exceptions(&mut self) -> Result<(), Errno> {
         let reference = self.need_agent()?;

@@ -40,6 +40,10 @@ fn wait(process: &mut Process, which: i64, options: u64) -> Result<Changed, Errn
             continue;
         }
         let found = taken?;
+        if found.pid != 0 && process.has_agent() {
+            // The signal about it was sent before, and is met before the program goes on, however long the way to the agent is.
+            process.fetch_signals();
+        }
         return Ok(Changed { pid: found.pid, status: found.status, user: found.user, times: [found.user_time, found.system_time] });
     }
 }
@@ -161,6 +165,10 @@ impl Process {
             self.managed = Some(known.is_ok());
             let (own, parent) = known.map_or((PID, Some(0)), |reply| (reply.pid, None));
             self.identity.pid = own;
+            // Others are made only once this is known.
+            if let Some(first) = self.threads.get_mut(0) {
+                first.set_number(own);
+            }
             self.set_quick_numbers(own, parent);
         }
         self.identity.pid

@@ -138,8 +138,9 @@ pub struct Threads {
 }
 
 impl Threads {
-    /// The first thread alone.
+    /// The first thread alone. Its number is that of the process, which is asked for when somebody wants to know.
     pub fn new(first: Thread) -> Threads {
+        first.block.set_quick(GETTID, u64::MAX);
         let next = first.number + 1;
         Threads { slots: alloc::vec![Some(Box::new(first))], spare: Vec::new(), next }
     }
@@ -429,12 +430,14 @@ pub fn exit(process: &mut Process, frame: &mut Frame) -> Answer {
 
 /// `gettid()`.
 pub fn gettid(process: &mut Process, _: &mut Frame) -> Answer {
+    process.pid();
     Ok(process.me().number)
 }
 
 /// `set_tid_address(address)`.
 pub fn set_tid_address(process: &mut Process, frame: &mut Frame) -> Answer {
     process.me().clear_number = frame.arguments()[0];
+    process.pid();
     Ok(process.me().number)
 }
 
