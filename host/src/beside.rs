@@ -34,8 +34,8 @@ pub struct Batch {
     pub files: Vec<(PathBuf, PathBuf)>,
     /// A program's place, and the word that it is run with.
     pub runs: Vec<(String, String)>,
-    /// How many process managers they run under on Nacre, if there is one.
-    pub layers: usize,
+    /// The monitors, with their options, that each runs below on Nacre.
+    pub below: Vec<String>,
 }
 
 impl Batch {
@@ -59,12 +59,10 @@ impl Batch {
         linux::boot(tree, &files, arguments(), LIMIT)
     }
 
-    /// On Nacre, where `tests/linux/src` starts them, under `process` if there is one.
+    /// On Nacre, where `tests/linux/src` starts them.
     pub fn on_nacre(&self, products: &Products) -> Outcome<Captured> {
         let mut command: Vec<OsString> = vec!["linux-tests".into()];
-        if products.program("process").is_some() {
-            command.extend((0..self.layers).flat_map(|_| ["--under".into(), "process".into()]));
-        }
+        command.extend(self.below.iter().flat_map(|word| ["--under".into(), word.into()]));
         let mut last = "";
         for (file, name) in &self.runs {
             if file != last {

@@ -135,6 +135,9 @@ pub struct TestArguments {
     /// Only these rings
     #[arg(long, value_name = "RING", value_enum, value_delimiter = ',')]
     pub ring: Vec<Ring>,
+    /// In the ring of Linux programs: all of them below these monitors alone, as `process trace -q`
+    #[arg(long, value_name = "MONITORS", allow_hyphen_values = true)]
+    pub below: Option<String>,
     /// How many machines run at once
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=64))]
     pub jobs: u32,

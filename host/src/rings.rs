@@ -102,7 +102,7 @@ fn in_system(
         tally.add(shares::run(products, filter)?);
     }
     if wants(Ring::Linux) {
-        tally.add(linux::run(tree, products, filter)?);
+        tally.add(linux::run(tree, products, filter, arguments)?);
     }
     if wants(Ring::Discs) {
         tally.add(discs::run(products, filter)?);

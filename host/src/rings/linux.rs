@@ -6,10 +6,14 @@ mod programs;
 mod results;
 mod sources;
 
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use super::Tally;
 use super::system::describe;
 use crate::beside::Batch;
 use crate::builds::Products;
+use crate::cli::TestArguments;
 use crate::failure::Outcome;
 use crate::session::capture::Captured;
 use crate::tree::Tree;
@@ -17,27 +21,75 @@ use programs::Programs;
 use results::{Results, difference};
 use sources::{Absent, Kind, Test};
 
+/// What all programs run below.
+const BARE: &str = "process";
+/// Other stacks, of one to three monitors of each kind: each program runs below one of them. The policy makes the guard look at every path.
+const STACKS: [&str; 12] = [
+    "trace -q process",
+    "process trace -q",
+    "process guard --policy=/tests/policy",
+    "share-cpu process",
+    "process process",
+    "guard --policy=/tests/policy process share-cpu",
+    "process trace -q trace -q",
+    "process process process",
+    "process guard --policy=/tests/policy guard --policy=/tests/policy",
+    "share-cpu share-cpu process trace -q",
+    "trace -q trace -q trace -q process",
+    "process share-cpu guard --policy=/tests/policy trace -q",
+];
+
+/// Programs that run in one boot, below some monitors.
+struct Way<'a> {
+    below: String,
+    tests: Vec<&'a Test>,
+}
+
+/// Below which of the stacks a program runs: whatever other programs there are.
+fn lot(name: &str) -> usize {
+    name.bytes().fold(0, |lot, byte| (31 * lot + usize::from(byte)) % 65_521) % STACKS.len()
+}
+
+/// All programs as they are, and some below monitors; or all below the monitors that were asked for.
+fn ways<'a>(all: &'a [Test], filter: &str, below: Option<&str>) -> Vec<Way<'a>> {
+    let wanted = |test: &&Test| format!("linux: {}", test.name).contains(filter);
+    let bare = Way { below: below.unwrap_or(BARE).to_string(), tests: all.iter().filter(wanted).collect() };
+    let stacks = if below.is_none() { &STACKS[..] } else { &[] };
+    let some = stacks
+        .iter()
+        .enumerate()
+        .map(|(residue, stack)| Way { below: stack.to_string(), tests: all.iter().skip(residue).step_by(EVERY).filter(wanted).collect() });
+    [bare].into_iter().chain(some).filter(|way| !way.tests.is_empty()).collect()
+}
+
 /// Runs the programs whose names contain `filter`, on both systems.
-pub fn run(tree: &Tree, products: &Products, filter: &str) -> Outcome<Tally> {
-    let (all, absent) = (sources::tests(tree)?, Absent::read(tree)?);
-    let wanted: Vec<&Test> = all.iter().filter(|test| format!("linux: {}", test.name).contains(filter)).collect();
+pub fn run(tree: &Tree, products: &Products, filter: &str, arguments: &TestArguments) -> Outcome<Tally> {
+    let all = sources::tests(tree)?;
+    let (absent, below) = (Absent::read(tree)?, Absent::read_below(tree)?);
+    let ways = ways(&all, filter, arguments.below.as_deref());
     let mut tally = Tally::default();
-    if wanted.is_empty() {
-        return Ok(tally);
-    }
+    let Some(bare) = ways.first() else { return Ok(tally) };
     for name in absent.strangers(&all) {
         tally.note(&format!("linux: {name}"), Some("tests/linux/absent.txt names it, and there is no such program"));
     }
     let programs = Programs::build(tree, &all)?;
-    let batch = batch(&programs, &wanted);
-    let on_linux = told("Linux", &batch.on_linux(tree)?);
-    let on_nacre = told("Nacre", &batch.on_nacre(products)?);
-    for test in &wanted {
-        for kind in &test.kinds {
-            judge(test, *kind, absent.reason(test, *kind), &on_linux, &on_nacre, &mut tally);
+    let on_linux = told("Linux", &batch(tree, &programs, bare).on_linux(tree)?);
+    let (next, shared) = (AtomicUsize::new(0), Mutex::new(tally));
+    std::thread::scope(|scope| {
+        for _ in 0..arguments.jobs {
+            scope.spawn(|| {
+                while let Some(way) = ways.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let captured = batch(tree, &programs, way).on_nacre(products);
+                    let Ok(mut tally) = shared.lock() else { return };
+                    match captured {
+                        Ok(captured) => judge_all(way, [&absent, &below], &on_linux, &told(&way.below, &captured), &mut tally),
+                        Err(failure) => tally.note(&format!("linux: below {}", way.below), Some(&failure.to_string())),
+                    }
+                }
+            });
         }
-    }
-    Ok(tally)
+    });
+    Ok(shared.into_inner().unwrap_or_default())
 }
 
 /// What a system said. One that said little is described.
@@ -49,25 +101,36 @@ fn told(system: &str, captured: &Captured) -> Results {
     results
 }
 
-fn judge(test: &Test, kind: Kind, reason: Option<&str>, on_linux: &Results, on_nacre: &Results, tally: &mut Tally) {
-    let name = format!("linux: {} [{}]", test.name, kind.name());
-    let fault = match (on_linux.find(&test.name, kind), on_nacre.find(&test.name, kind)) {
-        (None, _) => return tally.note(&name, Some("it did not come to its end on Linux")),
-        (Some(_), None) => Some("it did not come to its end on Nacre".to_string()),
-        (Some(linux), _) if linux.how != "exited 0" => return tally.note(&name, Some(&format!("on Linux it {}", linux.how))),
-        (Some(linux), Some(nacre)) => difference(linux, nacre),
-    };
-    match (reason, fault) {
-        (None, fault) => tally.note(&name, fault.as_deref()),
-        (Some(reason), Some(_)) => tally.note(&format!("{name} is expected to differ: {reason}"), None),
-        (Some(_), None) => tally.note(&name, Some("tests/linux/absent.txt expects it to differ, and it does not: take it out there")),
+fn judge_all(way: &Way<'_>, [absent, below]: [&Absent; 2], on_linux: &Results, on_nacre: &Results, tally: &mut Tally) {
+    for test in &way.tests {
+        for kind in &test.kinds {
+            let place = if way.below == BARE { String::new() } else { format!(" below {}", way.below) };
+            let name = format!("linux: {} [{}]{place}", test.name, kind.name());
+            let reason = absent.reason(test, *kind).or_else(|| below.reason_below(test, &way.below));
+            judge(test, *kind, &name, reason, on_linux, on_nacre, tally);
+        }
     }
 }
 
-fn batch(programs: &Programs, tests: &[&Test]) -> Batch {
-    let files = Kind::ALL.iter().map(|kind| (programs.file(*kind), place(*kind).into())).collect();
-    let of = |kind: Kind| tests.iter().filter(move |test| test.kinds.contains(&kind)).map(move |test| (place(kind), test.name.clone()));
-    Batch { files, runs: Kind::ALL.into_iter().flat_map(of).collect(), layers: 1 }
+fn judge(test: &Test, kind: Kind, name: &str, reason: Option<&str>, on_linux: &Results, on_nacre: &Results, tally: &mut Tally) {
+    let fault = match (on_linux.find(&test.name, kind), on_nacre.find(&test.name, kind)) {
+        (None, _) => return tally.note(name, Some("it did not come to its end on Linux")),
+        (Some(_), None) => Some("it did not come to its end on Nacre".to_string()),
+        (Some(linux), _) if linux.how != "exited 0" => return tally.note(name, Some(&format!("on Linux it {}", linux.how))),
+        (Some(linux), Some(nacre)) => difference(linux, nacre),
+    };
+    match (reason, fault) {
+        (None, fault) => tally.note(name, fault.as_deref()),
+        (Some(reason), Some(_)) => tally.note(&format!("{name} is expected to differ: {reason}"), None),
+        (Some(_), None) => tally.note(name, Some("tests/linux/absent.txt or below.txt expects it to differ, and it does not: take it out there")),
+    }
+}
+
+fn batch(tree: &Tree, programs: &Programs, way: &Way<'_>) -> Batch {
+    let policy = (tree.path("tests/linux/policy"), "/tests/policy".into());
+    let files = Kind::ALL.iter().map(|kind| (programs.file(*kind), place(*kind).into())).chain([policy]).collect();
+    let of = |kind: Kind| way.tests.iter().filter(move |test| test.kinds.contains(&kind)).map(move |test| (place(kind), test.name.clone()));
+    Batch { files, runs: Kind::ALL.into_iter().flat_map(of).collect(), below: way.below.split_whitespace().map(str::to_string).collect() }
 }
 
 /// Where the programs of a kind are in both systems.

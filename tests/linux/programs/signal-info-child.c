@@ -18,6 +18,8 @@ static void await(int wanted)
 static void child(void)
 {
     raise(SIGSTOP);
+    /* Two signals of which the second comes before the first is handled are one. */
+    nap(20);
     _exit(3);
 }
 

@@ -95,7 +95,16 @@ pub struct Absent(BTreeMap<String, String>);
 impl Absent {
     /// Reads lines `NAME: REASON` and `NAME KIND: REASON`.
     pub fn read(tree: &Tree) -> Outcome<Absent> {
-        let path = tree.path("tests/linux/absent.txt");
+        Absent::read_file(tree, "tests/linux/absent.txt")
+    }
+
+    /// Reads lines `NAME MONITOR...: REASON`: what is expected to differ below a monitor, too.
+    pub fn read_below(tree: &Tree) -> Outcome<Absent> {
+        Absent::read_file(tree, "tests/linux/below.txt")
+    }
+
+    fn read_file(tree: &Tree, path: &str) -> Outcome<Absent> {
+        let path = tree.path(path);
         let text = fs::read_to_string(&path).context(Class::File, || format!("cannot read {}", path.display()))?;
         Absent::parse(&text).map_err(|line| Failure::new(Class::File, format!("{}: `{line}` is no name and reason", path.display())))
     }
@@ -115,6 +124,15 @@ impl Absent {
     pub fn reason(&self, test: &Test, kind: Kind) -> Option<&str> {
         let so = format!("{} {}", test.name, kind.name());
         self.0.get(&test.name).or_else(|| self.0.get(&so)).map(String::as_str)
+    }
+
+    /// Why this program is expected to differ below these monitors: a line that names some of them, and no other.
+    pub fn reason_below(&self, test: &Test, below: &str) -> Option<&str> {
+        let is_meant = |key: &str| {
+            let mut words = key.split(' ');
+            words.next() == Some(&test.name) && words.all(|word| below.split_whitespace().any(|monitor| monitor == word))
+        };
+        self.0.iter().find(|(key, _)| is_meant(key)).map(|(_, reason)| reason.as_str())
     }
 
     /// Names that no program has.
@@ -149,6 +167,8 @@ mod tests {
         assert_eq!(absent.reason(&test("b"), Kind::Glibc), None);
         assert_eq!(absent.reason(&test("b"), Kind::Musl), Some("other"));
         assert_eq!(absent.strangers(&[test("b")]).collect::<Vec<_>>(), ["a"]);
+        assert_eq!(absent.reason_below(&test("b"), "process musl -q"), Some("other"));
+        assert_eq!(absent.reason_below(&test("b"), "process"), None);
         assert!(Absent::parse("a\n").is_err() && Absent::parse("a: x\na: y\n").is_err());
     }
 }
