@@ -34,6 +34,8 @@ pub struct Batch {
     pub files: Vec<(PathBuf, PathBuf)>,
     /// A program's place, and the word that it is run with.
     pub runs: Vec<(String, String)>,
+    /// What runs them on Nacre.
+    pub starter: String,
     /// The monitors, with their options, that each runs below on Nacre.
     pub below: Vec<String>,
 }
@@ -59,9 +61,9 @@ impl Batch {
         linux::boot(tree, &files, arguments(), LIMIT)
     }
 
-    /// On Nacre, where `tests/linux/src` starts them.
+    /// On Nacre, where the starter runs one after the other.
     pub fn on_nacre(&self, products: &Products) -> Outcome<Captured> {
-        let mut command: Vec<OsString> = vec!["linux-tests".into()];
+        let mut command: Vec<OsString> = vec![self.starter.clone().into()];
         command.extend(self.below.iter().flat_map(|word| ["--under".into(), word.into()]));
         let mut last = "";
         for (file, name) in &self.runs {

@@ -30,19 +30,33 @@ const STACKS: [&str; 12] = [
     "process guard --policy=/tests/policy",
     "share-cpu process",
     "process process",
-    "guard --policy=/tests/policy process share-cpu",
+    "guard --policy=/tests/policy process",
     "process trace -q trace -q",
     "process process process",
     "process guard --policy=/tests/policy guard --policy=/tests/policy",
-    "share-cpu share-cpu process trace -q",
+    "process share-cpu share-cpu",
     "trace -q trace -q trace -q process",
-    "process share-cpu guard --policy=/tests/policy trace -q",
+    "process guard --policy=/tests/policy trace -q process",
 ];
+
+/// Programs that run once more as trees of processes that are frozen and made anew while they run: what is in pipes, who waits at them, for words and for children, signals that come.
+const FROZEN: [&str; 8] =
+    ["pipe-atomic", "pipe-blocking", "pipe-fork", "pipe-one-after-another", "fork-many", "futex-processes", "thread-shared-processes", "wait-groups"];
+
+/// What freezes those above it.
+const FREEZER: &str = "frozen";
 
 /// Programs that run in one boot, below some monitors.
 struct Way<'a> {
     below: String,
     tests: Vec<&'a Test>,
+}
+
+impl Way<'_> {
+    /// How a program is built here: to freeze it takes long.
+    fn kinds<'a>(&self, test: &'a Test) -> &'a [Kind] {
+        if self.below.starts_with(FREEZER) { &test.kinds[..1] } else { &test.kinds }
+    }
 }
 
 /// Below which of the stacks a program runs: whatever other programs there are.
@@ -58,8 +72,11 @@ fn ways<'a>(all: &'a [Test], filter: &str, below: Option<&str>) -> Vec<Way<'a>> 
     let some = stacks
         .iter()
         .enumerate()
-        .map(|(residue, stack)| Way { below: stack.to_string(), tests: all.iter().skip(residue).step_by(EVERY).filter(wanted).collect() });
-    [bare].into_iter().chain(some).filter(|way| !way.tests.is_empty()).collect()
+        .map(|(number, stack)| Way { below: stack.to_string(), tests: all.iter().filter(|test| lot(&test.name) == number).filter(wanted).collect() });
+    let frozen = below
+        .is_none()
+        .then(|| Way { below: format!("{FREEZER} {BARE}"), tests: all.iter().filter(|test| FROZEN.contains(&test.name.as_str())).filter(wanted).collect() });
+    [bare].into_iter().chain(frozen).chain(some).filter(|way| !way.tests.is_empty()).collect()
 }
 
 /// Runs the programs whose names contain `filter`, on both systems.
@@ -103,7 +120,7 @@ fn told(system: &str, captured: &Captured) -> Results {
 
 fn judge_all(way: &Way<'_>, [absent, below]: [&Absent; 2], on_linux: &Results, on_nacre: &Results, tally: &mut Tally) {
     for test in &way.tests {
-        for kind in &test.kinds {
+        for kind in way.kinds(test) {
             let place = if way.below == BARE { String::new() } else { format!(" below {}", way.below) };
             let name = format!("linux: {} [{}]{place}", test.name, kind.name());
             let reason = absent.reason(test, *kind).or_else(|| below.reason_below(test, &way.below));
@@ -129,8 +146,10 @@ fn judge(test: &Test, kind: Kind, name: &str, reason: Option<&str>, on_linux: &R
 fn batch(tree: &Tree, programs: &Programs, way: &Way<'_>) -> Batch {
     let policy = (tree.path("tests/linux/policy"), "/tests/policy".into());
     let files = Kind::ALL.iter().map(|kind| (programs.file(*kind), place(*kind).into())).chain([policy]).collect();
-    let of = |kind: Kind| way.tests.iter().filter(move |test| test.kinds.contains(&kind)).map(move |test| (place(kind), test.name.clone()));
-    Batch { files, runs: Kind::ALL.into_iter().flat_map(of).collect(), below: way.below.split_whitespace().map(str::to_string).collect() }
+    let of = |kind: Kind| way.tests.iter().filter(move |test| way.kinds(test).contains(&kind)).map(move |test| (place(kind), test.name.clone()));
+    let mut below: Vec<String> = way.below.split_whitespace().map(str::to_string).collect();
+    let starter = if way.below.starts_with(FREEZER) { below.remove(0) } else { "linux-tests".into() };
+    Batch { files, runs: Kind::ALL.into_iter().flat_map(of).collect(), starter, below }
 }
 
 /// Where the programs of a kind are in both systems.

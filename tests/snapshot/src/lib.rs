@@ -36,7 +36,7 @@ pub struct Frame {
     pub outside: Vec<u64>,
     /// Two plain pages of the caller's own.
     pub buffer: u64,
-    /// Three references of the caller's own, one after the other.
+    /// Three references of the caller's own, one after the other, and 256 bytes behind the first room for a region.
     pub slots: u64,
     /// Pages for the tables of the spaces that are made.
     pub pool: u64,

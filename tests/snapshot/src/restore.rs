@@ -3,7 +3,7 @@
 use crate::{Access, Frame, Object, PAGE, POOL_PAGES, Place, Snapshot, Trouble, must, verbs};
 use nacre_abi::object::TargetType;
 use nacre_abi::rights::REFERENCE_ALL;
-use nacre_abi::{Call, ObjectType};
+use nacre_abi::{Call, ObjectType, Rights};
 
 /// Types in the order in which objects are made.
 const ORDER: [ObjectType; 9] = [
@@ -67,6 +67,7 @@ impl Frame {
                 (Call::SpaceCreate, [at, pages, POOL_PAGES, 0, 0, 0, 0])
             }
             ObjectType::Region => (Call::RegionCreate, [at, second, words[1], words[2], words[3], first, 0]),
+            ObjectType::Mapping if object.links[0] == Place::Nothing => return self.create_bare(access, [at, second, words[1], words[2]]),
             ObjectType::Mapping => (Call::MappingCreate, [at, second, words[1], words[2], first, words[3], words[4]]),
             ObjectType::Thread => (Call::ThreadCreate, [at, first, 0, 0, 0, 0, 0]),
             ObjectType::Port => (Call::PortCreate, [at, words[1], first, 0, 0, 0, 0]),
@@ -81,6 +82,14 @@ impl Frame {
             must(access, verbs(target)[2], &[first, at, words[2].min(REFERENCE_ALL)])?;
         }
         Ok(())
+    }
+
+    /// A mapping whose region has gone: it is made of one that goes, too.
+    fn create_bare(&self, access: &mut impl Access, [at, space, start, size]: [u64; 4]) -> Result<(), Trouble> {
+        let region = self.slots + 256;
+        must(access, Call::RegionCreate, &[region, 0, self.start, size, Rights::READ.0, 0])?;
+        must(access, Call::MappingCreate, &[at, space, start, size, region, 0, Rights::READ.0])?;
+        must(access, Call::RegionDestroy, &[region]).map(drop)
     }
 
     /// Sets the state of an object that has more of it than it was made with.

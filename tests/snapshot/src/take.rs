@@ -46,9 +46,16 @@ impl Frame {
         let listed = self.list(access)?;
         let objects = listed.iter().map(|(offset, kind)| self.object(access, *offset, *kind)).collect::<Result<Vec<_>, _>>()?;
         let is_plain = |page: &u64| !listed.iter().any(|(offset, _)| offset & !(PAGE - 1) == *page);
-        let pages = (0..self.size).step_by(PAGE as usize).filter(is_plain);
+        let pages: Vec<u64> = (0..self.size).step_by(PAGE as usize).filter(is_plain).filter(|page| self.is_ours(access, self.start + page)).collect();
+        let pages = pages.into_iter();
         let pages = pages.map(|page| (page, (0..PAGE).step_by(8).map(|byte| access.read(self.start + page + byte)).collect())).collect();
         Ok(Snapshot { objects, pages, running })
+    }
+
+    /// Whether a page without objects is plain memory, and not one that a space has for its tables: those are made anew elsewhere. A state in it can be read, whatever is thought of it.
+    fn is_ours(&self, access: &mut impl Access, page: u64) -> bool {
+        let arguments = [self.slots, page, ReferenceState::SIZE, 0, 0, 0, 0, 0];
+        access.call(Call::ReferenceSetState, arguments).0 != Status::argument(Code::BadAddress, 2)
     }
 
     fn object(&self, access: &mut impl Access, offset: u64, kind: ObjectType) -> Result<Object, Trouble> {
