@@ -388,6 +388,10 @@ pub enum Place {
     Library,
 }
 
+/// Names the entries, so that their labels are there wherever [`place`] is, in tests of the library too.
+#[used]
+static OTHER_ENTRIES: extern "C" fn() = other_entries;
+
 /// Where the instruction at `address` is.
 pub fn place(address: u64) -> Place {
     let within = |start: *const u8, end: *const u8| (start as u64..end as u64).contains(&address);
