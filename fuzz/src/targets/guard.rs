@@ -79,7 +79,8 @@ pub fn resolved(bytes: &[u8]) {
     // Where a directory is has no link in it: its server says so.
     let (start, path, follow) = (b"/c", path(&mut bytes), bytes.below(2) == 0);
     let Ok(resolved) = resolve(start, &path, follow, &mut tree) else { return };
-    let clean = resolved.starts_with(b"/") && !resolved[1..].split(|byte| *byte == b'/').any(|name| name == b".." || name == b".");
+    // Only the end may be a directory's name for itself, which the server is to see; policies are asked about the path without it.
+    let clean = resolved.starts_with(b"/") && !plain(&resolved)[1..].split(|byte| *byte == b'/').any(|name| name == b".." || name == b".");
     assert!(clean && !resolved.windows(2).any(|two| two == b"//"), "{path:?} became {resolved:?}");
     // What was judged is what is done: the server finds no link to follow.
     if follow {
