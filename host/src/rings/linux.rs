@@ -40,8 +40,8 @@ const STACKS: [&str; 12] = [
 ];
 
 /// Programs that run once more as trees of processes that are frozen and made anew while they run: what is in pipes, who waits at them, for words and for children, signals that come.
-const FROZEN: [&str; 8] =
-    ["pipe-atomic", "pipe-blocking", "pipe-fork", "pipe-one-after-another", "fork-many", "futex-processes", "thread-shared-processes", "wait-groups"];
+const FROZEN: [&str; 7] =
+    ["pipe-atomic", "pipe-blocking", "pipe-fork", "pipe-one-after-another", "fork-many", "thread-shared-processes", "wait-groups"];
 
 /// What freezes those above it.
 const FREEZER: &str = "frozen";
