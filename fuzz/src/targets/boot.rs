@@ -57,12 +57,19 @@ pub fn acpi(bytes: &[u8]) {
     (0..64).for_each(|line| _ = topology.line_mode(line));
 }
 
+/// Bytes of the store that images lie in.
+const STORE: u64 = 1 << 16;
+
 pub fn boot_image(bytes: &[u8]) {
     let Some(header) = boot_image::header(bytes) else { return };
+    // Root takes no image that is said to be larger than it is.
+    if header.total_size > STORE {
+        return;
+    }
     (0..header.segment_count.min(32)).for_each(|number| _ = boot_image::segment(bytes, number));
     // Names are kept where they are for as long as root runs.
     let image: &'static [u8] = bytes.to_vec().leak();
-    let mut tree = Tree::new(Fake::new(1 << 16), Time { seconds: 1, nanoseconds: 0 });
+    let mut tree = Tree::new(Fake::new(STORE), Time { seconds: 1, nanoseconds: 0 });
     let refused = tree.add_boot_files(image, &header, 0);
     assert!(tree.len() as u64 - 1 <= header.file_count && refused <= header.file_count);
     let mut listed = Vec::new();
