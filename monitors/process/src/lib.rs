@@ -10,4 +10,5 @@ mod parents;
 mod serve;
 pub mod start;
 mod times;
+mod visits;
 pub mod world;

@@ -183,6 +183,6 @@ pub fn begin(port: Reference, flags: u64, ignored: u64, child: &Child<Maker>) ->
     let (space, thread) = (OwnedReference::null()?, OwnedReference::null()?);
     child.space().reference(space.handle(), REFERENCE_ALL)?;
     child.thread().reference(thread.handle(), REFERENCE_ALL)?;
-    process::begin(port, flags, ignored, space.handle(), thread.handle())?;
+    process::begin(port, flags, ignored, child.visited(), space.handle(), thread.handle())?;
     Ok(())
 }

@@ -96,4 +96,5 @@ mod thread;
 mod time;
 mod timers;
 mod transfer;
+pub mod visit;
 mod walk;

@@ -4,7 +4,7 @@ use crate::entry::Frame;
 use crate::errno::{Answer, ENOSYS, negated};
 use crate::process::Process;
 use crate::{attributes, capabilities, children, control, directories, epoll, exec, extended, files, fork, identity, life, limits, listing, local, locked, machine, mailbox, mapping, names, open, poll, signals, socket, splice, status};
-use crate::{advice, futex, inotify, keyed, locking, pidfd, prctl, schedule, sharing, terminal, thread, time, timers, transfer};
+use crate::{advice, futex, inotify, keyed, locking, pidfd, prctl, schedule, sharing, terminal, thread, time, timers, transfer, visit};
 
 /// Carries out a call: the arguments are in the frame.
 pub type Handler = fn(&mut Process, &mut Frame) -> Answer;
@@ -285,6 +285,8 @@ calls! {
     306 files::fsync;
     307 socket::sendmmsg;
     309 limits::getcpu;
+    310 visit::process_vm_readv;
+    311 visit::process_vm_writev;
     314 schedule::sched_setattr;
     315 schedule::sched_getattr;
     316 directories::renameat2;
