@@ -6,6 +6,7 @@ extern crate alloc;
 
 pub mod manager;
 pub mod options;
+mod names;
 mod parents;
 mod serve;
 pub mod start;

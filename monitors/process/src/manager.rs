@@ -1,6 +1,7 @@
 //! What each process is made of, beside its numbers: its port, the memory that it lives in, its agent; and who waits. Whatever is done to them follows from
 //! what `world` decides. No call made here waits for a process: only our own parent and its services are called.
 
+use crate::names::Names;
 use crate::parents::Parents;
 use crate::visits::Visits;
 use crate::world::{Effect, FIRST, World};
@@ -101,6 +102,7 @@ pub struct Manager {
     /// Where the terminal of each session tells of its keys.
     terminals: BTreeMap<u64, OwnedPort>,
     pub(crate) parents: Parents,
+    pub(crate) names: Names,
     waiters: Vec<Waiter>,
     /// Makers that wait for these children to be programs of their own, or to end.
     makers: Vec<(u64, OwnedReference)>,
@@ -185,7 +187,7 @@ impl Manager {
     pub fn new(world: World, shared: Shared) -> Result<Manager, Errno> {
         let set = OwnedPortSet::new()?;
         let bodies = BTreeMap::from([(FIRST, Body::new(FIRST, &set)?)]);
-        Ok(Manager { world, shared, bodies, terminals: BTreeMap::new(), parents: Parents::new()?, waiters: Vec::new(), makers: Vec::new(), set, over: None })
+        Ok(Manager { world, shared, bodies, terminals: BTreeMap::new(), parents: Parents::new()?, names: Names::default(), waiters: Vec::new(), makers: Vec::new(), set, over: None })
     }
 
     /// The port of a process, for it and for who makes it.

@@ -6,7 +6,7 @@ use nacre_proto::flags::{BEGIN_PROGRAM, SERVICE_CHANNELS, SERVICE_CLOCK, SERVICE
 use nacre_proto::parent::{exit, find, keep, report, stream};
 use nacre_proto::process::{
     abandon, answer, answer_file, ask, ask_file, attach, begin, create, dispositions, family, foreground, foreground_set, group_set, identity, kill, limits, list, look, name_set,
-    numbers, parents, prepare, priority, priority_set, released, session_create, signal_take, stopped, stream_set, terminal, terminal_acquire, terminal_check, terminal_leave, terminal_owner, thread_create, thread_end, times, visit, wait,
+    numbers, parents, prepare, priority, priority_set, released, session_create, signal_take, stopped, stream_set, system_name_set, system_names, terminal, terminal_acquire, terminal_check, terminal_leave, terminal_owner, thread_create, thread_end, times, visit, wait,
 };
 use nacre_proto::server::Output;
 use nacre_proto::{Answer, Errno, Handled, Request, memory, parent, process};
@@ -284,6 +284,17 @@ impl process::Server for Manager {
         let file = request.keep(0)?;
         self.body(request)?.visits.answer_file([first, second], file);
         answer_file::Output::default().now()
+    }
+
+    fn system_names(&mut self, request: &mut Request<'_>) -> Handled<system_names::Output> {
+        let [host, domain] = self.names.get();
+        request.put(&[&host[..], &domain[..]].concat());
+        system_names::Output { host: host.len() as u64 }.now()
+    }
+
+    fn system_name_set(&mut self, _: &mut Request<'_>, which: u64, name: &[u8]) -> Handled<system_name_set::Output> {
+        self.names.set(which, name)?;
+        system_name_set::Output::default().now()
     }
 
     fn times(&mut self, request: &mut Request<'_>) -> Handled<times::Output> {

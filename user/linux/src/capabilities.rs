@@ -29,6 +29,8 @@ pub const DEVICES: u64 = 27;
 pub const MEMORY_LOCKS: u64 = 14;
 /// `CAP_SYS_PTRACE`.
 pub const OTHERS: u64 = 19;
+/// `CAP_SYS_ADMIN`.
+pub const SYSTEM: u64 = 21;
 /// `CAP_SYS_RESOURCE`.
 pub const RESOURCES: u64 = 24;
 

@@ -290,18 +290,6 @@ pub fn umask(process: &mut Process, frame: &mut Frame) -> Answer {
     Ok(u64::from(core::mem::replace(&mut process.identity.umask, new)))
 }
 
-/// `uname(buffer)`.
-pub fn uname(process: &mut Process, frame: &mut Frame) -> Answer {
-    const FIELD: usize = 65;
-    const FIELDS: [&str; 6] = ["Linux", "nacre", "6.1.0-nacre", "#1 Nacre", "x86_64", "(none)"];
-    let mut names = [0; FIELD * FIELDS.len()];
-    for (place, text) in names.chunks_mut(FIELD).zip(FIELDS) {
-        place[..text.len()].copy_from_slice(text.as_bytes());
-    }
-    process.memory.write_bytes(frame.arguments()[0], &names)?;
-    Ok(0)
-}
-
 /// `personality(persona)`.
 pub fn personality(process: &mut Process, frame: &mut Frame) -> Answer {
     let wanted = frame.arguments()[0] & 0xffff_ffff;

@@ -90,6 +90,8 @@ pub mod start;
 mod status;
 mod stock;
 mod stream;
+mod superuser;
+mod system_name;
 mod table;
 mod terminal;
 mod thread;

@@ -77,6 +77,10 @@ crate::protocol! {
     /// The session gives up its terminal, whose foreground gets `SIGHUP` and `SIGCONT`; who does not lead the session cannot. `ENOTTY`: it has none.
     42 terminal_leave() -> ();
 
+    /// What the system is called: the name of the host, whose size is told, and behind it that of its domain. Each manager has names of its own, which are those of the world that it is in at first.
+    60 system_names() -> (host: Number; bytes names: Text);
+    /// Gives the host (0) or its domain (1) another name. `EINVAL`: it has more than 64 bytes, or it is none of both.
+    61 system_name_set(which: Number; bytes name: Text) -> ();
     /// Waits until a child has become another program, or has ended: for a maker whose memory it uses meanwhile. `ESRCH`: there is none with this number.
     33 released(pid: Number) -> ();
     /// Asks the library of another process, or of the one that has a thread with this number, and waits for its answer. `owner`: the caller's user, and above 32 bits its group, by which the library judges, as Linux does. `ESRCH`: there is none.
