@@ -37,6 +37,7 @@ mod fifo;
 mod files;
 mod fork;
 mod futex;
+mod futex_several;
 mod futex_shared;
 mod gentle;
 mod growth;

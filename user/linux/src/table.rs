@@ -5,7 +5,7 @@ use crate::errno::{Answer, ENOSYS, negated};
 use crate::process::Process;
 use crate::{attributes, capabilities, children, control, directories, epoll, exec, extended, files, fork, identity, life, limits, listing, local, locked, machine, mailbox, mapping, names, open, poll, signals, socket, splice, status};
 use crate::{advice, futex, inotify, keyed, locking, pidfd, prctl, schedule, sharing, terminal, system_name, thread, time, timers, transfer, visit};
-use crate::superuser;
+use crate::{futex_several, superuser};
 
 /// Carries out a call: the arguments are in the frame.
 pub type Handler = fn(&mut Process, &mut Frame) -> Answer;
@@ -329,6 +329,7 @@ calls! {
     438 pidfd::pidfd_getfd;
     439 open::faccessat2;
     441 epoll::epoll_pwait2;
+    449 futex_several::futex_waitv;
     452 attributes::fchmodat2;
 }
 
