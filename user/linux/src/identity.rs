@@ -61,6 +61,11 @@ impl Identity {
         [self.user.real, self.group.real]
     }
 
+    /// Whether it runs as somebody else's than whoever runs it.
+    pub fn is_others(&self) -> bool {
+        self.user.real != self.user.effective || self.group.real != self.group.effective
+    }
+
     /// The superuser, with the usual mask.
     pub fn new() -> Identity {
         Identity { umask: 0o022, ..Identity::default() }
