@@ -6,6 +6,7 @@ mod messages;
 mod semaphores;
 #[cfg(test)]
 mod tests;
+mod waiting;
 
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec::Vec;
@@ -89,12 +90,19 @@ pub enum Doing {
     Receive(usize, i64, u64),
 }
 
+impl Doing {
+    /// How many bytes of a message there is room for.
+    pub fn room(&self) -> usize {
+        if let Doing::Receive(size, ..) = self { *size } else { 0 }
+    }
+}
+
 /// What came of it.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Done {
     /// The operations are done, or the message is sent.
     Done,
-    /// A message, with its kind.
+    /// A message, with its kind; all of it, though there may be less room for it.
     Received(u64, Vec<u8>),
 }
 
@@ -418,54 +426,12 @@ impl<R, W> Keyed<R, W> {
 
     fn receive(&mut self, member: u64, number: u64, size: usize, kind: i64, flags: u64) -> Result<Option<Done>, Errno> {
         let (pid, time) = (self.member(member)?.pid, self.time);
-        let Some((kind, mut data)) = self.queue(number)?.receive(size, kind, flags, [pid, time])? else {
+        let Some((kind, data)) = self.queue(number)?.receive(size, kind, flags, [pid, time])? else {
             return Ok(None);
         };
         self.bytes -= data.len();
-        data.truncate(size);
         self.touched.push((KEYED_MESSAGES, number));
         Ok(Some(Done::Received(kind, data)))
-    }
-
-    /// Forgets those of whom nobody waits any more.
-    pub fn forget_gone(&mut self, kind: u64, number: u64, is_gone: impl Fn(&W) -> bool) {
-        if let Some(waiters) = self.waiters.get_mut(&(kind, number)) {
-            waiters.retain(|waiter| !is_gone(&waiter.token));
-        }
-    }
-
-    /// Somebody waits. He gets his token back if too many do.
-    pub fn wait(&mut self, member: u64, number: u64, doing: Doing, token: W) -> Result<(), W> {
-        let kind = if matches!(doing, Doing::Operate(_)) { KEYED_SEMAPHORES } else { KEYED_MESSAGES };
-        let waiters = self.waiters.entry((kind, number)).or_default();
-        if waiters.len() >= MOST_WAITING {
-            return Err(token);
-        }
-        waiters.push_back(Waiter { member, number, doing, token });
-        Ok(())
-    }
-
-    /// Tries those again who wait for what has changed: who is done, and with what. `is_gone` says of whom nobody waits any more.
-    pub fn settle(&mut self, is_gone: impl Fn(&W) -> bool) -> Vec<(W, Result<Done, Errno>)> {
-        let mut done = Vec::new();
-        while let Some(what) = self.touched.pop() {
-            let Some(mut waiters) = self.waiters.remove(&what) else { continue };
-            let mut kept = VecDeque::new();
-            while let Some(waiter) = waiters.pop_front() {
-                if is_gone(&waiter.token) {
-                    continue;
-                }
-                match self.attempt(waiter.member, waiter.number, &waiter.doing) {
-                    Ok(None) => kept.push_back(waiter),
-                    Ok(Some(result)) => done.push((waiter.token, Ok(result))),
-                    Err(errno) => done.push((waiter.token, Err(errno))),
-                }
-            }
-            if !kept.is_empty() {
-                self.waiters.insert(what, kept);
-            }
-        }
-        done
     }
 }
 

@@ -67,8 +67,8 @@ enum Done {
     Sent(usize),
     /// Of `Connect`.
     Connected,
-    /// Of `Accept` and `Open`: an end, and the name of the other one.
-    End(OwnedReference, Vec<u8>),
+    /// Of `Accept` and `Open`: an end and what leads to it, and the name of the other one.
+    End(u64, OwnedReference, Vec<u8>),
 }
 
 /// Somebody who waits.
@@ -209,10 +209,10 @@ impl Service {
             Doing::Connect { name, owner } => Ok(self.hub.connect(key, name, *owner)?.then_some(Done::Connected)),
             Doing::Accept { flags } => {
                 let Some((end, name)) = self.hub.accept(key, *flags)? else { return Ok(None) };
-                Ok(Some(Done::End(self.place_or_close(end)?, name)))
+                Ok(Some(Done::End(end, self.place_or_close(end)?, name)))
             }
             Doing::Open { .. } if !self.hub.is_open(key)? => Ok(None),
-            Doing::Open { held } => Ok(Some(Done::End(held.take().ok_or(Errno::EBADF)?, Vec::new()))),
+            Doing::Open { held } => Ok(Some(Done::End(key, held.take().ok_or(Errno::EBADF)?, Vec::new()))),
         }
     }
 

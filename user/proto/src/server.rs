@@ -74,6 +74,12 @@ pub trait Output: Sized {
         Ok(Answer::Now(self))
     }
 
+    /// Answers before anything else is done: of the references in the answer none is held any longer than that. Whoever has gone does not get it.
+    fn at_once(self, request: &mut Request<'_>, bytes: &[u8]) -> Handled<Self> {
+        let _ = request.answer_at_once(&self.into_parts().message(0, Span::from(bytes)));
+        Ok(Answer::Later)
+    }
+
     /// Answers a request that was detached.
     fn send(self, to: OwnedReference, bytes: Span<'_>) -> Result<(), Status> {
         answer(to, &self.into_parts().message(0, bytes))
@@ -111,7 +117,7 @@ impl Parts {
 
     /// As a message.
     fn message<'a>(&'a self, label: u32, bytes: Span<'a>) -> Message<'a> {
-        Message { label, words: self.words, bytes, references: self.references.get(..self.count).unwrap_or_default() }
+        Message { bytes, references: self.references.get(..self.count).unwrap_or_default(), ..Message::new(label, self.words) }
     }
 }
 
@@ -254,6 +260,12 @@ impl<'a> Request<'a> {
         ipc::detach(slot.address())?;
         self.outgoing.due = false;
         Ok(slot.occupied())
+    }
+
+    /// Answers before anything else is done. Whoever looks for those who could be cut off ([`STOP_UNSERVED`](nacre_abi::call::STOP_UNSERVED)) finds no moment between the deed and the answer.
+    pub fn answer_at_once(&mut self, message: &Message<'_>) -> Result<(), Status> {
+        self.outgoing.due = false;
+        ipc::reply(message)
     }
 
     /// What the server answers.

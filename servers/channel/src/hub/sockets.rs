@@ -204,6 +204,16 @@ impl<R> Hub<R> {
         Ok(Some((accepted, self.end(accepted)?.peer_name.clone())))
     }
 
+    /// One that was accepted did not arrive: it is first again.
+    pub fn accept_back(&mut self, key: u64, accepted: u64) {
+        if let Ok(Stage::Listening(waiting, _)) = self.socket_end(key).map(|end| &mut end.stage) {
+            waiting.push_front(accepted);
+            self.touched.insert(key);
+        } else {
+            self.close(accepted);
+        }
+    }
+
     /// Whoever waits to connect looks again.
     pub(super) fn touch_unconnected(&mut self) {
         let plain = self.ends.iter().filter(|(_, end)| end.kind != 0 && end.stage == Stage::Plain).map(|(key, _)| *key);

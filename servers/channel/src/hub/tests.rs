@@ -199,8 +199,11 @@ fn who_listens_is_connected_to() {
     let late = hub.socket(SOCK_STREAM, 0).unwrap();
     assert_eq!(hub.connect(late, b"name", [0; 3]), Ok(false));
     assert_eq!(send(&mut hub, client, b"early"), Ok(Some(5)));
-    hub.touched();
     let (accepted, from) = hub.accept(server, 0).unwrap().expect("a connection");
+    hub.touched();
+    hub.accept_back(server, accepted);
+    assert!(hub.touched().contains(&server), "it did not arrive: others may accept it");
+    assert_eq!(hub.accept(server, 0), Ok(Some((accepted, from.clone()))));
     assert!(hub.touched().contains(&late), "who waits to connect looks again");
     assert_eq!((hub.name(client, END_OWN), from.first()), (Ok(from.clone()), Some(&0)));
     assert_eq!((hub.name(client, END_PEER), hub.name(late, END_PEER)), (Ok(b"name".to_vec()), Err(Errno::ENOTCONN)));

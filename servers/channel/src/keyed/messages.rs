@@ -20,12 +20,14 @@ pub struct Queue {
     /// Who sent and received last, and when.
     sent: [u64; 2],
     received: [u64; 2],
+    /// Where the message was that was taken last.
+    taken_at: usize,
 }
 
 impl Queue {
     /// An empty one.
     pub fn new() -> Queue {
-        Queue { messages: VecDeque::new(), bytes: 0, capacity: USUAL, sent: [0; 2], received: [0; 2] }
+        Queue { messages: VecDeque::new(), bytes: 0, capacity: USUAL, sent: [0; 2], received: [0; 2], taken_at: 0 }
     }
 
     /// Bytes that are in it.
@@ -73,7 +75,21 @@ impl Queue {
         let Some(message) = self.messages.remove(index) else { return Ok(None) };
         self.bytes -= message.1.len();
         self.received = by;
+        self.taken_at = index;
         Ok(Some(message))
+    }
+
+    /// The message that was taken last did not arrive.
+    pub fn put_back(&mut self, kind: u64, data: Vec<u8>) {
+        self.bytes += data.len();
+        self.messages.insert(self.taken_at.min(self.messages.len()), (kind, data));
+    }
+
+    /// The message that was sent last was not: how many bytes go.
+    pub fn take_last(&mut self) -> usize {
+        let size = self.messages.pop_back().map_or(0, |(_, data)| data.len());
+        self.bytes -= size;
+        size
     }
 
     fn find(&self, kind: i64, flags: u64) -> Option<usize> {

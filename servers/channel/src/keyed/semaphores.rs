@@ -26,12 +26,17 @@ impl Operation {
         let [a, b, c, d, e, f] = bytes;
         Operation { index: u16::from_le_bytes([a, b]), by: i16::from_le_bytes([c, d]), flags: u16::from_le_bytes([e, f]) }
     }
+
+    /// Whether it changes something, and that is undone when the process ends.
+    pub fn is_undone(&self) -> bool {
+        self.flags & UNDO != 0 && self.by != 0
+    }
 }
 
 /// What is to be added to each semaphore at the end, after these operations, for those that they change. `ERANGE`: that would be too much.
 pub fn undone(operations: &[Operation], before: impl Fn(u64) -> i64) -> Result<BTreeMap<u64, i64>, Errno> {
     let mut undone = BTreeMap::new();
-    for operation in operations.iter().filter(|operation| operation.flags & UNDO != 0 && operation.by != 0) {
+    for operation in operations.iter().filter(|operation| operation.is_undone()) {
         let index = u64::from(operation.index);
         let place = undone.entry(index).or_insert_with(|| before(index));
         *place -= i64::from(operation.by);
@@ -115,7 +120,7 @@ impl Set {
         Ok(true)
     }
 
-    /// A process has ended that had taken or given so much.
+    /// A process has ended, or was cut off, that had taken or given so much.
     pub fn undo(&mut self, index: usize, by: i64, pid: u64) {
         if let (Some(value), Some(last)) = (self.values.get_mut(index), self.pids.get_mut(index)) {
             *value = (i64::from(*value) + by).clamp(0, HIGHEST) as u16;

@@ -16,6 +16,21 @@ fn by(index: u16, by: i16, flags: u16) -> Operation {
     Operation { index, by, flags }
 }
 
+/// Who is done, and with what; all answers arrive.
+fn settle(keyed: &mut Keyed<u8, u32>, is_gone: impl Fn(&u32) -> bool) -> Vec<(u32, Result<Done, Errno>)> {
+    let mut done = Vec::new();
+    keyed.settle(is_gone, |token, doing, result| {
+        let shown = match result {
+            Ok(Done::Received(kind, data)) => Ok(Done::Received(*kind, data[..data.len().min(doing.room())].to_vec())),
+            Ok(Done::Done) => Ok(Done::Done),
+            Err(errno) => Err(*errno),
+        };
+        done.push((token, shown));
+        true
+    });
+    done
+}
+
 fn operate(keyed: &mut Keyed<u8, u32>, member: u64, number: u64, operations: &[Operation]) -> Result<Option<Done>, Errno> {
     keyed.attempt(member, number, &Doing::Operate(operations.to_vec()))
 }
@@ -63,9 +78,9 @@ fn operations_are_done_all_or_none_and_undone_at_the_end() {
     assert_eq!(operate(&mut keyed, 2, number, &[by(0, -1, 0)]), Ok(None));
     keyed.wait(2, number, Doing::Operate([by(0, -1, 0)].to_vec()), 5).unwrap();
     assert_eq!(keyed.semaphore(number, 0), Ok([0, 11, 1, 0]));
-    assert!(keyed.settle(|_| false).is_empty());
+    assert!(settle(&mut keyed, |_| false).is_empty());
     keyed.leave(1);
-    assert_eq!(keyed.settle(|_| false), [(5, Ok(Done::Done))]);
+    assert_eq!(settle(&mut keyed, |_| false), [(5, Ok(Done::Done))]);
     assert_eq!(keyed.semaphore(number, 0), Ok([0, 22, 0, 0]));
     assert_eq!(operate(&mut keyed, 2, number, &[by(0, 32_767, 0), by(0, 1, 0)]), Err(Errno::ERANGE));
     assert_eq!(keyed.set_values(2, number, 1, &[1, 1]), Err(Errno::EINVAL));
@@ -85,7 +100,7 @@ fn messages_are_chosen_by_their_kinds() {
     assert_eq!(take(2, 1, 0), Err(Errno::E2BIG));
     assert_eq!(take(9, 1, nacre_proto::flags::MSG_EXCEPT), Ok(Some(Done::Received(3, b"three".to_vec()))));
     assert_eq!(take(9, -2, 0), Ok(Some(Done::Received(1, b"one".to_vec()))));
-    assert_eq!(take(1, 0, nacre_proto::flags::MSG_NOERROR), Ok(Some(Done::Received(2, b"t".to_vec()))));
+    assert_eq!(take(1, 0, nacre_proto::flags::MSG_NOERROR), Ok(Some(Done::Received(2, b"two".to_vec()))));
     assert_eq!(take(9, 4, 0), Ok(None));
     assert_eq!(take(9, 0, 0), Ok(Some(Done::Received(1, b"again".to_vec()))));
     assert_eq!(keyed.attempt(1, number, &Doing::Send(0, Vec::new())), Err(Errno::EINVAL));
@@ -93,7 +108,40 @@ fn messages_are_chosen_by_their_kinds() {
     keyed.wait(2, number, Doing::Receive(9, 0, 0), 5).unwrap();
     keyed.wait(2, number, Doing::Receive(9, 0, 0), 6).unwrap();
     keyed.attempt(1, number, &Doing::Send(7, b"x".to_vec())).unwrap();
-    assert_eq!(keyed.settle(|token| *token == 5), [(6, Ok(Done::Received(7, b"x".to_vec())))]);
+    assert_eq!(settle(&mut keyed, |token| *token == 5), [(6, Ok(Done::Received(7, b"x".to_vec())))]);
+}
+
+#[test]
+fn who_is_cut_off_while_he_is_answered_has_taken_and_given_nothing() {
+    let mut keyed = keyed();
+    let set = keyed.get(1, KEYED_SEMAPHORES, 0, 2, 0o600, None).unwrap();
+    keyed.wait(1, set, Doing::Operate([by(0, -1, UNDO), by(1, 3, 0)].to_vec()), 5).unwrap();
+    keyed.wait(2, set, Doing::Operate([by(0, -1, 0)].to_vec()), 6).unwrap();
+    keyed.set_values(2, set, 0, &[1]).unwrap();
+    let mut told = Vec::new();
+    let mut answer = |token, _: &Doing, _: &Result<Done, Errno>| {
+        told.push(token);
+        token != 5
+    };
+    keyed.settle(|_| false, &mut answer);
+    assert_eq!((keyed.values(set, 0, 9), keyed.waiters.len()), (Ok([0, 0].to_vec()), 0));
+    keyed.leave(1);
+    assert_eq!(keyed.values(set, 0, 9), Ok([0, 0].to_vec()), "nothing is to be undone");
+    let queue = keyed.get(2, KEYED_MESSAGES, 0, 0, 0o600, None).unwrap();
+    let send = |keyed: &mut Keyed<u8, u32>, kind, text: &[u8]| keyed.attempt(2, queue, &Doing::Send(kind, text.to_vec())).unwrap();
+    keyed.wait(2, queue, Doing::Receive(1, 2, nacre_proto::flags::MSG_NOERROR), 5).unwrap();
+    send(&mut keyed, 1, b"first");
+    send(&mut keyed, 2, b"second");
+    keyed.settle(|_| false, &mut answer);
+    let mut take = || keyed.attempt(2, queue, &Doing::Receive(9, 0, 0)).unwrap();
+    assert_eq!((take(), take(), take()), (Some(Done::Received(1, b"first".to_vec())), Some(Done::Received(2, b"second".to_vec())), None));
+    for _ in 0..2 {
+        send(&mut keyed, 3, &[0; 8192]);
+    }
+    keyed.wait(2, queue, Doing::Send(3, b"more".to_vec()), 5).unwrap();
+    keyed.attempt(2, queue, &Doing::Receive(8192, 0, 0)).unwrap();
+    keyed.settle(|_| false, &mut answer);
+    assert_eq!((keyed.bytes, told), (8192, [5, 6, 5, 5].to_vec()));
 }
 
 #[test]
@@ -118,7 +166,7 @@ fn random_calls_never_break_the_books() {
             9 => drop(keyed.attempt(member, number, &Doing::Receive(9000, part(44, 5) as i64 - 2, 0))),
             _ => drop(operate(&mut keyed, member, number, &operations)),
         }
-        keyed.settle(|_| part(55, 8) == 0);
+        keyed.settle(|_| part(55, 8) == 0, |_, _, _| part(58, 3) != 0);
         let attached: u64 = keyed.members.values().flat_map(|member| member.attached.values()).sum();
         let undone: usize = keyed.members.values().map(|member| member.undone.len()).sum();
         assert_eq!((keyed.attached as u64, keyed.undone), (attached, undone));

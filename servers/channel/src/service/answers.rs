@@ -49,17 +49,18 @@ fn bytes(received: &Received<OwnedReference>, form: Form) -> Vec<u8> {
     bytes
 }
 
-fn send_received(received: &Received<OwnedReference>, form: Form, reply: OwnedReference) -> Result<(), Status> {
+fn send_received(received: &Received<OwnedReference>, form: Form, send: impl FnOnce(&Message<'_>) -> Result<(), Status>) -> Result<(), Status> {
     if form == Form::Plain {
-        return read::Output { count: received.data.len() as u64 }.send(reply, Span::from(&received.data[..]));
+        let count = received.data.len() as u64;
+        return send(&Message { bytes: Span::from(&received.data[..]), ..Message::new(0, [count, 0, 0, 0, 0, 0]) });
     }
     let bytes = bytes(received, form);
     let references: Vec<Reference> = received.references.iter().map(|reference| reference.handle()).collect();
-    server::answer(reply, &Message { label: 0, words: words(received, form), bytes: Span::from(&bytes[..]), references: &references })
+    send(&Message { bytes: Span::from(&bytes[..]), references: &references, ..Message::new(0, words(received, form)) })
 }
 
 impl Service {
-    /// Answers somebody who has waited. What was received and does not arrive is first again.
+    /// Answers somebody who has waited. What was received or accepted and does not arrive is first again.
     pub(super) fn answer_later(&mut self, key: u64, waiter: Waiter, done: Done) {
         let Waiter { doing, reply, .. } = waiter;
         match done {
@@ -68,14 +69,20 @@ impl Service {
                     Doing::Receive { wish, answer } => (answer, wish.only_look),
                     _ => (Form::Plain, false),
                 };
-                if send_received(&received, form, reply).is_err() && !only_look {
+                if send_received(&received, form, |message| server::answer(reply, message)).is_err() && !only_look {
                     self.hub.put_back(key, received);
                 }
             }
             Done::Sent(count) => drop(write::Output { count: count as u64 }.send(reply, Span::EMPTY)),
             Done::Connected => drop(connect::Output::default().send(reply, Span::EMPTY)),
-            // If it does not arrive, the last reference goes here, and the end with it.
-            Done::End(end, name) => drop(accept::Output { socket: end.into() }.send(reply, Span::from(&name[..]))),
+            Done::End(key_of_end, end, name) => {
+                let arrived = accept::Output { socket: end.handle().into() }.send(reply, Span::from(&name[..])).is_ok();
+                if !arrived && matches!(doing, Doing::Accept { .. }) {
+                    // It waits again, and is nobody's yet. Of an end that was opened the last reference goes here, and the end with it.
+                    self.places.remove(&key_of_end);
+                    self.hub.accept_back(key, key_of_end);
+                }
+            }
         }
     }
 
@@ -146,14 +153,6 @@ fn kept(request: &mut Request<'_>) -> Result<Vec<OwnedReference>, Errno> {
     (0..request.references().len()).map(|index| request.keep(index)).collect()
 }
 
-/// Answers before anything else is done: the references in the answer are not held here any longer, so that an end closes when its holder lets it go.
-pub(super) fn at_once<T: Output>(request: &mut Request<'_>, output: T, bytes: &[u8]) -> Handled<T> {
-    let reply = request.detach()?;
-    // Who has gone does not get it, and the ends go.
-    let _ = output.send(reply, Span::from(bytes));
-    Ok(Answer::Later)
-}
-
 fn done_or_later<T: Output>(done: bool, output: T) -> Handled<T> {
     if done { output.now() } else { Ok(Answer::Later) }
 }
@@ -163,21 +162,21 @@ impl channel::Server for Service {
         check_service(request)?;
         let ends = self.hub.pipe(flags)?;
         let (reader, writer) = self.two(ends)?;
-        at_once(request, pipe::Output { reader: reader.into(), writer: writer.into() }, &[])
+        pipe::Output { reader: reader.into(), writer: writer.into() }.at_once(request, &[])
     }
 
     fn pair(&mut self, request: &mut Request<'_>, kind: u64, flags: u64, pid: u64, uid: u64, gid: u64) -> Handled<pair::Output> {
         check_service(request)?;
         let ends = self.hub.pair(kind, flags, [pid, uid, gid])?;
         let (first, second) = self.two(ends)?;
-        at_once(request, pair::Output { first: first.into(), second: second.into() }, &[])
+        pair::Output { first: first.into(), second: second.into() }.at_once(request, &[])
     }
 
     fn socket(&mut self, request: &mut Request<'_>, kind: u64, flags: u64) -> Handled<socket::Output> {
         check_service(request)?;
         let key = self.hub.socket(kind, flags)?;
         let reference = self.place_or_close(key)?;
-        at_once(request, socket::Output { socket: reference.into() }, &[])
+        socket::Output { socket: reference.into() }.at_once(request, &[])
     }
 
     fn fifo(&mut self, request: &mut Request<'_>, flags: u64, name: &[u8]) -> Handled<fifo::Output> {
@@ -185,7 +184,7 @@ impl channel::Server for Service {
         let key = self.hub.fifo(flags, name)?;
         let reference = self.place_or_close(key)?;
         if self.hub.is_open(key)? {
-            return at_once(request, fifo::Output { file: reference.into() }, &[]);
+            return fifo::Output { file: reference.into() }.at_once(request, &[]);
         }
         self.wait(request, key, (Doing::Open { held: Some(reference) }, false))?;
         Ok(Answer::Later)
@@ -209,7 +208,7 @@ impl channel::Server for Service {
 
     fn accept(&mut self, request: &mut Request<'_>, flags: u64) -> Handled<accept::Output> {
         match self.now_or_later(request, Doing::Accept { flags }, false)? {
-            Some(Done::End(end, name)) => at_once(request, accept::Output { socket: end.into() }, &name),
+            Some(Done::End(_, end, name)) => accept::Output { socket: end.into() }.at_once(request, &name),
             _ => Ok(Answer::Later),
         }
     }
@@ -263,8 +262,7 @@ impl channel::Server for Service {
         let Some(Done::Received(received)) = self.now_or_later(request, Doing::Receive { wish, answer }, flags & MSG_DONTWAIT != 0)? else { return Ok(Answer::Later) };
         if !received.references.is_empty() {
             // A declared answer has a fixed number of references, so this one goes the other way.
-            let reply = request.detach()?;
-            let _ = send_received(&received, answer, reply);
+            let _ = send_received(&received, answer, |message| request.answer_at_once(message));
             return Ok(Answer::Later);
         }
         request.put(&bytes(&received, answer));
@@ -313,7 +311,7 @@ impl channel::Server for Service {
 
     fn share(&mut self, request: &mut Request<'_>, way: u64) -> Handled<share::Output> {
         let output = self.share_end(request.word(), way)?;
-        at_once(request, output, &[])
+        output.at_once(request, &[])
     }
 
     fn changed(&mut self, request: &mut Request<'_>) -> Handled<changed::Output> {
@@ -325,14 +323,14 @@ impl channel::Server for Service {
         check_service(request)?;
         let (number, key) = self.hub.terminal(flags)?;
         let master = self.place_or_close(key)?;
-        at_once(request, terminal::Output { number, master: master.into() }, &[])
+        terminal::Output { number, master: master.into() }.at_once(request, &[])
     }
 
     fn terminal_open(&mut self, request: &mut Request<'_>, number: u64, flags: u64) -> Handled<terminal_open::Output> {
         check_service(request)?;
         let key = self.hub.terminal_open(number, flags)?;
         let slave = self.place_or_close(key)?;
-        at_once(request, terminal_open::Output { slave: slave.into() }, &[])
+        terminal_open::Output { slave: slave.into() }.at_once(request, &[])
     }
 
     fn terminal_facts(&mut self, request: &mut Request<'_>, number: u64) -> Handled<terminal_facts::Output> {

@@ -37,15 +37,16 @@ impl Service {
         }
     }
 
-    /// Answers those whose turn has come. What was received and does not arrive is lost with who asked for it.
+    /// Answers those whose turn has come.
     pub(super) fn settle_keyed(&mut self) {
-        for (reply, result) in self.keyed.settle(is_gone) {
-            let _ = match result {
+        self.keyed.settle(is_gone, |reply, doing, result| {
+            let sent = match result {
                 Ok(Done::Done) => operate::Output::default().send(reply, Span::EMPTY),
-                Ok(Done::Received(kind, data)) => receive::Output { kind }.send(reply, Span::from(&data[..])),
-                Err(errno) => server::refuse(reply, errno),
+                Ok(Done::Received(kind, data)) => receive::Output { kind: *kind }.send(reply, Span::from(&data[..data.len().min(doing.room())])),
+                Err(errno) => server::refuse(reply, *errno),
             };
-        }
+            sent.is_ok()
+        });
     }
 
     /// Does it now; `None`: it is answered later.
@@ -84,10 +85,8 @@ impl Server for Service {
         let reference = port.new_reference(REFERENCE_USE)?;
         self.keyed.enter(member, pid, owner)?;
         self.members.insert(member, port);
-        let reply = request.detach()?;
         // If it does not arrive, the last reference goes here, and the member with it.
-        let _ = enter::Output { port: reference.into() }.send(reply, Span::EMPTY);
-        Ok(Answer::Later)
+        enter::Output { port: reference.into() }.at_once(request, &[])
     }
 
     fn get(&mut self, request: &mut Request<'_>, kind: u64, key: u64, size: u64, flags: u64) -> Handled<get::Output> {
@@ -195,7 +194,7 @@ impl Server for Service {
         let size = size.min(MAX_BYTES) as usize;
         match self.keyed_now(request, number, Doing::Receive(size, kind as i64, flags), waits(flags, Errno::ENOMSG))? {
             Some(Done::Received(kind, data)) => {
-                request.put(&data);
+                request.put(&data[..data.len().min(size)]);
                 receive::Output { kind }.now()
             }
             Some(Done::Done) => Err(Errno::EIO),

@@ -1,7 +1,7 @@
 //! Protocol `mailbox`, and what `file` is at a queue's end. Whoever sends or receives is answered through what was detached from his request, so that it is known whether that arrived.
 
 use super::Service;
-use super::answers::{at_once, check_service};
+use super::answers::check_service;
 use crate::hub::mailboxes::{Caller, Wanted};
 use crate::mailbox::{Carrier, Expected, Made, Mail};
 use alloc::vec::Vec;
@@ -95,7 +95,7 @@ impl Server for Service {
         let made = Made { owner: [owner & KEEP, owner >> 32], mode: mode & PERMISSIONS, messages, size };
         let (end, is_new) = self.hub.mailbox_open(&Wanted { flags, made, limit, name })?;
         let queue = self.place_or_close(end)?;
-        at_once(request, open::Output { is_new: is_new.into(), queue: queue.into() }, &[])
+        open::Output { is_new: is_new.into(), queue: queue.into() }.at_once(request, &[])
     }
 
     fn unlink(&mut self, request: &mut Request<'_>, user: u64, name: &[u8]) -> Handled<unlink::Output> {
