@@ -114,7 +114,7 @@ calls! {
     ThreadSetState = 33, "thread_set_state";
     /// `(thread)`: lets a stopped thread run.
     ThreadStart = 34, "thread_start";
-    /// `(thread, flags)`: stops a thread at the next point where its state is whole, which is at once. [`STOP_INTERRUPT`] also ends a wait with `Interrupted`.
+    /// `(thread, flags)`: stops a thread at the next point where its state is whole, which is at once. [`STOP_INTERRUPT`] also ends a wait with `Interrupted`; [`STOP_UNSERVED`] refuses a thread that somebody is about to answer.
     ThreadStop = 35, "thread_stop";
     /// `()`: lets others run first.
     ThreadYield = 36, "thread_yield";
@@ -235,6 +235,9 @@ pub const CALL_COUNT: u64 = Call::ALL.len() as u64;
 
 /// Flag of `thread_stop`: a wait that the thread is in ends with `Interrupted`, instead of being made again at `thread_start`.
 pub const STOP_INTERRUPT: u64 = 1;
+/// Flag of `thread_stop`: not a thread that waits for an answer which somebody is at work on. Whoever has put the answer off (`ipc_detach`) is not at work on it, nor whoever waits himself for an answer for his client ([`FOR_CLIENT`](crate::message::FOR_CLIENT)), unless
+/// that one is worked on. So nothing is cut off that was done already.
+pub const STOP_UNSERVED: u64 = 2;
 
 /// A donation ended because something has come to the port or set that was named.
 pub const DONATION_ARRIVED: u64 = 1;

@@ -112,7 +112,7 @@ const MESSAGE: &[Failure] = &[
 const WAIT: &[Failure] = &[
     failure(0, Code::TimedOut, "the time given in r15 passed", "try again, or give more time"),
     failure(0, Code::Gone, "the port, or who owed the reply, is gone", "obtain a new reference"),
-    failure(0, Code::Interrupted, "thread_stop ended the wait", "make the call again if you still want it"),
+    failure(0, Code::Interrupted, "thread_stop ended the wait, or with FOR_CLIENT the client's wait is over", "make the call again if you still want it"),
 ];
 
 const fn failure(argument: u8, code: Code, cause: &'static str, remedy: &'static str) -> Failure {

@@ -4,7 +4,7 @@
 //! | --- | --- | --- |
 //! | `rax` | number of the call | [`Status`](crate::Status) |
 //! | `rdi` | reference (call, send), port or set (receive) | the server's own word of the port that the message came through (receive) |
-//! | `rsi` | the label, in the low half | [`Info`]: label, sizes, flags of what was received |
+//! | `rsi` | the label, in the low half; for a call, plus [`FOR_CLIENT`] | [`Info`]: label, sizes, flags of what was received |
 //! | `rdx r8 r9 r10 r12 r13` | six words to send | six words received |
 //! | `r14` | address of a [`Descriptor`], or 0: no bytes and no references either way; plus [`RECEIVE_ONLY`] | unchanged |
 //! | `r15` | timeout in nanoseconds; 0 = wait for ever | what is left of it |
@@ -30,6 +30,10 @@ pub const KERNEL_BITS: u64 = NO_REFERENCES | THREAD_ENDED;
 
 /// Size and alignment of a [`Descriptor`] and alignment of the arrays it names, in bytes: so none crosses a page.
 pub const DESCRIPTOR_ALIGNMENT: u64 = 64;
+
+/// Bit beside the label in `rsi` of `ipc_call`: the call is made for the caller's own client, to which the caller owes a reply. It ends with `Interrupted` as soon as that client waits no more: it was cut off, its time is over, or
+/// it is gone. So whoever answers in the end finds that nobody waits, through whatever stands between.
+pub const FOR_CLIENT: u64 = 1 << 58;
 
 /// Bit of the descriptor's address in `r14`: nothing is sent through the descriptor, it only says where to receive. The kernel need not read it to send.
 pub const RECEIVE_ONLY: u64 = 1;

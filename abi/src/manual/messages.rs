@@ -15,7 +15,7 @@ pub const ENTRIES: &[Entry] = &[
     },
     Entry {
         call: Call::IpcCall,
-        purpose: "Sends a message through a reference and waits for the reply. When the receiver has taken the message the call goes on as `ipc_receive_reply`.",
+        purpose: "Sends a message through a reference and waits for the reply. When the receiver has taken the message the call goes on as `ipc_receive_reply`. With FOR_CLIENT (bit 58) in the info it ends with Interrupted when the client to which the caller owes a reply waits no more.",
         arguments: &[
         Argument { name: "target", kind: Kind::Use(ObjectType::Port), text: "" },
         Argument { name: "info", kind: Kind::Message, text: "label in the low half" },

@@ -105,14 +105,15 @@ pub const ENTRIES: &[Entry] = &[
     },
     Entry {
         call: Call::ThreadStop,
-        purpose: "Stops a thread. A wait that it was in is undone: it stands at its call. Who owes it a reply still does, and can give it while it is stopped. With the flag the wait ends with Interrupted.",
+        purpose: "Stops a thread. A wait that it was in is undone: it stands at its call. Who owes it a reply still does, and can give it while it is stopped. With STOP_INTERRUPT the wait ends with Interrupted. With STOP_UNSERVED nothing is cut off that somebody is at work on.",
         arguments: &[
         Argument { name: "thread", kind: Kind::Object(ObjectType::Thread), text: "" },
-        Argument { name: "flags", kind: Kind::Number, text: "STOP_INTERRUPT or 0" },
+        Argument { name: "flags", kind: Kind::Number, text: "STOP_INTERRUPT (1), STOP_UNSERVED (2), both or 0" },
         ],
         results: "",
         failures: &[&[
-            failure(2, Code::BadArgument, "flags without meaning", "pass 0 or 1"),
+            failure(2, Code::BadArgument, "flags without meaning", "pass 0 to 3"),
+            failure(1, Code::Busy, "with STOP_UNSERVED: whoever owes it a reply is at work on that", "try again soon, or do without the flag"),
         ]],
         restarts: "from the start, until the CPU that runs the thread has let it go",
     },

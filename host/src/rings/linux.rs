@@ -6,6 +6,7 @@ mod programs;
 mod results;
 mod sources;
 
+use std::collections::BTreeSet;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -43,6 +44,15 @@ const STACKS: [&str; 12] = [
 const FROZEN: [&str; 7] =
     ["pipe-atomic", "pipe-blocking", "pipe-fork", "pipe-one-after-another", "fork-many", "thread-shared-processes", "wait-groups"];
 
+/// Programs that run below a stack of their own as well: what is cut off between a program and who answers it, through whatever stands between.
+const ALSO: [(&str, &str); 5] = [
+    ("cut-off-waits", "process trace -q"),
+    ("cut-off-waits", "share-cpu process trace -q"),
+    ("cut-off-waits", "process share-cpu guard --policy=/tests/policy trace -q"),
+    ("messages-posix-waiters", "process trace -q"),
+    ("messages-posix-waiters", "process share-cpu guard --policy=/tests/policy trace -q"),
+];
+
 /// What freezes those above it.
 const FREEZER: &str = "frozen";
 
@@ -73,10 +83,13 @@ fn ways<'a>(all: &'a [Test], filter: &str, below: Option<&str>) -> Vec<Way<'a>> 
         .iter()
         .enumerate()
         .map(|(number, stack)| Way { below: stack.to_string(), tests: all.iter().filter(|test| lot(&test.name) == number).filter(wanted).collect() });
+    let is_also = |test: &&Test, stack: &str| ALSO.contains(&(test.name.as_str(), stack));
+    let also = ALSO.iter().filter(|_| below.is_none()).map(|(_, stack)| *stack).collect::<BTreeSet<_>>().into_iter();
+    let also = also.map(|stack| Way { below: stack.to_string(), tests: all.iter().filter(|test| is_also(test, stack)).filter(wanted).collect() });
     let frozen = below
         .is_none()
         .then(|| Way { below: format!("{FREEZER} {BARE}"), tests: all.iter().filter(|test| FROZEN.contains(&test.name.as_str())).filter(wanted).collect() });
-    [bare].into_iter().chain(frozen).chain(some).filter(|way| !way.tests.is_empty()).collect()
+    [bare].into_iter().chain(frozen).chain(some).chain(also).filter(|way| !way.tests.is_empty()).collect()
 }
 
 /// Runs the programs whose names contain `filter`, on both systems.

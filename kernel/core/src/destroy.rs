@@ -107,7 +107,7 @@ impl<M: Machine> Kernel<M> {
     /// Takes a stopped thread out of everything that links it to others.
     fn thread_unbind(&self, thread: Thread<'_>) {
         self.wait_cancel(thread);
-        self.disconnect(thread);
+        self.client_leaves(thread);
         if thread.client() != Physical(0) {
             self.client_fail(self.thread(thread.client()));
         }

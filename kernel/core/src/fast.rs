@@ -15,7 +15,7 @@ use crate::kernel::Kernel;
 use crate::list;
 use crate::machine::{Machine, Physical, thread_page::register};
 use crate::object::{self, Port, Space, Thread, WaitKind, thread_of_queue_node};
-use nacre_abi::message::{Info, KERNEL_BITS};
+use nacre_abi::message::{FOR_CLIENT, Info, KERNEL_BITS};
 use nacre_abi::object::{TargetType, UNIT};
 use nacre_abi::rights::REFERENCE_USE;
 use nacre_abi::{Call, ObjectType, Status, USER_END};
@@ -83,7 +83,8 @@ impl<M: Machine> Kernel<M> {
     #[inline(always)]
     pub(crate) fn fast_call(&self, cpu: usize, caller: Thread<'_>) -> Option<()> {
         let port = self.port(self.fast_port(caller)?);
-        if !caller.is_brief() {
+        let has_left = caller.register(register::RSI) & FOR_CLIENT != 0 && caller.client() == Physical(0);
+        if has_left || !caller.is_brief() {
             return None;
         }
         let receiver = self.fast_receiver(caller, port)?;

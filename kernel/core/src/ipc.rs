@@ -15,7 +15,7 @@ use crate::machine::{Machine, Physical, thread_page::register};
 use crate::object::{Port, Receivable, Thread, WaitKind, port_of_ready_node, thread_of_queue_node};
 use crate::transfer::Trouble;
 use nacre_abi::call::DONATION_ARRIVED;
-use nacre_abi::message::Info;
+use nacre_abi::message::{FOR_CLIENT, Info};
 use nacre_abi::object::TargetType;
 use nacre_abi::rights::{REFERENCE_CONTROL, REFERENCE_USE};
 use nacre_abi::{Call, Code, ObjectType, Status};
@@ -97,6 +97,9 @@ impl<M: Machine> Kernel<M> {
     pub(crate) fn ipc_call(&self, caller: Thread<'_>) -> Attempt<Done> {
         let port = self.target(caller, 1, caller.argument(1), ObjectType::Port, REFERENCE_USE)?;
         let port = self.port(port);
+        if caller.register(register::RSI) & FOR_CLIENT != 0 && caller.client() == Physical(0) {
+            return Err(Status::new(Code::Interrupted).into());
+        }
         let Some(receiver) = self.meet(caller, port, true)? else { return self.wait_to_send(caller, port) };
         self.connect(caller, receiver);
         self.await_reply(caller);

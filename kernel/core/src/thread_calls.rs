@@ -4,7 +4,7 @@ use crate::decode::wrong;
 use crate::kernel::{Attempt, Done, Kernel, Stop};
 use crate::machine::{Machine, Physical, thread_page::register};
 use crate::object::{Thread, WaitKind};
-use nacre_abi::call::STOP_INTERRUPT;
+use nacre_abi::call::{STOP_INTERRUPT, STOP_UNSERVED};
 use nacre_abi::state::SpaceState;
 use nacre_abi::{Code, ObjectType, Status, USER_END};
 
@@ -33,7 +33,7 @@ impl<M: Machine> Kernel<M> {
     pub(crate) fn thread_stop(&self, caller: Thread<'_>) -> Attempt<Done> {
         let thread = self.thread_argument(caller, 1)?;
         let flags = caller.argument(2);
-        if flags & !STOP_INTERRUPT != 0 {
+        if flags & !(STOP_INTERRUPT | STOP_UNSERVED) != 0 {
             return wrong(Code::BadArgument, 2);
         }
         if thread.at == caller.at {
@@ -41,12 +41,15 @@ impl<M: Machine> Kernel<M> {
             self.leave_cpu(thread);
             return Ok(Done::Return);
         }
+        if flags & STOP_UNSERVED != 0 && thread.has(Thread::AWAITS_REPLY) && self.is_served(thread) {
+            return wrong(Code::Busy, 1);
+        }
         self.halt(thread)?;
         let waited = !thread.is_ready() || thread.has(Thread::AWAITS_REPLY);
         let in_call = waited && thread.fault() == 0;
         self.wait_cancel(thread);
         if in_call && flags & STOP_INTERRUPT != 0 {
-            self.disconnect(thread);
+            self.client_leaves(thread);
             self.pass_reply(thread, Status::new(Code::Interrupted));
         }
         Ok(Done::Return)

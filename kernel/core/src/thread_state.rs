@@ -136,7 +136,7 @@ impl<M: Machine> Kernel<M> {
         let state = ThreadState::from_words(*words);
         let awaits = state.flags & ThreadState::AWAITS_REPLY != 0;
         if thread.has(Thread::AWAITS_REPLY) != awaits || thread.fault() != state.fault {
-            self.disconnect(thread);
+            self.client_leaves(thread);
         }
         thread.lower(Thread::AWAITS_REPLY | Thread::ABANDONED);
         thread.raise(u64::from(awaits) * Thread::AWAITS_REPLY | u64::from(state.flags & ThreadState::ABANDONED != 0) * Thread::ABANDONED);

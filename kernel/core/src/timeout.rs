@@ -60,7 +60,7 @@ impl<M: Machine> Kernel<M> {
             self.deadline_remove(thread);
             let status = if thread.waits_for(WaitKind::Sleep) { Status::OK } else { Status::new(Code::TimedOut) };
             if thread.waits_for(WaitKind::Reply) {
-                self.disconnect(thread);
+                self.client_leaves(thread);
             }
             self.wait_end(thread, status);
         }

@@ -5,10 +5,13 @@ use crate::kernel::Kernel;
 use crate::list;
 use crate::machine::{Machine, Physical, thread_page::register};
 use crate::object::{Thread, WaitKind};
+use nacre_abi::message::FOR_CLIENT;
 use nacre_abi::{Call, Code, Status};
 
 /// Length of the instruction by which a thread calls.
 const CALL_INSTRUCTION: u64 = 2;
+/// So far a chain of calls that are made for clients is followed.
+const MOST_LAYERS: u32 = 64;
 
 impl<M: Machine> Kernel<M> {
     /// Puts a running caller back to its call.
@@ -123,6 +126,47 @@ impl<M: Machine> Kernel<M> {
         if let Some(node) = list::first(&self.machine, client.reply_links()) {
             list::link_clear(&self.machine, Physical(node.0 - 8));
         }
+    }
+
+    /// A client waits no more, by no doing of whoever owes it a reply. If that one calls others for it, it does no more: they will find nobody to answer.
+    pub(crate) fn client_leaves(&self, client: Thread<'_>) {
+        let mut server = client.server();
+        self.disconnect(client);
+        for _ in 0..MOST_LAYERS {
+            if server == Physical(0) || !self.calls_for_client(self.thread(server)) {
+                return;
+            }
+            let left = self.thread(server);
+            server = left.server();
+            self.disconnect(left);
+            if left.wait() == 0 {
+                // It is stopped.
+                self.pass_reply(left, Status::new(Code::Interrupted));
+            } else {
+                self.wait_end(left, Status::new(Code::Interrupted));
+            }
+        }
+    }
+
+    /// Whether a thread waits, or is stopped where it would, in a call that it makes for its client.
+    fn calls_for_client(&self, thread: Thread<'_>) -> bool {
+        let calls = thread.waits_for(WaitKind::Send) && thread.register(register::RAX) == Call::IpcCall.number();
+        (calls || thread.has(Thread::AWAITS_REPLY)) && thread.fault() == 0 && thread.register(register::RSI) & FOR_CLIENT != 0
+    }
+
+    /// Whether somebody is at work on the answer that a thread waits for.
+    pub(crate) fn is_served(&self, client: Thread<'_>) -> bool {
+        let mut server = client.server();
+        for _ in 0..MOST_LAYERS {
+            if server == Physical(0) {
+                return false;
+            }
+            if !self.calls_for_client(self.thread(server)) {
+                return true;
+            }
+            server = self.thread(server).server();
+        }
+        true
     }
 
     /// The client of a server that will not answer gets `Gone`; if it is stopped, then when it is started, unless somebody owes it a reply again by then.

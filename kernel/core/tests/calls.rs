@@ -242,7 +242,7 @@ fn other_calls_refuse_what_they_should() {
         object_errors(&fixture, call, ObjectType::Thread, &[0]);
         fixture.fails(call, &[fixture.weak[4]], Code::Denied, 1);
     }
-    fixture.fails(Call::ThreadStop, &[thread, 2], Code::BadArgument, 2);
+    fixture.fails(Call::ThreadStop, &[thread, 4], Code::BadArgument, 2);
     fixture.fails(Call::ThreadSetForeign, &[0, USER_END], Code::BadAddress, 2);
     fixture.fails(Call::ThreadSetBase, &[2, 0], Code::BadArgument, 1);
     fixture.fails(Call::ThreadSetBase, &[0, USER_END], Code::BadAddress, 2);

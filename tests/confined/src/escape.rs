@@ -87,7 +87,7 @@ fn own_ports(path: &[u8]) -> Result<(), String> {
 
 /// Sends a message with one of its own references where none is expected.
 fn send_with(target: Reference, label: u32, reference: Reference) -> Result<u32, String> {
-    let message = Message { label, words: [1; 6], bytes: Span::from(&b"/"[..]), references: &[reference] };
+    let message = Message { bytes: Span::from(&b"/"[..]), references: &[reference], ..Message::new(label, [1; 6]) };
     let mut buffer = [0; 64];
     let slot = OwnedReference::null().map_err(|status| format!("{status:?}"))?;
     let slots = [slot.handle()];
@@ -151,7 +151,7 @@ fn flood(path: &[u8]) -> Result<(), String> {
         }
         let words = core::array::from_fn(|_| if random() % 2 == 0 { random() % 4 } else { random() });
         let bytes: Vec<u8> = (0..random() % 300).map(|_| [b'/', b'.', b'a', random() as u8][random() as usize % 4]).collect();
-        let message = Message { label, words, bytes: Span::from(&bytes[..]), references: &[] };
+        let message = Message { bytes: Span::from(&bytes[..]), ..Message::new(label, words) };
         let mut buffer = [0; 512];
         let (first, second) = (OwnedReference::null(), OwnedReference::null());
         let (Ok(first), Ok(second)) = (first, second) else { return Err(String::from("no slots")) };

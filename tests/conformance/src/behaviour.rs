@@ -38,6 +38,7 @@ pub const TESTS: &[Test] = &[
     test("IPC1008", "a detached client is answered later, once", messages::detach),
     test("IPC1009", "a client whose server's port is destroyed gets Gone", messages::gone),
     test("IPC1010", "thread_stop with the flag ends a wait with Interrupted", messages::interrupted),
+    test("IPC1012", "a call that is made for a client ends with it, unless somebody is at work on the answer", messages::for_client),
     test("IPC1011", "a set receives from all its ports", messages::sets),
     test("MEM1001", "what is written through one mapping is read through another", memory::shared),
     test("MEM1002", "a region that is narrowed takes pages away, and gives them back when widened", memory::narrowed),

@@ -113,7 +113,7 @@ fn ask_until_destroyed(_: usize) {
     loop {
         let target = Reference(TARGET.load(Ordering::Relaxed));
         for label in [parent::stream::LABEL, directory::open::LABEL, file::status::LABEL, memory::status::LABEL] {
-            let message = Message { label, words: [1; 6], bytes: Span::from(PATH), references: &[Reference(environment::PARENT)] };
+            let message = Message { bytes: Span::from(PATH), references: &[Reference(environment::PARENT)], ..Message::new(label, [1; 6]) };
             let _ = ipc::call(target, &message, Buffers::NONE, nacre_sys::FOREVER);
             let _ = ipc::call_words(target, label, [2; 6]);
         }
@@ -191,7 +191,7 @@ impl Mischief {
         let (target, label, words) = (self.target(), self.label(), self.words());
         let ((references, count), size) = (self.references(), self.fill());
         let timeout = if self.random.below(2) == 0 { 20_000_000 } else { 256 << self.random.below(12) };
-        let message = Message { label, words, bytes: Span::from(&self.bytes[..size]), references: &references[..count] };
+        let message = Message { bytes: Span::from(&self.bytes[..size]), references: &references[..count], ..Message::new(label, words) };
         if one_way {
             let _ = ipc::send(target, &message, timeout);
             return;
@@ -268,7 +268,7 @@ impl Mischief {
         for eight in references.chunks(8) {
             let given: Vec<Reference> = eight.iter().map(OwnedReference::handle).collect();
             let (target, label) = (self.target(), self.label());
-            let message = Message { label, words: [0, PATH.len() as u64, 0, 0, 0, 0], bytes: Span::from(&paths[..]), references: &given };
+            let message = Message { bytes: Span::from(&paths[..]), references: &given, ..Message::new(label, [0, PATH.len() as u64, 0, 0, 0, 0]) };
             let _ = ipc::call(target, &message, Buffers::NONE, 5_000_000);
             let _ = directory::link(self.services[0].handle(), 0, PATH.len() as u64, &paths[..], given[0]);
             let _ = directory::rename(self.services[0].handle(), 0, u64::MAX, &paths[..], given[0]);

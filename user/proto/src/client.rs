@@ -35,7 +35,7 @@ pub fn call(
     (bytes, references): (Span<'_>, &[Reference]),
     (buffer, slots): (SpanMut<'_>, &[Reference]),
 ) -> Result<Received, Errno> {
-    let message = Message { label, words, bytes, references };
+    let message = Message { bytes, references, ..Message::new(label, words) };
     let result = ipc::call(target, &message, Buffers { bytes: buffer, slots }, FOREVER);
     match &result {
         Ok(received) if received.label() == 0 && received.references() == slots.len() => Ok(*received),
@@ -51,7 +51,7 @@ pub fn call_for_some(
     (bytes, references): (Span<'_>, &[Reference]),
     (buffer, slots): (SpanMut<'_>, &[Reference]),
 ) -> Result<Received, Errno> {
-    let message = Message { label, words, bytes, references };
+    let message = Message { bytes, references, ..Message::new(label, words) };
     let result = ipc::call(target, &message, Buffers { bytes: buffer, slots }, FOREVER);
     match &result {
         Ok(received) if received.label() == 0 && received.references() <= slots.len() => Ok(*received),

@@ -3,7 +3,7 @@
 //! A message that carries nothing but words travels in registers: the functions here are inlined, and then `r14` is 0 and no
 //! memory is touched.
 
-use nacre_abi::message::WORDS;
+use nacre_abi::message::{FOR_CLIENT, WORDS};
 use nacre_abi::{Call, Status};
 
 use crate::{Reference, raw};
@@ -19,7 +19,13 @@ pub fn call(target: Reference, message: &Message<'_>, buffers: Buffers<'_>, time
 /// [`call`] with words alone either way, for ever.
 #[inline(always)]
 pub fn call_words(target: Reference, label: u32, words: [u64; WORDS]) -> Result<Received, Status> {
-    raw::message_words(Call::IpcCall, target.0, label, words, crate::FOREVER)
+    raw::message_words(Call::IpcCall, target.0, label.into(), words, crate::FOREVER)
+}
+
+/// [`call_words`] for the client whose message this thread received last: it ends with `Interrupted` when that waits no more.
+#[inline(always)]
+pub fn call_words_for_client(target: Reference, label: u32, words: [u64; WORDS]) -> Result<Received, Status> {
+    raw::message_words(Call::IpcCall, target.0, u64::from(label) | FOR_CLIENT, words, crate::FOREVER)
 }
 
 /// Sends a message that nobody replies to. To a reply reference (from [`detach`]) it is the reply.
@@ -55,7 +61,7 @@ pub fn reply_receive(at: u64, message: &Message<'_>, buffers: Buffers<'_>, timeo
 /// [`reply_receive`] of words alone either way, for ever.
 #[inline(always)]
 pub fn reply_receive_words(at: u64, label: u32, words: [u64; WORDS]) -> Result<Received, Status> {
-    raw::message_words(Call::IpcReplyReceive, at, label, words, crate::FOREVER)
+    raw::message_words(Call::IpcReplyReceive, at, label.into(), words, crate::FOREVER)
 }
 
 /// Makes a reply reference, in the free `slot`, to the client whose message this thread received last; it can be answered later with [`send`].

@@ -1,6 +1,6 @@
 //! What is sent, and what is received.
 
-use nacre_abi::message::WORDS;
+use nacre_abi::message::{FOR_CLIENT, WORDS};
 
 use crate::{Info, Reference, Span, SpanMut};
 
@@ -15,17 +15,30 @@ pub struct Message<'a> {
     pub bytes: Span<'a>,
     /// At most 8 references, which are copied.
     pub references: &'a [Reference],
+    /// It is sent for the client whose message this thread received last: a call ends with `Interrupted` when that waits no more.
+    pub for_client: bool,
 }
 
 impl<'a> Message<'a> {
     /// A message of words alone.
     pub const fn new(label: u32, words: [u64; WORDS]) -> Message<'a> {
-        Message { label, words, bytes: Span::EMPTY, references: &[] }
+        Message { label, words, bytes: Span::EMPTY, references: &[], for_client: false }
     }
 
     /// The same, with bytes.
     pub fn with_bytes(self, bytes: impl Into<Span<'a>>) -> Message<'a> {
         Message { bytes: bytes.into(), ..self }
+    }
+
+    /// What is beside the words in the registers.
+    #[inline(always)]
+    pub(crate) const fn info(&self) -> u64 {
+        Info::with_label(self.label).0 | if self.for_client { FOR_CLIENT } else { 0 }
+    }
+
+    /// The same, sent for the client.
+    pub const fn for_client(self) -> Message<'a> {
+        Message { for_client: true, ..self }
     }
 
     /// The same, with references.

@@ -194,16 +194,16 @@ unsafe fn exchange(call: Call, target: u64, info: u64, words: [u64; WORDS], desc
 
 /// A message call with words alone, either way.
 #[inline(always)]
-pub(crate) fn message_words(call: Call, target: u64, label: u32, words: [u64; WORDS], timeout: u64) -> Result<Received, Status> {
+pub(crate) fn message_words(call: Call, target: u64, info: u64, words: [u64; WORDS], timeout: u64) -> Result<Received, Status> {
     // SAFETY: without a descriptor the kernel touches no memory.
-    unsafe { exchange(call, target, Info::with_label(label).0, words, 0, timeout) }
+    unsafe { exchange(call, target, info, words, 0, timeout) }
 }
 
 /// A message call with all that a message can carry. That there is nothing but words is usually known when this is compiled.
 #[inline(always)]
 pub(crate) fn message(call: Call, target: u64, message: &Message<'_>, buffers: Buffers<'_>, timeout: u64) -> Result<Received, Status> {
     if message.bytes.is_empty() && message.references.is_empty() && buffers.bytes.is_empty() && buffers.slots.is_empty() {
-        return message_words(call, target, message.label, message.words, timeout);
+        return message_words(call, target, message.info(), message.words, timeout);
     }
     message_long(call, target, message, buffers, timeout)
 }
@@ -221,10 +221,9 @@ fn message_long(call: Call, target: u64, message: &Message<'_>, buffers: Buffers
         receive_slots: array_address(buffers.slots, &mut slots),
         receive_slot_count: buffers.slots.len().min(8) as u64,
     };
-    let info = Info::with_label(message.label).0;
     let only = if message.bytes.is_empty() && message.references.is_empty() { RECEIVE_ONLY } else { 0 };
     // SAFETY: the descriptor names the bytes of a `Span`, which may be read, and of a `SpanMut`, which may be written, for the whole call.
-    unsafe { exchange(call, target, info, message.words, &raw const descriptor as u64 | only, timeout) }
+    unsafe { exchange(call, target, message.info(), message.words, &raw const descriptor as u64 | only, timeout) }
 }
 
 /// Copies `size` bytes between ranges that are read and written by others too, as the machine does it: no promise about what is seen of

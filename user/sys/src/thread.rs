@@ -1,6 +1,6 @@
 //! Threads.
 
-use nacre_abi::call::{DONATION_ARRIVED, DONATION_BLOCKED, DONATION_TIMED_OUT, DONATION_YIELDED, STOP_INTERRUPT};
+use nacre_abi::call::{DONATION_ARRIVED, DONATION_BLOCKED, DONATION_TIMED_OUT, DONATION_YIELDED, STOP_INTERRUPT, STOP_UNSERVED};
 use nacre_abi::state::{FPU_SIZE, ThreadState};
 use nacre_abi::{Call, Status, environment};
 
@@ -110,6 +110,11 @@ impl Thread {
     /// Stops the thread; a wait that it is in ends with `Interrupted`.
     pub fn interrupt(self) -> Result<(), Status> {
         raw::call(Call::ThreadStop, [self.0, STOP_INTERRUPT, 0, 0]).map(drop)
+    }
+
+    /// The same, unless it waits for an answer which somebody is at work on: then it is `Busy`.
+    pub fn interrupt_unserved(self) -> Result<(), Status> {
+        raw::call(Call::ThreadStop, [self.0, STOP_INTERRUPT | STOP_UNSERVED, 0, 0]).map(drop)
     }
 
     /// From now on the thread runs only on time that it is given, and `port` is told when it is ready, with `word`. The null reference: it runs by its own right.

@@ -3,6 +3,8 @@
 use super::{PORTS, Test};
 use crate::support::ipc_model::{Action, From, Name, Target, Wait};
 use nacre_abi::Code;
+use nacre_abi::call::{STOP_INTERRUPT, STOP_UNSERVED};
+use nacre_abi::message::FOR_CLIENT;
 use nacre_core::list;
 use nacre_core::machine::thread_page::register;
 use nacre_core::object::{self, Receivable};
@@ -58,13 +60,16 @@ impl Test {
             Action::PortCreate(_, Some(set)) if !model.sets[set].0 => return (Code::NotAnObject, 3),
             Action::PortSet(_, Some(set), _) if !model.sets[set].0 => return (Code::NotAnObject, 4),
             Action::Notify(port, bits) => model.notify(port, bits),
-            Action::Stop(other, interrupt) => {
+            Action::Stop(other, flags) => {
                 let waited = model.threads[other].wait != Wait::None || model.threads[other].awaits;
+                if flags & STOP_UNSERVED != 0 && other != thread && model.threads[other].awaits && model.is_served(other) {
+                    return (Code::Busy, 1);
+                }
                 model.threads[other].stopped = true;
                 if other != thread {
                     model.cancel(other);
-                    if interrupt && waited {
-                        model.disconnect(other);
+                    if flags & STOP_INTERRUPT != 0 && waited {
+                        model.client_leaves(other);
                         model.finish(other, Code::Interrupted, 0);
                     }
                 }
@@ -108,6 +113,9 @@ impl Test {
             Target::Null => self.model.finish(thread, Code::NullReference, 1),
             Target::Reply(_) if is_call => self.model.finish(thread, Code::WrongType, 1),
             Target::Reply(client) => self.model_reply(thread, client),
+            Target::Port(_) if is_call && self.model.threads[thread].message.label & FOR_CLIENT != 0 && self.model.threads[thread].client.is_none() => {
+                self.model.finish(thread, Code::Interrupted, 0)
+            }
             Target::Port(port) => {
                 if !self.model.send(thread, port, is_call) {
                     self.model.wait(thread, Wait::Send(port), action, deadline);

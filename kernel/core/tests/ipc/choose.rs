@@ -2,6 +2,8 @@
 
 use super::{PORTS, SETS, SLOTS, THREADS, Test};
 use crate::support::Random;
+use nacre_abi::call::{STOP_INTERRUPT, STOP_UNSERVED};
+use nacre_abi::message::FOR_CLIENT;
 use crate::support::ipc_model::{Action, From, Message, Name, Target};
 
 impl Test {
@@ -14,11 +16,12 @@ impl Test {
         let port = random.below(PORTS as u64) as usize;
         if me == 0 && random.once_in(8) {
             // Somebody may wait for ever.
-            return Some(Action::Stop(1 + random.below(THREADS as u64 - 1) as usize, true));
+            return Some(Action::Stop(1 + random.below(THREADS as u64 - 1) as usize, random.of(&[STOP_INTERRUPT, STOP_INTERRUPT | STOP_UNSERVED])));
         }
-        match (random.below(6), thread.client, reply, idle) {
+        match (random.below(7), thread.client, reply, idle) {
             (0 | 1, Some(_), ..) => Some(Action::ReplyReceive([From::Port(port), From::Set(set)][random.below(2) as usize])),
             (2, Some(_), ..) => Some(Action::Reply),
+            (6, Some(_), ..) => Some(Action::Call(Name::Port(port))),
             (3, Some(_), ..) => Some(Action::Detach(random.below(SLOTS as u64) as usize)),
             (4, _, Some(slot), _) => Some(Action::Send(Name::Slot(slot))),
             (5, _, _, Some(other)) if self.model.threads[other].exists => Some(Action::Start(other)),
@@ -46,7 +49,7 @@ impl Test {
             22..26 => Action::ReplyReceive(from),
             26 => Action::Detach(slot),
             27 => Action::Notify(port, 1 << random.below(4)),
-            28 => Action::Stop(thread, random.once_in(2)),
+            28 => Action::Stop(thread, random.below(4)),
             29..31 => Action::Start(thread),
             31 if random.once_in(2) => Action::Destroy(thread),
             31 | 32 => Action::Create(thread),
@@ -65,10 +68,10 @@ impl Test {
     pub fn choose_message(&self, random: &mut Random) -> Message {
         let slots = |random: &mut Random, most| (0..random.below(most)).map(|_| random.below(SLOTS as u64) as usize).collect();
         if random.once_in(3) {
-            return Message { label: random.word() & 0xffff_ffff, words: std::array::from_fn(|_| random.word()), ..Message::default() };
+            return Message { label: random.word() & (0xffff_ffff | FOR_CLIENT), words: std::array::from_fn(|_| random.word()), ..Message::default() };
         }
         Message {
-            label: random.word() & 0xffff_ffff,
+            label: random.word() & (0xffff_ffff | FOR_CLIENT),
             words: std::array::from_fn(|_| random.word()),
             bytes: (0..random.of(&[0, 0, 1, 7, 100])).map(|_| random.below(256) as u8).collect(),
             references: slots(random, 3),

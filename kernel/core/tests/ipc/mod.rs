@@ -122,9 +122,11 @@ impl Test {
         due.sort_by_key(|thread| self.model.threads[*thread].deadline);
         for thread in due {
             match self.model.threads[thread].wait {
+                // It waited for the sake of another, whose time was over first.
+                _ if self.model.threads[thread].deadline.is_none() => {}
                 Wait::Sleep => self.model.finish(thread, Code::Ok, 0),
                 Wait::Reply => {
-                    self.model.disconnect(thread);
+                    self.model.client_leaves(thread);
                     self.model.finish(thread, Code::TimedOut, 0);
                 }
                 _ => self.model.finish(thread, Code::TimedOut, 0),
@@ -148,6 +150,8 @@ impl Test {
                 let action = self.choose_fitting(thread, random).unwrap_or_else(|| self.choose(random));
                 // Root's thread never waits for ever, so that somebody can always go on.
                 let timeout = if thread == 0 { 1000 } else { random.of(&[0, 0, 0, 1000, 4000, 4000, 4000, 4000]) };
+                // Whose time is over first matters to those who wait for his sake.
+                let timeout = if timeout == 0 { 0 } else { timeout + random.below(900) };
                 self.model.threads[thread].message = self.choose_message(random);
                 let message = self.model.threads[thread].message.clone();
                 self.prepare(thread, action, &message, timeout);

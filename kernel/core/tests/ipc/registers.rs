@@ -31,7 +31,7 @@ impl Test {
             Action::ReplyReceive(place) => (Call::IpcReplyReceive, vec![from(place)]),
             Action::Detach(slot) => (Call::IpcDetach, vec![self.slot_address(thread, slot)]),
             Action::Notify(number, bits) => (Call::PortNotify, vec![port(number), bits]),
-            Action::Stop(other, interrupt) => (Call::ThreadStop, vec![self.threads[other], interrupt.into()]),
+            Action::Stop(other, flags) => (Call::ThreadStop, vec![self.threads[other], flags]),
             Action::Start(other) => (Call::ThreadStart, vec![self.threads[other]]),
             Action::Destroy(other) => (Call::ThreadDestroy, vec![self.threads[other]]),
             Action::Create(other) => (Call::ThreadCreate, vec![self.threads[other], 0]),

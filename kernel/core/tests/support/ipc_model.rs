@@ -1,7 +1,7 @@
 //! A reference model of messages: plain queues and owned values. It knows nothing of CPUs or of who runs; only who waits for what, what every thread's last call
 //! answered, and where every reference leads.
 
-use nacre_abi::message::{Info, NO_REFERENCES};
+use nacre_abi::message::{FOR_CLIENT, Info, NO_REFERENCES};
 use nacre_abi::{Code, Status};
 use std::collections::VecDeque;
 
@@ -28,7 +28,7 @@ pub enum Action {
     ReplyReceive(From),
     Detach(usize),
     Notify(usize, u64),
-    Stop(usize, bool),
+    Stop(usize, u64),
     Start(usize),
     Destroy(usize),
     Create(usize),
@@ -194,6 +194,28 @@ impl Model {
         }
     }
 
+    /// Whether a thread stands at a call that it makes for its client.
+    fn calls_for_client(&self, thread: usize) -> bool {
+        let thread = &self.threads[thread];
+        let calls = matches!((thread.wait, thread.at), (Wait::Send(_), Some(Action::Call(_)))) || thread.awaits;
+        calls && thread.message.label & FOR_CLIENT != 0
+    }
+
+    /// `client` waits no more, nor do those who wait for its sake.
+    pub fn client_leaves(&mut self, client: usize) {
+        let server = self.threads[client].server;
+        self.disconnect(client);
+        if let Some(server) = server.filter(|server| self.calls_for_client(*server)) {
+            self.client_leaves(server);
+            self.finish(server, Code::Interrupted, 0);
+        }
+    }
+
+    /// Whether somebody works for `client`.
+    pub fn is_served(&self, client: usize) -> bool {
+        self.threads[client].server.is_some_and(|server| !self.calls_for_client(server) || self.is_served(server))
+    }
+
     /// Whoever owed `client` a reply will not give it.
     pub fn client_fail(&mut self, client: usize) {
         self.disconnect(client);
@@ -349,7 +371,7 @@ impl Model {
     /// A thread is destroyed.
     pub fn thread_end(&mut self, thread: usize) {
         self.cancel(thread);
-        self.disconnect(thread);
+        self.client_leaves(thread);
         if let Some(client) = self.threads[thread].client {
             self.client_fail(client);
         }

@@ -197,6 +197,60 @@ pub fn interrupted() -> Result<(), String> {
     equal("how the wait ended", told.notification(), Some(1))
 }
 
+/// Where calls that are made for clients lead.
+const BEYOND: u64 = FREE_UNIT;
+const TO_BEYOND: Reference = Reference(FREE_UNIT + 1024);
+/// What was cut off says so there.
+const RELAY_ENDED: u64 = 1;
+const CLIENT_ENDED: u64 = 2;
+
+fn tell_if_interrupted<T>(result: Result<T, Status>, bit: u64) {
+    let interrupted = result.err().and_then(Status::code) == Some(Code::Interrupted);
+    let _ = ipc::notify(TO_BEYOND, if interrupted { bit } else { bit << 8 });
+}
+
+fn relay(_: usize) {
+    if let Ok(received) = ipc::receive_words(PORT) {
+        tell_if_interrupted(ipc::call_words_for_client(TO_BEYOND, received.label(), received.words), RELAY_ENDED);
+        // Nobody is there any more for whom it could call.
+        tell_if_interrupted(ipc::call_words_for_client(TO_BEYOND, 0, [0; 6]), RELAY_ENDED << 2);
+    }
+}
+
+fn client(_: usize) {
+    tell_if_interrupted(ipc::call_words(target(), 7, [0; 6]), CLIENT_ENDED);
+}
+
+/// The bits that come, until there are so many.
+fn bits(count: u32) -> Result<u64, String> {
+    let mut bits = 0u64;
+    while bits.count_ones() < count {
+        bits |= ipc::receive_words(BEYOND).map_err(text("receive"))?.notification().unwrap_or(0);
+    }
+    Ok(bits)
+}
+
+pub fn for_client() -> Result<(), String> {
+    must(Call::PortCreate, &[BEYOND, 1, 0])?;
+    must(Call::ReferenceCreate, &[TO_BEYOND.0])?;
+    must(Call::PortReference, &[BEYOND, TO_BEYOND.0, REFERENCE_ALL])?;
+    let (relay, client) = (spawn(relay)?, spawn(client)?);
+    equal("label", ipc::receive_words(BEYOND).map_err(text("receive"))?.label(), 7)?;
+    let thread = client.thread().ok_or("the thread has gone")?;
+    fails("while somebody is at work", thread.interrupt_unserved(), Code::Busy)?;
+    let slot = FREE_UNIT + 1088;
+    must(Call::ReferenceCreate, &[slot])?;
+    let reply = ipc::detach(slot).map_err(text("detach"))?;
+    thread.interrupt_unserved().map_err(text("interrupt"))?;
+    equal("the reply reference leads nowhere", reply.is_null().map_err(text("is_null"))?, true)?;
+    fails("the reply", ipc::send(reply, &Message::new(0, [0; 6]), FOREVER), Code::NullReference)?;
+    thread.start().map_err(text("start"))?;
+    equal("how the waits ended", bits(3)?, RELAY_ENDED | CLIENT_ENDED | RELAY_ENDED << 2)?;
+    relay.join();
+    client.join();
+    Ok(())
+}
+
 pub fn sets() -> Result<(), String> {
     for number in 0..4u64 {
         let (port, reference) = (FREE_UNIT + 128 * number, FREE_UNIT + 1024 + 64 * number);

@@ -137,7 +137,7 @@ fn send_parts(process: &mut Process, file: &OpenFile, data: &[u8], sending: &Sen
         let waits = count == 1 && sending.flags & MSG_DONTWAIT == 0 && (is_limited || process.is_cut_off(file));
         let flags = sending.flags & MSG_DONTWAIT | if waits { MSG_DONTWAIT } else { 0 } | if is_last { 0 } else { MORE_PARTS };
         let outgoing = channel::Outgoing { flags, name_size: to.len(), control_size: RECORD * some.len(), part: part as u64, ..signature };
-        let message = Message { label: channel::send::LABEL, words: outgoing.words(), bytes: (&bytes[..]).into(), references: &references };
+        let message = Message { bytes: (&bytes[..]).into(), references: &references, ..Message::new(channel::send::LABEL, outgoing.words()) };
         let received = match waits {
             true if is_limited => options::try_within_limit(process, file, POLLOUT, |process| process.exchange_if(false, target, &message, Buffers::NONE)),
             true => process.await_turn(file, POLLOUT, |process| process.exchange_if(false, target, &message, Buffers::NONE)),

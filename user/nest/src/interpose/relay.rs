@@ -178,7 +178,7 @@ impl<W: Watch> Relay<W> {
         };
         let index = index_of(received.word);
         let result = match self.watch.words(&seen, received.label()) {
-            Ok(()) => ipc::call_words(self.objects.original(index), received.label(), received.words),
+            Ok(()) => ipc::call_words_for_client(self.objects.original(index), received.label(), received.words),
             Err(errno) => {
                 self.translator().leave(index);
                 return Some(Answer::error(errno));
@@ -390,7 +390,7 @@ impl<W: Watch> Relay<W> {
     #[inline]
     fn send_on(&self, desk: &Desk, original: Reference, message: &Message<'_>, needs_reply: bool) -> Result<Received, Status> {
         if needs_reply {
-            return ipc::call(original, message, Buffers::new(room(desk.reply), &desk.reply_slots), FOREVER);
+            return ipc::call(original, &message.for_client(), Buffers::new(room(desk.reply), &desk.reply_slots), FOREVER);
         }
         ipc::send(original, message, FOREVER)?;
         Ok(Received { info: Info(0), word: 0, words: [0; 6] })
