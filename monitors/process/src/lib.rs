@@ -6,8 +6,10 @@ extern crate alloc;
 
 pub mod manager;
 pub mod options;
+mod names;
 mod parents;
 mod serve;
 pub mod start;
 mod times;
+mod visits;
 pub mod world;

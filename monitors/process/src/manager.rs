@@ -1,7 +1,9 @@
 //! What each process is made of, beside its numbers: its port, the memory that it lives in, its agent; and who waits. Whatever is done to them follows from
 //! what `world` decides. No call made here waits for a process: only our own parent and its services are called.
 
+use crate::names::Names;
 use crate::parents::Parents;
+use crate::visits::Visits;
 use crate::world::{Effect, FIRST, World};
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
@@ -64,6 +66,8 @@ pub struct Body {
     pub children_used: u64,
     /// Streams of its own.
     pub streams: [Option<OwnedReference>; 3],
+    /// What others ask its library.
+    pub visits: Visits,
 }
 
 /// A thread that waits for a child.
@@ -98,6 +102,7 @@ pub struct Manager {
     /// Where the terminal of each session tells of its keys.
     terminals: BTreeMap<u64, OwnedPort>,
     pub(crate) parents: Parents,
+    pub(crate) names: Names,
     waiters: Vec<Waiter>,
     /// Makers that wait for these children to be programs of their own, or to end.
     makers: Vec<(u64, OwnedReference)>,
@@ -106,7 +111,8 @@ pub struct Manager {
 }
 
 impl Life {
-    fn space(&self) -> Option<Space> {
+    /// The space that is in it.
+    pub fn space(&self) -> Option<Space> {
         match self {
             Life::None => None,
             Life::First(child) => Some(child.space()),
@@ -140,7 +146,7 @@ impl Life {
 impl Body {
     fn new(pid: u64, set: &OwnedPortSet) -> Result<Body, Errno> {
         let port = OwnedPort::new(pid, set.handle())?;
-        Ok(Body { port, life: Life::None, prepared: None, agent: None, used: 0, children_used: 0, streams: [const { None }; 3] })
+        Ok(Body { port, life: Life::None, prepared: None, agent: None, used: 0, children_used: 0, streams: [const { None }; 3], visits: Visits::default() })
     }
 
     /// Exceptions of its space go to this port.
@@ -149,13 +155,14 @@ impl Body {
     }
 
     /// It lives in this from now on; what it lived in goes. Whether there was anything.
-    pub(crate) fn live(&mut self, life: Life) -> Result<bool, Errno> {
+    pub(crate) fn live(&mut self, life: Life, visited: u64) -> Result<bool, Errno> {
         let keeper = self.port.new_reference(REFERENCE_USE)?;
         keep(life.space().ok_or(Errno::EINVAL)?, keeper.handle())?;
         let old = core::mem::replace(&mut self.life, life);
         self.agent = None;
         let is_another = !matches!(old, Life::None);
         self.used = self.used.saturating_add(old.destroy());
+        self.visits.moved(visited);
         Ok(is_another)
     }
 
@@ -180,7 +187,7 @@ impl Manager {
     pub fn new(world: World, shared: Shared) -> Result<Manager, Errno> {
         let set = OwnedPortSet::new()?;
         let bodies = BTreeMap::from([(FIRST, Body::new(FIRST, &set)?)]);
-        Ok(Manager { world, shared, bodies, terminals: BTreeMap::new(), parents: Parents::new()?, waiters: Vec::new(), makers: Vec::new(), set, over: None })
+        Ok(Manager { world, shared, bodies, terminals: BTreeMap::new(), parents: Parents::new()?, names: Names::default(), waiters: Vec::new(), makers: Vec::new(), set, over: None })
     }
 
     /// The port of a process, for it and for who makes it.
@@ -220,6 +227,7 @@ impl Manager {
     /// The first process runs.
     pub fn begin_first(&mut self, child: Child<Services>, flags: u64, name: &[u8]) -> Result<(), Errno> {
         let body = self.bodies.get_mut(&FIRST).ok_or(Errno::ESRCH)?;
+        body.visits.moved(child.visited());
         body.life = Life::First(Box::new(child));
         self.world.begin(FIRST, flags, 0)?;
         self.world.set_name(FIRST, name)?;
@@ -312,6 +320,7 @@ impl Manager {
             body.streams = [const { None }; 3];
             let used = core::mem::replace(&mut body.life, Life::None).destroy();
             body.used = body.used.saturating_add(used);
+            body.visits.end();
         }
     }
 

@@ -5,8 +5,8 @@ use crate::world::Sent;
 use nacre_proto::flags::{BEGIN_PROGRAM, SERVICE_CHANNELS, SERVICE_CLOCK, SERVICE_FILES, SERVICE_MEMORY, SERVICE_PROCESS};
 use nacre_proto::parent::{exit, find, keep, report, stream};
 use nacre_proto::process::{
-    abandon, attach, begin, create, dispositions, family, foreground, foreground_set, group_set, identity, kill, limits, list, look, name_set,
-    numbers, parents, prepare, priority, priority_set, released, session_create, signal_take, stopped, stream_set, terminal, terminal_acquire, terminal_check, terminal_leave, terminal_owner, thread_create, thread_end, times, wait,
+    abandon, answer, answer_file, ask, ask_file, attach, begin, create, dispositions, family, foreground, foreground_set, group_set, identity, kill, limits, list, look, name_set,
+    numbers, parents, prepare, priority, priority_set, released, session_create, signal_take, stopped, stream_set, system_name_set, system_names, terminal, terminal_acquire, terminal_check, terminal_leave, terminal_owner, thread_create, thread_end, times, visit, wait,
 };
 use nacre_proto::server::Output;
 use nacre_proto::{Answer, Errno, Handled, Request, memory, parent, process};
@@ -92,7 +92,7 @@ impl process::Server for Manager {
         prepare::Output { size: taken.size, region: taken.region.into() }.now()
     }
 
-    fn begin(&mut self, request: &mut Request<'_>, flags: u64, ignored: u64, _: Reference, _: Reference) -> Handled<begin::Output> {
+    fn begin(&mut self, request: &mut Request<'_>, flags: u64, ignored: u64, visited: u64, _: Reference, _: Reference) -> Handled<begin::Output> {
         let pid = request.word();
         if self.world.process(pid)?.has_ended() {
             // It was killed meanwhile. Its maker will hear of that, but not here.
@@ -101,9 +101,11 @@ impl process::Server for Manager {
         let (space, thread) = (request.keep(0)?, request.keep(1)?);
         let body = self.body(request)?;
         let segment = body.prepared.take().ok_or(Errno::EINVAL)?;
-        let is_another = body.live(Life::Made { segment, space, thread })?;
+        let is_another = body.live(Life::Made { segment, space, thread }, visited)?;
         self.world.begin(pid, flags, ignored)?;
-        self.body(request)?.start();
+        let body = self.body(request)?;
+        body.start();
+        body.visit();
         if flags & BEGIN_PROGRAM != 0 {
             self.release(pid);
         }
@@ -257,6 +259,42 @@ impl process::Server for Manager {
         let reply = request.detach()?;
         self.release_later(pid, reply);
         Ok(Answer::Later)
+    }
+
+    fn ask(&mut self, request: &mut Request<'_>, pid: u64, _: u64, _: u64, _: u64, _: u64, _: u64, data: &[u8]) -> Handled<ask::Output> {
+        self.ask_later(request, pid, data)
+    }
+
+    fn ask_file(&mut self, request: &mut Request<'_>, pid: u64, _: u64, _: u64, _: u64, _: u64, _: u64) -> Handled<ask_file::Output> {
+        self.ask_later(request, pid, &[])
+    }
+
+    fn visit(&mut self, request: &mut Request<'_>) -> Handled<visit::Output> {
+        let reply = request.detach()?;
+        self.body(request)?.visits.wait(reply);
+        Ok(Answer::Later)
+    }
+
+    fn answer(&mut self, request: &mut Request<'_>, error: u64, first: u64, second: u64, data: &[u8]) -> Handled<answer::Output> {
+        self.body(request)?.visits.answer(error, [first, second], data);
+        answer::Output::default().now()
+    }
+
+    fn answer_file(&mut self, request: &mut Request<'_>, first: u64, second: u64, _: Reference) -> Handled<answer_file::Output> {
+        let file = request.keep(0)?;
+        self.body(request)?.visits.answer_file([first, second], file);
+        answer_file::Output::default().now()
+    }
+
+    fn system_names(&mut self, request: &mut Request<'_>) -> Handled<system_names::Output> {
+        let [host, domain] = self.names.get();
+        request.put(&[&host[..], &domain[..]].concat());
+        system_names::Output { host: host.len() as u64 }.now()
+    }
+
+    fn system_name_set(&mut self, _: &mut Request<'_>, which: u64, name: &[u8]) -> Handled<system_name_set::Output> {
+        self.names.set(which, name)?;
+        system_name_set::Output::default().now()
     }
 
     fn times(&mut self, request: &mut Request<'_>) -> Handled<times::Output> {

@@ -68,7 +68,7 @@ fn begin_at(port: Reference, flags: u64, words: &[&[u8]]) -> Result<(), Errno> {
     let (space, thread) = (OwnedReference::null()?, OwnedReference::null()?);
     child.space().reference(space.handle(), REFERENCE_ALL)?;
     child.thread().reference(thread.handle(), REFERENCE_ALL)?;
-    process::begin(port, flags | BEGIN_PROGRAM, 0, space.handle(), thread.handle())?;
+    process::begin(port, flags | BEGIN_PROGRAM, 0, child.visited(), space.handle(), thread.handle())?;
     Ok(())
 }
 

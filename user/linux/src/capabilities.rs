@@ -27,6 +27,10 @@ const CAPABILITIES: u64 = 8;
 pub const DEVICES: u64 = 27;
 /// `CAP_IPC_LOCK`.
 pub const MEMORY_LOCKS: u64 = 14;
+/// `CAP_SYS_PTRACE`.
+pub const OTHERS: u64 = 19;
+/// `CAP_SYS_ADMIN`.
+pub const SYSTEM: u64 = 21;
 /// `CAP_SYS_RESOURCE`.
 pub const RESOURCES: u64 = 24;
 
@@ -93,6 +97,11 @@ impl Capabilities {
     /// Those that count when real user numbers do: all that there are for the superuser, none for others.
     pub fn of_real(self, user: u32) -> Capabilities {
         Capabilities { effective: if user == 0 { self.permitted } else { 0 }, ..self }
+    }
+
+    /// Those that may be in force.
+    pub fn permitted(&self) -> u64 {
+        self.permitted
     }
 
     fn set(&mut self, effective: u64, permitted: u64, inheritable: u64) -> Result<(), Errno> {

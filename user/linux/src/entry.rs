@@ -131,6 +131,18 @@ unsafe impl Sync for Global {}
 // SAFETY: the stack is used by its one thread alone; the block consists of atomic words.
 unsafe impl Sync for Area {}
 
+/// Bytes of the stack of a visitor, of whom there is one at a time.
+const VISITOR_SIZE: usize = 8192;
+
+/// That stack.
+#[repr(C, align(4096))]
+struct Visitor(UnsafeCell<[u8; VISITOR_SIZE]>);
+
+// SAFETY: its one thread alone uses it.
+unsafe impl Sync for Visitor {}
+
+#[cfg_attr(not(target_os = "none"), allow(dead_code))]
+static VISITOR: Visitor = Visitor(UnsafeCell::new([0; VISITOR_SIZE]));
 static FIRST: Area = Area { stack: UnsafeCell::new([0; STACK_SIZE]), block: Block::new() };
 static PROCESS: Global = Global(UnsafeCell::new(None));
 static LOCK: RawLock = RawLock::new();
@@ -138,8 +150,11 @@ static LOCK: RawLock = RawLock::new();
 /// Keeps the process's state for the calls to come.
 pub fn set_process(mut process: Process) {
     process.lock = Some(&LOCK);
-    // SAFETY: start-up, before the first call; nothing else borrows it.
+    // A visitor may look already whether there is one.
+    LOCK.lock();
+    // SAFETY: start-up, before the first call; nothing else borrows it: this thread has the lock.
     unsafe { *PROCESS.0.get() = Some(process) };
+    LOCK.unlock();
 }
 
 /// The block of the first thread; its address is what `gs` must be.
@@ -431,13 +446,22 @@ extern "C" fn start(stack: *const u64) -> u64 {
     crate::start::start(&arguments)
 }
 
-/// The library's first instruction. The stack is the program's, as the parent laid it out; the program is entered with it unchanged and
+/// What a thread runs that the manager has made to ask the process something.
+#[cfg(target_os = "none")]
+extern "C" fn visited() -> ! {
+    crate::visit::serve()
+}
+
+/// The library's first instruction, `_start`, and [`VISITED`](nacre_nest::plan::VISITED) bytes before it that of visitors. The stack is the program's, as the parent laid it out; the program is entered with it unchanged and
 /// `rdx` zero (no function to call at exit).
 #[cfg(target_os = "none")]
 #[unsafe(naked)]
 #[unsafe(no_mangle)]
-extern "C" fn _start() -> ! {
+extern "C" fn nacre_starts() -> ! {
     naked_asm!(
+        ".globl _start",
+        ".p2align 4; jmp 2f; .p2align 4",
+        "_start:",
         "mov rbx, rsp",
         "mov rdi, rsp",
         "xor ebp, ebp",
@@ -449,8 +473,15 @@ extern "C" fn _start() -> ! {
         "xor edi, edi",
         "xor esi, esi",
         "jmp rax",
+        "2: lea rsp, [rip + {visitor} + {visitor_size}]",
+        "xor ebp, ebp",
+        "call {visited}",
+        "ud2",
         first = sym FIRST,
         size = const STACK_SIZE,
         start = sym start,
+        visitor = sym VISITOR,
+        visitor_size = const VISITOR_SIZE,
+        visited = sym visited,
     )
 }

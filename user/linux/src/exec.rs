@@ -31,7 +31,7 @@ struct Command {
     arguments: Vec<Vec<u8>>,
     environment: Vec<Vec<u8>>,
     /// The file itself, if a descriptor names it.
-    opened: Option<OwnedReference>,
+    opened: Option<(OwnedReference, u64)>,
     /// The directory that the path starts at.
     directory: Reference,
     /// The file's own path, if it is not that.
@@ -177,7 +177,7 @@ fn of_descriptor(process: &mut Process, number: u64) -> Result<Command, Errno> {
     let reference = OwnedReference::copy_of(process.services.reference(&file)?, REFERENCE_USE)?;
     let place = process.path_opened(&file)?;
     let path = alloc::format!("/dev/fd/{}", number as u32).into_bytes();
-    Ok(Command { path, arguments: Vec::new(), environment: Vec::new(), opened: Some(reference), directory: process.services.files()?, place })
+    Ok(Command { path, arguments: Vec::new(), environment: Vec::new(), opened: Some((reference, status.mode)), directory: process.services.files()?, place })
 }
 
 /// Runs a command, or what runs it; comes back only with an error.
@@ -186,28 +186,62 @@ fn run(process: &mut Process, mut command: Command) -> Answer {
     legacy.add_files(process, false);
     legacy.add_pending(process);
     legacy.data.name = name(&command.path);
+    legacy.data.owner = owner_as(process, [None; 2]);
     let mut random = [0; 16];
     process.services.random(&mut random)?;
     let (files, current) = (process.services.files()?, process.current_directory()?);
     // Programs that inherit nothing of ours are told where they start.
     let place = process.current.is_some().then(|| process.current_path().ok()).flatten().unwrap_or_default();
-    for _ in 0..DEPTH {
+    let (mut depth, mut owners) = (0, [None; 2]);
+    while depth < DEPTH {
         legacy.data.executable = command.absolute(process)?;
         let bytes = legacy.data.to_bytes();
         let heritage = Heritage { bytes: &bytes, references: &legacy.references, areas: &[] };
         let sizes = Sizes { stack: Sizes::default().stack + command.size(), ..Sizes::default() };
-        let mut maker = Maker { files, current: command.directory, port: Reference::PARENT, opened: command.opened.take() };
+        let opened = match &command.opened {
+            Some((opened, mode)) => Some((OwnedReference::copy_of(opened.handle(), REFERENCE_USE)?, *mode)),
+            None => None,
+        };
+        let mut maker = Maker { files, current: command.directory, port: Reference::PARENT, opened, owners, found: owners, is_linker: false };
         let (arguments, environment) = (slices(&command.arguments), slices(&command.environment));
         let program = Program { path: &command.path, arguments: &arguments, environment: &environment, directory: &place, random, sizes };
         match nacre_nest::spawn_heir(&mut maker, &program, &heritage, Ports { parent: Reference::PARENT, keeper: Reference::PARENT }) {
             Ok(child) => return become_it(process, &child, &legacy, &command.arguments),
+            // What it takes over says whose it runs as.
+            Err(_) if maker.found != owners => {
+                // A file whose owner changes again and again is like a script that runs itself.
+                depth += usize::from(owners != [None; 2]);
+                owners = maker.found;
+                legacy.data.owner = owner_as(process, owners);
+                continue;
+            }
             Err(Refusal::Script(line)) => command = command.interpreted(line.as_bytes(), files, current)?,
             // It may be the way to it that is not there.
             Err(Refusal::NotFound) => return Err(why_not_found(command.directory, &command.path)),
             Err(refusal) => return Err(maker::errno(&refusal)),
         }
+        depth += 1;
     }
     Err(ELOOP)
+}
+
+/// Real, effective and saved user and group of a program that runs as these owners, if there are any and it may: what is saved is what is effective.
+fn owner_as(process: &Process, [user, group]: maker::Owners) -> [u32; 6] {
+    let [real, effective, _, real_group, effective_group, _] = process.identity.owner();
+    let may = |owner: Option<u32>| owner.filter(|_| !process.traits.no_new_privileges);
+    let (user, group) = (may(user).unwrap_or(effective), may(group).unwrap_or(effective_group));
+    [real, user, user, real_group, group, group]
+}
+
+/// The manager hears whom the program that follows belongs to; one that is not its caller's is not told of its parent's end.
+fn tell_owner(process: &Process, owner: [u32; 6]) {
+    let [real, effective, saved, real_group, effective_group, _] = owner;
+    if owner != process.identity.owner() {
+        let _ = process::identity(Reference::PARENT, real.into(), effective.into(), saved.into());
+    }
+    if (real != effective || real_group != effective_group) && process.traits.death_signal != 0 {
+        let _ = process::family(Reference::PARENT, 0, process.traits.is_reaper.into());
+    }
 }
 
 /// The error of a path that leads to no program.
@@ -243,6 +277,7 @@ fn become_it(process: &mut Process, child: &Child<Maker>, legacy: &Legacy, argum
     } else {
         0
     };
+    tell_owner(process, legacy.data.owner);
     crate::fork::begin(Reference::PARENT, BEGIN_PROGRAM | attends, process.signals.ignored(), child)?;
     // There is no answer to it.
     Err(EFAULT)

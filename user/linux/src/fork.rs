@@ -159,7 +159,7 @@ fn copy(process: &mut Process, frame: &Frame, request: &Request, (pid, port): (u
     let bytes = legacy.data.to_bytes();
     let heritage = Heritage { bytes: &bytes, references: &legacy.references, areas: &legacy.areas };
     let files = process.services.files()?;
-    let mut maker = Maker { files, current: files, port, opened: None };
+    let mut maker = Maker { files, current: files, port, opened: None, owners: [None; 2], found: [None; 2], is_linker: true };
     let sizes = Sizes { pool_pages: POOL_PAGES, ..Sizes::default() };
     let child = nacre_nest::fork(&mut maker, &heritage, sizes, Ports { parent: port, keeper: port });
     let child = child.map_err(|refusal| maker::errno(&refusal))?;
@@ -183,6 +183,6 @@ pub fn begin(port: Reference, flags: u64, ignored: u64, child: &Child<Maker>) ->
     let (space, thread) = (OwnedReference::null()?, OwnedReference::null()?);
     child.space().reference(space.handle(), REFERENCE_ALL)?;
     child.thread().reference(thread.handle(), REFERENCE_ALL)?;
-    process::begin(port, flags, ignored, space.handle(), thread.handle())?;
+    process::begin(port, flags, ignored, child.visited(), space.handle(), thread.handle())?;
     Ok(())
 }

@@ -36,9 +36,10 @@ const MOST_ROBUST: usize = 2048;
 /// A thread's wait.
 #[derive(Clone, Copy, Debug)]
 pub struct Wait {
-    address: u64,
-    bits: u32,
-    ticket: u64,
+    /// The word.
+    pub(crate) address: u64,
+    pub(crate) bits: u32,
+    pub(crate) ticket: u64,
 }
 
 /// How long a wait may last.
@@ -119,7 +120,8 @@ fn wait(process: &mut Process, address: u64, expected: u32, bits: u32, until: Un
 
 /// The waiter at a word that came first, with any of the bits.
 fn first(process: &Process, address: u64, bits: u32) -> Option<usize> {
-    let waiters = process.threads.all().filter_map(|(index, thread)| thread.awaits.map(|wait| (index, wait)));
+    let waits = |thread: &crate::thread::Thread| thread.awaits.into_iter().chain(thread.awaits_several.at(address));
+    let waiters = process.threads.all().filter_map(|(index, thread)| Some((index, waits(thread).find(|wait| wait.address == address)?)));
     let here = waiters.filter(|(_, wait)| wait.address == address && wait.bits & bits != 0);
     here.min_by_key(|(_, wait)| wait.ticket).map(|(index, _)| index)
 }
@@ -131,6 +133,7 @@ pub(crate) fn wake(process: &mut Process, address: u64, count: u64, bits: u32) -
         && let Some(thread) = first(process, address, bits).and_then(|index| process.threads.get_mut(index))
     {
         thread.awaits = None;
+        thread.awaits_several.take(address);
         thread.block.wake();
         woken += 1;
     }
@@ -150,8 +153,9 @@ fn requeue(process: &mut Process, from: u64, count: u64, most: u64, to: u64) -> 
         && from != to
         && let Some(thread) = first(process, from, ALL_BITS).and_then(|index| process.threads.get_mut(index))
     {
-        if let Some(wait) = &mut thread.awaits {
-            wait.address = to;
+        match &mut thread.awaits {
+            Some(wait) => wait.address = to,
+            None => thread.awaits_several.move_to(from, to),
         }
         moved += 1;
     }
@@ -225,6 +229,7 @@ fn unlock_owned(process: &mut Process, address: u64) -> Answer {
     let owner = next.and_then(|index| process.threads.get(index)).map_or(0, |thread| thread.number as u32);
     if let Some(thread) = next.and_then(|index| process.threads.get_mut(index)) {
         thread.awaits = None;
+        thread.awaits_several.take(address);
         thread.block.wake();
     }
     let more = if first(process, address, ALL_BITS).is_some() { WAITERS } else { 0 };

@@ -255,7 +255,7 @@ fn take_state(process: &mut Process, data: &Inheritance) {
         process.strings = strings;
         return;
     }
-    process.traits = traits.of_program();
+    process.traits = traits.of_program(process.identity.is_others());
     let [real, effective, _, _, group, _] = data.owner;
     process.identity.capabilities = capabilities.of_program([real, effective]);
     process.identity.of_files = [effective, group];

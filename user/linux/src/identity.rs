@@ -61,6 +61,11 @@ impl Identity {
         [self.user.real, self.group.real]
     }
 
+    /// Whether it runs as somebody else's than whoever runs it.
+    pub fn is_others(&self) -> bool {
+        self.user.real != self.user.effective || self.group.real != self.group.effective
+    }
+
     /// The superuser, with the usual mask.
     pub fn new() -> Identity {
         Identity { umask: 0o022, ..Identity::default() }
@@ -288,18 +293,6 @@ pub fn setgroups(process: &mut Process, frame: &mut Frame) -> Answer {
 pub fn umask(process: &mut Process, frame: &mut Frame) -> Answer {
     let new = frame.arguments()[0] as u32 & 0o777;
     Ok(u64::from(core::mem::replace(&mut process.identity.umask, new)))
-}
-
-/// `uname(buffer)`.
-pub fn uname(process: &mut Process, frame: &mut Frame) -> Answer {
-    const FIELD: usize = 65;
-    const FIELDS: [&str; 6] = ["Linux", "nacre", "6.1.0-nacre", "#1 Nacre", "x86_64", "(none)"];
-    let mut names = [0; FIELD * FIELDS.len()];
-    for (place, text) in names.chunks_mut(FIELD).zip(FIELDS) {
-        place[..text.len()].copy_from_slice(text.as_bytes());
-    }
-    process.memory.write_bytes(frame.arguments()[0], &names)?;
-    Ok(0)
 }
 
 /// `personality(persona)`.

@@ -3,7 +3,7 @@
 use crate::descriptors::{O_APPEND, OpenFile};
 use crate::capabilities::RESOURCES;
 use crate::entry::Frame;
-use crate::errno::{Answer, EFBIG, EINVAL, ENOMEM, EPERM, ESRCH, Errno};
+use crate::errno::{Answer, EFBIG, EINVAL, ENOMEM, EPERM, Errno};
 use crate::map::Area;
 use crate::memory::Fill;
 use crate::pending::{Info, SI_USER};
@@ -127,7 +127,8 @@ impl Limits {
         self.0[resource][0] != INFINITY
     }
 
-    fn get(&self, resource: u64) -> Result<[u64; 2], Errno> {
+    /// One, soft and hard.
+    pub fn get(&self, resource: u64) -> Result<[u64; 2], Errno> {
         self.0.get(resource as u32 as usize).copied().ok_or(EINVAL)
     }
 
@@ -148,8 +149,8 @@ impl Limits {
 
 impl Process {
     /// Sets a limit; the manager hears of those that it enforces.
-    fn set_limit(&mut self, resource: u64, limit: [u64; 2]) -> Result<(), Errno> {
-        self.limits.set(resource, limit, self.identity.may(RESOURCES))?;
+    pub fn set_limit(&mut self, resource: u64, limit: [u64; 2], may_raise: bool) -> Result<(), Errno> {
+        self.limits.set(resource, limit, may_raise)?;
         if resource as u32 as usize == CPU && self.limits.cpu() != CpuLimit::NONE {
             self.call_agent()?;
         }
@@ -219,20 +220,21 @@ pub fn getrlimit(process: &mut Process, frame: &mut Frame) -> Answer {
 pub fn setrlimit(process: &mut Process, frame: &mut Frame) -> Answer {
     let [resource, limit, ..] = frame.arguments();
     let limit = process.memory.read_words(limit)?;
-    process.set_limit(resource, limit)?;
+    let may_raise = process.identity.may(RESOURCES);
+    process.set_limit(resource, limit, may_raise)?;
     Ok(0)
 }
 
-/// `prlimit64(process, resource, new, old)`.
+/// `prlimit64(process, resource, new, old)`: of another process, its own library says and sets them.
 pub fn prlimit64(process: &mut Process, frame: &mut Frame) -> Answer {
     let [target, resource, new, old, ..] = frame.arguments();
-    if target as i32 != 0 && u64::from(target as u32) != process.pid() {
-        return Err(ESRCH);
-    }
-    let before = process.limits.get(resource)?;
-    if new != 0 {
-        let new = process.memory.read_words(new)?;
-        process.set_limit(resource, new)?;
+    let (target, resource) = (u64::from(target as u32), u64::from(resource as u32));
+    let new = if new != 0 { Some(process.memory.read_words(new)?) } else { None };
+    let is_own = target == 0 || target == process.pid() || process.threads.find(target).is_some();
+    let before = if is_own { process.limits.get(resource)? } else { process.ask_limit(target, resource, new)? };
+    if let Some(new) = new.filter(|_| is_own) {
+        let may_raise = process.identity.may(RESOURCES);
+        process.set_limit(resource, new, may_raise)?;
     }
     if old != 0 {
         process.memory.write_words(old, &before)?;

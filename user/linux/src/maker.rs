@@ -1,7 +1,7 @@
 //! Where the parts of a new environment come from when a process makes one: files from where the process finds them, memory from its manager.
 
 use crate::errno::{E2BIG, EACCES, ENOENT, ENOEXEC, ENOMEM, Errno};
-use nacre_nest::services::{File, Prepared, open};
+use nacre_nest::services::{File, Prepared, open_with_mode};
 use nacre_nest::{Refusal, supply};
 use nacre_sys::{OwnedReference, Reference};
 
@@ -13,8 +13,29 @@ pub struct Maker {
     pub current: Reference,
     /// The port of the process that it is for.
     pub port: Reference,
-    /// The program, if it is open already.
-    pub opened: Option<OwnedReference>,
+    /// The program, if it is open already, and its mode.
+    pub opened: Option<(OwnedReference, u64)>,
+    /// As whose it is made to run.
+    pub owners: Owners,
+    /// As whose it wants to run; it is refused if that differs.
+    pub found: Owners,
+    /// What is opened next is no program, but what one needs.
+    pub is_linker: bool,
+}
+
+/// A user and a group that a program runs as, if it does not run as its caller's.
+pub type Owners = [Option<u32>; 2];
+
+/// What the mode of a program says of whose it runs as.
+fn owners(file: &File, mode: u64) -> Result<Owners, Refusal> {
+    const SET_USER: u64 = 0o4000;
+    const SET_GROUP: u64 = 0o2010;
+    if mode & (SET_USER | 0o2000) == 0 {
+        return Ok([None; 2]);
+    }
+    let status = file.status()?;
+    let bits = |wanted: u64, number: u64| (status.mode & wanted == wanted).then_some(number as u32);
+    Ok([bits(SET_USER, status.uid), bits(SET_GROUP, status.gid)])
 }
 
 impl supply::Supplier for Maker {
@@ -22,10 +43,18 @@ impl supply::Supplier for Maker {
     type Segment = Prepared;
 
     fn open(&mut self, path: &[u8]) -> Result<File, Refusal> {
-        if let Some(opened) = self.opened.take() {
-            return File::new(opened);
+        let (file, mode) = match self.opened.take() {
+            Some((opened, mode)) => (File::new(opened)?, mode),
+            None => open_with_mode(if path.starts_with(b"/") { self.files } else { self.current }, path)?,
+        };
+        if !self.is_linker {
+            // What is opened first is the program.
+            (self.found, self.is_linker) = (owners(&file, mode)?, true);
+            if self.found != self.owners {
+                return Err(Refusal::NotExecutable);
+            }
         }
-        open(if path.starts_with(b"/") { self.files } else { self.current }, path)
+        Ok(file)
     }
 
     fn segment(&mut self, size: u64) -> Result<Prepared, Refusal> {

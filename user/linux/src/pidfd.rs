@@ -7,6 +7,7 @@ use crate::local::Local;
 use crate::pending::{Info, SI_TKILL, SI_USER};
 use crate::proc_tree::Node;
 use crate::process::Process;
+use alloc::rc::Rc;
 use core::cell::RefCell;
 use nacre_proto::process as manager;
 use nacre_sys::Reference;
@@ -82,17 +83,14 @@ pub fn pidfd_send_signal(process: &mut Process, frame: &mut Frame) -> Answer {
     crate::signals::send(process, pid as i32, info)
 }
 
-/// `pidfd_getfd(descriptor, number, flags)`: of the own process; others hand out nothing that they were not asked for.
+/// `pidfd_getfd(descriptor, number, flags)`.
 pub fn pidfd_getfd(process: &mut Process, frame: &mut Frame) -> Answer {
     let [descriptor, number, flags, ..] = frame.arguments();
     if flags != 0 {
         return Err(EINVAL);
     }
     let (pid, _) = of_descriptor(process, descriptor)?;
-    if pid != process.pid() {
-        return Err(EPERM);
-    }
-    let file = process.descriptors.get(number)?;
+    let file = if pid == process.pid() { process.descriptors.get(number)? } else { Rc::new(process.ask_file(pid, number)?) };
     let limit = process.limits.descriptors();
     process.descriptors.insert(file, 0, true, limit)
 }

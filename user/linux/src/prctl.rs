@@ -44,9 +44,10 @@ impl Traits {
         Traits { dumpable, no_new_privileges: no_new_privileges != 0, keeps_capabilities: keeps != 0, slack, death_signal, is_reaper: reaper != 0 }
     }
 
-    /// Those of a new program in the same process.
-    pub fn of_program(self) -> Traits {
-        Traits { dumpable: 1, keeps_capabilities: false, ..self }
+    /// Those of a new program in the same process, which may run as somebody else's.
+    pub fn of_program(self, is_others: bool) -> Traits {
+        let death_signal = if is_others { 0 } else { self.death_signal };
+        Traits { dumpable: u64::from(!is_others), keeps_capabilities: false, death_signal, ..self }
     }
 
     /// Those of a fork's child.

@@ -96,6 +96,8 @@ impl Process {
             "vmstat" => String::from("nr_free_pages 0\npgpgin 0\npgpgout 0\npswpin 0\npswpout 0\npgfault 0\npgmajfault 0\n"),
             "boot_id" => String::from("6e616372-6500-4000-8000-000000000001\n"),
             "uuid" => self.fresh_uuid()?,
+            "hostname" => system_name(0),
+            "domainname" => system_name(1),
             name => String::from(constant(name).ok_or(ENOENT)?),
         })
     }
@@ -260,12 +262,17 @@ impl Process {
     }
 }
 
+/// The name of the host (0) or its domain, up to a zero in it.
+fn system_name(which: usize) -> String {
+    let name = &crate::system_name::names()[which];
+    let end = name.iter().position(|byte| *byte == 0).unwrap_or(name.len());
+    format!("{}\n", String::from_utf8_lossy(&name[..end]))
+}
+
 /// Files whose text never changes.
 fn constant(name: &str) -> Option<&'static str> {
-    const ALL: [(&str, &str); 22] = [
+    const ALL: [(&str, &str); 20] = [
         ("cap_last_cap", "40\n"),
-        ("domainname", "(none)\n"),
-        ("hostname", "nacre\n"),
         ("ngroups_max", "65536\n"),
         ("osrelease", "6.1.0-nacre\n"),
         ("ostype", "Linux\n"),

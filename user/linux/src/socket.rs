@@ -1,7 +1,7 @@
 //! Sockets: made, named, connected. They are files of the service `channel`; which of them the program sees stands in the mode of the open file, beside Linux's bits.
 
 mod address;
-mod control;
+pub mod control;
 mod header;
 mod message;
 mod options;

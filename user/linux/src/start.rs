@@ -13,6 +13,7 @@ use crate::{entry, user};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use nacre_abi::Rights;
+use nacre_nest::stack::auxiliary;
 use nacre_rt::Arguments;
 use nacre_rt::memory::{HEAP_END, HEAP_START};
 use nacre_sys::Thread;
@@ -39,7 +40,7 @@ fn memory(auxiliary: &Auxiliary) -> Result<Memory, Errno> {
 }
 
 /// The process of the program that the parent laid out, or of a fork's child.
-fn process(auxiliary: &Auxiliary, strings: [u64; 4], inheritance: Option<&Inheritance>) -> Result<Process, Errno> {
+fn process(auxiliary: &Auxiliary, arguments: &Arguments, inheritance: Option<&Inheritance>) -> Result<Process, Errno> {
     let copy = inheritance.and_then(|inheritance| inheritance.copy.as_ref());
     let memory = match copy {
         Some(copy) => heir::memory(auxiliary, copy)?,
@@ -47,10 +48,15 @@ fn process(auxiliary: &Auxiliary, strings: [u64; 4], inheritance: Option<&Inheri
     };
     let executable = memory.path(auxiliary.path).map(Vec::from).unwrap_or_default();
     let mut process = Process::new(memory, executable, entry::first_block())?;
-    process.strings = strings;
+    process.strings = strings(arguments);
     process.find_stack();
     match inheritance {
-        Some(inheritance) => heir::take_over(&mut process, auxiliary, inheritance)?,
+        Some(inheritance) => {
+            heir::take_over(&mut process, auxiliary, inheritance)?;
+            if copy.is_none() && process.identity.owner() != [0; 6] {
+                tell_owner(&mut process, arguments.auxiliary_address())?;
+            }
+        }
         None if auxiliary.directory != 0 => process.start_in(auxiliary.directory),
         None => {}
     }
@@ -60,6 +66,25 @@ fn process(auxiliary: &Auxiliary, strings: [u64; 4], inheritance: Option<&Inheri
         process.executable = [&place, &b"/"[..], &process.executable].concat();
     }
     Ok(process)
+}
+
+/// The program finds in its auxiliary vector whose it is, which stands there as the superuser's, and whether it runs as somebody else's.
+fn tell_owner(process: &mut Process, vector: u64) -> Result<(), Errno> {
+    let [user, effective, _, group, effective_group, _] = process.identity.owner();
+    for at in (vector..).step_by(16) {
+        let [key, _] = process.memory.read_words(at)?;
+        let value = match key {
+            auxiliary::NULL => return Ok(()),
+            auxiliary::USER => user.into(),
+            auxiliary::EFFECTIVE_USER => effective.into(),
+            auxiliary::GROUP => group.into(),
+            auxiliary::EFFECTIVE_GROUP => effective_group.into(),
+            auxiliary::SECURE => process.identity.is_others().into(),
+            _ => continue,
+        };
+        process.memory.write_words(at + 8, &[value])?;
+    }
+    Ok(())
 }
 
 /// Where the arguments start and end, and the environment.
@@ -91,7 +116,7 @@ fn return_from_fork(copy: &Copy) -> Result<(), Errno> {
 pub fn start(arguments: &Arguments) -> u64 {
     let auxiliary = auxiliary(arguments);
     let inheritance = heir::read(&auxiliary);
-    let prepared = inheritance.clone().and_then(|inheritance| process(&auxiliary, strings(arguments), inheritance.as_ref())).and_then(|process| {
+    let prepared = inheritance.clone().and_then(|inheritance| process(&auxiliary, arguments, inheritance.as_ref())).and_then(|process| {
         entry::set_process(process);
         Thread::set_gs_base(entry::first_block() as *const Block as u64).map_err(|_| ENOMEM)?;
         Thread::OWN.set_foreign(entry::foreign_entry()).map_err(|_| ENOMEM)?;

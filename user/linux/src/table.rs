@@ -4,7 +4,8 @@ use crate::entry::Frame;
 use crate::errno::{Answer, ENOSYS, negated};
 use crate::process::Process;
 use crate::{attributes, capabilities, children, control, directories, epoll, exec, extended, files, fork, identity, life, limits, listing, local, locked, machine, mailbox, mapping, names, open, poll, signals, socket, splice, status};
-use crate::{advice, futex, inotify, keyed, locking, pidfd, prctl, schedule, sharing, terminal, thread, time, timers, transfer};
+use crate::{advice, futex, inotify, keyed, locking, pidfd, prctl, schedule, sharing, terminal, system_name, thread, time, timers, transfer, visit};
+use crate::{futex_several, superuser};
 
 /// Carries out a call: the arguments are in the frame.
 pub type Handler = fn(&mut Process, &mut Frame) -> Answer;
@@ -104,7 +105,7 @@ calls! {
     60 thread::exit;
     61 children::wait4;
     62 signals::kill;
-    63 identity::uname;
+    63 system_name::uname;
     64 keyed::semaphores::semget;
     65 keyed::semaphores::semop;
     66 keyed::semaphores::semctl;
@@ -142,6 +143,7 @@ calls! {
     99 limits::sysinfo;
     100 time::times;
     102 identity::getuid;
+    103 superuser::syslog;
     104 identity::getgid;
     105 identity::setuid;
     106 identity::setgid;
@@ -188,11 +190,26 @@ calls! {
     150 locked::munlock;
     151 locked::mlockall;
     152 locked::munlockall;
+    153 superuser::vhangup;
+    155 superuser::pivot_root;
     157 prctl::prctl;
     158 machine::arch_prctl;
+    159 superuser::adjtimex;
     160 limits::setrlimit;
     162 files::sync;
+    163 superuser::acct;
     164 time::settimeofday;
+    165 superuser::mount;
+    166 superuser::umount2;
+    167 superuser::swapon;
+    168 superuser::swapoff;
+    169 superuser::reboot;
+    170 system_name::sethostname;
+    171 system_name::setdomainname;
+    172 superuser::iopl;
+    173 superuser::ioperm;
+    175 superuser::init_module;
+    176 superuser::delete_module;
     186 thread::gettid;
     187 files::readahead;
     188 extended::of_path;
@@ -237,6 +254,7 @@ calls! {
     243 mailbox::mq_timedreceive;
     244 mailbox::mq_notify;
     245 mailbox::mq_getsetattr;
+    246 superuser::kexec_load;
     247 children::waitid;
     253 inotify::inotify_init;
     254 inotify::inotify_add_watch;
@@ -282,14 +300,19 @@ calls! {
     297 signals::rt_tgsigqueueinfo;
     299 socket::recvmmsg;
     302 limits::prlimit64;
+    305 superuser::clock_adjtime;
     306 files::fsync;
     307 socket::sendmmsg;
     309 limits::getcpu;
+    310 visit::process_vm_readv;
+    311 visit::process_vm_writev;
+    313 superuser::finit_module;
     314 schedule::sched_setattr;
     315 schedule::sched_getattr;
     316 directories::renameat2;
     318 machine::getrandom;
     319 sharing::memfd_create;
+    320 superuser::kexec_file_load;
     322 exec::execveat;
     324 machine::membarrier;
     325 locked::mlock2;
@@ -306,6 +329,7 @@ calls! {
     438 pidfd::pidfd_getfd;
     439 open::faccessat2;
     441 epoll::epoll_pwait2;
+    449 futex_several::futex_waitv;
     452 attributes::fchmodat2;
 }
 

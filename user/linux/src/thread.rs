@@ -66,6 +66,8 @@ pub struct Thread {
     pub sleeping: bool,
     /// What it waits for in the process, if it does: see [`futex`](crate::futex).
     pub awaits: Option<crate::futex::Wait>,
+    /// Words that it waits for at once.
+    pub awaits_several: crate::futex_several::Several,
     /// It waits for something to change in a file of the process, or one that the agent hears of.
     pub awaits_pipe: bool,
     /// Error and kind of its last exception, as a handler's frame shows them.
@@ -96,6 +98,7 @@ impl Thread {
             fs_base: 0,
             sleeping: false,
             awaits: None,
+            awaits_several: Default::default(),
             awaits_pipe: false,
             trap: [0; 2],
             deadline: None,

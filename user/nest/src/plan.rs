@@ -34,6 +34,8 @@ pub const MAX_FOREIGN_STACK: u64 = 8 << 20;
 /// So many bytes before the place where a thread's foreign calls continue, it goes on after a fault in the range of its stack that its manager leaves to the library. All its registers are as they were, but for the
 /// instruction pointer, which is where the base of `fs` was.
 pub const REFLECTED: u64 = 16;
+/// So many bytes before the first instruction of the library of foreign calls, a thread begins that its process's manager has made to ask the library something: with no registers, and no stack.
+pub const VISITED: u64 = 16;
 /// Where dynamic linkers that can be anywhere are put.
 pub const LINKER_BIAS: u64 = 0x6f00_0000_0000;
 

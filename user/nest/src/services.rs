@@ -6,6 +6,7 @@ use crate::supply;
 use nacre_abi::object::TargetType;
 use nacre_abi::state::ReferenceState;
 use nacre_abi::{PAGE_SIZE, Rights};
+use nacre_proto::structures::Status;
 use nacre_proto::flags::{FILE_KINDS, O_RDONLY, S_IFDIR, SERVICE_FILES, SERVICE_MEMORY};
 use nacre_proto::{Errno, directory, file, memory, parent, process, segment};
 use nacre_sys::{OwnedMapping, OwnedReference, Reference, Region, Space, SpanMut, Window};
@@ -83,6 +84,11 @@ impl Services {
 
 /// Opens a program, by a path that starts at a directory.
 pub fn open(directory: Reference, path: &[u8]) -> Result<File, Refusal> {
+    open_with_mode(directory, path).map(|(file, _)| file)
+}
+
+/// The same, with its mode.
+pub fn open_with_mode(directory: Reference, path: &[u8]) -> Result<(File, u64), Refusal> {
     let opened = directory::open(directory, O_RDONLY, 0, path).map_err(|errno| match errno {
         Errno::ENOENT | Errno::ENOTDIR => Refusal::NotFound,
         Errno::EACCES => Refusal::NotExecutable,
@@ -95,7 +101,7 @@ pub fn open(directory: Reference, path: &[u8]) -> Result<File, Refusal> {
     if opened.mode & MAY_EXECUTE == 0 {
         return Err(Refusal::NotExecutable);
     }
-    File::new(opened.file)
+    Ok((File::new(opened.file)?, opened.mode))
 }
 
 impl supply::Supplier for Services {
@@ -174,11 +180,20 @@ impl File {
             let region = Some(map.region).filter(|region| is_whole(region.handle(), map.size));
             return Ok(File { port, size: map.size, region });
         }
-        let mut bytes = [0; nacre_proto::structures::Status::SIZE];
-        file::status(port.handle(), &mut bytes).map_err(|errno| Refusal::Service("asking for its size", errno))?;
-        let size = nacre_proto::structures::Status::from_bytes(&bytes).map_or(0, |status| status.size);
+        let size = status(port.handle())?.size;
         Ok(File { port, size, region: None })
     }
+
+    /// What is known of it.
+    pub fn status(&self) -> Result<Status, Refusal> {
+        status(self.port.handle())
+    }
+}
+
+fn status(port: Reference) -> Result<Status, Refusal> {
+    let mut bytes = [0; Status::SIZE];
+    file::status(port, &mut bytes).map_err(|errno| Refusal::Service("asking for its size", errno))?;
+    Ok(Status::from_bytes(&bytes).unwrap_or_default())
 }
 
 /// Whether a reference leads to a region that covers all pages of a file of this size.

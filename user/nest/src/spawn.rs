@@ -54,6 +54,8 @@ pub struct Child<S: Supplier> {
     space: Space,
     thread: Thread,
     native: bool,
+    /// Where its first thread begins.
+    entry: u64,
     /// Where the areas of its heritage lie in our own space; 0 for those that are shown.
     areas: Vec<u64>,
     /// The child has them mapped.
@@ -79,6 +81,11 @@ impl<S: Supplier> Child<S> {
     /// Whether it makes the kernel's own calls, and not foreign ones.
     pub fn is_native(&self) -> bool {
         self.native
+    }
+
+    /// Where a thread begins that others make in it for what they have to ask of its library; 0: it has none.
+    pub fn visited(&self) -> u64 {
+        if self.native { 0 } else { self.entry - plan::VISITED }
     }
 
     /// Its memory.
@@ -312,5 +319,5 @@ fn make<S: Supplier>(supplier: &mut S, mut loaded: Vec<Loaded<S::File>>, program
     give_references(&plan, base, heritage, ports, space, thread).map_err(kernel("its references"))?;
     let place = |window: &plan::Window| if window.from == From::Segment { base + window.offset } else { 0 };
     let areas = plan.windows.iter().take(heritage.areas.len()).map(place).collect();
-    Ok(Child { segment, space, thread, native, areas, _files: loaded.into_iter().map(|one| one.file).collect() })
+    Ok(Child { segment, space, thread, native, entry, areas, _files: loaded.into_iter().map(|one| one.file).collect() })
 }

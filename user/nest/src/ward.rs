@@ -60,7 +60,7 @@ impl Ward {
         let (space, thread) = references(child).map_err(|status| Refusal::Kernel("references to it", status))?;
         // Only those who look at lists of processes miss it.
         let _ = process::name_set(self.port(), name);
-        let begun = process::begin(self.port(), BEGIN_PROGRAM | BEGIN_INHERITS, 0, space.handle(), thread.handle());
+        let begun = process::begin(self.port(), BEGIN_PROGRAM | BEGIN_INHERITS, 0, child.visited(), space.handle(), thread.handle());
         begun.map(drop).map_err(|errno| Refusal::Service("starting it", errno))
     }
 

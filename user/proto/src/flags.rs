@@ -101,6 +101,17 @@ table! {
 }
 
 table! {
+    /// What `process.ask` asks.
+    QUESTIONS:
+    ASK_LIMIT = 1 of 0xff, "The limit of a resource: the first word is its number.";
+    ASK_LIMIT_SET = 2 of 0xff, "The limit as it was; it becomes what the second and third word say, soft and hard.";
+    ASK_MEMORY = 3 of 0xff, "Bytes from an address on, as many as the second word says; the third is what the caller is permitted, as capabilities.";
+    ASK_MEMORY_SET = 4 of 0xff, "Puts bytes at an address. The first word of the answer is how many were read, or put.";
+    ASK_FILE = 5 of 0xff, "The open file that has this descriptor: its mode and its flags, and a reference to it.";
+    ASK_PRIVILEGED = 0x100, "Whoever asks may do so of anybody.";
+}
+
+table! {
     /// Flags of `process.dispositions`: those of `sigaction` for `SIGCHLD`.
     CHILD_FLAGS:
     SA_NOCLDSTOP = 1, "No signal when a child stops or goes on.";

@@ -1,6 +1,6 @@
 //! Protocol 7, `process`: what a process asks of its manager. Numbers, errors and rules are Linux's.
 
-use crate::flags::{BEGIN_FLAGS, CHILD_FLAGS, SIGNAL_CODES, WAIT_OPTIONS};
+use crate::flags::{BEGIN_FLAGS, CHILD_FLAGS, QUESTIONS, SIGNAL_CODES, WAIT_OPTIONS};
 
 crate::protocol! {
     /// What a process asks of its manager, at the port that is also its parent. Every process has a port of its own, and is who calls there. Numbers, errors and rules are Linux's.
@@ -17,8 +17,8 @@ crate::protocol! {
     /// At the port of whom it is for, which need not have begun: memory for a new environment, filled with zeros, in which space, threads and first objects are to be made. The manager destroys it to end the process. What was prepared before and has not begun goes. `ENOMEM`: there is not so much.
     4 prepare(size: Number) -> (size: Number; references region);
     /// At the port of whom it is for: it lives in what was prepared from now on, with this space, and this stopped thread starts. If it has lived elsewhere that goes, and the call is not answered: it has become another program. The space's keeper is the process's port.
-    /// `ignored`: a bit for each signal, 1 for the first, that takes no effect. `EINVAL`: nothing was prepared.
-    5 begin(flags: Flags(BEGIN_FLAGS), ignored: Hex; references space, thread) -> ();
+    /// `ignored`: a bit for each signal, 1 for the first, that takes no effect. `visited`: where threads begin that the manager makes there so that they ask for visits; 0: it has none. `EINVAL`: nothing was prepared.
+    5 begin(flags: Flags(BEGIN_FLAGS), ignored: Hex, visited: Hex; references space, thread) -> ();
     /// At the port of a process that has not begun: it ends, with a status as that of `parent.exit`. `EINVAL`: it has begun.
     6 abandon(status: Status) -> ();
     /// Waits until a child has changed. `which`: a process, -1 any, 0 one of the own group, a negative number one of that group. `status` is as that of Linux's `wait4`; pid 0: none has changed, and `WNOHANG` was set. Times are in microseconds. `ECHILD`: there is no such child. `EINVAL`: no options of it.
@@ -77,8 +77,23 @@ crate::protocol! {
     /// The session gives up its terminal, whose foreground gets `SIGHUP` and `SIGCONT`; who does not lead the session cannot. `ENOTTY`: it has none.
     42 terminal_leave() -> ();
 
+    /// What the system is called: the name of the host, whose size is told, and behind it that of its domain. Each manager has names of its own, which are those of the world that it is in at first.
+    60 system_names() -> (host: Number; bytes names: Text);
+    /// Gives the host (0) or its domain (1) another name. `EINVAL`: it has more than 64 bytes, or it is none of both.
+    61 system_name_set(which: Number; bytes name: Text) -> ();
     /// Waits until a child has become another program, or has ended: for a maker whose memory it uses meanwhile. `ESRCH`: there is none with this number.
     33 released(pid: Number) -> ();
+    /// Asks the library of another process, or of the one that has a thread with this number, and waits for its answer. `owner`: the caller's user, and above 32 bits its group, by which the library judges, as Linux does. `ESRCH`: there is none.
+    /// `EPERM`: it may not be asked, or has no library that answers. `EAGAIN`: too many ask it.
+    50 ask(pid: Number, question: Flags(QUESTIONS), first: Hex, second: Hex, third: Hex, owner: Hex; bytes data: Data) -> (first: Hex, second: Hex; bytes found: Data);
+    /// `ask` for what is answered with a reference.
+    51 ask_file(pid: Number, question: Flags(QUESTIONS), first: Hex, second: Hex, third: Hex, owner: Hex) -> (first: Hex, second: Hex; references file);
+    /// Waits until somebody asks the process something, and is what was asked. One thread at a time does that, which the manager has made.
+    52 visit() -> (question: Flags(QUESTIONS), first: Hex, second: Hex, third: Hex, owner: Hex; bytes data: Data);
+    /// Answers what the last visit was about, with an error or (0) these words and bytes.
+    53 answer(error: Number, first: Hex, second: Hex; bytes data: Data) -> ();
+    /// The same with a reference.
+    54 answer_file(first: Hex, second: Hex; references file) -> ();
     /// Nanoseconds of processors that the first threads of the programs have had that the process was before, and the processes that it has waited for, with those that they have waited for.
     34 times() -> (before: Number, children: Number);
 }

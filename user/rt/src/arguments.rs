@@ -77,6 +77,11 @@ impl Arguments {
         })
     }
 
+    /// Where the auxiliary vector is.
+    pub fn auxiliary_address(&self) -> u64 {
+        self.first as u64 + 8 * (self.count + self.environment().count() + 2) as u64
+    }
+
     /// The path of the current directory, absolute; empty: the root.
     pub fn directory(&self) -> &'static [u8] {
         match self.auxiliary(AT_DIRECTORY) {

@@ -103,6 +103,12 @@ impl World {
         results.iter().find(|result| result.is_ok()).copied().unwrap_or(results[0])
     }
 
+    /// The process that has this number, or a thread with it, and lives.
+    pub fn owner_of(&self, number: u64) -> Result<u64, Errno> {
+        let is_it = |(pid, process): &(&u64, &Process)| (**pid == number || process.threads.contains(&number)) && process.state == State::Running;
+        self.processes.iter().find(is_it).map(|(pid, _)| *pid).ok_or(Errno::ESRCH)
+    }
+
     fn targets(&self, sender: u64, sent: &Sent) -> Result<Vec<u64>, Errno> {
         let has_thread = |(pid, process): (&u64, &Process)| *pid == sent.thread || process.threads.contains(&sent.thread);
         if sent.thread != 0 {

@@ -1,0 +1,170 @@
+//! What processes ask each other's libraries: their limits, memory and open files. A thread in the space of the process that is asked carries a question to its library and
+//! brings the answer; it is made with the first question, and waits for more until its space goes. Whoever is asked may not answer: that keeps nobody waiting but who has asked, whom signals free.
+
+use crate::manager::{Body, Manager};
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+use nacre_abi::state::ThreadState;
+use nacre_proto::process::{ask, ask_file, visit};
+use nacre_proto::server::{self, Output};
+use nacre_proto::{Answer, Errno, Handled, Request};
+use nacre_sys::{OwnedReference, OwnedThread, Space, Span, Thread};
+
+/// Most who ask one process at a time.
+const MOST: usize = 64;
+/// Flags of a fresh thread: interrupts on, and the bit that is always set.
+const FLAGS: u64 = 0x202;
+
+/// Something that was asked.
+struct Visit {
+    /// Question, its three words, and who asks.
+    words: [u64; 5],
+    data: Vec<u8>,
+    /// Whoever asked waits here.
+    asked: OwnedReference,
+    /// For a reference.
+    wants_file: bool,
+}
+
+/// All that is asked of one process.
+#[derive(Default)]
+pub struct Visits {
+    /// Where the thread begins; 0: nobody answers.
+    visited: u64,
+    thread: Option<OwnedThread>,
+    /// The thread waits here.
+    waiting: Option<OwnedReference>,
+    /// The first was handed out, if somebody `is_asked`.
+    visits: VecDeque<Visit>,
+    is_asked: bool,
+}
+
+impl Visit {
+    fn has_gone(&self) -> bool {
+        self.asked.is_null().unwrap_or(true)
+    }
+
+    fn refuse(self, errno: Errno) {
+        // Whoever has gone on does not care.
+        let _ = server::refuse(self.asked, errno);
+    }
+}
+
+impl Visits {
+    /// The process lives in another space, which has not been asked yet; the old one has gone.
+    pub fn moved(&mut self, visited: u64) {
+        self.visited = visited;
+        (self.thread, self.waiting, self.is_asked) = (None, None, false);
+        if visited == 0 {
+            self.refuse_all(Errno::EPERM);
+        }
+    }
+
+    /// It lives nowhere any more.
+    pub fn end(&mut self) {
+        self.refuse_all(Errno::ESRCH);
+        self.moved(0);
+    }
+
+    fn refuse_all(&mut self, errno: Errno) {
+        self.visits.drain(..).for_each(|visit| visit.refuse(errno));
+    }
+
+    /// Whether one more may ask. Those that have gone are forgotten.
+    fn check(&mut self) -> Result<(), Errno> {
+        let first = usize::from(self.is_asked);
+        let mut number = 0;
+        self.visits.retain(|visit| {
+            number += 1;
+            number <= first || !visit.has_gone()
+        });
+        match self.visits.len() {
+            _ if self.visited == 0 => Err(Errno::EPERM),
+            MOST.. => Err(Errno::EAGAIN),
+            _ => Ok(()),
+        }
+    }
+
+    /// The thread can take the next question.
+    pub fn wait(&mut self, reply: OwnedReference) {
+        self.waiting = Some(reply);
+        self.hand_out();
+    }
+
+    fn hand_out(&mut self) {
+        let (Some(visit), false) = (self.visits.front(), self.is_asked) else { return };
+        let Some(waiting) = self.waiting.take() else { return };
+        let [question, first, second, third, owner] = visit.words;
+        self.is_asked = visit::Output { question, first, second, third, owner }.send(waiting, Span::from(&visit.data[..])).is_ok();
+    }
+
+    /// What was handed out, and is answered now.
+    fn take(&mut self) -> Option<Visit> {
+        let was_asked = core::mem::take(&mut self.is_asked);
+        self.visits.pop_front().filter(|_| was_asked)
+    }
+
+    /// The answer to what was handed out.
+    pub fn answer(&mut self, error: u64, [first, second]: [u64; 2], data: &[u8]) {
+        let Some(visit) = self.take() else { return };
+        match u32::try_from(error) {
+            Ok(0) if !visit.wants_file => drop(ask::Output { first, second }.send(visit.asked, Span::from(data))),
+            Ok(error @ 1..4096) => visit.refuse(Errno(error)),
+            _ => visit.refuse(Errno::EPROTO),
+        }
+    }
+
+    /// The same with a reference.
+    pub fn answer_file(&mut self, [first, second]: [u64; 2], file: OwnedReference) {
+        let Some(visit) = self.take() else { return };
+        if visit.wants_file {
+            let _ = ask_file::Output { first, second, file: file.into() }.send(visit.asked, Span::EMPTY);
+        } else {
+            visit.refuse(Errno::EPROTO);
+        }
+    }
+
+    /// Makes the thread, if there is something to ask and there is none.
+    fn set_off(&mut self, space: Space) -> Result<(), Errno> {
+        if self.visits.is_empty() || self.thread.is_some() {
+            return Ok(());
+        }
+        let thread = OwnedThread::make(|slot| Thread::create(slot, space))?;
+        let state = ThreadState { flags: ThreadState::STOPPED, rip: self.visited, rflags: FLAGS, ..ThreadState::default() };
+        let started = thread.handle().set_state(&state).and_then(|()| thread.handle().start());
+        // Once it is there it goes with its space: its end would be told as that of the process.
+        self.thread = Some(thread);
+        Ok(started?)
+    }
+}
+
+impl Drop for Visits {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+impl Body {
+    /// Somebody looks after what was asked.
+    pub(crate) fn visit(&mut self) {
+        let Some(space) = self.life.space() else { return };
+        if self.visits.set_off(space).is_err() {
+            self.visits.refuse_all(Errno::ENOMEM);
+        }
+    }
+}
+
+impl Manager {
+    /// A request that the library of another process answers.
+    pub(crate) fn ask_later<T: Output>(&mut self, request: &mut Request<'_>, pid: u64, data: &[u8]) -> Handled<T> {
+        let pid = self.world.owner_of(pid)?;
+        let [_, words @ ..] = request.words();
+        let wants_file = request.label() == ask_file::LABEL;
+        let body = self.bodies.get_mut(&pid).ok_or(Errno::ESRCH)?;
+        body.visits.check()?;
+        body.visits.visits.push_back(Visit { words, data: data.to_vec(), asked: request.detach()?, wants_file });
+        body.visits.hand_out();
+        body.visit();
+        Ok(Answer::Later)
+    }
+}

@@ -1,0 +1,145 @@
+//! `futex_waitv`: a thread waits for several words at once, until one of them is woken.
+//!
+//! Words in memory that processes share are looked at now and then instead: one whose value has changed counts as woken.
+
+use crate::entry::Frame;
+use crate::errno::{Answer, EAGAIN, EINVAL, ERESTART, ETIMEDOUT, Errno};
+use crate::futex::{ALL_BITS, Until, Wait, value_at};
+use crate::process::Process;
+use crate::time;
+use alloc::vec::Vec;
+
+/// Most words of a wait.
+const MOST: u64 = 128;
+/// Size of a word, in a wait's flags: the only one that there is.
+const BITS_32: u64 = 2;
+const PRIVATE: u64 = 128;
+/// Nanoseconds between two looks at words that are shared, at first and at most.
+const PAUSES: [u64; 2] = [500_000, 16_000_000];
+
+/// Words that a thread waits for at once.
+#[derive(Default)]
+pub struct Several {
+    waits: Vec<Wait>,
+    /// Which of them was woken.
+    taken: usize,
+}
+
+impl Several {
+    /// The wait at a word.
+    pub fn at(&self, address: u64) -> Option<Wait> {
+        self.waits.iter().find(|wait| wait.address == address).copied()
+    }
+
+    /// The word is woken, and no other any more.
+    pub fn take(&mut self, address: u64) {
+        if let Some(number) = self.waits.iter().position(|wait| wait.address == address) {
+            self.taken = number;
+            self.waits.clear();
+        }
+    }
+
+    /// Whoever wakes another word wakes this one.
+    pub fn move_to(&mut self, from: u64, to: u64) {
+        self.waits.iter_mut().filter(|wait| wait.address == from).for_each(|wait| wait.address = to);
+    }
+}
+
+/// A word that a program waits for.
+struct Word {
+    address: u64,
+    expected: u32,
+    is_shared: bool,
+}
+
+/// The words of a wait, as the program lists them.
+fn words(process: &mut Process, list: u64, count: u64) -> Result<Vec<Word>, Errno> {
+    let mut words = Vec::new();
+    for at in (list..).step_by(24).take(count as usize) {
+        let [expected, address, flags] = process.memory.read_words(at)?;
+        // The upper half must be 0.
+        if flags & !(BITS_32 | PRIVATE) != 0 || flags & BITS_32 == 0 || address % 4 != 0 {
+            return Err(EINVAL);
+        }
+        let is_shared = flags & PRIVATE == 0 && process.meeting(address).is_some();
+        words.push(Word { address, expected: expected as u32, is_shared });
+    }
+    Ok(words)
+}
+
+/// The first word that is not what was expected, among those that are shared or all.
+fn changed(process: &mut Process, words: &[Word], shared_alone: bool) -> Result<Option<u64>, Errno> {
+    for (number, word) in (0..).zip(words) {
+        if (word.is_shared || !shared_alone) && value_at(process, word.address)? != word.expected {
+            return Ok(Some(number));
+        }
+    }
+    Ok(None)
+}
+
+/// Waits until one of the words that the thread awaits was woken, or one of those that are shared has changed.
+fn wait(process: &mut Process, words: &[Word], until: Until) -> Answer {
+    let any_shared = words.iter().any(|word| word.is_shared);
+    let [mut pause, longest] = PAUSES;
+    loop {
+        let Some(left) = until.left(process)? else { return Err(ETIMEDOUT) };
+        let sleeps = match left {
+            left if !any_shared => left,
+            0 => pause,
+            left => left.min(pause),
+        };
+        process.sleep(sleeps);
+        if process.me().awaits_several.waits.is_empty() {
+            return Ok(process.me().awaits_several.taken as u64);
+        }
+        if let Some(number) = changed(process, words, true)? {
+            return Ok(number);
+        }
+        if process.is_interrupted() {
+            return Err(ERESTART);
+        }
+        pause = (2 * pause).min(longest);
+    }
+}
+
+/// `futex_waitv(words, count, flags, until, clock)`: which of the words was woken.
+pub fn futex_waitv(process: &mut Process, frame: &mut Frame) -> Answer {
+    let [list, count, flags, moment, clock, _] = frame.arguments();
+    let count = count & 0xffff_ffff;
+    if flags as u32 != 0 || count == 0 || count > MOST || list == 0 {
+        return Err(EINVAL);
+    }
+    let clock = clock & 0xffff_ffff;
+    if moment != 0 && clock != time::REALTIME && clock != time::MONOTONIC {
+        return Err(EINVAL);
+    }
+    let until = crate::futex::until(process, moment, Some(clock))?;
+    let words = words(process, list, count)?;
+    if changed(process, &words, false)?.is_some() {
+        return Err(EAGAIN);
+    }
+    process.tickets += 1;
+    let ticket = process.tickets;
+    let waits = words.iter().map(|word| Wait { address: word.address, bits: ALL_BITS, ticket });
+    process.me().awaits_several.waits = waits.collect();
+    let woken = wait(process, &words, until);
+    process.me().awaits_several.waits = Vec::new();
+    woken
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_word_is_woken_for_all() {
+        let wait = |address| Wait { address, bits: ALL_BITS, ticket: 1 };
+        let mut several = Several { waits: alloc::vec![wait(8), wait(16)], taken: 0 };
+        several.take(24);
+        assert!(several.at(8).is_some());
+        several.move_to(16, 24);
+        assert!(several.at(16).is_none());
+        several.take(24);
+        assert_eq!((several.waits.len(), several.taken), (0, 1));
+    }
+}

@@ -1,0 +1,68 @@
+//! What the system is called. The names of the host and its domain are the manager's, for its whole world.
+
+use crate::capabilities::SYSTEM;
+use crate::entry::Frame;
+use crate::errno::{Answer, EINVAL, ENOSYS, EPERM};
+use crate::process::Process;
+use alloc::vec::Vec;
+use nacre_proto::process as manager;
+use nacre_sys::Reference;
+
+/// Bytes of a name as `uname` has it, with a zero behind it.
+const FIELD: usize = 65;
+/// What does not change.
+const SYSTEM_NAME: &str = "Linux";
+const RELEASE: &str = "6.1.0-nacre";
+const VERSION: &str = "#1 Nacre";
+const MACHINE: &str = "x86_64";
+/// The names without a manager.
+const ALONE: [&[u8]; 2] = [b"nacre", b"(none)"];
+
+/// The name of the host and that of its domain.
+pub fn names() -> [Vec<u8>; 2] {
+    let mut bytes = [0; 2 * FIELD];
+    let found = manager::system_names(Reference::PARENT, &mut bytes[..]).ok();
+    let parts = found.and_then(|found| bytes.get(..found.names)?.split_at_checked(found.host as usize));
+    parts.map_or(ALONE.map(Vec::from), |(host, domain)| [host, domain].map(Vec::from))
+}
+
+/// `uname(buffer)`.
+pub fn uname(process: &mut Process, frame: &mut Frame) -> Answer {
+    let [host, domain] = names();
+    let fields = [SYSTEM_NAME.as_bytes(), &host, RELEASE.as_bytes(), VERSION.as_bytes(), MACHINE.as_bytes(), &domain];
+    let mut names = [0; FIELD * 6];
+    for (place, text) in names.chunks_mut(FIELD).zip(fields) {
+        place.iter_mut().zip(text.iter().take(FIELD - 1)).for_each(|(to, from)| *to = *from);
+    }
+    process.memory.write_bytes(frame.arguments()[0], &names)?;
+    Ok(0)
+}
+
+fn set(process: &mut Process, frame: &Frame, which: u64) -> Answer {
+    let [name, size, ..] = frame.arguments();
+    if !process.identity.may(SYSTEM) {
+        return Err(EPERM);
+    }
+    // The size is a signed number of 32 bits.
+    if size as u32 as usize >= FIELD {
+        return Err(EINVAL);
+    }
+    let name = process.memory.readable(name, u64::from(size as u32))?;
+    manager::system_name_set(Reference::PARENT, which, name).map_err(|error| {
+        if error == ENOSYS {
+            process.report(format_args!("sethostname: this needs a process manager: run `process` below the program"));
+        }
+        error
+    })?;
+    Ok(0)
+}
+
+/// `sethostname(name, size)`.
+pub fn sethostname(process: &mut Process, frame: &mut Frame) -> Answer {
+    set(process, frame, 0)
+}
+
+/// `setdomainname(name, size)`.
+pub fn setdomainname(process: &mut Process, frame: &mut Frame) -> Answer {
+    set(process, frame, 1)
+}
