@@ -228,6 +228,8 @@ calls! {
     ThreadDonate = 86, "thread_donate";
     /// `(thread)`: nanoseconds that the thread has had of processors, in `rdx`.
     ThreadTime = 87, "thread_time";
+    /// `(start, size)`: the first pages of a range of the caller's memory that may hold something; `rdx`: where they start (the range's end, if there are none), `r8`: where they end.
+    MemoryTouched = 88, "memory_touched";
 }
 
 /// How many calls there are.

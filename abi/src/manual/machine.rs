@@ -36,6 +36,17 @@ pub const ENTRIES: &[Entry] = &[
         restarts: "where it was: rdi and rsi say what is left",
     },
     Entry {
+        call: Call::MemoryTouched,
+        purpose: "Finds pages of the caller's memory that may hold something. What nobody has touched since it was cleared (`memory_reclaim`) is known to be zeros, and need not be read; so is nothing else, whatever it holds. A range that is not mapped, or may not be read, counts as one that may hold something.",
+        arguments: &[
+        Argument { name: "start", kind: Kind::Start, text: "" },
+        Argument { name: "size", kind: Kind::Number, text: "bytes, multiple of 4096" },
+        ],
+        results: "rdx: where the first such pages start, the end of the range if there are none; r8: where these end, or more of them are to be asked for",
+        failures: &[],
+        restarts: "where it was: rdi and rsi say what is left",
+    },
+    Entry {
         call: Call::IoRead,
         purpose: "Reads an I/O port.",
         arguments: &[

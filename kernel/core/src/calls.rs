@@ -99,6 +99,7 @@ impl<M: Machine> Kernel<M> {
         (Call::ThreadSetScheduler, Self::thread_set_scheduler),
         (Call::ThreadDonate, Self::thread_donate),
         (Call::ThreadTime, Self::thread_time),
+        (Call::MemoryTouched, Self::memory_touched),
     ];
 
     /// The call with this number.

@@ -2,7 +2,7 @@
 //! without anything special in them, and can be cut off: the registers say where to go on.
 
 use crate::decode::wrong;
-use crate::kernel::{Attempt, Done, Kernel};
+use crate::kernel::{Attempt, Done, Kernel, Stop};
 use crate::list;
 use crate::machine::{Frame, Machine, PageSize, Physical, thread_page::register};
 use crate::object::Thread;
@@ -20,6 +20,8 @@ const OBJECT_WORK: u32 = 300;
 /// Pages that are cleared together, and what that takes, in instructions.
 const ROW: u64 = 32;
 const ROW_WORK: u32 = 2000;
+/// What looking at so many, and finding out where they are, takes.
+const ROW_LOOK_WORK: u32 = 900;
 
 /// A part of the caller's space that one translation holds for; empty: none is known.
 #[derive(Default)]
@@ -130,6 +132,53 @@ impl<M: Machine> Kernel<M> {
             self.work(work)?;
         }
         Ok(Done::Return)
+    }
+
+    /// What nobody has touched since it was cleared is zeros, and need not be read to know that. Whatever is not so for certain may hold something.
+    pub(crate) fn memory_touched(&self, caller: Thread<'_>) -> Attempt<Done> {
+        let (start, size) = (caller.argument(1), caller.argument(2));
+        if size != 0 {
+            self.page_range(start, size, USER_END, [1, 2])?;
+        }
+        let end = start.saturating_add(size);
+        let (mut part, mut address, mut first) = (Part::default(), start, end);
+        while address < end {
+            let (blank, next) = self.blank_pages(caller, &mut part, address, end);
+            if blank && first < end {
+                break;
+            }
+            first = if blank { first } else { first.min(address) };
+            address = next.min(end);
+            if self.work(ROW_LOOK_WORK).is_err() {
+                if first < end {
+                    // Others behind these are asked for next.
+                    break;
+                }
+                caller.set_register(register::RDI, address);
+                caller.set_register(register::RSI, end - address);
+                return Err(Stop::Again);
+            }
+        }
+        caller.set_register(register::RDX, first);
+        caller.set_register(register::R8, if first < end { address } else { end });
+        Ok(Done::Return)
+    }
+
+    /// Whether the page at `address` is blank, and how far those behind it are like it, as far as one look goes.
+    fn blank_pages(&self, caller: Thread<'_>, part: &mut Part, address: u64, end: u64) -> (bool, u64) {
+        if address >= part.end {
+            match self.part_at(caller, address, end, Rights::READ) {
+                Ok(found) => *part = found,
+                Err(next) => return (false, next),
+            }
+        }
+        let is_blank = |page: u64| self.machine.frame(part.physical.add(page - part.start)).is_some_and(|frame| frame.kind.get() == Frame::BLANK);
+        let (blank, last) = (is_blank(address), part.end.min(end).min(address + ROW * PAGE_SIZE));
+        let mut next = address + PAGE_SIZE;
+        while next < last && is_blank(next) == blank {
+            next += PAGE_SIZE;
+        }
+        (blank, next)
     }
 
     /// Makes the page at `address` plain memory again; where to go on.

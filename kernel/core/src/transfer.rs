@@ -245,7 +245,9 @@ impl<M: Machine> Kernel<M> {
         for (at, address) in to.iter_mut().zip(addresses).take(count) {
             // A slot that is present can be looked at without making the client wait.
             let needed = Rights::WRITE.union(Rights::OBJECTS);
-            self.leaf_present(client, DESCRIPTOR, address, needed).map_err(|lack| if lack == Err(Stop::Again) { Stop::Again } else { bad })?;
+            if self.leaf_in_tables(client, address, needed).is_none() {
+                self.leaf_present(client, DESCRIPTOR, address, needed).map_err(|lack| if lack == Err(Stop::Again) { Stop::Again } else { bad })?;
+            }
             *at = self.reference_slot(client, DESCRIPTOR, address).map_err(|stop| if stop == Stop::Again { stop } else { bad })?;
         }
         Ok(to)

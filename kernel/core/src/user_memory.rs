@@ -39,15 +39,19 @@ impl<M: Machine> Kernel<M> {
     /// The table entry for `address` of the thread's space, with at least the rights `needed`. If a keeper can bring the page, the thread now waits for it (`Stop::Wait`).
     #[inline(always)]
     pub(crate) fn leaf(&self, thread: Thread<'_>, argument: u8, address: u64, needed: Rights) -> Attempt<Leaf> {
-        if address < USER_END {
-            let root = self.space(thread.space()).root();
-            if let Some(leaf) = self.machine.table_lookup(root, address)
-                && leaf.rights.contains(needed)
-            {
-                return Ok(leaf);
-            }
+        match self.leaf_in_tables(thread, address, needed) {
+            Some(leaf) => Ok(leaf),
+            None => self.leaf_missing(thread, argument, address, needed),
         }
-        self.leaf_missing(thread, argument, address, needed)
+    }
+
+    /// The same if it is in the thread's tables already.
+    #[inline(always)]
+    pub(crate) fn leaf_in_tables(&self, thread: Thread<'_>, address: u64, needed: Rights) -> Option<Leaf> {
+        if address >= USER_END {
+            return None;
+        }
+        self.machine.table_lookup(self.space(thread.space()).root(), address).filter(|leaf| leaf.rights.contains(needed))
     }
 
     #[cold]

@@ -58,7 +58,7 @@ fn arguments(entry: &Entry) -> [u64; 8] {
         Call::ThreadSetBase => values[0] = 1,
         Call::ReferenceReveal => (values[1], values[2]) = (fixture::ARENA, fixture::ARENA_SIZE),
         Call::MemoryObjects => (values[0], values[1], values[3]) = (fixture::ARENA, 4096, 4),
-        Call::MemoryReclaim => (values[0], values[1]) = (fixture::SPARE, 4096),
+        Call::MemoryReclaim | Call::MemoryTouched => (values[0], values[1]) = (fixture::SPARE, 4096),
         Call::PortCreate => values[2] = 0,
         Call::PortNotify => values[1] = 1,
         Call::SpaceSetState | Call::RegionSetState | Call::MappingSetState | Call::PortSetState => read_state(entry.call, values[0]),
@@ -94,7 +94,7 @@ fn skips(call: Call, argument: usize, code: Code) -> bool {
         // The state in the buffer comes first, or nothing that these are linked to can be set.
         ThreadSetState | PortSetSetState | ReferenceSetState | MutexSetState | ConditionSetState => argument == 3,
         // Any length of a range is right here, and any buffer alignment.
-        MemoryReclaim | IoWriteBytes => argument != 0,
+        MemoryReclaim | MemoryTouched | IoWriteBytes => argument != 0,
         _ => false,
     }
 }

@@ -51,8 +51,8 @@ pub enum Woken {
 }
 
 impl Block {
-    /// A block for a thread that does not run yet.
-    pub const fn new() -> Block {
+    /// A block that is all zeros, as fresh memory is; [`Block::prepare`] makes it one that can be used.
+    pub const fn zero() -> Block {
         Block {
             stack_top: AtomicU64::new(0),
             scratch: AtomicU64::new(0),
@@ -65,9 +65,22 @@ impl Block {
             index: AtomicU32::new(0),
             word: AtomicU32::new(0),
             condition: AtomicU64::new(0),
-            countdown: AtomicI32::new(crate::sites::EVERY as i32),
-            quick: [const { AtomicI32::new(ASK) }; QUICK],
+            countdown: AtomicI32::new(0),
+            quick: [const { AtomicI32::new(0) }; QUICK],
         }
+    }
+
+    /// A block for a thread that does not run yet.
+    pub fn new() -> Block {
+        let block = Block::zero();
+        block.prepare();
+        block
+    }
+
+    /// Makes a block of zeros one for a thread that does not run yet.
+    pub fn prepare(&self) {
+        self.countdown.store(crate::sites::EVERY as i32, Ordering::Relaxed);
+        self.quick.iter().for_each(|place| place.store(ASK, Ordering::Relaxed));
     }
 
     /// From now on call `number` of this thread gives `value`.

@@ -22,8 +22,8 @@ use crate::sites::EVERY;
 use core::arch::naked_asm;
 use core::cell::UnsafeCell;
 use core::hint::black_box;
-use core::mem::offset_of;
-use core::sync::atomic::Ordering;
+use core::mem::{MaybeUninit, offset_of};
+use core::sync::atomic::{AtomicBool, Ordering};
 use nacre_abi::call::FOREIGN_NUMBER_SHIFT;
 use nacre_abi::environment::{FOREIGN_LIBRARY, OBJECTS};
 use nacre_nest::plan::REFLECTED;
@@ -123,8 +123,20 @@ struct Area {
 
 const _: () = assert!(size_of::<Area>() == AREA_SIZE);
 
-/// A place for the process's state, which exists from `set_process` on.
-struct Global(UnsafeCell<Option<Process>>);
+/// A place for the process's state, which exists from `set_process` on: then the second part says so. All zeros before, so that no file's pages are copied for it.
+struct Global(UnsafeCell<MaybeUninit<Process>>, AtomicBool);
+
+impl Global {
+    /// The state, once it exists.
+    ///
+    /// # Safety
+    /// The caller has `LOCK`, or is the only thread; nothing else borrows the state.
+    #[allow(clippy::mut_from_ref)]
+    unsafe fn get(&self) -> Option<&mut Process> {
+        // SAFETY: the caller's promise, and what was set is whole.
+        self.1.load(Ordering::Relaxed).then(|| unsafe { (*self.0.get()).assume_init_mut() })
+    }
+}
 
 // SAFETY: whoever reaches it has `LOCK`, but for the start, when there is one thread.
 unsafe impl Sync for Global {}
@@ -143,8 +155,9 @@ unsafe impl Sync for Visitor {}
 
 #[cfg_attr(not(target_os = "none"), allow(dead_code))]
 static VISITOR: Visitor = Visitor(UnsafeCell::new([0; VISITOR_SIZE]));
-static FIRST: Area = Area { stack: UnsafeCell::new([0; STACK_SIZE]), block: Block::new() };
-static PROCESS: Global = Global(UnsafeCell::new(None));
+/// All zeros, so that no file's pages are copied for it.
+static FIRST: Area = Area { stack: UnsafeCell::new([0; STACK_SIZE]), block: Block::zero() };
+static PROCESS: Global = Global(UnsafeCell::new(MaybeUninit::zeroed()), AtomicBool::new(false));
 static LOCK: RawLock = RawLock::new();
 
 /// Keeps the process's state for the calls to come.
@@ -153,12 +166,19 @@ pub fn set_process(mut process: Process) {
     // A visitor may look already whether there is one.
     LOCK.lock();
     // SAFETY: start-up, before the first call; nothing else borrows it: this thread has the lock.
-    unsafe { *PROCESS.0.get() = Some(process) };
+    unsafe { (*PROCESS.0.get()).write(process) };
+    PROCESS.1.store(true, Ordering::Release);
     LOCK.unlock();
 }
 
 /// The block of the first thread; its address is what `gs` must be.
 pub fn first_block() -> &'static Block {
+    &FIRST.block
+}
+
+/// The same, made ready at the start.
+pub fn prepare_first_block() -> &'static Block {
+    FIRST.block.prepare();
     prepared(&FIRST.block)
 }
 
@@ -198,8 +218,8 @@ pub fn unlocked<R>(process: &mut Process, wait: impl FnOnce() -> R) -> R {
 pub fn with_process<R>(index: usize, work: impl FnOnce(&mut Process) -> R) -> Option<R> {
     LOCK.lock();
     // SAFETY: this thread has the lock, so nobody else has a reference that is in use: see `unlocked`.
-    let process = unsafe { &mut *PROCESS.0.get() };
-    let result = process.as_mut().map(|process| {
+    let process = unsafe { PROCESS.get() };
+    let result = process.map(|process| {
         process.caller = index;
         work(process)
     });

@@ -47,7 +47,7 @@ fn process(auxiliary: &Auxiliary, arguments: &Arguments, inheritance: Option<&In
         None => memory(auxiliary)?,
     };
     let executable = memory.path(auxiliary.path).map(Vec::from).unwrap_or_default();
-    let mut process = Process::new(memory, executable, entry::first_block())?;
+    let mut process = Process::new(memory, executable, entry::prepare_first_block())?;
     process.strings = strings(arguments);
     process.find_stack();
     match inheritance {

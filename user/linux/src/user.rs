@@ -12,6 +12,7 @@ use alloc::vec::Vec;
 use core::sync::atomic::{AtomicU32, Ordering};
 use nacre_abi::{PAGE_SIZE, Rights};
 use nacre_rt::memory::Segment;
+use nacre_sys::memory;
 
 /// Longest path, with its final zero.
 pub const PATH_MAX: u64 = 4096;
@@ -31,12 +32,19 @@ pub fn copy(from: u64, to: u64, size: u64) {
     unsafe { core::ptr::copy_nonoverlapping(from as *const u8, to as *mut u8, size as usize) };
 }
 
+/// Fewer pages are looked at without asking which of them may hold something.
+const ASKED: u64 = 3 * PAGE_SIZE;
+
 /// Copies whole pages to fresh memory, which is zeros: pages of zeros are left as they are, so that nobody has to fill them.
 pub fn copy_to_fresh(from: u64, to: u64, size: u64) {
-    for page in (0..size).step_by(PAGE_SIZE as usize) {
-        if !is_zero(from + page) {
-            copy(from + page, to + page, PAGE_SIZE.min(size - page));
+    let (mut start, end) = (from, from + size);
+    while start < end {
+        let pages = if size < ASKED { Some(start..end) } else { memory::touched(start, end) };
+        let Some(pages) = pages else { return };
+        for page in pages.clone().step_by(PAGE_SIZE as usize).filter(|page| !is_zero(*page)) {
+            copy(page, to + (page - from), PAGE_SIZE.min(end - page));
         }
+        start = pages.end;
     }
 }
 

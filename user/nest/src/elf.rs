@@ -63,12 +63,24 @@ pub struct Image {
     pub native_version: Option<u32>,
     /// Path of the dynamic linker that it asks for, which is then entered instead of it.
     pub interpreter: Option<Vec<u8>>,
+    /// Addresses of a program that cannot be moved which nobody writes to once they have been relocated; empty if it says nothing of it.
+    pub constant: Range<u64>,
 }
 
 impl Image {
     /// Where the first of its pages is.
     pub fn base(&self) -> u64 {
         self.segments.first().map_or(0, |segment| segment.pages().start)
+    }
+
+    /// Takes the right to write from what is constant. For a program that has nothing to relocate: its pages are the file's own then.
+    pub fn seal(&mut self) {
+        for segment in &mut self.segments {
+            let end = segment.address.saturating_add(segment.memory_size);
+            if self.constant.start <= segment.address && end <= self.constant.end {
+                segment.rights = segment.rights.intersect(Rights::READ.union(Rights::EXECUTE));
+            }
+        }
     }
 }
 
@@ -86,6 +98,7 @@ const MACHINE_X86_64: u16 = 62;
 const PT_LOAD: u32 = 1;
 const PT_INTERP: u32 = 3;
 const PT_NOTE: u32 = 4;
+const PT_GNU_RELRO: u32 = 0x6474_e552;
 
 fn u16_at(bytes: &[u8], at: usize) -> u16 {
     u16::from_le_bytes([bytes[at], bytes[at + 1]])
@@ -238,10 +251,11 @@ pub fn decode(source: &mut impl Source, range: Range<u64>, bias: u64) -> Result<
     let header = read_header(source)?;
     let header_count = u64::from(u16_at(&header, 56));
     let headers_offset = u64_at(&header, 32);
-    let bias = if u16_at(&header, 16) == TYPE_MOVABLE { bias } else { 0 };
+    let is_movable = u16_at(&header, 16) == TYPE_MOVABLE;
+    let bias = if is_movable { bias } else { 0 };
     let table = read_part(source, headers_offset, header_count * HEADER_ENTRY_SIZE, "program headers")?;
     let mut segments = Vec::new();
-    let (mut native_version, mut linker) = (None, None);
+    let (mut native_version, mut linker, mut constant) = (None, None, 0..0);
     for (number, entry) in table.chunks_exact(HEADER_ENTRY_SIZE as usize).enumerate() {
         match u32_at(entry, 0) {
             PT_LOAD => {
@@ -253,6 +267,7 @@ pub fn decode(source: &mut impl Source, range: Range<u64>, bias: u64) -> Result<
                 let note = read_part(source, u64_at(entry, 8), u64_at(entry, 32).min(MAX_NOTE), "note")?;
                 native_version = native_version.or(native_note(&note));
             }
+            PT_GNU_RELRO if !is_movable => constant = u64_at(entry, 16)..u64_at(entry, 16).saturating_add(u64_at(entry, 40)),
             _ => {}
         }
     }
@@ -261,7 +276,7 @@ pub fn decode(source: &mut impl Source, range: Range<u64>, bias: u64) -> Result<
         return Err(Refusal::WildEntry);
     }
     let headers_address = address_of(&segments, headers_offset, header_count * HEADER_ENTRY_SIZE).unwrap_or(0);
-    Ok(Image { entry, segments, headers_address, header_count, native_version, interpreter: linker })
+    Ok(Image { entry, segments, headers_address, header_count, native_version, interpreter: linker, constant })
 }
 
 #[cfg(test)]

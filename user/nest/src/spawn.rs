@@ -141,11 +141,14 @@ struct Loaded<F> {
 
 fn load<S: Supplier>(supplier: &mut S, path: &[u8], range: Range<u64>, bias: u64) -> Result<Loaded<S::File>, Refusal> {
     let mut file = supplier.open(path)?;
-    let image = elf::decode(&mut Head::new(&mut file)?, range, bias)?;
+    let mut image = elf::decode(&mut Head::new(&mut file)?, range, bias)?;
     match image.native_version {
-        Some(version) if version != nacre_abi::VERSION => Err(Refusal::OtherVersion(version)),
-        _ => Ok(Loaded { file, image }),
+        Some(version) if version != nacre_abi::VERSION => return Err(Refusal::OtherVersion(version)),
+        // Programs of our own have been relocated when they were built.
+        Some(_) => image.seal(),
+        None => {}
     }
+    Ok(Loaded { file, image })
 }
 
 /// The program; if it is foreign, also the dynamic linker that it asks for, and last the library.
@@ -164,7 +167,9 @@ fn load_all<S: Supplier>(supplier: &mut S, path: &[u8]) -> Result<Vec<Loaded<S::
 }
 
 fn load_library<S: Supplier>(supplier: &mut S) -> Result<Loaded<S::File>, Refusal> {
-    load(supplier, refusal::FOREIGN_LIBRARY_PATH, LIBRARY_RANGE, 0).map_err(|refusal| Refusal::Library(Box::new(refusal)))
+    let mut library = load(supplier, refusal::FOREIGN_LIBRARY_PATH, LIBRARY_RANGE, 0).map_err(|refusal| Refusal::Library(Box::new(refusal)))?;
+    library.image.seal();
+    Ok(library)
 }
 
 fn kernel(making: &'static str) -> impl Fn(Status) -> Refusal {

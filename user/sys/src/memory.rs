@@ -2,6 +2,7 @@
 
 use nacre_abi::rights::RECLAIM_CLEAR;
 use nacre_abi::state::ObjectEntry;
+use core::ops::Range;
 use nacre_abi::{Call, Status};
 
 use crate::raw;
@@ -15,6 +16,14 @@ pub fn objects(start: u64, size: u64, entries: &mut [ObjectEntry]) -> Result<(us
 /// Destroys every object in `size` bytes from `start` of the caller's memory, and takes pages back that were donated.
 pub fn reclaim(start: u64, size: u64) -> Result<(), Status> {
     raw::call(Call::MemoryReclaim, [start, size, 0, 0]).map(drop)
+}
+
+/// The first pages of `start..end`, whole pages of the caller's memory, that may hold something but zeros; `None`: there are none. Whether something is mapped there is not asked.
+pub fn touched(start: u64, end: u64) -> Option<Range<u64>> {
+    match raw::call(Call::MemoryTouched, [start, end - start, 0, 0]) {
+        Ok((first, last)) => (first < end).then_some(first..last),
+        Err(_) => (start < end).then_some(start..end),
+    }
 }
 
 /// The same, and the memory is full of zeros afterwards: each page is cleared when somebody touches it for the first time.

@@ -61,6 +61,7 @@ pub fn point(call: Call) -> Point {
         | Call::ThreadStart
         | Call::ThreadStop
         | Call::ThreadTime
+        | Call::MemoryTouched
         | Call::ThreadYield
         | Call::ThreadSetForeign
         | Call::ThreadSetScheduler

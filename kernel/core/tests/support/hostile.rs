@@ -121,7 +121,7 @@ fn kinds(call: Call) -> &'static [Kind] {
         Call::ThreadMove => &[Object, Page],
         Call::PortCreate => &[Slot, Number, Object],
         Call::IpcCall | Call::IpcSend | Call::IpcReceive | Call::IpcReplyReceive | Call::IpcReply => &[Object, Number, Number, Number],
-        Call::MemoryReclaim => &[Page, Page],
+        Call::MemoryReclaim | Call::MemoryTouched => &[Page, Page],
         Call::MemoryObjects => &[Page, Address, Memory, Number],
         Call::MutexLock | Call::ConditionWait => &[Object, Memory, Number],
         Call::ThreadSetScheduler => &[Object, Object, Number],
