@@ -257,6 +257,9 @@ fn other_calls_refuse_what_they_should() {
     fixture.fails(Call::MemoryObjects, &[1, 0, buffer, 0], Code::BadRange, 1);
     fixture.fails(Call::MemoryObjects, &[RAM, 0, buffer + 4, 0], Code::BadAddress, 3);
     fixture.fails(Call::MemoryReclaim, &[RAM + 8, PAGE_SIZE], Code::BadRange, 1);
+    fixture.fails(Call::MemoryTouched, &[RAM + 8, PAGE_SIZE], Code::BadRange, 1);
+    fixture.fails(Call::MemoryTouched, &[RAM, PAGE_SIZE + 8], Code::BadRange, 2);
+    fixture.fails(Call::MemoryTouched, &[RAM, USER_END], Code::BadRange, 2);
     fixture.fails(Call::IoRead, &[environment::IO_PORTS, 0, 3], Code::BadArgument, 3);
     fixture.fails(Call::IoRead, &[environment::IO_PORTS, 65535, 2], Code::BadRange, 2);
     fixture.fails(Call::IoWrite, &[environment::CLOCK, 0, 1], Code::WrongType, 1);
@@ -322,6 +325,7 @@ fn do_everything_alone(fixture: &Fixture) {
     assert_eq!(fixture.world.running(0).expect("root").register(register::RDX), 14);
     fixture.ok(Call::PortGetState, &[moved, buffer, PortState::SIZE, 0]);
     fixture.ok(Call::MemoryReclaim, &[moved, PAGE_SIZE]);
+    assert_eq!(fixture.ok(Call::MemoryTouched, &[moved, PAGE_SIZE]), moved);
     assert_eq!(fixture.world.machine().kind(fixture.world.physical(moved)), 0);
 }
 

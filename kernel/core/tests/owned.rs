@@ -245,6 +245,46 @@ fn memory_that_is_cleared_is_zeros_for_who_touches_it() {
 }
 
 #[test]
+fn what_nobody_has_touched_since_it_was_cleared_is_known_to_be_zeros() {
+    for budget in [1, 700, 1 << 20] {
+        let world = world(2);
+        let pages = world.pages(80);
+        let end = pages + 80 * PAGE_SIZE;
+        world.ok(Call::MemoryReclaim, &[pages, 80 * PAGE_SIZE, RECLAIM_CLEAR]);
+        world.kernel.budget_full.set(budget);
+        // All runs, put together where a call was cut off inside one.
+        let runs = || {
+            let (mut runs, mut start) = (Vec::<(u64, u64)>::new(), pages);
+            while start < end {
+                let first = world.ok(Call::MemoryTouched, &[start, end - start]);
+                let last = world.running(0).expect("root").register(register::R8);
+                assert!((start..=end).contains(&first) && (first < last || first == end && last == end), "{first:x} {last:x}");
+                match runs.last_mut() {
+                    Some(run) if run.1 == first => run.1 = last,
+                    _ if first < end => runs.push((first, last)),
+                    _ => {}
+                }
+                start = last;
+            }
+            runs
+        };
+        assert_eq!(runs(), []);
+        let touched = |number: u64| pages + number * PAGE_SIZE;
+        for number in [3, 40] {
+            while world.access(0, touched(number), Rights::WRITE).is_none() {}
+        }
+        world.ok(Call::PortCreate, &[touched(79), 0, 0]);
+        let known = runs();
+        for number in 0..80 {
+            let is_blank = world.machine().kind(world.physical(touched(number))) == Frame::BLANK;
+            assert_eq!(known.iter().any(|run| (run.0..run.1).contains(&touched(number))), !is_blank, "page {number}");
+        }
+        assert!(known.len() == 3 && known[0].0 == touched(3) && known[1].0 == touched(40) && known[2] == (touched(79), end), "{known:x?}");
+        check(&world);
+    }
+}
+
+#[test]
 fn a_fault_brings_the_pages_around_it_that_mean_the_same() {
     let world = world(1);
     let pages = world.pages(40);

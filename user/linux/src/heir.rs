@@ -132,16 +132,12 @@ impl Legacy {
             alternate: [thread.alternate[0], thread.alternate[1], thread.alternate_flags],
             clear_number: 0,
             set_number: 0,
-            actions: [[0; 4]; inheritance::SIGNALS],
+            actions: actions(process),
             program_break: process.memory.break_words(),
             fpu: user::fpu::saved(),
             segments: Vec::new(),
             areas: Vec::new(),
         };
-        for (place, signal) in copy.actions.iter_mut().zip(1..) {
-            let Action { handler, flags, restorer, mask } = process.signals.action(signal);
-            *place = [handler, flags, restorer, mask];
-        }
         leave_for_later(process, frame.stack, shares)?;
         for area in process.memory.map.areas_mut() {
             self.add_area(&mut copy, area, frame.stack, shares)?;
@@ -220,6 +216,12 @@ fn made_here(file: &OpenFile) -> Option<(Vec<u8>, u64)> {
 fn opened_by(file: &OpenFile) -> Vec<u8> {
     let known = file.opened_by.borrow();
     known.as_ref().filter(|(base, path)| base.is_none() && path.len() < 4096).map(|(_, path)| path.clone()).unwrap_or_default()
+}
+
+/// Signals whose dispositions are not the default.
+fn actions(process: &Process) -> Vec<[u64; inheritance::ACTION]> {
+    let all = (1..=inheritance::SIGNALS as u64).map(|signal| (signal, process.signals.action(signal)));
+    all.filter(|(_, action)| *action != Action::default()).map(|(signal, Action { handler, flags, restorer, mask })| [signal, handler, flags, restorer, mask]).collect()
 }
 
 /// What else a process keeps.
@@ -403,8 +405,7 @@ pub fn take_over(process: &mut Process, auxiliary: &Auxiliary, data: &Inheritanc
 }
 
 fn take_thread(process: &mut Process, copy: &Copy) {
-    for (action, signal) in copy.actions.iter().zip(1..) {
-        let [handler, flags, restorer, mask] = *action;
+    for [signal, handler, flags, restorer, mask] in copy.actions.iter().copied() {
         process.signals.set_action(signal, Action { handler, flags, restorer, mask });
     }
     let thread = process.me();

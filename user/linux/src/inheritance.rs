@@ -6,7 +6,9 @@ use alloc::vec::Vec;
 use nacre_abi::PAGE_SIZE;
 
 /// The form that this library writes and reads.
-const VERSION: u64 = 2;
+const VERSION: u64 = 3;
+/// Bytes that most take.
+const USUAL: usize = 6 << 10;
 /// Most descriptors, files, areas or segments that are taken over.
 const MOST: u64 = 1 << 16;
 /// Resource limits that there are.
@@ -17,6 +19,8 @@ pub const SIGNALS: usize = 64;
 pub const STATE: usize = 20;
 /// Words of a signal that waits.
 pub const SIGNAL: usize = 6;
+/// Words of a signal's disposition.
+pub const ACTION: usize = 5;
 /// Words of the registers at a call.
 pub const REGISTERS: usize = 18;
 
@@ -104,8 +108,8 @@ pub struct Copy {
     pub clear_number: u64,
     /// Where its number is written at its start, unless that is 0.
     pub set_number: u64,
-    /// Handler, flags, restorer and mask for each signal.
-    pub actions: [[u64; 4]; SIGNALS],
+    /// Signals that have something else than the default: their numbers, handlers, flags, restorers and masks.
+    pub actions: Vec<[u64; ACTION]>,
     /// Where the break starts, where it is, and how far there is memory behind it.
     pub program_break: [u64; 3],
     /// The state of the FPU, as a signal's frame has it.
@@ -172,7 +176,11 @@ impl Writer {
     }
 
     fn words(&mut self, words: &[u64]) {
-        words.iter().for_each(|word| self.word(*word));
+        let start = self.0.len();
+        self.0.resize(start + 8 * words.len(), 0);
+        for (place, word) in self.0[start..].as_chunks_mut::<8>().0.iter_mut().zip(words) {
+            *place = word.to_le_bytes();
+        }
     }
 
     fn bytes(&mut self, bytes: &[u8]) {
@@ -207,11 +215,10 @@ impl<'a> Reader<'a> {
     }
 
     fn words<const N: usize>(&mut self) -> Option<[u64; N]> {
-        let mut words = [0; N];
-        for word in &mut words {
-            *word = self.word()?;
-        }
-        Some(words)
+        let (words, rest) = self.rest.split_at_checked(8 * N)?;
+        self.rest = rest;
+        let words = words.as_chunks::<8>().0;
+        Some(core::array::from_fn(|number| words.get(number).map_or(0, |word| u64::from_le_bytes(*word))))
     }
 
     fn half(&mut self) -> Option<u32> {
@@ -245,7 +252,11 @@ impl<'a> Reader<'a> {
         if count > self.rest.len() as u64 / 8 {
             return None;
         }
-        (0..count).map(|_| read(self)).collect()
+        let mut list = Vec::with_capacity(count as usize);
+        for _ in 0..count {
+            list.push(read(self)?);
+        }
+        Some(list)
     }
 }
 
@@ -313,7 +324,7 @@ impl Copy {
         to.word(self.fs_base);
         to.words(&self.alternate);
         to.words(&[self.clear_number, self.set_number]);
-        to.words(self.actions.as_flattened());
+        to.list(&self.actions, |to, action| to.words(action));
         to.words(&self.program_break);
         to.bytes(&self.fpu);
         to.list(&self.segments, |to, segment| segment.write(to));
@@ -325,10 +336,7 @@ impl Copy {
         let fs_base = from.word()?;
         let alternate = from.words()?;
         let [clear_number, set_number] = from.words()?;
-        let mut actions = [[0; 4]; SIGNALS];
-        for action in &mut actions {
-            *action = from.words()?;
-        }
+        let actions = from.list(|from| from.words().filter(|[signal, ..]: &[u64; ACTION]| (1..=SIGNALS as u64).contains(signal)))?;
         let program_break = from.words()?;
         let fpu = from.bytes(1 << 16)?.to_vec();
         let segments = from.list(Segment::read)?;
@@ -341,7 +349,7 @@ impl Copy {
 impl Inheritance {
     /// As bytes.
     pub fn to_bytes(&self) -> Vec<u8> {
-        let mut to = Writer::default();
+        let mut to = Writer(Vec::with_capacity(USUAL));
         to.word(VERSION);
         to.words(&self.owner.map(u64::from));
         to.words(&[self.umask.into(), self.persona]);
@@ -375,9 +383,8 @@ impl Inheritance {
         }
         new.umask = from.half()?;
         new.persona = from.word()?;
-        for limit in &mut new.limits {
-            *limit = from.words()?;
-        }
+        let limits: [u64; 2 * LIMITS] = from.words()?;
+        new.limits.as_flattened_mut().copy_from_slice(&limits);
         [new.mask, new.ignored, new.pid] = from.words()?;
         new.name = from.bytes(16)?.try_into().ok()?;
         new.executable = from.bytes(4096)?.to_vec();
@@ -411,7 +418,7 @@ mod tests {
             alternate: [1, 2, 3],
             clear_number: 4,
             set_number: 0,
-            actions: [[5, 6, 7, 8]; SIGNALS],
+            actions: vec![[64, 5, 6, 7, 8], [2, 5, 0, 7, 8]],
             program_break: [0x1000, 0x1800, 0x2000],
             fpu: vec![9; 513],
             segments: vec![Segment { port: Some(2), region: 3, size: 0x4000, writable: true, paged: true }, Segment { port: None, region: 1, size: 5, writable: false, paged: false }],

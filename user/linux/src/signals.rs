@@ -50,7 +50,7 @@ const CHILD_FLAGS: u64 = 3;
 const LEAST_ALTERNATE_STACK: u64 = 2048;
 
 /// What the program wants done about a signal: the words of the kernel's `struct sigaction`.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Action {
     /// Address of the handler, or default, or ignore.
     pub handler: u64,

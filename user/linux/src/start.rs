@@ -116,7 +116,7 @@ fn return_from_fork(copy: &Copy) -> Result<(), Errno> {
 pub fn start(arguments: &Arguments) -> u64 {
     let auxiliary = auxiliary(arguments);
     let inheritance = heir::read(&auxiliary);
-    let prepared = inheritance.clone().and_then(|inheritance| process(&auxiliary, arguments, inheritance.as_ref())).and_then(|process| {
+    let prepared = inheritance.as_ref().map_err(|error| *error).and_then(|inheritance| process(&auxiliary, arguments, inheritance.as_ref())).and_then(|process| {
         entry::set_process(process);
         Thread::set_gs_base(entry::first_block() as *const Block as u64).map_err(|_| ENOMEM)?;
         Thread::OWN.set_foreign(entry::foreign_entry()).map_err(|_| ENOMEM)?;

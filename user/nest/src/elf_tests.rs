@@ -73,6 +73,21 @@ fn a_movable_program_is_moved() {
 }
 
 #[test]
+fn what_is_constant_once_relocated_can_be_sealed() {
+    let mut bytes = program();
+    put_segment(&mut bytes, 2, PT_GNU_RELRO, 4, [0x2010, 0x40_2010, 0x40, 0x5000, 1]);
+    let mut image = decode_bytes(bytes.clone()).unwrap();
+    image.seal();
+    assert_eq!([image.segments[0].rights, image.segments[1].rights], [Rights(5), Rights(1)]);
+    put_segment(&mut bytes, 2, PT_GNU_RELRO, 4, [0x2010, 0x40_2010, 0x40, 0x4fff, 1]);
+    let mut partly = decode_bytes(bytes.clone()).unwrap();
+    partly.seal();
+    assert_eq!(partly.segments[1].rights, Rights(3));
+    bytes[16] = 3;
+    assert_eq!(decode_bytes(bytes).unwrap().constant, 0..0);
+}
+
+#[test]
 fn a_dynamic_program_names_its_linker() {
     let mut bytes = program();
     put_segment(&mut bytes, 2, PT_INTERP, 4, [0x200, 0, 10, 10, 1]);

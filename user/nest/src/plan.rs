@@ -279,6 +279,7 @@ mod tests {
             header_count: 2,
             native_version: None,
             interpreter: None,
+            constant: 0..0,
         }
     }
 

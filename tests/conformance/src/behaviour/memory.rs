@@ -79,6 +79,15 @@ pub fn reclaimed() -> Result<(), String> {
     equal("readable", readable_word(fixture::SPACE), 0)
 }
 
+pub fn touched() -> Result<(), String> {
+    const CLEAR: u64 = nacre_abi::rights::RECLAIM_CLEAR;
+    must(Call::MemoryReclaim, &[SPARE, 4 * 4096, CLEAR])?;
+    equal("nothing yet", must(Call::MemoryTouched, &[SPARE, 4 * 4096])?, (SPARE + 4 * 4096, SPARE + 4 * 4096))?;
+    write(SPARE + 3 * 4096, 7);
+    equal("what was written", must(Call::MemoryTouched, &[SPARE, 4 * 4096])?, (SPARE + 3 * 4096, SPARE + 4 * 4096))?;
+    equal("the rest", read(SPARE + 4096), 0)
+}
+
 fn readable_word(address: u64) -> u64 {
     read(address)
 }
