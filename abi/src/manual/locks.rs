@@ -40,10 +40,10 @@ pub const ENTRIES: &[Entry] = &[
     },
     Entry {
         call: Call::MutexReference,
-        purpose: "Makes the reference lead to the mutex.",
+        purpose: "Makes a reference lead to the mutex.",
         arguments: &[
         Argument { name: "object", kind: Kind::Use(ObjectType::Mutex), text: "" },
-        Argument { name: "reference", kind: Kind::Reference, text: "" },
+        Argument { name: "reference", kind: Kind::ReferenceSlot, text: "" },
         Argument { name: "rights", kind: Kind::ReferenceRights, text: "" },
         ],
         results: "",
@@ -137,10 +137,10 @@ pub const ENTRIES: &[Entry] = &[
     },
     Entry {
         call: Call::ConditionReference,
-        purpose: "Makes the reference lead to the condition variable.",
+        purpose: "Makes a reference lead to the condition variable.",
         arguments: &[
         Argument { name: "object", kind: Kind::Use(ObjectType::Condition), text: "" },
-        Argument { name: "reference", kind: Kind::Reference, text: "" },
+        Argument { name: "reference", kind: Kind::ReferenceSlot, text: "" },
         Argument { name: "rights", kind: Kind::ReferenceRights, text: "" },
         ],
         results: "",

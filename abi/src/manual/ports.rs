@@ -42,10 +42,10 @@ pub const ENTRIES: &[Entry] = &[
     },
     Entry {
         call: Call::PortReference,
-        purpose: "Makes the reference lead to the port.",
+        purpose: "Makes a reference lead to the port.",
         arguments: &[
         Argument { name: "object", kind: Kind::Use(ObjectType::Port), text: "" },
-        Argument { name: "reference", kind: Kind::Reference, text: "" },
+        Argument { name: "reference", kind: Kind::ReferenceSlot, text: "" },
         Argument { name: "rights", kind: Kind::ReferenceRights, text: "" },
         ],
         results: "",
@@ -118,10 +118,10 @@ pub const ENTRIES: &[Entry] = &[
     },
     Entry {
         call: Call::PortSetReference,
-        purpose: "Makes the reference lead to the port set.",
+        purpose: "Makes a reference lead to the port set.",
         arguments: &[
         Argument { name: "object", kind: Kind::Use(ObjectType::PortSet), text: "" },
-        Argument { name: "reference", kind: Kind::Reference, text: "" },
+        Argument { name: "reference", kind: Kind::ReferenceSlot, text: "" },
         Argument { name: "rights", kind: Kind::ReferenceRights, text: "" },
         ],
         results: "",
@@ -195,7 +195,7 @@ pub const ENTRIES: &[Entry] = &[
         purpose: "Copies a reference.",
         arguments: &[
         Argument { name: "object", kind: Kind::Reference, text: "" },
-        Argument { name: "reference", kind: Kind::Reference, text: "" },
+        Argument { name: "reference", kind: Kind::ReferenceSlot, text: "" },
         Argument { name: "rights", kind: Kind::ReferenceRights, text: "" },
         ],
         results: "",

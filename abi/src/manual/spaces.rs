@@ -50,10 +50,10 @@ pub const ENTRIES: &[Entry] = &[
     },
     Entry {
         call: Call::SpaceReference,
-        purpose: "Makes the reference lead to the space.",
+        purpose: "Makes a reference lead to the space.",
         arguments: &[
         Argument { name: "object", kind: Kind::Use(ObjectType::Space), text: "" },
-        Argument { name: "reference", kind: Kind::Reference, text: "" },
+        Argument { name: "reference", kind: Kind::ReferenceSlot, text: "" },
         Argument { name: "rights", kind: Kind::ReferenceRights, text: "" },
         ],
         results: "",
@@ -148,10 +148,10 @@ pub const ENTRIES: &[Entry] = &[
     },
     Entry {
         call: Call::RegionReference,
-        purpose: "Makes the reference lead to the region.",
+        purpose: "Makes a reference lead to the region.",
         arguments: &[
         Argument { name: "object", kind: Kind::Use(ObjectType::Region), text: "" },
-        Argument { name: "reference", kind: Kind::Reference, text: "" },
+        Argument { name: "reference", kind: Kind::ReferenceSlot, text: "" },
         Argument { name: "rights", kind: Kind::ReferenceRights, text: "" },
         ],
         results: "",
@@ -235,10 +235,10 @@ pub const ENTRIES: &[Entry] = &[
     },
     Entry {
         call: Call::MappingReference,
-        purpose: "Makes the reference lead to the mapping.",
+        purpose: "Makes a reference lead to the mapping.",
         arguments: &[
         Argument { name: "object", kind: Kind::Use(ObjectType::Mapping), text: "" },
-        Argument { name: "reference", kind: Kind::Reference, text: "" },
+        Argument { name: "reference", kind: Kind::ReferenceSlot, text: "" },
         Argument { name: "rights", kind: Kind::ReferenceRights, text: "" },
         ],
         results: "",

@@ -42,10 +42,10 @@ pub const ENTRIES: &[Entry] = &[
     },
     Entry {
         call: Call::ThreadReference,
-        purpose: "Makes the reference lead to the thread.",
+        purpose: "Makes a reference lead to the thread.",
         arguments: &[
         Argument { name: "object", kind: Kind::Use(ObjectType::Thread), text: "" },
-        Argument { name: "reference", kind: Kind::Reference, text: "" },
+        Argument { name: "reference", kind: Kind::ReferenceSlot, text: "" },
         Argument { name: "rights", kind: Kind::ReferenceRights, text: "" },
         ],
         results: "",

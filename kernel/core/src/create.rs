@@ -5,6 +5,7 @@ use crate::kernel::{Attempt, Done, Kernel, Stop};
 use crate::list;
 use crate::machine::{Machine, Physical, thread_page::register};
 use crate::object::{Mapping, Region, Space, Thread, links_of};
+use nacre_abi::object::UNIT;
 use nacre_abi::rights::{REFERENCE_CONTROL, REFERENCE_USE};
 use nacre_abi::{Call, Code, ObjectType, PAGE_SIZE, Rights, Status, USER_END};
 
@@ -231,9 +232,9 @@ impl<M: Machine> Kernel<M> {
         Ok(Done::Return)
     }
 
-    /// `(object, reference, rights)`: makes an existing reference lead to an object.
+    /// `(object, reference, rights)`: makes a reference lead to an object; where there is none yet, it is made.
     pub(crate) fn verb_reference(&self, caller: Thread<'_>, object: ObjectType) -> Attempt<Done> {
-        let to = self.reference_argument(caller, 2)?;
+        let to = self.reference_place(caller, 2)?;
         let rights = caller.argument(3);
         if rights & !nacre_abi::rights::REFERENCE_ALL != 0 {
             return wrong(Code::BadRights, 3);
@@ -248,6 +249,22 @@ impl<M: Machine> Kernel<M> {
             _ => return wrong(Code::WrongType, 1),
         }
         Ok(Done::Return)
+    }
+
+    /// Where argument `argument` has a reference, or can have one: found in the tables if they show it, as they nearly always do.
+    fn reference_place(&self, caller: Thread<'_>, argument: u8) -> Attempt<Physical> {
+        let address = caller.argument(argument);
+        let seen = if address < USER_END { self.machine.object_lookup(self.space(caller.space()).root(), address) } else { None };
+        let is_reference = |at: &Physical| at.0.is_multiple_of(UNIT) && matches!(self.object_in_frame(*at), Some((ObjectType::Reference, _)));
+        if let Some(at) = seen.filter(is_reference) {
+            return Ok(at);
+        }
+        match self.reference_slot(caller, argument, address) {
+            Ok(at) => self.frame_prepare(at).map(|()| at),
+            // One that may only be read is a reference all the same.
+            Err(Stop::Status(status)) => self.reference_argument(caller, argument).map_err(|_| status.into()),
+            Err(stop) => Err(stop),
+        }
     }
 
     /// Copies a reference; `object` is what it must lead to, unless that is any.

@@ -155,7 +155,7 @@ fn verbs_refuse_what_they_should() {
         fixture.fails(move_to, &[at, occupied], Code::SlotOccupied, 2);
         fixture.fails(move_to, &[at, fixture.free_page + 8], Code::BadAddress, 2);
         fixture.fails(reference, &[at, fixture.null, 4], Code::BadRights, 3);
-        fixture.fails(reference, &[at, fixture.objects[8], 1], Code::WrongType, 2);
+        fixture.fails(reference, &[at, fixture.objects[8], 1], Code::SlotOccupied, 2);
         fixture.fails(get, &[at, buffer, size - 8, 0], Code::BufferTooSmall, 3);
         fixture.fails(get, &[at, buffer + 4, size, 0], Code::BadAddress, 2);
         fixture.fails(get, &[at, 0x6000_0000_0000, size, 0], Code::BadAddress, 2);

@@ -285,6 +285,29 @@ fn what_nobody_has_touched_since_it_was_cleared_is_known_to_be_zeros() {
 }
 
 #[test]
+fn a_reference_is_made_where_there_is_none_and_replaced_where_there_is_one() {
+    for budget in [1, 1 << 20] {
+        let world = world(2);
+        let (port, seen, blank) = (world.page(), world.page(), world.page());
+        world.ok(Call::PortCreate, &[port, 7, 0]);
+        world.write(seen, &[1, 2, 3]);
+        world.ok(Call::MemoryReclaim, &[blank, PAGE_SIZE, RECLAIM_CLEAR]);
+        world.kernel.budget_full.set(budget);
+        for place in [seen + 64, blank + 128, blank + 64, seen + 64] {
+            world.ok(Call::PortReference, &[port, place, 1]);
+            check(&world);
+            assert_eq!(world.call(Call::PortNotify, &[place, 1]), Status::OK);
+        }
+        for place in [seen + 64, blank + 64, blank + 128] {
+            world.ok(Call::ReferenceDestroy, &[place]);
+        }
+        assert_eq!(world.call(Call::PortReference, &[port, port, 1]), Status::argument(Code::SlotOccupied, 2));
+        assert_eq!(world.call(Call::PortReference, &[port, 0x6000_0000_0000, 1]), Status::argument(Code::BadAddress, 2));
+        check(&world);
+    }
+}
+
+#[test]
 fn a_fault_brings_the_pages_around_it_that_mean_the_same() {
     let world = world(1);
     let pages = world.pages(40);

@@ -47,9 +47,8 @@ impl Ram {
 
     /// A reference to it.
     pub fn region_reference(&mut self, start: u64, size: u64) -> Result<OwnedReference, Errno> {
-        let reference = OwnedReference::null()?;
-        self.region(start, size)?.reference(reference.handle(), REFERENCE_USE)?;
-        Ok(reference)
+        let region = self.region(start, size)?;
+        Ok(OwnedReference::made_by(|slot| region.reference(slot, REFERENCE_USE))?)
     }
 }
 

@@ -202,7 +202,7 @@ fn run(process: &mut Process, mut command: Command) -> Answer {
             Some((opened, mode)) => Some((OwnedReference::copy_of(opened.handle(), REFERENCE_USE)?, *mode)),
             None => None,
         };
-        let mut maker = Maker { files, current: command.directory, port: Reference::PARENT, opened, owners, found: owners, is_linker: false };
+        let mut maker = Maker { files, current: command.directory, port: Reference::PARENT, opened, owners, found: owners, is_linker: false, library: process.library.clone() };
         let (arguments, environment) = (slices(&command.arguments), slices(&command.environment));
         let program = Program { path: &command.path, arguments: &arguments, environment: &environment, directory: &place, random, sizes };
         match nacre_nest::spawn_heir(&mut maker, &program, &heritage, Ports { parent: Reference::PARENT, keeper: Reference::PARENT }) {

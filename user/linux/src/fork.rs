@@ -159,9 +159,10 @@ fn copy(process: &mut Process, frame: &Frame, request: &Request, (pid, port): (u
     let bytes = legacy.data.to_bytes();
     let heritage = Heritage { bytes: &bytes, references: &legacy.references, areas: &legacy.areas };
     let files = process.services.files()?;
-    let mut maker = Maker { files, current: files, port, opened: None, owners: [None; 2], found: [None; 2], is_linker: true };
+    let mut maker = Maker { files, current: files, port, opened: None, owners: [None; 2], found: [None; 2], is_linker: true, library: process.library.take() };
     let sizes = Sizes { pool_pages: POOL_PAGES, ..Sizes::default() };
     let child = nacre_nest::fork(&mut maker, &heritage, sizes, Ports { parent: port, keeper: port });
+    process.library = maker.library;
     let child = child.map_err(|refusal| maker::errno(&refusal))?;
     for (number, start, used) in &legacy.copies {
         let to = child.area(*number).ok_or(EINVAL)?;
@@ -180,9 +181,8 @@ fn copy_area(process: &mut Process, (start, used): (u64, u64), to: u64) -> Resul
 
 /// Lets a new environment take its place at a process's port.
 pub fn begin(port: Reference, flags: u64, ignored: u64, child: &Child<Maker>) -> Result<(), Errno> {
-    let (space, thread) = (OwnedReference::null()?, OwnedReference::null()?);
-    child.space().reference(space.handle(), REFERENCE_ALL)?;
-    child.thread().reference(thread.handle(), REFERENCE_ALL)?;
+    let space = OwnedReference::made_by(|slot| child.space().reference(slot, REFERENCE_ALL))?;
+    let thread = OwnedReference::made_by(|slot| child.thread().reference(slot, REFERENCE_ALL))?;
     process::begin(port, flags, ignored, child.visited(), space.handle(), thread.handle())?;
     Ok(())
 }

@@ -47,6 +47,7 @@ pub mod inheritance;
 mod inotify;
 mod jobs;
 mod keyed;
+mod library;
 mod life;
 mod limits;
 mod listing;

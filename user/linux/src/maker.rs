@@ -1,9 +1,11 @@
 //! Where the parts of a new environment come from when a process makes one: files from where the process finds them, memory from its manager.
 
 use crate::errno::{E2BIG, EACCES, ENOENT, ENOEXEC, ENOMEM, Errno};
+use crate::library::Library;
+use alloc::rc::Rc;
 use nacre_nest::services::{File, Prepared, open_with_mode};
-use nacre_nest::{Refusal, supply};
-use nacre_sys::{OwnedReference, Reference};
+use nacre_nest::{Loaded, Refusal, supply};
+use nacre_sys::{OwnedReference, Reference, Region, SpanMut};
 
 /// Makes an environment for a process.
 pub struct Maker {
@@ -21,6 +23,8 @@ pub struct Maker {
     pub found: Owners,
     /// What is opened next is no program, but what one needs.
     pub is_linker: bool,
+    /// The library, if it was loaded before.
+    pub library: Option<Rc<Library>>,
 }
 
 /// A user and a group that a program runs as, if it does not run as its caller's.
@@ -38,11 +42,42 @@ fn owners(file: &File, mode: u64) -> Result<Owners, Refusal> {
     Ok([bits(SET_USER, status.uid), bits(SET_GROUP, status.gid)])
 }
 
+/// A file that is loaded from.
+pub enum Source {
+    /// One that was opened for this.
+    Opened(File),
+    /// The library's, of which all is known.
+    Known(Rc<Library>),
+}
+
+impl supply::File for Source {
+    fn size(&self) -> u64 {
+        match self {
+            Source::Opened(file) => file.size(),
+            Source::Known(library) => library.size(),
+        }
+    }
+
+    fn read(&mut self, offset: u64, into: SpanMut<'_>) -> Result<(), Refusal> {
+        match self {
+            Source::Opened(file) => file.read(offset, into),
+            Source::Known(library) => library.read(offset, into),
+        }
+    }
+
+    fn region(&self) -> Option<Region> {
+        match self {
+            Source::Opened(file) => file.region(),
+            Source::Known(library) => Some(library.region()),
+        }
+    }
+}
+
 impl supply::Supplier for Maker {
-    type File = File;
+    type File = Source;
     type Segment = Prepared;
 
-    fn open(&mut self, path: &[u8]) -> Result<File, Refusal> {
+    fn open(&mut self, path: &[u8]) -> Result<Source, Refusal> {
         let (file, mode) = match self.opened.take() {
             Some((opened, mode)) => (File::new(opened)?, mode),
             None => open_with_mode(if path.starts_with(b"/") { self.files } else { self.current }, path)?,
@@ -54,11 +89,25 @@ impl supply::Supplier for Maker {
                 return Err(Refusal::NotExecutable);
             }
         }
-        Ok(file)
+        Ok(Source::Opened(file))
     }
 
     fn segment(&mut self, size: u64) -> Result<Prepared, Refusal> {
         Prepared::new(self.port, size)
+    }
+
+    fn library(&mut self) -> Result<Loaded<Source>, Refusal> {
+        if let Some(library) = &self.library {
+            return Ok(Loaded { image: library.image().clone(), file: Source::Known(library.clone()) });
+        }
+        let Loaded { file, image } = nacre_nest::load_library(self)?;
+        let Source::Opened(file) = file else { return Ok(Loaded { file, image }) };
+        if !Library::is_small(&file, &image) {
+            return Ok(Loaded { file: Source::Opened(file), image });
+        }
+        let library = Rc::new(Library::of(file, &image)?);
+        self.library = Some(library.clone());
+        Ok(Loaded { file: Source::Known(library), image })
     }
 }
 

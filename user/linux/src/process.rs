@@ -94,6 +94,8 @@ pub struct Process {
     pub executable: Vec<u8>,
     /// Places that make calls without the kernel, and how often others are used.
     pub sites: crate::sites::Sites,
+    /// What environments are made with, once one was.
+    pub library: Option<Rc<crate::library::Library>>,
     /// Which calls have been reported as lacking.
     reported: [u64; SET],
 }
@@ -169,6 +171,7 @@ impl Process {
             strings: [0; 4],
             executable,
             sites: crate::sites::Sites::default(),
+            library: None,
             reported: [0; SET],
         })
     }

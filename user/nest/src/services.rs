@@ -196,6 +196,13 @@ fn status(port: Reference) -> Result<Status, Refusal> {
     Ok(Status::from_bytes(&bytes).unwrap_or_default())
 }
 
+impl File {
+    /// Closes it, and keeps its region, if it has one, for who maps it.
+    pub fn into_region(self) -> Option<OwnedReference> {
+        self.region
+    }
+}
+
 /// Whether a reference leads to a region that covers all pages of a file of this size.
 fn is_whole(region: Reference, size: u64) -> bool {
     let covers = |state: ReferenceState| state.target == TargetType::Region as u64 && state.first >= size.next_multiple_of(PAGE_SIZE);

@@ -134,9 +134,11 @@ impl<F: File> elf::Source for Head<'_, F> {
 }
 
 /// A file and what it holds.
-struct Loaded<F> {
-    file: F,
-    image: Image,
+pub struct Loaded<F> {
+    /// The file.
+    pub file: F,
+    /// What was decoded of it.
+    pub image: Image,
 }
 
 fn load<S: Supplier>(supplier: &mut S, path: &[u8], range: Range<u64>, bias: u64) -> Result<Loaded<S::File>, Refusal> {
@@ -162,11 +164,12 @@ fn load_all<S: Supplier>(supplier: &mut S, path: &[u8]) -> Result<Vec<Loaded<S::
         let linker = load(supplier, &path, PROGRAM_START..PROGRAM_END, LINKER_BIAS);
         all.push(linker.map_err(|refusal| Refusal::Linker(String::from_utf8_lossy(&path).into_owned(), Box::new(refusal)))?);
     }
-    all.push(load_library(supplier)?);
+    all.push(supplier.library()?);
     Ok(all)
 }
 
-fn load_library<S: Supplier>(supplier: &mut S) -> Result<Loaded<S::File>, Refusal> {
+/// The library of foreign calls.
+pub fn load_library<S: Supplier>(supplier: &mut S) -> Result<Loaded<S::File>, Refusal> {
     let mut library = load(supplier, refusal::FOREIGN_LIBRARY_PATH, LIBRARY_RANGE, 0).map_err(|refusal| Refusal::Library(Box::new(refusal)))?;
     library.image.seal();
     Ok(library)
@@ -273,15 +276,15 @@ fn write_stack<S: Supplier>(plan: &Plan, segment: &S::Segment, loaded: &[Loaded<
 
 /// Puts the references that it is born with into the child's object area: to whom it belongs, to its mappings, and what it inherits.
 fn give_references(plan: &Plan, base: u64, heritage: &Heritage<'_>, ports: Ports, space: Space, thread: Thread) -> Result<(), Status> {
-    let slot = |address: u64| Reference::create(base + plan.objects + (address - OBJECTS));
-    ports.parent.reference(slot(environment::PARENT)?, REFERENCE_USE)?;
-    space.reference(slot(environment::SPACE)?, REFERENCE_ALL)?;
-    thread.reference(slot(environment::THREAD)?, REFERENCE_ALL)?;
+    let slot = |address: u64| Reference(base + plan.objects + (address - OBJECTS));
+    ports.parent.reference(slot(environment::PARENT), REFERENCE_USE)?;
+    space.reference(slot(environment::SPACE), REFERENCE_ALL)?;
+    thread.reference(slot(environment::THREAD), REFERENCE_ALL)?;
     for number in 0..plan.given {
-        Mapping(base + plan.mapping(number)).reference(slot(given_slot(number))?, REFERENCE_ALL)?;
+        Mapping(base + plan.mapping(number)).reference(slot(given_slot(number)), REFERENCE_ALL)?;
     }
     let inherited = heritage.references.iter().enumerate();
-    inherited.into_iter().try_for_each(|(number, reference)| reference.reference(slot(given_slot(plan.given + number))?, REFERENCE_USE))
+    inherited.into_iter().try_for_each(|(number, reference)| reference.reference(slot(given_slot(plan.given + number)), REFERENCE_USE))
 }
 
 fn make_thread(slot: u64, space: Space, entry: u64, stack: u64) -> Result<Thread, Status> {
@@ -304,7 +307,7 @@ pub fn spawn_heir<S: Supplier>(supplier: &mut S, program: &Program<'_>, heritage
 
 /// Makes a child with the library of foreign calls and what it inherits, areas among that. It is stopped, and its areas of fresh memory are zeros.
 pub fn fork<S: Supplier>(supplier: &mut S, heritage: &Heritage<'_>, sizes: Sizes, ports: Ports) -> Result<Child<S>, Refusal> {
-    let library = load_library(supplier)?;
+    let library = supplier.library()?;
     let program = Program { path: b"", arguments: &[], environment: &[], directory: b"", random: [0; 16], sizes };
     make(supplier, Vec::from([library]), &program, heritage, ports)
 }

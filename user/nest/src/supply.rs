@@ -2,6 +2,7 @@
 //! Protocols ([`Services`](crate::Services)); root, which has nobody to ask, implements these traits itself.
 
 use crate::refusal::Refusal;
+use crate::spawn::{Loaded, load_library};
 use nacre_sys::{Region, SpanMut, Window};
 
 /// A file that was opened to be loaded. Kept as long as the child, which may have it mapped.
@@ -32,4 +33,11 @@ pub trait Supplier {
     fn open(&mut self, path: &[u8]) -> Result<Self::File, Refusal>;
     /// Takes zeroed memory: `size` bytes, whole pages.
     fn segment(&mut self, size: u64) -> Result<Self::Segment, Refusal>;
+    /// The library of foreign calls. Whoever makes one child after the other may keep it.
+    fn library(&mut self) -> Result<Loaded<Self::File>, Refusal>
+    where
+        Self: Sized,
+    {
+        load_library(self)
+    }
 }

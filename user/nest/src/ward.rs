@@ -84,9 +84,8 @@ impl Ward {
 }
 
 fn references<S: Supplier>(child: &Child<S>) -> Result<(OwnedReference, OwnedReference), Status> {
-    let (space, thread) = (OwnedReference::null()?, OwnedReference::null()?);
-    child.space().reference(space.handle(), REFERENCE_ALL)?;
-    child.thread().reference(thread.handle(), REFERENCE_ALL)?;
+    let space = OwnedReference::made_by(|slot| child.space().reference(slot, REFERENCE_ALL))?;
+    let thread = OwnedReference::made_by(|slot| child.thread().reference(slot, REFERENCE_ALL))?;
     Ok((space, thread))
 }
 

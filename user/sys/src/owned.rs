@@ -117,11 +117,14 @@ impl OwnedReference {
         Owned::make(Reference::create)
     }
 
+    /// A reference that `make` makes in a free slot.
+    pub fn made_by(make: impl FnOnce(Reference) -> Result<(), Status>) -> Result<OwnedReference, Status> {
+        Owned::make(|slot| make(Reference(slot)).map(|()| Reference(slot)))
+    }
+
     /// A copy of `reference`, with `rights` of those that it has.
     pub fn copy_of(reference: Reference, rights: u64) -> Result<OwnedReference, Status> {
-        let copy = OwnedReference::null()?;
-        reference.reference(copy.handle(), rights)?;
-        Ok(copy)
+        OwnedReference::made_by(|slot| reference.reference(slot, rights))
     }
 }
 
@@ -133,9 +136,7 @@ impl OwnedPort {
 
     /// A new reference to the port, with `rights`.
     pub fn new_reference(&self, rights: u64) -> Result<OwnedReference, Status> {
-        let reference = OwnedReference::null()?;
-        self.handle().reference(reference.handle(), rights)?;
-        Ok(reference)
+        OwnedReference::made_by(|slot| self.handle().reference(slot, rights))
     }
 }
 
@@ -154,9 +155,7 @@ impl OwnedRegion {
 
     /// A new reference to the region, with `rights`.
     pub fn new_reference(&self, rights: u64) -> Result<OwnedReference, Status> {
-        let reference = OwnedReference::null()?;
-        self.handle().reference(reference.handle(), rights)?;
-        Ok(reference)
+        OwnedReference::made_by(|slot| self.handle().reference(slot, rights))
     }
 }
 

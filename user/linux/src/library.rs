@@ -1,0 +1,65 @@
+//! The library's own file, as the makers of environments use it: a process that forks more than once does not ask for it again.
+
+use alloc::vec;
+use alloc::vec::Vec;
+use nacre_nest::elf::Image;
+use nacre_nest::services::File;
+use nacre_nest::{Refusal, supply};
+use nacre_sys::{OwnedReference, Region, SpanMut};
+use supply::File as _;
+
+/// Most bytes of what is copied for each environment that are kept.
+const MOST: u64 = 4096;
+
+/// What is left of the file when it has been closed: the rest is mapped.
+pub struct Library {
+    region: OwnedReference,
+    size: u64,
+    image: Image,
+    /// What is copied for each environment: where it starts in the file, and what stands there.
+    data: Vec<(u64, Vec<u8>)>,
+}
+
+impl Library {
+    /// Whether so little of it would have to be kept that it is worth it.
+    pub fn is_small(file: &File, image: &Image) -> bool {
+        let copied = image.segments.iter().filter(|segment| !segment.can_share());
+        file.region().is_some() && copied.map(|segment| segment.file_size).sum::<u64>() <= MOST
+    }
+
+    /// Keeps what was loaded of a file that can be mapped.
+    pub fn of(mut file: File, image: &Image) -> Result<Library, Refusal> {
+        let copied = image.segments.iter().filter(|segment| !segment.can_share() && segment.file_size != 0);
+        let (size, mut data) = (file.size(), Vec::new());
+        for segment in copied {
+            let mut bytes = vec![0; segment.file_size as usize];
+            file.read(segment.offset, SpanMut::from(&mut bytes[..]))?;
+            data.push((segment.offset, bytes));
+        }
+        let region = file.into_region().ok_or(Refusal::Truncated("region"))?;
+        Ok(Library { region, size, image: image.clone(), data })
+    }
+
+    /// Bytes of the file.
+    pub fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// Its pages.
+    pub fn region(&self) -> Region {
+        Region::through(self.region.handle())
+    }
+
+    /// What was decoded of it.
+    pub fn image(&self) -> &Image {
+        &self.image
+    }
+
+    /// What is copied of it for an environment.
+    pub fn read(&self, offset: u64, mut into: SpanMut<'_>) -> Result<(), Refusal> {
+        let known = self.data.iter().find(|(start, bytes)| *start == offset && bytes.len() == into.size());
+        let (_, bytes) = known.ok_or(Refusal::Truncated("last byte, as its size says"))?;
+        into.copy_from((&bytes[..]).into());
+        Ok(())
+    }
+}
