@@ -28,10 +28,11 @@ pub(crate) fn unit_mask(at: Physical, size: u64) -> u64 {
 impl<M: Machine> Kernel<M> {
     /// Changes what a frame of memory is.
     fn frame_set_kind(&self, at: Physical, frame: &Frame, kind: u64) {
-        if let Some(count) = self.machine.special_count(at) {
-            let was = u32::from(frame.kind.get() != Frame::PLAIN);
-            let is = u32::from(kind != Frame::PLAIN);
-            count.set(count.get() + is - was);
+        let (was, is) = (frame.kind.get() != Frame::PLAIN, kind != Frame::PLAIN);
+        if was != is
+            && let Some(count) = self.machine.special_count(at)
+        {
+            count.set(count.get() + u32::from(is) - u32::from(was));
         }
         frame.kind.set(kind);
     }
@@ -44,13 +45,14 @@ impl<M: Machine> Kernel<M> {
         }
     }
 
-    /// The same for `count` frames in a row; those that hold something are left out, and those that nobody sees anyway.
-    fn frames_seize(&self, at: Physical, count: u64) -> Attempt<()> {
-        let seen = || self.frames_in_row(at, count).filter(|(_, frame)| frame.kind.get() != Frame::BLANK);
+    /// The same for frames from `at` on, those whose bits are set; those that hold something are left out, and those that nobody sees anyway.
+    fn frames_seize(&self, at: Physical, which: u64) -> Attempt<()> {
+        let seen = || self.frames_in_row(at, which).filter(|(_, frame)| frame.kind.get() != Frame::BLANK);
         let Some((_, first)) = seen().next() else { return Ok(()) };
         if seen().any(|(_, frame)| frame.kind.get() != Frame::SEIZED || frame.units.get() != first.units.get()) {
             self.revoke_idle()?;
-            let number = self.revoke_begin(self.kernel_space(), at.0, at.0 + count * PAGE_SIZE);
+            let (low, high) = (u64::from(which.trailing_zeros()), u64::from(64 - which.leading_zeros()));
+            let number = self.revoke_begin(self.kernel_space(), at.0 + low * PAGE_SIZE, at.0 + high * PAGE_SIZE);
             for (at, frame) in seen() {
                 self.frame_set_kind(at, frame, Frame::SEIZED);
                 frame.units.set(number);
@@ -59,16 +61,21 @@ impl<M: Machine> Kernel<M> {
         self.revoke_finish(first.units.get())
     }
 
-    /// Those of `count` frames in a row that hold nothing of the kernel's.
-    fn frames_in_row(&self, at: Physical, count: u64) -> impl Iterator<Item = (Physical, &Frame)> {
-        let all = (0..count).map(move |number| at.add(number * PAGE_SIZE));
+    /// Those frames from `at` on whose bits are set that hold nothing of the kernel's.
+    fn frames_in_row(&self, at: Physical, which: u64) -> impl Iterator<Item = (Physical, &Frame)> {
+        let mut rest = which;
+        let all = core::iter::from_fn(move || {
+            let number = u64::from(rest.trailing_zeros());
+            rest &= rest.wrapping_sub(1);
+            (number < 64).then(|| at.add(number * PAGE_SIZE))
+        });
         all.filter_map(|at| self.machine.frame(at).map(|frame| (at, frame))).filter(|(_, frame)| self.is_vacant(frame))
     }
 
-    /// Takes `count` frames in a row away from every space, those that hold something left out. They are zeros for who touches them next.
-    pub(crate) fn frames_blank(&self, at: Physical, count: u64) -> Attempt<()> {
-        self.frames_seize(at, count)?;
-        for (at, frame) in self.frames_in_row(at, count) {
+    /// Takes the frames from `at` on whose bits are set away from every space, those that hold something left out. They are zeros for who touches them next.
+    pub(crate) fn frames_blank(&self, at: Physical, which: u64) -> Attempt<()> {
+        self.frames_seize(at, which)?;
+        for (at, frame) in self.frames_in_row(at, which) {
             frame.units.set(0);
             self.frame_set_kind(at, frame, Frame::BLANK);
         }
@@ -172,7 +179,7 @@ impl<M: Machine> Kernel<M> {
     /// Takes frames that can be donated away from every space, those in a row at once.
     pub(crate) fn donation_seize(&self, frames: &[Physical]) -> Attempt<()> {
         for row in frames.chunk_by(|one, next| one.add(PAGE_SIZE) == *next) {
-            self.frames_seize(row[0], row.len() as u64)?;
+            self.frames_seize(row[0], (1 << row.len()) - 1)?;
         }
         Ok(())
     }

@@ -202,19 +202,21 @@ impl<M: Machine> Kernel<M> {
             Err(next) => return Ok(next),
         };
         let count = ((part.end.min(end) - address) / PAGE_SIZE).min(ROW);
-        let mut blank = true;
-        for at in (0..count).map(|number| part.physical.add(number * PAGE_SIZE)) {
+        let mut used = 0;
+        for number in 0..count {
+            let at = part.physical.add(number * PAGE_SIZE);
             let Some(frame) = self.machine.frame(at) else { continue };
             let kind = frame.kind.get();
-            blank &= kind == Frame::BLANK;
-            if !matches!(kind, Frame::BLANK | Frame::PLAIN | Frame::SEIZED) && self.reclaim_frame(caller, at, frame)? {
+            if kind == Frame::BLANK {
+                continue;
+            }
+            if !matches!(kind, Frame::PLAIN | Frame::SEIZED) && self.reclaim_frame(caller, at, frame)? {
                 // One of the objects may have been what showed the caller this memory: it is looked up again.
                 return Ok(address);
             }
+            used |= 1 << number;
         }
-        if !blank {
-            self.frames_blank(part.physical, count)?;
-        }
+        self.frames_blank(part.physical, used)?;
         Ok(address + count * PAGE_SIZE)
     }
 

@@ -8,6 +8,8 @@ pub const FRAME: u64 = 4096;
 /// The frames from `base` on.
 pub struct Frames {
     used: &'static mut [u64],
+    /// Of frames that are free: a set bit is one that is known to be zeros.
+    zero: &'static mut [u64],
     base: u64,
     count: u64,
     free: u64,
@@ -22,11 +24,11 @@ impl Frames {
         size.div_ceil(FRAME).div_ceil(64) as usize
     }
 
-    /// A map of `size` bytes from `base` on in which every frame is in use. `used` has [`words_for`](Self::words_for) words.
-    pub fn new(used: &'static mut [u64], base: u64, size: u64) -> Frames {
+    /// A map of `size` bytes from `base` on in which every frame is in use. `used` and `zero` have [`words_for`](Self::words_for) words each.
+    pub fn new(used: &'static mut [u64], zero: &'static mut [u64], base: u64, size: u64) -> Frames {
         used.fill(u64::MAX);
-        let count = (size / FRAME).min(used.len() as u64 * 64);
-        Frames { used, base: base / FRAME, count, free: 0, next: 0, reserve: 0 }
+        let count = (size / FRAME).min(used.len().min(zero.len()) as u64 * 64);
+        Frames { used, zero, base: base / FRAME, count, free: 0, next: 0, reserve: 0 }
     }
 
     /// From now on keeps `bytes` back for the server itself.
@@ -44,13 +46,15 @@ impl Frames {
         self.free.saturating_sub(self.reserve) * FRAME
     }
 
-    /// Gives back (or adds) `size` bytes at `start`; both are multiples of a frame.
-    pub fn release(&mut self, start: u64, size: u64) {
+    /// Gives back (or adds) `size` bytes at `start`, both multiples of a frame; `is_zero` tells whether they are known to be zeros.
+    pub fn release(&mut self, start: u64, size: u64, is_zero: bool) {
         let first = start / FRAME - self.base;
         for (index, bits) in words_of(first, (first + size / FRAME).min(self.count)) {
             let word = &mut self.used[index];
             self.free += u64::from((*word & bits).count_ones());
             *word &= !bits;
+            let zero = &mut self.zero[index];
+            *zero = if is_zero { *zero | bits } else { *zero & !bits };
         }
         self.next = self.next.min(first);
     }
@@ -61,6 +65,12 @@ impl Frames {
             return None;
         }
         self.allocate_reserved(size, alignment)
+    }
+
+    /// Whether `size` bytes at `start`, both multiples of a frame, were zeros when they were given back last.
+    pub fn is_zero(&self, start: u64, size: u64) -> bool {
+        let first = start / FRAME - self.base;
+        words_of(first, (first + size / FRAME).min(self.count)).all(|(index, bits)| self.zero[index] & bits == bits)
     }
 
     /// `size` bytes for the server itself.
@@ -146,15 +156,15 @@ mod tests {
     use alloc::{boxed::Box, vec, vec::Vec};
 
     fn frames(size: u64) -> Frames {
-        let words = Box::leak(vec![0u64; Frames::words_for(size)].into_boxed_slice());
-        Frames::new(words, 0x10_0000, size)
+        let words = || Box::leak(vec![0u64; Frames::words_for(size)].into_boxed_slice());
+        Frames::new(words(), words(), 0x10_0000, size)
     }
 
     #[test]
     fn holes_are_never_handed_out() {
         let mut frames = frames(100 * FRAME);
-        frames.release(0x10_0000, 10 * FRAME);
-        frames.release(0x10_0000 + 20 * FRAME, 70 * FRAME);
+        frames.release(0x10_0000, 10 * FRAME, false);
+        frames.release(0x10_0000 + 20 * FRAME, 70 * FRAME, false);
         assert_eq!(frames.allocate(11 * FRAME, FRAME), Some(0x10_0000 + 20 * FRAME));
         assert_eq!(frames.allocate(10 * FRAME, FRAME), Some(0x10_0000 + 31 * FRAME));
         assert_eq!(frames.allocate(60 * FRAME, FRAME), None);
@@ -166,16 +176,28 @@ mod tests {
     #[test]
     fn large_runs_are_aligned_as_asked() {
         let mut frames = frames(16 << 20);
-        frames.release(0x10_0000, 15 << 20);
+        frames.release(0x10_0000, 15 << 20, false);
         assert_eq!(frames.allocate(FRAME, FRAME), Some(0x10_0000));
         assert_eq!(frames.allocate(2 << 20, 2 << 20), Some(0x20_0000));
         assert_eq!(frames.allocate(FRAME, FRAME), Some(0x10_0000 + FRAME));
     }
 
     #[test]
+    fn what_is_known_to_be_zeros_is_forgotten_when_it_comes_back_otherwise() {
+        let mut frames = frames(100 * FRAME);
+        frames.release(0x10_0000, 100 * FRAME, false);
+        let start = frames.allocate(10 * FRAME, FRAME).unwrap();
+        assert!(!frames.is_zero(start, 10 * FRAME));
+        frames.release(start, 10 * FRAME, true);
+        assert!(frames.is_zero(start, 10 * FRAME) && !frames.is_zero(start, 11 * FRAME));
+        frames.release(start + 3 * FRAME, FRAME, false);
+        assert!(frames.is_zero(start, 3 * FRAME) && !frames.is_zero(start, 4 * FRAME));
+    }
+
+    #[test]
     fn the_reserve_is_kept_back() {
         let mut frames = frames(16 * FRAME);
-        frames.release(0x10_0000, 16 * FRAME);
+        frames.release(0x10_0000, 16 * FRAME, false);
         frames.set_reserve(4 * FRAME);
         assert_eq!(frames.allocate(13 * FRAME, FRAME), None);
         assert!(frames.allocate(12 * FRAME, FRAME).is_some());
@@ -186,7 +208,7 @@ mod tests {
     #[test]
     fn a_run_is_extended_into_free_frames_only() {
         let mut frames = frames(16 * FRAME);
-        frames.release(0x10_0000, 8 * FRAME);
+        frames.release(0x10_0000, 8 * FRAME, false);
         let start = frames.allocate(FRAME, FRAME).unwrap();
         assert!(frames.allocate_at(start + FRAME, 3 * FRAME));
         assert!(!frames.allocate_at(start + 3 * FRAME, FRAME));
@@ -198,14 +220,14 @@ mod tests {
     #[test]
     fn random_use_never_overlaps() {
         let mut frames = frames(1000 * FRAME);
-        frames.release(0x10_0000, 1000 * FRAME);
+        frames.release(0x10_0000, 1000 * FRAME, false);
         let mut live: Vec<(u64, u64)> = Vec::new();
         let mut random = 12345u64;
         for _ in 0..5000 {
             random = random.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
             if random >> 63 == 0 && !live.is_empty() {
                 let (start, size) = live.swap_remove((random >> 33) as usize % live.len());
-                frames.release(start, size);
+                frames.release(start, size, false);
             } else if let Some(start) = frames.allocate((random >> 40) % 40 * FRAME + 1, FRAME) {
                 let size = ((random >> 40) % 40 + 1) * FRAME;
                 assert!(live.iter().all(|&(other, length)| start + size <= other || other + length <= start));

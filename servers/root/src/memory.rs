@@ -77,12 +77,12 @@ fn start_frames(facts: &BootFacts) {
     let base = facts.ranges.iter().map(|range| range.start).min().unwrap_or(0);
     let end = facts.ranges.iter().map(|range| range.start + range.size).max().unwrap_or(0);
     let words = Frames::words_for(end - base);
-    let first = (FIRST_HEAP + 8 * words as u64).next_multiple_of(FRAME).min(largest.size);
+    let first = (FIRST_HEAP + 16 * words as u64).next_multiple_of(FRAME).min(largest.size);
     *FIRST.lock() = MemoryRange { start: largest.start + largest.size - first, size: first };
-    let mut frames = Frames::new(vec![0; words].leak(), base, end - base);
+    let mut frames = Frames::new(vec![0; words].leak(), vec![0; words].leak(), base, end - base);
     for range in &facts.ranges {
         let kept = if range.start == largest.start { first } else { 0 };
-        frames.release(range.start, range.size - kept);
+        frames.release(range.start, range.size - kept, false);
     }
     frames.set_reserve((frames.free_bytes() / 64).clamp(*RESERVE.start(), *RESERVE.end()));
     TOTAL.store(frames.available_bytes(), Ordering::Relaxed);
@@ -127,15 +127,21 @@ pub fn allocate(size: u64) -> Option<u64> {
     Some(start)
 }
 
-/// Fills a run that nobody uses with zeros. Of most not all is used: their pages are cleared when they are touched. Very large ones are cleared now, so that large pages can show them.
+/// Fills a run that nobody uses with zeros, if it is not known to be so. Of most not all is used: their pages are cleared when they are touched. Very large ones are cleared now, so that large pages can show them.
 fn clear(start: u64, size: u64) -> Option<()> {
     let window = window(start, size)?;
-    if size <= CLEARED_LATER { memory::clear(window.start(), size).ok() } else { window.fill(0, size, 0) }
+    if size > CLEARED_LATER {
+        return window.fill(0, size, 0);
+    }
+    if with_frames(|frames| frames.is_zero(start, size))? {
+        return Some(());
+    }
+    memory::clear(window.start(), size).ok()
 }
 
 /// Gives a run back.
 pub fn free(start: u64, size: u64) {
-    with_frames(|frames| frames.release(start, size.next_multiple_of(FRAME)));
+    with_frames(|frames| frames.release(start, size.next_multiple_of(FRAME), false));
 }
 
 /// A region of a run of memory.
@@ -225,7 +231,7 @@ pub fn whole_pages(size: u64) -> Result<u64, Errno> {
 fn take_back(window: Window) {
     // Memory that the kernel still uses is lost rather than handed out again.
     if memory::clear(window.start(), window.size()).is_ok() {
-        free(window.start() - LINE, window.size());
+        with_frames(|frames| frames.release(window.start() - LINE, window.size(), true));
     }
 }
 

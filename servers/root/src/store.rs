@@ -43,8 +43,8 @@ pub mod fake {
         /// `size` bytes of memory.
         pub fn new(size: u64) -> Fake {
             let words = Box::leak(vec![0; Frames::words_for(size)].into_boxed_slice());
-            let mut frames = Frames::new(words, 0, size);
-            frames.release(0, size);
+            let mut frames = Frames::new(words, vec![0; Frames::words_for(size)].leak(), 0, size);
+            frames.release(0, size, false);
             Fake { memory: vec![0xaa; size as usize], frames, hidden: None }
         }
 
@@ -66,7 +66,7 @@ pub mod fake {
         }
 
         fn free(&mut self, start: u64, size: u64) {
-            self.frames.release(start, size.next_multiple_of(FRAME));
+            self.frames.release(start, size.next_multiple_of(FRAME), false);
         }
 
         fn hide(&mut self, start: u64, size: u64) {
