@@ -148,14 +148,16 @@ impl<M: Machine> Kernel<M> {
         let start = first.max(address - meaning.below);
         let end = first.saturating_add(AROUND).min(address.saturating_add(meaning.above));
         let physical = Physical(meaning.physical.0 - (address - start));
+        let next_end = if needed.contains(Rights::WRITE) { (address & !(CLEARED - 1)) + CLEARED } else { 0 };
         let mut wanted = 0;
         for number in 0..(end - start) / PAGE_SIZE {
             let at = physical.add(number * PAGE_SIZE);
-            let page = start + number * PAGE_SIZE;
-            let is_next = needed.contains(Rights::WRITE) && page > address && page < (address & !(CLEARED - 1)) + CLEARED;
             let Some(frame) = self.machine.frame(at) else { continue };
-            if is_next && frame.kind.get() == Frame::BLANK && self.frame_open(at, frame).is_err() {
-                break;
+            if frame.kind.get() == Frame::BLANK {
+                let page = start + number * PAGE_SIZE;
+                if page > address && page < next_end && self.frame_open(at, frame).is_err() {
+                    break;
+                }
             }
             wanted |= u64::from(frame.kind.get() == Frame::PLAIN) << number;
         }

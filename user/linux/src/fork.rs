@@ -173,7 +173,7 @@ fn copy(process: &mut Process, frame: &Frame, request: &Request, (pid, port): (u
 
 /// Copies an area, from `used` on, to fresh memory that is shown at `to`.
 fn copy_area(process: &mut Process, (start, used): (u64, u64), to: u64) -> Result<(), Errno> {
-    let area = process.memory.map.areas_mut().find(|area| area.start == start).ok_or(EINVAL)?;
+    let area = process.memory.map.areas_mut().find(|area| (area.start..area.end).contains(&start)).ok_or(EINVAL)?;
     let size = area.end - used;
     let Area { backing: Fill::Own(part), .. } = area else { return Err(EINVAL) };
     part.while_readable(|| user::copy_to_fresh(used, to + (used - start), size))

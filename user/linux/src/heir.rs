@@ -147,7 +147,11 @@ impl Legacy {
     }
 
     fn add_area(&mut self, copy: &mut Copy, area: &mut Area<Fill>, stack: u64, shares: bool) -> Result<(), Errno> {
-        let (start, size, rights) = (area.start, area.end - area.start, area.rights);
+        let (start, rights) = (if shares { area.start } else { kept_part(area, stack) }, area.rights);
+        let size = area.end - start;
+        if size == 0 {
+            return Ok(());
+        }
         let is_lazy = matches!(&area.backing, Fill::Own(part) if part.is_lazy());
         let (fill, shows) = match &mut area.backing {
             Fill::Library(_) => return Ok(()),
@@ -268,10 +272,24 @@ fn take_state(process: &mut Process, data: &Inheritance) {
     }
 }
 
-/// Of an area, where the part starts that is in use: below the stack pointer there is nothing but the red zone.
-fn used_part(start: u64, end: u64, stack: u64) -> u64 {
+/// Of an area, where the part starts that a fork's child has: of the first thread's stack, which grows again, no more than a little below the stack pointer.
+fn kept_part(area: &Area<Fill>, stack: u64) -> u64 {
+    const BELOW: u64 = 0x8000;
+    let is_plain = matches!(&area.backing, Fill::Own(part) if part.is_writable() && !part.shared && part.at_fork == AtFork::Copied);
+    let grows = area.start >= FOREIGN_STACK_END - MAX_FOREIGN_STACK && (area.start..FOREIGN_STACK_END).contains(&stack);
+    let is_stack = is_plain && grows && area.end <= FOREIGN_STACK_END && area.rights == Rights::READ.union(Rights::WRITE);
+    if is_stack { used_page(stack.saturating_sub(BELOW)).clamp(area.start, area.end) } else { area.start }
+}
+
+/// The page in which what is in use of a stack starts: below the stack pointer there is nothing but the red zone.
+fn used_page(stack: u64) -> u64 {
     const RED_ZONE: u64 = 128;
-    let used = stack.saturating_sub(RED_ZONE) & !(nacre_abi::PAGE_SIZE - 1);
+    stack.saturating_sub(RED_ZONE) & !(nacre_abi::PAGE_SIZE - 1)
+}
+
+/// Of an area, where the part starts that is in use.
+fn used_part(start: u64, end: u64, stack: u64) -> u64 {
+    let used = used_page(stack);
     let is_unused = start >= FOREIGN_STACK_END - MAX_FOREIGN_STACK && end <= FOREIGN_STACK_END && end <= used;
     if (start..end).contains(&stack) {
         used.max(start)
