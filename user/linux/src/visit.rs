@@ -140,7 +140,7 @@ impl Process {
 
     /// Asks a process; how many bytes came, and two words.
     fn ask(&mut self, words: [u64; 6], data: &[u8], into: SpanMut<'_>) -> Result<(usize, [u64; 2]), Errno> {
-        let message = Message { label: manager::ask::LABEL, words, bytes: Span::from(data), references: &[] };
+        let message = Message { label: manager::ask::LABEL, words, bytes: Span::from(data), references: &[], for_client: false };
         let received = self.exchange(Reference::PARENT, &message, Buffers { bytes: into, slots: &[] }).map_err(failure)?;
         Ok((received.bytes(), [received.words[0], received.words[1]]))
     }
