@@ -1,6 +1,6 @@
 //! What a request asks to be allowed: which calls on which subjects. Paths are resolved here, and the request then says the resolved one.
 
-use crate::paths::{self, Links, plain};
+use crate::paths::{self, Links, beyond_parent, plain};
 use crate::policy::Policy;
 use crate::subject::{Kind, Subject, Tag, of_parent};
 use alloc::vec;
@@ -72,8 +72,20 @@ fn resolve(original: Reference, subject: &Subject, path: &[u8], follow: bool) ->
     if subject.kind != Kind::Directory {
         return Err(Errno::ENOTDIR);
     }
-    let start = if path.starts_with(b"/") { Vec::new() } else { path_of(original)? };
-    paths::resolve(&start, path, follow, &mut Server(original))
+    if path.starts_with(b"/") {
+        return paths::resolve(&[], path, follow, &mut Server(original));
+    }
+    match (path_of(original), beyond_parent(path)) {
+        // A directory that was removed has no path any more, and still knows where it was.
+        (Err(Errno::ENOENT), Some(rest)) => paths::resolve(&path_of_parent(original)?, rest, follow, &mut Server(original)),
+        (start, _) => paths::resolve(&start?, path, follow, &mut Server(original)),
+    }
+}
+
+/// The path of the directory that a directory is in, or was.
+fn path_of_parent(reference: Reference) -> Result<Vec<u8>, Errno> {
+    let opened = directory::open(reference, O_PATH | O_DIRECTORY, 0, &b".."[..])?;
+    path_of(opened.file.handle())
 }
 
 impl Asking<'_> {

@@ -21,6 +21,8 @@ struct Walk {
     behind: Vec<Vec<u8>>,
     ahead: VecDeque<Vec<u8>>,
     links: u32,
+    /// What is behind is a directory for sure: the child has it open, or a name was found in it. It may have no name any more.
+    is_directory: bool,
 }
 
 fn names(path: &[u8]) -> impl DoubleEndedIterator<Item = Vec<u8>> {
@@ -42,6 +44,21 @@ fn ends_as_itself(path: &[u8]) -> bool {
     path.ends_with(b"/.") || path == b"."
 }
 
+/// A path without slashes at its beginning.
+fn without_slashes(path: &[u8]) -> &[u8] {
+    &path[path.iter().take_while(|byte| **byte == b'/').count()..]
+}
+
+/// What of a path is behind a `..` that it begins with.
+pub fn beyond_parent(path: &[u8]) -> Option<&[u8]> {
+    match path {
+        b".." => Some(b"."),
+        [b'.', b'.', b'/', rest @ ..] => Some(if rest.iter().all(|byte| *byte == b'/') { b"." } else { without_slashes(rest) }),
+        [b'.', b'/', rest @ ..] => beyond_parent(without_slashes(rest)),
+        _ => None,
+    }
+}
+
 /// The path that means what `path` means, used from the directory `start`. A symbolic link at its end is followed if `follow`, or if more must come after
 /// it. There may be nothing at the end. A slash at the end stays there, or a slash and a dot: the server sees to it that a directory is meant.
 pub fn resolve(start: &[u8], path: &[u8], follow: bool, links: &mut impl Links) -> Result<Vec<u8>, Errno> {
@@ -52,7 +69,7 @@ pub fn resolve(start: &[u8], path: &[u8], follow: bool, links: &mut impl Links) 
         _ => {}
     }
     let behind = if path.starts_with(b"/") { Vec::new() } else { names(start).collect() };
-    let mut walk = Walk { behind, ahead: names(path).collect(), links: MAX_LINKS };
+    let mut walk = Walk { behind, ahead: names(path).collect(), links: MAX_LINKS, is_directory: true };
     let mut trailing = ends_as_directory(path);
     while let Some(name) = walk.ahead.pop_front() {
         let follows = follow || trailing || !walk.ahead.is_empty();
@@ -75,12 +92,16 @@ impl Walk {
             b"." => return Ok(false),
             b".." => {
                 // A file has no `..`: only a directory can be asked for it.
-                self.expect_directory(links)?;
+                if !self.is_directory {
+                    self.expect_directory(links)?;
+                }
                 self.behind.pop();
+                self.is_directory = true;
                 return Ok(false);
             }
             _ => self.behind.push(name),
         }
+        self.is_directory = false;
         if !follows {
             return Ok(false);
         }
@@ -111,6 +132,7 @@ impl Walk {
             return Err(Errno::EINVAL);
         }
         self.behind.pop();
+        self.is_directory = true;
         if target.starts_with(b"/") {
             self.behind.clear();
         }
@@ -205,6 +227,9 @@ mod tests {
     fn the_root_has_no_slash_too_many() {
         assert_eq!(resolved("/", "/", true), Ok("/"));
         assert_eq!(resolved("/tmp", "..", true), Ok("/"));
+        assert_eq!(resolved("/tmp/removed", "..", true), Ok("/tmp"), "a directory that is open, and has no name any more");
+        assert_eq!(resolved("/tmp", "removed/..", true), Err(Errno::ENOENT));
+        assert_eq!([&b".."[..], b".//..//", b"..//a/b", b"..a", b"a/.."].map(beyond_parent), [Some(&b"."[..]), Some(b"."), Some(b"a/b"), None, None]);
         assert_eq!((plain(b"/"), plain(b"/a/")), (&b"/"[..], &b"/a"[..]));
         assert_eq!((plain(b"/a/."), plain(b"/a.")), (&b"/a"[..], &b"/a."[..]));
     }
