@@ -167,7 +167,7 @@ pub const ENTRIES: &[Entry] = &[
     },
     Entry {
         call: Call::ThreadSetScheduler,
-        purpose: "From now on the thread runs only on time that somebody gives it with `thread_donate`. Whenever it becomes ready, the port is told: a message with the flag READY, the word, and a reference to the thread with USE if a slot is offered; no reply is due. It is told once, until a donation ends with DONATION_BLOCKED. Threads that it makes are scheduled as it is. If the port goes it runs no more until it gets another scheduler. It leads to the port as a reference does: when the last one goes, the port is notified with NO_REFERENCES, and there is nobody left to schedule.",
+        purpose: "From now on the thread runs only on time that somebody gives it with `thread_donate`. Whenever it becomes ready, the port is told: a message with the flag READY, the word, in r8 whether it was woken to hear that a port of its has no references any more, and a reference to the thread with USE if a slot is offered; no reply is due. It is told once, until a donation ends with DONATION_BLOCKED; of a thread that hears of a last reference it is told always. Threads that it makes are scheduled as it is. If the port goes it runs no more until it gets another scheduler. It leads to the port as a reference does: when the last one goes, the port is notified with NO_REFERENCES, and there is nobody left to schedule.",
         arguments: &[
         Argument { name: "thread", kind: Kind::Object(ObjectType::Thread), text: "" },
         Argument { name: "port", kind: Kind::Keeper, text: "0: it runs by its own right" },

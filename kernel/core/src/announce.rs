@@ -156,6 +156,8 @@ impl<M: Machine> Kernel<M> {
             list::link_set(&self.machine, reference.target(), thread.at, links_of(ObjectType::Thread, thread.at));
         }
         receiver.set_register(register::RDX, thread.scheduler_word());
+        receiver.set_register(register::R8, u64::from(thread.has(Thread::FIRST)));
+        thread.lower(Thread::FIRST);
         receiver.set_register(register::RSI, Info::received(0, 0, count as u64, Info::READY).0);
         receiver.set_register(register::RDI, word);
         Ok(())

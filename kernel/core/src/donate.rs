@@ -151,6 +151,7 @@ impl<M: Machine> Kernel<M> {
         chain.since.set(self.machine.now());
         caller.set_chain(number);
         donee.set_chain(number);
+        donee.lower(Thread::FIRST);
         donee.set_wait(WaitKind::None as u64);
         if this.armed.get() > chain.end() {
             this.timer_stale.set(true);
@@ -481,6 +482,7 @@ impl<M: Machine> Kernel<M> {
     /// A ready thread is taken from wherever it waits for its turn.
     fn chain_claim(&self, thread: Thread<'_>) {
         list::remove(&self.machine, thread.queue());
+        thread.lower(Thread::FIRST);
         thread.set_wait(WaitKind::None as u64);
     }
 }

@@ -58,8 +58,18 @@ impl<M: Machine> Kernel<M> {
 
     /// The thread, which was told so, is ready. It runs before whoever gave the last reference away goes on: so what that does next finds the server knowing, through however many layers the word has to go.
     pub(crate) fn tell(&self, server: Thread<'_>) {
-        if (server.flags() & (Thread::STOPPED | Thread::SCHEDULED)) | server.wait() | server.chain() != 0 {
+        if server.flags() & (Thread::STOPPED | Thread::SCHEDULED) == Thread::SCHEDULED && server.waits_for(WaitKind::None) {
+            // Its scheduler hears that it goes first, also if it knows that it is ready.
+            server.lower(Thread::KNOWN);
+            server.raise(Thread::FIRST);
+        }
+        if (server.flags() & (Thread::STOPPED | Thread::SCHEDULED)) | server.wait() != 0 {
             return self.make_ready_otherwise(server);
+        }
+        if server.chain() != 0 {
+            // It worked for somebody on his time before, or does.
+            self.chain_touched(server);
+            server.set_chain(0);
         }
         list::push_back(&self.machine, self.told(), server.queue());
         let this = &self.cpus[self.machine.cpu()];
@@ -72,6 +82,7 @@ impl<M: Machine> Kernel<M> {
     fn told_first(&self, cpu: usize, chosen: Physical) -> Physical {
         let this = &self.cpus[cpu];
         let is_own = chosen != Physical(0) && self.thread(chosen).chain() == 0 && this.chain.base.get() == Physical(0);
+        let leaves = is_own || self.told_before_base(cpu, chosen);
         if is_own {
             list::push_back(&self.machine, self.told(), self.thread(chosen).queue());
             this.ahead.set(this.ahead.get() + 1);
@@ -79,7 +90,33 @@ impl<M: Machine> Kernel<M> {
         }
         list::splice(&self.machine, self.run_queue(), self.told());
         list::splice(&self.machine, self.told(), self.run_queue());
-        if is_own { Physical(0) } else { chosen }
+        if leaves { Physical(0) } else { chosen }
+    }
+
+    /// The same for a CPU that runs on given time: whoever gives it comes right behind those that were told. False if it does not.
+    fn told_before_base(&self, cpu: usize, chosen: Physical) -> bool {
+        let this = &self.cpus[cpu];
+        let base = this.chain.base.get();
+        if base == Physical(0) || !self.thread(base).has(Thread::DONATES) {
+            return false;
+        }
+        this.chosen.set(Physical(0));
+        self.chain_preempt(cpu);
+        let turn = self.thread(base).turn();
+        if chosen != Physical(0) && self.thread(chosen).has(Thread::SCHEDULED) {
+            self.make_ready(self.thread(chosen));
+        } else if chosen != Physical(0) {
+            // It works for somebody on his time, and goes on by its own right.
+            self.thread(chosen).set_chain(0);
+            list::push_back(&self.machine, self.told(), self.thread(chosen).queue());
+            this.ahead.set(this.ahead.get() + 1);
+        }
+        if !list::is_empty(&self.machine, turn) {
+            list::remove(&self.machine, turn);
+            list::push_back(&self.machine, self.told(), turn);
+            this.ahead.set(this.ahead.get() + 1);
+        }
+        true
     }
 
     /// Somebody waits: an idle CPU takes it; if none is, each that took its thread for the only one sees to it that its slice has an end.

@@ -167,3 +167,56 @@ fn who_drops_the_last_reference_goes_on_when_the_server_knows() {
     stage.world.pass(9_998_000);
     stage.assert_runs(0, other);
 }
+
+/// A port that somebody serves, and the only reference to it.
+fn port_and_reference(stage: &Stage) -> (u64, u64) {
+    let (port, reference) = (stage.another_port(), stage.page + 0x400);
+    stage.world.ok(Call::ReferenceCreate, &[reference]);
+    stage.world.ok(Call::PortReference, &[port, reference, 1]);
+    (port, reference)
+}
+
+#[test]
+fn who_drops_it_on_given_time_goes_on_when_the_server_knows() {
+    let stage = Stage::new(1);
+    let (port, reference) = port_and_reference(&stage);
+    let server = stage.plain_at(Call::IpcReceive, &[port]);
+    stage.act(0, Call::ThreadYield, &[]);
+    stage.assert_runs(0, server);
+    stage.act(0, Call::IpcReceive, &[port]);
+    let (dropper, other) = (stage.scheduled(stage.port, 5), stage.plain_at(Call::ThreadYield, &[]));
+    stage.take();
+    stage.donate(dropper, stage.port, 0);
+    stage.assert_runs(0, dropper);
+    stage.act(0, Call::ReferenceDestroy, &[reference]);
+    stage.assert_runs(0, server);
+    assert_eq!(stage.view(server).register(register::RDX), nacre_abi::message::NO_REFERENCES);
+    stage.act(0, Call::IpcReceive, &[port]);
+    stage.assert_runs(0, dropper);
+    stage.world.pass(10_000_000);
+    stage.assert_runs(0, other);
+}
+
+#[test]
+fn a_server_that_has_a_scheduler_hears_first_of_the_last_reference() {
+    let stage = Stage::new(1);
+    let (port, reference) = port_and_reference(&stage);
+    let dropper = stage.scheduled(stage.port, 5);
+    stage.take();
+    let server = stage.world.make_thread(0);
+    stage.world.ok(Call::ThreadSetScheduler, &[server, stage.port, 6]);
+    stage.world.prepare(stage.view(server), Call::IpcReceive, &[port]);
+    stage.world.ok(Call::ThreadStart, &[server]);
+    assert_eq!(stage.take(), 6);
+    assert_eq!(stage.root().register(register::R8), 0);
+    stage.donate(server, stage.port, 0);
+    stage.world.enter(0);
+    stage.assert_ended(nacre_abi::call::DONATION_BLOCKED);
+    stage.donate(dropper, stage.port, 0);
+    stage.act(0, Call::ReferenceDestroy, &[reference]);
+    stage.assert_ended(nacre_abi::call::DONATION_ARRIVED);
+    assert_eq!((stage.take(), stage.root().register(register::R8)), (6, 1));
+    stage.donate(server, stage.port, 0);
+    stage.assert_runs(0, server);
+    assert_eq!(stage.view(server).register(register::RDX), nacre_abi::message::NO_REFERENCES);
+}

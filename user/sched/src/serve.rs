@@ -75,9 +75,11 @@ impl<P: Policy> State<P> {
         }
     }
 
-    fn add(&mut self, client: usize, thread: OwnedReference) {
+    /// A thread of a client is ready. One that is `first` was told that a port of its has no references any more, and goes before the one that let the last go.
+    fn add(&mut self, client: usize, thread: OwnedReference, first: bool) {
         let Some(queue) = self.clients.get_mut(client).filter(|queue| queue.ready.len() < MOST_THREADS) else { return };
-        queue.ready.push_back(Ready { thread, used: 0 });
+        let ready = Ready { thread, used: 0 };
+        if first { queue.ready.push_front(ready) } else { queue.ready.push_back(ready) }
         self.policy.add(client);
     }
 
@@ -138,7 +140,7 @@ impl<P: Policy> Scheduler<P> {
     fn announced(&self, received: &Received, slot: &mut OwnedReference) -> Result<(), Status> {
         if let Some(client) = received.ready().filter(|_| received.references() == 1) {
             let thread = core::mem::replace(slot, OwnedReference::null()?);
-            self.state.lock().add(client as usize, thread);
+            self.state.lock().add(client as usize, thread, received.words[1] != 0);
         }
         Ok(())
     }

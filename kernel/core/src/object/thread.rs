@@ -111,6 +111,8 @@ impl Thread<'_> {
     pub const SCHEDULED: u64 = 16;
     /// Its scheduler has been told that it is ready.
     pub const KNOWN: u64 = 32;
+    /// It was told that a port has no references any more: when its scheduler hears that it is ready, it hears that too.
+    pub const FIRST: u64 = 128;
     /// It donates: it waits for `WaitKind::Donate`.
     pub const DONATES: u64 = 64;
 
