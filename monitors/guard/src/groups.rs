@@ -56,7 +56,7 @@ pub const GROUPS: &[Group] = &[
     Group {
         name: "process",
         has_paths: false,
-        members: &[any("process.*"), any("parent.keep"), Member { call: "parent.find", on: On::Only("process") }],
+        members: &[any("process.*"), any("parent.keep"), any("parent.processors"), Member { call: "parent.find", on: On::Only("process") }],
     },
     Group {
         name: "channel",

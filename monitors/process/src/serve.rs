@@ -3,10 +3,10 @@
 use crate::manager::{Life, Manager};
 use crate::world::Sent;
 use nacre_proto::flags::{BEGIN_PROGRAM, SERVICE_CHANNELS, SERVICE_CLOCK, SERVICE_FILES, SERVICE_MEMORY, SERVICE_PROCESS};
-use nacre_proto::parent::{exit, find, keep, report, stream};
+use nacre_proto::parent::{exit, find, keep, processors, report, stream};
 use nacre_proto::process::{
     abandon, answer, answer_file, ask, ask_file, attach, begin, create, dispositions, family, foreground, foreground_set, group_set, identity, kill, limits, list, look, name_set,
-    numbers, parents, prepare, priority, priority_set, released, session_create, signal_take, stopped, stream_set, system_name_set, system_names, terminal, terminal_acquire, terminal_check, terminal_leave, terminal_owner, thread_create, thread_end, times, visit, wait,
+    numbers, parents, prepare, priority, priority_set, processors_limit, released, session_create, signal_take, stopped, stream_set, system_name_set, system_names, terminal, terminal_acquire, terminal_check, terminal_leave, terminal_owner, thread_create, thread_end, times, visit, wait,
 };
 use nacre_proto::server::Output;
 use nacre_proto::{Answer, Errno, Handled, Request, memory, parent, process};
@@ -54,6 +54,11 @@ impl parent::Server for Manager {
     fn report(&mut self, _: &mut Request<'_>, kind: u64, text: &[u8]) -> Handled<report::Output> {
         parent::report(Reference::PARENT, kind, text)?;
         report::Output::default().now()
+    }
+
+    fn processors(&mut self, request: &mut Request<'_>) -> Handled<processors::Output> {
+        let most = self.world.process(request.word())?.traits.most_processors;
+        processors::Output { count: parent::processors(Reference::PARENT)?.count.min(most) }.now()
     }
 
     fn keep(&mut self, request: &mut Request<'_>, keeper: Reference) -> Handled<keep::Output> {
@@ -295,6 +300,11 @@ impl process::Server for Manager {
     fn system_name_set(&mut self, _: &mut Request<'_>, which: u64, name: &[u8]) -> Handled<system_name_set::Output> {
         self.names.set(which, name)?;
         system_name_set::Output::default().now()
+    }
+
+    fn processors_limit(&mut self, request: &mut Request<'_>, count: u64) -> Handled<processors_limit::Output> {
+        self.world.processors(request.word(), count)?;
+        processors_limit::Output::default().now()
     }
 
     fn times(&mut self, request: &mut Request<'_>) -> Handled<times::Output> {

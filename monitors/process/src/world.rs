@@ -91,6 +91,8 @@ pub struct Traits {
     pub most_signals: u64,
     /// 20 less its nice value.
     pub priority: u64,
+    /// Of how many processors it is told at most.
+    pub most_processors: u64,
 }
 
 /// One process.
@@ -160,7 +162,7 @@ pub struct World {
 impl World {
     /// A world with its first process, which is fresh, leads its session, and may have its terminal, which is this device.
     pub fn new(limits: Limits, terminal: Option<u64>) -> World {
-        let traits = Traits { ignored: 0, child_flags: 0, identity: [0; 3], most_processes: u64::MAX, most_signals: MOST_SIGNALS, priority: priorities::USUAL };
+        let traits = Traits { ignored: 0, child_flags: 0, identity: [0; 3], most_processes: u64::MAX, most_signals: MOST_SIGNALS, priority: priorities::USUAL, most_processors: u64::MAX };
         let mut world = World {
             processes: BTreeMap::new(),
             terminals: BTreeMap::new(),
@@ -293,6 +295,16 @@ impl World {
     pub fn limits(&mut self, pid: u64, processes: u64, signals: u64) -> Result<(), Errno> {
         let traits = &mut self.living(pid)?.traits;
         (traits.most_processes, traits.most_signals) = (processes, signals.min(MOST_SIGNALS));
+        Ok(())
+    }
+
+    /// It is told of no more processors than these.
+    pub fn processors(&mut self, pid: u64, count: u64) -> Result<(), Errno> {
+        let traits = &mut self.living(pid)?.traits;
+        if count == 0 {
+            return Err(Errno::EINVAL);
+        }
+        traits.most_processors = traits.most_processors.min(count);
         Ok(())
     }
 

@@ -17,7 +17,7 @@ use nacre_nest::host::{Exception, Handler, Verdict};
 use nacre_nest::interpose::{report_exception, report_killed, stage};
 use nacre_nest::supply::Supplier;
 use nacre_nest::{Child, Ports, Refusal, Services, Ward, attend, search};
-use nacre_proto::Errno;
+use nacre_proto::{Errno, parent, process};
 use nacre_rt::thread::Handle;
 use nacre_rt::{Arguments, exit, thread};
 use nacre_sched::{Claim, Lottery, Policy, Priority, RoundRobin, Scheduler, Stride};
@@ -38,7 +38,7 @@ const BY_SIGNAL: u64 = 256;
 /// One program while it runs.
 enum Running {
     /// In memory of ours.
-    Own { name: String, parent: OwnedPort, pool: Option<OwnedReference>, child: Child<Services> },
+    Own { name: String, processors: u64, parent: OwnedPort, pool: Option<OwnedReference>, child: Child<Services> },
     /// A process of our manager's.
     Process(Ward),
 }
@@ -59,6 +59,8 @@ static STATUSES: Lock<Vec<u64>> = Lock::new(Vec::new());
 /// Everything that a program asks is its grandparent's to answer, but for its memory.
 struct Forward {
     name: String,
+    /// On how many processors all of ours run at once.
+    processors: u64,
     space: Space,
     pool: Option<OwnedReference>,
 }
@@ -66,6 +68,10 @@ struct Forward {
 impl Handler for Forward {
     fn pool(&self) -> Option<Reference> {
         self.pool.as_ref().map(|pool| pool.handle())
+    }
+
+    fn processors(&mut self) -> Result<u64, Errno> {
+        parent::processors(Reference::PARENT).map(|reply| reply.count.min(self.processors))
     }
 
     fn keep(&mut self, keeper: Reference) -> Result<(), Errno> {
@@ -87,8 +93,8 @@ impl Running {
     fn attend(self) -> u64 {
         match self {
             Running::Process(ward) => ward.wait().unwrap_or(FAILED as u64),
-            Running::Own { name, parent, pool, child } => {
-                let mut handler = Forward { name, space: child.space(), pool };
+            Running::Own { name, processors, parent, pool, child } => {
+                let mut handler = Forward { name, processors, space: child.space(), pool };
                 attend(parent.handle(), &mut handler).unwrap_or(FAILED as u64)
             }
         }
@@ -136,6 +142,7 @@ struct Start<'a> {
     number: usize,
     arguments: &'a Arguments,
     scheduler: Reference,
+    processors: u64,
 }
 
 impl Start<'_> {
@@ -149,6 +156,8 @@ impl Start<'_> {
     fn run(&self, services: &mut Services) -> Result<Running, Refusal> {
         if let Some(ward) = Ward::new()? {
             let child = self.make(&mut ward.maker(services.files()), Ports { parent: ward.port(), keeper: ward.port() })?;
+            // A manager that tells of no processors cannot tell of too many.
+            let _ = process::processors_limit(ward.port(), self.processors);
             ward.begin(&child, stage::short_name(self.command))?;
             return Ok(Running::Process(ward));
         }
@@ -156,7 +165,7 @@ impl Start<'_> {
         let reference = parent.new_reference(REFERENCE_USE).map_err(kernel("a reference to its parent"))?;
         let child = self.make(services, Ports { parent: reference.handle(), keeper: reference.handle() })?;
         child.start()?;
-        Ok(Running::Own { name: stage::name(self.command), parent, pool: services.pool_for_child(), child })
+        Ok(Running::Own { name: stage::name(self.command), processors: self.processors, parent, pool: services.pool_for_child(), child })
     }
 }
 
@@ -166,7 +175,7 @@ fn start_all(options: &Options<'_>, arguments: &Arguments) -> Result<Vec<Handle>
     let mut services = Services::find().map_err(|refusal| failed(refusal.to_string()))?;
     let port = OwnedPort::new(0, PortSet::NONE).map_err(|status| failed(format!("cannot make a port: {status:?}")))?.leak();
     for (number, share) in options.shares.iter().enumerate() {
-        let running = Start { command: &share.command, number, arguments, scheduler: Reference(port.address()) }.run(&mut services);
+        let running = Start { command: &share.command, number, arguments, scheduler: Reference(port.address()), processors: options.processors as u64 }.run(&mut services);
         let running = running.map_err(|refusal| (format!("cannot run {}: {refusal}", stage::name(&share.command)), refusal.exit_status() as i32))?;
         PROGRAMS.lock().push(Some(running));
         STATUSES.lock().push(0);

@@ -38,6 +38,12 @@ impl BootFacts {
     }
 }
 
+/// How many processors the machine has; 1 if the page does not say.
+pub fn processors() -> u64 {
+    let count = Window::new(BOOT_INFO, PAGE_SIZE).and_then(|page| page.read_word(offset_of!(BootInfo, cpus) as u64));
+    count.unwrap_or(1).max(1)
+}
+
 /// The boot image's header and everything in it up to the last name; `None` if it makes no sense.
 pub fn image_start(image: Window) -> Option<(&'static [u8], Header)> {
     let mut head = [0; HEADER_SIZE as usize];

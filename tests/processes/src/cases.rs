@@ -1,12 +1,12 @@
 //! What the parent tries: each a sentence, and why it is not so.
 
-use crate::make::{SIGCHLD, child, child_with, create};
+use crate::make::{SIGCHLD, begin_at, child, child_with, create};
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 use nacre_abi::rights::REFERENCE_USE;
 use nacre_proto::flags::{
-    BEGIN_ATTENDS, O_NONBLOCK, OWN_POSITION, POLLIN, SERVICE_CHANNELS, SERVICE_MEMORY, SOCK_STREAM, WCONTINUED, WEXITED, WNOHANG, WUNTRACED,
+    ASK_LIMIT, ASK_PRIVILEGED, BEGIN_ATTENDS, O_NONBLOCK, OWN_POSITION, POLLIN, SERVICE_CHANNELS, SERVICE_MEMORY, SOCK_STREAM, WCONTINUED, WEXITED, WNOHANG, WUNTRACED,
 };
 use nacre_proto::{Errno, channel, file, memory, parent, process};
 use nacre_rt::thread;
@@ -33,6 +33,8 @@ pub const CASES: &[Case] = &[
     ("a pipe without readers breaks", broken),
     ("who watches is told once", watched),
     ("references travel through sockets", passed),
+    ("a process and its children are told of no more processors than its limit says", counted),
+    ("a process without a library answers no questions, and one that is not there none either", asked),
 ];
 
 fn expect<T: PartialEq + core::fmt::Debug>(what: &str, found: T, expected: T) -> Outcome {
@@ -224,4 +226,28 @@ fn passed() -> Outcome {
     expect("what went through it", read(&reader), Ok(b"through".to_vec()))?;
     drop(writer);
     expect("the end", read(&reader), Ok(Vec::new()))
+}
+
+fn counted() -> Outcome {
+    let all = parent::processors(Reference::PARENT).map_err(why("processors"))?.count;
+    expect("somewhere to run", all >= 1, true)?;
+    let counts = |limit: u64, words: &[&[u8]]| {
+        let (pid, port) = create().map_err(why("create"))?;
+        expect("no processors", process::processors_limit(port.handle(), 0).err(), Some(Errno::EINVAL))?;
+        process::processors_limit(port.handle(), limit).map_err(why("processors_limit"))?;
+        begin_at(port.handle(), 0, words).map_err(why("begin"))?;
+        wait(pid, WEXITED).map(|(_, status)| status >> 8)
+    };
+    expect("of many", counts(1000, &[b"count"])?, all)?;
+    expect("of one", counts(1, &[b"count"])?, 1)?;
+    expect("a child's of one", counts(1, &[b"parent-of", b"count"])?, 1)
+}
+
+fn asked() -> Outcome {
+    let ask = |pid| process::ask(Reference::PARENT, pid, ASK_LIMIT | ASK_PRIVILEGED, 0, 0, 0, 0, &b""[..], &mut [0; 8][..]).err();
+    let pid = made(&[b"sleep"])?;
+    expect("one of ours", ask(pid), Some(Errno::EPERM))?;
+    kill(pid, 9)?;
+    wait(pid, WEXITED)?;
+    expect("one that has gone", ask(pid), Some(Errno::ESRCH))
 }

@@ -63,7 +63,8 @@ fn build(port: Reference, words: &[&[u8]]) -> Result<Child<Maker>, Errno> {
     spawn(&mut maker, &program, Ports { parent: port, keeper: port }).map_err(|_| Errno::ENOEXEC)
 }
 
-fn begin_at(port: Reference, flags: u64, words: &[&[u8]]) -> Result<(), Errno> {
+/// What is made of this program at `port` begins there.
+pub fn begin_at(port: Reference, flags: u64, words: &[&[u8]]) -> Result<(), Errno> {
     let child = build(port, words)?;
     let (space, thread) = (OwnedReference::null()?, OwnedReference::null()?);
     child.space().reference(space.handle(), REFERENCE_ALL)?;

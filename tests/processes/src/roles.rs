@@ -2,7 +2,7 @@
 
 use crate::make;
 use nacre_abi::rights::REFERENCE_USE;
-use nacre_proto::flags::OWN_POSITION;
+use nacre_proto::flags::{OWN_POSITION, WEXITED};
 use nacre_proto::{Errno, file, parent, process};
 use nacre_sys::{OwnedPort, PortSet, Reference, Thread, ipc};
 
@@ -19,11 +19,19 @@ pub fn play(role: &[u8], argument: &[u8]) -> i32 {
         b"fault" => nacre_raw::read(8) as i32,
         b"orphan" => make::child(&[b"exit", b"7"]).map_or(FAILED, |_| 0),
         b"replace" => make::become_another(&[b"exit", b"5"]).map_or(FAILED, |()| FAILED),
+        b"count" => parent::processors(Reference::PARENT).map_or(FAILED, |reply| reply.count as i32),
+        b"parent-of" => parent_of(argument).unwrap_or(FAILED),
         b"say" => say(argument).unwrap_or(FAILED),
         _ => loop {
             let _ = Thread::sleep(u64::MAX);
         },
     }
+}
+
+/// Ends as a child that plays a role does.
+fn parent_of(role: &[u8]) -> Result<i32, Errno> {
+    let pid = make::child(&[role])?;
+    Ok((process::wait(Reference::PARENT, pid, WEXITED)?.status >> 8) as i32)
 }
 
 /// Ends with the number of the first signal that comes.

@@ -231,13 +231,14 @@ fn actions(process: &Process) -> Vec<[u64; inheritance::ACTION]> {
 /// What else a process keeps.
 fn state(process: &Process) -> [u64; STATE] {
     let identity = &process.identity;
-    let parts: [&[u64]; 6] = [
+    let parts: [&[u64]; 7] = [
         &process.traits.words(),
         &identity.capabilities.words(),
         &identity.of_files.map(u64::from),
         &[process.schedule.policy, process.schedule.priority],
         &process.strings,
         &process.timers.real_words(),
+        &[process.threads.get(process.caller).map_or(0, |thread| thread.processors)],
     ];
     let mut words = parts.into_iter().flatten().copied();
     core::array::from_fn(|_| words.next().unwrap_or(0))
@@ -253,6 +254,7 @@ fn take_state(process: &mut Process, data: &Inheritance) {
     (process.schedule.policy, process.schedule.priority) = (next(), next());
     let strings = core::array::from_fn(|_| next());
     let timer = [next(), next()];
+    process.me().processors = next();
     process.identity.groups = data.groups.iter().map(|group| *group as u32).collect();
     if data.copy.is_some() {
         process.traits = traits.of_child();

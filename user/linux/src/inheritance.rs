@@ -16,7 +16,7 @@ pub const LIMITS: usize = 16;
 /// Signals that have a disposition.
 pub const SIGNALS: usize = 64;
 /// Words of what else a process keeps.
-pub const STATE: usize = 20;
+pub const STATE: usize = 21;
 /// Words of a signal that waits.
 pub const SIGNAL: usize = 6;
 /// Words of a signal's disposition.

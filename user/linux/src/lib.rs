@@ -75,6 +75,7 @@ mod prctl;
 mod proc_file;
 mod proc_text;
 mod proc_tree;
+mod processors;
 mod process;
 mod program;
 #[cfg(feature = "rehearsal")]

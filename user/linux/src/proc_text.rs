@@ -64,6 +64,9 @@ impl Process {
         match node {
             Node::System(name) => self.of_system(name).map(String::into_bytes),
             Node::Fact(pid, thread, name) => self.of_process(pid, thread, name),
+            Node::OfProcessors("kernel_max") => Ok(b"63\n".to_vec()),
+            Node::OfProcessors("offline") => Ok(b"\n".to_vec()),
+            Node::OfProcessors(_) => Ok(format!("{}\n", crate::processors::list(u64::MAX >> (64 - self.processors()))).into_bytes()),
             Node::About(number) => {
                 let file = self.descriptors.get(number).map_err(|_| ENOENT)?;
                 Ok(format!("pos:\t0\nflags:\t0{:o}\nmnt_id:\t1\nino:\t0\n", file.flags.get()).into_bytes())
@@ -77,7 +80,7 @@ impl Process {
         let ticks = seconds * 100 + nanoseconds / 10_000_000;
         Ok(match name {
             "cmdline" => String::from("nacre\n"),
-            "cpuinfo" => String::from("processor\t: 0\nvendor_id\t: Nacre\ncpu family\t: 6\nmodel\t\t: 1\nmodel name\t: Nacre virtual processor\nstepping\t: 1\ncpu MHz\t\t: 1000.000\nphysical id\t: 0\nsiblings\t: 1\ncore id\t\t: 0\ncpu cores\t: 1\nfpu\t\t: yes\nflags\t\t: fpu tsc cx8 cmov fxsr sse sse2 syscall nx lm\nbogomips\t: 2000.00\naddress sizes\t: 40 bits physical, 48 bits virtual\n\n"),
+            "cpuinfo" => self.processors_described(),
             "devices" => String::from("Character devices:\n  1 mem\n  5 /dev/tty\n\nBlock devices:\n"),
             "filesystems" => String::from("nodev\tproc\nnodev\ttmpfs\n"),
             "loadavg" => {
@@ -89,7 +92,8 @@ impl Process {
                 let (start, _) = self.services.clock(REALTIME)?;
                 let (_, last) = self.count_processes();
                 let line = format!("0 0 0 {ticks} 0 0 0 0 0 0");
-                format!("cpu  {line}\ncpu0 {line}\nintr 0\nctxt 0\nbtime {}\nprocesses {last}\nprocs_running 1\nprocs_blocked 0\nsoftirq 0 0 0 0 0 0 0 0 0 0 0\n", start.saturating_sub(seconds))
+                let each: String = (0..self.processors()).map(|number| format!("cpu{number} {line}\n")).collect();
+                format!("cpu  {line}\n{each}intr 0\nctxt 0\nbtime {}\nprocesses {last}\nprocs_running 1\nprocs_blocked 0\nsoftirq 0 0 0 0 0 0 0 0 0 0 0\n", start.saturating_sub(seconds))
             }
             "uptime" => format!("{seconds}.{:02} {seconds}.{:02}\n", nanoseconds / 10_000_000, nanoseconds / 10_000_000),
             "version" => String::from("Linux version 6.1.0-nacre (nacre@nacre) (rustc) #1 Nacre\n"),
@@ -257,7 +261,8 @@ impl Process {
         let _ = write!(all, "SigQ:\t0/{limit}\nSigPnd:\t{pending:016x}\nShdPnd:\t{shared:016x}\nSigBlk:\t{mask:016x}\nSigIgn:\t{:016x}\nSigCgt:\t{caught:016x}\n", known.ignored);
         let [capable, permitted, inheritable, bounding] = if is_own { self.identity.capabilities.words() } else { [0; 4] };
         let _ = write!(all, "CapInh:\t{inheritable:016x}\nCapPrm:\t{permitted:016x}\nCapEff:\t{capable:016x}\nCapBnd:\t{bounding:016x}\nCapAmb:\t0000000000000000\n");
-        let _ = write!(all, "NoNewPrivs:\t{}\nSeccomp:\t0\nSeccomp_filters:\t0\nCpus_allowed:\t1\nCpus_allowed_list:\t0\nMems_allowed:\t1\nMems_allowed_list:\t0\nvoluntary_ctxt_switches:\t0\nnonvoluntary_ctxt_switches:\t0\n", u64::from(self.traits.no_new_privileges));
+        let processors = self.processors_of(thread);
+        let _ = write!(all, "NoNewPrivs:\t{}\nSeccomp:\t0\nSeccomp_filters:\t0\nCpus_allowed:\t{processors:x}\nCpus_allowed_list:\t{}\nMems_allowed:\t1\nMems_allowed_list:\t0\nvoluntary_ctxt_switches:\t0\nnonvoluntary_ctxt_switches:\t0\n", u64::from(self.traits.no_new_privileges), crate::processors::list(processors));
         all
     }
 }

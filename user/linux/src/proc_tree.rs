@@ -81,6 +81,12 @@ pub enum Node {
     About(u64),
     /// The folder of threads.
     Threads(u64),
+    /// The folder of processors in `/sys`.
+    Processors,
+    /// The folder of one.
+    Processor(u64),
+    /// A file that tells of them.
+    OfProcessors(&'static str),
 }
 
 /// Where a path leads.
@@ -106,10 +112,22 @@ fn normal(from: &[u8], path: &[u8]) -> Vec<Vec<u8>> {
     parts
 }
 
+/// The folder of processors: all that there is of `/sys`.
+const PROCESSORS: [&[u8]; 4] = [b"sys", b"devices", b"system", b"cpu"];
+/// Its files.
+const OF_PROCESSORS: [&str; 5] = ["kernel_max", "offline", "online", "possible", "present"];
+
+/// Where the parts of a path lead from: a folder here, and how many of them lead to it.
+fn beginning(parts: &[Vec<u8>]) -> Option<(Node, usize)> {
+    let starts_with = |names: &[&[u8]]| parts.len() >= names.len() && parts.iter().zip(names).all(|(part, name)| part == name);
+    let all: [(Node, &[&[u8]]); 2] = [(Node::Root, &[b"proc"]), (Node::Processors, &PROCESSORS)];
+    all.into_iter().find(|(_, names)| starts_with(names)).map(|(node, names)| (node, names.len()))
+}
+
 /// Whether a path from the root that no `..` is part of leads elsewhere, as its first name says: so for most.
 fn is_elsewhere(path: &[u8]) -> bool {
     let mut parts = path.split(|byte| *byte == b'/');
-    parts.find(|part| !matches!(*part, b"" | b".")) != Some(&b"proc"[..]) && !path.windows(2).any(|pair| pair == b"..")
+    !matches!(parts.find(|part| !matches!(*part, b"" | b".")), Some(b"proc" | b"sys")) && !path.windows(2).any(|pair| pair == b"..")
 }
 
 fn number(part: &[u8]) -> Option<u64> {
@@ -130,6 +148,10 @@ fn child(folder: Node, part: &[u8], own: (u64, u64)) -> Option<Node> {
         Node::Process(pid, thread) => in_process(pid, thread, part),
         Node::Descriptors(pid, about) if pid == own.0 => number(part).map(|number| if about { Node::About(number) } else { Node::Descriptor(number) }),
         Node::Threads(pid) => number(part).map(|thread| Node::Process(pid, Some(thread))),
+        Node::Processors => {
+            let one = part.strip_prefix(b"cpu").and_then(number).map(Node::Processor);
+            one.or_else(|| known(&OF_PROCESSORS, part).map(Node::OfProcessors))
+        }
         _ => None,
     }
 }
@@ -169,7 +191,7 @@ fn in_process(pid: u64, thread: Option<u64>, part: &[u8]) -> Option<Node> {
 impl Node {
     /// Whether it can be listed.
     pub fn is_folder(self) -> bool {
-        matches!(self, Node::Root | Node::Folder(_) | Node::Process(..) | Node::Descriptors(..) | Node::Threads(_))
+        matches!(self, Node::Root | Node::Folder(_) | Node::Process(..) | Node::Descriptors(..) | Node::Threads(_) | Node::Processors | Node::Processor(_))
     }
 
     fn is_link(self) -> bool {
@@ -216,6 +238,9 @@ impl Node {
             Node::Descriptor(number) => format!("/proc/self/fd/{number}"),
             Node::About(number) => format!("/proc/self/fdinfo/{number}"),
             Node::Threads(pid) => format!("/proc/{pid}/task"),
+            Node::Processors => String::from("/sys/devices/system/cpu"),
+            Node::Processor(number) => format!("/sys/devices/system/cpu/cpu{number}"),
+            Node::OfProcessors(name) => format!("/sys/devices/system/cpu/{name}"),
         }
     }
 }
@@ -228,10 +253,8 @@ impl Process {
         }
         let base = if path.starts_with(b"/") { Vec::new() } else { self.virtual_base(descriptor)? };
         let parts = normal(&base, path);
-        if parts.first().map(Vec::as_slice) != Some(b"proc") {
-            return None;
-        }
-        Some(self.walk(parts.get(1..).unwrap_or_default(), follow || path.ends_with(b"/")))
+        let (start, size) = beginning(&parts)?;
+        Some(self.walk(start, parts.get(size..).unwrap_or_default(), follow || path.ends_with(b"/")))
     }
 
     /// The path of a folder here that a descriptor, or the current directory, is.
@@ -240,9 +263,9 @@ impl Process {
         file.node().map(|node| node.path().into_bytes())
     }
 
-    fn walk(&mut self, parts: &[Vec<u8>], follow: bool) -> Result<Target, Errno> {
+    fn walk(&mut self, start: Node, parts: &[Vec<u8>], follow: bool) -> Result<Target, Errno> {
         let own = (self.pid(), self.me().number);
-        let mut at = Node::Root;
+        let mut at = start;
         for (index, part) in parts.iter().enumerate() {
             at = child(at, part, own).ok_or(if at.is_folder() { ENOENT } else { ENOTDIR })?;
             self.check(at)?;
@@ -281,6 +304,7 @@ impl Process {
             Node::Process(pid, None) if pid != own => {
                 manager::numbers(Reference::PARENT, pid).map_err(|_| ENOENT).and_then(|found| if found.pid == pid { Ok(()) } else { Err(ENOENT) })
             }
+            Node::Processor(number) if number >= self.processors() => Err(ENOENT),
             Node::Process(pid, Some(thread)) if pid == own => self.threads.find(thread).map(drop).ok_or(ENOENT),
             Node::Process(pid, Some(thread)) if pid != thread => Err(ENOENT),
             Node::Descriptor(number) | Node::About(number) => self.descriptors.get(number).map(drop).map_err(|_| ENOENT),
@@ -365,6 +389,10 @@ impl Process {
             }
             Node::Threads(pid) if pid == self.pid() => names.extend(self.threads.all().map(|(_, thread)| (format!("{}", thread.number), DIRECTORY))),
             Node::Threads(pid) => names.push((format!("{pid}"), DIRECTORY)),
+            Node::Processors => {
+                files(&mut names, &OF_PROCESSORS, FILE);
+                names.extend((0..self.processors()).map(|number| (format!("cpu{number}"), DIRECTORY)));
+            }
             _ => {}
         }
         names
@@ -405,7 +433,9 @@ mod tests {
     use super::*;
 
     fn walk(path: &[u8]) -> Option<Node> {
-        normal(b"", path).iter().skip(1).try_fold(Node::Root, |at, part| child(at, part, (7, 7)))
+        let parts = normal(b"", path);
+        let (start, size) = beginning(&parts)?;
+        parts.iter().skip(size).try_fold(start, |at, part| child(at, part, (7, 7)))
     }
 
     #[test]
@@ -417,6 +447,7 @@ mod tests {
         assert_eq!(walk(b"/proc/7/fd/3"), Some(Node::Descriptor(3)));
         assert_eq!(walk(b"/proc/8/fd/3"), None);
         assert_eq!((walk(b"/proc/07"), walk(b"/proc/kernel"), walk(b"/proc/-1")), (None, None, None));
+        assert_eq!((walk(b"/sys/devices/system/cpu"), walk(b"/sys/devices"), walk(b"/sys/devices/system/cpu/cpux")), (Some(Node::Processors), None, None));
         assert_eq!(normal(b"/proc/7", b"../../etc/./x"), [b"etc".to_vec(), b"x".to_vec()]);
     }
 
@@ -431,7 +462,7 @@ mod tests {
 
     #[test]
     fn a_path_leads_back() {
-        for path in ["/proc", "/proc/stat", "/proc/sys/kernel/version", "/proc/7/task/9", "/proc/7/fd", "/proc/net", "/proc/sys/vm"] {
+        for path in ["/proc", "/proc/stat", "/proc/sys/kernel/version", "/proc/7/task/9", "/proc/7/fd", "/proc/net", "/proc/sys/vm", "/sys/devices/system/cpu/cpu3", "/sys/devices/system/cpu/online"] {
             assert_eq!(walk(path.as_bytes()).map(Node::path).as_deref(), Some(path));
         }
     }

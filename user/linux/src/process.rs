@@ -88,6 +88,8 @@ pub struct Process {
     pub barriers: u64,
     /// Policy and priority.
     pub schedule: Schedule,
+    /// How many processors it is told of; 0: not asked yet.
+    pub processors: u64,
     /// Where its arguments start and end, and its environment.
     pub strings: [u64; 4],
     /// The path that the program was loaded from.
@@ -168,6 +170,7 @@ impl Process {
             growth: Growth::default(),
             barriers: 0,
             schedule: Schedule::default(),
+            processors: 0,
             strings: [0; 4],
             executable,
             sites: crate::sites::Sites::default(),

@@ -2,7 +2,7 @@
 
 use crate::capabilities::RESOURCES;
 use crate::entry::Frame;
-use crate::errno::{Answer, EACCES, EFAULT, EINVAL, ENOSYS, EPERM, ESRCH, Errno};
+use crate::errno::{Answer, EACCES, EINVAL, ENOSYS, EPERM, ESRCH, Errno};
 use crate::process::Process;
 use nacre_proto::process as manager;
 use nacre_sys::Reference;
@@ -44,7 +44,7 @@ fn is_own(process: &mut Process, which: u64) -> Result<bool, Errno> {
 }
 
 /// The same where Linux looks for a number below 0, too.
-fn is_there(process: &mut Process, which: u64) -> Result<bool, Errno> {
+pub fn is_there(process: &mut Process, which: u64) -> Result<bool, Errno> {
     is_own(process, which).map_err(|error| if error == EINVAL { ESRCH } else { error })
 }
 
@@ -183,27 +183,6 @@ pub fn sched_getattr(process: &mut Process, frame: &mut Frame) -> Answer {
     let words = [head, u64::from(policy & RESET_ON_FORK != 0), u64::from(nice as u32) | priority << 32, 0, 0, 0];
     process.memory.write_words(address, &words)?;
     Ok(0)
-}
-
-/// `sched_setaffinity(process, size, mask)`: one processor is shown.
-pub fn sched_setaffinity(process: &mut Process, frame: &mut Frame) -> Answer {
-    let [which, size, mask, ..] = frame.arguments();
-    let bytes = process.memory.readable(mask, (size & 0xffff_ffff).min(1024)).map_err(|_| EFAULT)?;
-    let has_first = bytes.first().is_some_and(|byte| byte & 1 != 0);
-    is_there(process, which)?;
-    if has_first { Ok(0) } else { Err(EINVAL) }
-}
-
-/// `sched_getaffinity(process, size, mask)`.
-pub fn sched_getaffinity(process: &mut Process, frame: &mut Frame) -> Answer {
-    let [which, size, mask, ..] = frame.arguments();
-    let size = size & 0xffff_ffff;
-    if size < 8 || size % 8 != 0 {
-        return Err(EINVAL);
-    }
-    is_there(process, which)?;
-    process.memory.write_words(mask, &[1])?;
-    Ok(8)
 }
 
 fn nice_of(process: &mut Process, which: u64, who: u64) -> Result<u64, Errno> {

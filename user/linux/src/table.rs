@@ -5,7 +5,7 @@ use crate::errno::{Answer, ENOSYS, negated};
 use crate::process::Process;
 use crate::{attributes, capabilities, children, control, directories, epoll, exec, extended, files, fork, identity, life, limits, listing, local, locked, machine, mailbox, mapping, names, open, poll, signals, socket, splice, status};
 use crate::{advice, futex, inotify, keyed, locking, pidfd, prctl, schedule, sharing, terminal, system_name, thread, time, timers, transfer, visit};
-use crate::{futex_several, superuser};
+use crate::{futex_several, processors, superuser};
 
 /// Carries out a call: the arguments are in the frame.
 pub type Handler = fn(&mut Process, &mut Frame) -> Answer;
@@ -227,8 +227,8 @@ calls! {
     200 signals::tkill;
     201 time::time;
     202 futex::futex;
-    203 schedule::sched_setaffinity;
-    204 schedule::sched_getaffinity;
+    203 processors::sched_setaffinity;
+    204 processors::sched_getaffinity;
     213 local::epoll_create;
     217 listing::getdents64;
     218 thread::set_tid_address;

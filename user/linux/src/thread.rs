@@ -72,6 +72,8 @@ pub struct Thread {
     pub awaits_pipe: bool,
     /// Error and kind of its last exception, as a handler's frame shows them.
     pub trap: [u64; 2],
+    /// The processors that it was to run on, a bit for each; 0: on any.
+    pub processors: u64,
     /// When a sleep that was cut off, and is made again, was to end.
     pub deadline: Option<u64>,
     /// What the kernel's thread had used when it became this one.
@@ -101,6 +103,7 @@ impl Thread {
             awaits_several: Default::default(),
             awaits_pipe: false,
             trap: [0; 2],
+            processors: 0,
             deadline: None,
             used_before: used_by(kernel),
         }
@@ -312,7 +315,7 @@ fn create(process: &mut Process, frame: &Frame, request: &Request) -> Answer {
     let number = process.new_number()?;
     let mut thread = Thread::new(number, spare.block, spare.kernel);
     let maker = process.me();
-    (thread.mask, thread.name, thread.fs_base) = (maker.mask, maker.name, maker.fs_base);
+    (thread.mask, thread.name, thread.fs_base, thread.processors) = (maker.mask, maker.name, maker.fs_base, maker.processors);
     spare.block.copy_quick(maker.block, &[GETPID, GETPPID]);
     if request.flags & CLONE_SETTLS != 0 {
         thread.fs_base = request.pointer;

@@ -6,10 +6,11 @@ use crate::descriptors::OpenFile;
 use crate::entry::{self, Frame};
 use crate::errno::{Answer, EFAULT, EINTR, EINVAL, ENOSYS, EPERM, ERESTART, ESRCH, Errno};
 use crate::process::Process;
+use crate::processors::NICE;
 use crate::socket::control::{open_file, record};
 use alloc::vec::Vec;
 use nacre_abi::Rights;
-use nacre_proto::flags::{ASK_FILE, ASK_LIMIT, ASK_LIMIT_SET, ASK_MEMORY, ASK_MEMORY_SET, ASK_PRIVILEGED};
+use nacre_proto::flags::{ASK_FILE, ASK_LIMIT, ASK_LIMIT_SET, ASK_MEMORY, ASK_MEMORY_SET, ASK_PRIVILEGED, ASK_PROCESSORS, ASK_PROCESSORS_SET};
 use nacre_proto::process::{self as manager, visit};
 use nacre_sys::ipc::{Buffers, Message};
 use nacre_sys::{Reference, Span, SpanMut, Thread};
@@ -68,6 +69,8 @@ impl Process {
             ASK_LIMIT | ASK_LIMIT_SET => self.answer_limit(asked).map(|limit| (limit, Span::EMPTY)),
             ASK_MEMORY => self.answer_memory(asked).map(|bytes| ([bytes.len() as u64, 0], Span::from(bytes))),
             ASK_MEMORY_SET => self.set_memory(asked, data).map(|count| ([count, 0], Span::EMPTY)),
+            ASK_PROCESSORS => Ok(([self.processors_of(asked.first), 0], Span::EMPTY)),
+            ASK_PROCESSORS_SET => self.answer_processors(asked).map(|()| ([asked.second, 0], Span::EMPTY)),
             ASK_FILE => match self.answer_file(asked) {
                 Ok(()) => return,
                 Err(error) => Err(error),
@@ -93,6 +96,16 @@ impl Process {
             self.set_limit(asked.first, [asked.second, asked.third], owner.is_privileged)?;
         }
         Ok(before)
+    }
+
+    /// The processors of a thread are set by the user whom the process belongs to.
+    fn answer_processors(&mut self, asked: &visit::Reply) -> Result<(), Errno> {
+        let owner = Owner::of(asked.question, asked.owner);
+        let [real, effective, ..] = self.identity.owner();
+        if !owner.is_privileged && ![real, effective].contains(&owner.user) {
+            return Err(EPERM);
+        }
+        self.set_processors(asked.first, asked.second)
     }
 
     /// Who may look into the process: whom it belongs to, unless it can do more or is not to be looked at, and the privileged.
@@ -140,7 +153,7 @@ impl Process {
 
     /// Asks a process; how many bytes came, and two words.
     fn ask(&mut self, words: [u64; 6], data: &[u8], into: SpanMut<'_>) -> Result<(usize, [u64; 2]), Errno> {
-        let message = Message { label: manager::ask::LABEL, words, bytes: Span::from(data), references: &[], for_client: false };
+        let message = Message::new(manager::ask::LABEL, words).with_bytes(data);
         let received = self.exchange(Reference::PARENT, &message, Buffers { bytes: into, slots: &[] }).map_err(failure)?;
         Ok((received.bytes(), [received.words[0], received.words[1]]))
     }
@@ -151,6 +164,13 @@ impl Process {
         let [soft, hard] = new.unwrap_or(NO_LIMIT);
         let words = self.question(question, [resource, soft, hard], pid, RESOURCES);
         self.ask(words, &[], SpanMut::EMPTY).map(|(_, limit)| limit)
+    }
+
+    /// The processors of a thread of another process, which become those of a mask.
+    pub fn ask_processors(&mut self, thread: u64, mask: Option<u64>) -> Result<u64, Errno> {
+        let question = if mask.is_some() { ASK_PROCESSORS_SET } else { ASK_PROCESSORS };
+        let words = self.question(question, [thread, mask.unwrap_or(0), 0], thread, NICE);
+        self.ask(words, &[], SpanMut::EMPTY).map(|(_, [mask, _])| mask)
     }
 
     /// An open file of another process.

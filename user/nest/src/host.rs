@@ -6,7 +6,7 @@ use nacre_abi::fault;
 use nacre_abi::message::THREAD_ENDED;
 use nacre_abi::state::ThreadState;
 use nacre_proto::flags::SERVICE_MEMORY;
-use nacre_proto::parent::{self, exit, find, report, stream};
+use nacre_proto::parent::{self, exit, find, processors, report, stream};
 use nacre_proto::server::Output;
 use nacre_proto::{Answer, Errno, Event, Given, Handled, Request, Station};
 use nacre_sys::{OwnedReference, Port, Reference, Space, Status};
@@ -112,6 +112,11 @@ pub trait Handler {
         parent::report(Reference::PARENT, kind, text).map(drop)
     }
 
+    /// The child asks on how many processors it may run at a time.
+    fn processors(&mut self) -> Result<u64, Errno> {
+        parent::processors(Reference::PARENT).map(|reply| reply.count)
+    }
+
     /// The child wants exceptions of its space to go to `keeper`: see [`keep`].
     fn keep(&mut self, _keeper: Reference) -> Result<(), Errno> {
         Err(Errno::ENOSYS)
@@ -156,6 +161,10 @@ impl<H: Handler> parent::Server for Service<'_, H> {
     fn keep(&mut self, _: &mut Request<'_>, keeper: Reference) -> Handled<parent::keep::Output> {
         self.handler.keep(keeper)?;
         parent::keep::Output::default().now()
+    }
+
+    fn processors(&mut self, _: &mut Request<'_>) -> Handled<processors::Output> {
+        processors::Output { count: self.handler.processors()? }.now()
     }
 
     fn report(&mut self, _: &mut Request<'_>, kind: u64, text: &[u8]) -> Handled<report::Output> {

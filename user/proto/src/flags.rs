@@ -108,6 +108,8 @@ table! {
     ASK_MEMORY = 3 of 0xff, "Bytes from an address on, as many as the second word says; the third is what the caller is permitted, as capabilities.";
     ASK_MEMORY_SET = 4 of 0xff, "Puts bytes at an address. The first word of the answer is how many were read, or put.";
     ASK_FILE = 5 of 0xff, "The open file that has this descriptor: its mode and its flags, and a reference to it.";
+    ASK_PROCESSORS = 6 of 0xff, "The processors that a thread was to run on, a bit for each: the first word is its number.";
+    ASK_PROCESSORS_SET = 7 of 0xff, "The same; they become those that the second word says.";
     ASK_PRIVILEGED = 0x100, "Whoever asks may do so of anybody.";
 }
 

@@ -17,4 +17,6 @@ crate::protocol! {
     4 report(kind: Choice(REPORTS); bytes text: Text) -> ();
     /// Exceptions of the caller's space are to go to this port first, and no more to whoever made it. That one then learns no more that a thread was destroyed from outside.
     5 keep(; references keeper) -> ();
+    /// On how many processors the program's threads may run at a time, for it to know. A monitor that hides it answers 1.
+    6 processors() -> (count: Number);
 }

@@ -81,6 +81,8 @@ crate::protocol! {
     60 system_names() -> (host: Number; bytes names: Text);
     /// Gives the host (0) or its domain (1) another name. `EINVAL`: it has more than 64 bytes, or it is none of both.
     61 system_name_set(which: Number; bytes name: Text) -> ();
+    /// At the port of whom it is for: it and its children are told of no more processors than these. `EINVAL`: none.
+    62 processors_limit(count: Number) -> ();
     /// Waits until a child has become another program, or has ended: for a maker whose memory it uses meanwhile. `ESRCH`: there is none with this number.
     33 released(pid: Number) -> ();
     /// Asks the library of another process, or of the one that has a thread with this number, and waits for its answer. `owner`: the caller's user, and above 32 bits its group, by which the library judges, as Linux does. `ESRCH`: there is none.

@@ -6,7 +6,7 @@ use crate::root::Root;
 use crate::table::Key;
 use crate::tree::{Body, Content};
 use nacre_proto::flags::{REPORT_FILE, REPORT_FOREIGN_CALL, REPORT_MESSAGE, SERVICE_CLOCK, SERVICE_FILES, SERVICE_MEMORY};
-use nacre_proto::parent::{Server, exit, find, keep, report, stream};
+use nacre_proto::parent::{Server, exit, find, keep, processors, report, stream};
 use nacre_proto::server::Output;
 use nacre_proto::{Answer, Errno, Handled, Request};
 use nacre_sys::Reference;
@@ -70,6 +70,11 @@ impl Server for Root {
         let child = self.child.as_ref().ok_or(Errno::ESRCH)?;
         nacre_nest::host::keep(child.space(), keeper)?;
         keep::Output::default().now()
+    }
+
+    fn processors(&mut self, request: &mut Request<'_>) -> Handled<processors::Output> {
+        self.check_parent(request)?;
+        processors::Output { count: crate::boot::processors() }.now()
     }
 
     fn report(&mut self, request: &mut Request<'_>, kind: u64, text: &[u8]) -> Handled<report::Output> {
