@@ -143,18 +143,6 @@ unsafe impl Sync for Global {}
 // SAFETY: the stack is used by its one thread alone; the block consists of atomic words.
 unsafe impl Sync for Area {}
 
-/// Bytes of the stack of a visitor, of whom there is one at a time.
-const VISITOR_SIZE: usize = 8192;
-
-/// That stack.
-#[repr(C, align(4096))]
-struct Visitor(UnsafeCell<[u8; VISITOR_SIZE]>);
-
-// SAFETY: its one thread alone uses it.
-unsafe impl Sync for Visitor {}
-
-#[cfg_attr(not(target_os = "none"), allow(dead_code))]
-static VISITOR: Visitor = Visitor(UnsafeCell::new([0; VISITOR_SIZE]));
 /// All zeros, so that no file's pages are copied for it.
 static FIRST: Area = Area { stack: UnsafeCell::new([0; STACK_SIZE]), block: Block::zero() };
 static PROCESS: Global = Global(UnsafeCell::new(MaybeUninit::zeroed()), AtomicBool::new(false));
@@ -500,8 +488,8 @@ extern "C" fn nacre_starts() -> ! {
         first = sym FIRST,
         size = const STACK_SIZE,
         start = sym start,
-        visitor = sym VISITOR,
-        visitor_size = const VISITOR_SIZE,
+        visitor = sym crate::visit::STACK,
+        visitor_size = const size_of::<crate::visit::Stack>(),
         visited = sym visited,
     )
 }

@@ -9,6 +9,7 @@ use crate::process::Process;
 use crate::processors::NICE;
 use crate::socket::control::{open_file, record};
 use alloc::vec::Vec;
+use core::sync::atomic::AtomicU64;
 use nacre_abi::Rights;
 use nacre_proto::flags::{ASK_FILE, ASK_LIMIT, ASK_LIMIT_SET, ASK_MEMORY, ASK_MEMORY_SET, ASK_PRIVILEGED, ASK_PROCESSORS, ASK_PROCESSORS_SET};
 use nacre_proto::process::{self as manager, visit};
@@ -23,6 +24,13 @@ const NOBODY: usize = usize::MAX;
 const SOON: u64 = 1_000_000;
 /// Without a limit that is set.
 const NO_LIMIT: [u64; 2] = [0; 2];
+
+/// The stack of a visitor, of whom there is one at a time: whole words, which only its own instructions touch.
+#[repr(C, align(4096))]
+pub struct Stack([AtomicU64; 1024]);
+
+/// That stack.
+pub static STACK: Stack = Stack([const { AtomicU64::new(0) }; 1024]);
 
 /// Who asks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
