@@ -3,6 +3,7 @@
 use crate::descriptors::O_PATH;
 use crate::entry::Frame;
 use crate::errno::{Answer, E2BIG, EACCES, EFAULT, EINVAL, ELOOP, ENAMETOOLONG, ENOENT, Errno};
+use crate::fork::POOL_PAGES;
 use crate::heir::Legacy;
 use crate::maker::{self, Maker};
 use crate::permissions::{EXECUTE, S_IFLNK, S_IFMT};
@@ -22,6 +23,8 @@ const LONGEST: u64 = 128 << 10;
 const MOST: u64 = 2 << 20;
 /// Most bytes of a command that the manager is told.
 const MOST_NAMES: usize = 1040;
+/// Bytes of the stack that a program starts with, beside its arguments: it grows.
+const STACK: u64 = 64 << 10;
 /// Scripts whose interpreters are scripts, at most.
 const DEPTH: usize = 5;
 
@@ -197,7 +200,7 @@ fn run(process: &mut Process, mut command: Command) -> Answer {
         legacy.data.executable = command.absolute(process)?;
         let bytes = legacy.data.to_bytes();
         let heritage = Heritage { bytes: &bytes, references: &legacy.references, areas: &[] };
-        let sizes = Sizes { stack: Sizes::default().stack + command.size(), ..Sizes::default() };
+        let sizes = Sizes { pool_pages: POOL_PAGES, stack: STACK + command.size() };
         let opened = match &command.opened {
             Some((opened, mode)) => Some((OwnedReference::copy_of(opened.handle(), REFERENCE_USE)?, *mode)),
             None => None,

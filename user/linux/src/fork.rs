@@ -48,8 +48,8 @@ const KNOWN: u64 = SIGNAL
     | CLONE_UNTRACED
     | CLONE_CHILD_SETTID;
 const SIGCHLD: u64 = 17;
-/// Pages for the tables of a child's space.
-const POOL_PAGES: u64 = 24;
+/// Pages for the tables of a new environment's space.
+pub const POOL_PAGES: u64 = 24;
 
 /// What `clone` is asked for.
 #[derive(Clone, Copy, Default)]

@@ -4,7 +4,7 @@
 //! Whatever goes wrong, dropping the segment takes back all that was made, so nothing here undoes anything.
 
 use crate::elf::{self, Image};
-use crate::plan::{self, From, Heritage, INHERITANCE, LIBRARY_RANGE, LINKER_BIAS, PROGRAM_BIAS, PROGRAM_END, PROGRAM_START, Plan, Sizes};
+use crate::plan::{self, FOREIGN_STACK_END, From, Heritage, INHERITANCE, LIBRARY_RANGE, LINKER_BIAS, PROGRAM_BIAS, PROGRAM_END, PROGRAM_START, Plan, Sizes};
 use crate::refusal::{self, Refusal};
 use crate::stack::{self, auxiliary};
 use crate::supply::{File, Segment, Supplier};
@@ -249,8 +249,9 @@ fn given_slot(number: usize) -> u64 {
     FREE + number as u64 * ObjectType::Reference.size()
 }
 
-/// Bytes of a stack that arguments must leave free.
+/// Bytes of a stack that arguments must leave free, and of one that grows.
 const STACK_REST: u64 = 192 << 10;
+const GROWING_REST: u64 = 32 << 10;
 
 /// Writes the inheritance and the stack; where its pointer is.
 fn write_stack<S: Supplier>(plan: &Plan, segment: &S::Segment, loaded: &[Loaded<S::File>], program: &Program<'_>, heritage: &Heritage<'_>) -> Result<u64, Refusal> {
@@ -267,7 +268,8 @@ fn write_stack<S: Supplier>(plan: &Plan, segment: &S::Segment, loaded: &[Loaded<
         auxiliary: &auxiliary_vector(plan, loaded, heritage),
         windows: &windows,
     };
-    let limit = if heritage.areas.is_empty() { (plan.stack_size / 4).max(plan.stack_size.saturating_sub(STACK_REST)) } else { plan.stack_size };
+    let rest = if plan.stack_end == FOREIGN_STACK_END { GROWING_REST } else { STACK_REST };
+    let limit = if heritage.areas.is_empty() { (plan.stack_size / 4).max(plan.stack_size.saturating_sub(rest)) } else { plan.stack_size };
     let bytes = stack::compose(plan.stack_end, limit as usize, &contents)?;
     let size = bytes.len() as u64;
     part(segment, plan.stack + plan.stack_size - size, size).copy_from((&bytes[..]).into());
