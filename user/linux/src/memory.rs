@@ -23,7 +23,7 @@ pub const LOWEST: u64 = 0x1_0000;
 /// Where areas are put, from here downward.
 pub const HIGHEST: u64 = 0x7000_0000_0000;
 /// Least bytes by which the break's memory grows, if there is room: a C library asks for a little first and then for 132 KiB.
-const BREAK_STEP: u64 = 0x2_8000;
+const BREAK_STEP: u64 = 0x2_3000;
 /// From so many bytes on a message to the memory's server is cheaper than filling them with zeros.
 const CLEARED_BY_SERVER: u64 = 0x4000;
 
