@@ -1,4 +1,4 @@
-/* call: mount, umount2, pivot_root, swapoff, delete_module, finit_module, kexec_load, kexec_file_load, vhangup, adjtimex, clock_adjtime, syslog, iopl, ioperm, acct; covers: what a user who is not the superuser is told */
+/* call: chroot, mount, umount2, pivot_root, swapoff, delete_module, finit_module, kexec_load, kexec_file_load, vhangup, adjtimex, clock_adjtime, syslog, iopl, ioperm, acct; covers: what a user who is not the superuser is told */
 #include "check.h"
 #include <sys/mount.h>
 #include <sys/timex.h>
@@ -12,6 +12,11 @@ static void child(void)
     SHOW(umount2("d", 0));
     SHOW(umount2("missing", 0));
     SHOW(umount2("d", 1 << 20));
+    SHOW(chroot("d"));
+    SHOW(chroot("missing"));
+    SHOW(chroot("f"));
+    SHOW(chroot("closed"));
+    SHOW(chroot("closed/x"));
     SHOW(syscall(SYS_pivot_root, "d", "d"));
     SHOW(syscall(SYS_swapoff, "missing"));
     SHOW(syscall(SYS_delete_module, "missing", 0));
@@ -34,6 +39,8 @@ static void child(void)
 int main(void)
 {
     mkdir("d", 0755);
+    mkdir("closed", 0700);
+    put_file("f", "");
     in_child(child);
     SHOW(syscall(SYS_acct, NULL));
     SHOW(syscall(SYS_iopl, 0));

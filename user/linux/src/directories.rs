@@ -3,7 +3,7 @@
 use crate::capabilities::DEVICES;
 use crate::descriptors::OpenFile;
 use crate::entry::Frame;
-use crate::errno::{Answer, EINVAL, ENOENT, ENOTDIR, EPERM, ERANGE, Errno};
+use crate::errno::{Answer, EEXIST, EINVAL, ENOENT, ENOTDIR, EPERM, ERANGE, Errno};
 use crate::permissions::EXECUTE;
 use crate::place::{AT_EMPTY_PATH, CURRENT, own_descriptor};
 use crate::proc_file::Opened;
@@ -56,10 +56,13 @@ fn make_node(process: &mut Process, descriptor: u64, path: u64, mode: u64, devic
     let kind = match mode & S_IFMT {
         0 => S_IFREG,
         S_IFDIR => return Err(EPERM),
-        S_IFCHR | S_IFBLK if !process.identity.capabilities.has(DEVICES) => return Err(EPERM),
         kind => kind,
     };
     let parent = process.check_new_name(place)?;
+    if matches!(kind, S_IFCHR | S_IFBLK) && !process.identity.capabilities.has(DEVICES) {
+        let is_there = crate::status::of_place(place, crate::place::AT_SYMLINK_NOFOLLOW).is_ok();
+        return Err(if is_there { EEXIST } else { EPERM });
+    }
     let permissions = mode & 0o7777 & !u64::from(process.identity.umask);
     directory::make_node(place.directory, kind | permissions, device & 0xffff_ffff, place.path)?;
     process.make_own(place, parent)?;

@@ -80,6 +80,7 @@ mod process;
 mod program;
 #[cfg(feature = "rehearsal")]
 pub mod rehearsal;
+mod resolve;
 mod schedule;
 mod services;
 mod shared_pipe;

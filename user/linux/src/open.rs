@@ -2,11 +2,12 @@
 
 use crate::descriptors::{Kind, O_ACCESS, O_APPEND, O_CLOEXEC, O_DIRECT, O_NONBLOCK, O_PATH, O_WRONLY, OpenFile, S_IFCHR, S_IFDIR, S_IFMT};
 use crate::entry::Frame;
-use crate::errno::{Answer, EACCES, EINVAL, EMFILE, ENOENT, EPERM};
+use crate::errno::{Answer, E2BIG, EACCES, EINVAL, EMFILE, ENOENT, EPERM};
 use crate::permissions::{EXECUTE, Found, READ, WRITE};
 use crate::place::{CURRENT, Place, own_descriptor};
 use crate::proc_file::Opened;
 use crate::process::Process;
+use crate::resolve::{Resolved, Rules};
 use nacre_proto::structures::Status;
 use nacre_proto::{Errno, directory, file};
 
@@ -26,6 +27,11 @@ const OWN: u32 = O_CLOEXEC | O_NOCTTY | O_LARGEFILE;
 /// Flags that stay with the open file.
 const KEPT: u32 = O_ACCESS | O_APPEND | O_NONBLOCK | O_PATH | O_SYNC | O_DIRECT | O_DIRECTORY | O_NOFOLLOW | O_NOATIME;
 const MODE: u64 = 0o7777;
+/// All flags that there are.
+const KNOWN: u32 = KEPT | OWN | O_CREAT | O_EXCL | O_TRUNC | O_TMPFILE | O_ASYNC;
+const O_ASYNC: u32 = 0o20000;
+/// Size of what `openat2` is told.
+const HOW: u64 = 24;
 const AT_EACCESS_EFFECTIVE: u64 = 0x200;
 
 const ENXIO: Errno = Errno::ENXIO;
@@ -53,6 +59,11 @@ fn open_at(process: &mut Process, descriptor: u64, address: u64, flags: u64, mod
     if let Some(opened) = process.open_terminal(path, flags) {
         return opened;
     }
+    open_path(process, descriptor, path, flags, mode)
+}
+
+/// Opens what a server has at a path.
+fn open_path(process: &mut Process, descriptor: u64, path: &[u8], flags: u32, mode: u64) -> Answer {
     if process.descriptors.is_full(process.limits.descriptors()) {
         return Err(EMFILE);
     }
@@ -133,17 +144,34 @@ pub fn openat(process: &mut Process, frame: &mut Frame) -> Answer {
     open_at(process, descriptor, path, flags, mode)
 }
 
-/// `openat2(directory, path, how, size)`: flags, mode and how to resolve, which must be the usual way.
+/// `openat2(directory, path, how, size)`: flags, mode and how to resolve. What lies behind those must be zeros.
 pub fn openat2(process: &mut Process, frame: &mut Frame) -> Answer {
-    let [descriptor, path, how, size, ..] = frame.arguments();
-    if size < 24 {
+    let [descriptor, address, how, size, ..] = frame.arguments();
+    if size < HOW {
         return Err(EINVAL);
     }
-    let [flags, mode, resolve] = process.memory.read_words(how)?;
-    if resolve != 0 || mode & !MODE != 0 || flags >> 32 != 0 {
+    if size > nacre_abi::PAGE_SIZE || process.memory.readable(how + HOW, size - HOW)?.iter().any(|byte| *byte != 0) {
+        return Err(E2BIG);
+    }
+    let [flags, mode, rules] = process.memory.read_words(how)?;
+    let makes = flags & u64::from(O_CREAT | O_TMPFILE) != 0;
+    let is_odd_place = flags & u64::from(O_PATH) != 0 && flags & !u64::from(O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) != 0;
+    if flags & !u64::from(KNOWN) != 0 || mode & !MODE != 0 || mode != 0 && !makes || is_odd_place {
         return Err(EINVAL);
     }
-    open_at(process, descriptor, path, flags, mode)
+    let rules = Rules::of(rules)?;
+    if rules == Rules::default() {
+        return open_at(process, descriptor, address, flags, mode);
+    }
+    let path = process.memory.path(address)?;
+    if path.is_empty() {
+        return Err(ENOENT);
+    }
+    let flags = flags as u32;
+    match process.resolve(descriptor, path, flags & O_NOFOLLOW == 0 && flags & (O_CREAT | O_EXCL) != O_CREAT | O_EXCL, rules)? {
+        Resolved::AsItIs => open_at(process, descriptor, address, flags.into(), mode),
+        Resolved::At(path, is_directory) => open_path(process, descriptor, &path, flags | if is_directory { O_DIRECTORY } else { 0 }, mode),
+    }
 }
 
 /// Whether the path at `address` may be used as `wanted` (read 4, write 2, execute 1) says. The superuser may do all but execute what nobody may execute.

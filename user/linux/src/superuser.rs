@@ -2,13 +2,17 @@
 
 use crate::capabilities::SYSTEM;
 use crate::entry::Frame;
-use crate::errno::{Answer, EINVAL, ENOSYS, EPERM};
+use crate::errno::{Answer, EINVAL, ENOSYS, ENOTDIR, EPERM, Errno};
+use crate::permissions::{EXECUTE, S_IFMT};
 use crate::process::Process;
+use nacre_proto::structures::Status;
 
 /// `CAP_SYS_MODULE`.
 const MODULES: u64 = 16;
 /// `CAP_SYS_RAWIO`.
 const PORTS: u64 = 17;
+/// `CAP_SYS_CHROOT`.
+const ROOTS: u64 = 18;
 /// `CAP_SYS_PACCT`.
 const ACCOUNTS: u64 = 20;
 /// `CAP_SYS_BOOT`.
@@ -82,12 +86,27 @@ pub fn acct(process: &mut Process, frame: &mut Frame) -> Answer {
     }
 }
 
-/// The place must be there first.
+/// The place must be there first; what is there.
+fn look_at(process: &mut Process, path: u64) -> Result<Status, Errno> {
+    let place = process.place(crate::place::CURRENT, path)?;
+    process.check_place(place, true, 0)?;
+    crate::status::of_place(place, 0)
+}
+
 fn refuse_at(process: &mut Process, path: u64, number: usize) -> Answer {
-    let path = process.memory.path(path)?;
-    let directory = process.directory(crate::place::CURRENT, path)?;
-    crate::status::of_place(crate::place::Place { directory, path }, 0)?;
+    look_at(process, path)?;
     refuse(process, number, SYSTEM)
+}
+
+/// `chroot(path)`: a directory, which the user may search.
+pub fn chroot(process: &mut Process, frame: &mut Frame) -> Answer {
+    const S_IFDIR: u64 = 0o040000;
+    let status = look_at(process, frame.arguments()[0])?;
+    if status.mode & S_IFMT != S_IFDIR {
+        return Err(ENOTDIR);
+    }
+    process.check_mode(&status, EXECUTE)?;
+    refuse(process, 161, ROOTS)
 }
 
 /// `mount(source, target, type, flags, data)`.

@@ -196,6 +196,7 @@ calls! {
     158 machine::arch_prctl;
     159 superuser::adjtimex;
     160 limits::setrlimit;
+    161 superuser::chroot;
     162 files::sync;
     163 superuser::acct;
     164 time::settimeofday;
