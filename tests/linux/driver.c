@@ -12,6 +12,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <termios.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -118,5 +119,7 @@ int main(void)
         run(file, name);
     puts("all done");
     fflush(stdout);
+    /* What the line has not sent yet would be lost. */
+    tcdrain(STDOUT_FILENO);
     reboot(RB_AUTOBOOT);
 }

@@ -25,7 +25,7 @@ static void can(const char *path, uint64_t flags, uint64_t resolve)
     char byte = '-';
     if (file >= 0)
         read(file, &byte, 1);
-    used += snprintf(line + used, sizeof line - used, "%s %s; ", path, file >= 0 ? byte == '-' ? "good" : &(char[]){byte, 0}[0] : error_name(errno));
+    used += snprintf(line + used, sizeof line - used, "%s ", file < 0 ? error_name(errno) : byte == '-' ? "good" : (char[]){byte, 0});
     if (file >= 0)
         close(file);
 }
