@@ -57,8 +57,14 @@ const ALSO: [(&str, &str); 9] = [
     ("messages-posix-waiters", "process share-cpu guard --policy=/tests/policy trace -q"),
 ];
 
+/// What a tree is made anew without, and a program that must tell: else the frozen trees prove nothing.
+const LOST: [(&str, &str); 6] =
+    [("memory", "pipe-fork"), ("running", "pipe-fork"), ("mappings", "pipe-fork"), ("ports", "pipe-fork"), ("sets", "pipe-fork"), ("conditions", "pipe-blocking")];
+
 /// What freezes those above it.
 const FREEZER: &str = "frozen";
+/// It leaves something out.
+const WITHOUT: &str = "--without=";
 
 /// Programs that run in one boot, below some monitors.
 struct Way<'a> {
@@ -93,7 +99,11 @@ fn ways<'a>(all: &'a [Test], filter: &str, below: Option<&str>) -> Vec<Way<'a>> 
     let frozen = below
         .is_none()
         .then(|| Way { below: format!("{FREEZER} {BARE}"), tests: all.iter().filter(|test| FROZEN.contains(&test.name.as_str())).filter(wanted).collect() });
-    [bare].into_iter().chain(frozen).chain(some).chain(also).filter(|way| !way.tests.is_empty()).collect()
+    let lost = LOST.iter().filter(|_| below.is_none()).map(|(part, name)| Way {
+        below: format!("{FREEZER} {WITHOUT}{part} {BARE}"),
+        tests: all.iter().filter(|test| test.name == *name).filter(wanted).collect(),
+    });
+    [bare].into_iter().chain(frozen).chain(lost).chain(some).chain(also).filter(|way| !way.tests.is_empty()).collect()
 }
 
 /// Runs the programs whose names contain `filter`, on both systems.
@@ -140,7 +150,8 @@ fn judge_all(way: &Way<'_>, [absent, below]: [&Absent; 2], on_linux: &Results, o
         for kind in way.kinds(test) {
             let place = if way.below == BARE { String::new() } else { format!(" below {}", way.below) };
             let name = format!("linux: {} [{}]{place}", test.name, kind.name());
-            let reason = absent.reason(test, *kind).or_else(|| below.reason_below(test, &way.below));
+            let lost = way.below.contains(WITHOUT).then_some("a tree is made anew without a part of it");
+            let reason = lost.or_else(|| absent.reason(test, *kind)).or_else(|| below.reason_below(test, &way.below));
             judge(test, *kind, &name, reason, on_linux, on_nacre, tally);
         }
     }
@@ -156,7 +167,7 @@ fn judge(test: &Test, kind: Kind, name: &str, reason: Option<&str>, on_linux: &R
     match (reason, fault) {
         (None, fault) => tally.note(name, fault.as_deref()),
         (Some(reason), Some(_)) => tally.note(&format!("{name} is expected to differ: {reason}"), None),
-        (Some(_), None) => tally.note(name, Some("tests/linux/absent.txt or below.txt expects it to differ, and it does not: take it out there")),
+        (Some(_), None) => tally.note(name, Some("it is expected to differ, by tests/linux/absent.txt, below.txt or since something is left out, and it does not")),
     }
 }
 

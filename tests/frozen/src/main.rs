@@ -1,12 +1,13 @@
 //! Runs Linux programs as trees of processes that are destroyed and made anew while they run, and tells where each begins and how it ends, as `linux-tests` does.
 //!
-//! `frozen [--under PREFIX] FILE NAME... [FILE NAME...]`
+//! `frozen [--under --without=PART] [--under PREFIX] FILE NAME... [FILE NAME...]`
 #![cfg_attr(target_os = "none", no_std, no_main)]
 #![forbid(unsafe_code)]
 #![cfg_attr(not(target_os = "none"), allow(dead_code))]
 
 extern crate alloc;
 
+mod loss;
 mod memory;
 mod server;
 mod tree;
@@ -15,6 +16,7 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 use nacre_rt::{Arguments, stream};
+use loss::Losses;
 use tree::Tree;
 
 nacre_rt::entry!(frozen);
@@ -33,10 +35,10 @@ fn tell(text: &str) {
 }
 
 /// Runs a command to its end: how it ended. One that was never frozen has not been tested.
-fn run(command: &[&[u8]], number: u64, arguments: &Arguments) -> Result<String, String> {
+fn run(command: &[&[u8]], losses: &Losses, number: u64, arguments: &Arguments) -> Result<String, String> {
     let mut tree = Tree::new()?;
     tree.start(command, number, arguments)?;
-    let (status, rebuilt) = tree.run()?;
+    let (status, rebuilt) = tree.run(losses)?;
     // For people; the ring does not read it.
     let _ = stream::write(stream::MESSAGES, format!("frozen: {rebuilt} times, with up to {} objects\n", tree.most_objects()).as_bytes());
     Ok(match status {
@@ -52,9 +54,13 @@ fn frozen(arguments: &Arguments) -> i32 {
         return 125;
     }
     let mut words = arguments.iter().skip(1).peekable();
-    let mut prefix: Vec<&[u8]> = Vec::new();
+    let (mut prefix, mut losses) = (Vec::<&[u8]>::new(), Losses::default());
     while words.next_if(|word| *word == b"--under").is_some() {
-        prefix.extend(words.next());
+        match words.next().map(|word| (word, word.strip_prefix(b"--without="))) {
+            Some((_, Some(part))) if !losses.add(part) => tell("frozen: there is no such part\n"),
+            Some((word, None)) => prefix.push(word),
+            _ => {}
+        }
     }
     let mut file: &[u8] = b"";
     for (number, word) in words.enumerate() {
@@ -65,7 +71,7 @@ fn frozen(arguments: &Arguments) -> i32 {
         let command = [&prefix[..], &[file, word]].concat();
         let (name, kind) = (String::from_utf8_lossy(word), String::from_utf8_lossy(file));
         tell(&format!("begin {name} {kind}\n"));
-        let ended = run(&command, number as u64, arguments).unwrap_or_else(|why| format!("refused: {why}"));
+        let ended = run(&command, &losses, number as u64, arguments).unwrap_or_else(|why| format!("refused: {why}"));
         tell(&format!("\nend {name} {kind} {ended}\n"));
     }
     0

@@ -1,5 +1,6 @@
 //! A tree of processes with their manager: runs, is taken, destroyed and made anew in the other window, and goes on.
 
+use crate::loss::Losses;
 use crate::memory::{self, BUFFER, POOLS, WINDOWS};
 use crate::server::{Entry, Server, What};
 use alloc::format;
@@ -83,8 +84,8 @@ impl Tree {
         self.objects
     }
 
-    /// Serves it to its end, and rebuilds it on the way: its status, and how often that was.
-    pub fn run(&mut self) -> Result<(u64, u32), String> {
+    /// Serves it to its end, and rebuilds it on the way, without what is to be lost: its status, and how often that was.
+    pub fn run(&mut self, losses: &Losses) -> Result<(u64, u32), String> {
         loop {
             if let Some(status) = self.server.ended {
                 return Ok((status, self.rebuilt));
@@ -96,7 +97,7 @@ impl Tree {
                 return Err(format!("hangs after {} rebuilds", self.rebuilt));
             }
             if !is_alone && self.server.ended.is_none() {
-                self.rebuild()?;
+                self.rebuild(losses)?;
                 self.rebuilt += 1;
             }
         }
@@ -158,7 +159,7 @@ impl Tree {
         Ok(())
     }
 
-    fn rebuild(&mut self) -> Result<(), String> {
+    fn rebuild(&mut self, losses: &Losses) -> Result<(), String> {
         let frame = self.frame();
         let mut running = Vec::new();
         loop {
@@ -175,6 +176,7 @@ impl Tree {
         // What was given back meanwhile took its threads along.
         running.retain(|thread| snapshot.objects.iter().any(|object| object.kind == ObjectType::Thread && object.offset == *thread));
         snapshot.running = running;
+        losses.take(&mut snapshot);
         self.objects = self.objects.max(snapshot.objects.len());
         frame.destroy(&mut System).map_err(said("destroy"))?;
         (0..frame.size).step_by(8).for_each(|byte| nacre_raw::write(frame.start + byte, 0xdead_dead_dead_dead));
