@@ -50,11 +50,14 @@ fn without_slashes(path: &[u8]) -> &[u8] {
 }
 
 /// What of a path is behind a `..` that it begins with.
-pub fn beyond_parent(path: &[u8]) -> Option<&[u8]> {
-    match path {
-        b".." => Some(b"."),
-        [b'.', b'.', b'/', rest @ ..] => Some(if rest.iter().all(|byte| *byte == b'/') { b"." } else { without_slashes(rest) }),
-        [b'.', b'/', rest @ ..] => beyond_parent(without_slashes(rest)),
+pub fn beyond_parent(mut path: &[u8]) -> Option<&[u8]> {
+    while let Some(rest) = path.strip_prefix(b"./") {
+        path = without_slashes(rest);
+    }
+    let rest = path.strip_prefix(b"..")?;
+    match without_slashes(rest) {
+        [] => Some(b"."),
+        more if rest.starts_with(b"/") => Some(more),
         _ => None,
     }
 }
@@ -230,6 +233,7 @@ mod tests {
         assert_eq!(resolved("/tmp/removed", "..", true), Ok("/tmp"), "a directory that is open, and has no name any more");
         assert_eq!(resolved("/tmp", "removed/..", true), Err(Errno::ENOENT));
         assert_eq!([&b".."[..], b".//..//", b"..//a/b", b"..a", b"a/.."].map(beyond_parent), [Some(&b"."[..]), Some(b"."), Some(b"a/b"), None, None]);
+        assert_eq!(beyond_parent("./".repeat(2047).as_bytes()), None, "however long");
         assert_eq!((plain(b"/"), plain(b"/a/")), (&b"/"[..], &b"/a"[..]));
         assert_eq!((plain(b"/a/."), plain(b"/a.")), (&b"/a"[..], &b"/a."[..]));
     }
