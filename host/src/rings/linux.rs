@@ -45,11 +45,12 @@ const FROZEN: [&str; 7] =
     ["pipe-atomic", "pipe-blocking", "pipe-fork", "pipe-one-after-another", "fork-many", "thread-shared-processes", "wait-groups"];
 
 /// Programs that run below a stack of their own as well: what is cut off between a program and who answers it, through whatever stands between; what a server knows at once of what was closed; what a guard knows of removed directories.
-const ALSO: [(&str, &str); 9] = [
+const ALSO: [(&str, &str); 10] = [
     ("cut-off-waits", "process trace -q"),
     ("cut-off-waits", "share-cpu process trace -q"),
     ("cut-off-waits", "process share-cpu guard --policy=/tests/policy trace -q"),
     ("flock-shared", "trace -q process share-cpu"),
+    ("pipe-broken", "trace -q process share-cpu"),
     ("fcntl-open-locks", "trace -q process share-cpu"),
     ("poll-pipe", "process share-cpu guard --policy=/tests/policy trace -q"),
     ("rmdir-current", "process guard --policy=/tests/policy trace -q process"),

@@ -74,9 +74,10 @@ pub trait Output: Sized {
         Ok(Answer::Now(self))
     }
 
-    /// Answers before anything else is done: of the references in the answer none is held any longer than that. Whoever has gone does not get it.
+    /// Answers before anything else is done: of the references in the answer none is held any longer than that, as the server is not at work on its client's time any more. Whoever has gone does not get it.
     fn at_once(self, request: &mut Request<'_>, bytes: &[u8]) -> Handled<Self> {
-        let _ = request.answer_at_once(&self.into_parts().message(0, Span::from(bytes)));
+        let reply = request.detach()?;
+        let _ = self.send(reply, Span::from(bytes));
         Ok(Answer::Later)
     }
 
@@ -260,12 +261,6 @@ impl<'a> Request<'a> {
         ipc::detach(slot.address())?;
         self.outgoing.due = false;
         Ok(slot.occupied())
-    }
-
-    /// Answers before anything else is done. Whoever looks for those who could be cut off ([`STOP_UNSERVED`](nacre_abi::call::STOP_UNSERVED)) finds no moment between the deed and the answer.
-    pub fn answer_at_once(&mut self, message: &Message<'_>) -> Result<(), Status> {
-        self.outgoing.due = false;
-        ipc::reply(message)
     }
 
     /// What the server answers.

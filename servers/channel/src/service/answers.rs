@@ -49,14 +49,13 @@ fn bytes(received: &Received<OwnedReference>, form: Form) -> Vec<u8> {
     bytes
 }
 
-fn send_received(received: &Received<OwnedReference>, form: Form, send: impl FnOnce(&Message<'_>) -> Result<(), Status>) -> Result<(), Status> {
+fn send_received(received: &Received<OwnedReference>, form: Form, reply: OwnedReference) -> Result<(), Status> {
     if form == Form::Plain {
-        let count = received.data.len() as u64;
-        return send(&Message { bytes: Span::from(&received.data[..]), ..Message::new(0, [count, 0, 0, 0, 0, 0]) });
+        return read::Output { count: received.data.len() as u64 }.send(reply, Span::from(&received.data[..]));
     }
     let bytes = bytes(received, form);
     let references: Vec<Reference> = received.references.iter().map(|reference| reference.handle()).collect();
-    send(&Message { bytes: Span::from(&bytes[..]), references: &references, ..Message::new(0, words(received, form)) })
+    server::answer(reply, &Message { bytes: Span::from(&bytes[..]), references: &references, ..Message::new(0, words(received, form)) })
 }
 
 impl Service {
@@ -69,7 +68,7 @@ impl Service {
                     Doing::Receive { wish, answer } => (answer, wish.only_look),
                     _ => (Form::Plain, false),
                 };
-                if send_received(&received, form, |message| server::answer(reply, message)).is_err() && !only_look {
+                if send_received(&received, form, reply).is_err() && !only_look {
                     self.hub.put_back(key, received);
                 }
             }
@@ -84,6 +83,13 @@ impl Service {
                 }
             }
         }
+    }
+
+    /// Answers somebody who need not wait as one who has waited: what does not arrive is taken back.
+    fn answer_at_once<T>(&mut self, request: &mut Request<'_>, doing: Doing, done: Done) -> Handled<T> {
+        let waiter = Waiter { doing, reply: request.detach()?, dont_wait: false };
+        self.answer_later(request.word(), waiter, done);
+        Ok(Answer::Later)
     }
 
     /// Does it now; `None`: it is answered later.
@@ -208,8 +214,8 @@ impl channel::Server for Service {
 
     fn accept(&mut self, request: &mut Request<'_>, flags: u64) -> Handled<accept::Output> {
         match self.now_or_later(request, Doing::Accept { flags }, false)? {
-            Some(Done::End(_, end, name)) => accept::Output { socket: end.into() }.at_once(request, &name),
-            _ => Ok(Answer::Later),
+            Some(done) => self.answer_at_once(request, Doing::Accept { flags }, done),
+            None => Ok(Answer::Later),
         }
     }
 
@@ -262,8 +268,7 @@ impl channel::Server for Service {
         let Some(Done::Received(received)) = self.now_or_later(request, Doing::Receive { wish, answer }, flags & MSG_DONTWAIT != 0)? else { return Ok(Answer::Later) };
         if !received.references.is_empty() {
             // A declared answer has a fixed number of references, so this one goes the other way.
-            let _ = send_received(&received, answer, |message| request.answer_at_once(message));
-            return Ok(Answer::Later);
+            return self.answer_at_once(request, Doing::Receive { wish, answer }, Done::Received(received));
         }
         request.put(&bytes(&received, answer));
         let [count, name_size, total, flags, references, control_size] = words(&received, answer);
