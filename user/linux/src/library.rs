@@ -23,8 +23,8 @@ pub struct Library {
 impl Library {
     /// Whether so little of it would have to be kept that it is worth it.
     pub fn is_small(file: &File, image: &Image) -> bool {
-        let copied = image.segments.iter().filter(|segment| !segment.can_share());
-        file.region().is_some() && copied.map(|segment| segment.file_size).sum::<u64>() <= MOST
+        let mut copied = image.segments.iter().filter(|segment| !segment.can_share()).map(|segment| segment.file_size);
+        file.region().is_some() && copied.try_fold(0u64, |all, size| all.checked_add(size).filter(|all| *all <= MOST)).is_some()
     }
 
     /// Keeps what was loaded of a file that can be mapped.
