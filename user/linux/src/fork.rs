@@ -164,19 +164,19 @@ fn copy(process: &mut Process, frame: &Frame, request: &Request, (pid, port): (u
     let child = nacre_nest::fork(&mut maker, &heritage, sizes, Ports { parent: port, keeper: port });
     process.library = maker.library;
     let child = child.map_err(|refusal| maker::errno(&refusal))?;
-    for (number, start, used) in &legacy.copies {
+    for (number, start) in &legacy.copies {
         let to = child.area(*number).ok_or(EINVAL)?;
-        copy_area(process, (*start, *used), to)?;
+        copy_area(process, *start, to)?;
     }
     Ok(child)
 }
 
-/// Copies an area, from `used` on, to fresh memory that is shown at `to`.
-fn copy_area(process: &mut Process, (start, used): (u64, u64), to: u64) -> Result<(), Errno> {
+/// Copies an area, from `start` on, to fresh memory that is shown at `to`.
+fn copy_area(process: &mut Process, start: u64, to: u64) -> Result<(), Errno> {
     let area = process.memory.map.areas_mut().find(|area| (area.start..area.end).contains(&start)).ok_or(EINVAL)?;
-    let size = area.end - used;
+    let size = area.end - start;
     let Area { backing: Fill::Own(part), .. } = area else { return Err(EINVAL) };
-    part.while_readable(|| user::copy_to_fresh(used, to + (used - start), size))
+    part.while_readable(|| user::copy_to_fresh(start, to, size))
 }
 
 /// Lets a new environment take its place at a process's port.

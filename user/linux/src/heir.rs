@@ -25,10 +25,10 @@ use alloc::vec::Vec;
 use core::cell::OnceCell;
 use nacre_abi::environment::FREE;
 use nacre_abi::rights::REFERENCE_USE;
-use nacre_abi::{ObjectType, Rights};
+use nacre_abi::{ObjectType, PAGE_SIZE, Rights};
 use nacre_nest::plan::{FOREIGN_STACK_END, MAX_FOREIGN_STACK};
 use nacre_rt::memory::{HEAP_END, HEAP_START};
-use nacre_sys::{OwnedReference, Reference, Region};
+use nacre_sys::{OwnedReference, Reference, Region, memory};
 
 /// Where the library shows itself what it makes.
 pub const WINDOWS: core::ops::Range<u64> = nacre_sys::window::WINDOWS;
@@ -42,10 +42,12 @@ pub struct Legacy {
     pub data: Inheritance,
     /// The references; the process keeps its own.
     pub references: Vec<Reference>,
-    /// For a fork: the areas, and of which the child gets a copy - number, first address, size.
+    /// For a fork: the areas, and of which the child gets a copy - number, first address.
     pub areas: Vec<nacre_nest::Area>,
     /// See above.
-    pub copies: Vec<(usize, u64, u64)>,
+    pub copies: Vec<(usize, u64)>,
+    /// Of the first thread's stack there is something among the areas.
+    keeps_stack: bool,
     /// What the areas show stays until they have been made.
     shown: Vec<Rc<Segment>>,
 }
@@ -67,7 +69,7 @@ impl Legacy {
             groups: process.identity.groups.iter().map(|group| u64::from(*group)).collect(),
             ..Inheritance::default()
         };
-        Legacy { data, references: Vec::new(), areas: Vec::new(), copies: Vec::new(), shown: Vec::new() }
+        Legacy { data, references: Vec::new(), areas: Vec::new(), copies: Vec::new(), keeps_stack: false, shown: Vec::new() }
     }
 
     /// Adds what only `execve` keeps: signals that wait. Those of the thread are the process's then.
@@ -147,11 +149,13 @@ impl Legacy {
     }
 
     fn add_area(&mut self, copy: &mut Copy, area: &mut Area<Fill>, stack: u64, shares: bool) -> Result<(), Errno> {
-        let (start, rights) = (if shares { area.start } else { kept_part(area, stack) }, area.rights);
+        let is_stack = area.end > FOREIGN_STACK_END - MAX_FOREIGN_STACK;
+        let (start, rights) = (if shares { area.start } else { kept_part(area, stack, self.keeps_stack) }, area.rights);
         let size = area.end - start;
         if size == 0 {
             return Ok(());
         }
+        self.keeps_stack |= is_stack;
         let is_lazy = matches!(&area.backing, Fill::Own(part) if part.is_lazy());
         let (fill, shows) = match &mut area.backing {
             Fill::Library(_) => return Ok(()),
@@ -172,7 +176,7 @@ impl Legacy {
             return Ok(());
         }
         if shows.is_none() && !matches!(&area.backing, Fill::Own(part) if part.at_fork == AtFork::Wiped) {
-            self.copies.push((self.areas.len(), start, used_part(start, area.end, stack)));
+            self.copies.push((self.areas.len(), start));
         }
         let rights = if is_lazy && shows.is_some() { read_only(rights) } else { rights };
         self.areas.push(nacre_nest::Area { start, size, rights, shows });
@@ -274,32 +278,19 @@ fn take_state(process: &mut Process, data: &Inheritance) {
     }
 }
 
-/// Of an area, where the part starts that a fork's child has: of the first thread's stack, which grows again, no more than a little below the stack pointer.
-fn kept_part(area: &Area<Fill>, stack: u64) -> u64 {
+/// Of an area, where the part starts that a fork's child has. The first thread's stack grows again: what nobody has touched below its pointer is left out, but for a little. `keeps`: something below is there.
+fn kept_part(area: &Area<Fill>, stack: u64, keeps: bool) -> u64 {
     const BELOW: u64 = 0x8000;
-    let is_plain = matches!(&area.backing, Fill::Own(part) if part.is_writable() && !part.shared && part.at_fork == AtFork::Copied);
+    let Fill::Own(part) = &area.backing else { return area.start };
+    let is_private = (part.is_writable() || part.is_lazy()) && !part.shared && part.at_fork == AtFork::Copied;
     let grows = area.start >= FOREIGN_STACK_END - MAX_FOREIGN_STACK && (area.start..FOREIGN_STACK_END).contains(&stack);
-    let is_stack = is_plain && grows && area.end <= FOREIGN_STACK_END && area.rights == Rights::READ.union(Rights::WRITE);
-    if is_stack { used_page(stack.saturating_sub(BELOW)).clamp(area.start, area.end) } else { area.start }
-}
-
-/// The page in which what is in use of a stack starts: below the stack pointer there is nothing but the red zone.
-fn used_page(stack: u64) -> u64 {
-    const RED_ZONE: u64 = 128;
-    stack.saturating_sub(RED_ZONE) & !(nacre_abi::PAGE_SIZE - 1)
-}
-
-/// Of an area, where the part starts that is in use.
-fn used_part(start: u64, end: u64, stack: u64) -> u64 {
-    let used = used_page(stack);
-    let is_unused = start >= FOREIGN_STACK_END - MAX_FOREIGN_STACK && end <= FOREIGN_STACK_END && end <= used;
-    if (start..end).contains(&stack) {
-        used.max(start)
-    } else if is_unused {
-        end
-    } else {
-        start
+    if keeps || !is_private || !grows || area.end > FOREIGN_STACK_END || area.rights != Rights::READ.union(Rights::WRITE) {
+        return area.start;
     }
+    let used = (stack.saturating_sub(BELOW) & !(PAGE_SIZE - 1)).clamp(area.start, area.end);
+    let kept = memory::touched(area.start, used).map_or(used, |touched| touched.start);
+    // What both are shown stays in one piece.
+    if part.is_writable() || kept == area.end { kept } else { area.start }
 }
 
 /// The references that came with an inheritance, of which each is taken once.
