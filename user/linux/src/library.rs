@@ -1,5 +1,6 @@
 //! The library's own file, as the makers of environments use it: a process that forks more than once does not ask for it again.
 
+use crate::errno::ENODEV;
 use alloc::vec;
 use alloc::vec::Vec;
 use nacre_nest::elf::Image;
@@ -36,7 +37,7 @@ impl Library {
             file.read(segment.offset, SpanMut::from(&mut bytes[..]))?;
             data.push((segment.offset, bytes));
         }
-        let region = file.into_region().ok_or(Refusal::Truncated("region"))?;
+        let region = file.into_region().ok_or(Refusal::Service("mapping it", ENODEV))?;
         Ok(Library { region, size, image: image.clone(), data })
     }
 

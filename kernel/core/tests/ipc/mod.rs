@@ -102,6 +102,12 @@ impl Test {
         self.world.machine().time.get()
     }
 
+    /// Whether a thread that runs stands at a call that was cut off.
+    fn is_made_again(&self, thread: usize, cpu: usize) -> bool {
+        let runs = self.world.running(cpu).is_some_and(|running| running.at == self.thread_at(thread));
+        runs && World::stands_at_call(self.view(thread)) && !self.view(thread).has(object::Thread::EVICT)
+    }
+
     /// Enters the kernel; threads that other CPUs had asked to stop do so now.
     fn entering(&mut self, enter: impl FnOnce(&World)) {
         let is_asked = |thread: &usize| !self.world.is_vacant(self.thread_at(*thread)) && self.view(*thread).has(object::Thread::EVICT);
@@ -166,6 +172,10 @@ impl Test {
             self.model_act(thread, cpu, action, deadline);
         }
         self.entering(|world| world.enter(cpu));
+        // Who finds many messages that cannot be received is cut off between them.
+        while matches!(action, Action::Receive(_) | Action::ReplyReceive(_)) && self.is_made_again(thread, cpu) {
+            self.entering(|world| world.enter(cpu));
+        }
         if let Action::Create(other) = action
             && self.model.threads[other].exists
             && self.model.threads[other].at.is_none()
