@@ -79,7 +79,7 @@ struct End<R> {
     error: Option<Errno>,
     /// How often something else than bytes has changed.
     changes: u64,
-    /// How many writers there had been when it was opened.
+    /// How many writers there had been when it was opened, if there was none then.
     writers_before: u64,
     /// The first parts of a message.
     parts: Option<Parts<R>>,
@@ -215,13 +215,15 @@ impl<R> Hub<R> {
     /// `reader` receives from the queue, `writer` sends to it.
     fn join(&mut self, queue: u64, reader: Option<u64>, writer: Option<u64>) {
         let Some(joined) = self.queues.get_mut(&queue) else { return };
+        // A reader that finds a writer is told when the last one goes; who finds none is not told of those before.
+        let finds_none = joined.is_pipe && joined.writers.is_empty();
         joined.readers.extend(reader);
         joined.writers.extend(writer);
         let before = joined.writers_ever;
         joined.writers_ever += u64::from(writer.is_some());
         if let Some(end) = reader.and_then(|reader| self.ends.get_mut(&reader)) {
             end.incoming = Some(queue);
-            end.writers_before = if joined.is_pipe { before } else { 0 };
+            end.writers_before = if finds_none { before } else { 0 };
         }
         if let Some(end) = writer.and_then(|writer| self.ends.get_mut(&writer)) {
             end.outgoing = Some(queue);
