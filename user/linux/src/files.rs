@@ -278,6 +278,15 @@ pub fn lseek(process: &mut Process, frame: &mut Frame) -> Answer {
     Ok(file::seek(target, offset, whence & 0xffff_ffff)?.position)
 }
 
+/// Moves a file's position back by so many bytes. A file that has none stays as it is.
+pub fn step_back(process: &mut Process, file: &OpenFile, bytes: u64) {
+    const CURRENT: u64 = 1;
+    let offset = bytes.wrapping_neg();
+    if file.node().is_none_or(|node| node.is_folder()) || crate::proc_file::seek(file, offset, CURRENT).is_none() {
+        let _ = process.services.reference(file).map(|target| file::seek(target, offset, CURRENT));
+    }
+}
+
 /// A file that is to be longer than it is must be allowed to be.
 fn check_growth(process: &mut Process, file: &OpenFile, size: u64) -> Result<(), Errno> {
     if size > process.limits.file_size() && crate::status::of_file(process, file)?.size < size { process.check_file_size(size) } else { Ok(()) }

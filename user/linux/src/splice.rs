@@ -10,8 +10,8 @@ use crate::services::{OWN_POSITION, PIECE};
 use crate::transfer::{advance, start, store};
 use alloc::rc::Rc;
 use alloc::vec;
+use nacre_proto::channel;
 use nacre_proto::flags::{MSG_BARE, MSG_DONTWAIT, MSG_PEEK};
-use nacre_proto::{channel, file};
 
 /// Do not wait for pipes.
 const NONBLOCK: u64 = 2;
@@ -21,8 +21,6 @@ const KNOWN: u64 = 0xf;
 const STEP: usize = PIECE - 4096;
 /// Most bytes of a call.
 const MOST: u64 = 0x7fff_f000;
-/// `whence`: from the position.
-const CURRENT: u64 = 1;
 
 /// Whether it is a pipe that others can have too: those inside the process cannot be looked into.
 fn is_pipe(file: &OpenFile) -> bool {
@@ -117,12 +115,12 @@ fn into_pipe(process: &mut Process, from: &OpenFile, to: &Rc<OpenFile>, offset: 
         if !has_position {
             return process.write(to, OWN_POSITION, &buffer[..count]);
         }
-        let moved = if count == 0 { 0 } else { put(process, to, &buffer[..count])? };
+        let result = if count == 0 { Ok(0) } else { put(process, to, &buffer[..count]) };
+        let moved = result.unwrap_or(0);
         if moved < count && offset == OWN_POSITION {
-            let back = (moved as i64 - count as i64) as u64;
-            file::seek(process.services.reference(from)?, back, CURRENT)?;
+            crate::files::step_back(process, from, (count - moved) as u64);
         }
-        Ok(moved)
+        result
     })
 }
 

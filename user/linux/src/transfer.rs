@@ -34,7 +34,13 @@ fn copy(process: &mut Process, from: (&OpenFile, u64), to: (&OpenFile, u64), siz
             Err(_) if done != 0 => break,
             result => result?,
         };
-        let written = match process.write(to.0, advance(to.1, done), &buffer[..count]) {
+        let result = process.write(to.0, advance(to.1, done), &buffer[..count]);
+        let left = count - result.unwrap_or(0).min(count);
+        if left != 0 && from.1 == OWN_POSITION {
+            // What was not taken is there for the next call.
+            crate::files::step_back(process, from.0, left as u64);
+        }
+        let written = match result {
             Err(_) if done != 0 => break,
             result => result?,
         };
