@@ -36,7 +36,7 @@ crate::protocol! {
     13 make_node(mode: Mode, device: Hex; bytes path: Path) -> ();
     /// Sizes of the file system: size of a block, and how many blocks, free blocks, files, and free files there are.
     14 file_system_status() -> (block_size: Number, blocks: Number, free: Number, files: Number, files_free: Number);
-    /// The absolute path of the directory.
+    /// The absolute path of the directory. `ENAMETOOLONG`: it is longer than a path may be.
     15 path() -> (; bytes path: Path);
     /// A file that has no name, for memory that is shared; whether seals can be put on it. `ENOSPC`: no memory.
     16 memory(takes_seals: Number) -> (; references file);

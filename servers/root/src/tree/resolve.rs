@@ -107,7 +107,7 @@ impl<S: Store> Tree<S> {
         }
     }
 
-    /// The absolute path of a directory.
+    /// The absolute path of a directory, if it is no longer than a path may be.
     pub fn path_of(&self, directory: Key) -> Result<Vec<u8>, Errno> {
         let mut names: Vec<&Name> = Vec::new();
         let mut at = directory;
@@ -122,7 +122,11 @@ impl<S: Store> Tree<S> {
             path.push(b'/');
             path.extend_from_slice(name);
         }
-        Ok(if path.is_empty() { b"/".to_vec() } else { path })
+        match path.len() {
+            0 => Ok(b"/".to_vec()),
+            1..=MAX_PATH => Ok(path),
+            _ => Err(Errno::ENAMETOOLONG),
+        }
     }
 }
 
