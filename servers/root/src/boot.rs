@@ -8,6 +8,7 @@ use nacre_abi::boot_info::{BootInfo, MAX_RANGES, MemoryRange};
 use nacre_abi::environment::BOOT_INFO;
 use nacre_abi::{PAGE_SIZE, VERSION};
 use nacre_sys::Window;
+use nacre_sys::clock::Scale;
 
 /// The parts of [`BootInfo`] that matter here.
 #[derive(Debug)]
@@ -42,6 +43,13 @@ impl BootFacts {
 pub fn processors() -> u64 {
     let count = Window::new(BOOT_INFO, PAGE_SIZE).and_then(|page| page.read_word(offset_of!(BootInfo, cpus) as u64));
     count.unwrap_or(1).max(1)
+}
+
+/// How the processor's counter becomes time; `None` if the page does not say.
+pub fn clock_scale() -> Option<Scale> {
+    let page = Window::new(BOOT_INFO, PAGE_SIZE)?;
+    let word = |offset: usize| page.read_word(offset as u64);
+    Scale::new(word(offset_of!(BootInfo, tsc_at_entry))?, word(offset_of!(BootInfo, tsc_frequency))?)
 }
 
 /// The boot image's header and everything in it up to the last name; `None` if it makes no sense.

@@ -32,6 +32,11 @@ impl Clock {
         let since = hardware::monotonic().saturating_sub(self.monotonic_start);
         Time { seconds: self.start + (since / SECOND) as i64, nanoseconds: (since % SECOND) as u32 }
     }
+
+    /// Nanoseconds between the machine's clock and time since 1970, modulo 2^64.
+    pub fn since_1970(&self) -> u64 {
+        (self.start as u64).wrapping_mul(SECOND).wrapping_sub(self.monotonic_start)
+    }
 }
 
 /// The tree and the time.

@@ -23,6 +23,7 @@ mod attributes;
 mod block;
 mod capabilities;
 mod children;
+mod clock;
 mod control;
 mod cpu_time;
 mod cpu_timers;

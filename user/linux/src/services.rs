@@ -1,14 +1,15 @@
 //! What the process asks of others: the parent, and the services that the parent names. Each is looked for when it is first needed,
 //! so that a program that uses few costs few messages.
 
+use crate::clock::Clock;
 use crate::descriptors::{Kind, OpenFile};
 use crate::errno::{EBADF, EIO, ENOMEM, ESPIPE, Errno};
 use alloc::rc::Rc;
 use alloc::vec::Vec;
 use core::cell::{Cell, RefCell};
 pub use nacre_proto::flags::OWN_POSITION;
-use nacre_proto::flags::{REPORT_FOREIGN_CALL, REPORT_MESSAGE, SERVICE_CHANNELS, SERVICE_CLOCK, SERVICE_FILES, SHARE_WRITE};
-use nacre_proto::{channel, clock, directory, file, memory, parent, segment};
+use nacre_proto::flags::{REPORT_FOREIGN_CALL, REPORT_MESSAGE, SERVICE_CHANNELS, SERVICE_FILES, SHARE_WRITE};
+use nacre_proto::{channel, directory, file, memory, parent, segment};
 use nacre_rt::memory::pool;
 use nacre_sys::{OwnedReference, Reference};
 
@@ -94,13 +95,13 @@ impl Drop for Segment {
 #[derive(Default)]
 pub struct Services {
     files: Option<OwnedReference>,
-    clock: Option<OwnedReference>,
+    clock: Clock,
     channels: Option<OwnedReference>,
     random: Option<OwnedReference>,
 }
 
 /// The service behind `place`, found through the parent the first time.
-fn find(place: &mut Option<OwnedReference>, service: u64) -> Result<Reference, Errno> {
+pub fn find(place: &mut Option<OwnedReference>, service: u64) -> Result<Reference, Errno> {
     if place.is_none() {
         *place = Some(parent::find(Reference::PARENT, service)?.found);
     }
@@ -133,8 +134,7 @@ impl Services {
 
     /// What a clock says, in seconds and nanoseconds.
     pub fn clock(&mut self, which: u64) -> Result<(u64, u64), Errno> {
-        let reply = clock::read(find(&mut self.clock, SERVICE_CLOCK)?, which)?;
-        Ok((reply.seconds, reply.nanoseconds))
+        self.clock.read(which)
     }
 
     /// Fills with random bytes.

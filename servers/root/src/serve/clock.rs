@@ -1,11 +1,13 @@
 //! Protocol `clock`.
 
+use crate::boot::clock_scale;
 use crate::hardware::monotonic;
 use crate::root::Root;
-use nacre_proto::clock::{Server, read};
+use nacre_proto::clock::{Server, read, scale};
 use nacre_proto::flags::{CLOCK_MONOTONIC, CLOCK_REALTIME};
 use nacre_proto::server::Output;
 use nacre_proto::{Errno, Handled, Request};
+use nacre_sys::clock::Scale;
 
 impl Server for Root {
     fn read(&mut self, _: &mut Request<'_>, which: u64) -> Handled<read::Output> {
@@ -20,5 +22,10 @@ impl Server for Root {
             }
             _ => Err(Errno::EINVAL),
         }
+    }
+
+    fn scale(&mut self, _: &mut Request<'_>) -> Handled<scale::Output> {
+        let Scale { start, factor } = clock_scale().ok_or(Errno::ENOSYS)?;
+        scale::Output { start, factor, since_1970: self.files.clock.since_1970() }.now()
     }
 }
