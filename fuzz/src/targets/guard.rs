@@ -1,7 +1,7 @@
 //! What the guard reads: rules of whoever wrote a policy, and paths of the program that it watches.
 
 use crate::bytes::Bytes;
-use nacre_guard::paths::{Links, plain, resolve};
+use nacre_guard::paths::{End, Links, plain, resolve};
 use nacre_guard::pattern::{Extent, Pattern};
 use nacre_guard::policy::Policy;
 use nacre_proto::{Errno, PROTOCOLS};
@@ -77,13 +77,13 @@ pub fn resolved(bytes: &[u8]) {
     let mut bytes = Bytes(bytes);
     let mut tree = Tree((0..bytes.below(6)).map(|_| ([&b"/"[..], bytes.of(&[&b"a"[..], b"b", b"a/b"])].concat(), path(&mut bytes))).collect());
     // Where a directory is has no link in it: its server says so.
-    let (start, path, follow) = (b"/c", path(&mut bytes), bytes.below(2) == 0);
-    let Ok(resolved) = resolve(start, &path, follow, &mut tree) else { return };
+    let (start, path, end) = (b"/c", path(&mut bytes), [End::Followed, End::Kept, End::Name][bytes.below(3) as usize]);
+    let Ok(resolved) = resolve(start, &path, end, &mut tree) else { return };
     // Only the end may be a directory's name for itself, which the server is to see; policies are asked about the path without it.
     let clean = resolved.starts_with(b"/") && !plain(&resolved)[1..].split(|byte| *byte == b'/').any(|name| name == b".." || name == b".");
     assert!(clean && !resolved.windows(2).any(|two| two == b"//"), "{path:?} became {resolved:?}");
     // What was judged is what is done: the server finds no link to follow.
-    if follow {
-        assert_eq!(resolve(b"/", &resolved, true, &mut tree), Ok(resolved.clone()), "{path:?} means more than one path");
+    if end == End::Followed {
+        assert_eq!(resolve(b"/", &resolved, end, &mut tree), Ok(resolved.clone()), "{path:?} means more than one path");
     }
 }

@@ -1,6 +1,6 @@
 //! What a request asks to be allowed: which calls on which subjects. Paths are resolved here, and the request then says the resolved one.
 
-use crate::paths::{self, Links, beyond_parent, plain};
+use crate::paths::{self, End, Links, beyond_parent, plain};
 use crate::policy::Policy;
 use crate::subject::{Kind, Subject, Tag, of_parent};
 use alloc::vec;
@@ -68,17 +68,17 @@ fn path_of(reference: Reference) -> Result<Vec<u8>, Errno> {
 const MAX_PATH: usize = 4096;
 
 /// The path that is meant by `path`, used from a directory.
-fn resolve(original: Reference, subject: &Subject, path: &[u8], follow: bool) -> Result<Vec<u8>, Errno> {
+fn resolve(original: Reference, subject: &Subject, path: &[u8], end: End) -> Result<Vec<u8>, Errno> {
     if subject.kind != Kind::Directory {
         return Err(Errno::ENOTDIR);
     }
     if path.starts_with(b"/") {
-        return paths::resolve(&[], path, follow, &mut Server(original));
+        return paths::resolve(&[], path, end, &mut Server(original));
     }
     match (path_of(original), beyond_parent(path)) {
         // A directory that was removed has no path any more, and still knows where it was.
-        (Err(Errno::ENOENT), Some(rest)) => paths::resolve(&path_of_parent(original)?, rest, follow, &mut Server(original)),
-        (start, _) => paths::resolve(&start?, path, follow, &mut Server(original)),
+        (Err(Errno::ENOENT), Some(rest)) => paths::resolve(&path_of_parent(original)?, rest, end, &mut Server(original)),
+        (start, _) => paths::resolve(&start?, path, end, &mut Server(original)),
     }
 }
 
@@ -118,6 +118,17 @@ impl Asking<'_> {
         }
     }
 
+    /// What a link at the end of the (first) path is.
+    fn end(&self) -> End {
+        use directory::{make_directory, make_node, open, remove, rename};
+        match self.operation.label {
+            open::LABEL if self.flags() & O_CREAT != 0 && self.bytes.ends_with(b"/") => End::Name,
+            make_directory::LABEL | make_node::LABEL | remove::LABEL | rename::LABEL => End::Name,
+            _ if self.follows() => End::Followed,
+            _ => End::Kept,
+        }
+    }
+
     /// Nothing is followed any more: where a link stood at the end, there is now what it leads to.
     fn follow_nothing(&mut self) {
         match self.operation.label {
@@ -152,7 +163,7 @@ impl Asking<'_> {
         if !policy.depends_on_paths() {
             return if self.subject.kind == Kind::Directory { Ok(self.bytes.clone()) } else { Err(Errno::ENOTDIR) };
         }
-        let resolved = match resolve(self.original, self.subject, &self.bytes, self.follows()) {
+        let resolved = match resolve(self.original, self.subject, &self.bytes, self.end()) {
             // A directory that was removed has no path any more, and is still there for those who have it.
             Err(Errno::ENOENT) if self.bytes == b"." && path_of(self.original) == Err(Errno::ENOENT) => return Ok(self.subject.name.clone()),
             resolved => resolved?,
@@ -193,14 +204,14 @@ impl Asking<'_> {
             return Ok(Case { needs: vec![(label, first.clone())], subject: first, forbidden: false });
         }
         if label == directory::symbolic_link::LABEL {
-            let name = resolve(self.original, self.subject, &second, false)?;
+            let name = resolve(self.original, self.subject, &second, End::Name)?;
             self.bytes = [&first[..], &name].concat();
             return Ok(Case { needs: vec![(label, plain(&name).to_vec())], subject: plain(&name).to_vec(), forbidden: false });
         }
         let (other, tag) = self.given.ok_or(Errno::EXDEV)?;
         let other_subject = tag.as_deref().ok_or(Errno::EXDEV)?;
-        let old = resolve(self.original, self.subject, &first, self.follows())?;
-        let new = resolve(other, other_subject, &second, false)?;
+        let old = resolve(self.original, self.subject, &first, self.end())?;
+        let new = resolve(other, other_subject, &second, End::Name)?;
         self.follow_nothing();
         self.words[word] = old.len() as u64;
         self.bytes = [&old[..], &new].concat();

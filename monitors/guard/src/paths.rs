@@ -62,9 +62,19 @@ pub fn beyond_parent(mut path: &[u8]) -> Option<&[u8]> {
     }
 }
 
-/// The path that means what `path` means, used from the directory `start`. A symbolic link at its end is followed if `follow`, or if more must come after
-/// it. There may be nothing at the end. A slash at the end stays there, or a slash and a dot: the server sees to it that a directory is meant.
-pub fn resolve(start: &[u8], path: &[u8], follow: bool, links: &mut impl Links) -> Result<Vec<u8>, Errno> {
+/// What a symbolic link at the end of a path is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// The way to what is meant.
+    Followed,
+    /// The same only if a slash behind it says so.
+    Kept,
+    /// What is meant, also with a slash behind it: it is a name that something is made, removed or renamed by.
+    Name,
+}
+
+/// The path that means what `path` means, used from the directory `start`. A symbolic link at its end is what `end` says. There may be nothing at the end. A slash at the end stays there, or a slash and a dot: the server sees to it that a directory is meant.
+pub fn resolve(start: &[u8], path: &[u8], end: End, links: &mut impl Links) -> Result<Vec<u8>, Errno> {
     match path {
         [] => return Err(Errno::ENOENT),
         _ if path.len() > MAX_PATH => return Err(Errno::ENAMETOOLONG),
@@ -75,7 +85,7 @@ pub fn resolve(start: &[u8], path: &[u8], follow: bool, links: &mut impl Links) 
     let mut walk = Walk { behind, ahead: names(path).collect(), links: MAX_LINKS, is_directory: true };
     let mut trailing = ends_as_directory(path);
     while let Some(name) = walk.ahead.pop_front() {
-        let follows = follow || trailing || !walk.ahead.is_empty();
+        let follows = end == End::Followed || end == End::Kept && trailing || !walk.ahead.is_empty();
         trailing |= walk.step(name, follows, links)?;
     }
     let mut resolved = join(&walk.behind);
@@ -187,7 +197,8 @@ mod tests {
     }
 
     fn resolved(start: &str, path: &str, follow: bool) -> Result<&'static str, Errno> {
-        let path = resolve(start.as_bytes(), path.as_bytes(), follow, &mut tree())?;
+        let end = if follow { End::Followed } else { End::Kept };
+        let path = resolve(start.as_bytes(), path.as_bytes(), end, &mut tree())?;
         Ok(std::string::String::from_utf8(path).unwrap().leak())
     }
 
@@ -206,6 +217,9 @@ mod tests {
     fn a_link_at_the_end_is_followed_when_it_must_be() {
         assert_eq!(resolved("/tmp", "p", false), Ok("/tmp/p"));
         assert_eq!(resolved("/tmp", "e/", false), Ok("/etc/"));
+        for (path, expected) in [("e/", "/tmp/e/"), ("e/x/", "/etc/x/"), ("e/.", "/etc/."), ("loop/", "/tmp/loop/")] {
+            assert_eq!(resolve(b"/tmp", path.as_bytes(), End::Name, &mut tree()).unwrap(), expected.as_bytes());
+        }
         assert_eq!(resolved("/tmp", "s", true), Ok("/tmp/d/"));
         assert_eq!(resolved("/tmp", "new", true), Ok("/etc/new"));
         assert_eq!(resolved("/tmp", "e/.", true), Ok("/etc/."));

@@ -162,6 +162,9 @@ impl<S: Store> Tree<S> {
         if creates && flags & open::DIRECTORY != 0 {
             return Err(Errno::EINVAL);
         }
+        if creates && path.ends_with(b"/") {
+            return self.resolve_name(start, path).and(Err(Errno::EISDIR));
+        }
         let place = self.resolve(start, path, flags & open::NOFOLLOW == 0 && !exclusive)?;
         let key = match place.node {
             Some(_) if exclusive => return Err(Errno::EEXIST),

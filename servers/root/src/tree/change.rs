@@ -86,7 +86,7 @@ impl<S: Store> Tree<S> {
     }
 
     fn free_place(&self, start: Key, path: &[u8]) -> Result<Place, Errno> {
-        let place = self.resolve(start, path, false)?;
+        let place = self.resolve_name(start, path)?;
         if place.node.is_some() { Err(Errno::EEXIST) } else { Ok(place) }
     }
 
@@ -159,15 +159,15 @@ impl<S: Store> Tree<S> {
 
     /// Removes a name: of an empty directory if `is_directory`, of anything else if not.
     pub fn remove(&mut self, start: Key, path: &[u8], is_directory: bool, now: Time) -> Result<(), Errno> {
-        let place = self.resolve(start, path, false)?;
+        let place = self.resolve_name(start, path)?;
         let key = place.existing()?;
         let node = self.node(key)?;
         match (is_directory, &node.body) {
             (false, Body::Directory(_)) => return Err(Errno::EISDIR),
             (true, Body::Directory(_)) if key == self.root() => return Err(Errno::EBUSY),
             (true, Body::Directory(body)) => check_removal(&place, body)?,
-            (true, _) => return Err(Errno::ENOTDIR),
-            (false, _) => {}
+            (is_directory, _) if is_directory || place.trailing => return Err(Errno::ENOTDIR),
+            _ => {}
         }
         if !is_directory {
             self.note(key, event::ATTRIB);
@@ -199,14 +199,17 @@ impl<S: Store> Tree<S> {
         if flags & !RENAME_NOREPLACE != 0 {
             return if flags == RENAME_EXCHANGE { self.exchange(from, to, now) } else { Err(Errno::EINVAL) };
         }
-        let old = self.resolve(from.0, from.1, false)?;
-        let new = self.resolve(to.0, to.1, false)?;
+        let old = self.resolve_name(from.0, from.1)?;
+        let new = self.resolve_name(to.0, to.1)?;
         let key = old.existing()?;
         if new.node.is_some() && flags & RENAME_NOREPLACE != 0 {
             return Err(Errno::EEXIST);
         }
         if old.name.is_empty() || new.name.is_empty() {
             return Err(Errno::EBUSY);
+        }
+        if (old.trailing || new.trailing) && !self.node(key)?.is_directory() {
+            return Err(Errno::ENOTDIR);
         }
         self.check_rename(key, &new)?;
         if new.node != Some(key) {
@@ -217,11 +220,14 @@ impl<S: Store> Tree<S> {
 
     /// Exchanges what two names lead to.
     fn exchange(&mut self, from: (Key, &[u8]), to: (Key, &[u8]), now: Time) -> Result<(), Errno> {
-        let old = self.resolve(from.0, from.1, false)?;
-        let new = self.resolve(to.0, to.1, false)?;
+        let old = self.resolve_name(from.0, from.1)?;
+        let new = self.resolve_name(to.0, to.1)?;
         let (first, second) = (old.existing()?, new.existing()?);
         if old.name.is_empty() || new.name.is_empty() {
             return Err(Errno::EBUSY);
+        }
+        if old.trailing && !self.node(first)?.is_directory() || new.trailing && !self.node(second)?.is_directory() {
+            return Err(Errno::ENOTDIR);
         }
         for (key, place) in [(first, &new), (second, &old)] {
             if self.node(key)?.is_directory() && self.is_inside(place.directory, key) {
@@ -266,7 +272,6 @@ impl<S: Store> Tree<S> {
             return Err(Errno::EINVAL);
         }
         match new.node.map(|target| self.node(target)).transpose()? {
-            None if new.trailing && !is_directory => Err(Errno::ENOTDIR),
             None => self.check_addition(new.directory),
             Some(target) => match &target.body {
                 Body::Directory(_) if !is_directory => Err(Errno::EISDIR),

@@ -40,12 +40,16 @@ impl Place {
 impl<S: Store> Tree<S> {
     /// Follows `path` from the directory `start`. A symbolic link at the end is followed if `follow` or a slash says so.
     pub fn resolve(&self, start: Key, path: &[u8], follow: bool) -> Result<Place, Errno> {
-        let mut links = MAX_LINKS;
-        let place = self.walk(start, path, follow, &mut links)?;
+        let place = self.walk(start, path, follow || path.ends_with(b"/"), &mut { MAX_LINKS })?;
         match place.node.and_then(|node| self.get(node)) {
             Some(node) if place.trailing && !node.is_directory() => Err(Errno::ENOTDIR),
             _ => Ok(place),
         }
+    }
+
+    /// Where the name at the end of `path` is: of what is made, removed or renamed by it. A symbolic link there is what is meant, also with a slash behind it, and it is the caller who asks for a directory then.
+    pub fn resolve_name(&self, start: Key, path: &[u8]) -> Result<Place, Errno> {
+        self.walk(start, path, false, &mut { MAX_LINKS })
     }
 
     fn walk(&self, start: Key, path: &[u8], follow: bool, links: &mut u32) -> Result<Place, Errno> {
@@ -79,7 +83,7 @@ impl<S: Store> Tree<S> {
         if part == b"." || part == b".." {
             return Ok(self.place_of(node.ok_or(Errno::ENOENT)?, part == b".", trailing));
         }
-        if let Some(target) = node.and_then(|node| self.link_target(node)).filter(|_| follow || trailing) {
+        if let Some(target) = node.and_then(|node| self.link_target(node)).filter(|_| follow) {
             let mut place = self.walk(directory, target, true, use_link(links)?)?;
             place.trailing |= trailing;
             return Ok(place);
