@@ -6,7 +6,7 @@ use nacre_proto::flags::{BEGIN_PROGRAM, SERVICE_CHANNELS, SERVICE_CLOCK, SERVICE
 use nacre_proto::parent::{exit, find, keep, processors, report, stream};
 use nacre_proto::process::{
     abandon, answer, answer_file, ask, ask_file, attach, begin, create, dispositions, family, foreground, foreground_set, group_set, identity, kill, limits, list, look, name_set,
-    numbers, parents, prepare, priority, priority_set, processors_limit, released, session_create, signal_take, stopped, stream_set, system_name_set, system_names, terminal, terminal_acquire, terminal_check, terminal_leave, terminal_owner, thread_create, thread_end, times, visit, wait,
+    numbers, parents, prepare, priority, priority_set, processors_limit, released, renew, session_create, signal_take, stopped, stream_set, system_name_set, system_names, terminal, terminal_acquire, terminal_check, terminal_leave, terminal_owner, thread_create, thread_end, times, visit, wait,
 };
 use nacre_proto::server::Output;
 use nacre_proto::{Answer, Errno, Handled, Request, memory, parent, process};
@@ -115,6 +115,14 @@ impl process::Server for Manager {
             self.release(pid);
         }
         if is_another { Ok(Answer::Later) } else { begin::Output::default().now() }
+    }
+
+    fn renew(&mut self, request: &mut Request<'_>, ignored: u64, name: &[u8]) -> Handled<renew::Output> {
+        let pid = request.word();
+        self.world.renew(pid, ignored)?;
+        self.world.set_name(pid, name)?;
+        self.release(pid);
+        renew::Output::default().now()
     }
 
     fn abandon(&mut self, request: &mut Request<'_>, status: u64) -> Handled<abandon::Output> {

@@ -250,13 +250,29 @@ impl World {
         }
         process.attendance = if flags & BEGIN_ATTENDS != 0 { Attendance::Awaited } else { Attendance::Nobody };
         if flags & BEGIN_PROGRAM != 0 {
-            process.has_executed = true;
-            process.traits.child_flags = 0;
-            self.end_threads(pid);
+            self.renewed(pid)?;
         }
         if flags & BEGIN_ATTENDS == 0 {
             self.settle(pid);
         }
+        Ok(())
+    }
+
+    /// The process is another program, where it lives already. An agent that it has still serves it.
+    pub fn renew(&mut self, pid: u64, ignored: u64) -> Result<(), Errno> {
+        let process = self.living(pid)?;
+        if process.state == State::Fresh {
+            return Err(Errno::EINVAL);
+        }
+        process.traits.ignored = ignored & !signals::UNSTOPPABLE;
+        self.renewed(pid)
+    }
+
+    fn renewed(&mut self, pid: u64) -> Result<(), Errno> {
+        let process = self.living(pid)?;
+        process.has_executed = true;
+        process.traits.child_flags = 0;
+        self.end_threads(pid);
         Ok(())
     }
 

@@ -29,6 +29,9 @@ use nacre_abi::environment::{FOREIGN_LIBRARY, OBJECTS};
 use nacre_nest::plan::REFLECTED;
 use nacre_sys::lock::RawLock;
 
+/// Flags that a program starts with: interrupts on, and the bit that is always set.
+const FLAGS: u64 = 0x202;
+
 /// The program's registers at a call, in the order in which the entry pushes them, last first.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C)]
@@ -78,6 +81,11 @@ impl Frame {
     pub fn from_words(words: [u64; REGISTERS]) -> Frame {
         let [rbx, rbp, r12, r13, r14, r15, rax, rcx, r11, rdi, rsi, rdx, r10, r8, r9, next, flags, stack] = words;
         Frame { kept: [rbx, rbp, r12, r13, r14, r15], rax, rcx, r11, rdi, rsi, rdx, r10, r8, r9, next, flags, stack }
+    }
+
+    /// That of a program that begins: all others are zeros.
+    pub fn of_program(entry: u64, stack: u64) -> Frame {
+        Frame { next: entry, stack, flags: FLAGS, ..Frame::default() }
     }
 
     /// The frame of a fork's child at the call, which gives it 0; on a stack of its own if there is one.

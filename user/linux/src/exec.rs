@@ -1,8 +1,8 @@
-//! `execve`: the process becomes another program, in an environment of its own that takes the place of this one.
+//! `execve`: the process becomes another program, where it is ([`renewal`]) or in an environment of its own that takes the place of this one.
 
 use crate::descriptors::O_PATH;
 use crate::entry::Frame;
-use crate::errno::{Answer, E2BIG, EACCES, EFAULT, EINVAL, ELOOP, ENAMETOOLONG, ENOENT, Errno};
+use crate::errno::{Answer, E2BIG, EACCES, EFAULT, EINVAL, ELOOP, ENAMETOOLONG, ENOENT, ENOSYS, Errno};
 use crate::fork::POOL_PAGES;
 use crate::heir::Legacy;
 use crate::maker::{self, Maker};
@@ -16,6 +16,8 @@ use nacre_nest::{Child, Heritage, Ports, Program, Refusal, Sizes};
 use nacre_proto::flags::BEGIN_PROGRAM;
 use nacre_proto::process;
 use nacre_sys::{OwnedReference, Reference};
+
+mod renewal;
 
 /// Longest argument, with its final zero.
 const LONGEST: u64 = 128 << 10;
@@ -109,16 +111,16 @@ impl Command {
 /// `execve(path, arguments, environment)`.
 pub fn execve(process: &mut Process, frame: &mut Frame) -> Answer {
     let [path, arguments, environment, ..] = frame.arguments();
-    execute(process, CURRENT, path, [arguments, environment], 0)
+    execute(process, frame, CURRENT, path, [arguments, environment], 0)
 }
 
 /// `execveat(directory, path, arguments, environment, flags)`.
 pub fn execveat(process: &mut Process, frame: &mut Frame) -> Answer {
     let [directory, path, arguments, environment, flags, _] = frame.arguments();
-    execute(process, directory, path, [arguments, environment], flags)
+    execute(process, frame, directory, path, [arguments, environment], flags)
 }
 
-fn execute(process: &mut Process, directory: u64, path: u64, [arguments, environment]: [u64; 2], flags: u64) -> Answer {
+fn execute(process: &mut Process, frame: &mut Frame, directory: u64, path: u64, [arguments, environment]: [u64; 2], flags: u64) -> Answer {
     let path = process.memory.path(path)?;
     if path.is_empty() && flags & AT_EMPTY_PATH == 0 {
         return Err(ENOENT);
@@ -135,11 +137,11 @@ fn execute(process: &mut Process, directory: u64, path: u64, [arguments, environ
         command.arguments.push(Vec::new());
     }
     // Who asks this of a parent that is no manager is told so before anything is made.
-    process::numbers(Reference::PARENT, 0).map_err(|error| {
+    if !process.is_managed() {
         process.report(format_args!("execve: this needs a process manager: run `process` below the program"));
-        error
-    })?;
-    run(process, command)
+        return Err(ENOSYS);
+    }
+    run(process, frame, command)
 }
 
 /// What a path names: a file, the process's own program, or one of its descriptors.
@@ -183,42 +185,45 @@ fn of_descriptor(process: &mut Process, number: u64) -> Result<Command, Errno> {
     Ok(Command { path, arguments: Vec::new(), environment: Vec::new(), opened: Some((reference, status.mode)), directory: process.services.files()?, place })
 }
 
-/// Runs a command, or what runs it; comes back only with an error.
-fn run(process: &mut Process, mut command: Command) -> Answer {
+/// Runs a command, or what runs it.
+fn run(process: &mut Process, frame: &mut Frame, mut command: Command) -> Answer {
     let mut legacy = Legacy::of(process);
-    legacy.add_files(process, false);
     legacy.add_pending(process);
     legacy.data.name = name(&command.path);
     legacy.data.owner = owner_as(process, [None; 2]);
-    let mut random = [0; 16];
-    process.services.random(&mut random)?;
-    let (files, current) = (process.services.files()?, process.current_directory()?);
-    // Programs that inherit nothing of ours are told where they start.
-    let place = process.current.is_some().then(|| process.current_path().ok()).flatten().unwrap_or_default();
+    let files = process.services.files()?;
     let (mut depth, mut owners) = (0, [None; 2]);
+    let (mut stays, mut has_files) = (process.threads.is_first_alone(), false);
     while depth < DEPTH {
+        if !stays && !has_files {
+            legacy.add_files(process, false);
+            has_files = true;
+        }
         legacy.data.executable = command.absolute(process)?;
-        let bytes = legacy.data.to_bytes();
-        let heritage = Heritage { bytes: &bytes, references: &legacy.references, areas: &[] };
-        let sizes = Sizes { pool_pages: POOL_PAGES, stack: STACK + command.size() };
         let opened = match &command.opened {
             Some((opened, mode)) => Some((OwnedReference::copy_of(opened.handle(), REFERENCE_USE)?, *mode)),
             None => None,
         };
         let mut maker = Maker { files, current: command.directory, port: Reference::PARENT, opened, owners, found: owners, is_linker: false, library: process.library.clone() };
-        let (arguments, environment) = (slices(&command.arguments), slices(&command.environment));
-        let program = Program { path: &command.path, arguments: &arguments, environment: &environment, directory: &place, random, sizes };
-        match nacre_nest::spawn_heir(&mut maker, &program, &heritage, Ports { parent: Reference::PARENT, keeper: Reference::PARENT }) {
-            Ok(child) => return become_it(process, &child, &legacy, &command.arguments),
-            // What it takes over says whose it runs as.
+        let outcome = if stays { renewal::renew(process, frame, &mut maker, &command, &legacy.data) } else { replace(process, &mut maker, &command, &legacy) };
+        match outcome {
+            Ok(Outcome::Done(answer)) => return answer,
+            Ok(Outcome::Elsewhere) => {
+                stays = false;
+                continue;
+            }
+            // What it takes over says whose it runs as; nothing of what its caller could have spoiled is there.
             Err(_) if maker.found != owners => {
                 // A file whose owner changes again and again is like a script that runs itself.
                 depth += usize::from(owners != [None; 2]);
-                owners = maker.found;
+                (owners, stays) = (maker.found, false);
                 legacy.data.owner = owner_as(process, owners);
                 continue;
             }
-            Err(Refusal::Script(line)) => command = command.interpreted(line.as_bytes(), files, current)?,
+            Err(Refusal::Script(line)) => {
+                let current = process.current_directory()?;
+                command = command.interpreted(line.as_bytes(), files, current)?;
+            }
             // It may be the way to it that is not there.
             Err(Refusal::NotFound) => return Err(why_not_found(command.directory, &command.path)),
             Err(refusal) => return Err(maker::errno(&refusal)),
@@ -226,6 +231,35 @@ fn run(process: &mut Process, mut command: Command) -> Answer {
         depth += 1;
     }
     Err(ELOOP)
+}
+
+/// What came of an attempt that nothing refused.
+pub enum Outcome {
+    /// The answer of the call.
+    Done(Answer),
+    /// The program cannot take this one's place here.
+    Elsewhere,
+}
+
+/// Makes an environment for the program, which takes the place of this one.
+fn replace(process: &mut Process, maker: &mut Maker, command: &Command, legacy: &Legacy) -> Result<Outcome, Refusal> {
+    let random = random(process)?;
+    // Programs that inherit nothing of ours are told where they start.
+    let place = process.current.is_some().then(|| process.current_path().ok()).flatten().unwrap_or_default();
+    let bytes = legacy.data.to_bytes();
+    let heritage = Heritage { bytes: &bytes, references: &legacy.references, areas: &[] };
+    let sizes = Sizes { pool_pages: POOL_PAGES, stack: STACK + command.size() };
+    let (arguments, environment) = (slices(&command.arguments), slices(&command.environment));
+    let program = Program { path: &command.path, arguments: &arguments, environment: &environment, directory: &place, random, sizes };
+    let child = nacre_nest::spawn_heir(maker, &program, &heritage, Ports { parent: Reference::PARENT, keeper: Reference::PARENT })?;
+    Ok(Outcome::Done(become_it(process, &child, legacy, &command.arguments)))
+}
+
+/// Sixteen bytes that differ from program to program.
+fn random(process: &mut Process) -> Result<[u8; 16], Refusal> {
+    let mut random = [0; 16];
+    process.services.random(&mut random).map_err(|error| Refusal::Service("random bytes", error))?;
+    Ok(random)
 }
 
 /// Real, effective and saved user and group of a program that runs as these owners, if there are any and it may: what is saved is what is effective.
@@ -262,16 +296,20 @@ fn name(path: &[u8]) -> [u8; 16] {
     name
 }
 
+/// What the manager is told of a program: its name, and its command.
+fn names(name: &[u8; 16], arguments: &[Vec<u8>]) -> Vec<u8> {
+    let size = name.iter().position(|byte| *byte == 0).unwrap_or(name.len());
+    let mut names: Vec<u8> = [&name[..size]].into_iter().chain(slices(arguments)).flat_map(|word| word.iter().copied().chain([0])).collect();
+    names.truncate(MOST_NAMES);
+    names
+}
+
 /// The new environment takes the place of this one, which ends here.
 fn become_it(process: &mut Process, child: &Child<Maker>, legacy: &Legacy, arguments: &[Vec<u8>]) -> Answer {
     process.halt_others();
     crate::futex::release_all_robust(process);
-    let name = &legacy.data.name;
-    let size = name.iter().position(|byte| *byte == 0).unwrap_or(name.len());
     // Only those who look at lists of processes miss it.
-    let mut names: Vec<u8> = [&name[..size]].into_iter().chain(slices(arguments)).flat_map(|word| word.iter().copied().chain([0])).collect();
-    names.truncate(MOST_NAMES);
-    let _ = process::name_set(Reference::PARENT, names.as_slice());
+    let _ = process::name_set(Reference::PARENT, names(&legacy.data.name, arguments).as_slice());
     if child.is_native() {
         give_streams(process);
     }

@@ -368,11 +368,21 @@ pub fn memory(auxiliary: &Auxiliary, copy: &Copy) -> Result<Memory, Errno> {
     Ok(Memory::copied(map, copy.program_break))
 }
 
+/// Whose a process is, and what it keeps as another program: identity, traits, signals that are ignored, blocked or wait.
+pub fn take_traits(process: &mut Process, data: &Inheritance) {
+    process.identity = Identity::of(data.owner, data.umask, data.persona, data.pid);
+    take_state(process, data);
+    for signal in (1..=inheritance::SIGNALS as u64).filter(|signal| data.ignored & 1 << (signal - 1) != 0) {
+        process.signals.set_action(signal, Action { handler: crate::signals::HANDLER_IGNORE, ..Action::default() });
+    }
+    process.me().mask = data.mask;
+    process.me().name = data.name;
+}
+
 /// Makes a process what it inherits, but for its memory.
 pub fn take_over(process: &mut Process, auxiliary: &Auxiliary, data: &Inheritance) -> Result<(), Errno> {
     let given = given(auxiliary);
-    process.identity = Identity::of(data.owner, data.umask, data.persona, data.pid);
-    take_state(process, data);
+    take_traits(process, data);
     process.limits = Limits::of(data.limits);
     let mut files = Vec::new();
     for file in &data.files {
@@ -395,17 +405,12 @@ pub fn take_over(process: &mut Process, auxiliary: &Auxiliary, data: &Inheritanc
     process.lock_owner = data.lock_owner.map(|number| given.take(number)).transpose()?;
     process.keyed.port = data.keyed.map(|number| given.take(number)).transpose()?;
     given.finish();
-    for signal in (1..=inheritance::SIGNALS as u64).filter(|signal| data.ignored & 1 << (signal - 1) != 0) {
-        process.signals.set_action(signal, Action { handler: crate::signals::HANDLER_IGNORE, ..Action::default() });
-    }
     if data.pid != 0 {
         process.managed = Some(true);
         process.me().set_number(data.pid);
         process.set_quick_numbers(data.pid, None);
     }
     process.attach_inherited(data.attached.iter().map(|words| Attached::of(*words)).collect());
-    process.me().mask = data.mask;
-    process.me().name = data.name;
     if !data.executable.is_empty() {
         process.executable = data.executable.clone();
     }

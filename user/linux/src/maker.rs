@@ -50,6 +50,16 @@ pub enum Source {
     Known(Rc<Library>),
 }
 
+impl Source {
+    /// Closes it, and keeps its pages, if it can be mapped.
+    pub fn into_region(self) -> Option<OwnedReference> {
+        match self {
+            Source::Opened(file) => file.into_region(),
+            Source::Known(_) => None,
+        }
+    }
+}
+
 impl supply::File for Source {
     fn size(&self) -> u64 {
         match self {

@@ -168,6 +168,11 @@ impl<B: Backing> Map<B> {
         self.areas.values_mut()
     }
 
+    /// Every area, in order; the map is no more.
+    pub fn into_areas(self) -> impl Iterator<Item = Area<B>> {
+        self.areas.into_values()
+    }
+
     /// Every area, in order.
     pub fn areas(&self) -> impl Iterator<Item = &Area<B>> {
         self.areas.values()

@@ -17,6 +17,9 @@ use nacre_abi::state::MappingState;
 use nacre_sys::{Mapping, OwnedMapping, OwnedReference, Reference, Region, Space};
 
 mod lazy;
+mod leftover;
+
+pub use leftover::Leftovers;
 
 /// Lowest address that a program may map.
 pub const LOWEST: u64 = 0x1_0000;

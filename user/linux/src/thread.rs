@@ -116,6 +116,12 @@ fn used_by(kernel: nacre_sys::Thread) -> u64 {
 }
 
 impl Thread {
+    /// It runs another program: what belonged to the old one's memory goes.
+    pub fn renew(&mut self) {
+        let fresh = Thread::new(self.number, self.block, self.kernel);
+        *self = Thread { mask: self.mask, name: self.name, processors: self.processors, used_before: self.used_before, ..fresh };
+    }
+
     /// Nanoseconds of processors that it has used.
     pub fn used(&self) -> u64 {
         used_by(self.kernel).saturating_sub(self.used_before)
@@ -179,6 +185,11 @@ impl Threads {
     /// How many there are.
     pub fn count(&self) -> usize {
         self.slots.iter().flatten().count()
+    }
+
+    /// Whether there is, and was, only the first.
+    pub fn is_first_alone(&self) -> bool {
+        self.slots.len() == 1 && self.spare.is_empty()
     }
 
     /// Where the thread with a number is.

@@ -48,6 +48,12 @@ pub fn copy_to_fresh(from: u64, to: u64, size: u64) {
     }
 }
 
+/// Fills memory that the caller has mapped to be written, and that no program uses any more, with zeros.
+pub fn wipe(start: u64, size: u64) {
+    // SAFETY: the caller's mapping; nothing else refers to it.
+    unsafe { core::ptr::write_bytes(start as *mut u8, 0, size as usize) };
+}
+
 /// Whether a page that the caller has mapped is full of zeros.
 fn is_zero(page: u64) -> bool {
     // SAFETY: a whole page, readable, and any bytes are words. Whoever writes to it meanwhile may be too late, as with any copy.
@@ -305,6 +311,23 @@ pub mod fpu {
         let size = size() as usize;
         save(&mut area.0[..size]);
         area.0[..size].to_vec()
+    }
+
+    /// The state that a program starts with.
+    pub fn reset() {
+        const CONTROL: u32 = 0x37f;
+        const MXCSR_START: u32 = 0x1f80;
+        let mut area = Box::new(Area([0; MOST]));
+        let (components, size) = known();
+        put(&mut area.0, 0, CONTROL);
+        put(&mut area.0, MXCSR, MXCSR_START);
+        if components != 0 {
+            // No component is there: all of them begin anew.
+            put(&mut area.0, DESCRIPTION, MAGIC_START);
+            put(&mut area.0, size, MAGIC_END);
+        }
+        // What was put there is sound.
+        let _ = restore(&area.0);
     }
 
     /// What the processor would refuse of a state: components that are not switched on, another form, control bits that do not exist.

@@ -22,5 +22,5 @@ pub use host::{Handler, attend, attend_within};
 pub use plan::{Area, Heritage, Sizes};
 pub use refusal::Refusal;
 pub use services::Services;
-pub use spawn::{Child, Loaded, Ports, Program, fork, load_library, spawn, spawn_heir};
+pub use spawn::{Child, Loaded, Ports, Program, fork, load_library, load_program, spawn, spawn_heir};
 pub use ward::Ward;

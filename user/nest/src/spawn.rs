@@ -153,8 +153,8 @@ fn load<S: Supplier>(supplier: &mut S, path: &[u8], range: Range<u64>, bias: u64
     Ok(Loaded { file, image })
 }
 
-/// The program; if it is foreign, also the dynamic linker that it asks for, and last the library.
-fn load_all<S: Supplier>(supplier: &mut S, path: &[u8]) -> Result<Vec<Loaded<S::File>>, Refusal> {
+/// The program; if it is foreign, also the dynamic linker that it asks for.
+pub fn load_program<S: Supplier>(supplier: &mut S, path: &[u8]) -> Result<Vec<Loaded<S::File>>, Refusal> {
     let mut all = Vec::with_capacity(3);
     all.push(load(supplier, path, PROGRAM_START..PROGRAM_END, PROGRAM_BIAS)?);
     if all[0].image.native_version.is_some() {
@@ -164,7 +164,15 @@ fn load_all<S: Supplier>(supplier: &mut S, path: &[u8]) -> Result<Vec<Loaded<S::
         let linker = load(supplier, &path, PROGRAM_START..PROGRAM_END, LINKER_BIAS);
         all.push(linker.map_err(|refusal| Refusal::Linker(String::from_utf8_lossy(&path).into_owned(), Box::new(refusal)))?);
     }
-    all.push(supplier.library()?);
+    Ok(all)
+}
+
+/// The same, and last, if it is foreign, the library.
+fn load_all<S: Supplier>(supplier: &mut S, path: &[u8]) -> Result<Vec<Loaded<S::File>>, Refusal> {
+    let mut all = load_program(supplier, path)?;
+    if all[0].image.native_version.is_none() {
+        all.push(supplier.library()?);
+    }
     Ok(all)
 }
 
@@ -215,9 +223,8 @@ fn linker<F>(loaded: &[Loaded<F>]) -> Option<&Image> {
     if loaded.len() > 2 { Some(&loaded[1].image) } else { None }
 }
 
-fn auxiliary_vector<F>(plan: &Plan, loaded: &[Loaded<F>], heritage: &Heritage<'_>) -> [(u64, u64); 22] {
-    let program = &loaded[0].image;
-    let linker = linker(loaded);
+/// What every program finds in its auxiliary vector, but for what points at strings: of the program, its dynamic linker, and real and effective user and group.
+pub fn auxiliary_of(program: &Image, linker: Option<&Image>, [user, effective, group, effective_group]: [u32; 4]) -> [(u64, u64); 14] {
     [
         (auxiliary::HEADERS, program.headers_address),
         (auxiliary::HEADER_ENTRY, elf::HEADER_ENTRY_SIZE),
@@ -226,13 +233,21 @@ fn auxiliary_vector<F>(plan: &Plan, loaded: &[Loaded<F>], heritage: &Heritage<'_
         (auxiliary::BASE, linker.map_or(0, Image::base)),
         (auxiliary::FLAGS, 0),
         (auxiliary::ENTRY, program.entry),
-        (auxiliary::USER, 0),
-        (auxiliary::EFFECTIVE_USER, 0),
-        (auxiliary::GROUP, 0),
-        (auxiliary::EFFECTIVE_GROUP, 0),
+        (auxiliary::USER, user.into()),
+        (auxiliary::EFFECTIVE_USER, effective.into()),
+        (auxiliary::GROUP, group.into()),
+        (auxiliary::EFFECTIVE_GROUP, effective_group.into()),
         (auxiliary::HARDWARE, 0),
         (auxiliary::CLOCK_TICKS, 100),
-        (auxiliary::SECURE, 0),
+        (auxiliary::SECURE, u64::from(user != effective || group != effective_group)),
+    ]
+}
+
+/// The same, and what only the library looks at.
+fn auxiliary_vector<F>(plan: &Plan, loaded: &[Loaded<F>], heritage: &Heritage<'_>) -> Vec<(u64, u64)> {
+    let program = &loaded[0].image;
+    let linker = linker(loaded);
+    let own = [
         (environment::AT_OBJECTS_PAGES, plan.objects_pages),
         (environment::AT_STACK_END, plan.stack_end),
         (environment::AT_STACK_SIZE, plan.stack_size),
@@ -241,7 +256,17 @@ fn auxiliary_vector<F>(plan: &Plan, loaded: &[Loaded<F>], heritage: &Heritage<'_
         (environment::AT_INHERITANCE, if plan.inheritance == 0 { 0 } else { INHERITANCE }),
         (environment::AT_INHERITANCE_SIZE, heritage.bytes.len() as u64),
         (environment::AT_INHERITED_COUNT, heritage.references.len() as u64),
-    ]
+    ];
+    auxiliary_of(program, linker, [0; 4]).into_iter().chain(own).collect()
+}
+
+/// Of a stack of `size` bytes that grows, how many the arguments may take.
+pub fn arguments_limit(size: u64) -> u64 {
+    leaving(size, GROWING_REST)
+}
+
+fn leaving(size: u64, rest: u64) -> u64 {
+    (size / 4).max(size.saturating_sub(rest))
 }
 
 /// Where a reference stands that the child is given besides those that all have: to the mapping of a window, and behind these, what it inherits.
@@ -269,7 +294,7 @@ fn write_stack<S: Supplier>(plan: &Plan, segment: &S::Segment, loaded: &[Loaded<
         windows: &windows,
     };
     let rest = if plan.stack_end == FOREIGN_STACK_END { GROWING_REST } else { STACK_REST };
-    let limit = if heritage.areas.is_empty() { (plan.stack_size / 4).max(plan.stack_size.saturating_sub(rest)) } else { plan.stack_size };
+    let limit = if heritage.areas.is_empty() { leaving(plan.stack_size, rest) } else { plan.stack_size };
     let bytes = stack::compose(plan.stack_end, limit as usize, &contents)?;
     let size = bytes.len() as u64;
     part(segment, plan.stack + plan.stack_size - size, size).copy_from((&bytes[..]).into());

@@ -62,6 +62,8 @@ crate::protocol! {
     25 stream_set(number: Number; references file) -> ();
     /// A region to be read: a word for each number, with the number of its process's parent. It is kept up to date, so that asking who the parent is takes no message.
     26 parents() -> (size: Number; references region);
+    /// The caller is another program from now on, in the environment that it lives in: what `begin` does with `BEGIN_PROGRAM`. An agent that it has stays. `ignored`: a bit for each signal, 1 for the first, that takes no effect. `name`: as that of `name_set`.
+    27 renew(ignored: Hex; bytes name: Text) -> ();
 
     /// More of what is known of a process, for those who look at it: its user and effective user, the group in the foreground of its session's terminal (0: it has none), which signals it ignores,
     /// 20 less its nice value, and the words of its command, each with a final zero. `ESRCH`: there is none with this number.

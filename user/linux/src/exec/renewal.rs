@@ -1,0 +1,210 @@
+//! `execve` where the process is: another program in the same environment (proposal 0018).
+//!
+//! All that can be refused is done first. Then the old program's memory goes, and there is no way back: what fails from there on ends the process, as on Linux.
+//! The library stays as it is, and with it all that a process keeps. Who runs as somebody else than its caller, has threads, or is a program of our own, begins elsewhere.
+
+use super::{Command, Outcome, STACK, names, random, slices, tell_owner};
+use crate::entry::Frame;
+use crate::errno::{EINVAL, Errno};
+use crate::inheritance::Inheritance;
+use crate::life::end_by_signal;
+use crate::maker::{Maker, Source};
+use crate::map::{Area, Map};
+use crate::memory::{Fill, Leftovers, Memory, effective};
+use crate::process::Process;
+use crate::services::Segment;
+use crate::signals::{SIGKILL, Signals};
+use crate::timers::Timers;
+use crate::user::fpu;
+use alloc::vec::Vec;
+use core::ops::Range;
+use core::sync::atomic::Ordering;
+use nacre_abi::message::MAX_BYTES;
+use nacre_abi::{PAGE_SIZE, Rights};
+use nacre_nest::elf::Image;
+use nacre_nest::plan::{FOREIGN_STACK_END, MAX_FOREIGN_STACK};
+use nacre_nest::spawn::{arguments_limit, auxiliary_of};
+use nacre_nest::supply::File as _;
+use nacre_nest::{Loaded, Refusal, elf, stack};
+use nacre_proto::{keyed, process as manager};
+use nacre_rt::memory::{HEAP_END, HEAP_START};
+use nacre_sys::{Reference, SpanMut, Thread};
+
+/// Where a program cannot be.
+const OWN: [Range<u64>; 2] = [HEAP_START..HEAP_END, crate::heir::WINDOWS];
+
+/// What a stack has free at first. It grows; a fork's child has left what a little more takes.
+const FREE_STACK: u64 = 0x7000;
+
+/// What will be there.
+struct Plan {
+    /// The program, and its dynamic linker.
+    loaded: Vec<Loaded<Source>>,
+    /// Bytes of the stack.
+    stack_size: u64,
+    /// Its last bytes.
+    stack: Vec<u8>,
+    /// Where the arguments start and end, and the environment.
+    strings: [u64; 4],
+}
+
+/// The process becomes the program, if it can here.
+pub fn renew(process: &mut Process, frame: &mut Frame, maker: &mut Maker, command: &Command, data: &Inheritance) -> Result<Outcome, Refusal> {
+    let loaded = nacre_nest::load_program(maker, &command.path)?;
+    if loaded[0].image.native_version.is_some() {
+        return Ok(Outcome::Elsewhere);
+    }
+    let plan = plan(process, loaded, command, data)?;
+    if let Err(e) = become_it(process, frame, plan, command, data) {
+        process.report(format_args!("renewal: {e:?}"));
+        end_by_signal(process, SIGKILL);
+    }
+    Ok(Outcome::Done(Ok(0)))
+}
+
+fn plan(process: &mut Process, loaded: Vec<Loaded<Source>>, command: &Command, data: &Inheritance) -> Result<Plan, Refusal> {
+    check(&loaded)?;
+    let size = (STACK + command.size()).next_multiple_of(PAGE_SIZE).min(MAX_FOREIGN_STACK);
+    let [user, effective, _, group, effective_group, _] = data.owner;
+    let (arguments, environment) = (slices(&command.arguments), slices(&command.environment));
+    let contents = stack::Contents {
+        path: &command.path,
+        directory: b"",
+        arguments: &arguments,
+        environment: &environment,
+        random: random(process)?,
+        auxiliary: &auxiliary_of(&loaded[0].image, loaded.get(1).map(|linker| &linker.image), [user, effective, group, effective_group]),
+        windows: &[],
+    };
+    let stack = stack::compose(FOREIGN_STACK_END, arguments_limit(size) as usize, &contents)?;
+    let strings = strings(&stack, command);
+    let stack_size = (stack.len() as u64).next_multiple_of(PAGE_SIZE) + FREE_STACK;
+    Ok(Plan { loaded, stack_size, stack, strings })
+}
+
+/// Where all parts of the images would lie, none is above another, or the library's.
+fn check(loaded: &[Loaded<Source>]) -> Result<(), Refusal> {
+    let parts = loaded.iter().flat_map(|one| &one.image.segments).map(elf::Segment::pages);
+    let mut all: Vec<Range<u64>> = parts.chain(OWN).collect();
+    all.sort_by_key(|range| range.start);
+    let overlap = all.array_windows().find(|[one, next]| one.end > next.start);
+    overlap.map_or(Ok(()), |[one, next]| Err(Refusal::TooLarge(one.end - next.start, None)))
+}
+
+/// Where the strings of arguments and environment are: one behind the other, from where the second word of the stack leads.
+fn strings(stack: &[u8], command: &Command) -> [u64; 4] {
+    let first = stack.as_chunks::<8>().0.get(1).map_or(0, |word| u64::from_le_bytes(*word));
+    let size = |texts: &[Vec<u8>]| texts.iter().map(|text| text.len() as u64 + 1).sum::<u64>();
+    let middle = first + size(&command.arguments);
+    let end = middle + size(&command.environment);
+    [first, middle, if end == middle { 0 } else { middle }, if end == middle { 0 } else { end }]
+}
+
+/// From here on there is no way back.
+fn become_it(process: &mut Process, frame: &mut Frame, plan: Plan, command: &Command, data: &Inheritance) -> Result<(), Errno> {
+    crate::futex::release_all_robust(process);
+    close_files(process);
+    detach(process);
+    tell_owner(process, data.owner);
+    let (entry, strings, stack) = (entry(&plan.loaded), plan.strings, FOREIGN_STACK_END - plan.stack.len() as u64);
+    lay_out(process, plan)?;
+    forget(process);
+    crate::heir::take_traits(process, data);
+    process.strings = strings;
+    process.executable = if data.executable.is_empty() { command.path.clone() } else { data.executable.clone() };
+    process.find_stack();
+    Thread::set_fs_base(0).map_err(|_| EINVAL)?;
+    fpu::reset();
+    *frame = Frame::of_program(entry, stack);
+    let block = process.me().block;
+    block.whole.store(1, Ordering::Relaxed);
+    // The way out is the one that restores all registers.
+    block.set_attention(true);
+    // A manager that does not hear of it thinks that it is still the old program.
+    let _ = manager::renew(Reference::PARENT, data.ignored, names(&data.name, &command.arguments).as_slice());
+    Ok(())
+}
+
+/// Where the first of the program's instructions is, or its dynamic linker's.
+fn entry(loaded: &[Loaded<Source>]) -> u64 {
+    loaded.last().map_or(0, |last| last.image.entry)
+}
+
+/// What is closed when another program begins.
+fn close_files(process: &mut Process) {
+    for number in process.descriptors.open_in(0, u64::MAX) {
+        if process.descriptors.close_on_exec(number).is_ok_and(|closes| closes)
+            && let Ok(file) = process.descriptors.close(number)
+        {
+            process.closed(&file);
+        }
+    }
+}
+
+/// Segments of System V are in the old program's memory.
+fn detach(process: &mut Process) {
+    let attached = core::mem::take(&mut process.keyed.attached);
+    let Some(port) = &process.keyed.port else { return };
+    for one in attached {
+        // If it has gone, nobody counts.
+        let _ = keyed::detach(port.handle(), one.number);
+    }
+}
+
+/// What the library knows of the old program alone.
+fn forget(process: &mut Process) {
+    process.me().renew();
+    process.signals = Signals::new();
+    process.timers = Timers::new();
+    process.sites = Default::default();
+    process.barriers = 0;
+}
+
+/// The old program's memory goes, and the new one's comes.
+fn lay_out(process: &mut Process, plan: Plan) -> Result<(), Errno> {
+    let end = plan.loaded[0].image.segments.last().map_or(0, |segment| segment.pages().end);
+    let mut map = Map::new();
+    for range in OWN {
+        map.insert(Area { start: range.start, end: range.end, rights: Rights::NONE, backing: Fill::Library(Rights::NONE) })?;
+    }
+    let mut leftovers = core::mem::replace(&mut process.memory, Memory::new(map, end)).give_up();
+    process.memory.add_again(&mut process.services, &mut leftovers, FOREIGN_STACK_END - plan.stack_size, plan.stack_size)?;
+    process.memory.write_bytes(FOREIGN_STACK_END - plan.stack.len() as u64, &plan.stack)?;
+    let mut loaded = plan.loaded;
+    for one in &mut loaded {
+        add_copies(process, &mut leftovers, one)?;
+    }
+    drop(leftovers);
+    loaded.into_iter().try_for_each(|one| add_shown(process, one))
+}
+
+/// Whether a part of an image is the file's own memory.
+fn is_shown(one: &Loaded<Source>, segment: &elf::Segment) -> bool {
+    segment.can_share() && one.file.region().is_some()
+}
+
+/// The parts of an image that the process has for itself.
+fn add_copies(process: &mut Process, leftovers: &mut Leftovers, one: &mut Loaded<Source>) -> Result<(), Errno> {
+    let Image { segments, .. } = &one.image;
+    for segment in segments.iter().filter(|segment| !is_shown(one, segment)).copied().collect::<Vec<_>>() {
+        let pages = segment.pages();
+        process.memory.add_again(&mut process.services, leftovers, pages.start, pages.end - pages.start)?;
+        for done in (0..segment.file_size).step_by(MAX_BYTES as usize) {
+            let piece = process.memory.writable(segment.address + done, (segment.file_size - done).min(MAX_BYTES))?;
+            one.file.read(segment.offset + done, SpanMut::from(piece)).map_err(|refusal| crate::maker::errno(&refusal))?;
+        }
+        process.memory.protect(&mut process.services, pages.start, pages.end, effective(segment.rights))?;
+    }
+    Ok(())
+}
+
+/// The parts of an image that are the file's own.
+fn add_shown(process: &mut Process, one: Loaded<Source>) -> Result<(), Errno> {
+    let shown: Vec<_> = one.image.segments.iter().filter(|segment| is_shown(&one, segment)).copied().collect();
+    let Some(region) = one.file.into_region() else { return Ok(()) };
+    let contents = Segment::given(region, false);
+    shown.into_iter().try_for_each(|segment| {
+        let (pages, offset) = (segment.pages(), segment.offset - segment.offset % PAGE_SIZE);
+        process.memory.add_part(contents.clone(), pages.start, pages.end - pages.start, offset, effective(segment.rights))
+    })
+}
