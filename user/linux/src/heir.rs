@@ -17,6 +17,7 @@ use crate::proc_file::Shown;
 use crate::proc_tree::{Node, Target};
 use crate::process::Process;
 use crate::program::Auxiliary;
+use crate::random::Random;
 use crate::services::Segment;
 use crate::signals::Action;
 use crate::user;
@@ -233,9 +234,10 @@ fn actions(process: &Process) -> Vec<[u64; inheritance::ACTION]> {
 }
 
 /// What else a process keeps.
-fn state(process: &Process) -> [u64; STATE] {
+fn state(process: &mut Process) -> [u64; STATE] {
+    let random = process.random.words();
     let identity = &process.identity;
-    let parts: [&[u64]; 7] = [
+    let parts: [&[u64]; 8] = [
         &process.traits.words(),
         &identity.capabilities.words(),
         &identity.of_files.map(u64::from),
@@ -243,6 +245,7 @@ fn state(process: &Process) -> [u64; STATE] {
         &process.strings,
         &process.timers.real_words(),
         &[process.threads.get(process.caller).map_or(0, |thread| thread.processors)],
+        &random,
     ];
     let mut words = parts.into_iter().flatten().copied();
     core::array::from_fn(|_| words.next().unwrap_or(0))
@@ -259,12 +262,14 @@ fn take_state(process: &mut Process, data: &Inheritance) {
     let strings = core::array::from_fn(|_| next());
     let timer = [next(), next()];
     process.me().processors = next();
+    let random = Random::of([next(), next()]);
     process.identity.groups = data.groups.iter().map(|group| *group as u32).collect();
     if data.copy.is_some() {
         process.traits = traits.of_child();
         process.identity.capabilities = capabilities;
         process.identity.of_files = of_files;
         process.strings = strings;
+        process.random = random;
         return;
     }
     process.traits = traits.of_program(process.identity.is_others());

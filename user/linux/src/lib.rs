@@ -79,6 +79,7 @@ mod proc_tree;
 mod processors;
 mod process;
 mod program;
+mod random;
 #[cfg(feature = "rehearsal")]
 pub mod rehearsal;
 mod resolve;

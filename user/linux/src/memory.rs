@@ -19,8 +19,6 @@ use nacre_sys::{Mapping, OwnedMapping, OwnedReference, Reference, Region, Space}
 mod lazy;
 mod leftover;
 
-pub use leftover::Leftovers;
-
 /// Lowest address that a program may map.
 pub const LOWEST: u64 = 0x1_0000;
 /// Where areas are put, from here downward.

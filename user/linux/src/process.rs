@@ -98,6 +98,8 @@ pub struct Process {
     pub sites: crate::sites::Sites,
     /// What environments are made with, once one was.
     pub library: Option<Rc<crate::library::Library>>,
+    /// What programs that it makes, or becomes, find at their start.
+    pub random: crate::random::Random,
     /// Which calls have been reported as lacking.
     reported: [u64; SET],
 }
@@ -175,6 +177,7 @@ impl Process {
             executable,
             sites: crate::sites::Sites::default(),
             library: None,
+            random: Default::default(),
             reported: [0; SET],
         })
     }

@@ -9,6 +9,7 @@ use nacre_sys::Reference;
 const AT_PHDR: u64 = 3;
 const AT_PHENT: u64 = 4;
 const AT_PHNUM: u64 = 5;
+const AT_RANDOM: u64 = 25;
 const AT_EXECFN: u64 = 31;
 const PT_LOAD: u32 = 1;
 const PT_PHDR: u32 = 6;
@@ -28,6 +29,8 @@ pub struct Auxiliary {
     pub header_size: u64,
     /// How many.
     pub header_count: u64,
+    /// Address of sixteen bytes that differ from program to program.
+    pub random: u64,
     /// Address of the path that was loaded.
     pub path: u64,
     /// Address of the path of the directory that it starts in.
@@ -59,6 +62,7 @@ impl Auxiliary {
             AT_PHDR => &mut self.headers,
             AT_PHENT => &mut self.header_size,
             AT_PHNUM => &mut self.header_count,
+            AT_RANDOM => &mut self.random,
             AT_EXECFN => &mut self.path,
             environment::AT_DIRECTORY => &mut self.directory,
             environment::AT_OBJECTS_PAGES => &mut self.objects_pages,

@@ -8,6 +8,7 @@ use crate::inheritance::{Copy, Inheritance};
 use crate::map::{Area, Map};
 use crate::memory::{Fill, Memory};
 use crate::process::Process;
+use crate::random::Random;
 use crate::program::{Auxiliary, WINDOW as WINDOW_SIZE, enter_windows, program_end};
 use crate::{entry, user};
 use alloc::boxed::Box;
@@ -50,6 +51,7 @@ fn process(auxiliary: &Auxiliary, arguments: &Arguments, inheritance: Option<&In
     let mut process = Process::new(memory, executable, entry::prepare_first_block())?;
     process.strings = strings(arguments);
     process.find_stack();
+    process.random = random(auxiliary);
     match inheritance {
         Some(inheritance) => {
             heir::take_over(&mut process, auxiliary, inheritance)?;
@@ -66,6 +68,13 @@ fn process(auxiliary: &Auxiliary, arguments: &Arguments, inheritance: Option<&In
         process.executable = [&place, &b"/"[..], &process.executable].concat();
     }
     Ok(process)
+}
+
+/// What is made of the bytes that the program finds. A fork's child has other words from its maker.
+fn random(auxiliary: &Auxiliary) -> Random {
+    let bytes = if auxiliary.random == 0 { &[][..] } else { user::given(auxiliary.random, 16) };
+    let mut words = bytes.as_chunks::<8>().0.iter().map(|word| u64::from_le_bytes(*word));
+    Random::of(core::array::from_fn(|_| words.next().unwrap_or(0)))
 }
 
 /// The program finds in its auxiliary vector whose it is, which stands there as the superuser's, and whether it runs as somebody else's.

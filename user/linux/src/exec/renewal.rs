@@ -3,14 +3,14 @@
 //! All that can be refused is done first. Then the old program's memory goes, and there is no way back: what fails from there on ends the process, as on Linux.
 //! The library stays as it is, and with it all that a process keeps. Who runs as somebody else than its caller, has threads, or is a program of our own, begins elsewhere.
 
-use super::{Command, Outcome, STACK, names, random, slices, tell_owner};
+use super::{Command, Outcome, STACK, names, slices, tell_owner};
 use crate::entry::Frame;
 use crate::errno::{EINVAL, Errno};
 use crate::inheritance::Inheritance;
 use crate::life::end_by_signal;
 use crate::maker::{Maker, Source};
 use crate::map::{Area, Map};
-use crate::memory::{Fill, Leftovers, Memory, effective};
+use crate::memory::{Fill, Memory, effective};
 use crate::process::Process;
 use crate::services::Segment;
 use crate::signals::{SIGKILL, Signals};
@@ -72,7 +72,7 @@ fn plan(process: &mut Process, loaded: Vec<Loaded<Source>>, command: &Command, d
         directory: b"",
         arguments: &arguments,
         environment: &environment,
-        random: random(process)?,
+        random: process.random.bytes(),
         auxiliary: &auxiliary_of(&loaded[0].image, loaded.get(1).map(|linker| &linker.image), [user, effective, group, effective_group]),
         windows: &[],
     };
@@ -167,15 +167,14 @@ fn lay_out(process: &mut Process, plan: Plan) -> Result<(), Errno> {
     for range in OWN {
         map.insert(Area { start: range.start, end: range.end, rights: Rights::NONE, backing: Fill::Library(Rights::NONE) })?;
     }
-    let mut leftovers = core::mem::replace(&mut process.memory, Memory::new(map, end)).give_up();
-    process.memory.add_again(&mut process.services, &mut leftovers, FOREIGN_STACK_END - plan.stack_size, plan.stack_size)?;
+    let left = core::mem::replace(&mut process.memory, Memory::new(map, end)).give_up();
+    process.memory.use_again(left);
+    process.memory.add(&mut process.services, FOREIGN_STACK_END - plan.stack_size, plan.stack_size, Rights::READ.union(Rights::WRITE))?;
     process.memory.write_bytes(FOREIGN_STACK_END - plan.stack.len() as u64, &plan.stack)?;
-    let mut loaded = plan.loaded;
-    for one in &mut loaded {
-        add_copies(process, &mut leftovers, one)?;
-    }
-    drop(leftovers);
-    loaded.into_iter().try_for_each(|one| add_shown(process, one))
+    plan.loaded.into_iter().try_for_each(|mut one| {
+        add_copies(process, &mut one)?;
+        add_shown(process, one)
+    })
 }
 
 /// Whether a part of an image is the file's own memory.
@@ -184,11 +183,11 @@ fn is_shown(one: &Loaded<Source>, segment: &elf::Segment) -> bool {
 }
 
 /// The parts of an image that the process has for itself.
-fn add_copies(process: &mut Process, leftovers: &mut Leftovers, one: &mut Loaded<Source>) -> Result<(), Errno> {
+fn add_copies(process: &mut Process, one: &mut Loaded<Source>) -> Result<(), Errno> {
     let Image { segments, .. } = &one.image;
     for segment in segments.iter().filter(|segment| !is_shown(one, segment)).copied().collect::<Vec<_>>() {
         let pages = segment.pages();
-        process.memory.add_again(&mut process.services, leftovers, pages.start, pages.end - pages.start)?;
+        process.memory.add(&mut process.services, pages.start, pages.end - pages.start, Rights::READ.union(Rights::WRITE))?;
         for done in (0..segment.file_size).step_by(MAX_BYTES as usize) {
             let piece = process.memory.writable(segment.address + done, (segment.file_size - done).min(MAX_BYTES))?;
             one.file.read(segment.offset + done, SpanMut::from(piece)).map_err(|refusal| crate::maker::errno(&refusal))?;
