@@ -140,6 +140,7 @@ impl Legacy {
             fpu: user::fpu::saved(),
             segments: Vec::new(),
             areas: Vec::new(),
+            services: process.services.found().map(|found| found.map(|found| self.reference(found))),
         };
         leave_for_later(process, frame.stack, shares)?;
         for area in process.memory.map.areas_mut() {
@@ -302,6 +303,8 @@ fn kept_part(area: &Area<Fill>, stack: u64, keeps: bool) -> u64 {
 struct Given {
     first: u64,
     count: u64,
+    /// A bit for each of the first ones that were taken for good.
+    kept: u64,
 }
 
 impl Given {
@@ -314,9 +317,17 @@ impl Given {
         OwnedReference::copy_of(Given::slot(self.first + number), REFERENCE_USE).map_err(|_| ENOMEM)
     }
 
+    /// One itself, which can be had once.
+    fn keep(&mut self, number: u64) -> Result<OwnedReference, Errno> {
+        let bit = 1u64.checked_shl(number as u32).filter(|bit| number < 64 && self.kept & bit == 0).ok_or(EINVAL)?;
+        self.kept |= bit;
+        Ok(OwnedReference::adopt(Given::slot(self.first + number)))
+    }
+
     /// The originals go.
     fn finish(self) {
-        for number in 0..self.count {
+        let is_kept = |number: u64| number < 64 && self.kept & 1 << number != 0;
+        for number in (0..self.count).filter(|number| !is_kept(*number)) {
             drop(OwnedReference::adopt(Given::slot(self.first + number)));
         }
     }
@@ -324,7 +335,7 @@ impl Given {
 
 /// What the auxiliary vector says that there is.
 fn given(auxiliary: &Auxiliary) -> Given {
-    Given { first: auxiliary.window_count, count: auxiliary.inherited_count }
+    Given { first: auxiliary.window_count, count: auxiliary.inherited_count, kept: 0 }
 }
 
 /// Reads the inheritance, if the process was born with one.
@@ -386,7 +397,7 @@ pub fn take_traits(process: &mut Process, data: &Inheritance) {
 
 /// Makes a process what it inherits, but for its memory.
 pub fn take_over(process: &mut Process, auxiliary: &Auxiliary, data: &Inheritance) -> Result<(), Errno> {
-    let given = given(auxiliary);
+    let mut given = given(auxiliary);
     take_traits(process, data);
     process.limits = Limits::of(data.limits);
     let mut files = Vec::new();
@@ -409,6 +420,9 @@ pub fn take_over(process: &mut Process, auxiliary: &Auxiliary, data: &Inheritanc
     process.current = data.current.and_then(|number| files.get(number as usize).cloned());
     process.lock_owner = data.lock_owner.map(|number| given.take(number)).transpose()?;
     process.keyed.port = data.keyed.map(|number| given.take(number)).transpose()?;
+    if let Some(copy) = &data.copy {
+        take_services(process, &mut given, copy);
+    }
     given.finish();
     if data.pid != 0 {
         process.managed = Some(true);
@@ -423,6 +437,11 @@ pub fn take_over(process: &mut Process, auxiliary: &Auxiliary, data: &Inheritanc
         take_thread(process, copy);
     }
     Ok(())
+}
+
+/// What the maker has found is not looked for again. What others name too, its child finds itself.
+fn take_services(process: &mut Process, given: &mut Given, copy: &Copy) {
+    process.services.take(copy.services.map(|number| number.and_then(|number| given.keep(number).ok())));
 }
 
 fn take_thread(process: &mut Process, copy: &Copy) {

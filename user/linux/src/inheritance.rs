@@ -21,6 +21,8 @@ pub const STATE: usize = 23;
 pub const SIGNAL: usize = 6;
 /// Words of a signal's disposition.
 pub const ACTION: usize = 5;
+/// Services that a fork's child need not look for.
+pub const SERVICES: usize = 3;
 /// Words of the registers at a call.
 pub const REGISTERS: usize = 18;
 
@@ -118,6 +120,8 @@ pub struct Copy {
     pub segments: Vec<Segment>,
     /// The areas, in ascending order.
     pub areas: Vec<Area>,
+    /// Services that its maker has found: files, memory, random bytes.
+    pub services: [Option<u64>; SERVICES],
 }
 
 /// Memory that is shared with other processes.
@@ -329,6 +333,7 @@ impl Copy {
         to.bytes(&self.fpu);
         to.list(&self.segments, |to, segment| segment.write(to));
         to.list(&self.areas, |to, area| area.write(to));
+        self.services.iter().for_each(|service| to.option(*service));
     }
 
     fn read(from: &mut Reader<'_>) -> Option<Copy> {
@@ -342,7 +347,12 @@ impl Copy {
         let segments = from.list(Segment::read)?;
         let count = segments.len() as u64;
         let areas = from.list(|from| Area::read(from, count))?;
-        Some(Copy { registers, fs_base, alternate, clear_number, set_number, actions, program_break, fpu, segments, areas })
+        let mut services = [None; SERVICES];
+        let references = from.references;
+        for service in &mut services {
+            *service = from.option(references)?;
+        }
+        Some(Copy { registers, fs_base, alternate, clear_number, set_number, actions, program_break, fpu, segments, areas, services })
     }
 }
 
@@ -427,6 +437,7 @@ mod tests {
                 Area { start: 0x2000, end: 0x3000, rights: 0, fill: Fill::Reserved },
                 Area { start: 0x3000, end: 0x5000, rights: 1, fill: Fill::Part { segment: 1, offset: 0x1000, shared: false } },
             ],
+            services: [Some(2), None, Some(0)],
         };
         Inheritance {
             owner: [0, 1, 2, 3, 4, 5],

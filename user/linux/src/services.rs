@@ -10,7 +10,8 @@ use core::cell::{Cell, RefCell};
 pub use nacre_proto::flags::OWN_POSITION;
 use nacre_proto::flags::{REPORT_FOREIGN_CALL, REPORT_MESSAGE, SERVICE_CHANNELS, SERVICE_FILES, SHARE_WRITE};
 use nacre_proto::{channel, directory, file, memory, parent, segment};
-use nacre_rt::memory::pool;
+use crate::inheritance::SERVICES;
+use nacre_rt::memory::{known_pool, pool, use_pool};
 use nacre_sys::{OwnedReference, Reference};
 
 /// Most bytes of a message.
@@ -115,6 +116,20 @@ pub fn list(directory: Reference, cookie: u64, batch: &mut [u8]) -> Result<(u64,
 }
 
 impl Services {
+    /// What has been found that a fork's child will need: files, memory, random bytes.
+    pub fn found(&self) -> [Option<Reference>; SERVICES] {
+        let handle = |found: &Option<OwnedReference>| found.as_ref().map(|found| found.handle());
+        [handle(&self.files), known_pool(), handle(&self.random)]
+    }
+
+    /// The same are to be used.
+    pub fn take(&mut self, [files, memory, random]: [Option<OwnedReference>; SERVICES]) {
+        (self.files, self.random) = (files, random);
+        if let Some(memory) = memory {
+            use_pool(memory);
+        }
+    }
+
     /// The root directory.
     pub fn files(&mut self) -> Result<Reference, Errno> {
         find(&mut self.files, SERVICE_FILES)

@@ -55,6 +55,16 @@ pub fn pool() -> Result<Reference, Errno> {
     }
 }
 
+/// The same, if it has been asked for.
+pub fn known_pool() -> Option<Reference> {
+    Some(Reference(POOL.load(Ordering::Acquire))).filter(|pool| *pool != Reference::NONE)
+}
+
+/// The program uses this pool from now on, unless it has one.
+pub fn use_pool(pool: OwnedReference) {
+    remember_pool(pool);
+}
+
 fn remember_pool(found: OwnedReference) -> Reference {
     match POOL.compare_exchange(0, found.handle().0, Ordering::AcqRel, Ordering::Acquire) {
         Ok(_) => found.leak(),
