@@ -67,10 +67,10 @@ impl Stock {
         Some(found)
     }
 
-    /// Keeps what nobody uses any more, and is full of zeros.
-    pub fn give(&mut self, segment: Rc<Segment>, offset: u64, size: u64) {
-        let before = self.free.iter_mut().find(|extent| Rc::ptr_eq(&extent.segment, &segment) && extent.offset + extent.size == offset);
-        match before {
+    /// Keeps what nobody uses any more, and is full of zeros. `follows`: it lay behind what was given last, and may be one piece with it.
+    pub fn give(&mut self, segment: Rc<Segment>, offset: u64, size: u64, follows: bool) {
+        let is_next = |extent: &&mut Extent| follows && Rc::ptr_eq(&extent.segment, &segment) && extent.offset + extent.size == offset;
+        match self.free.last_mut().filter(is_next) {
             Some(extent) => extent.size += size,
             None => self.free.push(Extent { segment, offset, size }),
         }

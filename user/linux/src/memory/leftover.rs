@@ -1,6 +1,6 @@
 //! What a program had for itself alone and only its maker could give back: when another program takes its place, that one gets it, full of zeros.
 
-use super::{AtFork, Fill, Memory, Part};
+use super::{AtFork, Fill, Memory, Part, Shown};
 use crate::errno::{ENOMEM, Errno};
 use crate::services::Segment;
 use crate::stock::Stock;
@@ -35,23 +35,21 @@ impl Part {
 
     /// The segment and where in it the part is. All that came with the environment lies in one, which is `common` once it is known.
     fn place(&mut self, common: &mut Option<Rc<Segment>>) -> Result<(Rc<Segment>, u64), Errno> {
-        if let (None, Some(common)) = (&self.segment, &*common) {
-            let offset = self.shown.handle().get_state().map_err(|_| ENOMEM)?.offset;
-            return Ok((common.clone(), offset));
+        match (&self.shown, &*common) {
+            (Shown::Given(_), Some(common)) => {
+                let offset = self.shown.handle().get_state().map_err(|_| ENOMEM)?.offset;
+                Ok((common.clone(), offset))
+            }
+            (Shown::Given(_), None) => Ok((common.insert(self.segment()?).clone(), self.state.offset)),
+            (Shown::Made(_), _) => Ok((self.segment()?, self.state.offset)),
         }
-        let is_known = self.segment.is_some();
-        let segment = self.segment()?;
-        if !is_known {
-            *common = Some(segment.clone());
-        }
-        Ok((segment, self.state.offset))
     }
 }
 
 impl Memory {
     /// All of it goes; what is left of it.
     pub fn give_up(self) -> Stock {
-        let (mut stock, mut common) = (Stock::default(), None);
+        let (mut stock, mut common, mut end) = (Stock::default(), None, 0);
         for area in self.map.into_areas() {
             let Fill::Own(mut part) = area.backing else { continue };
             // What cannot be used again is there until the environment goes.
@@ -59,7 +57,8 @@ impl Memory {
                 && part.wipe().is_ok_and(|is_clear| is_clear)
                 && let Ok((segment, offset)) = part.place(&mut common)
             {
-                stock.give(segment, offset, part.state.size);
+                stock.give(segment, offset, part.state.size, area.start == end);
+                end = area.end;
             }
         }
         stock
