@@ -162,7 +162,15 @@ pub struct World {
 impl World {
     /// A world with its first process, which is fresh, leads its session, and may have its terminal, which is this device.
     pub fn new(limits: Limits, terminal: Option<u64>) -> World {
-        let traits = Traits { ignored: 0, child_flags: 0, identity: [0; 3], most_processes: u64::MAX, most_signals: MOST_SIGNALS, priority: priorities::USUAL, most_processors: u64::MAX };
+        let traits = Traits {
+            ignored: 0,
+            child_flags: 0,
+            identity: [0; 3],
+            most_processes: u64::MAX,
+            most_signals: MOST_SIGNALS,
+            priority: priorities::USUAL,
+            most_processors: u64::MAX,
+        };
         let mut world = World {
             processes: BTreeMap::new(),
             terminals: BTreeMap::new(),

@@ -204,7 +204,16 @@ fn run(process: &mut Process, frame: &mut Frame, mut command: Command) -> Answer
             Some((opened, mode)) => Some((OwnedReference::copy_of(opened.handle(), REFERENCE_USE)?, *mode)),
             None => None,
         };
-        let mut maker = Maker { files, current: command.directory, port: Reference::PARENT, opened, owners, found: owners, is_linker: false, library: process.library.clone() };
+        let mut maker = Maker {
+            files,
+            current: command.directory,
+            port: Reference::PARENT,
+            opened,
+            owners,
+            found: owners,
+            is_linker: false,
+            library: process.library.clone(),
+        };
         let outcome = if stays { renewal::renew(process, frame, &mut maker, &command, &legacy.data) } else { replace(process, &mut maker, &command, &legacy) };
         match outcome {
             Ok(Outcome::Done(answer)) => return answer,

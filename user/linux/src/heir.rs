@@ -231,7 +231,9 @@ fn opened_by(file: &OpenFile) -> Vec<u8> {
 /// Signals whose dispositions are not the default.
 fn actions(process: &Process) -> Vec<[u64; inheritance::ACTION]> {
     let all = (1..=inheritance::SIGNALS as u64).map(|signal| (signal, process.signals.action(signal)));
-    all.filter(|(_, action)| *action != Action::default()).map(|(signal, Action { handler, flags, restorer, mask })| [signal, handler, flags, restorer, mask]).collect()
+    all.filter(|(_, action)| *action != Action::default())
+        .map(|(signal, Action { handler, flags, restorer, mask })| [signal, handler, flags, restorer, mask])
+        .collect()
 }
 
 /// What else a process keeps.

@@ -37,6 +37,7 @@ mod extended;
 mod fifo;
 mod files;
 mod fork;
+pub mod frame;
 mod futex;
 mod futex_several;
 mod futex_shared;

@@ -4,13 +4,13 @@
 use crate::clock::Clock;
 use crate::descriptors::{Kind, OpenFile};
 use crate::errno::{EBADF, EIO, ENOMEM, ESPIPE, Errno};
+use crate::inheritance::SERVICES;
 use alloc::rc::Rc;
 use alloc::vec::Vec;
 use core::cell::{Cell, RefCell};
 pub use nacre_proto::flags::OWN_POSITION;
 use nacre_proto::flags::{REPORT_FOREIGN_CALL, REPORT_MESSAGE, SERVICE_CHANNELS, SERVICE_FILES, SHARE_WRITE};
 use nacre_proto::{channel, directory, file, memory, parent, segment};
-use crate::inheritance::SERVICES;
 use nacre_rt::memory::{known_pool, pool, use_pool};
 use nacre_sys::{OwnedReference, Reference};
 
@@ -38,7 +38,15 @@ impl Segment {
     /// Zeroed memory of the pool.
     pub fn fresh(size: u64) -> Result<Rc<Segment>, Errno> {
         let reply = memory::segment_create(pool()?, size, 0).map_err(|_| ENOMEM)?;
-        Ok(Rc::new(Segment { port: Some(reply.segment), region: reply.region, common: Cell::new(false), size: reply.size, writable: true, paged: false, points: RefCell::default() }))
+        Ok(Rc::new(Segment {
+            port: Some(reply.segment),
+            region: reply.region,
+            common: Cell::new(false),
+            size: reply.size,
+            writable: true,
+            paged: false,
+            points: RefCell::default(),
+        }))
     }
 
     /// The memory behind something that the parent mapped.
@@ -183,7 +191,15 @@ impl Services {
             return Some(known.clone());
         }
         let reply = file::map(self.reference(file).ok()?, 0, u64::MAX).ok()?;
-        let contents = Rc::new(Segment { port: None, region: reply.region, common: Cell::new(false), size: reply.size, writable: false, paged: false, points: RefCell::default() });
+        let contents = Rc::new(Segment {
+            port: None,
+            region: reply.region,
+            common: Cell::new(false),
+            size: reply.size,
+            writable: false,
+            paged: false,
+            points: RefCell::default(),
+        });
         // Libraries are mapped in many pieces; a file that can be written may change its size between them.
         if !file.can_write() {
             let _ = file.contents.set(contents.clone());

@@ -8,8 +8,8 @@ use crate::inheritance::{Copy, Inheritance};
 use crate::map::{Area, Map};
 use crate::memory::{Fill, Memory};
 use crate::process::Process;
-use crate::random::Random;
 use crate::program::{Auxiliary, WINDOW as WINDOW_SIZE, enter_windows, program_end};
+use crate::random::Random;
 use crate::{entry, user};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -125,18 +125,19 @@ fn return_from_fork(copy: &Copy) -> Result<(), Errno> {
 pub fn start(arguments: &Arguments) -> u64 {
     let auxiliary = auxiliary(arguments);
     let inheritance = heir::read(&auxiliary);
-    let prepared = inheritance.as_ref().map_err(|error| *error).and_then(|inheritance| process(&auxiliary, arguments, inheritance.as_ref())).and_then(|process| {
-        entry::set_process(process);
-        Thread::set_gs_base(entry::first_block() as *const Block as u64).map_err(|_| ENOMEM)?;
-        Thread::OWN.set_foreign(entry::foreign_entry()).map_err(|_| ENOMEM)?;
-        if inheritance.as_ref().is_ok_and(Option::is_some) {
-            entry::with_process(0, Process::take_up_signals).unwrap_or(Ok(()))?;
-        }
-        match inheritance.as_ref().ok().and_then(Option::as_ref).and_then(|inheritance| inheritance.copy.as_ref()) {
-            Some(copy) => return_from_fork(copy),
-            None => Ok(()),
-        }
-    });
+    let prepared =
+        inheritance.as_ref().map_err(|error| *error).and_then(|inheritance| process(&auxiliary, arguments, inheritance.as_ref())).and_then(|process| {
+            entry::set_process(process);
+            Thread::set_gs_base(entry::first_block() as *const Block as u64).map_err(|_| ENOMEM)?;
+            Thread::OWN.set_foreign(entry::foreign_entry()).map_err(|_| ENOMEM)?;
+            if inheritance.as_ref().is_ok_and(Option::is_some) {
+                entry::with_process(0, Process::take_up_signals).unwrap_or(Ok(()))?;
+            }
+            match inheritance.as_ref().ok().and_then(Option::as_ref).and_then(|inheritance| inheritance.copy.as_ref()) {
+                Some(copy) => return_from_fork(copy),
+                None => Ok(()),
+            }
+        });
     if let Err(error) = prepared {
         nacre_rt::report!("the library for Linux programs cannot start: {error:?}");
         nacre_rt::exit(127);

@@ -197,8 +197,7 @@ fn make_space<S: Supplier>(plan: &Plan, segment: &S::Segment, files: &[Loaded<S:
             From::Region(region) => region,
         };
         let slot = base + plan.mapping(number);
-        Mapping::create(slot, space, window.start, window.size, region, window.offset, window.rights)
-            .map_err(kernel("a mapping of its memory"))?;
+        Mapping::create(slot, space, window.start, window.size, region, window.offset, window.rights).map_err(kernel("a mapping of its memory"))?;
     }
     Ok(space)
 }
@@ -279,7 +278,13 @@ const STACK_REST: u64 = 192 << 10;
 const GROWING_REST: u64 = 32 << 10;
 
 /// Writes the inheritance and the stack; where its pointer is.
-fn write_stack<S: Supplier>(plan: &Plan, segment: &S::Segment, loaded: &[Loaded<S::File>], program: &Program<'_>, heritage: &Heritage<'_>) -> Result<u64, Refusal> {
+fn write_stack<S: Supplier>(
+    plan: &Plan,
+    segment: &S::Segment,
+    loaded: &[Loaded<S::File>],
+    program: &Program<'_>,
+    heritage: &Heritage<'_>,
+) -> Result<u64, Refusal> {
     part(segment, plan.inheritance, heritage.bytes.len() as u64).copy_from(heritage.bytes.into());
     // A fork's child has the table of its areas in the inheritance.
     let windows = plan.windows.iter().enumerate().take(if heritage.areas.is_empty() { plan.given } else { 0 });
@@ -339,7 +344,13 @@ pub fn fork<S: Supplier>(supplier: &mut S, heritage: &Heritage<'_>, sizes: Sizes
     make(supplier, Vec::from([library]), &program, heritage, ports)
 }
 
-fn make<S: Supplier>(supplier: &mut S, mut loaded: Vec<Loaded<S::File>>, program: &Program<'_>, heritage: &Heritage<'_>, ports: Ports) -> Result<Child<S>, Refusal> {
+fn make<S: Supplier>(
+    supplier: &mut S,
+    mut loaded: Vec<Loaded<S::File>>,
+    program: &Program<'_>,
+    heritage: &Heritage<'_>,
+    ports: Ports,
+) -> Result<Child<S>, Refusal> {
     let images: Vec<(&Image, bool)> = loaded.iter().map(|one| (&one.image, one.file.region().is_some())).collect();
     let plan = plan::plan(&images, program.sizes, heritage)?;
     let segment = supplier.segment(plan.size)?;

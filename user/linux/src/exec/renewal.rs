@@ -55,8 +55,8 @@ pub fn renew(process: &mut Process, frame: &mut Frame, maker: &mut Maker, comman
         return Ok(Outcome::Elsewhere);
     }
     let plan = plan(process, loaded, command, data)?;
-    if let Err(e) = become_it(process, frame, plan, command, data) {
-        process.report(format_args!("renewal: {e:?}"));
+    if let Err(error) = become_it(process, frame, plan, command, data) {
+        process.report(format_args!("execve: the old program is gone, and there is no room for the new one: {error:?}"));
         end_by_signal(process, SIGKILL);
     }
     Ok(Outcome::Done(Ok(0)))

@@ -1,0 +1,94 @@
+//! What is written is read, and nothing that makes no sense.
+
+use super::*;
+use alloc::vec;
+
+fn inheritance() -> Inheritance {
+    let copy = Copy {
+        registers: core::array::from_fn(|number| number as u64),
+        fs_base: 0x7000,
+        alternate: [1, 2, 3],
+        clear_number: 4,
+        set_number: 0,
+        actions: vec![[64, 5, 6, 7, 8], [2, 5, 0, 7, 8]],
+        program_break: [0x1000, 0x1800, 0x2000],
+        fpu: vec![9; 513],
+        segments: vec![
+            Segment { port: Some(2), region: 3, size: 0x4000, writable: true, paged: true },
+            Segment { port: None, region: 1, size: 5, writable: false, paged: false },
+        ],
+        areas: vec![
+            Area { start: 0x1000, end: 0x2000, rights: 3, fill: Fill::Own },
+            Area { start: 0x2000, end: 0x3000, rights: 0, fill: Fill::Reserved },
+            Area { start: 0x3000, end: 0x5000, rights: 1, fill: Fill::Part { segment: 1, offset: 0x1000, shared: false } },
+        ],
+        services: [Some(2), None, Some(0)],
+    };
+    Inheritance {
+        owner: [0, 1, 2, 3, 4, 5],
+        umask: 0o22,
+        limits: [[7, 8]; LIMITS],
+        mask: 1 << 63,
+        ignored: 4,
+        name: *b"a name of a task",
+        executable: b"/bin/sh".to_vec(),
+        state: [9; STATE],
+        groups: vec![4, 5],
+        pending: vec![[1; SIGNAL]],
+        files: vec![
+            File { stream: Some(0), flags: 2, ..File::default() },
+            File { path: b"/proc/1/stat".to_vec(), position: 5, ..File::default() },
+            File { reference: Some(0), mode: 0o100644, flags: 1, ..File::default() },
+        ],
+        descriptors: vec![Descriptor { number: 0, file: 0, close_on_exec: false }, Descriptor { number: 9, file: 1, close_on_exec: true }],
+        current: Some(1),
+        lock_owner: Some(3),
+        keyed: Some(1),
+        attached: vec![[0x1000, 0x2000, 3]],
+        copy: Some(copy),
+        ..Inheritance::default()
+    }
+}
+
+#[test]
+fn what_is_written_is_read() {
+    let whole = inheritance();
+    assert_eq!(Inheritance::from_bytes(&whole.to_bytes(), 4), Some(whole.clone()));
+    let program = Inheritance { copy: None, current: None, ..whole };
+    assert_eq!(Inheritance::from_bytes(&program.to_bytes(), 4), Some(program));
+}
+
+#[test]
+fn references_that_did_not_come_are_refused() {
+    let bytes = inheritance().to_bytes();
+    assert_eq!(Inheritance::from_bytes(&bytes, 3), None);
+}
+
+#[test]
+fn every_end_that_comes_too_early_is_seen() {
+    let bytes = inheritance().to_bytes();
+    for size in 0..bytes.len() {
+        assert_eq!(Inheritance::from_bytes(&bytes[..size], 4), None, "{size}");
+    }
+}
+
+#[test]
+fn whatever_is_read_can_be_used() {
+    let bytes = inheritance().to_bytes();
+    let mut state = 0x2545_f491_4f6c_dd1du64;
+    let mut accepted = 0;
+    for _ in 0..20_000 {
+        let mut damaged = bytes.clone();
+        for _ in 0..3 {
+            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            let at = (state >> 33) as usize % damaged.len();
+            damaged[at] = if state & 0x100 == 0 { 0 } else { state as u8 };
+        }
+        let Some(read) = Inheritance::from_bytes(&damaged, 4) else { continue };
+        accepted += 1;
+        let files = read.files.len() as u64;
+        assert!(read.descriptors.iter().all(|one| one.file < files && one.number < MOST));
+        assert!(read.copy.is_none_or(|copy| copy.areas.iter().all(|area| area.start < area.end)));
+    }
+    assert!(accepted > 100);
+}
