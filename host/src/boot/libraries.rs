@@ -40,7 +40,16 @@ pub fn add(files: &mut Files, host: &Path, bytes: &[u8]) -> Outcome<()> {
             asked.push((path, elf::dynamic(&bytes)));
         }
     }
-    Ok(())
+    add_opened(files, &folders)
+}
+
+/// What glibc opens itself when a thread ends early or the stack is shown; without it the program is ended.
+fn add_opened(files: &mut Files, folders: &[&str]) -> Outcome<()> {
+    let is_glibc = folders.iter().any(|folder| files.contains(&Path::new(folder).join("libc.so.6")));
+    match folders.iter().map(|folder| Path::new(folder).join("libgcc_s.so.1")).find(|path| path.exists()) {
+        Some(path) if is_glibc && !files.contains(&path) => files.add_from_host(&path, &path),
+        _ => Ok(()),
+    }
 }
 
 /// The dynamic linker that `owner` asks for, which must be on this machine.

@@ -253,6 +253,12 @@ mod tests {
     }
 
     #[test]
+    fn what_the_c_library_opens_itself_comes_along() {
+        let (_, files) = resolve_words(&["/bin/bash"]).unwrap();
+        assert!(files.iter().any(|(path, _)| path.ends_with("libgcc_s.so.1")));
+    }
+
+    #[test]
     fn a_path_becomes_absolute_and_comes_along() {
         let (stack, files) = resolve_words(&["usr/../bin/busybox", "x/y"]).unwrap();
         assert_eq!(stack.words, ["/bin/busybox", "x/y"]);

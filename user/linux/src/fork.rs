@@ -116,6 +116,9 @@ fn create(process: &mut Process, frame: &Frame, request: &Request) -> Answer {
     let child = copy(process, &frame.of_child(request.stack), request, (made.pid, port))?;
     if request.flags & CLONE_VM != 0 {
         process.sites.join();
+        if request.flags & CLONE_VFORK == 0 {
+            process.memory.lend();
+        }
     }
     begin(port, if process.attends() { BEGIN_ATTENDS } else { 0 }, process.signals.ignored(), &child)?;
     if request.flags & CLONE_PARENT_SETTID != 0 {

@@ -5,7 +5,7 @@ use crate::descriptors::{Descriptors, Kind, OpenFile};
 use crate::entry::Frame;
 use crate::errno::{EINVAL, ENOMEM, Errno};
 use crate::identity::Identity;
-use crate::inheritance::{self, Copy, Descriptor, File, Inheritance, STATE};
+use crate::inheritance::{self, Copy, Descriptor, File, Inheritance, STATE, Sharing};
 use crate::keyed::memory::Attached;
 use crate::limits::{Limits, MOST_DESCRIPTORS};
 use crate::local::Local;
@@ -166,9 +166,9 @@ impl Legacy {
             Fill::Own(part) => match part.shown_to_all(shares)? {
                 None => (inheritance::Fill::Own, None),
                 Some((segment, offset)) => {
-                    let shared = part.shared || shares;
+                    let sharing = part.sharing();
                     let number = self.segment(copy, &segment);
-                    (inheritance::Fill::Part { segment: number, offset, shared }, Some((Region::through(segment.region()), offset)))
+                    (inheritance::Fill::Part { segment: number, offset, sharing }, Some((Region::through(segment.region()), offset)))
                 }
             },
         };
@@ -375,10 +375,10 @@ pub fn memory(auxiliary: &Auxiliary, copy: &Copy) -> Result<Memory, Errno> {
             }
             inheritance::Fill::Reserved => Fill::Reserved,
             inheritance::Fill::Own => Fill::Own(mapped(rights, true)?),
-            inheritance::Fill::Part { segment, offset, shared } => {
+            inheritance::Fill::Part { segment, offset, sharing } => {
                 let segment = segments.get(segment as usize).ok_or(EINVAL)?.clone();
-                let shown = if shared { rights } else { read_only(rights) };
-                Fill::Own(mapped(shown, false)?.of_segment(segment, offset, shared))
+                let shown = if sharing == Sharing::Shown { read_only(rights) } else { rights };
+                Fill::Own(mapped(shown, false)?.of_segment(segment, offset, sharing))
             }
         };
         map.insert(Area { start: area.start, end: area.end, rights, backing })?;

@@ -2,8 +2,11 @@
 //!
 //! It names no address of the library, and references by their number among those that come with it. Whoever reads it trusts nothing in it.
 
+pub use area::{Area, Fill, Sharing};
+
 use alloc::vec::Vec;
-use nacre_abi::PAGE_SIZE;
+
+mod area;
 
 /// The form that this library writes and reads.
 const VERSION: u64 = 4;
@@ -139,37 +142,6 @@ pub struct Segment {
     pub paged: bool,
 }
 
-/// An area of memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Area {
-    /// First address.
-    pub start: u64,
-    /// First address behind it.
-    pub end: u64,
-    /// What the program may do with it.
-    pub rights: u64,
-    /// What fills it.
-    pub fill: Fill,
-}
-
-/// What fills an area. Mappings are counted in the order of the areas.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fill {
-    /// Nothing.
-    Reserved,
-    /// Memory that the process lives in.
-    Own,
-    /// A part of a segment, from this offset on, shared with others or only read.
-    Part {
-        /// Which of the segments.
-        segment: u64,
-        /// Where in it.
-        offset: u64,
-        /// Whether others see what is written.
-        shared: bool,
-    },
-}
-
 /// Writes words and bytes.
 #[derive(Default)]
 struct Writer(Vec<u8>);
@@ -296,29 +268,6 @@ impl Segment {
     fn read(from: &mut Reader<'_>) -> Option<Segment> {
         let references = from.references;
         Some(Segment { port: from.option(references)?, region: from.below(references)?, size: from.word()?, writable: from.truth()?, paged: from.truth()? })
-    }
-}
-
-impl Area {
-    fn write(&self, to: &mut Writer) {
-        to.words(&[self.start, self.end, self.rights]);
-        match self.fill {
-            Fill::Reserved => to.word(0),
-            Fill::Own => to.word(1),
-            Fill::Part { segment, offset, shared } => to.words(&[2, segment, offset, shared.into()]),
-        }
-    }
-
-    fn read(from: &mut Reader<'_>, segments: u64) -> Option<Area> {
-        let [start, end] = from.words()?;
-        let rights = from.below(8)?;
-        let fill = match from.below(3)? {
-            0 => Fill::Reserved,
-            1 => Fill::Own,
-            _ => Fill::Part { segment: from.below(segments)?, offset: from.word()?, shared: from.truth()? },
-        };
-        let whole = start.is_multiple_of(PAGE_SIZE) && end.is_multiple_of(PAGE_SIZE) && start < end;
-        whole.then_some(Area { start, end, rights, fill })
     }
 }
 

@@ -20,7 +20,7 @@ fn inheritance() -> Inheritance {
         areas: vec![
             Area { start: 0x1000, end: 0x2000, rights: 3, fill: Fill::Own },
             Area { start: 0x2000, end: 0x3000, rights: 0, fill: Fill::Reserved },
-            Area { start: 0x3000, end: 0x5000, rights: 1, fill: Fill::Part { segment: 1, offset: 0x1000, shared: false } },
+            Area { start: 0x3000, end: 0x5000, rights: 1, fill: Fill::Part { segment: 1, offset: 0x1000, sharing: Sharing::Lent } },
         ],
         services: [Some(2), None, Some(0)],
     };

@@ -18,6 +18,7 @@ use nacre_sys::{Mapping, OwnedMapping, OwnedReference, Reference, Region, Space}
 
 mod lazy;
 mod leftover;
+mod lent;
 
 /// Lowest address that a program may map.
 pub const LOWEST: u64 = 0x1_0000;
@@ -76,6 +77,8 @@ pub struct Part {
     writable: bool,
     /// Whether a fork's child sees what is written, and the other way round.
     pub shared: bool,
+    /// Private memory that another process sees and writes, too, as `CLONE_VM` has it.
+    lent: bool,
     /// What becomes of it in a fork's child.
     pub at_fork: AtFork,
     /// The file that a private copy was made of, and where in it the part starts.
@@ -101,20 +104,14 @@ impl Part {
         let mapping = OwnedMapping::new(Space::OWN, start, size, region, offset, rights).map_err(|_| ENOMEM)?;
         let state = MappingState { start, size, offset, rights: rights.0, ..MappingState::default() };
         let writable = segment.is_writable();
-        Ok(Part { shown: Shown::Made(mapping), segment: Some(segment), state, writable, shared: false, at_fork: AtFork::Copied, origin: None })
+        Ok(Part { shown: Shown::Made(mapping), segment: Some(segment), state, writable, shared: false, lent: false, at_fork: AtFork::Copied, origin: None })
     }
 
     /// What the parent mapped at `start`, with these rights.
     pub fn given(mapping: Reference, start: u64, size: u64, rights: Rights, writable: bool) -> Part {
         let state = MappingState { start, size, rights: rights.0, ..MappingState::default() };
         let shown = Shown::Given(OwnedReference::adopt(mapping));
-        Part { shown, segment: None, state, writable, shared: false, at_fork: AtFork::Copied, origin: None }
-    }
-
-    /// The same, of a segment that is known, from `offset` on.
-    pub fn of_segment(self, segment: Rc<Segment>, offset: u64, shared: bool) -> Part {
-        let state = MappingState { offset, ..self.state };
-        Part { writable: segment.is_writable() && shared, segment: Some(segment), state, shared, ..self }
+        Part { shown, segment: None, state, writable, shared: false, lent: false, at_fork: AtFork::Copied, origin: None }
     }
 
     /// What it shows, from where on, if a fork's child is to see the same, as it does in any case if it shares all; `None`: a copy.
@@ -212,7 +209,7 @@ impl Backing for Fill {
             part.set(before)?;
         }
         let origin = part.origin.as_ref().map(|(file, at)| (file.clone(), at + offset));
-        second.map(|second| Fill::Own(Part { writable, shared: part.shared, at_fork: part.at_fork, origin, ..second }))
+        second.map(|second| Fill::Own(Part { writable, shared: part.shared, lent: part.lent, at_fork: part.at_fork, origin, ..second }))
     }
 }
 

@@ -1,12 +1,13 @@
 //! `ioctl`: terminals, and the few requests that any file takes.
 
 use crate::control::set_flags;
-use crate::descriptors::{O_NONBLOCK, OpenFile};
+use crate::descriptors::{O_ASYNC, O_NONBLOCK, OpenFile};
 use crate::entry::Frame;
 use crate::errno::{Answer, EINVAL, EIO, ENOTTY, EPERM, Errno};
 use crate::jobs::SIGTTOU;
 use crate::life::PID;
 use crate::process::Process;
+use alloc::rc::Rc;
 use nacre_proto::structures::Attributes;
 use nacre_proto::{channel, file, process as manager, terminal};
 use nacre_sys::Reference;
@@ -41,6 +42,7 @@ const TIOCGPTLCK: u32 = 0x8004_5439;
 const TIOCGPTPEER: u32 = 0x5441;
 const FIONCLEX: u32 = 0x5450;
 const FIOCLEX: u32 = 0x5451;
+const FIOASYNC: u32 = 0x5452;
 
 /// `ioctl(descriptor, request, argument)`.
 pub fn ioctl(process: &mut Process, frame: &mut Frame) -> Answer {
@@ -49,6 +51,7 @@ pub fn ioctl(process: &mut Process, frame: &mut Frame) -> Answer {
     match request as u32 {
         FIOCLEX | FIONCLEX => process.descriptors.set_close_on_exec(descriptor, request as u32 == FIOCLEX).map(|()| 0),
         FIONBIO => set_nonblocking(process, &open, argument),
+        FIOASYNC => set_async(process, &open, argument),
         FIONREAD => waiting(process, &open, argument),
         _ if open.pipe().is_some() => Err(ENOTTY),
         request => of_terminal(process, &open, request, argument),
@@ -59,6 +62,20 @@ fn set_nonblocking(process: &mut Process, open: &OpenFile, argument: u64) -> Ans
     let wanted = if process.memory.read_half(argument)? == 0 { 0 } else { O_NONBLOCK };
     set_flags(process, open, open.flags.get() & !O_NONBLOCK | wanted)?;
     Ok(0)
+}
+
+/// Whether the owner is told of events, as `F_SETFL` has it. What is no pipe, socket or terminal tells nobody.
+fn set_async(process: &mut Process, open: &Rc<OpenFile>, argument: u64) -> Answer {
+    let wanted = if process.memory.read_half(argument)? == 0 { 0 } else { O_ASYNC };
+    let before = open.flags.get() & O_ASYNC;
+    if wanted == before {
+        return Ok(0);
+    }
+    if !open.is_channel() && open.pipe().is_none() && !is_terminal(process, open) {
+        return Err(ENOTTY);
+    }
+    open.flags.set(open.flags.get() & !O_ASYNC | wanted);
+    if wanted == 0 { Ok(0) } else { process.tell_owner(open) }
 }
 
 /// How much can be read at once: of a pipe, a terminal, or from the position of a regular file to its end.

@@ -51,7 +51,7 @@ impl Part {
     /// Whether the part can be left to a fork's child as it is, to be copied later.
     pub fn can_wait(&self) -> bool {
         let keeps = self.segment.as_ref().is_some_and(|segment| segment.port().is_some());
-        self.writable && !self.shared && self.at_fork == AtFork::Copied && keeps && self.state.size >= LEAST
+        self.writable && !self.shared && !self.lent && self.at_fork == AtFork::Copied && keeps && self.state.size >= LEAST
     }
 
     fn make_lazy(&mut self) -> Result<(), Errno> {

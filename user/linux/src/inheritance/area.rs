@@ -1,0 +1,79 @@
+//! An area of memory in an inheritance: which addresses, with which rights, and what is there.
+
+use super::{Reader, Writer};
+use nacre_abi::PAGE_SIZE;
+
+/// An area of memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Area {
+    /// First address.
+    pub start: u64,
+    /// First address behind it.
+    pub end: u64,
+    /// What the program may do with it.
+    pub rights: u64,
+    /// What fills it.
+    pub fill: Fill,
+}
+
+/// What fills an area. Mappings are counted in the order of the areas.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fill {
+    /// Nothing.
+    Reserved,
+    /// Memory that the process lives in.
+    Own,
+    /// A part of a segment, from this offset on, shared with others or only read.
+    Part {
+        /// Which of the segments.
+        segment: u64,
+        /// Where in it.
+        offset: u64,
+        /// Who sees what is written.
+        sharing: Sharing,
+    },
+}
+
+/// Who sees what is written to a part of a segment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sharing {
+    /// Nobody: it is only read.
+    Shown,
+    /// All who have it, forks' children too.
+    Shared,
+    /// The maker, whose memory it is; of a fork's child it is private memory.
+    Lent,
+}
+
+impl Sharing {
+    fn read(from: &mut Reader<'_>) -> Option<Sharing> {
+        Some(match from.below(3)? {
+            0 => Sharing::Shown,
+            1 => Sharing::Shared,
+            _ => Sharing::Lent,
+        })
+    }
+}
+
+impl Area {
+    pub(super) fn write(&self, to: &mut Writer) {
+        to.words(&[self.start, self.end, self.rights]);
+        match self.fill {
+            Fill::Reserved => to.word(0),
+            Fill::Own => to.word(1),
+            Fill::Part { segment, offset, sharing } => to.words(&[2, segment, offset, sharing as u64]),
+        }
+    }
+
+    pub(super) fn read(from: &mut Reader<'_>, segments: u64) -> Option<Area> {
+        let [start, end] = from.words()?;
+        let rights = from.below(8)?;
+        let fill = match from.below(3)? {
+            0 => Fill::Reserved,
+            1 => Fill::Own,
+            _ => Fill::Part { segment: from.below(segments)?, offset: from.word()?, sharing: Sharing::read(from)? },
+        };
+        let whole = start.is_multiple_of(PAGE_SIZE) && end.is_multiple_of(PAGE_SIZE) && start < end;
+        whole.then_some(Area { start, end, rights, fill })
+    }
+}

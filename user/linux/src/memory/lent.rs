@@ -1,0 +1,36 @@
+//! Private memory that two processes see and write, as `CLONE_VM` has it. Each treats it as its own: a fork of either copies it, at once, for the other may write meanwhile.
+
+use super::{Fill, Memory, Part};
+use crate::inheritance::Sharing;
+use crate::services::Segment;
+use alloc::rc::Rc;
+use nacre_abi::state::MappingState;
+
+impl Part {
+    /// The same, of a segment that is known, from `offset` on.
+    pub fn of_segment(self, segment: Rc<Segment>, offset: u64, sharing: Sharing) -> Part {
+        let state = MappingState { offset, ..self.state };
+        let [shared, lent] = [Sharing::Shared, Sharing::Lent].map(|one| one == sharing);
+        Part { writable: segment.is_writable() && (shared || lent), segment: Some(segment), state, shared, lent, ..self }
+    }
+
+    /// Who sees what is written, once it is shown to a child.
+    pub fn sharing(&self) -> Sharing {
+        match (self.shared, self.writable) {
+            (true, _) => Sharing::Shared,
+            (false, true) => Sharing::Lent,
+            _ => Sharing::Shown,
+        }
+    }
+}
+
+impl Memory {
+    /// What is private now another process has, too, and writes it: no fork may leave it to be copied later.
+    pub fn lend(&mut self) {
+        for area in self.map.areas_mut() {
+            if let Fill::Own(part) = &mut area.backing {
+                part.lent = !part.shared;
+            }
+        }
+    }
+}
