@@ -8,6 +8,7 @@ pub mod input {
     pub const IGNORE_RETURN: u32 = 0o200;
     pub const RETURN_TO_NEWLINE: u32 = 0o400;
     pub const XON: u32 = 0o2000;
+    pub const ANY_STARTS: u32 = 0o4000;
     pub const UTF8: u32 = 0o40000;
 }
 
@@ -48,6 +49,8 @@ pub mod control {
     pub const END_OF_FILE: usize = 4;
     pub const TIME: usize = 5;
     pub const MINIMUM: usize = 6;
+    pub const START: usize = 8;
+    pub const STOP: usize = 9;
     pub const SUSPEND: usize = 10;
     pub const END_OF_LINE: usize = 11;
     pub const REPRINT: usize = 12;

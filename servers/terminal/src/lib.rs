@@ -9,6 +9,7 @@
 extern crate alloc;
 
 mod attributes;
+mod flow;
 mod output;
 #[cfg(test)]
 mod tests;
@@ -67,6 +68,7 @@ pub struct Terminal {
     /// The next byte is taken as it is.
     literal: bool,
     output: Output,
+    flow: flow::Flow,
 }
 
 impl Terminal {
@@ -82,6 +84,9 @@ impl Terminal {
             return None;
         }
         let byte = self.translate(byte)?;
+        if self.take_flow(byte) {
+            return None;
+        }
         if let Some(signal) = self.signal(byte, echo) {
             return Some(signal);
         }
@@ -117,6 +122,9 @@ impl Terminal {
         };
         if !self.attributes.has_local(local::NO_FLUSH) {
             self.flush_input();
+        }
+        if self.controls_flow() {
+            self.start_by_key();
         }
         self.echo_byte(byte, echo);
         Some(signal)
@@ -282,7 +290,11 @@ impl Terminal {
     /// Takes over attributes. Input already there stays readable.
     pub fn set_attributes(&mut self, attributes: Attributes, flush: bool) {
         let was_canonical = self.attributes.has_local(local::CANONICAL);
+        let had_flow = self.controls_flow();
         self.attributes = attributes;
+        if had_flow && !self.controls_flow() {
+            self.start_by_key();
+        }
         if flush {
             self.flush_input();
         }

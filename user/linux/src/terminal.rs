@@ -199,7 +199,7 @@ fn changing(process: &mut Process, open: &OpenFile, request: u32, argument: u64)
             terminal::set_attributes(process.services.reference(open)?, u64::from(request - TCSETA), &attributes)?;
         }
         TCFLSH => drop(terminal::flush(process.services.reference(open)?, argument)?),
-        TCXONC if argument > 3 => return Err(EINVAL),
+        TCXONC => drop(terminal::flow(process.services.reference(open)?, argument)?),
         _ => {}
     }
     Ok(0)

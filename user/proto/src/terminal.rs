@@ -22,4 +22,6 @@ crate::protocol! {
     7 flush(which: Number) -> ();
     /// A byte, as if it were typed.
     8 type_byte(byte: Number) -> ();
+    /// Holds output back (0) or lets it go on (1), until the other is asked for; or sends the other side the key that stops (2) or starts (3) its output. Whoever cannot hold output back does nothing.
+    9 flow(action: Number) -> ();
 }

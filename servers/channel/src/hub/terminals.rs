@@ -35,6 +35,8 @@ pub struct Pair {
     terminal: Terminal,
     typed: VecDeque<u8>,
     screen: VecDeque<u8>,
+    /// Echoes that appear once output goes on.
+    held: VecDeque<u8>,
     master: u64,
     slaves: BTreeSet<u64>,
     /// The last slave has gone, and none has come since.
@@ -52,15 +54,25 @@ impl Pair {
     /// Lets the discipline take what was typed, as far as it has room: which events that leads to.
     fn pump(&mut self) -> u64 {
         let (mut events, mut echoed) = (0, 0);
+        self.release();
         while self.terminal.has_room() && echoed < MOST_ECHO {
             let Some(byte) = self.typed.pop_front() else { break };
             let mut echo = VecDeque::new();
             events |= self.terminal.feed(byte, &mut echo).map_or(0, |signal| signal.event());
             echoed += echo.len();
-            let room = MOST_ECHO.saturating_sub(self.screen.len());
-            self.screen.extend(echo.into_iter().take(room));
+            self.release();
+            let room = MOST_ECHO.saturating_sub(self.screen.len() + self.held.len());
+            let screen = if self.terminal.is_stopped() { &mut self.held } else { &mut self.screen };
+            screen.extend(echo.into_iter().take(room));
         }
         events
+    }
+
+    /// Shows the echoes that have waited, if output goes on.
+    fn release(&mut self) {
+        if !self.terminal.is_stopped() {
+            self.screen.append(&mut self.held);
+        }
     }
 
     fn flush(&mut self, which: u64) {
@@ -70,6 +82,7 @@ impl Pair {
         }
         if which != INPUT {
             self.screen.clear();
+            self.held.clear();
         }
     }
 }
@@ -92,7 +105,7 @@ impl<R> Hub<R> {
         let number = (0..MOST_TERMINALS as u64).find(|number| !is_used(number)).ok_or(Errno::ENOSPC)?;
         let master = self.add_end(0, flags)?;
         let key = self.key();
-        let mut terminal = Terminal::default();
+        let mut terminal = Terminal::default().with_flow();
         terminal.attributes = Attributes::of_pair();
         self.terminals.insert(key, Pair { number, terminal, master, is_locked: true, ..Pair::default() });
         self.end_mut(master)?.terminal = Some((key, false));
@@ -182,6 +195,9 @@ impl<R> Hub<R> {
         if is_slave && pair.terminal.stops_background() && !is_urgent {
             return Err(Errno::EPERM);
         }
+        if is_slave && pair.terminal.is_stopped() && !data.is_empty() {
+            return Ok(None);
+        }
         let (room, count) = if is_slave { (SCREEN, pair.screen.len()) } else { (TYPED, pair.typed.len()) };
         let data = &data[..data.len().min(room.saturating_sub(count))];
         if data.is_empty() {
@@ -261,7 +277,7 @@ impl<R> Hub<R> {
         let is_slave = self.end(key)?.terminal.is_some_and(|(_, is_slave)| is_slave);
         let Ok(pair) = self.the_pair(key) else { return Ok(READABLE | WRITABLE | POLLERR | POLLHUP) };
         let (is_readable, has_room) = match is_slave {
-            true => (pair.terminal.has_input(), pair.screen.len() < SCREEN),
+            true => (pair.terminal.has_input(), pair.screen.len() < SCREEN && !pair.terminal.is_stopped()),
             false => (!pair.screen.is_empty(), pair.typed.len() < TYPED),
         };
         let left = if !is_slave && pair.is_left { POLLHUP } else { 0 };
@@ -308,6 +324,21 @@ impl<R> Hub<R> {
             _ => return Err(Errno::EINVAL),
         }
         self.touch_terminal(terminal);
+        Ok(())
+    }
+
+    /// Holds output back or lets it go on, or sends the master a key that asks for it. A master's own output is not held back.
+    pub fn flow(&mut self, key: u64, action: u64) -> Result<(), Errno> {
+        let is_slave = self.terminal_facts(key)?.is_slave;
+        let (terminal, pair) = self.pair_mut(key)?;
+        match action {
+            0..=3 if !is_slave => {}
+            0 => pair.terminal.stop_output(),
+            1 => pair.terminal.start_output(),
+            2 | 3 => pair.screen.extend(pair.terminal.flow_key(action == 2).filter(|_| pair.screen.len() < MOST_ECHO)),
+            _ => return Err(Errno::EINVAL),
+        }
+        self.terminal_pump(terminal);
         Ok(())
     }
 
@@ -379,6 +410,37 @@ mod tests {
     }
 
     #[test]
+    fn output_waits_from_one_key_to_the_other() {
+        let (mut hub, master, slave) = terminal();
+        hub.terminal_send(slave, b"a", false).unwrap();
+        hub.terminal_send(master, b"\x13k", false).unwrap();
+        assert_eq!((hub.terminal_send(slave, b"b", false), hub.terminal_events(slave)), (Ok(None), Ok(0)));
+        assert_eq!(read(&mut hub, master), Ok(Some(b"a".to_vec())), "the echo waits, too");
+        assert_eq!(read(&mut hub, master), Ok(None));
+        hub.terminal_send(master, b"\x11", false).unwrap();
+        assert_eq!(hub.terminal_send(slave, b"b", false), Ok(Some(1)));
+        assert_eq!(read(&mut hub, master), Ok(Some(b"kb".to_vec())));
+        // What a call has stopped no key starts, and a key for a signal starts what a key has stopped.
+        hub.flow(slave, 0).unwrap();
+        hub.terminal_send(master, b"\x11", false).unwrap();
+        assert_eq!(hub.terminal_send(slave, b"b", false), Ok(None));
+        hub.flow(slave, 1).unwrap();
+        hub.terminal_send(master, b"\x13\x03", false).unwrap();
+        assert_eq!(hub.terminal_send(slave, b"b", false), Ok(Some(1)));
+        assert_eq!(read(&mut hub, master), Ok(Some(b"^Cb".to_vec())));
+        hub.flow(slave, 2).unwrap();
+        assert_eq!(read(&mut hub, master), Ok(Some(b"\x13".to_vec())));
+        assert_eq!(hub.flow(slave, 4), Err(Errno::EINVAL));
+        // Without flow control both are keys like others, and nothing stays stopped.
+        hub.terminal_send(master, b"\x13", false).unwrap();
+        let plain = Attributes { input: 0, local: 0, ..hub.attributes(slave).unwrap() };
+        hub.set_attributes(slave, 0, plain).unwrap();
+        hub.terminal_send(master, b"\x13", false).unwrap();
+        assert_eq!(hub.terminal_send(slave, b"b", false), Ok(Some(1)));
+        assert!(read(&mut hub, slave).unwrap().unwrap().ends_with(b"\x13"));
+    }
+
+    #[test]
     fn who_is_left_alone_learns_it() {
         let (mut hub, master, slave) = terminal();
         hub.terminal_send(slave, b"left", false).unwrap();
@@ -411,6 +473,7 @@ mod tests {
                 2 => hub.close(end),
                 3 => drop(hub.terminal_lock(end, value & 1 != 0)),
                 4 => drop(hub.set_attributes(end, value & 3, Attributes { local: (random >> 32) as u32, ..Attributes::of_pair() })),
+                5 if value & 4 != 0 => drop(hub.flow(end, value & 3)),
                 5 => drop(hub.flush(end, value & 3)),
                 6..=9 => drop(hub.send(end, &crate::hub::Sending { data: alloc::vec![value as u8; value as usize], ..Default::default() }, &mut Vec::new())),
                 _ => drop(hub.receive(end, Wish { size: value as usize, ..Wish::default() })),
