@@ -12,7 +12,7 @@ use nacre_sys::{OwnedReference, OwnedRegion, Reference, Region, Space, Window};
 /// All that is set aside.
 const ARENA: u64 = 0x1800_0000_0000;
 /// Bytes of a window.
-pub const WINDOW_SIZE: u64 = 32 << 20;
+pub const WINDOW_SIZE: u64 = 64 << 20;
 /// Where the windows are.
 pub const WINDOWS: [u64; 2] = [ARENA, ARENA + WINDOW_SIZE];
 /// Two pages for states.
