@@ -75,6 +75,8 @@ mod place;
 mod poll;
 mod prctl;
 mod proc_file;
+mod proc_names;
+mod proc_terminals;
 mod proc_text;
 mod proc_tree;
 mod processors;

@@ -3,7 +3,8 @@
 use crate::descriptors::{Kind, O_ACCESS, O_CLOEXEC, O_DIRECTORY, O_PATH, OpenFile, S_IFDIR, S_IFREG};
 use crate::errno::{Answer, EACCES, EINVAL, EISDIR, ENOENT, ENOTDIR, Errno};
 use crate::local::Local;
-use crate::proc_tree::{Node, Target, pack};
+use crate::proc_names::pack;
+use crate::proc_tree::{Node, Target};
 use crate::process::Process;
 use alloc::format;
 use alloc::string::String;

@@ -7,21 +7,21 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 use nacre_proto::process as manager;
-use nacre_proto::structures::{Entry, Status};
+use nacre_proto::structures::Status;
 use nacre_sys::Reference;
 
 /// Kinds of files, with rights.
-const DIRECTORY: u64 = 0o040555;
-const FILE: u64 = 0o100444;
-const LINK: u64 = 0o120777;
+pub(crate) const DIRECTORY: u64 = 0o040555;
+pub(crate) const FILE: u64 = 0o100444;
+pub(crate) const LINK: u64 = 0o120777;
 const S_IFSOCK: u32 = 0o140000;
 /// The device that such files are on.
 const DEVICE: u64 = 0x15;
 
 /// Files that tell of the system.
-const SYSTEM: [&str; 10] = ["cmdline", "cpuinfo", "devices", "filesystems", "loadavg", "meminfo", "stat", "uptime", "version", "vmstat"];
+pub(crate) const SYSTEM: [&str; 10] = ["cmdline", "cpuinfo", "devices", "filesystems", "loadavg", "meminfo", "stat", "uptime", "version", "vmstat"];
 /// Folders below the root and their files.
-const FOLDERS: [(&str, &[&str]); 7] = [
+pub(crate) const FOLDERS: [(&str, &[&str]); 7] = [
     ("sys", &[]),
     ("sys/kernel", &["cap_last_cap", "domainname", "hostname", "ngroups_max", "osrelease", "ostype", "pid_max", "threads-max", "version"]),
     ("sys/kernel/random", &["boot_id", "entropy_avail", "uuid"]),
@@ -31,7 +31,7 @@ const FOLDERS: [(&str, &[&str]); 7] = [
     ("net", &[]),
 ];
 /// Files that tell of a process.
-const FACTS: [&str; 16] = [
+pub(crate) const FACTS: [&str; 16] = [
     "auxv",
     "cgroup",
     "cmdline",
@@ -50,7 +50,7 @@ const FACTS: [&str; 16] = [
     "wchan",
 ];
 /// Links of a process.
-const LINKS: [&str; 3] = ["cwd", "exe", "root"];
+pub(crate) const LINKS: [&str; 3] = ["cwd", "exe", "root"];
 
 /// What a name means.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -87,6 +87,10 @@ pub enum Node {
     Processor(u64),
     /// A file that tells of them.
     OfProcessors(&'static str),
+    /// `/dev/pts`.
+    Terminals,
+    /// A terminal in it, or what makes new ones.
+    Terminal(Option<u64>),
 }
 
 /// Where a path leads.
@@ -115,19 +119,23 @@ fn normal(from: &[u8], path: &[u8]) -> Vec<Vec<u8>> {
 /// The folder of processors: all that there is of `/sys`.
 const PROCESSORS: [&[u8]; 4] = [b"sys", b"devices", b"system", b"cpu"];
 /// Its files.
-const OF_PROCESSORS: [&str; 5] = ["kernel_max", "offline", "online", "possible", "present"];
+pub(crate) const OF_PROCESSORS: [&str; 5] = ["kernel_max", "offline", "online", "possible", "present"];
 
 /// Where the parts of a path lead from: a folder here, and how many of them lead to it.
 fn beginning(parts: &[Vec<u8>]) -> Option<(Node, usize)> {
     let starts_with = |names: &[&[u8]]| parts.len() >= names.len() && parts.iter().zip(names).all(|(part, name)| part == name);
-    let all: [(Node, &[&[u8]]); 2] = [(Node::Root, &[b"proc"]), (Node::Processors, &PROCESSORS)];
+    let all: [(Node, &[&[u8]]); 3] = [(Node::Root, &[b"proc"]), (Node::Processors, &PROCESSORS), (Node::Terminals, &[b"dev", b"pts"])];
     all.into_iter().find(|(_, names)| starts_with(names)).map(|(node, names)| (node, names.len()))
 }
 
 /// Whether a path from the root that no `..` is part of leads elsewhere, as its first name says: so for most.
 fn is_elsewhere(path: &[u8]) -> bool {
-    let mut parts = path.split(|byte| *byte == b'/');
-    !matches!(parts.find(|part| !matches!(*part, b"" | b".")), Some(b"proc" | b"sys")) && !path.windows(2).any(|pair| pair == b"..")
+    let mut parts = path.split(|byte| *byte == b'/').filter(|part| !matches!(*part, b"" | b"."));
+    let is_here = match parts.next() {
+        Some(b"dev") => parts.next() == Some(b"pts"),
+        first => matches!(first, Some(b"proc" | b"sys")),
+    };
+    !is_here && !path.windows(2).any(|pair| pair == b"..")
 }
 
 fn number(part: &[u8]) -> Option<u64> {
@@ -152,6 +160,8 @@ fn child(folder: Node, part: &[u8], own: (u64, u64)) -> Option<Node> {
             let one = part.strip_prefix(b"cpu").and_then(number).map(Node::Processor);
             one.or_else(|| known(&OF_PROCESSORS, part).map(Node::OfProcessors))
         }
+        Node::Terminals if part == b"ptmx" => Some(Node::Terminal(None)),
+        Node::Terminals => number(part).map(|number| Node::Terminal(Some(number))),
         _ => None,
     }
 }
@@ -191,7 +201,17 @@ fn in_process(pid: u64, thread: Option<u64>, part: &[u8]) -> Option<Node> {
 impl Node {
     /// Whether it can be listed.
     pub fn is_folder(self) -> bool {
-        matches!(self, Node::Root | Node::Folder(_) | Node::Process(..) | Node::Descriptors(..) | Node::Threads(_) | Node::Processors | Node::Processor(_))
+        matches!(
+            self,
+            Node::Root
+                | Node::Folder(_)
+                | Node::Process(..)
+                | Node::Descriptors(..)
+                | Node::Threads(_)
+                | Node::Processors
+                | Node::Processor(_)
+                | Node::Terminals
+        )
     }
 
     fn is_link(self) -> bool {
@@ -241,6 +261,8 @@ impl Node {
             Node::Processors => String::from("/sys/devices/system/cpu"),
             Node::Processor(number) => format!("/sys/devices/system/cpu/cpu{number}"),
             Node::OfProcessors(name) => format!("/sys/devices/system/cpu/{name}"),
+            Node::Terminals => String::from("/dev/pts"),
+            Node::Terminal(number) => crate::proc_terminals::path(number),
         }
     }
 }
@@ -253,7 +275,7 @@ impl Process {
         }
         let base = if path.starts_with(b"/") { Vec::new() } else { self.virtual_base(descriptor)? };
         let parts = normal(&base, path);
-        let (start, size) = beginning(&parts)?;
+        let (start, size) = beginning(&parts).filter(|(start, _)| *start != Node::Terminals || self.has_terminals())?;
         Some(self.walk(start, parts.get(size..).unwrap_or_default(), follow || path.ends_with(b"/")))
     }
 
@@ -270,6 +292,11 @@ impl Process {
             at = child(at, part, own).ok_or(if at.is_folder() { ENOENT } else { ENOTDIR })?;
             self.check(at)?;
             let rest = parts.get(index + 1..).unwrap_or_default();
+            if let Node::Terminal(number) = at
+                && rest.is_empty()
+            {
+                return Ok(Target::Outside(crate::proc_terminals::path(number).into_bytes()));
+            }
             if rest.is_empty() && !follow {
                 break;
             }
@@ -305,6 +332,7 @@ impl Process {
                 manager::numbers(Reference::PARENT, pid).map_err(|_| ENOENT).and_then(|found| if found.pid == pid { Ok(()) } else { Err(ENOENT) })
             }
             Node::Processor(number) if number >= self.processors() => Err(ENOENT),
+            Node::Terminal(Some(number)) if !self.has_terminal(number) => Err(ENOENT),
             Node::Process(pid, Some(thread)) if pid == own => self.threads.find(thread).map(drop).ok_or(ENOENT),
             Node::Process(pid, Some(thread)) if pid != thread => Err(ENOENT),
             Node::Descriptor(number) | Node::About(number) => self.descriptors.get(number).map(drop).map_err(|_| ENOENT),
@@ -361,76 +389,12 @@ impl Process {
         let parts = normal(&base, &path);
         Ok(Some(parts.iter().flat_map(|part| [b"/", part.as_slice()].concat()).collect()))
     }
-
-    /// The names in a folder, each with the mode of what it means; what lies before `skip` is left out.
-    pub fn names_in(&mut self, folder: Node) -> Vec<(String, u64)> {
-        let mut names = Vec::from([(String::from("."), DIRECTORY), (String::from(".."), DIRECTORY)]);
-        let files = |names: &mut Vec<(String, u64)>, of: &[&str], mode| names.extend(of.iter().map(|name| (String::from(*name), mode)));
-        match folder {
-            Node::Root => {
-                files(&mut names, &SYSTEM, FILE);
-                files(&mut names, &["sys", "net"], DIRECTORY);
-                files(&mut names, &["self", "thread-self", "mounts"], LINK);
-                names.extend(self.all_processes().into_iter().map(|pid| (format!("{pid}"), DIRECTORY)));
-            }
-            Node::Folder(path) => {
-                let below = FOLDERS.iter().filter_map(|(name, _)| name.strip_prefix(path)?.strip_prefix('/')).filter(|name| !name.contains('/'));
-                names.extend(below.map(|name| (String::from(name), DIRECTORY)));
-                FOLDERS.iter().filter(|(name, _)| *name == path).for_each(|(_, of)| files(&mut names, of, FILE));
-            }
-            Node::Process(_, thread) => {
-                files(&mut names, &FACTS, FILE);
-                files(&mut names, &LINKS, LINK);
-                files(&mut names, if thread.is_none() { &["fd", "fdinfo", "task"] } else { &["fd", "fdinfo"] }, DIRECTORY);
-            }
-            Node::Descriptors(pid, about) if pid == self.pid() => {
-                let mode = if about { FILE } else { LINK };
-                names.extend(self.descriptors.open_in(0, u64::MAX).into_iter().map(|number| (format!("{number}"), mode)));
-            }
-            Node::Threads(pid) if pid == self.pid() => names.extend(self.threads.all().map(|(_, thread)| (format!("{}", thread.number), DIRECTORY))),
-            Node::Threads(pid) => names.push((format!("{pid}"), DIRECTORY)),
-            Node::Processors => {
-                files(&mut names, &OF_PROCESSORS, FILE);
-                names.extend((0..self.processors()).map(|number| (format!("cpu{number}"), DIRECTORY)));
-            }
-            _ => {}
-        }
-        names
-    }
-
-    /// The numbers of all processes.
-    fn all_processes(&mut self) -> Vec<u64> {
-        if !self.is_managed() {
-            return Vec::from([self.pid()]);
-        }
-        let mut all = Vec::new();
-        let mut next = 1;
-        while let Ok(found) = manager::list(Reference::PARENT, next, &mut [0; 64]) {
-            all.push(found.pid);
-            next = found.pid + 1;
-        }
-        all
-    }
-}
-
-/// Packs names for [`Listing`](crate::listing::Listing), from the one numbered `cookie` on: where to go on (0: that was all), and how many bytes they take.
-pub fn pack(names: &[(String, u64)], cookie: u64, batch: &mut [u8]) -> (u64, usize) {
-    let mut used = 0;
-    for (index, (name, mode)) in names.iter().enumerate().skip(cookie as usize) {
-        let entry = Entry { inode: index as u64 + 1, mode: *mode as u32, name: name.as_bytes() };
-        let size = entry.packed_size();
-        let Some(place) = batch.get_mut(used..used + size) else { return (index as u64, used) };
-        if entry.pack(place).is_none() {
-            return (index as u64, used);
-        }
-        used += size;
-    }
-    (0, used)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::proc_names::pack;
 
     fn walk(path: &[u8]) -> Option<Node> {
         let parts = normal(b"", path);
@@ -462,7 +426,17 @@ mod tests {
 
     #[test]
     fn a_path_leads_back() {
-        for path in ["/proc", "/proc/stat", "/proc/sys/kernel/version", "/proc/7/task/9", "/proc/7/fd", "/proc/net", "/proc/sys/vm", "/sys/devices/system/cpu/cpu3", "/sys/devices/system/cpu/online"] {
+        for path in [
+            "/proc",
+            "/proc/stat",
+            "/proc/sys/kernel/version",
+            "/proc/7/task/9",
+            "/proc/7/fd",
+            "/proc/net",
+            "/proc/sys/vm",
+            "/sys/devices/system/cpu/cpu3",
+            "/sys/devices/system/cpu/online",
+        ] {
             assert_eq!(walk(path.as_bytes()).map(Node::path).as_deref(), Some(path));
         }
     }

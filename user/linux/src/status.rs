@@ -74,6 +74,9 @@ fn of_target(process: &mut Process, target: Target, flags: u64) -> Result<Status
         Target::Node(Node::Descriptor(number)) if flags & AT_SYMLINK_NOFOLLOW == 0 => of_descriptor(process, number).map_err(|_| ENOENT),
         Target::Node(node) => Ok(node.status()),
         Target::Outside(path) => {
+            if let Some(known) = process.terminal_status(&path) {
+                return known;
+            }
             let mut bytes = [0; Status::SIZE];
             directory::status_at(process.services.files()?, flags & AT_SYMLINK_NOFOLLOW, path.as_slice(), &mut bytes)?;
             Status::from_bytes(&bytes).ok_or(EIO)

@@ -1,0 +1,78 @@
+//! Which names stand in the folders that the library answers for.
+
+use crate::proc_tree::{DIRECTORY, FACTS, FILE, FOLDERS, LINK, LINKS, Node, OF_PROCESSORS, SYSTEM};
+use crate::process::Process;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+use nacre_proto::process as manager;
+use nacre_proto::structures::Entry;
+use nacre_sys::Reference;
+
+impl Process {
+    /// The names in a folder, each with the mode of what it means; what lies before `skip` is left out.
+    pub fn names_in(&mut self, folder: Node) -> Vec<(String, u64)> {
+        let mut names = Vec::from([(String::from("."), DIRECTORY), (String::from(".."), DIRECTORY)]);
+        let files = |names: &mut Vec<(String, u64)>, of: &[&str], mode| names.extend(of.iter().map(|name| (String::from(*name), mode)));
+        match folder {
+            Node::Root => {
+                files(&mut names, &SYSTEM, FILE);
+                files(&mut names, &["sys", "net"], DIRECTORY);
+                files(&mut names, &["self", "thread-self", "mounts"], LINK);
+                names.extend(self.all_processes().into_iter().map(|pid| (format!("{pid}"), DIRECTORY)));
+            }
+            Node::Folder(path) => {
+                let below = FOLDERS.iter().filter_map(|(name, _)| name.strip_prefix(path)?.strip_prefix('/')).filter(|name| !name.contains('/'));
+                names.extend(below.map(|name| (String::from(name), DIRECTORY)));
+                FOLDERS.iter().filter(|(name, _)| *name == path).for_each(|(_, of)| files(&mut names, of, FILE));
+            }
+            Node::Process(_, thread) => {
+                files(&mut names, &FACTS, FILE);
+                files(&mut names, &LINKS, LINK);
+                files(&mut names, if thread.is_none() { &["fd", "fdinfo", "task"] } else { &["fd", "fdinfo"] }, DIRECTORY);
+            }
+            Node::Descriptors(pid, about) if pid == self.pid() => {
+                let mode = if about { FILE } else { LINK };
+                names.extend(self.descriptors.open_in(0, u64::MAX).into_iter().map(|number| (format!("{number}"), mode)));
+            }
+            Node::Threads(pid) if pid == self.pid() => names.extend(self.threads.all().map(|(_, thread)| (format!("{}", thread.number), DIRECTORY))),
+            Node::Threads(pid) => names.push((format!("{pid}"), DIRECTORY)),
+            Node::Processors => {
+                files(&mut names, &OF_PROCESSORS, FILE);
+                names.extend((0..self.processors()).map(|number| (format!("cpu{number}"), DIRECTORY)));
+            }
+            Node::Terminals => names.extend(self.terminal_names()),
+            _ => {}
+        }
+        names
+    }
+
+    /// The numbers of all processes.
+    fn all_processes(&mut self) -> Vec<u64> {
+        if !self.is_managed() {
+            return Vec::from([self.pid()]);
+        }
+        let mut all = Vec::new();
+        let mut next = 1;
+        while let Ok(found) = manager::list(Reference::PARENT, next, &mut [0; 64]) {
+            all.push(found.pid);
+            next = found.pid + 1;
+        }
+        all
+    }
+}
+
+/// Packs names for [`Listing`](crate::listing::Listing), from the one numbered `cookie` on: where to go on (0: that was all), and how many bytes they take.
+pub fn pack(names: &[(String, u64)], cookie: u64, batch: &mut [u8]) -> (u64, usize) {
+    let mut used = 0;
+    for (index, (name, mode)) in names.iter().enumerate().skip(cookie as usize) {
+        let entry = Entry { inode: index as u64 + 1, mode: *mode as u32, name: name.as_bytes() };
+        let size = entry.packed_size();
+        let Some(place) = batch.get_mut(used..used + size) else { return (index as u64, used) };
+        if entry.pack(place).is_none() {
+            return (index as u64, used);
+        }
+        used += size;
+    }
+    (0, used)
+}
