@@ -3,10 +3,12 @@
 
 #define SIZE (1 << 20)
 
-static char sent[SIZE], got[SIZE];
+/* On the heap: the file of all programs is what each of their processes has in memory. */
+static char *sent, *got;
 
 static void make_file(void)
 {
+    sent = malloc(SIZE), got = malloc(SIZE);
     for (int i = 0; i < SIZE; i++)
         sent[i] = i * 31 + i / 4096;
     int file = open("from", O_WRONLY | O_CREAT, 0644);
