@@ -81,6 +81,7 @@ fn base() -> Outcome<Files> {
     }
     files.add_file(Path::new("/etc/passwd"), 0o644, *b"root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/false\n");
     files.add_file(Path::new("/etc/group"), 0o644, *b"root:x:0:\nnogroup:x:65534:\n");
+    files.add_file(Path::new("/etc/hosts"), 0o644, *b"127.0.0.1\tlocalhost nacre\n");
     for applet in applets()? {
         files.add_link(&Path::new("/").join(applet), OsStr::new(BUSYBOX));
     }
@@ -154,7 +155,7 @@ mod tests {
     #[test]
     fn base_holds_a_shell_and_places_to_write() {
         let files = base().unwrap();
-        for path in ["/bin/busybox", "/bin/sh", "/bin/ls", "/tmp", "/dev", "/root", "/etc/passwd"] {
+        for path in ["/bin/busybox", "/bin/sh", "/bin/ls", "/tmp", "/dev", "/root", "/etc/passwd", "/etc/hosts"] {
             assert!(files.contains(Path::new(path)), "{path}");
         }
     }
