@@ -12,6 +12,7 @@ mod mailboxes_tests;
 #[cfg(test)]
 mod shared_tests;
 mod sockets;
+mod packets;
 mod terminals;
 #[cfg(test)]
 mod tests;

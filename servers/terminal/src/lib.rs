@@ -339,6 +339,11 @@ impl Terminal {
         self.line.len() + self.ready.len() < MAX_INPUT || self.attributes.has_local(local::CANONICAL) && self.ends.is_empty()
     }
 
+    /// Whether a key for a signal drops what waits.
+    pub fn signals_flush(&self) -> bool {
+        !self.attributes.has_local(local::NO_FLUSH)
+    }
+
     /// Whether output of those in the background stops them.
     pub fn stops_background(&self) -> bool {
         self.attributes.has_local(local::STOP_BACKGROUND)

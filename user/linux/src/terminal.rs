@@ -39,6 +39,8 @@ const TIOCGSID: u32 = 0x5429;
 const TIOCGPTN: u32 = 0x8004_5430;
 const TIOCSPTLCK: u32 = 0x4004_5431;
 const TIOCGPTLCK: u32 = 0x8004_5439;
+const TIOCPKT: u32 = 0x5420;
+const TIOCGPKT: u32 = 0x8004_5438;
 const TIOCGPTPEER: u32 = 0x5441;
 const FIONCLEX: u32 = 0x5450;
 const FIOCLEX: u32 = 0x5451;
@@ -148,7 +150,7 @@ fn of_terminal(process: &mut Process, open: &OpenFile, request: u32, argument: u
             let byte = process.memory.readable(argument, 1)?[0];
             terminal::type_byte(process.services.reference(open)?, byte.into())?;
         }
-        TIOCGPTN | TIOCSPTLCK | TIOCGPTLCK | TIOCGPTPEER => return of_master(process, open, request, argument),
+        TIOCPKT | TIOCGPKT | TIOCGPTN | TIOCSPTLCK | TIOCGPTLCK | TIOCGPTPEER => return of_master(process, open, request, argument),
         TCSETS..=TCSETSF | TCSETA..=TCSETAF | TCSBRK | TCSBRKP | TCXONC | TCFLSH => return changing(process, open, request, argument),
         TIOCSCTTY | TIOCNOTTY | TIOCGPGRP | TIOCSPGRP | TIOCGSID => {
             get_attributes(process, open)?;
@@ -173,6 +175,8 @@ fn of_master(process: &mut Process, open: &OpenFile, request: u32, argument: u64
     match request {
         TIOCGPTN => process.memory.write_half(argument, channel::terminal_facts(target, 0)?.number as u32)?,
         TIOCGPTLCK => process.memory.write_half(argument, channel::terminal_facts(target, 0)?.is_locked as u32)?,
+        TIOCPKT => drop(terminal::packets(target, (process.memory.read_half(argument)? != 0).into())?),
+        TIOCGPKT => process.memory.write_half(argument, (terminal::packets(target, 2)?.is_on != 0).into())?,
         TIOCSPTLCK => drop(channel::terminal_lock(target, process.memory.read_half(argument)?.into())?),
         _ => return process.open_peer(open, argument as u32),
     }

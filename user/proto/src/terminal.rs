@@ -24,4 +24,6 @@ crate::protocol! {
     8 type_byte(byte: Number) -> ();
     /// Holds output back (0) or lets it go on (1), until the other is asked for; or sends the other side the key that stops (2) or starts (3) its output. Whoever cannot hold output back does nothing.
     9 flow(action: Number) -> ();
+    /// Switches a pseudo-terminal's packet mode off (0) or on (1), or asks (2): whether what its master reads begins with a byte that says what it is.
+    10 packets(action: Number) -> (is_on: Number);
 }

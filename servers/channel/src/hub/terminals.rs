@@ -4,11 +4,12 @@
 //! two; a signal that a key asks for is an event, for whoever attends the terminal.
 
 use super::Hub;
+use super::packets::{FLUSHED_INPUT, FLUSHED_OUTPUT, Packets};
 use crate::queue::{Received, Wish};
 use alloc::collections::{BTreeSet, VecDeque};
 use alloc::vec::Vec;
 use nacre_proto::Errno;
-use nacre_proto::flags::{POLLERR, POLLHUP, POLLIN, POLLOUT, POLLRDNORM, POLLWRNORM, TCSAFLUSH, TERMINAL_HANGUP, TERMINAL_WINDOW};
+use nacre_proto::flags::{POLLERR, POLLHUP, POLLIN, POLLOUT, POLLPRI, POLLRDNORM, POLLWRNORM, TCSAFLUSH, TERMINAL_HANGUP, TERMINAL_WINDOW};
 use nacre_terminal::{Attributes, Terminal};
 
 /// Most terminals.
@@ -37,6 +38,7 @@ pub struct Pair {
     screen: VecDeque<u8>,
     /// Echoes that appear once output goes on.
     held: VecDeque<u8>,
+    packets: Packets,
     master: u64,
     slaves: BTreeSet<u64>,
     /// The last slave has gone, and none has come since.
@@ -58,7 +60,12 @@ impl Pair {
         while self.terminal.has_room() && echoed < MOST_ECHO {
             let Some(byte) = self.typed.pop_front() else { break };
             let mut echo = VecDeque::new();
-            events |= self.terminal.feed(byte, &mut echo).map_or(0, |signal| signal.event());
+            let was_stopped = self.terminal.is_stopped();
+            if let Some(signal) = self.terminal.feed(byte, &mut echo) {
+                events |= signal.event();
+                self.packets.tell(if self.terminal.signals_flush() { FLUSHED_INPUT | FLUSHED_OUTPUT } else { 0 });
+            }
+            self.packets.flow((was_stopped, self.terminal.is_stopped()));
             echoed += echo.len();
             self.release();
             let room = MOST_ECHO.saturating_sub(self.screen.len() + self.held.len());
@@ -79,10 +86,12 @@ impl Pair {
         if which != OUTPUT {
             self.terminal.flush_input();
             self.typed.clear();
+            self.packets.tell(FLUSHED_INPUT);
         }
         if which != INPUT {
             self.screen.clear();
             self.held.clear();
+            self.packets.tell(FLUSHED_OUTPUT);
         }
     }
 }
@@ -228,10 +237,14 @@ impl<R> Hub<R> {
             let has_more = data.len() < line;
             (data, has_more)
         } else {
-            match pair.screen.len().min(wish.size).min(PIECE) {
+            if let Some(news) = pair.packets.take() {
+                return Ok(Some(Received { data: alloc::vec![news], total: 1, ..Received::nothing() }));
+            }
+            let before = usize::from(pair.packets.is_on);
+            match pair.screen.len() {
                 0 if pair.is_left => return Err(Errno::EIO),
                 0 => return Ok(None),
-                count => (pair.screen.drain(..count).collect::<Vec<u8>>(), false),
+                count => (core::iter::repeat_n(0, before).chain(pair.screen.drain(..count.min((wish.size - before).min(PIECE)))).collect::<Vec<u8>>(), false),
             }
         };
         self.terminal_pump(terminal);
@@ -245,8 +258,11 @@ impl<R> Hub<R> {
         let Ok((terminal, pair)) = self.pair_mut(key) else { return };
         if is_slave {
             pair.terminal.put_back(&received.data, !received.has_more);
+        } else if let (true, [news @ 1..=u8::MAX, ..]) = (pair.packets.is_on, &received.data[..]) {
+            pair.packets.tell(*news);
         } else {
-            received.data.iter().rev().for_each(|byte| pair.screen.push_front(*byte));
+            let data = &received.data[usize::from(pair.packets.is_on).min(received.data.len())..];
+            data.iter().rev().for_each(|byte| pair.screen.push_front(*byte));
         }
         self.touch_terminal(terminal);
     }
@@ -278,9 +294,10 @@ impl<R> Hub<R> {
         let Ok(pair) = self.the_pair(key) else { return Ok(READABLE | WRITABLE | POLLERR | POLLHUP) };
         let (is_readable, has_room) = match is_slave {
             true => (pair.terminal.has_input(), pair.screen.len() < SCREEN && !pair.terminal.is_stopped()),
-            false => (!pair.screen.is_empty(), pair.typed.len() < TYPED),
+            false => (!pair.screen.is_empty() || pair.packets.has_news(), pair.typed.len() < TYPED),
         };
-        let left = if !is_slave && pair.is_left { POLLHUP } else { 0 };
+        let news = if !is_slave && pair.packets.has_news() { POLLPRI } else { 0 };
+        let left = news | if !is_slave && pair.is_left { POLLHUP } else { 0 };
         Ok(if is_readable { READABLE } else { 0 } | if has_room { WRITABLE } else { 0 } | left)
     }
 
@@ -295,7 +312,10 @@ impl<R> Hub<R> {
         if when == TCSAFLUSH {
             pair.typed.clear();
         }
+        let (was_stopped, before) = (pair.terminal.is_stopped(), pair.terminal.attributes);
         pair.terminal.set_attributes(attributes, when == TCSAFLUSH);
+        pair.packets.changed(&before, &attributes);
+        pair.packets.flow((was_stopped, pair.terminal.is_stopped()));
         self.terminal_pump(terminal);
         Ok(())
     }
@@ -331,6 +351,7 @@ impl<R> Hub<R> {
     pub fn flow(&mut self, key: u64, action: u64) -> Result<(), Errno> {
         let is_slave = self.terminal_facts(key)?.is_slave;
         let (terminal, pair) = self.pair_mut(key)?;
+        let was_stopped = pair.terminal.is_stopped();
         match action {
             0..=3 if !is_slave => {}
             0 => pair.terminal.stop_output(),
@@ -338,8 +359,21 @@ impl<R> Hub<R> {
             2 | 3 => pair.screen.extend(pair.terminal.flow_key(action == 2).filter(|_| pair.screen.len() < MOST_ECHO)),
             _ => return Err(Errno::EINVAL),
         }
+        pair.packets.flow((was_stopped, pair.terminal.is_stopped()));
         self.terminal_pump(terminal);
         Ok(())
+    }
+
+    /// Switches a master's packet mode (0 and 1); whether it is on.
+    pub fn packets(&mut self, key: u64, action: u64) -> Result<bool, Errno> {
+        if self.terminal_facts(key)?.is_slave {
+            return Err(Errno::ENOTTY);
+        }
+        let (_, pair) = self.pair_mut(key)?;
+        if action < 2 {
+            pair.packets.switch(action == 1);
+        }
+        Ok(pair.packets.is_on)
     }
 
     /// A byte as if it were typed.
@@ -468,6 +502,7 @@ mod tests {
             let (what, value) = (random >> 33 & 15, random >> 40 & 0xff);
             let end = ends.get(value as usize % ends.len().max(1)).copied().unwrap_or(0);
             match what {
+                0 if value & 8 != 0 => drop(hub.packets(end, value & 3)),
                 0 => ends.extend(hub.terminal(value).map(|(_, master)| master)),
                 1 => ends.extend(hub.terminal_open(value & 3, value)),
                 2 => hub.close(end),

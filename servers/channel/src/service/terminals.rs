@@ -3,7 +3,7 @@
 use super::Service;
 use nacre_proto::flags::{TCSADRAIN, TCSAFLUSH, TCSANOW, TERMINAL_HANGUP};
 use nacre_proto::server::Output;
-use nacre_proto::terminal::{Server, attend, flow, flush, get_attributes, set_attributes, set_window, type_byte, waiting, window};
+use nacre_proto::terminal::{Server, attend, flow, flush, get_attributes, packets, set_attributes, set_window, type_byte, waiting, window};
 use nacre_proto::{Errno, Handled, Request};
 use nacre_sys::{Reference, ipc};
 use nacre_terminal::Attributes;
@@ -71,6 +71,10 @@ impl Server for Service {
     fn flow(&mut self, request: &mut Request<'_>, action: u64) -> Handled<flow::Output> {
         self.hub.flow(request.word(), action)?;
         flow::Output::default().now()
+    }
+
+    fn packets(&mut self, request: &mut Request<'_>, action: u64) -> Handled<packets::Output> {
+        packets::Output { is_on: self.hub.packets(request.word(), action)?.into() }.now()
     }
 
     fn type_byte(&mut self, request: &mut Request<'_>, byte: u64) -> Handled<type_byte::Output> {

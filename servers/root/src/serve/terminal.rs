@@ -4,7 +4,7 @@ use crate::root::Root;
 use crate::terminal::{Attributes, Terminal};
 use nacre_proto::flags::{TCSADRAIN, TCSAFLUSH, TCSANOW};
 use nacre_proto::server::Output;
-use nacre_proto::terminal::{Server, attend, flow, flush, get_attributes, set_attributes, set_window, type_byte, waiting, window};
+use nacre_proto::terminal::{Server, attend, flow, flush, get_attributes, packets, set_attributes, set_window, type_byte, waiting, window};
 use nacre_proto::{Errno, Handled, Request};
 use nacre_sys::Reference;
 
@@ -77,6 +77,10 @@ impl Server for Root {
     fn flow(&mut self, request: &mut Request<'_>, action: u64) -> Handled<flow::Output> {
         self.terminal(request)?;
         if action > 3 { Err(Errno::EINVAL) } else { flow::Output::default().now() }
+    }
+
+    fn packets(&mut self, _: &mut Request<'_>, _: u64) -> Handled<packets::Output> {
+        Err(Errno::ENOTTY)
     }
 
     fn type_byte(&mut self, request: &mut Request<'_>, byte: u64) -> Handled<type_byte::Output> {
