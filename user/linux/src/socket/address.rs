@@ -7,7 +7,7 @@ use super::Socket;
 use crate::descriptors::OpenFile;
 use crate::errno::{EEXIST, EINVAL, Errno};
 use crate::fifo::key as key_of_file;
-use crate::place::CURRENT;
+use crate::place::{CURRENT, Place};
 use crate::process::Process;
 use crate::status;
 use alloc::vec::Vec;
@@ -210,10 +210,17 @@ pub fn bind(process: &mut Process, file: &OpenFile, socket: Socket, bytes: &[u8]
 }
 
 /// Makes a file, by whose number the socket is found.
+fn in_use(error: Errno) -> Errno {
+    if error == EEXIST { Errno::EADDRINUSE } else { error }
+}
+
 fn bind_path(process: &mut Process, file: &OpenFile, path: &[u8]) -> Result<(), Errno> {
     let directory = process.directory(CURRENT, path)?;
     let mode = S_IFSOCK | 0o777 & !u64::from(process.identity.umask);
-    directory::make_node(directory, mode, 0, path).map_err(|error| if error == EEXIST { Errno::EADDRINUSE } else { error })?;
+    let place = Place { directory, path };
+    let parent = process.check_new_name(place).map_err(in_use)?;
+    directory::make_node(directory, mode, 0, path).map_err(in_use)?;
+    process.make_own(place, parent)?;
     let bound = status::of_path(directory, path).and_then(|made| {
         let key = key_of_file(&made);
         let bytes = [&key[..], path].concat();
