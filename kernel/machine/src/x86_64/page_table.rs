@@ -212,6 +212,9 @@ struct Sweep {
 
 /// Clears below one table; where it came to.
 fn clear_level(memory: &impl TableMemory, table: Physical, shift: u32, low: u64, high: u64, sweep: &mut Sweep) -> u64 {
+    if shift == 12 {
+        return clear_leaves(memory, table, low, high, sweep);
+    }
     let mut at = low;
     while at < high {
         if sweep.left == 0 {
@@ -221,7 +224,7 @@ fn clear_level(memory: &impl TableMemory, table: Physical, shift: u32, low: u64,
         let next = (at | ((1 << shift) - 1)) + 1;
         let slot = &memory.table(table)[index(at, shift)];
         let entry = slot.get();
-        match table_of(entry).filter(|_| shift > 12) {
+        match table_of(entry) {
             Some(below) => {
                 let end = next.min(high);
                 let reached = clear_level(memory, below, shift - 9, at, end, sweep);
@@ -238,6 +241,22 @@ fn clear_level(memory: &impl TableMemory, table: Physical, shift: u32, low: u64,
         at = next;
     }
     high.max(low)
+}
+
+/// Clears entries of a table of the lowest level, all of one table at most; where it came to. Most are empty: they are looked at eight at a time.
+fn clear_leaves(memory: &impl TableMemory, table: Physical, low: u64, high: u64, sweep: &mut Sweep) -> u64 {
+    let low = low & !(PAGE_SIZE - 1);
+    let count = high.saturating_sub(low).div_ceil(PAGE_SIZE).min(sweep.left.into());
+    sweep.left -= count as u32;
+    let first = index(low, 12);
+    let (eights, rest) = memory.table(table)[first..first + count as usize].as_chunks::<8>();
+    for slots in eights.iter().map(|eight| &eight[..]).chain([rest]) {
+        if slots.iter().fold(0, |all, slot| all | slot.get()) != 0 {
+            slots.iter().for_each(|slot| slot.set(0));
+            sweep.found = true;
+        }
+    }
+    (low + count * PAGE_SIZE).min(high)
 }
 
 /// Forgets the user's part of the tables.
