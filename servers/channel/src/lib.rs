@@ -4,6 +4,7 @@
 
 extern crate alloc;
 
+mod bytes;
 pub mod hub;
 pub mod keyed;
 pub mod mailbox;

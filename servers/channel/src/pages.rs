@@ -1,5 +1,6 @@
 //! The bytes of a pipe, counted as Linux counts them: in pages, each with what one write put there, or several small ones that fit together.
 
+use crate::bytes;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use nacre_proto::Errno;
@@ -75,7 +76,8 @@ impl Pages {
     pub fn each(&self, mut show: impl FnMut(&[u8], usize, bool) -> bool) -> bool {
         let mut from = 0;
         self.pages.iter().all(|page| {
-            let data: Vec<u8> = self.bytes.range(from..from + page.left).copied().collect();
+            let mut data = Vec::with_capacity(page.left);
+            bytes::copy(&self.bytes, from, page.left, &mut data);
             from += page.left;
             show(&data, page.end - page.left, page.is_packet)
         })
@@ -86,7 +88,7 @@ impl Pages {
         let mut taken = Vec::new();
         while let Some(first) = self.pages.front_mut().filter(|_| taken.len() < size) {
             let count = first.left.min(size - taken.len());
-            taken.extend(self.bytes.drain(..count));
+            bytes::take(&mut self.bytes, count, &mut taken);
             first.left -= count;
             let is_packet = first.is_packet;
             if is_packet {
@@ -107,7 +109,9 @@ impl Pages {
     pub fn look(&self, size: usize) -> Vec<u8> {
         let packet = self.pages.iter().position(|page| page.is_packet).map_or(self.pages.len(), |index| index + 1);
         let there: usize = self.pages.iter().take(packet).map(|page| page.left).sum();
-        self.bytes.iter().take(size.min(there)).copied().collect()
+        let mut data = Vec::with_capacity(size.min(there));
+        bytes::copy(&self.bytes, 0, size.min(there), &mut data);
+        data
     }
 
     /// What was taken is first again.
@@ -115,7 +119,7 @@ impl Pages {
         for chunk in data.rchunks(PAGE) {
             self.pages.push_front(Page { left: chunk.len(), end: PAGE, is_packet });
         }
-        data.iter().rev().for_each(|byte| self.bytes.push_front(*byte));
+        bytes::put_front(&mut self.bytes, data);
     }
 }
 

@@ -1,5 +1,6 @@
 //! One direction of a channel: what was sent and not yet received. A pipe's bytes are in pages; a socket's in pieces, each with the references that were sent with it and with who sent it.
 
+use crate::bytes;
 use crate::pages::{PAGE, Pages};
 use crate::shared::Shared;
 use alloc::collections::{BTreeSet, VecDeque};
@@ -228,7 +229,7 @@ impl<R> Queue<R> {
         if data.try_reserve(self.bytes).is_err() {
             return false;
         }
-        self.pieces.iter().for_each(|piece| data.extend(&piece.data));
+        self.pieces.iter().for_each(|piece| bytes::copy(&piece.data, 0, usize::MAX, &mut data));
         let fits = data.chunks(PAGE).all(|page| shared.ring.add_page(page, 0, false));
         if fits {
             self.pieces.clear();
@@ -347,7 +348,7 @@ impl<R> Queue<R> {
     fn take_first(&mut self, wish: Wish, taken: &mut Received<R>) {
         let Some(first) = self.pieces.front_mut() else { return };
         let count = (wish.size - taken.data.len()).min(first.data.len());
-        taken.data.extend(first.data.drain(..count));
+        bytes::take(&mut first.data, count, &mut taken.data);
         self.bytes -= count;
         let references = first.references.len().min(wish.most);
         taken.references.extend(first.references.drain(..references));
@@ -379,7 +380,11 @@ impl<R> Queue<R> {
         let first = self.pieces.front()?;
         // What comes with references is the last of what is received at once.
         let last = if self.has_messages { 1 } else { self.pieces.iter().position(|piece| !piece.references.is_empty()).map_or(self.pieces.len(), |index| index + 1) };
-        let data: Vec<u8> = self.pieces.iter().take(last).flat_map(|piece| &piece.data).skip(wish.offset).take(wish.size).copied().collect();
+        let (mut data, mut skip) = (Vec::new(), wish.offset);
+        for piece in self.pieces.iter().take(last) {
+            bytes::copy(&piece.data, skip, wish.size - data.len(), &mut data);
+            skip = skip.saturating_sub(piece.data.len());
+        }
         let total = if self.has_messages { first.total } else { data.len() };
         Some(Received { data, total, from: first.from.clone(), sender: first.sender, ..Received::nothing() })
     }

@@ -251,7 +251,9 @@ fn a_named_pipe_waits_for_its_other_side() {
     hub.close(writer);
     let late = hub.fifo(O_RDONLY | O_NONBLOCK, b"f").unwrap();
     assert_eq!([readers[0], readers[1], late].map(|end| hub.events(end).unwrap() & POLLHUP), [POLLHUP, POLLHUP, 0]);
-    [readers[0], readers[1], late].map(|end| hub.close(end));
+    for end in [readers[0], readers[1], late] {
+        hub.close(end);
+    }
     let both = hub.fifo(2, b"f").unwrap();
     assert_eq!((hub.is_open(both), send(&mut hub, both, b"y"), read(&mut hub, both, 9)), (Ok(true), Ok(Some(1)), Some(b"y".to_vec())));
 }
