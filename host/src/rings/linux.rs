@@ -60,7 +60,7 @@ const ALSO: [(&str, &str); 10] = [
 
 /// What a tree is made anew without, and a program that must tell: else the frozen trees prove nothing.
 const LOST: [(&str, &str); 6] =
-    [("memory", "pipe-fork"), ("running", "pipe-fork"), ("mappings", "pipe-fork"), ("ports", "pipe-fork"), ("sets", "pipe-fork"), ("conditions", "pipe-one-after-another")];
+    [("memory", "pipe-fork"), ("running", "pipe-fork"), ("mappings", "pipe-fork"), ("ports", "pipe-fork"), ("sets", "pipe-fork"), ("conditions", "pipe-blocking")];
 
 /// What freezes those above it.
 const FREEZER: &str = "frozen";

@@ -51,6 +51,11 @@ impl Losses {
         part.is_some()
     }
 
+    /// Whether nothing is left out.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// Takes them away.
     pub fn take(&self, snapshot: &mut Snapshot) {
         self.0.iter().for_each(|(_, take)| take(snapshot));

@@ -15,8 +15,9 @@ use nacre_sys::OwnedPortSet;
 
 /// Nanoseconds between two freezes: the first may fall into the manager's start.
 const PAUSES: [u64; 5] = [1_000_000, 300_000, 2_300_000, 700_000, 4_100_000];
-/// After so many freezes a tree is left alone.
+/// After so many freezes a tree is left alone; one that loses something is frozen until that must have been needed.
 const MOST: u32 = 7;
+const MOST_LOSSES: u32 = 40;
 /// Nanoseconds after which a tree that is left alone hangs.
 const PATIENCE: u64 = 4_000_000_000;
 
@@ -86,11 +87,12 @@ impl Tree {
 
     /// Serves it to its end, and rebuilds it on the way, without what is to be lost: its status, and how often that was.
     pub fn run(&mut self, losses: &Losses) -> Result<(u64, u32), String> {
+        let most = if losses.is_empty() { MOST } else { MOST_LOSSES };
         loop {
             if let Some(status) = self.server.ended {
                 return Ok((status, self.rebuilt));
             }
-            let is_alone = self.rebuilt == MOST;
+            let is_alone = self.rebuilt == most;
             let pause = if is_alone { PATIENCE } else { PAUSES[self.rebuilt as usize % PAUSES.len()] };
             let end = nacre_sys::clock::ticks() + pause;
             if self.serve_until(end)? && is_alone {
