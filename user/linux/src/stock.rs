@@ -67,6 +67,11 @@ impl Stock {
         Some(found)
     }
 
+    /// What was given up before, and nobody has used since.
+    pub fn again(self) -> Stock {
+        Stock { free: self.free, ..Stock::default() }
+    }
+
     /// Keeps what nobody uses any more, and is full of zeros. `follows`: it lay behind what was given last, and may be one piece with it.
     pub fn give(&mut self, segment: Rc<Segment>, offset: u64, size: u64, follows: bool) {
         let is_next = |extent: &&mut Extent| follows && Rc::ptr_eq(&extent.segment, &segment) && extent.offset + extent.size == offset;

@@ -49,7 +49,7 @@ impl Part {
 impl Memory {
     /// All of it goes; what is left of it.
     pub fn give_up(self) -> Stock {
-        let (mut stock, mut common, mut end) = (Stock::default(), None, 0);
+        let (mut stock, mut common, mut end) = (self.stock.again(), None, 0);
         for area in self.map.into_areas() {
             let Fill::Own(mut part) = area.backing else { continue };
             // What cannot be used again is there until the environment goes.
