@@ -230,6 +230,8 @@ calls! {
     ThreadTime = 87, "thread_time";
     /// `(start, size)`: the first pages of a range of the caller's memory that may hold something; `rdx`: where they start (the range's end, if there are none), `r8`: where they end.
     MemoryTouched = 88, "memory_touched";
+    /// `(from, to, size)`: copies pages of the caller's memory to others of it.
+    MemoryCopy = 89, "memory_copy";
 }
 
 /// How many calls there are.

@@ -1,7 +1,16 @@
 //! Memory that is owned, devices, the clock: the entries of their calls.
 
-use super::{Argument, Entry, Kind, failure};
+use super::{Argument, Entry, Failure, Kind, failure};
 use crate::{Call, Code};
+
+/// How pages cannot be copied.
+const COPIED: &[Failure] = &[
+    failure(1, Code::BadAddress, "a page may not be read, or is a device, or holds objects", "copy memory of your own space"),
+    failure(1, Code::TooDeep, "a page lies under too many layers", "map from a space nearer to the machine"),
+    failure(2, Code::BadAddress, "a page may not be written, or is a device, or holds objects", "copy to memory of your own space"),
+    failure(2, Code::TooDeep, "a page lies under too many layers", "map from a space nearer to the machine"),
+    failure(3, Code::BadRange, "not a multiple of 4096, or one of the ranges leaves the user's addresses", "round the size to pages"),
+];
 
 /// The entries.
 pub const ENTRIES: &[Entry] = &[
@@ -45,6 +54,18 @@ pub const ENTRIES: &[Entry] = &[
         results: "rdx: where the first such pages start, the end of the range if there are none; r8: where these end, or more of them are to be asked for",
         failures: &[],
         restarts: "where it was: rdi and rsi say what is left",
+    },
+    Entry {
+        call: Call::MemoryCopy,
+        purpose: "Copies pages of the caller's memory to others of it, the first one first. It is what a loop of loads and stores would do, but pages that are known to be zeros on both sides are left alone, and one that nobody has touched is not cleared before it is written.",
+        arguments: &[
+        Argument { name: "from", kind: Kind::Start, text: "may be read" },
+        Argument { name: "to", kind: Kind::Start, text: "may be written" },
+        Argument { name: "size", kind: Kind::Number, text: "bytes, multiple of 4096" },
+        ],
+        results: "",
+        failures: &[COPIED],
+        restarts: "where it was: rdi, rsi and rdx say what is left",
     },
     Entry {
         call: Call::IoRead,

@@ -100,6 +100,7 @@ impl<M: Machine> Kernel<M> {
         (Call::ThreadDonate, Self::thread_donate),
         (Call::ThreadTime, Self::thread_time),
         (Call::MemoryTouched, Self::memory_touched),
+        (Call::MemoryCopy, Self::memory_copy),
     ];
 
     /// The call with this number.

@@ -148,19 +148,17 @@ impl<M: Machine> Kernel<M> {
         let start = first.max(address - meaning.below);
         let end = first.saturating_add(AROUND).min(address.saturating_add(meaning.above));
         let physical = Physical(meaning.physical.0 - (address - start));
-        let next_end = if needed.contains(Rights::WRITE) { (address & !(CLEARED - 1)) + CLEARED } else { 0 };
-        let mut wanted = 0;
-        for number in 0..(end - start) / PAGE_SIZE {
-            let at = physical.add(number * PAGE_SIZE);
-            let Some(frame) = self.machine.frame(at) else { continue };
-            if frame.kind.get() == Frame::BLANK {
-                let page = start + number * PAGE_SIZE;
-                if page > address && page < next_end && self.frame_open(at, frame).is_err() {
+        let number_of = |page: u64| ((page - start) / PAGE_SIZE) as usize;
+        let frames = self.machine.frames(physical, number_of(end));
+        if needed.contains(Rights::WRITE) {
+            let clear_end = number_of(((address & !(CLEARED - 1)) + CLEARED).min(end));
+            for (number, frame) in frames.iter().enumerate().take(clear_end).skip(number_of(address) + 1) {
+                if frame.kind.get() == Frame::BLANK && self.frame_open(physical.add(number as u64 * PAGE_SIZE), frame).is_err() {
                     break;
                 }
             }
-            wanted |= u64::from(frame.kind.get() == Frame::PLAIN) << number;
         }
+        let wanted = frames.iter().rev().fold(0, |wanted, frame| wanted << 1 | u64::from(frame.kind.get() == Frame::PLAIN));
         self.work_followed(AROUND_WORK);
         if wanted & wanted.wrapping_sub(1) != 0 {
             let leaf = Leaf { physical, kind: LeafKind::Memory, rights: meaning.rights, size: PageSize::Small };

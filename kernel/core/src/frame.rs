@@ -27,7 +27,7 @@ pub(crate) fn unit_mask(at: Physical, size: u64) -> u64 {
 
 impl<M: Machine> Kernel<M> {
     /// Changes what a frame of memory is.
-    fn frame_set_kind(&self, at: Physical, frame: &Frame, kind: u64) {
+    pub(crate) fn frame_set_kind(&self, at: Physical, frame: &Frame, kind: u64) {
         let (was, is) = (frame.kind.get() != Frame::PLAIN, kind != Frame::PLAIN);
         if was != is
             && let Some(count) = self.machine.special_count(at)

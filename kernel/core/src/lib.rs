@@ -27,6 +27,7 @@ pub mod list;
 mod lock;
 pub mod machine;
 mod memory_calls;
+mod memory_copy;
 mod move_calls;
 pub mod object;
 mod revoke;

@@ -120,6 +120,8 @@ pub trait Machine {
     fn words<const N: usize>(&self, at: Physical) -> &[Cell<u64>; N];
     /// What is known of the frame around `at`; `None` for devices and holes.
     fn frame(&self, at: Physical) -> Option<&Frame>;
+    /// What is known of `count` frames from that around `at` on, fewer at the end of memory. What is no memory has a kind that none of [`Frame`]'s is.
+    fn frames(&self, at: Physical, count: usize) -> &[Frame];
     /// A counter for the 2 MiB around `at`: how many frames in it are not `PLAIN`. `None` where `frame` is.
     fn special_count(&self, at: Physical) -> Option<&Cell<u32>>;
     /// Fills with zeros: whole words, inside one frame.

@@ -7,8 +7,8 @@ use crate::list;
 use crate::machine::{Frame, Machine, PageSize, Physical, thread_page::register};
 use crate::object::Thread;
 use nacre_abi::object::UNIT;
-use nacre_abi::state::ObjectEntry;
 use nacre_abi::rights::RECLAIM_CLEAR;
+use nacre_abi::state::ObjectEntry;
 use nacre_abi::{Code, ObjectType, PAGE_SIZE, Rights, USER_END};
 
 /// Most entries that one call writes.
@@ -25,10 +25,10 @@ const ROW_LOOK_WORK: u32 = 900;
 
 /// A part of the caller's space that one translation holds for; empty: none is known.
 #[derive(Default)]
-struct Part {
-    start: u64,
-    end: u64,
-    physical: Physical,
+pub(crate) struct Part {
+    pub start: u64,
+    pub end: u64,
+    pub physical: Physical,
 }
 
 impl<M: Machine> Kernel<M> {
@@ -51,7 +51,7 @@ impl<M: Machine> Kernel<M> {
 
     /// The part of the caller's space from `page` on that lies in a row and may be used so; if nothing is there, where the next mapping may start.
     #[inline(never)]
-    fn part_at(&self, caller: Thread<'_>, page: u64, end: u64, needed: Rights) -> Result<Part, u64> {
+    pub(crate) fn part_at(&self, caller: Thread<'_>, page: u64, end: u64, needed: Rights) -> Result<Part, u64> {
         let space = self.space(caller.space());
         match self.resolve(space, page, needed) {
             Ok(meaning) => Ok(Part { start: page, end: page.saturating_add(meaning.above), physical: meaning.physical }),

@@ -260,6 +260,12 @@ fn other_calls_refuse_what_they_should() {
     fixture.fails(Call::MemoryTouched, &[RAM + 8, PAGE_SIZE], Code::BadRange, 1);
     fixture.fails(Call::MemoryTouched, &[RAM, PAGE_SIZE + 8], Code::BadRange, 2);
     fixture.fails(Call::MemoryTouched, &[RAM, USER_END], Code::BadRange, 2);
+    fixture.fails(Call::MemoryCopy, &[RAM + 8, buffer, PAGE_SIZE], Code::BadRange, 1);
+    fixture.fails(Call::MemoryCopy, &[RAM, buffer + 8, PAGE_SIZE], Code::BadRange, 2);
+    fixture.fails(Call::MemoryCopy, &[RAM, RAM, PAGE_SIZE + 8], Code::BadRange, 3);
+    fixture.fails(Call::MemoryCopy, &[USER_END - PAGE_SIZE, buffer, PAGE_SIZE], Code::BadAddress, 1);
+    fixture.fails(Call::MemoryCopy, &[buffer, USER_END - PAGE_SIZE, PAGE_SIZE], Code::BadAddress, 2);
+    fixture.fails(Call::MemoryCopy, &[fixture.objects[1] & !(PAGE_SIZE - 1), buffer, PAGE_SIZE], Code::BadAddress, 1);
     fixture.fails(Call::IoRead, &[environment::IO_PORTS, 0, 3], Code::BadArgument, 3);
     fixture.fails(Call::IoRead, &[environment::IO_PORTS, 65535, 2], Code::BadRange, 2);
     fixture.fails(Call::IoWrite, &[environment::CLOCK, 0, 1], Code::WrongType, 1);
@@ -326,6 +332,7 @@ fn do_everything_alone(fixture: &Fixture) {
     fixture.ok(Call::PortGetState, &[moved, buffer, PortState::SIZE, 0]);
     fixture.ok(Call::MemoryReclaim, &[moved, PAGE_SIZE]);
     assert_eq!(fixture.ok(Call::MemoryTouched, &[moved, PAGE_SIZE]), moved);
+    fixture.ok(Call::MemoryCopy, &[moved, moved + PAGE_SIZE, PAGE_SIZE]);
     assert_eq!(fixture.world.machine().kind(fixture.world.physical(moved)), 0);
 }
 

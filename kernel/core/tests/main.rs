@@ -2,6 +2,7 @@
 
 mod calls;
 mod composition;
+mod copied;
 mod ended;
 mod export;
 mod given;

@@ -46,6 +46,7 @@ pub const TESTS: &[Test] = &[
     test("MEM1004", "reclaiming a range destroys what is in it and frees tables", memory::reclaimed),
     test("MEM1005", "a space runs in the smallest pool", memory::small_pool),
     test("MEM1006", "pages that nobody has touched since they were cleared are told from others", memory::touched),
+    test("MEM1007", "pages are copied to others", memory::copied),
     test("THR1001", "a keeper brings a page, and the thread goes on", keepers::page),
     test("THR1002", "an exception reaches the keeper with all registers, and the answer sets them", keepers::exception),
     test("THR1004", "in a space whose time is hidden, reading the machine's time is an exception, else it is not", keepers::time_hidden),

@@ -2,11 +2,11 @@
 //! all others are right, the status must name code and argument, and the number of objects must be what it was.
 
 use crate::fixture::{self, BUFFER, DEEP, FREE_UNIT, MUTEX, NULL, PORT, UNMAPPED, population, right_value, strong, weak};
-use nacre_raw::call;
 use alloc::format;
 use alloc::string::String;
 use nacre_abi::manual::{Entry, Kind};
 use nacre_abi::{Call, Code, ObjectType};
+use nacre_raw::call;
 
 /// An address of this program that no objects may be created in.
 const NOT_OBJECT_MEMORY: u64 = 0x1000_0000;
@@ -59,6 +59,7 @@ fn arguments(entry: &Entry) -> [u64; 8] {
         Call::ReferenceReveal => (values[1], values[2]) = (fixture::ARENA, fixture::ARENA_SIZE),
         Call::MemoryObjects => (values[0], values[1], values[3]) = (fixture::ARENA, 4096, 4),
         Call::MemoryReclaim | Call::MemoryTouched => (values[0], values[1]) = (fixture::SPARE, 4096),
+        Call::MemoryCopy => (values[0], values[1], values[2]) = (fixture::SPARE, fixture::SPARE + 4096, 4096),
         Call::PortCreate => values[2] = 0,
         Call::PortNotify => values[1] = 1,
         Call::SpaceSetState | Call::RegionSetState | Call::MappingSetState | Call::PortSetState => read_state(entry.call, values[0]),

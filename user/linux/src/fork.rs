@@ -179,7 +179,7 @@ fn copy_area(process: &mut Process, start: u64, to: u64) -> Result<(), Errno> {
     let area = process.memory.map.areas_mut().find(|area| (area.start..area.end).contains(&start)).ok_or(EINVAL)?;
     let size = area.end - start;
     let Area { backing: Fill::Own(part), .. } = area else { return Err(EINVAL) };
-    part.while_readable(|| user::copy_to_fresh(start, to, size))
+    part.while_readable(|| user::copy_to_fresh(start, to, size))?
 }
 
 /// Lets a new environment take its place at a process's port.

@@ -123,11 +123,12 @@ impl Part {
     }
 
     /// Runs `read` while what is shown may be read.
-    pub fn while_readable(&mut self, read: impl FnOnce()) -> Result<(), Errno> {
+    pub fn while_readable<T>(&mut self, read: impl FnOnce() -> T) -> Result<T, Errno> {
         let rights = Rights(self.state.rights);
         self.protect(effective(rights.union(Rights::READ)))?;
-        read();
-        self.protect(rights)
+        let result = read();
+        self.protect(rights)?;
+        Ok(result)
     }
 
     /// The segment that processes share it through, and where in it the part starts.
@@ -425,7 +426,7 @@ impl Memory {
         let area = self.map.within(start, end)?.next().ok_or(ENOMEM)?;
         let Fill::Own(part) = &mut area.backing else { return Err(ENOMEM) };
         part.protect(Rights::READ)?;
-        crate::user::copy(start, away, size);
+        crate::user::copy_to_fresh(start, away, size)?;
         let rights = part.state.rights;
         area.backing = Fill::Reserved;
         copy.set(MappingState { start, rights, ..copy.state })?;

@@ -5,7 +5,7 @@
 //! and says so if it has gone.
 
 use crate::block::Block;
-use crate::errno::{EFAULT, EINVAL, ENAMETOOLONG, Errno};
+use crate::errno::{EFAULT, EINVAL, ENAMETOOLONG, ENOMEM, Errno};
 use crate::map::or_fault;
 use crate::memory::Memory;
 use alloc::vec::Vec;
@@ -26,39 +26,16 @@ pub fn given(address: u64, size: u64) -> &'static [u8] {
     unsafe { core::slice::from_raw_parts(address as *const u8, size as usize) }
 }
 
-/// Copies `size` bytes from one range to another, both mapped by the caller for this.
-pub fn copy(from: u64, to: u64, size: u64) {
-    // SAFETY: the caller has mapped both, readable and writable, and they are two mappings at different addresses.
-    unsafe { core::ptr::copy_nonoverlapping(from as *const u8, to as *mut u8, size as usize) };
-}
-
-/// Fewer pages are looked at without asking which of them may hold something.
-const ASKED: u64 = 3 * PAGE_SIZE;
-
-/// Copies whole pages to fresh memory, which is zeros: pages of zeros are left as they are, so that nobody has to fill them.
-pub fn copy_to_fresh(from: u64, to: u64, size: u64) {
-    let (mut start, end) = (from, from + size);
-    while start < end {
-        let pages = if size < ASKED { Some(start..end) } else { memory::touched(start, end) };
-        let Some(pages) = pages else { return };
-        for page in pages.clone().step_by(PAGE_SIZE as usize).filter(|page| !is_zero(*page)) {
-            copy(page, to + (page - from), PAGE_SIZE.min(end - page));
-        }
-        start = pages.end;
-    }
+/// Copies whole pages to fresh memory, which is zeros: what nobody has touched is left as it is, so that nobody has to fill it.
+pub fn copy_to_fresh(from: u64, to: u64, size: u64) -> Result<(), Errno> {
+    // SAFETY: fresh memory, which nobody refers to.
+    unsafe { memory::copy(from, to, size) }.map_err(|_| ENOMEM)
 }
 
 /// Fills memory that the caller has mapped to be written, and that no program uses any more, with zeros.
 pub fn wipe(start: u64, size: u64) {
     // SAFETY: the caller's mapping; nothing else refers to it.
     unsafe { core::ptr::write_bytes(start as *mut u8, 0, size as usize) };
-}
-
-/// Whether a page that the caller has mapped is full of zeros.
-fn is_zero(page: u64) -> bool {
-    // SAFETY: a whole page, readable, and any bytes are words. Whoever writes to it meanwhile may be too late, as with any copy.
-    let words: &[u64; PAGE_SIZE as usize / 8] = unsafe { &*(page as *const _) };
-    words.as_chunks::<16>().0.iter().all(|part| part.iter().fold(0, |all, word| all | word) == 0)
 }
 
 /// The block and library stack of a thread, in memory that nobody has used.
@@ -362,23 +339,5 @@ pub mod fpu {
         // SAFETY: a whole area, aligned; the same if another thread changes it.
         unsafe { asm!("xrstor64 [{}]", in(reg) start, in("eax") components as u32, in("edx") 0, options(nostack, preserves_flags)) };
         Some(())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn pages_of_zeros_are_left_alone_and_others_copied() {
-        #[repr(align(4096))]
-        struct Pages([u8; 3 * PAGE_SIZE as usize]);
-        let (mut from, mut to) = (Pages([0; 3 * PAGE_SIZE as usize]), Pages([7; 3 * PAGE_SIZE as usize]));
-        (from.0[PAGE_SIZE as usize - 1], from.0[2 * PAGE_SIZE as usize]) = (1, 2);
-        copy_to_fresh(&raw const from as u64, &raw mut to as u64, 3 * PAGE_SIZE);
-        let to = core::hint::black_box(&to);
-        assert_eq!(to.0[..PAGE_SIZE as usize], from.0[..PAGE_SIZE as usize]);
-        assert!(to.0[PAGE_SIZE as usize..2 * PAGE_SIZE as usize].iter().all(|byte| *byte == 7));
-        assert_eq!(to.0[2 * PAGE_SIZE as usize..], from.0[2 * PAGE_SIZE as usize..]);
     }
 }

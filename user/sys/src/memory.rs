@@ -1,8 +1,8 @@
 //! Calls about memory that holds objects.
 
+use core::ops::Range;
 use nacre_abi::rights::RECLAIM_CLEAR;
 use nacre_abi::state::ObjectEntry;
-use core::ops::Range;
 use nacre_abi::{Call, Status};
 
 use crate::raw;
@@ -24,6 +24,17 @@ pub fn touched(start: u64, end: u64) -> Option<Range<u64>> {
         Ok((first, last)) => (first < end).then_some(first..last),
         Err(_) => (start < end).then_some(start..end),
     }
+}
+
+/// Copies `size` bytes, whole pages of the caller's memory, to others of it. Pages that are known to be zeros on both sides are left alone.
+///
+/// # Errors
+/// `BadAddress` about 1 or 2: a page may not be read, or written. Those before it have been copied.
+///
+/// # Safety
+/// No reference leads to what is written.
+pub unsafe fn copy(from: u64, to: u64, size: u64) -> Result<(), Status> {
+    raw::call(Call::MemoryCopy, [from, to, size, 0]).map(drop)
 }
 
 /// The same, and the memory is full of zeros afterwards: each page is cleared when somebody touches it for the first time.

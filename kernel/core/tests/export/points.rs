@@ -22,6 +22,7 @@ pub fn point(call: Call) -> Point {
         Call::MutexLock => Point::In("lock"),
         Call::ConditionWait => Point::In("lock"),
         Call::MemoryReclaim => Point::In("cut off"),
+        Call::MemoryCopy => Point::In("copy"),
         Call::ThreadDonate => Point::In("given time"),
         Call::SpaceDestroy => Point::In("space destruction"),
         Call::RegionDestroy => Point::In("region destruction"),

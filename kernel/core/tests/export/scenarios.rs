@@ -306,6 +306,15 @@ pub const SCENARIOS: &[Scenario] = &[
         prepare: many,
     },
     Scenario {
+        name: "copy",
+        programs: || {
+            // Each page has what the one before it had.
+            let copy = call(Call::MemoryCopy, &[BASE + 0xa000, BASE + 0xb000, 5 * PAGE_SIZE]);
+            vec![vec![Step::Store(BASE + 0xa000, 5), copy, Step::Store(BASE + 0xf008, 7)], vec![sleep(500), call(Call::Null, &[])]]
+        },
+        prepare: nothing,
+    },
+    Scenario {
         name: "destruction",
         programs: || vec![vec![call(Call::PortDestroy, &[PORTS[0]]), call(Call::PortCreate, &[PORTS[0], 1, 0])]],
         prepare: many,

@@ -122,6 +122,7 @@ fn kinds(call: Call) -> &'static [Kind] {
         Call::PortCreate => &[Slot, Number, Object],
         Call::IpcCall | Call::IpcSend | Call::IpcReceive | Call::IpcReplyReceive | Call::IpcReply => &[Object, Number, Number, Number],
         Call::MemoryReclaim | Call::MemoryTouched => &[Page, Page],
+        Call::MemoryCopy => &[Page, Page, Size],
         Call::MemoryObjects => &[Page, Address, Memory, Number],
         Call::MutexLock | Call::ConditionWait => &[Object, Memory, Number],
         Call::ThreadSetScheduler => &[Object, Object, Number],

@@ -204,6 +204,11 @@ impl Machine for FakeMachine {
         self.index(at).map(|index| &self.frames[(index / PAGE) as usize])
     }
 
+    fn frames(&self, at: Physical, count: usize) -> &[Frame] {
+        let rest = self.index(at).map_or(&[][..], |index| &self.frames[(index / PAGE) as usize..]);
+        &rest[..count.min(rest.len())]
+    }
+
     fn special_count(&self, at: Physical) -> Option<&Cell<u32>> {
         self.index(at).map(|index| &self.counts[(index >> 21) as usize])
     }

@@ -19,6 +19,10 @@ impl Machine for Riscv64 {
         absent()
     }
 
+    fn frames(&self, _at: Physical, _count: usize) -> &[Frame] {
+        absent()
+    }
+
     fn special_count(&self, _at: Physical) -> Option<&Cell<u32>> {
         absent()
     }

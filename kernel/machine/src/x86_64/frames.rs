@@ -1,7 +1,7 @@
 //! The frame table: what the kernel knows of every 4 KiB of RAM, and how many frames of each 2 MiB are special.
 
-use crate::cell::BootCell;
 use super::direct_map::{Carving, direct};
+use crate::cell::BootCell;
 use crate::memory_map::MemoryMap;
 use core::cell::Cell;
 use nacre_abi::boot_info::MemoryRange;
@@ -78,6 +78,13 @@ pub fn mark_kernel(range: MemoryRange) {
 #[inline(always)]
 pub fn frame(at: Physical) -> Option<&'static Frame> {
     FRAMES.get().frames.get((at.0 >> 12) as usize).filter(|frame| frame.kind.get() != HOLE)
+}
+
+/// See `Machine::frames`.
+#[inline(always)]
+pub fn frames(at: Physical, count: usize) -> &'static [Frame] {
+    let rest = FRAMES.get().frames.get((at.0 >> 12) as usize..).unwrap_or(&[]);
+    rest.get(..count).unwrap_or(rest)
 }
 
 /// See `Machine::special_count`.

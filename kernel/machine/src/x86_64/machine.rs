@@ -27,6 +27,11 @@ impl Machine for X86 {
     }
 
     #[inline(always)]
+    fn frames(&self, at: Physical, count: usize) -> &[Frame] {
+        frames::frames(at, count)
+    }
+
+    #[inline(always)]
     fn special_count(&self, at: Physical) -> Option<&Cell<u32>> {
         frames::special_count(at)
     }

@@ -2,10 +2,10 @@
 
 use super::{equal, fails, must};
 use crate::fixture::{self, ARENA, EXPORTED, FREE, PORT, REGION, SPARE, population};
-use nacre_raw::{read, write};
 use alloc::string::String;
 use nacre_abi::state::RegionState;
 use nacre_abi::{Call, Code, Rights};
+use nacre_raw::{read, write};
 
 /// Where tests map in the own space.
 const HERE: u64 = 0x3300_0000_0000;
@@ -86,6 +86,21 @@ pub fn touched() -> Result<(), String> {
     write(SPARE + 3 * 4096, 7);
     equal("what was written", must(Call::MemoryTouched, &[SPARE, 4 * 4096])?, (SPARE + 3 * 4096, SPARE + 4 * 4096))?;
     equal("the rest", read(SPARE + 4096), 0)
+}
+
+pub fn copied() -> Result<(), String> {
+    const CLEAR: u64 = nacre_abi::rights::RECLAIM_CLEAR;
+    must(Call::MemoryReclaim, &[SPARE, 4 * 4096, CLEAR])?;
+    write(SPARE + 3 * 4096 + 8, 7);
+    must(Call::MemoryCopy, &[SPARE + 2 * 4096, SPARE, 2 * 4096])?;
+    equal("zeros on both sides", must(Call::MemoryTouched, &[SPARE, 3 * 4096])?, (SPARE + 4096, SPARE + 2 * 4096))?;
+    equal("what was written", read(SPARE + 4096 + 8), 7)?;
+    write(SPARE + 4096 + 8, 9);
+    equal("the first one", read(SPARE + 3 * 4096 + 8), 7)?;
+    must(Call::MemoryCopy, &[SPARE, SPARE + 4096, 4096])?;
+    equal("zeros over it", read(SPARE + 4096 + 8), 0)?;
+    fails("from nowhere", fixture::must(Call::MemoryCopy, &[0, SPARE, 4096]), Code::BadAddress)?;
+    fails("to nowhere", fixture::must(Call::MemoryCopy, &[SPARE, 0, 4096]), Code::BadAddress)
 }
 
 fn readable_word(address: u64) -> u64 {

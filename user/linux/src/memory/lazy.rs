@@ -143,7 +143,7 @@ impl Memory {
         let away = self.map.find_free_below(size, LOWEST, HIGHEST).ok_or(ENOMEM)?;
         let mut copy = Part::create(Segment::fresh(size)?, away, size, 0, Rights::READ.union(Rights::WRITE))?;
         if copies {
-            user::copy_to_fresh(start, away, size);
+            user::copy_to_fresh(start, away, size)?;
         }
         let area = self.map.within(start, end)?.next().ok_or(ENOMEM)?;
         let rights = area.rights;
