@@ -43,7 +43,7 @@ pub const AT_FOREIGN_ENTRY: u64 = 0x4e61_0003;
 /// Auxiliary vector entry: how many bytes the stack has, below its end.
 pub const AT_STACK_SIZE: u64 = 0x4e61_0004;
 /// Auxiliary vector entry, for the library of foreign calls: address of a table of what the parent mapped, four words each: first address, size, rights,
-/// and the reference to the mapping, with all rights. These references stand at [`FREE`] and behind it, in the order of the table.
+/// and the mapping, which the program may change. These mappings stand at [`FREE`] and behind it, in the order of the table, and behind them what is inherited.
 pub const AT_WINDOWS: u64 = 0x4e61_0005;
 /// Auxiliary vector entry: how many entries that table has, or how many mappings of an inheritance's areas there are.
 pub const AT_WINDOW_COUNT: u64 = 0x4e61_0006;

@@ -63,13 +63,14 @@ impl<M: Machine> Kernel<M> {
 
     /// Those frames from `at` on whose bits are set that hold nothing of the kernel's.
     fn frames_in_row(&self, at: Physical, which: u64) -> impl Iterator<Item = (Physical, &Frame)> {
+        let frames = self.machine.frames(at, (u64::BITS - which.leading_zeros()) as usize);
         let mut rest = which;
         let all = core::iter::from_fn(move || {
-            let number = u64::from(rest.trailing_zeros());
+            let number = rest.trailing_zeros();
             rest &= rest.wrapping_sub(1);
-            (number < 64).then(|| at.add(number * PAGE_SIZE))
+            frames.get(number as usize).map(|frame| (at.add(u64::from(number) * PAGE_SIZE), frame))
         });
-        all.filter_map(|at| self.machine.frame(at).map(|frame| (at, frame))).filter(|(_, frame)| self.is_vacant(frame))
+        all.filter(|(_, frame)| self.is_vacant(frame))
     }
 
     /// Takes the frames from `at` on whose bits are set away from every space, those that hold something left out. They are zeros for who touches them next.

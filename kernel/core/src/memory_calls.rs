@@ -18,9 +18,10 @@ const LOOK_WORK: u32 = 80;
 /// What taking an object back takes, but for its size, which is filled with zeros: a thread's is a page.
 const OBJECT_WORK: u32 = 300;
 /// Pages that are cleared together, and what that takes, in instructions.
+const CLEAR_ROW: u64 = 64;
+const ROW_WORK: u32 = 2500;
+/// Pages that are looked at together, and what that and finding out where they are takes.
 const ROW: u64 = 32;
-const ROW_WORK: u32 = 2000;
-/// What looking at so many, and finding out where they are, takes.
 const ROW_LOOK_WORK: u32 = 900;
 
 /// A part of the caller's space that one translation holds for; empty: none is known.
@@ -124,7 +125,7 @@ impl<M: Machine> Kernel<M> {
         while address < end {
             let (next, work) = match flags {
                 0 => (self.reclaim_page(caller, &mut part, address, end)?, LOOK_WORK),
-                _ => (self.reclaim_row(caller, address, end)?, ROW_WORK),
+                _ => (self.reclaim_row(caller, &mut part, address, end)?, ROW_WORK),
             };
             address = next.min(end);
             caller.set_register(register::RDI, address);
@@ -196,28 +197,29 @@ impl<M: Machine> Kernel<M> {
     }
 
     /// Makes some pages from `address` on, in which the caller may make objects, zeros, which nobody sees until they are touched; where to go on.
-    fn reclaim_row(&self, caller: Thread<'_>, address: u64, end: u64) -> Attempt<u64> {
-        let part = match self.part_at(caller, address, end, Rights::WRITE.union(Rights::OBJECTS)) {
-            Ok(part) => part,
-            Err(next) => return Ok(next),
-        };
-        let count = ((part.end.min(end) - address) / PAGE_SIZE).min(ROW);
+    fn reclaim_row(&self, caller: Thread<'_>, part: &mut Part, address: u64, end: u64) -> Attempt<u64> {
+        if address >= part.end {
+            match self.part_at(caller, address, end, Rights::WRITE.union(Rights::OBJECTS)) {
+                Ok(found) => *part = found,
+                Err(next) => return Ok(next),
+            }
+        }
+        let (first, last) = (part.physical.add(address - part.start), part.end.min(end).min(address + CLEAR_ROW * PAGE_SIZE));
         let mut used = 0;
-        for number in 0..count {
-            let at = part.physical.add(number * PAGE_SIZE);
-            let Some(frame) = self.machine.frame(at) else { continue };
+        for (number, frame) in self.machine.frames(first, ((last - address) / PAGE_SIZE) as usize).iter().enumerate() {
             let kind = frame.kind.get();
             if kind == Frame::BLANK {
                 continue;
             }
-            if !matches!(kind, Frame::PLAIN | Frame::SEIZED) && self.reclaim_frame(caller, at, frame)? {
+            if !matches!(kind, Frame::PLAIN | Frame::SEIZED) && self.reclaim_frame(caller, first.add(number as u64 * PAGE_SIZE), frame)? {
                 // One of the objects may have been what showed the caller this memory: it is looked up again.
+                *part = Part::default();
                 return Ok(address);
             }
             used |= 1 << number;
         }
-        self.frames_blank(part.physical, used)?;
-        Ok(address + count * PAGE_SIZE)
+        self.frames_blank(first, used)?;
+        Ok(last)
     }
 
     /// Destroys the objects in a frame, or the space whose table it is. Whether there were any.

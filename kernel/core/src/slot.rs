@@ -9,15 +9,27 @@ use nacre_abi::{Code, ObjectType, PAGE_SIZE, Rights, Status, USER_END};
 impl<M: Machine> Kernel<M> {
     /// Where the object at address `address` would be made: checks alignment, rights and that the place is free.
     pub(crate) fn free_slot(&self, caller: Thread<'_>, argument: u8, address: u64, object: ObjectType) -> Attempt<Physical> {
+        let found = self.slot_memory(caller, argument, address, object)?;
+        self.slot_checked(argument, found, object)
+    }
+
+    /// The same, whether it is free or not; and the frame.
+    #[inline(always)]
+    pub(crate) fn slot_memory(&self, caller: Thread<'_>, argument: u8, address: u64, object: ObjectType) -> Attempt<(Physical, &Frame)> {
         if !address.is_multiple_of(object.alignment()) {
             return Err(Status::argument(Code::BadAddress, argument).into());
         }
         let at = self.object_memory(caller, argument, address)?;
         match self.machine.frame(at) {
-            Some(frame) if self.is_free(frame, at, object.size()) => Ok(at),
-            Some(_) => Err(Status::argument(Code::SlotOccupied, argument).into()),
+            Some(frame) => Ok((at, frame)),
             None => Err(Status::argument(Code::NotObjectMemory, argument).into()),
         }
+    }
+
+    /// The place that was found, if it is free.
+    #[inline(always)]
+    pub(crate) fn slot_checked(&self, argument: u8, (at, frame): (Physical, &Frame), object: ObjectType) -> Attempt<Physical> {
+        if self.is_free(frame, at, object.size()) { Ok(at) } else { Err(Status::argument(Code::SlotOccupied, argument).into()) }
     }
 
     fn is_free(&self, frame: &Frame, at: Physical, size: u64) -> bool {

@@ -286,15 +286,10 @@ impl<M: Machine> Kernel<M> {
 
     /// A place for a reference: a free slot, or a reference that will be replaced.
     pub(crate) fn reference_slot(&self, thread: Thread<'_>, argument: u8, address: u64) -> Attempt<Physical> {
-        let at = self.object_memory(thread, argument, address)?;
-        if at.0.is_multiple_of(64)
-            && let Some(frame) = self.machine.frame(at)
-            && frame.kind.get() == crate::machine::Frame::OBJECTS
-            && let Some((ObjectType::Reference, at)) = self.object_in_frame(at)
-        {
-            return Ok(at);
-        }
-        self.free_slot(thread, argument, address, ObjectType::Reference)
+        let object = ObjectType::Reference;
+        let (at, frame) = self.slot_memory(thread, argument, address, object)?;
+        let is_reference = frame.kind.get() == crate::machine::Frame::OBJECTS && matches!(self.object_in_frame(at), Some((ObjectType::Reference, _)));
+        if is_reference { Ok(at) } else { self.slot_checked(argument, (at, frame), object) }
     }
 
     /// Makes what is at a place found by `reference_slot` a reference of this kind, without a target yet.

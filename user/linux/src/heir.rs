@@ -29,7 +29,7 @@ use nacre_abi::rights::REFERENCE_USE;
 use nacre_abi::{ObjectType, PAGE_SIZE, Rights};
 use nacre_nest::plan::{FOREIGN_STACK_END, MAX_FOREIGN_STACK};
 use nacre_rt::memory::{HEAP_END, HEAP_START};
-use nacre_sys::{OwnedReference, Reference, Region, memory};
+use nacre_sys::{Mapping, OwnedReference, Reference, Region, memory};
 
 /// Where the library shows itself what it makes.
 pub const WINDOWS: core::ops::Range<u64> = nacre_sys::window::WINDOWS;
@@ -301,8 +301,9 @@ fn kept_part(area: &Area<Fill>, stack: u64, keeps: bool) -> u64 {
     if part.is_writable() || kept == area.end { kept } else { area.start }
 }
 
-/// The references that came with an inheritance, of which each is taken once.
-struct Given {
+/// The references that came with an inheritance.
+pub struct Given {
+    /// Where the first one stands.
     first: u64,
     count: u64,
     /// A bit for each of the first ones that were taken for good.
@@ -310,34 +311,36 @@ struct Given {
 }
 
 impl Given {
-    fn slot(number: u64) -> Reference {
-        Reference(FREE + number * ObjectType::Reference.size())
+    fn slot(&self, number: u64) -> Reference {
+        Reference(self.first + number * ObjectType::Reference.size())
     }
 
-    /// A copy of one: what is named twice is had twice.
-    fn take(&self, number: u64) -> Result<OwnedReference, Errno> {
-        OwnedReference::copy_of(Given::slot(self.first + number), REFERENCE_USE).map_err(|_| ENOMEM)
-    }
-
-    /// One itself, which can be had once.
-    fn keep(&mut self, number: u64) -> Result<OwnedReference, Errno> {
-        let bit = 1u64.checked_shl(number as u32).filter(|bit| number < 64 && self.kept & bit == 0).ok_or(EINVAL)?;
-        self.kept |= bit;
-        Ok(OwnedReference::adopt(Given::slot(self.first + number)))
+    /// One of them, or a copy if somebody has it already: what is named twice is had twice.
+    fn take(&mut self, number: u64) -> Result<OwnedReference, Errno> {
+        if number >= 64 || self.kept & 1 << number != 0 {
+            return OwnedReference::copy_of(self.slot(number), REFERENCE_USE).map_err(|_| ENOMEM);
+        }
+        self.kept |= 1 << number;
+        Ok(OwnedReference::adopt(self.slot(number)))
     }
 
     /// The originals go.
     fn finish(self) {
         let is_kept = |number: u64| number < 64 && self.kept & 1 << number != 0;
         for number in (0..self.count).filter(|number| !is_kept(*number)) {
-            drop(OwnedReference::adopt(Given::slot(self.first + number)));
+            drop(OwnedReference::adopt(self.slot(number)));
         }
     }
 }
 
-/// What the auxiliary vector says that there is.
-fn given(auxiliary: &Auxiliary) -> Given {
-    Given { first: auxiliary.window_count, count: auxiliary.inherited_count, kept: 0 }
+/// Where the parent has made a mapping.
+fn mapping_slot(number: u64) -> u64 {
+    FREE + number * ObjectType::Mapping.size()
+}
+
+/// What the auxiliary vector says that there is. Asked once, for what is taken is not there any more.
+pub fn given(auxiliary: &Auxiliary) -> Given {
+    Given { first: mapping_slot(auxiliary.window_count), count: auxiliary.inherited_count, kept: 0 }
 }
 
 /// Reads the inheritance, if the process was born with one.
@@ -350,8 +353,7 @@ pub fn read(auxiliary: &Auxiliary) -> Result<Option<Inheritance>, Errno> {
 }
 
 /// The areas of a fork's child; what the library uses itself is not among them.
-pub fn memory(auxiliary: &Auxiliary, copy: &Copy) -> Result<Memory, Errno> {
-    let given = given(auxiliary);
+pub fn memory(auxiliary: &Auxiliary, given: &mut Given, copy: &Copy) -> Result<Memory, Errno> {
     let mut segments = Vec::new();
     for segment in &copy.segments {
         let port = segment.port.map(|port| given.take(port)).transpose()?;
@@ -366,7 +368,7 @@ pub fn memory(auxiliary: &Auxiliary, copy: &Copy) -> Result<Memory, Errno> {
         let rights = Rights(area.rights);
         let mut mapped = |rights, writable| {
             let mapping = mappings.next().ok_or(EINVAL)?;
-            Ok::<Part, Errno>(Part::given(Given::slot(mapping), area.start, area.end - area.start, rights, writable))
+            Ok::<Part, Errno>(Part::given(Mapping(mapping_slot(mapping)), area.start, area.end - area.start, rights, writable))
         };
         let backing = match area.fill {
             inheritance::Fill::Reserved if rights != Rights::NONE => {
@@ -398,15 +400,14 @@ pub fn take_traits(process: &mut Process, data: &Inheritance) {
 }
 
 /// Makes a process what it inherits, but for its memory.
-pub fn take_over(process: &mut Process, auxiliary: &Auxiliary, data: &Inheritance) -> Result<(), Errno> {
-    let mut given = given(auxiliary);
+pub fn take_over(process: &mut Process, mut given: Given, data: &Inheritance) -> Result<(), Errno> {
     take_traits(process, data);
     process.limits = Limits::of(data.limits);
     let mut files = Vec::new();
     for file in &data.files {
         files.push(match file.path.as_slice() {
             path if file.reference.is_some() || file.stream.is_some() => {
-                let open = open_file(file, &given)?;
+                let open = open_file(file, &mut given)?;
                 *open.opened_by.borrow_mut() = (!path.is_empty()).then(|| (None, path.to_vec()));
                 open
             }
@@ -441,9 +442,9 @@ pub fn take_over(process: &mut Process, auxiliary: &Auxiliary, data: &Inheritanc
     Ok(())
 }
 
-/// What the maker has found is not looked for again. What others name too, its child finds itself.
+/// What the maker has found is not looked for again.
 fn take_services(process: &mut Process, given: &mut Given, copy: &Copy) {
-    process.services.take(copy.services.map(|number| number.and_then(|number| given.keep(number).ok())));
+    process.services.take(copy.services.map(|number| number.and_then(|number| given.take(number).ok())));
 }
 
 fn take_thread(process: &mut Process, copy: &Copy) {
@@ -465,7 +466,7 @@ fn shown(process: &mut Process, path: &[u8], file: &File) -> Result<Rc<OpenFile>
     Ok(Rc::new(Shown::open(node, file.position, file.flags)))
 }
 
-fn open_file(file: &File, given: &Given) -> Result<Rc<OpenFile>, Errno> {
+fn open_file(file: &File, given: &mut Given) -> Result<Rc<OpenFile>, Errno> {
     let reference = file.reference.map(|number| given.take(number)).transpose()?;
     let kind = match (file.stream, reference) {
         (None, Some(reference)) => Kind::Remote(reference),

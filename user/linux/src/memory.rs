@@ -1,7 +1,6 @@
 //! The program's memory as objects: a Mapping for each area, over a segment of the pool, a file's contents, or what the parent filled it from.
 //!
-//! The mappings of the program, its dynamic linker and its stack are the parent's objects; the library has references to them with which it
-//! changes them as it does its own.
+//! The mappings of the program, its dynamic linker and its stack were made by the parent, in the library's own object area.
 
 use crate::descriptors::OpenFile;
 use crate::errno::{EACCES, ENOMEM, Errno};
@@ -14,7 +13,7 @@ use alloc::vec::Vec;
 use lazy::Lazy;
 use nacre_abi::Rights;
 use nacre_abi::state::MappingState;
-use nacre_sys::{Mapping, OwnedMapping, OwnedReference, Reference, Region, Space};
+use nacre_sys::{Mapping, OwnedMapping, OwnedReference, Region, Space};
 
 mod lazy;
 mod leftover;
@@ -45,24 +44,14 @@ pub enum Fill {
 enum Shown {
     /// Made here.
     Made(OwnedMapping),
-    /// The parent's, by a reference.
-    Given(OwnedReference),
+    /// Made by the parent.
+    Given(OwnedMapping),
 }
 
 impl Shown {
     fn handle(&self) -> Mapping {
         match self {
-            Shown::Made(mapping) => mapping.handle(),
-            Shown::Given(reference) => Mapping::through(reference.handle()),
-        }
-    }
-}
-
-impl Drop for Shown {
-    fn drop(&mut self) {
-        if let Shown::Given(reference) = self {
-            // One that is gone already shows nothing either.
-            let _ = Mapping::through(reference.handle()).destroy();
+            Shown::Made(mapping) | Shown::Given(mapping) => mapping.handle(),
         }
     }
 }
@@ -108,9 +97,9 @@ impl Part {
     }
 
     /// What the parent mapped at `start`, with these rights.
-    pub fn given(mapping: Reference, start: u64, size: u64, rights: Rights, writable: bool) -> Part {
+    pub fn given(mapping: Mapping, start: u64, size: u64, rights: Rights, writable: bool) -> Part {
         let state = MappingState { start, size, rights: rights.0, ..MappingState::default() };
-        let shown = Shown::Given(OwnedReference::adopt(mapping));
+        let shown = Shown::Given(OwnedMapping::adopt(mapping));
         Part { shown, segment: None, state, writable, shared: false, lent: false, at_fork: AtFork::Copied, origin: None }
     }
 

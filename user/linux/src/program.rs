@@ -4,7 +4,7 @@ use crate::errno::{EINVAL, Errno};
 use crate::map::{Area, Map, round_up};
 use crate::memory::{Fill, HIGHEST, Part, effective};
 use nacre_abi::{Rights, environment};
-use nacre_sys::Reference;
+use nacre_sys::Mapping;
 
 const AT_PHDR: u64 = 3;
 const AT_PHENT: u64 = 4;
@@ -123,7 +123,7 @@ pub fn enter_windows(map: &mut Map<Fill>, auxiliary: &Auxiliary, bytes: &[u8]) -
     for entry in bytes.as_chunks::<WINDOW>().0 {
         let [start, size, rights, mapping] = [0, 1, 2, 3].map(|at| word(entry, at));
         let end = start.checked_add(size).ok_or(EINVAL)?;
-        let part = Part::given(Reference(mapping), start, size, Rights(rights), rights & Rights::WRITE.0 != 0);
+        let part = Part::given(Mapping(mapping), start, size, Rights(rights), rights & Rights::WRITE.0 != 0);
         if end <= HIGHEST || end == auxiliary.stack_end {
             map.insert(Area { start, end, rights: effective(Rights(rights)), backing: Fill::Own(part) })?;
         } else {

@@ -43,8 +43,9 @@ fn memory(auxiliary: &Auxiliary) -> Result<Memory, Errno> {
 /// The process of the program that the parent laid out, or of a fork's child.
 fn process(auxiliary: &Auxiliary, arguments: &Arguments, inheritance: Option<&Inheritance>) -> Result<Process, Errno> {
     let copy = inheritance.and_then(|inheritance| inheritance.copy.as_ref());
+    let mut given = heir::given(auxiliary);
     let memory = match copy {
-        Some(copy) => heir::memory(auxiliary, copy)?,
+        Some(copy) => heir::memory(auxiliary, &mut given, copy)?,
         None => memory(auxiliary)?,
     };
     let executable = memory.path(auxiliary.path).map(Vec::from).unwrap_or_default();
@@ -54,7 +55,7 @@ fn process(auxiliary: &Auxiliary, arguments: &Arguments, inheritance: Option<&In
     process.random = random(auxiliary);
     match inheritance {
         Some(inheritance) => {
-            heir::take_over(&mut process, auxiliary, inheritance)?;
+            heir::take_over(&mut process, given, inheritance)?;
             if copy.is_none() && process.identity.owner() != [0; 6] {
                 tell_owner(&mut process, arguments.auxiliary_address())?;
             }

@@ -5,9 +5,9 @@
 //! | pages | what | seen by the child |
 //! | --- | --- | --- |
 //! | 1 | its first thread | no |
-//! | a few | its space and the mappings that fill it | no |
+//! | a few | its space and the mappings that are not given to it | no |
 //! | pool | donated for its tables | no |
-//! | `OBJECTS_PAGES` or more | object area, with the references it is born with | at `OBJECTS` |
+//! | `OBJECTS_PAGES` or more | object area, with the mappings that it is given and the references it is born with | at `OBJECTS` |
 //! | private | written parts of program and library | at their addresses |
 //! | inheritance | what it takes over, if it was born inside a process | at [`INHERITANCE`] |
 //! | stack | | below [`STACK_END`], a foreign program's below [`FOREIGN_STACK_END`] |
@@ -15,7 +15,7 @@
 use crate::elf::Image;
 use crate::refusal::Refusal;
 use alloc::vec::Vec;
-use nacre_abi::environment::{FOREIGN_LIBRARY, OBJECTS, OBJECTS_PAGES};
+use nacre_abi::environment::{FOREIGN_LIBRARY, FREE, OBJECTS, OBJECTS_PAGES};
 use nacre_abi::{ObjectType, PAGE_SIZE, Rights};
 use nacre_sys::{Reference, Region};
 
@@ -127,7 +127,7 @@ pub struct Plan {
     pub objects: u64,
     /// How many pages it has.
     pub objects_pages: u64,
-    /// Of how many mappings the child gets references: of the first ones.
+    /// How many mappings stand in the child's object area, so that it may change them: the first ones.
     pub given: usize,
     /// Where the inheritance starts.
     pub inheritance: u64,
@@ -163,10 +163,18 @@ impl Default for Sizes {
 
 const FIRST_MAPPING: u64 = PAGE_SIZE + ObjectType::Space.size();
 
+/// Where, in a child's space, a mapping stands that it is given.
+pub fn given_slot(number: usize) -> u64 {
+    FREE + number as u64 * ObjectType::Mapping.size()
+}
+
 impl Plan {
     /// Where mapping `number` is.
     pub fn mapping(&self, number: usize) -> u64 {
-        FIRST_MAPPING + number as u64 * ObjectType::Mapping.size()
+        match number.checked_sub(self.given) {
+            None => self.objects + (given_slot(number) - OBJECTS),
+            Some(hidden) => FIRST_MAPPING + hidden as u64 * ObjectType::Mapping.size(),
+        }
     }
 
     /// Gives `size` bytes of the segment away.
@@ -244,13 +252,14 @@ pub fn plan(images: &[(&Image, bool)], sizes: Sizes, heritage: &Heritage<'_>) ->
     let forked = !heritage.areas.is_empty();
     let foreign = images.len() > 1 || forked;
     let segments: usize = images.iter().map(|(image, _)| image.segments.len()).sum();
-    let windows = segments + heritage.areas.len() + 3;
-    let mut plan = Plan { space: PAGE_SIZE, pool_pages: sizes.pool_pages.max(5), ..Plan::default() };
-    plan.take((FIRST_MAPPING + windows as u64 * ObjectType::Mapping.size()).next_multiple_of(PAGE_SIZE))?;
+    let given = if forked { heritage.areas.len() } else if foreign { segments + 2 } else { 0 };
+    let hidden = segments + heritage.areas.len() + 3 - given;
+    let mut plan = Plan { space: PAGE_SIZE, pool_pages: sizes.pool_pages.max(5), given, ..Plan::default() };
+    plan.take((FIRST_MAPPING + hidden as u64 * ObjectType::Mapping.size()).next_multiple_of(PAGE_SIZE))?;
     plan.pool = plan.take(plan.pool_pages.saturating_mul(PAGE_SIZE))?;
-    plan.given = if forked { heritage.areas.len() } else if foreign { segments + 2 } else { 0 };
-    let born = (plan.given + heritage.references.len()) as u64 + SPARE_SLOTS;
-    plan.objects_pages = OBJECTS_PAGES.max((born * ObjectType::Reference.size()).div_ceil(PAGE_SIZE));
+    let references = heritage.references.len() as u64 + SPARE_SLOTS;
+    let born = given as u64 * ObjectType::Mapping.size() + references * ObjectType::Reference.size();
+    plan.objects_pages = OBJECTS_PAGES.max(born.div_ceil(PAGE_SIZE));
     plan.objects = plan.take(plan.objects_pages * PAGE_SIZE)?;
     heritage.areas.iter().try_for_each(|area| plan.add_area(area))?;
     for (number, (image, shares)) in images.iter().enumerate() {

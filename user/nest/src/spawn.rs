@@ -12,7 +12,7 @@ use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::ops::Range;
-use nacre_abi::environment::{self, FREE, OBJECTS};
+use nacre_abi::environment::{self, OBJECTS};
 use nacre_abi::message::MAX_BYTES;
 use nacre_abi::rights::{REFERENCE_ALL, REFERENCE_USE};
 use nacre_abi::state::ThreadState;
@@ -196,8 +196,7 @@ fn make_space<S: Supplier>(plan: &Plan, segment: &S::Segment, files: &[Loaded<S:
             From::File(number) => files[number].file.region().unwrap_or(Region(0)),
             From::Region(region) => region,
         };
-        let slot = base + plan.mapping(number);
-        Mapping::create(slot, space, window.start, window.size, region, window.offset, window.rights).map_err(kernel("a mapping of its memory"))?;
+        Mapping::create(base + plan.mapping(number), space, window.start, window.size, region, window.offset, window.rights).map_err(kernel("a mapping of its memory"))?;
     }
     Ok(space)
 }
@@ -268,9 +267,9 @@ fn leaving(size: u64, rest: u64) -> u64 {
     (size / 4).max(size.saturating_sub(rest))
 }
 
-/// Where a reference stands that the child is given besides those that all have: to the mapping of a window, and behind these, what it inherits.
-fn given_slot(number: usize) -> u64 {
-    FREE + number as u64 * ObjectType::Reference.size()
+/// Where a reference stands that the child inherits: behind the mappings that it is given.
+fn inherited_slot(given: usize, number: usize) -> u64 {
+    plan::given_slot(given) + number as u64 * ObjectType::Reference.size()
 }
 
 /// Bytes of a stack that arguments must leave free, and of one that grows.
@@ -288,7 +287,7 @@ fn write_stack<S: Supplier>(
     part(segment, plan.inheritance, heritage.bytes.len() as u64).copy_from(heritage.bytes.into());
     // A fork's child has the table of its areas in the inheritance.
     let windows = plan.windows.iter().enumerate().take(if heritage.areas.is_empty() { plan.given } else { 0 });
-    let windows: Vec<[u64; 4]> = windows.map(|(number, window)| [window.start, window.size, window.rights.0, given_slot(number)]).collect();
+    let windows: Vec<[u64; 4]> = windows.map(|(number, window)| [window.start, window.size, window.rights.0, plan::given_slot(number)]).collect();
     let contents = stack::Contents {
         path: program.path,
         directory: program.directory,
@@ -306,17 +305,14 @@ fn write_stack<S: Supplier>(
     Ok(plan.stack_end - size)
 }
 
-/// Puts the references that it is born with into the child's object area: to whom it belongs, to its mappings, and what it inherits.
+/// Puts the references that it is born with into the child's object area: to whom it belongs, and what it inherits.
 fn give_references(plan: &Plan, base: u64, heritage: &Heritage<'_>, ports: Ports, space: Space, thread: Thread) -> Result<(), Status> {
     let slot = |address: u64| Reference(base + plan.objects + (address - OBJECTS));
     ports.parent.reference(slot(environment::PARENT), REFERENCE_USE)?;
     space.reference(slot(environment::SPACE), REFERENCE_ALL)?;
     thread.reference(slot(environment::THREAD), REFERENCE_ALL)?;
-    for number in 0..plan.given {
-        Mapping(base + plan.mapping(number)).reference(slot(given_slot(number)), REFERENCE_ALL)?;
-    }
-    let inherited = heritage.references.iter().enumerate();
-    inherited.into_iter().try_for_each(|(number, reference)| reference.reference(slot(given_slot(plan.given + number)), REFERENCE_USE))
+    let mut inherited = heritage.references.iter().enumerate();
+    inherited.try_for_each(|(number, reference)| reference.reference(slot(inherited_slot(plan.given, number)), REFERENCE_USE))
 }
 
 fn make_thread(slot: u64, space: Space, entry: u64, stack: u64) -> Result<Thread, Status> {

@@ -124,10 +124,10 @@ pub unsafe fn prepare(stack: *const u64) -> Arguments {
     arguments
 }
 
-/// How many references a program finds besides those that all have.
+/// How many bytes of objects a program finds besides those that all have.
 fn given(arguments: &Arguments) -> u64 {
-    let count = |key| arguments.auxiliary(key).unwrap_or(0);
-    count(AT_WINDOW_COUNT).saturating_add(count(AT_INHERITED_COUNT))
+    let bytes = |key, object: ObjectType| arguments.auxiliary(key).unwrap_or(0).saturating_mul(object.size());
+    bytes(AT_WINDOW_COUNT, ObjectType::Mapping).saturating_add(bytes(AT_INHERITED_COUNT, ObjectType::Reference))
 }
 
 /// Sets up what root stands on.
@@ -137,12 +137,12 @@ pub fn prepare_root() {
     slots_from(pages.unwrap_or(OBJECTS_PAGES), 0);
 }
 
-/// Gives the object area to the allocator of slots, but for what the program was born with: `given` references more than all have.
+/// Gives the object area to the allocator of slots, but for what the program was born with: `given` bytes of objects more than all have.
 fn slots_from(pages: u64, given: u64) {
     if slots::add_area(OBJECTS, pages as usize).is_err() {
         crate::report!("no words for {pages} pages of object area");
     }
-    let end = FREE + given.min(pages.saturating_mul(PAGE_SIZE / ObjectType::Reference.size())) * ObjectType::Reference.size();
+    let end = FREE + given.min(pages.saturating_mul(PAGE_SIZE));
     for address in (OBJECTS..end).step_by(64) {
         slots::claim(address, ObjectType::Reference);
     }
