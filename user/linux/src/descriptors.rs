@@ -218,6 +218,18 @@ pub struct Descriptors<F = OpenFile> {
     taken: usize,
 }
 
+impl Descriptors {
+    /// What a program has that was told of no others: its streams.
+    pub fn standard() -> Result<Descriptors, Errno> {
+        let mut descriptors = Descriptors::new();
+        for number in 0..3 {
+            let stream = OpenFile::new(Kind::Stream(number, OnceCell::new()), 0, O_RDWR);
+            descriptors.insert(Rc::new(stream), 0, false, 3)?;
+        }
+        Ok(descriptors)
+    }
+}
+
 impl<F> Descriptors<F> {
     /// An empty table.
     pub const fn new() -> Descriptors<F> {

@@ -16,6 +16,7 @@
 //! at `attention`. The library is compiled without floating point, so that the registers of the FPU stay the program's.
 
 use crate::block::{Block, ELSEWHERE, QUICK};
+use crate::errno::Errno;
 pub use crate::frame::Frame;
 use crate::process::Process;
 use crate::sites::EVERY;
@@ -67,15 +68,18 @@ static FIRST: Area = Area { stack: UnsafeCell::new([0; STACK_SIZE]), block: Bloc
 static PROCESS: Global = Global(UnsafeCell::new(MaybeUninit::zeroed()), AtomicBool::new(false));
 static LOCK: RawLock = RawLock::new();
 
-/// Keeps the process's state for the calls to come.
-pub fn set_process(mut process: Process) {
-    process.lock = Some(&LOCK);
+/// Keeps the process's state for the calls to come, once `complete` has made it what it has to be. It is large, and moved nowhere: each page of stack that it stood in would be one more.
+#[inline(always)]
+pub fn set_process(process: Process, complete: impl FnOnce(&mut Process) -> Result<(), Errno>) -> Result<(), Errno> {
     // A visitor may look already whether there is one.
     LOCK.lock();
     // SAFETY: start-up, before the first call; nothing else borrows it: this thread has the lock.
-    unsafe { (*PROCESS.0.get()).write(process) };
+    let process = unsafe { (*PROCESS.0.get()).write(process) };
+    complete(process)?;
+    process.lock = Some(&LOCK);
     PROCESS.1.store(true, Ordering::Release);
     LOCK.unlock();
+    Ok(())
 }
 
 /// The block of the first thread; its address is what `gs` must be.

@@ -2,7 +2,7 @@
 
 use crate::agent::Agent;
 use crate::block::Block;
-use crate::descriptors::{Descriptors, Kind, O_RDWR, OpenFile};
+use crate::descriptors::{Descriptors, OpenFile};
 use crate::errno::Errno;
 use crate::growth::Growth;
 use crate::identity::Identity;
@@ -20,7 +20,6 @@ use crate::thread::{Thread, Threads};
 use crate::timers::Timers;
 use alloc::rc::Rc;
 use alloc::vec::Vec;
-use core::cell::OnceCell;
 use core::fmt::{Arguments, Write};
 use nacre_sys::{OwnedReference, Reference};
 use nacre_sys::lock::RawLock;
@@ -137,15 +136,11 @@ impl Write for Line {
 
 impl Process {
     /// The process of a program with this memory, and this block for its first thread.
-    pub fn new(memory: Memory, executable: Vec<u8>, block: &'static Block) -> Result<Process, Errno> {
-        let mut descriptors = Descriptors::new();
-        for number in 0..3 {
-            let stream = OpenFile::new(Kind::Stream(number, OnceCell::new()), 0, O_RDWR);
-            descriptors.insert(Rc::new(stream), 0, false, 3)?;
-        }
-        Ok(Process {
+    #[inline(always)]
+    pub fn new(memory: Memory, executable: Vec<u8>, block: &'static Block) -> Process {
+        Process {
             memory,
-            descriptors,
+            descriptors: Descriptors::new(),
             current: None,
             services: Services::default(),
             signals: Signals::new(),
@@ -179,7 +174,7 @@ impl Process {
             library: None,
             random: Default::default(),
             reported: [0; SET],
-        })
+        }
     }
 
     /// A line for whoever runs the system.

@@ -1,6 +1,6 @@
 //! A program's calls without a kernel, for tests on the host: each is decoded as ever, and every message that it leads to fails.
 
-use crate::descriptors::{Kind, O_RDWR, OpenFile};
+use crate::descriptors::{Descriptors, Kind, O_RDWR, OpenFile};
 use crate::entry::Frame;
 use crate::map::{Area, Map};
 use crate::memory::{Fill, Memory};
@@ -37,7 +37,8 @@ impl Rehearsal {
             map.insert(Area { start, end: start + size as u64, rights, backing: Fill::Library(rights) }).ok()?;
         }
         let end = start + 2 * size as u64;
-        let mut process = Process::new(Memory::new(map, end), Vec::from(b"/bin/test"), Box::leak(Box::default())).ok()?;
+        let mut process = Process::new(Memory::new(map, end), Vec::from(b"/bin/test"), Box::leak(Box::default()));
+        process.descriptors = Descriptors::standard().ok()?;
         process.open(OpenFile::new(Kind::Stream(7, OnceCell::new()), 0, O_RDWR), true).ok()?;
         for mode in crate::socket::REHEARSED {
             process.open(OpenFile::new(Kind::Stream(7, OnceCell::new()), mode, O_RDWR), true).ok()?;

@@ -1,9 +1,10 @@
 //! What happens between the library's first instruction and the program's.
 
 use crate::block::Block;
+use crate::descriptors::Descriptors;
 use crate::entry::Frame;
 use crate::errno::{EINVAL, ENOMEM, Errno};
-use crate::heir::{self, WINDOWS};
+use crate::heir::{self, Given, WINDOWS};
 use crate::inheritance::{Copy, Inheritance};
 use crate::map::{Area, Map};
 use crate::memory::{Fill, Memory};
@@ -40,8 +41,8 @@ fn memory(auxiliary: &Auxiliary) -> Result<Memory, Errno> {
     Ok(Memory::new(map, end))
 }
 
-/// The process of the program that the parent laid out, or of a fork's child.
-fn process(auxiliary: &Auxiliary, arguments: &Arguments, inheritance: Option<&Inheritance>) -> Result<Process, Errno> {
+/// Sets up the process of the program that the parent laid out, or of a fork's child.
+fn set_up(auxiliary: &Auxiliary, arguments: &Arguments, inheritance: Option<&Inheritance>) -> Result<(), Errno> {
     let copy = inheritance.and_then(|inheritance| inheritance.copy.as_ref());
     let mut given = heir::given(auxiliary);
     let memory = match copy {
@@ -49,26 +50,35 @@ fn process(auxiliary: &Auxiliary, arguments: &Arguments, inheritance: Option<&In
         None => memory(auxiliary)?,
     };
     let executable = memory.path(auxiliary.path).map(Vec::from).unwrap_or_default();
-    let mut process = Process::new(memory, executable, entry::prepare_first_block())?;
+    let process = Process::new(memory, executable, entry::prepare_first_block());
+    entry::set_process(process, |process| complete(process, auxiliary, arguments, inheritance.map(|inheritance| (inheritance, given))))
+}
+
+/// What is known only now.
+fn complete(process: &mut Process, auxiliary: &Auxiliary, arguments: &Arguments, inheritance: Option<(&Inheritance, Given)>) -> Result<(), Errno> {
     process.strings = strings(arguments);
     process.find_stack();
     process.random = random(auxiliary);
     match inheritance {
-        Some(inheritance) => {
-            heir::take_over(&mut process, given, inheritance)?;
-            if copy.is_none() && process.identity.owner() != [0; 6] {
-                tell_owner(&mut process, arguments.auxiliary_address())?;
+        Some((inheritance, given)) => {
+            heir::take_over(process, given, inheritance)?;
+            if inheritance.copy.is_none() && process.identity.owner() != [0; 6] {
+                tell_owner(process, arguments.auxiliary_address())?;
             }
         }
-        None if auxiliary.directory != 0 => process.start_in(auxiliary.directory),
-        None => {}
+        None => {
+            process.descriptors = Descriptors::standard()?;
+            if auxiliary.directory != 0 {
+                process.start_in(auxiliary.directory);
+            }
+        }
     }
     if !process.executable.starts_with(b"/") {
         // It was found from where the program begins.
         let place = process.current_path().unwrap_or_default();
         process.executable = [&place, &b"/"[..], &process.executable].concat();
     }
-    Ok(process)
+    Ok(())
 }
 
 /// What is made of the bytes that the program finds. A fork's child has other words from its maker.
@@ -126,19 +136,18 @@ fn return_from_fork(copy: &Copy) -> Result<(), Errno> {
 pub fn start(arguments: &Arguments) -> u64 {
     let auxiliary = auxiliary(arguments);
     let inheritance = heir::read(&auxiliary);
-    let prepared =
-        inheritance.as_ref().map_err(|error| *error).and_then(|inheritance| process(&auxiliary, arguments, inheritance.as_ref())).and_then(|process| {
-            entry::set_process(process);
-            Thread::set_gs_base(entry::first_block() as *const Block as u64).map_err(|_| ENOMEM)?;
-            Thread::OWN.set_foreign(entry::foreign_entry()).map_err(|_| ENOMEM)?;
-            if inheritance.as_ref().is_ok_and(Option::is_some) {
-                entry::with_process(0, Process::take_up_signals).unwrap_or(Ok(()))?;
-            }
-            match inheritance.as_ref().ok().and_then(Option::as_ref).and_then(|inheritance| inheritance.copy.as_ref()) {
-                Some(copy) => return_from_fork(copy),
-                None => Ok(()),
-            }
-        });
+    let set_up = inheritance.as_ref().map_err(|error| *error).and_then(|inheritance| set_up(&auxiliary, arguments, inheritance.as_ref()));
+    let prepared = set_up.and_then(|()| {
+        Thread::set_gs_base(entry::first_block() as *const Block as u64).map_err(|_| ENOMEM)?;
+        Thread::OWN.set_foreign(entry::foreign_entry()).map_err(|_| ENOMEM)?;
+        if inheritance.as_ref().is_ok_and(Option::is_some) {
+            entry::with_process(0, Process::take_up_signals).unwrap_or(Ok(()))?;
+        }
+        match inheritance.as_ref().ok().and_then(Option::as_ref).and_then(|inheritance| inheritance.copy.as_ref()) {
+            Some(copy) => return_from_fork(copy),
+            None => Ok(()),
+        }
+    });
     if let Err(error) = prepared {
         nacre_rt::report!("the library for Linux programs cannot start: {error:?}");
         nacre_rt::exit(127);
