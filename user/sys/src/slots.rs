@@ -83,10 +83,11 @@ fn take_units(word: &AtomicU64, count: u64) -> Option<u32> {
 }
 
 /// Keeps the slots of some areas. Programs use the one behind [`allocate`]; it is a type so that it can be tested.
+#[repr(C)] // What every program uses stands together.
 pub struct Slots {
+    own_used: AtomicUsize,
     areas: [Area; AREAS],
     own: [AtomicU64; OWN_PAGES],
-    own_used: AtomicUsize,
 }
 
 impl Slots {
