@@ -23,6 +23,7 @@ pub mod heap;
 pub mod memory;
 pub mod objects;
 pub mod report;
+mod small;
 pub mod start;
 pub mod stream;
 pub mod thread;
