@@ -19,9 +19,10 @@ const LOOK_WORK: u32 = 8;
 const MOST_WORK: u32 = 4500;
 
 /// What looking at the pages around one and entering them takes.
-const AROUND_WORK: u32 = 500;
-/// Pages that are entered together are those of one such part of the addresses.
-const AROUND: u64 = 16 * PAGE_SIZE;
+const AROUND_WORK: u32 = 1100;
+/// Pages that are entered together are those of one such part of the addresses: of programs and files, which are there, more than of memory that is being written.
+const AROUND_READ: u64 = 128 * PAGE_SIZE;
+const AROUND_WRITTEN: u64 = 16 * PAGE_SIZE;
 /// Blank pages behind one that is written are cleared with it as far as such a part of the addresses goes: memory is mostly written upward.
 const CLEARED: u64 = 4 * PAGE_SIZE;
 
@@ -144,9 +145,10 @@ impl<M: Machine> Kernel<M> {
 
     /// Enters the pages around one, too, as far as the same translation holds for them and they are plain memory: some are touched next, and looking at all costs less than one fault.
     fn fill_around(&self, space: Space<'_>, address: u64, meaning: &Meaning, needed: Rights) {
-        let first = address & !(AROUND - 1);
+        let around = if needed.contains(Rights::WRITE) { AROUND_WRITTEN } else { AROUND_READ };
+        let first = address & !(around - 1);
         let start = first.max(address - meaning.below);
-        let end = first.saturating_add(AROUND).min(address.saturating_add(meaning.above));
+        let end = first.saturating_add(around).min(address.saturating_add(meaning.above));
         let physical = Physical(meaning.physical.0 - (address - start));
         let number_of = |page: u64| ((page - start) / PAGE_SIZE) as usize;
         let frames = self.machine.frames(physical, number_of(end));
@@ -158,12 +160,9 @@ impl<M: Machine> Kernel<M> {
                 }
             }
         }
-        let wanted = frames.iter().rev().fold(0, |wanted, frame| wanted << 1 | u64::from(frame.kind.get() == Frame::PLAIN));
         self.work_followed(AROUND_WORK);
-        if wanted & wanted.wrapping_sub(1) != 0 {
-            let leaf = Leaf { physical, kind: LeafKind::Memory, rights: meaning.rights, size: PageSize::Small };
-            self.machine.table_enter_row(space.root(), start, leaf, wanted);
-        }
+        let leaf = Leaf { physical, kind: LeafKind::Memory, rights: meaning.rights, size: PageSize::Small };
+        self.machine.table_enter_row(space.root(), start, leaf, frames);
     }
 
     /// What a frame is to an access that needs `needed`. One without objects becomes plain memory for whoever wants to use it as that.

@@ -158,9 +158,9 @@ pub trait Machine {
     /// Enters a leaf for `address` (a multiple of the leaf's size), over whatever is there - also over a table of smaller pages or under a larger leaf, which is then dropped whole. True if
     /// there was such a table: CPUs may still hold translations of its pages.
     fn table_enter(&self, root: Physical, address: u64, leaf: Leaf, pool: &impl TablePool) -> Result<bool, PoolExhausted>;
-    /// Enters small leaves for pages in a row from `address` on, the first as `leaf` says: for those whose bit in `wanted` is set, and which have none. No table is made for them, and all lie
+    /// Enters small leaves for pages in a row from `address` on, the first as `leaf` says: for those whose frames are plain memory, and which have none. No table is made for them, and all lie
     /// below the same one.
-    fn table_enter_row(&self, root: Physical, address: u64, leaf: Leaf, wanted: u64);
+    fn table_enter_row(&self, root: Physical, address: u64, leaf: Leaf, frames: &[Frame]);
     /// Removes leaves that touch `low..high` (large leaves whole), from the low end on, until a few hundred entries were looked at.
     fn table_clear(&self, root: Physical, low: u64, high: u64) -> Cleared;
     /// Forgets all of the user's part of the tables; frames below the root may be reused at once.

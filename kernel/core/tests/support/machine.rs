@@ -310,10 +310,11 @@ impl Machine for FakeMachine {
         Ok(tables.levels.len() != levels)
     }
 
-    fn table_enter_row(&self, root: Physical, address: u64, leaf: Leaf, wanted: u64) {
+    fn table_enter_row(&self, root: Physical, address: u64, leaf: Leaf, frames: &[Frame]) {
         let mut all = self.tables.borrow_mut();
         let tables = all.get_mut(&root.0).expect("root");
-        for number in (0..64).filter(|number| self.rows.get() && wanted >> number & 1 == 1) {
+        let plain = frames.iter().zip(0..).filter(|(frame, _)| self.rows.get() && frame.kind.get() == Frame::PLAIN);
+        for (_, number) in plain {
             let at = address + number * PAGE;
             assert_eq!(at >> 21, address >> 21, "a row that goes on below another table");
             assert!(tables.levels.contains(&(21, at >> 21)), "a leaf without a table");

@@ -71,7 +71,7 @@ impl Machine for Riscv64 {
         absent()
     }
 
-    fn table_enter_row(&self, _root: Physical, _address: u64, _leaf: Leaf, _wanted: u64) {
+    fn table_enter_row(&self, _root: Physical, _address: u64, _leaf: Leaf, _frames: &[Frame]) {
         absent()
     }
 

@@ -107,8 +107,8 @@ impl Machine for X86 {
         page_table::enter(&DirectTables, root, address, leaf, pool, features::get().huge_pages)
     }
 
-    fn table_enter_row(&self, root: Physical, address: u64, leaf: Leaf, wanted: u64) {
-        page_table::enter_row(&DirectTables, root, address, leaf, wanted);
+    fn table_enter_row(&self, root: Physical, address: u64, leaf: Leaf, frames: &[Frame]) {
+        page_table::enter_row(&DirectTables, root, address, leaf, frames);
     }
 
     fn table_clear(&self, root: Physical, low: u64, high: u64) -> Cleared {

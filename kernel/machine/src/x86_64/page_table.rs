@@ -17,7 +17,7 @@
 
 use core::cell::Cell;
 use nacre_abi::{PAGE_SIZE, Rights};
-use nacre_core::machine::{Cleared, Leaf, LeafKind, PageSize, Physical, PoolExhausted, TablePool};
+use nacre_core::machine::{Cleared, Frame, Leaf, LeafKind, PageSize, Physical, PoolExhausted, TablePool};
 
 /// How the tables' own frames are reached.
 pub trait TableMemory {
@@ -131,20 +131,16 @@ pub fn enter(memory: &impl TableMemory, root: Physical, address: u64, leaf: Leaf
     Ok(leaf.size != PageSize::Small && table_of(replaced).is_some())
 }
 
-/// Enters small leaves in a row below one table, if it is there, for the pages whose bit is set and that have no entry.
-pub fn enter_row(memory: &impl TableMemory, root: Physical, address: u64, leaf: Leaf, wanted: u64) {
+/// Enters small leaves in a row below one table, if it is there, for the pages whose frames are plain memory and that have no entry.
+pub fn enter_row(memory: &impl TableMemory, root: Physical, address: u64, leaf: Leaf, frames: &[Frame]) {
     let below = |table, shift| table_of(memory.table(table)[index(address, shift)].get());
     let Some(table) = below(root, 39).and_then(|table| below(table, 30)).and_then(|table| below(table, 21)) else { return };
-    let (first, entry) = (index(address, 12), entry_of(leaf));
-    let mut left = wanted;
-    while left != 0 {
-        let number = left.trailing_zeros() as usize;
-        left &= left - 1;
-        if let Some(slot) = memory.table(table).get(first + number)
-            && slot.get() == 0
-        {
-            slot.set(entry + number as u64 * PAGE_SIZE);
+    let mut entry = entry_of(leaf);
+    for (slot, frame) in memory.table(table)[index(address, 12)..].iter().zip(frames) {
+        if frame.kind.get() == Frame::PLAIN && slot.get() == 0 {
+            slot.set(entry);
         }
+        entry += PAGE_SIZE;
     }
 }
 
