@@ -125,7 +125,7 @@ impl<M: Machine> Kernel<M> {
         while address < end {
             let (next, work) = match flags {
                 0 => (self.reclaim_page(caller, &mut part, address, end)?, LOOK_WORK),
-                _ => (self.reclaim_row(caller, &mut part, address, end)?, ROW_WORK),
+                _ => self.reclaim_row(caller, &mut part, address, end)?,
             };
             address = next.min(end);
             caller.set_register(register::RDI, address);
@@ -196,12 +196,12 @@ impl<M: Machine> Kernel<M> {
         Ok(next)
     }
 
-    /// Makes some pages from `address` on, in which the caller may make objects, zeros, which nobody sees until they are touched; where to go on.
-    fn reclaim_row(&self, caller: Thread<'_>, part: &mut Part, address: u64, end: u64) -> Attempt<u64> {
+    /// Makes some pages from `address` on, in which the caller may make objects, zeros, which nobody sees until they are touched; where to go on, and what it took.
+    fn reclaim_row(&self, caller: Thread<'_>, part: &mut Part, address: u64, end: u64) -> Attempt<(u64, u32)> {
         if address >= part.end {
             match self.part_at(caller, address, end, Rights::WRITE.union(Rights::OBJECTS)) {
                 Ok(found) => *part = found,
-                Err(next) => return Ok(next),
+                Err(next) => return Ok((next, LOOK_WORK)),
             }
         }
         let (first, last) = (part.physical.add(address - part.start), part.end.min(end).min(address + CLEAR_ROW * PAGE_SIZE));
@@ -214,12 +214,12 @@ impl<M: Machine> Kernel<M> {
             if !matches!(kind, Frame::PLAIN | Frame::SEIZED) && self.reclaim_frame(caller, first.add(number as u64 * PAGE_SIZE), frame)? {
                 // One of the objects may have been what showed the caller this memory: it is looked up again.
                 *part = Part::default();
-                return Ok(address);
+                return Ok((address, LOOK_WORK));
             }
             used |= 1 << number;
         }
         self.frames_blank(first, used)?;
-        Ok(last)
+        Ok((last, ROW_WORK))
     }
 
     /// Destroys the objects in a frame, or the space whose table it is. Whether there were any.

@@ -312,7 +312,7 @@ pub const SCENARIOS: &[Scenario] = &[
             let copy = call(Call::MemoryCopy, &[BASE + 0xa000, BASE + 0xb000, 5 * PAGE_SIZE]);
             vec![vec![Step::Store(BASE + 0xa000, 5), copy, Step::Store(BASE + 0xf008, 7)], vec![sleep(500), call(Call::Null, &[])]]
         },
-        prepare: nothing,
+        prepare: |stage| stage.world.kernel.budget_full.set(1000),
     },
     Scenario {
         name: "destruction",
