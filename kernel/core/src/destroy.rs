@@ -10,7 +10,7 @@ use nacre_abi::rights::REFERENCE_CONTROL;
 use nacre_abi::{Code, ObjectType, PAGE_SIZE, Rights};
 
 /// What destroying a mapping or a region takes, but for revoking it, in instructions.
-const PART_WORK: u32 = 700;
+const PART_WORK: u32 = 400;
 
 impl<M: Machine> Kernel<M> {
     pub(crate) fn verb_destroy(&self, caller: Thread<'_>, object: ObjectType) -> Attempt<Done> {
@@ -81,10 +81,10 @@ impl<M: Machine> Kernel<M> {
             self.thread_leave_space(thread);
             self.step()?;
         }
-        while let Some(region) = self.regions(space).any() {
+        while let Some(region) = self.regions(space).outer() {
             self.destroy_part(ObjectType::Region, region)?;
         }
-        while let Some(mapping) = self.mappings(space).any() {
+        while let Some(mapping) = self.mappings(space).outer() {
             self.destroy_part(ObjectType::Mapping, mapping)?;
         }
         self.link_to_port(space.keeper(), None);

@@ -31,6 +31,8 @@ impl Node<'_> {
 }
 
 const NULL: Physical = Physical(0);
+/// How far [`Tree::outer`] goes.
+const MOST_LOOKED: u32 = 16;
 
 fn priority(at: Physical) -> u64 {
     // The upper bits of the product depend on all bits of the address, and they decide.
@@ -258,10 +260,22 @@ impl<'k, M: Machine> Tree<'k, M> {
         }
     }
 
-    /// Any node: the root.
-    pub fn any(self) -> Option<Physical> {
+    /// The root.
+    fn any(self) -> Option<Physical> {
         let root = Physical(self.root.get());
         (root != NULL).then_some(root)
+    }
+
+    /// Any node, one that is taken out with little work if there is one near the root.
+    pub fn outer(self) -> Option<Physical> {
+        let mut at = self.any()?;
+        for _ in 0..MOST_LOOKED {
+            match self.node(at).left() {
+                NULL => break,
+                left => at = left,
+            }
+        }
+        Some(at)
     }
 
     /// The node with the lowest start.
