@@ -55,3 +55,5 @@ pub const AT_INHERITANCE_SIZE: u64 = 0x4e61_0008;
 pub const AT_INHERITED_COUNT: u64 = 0x4e61_0009;
 /// Auxiliary vector entry: address of the path of the current directory, absolute, with a final zero. A program without it starts in the root directory.
 pub const AT_DIRECTORY: u64 = 0x4e61_000a;
+/// Auxiliary vector entry: how many pages the space was born with for its tables.
+pub const AT_TABLE_PAGES: u64 = 0x4e61_000b;

@@ -3,9 +3,9 @@
 use crate::descriptors::O_PATH;
 use crate::entry::Frame;
 use crate::errno::{Answer, E2BIG, EACCES, EFAULT, EINVAL, ELOOP, ENAMETOOLONG, ENOENT, ENOSYS, Errno};
-use crate::fork::POOL_PAGES;
 use crate::heir::Legacy;
 use crate::maker::{self, Maker};
+use crate::memory::Tables;
 use crate::permissions::{EXECUTE, S_IFLNK, S_IFMT};
 use crate::place::{AT_EMPTY_PATH, AT_SYMLINK_NOFOLLOW, CURRENT, Place, is_own_executable, own_descriptor};
 use crate::process::Process;
@@ -257,7 +257,7 @@ fn replace(process: &mut Process, maker: &mut Maker, command: &Command, legacy: 
     let place = process.current.is_some().then(|| process.current_path().ok()).flatten().unwrap_or_default();
     let bytes = legacy.data.to_bytes();
     let heritage = Heritage { bytes: &bytes, references: &legacy.references, areas: &[] };
-    let sizes = Sizes { pool_pages: POOL_PAGES, stack: STACK + command.size() };
+    let sizes = Sizes { pool_pages: Tables::FEWEST, stack: STACK + command.size() };
     let (arguments, environment) = (slices(&command.arguments), slices(&command.environment));
     let program = Program { path: &command.path, arguments: &arguments, environment: &environment, directory: &place, random, sizes };
     let child = nacre_nest::spawn_heir(maker, &program, &heritage, Ports { parent: Reference::PARENT, keeper: Reference::PARENT })?;

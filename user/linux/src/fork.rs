@@ -48,8 +48,6 @@ const KNOWN: u64 = SIGNAL
     | CLONE_UNTRACED
     | CLONE_CHILD_SETTID;
 const SIGCHLD: u64 = 17;
-/// Pages for the tables of a new environment's space.
-pub const POOL_PAGES: u64 = 24;
 
 /// What `clone` is asked for.
 #[derive(Clone, Copy, Default)]
@@ -163,7 +161,7 @@ fn copy(process: &mut Process, frame: &Frame, request: &Request, (pid, port): (u
     let heritage = Heritage { bytes: &bytes, references: &legacy.references, areas: &legacy.areas };
     let files = process.services.files()?;
     let mut maker = Maker { files, current: files, port, opened: None, owners: [None; 2], found: [None; 2], is_linker: true, library: process.library.take() };
-    let sizes = Sizes { pool_pages: POOL_PAGES, ..Sizes::default() };
+    let sizes = Sizes { pool_pages: process.memory.tables.for_child(), ..Sizes::default() };
     let child = nacre_nest::fork(&mut maker, &heritage, sizes, Ports { parent: port, keeper: port });
     process.library = maker.library;
     let child = child.map_err(|refusal| maker::errno(&refusal))?;

@@ -10,7 +10,7 @@ use crate::keyed::memory::Attached;
 use crate::limits::{Limits, MOST_DESCRIPTORS};
 use crate::local::Local;
 use crate::map::{Area, Map};
-use crate::memory::{AtFork, Fill, Memory, Part, read_only};
+use crate::memory::{AtFork, Fill, Memory, Part, Tables, read_only};
 use crate::pending::Info;
 use crate::prctl::Traits;
 use crate::proc_file::Shown;
@@ -385,7 +385,7 @@ pub fn memory(auxiliary: &Auxiliary, given: &mut Given, copy: &Copy) -> Result<M
         };
         map.insert(Area { start: area.start, end: area.end, rights, backing })?;
     }
-    Ok(Memory::copied(map, copy.program_break))
+    Ok(Memory::copied(map, copy.program_break, Tables::of_child(auxiliary.table_pages)))
 }
 
 /// Whose a process is, and what it keeps as another program: identity, traits, signals that are ignored, blocked or wait.
@@ -438,6 +438,7 @@ pub fn take_over(process: &mut Process, mut given: Given, data: &Inheritance) ->
     }
     if let Some(copy) = &data.copy {
         take_thread(process, copy);
+        process.memory.check_tables();
     }
     Ok(())
 }

@@ -11,6 +11,7 @@ use crate::stock::Stock;
 use alloc::rc::Rc;
 use alloc::vec::Vec;
 use lazy::Lazy;
+pub use tables::Tables;
 use nacre_abi::Rights;
 use nacre_abi::state::MappingState;
 use nacre_sys::{Mapping, OwnedMapping, OwnedReference, Region, Space};
@@ -18,6 +19,7 @@ use nacre_sys::{Mapping, OwnedMapping, OwnedReference, Region, Space};
 mod lazy;
 mod leftover;
 mod lent;
+mod tables;
 
 /// Lowest address that a program may map.
 pub const LOWEST: u64 = 0x1_0000;
@@ -227,11 +229,13 @@ pub struct Memory {
     lazy: Lazy,
     /// What of it is locked.
     pub locked: Locked,
+    /// What shows it.
+    pub tables: Tables,
 }
 
 impl Memory {
     /// The memory of a program whose areas are `map`; its break starts at `end`.
-    pub fn new(map: Map<Fill>, end: u64) -> Memory {
+    pub fn new(map: Map<Fill>, end: u64, tables: Tables) -> Memory {
         Memory {
             map,
             break_start: end,
@@ -241,14 +245,15 @@ impl Memory {
             has_paged: false,
             lazy: Lazy::default(),
             locked: Locked::default(),
+            tables,
         }
     }
 
     /// The memory of a fork's child.
-    pub fn copied(map: Map<Fill>, [break_start, break_end, break_mapped]: [u64; 3]) -> Memory {
+    pub fn copied(map: Map<Fill>, [break_start, break_end, break_mapped]: [u64; 3], tables: Tables) -> Memory {
         let has_paged = map.areas().any(|area| area.backing.is_paged());
         let lazy = Lazy::among(&map);
-        Memory { map, break_start, break_end, break_mapped, stock: Stock::default(), has_paged, lazy, locked: Locked::default() }
+        Memory { map, break_start, break_end, break_mapped, stock: Stock::default(), has_paged, lazy, locked: Locked::default(), tables }
     }
 
     /// Where the break starts, where it is, and how far there is memory behind it.
@@ -315,7 +320,9 @@ impl Memory {
     pub fn add_part(&mut self, segment: Rc<Segment>, start: u64, size: u64, offset: u64, rights: Rights) -> Result<(), Errno> {
         self.has_paged |= segment.is_paged();
         let part = Part::create(segment, start, size, offset, rights)?;
-        self.map.insert(Area { start, end: start + size, rights, backing: Fill::Own(part) })
+        self.map.insert(Area { start, end: start + size, rights, backing: Fill::Own(part) })?;
+        self.provide_tables(start, start + size);
+        Ok(())
     }
 
     /// Keeps free addresses without memory behind them.
@@ -378,6 +385,7 @@ impl Memory {
             }
             self.make_writable(services, start, end)?;
         }
+        let mut filled = Vec::new();
         for area in self.map.within(start, end)? {
             match &mut area.backing {
                 Fill::Library(most) if !most.contains(rights) => return Err(EACCES),
@@ -391,11 +399,13 @@ impl Memory {
                     let size = area.end - area.start;
                     let (segment, offset) = self.stock.take(services, size)?;
                     area.backing = Fill::Own(Part::create(segment, area.start, size, offset, rights)?);
+                    filled.push((area.start, area.end));
                 }
                 Fill::Own(part) => part.protect(rights)?,
             }
             area.rights = rights;
         }
+        filled.into_iter().for_each(|(start, end)| self.provide_tables(start, end));
         Ok(())
     }
 

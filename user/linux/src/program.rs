@@ -41,6 +41,8 @@ pub struct Auxiliary {
     pub stack_end: u64,
     /// Bytes of the stack.
     pub stack_size: u64,
+    /// Pages that the space has for tables.
+    pub table_pages: u64,
     /// Where the program, or its dynamic linker, starts.
     pub entry: u64,
     /// Address of the table of what the parent mapped.
@@ -68,6 +70,7 @@ impl Auxiliary {
             environment::AT_OBJECTS_PAGES => &mut self.objects_pages,
             environment::AT_STACK_END => &mut self.stack_end,
             environment::AT_STACK_SIZE => &mut self.stack_size,
+            environment::AT_TABLE_PAGES => &mut self.table_pages,
             environment::AT_FOREIGN_ENTRY => &mut self.entry,
             environment::AT_WINDOWS => &mut self.windows,
             environment::AT_WINDOW_COUNT => &mut self.window_count,

@@ -3,7 +3,7 @@
 use crate::descriptors::{Descriptors, Kind, O_RDWR, OpenFile};
 use crate::entry::Frame;
 use crate::map::{Area, Map};
-use crate::memory::{Fill, Memory};
+use crate::memory::{Fill, Memory, Tables};
 use crate::process::Process;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -37,7 +37,7 @@ impl Rehearsal {
             map.insert(Area { start, end: start + size as u64, rights, backing: Fill::Library(rights) }).ok()?;
         }
         let end = start + 2 * size as u64;
-        let mut process = Process::new(Memory::new(map, end), Vec::from(b"/bin/test"), Box::leak(Box::default()));
+        let mut process = Process::new(Memory::new(map, end, Tables::of(64)), Vec::from(b"/bin/test"), Box::leak(Box::default()));
         process.descriptors = Descriptors::standard().ok()?;
         process.open(OpenFile::new(Kind::Stream(7, OnceCell::new()), 0, O_RDWR), true).ok()?;
         for mode in crate::socket::REHEARSED {

@@ -7,7 +7,7 @@ use crate::errno::{EINVAL, ENOMEM, Errno};
 use crate::heir::{self, Given, WINDOWS};
 use crate::inheritance::{Copy, Inheritance};
 use crate::map::{Area, Map};
-use crate::memory::{Fill, Memory};
+use crate::memory::{Fill, Memory, Tables};
 use crate::process::Process;
 use crate::program::{Auxiliary, WINDOW as WINDOW_SIZE, enter_windows, program_end};
 use crate::random::Random;
@@ -38,7 +38,7 @@ fn memory(auxiliary: &Auxiliary) -> Result<Memory, Errno> {
     for range in [HEAP_START..HEAP_END, WINDOWS] {
         map.insert(Area { start: range.start, end: range.end, rights: Rights::NONE, backing: Fill::Library(Rights::NONE) })?;
     }
-    Ok(Memory::new(map, end))
+    Ok(Memory::new(map, end, Tables::of(auxiliary.table_pages)))
 }
 
 /// Sets up the process of the program that the parent laid out, or of a fork's child.

@@ -249,6 +249,7 @@ fn auxiliary_vector<F>(plan: &Plan, loaded: &[Loaded<F>], heritage: &Heritage<'_
         (environment::AT_OBJECTS_PAGES, plan.objects_pages),
         (environment::AT_STACK_END, plan.stack_end),
         (environment::AT_STACK_SIZE, plan.stack_size),
+        (environment::AT_TABLE_PAGES, plan.pool_pages),
         (environment::AT_FOREIGN_ENTRY, linker.unwrap_or(program).entry),
         (environment::AT_WINDOW_COUNT, plan.given as u64),
         (environment::AT_INHERITANCE, if plan.inheritance == 0 { 0 } else { INHERITANCE }),

@@ -167,7 +167,8 @@ fn lay_out(process: &mut Process, plan: Plan) -> Result<(), Errno> {
     for range in OWN {
         map.insert(Area { start: range.start, end: range.end, rights: Rights::NONE, backing: Fill::Library(Rights::NONE) })?;
     }
-    let left = core::mem::replace(&mut process.memory, Memory::new(map, end)).give_up();
+    let tables = process.memory.tables.again();
+    let left = core::mem::replace(&mut process.memory, Memory::new(map, end, tables)).give_up();
     process.memory.use_again(left);
     process.memory.add(&mut process.services, FOREIGN_STACK_END - plan.stack_size, plan.stack_size, Rights::READ.union(Rights::WRITE))?;
     process.memory.write_bytes(FOREIGN_STACK_END - plan.stack.len() as u64, &plan.stack)?;
