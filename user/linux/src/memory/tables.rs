@@ -13,7 +13,7 @@ const LEVELS: [u32; 3] = [21, 30, 39];
 /// Tables of the library itself: the root, and three levels each for its own parts, for objects, stack and inheritance, for its heap, and for what it shows itself of others.
 const OWN: u64 = 14;
 /// What programs have at the start, more or less.
-const PROGRAM: u64 = 8;
+const PROGRAM: u64 = 6;
 /// Pages that are left over at least.
 const SPARE: u64 = 4;
 /// Most pages that a fork's child is born with. Each costs its maker some 400 instructions; what lacks the child brings itself.
