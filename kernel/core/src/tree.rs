@@ -2,7 +2,8 @@
 //! without looking at the rest. Mappings of a space never overlap; regions may; threads that wait for a time are ranges of one tick.
 //!
 //! A node is nine words from its base: 2 start, 3 size, 5 left, 6 right, 7 parent, 8 highest end. The words between are the object's own.
-//! Priorities are a hash of the node's address: the caller of a system call cannot choose physical addresses freely, so depth stays logarithmic.
+//! Priorities are the logarithm of the range's size and, below that, a hash of the node's address: the caller of a system call cannot choose physical addresses freely, so depth stays
+//! logarithmic among ranges of about one size, of which there are some forty kinds.
 
 use crate::machine::{Machine, Physical};
 use crate::view::view;
@@ -34,9 +35,11 @@ const NULL: Physical = Physical(0);
 /// How far [`Tree::outer`] goes.
 const MOST_LOOKED: u32 = 16;
 
-fn priority(at: Physical) -> u64 {
-    // The upper bits of the product depend on all bits of the address, and they decide.
-    at.0.wrapping_mul(0x9e37_79b9_7f4a_7c15)
+/// Large ranges stand above small ones, so that those that come and go often are leaves; among those of about one size, the hash decides.
+fn priority(node: Node<'_>) -> u64 {
+    // The upper bits of the product depend on all bits of the address.
+    let hash = node.at.0.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    u64::from(u64::BITS - node.size().leading_zeros()) << 57 | hash >> 7
 }
 
 /// A tree: whose root word this is, and the machine that its nodes are in.
@@ -142,7 +145,8 @@ impl<'k, M: Machine> Tree<'k, M> {
         } else {
             self.node(parent).set_right(at);
         }
-        while node.parent() != NULL && priority(node.parent()) < priority(at) {
+        let own = priority(node);
+        while node.parent() != NULL && priority(self.node(node.parent())) < own {
             self.rotate_up(node);
         }
     }
@@ -151,8 +155,8 @@ impl<'k, M: Machine> Tree<'k, M> {
     pub fn remove(self, at: Physical) {
         let node = self.node(at);
         while node.left() != NULL && node.right() != NULL {
-            let up = if priority(node.left()) > priority(node.right()) { node.left() } else { node.right() };
-            self.rotate_up(self.node(up));
+            let (left, right) = (self.node(node.left()), self.node(node.right()));
+            self.rotate_up(if priority(left) > priority(right) { left } else { right });
         }
         let child = if node.left() != NULL { node.left() } else { node.right() };
         let parent = node.parent();
@@ -162,9 +166,9 @@ impl<'k, M: Machine> Tree<'k, M> {
 
     /// Whether a node whose words are a copy of another's may stand where that does.
     fn fits(self, node: Node<'k>) -> bool {
-        let own = priority(node.at);
-        let below = |at: Physical| at == NULL || priority(at) <= own;
-        (node.parent() == NULL || priority(node.parent()) >= own) && below(node.left()) && below(node.right())
+        let own = priority(node);
+        let below = |at: Physical| at == NULL || priority(self.node(at)) <= own;
+        (node.parent() == NULL || priority(self.node(node.parent())) >= own) && below(node.left()) && below(node.right())
     }
 
     /// Lets the node at `new` (whose words are already a copy) stand where the one at `old` did.
