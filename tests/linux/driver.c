@@ -25,7 +25,7 @@ static void make_file_systems(void)
     mount("dev", "/dev", "devtmpfs", 0, "");
     mkdir("/dev/pts", 0755);
     mkdir("/dev/shm", 01777);
-    mount("pts", "/dev/pts", "devpts", 0, "ptmxmode=0666");
+    mount("pts", "/dev/pts", "devpts", 0, "ptmxmode=0666,gid=5,mode=620");
     mount("shm", "/dev/shm", "tmpfs", 0, "");
     mount("tmp", "/tmp", "tmpfs", 0, "mode=1777");
 }

@@ -5,12 +5,13 @@ use crate::descriptors::OpenFile;
 use crate::entry::Frame;
 use crate::errno::{Answer, EINVAL, EPERM, Errno};
 use crate::permissions::WRITE;
-use crate::place::{AT_EMPTY_PATH, AT_SYMLINK_NOFOLLOW, CURRENT};
+use crate::place::{AT_EMPTY_PATH, AT_SYMLINK_NOFOLLOW, CURRENT, Place};
 use crate::process::Process;
+use crate::subject::Subject;
 use crate::time::pair_of_times;
 use alloc::rc::Rc;
 use nacre_proto::structures::Status;
-use nacre_proto::{directory, file};
+use nacre_proto::{channel, directory, file};
 
 const MODE: u64 = 0o7777;
 
@@ -21,11 +22,6 @@ fn remote(process: &mut Process, descriptor: u64) -> Result<(Rc<OpenFile>, nacre
     Ok((open, target))
 }
 
-/// Whether a call with `AT_EMPTY_PATH` means the descriptor itself.
-fn means_descriptor(process: &Process, path: u64, flags: u64) -> Result<bool, Errno> {
-    Ok(flags & AT_EMPTY_PATH != 0 && process.memory.path(path)?.is_empty())
-}
-
 fn check_flags(flags: u64) -> Result<u64, Errno> {
     let flags = flags & 0xffff_ffff;
     if flags & !(AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH) == 0 { Ok(flags) } else { Err(EINVAL) }
@@ -33,19 +29,37 @@ fn check_flags(flags: u64) -> Result<u64, Errno> {
 
 fn set_mode(process: &mut Process, descriptor: u64, path: u64, mode: u64, flags: u64) -> Answer {
     let flags = check_flags(flags)?;
-    if means_descriptor(process, path, flags)? {
-        return set_mode_of(process, descriptor, mode);
+    match process.subject(descriptor, path, flags)? {
+        Subject::Descriptor(descriptor) => set_mode_of(process, descriptor, mode),
+        Subject::Terminal(number) => {
+            let status = judged_terminal(process, number)?;
+            let mode = allowed_mode(process, status, mode)? & MODE;
+            channel::terminal_set_mode(process.services.channels()?, number, mode)?;
+            Ok(0)
+        }
+        Subject::Path(directory, path) => {
+            let status = judged_place(process, Place { directory, path: &path }, flags)?;
+            let mode = allowed_mode(process, status, mode)?;
+            directory::set_mode_at(directory, mode & MODE, flags & AT_SYMLINK_NOFOLLOW, &path[..])?;
+            Ok(0)
+        }
     }
-    let place = process.place(descriptor, path)?;
-    let status = process.judge(place, flags & AT_SYMLINK_NOFOLLOW == 0)?.and_then(|found| found.file);
-    let mode = allowed_mode(process, status, mode)?;
-    directory::set_mode_at(place.directory, mode & MODE, flags & AT_SYMLINK_NOFOLLOW, place.path)?;
-    Ok(0)
 }
 
 /// The status of an open file, if modes say anything to the user.
 fn judged(process: &mut Process, open: &OpenFile) -> Result<Option<Status>, Errno> {
     if process.minds_modes() { crate::status::of_file(process, open).map(Some) } else { Ok(None) }
+}
+
+/// The same of a terminal's name.
+fn judged_terminal(process: &mut Process, number: u64) -> Result<Option<Status>, Errno> {
+    let status = process.status_of_terminal(number)?;
+    Ok(Some(status).filter(|_| process.minds_modes()))
+}
+
+/// The same of what is at a place.
+fn judged_place(process: &mut Process, place: Place<'_>, flags: u64) -> Result<Option<Status>, Errno> {
+    Ok(process.judge(place, flags & AT_SYMLINK_NOFOLLOW == 0)?.and_then(|found| found.file))
 }
 
 /// The mode that a file gets if the user asks for this one.
@@ -109,20 +123,28 @@ pub fn fchmodat2(process: &mut Process, frame: &mut Frame) -> Answer {
 /// `fchmod(descriptor, mode)`.
 pub fn fchmod(process: &mut Process, frame: &mut Frame) -> Answer {
     let [descriptor, mode, ..] = frame.arguments();
+    process.check_opened(descriptor)?;
     set_mode_of(process, descriptor, mode)
 }
 
 fn set_owner(process: &mut Process, descriptor: u64, path: u64, [uid, gid]: [u64; 2], flags: u64) -> Answer {
     let flags = check_flags(flags)?;
     let (uid, gid) = (uid & 0xffff_ffff, gid & 0xffff_ffff);
-    if means_descriptor(process, path, flags)? {
-        return set_owner_of(process, descriptor, [uid, gid]);
+    match process.subject(descriptor, path, flags)? {
+        Subject::Descriptor(descriptor) => set_owner_of(process, descriptor, [uid, gid]),
+        Subject::Terminal(number) => {
+            let status = judged_terminal(process, number)?;
+            check_owner(process, status, [uid, gid])?;
+            channel::terminal_set_owner(process.services.channels()?, number, uid, gid)?;
+            Ok(0)
+        }
+        Subject::Path(directory, path) => {
+            let status = judged_place(process, Place { directory, path: &path }, flags)?;
+            check_owner(process, status, [uid, gid])?;
+            directory::set_owner_at(directory, uid, gid, flags & AT_SYMLINK_NOFOLLOW, &path[..])?;
+            Ok(0)
+        }
     }
-    let place = process.place(descriptor, path)?;
-    let status = process.judge(place, flags & AT_SYMLINK_NOFOLLOW == 0)?.and_then(|found| found.file);
-    check_owner(process, status, [uid, gid])?;
-    directory::set_owner_at(place.directory, uid, gid, flags & AT_SYMLINK_NOFOLLOW, place.path)?;
-    Ok(0)
 }
 
 fn set_owner_of(process: &mut Process, descriptor: u64, [uid, gid]: [u64; 2]) -> Answer {
@@ -154,25 +176,44 @@ pub fn fchownat(process: &mut Process, frame: &mut Frame) -> Answer {
 /// `fchown(descriptor, user, group)`.
 pub fn fchown(process: &mut Process, frame: &mut Frame) -> Answer {
     let [descriptor, uid, gid, ..] = frame.arguments();
+    process.check_opened(descriptor)?;
     set_owner_of(process, descriptor, [uid & 0xffff_ffff, gid & 0xffff_ffff])
+}
+
+fn set_times_of(process: &mut Process, descriptor: u64, times: [u64; 4]) -> Answer {
+    let (open, target) = remote(process, descriptor)?;
+    let status = judged(process, &open)?;
+    check_times(process, status, times)?;
+    if let Some(number) = process.terminal_of(&open).filter(|_| !open.is_master()).and_then(channel::terminal_number) {
+        return process.set_times_of_terminal(number, times).map(|()| 0);
+    }
+    let [atime, atime_nsec, mtime, mtime_nsec] = times;
+    file::set_times(target, atime, atime_nsec, mtime, mtime_nsec)?;
+    Ok(0)
 }
 
 /// Sets times; without a path those of the descriptor.
 fn set_times(process: &mut Process, descriptor: u64, path: u64, times: [u64; 4], flags: u64) -> Answer {
     let flags = check_flags(flags)?;
     let [atime, atime_nsec, mtime, mtime_nsec] = times;
-    if path == 0 || means_descriptor(process, path, flags)? {
-        let (open, target) = remote(process, descriptor)?;
-        let status = judged(process, &open)?;
-        check_times(process, status, times)?;
-        file::set_times(target, atime, atime_nsec, mtime, mtime_nsec)?;
-        return Ok(0);
+    let subject = match path {
+        0 => process.check_opened(descriptor).map(|()| Subject::Descriptor(descriptor))?,
+        path => process.subject(descriptor, path, flags)?,
+    };
+    match subject {
+        Subject::Descriptor(descriptor) => set_times_of(process, descriptor, times),
+        Subject::Terminal(number) => {
+            let status = judged_terminal(process, number)?;
+            check_times(process, status, times)?;
+            process.set_times_of_terminal(number, times).map(|()| 0)
+        }
+        Subject::Path(directory, path) => {
+            let status = judged_place(process, Place { directory, path: &path }, flags)?;
+            check_times(process, status, times)?;
+            directory::set_times_at(directory, atime, atime_nsec, mtime, mtime_nsec, flags & AT_SYMLINK_NOFOLLOW, &path[..])?;
+            Ok(0)
+        }
     }
-    let place = process.place(descriptor, path)?;
-    let status = process.judge(place, flags & AT_SYMLINK_NOFOLLOW == 0)?.and_then(|found| found.file);
-    check_times(process, status, times)?;
-    directory::set_times_at(place.directory, atime, atime_nsec, mtime, mtime_nsec, flags & AT_SYMLINK_NOFOLLOW, place.path)?;
-    Ok(0)
 }
 
 /// `utimensat(directory, path, times, flags)`.

@@ -462,6 +462,7 @@ fn take_thread(process: &mut Process, copy: &Copy) {
 fn shown(process: &mut Process, path: &[u8], file: &File) -> Result<Rc<OpenFile>, Errno> {
     let node = match process.in_proc(crate::place::CURRENT, path, false) {
         Some(Ok(Target::Node(node))) => node,
+        Some(Ok(Target::Outside(path))) if let Some(number) = crate::proc_terminals::named(&path) => Node::Terminal(number),
         _ => Node::Descriptors(0, false),
     };
     Ok(Rc::new(Shown::open(node, file.position, file.flags)))

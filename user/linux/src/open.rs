@@ -1,13 +1,15 @@
 //! Opening files.
 
-use crate::descriptors::{Kind, O_ACCESS, O_APPEND, O_CLOEXEC, O_DIRECT, O_NONBLOCK, O_PATH, O_WRONLY, OpenFile, S_IFCHR, S_IFDIR, S_IFMT};
+use crate::descriptors::{Kind, O_ACCESS, O_APPEND, O_CLOEXEC, O_DIRECT, O_NONBLOCK, O_PATH, O_WRONLY, OpenFile, S_IFCHR, S_IFDIR, S_IFMT, S_IFREG};
 use crate::entry::Frame;
 use crate::errno::{Answer, E2BIG, EACCES, EINVAL, EMFILE, ENOENT, EPERM};
 use crate::permissions::{EXECUTE, Found, READ, WRITE};
 use crate::place::{CURRENT, Place, own_descriptor};
 use crate::proc_file::Opened;
+use crate::proc_tree::Node;
 use crate::process::Process;
 use crate::resolve::{Resolved, Rules};
+use alloc::vec::Vec;
 use nacre_proto::structures::Status;
 use nacre_proto::{Errno, directory, file};
 
@@ -112,9 +114,37 @@ fn check_open(process: &mut Process, place: Place<'_>, flags: u32) -> Result<Opt
     }
 }
 
-/// Opens a name of one of the process's own descriptors: a second descriptor of the same open file.
+/// Where a descriptor's file is found by a name: not a pipe or socket, and not what has lost its name.
+fn name_of_own(process: &mut Process, number: u64, file: &OpenFile) -> Option<Vec<u8>> {
+    let has_name = file.node().is_some() || matches!(file.kind, Kind::Remote(_)) && matches!(file.mode & S_IFMT, S_IFREG | S_IFDIR | S_IFCHR);
+    if !has_name || file.is_master() {
+        return None;
+    }
+    let own = process.pid();
+    let path = process.target_of(Node::Descriptor(own, number)).ok()?;
+    if process.terminal_status(&path).is_some() || file.node().is_some() {
+        return Some(path);
+    }
+    let (now, then) = (crate::status::of_path(process.services.files().ok()?, &path).ok()?, crate::status::of_file(process, file).ok()?);
+    ((now.device, now.inode) == (then.device, then.inode)).then_some(path)
+}
+
+/// Opens a name of one of the process's own descriptors: its file once more, or, where that has no name, a second descriptor of the same open file.
 fn open_own(process: &mut Process, number: u64, flags: u32) -> Answer {
     let file = process.descriptors.get(number).map_err(|_| ENOENT)?;
+    if flags & (O_CREAT | O_EXCL) == O_CREAT | O_EXCL {
+        return Err(Errno::EEXIST);
+    }
+    if let Some(path) = name_of_own(process, number, &file) {
+        return match process.open_terminal(&path, flags) {
+            Some(opened) => opened,
+            None => match process.open_in_proc(CURRENT, &path, flags) {
+                Some(Ok(Opened::Here(number))) => Ok(number),
+                Some(Err(error)) => Err(error),
+                _ => open_path(process, CURRENT, &path, flags & !(O_CREAT | O_NOFOLLOW), 0),
+            },
+        };
+    }
     let (to_read, to_write) = (flags & O_ACCESS != O_WRONLY, flags & O_ACCESS != 0);
     if to_read && !file.can_read() || to_write && !file.can_write() {
         return Err(EACCES);

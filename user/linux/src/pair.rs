@@ -1,15 +1,16 @@
 //! Pseudo-terminals: their names in `/dev`, and reading and writing their ends, and the console, as terminals are read: nothing is taken while a call waits, so that who is stopped takes no keys of others.
 
 use crate::descriptors::{Kind, MASTER, O_ACCESS, O_CLOEXEC, O_NONBLOCK, O_PATH, OpenFile, PAIR, S_IFCHR};
-use crate::errno::{Answer, EAGAIN, EINTR, EIO, ENOENT, EPERM, ERESTART, ERESTART_UNHANDLED, Errno};
+use crate::errno::{Answer, EAGAIN, EINTR, EIO, EPERM, ERESTART, ERESTART_UNHANDLED, Errno};
 use crate::jobs::{Known, SIGTTIN, SIGTTOU};
+use crate::permissions::{READ, WRITE};
 use crate::poll::{FOR_EVER, POLLERR, POLLIN, POLLOUT, ready, wait_for_one};
 use crate::process::Process;
 use crate::services::{OWN_POSITION, PIECE};
 use alloc::format;
-use nacre_proto::channel::{self, Outgoing, terminal_device, terminal_number, terminal_status};
+use nacre_proto::channel::{self, Outgoing, terminal_device, terminal_number};
 use nacre_proto::flags::{MSG_BARE, MSG_DONTWAIT, MSG_OOB, TERMINAL_HANGUP, TERMINAL_INTERRUPT, TERMINAL_QUIT, TERMINAL_SUSPEND, TERMINAL_WINDOW};
-use nacre_proto::structures::{Attributes, Status};
+use nacre_proto::structures::Attributes;
 use nacre_proto::{file, process as manager, terminal};
 use nacre_sys::ipc::{Buffers, Message};
 use nacre_sys::{OwnedReference, Reference, SpanMut};
@@ -58,7 +59,10 @@ fn restart(error: Errno) -> Errno {
 impl Process {
     /// Opens a terminal by its name. `None`: the server of files is to do it.
     pub fn open_terminal(&mut self, path: &[u8], flags: u32) -> Option<Answer> {
-        let name = name(path).filter(|_| flags & O_PATH == 0)?;
+        let name = name(path)?;
+        if flags & O_PATH != 0 {
+            return self.open_name(path, flags);
+        }
         match name {
             Name::Own if !self.is_managed() => None,
             Name::Own => match manager::terminal(Reference::PARENT) {
@@ -78,11 +82,20 @@ impl Process {
     }
 
     fn open_master(&mut self, flags: u32) -> Answer {
-        let made = channel::terminal(self.services.channels()?, u64::from(flags & (O_ACCESS | O_NONBLOCK)))?;
+        let channels = self.services.channels()?;
+        let made = channel::terminal(channels, u64::from(flags & (O_ACCESS | O_NONBLOCK)))?;
+        if self.identity.of_files[0] != 0 {
+            channel::terminal_set_owner(channels, made.number, self.identity.of_files[0].into(), u64::MAX)?;
+        }
         self.enter_terminal(made.master, (MASTER | 0o666, made.number), b"/dev/ptmx", flags)
     }
 
     fn open_slave(&mut self, number: u64, path: &[u8], flags: u32) -> Answer {
+        if self.minds_modes() {
+            let wanted = [READ, WRITE, READ | WRITE, READ | WRITE][(flags & O_ACCESS) as usize];
+            let status = self.status_of_terminal(number)?;
+            self.check_mode(&status, wanted)?;
+        }
         let slave = channel::terminal_open(self.services.channels()?, number, u64::from(flags & (O_ACCESS | O_NONBLOCK)))?.slave;
         if flags & O_NOCTTY == 0 && self.is_managed() {
             // Who leads a session without a terminal has one now; all others go on without.
@@ -95,18 +108,6 @@ impl Process {
     pub fn open_peer(&mut self, master: &OpenFile, flags: u32) -> Answer {
         let number = channel::terminal_facts(self.services.reference(master)?, 0)?.number;
         self.open_slave(number, format!("/dev/pts/{number}").as_bytes(), flags)
-    }
-
-    /// What is known of a terminal by its name.
-    pub fn terminal_status(&mut self, path: &[u8]) -> Option<Result<Status, Errno>> {
-        match name(path)? {
-            Name::Own => None,
-            Name::Master => self.services.channels().ok().map(|_| Ok(terminal_status(0, false))),
-            Name::Slave(number) => {
-                let found = self.services.channels().ok().map(|channels| channel::terminal_facts(channels, number))?;
-                Some(found.map(|facts| terminal_status(facts.number, true)).map_err(|_| ENOENT))
-            }
-        }
     }
 
     /// Reads a terminal, if it is one.

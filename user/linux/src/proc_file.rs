@@ -76,7 +76,9 @@ impl Process {
             Err(error) => return Some(Err(error)),
         };
         Some(match node {
-            Node::Descriptor(number) => Ok(Opened::Descriptor(number)),
+            Node::Descriptor(pid, number) if pid == self.pid() => Ok(Opened::Descriptor(number)),
+            Node::Descriptor(pid, number) => self.open_of_other(pid, number, flags),
+            Node::Descriptors(..) if let Err(error) = self.numbers_in(node) => Err(error),
             node if flags & O_DIRECTORY != 0 && !node.is_folder() => Err(ENOTDIR),
             node if flags & O_ACCESS != 0 && flags & O_PATH == 0 => Err(if node.is_folder() { EISDIR } else { EACCES }),
             Node::Link(_) | Node::Own | Node::OwnThread | Node::Place(..) => Err(crate::errno::ELOOP),

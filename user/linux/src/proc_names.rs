@@ -31,12 +31,14 @@ impl Process {
                 files(&mut names, &LINKS, LINK);
                 files(&mut names, if thread.is_none() { &["fd", "fdinfo", "task"] } else { &["fd", "fdinfo"] }, DIRECTORY);
             }
-            Node::Descriptors(pid, about) if pid == self.pid() => {
+            Node::Descriptors(_, about) => {
                 let mode = if about { FILE } else { LINK };
-                names.extend(self.descriptors.open_in(0, u64::MAX).into_iter().map(|number| (format!("{number}"), mode)));
+                names.extend(self.numbers_in(folder).unwrap_or_default().into_iter().map(|number| (format!("{number}"), mode)));
             }
-            Node::Threads(pid) if pid == self.pid() => names.extend(self.threads.all().map(|(_, thread)| (format!("{}", thread.number), DIRECTORY))),
-            Node::Threads(pid) => names.push((format!("{pid}"), DIRECTORY)),
+            Node::Threads(pid) => {
+                let all = self.numbers_in(folder).unwrap_or_else(|_| Vec::from([pid]));
+                names.extend(all.into_iter().map(|number| (format!("{number}"), DIRECTORY)));
+            }
             Node::Processors => {
                 files(&mut names, &OF_PROCESSORS, FILE);
                 names.extend((0..self.processors()).map(|number| (format!("cpu{number}"), DIRECTORY)));

@@ -1,11 +1,17 @@
-//! `/dev/pts`: the folder of pseudo-terminals. What is in it is opened by its name, as [`pair`](crate::pair) does.
+//! `/dev/pts`: the folder of pseudo-terminals, and their names as of files. What is in it is opened by its name, as [`pair`](crate::pair) does.
 
-use crate::descriptors::S_IFCHR;
+use crate::descriptors::{O_CLOEXEC, O_PATH, S_IFCHR};
+use crate::errno::{Answer, EIO, ENOENT, Errno};
+use crate::pair::{Name, name};
+use crate::proc_file::Shown;
+use crate::proc_tree::Node;
 use crate::process::Process;
+use crate::time::REALTIME;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
-use nacre_proto::channel;
+use nacre_proto::channel::{self, terminal_as_file};
+use nacre_proto::structures::Status;
 
 /// Numbers are below this.
 const MOST: u64 = 256;
@@ -13,6 +19,15 @@ const MOST: u64 = 256;
 /// The path of a terminal; without a number, of what makes new ones.
 pub fn path(number: Option<u64>) -> String {
     number.map_or_else(|| String::from("/dev/pts/ptmx"), |number| format!("/dev/pts/{number}"))
+}
+
+/// What of the folder a path names: a terminal's number, or what makes new ones.
+pub fn named(path: &[u8]) -> Option<Option<u64>> {
+    match name(path)? {
+        Name::Own => None,
+        Name::Master => Some(None),
+        Name::Slave(number) => Some(Some(number)),
+    }
 }
 
 impl Process {
@@ -31,5 +46,37 @@ impl Process {
         let numbers: Vec<u64> = (0..MOST).filter(|number| self.has_terminal(*number)).collect();
         let mode = u64::from(S_IFCHR);
         numbers.into_iter().map(|number| (format!("{number}"), mode | 0o620)).chain([(String::from("ptmx"), mode | 0o666)]).collect()
+    }
+
+    /// What is known of a terminal by its name.
+    pub fn terminal_status(&mut self, path: &[u8]) -> Option<Result<Status, Errno>> {
+        match name(path)? {
+            Name::Own => None,
+            Name::Master => self.has_terminals().then(|| Ok(terminal_as_file(0, false))),
+            Name::Slave(number) => self.has_terminals().then(|| self.status_of_terminal(number)),
+        }
+    }
+
+    /// What is known of the terminal with this number.
+    pub fn status_of_terminal(&mut self, number: u64) -> Result<Status, Errno> {
+        let mut bytes = [0; Status::SIZE];
+        channel::terminal_status(self.services.channels()?, number, &mut bytes).map_err(|_| ENOENT)?;
+        Status::from_bytes(&bytes).ok_or(EIO)
+    }
+
+    /// Opens the name of a terminal, and not the terminal. `None`: it is none of the library's.
+    pub fn open_name(&mut self, path: &[u8], flags: u32) -> Option<Answer> {
+        let number = named(path)?;
+        let found = self.terminal_status(path)?;
+        Some(found.and_then(|_| self.open(Shown::open(Node::Terminal(number), 0, flags & O_PATH), flags & O_CLOEXEC != 0)))
+    }
+
+    /// Sets the times of a terminal's name; wishes are made times first.
+    pub fn set_times_of_terminal(&mut self, number: u64, [atime, atime_nsec, mtime, mtime_nsec]: [u64; 4]) -> Result<(), Errno> {
+        const NOW: u64 = 0x3fff_ffff;
+        let now = self.services.clock(REALTIME)?;
+        let [read, written] = [(atime, atime_nsec), (mtime, mtime_nsec)].map(|time| if time.1 == NOW { now } else { time });
+        channel::terminal_set_times(self.services.channels()?, number, read.0, read.1, written.0, written.1)?;
+        Ok(())
     }
 }

@@ -1,4 +1,4 @@
-//! What the files of `/proc` say. Times of processors are not kept apart, so they are 0 but for the time that passes; of other processes there is what the manager knows.
+//! What the files of `/proc` say. All time of processors is told as the program's own; of other processes there is what their libraries say, or what the manager knows.
 
 use crate::errno::{EINVAL, ENOENT, Errno};
 use crate::memory::Fill;
@@ -63,11 +63,15 @@ impl Process {
     pub fn text_of(&mut self, node: Node) -> Result<Vec<u8>, Errno> {
         match node {
             Node::System(name) => self.of_system(name).map(String::into_bytes),
-            Node::Fact(pid, thread, name) => self.of_process(pid, thread, name),
+            Node::Fact(pid, thread, name) => match self.text_of_fact(node)? {
+                Some(text) => Ok(text),
+                None => self.of_process(pid, thread, name),
+            },
             Node::OfProcessors("kernel_max") => Ok(b"63\n".to_vec()),
             Node::OfProcessors("offline") => Ok(b"\n".to_vec()),
             Node::OfProcessors(_) => Ok(format!("{}\n", crate::processors::list(u64::MAX >> (64 - self.processors()))).into_bytes()),
-            Node::About(number) => {
+            Node::About(pid, _) if pid != self.pid() => self.text_of_fact(node)?.ok_or(EINVAL),
+            Node::About(_, number) => {
                 let file = self.descriptors.get(number).map_err(|_| ENOENT)?;
                 Ok(format!("pos:\t0\nflags:\t0{:o}\nmnt_id:\t1\nino:\t0\n", file.flags.get()).into_bytes())
             }
@@ -146,8 +150,8 @@ impl Process {
             return Err(ENOENT);
         }
         command.truncate(more.command);
-        // Who asks runs.
-        let state = if pid == own { 'R' } else { char::from(found.state as u8) };
+        // Who asks runs; who answers another does not.
+        let state = if pid == own && self.threads.get(self.caller).is_some() { 'R' } else { char::from(found.state as u8) };
         let manager::list::Reply { parent, group, session, threads, .. } = found;
         let manager::look::Reply { user, effective, foreground, ignored, priority, .. } = more;
         let foreground = if foreground == 0 { -1 } else { foreground as i64 };
@@ -164,6 +168,7 @@ impl Process {
         Ok(match name {
             "auxv" => Vec::new(),
             "cgroup" => b"0::/\n".to_vec(),
+            "cmdline" if known.state == 'Z' => Vec::new(),
             "cmdline" if is_own => self.strings(0).unwrap_or(known.command),
             "cmdline" => known.command,
             "comm" => format!("{name_of_thread}\n").into_bytes(),
@@ -221,13 +226,32 @@ impl Process {
         all
     }
 
+    /// A thread of the process by its number.
+    fn thread_shown(&mut self, number: u64) -> &mut crate::thread::Thread {
+        let index = self.threads.find(number).unwrap_or(self.caller);
+        self.thread_at(index)
+    }
+
+    /// Hundredths of seconds that the process, or another thread than its first, has used, and children that were waited for.
+    fn ticks(&mut self, thread: u64) -> [u64; 2] {
+        const TICK: u64 = 10_000_000;
+        let used = if thread == self.pid() { self.used() } else { self.thread_shown(thread).used() };
+        [used / TICK, self.times_told()[1] / TICK]
+    }
+
     fn stat_line(&mut self, known: &Known, thread: u64, name: &str, is_own: bool) -> String {
         let size = if is_own { self.memory.size() } else { 0 };
         let nice = 20 - known.priority as i64;
-        let terminal = if known.foreground == -1 { 0 } else { 0x501 };
-        let mut line = format!("{thread} ({name}) {} {} {} {} {terminal} {} 4194304 0 0 0 0 0 0 0 0 ", known.state, known.parent, known.group, known.session, known.foreground);
+        let terminal = match manager::terminal(Reference::PARENT) {
+            Ok(own) if is_own => own.device,
+            _ if known.foreground == -1 => 0,
+            _ => nacre_proto::channel::CONSOLE,
+        };
+        let [used, of_children] = if is_own { self.ticks(thread) } else { [0; 2] };
+        let mut line = format!("{thread} ({name}) {} {} {} {} {terminal} {} 4194304 0 0 0 0 ", known.state, known.parent, known.group, known.session, known.foreground);
+        let _ = write!(line, "{used} 0 {of_children} 0 ");
         let _ = write!(line, "{} {nice} {} 0 0 {size} {} 18446744073709551615 ", 20 + nice, known.threads, size / 4096);
-        let mask = if is_own { self.me().mask } else { 0 };
+        let mask = if is_own { self.thread_shown(thread).mask } else { 0 };
         let caught = if is_own { self.signals.handled() } else { 0 };
         let _ = writeln!(line, "1 1 0 0 0 0 {} {} {} 0 0 0 17 0 0 0 0 0 0 0 0 0 0 0 0 0 0", mask as u32, known.ignored as u32, caught as u32);
         line
@@ -255,7 +279,7 @@ impl Process {
         }
         let locked = if is_own { self.memory.locked.bytes() / 1024 } else { 0 };
         let _ = write!(all, "\nVmPeak:\t{size:8} kB\nVmSize:\t{size:8} kB\nVmLck:\t{locked:8} kB\nVmHWM:\t{size:8} kB\nVmRSS:\t{size:8} kB\nVmData:\t{size:8} kB\nVmStk:\t     132 kB\nVmSwap:\t       0 kB\nThreads:\t{threads}\n");
-        let (pending, shared, mask) = if is_own { (self.me().pending.set(), self.signals.pending.set(), self.me().mask) } else { (0, 0, 0) };
+        let (pending, shared, mask) = if is_own { (self.thread_shown(thread).pending.set(), self.signals.pending.set(), self.thread_shown(thread).mask) } else { (0, 0, 0) };
         let caught = if is_own { self.signals.handled() } else { 0 };
         let limit = self.limits.all()[11][0];
         let _ = write!(all, "SigQ:\t0/{limit}\nSigPnd:\t{pending:016x}\nShdPnd:\t{shared:016x}\nSigBlk:\t{mask:016x}\nSigIgn:\t{:016x}\nSigCgt:\t{caught:016x}\n", known.ignored);

@@ -1,6 +1,6 @@
 //! `/proc`: which names there are, and what they mean. The library answers them itself: what the process knows of itself, and what the manager knows of all.
 
-use crate::descriptors::{OpenFile, S_IFDIR, S_IFIFO, S_IFMT};
+use crate::descriptors::{OpenFile, S_IFCHR, S_IFDIR, S_IFIFO, S_IFMT};
 use crate::errno::{ENOENT, ENOTDIR, Errno};
 use crate::process::Process;
 use alloc::format;
@@ -75,10 +75,10 @@ pub enum Node {
     Place(u64, &'static str),
     /// The folder of descriptors, or of what is known of them.
     Descriptors(u64, bool),
-    /// A descriptor of the own process.
-    Descriptor(u64),
+    /// A descriptor of one.
+    Descriptor(u64, u64),
     /// What is known of one.
-    About(u64),
+    About(u64, u64),
     /// The folder of threads.
     Threads(u64),
     /// The folder of processors in `/sys`.
@@ -149,12 +149,12 @@ fn known(names: &[&'static str], part: &[u8]) -> Option<&'static str> {
 }
 
 /// What a name means in a folder.
-fn child(folder: Node, part: &[u8], own: (u64, u64)) -> Option<Node> {
+fn child(folder: Node, part: &[u8]) -> Option<Node> {
     match folder {
         Node::Root => in_root(part),
         Node::Folder(path) => in_folder(path, part),
         Node::Process(pid, thread) => in_process(pid, thread, part),
-        Node::Descriptors(pid, about) if pid == own.0 => number(part).map(|number| if about { Node::About(number) } else { Node::Descriptor(number) }),
+        Node::Descriptors(pid, about) => number(part).map(|number| if about { Node::About(pid, number) } else { Node::Descriptor(pid, number) }),
         Node::Threads(pid) => number(part).map(|thread| Node::Process(pid, Some(thread))),
         Node::Processors => {
             let one = part.strip_prefix(b"cpu").and_then(number).map(Node::Processor);
@@ -215,7 +215,7 @@ impl Node {
     }
 
     fn is_link(self) -> bool {
-        matches!(self, Node::Link(_) | Node::Own | Node::OwnThread | Node::Place(..) | Node::Descriptor(_))
+        matches!(self, Node::Link(_) | Node::Own | Node::OwnThread | Node::Place(..) | Node::Descriptor(..))
     }
 
     fn mode(self) -> u64 {
@@ -230,6 +230,15 @@ impl Node {
     fn inode(self) -> u64 {
         let text = format!("{self:?}");
         text.bytes().fold(0xcbf2_9ce4_8422_2325u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3)) >> 16
+    }
+
+    /// The process that it is of.
+    pub fn process(self) -> Option<u64> {
+        match self {
+            Node::Process(pid, _) | Node::Fact(pid, ..) | Node::Place(pid, _) | Node::Descriptors(pid, _) => Some(pid),
+            Node::Descriptor(pid, _) | Node::About(pid, _) | Node::Threads(pid) => Some(pid),
+            _ => None,
+        }
     }
 
     /// As `stat` tells it.
@@ -255,8 +264,8 @@ impl Node {
             Node::Fact(pid, thread, name) => format!("/proc/{pid}/task/{thread}/{name}"),
             Node::Place(pid, name) => format!("/proc/{pid}/{name}"),
             Node::Descriptors(pid, about) => format!("/proc/{pid}/{}", if about { "fdinfo" } else { "fd" }),
-            Node::Descriptor(number) => format!("/proc/self/fd/{number}"),
-            Node::About(number) => format!("/proc/self/fdinfo/{number}"),
+            Node::Descriptor(pid, number) => format!("/proc/{pid}/fd/{number}"),
+            Node::About(pid, number) => format!("/proc/{pid}/fdinfo/{number}"),
             Node::Threads(pid) => format!("/proc/{pid}/task"),
             Node::Processors => String::from("/sys/devices/system/cpu"),
             Node::Processor(number) => format!("/sys/devices/system/cpu/cpu{number}"),
@@ -289,7 +298,7 @@ impl Process {
         let own = (self.pid(), self.me().number);
         let mut at = start;
         for (index, part) in parts.iter().enumerate() {
-            at = child(at, part, own).ok_or(if at.is_folder() { ENOENT } else { ENOTDIR })?;
+            at = child(at, part).ok_or(if at.is_folder() { ENOENT } else { ENOTDIR })?;
             self.check(at)?;
             let rest = parts.get(index + 1..).unwrap_or_default();
             if let Node::Terminal(number) = at
@@ -305,7 +314,7 @@ impl Process {
                 Node::OwnThread => Node::Process(own.0, Some(own.1)),
                 Node::Link(_) => Node::Fact(own.0, own.0, "mounts"),
                 Node::Place(..) => return self.outside(at, rest),
-                Node::Descriptor(_) if !rest.is_empty() => return self.outside(at, rest),
+                Node::Descriptor(..) if !rest.is_empty() => return self.outside(at, rest),
                 at => at,
             };
         }
@@ -334,8 +343,9 @@ impl Process {
             Node::Processor(number) if number >= self.processors() => Err(ENOENT),
             Node::Terminal(Some(number)) if !self.has_terminal(number) => Err(ENOENT),
             Node::Process(pid, Some(thread)) if pid == own => self.threads.find(thread).map(drop).ok_or(ENOENT),
-            Node::Process(pid, Some(thread)) if pid != thread => Err(ENOENT),
-            Node::Descriptor(number) | Node::About(number) => self.descriptors.get(number).map(drop).map_err(|_| ENOENT),
+            Node::Process(pid, Some(thread)) if pid != thread => self.has_other(Node::Threads(pid), thread),
+            Node::Descriptor(pid, number) | Node::About(pid, number) if pid == own => self.descriptors.get(number).map(drop).map_err(|_| ENOENT),
+            Node::Descriptor(pid, number) | Node::About(pid, number) => self.has_other(Node::Descriptors(pid, false), number),
             _ => Ok(()),
         }
     }
@@ -353,9 +363,9 @@ impl Process {
                 Ok(self.real_path(&path))
             }
             Node::Place(pid, "cwd") if pid == own => self.current_path(),
-            // What others have open is theirs to tell.
-            Node::Place(..) => Err(crate::errno::EACCES),
-            Node::Descriptor(number) => self.path_of_descriptor(number),
+            // What others have is theirs to tell.
+            Node::Place(pid, _) | Node::Descriptor(pid, _) if pid != own => self.link_of_other(link),
+            Node::Descriptor(_, number) => self.path_of_descriptor(number),
             _ => Err(crate::errno::EINVAL),
         }
     }
@@ -373,7 +383,7 @@ impl Process {
             }
             _ => match self.path_opened(&file)? {
                 Some(path) => Ok(self.real_path(&path)),
-                None if crate::terminal::is_terminal(self, &file) => Ok(b"/dev/console".to_vec()),
+                None if file.mode & S_IFMT == S_IFCHR || crate::terminal::is_terminal(self, &file) => Ok(b"/dev/console".to_vec()),
                 None => Ok(b"/ (unknown)".to_vec()),
             },
         }
@@ -399,7 +409,7 @@ mod tests {
     fn walk(path: &[u8]) -> Option<Node> {
         let parts = normal(b"", path);
         let (start, size) = beginning(&parts)?;
-        parts.iter().skip(size).try_fold(start, |at, part| child(at, part, (7, 7)))
+        parts.iter().skip(size).try_fold(start, |at, part| child(at, part))
     }
 
     #[test]
@@ -408,8 +418,8 @@ mod tests {
         assert_eq!(walk(b"/proc/7/task/9/status"), Some(Node::Fact(7, 9, "status")));
         assert_eq!(walk(b"/proc/sys/kernel/random/uuid"), Some(Node::System("uuid")));
         assert_eq!(walk(b"/proc/sys/kernel"), Some(Node::Folder("sys/kernel")));
-        assert_eq!(walk(b"/proc/7/fd/3"), Some(Node::Descriptor(3)));
-        assert_eq!(walk(b"/proc/8/fd/3"), None);
+        assert_eq!(walk(b"/proc/7/fd/3"), Some(Node::Descriptor(7, 3)));
+        assert_eq!(walk(b"/proc/8/fd/3"), Some(Node::Descriptor(8, 3)));
         assert_eq!((walk(b"/proc/07"), walk(b"/proc/kernel"), walk(b"/proc/-1")), (None, None, None));
         assert_eq!((walk(b"/sys/devices/system/cpu"), walk(b"/sys/devices"), walk(b"/sys/devices/system/cpu/cpux")), (Some(Node::Processors), None, None));
         assert_eq!(normal(b"/proc/7", b"../../etc/./x"), [b"etc".to_vec(), b"x".to_vec()]);

@@ -109,7 +109,7 @@ impl Process {
         if rules.have(NO_LINKS) && names().any(|name| matches!(name, b"self" | b"thread-self" | b"mounts")) {
             return Err(ELOOP);
         }
-        let is_magic = matches!(&found, Target::Node(Node::Descriptor(_)))
+        let is_magic = matches!(&found, Target::Node(Node::Descriptor(..)))
             || matches!(&found, Target::Outside(path) if crate::pair::name(path).is_none())
             || matches!(self.in_proc(descriptor, path, false), Some(Ok(Target::Node(Node::Place(..)))));
         if is_magic { rules.check_magic() } else { Ok(()) }

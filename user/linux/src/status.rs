@@ -7,7 +7,7 @@ use crate::place::{AT_EMPTY_PATH, AT_SYMLINK_NOFOLLOW, CURRENT, Place};
 use crate::proc_tree::{Node, Target};
 use crate::process::Process;
 use nacre_proto::structures::Status;
-use nacre_proto::{directory, file};
+use nacre_proto::{channel, directory, file, process as manager};
 
 const AT_NO_AUTOMOUNT: u64 = 0x800;
 const AT_STATX_SYNC: u64 = 0x6000;
@@ -19,7 +19,7 @@ pub fn of_file(process: &mut Process, open: &OpenFile) -> Result<Status, Errno> 
         return Ok(Status { mode: PIPE_MODE, links: 1, block_size: 4096, size: end.waiting() as u64, ..Status::default() });
     }
     if let Some(node) = open.node() {
-        return Ok(node.status());
+        return process.status_of_node(node);
     }
     if open.process().is_some() {
         return Ok(Status { mode: 0o600, links: 1, block_size: 4096, ..Status::default() });
@@ -27,6 +27,29 @@ pub fn of_file(process: &mut Process, open: &OpenFile) -> Result<Status, Errno> 
     let mut bytes = [0; Status::SIZE];
     file::status(process.services.reference(open)?, &mut bytes)?;
     Status::from_bytes(&bytes).ok_or(EIO)
+}
+
+impl Process {
+    fn status_of_node(&mut self, node: Node) -> Result<Status, Errno> {
+        match node {
+            Node::Terminal(Some(number)) => self.status_of_terminal(number),
+            Node::Terminal(None) => Ok(channel::terminal_as_file(0, false)),
+            node => {
+                let owner = node.process().map_or([0; 2], |pid| self.owner_of_process(pid));
+                let [uid, gid] = owner;
+                Ok(Status { uid, gid, ..node.status() })
+            }
+        }
+    }
+
+    /// Effective user and group of a process; the group of another one is not known.
+    fn owner_of_process(&mut self, pid: u64) -> [u64; 2] {
+        if pid == self.pid() {
+            let [_, user, _, _, group, _] = self.identity.owner().map(u64::from);
+            return [user, group];
+        }
+        manager::look(nacre_sys::Reference::PARENT, pid, &mut [0; 1024]).map_or([0; 2], |found| [found.effective, 0])
+    }
 }
 
 /// The status of what a place names.
@@ -71,8 +94,14 @@ pub fn at(process: &mut Process, descriptor: u64, address: u64, flags: u64) -> R
 /// The status of what a path in `/proc` leads to.
 fn of_target(process: &mut Process, target: Target, flags: u64) -> Result<Status, Errno> {
     match target {
-        Target::Node(Node::Descriptor(number)) if flags & AT_SYMLINK_NOFOLLOW == 0 => of_descriptor(process, number).map_err(|_| ENOENT),
-        Target::Node(node) => Ok(node.status()),
+        Target::Node(Node::Descriptor(pid, number)) if flags & AT_SYMLINK_NOFOLLOW == 0 && pid == process.pid() => {
+            of_descriptor(process, number).map_err(|_| ENOENT)
+        }
+        Target::Node(node @ Node::Descriptor(..)) if flags & AT_SYMLINK_NOFOLLOW == 0 => match process.status_of_other(node)? {
+            Ok(status) => Ok(status),
+            Err(path) => of_target(process, Target::Outside(path), flags),
+        },
+        Target::Node(node) => process.status_of_node(node),
         Target::Outside(path) => {
             if let Some(known) = process.terminal_status(&path) {
                 return known;

@@ -239,9 +239,13 @@ impl Process {
     /// The thread whose call this is.
     #[inline]
     pub fn me(&mut self) -> &mut Thread {
-        let caller = self.caller;
+        self.thread_at(self.caller)
+    }
+
+    /// The thread at a place, or the first one.
+    pub fn thread_at(&mut self, index: usize) -> &mut Thread {
         // Whoever makes a call is in the table; the first place is never empty while the process lives.
-        let index = if self.threads.get(caller).is_some() { caller } else { 0 };
+        let index = if self.threads.get(index).is_some() { index } else { 0 };
         self.threads.get_mut(index).unwrap_or_else(|| unreachable!("a process without its first thread"))
     }
 

@@ -11,7 +11,9 @@ use crate::socket::control::{open_file, record};
 use alloc::vec::Vec;
 use core::sync::atomic::AtomicU64;
 use nacre_abi::Rights;
-use nacre_proto::flags::{ASK_FILE, ASK_LIMIT, ASK_LIMIT_SET, ASK_MEMORY, ASK_MEMORY_SET, ASK_PRIVILEGED, ASK_PROCESSORS, ASK_PROCESSORS_SET};
+use nacre_proto::flags::{
+    ASK_FILE, ASK_LIMIT, ASK_LIMIT_SET, ASK_LINK, ASK_MEMORY, ASK_MEMORY_SET, ASK_NUMBERS, ASK_PRIVILEGED, ASK_PROCESSORS, ASK_PROCESSORS_SET, ASK_TEXT,
+};
 use nacre_proto::process::{self as manager, visit};
 use nacre_sys::ipc::{Buffers, Message};
 use nacre_sys::{Reference, Span, SpanMut, Thread};
@@ -73,12 +75,20 @@ pub fn serve() -> ! {
 
 impl Process {
     fn answer(&mut self, asked: &visit::Reply, data: &[u8]) {
+        let shown;
         let answered = match asked.question & !ASK_PRIVILEGED {
             ASK_LIMIT | ASK_LIMIT_SET => self.answer_limit(asked).map(|limit| (limit, Span::EMPTY)),
             ASK_MEMORY => self.answer_memory(asked).map(|bytes| ([bytes.len() as u64, 0], Span::from(bytes))),
             ASK_MEMORY_SET => self.set_memory(asked, data).map(|count| ([count, 0], Span::EMPTY)),
             ASK_PROCESSORS => Ok(([self.processors_of(asked.first), 0], Span::EMPTY)),
             ASK_PROCESSORS_SET => self.answer_processors(asked).map(|()| ([asked.second, 0], Span::EMPTY)),
+            ASK_TEXT | ASK_LINK | ASK_NUMBERS => match self.answer_shown(asked, data) {
+                Ok(bytes) => {
+                    shown = bytes;
+                    Ok(([shown.len() as u64, 0], Span::from(&shown[..])))
+                }
+                Err(error) => Err(error),
+            },
             ASK_FILE => match self.answer_file(asked) {
                 Ok(()) => return,
                 Err(error) => Err(error),
@@ -117,7 +127,7 @@ impl Process {
     }
 
     /// Who may look into the process: whom it belongs to, unless it can do more or is not to be looked at, and the privileged.
-    fn check_looked_at(&self, asked: &visit::Reply) -> Result<(), Errno> {
+    pub fn check_looked_at(&self, asked: &visit::Reply) -> Result<(), Errno> {
         let owner = Owner::of(asked.question, asked.owner);
         let may_more = self.identity.capabilities.permitted() & !asked.third != 0;
         let is_open = owner.is_all(self.identity.owner()) && self.traits.dumpable == 1 && !may_more;
@@ -164,6 +174,14 @@ impl Process {
         let message = Message::new(manager::ask::LABEL, words).with_bytes(data);
         let received = self.exchange(Reference::PARENT, &message, Buffers { bytes: into, slots: &[] }).map_err(failure)?;
         Ok((received.bytes(), [received.words[0], received.words[1]]))
+    }
+
+    /// Asks about a path of a process's, for at most `limit` nanoseconds; how many bytes came.
+    pub fn ask_about(&mut self, question: u64, (pid, path): (u64, &[u8]), first: u64, limit: u64, into: &mut [u8]) -> Result<usize, Errno> {
+        let permitted = self.identity.capabilities.permitted();
+        let message = Message::new(manager::ask::LABEL, self.question(question, [first, 0, permitted], pid, OTHERS)).with_bytes(path);
+        let received = self.exchange_until(limit, Reference::PARENT, &message, Buffers { bytes: SpanMut::from(into), slots: &[] }).map_err(failure)?;
+        Ok(received.bytes())
     }
 
     /// The limit of a resource of another process, which becomes what is `new`.

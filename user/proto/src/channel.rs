@@ -63,6 +63,14 @@ crate::protocol! {
     32 terminal_facts(number: Number) -> (number: Number, is_slave: Number, is_locked: Number);
     /// At the end of the keyboard: whether the other one can be opened.
     33 terminal_lock(locked: Number) -> ();
+    /// At the service: what the name of the terminal with this number says of it as of a file. `ENOENT`: there is none.
+    34 terminal_status(number: Number) -> (; bytes status: Structure("Status"));
+    /// At the service: sets its mode, as `file.set_mode` does at its slave's end.
+    35 terminal_set_mode(number: Number, mode: Mode) -> ();
+    /// At the service: sets its owner; -1 keeps one.
+    36 terminal_set_owner(number: Number, uid: Number, gid: Number) -> ();
+    /// At the service: sets its times, of which each part is a time and no wish.
+    37 terminal_set_times(number: Number, atime_sec: Number, atime_nsec: Number, mtime_sec: Number, mtime_nsec: Number) -> ();
 }
 
 /// The device that stands for every terminal that is none of these.
@@ -82,8 +90,8 @@ pub const fn terminal_number(device: u64) -> Option<u64> {
     if device == terminal_device(number) { Some(number) } else { None }
 }
 
-/// What is known of an end of a pseudo-terminal as of a file, but for the device that it is on.
-pub fn terminal_status(number: u64, is_slave: bool) -> Status {
+/// What is known of an end of a pseudo-terminal as of a file, before anybody changes it.
+pub fn terminal_as_file(number: u64, is_slave: bool) -> Status {
     const DIRECTORY: u64 = 24;
     const MULTIPLEXER: u64 = 5 << 8 | 2;
     let common = Status { device: DIRECTORY, links: 1, block_size: 1024, ..Status::default() };

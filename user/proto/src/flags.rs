@@ -110,6 +110,9 @@ table! {
     ASK_FILE = 5 of 0xff, "The open file that has this descriptor: its mode and its flags, and a reference to it.";
     ASK_PROCESSORS = 6 of 0xff, "The processors that a thread was to run on, a bit for each: the first word is its number.";
     ASK_PROCESSORS_SET = 7 of 0xff, "The same; they become those that the second word says.";
+    ASK_TEXT = 8 of 0xff, "What a file below `/proc/PID` says, from the byte that the first word says on: the data is its path. The third word is as that of `ASK_MEMORY`.";
+    ASK_LINK = 9 of 0xff, "Where a link below `/proc/PID` leads, the same way.";
+    ASK_NUMBERS = 10 of 0xff, "The names in its `fd`, `fdinfo` or `task`, which are numbers: four bytes each. The first word is the lowest one that is wanted.";
     ASK_PRIVILEGED = 0x100, "Whoever asks may do so of anybody.";
 }
 

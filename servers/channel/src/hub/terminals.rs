@@ -4,6 +4,7 @@
 //! two; a signal that a key asks for is an event, for whoever attends the terminal.
 
 use super::Hub;
+use super::looks::Looks;
 use super::packets::{FLUSHED_INPUT, FLUSHED_OUTPUT, Packets};
 use crate::queue::{Received, Wish};
 use alloc::collections::{BTreeSet, VecDeque};
@@ -39,6 +40,7 @@ pub struct Pair {
     /// Echoes that appear once output goes on.
     held: VecDeque<u8>,
     packets: Packets,
+    looks: Looks,
     master: u64,
     slaves: BTreeSet<u64>,
     /// The last slave has gone, and none has come since.
@@ -151,6 +153,20 @@ impl<R> Hub<R> {
         let (_, is_slave) = self.end(key)?.terminal.ok_or(Errno::ENOTTY)?;
         let pair = self.the_pair(key)?;
         Ok(Facts { number: pair.number, is_slave, is_locked: pair.is_locked })
+    }
+
+    /// What its name says of the terminal with this number.
+    pub fn terminal_looks(&mut self, number: u64) -> Result<&mut Looks, Errno> {
+        Ok(&mut self.numbered(number)?.1.looks)
+    }
+
+    /// The same of the terminal that this is a slave's end of.
+    pub fn slave_looks(&mut self, key: u64) -> Result<(u64, &mut Looks), Errno> {
+        if !self.terminal_facts(key)?.is_slave {
+            return Err(Errno::ENOTTY);
+        }
+        let pair = self.pair_mut(key)?.1;
+        Ok((pair.number, &mut pair.looks))
     }
 
     /// Whether slaves can be opened from now on.

@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use nacre_abi::message::MAX_BYTES;
 use nacre_proto::channel::{
     accept, bind, capacity, changed, connect, credentials, error, expect, facts, fifo, listen, look, name, pair, pipe, receive, send, share, shutdown, socket,
-    terminal, terminal_facts, terminal_lock, terminal_open,
+    terminal, terminal_facts, terminal_lock, terminal_open, terminal_set_mode, terminal_set_owner, terminal_set_times, terminal_status,
 };
 use nacre_proto::file::{flags, poll, read, set_mode, set_owner, set_times, status, watch, write};
 use nacre_proto::flags::{
@@ -265,7 +265,9 @@ impl channel::Server for Service {
             _ if wish.is_apart => Form::Signed,
             _ => Form::Whole,
         };
-        let Some(Done::Received(received)) = self.now_or_later(request, Doing::Receive { wish, answer }, flags & MSG_DONTWAIT != 0)? else { return Ok(Answer::Later) };
+        let Some(Done::Received(received)) = self.now_or_later(request, Doing::Receive { wish, answer }, flags & MSG_DONTWAIT != 0)? else {
+            return Ok(Answer::Later);
+        };
         if !received.references.is_empty() {
             // A declared answer has a fixed number of references, so this one goes the other way.
             return self.answer_at_once(request, Doing::Receive { wish, answer }, Done::Received(received));
@@ -348,6 +350,39 @@ impl channel::Server for Service {
         terminal_lock::Output::default().now()
     }
 
+    fn terminal_status(&mut self, request: &mut Request<'_>, number: u64) -> Handled<terminal_status::Output> {
+        check_service(request)?;
+        let status = self.hub.terminal_looks(number)?.status(number);
+        request.put(&status.to_bytes());
+        terminal_status::Output::default().now()
+    }
+
+    fn terminal_set_mode(&mut self, request: &mut Request<'_>, number: u64, mode: u64) -> Handled<terminal_set_mode::Output> {
+        check_service(request)?;
+        self.hub.terminal_looks(number)?.set_mode(mode);
+        terminal_set_mode::Output::default().now()
+    }
+
+    fn terminal_set_owner(&mut self, request: &mut Request<'_>, number: u64, uid: u64, gid: u64) -> Handled<terminal_set_owner::Output> {
+        check_service(request)?;
+        self.hub.terminal_looks(number)?.set_owner([uid, gid]);
+        terminal_set_owner::Output::default().now()
+    }
+
+    fn terminal_set_times(
+        &mut self,
+        request: &mut Request<'_>,
+        number: u64,
+        atime: u64,
+        atime_nsec: u64,
+        mtime: u64,
+        mtime_nsec: u64,
+    ) -> Handled<terminal_set_times::Output> {
+        check_service(request)?;
+        self.hub.terminal_looks(number)?.set_times([[atime, atime_nsec], [mtime, mtime_nsec]]);
+        terminal_set_times::Output::default().now()
+    }
+
     fn credentials(&mut self, request: &mut Request<'_>) -> Handled<credentials::Output> {
         let [pid, uid, gid] = self.hub.peer_credentials(request.word())?;
         credentials::Output { pid, uid, gid }.now()
@@ -376,7 +411,9 @@ impl file::Server for Service {
             return Err(Errno::ESPIPE);
         }
         let wish = Wish { size: size.min(MAX_BYTES) as usize, ..Wish::default() };
-        let Some(Done::Received(received)) = self.now_or_later(request, Doing::Receive { wish, answer: Form::Plain }, false)? else { return Ok(Answer::Later) };
+        let Some(Done::Received(received)) = self.now_or_later(request, Doing::Receive { wish, answer: Form::Plain }, false)? else {
+            return Ok(Answer::Later);
+        };
         request.put(&received.data);
         read::Output { count: received.data.len() as u64 }.now()
     }
@@ -394,7 +431,8 @@ impl file::Server for Service {
 
     fn status(&mut self, request: &mut Request<'_>) -> Handled<status::Output> {
         if let Ok(facts) = self.hub.terminal_facts(request.word()) {
-            request.put(&channel::terminal_status(facts.number, facts.is_slave).to_bytes());
+            let changed = self.hub.slave_looks(request.word()).map(|(number, looks)| looks.status(number));
+            request.put(&changed.unwrap_or_else(|_| channel::terminal_as_file(facts.number, facts.is_slave)).to_bytes());
             return status::Output::default().now();
         }
         if let Some(status) = self.mailbox_status(request.word()) {
@@ -402,7 +440,8 @@ impl file::Server for Service {
             return status::Output::default().now();
         }
         let mode = if self.hub.kind(request.word())? == 0 { S_IFIFO | 0o600 } else { S_IFSOCK | 0o777 };
-        let status = structures::Status { device: DEVICE, inode: self.hub.inode(request.word())?, mode, links: 1, block_size: 4096, ..structures::Status::default() };
+        let status =
+            structures::Status { device: DEVICE, inode: self.hub.inode(request.word())?, mode, links: 1, block_size: 4096, ..structures::Status::default() };
         request.put(&status.to_bytes());
         status::Output::default().now()
     }
@@ -446,18 +485,27 @@ impl file::Server for Service {
         Err(Errno::ENODEV)
     }
 
-    /// Nobody is kept from an end that he has; what it says of itself does not change, but of queues of messages.
+    /// Nobody is kept from an end that he has; what it says of itself does not change, but of queues of messages and of terminals.
     fn set_mode(&mut self, request: &mut Request<'_>, mode: u64) -> Handled<set_mode::Output> {
+        if let Ok((_, looks)) = self.hub.slave_looks(request.word()) {
+            looks.set_mode(mode);
+        }
         self.set_mailbox_mode(request.word(), mode);
         set_mode::Output::default().now()
     }
 
     fn set_owner(&mut self, request: &mut Request<'_>, uid: u64, gid: u64) -> Handled<set_owner::Output> {
+        if let Ok((_, looks)) = self.hub.slave_looks(request.word()) {
+            looks.set_owner([uid, gid]);
+        }
         self.set_mailbox_owner(request.word(), [uid, gid]);
         set_owner::Output::default().now()
     }
 
-    fn set_times(&mut self, _: &mut Request<'_>, _: u64, _: u64, _: u64, _: u64) -> Handled<set_times::Output> {
+    fn set_times(&mut self, request: &mut Request<'_>, atime: u64, atime_nsec: u64, mtime: u64, mtime_nsec: u64) -> Handled<set_times::Output> {
+        if let Ok((_, looks)) = self.hub.slave_looks(request.word()) {
+            looks.set_times([[atime, atime_nsec], [mtime, mtime_nsec]]);
+        }
         set_times::Output::default().now()
     }
 }

@@ -1,0 +1,215 @@
+//! What `/proc` says of other processes: their libraries answer, as to other questions. What an answer says is as good as who gave it: too much of it, or numbers that do not grow, end the asking.
+
+use crate::descriptors::{O_ACCESS, O_CLOEXEC, O_WRONLY};
+use crate::errno::{EACCES, EINVAL, ENOENT, EPERM, ERESTART, Errno};
+use crate::proc_file::Opened;
+use crate::proc_tree::{Node, Target};
+use crate::process::Process;
+use alloc::vec::Vec;
+use nacre_proto::flags::{ASK_LINK, ASK_NUMBERS, ASK_PRIVILEGED, ASK_TEXT};
+use nacre_proto::process::visit;
+use nacre_proto::structures::Status;
+
+/// Most bytes of an answer.
+const MOST: usize = 12 << 10;
+/// Most bytes of a text, and most numbers.
+const LONGEST: usize = 1 << 20;
+/// Longest path that is asked about.
+const PATH: usize = 128;
+/// How long a process has to answer. One that was stopped in the middle of a call does not.
+const LIMIT: u64 = 200_000_000;
+/// Facts that everybody may read.
+const OPEN_FACTS: [&str; 13] =
+    ["cgroup", "cmdline", "comm", "limits", "mountinfo", "mounts", "oom_score", "oom_score_adj", "sched", "stat", "statm", "status", "wchan"];
+
+/// Whether a node is of a process, and anybody may know of it.
+fn is_open(node: Node) -> bool {
+    match node {
+        Node::Fact(_, _, name) => OPEN_FACTS.contains(&name),
+        Node::Threads(_) => true,
+        _ => false,
+    }
+}
+
+/// Numbers as an answer brings them, from the lowest on.
+fn numbers(bytes: &[u8], lowest: u64) -> Vec<u64> {
+    let all = bytes.chunks_exact(4).map(|four| u64::from(u32::from_le_bytes([four[0], four[1], four[2], four[3]])));
+    let mut next = lowest;
+    all.take_while(|number| {
+        let grows = *number >= next;
+        next = number + 1;
+        grows
+    })
+    .collect()
+}
+
+/// What is said of a process that does not tell.
+fn told(error: Errno) -> Errno {
+    if matches!(error, ERESTART | ENOENT) { error } else { EACCES }
+}
+
+impl Process {
+    /// The numbers in a folder of descriptors or threads.
+    pub fn numbers_in(&mut self, folder: Node) -> Result<Vec<u64>, Errno> {
+        if folder.process() == Some(self.pid()) {
+            return self.own_numbers(folder).ok_or(EINVAL);
+        }
+        self.numbers_of_other(folder).map_err(told)
+    }
+
+    /// Opens what another process has open, by its name, or as it is if it has none.
+    pub fn open_of_other(&mut self, pid: u64, number: u64, flags: u32) -> Result<Opened, Errno> {
+        let path = self.link_of_other(Node::Descriptor(pid, number))?;
+        if path.starts_with(b"/") {
+            return Ok(Opened::Outside(path));
+        }
+        let file = self.ask_file(pid, number)?;
+        if flags & O_ACCESS != O_WRONLY && !file.can_read() || flags & O_ACCESS != 0 && !file.can_write() {
+            return Err(EACCES);
+        }
+        self.open(file, flags & O_CLOEXEC != 0).map(Opened::Here)
+    }
+
+    /// What a descriptor of another process is, as its link says; an absolute path is for others to look at.
+    pub fn status_of_other(&mut self, node: Node) -> Result<Result<Status, Vec<u8>>, Errno> {
+        let link = self.link_of_other(node)?;
+        let kinds: [(&[u8], u64); 2] = [(b"pipe:[", 0o010_600), (b"socket:[", 0o140_777)];
+        let found = kinds.iter().find_map(|(start, mode)| Some((link.strip_prefix(*start)?.strip_suffix(b"]")?, *mode)));
+        let (digits, mode) = match found {
+            _ if link.starts_with(b"/") => return Ok(Err(link)),
+            None => (&b"0"[..], 0o600),
+            Some(found) => found,
+        };
+        let inode = core::str::from_utf8(digits).ok().and_then(|digits| digits.parse().ok()).unwrap_or(0);
+        Ok(Ok(Status { inode, mode, links: 1, block_size: 4096, ..Status::default() }))
+    }
+
+    /// One question about a node of another process.
+    fn ask_shown(&mut self, question: u64, node: Node, first: u64) -> Result<Vec<u8>, Errno> {
+        let pid = node.process().ok_or(ENOENT)?;
+        let mut bytes = alloc::vec![0; MOST];
+        let count = self.ask_about(question, (pid, node.path().as_bytes()), first, LIMIT, &mut bytes)?;
+        bytes.truncate(count);
+        Ok(bytes)
+    }
+
+    /// What a file of a process says. Of another one that does not answer there is what the manager knows.
+    pub fn text_of_fact(&mut self, node: Node) -> Result<Option<Vec<u8>>, Errno> {
+        if node.process() == Some(self.pid()) {
+            return Ok(None);
+        }
+        match self.text_of_other(node) {
+            Ok(text) => Ok(Some(text)),
+            Err(ERESTART) => Err(ERESTART),
+            Err(_) if !is_open(node) => Err(EACCES),
+            Err(_) => Ok(None),
+        }
+    }
+
+    /// What a file of another process's says.
+    fn text_of_other(&mut self, node: Node) -> Result<Vec<u8>, Errno> {
+        let mut text = Vec::new();
+        while text.len() < LONGEST {
+            match self.ask_shown(ASK_TEXT, node, text.len() as u64) {
+                Ok(piece) if piece.is_empty() => break,
+                Ok(piece) => text.extend(piece),
+                Err(ERESTART) => return Err(ERESTART),
+                Err(_) if !text.is_empty() => break,
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(text)
+    }
+
+    /// Where a link of another process's leads.
+    pub fn link_of_other(&mut self, node: Node) -> Result<Vec<u8>, Errno> {
+        let path = self.ask_shown(ASK_LINK, node, 0).map_err(told)?;
+        if path.is_empty() || path.contains(&0) { Err(EACCES) } else { Ok(path) }
+    }
+
+    /// The numbers in a folder of another process's.
+    fn numbers_of_other(&mut self, node: Node) -> Result<Vec<u64>, Errno> {
+        let mut all: Vec<u64> = Vec::new();
+        while all.len() < LONGEST {
+            let next = all.last().map_or(0, |last| last + 1);
+            let more = numbers(&self.ask_shown(ASK_NUMBERS, node, next)?, next);
+            if more.is_empty() {
+                break;
+            }
+            all.extend(more);
+        }
+        Ok(all)
+    }
+
+    /// The answer to who asks such a question of this process.
+    pub fn answer_shown(&mut self, asked: &visit::Reply, path: &[u8]) -> Result<Vec<u8>, Errno> {
+        let node = self.own_node(path)?;
+        if !is_open(node) {
+            self.check_looked_at(asked)?;
+        }
+        match asked.question & !ASK_PRIVILEGED {
+            ASK_TEXT => {
+                let text = self.text_of(node)?;
+                let from = usize::try_from(asked.first).unwrap_or(usize::MAX).min(text.len());
+                Ok(text[from..text.len().min(from.saturating_add(MOST))].to_vec())
+            }
+            ASK_LINK => self.target_of(node),
+            _ => Ok(self
+                .own_numbers(node)
+                .ok_or(EINVAL)?
+                .into_iter()
+                .filter(|number| *number >= asked.first)
+                .take(MOST / 4)
+                .flat_map(|number| (number as u32).to_le_bytes())
+                .collect()),
+        }
+    }
+
+    /// What a path below the own folder means; no other process is asked for that.
+    fn own_node(&mut self, path: &[u8]) -> Result<Node, Errno> {
+        let own = alloc::format!("/proc/{}/", self.pid());
+        if path.len() > PATH || !path.starts_with(own.as_bytes()) || path.windows(2).any(|pair| pair == b"..") {
+            return Err(EINVAL);
+        }
+        match self.in_proc(crate::place::CURRENT, path, false).ok_or(ENOENT)?? {
+            Target::Node(node) if node.process() == Some(self.pid()) => Ok(node),
+            _ => Err(EPERM),
+        }
+    }
+
+    /// The numbers in a folder of the own process.
+    fn own_numbers(&self, node: Node) -> Option<Vec<u64>> {
+        Some(match node {
+            Node::Descriptors(..) => self.descriptors.open_in(0, u64::MAX),
+            Node::Threads(_) => {
+                let mut all: Vec<u64> = self.threads.all().map(|(_, thread)| thread.number).collect();
+                all.sort_unstable();
+                all
+            }
+            _ => return None,
+        })
+    }
+
+    /// Whether a number is in a folder of another process.
+    pub fn has_other(&mut self, folder: Node, number: u64) -> Result<(), Errno> {
+        let bytes = self.ask_shown(ASK_NUMBERS, folder, number).map_err(told)?;
+        if numbers(&bytes, number).first() == Some(&number) { Ok(()) } else { Err(ENOENT) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bytes(numbers: &[u32]) -> Vec<u8> {
+        numbers.iter().flat_map(|number| number.to_le_bytes()).collect()
+    }
+
+    #[test]
+    fn numbers_end_where_they_do_not_grow() {
+        assert_eq!(numbers(&bytes(&[3, 4, 9]), 3), [3, 4, 9]);
+        assert_eq!(numbers(&bytes(&[3, 3]), 0), [3]);
+        assert_eq!(numbers(&bytes(&[2]), 3), []);
+        assert_eq!(numbers(&bytes(&[u32::MAX, 0])[..7], 3), [u64::from(u32::MAX)]);
+    }
+}

@@ -1,0 +1,69 @@
+//! What a call about attributes means: a file of the server's, an open file, or the name of a terminal, which no server of files knows.
+
+use crate::descriptors::O_PATH;
+use crate::errno::{EBADF, ENOENT, EPERM, Errno};
+use crate::pair::{Name, name};
+use crate::place::{AT_EMPTY_PATH, AT_SYMLINK_NOFOLLOW, CURRENT, own_descriptor};
+use crate::proc_tree::{Node, Target};
+use crate::process::Process;
+use alloc::vec::Vec;
+use nacre_sys::Reference;
+
+/// It.
+pub enum Subject {
+    /// An open file.
+    Descriptor(u64),
+    /// The terminal with this number.
+    Terminal(u64),
+    /// A path that starts at this directory.
+    Path(Reference, Vec<u8>),
+}
+
+impl Process {
+    /// What is meant by the path at `address`, used with a descriptor and `AT_` flags.
+    pub fn subject(&mut self, descriptor: u64, address: u64, flags: u64) -> Result<Subject, Errno> {
+        let path = self.memory.path(address)?;
+        let follow = flags & AT_SYMLINK_NOFOLLOW == 0;
+        if path.is_empty() && flags & AT_EMPTY_PATH != 0 {
+            return self.open_subject(descriptor);
+        }
+        if let Some(number) = own_descriptor(path).filter(|_| follow) {
+            return self.open_subject(number?).map_err(|_| ENOENT);
+        }
+        let elsewhere = match self.in_proc(descriptor, path, follow) {
+            Some(found) => match found? {
+                Target::Node(Node::Descriptor(pid, number)) if follow && pid == self.pid() => return self.open_subject(number),
+                Target::Node(node @ Node::Descriptor(..)) if follow => {
+                    Some(self.target_of(node)?).filter(|path| path.starts_with(b"/")).map(Some).ok_or(EPERM)?
+                }
+                Target::Node(_) => return Err(EPERM),
+                Target::Outside(path) => Some(path),
+            },
+            None => None,
+        };
+        if let Some(Name::Slave(number)) = name(elsewhere.as_deref().unwrap_or(path)).filter(|_| self.has_terminals()) {
+            return Ok(Subject::Terminal(number));
+        }
+        match elsewhere {
+            Some(path) => Ok(Subject::Path(self.services.files()?, path)),
+            None => self.place(descriptor, address).map(|place| Subject::Path(place.directory, place.path.to_vec())),
+        }
+    }
+
+    /// The same of an open file, or of the current directory.
+    fn open_subject(&mut self, descriptor: u64) -> Result<Subject, Errno> {
+        if descriptor as u32 == CURRENT as u32 {
+            return Ok(Subject::Path(self.current_directory()?, Vec::from(b".")));
+        }
+        match self.descriptors.get(descriptor)?.node() {
+            Some(Node::Terminal(Some(number))) => Ok(Subject::Terminal(number)),
+            Some(_) => Err(EPERM),
+            None => Ok(Subject::Descriptor(descriptor)),
+        }
+    }
+
+    /// `EBADF` for a descriptor that is the name of a file, and not the file.
+    pub fn check_opened(&self, descriptor: u64) -> Result<(), Errno> {
+        if self.descriptors.get(descriptor)?.flags.get() & O_PATH == 0 { Ok(()) } else { Err(EBADF) }
+    }
+}
