@@ -5,7 +5,7 @@
 
 mod events;
 mod kept;
-mod looks;
+pub mod looks;
 pub mod mailboxes;
 mod shared;
 #[cfg(test)]

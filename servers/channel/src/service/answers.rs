@@ -351,35 +351,31 @@ impl channel::Server for Service {
     }
 
     fn terminal_status(&mut self, request: &mut Request<'_>, number: u64) -> Handled<terminal_status::Output> {
-        check_service(request)?;
-        let status = self.hub.terminal_looks(number)?.status(number);
+        let status = self.numbered(request, number)?.status(number);
         request.put(&status.to_bytes());
         terminal_status::Output::default().now()
     }
 
     fn terminal_set_mode(&mut self, request: &mut Request<'_>, number: u64, mode: u64) -> Handled<terminal_set_mode::Output> {
-        check_service(request)?;
-        self.hub.terminal_looks(number)?.set_mode(mode);
+        self.numbered(request, number)?.set_mode(mode);
         terminal_set_mode::Output::default().now()
     }
 
     fn terminal_set_owner(&mut self, request: &mut Request<'_>, number: u64, uid: u64, gid: u64) -> Handled<terminal_set_owner::Output> {
-        check_service(request)?;
-        self.hub.terminal_looks(number)?.set_owner([uid, gid]);
+        self.numbered(request, number)?.set_owner([uid, gid]);
         terminal_set_owner::Output::default().now()
     }
 
     fn terminal_set_times(
         &mut self,
         request: &mut Request<'_>,
-        number: u64,
-        atime: u64,
-        atime_nsec: u64,
-        mtime: u64,
-        mtime_nsec: u64,
+        which: u64,
+        at: u64,
+        at_nsec: u64,
+        mt: u64,
+        mt_nsec: u64,
     ) -> Handled<terminal_set_times::Output> {
-        check_service(request)?;
-        self.hub.terminal_looks(number)?.set_times([[atime, atime_nsec], [mtime, mtime_nsec]]);
+        self.numbered(request, which)?.set_times([[at, at_nsec], [mt, mt_nsec]]);
         terminal_set_times::Output::default().now()
     }
 
@@ -430,12 +426,7 @@ impl file::Server for Service {
     }
 
     fn status(&mut self, request: &mut Request<'_>) -> Handled<status::Output> {
-        if let Ok(facts) = self.hub.terminal_facts(request.word()) {
-            let changed = self.hub.slave_looks(request.word()).map(|(number, looks)| looks.status(number));
-            request.put(&changed.unwrap_or_else(|_| channel::terminal_as_file(facts.number, facts.is_slave)).to_bytes());
-            return status::Output::default().now();
-        }
-        if let Some(status) = self.mailbox_status(request.word()) {
+        if let Some(status) = self.status_of_terminal(request.word()).or_else(|| self.mailbox_status(request.word())) {
             request.put(&status.to_bytes());
             return status::Output::default().now();
         }
@@ -487,25 +478,19 @@ impl file::Server for Service {
 
     /// Nobody is kept from an end that he has; what it says of itself does not change, but of queues of messages and of terminals.
     fn set_mode(&mut self, request: &mut Request<'_>, mode: u64) -> Handled<set_mode::Output> {
-        if let Ok((_, looks)) = self.hub.slave_looks(request.word()) {
-            looks.set_mode(mode);
-        }
+        let _ = self.hub.slave_looks(request.word()).map(|(_, looks)| looks.set_mode(mode));
         self.set_mailbox_mode(request.word(), mode);
         set_mode::Output::default().now()
     }
 
     fn set_owner(&mut self, request: &mut Request<'_>, uid: u64, gid: u64) -> Handled<set_owner::Output> {
-        if let Ok((_, looks)) = self.hub.slave_looks(request.word()) {
-            looks.set_owner([uid, gid]);
-        }
+        let _ = self.hub.slave_looks(request.word()).map(|(_, looks)| looks.set_owner([uid, gid]));
         self.set_mailbox_owner(request.word(), [uid, gid]);
         set_owner::Output::default().now()
     }
 
     fn set_times(&mut self, request: &mut Request<'_>, atime: u64, atime_nsec: u64, mtime: u64, mtime_nsec: u64) -> Handled<set_times::Output> {
-        if let Ok((_, looks)) = self.hub.slave_looks(request.word()) {
-            looks.set_times([[atime, atime_nsec], [mtime, mtime_nsec]]);
-        }
+        let _ = self.hub.slave_looks(request.word()).map(|(_, looks)| looks.set_times([[atime, atime_nsec], [mtime, mtime_nsec]]));
         set_times::Output::default().now()
     }
 }

@@ -1,14 +1,31 @@
 //! Protocol `terminal` at the ends of pseudo-terminals, and who is told of their keys.
 
 use super::Service;
+use super::answers::check_service;
+use crate::hub::looks::Looks;
+use nacre_proto::channel::terminal_as_file;
 use nacre_proto::flags::{TCSADRAIN, TCSAFLUSH, TCSANOW, TERMINAL_HANGUP};
 use nacre_proto::server::Output;
+use nacre_proto::structures::Status;
 use nacre_proto::terminal::{Server, attend, flow, flush, get_attributes, packets, set_attributes, set_window, type_byte, waiting, window};
 use nacre_proto::{Errno, Handled, Request};
 use nacre_sys::{Reference, ipc};
 use nacre_terminal::Attributes;
 
 impl Service {
+    /// What the name of the terminal with this number says of it, for those who ask the service.
+    pub(super) fn numbered(&mut self, request: &Request<'_>, number: u64) -> Result<&mut Looks, Errno> {
+        check_service(request)?;
+        self.hub.terminal_looks(number)
+    }
+
+    /// The status of an end of a terminal.
+    pub(super) fn status_of_terminal(&mut self, end: u64) -> Option<Status> {
+        let facts = self.hub.terminal_facts(end).ok()?;
+        let slave = self.hub.slave_looks(end).map(|(number, looks)| looks.status(number));
+        Some(slave.unwrap_or_else(|_| terminal_as_file(facts.number, facts.is_slave)))
+    }
+
     /// Tells of keys and changes. The last one to ask is told; without anybody they have no effect.
     pub(super) fn tell_attendants(&mut self) {
         for (terminal, events) in self.hub.terminal_told() {
