@@ -85,8 +85,11 @@ impl Visits {
         }
     }
 
-    /// The thread can take the next question.
+    /// The thread can take the next question. To the last one there will be no answer, if there was none.
     pub fn wait(&mut self, reply: OwnedReference) {
+        if let Some(visit) = self.take() {
+            visit.refuse(Errno::EPROTO);
+        }
         self.waiting = Some(reply);
         self.hand_out();
     }
@@ -100,8 +103,8 @@ impl Visits {
 
     /// What was handed out, and is answered now.
     fn take(&mut self) -> Option<Visit> {
-        let was_asked = core::mem::take(&mut self.is_asked);
-        self.visits.pop_front().filter(|_| was_asked)
+        // An answer to nothing leaves those who wait for theirs.
+        if core::mem::take(&mut self.is_asked) { self.visits.pop_front() } else { None }
     }
 
     /// The answer to what was handed out.

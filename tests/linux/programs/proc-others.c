@@ -2,7 +2,7 @@
 #include "check.h"
 
 static int ends[2];
-static void *address;
+static char *address, *pieces;
 
 static void child(void)
 {
@@ -18,6 +18,8 @@ static void child(void)
     signal(SIGUSR1, SIG_IGN);
     umask(0123);
     mmap(address, 0x3000, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+    for (int page = 0; page < 200; page += 2)
+        mprotect(pieces + page * 0x1000, 0x1000, PROT_READ);
     read(ends[0], &byte, 1);
 }
 
@@ -86,6 +88,7 @@ int main(void)
     char path[60], range[40], text[8] = "";
     struct stat first, second;
     address = mmap(NULL, 0x10000, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    pieces = mmap(NULL, 200 * 0x1000, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     pipe(ends);
     one = make_child(child);
     nap(100);
@@ -102,6 +105,13 @@ int main(void)
     count(one, "task");
     snprintf(range, sizeof range, "%lx-%lx r--p", (long)address, (long)address + 0x3000);
     HOLDS(strstr(whole(one, "maps"), range) != NULL);
+    int missing = 0;
+    char *all = whole(one, "maps");
+    for (int page = 0; page < 200; page += 2) {
+        snprintf(range, sizeof range, "%lx-%lx r--p", (long)pieces + page * 0x1000, (long)pieces + (page + 1) * 0x1000);
+        missing += strstr(all, range) == NULL;
+    }
+    say("%d missing\n", missing);
     snprintf(path, sizeof path, "/proc/%d/exe", one);
     SHOW(stat(path, &first));
     SHOW(stat("/proc/self/exe", &second));

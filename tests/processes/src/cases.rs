@@ -1,12 +1,13 @@
 //! What the parent tries: each a sentence, and why it is not so.
 
-use crate::make::{SIGCHLD, begin_at, child, child_with, create};
+use crate::make::{SIGCHLD, begin_at, child, child_asked, child_with, create};
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 use nacre_abi::rights::REFERENCE_USE;
 use nacre_proto::flags::{
-    ASK_LIMIT, ASK_PRIVILEGED, BEGIN_ATTENDS, O_NONBLOCK, OWN_POSITION, POLLIN, SERVICE_CHANNELS, SERVICE_MEMORY, SOCK_STREAM, WCONTINUED, WEXITED, WNOHANG, WUNTRACED,
+    ASK_FILE, ASK_LIMIT, ASK_PRIVILEGED, ASK_TEXT, BEGIN_ATTENDS, O_NONBLOCK, OWN_POSITION, POLLIN, SERVICE_CHANNELS, SERVICE_MEMORY, SOCK_STREAM, WCONTINUED,
+    WEXITED, WNOHANG, WUNTRACED,
 };
 use nacre_proto::{Errno, channel, file, memory, parent, process};
 use nacre_rt::thread;
@@ -34,6 +35,7 @@ pub const CASES: &[Case] = &[
     ("who watches is told once", watched),
     ("references travel through sockets", passed),
     ("a process and its children are told of no more processors than its limit says", counted),
+    ("nonsense that a process answers comes to who has asked, and to nobody else", nonsense),
     ("a process without a library answers no questions, and one that is not there none either", asked),
 ];
 
@@ -241,6 +243,25 @@ fn counted() -> Outcome {
     expect("of many", counts(1000, &[b"count"])?, all)?;
     expect("of one", counts(1, &[b"count"])?, 1)?;
     expect("a child's of one", counts(1, &[b"parent-of", b"count"])?, 1)
+}
+
+fn nonsense() -> Outcome {
+    let pid = child_asked(&[b"nonsense"]).map_err(why("making a child"))?;
+    let ask = || {
+        process::ask(Reference::PARENT, pid, ASK_TEXT | ASK_PRIVILEGED, 0, 0, 0, 0, &b"/proc/1/stat"[..], &mut [0; 8][..])
+            .map(|reply| (reply.first, reply.second, reply.found))
+    };
+    let ask_file = || process::ask_file(Reference::PARENT, pid, ASK_FILE | ASK_PRIVILEGED, 0, 0, 0, 0).map(|reply| reply.first);
+    for number in ["too large an error", "no error", "no error and too much"] {
+        expect(number, ask(), Err(Errno::EPROTO))?;
+    }
+    expect("too much", ask().is_err(), true)?;
+    expect("a reference instead of bytes", ask(), Err(Errno::EPROTO))?;
+    expect("bytes instead of a reference", ask_file(), Err(Errno::EPROTO))?;
+    expect("a reference that is no file", ask_file(), Ok(u64::MAX))?;
+    expect("two answers", ask(), Ok((0, 0, 0)))?;
+    expect("an end instead of an answer", ask(), Err(Errno::ESRCH))?;
+    expect("how it ended", wait(pid, WEXITED)?.1 >> 8, 3)
 }
 
 fn asked() -> Outcome {

@@ -1,8 +1,8 @@
 //! Makes a process out of this program: what a Linux program's library does for `fork` and `exec`.
 
 use alloc::vec::Vec;
-use nacre_abi::rights::{REFERENCE_ALL, REFERENCE_USE};
 use nacre_abi::Rights;
+use nacre_abi::rights::{REFERENCE_ALL, REFERENCE_USE};
 use nacre_nest::places::Place;
 use nacre_nest::supply::{Segment, Supplier};
 use nacre_nest::{Child, Ports, Program, Refusal, Services, Sizes, services, spawn};
@@ -65,11 +65,16 @@ fn build(port: Reference, words: &[&[u8]]) -> Result<Child<Maker>, Errno> {
 
 /// What is made of this program at `port` begins there.
 pub fn begin_at(port: Reference, flags: u64, words: &[&[u8]]) -> Result<(), Errno> {
+    begin_visited(port, flags, 0, words)
+}
+
+/// The same; threads that ask for visits begin at an address, which is the same in all that run this program.
+fn begin_visited(port: Reference, flags: u64, visited: u64, words: &[&[u8]]) -> Result<(), Errno> {
     let child = build(port, words)?;
     let (space, thread) = (OwnedReference::null()?, OwnedReference::null()?);
     child.space().reference(space.handle(), REFERENCE_ALL)?;
     child.thread().reference(thread.handle(), REFERENCE_ALL)?;
-    process::begin(port, flags | BEGIN_PROGRAM, 0, child.visited(), space.handle(), thread.handle())?;
+    process::begin(port, flags | BEGIN_PROGRAM, 0, visited, space.handle(), thread.handle())?;
     Ok(())
 }
 
@@ -91,6 +96,13 @@ pub fn child_with(flags: u64, output: Option<Reference>, words: &[&[u8]]) -> Res
         process::stream_set(port.handle(), 1, copy.handle())?;
     }
     begin_at(port.handle(), flags, words)?;
+    Ok(pid)
+}
+
+/// A child that plays a role, and can be asked.
+pub fn child_asked(words: &[&[u8]]) -> Result<u64, Errno> {
+    let (pid, port) = create()?;
+    begin_visited(port.handle(), 0, crate::roles::idle as extern "C" fn() -> ! as usize as u64, words)?;
     Ok(pid)
 }
 

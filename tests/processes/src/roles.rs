@@ -21,11 +21,44 @@ pub fn play(role: &[u8], argument: &[u8]) -> i32 {
         b"replace" => make::become_another(&[b"exit", b"5"]).map_or(FAILED, |()| FAILED),
         b"count" => parent::processors(Reference::PARENT).map_or(FAILED, |reply| reply.count as i32),
         b"parent-of" => parent_of(argument).unwrap_or(FAILED),
+        b"nonsense" => nonsense().unwrap_or(FAILED),
         b"say" => say(argument).unwrap_or(FAILED),
         _ => loop {
             let _ = Thread::sleep(u64::MAX);
         },
     }
+}
+
+/// Where a thread stays that the manager has made; it has no stack.
+pub extern "C" fn idle() -> ! {
+    loop {
+        core::hint::spin_loop();
+    }
+}
+
+/// Answers what it is asked with what makes no sense: errors that are none, more than there is room for, a reference that nobody wanted, twice, or not asked at all. The ninth question it answers by its end.
+fn nonsense() -> Result<i32, Errno> {
+    let mut data = [0; 256];
+    let many = [0xff; 12 << 10];
+    let _ = process::answer(Reference::PARENT, 0, 1, 2, &b"nobody asked"[..]);
+    for turn in 0.. {
+        process::visit(Reference::PARENT, &mut data[..])?;
+        let _ = match turn {
+            0 => process::answer(Reference::PARENT, 1 << 40, 0, 0, &b""[..]),
+            1 => process::answer(Reference::PARENT, 5000, 0, 0, &b""[..]),
+            2 => process::answer(Reference::PARENT, u64::MAX, u64::MAX, u64::MAX, &many[..]),
+            3 => process::answer(Reference::PARENT, 0, u64::MAX, u64::MAX, &many[..]),
+            4 | 6 => {
+                let port = OwnedPort::new(0, PortSet::NONE)?;
+                let file = port.new_reference(REFERENCE_USE)?;
+                process::answer_file(Reference::PARENT, u64::MAX, u64::MAX, file.handle()).map(|_| process::answer::Reply {})
+            }
+            5 => process::answer(Reference::PARENT, 0, 7, 8, &many[..8]),
+            7 => process::answer(Reference::PARENT, 0, 0, 0, &b""[..]).and_then(|_| process::answer(Reference::PARENT, 0, 0, 0, &b"again"[..])),
+            _ => break,
+        };
+    }
+    Ok(3)
 }
 
 /// Ends as a child that plays a role does.

@@ -10,8 +10,8 @@ use nacre_proto::flags::{ASK_LINK, ASK_NUMBERS, ASK_PRIVILEGED, ASK_TEXT};
 use nacre_proto::process::visit;
 use nacre_proto::structures::Status;
 
-/// Most bytes of an answer.
-const MOST: usize = 12 << 10;
+/// Most bytes of an answer: as many as the manager takes.
+const MOST: usize = 4096;
 /// Most bytes of a text, and most numbers.
 const LONGEST: usize = 1 << 20;
 /// Longest path that is asked about.

@@ -94,7 +94,7 @@ crate::protocol! {
     51 ask_file(pid: Number, question: Flags(QUESTIONS), first: Hex, second: Hex, third: Hex, owner: Hex) -> (first: Hex, second: Hex; references file);
     /// Waits until somebody asks the process something, and is what was asked. One thread at a time does that, which the manager has made.
     52 visit() -> (question: Flags(QUESTIONS), first: Hex, second: Hex, third: Hex, owner: Hex; bytes data: Data);
-    /// Answers what the last visit was about, with an error or (0) these words and bytes.
+    /// Answers what the last visit was about, with an error or (0) these words and up to 4,096 bytes. Who visits again without an answer has refused it.
     53 answer(error: Number, first: Hex, second: Hex; bytes data: Data) -> ();
     /// The same with a reference.
     54 answer_file(first: Hex, second: Hex; references file) -> ();
