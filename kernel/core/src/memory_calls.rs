@@ -18,10 +18,11 @@ const LOOK_WORK: u32 = 80;
 /// What taking an object back takes, but for its size, which is filled with zeros: a thread's is a page.
 const OBJECT_WORK: u32 = 300;
 /// Pages that are cleared together, and what that takes, in instructions.
-const CLEAR_ROW: u64 = 64;
-const ROW_WORK: u32 = 2500;
-/// Pages that are looked at together, and what that and finding out where they are takes.
 const ROW: u64 = 32;
+const ROW_WORK: u32 = 2000;
+/// What it takes to come back to a page whose objects have gone: finding it, and looking at those before it.
+const RETURN_WORK: u32 = 1200;
+/// What looking at so many, and finding out where they are, takes.
 const ROW_LOOK_WORK: u32 = 900;
 
 /// A part of the caller's space that one translation holds for; empty: none is known.
@@ -204,7 +205,7 @@ impl<M: Machine> Kernel<M> {
                 Err(next) => return Ok((next, LOOK_WORK)),
             }
         }
-        let (first, last) = (part.physical.add(address - part.start), part.end.min(end).min(address + CLEAR_ROW * PAGE_SIZE));
+        let (first, last) = (part.physical.add(address - part.start), part.end.min(end).min(address + ROW * PAGE_SIZE));
         let mut used = 0;
         for (number, frame) in self.machine.frames(first, ((last - address) / PAGE_SIZE) as usize).iter().enumerate() {
             let kind = frame.kind.get();
@@ -214,7 +215,7 @@ impl<M: Machine> Kernel<M> {
             if !matches!(kind, Frame::PLAIN | Frame::SEIZED) && self.reclaim_frame(caller, first.add(number as u64 * PAGE_SIZE), frame)? {
                 // One of the objects may have been what showed the caller this memory: it is looked up again.
                 *part = Part::default();
-                return Ok((address, LOOK_WORK));
+                return Ok((address, RETURN_WORK));
             }
             used |= 1 << number;
         }
