@@ -22,7 +22,7 @@ const ROW: u64 = 32;
 const ROW_WORK: u32 = 2000;
 /// What it takes to come back to a page whose objects have gone: finding it, and looking at those before it.
 const RETURN_WORK: u32 = 1200;
-/// What looking at so many, and finding out where they are, takes.
+/// What looking at [`ROW`] pages, and finding out where they are, takes.
 const ROW_LOOK_WORK: u32 = 900;
 
 /// A part of the caller's space that one translation holds for; empty: none is known.
