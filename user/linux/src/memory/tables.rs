@@ -14,6 +14,8 @@ const LEVELS: [u32; 3] = [21, 30, 39];
 const OWN: u64 = 14;
 /// What programs have at the start, more or less.
 const PROGRAM: u64 = 6;
+/// Most pages that one call donates.
+const AT_ONCE: u64 = 512;
 /// Pages that are left over at least.
 const SPARE: u64 = 4;
 /// Most pages that a fork's child is born with. Each costs its maker some 400 instructions; what lacks the child brings itself.
@@ -99,8 +101,9 @@ impl Memory {
         let needed = OWN + needed(self.map.areas().filter(shows).map(|area| (area.start, area.end)));
         self.tables.bound = needed;
         let wanted = needed + needed / 8 + 2 * SPARE;
-        if needed + SPARE > self.tables.pages && self.donate(wanted - self.tables.pages).is_ok() {
-            self.tables.pages = wanted;
+        if needed + SPARE > self.tables.pages {
+            // What was donated before an error counts.
+            let _ = self.donate(wanted - self.tables.pages);
         }
         // Small areas that lie scattered count more than they take: not each of them is a reason to look at all others.
         self.tables.limit = self.tables.pages.max(needed + needed / 8) + self.map.areas().count() as u64 / 32;
@@ -112,10 +115,14 @@ impl Memory {
         let away = self.map.find_free(size, LOWEST, HIGHEST).ok_or(ENOMEM)?;
         let rights = Rights::READ.union(Rights::WRITE).union(Rights::OBJECTS);
         let _shown = OwnedMapping::new(Space::OWN, away, size, Region::through(segment.region()), 0, rights).map_err(|_| ENOMEM)?;
-        let donated = Space::OWN.donate(away, pages).map_err(|_| ENOMEM);
-        // Some of it may be tables already: then it must not go before the space does.
+        // Some of it may be tables soon: then it must not go before the space does.
         core::mem::forget(segment);
-        donated
+        for done in (0..pages).step_by(AT_ONCE as usize) {
+            let count = (pages - done).min(AT_ONCE);
+            Space::OWN.donate(away + done * PAGE_SIZE, count).map_err(|_| ENOMEM)?;
+            self.tables.pages += count;
+        }
+        Ok(())
     }
 }
 
