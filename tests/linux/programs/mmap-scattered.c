@@ -3,8 +3,8 @@
 #include <sys/syscall.h>
 #include <time.h>
 
-#define PIECES 96
-#define PIECE (512 * 1024)
+#define PIECES 700
+#define PIECE (64 * 1024)
 #define TOUCHES 20000
 
 static char *pieces[PIECES];
@@ -53,7 +53,7 @@ int main(void)
     syscall(SYS_brk, more + 16 * 1024 * 1024);
     memset(more, 1, 16 * 1024 * 1024);
     for (int number = 0; number < 32; number++)
-        pieces[number] = more + number * PIECE;
+        pieces[number] = more + number * 512 * 1024;
     compare("with the break");
     return 0;
 }

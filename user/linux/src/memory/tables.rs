@@ -100,13 +100,13 @@ impl Memory {
         let shows = |area: &&Area<Fill>| matches!(area.backing, Fill::Own(_));
         let needed = OWN + needed(self.map.areas().filter(shows).map(|area| (area.start, area.end)));
         self.tables.bound = needed;
-        let wanted = needed + needed / 8 + 2 * SPARE;
+        // The more areas there are, the longer counting takes, and the less often it is to be done.
+        let wanted = needed + needed / 8 + self.map.areas().count() as u64 / 64 + 2 * SPARE;
         if needed + SPARE > self.tables.pages {
             // What was donated before an error counts.
             let _ = self.donate(wanted - self.tables.pages);
         }
-        // Small areas that lie scattered count more than they take: not each of them is a reason to look at all others.
-        self.tables.limit = self.tables.pages.max(needed + needed / 8) + self.map.areas().count() as u64 / 32;
+        self.tables.limit = if needed <= self.tables.pages { self.tables.pages } else { wanted };
     }
 
     fn donate(&mut self, pages: u64) -> Result<(), Errno> {
