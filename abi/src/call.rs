@@ -232,6 +232,8 @@ calls! {
     MemoryTouched = 88, "memory_touched";
     /// `(from, to, size)`: copies pages of the caller's memory to others of it.
     MemoryCopy = 89, "memory_copy";
+    /// `(thread, model)`: schedules the thread as the model is: by the same scheduler under the same word, or by its own right.
+    ThreadScheduleAs = 90, "thread_schedule_as";
 }
 
 /// How many calls there are.

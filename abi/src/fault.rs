@@ -10,8 +10,16 @@
 //! | bytes | none | [`ThreadState`](crate::state::ThreadState), if the receiver's buffer has room for it |
 //! | references | the faulting thread, to name it only (`REFERENCE_USE`), if the receiver offers a slot | the thread, with all rights |
 //!
+//! A fault whose keeper refuses becomes an exception with the error code of an absent page.
 //! The reply's label says what follows: [`RESUME`], [`STOP`] or [`REFUSE`]. To an exception the reply may carry a
 //! `ThreadState` as bytes: the thread goes on with it.
+
+/// Bit of the error code of [`KIND_MEMORY`]: the access was a write.
+pub const ERROR_WRITE: u64 = 2;
+/// Bit of the error code of [`KIND_MEMORY`]: the access was made in user mode.
+pub const ERROR_USER: u64 = 4;
+/// Bit of the error code of [`KIND_MEMORY`]: the access fetched an instruction.
+pub const ERROR_FETCH: u64 = 16;
 
 /// Reply label: try again (fault), go on (exception).
 pub const RESUME: u32 = 0;

@@ -19,7 +19,7 @@ pub enum Kind {
     Use(ObjectType),
     /// A space, or a reference to it with `REFERENCE_CONTROL`; 0 is the caller's own.
     SpaceOrOwn,
-    /// A port to send to, or 0 for none.
+    /// A port to which the kernel sends messages, or a reference to it with `REFERENCE_CONTROL`; 0 for none.
     Keeper,
     /// The address of a reference object itself.
     Reference,
@@ -156,7 +156,7 @@ impl Kind {
             Kind::Object(_) => "object, or reference with CONTROL",
             Kind::Use(_) => "object, or reference with USE",
             Kind::SpaceOrOwn => "Space, or reference with CONTROL; 0: the caller's own",
-            Kind::Keeper => "Port, or reference with USE; 0: none",
+            Kind::Keeper => "Port, or reference with CONTROL; 0: none",
             Kind::Reference => "Reference (itself)",
             Kind::Resource => "Reference to a resource",
             Kind::Slot(_) => "free slot",

@@ -13,9 +13,9 @@ use crate::builds::{Products, run_quietly};
 use crate::cli::{GuestArguments, MachineArguments};
 use crate::failure::{Class, Context, Outcome};
 use crate::run::machine;
+use crate::scratch::Scratch;
 use crate::session::Limits;
 use crate::session::capture::{Captured, capture};
-use crate::session::machine::Scratch;
 use crate::session::terminal::Facts;
 use crate::tree::Tree;
 

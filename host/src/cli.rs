@@ -61,6 +61,18 @@ pub enum Task {
     Latency(LatencyArguments),
 }
 
+/// Source of a guest's random bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Seed {
+    /// The same bytes in each run, for runs that are to be the same.
+    #[default]
+    Fixed,
+    /// Bytes of this machine, and of the processor.
+    Fresh,
+    /// The processor alone: the guest boots more than once.
+    Processor,
+}
+
 /// What the booted system holds: shared by `run` and `image`.
 #[derive(Args, Clone, Debug, Default)]
 pub struct GuestArguments {
@@ -73,6 +85,9 @@ pub struct GuestArguments {
     /// List, at the end, the system calls that the program made and that do not exist here
     #[arg(long)]
     pub report_calls: bool,
+    /// Where the guest's random bytes come from
+    #[arg(skip)]
+    pub seed: Seed,
     /// The program (a monitor, a busybox applet, a name in your PATH, or a path) and its arguments; a monitor's are again a program and its arguments
     #[arg(value_name = "PROGRAM", required = true, trailing_var_arg = true, allow_hyphen_values = true)]
     pub command: Vec<OsString>,
@@ -90,12 +105,15 @@ pub struct MachineArguments {
     /// End the machine after so many seconds
     #[arg(long, value_name = "SECONDS", value_parser = parse_seconds)]
     pub timeout: Option<Duration>,
-    /// Let guest time advance with instructions, so that each run is the same
+    /// Let guest time advance with instructions, so that each run is the same; random bytes are the same, too, and no secrets
     #[arg(long, env = "NACRE_ICOUNT", value_parser = clap::builder::FalseyValueParser::new())]
     pub icount: bool,
     /// Show QEMU's command line
     #[arg(long)]
     pub debug: bool,
+    /// Add a word to the kernel's command line, such as fpu=1
+    #[arg(long, value_name = "WORD")]
+    pub kernel_option: Vec<String>,
     /// Where the debug console writes, if there is one
     #[arg(skip)]
     pub console: Option<PathBuf>,
@@ -103,7 +121,7 @@ pub struct MachineArguments {
 
 impl Default for MachineArguments {
     fn default() -> Self {
-        MachineArguments { cpus: 1, memory: 512 << 20, timeout: None, icount: false, debug: false, console: None }
+        MachineArguments { cpus: 1, memory: 512 << 20, timeout: None, icount: false, debug: false, kernel_option: Vec::new(), console: None }
     }
 }
 

@@ -2,13 +2,14 @@
 
 use std::fs;
 use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use crate::boot::guest::Guest;
 use crate::builds::{self, Products};
-use crate::cli::{GuestArguments, ImageArguments};
+use crate::cli::{GuestArguments, ImageArguments, Seed};
 use crate::failure::{Class, Context, Failure, Outcome};
+use crate::scratch::Folder;
 use crate::session::terminal::Facts;
 use crate::tree::Tree;
 
@@ -44,15 +45,16 @@ pub fn image(tree: &Tree, arguments: &ImageArguments) -> Outcome<i32> {
 pub fn write(products: &Products, arguments: &GuestArguments, output: &Path) -> Outcome<()> {
     // Whoever boots the disc sits at a serial terminal of the usual size.
     let facts = Facts { is_terminal: true, ..Facts::PIPE };
-    let guest = Guest::compose(products, arguments, &facts)?;
-    let staging = Staging::new()?;
-    let cannot = || format!("cannot fill {}", staging.0.display());
-    fs::write(staging.0.join("boot/nacre-image"), &guest.image).context(Class::File, cannot)?;
+    let guest = Guest::compose(products, &GuestArguments { seed: Seed::Processor, ..arguments.clone() }, &facts)?;
+    let staging = Folder::new("disc")?;
+    let cannot = || format!("cannot fill {}", staging.path().display());
+    fs::create_dir_all(staging.path().join("boot/grub")).context(Class::File, cannot)?;
+    fs::write(staging.path().join("boot/nacre-image"), &guest.image).context(Class::File, cannot)?;
     let kernel = fs::read(&products.kernel).context(Class::File, || format!("cannot read {}", products.kernel.display()))?;
     let kernel = loaded_part(kernel).ok_or_else(|| Failure::new(Class::File, format!("{} is no program", products.kernel.display())))?;
-    fs::write(staging.0.join("boot/nacre-kernel"), kernel).context(Class::File, cannot)?;
-    fs::write(staging.0.join("boot/grub/grub.cfg"), CONFIGURATION).context(Class::File, cannot)?;
-    make_disc(&staging.0, output)
+    fs::write(staging.path().join("boot/nacre-kernel"), kernel).context(Class::File, cannot)?;
+    fs::write(staging.path().join("boot/grub/grub.cfg"), CONFIGURATION).context(Class::File, cannot)?;
+    make_disc(staging.path(), output)
 }
 
 /// A program as an ELF file of 64 bits without sections, and without what lies behind what is loaded. GRUB loads all sections, those for debuggers too,
@@ -86,23 +88,6 @@ fn make_disc(staging: &Path, output: &Path) -> Outcome<()> {
     eprint!("{}", String::from_utf8_lossy(&made.stderr));
     Err(Failure::new(Class::File, format!("grub-mkrescue could not write {}", output.display()))
         .remedy(format!("see its messages above, and {remedy}")))
-}
-
-/// A directory for the disc's files, gone when it is dropped.
-struct Staging(PathBuf);
-
-impl Staging {
-    fn new() -> Outcome<Staging> {
-        let staging = Staging(std::env::temp_dir().join(format!("nacre-disc-{}", std::process::id())));
-        fs::create_dir_all(staging.0.join("boot/grub")).context(Class::File, || format!("cannot make {}", staging.0.display()))?;
-        Ok(staging)
-    }
-}
-
-impl Drop for Staging {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
 }
 
 #[cfg(test)]

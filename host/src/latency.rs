@@ -13,9 +13,9 @@ use crate::cli::{GuestArguments, LatencyArguments, MachineArguments};
 use crate::failure::{Class, Context, Failure, Outcome};
 use crate::rings::describe;
 use crate::run::machine;
+use crate::scratch::Scratch;
 use crate::session::Limits;
 use crate::session::capture::capture;
-use crate::session::machine::Scratch;
 use crate::session::terminal::Facts;
 use crate::tree::Tree;
 

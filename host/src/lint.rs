@@ -1,6 +1,7 @@
 //! `nacre lint`: sizes and counts of the house rules, and what breaks them.
 
 mod count;
+mod crates;
 mod mask;
 mod walk;
 
@@ -38,6 +39,7 @@ pub fn lint(tree: &Tree) -> Outcome<i32> {
         violations.push(format!("kernel: {kernel_lines} code lines are more than {KERNEL_LINES}"));
     }
     violations.extend(folders_without_readme(tree)?.iter().map(|folder| format!("{folder}: no README.md")));
+    violations.extend(crates::check(tree)?);
     for violation in &violations {
         println!("{violation}");
     }

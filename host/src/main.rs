@@ -14,6 +14,7 @@ mod latency;
 mod lint;
 mod rings;
 mod run;
+mod scratch;
 mod session;
 mod stack;
 mod toolchain;

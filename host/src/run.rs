@@ -9,9 +9,10 @@ use signal_hook::iterator::Signals;
 
 use crate::boot::guest::Guest;
 use crate::builds;
-use crate::cli::{MachineArguments, RunArguments};
+use crate::cli::{GuestArguments, MachineArguments, RunArguments, Seed};
 use crate::failure::{Class, Context, Outcome};
-use crate::session::machine::{Boot, Machine, Scratch};
+use crate::scratch::Scratch;
+use crate::session::machine::{Boot, Machine};
 use crate::session::terminal::{Facts, Lines, Raw};
 use crate::session::{Ending, Event, Limits, Session, Streams};
 use crate::tree::Tree;
@@ -24,7 +25,8 @@ pub fn run(tree: &Tree, arguments: &RunArguments) -> Outcome<i32> {
 /// The same with products that are known to be up to date.
 pub fn run_products(products: &builds::Products, arguments: &RunArguments) -> Outcome<i32> {
     let facts = Facts::current();
-    let guest = Guest::compose(products, &arguments.guest, &facts)?;
+    let seed = if arguments.machine.icount { Seed::Fixed } else { Seed::Fresh };
+    let guest = Guest::compose(products, &GuestArguments { seed, ..arguments.guest.clone() }, &facts)?;
     let image = Scratch::write("boot-image", &guest.image)?;
     let machine = machine(products, &image, arguments.machine.clone());
     let limits = Limits { timeout: arguments.machine.timeout, outputs: guest.outputs };
@@ -37,7 +39,7 @@ pub fn run_products(products: &builds::Products, arguments: &RunArguments) -> Ou
 
 /// A machine that boots `image` with our kernel.
 pub fn machine(products: &builds::Products, image: &Scratch, arguments: MachineArguments) -> Machine {
-    let command_line = format!("cpus={}", arguments.cpus);
+    let command_line = format!("cpus={} {}", arguments.cpus, arguments.kernel_option.join(" "));
     let boot = Boot::Kernel { kernel: products.kernel.clone(), module: image.path().to_path_buf(), command_line };
     Machine { arguments, boot }
 }

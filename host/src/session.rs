@@ -3,6 +3,8 @@
 pub mod capture;
 pub mod machine;
 pub mod records;
+#[cfg(test)]
+mod records_tests;
 pub mod streams;
 pub mod terminal;
 

@@ -57,7 +57,7 @@ pub const ENTRIES: &[Entry] = &[
     },
     Entry {
         call: Call::PortGetState,
-        purpose: "Writes `PortState` to the buffer; `links`, if given, are filled with references to [set].",
+        purpose: "Writes `PortState` to the buffer; `links`, if given, are filled with references to [set], without rights (see `space_get_state`).",
         arguments: &[
         Argument { name: "object", kind: Kind::Object(ObjectType::Port), text: "" },
         Argument { name: "buffer", kind: Kind::Buffer, text: "" },

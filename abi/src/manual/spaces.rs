@@ -12,7 +12,7 @@ pub const ENTRIES: &[Entry] = &[
         Argument { name: "slot", kind: Kind::Slot(ObjectType::Space), text: "" },
         Argument { name: "pool", kind: Kind::Donation, text: "for its tables" },
         Argument { name: "pages", kind: Kind::Number, text: "at least 5, at most 512" },
-        Argument { name: "keeper", kind: Kind::Keeper, text: "told of exceptions" },
+        Argument { name: "keeper", kind: Kind::Keeper, text: "receives exceptions" },
         ],
         results: "",
         failures: &[&[
@@ -65,7 +65,7 @@ pub const ENTRIES: &[Entry] = &[
     },
     Entry {
         call: Call::SpaceGetState,
-        purpose: "Writes `SpaceState` to the buffer; `links`, if given, are filled with references to [keeper].",
+        purpose: "Writes `SpaceState` to the buffer; `links`, if given, are filled with references to [keeper]. The links of all states grant nothing: a reference to a keeper, a client, a set, a scheduler or a foreign space has no rights. `reference_reveal` tells a caller who has that object's memory where it is.",
         arguments: &[
         Argument { name: "object", kind: Kind::Object(ObjectType::Space), text: "" },
         Argument { name: "buffer", kind: Kind::Buffer, text: "" },
@@ -163,7 +163,7 @@ pub const ENTRIES: &[Entry] = &[
     },
     Entry {
         call: Call::RegionGetState,
-        purpose: "Writes `RegionState` to the buffer; `links`, if given, are filled with references to [keeper, space].",
+        purpose: "Writes `RegionState` to the buffer; `links`, if given, are filled with references to [keeper, space]. The first has no rights, nor has the second unless the space is the caller's own.",
         arguments: &[
         Argument { name: "object", kind: Kind::Object(ObjectType::Region), text: "" },
         Argument { name: "buffer", kind: Kind::Buffer, text: "" },
@@ -250,7 +250,7 @@ pub const ENTRIES: &[Entry] = &[
     },
     Entry {
         call: Call::MappingGetState,
-        purpose: "Writes `MappingState` to the buffer; `links`, if given, are filled with references to [region, space].",
+        purpose: "Writes `MappingState` to the buffer; `links`, if given, are filled with references to [region, space]. The first has `REFERENCE_USE`; the second has no rights unless the space is the caller's own.",
         arguments: &[
         Argument { name: "object", kind: Kind::Object(ObjectType::Mapping), text: "" },
         Argument { name: "buffer", kind: Kind::Buffer, text: "" },

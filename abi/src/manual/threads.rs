@@ -57,7 +57,7 @@ pub const ENTRIES: &[Entry] = &[
     },
     Entry {
         call: Call::ThreadGetState,
-        purpose: "Writes `ThreadState` to the buffer; `links`, if given, are filled with references to [space, client, scheduler]. The last has no rights: it says (`reference_reveal`) to whoever has the scheduler's port where that is, and lets nobody else talk to it. A scheduler that the caller has too is not shown: neither the link, nor the flags and the word.",
+        purpose: "Writes `ThreadState` to the buffer; `links`, if given, are filled with references to [space, client, scheduler]. They grant nothing (see `space_get_state`). A scheduler that the caller has too is not shown: neither the link, nor the flags and the word.",
         arguments: &[
         Argument { name: "object", kind: Kind::Object(ObjectType::Thread), text: "" },
         Argument { name: "buffer", kind: Kind::Buffer, text: "" },
@@ -204,6 +204,19 @@ pub const ENTRIES: &[Entry] = &[
         ],
         results: "rdx: nanoseconds",
         failures: &[],
+        restarts: "",
+    },
+    Entry {
+        call: Call::ThreadScheduleAs,
+        purpose: "Schedules the thread as the model is scheduled: by the same scheduler and under the same word, or by its own right. A party that makes a thread in another's space lets it run on that space's time.",
+        arguments: &[
+        Argument { name: "thread", kind: Kind::Object(ObjectType::Thread), text: "" },
+        Argument { name: "model", kind: Kind::Object(ObjectType::Thread), text: "may be the thread itself" },
+        ],
+        results: "",
+        failures: &[&[
+            failure(2, Code::Denied, "a caller that has a scheduler itself cannot free a thread of one", "pass a model that has a scheduler"),
+        ]],
         restarts: "",
     },
 ];

@@ -8,9 +8,10 @@ use std::time::Duration;
 use crate::boot::files::{Entry, Files};
 use crate::cli::MachineArguments;
 use crate::failure::{Class, Context, Failure, Outcome};
+use crate::scratch::Scratch;
 use crate::session::Limits;
 use crate::session::capture::{Captured, capture};
-use crate::session::machine::{Boot, Machine, Scratch};
+use crate::session::machine::{Boot, Machine};
 use crate::tree::Tree;
 
 const METAPACKAGE: &str = "linux-image-cloud-amd64";

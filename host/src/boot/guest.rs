@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::fs;
+use std::io::Read;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -13,10 +14,12 @@ use super::libraries;
 use super::program::{self, GUEST_PATH, Scope};
 use super::writer::{self, Root};
 use crate::builds::{Products, Program};
-use crate::cli::GuestArguments;
+use crate::cli::{GuestArguments, Seed};
 use crate::failure::{Class, Context, Failure, Outcome};
 use crate::session::terminal::Facts;
 
+/// Bytes of a key of ChaCha20.
+const SEED_SIZE: usize = 32;
 const BUSYBOX: &str = "/bin/busybox";
 
 /// Everything that root starts from.
@@ -46,10 +49,26 @@ impl Guest {
         files.add_file(Path::new("/etc/nacre/command"), 0o644, join(&stack.words));
         files.add_file(Path::new("/etc/nacre/environment"), 0o644, join(&environment));
         files.add_file(Path::new("/etc/nacre/terminal"), 0o644, facts.to_string());
+        add_seed(&mut files, arguments.seed)?;
         let image = writer::image(&root(products)?, &files).map_err(|message| Failure::new(Class::Internal, message))?;
         let name = arguments.command.first().map_or(String::new(), |word| word.display().to_string());
         Ok(Guest { image, outputs: stack.outputs, name })
     }
+}
+
+/// Adds the bytes that root's random bytes follow from. Root takes the name away before a program starts.
+fn add_seed(files: &mut Files, seed: Seed) -> Outcome<()> {
+    let mut bytes = vec![0; SEED_SIZE];
+    match seed {
+        Seed::Fixed => files.add_file(Path::new("/etc/nacre/fixed-seed"), 0o600, bytes),
+        Seed::Fresh => {
+            let read = fs::File::open("/dev/urandom").and_then(|mut source| source.read_exact(&mut bytes));
+            read.context(Class::Internal, || "cannot read random bytes of this machine".to_string())?;
+            files.add_file(Path::new("/etc/nacre/seed"), 0o600, bytes);
+        }
+        Seed::Processor => {}
+    }
+    Ok(())
 }
 
 /// Words, each with a NUL behind it.

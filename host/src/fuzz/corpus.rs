@@ -47,8 +47,8 @@ mod tests {
 
     #[test]
     fn a_corpus_goes_there_and_back() {
-        let folder = std::env::temp_dir().join(format!("nacre-corpus-{}", std::process::id()));
-        fs::create_dir_all(&folder).unwrap();
+        let scratch = crate::scratch::Folder::new("corpus").unwrap();
+        let folder = scratch.path();
         let (first, second) = (folder.join("first.txt"), folder.join("second.txt"));
         fs::write(&first, "00ff10\n\nab\n").unwrap();
         unpack(&first, &folder.join("inputs")).unwrap();
@@ -56,7 +56,6 @@ mod tests {
         assert_eq!(fs::read_to_string(&second).unwrap(), "\nab\n00ff10\n");
         fs::write(&first, "0g\n").unwrap();
         assert!(unpack(&first, &folder.join("inputs")).is_err());
-        fs::remove_dir_all(&folder).unwrap();
     }
 
     #[test]

@@ -9,9 +9,10 @@ use crate::builds::Products;
 use crate::cli::{GuestArguments, MachineArguments};
 use crate::disc;
 use crate::failure::{Class, Context, Outcome};
+use crate::scratch::Scratch;
 use crate::session::Limits;
 use crate::session::capture::capture;
-use crate::session::machine::{Boot, Machine, Scratch};
+use crate::session::machine::{Boot, Machine};
 
 /// A guard against hanging; UEFI alone takes a quarter of a minute on a calm machine.
 const LIMIT: Duration = Duration::from_secs(300);

@@ -45,6 +45,8 @@ pub struct Run {
     pub layers: Vec<usize>,
     /// Before which other words it runs: monitors and their options.
     pub under: Vec<Vec<String>>,
+    /// Numbers of processors to run on.
+    pub cpus: Vec<u32>,
 }
 
 /// A scenario: what is there, and what is run.
@@ -61,7 +63,7 @@ pub struct Scenario {
 impl Scenario {
     /// Reads a scenario; an error names the line.
     pub fn parse(name: &str, text: &str) -> Result<Scenario, String> {
-        let mut reader = Reader { lines: text.lines().enumerate().peekable(), layers: vec![0, 1, 2, 3], under: Vec::new() };
+        let mut reader = Reader { lines: text.lines().enumerate().peekable(), layers: vec![0, 1, 2, 3], under: Vec::new(), cpus: vec![1] };
         let mut scenario = Scenario { name: name.to_string(), ..Scenario::default() };
         while let Some((number, line)) = reader.lines.next() {
             let line = line.trim();
@@ -77,6 +79,7 @@ struct Reader<'a> {
     lines: std::iter::Peekable<std::iter::Enumerate<std::str::Lines<'a>>>,
     layers: Vec<usize>,
     under: Vec<Vec<String>>,
+    cpus: Vec<u32>,
 }
 
 impl Reader<'_> {
@@ -103,9 +106,10 @@ impl Reader<'_> {
                 scenario.items.push(Item::Made(name.to_string(), words[1..].to_vec()));
             }
             ("layers", counts) => {
-                self.layers = counts.iter().map(|count| count.parse().map_err(|_| format!("`{count}` is no number"))).collect::<Result<_, _>>()?;
+                self.layers = numbers(counts)?;
                 self.under.clear();
             }
+            ("cpus", [_, ..]) => self.cpus = numbers(&words)?,
             ("under", [_, ..]) => self.under.push(shlex::split(rest).ok_or("a quote is not closed")?),
             ("run", _) => scenario.runs.push(self.run(rest)?),
             _ => self.about_run(keyword, &words, scenario.runs.last_mut().ok_or("this line needs a `run` before it")?)?,
@@ -115,7 +119,7 @@ impl Reader<'_> {
 
     fn run(&self, line: &str) -> Result<Run, String> {
         let words = shlex::split(line).filter(|words| !words.is_empty()).ok_or("`run` needs a command with its quotes closed")?;
-        Ok(Run { line: line.to_string(), words, layers: self.layers.clone(), under: self.under.clone(), ..Run::default() })
+        Ok(Run { line: line.to_string(), words, layers: self.layers.clone(), under: self.under.clone(), cpus: self.cpus.clone(), ..Run::default() })
     }
 
     fn about_run(&mut self, keyword: &str, words: &[&str], run: &mut Run) -> Result<(), String> {
@@ -142,6 +146,10 @@ impl Reader<'_> {
         }
         text
     }
+}
+
+fn numbers<T: std::str::FromStr>(words: &[&str]) -> Result<Vec<T>, String> {
+    words.iter().map(|word| word.parse().map_err(|_| format!("`{word}` is no number"))).collect()
 }
 
 fn permissions(words: &[&str], default: u32) -> Result<u32, String> {
@@ -171,6 +179,7 @@ program q musl-gcc user/q.c
 run wc -l '@/words.txt'
 layers 0
 under trace -q guard --allow 'read /x'
+cpus 1 4
 run sort
 input
 | b
@@ -192,12 +201,13 @@ ignore errors
         let second = &scenario.runs[1];
         assert_eq!((second.input.as_str(), second.expected.clone()), ("b\n", Some((3, "b\n".to_string()))));
         assert!(second.is_sorted && second.ignores_errors && second.layers == [0]);
+        assert_eq!((&scenario.runs[0].cpus[..], &second.cpus[..]), (&[1][..], &[1, 4][..]));
         assert_eq!(second.under, [["trace", "-q", "guard", "--allow", "read /x"]]);
     }
 
     #[test]
     fn faults_name_their_line() {
-        for text in ["\nfrobnicate", "#\nsorted", "run x\nfile", "run x\nexpect y", "run x\nlayers -1", "#\nrun 'x", "run x\nfile a 9"] {
+        for text in ["\nfrobnicate", "#\nsorted", "run x\nfile", "run x\nexpect y", "run x\nlayers -1", "run x\ncpus two", "#\nrun 'x", "run x\nfile a 9"] {
             let error = Scenario::parse("s", text).unwrap_err();
             assert!(error.starts_with("s, line 2:"), "{text}: {error}");
         }

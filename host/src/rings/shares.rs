@@ -9,7 +9,7 @@ use crate::failure::Outcome;
 /// A test: its sentence, the command, and what the two programs are to get, beside each other.
 type Division = (&'static str, &'static str, [u64; 2]);
 
-const DIVISIONS: [Division; 4] = [
+const DIVISIONS: [Division; 5] = [
     ("64 threads get as much as one beside them", "share-cpu shares spin first 64 : shares spin second 1", [1, 1]),
     ("and three to one, if that is what they weigh", "share-cpu --weight 3 shares spin first 64 : --weight 1 shares spin second 1", [3, 1]),
     ("three schedulers down they get no more", "share-cpu share-cpu share-cpu shares spin first 64 : shares spin second 1", [1, 1]),
@@ -17,6 +17,11 @@ const DIVISIONS: [Division; 4] = [
         "nor do two programs that a scheduler within divides its own share among",
         "share-cpu share-cpu --weight 5 shares spin first 32 :: shares spin first 32 : shares spin second 1",
         [1, 1],
+    ),
+    (
+        "requests that want no answer cost who sends them",
+        "share-cpu --weight 1 shares flood first : --weight 9 shares time second 1",
+        [1, 9],
     ),
 ];
 /// On two processors. What is counted is nanoseconds that the kernel says they have had: the host does not let both processors do the same in the same time.

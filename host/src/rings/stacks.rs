@@ -19,9 +19,9 @@ use crate::builds::{Products, run_quietly};
 use crate::cli::{GuestArguments, MachineArguments};
 use crate::failure::{Class, Context, Failure, Outcome};
 use crate::run::machine;
+use crate::scratch::{Folder, Scratch};
 use crate::session::Limits;
 use crate::session::capture::capture;
-use crate::session::machine::Scratch;
 use crate::session::terminal::Facts;
 use crate::tree::Tree;
 
@@ -100,24 +100,23 @@ fn run_one(products: &Products, scenario: &Scenario, run: &Run, tally: &Mutex<Ta
         Err(failure) => return note(&name, Some(&failure.to_string())),
     };
     for (layers, guest) in &guests {
-        let name = format!("{name} [{}]", layers.name);
-        let fault = boot(products, guest, &place.fill(&run.input)).map_err(|failure| failure.to_string());
-        let fault = fault.and_then(|captured| compare(run, layers.words.is_empty(), &expected, &captured));
-        note(&name, fault.err().as_deref());
+        for &cpus in &run.cpus {
+            let on = if run.cpus == [1] { String::new() } else { format!(", cpus {cpus}") };
+            let name = format!("{name} [{}{on}]", layers.name);
+            let fault = boot(products, guest, cpus, &place.fill(&run.input)).map_err(|failure| failure.to_string());
+            let fault = fault.and_then(|captured| compare(run, layers.words.is_empty(), &expected, &captured));
+            note(&name, fault.err().as_deref());
+        }
     }
 }
 
-/// A scratch directory that is gone when it is dropped, with the scenario's items in it.
-struct Place(PathBuf);
+/// A scratch directory with the scenario's items in it.
+struct Place(Folder);
 
 impl Place {
     /// Programs that the run does not name are left out: each takes a compiler's time and room in the boot image.
     fn new(scenario: &Scenario, run: &Run) -> Outcome<Place> {
-        static COUNT: AtomicUsize = AtomicUsize::new(0);
-        let number = COUNT.fetch_add(1, Ordering::Relaxed);
-        let place = Place(std::env::temp_dir().join(format!("nacre-stack-{}-{number}", std::process::id())));
-        let cannot = || format!("cannot fill {}", place.0.display());
-        fs::create_dir(&place.0).context(Class::File, cannot)?;
+        let place = Place(Folder::new("stack")?);
         for item in scenario.items.iter().filter(|item| is_wanted(item, run)) {
             place.put(item)?;
         }
@@ -128,21 +127,21 @@ impl Place {
         let set_mode = |path: &Path, mode: u32| fs::set_permissions(path, fs::Permissions::from_mode(mode));
         let result = match item {
             Item::File(name, mode, text) => {
-                let path = self.0.join(name);
+                let path = self.0.path().join(name);
                 fs::write(&path, self.fill(text)).and_then(|()| set_mode(&path, *mode))
             }
             Item::Directory(name, mode) => {
-                let path = self.0.join(name);
+                let path = self.0.path().join(name);
                 fs::create_dir(&path).and_then(|()| set_mode(&path, *mode))
             }
-            Item::Link(name, target) => symlink(String::from_utf8_lossy(&self.fill(target)).as_ref(), self.0.join(name)),
+            Item::Link(name, target) => symlink(String::from_utf8_lossy(&self.fill(target)).as_ref(), self.0.path().join(name)),
             Item::Made(name, words) => {
                 let run = Run { line: words.join(" "), words: words.clone(), ..Run::default() };
-                fs::write(self.0.join(name), on_this_machine(&run, self)?.output)
+                fs::write(self.0.path().join(name), on_this_machine(&run, self)?.output)
             }
             Item::Program(name, compiler, source) => return self.compile(name, compiler, source),
         };
-        result.context(Class::File, || format!("cannot fill {}", self.0.display()))
+        result.context(Class::File, || format!("cannot fill {}", self.0.path().display()))
     }
 
     fn compile(&self, name: &str, compiler: &str, source: &Source) -> Outcome<()> {
@@ -154,13 +153,13 @@ impl Place {
 
     fn compile_file(&self, name: &str, compiler: &str, source: &Path) -> Outcome<()> {
         let mut command = Command::new(compiler);
-        command.args(["-static", "-o"]).arg(self.0.join(name)).arg(source).arg("-lm");
+        command.args(["-static", "-o"]).arg(self.0.path().join(name)).arg(source).arg("-lm");
         run_quietly(command, name)
     }
 
     /// The text with the directory's path in place of `@/`.
     fn fill(&self, text: &str) -> Vec<u8> {
-        text.replace("@/", &format!("{}/", self.0.display())).into_bytes()
+        text.replace("@/", &format!("{}/", self.0.path().display())).into_bytes()
     }
 
     fn words(&self, words: &[String]) -> Vec<String> {
@@ -172,12 +171,6 @@ fn is_wanted(item: &Item, run: &Run) -> bool {
     match item {
         Item::Program(name, ..) => run.line.contains(&format!("@/{name}")),
         _ => true,
-    }
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
     }
 }
 
@@ -199,7 +192,7 @@ fn prepare(products: &Products, scenario: &Scenario, run: &Run) -> Outcome<(Plac
     for layers in layers(run) {
         let words = [place.words(&layers.words), place.words(&run.words)].concat();
         let command = words.into_iter().map(Into::into).collect();
-        let files = vec![place.0.display().to_string()];
+        let files = vec![place.0.path().display().to_string()];
         let arguments = GuestArguments { command, files, environment: vec!["TERM=dumb".into(), "TZ=UTC0".into()], ..GuestArguments::default() };
         guests.push((layers, Guest::compose(products, &arguments, &Facts::PIPE)?));
     }
@@ -232,10 +225,10 @@ fn on_this_machine(run: &Run, place: &Place) -> Outcome<Ending> {
     Ok(Ending { status, output: output.stdout, errors: output.stderr })
 }
 
-fn boot(products: &Products, guest: &Guest, input: &[u8]) -> Outcome<crate::session::capture::Captured> {
+fn boot(products: &Products, guest: &Guest, cpus: u32, input: &[u8]) -> Outcome<crate::session::capture::Captured> {
     let image = Scratch::write("boot-image", &guest.image)?;
     let limits = Limits { timeout: Some(LIMIT), ..Limits::default() };
-    capture(&machine(products, &image, MachineArguments::default()), limits, input)
+    capture(&machine(products, &image, MachineArguments { cpus, ..MachineArguments::default() }), limits, input)
 }
 
 /// Standard error is compared without layers only: with them it holds the trace.
@@ -277,6 +270,23 @@ mod tests {
         assert_eq!(differ("output", b"a\nb\n", b"a\nb\n"), Ok(()));
         let fault = differ("output", b"a\nb\n", b"a\n").unwrap_err();
         assert_eq!(fault, "output differs in line 2: expected \"b\", got its end");
+    }
+
+    #[test]
+    fn every_attack_is_in_a_scenario() {
+        let table = include_str!("../../../tests/witness/src/attacks.rs");
+        let scenario = [
+            include_str!("../../../tests/stacks/witness.scenario"),
+            include_str!("../../../tests/stacks/witness-random.scenario"),
+        ]
+        .concat();
+        let names: Vec<&str> = table.lines().filter_map(|line| line.trim().strip_prefix("(\"")?.split('"').next()).collect();
+        assert!(!names.is_empty() && names.is_sorted());
+        for name in names {
+            let is_run = scenario.lines().any(|line| line.strip_prefix("run witness ").is_some_and(|rest| rest.split([' ', '=']).any(|word| word == name)));
+            let is_open = scenario.contains(&format!("# open {name}: "));
+            assert!(is_run != is_open, "{name}: `run` or `# open`, one of them");
+        }
     }
 
     #[test]

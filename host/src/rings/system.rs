@@ -8,16 +8,18 @@ use crate::builds::Products;
 use crate::cli::{GuestArguments, MachineArguments};
 use crate::failure::Outcome;
 use crate::run::machine;
+use crate::scratch::Scratch;
 use crate::session::Limits;
 use crate::session::capture::{Captured, capture};
-use crate::session::machine::Scratch;
 use crate::session::terminal::Facts;
 
 /// A guard against hanging, far above what the programs take.
 const LIMIT: Duration = Duration::from_secs(1200);
 /// Numbers of processors that each program is run on.
 const CPUS: [u32; 3] = [1, 2, 4];
-/// Calls that the hostile program makes, on one processor and again on two. On more there are a twentieth of them: where the host has fewer, it lets one wait while others wait for that.
+/// Programs of random instructions that the hostile program runs before its calls.
+const PROGRAMS: u64 = 3_000;
+/// Calls that the hostile program makes, on one processor and again on two. On more there are a fifth of them, because all CPUs of the guest share the host's.
 const HOSTILE_CALLS: u64 = 1_000_000;
 /// Its seed: fixed, so that a test run can be repeated.
 const HOSTILE_SEED: u64 = 1;
@@ -39,6 +41,12 @@ const TELLERS: [Teller; 5] = [
     Teller { name: "processes", words: &["process", "--processes", "8", "processes"], on_four: &[] },
 ];
 
+/// A byte of RAM that the kernel writes over itself while it starts, and whether its tables allow that. The kernel's code lies at 2 MiB.
+const PROBES: [(&str, &str, bool); 2] = [
+    ("the kernel can write its own memory through the map of all RAM", "probe=16777216", true),
+    ("the kernel cannot write its own code through the map of all RAM", "probe=2097152", false),
+];
+
 /// Boots each program that tells of its tests on one processor, on two and on four; each line `ok ID SENTENCE` or `not ok ID SENTENCE: WHY` is a test.
 /// Up to `jobs` machines with one processor run at once; those with more do not like to share theirs.
 pub fn conformance(products: &Products, filter: &str, jobs: usize) -> Outcome<Tally> {
@@ -46,7 +54,19 @@ pub fn conformance(products: &Products, filter: &str, jobs: usize) -> Outcome<Ta
     for cpus in CPUS {
         tally.add(beside::each(&TELLERS, if cpus == 1 { jobs } else { 1 }, |teller| tell(products, teller, cpus, filter))?);
     }
+    for (name, option, survives) in PROBES.into_iter().filter(|(name, ..)| name.contains(filter)) {
+        let captured = boot_on(products, with_option(option), &["true"])?;
+        let refused = String::from_utf8_lossy(&captured.messages).contains("exception 14 in the kernel, error 0x3");
+        let fault = if survives { !matches!(captured.status, Ok(0)) } else { !refused };
+        tally.note(name, fault.then(|| describe(&captured)).as_deref());
+    }
+    let eager = boot_on(products, with_option("fpu=1"), &["conformance"])?;
+    judge_lines(&eager, "conformance with an eager FPU", 1, filter, &mut tally);
     Ok(tally)
+}
+
+fn with_option(option: &str) -> MachineArguments {
+    MachineArguments { kernel_option: vec![option.to_string()], ..MachineArguments::default() }
 }
 
 fn tell(products: &Products, teller: &Teller, cpus: u32, filter: &str) -> Outcome<Tally> {
@@ -112,13 +132,13 @@ pub fn hostile(products: &Products, filter: &str) -> Outcome<Tally> {
         return Ok(tally);
     }
     for cpus in CPUS {
-        let calls = if cpus > 2 { HOSTILE_CALLS / 20 } else { HOSTILE_CALLS };
-        let name = format!("hostile: {calls} calls, seed {HOSTILE_SEED} [cpus {cpus}]");
+        let calls = if cpus > 2 { HOSTILE_CALLS / 5 } else { HOSTILE_CALLS };
+        let name = format!("hostile: {PROGRAMS} programs, {calls} calls, seed {HOSTILE_SEED} [cpus {cpus}]");
         if !name.contains(filter) {
             continue;
         }
-        let (seed, calls) = (HOSTILE_SEED.to_string(), calls.to_string());
-        let captured = boot(products, cpus, &["hostile", "--seed", &seed, "--calls", &calls])?;
+        let (seed, programs, calls) = (HOSTILE_SEED.to_string(), PROGRAMS.to_string(), calls.to_string());
+        let captured = boot(products, cpus, &["hostile", "--seed", &seed, "--programs", &programs, "--calls", &calls])?;
         let passed = matches!(captured.status, Ok(0)) && cpus_of(&captured) == Some(cpus);
         tally.note(&name, (!passed).then(|| describe(&captured)).as_deref());
     }

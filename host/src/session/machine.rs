@@ -2,13 +2,11 @@
 
 use std::ffi::OsString;
 use std::fs;
-use std::io::Write;
 use std::os::fd::OwnedFd;
-use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::OnceLock;
 
 use crate::cli::MachineArguments;
 use crate::failure::{Class, Context, Failure, Outcome};
@@ -21,6 +19,9 @@ pub const CODE_PANIC: i32 = 0x55 << 1 | 1;
 const QEMU: &str = "qemu-system-x86_64";
 const SETPRIV: &str = "/usr/bin/setpriv";
 const QBOOT: &str = "/usr/share/qemu/qboot.rom";
+
+/// System call filter of QEMU: a guest that takes over QEMU starts no process and gains no privilege on the host.
+const SANDBOX: &str = "-sandbox on,obsolete=deny,elevateprivileges=deny,spawn=deny,resourcecontrol=deny";
 
 /// Processors without what differs between runs (random numbers) and what TCG makes slow or uneven (fast string moves).
 const STEADY_CPU: &str = "max,-rdrand,-rdseed,-erms,-fsrm";
@@ -62,6 +63,9 @@ impl Machine {
         let mut add = |text: &str| words.extend(text.split(' ').map(OsString::from));
         add("-machine q35 -nodefaults -no-user-config -display none -no-reboot -monitor none");
         add("-device isa-debug-exit,iobase=0xf4,iosize=4");
+        if has_sandbox() {
+            add(SANDBOX);
+        }
         add(&format!("-m {}K -smp {}", self.arguments.memory >> 10, self.arguments.cpus));
         add(&self.accelerator());
         for (line, descriptor) in ["console", "messages", "errors"].iter().zip(0..) {
@@ -138,6 +142,19 @@ fn command() -> Command {
     Command::new(QEMU)
 }
 
+/// Returns true if this QEMU was built with its system call filter; says so once if not.
+fn has_sandbox() -> bool {
+    static KNOWN: OnceLock<bool> = OnceLock::new();
+    *KNOWN.get_or_init(|| {
+        let help = Command::new(QEMU).arg("-help").output().map(|output| output.stdout).unwrap_or_default();
+        let has = String::from_utf8_lossy(&help).lines().any(|line| line.starts_with("-sandbox on"));
+        if !has {
+            eprintln!("nacre: this {QEMU} has no -sandbox; it runs with all rights of this user");
+        }
+        has
+    })
+}
+
 fn find_qemu() -> bool {
     std::env::var_os("PATH").is_some_and(|path| std::env::split_paths(&path).any(|folder| folder.join(QEMU).exists()))
 }
@@ -203,31 +220,19 @@ impl Drop for Started {
     }
 }
 
-/// A file of this process that is gone when it is dropped.
-#[derive(Debug)]
-pub struct Scratch(PathBuf);
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-impl Scratch {
-    /// Writes `bytes` to a new file that only this user can read.
-    pub fn write(name: &str, bytes: &[u8]) -> Outcome<Scratch> {
-        static COUNT: AtomicU64 = AtomicU64::new(0);
-        let number = COUNT.fetch_add(1, Ordering::Relaxed);
-        let path = std::env::temp_dir().join(format!("nacre-{}-{number}-{name}", std::process::id()));
-        let cannot = || format!("cannot write {}", path.display());
-        let mut file = fs::File::options().write(true).create_new(true).mode(0o600).open(&path).context(Class::File, cannot)?;
-        let scratch = Scratch(path.clone());
-        file.write_all(bytes).context(Class::File, cannot)?;
-        Ok(scratch)
-    }
-
-    /// Where it stands.
-    pub fn path(&self) -> &Path {
-        &self.0
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let _ = fs::remove_file(&self.0);
+    #[test]
+    fn qemu_runs_behind_its_filter() {
+        let boot = Boot::Disc { disc: PathBuf::from("x"), firmware: None };
+        let words = Machine { arguments: MachineArguments::default(), boot }.command_line();
+        let at = words.iter().position(|word| word == "-sandbox");
+        assert_eq!(at.is_some(), has_sandbox());
+        let denied = at.map_or(SANDBOX.to_string(), |at| format!("-sandbox {}", words[at + 1].display()));
+        for what in ["obsolete", "elevateprivileges", "spawn", "resourcecontrol"] {
+            assert!(denied.contains(&format!("{what}=deny")), "{denied}");
+        }
     }
 }

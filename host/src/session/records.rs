@@ -215,17 +215,6 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_was_asked_for_is_written() {
-        let path = std::env::temp_dir().join(format!("nacre-records-{};x", std::process::id()));
-        let mut splitter = Splitter::new(BTreeSet::from([path.clone()]));
-        let record = format!("\x1b]nacre;file={};5\x07", path.display());
-        let (text, records) = splitter.split(&[record.as_bytes(), b"\x1b]na\x07rest"].concat());
-        assert_eq!((text, records), (b"rest".to_vec(), vec![]));
-        assert_eq!(std::fs::read(&path).unwrap(), b"\x1b]na\x07");
-        std::fs::remove_file(path).unwrap();
-    }
-
-    #[test]
     fn a_huge_size_swallows_the_line_and_nothing_else() {
         let (text, records) = split(b"\x1b]nacre;file=x;18446744073709551615\x07abc");
         assert_eq!((text.len(), records.len()), (0, 1));

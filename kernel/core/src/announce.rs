@@ -34,11 +34,23 @@ impl<M: Machine> Kernel<M> {
     pub(crate) fn thread_set_scheduler(&self, caller: Thread<'_>) -> Attempt<Done> {
         let thread = self.thread(self.controlled(caller, 1, ObjectType::Thread)?);
         let port = self.keeper_argument(caller, 2)?;
-        if port.is_none() && caller.has(Thread::SCHEDULED) {
+        self.scheduler_change(caller, thread, port.is_some(), (port, caller.argument(3)))
+    }
+
+    pub(crate) fn thread_schedule_as(&self, caller: Thread<'_>) -> Attempt<Done> {
+        let thread = self.thread(self.controlled(caller, 1, ObjectType::Thread)?);
+        let model = self.thread(self.controlled(caller, 2, ObjectType::Thread)?);
+        let port = list::link_target(&self.machine, model.scheduler());
+        self.scheduler_change(caller, thread, model.has(Thread::SCHEDULED), (port, model.scheduler_word()))
+    }
+
+    /// Gives a thread a scheduler, whose port may be gone, or lets it run by its own right.
+    fn scheduler_change(&self, caller: Thread<'_>, thread: Thread<'_>, scheduled: bool, (port, word): (Option<Physical>, u64)) -> Attempt<Done> {
+        if !scheduled && caller.has(Thread::SCHEDULED) {
             return wrong(Code::Denied, 2);
         }
-        self.scheduler_set(thread, port, caller.argument(3));
-        if port.is_some() { thread.raise(Thread::SCHEDULED) } else { thread.lower(Thread::SCHEDULED) }
+        self.scheduler_set(thread, port, word);
+        if scheduled { thread.raise(Thread::SCHEDULED) } else { thread.lower(Thread::SCHEDULED) }
         self.reschedule(thread);
         Ok(Done::Return)
     }

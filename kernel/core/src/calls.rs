@@ -101,6 +101,7 @@ impl<M: Machine> Kernel<M> {
         (Call::ThreadTime, Self::thread_time),
         (Call::MemoryTouched, Self::memory_touched),
         (Call::MemoryCopy, Self::memory_copy),
+        (Call::ThreadScheduleAs, Self::thread_schedule_as),
     ];
 
     /// The call with this number.

@@ -5,7 +5,7 @@ use crate::list;
 use crate::machine::{LeafKind, Machine, PageSize, Physical, thread_page::register};
 use crate::object::{self, Space, Thread};
 use nacre_abi::object::{TargetType, UNIT};
-use nacre_abi::rights::{REFERENCE_CONTROL, REFERENCE_USE};
+use nacre_abi::rights::REFERENCE_CONTROL;
 use nacre_abi::{Code, ObjectType, PAGE_SIZE, Rights, Status, USER_END};
 
 /// Registers of the arguments, the first being `rdi`.
@@ -109,11 +109,12 @@ impl<M: Machine> Kernel<M> {
         Ok(self.space(self.controlled(caller, argument, ObjectType::Space)?))
     }
 
-    /// Argument `argument` as a port to send to, or `None` for 0.
+    /// Decodes a port to which the kernel itself is to send messages, or `None` for 0. A reference that only lets its holder send is not enough: a server takes such a message
+    /// for the kernel's word.
     pub(crate) fn keeper_argument(&self, caller: Thread<'_>, argument: u8) -> Attempt<Option<Physical>> {
         match caller.argument(argument) {
             0 => Ok(None),
-            address => Ok(Some(self.target(caller, argument, address, ObjectType::Port, REFERENCE_USE)?)),
+            address => Ok(Some(self.target(caller, argument, address, ObjectType::Port, REFERENCE_CONTROL)?)),
         }
     }
 

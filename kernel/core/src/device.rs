@@ -6,8 +6,7 @@ use crate::list;
 use crate::machine::{INTERRUPT_LINES, Machine, Physical, thread_page::register};
 use crate::object::{Reference, Thread};
 use nacre_abi::object::TargetType;
-use nacre_abi::rights::REFERENCE_USE;
-use nacre_abi::{Code, ObjectType, PAGE_SIZE, Rights};
+use nacre_abi::{Code, PAGE_SIZE, Rights};
 
 /// Where in the frame of globals the bindings of interrupt lines start; each is a link to a port, then the bits.
 const BINDINGS: u64 = 1024;
@@ -109,10 +108,7 @@ impl<M: Machine> Kernel<M> {
 
     pub(crate) fn interrupt_bind(&self, caller: Thread<'_>) -> Attempt<Done> {
         let line = self.line_argument(caller)?;
-        let port = match caller.argument(3) {
-            0 => None,
-            address => Some(self.target(caller, 3, address, ObjectType::Port, REFERENCE_USE)?),
-        };
+        let port = self.keeper_argument(caller, 3)?;
         let binding = self.binding(line);
         self.machine.interrupt_enable(line, false);
         self.machine.words::<1>(binding.add(24))[0].set(caller.argument(4));

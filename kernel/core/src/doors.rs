@@ -65,26 +65,27 @@ impl<M: Machine> Kernel<M> {
 
     /// An access by the thread on this CPU that the tables did not allow.
     pub fn page_fault(&self, address: u64, needed: Rights, error: u64) -> Next {
-        self.enter_with_fault(Fault::Page { address, needed, error })
+        // An evicted thread makes the access again.
+        self.enter_with_fault(|thread| self.take_page_fault(thread, address, needed, error), |_| {})
     }
 
     /// Any other exception of the thread on this CPU.
     pub fn exception(&self, kind: u64, error: u64, address: u64) -> Next {
-        self.enter_with_fault(Fault::Exception { kind, error, address })
+        // The instruction may be over: an evicted thread would not meet the exception again.
+        let report = |thread: Thread<'_>| self.report_fault(thread, Fault::Exception { kind, error, address });
+        self.enter_with_fault(report, report)
     }
 
-    fn enter_with_fault(&self, fault: Fault) -> Next {
+    /// Enters with the fault of the thread on this CPU: `take` deals with it, or `evicted` if another CPU wants the thread.
+    fn enter_with_fault(&self, take: impl FnOnce(Thread<'_>), evicted: impl FnOnce(Thread<'_>)) -> Next {
         let cpu = self.machine.cpu();
         let thread = self.thread(self.cpus[cpu].loaded.get());
         if !thread.has(Thread::EVICT) {
             self.work_begin();
-            self.take_fault(thread, fault);
+            take(thread);
         } else {
             self.evict(thread);
-            if let Fault::Exception { .. } = fault {
-                // The instruction may be over: this would not happen again.
-                self.report_fault(thread, fault);
-            }
+            evicted(thread);
         }
         self.leave(cpu)
     }

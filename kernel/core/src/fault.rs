@@ -5,15 +5,13 @@ use crate::kernel::{Attempt, Kernel};
 use crate::list;
 use crate::machine::{LeafKind, Machine, Physical, thread_page::register};
 use crate::object::{Port, Thread, WaitKind};
-use nacre_abi::fault::{KIND_MEMORY, REFUSE, RESUME};
+use nacre_abi::fault::{ERROR_FETCH, ERROR_USER, ERROR_WRITE, KIND_MEMORY, REFUSE, RESUME};
 use nacre_abi::Rights;
 use nacre_abi::state::ThreadState;
 
 /// What went wrong.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Fault {
-    /// The tables did not allow an access in user mode.
-    Page { address: u64, needed: Rights, error: u64 },
     /// An instruction failed.
     Exception { kind: u64, error: u64, address: u64 },
     /// A region lacks a page, and has a keeper.
@@ -27,8 +25,7 @@ pub(crate) const FAULT_EXCEPTION: u64 = ThreadState::FAULT_EXCEPTION;
 
 impl<M: Machine> Kernel<M> {
     /// A running thread has faulted in user mode: either the tables are mended, or its keeper is asked.
-    pub(crate) fn take_fault(&self, thread: Thread<'_>, fault: Fault) {
-        let Fault::Page { address, needed, error } = fault else { return self.report_fault(thread, fault) };
+    pub(crate) fn take_page_fault(&self, thread: Thread<'_>, address: u64, needed: Rights, error: u64) {
         let exception = Fault::Exception { kind: KIND_MEMORY, error, address };
         let space = self.space(thread.space());
         if address >= nacre_abi::USER_END {
@@ -65,7 +62,7 @@ impl<M: Machine> Kernel<M> {
                 thread.set_fault_third(address);
                 self.keeper_of(self.region(region))
             }
-            Fault::Exception { kind, error, address } | Fault::Page { address, error, needed: Rights(kind) } => {
+            Fault::Exception { kind, error, address } => {
                 thread.set_fault(FAULT_EXCEPTION);
                 thread.set_fault_first(kind);
                 thread.set_fault_second(error);
@@ -151,9 +148,18 @@ impl<M: Machine> Kernel<M> {
                 }
                 self.hand_over(keeper, thread)
             }
-            REFUSE if kind == FAULT_REGION => self.report_fault(thread, Fault::Exception { kind: KIND_MEMORY, error: needed, address }),
+            REFUSE if kind == FAULT_REGION => {
+                self.report_fault(thread, Fault::Exception { kind: KIND_MEMORY, error: absent_error(Rights(needed)), address });
+            }
             _ => thread.raise(Thread::STOPPED),
         }
         Ok(())
     }
+}
+
+/// Returns the error code by which the machine reports a user's access to an absent page.
+const fn absent_error(needed: Rights) -> u64 {
+    let write = if needed.contains(Rights::WRITE) { ERROR_WRITE } else { 0 };
+    let fetch = if needed.contains(Rights::EXECUTE) { ERROR_FETCH } else { 0 };
+    ERROR_USER | write | fetch
 }

@@ -167,30 +167,31 @@ impl<M: Machine> Kernel<M> {
         }
     }
 
-    /// What an object is linked to, in the order of its state's documentation, as the caller may know it.
+    /// Returns the links of an object in the order of its state's documentation, as far as the caller may know of them. The export grants nothing: the references lead to
+    /// keepers, servers, clients, sets and foreign spaces without any right, so that only `reference_reveal` can tell where these are, to a caller who has their memory.
     fn links_from(&self, caller: Thread<'_>, object: ObjectType, at: Physical) -> Links {
         let link = |link| list::link_target(&self.machine, link);
         let known = |at: Physical| (at != Physical(0)).then_some(at);
-        let used = |object, target| Some((object, target, REFERENCE_USE));
+        let told = |object, target| Some((object, target, 0));
+        let space = |at: Physical| Some((ObjectType::Space, self.shown(at), if at == caller.space() { REFERENCE_ALL } else { 0 }));
         match object {
-            ObjectType::Space => [used(ObjectType::Port, link(self.space(at).keeper())), None, None],
+            ObjectType::Space => [told(ObjectType::Port, link(self.space(at).keeper())), None, None],
             ObjectType::Region => {
                 let region = self.region(at);
-                [used(ObjectType::Port, link(region.keeper())), Some((ObjectType::Space, self.shown(self.space_at_home(region.home()).at), REFERENCE_ALL)), None]
+                [told(ObjectType::Port, link(region.keeper())), space(self.space_at_home(region.home()).at), None]
             }
             ObjectType::Mapping => {
                 let mapping = self.mapping(at);
-                [used(ObjectType::Region, link(mapping.region())), Some((ObjectType::Space, self.shown(self.space_at_home(mapping.home()).at), REFERENCE_ALL)), None]
+                // Whoever changes the mapping can already show all of the region in it, with all of the region's rights.
+                [Some((ObjectType::Region, link(mapping.region()), REFERENCE_USE)), space(self.space_at_home(mapping.home()).at), None]
             }
             ObjectType::Thread => {
                 let thread = self.thread(at);
-                let space = (ObjectType::Space, self.shown(thread.space()), REFERENCE_ALL);
-                // To know whom a thread serves is not to control it, and to know who schedules it is not to talk to him: that would be to make others known to him as oneself.
-                [Some(space), used(ObjectType::Thread, known(thread.client())), Some((ObjectType::Port, self.scheduler_shown(caller, thread), 0))]
+                [space(thread.space()), told(ObjectType::Thread, known(thread.client())), told(ObjectType::Port, self.scheduler_shown(caller, thread))]
             }
-            ObjectType::Port => [Some((ObjectType::PortSet, link(self.port(at).set()), REFERENCE_ALL)), None, None],
+            ObjectType::Port => [told(ObjectType::PortSet, link(self.port(at).set())), None, None],
             ObjectType::Reference if self.reference(at).kind() == TargetType::Reply as u64 => {
-                [used(ObjectType::Thread, link(self.reference(at).target())), None, None]
+                [told(ObjectType::Thread, link(self.reference(at).target())), None, None]
             }
             _ => [None; MOST_LINKS],
         }
@@ -264,7 +265,7 @@ impl<M: Machine> Kernel<M> {
             // It could have another space read the time for it.
             return wrong(Code::Denied, 2);
         }
-        let keeper = self.offered(caller, 0, ObjectType::Port, REFERENCE_USE)?;
+        let keeper = self.offered(caller, 0, ObjectType::Port, REFERENCE_CONTROL)?;
         if flags != space.flags() {
             space.set_flags(flags);
             self.space_changed(space);
@@ -280,7 +281,7 @@ impl<M: Machine> Kernel<M> {
         let end = if region.home() == self.globals.get() { REGION_END } else { USER_END };
         self.page_range(start, size, end, [2, 2])?;
         let rights = self.rights_argument(rights, 2)?;
-        let keeper = self.offered(caller, 0, ObjectType::Port, REFERENCE_USE)?;
+        let keeper = self.offered(caller, 0, ObjectType::Port, REFERENCE_CONTROL)?;
         // A call that was cut off finds the change made, and only waits until what was seen before is gone.
         let same = (region.start(), region.size(), region.rights()) == (start, size, rights);
         if !same || region.revoked() == 0 {

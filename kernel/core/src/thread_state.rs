@@ -66,7 +66,7 @@ impl<M: Machine> Kernel<M> {
         }
         self.check_thread_state(words)?;
         let client = self.offered_client(caller, 1, thread.at, thread.client())?;
-        let scheduler = self.offered(caller, 2, ObjectType::Port, REFERENCE_USE)?;
+        let scheduler = self.offered(caller, 2, ObjectType::Port, REFERENCE_CONTROL)?;
         if scheduler.flatten().is_some() && words[1] & ThreadState::SCHEDULED == 0 {
             return wrong(Code::BadArgument, 4);
         }

@@ -392,6 +392,7 @@ fn do_everything_together(fixture: &Fixture) {
     assert_eq!(fixture.ok(Call::ConditionSignal, &[page + 0xc0, 5]), 1);
     let (used, time) = (fixture.ok(Call::ThreadTime, &[other]), world.machine().time.get());
     assert!(used > 0 && used < time, "{used} of {time}");
+    fixture.ok(Call::ThreadScheduleAs, &[other, other]);
 }
 
 #[test]

@@ -2,8 +2,10 @@
 
 use crate::support::check;
 use crate::support::world::{CODE, RAM, World};
+use nacre_abi::fault::{ERROR_FETCH, ERROR_USER, ERROR_WRITE, REFUSE};
 use nacre_abi::message::NO_REFERENCES;
-use nacre_abi::state::{PortState, ThreadState};
+use nacre_abi::state::{MappingState, PortState, ReferenceState, RegionState, SpaceState, ThreadState};
+use nacre_abi::rights::REFERENCE_ALL;
 use nacre_abi::{Call, Code, PAGE_SIZE, Rights, Status, environment};
 use nacre_core::machine::thread_page::register;
 use nacre_core::object::{Port, Reference, Thread, WaitKind};
@@ -62,6 +64,64 @@ fn slots_for_links_may_lie_in_the_buffer() {
     view(&world, thread).set_register(register::RBX, nacre_core::object::header(nacre_abi::ObjectType::Reference));
     world.ok(Call::ThreadGetState, &[thread, buffer, ThreadState::SIZE, slots]);
     check(&world);
+}
+
+#[test]
+fn the_links_of_objects_grant_nothing() {
+    let world = world(1);
+    let (page, pool, buffer, array) = (world.page(), world.pages(5), world.page(), world.page());
+    let (port, set, space, region, mapping) = (page, page + 0x80, page + 0x100, page + 0x200, page + 0x280);
+    world.ok(Call::PortSetCreate, &[set]);
+    world.ok(Call::PortCreate, &[port, 0, set]);
+    world.ok(Call::SpaceCreate, &[space, pool, 5, port]);
+    world.ok(Call::RegionCreate, &[region, space, 0, PAGE_SIZE, Rights::ALL.0, port]);
+    world.ok(Call::MappingCreate, &[mapping, space, 0x1000, PAGE_SIZE, region, 0, Rights::READ.0]);
+    let thread = world.make_thread(space);
+    world.ok(Call::ThreadSetScheduler, &[thread, port, 0]);
+    let slots = [page + 0x400, page + 0x440, page + 0x480];
+    let links = |call, object, size| {
+        world.write(array, &slots);
+        world.ok(call, &[object, buffer, size, array]);
+        slots.map(|slot| {
+            world.ok(Call::ReferenceGetState, &[slot, buffer, ReferenceState::SIZE, 0]);
+            (world.read(buffer + 8), world.read(buffer + 16))
+        })
+    };
+    for slot in slots {
+        world.ok(Call::ReferenceCreate, &[slot]);
+    }
+    assert_eq!(links(Call::SpaceGetState, space, SpaceState::SIZE)[0], (5, 0));
+    assert_eq!(links(Call::RegionGetState, region, RegionState::SIZE)[..2], [(5, 0), (1, 0)]);
+    assert_eq!(links(Call::MappingGetState, mapping, MappingState::SIZE)[..2], [(2, 1), (1, 0)]);
+    assert_eq!(links(Call::ThreadGetState, thread, ThreadState::SIZE), [(1, 0), (0, 0), (5, 0)]);
+    assert_eq!(links(Call::PortGetState, port, PortState::SIZE)[0], (6, 0));
+    // The holder of the port's memory is told where it is, and a space is no secret to its own threads.
+    world.ok(Call::ReferenceReveal, &[slots[0], page, 0x400]);
+    assert_eq!(world.running(0).map(|root| root.register(register::RDX)), Some(set));
+    assert_eq!(links(Call::ThreadGetState, environment::THREAD, ThreadState::SIZE)[0], (1, REFERENCE_ALL));
+    check(&world);
+}
+
+#[test]
+fn a_refused_fault_has_the_error_code_of_an_absent_page() {
+    for (needed, error) in [(Rights::READ, ERROR_USER), (Rights::WRITE, ERROR_USER | ERROR_WRITE), (Rights::EXECUTE, ERROR_USER | ERROR_FETCH)] {
+        let world = world(1);
+        let (page, pools) = (world.page(), world.pages(10));
+        let (port, empty, space, region, mapping) = (page, page + 0x100, page + 0x200, page + 0x300, page + 0x380);
+        world.ok(Call::PortCreate, &[port, 0, 0]);
+        world.ok(Call::SpaceCreate, &[empty, pools, 5, 0]);
+        world.ok(Call::SpaceCreate, &[space, pools + 5 * PAGE_SIZE, 5, 0]);
+        world.ok(Call::RegionCreate, &[region, empty, PAGE_SIZE, PAGE_SIZE, Rights::ALL.0, port]);
+        world.ok(Call::MappingCreate, &[mapping, space, PAGE_SIZE, PAGE_SIZE, region, 0, Rights::ALL.0]);
+        let thread = world.make_thread(space);
+        world.ok(Call::ThreadStart, &[thread]);
+        world.call_on(0, Call::IpcReceive, &[port]);
+        assert_eq!(world.access(0, PAGE_SIZE, needed), None);
+        world.ok(Call::IpcReply, &[0, u64::from(REFUSE)]);
+        assert!(view(&world, thread).has(Thread::ABANDONED));
+        assert_eq!(view(&world, thread).fault_second(), error);
+        check(&world);
+    }
 }
 
 #[test]

@@ -134,3 +134,20 @@ fn what_makes_no_sense_is_refused() {
     assert_eq!(places.set(&stage, thread, |state| state.flags |= ThreadState::SCHEDULED, places.links), Status::OK);
     assert_eq!(stage.view(thread).register(register::RIP), crate::support::world::CODE + 2);
 }
+
+#[test]
+fn a_thread_is_scheduled_as_another_is() {
+    let stage = Stage::new(1);
+    let (model, thread) = (stage.scheduled(stage.port, 5), stage.world.make_thread(0));
+    stage.world.ok(Call::ThreadScheduleAs, &[thread, model]);
+    let view = stage.view(thread);
+    assert!(view.has(Thread::SCHEDULED) && view.scheduler_word() == 5);
+    stage.world.ok(Call::ThreadStart, &[thread]);
+    assert!(stage.view(thread).waits_for(WaitKind::Ready) || stage.view(thread).waits_for(WaitKind::Time));
+    // A model without a scheduler frees it; a thread is its own model.
+    let free = stage.world.make_thread(0);
+    for model in [free, thread] {
+        stage.world.ok(Call::ThreadScheduleAs, &[thread, model]);
+        assert!(!stage.view(thread).has(Thread::SCHEDULED));
+    }
+}

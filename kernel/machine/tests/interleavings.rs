@@ -4,19 +4,23 @@
 mod atomic {
     pub use loom::hint::spin_loop;
     pub use loom::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence};
+
+    /// As small as possible: each entry that waits comes to be first, and each passes over a first CPU.
+    pub const HUNGRY: u32 = 0;
+    pub const PATIENCE: u32 = 0;
 }
 
 #[path = "../src/lock.rs"]
 mod lock;
 
-use atomic::{AtomicBool, AtomicU32, AtomicU64};
-use lock::Queue;
+use atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use lock::All;
 use loom::cell::UnsafeCell;
 use loom::sync::Arc;
 
 /// A kernel of two words: one that is written under all locks and read by short courses, one that a claim guards.
 struct Core {
-    queue: Queue,
+    all: All,
     inside: [AtomicBool; 2],
     claim: AtomicU64,
     alone: UnsafeCell<u32>,
@@ -26,7 +30,7 @@ struct Core {
 impl Core {
     fn new() -> Arc<Core> {
         Arc::new(Core {
-            queue: Queue { next: AtomicU32::new(0), serving: AtomicU32::new(0) },
+            all: All { taken: AtomicU32::new(0), first: AtomicU32::new(0) },
             inside: [AtomicBool::new(false), AtomicBool::new(false)],
             claim: AtomicU64::new(0),
             alone: UnsafeCell::new(0),
@@ -35,18 +39,18 @@ impl Core {
     }
 
     /// An entry under all locks, which may write everything. Loom fails if anybody else looks meanwhile.
-    fn long(&self) {
-        self.queue.acquire(self.inside.iter(), || ());
+    fn long(&self, cpu: usize) {
+        self.all.acquire(cpu, self.inside.iter(), || ());
         // SAFETY: loom checks that nobody else has the word.
         self.alone.with_mut(|word| unsafe { *word += 1 });
         // SAFETY: as above.
         self.claimed.with_mut(|word| unsafe { *word += 1 });
-        self.queue.release();
+        self.all.release();
     }
 
     /// An entry that tries a short course: it reads the one word, and writes the other if it gets the claim.
     fn short(&self, cpu: usize) {
-        if self.queue.enter(&self.inside[cpu]) {
+        if self.all.enter(&self.inside[cpu]) {
             // SAFETY: as above.
             self.alone.with(|word| unsafe { *word });
             let claimed = lock::claim(&self.claim);
@@ -60,7 +64,7 @@ impl Core {
                 return;
             }
         }
-        self.long();
+        self.long(cpu);
     }
 
     /// How many entries have written the claimed word.
@@ -84,12 +88,12 @@ fn both(mine: impl Fn(&Core) + Sync + Send + 'static, other: impl Fn(&Core) + Sy
 
 #[test]
 fn two_long_entries_come_one_after_the_other() {
-    both(Core::long, Core::long);
+    both(|core| core.long(0), |core| core.long(1));
 }
 
 #[test]
 fn a_long_entry_is_alone_whatever_a_short_one_does() {
-    both(Core::long, |core| core.short(1));
+    both(|core| core.long(0), |core| core.short(1));
 }
 
 #[test]
@@ -100,13 +104,26 @@ fn two_short_entries_never_write_the_same() {
 #[test]
 fn a_short_entry_that_ends_lets_the_long_one_go_on() {
     both(
-        |core| core.long(),
+        |core| core.long(0),
         |core| {
-            // Twice: the second may find the ticket of the first CPU, or come before it.
-            if core.queue.enter(&core.inside[1]) {
+            // Twice: the second may find the lock taken by the first CPU, or come before it.
+            if core.all.enter(&core.inside[1]) {
                 lock::leave(&core.inside[1]);
             }
             core.short(1);
         },
     );
+}
+
+#[test]
+fn a_first_cpu_that_does_not_run_stops_nobody() {
+    loom::model(|| {
+        let core = Core::new();
+        core.all.first.store(3, Ordering::Relaxed);
+        let second = core.clone();
+        let thread = loom::thread::spawn(move || second.short(1));
+        core.long(0);
+        thread.join().expect("the other CPU");
+        assert_eq!(core.count(), 2);
+    });
 }

@@ -2,6 +2,7 @@
 
 use crate::paths::{self, End, Links, beyond_parent, plain};
 use crate::policy::Policy;
+use crate::reach;
 use crate::subject::{Kind, Subject, Tag, of_parent};
 use alloc::vec;
 use alloc::vec::Vec;
@@ -39,6 +40,8 @@ pub struct Asking<'a> {
     pub bytes: Vec<u8>,
     /// What it was asked of.
     pub subject: &'a Subject,
+    /// What it is about, if that is more than its object.
+    pub reached: Option<&'static [u8]>,
     /// The object itself.
     pub original: Reference,
     /// What came with it, and what is known of that.
@@ -57,8 +60,8 @@ impl Links for Server {
     }
 }
 
-/// The path of a directory, wherever it is by now.
-fn path_of(reference: Reference) -> Result<Vec<u8>, Errno> {
+/// Returns the path of a directory, wherever it is by now.
+pub fn path_of(reference: Reference) -> Result<Vec<u8>, Errno> {
     let mut path = vec![0; 2 * MAX_PATH];
     let size = directory::path(reference, &mut path[..])?.path;
     path.truncate(size);
@@ -144,6 +147,7 @@ impl Asking<'_> {
         let label = self.operation.label;
         let subject = match self.operation.bytes_in {
             _ if label >> 16 == parent::NUMBER => of_parent(self.operation, self.words),
+            _ if self.reached.is_some() => self.reached.unwrap_or_default().to_vec(),
             // Without a path, a call is about the object itself.
             _ if self.bytes.is_empty() || label >> 16 != directory::NUMBER => self.subject.name.clone(),
             Field::Paths(word) => return self.two_paths(word, policy),
@@ -177,7 +181,7 @@ impl Asking<'_> {
     fn needs(&self, subject: &[u8]) -> Vec<Need> {
         let flags = self.flags();
         let mut needs = vec![(self.operation.label, subject.to_vec())];
-        let (mut reads, mut writes) = (self.operation.label == file::map::LABEL, false);
+        let (mut reads, mut writes) = (self.operation.label == file::map::LABEL, reach::locks_alone(self.operation.label, self.words));
         if self.operation.label == file::share::LABEL {
             (reads, writes) = (true, self.words[1] & SHARE_WRITE != 0);
         }

@@ -33,6 +33,10 @@ const fn any(call: &'static str) -> Member {
     Member { call, on: On::Any }
 }
 
+const fn stream(call: &'static str) -> Member {
+    Member { call, on: On::Only("stream:*") }
+}
+
 const FILES: Member = Member { call: "parent.find", on: On::Way("files") };
 
 /// Every group.
@@ -42,22 +46,47 @@ pub const GROUPS: &[Group] = &[
         has_paths: false,
         members: &[
             any("parent.stream"),
-            Member { call: "file.*", on: On::Only("stream:*") },
-            Member { call: "terminal.*", on: On::Only("stream:*") },
-            Member { call: "directory.status_at", on: On::Only("stream:*") },
+            stream("file.read"),
+            stream("file.write"),
+            stream("file.status"),
+            stream("file.poll"),
+            stream("file.watch"),
+            stream("file.seek"),
+            stream("file.flags"),
+            stream("file.sync"),
+            stream("file.set_size"),
+            stream("file.allocate"),
+            stream("file.map"),
+            stream("file.share"),
+            stream("terminal.get_attributes"),
+            stream("terminal.set_attributes"),
+            stream("terminal.window"),
+            stream("terminal.set_window"),
+            stream("terminal.waiting"),
+            stream("terminal.flush"),
+            stream("directory.status_at"),
         ],
     },
+    // Who types a key types it for whoever reads next, perhaps the shell that started the guard.
+    Group { name: "console-control", has_paths: false, members: &[stream("terminal.*")] },
+    Group { name: "terminals", has_paths: true, members: &[any("terminal.*")] },
     Group {
         name: "memory",
         has_paths: false,
-        members: &[Member { call: "parent.find", on: On::Only("memory") }, any("memory.*"), any("segment.*"), any("directory.memory"), any("directory.counter")],
+        members: &[Member { call: "parent.find", on: On::Only("memory") }, any("memory.*"), any("segment.*"), any("directory.memory"), any("directory.counter"), Member { call: "file.*", on: On::Only("unnamed") }],
     },
     Group { name: "clock", has_paths: false, members: &[Member { call: "parent.find", on: On::Only("clock") }, any("clock.*")] },
     Group {
         name: "process",
         has_paths: false,
-        members: &[any("process.*"), any("parent.keep"), any("parent.processors"), Member { call: "parent.find", on: On::Only("process") }],
+        members: &[
+            Member { call: "process.*", on: On::Only("process:own") },
+            any("parent.keep"),
+            any("parent.processors"),
+            Member { call: "parent.find", on: On::Only("process") },
+        ],
     },
+    Group { name: "process:outside", has_paths: false, members: &[Member { call: "process.*", on: On::Only("process:*") }] },
     Group {
         name: "channel",
         has_paths: false,
@@ -67,16 +96,33 @@ pub const GROUPS: &[Group] = &[
             Member { call: "file.*", on: On::Only("channels") },
             Member { call: "terminal.*", on: On::Only("channels") },
             Member { call: "keyed.*", on: On::Only("channels") },
-            Member { call: "mailbox.*", on: On::Only("channels") },
         ],
     },
-    Group { name: "report", has_paths: false, members: &[any("parent.report")] },
+    Group {
+        name: "channel:outside",
+        has_paths: false,
+        members: &[
+            Member { call: "parent.find", on: On::Only("channels") },
+            Member { call: "channel.*", on: On::Only("channels*") },
+            Member { call: "file.*", on: On::Only("channels*") },
+            Member { call: "terminal.*", on: On::Only("channels*") },
+            Member { call: "keyed.*", on: On::Only("channels*") },
+            Member { call: "mailbox.*", on: On::Only("channels*") },
+        ],
+    },
+    // Whoever runs the system opens a file that is reported by its own authority.
+    Group {
+        name: "report",
+        has_paths: false,
+        members: &[Member { call: "parent.report", on: On::Only("message") }, Member { call: "parent.report", on: On::Only("foreign_call") }],
+    },
     Group {
         name: "read",
         has_paths: true,
         members: &[
             FILES,
             any("directory.open"),
+            any("directory.share"),
             any("directory.status_at"),
             any("directory.read_link"),
             any("directory.list"),
@@ -97,7 +143,9 @@ pub const GROUPS: &[Group] = &[
             any("file.lock"),
             any("file.lock_owned"),
             any("file.lock_owner"),
-            any("terminal.*"),
+            any("terminal.get_attributes"),
+            any("terminal.window"),
+            any("terminal.waiting"),
         ],
     },
     Group {
@@ -124,6 +172,9 @@ pub const GROUPS: &[Group] = &[
             any("file.set_owner"),
             any("file.set_times"),
             any("file.sync"),
+            any("terminal.set_attributes"),
+            any("terminal.set_window"),
+            any("terminal.flush"),
         ],
     },
 ];

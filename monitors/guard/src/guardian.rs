@@ -1,19 +1,22 @@
 //! What the guard does with the messages that pass through it: each is judged, with every reference that it would bring.
 
 use crate::audit::{Audit, Entry};
-use crate::case::{ACCESS, Asking, Case};
+use crate::case::{self, ACCESS, Asking, Case};
+use crate::closure::{self, Proof};
 use crate::policy::{Decision, Policy};
-use crate::subject::{Kind, Tag, tag};
+use crate::reach::{self, Made};
+use crate::subject::{CHANNELS, Kind, MEMORY, PARENT, SEGMENT, Tag, UNNAMED, tag};
 use alloc::string::String;
 use alloc::vec::Vec;
 use nacre_abi::Status;
-use nacre_abi::object::TargetType;
 use nacre_nest::host::Exception;
 use nacre_nest::interpose::text::{self, Half};
-use nacre_nest::interpose::{Letter, Passage, Returned, Seen, Watch, report_exception, report_killed};
+use nacre_nest::interpose::{Arrival, Letter, Passage, Returned, Seen, Watch, report_exception, report_killed};
 use nacre_proto::describe::Operation;
-use nacre_proto::flags::{FILE_KINDS, O_PATH, O_RDONLY, O_WRONLY, S_IFCHR, S_IFDIR};
-use nacre_proto::{Errno, channel, clock, describe, directory, file, keyed, mailbox, memory, parent, process, segment, terminal};
+use nacre_proto::flags::{FILE_KINDS, O_PATH, O_RDONLY, O_WRONLY, S_IFCHR, S_IFDIR, S_IFIFO, S_IFREG, S_IFSOCK};
+use nacre_proto::reference::{Ref, Type};
+use nacre_proto::{Errno, describe, directory, file, keyed, parent, process, structures, terminal};
+use nacre_sys::Reference;
 use nacre_sys::ipc::Received;
 use nacre_sys::lock::{Guard, Lock};
 
@@ -23,13 +26,6 @@ static NAMES: Lock<()> = Lock::new(());
 /// Most bytes of data in an audit's text of a message.
 const DATA_LIMIT: usize = 64;
 
-/// What the child's parent is called, and the port that each of its processes has in its place.
-pub const PARENT: &[u8] = b"parent";
-/// What pipes and sockets are called, and who makes them.
-const CHANNELS: &[u8] = b"channels";
-/// All that is served there.
-const CHANNEL_PROTOCOLS: [u32; 5] = [channel::NUMBER, file::NUMBER, terminal::NUMBER, keyed::NUMBER, mailbox::NUMBER];
-
 /// The guard.
 pub struct Guardian {
     /// The policy.
@@ -38,12 +34,15 @@ pub struct Guardian {
     pub audit: Option<Audit>,
     /// Of the program, in what is said of it.
     pub name: String,
+    /// The child's own processes, terminals and keyed objects.
+    pub made: Lock<Made>,
 }
 
 /// What is remembered of a message until its answer comes.
 pub struct Asked {
     label: u32,
-    flags: u64,
+    /// The first words of the request.
+    words: [u64; 2],
     subject: Vec<u8>,
     /// It came from outside, for the child.
     outward: bool,
@@ -57,18 +56,8 @@ struct Verdict {
     needs: Option<u32>,
 }
 
-fn is(kind: u64, wanted: TargetType) -> bool {
-    kind == wanted as u64
-}
-
-/// How a reference crosses of which nothing is known: nothing may be asked there.
-fn unknown(kind: u64) -> Passage<Tag> {
-    match kind {
-        _ if is(kind, TargetType::Null) => Passage::Direct,
-        _ if is(kind, TargetType::Port) => Passage::Proxy(None),
-        _ => Passage::Refused,
-    }
-}
+/// Nothing may be asked at a port of which nothing is known.
+const UNKNOWN: Passage<Tag, Proof> = Passage::Proxy(None);
 
 fn call_name(label: u32) -> String {
     let mut name = String::new();
@@ -114,13 +103,11 @@ impl Guardian {
     fn case(&self, letter: &mut Letter<'_, Tag>) -> Result<Case, Errno> {
         let subject = letter.seen.tag.as_deref().ok_or(Errno::EACCES)?;
         let operation: &'static Operation = describe(letter.label).ok_or(Errno::EACCES)?;
-        if letter.names().len() != operation.references_in.len() {
-            return Err(Errno::EACCES);
-        }
         let bytes = letter.bytes();
+        let reached = self.made.lock().subject(letter.label, &letter.words, !bytes.is_empty());
         let given = letter.references().first().copied().zip(letter.tags().first().and_then(Option::as_ref));
         let mut words = letter.words;
-        let mut asking = Asking { operation, words: &mut words, bytes, subject, original: letter.original, given };
+        let mut asking = Asking { operation, words: &mut words, bytes, subject, reached, original: letter.original, given };
         let case = asking.case(&self.policy)?;
         let bytes = asking.bytes;
         letter.words = words;
@@ -133,7 +120,7 @@ impl Guardian {
         let is_directory = letter.seen.tag.as_deref().is_some_and(|subject| subject.kind == Kind::Directory);
         let is_name = is_directory && letter.label >> 16 == directory::NUMBER && self.policy.depends_on_paths();
         let names = is_name.then(|| NAMES.lock());
-        let (message, flags) = (self.message(letter), letter.words[0]);
+        let (message, words) = (self.message(letter), [letter.words[0], letter.words[1]]);
         let case = match self.case(letter) {
             Ok(case) => case,
             Err(errno) => {
@@ -148,138 +135,159 @@ impl Guardian {
         let is_parent = letter.seen.tag.as_deref().is_some_and(|subject| subject.kind == Kind::Parent);
         verdict.decision.allowed |= is_parent && letter.label == parent::exit::LABEL;
         self.note(&message, letter.label, &case.subject, &verdict, false);
-        let asked = Asked { label: letter.label, flags, subject: case.subject, outward: false, _names: names };
+        let asked = Asked { label: letter.label, words, subject: case.subject, outward: false, _names: names };
         if verdict.decision.allowed { Ok(asked) } else { Err(Errno::EACCES) }
     }
 
-    /// A reference past us, if all that can be asked there is allowed; else one that is guarded.
-    fn pass(&self, asked: &Asked, is_open: bool, name: &[u8], kind: Kind) -> Passage<Tag> {
-        if !is_open {
+    /// Hands out a port of this type as it is, if all that can be asked there is allowed; else one that is guarded.
+    fn pass(&self, asked: &Asked, (of, name, kind): (Type, &[u8], Kind), cannot: impl Fn(u32) -> bool) -> Passage<Tag, Proof> {
+        let Some(proof) = closure::prove(&self.policy, of, name, cannot) else {
             return Passage::Proxy(tag(name, kind));
-        }
+        };
         if self.audit.is_some() {
             let verdict = Verdict { decision: self.policy.decide(asked.label, &asked.subject), needs: None };
             self.note("", asked.label, &asked.subject, &verdict, true);
         }
-        Passage::Direct
+        Passage::Open(proof)
     }
 
-    fn service(&self, asked: &Asked) -> Passage<Tag> {
-        let allows = |protocol, name| self.policy.allows_all(&[protocol], name, |_| false);
-        let name = &asked.subject[..];
-        match name {
-            b"files" => self.pass(asked, self.policy.opens_files(), b"/", Kind::Directory),
-            b"memory" => self.pass(asked, allows(memory::NUMBER, name) && allows(segment::NUMBER, b"segment"), name, Kind::Plain),
-            b"clock" => self.pass(asked, allows(clock::NUMBER, name), name, Kind::Plain),
-            b"channels" => self.channel(asked),
-            _ => self.pass(asked, self.policy.opens_all(), name, Kind::Plain),
-        }
+    /// A port of this type, of which all operations can be asked.
+    fn pass_all(&self, asked: &Asked, of: Type, name: &[u8]) -> Passage<Tag, Proof> {
+        self.pass(asked, (of, name, Kind::Plain), |_| false)
     }
 
-    /// The service of pipes and sockets, or what it made: files that no path names. It goes past us only if nothing that is served there is denied.
-    fn channel(&self, asked: &Asked) -> Passage<Tag> {
-        let is_open = self.policy.allows_all(&CHANNEL_PROTOCOLS, CHANNELS, |_| false);
-        self.pass(asked, is_open, CHANNELS, Kind::Plain)
-    }
-
-    /// What the manager of processes answers with.
-    fn managed(&self, asked: &Asked, is_port: bool, is_region: bool, kind: u64) -> Passage<Tag> {
-        match asked.label {
-            process::create::LABEL if is_port => self.pass(asked, self.policy.opens_all(), PARENT, Kind::Parent),
-            process::prepare::LABEL if is_region => Passage::Direct,
-            _ => unknown(kind),
+    fn service(&self, asked: &Asked) -> Passage<Tag, Proof> {
+        match &asked.subject[..] {
+            b"files" => self.pass(asked, (Type::Directory, b"/", Kind::Directory), |_| false),
+            b"memory" => self.pass_all(asked, Type::Pool, MEMORY),
+            b"clock" => self.pass_all(asked, Type::Clock, b"clock"),
+            b"channels" => self.pass_all(asked, Type::Channels, CHANNELS),
+            b"process" => self.pass(asked, (Type::Process, PARENT, Kind::Parent), |_| false),
+            _ => UNKNOWN,
         }
     }
 
     /// A file that was opened. What it was not opened for cannot be asked there, whatever is allowed.
-    fn opened(&self, asked: &Asked, mode: u64) -> Passage<Tag> {
+    fn opened(&self, asked: &Asked, mode: u64) -> Passage<Tag, Proof> {
         let kind = mode & FILE_KINDS[0].mask;
         if kind == S_IFDIR {
-            return self.pass(asked, self.policy.opens_files(), &asked.subject, Kind::Directory);
+            return self.pass(asked, (Type::Directory, &asked.subject, Kind::Directory), |_| false);
         }
-        let (access, is_place) = (asked.flags & ACCESS, asked.flags & O_PATH != 0);
+        let (access, is_place) = (asked.words[0] & ACCESS, asked.words[0] & O_PATH != 0);
         let cannot = |label| match label {
             file::read::LABEL | file::map::LABEL | file::share::LABEL => is_place || access == O_WRONLY,
             file::write::LABEL | file::set_size::LABEL | file::allocate::LABEL => is_place || access == O_RDONLY,
             label => label >> 16 == terminal::NUMBER && kind != S_IFCHR,
         };
-        let is_open = self.policy.allows_all(&[file::NUMBER, terminal::NUMBER], &asked.subject, cannot);
-        self.pass(asked, is_open, &asked.subject, Kind::Plain)
+        self.pass(asked, (Type::Terminal, &asked.subject, Kind::Plain), cannot)
+    }
+
+    /// An object that somebody left at its giver. It is what its own status says, whatever its operation usually brings.
+    fn found(&self, asked: &Asked, of: Type, reference: Reference) -> Passage<Tag, Proof> {
+        let mut bytes = [0; structures::Status::SIZE];
+        let status = file::status(reference, &mut bytes[..]).ok().and_then(|_| structures::Status::from_bytes(&bytes));
+        let Some(kind) = status.map(|status| u64::from(status.mode) & FILE_KINDS[0].mask) else { return UNKNOWN };
+        let is_stream = asked.label == parent::stream::LABEL;
+        match kind {
+            S_IFDIR => match case::path_of(reference) {
+                Ok(path) => self.pass(asked, (Type::Directory, &path, Kind::Directory), |_| false),
+                Err(_) => UNKNOWN,
+            },
+            // A queue of messages says that it is a file, and a pseudo-terminal is a device and an end.
+            S_IFREG if is_stream => self.pass_all(asked, Type::Queue, &asked.subject),
+            S_IFCHR | S_IFIFO | S_IFSOCK if is_stream => self.pass_all(asked, Type::End, &asked.subject),
+            S_IFREG if of == Type::Unnamed => self.pass_all(asked, Type::Unnamed, UNNAMED),
+            S_IFIFO | S_IFSOCK => self.pass_all(asked, Type::End, CHANNELS),
+            _ => UNKNOWN,
+        }
+    }
+
+    /// An object that the asked server made.
+    fn made(&self, asked: &Asked, of: Type, reply: &Received) -> Passage<Tag, Proof> {
+        match of {
+            Type::Opened => self.opened(asked, reply.words[0]),
+            Type::Directory => self.pass(asked, (of, &asked.subject, Kind::Directory), |_| false),
+            Type::Segment | Type::Hold => self.pass_all(asked, of, SEGMENT),
+            Type::Pool => self.pass_all(asked, of, MEMORY),
+            Type::Unnamed => self.pass_all(asked, of, UNNAMED),
+            Type::Keyed | Type::End | Type::Queue => self.pass_all(asked, of, CHANNELS),
+            Type::Process => self.pass(asked, (of, PARENT, Kind::Parent), |_| false),
+            // Their originals go to their servers alone, which look at them.
+            Type::Watcher | Type::Owner => Passage::Proxy(tag(&asked.subject, Kind::Plain)),
+            Type::Port => Passage::Proxy(tag(b"terminal", Kind::Notified)),
+            _ => UNKNOWN,
+        }
     }
 }
 
 impl Watch for Guardian {
     type Tag = Tag;
     type Asked = Asked;
+    type Proof = Proof;
+    const ATTENUATES: bool = true;
 
     #[inline]
     fn lets_words_pass(&self) -> bool {
         self.audit.is_none()
     }
 
-    fn words(&self, seen: &Seen<Tag>, label: u32) -> Result<(), Errno> {
+    fn words(&self, seen: &Seen<Tag>, label: u32, words: &[u64; 6]) -> Result<(), Errno> {
         let subject = match &seen.tag {
             _ if seen.outward => return Ok(()),
             Some(subject) => subject,
             None => return Err(Errno::EACCES),
         };
-        let is_end = label == parent::exit::LABEL && subject.kind == Kind::Parent;
-        if is_end || self.policy.decide(label, &subject.name).allowed { Ok(()) } else { Err(Errno::EACCES) }
+        let is_parent = subject.kind == Kind::Parent;
+        let reached = self.made.lock().subject(label, words, false);
+        let name = reached.unwrap_or(&subject.name);
+        let may_lock = !reach::locks_alone(label, words) || self.policy.decide(file::write::LABEL, name).allowed;
+        let is_end = label == parent::exit::LABEL && is_parent;
+        if is_end || may_lock && self.policy.decide(label, name).allowed { Ok(()) } else { Err(Errno::EACCES) }
     }
 
-    fn sent(&self, seen: &Seen<Tag>, kind: u64) -> Passage<Tag> {
-        let is_given = is(kind, TargetType::Space) || is(kind, TargetType::Thread);
-        // What the child gives to who stands above it gives it nothing.
-        if is_given && !seen.outward { Passage::Direct } else { unknown(kind) }
+    fn reads_answer(label: u32) -> bool {
+        [keyed::get::LABEL, keyed::get_memory::LABEL, keyed::remove::LABEL].contains(&label)
+    }
+
+    fn is_process(&self, port: Reference, pid: u64) {
+        let mut made = self.made.lock();
+        made.add_process(pid);
+        // A manager that knows no domains lets the guard judge by numbers.
+        made.has_domain = !self.policy.reaches_other_processes() && process::domain(port).is_ok();
+    }
+
+    fn sent(&self, _: &Seen<Tag>, _: Arrival) -> Passage<Tag, Proof> {
+        UNKNOWN
     }
 
     fn request(&self, letter: &mut Letter<'_, Tag>) -> Result<Asked, Errno> {
         if letter.seen.outward {
-            return Ok(Asked { label: letter.label, flags: 0, subject: Vec::new(), outward: true, _names: None });
+            return Ok(Asked { label: letter.label, words: [0; 2], subject: Vec::new(), outward: true, _names: None });
         }
         self.ask(letter)
     }
 
-    fn returned(&self, asked: &mut Asked, reply: &Received, number: usize, kind: u64) -> Passage<Tag> {
-        let (is_port, is_region) = (is(kind, TargetType::Port), is(kind, TargetType::Region));
-        if asked.outward || reply.label() != 0 {
-            return unknown(kind);
-        }
-        match asked.label {
-            // Memory has no calls: whoever may have it has it.
-            memory::segment_create::LABEL if number == 1 && is_region => Passage::Direct,
-            file::map::LABEL if is_region => Passage::Direct,
-            file::share::LABEL if number == 0 && is_region => Passage::Direct,
-            label if label >> 16 == process::NUMBER => self.managed(asked, is_port, is_region, kind),
-            _ if !is_port => unknown(kind),
-            label if [channel::NUMBER, keyed::NUMBER, mailbox::NUMBER].contains(&(label >> 16)) => self.channel(asked),
-            parent::find::LABEL => self.service(asked),
-            parent::stream::LABEL => {
-                let is_open = self.policy.allows_all(&[file::NUMBER, terminal::NUMBER], &asked.subject, |_| false);
-                self.pass(asked, is_open, &asked.subject, Kind::Plain)
-            }
-            directory::open::LABEL => self.opened(asked, reply.words[0]),
-            memory::segment_create::LABEL => {
-                let is_open = self.policy.allows_all(&[segment::NUMBER], b"segment", |_| false);
-                self.pass(asked, is_open, b"segment", Kind::Plain)
-            }
-            // What keeps memory of a file can be waited at, and no more.
-            file::share::LABEL => self.pass(asked, self.policy.allows_all(&[segment::NUMBER], b"segment", |_| false), b"segment", Kind::Plain),
-            // An owner of locks takes no calls.
-            file::lock_owner::LABEL => Passage::Proxy(tag(&asked.subject, Kind::Plain)),
-            // A file of nobody else's, which leads nowhere.
-            directory::memory::LABEL | directory::counter::LABEL => Passage::Direct,
-            directory::watcher::LABEL => Passage::Proxy(tag(&asked.subject, Kind::Plain)),
-            memory::pool_create::LABEL => self.pass(asked, false, b"memory", Kind::Plain),
-            _ => unknown(kind),
+    fn returned(&self, asked: &mut Asked, reply: &Received, arrival: Arrival) -> Passage<Tag, Proof> {
+        match arrival.declared {
+            _ if asked.outward => UNKNOWN,
+            Some(Ref::Found(Type::Service)) => self.service(asked),
+            Some(Ref::Found(of)) => self.found(asked, of, arrival.reference),
+            Some(Ref::Own(of)) => self.made(asked, of, reply),
+            _ => Passage::Refused,
         }
     }
 
-    fn answered(&self, _: usize, _: Asked, _: &Result<Returned<'_>, Status>) {}
+    fn answered(&self, _: usize, asked: Asked, returned: &Result<Returned<'_>, Status>) {
+        if let Ok(returned) = returned {
+            if !asked.outward && returned.label == 0 {
+                self.made.lock().note(asked.label, asked.words, &returned.words);
+            }
+        }
+    }
 
-    /// No protocol has notifications: those of the child go nowhere.
+    /// Lets notifications pass that are for the child, and those of a terminal's keys for the manager.
     fn notified(&self, _: usize, seen: &Seen<Tag>, _: u64) -> bool {
-        seen.outward
+        seen.outward || seen.tag.as_deref().is_some_and(|subject| subject.kind == Kind::Notified)
     }
 
     fn exception(&self, _: usize, exception: &Exception) -> u64 {

@@ -6,10 +6,12 @@ extern crate alloc;
 
 pub mod audit;
 pub mod case;
+pub mod closure;
 pub mod groups;
 pub mod guardian;
 pub mod options;
 pub mod paths;
 pub mod pattern;
 pub mod policy;
+pub mod reach;
 pub mod subject;

@@ -16,13 +16,14 @@ use nacre_guard::audit::Audit;
 use nacre_guard::guardian::Guardian;
 use nacre_guard::options::{self, HELP, Options, Source};
 use nacre_guard::policy::Policy;
-use nacre_guard::subject::{Kind, tag};
+use nacre_guard::subject::{Kind, PARENT, tag};
 use nacre_nest::Services;
 use nacre_nest::command::{FAILED, complain, create, explain, lossy};
 use nacre_nest::interpose::stage::{self, messages};
 use nacre_proto::flags::O_RDONLY;
 use nacre_proto::{directory, file};
 use nacre_rt::Arguments;
+use nacre_sys::lock::Lock;
 
 nacre_rt::entry!(guard);
 
@@ -74,8 +75,8 @@ fn audit(options: &Options<'_>, services: &Services, arguments: &Arguments) -> R
 fn run(options: &Options<'_>, arguments: &Arguments) -> Result<i32, String> {
     let services = Services::find().map_err(|refusal| refusal.to_string())?;
     let policy = policy(options, &services, arguments)?;
-    let guardian = Guardian { policy, audit: audit(options, &services, arguments)?, name: stage::name(options.command) };
-    stage::run(guardian, tag(nacre_guard::guardian::PARENT, Kind::Parent), services, options.command, arguments)
+    let guardian = Guardian { policy, audit: audit(options, &services, arguments)?, name: stage::name(options.command), made: Lock::default() };
+    stage::run(guardian, tag(PARENT, Kind::Parent), services, options.command, arguments)
 }
 
 fn guard(arguments: &Arguments) -> i32 {

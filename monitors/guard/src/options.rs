@@ -10,7 +10,8 @@ Usage: guard [--allow RULE] [--deny RULE] [--policy FILE] [--audit FILE] [--] PR
 Runs PROGRAM and lets it do only what rules allow. What no rule allows is denied; a rule that denies wins over those that allow.
 
   --allow RULE   allow what RULE names: `PROTOCOL.CALL [PATTERN]`, `PROTOCOL.*`, `*`,
-                 or a group: console, memory, clock, report, read [PATTERN], write [PATTERN]
+                 or a group: console, memory, clock, report, process, channel, read [PATTERN], write [PATTERN];
+                 beyond what the program makes itself: console-control, terminals, process:outside, channel:outside
   --deny RULE    deny it
   --policy FILE  rules from a file: lines `allow RULE` and `deny RULE`
   --audit FILE   write every decision to FILE as a line of JSON; - is the standard error
@@ -59,6 +60,13 @@ pub fn parse<'a>(mut arguments: &'a [&'a [u8]]) -> Result<Options<'a>, Stop<'a>>
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_help_names_every_group() {
+        for group in crate::groups::GROUPS {
+            assert!(HELP.contains(group.name), "{}", group.name);
+        }
+    }
 
     #[test]
     fn options_end_at_the_program() {

@@ -3,11 +3,12 @@
 
 use crate::groups::{self, Group, On};
 use crate::pattern::{Extent, Pattern};
+use crate::subject::PROCESS_OUTSIDE;
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use nacre_proto::describe::Operation;
-use nacre_proto::{PROTOCOLS, directory, file, terminal};
+use nacre_proto::{PROTOCOLS, directory, file, process, terminal};
 
 /// A rule of the policy, for one operation.
 #[derive(Debug)]
@@ -147,29 +148,17 @@ impl Policy {
         self.lines.iter().filter(move |line| protocols.contains(&(line.label >> 16)))
     }
 
-    /// Whether all calls of these protocols are allowed on a subject, but for those with labels for which `cannot` is true: nobody could make them.
-    pub fn allows_all(&self, protocols: &[u32], subject: &[u8], cannot: impl Fn(u32) -> bool) -> bool {
-        self.lines_of(protocols).all(|line| cannot(line.label) || self.decide(line.label, subject).allowed)
-    }
-
-    /// Whether everything is allowed on everything that these protocols are about.
-    fn is_open_for(&self, protocols: &[u32]) -> bool {
-        let is_open = |line: &Line| {
+    /// Returns true if this call is allowed on every subject.
+    pub fn allows_everywhere(&self, label: u32) -> bool {
+        self.lines.iter().find(|line| line.label == label).is_some_and(|line| {
             let denies = line.checks.iter().any(|check| !check.allows);
             !denies && line.checks.iter().any(|check| check.allows && check.pattern.is_none())
-        };
-        self.lines_of(protocols).all(is_open)
+        })
     }
 
-    /// Whether all files may be used in all ways.
-    pub fn opens_files(&self) -> bool {
-        self.is_open_for(&PATHS)
-    }
-
-    /// Whether there is nothing that is not allowed.
-    pub fn opens_all(&self) -> bool {
-        let all: Vec<u32> = PROTOCOLS.iter().map(|protocol| protocol.number).collect();
-        self.is_open_for(&all)
+    /// Returns true if some call on other processes than the child's own is allowed.
+    pub fn reaches_other_processes(&self) -> bool {
+        self.lines_of(&[process::NUMBER]).any(|line| self.decide(line.label, PROCESS_OUTSIDE).allowed)
     }
 
     fn path_patterns(&self) -> impl Iterator<Item = &Pattern> {
@@ -245,13 +234,11 @@ mod tests {
 
     #[test]
     fn what_is_open_needs_nobody_between() {
-        assert!(policy("allow *").opens_all() && policy("allow *").opens_files());
-        assert!(!policy("allow *\ndeny file.write /etc/*").opens_files() && !policy("allow * /x").opens_all());
-        let files = policy("allow read\nallow write");
-        assert!(files.opens_files() && !files.opens_all() && !files.depends_on_paths());
-        let console = policy("allow console");
-        assert!(console.allows_all(&[file::NUMBER, terminal::NUMBER], b"stream:1", |_| false) && !console.depends_on_paths());
-        assert!(!console.allows_all(&[file::NUMBER], b"/x", |_| false));
+        assert!(policy("allow *").allows_everywhere(file::write::LABEL) && !policy("allow * /x").allows_everywhere(file::write::LABEL));
+        assert!(!policy("allow *\ndeny file.write /etc/*").allows_everywhere(file::write::LABEL));
+        assert!(!policy("allow read\nallow write").depends_on_paths() && !policy("allow console").depends_on_paths());
+        assert!(policy("allow process:outside").reaches_other_processes() && policy("allow *").reaches_other_processes());
+        assert!(!policy("allow process\nallow console").reaches_other_processes());
     }
 
     #[test]

@@ -5,6 +5,23 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use nacre_proto::describe::{Kind as Field, Operation};
 
+/// Name of the child's parent, and of the port that each of its processes has in its place.
+pub const PARENT: &[u8] = b"parent";
+/// Name of pools of memory.
+pub const MEMORY: &[u8] = b"memory";
+/// Name of segments of memory, and of the hold on memory that is shared.
+pub const SEGMENT: &[u8] = b"segment";
+/// Name of files that no path names, such as memory that is shared.
+pub const UNNAMED: &[u8] = b"unnamed";
+/// Name of the service of pipes and sockets, and of what the child made there.
+pub const CHANNELS: &[u8] = b"channels";
+/// Name of what others made at that service, and of all that is found there by a name.
+pub const CHANNELS_OUTSIDE: &[u8] = b"channels:outside";
+/// Name of the child's own processes.
+pub const PROCESS_OWN: &[u8] = b"process:own";
+/// Name of all other processes.
+pub const PROCESS_OUTSIDE: &[u8] = b"process:outside";
+
 /// What an object is, as far as that matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
@@ -12,6 +29,8 @@ pub enum Kind {
     Parent,
     /// A directory: paths lead on from it.
     Directory,
+    /// A port of the manager's that servers notify. The child hands it to a terminal, whose server keeps the proxy.
+    Notified,
     /// All else.
     Plain,
 }

@@ -7,6 +7,7 @@ use crate::visits::Visits;
 use crate::world::{Effect, FIRST, World};
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 use nacre_abi::environment::{FOREIGN_LIBRARY, OBJECTS};
 use nacre_abi::fault;
@@ -66,6 +67,12 @@ pub struct Body {
     pub children_used: u64,
     /// Streams of its own.
     pub streams: [Option<OwnedReference>; 3],
+    /// The root directory of its own, or else that of the process that made it. Root counts what each uses apart.
+    pub files: Option<Arc<OwnedReference>>,
+    /// `files` is its own.
+    pub has_files: bool,
+    /// Pipes and local sockets, on its own account, once it has asked for them.
+    pub channels: Option<OwnedReference>,
     /// What others ask its library.
     pub visits: Visits,
 }
@@ -120,7 +127,8 @@ impl Life {
         }
     }
 
-    fn thread(&self) -> Option<Thread> {
+    /// Its first thread.
+    pub(crate) fn thread(&self) -> Option<Thread> {
         match self {
             Life::None => None,
             Life::First(child) => Some(child.thread()),
@@ -146,7 +154,7 @@ impl Life {
 impl Body {
     fn new(pid: u64, set: &OwnedPortSet) -> Result<Body, Errno> {
         let port = OwnedPort::new(pid, set.handle())?;
-        Ok(Body { port, life: Life::None, prepared: None, agent: None, used: 0, children_used: 0, streams: [const { None }; 3], visits: Visits::default() })
+        Ok(Body { port, life: Life::None, prepared: None, agent: None, used: 0, children_used: 0, streams: [const { None }; 3], files: None, has_files: false, channels: None, visits: Visits::default() })
     }
 
     /// Exceptions of its space go to this port.
@@ -156,8 +164,7 @@ impl Body {
 
     /// It lives in this from now on; what it lived in goes. Whether there was anything.
     pub(crate) fn live(&mut self, life: Life, visited: u64) -> Result<bool, Errno> {
-        let keeper = self.port.new_reference(REFERENCE_USE)?;
-        keep(life.space().ok_or(Errno::EINVAL)?, keeper.handle())?;
+        keep(life.space().ok_or(Errno::EINVAL)?, self.port.handle().as_keeper())?;
         let old = core::mem::replace(&mut self.life, life);
         self.agent = None;
         let is_another = !matches!(old, Life::None);
@@ -200,6 +207,7 @@ impl Manager {
     pub(crate) fn add_body(&mut self, pid: u64, parent: u64) -> Result<OwnedReference, Errno> {
         let mut body = Body::new(pid, &self.set)?;
         if let Some(parent) = self.bodies.get(&parent) {
+            body.files = parent.files.clone();
             for (to, from) in body.streams.iter_mut().zip(&parent.streams) {
                 *to = from.as_ref().map(|from| OwnedReference::copy_of(from.handle(), REFERENCE_USE)).transpose()?;
             }
@@ -226,9 +234,9 @@ impl Manager {
 
     /// The first process runs.
     pub fn begin_first(&mut self, child: Child<Services>, flags: u64, name: &[u8]) -> Result<(), Errno> {
+        let visited = child.visited();
         let body = self.bodies.get_mut(&FIRST).ok_or(Errno::ESRCH)?;
-        body.visits.moved(child.visited());
-        body.life = Life::First(Box::new(child));
+        body.live(Life::First(Box::new(child)), visited)?;
         self.world.begin(FIRST, flags, 0)?;
         self.world.set_name(FIRST, name)?;
         self.bodies.get(&FIRST).ok_or(Errno::ESRCH)?.start();
@@ -318,6 +326,7 @@ impl Manager {
             body.forget_prepared();
             body.agent = None;
             body.streams = [const { None }; 3];
+            body.channels = None;
             let used = core::mem::replace(&mut body.life, Life::None).destroy();
             body.used = body.used.saturating_add(used);
             body.visits.end();
@@ -373,10 +382,14 @@ impl Manager {
         self.waiters.iter().filter(|waiter| waiter.pid == pid).count() < MOST_WAITERS
     }
 
+    /// Returns true if one more thread may wait until the child needs nothing of its maker. Threads that have been interrupted are forgotten.
+    pub(crate) fn may_wait_for_release(&mut self, child: u64) -> bool {
+        self.makers.retain(|(_, reply)| !reply.is_null().unwrap_or(true));
+        self.makers.iter().filter(|(pid, _)| *pid == child).count() < MOST_WAITERS
+    }
+
     /// Answers when the child needs nothing of its maker any more.
     pub(crate) fn release_later(&mut self, child: u64, reply: OwnedReference) {
-        // Those that have gone are forgotten, so that there are no more than threads wait.
-        self.makers.retain(|(_, reply)| !reply.is_null().unwrap_or(true));
         self.makers.push((child, reply));
     }
 

@@ -2,19 +2,54 @@
 
 use crate::manager::{Life, Manager};
 use crate::world::Sent;
-use nacre_proto::flags::{BEGIN_PROGRAM, SERVICE_CHANNELS, SERVICE_CLOCK, SERVICE_FILES, SERVICE_MEMORY, SERVICE_PROCESS};
+use alloc::sync::Arc;
+use nacre_proto::flags::{BEGIN_PROGRAM, SEGMENT_OBJECTS, SERVICE_CHANNELS, SERVICE_CLOCK, SERVICE_FILES, SERVICE_MEMORY, SERVICE_PROCESS};
 use nacre_proto::parent::{exit, find, keep, processors, report, stream};
 use nacre_proto::process::{
-    abandon, answer, answer_file, ask, ask_file, attach, begin, create, dispositions, family, foreground, foreground_set, group_set, identity, kill, limits, list, look, name_set,
+    abandon, answer, answer_file, ask, ask_file, attach, begin, create, dispositions, domain, family, foreground, foreground_set, group_set, identity, kill, limits, list, look, name_set,
     numbers, parents, prepare, priority, priority_set, processors_limit, released, renew, session_create, signal_take, stopped, stream_set, system_name_set, system_names, terminal, terminal_acquire, terminal_check, terminal_leave, terminal_owner, thread_create, thread_end, times, visit, wait,
 };
 use nacre_proto::server::Output;
-use nacre_proto::{Answer, Errno, Handled, Request, memory, parent, process};
+use nacre_proto::{Answer, Errno, Handled, Request, channel, directory, memory, parent, process};
 use nacre_sys::{OwnedReference, Reference};
 
 impl Manager {
     fn body(&mut self, request: &Request<'_>) -> Result<&mut crate::manager::Body, Errno> {
         self.bodies.get_mut(&request.word()).ok_or(Errno::ESRCH)
+    }
+
+    /// `EPERM`: the caller is in a domain, and what it asks for is about all processes.
+    fn check_open(&self, request: &Request<'_>) -> Result<(), Errno> {
+        if self.world.is_in_domain(request.word()) { Err(Errno::EPERM) } else { Ok(()) }
+    }
+}
+
+impl Manager {
+    /// The root directory for a process. What it opens is counted as its own, within what the process that made it may have.
+    fn files(&mut self, pid: u64) -> Result<Reference, Errno> {
+        let shared = self.shared.files.handle();
+        let body = self.bodies.get_mut(&pid).ok_or(Errno::ESRCH)?;
+        let base = body.files.as_ref().map_or(shared, |files| files.handle());
+        if body.has_files {
+            return Ok(base);
+        }
+        // A server that does not count, or that has nothing left to give: the process shares what its maker has.
+        let Ok(reply) = directory::share(base) else { return Ok(base) };
+        let files = body.files.insert(Arc::new(reply.directory));
+        body.has_files = true;
+        Ok(files.handle())
+    }
+}
+
+impl Manager {
+    /// Pipes and local sockets as the process has them: on an account of its own.
+    fn channels(&mut self, pid: u64) -> Result<Reference, Errno> {
+        let body = self.bodies.get_mut(&pid).ok_or(Errno::ESRCH)?;
+        let found = match body.channels.take() {
+            Some(found) => found,
+            None => channel::account(self.shared.channels.handle())?.channels,
+        };
+        Ok(body.channels.insert(found).handle())
     }
 }
 
@@ -26,10 +61,10 @@ fn lent(reference: Option<&OwnedReference>) -> Result<Reference, Errno> {
 impl parent::Server for Manager {
     fn find(&mut self, request: &mut Request<'_>, service: u64) -> Handled<find::Output> {
         let found = match service {
-            SERVICE_FILES => self.shared.files.handle().into(),
+            SERVICE_FILES => self.files(request.word())?.into(),
             SERVICE_MEMORY => self.shared.memory.handle().into(),
             SERVICE_CLOCK => lent(self.shared.clock.as_ref())?.into(),
-            SERVICE_CHANNELS => self.shared.channels.handle().into(),
+            SERVICE_CHANNELS => self.channels(request.word())?.into(),
             SERVICE_PROCESS => self.port(request.word())?.into(),
             service => parent::find(Reference::PARENT, service)?.found.into(),
         };
@@ -76,9 +111,10 @@ impl process::Server for Manager {
     }
 
     fn numbers(&mut self, request: &mut Request<'_>, pid: u64) -> Handled<numbers::Output> {
-        let pid = if pid == 0 { request.word() } else { pid };
-        let process = self.world.process(pid)?;
-        numbers::Output { pid, parent: process.parent, group: process.group, session: process.session }.now()
+        let own = request.word();
+        let pid = if pid == 0 { own } else { pid };
+        let process = self.world.seen(own, pid)?;
+        numbers::Output { pid, parent: self.world.parent_seen(own, process), group: process.group, session: process.session }.now()
     }
 
     fn create(&mut self, request: &mut Request<'_>, exit_signal: u64) -> Handled<create::Output> {
@@ -92,7 +128,7 @@ impl process::Server for Manager {
             return Err(Errno::ESRCH);
         }
         self.body(request)?.forget_prepared();
-        let taken = memory::segment_create(self.shared.memory.handle(), size, 0)?;
+        let taken = memory::segment_create(self.shared.memory.handle(), size, SEGMENT_OBJECTS)?;
         self.body(request)?.prepared = Some(taken.segment);
         prepare::Output { size: taken.size, region: taken.region.into() }.now()
     }
@@ -125,8 +161,8 @@ impl process::Server for Manager {
         renew::Output::default().now()
     }
 
-    fn abandon(&mut self, request: &mut Request<'_>, status: u64) -> Handled<abandon::Output> {
-        self.world.abandon(request.word(), status)?;
+    fn abandon(&mut self, request: &mut Request<'_>) -> Handled<abandon::Output> {
+        self.world.abandon(request.word())?;
         abandon::Output::default().now()
     }
 
@@ -214,8 +250,8 @@ impl process::Server for Manager {
         terminal_leave::Output::default().now()
     }
 
-    fn identity(&mut self, request: &mut Request<'_>, user: u64, effective: u64, saved: u64) -> Handled<identity::Output> {
-        self.world.identity(request.word(), [user, effective, saved])?;
+    fn identity(&mut self, request: &mut Request<'_>, user: u64, effective: u64, saved: u64, group: u64) -> Handled<identity::Output> {
+        self.world.identity(request.word(), [user, effective, saved], group)?;
         identity::Output::default().now()
     }
 
@@ -235,10 +271,11 @@ impl process::Server for Manager {
     }
 
     fn list(&mut self, request: &mut Request<'_>, pid: u64) -> Handled<list::Output> {
-        let (pid, process) = self.world.next(pid).ok_or(Errno::ESRCH)?;
+        let own = request.word();
+        let (pid, process) = self.world.next(own, pid).ok_or(Errno::ESRCH)?;
         request.put(&process.name);
         let (state, threads) = (process.letter().into(), process.threads.len() as u64 + 1);
-        list::Output { pid, parent: process.parent, group: process.group, session: process.session, state, threads }.now()
+        list::Output { pid, parent: self.world.parent_seen(own, process), group: process.group, session: process.session, state, threads }.now()
     }
 
     fn stream_set(&mut self, request: &mut Request<'_>, number: u64, _: Reference) -> Handled<stream_set::Output> {
@@ -250,7 +287,7 @@ impl process::Server for Manager {
 
     fn look(&mut self, request: &mut Request<'_>, pid: u64) -> Handled<look::Output> {
         let foreground = self.world.foreground(pid).unwrap_or(0);
-        let process = self.world.process(pid)?;
+        let process = self.world.seen(request.word(), pid)?;
         request.put(&process.command);
         let ([user, effective, _], ignored, priority) = (process.traits.identity, process.traits.ignored, process.traits.priority);
         look::Output { user, effective, foreground, ignored, priority }.now()
@@ -269,16 +306,19 @@ impl process::Server for Manager {
         if self.world.is_released(request.word(), pid)? {
             return released::Output::default().now();
         }
+        if !self.may_wait_for_release(pid) {
+            return Err(Errno::EAGAIN);
+        }
         let reply = request.detach()?;
         self.release_later(pid, reply);
         Ok(Answer::Later)
     }
 
-    fn ask(&mut self, request: &mut Request<'_>, pid: u64, _: u64, _: u64, _: u64, _: u64, _: u64, data: &[u8]) -> Handled<ask::Output> {
+    fn ask(&mut self, request: &mut Request<'_>, pid: u64, _: u64, _: u64, _: u64, _: u64, data: &[u8]) -> Handled<ask::Output> {
         self.ask_later(request, pid, data)
     }
 
-    fn ask_file(&mut self, request: &mut Request<'_>, pid: u64, _: u64, _: u64, _: u64, _: u64, _: u64) -> Handled<ask_file::Output> {
+    fn ask_file(&mut self, request: &mut Request<'_>, pid: u64, _: u64, _: u64, _: u64, _: u64) -> Handled<ask_file::Output> {
         self.ask_later(request, pid, &[])
     }
 
@@ -305,7 +345,8 @@ impl process::Server for Manager {
         system_names::Output { host: host.len() as u64 }.now()
     }
 
-    fn system_name_set(&mut self, _: &mut Request<'_>, which: u64, name: &[u8]) -> Handled<system_name_set::Output> {
+    fn system_name_set(&mut self, request: &mut Request<'_>, which: u64, name: &[u8]) -> Handled<system_name_set::Output> {
+        self.check_open(request)?;
         self.names.set(which, name)?;
         system_name_set::Output::default().now()
     }
@@ -320,7 +361,13 @@ impl process::Server for Manager {
         times::Output { before: body.used, children: body.children_used }.now()
     }
 
-    fn parents(&mut self, _: &mut Request<'_>) -> Handled<parents::Output> {
+    fn domain(&mut self, request: &mut Request<'_>) -> Handled<domain::Output> {
+        self.world.domain_create(request.word())?;
+        domain::Output::default().now()
+    }
+
+    fn parents(&mut self, request: &mut Request<'_>) -> Handled<parents::Output> {
+        self.check_open(request)?;
         parents::Output { size: crate::parents::SIZE, region: self.parents.reference()?.into() }.now()
     }
 }

@@ -114,14 +114,14 @@ fn begin(manager: &mut Manager, command: &[&[u8]], arguments: &Arguments) -> Res
     let files = copy(&manager.shared.files).map_err(own("finding the files"))?;
     let pool = copy(&manager.shared.memory).map_err(own("finding memory"))?;
     let port = manager.port(FIRST).map_err(own("making its port"))?;
-    let ports = Ports { parent: port.handle(), keeper: port.handle() };
+    let ports = Ports { parent: port.handle(), keeper: Reference::NONE };
     let child = search::spawn(&mut Services::new(files, pool), command, FIRST, arguments, ports)?;
     manager.begin_first(child, BEGIN_PROGRAM, &names(command)).map_err(own("starting it"))
 }
 
 /// Memory for all processes, out of ours: what they take of it, we still have what we need ourselves.
 fn pool() -> Result<OwnedReference, Refusal> {
-    Services::find()?.pool_for_child().ok_or(Refusal::Service("making a pool", Errno::ENOMEM))
+    Services::find()?.pool_for_child().map(|pool| pool.own).ok_or(Refusal::Service("making a pool", Errno::ENOMEM))
 }
 
 fn run(options: &Options<'_>, arguments: &Arguments) -> Result<u64, (String, i32)> {

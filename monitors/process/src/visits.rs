@@ -17,7 +17,9 @@ const FLAGS: u64 = 0x202;
 
 /// Something that was asked.
 struct Visit {
-    /// Question, its three words, and who asks.
+    /// The process that asks.
+    asker: u64,
+    /// Question, its three words, and the user and group of the asker.
     words: [u64; 5],
     data: Vec<u8>,
     /// Whoever asked waits here.
@@ -70,17 +72,18 @@ impl Visits {
         self.visits.drain(..).for_each(|visit| visit.refuse(errno));
     }
 
-    /// Whether one more may ask. Those that have gone are forgotten.
-    fn check(&mut self) -> Result<(), Errno> {
+    /// Refuses a question if there are too many: one process asks at most as many as there is still room for. Questions whose askers have gone are forgotten.
+    fn check(&mut self, asker: u64) -> Result<(), Errno> {
         let first = usize::from(self.is_asked);
         let mut number = 0;
         self.visits.retain(|visit| {
             number += 1;
             number <= first || !visit.has_gone()
         });
-        match self.visits.len() {
+        let own = self.visits.iter().filter(|visit| visit.asker == asker).count();
+        match MOST.saturating_sub(self.visits.len()) {
             _ if self.visited == 0 => Err(Errno::EPERM),
-            MOST.. => Err(Errno::EAGAIN),
+            free if own >= free => Err(Errno::EAGAIN),
             _ => Ok(()),
         }
     }
@@ -127,14 +130,20 @@ impl Visits {
         }
     }
 
-    /// Makes the thread, if there is something to ask and there is none.
-    fn set_off(&mut self, space: Space) -> Result<(), Errno> {
+    /// Makes the thread, if there is something to ask and there is none. The thread runs code of the
+    /// process, so it runs on time of the process: it is scheduled as `model`, its first thread, is.
+    fn set_off(&mut self, space: Space, model: Thread) -> Result<(), Errno> {
         if self.visits.is_empty() || self.thread.is_some() {
             return Ok(());
         }
         let thread = OwnedThread::make(|slot| Thread::create(slot, space))?;
         let state = ThreadState { flags: ThreadState::STOPPED, rip: self.visited, rflags: FLAGS, ..ThreadState::default() };
-        let started = thread.handle().set_state(&state).and_then(|()| thread.handle().start());
+        let scheduled = thread.handle().set_state(&state).and_then(|()| thread.handle().schedule_as(model));
+        let started = scheduled.and_then(|()| thread.handle().start());
+        if started.is_err() {
+            // Without its first thread the process answers nobody.
+            self.visited = 0;
+        }
         // Once it is there it goes with its space: its end would be told as that of the process.
         self.thread = Some(thread);
         Ok(started?)
@@ -150,8 +159,8 @@ impl Drop for Visits {
 impl Body {
     /// Somebody looks after what was asked.
     pub(crate) fn visit(&mut self) {
-        let Some(space) = self.life.space() else { return };
-        if self.visits.set_off(space).is_err() {
+        let (Some(space), Some(model)) = (self.life.space(), self.life.thread()) else { return };
+        if self.visits.set_off(space, model).is_err() {
             self.visits.refuse_all(Errno::ENOMEM);
         }
     }
@@ -160,12 +169,15 @@ impl Body {
 impl Manager {
     /// A request that the library of another process answers.
     pub(crate) fn ask_later<T: Output>(&mut self, request: &mut Request<'_>, pid: u64, data: &[u8]) -> Handled<T> {
-        let pid = self.world.owner_of(pid)?;
-        let [_, words @ ..] = request.words();
+        let asker = request.word();
+        let pid = self.world.owner_of(asker, pid)?;
+        let [_, question, first, second, third, _] = request.words();
+        let (question, owner) = self.world.claims(asker, question)?;
+        let words = [question, first, second, third, owner];
         let wants_file = request.label() == ask_file::LABEL;
         let body = self.bodies.get_mut(&pid).ok_or(Errno::ESRCH)?;
-        body.visits.check()?;
-        body.visits.visits.push_back(Visit { words, data: data.to_vec(), asked: request.detach()?, wants_file });
+        body.visits.check(asker)?;
+        body.visits.visits.push_back(Visit { asker, words, data: data.to_vec(), asked: request.detach()?, wants_file });
         body.visits.hand_out();
         body.visit();
         Ok(Answer::Later)

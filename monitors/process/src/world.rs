@@ -3,11 +3,18 @@
 //!
 //! A process is fresh (created, lives nowhere), running, or ended; one that has ended stays until its parent has waited for it. Every process but the first has a
 //! parent that has not ended; no number means two things at a time, as process, thread, group or session.
+//!
+//! A fresh process is a reservation of its maker. `begin` commits it. `abandon`, the last reference to its port, the maker's end and the maker's `exec` abort it:
+//! an aborted process leaves no zombie, sends no signal and releases its number at once.
 
+mod domains;
 mod end;
 mod groups;
+mod limits;
 mod priorities;
 mod signals;
+#[cfg(test)]
+mod share_tests;
 #[cfg(test)]
 mod tests;
 mod wait;
@@ -15,7 +22,8 @@ mod wait;
 use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 use alloc::vec::Vec;
 use nacre_proto::Errno;
-use nacre_proto::flags::{BEGIN_ATTENDS, BEGIN_INHERITS, BEGIN_PROGRAM};
+use nacre_proto::flags::{ASK_PRIVILEGED, BEGIN_ATTENDS, BEGIN_INHERITS, BEGIN_PROGRAM};
+pub use limits::Limits;
 pub use signals::{Sent, Signal};
 pub use wait::{Change, Found};
 
@@ -85,6 +93,8 @@ pub struct Traits {
     pub child_flags: u64,
     /// User, effective and saved user.
     pub identity: [u64; 3],
+    /// Real group of the user's, in questions to others.
+    pub user_group: u64,
     /// Most processes of its user.
     pub most_processes: u64,
     /// Most signals that wait for it.
@@ -116,9 +126,13 @@ pub struct Process {
     pub command: Vec<u8>,
     /// Numbers of its threads beside the first.
     pub threads: BTreeSet<u64>,
+    /// Numbers of the domains that it is a member of, outermost first.
+    domain: Vec<u64>,
     exit_signal: u64,
     attendance: Attendance,
     has_executed: bool,
+    /// True once the process was given up before it began: its end is told to nobody.
+    is_aborted: bool,
     /// A stop or its end that nobody has waited for.
     news: Option<Change>,
     queue: VecDeque<Signal>,
@@ -136,15 +150,6 @@ struct Terminal {
     foreground: u64,
 }
 
-/// How many there may be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
-    /// Processes, those that have ended and not been waited for included.
-    pub processes: usize,
-    /// Threads, the first of each process included.
-    pub threads: usize,
-}
-
 /// All processes.
 #[derive(Debug)]
 pub struct World {
@@ -157,6 +162,7 @@ pub struct World {
     /// Threads beside the first of each process.
     threads: usize,
     last_number: u64,
+    last_domain: u64,
 }
 
 impl World {
@@ -166,6 +172,7 @@ impl World {
             ignored: 0,
             child_flags: 0,
             identity: [0; 3],
+            user_group: 0,
             most_processes: u64::MAX,
             most_signals: MOST_SIGNALS,
             priority: priorities::USUAL,
@@ -179,6 +186,7 @@ impl World {
             limits,
             threads: 0,
             last_number: FIRST,
+            last_domain: 0,
         };
         world.processes.insert(FIRST, Process::new(0, (FIRST, FIRST), 0, traits));
         if let Some(device) = terminal {
@@ -206,11 +214,6 @@ impl World {
         self.process_mut(pid).ok().filter(|process| !process.has_ended()).ok_or(Errno::ESRCH)
     }
 
-    /// The first process with at least this number.
-    pub fn next(&self, pid: u64) -> Option<(u64, &Process)> {
-        self.processes.range(pid..).next().map(|(pid, process)| (*pid, process))
-    }
-
     fn is_used(&self, number: u64) -> bool {
         let uses =
             |(pid, process): (&u64, &Process)| *pid == number || process.group == number || process.session == number || process.threads.contains(&number);
@@ -228,29 +231,24 @@ impl World {
         Err(Errno::EAGAIN)
     }
 
-    fn has_room_for_thread(&self) -> bool {
-        self.processes.len() + self.threads < self.limits.threads
-    }
-
-    /// A child of `parent`.
+    /// Reserves a child of `parent`, which must have begun itself.
     pub fn create(&mut self, parent: u64, exit_signal: u64) -> Result<u64, Errno> {
         let of = self.living(parent)?;
-        let (traits, family, name, command) = (of.traits, (of.group, of.session), of.name.clone(), of.command.clone());
-        if exit_signal > signals::HIGHEST {
+        if of.state == State::Fresh || exit_signal > signals::HIGHEST {
             return Err(Errno::EINVAL);
         }
-        let same_user = self.processes.values().filter(|process| process.traits.identity[0] == traits.identity[0]).count() as u64;
-        let is_bound = traits.identity[1] != 0 && same_user >= traits.most_processes;
-        if is_bound || self.processes.len() >= self.limits.processes || !self.has_room_for_thread() {
-            return Err(Errno::EAGAIN);
-        }
+        let (traits, family, name, command, domain) = (of.traits, (of.group, of.session), of.name.clone(), of.command.clone(), of.domain.clone());
+        self.check_process(parent)?;
         let pid = self.fresh_number()?;
-        self.processes.insert(pid, Process { name, command, ..Process::new(parent, family, exit_signal, traits) });
+        self.processes.insert(pid, Process { name, command, domain, ..Process::new(parent, family, exit_signal, traits) });
         Ok(pid)
     }
 
     /// The process lives in a new environment. Signals that have come take effect now, unless an agent is to come.
     pub fn begin(&mut self, pid: u64, flags: u64, ignored: u64) -> Result<(), Errno> {
+        if self.living(pid)?.state == State::Running {
+            self.abort_children(pid);
+        }
         let process = self.living(pid)?;
         process.state = State::Running;
         if flags & BEGIN_INHERITS == 0 {
@@ -273,6 +271,7 @@ impl World {
             return Err(Errno::EINVAL);
         }
         process.traits.ignored = ignored & !signals::UNSTOPPABLE;
+        self.abort_children(pid);
         self.renewed(pid)
     }
 
@@ -309,13 +308,21 @@ impl World {
         Ok(())
     }
 
-    /// User, effective user, saved user.
-    pub fn identity(&mut self, pid: u64, identity: [u64; 3]) -> Result<(), Errno> {
-        self.living(pid)?.traits.identity = identity;
+    /// Sets user, effective and saved user, and the user's group.
+    pub fn identity(&mut self, pid: u64, identity: [u64; 3], user_group: u64) -> Result<(), Errno> {
+        let traits = &mut self.living(pid)?.traits;
+        (traits.identity, traits.user_group) = (identity, user_group);
         Ok(())
     }
 
-    /// Most processes, and most signals that wait.
+    /// A question as it may be passed on, and the user and (above 32 bits) the group of the asker: what the world knows of it, not what it says of itself.
+    pub fn claims(&self, asker: u64, question: u64) -> Result<(u64, u64), Errno> {
+        let Traits { identity: [user, effective, _], user_group, .. } = self.process(asker)?.traits;
+        let question = if effective == 0 { question } else { question & !ASK_PRIVILEGED };
+        Ok((question, user & 0xffff_ffff | user_group << 32))
+    }
+
+    /// Sets the maximum number of processes and threads of the user, and of signals that wait.
     pub fn limits(&mut self, pid: u64, processes: u64, signals: u64) -> Result<(), Errno> {
         let traits = &mut self.living(pid)?.traits;
         (traits.most_processes, traits.most_signals) = (processes, signals.min(MOST_SIGNALS));
@@ -358,9 +365,7 @@ impl World {
     /// A number for one more thread.
     pub fn thread_create(&mut self, pid: u64) -> Result<u64, Errno> {
         self.living(pid)?;
-        if !self.has_room_for_thread() {
-            return Err(Errno::EAGAIN);
-        }
+        self.check_thread(pid)?;
         let number = self.fresh_number()?;
         self.living(pid)?.threads.insert(number);
         self.threads += 1;
@@ -403,9 +408,11 @@ impl Process {
             name: Vec::new(),
             command: Vec::new(),
             threads: BTreeSet::new(),
+            domain: Vec::new(),
             exit_signal,
             attendance: Attendance::Nobody,
             has_executed: false,
+            is_aborted: false,
             news: None,
             queue: VecDeque::new(),
             death_signal: 0,

@@ -16,7 +16,7 @@ use nacre_nest::command::{FAILED, complain, explain};
 use nacre_nest::host::{Exception, Handler, Verdict};
 use nacre_nest::interpose::{report_exception, report_killed, stage};
 use nacre_nest::supply::Supplier;
-use nacre_nest::{Child, Ports, Refusal, Services, Ward, attend, search};
+use nacre_nest::{Child, ChildPool, Ports, Refusal, Services, Ward, attend, search};
 use nacre_proto::{Errno, parent, process};
 use nacre_rt::thread::Handle;
 use nacre_rt::{Arguments, exit, thread};
@@ -38,7 +38,7 @@ const BY_SIGNAL: u64 = 256;
 /// One program while it runs.
 enum Running {
     /// In memory of ours.
-    Own { name: String, processors: u64, parent: OwnedPort, pool: Option<OwnedReference>, child: Child<Services> },
+    Own { name: String, processors: u64, parent: OwnedPort, pool: Option<ChildPool>, child: Child<Services> },
     /// A process of our manager's.
     Process(Ward),
 }
@@ -62,12 +62,12 @@ struct Forward {
     /// On how many processors all of ours run at once.
     processors: u64,
     space: Space,
-    pool: Option<OwnedReference>,
+    pool: Option<ChildPool>,
 }
 
 impl Handler for Forward {
     fn pool(&self) -> Option<Reference> {
-        self.pool.as_ref().map(|pool| pool.handle())
+        self.pool.as_ref().map(|pool| pool.shared.handle())
     }
 
     fn processors(&mut self) -> Result<u64, Errno> {
@@ -155,7 +155,7 @@ impl Start<'_> {
 
     fn run(&self, services: &mut Services) -> Result<Running, Refusal> {
         if let Some(ward) = Ward::new()? {
-            let child = self.make(&mut ward.maker(services.files()), Ports { parent: ward.port(), keeper: ward.port() })?;
+            let child = self.make(&mut ward.maker(services.files()), Ports { parent: ward.port(), keeper: Reference::NONE })?;
             // A manager that tells of no processors cannot tell of too many.
             let _ = process::processors_limit(ward.port(), self.processors);
             ward.begin(&child, stage::short_name(self.command))?;
@@ -163,7 +163,7 @@ impl Start<'_> {
         }
         let parent = OwnedPort::new(0, PortSet::NONE).map_err(kernel("the port of its parent"))?;
         let reference = parent.new_reference(REFERENCE_USE).map_err(kernel("a reference to its parent"))?;
-        let child = self.make(services, Ports { parent: reference.handle(), keeper: reference.handle() })?;
+        let child = self.make(services, Ports { parent: reference.handle(), keeper: parent.handle().as_keeper() })?;
         child.start()?;
         Ok(Running::Own { name: stage::name(self.command), processors: self.processors, parent, pool: services.pool_for_child(), child })
     }

@@ -3,11 +3,12 @@
 use crate::record::{Done, Record};
 use alloc::format;
 use alloc::string::String;
+use core::convert::Infallible;
 use nacre_abi::Status;
 use nacre_abi::object::TargetType;
 use nacre_nest::host::Exception;
 use nacre_nest::interpose::text::Half;
-use nacre_nest::interpose::{Letter, Passage, Returned, Seen, Watch, report_exception, report_killed};
+use nacre_nest::interpose::{Arrival, Letter, Passage, Returned, Seen, Watch, report_exception, report_killed};
 use nacre_proto::{Errno, parent};
 use nacre_sys::ipc::Received;
 
@@ -27,8 +28,8 @@ pub struct Asked {
 }
 
 /// Every port has a proxy; nothing else can have one.
-fn passage(kind: u64) -> Passage<()> {
-    if kind == TargetType::Port as u64 { Passage::Proxy(()) } else { Passage::Direct }
+fn passage(arrival: Arrival) -> Passage<(), Infallible> {
+    if arrival.kind == TargetType::Port as u64 { Passage::Proxy(()) } else { Passage::Plain }
 }
 
 impl Tracer {
@@ -55,6 +56,8 @@ impl Tracer {
 impl Watch for Tracer {
     type Tag = ();
     type Asked = Asked;
+    type Proof = Infallible;
+    const ATTENUATES: bool = false;
 
     #[inline]
     fn lets_words_pass(&self) -> bool {
@@ -71,8 +74,8 @@ impl Watch for Tracer {
         self.record.count(label, failed, started);
     }
 
-    fn sent(&self, _: &Seen<()>, kind: u64) -> Passage<()> {
-        passage(kind)
+    fn sent(&self, _: &Seen<()>, arrival: Arrival) -> Passage<(), Infallible> {
+        passage(arrival)
     }
 
     #[inline]
@@ -85,8 +88,8 @@ impl Watch for Tracer {
         Ok(Asked { label: letter.label, started, text })
     }
 
-    fn returned(&self, _: &mut Asked, _: &Received, _: usize, kind: u64) -> Passage<()> {
-        passage(kind)
+    fn returned(&self, _: &mut Asked, _: &Received, arrival: Arrival) -> Passage<(), Infallible> {
+        passage(arrival)
     }
 
     #[inline]

@@ -3,6 +3,7 @@
 //! An end receives from one queue and sends to another, or has only one of them; a queue knows its ends, so that the last writer's going is the end of it for
 //! readers, and the last reader's for writers. Sockets of messages without connections have a queue of their own, and send to that of whom they name.
 
+mod accounts;
 mod events;
 mod kept;
 pub mod looks;
@@ -57,6 +58,8 @@ enum Stage {
 /// One end.
 #[derive(Debug)]
 struct End<R> {
+    /// Account that it was made on.
+    account: u64,
     /// 0 for a pipe, else the kind of socket.
     kind: u64,
     /// `O_NONBLOCK`, `O_DIRECT`, and how it was opened.
@@ -133,6 +136,7 @@ pub struct Hub<R> {
     rings: BTreeMap<u64, u64>,
     /// Whom to call, of each ring.
     called: BTreeMap<u64, [bool; 2]>,
+    accounts: accounts::Accounts,
     bytes: usize,
     references: usize,
     next: u64,
@@ -152,6 +156,7 @@ impl<R> Default for Hub<R> {
             told: Vec::new(),
             rings: BTreeMap::new(),
             called: BTreeMap::new(),
+            accounts: accounts::Accounts::default(),
             bytes: 0,
             references: 0,
             next: 1,
@@ -180,11 +185,10 @@ impl<R> Hub<R> {
     }
 
     fn add_end(&mut self, kind: u64, flags: u64) -> Result<u64, Errno> {
-        if self.ends.len() >= MOST_ENDS {
-            return Err(Errno::ENFILE);
-        }
+        let account = self.accounts.charge(self.ends.len())?;
         let key = self.key();
         let end = End {
+            account,
             kind,
             flags: flags & (ACCESS | CHANGEABLE),
             incoming: None,
@@ -424,6 +428,7 @@ impl<R> Hub<R> {
     pub fn close(&mut self, key: u64) {
         self.forget_parts(key);
         let Some(end) = self.ends.remove(&key) else { return };
+        self.accounts.release(end.account);
         self.touched.remove(&key);
         self.mailbox_close(key);
         if let Some((terminal, is_slave)) = end.terminal {

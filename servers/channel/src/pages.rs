@@ -66,8 +66,18 @@ impl Pages {
         Ok(())
     }
 
-    /// Puts a page behind the others, whatever room there is.
+    /// Takes memory for `pages` pages and one that may come meanwhile.
+    pub fn reserve(&mut self, pages: usize) -> Result<(), Errno> {
+        self.bytes.try_reserve((pages + 1) * PAGE).map_err(|_| Errno::ENOMEM)?;
+        self.pages.try_reserve(pages + 1).map_err(|_| Errno::ENOMEM)
+    }
+
+    /// Puts a page behind the others, whatever room the pipe has, if [`Pages::reserve`] has taken memory for it.
     pub fn add(&mut self, data: &[u8], is_packet: bool) {
+        if self.bytes.capacity() - self.bytes.len() < data.len() || self.pages.len() == self.pages.capacity() {
+            // Only a ring that makes no sense has more than it said.
+            return;
+        }
         self.bytes.extend(data);
         self.pages.push_back(Page { left: data.len(), end: data.len(), is_packet });
     }

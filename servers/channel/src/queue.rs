@@ -239,25 +239,35 @@ impl<R> Queue<R> {
         fits
     }
 
-    /// The bytes are here again; `EBUSY`: somebody is writing.
+    /// Takes the bytes back from the ring, page by page. `EBUSY`: somebody is writing. `ENOMEM`: there is no memory for them, and the ring stays as it is.
     pub fn unshare(&mut self) -> Result<(), Errno> {
-        let Queue { shared: Some(shared), pages, .. } = self else { return Ok(()) };
+        let Queue { shared: Some(shared), pages, pieces, .. } = self else { return Ok(()) };
+        let most = shared.ring.used() as usize;
         if self.is_pipe {
+            pages.reserve(most)?;
             shared.close(|data, is_packet| pages.add(data, is_packet))?;
         } else {
-            let data = shared.drain()?;
-            self.add_unsigned(data);
+            // Readers of the ring only take bytes, and writers are locked out by `close`; a page more may have come before that.
+            let mut all = VecDeque::new();
+            all.try_reserve_exact((most + 1) * PAGE).map_err(|_| Errno::ENOMEM)?;
+            pieces.try_reserve(1).map_err(|_| Errno::ENOMEM)?;
+            shared.close(|data, _| {
+                let room = all.capacity() - all.len();
+                // Only a ring that makes no sense has more than fits.
+                all.extend(&data[..data.len().min(room)]);
+            })?;
+            self.add_unsigned(all);
         }
         self.shared = None;
         Ok(())
     }
 
-    /// Bytes of a stream that came when nobody asked who sent them.
-    fn add_unsigned(&mut self, data: Vec<u8>) {
+    /// Adds bytes of a stream that came when nobody asked who sent them.
+    fn add_unsigned(&mut self, data: VecDeque<u8>) {
         if !data.is_empty() {
             let total = data.len();
             self.bytes += total;
-            self.pieces.push_back(Piece { data: data.into(), references: VecDeque::new(), control: Vec::new(), from: Vec::new(), sender: NOBODY, total });
+            self.pieces.push_back(Piece { data, references: VecDeque::new(), control: Vec::new(), from: Vec::new(), sender: NOBODY, total });
         }
     }
 

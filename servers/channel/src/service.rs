@@ -27,6 +27,13 @@ use nacre_sys::{OwnedPort, OwnedPortSet, OwnedReference, Status, ipc};
 const SERVICE: u64 = 0;
 /// The word of the port at which it is told that it is over.
 const END: u64 = u64::MAX;
+/// Bit in the word of a port at which one process finds the service.
+const ACCOUNT: u64 = 1 << 62;
+
+/// Returns true if the port with this word is the service's, and not that of an end or of a process that uses keys.
+fn is_service(word: u64) -> bool {
+    word == SERVICE || word & ACCOUNT != 0
+}
 /// Most threads that wait at an end.
 const MOST_WAITING: usize = 64;
 /// Most ports that watch an end.
@@ -106,6 +113,8 @@ pub struct Service {
     /// What has keys, and the ports of processes that ask for that.
     keyed: Keyed<OwnedReference, OwnedReference>,
     members: BTreeMap<u64, OwnedPort>,
+    /// Ports at which processes find the service, each with an account of its own.
+    accounts: BTreeMap<u64, OwnedPort>,
     clock: Option<OwnedReference>,
     /// Pipes whose bytes processes share.
     sharing: Sharing,
@@ -121,7 +130,7 @@ impl Service {
         let port = OwnedPort::new(SERVICE, set.handle())?;
         let end = OwnedPort::new(END, set.handle())?;
         let (hub, keyed, sharing) = (Hub::default(), Keyed::default(), Sharing::default());
-        Ok(Service { hub, places: BTreeMap::new(), attendants: BTreeMap::new(), keyed, members: BTreeMap::new(), clock: None, sharing, set, port, end })
+        Ok(Service { hub, places: BTreeMap::new(), attendants: BTreeMap::new(), keyed, members: BTreeMap::new(), accounts: BTreeMap::new(), clock: None, sharing, set, port, end })
     }
 
     /// From now on this clock says when things were done.
@@ -162,6 +171,7 @@ impl Service {
     fn handle(&mut self, event: Event<'_>) {
         match event {
             Event::Request(mut request) => self.dispatch(&mut request),
+            Event::Notification { word, bits } if bits & NO_REFERENCES != 0 && word & ACCOUNT != 0 => drop(self.accounts.remove(&word)),
             Event::Notification { word, bits } if bits & NO_REFERENCES != 0 && word != SERVICE => self.close(word),
             Event::Notification { .. } => {}
             Event::Exception(mut request) | Event::Fault(mut request) => request.answer(fault::REFUSE, [0; 6]),
@@ -169,7 +179,7 @@ impl Service {
     }
 
     fn dispatch(&mut self, request: &mut Request<'_>) {
-        let is_end = request.word() != SERVICE;
+        let is_end = !is_service(request.word());
         match request.protocol() {
             channel::NUMBER => channel::dispatch(self, request),
             protocol::NUMBER => protocol::dispatch(self, request),
@@ -179,6 +189,21 @@ impl Service {
             directory::NUMBER if is_end => request.refuse(Errno::ENOTDIR),
             _ => request.refuse(Errno::ENOSYS),
         }
+    }
+
+    /// Refuses what did not come through a port of the service's. What is made now is made on that port's account.
+    fn check_service(&mut self, request: &Request<'_>) -> Result<(), Errno> {
+        self.hub.charge_to(request.word());
+        if is_service(request.word()) { Ok(()) } else { Err(Errno::ENOSYS) }
+    }
+
+    /// A port for one more process, which makes ends on an account of its own.
+    fn add_account(&mut self) -> Result<OwnedReference, Errno> {
+        let word = ACCOUNT | self.hub.key();
+        let port = OwnedPort::new(word, self.set.handle())?;
+        let reference = port.new_reference(REFERENCE_USE)?;
+        self.accounts.insert(word, port);
+        Ok(reference)
     }
 
     /// A port for an end, and the first reference to it.

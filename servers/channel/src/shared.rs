@@ -136,13 +136,6 @@ impl Shared {
         false
     }
 
-    /// Takes all bytes out at once, so that nobody reads later ones before them, and nobody puts any in again. `EBUSY`: somebody is writing.
-    pub fn drain(&mut self) -> Result<Vec<u8>, Errno> {
-        let mut data = Vec::new();
-        self.end_writing(|shared| data = shared.take(usize::MAX).unwrap_or_default())?;
-        Ok(data)
-    }
-
     /// Takes all pages out, one by one, and nobody puts any in again. `EBUSY`: somebody is writing.
     pub fn close(&mut self, mut keep: impl FnMut(&[u8], bool)) -> Result<(), Errno> {
         self.end_writing(|shared| {

@@ -69,6 +69,14 @@ impl Files {
         }
     }
 
+    /// The content of a boot file that no program is to read: it has no name any more.
+    pub fn take_secret(&mut self, path: &[u8]) -> Option<alloc::vec::Vec<u8>> {
+        let bytes = self.read_all(path).ok()?;
+        let (root, now) = (self.tree.root(), self.clock.now());
+        self.tree.remove(root, path, false, now).ok()?;
+        Some(bytes)
+    }
+
     /// The whole content of a small file.
     pub fn read_all(&self, path: &[u8]) -> Result<alloc::vec::Vec<u8>, Errno> {
         let key = self.tree.resolve(self.tree.root(), path, true)?.existing()?;
@@ -109,7 +117,7 @@ impl Supplier for Files {
     }
 
     fn segment(&mut self, size: u64) -> Result<Segment, Refusal> {
-        Segment::new(size).map_err(|_| Refusal::TooLarge(size, Some(memory::available())))
+        Segment::new(size, true).map_err(|_| Refusal::TooLarge(size, Some(memory::available())))
     }
 }
 

@@ -6,6 +6,7 @@
 
 extern crate alloc;
 
+pub mod accounts;
 pub mod boot;
 pub mod calendar;
 pub mod console;

@@ -1,19 +1,23 @@
-//! Locks of files, without a kernel: who holds what, who waits for it, and whether that would be for ever.
+//! Locks of files, without a kernel: holders, waiters, and whether a wait would last for ever.
 //!
 //! A file has two sets of locks that do not meet: of parts (`fcntl`) and of the whole (`flock`). A holder is an open file or a process; its own locks are never in its way. Of one holder's locks of parts no
 //! two overlap, and none touches another of its kind.
+//!
+//! Limits are those of a holder and of a file, so that nobody's locks are in the way of other files' users. Giving up a lock never fails; but to give up the middle of one makes two
+//! of it, which a holder that is at its limit cannot do.
 
 use crate::table::Key;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use nacre_proto::Errno;
 
-/// Most locks, and most that wait for one.
-const MOST: usize = 16384;
+/// Largest number of locks of one holder, of one file, and of waits for locks of one file.
+const MOST_OF_HOLDER: usize = 2048;
+const MOST_OF_FILE: usize = 8192;
 const MOST_WAITING: usize = 1024;
 
 /// Who holds locks: the object that stands for it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Holder {
     /// An open file.
     File(Key),
@@ -46,110 +50,170 @@ impl Wanted {
     }
 }
 
+/// A set of locks: the file, and whether they are of the whole.
+type Set = (Key, bool);
+
 /// See the module's head.
 pub struct Locks<R> {
-    held: BTreeMap<(Key, bool), Vec<Wanted>>,
-    count: usize,
+    /// By set, first byte and holder.
+    held: BTreeMap<(Set, u64, Holder), Wanted>,
+    /// How many locks each holder has in each set, there are in each set, and each holder has.
+    counts: BTreeMap<(Holder, Set), usize>,
+    totals: BTreeMap<Set, usize>,
+    of_holders: BTreeMap<Holder, usize>,
     waiting: Vec<(Wanted, R)>,
 }
 
 impl<R> Default for Locks<R> {
     fn default() -> Locks<R> {
-        Locks { held: BTreeMap::new(), count: 0, waiting: Vec::new() }
+        Locks { held: BTreeMap::new(), counts: BTreeMap::new(), totals: BTreeMap::new(), of_holders: BTreeMap::new(), waiting: Vec::new() }
+    }
+}
+
+impl Holder {
+    /// The object that stands for it.
+    pub fn key(self) -> Key {
+        match self {
+            Holder::File(key) | Holder::Process(key) => key,
+        }
+    }
+}
+
+impl Wanted {
+    fn set(&self) -> Set {
+        (self.node, self.whole)
+    }
+}
+
+fn counted<K: Ord>(counts: &BTreeMap<K, usize>, key: &K) -> usize {
+    counts.get(key).copied().unwrap_or(0)
+}
+
+fn count_down<K: Ord>(counts: &mut BTreeMap<K, usize>, key: &K) {
+    if let Some(count) = counts.get_mut(key) {
+        *count -= 1;
+        if *count == 0 {
+            counts.remove(key);
+        }
     }
 }
 
 impl<R> Locks<R> {
-    fn those(&self, wanted: &Wanted) -> &[Wanted] {
-        self.held.get(&(wanted.node, wanted.whole)).map_or(&[], |held| held)
+    /// The locks of a set that begin at or before `end`, the lowest first.
+    fn those(&self, set: Set, end: u64) -> impl Iterator<Item = &Wanted> {
+        let last = Holder::Process(Key::from_word(u64::MAX));
+        self.held.range((set, 0, Holder::File(Key::from_word(0)))..=(set, end, last)).map(|(_, held)| held)
     }
 
     /// The lock in the way, the one with the lowest first byte.
     pub fn in_the_way(&self, wanted: &Wanted) -> Option<Wanted> {
-        self.those(wanted).iter().filter(|held| held.conflicts(wanted)).min_by_key(|held| held.start).copied()
+        self.those(wanted.set(), wanted.end).find(|held| held.conflicts(wanted)).copied()
     }
 
     /// Whether the holder has a lock of the other kind on the whole.
     pub fn is_changed(&self, wanted: &Wanted) -> bool {
-        self.those(wanted).iter().any(|held| held.holder == wanted.holder && held.writes != wanted.writes)
+        self.those(wanted.set(), u64::MAX).any(|held| held.holder == wanted.holder && held.writes != wanted.writes)
+    }
+
+    fn insert(&mut self, lock: Wanted) {
+        if self.held.insert((lock.set(), lock.start, lock.holder), lock).is_none() {
+            *self.counts.entry((lock.holder, lock.set())).or_default() += 1;
+            *self.totals.entry(lock.set()).or_default() += 1;
+            *self.of_holders.entry(lock.holder).or_default() += 1;
+        }
+    }
+
+    fn remove(&mut self, lock: &Wanted) {
+        if self.held.remove(&(lock.set(), lock.start, lock.holder)).is_some() {
+            count_down(&mut self.counts, &(lock.holder, lock.set()));
+            count_down(&mut self.totals, &lock.set());
+            count_down(&mut self.of_holders, &lock.holder);
+        }
+    }
+
+    /// The holder's locks that meet `part` or touch it.
+    fn near(&self, part: &Wanted) -> Vec<Wanted> {
+        let touches = |held: &&Wanted| held.holder == part.holder && part.start <= held.end.saturating_add(1);
+        self.those(part.set(), part.end.saturating_add(1)).filter(touches).copied().collect()
+    }
+
+    /// Number of locks of a holder.
+    pub fn count(&self, holder: Holder) -> usize {
+        counted(&self.of_holders, &holder)
+    }
+
+    /// Returns true if giving up a part makes two locks of one.
+    pub fn splits(&self, part: &Wanted) -> bool {
+        self.near(part).iter().any(|held| held.start < part.start && held.end > part.end)
+    }
+
+    /// `ENOLCK` if the holder, or all of the file, would have more than the limit with so many more.
+    fn check(&self, part: &Wanted, more: usize) -> Result<(), Errno> {
+        let (own, all) = (self.count(part.holder), counted(&self.totals, &part.set()));
+        if own + more > MOST_OF_HOLDER || all + more > MOST_OF_FILE { Err(Errno::ENOLCK) } else { Ok(()) }
     }
 
     /// Takes what nobody is in the way of.
     pub fn take(&mut self, wanted: Wanted) -> Result<(), Errno> {
-        if self.count >= MOST {
-            return Err(Errno::ENOLCK);
-        }
-        self.release_part(&wanted)?;
-        let held = self.held.entry((wanted.node, wanted.whole)).or_default();
+        let near = self.near(&wanted);
+        let splits = near.iter().any(|held| held.writes != wanted.writes && held.start < wanted.start && held.end > wanted.end);
+        self.check(&wanted, 1 + usize::from(splits))?;
         let mut joined = wanted;
-        // One of the same kind that it touches becomes one with it.
-        let touches = |held: &Wanted, one: &Wanted| {
-            held.holder == one.holder && held.writes == one.writes && held.start <= one.end.saturating_add(1) && one.start <= held.end.saturating_add(1)
-        };
-        let before = held.len();
-        held.retain(|held| {
-            let joins = touches(held, &wanted);
-            if joins {
+        for held in near {
+            // One of the same kind that it touches becomes one with it.
+            if held.writes == wanted.writes {
+                self.remove(&held);
                 (joined.start, joined.end) = (joined.start.min(held.start), joined.end.max(held.end));
+            } else {
+                self.cut(&held, &wanted);
             }
-            !joins
-        });
-        held.push(joined);
-        self.count = self.count + held.len() - before;
+        }
+        self.insert(joined);
         Ok(())
+    }
+
+    /// Takes `part` out of a lock.
+    fn cut(&mut self, held: &Wanted, part: &Wanted) {
+        if held.end < part.start || held.start > part.end {
+            return;
+        }
+        self.remove(held);
+        if held.start < part.start {
+            self.insert(Wanted { end: part.start - 1, ..*held });
+        }
+        if held.end > part.end {
+            self.insert(Wanted { start: part.end + 1, ..*held });
+        }
     }
 
     /// Gives up what the holder has of a part, of either kind.
     pub fn release_part(&mut self, part: &Wanted) -> Result<(), Errno> {
-        if self.count >= MOST {
-            return Err(Errno::ENOLCK);
+        if self.splits(part) {
+            self.check(part, 1)?;
         }
-        let Some(held) = self.held.get_mut(&(part.node, part.whole)) else { return Ok(()) };
-        let before = held.len();
-        let mut rest = Vec::new();
-        held.retain(|held| {
-            let meets = held.holder == part.holder && held.start <= part.end && part.start <= held.end;
-            if meets && held.start < part.start {
-                rest.push(Wanted { end: part.start - 1, ..*held });
-            }
-            if meets && held.end > part.end {
-                rest.push(Wanted { start: part.end + 1, ..*held });
-            }
-            !meets
-        });
-        held.extend(rest);
-        self.count = self.count + held.len() - before;
-        if held.is_empty() {
-            self.held.remove(&(part.node, part.whole));
+        for held in self.near(part) {
+            self.cut(&held, part);
         }
         Ok(())
     }
 
     /// Gives up all that a holder has, of one file or of all; the files that had some.
     pub fn release_all(&mut self, holder: Holder, node: Option<Key>) -> Vec<Key> {
-        if self.count == 0 {
-            return Vec::new();
+        let (first, last) = (node.unwrap_or(Key::from_word(0)), node.unwrap_or(Key::from_word(u64::MAX)));
+        let sets: Vec<Set> = self.counts.range((holder, (first, false))..=(holder, (last, true))).map(|((_, set), _)| *set).collect();
+        for set in &sets {
+            let own: Vec<Wanted> = self.those(*set, u64::MAX).filter(|held| held.holder == holder).copied().collect();
+            for held in own {
+                self.remove(&held);
+            }
         }
-        let mut touched = Vec::new();
-        let concerns = |key: &Key| node.is_none_or(|node| node == *key);
-        self.held.retain(|(key, _), held| {
-            let before = held.len();
-            if concerns(key) {
-                held.retain(|held| held.holder != holder);
-            }
-            if held.len() != before {
-                self.count -= before - held.len();
-                touched.push(*key);
-            }
-            !held.is_empty()
-        });
-        touched
+        sets.into_iter().map(|(node, _)| node).collect()
     }
 
     /// Lets somebody wait. `EDEADLK`: a process would wait for one that waits for it.
     pub fn wait(&mut self, wanted: Wanted, reply: R, is_gone: impl Fn(&R) -> bool) -> Result<(), (R, Errno)> {
-        self.waiting.retain(|(_, reply)| !is_gone(reply));
-        if self.waiting.len() >= MOST_WAITING {
+        self.waiting.retain(|(other, reply)| other.node != wanted.node || !is_gone(reply));
+        if self.waiting.iter().filter(|(other, _)| other.node == wanted.node).count() >= MOST_WAITING {
             return Err((reply, Errno::ENOLCK));
         }
         if matches!(wanted.holder, Holder::Process(_)) && self.would_wait_for_itself(&wanted) {
@@ -164,7 +228,7 @@ impl<R> Locks<R> {
         let mut seen: Vec<Holder> = Vec::new();
         let mut next = Vec::from([*wanted]);
         while let Some(one) = next.pop() {
-            for held in self.those(&one).iter().filter(|held| held.conflicts(&one)) {
+            for held in self.those(one.set(), one.end).filter(|held| held.conflicts(&one)) {
                 if held.holder == wanted.holder {
                     return true;
                 }
@@ -177,14 +241,10 @@ impl<R> Locks<R> {
         false
     }
 
-    /// The first that waits for a lock of this file and can have it now: it has it.
-    pub fn next(&mut self, node: Key) -> Option<(Wanted, Result<R, (R, Errno)>)> {
+    /// Takes out the first that waits for a lock of this file and can take it now.
+    pub fn next(&mut self, node: Key) -> Option<(Wanted, R)> {
         let index = self.waiting.iter().position(|(wanted, _)| wanted.node == node && self.in_the_way(wanted).is_none())?;
-        let (wanted, reply) = self.waiting.remove(index);
-        Some((wanted, match self.take(wanted) {
-            Ok(()) => Ok(reply),
-            Err(errno) => Err((reply, errno)),
-        }))
+        Some(self.waiting.remove(index))
     }
 }
 
@@ -200,20 +260,26 @@ mod tests {
         Wanted { node: Key::from_word(9), whole: false, holder, pid: 0, writes, start, end }
     }
 
+    fn grant<R>(locks: &mut Locks<R>) -> Option<R> {
+        let (wanted, reply) = locks.next(Key::from_word(9))?;
+        locks.take(wanted).unwrap();
+        Some(reply)
+    }
+
     #[test]
     fn parts_are_cut_and_joined() {
         let mut locks = Locks::<u32>::default();
         locks.take(wanted(FIRST, true, 0, 9)).unwrap();
         locks.take(wanted(FIRST, true, 10, 19)).unwrap();
-        assert_eq!(locks.count, 1);
+        assert_eq!(locks.held.len(), 1);
         locks.take(wanted(FIRST, false, 5, 6)).unwrap();
-        assert_eq!(locks.count, 3);
+        assert_eq!(locks.held.len(), 3);
         assert_eq!(locks.in_the_way(&wanted(SECOND, false, 5, 6)), None);
         assert_eq!(locks.in_the_way(&wanted(THIRD, false, 5, u64::MAX)).map(|lock| (lock.start, lock.end)), Some((7, 19)));
         locks.release_part(&wanted(FIRST, false, 2, u64::MAX)).unwrap();
-        assert_eq!((locks.count, locks.in_the_way(&wanted(SECOND, true, 2, 99))), (1, None));
+        assert_eq!((locks.held.len(), locks.in_the_way(&wanted(SECOND, true, 2, 99))), (1, None));
         assert_eq!(locks.release_all(FIRST, None), [Key::from_word(9)]);
-        assert_eq!(locks.count, 0);
+        assert!(locks.held.is_empty() && locks.counts.is_empty() && locks.totals.is_empty());
     }
 
     #[test]
@@ -224,9 +290,9 @@ mod tests {
         locks.wait(wanted(THIRD, false, 0, 0), 'b', |_| false).unwrap();
         assert!(locks.next(Key::from_word(9)).is_none());
         locks.release_part(&wanted(FIRST, false, 0, 4)).unwrap();
-        assert_eq!(locks.next(Key::from_word(9)).map(|(_, reply)| reply), Some(Ok('b')));
+        assert_eq!(grant(&mut locks), Some('b'));
         locks.release_all(FIRST, Some(Key::from_word(9)));
-        assert_eq!(locks.next(Key::from_word(9)).map(|(_, reply)| reply), Some(Ok('a')));
+        assert_eq!(grant(&mut locks), Some('a'));
         assert!(locks.next(Key::from_word(9)).is_none());
     }
 
@@ -239,6 +305,22 @@ mod tests {
         assert_eq!(locks.wait(wanted(SECOND, true, 0, 0), 'b', |_| false), Err(('b', Errno::EDEADLK)));
         // Somebody who has gone waits for nothing.
         assert_eq!(locks.wait(wanted(SECOND, true, 0, 0), 'b', |_| true), Ok(()));
+    }
+
+    #[test]
+    fn a_holder_at_its_limit_is_in_nobodys_way() {
+        let mut locks = Locks::<u32>::default();
+        let taken = (0..).take_while(|at| locks.take(wanted(FIRST, true, 4 * at, 4 * at + 2)).is_ok()).count();
+        assert_eq!(taken, MOST_OF_HOLDER);
+        assert_eq!(locks.release_part(&wanted(FIRST, true, 1, 1)), Err(Errno::ENOLCK));
+        // It gives up and shortens what it has all the same, and another locks and unlocks.
+        locks.release_part(&wanted(FIRST, true, 0, 0)).unwrap();
+        let other = Wanted { node: Key::from_word(10), ..wanted(SECOND, true, 0, 0) };
+        locks.take(other).unwrap();
+        locks.take(wanted(SECOND, true, 1 << 40, 1 << 41)).unwrap();
+        locks.release_part(&wanted(SECOND, true, (1 << 40) + 1, (1 << 40) + 1)).unwrap();
+        locks.release_part(&wanted(FIRST, true, 0, u64::MAX)).unwrap();
+        assert_eq!((locks.count(FIRST), locks.count(SECOND)), (0, 3));
     }
 
     #[test]
@@ -259,9 +341,9 @@ mod tests {
                 _ if locks.in_the_way(&one).is_none() => locks.take(one).unwrap(),
                 _ => drop(locks.wait(one, (), |()| false)),
             }
-            while locks.next(one.node).is_some() {}
-            let held = locks.those(&one).to_vec();
-            assert_eq!(held.len(), locks.count);
+            while grant(&mut locks).is_some() {}
+            let held: Vec<Wanted> = locks.those(one.set(), u64::MAX).copied().collect();
+            assert_eq!((held.len(), held.len()), (counted(&locks.totals, &one.set()), locks.counts.values().sum()));
             for (index, first) in held.iter().enumerate() {
                 for second in &held[index + 1..] {
                     assert!(!first.conflicts(second));

@@ -26,18 +26,26 @@ const RESERVE: core::ops::RangeInclusive<u64> = 1 << 20..=16 << 20;
 const FIRST_HEAP: u64 = 512 << 10;
 /// Pages of an area of objects that is added when there is no free slot.
 const AREA_PAGES: u64 = 16;
+/// Areas of the same size, after which the next ones are twice as large; and how often they are.
+const AREAS_OF_A_SIZE: u64 = 4;
+const LARGEST_AREA: u64 = 7;
 /// Pages donated for the tables of this program's own space.
 const TABLE_PAGES: u64 = 64;
 /// Runs from this size on are aligned to it, so that large pages can show them.
 const LARGE: u64 = 2 << 20;
 /// Largest run whose pages are cleared when they are touched: stacks of threads have 8 MiB.
 const CLEARED_LATER: u64 = 16 << 20;
+/// Rights of the region of a segment that holds no objects.
+const DATA: Rights = Rights::READ.union(Rights::WRITE).union(Rights::EXECUTE);
 
 static FRAMES: Lock<Option<Frames>> = Lock::new(None);
 /// Memory for the heap while there is no allocator of frames.
 static FIRST: Lock<MemoryRange> = Lock::new(MemoryRange { start: 0, size: 0 });
 /// See [`total`].
 static TOTAL: AtomicU64 = AtomicU64::new(0);
+/// Words for the next area of slots, and how many times there were some.
+static SPARE: Lock<Option<&'static mut [AtomicU64]>> = Lock::new(None);
+static AREAS: AtomicU64 = AtomicU64::new(0);
 static NEXT_HEAP: AtomicU64 = AtomicU64::new(HEAP);
 
 fn with_frames<T>(work: impl FnOnce(&mut Frames) -> T) -> Option<T> {
@@ -103,9 +111,25 @@ fn take_frames(size: u64) -> Option<u64> {
     with_frames(|frames| frames.allocate_reserved(size, FRAME)).flatten()
 }
 
-/// Adds an area of slots for objects.
+/// Adds an area of slots for objects. The heap may be what needs them, so it is not asked for anything here.
 fn add_area() -> bool {
-    take_frames(AREA_PAGES * FRAME).is_some_and(|start| slots::add_area(LINE + start, AREA_PAGES as usize).is_ok())
+    let Some(units) = SPARE.lock().take() else {
+        return take_frames(AREA_PAGES * FRAME).is_some_and(|start| slots::add_area(LINE + start, AREA_PAGES as usize).is_ok());
+    };
+    take_frames(units.len() as u64 * FRAME).is_some_and(|start| slots::add_area_with(LINE + start, units).is_ok())
+}
+
+/// Makes sure that there are words for the next area of slots. Later areas are larger, since a program can have a few areas only.
+pub fn prepare_area() {
+    let mut spare = SPARE.lock();
+    if spare.is_none() {
+        let count = AREA_PAGES << (AREAS.fetch_add(1, Ordering::Relaxed) / AREAS_OF_A_SIZE).min(LARGEST_AREA);
+        let mut units = vec::Vec::new();
+        if units.try_reserve_exact(count as usize).is_ok() {
+            units.resize_with(count as usize, || AtomicU64::new(0));
+            *spare = Some(units.leak());
+        }
+    }
 }
 
 /// Bytes that clients can still have.
@@ -150,19 +174,24 @@ pub fn region(start: u64, size: u64, rights: Rights) -> Result<OwnedRegion, Stat
 }
 
 /// A run of memory that others may map. Dropping it takes it back: mappings of it are unmapped, objects in it destroyed.
+///
+/// Invariant: this program reads or writes the bytes of a segment only if the segment cannot hold objects, or if nobody else has its region yet. A page with a kernel object
+/// in it is an exception for whoever touches it, and an exception of this program ends the machine.
 pub struct Segment {
     window: Window,
     region: OwnedRegion,
+    holds_objects: bool,
 }
 
 impl Segment {
-    /// `size` bytes of zeros, rounded up to pages.
-    pub fn new(size: u64) -> Result<Segment, Errno> {
+    /// `size` bytes of zeros, rounded up to pages. Kernel objects and tables can be put there only if `holds_objects`.
+    pub fn new(size: u64, holds_objects: bool) -> Result<Segment, Errno> {
         let size = whole_pages(size)?;
+        let rights = if holds_objects { Rights::ALL } else { DATA };
         let start = allocate(size).ok_or(Errno::ENOMEM)?;
-        let parts = window(start, size).ok_or(Errno::ENOMEM).and_then(|window| Ok((window, region(start, size, Rights::ALL)?)));
+        let parts = window(start, size).ok_or(Errno::ENOMEM).and_then(|window| Ok((window, region(start, size, rights)?)));
         match parts {
-            Ok((window, region)) => Ok(Segment { window, region }),
+            Ok((window, region)) => Ok(Segment { window, region, holds_objects }),
             Err(errno) => {
                 free(start, size);
                 Err(errno)
@@ -173,6 +202,11 @@ impl Segment {
     /// Its size in bytes.
     pub fn size(&self) -> u64 {
         self.window.size()
+    }
+
+    /// Returns the memory if no client can make a page of it untouchable.
+    pub fn data(&self) -> Result<Window, Errno> {
+        if self.holds_objects { Err(Errno::EINVAL) } else { Ok(self.window) }
     }
 
     /// A reference to its region, to be mapped.

@@ -31,10 +31,12 @@ pub mod event {
     pub const ONCE: u64 = 0x8000_0000;
 }
 
-/// Most watchers, watches of all, and events that one has not heard yet.
-const MOST_WATCHERS: usize = 256;
+/// Largest number of watches of one watcher.
 const MOST: usize = 8192;
-const MOST_EVENTS: usize = 1024;
+/// Memory that an event takes beside its own bytes, until it is read.
+const EVENT: usize = 48;
+/// Memory of all events of one watcher, in bytes. A watcher pays for all of it when it is made.
+pub const QUEUE: usize = 64 << 10;
 /// Bytes of an event before its name, and what the name is filled up to.
 const HEADER: usize = 16;
 
@@ -62,27 +64,34 @@ struct Watcher {
     last: u64,
     nodes: BTreeMap<u64, Key>,
     events: VecDeque<Vec<u8>>,
+    /// Memory of the events.
+    size: usize,
 }
 
 impl Watcher {
-    /// Adds an event, unless it is the same as the last one.
+    /// Adds an event, unless it is the same as the last one. Where there is no room the last event says that some are lost.
     fn add(&mut self, number: u64, mask: u64, cookie: u64, name: &[u8]) {
-        let (number, mask, cookie, name) = match self.events.len() {
-            MOST_EVENTS => return,
-            count if count + 1 == MOST_EVENTS => (u64::MAX, event::OVERFLOW, 0, &[][..]),
-            _ => (number, mask, cookie, name),
-        };
-        let size = if name.is_empty() { 0 } else { (name.len() + 1).next_multiple_of(HEADER) };
-        let mut bytes = Vec::with_capacity(HEADER + size);
-        for word in [number, mask, cookie, size as u64] {
-            bytes.extend((word as u32).to_le_bytes());
-        }
-        bytes.extend(name);
-        bytes.resize(HEADER + size, 0);
+        let bytes = encode(number, mask, cookie, name);
+        let is_full = self.size + EVENT + bytes.len() + EVENT + HEADER > QUEUE;
+        let bytes = if is_full { encode(u64::MAX, event::OVERFLOW, 0, &[]) } else { bytes };
+        // Every other event leaves room for the one that says that some are lost.
         if self.events.back() != Some(&bytes) {
+            self.size += EVENT + bytes.len();
             self.events.push_back(bytes);
         }
     }
+}
+
+/// An event as it is read.
+fn encode(number: u64, mask: u64, cookie: u64, name: &[u8]) -> Vec<u8> {
+    let size = if name.is_empty() { 0 } else { (name.len() + 1).next_multiple_of(HEADER) };
+    let mut bytes = Vec::with_capacity(HEADER + size);
+    for word in [number, mask, cookie, size as u64] {
+        bytes.extend((word as u32).to_le_bytes());
+    }
+    bytes.extend(name);
+    bytes.resize(HEADER + size, 0);
+    bytes
 }
 
 /// See the module's head.
@@ -91,6 +100,8 @@ pub struct Notices {
     watchers: BTreeMap<Key, Watcher>,
     watches: BTreeMap<Key, Vec<Watch>>,
     count: usize,
+    /// Watchers whose watches have ended since this was taken last, once for each.
+    ended: Vec<Key>,
 }
 
 impl Notices {
@@ -105,23 +116,36 @@ impl Notices {
     }
 
     /// Adds a watcher.
-    pub fn add_watcher(&mut self, watcher: Key) -> Result<(), Errno> {
-        if self.watchers.len() >= MOST_WATCHERS {
-            return Err(Errno::EMFILE);
-        }
+    pub fn add_watcher(&mut self, watcher: Key) {
         self.watchers.insert(watcher, Watcher::default());
-        Ok(())
+    }
+
+    /// Number of watches of a watcher.
+    pub fn count(&self, watcher: Key) -> usize {
+        self.watchers.get(&watcher).map_or(0, |listener| listener.nodes.len())
+    }
+
+    /// Takes the watchers whose watches have ended, once for each watch.
+    pub fn take_ended(&mut self) -> Vec<Key> {
+        core::mem::take(&mut self.ended)
     }
 
     /// Nobody listens any more.
     pub fn remove_watcher(&mut self, watcher: Key) {
-        self.watchers.remove(&watcher);
-        self.watches.retain(|_, watches| {
-            let before = watches.len();
-            watches.retain(|watch| watch.watcher != watcher);
-            self.count -= before - watches.len();
-            !watches.is_empty()
-        });
+        let nodes = self.watchers.remove(&watcher).map(|listener| listener.nodes);
+        for node in nodes.into_iter().flat_map(BTreeMap::into_values) {
+            self.forget(watcher, node);
+        }
+    }
+
+    fn forget(&mut self, watcher: Key, node: Key) {
+        let Some(watches) = self.watches.get_mut(&node) else { return };
+        let before = watches.len();
+        watches.retain(|watch| watch.watcher != watcher);
+        self.count -= before - watches.len();
+        if watches.is_empty() {
+            self.watches.remove(&node);
+        }
     }
 
     /// Watches a node, or watches it for something else; the number of the watch.
@@ -138,7 +162,7 @@ impl Notices {
             known.mask = mask & kept | if mask & event::MASK_ADD != 0 { known.mask } else { 0 };
             return Ok(known.number);
         }
-        if self.count >= MOST {
+        if listener.nodes.len() >= MOST {
             return Err(Errno::ENOSPC);
         }
         listener.last += 1;
@@ -153,14 +177,8 @@ impl Notices {
         let listener = self.watchers.get_mut(&watcher).ok_or(Errno::EINVAL)?;
         let node = listener.nodes.remove(&number).ok_or(Errno::EINVAL)?;
         listener.add(number, event::IGNORED, 0, &[]);
-        if let Some(watches) = self.watches.get_mut(&node) {
-            let before = watches.len();
-            watches.retain(|watch| watch.watcher != watcher);
-            self.count -= before - watches.len();
-            if watches.is_empty() {
-                self.watches.remove(&node);
-            }
-        }
+        self.ended.push(watcher);
+        self.forget(watcher, node);
         Ok(())
     }
 
@@ -204,6 +222,7 @@ impl Notices {
             if bytes.len() + event.len() > size {
                 return if bytes.is_empty() { Err(Errno::EINVAL) } else { Ok(Some(bytes)) };
             }
+            listener.size -= EVENT + event.len();
             bytes.extend(listener.events.pop_front().into_iter().flatten());
         }
         Ok(Some(bytes).filter(|bytes| !bytes.is_empty()))
@@ -228,7 +247,7 @@ mod tests {
     #[test]
     fn events_are_told_to_who_wants_them() {
         let mut notices = Notices::default();
-        notices.add_watcher(WATCHER).unwrap();
+        notices.add_watcher(WATCHER);
         assert_eq!(notices.watch(WATCHER, NODE, 0), Err(Errno::EINVAL));
         assert_eq!(notices.watch(WATCHER, NODE, event::CREATE), Ok(1));
         assert_eq!(notices.watch(WATCHER, NODE, event::MODIFY | event::MASK_ADD), Ok(1));
@@ -247,7 +266,7 @@ mod tests {
     #[test]
     fn a_watch_ends_with_its_node_or_after_once() {
         let mut notices = Notices::default();
-        notices.add_watcher(WATCHER).unwrap();
+        notices.add_watcher(WATCHER);
         notices.watch(WATCHER, NODE, event::MODIFY | event::ONCE).unwrap();
         notices.tell(&happened(event::MODIFY, b""));
         assert!(!notices.is_wanted());
@@ -262,13 +281,14 @@ mod tests {
     #[test]
     fn who_does_not_read_learns_that_something_is_lost() {
         let mut notices = Notices::default();
-        notices.add_watcher(WATCHER).unwrap();
+        notices.add_watcher(WATCHER);
         notices.watch(WATCHER, NODE, event::ALL).unwrap();
-        for number in 0..2 * MOST_EVENTS {
+        for number in 0..2 * QUEUE / (EVENT + HEADER) {
             notices.tell(&happened(if number % 2 == 0 { event::OPEN } else { event::ACCESS }, b""));
         }
         let bytes = notices.read(WATCHER, 1 << 20).unwrap().unwrap();
-        assert_eq!(bytes.len(), 16 * MOST_EVENTS);
+        assert_eq!(bytes.len(), 16 * QUEUE / (EVENT + HEADER));
+        assert_eq!(notices.watchers[&WATCHER].size, 0);
         assert_eq!(words(&bytes[bytes.len() - 16..])[..2], [u32::MAX, event::OVERFLOW as u32]);
         notices.remove_watcher(WATCHER);
         assert!(!notices.is_wanted() && !notices.has_some(WATCHER));

@@ -1,15 +1,17 @@
 //! What clients hold references to: a port for each, whose word is the object's key.
 
+use crate::accounts::{Accounts, cost};
 use crate::memory::{self, Segment};
 use crate::open_file::OpenFile;
 use crate::sources::Source;
 use crate::table::{Key, Table};
 use nacre_abi::rights::REFERENCE_USE;
-use nacre_proto::Errno;
+use nacre_proto::{Errno, clock, directory, file, parent, segment, terminal};
 use nacre_sys::{OwnedPort, OwnedPortSet, OwnedReference, Port, PortSet, Reference, Status};
 
-/// Most objects.
-const MAX_OBJECTS: usize = 8192;
+/// Records of all clients take at most this part of the memory, within these bounds.
+const RECORDS_PART: u64 = 8;
+const RECORDS: core::ops::RangeInclusive<u64> = 1 << 20..=16 << 20;
 /// Free memory below which there are no new ones.
 const ROOM: u64 = 256 << 10;
 
@@ -41,6 +43,21 @@ pub enum Kind {
     Owner(u64),
 }
 
+impl Kind {
+    /// Returns true if an object of this kind answers the protocol. An interposer may hand a reference out as it is
+    /// because of what the type declares, so a port must never answer anything else.
+    pub fn serves(&self, protocol: u32) -> bool {
+        match self {
+            Kind::Parent => protocol == parent::NUMBER,
+            Kind::Clock => protocol == clock::NUMBER,
+            Kind::Pool(_) | Kind::SharedPool(_) => protocol == nacre_proto::memory::NUMBER,
+            Kind::Segment(..) | Kind::View(_) => protocol == segment::NUMBER,
+            Kind::File(_) | Kind::Source(_) => [file::NUMBER, terminal::NUMBER, directory::NUMBER].contains(&protocol),
+            Kind::Keeper | Kind::Lines | Kind::Faults(..) | Kind::Owner(_) => false,
+        }
+    }
+}
+
 /// A view of a file.
 #[derive(Clone, Copy, Debug)]
 pub struct View {
@@ -60,6 +77,10 @@ pub struct Object {
     pub kind: Kind,
     /// It stays when nobody refers to it: it will be asked for again.
     pub stays: bool,
+    /// The account that pays for it.
+    pub account: Key,
+    /// Bytes that are charged to the account for it.
+    charged: u64,
     port: Option<OwnedPort>,
 }
 
@@ -67,12 +88,15 @@ pub struct Object {
 pub struct Objects {
     table: Table<Object>,
     set: OwnedPortSet,
+    /// Who pays.
+    pub accounts: Accounts,
 }
 
 impl Objects {
     /// None.
     pub fn new() -> Result<Objects, Status> {
-        Ok(Objects { table: Table::new(), set: OwnedPortSet::new()? })
+        let limit = (memory::total() / RECORDS_PART).clamp(*RECORDS.start(), *RECORDS.end());
+        Ok(Objects { table: Table::new(), set: OwnedPortSet::new()?, accounts: Accounts::new(limit) })
     }
 
     /// The set of all ports.
@@ -80,12 +104,13 @@ impl Objects {
         self.set.handle()
     }
 
-    /// Adds an object. `stays` is for those that are given out more than once.
-    pub fn add(&mut self, kind: Kind, stays: bool) -> Result<Key, Errno> {
-        if self.table.len() >= MAX_OBJECTS || memory::available() < ROOM {
+    /// Adds an object that `account` pays for. `stays` is for those that are given out more than once.
+    pub fn add(&mut self, kind: Kind, stays: bool, account: Key) -> Result<Key, Errno> {
+        self.table.reserve()?;
+        if memory::available() < ROOM || self.accounts.charge(account, cost::OBJECT).is_err() {
             return Err(Errno::ENFILE);
         }
-        let key = self.table.insert(Object { kind, stays, port: None });
+        let key = self.table.insert(Object { kind, stays, account, charged: cost::OBJECT, port: None });
         match OwnedPort::new(key.to_word(), self.set.handle()) {
             Ok(port) => {
                 if let Some(object) = self.table.get_mut(key) {
@@ -94,10 +119,32 @@ impl Objects {
                 Ok(key)
             }
             Err(status) => {
-                self.table.remove(key);
+                self.remove(key);
                 Err(status.into())
             }
         }
+    }
+
+    /// Charges more for an object to its account. What was charged for an object is refunded when it goes.
+    pub fn charge(&mut self, key: Key, bytes: u64) -> Result<(), Errno> {
+        let object = self.table.get_mut(key).ok_or(Errno::EIO)?;
+        self.accounts.charge(object.account, bytes)?;
+        object.charged += bytes;
+        Ok(())
+    }
+
+    /// Takes back some of what was charged for an object.
+    pub fn refund(&mut self, key: Key, bytes: u64) {
+        if let Some(object) = self.table.get_mut(key) {
+            let bytes = bytes.min(object.charged - cost::OBJECT);
+            object.charged -= bytes;
+            self.accounts.refund(object.account, bytes);
+        }
+    }
+
+    /// The account that pays for an object; the outermost one if there is no such object.
+    pub fn account(&self, word: u64) -> Key {
+        self.table.get(Key::from_word(word)).map_or(self.accounts.outermost(), |object| object.account)
     }
 
     /// A new reference to an object, for a client.
@@ -108,9 +155,9 @@ impl Objects {
     }
 
     /// Adds an object and makes the one reference to it. If that fails there is no object; what it stood for is the caller's again.
-    pub fn give(&mut self, kind: Kind) -> Result<OwnedReference, Errno> {
-        let key = self.add(kind, false)?;
-        self.reference(key).inspect_err(|_| drop(self.table.remove(key)))
+    pub fn give(&mut self, kind: Kind, account: Key) -> Result<OwnedReference, Errno> {
+        let key = self.add(kind, false, account)?;
+        self.reference(key).inspect_err(|_| drop(self.remove(key)))
     }
 
     /// The port of an object.
@@ -130,7 +177,9 @@ impl Objects {
 
     /// Takes an object out; its port is destroyed with it.
     pub fn remove(&mut self, key: Key) -> Option<Object> {
-        self.table.remove(key)
+        let object = self.table.remove(key)?;
+        self.accounts.refund(object.account, object.charged);
+        Some(object)
     }
 
     /// Every object.

@@ -54,6 +54,7 @@ impl Pools {
         if depth > MAX_DEPTH {
             return Err(Errno::ENOMEM);
         }
+        self.pools.reserve()?;
         self.charge(parent, RECORD_COST)?;
         let pool = Pool { parent: Some(parent), depth, limit, used: 0, children: BTreeSet::new(), segments: BTreeSet::new() };
         let key = self.pools.insert(pool);

@@ -8,11 +8,11 @@ use crate::objects::{Kind, Objects};
 use crate::open_file::{OpenFile, STREAMS};
 use crate::pools::Pools;
 use crate::random::Random;
-use crate::serve::Sources;
+use crate::serve::{Meeting, Sources, Waiting};
 use crate::table::Key;
 use crate::tree::open;
 use crate::waits::{Place, Waits};
-use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 use alloc::string::String;
 use alloc::vec::Vec;
 use nacre_abi::fault;
@@ -22,7 +22,7 @@ use nacre_nest::host::{Exception, KILLED, KILLED_TEXT};
 use nacre_proto::flags::{TERMINAL_INTERRUPT, TERMINAL_QUIT};
 use nacre_proto::{Errno, Event, Request, Station};
 use nacre_proto::{clock, directory, file, memory, parent, segment, terminal};
-use nacre_sys::{Code, OwnedCondition, OwnedReference, Status};
+use nacre_sys::{Code, OwnedReference, Status};
 
 /// The server.
 pub struct Root {
@@ -47,9 +47,13 @@ pub struct Root {
     /// Who watches files.
     pub notices: Notices,
     /// Who waits at words of memory.
-    pub waits: Waits<OwnedReference>,
+    pub waits: Waits<Waiting>,
+    /// Those that were woken and have not been told yet.
+    pub woken: VecDeque<OwnedReference>,
+    /// Views of each file.
+    pub views: BTreeMap<Key, BTreeSet<Key>>,
     /// Conditions of words at which processes wait by themselves.
-    pub meetings: BTreeMap<(Place, u64), OwnedCondition>,
+    pub meetings: BTreeMap<(Place, u64), Meeting>,
     /// Foreign calls that it made without there being one, if they are to be reported.
     pub foreign_calls: Option<BTreeSet<Vec<u8>>>,
     /// How it ended.
@@ -71,14 +75,15 @@ pub struct Standing {
 impl Standing {
     /// Adds them to `objects`.
     pub fn new(objects: &mut Objects, files: &mut Files, pool: Key, has_terminal: bool) -> Result<Standing, Errno> {
+        let account = objects.accounts.outermost();
         let mut stand = |path: &[u8], flags| {
             let file = open_file(files, path, flags, has_terminal)?;
-            objects.add(Kind::File(file), true)
+            objects.add(Kind::File(file), true, account)
         };
         let (input, output) = if has_terminal { (open::READ_WRITE, open::READ_WRITE) } else { (0, open::WRITE_ONLY) };
         let streams = [stand(STREAMS[0], input)?, stand(STREAMS[1], output)?, stand(STREAMS[2], output)?];
         let files = stand(b"/", open::DIRECTORY)?;
-        let (memory, clock) = (objects.add(Kind::Pool(pool), true)?, objects.add(Kind::Clock, true)?);
+        let (memory, clock) = (objects.add(Kind::Pool(pool), true, account)?, objects.add(Kind::Clock, true, account)?);
         Ok(Standing { memory, files, clock, streams })
     }
 }
@@ -108,12 +113,16 @@ impl Root {
 
     /// Waits at most `patience` nanoseconds (0: for ever) for an event, and answers it.
     fn step(&mut self, station: &mut Station, patience: u64) -> Result<(), Status> {
+        // Work that is left is done between requests, and at once if there is none.
+        let patience = if self.woken.is_empty() { patience } else { 1 };
         match station.next(self.objects.set().address(), patience) {
             Ok(event) => self.handle(event),
             Err(status) if status.code() == Some(Code::TimedOut) => {}
             Err(status) => return Err(status),
         }
+        crate::memory::prepare_area();
         self.tell_notices();
+        self.wake_more();
         self.console.push_messages(&mut self.files);
         self.console.push();
         self.console.settle();
@@ -151,7 +160,9 @@ impl Root {
     }
 
     fn dispatch(&mut self, request: &mut Request<'_>) {
+        let kind = self.objects.get(Key::from_word(request.word())).map(|object| &object.kind);
         match request.protocol() {
+            protocol if !kind.is_some_and(|kind| kind.serves(protocol)) => request.refuse(Errno::ENOSYS),
             parent::NUMBER => parent::dispatch(self, request),
             memory::NUMBER => memory::dispatch(self, request),
             segment::NUMBER => segment::dispatch(self, request),
@@ -209,7 +220,7 @@ impl Root {
                 self.files.tree.closed(file.node);
             }
             Some(Kind::Source(_)) => self.notices.remove_watcher(key),
-            Some(Kind::View(view)) => self.close_view(&view),
+            Some(Kind::View(view)) => self.close_view(key, &view),
             Some(Kind::Owner(_)) => self.unlock_all(Holder::Process(key), None),
             Some(Kind::Segment(pool, segment)) => {
                 self.forget_waits(Place::Segment(key));
@@ -241,7 +252,11 @@ impl Root {
         self.console.messages.line(text.as_bytes());
     }
 
+    /// Ends the program. Exceptions arrive at the port of its keeper and at no other.
     fn exception(&mut self, request: &mut Request<'_>) {
+        if !self.objects.get(Key::from_word(request.word())).is_some_and(|object| matches!(object.kind, Kind::Keeper)) {
+            return request.answer(fault::STOP, [0; 6]);
+        }
         let exception = Exception::from_words(request.words());
         request.answer(fault::STOP, [0; 6]);
         self.say_end(&exception);

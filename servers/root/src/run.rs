@@ -13,7 +13,7 @@ use crate::pools::Pools;
 use crate::random::Random;
 use crate::root::{Root, Standing};
 use crate::waits::Waits;
-use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 use alloc::string::String;
 use alloc::vec::Vec;
 use nacre_nest::{Ports, Program, Refusal, Sizes, spawn};
@@ -25,6 +25,9 @@ const COMMAND: &[u8] = b"/etc/nacre/command";
 const ENVIRONMENT: &[u8] = b"/etc/nacre/environment";
 /// What the terminal is like.
 const TERMINAL: &[u8] = b"/etc/nacre/terminal";
+/// Random bytes of the host, for this run alone; or bytes that are the same in each run, from which all others follow.
+const SEED: &[u8] = b"/etc/nacre/seed";
+const FIXED_SEED: &[u8] = b"/etc/nacre/fixed-seed";
 /// In the environment: foreign calls without an implementation are listed at the end.
 const REPORT_CALLS: &[u8] = b"NACRE_REPORT_CALLS=1";
 /// Where a program is looked for whose name has no slash, if the environment does not say.
@@ -78,21 +81,25 @@ fn make_root(facts: &BootFacts) -> Result<(Root, Option<u64>), Failure> {
     let (pools, pool) = Pools::new(memory::available());
     let mut objects = Objects::new()?;
     let standing = Standing::new(&mut objects, &mut files, pool, has_terminal)?;
-    let lines = objects.add(Kind::Lines, true)?;
+    let lines = objects.add(Kind::Lines, true, objects.accounts.outermost())?;
     let console = Console::start(input, objects.port(lines).ok_or(Errno::EIO)?)?;
-    let seed = files.clock.now().seconds as u64 ^ hardware::monotonic() << 20;
+    let time = files.clock.now().seconds as u64 ^ hardware::monotonic() << 20;
+    let fixed = files.take_secret(FIXED_SEED);
+    let random = Random::new(&fixed.clone().unwrap_or_else(|| files.take_secret(SEED).unwrap_or_default()), fixed.is_some(), time);
     let root = Root {
         files,
         objects,
         pools,
         console,
-        random: Random::new(seed),
+        random,
         standing,
         child: None,
         name: Vec::new(),
         locks: Locks::default(),
         notices: Notices::default(),
         waits: Waits::default(),
+        woken: VecDeque::new(),
+        views: BTreeMap::new(),
         meetings: BTreeMap::new(),
         foreign_calls: None,
         status: None,
@@ -127,13 +134,14 @@ impl Root {
 
     /// The program is refused, or something of our own fails.
     fn spawn(&mut self, arguments: &[&[u8]], environment: &[&[u8]]) -> Result<Result<(), Refusal>, Errno> {
-        let (parent, keeper) = (self.objects.add(Kind::Parent, true)?, self.objects.add(Kind::Keeper, true)?);
-        let (parent, keeper) = (self.objects.reference(parent)?, self.objects.reference(keeper)?);
+        let account = self.objects.accounts.outermost();
+        let (parent, keeper) = (self.objects.add(Kind::Parent, true, account)?, self.objects.add(Kind::Keeper, true, account)?);
+        let (parent, keeper) = (self.objects.reference(parent)?, self.objects.port(keeper).ok_or(Errno::EIO)?);
         let mut random = [0; 16];
         self.random.fill(&mut random);
         let path = self.search(environment);
         let program = Program { path: &path, arguments, environment, directory: b"", random, sizes: Sizes::default() };
-        let ports = Ports { parent: parent.handle(), keeper: keeper.handle() };
+        let ports = Ports { parent: parent.handle(), keeper: keeper.as_keeper() };
         Ok(spawn(&mut self.files, &program, ports).and_then(|child| {
             child.start()?;
             self.child = Some(child);

@@ -5,6 +5,7 @@ mod directory;
 mod file;
 mod memory;
 mod lock;
+pub use lock::{Meeting, Waiting};
 mod parent;
 mod share;
 mod source;

@@ -77,12 +77,19 @@ pub struct Source {
     /// Who waits to add, and what.
     pub writers: VecDeque<(OwnedReference, u64)>,
     watchers: VecDeque<Watcher>,
+    /// For how many that wait its account is charged.
+    pub charged: usize,
 }
 
 impl Source {
+    /// Number of those that wait, in any way.
+    pub fn waiting(&self) -> usize {
+        self.readers.len() + self.writers.len() + self.watchers.len()
+    }
+
     /// One that nobody waits for.
     pub fn new(what: What) -> Source {
-        Source { what, is_nonblocking: false, readers: VecDeque::new(), writers: VecDeque::new(), watchers: VecDeque::new() }
+        Source { what, is_nonblocking: false, readers: VecDeque::new(), writers: VecDeque::new(), watchers: VecDeque::new(), charged: 0 }
     }
 
     /// Whether nobody more may wait.

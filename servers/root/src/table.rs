@@ -1,6 +1,7 @@
 //! A table of records with names that are never reused: the index of an entry and how often the entry was filled before.
 
 use alloc::vec::Vec;
+use nacre_proto::Errno;
 
 /// Names a record of a [`Table`]. As a word it fits the word of a port.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -59,7 +60,16 @@ impl<T> Table<T> {
         self.len() == 0
     }
 
-    /// Adds a record.
+    /// Makes sure that one more record can be added, and any record removed, without memory.
+    pub fn reserve(&mut self) -> Result<(), Errno> {
+        if !self.free.is_empty() || self.entries.len() < self.entries.capacity().min(self.free.capacity()) {
+            return Ok(());
+        }
+        self.entries.try_reserve(1).map_err(|_| Errno::ENOMEM)?;
+        self.free.try_reserve(self.entries.capacity() - self.free.len()).map_err(|_| Errno::ENOMEM)
+    }
+
+    /// Adds a record. Callers on behalf of a client call [`Table::reserve`] before, because the table may be large.
     pub fn insert(&mut self, record: T) -> Key {
         if let Some(index) = self.free.pop() {
             let entry = &mut self.entries[index as usize];

@@ -20,7 +20,6 @@ pub use resolve::Place;
 use crate::notices::event;
 use crate::store::Store;
 use crate::table::{Key, Table};
-use alloc::collections::BTreeMap;
 use nacre_proto::Errno;
 use nacre_proto::flags::{F_SEAL_FUTURE_WRITE, F_SEAL_GROW, F_SEAL_SHRINK, F_SEAL_WRITE};
 
@@ -82,7 +81,7 @@ impl<S: Store> Tree<S> {
         let mut nodes = Table::new();
         // The first key of a table is known beforehand, and the root is its own parent.
         let parent = Key::from_word(1 << 32);
-        let body = Directory { parent, entries: BTreeMap::new(), next_cookie: node::FIRST_COOKIE };
+        let body = Directory::new(parent);
         let mut node = Node::new(format::DIRECTORY | 0o755, Body::Directory(body), now);
         node.links = 2;
         let root = nodes.insert(node);

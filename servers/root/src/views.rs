@@ -14,16 +14,14 @@ use nacre_sys::{OwnedMapping, OwnedReference, OwnedRegion, Reference, Space};
 const VIEWS: core::ops::Range<u64> = 0x3000_0000_0000..0x7000_0000_0000;
 /// A view has room for its file to grow: its size is a multiple of this.
 const STEP: u64 = 1 << 30;
-/// Most views.
-const MOST: usize = 2048;
-/// Most mappings in all views; whoever needs one more does without those that it had.
+/// Largest number of mappings in all views. A view that needs one more takes the place of the oldest, which is faulted in again when it is touched.
 const MOST_SHOWN: usize = 8192;
 
 /// What is shown in one piece.
 struct Shown {
-    /// Where in memory.
-    start: u64,
     size: u64,
+    /// Its number in [`Views::shown`].
+    number: u64,
     _mapping: OwnedMapping,
 }
 
@@ -36,20 +34,38 @@ struct View {
     shown: BTreeMap<u64, Shown>,
 }
 
+/// A piece of memory that a view shows.
+struct Piece {
+    view: u64,
+    offset: u64,
+    start: u64,
+    size: u64,
+}
+
 /// All views, by the word of the object that keeps each.
 #[derive(Default)]
 pub struct Views {
     all: BTreeMap<u64, View>,
-    shown: usize,
+    /// Their sizes, by address.
+    places: BTreeMap<u64, u64>,
+    /// What all views show, the oldest first.
+    shown: BTreeMap<u64, Piece>,
+    last: u64,
+}
+
+/// The size of a view that shows at least `size` bytes.
+pub fn rounded(size: u64) -> Result<u64, Errno> {
+    size.max(1).checked_next_multiple_of(STEP).filter(|size| *size <= VIEWS.end - VIEWS.start).ok_or(Errno::ENOMEM)
+}
+
+/// What addresses of a view cost: all that there are cost as much as the largest number of records that all clients together may have.
+pub fn cost(size: u64) -> u64 {
+    size / STEP * 256
 }
 
 impl Views {
-    /// Adds a view of at least `size` bytes, whose faults go to the port behind `keeper`; its size, and a reference to its region.
-    pub fn add(&mut self, word: u64, size: u64, writable: bool, keeper: Reference) -> Result<(u64, OwnedReference), Errno> {
-        if self.all.len() >= MOST {
-            return Err(Errno::ENOMEM);
-        }
-        let size = size.max(1).checked_next_multiple_of(STEP).ok_or(Errno::ENOMEM)?;
+    /// Adds a view of `size` bytes, as [`rounded`] gives them, whose faults go to the port behind `keeper`. Returns a reference to its region.
+    pub fn add(&mut self, word: u64, size: u64, writable: bool, keeper: Reference) -> Result<OwnedReference, Errno> {
         let base = self.find_free(size).ok_or(Errno::ENOMEM)?;
         let read = Rights::READ.union(Rights::EXECUTE);
         // Never for objects: this program touches the memory itself.
@@ -57,18 +73,17 @@ impl Views {
         let region = OwnedRegion::new(Space::OWN, base, size, rights, keeper)?;
         let reference = region.new_reference(REFERENCE_USE)?;
         self.all.insert(word, View { base, size, region, shown: BTreeMap::new() });
-        Ok((size, reference))
+        self.places.insert(base, size);
+        Ok(reference)
     }
 
     fn find_free(&self, size: u64) -> Option<u64> {
-        let mut taken: alloc::vec::Vec<(u64, u64)> = self.all.values().map(|view| (view.base, view.base + view.size)).collect();
-        taken.sort_unstable();
         let mut base = VIEWS.start;
-        for (start, end) in taken {
+        for (start, taken) in &self.places {
             if start - base >= size {
                 break;
             }
-            base = end;
+            base = start + taken;
         }
         (VIEWS.end - base >= size).then_some(base)
     }
@@ -76,16 +91,16 @@ impl Views {
     /// Takes a view away; whatever was mapped from it shows nothing any more.
     pub fn remove(&mut self, word: u64) {
         let Some(view) = self.all.remove(&word) else { return };
-        self.shown -= view.shown.len();
+        self.places.remove(&view.base);
+        for shown in view.shown.values() {
+            self.shown.remove(&shown.number);
+        }
         // First the region, so that there is one revocation and not one for each mapping.
         drop(view.region);
     }
 
     /// Shows `size` bytes of memory from `start` on at `offset`, as far as that is not shown yet around `wanted`.
     pub fn show(&mut self, word: u64, wanted: u64, (offset, start, size): (u64, u64, u64)) -> Result<(), Errno> {
-        if self.shown >= MOST_SHOWN {
-            self.forget(word);
-        }
         let view = self.all.get_mut(&word).ok_or(Errno::EIO)?;
         let before = view.shown.range(..=wanted).next_back().map_or(0, |(at, shown)| at + shown.size);
         let behind = view.shown.range(wanted..).next().map_or(view.size, |(at, _)| *at);
@@ -94,32 +109,38 @@ impl Views {
             return Ok(());
         }
         let (low, high) = (offset.max(before), (offset + size).min(behind));
-        if self.shown >= MOST_SHOWN || low > wanted || high <= wanted {
+        if low > wanted || high <= wanted {
             return Err(Errno::ENOMEM);
         }
-        let start = start + (low - offset);
-        let mapping = memory::show(start, view.base + low, high - low)?;
-        view.shown.insert(low, Shown { start, size: high - low, _mapping: mapping });
-        self.shown += 1;
+        let (start, size) = (start + (low - offset), high - low);
+        let mapping = memory::show(start, view.base + low, size)?;
+        self.last += 1;
+        view.shown.insert(low, Shown { size, number: self.last, _mapping: mapping });
+        self.shown.insert(self.last, Piece { view: word, offset: low, start, size });
+        while self.shown.len() > MOST_SHOWN && self.forget_oldest() {}
         Ok(())
     }
 
-    /// Lets a view show nothing; it will be faulted in again.
-    fn forget(&mut self, word: u64) {
-        if let Some(view) = self.all.get_mut(&word) {
-            self.shown -= view.shown.len();
-            view.shown.clear();
+    fn forget_oldest(&mut self) -> bool {
+        self.shown.first_key_value().map(|(number, _)| *number).is_some_and(|number| self.forget(number))
+    }
+
+    /// Takes a piece out of its view; it will be faulted in again.
+    fn forget(&mut self, number: u64) -> bool {
+        let Some(piece) = self.shown.remove(&number) else { return false };
+        if let Some(view) = self.all.get_mut(&piece.view) {
+            view.shown.remove(&piece.offset);
         }
+        true
     }
 
     /// Takes memory out of every view.
     pub fn hide(&mut self, start: u64, size: u64) {
         let end = start.saturating_add(size);
-        for view in self.all.values_mut().filter(|view| !view.shown.is_empty()) {
-            let before = view.shown.len();
-            view.shown.retain(|_, shown| shown.start >= end || shown.start + shown.size <= start);
-            self.shown -= before - view.shown.len();
+        let is_there = |piece: &Piece| piece.start < end && piece.start + piece.size > start;
+        let gone: alloc::vec::Vec<u64> = self.shown.iter().filter(|(_, piece)| is_there(piece)).map(|(number, _)| *number).collect();
+        for number in gone {
+            self.forget(number);
         }
     }
 }
-

@@ -1,15 +1,15 @@
 //! Who waits at words of memory that processes share: the queues behind `segment.wait` and `wake`, by memory and offset.
 //!
-//! What waits is a reply that is owed; whoever has stopped waiting is found out when it is answered, or when there get to be many.
+//! What waits is a reply that is owed. Somebody who has stopped waiting is found out when it is answered, or as others come to wait.
 
 use crate::table::Key;
 use alloc::collections::{BTreeMap, VecDeque};
-use nacre_proto::Errno;
+use alloc::vec::Vec;
 
-/// Most that wait.
-const MOST: usize = 4096;
-/// So many at one word are looked through for those that have gone.
-const MANY: usize = 16;
+/// While fewer wait, nobody looks for those that have gone.
+const FEW: usize = 16;
+/// Waiters that are looked at for each that comes: more than one, so that those that have gone become fewer.
+const LOOKS: usize = 2;
 
 /// Memory that words lie in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -26,49 +26,71 @@ struct Waiter<R> {
     reply: R,
 }
 
+/// Those that wait at one word, and how many of them have been looked at since the first was.
+struct Queue<R> {
+    waiters: VecDeque<Waiter<R>>,
+    looked: usize,
+}
+
+impl<R> Default for Queue<R> {
+    fn default() -> Queue<R> {
+        Queue { waiters: VecDeque::new(), looked: 0 }
+    }
+}
+
 /// See the module's head.
 pub struct Waits<R> {
-    all: BTreeMap<(Place, u64), VecDeque<Waiter<R>>>,
+    all: BTreeMap<(Place, u64), Queue<R>>,
     count: usize,
+    /// The word whose waiters are looked at next, or the one before.
+    looked: Option<(Place, u64)>,
 }
 
 impl<R> Default for Waits<R> {
     fn default() -> Waits<R> {
-        Waits { all: BTreeMap::new(), count: 0 }
+        Waits { all: BTreeMap::new(), count: 0, looked: None }
     }
 }
 
 impl<R> Waits<R> {
-    /// Adds one, unless there are too many; those that have gone (`is_gone`) do not count.
-    pub fn add(&mut self, place: Place, offset: u64, bits: u64, reply: R, is_gone: impl Fn(&R) -> bool) -> Result<(), Errno> {
-        if self.count >= MOST {
-            self.prune(&is_gone);
-        }
-        if self.count >= MOST {
-            return Err(Errno::ENOMEM);
-        }
-        let queue = self.all.entry((place, offset)).or_default();
-        if queue.len() >= MANY {
-            let before = queue.len();
-            queue.retain(|waiter| !is_gone(&waiter.reply));
-            self.count -= before - queue.len();
-        }
-        queue.push_back(Waiter { bits, reply });
+    /// Adds one.
+    pub fn add(&mut self, place: Place, offset: u64, bits: u64, reply: R) {
+        self.all.entry((place, offset)).or_default().waiters.push_back(Waiter { bits, reply });
         self.count += 1;
-        Ok(())
     }
 
-    fn prune(&mut self, is_gone: impl Fn(&R) -> bool) {
-        self.all.retain(|_, queue| {
-            queue.retain(|waiter| !is_gone(&waiter.reply));
-            !queue.is_empty()
-        });
-        self.count = self.all.values().map(VecDeque::len).sum();
+    /// Looks at a few waiters, others each time, and takes out one that has gone (`is_gone`).
+    pub fn look(&mut self, is_gone: impl Fn(&R) -> bool) -> Option<R> {
+        for _ in 0..if self.count < FEW { 0 } else { LOOKS } {
+            let first = self.looked.unwrap_or((Place::Segment(Key::from_word(0)), 0));
+            let next = self.all.range_mut(first..).next();
+            let Some((&key, queue)) = next else {
+                self.looked = None;
+                continue;
+            };
+            self.looked = Some(key);
+            match queue.waiters.get(queue.looked).map(|waiter| is_gone(&waiter.reply)) {
+                Some(true) => {
+                    let gone = queue.waiters.remove(queue.looked);
+                    self.count -= 1;
+                    if queue.waiters.is_empty() {
+                        self.all.remove(&key);
+                    }
+                    return gone.map(|waiter| waiter.reply);
+                }
+                Some(false) => queue.looked += 1,
+                None => {
+                    queue.looked = 0;
+                    self.looked = key.1.checked_add(1).map(|offset| (key.0, offset));
+                }
+            }
+        }
+        None
     }
 
     /// Answers up to `count` of those that wait at a word with any of the bits; how many it was that `answer` reached.
     pub fn wake(&mut self, place: Place, offset: u64, count: u64, bits: u64, mut answer: impl FnMut(R) -> bool) -> u64 {
-        let Some(queue) = self.all.get_mut(&(place, offset)) else { return 0 };
+        let Some(Queue { waiters: queue, .. }) = self.all.get_mut(&(place, offset)) else { return 0 };
         let (mut woken, mut index) = (0, 0);
         while woken < count && index < queue.len() {
             if queue[index].bits & bits == 0 {
@@ -90,29 +112,38 @@ impl<R> Waits<R> {
             return 0;
         }
         let Some(mut queue) = self.all.remove(&(place, from)) else { return 0 };
-        let moved = most.min(queue.len() as u64);
-        let rest = queue.split_off(moved as usize);
-        self.all.entry((place, to)).or_default().extend(queue);
+        let moved = most.min(queue.waiters.len() as u64);
+        let rest = queue.waiters.split_off(moved as usize);
         if !rest.is_empty() {
-            self.all.insert((place, from), rest);
+            self.all.insert((place, from), Queue { waiters: rest, looked: 0 });
         }
-        self.all.retain(|_, queue| !queue.is_empty());
+        if moved != 0 {
+            self.all.entry((place, to)).or_default().waiters.extend(queue.waiters);
+        }
         moved
     }
 
-    /// The memory has gone, and nobody wakes anybody there.
-    pub fn forget(&mut self, place: Place) {
-        let gone: alloc::vec::Vec<_> = self.all.range((place, 0)..=(place, u64::MAX)).map(|(key, _)| *key).collect();
-        for key in gone {
-            self.count -= self.all.remove(&key).map_or(0, |queue| queue.len());
+    /// Takes out all that wait at words of some memory and of which `is_one` is true.
+    pub fn take(&mut self, place: Place, is_one: impl Fn(&R) -> bool) -> Vec<R> {
+        let mut taken = Vec::new();
+        let keys: Vec<_> = self.all.range((place, 0)..=(place, u64::MAX)).map(|(key, _)| *key).collect();
+        for key in keys {
+            let Some(mut queue) = self.all.remove(&key) else { continue };
+            let (those, rest): (VecDeque<_>, VecDeque<_>) = queue.waiters.into_iter().partition(|waiter| is_one(&waiter.reply));
+            self.count -= those.len();
+            taken.extend(those.into_iter().map(|waiter| waiter.reply));
+            queue.waiters = rest;
+            if !queue.waiters.is_empty() {
+                self.all.insert(key, queue);
+            }
         }
+        taken
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use alloc::vec::Vec;
 
     const PLACE: Place = Place::File(Key::from_word(1));
     const ALL: u64 = 0xffff_ffff;
@@ -121,7 +152,7 @@ mod tests {
     fn first_come_first_woken() {
         let (mut waits, mut woken) = (Waits::default(), Vec::new());
         for (number, bits) in [(1, ALL), (2, 2), (3, 1)] {
-            waits.add(PLACE, 8, bits, number, |_| false).unwrap();
+            waits.add(PLACE, 8, bits, number);
         }
         assert_eq!(waits.wake(PLACE, 8, 1, 1, |number| { woken.push(number); true }), 1);
         assert_eq!(waits.wake(PLACE, 8, 9, 1, |number| { woken.push(number); true }), 1);
@@ -132,19 +163,18 @@ mod tests {
     }
 
     #[test]
-    fn whoever_has_gone_is_not_counted() {
+    fn whoever_has_gone_is_found() {
         let mut waits = Waits::default();
-        for number in 0..10 * MOST {
-            waits.add(PLACE, 8, ALL, number, |_| true).unwrap();
+        for number in 0..1000 {
+            waits.add(PLACE, 8 * (number % 10), ALL, number);
         }
-        assert!(waits.count <= MANY + 1);
-        let mut waits = Waits::default();
-        for number in 0..MOST {
-            waits.add(PLACE, 8 * number as u64, ALL, number, |_| false).unwrap();
+        // Every second one has gone; while others come, all that have gone are taken out.
+        for number in 1000..3000u64 {
+            while waits.look(|number| number % 2 == 0).is_some_and(|gone| gone % 2 == 0) {}
+            waits.add(PLACE, 8 * (number % 10), ALL, 2 * number + 1);
         }
-        assert_eq!(waits.add(PLACE, 0, ALL, 0, |_| false), Err(Errno::ENOMEM));
-        assert_eq!(waits.wake(PLACE, 0, 1, ALL, |_| false), 0);
-        waits.forget(PLACE);
-        assert_eq!(waits.count, 0);
+        let left: Vec<u64> = waits.take(PLACE, |_| true);
+        assert!(left.iter().all(|number| number % 2 == 1) && left.len() == 2500, "{}", left.len());
+        assert!(waits.count == 0 && waits.all.is_empty());
     }
 }

@@ -11,7 +11,8 @@ use nacre_abi::state::ObjectEntry;
 use nacre_abi::{Call, Code, ObjectType, PAGE_SIZE, USER_END};
 use nacre_proto::flags::REPORT_MESSAGE;
 use nacre_proto::parent;
-use nacre_sys::{OwnedReference, Reference, Space, Thread, memory};
+use nacre_sys::ipc::{self, Buffers, Message};
+use nacre_sys::{FOREVER, OwnedReference, Reference, Space, Thread, memory};
 
 /// A test: its id, its sentence, and what it does.
 type Test = (&'static str, &'static str, fn() -> Result<(), String>);
@@ -23,7 +24,7 @@ pub const TESTS: [Test; 7] = [
     ("CNF0003", "none of them leads into its own memory", hidden),
     ("CNF0004", "no other address names an object", addresses),
     ("CNF0005", "no call takes for an object what is another, or none", calls),
-    ("CNF0006", "what its objects are linked to is its keeper and its space", links),
+    ("CNF0006", "what its objects are linked to can be told apart and not used", links),
     ("CNF0007", "its keeper cannot be changed from inside", keeper),
 ];
 
@@ -165,11 +166,26 @@ fn links() -> Result<(), String> {
     Space(SPACE).get_state_and_links(&[keeper.handle()]).map_err(|status| format!("its space: {status:?}"))?;
     Thread(THREAD).get_state_and_links(&[space.handle(), client.handle(), Reference(0)]).map_err(|status| format!("its thread: {status:?}"))?;
     let target = |reference: &OwnedReference| reference.handle().get_state().map(|state| (state.target, state.rights)).map_err(|status| format!("{status:?}"));
-    let found = [target(&keeper)?, target(&client)?];
-    // Whoever has a port may send to it: the parent gave its own for the keeper's.
-    let expected = [(TargetType::Port as u64, REFERENCE_USE), (TargetType::Null as u64, 0)];
-    let same = target(&space)?.0 == TargetType::Space as u64;
-    if found == expected && same { Ok(()) } else { Err(format!("{found:?}")) }
+    let found = [target(&keeper)?, target(&space)?, target(&client)?];
+    let expected = [(TargetType::Port as u64, 0), (TargetType::Space as u64, REFERENCE_ALL), (TargetType::Null as u64, 0)];
+    if found != expected {
+        return Err(format!("{found:?}"));
+    }
+    unusable(keeper.handle())
+}
+
+/// Tries everything that a program does with a port on a reference to its keeper.
+fn unusable(keeper: Reference) -> Result<(), String> {
+    let copy = OwnedReference::null().map_err(|status| format!("no slot: {status:?}"))?;
+    let raised = (1..=REFERENCE_ALL).map(|rights| keeper.reference(copy.handle(), rights));
+    let message = Message::new(parent::report::LABEL, [0; 6]);
+    let tries = [ipc::send(keeper, &message, FOREVER), ipc::call(keeper, &message, Buffers::NONE, FOREVER).map(drop), ipc::notify(keeper, 1)];
+    for (number, result) in raised.chain(tries).enumerate() {
+        if result.map_err(|status| status.code()) != Err(Some(Code::Denied)) {
+            return Err(format!("try {number}: {result:?}"));
+        }
+    }
+    Ok(())
 }
 
 fn keeper() -> Result<(), String> {

@@ -4,11 +4,12 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 use nacre_abi::rights::REFERENCE_USE;
-use nacre_proto::flags::{AT_EMPTY_PATH, O_RDONLY, SERVICE_CLOCK, SERVICE_FILES, SERVICE_MEMORY};
-use nacre_proto::{Errno, PROTOCOLS, clock, directory, file, memory, parent};
+use nacre_proto::flags::{AT_EMPTY_PATH, O_RDONLY, SEGMENT_OBJECTS, SERVICE_CLOCK, SERVICE_FILES, SERVICE_MEMORY};
+use nacre_proto::{Errno, PROTOCOLS, clock, directory, file, memory, parent, segment};
 use nacre_rt::stream;
 use nacre_sys::ipc::{self, Buffers, Message};
-use nacre_sys::{OwnedPort, OwnedReference, PortSet, Reference, Span, SpanMut};
+use nacre_abi::Rights;
+use nacre_sys::{OwnedMapping, OwnedPort, OwnedReference, Port, PortSet, Reference, Region, Space, Span, SpanMut};
 
 /// How many messages at random.
 const FLOOD: u64 = 3000;
@@ -28,12 +29,13 @@ pub fn run(path: &[u8]) -> i32 {
 
 type Attempt = fn(&[u8]) -> Result<(), String>;
 
-const ATTEMPTS: [(&str, Attempt); 6] = [
+const ATTEMPTS: [(&str, Attempt); 7] = [
     ("a file that takes paths", paths_of_a_file),
     ("services that were not given", services),
     ("objects of its own in place of others", own_ports),
     ("references that nobody expects", strange_references),
     ("labels that there are not", labels),
+    ("a page that the memory's server cannot touch", untouchable_pages),
     ("a flood", flood),
 ];
 
@@ -73,6 +75,36 @@ fn services(_: &[u8]) -> Result<(), String> {
     refused("nothing", parent::find(Reference::PARENT, u64::MAX))?;
     refused("the time", clock::read(Reference::PARENT, 0))?;
     refused("memory of the files", memory::segment_create(files()?.handle(), 4096, 0))
+}
+
+/// Puts a kernel object into memory whose words a server reads. A server that touched such a page would end by an exception.
+fn untouchable_pages(_: &[u8]) -> Result<(), String> {
+    const PLACE: u64 = 0x3f00_0000_0000;
+    let pool = parent::find(Reference::PARENT, SERVICE_MEMORY).map_err(|errno| format!("no memory: {errno}"))?.found;
+    for (flags, expected) in [(0, Errno::EAGAIN), (SEGMENT_OBJECTS, Errno::EINVAL)] {
+        let taken = memory::segment_create(pool.handle(), 8192, flags).map_err(|errno| format!("no segment: {errno}"))?;
+        let region = Region::through(taken.region.handle());
+        let map = |rights| OwnedMapping::new(Space::OWN, PLACE, 8192, region, 0, rights);
+        // Without the right, all that is left is to try in memory for data.
+        let _mapping = map(Rights::ALL).or_else(|_| map(Rights::READ.union(Rights::WRITE))).map_err(|status| format!("{status:?}"))?;
+        let made = Port::create(PLACE, 0, PortSet(0)).is_ok();
+        let may_hold = flags == SEGMENT_OBJECTS;
+        let donated = !may_hold && Space::OWN.donate(PLACE + 4096, 1).is_ok();
+        let segment = taken.segment.handle();
+        let answers = [
+            segment::wait(segment, 0, 1, u64::MAX).map(drop),
+            segment::wake(segment, 0, 1, u64::MAX).map(drop),
+            segment::requeue(segment, 0, 1, 1, 64).map(drop),
+            segment::meet(segment, 0).map(drop),
+        ];
+        if made != may_hold || donated {
+            return Err(format!("with flags {flags}: an object {made}, donated {donated}"));
+        }
+        if answers[0] != Err(expected) || answers[1..].iter().any(|answer| *answer != if may_hold { Err(expected) } else { Ok(()) }) {
+            return Err(format!("with flags {flags}: {answers:?}"));
+        }
+    }
+    memory::status(pool.handle()).map(drop).map_err(|errno| format!("the server is gone: {errno}"))
 }
 
 fn own_ports(path: &[u8]) -> Result<(), String> {

@@ -55,7 +55,7 @@ fn run(services: &mut Services, what: &[u8], argument: &[u8]) -> Result<(u64, Ve
     let said = |what: &'static str| move |why: &dyn core::fmt::Debug| format!("{what}: {why:?}");
     let port = OwnedPort::new(0, PortSet(0)).map_err(|status| said("no port")(&status))?;
     let reference = port.new_reference(REFERENCE_USE).map_err(|status| said("no reference")(&status))?;
-    let ports = Ports { parent: reference.handle(), keeper: reference.handle() };
+    let ports = Ports { parent: reference.handle(), keeper: port.handle().as_keeper() };
     let arguments = [PATH, what, argument];
     let program = Program { path: PATH, arguments: &arguments, environment: &[], directory: b"", random: [7; 16], sizes: Sizes::default() };
     let child = spawn(services, &program, ports).map_err(|refusal| format!("{refusal}"))?;

@@ -2,7 +2,7 @@
 
 use nacre_raw::{call, write};
 use nacre_abi::manual::Kind;
-use nacre_abi::rights::REFERENCE_ALL;
+use nacre_abi::rights::{REFERENCE_ALL, REFERENCE_USE};
 use nacre_abi::{Call, ObjectType, Rights, Status};
 use nacre_rt::memory::Segment;
 
@@ -64,6 +64,9 @@ pub fn weak(object: ObjectType) -> u64 {
     page(1) + 1024 + 64 * object as u64
 }
 
+/// A reference to the port by which its holder can send, and no more.
+pub const SENDER: u64 = page(1) + 2048;
+
 /// The fixture's object of this type.
 pub fn object(object: ObjectType) -> u64 {
     match object {
@@ -122,6 +125,7 @@ pub fn fresh() -> Result<(), Status> {
         must(refer, &[object(kind), strong(kind), REFERENCE_ALL])?;
         must(refer, &[object(kind), weak(kind), 0])?;
     }
+    must(Call::PortReference, &[PORT, SENDER, REFERENCE_USE])?;
     for slot in 0..8 {
         write(LINKS + 8 * slot, FREE + 0x800 + 64 * slot);
     }

@@ -1,7 +1,7 @@
 //! Every error that the kind of an argument can bring, for every argument of every call, as the manual lists them: one value is made wrong,
 //! all others are right, the status must name code and argument, and the number of objects must be what it was.
 
-use crate::fixture::{self, BUFFER, DEEP, FREE_UNIT, MUTEX, NULL, PORT, UNMAPPED, population, right_value, strong, weak};
+use crate::fixture::{self, BUFFER, DEEP, FREE_UNIT, MUTEX, NULL, PORT, SENDER, UNMAPPED, population, right_value, strong, weak};
 use alloc::format;
 use alloc::string::String;
 use nacre_abi::manual::{Entry, Kind};
@@ -30,7 +30,7 @@ fn wrong_values(kind: Kind, code: Code) -> [Option<u64>; 3] {
         (_, Code::NullReference) => one(NULL),
         (Kind::Object(of) | Kind::Use(of), Code::Denied) => one(weak(of)),
         (Kind::SpaceOrOwn, Code::Denied) => one(weak(ObjectType::Space)),
-        (Kind::Keeper, Code::Denied) => one(weak(ObjectType::Port)),
+        (Kind::Keeper, Code::Denied) => [Some(weak(ObjectType::Port)), Some(SENDER), None],
         (Kind::Slot(ObjectType::Thread) | Kind::Donation, Code::NotObjectMemory) => one(NOT_OBJECT_MEMORY),
         (_, Code::NotObjectMemory) => one(NOT_OBJECT_MEMORY),
         (Kind::Slot(of), Code::SlotOccupied) => one(fixture::object(of)),

@@ -68,11 +68,9 @@ impl Tree {
 
     /// Starts the command: its first part is to be the manager.
     pub fn start(&mut self, command: &[&[u8]], number: u64, arguments: &Arguments) -> Result<(), String> {
-        let parent = match &self.server.entries[0] {
-            Some(entry) => entry.port.new_reference(nacre_abi::rights::REFERENCE_USE).map_err(said("its parent"))?,
-            None => return Err(String::from("no parent")),
-        };
-        let ports = Ports { parent: parent.handle(), keeper: parent.handle() };
+        let Some(Entry { port, .. }) = &self.server.entries[0] else { return Err(String::from("no parent")) };
+        let parent = port.new_reference(nacre_abi::rights::REFERENCE_USE).map_err(said("its parent"))?;
+        let ports = Ports { parent: parent.handle(), keeper: port.handle().as_keeper() };
         let child = search::spawn(&mut self.server, command, number, arguments, ports).map_err(|refusal| format!("{refusal}"))?;
         child.start().map_err(|refusal| format!("{refusal}"))?;
         // Its objects are known by their places, which change.

@@ -115,16 +115,15 @@ fn make_objects() -> Result<(), String> {
 
 /// Starts a thread on its table, or on the code at `entry` of the arena.
 pub fn start(number: u64, entry: u64) -> Result<(), String> {
-    let (begin, scratch) = (table(number), HOLD + HOLD_SIZE - 4096);
-    let state = ThreadState {
-        flags: ThreadState::STOPPED,
-        rip: entry,
-        rflags: 0x202,
-        rbx: begin,
-        rbp: begin + ENTRIES * 8 * runner::ENTRY_WORDS,
-        rsp: PLAIN + 0x1000,
-        ..ThreadState::default()
-    };
+    let begin = table(number);
+    let rbp = begin + ENTRIES * 8 * runner::ENTRY_WORDS;
+    start_with(number, ThreadState { rip: entry, rflags: 0x202, rbx: begin, rbp, rsp: PLAIN + 0x1000, ..ThreadState::default() })
+}
+
+/// Starts a thread with these registers.
+pub fn start_with(number: u64, state: ThreadState) -> Result<(), String> {
+    let scratch = HOLD + HOLD_SIZE - 4096;
+    let state = ThreadState { flags: ThreadState::STOPPED, ..state };
     for (index, word) in state.to_words().into_iter().enumerate() {
         write(scratch + 8 * index as u64, word);
     }

@@ -8,6 +8,7 @@ extern crate alloc;
 mod arena;
 mod moves;
 mod random;
+mod torture;
 
 use alloc::format;
 use alloc::string::String;
@@ -130,13 +131,18 @@ fn round(random: &mut Random, outside: &Outside) -> Result<u64, String> {
     Ok(made)
 }
 
-fn run(seed: u64, calls: u64) -> Result<u64, String> {
+/// Runs `programs` of random instructions, then makes `calls`; how many it made.
+fn run(seed: u64, programs: u64, calls: u64) -> Result<u64, String> {
     let more = Rights::OBJECTS.union(Rights::EXECUTE);
     let told = |errno| format!("no memory: {errno:?}");
     Segment::map(arena::BASE, arena::SIZE + arena::HOLD_SIZE, more).map_err(told)?.leak();
     Segment::map(CANARY, 4096, Rights::NONE).map_err(told)?.leak();
     (0..512).for_each(|word| write(CANARY + 8 * word, canary(word)));
     let outside = outside()?;
+    if programs > 0 {
+        torture::run(seed, programs)?;
+        check(&outside)?;
+    }
     let (mut made, mut rounds) = (0, 0u64);
     while made < calls {
         let mut random = Random::new(seed.wrapping_add(rounds));
@@ -156,8 +162,9 @@ fn run(seed: u64, calls: u64) -> Result<u64, String> {
 
 fn hostile(arguments: &Arguments) -> i32 {
     let (seed, calls) = (option(arguments, "--seed", 1), option(arguments, "--calls", 2_000_000));
-    say(format!("seed {seed}, {calls} calls\n"));
-    match run(seed, calls) {
+    let programs = option(arguments, "--programs", 0);
+    say(format!("seed {seed}, {programs} programs, {calls} calls\n"));
+    match run(seed, programs, calls) {
         Ok(made) => {
             say(format!("{made} hostile calls, and everything else is as it was\n"));
             0

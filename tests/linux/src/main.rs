@@ -49,7 +49,7 @@ fn run(services: &mut Services, command: &[&[u8]], number: u64, arguments: &Argu
     let status = |status| format!("{status:?}");
     let port = OwnedPort::new(0, PortSet::NONE).map_err(status)?;
     let reference = port.new_reference(REFERENCE_USE).map_err(status)?;
-    let ports = Ports { parent: reference.handle(), keeper: reference.handle() };
+    let ports = Ports { parent: reference.handle(), keeper: port.handle().as_keeper() };
     let child = search::spawn(services, command, number, arguments, ports).map_err(|refusal| format!("{refusal}"))?;
     child.start().map_err(|refusal| format!("{refusal}"))?;
     let ended = attend_within(port.handle(), &mut Plain, PATIENCE);

@@ -37,6 +37,8 @@ pub const CASES: &[Case] = &[
     ("a process and its children are told of no more processors than its limit says", counted),
     ("nonsense that a process answers comes to who has asked, and to nobody else", nonsense),
     ("a process without a library answers no questions, and one that is not there none either", asked),
+    ("a maker that ends, or becomes another program, at any step before a child begins takes the child with it", reserved),
+    ("members of a domain know of nobody outside, and outside knows of them", confined),
 ];
 
 fn expect<T: PartialEq + core::fmt::Debug>(what: &str, found: T, expected: T) -> Outcome {
@@ -155,6 +157,49 @@ fn memory_stays() -> Outcome {
     expect("a pool that is gone", memory::segment_create(shared.handle(), 4096, 0).is_err(), true)
 }
 
+/// Each step that a maker has reached, and each way in which it goes on from there.
+fn reserved() -> Outcome {
+    let pool = find(SERVICE_MEMORY)?;
+    let used = || memory::status(pool.handle()).map(|reply| reply.used).map_err(why("status"));
+    let round = |step: u8, way: u8| -> Outcome {
+        let (reader, writer) = pipe(0)?;
+        let pid = child_with(0, Some(writer.handle()), &[b"make", &[step, way]]).map_err(why("making a maker"))?;
+        drop(writer);
+        expect("the step", read(&reader), Ok(b"there".to_vec()))?;
+        if way == b'k' {
+            kill(pid, 9)?;
+        }
+        let end = if way == b'k' { 9 } else { 0x500 };
+        expect("the maker's end", wait(pid, WEXITED)?, (pid, end))?;
+        expect("other children", process::wait(Reference::PARENT, u64::MAX, WEXITED).err(), Some(Errno::ECHILD))?;
+        expect("other processes", process::list(Reference::PARENT, 2, &mut [0; 64]).err(), Some(Errno::ESRCH))
+    };
+    let all = || (b'0'..=b'4').flat_map(|step| [b'k', b'e', b'b'].map(|way| (step, way)));
+    // The first round may leave us with slots and places that serve again.
+    all().try_for_each(|(step, way)| round(step, way))?;
+    for (step, way) in all() {
+        let before = used()?;
+        round(step, way)?;
+        expect("memory in use", (step, way, used()?), (step, way, before))?;
+    }
+    Ok(())
+}
+
+fn confined() -> Outcome {
+    let guarded = |words: &[&[u8]]| -> Result<u64, String> {
+        let (pid, port) = create().map_err(why("create"))?;
+        process::domain(port.handle()).map_err(why("domain"))?;
+        begin_at(port.handle(), 0, words).map_err(why("begin"))?;
+        Ok(pid)
+    };
+    let one = guarded(&[b"sleep"])?;
+    let two = guarded(&[b"spy", format!("{one}").as_bytes()])?;
+    expect("what a spy finds", wait(two, WEXITED)?, (two, 0))?;
+    expect("its parent", process::numbers(Reference::PARENT, one).map(|found| found.parent), Ok(1))?;
+    kill(one, 9)?;
+    expect("its end", wait(one, WEXITED)?, (one, 9))
+}
+
 /// This program is run with room for eight processes.
 fn limited() -> Outcome {
     let made: Vec<(u64, OwnedReference)> = core::iter::from_fn(|| create().ok()).collect();
@@ -248,10 +293,10 @@ fn counted() -> Outcome {
 fn nonsense() -> Outcome {
     let pid = child_asked(&[b"nonsense"]).map_err(why("making a child"))?;
     let ask = || {
-        process::ask(Reference::PARENT, pid, ASK_TEXT | ASK_PRIVILEGED, 0, 0, 0, 0, &b"/proc/1/stat"[..], &mut [0; 8][..])
+        process::ask(Reference::PARENT, pid, ASK_TEXT | ASK_PRIVILEGED, 0, 0, 0, &b"/proc/1/stat"[..], &mut [0; 8][..])
             .map(|reply| (reply.first, reply.second, reply.found))
     };
-    let ask_file = || process::ask_file(Reference::PARENT, pid, ASK_FILE | ASK_PRIVILEGED, 0, 0, 0, 0).map(|reply| reply.first);
+    let ask_file = || process::ask_file(Reference::PARENT, pid, ASK_FILE | ASK_PRIVILEGED, 0, 0, 0).map(|reply| reply.first);
     for number in ["too large an error", "no error", "no error and too much"] {
         expect(number, ask(), Err(Errno::EPROTO))?;
     }
@@ -265,7 +310,7 @@ fn nonsense() -> Outcome {
 }
 
 fn asked() -> Outcome {
-    let ask = |pid| process::ask(Reference::PARENT, pid, ASK_LIMIT | ASK_PRIVILEGED, 0, 0, 0, 0, &b""[..], &mut [0; 8][..]).err();
+    let ask = |pid| process::ask(Reference::PARENT, pid, ASK_LIMIT | ASK_PRIVILEGED, 0, 0, 0, &b""[..], &mut [0; 8][..]).err();
     let pid = made(&[b"sleep"])?;
     expect("one of ours", ask(pid), Some(Errno::EPERM))?;
     kill(pid, 9)?;

@@ -16,7 +16,7 @@ const PATH: &[u8] = b"/bin/processes";
 pub const SIGCHLD: u64 = 17;
 
 /// Memory that the manager has prepared.
-struct Prepared {
+pub struct Prepared {
     _mapping: OwnedMapping,
     region: OwnedReference,
     place: Place,
@@ -33,7 +33,7 @@ impl Segment for Prepared {
 }
 
 /// Takes files from our own services, and memory from the manager.
-struct Maker {
+pub struct Maker {
     services: Services,
     port: Reference,
 }
@@ -56,11 +56,11 @@ impl Supplier for Maker {
 }
 
 /// What is made of this program at `port`; it does not run yet.
-fn build(port: Reference, words: &[&[u8]]) -> Result<Child<Maker>, Errno> {
+pub fn build(port: Reference, words: &[&[u8]]) -> Result<Child<Maker>, Errno> {
     let mut maker = Maker { services: Services::find().map_err(|_| Errno::ENOENT)?, port };
     let arguments: Vec<&[u8]> = [&[PATH], words].concat();
     let program = Program { path: PATH, arguments: &arguments, environment: &[], directory: b"", random: [7; 16], sizes: Sizes::default() };
-    spawn(&mut maker, &program, Ports { parent: port, keeper: port }).map_err(|_| Errno::ENOEXEC)
+    spawn(&mut maker, &program, Ports { parent: port, keeper: Reference::NONE }).map_err(|_| Errno::ENOEXEC)
 }
 
 /// What is made of this program at `port` begins there.

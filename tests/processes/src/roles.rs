@@ -2,7 +2,7 @@
 
 use crate::make;
 use nacre_abi::rights::REFERENCE_USE;
-use nacre_proto::flags::{OWN_POSITION, WEXITED};
+use nacre_proto::flags::{ASK_PRIVILEGED, ASK_TEXT, OWN_POSITION, WEXITED};
 use nacre_proto::{Errno, file, parent, process};
 use nacre_sys::{OwnedPort, PortSet, Reference, Thread, ipc};
 
@@ -22,6 +22,8 @@ pub fn play(role: &[u8], argument: &[u8]) -> i32 {
         b"count" => parent::processors(Reference::PARENT).map_or(FAILED, |reply| reply.count as i32),
         b"parent-of" => parent_of(argument).unwrap_or(FAILED),
         b"nonsense" => nonsense().unwrap_or(FAILED),
+        b"make" => reserve(argument).unwrap_or(FAILED),
+        b"spy" => spy(argument).unwrap_or(FAILED),
         b"say" => say(argument).unwrap_or(FAILED),
         _ => loop {
             let _ = Thread::sleep(u64::MAX);
@@ -65,6 +67,54 @@ fn nonsense() -> Result<i32, Errno> {
 fn parent_of(role: &[u8]) -> Result<i32, Errno> {
     let pid = make::child(&[role])?;
     Ok((process::wait(Reference::PARENT, pid, WEXITED)?.status >> 8) as i32)
+}
+
+/// Comes so far on the way to two children, tells that, and waits to be killed, ends, or becomes another program.
+fn reserve(words: &[u8]) -> Result<i32, Errno> {
+    let [step, way] = *words else { return Ok(FAILED) };
+    let first = if step > b'0' { Some(make::create()?) } else { None };
+    let _built = first.as_ref().filter(|_| step > b'1').map(|(_, port)| make::build(port.handle(), &[b"exit", b"7"])).transpose()?;
+    let second = if step > b'2' { Some(make::create()?) } else { None };
+    let _prepared = second.as_ref().filter(|_| step > b'3').map(|(_, port)| process::prepare(port.handle(), 1 << 20)).transpose()?;
+    file::write(parent::stream(Reference::PARENT, 1)?.file.handle(), OWN_POSITION, b"there")?;
+    match way {
+        b'e' => Ok(5),
+        b'b' => make::become_another(&[b"exit", b"5"]).map(|()| FAILED),
+        _ => loop {
+            let _ = Thread::sleep(u64::MAX);
+        },
+    }
+}
+
+/// Tries from inside a domain what reaches others: ends with the number of the first attempt that succeeds, 0 if none does.
+fn spy(stranger: &[u8]) -> Result<i32, Errno> {
+    let stranger = stranger.iter().fold(0, |number, digit| 10 * number + u64::from(*digit - b'0'));
+    let own = process::numbers(Reference::PARENT, 0)?;
+    let mut text = [0; 64];
+    for other in [1, stranger] {
+        let refused = [
+            process::numbers(Reference::PARENT, other).is_err(),
+            process::look(Reference::PARENT, other, &mut text[..]).is_err(),
+            process::kill(Reference::PARENT, other, 0, 0, 0, 0).is_err(),
+            process::kill(Reference::PARENT, other.wrapping_neg(), 0, 9, 0, 0).is_err(),
+            process::kill(Reference::PARENT, u64::MAX, 0, 9, 0, 0).is_err(),
+            process::priority_set(Reference::PARENT, 0, other, 1).is_err(),
+            process::ask(Reference::PARENT, other, ASK_TEXT | ASK_PRIVILEGED, 0, 0, 0, &b"/proc/1/stat"[..], &mut text[..]).is_err(),
+            process::foreground_set(Reference::PARENT, other).is_err(),
+            process::list(Reference::PARENT, own.pid + 1, &mut text[..]).is_err(),
+            process::list(Reference::PARENT, 1, &mut text[..]).is_ok_and(|first| first.pid == own.pid),
+            process::parents(Reference::PARENT).is_err(),
+            process::system_name_set(Reference::PARENT, 0, &b"other"[..]).is_err(),
+            own.parent == 0,
+        ];
+        if let Some(number) = refused.iter().position(|refused| !refused) {
+            return Ok(number as i32 + 1);
+        }
+    }
+    // What it makes is there for it.
+    let pid = make::child(&[b"sleep"])?;
+    process::kill(Reference::PARENT, pid, 0, 9, 0, 0)?;
+    Ok(if process::wait(Reference::PARENT, pid, WEXITED)?.status == 9 { 0 } else { FAILED })
 }
 
 /// Ends with the number of the first signal that comes.

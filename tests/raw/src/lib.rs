@@ -3,6 +3,7 @@
 //! For programs that test the kernel. They keep the memory that such calls may name apart from all that Rust knows of, and reach it through this crate only.
 #![no_std]
 
+pub mod neighbour;
 pub mod runner;
 
 use core::arch::asm;

@@ -80,7 +80,7 @@ fn run(pieces: usize) -> Result<i32, String> {
     let port = OwnedPort::new(0, PortSet(0)).map_err(status)?;
     let own = port.new_reference(REFERENCE_USE).map_err(status)?;
     let pool = memory::pool_create(services.memory(), LIMIT).map_err(|errno| format!("no pool: {errno}"))?.pool;
-    let ports = Ports { parent: own.handle(), keeper: own.handle() };
+    let ports = Ports { parent: own.handle(), keeper: port.handle().as_keeper() };
     let program = Program {
         path: PATH,
         arguments: &[PATH, b"observe", b"one argument"],

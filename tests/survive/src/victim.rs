@@ -15,7 +15,7 @@ use nacre_nest::{Child, Handler, Ports, Program, Services, Sizes, attend, spawn}
 use nacre_proto::flags::{O_RDWR, SERVICE_FILES, SERVICE_MEMORY};
 use nacre_proto::{Errno, Given, Request, directory, memory, parent};
 use nacre_rt::thread;
-use nacre_sys::ipc::{self, Message};
+use nacre_sys::ipc::{self, Buffers, Message};
 use nacre_sys::lock::Lock;
 use nacre_sys::{OwnedPort, OwnedReference, PortSet, Reference, Thread, Window};
 
@@ -159,7 +159,7 @@ fn killer(_: usize) {
     }
     // It is the end of whoever waits, who then says what is wrong, and does not answer.
     let end = Message::new(parent::exit::LABEL, [NOT_TOLD, 0, 0, 0, 0, 0]);
-    while !OVER.load(Ordering::Acquire) && ipc::send(order.port, &end, LOOK).is_err() {}
+    while !OVER.load(Ordering::Acquire) && ipc::call(order.port, &end, Buffers::NONE, LOOK).is_err() {}
 }
 
 impl Stage {
@@ -173,8 +173,8 @@ impl Stage {
         Ok(Stage { services, pool, outset })
     }
 
-    fn spawn(&mut self, command: &[&[u8]], port: &OwnedReference) -> Result<Child<Services>, String> {
-        let ports = Ports { parent: port.handle(), keeper: port.handle() };
+    fn spawn(&mut self, command: &[&[u8]], port: &OwnedPort, parent: &OwnedReference) -> Result<Child<Services>, String> {
+        let ports = Ports { parent: parent.handle(), keeper: port.handle().as_keeper() };
         let program = Program { path: command[0], arguments: command, environment: &[], directory: b"", random: [7; 16], sizes: Sizes::default() };
         spawn(&mut self.services, &program, ports).map_err(|refusal| format!("{refusal}"))
     }
@@ -183,7 +183,7 @@ impl Stage {
     fn live(&mut self, command: &[&[u8]], fate: Fate) -> Result<u64, String> {
         let port = OwnedPort::new(0, PortSet(0)).map_err(said("no port"))?;
         let reference = port.new_reference(REFERENCE_USE).map_err(said("no reference"))?;
-        let child = self.spawn(command, &reference)?;
+        let child = self.spawn(command, &port, &reference)?;
         let killer = match fate {
             Fate::Alone => None,
             _ => {

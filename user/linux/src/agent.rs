@@ -15,7 +15,7 @@ use crate::signals::SIGSEGV;
 use alloc::vec::Vec;
 use core::sync::atomic::Ordering;
 use nacre_abi::fault::{self, KIND_BREAKPOINT, KIND_MEMORY, KIND_OPCODE, KIND_PROTECTION};
-use nacre_abi::rights::REFERENCE_USE;
+use nacre_abi::rights::{REFERENCE_CONTROL, REFERENCE_USE};
 use nacre_abi::state::ThreadState;
 use nacre_abi::{Code, Rights};
 use nacre_proto::{Event, Request, Station, parent, process as manager};
@@ -33,7 +33,7 @@ const NOBODY: usize = usize::MAX;
 
 /// What the process has of its agent.
 pub struct Agent {
-    _port: OwnedPort,
+    port: OwnedPort,
     reference: OwnedReference,
     /// The process's exceptions come to it.
     keeps: bool,
@@ -60,7 +60,7 @@ impl Process {
             if self.is_managed() {
                 manager::attach(Reference::PARENT, SIGNALS, reference.handle())?;
             }
-            self.agent = Some(Agent { _port: port, reference, keeps: false });
+            self.agent = Some(Agent { port, reference, keeps: false });
         }
         Ok(self.agent.as_ref().map(|agent| agent.reference.handle()).unwrap_or_default())
     }
@@ -72,10 +72,12 @@ impl Process {
 
     /// From now on exceptions of the process's threads come to the agent.
     pub fn need_exceptions(&mut self) -> Result<(), Errno> {
-        let reference = self.need_agent()?;
+        self.need_agent()?;
         match &mut self.agent {
             Some(agent) if !agent.keeps => {
-                parent::keep(Reference::PARENT, reference)?;
+                // To be made a keeper takes control over the port. Nobody but our parent is given that.
+                let control = OwnedReference::made_by(|slot| agent.port.handle().reference(slot, REFERENCE_CONTROL))?;
+                parent::keep(Reference::PARENT, control.handle())?;
                 agent.keeps = true;
             }
             _ => {}
@@ -185,13 +187,11 @@ fn exception(request: &mut Request<'_>) {
     request.answer(fault::RESUME, [0; 6]);
 }
 
-/// What an access that failed was about, from the machine's error code; that of a keeper's refusal has the same bit for writing.
+/// Returns the right that a failed access lacked, from the machine's error code.
 fn access(error: u64) -> Rights {
-    const WRITE: u64 = 2;
-    const INSTRUCTION: u64 = 16;
     match error {
-        error if error & INSTRUCTION != 0 => Rights::EXECUTE,
-        error if error & WRITE != 0 => Rights::WRITE,
+        error if error & fault::ERROR_FETCH != 0 => Rights::EXECUTE,
+        error if error & fault::ERROR_WRITE != 0 => Rights::WRITE,
         _ => Rights::READ,
     }
 }

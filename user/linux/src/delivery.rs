@@ -6,7 +6,7 @@ use crate::block::Block;
 use crate::entry::{Frame, Place, place, signal_entry};
 use crate::errno::{EINTR, ERESTART, ERESTART_ALWAYS, ERESTART_SLEEP, ERESTART_UNHANDLED, Errno, negated};
 use crate::life::end_by_signal;
-use crate::pending::{Info, bit};
+use crate::pending::{Info, SI_KERNEL, bit};
 use crate::process::Process;
 use crate::signal_frame;
 use crate::signals::{Fate, SA_RESTART, SIGCONT, SIGKILL, SIGSEGV, STOPS};
@@ -105,14 +105,18 @@ fn take(process: &mut Process) -> Option<Info> {
     thread.pending.take(open).or_else(|| process.signals.pending.take(open))
 }
 
-/// Lets the program go on in its handler. A stack that cannot take the frame ends the program, as on Linux.
+/// Lets the program go on in its handler. A stack that cannot take the frame is a fault of the program, as on Linux: it can have a handler
+/// for that on another stack.
 fn enter_handler(process: &mut Process, frame: &mut Frame, info: &Info) {
     let action = process.signals.action(info.signal);
     if process.growth.is_below(frame.stack) {
         process.grow_stack(frame.stack);
     }
     if signal_frame::push(process, frame, info, &action).is_err() {
-        end_by_signal(process, SIGSEGV);
+        if info.signal == SIGSEGV {
+            end_by_signal(process, SIGSEGV);
+        }
+        return process.force(Info::from(SIGSEGV, SI_KERNEL, 0, 0));
     }
     process.signals.was_entered(info.signal);
     let thread = process.me();
@@ -253,6 +257,7 @@ impl Process {
             let _ = self.need_agent();
         }
         self.me().mask = mask & !crate::signals::ALWAYS;
+        self.hear_blocked(mask);
         self.look_again();
     }
 

@@ -260,7 +260,7 @@ fn replace(process: &mut Process, maker: &mut Maker, command: &Command, legacy: 
     let sizes = Sizes { pool_pages: Tables::FEWEST, stack: STACK + command.size() };
     let (arguments, environment) = (slices(&command.arguments), slices(&command.environment));
     let program = Program { path: &command.path, arguments: &arguments, environment: &environment, directory: &place, random, sizes };
-    let child = nacre_nest::spawn_heir(maker, &program, &heritage, Ports { parent: Reference::PARENT, keeper: Reference::PARENT })?;
+    let child = nacre_nest::spawn_heir(maker, &program, &heritage, Ports { parent: Reference::PARENT, keeper: Reference::NONE })?;
     Ok(Outcome::Done(become_it(process, &child, legacy, &command.arguments)))
 }
 
@@ -283,7 +283,7 @@ fn owner_as(process: &Process, [user, group]: maker::Owners) -> [u32; 6] {
 fn tell_owner(process: &Process, owner: [u32; 6]) {
     let [real, effective, saved, real_group, effective_group, _] = owner;
     if owner != process.identity.owner() {
-        let _ = process::identity(Reference::PARENT, real.into(), effective.into(), saved.into());
+        let _ = process::identity(Reference::PARENT, real.into(), effective.into(), saved.into(), real_group.into());
     }
     if (real != effective || real_group != effective_group) && process.traits.death_signal != 0 {
         let _ = process::family(Reference::PARENT, 0, process.traits.is_reaper.into());

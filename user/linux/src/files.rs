@@ -54,7 +54,7 @@ fn write_from(process: &mut Process, file: &OpenFile, offset: u64, address: u64,
     }
     let size = usable(process, address, size, Rights::READ)?;
     let from = process.memory.readable(address, size)?;
-    if from.is_empty() && file.is_regular() {
+    if from.is_empty() && file.is_regular() && file.node().is_none() {
         return Ok(0);
     }
     process.write(file, offset, from).map(|count| count as u64)
@@ -183,7 +183,7 @@ fn write_pieces(process: &mut Process, file: &OpenFile, mut offset: u64, pieces:
 }
 
 /// The pieces of `readv` and its like; together they may not exceed what a signed number holds.
-fn vectors(process: &Process, address: u64, count: u64) -> Result<Vec<(u64, u64)>, Errno> {
+pub fn vectors(process: &Process, address: u64, count: u64) -> Result<Vec<(u64, u64)>, Errno> {
     let pieces = process.memory.vectors(address, count)?;
     let size = pieces.iter().try_fold(0, |sum: u64, piece| sum.checked_add(piece.1));
     if size.is_some_and(|size| size as i64 >= 0) { Ok(pieces) } else { Err(EINVAL) }

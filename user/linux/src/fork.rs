@@ -102,38 +102,72 @@ fn create(process: &mut Process, frame: &Frame, request: &Request) -> Answer {
     if request.flags & CLONE_PIDFD != 0 {
         process.memory.writable(request.descriptor, 4)?;
     }
-    let made = match process::create(Reference::PARENT, request.exit_signal) {
-        Ok(made) => made,
-        Err(ENOSYS) => {
-            process.report(format_args!("fork: this needs a process manager: run `process` below the program"));
-            return Err(ENOSYS);
-        }
-        Err(error) => return Err(error),
-    };
-    let port = made.port.handle();
-    let child = copy(process, &frame.of_child(request.stack), request, (made.pid, port))?;
+    let reserved = Reserved::new(process, request.exit_signal)?;
+    let pid = reserved.pid;
+    let child = copy(process, &frame.of_child(request.stack), request, (pid, reserved.port.handle()))?;
+    let descriptor = if request.flags & CLONE_PIDFD != 0 { Some(crate::pidfd::give(process, pid, request.descriptor)?) } else { None };
     if request.flags & CLONE_VM != 0 {
         process.sites.join();
-        if request.flags & CLONE_VFORK == 0 {
-            process.memory.lend();
+    }
+    let flags = if process.attends() { BEGIN_ATTENDS } else { 0 };
+    if let Err(error) = reserved.commit(flags, process.signals.ignored(), &child) {
+        if request.flags & CLONE_VM != 0 {
+            process.sites.leave();
         }
+        descriptor.into_iter().for_each(|number| drop(process.descriptors.close(number)));
+        return Err(error);
     }
-    begin(port, if process.attends() { BEGIN_ATTENDS } else { 0 }, process.signals.ignored(), &child)?;
+    // The child runs. Nothing below may fail.
     if request.flags & CLONE_PARENT_SETTID != 0 {
-        process.memory.write_half(request.parent_number, made.pid as u32)?;
+        // The address was checked; Linux ignores a failure here as well.
+        let _ = process.memory.write_half(request.parent_number, pid as u32);
     }
-    if request.flags & CLONE_PIDFD != 0 {
-        crate::pidfd::give(process, made.pid, request.descriptor)?;
+    if request.flags & (CLONE_VM | CLONE_VFORK) == CLONE_VM {
+        process.memory.lend();
     }
     if request.flags & CLONE_VFORK != 0 {
-        // Signals wait meanwhile. One that is not there any more needs nothing.
-        let message = Message::new(process::released::LABEL, [made.pid, 0, 0, 0, 0, 0]);
+        // Signals wait meanwhile. A child that has ended already needs nothing.
+        let message = Message::new(process::released::LABEL, [pid, 0, 0, 0, 0, 0]);
         let _ = process.exchange_if(false, Reference::PARENT, &message, Buffers::NONE);
         if request.flags & CLONE_VM != 0 {
             process.sites.leave();
         }
     }
-    Ok(made.pid)
+    Ok(pid)
+}
+
+/// Reservation of a child at the process manager. The manager aborts the child when this value is dropped before `commit`.
+struct Reserved {
+    pid: u64,
+    port: OwnedReference,
+    is_committed: bool,
+}
+
+impl Reserved {
+    fn new(process: &mut Process, exit_signal: u64) -> Result<Reserved, Errno> {
+        let made = process::create(Reference::PARENT, exit_signal).inspect_err(|error| {
+            if *error == ENOSYS {
+                process.report(format_args!("fork: this needs a process manager: run `process` below the program"));
+            }
+        })?;
+        Ok(Reserved { pid: made.pid, port: made.port, is_committed: false })
+    }
+
+    /// Lets the child live in `child` and run. After an error it has not begun.
+    fn commit(mut self, flags: u64, ignored: u64, child: &Child<Maker>) -> Result<(), Errno> {
+        begin(self.port.handle(), flags, ignored, child)?;
+        self.is_committed = true;
+        Ok(())
+    }
+}
+
+impl Drop for Reserved {
+    fn drop(&mut self) {
+        if !self.is_committed {
+            // A manager that does not answer gives the reservation up when this process ends.
+            let _ = process::abandon(self.port.handle());
+        }
+    }
 }
 
 impl Process {
@@ -162,7 +196,7 @@ fn copy(process: &mut Process, frame: &Frame, request: &Request, (pid, port): (u
     let files = process.services.files()?;
     let mut maker = Maker { files, current: files, port, opened: None, owners: [None; 2], found: [None; 2], is_linker: true, library: process.library.take() };
     let sizes = Sizes { pool_pages: process.memory.tables.for_child(), ..Sizes::default() };
-    let child = nacre_nest::fork(&mut maker, &heritage, sizes, Ports { parent: port, keeper: port });
+    let child = nacre_nest::fork(&mut maker, &heritage, sizes, Ports { parent: port, keeper: Reference::NONE });
     process.library = maker.library;
     let child = child.map_err(|refusal| maker::errno(&refusal))?;
     for (number, start) in &legacy.copies {

@@ -275,7 +275,8 @@ pub fn futex(process: &mut Process, frame: &mut Frame) -> Answer {
     let clock = if operation & CLOCK_REALTIME != 0 { time::REALTIME } else { time::MONOTONIC };
     let is_private = operation & PRIVATE != 0;
     let operation = operation & 0x7f;
-    if word % 4 != 0 {
+    let is_negative = matches!(operation, REQUEUE | CMP_REQUEUE) && ((value as i32) < 0 || (fourth as i32) < 0);
+    if word % 4 != 0 || is_negative {
         return Err(EINVAL);
     }
     if !is_private && let Some(meeting) = process.meeting(word) {

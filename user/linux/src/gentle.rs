@@ -44,7 +44,8 @@ impl Process {
         })
     }
 
-    /// What is there of a file that is read, or comes.
+    /// Reads what there is of a file, or waits for it. Of a device more than one message's bytes are read; a signal ends that with what
+    /// was read so far.
     pub fn read_gently(&mut self, file: &OpenFile, target: Reference, into: &mut [u8]) -> Result<usize, Errno> {
         if file.is_channel() {
             let most = into.len().min(PIECE - BESIDES);
@@ -52,12 +53,28 @@ impl Process {
             let count = self.await_turn(file, POLLIN, attempt)?.min(most);
             return Ok(if count == most { count + self.read_rest(target, &mut into[count..]) } else { count });
         }
-        let most = into.len().min(PIECE);
+        let mut done = 0;
+        loop {
+            let piece = PIECE.min(into.len() - done);
+            let count = match self.read_piece_gently(file, target, &mut into[done..done + piece]) {
+                Err(_) if done != 0 => return Ok(done),
+                count => count?,
+            };
+            done += count;
+            if count < piece || done == into.len() || !file.is_read_on() || self.is_interrupted() {
+                return Ok(done);
+            }
+        }
+    }
+
+    /// One message of [`Process::read_gently`].
+    fn read_piece_gently(&mut self, file: &OpenFile, target: Reference, into: &mut [u8]) -> Result<usize, Errno> {
         // Another reader can be first; then this waits for what comes next.
         let is_told = self.await_event(file, target, POLLIN)?;
-        let message = Message::new(file::read::LABEL, [OWN_POSITION, most as u64, 0, 0, 0, 0]);
-        let received = self.exchange_if(!is_told, target, &message, Buffers { bytes: SpanMut::from(&mut into[..most]), slots: &[] })?;
-        Ok(received.words[0] as usize)
+        let message = Message::new(file::read::LABEL, [OWN_POSITION, into.len() as u64, 0, 0, 0, 0]);
+        let most = into.len();
+        let received = self.exchange_if(!is_told, target, &message, Buffers { bytes: SpanMut::from(into), slots: &[] })?;
+        Ok((received.words[0] as usize).min(most))
     }
 
     /// Writes a piece, or what there is room for.

@@ -149,9 +149,14 @@ fn set_user(process: &mut Process, wanted: [u32; 3]) -> Answer {
     if before[1] != effective {
         (process.traits.dumpable, process.traits.death_signal) = (0, 0);
     }
-    // Without a manager nobody else asks who the process is.
-    let _ = nacre_proto::process::identity(nacre_sys::Reference::PARENT, real.into(), effective.into(), saved.into());
+    tell_manager(identity);
     Ok(0)
+}
+
+fn tell_manager(identity: &Identity) {
+    let Numbers { real, effective, saved } = identity.user;
+    // Without a manager nobody else asks who the process is.
+    let _ = nacre_proto::process::identity(nacre_sys::Reference::PARENT, real.into(), effective.into(), saved.into(), identity.group.real.into());
 }
 
 fn set_group(process: &mut Process, wanted: [u32; 3]) -> Answer {
@@ -159,6 +164,7 @@ fn set_group(process: &mut Process, wanted: [u32; 3]) -> Answer {
     identity.group.replaced([wanted[0], wanted[1], KEEP], identity.may(GROUPS))?;
     identity.group = identity.group.replaced(wanted, true)?;
     identity.of_files[1] = identity.group.effective;
+    tell_manager(identity);
     Ok(0)
 }
 

@@ -9,7 +9,7 @@ use alloc::vec::Vec;
 mod area;
 
 /// The form that this library writes and reads.
-const VERSION: u64 = 4;
+const VERSION: u64 = 5;
 /// Bytes that most take.
 const USUAL: usize = 6 << 10;
 /// Most descriptors, files, areas or segments that are taken over.
@@ -19,7 +19,7 @@ pub const LIMITS: usize = 16;
 /// Signals that have a disposition.
 pub const SIGNALS: usize = 64;
 /// Words of what else a process keeps.
-pub const STATE: usize = 23;
+pub const STATE: usize = 25;
 /// Words of a signal that waits.
 pub const SIGNAL: usize = 6;
 /// Words of a signal's disposition.

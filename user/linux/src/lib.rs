@@ -63,6 +63,7 @@ mod map;
 mod mapping;
 mod memory;
 mod names;
+mod oom;
 mod open;
 mod owner;
 mod pair;

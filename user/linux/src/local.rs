@@ -130,6 +130,13 @@ impl Process {
 
     /// Writes to a file that is inside the process.
     pub fn write_local(&mut self, file: &RefCell<Local>, from: &[u8]) -> Result<usize, Errno> {
+        let shown = match &*file.borrow() {
+            Local::Shown(shown) => Some(shown.node),
+            _ => None,
+        };
+        if let Some(node) = shown {
+            return self.write_shown(node, from);
+        }
         let bytes: [u8; 8] = from.get(..8).and_then(|bytes| bytes.try_into().ok()).ok_or(EINVAL)?;
         match &mut *file.borrow_mut() {
             Local::Counter(counter) => counter.write(u64::from_le_bytes(bytes))?,

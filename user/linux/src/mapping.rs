@@ -109,14 +109,19 @@ fn map(process: &mut Process, frame: &mut Frame) -> Answer {
 
 /// Fresh memory.
 fn map_anonymous(process: &mut Process, address: u64, size: u64, flags: u64, rights: Rights) -> Answer {
+    if flags & MAP_TYPE != MAP_PRIVATE {
+        // A segment of its own lives until its last holder goes, whoever made it, and shows other processes nothing else of this one.
+        let segment = process.services.segment(size)?;
+        let start = place(process, address, size, flags)?;
+        process.memory.add_part(segment, start, size, 0, rights)?;
+        process.memory.share(start, start + size)?;
+        return Ok(start);
+    }
     let start = place(process, address, size, flags)?;
     if rights == Rights::NONE {
         process.memory.reserve(start, size)?;
     } else {
         process.memory.add(&mut process.services, start, size, rights)?;
-        if flags & MAP_TYPE != MAP_PRIVATE {
-            process.memory.share(start, start + size)?;
-        }
     }
     Ok(start)
 }

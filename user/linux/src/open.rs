@@ -72,7 +72,16 @@ fn open_path(process: &mut Process, descriptor: u64, path: &[u8], flags: u32, mo
     let directory = process.directory(descriptor, path)?;
     let parent = check_open(process, Place { directory, path }, flags)?;
     let mode = mode & MODE & !u64::from(process.identity.umask);
-    let mut file = match directory::open(directory, u64::from(flags & !OWN), mode, path) {
+    // Another thread may close the directory while this one waits for the answer.
+    let base = match path.first() {
+        Some(b'/') => None,
+        _ if descriptor as u32 == CURRENT as u32 => process.current.clone(),
+        _ => Some(process.descriptors.get(descriptor)?),
+    };
+    // A copy, because another thread may change or unmap what the program passed.
+    let opened_by = path.to_vec();
+    let path = &opened_by[..];
+    let mut file = match process.unlocked(|| directory::open(directory, u64::from(flags & !OWN), mode, path)) {
         Ok(opened) => {
             if let Some(parent) = parent {
                 let [user, group] = process.owner_in(&parent);
@@ -85,12 +94,7 @@ fn open_path(process: &mut Process, descriptor: u64, path: &[u8], flags: u32, mo
         Err(error) => return Err(error),
     };
     file.is_null = path == b"/dev/null" && file.mode & S_IFMT == S_IFCHR;
-    let base = match path.first() {
-        Some(b'/') => None,
-        _ if descriptor as u32 == CURRENT as u32 => process.current.clone(),
-        _ => Some(process.descriptors.get(descriptor)?),
-    };
-    *file.opened_by.borrow_mut() = Some((base, path.to_vec()));
+    *file.opened_by.borrow_mut() = Some((base, opened_by));
     process.open(file, flags & O_CLOEXEC != 0)
 }
 
@@ -215,8 +219,11 @@ fn access_at(process: &mut Process, descriptor: u64, address: u64, wanted: u64, 
         identity.of_files = identity.real();
         identity.capabilities = capabilities.of_real(identity.of_files[0]);
     }
+    // No other thread may see the process as somebody else.
+    let lock = process.lock.take();
     let status = crate::status::at(process, descriptor, address, flags & !AT_EACCESS_EFFECTIVE);
     let done = status.and_then(|status| process.check_mode(&status, wanted));
+    process.lock = lock;
     (process.identity.of_files, process.identity.capabilities) = (files, capabilities);
     done.map(|()| 0)
 }

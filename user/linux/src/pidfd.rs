@@ -45,10 +45,14 @@ pub fn pidfd_open(process: &mut Process, frame: &mut Frame) -> Answer {
     process.open(open_file(pid, flags), true)
 }
 
-/// Gives a new child's descriptor to its maker.
-pub fn give(process: &mut Process, pid: u64, address: u64) -> Result<(), Errno> {
+/// Gives a new child's descriptor to its maker, and returns the descriptor. An error leaves none open.
+pub fn give(process: &mut Process, pid: u64, address: u64) -> Answer {
     let descriptor = process.open(open_file(pid, O_CLOEXEC), true)?;
-    process.memory.write_half(address, descriptor as u32)
+    if let Err(error) = process.memory.write_half(address, descriptor as u32) {
+        process.descriptors.close(descriptor)?;
+        return Err(error);
+    }
+    Ok(descriptor)
 }
 
 /// `pidfd_send_signal(descriptor, signal, info, flags)`.

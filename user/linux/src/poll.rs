@@ -44,8 +44,8 @@ pub fn ready(process: &mut Process, open: &OpenFile, events: u64) -> u64 {
         if open.options.get().has_failed() {
             return events & (POLLIN | POLLOUT) | ALWAYS;
         }
-        let target = process.services.reference(open);
-        return target.and_then(|target| file::poll(target, events)).map_or(POLLERR, |reply| reply.events & (events | ALWAYS));
+        let Ok(target) = process.services.reference(open) else { return POLLERR };
+        return process.unlocked(|| file::poll(target, events)).map_or(POLLERR, |reply| reply.events & (events | ALWAYS));
     };
     match end.side() {
         Side::Read if end.waiting() != 0 => events & POLLIN,
@@ -158,7 +158,9 @@ pub fn watch(process: &mut Process, open: &OpenFile, events: u64) -> Watched {
         Kind::Local(_) if open.process().is_some() => Watched::UNKNOWN,
         Kind::Local(local) if !open.is_remote() => process.watch_set(local),
         Kind::Pipe(_) => Watched::NOTHING,
-        _ => process.watch_with(open, events, |_, target, agent, bits| Ok(file::watch(target, events, bits, agent)?.events != 0)),
+        _ => process.watch_with(open, events, |process, target, agent, bits| {
+            Ok(process.unlocked(|| file::watch(target, events, bits, agent))?.events != 0)
+        }),
     }
 }
 

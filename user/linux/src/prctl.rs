@@ -25,23 +25,34 @@ pub struct Traits {
     pub death_signal: u64,
     /// Orphans below it become its children.
     pub is_reaper: bool,
+    /// `oom_score_adj`, and the lowest value that a process without privileges may set.
+    pub oom_score: [i64; 2],
 }
 
 impl Default for Traits {
     fn default() -> Traits {
-        Traits { dumpable: 1, no_new_privileges: false, keeps_capabilities: false, slack: SLACK, death_signal: 0, is_reaper: false }
+        Traits { dumpable: 1, no_new_privileges: false, keeps_capabilities: false, slack: SLACK, death_signal: 0, is_reaper: false, oom_score: [0; 2] }
     }
 }
 
 impl Traits {
     /// As words.
-    pub fn words(&self) -> [u64; 6] {
-        [self.dumpable, self.no_new_privileges.into(), self.keeps_capabilities.into(), self.slack, self.death_signal, self.is_reaper.into()]
+    pub fn words(&self) -> [u64; 8] {
+        let [score, lowest] = self.oom_score.map(|value| value as u64);
+        [self.dumpable, self.no_new_privileges.into(), self.keeps_capabilities.into(), self.slack, self.death_signal, self.is_reaper.into(), score, lowest]
     }
 
     /// From words.
-    pub fn of([dumpable, no_new_privileges, keeps, slack, death_signal, reaper]: [u64; 6]) -> Traits {
-        Traits { dumpable, no_new_privileges: no_new_privileges != 0, keeps_capabilities: keeps != 0, slack, death_signal, is_reaper: reaper != 0 }
+    pub fn of([dumpable, no_new_privileges, keeps, slack, death_signal, reaper, score, lowest]: [u64; 8]) -> Traits {
+        Traits {
+            dumpable,
+            no_new_privileges: no_new_privileges != 0,
+            keeps_capabilities: keeps != 0,
+            slack,
+            death_signal,
+            is_reaper: reaper != 0,
+            oom_score: [score, lowest].map(|word| (word as i64).clamp(-1000, 1000)),
+        }
     }
 
     /// Those of a new program in the same process, which may run as somebody else's.

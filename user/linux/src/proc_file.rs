@@ -23,7 +23,7 @@ pub struct Shown {
 impl Shown {
     /// One that was opened, or is taken over, at a position.
     pub fn open(node: Node, position: u64, flags: u32) -> OpenFile {
-        let mode = if node.is_folder() { S_IFDIR | 0o555 } else { S_IFREG | 0o444 };
+        let mode = if node.is_folder() { S_IFDIR | 0o555 } else { S_IFREG | node.mode() as u32 & 0o777 };
         OpenFile::new(Kind::Local(RefCell::new(Local::Shown(Shown { node, position, text: Vec::new() }))), mode, flags)
     }
 }
@@ -80,7 +80,7 @@ impl Process {
             Node::Descriptor(pid, number) => self.open_of_other(pid, number, flags),
             Node::Descriptors(..) if let Err(error) = self.numbers_in(node) => Err(error),
             node if flags & O_DIRECTORY != 0 && !node.is_folder() => Err(ENOTDIR),
-            node if flags & O_ACCESS != 0 && flags & O_PATH == 0 => Err(if node.is_folder() { EISDIR } else { EACCES }),
+            node if flags & O_ACCESS != 0 && flags & O_PATH == 0 && !(node.is_written() && node.process() == Some(self.pid())) => Err(if node.is_folder() { EISDIR } else { EACCES }),
             Node::Link(_) | Node::Own | Node::OwnThread | Node::Place(..) => Err(crate::errno::ELOOP),
             node => self.open(Shown::open(node, 0, flags & (O_ACCESS | O_PATH)), flags & O_CLOEXEC != 0).map(Opened::Here),
         })

@@ -19,8 +19,8 @@ const PATH: usize = 128;
 /// How long a process has to answer. One that was stopped in the middle of a call does not.
 const LIMIT: u64 = 200_000_000;
 /// Facts that everybody may read.
-const OPEN_FACTS: [&str; 13] =
-    ["cgroup", "cmdline", "comm", "limits", "mountinfo", "mounts", "oom_score", "oom_score_adj", "sched", "stat", "statm", "status", "wchan"];
+const OPEN_FACTS: [&str; 14] =
+    ["cgroup", "cmdline", "comm", "limits", "mountinfo", "mounts", "oom_adj", "oom_score", "oom_score_adj", "sched", "stat", "statm", "status", "wchan"];
 
 /// Whether a node is of a process, and anybody may know of it.
 fn is_open(node: Node) -> bool {

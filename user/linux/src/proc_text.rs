@@ -180,7 +180,9 @@ impl Process {
             "maps" => Vec::new(),
             "mounts" => MOUNTS.as_bytes().to_vec(),
             "mountinfo" => MOUNTINFO.as_bytes().to_vec(),
-            "oom_score" | "oom_score_adj" => b"0\n".to_vec(),
+            "oom_score" => b"0\n".to_vec(),
+            "oom_score_adj" | "oom_adj" if !is_own => b"0\n".to_vec(),
+            name @ ("oom_score_adj" | "oom_adj") => self.oom_text(name).into_bytes(),
             "stat" => self.stat_line(&known, thread, &name_of_thread, is_own).into_bytes(),
             "statm" => {
                 let pages = if is_own { self.memory.size() / 4096 } else { 0 };
@@ -281,8 +283,9 @@ impl Process {
         let _ = write!(all, "\nVmPeak:\t{size:8} kB\nVmSize:\t{size:8} kB\nVmLck:\t{locked:8} kB\nVmHWM:\t{size:8} kB\nVmRSS:\t{size:8} kB\nVmData:\t{size:8} kB\nVmStk:\t     132 kB\nVmSwap:\t       0 kB\nThreads:\t{threads}\n");
         let (pending, shared, mask) = if is_own { (self.thread_shown(thread).pending.set(), self.signals.pending.set(), self.thread_shown(thread).mask) } else { (0, 0, 0) };
         let caught = if is_own { self.signals.handled() } else { 0 };
+        let ignored = if is_own { self.signals.ignored() } else { known.ignored };
         let limit = self.limits.all()[11][0];
-        let _ = write!(all, "SigQ:\t0/{limit}\nSigPnd:\t{pending:016x}\nShdPnd:\t{shared:016x}\nSigBlk:\t{mask:016x}\nSigIgn:\t{:016x}\nSigCgt:\t{caught:016x}\n", known.ignored);
+        let _ = write!(all, "SigQ:\t0/{limit}\nSigPnd:\t{pending:016x}\nShdPnd:\t{shared:016x}\nSigBlk:\t{mask:016x}\nSigIgn:\t{ignored:016x}\nSigCgt:\t{caught:016x}\n");
         let [capable, permitted, inheritable, bounding] = if is_own { self.identity.capabilities.words() } else { [0; 4] };
         let _ = write!(all, "CapInh:\t{inheritable:016x}\nCapPrm:\t{permitted:016x}\nCapEff:\t{capable:016x}\nCapBnd:\t{bounding:016x}\nCapAmb:\t0000000000000000\n");
         let processors = self.processors_of(thread);
@@ -300,12 +303,13 @@ fn system_name(which: usize) -> String {
 
 /// Files whose text never changes.
 fn constant(name: &str) -> Option<&'static str> {
-    const ALL: [(&str, &str); 20] = [
+    const ALL: [(&str, &str); 21] = [
         ("cap_last_cap", "40\n"),
         ("ngroups_max", "65536\n"),
         ("osrelease", "6.1.0-nacre\n"),
         ("ostype", "Linux\n"),
         ("pid_max", "32768\n"),
+        ("tainted", "0\n"),
         ("threads-max", "32768\n"),
         ("kernel version", "#1 Nacre\n"),
         ("entropy_avail", "256\n"),

@@ -13,6 +13,7 @@ use nacre_sys::Reference;
 /// Kinds of files, with rights.
 pub(crate) const DIRECTORY: u64 = 0o040555;
 pub(crate) const FILE: u64 = 0o100444;
+const WRITABLE: u64 = 0o100644;
 pub(crate) const LINK: u64 = 0o120777;
 const S_IFSOCK: u32 = 0o140000;
 /// The device that such files are on.
@@ -23,7 +24,7 @@ pub(crate) const SYSTEM: [&str; 10] = ["cmdline", "cpuinfo", "devices", "filesys
 /// Folders below the root and their files.
 pub(crate) const FOLDERS: [(&str, &[&str]); 7] = [
     ("sys", &[]),
-    ("sys/kernel", &["cap_last_cap", "domainname", "hostname", "ngroups_max", "osrelease", "ostype", "pid_max", "threads-max", "version"]),
+    ("sys/kernel", &["cap_last_cap", "domainname", "hostname", "ngroups_max", "osrelease", "ostype", "pid_max", "tainted", "threads-max", "version"]),
     ("sys/kernel/random", &["boot_id", "entropy_avail", "uuid"]),
     ("sys/vm", &["max_map_count", "mmap_min_addr", "overcommit_memory", "swappiness"]),
     ("sys/fs", &["file-max", "nr_open", "pipe-max-size"]),
@@ -31,7 +32,7 @@ pub(crate) const FOLDERS: [(&str, &[&str]); 7] = [
     ("net", &[]),
 ];
 /// Files that tell of a process.
-pub(crate) const FACTS: [&str; 16] = [
+pub(crate) const FACTS: [&str; 17] = [
     "auxv",
     "cgroup",
     "cmdline",
@@ -42,6 +43,7 @@ pub(crate) const FACTS: [&str; 16] = [
     "maps",
     "mountinfo",
     "mounts",
+    "oom_adj",
     "oom_score",
     "oom_score_adj",
     "stat",
@@ -218,10 +220,17 @@ impl Node {
         matches!(self, Node::Link(_) | Node::Own | Node::OwnThread | Node::Place(..) | Node::Descriptor(..))
     }
 
-    fn mode(self) -> u64 {
+    /// Returns true if a process can write to it.
+    pub fn is_written(self) -> bool {
+        matches!(self, Node::Fact(_, _, "oom_adj" | "oom_score_adj"))
+    }
+
+    /// Kind and permissions.
+    pub fn mode(self) -> u64 {
         match self {
             node if node.is_folder() => DIRECTORY,
             node if node.is_link() => LINK,
+            node if node.is_written() => WRITABLE,
             _ => FILE,
         }
     }

@@ -29,12 +29,6 @@ impl Random {
     pub fn words(&mut self) -> [u64; 2] {
         [self.next(), self.next()]
     }
-
-    /// Sixteen bytes.
-    pub fn bytes(&mut self) -> [u8; 16] {
-        let [low, high] = self.words();
-        (u128::from(low) | u128::from(high) << 64).to_le_bytes()
-    }
 }
 
 #[cfg(test)]
@@ -46,7 +40,7 @@ mod tests {
         let mut maker = Random::of([1, 2]);
         let mut child = Random::of(maker.words());
         let mut other = Random::of(maker.words());
-        let all = [maker.bytes(), child.bytes(), other.bytes(), maker.bytes()];
+        let all = [maker.words(), child.words(), other.words(), maker.words()];
         assert!((0..4).all(|one| (0..one).all(|before| all[one] != all[before])));
     }
 }

@@ -9,7 +9,7 @@ use alloc::rc::Rc;
 use alloc::vec::Vec;
 use core::cell::{Cell, RefCell};
 pub use nacre_proto::flags::OWN_POSITION;
-use nacre_proto::flags::{REPORT_FOREIGN_CALL, REPORT_MESSAGE, SERVICE_CHANNELS, SERVICE_FILES, SHARE_WRITE};
+use nacre_proto::flags::{REPORT_FOREIGN_CALL, REPORT_MESSAGE, SEGMENT_OBJECTS, SERVICE_CHANNELS, SERVICE_FILES, SHARE_WRITE};
 use nacre_proto::{channel, directory, file, memory, parent, segment};
 use nacre_rt::memory::{known_pool, pool, use_pool};
 use nacre_sys::{OwnedReference, Reference};
@@ -35,9 +35,21 @@ pub struct Segment {
 }
 
 impl Segment {
-    /// Zeroed memory of the pool.
+    /// Takes zeroed memory from the pool.
     pub fn fresh(size: u64) -> Result<Rc<Segment>, Errno> {
-        let reply = memory::segment_create(pool()?, size, 0).map_err(|_| ENOMEM)?;
+        Segment::take(size, 0)
+    }
+
+    /// Takes zeroed memory from the pool that can be donated for page tables.
+    pub fn for_tables(size: u64) -> Result<Rc<Segment>, Errno> {
+        Segment::take(size, SEGMENT_OBJECTS)
+    }
+
+    fn take(size: u64, flags: u64) -> Result<Rc<Segment>, Errno> {
+        let reply = memory::segment_create(pool()?, size, flags).map_err(|_| {
+            crate::table::memory_is_short();
+            ENOMEM
+        })?;
         Ok(Rc::new(Segment {
             port: Some(reply.segment),
             region: reply.region,

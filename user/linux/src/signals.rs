@@ -89,13 +89,17 @@ pub struct Signals {
     pub pending: Pending,
     /// A signal has stopped the process.
     pub is_stopped: bool,
+    /// Signals that were blocked since a disposition changed.
+    blocked: u64,
+    /// Signals that were ignored and blocked: those wait, so the manager must not drop them.
+    heard: u64,
 }
 
 impl Signals {
     /// Everything default.
     pub const fn new() -> Signals {
         let action = Action { handler: 0, flags: 0, restorer: 0, mask: 0 };
-        Signals { actions: [action; LAST as usize], pending: Pending::new(), is_stopped: false }
+        Signals { actions: [action; LAST as usize], pending: Pending::new(), is_stopped: false, blocked: 0, heard: 0 }
     }
 
     /// What the program wants done about a signal.
@@ -107,6 +111,7 @@ impl Signals {
     pub fn set_action(&mut self, signal: u64, action: Action) {
         if let Some(place) = self.actions.get_mut(signal as usize - 1) {
             *place = action;
+            self.blocked = 0;
         }
     }
 
@@ -285,10 +290,23 @@ impl Process {
         }
     }
 
+    /// Lets the manager send ignored signals that a thread blocks from now on, because they wait while they are blocked.
+    pub fn hear_blocked(&mut self, mask: u64) {
+        if mask & !self.signals.blocked == 0 {
+            return;
+        }
+        self.signals.blocked |= mask;
+        let fresh = self.signals.ignored() & mask & !self.signals.heard;
+        if fresh != 0 {
+            self.signals.heard |= fresh;
+            self.tell_dispositions();
+        }
+    }
+
     /// Tells the manager what the process does not want to hear of.
     fn tell_dispositions(&mut self) {
         if self.is_managed() {
-            let ignored = self.signals.ignored();
+            let ignored = self.signals.ignored() & !self.signals.heard;
             // Signals that come all the same are dropped here.
             let _ = manager::dispositions(Reference::PARENT, ignored, self.signals.action(SIGCHLD).flags & CHILD_FLAGS);
         }
@@ -315,6 +333,8 @@ pub fn rt_sigaction(process: &mut Process, frame: &mut Frame) -> Answer {
     if let Some([handler, flags, restorer, mask]) = wanted {
         process.prepare_handler(signal, handler);
         process.signals.set_action(signal, Action { handler, flags, restorer, mask: mask & !ALWAYS });
+        let blocked = process.me().mask;
+        process.hear_blocked(blocked);
         if handler == HANDLER_IGNORE || before.handler == HANDLER_IGNORE || signal == SIGCHLD && (flags ^ before.flags) & CHILD_FLAGS != 0 {
             process.tell_dispositions();
         }

@@ -276,7 +276,7 @@ fn accept_with(process: &mut Process, [descriptor, at, size_at]: [u64; 3], flags
     options::inherit(&file, &accepted);
     if at != 0 {
         let name = name.get(..received.bytes()).unwrap_or_default();
-        address::write(process, (at, size_at), &socket.family.shown(name))?;
+        address::write(process, (at, size_at), &socket.family.shown_peer(name))?;
     }
     process.open(accepted, flags as u32 & O_CLOEXEC != 0)
 }
@@ -319,8 +319,10 @@ fn name(process: &mut Process, file: &OpenFile, which: u64) -> Result<alloc::vec
 fn tell_name(process: &mut Process, frame: &Frame, which: u64) -> Answer {
     let [descriptor, at, size_at, ..] = frame.arguments();
     let (file, socket) = socket_at(process, descriptor)?;
-    let name = name(process, &file, which)?;
-    address::write(process, (at, size_at), &socket.family.shown(&name))?;
+    let found = name(process, &file, which)?;
+    let is_connected = socket.family == Family::Internet && (which == END_PEER || name(process, &file, END_PEER).is_ok());
+    let shown = if is_connected { socket.family.shown_peer(&found) } else { socket.family.shown(&found) };
+    address::write(process, (at, size_at), &shown)?;
     Ok(0)
 }
 

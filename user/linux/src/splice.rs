@@ -51,8 +51,8 @@ fn wait(process: &mut Process, pipe: &Rc<OpenFile>, event: u64, dont_wait: bool)
 
 /// The first bytes of a pipe, which stay there; none at its end.
 fn look(process: &mut Process, pipe: &OpenFile, into: &mut [u8]) -> Result<usize, Errno> {
-    let target = process.services.reference(pipe)?;
-    Ok(channel::receive(target, MSG_PEEK | MSG_DONTWAIT | MSG_BARE, into.len() as u64, 0, 0, into)?.count as usize)
+    let (target, most) = (process.services.reference(pipe)?, into.len());
+    Ok((channel::receive(target, MSG_PEEK | MSG_DONTWAIT | MSG_BARE, most as u64, 0, 0, into)?.count as usize).min(most))
 }
 
 /// Takes bytes that have been looked at.
@@ -65,7 +65,7 @@ fn take(process: &mut Process, pipe: &OpenFile, size: usize) -> Result<(), Errno
 /// Puts bytes into a pipe, as many as there is room for.
 fn put(process: &mut Process, pipe: &OpenFile, bytes: &[u8]) -> Result<usize, Errno> {
     let outgoing = channel::Outgoing { flags: MSG_DONTWAIT, ..channel::Outgoing::default() };
-    Ok(channel::send_with(process.services.reference(pipe)?, outgoing, bytes, &[])? as usize)
+    Ok((channel::send_with(process.services.reference(pipe)?, outgoing, bytes, &[])? as usize).min(bytes.len()))
 }
 
 /// Calls `step` with what is left until it moves nothing more, or fails after something was moved.
@@ -175,10 +175,32 @@ pub fn tee(process: &mut Process, frame: &mut Frame) -> Answer {
         let target = process.services.reference(&from)?;
         repeat(size, |done, most| {
             let reply = channel::receive(target, MSG_PEEK | MSG_DONTWAIT | MSG_BARE, most as u64, 0, done, &mut buffer[..most])?;
-            if reply.count == 0 { Ok(0) } else { put(process, &to, &buffer[..reply.count as usize]) }
+            let count = (reply.count as usize).min(most);
+            if count == 0 { Ok(0) } else { put(process, &to, &buffer[..count]) }
         })
     });
     written(process, &to, answer)
+}
+
+/// Copies pieces of the program's memory into a pipe until it is full.
+fn give_pages(process: &mut Process, pipe: &Rc<OpenFile>, pieces: &[(u64, u64)], dont_wait: bool) -> Answer {
+    let mut total = 0;
+    for (address, size) in pieces.iter().filter(|(_, size)| *size != 0) {
+        let answer = repeat((*size).min(MOST), |done, most| {
+            // Only the first byte is waited for.
+            wait(process, pipe, POLLOUT, dont_wait || pipe.is_nonblocking() || total + done != 0)?;
+            let bytes = process.memory.readable(address + done, most as u64)?;
+            put(process, pipe, bytes)
+        });
+        match answer {
+            Err(error) if total == 0 => return Err(error),
+            answer => total += answer.unwrap_or(0),
+        }
+        if answer != Ok(*size) {
+            break;
+        }
+    }
+    Ok(total)
 }
 
 /// `vmsplice(pipe, pieces, count, flags)`: the bytes are copied.
@@ -189,10 +211,14 @@ pub fn vmsplice(process: &mut Process, frame: &mut Frame) -> Answer {
     if !is_pipe(&file) {
         return Err(EBADF);
     }
-    let event = if file.can_write() { POLLOUT } else { POLLIN };
+    if file.can_write() {
+        let pieces = crate::files::vectors(process, pieces, count)?;
+        let answer = give_pages(process, &file, &pieces, dont_wait);
+        return written(process, &file, answer);
+    }
     if dont_wait {
-        wait(process, &file, event, true)?;
+        wait(process, &file, POLLIN, true)?;
     }
     frame.set_arguments([descriptor, pieces, count, 0, 0, 0]);
-    if event == POLLOUT { crate::files::writev(process, frame) } else { crate::files::readv(process, frame) }
+    crate::files::readv(process, frame)
 }

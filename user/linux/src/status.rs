@@ -25,7 +25,8 @@ pub fn of_file(process: &mut Process, open: &OpenFile) -> Result<Status, Errno> 
         return Ok(Status { mode: 0o600, links: 1, block_size: 4096, ..Status::default() });
     }
     let mut bytes = [0; Status::SIZE];
-    file::status(process.services.reference(open)?, &mut bytes)?;
+    let target = process.services.reference(open)?;
+    process.unlocked(|| file::status(target, &mut bytes))?;
     Status::from_bytes(&bytes).ok_or(EIO)
 }
 

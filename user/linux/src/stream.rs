@@ -13,6 +13,12 @@ use nacre_sys::{Reference, SpanMut};
 impl Process {
     /// Reads from `offset`, or from the file's own position. Less than was asked for comes at the end, and when the rest would have to be waited for.
     pub fn read(&mut self, file: &OpenFile, offset: u64, into: &mut [u8]) -> Result<usize, Errno> {
+        let most = into.len();
+        // A server may say anything.
+        self.read_anywhere(file, offset, into).map(|count| count.min(most))
+    }
+
+    fn read_anywhere(&mut self, file: &OpenFile, offset: u64, into: &mut [u8]) -> Result<usize, Errno> {
         file.use_once();
         if !file.is_remote() {
             let done = match &file.kind {
@@ -74,7 +80,7 @@ impl Process {
         while done < into.len() {
             let piece = MOST.min(into.len() - done);
             let Ok(reply) = channel::receive(target, MSG_DONTWAIT | MSG_BARE, piece as u64, 0, 0, &mut into[done..done + piece]) else { break };
-            done += reply.count as usize;
+            done += (reply.count as usize).min(piece);
             if reply.count < piece as u64 {
                 break;
             }
@@ -85,6 +91,11 @@ impl Process {
     /// Writes at `offset`, or at the file's own position. Less than was asked for is written when there is no room, or it would have to be waited for.
     pub fn write(&mut self, file: &OpenFile, offset: u64, from: &[u8]) -> Result<usize, Errno> {
         let from = &from[..self.within_file_size(file, offset, from.len())?];
+        // A server may say anything.
+        self.write_anywhere(file, offset, from).map(|count| count.min(from.len()))
+    }
+
+    fn write_anywhere(&mut self, file: &OpenFile, offset: u64, from: &[u8]) -> Result<usize, Errno> {
         file.use_once();
         if !file.is_remote() {
             if offset != OWN_POSITION {

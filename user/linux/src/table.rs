@@ -1,11 +1,12 @@
 //! Which function carries out which call, by Linux's numbers.
 
 use crate::entry::Frame;
-use crate::errno::{Answer, ENOSYS, negated};
+use crate::errno::{Answer, ENOMEM, ENOSYS, negated};
 use crate::process::Process;
 use crate::{attributes, capabilities, children, control, directories, epoll, exec, extended, files, fork, identity, life, limits, listing, local, locked, machine, mailbox, mapping, names, open, poll, signals, socket, splice, status};
 use crate::{advice, futex, inotify, keyed, locking, pidfd, prctl, schedule, sharing, terminal, system_name, thread, time, timers, transfer, visit};
 use crate::{futex_several, processors, superuser};
+use core::sync::atomic::{AtomicBool, Ordering};
 
 /// Carries out a call: the arguments are in the frame.
 pub type Handler = fn(&mut Process, &mut Frame) -> Answer;
@@ -25,10 +26,33 @@ macro_rules! calls {
     };
 }
 
+/// True once the process was refused memory: then calls that make something are refused before the library's heap is used up.
+static IS_SHORT: AtomicBool = AtomicBool::new(false);
+/// Bytes that the heap must be able to give before a call may make something.
+const ROOM: usize = 32 << 10;
+
+/// Remembers that there was no memory for the process.
+pub fn memory_is_short() {
+    IS_SHORT.store(true, Ordering::Relaxed);
+}
+
+/// Returns true if a call makes something and the heap has too little room for it.
+#[cold]
+fn lacks_memory(number: usize) -> bool {
+    MAKERS.contains(&number) && !nacre_rt::heap::has_room(ROOM)
+}
+
+/// Calls that make something which stays. What room is left serves calls that free memory, or need it for a moment.
+const MAKERS: [usize; 41] = [
+    2, 9, 10, 22, 25, 29, 30, 32, 33, 41, 43, 53, 56, 57, 58, 64, 68, 85, 213, 222, 233, 240, 253, 254, 257, 282, 283,
+    284, 288, 289, 290, 291, 292, 293, 294, 304, 319, 434, 435, 437, 438,
+];
+
 /// Carries out call `number`; what the program finds in `rax`.
 #[inline]
 pub fn call(process: &mut Process, number: usize, frame: &mut Frame) -> u64 {
     match CALLS.get(number) {
+        Some(Some(_)) if IS_SHORT.load(Ordering::Relaxed) && lacks_memory(number) => negated(ENOMEM),
         Some(Some(handler)) => handler(process, frame).unwrap_or_else(negated),
         _ => lacking(process, number),
     }

@@ -47,10 +47,6 @@ impl Owner {
         Owner { user: owner as u32, group: (owner >> 32) as u32, is_privileged: question & ASK_PRIVILEGED != 0 }
     }
 
-    fn word(self) -> u64 {
-        u64::from(self.user) | u64::from(self.group) << 32
-    }
-
     /// Whether all numbers of a process are its own: real, effective and saved user, then group.
     fn is_all(self, numbers: [u32; 6]) -> bool {
         numbers[..3] == [self.user; 3] && numbers[3..] == [self.group; 3]
@@ -161,12 +157,10 @@ impl Process {
         Ok(())
     }
 
-    /// The words of a question; `capability` is what lets whoever has it ask anybody.
+    /// The words of a question; the capability lets a process that has it ask any other one. The manager adds user and group.
     fn question(&self, question: u64, [first, second, third]: [u64; 3], pid: u64, capability: u64) -> [u64; 6] {
-        let [user, group] = self.identity.real();
-        let is_privileged = self.identity.may(capability);
-        let flag = if is_privileged { ASK_PRIVILEGED } else { 0 };
-        [pid, question | flag, first, second, third, Owner { user, group, is_privileged }.word()]
+        let flag = if self.identity.may(capability) { ASK_PRIVILEGED } else { 0 };
+        [pid, question | flag, first, second, third, 0]
     }
 
     /// Asks a process; how many bytes came, and two words.
@@ -318,7 +312,6 @@ mod tests {
     #[test]
     fn who_asks_must_be_all_that_a_process_is() {
         let owner = Owner::of(ASK_LIMIT, 5 | 7 << 32);
-        assert_eq!(Owner::of(0, owner.word()), owner);
         assert!(owner.is_all([5, 5, 5, 7, 7, 7]));
         assert!(!owner.is_all([5, 5, 0, 7, 7, 7]) && !owner.is_all([5, 5, 5, 7, 7, 0]));
     }

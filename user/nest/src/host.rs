@@ -154,7 +154,7 @@ impl<H: Handler> parent::Server for Service<'_, H> {
     }
 
     fn exit(&mut self, _: &mut Request<'_>, status: u64) -> Handled<exit::Output> {
-        self.ended = Some(status);
+        self.ended = Some(parent::checked_status(status));
         Ok(Answer::Later)
     }
 

@@ -13,7 +13,7 @@ pub mod relay;
 pub mod stage;
 pub mod text;
 
-pub use crossing::{Name, Passage};
+pub use crossing::{Arrival, Name, Passage};
 pub use proxies::Seen;
 pub use stage::run;
 
@@ -123,12 +123,16 @@ pub trait Watch: Sync + 'static {
     type Tag: Clone + Default + Send + 'static;
     /// What is kept of a request until its answer has come.
     type Asked;
+    /// Proof that nothing which can be asked of a port is denied. A port passes as it is by such a proof alone.
+    type Proof;
+    /// The monitor lets the child do less at a proxy than its original would. Then originals stay with the relay: see `crossing`.
+    const ATTENUATES: bool;
 
     /// Whether a message that is words alone, with an answer of words alone, may go on after [`Watch::words`] without a [`Letter`].
     fn lets_words_pass(&self) -> bool;
 
     /// Whether such a message goes on.
-    fn words(&self, _seen: &Seen<Self::Tag>, _label: u32) -> Result<(), Errno> {
+    fn words(&self, _seen: &Seen<Self::Tag>, _label: u32, _words: &[u64; 6]) -> Result<(), Errno> {
         Ok(())
     }
 
@@ -137,17 +141,25 @@ pub trait Watch: Sync + 'static {
         0
     }
 
+    /// Returns true if the monitor wants to see the answer of such a message, which then goes the long way.
+    fn reads_answer(_label: u32) -> bool {
+        false
+    }
+
+    /// The child is a process of our manager's, with this number and port, and has not begun.
+    fn is_process(&self, _port: Reference, _pid: u64) {}
+
     /// Such a message has been answered.
     fn words_done(&self, _label: u32, _failed: bool, _started: u64) {}
 
-    /// How a reference of this kind crosses with a request.
-    fn sent(&self, seen: &Seen<Self::Tag>, kind: u64) -> Passage<Self::Tag>;
+    /// How a reference crosses with a request. Where the monitor attenuates, it is asked about ports that were declared alone.
+    fn sent(&self, seen: &Seen<Self::Tag>, arrival: Arrival) -> Passage<Self::Tag, Self::Proof>;
 
     /// A request is to be sent on: what is kept of it, or the error that it is answered with instead.
     fn request(&self, letter: &mut Letter<'_, Self::Tag>) -> Result<Self::Asked, Errno>;
 
-    /// How a reference of this kind crosses, which has that number in an answer.
-    fn returned(&self, asked: &mut Self::Asked, reply: &Received, number: usize, kind: u64) -> Passage<Self::Tag>;
+    /// How a reference crosses with an answer. Where the monitor attenuates, it is asked about ports that were declared alone.
+    fn returned(&self, asked: &mut Self::Asked, reply: &Received, arrival: Arrival) -> Passage<Self::Tag, Self::Proof>;
 
     /// What was asked has been answered, or could not be.
     fn answered(&self, worker: usize, asked: Self::Asked, returned: &Result<Returned<'_>, Status>);

@@ -21,6 +21,6 @@ pub mod ward;
 pub use host::{Handler, attend, attend_within};
 pub use plan::{Area, Heritage, Sizes};
 pub use refusal::Refusal;
-pub use services::Services;
+pub use services::{ChildPool, Services};
 pub use spawn::{Child, Loaded, Ports, Program, fork, load_library, load_program, spawn, spawn_heir};
 pub use ward::Ward;

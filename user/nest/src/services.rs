@@ -7,7 +7,7 @@ use nacre_abi::object::TargetType;
 use nacre_abi::state::ReferenceState;
 use nacre_abi::{PAGE_SIZE, Rights};
 use nacre_proto::structures::Status;
-use nacre_proto::flags::{FILE_KINDS, O_RDONLY, S_IFDIR, SERVICE_FILES, SERVICE_MEMORY};
+use nacre_proto::flags::{FILE_KINDS, O_RDONLY, S_IFDIR, SEGMENT_OBJECTS, SERVICE_FILES, SERVICE_MEMORY};
 use nacre_proto::{Errno, directory, file, memory, parent, process, segment};
 use nacre_sys::{OwnedMapping, OwnedReference, Reference, Region, Space, SpanMut, Window};
 
@@ -28,6 +28,14 @@ pub struct Segment {
     port: OwnedReference,
     region: OwnedReference,
     place: Place,
+}
+
+/// A pool that a monitor made for its child, and for all that the child starts.
+pub struct ChildPool {
+    /// The monitor's reference, which keeps the pool and can destroy it. Nobody else gets it.
+    pub own: OwnedReference,
+    /// The reference to hand out. It cannot destroy the pool, because whoever finds it shares the pool with others.
+    pub shared: OwnedReference,
 }
 
 /// Memory that a process manager has prepared: it is the manager's to give back.
@@ -69,11 +77,13 @@ impl Services {
         self.memory.handle()
     }
 
-    /// A pool of its own for a child, out of ours: it can take or destroy all that is in there, and we still have what we need ourselves. `None`: we may not make one.
-    pub fn pool_for_child(&self) -> Option<OwnedReference> {
+    /// Makes a pool for a child out of ours, which leaves us what we need ourselves. `None`: we may not make one.
+    pub fn pool_for_child(&self) -> Option<ChildPool> {
         let status = memory::status(self.memory()).ok()?;
         let left = status.limit.saturating_sub(status.used);
-        memory::pool_create(self.memory(), left - (left / 8).min(OWN_SHARE)).ok().map(|reply| reply.pool)
+        let own = memory::pool_create(self.memory(), left - (left / 8).min(OWN_SHARE)).ok()?.pool;
+        let shared = memory::share(own.handle()).ok()?.pool;
+        Some(ChildPool { own, shared })
     }
 
     fn too_large(&self, needed: u64) -> Refusal {
@@ -113,7 +123,7 @@ impl supply::Supplier for Services {
     }
 
     fn segment(&mut self, size: u64) -> Result<Segment, Refusal> {
-        let taken = memory::segment_create(self.memory(), size, 0).map_err(|errno| match errno {
+        let taken = memory::segment_create(self.memory(), size, SEGMENT_OBJECTS).map_err(|errno| match errno {
             Errno::ENOMEM => self.too_large(size),
             errno => Refusal::Service("taking memory", errno),
         })?;

@@ -44,7 +44,8 @@ pub struct Program<'a> {
 pub struct Ports {
     /// The port that it gets as its parent.
     pub parent: Reference,
-    /// The port that hears of its exceptions; may be the same.
+    /// The port that receives its exceptions, or a reference with control over it. `Reference::NONE` for a
+    /// process manager's child: the manager makes itself the keeper when the child begins.
     pub keeper: Reference,
 }
 

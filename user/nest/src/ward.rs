@@ -5,6 +5,7 @@ use crate::refusal::Refusal;
 use crate::services::{File, Prepared, open};
 use crate::spawn::Child;
 use crate::supply::Supplier;
+use core::sync::atomic::{AtomicBool, Ordering};
 use nacre_abi::rights::REFERENCE_ALL;
 use nacre_proto::flags::{BEGIN_INHERITS, BEGIN_PROGRAM, SERVICE_PROCESS, WALL, WEXITED};
 use nacre_proto::{Errno, parent, process};
@@ -20,6 +21,8 @@ const CHILD: u64 = 17;
 pub struct Ward {
     pid: u64,
     port: OwnedReference,
+    /// False while the process is only a reservation, which goes with this value.
+    has_begun: AtomicBool,
 }
 
 /// Files from where the monitor finds them, memory from the manager.
@@ -38,11 +41,16 @@ impl Ward {
             Ok(made) => {
                 // A manager that keeps no dispositions sends no signals either.
                 let _ = process::dispositions(Reference::PARENT, 1 << (HANG_UP - 1) | 1 << (INTERRUPT - 1) | 1 << (QUIT - 1), 0);
-                Ok(Some(Ward { pid: made.pid, port: made.port }))
+                Ok(Some(Ward { pid: made.pid, port: made.port, has_begun: AtomicBool::new(false) }))
             }
             Err(errno @ (Errno::EAGAIN | Errno::ENOMEM)) => Err(Refusal::Service("making a process", errno)),
             Err(_) => Ok(None),
         }
+    }
+
+    /// Returns its number.
+    pub fn pid(&self) -> u64 {
+        self.pid
     }
 
     /// What it has for its parent.
@@ -61,6 +69,7 @@ impl Ward {
         // Only those who look at lists of processes miss it.
         let _ = process::name_set(self.port(), name);
         let begun = process::begin(self.port(), BEGIN_PROGRAM | BEGIN_INHERITS, 0, child.visited(), space.handle(), thread.handle());
+        self.has_begun.store(begun.is_ok(), Ordering::Relaxed);
         begun.map(drop).map_err(|errno| Refusal::Service("starting it", errno))
     }
 
@@ -80,6 +89,15 @@ impl Ward {
     pub fn kill(&self) {
         // It may be over already.
         let _ = process::kill(Reference::PARENT, self.pid, 0, KILL, 0, 0);
+    }
+}
+
+impl Drop for Ward {
+    fn drop(&mut self) {
+        if !self.has_begun.load(Ordering::Relaxed) {
+            // A manager that does not answer gives the reservation up when we end.
+            let _ = process::abandon(self.port());
+        }
     }
 }
 

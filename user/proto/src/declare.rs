@@ -2,8 +2,11 @@
 
 /// Declares a protocol. Monitors with protocols of their own can use it too.
 ///
-/// An operation is `number name(words; bytes name: kind; references names) -> (words; bytes name: kind; references names);` where a word is `name: kind`, every part may be missing, and kinds
-/// are expressions of [`Kind`](crate::describe::Kind).
+/// An operation is `number name(words; bytes name: kind; references list) -> (words; bytes name: kind; references list);`
+/// where a word is `name: kind`, and every part may be missing. Kinds of words and bytes are expressions of
+/// [`Kind`](crate::describe::Kind). A reference is `name: kind` too, with an expression of
+/// [`Ref`](crate::reference::Ref). A last part `; up_to 8 name: kind` allows that many further references, which the
+/// client's function neither sends nor takes.
 /// Each gives
 /// - `fn name(target, words.., bytes, references.., buffer for bytes) -> Result<name::Reply, Errno>` for clients,
 /// - a method of the trait `Server` for servers, which `dispatch` calls, and which answers `ENOSYS` unless it is written,
@@ -17,8 +20,8 @@ macro_rules! protocol {
         $(
             $(#[doc = $doc:literal])*
             $operation_number:literal $operation:ident
-            ($($word_in:ident: $kind_in:expr),* $(; bytes $bytes_in:ident: $bytes_in_kind:expr)? $(; references $($reference_in:ident),+)?)
-            -> ($($word_out:ident: $kind_out:expr),* $(; bytes $bytes_out:ident: $bytes_out_kind:expr)? $(; references $($reference_out:ident),+)?);
+            ($($word_in:ident: $kind_in:expr),* $(; bytes $bytes_in:ident: $bytes_in_kind:expr)? $(; references $($reference_in:ident: $reference_in_kind:expr),+)? $(; up_to $most_in:literal $more_in:ident: $more_in_kind:expr)?)
+            -> ($($word_out:ident: $kind_out:expr),* $(; bytes $bytes_out:ident: $bytes_out_kind:expr)? $(; references $($reference_out:ident: $reference_out_kind:expr),+)? $(; up_to $most_out:literal $more_out:ident: $more_out_kind:expr)?);
         )*
     ) => {
         /// Number of the protocol.
@@ -28,6 +31,8 @@ macro_rules! protocol {
         pub const PROTOCOL: $crate::describe::Protocol = {
             #[allow(unused_imports)]
             use $crate::describe::Kind::*;
+            #[allow(unused_imports)]
+            use $crate::reference::names::*;
             $crate::describe::Protocol {
                 number: $number,
                 name: stringify!($protocol),
@@ -39,10 +44,12 @@ macro_rules! protocol {
                     about: concat!($($doc, "\n"),*),
                     words_in: &[$((stringify!($word_in), $kind_in)),*],
                     bytes_in: $crate::protocol!(@bytes $($bytes_in: $bytes_in_kind)?),
-                    references_in: &[$($(stringify!($reference_in)),+)?],
+                    references_in: &[$($((stringify!($reference_in), $reference_in_kind)),+)?],
+                    more_in: &[$((stringify!($more_in), $more_in_kind, $most_in))?],
                     words_out: &[$((stringify!($word_out), $kind_out)),*],
                     bytes_out: $crate::protocol!(@bytes $($bytes_out: $bytes_out_kind)?),
-                    references_out: &[$($(stringify!($reference_out)),+)?],
+                    references_out: &[$($((stringify!($reference_out), $reference_out_kind)),+)?],
+                    more_out: &[$((stringify!($more_out), $more_out_kind, $most_out))?],
                 }),*],
             }
         };

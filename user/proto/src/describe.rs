@@ -2,6 +2,7 @@
 
 use core::fmt::{Display, Formatter, Result, Write};
 
+use crate::reference::Ref;
 use crate::structures::{Attributes, Entries, Status};
 
 /// What a word is, or bytes are.
@@ -75,13 +76,36 @@ pub struct Operation {
     /// Bytes of the request.
     pub bytes_in: Kind,
     /// References of the request.
-    pub references_in: &'static [&'static str],
+    pub references_in: &'static [(&'static str, Ref)],
+    /// At most one entry: the name and kind of further references of the request, and their greatest number.
+    pub more_in: &'static [(&'static str, Ref, usize)],
     /// Words of the reply.
     pub words_out: &'static [(&'static str, Kind)],
     /// Bytes of the reply.
     pub bytes_out: Kind,
     /// References of the reply.
-    pub references_out: &'static [&'static str],
+    pub references_out: &'static [(&'static str, Ref)],
+    /// At most one entry: the name and kind of further references of the reply, and their greatest number.
+    pub more_out: &'static [(&'static str, Ref, usize)],
+}
+
+impl Operation {
+    /// Kind of each reference of a request with `count` of them; `None` if no request has so many.
+    pub fn kinds_in(&self, count: usize) -> Option<impl Fn(usize) -> Ref> {
+        kinds(self.references_in, self.more_in, count)
+    }
+
+    /// Kind of each reference of a reply with `count` of them; `None` if no reply has so many.
+    pub fn kinds_out(&self, count: usize) -> Option<impl Fn(usize) -> Ref> {
+        kinds(self.references_out, self.more_out, count)
+    }
+}
+
+fn kinds(fixed: &'static [(&'static str, Ref)], more: &'static [(&'static str, Ref, usize)], count: usize) -> Option<impl Fn(usize) -> Ref> {
+    let most = fixed.len() + more.first().map_or(0, |more| more.2);
+    // A request without references has no use for the function, which is then never called.
+    let last = more.first().map(|more| more.1).or(fixed.last().map(|last| last.1)).unwrap_or(Ref::Condition);
+    (fixed.len()..=most).contains(&count).then_some(move |number: usize| fixed.get(number).map_or(last, |one| one.1))
 }
 
 /// The operation with this label.

@@ -8,7 +8,7 @@ crate::protocol! {
     directory = 6;
 
     /// Opens a file, and makes it if the flags say so: its mode, and the open file. `EEXIST`, `EISDIR`, `ENOTDIR`, `EACCES`, `ENXIO` as Linux's `openat`.
-    1 open(flags: Flags(OPEN_FLAGS), mode: Mode; bytes path: Path) -> (mode: Mode; references file);
+    1 open(flags: Flags(OPEN_FLAGS), mode: Mode; bytes path: Path) -> (mode: Mode; references file: Own(Opened));
     /// What is known of a file.
     2 status_at(flags: Flags(AT_FLAGS); bytes path: Path) -> (; bytes status: Structure("Status"));
     /// Makes a directory. `EEXIST`: the name is there.
@@ -17,9 +17,9 @@ crate::protocol! {
     4 remove(is_directory: Number; bytes path: Path) -> ();
     /// Gives a file another name; the first path is the old one, the second, relative to the directory given, the new one.
     /// `EINVAL`: a directory cannot move into itself. `EXDEV`: another server's directory.
-    5 rename(flags: Flags(RENAME_FLAGS), first_size: Number; bytes paths: Paths(1); references new_directory) -> ();
+    5 rename(flags: Flags(RENAME_FLAGS), first_size: Number; bytes paths: Paths(1); references new_directory: Peer(Directory)) -> ();
     /// Gives a file one more name. `EPERM`: not to a directory. `EMLINK`: it has too many. `EXDEV`: another server's directory.
-    6 link(flags: Flags(AT_FLAGS), first_size: Number; bytes paths: Paths(1); references new_directory) -> ();
+    6 link(flags: Flags(AT_FLAGS), first_size: Number; bytes paths: Paths(1); references new_directory: Peer(Directory)) -> ();
     /// Makes a symbolic link; the first path is what it leads to, the second its own.
     7 symbolic_link(first_size: Number; bytes paths: Paths(0)) -> ();
     /// Where a symbolic link leads. `EINVAL`: it is none.
@@ -39,11 +39,14 @@ crate::protocol! {
     /// The absolute path of the directory. `ENAMETOOLONG`: it is longer than a path may be.
     15 path() -> (; bytes path: Path);
     /// A file that has no name, for memory that is shared; whether seals can be put on it. `ENOSPC`: no memory.
-    16 memory(takes_seals: Number) -> (; references file);
+    16 memory(takes_seals: Number) -> (; references file: Own(Unnamed));
     /// A counter that is read and written as Linux's `eventfd`: each read takes all, or 1.
-    17 counter(value: Number, takes_one: Number) -> (; references file);
+    17 counter(value: Number, takes_one: Number) -> (; references file: Own(Unnamed));
     /// Something from which events can be read as Linux's `inotify` gives them, once it watches something.
-    18 watcher() -> (; references file);
+    18 watcher() -> (; references file: Own(Watcher));
     /// Lets a watcher hear what happens to a file, or in a directory: the watch's number. `ENOTDIR`: it was to be a directory. `EEXIST`: it is watched already. `ENOSPC`: too many.
-    19 watch(mask: Flags(WATCH_FLAGS), flags: Flags(AT_FLAGS); bytes path: Path; references watcher) -> (number: Number);
+    19 watch(mask: Flags(WATCH_FLAGS), flags: Flags(AT_FLAGS); bytes path: Path; references watcher: Peer(Watcher)) -> (number: Number);
+    /// The same directory for somebody else. Its files, locks, watches and views, with those of all that is opened through it, are counted apart.
+    /// They take at most three quarters of what is left to the account of the one who asks. `ENFILE`: nothing is left.
+    20 share() -> (; references directory: Own(Directory));
 }

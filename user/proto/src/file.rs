@@ -24,7 +24,7 @@ crate::protocol! {
     7 set_times(atime_sec: Signed, atime_nsec: Choice(TIMES), mtime_sec: Signed, mtime_nsec: Choice(TIMES)) -> ();
     /// The contents from `offset` (a multiple of 4096) as a region that can be read and executed, and how many bytes of it are the file's.
     /// `ENODEV`: the contents do not lie so that they could be mapped: read them.
-    8 map(offset: Number, size: Number) -> (size: Number; references region);
+    8 map(offset: Number, size: Number) -> (size: Number; references region: Region(CODE));
     /// Which of the events are there, without waiting.
     9 poll(events: Flags(POLL_EVENTS)) -> (events: Flags(POLL_EVENTS));
     /// Moves the file's own position. `ESPIPE`: a stream has none. `EINVAL`: before the start. `ENXIO`: beyond the end (data and holes).
@@ -35,10 +35,10 @@ crate::protocol! {
     12 flags(new: Flags(FILE_FLAGS)) -> (old: Flags(FILE_FLAGS));
     /// Which of the events are there. If none is, the bits are notified at the port, once, when one may be: then it is asked again. Regular files have all at once. Whoever has a port waiting here need not ask again until it was notified;
     /// if very many wait, the oldest are notified for nothing.
-    13 watch(events: Flags(POLL_EVENTS), bits: Hex; references port) -> (events: Flags(POLL_EVENTS));
+    13 watch(events: Flags(POLL_EVENTS), bits: Hex; references port: Kept(Port)) -> (events: Flags(POLL_EVENTS));
     /// The contents as memory that changes with them: a region of at least `size` bytes, and a port that keeps it, which answers `segment`'s `wait` and `wake`. Pages appear when they are touched; those behind the
     /// end do not, and those that the file gives up go. It keeps the file, whoever closes or removes it. `EACCES`: the file is not open so. `ENODEV`: no regular file. `EPERM`: a seal forbids it. `ENOMEM`: too large, or too many.
-    14 share(size: Number, access: Flags(SHARE_FLAGS)) -> (size: Number; references region, hold);
+    14 share(size: Number, access: Flags(SHARE_FLAGS)) -> (size: Number; references region: Region(CONTENTS), hold: Own(Hold));
     /// Adds seals, which stay for ever; those that there are. `EINVAL`: the file takes none. `EPERM`: it takes no more. `EBUSY`: others can write its memory.
     15 seals(add: Flags(SEALS)) -> (seals: Flags(SEALS));
     /// Makes room for a part of the file, and makes it longer if need be; or takes the part's memory away, so that it reads as zeros. `EOPNOTSUPP`: flags that have no meaning here.
@@ -47,9 +47,9 @@ crate::protocol! {
     /// With `LOCK_TEST` it only looks: kind, first byte, last byte and process of a lock in the way, or `LOCK_NONE`. `EAGAIN`: somebody else has it, and it was not to wait. `EBADF`: not open so. `ENOLCK`: too many.
     17 lock(kind: Choice(LOCKS), flags: Flags(LOCK_FLAGS), start: Number, end: Number) -> (kind: Choice(LOCKS), start: Number, end: Number, pid: Number);
     /// The same for a process, to which the owner belongs. `EDEADLK`: it would wait for itself.
-    18 lock_owned(kind: Choice(LOCKS), flags: Flags(LOCK_FLAGS), start: Number, end: Number; references owner) -> (kind: Choice(LOCKS), start: Number, end: Number, pid: Number);
+    18 lock_owned(kind: Choice(LOCKS), flags: Flags(LOCK_FLAGS), start: Number, end: Number; references owner: Peer(Owner)) -> (kind: Choice(LOCKS), start: Number, end: Number, pid: Number);
     /// An owner of locks, which go when the last reference to it is gone.
-    19 lock_owner(pid: Number) -> (; references owner);
+    19 lock_owner(pid: Number) -> (; references owner: Own(Owner));
     /// Ends a watch of this watcher. `EINVAL`: there is none with this number.
     20 unwatch(number: Number) -> ();
 }

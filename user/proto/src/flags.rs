@@ -55,6 +55,12 @@ table! {
 }
 
 table! {
+    /// Flags of `memory.segment_create`.
+    SEGMENT_FLAGS:
+    SEGMENT_OBJECTS = 1, "The memory may hold kernel objects and page tables. Nobody can wait at its words.";
+}
+
+table! {
     /// Flags of operations on paths.
     AT_FLAGS:
     AT_SYMLINK_NOFOLLOW = 0x100, "Not what the symbolic link at the end leads to, but the link.";

@@ -7,13 +7,13 @@ crate::protocol! {
     keyed = 10;
 
     /// A port for a process. When the last reference to it goes, the process has ended: its operations that are to be undone are, and its segments are detached.
-    1 enter(pid: Number, owner: Hex) -> (; references port);
+    1 enter(pid: Number, owner: Hex) -> (; references port: Own(Keyed));
     /// The number of what has this key; key 0: a new one. With `IPC_CREAT` it is made if it is not there. `size`: how many semaphores; of memory, at least so many bytes. `ENOENT`, `EEXIST`, `EINVAL`, `ENOSPC`. Memory is not made by this: `ENOENT` for what would have to be, `get_memory` makes it.
     2 get(kind: Choice(KEYED_KINDS), key: Number, size: Number, flags: Flags(KEYED_FLAGS)) -> (number: Number);
     /// The same for memory, which is this file if it has to be made.
-    3 get_memory(key: Number, size: Number, flags: Flags(KEYED_FLAGS); references file) -> (number: Number);
+    3 get_memory(key: Number, size: Number, flags: Flags(KEYED_FLAGS); references file: Kept(Unnamed)) -> (number: Number);
     /// The caller has the segment in its memory once more. `EINVAL`: there is none with this number.
-    4 attach(number: Number) -> (size: Number; references file);
+    4 attach(number: Number) -> (size: Number; references file: Found(Unnamed));
     /// Once less.
     5 detach(number: Number) -> ();
     /// What is known of it, as words: key, user, group, maker's user and group, mode, sequence; time of change; then of memory: size, times of attaching and detaching, maker, last user, how often attached; of semaphores: how many, time of the last operation; of a queue:

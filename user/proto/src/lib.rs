@@ -17,7 +17,9 @@ pub mod client;
 pub mod describe;
 pub mod errno;
 pub mod flags;
+mod frees;
 pub mod page;
+pub mod reference;
 pub mod server;
 pub mod structures;
 

@@ -9,7 +9,7 @@ crate::protocol! {
 
     /// Opens a queue, or makes it with `O_CREAT`: of so many messages (`0xffff_ffff_ffff_ffff`: the usual number) of so many bytes. `owner`: user, and group in the upper half, to whom it belongs; `limit`: how many bytes all queues of the user may take. `PRIVILEGED` among the flags: only the hard limits hold.
     /// `ENOENT`, `EEXIST`; `EACCES`, `ENAMETOOLONG`: the name is none. `EINVAL`: no such sizes. `EMFILE`: beyond the limit. `ENOSPC`: too many queues.
-    1 open(flags: Flags(OPEN_FLAGS), owner: Hex, mode: Mode, messages: Number, size: Number, limit: Number; bytes name: Data) -> (is_new: Number; references queue);
+    1 open(flags: Flags(OPEN_FLAGS), owner: Hex, mode: Mode, messages: Number, size: Number, limit: Number; bytes name: Data) -> (is_new: Number; references queue: Own(Queue));
     /// Takes away its name. `EPERM`: it is another user's; `user` `0xffff_ffff_ffff_ffff`: it may be anybody's.
     2 unlink(user: Number; bytes name: Data) -> ();
     /// A part of a message that is longer than one message here: number 0 begins it. Each `writer`, a thread, has one.
@@ -23,7 +23,7 @@ crate::protocol! {
     /// Its number, flags, most messages, their most bytes, and how many there are.
     7 facts() -> (number: Number, flags: Flags(OPEN_FLAGS), messages: Number, size: Number, count: Number);
     /// When next a message comes into the empty queue, and nobody waits for it, the bits are notified at the port, once, and `told` says so. `kind` and `signal` are for those who read how the queue is. `EBUSY`: somebody is told already.
-    8 expect(kind: Choice(NOTICES), signal: Number, pid: Number, bits: Hex; references port) -> (number: Number);
+    8 expect(kind: Choice(NOTICES), signal: Number, pid: Number, bits: Hex; references port: Kept(Port)) -> (number: Number);
     /// The process is not told any more; whether it would have been.
     9 forget(pid: Number) -> (number: Number, was_expected: Number);
     /// Whether the process was told, since it was asked last, and whose message it was.

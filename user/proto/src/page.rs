@@ -5,6 +5,7 @@ use alloc::string::String;
 use core::fmt::Write;
 
 use crate::describe::{Kind, Operation, Protocol};
+use crate::reference::Ref;
 
 const HEAD: &str = "# The Common Protocols
 
@@ -14,6 +15,9 @@ A request is a message whose label is the number of the protocol, shifted left b
 here. The label of the reply is Linux's errno, 0 for success; only then do its words, bytes and references have a meaning. A server answers `ENOSYS` to what it does not know.
 Where the message itself fails, the client's function reports `EIO` (the server is gone), `ETIMEDOUT`, `ENOMEM` (no slot for a reference), `EINTR`, or `EPROTO` for all that
 breaks the protocol: bytes that do not fit, references that lack.
+
+Each reference has a kind. *looked at*: the server uses it during the call alone, and it is one of the server's own objects. *kept*: the server keeps it, notifies it or hands it on, and never calls it.
+*made*: the server made the object. *left there*: somebody left it at the server. A monitor that attenuates, such as `guard`, refuses messages whose references are more, fewer or of other kinds.
 ";
 
 /// The page.
@@ -37,14 +41,17 @@ fn write_operation(page: &mut String, operation: &Operation) {
     let (protocol, name, label) = (operation.protocol, operation.name, operation.label);
     let _ = writeln!(page, "\n### `{protocol}.{name}` - {label:#x}\n\n{}\n", paragraph(operation.about));
     let _ = writeln!(page, "| | words | bytes | references |\n| --- | --- | --- | --- |");
-    write_row(page, "request", operation.words_in, operation.bytes_in, operation.references_in);
-    write_row(page, "reply", operation.words_out, operation.bytes_out, operation.references_out);
+    write_row(page, "request", operation.words_in, operation.bytes_in, (operation.references_in, operation.more_in));
+    write_row(page, "reply", operation.words_out, operation.bytes_out, (operation.references_out, operation.more_out));
 }
 
-fn write_row(page: &mut String, title: &str, words: &[(&str, Kind)], bytes: Kind, references: &[&str]) {
+type References<'a> = (&'a [(&'a str, Ref)], &'a [(&'a str, Ref, usize)]);
+
+fn write_row(page: &mut String, title: &str, words: &[(&str, Kind)], bytes: Kind, (references, more): References) {
     let words = joined(words.iter().map(|(name, kind)| alloc::format!("{name}: {}", kind_text(*kind))));
     let bytes = if bytes == Kind::None { "-" } else { &kind_text(bytes) };
-    let references = joined(references.iter().map(|name| String::from(*name)));
+    let fixed = references.iter().map(|(name, kind)| alloc::format!("{name}: {kind}"));
+    let references = joined(fixed.chain(more.iter().map(|(name, kind, most)| alloc::format!("up to {most} {name}: {kind}"))));
     let _ = writeln!(page, "| {title} | {words} | {bytes} | {references} |");
 }
 

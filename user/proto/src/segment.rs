@@ -3,6 +3,7 @@
 crate::protocol! {
     /// Memory taken from a pool. Its region is mapped; this port controls it. When the last reference to the port is gone the segment is destroyed:
     /// kernel objects in it are destroyed and its mappings unmapped.
+    /// The server reads a word only of memory that cannot hold kernel objects: `wait`, `wake`, `requeue` and `meet` answer `EINVAL` on a segment that was taken with `SEGMENT_OBJECTS`.
     segment = 3;
 
     /// Its size in bytes.
@@ -21,5 +22,5 @@ crate::protocol! {
     /// `EINVAL`: offset or size are no multiples of a page, or the part leaves the segment.
     7 clear(offset: Number, size: Number) -> ();
     /// A condition at which whoever waits for this word can wait by the kernel's own call, and be woken. Who waits there is woken first by `wake`, too, and instead of being moved by `requeue`. `ENOMEM`: too many words have one.
-    8 meet(offset: Number) -> (; references condition);
+    8 meet(offset: Number) -> (; references condition: Condition);
 }

@@ -4,9 +4,11 @@ use alloc::vec::Vec;
 
 use nacre_abi::message::{MAX_BYTES, MAX_REFERENCES};
 use nacre_sys::ipc::{self, Buffers, Message, Received};
+use nacre_sys::gate::{self, Headroom};
 use nacre_sys::{Code, Info, OwnedReference, Reference, Span, SpanMut, Status, Vacant};
 
 use crate::Errno;
+use crate::frees::frees;
 
 /// Most references of a message, as a number of slots.
 const SLOTS: usize = MAX_REFERENCES as usize;
@@ -314,7 +316,11 @@ pub struct Station {
     /// How many slots the last message filled.
     filled: usize,
     outgoing: Outgoing,
+    _headroom: Headroom,
 }
+
+/// Pieces that a station sets aside: one for a request, and one for what is carried out while the first is used.
+const PIECES: usize = 2;
 
 /// Where references are received. Aligned so that the kernel can read it where it is.
 #[derive(Debug, Default)]
@@ -336,6 +342,7 @@ impl Station {
             slots: Slots::default(),
             filled: 0,
             outgoing: Outgoing::default(),
+            _headroom: Headroom::take(PIECES)?,
         };
         for slot in &mut station.slots.0 {
             *slot = take_slot(Vacant::new()?);
@@ -344,15 +351,17 @@ impl Station {
     }
 
     /// Sends the answer that is due, if there is one, and waits for the next event at the port or set of ports `at`.
+    ///
+    /// A request that comes while the [gate](nacre_sys::gate) is shut is refused with `ENOMEM` here, unless it frees memory. So a server that has no memory left goes on.
+    /// A message that wants no reply is dropped unread, because its sender lends no time for the work. It is a notification without bits.
     pub fn next(&mut self, at: u64, timeout: u64) -> Result<Event<'_>, Status> {
-        self.clear_slots();
-        let received = self.exchange(at, timeout)?;
-        self.filled = received.references().min(SLOTS);
-        let Outgoing { due, .. } = &mut self.outgoing;
-        *due = received.needs_reply() && received.notification().is_none();
-        self.outgoing.refuse(Errno::ENOSYS.0);
-        if let Some(bits) = received.notification() {
-            return Ok(Event::Notification { word: received.word, bits });
+        let mut received = self.receive(at, timeout)?;
+        while !gate::is_open() && is_refused(&received) {
+            self.outgoing.refuse(Errno::ENOMEM.0);
+            received = self.receive(at, timeout)?;
+        }
+        if received.notification().is_some() || !received.needs_reply() {
+            return Ok(Event::Notification { word: received.word, bits: received.notification().unwrap_or(0) });
         }
         let bytes = self.incoming.get(..received.bytes()).unwrap_or_default();
         let request = Request { received, bytes, slots: &mut self.slots.0, outgoing: &mut self.outgoing };
@@ -361,6 +370,15 @@ impl Station {
             info if info.has(Info::EXCEPTION) => Event::Exception(request),
             _ => Event::Request(request),
         })
+    }
+
+    fn receive(&mut self, at: u64, timeout: u64) -> Result<Received, Status> {
+        self.clear_slots();
+        let received = self.exchange(at, timeout)?;
+        self.filled = received.references().min(SLOTS);
+        self.outgoing.due = received.needs_reply() && received.notification().is_none();
+        self.outgoing.refuse(Errno::ENOSYS.0);
+        Ok(received)
     }
 
     fn exchange(&mut self, at: u64, timeout: u64) -> Result<Received, Status> {
@@ -387,6 +405,13 @@ impl Station {
             let _ = slot.destroy();
         }
     }
+}
+
+/// Returns true if a server without memory does not look at this message.
+#[cold]
+fn is_refused(received: &Received) -> bool {
+    let is_request = received.notification().is_none() && !received.info.has(Info::FAULT) && !received.info.has(Info::EXCEPTION);
+    is_request && !frees(received.label())
 }
 
 /// Whether the status is about the receiving half of `reply_receive`.

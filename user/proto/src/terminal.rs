@@ -17,7 +17,7 @@ crate::protocol! {
     /// How many bytes can be read without waiting.
     5 waiting() -> (count: Number);
     /// Whoever holds this port looks after the terminal from now on: it is notified of these keys and changes, which then have no effect of their own. The last one to ask is told.
-    6 attend(events: Flags(TERMINAL_EVENTS); references port) -> ();
+    6 attend(events: Flags(TERMINAL_EVENTS); references port: Kept(Port)) -> ();
     /// Drops what was typed and not read (0), what was written and not shown (1), or both (2).
     7 flush(which: Number) -> ();
     /// A byte, as if it were typed.

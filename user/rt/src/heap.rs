@@ -7,6 +7,7 @@ use core::ptr::{NonNull, null_mut};
 use core::sync::atomic::{AtomicBool, Ordering};
 
 use nacre_abi::{PAGE_SIZE, Rights};
+use nacre_sys::gate::{self, MAX_PIECES, PIECE};
 use nacre_sys::Hook;
 use nacre_sys::lock::Lock;
 use talc::{OomHandler, Span, Talc};
@@ -40,6 +41,32 @@ pub fn is_exhausted() -> bool {
 pub struct Growth {
     total: usize,
     last: Span,
+    /// Pieces of the heap that are given up when nothing else is left: see [`gate`].
+    reserve: [Option<NonNull<u8>>; MAX_PIECES],
+    held: usize,
+    /// A piece is being taken, which must not come from another.
+    is_filling: bool,
+}
+
+// SAFETY: the pieces are the heap's alone, and whoever has the heap's lock uses them.
+unsafe impl Send for Growth {}
+
+/// Layout of a piece of the reserve.
+const PIECE_LAYOUT: Layout = match Layout::from_size_align(PIECE, 16) {
+    Ok(layout) => layout,
+    Err(_) => Layout::new::<u8>(),
+};
+
+impl Growth {
+    const fn new() -> Growth {
+        Growth { total: 0, last: Span::empty(), reserve: [None; MAX_PIECES], held: 0, is_filling: false }
+    }
+
+    /// Takes a piece out of the reserve.
+    fn give_up(&mut self) -> Option<NonNull<u8>> {
+        self.held = self.held.checked_sub(1)?;
+        self.reserve[self.held].take()
+    }
 }
 
 /// What the heap consists of.
@@ -70,6 +97,27 @@ impl Parts {
             // SAFETY: the caller's promise.
             None => unsafe { self.all.free(piece, layout) },
         }
+    }
+
+    /// Brings the reserve to `pieces` pieces. Returns false if there is no memory for them.
+    fn refill(&mut self, pieces: usize) -> bool {
+        while self.all.oom_handler.held > pieces
+            && let Some(piece) = self.all.oom_handler.give_up()
+        {
+            // SAFETY: `refill` took it, with this layout, and nobody uses it.
+            unsafe { self.all.free(piece, PIECE_LAYOUT) };
+        }
+        self.all.oom_handler.is_filling = true;
+        while self.all.oom_handler.held < pieces.min(MAX_PIECES)
+            // SAFETY: the size is not 0.
+            && let Ok(piece) = unsafe { self.all.malloc(PIECE_LAYOUT) }
+        {
+            let growth = &mut self.all.oom_handler;
+            growth.reserve[growth.held] = Some(piece);
+            growth.held += 1;
+        }
+        self.all.oom_handler.is_filling = false;
+        self.all.oom_handler.held >= pieces
     }
 
     /// Whether a piece has, where it is, as many bytes as are wanted now.
@@ -127,9 +175,17 @@ unsafe impl GlobalAlloc for Heap {
     }
 }
 
+/// Returns true if the heap has `bytes` bytes in one piece, or can get them.
+pub fn has_room(bytes: usize) -> bool {
+    let Ok(layout) = Layout::from_size_align(bytes.max(1), 16) else { return false };
+    let mut parts = HEAP.0.lock();
+    // SAFETY: the size is not 0, and nobody uses the piece before it is free again.
+    unsafe { parts.all.malloc(layout).map(|piece| parts.all.free(piece, layout)) }.is_ok()
+}
+
 #[cfg_attr(target_os = "none", global_allocator)]
 #[cfg_attr(not(target_os = "none"), allow(dead_code))]
-static HEAP: Heap = Heap(Lock::new(Parts { small: Small::new(), all: Talc::new(Growth { total: 0, last: Span::empty() }) }));
+static HEAP: Heap = Heap(Lock::new(Parts { small: Small::new(), all: Talc::new(Growth::new()) }));
 
 /// For a program without a parent: who gives memory. Asked for a size, it answers where memory is and how much, mapped for reading and writing
 /// for ever and used by nobody else. It must not use the heap.
@@ -140,8 +196,8 @@ pub fn set_source(source: Source) {
 impl OomHandler for Growth {
     fn handle_oom(talc: &mut Talc<Growth>, layout: Layout) -> Result<(), ()> {
         let piece = if talc.oom_handler.total == 0 { Some(arena()) } else { obtain(talc.oom_handler.total, layout) };
-        EXHAUSTED.store(piece.is_none(), Ordering::Relaxed);
-        let piece = piece.ok_or(())?;
+        let Some(piece) = piece else { return use_reserve(talc, layout) };
+        EXHAUSTED.store(false, Ordering::Relaxed);
         talc.oom_handler.total += piece.size();
         let last = talc.oom_handler.last;
         let adjacent = last.get_base_acme().zip(piece.get_base_acme()).is_some_and(|((_, end), (start, _))| end == start);
@@ -151,6 +207,26 @@ impl OomHandler for Growth {
     }
 }
 
+/// Gives a piece of the reserve to an allocation that finds no other memory, unless the piece is too small for it.
+#[cold]
+fn use_reserve(talc: &mut Talc<Growth>, layout: Layout) -> Result<(), ()> {
+    let is_small = layout.size() <= PIECE / 2 && !talc.oom_handler.is_filling;
+    let Some(piece) = is_small.then(|| talc.oom_handler.give_up()).flatten() else {
+        EXHAUSTED.store(true, Ordering::Relaxed);
+        return Err(());
+    };
+    gate::shut();
+    // SAFETY: `refill` took it, with this layout, and nobody uses it.
+    unsafe { talc.free(piece, PIECE_LAYOUT) };
+    Ok(())
+}
+
+/// Lets servers of this program set memory aside: the heap's half of [`gate`].
+#[cfg_attr(not(target_os = "none"), allow(dead_code))]
+pub(crate) fn prepare() {
+    gate::set_refill(|| HEAP.0.lock().refill(gate::wanted()));
+}
+
 fn arena() -> Span {
     Span::from_base_size((&raw mut ARENA).cast(), ARENA_SIZE)
 }
@@ -158,11 +234,14 @@ fn arena() -> Span {
 fn obtain(total: usize, layout: Layout) -> Option<Span> {
     // The allocator's own words need some room beside the allocation.
     let needed = layout.size().checked_add(layout.align())?.checked_add(PAGE_SIZE as usize)?;
-    let size = needed.max((total / 2).clamp(LEAST, MOST)).checked_next_multiple_of(PAGE_SIZE as usize)?;
-    let (start, size) = match SOURCE.get() {
-        Some(source) => source(size)?,
-        None => from_parent(size as u64)?,
+    let rounded = |size: usize| size.checked_next_multiple_of(PAGE_SIZE as usize);
+    let size = needed.max((total / 2).clamp(LEAST, MOST));
+    let take = |size: usize| match SOURCE.get() {
+        Some(source) => source(size),
+        None => from_parent(size as u64),
     };
+    // Of scattered memory there may be no more in one piece than is needed now.
+    let (start, size) = take(rounded(size)?).or_else(|| take(rounded(needed)?))?;
     Some(Span::from_base_size(start as *mut u8, size))
 }
 
@@ -170,4 +249,52 @@ fn from_parent(size: u64) -> Option<(usize, usize)> {
     let start = memory::addresses(size)?;
     let (start, size) = Segment::map(start, size, Rights::NONE).ok()?.leak();
     Some((start as usize, size as usize))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::boxed::Box;
+    use alloc::vec::Vec;
+    use core::sync::atomic::AtomicUsize;
+
+    /// Bytes that the source still gives.
+    static BUDGET: AtomicUsize = AtomicUsize::new(0);
+
+    fn source(size: usize) -> Option<(usize, usize)> {
+        let left = BUDGET.load(Ordering::Relaxed).checked_sub(size)?;
+        BUDGET.store(left, Ordering::Relaxed);
+        let piece = Box::leak(alloc::vec![0u64; size / 8].into_boxed_slice());
+        Some((piece.as_mut_ptr() as usize, size))
+    }
+
+    fn layout(size: usize) -> Layout {
+        Layout::from_size_align(size, 8).unwrap()
+    }
+
+    #[test]
+    fn the_reserve_serves_small_requests_last_and_is_filled_again() {
+        set_source(source);
+        let mut parts = Parts { small: Small::new(), all: Talc::new(Growth::new()) };
+        assert!(!parts.refill(4), "the arena alone has no room for so much");
+        BUDGET.store(1 << 20, Ordering::Relaxed);
+        assert!(parts.refill(4));
+        BUDGET.store(0, Ordering::Relaxed);
+        let mut taken = Vec::new();
+        while let Some(piece) = parts.take(layout(PIECE)) {
+            taken.push((piece, PIECE));
+        }
+        assert_eq!(parts.all.oom_handler.held, 4, "a large allocation fails before the reserve is used");
+        while let Some(piece) = parts.take(layout(4000)) {
+            taken.push((piece, 4000));
+        }
+        assert_eq!(parts.all.oom_handler.held, 0);
+        assert!(!parts.refill(4));
+        for (piece, size) in taken {
+            // SAFETY: `take` gave it for this layout, and nobody uses it.
+            unsafe { parts.give(piece, layout(size)) };
+        }
+        assert!(parts.refill(4));
+        assert!(parts.refill(0) && parts.all.oom_handler.held == 0);
+    }
 }

@@ -72,6 +72,11 @@ fn remember_pool(found: OwnedReference) -> Reference {
     }
 }
 
+/// Flags of a segment that is mapped with these rights.
+const fn flags_for(rights: Rights) -> u64 {
+    if rights.contains(Rights::OBJECTS) { flags::SEGMENT_OBJECTS } else { 0 }
+}
+
 /// Takes `size` bytes of addresses where heap and stacks may lie, and a page behind them that stays empty.
 pub fn addresses(size: u64) -> Option<u64> {
     let taken = size.checked_next_multiple_of(PAGE_SIZE)?.checked_add(PAGE_SIZE)?;
@@ -93,7 +98,7 @@ pub struct Segment {
 impl Segment {
     /// Takes a segment of at least `size` bytes from the parent's pool and maps it at `start`, for reading and writing and with `more` rights.
     pub fn map(start: u64, size: u64, more: Rights) -> Result<Segment, Errno> {
-        let reply = nacre_proto::memory::segment_create(pool()?, size, 0)?;
+        let reply = nacre_proto::memory::segment_create(pool()?, size, flags_for(more))?;
         let rights = Rights::READ.union(Rights::WRITE).union(more);
         let mapping = OwnedMapping::new(Space::OWN, start, reply.size, Region::through(reply.region.handle()), 0, rights)?;
         Ok(Segment { mapping, region: reply.region, port: reply.segment, start, size: reply.size })
@@ -130,7 +135,7 @@ impl Segment {
 /// Takes `size` bytes from the parent's pool into the slots of `reserve` and maps them at `start`, for ever; the size. No other slot is needed.
 pub(crate) fn obtain_with(reserve: Reserve, start: u64, size: u64, more: Rights) -> Result<u64, Errno> {
     let (pool, found_now) = pool_with(reserve)?;
-    let message = Message::new(segment_create::LABEL, [size, 0, 0, 0, 0, 0]);
+    let message = Message::new(segment_create::LABEL, [size, flags_for(more), 0, 0, 0, 0]);
     let slots = [reserve.segment, reserve.region];
     let received = ipc::call(pool, &message, Buffers::new(SpanMut::EMPTY, &slots), nacre_sys::FOREVER)?;
     Errno::result(received.label())?;

@@ -135,6 +135,7 @@ pub fn prepare_root() {
     let offset = core::mem::offset_of!(BootInfo, objects_pages) as u64;
     let pages = Window::new(BOOT_INFO, PAGE_SIZE).and_then(|page| page.read_word(offset));
     slots_from(pages.unwrap_or(OBJECTS_PAGES), 0);
+    crate::heap::prepare();
 }
 
 /// Gives the object area to the allocator of slots, but for what the program was born with: `given` bytes of objects more than all have.
@@ -155,5 +156,6 @@ fn slots_from(pages: u64, given: u64) {
 pub unsafe fn run(stack: *const u64, main: fn(&Arguments) -> i32) -> ! {
     // SAFETY: the caller's promise.
     let arguments = unsafe { prepare(stack) };
+    crate::heap::prepare();
     exit::exit(main(&arguments))
 }

@@ -9,6 +9,7 @@ extern crate std;
 
 pub mod clock;
 pub mod io;
+pub mod gate;
 pub mod ipc;
 pub mod lock;
 pub mod memory;
@@ -26,6 +27,7 @@ mod object;
 mod port;
 mod port_set;
 mod raw;
+pub mod random;
 mod reference;
 mod region;
 mod space;

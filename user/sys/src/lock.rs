@@ -1,15 +1,19 @@
 //! Locks and conditions between the threads of a program. Uncontended, they never enter the kernel.
 //!
-//! A lock is a 32-bit word (0 free, 1 locked, 2 locked and somebody waits) and a kernel [`Mutex`] for those who wait, which is made
-//! when the first one does. If there is no slot for it, they yield instead.
+//! A lock is a 32-bit word (0 free, 1 locked, 2 locked and somebody waits) and a kernel [`Condition`](crate::Condition) for the
+//! threads that wait, which the first of them makes. Without a slot for it they yield instead.
+//!
+//! A freed lock goes to the first thread that takes it, which is usually the one that freed it. That can starve the others. So
+//! a waiter that was woken and found the lock taken again makes it *fair*: from then on `unlock` hands the lock to the waiter
+//! that it wakes, in the order in which they came, until no thread waits.
 
 use core::cell::UnsafeCell;
 use core::ops::{Deref, DerefMut};
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-use nacre_abi::{ObjectType, Status};
+use nacre_abi::ObjectType;
 
-use crate::{Mutex, Thread, slots};
+use crate::{Thread, slots};
 
 const FREE: u32 = 0;
 const LOCKED: u32 = 1;
@@ -19,14 +23,18 @@ const CONTENDED: u32 = 2;
 #[derive(Debug)]
 pub struct RawLock {
     word: AtomicU32,
-    /// Address of the mutex; 0 until somebody has to wait.
-    mutex: AtomicU64,
+    /// 1: the lock belongs to a thread that has waited, and none of them has claimed it yet.
+    handed: AtomicU32,
+    /// 1: `unlock` hands the lock over.
+    fair: AtomicU32,
+    /// Address of the condition; 0 until a thread has to wait.
+    condition: AtomicU64,
 }
 
 impl RawLock {
     /// A free lock.
     pub const fn new() -> RawLock {
-        RawLock { word: AtomicU32::new(FREE), mutex: AtomicU64::new(0) }
+        RawLock { word: AtomicU32::new(FREE), handed: AtomicU32::new(0), fair: AtomicU32::new(0), condition: AtomicU64::new(0) }
     }
 
     /// Waits until the lock is free, and takes it.
@@ -46,34 +54,49 @@ impl RawLock {
     /// Frees the lock, which the caller has.
     #[inline(always)]
     pub fn unlock(&self) {
-        // Read first: once the lock is free, whoever takes it next may drop it.
-        let mutex = self.mutex.load(Ordering::Relaxed);
-        if self.word.swap(FREE, Ordering::AcqRel) == CONTENDED {
-            self.wake(mutex);
+        if self.word.compare_exchange(LOCKED, FREE, Ordering::Release, Ordering::Relaxed).is_err() {
+            self.unlock_contended();
         }
     }
 
     #[cold]
     fn lock_contended(&self) {
-        // The mutex is there before the word says that somebody waits, so that who unlocks finds it.
-        let mutex = lazily(&self.mutex, ObjectType::Mutex, |slot| Mutex::create(slot).map(|mutex| mutex.0), |address| Mutex(address).destroy());
-        while self.word.swap(CONTENDED, Ordering::Acquire) != FREE {
-            match mutex {
-                // Whatever ended the wait, the word is looked at again.
-                Some(address) => drop(Mutex(address).lock(&self.word, crate::FOREVER)),
+        // The condition is there before the word says that a thread waits, so that `unlock` finds it.
+        let condition = condition_in(&self.condition);
+        let mut has_waited = false;
+        while !(has_waited && self.claim()) && self.word.swap(CONTENDED, Ordering::Acquire) != FREE {
+            if has_waited {
+                self.fair.store(1, Ordering::Relaxed);
+            }
+            match condition {
+                // After any end of the wait the loop looks at the word again.
+                Some(address) => drop(crate::Condition(address).wait(&self.word, CONTENDED, crate::FOREVER)),
                 None => Thread::yield_now(),
             }
+            has_waited = true;
         }
     }
 
+    /// Takes the lock if `unlock` has handed it over.
+    fn claim(&self) -> bool {
+        self.handed.compare_exchange(1, 0, Ordering::Acquire, Ordering::Relaxed).is_ok()
+    }
+
     #[cold]
-    fn wake(&self, mutex: u64) {
-        // The first to wait ever may have made the mutex since.
-        let mutex = if mutex == 0 { self.mutex.load(Ordering::Acquire) } else { mutex };
-        if mutex != 0 {
-            // Nobody waiting is no error; a mutex of ours is there.
-            let _ = Mutex(mutex).unlock();
+    fn unlock_contended(&self) {
+        // Read before the lock is free, because its next owner may drop it.
+        let condition = self.condition.load(Ordering::Acquire);
+        let wake = || if condition == 0 { 0 } else { crate::Condition(condition).signal(1).unwrap_or(0) };
+        if self.fair.load(Ordering::Relaxed) != 0 {
+            self.handed.store(1, Ordering::Release);
+            // If no thread waits in the kernel the lock is free again, unless one has claimed it on its way there.
+            if wake() != 0 || !self.claim() {
+                return;
+            }
+            self.fair.store(0, Ordering::Relaxed);
         }
+        self.word.store(FREE, Ordering::Release);
+        let _ = wake();
     }
 }
 
@@ -85,37 +108,35 @@ impl Default for RawLock {
 
 impl Drop for RawLock {
     fn drop(&mut self) {
-        let mutex = *self.mutex.get_mut();
-        if mutex != 0 && Mutex(mutex).destroy().is_ok() {
-            slots::free(mutex, ObjectType::Mutex);
-        }
+        destroy_in(&mut self.condition);
     }
 }
 
-/// The address in `place`, or that of an object made now, unless another thread is first.
-fn lazily(
-    place: &AtomicU64,
-    kind: ObjectType,
-    create: impl FnOnce(u64) -> Result<u64, Status>,
-    destroy: impl FnOnce(u64) -> Result<(), Status>,
-) -> Option<u64> {
+/// The address in `place`, or that of a condition made now, unless another thread is first. `None` without a slot for one.
+fn condition_in(place: &AtomicU64) -> Option<u64> {
     let there = place.load(Ordering::Acquire);
     if there != 0 {
         return Some(there);
     }
-    let slot = slots::allocate(kind).ok()?;
-    if create(slot).is_err() {
-        slots::free(slot, kind);
+    let slot = slots::allocate(ObjectType::Condition).ok()?;
+    if crate::Condition::create(slot).is_err() {
+        slots::free(slot, ObjectType::Condition);
         return None;
     }
     match place.compare_exchange(0, slot, Ordering::AcqRel, Ordering::Acquire) {
         Ok(_) => Some(slot),
         Err(first) => {
-            if destroy(slot).is_ok() {
-                slots::free(slot, kind);
-            }
+            destroy_in(&mut AtomicU64::new(slot));
             Some(first)
         }
+    }
+}
+
+/// Destroys the condition whose address is in `place`, if there is one.
+fn destroy_in(place: &mut AtomicU64) {
+    let condition = *place.get_mut();
+    if condition != 0 && crate::Condition(condition).destroy().is_ok() {
+        slots::free(condition, ObjectType::Condition);
     }
 }
 
@@ -211,8 +232,7 @@ impl Condition {
 
     /// The same, for at most `timeout` nanoseconds (0: for ever).
     pub fn wait_for<'a, T>(&self, guard: Guard<'a, T>, timeout: u64) -> Guard<'a, T> {
-        let create = |slot| crate::Condition::create(slot).map(|condition| condition.0);
-        let condition = lazily(&self.condition, ObjectType::Condition, create, |address| crate::Condition(address).destroy());
+        let condition = condition_in(&self.condition);
         let seen = self.word.load(Ordering::Relaxed);
         self.waiting.fetch_add(1, Ordering::Relaxed);
         let lock = guard.lock;
@@ -260,10 +280,7 @@ impl Default for Condition {
 
 impl Drop for Condition {
     fn drop(&mut self) {
-        let condition = *self.condition.get_mut();
-        if condition != 0 && crate::Condition(condition).destroy().is_ok() {
-            slots::free(condition, ObjectType::Condition);
-        }
+        destroy_in(&mut self.condition);
     }
 }
 

@@ -1,4 +1,5 @@
-//! The kernel's part of a lock: where those wait who find it taken. Programs use [`lock::Lock`](crate::lock::Lock).
+//! The kernel's mutexes: threads wait there while a word is 2. The locks of [`lock`](crate::lock) wait at conditions instead,
+//! because waking a condition tells how many threads it woke.
 
 use core::sync::atomic::AtomicU32;
 

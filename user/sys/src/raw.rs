@@ -364,3 +364,19 @@ impl<T: Sync + 'static> OnceSlice<T> {
         unsafe { core::slice::from_raw_parts(start, self.size.load(Ordering::Relaxed)) }
     }
 }
+
+/// 64 bits of RDSEED, if it has some now. The caller has found by `cpuid` that there is the instruction.
+pub fn rdseed() -> Option<u64> {
+    let (value, has_some): (u64, u8);
+    // SAFETY: the instruction changes one register and the flags.
+    unsafe { asm!("rdseed {}", "setc {}", out(reg) value, out(reg_byte) has_some, options(nomem, nostack)) };
+    (has_some != 0).then_some(value)
+}
+
+/// 64 bits of RDRAND, if it has some now. The caller has found by `cpuid` that there is the instruction.
+pub fn rdrand() -> Option<u64> {
+    let (value, has_some): (u64, u8);
+    // SAFETY: the instruction changes one register and the flags.
+    unsafe { asm!("rdrand {}", "setc {}", out(reg) value, out(reg_byte) has_some, options(nomem, nostack)) };
+    (has_some != 0).then_some(value)
+}

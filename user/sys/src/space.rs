@@ -17,7 +17,7 @@ impl Space {
     pub const SELF: Space = Space(environment::SPACE);
 
     /// Makes an empty space in the free `slot`. The `pages` pages (at least 5) at `pool` are donated for its tables; exceptions of its threads go
-    /// to the port behind `keeper`, unless that is [`Reference::NONE`].
+    /// to `keeper`, a port or a reference with control over it, unless that is [`Reference::NONE`].
     pub fn create(slot: u64, pool: u64, pages: u64, keeper: Reference) -> Result<Space, Status> {
         raw::call(Call::SpaceCreate, [slot, pool, pages, keeper.0]).map(|_| Space(slot))
     }

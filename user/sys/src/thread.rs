@@ -122,6 +122,11 @@ impl Thread {
         raw::call(Call::ThreadSetScheduler, [self.0, port.0, word, 0]).map(drop)
     }
 
+    /// Schedules the thread as `model` is: by the same scheduler, or by its own right.
+    pub fn schedule_as(self, model: Thread) -> Result<(), Status> {
+        raw::call(Call::ThreadScheduleAs, [self.0, model.0, 0, 0]).map(drop)
+    }
+
     /// Gives the caller's time to the thread, until something comes to the port or set at `until` (0: none) or `timeout` nanoseconds have passed (0: never), or it cannot go on.
     pub fn donate(self, until: u64, timeout: u64) -> Result<Donation, Status> {
         let (reason, used) = raw::donate(self.0, until, timeout)?;

@@ -149,7 +149,8 @@ pub fn lonely_slot() -> Result<u64, Errno> {
 
 /// A message of one word, answered with references.
 fn ask(target: Reference, label: u32, word: u64, slots: &[Reference]) -> Result<(), Errno> {
-    let message = Message::new(label, [word, 0, 0, 0, 0, 0]);
+    // Flags of a segment are the second word; who else is asked takes one word.
+    let message = Message::new(label, [word, if label == memory::segment_create::LABEL { flags::SEGMENT_OBJECTS } else { 0 }, 0, 0, 0, 0]);
     let received = ipc::call(target, &message, Buffers::new(SpanMut::EMPTY, slots), FOREVER)?;
     Errno::result(received.label())
 }

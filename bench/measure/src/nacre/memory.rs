@@ -80,11 +80,11 @@ pub fn fault_to_keeper(ground: &Ground) -> Result<u64, Errno> {
     }
     let offset = Ground::offset(pages(u64::from(ROUNDS))?);
     let port = OwnedPort::new(0, PortSet::NONE)?;
-    let reference = port.new_reference(REFERENCE_USE)?;
+    let port_itself = port.handle().as_keeper();
     let keeper = alloc::boxed::Box::new(Keeper { port, source: ground.region(), offset, slots });
     let domain = ground.domain()?;
     let size = u64::from(ROUNDS) * PAGE_SIZE;
-    let region = OwnedRegion::new(domain.space.handle(), THERE, size, DATA, reference.handle())?;
+    let region = OwnedRegion::new(domain.space.handle(), THERE, size, DATA, port_itself)?;
     let _here = OwnedMapping::new(Space::OWN, HERE, size, region.handle(), 0, DATA)?;
     let thread = domain.start(keep, &raw const *keeper as u64)?;
     let figure = sample_batches(

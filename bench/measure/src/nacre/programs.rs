@@ -23,7 +23,7 @@ impl Handler for Plain {}
 fn run(services: &mut Services, environment: &[&[u8]], arguments: &[&[u8]]) -> Result<u64, Errno> {
     let port = OwnedPort::new(0, PortSet::NONE)?;
     let reference = port.new_reference(REFERENCE_USE)?;
-    let ports = Ports { parent: reference.handle(), keeper: reference.handle() };
+    let ports = Ports { parent: reference.handle(), keeper: port.handle().as_keeper() };
     let program = Program { path: arguments[0], arguments, environment, directory: b"", random: [7; 16], sizes: Sizes::default() };
     let child = spawn(services, &program, ports).map_err(|refusal| {
         say(format_args!("refused: {refusal}"));

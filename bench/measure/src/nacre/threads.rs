@@ -67,9 +67,8 @@ extern "C" fn keep_yielding(_: u64) -> ! {
 /// CPU time given to a thread of which this one is the scheduler, and back, as soon as it has it.
 pub fn donate(_: &Ground) -> Result<u64, Errno> {
     let port = OwnedPort::new(0, PortSet::NONE)?;
-    let scheduler = port.new_reference(REFERENCE_USE)?;
     let thread = ground::start(Space::OWN, keep_yielding, 0)?;
-    thread.handle().set_scheduler(scheduler.handle(), 0)?;
+    thread.handle().set_scheduler(port.handle().as_keeper(), 0)?;
     ipc::receive_words(port.address())?;
     sample_results(500, || thread.handle().donate(0, 0))
 }

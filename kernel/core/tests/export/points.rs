@@ -66,6 +66,7 @@ pub fn point(call: Call) -> Point {
         | Call::ThreadYield
         | Call::ThreadSetForeign
         | Call::ThreadSetScheduler
+        | Call::ThreadScheduleAs
         | Call::ThreadSetBase
         | Call::PortCreate
         | Call::PortMove

@@ -151,16 +151,22 @@ impl<'c> KernelTables<'c> {
         self.map_pages(image.constants_end, image.end, Access::Data);
     }
 
-    /// Maps all RAM, with the largest pages that hold nothing but RAM; a large page that holds some RAM is mapped whole.
-    pub fn map_memory(&mut self, memory: &MemoryMap) {
+    /// Maps all RAM, with the largest pages that hold nothing but RAM; a large page that holds some RAM is mapped whole. The kernel's code and constants are not writable here either.
+    pub fn map_memory(&mut self, memory: &MemoryMap, image: &ImageLayout) {
+        let constant = image.start..image.constants_end;
         for giant in (0..memory.end()).step_by(1 << 30) {
-            let whole = memory.ranges().iter().any(|range| range.start <= giant && giant + (1 << 30) <= range.start + range.size);
+            let apart = giant + (1 << 30) <= constant.start || constant.end <= giant;
+            let whole = apart && memory.ranges().iter().any(|range| range.start <= giant && giant + (1 << 30) <= range.start + range.size);
             if whole && self.huge {
                 self.map(layout::DIRECT + giant, giant, 30, Access::Data);
                 continue;
             }
             for large in (giant..giant + (1 << 30)).step_by(2 << 20) {
-                if large == 0 || memory.ranges().iter().any(|range| range.start < large + (2 << 20) && large < range.start + range.size) {
+                if large < constant.end && constant.start < large + (2 << 20) {
+                    for at in (large..large + (2 << 20)).step_by(4096) {
+                        self.map(layout::DIRECT + at, at, 12, if constant.contains(&at) { Access::Constants } else { Access::Data });
+                    }
+                } else if large == 0 || memory.ranges().iter().any(|range| range.start < large + (2 << 20) && large < range.start + range.size) {
                     self.map(layout::DIRECT + large, large, 21, Access::Data);
                 }
             }

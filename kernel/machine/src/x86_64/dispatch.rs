@@ -8,6 +8,7 @@ use super::machine::X86;
 use super::{apic, clock, fpu, interrupts, io, locks};
 use nacre_core::{Kernel, Next};
 use core::arch::asm;
+use nacre_abi::fault::{ERROR_FETCH, ERROR_WRITE};
 use nacre_abi::{Call, Rights, USER_END};
 use nacre_core::machine::INTERRUPT_LINES;
 
@@ -30,9 +31,7 @@ const NO_FPU: u64 = 7;
 const DOUBLE_FAULT: u64 = 8;
 const PAGE_FAULT: u64 = 14;
 const MACHINE_CHECK: u64 = 18;
-const ERROR_WRITE: u64 = 2;
 const ERROR_RESERVED: u64 = 8;
-const ERROR_FETCH: u64 = 16;
 
 /// Goes to the thread that the core has set.
 #[inline(always)]

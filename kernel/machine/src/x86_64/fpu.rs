@@ -1,8 +1,12 @@
 //! The FPU: given to a thread at its first use, saved when the thread leaves the CPU, restored when it comes back unless its state still is in the registers.
 //!
-//! A thread that never used it costs nothing: `CR0.TS` stays set and the first use traps. States: *unused* (bit 0 of the thread's machine word is clear),
-//! *in the page* (the bit is set), *live* (the thread is the CPU's live thread: registers may be newer than the page). The registers of CPU `c` still
-//! hold what the page says if `fpu_owner` of `c` is the thread and the thread's second machine word is `c + 1`.
+//! A thread that never used it costs nothing: `CR0.TS` stays set and the first use traps. A
+//! processor that speculates with the registers in spite of `CR0.TS` (LazyFP, CVE-2018-3665) would
+//! show one thread's registers to another, so there each thread gets its own state when it comes,
+//! used or not. States: *unused* (bit 0 of the thread's machine word is clear), *in the page* (the
+//! bit is set), *live* (the thread is the CPU's live thread: registers may be newer than the page).
+//! The registers of CPU `c` still hold what the page says if `fpu_owner` of `c` is the thread and
+//! the thread's second machine word is `c + 1`.
 
 use crate::cell::BootCell;
 use super::cpu::{self, Cpu};
@@ -10,7 +14,7 @@ use super::direct_map::thread_words;
 use super::features;
 use super::io;
 use core::arch::asm;
-use core::arch::x86_64::__cpuid_count;
+use core::arch::x86_64::{__cpuid, __cpuid_count};
 use core::cell::Cell;
 use nacre_core::machine::{Physical, thread_page};
 
@@ -31,6 +35,8 @@ struct Fpu {
     components: u64,
     /// Bits of MXCSR that may be set.
     mxcsr_mask: u32,
+    /// A thread that never used the FPU has registers of its own all the same.
+    eager: bool,
 }
 
 static FPU: BootCell<Fpu> = BootCell::new();
@@ -64,16 +70,22 @@ fn mxcsr_mask() -> u32 {
     if area.0[7] == 0 { 0xffbf } else { area.0[7] }
 }
 
-/// Chooses what is saved. Once, by the first CPU, after `features::enable`.
+/// Returns true if this processor may speculate with registers that `CR0.TS` protects. No bit of CPUID tells; of Intel's family 6 most do.
+fn leaks() -> bool {
+    const FAMILY: u32 = 0x0fff_0f00;
+    __cpuid(0).ebx == u32::from_le_bytes(*b"Genu") && __cpuid(1).eax & FAMILY == 0x600
+}
+
+/// Chooses what is saved, and when: `eager` overrules what CPUID says. Once, by the first CPU, after `features::enable`.
 ///
 /// # Safety
 /// Only while one CPU runs.
-pub unsafe fn initialize() {
+pub unsafe fn initialize(eager: Option<u64>) {
     trap(false);
     let components = if features::get().xsave { choose_components() } else { 0 };
     let mxcsr_mask = mxcsr_mask();
     // SAFETY: the caller's promise.
-    unsafe { FPU.set(Fpu { components, mxcsr_mask }) };
+    unsafe { FPU.set(Fpu { components, mxcsr_mask, eager: eager.map_or_else(leaks, |number| number != 0) }) };
 }
 
 /// Prepares the CPU that this runs on.
@@ -81,8 +93,8 @@ pub fn enable(cpu: &Cpu) {
     if FPU.get().components != 0 {
         set_components(FPU.get().components);
     }
-    trap(true);
-    cpu.fpu_traps.set(true);
+    trap(!FPU.get().eager);
+    cpu.fpu_traps.set(!FPU.get().eager);
 }
 
 fn trap(traps: bool) {
@@ -97,14 +109,12 @@ fn trap(traps: bool) {
 
 #[inline]
 fn allow(cpu: &Cpu, allowed: bool) {
-    if cpu.fpu_traps.get() == allowed {
-        cpu.fpu_traps.set(!allowed);
-        if allowed {
-            // SAFETY: only ends the trap.
-            unsafe { asm!("clts", options(nomem, nostack, preserves_flags)) };
-        } else {
-            trap(true);
-        }
+    cpu.fpu_traps.set(!allowed);
+    if allowed {
+        // SAFETY: only ends the trap.
+        unsafe { asm!("clts", options(nomem, nostack, preserves_flags)) };
+    } else {
+        trap(true);
     }
 }
 
@@ -137,7 +147,7 @@ fn restore(page: &[Cell<u64>; 512]) {
 
 /// See `Machine::fpu_import`.
 pub fn import(thread: Physical) {
-    let (page, Fpu { components, mxcsr_mask }) = (thread_words(thread), FPU.get());
+    let (page, Fpu { components, mxcsr_mask, .. }) = (thread_words(thread), FPU.get());
     page[MXCSR_WORD].set(page[MXCSR_WORD].get() & u64::from(*mxcsr_mask));
     page[HEADER_WORD].set(page[HEADER_WORD].get() & components);
     page[HEADER_WORD + 1..HEADER_WORD + HEADER_WORDS].iter().for_each(|word| word.set(0));
@@ -164,10 +174,34 @@ pub fn leave(cpu: &Cpu, page: &[Cell<u64>; 512]) {
 #[inline(always)]
 pub fn come(cpu: &Cpu, thread: Physical, page: &[Cell<u64>; 512]) {
     let used = page[thread_page::MACHINE].get() & USED != 0;
-    allow(cpu, used);
-    if used {
+    if cpu.fpu_traps.get() == used {
+        change(cpu, thread, page, used);
+    } else if used {
         take(cpu, thread, page);
     }
+}
+
+/// A thread comes to a CPU on which using the FPU traps and should not, or the other way round.
+#[cold]
+#[inline(never)]
+fn change(cpu: &Cpu, thread: Physical, page: &[Cell<u64>; 512], used: bool) {
+    if FPU.get().eager {
+        begin(page);
+    } else {
+        allow(cpu, used);
+    }
+    if !cpu.fpu_traps.get() {
+        take(cpu, thread, page);
+    }
+}
+
+/// The first state of a thread.
+fn begin(page: &[Cell<u64>; 512]) {
+    page[thread_page::FPU..HEADER_WORD + HEADER_WORDS].iter().for_each(|word| word.set(0));
+    page[thread_page::FPU].set(0x37f);
+    page[MXCSR_WORD].set(0x1f80);
+    page[thread_page::MACHINE].set(page[thread_page::MACHINE].get() | USED);
+    page[thread_page::MACHINE_SECOND].set(0);
 }
 
 fn take(cpu: &Cpu, thread: Physical, page: &[Cell<u64>; 512]) {
@@ -186,10 +220,7 @@ pub fn trapped(cpu: &Cpu) {
     let page = thread_words(thread);
     allow(cpu, true);
     if page[thread_page::MACHINE].get() & USED == 0 {
-        page[thread_page::FPU..HEADER_WORD + HEADER_WORDS].iter().for_each(|word| word.set(0));
-        page[thread_page::FPU].set(0x37f);
-        page[MXCSR_WORD].set(0x1f80);
-        page[thread_page::MACHINE].set(page[thread_page::MACHINE].get() | USED);
+        begin(page);
     }
     page[thread_page::MACHINE_SECOND].set(0);
     take(cpu, thread, page);

@@ -1,10 +1,10 @@
 //! The locks of this machine's CPUs. Interrupts are off wherever they are taken.
 
 use super::{cpu, tlb};
-use crate::lock::{self, Queue};
+use crate::lock::{self, All};
 use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
-static QUEUE: Queue = Queue { next: AtomicU32::new(0), serving: AtomicU32::new(0) };
+static ALL: All = All { taken: AtomicU32::new(0), first: AtomicU32::new(0) };
 /// How many CPUs enter the core. Set before any does. One is alone there whatever it does, and needs no locks.
 static COUNT: AtomicUsize = AtomicUsize::new(1);
 
@@ -21,7 +21,7 @@ fn is_alone() -> bool {
 /// Takes the lock of the CPU that this runs on, unless another has all or waits for them.
 #[inline(always)]
 pub fn enter() -> bool {
-    is_alone() || QUEUE.enter(&cpu::this().inside)
+    is_alone() || ALL.enter(&cpu::this().inside)
 }
 
 /// Lets it go.
@@ -38,13 +38,13 @@ pub fn acquire() {
     }
     // This CPU is not inside itself: its own word needs no exception.
     let all = (0..COUNT.load(Ordering::Relaxed)).filter_map(cpu::other);
-    QUEUE.acquire(all.map(|cpu| &cpu.inside), tlb::serve);
+    ALL.acquire(cpu::index(), all.map(|cpu| &cpu.inside), tlb::serve);
 }
 
 /// Lets them go.
 #[inline(always)]
 pub fn release() {
     if !is_alone() {
-        QUEUE.release();
+        ALL.release();
     }
 }

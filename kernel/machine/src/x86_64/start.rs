@@ -62,7 +62,7 @@ struct Plan<'d> {
 /// Most frames that the kernel's tables and first objects take.
 fn carving_frames(memory_end: u64, image_size: u64, cpus: u64) -> u64 {
     let direct_tables = 2 + memory_end.div_ceil(512 << 30) + memory_end.div_ceil(1 << 30);
-    let image_tables = 3 + image_size.div_ceil(2 << 20);
+    let image_tables = 4 + 2 * image_size.div_ceil(2 << 20);
     let window_tables = 4 + (cpus * layout::BLOCK_STRIDE).div_ceil(2 << 20);
     let blocks = cpus * layout::BLOCK_FRAMES as u64;
     frames::size_in_frames(memory_end) + direct_tables + image_tables + window_tables + blocks + FIRST_OBJECTS
@@ -116,7 +116,7 @@ impl<'d> Plan<'d> {
     fn make_tables(&self, carving: &mut Carving) -> Physical {
         let mut tables = KernelTables::new(carving, features::get().huge_pages);
         tables.map_image(&self.image);
-        tables.map_memory(&self.description.memory);
+        tables.map_memory(&self.description.memory, &self.image);
         tables.map(layout::LOCAL_APIC, apic::base(), 12, Access::Device);
         for (number, controller) in self.topology.controllers().iter().enumerate() {
             tables.map(layout::IO_APIC + 0x1000 * number as u64, controller.address & !0xfff, 12, Access::Device);
@@ -163,7 +163,7 @@ pub fn start(memory: BootMemory, description: &BootDescription, image: ImageLayo
     unsafe { features::initialize() };
     features::enable();
     // SAFETY: one CPU runs.
-    unsafe { fpu::initialize() };
+    unsafe { fpu::initialize(description.option(b"fpu")) };
     let boot_root = smp::current_root();
     let mut plan = Plan::new(&memory, description, image);
     let mut carving = Carving::new(plan.carving);
@@ -179,10 +179,18 @@ pub fn start(memory: BootMemory, description: &BootDescription, image: ImageLayo
     // SAFETY: one CPU runs.
     unsafe { clock::initialize(started) };
     first_cpu(&mut plan, boot_root);
+    description.option(b"probe").into_iter().for_each(probe);
     announce(&plan);
     dispatch::kernel().start(&boot(&plan, objects, started));
     smp::release(plan.cpus);
     smp::enter()
+}
+
+/// Writes a byte of RAM over itself, for tests: the kernel panics if its tables do not allow the write.
+fn probe(address: u64) {
+    let at = direct(Physical(address)) as *mut u8;
+    // SAFETY: no byte changes.
+    unsafe { at.write_volatile(at.read_volatile()) };
 }
 
 fn boot<'p>(plan: &'p Plan, boot_frames: MemoryRange, started: u64) -> Boot<'p> {

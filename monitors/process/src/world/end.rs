@@ -2,10 +2,10 @@
 
 use super::signals::{CHILD, CONTINUE, HANG_UP, Signal};
 use super::wait::Change;
-use super::{Effect, FIRST, State, World};
+use super::{Effect, FIRST, Process, State, World};
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
-use nacre_proto::Errno;
+use nacre_proto::{Errno, parent};
 use nacre_proto::flags::{CLD_CONTINUED, CLD_DUMPED, CLD_EXITED, CLD_KILLED, CLD_STOPPED, SA_NOCLDSTOP, SA_NOCLDWAIT};
 
 /// In a status as `wait4` tells it: a core was dumped.
@@ -14,30 +14,35 @@ const DUMPED: u64 = 0x80;
 impl World {
     /// The process has exited, with a status as `parent.exit` has it: 0 to 255, or 256 and a signal, or'd with 128 for a core dump.
     pub fn exit(&mut self, pid: u64, status: u64) {
-        let status = if status >= 256 { status & 0xff } else { (status & 0xff) << 8 };
-        self.end(pid, status);
+        let status = parent::checked_status(status);
+        self.end(pid, if status >= 256 { status & 0xff } else { status << 8 });
     }
 
-    /// A process that has not begun ends, as [`exit`](Self::exit).
-    pub fn abandon(&mut self, pid: u64, status: u64) -> Result<(), Errno> {
+    /// Aborts a process that has not begun. `EINVAL`: it has begun.
+    pub fn abandon(&mut self, pid: u64) -> Result<(), Errno> {
         if self.living(pid)?.state != State::Fresh {
             return Err(Errno::EINVAL);
         }
-        self.exit(pid, status);
+        self.lost(pid);
         Ok(())
     }
 
-    /// Nothing leads to the process any more: it was destroyed from outside. One that never began was given up by its parent, who wants to hear nothing of it.
+    /// Ends a process to which no reference leads any more, or whose maker gives it up: one that has begun was destroyed from outside, and any other is aborted.
     pub fn lost(&mut self, pid: u64) {
         let Ok(process) = self.living(pid) else { return };
-        let is_fresh = process.state == State::Fresh;
-        if is_fresh {
-            process.exit_signal = 0;
-        }
+        process.is_aborted = process.state == State::Fresh;
         self.end(pid, super::signals::KILL);
-        if is_fresh && pid != FIRST {
-            self.remove(pid);
-        }
+    }
+
+    /// The children of a process that have not begun.
+    pub(super) fn fresh_children(&self, maker: u64) -> Vec<u64> {
+        let is_it = |process: &Process| process.parent == maker && process.state == State::Fresh;
+        self.processes.iter().filter(|(_, process)| is_it(process)).map(|(pid, _)| *pid).collect()
+    }
+
+    /// Aborts what the maker has reserved: it has ended, or has become another program, so nobody will begin them.
+    pub(super) fn abort_children(&mut self, maker: u64) {
+        self.fresh_children(maker).into_iter().for_each(|child| self.lost(child));
     }
 
     /// The process ends with this status, as `wait4` tells it. An end that follows from another one waits for that.
@@ -57,13 +62,14 @@ impl World {
         process.state = State::Ended(status);
         process.stopped = None;
         process.queue.clear();
-        let (group, session) = (process.group, process.session);
+        let (group, session, parent, is_aborted) = (process.group, process.session, process.parent, process.is_aborted);
         self.effects.push(Effect::Destroy(pid));
         self.end_threads(pid);
         if pid == FIRST {
             self.effects.push(Effect::Over(status));
             return;
         }
+        self.abort_children(pid);
         let children: Vec<u64> = self.children(pid);
         let mut groups: BTreeSet<u64> = children.iter().filter_map(|child| self.process(*child).ok().map(|child| child.group)).collect();
         groups.insert(group);
@@ -78,11 +84,18 @@ impl World {
                 self.wake_orphans(group);
             }
         }
-        self.tell_end(pid, status);
+        if is_aborted {
+            // No signal, but a thread that waits for just this child is to hear that there is none.
+            self.remove(pid);
+            self.effects.push(Effect::Changed(parent));
+        } else {
+            self.tell_end(pid, status);
+        }
     }
 
+    /// The children that an end leaves to a reaper: all but those that are aborted.
     fn children(&self, parent: u64) -> Vec<u64> {
-        self.processes.iter().filter(|(_, process)| process.parent == parent).map(|(pid, _)| *pid).collect()
+        self.processes.iter().filter(|(_, process)| process.parent == parent && !process.is_aborted).map(|(pid, _)| *pid).collect()
     }
 
     /// The nearest ancestor that takes orphans, else the first process.

@@ -43,8 +43,8 @@ impl World {
                 return Err(Errno::EACCES);
             }
         }
-        let is_there = |process: &super::Process| process.group == group && process.session == session;
-        if target.session == pid || group != pid && !self.processes.values().any(is_there) {
+        let is_there = |(member, process): (&u64, &super::Process)| process.group == group && process.session == session && self.sees(caller, *member);
+        if target.session == pid || group != pid && !self.processes.iter().any(is_there) {
             return Err(Errno::EPERM);
         }
         self.process_mut(pid)?.group = group;
@@ -70,7 +70,8 @@ impl World {
     /// Brings a group to the foreground.
     pub fn foreground_set(&mut self, caller: u64, group: u64) -> Result<(), Errno> {
         let session = self.process(caller)?.session;
-        let of = self.processes.values().find(|process| process.group == group).map(|process| process.session);
+        let mut members = self.processes.iter().filter(|(member, process)| process.group == group && self.sees(caller, **member));
+        let of = members.next().map(|(_, process)| process.session);
         let terminal = self.terminals.get_mut(&session).ok_or(Errno::ENOTTY)?;
         match of {
             None => Err(Errno::ESRCH),
@@ -91,7 +92,7 @@ impl World {
         }
         match self.terminal_session(device) {
             Some(owner) if owner == session => return Ok(session),
-            Some(_) if !steals || !is_superuser => return Err(Errno::EPERM),
+            Some(owner) if !steals || !is_superuser || !self.sees(caller, owner) => return Err(Errno::EPERM),
             Some(owner) => {
                 self.terminals.remove(&owner);
                 self.effects.push(Effect::Detached(owner));
@@ -115,7 +116,7 @@ impl World {
     /// The session that has a terminal, and the group in its foreground; whether it is the caller's.
     pub fn terminal_owner(&self, caller: u64, device: u64) -> Result<(u64, u64, bool), Errno> {
         let own = self.process(caller)?.session;
-        let Some(session) = self.terminal_session(device) else { return Ok((0, 0, false)) };
+        let Some(session) = self.terminal_session(device).filter(|session| *session == own || self.sees(caller, *session)) else { return Ok((0, 0, false)) };
         Ok((session, self.terminals.get(&session).map_or(0, |terminal| terminal.foreground), session == own))
     }
 
@@ -138,7 +139,8 @@ impl World {
         if self.is_orphaned(group) {
             return Err(Errno::EIO);
         }
-        for pid in self.members(group).into_iter().filter(|pid| *pid != caller) {
+        let others: Vec<u64> = self.members(group).into_iter().filter(|pid| *pid != caller && self.sees(caller, *pid)).collect();
+        for pid in others {
             // Signals of the first numbers always find room.
             let _ = self.deliver(pid, Signal::from_system(signal));
         }

@@ -21,12 +21,13 @@ impl World {
         let own = self.process(caller)?;
         let of = |own: u64| if who == 0 { own } else { who };
         let living = self.processes.iter().filter(|(_, process)| !process.has_ended());
-        let meant: Vec<u64> = match which {
+        let mut meant: Vec<u64> = match which {
             PROCESS => living.filter(|(pid, process)| **pid == of(caller) || process.threads.contains(&who)).map(|(pid, _)| *pid).collect(),
             GROUP => self.members(of(own.group)),
             USER => living.filter(|(_, process)| process.traits.identity[0] == of(own.traits.identity[0])).map(|(pid, _)| *pid).collect(),
             _ => return Err(Errno::EINVAL),
         };
+        meant.retain(|pid| self.sees(caller, *pid));
         if meant.is_empty() { Err(Errno::ESRCH) } else { Ok(meant) }
     }
 

@@ -103,13 +103,22 @@ impl World {
         results.iter().find(|result| result.is_ok()).copied().unwrap_or(results[0])
     }
 
-    /// The process that has this number, or a thread with it, and lives.
-    pub fn owner_of(&self, number: u64) -> Result<u64, Errno> {
+    /// The process that has this number, or a thread with it, that lives and that `caller` knows of.
+    pub fn owner_of(&self, caller: u64, number: u64) -> Result<u64, Errno> {
         let is_it = |(pid, process): &(&u64, &Process)| (**pid == number || process.threads.contains(&number)) && process.state == State::Running;
-        self.processes.iter().find(is_it).map(|(pid, _)| *pid).ok_or(Errno::ESRCH)
+        self.processes.iter().find(is_it).map(|(pid, _)| *pid).filter(|pid| self.sees(caller, *pid)).ok_or(Errno::ESRCH)
     }
 
+    /// The processes that are meant, of those that the sender knows of.
     fn targets(&self, sender: u64, sent: &Sent) -> Result<Vec<u64>, Errno> {
+        let mut targets = self.named(sender, sent)?;
+        if self.is_in_domain(sender) {
+            targets.retain(|target| self.sees(sender, *target));
+        }
+        Ok(targets)
+    }
+
+    fn named(&self, sender: u64, sent: &Sent) -> Result<Vec<u64>, Errno> {
         let has_thread = |(pid, process): (&u64, &Process)| *pid == sent.thread || process.threads.contains(&sent.thread);
         if sent.thread != 0 {
             let (pid, _) = self.processes.iter().find(|one| has_thread(*one)).ok_or(Errno::ESRCH)?;
@@ -141,6 +150,7 @@ impl World {
 
     /// A signal has come to a process. `EAGAIN`: too many wait.
     pub(super) fn deliver(&mut self, pid: u64, signal: Signal) -> Result<(), Errno> {
+        let signal = if self.is_in_domain(pid) { self.without_stranger(pid, signal) } else { signal };
         let Ok(process) = self.living(pid) else { return Ok(()) };
         if signal.number == 0 {
             return Ok(());

@@ -1,11 +1,12 @@
 //! The world of processes: what each operation leads to, and what holds whatever was done.
 
+use super::limits::MAX_FRESH;
 use super::*;
 use nacre_proto::flags::{CLD_EXITED, CLD_KILLED, CLD_STOPPED, SA_NOCLDWAIT, WALL, WCLONE, WCONTINUED, WEXITED, WNOHANG, WNOWAIT, WUNTRACED};
 
 const LIMITS: Limits = Limits { processes: 20, threads: 24 };
 
-fn world() -> World {
+pub(super) fn world() -> World {
     let mut world = World::new(LIMITS, Some(9));
     world.begin(FIRST, BEGIN_PROGRAM, 0).expect("the first begins");
     world.attach(FIRST).expect("an agent");
@@ -14,7 +15,7 @@ fn world() -> World {
 }
 
 /// A child that runs, with an agent if `attends`.
-fn child(world: &mut World, parent: u64, attends: bool) -> u64 {
+pub(super) fn child(world: &mut World, parent: u64, attends: bool) -> u64 {
     let pid = world.create(parent, signals::CHILD).expect("a child");
     world.begin(pid, if attends { BEGIN_ATTENDS } else { 0 }, 0).expect("it begins");
     if attends {
@@ -23,16 +24,16 @@ fn child(world: &mut World, parent: u64, attends: bool) -> u64 {
     pid
 }
 
-fn kill(world: &mut World, sender: u64, target: i64, number: u64) -> Result<(), Errno> {
+pub(super) fn kill(world: &mut World, sender: u64, target: i64, number: u64) -> Result<(), Errno> {
     world.kill(sender, &Sent { target, number, ..Sent::default() })
 }
 
 /// Everything that has come to a process, as numbers.
-fn taken(world: &mut World, pid: u64) -> Vec<u64> {
+pub(super) fn taken(world: &mut World, pid: u64) -> Vec<u64> {
     core::iter::from_fn(|| world.signal_take(pid).ok().flatten()).map(|signal| signal.number).collect()
 }
 
-fn found(world: &mut World, parent: u64, which: i64, options: u64) -> Option<(u64, u64)> {
+pub(super) fn found(world: &mut World, parent: u64, which: i64, options: u64) -> Option<(u64, u64)> {
     let found = world.wait(parent, which, options).expect("a child")?;
     world.waited(&found, options);
     Some((found.pid, found.change.status()))
@@ -173,7 +174,7 @@ fn signals_wait_for_who_is_to_attend() {
 fn who_may_send_to_whom() {
     let mut world = world();
     let (one, two) = (child(&mut world, FIRST, true), child(&mut world, FIRST, true));
-    world.identity(one, [5, 5, 5]).unwrap();
+    world.identity(one, [5, 5, 5], 0).unwrap();
     assert_eq!(kill(&mut world, one, two as i64, 15), Err(Errno::EPERM));
     assert_eq!(kill(&mut world, one, two as i64, 18), Ok(()), "the same session");
     assert_eq!(kill(&mut world, two, one as i64, 0), Ok(()));
@@ -216,7 +217,7 @@ fn groups_and_sessions() {
 fn priorities_only_fall_but_for_the_superuser() {
     let mut world = world();
     let pid = child(&mut world, FIRST, false);
-    world.identity(pid, [5, 5, 5]).unwrap();
+    world.identity(pid, [5, 5, 5], 0).unwrap();
     assert_eq!(world.priority_set(pid, 0, 0, 15), Ok(()));
     assert_eq!(world.priority_set(pid, 0, 0, 16), Err(Errno::EACCES));
     assert_eq!(world.priority_set(pid, 0, FIRST, 1), Err(Errno::EPERM));
@@ -288,16 +289,65 @@ fn limits_hold() {
     let made: Vec<u64> = core::iter::from_fn(|| world.create(FIRST, 17).ok()).collect();
     assert_eq!(made.len(), LIMITS.processes - 1);
     let threads = core::iter::from_fn(|| world.thread_create(FIRST).ok()).count();
-    assert_eq!(threads, LIMITS.threads - LIMITS.processes);
+    assert_eq!(threads, (LIMITS.threads - LIMITS.processes) / 2);
     assert_eq!(world.create(FIRST, 17), Err(Errno::EAGAIN));
     world.lost(made[0]);
     assert!(world.process(made[0]).is_err(), "one that never began leaves nothing");
     let again = world.create(FIRST, 17).expect("room again");
     assert!(again > made[0], "numbers are used again late");
-    world.identity(again, [7; 3]).unwrap();
+    world.identity(again, [7; 3], 0).unwrap();
     world.lost(made[1]);
+    world.begin(again, 0, 0).unwrap();
     world.limits(again, 1, 0).unwrap();
     assert_eq!(world.create(again, 17), Err(Errno::EAGAIN), "a limit of the user");
+}
+
+#[test]
+fn a_fresh_process_is_a_reservation_of_its_maker() {
+    let abort: [fn(&mut World, u64, u64); 6] = [
+        |world, _, fresh| world.abandon(fresh).unwrap(),
+        |world, _, fresh| world.lost(fresh),
+        |world, maker, _| world.exit(maker, 0),
+        |world, maker, _| world.lost(maker),
+        |world, maker, _| world.renew(maker, 0).unwrap(),
+        |world, maker, _| world.begin(maker, BEGIN_ATTENDS, 0).unwrap(),
+    ];
+    for abort in abort {
+        let mut world = world();
+        let maker = child(&mut world, FIRST, true);
+        let fresh = world.create(maker, signals::CHILD).unwrap();
+        assert_eq!(world.create(fresh, signals::CHILD), Err(Errno::EINVAL), "a reservation reserves nothing");
+        assert!(world.next(FIRST, fresh).is_none_or(|(pid, _)| pid != fresh), "a reservation is in no list");
+        world.effects();
+        abort(&mut world, maker, fresh);
+        assert!(world.process(fresh).is_err(), "its number is free");
+        let effects = world.effects();
+        assert!(effects.contains(&Effect::Destroy(fresh)) && effects.contains(&Effect::Forget(fresh)));
+        assert_eq!(taken(&mut world, FIRST).len(), usize::from(world.living(maker).is_err()), "only a maker's end is told");
+        assert!(taken(&mut world, maker).is_empty());
+    }
+}
+
+#[test]
+fn what_has_begun_outlives_its_maker() {
+    let mut world = world();
+    let maker = child(&mut world, FIRST, false);
+    let (begun, killed) = (child(&mut world, maker, false), world.create(maker, signals::CHILD).unwrap());
+    assert_eq!(world.abandon(begun), Err(Errno::EINVAL));
+    kill(&mut world, FIRST, killed as i64, 9).unwrap();
+    world.exit(maker, 0);
+    assert_eq!(world.process(begun).map(|process| process.parent), Ok(FIRST));
+    assert_eq!(found(&mut world, FIRST, killed as i64, WEXITED), Some((killed, 9)), "one that was killed is waited for");
+}
+
+#[test]
+fn a_maker_has_few_reservations() {
+    let mut world = World::new(Limits { processes: 1000, threads: 1000 }, None);
+    world.begin(FIRST, 0, 0).unwrap();
+    let made: Vec<u64> = core::iter::from_fn(|| world.create(FIRST, 17).ok()).collect();
+    assert_eq!(made.len(), MAX_FRESH);
+    world.abandon(made[0]).unwrap();
+    assert!(world.create(FIRST, 17).is_ok());
 }
 
 #[test]

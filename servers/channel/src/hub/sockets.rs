@@ -143,6 +143,7 @@ impl<R> Hub<R> {
     fn join_listener(&mut self, key: u64, target: u64, owner: [u64; 3]) -> Result<(), Errno> {
         let listener = self.end(target)?;
         let (kind, name, credentials, is_signed) = (listener.kind, listener.name.clone(), listener.credentials, listener.is_signed);
+        self.charge_as(key)?;
         let server = self.add_end(kind, SOCKET_ACCESS)?;
         let end = self.end_mut(server)?;
         (end.name, end.credentials, end.is_signed) = (name, credentials, is_signed);

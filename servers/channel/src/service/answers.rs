@@ -6,7 +6,7 @@ use crate::queue::{Received, Wish};
 use alloc::vec::Vec;
 use nacre_abi::message::MAX_BYTES;
 use nacre_proto::channel::{
-    accept, bind, capacity, changed, connect, credentials, error, expect, facts, fifo, listen, look, name, pair, pipe, receive, send, share, shutdown, socket,
+    accept, account, bind, capacity, changed, connect, credentials, error, expect, facts, fifo, listen, look, name, pair, pipe, receive, send, share, shutdown, socket,
     terminal, terminal_facts, terminal_lock, terminal_open, terminal_set_mode, terminal_set_owner, terminal_set_times, terminal_status,
 };
 use nacre_proto::file::{flags, poll, read, set_mode, set_owner, set_times, status, watch, write};
@@ -165,28 +165,35 @@ fn done_or_later<T: Output>(done: bool, output: T) -> Handled<T> {
 
 impl channel::Server for Service {
     fn pipe(&mut self, request: &mut Request<'_>, flags: u64) -> Handled<pipe::Output> {
-        check_service(request)?;
+        self.check_service(request)?;
         let ends = self.hub.pipe(flags)?;
         let (reader, writer) = self.two(ends)?;
         pipe::Output { reader: reader.into(), writer: writer.into() }.at_once(request, &[])
     }
 
+    fn account(&mut self, request: &mut Request<'_>) -> Handled<account::Output> {
+        if request.word() != SERVICE {
+            return Err(Errno::EPERM);
+        }
+        account::Output { channels: self.add_account()?.into() }.at_once(request, &[])
+    }
+
     fn pair(&mut self, request: &mut Request<'_>, kind: u64, flags: u64, pid: u64, uid: u64, gid: u64) -> Handled<pair::Output> {
-        check_service(request)?;
+        self.check_service(request)?;
         let ends = self.hub.pair(kind, flags, [pid, uid, gid])?;
         let (first, second) = self.two(ends)?;
         pair::Output { first: first.into(), second: second.into() }.at_once(request, &[])
     }
 
     fn socket(&mut self, request: &mut Request<'_>, kind: u64, flags: u64) -> Handled<socket::Output> {
-        check_service(request)?;
+        self.check_service(request)?;
         let key = self.hub.socket(kind, flags)?;
         let reference = self.place_or_close(key)?;
         socket::Output { socket: reference.into() }.at_once(request, &[])
     }
 
     fn fifo(&mut self, request: &mut Request<'_>, flags: u64, name: &[u8]) -> Handled<fifo::Output> {
-        check_service(request)?;
+        self.check_service(request)?;
         let key = self.hub.fifo(flags, name)?;
         let reference = self.place_or_close(key)?;
         if self.hub.is_open(key)? {
@@ -327,21 +334,21 @@ impl channel::Server for Service {
     }
 
     fn terminal(&mut self, request: &mut Request<'_>, flags: u64) -> Handled<terminal::Output> {
-        check_service(request)?;
+        self.check_service(request)?;
         let (number, key) = self.hub.terminal(flags)?;
         let master = self.place_or_close(key)?;
         terminal::Output { number, master: master.into() }.at_once(request, &[])
     }
 
     fn terminal_open(&mut self, request: &mut Request<'_>, number: u64, flags: u64) -> Handled<terminal_open::Output> {
-        check_service(request)?;
+        self.check_service(request)?;
         let key = self.hub.terminal_open(number, flags)?;
         let slave = self.place_or_close(key)?;
         terminal_open::Output { slave: slave.into() }.at_once(request, &[])
     }
 
     fn terminal_facts(&mut self, request: &mut Request<'_>, number: u64) -> Handled<terminal_facts::Output> {
-        let facts = if request.word() == SERVICE { self.hub.terminal_numbered(number)? } else { self.hub.terminal_facts(request.word())? };
+        let facts = if super::is_service(request.word()) { self.hub.terminal_numbered(number)? } else { self.hub.terminal_facts(request.word())? };
         terminal_facts::Output { number: facts.number, is_slave: facts.is_slave.into(), is_locked: facts.is_locked.into() }.now()
     }
 
@@ -389,11 +396,6 @@ impl channel::Server for Service {
 fn split(data: &[u8], size: u64) -> Result<(&[u8], &[u8]), Errno> {
     let size = usize::try_from(size).map_err(|_| Errno::EINVAL)?;
     data.split_at_checked(size).ok_or(Errno::EINVAL)
-}
-
-/// Whether it came through the service's own port.
-pub(super) fn check_service(request: &Request<'_>) -> Result<(), Errno> {
-    if request.word() == SERVICE { Ok(()) } else { Err(Errno::ENOSYS) }
 }
 
 impl file::Server for Service {

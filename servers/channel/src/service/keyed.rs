@@ -1,6 +1,6 @@
 //! Protocol `keyed`: who has entered, and the answers to those who have waited.
 
-use super::{SERVICE, Service};
+use super::Service;
 use crate::keyed::{Doing, Done, Operation};
 use alloc::vec::Vec;
 use nacre_abi::message::MAX_BYTES;
@@ -22,7 +22,7 @@ impl Service {
     /// Whoever comes through a port of a process; the clock is looked at.
     fn caller(&mut self, request: &Request<'_>) -> Result<u64, Errno> {
         let member = request.word();
-        if member == SERVICE || !self.keyed.has_entered(member) {
+        if !self.keyed.has_entered(member) {
             return Err(Errno::ENOSYS);
         }
         let now = self.clock.as_ref().and_then(|clock| clock::read(clock.handle(), CLOCK_REALTIME).ok());
@@ -77,7 +77,7 @@ fn waits(flags: u64, otherwise: Errno) -> Result<(), Errno> {
 
 impl Server for Service {
     fn enter(&mut self, request: &mut Request<'_>, pid: u64, owner: u64) -> Handled<enter::Output> {
-        if request.word() != SERVICE {
+        if !super::is_service(request.word()) {
             return Err(Errno::ENOSYS);
         }
         let member = self.hub.key();

@@ -1,7 +1,6 @@
 //! Protocol `mailbox`, and what `file` is at a queue's end. Whoever sends or receives is answered through what was detached from his request, so that it is known whether that arrived.
 
 use super::Service;
-use super::answers::check_service;
 use crate::hub::mailboxes::{Caller, Wanted};
 use crate::mailbox::{Carrier, Expected, Made, Mail};
 use alloc::vec::Vec;
@@ -91,7 +90,7 @@ impl Server for Service {
         limit: u64,
         name: &[u8],
     ) -> Handled<open::Output> {
-        check_service(request)?;
+        self.check_service(request)?;
         let made = Made { owner: [owner & KEEP, owner >> 32], mode: mode & PERMISSIONS, messages, size };
         let (end, is_new) = self.hub.mailbox_open(&Wanted { flags, made, limit, name })?;
         let queue = self.place_or_close(end)?;
@@ -99,7 +98,7 @@ impl Server for Service {
     }
 
     fn unlink(&mut self, request: &mut Request<'_>, user: u64, name: &[u8]) -> Handled<unlink::Output> {
-        check_service(request)?;
+        self.check_service(request)?;
         self.hub.mailbox_unlink(user, name)?;
         unlink::Output::default().now()
     }

@@ -1,7 +1,6 @@
 //! Protocol `terminal` at the ends of pseudo-terminals, and who is told of their keys.
 
 use super::Service;
-use super::answers::check_service;
 use crate::hub::looks::Looks;
 use nacre_proto::channel::terminal_as_file;
 use nacre_proto::flags::{TCSADRAIN, TCSAFLUSH, TCSANOW, TERMINAL_HANGUP};
@@ -15,7 +14,7 @@ use nacre_terminal::Attributes;
 impl Service {
     /// What the name of the terminal with this number says of it, for those who ask the service.
     pub(super) fn numbered(&mut self, request: &Request<'_>, number: u64) -> Result<&mut Looks, Errno> {
-        check_service(request)?;
+        self.check_service(request)?;
         self.hub.terminal_looks(number)
     }
 

@@ -39,20 +39,21 @@ impl Root {
         self.files.tree.resolve(self.start(request)?, path, flags & AT_SYMLINK_NOFOLLOW == 0)?.existing()
     }
 
-    /// The node of another directory that a client names by a reference.
+    /// Finds the node of another directory that a client names by a reference. `ENOTDIR`: the reference leads to a file, from
+    /// which no path starts.
     fn other_place(&self, reference: Reference) -> Result<Key, Errno> {
         let key = self.objects.find(reference).ok_or(Errno::EXDEV)?;
         match self.objects.get(key).map(|object| &object.kind) {
-            Some(Kind::File(file)) => Ok(file.node),
+            Some(Kind::File(file)) => self.files.tree.directory(file.node).map(|_| file.node),
             _ => Err(Errno::EXDEV),
         }
     }
 
-    fn give_file(&mut self, node: Key, flags: u64) -> Result<directory::open::Output, Errno> {
+    fn give_file(&mut self, account: Key, node: Key, flags: u64) -> Result<directory::open::Output, Errno> {
         let has_terminal = self.console.input.terminal().is_some();
         let mode = self.files.tree.node(node)?.mode;
         let file = OpenFile::new(node, self.files.tree.node(node)?, flags, has_terminal)?;
-        let file = self.objects.give(Kind::File(file))?;
+        let file = self.objects.give(Kind::File(file), account)?;
         Ok(directory::open::Output { mode: mode.into(), file: file.into() })
     }
 }
@@ -69,7 +70,7 @@ impl Server for Root {
             return Err(Errno::EINVAL);
         }
         let node = self.files.tree.open(start, path, flags, mode as u32, self.files.clock.now())?;
-        let given = self.give_file(node, flags);
+        let given = self.give_file(self.objects.account(request.word()), node, flags);
         if given.is_err() {
             self.files.tree.closed(node);
         }
@@ -200,7 +201,7 @@ impl Server for Root {
     fn memory(&mut self, request: &mut Request<'_>, takes_seals: u64) -> Handled<directory::memory::Output> {
         self.start(request)?;
         let node = self.files.tree.make_memory(takes_seals != 0, self.files.clock.now())?;
-        let given = self.give_file(node, open::READ_WRITE);
+        let given = self.give_file(self.objects.account(request.word()), node, open::READ_WRITE);
         if given.is_err() {
             self.files.tree.closed(node);
         }
@@ -210,12 +211,24 @@ impl Server for Root {
     fn counter(&mut self, request: &mut Request<'_>, value: u64, takes_one: u64) -> Handled<directory::counter::Output> {
         self.start(request)?;
         let counter = What::Counter(Counter { value, takes_one: takes_one != 0 });
-        directory::counter::Output { file: self.give_source(counter)?.into() }.now()
+        directory::counter::Output { file: self.give_source(counter, self.objects.account(request.word()))?.into() }.now()
+    }
+
+    fn share(&mut self, request: &mut Request<'_>) -> Handled<directory::share::Output> {
+        let node = self.start(request)?;
+        let (account, flags) = (self.objects.accounts.open(self.objects.account(request.word()))?, self.objects.file(request.word())?.flags);
+        self.files.tree.opened(node);
+        let given = self.give_file(account, node, flags);
+        if given.is_err() {
+            self.files.tree.closed(node);
+            self.objects.accounts.refund(account, 0);
+        }
+        directory::share::Output { directory: given?.file }.now()
     }
 
     fn watcher(&mut self, request: &mut Request<'_>) -> Handled<directory::watcher::Output> {
         self.start(request)?;
-        directory::watcher::Output { file: self.give_source(What::Notices)?.into() }.now()
+        directory::watcher::Output { file: self.give_source(What::Notices, self.objects.account(request.word()))?.into() }.now()
     }
 
     fn watch(&mut self, request: &mut Request<'_>, mask: u64, flags: u64, path: &[u8], watcher: Reference) -> Handled<directory::watch::Output> {
@@ -224,6 +237,6 @@ impl Server for Root {
         if mask & IN_ONLYDIR != 0 {
             self.files.tree.directory(node)?;
         }
-        directory::watch::Output { number: self.notices.watch(watcher, node, mask)? }.now()
+        directory::watch::Output { number: self.watch_node(watcher, node, mask)? }.now()
     }
 }

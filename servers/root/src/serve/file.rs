@@ -276,7 +276,7 @@ impl Server for Root {
         if access & SHARE_WRITE != 0 {
             file.check_write().map_err(|_| Errno::EACCES)?;
         }
-        let (size, region, hold) = Root::share(self, file.node, size, access)?;
+        let (size, region, hold) = Root::share(self, self.objects.account(request.word()), file.node, size, access)?;
         self.note_access(&file);
         share::Output { size, region: region.into(), hold: hold.into() }.now()
     }
@@ -311,7 +311,7 @@ impl Server for Root {
 
     fn lock_owner(&mut self, request: &mut Request<'_>, pid: u64) -> Handled<lock_owner::Output> {
         self.file(request)?;
-        lock_owner::Output { owner: self.objects.give(Kind::Owner(pid))?.into() }.now()
+        lock_owner::Output { owner: self.objects.give(Kind::Owner(pid), self.objects.account(request.word()))?.into() }.now()
     }
 }
 

@@ -1,6 +1,7 @@
 //! Locks of files, as clients ask for them and wait for them; and waits at words of shared memory.
 
-use crate::locks::{Holder, Wanted};
+use crate::accounts::cost;
+use crate::locks::{Holder, Locks, Wanted};
 use crate::memory;
 use crate::objects::Kind;
 use crate::root::Root;
@@ -9,15 +10,33 @@ use crate::waits::Place;
 use nacre_proto::flags::{LOCK_NONE, LOCK_READ, LOCK_TEST, LOCK_WAIT, LOCK_WHOLE, LOCK_WRITE};
 use nacre_proto::server::{self, Output};
 use nacre_proto::{Errno, Request, file, segment};
+use alloc::vec::Vec;
 use nacre_abi::rights::REFERENCE_USE;
-use nacre_sys::{Condition, Owned, OwnedReference, Reference, Span};
+use nacre_sys::gate;
+use nacre_sys::{Condition, Owned, OwnedCondition, OwnedReference, Reference, Span};
 
 /// The process of a lock that is an open file's.
 const NO_PROCESS: u64 = u64::MAX;
 /// Bytes of a word that is waited at.
 const WORD: u64 = 4;
-/// Most words that have a condition.
-const MOST_MEETINGS: usize = 1024;
+/// Waiters that are looked at, for those that have gone, before a client whose account is full is refused.
+const LOOKS: usize = 64;
+/// Waiters that one request wakes. The others are woken between the requests that follow.
+const WOKEN_AT_ONCE: u64 = 64;
+
+/// Somebody who waits at a word.
+pub struct Waiting {
+    reply: OwnedReference,
+    /// The object that is charged for it.
+    payer: Key,
+}
+
+/// The condition of a word.
+pub struct Meeting {
+    condition: OwnedCondition,
+    /// The object that is charged for it.
+    payer: Key,
+}
 
 fn is_gone(reply: &OwnedReference) -> bool {
     reply.is_null().unwrap_or(true)
@@ -62,17 +81,20 @@ impl Root {
             return Ok(Some(self.locks.in_the_way(&wanted).map_or([LOCK_NONE, 0, 0, 0], |lock| [u64::from(lock.writes), lock.start, lock.end, lock.pid])));
         }
         if kind == LOCK_NONE {
-            self.locks.release_part(&wanted)?;
+            self.release_lock(&wanted)?;
             self.grant(wanted.node);
             return Ok(Some([LOCK_NONE, 0, 0, 0]));
         }
+        if !gate::is_open() {
+            return Err(Errno::ENOLCK);
+        }
         if wanted.whole && self.locks.is_changed(&wanted) {
             // As on Linux, a lock of the whole that changes its kind is given up first.
-            self.locks.release_part(&wanted)?;
+            self.release_lock(&wanted)?;
             self.grant(wanted.node);
         }
         if self.locks.in_the_way(&wanted).is_none() {
-            self.locks.take(wanted)?;
+            self.take_lock(wanted)?;
             // What it was before may have been more.
             self.grant(wanted.node);
             return Ok(Some([LOCK_NONE, 0, 0, 0]));
@@ -87,17 +109,46 @@ impl Root {
         Ok(None)
     }
 
+    /// Takes a lock that nobody is in the way of. The holder pays for it.
+    fn take_lock(&mut self, wanted: Wanted) -> Result<(), Errno> {
+        self.charge_locks(&wanted, |locks| locks.take(wanted))
+    }
+
+    /// Gives up a part. Somebody who gives up all or the end of a lock needs nothing for that.
+    fn release_lock(&mut self, part: &Wanted) -> Result<(), Errno> {
+        if self.locks.splits(part) {
+            return self.charge_locks(part, |locks| locks.release_part(part));
+        }
+        let before = self.locks.count(part.holder);
+        self.locks.release_part(part)?;
+        self.objects.refund(part.holder.key(), cost::LOCK * (before - self.locks.count(part.holder)) as u64);
+        Ok(())
+    }
+
+    /// Charges the holder for the two locks that a change may add at most, and takes back what the change did not need.
+    fn charge_locks(&mut self, wanted: &Wanted, change: impl FnOnce(&mut Locks<OwnedReference>) -> Result<(), Errno>) -> Result<(), Errno> {
+        let (payer, before) = (wanted.holder.key(), self.locks.count(wanted.holder));
+        self.objects.charge(payer, 2 * cost::LOCK).map_err(|_| Errno::ENOLCK)?;
+        let result = change(&mut self.locks);
+        let unused = before + 2 - self.locks.count(wanted.holder);
+        self.objects.refund(payer, cost::LOCK * unused as u64);
+        result
+    }
+
     /// Gives locks of a file to those who wait and can have them.
     fn grant(&mut self, node: Key) {
         while let Some((wanted, reply)) = self.locks.next(node) {
             let output = file::lock::Output { kind: LOCK_NONE, ..file::lock::Output::default() };
-            let answered = match reply {
-                Ok(reply) => output.send(reply, Span::EMPTY),
-                Err((reply, errno)) => server::refuse(reply, errno),
+            if is_gone(&reply) {
+                continue;
+            }
+            let answered = match self.take_lock(wanted) {
+                Ok(()) => output.send(reply, Span::EMPTY),
+                Err(errno) => server::refuse(reply, errno),
             };
             if answered.is_err() {
                 // It does not wait any more, and has no lock.
-                let _ = self.locks.release_part(&wanted);
+                let _ = self.release_lock(&wanted);
             }
         }
     }
@@ -109,11 +160,11 @@ impl Root {
         }
     }
 
-    /// The memory behind a request's port.
+    /// Returns the memory behind a request's port. `EINVAL`: it may hold kernel objects, so that reading a word of it could be an exception of this program.
     fn shared_place(&self, request: &Request<'_>) -> Result<Place, Errno> {
         let key = Key::from_word(request.word());
         match self.objects.get(key).map(|object| &object.kind) {
-            Some(Kind::Segment(..)) => Ok(Place::Segment(key)),
+            Some(Kind::Segment(_, segment)) => segment.data().map(|_| Place::Segment(key)),
             Some(Kind::View(view)) => Ok(Place::File(view.node)),
             _ => Err(Errno::ENOSYS),
         }
@@ -128,7 +179,7 @@ impl Root {
         match place {
             Place::Segment(key) => {
                 let Some(Kind::Segment(_, segment)) = self.objects.get(key).map(|object| &object.kind) else { return Err(Errno::EIO) };
-                nacre_nest::supply::Segment::window(segment).read(offset, &mut bytes).ok_or(Errno::EINVAL)?;
+                segment.data()?.read(offset, &mut bytes).ok_or(Errno::EINVAL)?;
             }
             Place::File(node) => {
                 let content = self.files.tree.content(node)?.0;
@@ -149,23 +200,60 @@ impl Root {
         if self.shared_word(place, offset)? != expected {
             return Err(Errno::EAGAIN);
         }
-        let reply = request.detach()?;
-        self.waits.add(place, offset, bits, reply, is_gone)
+        let payer = Key::from_word(request.word());
+        self.charge_wait(payer)?;
+        match request.detach() {
+            Ok(reply) => self.waits.add(place, offset, bits, Waiting { reply, payer }),
+            Err(status) => {
+                self.objects.refund(payer, cost::WAIT);
+                return Err(status.into());
+            }
+        }
+        Ok(())
+    }
+
+    /// Charges an object for one that waits; those that have gone are found meanwhile.
+    fn charge_wait(&mut self, payer: Key) -> Result<(), Errno> {
+        for _ in 0..LOOKS {
+            if let Some(gone) = self.waits.look(|waiting| is_gone(&waiting.reply)) {
+                self.objects.refund(gone.payer, cost::WAIT);
+            }
+            if self.objects.charge(payer, cost::WAIT).is_ok() {
+                return Ok(());
+            }
+        }
+        Err(Errno::ENOMEM)
     }
 
     /// Wakes who waits at a word.
     pub(super) fn wake_at(&mut self, request: &Request<'_>, offset: u64, count: u64, bits: u64) -> Result<u64, Errno> {
         let place = self.shared_place(request)?;
-        let answer = |reply: OwnedReference| segment::wait::Output::default().send(reply, Span::EMPTY).is_ok();
         let there = self.signal(place, offset, if bits == 0 { 0 } else { count });
+        let (objects, woken, mut at_once) = (&mut self.objects, &mut self.woken, 0);
+        let answer = |waiting: Waiting| {
+            objects.refund(waiting.payer, cost::WAIT);
+            at_once += 1;
+            if at_once > WOKEN_AT_ONCE {
+                woken.push_back(waiting.reply);
+                return true;
+            }
+            segment::wait::Output::default().send(waiting.reply, Span::EMPTY).is_ok()
+        };
         Ok(there + self.waits.wake(place, offset, count - there, bits, answer))
+    }
+
+    /// Wakes some of those that a request did not wake at once.
+    pub(crate) fn wake_more(&mut self) {
+        for reply in self.woken.drain(..self.woken.len().min(WOKEN_AT_ONCE as usize)) {
+            let _ = segment::wait::Output::default().send(reply, Span::EMPTY);
+        }
     }
 
     /// Wakes up to `count` of those who wait at a word's condition.
     fn signal(&self, place: Place, offset: u64, count: u64) -> u64 {
         const AT_ONCE: u64 = 64;
         const CALLS: usize = 64;
-        let Some(condition) = self.meetings.get(&(place, offset)) else { return 0 };
+        let Some(Meeting { condition, .. }) = self.meetings.get(&(place, offset)) else { return 0 };
         let mut woken = 0;
         for _ in 0..CALLS {
             let most = AT_ONCE.min(count - woken);
@@ -183,21 +271,51 @@ impl Root {
         let place = self.shared_place(request)?;
         self.shared_word(place, offset)?;
         if !self.meetings.contains_key(&(place, offset)) {
-            if self.meetings.len() >= MOST_MEETINGS {
-                return Err(Errno::ENOMEM);
+            let payer = Key::from_word(request.word());
+            self.objects.charge(payer, cost::CONDITION)?;
+            match Owned::make(Condition::create) {
+                Ok(condition) => drop(self.meetings.insert((place, offset), Meeting { condition, payer })),
+                Err(status) => {
+                    self.objects.refund(payer, cost::CONDITION);
+                    return Err(status.into());
+                }
             }
-            self.meetings.insert((place, offset), Owned::make(Condition::create)?);
         }
         let reference = OwnedReference::null()?;
-        let condition = self.meetings.get(&(place, offset)).ok_or(Errno::ENOMEM)?;
-        condition.handle().reference(reference.handle(), REFERENCE_USE)?;
+        let meeting = self.meetings.get(&(place, offset)).ok_or(Errno::ENOMEM)?;
+        meeting.condition.handle().reference(reference.handle(), REFERENCE_USE)?;
         Ok(reference)
     }
 
     /// The memory has gone, and who waits there waits for nothing.
     pub(crate) fn forget_waits(&mut self, place: Place) {
-        self.waits.forget(place);
-        self.meetings.retain(|(of, _), _| *of != place);
+        for waiting in self.waits.take(place, |_| true) {
+            self.objects.refund(waiting.payer, cost::WAIT);
+        }
+        for key in self.meetings_at(place) {
+            if let Some(meeting) = self.meetings.remove(&key) {
+                self.objects.refund(meeting.payer, cost::CONDITION);
+            }
+        }
+    }
+
+    fn meetings_at(&self, place: Place) -> Vec<(Place, u64)> {
+        self.meetings.range((place, 0)..=(place, u64::MAX)).map(|(key, _)| *key).collect()
+    }
+
+    /// An object that paid at a place has gone, and another pays from now on. What it cannot pay for is taken away.
+    pub(crate) fn pass_on_waits(&mut self, place: Place, from: Key, to: Key) {
+        for waiting in self.waits.take(place, |waiting| waiting.payer == from) {
+            // Somebody who is woken looks again, and waits again if that is what it wants.
+            self.woken.push_back(waiting.reply);
+        }
+        for key in self.meetings_at(place) {
+            let Some(meeting) = self.meetings.get_mut(&key).filter(|meeting| meeting.payer == from) else { continue };
+            meeting.payer = to;
+            if self.objects.charge(to, cost::CONDITION).is_err() {
+                self.meetings.remove(&key);
+            }
+        }
     }
 
     /// Wakes some, and lets others wait elsewhere.

@@ -5,6 +5,7 @@ use crate::objects::Kind;
 use crate::pools::RECORD_COST;
 use crate::root::Root;
 use crate::table::Key;
+use nacre_proto::flags::SEGMENT_OBJECTS;
 use nacre_proto::memory::{self, pool_create, pool_destroy, segment_create, share};
 use nacre_proto::segment::{self, clear, destroy, meet, requeue, resize, wait, wake};
 use nacre_proto::server::Output;
@@ -27,10 +28,10 @@ impl Root {
     }
 
     /// A segment that is paid for: the references to its port and its region.
-    fn make_segment(&mut self, pool: Key, size: u64) -> Result<(OwnedReference, OwnedReference), Errno> {
-        let segment = Segment::new(size)?;
+    fn make_segment(&mut self, pool: Key, size: u64, holds_objects: bool, account: Key) -> Result<(OwnedReference, OwnedReference), Errno> {
+        let segment = Segment::new(size, holds_objects)?;
         let region = segment.region_reference()?;
-        let key = self.objects.add(Kind::Segment(pool, segment), false)?;
+        let key = self.objects.add(Kind::Segment(pool, segment), false, account)?;
         match self.objects.reference(key) {
             Ok(reference) => {
                 self.pools.adopt(pool, key.to_word());
@@ -47,12 +48,12 @@ impl Root {
 impl memory::Server for Root {
     fn segment_create(&mut self, request: &mut Request<'_>, size: u64, flags: u64) -> Handled<segment_create::Output> {
         let pool = self.pool(request)?;
-        if flags != 0 {
+        if flags & !SEGMENT_OBJECTS != 0 {
             return Err(Errno::EINVAL);
         }
         let size = whole_pages(size)?;
         self.pools.charge(pool, size + RECORD_COST)?;
-        match self.make_segment(pool, size) {
+        match self.make_segment(pool, size, flags & SEGMENT_OBJECTS != 0, self.objects.account(request.word())) {
             Ok((segment, region)) => segment_create::Output { size, segment: segment.into(), region: region.into() }.now(),
             Err(errno) => {
                 self.pools.refund(pool, size + RECORD_COST);
@@ -67,7 +68,7 @@ impl memory::Server for Root {
             return Err(Errno::EINVAL);
         }
         let pool = self.pools.create(parent, limit)?;
-        match self.objects.give(Kind::Pool(pool)) {
+        match self.objects.give(Kind::Pool(pool), self.objects.account(request.word())) {
             Ok(reference) => pool_create::Output { pool: reference.into() }.now(),
             Err(errno) => {
                 self.destroy_pool(pool);
@@ -95,7 +96,7 @@ impl memory::Server for Root {
 
     fn share(&mut self, request: &mut Request<'_>) -> Handled<share::Output> {
         let pool = self.pool(request)?;
-        share::Output { pool: self.objects.give(Kind::SharedPool(pool))?.into() }.now()
+        share::Output { pool: self.objects.give(Kind::SharedPool(pool), self.objects.account(request.word()))?.into() }.now()
     }
 }
 

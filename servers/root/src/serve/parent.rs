@@ -61,7 +61,7 @@ impl Server for Root {
 
     fn exit(&mut self, request: &mut Request<'_>, status: u64) -> Handled<exit::Output> {
         self.check_parent(request)?;
-        self.end(status);
+        self.end(nacre_proto::parent::checked_status(status));
         Ok(Answer::Later)
     }
 

@@ -4,6 +4,7 @@ use crate::objects::{Kind, View};
 use crate::root::Root;
 use crate::table::Key;
 use crate::tree::Body;
+use crate::views;
 use crate::waits::Place;
 use nacre_abi::fault;
 use nacre_proto::flags::{F_SEAL_FUTURE_WRITE, F_SEAL_WRITE, FALLOC_FL_KEEP_SIZE, FALLOC_FL_PUNCH_HOLE, SHARE_WRITE};
@@ -12,28 +13,31 @@ use nacre_sys::OwnedReference;
 
 impl Root {
     /// A view of a file: its size, its region, and what keeps it.
-    pub(super) fn share(&mut self, node: Key, size: u64, access: u64) -> Result<(u64, OwnedReference, OwnedReference), Errno> {
+    pub(super) fn share(&mut self, account: Key, node: Key, size: u64, access: u64) -> Result<(u64, OwnedReference, OwnedReference), Errno> {
         let writable = access & SHARE_WRITE != 0;
         let file = self.files.tree.node(node)?;
         let Body::File(content) = &file.body else { return Err(Errno::ENODEV) };
         if writable && file.is_sealed(F_SEAL_WRITE | F_SEAL_FUTURE_WRITE) {
             return Err(Errno::EPERM);
         }
-        let size = size.max(content.size());
-        let faults = self.objects.add(Kind::Faults(node, writable), true)?;
-        let made = self.add_view(node, faults, size, writable);
+        let size = views::rounded(size.max(content.size()))?;
+        let faults = self.objects.add(Kind::Faults(node, writable), true, account)?;
+        let made = self.add_view(account, node, faults, size, writable);
         if made.is_err() {
             self.objects.remove(faults);
         }
         made
     }
 
-    fn add_view(&mut self, node: Key, faults: Key, size: u64, writable: bool) -> Result<(u64, OwnedReference, OwnedReference), Errno> {
-        let keeper = self.objects.reference(faults)?;
-        let (size, region) = self.files.tree.store_mut().views.add(faults.to_word(), size, writable, keeper.handle())?;
-        match self.objects.give(Kind::View(View { node, faults, writable, size })) {
-            Ok(hold) => {
+    fn add_view(&mut self, account: Key, node: Key, faults: Key, size: u64, writable: bool) -> Result<(u64, OwnedReference, OwnedReference), Errno> {
+        let keeper = self.objects.port(faults).ok_or(Errno::EIO)?.as_keeper();
+        self.objects.charge(faults, views::cost(size))?;
+        let region = self.files.tree.store_mut().views.add(faults.to_word(), size, writable, keeper)?;
+        let hold = self.objects.add(Kind::View(View { node, faults, writable, size }), false, account);
+        match hold.and_then(|key| Ok((key, self.objects.reference(key).inspect_err(|_| drop(self.objects.remove(key)))?))) {
+            Ok((key, hold)) => {
                 self.files.tree.opened(node);
+                self.views.entry(node).or_default().insert(key);
                 Ok((size, region, hold))
             }
             Err(errno) => {
@@ -44,11 +48,17 @@ impl Root {
     }
 
     /// Nobody holds a view any more.
-    pub fn close_view(&mut self, view: &View) {
+    pub fn close_view(&mut self, key: Key, view: &View) {
         self.files.tree.store_mut().views.remove(view.faults.to_word());
         self.objects.remove(view.faults);
-        if !self.objects.iter().any(|(_, object)| matches!(object.kind, Kind::View(other) if other.node == view.node)) {
-            self.forget_waits(Place::File(view.node));
+        let others = self.views.entry(view.node).or_default();
+        others.remove(&key);
+        match others.first().copied() {
+            Some(other) => self.pass_on_waits(Place::File(view.node), key, other),
+            None => {
+                self.views.remove(&view.node);
+                self.forget_waits(Place::File(view.node));
+            }
         }
         self.files.tree.closed(view.node);
     }
@@ -76,7 +86,8 @@ impl Root {
 
     /// Whether somebody has a file's memory to write.
     pub(super) fn is_written(&self, node: Key) -> bool {
-        self.objects.iter().any(|(_, object)| matches!(object.kind, Kind::View(view) if view.node == node && view.writable))
+        let is_writable = |key: &Key| matches!(self.objects.get(*key).map(|object| &object.kind), Some(Kind::View(view)) if view.writable);
+        self.views.get(&node).is_some_and(|views| views.iter().any(is_writable))
     }
 
     /// `fallocate`. Memory is taken when it is written, so what is asked for is a size.

@@ -1,6 +1,7 @@
 //! Protocol `file` at what is read like a file and is none; and how what happens to files reaches those who want to hear it.
 
-use crate::notices::{Happened, event};
+use crate::notices::{Happened, QUEUE, event};
+use crate::accounts::cost;
 use crate::objects::Kind;
 use crate::root::Root;
 use crate::sources::{Counter, Source, What};
@@ -32,14 +33,15 @@ impl Root {
     }
 
     /// A new source, for a client.
-    pub(super) fn give_source(&mut self, what: What) -> Result<OwnedReference, Errno> {
+    pub(super) fn give_source(&mut self, what: What, account: Key) -> Result<OwnedReference, Errno> {
         let is_watcher = matches!(what, What::Notices);
-        let key = self.objects.add(Kind::Source(alloc::boxed::Box::new(Source::new(what))), false)?;
-        let added = if is_watcher { self.notices.add_watcher(key) } else { Ok(()) };
-        added.and_then(|()| self.objects.reference(key)).inspect_err(|_| {
-            self.notices.remove_watcher(key);
-            drop(self.objects.remove(key));
-        })
+        let key = self.objects.add(Kind::Source(alloc::boxed::Box::new(Source::new(what))), false, account)?;
+        let charged = if is_watcher { self.objects.charge(key, QUEUE as u64).map_err(|_| Errno::EMFILE) } else { Ok(()) };
+        let reference = charged.and_then(|()| self.objects.reference(key)).inspect_err(|_| drop(self.objects.remove(key)))?;
+        if is_watcher {
+            self.notices.add_watcher(key);
+        }
+        Ok(reference)
     }
 
     /// The watcher that a client's reference leads to.
@@ -101,6 +103,23 @@ impl Root {
         if let (Ok(events), Ok(source)) = (self.source_events(key), self.source(key)) {
             source.notify(events);
         }
+        self.refund_waiting(key);
+    }
+
+    /// Charges a source for one more that waits.
+    fn charge_waiting(&mut self, key: Key) -> Result<(), Errno> {
+        self.refund_waiting(key);
+        self.objects.charge(key, cost::WAIT)?;
+        self.source(key)?.charged += 1;
+        Ok(())
+    }
+
+    /// Takes back what a source is charged for those that wait no more.
+    fn refund_waiting(&mut self, key: Key) {
+        let Ok(source) = self.source(key) else { return };
+        let unused = source.charged - source.waiting();
+        source.charged -= unused;
+        self.objects.refund(key, cost::WAIT * unused as u64);
     }
 
     /// Tells who wants to hear it what has happened since this was done last.
@@ -118,6 +137,20 @@ impl Root {
             }
         }
         self.files.tree.happened.is_wanted = self.notices.is_wanted();
+        for watcher in self.notices.take_ended() {
+            self.objects.refund(watcher, cost::WATCH);
+        }
+    }
+
+    /// Lets a watcher watch a node; the watcher pays for the watch.
+    pub(super) fn watch_node(&mut self, watcher: Key, node: Key, mask: u64) -> Result<u64, Errno> {
+        let before = self.notices.count(watcher);
+        self.objects.charge(watcher, cost::WATCH).map_err(|_| Errno::ENOSPC)?;
+        let number = self.notices.watch(watcher, node, mask);
+        if self.notices.count(watcher) == before {
+            self.objects.refund(watcher, cost::WATCH);
+        }
+        number
     }
 }
 
@@ -136,7 +169,8 @@ impl file::Server for Sources<'_> {
         if source.is_nonblocking || source.is_full() {
             return Err(Errno::EAGAIN);
         }
-        source.readers.push_back((request.detach()?, size));
+        self.0.charge_waiting(key)?;
+        self.0.source(key)?.readers.push_back((request.detach()?, size));
         Ok(Answer::Later)
     }
 
@@ -152,7 +186,8 @@ impl file::Server for Sources<'_> {
             if source.is_nonblocking || source.is_full() {
                 return Err(Errno::EAGAIN);
             }
-            source.writers.push_back((request.detach()?, by));
+            self.0.charge_waiting(key)?;
+            self.0.source(key)?.writers.push_back((request.detach()?, by));
             return Ok(Answer::Later);
         }
         self.0.settle_source(key);
@@ -173,6 +208,7 @@ impl file::Server for Sources<'_> {
         let key = Key::from_word(request.word());
         let ready = self.0.source_events(key)? & events;
         if ready == 0 {
+            self.0.charge_waiting(key)?;
             let port = request.keep(0)?;
             self.0.source(key)?.watch(events, bits, port);
         }

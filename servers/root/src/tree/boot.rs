@@ -1,12 +1,11 @@
 //! Filling the tree from the boot image.
 
-use super::node::{Body, Directory, FIRST_COOKIE, Node, Time, format};
+use super::node::{Body, Directory, Node, Time, format};
 use super::{Content, Tree};
 use crate::frames::FRAME;
 use crate::store::Store;
 use crate::table::Key;
 use alloc::borrow::Cow;
-use alloc::collections::BTreeMap;
 use alloc::vec;
 use nacre_abi::boot_image::{self, File, Header};
 use nacre_proto::Errno;
@@ -63,7 +62,7 @@ impl<S: Store> Tree<S> {
         match file.mode & format::MASK {
             format::REGULAR if file.offset.is_multiple_of(FRAME) => Some(Body::File(Content::boot(start + file.offset, file.size))),
             format::DIRECTORY => {
-                Some(Body::Directory(Directory { parent, entries: BTreeMap::new(), next_cookie: FIRST_COOKIE }))
+                Some(Body::Directory(Directory::new(parent)))
             }
             format::LINK if (1..4096).contains(&file.size) => {
                 let mut target = vec![0; file.size as usize];

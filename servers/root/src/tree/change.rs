@@ -1,12 +1,12 @@
 //! Changes of the tree: names made, moved and removed. Everything is checked before anything changes.
 
-use super::node::{Body, Directory, Entry, FIRST_COOKIE, Node, Time, format};
+use super::node::{Body, Directory, Node, Time, format};
 use super::resolve::{Place, check_path, owned};
 use super::{Content, Tree};
 use crate::notices::event;
 use crate::store::Store;
 use crate::table::Key;
-use alloc::collections::{BTreeMap, btree_map};
+
 use nacre_proto::Errno;
 
 /// Most names of a node.
@@ -32,7 +32,7 @@ impl<S: Store> Tree<S> {
     /// A directory.
     pub fn make_directory(&mut self, start: Key, path: &[u8], mode: u32, now: Time) -> Result<Key, Errno> {
         let place = self.free_place(start, path)?;
-        let body = Directory { parent: place.directory, entries: BTreeMap::new(), next_cookie: FIRST_COOKIE };
+        let body = Directory::new(place.directory);
         let node = Node::new(format::DIRECTORY | mode & PERMISSIONS, Body::Directory(body), now);
         let key = self.add(&place, node, now)?;
         self.change_links(key, 1);
@@ -107,6 +107,7 @@ impl<S: Store> Tree<S> {
 
     fn add(&mut self, place: &Place, node: Node, now: Time) -> Result<Key, Errno> {
         self.check_addition(place.directory)?;
+        self.nodes.reserve()?;
         let key = self.insert(node);
         self.enter(place, key, now);
         self.note_name(place.directory, &place.name, key, event::CREATE, 0);
@@ -120,29 +121,20 @@ impl<S: Store> Tree<S> {
     }
 
     fn enter_name(&mut self, directory: Key, name: super::Name, node: Key) {
-        if let Ok(body) = self.directory_mut(directory) {
-            let cookie = body.take_cookie();
-            body.entries.insert(name, Entry { node, cookie });
-        }
+        let Ok(cookie) = self.directory_mut(directory).map(|body| body.insert(name, node)) else { return };
         if let Ok(node) = self.node_mut(node) {
-            node.parent = Some(directory);
+            (node.parent, node.cookie) = (Some(directory), cookie);
         }
     }
 
     /// Enters a name unless it is there; whether it was not.
     pub(super) fn enter_new_name(&mut self, directory: Key, name: super::Name, node: Key) -> bool {
-        let Ok(body) = self.directory_mut(directory) else { return false };
-        let cookie = body.take_cookie();
-        match body.entries.entry(name) {
-            btree_map::Entry::Vacant(place) => {
-                place.insert(Entry { node, cookie });
-                if let Ok(node) = self.node_mut(node) {
-                    node.parent = Some(directory);
-                }
-                true
-            }
-            btree_map::Entry::Occupied(_) => false,
+        let Ok(body) = self.directory(directory) else { return false };
+        if body.entries().contains_key(&name) {
+            return false;
         }
+        self.enter_name(directory, name, node);
+        true
     }
 
     pub(super) fn change_links(&mut self, key: Key, by: i32) {
@@ -180,7 +172,7 @@ impl<S: Store> Tree<S> {
     /// Takes the name out, and the node with its last name.
     fn drop_name(&mut self, place: &Place, key: Key, now: Time) {
         if let Ok(body) = self.directory_mut(place.directory) {
-            body.entries.remove(place.name.as_slice());
+            body.remove(&place.name);
         }
         self.touch(place.directory, now);
         if self.node(key).is_ok_and(Node::is_directory) {
@@ -246,14 +238,11 @@ impl<S: Store> Tree<S> {
 
     /// A name that is there leads to another node.
     fn lead_to(&mut self, place: &Place, key: Key, now: Time) {
-        if let Ok(body) = self.directory_mut(place.directory)
-            && let Some(entry) = body.entries.get_mut(place.name.as_slice())
-        {
-            entry.node = key;
-        }
+        let cookie = self.directory_mut(place.directory).ok().and_then(|body| body.replace(&place.name, key));
         self.touch(place.directory, now);
         if let Ok(node) = self.node_mut(key) {
             node.changed = now;
+            (node.parent, node.cookie) = (Some(place.directory), cookie.unwrap_or(node.cookie));
         }
     }
 
@@ -275,7 +264,7 @@ impl<S: Store> Tree<S> {
             None => self.check_addition(new.directory),
             Some(target) => match &target.body {
                 Body::Directory(_) if !is_directory => Err(Errno::EISDIR),
-                Body::Directory(body) if !body.entries.is_empty() && new.node != Some(key) => Err(Errno::ENOTEMPTY),
+                Body::Directory(body) if !body.entries().is_empty() && new.node != Some(key) => Err(Errno::ENOTEMPTY),
                 Body::Directory(_) => Ok(()),
                 _ if is_directory => Err(Errno::ENOTDIR),
                 _ => Ok(()),
@@ -288,7 +277,7 @@ impl<S: Store> Tree<S> {
             self.drop_name(new, target, now);
         }
         if let Ok(body) = self.directory_mut(old.directory) {
-            body.entries.remove(old.name.as_slice());
+            body.remove(&old.name);
         }
         self.enter_name(new.directory, owned(&new.name), key);
         let cookie = self.cookie();
@@ -319,7 +308,7 @@ impl<S: Store> Tree<S> {
 fn check_removal(place: &Place, body: &Directory) -> Result<(), Errno> {
     match () {
         () if place.is_dot => Err(Errno::EINVAL),
-        () if !body.entries.is_empty() => Err(Errno::ENOTEMPTY),
+        () if !body.entries().is_empty() => Err(Errno::ENOTEMPTY),
         () if place.name.is_empty() => Err(Errno::EBUSY),
         () => Ok(()),
     }

@@ -21,11 +21,9 @@ impl<S: Store> Tree<S> {
                 next += 1;
             }
         }
-        let mut rest: Vec<_> = body.entries.iter().filter(|(_, entry)| entry.cookie >= next).collect();
-        rest.sort_unstable_by_key(|(_, entry)| entry.cookie);
-        for (name, entry) in rest {
-            if self.append(name, entry.node, into, capacity).is_err() {
-                return if into.is_empty() { Err(Errno::EINVAL) } else { Ok(entry.cookie) };
+        for (cookie, name, node) in body.from(next) {
+            if self.append(name, node, into, capacity).is_err() {
+                return if into.is_empty() { Err(Errno::EINVAL) } else { Ok(cookie) };
             }
         }
         Ok(0)
@@ -48,7 +46,7 @@ impl<S: Store> Tree<S> {
     /// How many names are in a directory, without `.` and `..`.
     pub fn population(&self, directory: Key) -> usize {
         match self.get(directory).map(|node| &node.body) {
-            Some(Body::Directory(body)) => body.entries.len(),
+            Some(Body::Directory(body)) => body.entries().len(),
             _ => 0,
         }
     }

@@ -1,7 +1,7 @@
 //! What happens in the tree, for those who watch it.
 
 use super::Tree;
-use super::node::{Name, Node};
+use super::node::Node;
 use crate::notices::{Happened, event};
 use crate::store::Store;
 use crate::table::Key;
@@ -53,8 +53,7 @@ impl<S: Store> Tree<S> {
     /// The directory of a node's last name, and that name, if `wanted` says that the directory is of interest.
     pub fn name_of(&self, node: Key, wanted: impl Fn(Key) -> bool) -> Option<(Key, Vec<u8>)> {
         let parent = self.get(node)?.parent.filter(|parent| wanted(*parent))?;
-        let mut entries = self.directory(parent).ok()?.entries.iter();
-        let (name, _): (&Name, _) = entries.find(|(_, entry)| entry.node == node)?;
+        let name = self.directory(parent).ok()?.name_of(node, self.get(node).filter(|node| node.links > 0)?.cookie)?;
         Some((parent, name.to_vec()))
     }
 }

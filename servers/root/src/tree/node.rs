@@ -45,16 +45,57 @@ pub struct Directory {
     /// The directory around it; the root's is itself.
     pub parent: Key,
     /// By name.
-    pub entries: BTreeMap<Name, Entry>,
-    /// The cookie of the next entry.
-    pub next_cookie: u64,
+    entries: BTreeMap<Name, Entry>,
+    /// The names again, by cookie: a listing goes on where it stopped without looking at all.
+    order: BTreeMap<u64, Name>,
+    next_cookie: u64,
 }
 
 impl Directory {
-    /// The cookie of a new entry.
-    pub fn take_cookie(&mut self) -> u64 {
+    /// An empty directory inside `parent`.
+    pub fn new(parent: Key) -> Directory {
+        Directory { parent, entries: BTreeMap::new(), order: BTreeMap::new(), next_cookie: FIRST_COOKIE }
+    }
+
+    /// Entries by name.
+    pub fn entries(&self) -> &BTreeMap<Name, Entry> {
+        &self.entries
+    }
+
+    /// Adds an entry, or puts it in the place of the one with this name. Returns its cookie.
+    pub fn insert(&mut self, name: Name, node: Key) -> u64 {
+        self.remove(&name);
+        let cookie = self.next_cookie;
         self.next_cookie += 1;
-        self.next_cookie - 1
+        self.order.insert(cookie, name.clone());
+        self.entries.insert(name, Entry { node, cookie });
+        cookie
+    }
+
+    /// Takes an entry out.
+    pub fn remove(&mut self, name: &[u8]) {
+        if let Some(entry) = self.entries.remove(name) {
+            self.order.remove(&entry.cookie);
+        }
+    }
+
+    /// Lets an entry lead to another node. Returns its cookie.
+    pub fn replace(&mut self, name: &[u8], node: Key) -> Option<u64> {
+        let entry = self.entries.get_mut(name)?;
+        entry.node = node;
+        Some(entry.cookie)
+    }
+
+    /// Entries from a cookie on, in the order of cookies.
+    pub fn from(&self, cookie: u64) -> impl Iterator<Item = (u64, &Name, Key)> {
+        let node = |name: &Name| self.entries.get(name).map(|entry| entry.node);
+        self.order.range(cookie..).filter_map(move |(cookie, name)| Some((*cookie, name, node(name)?)))
+    }
+
+    /// The name with this cookie, if it leads to `node`; else any name that does.
+    pub fn name_of(&self, node: Key, cookie: u64) -> Option<&Name> {
+        let leads = |name: &&Name| self.entries.get(*name).is_some_and(|entry| entry.node == node);
+        self.order.get(&cookie).filter(leads).or_else(|| self.entries.keys().find(leads))
     }
 }
 
@@ -84,6 +125,8 @@ pub struct Node {
     pub mode: u32,
     /// The directory in which it got its last name.
     pub parent: Option<Key>,
+    /// The cookie of that name.
+    pub cookie: u64,
     /// How many names lead here.
     pub links: u32,
     /// How many open files lead here.
@@ -109,7 +152,7 @@ pub struct Node {
 impl Node {
     /// A node without names.
     pub fn new(mode: u32, body: Body, now: Time) -> Node {
-        Node { mode, parent: None, links: 0, opens: 0, seals: None, is_linkable: false, uid: 0, gid: 0, accessed: now, modified: now, changed: now, body }
+        Node { mode, parent: None, cookie: 0, links: 0, opens: 0, seals: None, is_linkable: false, uid: 0, gid: 0, accessed: now, modified: now, changed: now, body }
     }
 
     /// Its kind, one of [`format`].

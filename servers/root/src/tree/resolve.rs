@@ -99,7 +99,7 @@ impl<S: Store> Tree<S> {
             b"." => Ok(Some(directory)),
             b".." => Ok(Some(body.parent)),
             _ if part.len() > MAX_NAME => Err(Errno::ENAMETOOLONG),
-            _ => Ok(body.entries.get(part).map(|entry| entry.node)),
+            _ => Ok(body.entries().get(part).map(|entry| entry.node)),
         }
     }
 
@@ -117,8 +117,7 @@ impl<S: Store> Tree<S> {
         let mut at = directory;
         while at != self.root() {
             let parent = self.directory(at)?.parent;
-            let mut entries = self.directory(parent)?.entries.iter();
-            names.push(entries.find(|(_, entry)| entry.node == at).ok_or(Errno::ENOENT)?.0);
+            names.push(self.directory(parent)?.name_of(at, self.node(at)?.cookie).ok_or(Errno::ENOENT)?);
             at = parent;
         }
         let mut path = Vec::new();

@@ -38,6 +38,7 @@ impl<S: Store> Tree<S> {
         if !self.store.has_room() {
             return Err(Errno::ENOSPC);
         }
+        self.nodes.reserve()?;
         Ok(self.insert(Node::new(format::REGULAR | mode, Body::File(Content::default()), now)))
     }
 

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::store::fake::Fake;
+use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 const NOW: Time = Time { seconds: 1000, nanoseconds: 5 };
@@ -239,7 +240,7 @@ fn check_links(tree: &Tree<Fake>) {
         let Body::Directory(body) = &node.body else { continue };
         *counted.entry(key).or_insert(0) += 1;
         *counted.entry(body.parent).or_insert(0) += u32::from(key != tree.root());
-        for entry in body.entries.values() {
+        for entry in body.entries().values() {
             *counted.entry(entry.node).or_insert(0) += 1;
         }
     }

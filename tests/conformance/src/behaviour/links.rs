@@ -1,7 +1,7 @@
 //! What states are linked to: each reference that a call names is looked at as an argument is.
 
 use super::equal;
-use crate::fixture::{self, BUFFER, LINKS, MUTEX, NULL, PORT, THREAD, UNMAPPED, must, population, weak};
+use crate::fixture::{self, BUFFER, LINKS, MUTEX, NULL, PORT, SENDER, THREAD, UNMAPPED, must, population, weak};
 use alloc::format;
 use alloc::string::String;
 use nacre_abi::{Call, Code, ObjectType, Status};
@@ -35,6 +35,9 @@ pub fn set() -> Result<(), String> {
         // A mutex is nowhere what is wanted.
         let tried = [(UNMAPPED, Code::BadAddress), (BUFFER, Code::NotAnObject), (MUTEX, Code::WrongType), (NULL, Code::NullReference), (weak(linked), Code::Denied)];
         tried.into_iter().try_for_each(|(value, code)| refused(set, at, (index, value), code))?;
+        if linked == ObjectType::Port {
+            refused(set, at, (index, SENDER), Code::Denied)?;
+        }
     }
     must(Call::ThreadGetState, &[THREAD, BUFFER, 4096, 0]).map_err(|status| format!("the thread's state: {status:?}"))?;
     // Its state says nothing of a scheduler.

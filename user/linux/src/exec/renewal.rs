@@ -67,12 +67,15 @@ fn plan(process: &mut Process, loaded: Vec<Loaded<Source>>, command: &Command, d
     let size = (STACK + command.size()).next_multiple_of(PAGE_SIZE).min(MAX_FOREIGN_STACK);
     let [user, effective, _, group, effective_group, _] = data.owner;
     let (arguments, environment) = (slices(&command.arguments), slices(&command.environment));
+    // Not made of what the old program was given: the new one may have secrets from it.
+    let mut random = [0; 16];
+    process.services.random(&mut random).map_err(|error| Refusal::Service("random bytes", error))?;
     let contents = stack::Contents {
         path: &command.path,
         directory: b"",
         arguments: &arguments,
         environment: &environment,
-        random: process.random.bytes(),
+        random,
         auxiliary: &auxiliary_of(&loaded[0].image, loaded.get(1).map(|linker| &linker.image), [user, effective, group, effective_group]),
         windows: &[],
     };

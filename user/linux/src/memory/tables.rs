@@ -111,7 +111,7 @@ impl Memory {
 
     fn donate(&mut self, pages: u64) -> Result<(), Errno> {
         let size = pages * PAGE_SIZE;
-        let segment = Segment::fresh(size)?;
+        let segment = Segment::for_tables(size)?;
         let away = self.map.find_free(size, LOWEST, HIGHEST).ok_or(ENOMEM)?;
         let rights = Rights::READ.union(Rights::WRITE).union(Rights::OBJECTS);
         let _shown = OwnedMapping::new(Space::OWN, away, size, Region::through(segment.region()), 0, rights).map_err(|_| ENOMEM)?;

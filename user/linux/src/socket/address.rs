@@ -58,6 +58,16 @@ impl Family {
         if self == Family::Local { AF_UNIX } else { AF_INET }
     }
 
+    /// The address that a program sees for the name of a socket at the other end. Bytes from a socket that is bound to any address come
+    /// from the loopback address.
+    pub fn shown_peer(self, name: &[u8]) -> Vec<u8> {
+        let mut name = name.to_vec();
+        if self == Family::Internet && internet_parts(&name).1 == ANY && let Some(address) = name.get_mut(2..6) {
+            address.copy_from_slice(&LOOPBACK);
+        }
+        self.shown(&name)
+    }
+
     /// The address that a program sees for a name of the service.
     pub fn shown(self, name: &[u8]) -> Vec<u8> {
         let mut shown = self.number().to_le_bytes().to_vec();
@@ -271,4 +281,21 @@ fn choose_port(process: &mut Process, file: &OpenFile, socket: Socket, address: 
 /// Gives a socket of the internet a port if it has none.
 pub fn choose(process: &mut Process, file: &OpenFile, socket: Socket) -> Result<(), Errno> {
     if super::name(process, file, END_OWN)?.is_empty() { choose_port(process, file, socket, LOOPBACK) } else { Ok(()) }
+}
+
+/// Gives a socket of datagrams of the internet, which is about to send one, any address and a port if it has none: else nobody could
+/// answer.
+pub fn choose_to_send(process: &mut Process, file: &OpenFile, socket: Socket) -> Result<(), Errno> {
+    if socket.family != Family::Internet || socket.kind != SOCK_DGRAM || file.options.get().is_named {
+        return Ok(());
+    }
+    if super::name(process, file, END_OWN)?.is_empty() {
+        match choose_port(process, file, socket, ANY) {
+            // Another thread was first.
+            Err(EINVAL) => {}
+            done => done?,
+        }
+    }
+    file.options.set(file.options.get().named());
+    Ok(())
 }

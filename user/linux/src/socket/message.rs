@@ -119,6 +119,9 @@ fn send_parts(process: &mut Process, file: &OpenFile, data: &[u8], sending: &Sen
     if is_limited && count > 1 && !options::wait_if_limited(process, file, POLLOUT)? {
         return Err(EAGAIN);
     }
+    if !sending.to.is_empty() && let Some(socket) = Socket::of(file) {
+        address::choose_to_send(process, file, socket)?;
+    }
     let target = process.services.reference(file)?;
     let mut done = 0;
     for part in 0..count {
@@ -386,7 +389,7 @@ pub fn recvfrom(process: &mut Process, frame: &mut Frame) -> Answer {
     file.use_once();
     let received = receive(process, &file, socket, into, (0, flags & FLAG_BITS | if at != 0 { WITH_NAME } else { 0 }))?;
     if at != 0 {
-        let from = if received.from.is_empty() { Vec::new() } else { socket.family.shown(&received.from) };
+        let from = if received.from.is_empty() { Vec::new() } else { socket.family.shown_peer(&received.from) };
         address::write(process, (at, size_at), &from)?;
     }
     Ok(size(socket, &received, flags))
@@ -424,7 +427,7 @@ fn receive_header(process: &mut Process, file: &OpenFile, socket: Socket, at: u6
     }
     incoming.put_files(process, core::mem::take(&mut received.files), flags & MSG_CMSG_CLOEXEC != 0)?;
     if header.name != 0 {
-        let from = if received.from.is_empty() { Vec::new() } else { socket.family.shown(&received.from) };
+        let from = if received.from.is_empty() { Vec::new() } else { socket.family.shown_peer(&received.from) };
         let room = from.len().min(header.name_size as usize);
         process.memory.write_bytes(header.name, &from[..room])?;
         process.memory.write_half(at + 8, from.len() as u32)?;

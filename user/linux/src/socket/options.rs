@@ -62,6 +62,8 @@ pub struct Options {
     no_delay: u32,
     /// What became of a connection that was not waited for, until somebody asks.
     pub begun: Option<Begun>,
+    /// True once a socket of datagrams is known to have an address.
+    pub is_named: bool,
 }
 
 /// A connection that `connect` did not wait for.
@@ -77,6 +79,11 @@ impl Options {
     /// Whether waits have a limit.
     pub fn has_limits(self) -> bool {
         self.limits != [0; 2]
+    }
+
+    /// The options of a socket that is known to have an address.
+    pub fn named(self) -> Options {
+        Options { is_named: true, ..self }
     }
 
     /// The same with what became of a connection.

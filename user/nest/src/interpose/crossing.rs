@@ -1,12 +1,18 @@
 //! References on their way through: those to proxies of ours become their originals, those to other ports become proxies unless the monitor lets
 //! them pass, and all else - regions, spaces, null - passes as it is, if at all.
+//!
+//! In an attenuating relay a proxy crosses as a proxy. Its original takes its place in two cases alone. The first is a proxy
+//! of the child's own port that comes home. The second is a request whose server looks at the original during that call,
+//! and keeps nothing. So no original reaches a party that could hand it back to the child.
 
 use super::objects::{Objects, PER_WINDOW};
-use super::proxies::{Proxies, Taken, index_of};
+use super::proxies::{Loan, Origin, Proxies, Taken, index_of};
 use alloc::boxed::Box;
 use nacre_abi::message::MAX_REFERENCES;
 use nacre_abi::object::TargetType;
+use nacre_abi::state::ReferenceState;
 use nacre_proto::Errno;
+use nacre_proto::reference::Ref;
 use nacre_sys::lock::Lock;
 use nacre_sys::{Reference, Window};
 
@@ -25,15 +31,31 @@ pub enum Name {
     Nothing,
 }
 
-/// How a reference crosses that leads to no proxy of ours.
+/// How a reference crosses that leads to no proxy of ours. A port crosses as it is by a `P` alone, the monitor's proof that
+/// nothing which can be asked there is denied.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Passage<T> {
-    /// As it is: whoever gets it talks past us.
-    Direct,
+pub enum Passage<T, P> {
+    /// As it is, since it is no port.
+    Plain,
+    /// A port as it is: the receiver talks past us.
+    Open(P),
     /// Its place is taken by a proxy with this tag.
     Proxy(T),
     /// Not at all, nor does its message.
     Refused,
+}
+
+/// A reference that a message brought.
+#[derive(Clone, Copy, Debug)]
+pub struct Arrival {
+    /// Its number among the message's references.
+    pub number: usize,
+    /// Number of the type that it leads to.
+    pub kind: u64,
+    /// Its declared kind; none where the monitor does not attenuate.
+    pub declared: Option<Ref>,
+    /// The reference itself.
+    pub reference: Reference,
 }
 
 /// What is to be done with a reference after the message has been sent on.
@@ -66,6 +88,63 @@ pub struct Translator<'a, T> {
     pub proxies: &'a Lock<Proxies<T>>,
     /// Memory for the objects of more proxies.
     pub more: fn() -> Option<Window>,
+    /// The monitor's proxies allow less than their originals: see the head of this file.
+    pub attenuates: bool,
+}
+
+/// Direction of a message, and the place where it was asked.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Way {
+    /// The child sends the message, so a port among its references belongs to the child.
+    pub outward: bool,
+    /// The message is the reply to a request.
+    pub is_reply: bool,
+    /// Index of the proxy that the request came through.
+    pub asked: usize,
+    /// The request looks for the service with this number at the parent.
+    pub service: Option<u64>,
+    /// The reference is a keeper: the kernel calls it, which a proxy could not answer.
+    pub is_keeper: bool,
+}
+
+impl Way {
+    /// Returns the part of a proxy of ours that crosses in an attenuating relay. Originals go home to the child, or to a server
+    /// that looks at an object of its own during the call.
+    fn loan(self, declared: Option<Ref>, is_childs: bool, is_same_origin: bool) -> Loan {
+        match declared {
+            Some(Ref::Peer(_) | Ref::Kept(_) | Ref::Own(_) | Ref::Found(_)) if is_childs && !self.outward => Loan::Original,
+            Some(Ref::Peer(_)) if is_childs || !self.outward => Loan::Proxy,
+            Some(Ref::Peer(_)) if is_same_origin => Loan::Original,
+            // The server would refuse the proxy, too, and the monitor could not judge what is asked.
+            Some(Ref::Peer(_)) => Loan::Nothing,
+            Some(Ref::Kept(_) | Ref::Own(_) | Ref::Found(_)) => Loan::Proxy,
+            _ => Loan::Nothing,
+        }
+    }
+
+    /// Origin of the original of a new proxy.
+    fn origin(self, declared: Option<Ref>) -> Origin {
+        match (declared, self.service) {
+            (Some(Ref::Own(_)), _) => Origin::Of(self.asked),
+            (Some(Ref::Found(_)), Some(service)) => Origin::Service(service),
+            _ => Origin::Unknown,
+        }
+    }
+
+    /// Returns true if a reference of this state, which leads to no port, is what was declared.
+    fn takes(self, declared: Option<Ref>, state: &ReferenceState) -> bool {
+        let is = |wanted: TargetType| state.target == wanted as u64;
+        let given = self.outward && !self.is_reply;
+        let brought = !self.outward && self.is_reply;
+        match declared {
+            _ if is(TargetType::Null) => true,
+            Some(Ref::Space) => given && is(TargetType::Space),
+            Some(Ref::Thread) => given && is(TargetType::Thread),
+            Some(Ref::Condition) => brought && is(TargetType::Condition),
+            Some(Ref::Region(most)) => brought && is(TargetType::Region) && state.count & !most.0 == 0,
+            _ => false,
+        }
+    }
 }
 
 impl<T> Crossing<T> {
@@ -104,28 +183,30 @@ impl<T> Crossing<T> {
 }
 
 impl<T: Clone + Default> Translator<'_, T> {
-    /// Translates what was received in `slots`; `None` if that is nothing. `outward`: a port among it belongs to the child. `passage` says how the
-    /// reference with that number and of that kind crosses. Every crossing must be finished.
+    /// Translates what was received in `slots`; `None` if that is nothing. `declared` tells the declared kind of the reference
+    /// with a number, and `passage` how a reference crosses. Every crossing must be finished.
     #[inline]
-    pub fn translate(
+    pub fn translate<P>(
         &self,
         slots: &[Reference],
-        outward: bool,
-        passage: impl FnMut(usize, u64) -> Passage<T>,
+        way: Way,
+        declared: impl Fn(usize) -> Option<Ref>,
+        passage: impl FnMut(Arrival) -> Passage<T, P>,
     ) -> Result<Option<Box<Crossing<T>>>, Errno> {
-        if slots.is_empty() { Ok(None) } else { self.translate_some(slots, outward, passage).map(Some) }
+        if slots.is_empty() { Ok(None) } else { self.translate_some(slots, way, declared, passage).map(Some) }
     }
 
     #[cold]
-    fn translate_some(
+    fn translate_some<P>(
         &self,
         slots: &[Reference],
-        outward: bool,
-        mut passage: impl FnMut(usize, u64) -> Passage<T>,
+        way: Way,
+        declared: impl Fn(usize) -> Option<Ref>,
+        mut passage: impl FnMut(Arrival) -> Passage<T, P>,
     ) -> Result<Box<Crossing<T>>, Errno> {
         let mut crossing = Box::new(Crossing::new());
         for (done, slot) in slots.iter().enumerate() {
-            if let Err(refused) = self.add(&mut crossing, *slot, outward, |kind| passage(done, kind)) {
+            if let Err(refused) = self.add(&mut crossing, way, (done, *slot, declared(done)), &mut passage) {
                 self.finish(crossing);
                 destroy(&slots[done..]);
                 return Err(refused);
@@ -134,36 +215,68 @@ impl<T: Clone + Default> Translator<'_, T> {
         Ok(crossing)
     }
 
-    fn add(&self, crossing: &mut Crossing<T>, slot: Reference, outward: bool, passage: impl FnOnce(u64) -> Passage<T>) -> Result<(), Errno> {
+    fn add<P>(
+        &self,
+        crossing: &mut Crossing<T>,
+        way: Way,
+        (number, slot, declared): (usize, Reference, Option<Ref>),
+        passage: impl FnOnce(Arrival) -> Passage<T, P>,
+    ) -> Result<(), Errno> {
         if let Some(index) = self.objects.index_of(slot) {
-            match self.proxies.lock().lend(index) {
-                Some(seen) => {
-                    let known = (Name::Proxy(seen.number), Some(seen.tag));
-                    crossing.push(self.objects.original(index), known, After::Leave(index, slot));
-                }
-                None => crossing.push(slot, (Name::Nothing, None), After::Destroy(slot)),
-            }
-            return Ok(());
+            return self.add_proxy(crossing, way, (index, slot, declared));
         }
-        let kind = slot.get_state().map_or(TargetType::Null as u64, |state| state.target);
-        match passage(kind) {
-            Passage::Proxy(tag) if kind == TargetType::Port as u64 => {
-                let (taken, handle) = self.make(slot, outward, tag.clone())?;
+        let state = slot.get_state().unwrap_or_default();
+        let is_port = state.target == TargetType::Port as u64;
+        let declares_port = matches!(declared, Some(Ref::Peer(_) | Ref::Kept(_) | Ref::Own(_) | Ref::Found(_)));
+        match is_port {
+            true if way.is_keeper => {
+                crossing.push(slot, (Name::Kind(state.target), None), After::Destroy(slot));
+                return Ok(());
+            }
+            true if self.attenuates && !declares_port => return Err(Errno::EACCES),
+            false if self.attenuates && !way.takes(declared, &state) => return Err(Errno::EACCES),
+            false if self.attenuates => {
+                crossing.push(slot, (Name::Kind(state.target), None), After::Destroy(slot));
+                return Ok(());
+            }
+            _ => {}
+        }
+        match passage(Arrival { number, kind: state.target, declared, reference: slot }) {
+            Passage::Proxy(tag) if is_port => {
+                let (taken, handle) = self.make(slot, way.outward, way.origin(declared), tag.clone())?;
                 crossing.push(handle, (Name::Proxy(taken.number), Some(tag)), After::Withdraw(taken.index));
             }
-            Passage::Direct => crossing.push(slot, (Name::Kind(kind), None), After::Destroy(slot)),
+            Passage::Open(_) => crossing.push(slot, (Name::Kind(state.target), None), After::Destroy(slot)),
+            Passage::Plain if !is_port => crossing.push(slot, (Name::Kind(state.target), None), After::Destroy(slot)),
             // Only ports can have proxies.
-            Passage::Proxy(_) | Passage::Refused => return Err(Errno::EACCES),
+            Passage::Proxy(_) | Passage::Plain | Passage::Refused => return Err(Errno::EACCES),
+        }
+        Ok(())
+    }
+
+    fn add_proxy(&self, crossing: &mut Crossing<T>, way: Way, (index, slot, declared): (usize, Reference, Option<Ref>)) -> Result<(), Errno> {
+        let judge = |is_childs, is_same| if self.attenuates { way.loan(declared, is_childs, is_same) } else { Loan::Original };
+        let lent = self.proxies.lock().lend(index, way.asked, judge);
+        match lent {
+            Some((_, Loan::Nothing)) => return Err(Errno::EXDEV),
+            Some((seen, loan)) => {
+                let known = (Name::Proxy(seen.number), Some(seen.tag));
+                match loan {
+                    Loan::Original => crossing.push(self.objects.original(index), known, After::Leave(index, slot)),
+                    _ => crossing.push(slot, known, After::Destroy(slot)),
+                }
+            }
+            None => crossing.push(slot, (Name::Nothing, None), After::Destroy(slot)),
         }
         Ok(())
     }
 
     /// A new proxy for what is in `slot`, and the reference to hand on. `ENOMEM`: there are too many, or no memory for one.
-    pub fn make(&self, slot: Reference, outward: bool, tag: T) -> Result<(Taken, Reference), Errno> {
+    pub fn make(&self, slot: Reference, outward: bool, origin: Origin, tag: T) -> Result<(Taken, Reference), Errno> {
         let mut proxies = self.proxies.lock();
-        let taken = match proxies.take(outward, tag.clone()) {
+        let taken = match proxies.take(outward, origin, tag.clone()) {
             Some(taken) => taken,
-            None => self.extend(&mut proxies, outward, tag).ok_or(Errno::ENOMEM)?,
+            None => self.extend(&mut proxies, outward, origin, tag).ok_or(Errno::ENOMEM)?,
         };
         match self.objects.build(taken.index, taken.word, slot) {
             Ok(handle) => Ok((taken, handle)),
@@ -176,12 +289,12 @@ impl<T: Clone + Default> Translator<'_, T> {
 
     /// Room for more proxies is taken; and the first of them.
     #[cold]
-    fn extend(&self, proxies: &mut Proxies<T>, outward: bool, tag: T) -> Option<Taken> {
+    fn extend(&self, proxies: &mut Proxies<T>, outward: bool, origin: Origin, tag: T) -> Option<Taken> {
         if self.objects.is_full() || !self.objects.add((self.more)()?) {
             return None;
         }
         proxies.extend(PER_WINDOW);
-        proxies.take(outward, tag)
+        proxies.take(outward, origin, tag)
     }
 
     /// The message has been sent on, or will not be: what was made for it goes.
@@ -226,3 +339,7 @@ pub fn destroy(slots: &[Reference]) {
         let _ = slot.destroy();
     }
 }
+
+#[cfg(test)]
+#[path = "crossing_tests.rs"]
+mod tests;

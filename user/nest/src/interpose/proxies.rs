@@ -19,7 +19,23 @@ struct Entry<T> {
     number: u64,
     /// Its original belongs to the child, and those outside call it.
     outward: bool,
+    /// Two proxies of one origin have originals of one server.
+    origin: u64,
     tag: T,
+}
+
+/// Origins of services that the parent finds; all smaller ones are proxies' numbers.
+const SERVICES: u64 = 1 << 63;
+
+/// Server that a new proxy's original belongs to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Origin {
+    /// Nobody knows.
+    Unknown,
+    /// The server of the proxy with this index, which made the original.
+    Of(usize),
+    /// The service with this number, which is always the same.
+    Service(u64),
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -63,6 +79,17 @@ pub struct Seen<T> {
     pub tag: T,
 }
 
+/// Part of a proxy that crosses.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Loan {
+    /// Its original, which is lent until the message has gone.
+    Original,
+    /// The proxy itself.
+    Proxy,
+    /// Nothing.
+    Nothing,
+}
+
 /// The proxies.
 pub struct Proxies<T> {
     entries: Vec<Entry<T>>,
@@ -80,7 +107,7 @@ impl<T: Clone + Default> Proxies<T> {
     }
 
     /// A free index becomes a live proxy; `None` if there are too many.
-    pub fn take(&mut self, outward: bool, tag: T) -> Option<Taken> {
+    pub fn take(&mut self, outward: bool, origin: Origin, tag: T) -> Option<Taken> {
         let index = match self.free.pop() {
             Some(index) => index as usize,
             None if self.entries.len() < self.capacity => {
@@ -90,7 +117,12 @@ impl<T: Clone + Default> Proxies<T> {
             None => return None,
         };
         let number = self.next_number;
-        self.entries[index] = Entry { state: State::Live, carried: 0, number, outward, tag };
+        let origin = match origin {
+            Origin::Unknown => number,
+            Origin::Of(asked) => self.entries.get(asked).map_or(number, |entry| entry.origin),
+            Origin::Service(service) => SERVICES | service,
+        };
+        self.entries[index] = Entry { state: State::Live, carried: 0, number, outward, origin, tag };
         self.next_number += 1;
         Some(Taken { index, number, word: number << INDEX_BITS | index as u64 })
     }
@@ -113,11 +145,15 @@ impl<T: Clone + Default> Proxies<T> {
         Some(Seen { number: entry.number, outward: entry.outward, tag: entry.tag.clone() })
     }
 
-    /// The original of the proxy at `index`, to which somebody has a reference, is lent; what is known of it.
-    pub fn lend(&mut self, index: usize) -> Option<Seen<T>> {
+    /// Looks at the proxy at `index`, to which somebody has a reference, and tells `judge` whether its original belongs to the
+    /// child, and whether it has the origin of proxy `asked`. Lends the original if `judge` says so. Returns what is known of
+    /// the proxy, and what `judge` said.
+    pub fn lend(&mut self, index: usize, asked: usize, judge: impl FnOnce(bool, bool) -> Loan) -> Option<(Seen<T>, Loan)> {
+        let origin = self.entries.get(asked).map(|entry| entry.origin);
         let entry = self.entries.get_mut(index).filter(|entry| entry.state == State::Live)?;
-        entry.carried += 1;
-        Some(Seen { number: entry.number, outward: entry.outward, tag: entry.tag.clone() })
+        let loan = judge(entry.outward, Some(entry.origin) == origin);
+        entry.carried += u32::from(loan == Loan::Original);
+        Some((Seen { number: entry.number, outward: entry.outward, tag: entry.tag.clone() }, loan))
     }
 
     /// A message has been carried. True: the caller dismantles the proxy and then frees it.
@@ -163,10 +199,10 @@ mod tests {
     #[test]
     fn a_port_of_the_child_passes_what_was_received_before_its_end() {
         let mut proxies = Proxies::<()>::new(64);
-        proxies.take(false, ());
-        let inward = proxies.take(false, ()).unwrap().word;
+        proxies.take(false, Origin::Unknown, ());
+        let inward = proxies.take(false, Origin::Unknown, ()).unwrap().word;
         assert_eq!(proxies.fade(inward), Some(inward));
-        let words: Vec<u64> = (0..=GRACE).map(|_| proxies.take(true, ()).unwrap().word).collect();
+        let words: Vec<u64> = (0..=GRACE).map(|_| proxies.take(true, Origin::Unknown, ()).unwrap().word).collect();
         for word in &words[..GRACE] {
             assert_eq!(proxies.fade(*word), None);
         }
@@ -178,27 +214,46 @@ mod tests {
     #[test]
     fn a_proxy_is_dismantled_once_and_after_its_last_message() {
         let mut proxies = Proxies::<()>::new(8);
-        proxies.take(false, ());
-        let Taken { index, word, .. } = proxies.take(true, ()).unwrap();
+        proxies.take(false, Origin::Unknown, ());
+        let Taken { index, word, .. } = proxies.take(true, Origin::Unknown, ()).unwrap();
         assert_eq!(proxies.enter(word), Some(Seen { number: 1, outward: true, tag: () }));
-        assert_eq!(proxies.lend(index).map(|seen| seen.number), Some(1));
+        assert_eq!(proxies.lend(index, 0, |_, _| Loan::Original).map(|(seen, loan)| (seen.number, loan)), Some((1, Loan::Original)));
         assert!(!proxies.retire(word));
         assert!(!proxies.retire(word));
         assert_eq!(proxies.enter(word), None);
         assert!(!proxies.leave(index));
         assert!(proxies.leave(index));
         proxies.free(index);
-        assert_eq!(proxies.lend(index), None);
+        assert_eq!(proxies.lend(index, 0, |_, _| Loan::Original), None);
+    }
+
+    #[test]
+    fn an_origin_is_that_of_the_port_that_was_asked() {
+        let mut proxies = Proxies::<()>::new(8);
+        let parent = proxies.take(false, Origin::Unknown, ()).unwrap().index;
+        let files = [0, 1].map(|_| proxies.take(false, Origin::Service(1), ()).unwrap().index);
+        let opened = proxies.take(false, Origin::Of(files[0]), ()).unwrap().index;
+        let stream = proxies.take(false, Origin::Unknown, ()).unwrap().index;
+        let mut is_same = |one, other| {
+            let mut same = false;
+            proxies.lend(one, other, |_, is_same| {
+                same = is_same;
+                Loan::Proxy
+            });
+            same
+        };
+        assert!(is_same(files[0], files[1]) && is_same(opened, files[1]) && is_same(stream, stream));
+        assert!(!is_same(stream, files[0]) && !is_same(parent, files[0]) && !is_same(opened, stream) && !is_same(opened, 77));
     }
 
     #[test]
     fn what_came_for_a_proxy_before_is_not_for_the_next_one() {
         let mut proxies = Proxies::<()>::new(8);
-        proxies.take(false, ());
-        let first = proxies.take(true, ()).unwrap();
+        proxies.take(false, Origin::Unknown, ());
+        let first = proxies.take(true, Origin::Unknown, ()).unwrap();
         assert!(proxies.retire(first.word));
         proxies.free(first.index);
-        let second = proxies.take(true, ()).unwrap();
+        let second = proxies.take(true, Origin::Unknown, ()).unwrap();
         assert_eq!((second.index, second.number), (first.index, 2));
         assert!(!proxies.retire(first.word));
         assert_eq!(proxies.enter(first.word), None);
@@ -208,7 +263,7 @@ mod tests {
     #[test]
     fn the_parent_stays_and_strange_words_are_nothing() {
         let mut proxies = Proxies::<()>::new(8);
-        let parent = proxies.take(false, ()).unwrap();
+        let parent = proxies.take(false, Origin::Unknown, ()).unwrap();
         assert_eq!(parent, Taken { index: 0, number: 0, word: 0 });
         assert!(!proxies.retire(0));
         assert!(!proxies.retire(7));
@@ -219,11 +274,11 @@ mod tests {
     #[test]
     fn a_flood_ends_at_the_capacity() {
         let mut proxies = Proxies::<()>::new(3);
-        let words: Vec<u64> = (0..10).filter_map(|_| proxies.take(false, ())).map(|taken| taken.word).collect();
+        let words: Vec<u64> = (0..10).filter_map(|_| proxies.take(false, Origin::Unknown, ())).map(|taken| taken.word).collect();
         assert_eq!(words.len(), 3);
         assert!(proxies.retire(words[1]));
         proxies.free(1);
-        assert_eq!(proxies.take(true, ()).map(|taken| taken.index), Some(1));
-        assert_eq!(proxies.take(true, ()), None);
+        assert_eq!(proxies.take(true, Origin::Unknown, ()).map(|taken| taken.index), Some(1));
+        assert_eq!(proxies.take(true, Origin::Unknown, ()), None);
     }
 }

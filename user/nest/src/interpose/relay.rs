@@ -4,23 +4,24 @@
 //! sends on, hires another. Where there are as many as there may be, one of them serves the child's parent port alone; where there is no memory for
 //! one more, the last does not send on what could wait. So however many threads of the child wait, its end is heard of.
 
-use super::crossing::{Crossing, Passage, Translator, destroy};
+use super::crossing::{Crossing, Translator, Way, destroy};
 use super::desk::{Answer, Desk, filled, room};
 use super::objects::Objects;
-use super::proxies::{Proxies, Seen, index_of};
+use super::proxies::{Origin, Proxies, Seen, index_of};
 use super::{Letter, Returned, Watch};
+use crate::ChildPool;
 use crate::host::{Exception, keep};
 use alloc::vec::Vec;
 use core::sync::atomic::{AtomicUsize, Ordering};
 use nacre_abi::message::{KERNEL_BITS, NO_REFERENCES};
 use nacre_abi::rights::REFERENCE_USE;
 use nacre_abi::{Code, Status, fault};
-use nacre_proto::describe::Kind;
+use nacre_proto::describe::{Kind, Operation};
 use nacre_proto::flags::SERVICE_MEMORY;
-use nacre_proto::{Errno, PROTOCOLS, parent};
+use nacre_proto::{Errno, PROTOCOLS, describe, parent};
 use nacre_sys::ipc::{self, Buffers, Message, Received};
 use nacre_sys::lock::Lock;
-use nacre_sys::{FOREVER, Info, OwnedReference, PortSet, Reference, Space, Window};
+use nacre_sys::{FOREVER, Info, PortSet, Reference, Space, Window};
 
 /// Most workers: the last serves the child's parent port; as many clients as there are others can be kept waiting without keeping the rest waiting.
 const MAX_WORKERS: usize = 32;
@@ -55,17 +56,18 @@ pub struct Relay<W: Watch> {
     /// The child's, if we made it; one that is a manager's process ends by the manager's word.
     space: Lock<Option<Space>>,
     /// Memory of the child and of all that it starts, in place of ours and our manager's.
-    pool: Option<OwnedReference>,
+    pool: Option<ChildPool>,
 }
 
 /// Which operations are declared to answer with words alone: for each protocol a bit for each operation. The kernel carries such an answer with less ado.
 struct BareReplies([u32; PROTOCOLS.len() + 1]);
 
 impl BareReplies {
-    fn new() -> BareReplies {
+    /// Leaves out those whose answers the monitor wants to see.
+    fn new(reads_answer: fn(u32) -> bool) -> BareReplies {
         let mut bits = [0; PROTOCOLS.len() + 1];
         let operations = PROTOCOLS.iter().flat_map(|protocol| protocol.operations);
-        for operation in operations.filter(|one| one.bytes_out == Kind::None && one.references_out.is_empty()) {
+        for operation in operations.filter(|one| one.bytes_out == Kind::None && one.references_out.is_empty() && !reads_answer(one.label)) {
             if let Some(word) = bits.get_mut((operation.label >> 16) as usize) {
                 *word |= 1u32.checked_shl(operation.label & 0xffff).unwrap_or(0);
             }
@@ -86,17 +88,22 @@ fn references<T>(crossing: Option<&Crossing<T>>) -> &[Reference] {
 
 impl<W: Watch> Relay<W> {
     /// A relay without workers. The child finds `pool`, if there is one, where we find our memory.
-    pub fn new(set: PortSet, watch: W, staff: Staff, pool: Option<OwnedReference>) -> Relay<W> {
+    pub fn new(set: PortSet, watch: W, staff: Staff, pool: Option<ChildPool>) -> Relay<W> {
         let (objects, proxies) = (Objects::new(set), Lock::new(Proxies::new(0)));
         let (workers, idle) = (AtomicUsize::new(0), AtomicUsize::new(0));
         let (desks, spare) = (Lock::new(Vec::new()), Lock::new(None));
-        Relay { set, objects, proxies, watch, workers, idle, desks, spare, staff, bare: BareReplies::new(), pool, space: Lock::new(None) }
+        Relay { set, objects, proxies, watch, workers, idle, desks, spare, staff, bare: BareReplies::new(W::reads_answer), pool, space: Lock::new(None) }
     }
 
     /// Makes the first proxy, for `parent`, which is moved: what the child gets as its parent. [`Relay::parent_given`] follows.
     pub fn parent(&self, parent: Reference, tag: W::Tag) -> Result<Reference, Status> {
-        let (_, handle) = self.translator().make(parent, false, tag).map_err(|_| Status::new(Code::NoMemory))?;
+        let (_, handle) = self.translator().make(parent, false, Origin::Unknown, tag).map_err(|_| Status::new(Code::NoMemory))?;
         Ok(handle)
+    }
+
+    /// The keeper of a child that we made: the port of the first proxy.
+    pub fn keeper(&self) -> Reference {
+        self.objects.port(0).as_keeper()
     }
 
     /// The child has its own reference to its parent, and lives in `space`, if that is ours.
@@ -106,7 +113,7 @@ impl<W: Watch> Relay<W> {
     }
 
     fn translator(&self) -> Translator<'_, W::Tag> {
-        Translator { objects: &self.objects, proxies: &self.proxies, more: self.staff.objects }
+        Translator { objects: &self.objects, proxies: &self.proxies, more: self.staff.objects, attenuates: W::ATTENUATES }
     }
 
     fn take_desk(&self, number: usize) -> Option<Desk> {
@@ -127,10 +134,16 @@ impl<W: Watch> Relay<W> {
                 Ok(received) => received,
                 Err(status) => return status,
             };
+            // Work for a message that wants no reply would be done on this monitor's time.
+            if received.notification().is_none() && !received.needs_reply() {
+                destroy(&desk.request_slots[..received.references()]);
+                waited = self.receive(&mut desk);
+                continue;
+            }
             let is_last = self.idle.fetch_sub(1, Ordering::Relaxed) == 1;
             let answer = if is_last && !self.hire(self.staff.hire) && self.may_wait(&received) {
                 destroy(&desk.request_slots[..received.references()]);
-                received.needs_reply().then(|| Answer::error(Errno::ENOMEM))
+                Some(Answer::error(Errno::ENOMEM))
             } else if self.is_quick(&received) {
                 self.carry_words(&received)
             } else {
@@ -177,7 +190,7 @@ impl<W: Watch> Relay<W> {
             return Some(Answer::error(Errno::EIO));
         };
         let index = index_of(received.word);
-        let result = match self.watch.words(&seen, received.label()) {
+        let result = match self.watch.words(&seen, received.label(), &received.words) {
             Ok(()) => ipc::call_words_for_client(self.objects.original(index), received.label(), received.words),
             Err(errno) => {
                 self.translator().leave(index);
@@ -243,6 +256,7 @@ impl<W: Watch> Relay<W> {
         false
     }
 
+    #[inline(never)]
     fn handle(&self, desk: &mut Desk, received: &Received) -> Option<Answer<W::Tag>> {
         if received.info.0 & (Info::NOTIFICATION | Info::FAULT | Info::EXCEPTION) == 0 {
             self.carry(desk, received)
@@ -300,7 +314,7 @@ impl<W: Watch> Relay<W> {
         let carried = if is_keep { Ok(self.keep(desk, received)) } else { self.carry_through(desk, received, &seen) };
         self.translator().leave(index_of(received.word));
         match carried {
-            Ok(answer) => received.needs_reply().then_some(answer),
+            Ok(answer) => Some(answer),
             Err(status) => self.failure(received, status),
         }
     }
@@ -310,11 +324,18 @@ impl<W: Watch> Relay<W> {
     fn keep(&self, desk: &Desk, received: &Received) -> Answer<W::Tag> {
         let slots = &desk.request_slots[..received.references()];
         let kept = match (slots.first(), *self.space.lock()) {
+            (Some(_), Some(_)) if self.has_proxies(slots) => Err(Errno::EINVAL),
             (Some(keeper), Some(space)) => keep(space, *keeper).map_err(Errno::from),
             _ => Err(Errno::EPROTO),
         };
         destroy(slots);
         kept.map_or_else(Answer::error, |()| Answer::bare(0))
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn has_proxies(&self, slots: &[Reference]) -> bool {
+        slots.iter().any(|slot| self.objects.index_of(*slot).is_some())
     }
 
     /// What becomes of a client whose message the original did not answer.
@@ -336,10 +357,19 @@ impl<W: Watch> Relay<W> {
         let slots = &desk.request_slots[..received.references()];
         // A keeper is called by the kernel: a proxy in its place could not answer.
         let is_keep = received.label() == parent::keep::LABEL;
-        let passage = |_, kind| {
-            if is_keep { Passage::Direct } else { self.watch.sent(seen, kind) }
-        };
-        let translated = self.translator().translate(slots, !seen.outward, passage);
+        if is_keep && self.has_proxies(slots) {
+            destroy(slots);
+            return Ok(Answer::error(Errno::EINVAL));
+        }
+        let declared = if W::ATTENUATES { describe(received.label()) } else { None };
+        let kinds = declared.and_then(|operation| operation.kinds_in(slots.len()));
+        if W::ATTENUATES && kinds.is_none() {
+            destroy(slots);
+            return Ok(Answer::error(Errno::EACCES));
+        }
+        let asked_at = index_of(received.word);
+        let way = Way { outward: !seen.outward, is_reply: false, asked: asked_at, service: None, is_keeper: is_keep };
+        let translated = self.translator().translate(slots, way, |number| kinds.as_ref().map(|kinds| kinds(number)), |arrival| self.watch.sent(seen, arrival));
         let crossing = match translated {
             Ok(crossing) => crossing,
             Err(errno) => return Ok(Answer::error(errno)),
@@ -354,7 +384,7 @@ impl<W: Watch> Relay<W> {
         }
         let message = Message::new(received.label(), words).with_bytes(filled(desk.request, size)).with_references(references(crossing.as_deref()));
         let result = match &watched {
-            Ok(_) => Ok(self.send_on(desk, original, &message, received.needs_reply())),
+            Ok(_) => Ok(self.send_on(desk, original, &message)),
             Err(errno) => Err(*errno),
         };
         if let Some(crossing) = crossing {
@@ -367,7 +397,9 @@ impl<W: Watch> Relay<W> {
                 if !seen.outward && received.label() == parent::find::LABEL && words[0] == SERVICE_MEMORY {
                     self.put_pool(desk, &result);
                 }
-                let answer = result.map(|reply| self.take_answer(desk, &reply, seen, &mut asked));
+                let service = (received.label() == parent::find::LABEL).then_some(words[0]);
+                let way = Way { outward: seen.outward, is_reply: true, asked: asked_at, service, is_keeper: false };
+                let answer = result.map(|reply| self.take_answer(desk, &reply, (way, declared), &mut asked));
                 let returned = answer.as_ref().map(|answer| Returned::new(desk, answer)).map_err(|status| *status);
                 self.watch.answered(desk.number, asked, &returned);
                 answer
@@ -383,24 +415,32 @@ impl<W: Watch> Relay<W> {
         if let Some(pool) = self.pool.as_ref().filter(|_| is_found) {
             let slot = desk.reply_slots[0];
             // Without a copy the slot stays empty, and the child finds nothing.
-            let _ = slot.destroy().and_then(|()| Reference::create(slot.address())).and_then(|slot| pool.handle().reference(slot, REFERENCE_USE));
+            let _ = slot.destroy().and_then(|()| Reference::create(slot.address())).and_then(|slot| pool.shared.handle().reference(slot, REFERENCE_USE));
         }
     }
 
     #[inline]
-    fn send_on(&self, desk: &Desk, original: Reference, message: &Message<'_>, needs_reply: bool) -> Result<Received, Status> {
-        if needs_reply {
-            return ipc::call(original, &message.for_client(), Buffers::new(room(desk.reply), &desk.reply_slots), FOREVER);
-        }
-        ipc::send(original, message, FOREVER)?;
-        Ok(Received { info: Info(0), word: 0, words: [0; 6] })
+    fn send_on(&self, desk: &Desk, original: Reference, message: &Message<'_>) -> Result<Received, Status> {
+        ipc::call(original, &message.for_client(), Buffers::new(room(desk.reply), &desk.reply_slots), FOREVER)
     }
 
     /// What the original answered, ready to be handed back.
     #[inline]
-    fn take_answer(&self, desk: &Desk, reply: &Received, seen: &Seen<W::Tag>, asked: &mut W::Asked) -> Answer<W::Tag> {
+    fn take_answer(
+        &self,
+        desk: &Desk,
+        reply: &Received,
+        (way, declared): (Way, Option<&'static Operation>),
+        asked: &mut W::Asked,
+    ) -> Answer<W::Tag> {
         let slots = &desk.reply_slots[..reply.references()];
-        match self.translator().translate(slots, seen.outward, |number, kind| self.watch.returned(asked, reply, number, kind)) {
+        let kinds = declared.and_then(|operation| operation.kinds_out(slots.len()));
+        // An error brings no references, and all that it brings is refused.
+        if W::ATTENUATES && !slots.is_empty() && (kinds.is_none() || reply.label() != 0) {
+            destroy(slots);
+            return Answer::error(Errno::EPROTO);
+        }
+        match self.translator().translate(slots, way, |number| kinds.as_ref().map(|kinds| kinds(number)), |arrival| self.watch.returned(asked, reply, arrival)) {
             Ok(crossing) => Answer { label: reply.label(), words: reply.words, size: reply.bytes(), crossing },
             Err(errno) => Answer::error(errno),
         }

@@ -100,16 +100,16 @@ fn worker(number: usize) {
 }
 
 /// Starts the child: the space that it lives in, if that is ours to keep.
-fn start(command: &[&[u8]], arguments: &Arguments, parent: Reference) -> Result<Option<Child<Services>>, Refusal> {
+fn start(command: &[&[u8]], arguments: &Arguments, ports: Ports) -> Result<Option<Child<Services>>, Refusal> {
     let mut services = SERVICES.lock();
     let services = services.as_mut().ok_or(Refusal::NotFound)?;
     let ward = *WARD.lock();
     if let Some(ward) = ward {
-        let child = search::spawn(&mut ward.maker(services.files()), command, 0, arguments, Ports { parent, keeper: ward.port() })?;
+        let child = search::spawn(&mut ward.maker(services.files()), command, 0, arguments, Ports { keeper: Reference::NONE, ..ports })?;
         ward.begin(&child, short_name(command))?;
         return Ok(None);
     }
-    let child = search::spawn(services, command, 0, arguments, Ports { parent, keeper: parent })?;
+    let child = search::spawn(services, command, 0, arguments, ports)?;
     child.start()?;
     Ok(Some(child))
 }
@@ -152,14 +152,17 @@ pub fn name(command: &[&[u8]]) -> String {
 /// none: the exit status, or what went wrong. There is one such child in a program.
 pub fn run<W: Watch>(watch: W, tag: W::Tag, services: Services, command: &[&[u8]], arguments: &Arguments) -> Result<i32, String> {
     let original = original()?;
-    let is_ward = WARD.lock().is_some();
+    let ward = *WARD.lock();
+    if let Some(ward) = ward {
+        watch.is_process(ward.port(), ward.pid());
+    }
     let pool = services.pool_for_child();
     *SERVICES.lock() = Some(services);
     let set = OwnedPortSet::new().map_err(kernel("a set of ports"))?.leak();
     let relay: &'static Relay<W> = Box::leak(Box::new(Relay::new(set, watch, Staff { hire, desk, objects, end_child }, pool)));
     *RELAY.lock() = Some(relay);
     let parent = relay.parent(original.leak(), tag).map_err(kernel("its first proxy"))?;
-    let child = match start(command, arguments, parent) {
+    let child = match start(command, arguments, Ports { parent, keeper: relay.keeper() }) {
         Ok(child) => child,
         Err(refusal) => {
             let program = nacre_rt::Arguments::iter(arguments).next().map_or(String::new(), |word| String::from_utf8_lossy(word).into_owned());
@@ -168,7 +171,7 @@ pub fn run<W: Watch>(watch: W, tag: W::Tag, services: Services, command: &[&[u8]
         }
     };
     relay.parent_given(child.as_ref().map(Child::space));
-    if is_ward {
+    if ward.is_some() {
         let waiting = thread::spawn(await_end, 0).map_err(|errno| alloc::format!("cannot make a thread: {errno}"))?;
         core::mem::forget(waiting);
     }

@@ -6,6 +6,7 @@ use alloc::string::String;
 use core::fmt::Write;
 use nacre_abi::object::TargetType;
 use nacre_proto::describe::{Kind, Operation, Word, structure};
+use nacre_proto::reference::Ref;
 use nacre_proto::{Errno, describe};
 
 /// One direction of a message.
@@ -100,10 +101,10 @@ impl List<'_> {
         }
     }
 
-    fn references(&mut self, names: &[&str], half: &Half<'_>) {
+    fn references(&mut self, names: &[(&str, Ref)], half: &Half<'_>) {
         for (index, shown) in half.references.iter().enumerate() {
             let into = self.item();
-            if let Some(name) = names.get(index) {
+            if let Some((name, _)) = names.get(index) {
                 into.push_str(name);
                 into.push('=');
             }

@@ -1,0 +1,136 @@
+//! Decides whether a port may cross as it is: if each operation that it answers is allowed, and all that those bring is open again.
+//! The declarations of the protocols say what an operation brings.
+
+use crate::policy::Policy;
+use crate::reach;
+use crate::subject::{CHANNELS, MEMORY, SEGMENT, UNNAMED};
+use alloc::vec::Vec;
+use nacre_proto::{PROTOCOLS, directory};
+use nacre_proto::describe::Operation;
+use nacre_proto::reference::{Ref, Type};
+
+/// Proof that nothing which can be asked of a port is denied, nor of what it brings. This module alone makes one.
+#[derive(Debug)]
+pub struct Proof(());
+
+/// Objects that an operation is judged on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum On<'a> {
+    /// The object of this name.
+    Name(&'a [u8]),
+    /// Any object at all.
+    All,
+}
+
+/// Operations on directories that a server answers at a file as well, where the path is empty.
+const AT_FILES: [u32; 9] = [
+    directory::status_at::LABEL,
+    directory::set_mode_at::LABEL,
+    directory::set_owner_at::LABEL,
+    directory::set_times_at::LABEL,
+    directory::read_link::LABEL,
+    directory::link::LABEL,
+    directory::path::LABEL,
+    directory::file_system_status::LABEL,
+    directory::watch::LABEL,
+];
+
+struct Search<'a> {
+    policy: &'a Policy,
+    /// Types that are open, or being looked at: a type that leads back to itself adds nothing.
+    seen: Vec<(Type, On<'a>)>,
+}
+
+impl<'a> Search<'a> {
+    fn allows(&self, label: u32, on: On<'a>) -> bool {
+        let allows_on = |label, on| match on {
+            On::Name(name) => self.policy.decide(label, name).allowed,
+            On::All => self.policy.allows_everywhere(label),
+        };
+        let also = reach::needs_at_most(label).iter();
+        let on_both = also.map(|need| (need.label.unwrap_or(label), need.subject.map_or(on, On::Name)));
+        allows_on(label, on) && on_both.into_iter().all(|(label, on)| allows_on(label, on))
+    }
+
+    fn is_open(&mut self, of: Type, on: On<'a>, cannot: &dyn Fn(u32) -> bool) -> bool {
+        if self.seen.contains(&(of, on)) {
+            return true;
+        }
+        self.seen.push((of, on));
+        let operations = PROTOCOLS.iter().filter(|protocol| of.protocols().contains(&protocol.number)).flat_map(|protocol| protocol.operations);
+        let at_files: &[u32] = if matches!(of, Type::File | Type::Terminal) { &AT_FILES } else { &[] };
+        of.members().iter().all(|member| self.is_open(*member, on, &|_| false))
+            && at_files.iter().all(|label| self.allows(*label, on))
+            && operations.filter(|operation| !cannot(operation.label)).all(|operation| self.allows(operation.label, on) && self.brings_open(operation, on))
+    }
+
+    fn brings_open(&mut self, operation: &Operation, on: On<'a>) -> bool {
+        let fixed = operation.references_out.iter().map(|(_, kind)| *kind);
+        let brought = fixed.chain(operation.more_out.iter().map(|(_, kind, _)| *kind));
+        brought.into_iter().all(|kind| match kind {
+            Ref::Own(of) | Ref::Found(of) => self.is_open(of, subject(of, on), &|_| false),
+            _ => true,
+        })
+    }
+}
+
+/// Name of what an operation on `on` brings.
+fn subject<'a>(of: Type, on: On<'a>) -> On<'a> {
+    match of {
+        Type::Segment | Type::Hold => On::Name(SEGMENT),
+        Type::Pool => On::Name(MEMORY),
+        Type::Unnamed => On::Name(UNNAMED),
+        Type::Keyed | Type::End | Type::Queue | Type::Channels => On::Name(CHANNELS),
+        Type::Watcher | Type::Owner | Type::Port => on,
+        _ => On::All,
+    }
+}
+
+/// Proves that an object of this type and name may be handed out, if it may. `cannot` is true for labels of operations that this
+/// object refuses whatever is asked. A directory leads to all paths, and a process to all services, whatever their names are.
+pub fn prove(policy: &Policy, of: Type, name: &[u8], cannot: impl Fn(u32) -> bool) -> Option<Proof> {
+    let on = if matches!(of, Type::Directory | Type::Process) { On::All } else { On::Name(name) };
+    Search { policy, seen: Vec::new() }.is_open(of, on, &cannot).then_some(Proof(()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use nacre_proto::{file, terminal};
+
+    fn opens(rules: &str, of: Type, name: &str) -> bool {
+        let mut policy = Policy::default();
+        policy.add_file(rules).unwrap();
+        prove(&policy, of, name.as_bytes(), |_| false).is_some()
+    }
+
+    #[test]
+    fn all_is_open_only_if_all_is_allowed() {
+        for of in [Type::Process, Type::Channels, Type::Directory, Type::Pool, Type::Clock, Type::End, Type::Queue] {
+            assert!(opens("allow *", of, "x") && !opens("allow *\ndeny file.write /etc/*\ndeny clock.read\ndeny segment.wait\ndeny parent.find", of, "x"), "{of:?}");
+        }
+        assert!(!opens("allow *\ndeny file.write /etc/*", Type::Process, "parent"), "a process finds files");
+        assert!(!opens("allow *\ndeny file.write /etc/*", Type::End, "channels"), "a socket brings anything");
+    }
+
+    #[test]
+    fn groups_open_what_is_theirs() {
+        assert!(opens("allow memory", Type::Pool, "memory") && opens("allow memory", Type::Unnamed, "unnamed") && opens("allow clock", Type::Clock, "clock"));
+        assert!(opens("allow read\nallow write\nallow terminals\nallow memory", Type::Directory, "/"));
+        for rules in ["allow console", "allow process", "allow channel", "allow console\nallow channel\nallow process\nallow memory"] {
+            for of in [Type::Directory, Type::Process, Type::Channels, Type::End, Type::Queue, Type::Terminal] {
+                for name in ["parent", "process:own", "stream:0", "/"] {
+                    assert!(!opens(rules, of, name), "{rules} opens {of:?} {name}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_file_that_is_only_read_can_still_be_locked() {
+        let mut policy = Policy::default();
+        policy.add_file("allow read\nallow memory\nallow file.lock\nallow file.lock_owned").unwrap();
+        let cannot = |label: u32| [file::write::LABEL, file::set_size::LABEL, file::allocate::LABEL].contains(&label) || label >> 16 == terminal::NUMBER;
+        assert!(prove(&policy, Type::File, b"/x", cannot).is_none());
+    }
+}

@@ -1,0 +1,48 @@
+//! Table of the attacks, in alphabetical order.
+
+mod clock_at_pool;
+mod file_link;
+mod forged_end;
+mod forged_exception;
+mod forged_fault;
+mod forged_ready;
+mod greedy;
+mod guarded_streams;
+mod keeper;
+mod laundering;
+mod no_memory;
+mod other_processes;
+mod pool_destroy;
+mod random_messages;
+mod ring_objects;
+mod word_in_objects;
+
+use crate::Outcome;
+
+/// An attack: its name, its sentence, and its function, which gets the argument behind `NAME=`.
+pub type Attack = (&'static str, &'static str, fn(&[u8]) -> Outcome);
+
+/// All attacks.
+pub const ATTACKS: &[Attack] = &[
+    ("clock-at-pool", "a pool of memory tells the time", clock_at_pool::attack),
+    ("file-link", "a file takes a directory's place and names itself; FROM,TO", file_link::attack),
+    ("forged-end", "ends of threads are told to a port of a service", forged_end::attack),
+    ("forged-exception", "a service's port becomes the keeper of a space in which a thread faults", forged_exception::attack),
+    ("forged-fault", "a service's port becomes the keeper of a region that lacks a page", forged_fault::attack),
+    ("forged-ready", "a service's port becomes the scheduler of a thread", forged_ready::attack),
+    ("greedy", "one client takes all that the file server may keep for clients", greedy::attack),
+    ("guarded-streams", "streams below a guard answer as directories, pipes, sockets and terminals", guarded_streams::attack),
+    ("keeper", "the links of a space's state lead to its keeper", keeper::attack),
+    ("laundering", "a guarded directory is left at servers and fetched again", laundering::attack),
+    ("no-memory", "servers are made to allocate while a client holds all memory", no_memory::attack),
+    ("other-processes", "a guarded program signals and asks processes outside its guard", other_processes::attack),
+    ("pool-destroy", "a program destroys the pool that others share", pool_destroy::attack),
+    ("random-messages", "random messages at every port and at every port that comes back; SEED,COUNT", random_messages::attack),
+    ("ring-objects", "objects and nonsense in the ring of a shared pipe", ring_objects::attack),
+    ("word-in-objects", "a service reads a word of a page in which objects stand", word_in_objects::attack),
+];
+
+/// Plays the role of a child that an attack made; returns the child's status.
+pub fn play(_role: &[u8], _argument: &[u8]) -> i32 {
+    125
+}

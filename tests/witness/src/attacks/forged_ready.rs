@@ -1,0 +1,28 @@
+//! A scheduler's port is told of each thread that becomes ready. A service's port as scheduler was told of any program's threads, and
+//! received references to them.
+
+use crate::tools::{Outpost, moment, ports};
+use crate::{Outcome, Verdict};
+use nacre_sys::Reference;
+
+/// Address of an unmapped page.
+const NOWHERE: u64 = 0x1000;
+
+/// Makes each service the scheduler of a thread that becomes ready.
+pub fn attack(_: &[u8]) -> Outcome {
+    let ports = ports();
+    if ports.is_empty() {
+        return Ok(Verdict::Absent("service"));
+    }
+    for (_, port) in &ports {
+        for word in [0, 1, u64::MAX] {
+            let outpost = Outpost::with_keeper(Reference::NONE)?.ok_or("a space without keeper was refused")?;
+            if outpost.thread.handle().set_scheduler(port.handle(), word).is_err() {
+                continue;
+            }
+            outpost.run_from(NOWHERE)?;
+            moment();
+        }
+    }
+    Ok(Verdict::Refused)
+}

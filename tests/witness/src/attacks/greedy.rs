@@ -1,0 +1,85 @@
+//! Limits of the file server were those of the machine: one client took all locks, views, watchers or files, and the others got none.
+
+use crate::tools::{find, why};
+use crate::{Outcome, Verdict};
+use alloc::string::String;
+use alloc::vec::Vec;
+use nacre_proto::flags::{IN_MODIFY, LOCK_NONE, LOCK_WRITE, O_CREAT, O_RDWR, SERVICE_FILES, SHARE_WRITE};
+use nacre_proto::{Errno, directory, file};
+use nacre_sys::{OwnedReference, Reference};
+
+/// Files of the greedy client and of the other one.
+const FILES: [&[u8]; 2] = [b"/tmp/greedy", b"/tmp/other"];
+/// The largest view that is tried, as a power of two; the smallest is 1 GiB.
+const LARGEST_VIEW: u32 = 46;
+const SMALLEST_VIEW: u32 = 30;
+/// Bound on each kind: more than the server may keep for all clients together.
+const MANY: u64 = 40_000;
+
+/// A client of its own: a directory that is counted apart, and a file opened through it.
+struct Client {
+    files: OwnedReference,
+    file: OwnedReference,
+}
+
+impl Client {
+    fn new(shared: Reference, path: &[u8]) -> Result<Client, Errno> {
+        let files = directory::share(shared)?.directory;
+        let file = directory::open(files.handle(), O_CREAT | O_RDWR, 0o600, path)?.file;
+        Ok(Client { files, file })
+    }
+
+    fn watcher(&self) -> Result<OwnedReference, Errno> {
+        let watcher = directory::watcher(self.files.handle())?.file;
+        directory::watch(self.files.handle(), IN_MODIFY, 0, b"/tmp", watcher.handle())?;
+        Ok(watcher)
+    }
+
+    /// Takes as much of everything as there is.
+    fn take_all(&self) -> Vec<OwnedReference> {
+        let file = self.file.handle();
+        let mut held = Vec::new();
+        for power in (SMALLEST_VIEW..=LARGEST_VIEW).rev() {
+            while let Ok(view) = file::share(file, 1 << power, SHARE_WRITE) {
+                held.extend([view.region, view.hold]);
+            }
+        }
+        // A lock that touches no other one stays one of its own.
+        let locked = (0..MANY).take_while(|at| file::lock(file, LOCK_WRITE, 0, 4 * at, 4 * at + 1).is_ok());
+        locked.for_each(drop);
+        held.extend((0..MANY).map_while(|_| self.watcher().ok()));
+        held.extend((0..MANY).map_while(|_| directory::counter(self.files.handle(), 0, 0).ok().map(|reply| reply.file)));
+        held.extend((0..MANY).map_while(|_| directory::open(self.files.handle(), O_RDWR, 0, FILES[0]).ok().map(|reply| reply.file)));
+        held
+    }
+
+    /// Does a little of everything, and gives back what it can.
+    fn work(&self) -> Result<(), String> {
+        let file = self.file.handle();
+        file::lock(file, LOCK_WRITE, 0, 10, 19).map_err(why("a lock"))?;
+        file::lock(file, LOCK_NONE, 0, 14, 14).map_err(why("unlocking the middle"))?;
+        file::lock(file, LOCK_NONE, 0, 0, u64::MAX).map_err(why("unlocking"))?;
+        file::set_size(file, 1 << 20).map_err(why("a size"))?;
+        file::share(file, 1 << 20, SHARE_WRITE).map_err(why("a view"))?;
+        self.watcher().map_err(why("a watcher"))?;
+        directory::counter(self.files.handle(), 0, 0).map_err(why("a counter"))?;
+        directory::open(self.files.handle(), O_RDWR, 0, FILES[1]).map_err(why("an open file"))?;
+        Ok(())
+    }
+}
+
+/// One client takes all that it can get, and another works meanwhile.
+pub fn attack(_: &[u8]) -> Outcome {
+    let Ok(shared) = find(SERVICE_FILES) else { return Ok(Verdict::Absent("files")) };
+    let client = |path| match Client::new(shared.handle(), path) {
+        Err(Errno::ENOSYS | Errno::EACCES) => Ok(None),
+        made => made.map(Some).map_err(why("a client")),
+    };
+    let (Some(greedy), Some(other)) = (client(FILES[0])?, client(FILES[1])?) else { return Ok(Verdict::Absent("files")) };
+    let held = greedy.take_all();
+    other.work()?;
+    // One at its limit gives back all the same.
+    file::lock(greedy.file.handle(), LOCK_NONE, 0, 0, u64::MAX).map_err(why("unlocking at the limit"))?;
+    drop(held);
+    Ok(Verdict::Refused)
+}

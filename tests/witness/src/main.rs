@@ -1,0 +1,95 @@
+//! Attacks that must be refused or survived: see the README.
+#![cfg_attr(target_os = "none", no_std, no_main)]
+#![forbid(unsafe_code)]
+#![cfg_attr(not(target_os = "none"), allow(dead_code))]
+
+extern crate alloc;
+
+mod attacks;
+mod innocent;
+mod random;
+mod tools;
+
+use alloc::format;
+use alloc::string::String;
+use nacre_rt::{Arguments, stream};
+
+nacre_rt::entry!(witness);
+
+#[cfg(not(target_os = "none"))]
+fn main() {
+    println!("This is a program of Nacre: build it for a target without an operating system.");
+}
+
+/// Result of an attack that did not get through.
+pub enum Verdict {
+    /// The system refused or survived the attack.
+    Refused,
+    /// The environment lacks this service, so there is nothing to attack.
+    Absent(&'static str),
+}
+
+/// Outcome of an attack; the error says how the attack got through.
+pub type Outcome = Result<Verdict, String>;
+
+/// Status of a run in which an attack got through.
+const THROUGH: i32 = 1;
+/// Status of a run in which an innocent call failed.
+const BROKEN: i32 = 2;
+/// Status of a run that lacks a service.
+const ABSENT: i32 = 3;
+/// Status of a run with an unknown name.
+const UNKNOWN: i32 = 125;
+
+fn say(line: &str) {
+    // A lost message shows in the status as well.
+    let _ = stream::write(stream::MESSAGES, line.as_bytes());
+}
+
+/// Carries out the attack `name`, then makes innocent calls; returns the status.
+fn attack(name: &str, argument: &[u8]) -> i32 {
+    let Some((_, _, function)) = attacks::ATTACKS.iter().find(|(known, ..)| *known == name) else {
+        say(&format!("witness: there is no attack {name}\n"));
+        return UNKNOWN;
+    };
+    let status = match function(argument) {
+        Ok(Verdict::Refused) => 0,
+        Ok(Verdict::Absent(service)) => {
+            say(&format!("witness: {name}: there is no {service}\n"));
+            ABSENT
+        }
+        Err(why) => {
+            say(&format!("witness: {name}: {why}\n"));
+            THROUGH
+        }
+    };
+    match innocent::calls() {
+        Ok(()) => status,
+        Err(why) => {
+            say(&format!("witness: after {name}: {why}\n"));
+            BROKEN
+        }
+    }
+}
+
+fn list() -> i32 {
+    for (name, sentence, _) in attacks::ATTACKS {
+        let _ = stream::write(stream::OUTPUT, format!("{name}: {sentence}\n").as_bytes());
+    }
+    0
+}
+
+fn witness(arguments: &Arguments) -> i32 {
+    match arguments.get(1) {
+        None | Some(b"list") => list(),
+        Some(b"play") => attacks::play(arguments.get(2).unwrap_or_default(), arguments.get(3).unwrap_or_default()),
+        Some(_) => {
+            let statuses = arguments.iter().skip(1).map(|word| {
+                let text = String::from_utf8_lossy(word);
+                let (name, argument) = text.split_once('=').unwrap_or((&text, ""));
+                attack(name, argument.as_bytes())
+            });
+            statuses.max().unwrap_or(0)
+        }
+    }
+}

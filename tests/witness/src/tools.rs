@@ -1,0 +1,102 @@
+//! Parts of attacks: services, raw messages, object memory, and threads in spaces of their own.
+
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::fmt::Debug;
+use nacre_abi::state::ThreadState;
+use nacre_abi::{PAGE_SIZE, Rights};
+use nacre_proto::flags::{O_RDWR, SERVICE_CHANNELS, SERVICE_CLOCK, SERVICE_FILES, SERVICE_MEMORY, SERVICE_PROCESS};
+use nacre_proto::{Errno, channel, directory, memory, parent};
+use nacre_rt::memory::{Segment, addresses};
+use nacre_sys::ipc::{self, Buffers, Message, Received};
+use nacre_sys::{OwnedReference, OwnedSpace, OwnedThread, Reference, Space, Status, Thread};
+
+/// Time that a raw message waits for its answer: 2 s.
+pub const PATIENCE: u64 = 2_000_000_000;
+/// Time in which a forged kernel message takes effect: 20 ms.
+pub const MOMENT: u64 = 20_000_000;
+/// Pages that a space gets for its tables.
+const TABLE_PAGES: u64 = 16;
+/// Flags of a fresh thread: interrupts on, and the bit that is always set.
+const FLAGS: u64 = 0x202;
+
+/// Returns a function that puts `what` before the reason of a failure.
+pub fn why<T: Debug>(what: &str) -> impl Fn(T) -> String {
+    move |reason| format!("{what}: {reason:?}")
+}
+
+/// Finds a service of the parent.
+pub fn find(service: u64) -> Result<OwnedReference, Errno> {
+    parent::find(Reference::PARENT, service).map(|reply| reply.found)
+}
+
+/// Calls with words alone, and waits for at most [`PATIENCE`].
+pub fn call(target: Reference, label: u32, words: [u64; 6]) -> Result<Received, Status> {
+    ipc::call(target, &Message::new(label, words), Buffers::NONE, PATIENCE)
+}
+
+/// Waits for [`MOMENT`].
+pub fn moment() {
+    // An interrupted sleep is long enough for what it is used for.
+    let _ = Thread::sleep(MOMENT);
+}
+
+/// Takes `pages` pages in which kernel objects may be made and which may be donated.
+pub fn object_memory(pages: u64) -> Result<Segment, String> {
+    let size = pages * PAGE_SIZE;
+    let start = addresses(size).ok_or("no addresses are left")?;
+    Segment::map(start, size, Rights::OBJECTS).map_err(why("object memory"))
+}
+
+/// References to a port of each kind that the environment serves, with their names. The parent's own port is not among them.
+pub fn ports() -> Vec<(&'static str, OwnedReference)> {
+    let mut all = Vec::new();
+    let mut add = |name, made: Result<OwnedReference, Errno>| all.extend(made.ok().map(|port| (name, port)));
+    for (name, service) in [
+        ("files", SERVICE_FILES),
+        ("memory", SERVICE_MEMORY),
+        ("process", SERVICE_PROCESS),
+        ("clock", SERVICE_CLOCK),
+        ("channels", SERVICE_CHANNELS),
+    ] {
+        add(name, find(service));
+    }
+    for (name, number) in [("input", 0), ("output", 1), ("messages", 2)] {
+        add(name, parent::stream(Reference::PARENT, number).map(|reply| reply.file));
+    }
+    add("segment", find(SERVICE_MEMORY).and_then(|pool| memory::segment_create(pool.handle(), PAGE_SIZE, 0)).map(|reply| reply.segment));
+    add("pool", find(SERVICE_MEMORY).and_then(|pool| memory::pool_create(pool.handle(), PAGE_SIZE)).map(|reply| reply.pool));
+    add("device", find(SERVICE_FILES).and_then(|files| directory::open(files.handle(), O_RDWR, 0, b"/dev/null")).map(|reply| reply.file));
+    if let Ok(ends) = find(SERVICE_CHANNELS).and_then(|channels| channel::pipe(channels.handle(), 0)) {
+        add("reader", Ok(ends.reader));
+        add("writer", Ok(ends.writer));
+    }
+    all
+}
+
+/// A thread in a space of its own. The drop order is that of the fields: thread, space, then the memory of both.
+pub struct Outpost {
+    /// The thread, stopped at `start`.
+    pub thread: OwnedThread,
+    /// Its space, empty.
+    pub space: OwnedSpace,
+    _tables: Segment,
+}
+
+impl Outpost {
+    /// Makes the space, with `keeper`. `None`: the kernel refuses that keeper.
+    pub fn with_keeper(keeper: Reference) -> Result<Option<Outpost>, String> {
+        let tables = object_memory(TABLE_PAGES)?;
+        let Ok(space) = OwnedSpace::make(|slot| Space::create(slot, tables.start(), TABLE_PAGES, keeper)) else { return Ok(None) };
+        let thread = OwnedThread::make(|slot| Thread::create(slot, space.handle())).map_err(why("a thread"))?;
+        Ok(Some(Outpost { thread, space, _tables: tables }))
+    }
+
+    /// Lets the thread run from `address`, which is a page fault if nothing is mapped there.
+    pub fn run_from(&self, address: u64) -> Result<(), String> {
+        let state = ThreadState { flags: ThreadState::STOPPED, rip: address, rsp: address, rflags: FLAGS, ..ThreadState::default() };
+        self.thread.handle().set_state(&state).map_err(why("its registers"))?;
+        self.thread.handle().start().map_err(why("its start"))
+    }
+}

@@ -1,0 +1,142 @@
+//! Kinds of references in messages, and types of the objects that they lead to.
+//!
+//! A declaration says of each reference who may keep it and where it comes from. Monitors that attenuate decide by that what
+//! crosses. A reference without a kind does not compile.
+
+use crate::{channel, clock, directory, file, keyed, mailbox, memory, parent, process, segment, terminal};
+use nacre_abi::Rights;
+
+/// Kind of a reference in a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ref {
+    /// Request: the server looks at the object during the call, and keeps nothing. The object is one of the server's own.
+    Peer(Type),
+    /// Request: the server keeps the reference, notifies it or hands it on. It never calls it.
+    Kept(Type),
+    /// Request: the kernel sends exceptions to this port of the caller's.
+    Keeper,
+    /// Request: a space, given with control to the manager above.
+    Space,
+    /// Request: a thread, given with control to the manager above.
+    Thread,
+    /// Reply: a port that the server made.
+    Own(Type),
+    /// Reply: a port that somebody left at the server, perhaps the caller.
+    Found(Type),
+    /// Reply: memory with at most these rights.
+    Region(Rights),
+    /// Reply: a condition of the kernel's.
+    Condition,
+}
+
+/// Rights of memory of which the receiver may do anything.
+pub const ANY_RIGHTS: Rights = Rights::ALL;
+/// Rights of memory that is shared to be read and written.
+pub const DATA: Rights = Rights::READ.union(Rights::WRITE);
+/// Rights of a file's contents that change with the file.
+pub const CONTENTS: Rights = DATA.union(Rights::EXECUTE);
+/// Rights of a file's contents that are read or run.
+pub const CODE: Rights = Rights::READ.union(Rights::EXECUTE);
+/// Rights of memory that is only read.
+pub const READABLE: Rights = Rights::READ;
+
+/// Type of the object behind a port: one with operations, or a sum of such types.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Type {
+    /// A regular file that is open.
+    File,
+    /// A file or counter without a name, such as memory that is shared.
+    Unnamed,
+    /// An open device that may be a terminal.
+    Terminal,
+    /// A directory.
+    Directory,
+    /// An end of a pipe, a socket or a pseudo-terminal.
+    End,
+    /// A queue of messages.
+    Queue,
+    /// A queue of a file system's events.
+    Watcher,
+    /// A segment of memory.
+    Segment,
+    /// The hold on memory that is shared.
+    Hold,
+    /// A pool of memory.
+    Pool,
+    /// A process at the service of keyed objects.
+    Keyed,
+    /// The service of pipes, sockets, keyed objects and queues.
+    Channels,
+    /// The service that tells the time.
+    Clock,
+    /// A process, which is its program's parent.
+    Process,
+    /// An owner of locks, which takes no calls.
+    Owner,
+    /// A port that is notified, and takes no calls.
+    Port,
+    /// Sum: what opening a path gives, as the mode in the reply's first word says.
+    Opened,
+    /// Sum: what stands behind a stream. The object's own status says which.
+    Stream,
+    /// Sum: a service, as the request's first word says.
+    Service,
+    /// Sum: anything. The object's own status says what.
+    Any,
+}
+
+impl Type {
+    /// Protocols that the object answers; none for a sum.
+    pub const fn protocols(self) -> &'static [u32] {
+        match self {
+            Type::File | Type::Unnamed | Type::Watcher => &[file::NUMBER],
+            Type::Terminal => &[file::NUMBER, terminal::NUMBER],
+            Type::Directory => &[file::NUMBER, directory::NUMBER],
+            Type::End => &[file::NUMBER, terminal::NUMBER, channel::NUMBER],
+            Type::Queue => &[file::NUMBER, mailbox::NUMBER],
+            Type::Segment | Type::Hold => &[segment::NUMBER],
+            Type::Pool => &[memory::NUMBER],
+            Type::Keyed => &[keyed::NUMBER],
+            Type::Channels => &[channel::NUMBER, keyed::NUMBER, mailbox::NUMBER],
+            Type::Clock => &[clock::NUMBER],
+            Type::Process => &[parent::NUMBER, process::NUMBER],
+            Type::Owner | Type::Port | Type::Opened | Type::Stream | Type::Service | Type::Any => &[],
+        }
+    }
+
+    /// Members of a sum; none for all other types.
+    pub const fn members(self) -> &'static [Type] {
+        match self {
+            Type::Opened => &[Type::File, Type::Terminal, Type::Directory],
+            Type::Stream | Type::Any => &[Type::File, Type::Terminal, Type::Directory, Type::End, Type::Queue],
+            Type::Service => &[Type::Directory, Type::Pool, Type::Process, Type::Clock, Type::Channels],
+            _ => &[],
+        }
+    }
+}
+
+impl core::fmt::Display for Ref {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        let (what, of) = match self {
+            Ref::Peer(of) => ("looked at:", of),
+            Ref::Kept(of) => ("kept:", of),
+            Ref::Own(of) => ("made:", of),
+            Ref::Found(of) => ("left there:", of),
+            Ref::Keeper => return f.write_str("keeper"),
+            Ref::Space => return f.write_str("space"),
+            Ref::Thread => return f.write_str("thread"),
+            Ref::Condition => return f.write_str("condition"),
+            Ref::Region(rights) => return write!(f, "region, rights {:#x}", rights.0),
+        };
+        let mut name = alloc::format!("{of:?}");
+        name.make_ascii_lowercase();
+        write!(f, "{what} {name}")
+    }
+}
+
+/// Names that declarations use.
+pub mod names {
+    pub use super::Ref::*;
+    pub use super::Type::*;
+    pub use super::{ANY_RIGHTS, CODE, CONTENTS, DATA, READABLE};
+}
