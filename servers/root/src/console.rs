@@ -266,7 +266,7 @@ impl Console {
 
     /// Whether everything has gone out.
     pub fn is_quiet(&self) -> bool {
-        self.messages.items.is_empty() && self.pending() == 0
+        self.messages.items.is_empty() && self.lines.iter().all(|line| line.is_quiet(&mut IoPorts))
     }
 
     /// How many bytes are queued.

@@ -32,6 +32,7 @@ const ON_EMPTY: u8 = 2;
 /// Bits of the status register.
 const HAS_DATA: u8 = 1;
 const IS_EMPTY: u8 = 0x20;
+const HAS_SENT: u8 = 0x40;
 /// What the status of a line reads as that is not there.
 const ABSENT: u8 = 0xff;
 /// Bytes that the FIFO holds, and how many there are when it asks for them at once.
@@ -89,6 +90,11 @@ impl Serial {
     /// How many bytes have not gone out.
     pub fn pending(&self) -> usize {
         self.queue.len()
+    }
+
+    /// Whether everything has left the line itself too. A host that reads slowly leaves bytes in the FIFO, and they end with the machine.
+    pub fn is_quiet(&self, ports: &mut impl Ports) -> bool {
+        self.queue.is_empty() && ports.read(self.base + register::STATUS) & HAS_SENT != 0
     }
 
     /// Whether somebody has to call [`push`](Self::push) again without an interrupt.
@@ -188,7 +194,7 @@ mod tests {
         fn read(&mut self, port: u16) -> u8 {
             match port {
                 0x3f8 => self.arrived.pop_front().unwrap(),
-                0x3fd => u8::from(!self.arrived.is_empty()) | if self.room > 0 { IS_EMPTY } else { 0 },
+                0x3fd => u8::from(!self.arrived.is_empty()) | if self.room > 0 { IS_EMPTY } else { 0 } | if self.room >= FIFO_SIZE { HAS_SENT } else { 0 },
                 _ => 1,
             }
         }
@@ -218,6 +224,20 @@ mod tests {
         ports.room = 99;
         line.push(&mut ports);
         assert_eq!((ports.sent.len(), line.pending(), ports.enabled), (50, 0, ON_DATA));
+    }
+
+    #[test]
+    fn a_line_is_quiet_once_its_fifo_is_empty() {
+        let mut ports = Fake { room: 16, sent: Vec::new(), enabled: 0, arrived: VecDeque::new() };
+        let mut line = Serial::new(0x3f8, true);
+        line.start(&mut ports);
+        assert!(line.is_quiet(&mut ports));
+        line.queue().extend([7; 3]);
+        assert!(!line.is_quiet(&mut ports));
+        line.push(&mut ports);
+        assert_eq!((line.pending(), line.is_quiet(&mut ports)), (0, false));
+        ports.room = 16;
+        assert!(line.is_quiet(&mut ports));
     }
 
     #[test]
