@@ -15,7 +15,7 @@ use nacre_rt::thread;
 use nacre_sys::ipc::{self, Buffers, Message};
 use nacre_sys::{OwnedPort, OwnedReference, PortSet, Reference, Span, SpanMut, Thread, Vacant};
 
-/// A service of the harness that answers nothing, ever.
+/// A service beside the parent's: it takes what it is asked and answers nothing, ever.
 pub const SILENT: u64 = 77;
 /// How a program ends that did what only a kernel may.
 const PROTECTED: u64 = 256 + 11;

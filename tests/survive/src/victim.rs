@@ -13,7 +13,8 @@ use nacre_nest::host::KILLED;
 use nacre_nest::supply::Segment;
 use nacre_nest::{Child, Handler, Ports, Program, Services, Sizes, attend, spawn};
 use nacre_proto::flags::{O_RDWR, SERVICE_FILES, SERVICE_MEMORY};
-use nacre_proto::{Errno, Given, Request, directory, memory, parent};
+use nacre_proto::{Event, Station};
+use nacre_proto::{Errno, Given, directory, memory, parent};
 use nacre_rt::thread;
 use nacre_sys::ipc::{self, Buffers, Message};
 use nacre_sys::lock::Lock;
@@ -21,6 +22,8 @@ use nacre_sys::{OwnedPort, OwnedReference, PortSet, Reference, Thread, Window};
 
 /// What an environment may use.
 const LIMIT: u64 = 64 << 20;
+/// Most bytes of a message to the service that answers nothing.
+const CAPACITY: usize = 4096;
 /// The status by which a wait is ended that nobody else ended.
 const NOT_TOLD: u64 = 255;
 /// Nanoseconds between two looks, and how many looks there are before something is held to be missing.
@@ -89,16 +92,26 @@ pub struct Stage {
 /// The parent of an environment: it gives what it has itself, but for memory.
 struct Host {
     pool: Reference,
-    /// A reference to the port that this answers, which is a service of its own: those who ask there wait for ever.
-    own: Reference,
-    waiting: Vec<OwnedReference>,
+    /// A service whose requests are taken and never answered.
+    silent: Reference,
+}
+
+/// Takes what is asked at a port, and answers nothing until the port is gone.
+fn stay_silent(port: usize) {
+    let Ok(mut station) = Station::new(CAPACITY) else { return };
+    let mut waiting = Vec::new();
+    while let Ok(event) = station.next(port as u64, nacre_sys::FOREVER) {
+        if let Event::Request(mut request) = event {
+            waiting.extend(request.detach());
+        }
+    }
 }
 
 impl Handler for Host {
     fn find(&mut self, service: u64) -> Result<Given, Errno> {
         match service {
             SERVICE_MEMORY => Ok(self.pool.into()),
-            SILENT => Ok(self.own.into()),
+            SILENT => Ok(self.silent.into()),
             _ => parent::find(Reference::PARENT, service).map(|reply| reply.found.into()),
         }
     }
@@ -107,12 +120,6 @@ impl Handler for Host {
     fn stream(&mut self, _: u64) -> Result<Given, Errno> {
         let files = parent::find(Reference::PARENT, SERVICE_FILES)?.found;
         directory::open(files.handle(), O_RDWR, 0, b"/dev/null").map(|reply| reply.file.into())
-    }
-
-    fn other(&mut self, request: &mut Request<'_>) {
-        if let Ok(reply) = request.detach() {
-            self.waiting.push(reply);
-        }
     }
 
     fn report(&mut self, _: u64, _: &[u8]) -> Result<(), Errno> {
@@ -184,6 +191,10 @@ impl Stage {
         let port = OwnedPort::new(0, PortSet(0)).map_err(said("no port"))?;
         let reference = port.new_reference(REFERENCE_USE).map_err(said("no reference"))?;
         let child = self.spawn(command, &port, &reference)?;
+        let silent = OwnedPort::new(0, PortSet(0)).map_err(said("no port"))?;
+        let asked = silent.new_reference(REFERENCE_USE).map_err(said("no reference"))?;
+        let keeper_of_silence = thread::spawn(stay_silent, silent.handle().address() as usize).map_err(said("no thread to be silent"))?;
+        child.start().map_err(|refusal| format!("{refusal}"))?;
         let killer = match fate {
             Fate::Alone => None,
             _ => {
@@ -192,8 +203,9 @@ impl Stage {
                 Some(thread::spawn(killer, 0).map_err(said("no thread to kill"))?)
             }
         };
-        child.start().map_err(|refusal| format!("{refusal}"))?;
-        let status = attend(port.handle(), &mut Host { pool: self.pool.handle(), own: reference.handle(), waiting: Vec::new() }).map_err(said("cannot receive"));
+        let status = attend(port.handle(), &mut Host { pool: self.pool.handle(), silent: asked.handle() }).map_err(said("cannot receive"));
+        drop(silent);
+        keeper_of_silence.join();
         if let Some(killer) = killer {
             OVER.store(true, Ordering::Release);
             drop(port);
