@@ -10,7 +10,7 @@ use crate::failure::Outcome;
 use crate::run::machine;
 use crate::scratch::Scratch;
 use crate::session::Limits;
-use crate::session::capture::{Captured, capture};
+use crate::session::capture::{Captured, capture, capture_late};
 use crate::session::terminal::Facts;
 
 /// A guard against hanging, far above what the programs take.
@@ -23,6 +23,9 @@ const PROGRAMS: u64 = 3_000;
 const HOSTILE_CALLS: u64 = 1_000_000;
 /// Its seed: fixed, so that a test run can be repeated.
 const HOSTILE_SEED: u64 = 1;
+
+/// How late a late reader is: longer than the program takes after its first line.
+const LATE: Duration = Duration::from_secs(2);
 
 /// A program that tells of its tests.
 struct Teller {
@@ -60,9 +63,21 @@ pub fn conformance(products: &Products, filter: &str, jobs: usize) -> Outcome<Ta
         let fault = if survives { !matches!(captured.status, Ok(0)) } else { !refused };
         tally.note(name, fault.then(|| describe(&captured)).as_deref());
     }
+    let late = "what a program wrote arrives whole at a reader that comes after its end";
+    if late.contains(filter) {
+        tally.note(late, late_reader(products)?.as_deref());
+    }
     let eager = boot_on(products, with_option("fpu=1"), &["conformance"])?;
     judge_lines(&eager, "conformance with an eager FPU", 1, filter, &mut tally);
     Ok(tally)
+}
+
+/// The lines between the machine and a host that does not read take some hundreds of bytes.
+fn late_reader(products: &Products) -> Outcome<Option<String>> {
+    let image = image(products, &["seq", "1", "2000"])?;
+    let captured = capture_late(&machine(products, &image, MachineArguments::default()), limits(), b"", LATE)?;
+    let expected: String = (1..=2000).map(|number| format!("{number}\n")).collect();
+    Ok((captured.output != expected.as_bytes()).then(|| format!("{} of {} bytes came", captured.output.len(), expected.len())))
 }
 
 fn with_option(option: &str) -> MachineArguments {
@@ -151,10 +166,18 @@ fn boot(products: &Products, cpus: u32, words: &[&str]) -> Outcome<Captured> {
 
 /// Runs a command in a machine, and listens.
 pub fn boot_on(products: &Products, arguments: MachineArguments, words: &[&str]) -> Outcome<Captured> {
+    let image = image(products, words)?;
+    capture(&machine(products, &image, arguments), limits(), b"")
+}
+
+fn image(products: &Products, words: &[&str]) -> Outcome<Scratch> {
     let guest = GuestArguments { command: words.iter().map(Into::into).collect(), ..GuestArguments::default() };
     let guest = Guest::compose(products, &guest, &Facts::PIPE)?;
-    let image = Scratch::write("boot-image", &guest.image)?;
-    capture(&machine(products, &image, arguments), Limits { timeout: Some(LIMIT), ..Limits::default() }, b"")
+    Scratch::write("boot-image", &guest.image)
+}
+
+fn limits() -> Limits {
+    Limits { timeout: Some(LIMIT), ..Limits::default() }
 }
 
 /// What a session came to, for a person who looks for the fault.

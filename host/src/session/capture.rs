@@ -2,6 +2,7 @@
 
 use std::io::{self, Cursor, Write};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use super::machine::Machine;
 use super::{Ending, Limits, Session, Streams};
@@ -25,10 +26,15 @@ pub struct Captured {
 
 /// Runs `machine` to its end.
 pub fn capture(machine: &Machine, limits: Limits, input: &[u8]) -> Outcome<Captured> {
+    capture_late(machine, limits, input, Duration::ZERO)
+}
+
+/// The same with a reader of its output that goes on so long after the first piece.
+pub fn capture_late(machine: &Machine, limits: Limits, input: &[u8], delay: Duration) -> Outcome<Captured> {
     let (output, errors, messages) = (Sink::default(), Sink::default(), Sink::default());
     let streams = Streams {
         input: Box::new(Cursor::new(input.to_vec())),
-        output: Box::new(output.clone()),
+        output: Box::new(Late { sink: output.clone(), delay: Some(delay) }),
         errors: Box::new(errors.clone()),
         messages: Box::new(messages.clone()),
         is_terminal: false,
@@ -55,6 +61,26 @@ impl Write for Sink {
             kept.extend_from_slice(&bytes[..bytes.len().min(room)]);
         }
         Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// A sink that sleeps once, after the first piece.
+struct Late {
+    sink: Sink,
+    delay: Option<Duration>,
+}
+
+impl Write for Late {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let count = self.sink.write(bytes)?;
+        if let Some(delay) = self.delay.take() {
+            std::thread::sleep(delay);
+        }
+        Ok(count)
     }
 
     fn flush(&mut self) -> io::Result<()> {

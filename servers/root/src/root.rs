@@ -138,7 +138,8 @@ impl Root {
         let mut stalls = 0;
         while !self.console.is_quiet() && stalls < MAX_STALLS {
             let before = self.console.pending();
-            self.step(station, self.console.patience().clamp(1, STALL))?;
+            let patience = Some(self.console.patience()).filter(|patience| *patience != 0);
+            self.step(station, patience.map_or(STALL, |patience| patience.min(STALL)))?;
             stalls = if self.console.pending() == before { stalls + 1 } else { 0 };
         }
         Ok(())
