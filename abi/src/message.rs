@@ -22,8 +22,8 @@ pub const MAX_REFERENCES: u64 = 8;
 /// Bit of a notification that the kernel sets itself: the last reference to the port is gone (destroyed, or made null or replaced).
 /// Whoever serves the port may destroy it, unless it makes new references to it.
 pub const NO_REFERENCES: u64 = 1 << 63;
-/// Bit of a notification that the kernel sets itself, at the keeper of a space: a thread of the space was destroyed by somebody outside it, or
-/// the last one was by whomever. Who takes a child back itself gets it too.
+/// Bit of a notification that the kernel sets itself, at the watcher of a space, or without one at its keeper: a thread of the space was destroyed by somebody
+/// outside it, or the last one was by whomever, or the space was while it had threads. Who takes a child back itself gets it too.
 pub const THREAD_ENDED: u64 = 1 << 62;
 /// The bits that nobody but the kernel sets: `port_notify` and interrupts ignore them.
 pub const KERNEL_BITS: u64 = NO_REFERENCES | THREAD_ENDED;

@@ -12,7 +12,7 @@ pub const ENTRIES: &[Entry] = &[
         Argument { name: "slot", kind: Kind::Slot(ObjectType::Space), text: "" },
         Argument { name: "pool", kind: Kind::Donation, text: "for its tables" },
         Argument { name: "pages", kind: Kind::Number, text: "at least 5, at most 512" },
-        Argument { name: "keeper", kind: Kind::Keeper, text: "receives exceptions" },
+        Argument { name: "keeper", kind: Kind::Keeper, text: "receives exceptions, and is told of ends" },
         ],
         results: "",
         failures: &[&[
@@ -24,7 +24,7 @@ pub const ENTRIES: &[Entry] = &[
     },
     Entry {
         call: Call::SpaceDestroy,
-        purpose: "Destroys the space: its mappings and regions go, its threads stop for good, the pool becomes plain memory again.",
+        purpose: "Destroys the space: its mappings and regions go, its threads stop for good, the pool becomes plain memory again. If it had threads, its watcher, or without one its keeper, is notified once with bit 62 (THREAD_ENDED), whether the space is destroyed by this call or with its memory.",
         arguments: &[
         Argument { name: "object", kind: Kind::Object(ObjectType::Space), text: "" },
         ],
@@ -65,7 +65,7 @@ pub const ENTRIES: &[Entry] = &[
     },
     Entry {
         call: Call::SpaceGetState,
-        purpose: "Writes `SpaceState` to the buffer; `links`, if given, are filled with references to [keeper]. The links of all states grant nothing: a reference to a keeper, a client, a set, a scheduler or a foreign space has no rights. `reference_reveal` tells a caller who has that object's memory where it is.",
+        purpose: "Writes `SpaceState` to the buffer; `links`, if given, are filled with references to [keeper, watcher]. The links of all states grant nothing: a reference to a keeper, a client, a set, a scheduler or a foreign space has no rights. `reference_reveal` tells a caller who has that object's memory where it is.",
         arguments: &[
         Argument { name: "object", kind: Kind::Object(ObjectType::Space), text: "" },
         Argument { name: "buffer", kind: Kind::Buffer, text: "" },
@@ -78,7 +78,7 @@ pub const ENTRIES: &[Entry] = &[
     },
     Entry {
         call: Call::SpaceSetState,
-        purpose: "Changes the flags, and the keeper if `links` offers one.",
+        purpose: "Changes the flags, and, if `links` is given, the keeper and the watcher: [keeper, watcher], 0 for none. The watcher hears of ends of threads and of the space in the keeper's place, so that a parent hears of them although its child keeps itself.",
         arguments: &[
         Argument { name: "object", kind: Kind::Object(ObjectType::Space), text: "" },
         Argument { name: "buffer", kind: Kind::Buffer, text: "" },

@@ -18,7 +18,7 @@ pub const ENTRIES: &[Entry] = &[
     },
     Entry {
         call: Call::ThreadDestroy,
-        purpose: "Ends the thread; whom it owed a reply gets Gone. A thread may end itself. If the caller is of another space, or the thread was the last of its space, the keeper of its space is notified with bit 62 (THREAD_ENDED).",
+        purpose: "Ends the thread; whom it owed a reply gets Gone. A thread may end itself. If the caller is of another space, or the thread was the last of its space, the watcher of its space, or without one the keeper, is notified with bit 62 (THREAD_ENDED).",
         arguments: &[
         Argument { name: "object", kind: Kind::Object(ObjectType::Thread), text: "" },
         ],

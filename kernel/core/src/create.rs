@@ -90,6 +90,7 @@ impl<M: Machine> Kernel<M> {
     /// Makes the words of a new space, but for its pool.
     pub(crate) fn space_init(&self, space: Space<'_>) {
         list::link_init(&self.machine, space.keeper());
+        list::link_init(&self.machine, space.watcher());
         list::init(&self.machine, space.threads());
         list::init(&self.machine, space.links());
     }

@@ -5,7 +5,7 @@ use crate::frame::PAGE_WORK;
 use crate::kernel::{Attempt, Done, Kernel, Stop};
 use crate::list;
 use crate::machine::{Machine, Physical};
-use crate::object::{self, Region, Thread, WaitKind, port_of_set_node, thread_of_queue_node};
+use crate::object::{self, Region, Space, Thread, WaitKind, port_of_set_node, thread_of_queue_node};
 use nacre_abi::rights::REFERENCE_CONTROL;
 use nacre_abi::{Code, ObjectType, PAGE_SIZE, Rights};
 
@@ -78,7 +78,10 @@ impl<M: Machine> Kernel<M> {
         while let Some(node) = list::first(&self.machine, space.threads()) {
             let thread = self.thread(Physical(node.0 & !0xfff));
             self.halt(thread)?;
-            self.thread_leave_space(thread);
+            self.thread_unbind(thread);
+            // A thread outlives its space, but cannot run any more.
+            thread.set_space(Physical(0));
+            self.tell_end(space, false);
             self.step()?;
         }
         while let Some(region) = self.regions(space).outer() {
@@ -88,6 +91,7 @@ impl<M: Machine> Kernel<M> {
             self.destroy_part(ObjectType::Mapping, mapping)?;
         }
         self.link_to_port(space.keeper(), None);
+        self.link_to_port(space.watcher(), None);
         self.links_cut(space.links())?;
         if space.root() != Physical(0) {
             self.machine.table_reset(space.root());
@@ -96,12 +100,6 @@ impl<M: Machine> Kernel<M> {
             self.work(PAGE_WORK)?;
         }
         Ok(())
-    }
-
-    /// A thread outlives its space, but cannot run any more.
-    fn thread_leave_space(&self, thread: Thread<'_>) {
-        self.thread_unbind(thread);
-        thread.set_space(Physical(0));
     }
 
     /// Takes a stopped thread out of everything that links it to others.
@@ -130,19 +128,17 @@ impl<M: Machine> Kernel<M> {
         thread.raise(Thread::STOPPED);
         self.thread_unbind(thread);
         self.unload(thread);
-        self.tell_keeper(thread, caller);
+        if thread.space() != Physical(0) {
+            self.tell_end(self.space(thread.space()), thread.space() != caller.space());
+        }
         Ok(())
     }
 
-    /// A space hears of the end of its own threads from its own; but nobody in it can tell if the last one is gone, or does, if somebody outside took one.
-    fn tell_keeper(&self, thread: Thread<'_>, caller: Thread<'_>) {
-        if thread.space() == Physical(0) {
-            return;
-        }
-        let space = self.space(thread.space());
-        let is_foreign = thread.space() != caller.space();
-        let keeper = list::link_target(&self.machine, space.keeper());
-        if let Some(port) = keeper.filter(|_| is_foreign || list::is_empty(&self.machine, space.threads())) {
+    /// Notifies the watcher of a space, or else its keeper, after a thread has left it. A space hears of the ends of its own threads from its own; but nobody in
+    /// it can tell if the last one is gone, or does, if somebody outside took one.
+    fn tell_end(&self, space: Space<'_>, is_foreign: bool) {
+        let told = [space.watcher(), space.keeper()].into_iter().find_map(|link| list::link_target(&self.machine, link));
+        if let Some(port) = told.filter(|_| is_foreign || list::is_empty(&self.machine, space.threads())) {
             self.notify(self.port(port), nacre_abi::message::THREAD_ENDED);
         }
     }

@@ -79,6 +79,7 @@ impl<M: Machine> Kernel<M> {
 
     fn space_moved(&self, old: Space<'_>, new: Space<'_>) {
         list::link_move(&self.machine, old.keeper(), new.keeper());
+        list::link_move(&self.machine, old.watcher(), new.watcher());
         list::replace(&self.machine, old.threads(), new.threads());
         let anchor = new.threads();
         let mut node = list::next(&self.machine, anchor);

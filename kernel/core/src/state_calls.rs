@@ -175,7 +175,7 @@ impl<M: Machine> Kernel<M> {
         let told = |object, target| Some((object, target, 0));
         let space = |at: Physical| Some((ObjectType::Space, self.shown(at), if at == caller.space() { REFERENCE_ALL } else { 0 }));
         match object {
-            ObjectType::Space => [told(ObjectType::Port, link(self.space(at).keeper())), None, None],
+            ObjectType::Space => [told(ObjectType::Port, link(self.space(at).keeper())), told(ObjectType::Port, link(self.space(at).watcher())), None],
             ObjectType::Region => {
                 let region = self.region(at);
                 [told(ObjectType::Port, link(region.keeper())), space(self.space_at_home(region.home()).at), None]
@@ -266,12 +266,16 @@ impl<M: Machine> Kernel<M> {
             return wrong(Code::Denied, 2);
         }
         let keeper = self.offered(caller, 0, ObjectType::Port, REFERENCE_CONTROL)?;
+        let watcher = self.offered(caller, 1, ObjectType::Port, REFERENCE_CONTROL)?;
         if flags != space.flags() {
             space.set_flags(flags);
             self.space_changed(space);
         }
         if let Some(keeper) = keeper {
             self.link_to_port(space.keeper(), keeper);
+        }
+        if let Some(watcher) = watcher {
+            self.link_to_port(space.watcher(), watcher);
         }
         Ok(())
     }

@@ -3,6 +3,7 @@
 use crate::support::check;
 use crate::support::world::{CODE, World};
 use nacre_abi::message::THREAD_ENDED;
+use nacre_abi::state::SpaceState;
 use nacre_abi::{Call, Rights, Status};
 use nacre_core::object::Port;
 
@@ -37,13 +38,94 @@ fn the_keeper_hears_of_a_thread_that_somebody_else_destroys() {
     check(&world);
 }
 
+/// Takes what the port was notified of.
+fn take(world: &World, port: u64) -> u64 {
+    let bits = pending(world, port);
+    Port::new(world.machine(), world.physical(port)).set_pending(0);
+    bits
+}
+
+/// Makes a space with two threads, and hands out its object, its pool and them.
+fn space_with_threads(world: &World, keeper: u64) -> (u64, u64, [u64; 2]) {
+    let (space, pool) = (world.page(), world.pages(8));
+    world.ok(Call::SpaceCreate, &[space, pool, 8, keeper]);
+    (space, pool, [world.make_thread(space), world.make_thread(space)])
+}
+
+/// Makes a call, again and again if it is cut off, and counts how often the port was notified of an end meanwhile.
+fn told_during(world: &World, port: u64, call: Call, arguments: &[u64]) -> usize {
+    world.call_on(0, call, arguments);
+    let mut told = usize::from(take(world, port) == THREAD_ENDED);
+    while world.running(0).is_some_and(World::stands_at_call) {
+        world.enter(0);
+        told += usize::from(take(world, port) == THREAD_ENDED);
+    }
+    told
+}
+
+/// Ends a space in each way, in one piece and cut off wherever that is possible.
 #[test]
-fn the_end_of_a_space_is_no_end_of_a_thread() {
+fn the_end_of_a_space_with_threads_is_told_once() {
+    for budget in [1, 3000] {
+        for way in 0..4 {
+            let (world, port, _) = world();
+            world.kernel.budget_full.set(budget);
+            let (space, pool, threads) = space_with_threads(&world, port);
+            let (call, arguments) = match way {
+                0 => (Call::SpaceDestroy, vec![space]),
+                1 => (Call::MemoryReclaim, vec![space, 4096]),
+                2 => (Call::MemoryReclaim, vec![pool, 4096]),
+                _ => (Call::MemoryReclaim, vec![pool + 7 * 4096, 4096, nacre_abi::rights::RECLAIM_CLEAR]),
+            };
+            assert_eq!(told_during(&world, port, call, &arguments), 1, "way {way}, budget {budget}");
+            for thread in threads {
+                assert_eq!(told_during(&world, port, Call::ThreadDestroy, &[thread]), 0, "way {way}, budget {budget}");
+            }
+            check(&world);
+        }
+    }
+}
+
+#[test]
+fn the_end_of_a_space_without_threads_is_told_to_nobody() {
     let (world, port, space) = world();
-    let thread = world.make_thread(space);
     world.ok(Call::SpaceDestroy, &[space]);
-    world.ok(Call::ThreadDestroy, &[thread]);
     assert_eq!(pending(&world, port) & THREAD_ENDED, 0);
+    check(&world);
+}
+
+/// Sets the keeper and the watcher of a space.
+fn set_links(world: &World, space: u64, links: [u64; 2]) {
+    let buffer = world.page();
+    world.write(buffer, &SpaceState::default().to_words());
+    world.write(buffer + 64, &[links[0], links[1], 0, 0, 0, 0, 0, 0]);
+    world.ok(Call::SpaceSetState, &[space, buffer, SpaceState::SIZE, buffer + 64]);
+}
+
+#[test]
+fn a_space_that_keeps_itself_does_not_hide_its_end_from_its_watcher() {
+    for object in 0..2 {
+        let (world, watcher, _) = world();
+        let own = world.page();
+        world.ok(Call::PortCreate, &[own, 6, 0]);
+        let (space, _, threads) = space_with_threads(&world, own);
+        set_links(&world, space, [own, watcher]);
+        let moved = world.page();
+        world.ok(Call::SpaceMove, &[space, moved]);
+        world.ok(Call::MemoryReclaim, &[[moved, threads[0]][object], 4096]);
+        assert_eq!((pending(&world, own) & THREAD_ENDED, pending(&world, watcher) & THREAD_ENDED), (0, THREAD_ENDED));
+        check(&world);
+    }
+}
+
+#[test]
+fn a_watcher_that_is_taken_away_hears_nothing() {
+    let (world, watcher, _) = world();
+    let (space, ..) = space_with_threads(&world, 0);
+    set_links(&world, space, [0, watcher]);
+    set_links(&world, space, [0, 0]);
+    world.ok(Call::SpaceDestroy, &[space]);
+    assert_eq!(pending(&world, watcher) & THREAD_ENDED, 0);
     check(&world);
 }
 

@@ -14,7 +14,7 @@ use nacre_abi::fault;
 use nacre_abi::message::{NO_REFERENCES, THREAD_ENDED};
 use nacre_abi::rights::REFERENCE_USE;
 use nacre_abi::state::ThreadState;
-use nacre_nest::host::{Exception, keep};
+use nacre_nest::host::{Exception, keep, keep_and_watch};
 use nacre_nest::plan::{FOREIGN_STACK_END, MAX_FOREIGN_STACK, REFLECTED};
 use nacre_nest::{Child, Services};
 use nacre_proto::flags::{TERMINAL_HANGUP, TERMINAL_INTERRUPT, TERMINAL_QUIT, TERMINAL_SUSPEND, TERMINAL_WINDOW, WNOHANG};
@@ -157,9 +157,9 @@ impl Body {
         Ok(Body { port, life: Life::None, prepared: None, agent: None, used: 0, children_used: 0, streams: [const { None }; 3], files: None, has_files: false, channels: None, visits: Visits::default() })
     }
 
-    /// Exceptions of its space go to this port.
+    /// Lets exceptions of its space go to this port. Its end is still told to ours.
     pub(crate) fn keep(&self, keeper: Reference) -> Result<(), Errno> {
-        Ok(keep(self.life.space().ok_or(Errno::EINVAL)?, keeper)?)
+        Ok(keep_and_watch(self.life.space().ok_or(Errno::EINVAL)?, keeper, self.port.handle().as_keeper())?)
     }
 
     /// It lives in this from now on; what it lived in goes. Whether there was anything.

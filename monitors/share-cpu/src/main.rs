@@ -62,6 +62,8 @@ struct Forward {
     /// On how many processors all of ours run at once.
     processors: u64,
     space: Space,
+    /// The port that hears of its end.
+    watcher: Reference,
     pool: Option<ChildPool>,
 }
 
@@ -75,7 +77,7 @@ impl Handler for Forward {
     }
 
     fn keep(&mut self, keeper: Reference) -> Result<(), Errno> {
-        Ok(nacre_nest::host::keep(self.space, keeper)?)
+        Ok(nacre_nest::host::keep_and_watch(self.space, keeper, self.watcher)?)
     }
 
     fn exception(&mut self, exception: &Exception, _: Option<&nacre_abi::state::ThreadState>, _: Option<OwnedReference>) -> Verdict {
@@ -94,7 +96,7 @@ impl Running {
         match self {
             Running::Process(ward) => ward.wait().unwrap_or(FAILED as u64),
             Running::Own { name, processors, parent, pool, child } => {
-                let mut handler = Forward { name, processors, space: child.space(), pool };
+                let mut handler = Forward { name, processors, space: child.space(), watcher: parent.handle().as_keeper(), pool };
                 attend(parent.handle(), &mut handler).unwrap_or(FAILED as u64)
             }
         }

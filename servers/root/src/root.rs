@@ -70,6 +70,8 @@ pub struct Standing {
     pub clock: Key,
     /// The streams that a program starts with.
     pub streams: [Key; 3],
+    /// The port that hears of the program's exceptions and of its end.
+    pub keeper: Key,
 }
 
 impl Standing {
@@ -84,7 +86,8 @@ impl Standing {
         let streams = [stand(STREAMS[0], input)?, stand(STREAMS[1], output)?, stand(STREAMS[2], output)?];
         let files = stand(b"/", open::DIRECTORY)?;
         let (memory, clock) = (objects.add(Kind::Pool(pool), true, account)?, objects.add(Kind::Clock, true, account)?);
-        Ok(Standing { memory, files, clock, streams })
+        let keeper = objects.add(Kind::Keeper, true, account)?;
+        Ok(Standing { memory, files, clock, streams, keeper })
     }
 }
 

@@ -135,8 +135,8 @@ impl Root {
     /// The program is refused, or something of our own fails.
     fn spawn(&mut self, arguments: &[&[u8]], environment: &[&[u8]]) -> Result<Result<(), Refusal>, Errno> {
         let account = self.objects.accounts.outermost();
-        let (parent, keeper) = (self.objects.add(Kind::Parent, true, account)?, self.objects.add(Kind::Keeper, true, account)?);
-        let (parent, keeper) = (self.objects.reference(parent)?, self.objects.port(keeper).ok_or(Errno::EIO)?);
+        let parent = self.objects.add(Kind::Parent, true, account)?;
+        let (parent, keeper) = (self.objects.reference(parent)?, self.objects.port(self.standing.keeper).ok_or(Errno::EIO)?);
         let mut random = [0; 16];
         self.random.fill(&mut random);
         let path = self.search(environment);

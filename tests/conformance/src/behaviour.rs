@@ -52,6 +52,7 @@ pub const TESTS: &[Test] = &[
     test("THR1004", "in a space whose time is hidden, reading the machine's time is an exception, else it is not", keepers::time_hidden),
     test("THR1003", "what thread_set_state sets, thread_get_state gives", keepers::state),
     test("THR1005", "the keeper of a space hears of a thread of it that is destroyed from outside, and nobody else can say so", keepers::ended),
+    test("THR1006", "the watcher of a space, and not its keeper, hears once of the end of a space with threads", keepers::space_ended),
     test("SCHED1001", "a thread with a scheduler runs only on time that it is given, and its scheduler is told once that it is ready", schedule::told),
     test("SCHED1002", "a donation ends when its time is over, when something comes, when nobody can go on, and when who runs yields", schedule::ends),
     test("SCHED1003", "a server works on its client's time, and goes on by its own right when that is over", schedule::server),

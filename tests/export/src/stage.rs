@@ -167,6 +167,7 @@ impl Stage {
     pub fn keep(&self, port: u64) -> Result<(), String> {
         SpaceState::default().to_words().into_iter().zip((0..).step_by(8)).for_each(|(word, byte)| nacre_raw::write(BUFFER + byte, word));
         nacre_raw::write(BUFFER + 64, self.at(port));
+        nacre_raw::write(BUFFER + 72, 0);
         must(Call::SpaceSetState, &[self.at(SPACE), BUFFER, SpaceState::SIZE, BUFFER + 64])
     }
 

@@ -15,6 +15,7 @@ mod other_processes;
 mod pool_destroy;
 mod random_messages;
 mod ring_objects;
+mod space_end;
 mod word_in_objects;
 
 use crate::Outcome;
@@ -39,6 +40,7 @@ pub const ATTACKS: &[Attack] = &[
     ("pool-destroy", "a program destroys the pool that others share", pool_destroy::attack),
     ("random-messages", "random messages at every port and at every port that comes back; SEED,COUNT", random_messages::attack),
     ("ring-objects", "objects and nonsense in the ring of a shared pipe", ring_objects::attack),
+    ("space-end", "a program destroys what its own space and threads are made of; PART,KEEPER", space_end::attack),
     ("word-in-objects", "a service reads a word of a page in which objects stand", word_in_objects::attack),
 ];
 

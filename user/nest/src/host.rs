@@ -71,10 +71,16 @@ pub const KILLED: u64 = 256 + 9;
 /// What is said of it, as the end of a sentence that begins with its name.
 pub const KILLED_TEXT: &str = "killed: a thread of it was destroyed from outside";
 
-/// Makes `keeper` the one who hears of exceptions of a child's space, and of its threads' ends.
+/// Makes `keeper` the port that hears of exceptions of a child's space, and of its end.
 pub fn keep(space: Space, keeper: Reference) -> Result<(), Status> {
+    keep_and_watch(space, keeper, Reference::NONE)
+}
+
+/// Makes exceptions of a child's space go to `keeper`, and ends of its threads to `watcher`. Without a watcher the keeper hears of both.
+/// A parent whose child keeps itself watches it, or would not hear of its end.
+pub fn keep_and_watch(space: Space, keeper: Reference, watcher: Reference) -> Result<(), Status> {
     let state = space.get_state()?;
-    space.set_state_and_links(&state, &[keeper])
+    space.set_state_and_links(&state, &[keeper, watcher])
 }
 
 /// What is to become of a thread after an exception.

@@ -1,4 +1,4 @@
-//! A space: an ordered set of mappings, a set of exported regions, its threads, its keeper, and the pool of frames that its hardware tables are made of.
+//! A space: an ordered set of mappings, a set of exported regions, its threads, its keeper, its watcher, and the pool of frames that its hardware tables are made of.
 //!
 //! The pool is a chain through the frames' own records. Tables are taken along the chain; when it ends, all tables but the root are thrown away and taking starts again:
 //! a space can run slowly in a small pool, but it can never use more.
@@ -44,5 +44,7 @@ view! {
         /// Anchor of its threads.
         threads = 8;
         links = 10;
+        /// Link to the port that hears of the end in the keeper's place.
+        watcher = 25;
     }
 }

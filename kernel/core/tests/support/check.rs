@@ -384,6 +384,7 @@ impl<'w> Checker<'w> {
     fn space(&mut self, at: Physical) {
         let space = Space::new(self.machine, at);
         self.link(space.keeper(), ObjectType::Port, None);
+        self.link(space.watcher(), ObjectType::Port, None);
         let mappings = self.tree(Physical(self.machine.peek(space.mapping_root().0)));
         let regions = self.tree(Physical(self.machine.peek(space.region_root().0)));
         let threads: Vec<Physical> = self.ring(space.threads()).into_iter().map(|node| Physical(node.0 & !0xfff)).collect();

@@ -68,7 +68,8 @@ impl Server for Root {
     fn keep(&mut self, request: &mut Request<'_>, keeper: Reference) -> Handled<keep::Output> {
         self.check_parent(request)?;
         let child = self.child.as_ref().ok_or(Errno::ESRCH)?;
-        nacre_nest::host::keep(child.space(), keeper)?;
+        let watcher = self.objects.port(self.standing.keeper).ok_or(Errno::EIO)?.as_keeper();
+        nacre_nest::host::keep_and_watch(child.space(), keeper, watcher)?;
         keep::Output::default().now()
     }
 

@@ -35,6 +35,34 @@ pub fn ended() -> Result<(), String> {
     fails("receive again", ipc::receive(PORT, Buffers::NONE, 1), Code::TimedOut)
 }
 
+/// Sets the links of the fixture's space: its keeper and its watcher.
+fn set_space_links(keeper: u64, watcher: u64) -> Result<(), String> {
+    let links = BUFFER + 512;
+    (0..8).for_each(|index| write(links + 8 * index, 0));
+    write(links, keeper);
+    write(links + 8, watcher);
+    for (index, word) in SpaceState::default().to_words().into_iter().enumerate() {
+        write(BUFFER + 8 * index as u64, word);
+    }
+    must(Call::SpaceSetState, &[SPACE, BUFFER, SpaceState::SIZE, links]).map(|_| ())
+}
+
+pub fn space_ended() -> Result<(), String> {
+    let watcher = FREE_UNIT;
+    must(Call::PortCreate, &[watcher, 7, 0])?;
+    set_space_links(PORT, watcher)?;
+    must(Call::SpaceDestroy, &[SPACE])?;
+    let told = ipc::receive(watcher, Buffers::NONE, 1).map_err(text("receive"))?;
+    equal("bits at the end of a space", told.notification().map(|bits| bits & THREAD_ENDED), Some(THREAD_ENDED))?;
+    // The watcher hears of that in the keeper's place, and once.
+    must(Call::ThreadDestroy, &[THREAD])?;
+    fails("receive again", ipc::receive(watcher, Buffers::NONE, 1), Code::TimedOut)?;
+    match ipc::receive(PORT, Buffers::NONE, 1) {
+        Ok(told) => equal("the keeper's bits", told.notification().map(|bits| bits & THREAD_ENDED), Some(0)),
+        Err(_) => Ok(()),
+    }
+}
+
 pub fn state() -> Result<(), String> {
     let wanted = ThreadState { rax: 1, rbx: 2, rcx: 3, rdx: 4, r15: 15, rsp: 0x7000, fs_base: 0x5000, gs_base: 0x6000, foreign_entry: 0x9000, ..ThreadState::default() };
     prepare(0, wanted)?;

@@ -10,7 +10,7 @@ use super::objects::Objects;
 use super::proxies::{Origin, Proxies, Seen, index_of};
 use super::{Letter, Returned, Watch};
 use crate::ChildPool;
-use crate::host::{Exception, keep};
+use crate::host::{Exception, keep_and_watch};
 use alloc::vec::Vec;
 use core::sync::atomic::{AtomicUsize, Ordering};
 use nacre_abi::message::{KERNEL_BITS, NO_REFERENCES};
@@ -325,7 +325,7 @@ impl<W: Watch> Relay<W> {
         let slots = &desk.request_slots[..received.references()];
         let kept = match (slots.first(), *self.space.lock()) {
             (Some(_), Some(_)) if self.has_proxies(slots) => Err(Errno::EINVAL),
-            (Some(keeper), Some(space)) => keep(space, *keeper).map_err(Errno::from),
+            (Some(keeper), Some(space)) => keep_and_watch(space, *keeper, self.keeper()).map_err(Errno::from),
             _ => Err(Errno::EPROTO),
         };
         destroy(slots);
