@@ -64,11 +64,12 @@ impl Directory {
 
     /// Adds an entry, or puts it in the place of the one with this name. Returns its cookie.
     pub fn insert(&mut self, name: Name, node: Key) -> u64 {
-        self.remove(&name);
         let cookie = self.next_cookie;
         self.next_cookie += 1;
         self.order.insert(cookie, name.clone());
-        self.entries.insert(name, Entry { node, cookie });
+        if let Some(replaced) = self.entries.insert(name, Entry { node, cookie }) {
+            self.order.remove(&replaced.cookie);
+        }
         cookie
     }
 
