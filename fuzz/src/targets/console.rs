@@ -67,7 +67,7 @@ pub fn pools(bytes: &[u8]) {
     while !bytes.is_over() {
         let pool = bytes.of(&made);
         match bytes.below(6) {
-            0 | 1 if made.len() < 100 => made.extend(pools.create(pool, bytes.word())),
+            0 | 1 if made.len() < 100 => made.extend(pools.create(pool, bytes.word(), bytes.word() % 2 == 0)),
             2 => {
                 let size = bytes.word();
                 if pools.charge(pool, size).is_ok() {

@@ -159,7 +159,7 @@ impl Guardian {
     fn service(&self, asked: &Asked) -> Passage<Tag, Proof> {
         match &asked.subject[..] {
             b"files" => self.pass(asked, (Type::Directory, b"/", Kind::Directory), |_| false),
-            b"memory" => self.pass_all(asked, Type::Pool, MEMORY),
+            b"memory" | b"objects" => self.pass_all(asked, Type::Pool, MEMORY),
             b"clock" => self.pass_all(asked, Type::Clock, b"clock"),
             b"channels" => self.pass_all(asked, Type::Channels, CHANNELS),
             b"process" => self.pass(asked, (Type::Process, PARENT, Kind::Parent), |_| false),

@@ -16,11 +16,11 @@ use nacre_abi::rights::REFERENCE_USE;
 use nacre_abi::state::ThreadState;
 use nacre_nest::host::{Exception, keep, keep_and_watch};
 use nacre_nest::plan::{FOREIGN_STACK_END, MAX_FOREIGN_STACK, REFLECTED};
-use nacre_nest::{Child, Services};
+use nacre_nest::{Child, ChildPool, Services};
 use nacre_proto::flags::{TERMINAL_HANGUP, TERMINAL_INTERRUPT, TERMINAL_QUIT, TERMINAL_SUSPEND, TERMINAL_WINDOW, WNOHANG};
 use nacre_proto::process::{released, wait};
 use nacre_proto::server::{self, Output};
-use nacre_proto::{Errno, Event, Request, Station, parent, process, segment};
+use nacre_proto::{Errno, Event, Request, Station, memory, parent, process, segment};
 use nacre_sys::{OwnedPort, OwnedPortSet, OwnedReference, Reference, Space, Span, Status, Thread, ipc};
 
 /// In the word of a port: it is that of a session's terminal.
@@ -73,6 +73,9 @@ pub struct Body {
     pub has_files: bool,
     /// Pipes and local sockets, on its own account, once it has asked for them.
     pub channels: Option<OwnedReference>,
+    /// Memory for its kernel objects, once it has asked for some. References lie nowhere else but in what it lives in, and both are destroyed
+    /// with it, so nothing that it made keeps itself.
+    pub objects: Option<ChildPool>,
     /// What others ask its library.
     pub visits: Visits,
 }
@@ -89,7 +92,7 @@ struct Waiter {
 pub struct Shared {
     /// The root directory.
     pub files: OwnedReference,
-    /// A pool that ends with us; processes cannot destroy it.
+    /// A pool that ends with us. Processes cannot destroy it, and take data alone from it.
     pub memory: OwnedReference,
     /// The clock, if there is one.
     pub clock: Option<OwnedReference>,
@@ -105,6 +108,8 @@ pub struct Manager {
     pub world: World,
     /// What is handed on.
     pub shared: Shared,
+    /// The pool that `shared.memory` leads to, for memory that may hold kernel objects. Nobody else gets it.
+    pub(crate) pool: OwnedReference,
     pub(crate) bodies: BTreeMap<u64, Body>,
     /// Where the terminal of each session tells of its keys.
     terminals: BTreeMap<u64, OwnedPort>,
@@ -154,7 +159,7 @@ impl Life {
 impl Body {
     fn new(pid: u64, set: &OwnedPortSet) -> Result<Body, Errno> {
         let port = OwnedPort::new(pid, set.handle())?;
-        Ok(Body { port, life: Life::None, prepared: None, agent: None, used: 0, children_used: 0, streams: [const { None }; 3], files: None, has_files: false, channels: None, visits: Visits::default() })
+        Ok(Body { port, life: Life::None, prepared: None, agent: None, used: 0, children_used: 0, streams: [const { None }; 3], files: None, has_files: false, channels: None, objects: None, visits: Visits::default() })
     }
 
     /// Lets exceptions of its space go to this port. Its end is still told to ours.
@@ -169,6 +174,9 @@ impl Body {
         self.agent = None;
         let is_another = !matches!(old, Life::None);
         self.used = self.used.saturating_add(old.destroy());
+        if is_another {
+            self.end_objects();
+        }
         self.visits.moved(visited);
         Ok(is_another)
     }
@@ -178,6 +186,13 @@ impl Body {
         if let Some(thread) = self.life.thread() {
             // A thread that is not there does not run: its affair.
             let _ = thread.start();
+        }
+    }
+
+    /// Takes back memory for kernel objects, and with it all that the process has made there.
+    fn end_objects(&mut self) {
+        if let Some(pool) = self.objects.take() {
+            let _ = memory::pool_destroy(pool.own.handle());
         }
     }
 
@@ -191,10 +206,10 @@ impl Body {
 
 impl Manager {
     /// A manager with the body of the first process, which lives nowhere yet.
-    pub fn new(world: World, shared: Shared) -> Result<Manager, Errno> {
+    pub fn new(world: World, shared: Shared, pool: OwnedReference) -> Result<Manager, Errno> {
         let set = OwnedPortSet::new()?;
         let bodies = BTreeMap::from([(FIRST, Body::new(FIRST, &set)?)]);
-        Ok(Manager { world, shared, bodies, terminals: BTreeMap::new(), parents: Parents::new()?, names: Names::default(), waiters: Vec::new(), makers: Vec::new(), set, over: None })
+        Ok(Manager { world, shared, pool, bodies, terminals: BTreeMap::new(), parents: Parents::new()?, names: Names::default(), waiters: Vec::new(), makers: Vec::new(), set, over: None })
     }
 
     /// The port of a process, for it and for who makes it.
@@ -329,6 +344,7 @@ impl Manager {
             body.channels = None;
             let used = core::mem::replace(&mut body.life, Life::None).destroy();
             body.used = body.used.saturating_add(used);
+            body.end_objects();
             body.visits.end();
         }
     }

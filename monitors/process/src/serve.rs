@@ -3,7 +3,8 @@
 use crate::manager::{Life, Manager};
 use crate::world::Sent;
 use alloc::sync::Arc;
-use nacre_proto::flags::{BEGIN_PROGRAM, SEGMENT_OBJECTS, SERVICE_CHANNELS, SERVICE_CLOCK, SERVICE_FILES, SERVICE_MEMORY, SERVICE_PROCESS};
+use nacre_nest::ChildPool;
+use nacre_proto::flags::{BEGIN_PROGRAM, SEGMENT_OBJECTS, SERVICE_CHANNELS, SERVICE_CLOCK, SERVICE_FILES, SERVICE_MEMORY, SERVICE_OBJECTS, SERVICE_PROCESS};
 use nacre_proto::parent::{exit, find, keep, processors, report, stream};
 use nacre_proto::process::{
     abandon, answer, answer_file, ask, ask_file, attach, begin, create, dispositions, domain, family, foreground, foreground_set, group_set, identity, kill, limits, list, look, name_set,
@@ -53,6 +54,25 @@ impl Manager {
     }
 }
 
+impl Manager {
+    /// A pool of the process's own for kernel objects, within that of all. It is destroyed when the process ends or begins elsewhere. `ESRCH`: it has ended.
+    fn objects(&mut self, pid: u64) -> Result<Reference, Errno> {
+        if self.world.process(pid)?.has_ended() {
+            return Err(Errno::ESRCH);
+        }
+        let body = self.bodies.get_mut(&pid).ok_or(Errno::ESRCH)?;
+        let pool = match body.objects.take() {
+            Some(pool) => pool,
+            None => {
+                let own = memory::pool_create(self.pool.handle(), u64::MAX)?.pool;
+                let shared = memory::share(own.handle(), 0)?.pool;
+                ChildPool { own, shared }
+            }
+        };
+        Ok(body.objects.insert(pool).shared.handle())
+    }
+}
+
 /// A copy of what is there, for an answer.
 fn lent(reference: Option<&OwnedReference>) -> Result<Reference, Errno> {
     reference.map(|reference| reference.handle()).ok_or(Errno::ENOENT)
@@ -63,6 +83,7 @@ impl parent::Server for Manager {
         let found = match service {
             SERVICE_FILES => self.files(request.word())?.into(),
             SERVICE_MEMORY => self.shared.memory.handle().into(),
+            SERVICE_OBJECTS => self.objects(request.word())?.into(),
             SERVICE_CLOCK => lent(self.shared.clock.as_ref())?.into(),
             SERVICE_CHANNELS => self.channels(request.word())?.into(),
             SERVICE_PROCESS => self.port(request.word())?.into(),
@@ -128,7 +149,7 @@ impl process::Server for Manager {
             return Err(Errno::ESRCH);
         }
         self.body(request)?.forget_prepared();
-        let taken = memory::segment_create(self.shared.memory.handle(), size, SEGMENT_OBJECTS)?;
+        let taken = memory::segment_create(self.pool.handle(), size, SEGMENT_OBJECTS)?;
         self.body(request)?.prepared = Some(taken.segment);
         prepare::Output { size: taken.size, region: taken.region.into() }.now()
     }

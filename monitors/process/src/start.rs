@@ -9,9 +9,9 @@ use alloc::vec::Vec;
 use nacre_channel::service::Service;
 use nacre_nest::command::{FAILED, complain, explain};
 use nacre_nest::interpose::stage;
-use nacre_nest::{Ports, Refusal, Services, search};
+use nacre_nest::{ChildPool, Ports, Refusal, Services, search};
 use nacre_proto::channel::{CONSOLE, terminal_number};
-use nacre_proto::flags::{BEGIN_PROGRAM, SERVICE_CLOCK, SERVICE_FILES};
+use nacre_proto::flags::{BEGIN_PROGRAM, POOL_DATA, SERVICE_CLOCK, SERVICE_FILES};
 use nacre_proto::structures::{Attributes, Status};
 use nacre_proto::{Errno, file, memory, parent, terminal};
 use nacre_rt::{Arguments, exit, thread};
@@ -34,8 +34,8 @@ fn copy(reference: &OwnedReference) -> Result<OwnedReference, Errno> {
 }
 
 /// What processes are handed.
-fn shared(pool: &OwnedReference) -> Result<Shared, Errno> {
-    let memory = memory::share(pool.handle())?.pool;
+fn shared(pool: &ChildPool) -> Result<Shared, Errno> {
+    let memory = copy(&pool.shared)?;
     let stream = |number| parent::stream(Reference::PARENT, number).ok().map(|reply| reply.file);
     let channels = channels(copy(&memory)?)?;
     Ok(Shared { files: find(SERVICE_FILES)?, memory, clock: find(SERVICE_CLOCK).ok(), channels, streams: [0, 1, 2].map(stream) })
@@ -92,10 +92,10 @@ fn device(terminal: &OwnedReference) -> u64 {
     known.map(|status| status.rdevice).filter(|device| terminal_number(*device).is_some()).unwrap_or(CONSOLE)
 }
 
-fn manager(options: &Options<'_>, pool: &OwnedReference) -> Result<Manager, Errno> {
+fn manager(options: &Options<'_>, pool: &ChildPool) -> Result<Manager, Errno> {
     let shared = shared(pool)?;
     let own = own_terminal(&shared);
-    let mut manager = Manager::new(World::new(options.limits, own.as_ref().map(device)), shared)?;
+    let mut manager = Manager::new(World::new(options.limits, own.as_ref().map(device)), shared, copy(&pool.own)?)?;
     if let Some(terminal) = own {
         let port = manager.add_terminal(FIRST)?;
         // A terminal that cannot tell of keys does with them what it did before.
@@ -112,7 +112,7 @@ fn names(command: &[&[u8]]) -> Vec<u8> {
 fn begin(manager: &mut Manager, command: &[&[u8]], arguments: &Arguments) -> Result<(), Refusal> {
     let own = |doing| move |errno| Refusal::Service(doing, errno);
     let files = copy(&manager.shared.files).map_err(own("finding the files"))?;
-    let pool = copy(&manager.shared.memory).map_err(own("finding memory"))?;
+    let pool = copy(&manager.pool).map_err(own("finding memory"))?;
     let port = manager.port(FIRST).map_err(own("making its port"))?;
     let ports = Ports { parent: port.handle(), keeper: Reference::NONE };
     let child = search::spawn(&mut Services::new(files, pool), command, FIRST, arguments, ports)?;
@@ -120,8 +120,8 @@ fn begin(manager: &mut Manager, command: &[&[u8]], arguments: &Arguments) -> Res
 }
 
 /// Memory for all processes, out of ours: what they take of it, we still have what we need ourselves.
-fn pool() -> Result<OwnedReference, Refusal> {
-    Services::find()?.pool_for_child().map(|pool| pool.own).ok_or(Refusal::Service("making a pool", Errno::ENOMEM))
+fn pool() -> Result<ChildPool, Refusal> {
+    Services::find()?.pool_for_child(POOL_DATA).ok_or(Refusal::Service("making a pool", Errno::ENOMEM))
 }
 
 fn run(options: &Options<'_>, arguments: &Arguments) -> Result<u64, (String, i32)> {
@@ -132,7 +132,7 @@ fn run(options: &Options<'_>, arguments: &Arguments) -> Result<u64, (String, i32
     let status = manager.run().map_err(|status| (format!("cannot receive: {status:?}"), FAILED))?;
     end_channels();
     // Whatever processes have made for themselves goes too.
-    let _ = memory::pool_destroy(pool.handle());
+    let _ = memory::pool_destroy(pool.own.handle());
     Ok(status)
 }
 

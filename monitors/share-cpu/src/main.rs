@@ -167,7 +167,7 @@ impl Start<'_> {
         let reference = parent.new_reference(REFERENCE_USE).map_err(kernel("a reference to its parent"))?;
         let child = self.make(services, Ports { parent: reference.handle(), keeper: parent.handle().as_keeper() })?;
         child.start()?;
-        Ok(Running::Own { name: stage::name(self.command), processors: self.processors, parent, pool: services.pool_for_child(), child })
+        Ok(Running::Own { name: stage::name(self.command), processors: self.processors, parent, pool: services.pool_for_child(0), child })
     }
 }
 

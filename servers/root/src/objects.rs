@@ -27,8 +27,8 @@ pub enum Kind {
     Clock,
     /// A pool of memory.
     Pool(Key),
-    /// The same, for those who may not destroy it.
-    SharedPool(Key),
+    /// A pool of memory, for those who may not destroy it. True: memory for kernel objects does not come through it.
+    SharedPool(Key, bool),
     /// Memory, and the pool that pays for it.
     Segment(Key, Segment),
     /// An open file.
@@ -50,7 +50,7 @@ impl Kind {
         match self {
             Kind::Parent => protocol == parent::NUMBER,
             Kind::Clock => protocol == clock::NUMBER,
-            Kind::Pool(_) | Kind::SharedPool(_) => protocol == nacre_proto::memory::NUMBER,
+            Kind::Pool(_) | Kind::SharedPool(..) => protocol == nacre_proto::memory::NUMBER,
             Kind::Segment(..) | Kind::View(_) => protocol == segment::NUMBER,
             Kind::File(_) | Kind::Source(_) => [file::NUMBER, terminal::NUMBER, directory::NUMBER].contains(&protocol),
             Kind::Keeper | Kind::Lines | Kind::Faults(..) | Kind::Owner(_) => false,

@@ -16,6 +16,8 @@ struct Pool {
     depth: u32,
     limit: u64,
     used: u64,
+    /// No memory for kernel objects is taken from it.
+    is_data: bool,
     children: BTreeSet<Key>,
     segments: BTreeSet<u64>,
 }
@@ -39,24 +41,35 @@ impl Pools {
     pub fn new(limit: u64) -> (Pools, Key) {
         let mut pools = Table::new();
         let outermost =
-            pools.insert(Pool { parent: None, depth: 0, limit, used: 0, children: BTreeSet::new(), segments: BTreeSet::new() });
+            pools.insert(Pool { parent: None, depth: 0, limit, used: 0, is_data: false, children: BTreeSet::new(), segments: BTreeSet::new() });
         (Pools { pools }, outermost)
     }
 
-    /// Limit and use of a pool, in bytes.
+    /// Limit and use of a pool, in bytes. What the pools around it have left counts as well.
     pub fn status(&self, pool: Key) -> Result<(u64, u64), Errno> {
-        self.pools.get(pool).map(|pool| (pool.limit, pool.used)).ok_or(Errno::EIO)
+        let used = self.pools.get(pool).ok_or(Errno::EIO)?.used;
+        let (mut left, mut at) = (u64::MAX, Some(pool));
+        while let Some(pool) = at.and_then(|key| self.pools.get(key)) {
+            left = left.min(pool.limit.saturating_sub(pool.used));
+            at = pool.parent;
+        }
+        Ok((used.saturating_add(left), used))
     }
 
-    /// Makes a pool of at most `limit` bytes inside `parent`, which pays for the record.
-    pub fn create(&mut self, parent: Key, limit: u64) -> Result<Key, Errno> {
+    /// Returns true if no memory for kernel objects is taken from the pool.
+    pub fn is_data(&self, pool: Key) -> bool {
+        self.pools.get(pool).is_some_and(|pool| pool.is_data)
+    }
+
+    /// Makes a pool of at most `limit` bytes inside `parent`, which pays for the record; with `is_data` for data alone.
+    pub fn create(&mut self, parent: Key, limit: u64, is_data: bool) -> Result<Key, Errno> {
         let depth = self.pools.get(parent).ok_or(Errno::EIO)?.depth + 1;
         if depth > MAX_DEPTH {
             return Err(Errno::ENOMEM);
         }
         self.pools.reserve()?;
         self.charge(parent, RECORD_COST)?;
-        let pool = Pool { parent: Some(parent), depth, limit, used: 0, children: BTreeSet::new(), segments: BTreeSet::new() };
+        let pool = Pool { parent: Some(parent), depth, limit, used: 0, is_data, children: BTreeSet::new(), segments: BTreeSet::new() };
         let key = self.pools.insert(pool);
         self.pools.get_mut(parent).ok_or(Errno::EIO)?.children.insert(key);
         Ok(key)
@@ -131,10 +144,11 @@ mod tests {
     #[test]
     fn a_pool_cannot_use_more_than_any_pool_around_it() {
         let (mut pools, outermost) = Pools::new(10_000);
-        let inner = pools.create(outermost, u64::MAX).unwrap();
+        let inner = pools.create(outermost, u64::MAX, false).unwrap();
+        assert_eq!(pools.status(inner), Ok((9_488, 0)));
         assert_eq!(pools.charge(inner, 9_488), Ok(()));
         assert_eq!(pools.charge(inner, 1), Err(Errno::ENOMEM));
-        assert_eq!(pools.status(inner), Ok((u64::MAX, 9_488)));
+        assert_eq!(pools.status(inner), Ok((9_488, 9_488)));
         assert_eq!(pools.status(outermost), Ok((10_000, 10_000)));
         assert_eq!(pools.charge(inner, u64::MAX), Err(Errno::ENOMEM));
     }
@@ -142,8 +156,8 @@ mod tests {
     #[test]
     fn destroying_takes_everything_back() {
         let (mut pools, outermost) = Pools::new(100_000);
-        let middle = pools.create(outermost, 50_000).unwrap();
-        let inner = pools.create(middle, 20_000).unwrap();
+        let middle = pools.create(outermost, 50_000, false).unwrap();
+        let inner = pools.create(middle, 20_000, false).unwrap();
         pools.charge(inner, 8_192).unwrap();
         pools.adopt(inner, 7);
         pools.charge(middle, 4_096).unwrap();
@@ -159,8 +173,8 @@ mod tests {
     fn depth_is_bounded() {
         let (mut pools, mut pool) = Pools::new(u64::MAX);
         for _ in 0..MAX_DEPTH {
-            pool = pools.create(pool, u64::MAX).unwrap();
+            pool = pools.create(pool, u64::MAX, false).unwrap();
         }
-        assert_eq!(pools.create(pool, 1), Err(Errno::ENOMEM));
+        assert_eq!(pools.create(pool, 1, false), Err(Errno::ENOMEM));
     }
 }

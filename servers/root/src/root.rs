@@ -243,7 +243,7 @@ impl Root {
             self.forget_waits(Place::Segment(Key::from_word(segment)));
             self.objects.remove(Key::from_word(segment));
         }
-        let is_gone = |kind: &Kind| matches!(kind, Kind::Pool(pool) | Kind::SharedPool(pool) if remains.pools.contains(pool));
+        let is_gone = |kind: &Kind| matches!(kind, Kind::Pool(pool) | Kind::SharedPool(pool, _) if remains.pools.contains(pool));
         let gone: Vec<Key> = self.objects.iter().filter(|(_, object)| is_gone(&object.kind)).map(|(key, _)| key).collect();
         for key in gone {
             self.objects.remove(key);

@@ -4,7 +4,7 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 use nacre_abi::rights::REFERENCE_USE;
-use nacre_proto::flags::{AT_EMPTY_PATH, O_RDONLY, SEGMENT_OBJECTS, SERVICE_CLOCK, SERVICE_FILES, SERVICE_MEMORY};
+use nacre_proto::flags::{AT_EMPTY_PATH, O_RDONLY, SEGMENT_OBJECTS, SERVICE_CLOCK, SERVICE_FILES, SERVICE_MEMORY, SERVICE_OBJECTS};
 use nacre_proto::{Errno, PROTOCOLS, clock, directory, file, memory, parent, segment};
 use nacre_rt::stream;
 use nacre_sys::ipc::{self, Buffers, Message};
@@ -80,8 +80,8 @@ fn services(_: &[u8]) -> Result<(), String> {
 /// Puts a kernel object into memory whose words a server reads. A server that touched such a page would end by an exception.
 fn untouchable_pages(_: &[u8]) -> Result<(), String> {
     const PLACE: u64 = 0x3f00_0000_0000;
-    let pool = parent::find(Reference::PARENT, SERVICE_MEMORY).map_err(|errno| format!("no memory: {errno}"))?.found;
-    for (flags, expected) in [(0, Errno::EAGAIN), (SEGMENT_OBJECTS, Errno::EINVAL)] {
+    for (service, flags, expected) in [(SERVICE_MEMORY, 0, Errno::EAGAIN), (SERVICE_OBJECTS, SEGMENT_OBJECTS, Errno::EINVAL)] {
+        let pool = parent::find(Reference::PARENT, service).map_err(|errno| format!("no memory: {errno}"))?.found;
         let taken = memory::segment_create(pool.handle(), 8192, flags).map_err(|errno| format!("no segment: {errno}"))?;
         let region = Region::through(taken.region.handle());
         let map = |rights| OwnedMapping::new(Space::OWN, PLACE, 8192, region, 0, rights);
@@ -103,8 +103,9 @@ fn untouchable_pages(_: &[u8]) -> Result<(), String> {
         if answers[0] != Err(expected) || answers[1..].iter().any(|answer| *answer != if may_hold { Err(expected) } else { Ok(()) }) {
             return Err(format!("with flags {flags}: {answers:?}"));
         }
+        memory::status(pool.handle()).map_err(|errno| format!("the server is gone: {errno}"))?;
     }
-    memory::status(pool.handle()).map(drop).map_err(|errno| format!("the server is gone: {errno}"))
+    Ok(())
 }
 
 fn own_ports(path: &[u8]) -> Result<(), String> {

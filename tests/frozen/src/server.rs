@@ -8,7 +8,7 @@ use nacre_abi::object::TargetType;
 use nacre_abi::rights::{REFERENCE_ALL, REFERENCE_USE};
 use nacre_nest::supply::{self, Supplier};
 use nacre_nest::{Refusal, Services};
-use nacre_proto::flags::SERVICE_MEMORY;
+use nacre_proto::flags::{SERVICE_MEMORY, SERVICE_OBJECTS};
 use nacre_proto::server::Given;
 use nacre_proto::{Errno, Request, file, parent, segment};
 use nacre_sys::ipc::{self, Buffers, Message};
@@ -142,7 +142,7 @@ impl Server {
     fn parent(&mut self, request: &mut Request<'_>) -> Result<Parts, Errno> {
         let [first, ..] = request.words();
         let what = match request.label() {
-            parent::find::LABEL if first == SERVICE_MEMORY => What::Pool,
+            parent::find::LABEL if [SERVICE_MEMORY, SERVICE_OBJECTS].contains(&first) => What::Pool,
             parent::find::LABEL => What::Proxy(parent::find(Reference::PARENT, first)?.found),
             parent::stream::LABEL => What::Proxy(parent::stream(Reference::PARENT, first)?.file),
             parent::exit::LABEL => {

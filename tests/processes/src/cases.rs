@@ -149,10 +149,10 @@ fn memory_returns() -> Outcome {
 fn memory_stays() -> Outcome {
     let pool = find(SERVICE_MEMORY)?;
     expect("all of it destroyed", memory::pool_destroy(pool.handle()).err(), Some(Errno::EPERM))?;
-    let shared = memory::share(pool.handle()).map_err(why("share"))?.pool;
+    let shared = memory::share(pool.handle(), 0).map_err(why("share"))?.pool;
     expect("by another reference", memory::pool_destroy(shared.handle()).err(), Some(Errno::EPERM))?;
     let inner = memory::pool_create(shared.handle(), 1 << 20).map_err(why("pool_create"))?.pool;
-    let shared = memory::share(inner.handle()).map_err(why("share"))?.pool;
+    let shared = memory::share(inner.handle(), 0).map_err(why("share"))?.pool;
     memory::pool_destroy(inner.handle()).map_err(why("a pool of our own"))?;
     expect("a pool that is gone", memory::segment_create(shared.handle(), 4096, 0).is_err(), true)
 }

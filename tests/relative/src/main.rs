@@ -14,7 +14,7 @@ use nacre_abi::rights::REFERENCE_USE;
 use nacre_nest::supply::Supplier;
 use nacre_nest::{Handler, Ports, Program, Services, Sizes, attend, spawn};
 use nacre_proto::clock::read;
-use nacre_proto::flags::{SERVICE_CLOCK, SERVICE_MEMORY};
+use nacre_proto::flags::{SERVICE_CLOCK, SERVICE_MEMORY, SERVICE_OBJECTS};
 use nacre_proto::server::Output;
 use nacre_proto::{Errno, Given, Handled, Request, clock, memory, parent};
 use nacre_rt::{Arguments, stream};
@@ -54,7 +54,7 @@ impl Handler for Steady {
     fn find(&mut self, service: u64) -> Result<Given, Errno> {
         match service {
             SERVICE_CLOCK => Ok(Given::Lent(self.own.handle())),
-            SERVICE_MEMORY => Ok(Given::Lent(self.pool.handle())),
+            SERVICE_MEMORY | SERVICE_OBJECTS => Ok(Given::Lent(self.pool.handle())),
             other => parent::find(Reference::PARENT, other).map(|reply| reply.found.into()),
         }
     }

@@ -12,7 +12,7 @@ use nacre_abi::state::ObjectEntry;
 use nacre_nest::host::KILLED;
 use nacre_nest::supply::Segment;
 use nacre_nest::{Child, Handler, Ports, Program, Services, Sizes, attend, spawn};
-use nacre_proto::flags::{O_RDWR, SERVICE_FILES, SERVICE_MEMORY};
+use nacre_proto::flags::{O_RDWR, SERVICE_FILES, SERVICE_MEMORY, SERVICE_OBJECTS};
 use nacre_proto::{Event, Station};
 use nacre_proto::{Errno, Given, directory, memory, parent};
 use nacre_rt::thread;
@@ -110,7 +110,7 @@ fn stay_silent(port: usize) {
 impl Handler for Host {
     fn find(&mut self, service: u64) -> Result<Given, Errno> {
         match service {
-            SERVICE_MEMORY => Ok(self.pool.into()),
+            SERVICE_MEMORY | SERVICE_OBJECTS => Ok(self.pool.into()),
             SILENT => Ok(self.silent.into()),
             _ => parent::find(Reference::PARENT, service).map(|reply| reply.found.into()),
         }

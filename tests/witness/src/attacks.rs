@@ -8,17 +8,20 @@ mod forged_fault;
 mod forged_ready;
 mod greedy;
 mod guarded_streams;
+mod immortal_thread;
 mod keeper;
+mod killed_makers;
 mod laundering;
 mod no_memory;
 mod other_processes;
 mod pool_destroy;
 mod random_messages;
 mod ring_objects;
+mod self_reference;
 mod space_end;
 mod word_in_objects;
 
-use crate::Outcome;
+use crate::{Outcome, THROUGH, UNKNOWN, say};
 
 /// An attack: its name, its sentence, and its function, which gets the argument behind `NAME=`.
 pub type Attack = (&'static str, &'static str, fn(&[u8]) -> Outcome);
@@ -33,18 +36,31 @@ pub const ATTACKS: &[Attack] = &[
     ("forged-ready", "a service's port becomes the scheduler of a thread", forged_ready::attack),
     ("greedy", "one client takes all that the file server may keep for clients", greedy::attack),
     ("guarded-streams", "streams below a guard answer as directories, pipes, sockets and terminals", guarded_streams::attack),
+    ("immortal-thread", "threads in memory that refers to itself run on after their process", immortal_thread::attack),
     ("keeper", "the links of a space's state lead to its keeper", keeper::attack),
+    ("killed-makers", "makers of processes, and of memory that refers to itself, are killed at random moments; SEED,ROUNDS", killed_makers::attack),
     ("laundering", "a guarded directory is left at servers and fetched again", laundering::attack),
     ("no-memory", "servers are made to allocate while a client holds all memory", no_memory::attack),
     ("other-processes", "a guarded program signals and asks processes outside its guard", other_processes::attack),
     ("pool-destroy", "a program destroys the pool that others share", pool_destroy::attack),
     ("random-messages", "random messages at every port and at every port that comes back; SEED,COUNT", random_messages::attack),
     ("ring-objects", "objects and nonsense in the ring of a shared pipe", ring_objects::attack),
+    ("self-reference", "memory that refers to itself stays after its process; SEED,ROUNDS", self_reference::attack),
     ("space-end", "a program destroys what its own space and threads are made of; PART,KEEPER", space_end::attack),
     ("word-in-objects", "a service reads a word of a page in which objects stand", word_in_objects::attack),
 ];
 
 /// Plays the role of a child that an attack made; returns the child's status.
-pub fn play(_role: &[u8], _argument: &[u8]) -> i32 {
-    125
+pub fn play(role: &[u8], argument: &[u8]) -> i32 {
+    let played = match role {
+        b"immortal" => immortal_thread::play(argument),
+        b"make" => killed_makers::play(),
+        b"rest" => immortal_thread::rest(),
+        b"self" => self_reference::play(argument),
+        _ => Ok(UNKNOWN),
+    };
+    played.unwrap_or_else(|why| {
+        say(&alloc::format!("witness: the role {}: {why}\n", alloc::string::String::from_utf8_lossy(role)));
+        THROUGH
+    })
 }

@@ -6,7 +6,9 @@
 extern crate alloc;
 
 mod attacks;
+mod children;
 mod innocent;
+mod kept;
 mod random;
 mod tools;
 

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use core::fmt::Debug;
 use nacre_abi::state::ThreadState;
 use nacre_abi::{PAGE_SIZE, Rights};
-use nacre_proto::flags::{O_RDWR, SERVICE_CHANNELS, SERVICE_CLOCK, SERVICE_FILES, SERVICE_MEMORY, SERVICE_PROCESS};
+use nacre_proto::flags::{O_RDWR, SERVICE_CHANNELS, SERVICE_CLOCK, SERVICE_FILES, SERVICE_MEMORY, SERVICE_OBJECTS, SERVICE_PROCESS};
 use nacre_proto::{Errno, channel, directory, memory, parent};
 use nacre_rt::memory::{Segment, addresses};
 use nacre_sys::ipc::{self, Buffers, Message, Received};
@@ -17,7 +17,7 @@ pub const PATIENCE: u64 = 2_000_000_000;
 /// Time in which a forged kernel message takes effect: 20 ms.
 pub const MOMENT: u64 = 20_000_000;
 /// Pages that a space gets for its tables.
-const TABLE_PAGES: u64 = 16;
+pub const TABLE_PAGES: u64 = 16;
 /// Flags of a fresh thread: interrupts on, and the bit that is always set.
 const FLAGS: u64 = 0x202;
 
@@ -56,6 +56,7 @@ pub fn ports() -> Vec<(&'static str, OwnedReference)> {
     for (name, service) in [
         ("files", SERVICE_FILES),
         ("memory", SERVICE_MEMORY),
+        ("objects", SERVICE_OBJECTS),
         ("process", SERVICE_PROCESS),
         ("clock", SERVICE_CLOCK),
         ("channels", SERVICE_CHANNELS),
@@ -73,6 +74,11 @@ pub fn ports() -> Vec<(&'static str, OwnedReference)> {
         add("writer", Ok(ends.writer));
     }
     all
+}
+
+/// State of a stopped thread that begins at `address`.
+pub fn program_state(address: u64) -> ThreadState {
+    ThreadState { flags: ThreadState::STOPPED, rip: address, rsp: address, rflags: FLAGS, ..ThreadState::default() }
 }
 
 /// A thread in a space of its own. The drop order is that of the fields: thread, space, then the memory of both.
@@ -95,8 +101,7 @@ impl Outpost {
 
     /// Lets the thread run from `address`, which is a page fault if nothing is mapped there.
     pub fn run_from(&self, address: u64) -> Result<(), String> {
-        let state = ThreadState { flags: ThreadState::STOPPED, rip: address, rsp: address, rflags: FLAGS, ..ThreadState::default() };
-        self.thread.handle().set_state(&state).map_err(why("its registers"))?;
+        self.thread.handle().set_state(&program_state(address)).map_err(why("its registers"))?;
         self.thread.handle().start().map_err(why("its start"))
     }
 }

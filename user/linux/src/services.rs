@@ -11,7 +11,7 @@ use core::cell::{Cell, RefCell};
 pub use nacre_proto::flags::OWN_POSITION;
 use nacre_proto::flags::{REPORT_FOREIGN_CALL, REPORT_MESSAGE, SEGMENT_OBJECTS, SERVICE_CHANNELS, SERVICE_FILES, SHARE_WRITE};
 use nacre_proto::{channel, directory, file, memory, parent, segment};
-use nacre_rt::memory::{known_pool, pool, use_pool};
+use nacre_rt::memory::{known_pool, object_pool, pool, use_pool};
 use nacre_sys::{OwnedReference, Reference};
 
 /// Most bytes of a message.
@@ -37,16 +37,16 @@ pub struct Segment {
 impl Segment {
     /// Takes zeroed memory from the pool.
     pub fn fresh(size: u64) -> Result<Rc<Segment>, Errno> {
-        Segment::take(size, 0)
+        Segment::take(pool()?, size, 0)
     }
 
-    /// Takes zeroed memory from the pool that can be donated for page tables.
+    /// Takes zeroed memory that can be donated for page tables. It ends with the process.
     pub fn for_tables(size: u64) -> Result<Rc<Segment>, Errno> {
-        Segment::take(size, SEGMENT_OBJECTS)
+        Segment::take(object_pool()?, size, SEGMENT_OBJECTS)
     }
 
-    fn take(size: u64, flags: u64) -> Result<Rc<Segment>, Errno> {
-        let reply = memory::segment_create(pool()?, size, flags).map_err(|_| {
+    fn take(pool: Reference, size: u64, flags: u64) -> Result<Rc<Segment>, Errno> {
+        let reply = memory::segment_create(pool, size, flags).map_err(|_| {
             crate::table::memory_is_short();
             ENOMEM
         })?;

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use nacre_abi::fault;
 use nacre_abi::message::THREAD_ENDED;
 use nacre_abi::state::ThreadState;
-use nacre_proto::flags::SERVICE_MEMORY;
+use nacre_proto::flags::{SERVICE_MEMORY, SERVICE_OBJECTS};
 use nacre_proto::parent::{self, exit, find, processors, report, stream};
 use nacre_proto::server::Output;
 use nacre_proto::{Answer, Errno, Event, Given, Handled, Request, Station};
@@ -103,7 +103,7 @@ pub trait Handler {
     /// The child looks for a service.
     fn find(&mut self, service: u64) -> Result<Given, Errno> {
         match self.pool() {
-            Some(pool) if service == SERVICE_MEMORY => Ok(pool.into()),
+            Some(pool) if [SERVICE_MEMORY, SERVICE_OBJECTS].contains(&service) => Ok(pool.into()),
             _ => parent::find(Reference::PARENT, service).map(|reply| reply.found.into()),
         }
     }

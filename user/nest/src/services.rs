@@ -7,7 +7,7 @@ use nacre_abi::object::TargetType;
 use nacre_abi::state::ReferenceState;
 use nacre_abi::{PAGE_SIZE, Rights};
 use nacre_proto::structures::Status;
-use nacre_proto::flags::{FILE_KINDS, O_RDONLY, S_IFDIR, SEGMENT_OBJECTS, SERVICE_FILES, SERVICE_MEMORY};
+use nacre_proto::flags::{FILE_KINDS, O_RDONLY, S_IFDIR, SEGMENT_OBJECTS, SERVICE_FILES, SERVICE_OBJECTS};
 use nacre_proto::{Errno, directory, file, memory, parent, process, segment};
 use nacre_sys::{OwnedMapping, OwnedReference, Reference, Region, Space, SpanMut, Window};
 
@@ -16,7 +16,7 @@ const OWN_SHARE: u64 = 8 << 20;
 /// In a mode: somebody may execute it.
 const MAY_EXECUTE: u64 = 0o111;
 
-/// A directory to load from, and a pool to take memory from.
+/// A directory to load from, and a pool to take memory from, which may hold kernel objects.
 pub struct Services {
     files: OwnedReference,
     memory: OwnedReference,
@@ -64,7 +64,7 @@ impl Services {
             Ok(reply) => Ok(reply.found),
             Err(errno) => Err(Refusal::Service(doing, errno)),
         };
-        Ok(Services { files: find(SERVICE_FILES, "finding the files")?, memory: find(SERVICE_MEMORY, "finding memory")? })
+        Ok(Services { files: find(SERVICE_FILES, "finding the files")?, memory: find(SERVICE_OBJECTS, "finding memory")? })
     }
 
     /// The directory that programs are loaded from.
@@ -77,12 +77,13 @@ impl Services {
         self.memory.handle()
     }
 
-    /// Makes a pool for a child out of ours, which leaves us what we need ourselves. `None`: we may not make one.
-    pub fn pool_for_child(&self) -> Option<ChildPool> {
+    /// Makes a pool for a child out of ours, which leaves us what we need ourselves. `flags` are those of `memory.share`. Where memory for the kernel objects of
+    /// the child's processes ends with each of them, it comes from elsewhere, and the pool is to be one for data (`POOL_DATA`). `None`: we may not make one.
+    pub fn pool_for_child(&self, flags: u64) -> Option<ChildPool> {
         let status = memory::status(self.memory()).ok()?;
         let left = status.limit.saturating_sub(status.used);
         let own = memory::pool_create(self.memory(), left - (left / 8).min(OWN_SHARE)).ok()?.pool;
-        let shared = memory::share(own.handle()).ok()?.pool;
+        let shared = memory::share(own.handle(), flags).ok()?.pool;
         Some(ChildPool { own, shared })
     }
 

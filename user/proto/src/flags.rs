@@ -22,6 +22,7 @@ table! {
     SERVICE_PROCESS = 3 of 0xffff_ffff_ffff_ffff, "The process manager.";
     SERVICE_CLOCK = 4 of 0xffff_ffff_ffff_ffff, "The clock.";
     SERVICE_CHANNELS = 5 of 0xffff_ffff_ffff_ffff, "Pipes and local sockets.";
+    SERVICE_OBJECTS = 6 of 0xffff_ffff_ffff_ffff, "A memory pool of the program's own, which ends with it: for memory that may hold kernel objects.";
 }
 
 table! {
@@ -58,6 +59,12 @@ table! {
     /// Flags of `memory.segment_create`.
     SEGMENT_FLAGS:
     SEGMENT_OBJECTS = 1, "The memory may hold kernel objects and page tables. Nobody can wait at its words.";
+}
+
+table! {
+    /// Flags of `memory.share`.
+    POOL_FLAGS:
+    POOL_DATA = 1, "Through the reference comes no memory that may hold kernel objects, nor a pool that gives such memory.";
 }
 
 table! {

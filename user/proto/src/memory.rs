@@ -1,23 +1,27 @@
 //! Protocol 2, `memory`: pools, from which segments are taken.
 
-use crate::flags::SEGMENT_FLAGS;
+use crate::flags::{POOL_FLAGS, SEGMENT_FLAGS};
 
 crate::protocol! {
     /// A pool of memory. Segments and further pools are taken from it, up to its limit. When the last reference to a pool is gone, so is the pool.
+    /// References can lie only in memory that may hold kernel objects, and a segment stays while there is a reference to it. So a reference to a segment in that segment's own memory keeps both.
+    /// Whoever hands out a pool ends such memory by `pool_destroy`, and hands out to all others references that `share` made with `POOL_DATA`.
     memory = 2;
 
     /// Takes a segment of `size` bytes, rounded up to pages and filled with zeros: the port that controls it, and its region.
     /// The region has the right OBJECTS only if `SEGMENT_OBJECTS` is given.
     /// `ENOMEM`: the pool's limit is reached; whoever made the pool can give it more. `EINVAL`: the size is 0, or flags are set that have no meaning.
+    /// `EACCES`: `SEGMENT_OBJECTS` is given, and this reference leads to data alone. The parent's service `SERVICE_OBJECTS` is a pool for kernel objects.
     1 segment_create(size: Number, flags: Flags(SEGMENT_FLAGS)) -> (size: Number; references segment: Own(Segment), region: Region(ANY_RIGHTS));
-    /// Makes a pool within this one, with a limit of its own in bytes. Memory is taken from this pool only when it is used.
+    /// Makes a pool within this one, with a limit of its own in bytes. Memory is taken from this pool only when it is used. It gives data alone if this reference does.
     /// `EINVAL`: the limit is 0.
     2 pool_create(limit: Number) -> (; references pool: Own(Pool));
-    /// The limit and what is in use, in bytes.
+    /// The limit and what is in use, in bytes. The limit is less than that of the pool's maker if the pools around it have less to give.
     3 status() -> (limit: Number, used: Number);
     /// Destroys the pool with all segments and pools taken from it.
     /// `EPERM`: this reference is one of those that `share` gives, or the pool is the outermost.
     4 pool_destroy() -> ();
     /// A reference to the same pool that cannot destroy it, for those who share it and do not trust each other. It does not keep the pool.
-    5 share() -> (; references pool: Own(Pool));
+    /// What comes through a reference that leads to data alone leads to data alone. `EINVAL`: flags are set that have no meaning.
+    5 share(flags: Flags(POOL_FLAGS)) -> (; references pool: Own(Pool));
 }

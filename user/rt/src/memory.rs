@@ -17,6 +17,8 @@ pub const HEAP_END: u64 = 0x4000_0000_0000;
 static NEXT: AtomicU64 = AtomicU64::new(HEAP_START);
 /// Reference to the pool, 0 until it was asked for.
 static POOL: AtomicU64 = AtomicU64::new(0);
+/// Reference to the pool for kernel objects, 0 until it was asked for.
+static OBJECT_POOL: AtomicU64 = AtomicU64::new(0);
 
 /// Slots for one more segment: they are set aside so that the program can get object memory when it has no slot left.
 #[derive(Clone, Copy, Debug)]
@@ -50,31 +52,40 @@ impl Reserve {
 /// The pool that the parent lets the program use.
 pub fn pool() -> Result<Reference, Errno> {
     match POOL.load(Ordering::Acquire) {
-        0 => Ok(remember_pool(parent::find(Reference::PARENT, flags::SERVICE_MEMORY)?.found)),
+        0 => Ok(remember(&POOL, parent::find(Reference::PARENT, flags::SERVICE_MEMORY)?.found)),
         known => Ok(Reference(known)),
     }
 }
 
-/// The same, if it has been asked for.
+/// The pool of the program's own, which ends with it, for memory that may hold kernel objects.
+pub fn object_pool() -> Result<Reference, Errno> {
+    match OBJECT_POOL.load(Ordering::Acquire) {
+        0 => Ok(remember(&OBJECT_POOL, parent::find(Reference::PARENT, flags::SERVICE_OBJECTS)?.found)),
+        known => Ok(Reference(known)),
+    }
+}
+
+/// The pool that the parent lets the program use, if it has been asked for.
 pub fn known_pool() -> Option<Reference> {
     Some(Reference(POOL.load(Ordering::Acquire))).filter(|pool| *pool != Reference::NONE)
 }
 
 /// The program uses this pool from now on, unless it has one.
 pub fn use_pool(pool: OwnedReference) {
-    remember_pool(pool);
+    remember(&POOL, pool);
 }
 
-fn remember_pool(found: OwnedReference) -> Reference {
-    match POOL.compare_exchange(0, found.handle().0, Ordering::AcqRel, Ordering::Acquire) {
+fn remember(place: &AtomicU64, found: OwnedReference) -> Reference {
+    match place.compare_exchange(0, found.handle().0, Ordering::AcqRel, Ordering::Acquire) {
         Ok(_) => found.leak(),
         Err(first) => Reference(first),
     }
 }
 
-/// Flags of a segment that is mapped with these rights.
-const fn flags_for(rights: Rights) -> u64 {
-    if rights.contains(Rights::OBJECTS) { flags::SEGMENT_OBJECTS } else { 0 }
+/// Takes a segment that is to be mapped with these rights.
+fn take(size: u64, rights: Rights) -> Result<segment_create::Reply, Errno> {
+    let (pool, flags) = if rights.contains(Rights::OBJECTS) { (object_pool()?, flags::SEGMENT_OBJECTS) } else { (pool()?, 0) };
+    nacre_proto::memory::segment_create(pool, size, flags)
 }
 
 /// Takes `size` bytes of addresses where heap and stacks may lie, and a page behind them that stays empty.
@@ -98,7 +109,7 @@ pub struct Segment {
 impl Segment {
     /// Takes a segment of at least `size` bytes from the parent's pool and maps it at `start`, for reading and writing and with `more` rights.
     pub fn map(start: u64, size: u64, more: Rights) -> Result<Segment, Errno> {
-        let reply = nacre_proto::memory::segment_create(pool()?, size, flags_for(more))?;
+        let reply = take(size, more)?;
         let rights = Rights::READ.union(Rights::WRITE).union(more);
         let mapping = OwnedMapping::new(Space::OWN, start, reply.size, Region::through(reply.region.handle()), 0, rights)?;
         Ok(Segment { mapping, region: reply.region, port: reply.segment, start, size: reply.size })
@@ -132,28 +143,28 @@ impl Segment {
     }
 }
 
-/// Takes `size` bytes from the parent's pool into the slots of `reserve` and maps them at `start`, for ever; the size. No other slot is needed.
-pub(crate) fn obtain_with(reserve: Reserve, start: u64, size: u64, more: Rights) -> Result<u64, Errno> {
+/// Takes `size` bytes for kernel objects into the slots of `reserve` and maps them at `start`, for ever; the size. No other slot is needed.
+pub(crate) fn obtain_with(reserve: Reserve, start: u64, size: u64) -> Result<u64, Errno> {
     let (pool, found_now) = pool_with(reserve)?;
-    let message = Message::new(segment_create::LABEL, [size, flags_for(more), 0, 0, 0, 0]);
+    let message = Message::new(segment_create::LABEL, [size, flags::SEGMENT_OBJECTS, 0, 0, 0, 0]);
     let slots = [reserve.segment, reserve.region];
     let received = ipc::call(pool, &message, Buffers::new(SpanMut::EMPTY, &slots), nacre_sys::FOREVER)?;
     Errno::result(received.label())?;
-    let (size, rights) = (received.words[0], Rights::READ.union(Rights::WRITE).union(more));
+    let (size, rights) = (received.words[0], Rights::READ.union(Rights::WRITE).union(Rights::OBJECTS));
     Mapping::create(reserve.mapping, Space::OWN, start, size, Region::through(reserve.region), 0, rights)?;
     reserve.release_unused(found_now);
     Ok(size)
 }
 
-/// The pool, and whether its reference stands in the reserve's slot from now on.
+/// The pool for kernel objects, and whether its reference stands in the reserve's slot from now on.
 fn pool_with(reserve: Reserve) -> Result<(Reference, bool), Errno> {
-    let known = POOL.load(Ordering::Acquire);
+    let known = OBJECT_POOL.load(Ordering::Acquire);
     if known != 0 {
         return Ok((Reference(known), false));
     }
-    let message = Message::new(parent::find::LABEL, [flags::SERVICE_MEMORY, 0, 0, 0, 0, 0]);
+    let message = Message::new(parent::find::LABEL, [flags::SERVICE_OBJECTS, 0, 0, 0, 0, 0]);
     let received = ipc::call(Reference::PARENT, &message, Buffers::new(SpanMut::EMPTY, &[reserve.pool]), nacre_sys::FOREVER)?;
     Errno::result(received.label())?;
-    POOL.store(reserve.pool.0, Ordering::Release);
+    OBJECT_POOL.store(reserve.pool.0, Ordering::Release);
     Ok((reserve.pool, true))
 }

@@ -54,7 +54,7 @@ fn grow() -> bool {
 impl Growth {
     fn add_area(&mut self) -> Result<(), Errno> {
         let reserve = self.reserve.ok_or(Errno::ENOMEM)?;
-        let size = memory::obtain_with(reserve, self.start, self.pages * PAGE_SIZE, Rights::OBJECTS)?;
+        let size = memory::obtain_with(reserve, self.start, self.pages * PAGE_SIZE)?;
         self.reserve = None;
         match self.words.take() {
             Some(words) => slots::add_area_with(self.start, words)?,

@@ -81,7 +81,7 @@ impl Ground {
         let count = arguments.auxiliary(AT_OBJECTS_PAGES).unwrap_or(OBJECTS_PAGES);
         let slot = |number: u64| OBJECTS + (count - 1) * PAGE_SIZE + number * 128;
         let [pool, segment, memory] = [0, 1, 2].map(|number| Reference(slot(number)));
-        ask(Reference::PARENT, parent::find::LABEL, flags::SERVICE_MEMORY, &[pool])?;
+        ask(Reference::PARENT, parent::find::LABEL, flags::SERVICE_OBJECTS, &[pool])?;
         ask(pool, memory::segment_create::LABEL, SIZE, &[segment, memory])?;
         Mapping::create(slot(3), Space::OWN, START, SIZE, Region::through(memory), 0, Rights::ALL)?;
         slots::add_area(START, OBJECT_PAGES as usize)?;

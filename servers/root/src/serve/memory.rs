@@ -5,7 +5,7 @@ use crate::objects::Kind;
 use crate::pools::RECORD_COST;
 use crate::root::Root;
 use crate::table::Key;
-use nacre_proto::flags::SEGMENT_OBJECTS;
+use nacre_proto::flags::{POOL_DATA, SEGMENT_OBJECTS};
 use nacre_proto::memory::{self, pool_create, pool_destroy, segment_create, share};
 use nacre_proto::segment::{self, clear, destroy, meet, requeue, resize, wait, wake};
 use nacre_proto::server::Output;
@@ -14,10 +14,17 @@ use nacre_sys::OwnedReference;
 
 impl Root {
     fn pool(&self, request: &Request<'_>) -> Result<Key, Errno> {
-        match self.objects.get(Key::from_word(request.word())).map(|object| &object.kind) {
-            Some(Kind::Pool(pool) | Kind::SharedPool(pool)) => Ok(*pool),
-            _ => Err(Errno::ENOSYS),
-        }
+        self.pool_and_kind(request).map(|(pool, _)| pool)
+    }
+
+    /// The pool behind the request's port, and true if no memory for kernel objects comes through that port.
+    fn pool_and_kind(&self, request: &Request<'_>) -> Result<(Key, bool), Errno> {
+        let (pool, is_data) = match self.objects.get(Key::from_word(request.word())).map(|object| &object.kind) {
+            Some(Kind::Pool(pool)) => (*pool, false),
+            Some(Kind::SharedPool(pool, is_data)) => (*pool, *is_data),
+            _ => return Err(Errno::ENOSYS),
+        };
+        Ok((pool, is_data || self.pools.is_data(pool)))
     }
 
     fn segment_mut(&mut self, request: &Request<'_>) -> Result<(Key, &mut Segment), Errno> {
@@ -47,9 +54,12 @@ impl Root {
 
 impl memory::Server for Root {
     fn segment_create(&mut self, request: &mut Request<'_>, size: u64, flags: u64) -> Handled<segment_create::Output> {
-        let pool = self.pool(request)?;
+        let (pool, is_data) = self.pool_and_kind(request)?;
         if flags & !SEGMENT_OBJECTS != 0 {
             return Err(Errno::EINVAL);
+        }
+        if flags & SEGMENT_OBJECTS != 0 && is_data {
+            return Err(Errno::EACCES);
         }
         let size = whole_pages(size)?;
         self.pools.charge(pool, size + RECORD_COST)?;
@@ -63,11 +73,11 @@ impl memory::Server for Root {
     }
 
     fn pool_create(&mut self, request: &mut Request<'_>, limit: u64) -> Handled<pool_create::Output> {
-        let parent = self.pool(request)?;
+        let (parent, is_data) = self.pool_and_kind(request)?;
         if limit == 0 {
             return Err(Errno::EINVAL);
         }
-        let pool = self.pools.create(parent, limit)?;
+        let pool = self.pools.create(parent, limit, is_data)?;
         match self.objects.give(Kind::Pool(pool), self.objects.account(request.word())) {
             Ok(reference) => pool_create::Output { pool: reference.into() }.now(),
             Err(errno) => {
@@ -86,7 +96,7 @@ impl memory::Server for Root {
     fn pool_destroy(&mut self, request: &mut Request<'_>) -> Handled<pool_destroy::Output> {
         let pool = self.pool(request)?;
         let object = Key::from_word(request.word());
-        let is_shared = self.objects.get(object).is_some_and(|object| matches!(object.kind, Kind::SharedPool(_)));
+        let is_shared = self.objects.get(object).is_some_and(|object| matches!(object.kind, Kind::SharedPool(..)));
         if is_shared || object == self.standing.memory {
             return Err(Errno::EPERM);
         }
@@ -94,9 +104,12 @@ impl memory::Server for Root {
         pool_destroy::Output::default().now()
     }
 
-    fn share(&mut self, request: &mut Request<'_>) -> Handled<share::Output> {
-        let pool = self.pool(request)?;
-        share::Output { pool: self.objects.give(Kind::SharedPool(pool), self.objects.account(request.word()))?.into() }.now()
+    fn share(&mut self, request: &mut Request<'_>, flags: u64) -> Handled<share::Output> {
+        let (pool, is_data) = self.pool_and_kind(request)?;
+        if flags & !POOL_DATA != 0 {
+            return Err(Errno::EINVAL);
+        }
+        share::Output { pool: self.objects.give(Kind::SharedPool(pool, is_data || flags & POOL_DATA != 0), self.objects.account(request.word()))?.into() }.now()
     }
 }
 

@@ -5,7 +5,7 @@ use crate::objects::Kind;
 use crate::root::Root;
 use crate::table::Key;
 use crate::tree::{Body, Content};
-use nacre_proto::flags::{REPORT_FILE, REPORT_FOREIGN_CALL, REPORT_MESSAGE, SERVICE_CLOCK, SERVICE_FILES, SERVICE_MEMORY};
+use nacre_proto::flags::{REPORT_FILE, REPORT_FOREIGN_CALL, REPORT_MESSAGE, SERVICE_CLOCK, SERVICE_FILES, SERVICE_MEMORY, SERVICE_OBJECTS};
 use nacre_proto::parent::{Server, exit, find, keep, processors, report, stream};
 use nacre_proto::server::Output;
 use nacre_proto::{Answer, Errno, Handled, Request};
@@ -45,7 +45,8 @@ impl Server for Root {
         self.check_parent(request)?;
         let key = match service {
             SERVICE_FILES => self.standing.files,
-            SERVICE_MEMORY => self.standing.memory,
+            // The program is all that runs: what ends with it ends with the machine.
+            SERVICE_MEMORY | SERVICE_OBJECTS => self.standing.memory,
             SERVICE_CLOCK => self.standing.clock,
             _ => return Err(Errno::ENOENT),
         };

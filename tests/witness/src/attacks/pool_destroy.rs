@@ -8,7 +8,7 @@ use nacre_proto::memory;
 /// Destroys the pool that the environment gives, and each pool that it shares.
 pub fn attack(_: &[u8]) -> Outcome {
     let Ok(pool) = find(SERVICE_MEMORY) else { return Ok(Verdict::Absent("memory")) };
-    if let Ok(shared) = memory::share(pool.handle()) {
+    if let Ok(shared) = memory::share(pool.handle(), 0) {
         // The innocent calls that follow tell whether memory is still there.
         let _ = memory::pool_destroy(shared.pool.handle());
     }

@@ -4,7 +4,7 @@ use crate::tools::{PATIENCE, why};
 use crate::{Outcome, Verdict};
 use nacre_abi::{PAGE_SIZE, Rights};
 use nacre_proto::{Errno, memory, segment};
-use nacre_rt::memory::{addresses, pool};
+use nacre_rt::memory::{addresses, object_pool, pool};
 use nacre_sys::ipc::{self, Buffers, Message};
 use nacre_sys::{Mapping, OwnedMapping, OwnedReference, OwnedSpace, Port, PortSet, Reference, Region, Space, SpanMut};
 
@@ -39,7 +39,8 @@ pub fn attack(_: &[u8]) -> Outcome {
         Err(Errno::ENOENT | Errno::EACCES) => return Ok(Verdict::Absent("memory")),
         other => other.map_err(why("finding memory"))?,
     };
-    for flags in FLAGS {
+    let objects = object_pool().unwrap_or(pool);
+    for (pool, flags) in FLAGS.into_iter().flat_map(|flags| [(pool, flags), (objects, flags)]) {
         let Ok(taken) = memory::segment_create(pool, PAGES * PAGE_SIZE, flags) else { continue };
         let start = addresses(PAGES * PAGE_SIZE).ok_or("no addresses are left")?;
         let region = Region::through(taken.region.handle());

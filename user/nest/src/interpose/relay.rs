@@ -17,7 +17,7 @@ use nacre_abi::message::{KERNEL_BITS, NO_REFERENCES};
 use nacre_abi::rights::REFERENCE_USE;
 use nacre_abi::{Code, Status, fault};
 use nacre_proto::describe::{Kind, Operation};
-use nacre_proto::flags::SERVICE_MEMORY;
+use nacre_proto::flags::{SERVICE_MEMORY, SERVICE_OBJECTS};
 use nacre_proto::{Errno, PROTOCOLS, describe, parent};
 use nacre_sys::ipc::{self, Buffers, Message, Received};
 use nacre_sys::lock::Lock;
@@ -394,7 +394,7 @@ impl<W: Watch> Relay<W> {
             // It has ended, and has been shown to end.
             (Ok(_), Ok(Err(status))) if is_exit => Err(status),
             (Ok(mut asked), Ok(result)) => {
-                if !seen.outward && received.label() == parent::find::LABEL && words[0] == SERVICE_MEMORY {
+                if !seen.outward && received.label() == parent::find::LABEL && self.is_of_pool(words[0]) {
                     self.put_pool(desk, &result);
                 }
                 let service = (received.label() == parent::find::LABEL).then_some(words[0]);
@@ -406,6 +406,12 @@ impl<W: Watch> Relay<W> {
             }
             (Err(errno), _) | (_, Err(errno)) => Ok(Answer::error(errno)),
         }
+    }
+
+    /// Returns true if the child finds its own pool for this service. Memory for objects of a manager's process ends with the process, so the manager gives it.
+    #[cold]
+    fn is_of_pool(&self, service: u64) -> bool {
+        service == SERVICE_MEMORY || service == SERVICE_OBJECTS && self.is_ours()
     }
 
     /// Where our memory was found, there is now the child's.

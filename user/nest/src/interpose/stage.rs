@@ -10,7 +10,7 @@ use crate::{Refusal, Services, Ward, search};
 use alloc::boxed::Box;
 use alloc::string::{String, ToString};
 use nacre_abi::rights::REFERENCE_USE;
-use nacre_proto::flags::OWN_POSITION;
+use nacre_proto::flags::{OWN_POSITION, POOL_DATA};
 use nacre_proto::{file, parent};
 use nacre_rt::{Arguments, thread};
 use nacre_sys::lock::Lock;
@@ -156,7 +156,7 @@ pub fn run<W: Watch>(watch: W, tag: W::Tag, services: Services, command: &[&[u8]
     if let Some(ward) = ward {
         watch.is_process(ward.port(), ward.pid());
     }
-    let pool = services.pool_for_child();
+    let pool = services.pool_for_child(if ward.is_some() { POOL_DATA } else { 0 });
     *SERVICES.lock() = Some(services);
     let set = OwnedPortSet::new().map_err(kernel("a set of ports"))?.leak();
     let relay: &'static Relay<W> = Box::leak(Box::new(Relay::new(set, watch, Staff { hire, desk, objects, end_child }, pool)));
