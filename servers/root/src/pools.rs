@@ -61,9 +61,10 @@ impl Pools {
         self.pools.get(pool).is_some_and(|pool| pool.is_data)
     }
 
-    /// Makes a pool of at most `limit` bytes inside `parent`, which pays for the record; with `is_data` for data alone.
+    /// Makes a pool of at most `limit` bytes inside `parent`, which pays for the record. It is for data alone if `is_data` says so, or if its parent is.
     pub fn create(&mut self, parent: Key, limit: u64, is_data: bool) -> Result<Key, Errno> {
-        let depth = self.pools.get(parent).ok_or(Errno::EIO)?.depth + 1;
+        let around = self.pools.get(parent).ok_or(Errno::EIO)?;
+        let (depth, is_data) = (around.depth + 1, is_data || around.is_data);
         if depth > MAX_DEPTH {
             return Err(Errno::ENOMEM);
         }
@@ -167,6 +168,15 @@ mod tests {
         assert_eq!(pools.status(outermost), Ok((100_000, 0)));
         assert_eq!(pools.charge(inner, 1), Err(Errno::EIO));
         assert_eq!(pools.destroy(outermost), Err(Errno::EPERM));
+    }
+
+    #[test]
+    fn pools_for_data_hold_only_such_pools() {
+        let (mut pools, outermost) = Pools::new(100_000);
+        let data = pools.create(outermost, u64::MAX, true).unwrap();
+        let inner = pools.create(data, u64::MAX, false).unwrap();
+        let beside = pools.create(outermost, u64::MAX, false).unwrap();
+        assert_eq!([outermost, data, inner, beside].map(|pool| pools.is_data(pool)), [false, true, true, false]);
     }
 
     #[test]

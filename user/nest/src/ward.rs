@@ -7,7 +7,7 @@ use crate::spawn::Child;
 use crate::supply::Supplier;
 use core::sync::atomic::{AtomicBool, Ordering};
 use nacre_abi::rights::REFERENCE_ALL;
-use nacre_proto::flags::{BEGIN_INHERITS, BEGIN_PROGRAM, SERVICE_PROCESS, WALL, WEXITED};
+use nacre_proto::flags::{BEGIN_INHERITS, BEGIN_PROGRAM, SA_NOCLDWAIT, SERVICE_PROCESS, WALL, WEXITED};
 use nacre_proto::{Errno, parent, process};
 use nacre_sys::{OwnedReference, Reference, Status};
 
@@ -15,7 +15,8 @@ const HANG_UP: u64 = 1;
 const INTERRUPT: u64 = 2;
 const QUIT: u64 = 3;
 const KILL: u64 = 9;
-const CHILD: u64 = 17;
+/// Signal of the child's end to us: none.
+const NO_SIGNAL: u64 = 0;
 
 /// A process that is to be a monitor's child.
 pub struct Ward {
@@ -37,10 +38,11 @@ impl Ward {
         if parent::find(Reference::PARENT, SERVICE_PROCESS).is_err() {
             return Ok(None);
         }
-        match process::create(Reference::PARENT, CHILD) {
+        match process::create(Reference::PARENT, NO_SIGNAL) {
             Ok(made) => {
-                // A manager that keeps no dispositions sends no signals either.
-                let _ = process::dispositions(Reference::PARENT, 1 << (HANG_UP - 1) | 1 << (INTERRUPT - 1) | 1 << (QUIT - 1), 0);
+                // A manager that keeps no dispositions sends no signals either. Orphans that come to us when they end are not kept for us: nobody here
+                // waits for them. The child is, since its end gives us no signal.
+                let _ = process::dispositions(Reference::PARENT, 1 << (HANG_UP - 1) | 1 << (INTERRUPT - 1) | 1 << (QUIT - 1), SA_NOCLDWAIT);
                 Ok(Some(Ward { pid: made.pid, port: made.port, has_begun: AtomicBool::new(false) }))
             }
             Err(errno @ (Errno::EAGAIN | Errno::ENOMEM)) => Err(Refusal::Service("making a process", errno)),
