@@ -10,6 +10,7 @@ mod scenario;
 mod shares;
 mod stacks;
 mod system;
+mod tally;
 
 pub use system::describe;
 
@@ -17,39 +18,7 @@ use crate::builds;
 use crate::cli::{Ring, TestArguments};
 use crate::failure::Outcome;
 use crate::tree::Tree;
-
-/// How many tests passed and failed; each is told as it ends.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Tally {
-    /// Passed.
-    pub passed: usize,
-    /// Failed.
-    pub failed: usize,
-}
-
-impl Tally {
-    /// Adds what another ring counted.
-    pub fn add(&mut self, other: Tally) {
-        self.passed += other.passed;
-        self.failed += other.failed;
-    }
-
-    /// Notes one test and prints its line; `fault` says what went wrong.
-    pub fn note(&mut self, name: &str, fault: Option<&str>) {
-        match fault {
-            None => {
-                self.passed += 1;
-                println!("ok      {name}");
-            }
-            Some(fault) => {
-                self.failed += 1;
-                // In one piece: others may be telling theirs.
-                let lines: String = fault.lines().map(|line| format!("        {line}\n")).collect();
-                print!("FAILED  {name}\n{lines}");
-            }
-        }
-    }
-}
+use tally::Tally;
 
 /// Runs the rings that are asked for; 1 if a test failed. The last line is `N passed, N failed`.
 pub fn test(tree: &Tree, arguments: &TestArguments) -> Outcome<i32> {

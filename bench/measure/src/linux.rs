@@ -10,7 +10,7 @@ use nacre_proto::Errno;
 use nacre_rt::Arguments;
 
 use crate::figure::{Operation, carry_out, sample, say};
-use crate::start;
+use crate::program_path;
 
 /// What the measurements need to know: where this program is.
 pub struct Context {
@@ -48,7 +48,7 @@ fn getppid(_: &Context) -> Result<u64, Errno> {
 pub fn measure(arguments: &Arguments) -> i32 {
     nacre_rt::report::set_sink(|line| call::write(2, line.as_bytes()));
     nacre_rt::exit::set_ending(|status| call::exit(status as i32));
-    let context = Context { path: start::path(arguments) };
+    let context = Context { path: program_path::path(arguments) };
     carry_out(OPERATIONS, &context, arguments.get(1).unwrap_or_default());
     say(format_args!("measured"));
     if call::getpid() == 1 {

@@ -17,6 +17,8 @@ mod linux;
 #[cfg(target_os = "none")]
 mod nacre;
 #[cfg(target_os = "none")]
+mod program_path;
+#[cfg(target_os = "none")]
 mod start;
 
 #[cfg(not(target_os = "none"))]

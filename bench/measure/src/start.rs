@@ -6,15 +6,11 @@
 //! | others | nothing |
 
 use core::arch::{asm, naked_asm};
-use core::ffi::{CStr, c_char};
 
 use nacre_abi::Call;
 use nacre_rt::Arguments;
 
 use crate::{figure, linux, nacre};
-
-/// Key of the program's path in the auxiliary vector.
-const AT_EXECFN: u64 = 31;
 
 #[unsafe(naked)]
 #[unsafe(no_mangle)]
@@ -35,15 +31,6 @@ fn main(arguments: &Arguments, begun: u64) -> i32 {
         Some(b"true") => 0,
         _ if is_nacre() => nacre::measure(arguments, begun),
         _ => linux::measure(arguments),
-    }
-}
-
-/// The path that this program was loaded from.
-pub fn path(arguments: &Arguments) -> &'static [u8] {
-    match arguments.auxiliary(AT_EXECFN) {
-        // SAFETY: the entry leads to a string of C that stays, as on any Linux.
-        Some(address) => unsafe { CStr::from_ptr(address as *const c_char) }.to_bytes(),
-        None => arguments.get(0).unwrap_or_default(),
     }
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::Tally;
+use super::tally::Tally;
 use crate::failure::{Class, Failure, Outcome};
 
 /// Does `work` for each item, `jobs` of them at once, and adds up what they come to. After a failure nothing new is begun.

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::Tally;
+use super::tally::Tally;
 use super::system::describe;
 use crate::builds::Products;
 use crate::cli::{GuestArguments, MachineArguments};

@@ -3,7 +3,8 @@
 use std::fs;
 use std::path::Path;
 
-use super::{Tally, beside};
+use super::beside;
+use super::tally::Tally;
 use crate::failure::{Class, Context, Outcome};
 use crate::toolchain::Toolchain;
 use crate::tree::Tree;

@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::Tally;
+use super::tally::Tally;
 use super::system::describe;
 use crate::beside::Batch;
 use crate::builds::Products;

@@ -4,7 +4,8 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use super::{Tally, beside};
+use super::beside;
+use super::tally::Tally;
 use crate::failure::{Class, Context, Failure, Outcome};
 use crate::tree::Tree;
 

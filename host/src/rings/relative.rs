@@ -1,6 +1,6 @@
 //! One program in environments that differ in all that should not matter, and what it observed in each: it must be the same.
 
-use super::Tally;
+use super::tally::Tally;
 use super::system::{boot_on, describe};
 use crate::builds::Products;
 use crate::cli::MachineArguments;

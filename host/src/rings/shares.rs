@@ -1,6 +1,6 @@
 //! What programs get of the time, beside each other and at any depth, counted in instructions: `share-cpu` gives what it says, and nobody inside gets more.
 
-use super::Tally;
+use super::tally::Tally;
 use super::system::{boot_on, describe};
 use crate::builds::Products;
 use crate::cli::MachineArguments;

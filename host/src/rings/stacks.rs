@@ -10,7 +10,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use super::Tally;
+use super::tally::Tally;
 use super::scenario::{Item, Run, Scenario, Source};
 use super::system::describe;
 use crate::boot::guest::Guest;

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use super::{Tally, beside};
+use super::beside;
+use super::tally::Tally;
 use crate::boot::guest::Guest;
 use crate::builds::Products;
 use crate::cli::{GuestArguments, MachineArguments};

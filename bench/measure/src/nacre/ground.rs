@@ -12,7 +12,7 @@ use nacre_rt::Arguments;
 use nacre_sys::ipc::{self, Buffers, Message};
 use nacre_sys::{FOREVER, Mapping, OwnedMapping, OwnedReference, OwnedRegion, OwnedSpace, OwnedThread, Reference, Region, Space, SpanMut, Thread, slots};
 
-use crate::start;
+use crate::program_path;
 
 /// Where the memory is mapped, in every space.
 const START: u64 = 0x1800_0000_0000;
@@ -90,7 +90,7 @@ impl Ground {
         let (start, size) = image_range();
         let image = OwnedRegion::new(Space::OWN, start, size, Rights(7), Reference::NONE)?;
         let shown = OwnedReference::copy_of(memory, REFERENCE_USE)?.leak();
-        let path = start::path(arguments);
+        let path = program_path::path(arguments);
         Ok(Ground { memory: shown, image, path, pool, environment: Cell::new(Some(*arguments)) })
     }
 

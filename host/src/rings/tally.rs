@@ -1,0 +1,34 @@
+//! What tests came to: how many passed, how many failed, and the line that tells of each.
+
+/// How many tests passed and failed; each is told as it ends.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Passed.
+    pub passed: usize,
+    /// Failed.
+    pub failed: usize,
+}
+
+impl Tally {
+    /// Adds what another ring counted.
+    pub fn add(&mut self, other: Tally) {
+        self.passed += other.passed;
+        self.failed += other.failed;
+    }
+
+    /// Notes one test and prints its line; `fault` says what went wrong.
+    pub fn note(&mut self, name: &str, fault: Option<&str>) {
+        match fault {
+            None => {
+                self.passed += 1;
+                println!("ok      {name}");
+            }
+            Some(fault) => {
+                self.failed += 1;
+                // In one piece: others may be telling theirs.
+                let lines: String = fault.lines().map(|line| format!("        {line}\n")).collect();
+                print!("FAILED  {name}\n{lines}");
+            }
+        }
+    }
+}
