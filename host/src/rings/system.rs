@@ -51,6 +51,12 @@ const PROBES: [(&str, &str, bool); 2] = [
     ("the kernel cannot write its own code through the map of all RAM", "probe=2097152", false),
 ];
 
+/// Which pages of the kernel's half a user's tables have, by the kernel's option: see `KERNEL_PAGES` of the conformance program.
+const KERNEL_HALVES: [(&str, &str, &str); 2] = [
+    ("isolated users have nothing of the kernel's tables but the entries", "isolate=1", "absent\nabsent\nabsent\nabsent\npresent\n"),
+    ("other users have the kernel's tables, and may not use them", "isolate=0", "present\npresent\npresent\npresent\npresent\n"),
+];
+
 /// Boots each program that tells of its tests on one processor, on two and on four; each line `ok ID SENTENCE` or `not ok ID SENTENCE: WHY` is a test.
 /// Up to `jobs` machines with one processor run at once; those with more do not like to share theirs.
 pub fn conformance(products: &Products, filter: &str, jobs: usize) -> Outcome<Tally> {
@@ -68,8 +74,15 @@ pub fn conformance(products: &Products, filter: &str, jobs: usize) -> Outcome<Ta
     if late.contains(filter) {
         tally.note(late, late_reader(products)?.as_deref());
     }
-    let eager = boot_on(products, with_option("fpu=1"), &["conformance"])?;
-    judge_lines(&eager, "conformance with an eager FPU", 1, filter, &mut tally);
+    for (option, program) in [("fpu=1", "conformance with an eager FPU"), ("isolate=1", "conformance with isolated users")] {
+        let captured = boot_on(products, with_option(option), &["conformance"])?;
+        judge_lines(&captured, program, 1, filter, &mut tally);
+    }
+    for (name, option, expected) in KERNEL_HALVES.into_iter().filter(|(name, ..)| name.contains(filter)) {
+        let captured = boot_on(products, with_option(option), &["conformance", "kernel-half"])?;
+        let fault = captured.output != expected.as_bytes();
+        tally.note(name, fault.then(|| describe(&captured)).as_deref());
+    }
     Ok(tally)
 }
 

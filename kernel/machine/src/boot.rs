@@ -12,10 +12,14 @@ pub const COMMAND_LINE_SIZE: usize = 256;
 pub struct ImageLayout {
     /// Where the kernel starts; its code is first.
     pub start: u64,
+    /// Where the code ends by which users come and go: the first of its code.
+    pub entry_end: u64,
     /// Where its code ends and its constants start.
     pub text_end: u64,
     /// Where its constants end and its data start.
     pub constants_end: u64,
+    /// Where the data end that are mapped wherever users run: the first of its data.
+    pub shared_end: u64,
     /// Where it ends.
     pub end: u64,
 }

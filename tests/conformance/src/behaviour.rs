@@ -12,6 +12,8 @@ use alloc::format;
 use alloc::string::String;
 use nacre_abi::{Call, Code, Status};
 
+pub use keepers::kernel_half;
+
 /// One test.
 pub struct Test {
     /// Stays for ever.

@@ -142,8 +142,10 @@ global_asm!(
 
 unsafe extern "C" {
     static image_start: u8;
+    static image_entry_end: u8;
     static image_text_end: u8;
     static image_constants_end: u8;
+    static image_shared_end: u8;
     static image_end: u8;
 }
 
@@ -151,8 +153,10 @@ fn layout() -> ImageLayout {
     let physical = |symbol: *const u8| symbol as u64 - KERNEL_BASE;
     ImageLayout {
         start: physical(&raw const image_start),
+        entry_end: physical(&raw const image_entry_end),
         text_end: physical(&raw const image_text_end),
         constants_end: physical(&raw const image_constants_end),
+        shared_end: physical(&raw const image_shared_end),
         end: physical(&raw const image_end),
     }
 }

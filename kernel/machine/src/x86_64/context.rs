@@ -61,8 +61,9 @@ fn bases_load(page: &[Cell<u64>; 512]) {
 
 /// `bases_save` of one thread and `bases_load` of another.
 #[inline(always)]
-fn bases_exchange(from: &[Cell<u64>; 512], to: &[Cell<u64>; 512]) {
-    if !features::get().base_instructions {
+fn bases_exchange<const PLAIN: bool>(from: &[Cell<u64>; 512], to: &[Cell<u64>; 512]) {
+    if !PLAIN {
+        bases_save(from);
         return bases_load(to);
     }
     let (new_fs, new_gs) = bases_of(to);
@@ -83,23 +84,30 @@ fn foreign_entry(page: &[Cell<u64>; 512]) -> u64 {
     page[REGISTERS + register::FOREIGN_ENTRY].get() & USER_HALF
 }
 
-/// Uses the tables at `root`.
+/// Uses the tables at `root`: at once, or from the next way out where users are isolated.
 #[inline(always)]
-fn root_use(cpu: &Cpu, root: u64) {
+fn root_use<const PLAIN: bool>(cpu: &Cpu, root: u64) {
     cpu.root.store(root, Ordering::Relaxed);
-    // SAFETY: a root that `table_create` made has the kernel's half.
-    unsafe { io::cr3_write(root) };
+    if PLAIN || !features::get().isolates {
+        // SAFETY: a root that `table_create` made has the kernel's half.
+        unsafe { io::cr3_write(root) };
+    }
 }
 
 /// See `Machine::switch_thread`.
 #[inline(always)]
 pub fn switch(from: Option<Physical>, to: Physical, root: Option<Physical>) {
+    if features::get().is_plain { switch_as::<true>(from, to, root) } else { switch_as::<false>(from, to, root) }
+}
+
+#[inline(always)]
+fn switch_as<const PLAIN: bool>(from: Option<Physical>, to: Physical, root: Option<Physical>) {
     let (cpu, page) = (cpu::this(), thread_words(to));
     if let Some(from) = from
         && from.0 == cpu.live.load(Ordering::Relaxed)
     {
         let from = thread_words(from);
-        bases_exchange(from, page);
+        bases_exchange::<PLAIN>(from, page);
         fpu::leave(cpu, from);
     } else {
         bases_load(page);
@@ -110,7 +118,7 @@ pub fn switch(from: Option<Physical>, to: Physical, root: Option<Physical>) {
     cpu.foreign_entry.set(foreign_entry(page));
     fpu::come(cpu, to, page);
     if let Some(root) = root {
-        root_use(cpu, root.0);
+        root_use::<PLAIN>(cpu, root.0);
     }
 }
 
@@ -150,5 +158,5 @@ pub fn bases_changed(thread: Physical) {
 
 /// See `Machine::leave_space`.
 pub fn leave_space() {
-    root_use(cpu::this(), super::direct_map::kernel_root().0);
+    root_use::<false>(cpu::this(), super::direct_map::kernel_root().0);
 }

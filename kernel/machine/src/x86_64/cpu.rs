@@ -21,11 +21,17 @@ pub struct Cpu {
     pub kernel_stack: Cell<u64>,
     /// The thread's entry for foreign calls, or 0.
     pub foreign_entry: Cell<u64>,
+    /// Address of the code that goes to user mode.
+    pub leave: Cell<u64>,
+    /// Root of the kernel's own tables, as CR3 takes it.
+    pub kernel_root: Cell<u64>,
+    /// The end of the stack on which user mode is left and entered.
+    pub entry_stack: Cell<u64>,
     /// Address of this structure.
     pub this: Cell<u64>,
     /// Number of the CPU.
     pub index: Cell<u64>,
-    /// Root of the tables in use.
+    /// Root of the user's tables in use.
     pub root: AtomicU64,
     /// Thread page whose bases and FPU state are in this CPU's registers and may be newer than the page; 0 = none.
     pub live: AtomicU64,
@@ -39,6 +45,8 @@ pub struct Cpu {
     pub inside: AtomicBool,
     /// Number of the local APIC.
     pub apic_id: Cell<u32>,
+    /// The stack on which user mode is left and entered: it is mapped wherever users run.
+    entries: [u64; 16],
     /// Descriptor tables.
     pub descriptors: Descriptors,
 }
@@ -49,16 +57,24 @@ impl Cpu {
     pub const USER_STACK: usize = offset_of!(Cpu, user_stack);
     pub const KERNEL_STACK: usize = offset_of!(Cpu, kernel_stack);
     pub const FOREIGN_ENTRY: usize = offset_of!(Cpu, foreign_entry);
+    pub const LEAVE: usize = offset_of!(Cpu, leave);
+    pub const KERNEL_ROOT: usize = offset_of!(Cpu, kernel_root);
+    pub const ROOT: usize = offset_of!(Cpu, root);
+    pub const ENTRY_STACK: usize = offset_of!(Cpu, entry_stack);
 
     /// A CPU that has no thread. Its block must be mapped.
     pub fn new(index: usize, apic_id: u32) -> Cpu {
         let block = layout::block(index);
+        let entry_stack = block + layout::CPU_DATA + offset_of!(Cpu, descriptors) as u64;
         Cpu {
             registers: Cell::new(0),
             registers_end: Cell::new(0),
             user_stack: Cell::new(0),
             kernel_stack: Cell::new(block + layout::STACK_END),
             foreign_entry: Cell::new(0),
+            leave: Cell::new(0),
+            kernel_root: Cell::new(super::direct_map::kernel_root().0),
+            entry_stack: Cell::new(entry_stack),
             this: Cell::new(block + layout::CPU_DATA),
             index: Cell::new(index as u64),
             root: AtomicU64::new(0),
@@ -68,7 +84,8 @@ impl Cpu {
             deadline: Cell::new(u64::MAX),
             inside: AtomicBool::new(false),
             apic_id: Cell::new(apic_id),
-            descriptors: Descriptors::new(block),
+            entries: [0; 16],
+            descriptors: Descriptors::new(block, entry_stack),
         }
     }
 

@@ -31,14 +31,14 @@ pub struct Descriptors {
 }
 
 impl Descriptors {
-    /// For the CPU whose block is at `block`.
-    pub fn new(block: u64) -> Descriptors {
+    /// For the CPU whose block is at `block`; user mode is left on the stack that ends at `entry_stack`.
+    pub fn new(block: u64, entry_stack: u64) -> Descriptors {
         let mut words = [0; 26];
         let mut set = |at: usize, value: u64| {
             words[at] = value as u32;
             words[at + 1] = (value >> 32) as u32;
         };
-        set(1, block + layout::STACK_END);
+        set(1, entry_stack);
         for (number, end) in layout::INTERRUPT_STACK_ENDS.into_iter().enumerate() {
             set(9 + 2 * number, block + end);
         }
@@ -110,6 +110,7 @@ impl Gate {
     }
 }
 
+#[unsafe(link_section = ".data.shared")]
 static INTERRUPTS: BootCell<[Gate; 256]> = BootCell::new();
 
 /// Fills the interrupt table. Once, by the first CPU.
@@ -124,7 +125,6 @@ pub unsafe fn interrupts_create() {
             2 => Gate::new(entry::non_maskable as *const () as u64, 0, 2),
             8 => Gate::new(entry::stub(vector), 0, 1),
             18 => Gate::new(entry::stub(vector), 0, 3),
-            entry::FLUSH_VECTOR => Gate::new(entry::flush as *const () as u64, 0, 0),
             _ => Gate::new(entry::stub(vector), ring, 0),
         };
     }

@@ -46,6 +46,8 @@ impl TableMemory for DirectTables {
 }
 
 static ROOT: BootCell<Physical> = BootCell::new();
+/// The root whose kernel half users get: the kernel's own, unless they are isolated.
+static SHOWN: BootCell<Physical> = BootCell::new();
 
 /// The kernel's own tables, for CPUs without a space.
 #[inline(always)]
@@ -111,19 +113,31 @@ const KERNEL_TABLE: u64 = 0x23;
 /// The kernel's tables while they are made.
 pub struct KernelTables<'c> {
     root: Physical,
+    shown: Physical,
     carving: &'c mut Carving,
     huge: bool,
 }
 
 impl<'c> KernelTables<'c> {
-    /// Empty tables.
-    pub fn new(carving: &'c mut Carving, huge: bool) -> KernelTables<'c> {
-        KernelTables { root: carving.take(1), carving, huge }
+    /// Empty tables. `isolates`: users get a kernel half of their own.
+    pub fn new(carving: &'c mut Carving, huge: bool, isolates: bool) -> KernelTables<'c> {
+        let root = carving.take(1);
+        KernelTables { root, shown: if isolates { carving.take(1) } else { root }, carving, huge }
     }
 
     /// Maps `1 << shift` bytes.
     pub fn map(&mut self, address: u64, physical: u64, shift: u32, access: Access) {
-        let (mut table, mut level) = (self.root, 39);
+        self.map_in(self.root, address, physical, shift, access);
+    }
+
+    /// Maps a page wherever users run, too.
+    fn map_shown(&mut self, address: u64, physical: u64, access: Access) {
+        self.map_in(self.root, address, physical, 12, access);
+        self.map_in(self.shown, address, physical, 12, access);
+    }
+
+    fn map_in(&mut self, root: Physical, address: u64, physical: u64, shift: u32, access: Access) {
+        let (mut table, mut level) = (root, 39);
         loop {
             let slot = &thread_words(table)[(address >> level & 511) as usize];
             if level == shift {
@@ -138,17 +152,17 @@ impl<'c> KernelTables<'c> {
         }
     }
 
-    fn map_pages(&mut self, start: u64, end: u64, access: Access) {
+    fn map_pages(&mut self, start: u64, end: u64, shown_end: u64, access: Access) {
         for at in (start..end).step_by(4096) {
-            self.map(layout::KERNEL + at, at, 12, access);
+            if at < shown_end { self.map_shown(layout::KERNEL + at, at, access) } else { self.map(layout::KERNEL + at, at, 12, access) }
         }
     }
 
     /// Maps the kernel's image where it was linked.
     pub fn map_image(&mut self, image: &ImageLayout) {
-        self.map_pages(image.start, image.text_end, Access::Code);
-        self.map_pages(image.text_end, image.constants_end, Access::Constants);
-        self.map_pages(image.constants_end, image.end, Access::Data);
+        self.map_pages(image.start, image.text_end, image.entry_end, Access::Code);
+        self.map_pages(image.text_end, image.constants_end, 0, Access::Constants);
+        self.map_pages(image.constants_end, image.end, image.shared_end, Access::Data);
     }
 
     /// Maps all RAM, with the largest pages that hold nothing but RAM; a large page that holds some RAM is mapped whole. The kernel's code and constants are not writable here either.
@@ -177,7 +191,8 @@ impl<'c> KernelTables<'c> {
     pub fn map_block(&mut self, index: usize) {
         for offset in layout::BLOCK_PAGES {
             let frame = self.carving.take(1);
-            self.map(layout::block(index) + offset, frame.0, 12, Access::Data);
+            let at = layout::block(index) + offset;
+            if offset < layout::STACK_END { self.map(at, frame.0, 12, Access::Data) } else { self.map_shown(at, frame.0, Access::Data) }
         }
     }
 
@@ -187,7 +202,10 @@ impl<'c> KernelTables<'c> {
     /// Only while one CPU runs.
     pub unsafe fn finish(self) -> Physical {
         // SAFETY: the caller's promise.
-        unsafe { ROOT.set(self.root) };
+        unsafe {
+            ROOT.set(self.root);
+            SHOWN.set(self.shown);
+        }
         self.root
     }
 }
@@ -195,7 +213,7 @@ impl<'c> KernelTables<'c> {
 /// See `Machine::table_create`.
 pub fn table_create(root: Physical) {
     DirectTables.clear_table(root);
-    let (from, to) = (thread_words(kernel_root()), thread_words(root));
+    let (from, to) = (thread_words(*SHOWN.get()), thread_words(root));
     for number in super::page_table::USER_ENTRIES..512 {
         let entry = from[number].get();
         if entry != 0 {

@@ -1,11 +1,11 @@
 //! Between the entry code and the core: takes the locks, calls the core, lets go.
 
 use super::context;
-use super::cpu;
+use super::cpu::{self, Cpu};
 use super::entry::{self, FLUSH_VECTOR, KICK_VECTOR, LINE_VECTOR, SPURIOUS_VECTOR, TIMER_VECTOR};
 use super::latency::{self, Door};
 use super::machine::X86;
-use super::{apic, clock, fpu, interrupts, io, locks};
+use super::{apic, clock, fpu, interrupts, io, locks, tlb};
 use nacre_core::{Kernel, Next};
 use core::arch::asm;
 use nacre_abi::fault::{ERROR_FETCH, ERROR_WRITE};
@@ -36,8 +36,8 @@ const ERROR_RESERVED: u64 = 8;
 /// Goes to the thread that the core has set.
 #[inline(always)]
 fn leave() -> ! {
-    // SAFETY: `leave` takes any stack and needs the CPU's thread, which the core has set; nothing of the caller is needed any more.
-    unsafe { asm!("jmp {}", sym entry::leave, options(noreturn)) }
+    // SAFETY: the CPU's `leave` takes any stack and needs the CPU's thread, which the core has set; nothing of the caller is needed any more.
+    unsafe { asm!("jmp qword ptr gs:[{}]", const Cpu::LEAVE, options(noreturn)) }
 }
 
 /// Calls the core under all locks, and goes where it says.
@@ -60,6 +60,11 @@ fn locked(door: Door, call: impl FnOnce(&Kernel<X86>) -> Next) -> ! {
 fn idle() -> ! {
     context::settle(cpu::this());
     locks::release();
+    wait()
+}
+
+/// Waits for the next interrupt.
+fn wait() -> ! {
     // SAFETY: `idle` takes any stack; nothing of this function is needed any more.
     unsafe { asm!("jmp {}", sym entry::idle, options(noreturn)) }
 }
@@ -92,6 +97,9 @@ pub extern "C" fn system_call_entered(number: u64) -> ! {
 
 /// An exception or an interrupt from user mode.
 pub extern "C" fn interrupt_entered(vector: u64, error: u64) -> ! {
+    if requested(vector) {
+        leave()
+    }
     locked(Door::Vector(vector), |kernel| match vector {
         PAGE_FAULT => page_fault(kernel, error),
         NO_FPU => {
@@ -106,7 +114,20 @@ pub extern "C" fn interrupt_entered(vector: u64, error: u64) -> ! {
 
 /// An interrupt while this CPU was idle.
 pub extern "C" fn interrupt_entered_idle(vector: u64) -> ! {
+    if requested(vector) {
+        wait()
+    }
     locked(Door::Vector(vector), |kernel| interrupt(kernel, vector as usize, Next::Idle))
+}
+
+/// Answers the CPU that has all locks, if that is what the interrupt is for. It waits for the answer, so none is taken here.
+fn requested(vector: u64) -> bool {
+    let is_request = vector == FLUSH_VECTOR as u64;
+    if is_request {
+        tlb::serve();
+        apic::end_of_interrupt();
+    }
+    is_request
 }
 
 /// This CPU has been made ready.
@@ -152,7 +173,6 @@ fn interrupt(kernel: &Kernel<X86>, vector: usize, same: Next) -> Next {
             kernel.kicked()
         }
         SPURIOUS_VECTOR => same,
-        FLUSH_VECTOR => unreachable!("has an entry of its own"),
         // Left over from the time before the kernel, or an old interrupt controller's spurious one.
         _ => same,
     }

@@ -20,11 +20,15 @@
 //!
 //! **`leave`**, to the user: all from the thread's page; `sysret` when `rcx` and `r11` are what it would make of them, else `iret`.
 //!
-//! **`flush`** and **`non_maskable`** may come in user mode and in idle (the latter anywhere); they change no register.
+//! **`non_maskable`** may come anywhere; it changes no register.
+//!
+//! **Isolation**: a processor that shows users what its tables map for the kernel alone (Meltdown) runs them with roots whose kernel half has nothing but the section
+//! `.text.entry`, the interrupt table and a flag, and of each CPU its [`Cpu`], with the entry stack, and the interrupt stacks. There each way in loads the kernel's
+//! root before it touches anything else, and each way out loads the user's behind its last access. The kernel itself reaches nothing by a user's root.
 
 use super::cpu::Cpu;
 use super::dispatch;
-use super::tlb;
+use super::features;
 use core::arch::naked_asm;
 use nacre_abi::call::{CALL_BASE, CALL_COUNT};
 use nacre_core::machine::thread_page::register;
@@ -59,7 +63,9 @@ const fn word(register: usize) -> usize {
 
 /// Address of the stub of `vector`.
 pub fn stub(vector: usize) -> u64 {
-    stubs as *const () as u64 + (vector * STUB_SIZE) as u64
+    let first = if features::get().isolates { stubs::<true> } else { stubs::<false> };
+    // The function itself is aligned to less.
+    (first as *const () as usize).next_multiple_of(STUB_SIZE) as u64 + (vector * STUB_SIZE) as u64
 }
 
 /// Assembly that names every general register's offset in the thread's page but `rax`'s, which is 0.
@@ -79,7 +85,8 @@ macro_rules! with_registers {
 
 /// Entered by `syscall`. Interrupts, trap, direction and alignment flags are off.
 #[unsafe(naked)]
-pub extern "C" fn system_call() {
+#[unsafe(link_section = ".text.entry")]
+pub extern "C" fn system_call<const ISOLATED: bool>() {
     naked_asm!(
         "sub rax, {base}",
         "cmp rax, {count}",
@@ -114,16 +121,18 @@ pub extern "C" fn system_call() {
         count = const CALL_COUNT,
         foreign = const Cpu::FOREIGN_ENTRY,
         unknown = const UNKNOWN_CALL,
-        ours = sym our_call,
+        ours = sym our_call::<ISOLATED>,
     )
 }
 
 /// Goes on where `system_call` ends: `rax` counts from `CALL_BASE`, everything else is as the user left it.
 #[unsafe(naked)]
-extern "C" fn our_call() {
+#[unsafe(link_section = ".text.entry")]
+extern "C" fn our_call<const ISOLATED: bool>() {
     naked_asm!(
         "swapgs",
         "mov gs:[{user_stack}], rsp",
+        ".if {isolated}; mov rsp, gs:[{kernel_root}]; mov cr3, rsp; .endif",
         "mov rsp, gs:[{registers_end}]",
         // Flags and address, then the registers from the last to the first.
         "push r11; push rcx",
@@ -136,6 +145,7 @@ extern "C" fn our_call() {
         "mov rsp, gs:[{kernel_stack}]",
         "call {entered}",
         "ud2",
+        isolated = const ISOLATED as usize, kernel_root = const Cpu::KERNEL_ROOT,
         base = const CALL_BASE,
         user_stack = const Cpu::USER_STACK,
         registers_end = const Cpu::REGISTERS_END,
@@ -146,7 +156,8 @@ extern "C" fn our_call() {
 
 /// Goes to user mode with the registers of the CPU's thread. The stack is dropped.
 #[unsafe(naked)]
-pub extern "C" fn leave() {
+#[unsafe(link_section = ".text.entry")]
+pub extern "C" fn leave<const ISOLATED: bool>() {
     naked_asm!(
         "mov rsp, gs:[{registers}]",
         "mov rcx, [rsp + {rcx}]",
@@ -163,13 +174,15 @@ pub extern "C" fn leave() {
         "pop rax; pop rbx; pop rcx; pop rdx; pop rsi; pop rdi; pop rbp",
         "pop qword ptr gs:[{user_stack}]",
         "pop r8; pop r9; pop r10; pop r11; pop r12; pop r13; pop r14; pop r15",
+        ".if {isolated}; mov rsp, gs:[{root}]; mov cr3, rsp; .endif",
         "mov rsp, gs:[{user_stack}]",
         "swapgs",
         "sysretq",
+        isolated = const ISOLATED as usize, root = const Cpu::ROOT,
         registers = const Cpu::REGISTERS,
         user_stack = const Cpu::USER_STACK,
         no_sysret = const NO_SYSRET,
-        general = sym leave_generally,
+        general = sym leave_generally::<ISOLATED>,
         rcx = const word(register::RCX),
         r11 = const word(register::R11),
         rip = const word(register::RIP),
@@ -177,12 +190,13 @@ pub extern "C" fn leave() {
     )
 }
 
-/// The rest of `leave`, by `iret` from a frame on the kernel stack. `rsp` is the address of the registers.
+/// The rest of `leave`, by `iret` from a frame on the entry stack. `rsp` is the address of the registers.
 #[unsafe(naked)]
-extern "C" fn leave_generally() {
+#[unsafe(link_section = ".text.entry")]
+extern "C" fn leave_generally<const ISOLATED: bool>() {
     with_registers!(
         "mov rax, rsp",
-        "mov rsp, gs:[{kernel_stack}]",
+        "mov rsp, gs:[{entry_stack}]",
         "push {user_data}",
         "push qword ptr [rax + {rsp_word}]",
         "mov rcx, [rax + {rflags}]",
@@ -201,10 +215,12 @@ extern "C" fn leave_generally() {
         "mov rdi, [rax + {rdi}]; mov rbp, [rax + {rbp}]; mov r8, [rax + {r8}]; mov r9, [rax + {r9}]",
         "mov r10, [rax + {r10}]; mov r11, [rax + {r11}]; mov r12, [rax + {r12}]; mov r13, [rax + {r13}]",
         "mov r14, [rax + {r14}]; mov r15, [rax + {r15}]; mov rax, [rax]",
+        ".if {isolated}; push rax; mov rax, gs:[{root}]; mov cr3, rax; pop rax; .endif",
         "swapgs",
         "iretq",
         ;
-        kernel_stack = const Cpu::KERNEL_STACK,
+        isolated = const ISOLATED as usize, root = const Cpu::ROOT,
+        entry_stack = const Cpu::ENTRY_STACK,
         user_data = const super::descriptors::USER_DATA,
         user_code = const super::descriptors::USER_CODE,
         user_flags = const USER_FLAGS,
@@ -228,7 +244,8 @@ pub extern "C" fn idle() {
 
 /// One stub for each vector, [`STUB_SIZE`] bytes apart: pushes a 0 where the CPU pushes no error code, then the vector.
 #[unsafe(naked)]
-extern "C" fn stubs() {
+#[unsafe(link_section = ".text.entry")]
+extern "C" fn stubs<const ISOLATED: bool>() {
     naked_asm!(
         ".set vector, 0",
         ".rept 256",
@@ -242,18 +259,20 @@ extern "C" fn stubs() {
         ".endr",
         size = const STUB_SIZE,
         with_error = const WITH_ERROR,
-        common = sym interrupted,
+        common = sym interrupted::<ISOLATED>,
     )
 }
 
 /// All stubs meet here. On the stack: vector, error code, `rip`, `cs`, `rflags`, `rsp`, `ss`.
 #[unsafe(naked)]
-extern "C" fn interrupted() {
+#[unsafe(link_section = ".text.entry")]
+extern "C" fn interrupted<const ISOLATED: bool>() {
     with_registers!(
         "test byte ptr [rsp + 24], 3",
         "jz {in_kernel}",
         "swapgs",
         "push rax",
+        ".if {isolated}; mov rax, gs:[{kernel_root}]; mov cr3, rax; .endif",
         "mov rax, gs:[{registers}]",
         "mov [rax + {rbx}], rbx; mov [rax + {rcx}], rcx; mov [rax + {rdx}], rdx; mov [rax + {rsi}], rsi",
         "mov [rax + {rdi}], rdi; mov [rax + {rbp}], rbp; mov [rax + {r8}], r8; mov [rax + {r9}], r9",
@@ -271,6 +290,7 @@ extern "C" fn interrupted() {
         "call {entered}",
         "ud2",
         ;
+        isolated = const ISOLATED as usize, kernel_root = const Cpu::KERNEL_ROOT,
         registers = const Cpu::REGISTERS,
         kernel_stack = const Cpu::KERNEL_STACK,
         entered = sym dispatch::interrupt_entered,
@@ -308,34 +328,9 @@ extern "C" fn kernel_fault() {
     )
 }
 
-/// A request of the CPU that has all locks.
-#[unsafe(naked)]
-pub extern "C" fn flush() {
-    naked_asm!(
-        "test byte ptr [rsp + 8], 3",
-        "jz 2f",
-        "swapgs",
-        "2:",
-        "push rax; push rcx; push rdx; push rsi; push rdi; push r8; push r9; push r10; push r11",
-        "cld",
-        "call {serve}",
-        "pop r11; pop r10; pop r9; pop r8; pop rdi; pop rsi; pop rdx; pop rcx; pop rax",
-        "test byte ptr [rsp + 8], 3",
-        "jz 3f",
-        "swapgs",
-        "3:",
-        "iretq",
-        serve = sym flush_entered,
-    )
-}
-
-extern "C" fn flush_entered() {
-    tlb::serve();
-    super::apic::end_of_interrupt();
-}
-
 /// A non-maskable interrupt: another CPU panics, or it means nothing. It comes anywhere, so `gs` is not used.
 #[unsafe(naked)]
+#[unsafe(link_section = ".text.entry")]
 pub extern "C" fn non_maskable() {
     naked_asm!(
         "cmp byte ptr [rip + {panicked}], 0",
@@ -362,12 +357,14 @@ pub fn enable(cpu: &'static Cpu) {
     use super::descriptors::{KERNEL_CODE, USER_BASE};
     use super::io::msr_write;
     let segments = u64::from(USER_BASE | 3) << 48 | u64::from(KERNEL_CODE) << 32;
+    let (call, leave) = if features::get().isolates { (system_call::<true> as extern "C" fn(), leave::<true> as extern "C" fn()) } else { (system_call::<false> as extern "C" fn(), leave::<false> as extern "C" fn()) };
+    cpu.leave.set(leave as usize as u64);
     // SAFETY: `cpu` is this CPU's own and stays; the segments exist; `system_call` is written for this entry.
     unsafe {
         msr_write(GS_BASE, core::ptr::from_ref(cpu) as u64);
         msr_write(KERNEL_GS_BASE, 0);
         msr_write(SEGMENTS, segments);
-        msr_write(TARGET, system_call as *const () as u64);
+        msr_write(TARGET, call as usize as u64);
         msr_write(FLAG_MASK, CLEARED_FLAGS);
     }
 }

@@ -18,6 +18,10 @@ pub struct Features {
     pub xsave: bool,
     /// Ticks of the time-stamp counter a second, if CPUID tells.
     pub tsc_frequency: Option<u64>,
+    /// Users run without the kernel's tables: see `entry`.
+    pub isolates: bool,
+    /// A switch of spaces needs nothing but `base_instructions` and a new root.
+    pub is_plain: bool,
     control_4: u64,
 }
 
@@ -69,15 +73,25 @@ fn is_emulated(basic: CpuidResult) -> bool {
     bit(basic.ecx, UNDER_HYPERVISOR) && __cpuid(0x4000_0000).ebx == u32::from_le_bytes(*b"TCGT")
 }
 
-fn detect() -> Features {
+/// Returns true if this processor may read for users what its tables map for the kernel alone (Meltdown, CVE-2017-5754): Intel's, unless they say that they do not.
+fn leaks(structured_d: u32) -> bool {
+    const CAPABILITIES: u32 = 0x10a;
+    const NO_LEAK: u64 = 1;
+    let says_no = || bit(structured_d, 29) && io::msr_read(CAPABILITIES) & NO_LEAK != 0;
+    __cpuid(0).ebx == u32::from_le_bytes(*b"Genu") && !says_no()
+}
+
+fn detect(isolate: Option<u64>) -> Features {
     let highest = __cpuid(0).eax;
     let basic = __cpuid(1);
     let structured = if highest >= 7 { __cpuid_count(7, 0) } else { __cpuid(0x8000_0000) };
-    let (structured_b, structured_c) = if highest >= 7 { (structured.ebx, structured.ecx) } else { (0, 0) };
+    let (structured_b, structured_c, structured_d) = if highest >= 7 { (structured.ebx, structured.ecx, structured.edx) } else { (0, 0, 0) };
+    let isolates = isolate.map_or_else(|| leaks(structured_d), |number| number != 0);
     let extended = __cpuid(0x8000_0001);
     let optional = [
         (bit(basic.edx, 7), CR4_MACHINE_CHECK),
-        (bit(basic.edx, 13), CR4_GLOBAL_PAGES),
+        // What is global stays in sight when the root changes.
+        (bit(basic.edx, 13) && !isolates, CR4_GLOBAL_PAGES),
         (bit(structured_c, 2), CR4_UMIP),
         (bit(structured_b, 0), CR4_BASES),
         (bit(basic.ecx, 26), CR4_XSAVE),
@@ -92,17 +106,19 @@ fn detect() -> Features {
         tsc_deadline: bit(basic.ecx, 24),
         xsave: bit(basic.ecx, 26),
         tsc_frequency: frequency(highest),
+        isolates,
+        is_plain: !isolates && bit(structured_b, 0),
         control_4: optional.iter().filter(|(has, _)| *has).fold(always, |bits, (_, bit)| bits | bit),
     }
 }
 
-/// Asks the CPU. Once, by the first CPU.
+/// Asks the CPU; `isolate` overrules what it says of its leaks. Once, by the first CPU.
 ///
 /// # Safety
 /// Only while one CPU runs.
-pub unsafe fn initialize() {
+pub unsafe fn initialize(isolate: Option<u64>) {
     // SAFETY: the caller's promise.
-    unsafe { FEATURES.set(detect()) };
+    unsafe { FEATURES.set(detect(isolate)) };
 }
 
 /// Sets the control bits of the CPU that this runs on.

@@ -8,6 +8,7 @@ use core::panic::PanicInfo;
 use core::sync::atomic::{AtomicBool, Ordering};
 
 /// Set by the first CPU that panics; the others stop.
+#[unsafe(link_section = ".data.shared")]
 pub static PANICKED: AtomicBool = AtomicBool::new(false);
 
 /// QEMU's port for ending, and what ends it with status 171.

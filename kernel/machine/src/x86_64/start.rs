@@ -63,7 +63,8 @@ struct Plan<'d> {
 fn carving_frames(memory_end: u64, image_size: u64, cpus: u64) -> u64 {
     let direct_tables = 2 + memory_end.div_ceil(512 << 30) + memory_end.div_ceil(1 << 30);
     let image_tables = 4 + 2 * image_size.div_ceil(2 << 20);
-    let window_tables = 4 + (cpus * layout::BLOCK_STRIDE).div_ceil(2 << 20);
+    // Twice: in the root that isolated users get, too.
+    let window_tables = 2 * (8 + (cpus * layout::BLOCK_STRIDE).div_ceil(2 << 20));
     let blocks = cpus * layout::BLOCK_FRAMES as u64;
     frames::size_in_frames(memory_end) + direct_tables + image_tables + window_tables + blocks + FIRST_OBJECTS
 }
@@ -114,7 +115,7 @@ impl<'d> Plan<'d> {
     }
 
     fn make_tables(&self, carving: &mut Carving) -> Physical {
-        let mut tables = KernelTables::new(carving, features::get().huge_pages);
+        let mut tables = KernelTables::new(carving, features::get().huge_pages, features::get().isolates);
         tables.map_image(&self.image);
         tables.map_memory(&self.description.memory, &self.image);
         tables.map(layout::LOCAL_APIC, apic::base(), 12, Access::Device);
@@ -160,7 +161,7 @@ fn first_cpu(plan: &mut Plan, boot_root: u64) {
 pub fn start(memory: BootMemory, description: &BootDescription, image: ImageLayout, started: u64) -> ! {
     serial::initialize();
     // SAFETY: one CPU runs.
-    unsafe { features::initialize() };
+    unsafe { features::initialize(description.option(b"isolate")) };
     features::enable();
     // SAFETY: one CPU runs.
     unsafe { fpu::initialize(description.option(b"fpu")) };

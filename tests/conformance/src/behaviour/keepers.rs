@@ -4,7 +4,7 @@ use super::{equal, fails, must, text};
 use crate::fixture::{BUFFER, EXPORTED, FREE, FREE_UNIT, MAPPED_AT, PORT, REGION, SPACE, THREAD, strong};
 use nacre_raw::{read, write};
 use alloc::string::{String, ToString};
-use nacre_abi::fault::{KIND_OPCODE, KIND_PROTECTION, RESUME};
+use nacre_abi::fault::{KIND_MEMORY, KIND_OPCODE, KIND_PROTECTION, RESUME};
 use nacre_abi::message::{Info, THREAD_ENDED};
 use nacre_abi::state::{SpaceState, ThreadState};
 use nacre_abi::{Call, Code, ObjectType, Rights};
@@ -97,6 +97,25 @@ pub fn exception() -> Result<(), String> {
     let second = ipc::reply_receive(PORT, &message, Buffers::NONE, FOREVER).map_err(text("reply"))?;
     equal("kind again", second.words[0], KIND_OPCODE)?;
     equal("the store with the register that was set", read(EXPORTED + 64), 0xbeef)
+}
+
+/// Pages of the kernel's half: of its map of RAM, of its code behind the entries, of its devices, and of a kernel stack; last, the entries themselves.
+const KERNEL_PAGES: [u64; 5] = [0xffff_8000_0100_0000, 0xffff_ffff_8020_4000, 0xffff_ffff_c000_0000, 0xffff_ffff_c020_1000, 0xffff_ffff_8020_0000];
+/// In the machine's error code: the page is there, and denied.
+const PRESENT: u64 = 1;
+
+/// Says of each of [`KERNEL_PAGES`] whether the processor found it, while a user's store there failed.
+pub fn kernel_half() -> Result<String, String> {
+    let mut seen = String::new();
+    for address in KERNEL_PAGES {
+        prepare(STORE_AND_FAIL, ThreadState { rdi: address, ..ThreadState::default() })?;
+        must(Call::ThreadStart, &[THREAD])?;
+        let told = next_message(&mut [])?;
+        must(Call::ThreadStop, &[THREAD, 0])?;
+        equal("kind", told.words[0], KIND_MEMORY)?;
+        seen.push_str(if told.words[1] & PRESENT == 0 { "absent\n" } else { "present\n" });
+    }
+    Ok(seen)
 }
 
 /// `rdtsc ; ud2`, little endian.
