@@ -12,6 +12,7 @@ mod immortal_thread;
 mod keeper;
 mod killed_makers;
 mod laundering;
+mod left_references;
 mod no_memory;
 mod other_processes;
 mod pool_destroy;
@@ -40,6 +41,7 @@ pub const ATTACKS: &[Attack] = &[
     ("keeper", "the links of a space's state lead to its keeper", keeper::attack),
     ("killed-makers", "makers of processes, and of memory that refers to itself, are killed at random moments; SEED,ROUNDS", killed_makers::attack),
     ("laundering", "a guarded directory is left at servers and fetched again", laundering::attack),
+    ("left-references", "references that a process left at servers keep each other and memory", left_references::attack),
     ("no-memory", "servers are made to allocate while a client holds all memory", no_memory::attack),
     ("other-processes", "a guarded program signals and asks processes outside its guard", other_processes::attack),
     ("pool-destroy", "a program destroys the pool that others share", pool_destroy::attack),
@@ -54,6 +56,7 @@ pub const ATTACKS: &[Attack] = &[
 pub fn play(role: &[u8], argument: &[u8]) -> i32 {
     let played = match role {
         b"immortal" => immortal_thread::play(argument),
+        b"left" => left_references::play(),
         b"make" => killed_makers::play(),
         b"rest" => immortal_thread::rest(),
         b"self" => self_reference::play(argument),
