@@ -70,7 +70,7 @@ fn write(path: Option<&Path>, text: &str) -> Outcome<()> {
 }
 
 fn boot(products: &Products, words: &[&str], arguments: MachineArguments) -> Outcome<Captured> {
-    let guest = GuestArguments { command: words.iter().map(Into::into).collect(), ..GuestArguments::default() };
+    let guest = GuestArguments { bare: true, command: words.iter().map(Into::into).collect(), ..GuestArguments::default() };
     let guest = Guest::compose(products, &guest, &Facts::PIPE)?;
     let image = Scratch::write("boot-image", &guest.image)?;
     capture(&machine(products, &image, arguments), Limits { timeout: Some(LIMIT), ..Limits::default() }, b"")

@@ -74,7 +74,7 @@ impl Batch {
             command.push(name.into());
         }
         let files = self.all_files().map(|(host, path)| format!("{}:{}", host.display(), path.display())).collect();
-        let guest = Guest::compose(products, &GuestArguments { command, files, ..GuestArguments::default() }, &Facts::PIPE)?;
+        let guest = Guest::compose(products, &GuestArguments { bare: true, command, files, ..GuestArguments::default() }, &Facts::PIPE)?;
         let image = Scratch::write("boot-image", &guest.image)?;
         capture(&machine(products, &image, arguments()), Limits { timeout: Some(LIMIT), ..Limits::default() }, b"")
     }

@@ -85,6 +85,9 @@ pub struct GuestArguments {
     /// List, at the end, the system calls that the program made and that do not exist here
     #[arg(long)]
     pub report_calls: bool,
+    /// Put no `process` before the program: without one a program cannot fork
+    #[arg(long)]
+    pub bare: bool,
     /// Where the guest's random bytes come from
     #[arg(skip)]
     pub seed: Seed,

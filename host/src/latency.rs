@@ -47,7 +47,7 @@ pub fn latency(tree: &Tree, arguments: &LatencyArguments) -> Outcome<i32> {
 
 /// Runs one program; what the kernel told on the debug console.
 fn watch(products: &Products, command: Vec<OsString>, debug: bool) -> Outcome<Longest> {
-    let guest = GuestArguments { command, ..GuestArguments::default() };
+    let guest = GuestArguments { bare: true, command, ..GuestArguments::default() };
     let guest = Guest::compose(products, &guest, &Facts::PIPE)?;
     let image = Scratch::write("boot-image", &guest.image)?;
     let console = Scratch::write("latency", b"")?;

@@ -42,9 +42,11 @@ impl Guest {
         }
         let directory = std::env::current_dir().context(Class::Internal, || "cannot find the current directory".to_string())?;
         let monitors = products.monitors().map(|monitor| monitor.name.clone()).collect();
+        let natives = products.programs.iter().map(|program| program.name.clone()).filter(|name| !["linux", "root"].contains(&name.as_str())).collect();
         let path = std::env::var_os("PATH").unwrap_or_default();
-        let scope = Scope { monitors: &monitors, directory: &directory, path: &path };
+        let scope = Scope { monitors: &monitors, natives: &natives, directory: &directory, path: &path };
         let stack = program::resolve(&arguments.command, &scope, &mut files)?;
+        let stack = if arguments.bare { stack } else { stack.in_world(&scope) };
         let environment = environment(arguments)?;
         files.add_file(Path::new("/etc/nacre/command"), 0o644, join(&stack.words));
         files.add_file(Path::new("/etc/nacre/environment"), 0o644, join(&environment));

@@ -32,16 +32,41 @@ pub struct Stack {
     pub words: Vec<OsString>,
     /// Files that monitors were asked to write: the only ones that a guest may hand out.
     pub outputs: BTreeSet<PathBuf>,
+    /// Names of the tree's own programs in the stack, monitors and others.
+    own: Vec<String>,
+}
+
+/// The monitor that makes processes.
+const WORLD: &str = "process";
+
+impl Stack {
+    /// Puts `process` before all words, so that the program can fork and the monitors see each of its processes.
+    ///
+    /// A stack that names it is left alone. So is one that runs a program of the tree that is no monitor: such a program makes the kernel's calls itself.
+    pub fn in_world(mut self, scope: &Scope<'_>) -> Stack {
+        if self.own.iter().all(|name| name != WORLD && scope.monitors.contains(name)) {
+            self.words.insert(0, WORLD.into());
+        }
+        self
+    }
 }
 
 /// Where programs are looked for.
 pub struct Scope<'a> {
     /// Names of native monitors.
     pub monitors: &'a BTreeSet<String>,
+    /// Names of the tree's other native programs.
+    pub natives: &'a BTreeSet<String>,
     /// The directory that relative paths start from.
     pub directory: &'a Path,
     /// This machine's `PATH`.
     pub path: &'a OsStr,
+}
+
+impl Scope<'_> {
+    fn is_own(&self, name: &str) -> bool {
+        self.monitors.contains(name) || self.natives.contains(name)
+    }
 }
 
 /// Reads a command; puts programs of this machine that it names into `files`.
@@ -50,6 +75,7 @@ pub fn resolve(command: &[OsString], scope: &Scope<'_>, files: &mut Files) -> Ou
     let (mut at, mut several) = (0, false);
     while let Some(word) = command.get(at) {
         stack.words[at] = resolve_program(word, scope, files)?;
+        stack.own.extend(word.to_str().filter(|name| scope.is_own(name)).map(str::to_string));
         at = match word.to_str().filter(|name| scope.monitors.contains(*name)) {
             Some(monitor) => {
                 several |= monitor == SEVERAL;
@@ -186,11 +212,16 @@ fn refuse(host: &Path, refusal: &Refusal) -> Failure {
 mod tests {
     use super::*;
 
+    fn monitors() -> BTreeSet<String> {
+        BTreeSet::from(["process", "trace", "pager", "guard", "share-cpu"].map(str::to_string))
+    }
+
     fn resolve_words(words: &[&str]) -> Outcome<(Stack, Files)> {
-        let monitors = BTreeSet::from(["trace", "pager", "guard", "share-cpu"].map(str::to_string));
-        let scope = Scope { monitors: &monitors, directory: Path::new("/"), path: OsStr::new("/usr/bin:/bin") };
+        let monitors = monitors();
+        let natives = BTreeSet::from(["measure".to_string()]);
+        let scope = Scope { monitors: &monitors, natives: &natives, directory: Path::new("/"), path: OsStr::new("/usr/bin:/bin") };
         let mut files = Files::default();
-        for name in ["trace", "pager", "guard", "share-cpu", "busybox", "ls", "sh"] {
+        for name in ["process", "trace", "pager", "guard", "share-cpu", "measure", "busybox", "ls", "sh"] {
             files.add_file(&Path::new("/bin").join(name), 0o755, *b"");
         }
         let command: Vec<OsString> = words.iter().map(OsString::from).collect();
@@ -256,6 +287,20 @@ mod tests {
     fn what_the_c_library_opens_itself_comes_along() {
         let (_, files) = resolve_words(&["/bin/bash"]).unwrap();
         assert!(files.iter().any(|(path, _)| path.ends_with("libgcc_s.so.1")));
+    }
+
+    #[test]
+    fn a_program_gets_a_world_of_processes_once() {
+        let (monitors, natives) = (monitors(), BTreeSet::new());
+        let scope = Scope { monitors: &monitors, natives: &natives, directory: Path::new("/"), path: OsStr::new("") };
+        for words in [&["sh"][..], &["trace", "sh"], &["guard", "--allow", "process", "sh"], &["share-cpu", "ls", ":", "sh"], &["trace"]] {
+            let stack = resolve_words(words).unwrap().0.in_world(&scope);
+            assert_eq!(stack.words[0], "process", "{words:?}");
+            assert_eq!(stack.words[1..], *words);
+        }
+        for words in [&["process", "sh"][..], &["trace", "-q", "process", "sh"], &["share-cpu", "ls", ":", "process", "sh"], &["measure"], &["trace", "measure"]] {
+            assert_eq!(resolve_words(words).unwrap().0.in_world(&scope).words, *words);
+        }
     }
 
     #[test]

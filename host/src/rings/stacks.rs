@@ -193,7 +193,7 @@ fn prepare(products: &Products, scenario: &Scenario, run: &Run) -> Outcome<(Plac
         let words = [place.words(&layers.words), place.words(&run.words)].concat();
         let command = words.into_iter().map(Into::into).collect();
         let files = vec![place.0.path().display().to_string()];
-        let arguments = GuestArguments { command, files, environment: vec!["TERM=dumb".into(), "TZ=UTC0".into()], ..GuestArguments::default() };
+        let arguments = GuestArguments { bare: true, command, files, environment: vec!["TERM=dumb".into(), "TZ=UTC0".into()], ..GuestArguments::default() };
         guests.push((layers, Guest::compose(products, &arguments, &Facts::PIPE)?));
     }
     Ok((place, guests))

@@ -185,7 +185,7 @@ pub fn boot_on(products: &Products, arguments: MachineArguments, words: &[&str])
 }
 
 fn image(products: &Products, words: &[&str]) -> Outcome<Scratch> {
-    let guest = GuestArguments { command: words.iter().map(Into::into).collect(), ..GuestArguments::default() };
+    let guest = GuestArguments { bare: true, command: words.iter().map(Into::into).collect(), ..GuestArguments::default() };
     let guest = Guest::compose(products, &guest, &Facts::PIPE)?;
     Scratch::write("boot-image", &guest.image)
 }
