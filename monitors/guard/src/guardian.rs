@@ -3,12 +3,14 @@
 use crate::audit::{Audit, Entry};
 use crate::case::{self, ACCESS, Asking, Case};
 use crate::closure::{self, Proof};
-use crate::policy::{Decision, Policy};
+use crate::policy::{Decision, Policy, rule_for};
 use crate::reach::{self, Made};
 use crate::subject::{CHANNELS, Kind, MEMORY, PARENT, SEGMENT, Tag, UNNAMED, tag};
+use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 use nacre_abi::Status;
+use nacre_nest::command::{complain, lossy};
 use nacre_nest::host::Exception;
 use nacre_nest::interpose::text::{self, Half};
 use nacre_nest::interpose::{Arrival, Letter, Passage, Returned, Seen, Watch, report_exception, report_killed};
@@ -36,6 +38,8 @@ pub struct Guardian {
     pub name: String,
     /// The child's own processes, terminals and keyed objects.
     pub made: Lock<Made>,
+    /// The call that was denied last, and its subject.
+    pub denied: Lock<Option<(u32, Vec<u8>)>>,
 }
 
 /// What is remembered of a message until its answer comes.
@@ -79,6 +83,23 @@ impl Guardian {
             }
         }
         if case.forbidden { Verdict { decision: Decision { allowed: false, rule: None }, needs: None } } else { verdict }
+    }
+
+    /// Remembers a call that is denied, for [`Guardian::explain`].
+    fn deny(&self, label: u32, subject: &[u8]) -> Errno {
+        *self.denied.lock() = Some((label, subject.to_vec()));
+        Errno::EACCES
+    }
+
+    /// Says, when the program ends without success, what it was denied last. A denied program often has no stream on which to say so itself.
+    fn explain(&self, status: u64) {
+        if status == 0 {
+            return;
+        }
+        if let Some((label, subject)) = self.denied.lock().take() {
+            let (name, call, rule) = (&self.name, call_name(label), rule_for(label, &subject));
+            complain("guard", &format!("{name} ended with status {status} after {call} on {} was denied; --allow {rule} would allow it", lossy(&subject)));
+        }
     }
 
     fn note(&self, message: &str, label: u32, subject: &[u8], verdict: &Verdict, direct: bool) {
@@ -133,10 +154,14 @@ impl Guardian {
         let mut verdict = self.judge(&case, letter.label);
         // Without an end there would be no way to be rid of a child.
         let is_parent = letter.seen.tag.as_deref().is_some_and(|subject| subject.kind == Kind::Parent);
-        verdict.decision.allowed |= is_parent && letter.label == parent::exit::LABEL;
+        let is_end = is_parent && letter.label == parent::exit::LABEL;
+        verdict.decision.allowed |= is_end;
         self.note(&message, letter.label, &case.subject, &verdict, false);
         let asked = Asked { label: letter.label, words, subject: case.subject, outward: false, _names: names };
-        if verdict.decision.allowed { Ok(asked) } else { Err(Errno::EACCES) }
+        if is_end {
+            self.explain(words[0]);
+        }
+        if verdict.decision.allowed { Ok(asked) } else { Err(self.deny(verdict.needs.unwrap_or(asked.label), &asked.subject)) }
     }
 
     /// Hands out a port of this type as it is, if all that can be asked there is allowed; else one that is guarded.
@@ -241,8 +266,11 @@ impl Watch for Guardian {
         let reached = self.made.lock().subject(label, words, false);
         let name = reached.unwrap_or(&subject.name);
         let may_lock = !reach::locks_alone(label, words) || self.policy.decide(file::write::LABEL, name).allowed;
-        let is_end = label == parent::exit::LABEL && is_parent;
-        if is_end || may_lock && self.policy.decide(label, name).allowed { Ok(()) } else { Err(Errno::EACCES) }
+        if label == parent::exit::LABEL && is_parent {
+            self.explain(words[0]);
+            return Ok(());
+        }
+        if may_lock && self.policy.decide(label, name).allowed { Ok(()) } else { Err(self.deny(label, name)) }
     }
 
     fn reads_answer(label: u32) -> bool {

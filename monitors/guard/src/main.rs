@@ -75,7 +75,11 @@ fn audit(options: &Options<'_>, services: &Services, arguments: &Arguments) -> R
 fn run(options: &Options<'_>, arguments: &Arguments) -> Result<i32, String> {
     let services = Services::find().map_err(|refusal| refusal.to_string())?;
     let policy = policy(options, &services, arguments)?;
-    let guardian = Guardian { policy, audit: audit(options, &services, arguments)?, name: stage::name(options.command), made: Lock::default() };
+    if policy.is_empty() {
+        let advice = "most programs need --allow console --allow memory, and --allow 'read /**' to read files";
+        complain(NAME, &format!("no rule allows anything, so {} can do nothing; {advice}", stage::name(options.command)));
+    }
+    let guardian = Guardian { policy, audit: audit(options, &services, arguments)?, name: stage::name(options.command), made: Lock::default(), denied: Lock::default() };
     stage::run(guardian, tag(PARENT, Kind::Parent), services, options.command, arguments)
 }
 

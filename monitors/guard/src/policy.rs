@@ -7,6 +7,7 @@ use crate::subject::PROCESS_OUTSIDE;
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
+use nacre_nest::command::suggestion;
 use nacre_proto::describe::Operation;
 use nacre_proto::{PROTOCOLS, directory, file, process, terminal};
 
@@ -67,6 +68,28 @@ impl Default for Policy {
     }
 }
 
+/// A question after the call or group whose name is nearest to `what`.
+fn nearest_rule(what: &str) -> String {
+    let operations = PROTOCOLS.iter().flat_map(|protocol| protocol.operations);
+    let calls: Vec<String> = operations.map(|operation| format!("{}.{}", operation.protocol, operation.name)).collect();
+    suggestion(what, groups::GROUPS.iter().map(|group| group.name).chain(calls.iter().map(String::as_str)))
+}
+
+/// A rule that would allow a call on a subject: a group if one does, else the call itself.
+pub fn rule_for(label: u32, subject: &[u8]) -> String {
+    let allows = |group: &&Group| {
+        let mut policy = Policy::default();
+        policy.add(true, group.name).is_ok() && policy.decide(label, subject).allowed
+    };
+    let operation = PROTOCOLS.iter().flat_map(|protocol| protocol.operations).find(|operation| operation.label == label);
+    let call = operation.map_or_else(|| "*".to_string(), |operation| format!("{}.{}", operation.protocol, operation.name));
+    match groups::GROUPS.iter().find(allows) {
+        Some(group) if group.has_paths && subject.starts_with(b"/") => format!("'{} {}'", group.name, String::from_utf8_lossy(subject)),
+        Some(group) => group.name.to_string(),
+        None => call,
+    }
+}
+
 impl Policy {
     /// Adds a rule, `WHAT` or `WHAT PATTERN`; or says what is wrong with it.
     pub fn add(&mut self, allows: bool, text: &str) -> Result<(), String> {
@@ -79,7 +102,7 @@ impl Policy {
         match groups::find(what) {
             Some(group) => self.add_group(rule, allows, group, pattern),
             None if self.add_calls(rule, allows, what, pattern) => Ok(()),
-            None => Err(format!("{what:?} is neither a call, as file.write or file.*, nor a group")),
+            None => Err(format!("{what:?} is neither a call, as file.write or file.*, nor a group{}; --help lists the groups", nearest_rule(what))),
         }
     }
 
@@ -139,6 +162,11 @@ impl Policy {
         decision
     }
 
+    /// Returns true if there is no rule.
+    pub fn is_empty(&self) -> bool {
+        self.rules.is_empty()
+    }
+
     /// A rule as it was written.
     pub fn rule(&self, number: usize) -> &str {
         self.rules.get(number).map_or("", String::as_str)
@@ -191,6 +219,22 @@ mod tests {
         let mut policy = Policy::default();
         policy.add_file(text).unwrap();
         policy
+    }
+
+    #[test]
+    fn a_rule_that_was_mistyped_finds_what_was_meant() {
+        let complaint = |rule| Policy::default().add(true, rule).unwrap_err();
+        assert!(complaint("consol").contains("did you mean console?"));
+        assert!(complaint("file.reed /etc/*").contains("did you mean file.read?"));
+        assert!(!complaint("xyzzy").contains("did you mean") && complaint("xyzzy").contains("--help"));
+    }
+
+    #[test]
+    fn a_denied_call_names_the_rule_that_would_allow_it() {
+        assert_eq!(rule_for(parent::stream::LABEL, b"stream:1"), "console");
+        assert_eq!(rule_for(parent::find::LABEL, b"memory"), "memory");
+        assert_eq!(rule_for(file::read::LABEL, b"/etc/passwd"), "'read /etc/passwd'");
+        assert_eq!(rule_for(parent::report::LABEL, b"file"), "parent.report");
     }
 
     #[test]

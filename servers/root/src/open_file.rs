@@ -31,8 +31,10 @@ pub const DEVICES: &[(&[u8], u64, u32)] = &[
     (b"/dev/stderr", device::THIRD_LINE, 0o620),
 ];
 
-/// The paths of the streams that a program starts with.
-pub const STREAMS: [&[u8]; 3] = [b"/dev/stdin", b"/dev/stdout", b"/dev/stderr"];
+/// Returns the paths of the streams that a program starts with. On a terminal, input and output are the console, so that a program finds the terminal's name.
+pub fn streams(has_terminal: bool) -> [&'static [u8]; 3] {
+    if has_terminal { [b"/dev/console", b"/dev/console", b"/dev/stderr"] } else { [b"/dev/stdin", b"/dev/stdout", b"/dev/stderr"] }
+}
 
 /// What reading and writing mean.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use crate::files::Files;
 use crate::locks::{Holder, Locks};
 use crate::notices::{Notices, event};
 use crate::objects::{Kind, Objects};
-use crate::open_file::{OpenFile, STREAMS};
+use crate::open_file::{OpenFile, streams};
 use crate::pools::Pools;
 use crate::random::Random;
 use crate::serve::{Meeting, Sources, Waiting};
@@ -83,7 +83,8 @@ impl Standing {
             objects.add(Kind::File(file), true, account)
         };
         let (input, output) = if has_terminal { (open::READ_WRITE, open::READ_WRITE) } else { (0, open::WRITE_ONLY) };
-        let streams = [stand(STREAMS[0], input)?, stand(STREAMS[1], output)?, stand(STREAMS[2], output)?];
+        let paths = streams(has_terminal);
+        let streams = [stand(paths[0], input)?, stand(paths[1], output)?, stand(paths[2], output)?];
         let files = stand(b"/", open::DIRECTORY)?;
         let (memory, clock) = (objects.add(Kind::Pool(pool), true, account)?, objects.add(Kind::Clock, true, account)?);
         let keeper = objects.add(Kind::Keeper, true, account)?;

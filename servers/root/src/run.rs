@@ -23,6 +23,8 @@ use nacre_sys::Status;
 /// What to run: arguments, and the environment, each string ended by a zero.
 const COMMAND: &[u8] = b"/etc/nacre/command";
 const ENVIRONMENT: &[u8] = b"/etc/nacre/environment";
+/// Path of the directory that the program starts in.
+const DIRECTORY: &[u8] = b"/etc/nacre/directory";
 /// What the terminal is like.
 const TERMINAL: &[u8] = b"/etc/nacre/terminal";
 /// Random bytes of the host, for this run alone; or bytes that are the same in each run, from which all others follow.
@@ -139,8 +141,8 @@ impl Root {
         let (parent, keeper) = (self.objects.reference(parent)?, self.objects.port(self.standing.keeper).ok_or(Errno::EIO)?);
         let mut random = [0; 16];
         self.random.fill(&mut random);
-        let path = self.search(environment);
-        let program = Program { path: &path, arguments, environment, directory: b"", random, sizes: Sizes::default() };
+        let (path, directory) = (self.search(environment), self.files.read_all(DIRECTORY).unwrap_or_default());
+        let program = Program { path: &path, arguments, environment, directory: &directory, random, sizes: Sizes::default() };
         let ports = Ports { parent: parent.handle(), keeper: keeper.as_keeper() };
         Ok(spawn(&mut self.files, &program, ports).and_then(|child| {
             child.start()?;

@@ -35,9 +35,9 @@ pub const USUAL_STACK: u64 = 1 << 20;
 /// Bytes that who is not privileged may lock at first.
 const USUAL_LOCKED: u64 = 8 << 20;
 /// Most descriptors of a process.
-pub const MOST_DESCRIPTORS: u64 = 4096;
-/// As many it may have at first.
-const USUAL_DESCRIPTORS: u64 = 1024;
+pub const MOST_DESCRIPTORS: u64 = 1 << 20;
+/// As many it may have at first, soft and hard.
+const USUAL_DESCRIPTORS: [u64; 2] = [1024, 4096];
 
 /// The process's limits, soft and hard, by Linux's numbers.
 pub struct Limits([[u64; 2]; LIMITS]);
@@ -63,7 +63,7 @@ impl Limits {
         limits[STACK] = [USUAL_STACK, INFINITY];
         limits[CORE] = [0, INFINITY];
         limits[LOCKED] = [USUAL_LOCKED; 2];
-        limits[DESCRIPTORS] = [USUAL_DESCRIPTORS, MOST_DESCRIPTORS];
+        limits[DESCRIPTORS] = USUAL_DESCRIPTORS;
         limits[MESSAGES] = [USUAL_LIMIT; 2];
         Limits(limits)
     }

@@ -32,6 +32,8 @@ const LIMITS: [(&str, &str); 16] = [
     ("Max realtime priority", ""),
     ("Max realtime timeout", "us"),
 ];
+/// Bytes of a title that a program has written over its arguments, at most, as on Linux.
+const MOST_TITLE: u64 = 4096;
 const MOUNTS: &str = "nacre / tmpfs rw,relatime 0 0\nproc /proc proc rw,nosuid,nodev,noexec,relatime 0 0\n";
 const MOUNTINFO: &str = "1 0 0:1 / / rw,relatime - tmpfs nacre rw\n2 1 0:21 / /proc rw,nosuid,nodev,noexec,relatime - proc proc rw\n";
 
@@ -169,7 +171,7 @@ impl Process {
             "auxv" => Vec::new(),
             "cgroup" => b"0::/\n".to_vec(),
             "cmdline" if known.state == 'Z' => Vec::new(),
-            "cmdline" if is_own => self.strings(0).unwrap_or(known.command),
+            "cmdline" if is_own => self.title().or_else(|| self.strings(0)).unwrap_or(known.command),
             "cmdline" => known.command,
             "comm" => format!("{name_of_thread}\n").into_bytes(),
             "environ" if is_own => self.strings(2).unwrap_or_default(),
@@ -198,6 +200,17 @@ impl Process {
         let (start, end) = (*self.strings.get(which)?, *self.strings.get(which + 1)?);
         let bytes = self.memory.readable(start, end.checked_sub(start)?).ok()?;
         (start != 0).then(|| bytes.to_vec())
+    }
+
+    /// A title that the program has written over its arguments and on into its environment: it ends with the first zero. `None` if the last byte of the arguments is still zero.
+    fn title(&self) -> Option<Vec<u8>> {
+        if *self.strings(0)?.last()? == 0 {
+            return None;
+        }
+        let (start, end) = (self.strings[0], self.strings[1].max(self.strings[3]));
+        let bytes = self.memory.readable(start, end.checked_sub(start)?.min(MOST_TITLE)).ok()?;
+        let size = bytes.iter().position(|byte| *byte == 0).map_or(bytes.len(), |zero| zero + 1);
+        Some(bytes[..size].to_vec())
     }
 
     fn limits_text(&self) -> String {

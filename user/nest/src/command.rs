@@ -4,6 +4,7 @@ use crate::interpose::stage;
 use crate::services::Services;
 use alloc::format;
 use alloc::string::String;
+use alloc::vec::Vec;
 use nacre_proto::directory;
 use nacre_proto::flags::{O_CREAT, O_TRUNC, O_WRONLY};
 use nacre_sys::OwnedReference;
@@ -82,6 +83,37 @@ pub fn complain(monitor: &str, text: &str) {
     stage::show(&format!("{monitor}: {text}\n"));
 }
 
+/// The candidate that differs least from `word`, if it differs in a third of its letters at most.
+pub fn nearest<'a>(word: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let measured = candidates.map(|candidate| (distance(word, candidate), candidate));
+    let (least, found) = measured.min_by_key(|(distance, _)| *distance)?;
+    (3 * least <= word.len().max(3)).then_some(found)
+}
+
+/// Letters to insert, remove or change so that one word becomes the other (Levenshtein's distance).
+fn distance(one: &str, other: &str) -> usize {
+    let mut row: Vec<usize> = (0..=other.len()).collect();
+    for (line, letter) in one.bytes().enumerate() {
+        let mut diagonal = core::mem::replace(&mut row[0], line + 1);
+        for (column, against) in other.bytes().enumerate() {
+            let changed = diagonal + usize::from(letter != against);
+            diagonal = row[column + 1];
+            row[column + 1] = changed.min(diagonal + 1).min(row[column] + 1);
+        }
+    }
+    row[other.len()]
+}
+
+/// A question to be put behind a complaint: whether `word` was to be the candidate nearest to it. Empty if none is near.
+pub fn suggestion<'a>(word: &str, candidates: impl Iterator<Item = &'a str>) -> String {
+    nearest(word, candidates).map_or(String::new(), |found| format!("; did you mean {found}?"))
+}
+
+/// Options that a help text describes.
+fn options_of(help: &str) -> impl Iterator<Item = &str> {
+    help.split([' ', ',', '\n', '[', ']']).filter(|word| word.len() > 1 && word.starts_with('-'))
+}
+
 /// Says why there is nothing to run: the exit status.
 pub fn explain(monitor: &str, help: &str, stop: &Stop<'_>) -> i32 {
     match stop {
@@ -90,7 +122,10 @@ pub fn explain(monitor: &str, help: &str, stop: &Stop<'_>) -> i32 {
             return 0;
         }
         Stop::NoProgram => complain(monitor, "name a program to run; -h shows how"),
-        Stop::Unknown(name) => complain(monitor, &format!("there is no option {}; -h shows those that there are", lossy(name))),
+        Stop::Unknown(name) => {
+            let name = lossy(name);
+            complain(monitor, &format!("there is no option {name}{}; -h shows all options", suggestion(&name, options_of(help))));
+        }
         Stop::Value(name) => complain(monitor, &format!("option {} needs another value; -h shows which", lossy(name))),
     }
     FAILED
@@ -105,7 +140,6 @@ pub fn create(services: &Services, path: &[u8]) -> Result<OwnedReference, String
 #[cfg(test)]
 mod tests {
     use super::*;
-    use alloc::vec::Vec;
 
     /// All options, and how many words are left.
     fn read<'a>(mut words: &[&'a [u8]]) -> Result<(Vec<(&'a [u8], &'a [u8])>, usize), Stop<'a>> {
@@ -123,6 +157,16 @@ mod tests {
         assert_eq!(read(&[]), Ok((Vec::new(), 0)));
         let options: [(&[u8], &[u8]); 5] = [(b"-q", b""), (b"--weight", b"3"), (b"--weight", b"="), (b"-s", b"7"), (b"-s", b"--")];
         assert_eq!(read(&[b"-q", b"--weight", b"3", b"--weight==", b"-s7", b"-s", b"--", b"a"]), Ok((options.to_vec(), 1)));
+    }
+
+    #[test]
+    fn a_word_that_was_mistyped_finds_what_was_meant() {
+        assert_eq!((distance("kitten", "sitting"), distance("", "ab"), distance("a", "a")), (3, 2, 0));
+        assert_eq!(suggestion("consol", ["memory", "console"].into_iter()), "; did you mean console?");
+        assert_eq!(suggestion("x", ["memory", "console"].into_iter()), "");
+        let help = "Usage: x [--weight N] [-s]\n\n  -h, --help  show this; the rest-of it\n";
+        assert_eq!(options_of(help).collect::<Vec<_>>(), ["--weight", "-s", "-h", "--help"]);
+        assert_eq!(nearest("--wieght", options_of(help)), Some("--weight"));
     }
 
     #[test]

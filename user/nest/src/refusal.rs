@@ -83,6 +83,7 @@ impl fmt::Display for Refusal {
             Refusal::Service(doing, errno) => write!(f, "{doing} failed: {errno}"),
             Refusal::Kernel(making, status) => write!(f, "the kernel refused {making}: {status:?}"),
             Refusal::NotElf => write!(f, "it is not an ELF program"),
+            Refusal::Script(line) if line.is_empty() => write!(f, "it is a script without an interpreter, or its interpreters are scripts in a circle"),
             Refusal::Script(interpreter) => write!(f, "it is a script; run its interpreter with it: {interpreter}"),
             Refusal::Truncated(part) => write!(f, "the file is truncated: it ends before its {part}"),
             Refusal::OtherClass => write!(f, "it is not a 64-bit little-endian ELF"),

@@ -3,6 +3,7 @@
 use crate::spawn::{self, Child, Ports, Program};
 use crate::supply::Supplier;
 use crate::{Refusal, Sizes};
+use alloc::string::String;
 use alloc::vec::Vec;
 use nacre_rt::Arguments;
 use nacre_sys::clock;
@@ -45,21 +46,48 @@ fn random(arguments: &Arguments, number: u64) -> [u8; 16] {
     bytes
 }
 
-/// Makes child `number` of the first file of the search path that there is; it has our own environment and current directory.
+/// Scripts whose interpreters are scripts, at most.
+const MOST_SCRIPTS: usize = 5;
+
+/// The words that run a script at `path`: its interpreter, the one argument that its first line may have, the script, and its own arguments. `None` if it names no interpreter.
+fn interpreted(line: &str, path: &[u8], command: &[&[u8]]) -> Option<Vec<Vec<u8>>> {
+    let line = line.trim();
+    let (interpreter, argument) = line.split_once([' ', '\t']).unwrap_or((line, ""));
+    let given = [interpreter, argument.trim()].into_iter().filter(|word| !word.is_empty()).map(|word| word.as_bytes().to_vec());
+    let own = command.iter().skip(1).map(|word| word.to_vec());
+    (!interpreter.is_empty()).then(|| given.chain([path.to_vec()]).chain(own).collect())
+}
+
+/// Makes child `number` of `command`, as [`find`] does; of a script, a child that runs its interpreter.
 pub fn spawn<S: Supplier>(supplier: &mut S, command: &[&[u8]], number: u64, arguments: &Arguments, ports: Ports) -> Result<Child<S>, Refusal> {
+    let mut words: Vec<Vec<u8>> = command.iter().map(|word| word.to_vec()).collect();
+    for _ in 0..MOST_SCRIPTS {
+        let slices: Vec<&[u8]> = words.iter().map(|word| &word[..]).collect();
+        let (path, line) = match find(supplier, &slices, number, arguments, ports) {
+            Err((path, Refusal::Script(line))) => (path, line),
+            result => return result.map_err(|(_, refusal)| refusal),
+        };
+        words = interpreted(&line, &path, &slices).ok_or(Refusal::Script(line))?;
+    }
+    Err(Refusal::Script(String::new()))
+}
+
+/// Makes child `number` of the first file of the search path that there is; it has our own environment and current directory.
+fn find<S: Supplier>(supplier: &mut S, command: &[&[u8]], number: u64, arguments: &Arguments, ports: Ports) -> Result<Child<S>, (Vec<u8>, Refusal)> {
     let environment: Vec<&[u8]> = arguments.environment().collect();
-    let mut refusal = Refusal::NotFound;
+    let mut refused = (Vec::new(), Refusal::NotFound);
     for path in candidates(command.first().unwrap_or(&&b""[..]), &environment) {
         let (path, directory) = (arguments.absolute(&path), arguments.directory());
         let program =
             Program { path: &path, arguments: command, environment: &environment, directory, random: random(arguments, number), sizes: Sizes::default() };
         match spawn::spawn(supplier, &program, ports) {
             Err(Refusal::NotFound) => {}
-            Err(other) => refusal = other,
-            child => return child,
+            Err(script @ Refusal::Script(_)) => return Err((path, script)),
+            Err(other) => refused = (path, other),
+            Ok(child) => return Ok(child),
         }
     }
-    Err(refusal)
+    Err(refused)
 }
 
 #[cfg(test)]
@@ -71,6 +99,14 @@ mod tests {
         let environment: [&[u8]; 2] = [b"PATHOLOGY=x", b"PATH=/a::/b"];
         assert_eq!(candidates(b"ls", &environment), [&b"/a/ls"[..], b"./ls", b"/b/ls"]);
         assert_eq!(candidates(b"ls", &[])[..2], [&b"/bin/ls"[..], b"/usr/bin/ls"]);
+    }
+
+    #[test]
+    fn a_script_is_run_by_its_interpreter() {
+        let words = |line| interpreted(line, b"/s", &[b"s", b"-x"]).map(|words| words.join(&b'|'));
+        assert_eq!(words("/bin/sh").as_deref(), Some(&b"/bin/sh|/s|-x"[..]));
+        assert_eq!(words(" /bin/sh\t -e  -u ").as_deref(), Some(&b"/bin/sh|-e  -u|/s|-x"[..]));
+        assert_eq!(words("  "), None);
     }
 
     #[test]

@@ -46,7 +46,11 @@ impl Root {
 
     /// The watcher that a client's reference leads to.
     pub(super) fn watcher_of(&self, reference: Reference) -> Result<Key, Errno> {
-        let key = self.objects.find(reference).ok_or(Errno::EINVAL)?;
+        self.as_watcher(self.objects.find(reference).ok_or(Errno::EINVAL)?)
+    }
+
+    /// The key, if it is a watcher's.
+    pub(super) fn as_watcher(&self, key: Key) -> Result<Key, Errno> {
         match self.objects.get(key).map(|object| &object.kind) {
             Some(Kind::Source(source)) if matches!(source.what, What::Notices) => Ok(key),
             _ => Err(Errno::EINVAL),

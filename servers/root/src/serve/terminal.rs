@@ -1,6 +1,7 @@
 //! Protocol `terminal`.
 
 use crate::root::Root;
+use crate::table::Key;
 use crate::terminal::{Attributes, Terminal};
 use nacre_proto::flags::{TCSADRAIN, TCSAFLUSH, TCSANOW};
 use nacre_proto::server::Output;
@@ -55,8 +56,11 @@ impl Server for Root {
         attend::Output::default().now()
     }
 
-    /// A pipe can be asked too.
+    /// A pipe and a watcher of files can be asked too.
     fn waiting(&mut self, request: &mut Request<'_>) -> Handled<waiting::Output> {
+        if let Ok(watcher) = self.as_watcher(Key::from_word(request.word())) {
+            return waiting::Output { count: self.notices.waiting(watcher) as u64 }.now();
+        }
         if !self.objects.file(request.word())?.is_stream() {
             return Err(Errno::ENOTTY);
         }
