@@ -1,7 +1,9 @@
 //! The boot image: its files, root's segments, and the bytes.
 
+mod data;
 pub mod elf;
 pub mod files;
+mod given;
 pub mod guest;
 mod libraries;
 pub mod program;

@@ -8,6 +8,7 @@ use std::process::Command;
 use std::time::SystemTime;
 
 use crate::failure::{Class, Context, Failure, Outcome};
+use crate::progress;
 use crate::toolchain::{TARGET, Toolchain};
 use crate::tree::Tree;
 
@@ -52,6 +53,8 @@ impl Products {
 /// One run of cargo: what is built, how, and from which folders.
 struct Group<'a> {
     name: &'a str,
+    /// What people are told that is built.
+    title: &'a str,
     flags: &'a str,
     sources: &'a [&'a str],
     packages: Vec<String>,
@@ -68,6 +71,7 @@ pub fn ensure(tree: &Tree) -> Outcome<Products> {
     let kernel = kernel_group("kernel", &[]);
     let user = Group {
         name: "user",
+        title: "monitors and programs",
         flags: USER_FLAGS,
         sources: &["abi", "user", "servers", "monitors", "tests", "bench"],
         packages: programs.iter().map(|program| format!("nacre-{}", program.name)).collect(),
@@ -86,7 +90,7 @@ pub fn ensure_measuring(tree: &Tree) -> Outcome<Products> {
 }
 
 fn kernel_group<'a>(name: &'a str, features: &'a [&'a str]) -> Group<'a> {
-    Group { name, flags: KERNEL_FLAGS, sources: &["abi", "kernel"], packages: vec!["nacre-kernel".to_string()], features }
+    Group { name, title: "the kernel", flags: KERNEL_FLAGS, sources: &["abi", "kernel"], packages: vec!["nacre-kernel".to_string()], features }
 }
 
 /// Brings a kernel up to date; the file with its names.
@@ -156,7 +160,7 @@ fn ensure_group(tree: &Tree, toolchain: &Toolchain, group: &Group<'_>) -> Outcom
     }
     let started = SystemTime::now();
     if !stamp.exists() {
-        eprintln!("nacre: building {} (the first time takes half a minute)", group.name);
+        eprintln!("nacre: building {} (the first time takes some minutes)", group.title);
     }
     let mut command = toolchain.bare_metal_build(tree, group.name, group.flags);
     for package in &group.packages {
@@ -165,7 +169,7 @@ fn ensure_group(tree: &Tree, toolchain: &Toolchain, group: &Group<'_>) -> Outcom
     for feature in group.features {
         command.args(["--features", feature]);
     }
-    run_quietly(command, group.name)?;
+    progress::run(command, group.title)?;
     write_stamp(&stamp, &recipe, started)?;
     Ok(true)
 }

@@ -88,6 +88,9 @@ pub struct GuestArguments {
     /// Put no `process` before the program: without one a program cannot fork
     #[arg(long)]
     pub bare: bool,
+    /// Start the program in the current directory of this machine, if the guest has it
+    #[arg(skip)]
+    pub starts_here: bool,
     /// Where the guest's random bytes come from
     #[arg(skip)]
     pub seed: Seed,

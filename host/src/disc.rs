@@ -45,7 +45,7 @@ pub fn image(tree: &Tree, arguments: &ImageArguments) -> Outcome<i32> {
 pub fn write(products: &Products, arguments: &GuestArguments, output: &Path) -> Outcome<()> {
     // Whoever boots the disc sits at a serial terminal of the usual size.
     let facts = Facts { is_terminal: true, ..Facts::PIPE };
-    let guest = Guest::compose(products, &GuestArguments { seed: Seed::Processor, ..arguments.clone() }, &facts)?;
+    let guest = Guest::compose(products, &GuestArguments { seed: Seed::Processor, starts_here: true, ..arguments.clone() }, &facts)?;
     let staging = Folder::new("disc")?;
     let cannot = || format!("cannot fill {}", staging.path().display());
     fs::create_dir_all(staging.path().join("boot/grub")).context(Class::File, cannot)?;

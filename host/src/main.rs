@@ -12,6 +12,7 @@ mod failure;
 mod fuzz;
 mod latency;
 mod lint;
+mod progress;
 mod rings;
 mod run;
 mod scratch;

@@ -52,7 +52,7 @@ impl Toolchain {
     /// `cargo build --release` for bare metal with the given flags of rustc.
     pub fn bare_metal_build(&self, tree: &Tree, group: &str, flags: &str) -> Command {
         let mut command = self.cargo(tree, group);
-        command.args(["build", "--release", "--quiet", "--target", TARGET]).env("RUSTFLAGS", flags);
+        command.args(["build", "--release", "--target", TARGET]).env("RUSTFLAGS", flags);
         if self.build_std {
             command.args(["-Zbuild-std=core,alloc,compiler_builtins", "-Zbuild-std-features=compiler-builtins-mem"]);
         }

@@ -40,7 +40,12 @@ impl Entry {
 #[derive(Clone, Debug, Default)]
 pub struct Files {
     entries: BTreeMap<PathBuf, Entry>,
+    /// Files of this machine that a guest cannot have: FIFOs, sockets and devices below a directory.
+    pub left_out: Vec<PathBuf>,
 }
+
+/// The program that all applets are.
+pub const BUSYBOX: &str = "/bin/busybox";
 
 impl Files {
     /// All files but the root directory, which is always there.
@@ -51,6 +56,20 @@ impl Files {
     /// Whether there is something at `path`.
     pub fn contains(&self, path: &Path) -> bool {
         self.entries.contains_key(path)
+    }
+
+    /// Returns true if `path` is an applet of busybox.
+    pub fn is_applet(&self, path: &Path) -> bool {
+        self.entries.get(path).is_some_and(|entry| entry.mode & TYPE_MASK == SYMBOLIC_LINK && entry.content == BUSYBOX.as_bytes())
+    }
+
+    /// Lets applets with the name of the program at `path` lead to that program, if it lies in a folder of `search` (folders with colons between).
+    pub fn take_over(&mut self, path: &Path, search: &str) {
+        let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else { return };
+        if search.split(':').any(|one| Path::new(one) == folder) {
+            let applets = search.split(':').map(|one| Path::new(one).join(name)).filter(|other| other != path && self.is_applet(other));
+            applets.collect::<Vec<_>>().iter().for_each(|applet| self.add_link(applet, path.as_os_str()));
+        }
     }
 
     /// Puts a directory at `path`, and its parents.
@@ -101,6 +120,8 @@ impl Files {
             let metadata = entry.metadata().context(Class::File, cannot)?;
             if metadata.is_dir() || metadata.is_file() || metadata.is_symlink() {
                 self.add_with_metadata(&entry.path(), &path.join(entry.file_name()), &metadata)?;
+            } else {
+                self.left_out.push(entry.path());
             }
         }
         Ok(())

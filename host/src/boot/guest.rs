@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::elf;
-use super::files::{Files, absolute};
-use super::libraries;
+use super::files::{BUSYBOX, Files};
+use super::given;
 use super::program::{self, GUEST_PATH, Scope};
 use super::writer::{self, Root};
 use crate::builds::{Products, Program};
@@ -20,7 +20,6 @@ use crate::session::terminal::Facts;
 
 /// Bytes of a key of ChaCha20.
 const SEED_SIZE: usize = 32;
-const BUSYBOX: &str = "/bin/busybox";
 
 /// Everything that root starts from.
 pub struct Guest {
@@ -37,10 +36,10 @@ impl Guest {
     pub fn compose(products: &Products, arguments: &GuestArguments, facts: &Facts) -> Outcome<Guest> {
         let mut files = base()?;
         add_native(&mut files, products)?;
-        for option in &arguments.files {
-            add_option_file(&mut files, option)?;
-        }
         let directory = std::env::current_dir().context(Class::Internal, || "cannot find the current directory".to_string())?;
+        for option in &arguments.files {
+            given::add(&mut files, &directory, option)?;
+        }
         let monitors = products.monitors().map(|monitor| monitor.name.clone()).collect();
         let natives = products.programs.iter().map(|program| program.name.clone()).filter(|name| !["linux", "root"].contains(&name.as_str())).collect();
         let path = std::env::var_os("PATH").unwrap_or_default();
@@ -48,6 +47,12 @@ impl Guest {
         let stack = program::resolve(&arguments.command, &scope, &mut files)?;
         let stack = if arguments.bare { stack } else { stack.in_world(&scope) };
         let environment = environment(arguments)?;
+        stack.add_output_folders(&mut files);
+        // What is named by a relative path is where the program looks for it.
+        if arguments.starts_here && files.contains(&directory) {
+            files.add_file(Path::new("/etc/nacre/directory"), 0o644, directory.as_os_str().as_bytes());
+        }
+        say_left_out(&files);
         files.add_file(Path::new("/etc/nacre/command"), 0o644, join(&stack.words));
         files.add_file(Path::new("/etc/nacre/environment"), 0o644, join(&environment));
         files.add_file(Path::new("/etc/nacre/terminal"), 0o644, facts.to_string());
@@ -55,6 +60,14 @@ impl Guest {
         let image = writer::image(&root(products)?, &files).map_err(|message| Failure::new(Class::Internal, message))?;
         let name = arguments.command.first().map_or(String::new(), |word| word.display().to_string());
         Ok(Guest { image, outputs: stack.outputs, name })
+    }
+}
+
+/// Says which files of the directories that were named are not in the guest.
+fn say_left_out(files: &Files) {
+    if let Some(first) = files.left_out.first() {
+        let others = if files.left_out.len() > 1 { format!(" and {} more", files.left_out.len() - 1) } else { String::new() };
+        eprintln!("nacre: left out {}{others}: FIFOs, sockets and devices stay on this machine", first.display());
     }
 }
 
@@ -150,25 +163,6 @@ fn root(products: &Products) -> Outcome<Root> {
     Ok(Root { entry, segments })
 }
 
-/// `HOST[:PATH]`; a host name that exists with its colon is taken whole.
-fn add_option_file(files: &mut Files, option: &str) -> Outcome<()> {
-    let directory = std::env::current_dir().context(Class::Internal, || "cannot find the current directory".to_string())?;
-    let whole = Path::new(option);
-    let (host, path) = match option.rsplit_once(':') {
-        Some((host, path)) if !whole.exists() => (Path::new(host), absolute(Path::new("/"), Path::new(path))),
-        _ => (whole, absolute(&directory, whole)),
-    };
-    if !host.exists() {
-        return Err(Failure::new(Class::File, format!("there is no file {}", host.display())).remedy("check what --file names"));
-    }
-    files.add_from_host(host, &path)?;
-    if !host.is_file() {
-        return Ok(());
-    }
-    let bytes = fs::read(host).context(Class::File, || format!("cannot read {}", host.display()))?;
-    libraries::add(files, host, &bytes)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -189,16 +183,6 @@ mod tests {
         assert!(!variables.contains(&OsString::from("HOME=/root")));
         let wrong = GuestArguments { environment: vec!["=x".into()], ..Default::default() };
         assert_eq!(environment(&wrong).unwrap_err().class, Class::Usage);
-    }
-
-    #[test]
-    fn a_file_option_names_a_place() {
-        let mut files = Files::default();
-        let manifest = concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml");
-        add_option_file(&mut files, manifest).unwrap();
-        add_option_file(&mut files, &format!("{manifest}:/a/b")).unwrap();
-        assert!(files.contains(Path::new(manifest)) && files.contains(Path::new("/a/b")));
-        assert_eq!(add_option_file(&mut files, "/nonexistent:/x").unwrap_err().class, Class::File);
     }
 
     #[test]

@@ -1,6 +1,8 @@
 //! The libraries and the dynamic linker that programs of this machine need, put where they lie here.
 
 use std::fs;
+use std::io::Read;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use super::elf;
@@ -41,6 +43,22 @@ pub fn add(files: &mut Files, host: &Path, bytes: &[u8]) -> Outcome<()> {
         }
     }
     add_opened(files, &folders)
+}
+
+/// Puts what the programs and libraries below the directory `host` need into `files`, as far as it is on this machine.
+pub fn add_below(files: &mut Files, host: &Path) {
+    let Ok(metadata) = fs::symlink_metadata(host) else { return };
+    if metadata.is_dir() {
+        let entries = fs::read_dir(host).map(|entries| entries.filter_map(Result::ok).map(|entry| entry.path()).collect::<Vec<_>>());
+        entries.unwrap_or_default().iter().for_each(|entry| add_below(files, entry));
+    } else if metadata.is_file() && (metadata.mode() & 0o111 != 0 || host.extension().is_some_and(|extension| extension == "so")) {
+        let mut start = [0; 4];
+        let is_elf = fs::File::open(host).and_then(|mut file| file.read_exact(&mut start)).is_ok() && &start == b"\x7fELF";
+        if let (true, Ok(bytes)) = (is_elf, fs::read(host)) {
+            // A directory may hold programs that cannot run on this machine either.
+            let _ = add(files, host, &bytes);
+        }
+    }
 }
 
 /// What glibc opens itself when a thread ends early or the stack is shown; without it the program is ended.

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use super::elf::{self, Refusal};
 use super::files::{Files, absolute};
+use super::data;
 use super::libraries;
 use crate::failure::{Class, Context, Failure, Outcome};
 
@@ -21,6 +22,15 @@ const LONG_OPTIONS_WITH_VALUE: [(&str, &[&str]); 3] = [("guard", &["allow", "den
 const SEVERAL: &str = "share-cpu";
 /// Long options whose value is a file that the monitor writes.
 const LONG_OUTPUTS: [&str; 1] = ["audit"];
+/// Long options whose value is a file that the monitor reads.
+const LONG_INPUTS: [&str; 1] = ["policy"];
+
+/// Files that monitors' options name, as they are written there.
+#[derive(Default)]
+struct Named {
+    outputs: BTreeSet<PathBuf>,
+    inputs: BTreeSet<PathBuf>,
+}
 
 /// Monitors' options that take a value, one letter each.
 const OPTIONS_WITH_VALUE: [(&str, &str); 4] = [("trace", "os"), ("pager", "m"), ("checkpoint", "o"), ("debug", "p")];
@@ -30,16 +40,28 @@ const OPTIONS_WITH_VALUE: [(&str, &str); 4] = [("trace", "os"), ("pager", "m"), 
 pub struct Stack {
     /// The command as the guest gets it.
     pub words: Vec<OsString>,
-    /// Files that monitors were asked to write: the only ones that a guest may hand out.
+    /// Absolute paths of the files that monitors were asked to write: the only ones that a guest may hand out.
     pub outputs: BTreeSet<PathBuf>,
     /// Names of the tree's own programs in the stack, monitors and others.
     own: Vec<String>,
 }
 
+/// Scripts whose interpreters are scripts, at most.
+const MOST_SCRIPTS: usize = 5;
+
 /// The monitor that makes processes.
 const WORLD: &str = "process";
 
 impl Stack {
+    /// Puts the folders in which monitors write files into `files`, and those that lead to them.
+    pub fn add_output_folders(&self, files: &mut Files) {
+        for folder in self.outputs.iter().filter_map(|path| path.parent()) {
+            if !files.contains(folder) {
+                files.add_directory(folder, 0o755);
+            }
+        }
+    }
+
     /// Puts `process` before all words, so that the program can fork and the monitors see each of its processes.
     ///
     /// A stack that names it is left alone. So is one that runs a program of the tree that is no monitor: such a program makes the kernel's calls itself.
@@ -72,18 +94,24 @@ impl Scope<'_> {
 /// Reads a command; puts programs of this machine that it names into `files`.
 pub fn resolve(command: &[OsString], scope: &Scope<'_>, files: &mut Files) -> Outcome<Stack> {
     let mut stack = Stack { words: command.to_vec(), ..Stack::default() };
-    let (mut at, mut several) = (0, false);
+    let (mut at, mut several, mut named) = (0, false, Named::default());
     while let Some(word) = command.get(at) {
         stack.words[at] = resolve_program(word, scope, files)?;
         stack.own.extend(word.to_str().filter(|name| scope.is_own(name)).map(str::to_string));
         at = match word.to_str().filter(|name| scope.monitors.contains(*name)) {
             Some(monitor) => {
                 several |= monitor == SEVERAL;
-                skip_options(monitor, command, at + 1, &mut stack.outputs)
+                skip_options(monitor, command, at + 1, &mut named)
             }
-            None if several => next_program(command, at + 1, &mut stack.outputs),
-            None => return Ok(stack),
+            None if several => next_program(command, at + 1, &mut named),
+            None => break,
         };
+    }
+    stack.outputs = named.outputs.iter().map(|path| absolute(scope.directory, path)).collect();
+    for path in named.inputs.iter().map(|path| absolute(scope.directory, path)) {
+        if !files.contains(&path) && path.is_file() {
+            files.add_from_host(&path, &path)?;
+        }
     }
     if stack.words.is_empty() {
         return Err(Failure::new(Class::Usage, "no program is named").remedy("try `nacre run sh`"));
@@ -92,16 +120,16 @@ pub fn resolve(command: &[OsString], scope: &Scope<'_>, files: &mut Files) -> Ou
 }
 
 /// Index of the program behind the next colons; the end if there are none.
-fn next_program(command: &[OsString], from: usize, outputs: &mut BTreeSet<PathBuf>) -> usize {
+fn next_program(command: &[OsString], from: usize, named: &mut Named) -> usize {
     let colons = |word: &&OsString| !word.is_empty() && word.as_bytes().iter().all(|byte| *byte == b':');
     match command[from..].iter().position(|word| colons(&word)) {
-        Some(place) => skip_options(SEVERAL, command, from + place + 1, outputs),
+        Some(place) => skip_options(SEVERAL, command, from + place + 1, named),
         None => command.len(),
     }
 }
 
 /// Index of the first word that is no option of `monitor`; notes the files named by `-o`.
-fn skip_options(monitor: &str, command: &[OsString], mut at: usize, outputs: &mut BTreeSet<PathBuf>) -> usize {
+fn skip_options(monitor: &str, command: &[OsString], mut at: usize, named: &mut Named) -> usize {
     let with_value = OPTIONS_WITH_VALUE.iter().find(|(name, _)| *name == monitor).map_or("", |(_, letters)| letters);
     while let Some(letters) = command.get(at).map(|word| word.as_bytes()).and_then(|word| word.strip_prefix(b"-")) {
         at += 1;
@@ -110,7 +138,7 @@ fn skip_options(monitor: &str, command: &[OsString], mut at: usize, outputs: &mu
         }
         let valued = |letter: &&u8| with_value.as_bytes().contains(letter);
         if let Some(option) = letters.strip_prefix(b"-") {
-            at += usize::from(skip_long(monitor, option, command.get(at), outputs));
+            at += usize::from(skip_long(monitor, option, command.get(at), named));
             continue;
         }
         let Some(position) = letters.iter().position(|letter| valued(&letter)) else { continue };
@@ -118,14 +146,14 @@ fn skip_options(monitor: &str, command: &[OsString], mut at: usize, outputs: &mu
         let value = if attached.is_empty() { command.get(at).map(|word| word.as_bytes()) } else { Some(attached) };
         at += usize::from(attached.is_empty());
         if let (b'o', Some(value)) = (letters[position], value) {
-            outputs.insert(PathBuf::from(OsStr::from_bytes(value)));
+            named.outputs.insert(PathBuf::from(OsStr::from_bytes(value)));
         }
     }
     at
 }
 
 /// Whether a long option's value is the next word; notes it if it is a file to be written.
-fn skip_long(monitor: &str, option: &[u8], next: Option<&OsString>, outputs: &mut BTreeSet<PathBuf>) -> bool {
+fn skip_long(monitor: &str, option: &[u8], next: Option<&OsString>, named: &mut Named) -> bool {
     let known = LONG_OPTIONS_WITH_VALUE.iter().find(|(name, _)| *name == monitor).map_or(&[][..], |(_, options)| options);
     let (name, attached) = match option.iter().position(|byte| *byte == b'=') {
         Some(place) => (&option[..place], Some(&option[place + 1..])),
@@ -134,9 +162,14 @@ fn skip_long(monitor: &str, option: &[u8], next: Option<&OsString>, outputs: &mu
     if !known.iter().any(|one| one.as_bytes() == name) {
         return false;
     }
-    let value = attached.or(next.map(|word| word.as_bytes()));
-    if let Some(value) = value.filter(|value| *value != b"-" && LONG_OUTPUTS.iter().any(|one| one.as_bytes() == name)) {
-        outputs.insert(PathBuf::from(OsStr::from_bytes(value)));
+    let value = attached.or(next.map(|word| word.as_bytes())).filter(|value| *value != b"-");
+    if let Some(path) = value.map(|value| PathBuf::from(OsStr::from_bytes(value))) {
+        let is_one_of = |names: &[&str]| names.iter().any(|one| one.as_bytes() == name);
+        if is_one_of(&LONG_OUTPUTS) {
+            named.outputs.insert(path);
+        } else if is_one_of(&LONG_INPUTS) {
+            named.inputs.insert(path);
+        }
     }
     attached.is_none()
 }
@@ -145,13 +178,12 @@ fn skip_long(monitor: &str, option: &[u8], next: Option<&OsString>, outputs: &mu
 fn resolve_program(word: &OsStr, scope: &Scope<'_>, files: &mut Files) -> Outcome<OsString> {
     if word.as_bytes().contains(&b'/') {
         let path = absolute(scope.directory, Path::new(word));
-        if !files.contains(&path) {
+        if !files.contains(&path) || files.is_applet(&path) && is_executable(&path) {
             add_program(&path, &path, files)?;
         }
         return Ok(path.into_os_string());
     }
-    let in_guest = GUEST_PATH.split(':').any(|folder| files.contains(&Path::new(folder).join(word)));
-    if in_guest {
+    if in_guest(word, files) {
         return Ok(word.to_os_string());
     }
     let Some(found) = find_on_host(word, scope) else {
@@ -168,16 +200,27 @@ fn resolve_program(word: &OsStr, scope: &Scope<'_>, files: &mut Files) -> Outcom
     Ok(word.to_os_string())
 }
 
+/// Returns true if the guest finds a program of this name.
+fn in_guest(name: &OsStr, files: &Files) -> bool {
+    GUEST_PATH.split(':').any(|folder| files.contains(&Path::new(folder).join(name)))
+}
+
 fn find_on_host(word: &OsStr, scope: &Scope<'_>) -> Option<PathBuf> {
-    std::env::split_paths(scope.path).map(|folder| absolute(scope.directory, &folder.join(word))).find(|path| is_executable(path))
+    // A shim asks a version manager of this machine which program is meant; the guest has none.
+    let folders = std::env::split_paths(scope.path).filter(|folder| !folder.ends_with("shims"));
+    folders.map(|folder| absolute(scope.directory, &folder.join(word))).find(|path| is_executable(path))
 }
 
 fn is_executable(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|metadata| metadata.is_file() && metadata.mode() & 0o111 != 0)
 }
 
-/// Puts a program of this machine into `files`, if it can be run there.
+/// Puts a program of this machine into `files`, if it can be run there, with all that it needs.
 fn add_program(host: &Path, path: &Path, files: &mut Files) -> Outcome<()> {
+    add_program_at(host, path, files, 0)
+}
+
+fn add_program_at(host: &Path, path: &Path, files: &mut Files, depth: usize) -> Outcome<()> {
     let name = host.display();
     let Ok(metadata) = fs::metadata(host) else {
         return Err(Failure::new(Class::NotFound, format!("there is no program {name}")).remedy("check the path"));
@@ -192,10 +235,34 @@ fn add_program(host: &Path, path: &Path, files: &mut Files) -> Outcome<()> {
     let bytes = fs::read(host).context(Class::File, || format!("cannot read {name}"))?;
     check(&bytes).map_err(|refusal| refuse(host, &refusal))?;
     files.add_from_host(host, path)?;
-    libraries::add(files, host, &bytes)
+    files.take_over(path, GUEST_PATH);
+    if let Some(line) = bytes.strip_prefix(b"#!") {
+        return add_interpreter(line, files, depth);
+    }
+    libraries::add(files, host, &bytes)?;
+    data::add(files, host)
 }
 
-/// Scripts are passed on: whether their interpreter is there is for the guest to say.
+/// Puts the interpreter of a script into `files`, if it is on this machine and not there yet: of `env`, the program that it looks for. `line` starts behind `#!`.
+fn add_interpreter(line: &[u8], files: &mut Files, depth: usize) -> Outcome<()> {
+    let line = String::from_utf8_lossy(line.split(|byte| *byte == b'\n').next().unwrap_or(&[])).into_owned();
+    let mut words = line.split_whitespace();
+    let Some(first) = words.next().map(PathBuf::from) else { return Ok(()) };
+    let mut wanted = vec![first.clone()];
+    if let (true, Some(name)) = (first.ends_with("env"), words.find(|word| !word.starts_with('-') && !word.contains('='))) {
+        if !in_guest(OsStr::new(name), files) {
+            wanted.extend(GUEST_PATH.split(':').map(|folder| Path::new(folder).join(name)).find(|path| is_executable(path)));
+        }
+    }
+    for path in wanted {
+        if depth < MOST_SCRIPTS && path.is_absolute() && !files.contains(&path) && is_executable(&path) {
+            add_program_at(&path, &path, files, depth + 1)?;
+        }
+    }
+    Ok(())
+}
+
+/// Scripts pass: without an interpreter the guest refuses them.
 fn check(bytes: &[u8]) -> Result<(), Refusal> {
     if bytes.starts_with(b"#!") { Ok(()) } else { elf::check_program(bytes) }
 }
@@ -230,7 +297,7 @@ mod tests {
 
     fn outputs(words: &[&str]) -> Vec<String> {
         let (stack, _) = resolve_words(words).unwrap();
-        stack.outputs.iter().map(|path| path.display().to_string()).collect()
+        stack.outputs.iter().map(|path| path.display().to_string().trim_start_matches('/').to_string()).collect()
     }
 
     #[test]

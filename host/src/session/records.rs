@@ -10,6 +10,8 @@ use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
+use crate::boot::files::absolute;
+
 const START: &[u8] = b"\x1b]nacre;";
 const END: u8 = 7;
 /// No record is longer; a path is at most this long on Linux.
@@ -40,14 +42,16 @@ enum State {
 pub struct Splitter {
     state: State,
     outputs: BTreeSet<PathBuf>,
+    /// Relative names start here.
+    directory: PathBuf,
     text: Vec<u8>,
     records: Vec<Record>,
 }
 
 impl Splitter {
-    /// A splitter that lets the guest write `outputs`.
+    /// A splitter that lets the guest write `outputs`, which are absolute paths.
     pub fn new(outputs: BTreeSet<PathBuf>) -> Splitter {
-        Splitter { state: State::Text, outputs, text: Vec::new(), records: Vec::new() }
+        Splitter { state: State::Text, outputs, directory: std::env::current_dir().unwrap_or_default(), text: Vec::new(), records: Vec::new() }
     }
 
     /// Takes bytes of COM2; gives the text to show and the records in them.
@@ -118,8 +122,9 @@ impl Splitter {
     }
 
     fn start_file(&mut self, name: PathBuf, size: u64) {
-        let file = if self.outputs.contains(&name) {
-            File::create(&name).map_err(|error| format!("cannot write {}: {error}", name.display()))
+        let path = absolute(&self.directory, &name);
+        let file = if self.outputs.contains(&path) {
+            File::create(&path).map_err(|error| format!("cannot write {}: {error}", name.display()))
         } else {
             let name = name.to_string_lossy();
             Err(format!("the guest handed out a file {name:?} that the command line does not name; it was not written"))
