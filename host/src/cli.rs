@@ -7,20 +7,25 @@ use std::time::Duration;
 
 use crate::failure::STATUSES;
 
+/// Examples that `nacre --help` shows. The test `examples` runs each of them.
 const EXAMPLES: &str = "\
 Examples:
-  nacre run sh                             an unmodified Linux shell on the bare kernel
+  nacre run sh                             an unmodified Linux shell; Ctrl-] leaves
   nacre run trace sh -c 'echo hello'       the same, every message in or out of it shown
   nacre run sha256sum /bin/busybox | cut -c1-64
   nacre test                               every ring of tests";
 
+/// Examples that `nacre run --help` shows. The test `examples` runs each of them.
 const RUN_EXAMPLES: &str = "\
 Examples:
   nacre run sh                             a shell; Ctrl-] leaves
-  nacre run ./a.out 1 2 3                  a static Linux program of yours
+  nacre run ./a.out 1 2 3                  a Linux program of yours, with its libraries
   nacre run --file data.txt wc data.txt    with a file of yours beside it
   nacre run --file src:/src ls -lR /src    a directory of yours, elsewhere
+  nacre run --file /usr/bin/ls ls --version  Debian's program instead of busybox's applet
+  nacre run python3 -c 'print(6 * 7)'      an interpreter, with its modules
   nacre run trace -o t.json ls /bin        a trace that Perfetto opens
+  nacre run --bare trace true              without `process`: the program cannot fork
   nacre run --timeout 5 -- sh -c 'while :; do :; done'";
 
 const FUZZ_EXAMPLES: &str = "\
@@ -76,7 +81,7 @@ pub enum Seed {
 /// What the booted system holds: shared by `run` and `image`.
 #[derive(Args, Clone, Debug, Default)]
 pub struct GuestArguments {
-    /// Put a file or directory of this machine into the guest, at PATH (default: the same absolute path)
+    /// Put a file or directory of this machine into the guest, at PATH (default: the same absolute path), with the libraries of programs in it
     #[arg(short, long = "file", value_name = "HOST[:PATH]")]
     pub files: Vec<String>,
     /// Set a variable in the program's environment
@@ -85,7 +90,7 @@ pub struct GuestArguments {
     /// List, at the end, the system calls that the program made and that do not exist here
     #[arg(long)]
     pub report_calls: bool,
-    /// Put no `process` before the program: without one a program cannot fork
+    /// Do not run the program below the monitor `process`; it then cannot fork. (A command that names `process` is run as it stands)
     #[arg(long)]
     pub bare: bool,
     /// Start the program in the current directory of this machine, if the guest has it
@@ -294,6 +299,22 @@ mod tests {
         assert_eq!(parse_seconds("0.5"), Ok(Duration::from_millis(500)));
         for wrong in ["", "0", "-1", "nan", "inf", "1e300"] {
             assert!(parse_seconds(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    /// Commands of the first screen and of all help texts, from README.md and this file.
+    #[test]
+    fn every_example_is_understood() {
+        let readme = include_str!("../../README.md");
+        let texts = [readme, EXAMPLES, RUN_EXAMPLES, FUZZ_EXAMPLES];
+        let lines = texts.iter().flat_map(|text| text.lines()).map(str::trim);
+        let commands: Vec<&str> = lines.filter_map(|line| line.strip_prefix("./").unwrap_or(line).strip_prefix("nacre ")).collect();
+        assert!(commands.len() > 20);
+        for command in commands {
+            let command = command.split(" #").next().and_then(|line| line.split("   ").next()).unwrap_or(command);
+            let words = shlex::split(command.split(" | cut").next().unwrap_or(command)).unwrap();
+            let parsed = Cli::try_parse_from([vec!["nacre".to_string()], words].concat());
+            assert!(parsed.is_ok(), "{command}: {}", parsed.unwrap_err());
         }
     }
 

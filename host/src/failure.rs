@@ -87,6 +87,15 @@ impl Failure {
     }
 }
 
+/// A question after the candidate nearest to `word`, to be put behind a message; empty if none is near.
+pub fn suggestion(word: &str, candidates: impl Iterator<Item = impl AsRef<str>>) -> String {
+    let measured = candidates.map(|candidate| (strsim::damerau_levenshtein(word, candidate.as_ref()), candidate));
+    match measured.min_by_key(|(distance, _)| *distance) {
+        Some((distance, found)) if 3 * distance <= word.len().max(3) => format!("; did you mean {}?", found.as_ref()),
+        _ => String::new(),
+    }
+}
+
 impl fmt::Display for Failure {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "nacre: {}", self.message)?;

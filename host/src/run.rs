@@ -10,7 +10,7 @@ use signal_hook::iterator::Signals;
 use crate::boot::guest::Guest;
 use crate::builds;
 use crate::cli::{GuestArguments, MachineArguments, RunArguments, Seed};
-use crate::failure::{Class, Context, Outcome};
+use crate::failure::{Class, Context, Failure, Outcome};
 use crate::scratch::Scratch;
 use crate::session::machine::{Boot, Machine};
 use crate::session::terminal::{Facts, Lines, Raw};
@@ -27,6 +27,7 @@ pub fn run_products(products: &builds::Products, arguments: &RunArguments) -> Ou
     let facts = Facts::current();
     let seed = if arguments.machine.icount { Seed::Fixed } else { Seed::Fresh };
     let guest = Guest::compose(products, &GuestArguments { seed, starts_here: true, ..arguments.guest.clone() }, &facts)?;
+    check_memory(guest.image.len() as u64, arguments.machine.memory)?;
     let image = Scratch::write("boot-image", &guest.image)?;
     let machine = machine(products, &image, arguments.machine.clone());
     let limits = Limits { timeout: arguments.machine.timeout, outputs: guest.outputs };
@@ -35,6 +36,25 @@ pub fn run_products(products: &builds::Products, arguments: &RunArguments) -> Ou
         say_signal(&guest.name, status);
     }
     Ok(ending.status())
+}
+
+/// Memory that a machine needs beside its files, in bytes.
+const BESIDE_FILES: u64 = 64 << 20;
+/// Files that a machine can have, in bytes: QEMU puts them below the hole for devices.
+const MOST_FILES: u64 = 1900 << 20;
+
+/// Refuses files that the machine's memory does not hold, with what would.
+fn check_memory(files: u64, memory: u64) -> Outcome<()> {
+    if files + BESIDE_FILES <= memory.min(MOST_FILES + BESIDE_FILES) {
+        return Ok(());
+    }
+    let mebibytes = |bytes: u64| bytes.div_ceil(1 << 20);
+    let said = format!("the guest's files take {} MiB, which is too much for a machine of {} MiB", mebibytes(files), mebibytes(memory));
+    let enough = (2 * files).next_multiple_of(256 << 20);
+    Err(Failure::new(Class::Usage, said).remedy(match files {
+        ..=MOST_FILES => format!("give it more with --memory {}M, or name fewer files", mebibytes(enough)),
+        _ => format!("no machine takes more than {} MiB: name fewer files", mebibytes(MOST_FILES)),
+    }))
 }
 
 /// A machine that boots `image` with our kernel.
@@ -75,5 +95,19 @@ fn say_signal(name: &str, status: i32) {
     if let Some(signal) = status.checked_sub(128).filter(|signal| (3..=64).contains(signal) && *signal != SIGPIPE) {
         let signal = signal_hook::low_level::signal_name(signal).map_or(signal.to_string(), str::to_string);
         eprintln!("nacre: {name} was killed by signal {signal}");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_that_do_not_fit_are_refused_with_a_way_out() {
+        let said = |files: u64, memory: u64| check_memory(files << 20, memory << 20).map_err(|failure| failure.to_string());
+        assert_eq!(said(400, 512), Ok(()));
+        assert!(said(700, 512).unwrap_err().contains("give it more with --memory 1536M"));
+        assert_eq!(said(700, 1536), Ok(()));
+        assert!(said(2000, 8192).unwrap_err().contains("name fewer files"));
     }
 }

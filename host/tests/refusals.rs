@@ -100,5 +100,13 @@ fn a_command_line_that_is_wrong() {
     refused(&["--timeout", "-1", "true"], 120, &["--timeout"]);
     refused(&["--nonesuch", "true"], 120, &["there is no option --nonesuch"]);
     refused(&["--env", "=x", "true"], 120, &["sets nothing"]);
+    refused(&["guard", "--alow", "console", "ls"], 120, &["guard has no option --alow; did you mean --allow?"]);
     refused(&[], 120, &["PROGRAM"]);
+}
+
+#[test]
+fn files_that_do_not_fit_the_machine() {
+    let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("large");
+    fs::File::create(&path).unwrap().set_len(80 << 20).unwrap();
+    refused(&["--memory", "100M", "--file", &path.display().to_string(), "true"], 120, &["too much for a machine of 100 MiB", "--memory 256M"]);
 }

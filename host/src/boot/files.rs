@@ -58,6 +58,12 @@ impl Files {
         self.entries.contains_key(path)
     }
 
+    /// Names of what lies in the folders of `search` (with colons between).
+    pub fn program_names(&self, search: &str) -> impl Iterator<Item = String> {
+        let in_search = |path: &Path| search.split(':').any(|folder| path.parent() == Some(Path::new(folder)));
+        self.entries.keys().filter(move |path| in_search(path)).filter_map(|path| Some(path.file_name()?.to_string_lossy().into_owned()))
+    }
+
     /// Returns true if `path` is an applet of busybox.
     pub fn is_applet(&self, path: &Path) -> bool {
         self.entries.get(path).is_some_and(|entry| entry.mode & TYPE_MASK == SYMBOLIC_LINK && entry.content == BUSYBOX.as_bytes())

@@ -11,7 +11,7 @@ use super::elf::{self, Refusal};
 use super::files::{Files, absolute};
 use super::data;
 use super::libraries;
-use crate::failure::{Class, Context, Failure, Outcome};
+use crate::failure::{Class, Context, Failure, Outcome, suggestion};
 
 /// Where a guest program looks for others.
 pub const GUEST_PATH: &str = "/bin:/usr/bin:/sbin:/usr/sbin";
@@ -101,9 +101,9 @@ pub fn resolve(command: &[OsString], scope: &Scope<'_>, files: &mut Files) -> Ou
         at = match word.to_str().filter(|name| scope.monitors.contains(*name)) {
             Some(monitor) => {
                 several |= monitor == SEVERAL;
-                skip_options(monitor, command, at + 1, &mut named)
+                skip_options(monitor, command, at + 1, &mut named)?
             }
-            None if several => next_program(command, at + 1, &mut named),
+            None if several => next_program(command, at + 1, &mut named)?,
             None => break,
         };
     }
@@ -120,16 +120,16 @@ pub fn resolve(command: &[OsString], scope: &Scope<'_>, files: &mut Files) -> Ou
 }
 
 /// Index of the program behind the next colons; the end if there are none.
-fn next_program(command: &[OsString], from: usize, named: &mut Named) -> usize {
+fn next_program(command: &[OsString], from: usize, named: &mut Named) -> Outcome<usize> {
     let colons = |word: &&OsString| !word.is_empty() && word.as_bytes().iter().all(|byte| *byte == b':');
     match command[from..].iter().position(|word| colons(&word)) {
         Some(place) => skip_options(SEVERAL, command, from + place + 1, named),
-        None => command.len(),
+        None => Ok(command.len()),
     }
 }
 
 /// Index of the first word that is no option of `monitor`; notes the files named by `-o`.
-fn skip_options(monitor: &str, command: &[OsString], mut at: usize, named: &mut Named) -> usize {
+fn skip_options(monitor: &str, command: &[OsString], mut at: usize, named: &mut Named) -> Outcome<usize> {
     let with_value = OPTIONS_WITH_VALUE.iter().find(|(name, _)| *name == monitor).map_or("", |(_, letters)| letters);
     while let Some(letters) = command.get(at).map(|word| word.as_bytes()).and_then(|word| word.strip_prefix(b"-")) {
         at += 1;
@@ -138,7 +138,7 @@ fn skip_options(monitor: &str, command: &[OsString], mut at: usize, named: &mut 
         }
         let valued = |letter: &&u8| with_value.as_bytes().contains(letter);
         if let Some(option) = letters.strip_prefix(b"-") {
-            at += usize::from(skip_long(monitor, option, command.get(at), named));
+            at += usize::from(skip_long(monitor, option, command.get(at), named)?);
             continue;
         }
         let Some(position) = letters.iter().position(|letter| valued(&letter)) else { continue };
@@ -149,18 +149,18 @@ fn skip_options(monitor: &str, command: &[OsString], mut at: usize, named: &mut 
             named.outputs.insert(PathBuf::from(OsStr::from_bytes(value)));
         }
     }
-    at
+    Ok(at)
 }
 
 /// Whether a long option's value is the next word; notes it if it is a file to be written.
-fn skip_long(monitor: &str, option: &[u8], next: Option<&OsString>, named: &mut Named) -> bool {
+fn skip_long(monitor: &str, option: &[u8], next: Option<&OsString>, named: &mut Named) -> Outcome<bool> {
     let known = LONG_OPTIONS_WITH_VALUE.iter().find(|(name, _)| *name == monitor).map_or(&[][..], |(_, options)| options);
     let (name, attached) = match option.iter().position(|byte| *byte == b'=') {
         Some(place) => (&option[..place], Some(&option[place + 1..])),
         None => (option, None),
     };
     if !known.iter().any(|one| one.as_bytes() == name) {
-        return false;
+        return if name == b"help" { Ok(false) } else { Err(unknown_option(monitor, name, known)) };
     }
     let value = attached.or(next.map(|word| word.as_bytes())).filter(|value| *value != b"-");
     if let Some(path) = value.map(|value| PathBuf::from(OsStr::from_bytes(value))) {
@@ -171,7 +171,13 @@ fn skip_long(monitor: &str, option: &[u8], next: Option<&OsString>, named: &mut 
             named.inputs.insert(path);
         }
     }
-    attached.is_none()
+    Ok(attached.is_none())
+}
+
+fn unknown_option(monitor: &str, name: &[u8], known: &[&str]) -> Failure {
+    let name = format!("--{}", String::from_utf8_lossy(name));
+    let near = suggestion(&name, known.iter().copied().chain(["help"]).map(|one| format!("--{one}")));
+    Failure::new(Class::Usage, format!("{monitor} has no option {name}{near}")).remedy(format!("`nacre run {monitor} --help` lists them"))
 }
 
 /// The word by which the guest finds the program; puts it into `files` if it is this machine's.
@@ -190,7 +196,8 @@ fn resolve_program(word: &OsStr, scope: &Scope<'_>, files: &mut Files) -> Outcom
         if word.as_bytes().starts_with(b"-") {
             return Err(Failure::new(Class::Usage, format!("there is no option {}", word.display())).remedy("see `nacre run --help`"));
         }
-        return Err(Failure::new(Class::NotFound, format!("there is no program called {}", word.display()))
+        let near = suggestion(&word.to_string_lossy(), files.program_names(GUEST_PATH));
+        return Err(Failure::new(Class::NotFound, format!("there is no program called {}{near}", word.display()))
             .remedy("name a monitor, a busybox applet, a program in your PATH, or a path with a slash"));
     };
     add_program(&found, &found, files)?;
@@ -325,6 +332,15 @@ mod tests {
     fn long_options_have_values_too() {
         assert_eq!(outputs(&["guard", "--allow", "x y", "--audit", "a.json", "trace", "-o", "b", "ls", "--audit", "c"]), ["a.json", "b"]);
         assert_eq!(outputs(&["guard", "--audit=d", "--deny=trace", "--audit", "-", "trace", "-oe", "ls"]), ["d", "e"]);
+    }
+
+    #[test]
+    fn words_that_were_mistyped_find_what_was_meant() {
+        let said = |words: &[&str]| resolve_words(words).unwrap_err().to_string();
+        assert!(said(&["guard", "--alow", "x", "ls"]).contains("guard has no option --alow; did you mean --allow?"));
+        assert!(said(&["busibox"]).contains("there is no program called busibox; did you mean busybox?"));
+        assert!(!said(&["xyzzy"]).contains("did you mean"));
+        assert!(resolve_words(&["guard", "--help"]).is_ok());
     }
 
     #[test]

@@ -3,33 +3,31 @@
 
 extern char **environ;
 
-static void title(void)
+static long title(char *text, long room)
 {
-    char text[300];
     int fd = open("/proc/self/cmdline", O_RDONLY);
-    long size = read(fd, text, sizeof text);
+    long size = read(fd, text, (size_t)room);
     close(fd);
-    for (long at = 0; at < size; at++)
-        if (!text[at])
-            text[at] = '|';
-    say("%ld %.*s\n", size, (int)size, text);
+    return size;
 }
 
 int main(int count, char **words)
 {
-    if (count < 3) {
-        char *const more[] = {"first", "second", "third", NULL};
-        char *const variables[] = {"ONE=aaaaaaaaaaaaaaaaaaaaaaaa", "TWO=bbbbbbbbbbbbbbbbbbbb", NULL};
-        return execve("/proc/self/exe", more, variables);
-    }
-    title();
-    memset(words[0], 'x', 4);
-    title();
-    strcpy(words[0], "short title that goes on and on");
-    title();
-    memset(words[0], 'y', environ[1] - words[0] + 8);
-    title();
-    words[2][5] = 0;
-    title();
+    static char text[5000];
+    long size = title(text, sizeof text);
+    char *end = strchr(words[count - 1], 0) + 1, *start = end - size;
+    HOLDS(end == environ[0]);
+    HOLDS(!text[size - 1]);
+    memset(start, 'y', (size_t)size);
+    memset(end, 'z', 5);
+    HOLDS(title(text, sizeof text) == size + (long)strlen(end) + 1);
+    HOLDS(!strncmp(text + size, "zzzzz", 5));
+    end[3] = 0;
+    HOLDS(title(text, sizeof text) == size + 4);
+    start[1] = 0;
+    HOLDS(title(text, sizeof text) == 2);
+    memset(start, 'y', (size_t)size - 1);
+    start[size - 1] = 0;
+    HOLDS(title(text, sizeof text) == size);
     return 0;
 }

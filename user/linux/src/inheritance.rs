@@ -13,7 +13,7 @@ const VERSION: u64 = 5;
 /// Bytes that most take.
 const USUAL: usize = 6 << 10;
 /// Most descriptors, files, areas or segments that are taken over.
-const MOST: u64 = 1 << 16;
+const MOST: u64 = 1 << 20;
 /// Resource limits that there are.
 pub const LIMITS: usize = 16;
 /// Signals that have a disposition.
