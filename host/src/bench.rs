@@ -15,6 +15,7 @@ use crate::boot::guest::Guest;
 use crate::builds::{self, Products, Program};
 use crate::cli::{BenchArguments, GuestArguments, MachineArguments};
 use crate::failure::{Class, Context, Failure, Outcome};
+use crate::json;
 use crate::rings::describe;
 use crate::run::machine;
 use crate::scratch::Scratch;
@@ -47,8 +48,8 @@ pub fn bench(tree: &Tree, arguments: &BenchArguments) -> Outcome<i32> {
     println!("nacre run true, start to finish: {} ms on the wall (median of {WALL_RUNS})", wall_clock(&products)?.as_millis());
     println!("{}", parallel::tell(&boot(&products, &["measure", "parallel"], two_cpus(arguments))?)?);
     println!("{}", calls::measure(tree, &products, &[], arguments.no_linux)?);
-    write(arguments.json.as_deref(), &table.json())?;
-    write(arguments.svg.as_deref(), &chart::svg(&table))?;
+    json::write(arguments.json.as_deref(), &table.json())?;
+    json::write(arguments.svg.as_deref(), &chart::svg(&table))?;
     Ok(0)
 }
 
@@ -63,10 +64,6 @@ fn on_linux(tree: &Tree, program: &Program, arguments: MachineArguments) -> Outc
 /// A machine whose CPUs run at once, each on a thread of the host's: so without QEMU's counting of instructions.
 fn two_cpus(arguments: &BenchArguments) -> MachineArguments {
     MachineArguments { cpus: 2, debug: arguments.debug, ..MachineArguments::default() }
-}
-
-fn write(path: Option<&Path>, text: &str) -> Outcome<()> {
-    path.map_or(Ok(()), |path| fs::write(path, text).context(Class::File, || format!("cannot write {}", path.display())))
 }
 
 fn boot(products: &Products, words: &[&str], arguments: MachineArguments) -> Outcome<Captured> {

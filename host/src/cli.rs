@@ -56,7 +56,7 @@ pub enum Task {
     /// Measure Nacre and Linux with the same program in the same QEMU
     Bench(BenchArguments),
     /// Count lines, functions and unsafe blocks against the house rules
-    Lint,
+    Lint(LintArguments),
     /// Write a disc (ISO, BIOS and UEFI) that boots the program
     Image(ImageArguments),
     /// Let a hostile program make random calls, and see that nothing outside it changes; or follow coverage on this machine
@@ -64,6 +64,34 @@ pub enum Task {
     Fuzz(FuzzArguments),
     /// Measure how many instructions the kernel keeps interrupts off, at most, by call and interrupt
     Latency(LatencyArguments),
+    /// Print a script that completes this command's words in a shell
+    Completions(CompletionsArguments),
+    /// Write a manual page for this command and for each subcommand
+    Man(ManArguments),
+}
+
+/// Arguments of `lint`.
+#[derive(Args, Debug)]
+pub struct LintArguments {
+    /// Also write the counts and what breaks a rule as JSON
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+}
+
+/// Arguments of `completions`.
+#[derive(Args, Debug)]
+pub struct CompletionsArguments {
+    /// The shell
+    #[arg(value_enum)]
+    pub shell: clap_complete::Shell,
+}
+
+/// Arguments of `man`.
+#[derive(Args, Debug)]
+pub struct ManArguments {
+    /// The folder to write to; it is made
+    #[arg(value_name = "FOLDER")]
+    pub folder: PathBuf,
 }
 
 /// Source of a guest's random bytes.
@@ -167,6 +195,9 @@ pub struct TestArguments {
     /// In the ring of Linux programs: all of them below these monitors alone, as `process trace -q`
     #[arg(long, value_name = "MONITORS", allow_hyphen_values = true)]
     pub below: Option<String>,
+    /// Also write the summary as JSON
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
     /// How many machines run at once
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=64))]
     pub jobs: u32,

@@ -7,7 +7,9 @@ mod walk;
 
 use std::fs;
 
+use crate::cli::LintArguments;
 use crate::failure::{Class, Context, Outcome};
+use crate::json;
 use crate::tree::Tree;
 use count::{Counts, count};
 use walk::{Crate, folders_without_readme};
@@ -19,17 +21,20 @@ const FILE_LINES: usize = 500;
 /// Lines of a function.
 const FUNCTION_LINES: usize = 60;
 
+/// What is counted of a crate, by its name in JSON.
+const COLUMNS: [&str; 8] = ["code", "tests", "files", "functions", "median", "p90", "longest", "unsafe"];
+
 /// Folders of the kernel that belong to other architectures than the one that is counted.
 const OTHER_ARCHITECTURES: [&str; 2] = ["aarch64", "riscv64"];
 
 /// Counts everything, prints a table and what breaks a rule; 1 if something does.
-pub fn lint(tree: &Tree) -> Outcome<i32> {
-    let mut violations = Vec::new();
+pub fn lint(tree: &Tree, arguments: &LintArguments) -> Outcome<i32> {
+    let (mut violations, mut rows) = (Vec::new(), Vec::new());
     let mut kernel_lines = 0;
     println!("{:<22} {:>6} {:>6} {:>5} {:>5} {:>6} {:>4} {:>7} {:>6}", "crate", "code", "tests", "files", "fns", "median", "p90", "longest", "unsafe");
     for member in walk::crates(tree)? {
         let counts = count_crate(tree, &member, &mut violations)?;
-        print_crate(&member, &counts);
+        rows.push(print_crate(&member, &counts));
         if member.name.starts_with("kernel/") {
             kernel_lines += counts.code_lines;
         }
@@ -43,6 +48,9 @@ pub fn lint(tree: &Tree) -> Outcome<i32> {
     for violation in &violations {
         println!("{violation}");
     }
+    let found: Vec<String> = violations.iter().map(|violation| json::quote(violation)).collect();
+    let text = format!("{{\"kernel\": {kernel_lines}, \"crates\": [\n  {}\n], \"violations\": [{}]}}\n", rows.join(",\n  "), found.join(", "));
+    json::write(arguments.json.as_deref(), &text)?;
     println!("{} violations", violations.len());
     Ok(i32::from(!violations.is_empty()))
 }
@@ -82,20 +90,15 @@ fn check_file(shown: &str, text: &str, counts: &Counts, violations: &mut Vec<Str
     }
 }
 
-fn print_crate(member: &Crate, counts: &Counts) {
+/// Prints a crate's line; returns it as JSON.
+fn print_crate(member: &Crate, counts: &Counts) -> String {
     let mut lines: Vec<usize> = counts.functions.iter().map(|function| function.lines).collect();
     lines.sort_unstable();
     let at = |numerator: usize| lines.get(lines.len() * numerator / 10).copied().unwrap_or(0);
-    println!(
-        "{:<22} {:>6} {:>6} {:>5} {:>5} {:>6} {:>4} {:>7} {:>6}",
-        member.name,
-        counts.code_lines,
-        counts.test_lines,
-        member.files.len(),
-        lines.len(),
-        at(5),
-        at(9),
-        lines.last().unwrap_or(&0),
-        counts.unsafe_blocks.len()
-    );
+    let longest = lines.last().unwrap_or(&0);
+    let figures = [counts.code_lines, counts.test_lines, member.files.len(), lines.len(), at(5), at(9), *longest, counts.unsafe_blocks.len()];
+    let [code, tests, files, functions, median, ninth, longest, blocks] = figures;
+    println!("{:<22} {code:>6} {tests:>6} {files:>5} {functions:>5} {median:>6} {ninth:>4} {longest:>7} {blocks:>6}", member.name);
+    let pairs: Vec<String> = COLUMNS.iter().zip(figures).map(|(name, figure)| format!("\"{name}\": {figure}")).collect();
+    format!("{{\"crate\": {}, {}}}", json::quote(&member.name), pairs.join(", "))
 }

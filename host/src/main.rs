@@ -8,8 +8,10 @@ mod boot;
 mod builds;
 mod cli;
 mod disc;
+mod describe;
 mod failure;
 mod fuzz;
+mod json;
 mod latency;
 mod lint;
 mod progress;
@@ -45,14 +47,20 @@ fn refuse_usage(error: &clap::Error) -> ! {
 }
 
 fn perform(cli: &Cli) -> Outcome<i32> {
+    match &cli.task {
+        Task::Completions(arguments) => return describe::completions(arguments),
+        Task::Man(arguments) => return describe::manual_pages(arguments),
+        _ => {}
+    }
     let tree = Tree::find()?;
     match &cli.task {
         Task::Run(arguments) => run::run(&tree, arguments),
         Task::Test(arguments) => rings::test(&tree, arguments),
-        Task::Lint => lint::lint(&tree),
+        Task::Lint(arguments) => lint::lint(&tree, arguments),
         Task::Bench(arguments) => bench::bench(&tree, arguments),
         Task::Image(arguments) => disc::image(&tree, arguments),
         Task::Fuzz(arguments) => fuzz::fuzz(&tree, arguments),
         Task::Latency(arguments) => latency::latency(&tree, arguments),
+        Task::Completions(_) | Task::Man(_) => Ok(0),
     }
 }

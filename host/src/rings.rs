@@ -17,6 +17,7 @@ pub use system::describe;
 use crate::builds;
 use crate::cli::{Ring, TestArguments};
 use crate::failure::Outcome;
+use crate::json;
 use crate::tree::Tree;
 use tally::Tally;
 
@@ -39,6 +40,7 @@ pub fn test(tree: &Tree, arguments: &TestArguments) -> Outcome<i32> {
         Some(Ok(Err(failure))) => tally.note("the system builds", Some(&failure.to_string())),
         Some(Err(_)) => tally.note("the system builds", Some("building it has panicked")),
     }
+    json::write(arguments.json.as_deref(), &format!("{{\"passed\": {}, \"failed\": {}}}\n", tally.passed, tally.failed))?;
     println!("{} passed, {} failed", tally.passed, tally.failed);
     Ok(i32::from(tally.failed > 0))
 }

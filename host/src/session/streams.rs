@@ -4,6 +4,7 @@ use std::io::{ErrorKind, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::sync::mpsc::{Receiver, Sender, sync_channel};
 use std::thread;
+use std::time::Duration;
 
 use super::records::Splitter;
 use super::{Event, event_of};
@@ -13,13 +14,23 @@ const LEAVE: u8 = 0x1d;
 
 type Sink = Box<dyn Write + Send>;
 
-/// Reads `line` to its end, gives each part to `take` until that says no more, then tells that the line ended.
-fn read_line(mut line: impl Read, mut take: impl FnMut(&[u8]) -> bool) {
-    let mut buffer = [0; 16384];
+/// How long a line's bytes are collected before they are taken. QEMU writes them one by one, and each that finds a reader asleep costs it a wake-up.
+const COLLECT: Duration = Duration::from_micros(500);
+
+/// Bytes that are taken at a time, at most.
+const PART: usize = 16384;
+
+/// Reads `line` to its end, and gives each part to `take` until that says no more. It sleeps for `pause` after each part that was not full.
+fn read_line(mut line: impl Read, pause: Duration, mut take: impl FnMut(&[u8]) -> bool) {
+    let mut buffer = [0; PART];
     loop {
         match line.read(&mut buffer) {
             Ok(0) => return,
-            Ok(count) if take(&buffer[..count]) => {}
+            Ok(count) if take(&buffer[..count]) => {
+                if count < PART && !pause.is_zero() {
+                    thread::sleep(pause);
+                }
+            }
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
             Ok(_) | Err(_) => return,
         }
@@ -29,7 +40,7 @@ fn read_line(mut line: impl Read, mut take: impl FnMut(&[u8]) -> bool) {
 /// COM1 to standard output. A slow reader slows the guest; one that is gone ends it.
 pub fn carry_output(line: UnixStream, mut output: Sink, events: Sender<Event>) {
     thread::spawn(move || {
-        read_line(line, |bytes| {
+        read_line(line, COLLECT, |bytes| {
             let written = output.write_all(bytes).and_then(|()| output.flush());
             if written.is_err() {
                 let _ = events.send(Event::OutputGone);
@@ -43,7 +54,7 @@ pub fn carry_output(line: UnixStream, mut output: Sink, events: Sender<Event>) {
 /// COM3 to standard error. Errors that nobody reads are dropped.
 pub fn carry_errors(line: UnixStream, mut errors: Sink, events: Sender<Event>) {
     thread::spawn(move || {
-        read_line(line, |bytes| {
+        read_line(line, COLLECT, |bytes| {
             show(&mut errors, bytes);
             true
         });
@@ -54,7 +65,7 @@ pub fn carry_errors(line: UnixStream, mut errors: Sink, events: Sender<Event>) {
 /// COM2: messages to standard error, records to the session.
 pub fn carry_messages(line: UnixStream, mut splitter: Splitter, mut messages: Sink, events: Sender<Event>) {
     thread::spawn(move || {
-        read_line(line, |bytes| {
+        read_line(line, COLLECT, |bytes| {
             let (text, records) = splitter.split(bytes);
             show(&mut messages, &text);
             for record in records {
@@ -86,7 +97,7 @@ pub fn carry_input(
     let (pieces, waiting) = sync_channel::<Vec<u8>>(WAITING_PIECES);
     let reader_events = events.clone();
     thread::spawn(move || {
-        read_line(input, |bytes| {
+        read_line(input, Duration::ZERO, |bytes| {
             if is_terminal && bytes.contains(&LEAVE) {
                 let _ = reader_events.send(Event::Leave);
                 return false;

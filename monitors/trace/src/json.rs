@@ -15,6 +15,8 @@ pub struct Event<'a> {
     pub start: u64,
     /// How long the answer took, in nanoseconds.
     pub duration: u64,
+    /// Number of the process that the message's port belongs to.
+    pub pid: u64,
     /// Which worker carried it; events of one worker never overlap.
     pub worker: usize,
     /// The message as text.
@@ -28,9 +30,9 @@ fn microseconds(nanoseconds: u64, into: &mut String) {
     write!(into, "{}.{:03}", nanoseconds / 1000, nanoseconds % 1000).unwrap_or(());
 }
 
-/// Appends the start of the array; `program` becomes the name of the process.
-pub fn open(program: &str, into: &mut String) {
-    into.push_str("[\n{\"name\":\"process_name\",\"ph\":\"M\",\"pid\":1,\"args\":{\"name\":");
+/// Appends the start of the array; `program` becomes the name of process `pid`.
+pub fn open(program: &str, pid: u64, into: &mut String) {
+    write!(into, "[\n{{\"name\":\"process_name\",\"ph\":\"M\",\"pid\":{pid},\"args\":{{\"name\":").unwrap_or(());
     string(program, into);
     into.push_str("}}");
 }
@@ -45,7 +47,7 @@ pub fn event(event: &Event<'_>, into: &mut String) {
     microseconds(event.start, into);
     into.push_str(",\"dur\":");
     microseconds(event.duration, into);
-    write!(into, ",\"pid\":1,\"tid\":{},\"args\":{{\"message\":", event.worker).unwrap_or(());
+    write!(into, ",\"pid\":{},\"tid\":{},\"args\":{{\"message\":", event.pid, event.worker).unwrap_or(());
     string(event.message, into);
     into.push_str(",\"answer\":");
     string(event.answer, into);
@@ -64,12 +66,13 @@ mod tests {
     #[test]
     fn a_trace_is_these_lines() {
         let mut text = String::new();
-        open("cat \"x\"", &mut text);
+        open("cat \"x\"", 4, &mut text);
         let read = Event {
             name: "file.read",
             category: "file",
             start: 1_234_567,
             duration: 89,
+            pid: 7,
             worker: 2,
             message: "file.read(#5)",
             answer: "12 \"a\\n\u{1}\"",
@@ -77,8 +80,8 @@ mod tests {
         event(&read, &mut text);
         close(&mut text);
         let expected = concat!(
-            "[\n{\"name\":\"process_name\",\"ph\":\"M\",\"pid\":1,\"args\":{\"name\":\"cat \\\"x\\\"\"}},\n",
-            "{\"name\":\"file.read\",\"cat\":\"file\",\"ph\":\"X\",\"ts\":1234.567,\"dur\":0.089,\"pid\":1,\"tid\":2,",
+            "[\n{\"name\":\"process_name\",\"ph\":\"M\",\"pid\":4,\"args\":{\"name\":\"cat \\\"x\\\"\"}},\n",
+            "{\"name\":\"file.read\",\"cat\":\"file\",\"ph\":\"X\",\"ts\":1234.567,\"dur\":0.089,\"pid\":7,\"tid\":2,",
             "\"args\":{\"message\":\"file.read(#5)\",\"answer\":\"12 \\\"a\\\\n\\u0001\\\"\"}}\n]\n",
         );
         assert_eq!(text, expected);

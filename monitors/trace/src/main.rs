@@ -53,7 +53,7 @@ fn run(options: &Options<'_>, arguments: &Arguments) -> Result<i32, String> {
     let services = Services::find().map_err(|refusal| refusal.to_string())?;
     let record = Record::new(sink(options, &services, arguments)?, options.data_limit);
     let tracer = Tracer { record, name: stage::name(options.command) };
-    stage::run(tracer, (), services, options.command, arguments)
+    stage::run(tracer, 0, services, options.command, arguments)
 }
 
 fn trace(arguments: &Arguments) -> i32 {

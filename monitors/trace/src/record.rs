@@ -13,6 +13,8 @@ use nacre_sys::clock::ticks;
 use nacre_sys::lock::Lock;
 use nacre_sys::{OwnedReference, Reference};
 
+/// Number of a process where nobody numbers them.
+const ALONE: u64 = 1;
 /// Most bytes of one message.
 const PIECE: usize = 65536;
 
@@ -22,14 +24,23 @@ pub struct Events {
     path: Vec<u8>,
     clock: Clock,
     text: String,
+    /// What the first process is called, and its number.
+    program: String,
+    first: u64,
 }
 
 impl Events {
     /// Events of `program`, written to `file`, which has this path.
     pub fn new(file: OwnedReference, path: &[u8], program: &str) -> Events {
-        let mut text = String::with_capacity(PIECE);
-        json::open(program, &mut text);
-        Events { file, path: path.to_vec(), clock: Clock::start(), text }
+        Events { file, path: path.to_vec(), clock: Clock::start(), text: String::with_capacity(PIECE), program: String::from(program), first: 0 }
+    }
+
+    /// Says which number the first process has; only once.
+    fn begin(&mut self, pid: u64) {
+        if self.first == 0 {
+            self.first = pid;
+            json::open(&self.program, pid, &mut self.text);
+        }
     }
 
     fn flush(&mut self) {
@@ -38,6 +49,7 @@ impl Events {
     }
 
     fn add(&mut self, done: &Done<'_>) {
+        self.begin(ALONE);
         // What is no message has its name in its text.
         let mut name = String::new();
         match done.message.split_once('(') {
@@ -50,6 +62,7 @@ impl Events {
             category: describe(done.label).map_or("unknown", |operation| operation.protocol),
             start,
             duration: self.clock.nanoseconds(done.ended).saturating_sub(start),
+            pid: if done.pid == 0 { self.first } else { done.pid },
             worker: done.worker,
             message: done.message,
             answer: done.answer,
@@ -61,6 +74,7 @@ impl Events {
     }
 
     fn close(&mut self) {
+        self.begin(ALONE);
         json::close(&mut self.text);
         self.flush();
         // If nobody can hand the file out, it is there all the same.
@@ -124,6 +138,8 @@ pub enum Sink {
 pub struct Done<'a> {
     /// Which worker carried it.
     pub worker: usize,
+    /// Number of the process that its port belongs to; 0 is the first one.
+    pub pid: u64,
     /// Its label.
     pub label: u32,
     /// Whether the answer was an error.
@@ -148,6 +164,13 @@ impl Record {
     /// Shows messages in `sink`, at most `data_limit` bytes of each piece of data.
     pub fn new(sink: Sink, data_limit: usize) -> Record {
         Record { sink, data_limit }
+    }
+
+    /// The first process has this number.
+    pub fn begin(&self, pid: u64) {
+        if let Sink::Events(events) = &self.sink {
+            events.lock().begin(pid);
+        }
     }
 
     /// Whether text is to be made of messages.
@@ -197,11 +220,11 @@ impl Record {
         }
     }
 
-    /// Something that is no message, as text.
-    pub fn note(&self, worker: usize, message: &str, answer: &str) {
+    /// Something that is no message, as text: which worker tells it, and of which process.
+    pub fn note(&self, (worker, pid): (usize, u64), message: &str, answer: &str) {
         if self.wants_text() {
             let time = self.time();
-            self.done(&Done { worker, label: OTHERS, failed: false, started: time, ended: time, message, answer });
+            self.done(&Done { worker, pid, label: OTHERS, failed: false, started: time, ended: time, message, answer });
         }
     }
 

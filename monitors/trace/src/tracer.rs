@@ -9,7 +9,8 @@ use nacre_abi::object::TargetType;
 use nacre_nest::host::Exception;
 use nacre_nest::interpose::text::Half;
 use nacre_nest::interpose::{Arrival, Letter, Passage, Returned, Seen, Watch, report_exception, report_killed};
-use nacre_proto::{Errno, parent};
+use nacre_proto::{Errno, parent, process};
+use nacre_sys::Reference;
 use nacre_sys::ipc::Received;
 
 /// The tracer.
@@ -23,17 +24,19 @@ pub struct Tracer {
 /// What is remembered of a message until its answer comes.
 pub struct Asked {
     label: u32,
+    /// Number of the process that the port belongs to.
+    pid: u64,
     started: u64,
     text: String,
 }
 
-/// Every port has a proxy; nothing else can have one.
-fn passage(arrival: Arrival) -> Passage<(), Infallible> {
-    if arrival.kind == TargetType::Port as u64 { Passage::Proxy(()) } else { Passage::Plain }
+/// Every port has a proxy, tagged with the process that it belongs to; nothing else can have one.
+fn passage(arrival: Arrival, pid: u64) -> Passage<u64, Infallible> {
+    if arrival.kind == TargetType::Port as u64 { Passage::Proxy(pid) } else { Passage::Plain }
 }
 
 impl Tracer {
-    fn request_text(&self, letter: &Letter<'_, ()>) -> String {
+    fn request_text(&self, letter: &Letter<'_, u64>) -> String {
         if !self.record.wants_text() {
             return String::new();
         }
@@ -56,7 +59,8 @@ impl Tracer {
 }
 
 impl Watch for Tracer {
-    type Tag = ();
+    /// Number of the process that a port belongs to; 0 is the first one.
+    type Tag = u64;
     type Asked = Asked;
     type Proof = Infallible;
     const ATTENUATES: bool = false;
@@ -76,22 +80,27 @@ impl Watch for Tracer {
         self.record.count(label, failed, started);
     }
 
-    fn sent(&self, _: &Seen<()>, arrival: Arrival) -> Passage<(), Infallible> {
-        passage(arrival)
+    fn is_process(&self, _: Reference, pid: u64) {
+        self.record.begin(pid);
+    }
+
+    fn sent(&self, seen: &Seen<u64>, arrival: Arrival) -> Passage<u64, Infallible> {
+        passage(arrival, seen.tag)
     }
 
     #[inline]
-    fn request(&self, letter: &mut Letter<'_, ()>) -> Result<Asked, Errno> {
+    fn request(&self, letter: &mut Letter<'_, u64>) -> Result<Asked, Errno> {
         let started = self.record.time();
         let text = self.request_text(letter);
         if letter.label == parent::exit::LABEL && letter.is_parent {
-            self.record.note(letter.worker, &text, "?");
+            self.record.note((letter.worker, letter.seen.tag), &text, "?");
         }
-        Ok(Asked { label: letter.label, started, text })
+        Ok(Asked { label: letter.label, pid: letter.seen.tag, started, text })
     }
 
-    fn returned(&self, _: &mut Asked, _: &Received, arrival: Arrival) -> Passage<(), Infallible> {
-        passage(arrival)
+    fn returned(&self, asked: &mut Asked, reply: &Received, arrival: Arrival) -> Passage<u64, Infallible> {
+        // The port of a new process is that process's parent.
+        passage(arrival, if asked.label == process::create::LABEL { reply.words[0] } else { asked.pid })
     }
 
     #[inline]
@@ -99,29 +108,29 @@ impl Watch for Tracer {
         let failed = returned.as_ref().map_or(true, |returned| returned.label != 0);
         let answer = self.reply_text(asked.label, returned);
         let ended = self.record.time();
-        self.record.done(&Done { worker, label: asked.label, failed, started: asked.started, ended, message: &asked.text, answer: &answer });
+        self.record.done(&Done { worker, pid: asked.pid, label: asked.label, failed, started: asked.started, ended, message: &asked.text, answer: &answer });
     }
 
-    fn notified(&self, worker: usize, seen: &Seen<()>, bits: u64) -> bool {
-        self.record.note(worker, &format!("notify(#{}, {bits:#x})", seen.number), "0");
+    fn notified(&self, worker: usize, seen: &Seen<u64>, bits: u64) -> bool {
+        self.record.note((worker, seen.tag), &format!("notify(#{}, {bits:#x})", seen.number), "0");
         true
     }
 
     fn exception(&self, worker: usize, exception: &Exception) -> u64 {
         let Exception { kind, error, address, instruction } = exception;
         let text = format!("exception({kind}, error={error:#x}, address={address:#x}, instruction={instruction:#x})");
-        self.record.note(worker, &text, &format!("signal {}", exception.signal()));
+        self.record.note((worker, 0), &text, &format!("signal {}", exception.signal()));
         report_exception(&self.name, exception);
         exception.exit_status()
     }
 
     fn killed(&self, worker: usize) -> u64 {
-        self.record.note(worker, "thread_ended(#0)", "signal 9");
+        self.record.note((worker, 0), "thread_ended(#0)", "signal 9");
         report_killed(&self.name)
     }
 
     fn signalled(&self, signal: u64) {
-        self.record.note(0, "ended(#0)", &format!("signal {signal}"));
+        self.record.note((0, 0), "ended(#0)", &format!("signal {signal}"));
     }
 
     fn ended(&self) {
