@@ -1,0 +1,123 @@
+//! What somebody tries who has never seen the tree, each as it would be typed on Linux.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::Once;
+
+/// The first run may build the system: the others wait for it instead of building beside it.
+static BUILT: Once = Once::new();
+
+/// A directory of its own for a test, empty.
+fn place(name: &str) -> PathBuf {
+    BUILT.call_once(|| drop(Command::new(env!("CARGO_BIN_EXE_nacre")).args(["run", "true"]).stdin(Stdio::null()).output()));
+    let place = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let _ = fs::remove_dir_all(&place);
+    fs::create_dir_all(&place).unwrap();
+    place
+}
+
+/// Runs `nacre run` in a directory; its status, output and messages.
+fn run(place: &Path, words: &[&str]) -> (i32, String, String) {
+    let output = Command::new(env!("CARGO_BIN_EXE_nacre")).args(["run", "--timeout", "60"]).args(words).current_dir(place).stdin(Stdio::null()).output().unwrap();
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (output.status.code().unwrap(), text(&output.stdout), text(&output.stderr))
+}
+
+/// The command succeeds and prints this.
+fn prints(place: &Path, words: &[&str], expected: &str) {
+    let (status, output, errors) = run(place, words);
+    assert_eq!((status, output.as_str()), (0, expected), "{words:?}: {errors}");
+}
+
+fn script(path: &Path, text: &str) {
+    fs::write(path, text).unwrap();
+    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+#[test]
+fn a_shell_makes_processes_unless_it_is_bare() {
+    let place = place("shell");
+    prints(&place, &["sh", "-c", "echo a | cat; (exit 3); echo $?"], "a\n3\n");
+    prints(&place, &["trace", "-q", "sh", "-c", "echo b | cat"], "b\n");
+    prints(&place, &["process", "sh", "-c", "echo c | cat; echo $$"], "c\n1\n");
+    let (status, _, errors) = run(&place, &["--bare", "sh", "-c", "ls / | cat"]);
+    assert!(status != 0 && errors.contains("needs a process manager"), "{errors}");
+}
+
+#[test]
+fn files_of_the_current_directory_are_found() {
+    let place = place("here");
+    fs::write(place.join("data.txt"), "one\ntwo\n").unwrap();
+    prints(&place, &["--file", "data.txt", "wc", "-l", "data.txt"], "2 data.txt\n");
+    prints(&place, &["--file", "data.txt:/other", "wc", "-l", "/other"], "2 /other\n");
+    prints(&place, &["pwd"], "/\n");
+}
+
+#[test]
+fn scripts_run_with_their_interpreters() {
+    let place = place("scripts");
+    script(&place.join("shell"), "#!/bin/sh -e\necho \"$0\" \"$@\"\n");
+    script(&place.join("perl"), "#!/usr/bin/env perl\nuse POSIX; use List::Util 'sum'; print sum(1, 2), floor(3.5), \"\\n\";\n");
+    let shell = place.join("shell").display().to_string();
+    prints(&place, &["./shell", "a", "b"], &format!("{shell} a b\n"));
+    prints(&place, &["--bare", "trace", "-q", "./shell"], &format!("{shell}\n"));
+    prints(&place, &["./perl"], "33\n");
+    script(&place.join("circle"), &format!("#!{}\n", place.join("circle").display()));
+    let (status, _, errors) = run(&place, &["./circle"]);
+    assert!(status == 126 && errors.contains("scripts in a circle"), "{status}: {errors}");
+}
+
+#[test]
+fn programs_that_are_named_bring_their_libraries_and_hide_applets() {
+    let place = place("programs");
+    let (status, output, errors) = run(&place, &["--file", "/usr/bin/ls", "ls", "--version"]);
+    assert!(status == 0 && output.contains("GNU coreutils"), "{errors}");
+    let (status, output, errors) = run(&place, &["--file", "/usr/bin/ls:/opt/list", "sh", "-c", "/opt/list --version"]);
+    assert!(status == 0 && output.contains("GNU coreutils"), "{errors}");
+    let (_, output, errors) = run(&place, &["/bin/ls", "--version"]);
+    assert!(output.contains("GNU coreutils"), "{errors}");
+}
+
+#[test]
+fn what_monitors_write_comes_back_to_the_path_that_was_named() {
+    let place = place("outputs");
+    fs::create_dir(place.join("out")).unwrap();
+    let audit = place.join("out/audit.json").display().to_string();
+    prints(&place, &["trace", "-o", "out/t.json", "sh", "-c", "ls / | grep -c tmp"], "1\n");
+    let trace = fs::read_to_string(place.join("out/t.json")).unwrap();
+    assert!(trace.contains("\"pid\":3") && trace.trim_end().ends_with(']'), "one number for all processes: {trace}");
+    fs::write(place.join("rules"), "allow *\n").unwrap();
+    prints(&place, &["guard", "--policy", "rules", "--audit", &audit, "echo", "x"], "x\n");
+    assert!(fs::read_to_string(audit).unwrap().contains("\"call\""));
+}
+
+#[test]
+fn a_guard_says_what_it_denied() {
+    let place = place("guard");
+    let (status, _, errors) = run(&place, &["guard", "ls"]);
+    assert!(status == 127 && errors.contains("no rule allows anything, so ls can do nothing"), "{status}: {errors}");
+    let (_, _, errors) = run(&place, &["guard", "--allow", "console", "--allow", "memory", "cat", "/etc/passwd"]);
+    assert!(errors.contains("was denied; --allow"), "{errors}");
+    let (status, _, errors) = run(&place, &["guard", "--allow", "consol", "ls"]);
+    assert!(status == 125 && errors.contains("did you mean console?"), "{errors}");
+}
+
+#[test]
+fn what_cannot_come_along_is_named() {
+    let place = place("left-out");
+    fs::create_dir(place.join("folder")).unwrap();
+    assert!(Command::new("mkfifo").arg(place.join("folder/fifo")).status().unwrap().success());
+    let (status, _, errors) = run(&place, &["--file", "folder", "ls", "folder"]);
+    assert!(status == 0 && errors.contains("left out folder/fifo"), "{errors}");
+}
+
+#[test]
+fn a_terminal_has_a_name() {
+    let place = place("terminal");
+    let command = format!("{} run --timeout 60 sh -c 'tty; stty size'", env!("CARGO_BIN_EXE_nacre"));
+    let output = Command::new("script").args(["-qec", &command, "/dev/null"]).current_dir(&place).stdin(Stdio::null()).output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(text.contains("/dev/console") && text.contains("24 80"), "{text}");
+}
