@@ -138,7 +138,7 @@ impl Kind {
         match self {
             Kind::Object(_) | Kind::Use(_) | Kind::SpaceOrOwn | Kind::Keeper => &[ADDRESS, DEEP, NOT_OBJECT, TYPE, NULL, DENIED],
             Kind::Reference => &[ADDRESS, DEEP, NOT_OBJECT, TYPE],
-            Kind::Resource => &[ADDRESS, DEEP, NOT_OBJECT, TYPE, NULL],
+            Kind::Resource => &[ADDRESS, DEEP, NOT_OBJECT, TYPE, NULL, DENIED],
             Kind::Slot(_) | Kind::ReferenceSlot => &[ADDRESS, DEEP, MEMORY, OCCUPIED],
             Kind::Start | Kind::Size => &[RANGE],
             Kind::Donation => &[ADDRESS, DEEP, MEMORY, BUSY_PAGE, RANGE],
@@ -158,7 +158,7 @@ impl Kind {
             Kind::SpaceOrOwn => "Space, or reference with CONTROL; 0: the caller's own",
             Kind::Keeper => "Port, or reference with CONTROL; 0: none",
             Kind::Reference => "Reference (itself)",
-            Kind::Resource => "Reference to a resource",
+            Kind::Resource => "Reference with USE to a resource",
             Kind::Slot(_) => "free slot",
             Kind::ReferenceSlot => "free slot, or a Reference that is replaced",
             Kind::Start => "address, multiple of 4096",

@@ -5,7 +5,7 @@ use crate::list;
 use crate::machine::{LeafKind, Machine, PageSize, Physical, thread_page::register};
 use crate::object::{self, Space, Thread};
 use nacre_abi::object::{TargetType, UNIT};
-use nacre_abi::rights::REFERENCE_CONTROL;
+use nacre_abi::rights::{REFERENCE_CONTROL, REFERENCE_USE};
 use nacre_abi::{Code, ObjectType, PAGE_SIZE, Rights, Status, USER_END};
 
 /// Registers of the arguments, the first being `rdi`.
@@ -126,11 +126,11 @@ impl<M: Machine> Kernel<M> {
         }
     }
 
-    /// Argument `argument` as a reference to a resource of the machine.
+    /// Argument `argument` as a reference to a resource of the machine that its holder may use.
     pub(crate) fn resource_argument(&self, caller: Thread<'_>, argument: u8, wanted: TargetType) -> Attempt<object::Reference<'_>> {
         let reference = self.reference(self.reference_argument(caller, argument)?);
         if reference.kind() == wanted as u64 {
-            Ok(reference)
+            if reference.rights() & REFERENCE_USE == 0 { wrong(Code::Denied, argument) } else { Ok(reference) }
         } else if reference.is_null(&self.machine) {
             wrong(Code::NullReference, argument)
         } else {

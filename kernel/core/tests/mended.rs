@@ -435,6 +435,31 @@ fn a_line_that_is_unbound_was_the_last_link_to_a_port() {
 }
 
 #[test]
+fn a_resource_is_of_no_use_without_the_right() {
+    let world = world(1);
+    let page = world.page();
+    let (ports, lines, clock, other) = (page, page + 0x40, page + 0x80, page + 0xc0);
+    for (from, to) in [(environment::IO_PORTS, ports), (environment::INTERRUPTS, lines), (environment::CLOCK, clock)] {
+        world.ok(Call::ReferenceReference, &[from, to, 0]);
+    }
+    world.ok(Call::ReferenceCreate, &[other]);
+    let calls: [(Call, &[u64]); 8] = [
+        (Call::IoRead, &[ports, 0, 1]),
+        (Call::IoWrite, &[ports, 0, 1, 0]),
+        (Call::IoWriteBytes, &[ports, 0, page, 0]),
+        (Call::IoPortsReference, &[ports, other, 0, 1]),
+        (Call::InterruptBind, &[lines, 1, 0, 0]),
+        (Call::InterruptAcknowledge, &[lines, 1]),
+        (Call::InterruptReference, &[lines, other, 0, 1]),
+        (Call::ClockRead, &[clock]),
+    ];
+    for (call, arguments) in calls {
+        assert_eq!(world.call(call, arguments), Status::argument(Code::Denied, 1), "{call:?}");
+    }
+    check(&world);
+}
+
+#[test]
 fn a_thread_that_was_alone_on_its_processor_shares_it_too() {
     let world = World::new(2);
     world.map_ram();

@@ -5,6 +5,7 @@
 
 extern crate alloc;
 
+mod asked;
 mod inversion;
 
 use alloc::format;
@@ -115,6 +116,9 @@ fn shares(arguments: &Arguments) -> i32 {
             number(threads).filter(|threads| *threads > 0).map_or(125, |threads| spin_all(name, threads, what))
         }
         [b"flood", name] => flood(name),
+        [b"wait"] => asked::wait(),
+        // Its own share is what its neighbour is not to have.
+        [b"asked", name] => asked::ask().map_or_else(|why| tell(&why).max(1), |()| tell(&format!("{} {}\n", alloc::string::String::from_utf8_lossy(name), (SPAN[1] - SPAN[0]) / 10))),
         [b"inversion"] => tell(inversion::tried()),
         _ => 125,
     }

@@ -353,14 +353,15 @@ impl Station {
     /// Sends the answer that is due, if there is one, and waits for the next event at the port or set of ports `at`.
     ///
     /// A request that comes while the [gate](nacre_sys::gate) is shut is refused with `ENOMEM` here, unless it frees memory. So a server that has no memory left goes on.
-    /// A message that wants no reply is dropped unread, because its sender lends no time for the work. It is a notification without bits.
+    /// A message that wants no reply is dropped unread, because its sender lends no time for the work. Both are notifications without bits, so that whoever waits
+    /// for a deadline sees how far it is: clients that ask again and again do not put it off.
     pub fn next(&mut self, at: u64, timeout: u64) -> Result<Event<'_>, Status> {
-        let mut received = self.receive(at, timeout)?;
-        while !gate::is_open() && is_refused(&received) {
+        let received = self.receive(at, timeout)?;
+        let is_turned_away = !gate::is_open() && is_refused(&received);
+        if is_turned_away {
             self.outgoing.refuse(Errno::ENOMEM.0);
-            received = self.receive(at, timeout)?;
         }
-        if received.notification().is_some() || !received.needs_reply() {
+        if is_turned_away || received.notification().is_some() || !received.needs_reply() {
             return Ok(Event::Notification { word: received.word, bits: received.notification().unwrap_or(0) });
         }
         let bytes = self.incoming.get(..received.bytes()).unwrap_or_default();
