@@ -4,6 +4,7 @@
 //! readers, and the last reader's for writers. Sockets of messages without connections have a queue of their own, and send to that of whom they name.
 
 mod accounts;
+mod cycles;
 mod events;
 mod kept;
 pub mod looks;
@@ -19,7 +20,7 @@ mod terminals;
 #[cfg(test)]
 mod tests;
 
-use crate::queue::{Parcel, Queue, Received, Sender, Wish};
+use crate::queue::{PIECE, Parcel, Queue, Received, Sender, Wish};
 use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 use alloc::vec::Vec;
 use nacre_proto::Errno;
@@ -102,6 +103,13 @@ pub struct Parts<R> {
     pub references: Vec<R>,
     /// What is said of them.
     pub control: Vec<u8>,
+}
+
+impl<R> Parts<R> {
+    /// Bytes and number of references.
+    fn load(&self) -> (usize, usize) {
+        (self.data.len(), self.references.len())
+    }
 }
 
 /// Bytes that are to be sent.
@@ -321,16 +329,16 @@ impl<R> Hub<R> {
         let used = (self.bytes, self.references);
         let queue = self.queues.get_mut(&target).ok_or(Errno::EPIPE)?;
         let Some(count) = queue.takes(sending.data.len(), added, is_packet)? else { return Ok(None) };
-        if used.0 + count > MOST_BYTES {
+        if used.0 + count + PIECE > MOST_BYTES {
             return Err(Errno::ENOMEM);
         }
         if used.1 + added > MOST_REFERENCES {
             return Err(Errno::ETOOMANYREFS);
         }
-        let before = (queue.bytes(), queue.references());
+        let before = queue.load();
         let references = core::mem::take(references);
         queue.put(Parcel { data: &sending.data[..count], references, control: &sending.control, from: &from, sender: sending.sender }, is_packet)?;
-        let after = (queue.bytes(), queue.references());
+        let after = queue.load();
         self.count(before, after);
         self.touch_queue(target);
         Ok(Some(count))
@@ -347,11 +355,14 @@ impl<R> Hub<R> {
         if number == 0 {
             self.forget_parts(key);
         }
-        let used = self.bytes;
+        let (used, kept) = (self.bytes, self.references);
         let end = self.end_mut(key)?;
         let parts = end.parts.get_or_insert(Parts { count: 0, data: Vec::new(), references: Vec::new(), control: Vec::new() });
         if parts.count != number || parts.references.len() + references.len() > crate::queue::MOST_REFERENCES {
             return Err(Errno::EINVAL);
+        }
+        if kept + references.len() > MOST_REFERENCES {
+            return Err(Errno::ETOOMANYREFS);
         }
         if parts.data.len() + sending.data.len() > crate::queue::SOCKET || sending.control.len() > CONTROL - parts.control.len().min(CONTROL) {
             return Err(Errno::EMSGSIZE);
@@ -362,22 +373,44 @@ impl<R> Hub<R> {
         parts.count += 1;
         parts.data.extend(&sending.data);
         parts.control.extend(&sending.control);
+        let added = references.len();
         parts.references.extend(references);
-        self.bytes += sending.data.len();
+        self.hold((sending.data.len(), added));
         Ok(sending.data.len())
     }
 
     /// The parts before number `count`, which is the last.
     pub fn take_parts(&mut self, key: u64, count: u64) -> Result<Parts<R>, Errno> {
         let parts = self.end_mut(key)?.parts.take().ok_or(Errno::EINVAL)?;
-        self.bytes -= parts.data.len();
+        self.let_go(parts.load());
         if parts.count == count { Ok(parts) } else { Err(Errno::EINVAL) }
     }
 
     fn forget_parts(&mut self, key: u64) {
         if let Some(parts) = self.ends.get_mut(&key).and_then(|end| end.parts.take()) {
-            self.bytes -= parts.data.len();
+            self.let_go(parts.load());
         }
+    }
+
+    /// `ENOMEM`, `ETOOMANYREFS`: this many more bytes and references are too many.
+    pub fn check_load(&self, (bytes, references): (usize, usize)) -> Result<(), Errno> {
+        match () {
+            () if self.bytes + bytes > MOST_BYTES => Err(Errno::ENOMEM),
+            () if self.references + references > MOST_REFERENCES => Err(Errno::ETOOMANYREFS),
+            () => Ok(()),
+        }
+    }
+
+    /// Counts bytes and references that are kept outside of queues.
+    pub fn hold(&mut self, (bytes, references): (usize, usize)) {
+        self.bytes += bytes;
+        self.references += references;
+    }
+
+    /// Takes back what [`Hub::hold`] counted.
+    pub fn let_go(&mut self, (bytes, references): (usize, usize)) {
+        self.bytes -= bytes;
+        self.references -= references;
     }
 
     /// Receives. `None`: it would have to wait. Nothing of nobody is the end.
@@ -404,10 +437,10 @@ impl<R> Hub<R> {
         if let Some(error) = end.error.take_if(|_| queue.has_messages || !queue.has_some()) {
             return Err(error);
         }
-        let before = (queue.bytes(), queue.references());
+        let before = queue.load();
         let received = queue.take(wish);
         let is_over = queue.is_ended || queue.is_deaf || !is_connectionless && queue.writers.is_empty();
-        let after = (queue.bytes(), queue.references());
+        let after = queue.load();
         self.count(before, after);
         match received {
             None if is_over => Ok(Some(Received::nothing())),
@@ -461,7 +494,7 @@ impl<R> Hub<R> {
             self.change_queue(key);
             return;
         }
-        let before = (queue.bytes(), queue.references());
+        let before = queue.load();
         self.count(before, (0, 0));
         self.forget_ring(key);
         self.queues.remove(&key);

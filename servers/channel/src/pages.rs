@@ -8,6 +8,9 @@ use nacre_proto::Errno;
 /// Bytes of a page. Up to so many are written whole or not at all.
 pub const PAGE: usize = 4096;
 
+/// Number of pages for which an empty pipe keeps room.
+const FEW: usize = 4;
+
 /// One page.
 #[derive(Debug)]
 struct Page {
@@ -30,6 +33,12 @@ impl Pages {
     /// How many bytes there are.
     pub fn bytes(&self) -> usize {
         self.bytes.len()
+    }
+
+    /// Bytes for which there is room without more memory.
+    #[cfg(test)]
+    pub fn room(&self) -> usize {
+        self.bytes.capacity()
     }
 
     /// How many pages are in use.
@@ -111,6 +120,11 @@ impl Pages {
             if is_packet {
                 break;
             }
+        }
+        if self.bytes.is_empty() {
+            // Room that was taken is charged to nobody.
+            self.bytes.shrink_to(FEW * PAGE);
+            self.pages.shrink_to(FEW);
         }
         taken
     }

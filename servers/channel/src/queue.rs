@@ -15,6 +15,10 @@ pub const SOCKET: usize = 212_992;
 pub const MOST_REFERENCES: usize = 512;
 /// Most pieces in a queue: as many as of one byte fit in Linux.
 const MOST_PIECES: usize = 278;
+/// Bytes of memory that a piece takes besides its own: the record, the name of its sender, and what the heap adds.
+pub(crate) const PIECE: usize = 384;
+/// Number of pieces for which an empty queue keeps room.
+const FEW_PIECES: usize = 8;
 
 /// Who sends: the process, its user (and, in the upper half, group).
 pub type Sender = [u64; 2];
@@ -149,9 +153,9 @@ impl<R> Queue<R> {
         self.bytes + self.pages.bytes()
     }
 
-    /// How many references are in it.
-    pub fn references(&self) -> usize {
-        self.references
+    /// Bytes of memory that it takes, but for those that processes share, and the number of references in it.
+    pub fn load(&self) -> (usize, usize) {
+        (self.bytes() + self.pieces.len() * PIECE, self.references)
     }
 
     /// How many pieces or pages are in it.
@@ -282,6 +286,8 @@ impl<R> Queue<R> {
             self.changes[0] += 1;
             return Ok(());
         }
+        // It says something of the references, whose number is limited.
+        let control = if references.is_empty() { &[] } else { control };
         let is_apart = self.has_messages || !references.is_empty();
         let count = references.len();
         match self.pieces.back_mut().filter(|last| !is_apart && last.references.is_empty() && last.sender == sender) {
@@ -375,6 +381,25 @@ impl<R> Queue<R> {
         if !taken.has_more && (self.has_messages || first.data.is_empty()) {
             self.bytes -= first.data.len();
             self.pieces.pop_front();
+            self.give_room_back();
+        }
+    }
+
+    /// Shows each reference that is in it.
+    pub(crate) fn each_reference<'a>(&'a self, show: &mut dyn FnMut(&'a R)) {
+        self.pieces.iter().flat_map(|piece| &piece.references).for_each(show);
+    }
+
+    /// Bytes for which there is room without more memory.
+    #[cfg(test)]
+    pub(crate) fn room(&self) -> usize {
+        self.pages.room()
+    }
+
+    /// Frees the room of pieces that were taken. An empty queue is charged nothing, so it keeps little.
+    fn give_room_back(&mut self) {
+        if self.pieces.is_empty() {
+            self.pieces.shrink_to(FEW_PIECES);
         }
     }
 

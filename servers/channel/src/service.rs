@@ -21,7 +21,7 @@ use nacre_proto::flags::{O_NONBLOCK, POLLERR, POLLHUP};
 use nacre_proto::keyed as protocol;
 use nacre_proto::server;
 use nacre_proto::{Errno, Event, Request, Station, channel, directory, file, mailbox, terminal};
-use nacre_sys::{OwnedPort, OwnedPortSet, OwnedReference, Status, ipc};
+use nacre_sys::{OwnedPort, OwnedPortSet, OwnedReference, Port, Status, ipc};
 
 /// The word of the service's own port; ends have other ones.
 const SERVICE: u64 = 0;
@@ -86,6 +86,16 @@ struct Waiter {
     dont_wait: bool,
 }
 
+impl Doing {
+    /// Bytes and references that it keeps while it waits.
+    fn load(&self) -> (usize, usize) {
+        match self {
+            Doing::Send { sending, references } => (sending.data.len() + sending.control.len() + sending.to.len(), references.len()),
+            _ => (0, 0),
+        }
+    }
+}
+
 /// Somebody who wants to be told when there may be an event.
 struct Watcher {
     /// Which; `ANY_CHANGE`: of whatever changes.
@@ -99,9 +109,16 @@ const ANY_CHANGE: u64 = u64::MAX;
 
 /// An end as those who hold it see it.
 struct Place {
-    _port: OwnedPort,
+    port: OwnedPort,
     waiters: VecDeque<Waiter>,
     watchers: VecDeque<Watcher>,
+}
+
+/// The end that a reference leads to, if it is one of ours.
+fn end_of(places: &BTreeMap<u64, Place>, reference: &OwnedReference) -> Option<u64> {
+    let revealed = reference.handle().reveal(0, nacre_abi::USER_END).ok()??;
+    let key = Port(revealed.address).get_state().ok()?.word;
+    (places.get(&key)?.port.handle().address() == revealed.address).then_some(key)
 }
 
 /// The server.
@@ -171,7 +188,7 @@ impl Service {
     fn handle(&mut self, event: Event<'_>) {
         match event {
             Event::Request(mut request) => self.dispatch(&mut request),
-            Event::Notification { word, bits } if bits & NO_REFERENCES != 0 && word & ACCOUNT != 0 => drop(self.accounts.remove(&word)),
+            Event::Notification { word, bits } if bits & NO_REFERENCES != 0 && word & ACCOUNT != 0 => self.end_account(word),
             Event::Notification { word, bits } if bits & NO_REFERENCES != 0 && word != SERVICE => self.close(word),
             Event::Notification { .. } => {}
             Event::Exception(mut request) | Event::Fault(mut request) => request.answer(fault::REFUSE, [0; 6]),
@@ -206,11 +223,18 @@ impl Service {
         Ok(reference)
     }
 
+    /// A process has ended. What its threads were sending goes, since it may keep the end at which it waits.
+    fn end_account(&mut self, word: u64) {
+        self.accounts.remove(&word);
+        let waited: Vec<u64> = self.places.iter().filter(|(_, place)| !place.waiters.is_empty()).map(|(key, _)| *key).collect();
+        waited.into_iter().for_each(|key| self.forget_gone(key));
+    }
+
     /// A port for an end, and the first reference to it.
     fn place(&mut self, key: u64) -> Result<OwnedReference, Errno> {
         let port = OwnedPort::new(key, self.set.handle())?;
         let reference = port.new_reference(REFERENCE_USE)?;
-        self.places.insert(key, Place { _port: port, waiters: VecDeque::new(), watchers: VecDeque::new() });
+        self.places.insert(key, Place { port, waiters: VecDeque::new(), watchers: VecDeque::new() });
         Ok(reference)
     }
 
@@ -221,7 +245,9 @@ impl Service {
 
     fn close(&mut self, key: u64) {
         self.hub.close(key);
-        self.places.remove(&key);
+        for waiter in self.places.remove(&key).into_iter().flat_map(|place| place.waiters) {
+            self.hub.let_go(waiter.doing.load());
+        }
         self.leave_keyed(key);
         self.leave_ring(key);
     }
@@ -230,7 +256,11 @@ impl Service {
     fn attempt(&mut self, key: u64, doing: &mut Doing) -> Result<Option<Done>, Errno> {
         match doing {
             Doing::Receive { wish, .. } => Ok(self.hub.receive(key, *wish)?.map(Done::Received)),
-            Doing::Send { sending, references } => Ok(self.hub.send(key, sending, references)?.map(Done::Sent)),
+            Doing::Send { sending, references } => {
+                let places = &self.places;
+                self.hub.check_cycles(key, Some(&sending.to), references, |reference| end_of(places, reference))?;
+                Ok(self.hub.send(key, sending, references)?.map(Done::Sent))
+            }
             Doing::Connect { name, owner } => Ok(self.hub.connect(key, name, *owner)?.then_some(Done::Connected)),
             Doing::Accept { flags } => {
                 let Some((end, name)) = self.hub.accept(key, *flags)? else { return Ok(None) };
@@ -266,6 +296,19 @@ impl Service {
         }
     }
 
+    /// Forgets those who waited at an end and have gone, with what they wanted to send.
+    fn forget_gone(&mut self, key: u64) {
+        let Some(place) = self.places.get_mut(&key) else { return };
+        let hub = &mut self.hub;
+        place.waiters.retain(|waiter| {
+            let has_gone = waiter.reply.is_null().unwrap_or(true);
+            if has_gone {
+                hub.let_go(waiter.doing.load());
+            }
+            !has_gone
+        });
+    }
+
     fn settle_waiters(&mut self, key: u64) {
         let Some(place) = self.places.get_mut(&key) else { return };
         if !place.waiters.is_empty() || !place.watchers.is_empty() {
@@ -274,12 +317,16 @@ impl Service {
         let waiters = core::mem::take(&mut place.waiters);
         let mut kept = VecDeque::new();
         for mut waiter in waiters {
+            self.hub.let_go(waiter.doing.load());
             if waiter.reply.is_null().unwrap_or(true) {
                 continue;
             }
             match self.attempt(key, &mut waiter.doing) {
                 Ok(None) if waiter.dont_wait && !self.hub.is_locked(key) => drop(server::refuse(waiter.reply, Errno::EAGAIN)),
-                Ok(None) => kept.push_back(waiter),
+                Ok(None) => {
+                    self.hub.hold(waiter.doing.load());
+                    kept.push_back(waiter);
+                }
                 Ok(Some(done)) => self.answer_later(key, waiter, done),
                 Err(errno) => drop(server::refuse(waiter.reply, errno)),
             }

@@ -183,7 +183,7 @@ impl<R> Hub<R> {
     pub(super) fn mailbox_close(&mut self, end: u64) {
         let Some(Opened { number, .. }) = self.mailboxes.open.remove(&end) else { return };
         let all = (end, 0)..=(end, u64::MAX);
-        let parts: usize = self.mailboxes.parts.extract_if(all, |_, _| true).map(|(_, (_, data))| data.len()).sum();
+        let parts: usize = self.mailboxes.parts.extract_if(all, |_, _| true).map(|(_, (_, data))| data.len() + OVERHEAD).sum();
         self.bytes -= parts;
         self.with_kept(|kept| kept.forget_end(end));
         if let Some(mailbox) = self.mailboxes.boxes.get_mut(&number) {
@@ -204,13 +204,17 @@ impl<R> Hub<R> {
     pub fn mailbox_part(&mut self, end: u64, writer: u64, number: u64, data: &[u8]) -> Result<(), Errno> {
         let most = self.mailbox(end)?.1.made.size as usize;
         if number == 0 {
-            let dropped = self.mailboxes.parts.remove(&(end, writer)).map_or(0, |(_, data)| data.len());
+            let dropped = self.mailboxes.parts.remove(&(end, writer)).map_or(0, |(_, data)| data.len() + OVERHEAD);
             self.bytes -= dropped;
         }
-        if self.bytes + data.len() > MOST_BYTES {
+        if self.bytes + data.len() + OVERHEAD > MOST_BYTES {
             return Err(Errno::ENOMEM);
         }
-        let (parts, kept) = self.mailboxes.parts.entry((end, writer)).or_default();
+        if number == 0 {
+            self.mailboxes.parts.insert((end, writer), (0, Vec::new()));
+            self.bytes += OVERHEAD;
+        }
+        let (parts, kept) = self.mailboxes.parts.get_mut(&(end, writer)).ok_or(Errno::EINVAL)?;
         if *parts != number {
             return Err(Errno::EINVAL);
         }
@@ -256,7 +260,7 @@ impl<R> Hub<R> {
     /// Sends a message of which that was said, or waits for room. Too many do: `EAGAIN`, and the token.
     pub fn mailbox_send(&mut self, caller: Caller<R>, has_parts: bool, mut mail: Mail, carrier: &mut impl Carrier<R>) -> Result<(), (R, Errno)> {
         if has_parts && let Some((_, mut data)) = self.mailboxes.parts.remove(&(caller.end, caller.thread)) {
-            self.bytes -= data.len();
+            self.bytes -= data.len() + OVERHEAD;
             data.append(&mut mail.data);
             mail.data = data;
         }

@@ -260,9 +260,9 @@ fn a_named_pipe_waits_for_its_other_side() {
 
 /// What holds whatever was done.
 fn check(hub: &TestHub) {
-    let parts = hub.ends.values().filter_map(|end| end.parts.as_ref()).map(|parts| parts.data.len()).sum::<usize>();
-    assert_eq!(hub.bytes, hub.queues.values().map(Queue::bytes).sum::<usize>() + parts);
-    assert_eq!(hub.references, hub.queues.values().map(Queue::references).sum::<usize>());
+    let parts = hub.ends.values().filter_map(|end| end.parts.as_ref()).map(Parts::load);
+    let all = hub.queues.values().map(Queue::load).chain(parts).fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
+    assert_eq!((hub.bytes, hub.references), all);
     for (key, queue) in &hub.queues {
         assert!(queue.readers.iter().all(|end| hub.ends.get(end).is_some_and(|end| end.incoming == Some(*key))));
         assert!(queue.writers.iter().all(|end| hub.ends.get(end).is_some_and(|end| end.outgoing == Some(*key))));
@@ -311,4 +311,78 @@ fn whatever_is_done_nothing_is_left_behind() {
         all.into_iter().for_each(|key| hub.close(key));
         assert_eq!((hub.ends(), hub.queues.len(), hub.bytes, hub.names.len(), hub.fifos.len(), hub.datagrams.len()), (0, 0, 0, 0, 0, 0));
     }
+}
+
+#[test]
+fn references_of_parts_are_limited_with_those_of_queues() {
+    let mut hub = TestHub::default();
+    let part = |number: u64| (number, Sending::default());
+    let (mut kept, mut ends) = (0, Vec::new());
+    while let Ok((one, two)) = hub.pair(SOCK_STREAM, 0, [0; 3]) {
+        for (number, sending) in (0..64).map(part) {
+            kept += hub.add_part(one, number, &sending, vec![1; 8]).map_or(0, |_| 8);
+        }
+        ends.extend([one, two]);
+    }
+    assert_eq!((kept, hub.references), (MOST_REFERENCES, MOST_REFERENCES));
+    ends.into_iter().for_each(|end| hub.close(end));
+    assert_eq!((hub.references, hub.bytes), (0, 0));
+}
+
+#[test]
+fn messages_without_bytes_take_memory_too() {
+    let mut hub = TestHub::default();
+    let (mut sent, mut ends) = (0, Vec::new());
+    while let Ok((one, two)) = hub.pair(SOCK_SEQPACKET, 0, [0; 3]) {
+        for end in [one, two] {
+            let sending = Sending { control: vec![7; CONTROL], ..Sending::default() };
+            while hub.send(end, &sending, &mut Vec::new()) == Ok(Some(0)) {
+                sent += 1;
+            }
+        }
+        ends.extend([one, two]);
+    }
+    assert_eq!(sent, MOST_BYTES / PIECE);
+    // What is said of references goes with references only.
+    assert_eq!(hub.receive(ends[0], wish(9, 9)).unwrap().unwrap().control, b"");
+    assert!(hub.queues.values().map(|queue| queue.load().0).sum::<usize>() <= MOST_BYTES);
+}
+
+#[test]
+fn a_pipe_that_was_emptied_keeps_no_room() {
+    let mut hub = TestHub::default();
+    let (reader, writer) = hub.pipe(0).unwrap();
+    hub.capacity(writer, MOST_CAPACITY).unwrap();
+    assert_eq!(send(&mut hub, writer, &vec![1; MOST_CAPACITY]), Ok(Some(MOST_CAPACITY)));
+    assert_eq!(read(&mut hub, reader, MOST_CAPACITY).map(|data| data.len()), Some(MOST_CAPACITY));
+    assert!(hub.queues.values().all(|queue| queue.room() <= 16 << 10));
+}
+
+#[test]
+fn no_end_is_on_its_way_to_itself() {
+    let mut hub = TestHub::default();
+    let end_of = |reference: &u32| Some(u64::from(*reference));
+    let pairs: Vec<(u64, u64)> = (0..3).map(|_| hub.pair(SOCK_STREAM, 0, [0; 3]).unwrap()).collect();
+    let [(one, two), (three, four), (five, _)] = pairs[..] else { panic!() };
+    let send = |hub: &mut TestHub, from: u64, end: u64| {
+        hub.check_cycles(from, Some(b""), &[end as u32], end_of)?;
+        send_with(hub, from, (b"", b"x"), vec![end as u32]).map(drop)
+    };
+    assert_eq!(send(&mut hub, one, two), Err(Errno::ETOOMANYREFS), "where it will be received");
+    assert_eq!(send(&mut hub, one, one), Ok(()));
+    // Two that are on their way through each other, and through a third.
+    assert_eq!(send(&mut hub, one, four), Ok(()));
+    assert_eq!(send(&mut hub, five, two), Ok(()));
+    assert_eq!(send(&mut hub, three, two), Err(Errno::ETOOMANYREFS));
+    assert_eq!(send(&mut hub, three, pairs[2].1), Err(Errno::ETOOMANYREFS));
+    // Parts of a message stay with who sends.
+    assert_eq!(hub.check_cycles(five, None, &[five as u32], end_of), Err(Errno::ETOOMANYREFS));
+    // One that was not accepted yet goes with who listens.
+    let (listener, client) = (hub.socket(SOCK_STREAM, 0).unwrap(), hub.socket(SOCK_STREAM, 0).unwrap());
+    hub.bind(listener, b"", b"name").unwrap();
+    hub.listen(listener, 1, [0; 3]).unwrap();
+    assert_eq!(hub.connect(client, b"name", [0; 3]), Ok(true));
+    assert_eq!(send(&mut hub, client, listener), Err(Errno::ETOOMANYREFS));
+    let (accepted, _) = hub.accept(listener, 0).unwrap().unwrap();
+    assert_eq!((send(&mut hub, client, listener), send(&mut hub, client, accepted)), (Ok(()), Err(Errno::ETOOMANYREFS)));
 }

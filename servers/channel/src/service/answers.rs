@@ -104,6 +104,7 @@ impl Service {
         {
             return Ok(Some(done));
         }
+        self.forget_gone(key);
         if self.cannot_wait(key, dont_wait)? {
             return Err(Errno::EAGAIN);
         }
@@ -114,7 +115,10 @@ impl Service {
 
     fn wait(&mut self, request: &mut Request<'_>, key: u64, (doing, dont_wait): (Doing, bool)) -> Result<(), Errno> {
         let place = self.places.get_mut(&key).ok_or(Errno::EBADF)?;
+        let load = doing.load();
+        self.hub.check_load(load)?;
         place.waiters.push_back(Waiter { doing, reply: request.detach()?, dont_wait });
+        self.hub.hold(load);
         Ok(())
     }
 
@@ -251,6 +255,8 @@ impl channel::Server for Service {
         let dont_wait = flags & MSG_DONTWAIT != 0;
         if flags & MSG_MORE != 0 {
             let references = kept(request)?;
+            let places = &self.places;
+            self.hub.check_cycles(request.word(), None, &references, |reference| super::end_of(places, reference))?;
             let count = self.hub.add_part(request.word(), part, &sending, references)?;
             return send::Output { count: count as u64 }.now();
         }

@@ -234,8 +234,10 @@ impl Root {
             objects.refund(waiting.payer, cost::WAIT);
             at_once += 1;
             if at_once > WOKEN_AT_ONCE {
-                woken.push_back(waiting.reply);
-                return true;
+                // One that has gone is not woken, or it would use up a wake of somebody who waits.
+                let waits = !waiting.reply.is_null().unwrap_or(true);
+                woken.extend(waits.then_some(waiting.reply));
+                return waits;
             }
             segment::wait::Output::default().send(waiting.reply, Span::EMPTY).is_ok()
         };
