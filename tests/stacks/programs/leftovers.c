@@ -1,9 +1,13 @@
-/* Processes that end leave memory and ends of sockets to others: sends that were cut off keep nothing, and no socket is on its way to itself. */
+/* Processes that end leave memory, ends of sockets and wakes to others: sends that were cut off keep nothing, no socket is on its way to itself,
+   and who was killed while he waited is not woken. */
 #define _GNU_SOURCE
+#include <linux/futex.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/sysinfo.h>
 #include <sys/time.h>
 #include <sys/wait.h>
@@ -49,21 +53,49 @@ static int send_both(int by, const int two[2])
     memcpy(CMSG_DATA(header), two, 2 * sizeof(int));
     return sendmsg(by, &message, MSG_DONTWAIT);
 }
-/* Sends pairs of sockets through themselves, and two pairs through each other, and drops them. */
+/* Sends pairs of sockets through themselves, and two pairs through each other, and drops them, until that was refused often. */
 static void entangle(void)
 {
-    for (int i = 0; i < 1500; i++) {
+    for (int i = 0, refused = 0; i < 1500 && refused < 10; i++) {
         int one[2], other[2];
         if (socketpair(AF_UNIX, SOCK_STREAM, 0, one) || socketpair(AF_UNIX, SOCK_STREAM, 0, other))
             break;
         if (i % 2)
-            send_both(one[0], one);
-        else if (send_both(one[0], other) > 0)
-            send_both(other[0], one);
+            refused += send_both(one[0], one) < 0;
+        else
+            refused += send_both(one[0], other) < 0 || send_both(other[0], one) < 0;
         for (int end = 0; end < 2; end++)
             close(one[end]), close(other[end]);
     }
     _exit(0);
+}
+/* Lets processes wait at one word, kills half of them, and wakes as many as are left. */
+static long wake_those_left(void)
+{
+    enum { ALL = 180 };
+    unsigned *words = mmap(0, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    int pids[ALL];
+    for (int i = 0; i < ALL; i++)
+        if ((pids[i] = fork()) == 0) {
+            __sync_fetch_and_add(words + 1, 1);
+            syscall(SYS_futex, words, FUTEX_WAIT, 0, 0);
+            _exit(0);
+        }
+    while (*(volatile unsigned *)(words + 1) < ALL)
+        usleep(1000);
+    usleep(300000);
+    /* Those that have waited longest are killed, so they are the first that a wake finds. */
+    for (int i = 0; i < ALL / 2; i++)
+        kill(pids[i], SIGKILL);
+    for (int i = 0; i < ALL / 2; i++)
+        waitpid(pids[i], 0, 0);
+    long woken = syscall(SYS_futex, words, FUTEX_WAKE, ALL / 2);
+    /* Who was not woken waits for ever. */
+    alarm(20);
+    while (wait(0) > 0)
+        ;
+    alarm(0);
+    return woken;
 }
 int main(void)
 {
@@ -83,5 +115,7 @@ int main(void)
     while (pipes < 200 && pipe(two) == 0)
         pipes++;
     printf("entangled: status %x, %d pipes\n", status, pipes);
+    fflush(stdout);
+    printf("killed: %ld woken\n", wake_those_left());
     return 0;
 }
