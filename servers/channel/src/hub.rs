@@ -16,6 +16,7 @@ mod mailboxes_tests;
 mod shared_tests;
 mod sockets;
 mod packets;
+mod parts;
 mod terminals;
 #[cfg(test)]
 mod tests;
@@ -103,13 +104,6 @@ pub struct Parts<R> {
     pub references: Vec<R>,
     /// What is said of them.
     pub control: Vec<u8>,
-}
-
-impl<R> Parts<R> {
-    /// Bytes and number of references.
-    fn load(&self) -> (usize, usize) {
-        (self.data.len(), self.references.len())
-    }
 }
 
 /// Bytes that are to be sent.
@@ -348,69 +342,6 @@ impl<R> Hub<R> {
     fn count(&mut self, before: (usize, usize), after: (usize, usize)) {
         self.bytes = self.bytes + after.0 - before.0;
         self.references = self.references + after.1 - before.1;
-    }
-
-    /// Keeps a part of a message: the first has number 0 and forgets what was kept before.
-    pub fn add_part(&mut self, key: u64, number: u64, sending: &Sending, references: Vec<R>) -> Result<usize, Errno> {
-        if number == 0 {
-            self.forget_parts(key);
-        }
-        let (used, kept) = (self.bytes, self.references);
-        let end = self.end_mut(key)?;
-        let parts = end.parts.get_or_insert(Parts { count: 0, data: Vec::new(), references: Vec::new(), control: Vec::new() });
-        if parts.count != number || parts.references.len() + references.len() > crate::queue::MOST_REFERENCES {
-            return Err(Errno::EINVAL);
-        }
-        if kept + references.len() > MOST_REFERENCES {
-            return Err(Errno::ETOOMANYREFS);
-        }
-        if parts.data.len() + sending.data.len() > crate::queue::SOCKET || sending.control.len() > CONTROL - parts.control.len().min(CONTROL) {
-            return Err(Errno::EMSGSIZE);
-        }
-        if used + sending.data.len() > MOST_BYTES || parts.data.try_reserve(sending.data.len()).is_err() {
-            return Err(Errno::ENOMEM);
-        }
-        parts.count += 1;
-        parts.data.extend(&sending.data);
-        parts.control.extend(&sending.control);
-        let added = references.len();
-        parts.references.extend(references);
-        self.hold((sending.data.len(), added));
-        Ok(sending.data.len())
-    }
-
-    /// The parts before number `count`, which is the last.
-    pub fn take_parts(&mut self, key: u64, count: u64) -> Result<Parts<R>, Errno> {
-        let parts = self.end_mut(key)?.parts.take().ok_or(Errno::EINVAL)?;
-        self.let_go(parts.load());
-        if parts.count == count { Ok(parts) } else { Err(Errno::EINVAL) }
-    }
-
-    fn forget_parts(&mut self, key: u64) {
-        if let Some(parts) = self.ends.get_mut(&key).and_then(|end| end.parts.take()) {
-            self.let_go(parts.load());
-        }
-    }
-
-    /// `ENOMEM`, `ETOOMANYREFS`: this many more bytes and references are too many.
-    pub fn check_load(&self, (bytes, references): (usize, usize)) -> Result<(), Errno> {
-        match () {
-            () if self.bytes + bytes > MOST_BYTES => Err(Errno::ENOMEM),
-            () if self.references + references > MOST_REFERENCES => Err(Errno::ETOOMANYREFS),
-            () => Ok(()),
-        }
-    }
-
-    /// Counts bytes and references that are kept outside of queues.
-    pub fn hold(&mut self, (bytes, references): (usize, usize)) {
-        self.bytes += bytes;
-        self.references += references;
-    }
-
-    /// Takes back what [`Hub::hold`] counted.
-    pub fn let_go(&mut self, (bytes, references): (usize, usize)) {
-        self.bytes -= bytes;
-        self.references -= references;
     }
 
     /// Receives. `None`: it would have to wait. Nothing of nobody is the end.

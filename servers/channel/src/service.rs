@@ -121,6 +121,11 @@ fn end_of(places: &BTreeMap<u64, Place>, reference: &OwnedReference) -> Option<u
     (places.get(&key)?.port.handle().address() == revealed.address).then_some(key)
 }
 
+/// The references of a request.
+fn kept(request: &mut Request<'_>) -> Result<Vec<OwnedReference>, Errno> {
+    (0..request.references().len()).map(|index| request.keep(index)).collect()
+}
+
 /// The server.
 pub struct Service {
     hub: Hub<OwnedReference>,

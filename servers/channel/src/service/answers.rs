@@ -1,6 +1,6 @@
 //! The operations of `channel` and `file`, and their answers: at once through the request, or later through what was detached from it.
 
-use super::{ANY_CHANGE, Doing, Done, Form, SERVICE, SLOTS, Service, Waiter, Watcher};
+use super::{ANY_CHANGE, Doing, Done, Form, SERVICE, SLOTS, Service, Waiter, Watcher, kept};
 use crate::hub::{CONTROL, Sending};
 use crate::queue::{Received, Wish};
 use alloc::vec::Vec;
@@ -156,11 +156,6 @@ impl Service {
             _ => None,
         })
     }
-}
-
-/// The references of a request.
-fn kept(request: &mut Request<'_>) -> Result<Vec<OwnedReference>, Errno> {
-    (0..request.references().len()).map(|index| request.keep(index)).collect()
 }
 
 fn done_or_later<T: Output>(done: bool, output: T) -> Handled<T> {
