@@ -241,13 +241,26 @@ fn add_program_at(host: &Path, path: &Path, files: &mut Files, depth: usize) -> 
     }
     let bytes = fs::read(host).context(Class::File, || format!("cannot read {name}"))?;
     check(&bytes).map_err(|refusal| refuse(host, &refusal))?;
-    files.add_from_host(host, path)?;
+    let real = add_linked(host, path, files)?;
     files.take_over(path, GUEST_PATH);
-    if let Some(line) = bytes.strip_prefix(b"#!") {
-        return add_interpreter(line, files, depth);
+    match bytes.strip_prefix(b"#!") {
+        Some(line) => add_interpreter(line, files, depth)?,
+        None => libraries::add(files, &real, &bytes)?,
     }
-    libraries::add(files, host, &bytes)?;
     data::add(files, host)
+}
+
+/// Puts the file at `host` into `files`, and returns where it lies. A symbolic link stays one: programs look for what is theirs beside the file that it leads to.
+fn add_linked(host: &Path, path: &Path, files: &mut Files) -> Outcome<PathBuf> {
+    let is_link = fs::symlink_metadata(host).is_ok_and(|metadata| metadata.is_symlink());
+    match fs::canonicalize(host) {
+        Ok(real) if is_link => {
+            files.add_from_host(&real, &real)?;
+            files.add_link(path, real.as_os_str());
+            Ok(real)
+        }
+        _ => files.add_from_host(host, path).map(|()| host.to_path_buf()),
+    }
 }
 
 /// Puts the interpreter of a script into `files`, if it is on this machine and not there yet: of `env`, the program that it looks for. `line` starts behind `#!`.
@@ -364,6 +377,25 @@ mod tests {
         let (_, files) = resolve_words(&["/proc/self/exe"]).unwrap();
         assert!(files.contains(Path::new("/lib64/ld-linux-x86-64.so.2")));
         assert!(files.iter().any(|(path, _)| path.ends_with("libc.so.6")));
+    }
+
+    #[test]
+    fn a_program_behind_a_link_lies_where_the_link_leads() {
+        let folder = crate::scratch::Folder::new("linked").unwrap();
+        let (link, real) = (folder.path().join("link"), fs::canonicalize(folder.path()).unwrap().join("real"));
+        fs::copy("/bin/busybox", &real).unwrap();
+        std::os::unix::fs::symlink("real", &link).unwrap();
+        let (stack, files) = resolve_words(&[link.to_str().unwrap()]).unwrap();
+        let content = |wanted: &Path| files.iter().find(|(path, _)| *path == wanted).map(|(_, entry)| entry.content.clone());
+        assert_eq!(stack.words, [link.as_os_str()]);
+        assert_eq!(content(&link).as_deref(), Some(real.as_os_str().as_bytes()));
+        assert_eq!(content(&real), fs::read("/bin/busybox").ok());
+    }
+
+    #[test]
+    fn a_script_brings_the_files_of_its_package() {
+        let (_, files) = resolve_words(&["/usr/bin/debconf"]).unwrap();
+        assert!(files.iter().any(|(path, _)| path.starts_with("/usr/share/debconf")));
     }
 
     #[test]
