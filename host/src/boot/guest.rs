@@ -20,6 +20,8 @@ use crate::session::terminal::Facts;
 
 /// Bytes of a key of ChaCha20.
 const SEED_SIZE: usize = 32;
+/// Where Debian's libraries look for kinds of terminals (terminfo(5)), the first before the others.
+const TERMINALS: [&str; 3] = ["/etc/terminfo", "/lib/terminfo", "/usr/share/terminfo"];
 
 /// Everything that root starts from.
 pub struct Guest {
@@ -47,6 +49,9 @@ impl Guest {
         let stack = program::resolve(&arguments.command, &scope, &mut files)?;
         let stack = if arguments.bare { stack } else { stack.in_world(&scope) };
         let environment = environment(arguments)?;
+        if facts.is_terminal {
+            add_terminal(&mut files, &environment)?;
+        }
         stack.add_output_folders(&mut files);
         // What is named by a relative path is where the program looks for it.
         if arguments.starts_here && files.contains(&directory) {
@@ -84,6 +89,17 @@ fn add_seed(files: &mut Files, seed: Seed) -> Outcome<()> {
         Seed::Processor => {}
     }
     Ok(())
+}
+
+/// Adds what this machine knows of the kind of terminal that `TERM` names: programs that paint a screen do not start without.
+fn add_terminal(files: &mut Files, environment: &[OsString]) -> Outcome<()> {
+    let kind = environment.iter().find_map(|variable| variable.to_str()?.strip_prefix("TERM="));
+    let Some((kind, first)) = kind.filter(|kind| !kind.contains('/')).and_then(|kind| Some((kind, kind.chars().next()?))) else { return Ok(()) };
+    let mut places = TERMINALS.iter().map(|folder| Path::new(folder).join(first.to_string()).join(kind));
+    match places.find(|place| place.is_file()) {
+        Some(place) if !files.contains(&place) => files.add_from_host(&place, &place),
+        _ => Ok(()),
+    }
 }
 
 /// Words, each with a NUL behind it.
@@ -183,6 +199,15 @@ mod tests {
         assert!(!variables.contains(&OsString::from("HOME=/root")));
         let wrong = GuestArguments { environment: vec!["=x".into()], ..Default::default() };
         assert_eq!(environment(&wrong).unwrap_err().class, Class::Usage);
+    }
+
+    #[test]
+    fn a_kind_of_terminal_comes_along_if_it_is_known() {
+        for (kind, known) in [("TERM=xterm", true), ("TERM=nonesuch", false), ("TERM=", false), ("TERM=../x/xterm", false)] {
+            let mut files = Files::default();
+            add_terminal(&mut files, &[OsString::from(kind)]).unwrap();
+            assert_eq!(files.iter().any(|(path, _)| path.ends_with("terminfo/x/xterm")), known, "{kind}");
+        }
     }
 
     #[test]
