@@ -17,7 +17,8 @@ use crate::failure::{Class, Context, Failure, Outcome, suggestion};
 pub const GUEST_PATH: &str = "/bin:/usr/bin:/sbin:/usr/sbin";
 
 /// Monitors' long options that take a value in the next word, unless it stands behind `=`.
-const LONG_OPTIONS_WITH_VALUE: [(&str, &[&str]); 3] = [("guard", &["allow", "deny", "policy", "audit"]), ("process", &["processes", "threads"]), (SEVERAL, &["policy", "processors", "weight", "priority"])];
+const LONG_OPTIONS_WITH_VALUE: [(&str, &[&str]); 4] =
+    [("guard", &["allow", "deny", "policy", "audit"]), ("pager", &["backing", "backing-size", "chaos", "policy"]), ("process", &["processes", "threads"]), (SEVERAL, &["policy", "processors", "weight", "priority"])];
 /// The monitor that runs several programs, with words of colons alone between them.
 const SEVERAL: &str = "share-cpu";
 /// Long options whose value is a file that the monitor writes.

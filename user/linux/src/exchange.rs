@@ -5,13 +5,14 @@
 
 use crate::block::Block;
 use crate::errno::{EINTR, Errno};
+use crate::memory::{HIGHEST, LOWEST};
 use crate::process::Process;
 use core::arch::naked_asm;
 use core::mem::offset_of;
 use core::sync::atomic::AtomicU32;
 use nacre_abi::message::{Descriptor, Info, MAX_REFERENCES, RECEIVE_ONLY};
 use nacre_abi::{Call, Code, Status};
-use nacre_proto::Errno as ServerErrno;
+use nacre_proto::{Errno as ServerErrno, landing};
 use nacre_sys::Reference;
 use nacre_sys::ipc::{self, Buffers, Message, Received};
 
@@ -170,8 +171,8 @@ impl Process {
     fn exchange_any(&mut self, interruptible: bool, target: Reference, message: &Message<'_>, buffers: Buffers<'_>) -> Result<Received, Errno> {
         let waiting = buffers.slots;
         let result = match self.lock {
-            Some(_) if interruptible => self.call_unlocked(target, message, &buffers, nacre_sys::FOREVER),
-            _ => self.unlocked(|| ipc::call(target, message, buffers, nacre_sys::FOREVER)),
+            Some(_) if interruptible => self.landed(buffers, |process, buffers| process.call_unlocked(target, message, &buffers, nacre_sys::FOREVER)),
+            _ => self.landed(buffers, |process, buffers| process.unlocked(|| ipc::call(target, message, buffers, nacre_sys::FOREVER))),
         };
         self.received(result, waiting)
     }
@@ -180,10 +181,23 @@ impl Process {
     pub fn exchange_until(&mut self, timeout: u64, target: Reference, message: &Message<'_>, buffers: Buffers<'_>) -> Result<Received, Errno> {
         let waiting = buffers.slots;
         let result = match self.lock {
-            Some(_) => self.call_unlocked(target, message, &buffers, timeout),
-            None => ipc::call(target, message, buffers, timeout),
+            Some(_) => self.landed(buffers, |process, buffers| process.call_unlocked(target, message, &buffers, timeout)),
+            None => self.landed(buffers, |_, buffers| ipc::call(target, message, buffers, timeout)),
         };
         self.received(result, waiting)
+    }
+
+    /// Calls so that no byte of the answer is lost, though pages of the program go meanwhile. Of memory that another thread has unmapped nothing is written.
+    fn landed(&mut self, buffers: Buffers<'_>, call: impl FnOnce(&mut Process, Buffers<'_>) -> Result<Received, Status>) -> Result<Received, Status> {
+        if buffers.bytes.is_empty() || !landing::is_needed() {
+            return call(self, buffers);
+        }
+        let process = core::cell::RefCell::new(self);
+        let may_copy = |start: u64, size: u64| {
+            let (memory, end) = (&mut process.borrow_mut().memory, start + size);
+            !(LOWEST..HIGHEST).contains(&start) || (memory.map.is_covered(start, end) && memory.own(start, size).is_ok())
+        };
+        landing::call(buffers, |buffers| call(&mut process.borrow_mut(), buffers), may_copy)
     }
 
     /// Without the lock another thread may have had a piece of memory copied, of which the kernel found nothing just then: nobody has got the message, and it is sent again.

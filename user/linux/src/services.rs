@@ -9,7 +9,7 @@ use alloc::rc::Rc;
 use alloc::vec::Vec;
 use core::cell::{Cell, RefCell};
 pub use nacre_proto::flags::OWN_POSITION;
-use nacre_proto::flags::{REPORT_FOREIGN_CALL, REPORT_MESSAGE, SEGMENT_OBJECTS, SERVICE_CHANNELS, SERVICE_FILES, SHARE_WRITE};
+use nacre_proto::flags::{REPORT_FOREIGN_CALL, REPORT_MESSAGE, SEGMENT_OBJECTS, SEGMENT_PAGEABLE, SERVICE_CHANNELS, SERVICE_FILES, SHARE_WRITE};
 use nacre_proto::{channel, directory, file, memory, parent, segment};
 use nacre_rt::memory::{known_pool, object_pool, pool, use_pool};
 use nacre_sys::{OwnedReference, Reference};
@@ -28,7 +28,7 @@ pub struct Segment {
     size: u64,
     /// Whether it may be mapped to be written.
     writable: bool,
-    /// It is a file's, as it changes: its pages come when they are touched.
+    /// Its pages come when they are touched, and may go: it is a file's, as it changes, or a pager's.
     paged: bool,
     /// Words of it at which processes wait for each other.
     pub points: RefCell<Vec<crate::sharing::Point>>,
@@ -45,18 +45,24 @@ impl Segment {
         Segment::take(object_pool()?, size, SEGMENT_OBJECTS)
     }
 
+    /// Takes zeroed memory from the pool whose pages may come and go: the program's own, at which nobody waits.
+    pub fn pageable(size: u64) -> Result<Rc<Segment>, Errno> {
+        Segment::take(pool()?, size, SEGMENT_PAGEABLE)
+    }
+
     fn take(pool: Reference, size: u64, flags: u64) -> Result<Rc<Segment>, Errno> {
         let reply = memory::segment_create(pool, size, flags).map_err(|_| {
             crate::table::memory_is_short();
             ENOMEM
         })?;
+        let paged = is_paged(reply.holds & SEGMENT_PAGEABLE != 0);
         Ok(Rc::new(Segment {
             port: Some(reply.segment),
             region: reply.region,
             common: Cell::new(false),
             size: reply.size,
             writable: true,
-            paged: false,
+            paged,
             points: RefCell::default(),
         }))
     }
@@ -68,7 +74,7 @@ impl Segment {
 
     /// Memory that others have too.
     pub fn common(port: Option<OwnedReference>, region: OwnedReference, size: u64, [writable, paged]: [bool; 2]) -> Rc<Segment> {
-        Rc::new(Segment { port, region, common: Cell::new(true), size, writable, paged, points: RefCell::default() })
+        Rc::new(Segment { port, region, common: Cell::new(true), size, writable, paged: is_paged(paged), points: RefCell::default() })
     }
 
     /// The reference that keeps it, at which processes wait for each other.
@@ -110,6 +116,14 @@ impl Drop for Segment {
             let _ = segment::destroy(port.handle());
         }
     }
+}
+
+/// Memory whose pages may go has answers land elsewhere.
+fn is_paged(paged: bool) -> bool {
+    if paged {
+        nacre_proto::landing::need();
+    }
+    paged
 }
 
 /// The services that have been found.
@@ -190,6 +204,11 @@ impl Services {
     pub fn memory_status(&mut self) -> Result<(u64, u64), Errno> {
         let reply = memory::status(pool()?)?;
         Ok((reply.limit, reply.used))
+    }
+
+    /// The same, whose pages may come and go.
+    pub fn pageable(&mut self, size: u64) -> Result<Rc<Segment>, Errno> {
+        Segment::pageable(size)
     }
 
     /// Zeroed memory of the pool.

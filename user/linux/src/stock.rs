@@ -41,7 +41,7 @@ impl Stock {
             return Ok(found);
         }
         if size > SHARED_MOST {
-            return Ok((services.segment(size)?, 0));
+            return Ok((services.pageable(size)?, 0));
         }
         if let Some(segment) = self.segment.as_ref().filter(|_| self.size - self.used >= size) {
             self.used += size;
@@ -49,7 +49,7 @@ impl Stock {
         }
         let wanted = (2 * self.size).clamp(FIRST, LARGEST).max(size);
         // A pool that is nearly empty may still have as much as is needed now.
-        let Ok(segment) = services.segment(wanted) else { return Ok((services.segment(size)?, 0)) };
+        let Ok(segment) = services.pageable(wanted) else { return Ok((services.pageable(size)?, 0)) };
         (self.segment, self.size, self.used) = (Some(segment.clone()), wanted, size);
         Ok((segment, 0))
     }

@@ -1,9 +1,9 @@
 //! What the clients' functions have in common.
 
 use nacre_sys::ipc::{self, Buffers, Message, Received};
-use nacre_sys::{FOREVER, Reference, Span, SpanMut, Vacant};
+use nacre_sys::{FOREVER, Reference, Span, SpanMut, Status, Vacant};
 
-use crate::Errno;
+use crate::{Errno, landing};
 
 /// Highest errno that a reply's label may be.
 const MAX_ERRNO: u32 = 4095;
@@ -36,7 +36,7 @@ pub fn call(
     (buffer, slots): (SpanMut<'_>, &[Reference]),
 ) -> Result<Received, Errno> {
     let message = Message { bytes, references, ..Message::new(label, words) };
-    let result = ipc::call(target, &message, Buffers { bytes: buffer, slots }, FOREVER);
+    let result = exchange(target, &message, Buffers { bytes: buffer, slots });
     match &result {
         Ok(received) if received.label() == 0 && received.references() == slots.len() => Ok(*received),
         _ => Err(failure(result, slots)),
@@ -52,16 +52,24 @@ pub fn call_for_some(
     (buffer, slots): (SpanMut<'_>, &[Reference]),
 ) -> Result<Received, Errno> {
     let message = Message { bytes, references, ..Message::new(label, words) };
-    let result = ipc::call(target, &message, Buffers { bytes: buffer, slots }, FOREVER);
+    let result = exchange(target, &message, Buffers { bytes: buffer, slots });
     match &result {
         Ok(received) if received.label() == 0 && received.references() <= slots.len() => Ok(*received),
         _ => Err(failure(result, slots)),
     }
 }
 
+#[inline(always)]
+fn exchange(target: Reference, message: &Message<'_>, buffers: Buffers<'_>) -> Result<Received, Status> {
+    if buffers.bytes.is_empty() || !landing::is_needed() {
+        return ipc::call(target, message, buffers, FOREVER);
+    }
+    landing::call(buffers, |buffers| ipc::call(target, message, buffers, FOREVER), |_, _| true)
+}
+
 /// The errno of what is no success; references that came all the same are destroyed.
 #[cold]
-fn failure(result: Result<Received, nacre_sys::Status>, slots: &[Reference]) -> Errno {
+fn failure(result: Result<Received, Status>, slots: &[Reference]) -> Errno {
     let (errno, brought) = match result {
         Err(status) => (Errno::from(status), slots.len()),
         Ok(received) if received.label() == 0 || received.label() > MAX_ERRNO => (Errno::EPROTO, received.references()),

@@ -59,6 +59,7 @@ table! {
     /// Flags of `memory.segment_create`.
     SEGMENT_FLAGS:
     SEGMENT_OBJECTS = 1, "The memory may hold kernel objects and page tables. Nobody can wait at its words.";
+    SEGMENT_PAGEABLE = 2, "Pages of it may go when nobody looks, and come when they are touched: no answer of a server is received there.";
 }
 
 table! {

@@ -18,6 +18,7 @@ pub mod describe;
 pub mod errno;
 pub mod flags;
 mod frees;
+pub mod landing;
 pub mod page;
 pub mod reference;
 pub mod server;

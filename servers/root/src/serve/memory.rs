@@ -5,7 +5,7 @@ use crate::objects::Kind;
 use crate::pools::RECORD_COST;
 use crate::root::Root;
 use crate::table::Key;
-use nacre_proto::flags::{POOL_DATA, SEGMENT_OBJECTS};
+use nacre_proto::flags::{POOL_DATA, SEGMENT_OBJECTS, SEGMENT_PAGEABLE};
 use nacre_proto::memory::{self, pool_create, pool_destroy, segment_create, share};
 use nacre_proto::segment::{self, clear, destroy, meet, requeue, resize, wait, wake};
 use nacre_proto::server::Output;
@@ -55,7 +55,7 @@ impl Root {
 impl memory::Server for Root {
     fn segment_create(&mut self, request: &mut Request<'_>, size: u64, flags: u64) -> Handled<segment_create::Output> {
         let (pool, is_data) = self.pool_and_kind(request)?;
-        if flags & !SEGMENT_OBJECTS != 0 {
+        if flags & !(SEGMENT_OBJECTS | SEGMENT_PAGEABLE) != 0 {
             return Err(Errno::EINVAL);
         }
         if flags & SEGMENT_OBJECTS != 0 && is_data {
@@ -64,7 +64,7 @@ impl memory::Server for Root {
         let size = whole_pages(size)?;
         self.pools.charge(pool, size + RECORD_COST)?;
         match self.make_segment(pool, size, flags & SEGMENT_OBJECTS != 0, self.objects.account(request.word())) {
-            Ok((segment, region)) => segment_create::Output { size, segment: segment.into(), region: region.into() }.now(),
+            Ok((segment, region)) => segment_create::Output { size, holds: flags & SEGMENT_OBJECTS, segment: segment.into(), region: region.into() }.now(),
             Err(errno) => {
                 self.pools.refund(pool, size + RECORD_COST);
                 Err(errno)

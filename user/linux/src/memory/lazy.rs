@@ -141,7 +141,7 @@ impl Memory {
     pub(super) fn replace(&mut self, start: u64, end: u64, copies: bool) -> Result<(), Errno> {
         let size = end - start;
         let away = self.map.find_free_below(size, LOWEST, HIGHEST).ok_or(ENOMEM)?;
-        let mut copy = Part::create(Segment::fresh(size)?, away, size, 0, Rights::READ.union(Rights::WRITE))?;
+        let mut copy = Part::create(Segment::pageable(size)?, away, size, 0, Rights::READ.union(Rights::WRITE))?;
         if copies {
             user::copy_to_fresh(start, away, size)?;
         }

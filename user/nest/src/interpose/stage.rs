@@ -6,7 +6,7 @@ use super::objects::WINDOW_SIZE;
 use super::relay::{Relay, Staff};
 use crate::spawn::{Child, Ports};
 use crate::supply::{Segment, Supplier};
-use crate::{Refusal, Services, Ward, search};
+use crate::{ChildPool, Refusal, Services, Ward, search};
 use alloc::boxed::Box;
 use alloc::string::{String, ToString};
 use nacre_abi::rights::REFERENCE_USE;
@@ -151,12 +151,20 @@ pub fn name(command: &[&[u8]]) -> String {
 /// Runs `command`, all of whose messages `watch` sees; `tag` is that of its parent. Ends this program as the child ends, and returns only if there is
 /// none: the exit status, or what went wrong. There is one such child in a program.
 pub fn run<W: Watch>(watch: W, tag: W::Tag, services: Services, command: &[&[u8]], arguments: &Arguments) -> Result<i32, String> {
+    run_with(watch, tag, services, Services::pool_for_child, command, arguments)
+}
+
+/// How a monitor makes the memory that its child finds, with flags as those of [`Services::pool_for_child`]; `None`: the child finds ours.
+pub type MakePool = fn(&Services, u64) -> Option<ChildPool>;
+
+/// The same, for a child that finds other memory.
+pub fn run_with<W: Watch>(watch: W, tag: W::Tag, services: Services, pool: MakePool, command: &[&[u8]], arguments: &Arguments) -> Result<i32, String> {
     let original = original()?;
     let ward = *WARD.lock();
     if let Some(ward) = ward {
         watch.is_process(ward.port(), ward.pid());
     }
-    let pool = services.pool_for_child(if ward.is_some() { POOL_DATA } else { 0 });
+    let pool = pool(&services, if ward.is_some() { POOL_DATA } else { 0 });
     *SERVICES.lock() = Some(services);
     let set = OwnedPortSet::new().map_err(kernel("a set of ports"))?.leak();
     let relay: &'static Relay<W> = Box::leak(Box::new(Relay::new(set, watch, Staff { hire, desk, objects, end_child }, pool)));

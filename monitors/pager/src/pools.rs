@@ -1,0 +1,100 @@
+//! How much each pool of the child's may have. For each there is one of ours below, from which memory comes that must stay; what is pageable is counted here.
+
+use alloc::collections::BTreeMap;
+use nacre_dataspace::PAGE;
+use nacre_proto::{Errno, memory};
+use nacre_sys::{OwnedPort, OwnedReference, Reference};
+
+/// Most pools at a time.
+const MOST: usize = 1024;
+
+/// One pool.
+pub struct Pool {
+    /// The pool below.
+    real: OwnedReference,
+    parent: Option<u64>,
+    /// Bytes that it may have in all.
+    limit: u64,
+    /// Pages of it and of those within it that are pageable.
+    pages: u64,
+    /// Those who were given the pool itself, and those who share it.
+    pub ports: [OwnedPort; 2],
+}
+
+/// All of them.
+#[derive(Default)]
+pub struct Pools {
+    all: BTreeMap<u64, Pool>,
+}
+
+impl Pools {
+    /// Adds a pool, within another one or not.
+    pub fn add(&mut self, key: u64, parent: Option<u64>, real: OwnedReference, limit: u64, ports: [OwnedPort; 2]) -> Result<(), Errno> {
+        if self.all.len() >= MOST {
+            return Err(Errno::ENOMEM);
+        }
+        self.all.insert(key, Pool { real, parent, limit, pages: 0, ports });
+        Ok(())
+    }
+
+    /// One of them.
+    pub fn get(&self, key: u64) -> Result<&Pool, Errno> {
+        self.all.get(&key).ok_or(Errno::ENOENT)
+    }
+
+    /// Where memory comes from that stays.
+    pub fn real(&self, key: u64) -> Result<Reference, Errno> {
+        Ok(self.get(key)?.real.handle())
+    }
+
+    /// Limit and use of a pool, in bytes.
+    pub fn status(&self, key: u64) -> Result<(u64, u64), Errno> {
+        let pool = self.get(key)?;
+        let below = memory::status(pool.real.handle())?;
+        Ok((pool.limit, below.used.saturating_add(pool.pages * PAGE as u64)))
+    }
+
+    /// Whether a pool, and all that it lies in, may have so many more pages.
+    pub fn check(&self, key: u64, pages: u64) -> Result<(), Errno> {
+        let mut at = Some(key);
+        while let Some(key) = at {
+            let (limit, used) = self.status(key)?;
+            if used.saturating_add(pages * PAGE as u64) > limit {
+                return Err(Errno::ENOMEM);
+            }
+            at = self.get(key)?.parent;
+        }
+        Ok(())
+    }
+
+    /// A pool has `more` pages more, or less, and so has all that it lies in.
+    pub fn count(&mut self, key: u64, more: i64) {
+        let mut at = Some(key);
+        while let Some(pool) = at.and_then(|key| self.all.get_mut(&key)) {
+            pool.pages = pool.pages.saturating_add_signed(more);
+            at = pool.parent;
+        }
+    }
+
+    /// A pool within this one, or this one.
+    pub fn innermost(&self, key: u64) -> u64 {
+        let mut found = key;
+        while let Some((within, _)) = self.all.iter().find(|(_, pool)| pool.parent == Some(found)) {
+            found = *within;
+        }
+        found
+    }
+
+    /// Whether there is such a pool.
+    pub fn has(&self, key: u64) -> bool {
+        self.all.contains_key(&key)
+    }
+
+    /// A pool has gone, with all that lay in it.
+    pub fn remove(&mut self, key: u64) {
+        if let Some(pool) = self.all.remove(&key) {
+            // If it is gone already, what was in it is, too.
+            let _ = memory::pool_destroy(pool.real.handle());
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! What passes between the child and its parent: everything, as it is. All that the child finds elsewhere is the memory.
+
+use alloc::string::String;
+use nacre_abi::Status;
+use nacre_abi::object::TargetType;
+use nacre_nest::host::Exception;
+use nacre_nest::interpose::{Arrival, Letter, Passage, Returned, Seen, Watch, report_exception, report_killed};
+use nacre_proto::Errno;
+use nacre_sys::ipc::Received;
+
+/// Lets all pass.
+pub struct Through {
+    /// Of the program, in what is said of it.
+    pub name: String,
+    /// What is done at the end.
+    pub at_end: fn(),
+}
+
+/// Nothing that can be asked is denied, so ports pass as they are.
+fn passage(arrival: Arrival) -> Passage<(), ()> {
+    if arrival.kind == TargetType::Port as u64 { Passage::Open(()) } else { Passage::Plain }
+}
+
+impl Watch for Through {
+    type Tag = ();
+    type Asked = ();
+    type Proof = ();
+    const ATTENUATES: bool = false;
+
+    fn lets_words_pass(&self) -> bool {
+        true
+    }
+
+    fn sent(&self, _: &Seen<()>, arrival: Arrival) -> Passage<(), ()> {
+        passage(arrival)
+    }
+
+    fn request(&self, _: &mut Letter<'_, ()>) -> Result<(), Errno> {
+        Ok(())
+    }
+
+    fn returned(&self, _: &mut (), _: &Received, arrival: Arrival) -> Passage<(), ()> {
+        passage(arrival)
+    }
+
+    fn answered(&self, _: usize, _: (), _: &Result<Returned<'_>, Status>) {}
+
+    fn exception(&self, _: usize, exception: &Exception) -> u64 {
+        report_exception(&self.name, exception);
+        exception.exit_status()
+    }
+
+    fn killed(&self, _: usize) -> u64 {
+        report_killed(&self.name)
+    }
+
+    fn ended(&self) {
+        (self.at_end)();
+    }
+}

@@ -1,0 +1,365 @@
+//! The bank: which page is where.
+//!
+//! A page is nowhere (it is all zeros), *here* (in a frame) or *away* (in the store). One that came back unchanged is in both, until somebody writes to it: then it can leave at no cost.
+
+use crate::hands::{Hands, Refused, Shown};
+use crate::policy::{Choice, Policy, Random, Standing};
+use crate::store::{Lost, Store};
+use crate::{PAGE, Page};
+use alloc::boxed::Box;
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+use core::ops::Range;
+
+/// Frames that were brought last do not leave: an instruction or a call of the kernel needs so many pages at once, and several threads make them.
+const RECENT: usize = 32;
+/// Fewest frames that a bank can work with.
+pub const LEAST_FRAMES: usize = 2 * RECENT;
+/// Pages that nobody has touched yet and that come together, if there are frames for them.
+const CLUSTER: u64 = 8;
+/// Frames that are tried before the store is taken for full.
+const TRIES: usize = 64;
+
+/// Why a page cannot be brought.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trouble {
+    /// No frame can be had: the store is full.
+    Full,
+    /// What was put away is not there any more.
+    Lost,
+    /// The machine refused.
+    Refused,
+}
+
+impl From<Lost> for Trouble {
+    fn from(_: Lost) -> Trouble {
+        Trouble::Lost
+    }
+}
+
+impl From<Refused> for Trouble {
+    fn from(_: Refused) -> Trouble {
+        Trouble::Refused
+    }
+}
+
+/// What has happened.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Times that somebody lacked a page.
+    pub faults: u64,
+    /// Of those, pages that were here and only hidden, or not to be written.
+    pub shown_again: u64,
+    /// Pages that were touched for the first time.
+    pub fresh: u64,
+    /// Pages that came back from the store.
+    pub brought: u64,
+    /// Pages that were put away.
+    pub put_away: u64,
+    /// Pages that left without: they were all zeros, or in the store already.
+    pub left: u64,
+    /// Faults that could not be answered.
+    pub refused: u64,
+}
+
+/// Where a page is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    Here(usize),
+    Away(u64),
+}
+
+/// A frame that holds a page.
+#[derive(Clone, Copy, Debug)]
+struct Held {
+    page: u64,
+    shown: Shown,
+    /// Where the store has the same.
+    copy: Option<u64>,
+}
+
+/// The frames, and who has them.
+pub struct Bank<H, S, P> {
+    hands: H,
+    store: S,
+    policy: P,
+    frames: Vec<Option<Held>>,
+    free: Vec<usize>,
+    places: BTreeMap<u64, Place>,
+    /// What was brought last, in a circle.
+    recent: [usize; RECENT],
+    next_recent: usize,
+    buffer: Box<Page>,
+    promised: u64,
+    counts: Counts,
+}
+
+/// No frame.
+const NONE: usize = usize::MAX;
+
+impl<H: Hands, S: Store, P: Policy> Bank<H, S, P> {
+    /// A bank of so many frames, at least [`LEAST_FRAMES`].
+    pub fn new(hands: H, store: S, policy: P, frames: usize) -> Bank<H, S, P> {
+        Bank {
+            hands,
+            store,
+            policy,
+            frames: alloc::vec![None; frames],
+            free: (0..frames).rev().collect(),
+            places: BTreeMap::new(),
+            recent: [NONE; RECENT],
+            next_recent: 0,
+            buffer: Box::new([0; PAGE]),
+            promised: 0,
+            counts: Counts::default(),
+        }
+    }
+
+    /// What has happened so far.
+    pub fn counts(&self) -> Counts {
+        self.counts
+    }
+
+    /// Where pages go.
+    pub fn store(&self) -> &S {
+        &self.store
+    }
+
+    /// How many pages can be promised at most.
+    pub fn most(&self) -> u64 {
+        self.store.capacity() + (self.frames.len() - LEAST_FRAMES / 2) as u64
+    }
+
+    /// Promises that `count` more pages can all be touched and written; false: they might not find a place.
+    pub fn promise(&mut self, count: u64) -> bool {
+        let promised = self.promised.saturating_add(count);
+        let kept = promised <= self.most();
+        if kept {
+            self.promised = promised;
+        }
+        kept
+    }
+
+    /// `count` pages that were promised are wanted no longer.
+    pub fn release(&mut self, count: u64) {
+        self.promised -= count;
+    }
+
+    /// Somebody touches `page`, to write to it or not; pages from it on up to `end` belong to the same segment. When this returns the page is shown so.
+    pub fn fault(&mut self, page: u64, written: bool, end: u64) -> Result<(), Trouble> {
+        self.counts.faults += 1;
+        let done = match self.places.get(&page) {
+            Some(Place::Here(frame)) => self.show_again(*frame, written),
+            Some(Place::Away(number)) => self.bring(page, *number, written),
+            None => self.begin(page, end),
+        };
+        self.counts.refused += u64::from(done.is_err());
+        done
+    }
+
+    fn show_again(&mut self, frame: usize, written: bool) -> Result<(), Trouble> {
+        let Some(mut held) = self.frames[frame] else { return Err(Trouble::Lost) };
+        self.counts.shown_again += 1;
+        let wanted = if written || held.copy.is_none() { Shown::Written } else { Shown::Read };
+        if held.shown == wanted || held.shown == Shown::Written {
+            // Another thread has asked for it meanwhile.
+            return Ok(());
+        }
+        if held.shown != Shown::No {
+            self.hands.hide(held.page, frame)?;
+            held.shown = Shown::No;
+            self.frames[frame] = Some(held);
+        }
+        self.hands.show(held.page, frame, wanted == Shown::Written)?;
+        if wanted == Shown::Written
+            && let Some(number) = held.copy.take()
+        {
+            self.store.drop(number);
+        }
+        self.frames[frame] = Some(Held { shown: wanted, ..held });
+        self.note(frame);
+        Ok(())
+    }
+
+    /// A page comes back from the store.
+    fn bring(&mut self, page: u64, number: u64, written: bool) -> Result<(), Trouble> {
+        let frame = self.room()?;
+        // What had to leave for it went through the same buffer, so it is read now.
+        let shown = self.store.get(number, &mut self.buffer).map_err(Trouble::from).and_then(|()| {
+            self.hands.write(frame, &self.buffer);
+            Ok(self.hands.show(page, frame, written)?)
+        });
+        if let Err(trouble) = shown {
+            self.free.push(frame);
+            return Err(trouble);
+        }
+        self.counts.brought += 1;
+        if written {
+            self.store.drop(number);
+        }
+        let (shown, copy) = if written { (Shown::Written, None) } else { (Shown::Read, Some(number)) };
+        self.hold(frame, Held { page, shown, copy });
+        Ok(())
+    }
+
+    /// A page is touched for the first time; some behind it come along if that costs nobody a frame.
+    fn begin(&mut self, page: u64, end: u64) -> Result<(), Trouble> {
+        let frame = self.room()?;
+        self.begin_in(frame, page)?;
+        let last = end.min((page / CLUSTER + 1) * CLUSTER);
+        for page in page + 1..last {
+            let Some(frame) = self.free.pop_if(|_| !self.places.contains_key(&page)) else { break };
+            if self.begin_in(frame, page).is_err() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn begin_in(&mut self, frame: usize, page: u64) -> Result<(), Trouble> {
+        self.hands.clear(frame);
+        if let Err(refused) = self.hands.show(page, frame, true) {
+            self.free.push(frame);
+            return Err(refused.into());
+        }
+        self.counts.fresh += 1;
+        self.hold(frame, Held { page, shown: Shown::Written, copy: None });
+        Ok(())
+    }
+
+    fn hold(&mut self, frame: usize, held: Held) {
+        self.places.insert(held.page, Place::Here(frame));
+        self.frames[frame] = Some(held);
+        self.note(frame);
+    }
+
+    fn note(&mut self, frame: usize) {
+        self.recent[self.next_recent] = frame;
+        self.next_recent = (self.next_recent + 1) % RECENT;
+    }
+
+    /// A frame without a page.
+    fn room(&mut self) -> Result<usize, Trouble> {
+        if let Some(frame) = self.free.pop() {
+            return Ok(frame);
+        }
+        let mut tries = 0;
+        while tries < TRIES {
+            let (frames, recent) = (&self.frames, &self.recent);
+            let choice = self.policy.next(frames.len(), &|frame| standing(frames, recent, frame));
+            match choice.ok_or(Trouble::Full)? {
+                Choice::Hide(frame) => self.hide(frame)?,
+                Choice::Leave(frame) => match self.leave(frame) {
+                    Ok(()) => return self.free.pop().ok_or(Trouble::Full),
+                    Err(_) => tries += 1,
+                },
+            }
+        }
+        Err(Trouble::Full)
+    }
+
+    fn hide(&mut self, frame: usize) -> Result<(), Trouble> {
+        if let Some(held) = &mut self.frames[frame]
+            && held.shown != Shown::No
+        {
+            self.hands.hide(held.page, frame)?;
+            held.shown = Shown::No;
+        }
+        Ok(())
+    }
+
+    /// The page of a frame leaves, and the frame is free.
+    fn leave(&mut self, frame: usize) -> Result<(), Trouble> {
+        self.hide(frame)?;
+        let Some(held) = self.frames[frame] else { return Err(Trouble::Full) };
+        if let Some(number) = held.copy {
+            self.counts.left += 1;
+            self.places.insert(held.page, Place::Away(number));
+        } else {
+            self.hands.read(frame, &mut self.buffer);
+            if *self.buffer == [0; PAGE] {
+                self.counts.left += 1;
+                self.places.remove(&held.page);
+            } else {
+                // If it must stay it is hidden, and shown again when somebody asks for it.
+                let number = self.keep()?;
+                self.counts.put_away += 1;
+                self.places.insert(held.page, Place::Away(number));
+            }
+        }
+        self.frames[frame] = None;
+        self.free.push(frame);
+        Ok(())
+    }
+
+    /// Puts the page in the buffer into the store. Where that is full, copies of pages that are here as well make room.
+    fn keep(&mut self) -> Result<u64, Trouble> {
+        let mut from = 0;
+        loop {
+            if let Ok(number) = self.store.put(&self.buffer) {
+                return Ok(number);
+            }
+            let found = self.frames[from..].iter().position(|held| held.is_some_and(|held| held.copy.is_some()));
+            from += found.ok_or(Trouble::Full)?;
+            if let Some(number) = self.frames[from].as_mut().and_then(|held| held.copy.take()) {
+                self.store.drop(number);
+            }
+        }
+    }
+
+    /// Puts up to `most` pages away that chance chooses, to see whether anybody notices.
+    pub fn disturb(&mut self, random: &mut Random, most: usize) {
+        for _ in 0..random.below(most + 1) {
+            let frame = random.below(self.frames.len());
+            if standing(&self.frames, &self.recent, frame) != Standing::Fixed {
+                // What cannot leave stays.
+                let _ = self.leave(frame);
+            }
+        }
+    }
+
+    /// All pages of a range are zeros again, and nowhere.
+    pub fn forget(&mut self, range: Range<u64>) -> Result<(), Trouble> {
+        while let Some((page, place)) = self.places.range(range.clone()).next().map(|(page, place)| (*page, *place)) {
+            match place {
+                Place::Away(number) => self.store.drop(number),
+                Place::Here(frame) => {
+                    self.hide(frame)?;
+                    if let Some(number) = self.frames[frame].take().and_then(|held| held.copy) {
+                        self.store.drop(number);
+                    }
+                    self.free.push(frame);
+                }
+            }
+            self.places.remove(&page);
+        }
+        Ok(())
+    }
+
+    /// How many pages are here and how many away.
+    pub fn population(&self) -> (usize, usize) {
+        let here = self.frames.len() - self.free.len();
+        (here, self.places.len() - here)
+    }
+
+    /// The store, for tests.
+    #[cfg(test)]
+    pub fn store_mut(&mut self) -> &mut S {
+        &mut self.store
+    }
+
+    /// The machine's side, for tests.
+    #[cfg(test)]
+    pub fn hands(&mut self) -> &mut H {
+        &mut self.hands
+    }
+}
+
+fn standing(frames: &[Option<Held>], recent: &[usize], frame: usize) -> Standing {
+    match &frames[frame] {
+        Some(_) if recent.contains(&frame) => Standing::Fixed,
+        Some(held) if held.shown == Shown::No => Standing::Idle,
+        Some(_) => Standing::Shown,
+        None => Standing::Fixed,
+    }
+}

@@ -1,0 +1,28 @@
+//! A bank of frames: memory that a monitor shows to others page by page, brings when it is touched, and puts away when the frame is wanted for another.
+//!
+//! It knows nothing of the kernel: what it needs of the machine is the trait [`Hands`]. Reading on: [`bank`].
+#![cfg_attr(not(test), no_std)]
+#![forbid(unsafe_code)]
+
+extern crate alloc;
+
+pub mod bank;
+pub mod extents;
+pub mod hands;
+pub mod policy;
+pub mod store;
+
+#[cfg(test)]
+mod model;
+
+pub use bank::{Bank, Counts, Trouble};
+pub use extents::Extents;
+pub use hands::{Hands, Shown};
+pub use policy::{Choice, Policy, Standing};
+pub use store::{Full, Store};
+
+/// Bytes of a page.
+pub const PAGE: usize = 4096;
+
+/// What a page holds.
+pub type Page = [u8; PAGE];

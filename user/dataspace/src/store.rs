@@ -1,0 +1,85 @@
+//! Where pages go that are put away.
+
+mod compressed;
+
+pub use compressed::Compressed;
+
+use crate::Page;
+
+/// There is no room for one more page, or the place cannot be written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Full;
+
+/// A page was put away and cannot be had back: its place was changed by somebody else.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lost;
+
+/// Keeps pages.
+pub trait Store {
+    /// Keeps a page: its number from now on.
+    fn put(&mut self, page: &Page) -> Result<u64, Full>;
+    /// Reads one that is kept.
+    fn get(&mut self, number: u64, into: &mut Page) -> Result<(), Lost>;
+    /// Keeps it no longer.
+    fn drop(&mut self, number: u64);
+    /// How many pages it can keep at least, whatever they hold.
+    fn capacity(&self) -> u64;
+    /// Bytes that are in use.
+    fn used(&self) -> u64;
+}
+
+impl<S: Store + ?Sized> Store for alloc::boxed::Box<S> {
+    fn put(&mut self, page: &Page) -> Result<u64, Full> {
+        (**self).put(page)
+    }
+
+    fn get(&mut self, number: u64, into: &mut Page) -> Result<(), Lost> {
+        (**self).get(number, into)
+    }
+
+    fn drop(&mut self, number: u64) {
+        (**self).drop(number);
+    }
+
+    fn capacity(&self) -> u64 {
+        (**self).capacity()
+    }
+
+    fn used(&self) -> u64 {
+        (**self).used()
+    }
+}
+
+/// Numbers for pages, each used again when it is free.
+#[derive(Debug, Default)]
+pub struct Numbers {
+    free: alloc::vec::Vec<u64>,
+    next: u64,
+}
+
+impl Numbers {
+    /// A number below `limit` that is not taken, from now on taken.
+    pub fn take(&mut self, limit: u64) -> Result<u64, Full> {
+        if let Some(number) = self.free.pop() {
+            return Ok(number);
+        }
+        if self.next >= limit {
+            return Err(Full);
+        }
+        // So that giving back, which cannot fail, never needs memory.
+        let missing = (self.next as usize + 1).saturating_sub(self.free.len());
+        self.free.try_reserve(missing).map_err(|_| Full)?;
+        self.next += 1;
+        Ok(self.next - 1)
+    }
+
+    /// Gives a number back that was taken.
+    pub fn give(&mut self, number: u64) {
+        self.free.push(number);
+    }
+
+    /// How many are taken.
+    pub fn taken(&self) -> u64 {
+        self.next - self.free.len() as u64
+    }
+}
