@@ -310,8 +310,8 @@ impl<H: Hands, S: Store, P: Policy> Bank<H, S, P> {
     /// Puts up to `most` pages away that chance chooses, to see whether anybody notices.
     pub fn disturb(&mut self, random: &mut Random, most: usize) {
         for _ in 0..random.below(most + 1) {
-            let frame = random.below(self.frames.len());
-            if standing(&self.frames, &self.recent, frame) != Standing::Fixed {
+            let (frames, recent) = (&self.frames, &self.recent);
+            if let Some(Choice::Leave(frame)) = random.next(frames.len(), &|frame| standing(frames, recent, frame)) {
                 // What cannot leave stays.
                 let _ = self.leave(frame);
             }
