@@ -13,7 +13,7 @@ use nacre_abi::state::RegionState;
 use nacre_abi::{PAGE_SIZE, Rights, fault};
 use nacre_dataspace::policy::Random;
 use nacre_dataspace::{Bank, Counts, Extents, Policy, Store};
-use nacre_proto::flags::{SEGMENT_OBJECTS, SEGMENT_PAGEABLE};
+use nacre_proto::flags::{POOL_DATA, SEGMENT_OBJECTS, SEGMENT_PAGEABLE};
 use nacre_proto::memory::{self, pool_create, pool_destroy, segment_create, share};
 use nacre_proto::segment::{self, clear, destroy, meet, requeue, resize, wait, wake};
 use nacre_proto::server::Output;
@@ -24,6 +24,8 @@ use nacre_sys::{OwnedPort, OwnedPortSet, OwnedReference, OwnedRegion, Status};
 pub const FAULTS: u64 = 0;
 /// In a port's word: who comes through it only shares the pool.
 const SHARED: u64 = 1 << 62;
+/// The same: through it comes no memory for kernel objects.
+const DATA: u64 = 1 << 61;
 /// Key of the child's outermost pool.
 const FIRST_POOL: u64 = 1;
 /// Most segments at a time. Each costs us some hundred bytes.
@@ -81,10 +83,11 @@ impl Keeper {
         (self.bank.counts(), self.bank.store().used())
     }
 
-    /// The child's pool over `real`, which may have up to `limit` bytes that stay: a reference that cannot destroy it.
-    pub fn first_pool(&mut self, real: OwnedReference, limit: u64) -> Result<OwnedReference, Errno> {
-        let key = self.add_pool(None, real, limit.saturating_add(self.bank.most() * PAGE_SIZE))?;
-        Ok(self.pools.get(key)?.ports[1].new_reference(REFERENCE_USE)?)
+    /// The child's pool over `real`, which may have up to `limit` bytes that stay: references that cannot destroy it, one of them for data alone.
+    pub fn first_pool(&mut self, real: OwnedReference, limit: u64) -> Result<[OwnedReference; 2], Errno> {
+        let key = self.add_pool(None, 0, real, limit.saturating_add(self.bank.most() * PAGE_SIZE))?;
+        let [_, shared, data] = &self.pools.get(key)?.ports;
+        Ok([shared.new_reference(REFERENCE_USE)?, data.new_reference(REFERENCE_USE)?])
     }
 
     /// Serves for ever.
@@ -136,8 +139,8 @@ impl Keeper {
     fn forgotten(&mut self, word: u64) {
         if self.segments.contains_key(&word) {
             self.remove_segment(word);
-        } else if word != FIRST_POOL && self.pools.has(word) {
-            self.remove_pool(word);
+        } else if word & SHARED == 0 && word != FIRST_POOL && self.pools.has(word & !DATA) {
+            self.remove_pool(word & !DATA);
         }
     }
 
@@ -147,13 +150,15 @@ impl Keeper {
     }
 
     fn pool(&self, request: &Request<'_>) -> Result<u64, Errno> {
-        let key = request.word() & !SHARED;
+        let key = request.word() & !(SHARED | DATA);
         if self.pools.has(key) { Ok(key) } else { Err(Errno::ENOSYS) }
     }
 
-    fn add_pool(&mut self, parent: Option<u64>, real: OwnedReference, limit: u64) -> Result<u64, Errno> {
+    /// Adds a pool; `kind` is `DATA` if it is for data alone.
+    fn add_pool(&mut self, parent: Option<u64>, kind: u64, real: OwnedReference, limit: u64) -> Result<u64, Errno> {
         let key = self.key();
-        let ports = [OwnedPort::new(key, self.set.handle())?, OwnedPort::new(key | SHARED, self.set.handle())?];
+        let port = |flags: u64| OwnedPort::new(key | kind | flags, self.set.handle());
+        let ports = [port(0)?, port(SHARED)?, port(SHARED | DATA)?];
         self.pools.add(key, parent, real, limit, ports)?;
         Ok(key)
     }
@@ -233,6 +238,9 @@ fn pages(size: u64) -> Result<u64, Errno> {
 impl memory::Server for Keeper {
     fn segment_create(&mut self, request: &mut Request<'_>, size: u64, flags: u64) -> Handled<segment_create::Output> {
         let pool = self.pool(request)?;
+        if flags & SEGMENT_OBJECTS != 0 && request.word() & DATA != 0 {
+            return Err(Errno::EACCES);
+        }
         if flags != SEGMENT_PAGEABLE {
             let made = memory::segment_create(self.pools.real(pool)?, size, flags)?;
             return segment_create::Output { size: made.size, holds: made.holds & SEGMENT_OBJECTS, segment: made.segment.into(), region: made.region.into() }.now();
@@ -254,7 +262,7 @@ impl memory::Server for Keeper {
     fn pool_create(&mut self, request: &mut Request<'_>, limit: u64) -> Handled<pool_create::Output> {
         let parent = self.pool(request)?;
         let real = memory::pool_create(self.pools.real(parent)?, limit)?.pool;
-        let key = self.add_pool(Some(parent), real, limit)?;
+        let key = self.add_pool(Some(parent), request.word() & DATA, real, limit)?;
         match self.pools.get(key)?.ports[0].new_reference(REFERENCE_USE) {
             Ok(reference) => pool_create::Output { pool: reference.into() }.now(),
             Err(status) => {
@@ -278,9 +286,13 @@ impl memory::Server for Keeper {
         pool_destroy::Output::default().now()
     }
 
-    fn share(&mut self, request: &mut Request<'_>) -> Handled<share::Output> {
-        let pool = self.pools.get(self.pool(request)?)?;
-        share::Output { pool: pool.ports[1].new_reference(REFERENCE_USE)?.into() }.now()
+    fn share(&mut self, request: &mut Request<'_>, flags: u64) -> Handled<share::Output> {
+        if flags & !POOL_DATA != 0 {
+            return Err(Errno::EINVAL);
+        }
+        let [_, shared, data] = &self.pools.get(self.pool(request)?)?.ports;
+        let port = if flags & POOL_DATA != 0 || request.word() & DATA != 0 { data } else { shared };
+        share::Output { pool: port.new_reference(REFERENCE_USE)?.into() }.now()
     }
 }
 

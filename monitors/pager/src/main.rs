@@ -26,7 +26,7 @@ use nacre_dataspace::{Bank, Counts, Policy, Store};
 use nacre_nest::command::{FAILED, complain, explain, lossy};
 use nacre_nest::interpose::stage;
 use nacre_nest::{ChildPool, Services};
-use nacre_proto::flags::{O_CREAT, O_RDWR, O_TRUNC};
+use nacre_proto::flags::{POOL_DATA, O_CREAT, O_RDWR, O_TRUNC};
 use nacre_proto::{Errno, directory, memory};
 use nacre_rt::{Arguments, thread};
 use nacre_sys::lock::Lock;
@@ -51,6 +51,8 @@ const FILE_SIZE: u64 = 64 << 20;
 
 /// The server, until its thread takes it.
 static KEEPER: Lock<Option<Keeper>> = Lock::new(None);
+/// The child's pool: for all, and for data alone.
+static POOL: Lock<Option<[OwnedReference; 2]>> = Lock::new(None);
 /// What is told at the end, if anything is.
 static REPORT: Lock<Option<(Counts, u64)>> = Lock::new(None);
 
@@ -110,8 +112,8 @@ fn kernel(what: &'static str) -> impl Fn(Status) -> String {
     move |status| format!("cannot make {what}: {status:?}")
 }
 
-/// Makes the server: the child's pool.
-fn prepare(options: &Options<'_>, arguments: &Arguments, services: &mut Services) -> Result<ChildPool, String> {
+/// Makes the server, and the child's pool.
+fn prepare(options: &Options<'_>, arguments: &Arguments, services: &mut Services) -> Result<(), String> {
     let shares = shares(options, services)?;
     let set = OwnedPortSet::new().map_err(kernel("a set of ports"))?;
     let faults = OwnedPort::new(FAULTS, set.handle()).map_err(kernel("a port"))?;
@@ -123,10 +125,16 @@ fn prepare(options: &Options<'_>, arguments: &Arguments, services: &mut Services
         Err(_) => OwnedReference::copy_of(services.memory(), REFERENCE_USE).map_err(kernel("a copy of its pool"))?,
     };
     let mut keeper = Keeper::new(set, faults, top, bank, options.chaos.map(Random::new));
-    let shared = keeper.first_pool(own, shares.child).map_err(refused("a pool"))?;
-    let own = OwnedReference::copy_of(shared.handle(), REFERENCE_USE).map_err(kernel("a copy of its pool"))?;
+    *POOL.lock() = Some(keeper.first_pool(own, shares.child).map_err(refused("a pool"))?);
     *KEEPER.lock() = Some(keeper);
-    Ok(ChildPool { own, shared })
+    Ok(())
+}
+
+/// What the child finds; `flags` are those of `memory.share`.
+fn pool(_: &Services, flags: u64) -> Option<ChildPool> {
+    let [all, data] = POOL.lock().take()?;
+    let (shared, own) = if flags & POOL_DATA != 0 { (data, all) } else { (all, data) };
+    Some(ChildPool { own, shared })
 }
 
 /// Serves the child's memory, for ever.
@@ -154,11 +162,11 @@ fn at_end() {
 
 fn run(options: &Options<'_>, arguments: &Arguments) -> Result<i32, String> {
     let mut services = Services::find().map_err(|refusal| refusal.to_string())?;
-    let pool = prepare(options, arguments, &mut services)?;
+    prepare(options, arguments, &mut services)?;
     let hired = thread::spawn(keep, usize::from(options.stats)).map_err(|errno| format!("cannot make a thread: {errno}"))?;
     core::mem::forget(hired);
     let watch = Through { name: stage::name(options.command), at_end };
-    stage::run_with(watch, (), services, Some(pool), options.command, arguments)
+    stage::run_with(watch, (), services, pool, options.command, arguments)
 }
 
 fn pager(arguments: &Arguments) -> i32 {

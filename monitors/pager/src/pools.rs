@@ -17,9 +17,12 @@ pub struct Pool {
     limit: u64,
     /// Pages of it and of those within it that are pageable.
     pages: u64,
-    /// Those who were given the pool itself, and those who share it.
-    pub ports: [OwnedPort; 2],
+    /// Where it is asked: by who was given the pool itself, by those who share it, and by those who find data alone there.
+    pub ports: Ports,
 }
+
+/// Ports of a pool.
+pub type Ports = [OwnedPort; 3];
 
 /// All of them.
 #[derive(Default)]
@@ -29,7 +32,7 @@ pub struct Pools {
 
 impl Pools {
     /// Adds a pool, within another one or not.
-    pub fn add(&mut self, key: u64, parent: Option<u64>, real: OwnedReference, limit: u64, ports: [OwnedPort; 2]) -> Result<(), Errno> {
+    pub fn add(&mut self, key: u64, parent: Option<u64>, real: OwnedReference, limit: u64, ports: Ports) -> Result<(), Errno> {
         if self.all.len() >= MOST {
             return Err(Errno::ENOMEM);
         }
@@ -47,24 +50,29 @@ impl Pools {
         Ok(self.get(key)?.real.handle())
     }
 
+    /// Bytes that a pool can still have, and bytes that it has. All that it lies in must have as many left.
+    fn left(&self, key: u64) -> Result<(u64, u64), Errno> {
+        let (mut at, mut left, mut used) = (Some(key), u64::MAX, None);
+        while let Some(key) = at {
+            let pool = self.get(key)?;
+            let below = memory::status(pool.real.handle())?;
+            let has = below.used.saturating_add(pool.pages * PAGE as u64);
+            left = left.min(pool.limit.saturating_sub(has));
+            used = used.or(Some(has));
+            at = pool.parent;
+        }
+        Ok((left, used.unwrap_or(0)))
+    }
+
     /// Limit and use of a pool, in bytes.
     pub fn status(&self, key: u64) -> Result<(u64, u64), Errno> {
-        let pool = self.get(key)?;
-        let below = memory::status(pool.real.handle())?;
-        Ok((pool.limit, below.used.saturating_add(pool.pages * PAGE as u64)))
+        self.left(key).map(|(left, used)| (used.saturating_add(left), used))
     }
 
     /// Whether a pool, and all that it lies in, may have so many more pages.
     pub fn check(&self, key: u64, pages: u64) -> Result<(), Errno> {
-        let mut at = Some(key);
-        while let Some(key) = at {
-            let (limit, used) = self.status(key)?;
-            if used.saturating_add(pages * PAGE as u64) > limit {
-                return Err(Errno::ENOMEM);
-            }
-            at = self.get(key)?.parent;
-        }
-        Ok(())
+        let (left, _) = self.left(key)?;
+        if pages.saturating_mul(PAGE as u64) <= left { Ok(()) } else { Err(Errno::ENOMEM) }
     }
 
     /// A pool has `more` pages more, or less, and so has all that it lies in.
