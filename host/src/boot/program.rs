@@ -19,6 +19,8 @@ pub const GUEST_PATH: &str = "/bin:/usr/bin:/sbin:/usr/sbin";
 /// Monitors' long options that take a value in the next word, unless it stands behind `=`.
 const LONG_OPTIONS_WITH_VALUE: [(&str, &[&str]); 4] =
     [("guard", &["allow", "deny", "policy", "audit"]), ("pager", &["backing", "backing-size", "chaos", "policy"]), ("process", &["processes", "threads"]), (SEVERAL, &["policy", "processors", "weight", "priority"])];
+/// Monitors' long options that take none, beside `--help`.
+const LONG_OPTIONS: [(&str, &[&str]); 1] = [("pager", &["stats"])];
 /// The monitor that runs several programs, with words of colons alone between them.
 const SEVERAL: &str = "share-cpu";
 /// Long options whose value is a file that the monitor writes.
@@ -161,7 +163,8 @@ fn skip_long(monitor: &str, option: &[u8], next: Option<&OsString>, named: &mut 
         None => (option, None),
     };
     if !known.iter().any(|one| one.as_bytes() == name) {
-        return if name == b"help" { Ok(false) } else { Err(unknown_option(monitor, name, known)) };
+        let mut flags = LONG_OPTIONS.iter().filter(|(owner, _)| *owner == monitor).flat_map(|(_, flags)| *flags).chain(&["help"]);
+        return if flags.any(|one| one.as_bytes() == name) { Ok(false) } else { Err(unknown_option(monitor, name, known)) };
     }
     let value = attached.or(next.map(|word| word.as_bytes())).filter(|value| *value != b"-");
     if let Some(path) = value.map(|value| PathBuf::from(OsStr::from_bytes(value))) {
@@ -327,6 +330,7 @@ mod tests {
         assert_eq!(outputs(&["trace", "-ob.json", "pager", "-m", "16M", "trace", "-co", "c", "--", "sh"]), ["b.json", "c"]);
         assert_eq!(outputs(&["trace", "-s", "64", "-oe.json", "trace", "-s64", "-o", "f", "ls"]), ["e.json", "f"]);
         assert_eq!(outputs(&["trace", "-so", "trace", "-o", "g", "ls"]), ["g"]);
+        assert_eq!(outputs(&["pager", "--stats", "--policy", "fifo", "--backing=parent", "trace", "-o", "h", "ls"]), ["h"]);
         assert_eq!(outputs(&["trace", "-c", "--", "ls"]), [""; 0]);
         assert_eq!(outputs(&["ls", "-o", "x"]), [""; 0]);
     }
