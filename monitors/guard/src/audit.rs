@@ -5,10 +5,9 @@ use alloc::vec::Vec;
 use core::fmt::Write;
 use nacre_nest::interpose::quote::json_string;
 use nacre_nest::interpose::stage::write_all;
-use nacre_proto::flags::REPORT_FILE;
-use nacre_proto::parent;
+use nacre_proto::file;
 use nacre_sys::lock::Lock;
-use nacre_sys::{OwnedReference, Reference};
+use nacre_sys::OwnedReference;
 
 /// One decision.
 pub struct Entry<'a> {
@@ -71,7 +70,7 @@ impl Audit {
     /// The child has ended. If nobody can hand the file out, it is there all the same.
     pub fn finish(&self) {
         if let Some(path) = &self.path {
-            let _ = parent::report(Reference::PARENT, REPORT_FILE, &path[..]);
+            let _ = file::hand_out(self.stream.lock().handle(), &path[..]);
         }
     }
 }

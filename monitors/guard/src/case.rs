@@ -181,7 +181,8 @@ impl Asking<'_> {
     fn needs(&self, subject: &[u8]) -> Vec<Need> {
         let flags = self.flags();
         let mut needs = vec![(self.operation.label, subject.to_vec())];
-        let (mut reads, mut writes) = (self.operation.label == file::map::LABEL, reach::locks_alone(self.operation.label, self.words));
+        let is_read_whole = [file::map::LABEL, file::execute::LABEL, file::hand_out::LABEL].contains(&self.operation.label);
+        let (mut reads, mut writes) = (is_read_whole, reach::locks_alone(self.operation.label, self.words));
         if self.operation.label == file::share::LABEL {
             (reads, writes) = (true, self.words[1] & SHARE_WRITE != 0);
         }

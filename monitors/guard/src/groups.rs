@@ -110,7 +110,6 @@ pub const GROUPS: &[Group] = &[
             Member { call: "mailbox.*", on: On::Only("channels*") },
         ],
     },
-    // Whoever runs the system opens a file that is reported by its own authority.
     Group {
         name: "report",
         has_paths: false,
@@ -133,6 +132,7 @@ pub const GROUPS: &[Group] = &[
             any("directory.file_system_status"),
             any("file.read"),
             any("file.map"),
+            any("file.execute"),
             any("file.status"),
             any("file.poll"),
             any("file.watch"),
@@ -168,6 +168,7 @@ pub const GROUPS: &[Group] = &[
             any("file.write"),
             any("file.set_size"),
             any("file.allocate"),
+            any("file.hand_out"),
             any("file.set_mode"),
             any("file.set_owner"),
             any("file.set_times"),

@@ -200,7 +200,7 @@ impl Guardian {
         }
         let (access, is_place) = (asked.words[0] & ACCESS, asked.words[0] & O_PATH != 0);
         let cannot = |label| match label {
-            file::read::LABEL | file::map::LABEL | file::share::LABEL => is_place || access == O_WRONLY,
+            file::read::LABEL | file::map::LABEL | file::share::LABEL | file::execute::LABEL | file::hand_out::LABEL => is_place || access == O_WRONLY,
             file::write::LABEL | file::set_size::LABEL | file::allocate::LABEL => is_place || access == O_RDONLY,
             label => label >> 16 == terminal::NUMBER && kind != S_IFCHR,
         };

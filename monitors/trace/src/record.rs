@@ -7,8 +7,8 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use nacre_nest::interpose::stage::write_all;
 use nacre_nest::interpose::text::{self, Half};
-use nacre_proto::flags::{CLOCK_MONOTONIC, REPORT_FILE, SERVICE_CLOCK};
-use nacre_proto::{clock, describe, parent};
+use nacre_proto::flags::{CLOCK_MONOTONIC, SERVICE_CLOCK};
+use nacre_proto::{clock, describe, file, parent};
 use nacre_sys::clock::ticks;
 use nacre_sys::lock::Lock;
 use nacre_sys::{OwnedReference, Reference};
@@ -78,7 +78,7 @@ impl Events {
         json::close(&mut self.text);
         self.flush();
         // If nobody can hand the file out, it is there all the same.
-        let _ = parent::report(Reference::PARENT, REPORT_FILE, &self.path[..]);
+        let _ = file::hand_out(self.file.handle(), &self.path[..]);
     }
 }
 

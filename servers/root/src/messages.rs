@@ -8,6 +8,8 @@ use alloc::vec::Vec;
 
 /// Longest line taken from a program.
 const MAX_LINE: usize = 1000;
+/// Most lines and files that wait to go out; what a program says then is dropped.
+pub const MAX_ITEMS: usize = 256;
 
 /// One thing that goes out.
 #[derive(Debug, PartialEq, Eq)]

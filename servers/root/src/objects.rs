@@ -41,6 +41,8 @@ pub enum Kind {
     Source(alloc::boxed::Box<Source>),
     /// Who locks files, as one process: its number.
     Owner(u64),
+    /// A program that runs a file.
+    Running(Key),
 }
 
 impl Kind {
@@ -53,7 +55,7 @@ impl Kind {
             Kind::Pool(_) | Kind::SharedPool(..) => protocol == nacre_proto::memory::NUMBER,
             Kind::Segment(..) | Kind::View(_) => protocol == segment::NUMBER,
             Kind::File(_) | Kind::Source(_) => [file::NUMBER, terminal::NUMBER, directory::NUMBER].contains(&protocol),
-            Kind::Keeper | Kind::Lines | Kind::Faults(..) | Kind::Owner(_) => false,
+            Kind::Keeper | Kind::Lines | Kind::Faults(..) | Kind::Owner(_) | Kind::Running(_) => false,
         }
     }
 }
@@ -67,6 +69,8 @@ pub struct View {
     pub faults: Key,
     /// It can be written through.
     pub writable: bool,
+    /// The file counts it as a way to write.
+    pub is_writer: bool,
     /// Bytes that it could show.
     pub size: u64,
 }

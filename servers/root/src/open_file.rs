@@ -66,6 +66,8 @@ pub struct OpenFile {
     pub flags: u64,
     /// Where the next read or write without an offset happens.
     pub position: u64,
+    /// The node counts it as a way to write.
+    pub is_writer: bool,
 }
 
 /// Flags that `file.flags` can change.
@@ -78,7 +80,7 @@ impl OpenFile {
             Body::Special(number) if flags & open::PATH == 0 => behaviour_of(node.kind(), number, has_terminal)?,
             _ => Behaviour::Plain,
         };
-        Ok(OpenFile { node: key, behaviour, flags, position: 0 })
+        Ok(OpenFile { node: key, behaviour, flags, position: 0, is_writer: false })
     }
 
     /// `EBADF` unless it can be read.

@@ -222,7 +222,14 @@ impl Root {
                     let mask = if file.check_write().is_ok() { event::CLOSE_WRITE } else { event::CLOSE_NOWRITE };
                     self.files.tree.note(file.node, mask);
                 }
+                if file.is_writer {
+                    self.files.tree.stop_writing(file.node);
+                }
                 self.files.tree.closed(file.node);
+            }
+            Some(Kind::Running(node)) => {
+                self.files.tree.stop_running(node);
+                self.files.tree.closed(node);
             }
             Some(Kind::Source(_)) => self.notices.remove_watcher(key),
             Some(Kind::View(view)) => self.close_view(key, &view),

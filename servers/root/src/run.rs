@@ -145,6 +145,7 @@ impl Root {
         let program = Program { path: &path, arguments, environment, directory: &directory, random, sizes: Sizes::default() };
         let ports = Ports { parent: parent.handle(), keeper: keeper.as_keeper() };
         Ok(spawn(&mut self.files, &program, ports).and_then(|child| {
+            self.files.keep_running(&path);
             child.start()?;
             self.child = Some(child);
             Ok(())

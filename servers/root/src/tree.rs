@@ -10,6 +10,7 @@ mod log;
 mod node;
 mod resolve;
 mod sparse;
+mod text;
 #[cfg(test)]
 mod tests;
 
@@ -186,6 +187,7 @@ impl<S: Store> Tree<S> {
             Body::Directory(_) if writes || flags & (open::CREATE | open::TRUNCATE) != 0 => return Err(Errno::EISDIR),
             Body::Directory(_) => {}
             _ if flags & open::DIRECTORY != 0 => return Err(Errno::ENOTDIR),
+            Body::File(_) if node.runners != 0 && (writes || flags & open::TRUNCATE != 0) => return Err(Errno::ETXTBSY),
             Body::File(content) if flags & open::TRUNCATE != 0 => {
                 content.set_size(&mut self.store, 0)?;
                 node.touch(now);

@@ -269,7 +269,7 @@ pub fn truncate(process: &mut Process, frame: &mut Frame) -> Answer {
         return Err(EINVAL);
     }
     let place = process.first_place_to(frame, WRITE)?;
-    let opened = directory::open(place.directory, u64::from(crate::descriptors::O_WRONLY), 0, place.path)?;
+    let opened = process.while_busy(|_| directory::open(place.directory, u64::from(crate::descriptors::O_WRONLY), 0, place.path))?;
     if size > process.limits.file_size() && file::seek(opened.file.handle(), 0, nacre_proto::flags::SEEK_END)?.position < size {
         process.check_file_size(size)?;
     }

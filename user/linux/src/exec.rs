@@ -12,6 +12,7 @@ use crate::process::Process;
 use crate::user::PATH_MAX;
 use alloc::vec::Vec;
 use nacre_abi::rights::REFERENCE_USE;
+use nacre_nest::services::{execute, open_with_mode};
 use nacre_nest::{Child, Heritage, Ports, Program, Refusal, Sizes};
 use nacre_proto::flags::BEGIN_PROGRAM;
 use nacre_proto::process;
@@ -35,8 +36,10 @@ struct Command {
     path: Vec<u8>,
     arguments: Vec<Vec<u8>>,
     environment: Vec<Vec<u8>>,
-    /// The file itself, if a descriptor names it.
+    /// The file itself and its mode, once it is open.
     opened: Option<(OwnedReference, u64)>,
+    /// Keeps others from writing the file.
+    hold: Option<OwnedReference>,
     /// The directory that the path starts at.
     directory: Reference,
     /// The file's own path, if it is not that.
@@ -86,7 +89,7 @@ impl Command {
         arguments.push(self.path);
         arguments.extend(self.arguments.into_iter().skip(1));
         let directory = if path.starts_with(b"/") { root } else { current };
-        Ok(Command { path, arguments, environment: self.environment, opened: None, directory, place: None })
+        Ok(Command { path, arguments, environment: self.environment, opened: None, hold: None, directory, place: None })
     }
 
     /// The absolute path of the file, with links in it; nothing if it is too long to be told.
@@ -102,6 +105,28 @@ impl Command {
         Ok(if whole.len() < PATH_MAX as usize { whole } else { Vec::new() })
     }
 
+    /// Opens the file, unless a descriptor names it, and keeps others from writing it. Its mode and a reference of the caller's.
+    fn open(&mut self, process: &mut Process) -> Result<(OwnedReference, u64), Errno> {
+        let files = process.services.files()?;
+        let (opened, mode) = match self.opened.take() {
+            Some(opened) => opened,
+            None => {
+                let directory = if self.path.starts_with(b"/") { files } else { self.directory };
+                open_with_mode(directory, &self.path).map_err(|refusal| match refusal {
+                    // It may be the way to it that is not there.
+                    Refusal::NotFound => why_not_found(directory, &self.path),
+                    refusal => maker::errno(&refusal),
+                })?
+            }
+        };
+        if self.hold.is_none() {
+            self.hold = process.while_busy(|process| process.unlocked(|| execute(opened.handle())))?;
+        }
+        let copy = OwnedReference::copy_of(opened.handle(), REFERENCE_USE)?;
+        self.opened = Some((opened, mode));
+        Ok((copy, mode))
+    }
+
     /// Bytes that its arguments take on the stack.
     fn size(&self) -> u64 {
         self.arguments.iter().chain(&self.environment).map(|text| text.len() as u64 + 9).sum()
@@ -111,16 +136,16 @@ impl Command {
 /// `execve(path, arguments, environment)`.
 pub fn execve(process: &mut Process, frame: &mut Frame) -> Answer {
     let [path, arguments, environment, ..] = frame.arguments();
-    execute(process, frame, CURRENT, path, [arguments, environment], 0)
+    execute_at(process, frame, CURRENT, path, [arguments, environment], 0)
 }
 
 /// `execveat(directory, path, arguments, environment, flags)`.
 pub fn execveat(process: &mut Process, frame: &mut Frame) -> Answer {
     let [directory, path, arguments, environment, flags, _] = frame.arguments();
-    execute(process, frame, directory, path, [arguments, environment], flags)
+    execute_at(process, frame, directory, path, [arguments, environment], flags)
 }
 
-fn execute(process: &mut Process, frame: &mut Frame, directory: u64, path: u64, [arguments, environment]: [u64; 2], flags: u64) -> Answer {
+fn execute_at(process: &mut Process, frame: &mut Frame, directory: u64, path: u64, [arguments, environment]: [u64; 2], flags: u64) -> Answer {
     let path = process.memory.path(path)?;
     if path.is_empty() && flags & AT_EMPTY_PATH == 0 {
         return Err(ENOENT);
@@ -159,7 +184,7 @@ fn named(process: &mut Process, descriptor: u64, path: &'static [u8], flags: u64
             (path.to_vec(), directory)
         }
     };
-    Ok(Command { path, arguments: Vec::new(), environment: Vec::new(), opened: None, directory, place: None })
+    Ok(Command { path, arguments: Vec::new(), environment: Vec::new(), opened: None, hold: None, directory, place: None })
 }
 
 /// The file of a descriptor, by the path that scripts know it by; if it is open as a path alone, by that path.
@@ -177,12 +202,12 @@ fn of_descriptor(process: &mut Process, number: u64) -> Result<Command, Errno> {
             None if path.starts_with(b"/") => process.services.files()?,
             None => process.current_directory()?,
         };
-        return Ok(Command { path, arguments: Vec::new(), environment: Vec::new(), opened: None, directory, place: None });
+        return Ok(Command { path, arguments: Vec::new(), environment: Vec::new(), opened: None, hold: None, directory, place: None });
     }
     let reference = OwnedReference::copy_of(process.services.reference(&file)?, REFERENCE_USE)?;
     let place = process.path_opened(&file)?;
     let path = alloc::format!("/dev/fd/{}", number as u32).into_bytes();
-    Ok(Command { path, arguments: Vec::new(), environment: Vec::new(), opened: Some((reference, status.mode)), directory: process.services.files()?, place })
+    Ok(Command { path, arguments: Vec::new(), environment: Vec::new(), opened: Some((reference, status.mode)), hold: None, directory: process.services.files()?, place })
 }
 
 /// Runs a command, or what runs it.
@@ -200,10 +225,7 @@ fn run(process: &mut Process, frame: &mut Frame, mut command: Command) -> Answer
             has_files = true;
         }
         legacy.data.executable = command.absolute(process)?;
-        let opened = match &command.opened {
-            Some((opened, mode)) => Some((OwnedReference::copy_of(opened.handle(), REFERENCE_USE)?, *mode)),
-            None => None,
-        };
+        let opened = Some(command.open(process)?);
         let mut maker = Maker {
             files,
             current: command.directory,
@@ -214,9 +236,14 @@ fn run(process: &mut Process, frame: &mut Frame, mut command: Command) -> Answer
             is_linker: false,
             library: process.library.clone(),
         };
-        let outcome = if stays { renewal::renew(process, frame, &mut maker, &command, &legacy.data) } else { replace(process, &mut maker, &command, &legacy) };
+        let outcome = if stays { renewal::renew(process, frame, &mut maker, &command, &legacy.data) } else { replace(process, &mut maker, &command, &mut legacy) };
         match outcome {
-            Ok(Outcome::Done(answer)) => return answer,
+            Ok(Outcome::Done(answer)) => {
+                if answer.is_ok() {
+                    process.executing = command.hold;
+                }
+                return answer;
+            }
             Ok(Outcome::Elsewhere) => {
                 stays = false;
                 continue;
@@ -233,8 +260,6 @@ fn run(process: &mut Process, frame: &mut Frame, mut command: Command) -> Answer
                 let current = process.current_directory()?;
                 command = command.interpreted(line.as_bytes(), files, current)?;
             }
-            // It may be the way to it that is not there.
-            Err(Refusal::NotFound) => return Err(why_not_found(command.directory, &command.path)),
             Err(refusal) => return Err(maker::errno(&refusal)),
         }
         depth += 1;
@@ -251,7 +276,8 @@ pub enum Outcome {
 }
 
 /// Makes an environment for the program, which takes the place of this one.
-fn replace(process: &mut Process, maker: &mut Maker, command: &Command, legacy: &Legacy) -> Result<Outcome, Refusal> {
+fn replace(process: &mut Process, maker: &mut Maker, command: &Command, legacy: &mut Legacy) -> Result<Outcome, Refusal> {
+    legacy.set_executing(command.hold.as_ref().map(OwnedReference::handle));
     let random = random(process)?;
     // Programs that inherit nothing of ours are told where they start.
     let place = process.current.is_some().then(|| process.current_path().ok()).flatten().unwrap_or_default();

@@ -86,6 +86,14 @@ impl Legacy {
         self.references.len() as u64 - 1
     }
 
+    /// Sets what keeps the program's file from being written. It stands behind all other references, so that the next attempt can replace it.
+    pub fn set_executing(&mut self, hold: Option<Reference>) {
+        if self.data.executing.is_some() {
+            self.references.pop();
+        }
+        self.data.executing = hold.map(|hold| self.reference(hold));
+    }
+
     /// The number of a file, if it is one that others can have.
     fn file(&mut self, file: &Rc<OpenFile>, known: &mut Vec<(*const OpenFile, u64)>) -> Option<u64> {
         let at = Rc::as_ptr(file);
@@ -142,6 +150,7 @@ impl Legacy {
             areas: Vec::new(),
             services: process.services.found().map(|found| found.map(|found| self.reference(found))),
         };
+        self.data.executing = process.executing.as_ref().map(|hold| self.reference(hold.handle()));
         leave_for_later(process, frame.stack, shares)?;
         for area in process.memory.map.areas_mut() {
             self.add_area(&mut copy, area, frame.stack, shares)?;
@@ -423,6 +432,7 @@ pub fn take_over(process: &mut Process, mut given: Given, data: &Inheritance) ->
     process.current = data.current.and_then(|number| files.get(number as usize).cloned());
     process.lock_owner = data.lock_owner.map(|number| given.take(number)).transpose()?;
     process.keyed.port = data.keyed.map(|number| given.take(number)).transpose()?;
+    process.executing = data.executing.map(|number| given.take(number)).transpose()?;
     if let Some(copy) = &data.copy {
         take_services(process, &mut given, copy);
     }

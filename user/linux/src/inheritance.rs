@@ -9,7 +9,7 @@ use alloc::vec::Vec;
 mod area;
 
 /// The form that this library writes and reads.
-const VERSION: u64 = 5;
+const VERSION: u64 = 6;
 /// Bytes that most take.
 const USUAL: usize = 6 << 10;
 /// Most descriptors, files, areas or segments that are taken over.
@@ -66,6 +66,8 @@ pub struct Inheritance {
     pub lock_owner: Option<u64>,
     /// Where it asks for what has keys; not for a fork.
     pub keyed: Option<u64>,
+    /// The hold on its program's file, which nobody writes meanwhile.
+    pub executing: Option<u64>,
     /// Segments with keys in its memory: where, how long, which. Only for a fork.
     pub attached: Vec<[u64; 3]>,
     /// The rest of what `fork` copies.
@@ -324,6 +326,7 @@ impl Inheritance {
         to.option(self.current);
         to.option(self.lock_owner);
         to.option(self.keyed);
+        to.option(self.executing);
         to.list(&self.attached, |to, one| to.words(one));
         to.word(self.copy.is_some().into());
         if let Some(copy) = &self.copy {
@@ -356,6 +359,7 @@ impl Inheritance {
         new.current = from.option(files)?;
         new.lock_owner = from.option(references)?;
         new.keyed = from.option(references)?;
+        new.executing = from.option(references)?;
         new.attached = from.list(Reader::words)?;
         if from.truth()? {
             new.copy = Some(Copy::read(from)?);

@@ -44,6 +44,7 @@ fn inheritance() -> Inheritance {
         current: Some(1),
         lock_owner: Some(3),
         keyed: Some(1),
+        executing: Some(2),
         attached: vec![[0x1000, 0x2000, 3]],
         copy: Some(copy),
         ..Inheritance::default()

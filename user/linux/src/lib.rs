@@ -21,6 +21,7 @@ mod advice;
 mod agent;
 mod attributes;
 mod block;
+mod busy;
 mod capabilities;
 mod children;
 mod clock;

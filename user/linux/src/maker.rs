@@ -90,7 +90,10 @@ impl supply::Supplier for Maker {
     fn open(&mut self, path: &[u8]) -> Result<Source, Refusal> {
         let (file, mode) = match self.opened.take() {
             Some((opened, mode)) => (File::new(opened)?, mode),
-            None => open_with_mode(if path.starts_with(b"/") { self.files } else { self.current }, path)?,
+            None => {
+                let (opened, mode) = open_with_mode(if path.starts_with(b"/") { self.files } else { self.current }, path)?;
+                (File::new(opened)?, mode)
+            }
         };
         if !self.is_linker {
             // What is opened first is the program.

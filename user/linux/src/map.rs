@@ -9,6 +9,9 @@ use alloc::vec::Vec;
 use core::cell::Cell;
 use nacre_abi::{PAGE_SIZE, Rights};
 
+/// Largest number of areas, as Linux's `vm.max_map_count`.
+const MAX_AREAS: usize = 65_530;
+
 /// What fills an area.
 pub trait Backing: Sized {
     /// Cuts in two at `offset` bytes (a multiple of a page, inside): `self` keeps the first part, the second is returned. An error changes nothing.
@@ -119,13 +122,18 @@ impl<B: Backing> Map<B> {
         self.find_highest(size, low, high)
     }
 
-    /// Enters an area; where it goes must be free.
+    /// Enters an area; where it goes must be free. `ENOMEM`: it is not, or there are [`MAX_AREAS`].
     pub fn insert(&mut self, area: Area<B>) -> Result<(), Errno> {
-        if area.start >= area.end || !self.is_free(area.start, area.end) {
+        if self.is_full() || area.start >= area.end || !self.is_free(area.start, area.end) {
             return Err(ENOMEM);
         }
         self.areas.insert(area.start, area);
         Ok(())
+    }
+
+    /// Returns true if no area can be added.
+    pub fn is_full(&self) -> bool {
+        self.areas.len() >= MAX_AREAS
     }
 
     /// Makes sure that no area lies on both sides of `address`.
@@ -138,8 +146,11 @@ impl<B: Backing> Map<B> {
         Ok(())
     }
 
-    /// Takes every area of the range out of the map. Gaps do not matter.
+    /// Takes every area of the range out of the map. Gaps do not matter. `ENOMEM`: the range is the middle of an area, of which two would be left, and there are [`MAX_AREAS`].
     pub fn take(&mut self, start: u64, end: u64) -> Result<Vec<Area<B>>, Errno> {
+        if self.is_full() && self.area(start).is_some_and(|area| area.start < start && end < area.end) {
+            return Err(ENOMEM);
+        }
         self.split_at(start)?;
         self.split_at(end)?;
         self.known.set(UNKNOWN);
@@ -151,9 +162,10 @@ impl<B: Backing> Map<B> {
         Ok(taken)
     }
 
-    /// The areas of the range, which must be covered whole, cut to it.
+    /// The areas of the range, which must be covered whole, cut to it. `ENOMEM`: they are not, or there are [`MAX_AREAS`] and one is to be cut.
     pub fn within(&mut self, start: u64, end: u64) -> Result<impl Iterator<Item = &mut Area<B>>, Errno> {
-        if !self.is_covered(start, end) {
+        let is_inside = |address: u64| self.area(address).is_some_and(|area| area.start < address);
+        if !self.is_covered(start, end) || self.is_full() && (is_inside(start) || is_inside(end)) {
             return Err(ENOMEM);
         }
         self.split_at(start)?;

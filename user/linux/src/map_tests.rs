@@ -152,3 +152,21 @@ fn what_was_allowed_just_now_may_not_be_any_more() {
     map.take(P, 2 * P).unwrap();
     assert!(!map.allows(P, 1, Rights(0)));
 }
+
+#[test]
+fn there_are_not_too_many_areas() {
+    let mut map = Map::new();
+    for number in 0..MAX_AREAS as u64 {
+        map.insert(area(4 * number + 1, 4 * number + 4, 3)).unwrap();
+    }
+    assert_eq!(map.insert(area(0, 1, 3)), Err(ENOMEM));
+    // The middle of an area leaves two; its first or last part leaves one, and is always given back.
+    assert_eq!(map.take(2 * P, 3 * P).unwrap_err(), ENOMEM);
+    assert!(map.within(P, 2 * P).is_err());
+    assert!(map.within(P, 4 * P).is_ok());
+    assert_eq!(map.take(3 * P, 4 * P).unwrap().len(), 1);
+    assert_eq!(map.take(P, 2 * P).unwrap().len(), 1);
+    assert!(map.is_full());
+    assert_eq!(map.take(P, 5 * P).unwrap().len(), 1);
+    map.insert(area(0, 1, 3)).unwrap();
+}

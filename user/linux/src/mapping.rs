@@ -55,7 +55,7 @@ pub fn place(process: &mut Process, hint: u64, size: u64, flags: u64) -> Result<
     if flags & MAP_FIXED_NOREPLACE != 0 && !map.is_free(hint, hint + size) {
         return Err(EEXIST);
     }
-    if map.areas().any(|area| area.start < hint + size && hint < area.end && matches!(area.backing, Fill::Library(_))) {
+    if map.from(hint).take_while(|area| area.start < hint + size).any(|area| matches!(area.backing, Fill::Library(_))) {
         return Err(ENOMEM);
     }
     process.memory.remove(hint, hint + size)?;
@@ -77,6 +77,9 @@ fn map(process: &mut Process, frame: &mut Frame) -> Answer {
     let rights = rights(protection)?;
     if !is_page(offset) || !matches!(flags & MAP_TYPE, 1..=3) {
         return Err(EINVAL);
+    }
+    if process.memory.map.is_full() {
+        return Err(ENOMEM);
     }
     let is_data = rights.contains(Rights::WRITE) && flags & MAP_TYPE == MAP_PRIVATE;
     if flags & MAP_ANONYMOUS == 0 {

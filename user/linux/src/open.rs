@@ -81,7 +81,7 @@ fn open_path(process: &mut Process, descriptor: u64, path: &[u8], flags: u32, mo
     // A copy, because another thread may change or unmap what the program passed.
     let opened_by = path.to_vec();
     let path = &opened_by[..];
-    let mut file = match process.unlocked(|| directory::open(directory, u64::from(flags & !OWN), mode, path)) {
+    let mut file = match process.while_busy(|process| process.unlocked(|| directory::open(directory, u64::from(flags & !OWN), mode, path))) {
         Ok(opened) => {
             if let Some(parent) = parent {
                 let [user, group] = process.owner_in(&parent);

@@ -45,6 +45,8 @@ pub struct Process {
     pub identity: Identity,
     /// What stands for the process where it locks files, once it has.
     pub lock_owner: Option<OwnedReference>,
+    /// Keeps its program's file from being written. The first program of a world has none: its maker keeps the file.
+    pub executing: Option<OwnedReference>,
     /// What it has that is found by keys.
     pub keyed: crate::keyed::Keyed,
     /// Queues of whose messages it is to be told.
@@ -146,6 +148,7 @@ impl Process {
             signals: Signals::new(),
             identity: Identity::new(),
             lock_owner: None,
+            executing: None,
             keyed: Default::default(),
             mail: Vec::new(),
             limits: Limits::new(),

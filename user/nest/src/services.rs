@@ -50,6 +50,8 @@ pub struct File {
     port: OwnedReference,
     size: u64,
     region: Option<OwnedReference>,
+    /// Keeps others from writing the file; what is no program, or its server cannot say, has none.
+    _hold: Option<OwnedReference>,
 }
 
 impl Services {
@@ -93,13 +95,24 @@ impl Services {
     }
 }
 
-/// Opens a program, by a path that starts at a directory.
+/// Opens a program, by a path that starts at a directory. Nobody can write the file as long as the result lives.
 pub fn open(directory: Reference, path: &[u8]) -> Result<File, Refusal> {
-    open_with_mode(directory, path).map(|(file, _)| file)
+    let (port, _) = open_with_mode(directory, path)?;
+    let hold = execute(port.handle()).map_err(|errno| Refusal::Service("running it", errno))?;
+    Ok(File { _hold: hold, ..File::new(port)? })
 }
 
-/// The same, with its mode.
-pub fn open_with_mode(directory: Reference, path: &[u8]) -> Result<(File, u64), Refusal> {
+/// Keeps a file that is run from being written, as long as the result lives. None: the file's server cannot.
+pub fn execute(file: Reference) -> Result<Option<OwnedReference>, Errno> {
+    match file::execute(file) {
+        Ok(reply) => Ok(Some(reply.hold)),
+        Err(Errno::ENOSYS) => Ok(None),
+        Err(errno) => Err(errno),
+    }
+}
+
+/// Opens a program, and returns its mode, too.
+pub fn open_with_mode(directory: Reference, path: &[u8]) -> Result<(OwnedReference, u64), Refusal> {
     let opened = directory::open(directory, O_RDONLY, 0, path).map_err(|errno| match errno {
         Errno::ENOENT | Errno::ENOTDIR => Refusal::NotFound,
         Errno::EACCES => Refusal::NotExecutable,
@@ -112,7 +125,7 @@ pub fn open_with_mode(directory: Reference, path: &[u8]) -> Result<(File, u64), 
     if opened.mode & MAY_EXECUTE == 0 {
         return Err(Refusal::NotExecutable);
     }
-    Ok((File::new(opened.file)?, opened.mode))
+    Ok((opened.file, opened.mode))
 }
 
 impl supply::Supplier for Services {
@@ -189,10 +202,10 @@ impl File {
     pub fn new(port: OwnedReference) -> Result<File, Refusal> {
         if let Ok(map) = file::map(port.handle(), 0, u64::MAX) {
             let region = Some(map.region).filter(|region| is_whole(region.handle(), map.size));
-            return Ok(File { port, size: map.size, region });
+            return Ok(File { port, size: map.size, region, _hold: None });
         }
         let size = status(port.handle())?.size;
-        Ok(File { port, size, region: None })
+        Ok(File { port, size, region: None, _hold: None })
     }
 
     /// What is known of it.

@@ -52,4 +52,9 @@ crate::protocol! {
     19 lock_owner(pid: Number) -> (; references owner: Own(Owner));
     /// Ends a watch of this watcher. `EINVAL`: there is none with this number.
     20 unwatch(number: Number) -> ();
+    /// Returns a reference that stands for a program which runs the file. While the reference lives, nobody opens the file to write or cuts it off.
+    /// `ETXTBSY`: the file is open to be written. `EACCES`: not a regular file that somebody may execute.
+    21 execute() -> (; references hold: Own(Hold));
+    /// Hands the contents out to whoever runs the system, under this name. `EBADF`: not open for reading. `EINVAL`: not a regular file. `EAGAIN`: too much waits to go out.
+    22 hand_out(; bytes name: Path) -> ();
 }

@@ -30,7 +30,6 @@ table! {
     REPORTS:
     REPORT_MESSAGE = 0 of 0xffff_ffff_ffff_ffff, "A message for people.";
     REPORT_FOREIGN_CALL = 1 of 0xffff_ffff_ffff_ffff, "A foreign call that is not implemented: `name(number)`.";
-    REPORT_FILE = 2 of 0xffff_ffff_ffff_ffff, "The path of a file to be handed out to whoever runs the system.";
 }
 
 table! {

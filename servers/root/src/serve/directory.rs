@@ -49,11 +49,16 @@ impl Root {
         }
     }
 
-    fn give_file(&mut self, account: Key, node: Key, flags: u64) -> Result<directory::open::Output, Errno> {
+    /// Gives an open file out. One that is counted as a writer is so no more if that fails.
+    fn give_file(&mut self, account: Key, node: Key, flags: u64, is_writer: bool) -> Result<directory::open::Output, Errno> {
         let has_terminal = self.console.input.terminal().is_some();
         let mode = self.files.tree.node(node)?.mode;
-        let file = OpenFile::new(node, self.files.tree.node(node)?, flags, has_terminal)?;
-        let file = self.objects.give(Kind::File(file), account)?;
+        let file = OpenFile { is_writer, ..OpenFile::new(node, self.files.tree.node(node)?, flags, has_terminal)? };
+        let given = self.objects.give(Kind::File(file), account);
+        if is_writer && given.is_err() {
+            self.files.tree.stop_writing(node);
+        }
+        let file = given?;
         Ok(directory::open::Output { mode: mode.into(), file: file.into() })
     }
 }
@@ -70,7 +75,11 @@ impl Server for Root {
             return Err(Errno::EINVAL);
         }
         let node = self.files.tree.open(start, path, flags, mode as u32, self.files.clock.now())?;
-        let given = self.give_file(self.objects.account(request.word()), node, flags);
+        let writes = flags & open::PATH == 0 && flags & open::ACCESS != 0;
+        let given = match if writes { self.files.tree.start_writing(node) } else { Ok(false) } {
+            Ok(is_writer) => self.give_file(self.objects.account(request.word()), node, flags, is_writer),
+            Err(errno) => Err(errno),
+        };
         if given.is_err() {
             self.files.tree.closed(node);
         }
@@ -201,7 +210,7 @@ impl Server for Root {
     fn memory(&mut self, request: &mut Request<'_>, takes_seals: u64) -> Handled<directory::memory::Output> {
         self.start(request)?;
         let node = self.files.tree.make_memory(takes_seals != 0, self.files.clock.now())?;
-        let given = self.give_file(self.objects.account(request.word()), node, open::READ_WRITE);
+        let given = self.give_file(self.objects.account(request.word()), node, open::READ_WRITE, false);
         if given.is_err() {
             self.files.tree.closed(node);
         }
@@ -218,7 +227,7 @@ impl Server for Root {
         let node = self.start(request)?;
         let (account, flags) = (self.objects.accounts.open(self.objects.account(request.word()))?, self.objects.file(request.word())?.flags);
         self.files.tree.opened(node);
-        let given = self.give_file(account, node, flags);
+        let given = self.give_file(account, node, flags, false);
         if given.is_err() {
             self.files.tree.closed(node);
             self.objects.accounts.refund(account, 0);

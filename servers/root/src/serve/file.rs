@@ -4,6 +4,7 @@ use crate::console::Access;
 use crate::frames::FRAME;
 use crate::locks::Holder;
 use crate::memory;
+use crate::messages::MAX_ITEMS;
 use crate::notices::event;
 use crate::objects::Kind;
 use crate::open_file::{Behaviour, CHANGEABLE, OpenFile};
@@ -11,7 +12,7 @@ use crate::root::Root;
 use crate::table::Key;
 use crate::tree::{Body, Facts, Node, format, open};
 use nacre_abi::message::MAX_BYTES;
-use nacre_proto::file::{self, Server, allocate, flags, lock, lock_owned, lock_owner, map, poll, read, seals, seek, set_mode, set_owner};
+use nacre_proto::file::{self, Server, allocate, execute, flags, hand_out, lock, lock_owned, lock_owner, map, poll, read, seals, seek, set_mode, set_owner};
 use nacre_proto::file::{set_size, set_times, share, status, sync, watch, write};
 use nacre_proto::flags::{F_SEAL_WRITE, KEEP_FLAGS, OWN_POSITION, SHARE_WRITE, POLLHUP, POLLIN, POLLOUT, POLLRDNORM, POLLWRNORM, SEEK_DATA, SEEK_HOLE};
 use nacre_proto::server::Output;
@@ -276,7 +277,7 @@ impl Server for Root {
         if access & SHARE_WRITE != 0 {
             file.check_write().map_err(|_| Errno::EACCES)?;
         }
-        let (size, region, hold) = Root::share(self, self.objects.account(request.word()), file.node, size, access)?;
+        let (size, region, hold) = Root::share(self, self.objects.account(request.word()), &file, size, access)?;
         self.note_access(&file);
         share::Output { size, region: region.into(), hold: hold.into() }.now()
     }
@@ -312,6 +313,30 @@ impl Server for Root {
     fn lock_owner(&mut self, request: &mut Request<'_>, pid: u64) -> Handled<lock_owner::Output> {
         self.file(request)?;
         lock_owner::Output { owner: self.objects.give(Kind::Owner(pid), self.objects.account(request.word()))?.into() }.now()
+    }
+
+    fn execute(&mut self, request: &mut Request<'_>) -> Handled<execute::Output> {
+        let file = self.file(request)?;
+        file.check_read()?;
+        self.files.tree.start_running(file.node)?;
+        let given = self.objects.give(Kind::Running(file.node), self.objects.account(request.word()));
+        match given {
+            Ok(_) => self.files.tree.opened(file.node),
+            Err(_) => self.files.tree.stop_running(file.node),
+        }
+        execute::Output { hold: given?.into() }.now()
+    }
+
+    fn hand_out(&mut self, request: &mut Request<'_>, name: &[u8]) -> Handled<hand_out::Output> {
+        let file = self.file(request)?;
+        file.check_read()?;
+        let size = self.files.tree.content(file.node).map_err(|_| Errno::EINVAL)?.0.size();
+        if self.console.messages.items.len() >= MAX_ITEMS {
+            return Err(Errno::EAGAIN);
+        }
+        self.files.tree.opened(file.node);
+        self.console.messages.file(name, file.node, size);
+        hand_out::Output::default().now()
     }
 }
 

@@ -1,11 +1,10 @@
 //! Protocol `parent`: what the program asks of us.
 
-use crate::messages::Messages;
+use crate::messages::{MAX_ITEMS, Messages};
 use crate::objects::Kind;
 use crate::root::Root;
 use crate::table::Key;
-use crate::tree::{Body, Content};
-use nacre_proto::flags::{REPORT_FILE, REPORT_FOREIGN_CALL, REPORT_MESSAGE, SERVICE_CLOCK, SERVICE_FILES, SERVICE_MEMORY, SERVICE_OBJECTS};
+use nacre_proto::flags::{REPORT_FOREIGN_CALL, REPORT_MESSAGE, SERVICE_CLOCK, SERVICE_FILES, SERVICE_MEMORY, SERVICE_OBJECTS};
 use nacre_proto::parent::{Server, exit, find, keep, processors, report, stream};
 use nacre_proto::server::Output;
 use nacre_proto::{Answer, Errno, Handled, Request};
@@ -13,8 +12,6 @@ use nacre_sys::Reference;
 
 /// Most different foreign calls that are remembered.
 const MAX_CALLS: usize = 512;
-/// Most lines and files that wait to go out; what a program says then is dropped.
-const MAX_ITEMS: usize = 256;
 /// Longest name of a foreign call.
 const MAX_CALL_NAME: usize = 80;
 
@@ -25,18 +22,6 @@ impl Root {
             Some(Kind::Parent) => Ok(()),
             _ => Err(Errno::ENOSYS),
         }
-    }
-
-    fn hand_out(&mut self, name: &[u8]) -> Result<(), Errno> {
-        let tree = &mut self.files.tree;
-        let key = tree.resolve(tree.root(), name, true)?.existing()?;
-        let size = match &tree.node(key)?.body {
-            Body::File(content) => Content::size(content),
-            _ => return Err(Errno::EINVAL),
-        };
-        tree.opened(key);
-        self.console.messages.file(name, key, size);
-        Ok(())
     }
 }
 
@@ -90,7 +75,6 @@ impl Server for Root {
                     calls.insert(text[..text.len().min(MAX_CALL_NAME)].to_vec());
                 }
             }
-            REPORT_FILE => self.hand_out(text)?,
             _ => return Err(Errno::EINVAL),
         }
         report::Output::default().now()

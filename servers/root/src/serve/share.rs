@@ -1,6 +1,7 @@
 //! Contents of files as memory that others share: views made, filled on faults, taken down; holes and seals.
 
 use crate::objects::{Kind, View};
+use crate::open_file::OpenFile;
 use crate::root::Root;
 use crate::table::Key;
 use crate::tree::Body;
@@ -13,8 +14,8 @@ use nacre_sys::OwnedReference;
 
 impl Root {
     /// A view of a file: its size, its region, and what keeps it.
-    pub(super) fn share(&mut self, account: Key, node: Key, size: u64, access: u64) -> Result<(u64, OwnedReference, OwnedReference), Errno> {
-        let writable = access & SHARE_WRITE != 0;
+    pub(super) fn share(&mut self, account: Key, opened: &OpenFile, size: u64, access: u64) -> Result<(u64, OwnedReference, OwnedReference), Errno> {
+        let (node, writable) = (opened.node, access & SHARE_WRITE != 0);
         let file = self.files.tree.node(node)?;
         let Body::File(content) = &file.body else { return Err(Errno::ENODEV) };
         if writable && file.is_sealed(F_SEAL_WRITE | F_SEAL_FUTURE_WRITE) {
@@ -22,21 +23,26 @@ impl Root {
         }
         let size = views::rounded(size.max(content.size()))?;
         let faults = self.objects.add(Kind::Faults(node, writable), true, account)?;
-        let made = self.add_view(account, node, faults, size, writable);
+        let made = self.add_view(account, View { node, faults, writable, is_writer: opened.is_writer && writable, size });
         if made.is_err() {
             self.objects.remove(faults);
         }
         made
     }
 
-    fn add_view(&mut self, account: Key, node: Key, faults: Key, size: u64, writable: bool) -> Result<(u64, OwnedReference, OwnedReference), Errno> {
+    fn add_view(&mut self, account: Key, view: View) -> Result<(u64, OwnedReference, OwnedReference), Errno> {
+        let View { node, faults, writable, size, .. } = view;
         let keeper = self.objects.port(faults).ok_or(Errno::EIO)?.as_keeper();
         self.objects.charge(faults, views::cost(size))?;
         let region = self.files.tree.store_mut().views.add(faults.to_word(), size, writable, keeper)?;
-        let hold = self.objects.add(Kind::View(View { node, faults, writable, size }), false, account);
+        let hold = self.objects.add(Kind::View(view), false, account);
         match hold.and_then(|key| Ok((key, self.objects.reference(key).inspect_err(|_| drop(self.objects.remove(key)))?))) {
             Ok((key, hold)) => {
                 self.files.tree.opened(node);
+                if view.is_writer {
+                    // It is one more: the open file is a writer already, so no program runs the file.
+                    self.files.tree.start_writing(node)?;
+                }
                 self.views.entry(node).or_default().insert(key);
                 Ok((size, region, hold))
             }
@@ -59,6 +65,9 @@ impl Root {
                 self.views.remove(&view.node);
                 self.forget_waits(Place::File(view.node));
             }
+        }
+        if view.is_writer {
+            self.files.tree.stop_writing(view.node);
         }
         self.files.tree.closed(view.node);
     }

@@ -132,6 +132,10 @@ pub struct Node {
     pub links: u32,
     /// How many open files lead here.
     pub opens: u32,
+    /// Open files and views through which a regular file can be written.
+    pub writers: u32,
+    /// Programs that run the file.
+    pub runners: u32,
     /// What may not be done to it any more; `None`: it takes no seals.
     pub seals: Option<u64>,
     /// A name can be given to it though it has none.
@@ -153,7 +157,7 @@ pub struct Node {
 impl Node {
     /// A node without names.
     pub fn new(mode: u32, body: Body, now: Time) -> Node {
-        Node { mode, parent: None, cookie: 0, links: 0, opens: 0, seals: None, is_linkable: false, uid: 0, gid: 0, accessed: now, modified: now, changed: now, body }
+        Node { mode, parent: None, cookie: 0, links: 0, opens: 0, writers: 0, runners: 0, seals: None, is_linkable: false, uid: 0, gid: 0, accessed: now, modified: now, changed: now, body }
     }
 
     /// Its kind, one of [`format`].
