@@ -42,6 +42,17 @@ const INVERSION: (&str, &str) = ("who is of the highest priority does not wait f
 /// How far a share may be off, of a hundred: on one processor, and on two, where QEMU lets each stand still for a while whenever it likes, whoever has it then.
 const MOST_OFF: [u64; 2] = [2, 5];
 
+/// Large work that a client has the file server do, with small and large counts.
+const WAITS: [(&str, &[u32]); 5] = [
+    ("make", &[1, 64, 240]),
+    ("clear", &[1, 64, 240]),
+    ("cut", &[1, 250, 4000]),
+    ("unlink", &[1, 250, 4000]),
+    ("list", &[1, 250, 4000]),
+];
+/// Instructions that another client waits at most for a small answer, however large the work is.
+const MOST_WAITED: u64 = 400_000;
+
 /// Runs all of them.
 pub fn run(products: &Products, filter: &str) -> Outcome<Tally> {
     let mut tally = Tally::default();
@@ -57,7 +68,21 @@ pub fn run(products: &Products, filter: &str) -> Outcome<Tally> {
     let (sentence, command) = INVERSION;
     let fault = said(products, 1, command)?.and_then(|text| if text == "answered\n" { Ok(()) } else { Err(text) }).err();
     tally.note(&format!("shares: {sentence}"), fault.as_deref());
+    for (work, counts) in WAITS {
+        let waited = counts.iter().map(|count| said(products, 1, &format!("shares wait {work} {count}")));
+        let waited: Vec<Result<String, String>> = waited.collect::<Outcome<_>>()?;
+        let fault = waited.into_iter().find_map(|text| text.and_then(|text| short(&text)).err());
+        tally.note(&format!("shares: nobody waits long beside one who has the server {work} much"), fault.as_deref());
+    }
     Ok(tally)
+}
+
+/// Whether a program waited no longer than it may.
+fn short(text: &str) -> Result<(), String> {
+    match text.trim().parse::<u64>() {
+        Ok(waited) if waited <= MOST_WAITED => Ok(()),
+        _ => Err(format!("another client waited {} instructions, and {MOST_WAITED} at most were right", text.trim())),
+    }
 }
 
 /// What a command prints, under a clock that counts instructions; or what went wrong.
@@ -105,6 +130,12 @@ mod tests {
     use super::*;
 
     const EXACT: Allowed = Allowed { most_off: 2, least: 1 };
+
+    #[test]
+    fn a_long_wait_is_found() {
+        assert_eq!(short("1234\n"), Ok(()));
+        assert!(short("400001\n").is_err() && short("").is_err());
+    }
 
     #[test]
     fn a_share_that_is_off_is_found() {

@@ -72,6 +72,8 @@ enum Body<R> {
 #[derive(Debug)]
 struct Entry<R> {
     key: u64,
+    /// The process that has made it.
+    account: u64,
     owner: [u64; 2],
     maker: [u64; 2],
     mode: u64,
@@ -181,17 +183,22 @@ impl<R, W> Keyed<R, W> {
             return Err(Errno::ENOENT);
         }
         let body = self.make(kind, size, file, pid)?;
-        if self.entries.keys().filter(|(of, _)| *of == kind).count() >= MOST {
-            return Err(Errno::ENOSPC);
-        }
+        self.check_share(kind, pid)?;
         let number = self.next;
         self.next = (self.next + 1) % NUMBERS;
         let owner = [user, group];
         if let Body::Semaphores(set) = &body {
             self.semaphores += set.len();
         }
-        self.entries.insert((kind, number), Entry { key, owner, maker: owner, mode: flags & PERMISSIONS, changed: self.time, body });
+        self.entries.insert((kind, number), Entry { key, account: pid, owner, maker: owner, mode: flags & PERMISSIONS, changed: self.time, body });
         Ok(number)
+    }
+
+    /// `ENOSPC`: there are too many of a kind, or the process has made as many as are still free.
+    fn check_share(&self, kind: u64, pid: u64) -> Result<(), Errno> {
+        let of_kind = || self.entries.iter().filter(|((of, _), _)| *of == kind);
+        let (free, held) = (MOST.saturating_sub(of_kind().count()), of_kind().filter(|(_, entry)| entry.account == pid).count());
+        if held >= free { Err(Errno::ENOSPC) } else { Ok(()) }
     }
 
     fn make(&self, kind: u64, size: u64, file: Option<R>, pid: u64) -> Result<Body<R>, Errno> {
@@ -208,11 +215,12 @@ impl<R, W> Keyed<R, W> {
 
     /// The process has a segment once more: the memory, and its size.
     pub fn attach(&mut self, member: u64, number: u64) -> Result<(&R, u64), Errno> {
-        if self.attached >= MOST_ATTACHED {
-            return Err(Errno::ENOMEM);
-        }
         let time = self.time;
         let member = self.members.get_mut(&member).ok_or(Errno::EINVAL)?;
+        // A process has at most as many as are still free.
+        if member.attached.values().sum::<u64>() >= MOST_ATTACHED.saturating_sub(self.attached) as u64 {
+            return Err(Errno::ENOMEM);
+        }
         let entry = self.entries.get_mut(&(KEYED_MEMORY, number)).ok_or(Errno::EINVAL)?;
         let Body::Memory(memory) = &mut entry.body else { return Err(Errno::EINVAL) };
         *member.attached.entry(number).or_default() += 1;

@@ -8,14 +8,16 @@ use crate::hardware::{IoPorts, monotonic};
 use crate::input::{Control, ControlLines, Input};
 use crate::messages::{Item, Messages};
 use crate::serial::{Asks, Serial};
+use crate::table::Key;
 use crate::terminal::Signal;
 use crate::tree::open;
-use alloc::collections::VecDeque;
+use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec::Vec;
 use nacre_abi::environment::INTERRUPTS;
 use nacre_proto::file::{read, write};
 use nacre_proto::flags::{POLLHUP, POLLIN, POLLOUT, POLLRDNORM, POLLWRNORM, TERMINAL_WINDOW};
-use nacre_proto::server::Output;
+use nacre_proto::Errno;
+use nacre_proto::server::{Output, refuse};
 use nacre_sys::{OwnedReference, Port, Reference, Span, Status, io};
 
 const LINES: Reference = Reference(INTERRUPTS);
@@ -35,12 +37,13 @@ const PART: usize = 4096;
 /// Most who attend the terminal one over the other, and most who watch the streams.
 const MAX_ATTENDANTS: usize = 16;
 const MAX_WATCHERS: usize = 256;
-/// Most readers and writers that wait.
+/// Most readers, and most writers, that wait. Where one more comes, the oldest of the account with the most gives way.
 const MAX_WAITING: usize = 1024;
 
 /// Somebody who waits for input.
 struct Reader {
     reply: OwnedReference,
+    account: Key,
     limit: usize,
     deadline: Option<u64>,
 }
@@ -48,6 +51,7 @@ struct Reader {
 /// Somebody whose bytes are queued.
 struct Writer {
     reply: OwnedReference,
+    account: Key,
     count: u64,
     is_error: bool,
 }
@@ -63,7 +67,15 @@ pub struct Console {
     readers: VecDeque<Reader>,
     writers: Vec<Writer>,
     attendants: Vec<Told>,
-    watchers: Vec<(Told, Access)>,
+    watchers: Vec<(Told, Access, Key)>,
+}
+
+/// The place of the one that gives way to another, by the accounts of all, the oldest first: the first of the account that has the most.
+fn giving_way(accounts: impl Iterator<Item = Key> + Clone) -> Option<usize> {
+    let mut held = BTreeMap::new();
+    accounts.clone().for_each(|account| *held.entry(account).or_insert(0u32) += 1);
+    let (greedy, _) = held.into_iter().max_by_key(|(_, held)| *held)?;
+    accounts.into_iter().position(|account| account == greedy)
 }
 
 /// Somebody who is told of events, by these bits.
@@ -199,12 +211,13 @@ impl Console {
     }
 
     /// This port is to be told, once, when the events are there for somebody who reads or writes as `is_error` says.
-    pub fn watch(&mut self, events: u64, bits: u64, port: OwnedReference, access: Access) {
+    pub fn watch(&mut self, events: u64, bits: u64, port: OwnedReference, (access, account): (Access, Key)) {
         if self.watchers.len() >= MAX_WATCHERS {
-            let (oldest, _) = self.watchers.remove(0);
+            let place = giving_way(self.watchers.iter().map(|(_, _, account)| *account)).unwrap_or(0);
+            let (oldest, ..) = self.watchers.remove(place);
             oldest.tell();
         }
-        self.watchers.push((Told { events, bits, port }, access));
+        self.watchers.push((Told { events, bits, port }, access, account));
     }
 
     /// Events of a stream that is open so.
@@ -221,13 +234,13 @@ impl Console {
 
     fn settle_watchers(&mut self) {
         let mut index = 0;
-        while let Some((told, access)) = self.watchers.get(index) {
+        while let Some((told, access, _)) = self.watchers.get(index) {
             let (wanted, access) = (told.events | POLLHUP, *access);
             if self.events(access) & wanted == 0 {
                 index += 1;
                 continue;
             }
-            let (told, _) = self.watchers.remove(index);
+            let (told, ..) = self.watchers.remove(index);
             told.tell();
         }
     }
@@ -279,10 +292,11 @@ impl Console {
         if is_error && self.input.terminal().is_none() { 2 } else { 0 }
     }
 
-    /// Whether so much is queued that nothing more is taken.
-    pub fn is_overfull(&mut self, is_error: bool) -> bool {
+    /// Whether so much is queued that nothing more is taken of an account. One that waits for nothing may write when others have filled the queue.
+    pub fn is_overfull(&mut self, is_error: bool, account: Key) -> bool {
         let line = self.line_for(is_error);
-        self.lines[line].pending() > OVERFULL || self.writers.len() >= MAX_WAITING
+        let pending = self.lines[line].pending();
+        pending > 2 * OVERFULL || pending > OVERFULL && self.writers.iter().any(|writer| writer.account == account)
     }
 
     /// Whether a writer would have to wait.
@@ -299,19 +313,24 @@ impl Console {
     }
 
     /// Answers a writer when its line has room again.
-    pub fn answer_later(&mut self, reply: OwnedReference, count: u64, is_error: bool) {
-        self.writers.push(Writer { reply, count, is_error });
+    pub fn answer_later(&mut self, reply: OwnedReference, account: Key, count: u64, is_error: bool) {
+        if self.writers.len() >= MAX_WAITING {
+            let place = giving_way(self.writers.iter().map(|writer| writer.account)).unwrap_or(0);
+            // Its bytes are queued, and will go out.
+            let writer = self.writers.remove(place);
+            let _ = write::Output { count: writer.count }.send(writer.reply, Span::EMPTY);
+        }
+        self.writers.push(Writer { reply, account, count, is_error });
     }
 
-    /// Whether one more reader may wait.
-    pub fn takes_readers(&self) -> bool {
-        self.readers.len() < MAX_WAITING
-    }
-
-    /// Answers a reader when there is something to read.
-    pub fn read_later(&mut self, reply: OwnedReference, limit: usize) {
+    /// Answers a reader when there is something to read. One that gives way to it is told `EAGAIN`.
+    pub fn read_later(&mut self, reply: OwnedReference, account: Key, limit: usize) {
+        if self.readers.len() >= MAX_WAITING {
+            let place = giving_way(self.readers.iter().map(|reader| reader.account)).unwrap_or(0);
+            self.readers.remove(place).map(|reader| refuse(reader.reply, Errno::EAGAIN));
+        }
         let deadline = self.input.patience().map(|patience| monotonic() + patience);
-        self.readers.push_back(Reader { reply, limit, deadline });
+        self.readers.push_back(Reader { reply, account, limit, deadline });
     }
 
     /// Reads for a program, and listens again if it had stopped.
@@ -364,7 +383,7 @@ impl Console {
                 index += 1;
                 continue;
             }
-            let writer = self.writers.swap_remove(index);
+            let writer = self.writers.remove(index);
             let _ = write::Output { count: writer.count }.send(writer.reply, Span::EMPTY);
         }
     }
@@ -385,4 +404,24 @@ fn file_part(files: &Files, node: crate::table::Key, done: u64, size: u64) -> Ve
         content.read(store, done, &mut bytes);
     }
     bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_oldest_of_the_greediest_gives_way() {
+        let place = |accounts: &[u64]| giving_way(accounts.iter().map(|account| Key::from_word(*account)));
+        assert_eq!(place(&[1, 2, 2, 1, 2]), Some(1));
+        assert_eq!(place(&[3]), Some(0));
+        assert_eq!(place(&[]), None);
+        // One who fills all that there is takes nobody else's place.
+        let (mut waiting, mut others) = (alloc::vec![7, 7, 8], 0);
+        for _ in 0..100 {
+            waiting.push(7);
+            others += usize::from(place(&waiting).map(|place| waiting.remove(place)) == Some(8));
+        }
+        assert_eq!(others, 0);
+    }
 }

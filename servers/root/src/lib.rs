@@ -9,6 +9,7 @@ extern crate alloc;
 pub mod accounts;
 pub mod boot;
 pub mod calendar;
+pub mod chores;
 pub mod console;
 pub mod files;
 pub mod frames;

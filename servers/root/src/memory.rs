@@ -144,11 +144,15 @@ pub fn total() -> u64 {
 
 /// A run of zeros for a client.
 pub fn allocate(size: u64) -> Option<u64> {
-    let alignment = if size >= LARGE { LARGE } else { FRAME };
-    let start = with_frames(|frames| frames.allocate(size, alignment).or_else(|| frames.allocate(size, FRAME)))??;
-    let size = size.next_multiple_of(FRAME);
-    clear(start, size)?;
+    let start = take_run(size)?;
+    clear(start, size.next_multiple_of(FRAME))?;
     Some(start)
+}
+
+/// A run for a client, with anything in it.
+fn take_run(size: u64) -> Option<u64> {
+    let alignment = if size >= LARGE { LARGE } else { FRAME };
+    with_frames(|frames| frames.allocate(size, alignment).or_else(|| frames.allocate(size, FRAME)))?
 }
 
 /// Fills a run that nobody uses with zeros, if it is not known to be so. Of most not all is used: their pages are cleared when they are touched. Very large ones are cleared now, so that large pages can show them.
@@ -186,17 +190,39 @@ pub struct Segment {
 impl Segment {
     /// `size` bytes of zeros, rounded up to pages. Kernel objects and tables can be put there only if `holds_objects`.
     pub fn new(size: u64, holds_objects: bool) -> Result<Segment, Errno> {
+        let (segment, filled) = Segment::unfilled(size, holds_objects)?;
+        segment.fill(filled, segment.size() - filled);
+        Ok(segment)
+    }
+
+    /// The same, of which the first bytes are zeros, as many as are returned. The rest must be filled before anybody gets the segment.
+    pub fn unfilled(size: u64, holds_objects: bool) -> Result<(Segment, u64), Errno> {
         let size = whole_pages(size)?;
         let rights = if holds_objects { Rights::ALL } else { DATA };
-        let start = allocate(size).ok_or(Errno::ENOMEM)?;
+        let is_late = size <= CLEARED_LATER;
+        let start = if is_late { allocate(size) } else { take_run(size) }.ok_or(Errno::ENOMEM)?;
         let parts = window(start, size).ok_or(Errno::ENOMEM).and_then(|window| Ok((window, region(start, size, rights)?)));
         match parts {
-            Ok((window, region)) => Ok(Segment { window, region, holds_objects }),
+            Ok((window, region)) => Ok((Segment { window, region, holds_objects }, if is_late { size } else { 0 })),
             Err(errno) => {
                 free(start, size);
                 Err(errno)
             }
         }
+    }
+
+    /// Fills a part with zeros, which nobody else can reach yet.
+    pub fn fill(&self, offset: u64, size: u64) {
+        let _ = self.window.fill(offset, size, 0);
+    }
+
+    /// Takes the memory from all who have it mapped. What is to be given back, if the kernel lets it go.
+    pub fn dismantle(&mut self) -> Option<Window> {
+        // From here on nobody else reaches the memory, so nothing new appears in it.
+        self.region.destroy().ok()?;
+        let window = self.window;
+        self.window = window.part(0, 0).unwrap_or(window);
+        Some(window)
     }
 
     /// Its size in bytes.
@@ -214,26 +240,33 @@ impl Segment {
         self.region.new_reference(REFERENCE_USE)
     }
 
+    /// `EINVAL`: a part is not in it, or not of whole pages.
+    pub fn check(&self, offset: u64, size: u64) -> Result<Window, Errno> {
+        self.window.part(offset, size).filter(|_| (offset | size).is_multiple_of(FRAME)).ok_or(Errno::EINVAL)
+    }
+
     /// Makes a part of it, whole pages, zeros.
     pub fn clear(&self, offset: u64, size: u64) -> Result<(), Errno> {
-        let part = self.window.part(offset, size).filter(|_| (offset | size).is_multiple_of(FRAME)).ok_or(Errno::EINVAL)?;
+        let part = self.check(offset, size)?;
         Ok(memory::clear(part.start(), part.size())?)
     }
 
-    /// Gives back what lies behind the first `size` bytes, whole pages and fewer than before.
-    pub fn shrink(&mut self, size: u64) -> Result<(), Errno> {
+    /// Leaves the first `size` bytes, whole pages and not more than before. What is to be given back.
+    pub fn shrink(&mut self, size: u64) -> Result<Window, Errno> {
         let window = self.window.part(0, size).ok_or(Errno::EINVAL)?;
         let rest = self.window.part(size, self.size() - size).ok_or(Errno::EINVAL)?;
         self.set_region_size(size)?;
         self.window = window;
-        take_back(rest);
-        Ok(())
+        Ok(rest)
     }
 
-    /// Makes it larger, to `size` bytes, whole pages and more than before, if the memory behind it is free.
+    /// Makes it larger, to `size` bytes, whole pages and more than before, if the memory behind it is free and no more than can be cleared when it is touched.
     pub fn grow(&mut self, size: u64) -> Result<(), Errno> {
         let start = self.window.start() - LINE;
         let (behind, more) = (start + self.size(), size - self.size());
+        if more > CLEARED_LATER {
+            return Err(Errno::ENOMEM);
+        }
         with_frames(|frames| frames.allocate_at(behind, more)).filter(|&taken| taken).ok_or(Errno::ENOMEM)?;
         let grown = window(start, size).filter(|_| clear(behind, more).is_some()).ok_or(Errno::ENOMEM);
         match grown.and_then(|window| self.set_region_size(size).map(|()| window)) {
@@ -262,7 +295,7 @@ pub fn whole_pages(size: u64) -> Result<u64, Errno> {
 }
 
 /// Destroys what objects are in memory that nobody else can reach any more, and gives it back.
-fn take_back(window: Window) {
+pub fn take_back(window: Window) {
     // Memory that the kernel still uses is lost rather than handed out again.
     if memory::clear(window.start(), window.size()).is_ok() {
         with_frames(|frames| frames.release(window.start() - LINE, window.size(), true));
@@ -271,9 +304,8 @@ fn take_back(window: Window) {
 
 impl Drop for Segment {
     fn drop(&mut self) {
-        // From here on nobody else reaches the memory, so nothing new appears in it.
-        if self.region.destroy().is_ok() {
-            take_back(self.window);
+        if let Some(window) = self.dismantle() {
+            take_back(window);
         }
     }
 }

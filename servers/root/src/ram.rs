@@ -5,6 +5,7 @@ use crate::memory;
 use crate::store::Store;
 use crate::views::Views;
 use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
 use nacre_abi::Rights;
 use nacre_abi::rights::REFERENCE_USE;
 use nacre_proto::Errno;
@@ -15,6 +16,11 @@ const ROOM: u64 = 1 << 20;
 /// Most regions of file contents. They stay, since nobody says when they are not mapped any more; what asks for more is copied.
 const MAX_REGIONS: usize = 4096;
 
+/// Regions and pieces of views that are looked at in one piece of work: each run that is given back looks at all.
+const LOOKS: usize = 8192;
+/// Largest number of runs that are given back in one piece of work.
+const MOST_AT_ONCE: usize = 64;
+
 /// See the module's head.
 #[derive(Default)]
 pub struct Ram {
@@ -24,6 +30,8 @@ pub struct Ram {
     pub views: Views,
     /// Bytes in all contents.
     used: u64,
+    /// Runs of contents that are gone, which wait to be given back.
+    discarded: Vec<Vec<(u64, u64)>>,
 }
 
 impl Ram {
@@ -38,6 +46,23 @@ impl Ram {
         }
         let region = memory::region(start, size, Rights::READ.union(Rights::EXECUTE))?;
         Ok(self.regions.entry(key).or_insert(region).handle())
+    }
+
+    /// Returns true if runs wait to be given back.
+    pub fn has_discarded(&self) -> bool {
+        !self.discarded.is_empty()
+    }
+
+    /// Gives some of the runs back that wait for it; false if there are none.
+    pub fn free_discarded(&mut self) -> bool {
+        for left in (0..self.at_once()).rev() {
+            let Some(runs) = self.discarded.last_mut() else { return left + 1 != self.at_once() };
+            match runs.pop() {
+                Some((start, size)) => self.free(start, size),
+                None => drop(self.discarded.pop()),
+            }
+        }
+        true
     }
 
     /// Bytes that contents of files can still take.
@@ -59,10 +84,24 @@ pub fn most() -> u64 {
 
 impl Store for Ram {
     fn allocate(&mut self, size: u64) -> Option<u64> {
-        let size = size.checked_next_multiple_of(FRAME).filter(|size| *size <= self.available())?;
-        let start = memory::allocate(size)?;
-        self.used += size;
-        Some(start)
+        let size = size.checked_next_multiple_of(FRAME)?;
+        loop {
+            if let Some(start) = if size <= self.available() { memory::allocate(size) } else { None } {
+                self.used += size;
+                return Some(start);
+            }
+            if !self.free_discarded() {
+                return None;
+            }
+        }
+    }
+
+    fn at_once(&self) -> usize {
+        (LOOKS / (1 + self.regions.len() + self.views.pieces())).clamp(1, MOST_AT_ONCE)
+    }
+
+    fn discard(&mut self, runs: Vec<(u64, u64)>) {
+        self.discarded.push(runs);
     }
 
     fn free(&mut self, start: u64, size: u64) {

@@ -1,5 +1,6 @@
 //! Everything that the server has, and the loop that answers events.
 
+use crate::chores::{Chores, Destroying};
 use crate::console::Console;
 use crate::files::Files;
 use crate::locks::{Holder, Locks};
@@ -48,6 +49,8 @@ pub struct Root {
     pub notices: Notices,
     /// Who waits at words of memory.
     pub waits: Waits<Waiting>,
+    /// Long work.
+    pub chores: Chores,
     /// Those that were woken and have not been told yet.
     pub woken: VecDeque<OwnedReference>,
     /// Views of each file.
@@ -118,7 +121,7 @@ impl Root {
     /// Waits at most `patience` nanoseconds (0: for ever) for an event, and answers it.
     fn step(&mut self, station: &mut Station, patience: u64) -> Result<(), Status> {
         // Work that is left is done between requests, and at once if there is none.
-        let patience = if self.woken.is_empty() { patience } else { 1 };
+        let patience = if self.woken.is_empty() && !self.has_chores() { patience } else { 1 };
         match station.next(self.objects.set().address(), patience) {
             Ok(event) => self.handle(event),
             Err(status) if status.code() == Some(Code::TimedOut) => {}
@@ -127,6 +130,7 @@ impl Root {
         crate::memory::prepare_area();
         self.tell_notices();
         self.wake_more();
+        self.do_chore();
         self.console.push_messages(&mut self.files);
         self.console.push();
         self.console.settle();
@@ -215,6 +219,10 @@ impl Root {
 
     /// Takes an object down that nobody refers to any more.
     pub fn close(&mut self, key: Key) {
+        if self.objects.get(key).is_some_and(|object| matches!(object.kind, Kind::Segment(..))) {
+            return self.forget_segment(key, None);
+        }
+        let account = self.objects.account(key.to_word());
         match self.objects.remove(key).map(|object| object.kind) {
             Some(Kind::File(file)) => {
                 self.unlock_all(Holder::File(key), Some(file.node));
@@ -234,28 +242,20 @@ impl Root {
             Some(Kind::Source(_)) => self.notices.remove_watcher(key),
             Some(Kind::View(view)) => self.close_view(key, &view),
             Some(Kind::Owner(_)) => self.unlock_all(Holder::Process(key), None),
-            Some(Kind::Segment(pool, segment)) => {
-                self.forget_waits(Place::Segment(key));
-                self.pools.disown(pool, key.to_word());
-                self.pools.refund(pool, segment.size() + crate::pools::RECORD_COST);
-            }
-            Some(Kind::Pool(pool)) => self.destroy_pool(pool),
+            Some(Kind::Pool(pool)) => self.destroy_pool(pool, account),
             _ => {}
         }
     }
 
-    /// Destroys a pool with everything in it.
-    pub fn destroy_pool(&mut self, pool: Key) {
-        let Ok(remains) = self.pools.destroy(pool) else { return };
-        for segment in remains.segments {
-            self.forget_waits(Place::Segment(Key::from_word(segment)));
-            self.objects.remove(Key::from_word(segment));
-        }
+    /// Destroys a pool, with what is to be taken down of what was in it.
+    pub fn remove_pool(&mut self, pool: Key) -> Destroying {
+        let Ok(remains) = self.pools.destroy(pool) else { return Destroying::default() };
         let is_gone = |kind: &Kind| matches!(kind, Kind::Pool(pool) | Kind::SharedPool(pool, _) if remains.pools.contains(pool));
         let gone: Vec<Key> = self.objects.iter().filter(|(_, object)| is_gone(&object.kind)).map(|(key, _)| key).collect();
         for key in gone {
             self.objects.remove(key);
         }
+        Destroying { segments: remains.segments.into(), rest: None }
     }
 
     /// A line that says how the program ended.

@@ -1,6 +1,7 @@
 //! From the first instruction to the last: the machine is taken over, the program is started, and the machine is ended.
 
 use crate::boot::BootFacts;
+use crate::chores::Chores;
 use crate::console::Console;
 use crate::files::Files;
 use crate::hardware;
@@ -100,6 +101,7 @@ fn make_root(facts: &BootFacts) -> Result<(Root, Option<u64>), Failure> {
         locks: Locks::default(),
         notices: Notices::default(),
         waits: Waits::default(),
+        chores: Chores::default(),
         woken: VecDeque::new(),
         views: BTreeMap::new(),
         meetings: BTreeMap::new(),

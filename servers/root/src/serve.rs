@@ -1,5 +1,6 @@
 //! The server's side of the Common Protocols, one file a protocol.
 
+mod chore;
 mod clock;
 mod directory;
 mod file;

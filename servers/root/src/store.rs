@@ -1,5 +1,6 @@
 //! What the file tree needs of memory. In the system it is physical memory; in tests it is a vector.
 
+use alloc::vec::Vec;
 use nacre_sys::Span;
 
 /// Memory by offset. Runs are whole frames, and hold zeros when they are handed out.
@@ -8,6 +9,10 @@ pub trait Store {
     fn allocate(&mut self, size: u64) -> Option<u64>;
     /// Gives a run back; whatever was mapped from it is unmapped.
     fn free(&mut self, start: u64, size: u64);
+    /// How many runs may be given back in one piece of work.
+    fn at_once(&self) -> usize;
+    /// Gives runs back, in pieces between requests. Nobody reaches them any more but by what was mapped from them.
+    fn discard(&mut self, runs: Vec<(u64, u64)>);
     /// What lies there stays, and is not to be seen any more by those who have it mapped.
     fn hide(&mut self, start: u64, size: u64);
     /// The bytes at `start`, to be sent.
@@ -67,6 +72,14 @@ pub mod fake {
 
         fn free(&mut self, start: u64, size: u64) {
             self.frames.release(start, size.next_multiple_of(FRAME), false);
+        }
+
+        fn at_once(&self) -> usize {
+            3
+        }
+
+        fn discard(&mut self, runs: Vec<(u64, u64)>) {
+            runs.into_iter().for_each(|(start, size)| self.free(start, size));
         }
 
         fn hide(&mut self, start: u64, size: u64) {

@@ -149,7 +149,8 @@ impl<S: Store> Tree<S> {
         }
     }
 
-    /// Opens what `path` leads to, creating or truncating it as `flags` ask. The node counts one more open file.
+    /// Opens what `path` leads to, creating or truncating it as `flags` ask. The node counts one more open file. A file that is to be
+    /// truncated and is not empty is left for [`Tree::cut`] to finish.
     pub fn open(&mut self, start: Key, path: &[u8], flags: u64, mode: u32, now: Time) -> Result<Key, Errno> {
         let flags = if flags & open::PATH != 0 { flags & (open::PATH | open::DIRECTORY | open::NOFOLLOW) } else { flags };
         if flags & open::TEMPORARY & !open::DIRECTORY != 0 {
@@ -189,9 +190,11 @@ impl<S: Store> Tree<S> {
             _ if flags & open::DIRECTORY != 0 => return Err(Errno::ENOTDIR),
             Body::File(_) if node.runners != 0 && (writes || flags & open::TRUNCATE != 0) => return Err(Errno::ETXTBSY),
             Body::File(content) if flags & open::TRUNCATE != 0 => {
-                content.set_size(&mut self.store, 0)?;
+                let is_done = content.set_size_piece(&mut self.store, 0)?;
                 node.touch(now);
-                self.note(key, event::MODIFY);
+                if is_done {
+                    self.note(key, event::MODIFY);
+                }
             }
             _ => {}
         }
@@ -269,18 +272,26 @@ impl<S: Store> Tree<S> {
 
     /// Cuts off or extends a regular file.
     pub fn set_size(&mut self, key: Key, size: u64, now: Time) -> Result<(), Errno> {
+        while !self.cut(key, size, now)? {}
+        Ok(())
+    }
+
+    /// Does a piece of [`Tree::set_size`]; returns true if it was the last.
+    pub fn cut(&mut self, key: Key, size: u64, now: Time) -> Result<bool, Errno> {
         let node = self.nodes.get_mut(key).ok_or(Errno::EIO)?;
         if size < node.size() && node.is_sealed(F_SEAL_SHRINK) || size > node.size() && node.is_sealed(F_SEAL_GROW) {
             return Err(Errno::EPERM);
         }
-        match &mut node.body {
-            Body::File(content) => content.set_size(&mut self.store, size)?,
+        let is_done = match &mut node.body {
+            Body::File(content) => content.set_size_piece(&mut self.store, size)?,
             Body::Directory(_) => return Err(Errno::EISDIR),
             _ => return Err(Errno::EINVAL),
-        }
+        };
         node.touch(now);
-        self.note(key, event::MODIFY);
-        Ok(())
+        if is_done {
+            self.note(key, event::MODIFY);
+        }
+        Ok(is_done)
     }
 
     /// Changes the permissions.

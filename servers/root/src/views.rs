@@ -64,6 +64,11 @@ pub fn cost(size: u64) -> u64 {
 }
 
 impl Views {
+    /// Number of pieces that all views show.
+    pub fn pieces(&self) -> usize {
+        self.shown.len()
+    }
+
     /// Adds a view of `size` bytes, as [`rounded`] gives them, whose faults go to the port behind `keeper`. Returns a reference to its region.
     pub fn add(&mut self, word: u64, size: u64, writable: bool, keeper: Reference) -> Result<OwnedReference, Errno> {
         let base = self.find_free(size).ok_or(Errno::ENOMEM)?;

@@ -7,6 +7,7 @@ extern crate alloc;
 
 mod asked;
 mod inversion;
+mod waits;
 
 use alloc::format;
 use alloc::vec::Vec;
@@ -120,6 +121,7 @@ fn shares(arguments: &Arguments) -> i32 {
         // Its own share is what its neighbour is not to have.
         [b"asked", name] => asked::ask().map_or_else(|why| tell(&why).max(1), |()| tell(&format!("{} {}\n", alloc::string::String::from_utf8_lossy(name), (SPAN[1] - SPAN[0]) / 10))),
         [b"inversion"] => tell(inversion::tried()),
+        [b"wait", work, count] => number(count).and_then(|count| waits::longest(work, count as u64)).map_or(125, |longest| tell(&format!("{longest}\n"))),
         _ => 125,
     }
 }

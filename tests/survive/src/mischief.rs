@@ -157,7 +157,7 @@ impl Mischief {
         };
         // The end comes at the end, and without its memory it comes at once; who keeps itself has an end of which nobody hears; lines to whoever runs
         // the system would reach a person.
-        let is_spared = [parent::exit::LABEL, parent::keep::LABEL, parent::report::LABEL, memory::pool_destroy::LABEL].contains(&label);
+        let is_spared = [parent::exit::LABEL, parent::keep::LABEL, parent::report::LABEL, memory::pool_destroy::LABEL, file::hand_out::LABEL].contains(&label);
         if is_spared { parent::find::LABEL } else { label }
     }
 

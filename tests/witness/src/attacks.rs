@@ -8,6 +8,7 @@ mod forged_fault;
 mod forged_ready;
 mod greedy;
 mod guarded_streams;
+mod hand_out;
 mod immortal_thread;
 mod keeper;
 mod killed_makers;
@@ -37,6 +38,7 @@ pub const ATTACKS: &[Attack] = &[
     ("forged-ready", "a service's port becomes the scheduler of a thread", forged_ready::attack),
     ("greedy", "one client takes all that the file server may keep for clients", greedy::attack),
     ("guarded-streams", "streams below a guard answer as directories, pipes, sockets and terminals", guarded_streams::attack),
+    ("hand-out", "a file is handed out by its path, or though it cannot be read", hand_out::attack),
     ("immortal-thread", "threads in memory that refers to itself run on after their process", immortal_thread::attack),
     ("keeper", "the links of a space's state lead to its keeper", keeper::attack),
     ("killed-makers", "makers of processes, and of memory that refers to itself, are killed at random moments; SEED,ROUNDS", killed_makers::attack),

@@ -34,6 +34,11 @@ impl Accounts {
         Ok(self.payer)
     }
 
+    /// The account that what is made next is made on.
+    pub(super) fn payer(&self) -> u64 {
+        self.payer
+    }
+
     /// An end of the account has gone.
     pub(super) fn release(&mut self, account: u64) {
         if let Some(held) = self.held.get_mut(&account) {

@@ -34,6 +34,8 @@ const BOTH: u64 = 2;
 #[derive(Default)]
 pub struct Pair {
     number: u64,
+    /// Account that it was made on.
+    account: u64,
     terminal: Terminal,
     typed: VecDeque<u8>,
     screen: VecDeque<u8>,
@@ -110,15 +112,20 @@ pub struct Facts {
 }
 
 impl<R> Hub<R> {
-    /// A terminal, with the end of its master.
+    /// A terminal, with the end of its master. An account makes no more while it holds as many as are still free.
     pub fn terminal(&mut self, flags: u64) -> Result<(u64, u64), Errno> {
+        let account = self.accounts.payer();
+        let held = self.terminals.values().filter(|pair| pair.account == account).count();
+        if account != 0 && held >= MOST_TERMINALS - self.terminals.len().min(MOST_TERMINALS) {
+            return Err(Errno::ENOSPC);
+        }
         let is_used = |number: &u64| self.terminals.values().any(|pair| pair.number == *number);
         let number = (0..MOST_TERMINALS as u64).find(|number| !is_used(number)).ok_or(Errno::ENOSPC)?;
         let master = self.add_end(0, flags)?;
         let key = self.key();
         let mut terminal = Terminal::default().with_flow();
         terminal.attributes = Attributes::of_pair();
-        self.terminals.insert(key, Pair { number, terminal, master, is_locked: true, ..Pair::default() });
+        self.terminals.insert(key, Pair { number, account, terminal, master, is_locked: true, ..Pair::default() });
         self.end_mut(master)?.terminal = Some((key, false));
         Ok((number, master))
     }

@@ -2,6 +2,16 @@
 
 use super::*;
 
+#[test]
+fn no_account_takes_all_terminals() {
+    let mut hub: Hub<u64> = Hub::default();
+    for account in 1..7 {
+        hub.charge_to(account);
+        let made = core::iter::from_fn(|| hub.terminal(0).ok()).count();
+        assert!(made > 0 && made <= MOST_TERMINALS / 2, "{account} has {made}");
+    }
+}
+
 fn terminal() -> (Hub<u8>, u64, u64) {
     let mut hub = Hub::default();
     let (number, master) = hub.terminal(2).unwrap();

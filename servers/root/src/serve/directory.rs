@@ -1,6 +1,7 @@
 //! Protocol `directory`.
 
 use super::file::status_bytes;
+use crate::chores::{AfterCut, Chore};
 use crate::notices::event;
 use crate::objects::Kind;
 use crate::open_file::OpenFile;
@@ -9,14 +10,15 @@ use crate::sources::{Counter, What};
 use crate::table::Key;
 use crate::tree::open;
 use crate::{frames::FRAME, ram};
-use nacre_abi::message::MAX_BYTES;
 use nacre_proto::directory::{self, Server, file_system_status, link, list, make_directory, make_node, read_link, remove, rename};
 use nacre_proto::directory::{set_mode_at, set_owner_at, set_times_at, status_at, symbolic_link};
 use nacre_proto::flags::{IN_ONLYDIR, AT_EMPTY_PATH, AT_SYMLINK_FOLLOW, AT_SYMLINK_NOFOLLOW};
 use nacre_proto::server::Output;
-use nacre_proto::{Errno, Handled, Request};
+use nacre_proto::{Answer, Errno, Handled, Request};
 use nacre_sys::Reference;
 
+/// Bytes of entries of a directory in one answer: each entry costs some hundred instructions.
+const LISTED: u64 = 4096;
 /// How many files the file system says it could have.
 const MAX_FILES: u64 = 1 << 20;
 
@@ -49,8 +51,20 @@ impl Root {
         }
     }
 
+    /// Returns true if a regular file is not empty.
+    fn has_content(&self, node: Key) -> bool {
+        self.files.tree.content(node).is_ok_and(|(content, _)| content.size() != 0)
+    }
+
+    fn stop_opening(&mut self, node: Key, is_writer: bool) {
+        if is_writer {
+            self.files.tree.stop_writing(node);
+        }
+        self.files.tree.closed(node);
+    }
+
     /// Gives an open file out. One that is counted as a writer is so no more if that fails.
-    fn give_file(&mut self, account: Key, node: Key, flags: u64, is_writer: bool) -> Result<directory::open::Output, Errno> {
+    pub(super) fn give_file(&mut self, account: Key, node: Key, flags: u64, is_writer: bool) -> Result<directory::open::Output, Errno> {
         let has_terminal = self.console.input.terminal().is_some();
         let mode = self.files.tree.node(node)?.mode;
         let file = OpenFile { is_writer, ..OpenFile::new(node, self.files.tree.node(node)?, flags, has_terminal)? };
@@ -77,6 +91,15 @@ impl Server for Root {
         let node = self.files.tree.open(start, path, flags, mode as u32, self.files.clock.now())?;
         let writes = flags & open::PATH == 0 && flags & open::ACCESS != 0;
         let given = match if writes { self.files.tree.start_writing(node) } else { Ok(false) } {
+            Ok(is_writer) if flags & open::TRUNCATE != 0 && flags & open::PATH == 0 && self.has_content(node) => {
+                return match self.wait_for(request, |reply| Chore::Cut(node, 0, AfterCut::Open(flags, is_writer), reply)) {
+                    Ok(()) => Ok(Answer::Later),
+                    Err(errno) => {
+                        self.stop_opening(node, is_writer);
+                        Err(errno)
+                    }
+                };
+            }
             Ok(is_writer) => self.give_file(self.objects.account(request.word()), node, flags, is_writer),
             Err(errno) => Err(errno),
         };
@@ -149,7 +172,7 @@ impl Server for Root {
             return Err(Errno::ENOENT);
         }
         let mut entries = alloc::vec::Vec::new();
-        let next = self.files.tree.list(start, cookie, &mut entries, size.min(MAX_BYTES) as usize)?;
+        let next = self.files.tree.list(start, cookie, &mut entries, size.min(LISTED) as usize)?;
         request.put(&entries);
         self.files.tree.note(start, event::ACCESS);
         list::Output { next }.now()

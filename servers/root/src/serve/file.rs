@@ -1,5 +1,6 @@
 //! Protocol `file`: regular files, directories, devices and the console's streams.
 
+use crate::chores::{AfterCut, Chore};
 use crate::console::Access;
 use crate::frames::FRAME;
 use crate::locks::Holder;
@@ -60,11 +61,11 @@ impl Root {
 
     fn read_stream(&mut self, request: &mut Request<'_>, file: &OpenFile, size: usize) -> Handled<read::Output> {
         if !self.console.is_readable() && size > 0 {
-            if file.is_nonblocking() || !self.console.takes_readers() {
+            if file.is_nonblocking() {
                 return Err(Errno::EAGAIN);
             }
             let reply = request.detach()?;
-            self.console.read_later(reply, size);
+            self.console.read_later(reply, self.objects.account(request.word()), size);
             return Ok(Answer::Later);
         }
         let bytes = self.console.read(size);
@@ -96,8 +97,8 @@ impl Root {
     }
 
     fn write_stream(&mut self, request: &mut Request<'_>, file: &OpenFile, data: &[u8]) -> Handled<write::Output> {
-        let is_error = file.behaviour == Behaviour::Errors;
-        if self.console.is_overfull(is_error) || file.is_nonblocking() && self.console.is_full(is_error) {
+        let (is_error, account) = (file.behaviour == Behaviour::Errors, self.objects.account(request.word()));
+        if self.console.is_overfull(is_error, account) || file.is_nonblocking() && self.console.is_full(is_error) {
             return Err(Errno::EAGAIN);
         }
         let count = data.len() as u64;
@@ -106,7 +107,7 @@ impl Root {
             return write::Output { count }.now();
         }
         let reply = request.detach()?;
-        self.console.answer_later(reply, count, is_error);
+        self.console.answer_later(reply, account, count, is_error);
         Ok(Answer::Later)
     }
 
@@ -187,8 +188,12 @@ impl Server for Root {
         let file = self.file(request)?;
         file.check_open()?;
         file.check_write().map_err(|_| Errno::EINVAL)?;
-        self.files.tree.set_size(file.node, size, self.files.clock.now())?;
-        set_size::Output::default().now()
+        if self.files.tree.cut(file.node, size, self.files.clock.now())? {
+            return set_size::Output::default().now();
+        }
+        self.wait_for(request, |reply| Chore::Cut(file.node, size, AfterCut::Answer, reply))?;
+        self.files.tree.opened(file.node);
+        Ok(Answer::Later)
     }
 
     fn set_mode(&mut self, request: &mut Request<'_>, mode: u64) -> Handled<set_mode::Output> {
@@ -235,7 +240,7 @@ impl Server for Root {
         let ready = self.events(&file) & (events | POLLHUP);
         if ready == 0 && file.is_stream() {
             let port = request.keep(0)?;
-            self.console.watch(events, bits, port, access(&file));
+            self.console.watch(events, bits, port, (access(&file), self.objects.account(request.word())));
         }
         watch::Output { events: ready }.now()
     }
@@ -294,8 +299,12 @@ impl Server for Root {
     fn allocate(&mut self, request: &mut Request<'_>, flags: u64, offset: u64, size: u64) -> Handled<allocate::Output> {
         let file = self.file(request)?;
         file.check_write()?;
-        self.allocate_part(file.node, flags, offset, size)?;
-        allocate::Output::default().now()
+        let Some(next) = self.allocate_part(file.node, flags, offset, size)? else {
+            return allocate::Output::default().now();
+        };
+        self.wait_for(request, |reply| Chore::Punch(file.node, next, offset + size, reply))?;
+        self.files.tree.opened(file.node);
+        Ok(Answer::Later)
     }
 
     fn lock(&mut self, request: &mut Request<'_>, kind: u64, flags: u64, start: u64, end: u64) -> Handled<lock::Output> {

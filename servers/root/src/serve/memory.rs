@@ -1,5 +1,7 @@
 //! Protocols `memory` and `segment`: pools, and what is taken from them.
 
+use super::chore::AT_ONCE;
+use crate::chores::{Chore, Making, PIECE};
 use crate::memory::{Segment, available, whole_pages};
 use crate::objects::Kind;
 use crate::pools::RECORD_COST;
@@ -34,9 +36,8 @@ impl Root {
         }
     }
 
-    /// A segment that is paid for: the references to its port and its region.
-    fn make_segment(&mut self, pool: Key, size: u64, holds_objects: bool, account: Key) -> Result<(OwnedReference, OwnedReference), Errno> {
-        let segment = Segment::new(size, holds_objects)?;
+    /// Gives out a segment that is paid for: the references to its port and its region.
+    pub(super) fn give_segment(&mut self, pool: Key, segment: Segment, account: Key) -> Result<(OwnedReference, OwnedReference), Errno> {
         let region = segment.region_reference()?;
         let key = self.objects.add(Kind::Segment(pool, segment), false, account)?;
         match self.objects.reference(key) {
@@ -63,7 +64,17 @@ impl memory::Server for Root {
         }
         let size = whole_pages(size)?;
         self.pools.charge(pool, size + RECORD_COST)?;
-        match self.make_segment(pool, size, flags & SEGMENT_OBJECTS != 0, self.objects.account(request.word())) {
+        let (account, holds_objects) = (self.objects.account(request.word()), flags & SEGMENT_OBJECTS != 0);
+        let made = match Segment::unfilled(size, holds_objects) {
+            Ok((segment, filled)) if filled == size => self.give_segment(pool, segment, account),
+            Err(errno) if errno != Errno::ENOMEM || !self.chores.frees_memory() => Err(errno),
+            // It is filled in pieces, or there is memory soon.
+            begun => match self.wait_for(request, |reply| Chore::Make(Making { pool, size, holds_objects, segment: begun.ok() }, reply)) {
+                Ok(()) => return Ok(Answer::Later),
+                Err(errno) => Err(errno),
+            },
+        };
+        match made {
             Ok((segment, region)) => segment_create::Output { size, holds: flags & SEGMENT_OBJECTS, segment: segment.into(), region: region.into() }.now(),
             Err(errno) => {
                 self.pools.refund(pool, size + RECORD_COST);
@@ -81,7 +92,7 @@ impl memory::Server for Root {
         match self.objects.give(Kind::Pool(pool), self.objects.account(request.word())) {
             Ok(reference) => pool_create::Output { pool: reference.into() }.now(),
             Err(errno) => {
-                self.destroy_pool(pool);
+                self.destroy_pool(pool, self.objects.account(request.word()));
                 Err(errno)
             }
         }
@@ -100,8 +111,17 @@ impl memory::Server for Root {
         if is_shared || object == self.standing.memory {
             return Err(Errno::EPERM);
         }
-        self.destroy_pool(pool);
-        pool_destroy::Output::default().now()
+        let mut left = self.remove_pool(pool);
+        if (0..AT_ONCE).any(|_| self.destroy_piece(&mut left)) {
+            return pool_destroy::Output::default().now();
+        }
+        let Ok(reply) = request.detach() else {
+            // Without memory for a wait all is done at once.
+            while !self.destroy_piece(&mut left) {}
+            return pool_destroy::Output::default().now();
+        };
+        self.chores.add(self.objects.account(request.word()), Chore::Destroy(left, Some(reply)));
+        Ok(Answer::Later)
     }
 
     fn share(&mut self, request: &mut Request<'_>, flags: u64) -> Handled<share::Output> {
@@ -127,8 +147,8 @@ impl segment::Server for Root {
         let (pool, segment) = self.segment_mut(request)?;
         let before = segment.size();
         if size <= before {
-            segment.shrink(size)?;
-            self.pools.refund(pool, before - size);
+            let rest = segment.shrink(size)?;
+            self.give_back(self.objects.account(request.word()), rest, (pool, before - size), None);
             return resize::Output { size }.now();
         }
         self.pools.charge(pool, size - before)?;
@@ -141,9 +161,12 @@ impl segment::Server for Root {
     }
 
     fn destroy(&mut self, request: &mut Request<'_>) -> Handled<destroy::Output> {
-        self.segment_mut(request)?;
-        self.close(Key::from_word(request.word()));
-        destroy::Output::default().now()
+        let is_large = self.segment_mut(request)?.1.size() > PIECE;
+        // Without memory for a wait, the client is answered before all is back.
+        let reply = if is_large { request.detach().ok() } else { None };
+        let is_late = reply.is_some();
+        self.forget_segment(Key::from_word(request.word()), reply);
+        if is_late { Ok(Answer::Later) } else { destroy::Output::default().now() }
     }
 
     fn wait(&mut self, request: &mut Request<'_>, offset: u64, expected: u64, bits: u64) -> Handled<wait::Output> {
@@ -164,7 +187,14 @@ impl segment::Server for Root {
     }
 
     fn clear(&mut self, request: &mut Request<'_>, offset: u64, size: u64) -> Handled<clear::Output> {
-        self.segment_mut(request)?.1.clear(offset, size)?;
+        let (key, first) = (Key::from_word(request.word()), size.min(PIECE));
+        let segment = self.segment_mut(request)?.1;
+        segment.check(offset, size)?;
+        segment.clear(offset, first)?;
+        if size > first {
+            self.wait_for(request, |reply| Chore::Clear(key, offset + first, offset + size, reply))?;
+            return Ok(Answer::Later);
+        }
         clear::Output::default().now()
     }
 }

@@ -99,8 +99,8 @@ impl Root {
         self.views.get(&node).is_some_and(|views| views.iter().any(is_writable))
     }
 
-    /// `fallocate`. Memory is taken when it is written, so what is asked for is a size.
-    pub(super) fn allocate_part(&mut self, node: Key, flags: u64, offset: u64, size: u64) -> Result<(), Errno> {
+    /// `fallocate`. Memory is taken when it is written, so what is asked for is a size. Where to go on, if memory is to be taken away and that is much.
+    pub(super) fn allocate_part(&mut self, node: Key, flags: u64, offset: u64, size: u64) -> Result<Option<u64>, Errno> {
         let end = offset.checked_add(size).filter(|end| *end <= i64::MAX as u64).ok_or(Errno::EFBIG)?;
         let now = self.files.clock.now();
         let Body::File(content) = &self.files.tree.node(node)?.body else { return Err(Errno::ENODEV) };
@@ -108,8 +108,8 @@ impl Root {
         match flags {
             _ if size == 0 => Err(Errno::EINVAL),
             0 if end.saturating_sub(before) > self.files.tree.store().available() => Err(Errno::ENOSPC),
-            0 if end > before => self.files.tree.set_size(node, end, now),
-            0 | FALLOC_FL_KEEP_SIZE => Ok(()),
+            0 if end > before => self.files.tree.set_size(node, end, now).map(|()| None),
+            0 | FALLOC_FL_KEEP_SIZE => Ok(None),
             flags if flags == FALLOC_FL_KEEP_SIZE | FALLOC_FL_PUNCH_HOLE => self.files.tree.punch(node, offset, end, now),
             _ => Err(Errno::EOPNOTSUPP),
         }

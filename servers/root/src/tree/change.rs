@@ -11,6 +11,8 @@ use nacre_proto::Errno;
 
 /// Most names of a node.
 const MAX_LINKS: u32 = 65_000;
+/// Directories around a directory into which another one can be moved.
+const MAX_DEPTH: u32 = 8192;
 /// Bits of a mode that can be changed.
 const PERMISSIONS: u32 = 0o7777;
 
@@ -292,16 +294,17 @@ impl<S: Store> Tree<S> {
         }
     }
 
-    /// Whether `directory` is `outer` or lies in it.
+    /// Whether `directory` is `outer` or lies in it, or lies so deep that nobody looks.
     fn is_inside(&self, directory: Key, outer: Key) -> bool {
         let mut at = directory;
-        loop {
+        for _ in 0..MAX_DEPTH {
             match self.directory(at) {
                 _ if at == outer => return true,
                 Ok(body) if body.parent != at => at = body.parent,
                 _ => return false,
             }
         }
+        true
     }
 }
 

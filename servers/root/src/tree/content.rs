@@ -191,11 +191,13 @@ impl Content {
         Some((run.offset, run.start, run.size.min(end - run.offset)))
     }
 
-    /// Takes the memory of `start..end` away, as far as the file goes: it reads as zeros.
-    pub fn punch(&mut self, store: &mut impl Store, start: u64, end: u64) -> Result<(), Errno> {
+    /// Takes the memory of `start..end` away, as far as the file goes: it reads as zeros. Where to go on, if there are too many runs for one piece of work.
+    pub fn punch(&mut self, store: &mut impl Store, start: u64, end: u64) -> Result<Option<u64>, Errno> {
         let whole = self.size.next_multiple_of(FRAME);
         let end = if end >= self.size { whole } else { end };
         let first = self.runs.partition_point(|run| run.end() <= start);
+        let next = self.runs.get(first + store.at_once()).map(|run| run.offset).filter(|next| *next < end);
+        let end = next.unwrap_or(end);
         let behind = self.runs.partition_point(|run| run.offset < end);
         for index in first..behind.max(first) {
             if !self.make_owned(store, index) {
@@ -206,7 +208,7 @@ impl Content {
             self.punch_run(store, run, start.max(run.offset), end.min(run.end()));
         }
         self.runs.sort_unstable_by_key(|run| run.offset);
-        Ok(())
+        Ok(next)
     }
 
     /// Zeros at the edges, and holes for the whole frames of `start..end`, which lies in the run; what is left of it is added again.
@@ -255,6 +257,16 @@ impl Content {
         true
     }
 
+    /// Does a piece of [`Content::set_size`]; returns true if it was the last. A file is cut off from its end, and is whole in between.
+    pub fn set_size_piece(&mut self, store: &mut impl Store, size: u64) -> Result<bool, Errno> {
+        let (keep, most) = (self.runs.partition_point(|run| run.offset < size), store.at_once());
+        if self.runs.len() - keep <= most {
+            return self.set_size(store, size).map(|()| true);
+        }
+        self.set_size(store, self.runs[self.runs.len() - most].offset)?;
+        Ok(false)
+    }
+
     /// Cuts the file off or extends it with a hole.
     pub fn set_size(&mut self, store: &mut impl Store, size: u64) -> Result<(), Errno> {
         if size > MAX_SIZE {
@@ -286,8 +298,12 @@ impl Content {
         Ok(())
     }
 
-    /// Gives all memory back.
+    /// Gives all memory back, if it is in many runs piece by piece.
     pub fn release(&mut self, store: &mut impl Store) {
+        if self.runs.len() > store.at_once() {
+            let runs = core::mem::take(&mut self.runs);
+            store.discard(runs.into_iter().filter(|run| run.owned).map(|run| (run.start, run.size)).collect());
+        }
         self.release_from(store, 0);
         self.size = 0;
     }
@@ -303,6 +319,31 @@ impl Content {
 mod tests {
     use super::*;
     use crate::store::fake::Fake;
+
+    fn punch(content: &mut Content, store: &mut Fake, start: u64, end: u64) {
+        let mut next = Some(start);
+        while let Some(start) = next {
+            next = content.punch(store, start, end).unwrap();
+        }
+    }
+
+    #[test]
+    fn a_file_of_many_runs_is_cut_off_in_pieces() {
+        let mut store = Fake::new(100 * FRAME);
+        let mut content = Content::default();
+        for number in 0..20 {
+            content.write(&mut store, 2 * number * FRAME, b"x").unwrap();
+        }
+        let most = store.at_once();
+        let (mut pieces, mut free) = (0, store.free_bytes());
+        while !content.set_size_piece(&mut store, 5).unwrap() {
+            assert!(store.free_bytes() - free <= most as u64 * FRAME && content.size() > 5);
+            (pieces, free) = (pieces + 1, store.free_bytes());
+        }
+        assert_eq!((pieces, content.size(), store.free_bytes()), (19 / most - usize::from(19 % most == 0), 5, 99 * FRAME));
+        content.release(&mut store);
+        assert_eq!(store.free_bytes(), 100 * FRAME);
+    }
 
     #[test]
     fn a_boot_file_is_copied_at_its_first_change() {
@@ -395,7 +436,7 @@ mod tests {
         let mut content = Content::default();
         content.write(&mut store, 0, &[1; 8 * FRAME as usize]).unwrap();
         let free = store.free_bytes();
-        content.punch(&mut store, FRAME + 10, 4 * FRAME + 10).unwrap();
+        punch(&mut content, &mut store, FRAME + 10, 4 * FRAME + 10);
         assert_eq!(store.free_bytes(), free + 2 * FRAME);
         assert_eq!((content.find_next(0, false), content.find_next(2 * FRAME, true)), (Some(2 * FRAME), Some(4 * FRAME)));
         assert_eq!((content.find_next(5 * FRAME, false), content.find_next(8 * FRAME, true)), (Some(8 * FRAME), None));
@@ -404,7 +445,7 @@ mod tests {
         assert_eq!((bytes[9], bytes[10]), (1, 0));
         content.read(&store, 4 * FRAME, &mut bytes);
         assert_eq!((bytes[9], bytes[10]), (0, 1));
-        content.punch(&mut store, 7 * FRAME + 5, 1 << 40).unwrap();
+        punch(&mut content, &mut store, 7 * FRAME + 5, 1 << 40);
         assert_eq!(content.size(), 8 * FRAME);
         content.release(&mut store);
         assert_eq!(store.free_bytes(), 64 * FRAME);
@@ -424,12 +465,12 @@ mod tests {
             let at = next(200_000) as usize;
             match next(6) {
                 0 => {
-                    content.set_size(&mut store, at as u64).unwrap();
+                    while !content.set_size_piece(&mut store, at as u64).unwrap() {}
                     model.resize(at, 0);
                 }
                 2 => {
                     let end = at + next(9000) as usize;
-                    content.punch(&mut store, at as u64, end as u64).unwrap();
+                    punch(&mut content, &mut store, at as u64, end as u64);
                     let (start, end) = (at.min(model.len()), end.min(model.len()));
                     model[start..end].fill(0);
                 }

@@ -118,6 +118,9 @@ impl<S: Store> Tree<S> {
         while at != self.root() {
             let parent = self.directory(at)?.parent;
             names.push(self.directory(parent)?.name_of(at, self.node(at)?.cookie).ok_or(Errno::ENOENT)?);
+            if names.len() > MAX_PATH / 2 {
+                return Err(Errno::ENAMETOOLONG);
+            }
             at = parent;
         }
         let mut path = Vec::new();

@@ -50,16 +50,16 @@ impl<S: Store> Tree<S> {
         }
     }
 
-    /// Takes memory of a file away.
-    pub fn punch(&mut self, key: Key, start: u64, end: u64, now: Time) -> Result<(), Errno> {
+    /// Takes memory of a file away, a piece; where to go on.
+    pub fn punch(&mut self, key: Key, start: u64, end: u64, now: Time) -> Result<Option<u64>, Errno> {
         let node = self.nodes.get_mut(key).ok_or(Errno::EIO)?;
         if node.is_sealed(F_SEAL_WRITE | F_SEAL_FUTURE_WRITE) {
             return Err(Errno::EPERM);
         }
         let Body::File(content) = &mut node.body else { return Err(Errno::ENODEV) };
-        content.punch(&mut self.store, start, end)?;
+        let next = content.punch(&mut self.store, start, end)?;
         node.touch(now);
-        Ok(())
+        Ok(next)
     }
 
     /// Puts seals on a file; those that it has then. `is_written`: somebody has its memory to write.

@@ -35,7 +35,8 @@ const TEXTS: [&[u8]; 12] =
     [b"/", b".", b"..", b"/tmp/w", b"/tmp/w/x", b"/etc/passwd", b"/dev/null", b"/dev/ptmx", b"/proc/self/mem", b"x\0y", b"", b"/tmp/../tmp/w"];
 
 /// Operations that a program may use against itself, its own world or its own terminal.
-const RIGHTFUL: [u32; 26] = [
+const RIGHTFUL: [u32; 27] = [
+    file::hand_out::LABEL,
     parent::exit::LABEL,
     parent::keep::LABEL,
     parent::report::LABEL,

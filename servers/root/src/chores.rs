@@ -1,0 +1,143 @@
+//! Long work, done in pieces between requests, so that one client's large request keeps no other waiting.
+//!
+//! A piece takes a bounded number of instructions. Between two pieces the server answers one event. Accounts take turns, so that a
+//! client with many chores gets no more pieces than a client with one.
+
+use crate::memory::{self, Segment};
+use crate::table::Key;
+use alloc::collections::{BTreeMap, VecDeque};
+use nacre_sys::{OwnedReference, Window};
+
+/// Bytes that one piece gives back. What is not larger is given back at once.
+pub const PIECE: u64 = 1 << 20;
+/// Bytes that one piece fills with zeros.
+pub const FILLED: u64 = 256 << 10;
+
+/// A segment that is being made.
+pub struct Making {
+    /// The pool that has paid for it.
+    pub pool: Key,
+    /// Its size in bytes.
+    pub size: u64,
+    /// It may hold kernel objects.
+    pub holds_objects: bool,
+    /// The memory, once there was enough, and how many bytes of it are zeros.
+    pub segment: Option<(Segment, u64)>,
+}
+
+/// What follows when a file has been cut off.
+pub enum AfterCut {
+    /// The answer to `set_size`.
+    Answer,
+    /// The file is opened with these flags; whether it is counted as a writer.
+    Open(u64, bool),
+}
+
+/// A pool that is gone, and its segments, which go one after the other.
+#[derive(Default)]
+pub struct Destroying {
+    /// The segments that are still there.
+    pub segments: VecDeque<u64>,
+    /// The rest of a large one, and the pool that is refunded for it.
+    pub rest: Option<(Window, (Key, u64))>,
+}
+
+/// Long work. Each kind says what the client waits for.
+pub enum Chore {
+    /// A segment's memory is filled with zeros, and the segment given out.
+    Make(Making, OwnedReference),
+    /// A part of a segment is cleared: the segment's key, the first byte, and the first byte behind it.
+    Clear(Key, u64, u64, OwnedReference),
+    /// Memory of a segment that nobody reaches any more is cleared and given back, and its pool is refunded as many bytes. Somebody may wait for that.
+    TakeBack(Window, (Key, u64), Option<OwnedReference>),
+    /// The segments of a pool that was destroyed are taken down.
+    Destroy(Destroying, Option<OwnedReference>),
+    /// A file, kept open, is cut off at a size.
+    Cut(Key, u64, AfterCut, OwnedReference),
+    /// The memory of a part of a file, kept open, is taken away.
+    Punch(Key, u64, u64, OwnedReference),
+}
+
+/// All chores, by the account of the client whose they are.
+#[derive(Default)]
+pub struct Chores {
+    waiting: BTreeMap<Key, VecDeque<Chore>>,
+    /// The account whose turn was last.
+    last: Option<Key>,
+    /// Chores that give memory back.
+    freeing: usize,
+}
+
+impl Chores {
+    /// Returns true if nothing is to be done.
+    pub fn is_empty(&self) -> bool {
+        self.waiting.is_empty()
+    }
+
+    /// Returns true if there will be more free memory than now.
+    pub fn frees_memory(&self) -> bool {
+        self.freeing != 0
+    }
+
+    /// Adds a chore of an account, behind the account's others.
+    pub fn add(&mut self, account: Key, chore: Chore) {
+        self.freeing += usize::from(frees(&chore));
+        self.waiting.entry(account).or_default().push_back(chore);
+    }
+
+    /// Takes the chore of which a piece is done next, with its account.
+    pub fn take(&mut self) -> Option<(Key, Chore)> {
+        let behind = self.last.and_then(|last| self.waiting.range((core::ops::Bound::Excluded(last), core::ops::Bound::Unbounded)).next());
+        let account = *behind.or_else(|| self.waiting.first_key_value())?.0;
+        self.last = Some(account);
+        let queue = self.waiting.get_mut(&account)?;
+        let chore = queue.pop_front();
+        if queue.is_empty() {
+            self.waiting.remove(&account);
+        }
+        chore.map(|chore| {
+            self.freeing -= usize::from(frees(&chore));
+            (account, chore)
+        })
+    }
+}
+
+fn frees(chore: &Chore) -> bool {
+    matches!(chore, Chore::TakeBack(..) | Chore::Destroy(..))
+}
+
+/// Gives a piece of memory back; what is left of it, if anything is.
+pub fn take_back_piece(window: Window) -> Option<Window> {
+    let first = window.size().min(PIECE);
+    let rest = window.part(first, window.size() - first).filter(|rest| rest.size() != 0);
+    if let Some(piece) = window.part(0, first) {
+        memory::take_back(piece);
+    }
+    rest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn accounts_take_turns() {
+        let mut chores = Chores::default();
+        let destroy = |chores: &mut Chores, account: u64, number: u64| {
+            let Some(window) = Window::new(0x1000_0000_0000, 0x1000) else { return };
+            chores.add(Key::from_word(account), Chore::TakeBack(window, (Key::from_word(number), 0), None));
+        };
+        for number in 0..3 {
+            destroy(&mut chores, 1, number);
+        }
+        destroy(&mut chores, 2, 10);
+        destroy(&mut chores, 3, 20);
+        assert!(chores.frees_memory());
+        let mut order = alloc::vec::Vec::new();
+        while let Some((account, Chore::TakeBack(_, (number, _), _))) = chores.take() {
+            order.push((account.to_word(), number.to_word()));
+        }
+        assert_eq!(order, [(1, 0), (2, 10), (3, 20), (1, 1), (1, 2)]);
+        assert!(chores.is_empty() && !chores.frees_memory());
+    }
+}

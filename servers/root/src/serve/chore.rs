@@ -1,0 +1,202 @@
+//! Pieces of long work, and the answers to those who wait for it.
+
+use crate::chores::{AfterCut, Chore, Destroying, FILLED, Making, PIECE, take_back_piece};
+use crate::memory::Segment;
+use crate::objects::Kind;
+use crate::pools::RECORD_COST;
+use crate::root::Root;
+use crate::table::Key;
+use nacre_proto::flags::SEGMENT_OBJECTS;
+use nacre_proto::server::{self, Output};
+use nacre_proto::{Errno, Request, file, memory, segment};
+use nacre_sys::{OwnedReference, Span, Window};
+
+/// Pieces of a pool that are taken down before its client is asked to wait.
+pub(super) const AT_ONCE: usize = 4;
+
+impl Root {
+    /// Returns true if there is work for the time between requests.
+    pub fn has_chores(&self) -> bool {
+        !self.chores.is_empty() || self.files.tree.store().has_discarded()
+    }
+
+    /// Does one piece of the work that waits.
+    pub fn do_chore(&mut self) {
+        self.files.tree.store_mut().free_discarded();
+        let Some((account, chore)) = self.chores.take() else { return };
+        if let Some(rest) = self.do_piece(account, chore) {
+            self.chores.add(account, rest);
+        }
+    }
+
+    /// Lets a client wait for a chore.
+    pub(super) fn wait_for(&mut self, request: &mut Request<'_>, chore: impl FnOnce(OwnedReference) -> Chore) -> Result<(), Errno> {
+        let reply = request.detach()?;
+        self.chores.add(self.objects.account(request.word()), chore(reply));
+        Ok(())
+    }
+
+    /// Does a piece; what is left to do.
+    fn do_piece(&mut self, account: Key, chore: Chore) -> Option<Chore> {
+        match chore {
+            Chore::Make(making, reply) => self.make_piece(account, making, reply),
+            Chore::Clear(key, at, end, reply) => self.clear_piece(key, at, end, reply),
+            Chore::TakeBack(window, (pool, bytes), reply) => {
+                if let Some(rest) = take_back_piece(window) {
+                    return Some(Chore::TakeBack(rest, (pool, bytes), reply));
+                }
+                self.pools.refund(pool, bytes);
+                tell(reply, segment::destroy::Output::default());
+                None
+            }
+            Chore::Destroy(mut left, reply) => {
+                if !self.destroy_piece(&mut left) {
+                    return Some(Chore::Destroy(left, reply));
+                }
+                tell(reply, memory::pool_destroy::Output::default());
+                None
+            }
+            Chore::Cut(node, size, after, reply) => self.cut_piece(account, node, size, after, reply),
+            Chore::Punch(node, start, end, reply) => self.punch_piece(node, start, end, reply),
+        }
+    }
+
+    /// Takes down a piece of what was in a pool; returns true if all has gone.
+    pub(super) fn destroy_piece(&mut self, left: &mut Destroying) -> bool {
+        if left.rest.is_none() {
+            left.rest = left.segments.pop_front().and_then(|key| self.dismantle_segment(Key::from_word(key))).map(|(_, rest)| rest);
+        }
+        if let Some((window, refund)) = left.rest.take() {
+            match take_back_piece(window) {
+                Some(window) => left.rest = Some((window, refund)),
+                None => self.pools.refund(refund.0, refund.1),
+            }
+        }
+        left.rest.is_none() && left.segments.is_empty()
+    }
+
+    /// Destroys a pool with everything in it, later if that is much.
+    pub fn destroy_pool(&mut self, pool: Key, account: Key) {
+        let mut left = self.remove_pool(pool);
+        if !(0..AT_ONCE).any(|_| self.destroy_piece(&mut left)) {
+            self.chores.add(account, Chore::Destroy(left, None));
+        }
+    }
+
+    /// Takes a segment out: its account, its memory, which nobody else reaches any more, and what its pool is refunded for that.
+    fn dismantle_segment(&mut self, key: Key) -> Option<(Key, (Window, (Key, u64)))> {
+        self.forget_waits(crate::waits::Place::Segment(key));
+        let object = self.objects.remove(key)?;
+        let Kind::Segment(pool, mut segment) = object.kind else { return None };
+        self.pools.disown(pool, key.to_word());
+        let bytes = segment.size() + RECORD_COST;
+        // Memory that the kernel still uses is lost rather than handed out again.
+        Some((object.account, (segment.dismantle()?, (pool, bytes))))
+    }
+
+    /// Takes a segment out, and gives its memory back: at once, or in pieces if it is large.
+    pub fn forget_segment(&mut self, key: Key, reply: Option<OwnedReference>) {
+        match self.dismantle_segment(key) {
+            Some((account, (window, refund))) => self.give_back(account, window, refund, reply),
+            None => tell(reply, segment::destroy::Output::default()),
+        }
+    }
+
+    /// Gives memory back that nobody reaches, in pieces if it is much, and refunds its pool.
+    pub(super) fn give_back(&mut self, account: Key, window: Window, refund: (Key, u64), reply: Option<OwnedReference>) {
+        let first = self.do_piece(account, Chore::TakeBack(window, refund, reply));
+        if let Some(rest) = first {
+            self.chores.add(account, rest);
+        }
+    }
+
+    fn make_piece(&mut self, account: Key, mut making: Making, reply: OwnedReference) -> Option<Chore> {
+        if making.segment.is_none() {
+            match Segment::unfilled(making.size, making.holds_objects) {
+                Ok((segment, filled)) => making.segment = Some((segment, filled)),
+                // Other chores give memory back.
+                Err(Errno::ENOMEM) if self.chores.frees_memory() => return Some(Chore::Make(making, reply)),
+                Err(errno) => return self.refuse_making(making.pool, making.size, reply, errno),
+            }
+        }
+        let (segment, filled) = making.segment.take()?;
+        let next = (filled + FILLED).min(making.size);
+        segment.fill(filled, next - filled);
+        if next < making.size {
+            making.segment = Some((segment, next));
+            return Some(Chore::Make(making, reply));
+        }
+        match self.give_segment(making.pool, segment, account) {
+            Ok((segment, region)) => {
+                let holds = if making.holds_objects { SEGMENT_OBJECTS } else { 0 };
+                let _ = memory::segment_create::Output { size: making.size, holds, segment: segment.into(), region: region.into() }.send(reply, Span::EMPTY);
+                None
+            }
+            Err(errno) => self.refuse_making(making.pool, making.size, reply, errno),
+        }
+    }
+
+    fn refuse_making(&mut self, pool: Key, size: u64, reply: OwnedReference, errno: Errno) -> Option<Chore> {
+        self.pools.refund(pool, size + RECORD_COST);
+        let _ = server::refuse(reply, errno);
+        None
+    }
+
+    fn clear_piece(&mut self, key: Key, at: u64, end: u64, reply: OwnedReference) -> Option<Chore> {
+        let next = (at + PIECE).min(end);
+        let done = match self.objects.get(key).map(|object| &object.kind) {
+            Some(Kind::Segment(_, segment)) => segment.clear(at, next - at),
+            _ => Err(Errno::EIO),
+        };
+        match done {
+            Ok(()) if next < end => return Some(Chore::Clear(key, next, end, reply)),
+            Ok(()) => tell(Some(reply), segment::clear::Output::default()),
+            Err(errno) => drop(server::refuse(reply, errno)),
+        }
+        None
+    }
+
+    fn cut_piece(&mut self, account: Key, node: Key, size: u64, after: AfterCut, reply: OwnedReference) -> Option<Chore> {
+        let done = self.files.tree.cut(node, size, self.files.clock.now());
+        match (done, after) {
+            (Ok(false), after) => return Some(Chore::Cut(node, size, after, reply)),
+            (Ok(true), AfterCut::Answer) => tell(Some(reply), file::set_size::Output::default()),
+            (Ok(true), AfterCut::Open(flags, is_writer)) => {
+                // The new open file is one more, beside the one that has kept the file until now.
+                self.files.tree.opened(node);
+                match self.give_file(account, node, flags, is_writer) {
+                    Ok(opened) => tell(Some(reply), opened),
+                    Err(errno) => {
+                        self.files.tree.closed(node);
+                        let _ = server::refuse(reply, errno);
+                    }
+                }
+            }
+            (Err(errno), after) => {
+                if let AfterCut::Open(_, true) = after {
+                    self.files.tree.stop_writing(node);
+                }
+                let _ = server::refuse(reply, errno);
+            }
+        }
+        self.files.tree.closed(node);
+        None
+    }
+
+    fn punch_piece(&mut self, node: Key, start: u64, end: u64, reply: OwnedReference) -> Option<Chore> {
+        match self.files.tree.punch(node, start, end, self.files.clock.now()) {
+            Ok(Some(next)) => return Some(Chore::Punch(node, next, end, reply)),
+            Ok(None) => tell(Some(reply), file::allocate::Output::default()),
+            Err(errno) => drop(server::refuse(reply, errno)),
+        }
+        self.files.tree.closed(node);
+        None
+    }
+}
+
+/// Answers somebody who has waited. Who has gone does not hear it.
+fn tell(reply: Option<OwnedReference>, output: impl Output) {
+    if let Some(reply) = reply {
+        let _ = output.send(reply, Span::EMPTY);
+    }
+}
