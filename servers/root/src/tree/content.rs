@@ -321,10 +321,7 @@ mod tests {
     use crate::store::fake::Fake;
 
     fn punch(content: &mut Content, store: &mut Fake, start: u64, end: u64) {
-        let mut next = Some(start);
-        while let Some(start) = next {
-            next = content.punch(store, start, end).unwrap();
-        }
+        core::iter::successors(Some(start), |start| content.punch(store, *start, end).unwrap()).for_each(drop);
     }
 
     #[test]
@@ -334,8 +331,7 @@ mod tests {
         for number in 0..20 {
             content.write(&mut store, 2 * number * FRAME, b"x").unwrap();
         }
-        let most = store.at_once();
-        let (mut pieces, mut free) = (0, store.free_bytes());
+        let (most, mut pieces, mut free) = (store.at_once(), 0, store.free_bytes());
         while !content.set_size_piece(&mut store, 5).unwrap() {
             assert!(store.free_bytes() - free <= most as u64 * FRAME && content.size() > 5);
             (pieces, free) = (pieces + 1, store.free_bytes());
