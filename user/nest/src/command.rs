@@ -6,7 +6,7 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 use nacre_proto::directory;
-use nacre_proto::flags::{O_CREAT, O_TRUNC, O_WRONLY};
+use nacre_proto::flags::{O_CREAT, O_RDWR, O_TRUNC};
 use nacre_sys::OwnedReference;
 
 /// Exit status when the monitor itself cannot go on.
@@ -133,7 +133,7 @@ pub fn explain(monitor: &str, help: &str, stop: &Stop<'_>) -> i32 {
 
 /// A file to write to, empty; or the sentence that says why not.
 pub fn create(services: &Services, path: &[u8]) -> Result<OwnedReference, String> {
-    let opened = directory::open(services.files(), O_WRONLY | O_CREAT | O_TRUNC, 0o644, path);
+    let opened = directory::open(services.files(), O_RDWR | O_CREAT | O_TRUNC, 0o644, path);
     opened.map(|reply| reply.file).map_err(|errno| format!("cannot write {}: {errno}", lossy(path)))
 }
 
