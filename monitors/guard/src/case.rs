@@ -1,16 +1,15 @@
 //! What a request asks to be allowed: which calls on which subjects. Paths are resolved here, and the request then says the resolved one.
 
-use crate::paths::{self, End, Links, beyond_parent, plain};
+use crate::paths::{self, End, beyond_parent, plain};
+use crate::peer::Peer;
 use crate::policy::Policy;
 use crate::reach;
 use crate::subject::{Kind, Subject, Tag, of_parent};
 use alloc::vec;
 use alloc::vec::Vec;
-use nacre_abi::message::MAX_BYTES;
 use nacre_proto::describe::{Kind as Field, Operation};
 use nacre_proto::flags::{AT_SYMLINK_FOLLOW, AT_SYMLINK_NOFOLLOW, FILE_KINDS, O_CREAT, O_DIRECTORY, O_EXCL, O_NOFOLLOW, O_PATH, O_RDONLY, O_RDWR, O_TRUNC, O_WRONLY};
-use nacre_proto::flags::{S_IFBLK, S_IFCHR, S_IFDIR, SHARE_WRITE};
-use nacre_proto::structures::Status;
+use nacre_proto::flags::{S_IFBLK, S_IFCHR, SHARE_WRITE};
 use nacre_proto::{Errno, directory, file, parent};
 use nacre_sys::Reference;
 
@@ -48,50 +47,31 @@ pub struct Asking<'a> {
     pub given: Option<(Reference, &'a Tag)>,
 }
 
-/// Links, as the server of a directory knows them.
-struct Server(Reference);
-
-impl Links for Server {
-    fn read(&mut self, path: &[u8]) -> Result<Vec<u8>, Errno> {
-        let mut target = vec![0; MAX_BYTES as usize];
-        let size = directory::read_link(self.0, path, &mut target[..])?.target;
-        target.truncate(size);
-        Ok(target)
-    }
-}
-
-/// Returns the path of a directory, wherever it is by now.
-pub fn path_of(reference: Reference) -> Result<Vec<u8>, Errno> {
-    let mut path = vec![0; 2 * MAX_PATH];
-    let size = directory::path(reference, &mut path[..])?.path;
-    path.truncate(size);
-    Ok(path)
-}
-
-const MAX_PATH: usize = 4096;
+/// Most bytes of a path.
+pub const MAX_PATH: usize = 4096;
 
 /// The path that is meant by `path`, used from a directory.
 fn resolve(original: Reference, subject: &Subject, path: &[u8], end: End) -> Result<Vec<u8>, Errno> {
     if subject.kind != Kind::Directory {
         return Err(Errno::ENOTDIR);
     }
+    let mut server = Peer::new(original, subject.is_strange);
     if path.starts_with(b"/") {
-        return paths::resolve(&[], path, end, &mut Server(original));
+        return paths::resolve(&[], path, end, &mut server);
     }
-    match (path_of(original), beyond_parent(path)) {
+    match (server.path(), beyond_parent(path)) {
         // A directory that was removed has no path any more, and still knows where it was.
-        (Err(Errno::ENOENT), Some(rest)) => paths::resolve(&path_of_parent(original)?, rest, end, &mut Server(original)),
-        (start, _) => paths::resolve(&start?, path, end, &mut Server(original)),
+        (Err(Errno::ENOENT), Some(rest)) => paths::resolve(&server.path_of_parent()?, rest, end, &mut server),
+        (start, _) => paths::resolve(&start?, path, end, &mut server),
     }
-}
-
-/// The path of the directory that a directory is in, or was.
-fn path_of_parent(reference: Reference) -> Result<Vec<u8>, Errno> {
-    let opened = directory::open(reference, O_PATH | O_DIRECTORY, 0, &b".."[..])?;
-    path_of(opened.file.handle())
 }
 
 impl Asking<'_> {
+    /// The server of the object.
+    fn server(&self) -> Peer {
+        Peer::new(self.original, self.subject.is_strange)
+    }
+
     /// The number of the word of this name.
     fn word(&self, name: &str) -> Option<usize> {
         self.operation.words_in.iter().position(|(one, _)| *one == name)
@@ -169,7 +149,7 @@ impl Asking<'_> {
         }
         let resolved = match resolve(self.original, self.subject, &self.bytes, self.end()) {
             // A directory that was removed has no path any more, and is still there for those who have it.
-            Err(Errno::ENOENT) if self.bytes == b"." && path_of(self.original) == Err(Errno::ENOENT) => return Ok(self.subject.name.clone()),
+            Err(Errno::ENOENT) if self.bytes == b"." && self.server().path() == Err(Errno::ENOENT) => return Ok(self.subject.name.clone()),
             resolved => resolved?,
         };
         self.follow_nothing();
@@ -221,16 +201,7 @@ impl Asking<'_> {
         self.words[word] = old.len() as u64;
         self.bytes = [&old[..], &new].concat();
         let (old, new) = (plain(&old).to_vec(), plain(&new).to_vec());
-        let forbidden = !policy.treats_alike(&old, &new, is_directory(self.original, &old));
+        let forbidden = !policy.treats_alike(&old, &new, self.server().may_be_directory(&old));
         Ok(Case { needs: vec![(label, old.clone()), (label, new)], subject: old, forbidden })
-    }
-}
-
-/// Whether there is a directory; where nobody can tell, there may be one.
-fn is_directory(server: Reference, path: &[u8]) -> bool {
-    let mut bytes = [0; Status::SIZE];
-    match directory::status_at(server, AT_SYMLINK_NOFOLLOW, path, &mut bytes[..]) {
-        Ok(_) => Status::from_bytes(&bytes).is_none_or(|status| status.mode & FILE_KINDS[0].mask == S_IFDIR),
-        Err(_) => true,
     }
 }

@@ -1,13 +1,16 @@
 //! What the guard does with the messages that pass through it: each is judged, with every reference that it would bring.
 
 use crate::audit::{Audit, Entry};
-use crate::case::{self, ACCESS, Asking, Case};
+use crate::case::{ACCESS, Asking, Case};
+use crate::claims::{self, Claimant};
 use crate::closure::{self, Proof};
+use crate::peer::{PATIENCE, Peer};
 use crate::policy::{Decision, Policy, rule_for};
 use crate::reach::{self, Made};
-use crate::subject::{CHANNELS, Kind, MEMORY, PARENT, SEGMENT, Tag, UNNAMED, tag};
+use crate::subject::{CHANNELS, Kind, MEMORY, PARENT, SEGMENT, Subject, Tag, UNNAMED, tag};
 use alloc::format;
 use alloc::string::String;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 use nacre_abi::Status;
 use nacre_nest::command::{complain, lossy};
@@ -17,7 +20,7 @@ use nacre_nest::interpose::{Arrival, Letter, Passage, Returned, Seen, Watch, rep
 use nacre_proto::describe::Operation;
 use nacre_proto::flags::{FILE_KINDS, O_PATH, O_RDONLY, O_WRONLY, S_IFCHR, S_IFDIR, S_IFIFO, S_IFREG, S_IFSOCK};
 use nacre_proto::reference::{Ref, Type};
-use nacre_proto::{Errno, describe, directory, file, keyed, parent, process, structures, terminal};
+use nacre_proto::{Errno, describe, directory, file, keyed, parent, process, terminal};
 use nacre_sys::Reference;
 use nacre_sys::ipc::Received;
 use nacre_sys::lock::{Guard, Lock};
@@ -27,6 +30,9 @@ static NAMES: Lock<()> = Lock::new(());
 
 /// Most bytes of data in an audit's text of a message.
 const DATA_LIMIT: usize = 64;
+
+/// Room for the words of a command, in bytes: more than a manager keeps.
+const MAX_COMMAND: usize = 2048;
 
 /// The guard.
 pub struct Guardian {
@@ -50,6 +56,8 @@ pub struct Asked {
     subject: Vec<u8>,
     /// It came from outside, for the child.
     outward: bool,
+    /// It was asked of a server that may be anybody.
+    is_strange: bool,
     _names: Option<Guard<'static, ()>>,
 }
 
@@ -122,6 +130,7 @@ impl Guardian {
 
     /// What a request asks for. What the request says is then what was judged.
     fn case(&self, letter: &mut Letter<'_, Tag>) -> Result<Case, Errno> {
+        self.made.lock().correct(letter.label, &mut letter.words)?;
         let subject = letter.seen.tag.as_deref().ok_or(Errno::EACCES)?;
         let operation: &'static Operation = describe(letter.label).ok_or(Errno::EACCES)?;
         let bytes = letter.bytes();
@@ -141,6 +150,10 @@ impl Guardian {
         let is_directory = letter.seen.tag.as_deref().is_some_and(|subject| subject.kind == Kind::Directory);
         let is_name = is_directory && letter.label >> 16 == directory::NUMBER && self.policy.depends_on_paths();
         let names = is_name.then(|| NAMES.lock());
+        let is_strange = letter.seen.tag.as_deref().is_some_and(|subject| subject.is_strange);
+        if names.is_some() && is_strange {
+            letter.patience = PATIENCE;
+        }
         let (message, words) = (self.message(letter), [letter.words[0], letter.words[1]]);
         let case = match self.case(letter) {
             Ok(case) => case,
@@ -157,7 +170,7 @@ impl Guardian {
         let is_end = is_parent && letter.label == parent::exit::LABEL;
         verdict.decision.allowed |= is_end;
         self.note(&message, letter.label, &case.subject, &verdict, false);
-        let asked = Asked { label: letter.label, words, subject: case.subject, outward: false, _names: names };
+        let asked = Asked { label: letter.label, words, subject: case.subject, outward: false, is_strange, _names: names };
         if is_end {
             self.explain(words[0]);
         }
@@ -167,7 +180,8 @@ impl Guardian {
     /// Hands out a port of this type as it is, if all that can be asked there is allowed; else one that is guarded.
     fn pass(&self, asked: &Asked, (of, name, kind): (Type, &[u8], Kind), cannot: impl Fn(u32) -> bool) -> Passage<Tag, Proof> {
         let Some(proof) = closure::prove(&self.policy, of, name, cannot) else {
-            return Passage::Proxy(tag(name, kind));
+            let is_strange = asked.is_strange || ![parent::NUMBER, directory::NUMBER].contains(&(asked.label >> 16));
+            return Passage::Proxy(Some(Arc::new(Subject { name: name.to_vec(), kind, is_strange })));
         };
         if self.audit.is_some() {
             let verdict = Verdict { decision: self.policy.decide(asked.label, &asked.subject), needs: None };
@@ -209,12 +223,11 @@ impl Guardian {
 
     /// An object that somebody left at its giver. It is what its own status says, whatever its operation usually brings.
     fn found(&self, asked: &Asked, of: Type, reference: Reference) -> Passage<Tag, Proof> {
-        let mut bytes = [0; structures::Status::SIZE];
-        let status = file::status(reference, &mut bytes[..]).ok().and_then(|_| structures::Status::from_bytes(&bytes));
-        let Some(kind) = status.map(|status| u64::from(status.mode) & FILE_KINDS[0].mask) else { return UNKNOWN };
         let is_stream = asked.label == parent::stream::LABEL;
+        let mut server = Peer::new(reference, asked.is_strange || !is_stream);
+        let Ok(kind) = server.kind() else { return UNKNOWN };
         match kind {
-            S_IFDIR => match case::path_of(reference) {
+            S_IFDIR => match server.path() {
                 Ok(path) => self.pass(asked, (Type::Directory, &path, Kind::Directory), |_| false),
                 Err(_) => UNKNOWN,
             },
@@ -274,12 +287,17 @@ impl Watch for Guardian {
     }
 
     fn reads_answer(label: u32) -> bool {
-        [keyed::get::LABEL, keyed::get_memory::LABEL, keyed::remove::LABEL].contains(&label)
+        [keyed::get::LABEL, keyed::get_memory::LABEL, keyed::remove::LABEL].contains(&label) || claims::is_claim(label)
     }
 
     fn is_process(&self, port: Reference, pid: u64) {
         let mut made = self.made.lock();
         made.add_process(pid);
+        if !self.policy.reaches_other_processes() {
+            // Where the manager tells no user, all are the superuser.
+            let user = process::look(port, pid, &mut [0; MAX_COMMAND][..]).map_or([0; 2], |reply| [reply.user, reply.effective]);
+            made.claimant = Some(Claimant { pid, users: user });
+        }
         // A manager that knows no domains lets the guard judge by numbers.
         made.has_domain = !self.policy.reaches_other_processes() && process::domain(port).is_ok();
     }
@@ -290,7 +308,7 @@ impl Watch for Guardian {
 
     fn request(&self, letter: &mut Letter<'_, Tag>) -> Result<Asked, Errno> {
         if letter.seen.outward {
-            return Ok(Asked { label: letter.label, words: [0; 2], subject: Vec::new(), outward: true, _names: None });
+            return Ok(Asked { label: letter.label, words: [0; 2], subject: Vec::new(), outward: true, is_strange: true, _names: None });
         }
         self.ask(letter)
     }

@@ -6,12 +6,14 @@ extern crate alloc;
 
 pub mod audit;
 pub mod case;
+pub mod claims;
 pub mod closure;
 pub mod groups;
 pub mod guardian;
 pub mod options;
 pub mod paths;
 pub mod pattern;
+pub mod peer;
 pub mod policy;
 pub mod reach;
 pub mod subject;

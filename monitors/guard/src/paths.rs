@@ -1,7 +1,6 @@
 //! From what a child calls a file to the one path that means it: absolute, without `.`, `..` and symbolic links. The rest of the guard, and the
 //! server, then hear of that path alone, so that what was judged is what is done.
 
-use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use nacre_proto::Errno;
 
@@ -16,22 +15,35 @@ pub trait Links {
     fn read(&mut self, path: &[u8]) -> Result<Vec<u8>, Errno>;
 }
 
-/// A walk: the names behind, none of them a link, and the names ahead.
+/// A walk: the path behind, of names that are no links, and the texts ahead. Each piece of memory for it is small and can fail,
+/// since the links are the child's.
 struct Walk {
-    behind: Vec<Vec<u8>>,
-    ahead: VecDeque<Vec<u8>>,
+    /// Empty, or names with a slash before each.
+    behind: Vec<u8>,
+    /// The rest of the path, and of each link on the way; the last one comes first. None is empty.
+    ahead: Vec<Vec<u8>>,
     links: u32,
     /// What is behind is a directory for sure: the child has it open, or a name was found in it. It may have no name any more.
     is_directory: bool,
 }
 
-fn names(path: &[u8]) -> impl DoubleEndedIterator<Item = Vec<u8>> {
-    path.split(|byte| *byte == b'/').filter(|name| !name.is_empty()).map(<[u8]>::to_vec)
+/// Returns a copy of `bytes` in memory of its own.
+fn copied(bytes: &[u8]) -> Result<Vec<u8>, Errno> {
+    let mut copy = Vec::new();
+    copy.try_reserve_exact(bytes.len()).map_err(|_| Errno::ENOMEM)?;
+    copy.extend_from_slice(bytes);
+    Ok(copy)
 }
 
-/// The path of these names.
-fn join(names: &[Vec<u8>]) -> Vec<u8> {
-    if names.is_empty() { b"/".to_vec() } else { names.iter().flat_map(|name| [b"/", &name[..]].concat()).collect() }
+/// The names of a path in reverse order, each behind a slash; so the last one can be taken off.
+fn reversed(path: &[u8]) -> Result<Vec<u8>, Errno> {
+    let mut text = Vec::new();
+    text.try_reserve_exact(path.len() + 1).map_err(|_| Errno::ENOMEM)?;
+    for name in path.split(|byte| *byte == b'/').filter(|name| !name.is_empty()).rev() {
+        text.push(b'/');
+        text.extend_from_slice(name);
+    }
+    Ok(text)
 }
 
 /// The end of a path says that it must be a directory.
@@ -81,44 +93,92 @@ pub fn resolve(start: &[u8], path: &[u8], end: End, links: &mut impl Links) -> R
         _ if path.contains(&0) => return Err(Errno::EINVAL),
         _ => {}
     }
-    let behind = if path.starts_with(b"/") { Vec::new() } else { names(start).collect() };
-    let mut walk = Walk { behind, ahead: names(path).collect(), links: MAX_LINKS, is_directory: true };
-    let mut trailing = ends_as_directory(path);
-    while let Some(name) = walk.ahead.pop_front() {
-        let follows = end == End::Followed || end == End::Kept && trailing || !walk.ahead.is_empty();
-        trailing |= walk.step(name, follows, links)?;
+    let mut walk = Walk { behind: Vec::new(), ahead: Vec::new(), links: MAX_LINKS, is_directory: true };
+    if !path.starts_with(b"/") {
+        start.split(|byte| *byte == b'/').filter(|name| !name.is_empty()).try_for_each(|name| walk.append(name))?;
     }
-    let mut resolved = join(&walk.behind);
-    if trailing && !walk.behind.is_empty() {
+    walk.put_ahead(path)?;
+    let mut trailing = ends_as_directory(path);
+    while let Some(name) = walk.next()? {
+        let follows = end == End::Followed || end == End::Kept && trailing || !walk.ahead.is_empty();
+        trailing |= walk.step(&name, follows, links)?;
+    }
+    let is_root = walk.behind.is_empty();
+    let mut resolved = walk.behind;
+    if is_root || trailing {
         resolved.push(b'/');
     }
-    if ends_as_itself(path) && !walk.behind.is_empty() {
+    if ends_as_itself(path) && !is_root {
         resolved.push(b'.');
     }
     if resolved.len() > MAX_PATH { Err(Errno::ENAMETOOLONG) } else { Ok(resolved) }
 }
 
 impl Walk {
+    /// Puts a name behind.
+    fn append(&mut self, name: &[u8]) -> Result<(), Errno> {
+        if self.behind.len() + name.len() >= MAX_PATH {
+            return Err(Errno::ENAMETOOLONG);
+        }
+        self.behind.try_reserve(name.len() + 1).map_err(|_| Errno::ENOMEM)?;
+        self.behind.push(b'/');
+        self.behind.extend_from_slice(name);
+        Ok(())
+    }
+
+    /// Puts the names of a path ahead.
+    fn put_ahead(&mut self, path: &[u8]) -> Result<(), Errno> {
+        let text = reversed(path)?;
+        if !text.is_empty() {
+            self.ahead.try_reserve(1).map_err(|_| Errno::ENOMEM)?;
+            self.ahead.push(text);
+        }
+        Ok(())
+    }
+
+    /// Takes the next name off the texts ahead.
+    fn next(&mut self) -> Result<Option<Vec<u8>>, Errno> {
+        let Some(text) = self.ahead.last_mut() else { return Ok(None) };
+        let at = text.iter().rposition(|byte| *byte == b'/').unwrap_or(0);
+        let name = copied(&text[at + 1..])?;
+        text.truncate(at);
+        if at == 0 {
+            self.ahead.pop();
+        }
+        Ok(Some(name))
+    }
+
+    /// The path behind.
+    fn path(&self) -> &[u8] {
+        if self.behind.is_empty() { b"/" } else { &self.behind }
+    }
+
+    /// Takes the last name off the path behind.
+    fn go_up(&mut self) {
+        let at = self.behind.iter().rposition(|byte| *byte == b'/').unwrap_or(0);
+        self.behind.truncate(at);
+    }
+
     /// Goes one name further. True: a link at the end says that a directory is meant.
-    fn step(&mut self, name: Vec<u8>, follows: bool, links: &mut impl Links) -> Result<bool, Errno> {
-        match &name[..] {
+    fn step(&mut self, name: &[u8], follows: bool, links: &mut impl Links) -> Result<bool, Errno> {
+        match name {
             b"." => return Ok(false),
             b".." => {
                 // A file has no `..`: only a directory can be asked for it.
                 if !self.is_directory {
                     self.expect_directory(links)?;
                 }
-                self.behind.pop();
+                self.go_up();
                 self.is_directory = true;
                 return Ok(false);
             }
-            _ => self.behind.push(name),
+            _ => self.append(name)?,
         }
         self.is_directory = false;
         if !follows {
             return Ok(false);
         }
-        match links.read(&join(&self.behind)) {
+        match links.read(self.path()) {
             Ok(target) => self.turn(&target),
             Err(Errno::EINVAL) => Ok(false),
             Err(Errno::ENOENT) if self.ahead.is_empty() => Ok(false),
@@ -127,7 +187,7 @@ impl Walk {
     }
 
     fn expect_directory(&self, links: &mut impl Links) -> Result<(), Errno> {
-        let below = [&join(&self.behind)[..], b"/."].concat();
+        let below = [self.path(), b"/."].concat();
         match links.read(&below) {
             Ok(_) | Err(Errno::EINVAL) => Ok(()),
             Err(errno) => Err(errno),
@@ -144,15 +204,16 @@ impl Walk {
         if target.contains(&0) {
             return Err(Errno::EINVAL);
         }
-        self.behind.pop();
+        if target.len() > MAX_PATH {
+            return Err(Errno::ENAMETOOLONG);
+        }
+        self.go_up();
         self.is_directory = true;
         if target.starts_with(b"/") {
             self.behind.clear();
         }
         let at_end = self.ahead.is_empty();
-        for name in names(target).rev() {
-            self.ahead.push_front(name);
-        }
+        self.put_ahead(target)?;
         Ok(at_end && ends_as_directory(target))
     }
 }

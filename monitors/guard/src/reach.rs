@@ -1,10 +1,11 @@
 //! Operations that can reach beyond what the child made itself: other processes, other programs' sockets, terminals and keyed objects.
 //! The guard notes what the child makes, and a rule about the child's own things allows nothing else.
 
+use crate::claims::Claimant;
 use crate::subject::{CHANNELS, CHANNELS_OUTSIDE, PROCESS_OUTSIDE, PROCESS_OWN};
 use alloc::collections::BTreeSet;
 use nacre_proto::flags::{KEYED_MEMORY, KEYED_MESSAGES, KEYED_SEMAPHORES, LOCK_TEST, LOCK_WRITE};
-use nacre_proto::{channel, file, keyed, mailbox, process};
+use nacre_proto::{Errno, channel, file, keyed, mailbox, process};
 
 /// Class of numbers of processes.
 const PROCESS: u64 = 16;
@@ -41,6 +42,8 @@ pub struct Made {
     numbers: BTreeSet<(u64, u64)>,
     /// The manager shows the child its own processes alone.
     pub has_domain: bool,
+    /// Who the child may say that it is; none where rules let it reach other processes, or where there are none.
+    pub claimant: Option<Claimant>,
 }
 
 impl Made {
@@ -51,6 +54,14 @@ impl Made {
     fn add(&mut self, class: u64, number: u64) {
         if self.numbers.len() < MOST {
             self.numbers.insert((class, number));
+        }
+    }
+
+    /// Corrects who the child says that it is. `EPERM`: it asks to be a user that it may not be.
+    pub fn correct(&self, label: u32, words: &mut [u64; 6]) -> Result<(), Errno> {
+        match &self.claimant {
+            Some(claimant) => claimant.correct(label, words, |pid| self.has(PROCESS, pid)),
+            None => Ok(()),
         }
     }
 

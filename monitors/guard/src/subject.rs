@@ -42,14 +42,16 @@ pub struct Subject {
     pub name: Vec<u8>,
     /// What it is.
     pub kind: Kind,
+    /// Somebody outside handed it to the child, so that its server may be anybody.
+    pub is_strange: bool,
 }
 
 /// What is noted of a proxy; of nothing that is not known may anything be asked.
 pub type Tag = Option<Arc<Subject>>;
 
-/// A tag.
+/// A tag of an object of a server that the parent gave.
 pub fn tag(name: &[u8], kind: Kind) -> Tag {
-    Some(Arc::new(Subject { name: name.to_vec(), kind }))
+    Some(Arc::new(Subject { name: name.to_vec(), kind, is_strange: false }))
 }
 
 /// What a call on the parent is about: the name of a choice without what all of its kind begin with, or the number.

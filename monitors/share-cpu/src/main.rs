@@ -124,7 +124,7 @@ fn divide(_: usize) {
     exit::exit(FAILED);
 }
 
-fn scheduler(policy: PolicyName, claims: &[Claim], port: Port) -> AnyScheduler {
+fn scheduler(policy: PolicyName, claims: &[Claim], port: Port) -> Option<AnyScheduler> {
     let policy: Box<dyn Policy + Send> = match policy {
         PolicyName::Stride => Box::new(Stride::new(claims)),
         PolicyName::Lottery => Box::new(Lottery::new(claims, clock::ticks())),
@@ -176,14 +176,16 @@ fn start_all(options: &Options<'_>, arguments: &Arguments) -> Result<Vec<Handle>
     let failed = |text: String| (text, FAILED);
     let mut services = Services::find().map_err(|refusal| failed(refusal.to_string()))?;
     let port = OwnedPort::new(0, PortSet::NONE).map_err(|status| failed(format!("cannot make a port: {status:?}")))?.leak();
+    // A program without a scheduler would wait for ever.
+    let claims: Vec<Claim> = options.shares.iter().map(|share| share.claim).collect();
+    let scheduler = scheduler(options.policy, &claims, port).ok_or_else(|| failed("no memory to divide time".into()))?;
+    *DIVISION.lock() = Some(Box::leak(Box::new(scheduler)));
     for (number, share) in options.shares.iter().enumerate() {
         let running = Start { command: &share.command, number, arguments, scheduler: Reference(port.address()), processors: options.processors as u64 }.run(&mut services);
         let running = running.map_err(|refusal| (format!("cannot run {}: {refusal}", stage::name(&share.command)), refusal.exit_status() as i32))?;
         PROGRAMS.lock().push(Some(running));
         STATUSES.lock().push(0);
     }
-    let claims: Vec<Claim> = options.shares.iter().map(|share| share.claim).collect();
-    *DIVISION.lock() = Some(Box::leak(Box::new(scheduler(options.policy, &claims, port))));
     let hire = |function: fn(usize), number| thread::spawn(function, number).map_err(|errno| failed(format!("cannot make a thread: {errno}")));
     for number in 0..options.processors {
         core::mem::forget(hire(divide, number)?);

@@ -7,7 +7,6 @@ extern crate alloc;
 
 mod arena;
 mod moves;
-mod random;
 mod torture;
 
 use alloc::format;
@@ -18,7 +17,7 @@ use nacre_raw::{call, read, write};
 use nacre_rt::memory::Segment;
 use nacre_rt::{Arguments, stream};
 use nacre_sys::{OwnedReference, Reference, Thread};
-use random::Random;
+use nacre_raw::random::Random;
 
 nacre_rt::entry!(hostile);
 

@@ -2,7 +2,7 @@
 //! at first sight are refused at first sight.
 
 use crate::arena::{ENTRIES, GIVEN, GIVEN_COUNT, OBJECT_PAGES, OBJECTS, PLAIN, PLAIN_SIZE, POOL, table};
-use crate::random::Random;
+use nacre_raw::random::Random;
 use nacre_abi::call::{CALL_BASE, CALL_COUNT};
 use nacre_abi::Call;
 use nacre_raw::runner::{DONE, ENTRY_WORDS};

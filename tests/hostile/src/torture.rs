@@ -5,7 +5,7 @@
 //! CPUs: its registers, flags and FPU are looked at after each turn.
 
 use crate::arena::{self, PLAIN, PLAIN_SIZE, THREADS};
-use crate::random::Random;
+use nacre_raw::random::Random;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;

@@ -4,6 +4,7 @@
 #![no_std]
 
 pub mod neighbour;
+pub mod random;
 pub mod runner;
 
 use core::arch::asm;

@@ -24,7 +24,7 @@ static ANSWERED: AtomicU64 = AtomicU64::new(0);
 static SPUN: AtomicU64 = AtomicU64::new(0);
 
 fn schedule(port: usize) {
-    let _ = Scheduler::new(Priority::new(&CLAIMS), Port(port as u64), CLAIMS.len()).run();
+    let _ = Scheduler::new(Priority::new(&CLAIMS), Port(port as u64), CLAIMS.len()).map(|scheduler| scheduler.run());
 }
 
 fn serve(port: usize) {

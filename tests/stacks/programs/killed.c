@@ -1,10 +1,8 @@
 // Kills makers of processes at random moments between fork and exec, and clients between requests; counts memory and processes
 // before and after. `killed SEED COUNT` ends with 0 if all came back.
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,17 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define SLACK 256 // KiB that caches may keep.
-#define WARM 24   // Rounds before the first count: pools and tables reach their size.
-
-static uint64_t state;
-
-static uint64_t below(uint64_t end) {
-    state ^= state >> 12;
-    state ^= state << 25;
-    state ^= state >> 27;
-    return (state * 0x2545f4914f6cdd1dull >> 11) % end;
-}
+#include "counts.h"
 
 // Makes processes for ever, each of which becomes this program again and ends.
 static void make(const char *self) {
@@ -54,37 +42,17 @@ static void ask(void) {
     }
 }
 
-static int processes(void) {
-    int count = 0;
-    DIR *all = opendir("/proc");
-    for (struct dirent *entry; all && (entry = readdir(all));) count += entry->d_name[0] >= '1' && entry->d_name[0] <= '9';
-    if (all) closedir(all);
-    return count;
-}
-
-static long free_memory(void) {
-    char text[4096];
-    int file = open("/proc/meminfo", O_RDONLY);
-    ssize_t size = file < 0 ? -1 : read(file, text, sizeof text - 1);
-    close(file);
-    if (size <= 0) return -1;
-    text[size] = 0;
-    char *line = strstr(text, "MemFree:");
-    return line ? atol(line + 8) : -1;
-}
-
 static void reap(void) {
     while (waitpid(-1, 0, WNOHANG) > 0) {}
 }
 
 int main(int count, char **words) {
     if (count < 3) return 0;
-    int rounds = atoi(words[2]), number_before = 0;
-    long free_before = 0;
-    state = strtoull(words[1], 0, 10) * 0x9e3779b97f4a7c15ull | 1;
+    int rounds = atoi(words[2]);
+    seed(words[1]);
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     for (int round = 0; round < rounds + WARM; round++) {
-        if (round == WARM) reap(), usleep(100000), reap(), number_before = processes(), free_before = free_memory();
+        if (round == WARM) reap(), usleep(100000), reap(), count_before();
         pid_t child = fork();
         if (child < 0) {
             printf("no process any more after %d rounds: %s\n", round, strerror(errno));
@@ -99,10 +67,5 @@ int main(int count, char **words) {
         waitpid(child, 0, 0);
         reap();
     }
-    // What the last processes had comes back a moment after their end.
-    for (int look = 0; look < 50 && (reap(), processes() > number_before || free_memory() < free_before - SLACK); look++) usleep(20000);
-    long lost = free_before - free_memory();
-    if (processes() > number_before) printf("%d processes are left\n", processes() - number_before);
-    if (lost > SLACK) printf("%ld KiB are lost\n", lost);
-    return processes() > number_before || lost > SLACK;
+    return count_after(reap);
 }

@@ -11,24 +11,11 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <dirent.h>
 #include <unistd.h>
 
 #define HEAD 4096     // Bytes of the file that mutations reach.
 #define LATE 2        // Seconds after which a program that runs on is killed.
-#define SLACK 256     // KiB that caches may keep.
-#define WARM 24       // Runs before the first count: pools and tables reach their size.
-
-static uint64_t state;
-
-static uint64_t number(void) {
-    state ^= state >> 12;
-    state ^= state << 25;
-    state ^= state >> 27;
-    return state * 0x2545f4914f6cdd1dull;
-}
-
-static uint64_t below(uint64_t end) { return (number() >> 11) % end; }
+#include "counts.h"
 
 static uint64_t value(void) {
     static const uint64_t edges[] = { 0, 1, 7, 0xfff, 0x1000, 0x1001, 0x400000, 0x7fffffffffff, 0x800000000000,
@@ -94,33 +81,13 @@ static int run(const char *path) {
     return waitpid(child, &status, 0) == child ? 0 : -1;
 }
 
-static int processes(void) {
-    int count = 0;
-    DIR *all = opendir("/proc");
-    for (struct dirent *entry; all && (entry = readdir(all));) count += entry->d_name[0] >= '1' && entry->d_name[0] <= '9';
-    if (all) closedir(all);
-    return count;
-}
-
-static long free_memory(void) {
-    char text[4096];
-    int file = open("/proc/meminfo", O_RDONLY);
-    ssize_t size = file < 0 ? -1 : read(file, text, sizeof text - 1);
-    close(file);
-    if (size <= 0) return -1;
-    text[size] = 0;
-    char *line = strstr(text, "MemFree:");
-    return line ? atol(line + 8) : -1;
-}
-
 int main(int count, char **words) {
     if (count < 4) return 2;
     const char *path = "/tmp/mutated-elf";
-    int runs = atoi(words[2]), number_before = 0;
-    long free_before = 0;
-    state = strtoull(words[1], 0, 10) * 0x9e3779b97f4a7c15ull | 1;
+    int runs = atoi(words[2]);
+    seed(words[1]);
     for (int turn = 0; turn < runs + WARM; turn++) {
-        if (turn == WARM) number_before = processes(), free_before = free_memory();
+        if (turn == WARM) count_before();
         int from = open(words[3 + turn % (count - 3)], O_RDONLY);
         struct stat facts;
         if (from < 0 || fstat(from, &facts) != 0) return 2;
@@ -139,10 +106,5 @@ int main(int count, char **words) {
         }
         unlink(path);
     }
-    // What the last processes had comes back a moment after their end.
-    for (int look = 0; look < 50 && (processes() > number_before || free_memory() < free_before - SLACK); look++) usleep(20000);
-    long lost = free_before - free_memory();
-    if (processes() > number_before) printf("%d processes are left\n", processes() - number_before);
-    if (lost > SLACK) printf("%ld KiB are lost\n", lost);
-    return processes() > number_before || lost > SLACK;
+    return count_after(0);
 }

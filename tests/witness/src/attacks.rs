@@ -1,5 +1,6 @@
 //! Table of the attacks, in alphabetical order.
 
+mod claims;
 mod clock_at_pool;
 mod file_link;
 mod forged_end;
@@ -21,6 +22,7 @@ mod random_messages;
 mod ring_objects;
 mod self_reference;
 mod space_end;
+mod strange_files;
 mod word_in_objects;
 
 use crate::{Outcome, THROUGH, UNKNOWN, say};
@@ -30,6 +32,7 @@ pub type Attack = (&'static str, &'static str, fn(&[u8]) -> Outcome);
 
 /// All attacks.
 pub const ATTACKS: &[Attack] = &[
+    ("claims", "a program says that it is another process; with `user`, another user", claims::attack),
     ("clock-at-pool", "a pool of memory tells the time", clock_at_pool::attack),
     ("file-link", "a file takes a directory's place and names itself; FROM,TO", file_link::attack),
     ("forged-end", "ends of threads are told to a port of a service", forged_end::attack),
@@ -51,6 +54,7 @@ pub const ATTACKS: &[Attack] = &[
     ("ring-objects", "objects and nonsense in the ring of a shared pipe", ring_objects::attack),
     ("self-reference", "memory that refers to itself stays after its process; SEED,ROUNDS", self_reference::attack),
     ("space-end", "a program destroys what its own space and threads are made of; PART,KEEPER", space_end::attack),
+    ("strange-files", "a file server outside a guard answers wrongly, or never", strange_files::attack),
     ("word-in-objects", "a service reads a word of a page in which objects stand", word_in_objects::attack),
 ];
 
@@ -62,6 +66,7 @@ pub fn play(role: &[u8], argument: &[u8]) -> i32 {
         b"make" => killed_makers::play(),
         b"rest" => immortal_thread::rest(),
         b"self" => self_reference::play(argument),
+        b"strange-files" => strange_files::play().map(|()| 0),
         _ => Ok(UNKNOWN),
     };
     played.unwrap_or_else(|why| {

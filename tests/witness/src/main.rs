@@ -9,7 +9,6 @@ mod attacks;
 mod children;
 mod innocent;
 mod kept;
-mod random;
 mod tools;
 
 use alloc::format;

@@ -1,5 +1,6 @@
 //! Parts of attacks: services, raw messages, object memory, and threads in spaces of their own.
 
+use crate::{Outcome, Verdict};
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -74,6 +75,16 @@ pub fn ports() -> Vec<(&'static str, OwnedReference)> {
         add("writer", Ok(ends.writer));
     }
     all
+}
+
+/// Attacks each port that the environment serves.
+pub fn at_each_port(attack: impl Fn(Reference) -> Result<(), String>) -> Outcome {
+    let ports = ports();
+    if ports.is_empty() {
+        return Ok(Verdict::Absent("service"));
+    }
+    ports.iter().try_for_each(|(_, port)| attack(port.handle()))?;
+    Ok(Verdict::Refused)
 }
 
 /// State of a stopped thread that begins at `address`.

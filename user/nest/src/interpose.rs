@@ -25,7 +25,7 @@ use nacre_abi::Status;
 use nacre_proto::Errno;
 use nacre_proto::flags::REPORT_MESSAGE;
 use nacre_sys::ipc::Received;
-use nacre_sys::{Reference, Window};
+use nacre_sys::{FOREVER, Reference, Window};
 
 /// A request on its way: what a monitor may look at, and what it may change before it is sent on.
 pub struct Letter<'a, T> {
@@ -43,6 +43,8 @@ pub struct Letter<'a, T> {
     pub size: usize,
     /// Whether it came through the child's parent port.
     pub is_parent: bool,
+    /// Nanoseconds for the answer; the client then gets `ETIMEDOUT`.
+    pub patience: u64,
     buffer: Window,
     crossing: Option<&'a Crossing<T>>,
 }
@@ -57,6 +59,7 @@ impl<'a, T> Letter<'a, T> {
             words: received.words,
             size: received.bytes(),
             is_parent: proxies::index_of(received.word) == 0,
+            patience: FOREVER,
             buffer: desk.request,
             crossing,
         }

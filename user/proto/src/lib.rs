@@ -17,7 +17,7 @@ pub mod client;
 pub mod describe;
 pub mod errno;
 pub mod flags;
-mod frees;
+pub mod frees;
 pub mod landing;
 pub mod page;
 pub mod reference;

@@ -14,6 +14,8 @@ const PIECE: u64 = 5_000_000;
 const AWHILE: u64 = 200_000;
 /// Most threads of a client that wait for their turn; who comes when there are more is given no time.
 const MOST_THREADS: usize = 4096;
+/// Slots for threads that are there from the start, so that others who take all memory do not keep the first threads from running.
+const SPARE_SLOTS: usize = 64;
 
 /// A thread that is ready, and what it has had of its piece.
 struct Ready {
@@ -22,7 +24,6 @@ struct Ready {
 }
 
 /// The threads of one client.
-#[derive(Default)]
 struct Queue {
     ready: VecDeque<Ready>,
     /// How many are given time now.
@@ -90,10 +91,19 @@ impl<P: Policy> State<P> {
 }
 
 impl<P: Policy> Scheduler<P> {
-    /// A scheduler of so many clients.
-    pub fn new(policy: P, port: Port, clients: usize) -> Scheduler<P> {
-        let clients = (0..clients).map(|_| Queue::default()).collect();
-        Scheduler { state: Lock::new(State { policy, clients, idle: 0 }), port }
+    /// A scheduler of so many clients. The memory of its queues is taken here, so that it goes on when there is no other left.
+    /// `None`: there is not so much.
+    pub fn new(policy: P, port: Port, clients: usize) -> Option<Scheduler<P>> {
+        let queue = |_| {
+            let mut ready = VecDeque::new();
+            ready.try_reserve_exact(MOST_THREADS).ok()?;
+            Some(Queue { ready, running: 0 })
+        };
+        let clients = (0..clients).map(queue).collect::<Option<_>>()?;
+        // The slots are kept for later by being taken all at once.
+        let spare: Vec<OwnedReference> = (0..SPARE_SLOTS).map_while(|_| OwnedReference::null().ok()).collect();
+        drop(spare);
+        Some(Scheduler { state: Lock::new(State { policy, clients, idle: 0 }), port })
     }
 
     /// Gives the calling thread's time for ever. Returns when the port is gone, or there is no memory for references any more.
@@ -138,9 +148,13 @@ impl<P: Policy> Scheduler<P> {
     }
 
     fn announced(&self, received: &Received, slot: &mut OwnedReference) -> Result<(), Status> {
-        if let Some(client) = received.ready().filter(|_| received.references() == 1) {
-            let thread = core::mem::replace(slot, OwnedReference::null()?);
-            self.state.lock().add(client as usize, thread, received.words[1] != 0);
+        if received.references() != 1 {
+            return Ok(());
+        }
+        match (received.ready(), OwnedReference::null()) {
+            (Some(client), Ok(fresh)) => self.state.lock().add(client as usize, core::mem::replace(slot, fresh), received.words[1] != 0),
+            // Without a slot for the next one, this thread is given no time.
+            _ => drop(slot.handle().destroy()),
         }
         Ok(())
     }

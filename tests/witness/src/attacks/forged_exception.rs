@@ -1,22 +1,18 @@
 //! A program made a space whose keeper was a reference to a service, and let a thread fault there. Root took the exception for its own
 //! program's and ended the machine.
 
-use crate::tools::{Outpost, moment, ports};
-use crate::{Outcome, Verdict};
+use crate::tools::{Outpost, at_each_port, moment};
+use crate::Outcome;
 
 /// Address of an unmapped page.
 const NOWHERE: u64 = 0x1000;
 
 /// Lets a thread fault in a space of each keeper.
 pub fn attack(_: &[u8]) -> Outcome {
-    let ports = ports();
-    if ports.is_empty() {
-        return Ok(Verdict::Absent("service"));
-    }
-    for (_, port) in &ports {
-        let Some(outpost) = Outpost::with_keeper(port.handle())? else { continue };
+    at_each_port(|port| {
+        let Some(outpost) = Outpost::with_keeper(port)? else { return Ok(()) };
         outpost.run_from(NOWHERE)?;
         moment();
-    }
-    Ok(Verdict::Refused)
+        Ok(())
+    })
 }

@@ -1,7 +1,7 @@
 //! A region's keeper gets a message for each page that the region lacks. A service's port as keeper got such messages from anybody.
 
-use crate::tools::{Outpost, moment, ports, why};
-use crate::{Outcome, Verdict};
+use crate::tools::{Outpost, at_each_port, moment, why};
+use crate::Outcome;
 use nacre_abi::Rights;
 use nacre_sys::{OwnedMapping, OwnedRegion, Reference, Region};
 
@@ -12,15 +12,11 @@ const SIZE: u64 = 0x10_0000;
 
 /// Lets a thread touch a page of an empty region of each keeper.
 pub fn attack(_: &[u8]) -> Outcome {
-    let ports = ports();
-    if ports.is_empty() {
-        return Ok(Verdict::Absent("service"));
-    }
-    for (_, port) in &ports {
+    at_each_port(|port| {
         let source = Outpost::with_keeper(Reference::NONE)?.ok_or("a space without keeper was refused")?;
         let outpost = Outpost::with_keeper(Reference::NONE)?.ok_or("a space without keeper was refused")?;
-        let made = OwnedRegion::new(source.space.handle(), WINDOW, SIZE, Rights::ALL, port.handle());
-        let Ok(region) = made else { continue };
+        let made = OwnedRegion::new(source.space.handle(), WINDOW, SIZE, Rights::ALL, port);
+        let Ok(region) = made else { return Ok(()) };
         let shown = Region(region.handle().address());
         let mapping = OwnedMapping::new(outpost.space.handle(), WINDOW, SIZE, shown, 0, Rights::ALL).map_err(why("a mapping"))?;
         outpost.run_from(WINDOW)?;
@@ -28,6 +24,6 @@ pub fn attack(_: &[u8]) -> Outcome {
         drop(outpost);
         drop(mapping);
         drop(region);
-    }
-    Ok(Verdict::Refused)
+        Ok(())
+    })
 }

@@ -2,7 +2,7 @@
 
 use crate::children::{Count, numbers, start};
 use crate::kept::{FEWEST_PAGES, take_all};
-use crate::random::Random;
+use nacre_raw::random::Random;
 use crate::tools::why;
 use crate::{Outcome, Verdict};
 use alloc::format;

@@ -3,7 +3,7 @@
 //!
 //! The argument is `SEED,COUNT`. The program never sends what may rightfully end or stop itself or its own world.
 
-use crate::random::Random;
+use nacre_raw::random::Random;
 use crate::tools::{Outpost, object_memory, ports, why};
 use crate::{Outcome, Verdict};
 use alloc::string::String;

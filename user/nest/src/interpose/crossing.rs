@@ -110,7 +110,7 @@ pub struct Way {
 impl Way {
     /// Returns the part of a proxy of ours that crosses in an attenuating relay. Originals go home to the child, or to a server
     /// that looks at an object of its own during the call.
-    fn loan(self, declared: Option<Ref>, is_childs: bool, is_same_origin: bool) -> Loan {
+    pub fn loan(self, declared: Option<Ref>, is_childs: bool, is_same_origin: bool) -> Loan {
         match declared {
             Some(Ref::Peer(_) | Ref::Kept(_) | Ref::Own(_) | Ref::Found(_)) if is_childs && !self.outward => Loan::Original,
             Some(Ref::Peer(_)) if is_childs || !self.outward => Loan::Proxy,

@@ -7,7 +7,11 @@ use alloc::vec::Vec;
 use nacre_abi::message::MAX_BYTES;
 use nacre_abi::{ObjectType, Status};
 use nacre_proto::Errno;
+use nacre_sys::gate::Headroom;
 use nacre_sys::{Reference, Span, SpanMut, Window, slots};
+
+/// Pieces of heap that a worker sets aside for the message that it carries. A relay has two workers at least.
+const PIECES: usize = 1;
 
 /// What one worker has: buffers and slots for either direction.
 pub struct Desk {
@@ -21,6 +25,8 @@ pub struct Desk {
     pub request_slots: [Reference; SLOTS],
     /// References of a reply.
     pub reply_slots: [Reference; SLOTS],
+    /// Heap that is there when nothing else is.
+    pub headroom: Headroom,
 }
 
 /// An answer that is to be sent.
@@ -64,6 +70,7 @@ impl Desk {
             reply: memory.part(MAX_BYTES, MAX_BYTES)?,
             request_slots: take_slots().ok()?,
             reply_slots: take_slots().ok()?,
+            headroom: Headroom::take(PIECES).ok()?,
         })
     }
 

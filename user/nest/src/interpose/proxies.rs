@@ -106,11 +106,14 @@ impl<T: Clone + Default> Proxies<T> {
         Proxies { entries: Vec::new(), free: Vec::new(), capacity, next_number: 0, fading: VecDeque::new() }
     }
 
-    /// A free index becomes a live proxy; `None` if there are too many.
+    /// A free index becomes a live proxy; `None` if there are too many, or no memory for one more.
     pub fn take(&mut self, outward: bool, origin: Origin, tag: T) -> Option<Taken> {
         let index = match self.free.pop() {
             Some(index) => index as usize,
             None if self.entries.len() < self.capacity => {
+                self.entries.try_reserve(1).ok()?;
+                // `free` cannot fail.
+                self.free.try_reserve(self.entries.len() + 1).ok()?;
                 self.entries.push(Entry::default());
                 self.entries.len() - 1
             }

@@ -18,8 +18,10 @@ use nacre_abi::rights::REFERENCE_USE;
 use nacre_abi::{Code, Status, fault};
 use nacre_proto::describe::{Kind, Operation};
 use nacre_proto::flags::{SERVICE_MEMORY, SERVICE_OBJECTS};
+use nacre_proto::frees::frees;
 use nacre_proto::{Errno, PROTOCOLS, describe, parent};
 use nacre_sys::ipc::{self, Buffers, Message, Received};
+use nacre_sys::gate;
 use nacre_sys::lock::Lock;
 use nacre_sys::{FOREVER, Info, PortSet, Reference, Space, Window};
 
@@ -141,10 +143,12 @@ impl<W: Watch> Relay<W> {
                 continue;
             }
             let is_last = self.idle.fetch_sub(1, Ordering::Relaxed) == 1;
-            let answer = if is_last && !self.hire(self.staff.hire) && self.may_wait(&received) {
+            let is_alone = is_last && !self.hire(self.staff.hire);
+            let is_quick = self.is_quick(&received);
+            let answer = if is_alone && self.may_wait(&received) || !is_quick && !gate::is_open() && self.is_refused(&received) {
                 destroy(&desk.request_slots[..received.references()]);
                 Some(Answer::error(Errno::ENOMEM))
-            } else if self.is_quick(&received) {
+            } else if is_quick {
                 self.carry_words(&received)
             } else {
                 self.handle(&mut desk, &received)
@@ -172,6 +176,13 @@ impl<W: Watch> Relay<W> {
     /// far up as parents go.
     fn may_wait(&self, received: &Received) -> bool {
         received.notification().is_none() && index_of(received.word) != 0
+    }
+
+    /// Returns true if a relay without memory does not carry this message. All that ends or frees something is carried.
+    #[cold]
+    fn is_refused(&self, received: &Received) -> bool {
+        let is_request = received.info.0 & (Info::NOTIFICATION | Info::FAULT | Info::EXCEPTION) == 0;
+        is_request && !frees(received.label())
     }
 
     /// Whether a message and its answer are words alone, and nobody wants to see them: nearly all that is to be fast is of this kind.
@@ -377,14 +388,14 @@ impl<W: Watch> Relay<W> {
         let original = self.objects.original(index_of(received.word));
         let mut letter = Letter::new(desk, received, seen, crossing.as_deref(), original);
         let watched = self.watch.request(&mut letter);
-        let (words, size) = (letter.words, letter.size);
+        let (words, size, patience) = (letter.words, letter.size, letter.patience);
         let is_exit = received.label() == parent::exit::LABEL && index_of(received.word) == 0;
         if is_exit && self.is_ours() {
             self.end(received.words[0]);
         }
         let message = Message::new(received.label(), words).with_bytes(filled(desk.request, size)).with_references(references(crossing.as_deref()));
         let result = match &watched {
-            Ok(_) => Ok(self.send_on(desk, original, &message)),
+            Ok(_) => Ok(self.send_on(desk, original, &message, patience)),
             Err(errno) => Err(*errno),
         };
         if let Some(crossing) = crossing {
@@ -426,8 +437,8 @@ impl<W: Watch> Relay<W> {
     }
 
     #[inline]
-    fn send_on(&self, desk: &Desk, original: Reference, message: &Message<'_>) -> Result<Received, Status> {
-        ipc::call(original, &message.for_client(), Buffers::new(room(desk.reply), &desk.reply_slots), FOREVER)
+    fn send_on(&self, desk: &Desk, original: Reference, message: &Message<'_>, patience: u64) -> Result<Received, Status> {
+        ipc::call(original, &message.for_client(), Buffers::new(room(desk.reply), &desk.reply_slots), patience)
     }
 
     /// What the original answered, ready to be handed back.
