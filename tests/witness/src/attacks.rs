@@ -16,6 +16,7 @@ mod killed_makers;
 mod laundering;
 mod left_references;
 mod no_memory;
+mod notices_full;
 mod other_processes;
 mod pool_destroy;
 mod random_messages;
@@ -48,6 +49,7 @@ pub const ATTACKS: &[Attack] = &[
     ("laundering", "a guarded directory is left at servers and fetched again", laundering::attack),
     ("left-references", "references that a process left at servers keep each other and memory", left_references::attack),
     ("no-memory", "servers are made to allocate while a client holds all memory", no_memory::attack),
+    ("notices-full", "200 watchers' events that nobody reads, while a client holds all memory", notices_full::attack),
     ("other-processes", "a guarded program signals and asks processes outside its guard", other_processes::attack),
     ("pool-destroy", "a program destroys the pool that others share", pool_destroy::attack),
     ("random-messages", "random messages at every port and at every port that comes back; SEED,COUNT", random_messages::attack),

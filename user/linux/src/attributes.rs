@@ -273,6 +273,6 @@ pub fn truncate(process: &mut Process, frame: &mut Frame) -> Answer {
     if size > process.limits.file_size() && file::seek(opened.file.handle(), 0, nacre_proto::flags::SEEK_END)?.position < size {
         process.check_file_size(size)?;
     }
-    file::set_size(opened.file.handle(), size)?;
+    process.unlocked(|| file::set_size(opened.file.handle(), size))?;
     Ok(0)
 }

@@ -75,6 +75,8 @@ pub struct OpenFile {
     pub flags: Cell<u32>,
     /// How far a directory has been listed.
     pub listing: RefCell<Listing>,
+    /// A thread uses the listing, which is not here meanwhile.
+    pub is_listed: Cell<bool>,
     /// Its contents, if they have been mapped.
     pub contents: OnceCell<Rc<Segment>>,
     /// The same as memory that changes with them, while it is mapped.
@@ -108,6 +110,7 @@ impl OpenFile {
             mode,
             flags: Cell::new(flags),
             listing: RefCell::default(),
+            is_listed: Cell::new(false),
             is_null: false,
             opened_by: RefCell::new(None),
             used: Cell::new(0),

@@ -5,7 +5,7 @@ use crate::descriptors::OpenFile;
 use crate::entry::Frame;
 use crate::errno::{Answer, EEXIST, EINVAL, ENOENT, ENOTDIR, EPERM, ERANGE, Errno};
 use crate::permissions::EXECUTE;
-use crate::place::{AT_EMPTY_PATH, CURRENT, own_descriptor};
+use crate::place::{AT_EMPTY_PATH, CURRENT, Place, own_descriptor};
 use crate::proc_file::Opened;
 use crate::proc_tree::Target;
 use crate::process::Process;
@@ -13,6 +13,8 @@ use crate::user::PATH_MAX;
 use alloc::rc::Rc;
 use alloc::vec::Vec;
 use nacre_proto::directory;
+use nacre_proto::structures::Status;
+use nacre_sys::Reference;
 
 const AT_REMOVEDIR: u64 = 0x200;
 const AT_SYMLINK_FOLLOW: u64 = 0x400;
@@ -30,13 +32,23 @@ fn joined(first: &[u8], second: &[u8]) -> (Vec<u8>, u64) {
     (bytes, first.len() as u64)
 }
 
+/// Makes something at a place. What is to belong to the user, as `parent` says, is made and given to him with the lock held: the place may mean something else afterwards.
+fn make_at(process: &mut Process, place: Place<'_>, parent: Option<Status>, make: impl FnOnce(Reference, &[u8]) -> Result<(), Errno>) -> Answer {
+    match parent {
+        None => process.ask_at(place, make)?,
+        parent => {
+            make(place.directory, place.path)?;
+            process.make_own(place, parent)?;
+        }
+    }
+    Ok(0)
+}
+
 fn make_directory(process: &mut Process, descriptor: u64, path: u64, mode: u64) -> Answer {
     let place = process.place(descriptor, path)?;
     let mode = mode & 0o1777 & !u64::from(process.identity.umask);
     let parent = process.check_new_name(place)?;
-    directory::make_directory(place.directory, mode, place.path)?;
-    process.make_own(place, parent)?;
-    Ok(0)
+    make_at(process, place, parent, |directory, path| directory::make_directory(directory, mode, path).map(drop))
 }
 
 /// `mkdir(path, mode)`.
@@ -60,13 +72,11 @@ fn make_node(process: &mut Process, descriptor: u64, path: u64, mode: u64, devic
     };
     let parent = process.check_new_name(place)?;
     if matches!(kind, S_IFCHR | S_IFBLK) && !process.identity.capabilities.has(DEVICES) {
-        let is_there = crate::status::of_place(place, crate::place::AT_SYMLINK_NOFOLLOW).is_ok();
+        let is_there = crate::status::of_place(process, place, crate::place::AT_SYMLINK_NOFOLLOW).is_ok();
         return Err(if is_there { EEXIST } else { EPERM });
     }
     let permissions = mode & 0o7777 & !u64::from(process.identity.umask);
-    directory::make_node(place.directory, kind | permissions, device & 0xffff_ffff, place.path)?;
-    process.make_own(place, parent)?;
-    Ok(0)
+    make_at(process, place, parent, |directory, path| directory::make_node(directory, kind | permissions, device & 0xffff_ffff, path).map(drop))
 }
 
 /// `mknod(path, mode, device)`.
@@ -84,7 +94,7 @@ pub fn mknodat(process: &mut Process, frame: &mut Frame) -> Answer {
 fn remove(process: &mut Process, descriptor: u64, path: u64, is_directory: bool) -> Answer {
     let place = process.place(descriptor, path)?;
     process.check_old_name(place)?;
-    directory::remove(place.directory, u64::from(is_directory), place.path)?;
+    process.ask_at(place, |directory, path| directory::remove(directory, u64::from(is_directory), path))?;
     Ok(0)
 }
 
@@ -118,7 +128,7 @@ fn rename_from(process: &mut Process, [old_descriptor, old, new_descriptor, new]
     process.check_new_name(new)?;
     process.check_old_name(new)?;
     let (paths, size) = joined(old.path, new.path);
-    directory::rename(old.directory, flags, size, paths.as_slice(), new.directory)?;
+    process.while_asking([old.directory, new.directory], |[from, to]| directory::rename(from, flags, size, paths.as_slice(), to))?;
     Ok(0)
 }
 
@@ -159,14 +169,15 @@ fn link_from(process: &mut Process, [old_descriptor, old, new_descriptor, new]: 
     if let Some(file) = linked_descriptor(process, old_descriptor, old, flags)? {
         let new = process.place(new_descriptor, new)?;
         process.check_new_name(new)?;
-        directory::link(process.services.reference(&file)?, AT_EMPTY_PATH, 0, new.path, new.directory)?;
+        let (target, path) = (process.services.reference(&file)?, new.path.to_vec());
+        process.while_asking([target, new.directory], |[target, to]| directory::link(target, AT_EMPTY_PATH, 0, path.as_slice(), to))?;
         return Ok(0);
     }
     let (old, new) = (process.place(old_descriptor, old)?, process.place(new_descriptor, new)?);
     process.check_linked(old, flags & AT_SYMLINK_FOLLOW != 0)?;
     process.check_new_name(new)?;
     let (paths, size) = joined(old.path, new.path);
-    directory::link(old.directory, flags & AT_SYMLINK_FOLLOW, size, paths.as_slice(), new.directory)?;
+    process.while_asking([old.directory, new.directory], |[from, to]| directory::link(from, flags & AT_SYMLINK_FOLLOW, size, paths.as_slice(), to))?;
     Ok(0)
 }
 
@@ -190,9 +201,7 @@ fn make_symbolic_link(process: &mut Process, target: u64, descriptor: u64, path:
     let place = process.place(descriptor, path)?;
     let parent = process.check_new_name(place)?;
     let (paths, size) = joined(target, place.path);
-    directory::symbolic_link(place.directory, size, paths.as_slice())?;
-    process.make_own(place, parent)?;
-    Ok(0)
+    make_at(process, place, parent, |directory, _| directory::symbolic_link(directory, size, paths.as_slice()).map(drop))
 }
 
 /// `symlink(target, path)`.
@@ -233,7 +242,7 @@ fn link_target(process: &mut Process, descriptor: u64, path: u64) -> Result<Vec<
             (place.directory, place.path)
         }
     };
-    let size = directory::read_link(directory, text, &mut target)?.target;
+    let size = process.ask_at(Place { directory, path: text }, |directory, text| directory::read_link(directory, text, &mut target))?.target;
     Ok(target.get(..size).unwrap_or_default().to_vec())
 }
 

@@ -4,16 +4,18 @@
 //! instruction ([`window`]) that it is about to wait, or waits; then the thread goes on as if the kernel had interrupted it.
 
 use crate::block::Block;
-use crate::errno::{EINTR, Errno};
+use crate::errno::{EINTR, ENOMEM, Errno};
 use crate::memory::{HIGHEST, LOWEST};
+use crate::place::Place;
 use crate::process::Process;
 use core::arch::naked_asm;
 use core::mem::offset_of;
 use core::sync::atomic::AtomicU32;
 use nacre_abi::message::{Descriptor, Info, MAX_REFERENCES, RECEIVE_ONLY};
 use nacre_abi::{Call, Code, Status};
+use nacre_abi::rights::REFERENCE_USE;
 use nacre_proto::{Errno as ServerErrno, landing};
-use nacre_sys::Reference;
+use nacre_sys::{OwnedReference, Reference};
 use nacre_sys::ipc::{self, Buffers, Message, Received};
 
 /// The registers of `ipc_call`: `rax rdi rsi rdx r8 r9 r10 r12 r13`, then `r14` and `r15`.
@@ -220,6 +222,35 @@ impl Process {
         }
         failed?;
         Ok(received)
+    }
+}
+
+impl Process {
+    /// Asks servers through these references. Where there are several threads, the others go on meanwhile; the references are copied for
+    /// that, because another thread may close what they belong to, and `ask` may name nothing of the program's memory.
+    #[inline]
+    pub fn while_asking<T, const N: usize>(&mut self, asked: [Reference; N], ask: impl FnOnce([Reference; N]) -> Result<T, Errno>) -> Result<T, Errno> {
+        if self.threads.is_first_alone() { ask(asked) } else { self.ask_unlocked(asked, ask) }
+    }
+
+    #[inline(never)]
+    fn ask_unlocked<T, const N: usize>(&mut self, asked: [Reference; N], ask: impl FnOnce([Reference; N]) -> Result<T, Errno>) -> Result<T, Errno> {
+        let mut kept = [const { None }; N];
+        for (place, reference) in kept.iter_mut().zip(asked) {
+            *place = Some(OwnedReference::copy_of(reference, REFERENCE_USE).map_err(|_| ENOMEM)?);
+        }
+        let handles = kept.each_ref().map(|kept| kept.as_ref().map_or(Reference::NONE, OwnedReference::handle));
+        self.unlocked(|| ask(handles))
+    }
+
+    /// Asks the server of a place about it, as [`Process::while_asking`] does.
+    #[inline]
+    pub fn ask_at<T>(&mut self, place: Place<'_>, ask: impl FnOnce(Reference, &[u8]) -> Result<T, Errno>) -> Result<T, Errno> {
+        if self.threads.is_first_alone() {
+            return ask(place.directory, place.path);
+        }
+        let path = place.path.to_vec();
+        self.ask_unlocked([place.directory], |[directory]| ask(directory, &path))
     }
 }
 

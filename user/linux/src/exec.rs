@@ -178,7 +178,7 @@ fn named(process: &mut Process, descriptor: u64, path: &'static [u8], flags: u64
         None => {
             let directory = process.directory(descriptor, path)?;
             process.check_place(Place { directory, path }, true, EXECUTE)?;
-            if flags & AT_SYMLINK_NOFOLLOW != 0 && crate::status::of_place(Place { directory, path }, flags)?.mode & S_IFMT == S_IFLNK {
+            if flags & AT_SYMLINK_NOFOLLOW != 0 && crate::status::of_place(process, Place { directory, path }, flags)?.mode & S_IFMT == S_IFLNK {
                 return Err(ELOOP);
             }
             (path.to_vec(), directory)

@@ -270,12 +270,12 @@ pub fn lseek(process: &mut Process, frame: &mut Frame) -> Answer {
     if file.mode & crate::descriptors::S_IFMT == S_IFDIR {
         return match whence & 0xffff_ffff {
             SET => crate::listing::seek(process, &file, position(offset)?),
-            CURRENT if offset == 0 => Ok(file.listing.borrow().position()),
+            CURRENT if offset == 0 => Ok(crate::listing::position(process, &file)),
             _ => Err(EINVAL),
         };
     }
     let target = process.services.reference(&file)?;
-    Ok(file::seek(target, offset, whence & 0xffff_ffff)?.position)
+    Ok(process.while_asking([target], |[target]| file::seek(target, offset, whence & 0xffff_ffff))?.position)
 }
 
 /// Moves a file's position back by so many bytes. A file that has none stays as it is.
@@ -301,7 +301,8 @@ pub fn ftruncate(process: &mut Process, frame: &mut Frame) -> Answer {
         return Err(EINVAL);
     }
     check_growth(process, &file, size)?;
-    file::set_size(process.services.reference(&file)?, size)?;
+    let target = process.services.reference(&file)?;
+    process.while_asking([target], |[target]| file::set_size(target, size))?;
     Ok(0)
 }
 
@@ -326,7 +327,8 @@ pub fn fallocate(process: &mut Process, frame: &mut Frame) -> Answer {
     if mode & KEEP_SIZE == 0 {
         check_growth(process, &file, end)?;
     }
-    file::allocate(process.services.reference(&file)?, mode & 0xffff_ffff, offset, size)?;
+    let target = process.services.reference(&file)?;
+    process.while_asking([target], |[target]| file::allocate(target, mode & 0xffff_ffff, offset, size))?;
     Ok(0)
 }
 
@@ -336,7 +338,8 @@ pub fn fsync(process: &mut Process, frame: &mut Frame) -> Answer {
     if file.pipe().is_some() {
         return Err(EINVAL);
     }
-    file::sync(process.services.reference(&file)?)?;
+    let target = process.services.reference(&file)?;
+    process.while_asking([target], |[target]| file::sync(target))?;
     Ok(0)
 }
 

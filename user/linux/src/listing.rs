@@ -2,6 +2,7 @@
 //!
 //! The offset that the program sees of an entry is the number of entries before the next one.
 
+use crate::descriptors::OpenFile;
 use crate::entry::Frame;
 use crate::errno::{Answer, EINVAL, EIO, ENOTDIR, Errno};
 use crate::process::Process;
@@ -12,6 +13,9 @@ use nacre_proto::structures::{Entries, Entry};
 const BATCH: usize = 8192;
 /// Bytes of a `linux_dirent64` before the name.
 const HEADER: usize = 19;
+
+/// Nanoseconds after which a thread looks again whether it may use a listing.
+const PAUSE: u64 = 20_000;
 
 /// How far a directory has been listed.
 #[derive(Default)]
@@ -110,34 +114,59 @@ pub fn getdents64(process: &mut Process, frame: &mut Frame) -> Answer {
     if file.pipe().is_some() || file.node().is_some_and(|node| !node.is_folder()) {
         return Err(ENOTDIR);
     }
-    let into = process.memory.writable(buffer, size & 0xffff_ffff)?;
-    let mut listing = file.listing.borrow_mut();
-    let more = match file.node() {
-        Some(node) => listing.refill(|cookie, batch| process.list_shown(node, cookie, batch))?,
-        None => {
-            let directory = process.services.reference(&file)?;
-            listing.refill(|cookie, batch| crate::services::list(directory, cookie, batch))?
+    process.memory.writable(buffer, size & 0xffff_ffff)?;
+    with_listing(process, &file, |process, listing| {
+        if !refill(process, &file, listing)? {
+            return Ok(0);
         }
-    };
-    if !more {
-        return Ok(0);
+        // Another thread may have changed the program's memory meanwhile.
+        Ok(listing.copy(process.memory.writable(buffer, size & 0xffff_ffff)?)? as u64)
+    })
+}
+
+/// Works with a directory's listing. Of several threads that use one, one after the other does, because each may wait for the server without the lock.
+fn with_listing<T>(process: &mut Process, file: &OpenFile, work: impl FnOnce(&mut Process, &mut Listing) -> T) -> T {
+    if process.threads.is_first_alone() {
+        return work(process, &mut file.listing.borrow_mut());
     }
-    Ok(listing.copy(into)? as u64)
+    while file.is_listed.replace(true) {
+        // Woken early it looks again.
+        let _ = process.unlocked(|| nacre_sys::Thread::sleep(PAUSE));
+    }
+    let mut listing = file.listing.take();
+    let result = work(process, &mut listing);
+    file.listing.replace(listing);
+    file.is_listed.set(false);
+    result
+}
+
+/// Asks for the next entries.
+fn fetch(process: &mut Process, file: &OpenFile, cookie: u64, batch: &mut [u8]) -> Result<(u64, usize), Errno> {
+    if let Some(node) = file.node() {
+        return process.list_shown(node, cookie, batch);
+    }
+    let directory = process.services.reference(file)?;
+    process.while_asking([directory], |[directory]| crate::services::list(directory, cookie, batch))
+}
+
+fn refill(process: &mut Process, file: &OpenFile, listing: &mut Listing) -> Result<bool, Errno> {
+    listing.refill(|cookie, batch| fetch(process, file, cookie, batch))
+}
+
+/// The position of a directory's listing.
+pub fn position(process: &mut Process, file: &OpenFile) -> u64 {
+    with_listing(process, file, |_, listing| listing.position())
 }
 
 /// Moves the position of a directory's listing, as `lseek` does: to the start, or to an offset that the program has seen.
-pub fn seek(process: &mut Process, file: &crate::descriptors::OpenFile, position: u64) -> Answer {
-    let mut listing = file.listing.borrow_mut();
-    if position < listing.position() || position == 0 {
-        listing.rewind();
-    }
-    if let Some(node) = file.node() {
-        while listing.position() < position && listing.skip(|cookie, batch| process.list_shown(node, cookie, batch))? {}
-        return Ok(position);
-    }
-    let directory = process.services.reference(file)?;
-    while listing.position() < position && listing.skip(|cookie, batch| crate::services::list(directory, cookie, batch))? {}
-    Ok(position)
+pub fn seek(process: &mut Process, file: &OpenFile, position: u64) -> Answer {
+    with_listing(process, file, |process, listing| {
+        if position < listing.position() || position == 0 {
+            listing.rewind();
+        }
+        while listing.position() < position && listing.skip(|cookie, batch| fetch(process, file, cookie, batch))? {}
+        Ok(position)
+    })
 }
 
 #[cfg(test)]

@@ -54,9 +54,9 @@ impl Process {
 }
 
 /// The status of what a place names.
-pub fn of_place(place: Place<'_>, flags: u64) -> Result<Status, Errno> {
+pub fn of_place(process: &mut Process, place: Place<'_>, flags: u64) -> Result<Status, Errno> {
     let mut bytes = [0; Status::SIZE];
-    directory::status_at(place.directory, flags & AT_SYMLINK_NOFOLLOW, place.path, &mut bytes)?;
+    process.ask_at(place, |directory, path| directory::status_at(directory, flags & AT_SYMLINK_NOFOLLOW, path, &mut bytes).map(drop))?;
     Status::from_bytes(&bytes).ok_or(EIO)
 }
 
@@ -87,7 +87,7 @@ pub fn at(process: &mut Process, descriptor: u64, address: u64, flags: u64) -> R
         None => {
             let place = process.place(descriptor, address)?;
             process.check_place(place, flags & AT_SYMLINK_NOFOLLOW == 0, 0)?;
-            of_place(place, flags)
+            of_place(process, place, flags)
         }
     }
 }
@@ -124,7 +124,8 @@ fn of_descriptor(process: &mut Process, descriptor: u64) -> Result<Status, Errno
         return Ok(node.status());
     }
     let mut bytes = [0; Status::SIZE];
-    file::status(process.current_directory()?, &mut bytes)?;
+    let current = process.current_directory()?;
+    process.while_asking([current], |[current]| file::status(current, &mut bytes).map(drop))?;
     Status::from_bytes(&bytes).ok_or(EIO)
 }
 
@@ -227,7 +228,7 @@ pub fn statx(process: &mut Process, frame: &mut Frame) -> Answer {
 fn write_statfs(process: &mut Process, target: nacre_sys::Reference, buffer: u64) -> Answer {
     const TMPFS_MAGIC: u64 = 0x0102_1994;
     const LONGEST_NAME: u64 = 255;
-    let found = directory::file_system_status(target)?;
+    let found = process.while_asking([target], |[target]| directory::file_system_status(target))?;
     let words =
         [TMPFS_MAGIC, found.block_size, found.blocks, found.free, found.free, found.files, found.files_free, 0, LONGEST_NAME, found.block_size, 0, 0, 0, 0, 0];
     process.memory.write_words(buffer, &words)?;

@@ -90,7 +90,7 @@ pub fn acct(process: &mut Process, frame: &mut Frame) -> Answer {
 fn look_at(process: &mut Process, path: u64) -> Result<Status, Errno> {
     let place = process.place(crate::place::CURRENT, path)?;
     process.check_place(place, true, 0)?;
-    crate::status::of_place(place, 0)
+    crate::status::of_place(process, place, 0)
 }
 
 fn refuse_at(process: &mut Process, path: u64, number: usize) -> Answer {

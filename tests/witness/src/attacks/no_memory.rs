@@ -18,7 +18,7 @@ const FILES: u32 = 400;
 const LARGEST: u64 = 32 << 20;
 
 /// Takes memory in ever smaller pieces until not even a page is left.
-fn hold(pool: Reference, held: &mut Vec<OwnedReference>) {
+pub fn hold(pool: Reference, held: &mut Vec<OwnedReference>) {
     let mut size = LARGEST;
     while size >= 4096 && held.len() < held.capacity() {
         match memory::segment_create(pool, size, 0) {
