@@ -127,6 +127,8 @@ pub fn getdents64(process: &mut Process, frame: &mut Frame) -> Answer {
 /// Works with a directory's listing. Of several threads that use one, one after the other does, because each may wait for the server without the lock.
 fn with_listing<T>(process: &mut Process, file: &OpenFile, work: impl FnOnce(&mut Process, &mut Listing) -> T) -> T {
     if process.threads.is_first_alone() {
+        // A thread that the process forked without may have been at it.
+        file.is_listed.set(false);
         return work(process, &mut file.listing.borrow_mut());
     }
     while file.is_listed.replace(true) {
