@@ -101,7 +101,22 @@ pub struct OpenFile {
     pub terminal: Cell<crate::jobs::Known>,
 }
 
+/// Goes along the directories that it was opened by one by one: a chain of them may be as long as a program likes, and the stack is short.
+impl Drop for OpenFile {
+    fn drop(&mut self) {
+        let mut next = self.take_base();
+        while let Some(mut base) = next.and_then(Rc::into_inner) {
+            next = base.take_base();
+        }
+    }
+}
+
 impl OpenFile {
+    /// Takes the directory out that the path starts in.
+    fn take_base(&mut self) -> Option<Rc<OpenFile>> {
+        self.opened_by.get_mut().take().and_then(|(base, _)| base)
+    }
+
     /// An open file with these flags.
     pub fn new(kind: Kind, mode: u32, flags: u32) -> OpenFile {
         let is_channel = matches!(mode & S_IFMT, S_IFIFO | S_IFSOCK) && matches!(kind, Kind::Remote(_));
