@@ -17,6 +17,8 @@ pub enum Kind {
     Object(ObjectType),
     /// An object of this type, or a reference to it with `REFERENCE_USE`.
     Use(ObjectType),
+    /// A port, or a reference to it with `REFERENCE_NOTIFY`.
+    Notified,
     /// A space, or a reference to it with `REFERENCE_CONTROL`; 0 is the caller's own.
     SpaceOrOwn,
     /// A port to which the kernel sends messages, or a reference to it with `REFERENCE_CONTROL`; 0 for none.
@@ -136,7 +138,7 @@ impl Kind {
     /// What can be wrong with an argument of this kind; the argument's number is left 0.
     pub const fn failures(self) -> &'static [Failure] {
         match self {
-            Kind::Object(_) | Kind::Use(_) | Kind::SpaceOrOwn | Kind::Keeper => &[ADDRESS, DEEP, NOT_OBJECT, TYPE, NULL, DENIED],
+            Kind::Object(_) | Kind::Use(_) | Kind::Notified | Kind::SpaceOrOwn | Kind::Keeper => &[ADDRESS, DEEP, NOT_OBJECT, TYPE, NULL, DENIED],
             Kind::Reference => &[ADDRESS, DEEP, NOT_OBJECT, TYPE],
             Kind::Resource => &[ADDRESS, DEEP, NOT_OBJECT, TYPE, NULL, DENIED],
             Kind::Slot(_) | Kind::ReferenceSlot => &[ADDRESS, DEEP, MEMORY, OCCUPIED],
@@ -155,6 +157,7 @@ impl Kind {
         match self {
             Kind::Object(_) => "object, or reference with CONTROL",
             Kind::Use(_) => "object, or reference with USE",
+            Kind::Notified => "Port, or reference with NOTIFY",
             Kind::SpaceOrOwn => "Space, or reference with CONTROL; 0: the caller's own",
             Kind::Keeper => "Port, or reference with CONTROL; 0: none",
             Kind::Reference => "Reference (itself)",

@@ -43,9 +43,13 @@ impl Rights {
     }
 }
 
-/// Rights of a reference: send to the port, map the region, use the device.
+/// Rights of a reference: call the port or send to it, map the region, use the device.
 pub const REFERENCE_USE: u64 = 1;
 /// Rights of a reference: all that the holder of the object itself may do (states, destruction, creation in a space).
 pub const REFERENCE_CONTROL: u64 = 2;
-/// Both rights of a reference.
-pub const REFERENCE_ALL: u64 = 3;
+/// Rights of a reference: notify the port. A server that keeps a port in order to notify it takes no
+/// reference without this right. A server's own objects are handed out without it, so a process cannot
+/// have servers keep each other's objects.
+pub const REFERENCE_NOTIFY: u64 = 4;
+/// All rights of a reference.
+pub const REFERENCE_ALL: u64 = 7;

@@ -95,7 +95,7 @@ pub const ENTRIES: &[Entry] = &[
         call: Call::PortNotify,
         purpose: "Adds bits to the pending notification of a port, or hands them to who waits there. Never blocks; bits 62 and 63 are the kernel's own and are ignored.",
         arguments: &[
-        Argument { name: "port", kind: Kind::Use(ObjectType::Port), text: "" },
+        Argument { name: "port", kind: Kind::Notified, text: "" },
         Argument { name: "bits", kind: Kind::Number, text: "" },
         ],
         results: "",

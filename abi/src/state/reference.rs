@@ -5,7 +5,7 @@ super::state! {
     ReferenceState, Reference, version 1, 5 words {
         /// Number of the [`TargetType`](crate::object::TargetType); 0 is null.
         target,
-        /// Rights of the reference (`REFERENCE_USE`, `REFERENCE_CONTROL`).
+        /// Rights of the reference (`REFERENCE_USE`, `REFERENCE_CONTROL`, `REFERENCE_NOTIFY`).
         rights,
         /// First I/O port or interrupt line, for those targets; for a region its size in bytes.
         first,

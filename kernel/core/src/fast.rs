@@ -17,7 +17,7 @@ use crate::machine::{Machine, Physical, thread_page::register};
 use crate::object::{self, Port, Space, Thread, WaitKind, thread_of_queue_node};
 use nacre_abi::message::{FOR_CLIENT, Info, KERNEL_BITS};
 use nacre_abi::object::{TargetType, UNIT};
-use nacre_abi::rights::REFERENCE_USE;
+use nacre_abi::rights::{REFERENCE_NOTIFY, REFERENCE_USE};
 use nacre_abi::{Call, ObjectType, Status, USER_END};
 
 impl<M: Machine> Kernel<M> {
@@ -50,16 +50,16 @@ impl<M: Machine> Kernel<M> {
         Some(at)
     }
 
-    /// The port that the first argument's reference leads to.
+    /// The port that the first argument's reference leads to, if the reference has this right.
     #[inline(always)]
-    fn fast_port(&self, caller: Thread<'_>) -> Option<Physical> {
+    fn fast_port(&self, caller: Thread<'_>, right: u64) -> Option<Physical> {
         let (at, word) = self.fast_object(caller)?;
         // Only then is a reference's room sure to be there.
         if word != object::header(ObjectType::Reference) {
             return None;
         }
         let reference = self.reference(at);
-        let usable = reference.kind() == TargetType::Port as u64 && reference.rights() & REFERENCE_USE != 0;
+        let usable = reference.kind() == TargetType::Port as u64 && reference.rights() & right != 0;
         if !usable {
             return None;
         }
@@ -82,7 +82,7 @@ impl<M: Machine> Kernel<M> {
     /// `ipc_call`.
     #[inline(always)]
     pub(crate) fn fast_call(&self, cpu: usize, caller: Thread<'_>) -> Option<()> {
-        let port = self.port(self.fast_port(caller)?);
+        let port = self.port(self.fast_port(caller, REFERENCE_USE)?);
         let has_left = caller.register(register::RSI) & FOR_CLIENT != 0 && caller.client() == Physical(0);
         if has_left || !caller.is_brief() {
             return None;
@@ -172,7 +172,7 @@ impl<M: Machine> Kernel<M> {
     /// `port_notify`, where nobody waits.
     #[inline(always)]
     pub(crate) fn fast_notify(&self, cpu: usize, caller: Thread<'_>) -> Option<()> {
-        let port = self.port(self.fast_port(caller)?);
+        let port = self.port(self.fast_port(caller, REFERENCE_NOTIFY)?);
         let bits = caller.register(register::RSI) & !KERNEL_BITS;
         if bits == 0 || self.cpus[cpu].timer_stale.get() {
             return None;

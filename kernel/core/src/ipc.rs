@@ -17,7 +17,7 @@ use crate::transfer::Trouble;
 use nacre_abi::call::DONATION_ARRIVED;
 use nacre_abi::message::{FOR_CLIENT, Info};
 use nacre_abi::object::TargetType;
-use nacre_abi::rights::{REFERENCE_CONTROL, REFERENCE_USE};
+use nacre_abi::rights::{REFERENCE_CONTROL, REFERENCE_NOTIFY, REFERENCE_USE};
 use nacre_abi::{Call, Code, ObjectType, Status};
 
 /// Most threads that a message finds giving their time at its port; who else waits there is told later.
@@ -336,7 +336,7 @@ impl<M: Machine> Kernel<M> {
     }
 
     pub(crate) fn port_notify(&self, caller: Thread<'_>) -> Attempt<Done> {
-        let port = self.target(caller, 1, caller.argument(1), ObjectType::Port, REFERENCE_USE)?;
+        let port = self.target(caller, 1, caller.argument(1), ObjectType::Port, REFERENCE_NOTIFY)?;
         // Some bits are the kernel's own.
         self.notify(self.port(port), caller.argument(2) & !nacre_abi::message::KERNEL_BITS);
         Ok(Done::Return)

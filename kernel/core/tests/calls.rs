@@ -78,7 +78,7 @@ impl Fixture {
         fixture.ok(Call::PortSetCreate, &[page + 0x180]);
         fixture.ok(Call::PortCreate, &[page + 0x100, 5, page + 0x180]);
         fixture.ok(Call::ReferenceCreate, &[page + 0x200]);
-        fixture.ok(Call::PortReference, &[page + 0x100, page + 0x200, 3]);
+        fixture.ok(Call::PortReference, &[page + 0x100, page + 0x200, 7]);
         fixture.ok(Call::MutexCreate, &[page + 0x240]);
         fixture.ok(Call::ConditionCreate, &[page + 0x280]);
         fixture.ok(Call::ReferenceCreate, &[fixture.null]);
@@ -154,7 +154,7 @@ fn verbs_refuse_what_they_should() {
         let occupied = if kind.size() > 1024 { fixture.objects[5] & !4095 } else { fixture.objects[2] };
         fixture.fails(move_to, &[at, occupied], Code::SlotOccupied, 2);
         fixture.fails(move_to, &[at, fixture.free_page + 8], Code::BadAddress, 2);
-        fixture.fails(reference, &[at, fixture.null, 4], Code::BadRights, 3);
+        fixture.fails(reference, &[at, fixture.null, 8], Code::BadRights, 3);
         fixture.fails(reference, &[at, fixture.objects[8], 1], Code::SlotOccupied, 2);
         fixture.fails(get, &[at, buffer, size - 8, 0], Code::BufferTooSmall, 3);
         fixture.fails(get, &[at, buffer + 4, size, 0], Code::BadAddress, 2);

@@ -206,7 +206,7 @@ fn replied_to(play: &Play) {
 fn led(play: &Play) {
     let reference = play.page + 512;
     play.world.ok(Call::ReferenceCreate, &[reference]);
-    play.world.ok(Call::PortReference, &[play.page, reference, 1]);
+    play.world.ok(Call::PortReference, &[play.page, reference, 5]);
     play.wait(Call::IpcCall, &[reference, 0, 41]);
     let to = play.moved(Call::ReferenceMove, reference);
     play.world.ok(Call::PortNotify, &[to, 2]);

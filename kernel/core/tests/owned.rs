@@ -294,7 +294,7 @@ fn a_reference_is_made_where_there_is_none_and_replaced_where_there_is_one() {
         world.ok(Call::MemoryReclaim, &[blank, PAGE_SIZE, RECLAIM_CLEAR]);
         world.kernel.budget_full.set(budget);
         for place in [seen + 64, blank + 128, blank + 64, seen + 64] {
-            world.ok(Call::PortReference, &[port, place, 1]);
+            world.ok(Call::PortReference, &[port, place, 5]);
             check(&world);
             assert_eq!(world.call(Call::PortNotify, &[place, 1]), Status::OK);
         }

@@ -162,7 +162,7 @@ fn long_calls() -> Vec<(&'static str, fn(&World, u64) -> (Call, Vec<u64>))> {
             world.ok(Call::PortCreate, &[port, 7, 0]);
             for slot in (0..parts).map(|number| slots + 64 * number) {
                 world.ok(Call::ReferenceCreate, &[slot]);
-                world.ok(Call::PortReference, &[port, slot, 1]);
+                world.ok(Call::PortReference, &[port, slot, 5]);
             }
             (Call::PortDestroy, vec![port])
         }),
@@ -232,7 +232,7 @@ fn what_very_many_know_of_stays_and_a_space_of_very_many_parts_moves() {
     world.ok(Call::PortCreate, &[port, 7, 0]);
     let refer = |number: u64| {
         world.ok(Call::ReferenceCreate, &[slots + 64 * number]);
-        world.ok(Call::PortReference, &[port, slots + 64 * number, 1]);
+        world.ok(Call::PortReference, &[port, slots + 64 * number, 5]);
     };
     (0..500).for_each(refer);
     world.ok(Call::PortMove, &[port, to]);

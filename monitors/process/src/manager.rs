@@ -12,7 +12,7 @@ use alloc::vec::Vec;
 use nacre_abi::environment::{FOREIGN_LIBRARY, OBJECTS};
 use nacre_abi::fault;
 use nacre_abi::message::{NO_REFERENCES, THREAD_ENDED};
-use nacre_abi::rights::REFERENCE_USE;
+use nacre_abi::rights::{REFERENCE_NOTIFY, REFERENCE_USE};
 use nacre_abi::state::ThreadState;
 use nacre_nest::host::{Exception, keep, keep_and_watch};
 use nacre_nest::plan::{FOREIGN_STACK_END, MAX_FOREIGN_STACK, REFLECTED};
@@ -242,7 +242,7 @@ impl Manager {
     /// A port for the terminal of a session, which is to tell us of its keys there.
     pub fn add_terminal(&mut self, session: u64) -> Result<OwnedReference, Errno> {
         let port = OwnedPort::new(TERMINAL | session, self.set.handle())?;
-        let reference = port.new_reference(REFERENCE_USE)?;
+        let reference = port.new_reference(REFERENCE_NOTIFY)?;
         self.terminals.insert(session, port);
         Ok(reference)
     }

@@ -16,7 +16,7 @@ use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec::Vec;
 use nacre_abi::fault;
 use nacre_abi::message::{MAX_BYTES, MAX_REFERENCES, NO_REFERENCES};
-use nacre_abi::rights::REFERENCE_USE;
+use nacre_abi::rights::{REFERENCE_NOTIFY, REFERENCE_USE};
 use nacre_proto::flags::{O_NONBLOCK, POLLERR, POLLHUP};
 use nacre_proto::keyed as protocol;
 use nacre_proto::server;
@@ -172,7 +172,7 @@ impl Service {
 
     /// A reference at which any notification says that it is over.
     pub fn end(&self) -> Result<OwnedReference, Errno> {
-        Ok(self.end.new_reference(REFERENCE_USE)?)
+        Ok(self.end.new_reference(REFERENCE_NOTIFY)?)
     }
 
     /// Serves until it is over. After that the memory that it shares may go.

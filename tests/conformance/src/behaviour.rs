@@ -36,6 +36,7 @@ pub const TESTS: &[Test] = &[
     test("IPC1004", "more bytes than the receiver takes are refused, and the receiver waits on", messages::too_long),
     test("IPC1005", "a receive with a timeout ends with TimedOut", messages::timeout),
     test("IPC1006", "notification bits add up until they are received", messages::notification),
+    test("IPC1013", "a reference notifies, or calls and sends, only with the right to", messages::rights),
     test("IPC1007", "the last reference that goes notifies the port", messages::no_references),
     test("IPC1008", "a detached client is answered later, once", messages::detach),
     test("IPC1009", "a client whose server's port is destroyed gets Gone", messages::gone),

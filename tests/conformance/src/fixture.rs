@@ -2,7 +2,7 @@
 
 use nacre_raw::{call, write};
 use nacre_abi::manual::Kind;
-use nacre_abi::rights::{REFERENCE_ALL, REFERENCE_USE};
+use nacre_abi::rights::{REFERENCE_ALL, REFERENCE_NOTIFY, REFERENCE_USE};
 use nacre_abi::{Call, ObjectType, Rights, Status};
 use nacre_rt::memory::Segment;
 
@@ -125,7 +125,7 @@ pub fn fresh() -> Result<(), Status> {
         must(refer, &[object(kind), strong(kind), REFERENCE_ALL])?;
         must(refer, &[object(kind), weak(kind), 0])?;
     }
-    must(Call::PortReference, &[PORT, SENDER, REFERENCE_USE])?;
+    must(Call::PortReference, &[PORT, SENDER, REFERENCE_USE | REFERENCE_NOTIFY])?;
     for slot in 0..8 {
         write(LINKS + 8 * slot, FREE + 0x800 + 64 * slot);
     }
@@ -149,6 +149,7 @@ pub fn population() -> u64 {
 pub fn right_value(kind: Kind) -> u64 {
     match kind {
         Kind::Object(of) | Kind::Use(of) => object(of),
+        Kind::Notified => PORT,
         Kind::Reference => NULL,
         Kind::Slot(ObjectType::Thread) => FREE + 0x1000,
         Kind::Slot(_) | Kind::ReferenceSlot => FREE,

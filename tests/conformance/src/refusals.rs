@@ -16,7 +16,7 @@ fn wrong_values(kind: Kind, code: Code) -> [Option<u64>; 3] {
     let one = |value| [Some(value), None, None];
     match (kind, code) {
         (Kind::Object(of) | Kind::Use(of), Code::BadAddress) => [Some(UNMAPPED), Some(fixture::object(of) + 8), Some(0xffff_8000_0000_0000)],
-        (Kind::SpaceOrOwn | Kind::Keeper | Kind::Reference | Kind::Resource, Code::BadAddress) => [Some(UNMAPPED), Some(NULL + 8), Some(u64::MAX)],
+        (Kind::SpaceOrOwn | Kind::Keeper | Kind::Notified | Kind::Reference | Kind::Resource, Code::BadAddress) => [Some(UNMAPPED), Some(NULL + 8), Some(u64::MAX)],
         (Kind::Slot(_) | Kind::ReferenceSlot, Code::BadAddress) => [Some(UNMAPPED), Some(FREE_UNIT + 8), Some(u64::MAX & !4095)],
         (Kind::Donation, Code::BadAddress) => one(UNMAPPED),
         (Kind::Buffer | Kind::Links, Code::BadAddress) => [Some(UNMAPPED), Some(BUFFER + 4), Some(u64::MAX & !63)],
@@ -25,11 +25,12 @@ fn wrong_values(kind: Kind, code: Code) -> [Option<u64>; 3] {
         (_, Code::TooDeep) => one(DEEP),
         (Kind::Links, _) => [None; 3],
         (_, Code::NotAnObject) => [Some(BUFFER), Some(FREE_UNIT), None],
-        (Kind::Object(ObjectType::Port) | Kind::Use(ObjectType::Port) | Kind::Keeper, Code::WrongType) => [Some(MUTEX), Some(strong(ObjectType::Mutex)), None],
+        (Kind::Object(ObjectType::Port) | Kind::Use(ObjectType::Port) | Kind::Keeper | Kind::Notified, Code::WrongType) => [Some(MUTEX), Some(strong(ObjectType::Mutex)), None],
         (_, Code::WrongType) => [Some(PORT), if matches!(kind, Kind::Reference) { None } else { Some(strong(ObjectType::Port)) }, None],
         (_, Code::NullReference) => one(NULL),
         (Kind::Object(of) | Kind::Use(of), Code::Denied) => one(weak(of)),
         (Kind::SpaceOrOwn, Code::Denied) => one(weak(ObjectType::Space)),
+        (Kind::Notified, Code::Denied) => one(weak(ObjectType::Port)),
         (Kind::Keeper, Code::Denied) => [Some(weak(ObjectType::Port)), Some(SENDER), None],
         (Kind::Slot(ObjectType::Thread) | Kind::Donation, Code::NotObjectMemory) => one(NOT_OBJECT_MEMORY),
         (_, Code::NotObjectMemory) => one(NOT_OBJECT_MEMORY),

@@ -37,7 +37,7 @@ fn descriptors(stage: &Stage) -> Result<(), String> {
         stage.write(at + 0x40, &[reference(2 * thread)]);
         stage.write(at + 0x80, &[reference(2 * thread + 1)]);
         (0..40).for_each(|word| stage.write(at + 0x200 + 8 * word, &[thread << 32 | word]));
-        must(Call::PortReference, &[stage.at(PORTS[1]), stage.at(reference(2 * thread)), 3])?;
+        must(Call::PortReference, &[stage.at(PORTS[1]), stage.at(reference(2 * thread)), 7])?;
     }
     Ok(())
 }

@@ -5,7 +5,7 @@
 
 use alloc::format;
 use alloc::string::String;
-use nacre_abi::rights::{REFERENCE_ALL, REFERENCE_USE};
+use nacre_abi::rights::{REFERENCE_ALL, REFERENCE_NOTIFY, REFERENCE_USE};
 use nacre_abi::state::ThreadState;
 use nacre_abi::{Call, Rights};
 use nacre_raw::{call, read, runner, write};
@@ -90,7 +90,7 @@ fn give(services: &[u64]) -> Result<(), String> {
     must(Call::ThreadReference, &[thread(0), slot(1), REFERENCE_ALL])?;
     must(Call::ThreadReference, &[thread(1), slot(2), REFERENCE_ALL])?;
     must(Call::RegionReference, &[REGION, slot(3), REFERENCE_USE])?;
-    must(Call::PortReference, &[PORT, slot(4), REFERENCE_USE])?;
+    must(Call::PortReference, &[PORT, slot(4), REFERENCE_USE | REFERENCE_NOTIFY])?;
     for (service, number) in services.iter().zip(5..GIVEN_COUNT) {
         must(Call::ReferenceReference, &[*service, slot(number), REFERENCE_USE])?;
     }

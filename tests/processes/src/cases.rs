@@ -4,7 +4,7 @@ use crate::make::{SIGCHLD, begin_at, child, child_asked, child_with, create};
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
-use nacre_abi::rights::REFERENCE_USE;
+use nacre_abi::rights::REFERENCE_NOTIFY;
 use nacre_proto::flags::{
     ASK_FILE, ASK_LIMIT, ASK_PRIVILEGED, ASK_TEXT, BEGIN_ATTENDS, O_NONBLOCK, OWN_POSITION, POLLIN, SERVICE_CHANNELS, SERVICE_MEMORY, SOCK_STREAM, WCONTINUED,
     WEXITED, WNOHANG, WUNTRACED,
@@ -247,7 +247,7 @@ fn watched() -> Outcome {
     let (reader, writer) = pipe(O_NONBLOCK)?;
     expect("nothing yet", read(&reader), Err(Errno::EAGAIN))?;
     let port = OwnedPort::new(0, PortSet::NONE).map_err(|status| format!("{status:?}"))?;
-    let told = port.new_reference(REFERENCE_USE).map_err(|status| format!("{status:?}"))?;
+    let told = port.new_reference(REFERENCE_NOTIFY).map_err(|status| format!("{status:?}"))?;
     let watch = |expected| {
         let events = file::watch(reader.handle(), POLLIN, 2, told.handle()).map(|reply| reply.events).map_err(why("watch"))?;
         expect("events", events, expected)

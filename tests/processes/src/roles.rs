@@ -1,7 +1,7 @@
 //! What children do.
 
 use crate::make;
-use nacre_abi::rights::REFERENCE_USE;
+use nacre_abi::rights::{REFERENCE_NOTIFY, REFERENCE_USE};
 use nacre_proto::flags::{ASK_PRIVILEGED, ASK_TEXT, OWN_POSITION, WEXITED};
 use nacre_proto::{Errno, file, parent, process};
 use nacre_sys::{OwnedPort, PortSet, Reference, Thread, ipc};
@@ -120,7 +120,7 @@ fn spy(stranger: &[u8]) -> Result<i32, Errno> {
 /// Ends with the number of the first signal that comes.
 fn attend() -> Result<i32, Errno> {
     let port = OwnedPort::new(0, PortSet::NONE)?;
-    let agent = port.new_reference(REFERENCE_USE)?;
+    let agent = port.new_reference(REFERENCE_NOTIFY)?;
     process::attach(Reference::PARENT, BIT, agent.handle())?;
     loop {
         let taken = process::signal_take(Reference::PARENT)?;

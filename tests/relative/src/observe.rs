@@ -5,7 +5,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt::Write;
 use nacre_abi::environment::{PARENT, SPACE, THREAD};
-use nacre_abi::rights::REFERENCE_USE;
+use nacre_abi::rights::{REFERENCE_NOTIFY, REFERENCE_USE};
 use nacre_abi::state::{ObjectEntry, ThreadState};
 use nacre_abi::{Call, PAGE_SIZE, Rights, USER_END};
 use nacre_proto::flags::{O_RDONLY, SERVICE_CLOCK, SERVICE_FILES, SERVICE_MEMORY};
@@ -139,7 +139,7 @@ fn calls(book: &mut Book) {
 
 fn messages(book: &mut Book) {
     let Ok(port) = OwnedPort::new(0x1234, PortSet(0)) else { return };
-    let Ok(own) = port.new_reference(REFERENCE_USE) else { return };
+    let Ok(own) = port.new_reference(REFERENCE_USE | REFERENCE_NOTIFY) else { return };
     book.note("notified", &ipc::notify(own.handle(), 0x5a));
     book.note("received", &ipc::receive_words(port.handle().address()));
     book.note("nobody there", &ipc::send(own.handle(), &Message::new(5, [1; 6]), 1_000_000));

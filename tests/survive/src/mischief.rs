@@ -5,7 +5,7 @@ use crate::victim::Random;
 use alloc::vec::Vec;
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use nacre_abi::message::{KERNEL_BITS, MAX_REFERENCES};
-use nacre_abi::rights::REFERENCE_USE;
+use nacre_abi::rights::{REFERENCE_NOTIFY, REFERENCE_USE};
 use nacre_abi::{Call, Code, Rights, environment};
 use nacre_nest::host::KILLED;
 use nacre_proto::flags::{O_RDONLY, SERVICE_CLOCK, SERVICE_FILES, SERVICE_MEMORY};
@@ -263,7 +263,7 @@ impl Mischief {
     /// Ports of its own, where files and directories are expected, many at once, some gone before the answer.
     fn own_ports(&mut self) {
         let ports: Vec<OwnedPort> = (0..32).filter_map(|word| OwnedPort::new(word, PortSet(0)).ok()).collect();
-        let references: Vec<OwnedReference> = ports.iter().filter_map(|port| port.new_reference(REFERENCE_USE).ok()).collect();
+        let references: Vec<OwnedReference> = ports.iter().filter_map(|port| port.new_reference(REFERENCE_USE | REFERENCE_NOTIFY).ok()).collect();
         let paths = [PATH, b"/tmp/x"].concat();
         for eight in references.chunks(8) {
             let given: Vec<Reference> = eight.iter().map(OwnedReference::handle).collect();

@@ -15,7 +15,7 @@ use crate::signals::SIGSEGV;
 use alloc::vec::Vec;
 use core::sync::atomic::Ordering;
 use nacre_abi::fault::{self, KIND_BREAKPOINT, KIND_MEMORY, KIND_OPCODE, KIND_PROTECTION};
-use nacre_abi::rights::{REFERENCE_CONTROL, REFERENCE_USE};
+use nacre_abi::rights::{REFERENCE_CONTROL, REFERENCE_NOTIFY};
 use nacre_abi::state::ThreadState;
 use nacre_abi::{Code, Rights};
 use nacre_proto::{Event, Request, Station, parent, process as manager};
@@ -52,7 +52,7 @@ impl Process {
     pub fn need_agent(&mut self) -> Result<Reference, Errno> {
         if self.agent.is_none() {
             let port = OwnedPort::new(0, PortSet::NONE)?;
-            let reference = port.new_reference(REFERENCE_USE)?;
+            let reference = port.new_reference(REFERENCE_NOTIFY)?;
             let handle = nacre_rt::thread::spawn(run, port.handle().0 as usize)?;
             // It serves for as long as the process lives.
             drop(handle);

@@ -107,13 +107,18 @@ macro_rules! protocol {
         /// Carries out a request of this protocol; others are answered with `ENOSYS`.
         #[allow(unused_variables)]
         pub fn dispatch(server: &mut (impl Server + ?Sized), request: &mut $crate::Request<'_>) {
+            #[allow(unused_imports)]
+            use $crate::reference::names::*;
             match request.label() {
                 $($operation::LABEL => {
                     let [$($word_in,)* ..] = request.words();
                     $(let $bytes_in = request.bytes();)?
                     $(let Some([$($reference_in),+]) = request.expect_references() else {
                         return request.refuse($crate::Errno::EPROTO);
-                    };)?
+                    };
+                    if !request.may_notify(const { &[$($reference_in_kind),+] }) {
+                        return request.refuse($crate::Errno::EACCES);
+                    })?
                     let handled = server.$operation(request, $($word_in,)* $($bytes_in,)? $($($reference_in,)+)?);
                     request.conclude(handled);
                 })*

@@ -11,7 +11,8 @@ use nacre_abi::Rights;
 pub enum Ref {
     /// Request: the server looks at the object during the call, and keeps nothing. The object is one of the server's own.
     Peer(Type),
-    /// Request: the server keeps the reference, notifies it or hands it on. It never calls it.
+    /// Request: the server keeps the reference, notifies it or hands it on. It never calls it. A port that is notified
+    /// ([`Type::Port`]) is refused with `EACCES` unless the reference has `REFERENCE_NOTIFY`.
     Kept(Type),
     /// Request: the kernel sends exceptions to this port of the caller's.
     Keeper,

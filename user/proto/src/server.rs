@@ -3,12 +3,14 @@
 use alloc::vec::Vec;
 
 use nacre_abi::message::{MAX_BYTES, MAX_REFERENCES};
+use nacre_abi::rights::REFERENCE_NOTIFY;
 use nacre_sys::ipc::{self, Buffers, Message, Received};
 use nacre_sys::gate::{self, Headroom};
 use nacre_sys::{Code, Info, OwnedReference, Reference, Span, SpanMut, Status, Vacant};
 
 use crate::Errno;
 use crate::frees::frees;
+use crate::reference::{Ref, Type};
 
 /// Most references of a message, as a number of slots.
 const SLOTS: usize = MAX_REFERENCES as usize;
@@ -215,6 +217,14 @@ impl<'a> Request<'a> {
     /// The first references, if there are so many.
     pub fn expect_references<const N: usize>(&self) -> Option<[Reference; N]> {
         self.references().get(..N)?.try_into().ok()
+    }
+
+    /// Returns true if the request may have each port notified that it brings for that, as its operation declares.
+    /// Only the maker of a port gives this right. Without the check a process could have servers keep each
+    /// other's ports, and with them what it has left there.
+    pub fn may_notify(&self, declared: &[Ref]) -> bool {
+        let notified = declared.iter().zip(self.references()).filter(|(declared, _)| matches!(declared, Ref::Kept(Type::Port)));
+        notified.into_iter().all(|(_, reference)| reference.get_state().is_ok_and(|state| state.rights & REFERENCE_NOTIFY != 0))
     }
 
     /// Keeps one of the references.

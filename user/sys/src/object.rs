@@ -43,7 +43,7 @@ macro_rules! object {
                 $crate::raw::call(nacre_abi::Call::$move, [self.0, slot, 0, 0]).map(|_| $name(slot))
             }
 
-            /// Makes `reference`, which exists or is a free slot, lead to the object, with `rights` (`REFERENCE_USE`, `REFERENCE_CONTROL`).
+            /// Makes `reference`, which exists or is a free slot, lead to the object, with `rights` (`REFERENCE_USE`, `REFERENCE_CONTROL`, `REFERENCE_NOTIFY`).
             pub fn reference(self, reference: $crate::Reference, rights: u64) -> Result<(), nacre_abi::Status> {
                 $crate::raw::call(nacre_abi::Call::$reference, [self.0, reference.0, rights, 0]).map(drop)
             }

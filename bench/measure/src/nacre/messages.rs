@@ -1,7 +1,7 @@
 //! Messages between two spaces, and notifications.
 
 use nacre_abi::ObjectType;
-use nacre_abi::rights::REFERENCE_USE;
+use nacre_abi::rights::{REFERENCE_NOTIFY, REFERENCE_USE};
 use nacre_proto::Errno;
 use nacre_sys::ipc::{self, Buffers, Message};
 use nacre_sys::{FOREVER, OwnedPort, OwnedReference, PortSet, Reference};
@@ -85,7 +85,7 @@ pub fn round_trip_reference(ground: &Ground) -> Result<u64, Errno> {
 /// A notification that nobody waits for.
 pub fn notification(_: &Ground) -> Result<u64, Errno> {
     let port = OwnedPort::new(0, PortSet::NONE)?;
-    let reference = port.new_reference(REFERENCE_USE)?;
+    let reference = port.new_reference(REFERENCE_NOTIFY)?;
     sample_results(1000, || ipc::notify(reference.handle(), 1))
 }
 
@@ -106,9 +106,9 @@ extern "C" fn pass_back(pair: u64) -> ! {
 pub fn notification_to_waiter(ground: &Ground) -> Result<u64, Errno> {
     let here = OwnedPort::new(0, PortSet::NONE)?;
     let there = OwnedPort::new(0, PortSet::NONE)?;
-    let to_there = there.new_reference(REFERENCE_USE)?;
+    let to_there = there.new_reference(REFERENCE_NOTIFY)?;
     // In memory that the other space sees, which the first thread's stack is not.
-    let pair = alloc::boxed::Box::new(Pair { back: here.new_reference(REFERENCE_USE)?, there });
+    let pair = alloc::boxed::Box::new(Pair { back: here.new_reference(REFERENCE_NOTIFY)?, there });
     let domain = ground.domain()?;
     let thread = ground::start(domain.space.handle(), pass_back, &raw const *pair as u64)?;
     let figure = sample_results(500, || {

@@ -4,7 +4,7 @@ use alloc::boxed::Box;
 use core::hint::spin_loop;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-use nacre_abi::rights::REFERENCE_USE;
+use nacre_abi::rights::{REFERENCE_NOTIFY, REFERENCE_USE};
 use nacre_proto::Errno;
 use nacre_sys::{OwnedPort, OwnedReference, OwnedThread, PortSet, Reference, ipc};
 
@@ -66,8 +66,8 @@ extern "C" fn call_on_and_on(client: u64) -> ! {
 
 fn pair(ground: &Ground, port: &OwnedPort) -> Result<Pair, Errno> {
     let ports = [OwnedPort::new(0, PortSet::NONE)?, OwnedPort::new(0, PortSet::NONE)?];
-    let go = ports[1].new_reference(REFERENCE_USE)?;
-    let references = [ports[0].new_reference(REFERENCE_USE)?, port.new_reference(REFERENCE_USE)?];
+    let go = ports[1].new_reference(REFERENCE_NOTIFY)?;
+    let references = [ports[0].new_reference(REFERENCE_USE)?, port.new_reference(REFERENCE_NOTIFY)?];
     let client = Box::new(Client {
         server: references[0].handle(),
         done: references[1].handle(),

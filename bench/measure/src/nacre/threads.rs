@@ -3,7 +3,7 @@
 use alloc::boxed::Box;
 
 use nacre_abi::ObjectType;
-use nacre_abi::rights::REFERENCE_USE;
+use nacre_abi::rights::REFERENCE_NOTIFY;
 use nacre_proto::Errno;
 use nacre_sys::lock::RawLock;
 use nacre_sys::{OwnedPort, OwnedThread, PortSet, Reference, Space, Thread, ipc};
@@ -104,7 +104,7 @@ extern "C" fn end(short: u64) -> ! {
 /// A thread made, started, ended - it says so, and destroys itself - and waited for; its stack is there already.
 pub fn create(_: &Ground) -> Result<u64, Errno> {
     let port = OwnedPort::new(0, PortSet::NONE)?;
-    let done = port.new_reference(REFERENCE_USE)?;
+    let done = port.new_reference(REFERENCE_NOTIFY)?;
     let short = Box::new(Short { thread: Thread(slot(ObjectType::Thread)?), done: done.handle() });
     let state = first_state(end, &raw const *short as u64, stack()?);
     let one = || -> Result<(), Errno> {

@@ -47,7 +47,7 @@ fn descriptors(stage: &Stage) {
         stage.world.write(stage.at(at + 0x40), &[reference(4 * thread), reference(4 * thread + 1)]);
         stage.world.write(stage.at(at + 0x80), &[reference(4 * thread + 2), reference(4 * thread + 3)]);
         (0..40).for_each(|word| stage.world.write(stage.at(at + 0x200 + 8 * word), &[thread << 32 | word]));
-        stage.ok(Call::PortReference, &[stage.at(PORTS[1]), stage.at(reference(4 * thread)), 3]);
+        stage.ok(Call::PortReference, &[stage.at(PORTS[1]), stage.at(reference(4 * thread)), 7]);
         stage.ok(Call::MutexReference, &[stage.at(MUTEX), stage.at(reference(4 * thread + 1)), 1]);
     }
 }

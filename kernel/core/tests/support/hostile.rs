@@ -55,7 +55,7 @@ fn set_up() -> Stage {
         world.ok(Call::ThreadCreate, &[own + PAGE_SIZE, space]);
         (0..10).for_each(|slot| _ = world.ok(Call::ReferenceCreate, &[own + 64 * slot]));
         let given = [(Call::SpaceReference, space, 3), (Call::ThreadReference, first, 3), (Call::ThreadReference, own + PAGE_SIZE, 3)];
-        let lent = [(Call::PortReference, port, 1), (Call::RegionReference, objects, 1), (Call::ReferenceReference, environment::CLOCK, 1)];
+        let lent = [(Call::PortReference, port, 5), (Call::RegionReference, objects, 1), (Call::ReferenceReference, environment::CLOCK, 1)];
         for (slot, (call, object, rights)) in given.into_iter().chain(lent).enumerate() {
             world.ok(call, &[object, own + 64 * slot as u64, rights]);
         }

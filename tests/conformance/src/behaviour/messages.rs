@@ -5,7 +5,7 @@ use crate::fixture::{FREE_UNIT, NULL, PORT, PORT_SET, strong};
 use alloc::string::{String, ToString};
 use alloc::vec;
 use nacre_abi::message::MAX_BYTES;
-use nacre_abi::rights::{REFERENCE_ALL, REFERENCE_USE};
+use nacre_abi::rights::{REFERENCE_ALL, REFERENCE_NOTIFY, REFERENCE_USE};
 use nacre_abi::{Call, Code, ObjectType};
 use nacre_rt::thread::{self, Handle};
 use nacre_sys::ipc::{self, Buffers, Message};
@@ -123,6 +123,19 @@ pub fn notification() -> Result<(), String> {
     equal("bits", received.notification(), Some(13))?;
     equal("word", received.word, 77)?;
     fails("receive again", ipc::receive(PORT, Buffers::NONE, 1), Code::TimedOut)
+}
+
+pub fn rights() -> Result<(), String> {
+    let reference = Reference(FREE_UNIT);
+    must(Call::PortReference, &[PORT, reference.0, REFERENCE_USE])?;
+    fails("notify with USE", ipc::notify(reference, 1), Code::Denied)?;
+    fails("receive", ipc::receive(PORT, Buffers::NONE, 1), Code::TimedOut)?;
+    must(Call::PortReference, &[PORT, reference.0, REFERENCE_NOTIFY])?;
+    fails("call with NOTIFY", ipc::call(reference, &Message::new(0, [0; 6]), Buffers::NONE, MILLISECOND), Code::Denied)?;
+    fails("send with NOTIFY", ipc::send(reference, &Message::new(0, [0; 6]), MILLISECOND), Code::Denied)?;
+    ipc::notify(reference, 1).map_err(text("notify"))?;
+    let received = ipc::receive(PORT, Buffers::NONE, FOREVER).map_err(text("receive"))?;
+    equal("bits", received.notification(), Some(1))
 }
 
 pub fn no_references() -> Result<(), String> {

@@ -12,7 +12,7 @@ const WAYS: [u64; 2] = [0, 1];
 
 fn refuses(number: u64, stream: Reference) -> Result<(), String> {
     let own = OwnedPort::new(1, PortSet::NONE).map_err(|status| format!("a port: {status:?}"))?;
-    let port = own.new_reference(nacre_abi::rights::REFERENCE_USE).map_err(|status| format!("a reference: {status:?}"))?;
+    let port = own.new_reference(nacre_abi::rights::REFERENCE_NOTIFY).map_err(|status| format!("a reference: {status:?}"))?;
     let through = [
         ("a directory", directory::status_at(stream, 0, b"/", &mut [0; 256][..]).is_ok()),
         ("a directory's entries", directory::list(stream, 0, 1024, &mut [0; 1024][..]).is_ok()),

@@ -9,7 +9,7 @@ use crate::{Outcome, Verdict};
 use alloc::string::String;
 use alloc::vec::Vec;
 use nacre_abi::message::MAX_BYTES;
-use nacre_abi::rights::REFERENCE_USE;
+use nacre_abi::rights::{REFERENCE_NOTIFY, REFERENCE_USE};
 use nacre_abi::{Code, PAGE_SIZE, Rights};
 use nacre_proto::{Errno, PROTOCOLS, file, mailbox, memory, parent, process, terminal};
 use nacre_sys::ipc::{self, Buffers, Message};
@@ -243,7 +243,7 @@ pub fn attack(argument: &[u8]) -> Outcome {
     let port = OwnedPort::new(seed, PortSet::NONE).map_err(why("a port"))?;
     let region = OwnedRegion::new(Space::OWN, memory.start(), memory.size(), Rights::ALL, Reference::NONE).map_err(why("a region"))?;
     let own = Vec::from([
-        port.new_reference(REFERENCE_USE).map_err(why("a reference"))?,
+        port.new_reference(REFERENCE_USE | REFERENCE_NOTIFY).map_err(why("a reference"))?,
         OwnedReference::null().map_err(why("a null reference"))?,
         region.new_reference(REFERENCE_USE).map_err(why("a reference"))?,
         copy(outpost.space.handle(), |space, slot| space.reference(slot, nacre_abi::rights::REFERENCE_ALL))?,

@@ -243,7 +243,7 @@ impl<T: Clone + Default> Translator<'_, T> {
         }
         match passage(Arrival { number, kind: state.target, declared, reference: slot }) {
             Passage::Proxy(tag) if is_port => {
-                let (taken, handle) = self.make(slot, way.outward, way.origin(declared), tag.clone())?;
+                let (taken, handle) = self.make((slot, state.rights), way.outward, way.origin(declared), tag.clone())?;
                 crossing.push(handle, (Name::Proxy(taken.number), Some(tag)), After::Withdraw(taken.index));
             }
             Passage::Open(_) => crossing.push(slot, (Name::Kind(state.target), None), After::Destroy(slot)),
@@ -271,14 +271,14 @@ impl<T: Clone + Default> Translator<'_, T> {
         Ok(())
     }
 
-    /// A new proxy for what is in `slot`, and the reference to hand on. `ENOMEM`: there are too many, or no memory for one.
-    pub fn make(&self, slot: Reference, outward: bool, origin: Origin, tag: T) -> Result<(Taken, Reference), Errno> {
+    /// A new proxy for what is in `slot`, a reference with `rights`, and the reference to hand on. `ENOMEM`: there are too many, or no memory for one.
+    pub fn make(&self, (slot, rights): (Reference, u64), outward: bool, origin: Origin, tag: T) -> Result<(Taken, Reference), Errno> {
         let mut proxies = self.proxies.lock();
         let taken = match proxies.take(outward, origin, tag.clone()) {
             Some(taken) => taken,
             None => self.extend(&mut proxies, outward, origin, tag).ok_or(Errno::ENOMEM)?,
         };
-        match self.objects.build(taken.index, taken.word, slot) {
+        match self.objects.build(taken.index, taken.word, (slot, rights)) {
             Ok(handle) => Ok((taken, handle)),
             Err(_) => {
                 proxies.free(taken.index);

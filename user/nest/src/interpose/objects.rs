@@ -3,7 +3,7 @@
 //! `reference_reveal` tell a proxy of ours that comes back.
 
 use core::sync::atomic::{AtomicU64, Ordering};
-use nacre_abi::rights::REFERENCE_USE;
+use nacre_abi::rights::{REFERENCE_NOTIFY, REFERENCE_USE};
 use nacre_abi::{ObjectType, Status};
 use nacre_sys::{Port, PortSet, Reference, Window};
 
@@ -79,16 +79,16 @@ impl Objects {
     }
 
     /// Makes the objects of proxy `index`: a port with `word`, for `original`, which is moved out of its slot. Returns the reference to hand on, which
-    /// is withdrawn as soon as it has been copied.
-    pub fn build(&self, index: usize, word: u64, original: Reference) -> Result<Reference, Status> {
+    /// is withdrawn as soon as it has been copied. It can be called and notified only if a reference with `rights` can.
+    pub fn build(&self, index: usize, word: u64, (original, rights): (Reference, u64)) -> Result<Reference, Status> {
         original.move_to(self.original(index).address())?;
-        let made = Port::create(self.port(index).address(), word, self.set).and_then(|_| self.lend(index));
+        let made = Port::create(self.port(index).address(), word, self.set).and_then(|_| self.lend(index, rights & (REFERENCE_USE | REFERENCE_NOTIFY)));
         made.inspect_err(|_| self.dismantle(index))
     }
 
-    fn lend(&self, index: usize) -> Result<Reference, Status> {
+    fn lend(&self, index: usize, rights: u64) -> Result<Reference, Status> {
         let handle = Reference::create(self.handle(index).address())?;
-        self.port(index).reference(handle, REFERENCE_USE)?;
+        self.port(index).reference(handle, rights)?;
         Ok(handle)
     }
 

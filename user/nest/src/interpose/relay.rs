@@ -99,7 +99,7 @@ impl<W: Watch> Relay<W> {
 
     /// Makes the first proxy, for `parent`, which is moved: what the child gets as its parent. [`Relay::parent_given`] follows.
     pub fn parent(&self, parent: Reference, tag: W::Tag) -> Result<Reference, Status> {
-        let (_, handle) = self.translator().make(parent, false, Origin::Unknown, tag).map_err(|_| Status::new(Code::NoMemory))?;
+        let (_, handle) = self.translator().make((parent, REFERENCE_USE), false, Origin::Unknown, tag).map_err(|_| Status::new(Code::NoMemory))?;
         Ok(handle)
     }
 
