@@ -163,8 +163,9 @@ fn netlink(process: &mut Process, kind: u64, protocol: u64) -> Answer {
     channel::bind(made.handle(), 0, &[][..])?;
     let size = channel::name(made.handle(), END_OWN, &mut name[..])?.name;
     channel::connect(made.handle(), pid, uid, gid, name.get(..size).unwrap_or_default())?;
-    let file = Socket { family: Family::Local, kind: SOCK_DGRAM }.open(made, flags);
-    process.open(OpenFile { mode: file.mode | NETLINK, ..file }, flags as u32 & O_CLOEXEC != 0)
+    let mut file = Socket { family: Family::Local, kind: SOCK_DGRAM }.open(made, flags);
+    file.mode |= NETLINK;
+    process.open(file, flags as u32 & O_CLOEXEC != 0)
 }
 
 /// Whether it is such a socket.
