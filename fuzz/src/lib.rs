@@ -2,6 +2,9 @@
 //! bytes, and so do the tests of this crate, from the corpus. A target passes unless it panics, overflows, or does not come back.
 #![forbid(unsafe_code)]
 
+#[path = "../../host/src/absolute.rs"]
+#[allow(dead_code)]
+mod absolute;
 pub mod bytes;
 pub mod corpus;
 pub mod mutate;

@@ -2,6 +2,7 @@
 
 #![forbid(unsafe_code)]
 
+mod absolute;
 mod bench;
 mod beside;
 mod boot;

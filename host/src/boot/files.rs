@@ -5,7 +5,7 @@ use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use crate::failure::{Class, Context, Failure, Outcome};
 
@@ -146,21 +146,6 @@ impl Files {
     }
 }
 
-/// The absolute form of `path`, seen from `directory`, without `.` and `..`; symbolic links are not followed.
-pub fn absolute(directory: &Path, path: &Path) -> PathBuf {
-    let mut result = PathBuf::from("/");
-    for component in directory.join(path).components() {
-        match component {
-            Component::Normal(name) => result.push(name),
-            Component::ParentDir => {
-                result.pop();
-            }
-            Component::RootDir | Component::CurDir | Component::Prefix(_) => {}
-        }
-    }
-    result
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -180,16 +165,6 @@ mod tests {
         let mut files = Files::default();
         files.add_directory(Path::new("/"), 0o755);
         assert_eq!(files.iter().len(), 0);
-    }
-
-    #[test]
-    fn paths_become_absolute() {
-        let here = Path::new("/home/me");
-        for (given, wanted) in
-            [("a", "/home/me/a"), ("./a/../b", "/home/me/b"), ("/x//y/", "/x/y"), ("../../../..", "/"), ("", "/home/me")]
-        {
-            assert_eq!(absolute(here, Path::new(given)), Path::new(wanted), "{given}");
-        }
     }
 
     #[test]

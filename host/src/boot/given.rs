@@ -3,7 +3,8 @@
 use std::fs;
 use std::path::Path;
 
-use super::files::{Files, absolute};
+use super::files::Files;
+use crate::absolute::absolute;
 use super::libraries;
 use super::program::GUEST_PATH;
 use crate::failure::{Class, Context, Failure, Outcome};

@@ -8,7 +8,8 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use super::elf::{self, Refusal};
-use super::files::{Files, absolute};
+use super::files::Files;
+use crate::absolute::absolute;
 use super::data;
 use super::libraries;
 use crate::failure::{Class, Context, Failure, Outcome, suggestion};

@@ -10,7 +10,7 @@ use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
-use crate::boot::files::absolute;
+use crate::absolute::absolute;
 
 const START: &[u8] = b"\x1b]nacre;";
 const END: u8 = 7;
