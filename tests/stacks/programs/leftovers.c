@@ -97,8 +97,13 @@ static long wake_those_left(void)
     alarm(0);
     return woken;
 }
-int main(void)
+int main(int count, char **arguments)
 {
+    if (count > 1) {
+        printf("killed: %ld woken\n", wake_those_left());
+        return 0;
+    }
+    (void)arguments;
     long before = free_mebibytes();
     int status = -1;
     if (fork() == 0)
@@ -115,7 +120,5 @@ int main(void)
     while (pipes < 200 && pipe(two) == 0)
         pipes++;
     printf("entangled: status %x, %d pipes\n", status, pipes);
-    fflush(stdout);
-    printf("killed: %ld woken\n", wake_those_left());
     return 0;
 }
