@@ -97,13 +97,13 @@ static long wake_those_left(void)
     alarm(0);
     return woken;
 }
+/* With an argument only the waits are tried: below a monitor that relays, fewer can wait at once. */
 int main(int count, char **arguments)
 {
-    if (count > 1) {
+    if (arguments[count - 1] != arguments[0]) {
         printf("killed: %ld woken\n", wake_those_left());
         return 0;
     }
-    (void)arguments;
     long before = free_mebibytes();
     int status = -1;
     if (fork() == 0)
