@@ -1,8 +1,10 @@
 //! `nacre bench`: the same static program on Nacre and on Debian's Linux kernel, in the same QEMU with the same clock.
 
+mod aims;
 mod calls;
 mod chart;
 pub mod linux;
+mod page;
 mod parallel;
 mod table;
 
@@ -21,8 +23,10 @@ use crate::run::machine;
 use crate::scratch::Scratch;
 use crate::session::Limits;
 use crate::session::capture::{Captured, capture};
+use crate::session::machine::qemu_version;
 use crate::session::terminal::Facts;
 use crate::tree::Tree;
+use page::Page;
 use table::{Figures, Table};
 
 /// A guard against hanging.
@@ -45,11 +49,18 @@ pub fn bench(tree: &Tree, arguments: &BenchArguments) -> Outcome<i32> {
     let linux = if arguments.no_linux { Figures::default() } else { figures(&on_linux(tree, program, steady)?)? };
     let table = Table::join(&nacre, &linux);
     println!("Guest instructions an operation (QEMU, icount: one tick an instruction)\n\n{table}");
-    println!("nacre run true, start to finish: {} ms on the wall (median of {WALL_RUNS})", wall_clock(&products)?.as_millis());
-    println!("{}", parallel::tell(&boot(&products, &["measure", "parallel"], two_cpus(arguments))?)?);
-    println!("{}", calls::measure(tree, &products, &[], arguments.no_linux)?);
+    let wall = wall_clock(&products)?;
+    println!("nacre run true, start to finish: {} ms on the wall (median of {WALL_RUNS})", wall.as_millis());
+    let scaling = parallel::tell(&boot(&products, &["measure", "parallel"], two_cpus(arguments))?)?;
+    println!("{scaling}");
+    let calls = calls::measure(tree, &products, &[], arguments.no_linux)?;
+    println!("{calls}");
     json::write(arguments.json.as_deref(), &table.json())?;
     json::write(arguments.svg.as_deref(), &chart::svg(&table))?;
+    if arguments.write {
+        let (qemu, linux) = (qemu_version()?, linux::release(tree)?);
+        Page { qemu, linux, table: &table, calls: &calls, wall, scaling: &scaling }.write(tree)?;
+    }
     Ok(0)
 }
 

@@ -1,17 +1,17 @@
 //! What Linux's calls cost a Linux program: `bench/calls`, an operation a run, on both systems, beside what is aimed at.
 
-use std::fmt::Write;
+use std::fmt;
 use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
-use super::table::{Figure, Figures, grouped};
+use super::table::{Figures, cell};
 use crate::beside::Batch;
 use crate::builds::{Products, run_quietly};
 use crate::failure::{Class, Context, Failure, Outcome};
 use crate::tree::Tree;
 
-/// The operations: the word for the program, what it is, and how many instructions are aimed at, if it is not half of Linux's.
+/// Operations: the argument of `calls.c`, a name for people, and the aim. Without an aim it is half of Linux's figure.
 const OPERATIONS: [(&str, &str, Option<u64>); 16] = [
     ("getppid", "getppid", Some(60)),
     ("write_null", "write to the null device", Some(150)),
@@ -31,12 +31,12 @@ const OPERATIONS: [(&str, &str, Option<u64>); 16] = [
     ("idle_process", "memory of an idle process, bytes", Some(200 << 10)),
 ];
 
-/// The sources: file, compiler's options, where it goes.
+/// Source file, options of the compiler, and path in the guest.
 const PROGRAMS: [(&str, &[&str], &str); 3] =
     [("calls.c", &["-static", "-w"], "/bench/calls"), ("true.c", &["-static"], "/bench/true-static"), ("true.c", &[], "/bench/true-dynamic")];
 
-/// Measures on both systems, all operations or those named; the table.
-pub fn measure(tree: &Tree, products: &Products, names: &[String], no_linux: bool) -> Outcome<String> {
+/// Measures on both systems, all operations or those named.
+pub fn measure(tree: &Tree, products: &Products, names: &[String], no_linux: bool) -> Outcome<Calls> {
     let files = PROGRAMS.iter().map(|(source, options, place)| Ok((compile(tree, source, options, place)?, PathBuf::from(place))));
     let files = files.collect::<Outcome<Vec<_>>>()?;
     let batch = Batch { files, runs: runs(names)?, starter: "linux-tests".into(), below: vec!["process".into()] };
@@ -47,10 +47,10 @@ pub fn measure(tree: &Tree, products: &Products, names: &[String], no_linux: boo
         false => Figures::parse(&String::from_utf8_lossy(&batch.on_linux(tree)?.output)),
     };
     nacre.unmeasured().for_each(|line| eprintln!("nacre: {line}"));
-    Ok(table(names, [&nacre, &deeper, &linux]))
+    Ok(Calls::join(names, [&nacre, &deeper, &linux]))
 }
 
-/// What the program measures on Nacre.
+/// Runs the measurements on Nacre and reads their figures.
 fn figures(batch: &Batch, products: &Products) -> Outcome<Figures> {
     let output = batch.on_nacre(products)?.output;
     let output = String::from_utf8_lossy(&output);
@@ -61,7 +61,7 @@ fn figures(batch: &Batch, products: &Products) -> Outcome<Figures> {
     }
 }
 
-/// A run of the program for each operation that is asked for.
+/// Returns a run of the program for each operation that is asked for.
 fn runs(names: &[String]) -> Outcome<Vec<(String, String)>> {
     if let Some(unknown) = names.iter().find(|name| !OPERATIONS.iter().any(|(known, ..)| known == name)) {
         let known: Vec<&str> = OPERATIONS.iter().map(|(name, ..)| *name).collect();
@@ -70,7 +70,7 @@ fn runs(names: &[String]) -> Outcome<Vec<(String, String)>> {
     Ok(operations(names).map(|(name, ..)| ("/bench/calls".to_string(), name.to_string())).collect())
 }
 
-/// Those that are named; all, if none is.
+/// Operations with these names; all of them if there are no names.
 fn operations(names: &[String]) -> impl Iterator<Item = &'static (&'static str, &'static str, Option<u64>)> {
     OPERATIONS.iter().filter(move |(name, ..)| names.is_empty() || names.iter().any(|wanted| wanted == name))
 }
@@ -85,31 +85,78 @@ fn compile(tree: &Tree, source: &str, options: &[&str], place: &str) -> Outcome<
     Ok(file)
 }
 
-/// Beside Nacre's figure stands by how much it is more below a second process manager.
-fn table(names: &[String], [nacre, deeper, linux]: [&Figures; 3]) -> String {
-    let mut text = format!("{:<36} {:>12} {:>9} {:>12} {:>8} {:>12}\n", "Linux program's operation", "Nacre", "one more", "Linux", "ratio", "aimed at");
-    for &(name, what, aim) in operations(names) {
-        let (here, there) = (nacre.find(name), linux.find(name));
-        let cell = |figure: Option<&Figure>| figure.map_or("-".to_string(), |figure| grouped(figure.instructions));
-        let aim = aim.or(there.map(|figure| figure.instructions / 2));
-        let ratio = match (here, there) {
-            (Some(here), Some(there)) if there.instructions > 0 => format!("{:.3}", here.instructions as f64 / there.instructions as f64),
-            _ => "-".to_string(),
-        };
-        let more = match (here, deeper.find(name)) {
-            (Some(here), Some(deeper)) => format!("{:+.1} %", (deeper.instructions as f64 / here.instructions.max(1) as f64 - 1.0) * 100.0),
-            _ => "-".to_string(),
-        };
-        let verdict = match (here, aim) {
-            (None, _) => "not measured: it does not work yet",
-            (Some(here), Some(aim)) if here.instructions > aim => "not reached",
-            _ => "",
-        };
-        // Writing to a string cannot fail.
-        let aim = aim.map_or("-".to_string(), grouped);
-        let _ = writeln!(text, "{what:<36} {:>12} {more:>9} {:>12} {ratio:>8} {aim:>12} {verdict}", cell(here), cell(there));
+/// Table of what Linux's calls cost.
+pub struct Calls {
+    /// Rows in the order of [`OPERATIONS`].
+    pub rows: Vec<Row>,
+}
+
+/// One operation of a Linux program on both systems.
+pub struct Row {
+    /// Name of the operation, for people.
+    pub operation: &'static str,
+    /// Instructions on Nacre; `None` if the operation does not work yet.
+    pub nacre: Option<u64>,
+    /// Instructions on Nacre below a second `process`.
+    pub deeper: Option<u64>,
+    /// Instructions on Linux.
+    pub linux: Option<u64>,
+    /// Instructions aimed at.
+    pub aim: Option<u64>,
+}
+
+impl Row {
+    /// Returns Nacre's instructions for each of Linux's.
+    pub fn ratio(&self) -> Option<f64> {
+        let (nacre, linux) = (self.nacre?, self.linux?);
+        (linux > 0).then(|| nacre as f64 / linux as f64)
     }
-    text
+
+    /// Returns the cost of a second `process`, as a part of Nacre's figure.
+    pub fn more(&self) -> Option<f64> {
+        Some(self.deeper? as f64 / self.nacre?.max(1) as f64 - 1.0)
+    }
+
+    /// Returns a remark if the operation does not work or misses its aim.
+    fn verdict(&self) -> &'static str {
+        match (self.nacre, self.aim) {
+            (None, _) => "not measured: it does not work yet",
+            (Some(nacre), Some(aim)) if nacre > aim => "not reached",
+            _ => "",
+        }
+    }
+}
+
+impl Calls {
+    fn join(names: &[String], [nacre, deeper, linux]: [&Figures; 3]) -> Calls {
+        let instructions = |figures: &Figures, name: &str| figures.find(name).map(|figure| figure.instructions);
+        let row = |&(name, operation, aim): &(&str, &'static str, Option<u64>)| {
+            let linux = instructions(linux, name);
+            let aim = aim.or(linux.map(|instructions| instructions / 2));
+            Row { operation, nacre: instructions(nacre, name), deeper: instructions(deeper, name), linux, aim }
+        };
+        Calls { rows: operations(names).map(row).collect() }
+    }
+}
+
+impl fmt::Display for Calls {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let heads = ["Linux program's operation", "Nacre", "one more", "Linux", "ratio", "aimed at"];
+        writeln!(formatter, "{:<36} {:>12} {:>9} {:>12} {:>8} {:>12}", heads[0], heads[1], heads[2], heads[3], heads[4], heads[5])?;
+        for row in &self.rows {
+            let [nacre, linux, aim] = [row.nacre, row.linux, row.aim].map(cell);
+            let more = row.more().map_or("-".to_string(), |more| format!("{:+.1} %", more * 100.0));
+            let ratio = row.ratio().map_or("-".to_string(), |ratio| format!("{ratio:.3}"));
+            writeln!(formatter, "{:<36} {nacre:>12} {more:>9} {linux:>12} {ratio:>8} {aim:>12} {}", row.operation, row.verdict())?;
+        }
+        Ok(())
+    }
+}
+
+/// Returns the names of all operations, as tables show them.
+#[cfg(test)]
+pub fn names() -> impl Iterator<Item = &'static str> {
+    OPERATIONS.iter().map(|(_, operation, _)| *operation)
 }
 
 #[cfg(test)]
@@ -121,7 +168,7 @@ mod tests {
         let nacre = Figures::parse("measure getppid 75 1\nmeasure fork_wait 1000 3\n");
         let linux = Figures::parse("measure getppid 300 1\nmeasure fork_wait 200000 3\nmeasure map_unmap 6001 2\n");
         let deeper = Figures::parse("measure getppid 75 1\nmeasure fork_wait 1100 3\n");
-        let text = table(&[], [&nacre, &deeper, &linux]);
+        let text = Calls::join(&[], [&nacre, &deeper, &linux]).to_string();
         let row = |what: &str| text.lines().find(|line| line.starts_with(what)).unwrap().split_whitespace().collect::<Vec<_>>().join(" ");
         assert_eq!(row("getppid"), "getppid 75 +0.0 % 300 0.250 60 not reached");
         assert_eq!(row("fork, exit"), "fork, exit, wait 1,000 +10.0 % 200,000 0.005 100,000");

@@ -25,6 +25,13 @@ pub fn boot(tree: &Tree, files: &Files, arguments: MachineArguments, limit: Dura
     capture(&Machine { arguments, boot }, Limits { timeout: Some(limit), ..Limits::default() }, b"")
 }
 
+/// Returns the release of the kernel that [`boot`] boots.
+pub fn release(tree: &Tree) -> Outcome<String> {
+    let kernel = kernel(tree)?;
+    let name = kernel.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    Ok(name.trim_start_matches("vmlinuz-").to_string())
+}
+
 /// The extracted kernel, fetched when it is not there yet.
 fn kernel(tree: &Tree) -> Outcome<PathBuf> {
     let folder = tree.target("linux");

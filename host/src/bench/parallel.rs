@@ -9,10 +9,10 @@ use crate::session::capture::Captured;
 /// How much two pairs of client and server, on two CPUs, do in the time of one.
 #[derive(Debug, PartialEq)]
 pub struct Scaling {
-    /// By the best trials of each kind: what the system can do where the host lets it.
-    best: f64,
-    /// By the medians, in which the rest of the host shows.
-    median: f64,
+    /// Ratio by the best trials of each kind, in which the rest of the host shows least.
+    pub best: f64,
+    /// Ratio by the medians.
+    pub median: f64,
 }
 
 /// Ticks of a round trip: the best and the median trial.

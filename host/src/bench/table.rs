@@ -105,7 +105,12 @@ fn json_row(row: &Row) -> String {
     format!("  {{\"operation\": \"{name}\", \"nacre\": {}, \"linux\": {}}}", figure(&row.nacre), figure(&row.linux))
 }
 
-/// A number with its thousands apart.
+/// Formats a number as a cell of a table, or `-` if there is none.
+pub fn cell(number: Option<u64>) -> String {
+    number.map_or("-".to_string(), grouped)
+}
+
+/// Formats a number with commas between its thousands.
 pub fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();
@@ -122,10 +127,10 @@ impl fmt::Display for Table {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(formatter, "{:<36} {:>12} {:>12} {:>8} {:>9}", "operation", "Nacre", "Linux", "ratio", "entries*")?;
         for row in &self.rows {
-            let cell = |figure: &Option<Figure>| figure.as_ref().map_or("-".to_string(), |figure| grouped(figure.instructions));
+            let [nacre, linux] = [&row.nacre, &row.linux].map(|figure| cell(figure.as_ref().map(|figure| figure.instructions)));
             let ratio = row.ratio().map_or("-".to_string(), |ratio| format!("{ratio:.3}"));
-            let entries = row.nacre.as_ref().map_or("-".to_string(), |figure| grouped(figure.entries));
-            writeln!(formatter, "{:<36} {:>12} {:>12} {ratio:>8} {entries:>9}", row.name, cell(&row.nacre), cell(&row.linux))?;
+            let entries = cell(row.nacre.as_ref().map(|figure| figure.entries));
+            writeln!(formatter, "{:<36} {nacre:>12} {linux:>12} {ratio:>8} {entries:>9}", row.name)?;
         }
         writeln!(formatter, "\n* kernel entries of an operation on Nacre, on all sides together, by its design")
     }

@@ -155,6 +155,12 @@ fn has_sandbox() -> bool {
     })
 }
 
+/// Returns QEMU's name and version, as it prints them.
+pub fn qemu_version() -> Outcome<String> {
+    let output = Command::new(QEMU).arg("--version").output().map_err(no_qemu)?;
+    Ok(String::from_utf8_lossy(&output.stdout).lines().next().unwrap_or_default().to_string())
+}
+
 fn find_qemu() -> bool {
     std::env::var_os("PATH").is_some_and(|path| std::env::split_paths(&path).any(|folder| folder.join(QEMU).exists()))
 }
