@@ -6,5 +6,8 @@ pub mod files;
 mod given;
 pub mod guest;
 mod libraries;
+mod links;
+mod packages;
+mod prefix;
 pub mod program;
 pub mod writer;

@@ -127,6 +127,9 @@ pub struct GuestArguments {
     /// Where the guest's random bytes come from
     #[arg(skip)]
     pub seed: Seed,
+    /// Memory of the machine, if it is known: a small one gets less data of programs
+    #[arg(skip)]
+    pub memory: Option<u64>,
     /// The program (a monitor, a busybox applet, a name in your PATH, or a path) and its arguments; a monitor's are again a program and its arguments
     #[arg(value_name = "PROGRAM", required = true, trailing_var_arg = true, allow_hyphen_values = true)]
     pub command: Vec<OsString>,

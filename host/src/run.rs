@@ -26,7 +26,7 @@ pub fn run(tree: &Tree, arguments: &RunArguments) -> Outcome<i32> {
 pub fn run_products(products: &builds::Products, arguments: &RunArguments) -> Outcome<i32> {
     let facts = Facts::current();
     let seed = if arguments.machine.icount { Seed::Fixed } else { Seed::Fresh };
-    let guest = Guest::compose(products, &GuestArguments { seed, starts_here: true, ..arguments.guest.clone() }, &facts)?;
+    let guest = Guest::compose(products, &GuestArguments { seed, starts_here: true, memory: Some(arguments.machine.memory), ..arguments.guest.clone() }, &facts)?;
     check_memory(guest.image.len() as u64, arguments.machine.memory)?;
     let image = Scratch::write("boot-image", &guest.image)?;
     let machine = machine(products, &image, arguments.machine.clone());

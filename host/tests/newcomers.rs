@@ -81,6 +81,24 @@ fn programs_that_are_named_bring_their_libraries_and_hide_applets() {
 }
 
 #[test]
+fn a_program_brings_what_its_packages_bring() {
+    let place = place("packages");
+    fs::write(place.join("x.c"), "#include <stdio.h>\n#include <errno.h>\nint main(void) { return puts(\"compiled\") < 0 ? errno : 0; }\n").unwrap();
+    prints(&place, &["--file", "x.c", "gcc", "-Wall", "x.c", "-o", "/tmp/x"], "");
+    let (status, output, errors) = run(&place, &["git", "-c", "init.defaultBranch=main", "init", "/tmp/tree"]);
+    assert!(status == 0 && output.starts_with("Initialized empty Git repository"), "{errors}");
+    prints(&place, &["perl", "-MData::Dumper", "-e", "$Data::Dumper::Terse = 1; print Dumper(7)"], "7\n");
+}
+
+#[test]
+fn a_link_that_is_named_stays_a_link() {
+    let place = place("link");
+    fs::write(place.join("data"), "bytes\n").unwrap();
+    std::os::unix::fs::symlink("data", place.join("link")).unwrap();
+    prints(&place, &["--file", "link", "sh", "-c", "readlink link; cat link data"], "data\nbytes\nbytes\n");
+}
+
+#[test]
 fn what_monitors_write_comes_back_to_the_path_that_was_named() {
     let place = place("outputs");
     fs::create_dir(place.join("out")).unwrap();
@@ -110,7 +128,7 @@ fn what_cannot_come_along_is_named() {
     fs::create_dir(place.join("folder")).unwrap();
     assert!(Command::new("mkfifo").arg(place.join("folder/fifo")).status().unwrap().success());
     let (status, _, errors) = run(&place, &["--file", "folder", "ls", "folder"]);
-    assert!(status == 0 && errors.contains("left out folder/fifo"), "{errors}");
+    assert!(status == 0 && errors.contains("left out ") && errors.contains("/folder/fifo: FIFOs"), "{errors}");
 }
 
 #[test]

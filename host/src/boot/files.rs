@@ -7,6 +7,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use crate::absolute::absolute;
 use crate::failure::{Class, Context, Failure, Outcome};
 
 /// Linux's file types in `st_mode`.
@@ -30,9 +31,14 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// Whether this is a directory.
+    /// Returns true if this is a directory.
     pub fn is_directory(&self) -> bool {
         self.mode & TYPE_MASK == DIRECTORY
+    }
+
+    /// Path to which a symbolic link leads.
+    pub fn link_target(&self) -> Option<&Path> {
+        (self.mode & TYPE_MASK == SYMBOLIC_LINK).then(|| Path::new(OsStr::from_bytes(&self.content)))
     }
 }
 
@@ -42,12 +48,22 @@ pub struct Files {
     entries: BTreeMap<PathBuf, Entry>,
     /// Files of this machine that a guest cannot have: FIFOs, sockets and devices below a directory.
     pub left_out: Vec<PathBuf>,
+    /// Bytes of data that may still come along unasked.
+    pub data_left: u64,
 }
+
+/// Links that are followed on the way to a file, at most: as many as Linux follows.
+pub const MAX_LINKS: usize = 40;
 
 /// The program that all applets are.
 pub const BUSYBOX: &str = "/bin/busybox";
 
 impl Files {
+    /// No files, into which so many bytes of data may come along unasked.
+    pub fn with_data(data_left: u64) -> Files {
+        Files { data_left, ..Files::default() }
+    }
+
     /// All files but the root directory, which is always there.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (&Path, &Entry)> {
         self.entries.iter().map(|(path, entry)| (path.as_path(), entry))
@@ -133,7 +149,37 @@ impl Files {
         Ok(())
     }
 
+    /// Place of `path` with the symbolic links of its folders followed; `path` itself if they lead in a circle.
+    fn place(&self, path: &Path) -> PathBuf {
+        let mut place = path.to_path_buf();
+        for _ in 0..MAX_LINKS {
+            let link = place.ancestors().skip(1).find_map(|folder| Some((folder, self.entries.get(folder)?.link_target()?)));
+            let Some((folder, target)) = link else { return place };
+            let rest = place.strip_prefix(folder).unwrap_or(&place);
+            place = absolute(folder.parent().unwrap_or(Path::new("/")), &target.join(rest));
+        }
+        path.to_path_buf()
+    }
+
+    /// Adds an entry, and the folders above it. A link takes the place of a folder, whose files go where the link leads.
     fn add(&mut self, path: &Path, entry: Entry) {
+        let path = &self.place(path);
+        let moved = if entry.link_target().is_some() { self.take_below(path) } else { Vec::new() };
+        self.insert(path, entry);
+        for (path, entry) in moved {
+            if !entry.is_directory() && !self.contains(&self.place(&path)) {
+                self.add(&path, entry);
+            }
+        }
+    }
+
+    /// Removes what lies below a folder and returns it.
+    fn take_below(&mut self, folder: &Path) -> Vec<(PathBuf, Entry)> {
+        let below: Vec<_> = self.entries.range(folder.to_path_buf()..).map(|(path, _)| path).take_while(|path| path.starts_with(folder)).cloned().collect();
+        below.into_iter().filter(|path| path != folder).filter_map(|path| self.entries.remove_entry(&path)).collect()
+    }
+
+    fn insert(&mut self, path: &Path, entry: Entry) {
         for parent in path.ancestors().skip(1).filter(|parent| parent.parent().is_some()) {
             if !self.entries.get(parent).is_some_and(Entry::is_directory) {
                 let entry = Entry { mode: DIRECTORY | 0o755, modified: BUILT, content: Vec::new() };
@@ -158,6 +204,34 @@ mod tests {
         let names: Vec<_> = files.iter().map(|(path, _)| path.to_str().unwrap()).collect();
         assert_eq!(names, ["/a", "/a/b", "/a/b/c", "/a/b-c"]);
         assert!(files.iter().next().unwrap().1.is_directory());
+    }
+
+    #[test]
+    fn files_below_a_link_lie_where_it_leads() {
+        let content = |files: &Files, path: &str| files.entries.get(Path::new(path)).map(|entry| entry.content.clone());
+        for link_first in [true, false] {
+            let mut files = Files::default();
+            let link = |files: &mut Files| files.add_link(Path::new("/jdk/current"), OsStr::new("../jdk/17"));
+            if link_first {
+                link(&mut files);
+            }
+            files.add_file(Path::new("/jdk/current/lib/a"), 0o644, *b"a");
+            if !link_first {
+                link(&mut files);
+            }
+            assert_eq!(content(&files, "/jdk/17/lib/a").as_deref(), Some(&b"a"[..]), "{link_first}");
+            assert_eq!(content(&files, "/jdk/current").as_deref(), Some(&b"../jdk/17"[..]));
+            assert!(files.iter().all(|(path, _)| !path.starts_with("/jdk/current/lib")));
+        }
+    }
+
+    #[test]
+    fn links_in_a_circle_end() {
+        let mut files = Files::default();
+        files.add_link(Path::new("/a"), OsStr::new("b"));
+        files.add_link(Path::new("/b"), OsStr::new("a"));
+        files.add_file(Path::new("/a/c"), 0o644, *b"");
+        assert!(files.contains(Path::new("/a/c")));
     }
 
     #[test]

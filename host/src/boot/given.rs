@@ -5,21 +5,26 @@ use std::path::Path;
 
 use super::files::Files;
 use crate::absolute::absolute;
-use super::libraries;
+use super::{libraries, links};
 use super::program::GUEST_PATH;
 use crate::failure::{Class, Context, Failure, Outcome};
 
 /// Adds `HOST[:PATH]`, and the libraries that programs in it need. A host name that exists with its colon is taken whole.
+/// A symbolic link without `:PATH` stays one, and what it leads to comes along.
 pub fn add(files: &mut Files, directory: &Path, option: &str) -> Outcome<()> {
     let whole = Path::new(option);
-    let (host, path) = match option.rsplit_once(':') {
-        Some((host, path)) if !whole.exists() => (Path::new(host), absolute(Path::new("/"), Path::new(path))),
-        _ => (whole, absolute(directory, whole)),
+    let (host, path, moves) = match option.rsplit_once(':') {
+        Some((host, path)) if !whole.exists() => (Path::new(host), absolute(Path::new("/"), Path::new(path)), true),
+        _ => (whole, absolute(directory, whole), false),
     };
     if !host.exists() {
         return Err(Failure::new(Class::File, format!("there is no file {}", host.display())).remedy("check what --file names"));
     }
-    files.add_from_host(host, &path)?;
+    if moves {
+        files.add_from_host(host, &path)?;
+    } else {
+        links::add(files, &path)?;
+    }
     if host.is_dir() {
         libraries::add_below(files, host);
         return Ok(());
@@ -42,6 +47,21 @@ mod tests {
         add(&mut files, Path::new("/"), &format!("{manifest}:/a/b")).unwrap();
         assert!(files.contains(Path::new(manifest)) && files.contains(Path::new("/a/b")));
         assert_eq!(add(&mut files, Path::new("/"), "/nonexistent:/x").unwrap_err().class, Class::File);
+    }
+
+    #[test]
+    fn a_link_keeps_its_place() {
+        let folder = crate::scratch::Folder::new("given-link").unwrap();
+        let place = fs::canonicalize(folder.path()).unwrap();
+        fs::write(place.join("data"), "bytes").unwrap();
+        std::os::unix::fs::symlink("data", place.join("link")).unwrap();
+        let mut files = Files::default();
+        add(&mut files, &place, &place.join("link").display().to_string()).unwrap();
+        add(&mut files, &place, &format!("{}:/copy", place.join("link").display())).unwrap();
+        let content = |path: &Path| files.iter().find(|(name, _)| *name == path).map(|(_, entry)| entry.content.clone());
+        assert_eq!(content(&place.join("link")).as_deref(), Some(&b"data"[..]));
+        assert_eq!(content(&place.join("data")).as_deref(), Some(&b"bytes"[..]));
+        assert_eq!(content(Path::new("/copy")).as_deref(), Some(&b"bytes"[..]));
     }
 
     #[test]

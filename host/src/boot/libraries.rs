@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 
 use super::elf;
 use super::files::Files;
+use super::links;
+use crate::absolute::absolute;
 use crate::failure::{Class, Context, Failure, Outcome};
 
 /// Where Debian's dynamic linkers look, glibc's and musl's.
@@ -14,6 +16,9 @@ const FOLDERS: [&str; 5] = ["/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu"
 const MUSL_FOLDERS: [&str; 5] = ["/lib/x86_64-linux-musl", "/usr/lib/x86_64-linux-musl", "/lib", "/usr/local/lib", "/usr/lib"];
 /// Tells musl's linker its folders.
 const MUSL_PATHS: &str = "/etc/ld-musl-x86_64.path";
+
+/// The locale that programs fall back on for UTF-8.
+const LOCALE: &str = "/usr/lib/locale/C.utf8";
 
 /// Puts what the program or library at `host`, whose bytes these are, needs into `files`, and what that needs.
 pub fn add(files: &mut Files, host: &Path, bytes: &[u8]) -> Outcome<()> {
@@ -37,7 +42,7 @@ pub fn add(files: &mut Files, host: &Path, bytes: &[u8]) -> Outcome<()> {
             if files.contains(&path) {
                 continue;
             }
-            files.add_from_host(&path, &path)?;
+            links::add(files, &path)?;
             let bytes = fs::read(&path).context(Class::File, || format!("cannot read {}", path.display()))?;
             asked.push((path, elf::dynamic(&bytes)));
         }
@@ -61,13 +66,18 @@ pub fn add_below(files: &mut Files, host: &Path) {
     }
 }
 
-/// What glibc opens itself when a thread ends early or the stack is shown; without it the program is ended.
+/// Puts what glibc opens itself into `files`: a library when a thread ends early or the stack is shown, without which the program is ended; and the locale for UTF-8.
 fn add_opened(files: &mut Files, folders: &[&str]) -> Outcome<()> {
-    let is_glibc = folders.iter().any(|folder| files.contains(&Path::new(folder).join("libc.so.6")));
-    match folders.iter().map(|folder| Path::new(folder).join("libgcc_s.so.1")).find(|path| path.exists()) {
-        Some(path) if is_glibc && !files.contains(&path) => files.add_from_host(&path, &path),
-        _ => Ok(()),
+    if !folders.iter().any(|folder| files.contains(&Path::new(folder).join("libc.so.6"))) {
+        return Ok(());
     }
+    let unwinder = folders.iter().map(|folder| Path::new(folder).join("libgcc_s.so.1")).find(|path| path.exists());
+    for path in unwinder.into_iter().chain([PathBuf::from(LOCALE)]).filter(|path| path.exists()) {
+        if !files.contains(&path) {
+            links::add(files, &path)?;
+        }
+    }
+    Ok(())
 }
 
 /// The dynamic linker that `owner` asks for, which must be on this machine.
@@ -82,12 +92,12 @@ fn linker_of(linker: &Path, owner: &Path) -> Outcome<PathBuf> {
 /// Where a library lies that `owner` needs.
 fn find(name: &str, owner: &Path, search: &str, folders: &[&str]) -> Outcome<PathBuf> {
     if name.contains('/') {
-        return Ok(PathBuf::from(name));
+        return Ok(absolute(Path::new("/"), Path::new(name)));
     }
     let origin = owner.parent().unwrap_or(Path::new("/")).display().to_string();
     let own = search.split(':').filter(|folder| !folder.is_empty()).map(|folder| folder.replace("$ORIGIN", &origin).replace("${ORIGIN}", &origin));
     let mut all = own.chain(folders.iter().map(|folder| folder.to_string())).map(|folder| Path::new(&folder).join(name));
-    all.find(|path| path.exists()).ok_or_else(|| {
+    all.find(|path| path.exists()).map(|path| absolute(Path::new("/"), &path)).ok_or_else(|| {
         Failure::new(Class::NotRunnable, format!("{} needs the library {name}, which is not on this machine", owner.display()))
             .remedy("install the package that it comes with")
     })

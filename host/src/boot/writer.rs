@@ -1,5 +1,6 @@
 //! Writes a boot image in the format of `nacre_abi::boot_image`.
 
+use std::collections::HashMap;
 use std::os::unix::ffi::OsStrExt;
 
 use nacre_abi::PAGE_SIZE;
@@ -33,11 +34,28 @@ impl Layout {
         let name_offsets = files.iter().map(|(path, _)| advance(&mut at, path.as_os_str().len(), 1)).collect();
         let segment_offsets =
             root.segments.iter().map(|segment| advance(&mut at, segment.bytes.len(), PAGE_SIZE)).collect();
-        let content_offsets =
-            files.iter().map(|(_, entry)| advance(&mut at, entry.content.len(), PAGE_SIZE)).collect();
+        let content_offsets = content_offsets(files, &mut at);
         let total = at.next_multiple_of(PAGE_SIZE);
         Layout { files_offset, name_offsets, segment_offsets, content_offsets, total }
     }
+}
+
+/// Bytes at the start of a content by which equal ones are looked for.
+const HEAD: usize = 64;
+
+/// Offsets of the contents. Files with the same bytes share them: a file that is changed gets a copy first.
+fn content_offsets(files: &Files, at: &mut u64) -> Vec<u64> {
+    let mut known: HashMap<(usize, &[u8]), Vec<(&[u8], u64)>> = HashMap::new();
+    let mut offset = |content| {
+        let alike = known.entry((<[u8]>::len(content), &content[..content.len().min(HEAD)])).or_default();
+        if let Some((_, offset)) = alike.iter().find(|(other, _)| *other == content) {
+            return *offset;
+        }
+        let offset = advance(at, content.len(), PAGE_SIZE);
+        alike.push((content, offset));
+        offset
+    };
+    files.iter().map(|(_, entry)| offset(&entry.content[..])).collect()
 }
 
 /// Rounds `at` up to `alignment`, returns that, and moves `at` behind `size` bytes.
@@ -138,6 +156,17 @@ mod tests {
         let header = header(&image).unwrap();
         assert!((0..2).all(|index| file(&image, &header, index).unwrap().offset % PAGE_SIZE == 0));
         assert!((0..2).all(|index| segment(&image, index).unwrap().offset % PAGE_SIZE == 0));
+    }
+
+    #[test]
+    fn equal_contents_are_stored_once() {
+        let mut files = Files::default();
+        ["/a", "/b", "/c"].iter().for_each(|path| files.add_file(Path::new(path), 0o644, vec![1; 5000]));
+        files.add_file(Path::new("/d"), 0o644, vec![2; 5000]);
+        let image = image(&root(), &files).unwrap();
+        let header = header(&image).unwrap();
+        let offsets: Vec<_> = (0..4).map(|index| file(&image, &header, index).unwrap().offset).collect();
+        assert!(offsets[0] == offsets[1] && offsets[1] == offsets[2] && offsets[2] != offsets[3], "{offsets:?}");
     }
 
     #[test]
