@@ -71,7 +71,8 @@ pub fn boot_image(bytes: &[u8]) {
     let image: &'static [u8] = bytes.to_vec().leak();
     let mut tree = Tree::new(Fake::new(STORE), Time { seconds: 1, nanoseconds: 0 });
     let refused = tree.add_boot_files(image, &header, 0);
-    assert!(tree.len() as u64 - 1 <= header.file_count && refused <= header.file_count);
+    assert!(tree.len() as u64 - 1 <= header.file_count && refused.count <= header.file_count);
+    assert_eq!(refused.text().is_some(), refused.count > 0);
     let mut listed = Vec::new();
     let _ = tree.list(tree.root(), 0, &mut listed, 4096);
 }

@@ -5,6 +5,7 @@ use crate::hardware;
 use crate::memory::{self, Segment};
 use crate::open_file::DEVICES;
 use crate::ram::Ram;
+use crate::tree::boot::Refused;
 use crate::tree::{Content, Time, Tree, format};
 use nacre_nest::supply::{self, Supplier};
 use nacre_nest::Refusal;
@@ -48,8 +49,8 @@ pub struct Files {
 }
 
 impl Files {
-    /// The boot files and devices. Answers how many boot files made no sense, or nothing if there is no boot image.
-    pub fn start(facts: &BootFacts) -> (Files, Option<u64>) {
+    /// The boot files and devices. Returns the boot files that were left out, or nothing if there is no boot image.
+    pub fn start(facts: &BootFacts) -> (Files, Option<Refused>) {
         let clock = Clock::start();
         let mut tree = Tree::new(Ram::default(), clock.now());
         let image = memory::window(facts.image.start, facts.image.size);

@@ -1,6 +1,7 @@
 //! From the first instruction to the last: the machine is taken over, the program is started, and the machine is ended.
 
 use crate::boot::BootFacts;
+use crate::tree::boot::Refused;
 use crate::chores::Chores;
 use crate::console::Console;
 use crate::files::Files;
@@ -65,8 +66,11 @@ pub fn run() -> Result<(), Failure> {
     memory::start(&facts)?;
     let (mut root, refused) = make_root(&facts)?;
     match refused {
-        Some(0) => {}
-        Some(count) => root.console.messages.line(alloc::format!("root: {count} boot files make no sense and were left out").as_bytes()),
+        Some(refused) => {
+            if let Some(text) = refused.text() {
+                root.console.messages.line(&[b"root: ", &text[..]].concat());
+            }
+        }
         None => root.console.messages.line(b"root: there is no boot image, or not of this version"),
     }
     root.console.messages.ready();
@@ -77,7 +81,7 @@ pub fn run() -> Result<(), Failure> {
     Ok(())
 }
 
-fn make_root(facts: &BootFacts) -> Result<(Root, Option<u64>), Failure> {
+fn make_root(facts: &BootFacts) -> Result<(Root, Option<Refused>), Failure> {
     let (mut files, refused) = Files::start(facts);
     let input = Input::from_facts(&files.read_all(TERMINAL).unwrap_or_default());
     let has_terminal = matches!(input, Input::Terminal(_));

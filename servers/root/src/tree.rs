@@ -2,7 +2,7 @@
 //!
 //! A node stays while a name or an open file leads to it. Permissions are kept but not checked: every client has user 0.
 
-mod boot;
+pub mod boot;
 mod change;
 mod content;
 mod list;

@@ -6,18 +6,58 @@ use crate::frames::FRAME;
 use crate::store::Store;
 use crate::table::Key;
 use alloc::borrow::Cow;
+use alloc::format;
+use alloc::string::String;
 use alloc::vec;
+use alloc::vec::Vec;
 use nacre_abi::boot_image::{self, File, Header};
 use nacre_proto::Errno;
 
+/// Boot files that the tree has no place for.
+#[derive(Clone, Copy, Default, Debug, PartialEq, Eq)]
+pub struct Refused {
+    /// How many.
+    pub count: u64,
+    /// Path of the first one that has a path, and why it was refused.
+    pub first: Option<(&'static [u8], Errno)>,
+}
+
+impl Refused {
+    fn add(&mut self, path: &'static [u8], errno: Errno) {
+        self.count += 1;
+        self.first = self.first.or(Some((path, errno)));
+    }
+
+    /// Line of text that names the first file, the reason, and what to do; nothing if no file was refused.
+    pub fn text(&self) -> Option<Vec<u8>> {
+        let more = match self.first {
+            Some(_) => self.count.checked_sub(1)?,
+            None => return (self.count > 0).then(|| format!("{} boot files lie outside of the boot image: make the image anew", self.count).into_bytes()),
+        };
+        let (path, errno) = self.first?;
+        let reason = match errno {
+            Errno::EEXIST => "another boot file has its name",
+            Errno::ENOENT => "its folder is a symbolic link that leads nowhere",
+            Errno::ENOTDIR => "its folder is a file",
+            Errno::ELOOP => "its folder is a symbolic link in a circle",
+            _ => "it is no file, folder or symbolic link, or its name is none",
+        };
+        let others = if more > 0 { format!(" ({more} more were left out)") } else { String::new() };
+        Some([path, b" is not in the guest, because ", reason.as_bytes(), others.as_bytes(), b"; give it another path with --file HOST:PATH"].concat())
+    }
+}
+
 impl<S: Store> Tree<S> {
-    /// Adds every file of the boot image, which lies at `start` of the store; `image` is its start, up to the last name. Files that make no sense are left out; answers how many were.
-    pub fn add_boot_files(&mut self, image: &'static [u8], header: &Header, start: u64) -> u64 {
-        let mut refused = 0;
+    /// Adds every file of the boot image, which lies at `start` of the store; `image` is its start, up to the last name. Returns what was left out.
+    pub fn add_boot_files(&mut self, image: &'static [u8], header: &Header, start: u64) -> Refused {
+        let mut refused = Refused::default();
         // Most files stand beside the one before them.
         let mut beside: (&[u8], Key) = (b"/", self.root());
         for index in 0..header.file_count {
-            let Some(file) = boot_image::file(image, header, index) else { return refused + header.file_count - index };
+            let Some(file) = boot_image::file(image, header, index) else {
+                refused.count += header.file_count - index;
+                break;
+            };
             if file.name == b"/" {
                 continue;
             }
@@ -25,11 +65,14 @@ impl<S: Store> Tree<S> {
             if parent != beside.0 {
                 match self.boot_directory(parent) {
                     Ok(key) => beside = (parent, key),
-                    Err(_) => refused += 1,
+                    Err(errno) => {
+                        refused.add(file.name, errno);
+                        continue;
+                    }
                 }
             }
-            if parent == beside.0 && self.add_boot_file(beside.1, name, &file, start).is_err() {
-                refused += 1;
+            if let Err(errno) = self.add_boot_file(beside.1, name, &file, start) {
+                refused.add(file.name, errno);
             }
         }
         refused

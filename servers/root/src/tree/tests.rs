@@ -3,6 +3,7 @@
 use super::*;
 use crate::store::fake::Fake;
 use alloc::collections::BTreeMap;
+use alloc::string::String;
 use alloc::vec::Vec;
 
 const NOW: Time = Time { seconds: 1000, nanoseconds: 5 };
@@ -296,7 +297,10 @@ fn boot_files_are_found_and_wild_ones_left_out() {
     tree.store_mut().write(start, &bytes);
     let header = nacre_abi::boot_image::header(&bytes).unwrap();
     let head: &'static [u8] = bytes[..names_end].to_vec().leak();
-    assert_eq!(tree.add_boot_files(head, &header, start), 4);
+    let refused = tree.add_boot_files(head, &header, start);
+    assert_eq!(refused, boot::Refused { count: 4, first: Some((b"/bin/tool", Errno::EEXIST)) });
+    let text = String::from_utf8(refused.text().unwrap()).unwrap();
+    assert_eq!(text, "/bin/tool is not in the guest, because another boot file has its name (3 more were left out); give it another path with --file HOST:PATH");
     let key = find(&tree, b"/bin/t").unwrap();
     let facts = tree.facts(key).unwrap();
     assert_eq!((facts.mode, facts.size, facts.times[1].seconds), (0o100755, 12, 77));
@@ -305,5 +309,8 @@ fn boot_files_are_found_and_wild_ones_left_out() {
     assert_eq!(content.read(store, 0, &mut read), 12);
     assert_eq!(&read[..12], b"machine code");
     assert_eq!(names(&tree, b"/"), [&b"."[..], b"..", b"bin", b"empty"]);
-    assert_eq!(tree.add_boot_files(&head[..100], &header, start), 9);
+    let cut_off = tree.add_boot_files(&head[..100], &header, start);
+    assert_eq!((cut_off.count, cut_off.first), (9, None));
+    assert!(cut_off.text().unwrap().starts_with(b"9 boot files lie outside"));
+    assert_eq!(boot::Refused::default().text(), None);
 }
