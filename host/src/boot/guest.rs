@@ -8,6 +8,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use super::data;
 use super::elf;
 use super::files::{BUSYBOX, Files};
 use super::given;
@@ -23,6 +24,12 @@ const SEED_SIZE: usize = 32;
 /// Where Debian's libraries look for kinds of terminals (terminfo(5)), the first before the others.
 const TERMINALS: [&str; 3] = ["/etc/terminfo", "/lib/terminfo", "/usr/share/terminfo"];
 
+/// Folders of hier(7) that a fresh Debian has, with whatever lies above them.
+const FOLDERS: [&str; 22] = [
+    "/boot", "/dev", "/home", "/lib64", "/media", "/mnt", "/opt", "/proc", "/run", "/srv", "/sys", "/usr/games", "/usr/include", "/usr/lib", "/usr/local/bin",
+    "/usr/local/lib", "/usr/share", "/usr/src", "/var/cache", "/var/lib", "/var/log", "/var/spool",
+];
+
 /// Everything that root starts from.
 pub struct Guest {
     /// The boot image.
@@ -36,7 +43,7 @@ pub struct Guest {
 impl Guest {
     /// Composes the guest that a command line asks for.
     pub fn compose(products: &Products, arguments: &GuestArguments, facts: &Facts) -> Outcome<Guest> {
-        let mut files = base()?;
+        let mut files = base(data::limit(arguments.memory))?;
         add_native(&mut files, products)?;
         let directory = std::env::current_dir().context(Class::Internal, || "cannot find the current directory".to_string())?;
         for option in &arguments.files {
@@ -110,6 +117,9 @@ fn join(words: &[OsString]) -> Vec<u8> {
 fn environment(arguments: &GuestArguments) -> Outcome<Vec<OsString>> {
     let terminal = std::env::var("TERM").unwrap_or_else(|_| "dumb".to_string());
     let mut variables = vec![format!("PATH={GUEST_PATH}"), "HOME=/root".to_string(), format!("TERM={terminal}")];
+    if is_utf8(|name| std::env::var(name).ok()) {
+        variables.push("LANG=C.UTF-8".to_string());
+    }
     if arguments.report_calls {
         variables.push("NACRE_REPORT_CALLS=1".to_string());
     }
@@ -123,11 +133,22 @@ fn environment(arguments: &GuestArguments) -> Outcome<Vec<OsString>> {
     Ok(variables.into_iter().map(OsString::from).collect())
 }
 
+/// Returns true if the variables of locale(7) name UTF-8 for characters: the first that is set decides.
+fn is_utf8(variable: impl Fn(&str) -> Option<String>) -> bool {
+    let first = ["LC_ALL", "LC_CTYPE", "LANG"].iter().find_map(|name| variable(name).filter(|value| !value.is_empty()));
+    first.is_some_and(|value| ["utf-8", "utf8"].iter().any(|ending| value.to_lowercase().ends_with(ending)))
+}
+
 /// Busybox, its applets, and the few files that programs expect everywhere.
-fn base() -> Outcome<Files> {
-    let mut files = Files::default();
-    for (path, permissions) in [("/tmp", 0o1777), ("/dev", 0o755), ("/root", 0o700)] {
-        files.add_directory(Path::new(path), permissions);
+///
+/// So many bytes of data may come along unasked.
+fn base(data: u64) -> Outcome<Files> {
+    let mut files = Files::with_data(data);
+    FOLDERS.iter().for_each(|path| files.add_directory(Path::new(path), 0o755));
+    ["/tmp", "/var/tmp", "/run/lock"].iter().for_each(|path| files.add_directory(Path::new(path), 0o1777));
+    files.add_directory(Path::new("/root"), 0o700);
+    for (path, target) in [("/var/run", "/run"), ("/var/lock", "/run/lock")] {
+        files.add_link(Path::new(path), OsStr::new(target));
     }
     files.add_file(Path::new("/etc/passwd"), 0o644, *b"root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/false\n");
     files.add_file(Path::new("/etc/group"), 0o644, *b"root:x:0:\nnogroup:x:65534:\n");
@@ -185,9 +206,13 @@ mod tests {
 
     #[test]
     fn base_holds_a_shell_and_places_to_write() {
-        let files = base().unwrap();
-        for path in ["/bin/busybox", "/bin/sh", "/bin/ls", "/tmp", "/dev", "/root", "/etc/passwd", "/etc/hosts"] {
+        let files = base(0).unwrap();
+        for path in ["/bin/busybox", "/bin/sh", "/bin/ls", "/tmp", "/dev", "/root", "/etc/passwd", "/etc/hosts", "/home"] {
             assert!(files.contains(Path::new(path)), "{path}");
+        }
+        let mode = |wanted: &str| files.iter().find(|(path, _)| *path == Path::new(wanted)).map(|(_, entry)| entry.mode & 0o7777);
+        for (path, permissions) in [("/tmp", 0o1777), ("/var/tmp", 0o1777), ("/run", 0o755), ("/run/lock", 0o1777), ("/root", 0o700), ("/var/log", 0o755)] {
+            assert_eq!(mode(path), Some(permissions), "{path}");
         }
     }
 
@@ -199,6 +224,13 @@ mod tests {
         assert!(!variables.contains(&OsString::from("HOME=/root")));
         let wrong = GuestArguments { environment: vec!["=x".into()], ..Default::default() };
         assert_eq!(environment(&wrong).unwrap_err().class, Class::Usage);
+    }
+
+    #[test]
+    fn the_first_variable_that_is_set_names_the_characters() {
+        let said = |set: &[(&str, &str)]| is_utf8(|name| set.iter().find(|(other, _)| *other == name).map(|(_, value)| value.to_string()));
+        assert!(said(&[("LANG", "de_DE.UTF-8")]) && said(&[("LC_ALL", ""), ("LC_CTYPE", "C.utf8"), ("LANG", "C")]));
+        assert!(!said(&[]) && !said(&[("LC_ALL", "C"), ("LANG", "en_US.UTF-8")]));
     }
 
     #[test]
