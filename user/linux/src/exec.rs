@@ -157,6 +157,8 @@ fn execute_at(process: &mut Process, frame: &mut Frame, directory: u64, path: u6
     let arguments = strings(process, arguments, &mut total)?;
     let environment = strings(process, environment, &mut total)?;
     let mut command = named(process, directory, path, flags)?;
+    // The path as it was given: /proc/self/exe makes an `exe`, by which busybox knows that it has run itself.
+    let called = name(if path.is_empty() { &command.path } else { path });
     (command.arguments, command.environment) = (arguments, environment);
     if command.arguments.is_empty() {
         command.arguments.push(Vec::new());
@@ -166,7 +168,7 @@ fn execute_at(process: &mut Process, frame: &mut Frame, directory: u64, path: u6
         process.report(format_args!("execve: this needs a process manager: run `process` below the program"));
         return Err(ENOSYS);
     }
-    run(process, frame, command)
+    run(process, frame, command, called)
 }
 
 /// What a path names: a file, the process's own program, or one of its descriptors.
@@ -210,11 +212,11 @@ fn of_descriptor(process: &mut Process, number: u64) -> Result<Command, Errno> {
     Ok(Command { path, arguments: Vec::new(), environment: Vec::new(), opened: Some((reference, status.mode)), hold: None, directory: process.services.files()?, place })
 }
 
-/// Runs a command, or what runs it.
-fn run(process: &mut Process, frame: &mut Frame, mut command: Command) -> Answer {
+/// Runs a command, or the interpreter of a script, in a process that has the name `called` from then on.
+fn run(process: &mut Process, frame: &mut Frame, mut command: Command, called: [u8; 16]) -> Answer {
     let mut legacy = Legacy::of(process);
     legacy.add_pending(process);
-    legacy.data.name = name(&command.path);
+    legacy.data.name = called;
     legacy.data.owner = owner_as(process, [None; 2]);
     let files = process.services.files()?;
     let (mut depth, mut owners) = (0, [None; 2]);
