@@ -3,23 +3,63 @@
 use std::fs;
 use std::io;
 
-use clap::CommandFactory;
+use clap::builder::PossibleValuesParser;
+use clap::{Arg, ArgAction, Command, CommandFactory};
+use nacre_manifest::{Choice, Manifest, Programs};
 
 use crate::cli::{Cli, CompletionsArguments, ManArguments};
 use crate::failure::{Class, Context, Outcome};
+use crate::monitors::MONITORS;
 
 /// Prints the script for a shell.
 pub fn completions(arguments: &CompletionsArguments) -> Outcome<i32> {
-    clap_complete::generate(arguments.shell, &mut Cli::command(), "nacre", &mut io::stdout());
+    clap_complete::generate(arguments.shell, &mut completed(), "nacre", &mut io::stdout());
     Ok(0)
 }
 
-/// Writes `nacre.1` and a page for each subcommand.
+/// Returns the command line whose words a shell completes: monitors among the programs of `run`.
+fn completed() -> Command {
+    let names = PossibleValuesParser::new(MONITORS.iter().map(|manifest| manifest.name));
+    Cli::command().mut_subcommand("run", |run| run.mut_arg("command", |program| program.value_parser(names)))
+}
+
+/// Writes `nacre.1`, a page for each subcommand, and one for each monitor.
 pub fn manual_pages(arguments: &ManArguments) -> Outcome<i32> {
     let cannot = || format!("cannot write manual pages to {}", arguments.folder.display());
     fs::create_dir_all(&arguments.folder).context(Class::File, cannot)?;
     clap_mangen::generate_to(Cli::command(), &arguments.folder).context(Class::File, cannot)?;
+    for manifest in MONITORS {
+        let name = format!("nacre-monitor-{}", manifest.name);
+        let file = fs::File::create(arguments.folder.join(format!("{name}.1"))).context(Class::File, cannot)?;
+        let page = clap_mangen::Man::new(monitor(manifest)).title(name);
+        page.render(&mut io::BufWriter::new(file)).context(Class::File, cannot)?;
+    }
     Ok(0)
+}
+
+/// Returns a monitor's command line, as a manual page describes it.
+fn monitor(manifest: &Manifest) -> Command {
+    let program = Arg::new("PROGRAM").required(true).help("Program that runs inside, or another monitor");
+    let others = match manifest.programs {
+        Programs::One => "Arguments of the program",
+        Programs::Several => "Arguments of the program. A word `:` begins the next program and its options",
+    };
+    let arguments = Arg::new("ARGUMENTS").num_args(0..).trailing_var_arg(true).help(others);
+    let more = format!("{}\nWhat the monitor hands on: {}", manifest.notes, manifest.hands_on);
+    let command = Command::new(manifest.name).about(manifest.summary).after_help(more).arg(program).arg(arguments);
+    manifest.options.iter().fold(command, |command, choice| command.arg(option(choice)))
+}
+
+fn option(choice: &Choice) -> Arg {
+    let argument = Arg::new(choice.name).help(choice.help);
+    let argument = match choice.name.strip_prefix("--") {
+        Some(word) => argument.long(word),
+        None => argument.short(choice.name.chars().nth(1)),
+    };
+    match choice.value.name() {
+        Some(value) => argument.value_name(value),
+        None => argument.action(ArgAction::SetTrue),
+    }
 }
 
 #[cfg(test)]
@@ -31,12 +71,19 @@ mod tests {
         let folder = crate::scratch::Folder::new("man").unwrap();
         manual_pages(&ManArguments { folder: folder.path().join("man1") }).unwrap();
         let mut script = Vec::new();
-        clap_complete::generate(clap_complete::Shell::Bash, &mut Cli::command(), "nacre", &mut script);
+        clap_complete::generate(clap_complete::Shell::Bash, &mut completed(), "nacre", &mut script);
         let script = String::from_utf8(script).unwrap();
         for command in Cli::command().get_subcommands() {
             let page = fs::read_to_string(folder.path().join(format!("man1/nacre-{}.1", command.get_name()))).unwrap();
             assert!(page.contains(".TH") && script.contains(command.get_name()), "{}", command.get_name());
         }
         assert!(script.contains("--bare"));
+        for manifest in MONITORS {
+            let page = fs::read_to_string(folder.path().join(format!("man1/nacre-monitor-{}.1", manifest.name))).unwrap().replace("\\*(Aq", "'");
+            assert!(page.contains(manifest.hands_on) && script.contains(manifest.name), "{}", manifest.name);
+            for choice in manifest.options {
+                assert!(page.contains(&choice.name.replace('-', "\\-")), "{}: {}", manifest.name, choice.name);
+            }
+        }
     }
 }

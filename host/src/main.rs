@@ -15,6 +15,7 @@ mod fuzz;
 mod json;
 mod latency;
 mod lint;
+mod monitors;
 mod progress;
 mod rings;
 mod run;

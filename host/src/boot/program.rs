@@ -13,21 +13,11 @@ use crate::absolute::absolute;
 use super::data;
 use super::{libraries, links};
 use crate::failure::{Class, Context, Failure, Outcome, suggestion};
+use crate::monitors;
+use nacre_manifest::{Manifest, Programs, Stop, Value, is_separator};
 
 /// Where a guest program looks for others.
 pub const GUEST_PATH: &str = "/bin:/usr/bin:/sbin:/usr/sbin";
-
-/// Monitors' long options that take a value in the next word, unless it stands behind `=`.
-const LONG_OPTIONS_WITH_VALUE: [(&str, &[&str]); 4] =
-    [("guard", &["allow", "deny", "policy", "audit"]), ("pager", &["backing", "backing-size", "chaos", "policy"]), ("process", &["processes", "threads"]), (SEVERAL, &["policy", "processors", "weight", "priority"])];
-/// Monitors' long options that take none, beside `--help`.
-const LONG_OPTIONS: [(&str, &[&str]); 1] = [("pager", &["stats"])];
-/// The monitor that runs several programs, with words of colons alone between them.
-const SEVERAL: &str = "share-cpu";
-/// Long options whose value is a file that the monitor writes.
-const LONG_OUTPUTS: [&str; 1] = ["audit"];
-/// Long options whose value is a file that the monitor reads.
-const LONG_INPUTS: [&str; 1] = ["policy"];
 
 /// Files that monitors' options name, as they are written there.
 #[derive(Default)]
@@ -35,9 +25,6 @@ struct Named {
     outputs: BTreeSet<PathBuf>,
     inputs: BTreeSet<PathBuf>,
 }
-
-/// Monitors' options that take a value, one letter each.
-const OPTIONS_WITH_VALUE: [(&str, &str); 4] = [("trace", "os"), ("pager", "m"), ("checkpoint", "o"), ("debug", "p")];
 
 /// The words of a stack and what they name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -98,17 +85,18 @@ impl Scope<'_> {
 /// Reads a command; puts programs of this machine that it names into `files`.
 pub fn resolve(command: &[OsString], scope: &Scope<'_>, files: &mut Files) -> Outcome<Stack> {
     let mut stack = Stack { words: command.to_vec(), ..Stack::default() };
-    let (mut at, mut several, mut named) = (0, false, Named::default());
+    let (mut at, mut several, mut named) = (0, None, Named::default());
     while let Some(word) = command.get(at) {
         stack.words[at] = resolve_program(word, scope, files)?;
         stack.own.extend(word.to_str().filter(|name| scope.is_own(name)).map(str::to_string));
-        at = match word.to_str().filter(|name| scope.monitors.contains(*name)) {
-            Some(monitor) => {
-                several |= monitor == SEVERAL;
+        let monitor = word.to_str().filter(|name| scope.monitors.contains(*name)).and_then(monitors::find);
+        at = match (monitor, several) {
+            (Some(monitor), _) => {
+                several = several.or(Some(monitor).filter(|monitor| monitor.programs == Programs::Several));
                 skip_options(monitor, command, at + 1, &mut named)?
             }
-            None if several => next_program(command, at + 1, &mut named)?,
-            None => break,
+            (None, Some(several)) => next_program(several, command, at + 1, &mut named)?,
+            (None, None) => break,
         };
     }
     stack.outputs = named.outputs.iter().map(|path| absolute(scope.directory, path)).collect();
@@ -123,65 +111,36 @@ pub fn resolve(command: &[OsString], scope: &Scope<'_>, files: &mut Files) -> Ou
     Ok(stack)
 }
 
-/// Index of the program behind the next colons; the end if there are none.
-fn next_program(command: &[OsString], from: usize, named: &mut Named) -> Outcome<usize> {
-    let colons = |word: &&OsString| !word.is_empty() && word.as_bytes().iter().all(|byte| *byte == b':');
-    match command[from..].iter().position(|word| colons(&word)) {
-        Some(place) => skip_options(SEVERAL, command, from + place + 1, named),
+/// Returns the index of the program behind the next separator, or the end if there is none.
+fn next_program(monitor: &Manifest, command: &[OsString], from: usize, named: &mut Named) -> Outcome<usize> {
+    match command[from..].iter().position(|word| is_separator(word.as_bytes())) {
+        Some(place) => skip_options(monitor, command, from + place + 1, named),
         None => Ok(command.len()),
     }
 }
 
-/// Index of the first word that is no option of `monitor`; notes the files named by `-o`.
-fn skip_options(monitor: &str, command: &[OsString], mut at: usize, named: &mut Named) -> Outcome<usize> {
-    let with_value = OPTIONS_WITH_VALUE.iter().find(|(name, _)| *name == monitor).map_or("", |(_, letters)| letters);
-    while let Some(letters) = command.get(at).map(|word| word.as_bytes()).and_then(|word| word.strip_prefix(b"-")) {
-        at += 1;
-        if letters == b"-" {
-            break;
-        }
-        let valued = |letter: &&u8| with_value.as_bytes().contains(letter);
-        if let Some(option) = letters.strip_prefix(b"-") {
-            at += usize::from(skip_long(monitor, option, command.get(at), named)?);
-            continue;
-        }
-        let Some(position) = letters.iter().position(|letter| valued(&letter)) else { continue };
-        let attached = &letters[position + 1..];
-        let value = if attached.is_empty() { command.get(at).map(|word| word.as_bytes()) } else { Some(attached) };
-        at += usize::from(attached.is_empty());
-        if let (b'o', Some(value)) = (letters[position], value) {
-            named.outputs.insert(PathBuf::from(OsStr::from_bytes(value)));
+/// Returns the index of the first word from `at` on that is no option of `monitor`. Notes the files that options name.
+fn skip_options(monitor: &Manifest, command: &[OsString], at: usize, named: &mut Named) -> Outcome<usize> {
+    let (given, words, stop) = monitors::options(monitor, &command[at..]);
+    for option in given.iter().filter(|option| option.value != b"-") {
+        let path = || PathBuf::from(OsStr::from_bytes(option.value));
+        match option.choice.value {
+            Value::Output(_) => drop(named.outputs.insert(path())),
+            Value::Input(_) => drop(named.inputs.insert(path())),
+            Value::Text(_) | Value::None => {}
         }
     }
-    Ok(at)
+    match stop {
+        Some(Stop::Unknown(name)) => Err(unknown_option(monitor, name)),
+        // The monitor shows its help, or says what the option lacks.
+        Some(_) => Ok(command.len()),
+        None => Ok(at + words),
+    }
 }
 
-/// Whether a long option's value is the next word; notes it if it is a file to be written.
-fn skip_long(monitor: &str, option: &[u8], next: Option<&OsString>, named: &mut Named) -> Outcome<bool> {
-    let known = LONG_OPTIONS_WITH_VALUE.iter().find(|(name, _)| *name == monitor).map_or(&[][..], |(_, options)| options);
-    let (name, attached) = match option.iter().position(|byte| *byte == b'=') {
-        Some(place) => (&option[..place], Some(&option[place + 1..])),
-        None => (option, None),
-    };
-    if !known.iter().any(|one| one.as_bytes() == name) {
-        let mut flags = LONG_OPTIONS.iter().filter(|(owner, _)| *owner == monitor).flat_map(|(_, flags)| *flags).chain(&["help"]);
-        return if flags.any(|one| one.as_bytes() == name) { Ok(false) } else { Err(unknown_option(monitor, name, known)) };
-    }
-    let value = attached.or(next.map(|word| word.as_bytes())).filter(|value| *value != b"-");
-    if let Some(path) = value.map(|value| PathBuf::from(OsStr::from_bytes(value))) {
-        let is_one_of = |names: &[&str]| names.iter().any(|one| one.as_bytes() == name);
-        if is_one_of(&LONG_OUTPUTS) {
-            named.outputs.insert(path);
-        } else if is_one_of(&LONG_INPUTS) {
-            named.inputs.insert(path);
-        }
-    }
-    Ok(attached.is_none())
-}
-
-fn unknown_option(monitor: &str, name: &[u8], known: &[&str]) -> Failure {
-    let name = format!("--{}", String::from_utf8_lossy(name));
-    let near = suggestion(&name, known.iter().copied().chain(["help"]).map(|one| format!("--{one}")));
+fn unknown_option(monitor: &Manifest, name: &[u8]) -> Failure {
+    let (monitor, known, name) = (monitor.name, monitor.names(), String::from_utf8_lossy(name));
+    let near = suggestion(&name, known.map(str::to_string));
     Failure::new(Class::Usage, format!("{monitor} has no option {name}{near}")).remedy(format!("`nacre run {monitor} --help` lists them"))
 }
 
@@ -315,7 +274,7 @@ mod tests {
     #[test]
     fn options_of_monitors_are_skipped() {
         assert_eq!(outputs(&["trace", "-o", "a.json", "ls", "-o"]), ["a.json"]);
-        assert_eq!(outputs(&["trace", "-ob.json", "pager", "-m", "16M", "trace", "-co", "c", "--", "sh"]), ["b.json", "c"]);
+        assert_eq!(outputs(&["trace", "-ob.json", "pager", "-m", "16M", "trace", "-c", "-oc", "--", "sh"]), ["b.json", "c"]);
         assert_eq!(outputs(&["trace", "-s", "64", "-oe.json", "trace", "-s64", "-o", "f", "ls"]), ["e.json", "f"]);
         assert_eq!(outputs(&["trace", "-so", "trace", "-o", "g", "ls"]), ["g"]);
         assert_eq!(outputs(&["pager", "--stats", "--policy", "fifo", "--backing=parent", "trace", "-o", "h", "ls"]), ["h"]);

@@ -10,6 +10,7 @@ pub mod claims;
 pub mod closure;
 pub mod groups;
 pub mod guardian;
+pub mod manifest;
 pub mod options;
 pub mod paths;
 pub mod pattern;

@@ -14,7 +14,8 @@ use alloc::vec::Vec;
 use nacre_abi::message::MAX_BYTES;
 use nacre_guard::audit::Audit;
 use nacre_guard::guardian::Guardian;
-use nacre_guard::options::{self, HELP, Options, Source};
+use nacre_guard::manifest::MANIFEST;
+use nacre_guard::options::{self, Options, Source};
 use nacre_guard::policy::Policy;
 use nacre_guard::subject::{Kind, PARENT, tag};
 use nacre_nest::Services;
@@ -33,7 +34,7 @@ fn main() {
 }
 
 /// In what it says.
-const NAME: &str = "guard";
+const NAME: &str = MANIFEST.name;
 
 /// All of a file; its rules are text.
 fn read(services: &Services, arguments: &Arguments, path: &[u8]) -> Result<String, String> {
@@ -86,7 +87,7 @@ fn run(options: &Options<'_>, arguments: &Arguments) -> Result<i32, String> {
 fn guard(arguments: &Arguments) -> i32 {
     let words: Vec<&[u8]> = arguments.iter().skip(1).collect();
     match options::parse(&words) {
-        Err(stop) => explain(NAME, HELP, &stop),
+        Err(stop) => explain(&MANIFEST, &stop),
         Ok(options) => run(&options, arguments).unwrap_or_else(|text| {
             complain(NAME, &text);
             FAILED

@@ -1,25 +1,8 @@
 //! The command line: `guard [--allow RULE] [--deny RULE] [--policy FILE] [--audit FILE] [--] PROGRAM [ARGUMENTS]`.
 
 use alloc::vec::Vec;
-use nacre_nest::command::{Given, Stop, option};
-
-/// What `-h` shows.
-pub const HELP: &str = "\
-Usage: guard [--allow RULE] [--deny RULE] [--policy FILE] [--audit FILE] [--] PROGRAM [ARGUMENTS]
-
-Runs PROGRAM and lets it do only what rules allow. What no rule allows is denied; a rule that denies wins over those that allow.
-
-  --allow RULE   allow what RULE names: `PROTOCOL.CALL [PATTERN]`, `PROTOCOL.*`, `*`,
-                 or a group: console, memory, clock, report, process, channel, read [PATTERN], write [PATTERN];
-                 beyond what the program makes itself: console-control, terminals, process:outside, channel:outside
-  --deny RULE    deny it
-  --policy FILE  rules from a file: lines `allow RULE` and `deny RULE`
-  --audit FILE   write every decision to FILE as a line of JSON; - is the standard error
-  -h, --help     show this
-
-In a PATTERN * is any part of a name, ** anything, and a /** at the end a directory with all below it.
-  guard --allow console --allow memory --allow 'read /bin/**' --deny 'file.read /bin/su' ls /bin
-";
+use crate::manifest::MANIFEST;
+use nacre_nest::command::{Given, Stop};
 
 /// Where rules come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,7 +29,7 @@ pub struct Options<'a> {
 /// Takes `arguments` (without the name of the command) apart.
 pub fn parse<'a>(mut arguments: &'a [&'a [u8]]) -> Result<Options<'a>, Stop<'a>> {
     let (mut rules, mut audit) = (Vec::new(), None);
-    while let Some(Given { name, value }) = option(&mut arguments, &[b"--allow", b"--deny", b"--policy", b"--audit"], &[])? {
+    while let Some(Given { name, value, .. }) = MANIFEST.option(&mut arguments)? {
         match name {
             b"--allow" => rules.push(Source::Allow(value)),
             b"--deny" => rules.push(Source::Deny(value)),
@@ -63,8 +46,9 @@ mod tests {
 
     #[test]
     fn the_help_names_every_group() {
+        let help = alloc::string::ToString::to_string(&MANIFEST.help());
         for group in crate::groups::GROUPS {
-            assert!(HELP.contains(group.name), "{}", group.name);
+            assert!(help.contains(group.name), "{}", group.name);
         }
     }
 

@@ -6,6 +6,7 @@
 extern crate alloc;
 
 mod keeper;
+mod manifest;
 mod options;
 mod pools;
 mod stores;
@@ -31,7 +32,8 @@ use nacre_proto::{Errno, directory, memory};
 use nacre_rt::{Arguments, thread};
 use nacre_sys::lock::Lock;
 use nacre_sys::{OwnedPort, OwnedPortSet, OwnedReference, Status};
-use options::{Backing, HELP, Options, PolicyName};
+use manifest::MANIFEST;
+use options::{Backing, Options, PolicyName};
 use stores::{InFile, InMemory};
 use watch::Through;
 
@@ -43,7 +45,7 @@ fn main() {
 }
 
 /// In what it says.
-const NAME: &str = "pager";
+const NAME: &str = MANIFEST.name;
 /// What we keep for ourselves of the memory that is left: records of pages and segments, relays.
 const OWN: u64 = 8 << 20;
 /// How much of a file is used unless somebody says.
@@ -172,7 +174,7 @@ fn run(options: &Options<'_>, arguments: &Arguments) -> Result<i32, String> {
 fn pager(arguments: &Arguments) -> i32 {
     let words: Vec<&[u8]> = arguments.iter().skip(1).collect();
     match options::parse(&words) {
-        Err(stop) => explain(NAME, HELP, &stop),
+        Err(stop) => explain(&MANIFEST, &stop),
         Ok(options) => run(&options, arguments).unwrap_or_else(|text| {
             complain(NAME, &text);
             FAILED

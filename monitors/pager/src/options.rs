@@ -1,23 +1,7 @@
 //! The command line: `pager [OPTIONS] PROGRAM [ARGUMENTS]`.
 
-use nacre_nest::command::{Given, Stop, number, option};
-
-/// What `-h` shows.
-pub const HELP: &str = "\
-Usage: pager [-m SIZE] [--backing compress|parent|FILE] [--backing-size SIZE] [--policy clock|fifo|random] [--chaos SEED] [--stats] [--] PROGRAM [ARGUMENTS]
-
-Runs PROGRAM on less memory than it uses: pages come when they are touched, and go when others need their place.
-
-  -m SIZE              memory for pages that are there: bytes, or with K, M or G (16M)
-  --backing compress   pages that go are made smaller and kept in memory (the default)
-  --backing parent     they are kept in memory that whoever runs this may page in its turn
-  --backing FILE       they are written to this file, whose path has a slash
-  --backing-size SIZE  how much of that there may be (half of the memory that is left; 64M of a file)
-  --policy NAME        who goes: clock (the default: not what was used since), fifo, random
-  --chaos SEED         besides, pages go by chance, after every touch
-  --stats              tell at the end what happened
-  -h, --help           show this
-";
+use crate::manifest::MANIFEST;
+use nacre_nest::command::{Given, Stop, number};
 
 /// Where pages go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,7 +77,7 @@ fn policy(text: &[u8]) -> Option<PolicyName> {
 pub fn parse<'a>(words: &'a [&'a [u8]]) -> Result<Options<'a>, Stop<'a>> {
     let mut options = Options { memory: 16 << 20, backing: Backing::Compress, backing_size: None, policy: PolicyName::Clock, chaos: None, stats: false, command: &[] };
     let mut rest = words;
-    while let Some(Given { name, value }) = option(&mut rest, &[b"-m", b"--backing", b"--backing-size", b"--policy", b"--chaos"], &[b"--stats"])? {
+    while let Some(Given { name, value, .. }) = MANIFEST.option(&mut rest)? {
         let wrong = Stop::Value(name);
         match name {
             b"-m" => options.memory = size(value).ok_or(wrong)?,

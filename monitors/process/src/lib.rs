@@ -5,6 +5,7 @@
 extern crate alloc;
 
 pub mod manager;
+pub mod manifest;
 pub mod options;
 mod names;
 mod parents;

@@ -2,18 +2,8 @@
 
 use crate::world::Limits;
 use alloc::vec::Vec;
-use nacre_nest::command::{Given, Stop, number, option};
-
-/// What `-h` shows.
-pub const HELP: &str = "\
-Usage: process [--processes N] [--threads N] [--] PROGRAM [ARGUMENTS]
-
-Runs a program as the first process of a world of processes: it and its children can fork, run programs, wait, and send signals. When it ends all of them end; its status is the status.
-
-  --processes N   at most so many processes at a time (512)
-  --threads N     at most so many threads at a time (4096)
-  -h, --help      show this
-";
+use crate::manifest::MANIFEST;
+use nacre_nest::command::{Given, Stop, number};
 
 /// Most that can be asked for.
 const MOST: u64 = 16_384;
@@ -30,7 +20,7 @@ pub struct Options<'a> {
 /// Reads a command line, without the name of this program.
 pub fn parse<'a>(mut words: &[&'a [u8]]) -> Result<Options<'a>, Stop<'a>> {
     let mut limits = Limits { processes: 512, threads: 4096 };
-    while let Some(Given { name, value }) = option(&mut words, &[b"--processes", b"--threads"], &[])? {
+    while let Some(Given { name, value, .. }) = MANIFEST.option(&mut words)? {
         let count = number(value).filter(|count| (1..=MOST).contains(count)).ok_or(Stop::Value(name))? as usize;
         if name == b"--processes" {
             limits.processes = count;

@@ -1,7 +1,8 @@
 //! Starts the first process, and serves all.
 
 use crate::manager::{EVENTS, Manager, Shared};
-use crate::options::{self, HELP, Options};
+use crate::manifest::MANIFEST;
+use crate::options::{self, Options};
 use crate::world::{FIRST, World};
 use alloc::format;
 use alloc::string::String;
@@ -19,7 +20,7 @@ use nacre_sys::lock::Lock;
 use nacre_sys::{OwnedReference, Reference, ipc};
 
 /// In what it says.
-const NAME: &str = "process";
+const NAME: &str = MANIFEST.name;
 /// A status from which on it is a signal that ended a program.
 const BY_SIGNAL: u64 = 256;
 /// The standard input.
@@ -140,7 +141,7 @@ fn run(options: &Options<'_>, arguments: &Arguments) -> Result<u64, (String, i32
 pub fn process(arguments: &Arguments) -> i32 {
     let words: Vec<&[u8]> = arguments.iter().skip(1).collect();
     let options = match options::parse(&words) {
-        Err(stop) => return explain(NAME, HELP, &stop),
+        Err(stop) => return explain(&MANIFEST, &stop),
         Ok(options) => options,
     };
     match run(&options, arguments) {

@@ -5,6 +5,7 @@
 
 extern crate alloc;
 
+mod manifest;
 mod options;
 
 use alloc::boxed::Box;
@@ -23,7 +24,8 @@ use nacre_rt::{Arguments, exit, thread};
 use nacre_sched::{Claim, Lottery, Policy, Priority, RoundRobin, Scheduler, Stride};
 use nacre_sys::lock::Lock;
 use nacre_sys::{OwnedPort, OwnedReference, Port, PortSet, Reference, Space, Status, clock};
-use options::{HELP, Options, PolicyName};
+use manifest::MANIFEST;
+use options::{Options, PolicyName};
 
 nacre_rt::entry!(share_cpu);
 
@@ -47,7 +49,7 @@ enum Running {
 type AnyScheduler = Scheduler<Box<dyn Policy + Send>>;
 
 /// In what it says.
-const NAME: &str = "share-cpu";
+const NAME: &str = MANIFEST.name;
 
 /// What divides the time, for the threads that do.
 static DIVISION: Lock<Option<&'static AnyScheduler>> = Lock::new(None);
@@ -205,7 +207,7 @@ fn run(options: &Options<'_>, arguments: &Arguments) -> Result<i32, (String, i32
 fn share_cpu(arguments: &Arguments) -> i32 {
     let words: Vec<&[u8]> = arguments.iter().skip(1).collect();
     match options::parse(&words) {
-        Err(stop) => explain(NAME, HELP, &stop),
+        Err(stop) => explain(&MANIFEST, &stop),
         Ok(options) => run(&options, arguments).unwrap_or_else(|(text, status)| {
             complain(NAME, &text);
             status

@@ -1,24 +1,9 @@
 //! The command line: `share-cpu [--policy NAME] [OPTIONS] PROGRAM [ARGUMENTS] [: [OPTIONS] PROGRAM [ARGUMENTS]]...`.
 
 use alloc::vec::Vec;
-use nacre_nest::command::{Given, Stop, number, option};
+use crate::manifest::MANIFEST;
+use nacre_nest::command::{Given, Stop, number};
 use nacre_sched::Claim;
-
-/// What `-h` shows.
-pub const HELP: &str = "\
-Usage: share-cpu [--policy NAME] [--processors N] [--weight N] [--priority N] [--] PROGRAM [ARGUMENTS] [: [--weight N] [--priority N] [--] PROGRAM [ARGUMENTS]]...
-
-Runs the programs beside each other, and divides the CPU time that it has itself among them. Its status is the first one's.
-
-  --policy NAME   how: stride (the default), lottery, round-robin, priority
-  --processors N  on how many processors they run at once, which must be there (1)
-  --weight N      the share of the program that follows, beside those of the others (1)
-  --priority N    its priority: the highest has all that it wants (0)
-  -h, --help      show this
-
-A word :: is handed on as :, ::: as ::, and so on: they belong to a share-cpu that is run by this one.
-  share-cpu --weight 3 sh -c 'while :; do :; done' : sh
-";
 
 /// How time is divided.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -74,7 +59,7 @@ fn policy_name(text: &[u8]) -> Option<PolicyName> {
 
 /// Reads the options before one program; what follows them.
 fn share_options<'a, 'w>(mut words: &'w [&'a [u8]], claim: &mut Claim, options: &mut Options<'a>) -> Result<&'w [&'a [u8]], Stop<'a>> {
-    while let Some(Given { name, value }) = option(&mut words, &[b"--weight", b"--priority", b"--policy", b"--processors"], &[])? {
+    while let Some(Given { name, value, .. }) = MANIFEST.option(&mut words)? {
         let wrong = Stop::Value(name);
         match name {
             b"--weight" => claim.weight = small(value).filter(|weight| *weight > 0).ok_or(wrong)?,

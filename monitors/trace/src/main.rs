@@ -9,6 +9,7 @@ extern crate alloc;
 
 mod counts;
 mod json;
+mod manifest;
 mod options;
 mod record;
 mod tracer;
@@ -22,7 +23,8 @@ use nacre_nest::command::{FAILED, complain, create, explain, lossy};
 use nacre_nest::interpose::stage::{self, messages};
 use nacre_rt::Arguments;
 use nacre_sys::lock::Lock;
-use options::{HELP, Options, Show};
+use manifest::MANIFEST;
+use options::{Options, Show};
 use record::{Events, Record, Sink};
 use tracer::Tracer;
 
@@ -34,7 +36,7 @@ fn main() {
 }
 
 /// In what it says.
-const NAME: &str = "trace";
+const NAME: &str = MANIFEST.name;
 
 fn sink(options: &Options<'_>, services: &Services, arguments: &Arguments) -> Result<Sink, String> {
     Ok(match options.show {
@@ -59,7 +61,7 @@ fn run(options: &Options<'_>, arguments: &Arguments) -> Result<i32, String> {
 fn trace(arguments: &Arguments) -> i32 {
     let words: Vec<&[u8]> = arguments.iter().skip(1).collect();
     match options::parse(&words) {
-        Err(stop) => explain(NAME, HELP, &stop),
+        Err(stop) => explain(&MANIFEST, &stop),
         Ok(options) => run(&options, arguments).unwrap_or_else(|text| {
             complain(NAME, &text);
             FAILED

@@ -1,19 +1,7 @@
 //! The command line: `trace [-c] [-q] [-o FILE] [-s N] [--] PROGRAM [ARGUMENTS]`.
 
-use nacre_nest::command::{Given, Stop, number, option};
-
-/// What `-h` shows.
-pub const HELP: &str = "\
-Usage: trace [-c] [-q] [-o FILE] [-s N] [--] PROGRAM [ARGUMENTS]
-
-Runs PROGRAM and shows every message that crosses into or out of it, one a line, on the standard error.
-
-  -o FILE  write a trace that Perfetto and chrome://tracing open, instead of the lines
-  -c       instead of the lines, print at the end what each operation cost
-  -q       show nothing at all: forward only
-  -s N     show at most N bytes of each piece of data (32)
-  -h       show this
-";
+use crate::manifest::MANIFEST;
+use nacre_nest::command::{Given, Stop, number};
 
 /// What is done with the messages that are seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,7 +31,7 @@ pub struct Options<'a> {
 pub fn parse<'a>(mut arguments: &'a [&'a [u8]]) -> Result<Options<'a>, Stop<'a>> {
     let mut show = Show::Lines;
     let mut data_limit = 32;
-    while let Some(Given { name, value }) = option(&mut arguments, &[b"-o", b"-s"], &[b"-c", b"-q"])? {
+    while let Some(Given { name, value, .. }) = MANIFEST.option(&mut arguments)? {
         match name {
             b"-c" => show = Show::Counts,
             b"-q" => show = Show::Nothing,

@@ -17,7 +17,7 @@ use nacre_nest::Services;
 use nacre_nest::command::{FAILED, complain, explain};
 use nacre_nest::interpose::stage;
 use nacre_rt::Arguments;
-use options::{HELP, Options};
+use options::{MANIFEST, Options};
 
 nacre_rt::entry!(faulty);
 
@@ -38,7 +38,7 @@ fn run(options: &Options<'_>, arguments: &Arguments) -> Result<i32, String> {
 fn faulty(arguments: &Arguments) -> i32 {
     let words: Vec<&[u8]> = arguments.iter().skip(1).collect();
     match options::parse(&words) {
-        Err(stop) => explain(NAME, HELP, &stop),
+        Err(stop) => explain(&MANIFEST, &stop),
         Ok(options) => run(&options, arguments).unwrap_or_else(|text| {
             complain(NAME, &text);
             FAILED

@@ -1,21 +1,24 @@
 //! The command line: `faulty [--refuse K | --kill K | --kill-after K] [--count N] [--of CLASS] [--] PROGRAM [ARGUMENTS]`.
 
-use nacre_nest::command::{Given, Stop, number, option};
+use nacre_manifest::{Choice, Manifest, Programs, Value};
+use nacre_nest::command::{Given, Stop, number};
 use nacre_proto::PROTOCOLS;
 
-/// Text of `-h`.
-pub const HELP: &str = "\
-Usage: faulty [--refuse K | --kill K | --kill-after K] [--count N] [--of CLASS] [--] PROGRAM [ARGUMENTS]
-
-Runs PROGRAM, which meets a failure at its K-th message.
-
-  --refuse K      answer that message with ENOMEM
-  --kill K        end the program before that message arrives
-  --kill-after K  end the program when that message was answered
-  --count N       refuse so many messages (1); 0: all from the K-th on
-  --of CLASS      count some messages alone: heap, memory, or a protocol's name
-  -h              show this
-";
+/// Manifest of this test program.
+pub const MANIFEST: Manifest = Manifest {
+    name: "faulty",
+    summary: "Runs PROGRAM, which meets a failure at its K-th message.",
+    programs: Programs::One,
+    options: &[
+        Choice::new("--refuse", Value::Text("K"), "answer that message with ENOMEM"),
+        Choice::new("--kill", Value::Text("K"), "end the program before that message arrives"),
+        Choice::new("--kill-after", Value::Text("K"), "end the program when that message was answered"),
+        Choice::new("--count", Value::Text("N"), "refuse so many messages (1); 0: all from the K-th on"),
+        Choice::new("--of", Value::Text("CLASS"), "count some messages alone: heap, memory, or a protocol's name"),
+    ],
+    notes: "",
+    hands_on: "All messages that do not fail.",
+};
 
 /// Failure that the program meets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,7 +70,7 @@ fn class(name: &[u8]) -> Option<Class> {
 /// Takes `arguments` (without the name of the command) apart.
 pub fn parse<'a>(mut arguments: &'a [&'a [u8]]) -> Result<Options<'a>, Stop<'a>> {
     let mut options = Options { failure: Failure::Refuse, first: u64::MAX, count: 1, class: Class::Any, command: &[] };
-    while let Some(Given { name, value }) = option(&mut arguments, &[b"--refuse", b"--kill", b"--kill-after", b"--count", b"--of"], &[])? {
+    while let Some(Given { name, value, .. }) = MANIFEST.option(&mut arguments)? {
         let given = || number(value).ok_or(Stop::Value(name));
         match name {
             b"--refuse" => (options.failure, options.first) = (Failure::Refuse, given()?),
