@@ -5,6 +5,7 @@ pub mod elf;
 pub mod files;
 mod given;
 pub mod guest;
+mod hint;
 mod libraries;
 mod links;
 mod packages;

@@ -34,6 +34,7 @@ pub fn run_products(products: &builds::Products, arguments: &RunArguments) -> Ou
     let ending = attend(&machine, limits, facts)?;
     if let Ending::Program(status) = ending {
         say_signal(&guest.name, status);
+        say_missing(&guest.name, status);
     }
     Ok(ending.status())
 }
@@ -95,6 +96,16 @@ fn say_signal(name: &str, status: i32) {
     if let Some(signal) = status.checked_sub(128).filter(|signal| (3..=64).contains(signal) && *signal != SIGPIPE) {
         let signal = signal_hook::low_level::signal_name(signal).map_or(signal.to_string(), str::to_string);
         eprintln!("nacre: {name} was killed by signal {signal}");
+    }
+}
+
+/// Status with which shells end when they do not find a program.
+const NOT_FOUND: i32 = 127;
+
+/// A shell says which program it did not find, and not that this machine may have it.
+fn say_missing(name: &str, status: i32) {
+    if status == NOT_FOUND {
+        eprintln!("nacre: {name} ended with status 127; if it did not find a program that this machine has, name that with --file: --file /usr/bin/PROGRAM");
     }
 }
 

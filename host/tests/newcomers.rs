@@ -87,7 +87,25 @@ fn a_program_brings_what_its_packages_bring() {
     prints(&place, &["--file", "x.c", "gcc", "-Wall", "x.c", "-o", "/tmp/x"], "");
     let (status, output, errors) = run(&place, &["git", "-c", "init.defaultBranch=main", "init", "/tmp/tree"]);
     assert!(status == 0 && output.starts_with("Initialized empty Git repository"), "{errors}");
+    prints(&place, &["--file", "x.c", "--file", "/usr/bin/gcc", "sh", "-c", "gcc x.c -o /tmp/x && /tmp/x"], "compiled\n");
     prints(&place, &["perl", "-MData::Dumper", "-e", "$Data::Dumper::Terse = 1; print Dumper(7)"], "7\n");
+}
+
+#[test]
+fn a_program_that_is_not_in_the_guest_comes_with_advice() {
+    let place = place("missing");
+    let (status, _, errors) = run(&place, &["sh", "-c", "git --version"]);
+    assert!(status == 127 && errors.contains("git: not found") && errors.contains("--file /usr/bin/PROGRAM"), "{errors}");
+    let (status, output, errors) = run(&place, &["--file", "/usr/bin/git", "sh", "-c", "git --version"]);
+    assert!(status == 0 && output.starts_with("git version") && !errors.contains("--file"), "{errors}");
+    let (status, _, errors) = run(&place, &["nonesuch-xyzzy"]);
+    assert!(status == 127 && errors.contains("there is no program called nonesuch-xyzzy"), "{errors}");
+}
+
+#[test]
+fn a_fresh_guest_has_the_folders_of_a_fresh_system() {
+    let place = place("folders");
+    prints(&place, &["sh", "-c", "for folder in /run/lock /var/tmp /var/run /dev/shm /mnt /opt /srv /home /proc /sys; do test -d $folder || echo $folder; done; echo x >/run/x; cat /var/run/x"], "x\n");
 }
 
 #[test]

@@ -37,28 +37,48 @@ pub fn add(files: &mut Files, host: &Path) -> Outcome<()> {
     };
     let mut missing = Vec::new();
     for path in paths {
-        let is_known = |path: &Path| path.is_file() && files.contains(path);
-        if is_known(&path) {
-            continue;
-        }
-        let is_there = fs::canonicalize(&path).is_ok_and(|real| is_known(&real));
-        let size = if is_there { 0 } else { size_of(&path, &mut BTreeSet::new()) };
-        if size > files.data_left {
-            missing.push(path);
-            continue;
-        }
-        files.data_left -= size;
-        match fs::read_link(&path) {
-            // A package's link to a folder says where its files lie. The folder may hold much else.
-            Ok(target) if path.is_dir() => files.add_link(&path, target.as_os_str()),
-            // What a package lists may have been removed or may not be this user's to read.
-            _ => {
-                let _ = links::add(files, &path).map(|real| libraries::add_below(files, &real));
+        for part in fitting(path, files.data_left) {
+            if !add_one(files, &part) {
+                missing.push(part);
             }
         }
     }
     say_missing(host, &missing);
     Ok(())
+}
+
+/// The path itself, or what lies in it if it is a folder of more than `limit` bytes: the smallest first.
+fn fitting(path: PathBuf, limit: u64) -> Vec<PathBuf> {
+    if path.is_symlink() || !path.is_dir() || size_of(&path, &mut BTreeSet::new()) <= limit {
+        return vec![path];
+    }
+    let entries = fs::read_dir(&path).map(|entries| entries.filter_map(Result::ok).map(|entry| entry.path()).collect::<Vec<_>>());
+    let mut sized: Vec<_> = entries.unwrap_or_default().into_iter().map(|path| (size_of(&path, &mut BTreeSet::new()), path)).collect();
+    sized.sort();
+    sized.into_iter().map(|(_, path)| path).collect()
+}
+
+/// Puts one file or folder into `files`; returns false if that is too much.
+fn add_one(files: &mut Files, path: &Path) -> bool {
+    let is_known = |path: &Path| path.is_file() && files.contains(path);
+    if is_known(path) {
+        return true;
+    }
+    let is_there = fs::canonicalize(path).is_ok_and(|real| is_known(&real));
+    let size = if is_there { 0 } else { size_of(path, &mut BTreeSet::new()) };
+    if size > files.data_left {
+        return false;
+    }
+    files.data_left -= size;
+    match fs::read_link(path) {
+        // A package's link to a folder says where its files lie. The folder may hold much else.
+        Ok(target) if path.is_dir() => files.add_link(path, target.as_os_str()),
+        // What a package lists may have been removed or may not be this user's to read.
+        _ => {
+            let _ = links::add(files, path).map(|real| libraries::add_below(files, &real));
+        }
+    }
+    true
 }
 
 fn say_missing(host: &Path, missing: &[PathBuf]) {
@@ -122,6 +142,21 @@ mod tests {
         let mut files = Files::with_data(1 << 10);
         add(&mut files, Path::new("/usr/bin/gcc")).unwrap();
         assert!(files.iter().all(|(_, entry)| entry.content.len() <= 1 << 10));
+    }
+
+    #[test]
+    fn a_folder_that_is_too_large_comes_without_its_largest_part() {
+        let folder = crate::scratch::Folder::new("fitting").unwrap();
+        let part = |name: &str| folder.path().join(name);
+        fs::create_dir(part("large")).unwrap();
+        fs::write(part("large/file"), vec![0; 2000]).unwrap();
+        fs::write(part("small"), vec![0; 10]).unwrap();
+        let whole = folder.path().to_path_buf();
+        assert_eq!(fitting(whole.clone(), 3000), std::slice::from_ref(&whole));
+        assert_eq!(fitting(whole, 1000), [part("small"), part("large")]);
+        let mut files = Files::with_data(1000);
+        assert!(add_one(&mut files, &part("small")) && !add_one(&mut files, &part("large")));
+        assert_eq!(files.data_left, 990);
     }
 
     #[test]

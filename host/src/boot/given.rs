@@ -5,12 +5,12 @@ use std::path::Path;
 
 use super::files::Files;
 use crate::absolute::absolute;
-use super::{libraries, links};
-use super::program::GUEST_PATH;
+use super::{data, libraries, links};
+use super::program::{self, GUEST_PATH};
 use crate::failure::{Class, Context, Failure, Outcome};
 
 /// Adds `HOST[:PATH]`, and the libraries that programs in it need. A host name that exists with its colon is taken whole.
-/// A symbolic link without `:PATH` stays one, and what it leads to comes along.
+/// Without `:PATH` a symbolic link stays one, what it leads to comes along, and so does the data of a program.
 pub fn add(files: &mut Files, directory: &Path, option: &str) -> Outcome<()> {
     let whole = Path::new(option);
     let (host, path, moves) = match option.rsplit_once(':') {
@@ -31,7 +31,8 @@ pub fn add(files: &mut Files, directory: &Path, option: &str) -> Outcome<()> {
     }
     files.take_over(&path, GUEST_PATH);
     let bytes = fs::read(host).context(Class::File, || format!("cannot read {}", host.display()))?;
-    libraries::add(files, host, &bytes)
+    libraries::add(files, host, &bytes)?;
+    if moves || !program::is_executable(host) { Ok(()) } else { data::add(files, &path) }
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ use super::elf::{self, Refusal};
 use super::files::Files;
 use crate::absolute::absolute;
 use super::data;
+use super::hint;
 use super::{libraries, links};
 use crate::failure::{Class, Context, Failure, Outcome, suggestion};
 use crate::monitors;
@@ -162,7 +163,7 @@ fn resolve_program(word: &OsStr, scope: &Scope<'_>, files: &mut Files) -> Outcom
         }
         let near = suggestion(&word.to_string_lossy(), files.program_names(GUEST_PATH));
         return Err(Failure::new(Class::NotFound, format!("there is no program called {}{near}", word.display()))
-            .remedy("name a monitor, a busybox applet, a program in your PATH, or a path with a slash"));
+            .remedy(hint::remedy(&word.to_string_lossy())));
     };
     add_program(&found, &found, files)?;
     if !GUEST_PATH.split(':').any(|folder| found.parent() == Some(Path::new(folder))) {
@@ -182,7 +183,8 @@ fn find_on_host(word: &OsStr, scope: &Scope<'_>) -> Option<PathBuf> {
     folders.map(|folder| absolute(scope.directory, &folder.join(word))).find(|path| is_executable(path))
 }
 
-fn is_executable(path: &Path) -> bool {
+/// Returns true for a file that somebody may execute.
+pub fn is_executable(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|metadata| metadata.is_file() && metadata.mode() & 0o111 != 0)
 }
 
