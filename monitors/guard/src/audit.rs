@@ -13,15 +13,15 @@ use nacre_sys::OwnedReference;
 pub struct Entry<'a> {
     /// The operation.
     pub call: &'a str,
-    /// What it is on, as the policy names it.
+    /// Subject of the request, as the policy names it.
     pub subject: &'a [u8],
     /// The call with its arguments.
     pub message: &'a str,
-    /// Whether it went on.
+    /// Set if the request was allowed.
     pub allowed: bool,
     /// The rule that said so; without one nothing allowed it, or nothing could.
     pub rule: Option<&'a str>,
-    /// Which other call it comes to, if that was what mattered.
+    /// Other call that the request comes to, if that decided.
     pub needs: Option<&'a str>,
     /// The child got a reference that is not guarded any more, since all that can be asked there is allowed.
     pub direct: bool,
@@ -49,7 +49,7 @@ impl Entry<'_> {
     }
 }
 
-/// Where decisions go.
+/// Destination of decisions.
 pub struct Audit {
     stream: Lock<OwnedReference>,
     /// The file's path, if it is one.

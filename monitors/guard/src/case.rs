@@ -1,4 +1,5 @@
-//! What a request asks to be allowed: which calls on which subjects. Paths are resolved here, and the request then says the resolved one.
+//! Calls and subjects that a request must be allowed. Paths are resolved here, and the request then
+//! names the resolved path.
 
 use crate::paths::{self, End, beyond_parent, plain};
 use crate::peer::Peer;
@@ -19,13 +20,13 @@ pub const ACCESS: u64 = O_WRONLY | O_RDWR;
 /// A call, and what it is on.
 pub type Need = (u32, Vec<u8>);
 
-/// What a request asks for.
+/// Permission that a request needs.
 pub struct Case {
-    /// What it is about, for people.
+    /// Subject, for people.
     pub subject: Vec<u8>,
     /// All that must be allowed.
     pub needs: Vec<Need>,
-    /// Whatever rules say, it may not be.
+    /// Set if no rule can allow the request.
     pub forbidden: bool,
 }
 
@@ -37,17 +38,17 @@ pub struct Asking<'a> {
     pub words: &'a mut [u64; 6],
     /// The bytes; paths may change.
     pub bytes: Vec<u8>,
-    /// What it was asked of.
+    /// Object that the request is sent to.
     pub subject: &'a Subject,
-    /// What it is about, if that is more than its object.
+    /// Subject, if the request is about more than its object.
     pub reached: Option<&'static [u8]>,
     /// The object itself.
     pub original: Reference,
-    /// What came with it, and what is known of that.
+    /// Reference that came with the request, and its tag.
     pub given: Option<(Reference, &'a Tag)>,
 }
 
-/// Most bytes of a path.
+/// Maximum of bytes of a path.
 pub const MAX_PATH: usize = 4096;
 
 /// The path that is meant by `path`, used from a directory.
@@ -87,7 +88,7 @@ impl Asking<'_> {
         }
     }
 
-    /// Whether a link at the end of the (first) path is followed.
+    /// Returns true if a link at the end of the first path is followed.
     fn follows(&self) -> bool {
         let flags = self.flags();
         match self.operation.label {
@@ -101,7 +102,7 @@ impl Asking<'_> {
         }
     }
 
-    /// What a link at the end of the (first) path is.
+    /// Returns the treatment of a link at the end of the first path.
     fn end(&self) -> End {
         use directory::{make_directory, make_node, open, remove, rename};
         match self.operation.label {
@@ -112,7 +113,7 @@ impl Asking<'_> {
         }
     }
 
-    /// Nothing is followed any more: where a link stood at the end, there is now what it leads to.
+    /// Changes flags so that the server follows no link: the path already names the target.
     fn follow_nothing(&mut self) {
         match self.operation.label {
             directory::open::LABEL => self.set_flags(O_NOFOLLOW, 0),
@@ -122,7 +123,7 @@ impl Asking<'_> {
         }
     }
 
-    /// What is asked for.
+    /// Returns the permission that the request needs.
     pub fn case(&mut self, policy: &Policy) -> Result<Case, Errno> {
         let label = self.operation.label;
         let subject = match self.operation.bytes_in {

@@ -31,10 +31,10 @@ const CLAIMS: &[Claim] = &[
 /// Bits of a user's number.
 const USER: u64 = 0xffff_ffff;
 
-/// Whom the child may claim to be.
+/// Identities that the child may claim.
 #[derive(Clone, Copy, Debug)]
 pub struct Claimant {
-    /// Its first process.
+    /// First process of the child.
     pub pid: u64,
     /// User and effective user with which it began.
     pub users: [u64; 2],

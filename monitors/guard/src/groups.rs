@@ -1,31 +1,33 @@
-//! What a rule can name besides single calls: groups of them, for what a program is usually given. The table is the manual's.
+//! Groups of calls that a rule can name, for common needs of programs. The manual has the same
+//! table.
 
 /// A call or all of a protocol, and what it is restricted to.
 pub struct Member {
     /// `protocol.call` or `protocol.*`.
     pub call: &'static str,
-    /// Which of its objects.
+    /// Objects that the member covers.
     pub on: On,
 }
 
-/// Which objects a member is about.
+/// Scope of a member of a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum On {
     /// All, or those that the rule's own pattern names.
     Any,
-    /// Those that this pattern names. A rule that denies leaves this member out: it only leads to the others.
+    /// Objects that this pattern names. A rule that denies leaves the member out, because it only
+    /// leads to the others.
     Way(&'static str),
-    /// Those that this pattern names.
+    /// Objects that this pattern names.
     Only(&'static str),
 }
 
 /// A group.
 pub struct Group {
-    /// Its name.
+    /// Name of the group.
     pub name: &'static str,
-    /// Whether a rule may restrict it with a pattern.
+    /// Set if a rule may restrict the group with a pattern.
     pub has_paths: bool,
-    /// What is in it.
+    /// Calls of the group.
     pub members: &'static [Member],
 }
 
@@ -67,7 +69,7 @@ pub const GROUPS: &[Group] = &[
             stream("directory.status_at"),
         ],
     },
-    // Who types a key types it for whoever reads next, perhaps the shell that started the guard.
+    // A key that is typed here goes to the next reader, perhaps the shell that started the guard.
     Group { name: "console-control", has_paths: false, members: &[stream("terminal.*")] },
     Group { name: "terminals", has_paths: true, members: &[any("terminal.*")] },
     Group {

@@ -1,4 +1,4 @@
-//! What the guard does with the messages that pass through it: each is judged, with every reference that it would bring.
+//! Interposer of `guard`: judges each message, with every reference that it would bring.
 
 use crate::audit::{Audit, Entry};
 use crate::case::{ACCESS, Asking, Case};
@@ -28,7 +28,7 @@ use nacre_sys::lock::{Guard, Lock};
 /// While a name is judged and used, no other name is: between the two nothing that the child does can change what it means.
 static NAMES: Lock<()> = Lock::new(());
 
-/// Most bytes of data in an audit's text of a message.
+/// Maximum of bytes of data in an audit's text of a message.
 const DATA_LIMIT: usize = 64;
 
 /// Room for the words of a command, in bytes: more than a manager keeps.
@@ -38,9 +38,9 @@ const MAX_COMMAND: usize = 2048;
 pub struct Guardian {
     /// The policy.
     pub policy: Policy,
-    /// Where decisions are written.
+    /// Destination of decisions.
     pub audit: Option<Audit>,
-    /// Of the program, in what is said of it.
+    /// Name of the program, in messages about it.
     pub name: String,
     /// The child's own processes, terminals and keyed objects.
     pub made: Lock<Made>,
@@ -48,27 +48,27 @@ pub struct Guardian {
     pub denied: Lock<Option<(u32, Vec<u8>)>>,
 }
 
-/// What is remembered of a message until its answer comes.
+/// Part of a request that is kept until its answer comes.
 pub struct Asked {
     label: u32,
     /// The first words of the request.
     words: [u64; 2],
     subject: Vec<u8>,
-    /// It came from outside, for the child.
+    /// Set if the request came from outside, for the child.
     outward: bool,
-    /// It was asked of a server that may be anybody.
+    /// Set if the request went to a server that may be anybody.
     is_strange: bool,
     _names: Option<Guard<'static, ()>>,
 }
 
-/// What became of a request.
+/// Decision about a request.
 struct Verdict {
     decision: Decision,
     /// The call that decided, if it is another.
     needs: Option<u32>,
 }
 
-/// Nothing may be asked at a port of which nothing is known.
+/// Tag of a port of which nothing is known: no request may be sent to it.
 const UNKNOWN: Passage<Tag, Proof> = Passage::Proxy(None);
 
 fn call_name(label: u32) -> String {
@@ -128,7 +128,7 @@ impl Guardian {
         text
     }
 
-    /// What a request asks for. What the request says is then what was judged.
+    /// Returns the permission that a request needs. The request then names what was judged.
     fn case(&self, letter: &mut Letter<'_, Tag>) -> Result<Case, Errno> {
         self.made.lock().correct(letter.label, &mut letter.words)?;
         let subject = letter.seen.tag.as_deref().ok_or(Errno::EACCES)?;
@@ -146,7 +146,7 @@ impl Guardian {
 
     /// A request of the child's: it may go on, or this is its answer.
     fn ask(&self, letter: &mut Letter<'_, Tag>) -> Result<Asked, Errno> {
-        // What is no directory may be served by anybody, who may never answer.
+        // An object that is no directory may be served by anybody, and its server may never answer.
         let is_directory = letter.seen.tag.as_deref().is_some_and(|subject| subject.kind == Kind::Directory);
         let is_name = is_directory && letter.label >> 16 == directory::NUMBER && self.policy.depends_on_paths();
         let names = is_name.then(|| NAMES.lock());
@@ -331,7 +331,7 @@ impl Watch for Guardian {
         }
     }
 
-    /// Lets notifications pass that are for the child, and those of a terminal's keys for the manager.
+    /// Lets notifications to the child pass, and those of a terminal's keys to the manager.
     fn notified(&self, _: usize, seen: &Seen<Tag>, _: u64) -> bool {
         seen.outward || seen.tag.as_deref().is_some_and(|subject| subject.kind == Kind::Notified)
     }

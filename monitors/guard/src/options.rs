@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 use crate::manifest::MANIFEST;
 use nacre_nest::command::{Given, Stop};
 
-/// Where rules come from.
+/// Source of rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source<'a> {
     /// `--allow`.
@@ -20,7 +20,7 @@ pub enum Source<'a> {
 pub struct Options<'a> {
     /// The policy's parts.
     pub rules: Vec<Source<'a>>,
-    /// Where decisions are written.
+    /// File for decisions.
     pub audit: Option<&'a [u8]>,
     /// The program and its arguments; at least one.
     pub command: &'a [&'a [u8]],

@@ -1,17 +1,18 @@
-//! From what a child calls a file to the one path that means it: absolute, without `.`, `..` and symbolic links. The rest of the guard, and the
-//! server, then hear of that path alone, so that what was judged is what is done.
+//! Resolution of a child's paths to one absolute path without `.`, `..` and symbolic links. The
+//! rest of the guard and the server see that path alone, so the server does what was judged.
 
 use alloc::vec::Vec;
 use nacre_proto::Errno;
 
-/// Most symbolic links on the way.
+/// Maximum of symbolic links on the way.
 const MAX_LINKS: u32 = 40;
-/// Longest path.
+/// Maximum of bytes of a path.
 const MAX_PATH: usize = 4095;
 
-/// Who knows where symbolic links lead.
+/// Reader of symbolic links.
 pub trait Links {
-    /// What the link at this path, which has no link before its last name, leads to. `EINVAL`: it is none.
+    /// Returns the target of the link at this path, which has no link before its last name. Fails
+    /// with `EINVAL` if the path names no link.
     fn read(&mut self, path: &[u8]) -> Result<Vec<u8>, Errno>;
 }
 
@@ -23,7 +24,8 @@ struct Walk {
     /// The rest of the path, and of each link on the way; the last one comes first. None is empty.
     ahead: Vec<Vec<u8>>,
     links: u32,
-    /// What is behind is a directory for sure: the child has it open, or a name was found in it. It may have no name any more.
+    /// Set if the text behind is surely a directory: the child has it open, or a name was found in
+    /// it. It may have no name any more.
     is_directory: bool,
 }
 
@@ -61,7 +63,7 @@ fn without_slashes(path: &[u8]) -> &[u8] {
     &path[path.iter().take_while(|byte| **byte == b'/').count()..]
 }
 
-/// What of a path is behind a `..` that it begins with.
+/// Returns the part of a path behind a leading `..`.
 pub fn beyond_parent(mut path: &[u8]) -> Option<&[u8]> {
     while let Some(rest) = path.strip_prefix(b"./") {
         path = without_slashes(rest);
@@ -74,14 +76,14 @@ pub fn beyond_parent(mut path: &[u8]) -> Option<&[u8]> {
     }
 }
 
-/// What a symbolic link at the end of a path is.
+/// Treatment of a symbolic link at the end of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
     /// The way to what is meant.
     Followed,
-    /// The same only if a slash behind it says so.
+    /// Kept, unless a slash follows it.
     Kept,
-    /// What is meant, also with a slash behind it: it is a name that something is made, removed or renamed by.
+    /// Kept, also before a slash: the path is a name that is made, removed or renamed.
     Name,
 }
 
@@ -159,7 +161,7 @@ impl Walk {
         self.behind.truncate(at);
     }
 
-    /// Goes one name further. True: a link at the end says that a directory is meant.
+    /// Goes one name further. Returns true if a link at the end says that a directory is meant.
     fn step(&mut self, name: &[u8], follows: bool, links: &mut impl Links) -> Result<bool, Errno> {
         match name {
             b"." => return Ok(false),
@@ -200,7 +202,8 @@ impl Walk {
         if target.is_empty() {
             return Err(Errno::ENOENT);
         }
-        // Whoever made the link need not be whom the policy thinks of: no name has a zero, and a path that has one might end there for its server.
+        // The maker of the link may be anybody. No name has a zero, and a server could take it for
+        // the end of the path.
         if target.contains(&0) {
             return Err(Errno::EINVAL);
         }

@@ -10,7 +10,7 @@ enum Token {
     One,
     Some,
     Anything,
-    /// Nothing, or a slash and anything.
+    /// The empty text, or a slash and any text.
     Below,
 }
 
@@ -18,10 +18,10 @@ enum Token {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pattern(Vec<Token>);
 
-/// How much of what is below a directory a pattern matches.
+/// Part of the names below a directory that a pattern matches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extent {
-    /// Nothing.
+    /// No name.
     Nothing,
     /// Something, perhaps not all.
     Part,
@@ -48,7 +48,8 @@ impl Pattern {
         Pattern(tokens)
     }
 
-    /// Which tokens could be the next after `text`: one more than there are is the end, two more what is below it.
+    /// Returns the tokens that could follow `text`. One more than there are is the end, two more is
+    /// all below it.
     fn follow<'a>(&self, text: impl Iterator<Item = &'a u8>) -> Vec<bool> {
         let count = self.0.len();
         let mut now = vec![false; count + 2];
@@ -72,7 +73,7 @@ impl Pattern {
         now
     }
 
-    /// What may be nothing can be left behind.
+    /// Also marks the states behind tokens that match the empty text.
     fn skip(&self, states: &mut [bool]) {
         for (index, token) in self.0.iter().enumerate() {
             let optional = matches!(token, Token::Some | Token::Anything | Token::Below);
@@ -80,12 +81,12 @@ impl Pattern {
         }
     }
 
-    /// Whether all of `text` matches.
+    /// Returns true if the pattern matches all of `text`.
     pub fn matches(&self, text: &[u8]) -> bool {
         self.follow(text.iter())[self.0.len()..].contains(&true)
     }
 
-    /// How much of what is below `directory` matches.
+    /// Returns the part of the names below `directory` that the pattern matches.
     pub fn extent_below(&self, directory: &[u8]) -> Extent {
         let states = self.follow(directory.iter().chain(b"/"));
         let count = self.0.len();
@@ -97,7 +98,7 @@ impl Pattern {
         }
     }
 
-    /// Whether an absolute path could match.
+    /// Returns true if an absolute path could match.
     pub fn is_about_paths(&self) -> bool {
         !matches!(self.0.first(), Some(Token::Byte(byte)) if *byte != b'/')
     }

@@ -14,7 +14,7 @@ use nacre_sys::{FOREVER, OwnedReference, Reference, Span, SpanMut};
 
 /// Nanoseconds that a stranger has for an answer: 0.25 s.
 pub const PATIENCE: u64 = 250_000_000;
-/// Most questions that a stranger is asked for one request.
+/// Maximum of questions to a strange server for one request.
 const QUESTIONS: u32 = 32;
 
 /// A server, by one of its objects.

@@ -41,7 +41,7 @@ pub struct Policy {
     rules: Vec<String>,
 }
 
-/// What a policy says.
+/// Decision of a policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Decision {
     /// The call goes on.
@@ -148,7 +148,7 @@ impl Policy {
         Ok(())
     }
 
-    /// What the policy says of a call on a subject.
+    /// Returns the decision on a call with a subject.
     pub fn decide(&self, label: u32, subject: &[u8]) -> Decision {
         let mut decision = Decision { allowed: false, rule: None };
         let line = self.lines.iter().find(|line| line.label == label);
@@ -194,13 +194,13 @@ impl Policy {
         patterns.filter(|pattern| pattern.is_about_paths())
     }
 
-    /// Whether it matters which file is meant.
+    /// Returns true if decisions depend on paths.
     pub fn depends_on_paths(&self) -> bool {
         self.path_patterns().next().is_some()
     }
 
-    /// Whether the policy says of one path - and if it is a directory of all below - what it says of the other: then a file may change its name from one
-    /// to the other, or have both.
+    /// Returns true if the policy decides alike on two paths, and for a directory on all names
+    /// below it. A file may then be renamed from one to the other, or have both names.
     pub fn treats_alike(&self, one: &[u8], other: &[u8], is_directory: bool) -> bool {
         self.path_patterns().all(|pattern| {
             let extent = pattern.extent_below(one);

@@ -36,13 +36,14 @@ pub fn locks_alone(label: u32, words: &[u64; 6]) -> bool {
     (label == file::lock::LABEL || label == file::lock_owned::LABEL) && words[0] == LOCK_WRITE && words[1] & LOCK_TEST == 0
 }
 
-/// What the child has made, by class and number.
+/// Objects that the child has made, by class and number.
 #[derive(Debug, Default)]
 pub struct Made {
     numbers: BTreeSet<(u64, u64)>,
     /// The manager shows the child its own processes alone.
     pub has_domain: bool,
-    /// Who the child may say that it is; none where rules let it reach other processes, or where there are none.
+    /// Identity that the child may claim. `None` where rules let it reach other processes, or where
+    /// there are no processes.
     pub claimant: Option<Claimant>,
 }
 

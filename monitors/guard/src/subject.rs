@@ -1,4 +1,4 @@
-//! What the child's references lead to, as the policy names it.
+//! Subjects of the policy: the objects that the child's references lead to.
 
 use alloc::string::String;
 use alloc::sync::Arc;
@@ -22,7 +22,7 @@ pub const PROCESS_OWN: &[u8] = b"process:own";
 /// Name of all other processes.
 pub const PROCESS_OUTSIDE: &[u8] = b"process:outside";
 
-/// What an object is, as far as that matters.
+/// Kind of an object, as far as the policy cares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// The child's parent.
@@ -40,13 +40,13 @@ pub enum Kind {
 pub struct Subject {
     /// The path of a file, `stream:N`, or the name of a service.
     pub name: Vec<u8>,
-    /// What it is.
+    /// Kind of the object.
     pub kind: Kind,
     /// Somebody outside handed it to the child, so that its server may be anybody.
     pub is_strange: bool,
 }
 
-/// What is noted of a proxy; of nothing that is not known may anything be asked.
+/// Note on a proxy. A port without a note may be asked nothing.
 pub type Tag = Option<Arc<Subject>>;
 
 /// A tag of an object of a server that the parent gave.
@@ -54,7 +54,8 @@ pub fn tag(name: &[u8], kind: Kind) -> Tag {
     Some(Arc::new(Subject { name: name.to_vec(), kind, is_strange: false }))
 }
 
-/// What a call on the parent is about: the name of a choice without what all of its kind begin with, or the number.
+/// Returns the subject of a call on the parent: the name of a choice without its common beginning,
+/// or the number.
 pub fn of_parent(operation: &Operation, words: &[u64; 6]) -> Vec<u8> {
     let named = match operation.words_in.first() {
         Some((_, Field::Choice(table))) => table.iter().find(|flag| flag.value == words[0]),

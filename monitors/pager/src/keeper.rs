@@ -22,15 +22,15 @@ use nacre_sys::{OwnedPort, OwnedPortSet, OwnedReference, OwnedRegion, Status};
 
 /// The word of the port that is told of faults.
 pub const FAULTS: u64 = 0;
-/// In a port's word: who comes through it only shares the pool.
+/// Bit of a port's word: the holder shares the pool, and does not own it.
 const SHARED: u64 = 1 << 62;
-/// The same: through it comes no memory for kernel objects.
+/// Bit of a port's word: no memory for kernel objects comes through the port.
 const DATA: u64 = 1 << 61;
 /// Key of the child's outermost pool.
 const FIRST_POOL: u64 = 1;
-/// Most segments at a time. Each costs us some hundred bytes.
+/// Maximum of segments at a time. Each costs the pager some hundred bytes.
 const MOST_SEGMENTS: usize = 8192;
-/// Most pages that chance puts away after a fault.
+/// Maximum of pages that chance puts away after a fault.
 const DISTURBED: usize = 4;
 /// Messages of both protocols carry no bytes.
 const NO_BYTES: usize = 64;
@@ -55,7 +55,7 @@ pub struct Keeper {
     extents: Extents,
     pools: Pools,
     segments: BTreeMap<u64, Segment>,
-    /// Which segment starts at which page.
+    /// Segments by their first page.
     starts: BTreeMap<u64, u64>,
     next_key: u64,
     chaos: Option<Random>,
@@ -78,7 +78,7 @@ impl Keeper {
         }
     }
 
-    /// What has happened, and how much the store uses.
+    /// Returns counts of events, and the bytes that the store uses.
     pub fn counts(&self) -> (Counts, u64) {
         (self.bank.counts(), self.bank.store().used())
     }
@@ -321,7 +321,7 @@ impl segment::Server for Keeper {
             self.pools.count(pool, (end - now.end) as i64);
         }
         let set = self.segment(request)?.region.set_state(&RegionState { size: count * PAGE_SIZE, ..state });
-        // What the region does not show, or no longer, goes.
+        // Pages that the region does not show any more are let go.
         let (kept, gone) = match set {
             Ok(()) => (end, end..now.end),
             Err(_) => (now.end, now.end..end),

@@ -44,21 +44,22 @@ fn main() {
     println!("This is a monitor of Nacre: build it for a target without an operating system.");
 }
 
-/// In what it says.
+/// Name of this program, before its complaints.
 const NAME: &str = MANIFEST.name;
-/// What we keep for ourselves of the memory that is left: records of pages and segments, relays.
+/// Bytes of the memory that is left which the pager keeps: for records of pages and segments, and
+/// for relays.
 const OWN: u64 = 8 << 20;
-/// How much of a file is used unless somebody says.
+/// Default for the bytes of a backing file.
 const FILE_SIZE: u64 = 64 << 20;
 
 /// The server, until its thread takes it.
 static KEEPER: Lock<Option<Keeper>> = Lock::new(None);
 /// The child's pool: for all, and for data alone.
 static POOL: Lock<Option<[OwnedReference; 2]>> = Lock::new(None);
-/// What is told at the end, if anything is.
+/// Counts for the line at the end, if `--stats` is given.
 static REPORT: Lock<Option<(Counts, u64)>> = Lock::new(None);
 
-/// How our memory is divided.
+/// Division of the pager's memory.
 struct Shares {
     frames: usize,
     /// Bytes for what is put away, and for memory of the child's that stays.
@@ -132,7 +133,7 @@ fn prepare(options: &Options<'_>, arguments: &Arguments, services: &mut Services
     Ok(())
 }
 
-/// What the child finds; `flags` are those of `memory.share`.
+/// Returns a pool for the child. `flags` are those of `memory.share`.
 fn pool(_: &Services, flags: u64) -> Option<ChildPool> {
     let [all, data] = POOL.lock().take()?;
     let (shared, own) = if flags & POOL_DATA != 0 { (data, all) } else { (all, data) };

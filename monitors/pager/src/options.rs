@@ -3,7 +3,7 @@
 use crate::manifest::MANIFEST;
 use nacre_nest::command::{Given, Stop, number};
 
-/// Where pages go.
+/// Place of pages that are put away.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Backing<'a> {
     /// Smaller, in our own memory.
@@ -14,14 +14,14 @@ pub enum Backing<'a> {
     File(&'a [u8]),
 }
 
-/// Who goes.
+/// Policy that chooses the page to put away.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PolicyName {
-    /// What was not used since the hand came by.
+    /// A page that was not used since the hand passed it.
     Clock,
-    /// What came first.
+    /// The page that came first.
     Fifo,
-    /// Whoever.
+    /// Any page, by chance.
     Random,
 }
 
@@ -30,11 +30,11 @@ pub enum PolicyName {
 pub struct Options<'a> {
     /// Bytes of frames.
     pub memory: u64,
-    /// Where pages go.
+    /// Place of pages that are put away.
     pub backing: Backing<'a>,
     /// Bytes of that; `None`: as much as is wise.
     pub backing_size: Option<u64>,
-    /// Who goes.
+    /// Policy that chooses them.
     pub policy: PolicyName,
     /// Pages go by chance, too.
     pub chaos: Option<u64>,

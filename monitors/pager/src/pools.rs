@@ -1,11 +1,12 @@
-//! How much each pool of the child's may have. For each there is one of ours below, from which memory comes that must stay; what is pageable is counted here.
+//! Limits of the child's pools. Each has a pool below, from which memory comes that must stay.
+//! Pageable memory is counted here.
 
 use alloc::collections::BTreeMap;
 use nacre_dataspace::PAGE;
 use nacre_proto::{Errno, memory};
 use nacre_sys::{OwnedPort, OwnedReference, Reference};
 
-/// Most pools at a time.
+/// Maximum of pools at a time.
 const MOST: usize = 1024;
 
 /// One pool.
@@ -17,7 +18,8 @@ pub struct Pool {
     limit: u64,
     /// Pages of it and of those within it that are pageable.
     pages: u64,
-    /// Where it is asked: by who was given the pool itself, by those who share it, and by those who find data alone there.
+    /// Ports of the pool: of its owner, of those that share it, and of those that find data alone
+    /// there.
     pub ports: Ports,
 }
 
@@ -40,12 +42,12 @@ impl Pools {
         Ok(())
     }
 
-    /// One of them.
+    /// Returns a pool.
     pub fn get(&self, key: u64) -> Result<&Pool, Errno> {
         self.all.get(&key).ok_or(Errno::ENOENT)
     }
 
-    /// Where memory comes from that stays.
+    /// Returns the pool below, from which memory comes that stays.
     pub fn real(&self, key: u64) -> Result<Reference, Errno> {
         Ok(self.get(key)?.real.handle())
     }
@@ -69,7 +71,7 @@ impl Pools {
         self.left(key).map(|(left, used)| (used.saturating_add(left), used))
     }
 
-    /// Whether a pool, and all that it lies in, may have so many more pages.
+    /// Checks that a pool, and each pool around it, may have `pages` more pages.
     pub fn check(&self, key: u64, pages: u64) -> Result<(), Errno> {
         let (left, _) = self.left(key)?;
         if pages.saturating_mul(PAGE as u64) <= left { Ok(()) } else { Err(Errno::ENOMEM) }
@@ -93,7 +95,7 @@ impl Pools {
         found
     }
 
-    /// Whether there is such a pool.
+    /// Returns true if the pool exists.
     pub fn has(&self, key: u64) -> bool {
         self.all.contains_key(&key)
     }

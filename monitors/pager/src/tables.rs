@@ -15,9 +15,9 @@ use nacre_proto::flags::SEGMENT_PAGEABLE;
 use nacre_proto::{Errno, memory};
 use nacre_sys::{Mapping, OwnedMapping, OwnedReference, OwnedRegion, Port, Reference, Region, Space, Status, Vacant, Window};
 
-/// Where both spaces have their pages.
+/// Address at which both spaces have their pages.
 const BASE: u64 = 0x1000_0000_0000;
-/// How many pages they have.
+/// Number of their pages.
 pub const PAGES: u64 = 1 << 30;
 /// Pages that are donated for a space that only composes.
 const POOL: u64 = 5;

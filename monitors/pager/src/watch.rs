@@ -1,4 +1,5 @@
-//! What passes between the child and its parent: everything, as it is. All that the child finds elsewhere is the memory.
+//! Interposer of `pager`: lets all pass between the child and its parent. It answers the search for
+//! memory alone.
 
 use alloc::string::String;
 use nacre_abi::Status;
@@ -8,15 +9,15 @@ use nacre_nest::interpose::{Arrival, Letter, Passage, Returned, Seen, Watch, rep
 use nacre_proto::Errno;
 use nacre_sys::ipc::Received;
 
-/// Lets all pass.
+/// Interposer that lets all pass.
 pub struct Through {
-    /// Of the program, in what is said of it.
+    /// Name of the program, in messages about it.
     pub name: String,
-    /// What is done at the end.
+    /// Action at the program's end.
     pub at_end: fn(),
 }
 
-/// Nothing that can be asked is denied, so ports pass as they are.
+/// Lets ports pass as they are, because no request at them is denied.
 fn passage(arrival: Arrival) -> Passage<(), ()> {
     if arrival.kind == TargetType::Port as u64 { Passage::Open(()) } else { Passage::Plain }
 }

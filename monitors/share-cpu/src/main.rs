@@ -39,7 +39,7 @@ const BY_SIGNAL: u64 = 256;
 
 /// One program while it runs.
 enum Running {
-    /// In memory of ours.
+    /// Child in memory of this monitor.
     Own { name: String, processors: u64, parent: OwnedPort, pool: Option<ChildPool>, child: Child<Services> },
     /// A process of our manager's.
     Process(Ward),
@@ -48,20 +48,20 @@ enum Running {
 /// A scheduler of any policy.
 type AnyScheduler = Scheduler<Box<dyn Policy + Send>>;
 
-/// In what it says.
+/// Name of this program, before its complaints.
 const NAME: &str = MANIFEST.name;
 
-/// What divides the time, for the threads that do.
+/// Scheduler of the threads that divide the time.
 static DIVISION: Lock<Option<&'static AnyScheduler>> = Lock::new(None);
 /// The programs, until the threads that answer them take them.
 static PROGRAMS: Lock<Vec<Option<Running>>> = Lock::new(Vec::new());
-/// With which status each has ended.
+/// Exit statuses of the programs.
 static STATUSES: Lock<Vec<u64>> = Lock::new(Vec::new());
 
 /// Everything that a program asks is its grandparent's to answer, but for its memory.
 struct Forward {
     name: String,
-    /// On how many processors all of ours run at once.
+    /// Number of processors on which all programs together run at once.
     processors: u64,
     space: Space,
     /// The port that hears of its end.
@@ -116,7 +116,7 @@ fn answer(number: usize) {
     }
 }
 
-/// Gives this thread's time to the programs, for ever.
+/// Donates the calling thread's time to the programs, and never returns.
 fn divide(_: usize) {
     let Some(scheduler) = *DIVISION.lock() else {
         return;
@@ -140,7 +140,7 @@ fn kernel(what: &'static str) -> impl Fn(Status) -> Refusal {
     move |status| Refusal::Kernel(what, status)
 }
 
-/// What a program is started from.
+/// Resources from which a program is started.
 struct Start<'a> {
     command: &'a [&'a [u8]],
     number: usize,

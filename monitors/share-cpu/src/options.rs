@@ -5,7 +5,7 @@ use crate::manifest::MANIFEST;
 use nacre_nest::command::{Given, Stop, number};
 use nacre_sched::Claim;
 
-/// How time is divided.
+/// Policy that divides the time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PolicyName {
     /// As weights say, exactly.
@@ -22,7 +22,7 @@ pub enum PolicyName {
 /// One program and what it may claim.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Share<'a> {
-    /// Of the time.
+    /// Claim to the time.
     pub claim: Claim,
     /// The program and its arguments; at least one.
     pub command: Vec<&'a [u8]>,
@@ -31,15 +31,15 @@ pub struct Share<'a> {
 /// A command line that was understood.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Options<'a> {
-    /// How.
+    /// Policy.
     pub policy: PolicyName,
-    /// On how many processors at once.
+    /// Number of processors on which the programs run at once.
     pub processors: usize,
     /// Among whom.
     pub shares: Vec<Share<'a>>,
 }
 
-/// Most processors: what a kernel has at most.
+/// Maximum of processors. A kernel has no more.
 const MOST_PROCESSORS: u64 = 64;
 
 /// A number from 0 to 1,000,000.

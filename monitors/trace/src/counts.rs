@@ -1,4 +1,4 @@
-//! What each operation cost: a small table that is counted into with a few instructions.
+//! Costs of operations, in a small table. Counting takes a few instructions.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -9,14 +9,14 @@ const CAPACITY: usize = 128;
 /// The label under which the rest is counted. No protocol has it.
 pub const OTHERS: u32 = u32::MAX;
 
-/// What is known of one operation.
+/// Costs of one operation.
 #[derive(Clone, Copy, Default, Debug, PartialEq, Eq)]
 pub struct Row {
-    /// Its label.
+    /// Label of the operation.
     pub label: u32,
-    /// How often it was called.
+    /// Number of calls.
     pub calls: u64,
-    /// How often the answer was an error.
+    /// Number of answers that were errors.
     pub errors: u64,
     /// Ticks of the time-stamp counter from message to answer.
     pub ticks: u64,
@@ -58,7 +58,7 @@ impl Counts {
         row.ticks += ticks;
     }
 
-    /// What was counted, the dearest first.
+    /// Returns the rows, the dearest first.
     pub fn rows(&self) -> Vec<Row> {
         let mut rows: Vec<Row> =
             self.rows.iter().chain([&self.others]).filter(|row| row.calls > 0).copied().collect();

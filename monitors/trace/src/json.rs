@@ -9,15 +9,15 @@ use nacre_nest::interpose::quote::json_string as string;
 pub struct Event<'a> {
     /// The operation.
     pub name: &'a str,
-    /// Its protocol.
+    /// Name of the protocol.
     pub category: &'a str,
-    /// When it came, in nanoseconds since the start.
+    /// Arrival of the message, in nanoseconds since the start.
     pub start: u64,
-    /// How long the answer took, in nanoseconds.
+    /// Time to the answer, in nanoseconds.
     pub duration: u64,
     /// Number of the process that the message's port belongs to.
     pub pid: u64,
-    /// Which worker carried it; events of one worker never overlap.
+    /// Worker that carried the message. Events of one worker never overlap.
     pub worker: usize,
     /// The message as text.
     pub message: &'a str,

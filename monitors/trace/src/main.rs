@@ -35,7 +35,7 @@ fn main() {
     println!("This is a monitor of Nacre: build it for a target without an operating system.");
 }
 
-/// In what it says.
+/// Name of this program, before its complaints.
 const NAME: &str = MANIFEST.name;
 
 fn sink(options: &Options<'_>, services: &Services, arguments: &Arguments) -> Result<Sink, String> {

@@ -3,7 +3,7 @@
 use crate::manifest::MANIFEST;
 use nacre_nest::command::{Given, Stop, number};
 
-/// What is done with the messages that are seen.
+/// Output about the messages that pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Show<'a> {
     /// One line each.
@@ -12,16 +12,16 @@ pub enum Show<'a> {
     Counts,
     /// A file of trace events, by this name.
     Events(&'a [u8]),
-    /// Nothing.
+    /// No output.
     Nothing,
 }
 
 /// A command line that was understood.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Options<'a> {
-    /// What to show.
+    /// Output about messages.
     pub show: Show<'a>,
-    /// How many bytes of data a line shows.
+    /// Maximum of bytes of each piece of data that a line shows.
     pub data_limit: usize,
     /// The program and its arguments; at least one.
     pub command: &'a [&'a [u8]],

@@ -1,4 +1,5 @@
-//! What becomes of the messages that are seen: lines on the standard error, a table at the end, a file of trace events, or nothing.
+//! Output about messages: lines on the standard error, a table at the end, a file of trace events,
+//! or nothing.
 
 use crate::counts::{Counts, OTHERS};
 use crate::json::{self, Event};
@@ -15,7 +16,7 @@ use nacre_sys::{OwnedReference, Reference};
 
 /// Number of a process where nobody numbers them.
 const ALONE: u64 = 1;
-/// Most bytes of one message.
+/// Maximum of bytes of one message.
 const PIECE: usize = 65536;
 
 /// Trace events, on their way into a file.
@@ -24,7 +25,7 @@ pub struct Events {
     path: Vec<u8>,
     clock: Clock,
     text: String,
-    /// What the first process is called, and its number.
+    /// Name of the first process, and its number.
     program: String,
     first: u64,
 }
@@ -50,7 +51,7 @@ impl Events {
 
     fn add(&mut self, done: &Done<'_>) {
         self.begin(ALONE);
-        // What is no message has its name in its text.
+        // Operations that are no messages carry their name in their text.
         let mut name = String::new();
         match done.message.split_once('(') {
             Some((first, _)) if done.label == OTHERS => name.push_str(first),
@@ -122,27 +123,27 @@ impl Clock {
     }
 }
 
-/// Where messages are shown.
+/// Destination of the output.
 pub enum Sink {
-    /// On a stream, one line each.
+    /// Stream that gets a line for each message.
     Lines(OwnedReference),
     /// Counted; the table goes to the stream.
     Counts(Box<Lock<Counts>>, OwnedReference),
-    /// In a file.
+    /// File that gets an event for each message.
     Events(Lock<Events>),
-    /// Nowhere.
+    /// No output.
     Nothing,
 }
 
 /// A message that has been answered.
 pub struct Done<'a> {
-    /// Which worker carried it.
+    /// Worker that carried the message.
     pub worker: usize,
     /// Number of the process that its port belongs to; 0 is the first one.
     pub pid: u64,
-    /// Its label.
+    /// Label of the message.
     pub label: u32,
-    /// Whether the answer was an error.
+    /// Set if the answer was an error.
     pub failed: bool,
     /// Time-stamp at its arrival.
     pub started: u64,
@@ -173,7 +174,7 @@ impl Record {
         }
     }
 
-    /// Whether text is to be made of messages.
+    /// Returns true if messages have to be shown as text.
     #[inline]
     pub fn wants_text(&self) -> bool {
         matches!(self.sink, Sink::Lines(_) | Sink::Events(_))

@@ -1,4 +1,4 @@
-//! What the tracer does with the messages that pass through it: it lets all of them pass, and says so.
+//! Interposer of `trace`: lets all messages pass, and records them.
 
 use crate::record::{Done, Record};
 use alloc::format;
@@ -15,13 +15,13 @@ use nacre_sys::ipc::Received;
 
 /// The tracer.
 pub struct Tracer {
-    /// Where messages are shown.
+    /// Destination of messages.
     pub record: Record,
-    /// Of the program, in what is said of it.
+    /// Name of the program, in messages about it.
     pub name: String,
 }
 
-/// What is remembered of a message until its answer comes.
+/// Part of a request that is kept until its answer comes.
 pub struct Asked {
     label: u32,
     /// Number of the process that the port belongs to.
@@ -51,7 +51,7 @@ impl Tracer {
                 let half = Half { label: returned.label, words: returned.words, bytes: &returned.bytes(), references: returned.names };
                 self.record.reply(label, &half)
             }
-            // Whoever answers an end ends the program instead.
+            // The answer to an exit ends the program instead.
             Err(_) if label == parent::exit::LABEL => String::from("?"),
             Err(status) => format!("({status:?})"),
         }
