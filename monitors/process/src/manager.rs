@@ -1,5 +1,6 @@
-//! What each process is made of, beside its numbers: its port, the memory that it lives in, its agent; and who waits. Whatever is done to them follows from
-//! what `world` decides. No call made here waits for a process: only our own parent and its services are called.
+//! Kernel objects of each process: its port, the memory that it lives in, its signal thread, and
+//! its waiters. `world` decides all that happens to them. No call here waits for a process: the
+//! manager calls only its own parent and that one's services.
 
 use crate::names::Names;
 use crate::parents::Parents;
@@ -23,24 +24,24 @@ use nacre_proto::server::{self, Output};
 use nacre_proto::{Errno, Event, Request, Station, memory, parent, process, segment};
 use nacre_sys::{OwnedPort, OwnedPortSet, OwnedReference, Reference, Space, Span, Status, Thread, ipc};
 
-/// In the word of a port: it is that of a session's terminal.
+/// Bit of a port's word: the port is that of a session's terminal.
 const TERMINAL: u64 = 1 << 63;
-/// Most threads of a process that wait for children.
+/// Maximum of threads of a process that wait for children.
 const MOST_WAITERS: usize = 64;
-/// Most bytes of a message.
+/// Maximum of bytes of a message.
 const CAPACITY: usize = 4096;
 /// Keys and changes of a terminal, and the signals that they are.
 const KEYS: [(u64, u64); 5] = [(TERMINAL_INTERRUPT, 2), (TERMINAL_QUIT, 3), (TERMINAL_SUSPEND, 20), (TERMINAL_HANGUP, 1), (TERMINAL_WINDOW, 28)];
-/// What a terminal is to tell of.
+/// Events that a terminal is to report.
 pub const EVENTS: u64 = TERMINAL_INTERRUPT | TERMINAL_QUIT | TERMINAL_SUSPEND | TERMINAL_HANGUP | TERMINAL_WINDOW;
 
-/// What a process lives in.
+/// Environment of a process.
 pub enum Life {
-    /// Nothing yet, or no more.
+    /// No environment: the process is fresh, or has ended.
     None,
     /// The first one, as it was made.
     First(Box<Child<Services>>),
-    /// What a library has made in memory of ours.
+    /// Environment that a library has made in the manager's memory.
     Made {
         /// The memory.
         segment: OwnedReference,
@@ -53,17 +54,17 @@ pub enum Life {
 
 /// A process, but for its numbers.
 pub struct Body {
-    /// Its parent's port, as it sees it.
+    /// Port of the process's parent protocol.
     pub port: OwnedPort,
-    /// What it lives in.
+    /// Environment of the process.
     pub life: Life,
     /// Memory for what it will live in.
     pub prepared: Option<OwnedReference>,
-    /// Who is told that signals have come, and by which bits.
+    /// Port that is notified when signals have come, and the bits.
     pub agent: Option<(OwnedReference, u64)>,
     /// Nanoseconds of processors that it had in what it lived in before.
     pub used: u64,
-    /// The same of those that it has waited for, and of theirs.
+    /// Processor time of processes that it has waited for, and of theirs.
     pub children_used: u64,
     /// Streams of its own.
     pub streams: [Option<OwnedReference>; 3],
@@ -76,7 +77,7 @@ pub struct Body {
     /// Memory for its kernel objects, once it has asked for some. References lie nowhere else but in what it lives in, and both are destroyed
     /// with it, so nothing that it made keeps itself.
     pub objects: Option<ChildPool>,
-    /// What others ask its library.
+    /// Questions of other processes to its library.
     pub visits: Visits,
 }
 
@@ -88,7 +89,7 @@ struct Waiter {
     reply: OwnedReference,
 }
 
-/// What every process is handed.
+/// References that every process gets.
 pub struct Shared {
     /// The root directory.
     pub files: OwnedReference,
@@ -106,12 +107,12 @@ pub struct Shared {
 pub struct Manager {
     /// The numbers.
     pub world: World,
-    /// What is handed on.
+    /// References that every process gets.
     pub shared: Shared,
     /// The pool that `shared.memory` leads to, for memory that may hold kernel objects. Nobody else gets it.
     pub(crate) pool: OwnedReference,
     pub(crate) bodies: BTreeMap<u64, Body>,
-    /// Where the terminal of each session tells of its keys.
+    /// Ports at which the terminals of sessions report keys.
     terminals: BTreeMap<u64, OwnedPort>,
     pub(crate) parents: Parents,
     pub(crate) names: Names,
@@ -132,7 +133,7 @@ impl Life {
         }
     }
 
-    /// Its first thread.
+    /// Returns the first thread.
     pub(crate) fn thread(&self) -> Option<Thread> {
         match self {
             Life::None => None,
@@ -162,12 +163,12 @@ impl Body {
         Ok(Body { port, life: Life::None, prepared: None, agent: None, used: 0, children_used: 0, streams: [const { None }; 3], files: None, has_files: false, channels: None, objects: None, visits: Visits::default() })
     }
 
-    /// Lets exceptions of its space go to this port. Its end is still told to ours.
+    /// Sends exceptions of the space to this port. The manager still hears of the space's end.
     pub(crate) fn keep(&self, keeper: Reference) -> Result<(), Errno> {
         Ok(keep_and_watch(self.life.space().ok_or(Errno::EINVAL)?, keeper, self.port.handle().as_keeper())?)
     }
 
-    /// It lives in this from now on; what it lived in goes. Whether there was anything.
+    /// Replaces the environment, and drops the old one. Returns true if there was one.
     pub(crate) fn live(&mut self, life: Life, visited: u64) -> Result<bool, Errno> {
         keep(life.space().ok_or(Errno::EINVAL)?, self.port.handle().as_keeper())?;
         let old = core::mem::replace(&mut self.life, life);
@@ -181,7 +182,7 @@ impl Body {
         Ok(is_another)
     }
 
-    /// It starts.
+    /// Starts the first thread.
     pub(crate) fn start(&self) {
         if let Some(thread) = self.life.thread() {
             // A thread that is not there does not run: its affair.
@@ -287,7 +288,7 @@ impl Manager {
         }
     }
 
-    /// Nobody takes care of the process's exceptions but us: it ends, as by the signal.
+    /// Ends the process as by the signal, because it has no keeper of its own.
     fn exception(&mut self, request: &mut Request<'_>) {
         let exception = Exception::from_words(request.words());
         if let Some(state) = reflected(&exception, request.bytes()) {
@@ -371,7 +372,7 @@ impl Manager {
                 Err(errno) => drop(server::refuse(waiter.reply, errno)),
             }
         }
-        // What is forgotten thereby is the only thing that this can lead to.
+        // Forgetting these children is the only effect that answers can have.
         for effect in self.world.effects() {
             if let Effect::Forget(pid) = effect {
                 self.bodies.remove(&pid);
@@ -392,7 +393,8 @@ impl Manager {
         }
     }
 
-    /// Whether one more thread of the process may wait. Those that have been interrupted are forgotten.
+    /// Returns true if one more thread of the process may wait. Forgets waiters that were
+    /// interrupted.
     pub(crate) fn may_wait(&mut self, pid: u64) -> bool {
         self.waiters.retain(|waiter| waiter.pid != pid || !waiter.reply.is_null().unwrap_or(true));
         self.waiters.iter().filter(|waiter| waiter.pid == pid).count() < MOST_WAITERS
@@ -425,7 +427,8 @@ impl Manager {
     }
 }
 
-/// How a thread goes on that has come to the end of what there is of its stack: its library makes more. `None`: it was something else.
+/// Returns the state in which a thread goes on after its stack has overflowed: its library makes
+/// the stack grow. Returns `None` for any other exception.
 fn reflected(exception: &Exception, bytes: &[u8]) -> Option<ThreadState> {
     let words: Vec<u64> = bytes.as_chunks::<8>().0.iter().map(|word| u64::from_le_bytes(*word)).collect();
     let state = ThreadState::from_words(words.try_into().ok()?);

@@ -1,19 +1,19 @@
-//! What the system is called, as all processes of a world see it: a host's name and its domain's.
+//! Names of the system that all processes of a world see: of the host and of its domain.
 
 use alloc::vec::Vec;
 use nacre_proto::{Errno, process};
 use nacre_sys::Reference;
 
-/// Most bytes of a name.
+/// Maximum of bytes of a name.
 const MOST: usize = 64;
-/// What it is called where nobody has said anything.
+/// Names that hold until somebody sets others.
 const USUAL: [&[u8]; 2] = [b"nacre", b"(none)"];
 
 /// The names; those of the world that we are in, until they are asked for.
 #[derive(Default)]
 pub struct Names(Option<[Vec<u8>; 2]>);
 
-/// What our own parent calls it, if that is a manager.
+/// Returns the names that the monitor's own parent tells, if that is a manager.
 fn inherited() -> [Vec<u8>; 2] {
     let mut names = [0; 2 * MOST];
     let usual = USUAL.map(Vec::from);
@@ -28,7 +28,7 @@ impl Names {
         self.0.get_or_insert_with(inherited)
     }
 
-    /// One of them becomes another.
+    /// Changes one of the names.
     pub fn set(&mut self, which: u64, name: &[u8]) -> Result<(), Errno> {
         let place = usize::try_from(which).ok().and_then(|which| self.get().get_mut(which));
         match place {

@@ -5,13 +5,13 @@ use alloc::vec::Vec;
 use crate::manifest::MANIFEST;
 use nacre_nest::command::{Given, Stop, number};
 
-/// Most that can be asked for.
+/// Maximum of each limit.
 const MOST: u64 = 16_384;
 
 /// A command line that was understood.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Options<'a> {
-    /// How many there may be.
+    /// Limits of the world.
     pub limits: Limits,
     /// The program and its arguments; at least one.
     pub command: Vec<&'a [u8]>,

@@ -28,13 +28,13 @@ impl Parents {
         Ok(Parents { region, _segment: segment, place })
     }
 
-    /// From now on this is the parent of `pid`.
+    /// Sets the parent of `pid`.
     pub fn set(&self, pid: u64, parent: u64) {
         // The table has a word for every number.
         let _ = self.place.window().write_word(8 * pid, parent);
     }
 
-    /// For a process that wants to read it.
+    /// Returns a reference for a process that reads the table.
     pub fn reference(&self) -> Result<OwnedReference, Errno> {
         Ok(self.region.new_reference(REFERENCE_USE)?)
     }

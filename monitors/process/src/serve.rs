@@ -157,7 +157,7 @@ impl process::Server for Manager {
     fn begin(&mut self, request: &mut Request<'_>, flags: u64, ignored: u64, visited: u64, _: Reference, _: Reference) -> Handled<begin::Output> {
         let pid = request.word();
         if self.world.process(pid)?.has_ended() {
-            // It was killed meanwhile. Its maker will hear of that, but not here.
+            // The process was killed meanwhile. Its parent hears of that by another way.
             return begin::Output::default().now();
         }
         let (space, thread) = (request.keep(0)?, request.keep(1)?);

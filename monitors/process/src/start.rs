@@ -19,7 +19,7 @@ use nacre_rt::{Arguments, exit, thread};
 use nacre_sys::lock::Lock;
 use nacre_sys::{OwnedReference, Reference, ipc};
 
-/// In what it says.
+/// Name of this program, before its complaints.
 const NAME: &str = MANIFEST.name;
 /// A status from which on it is a signal that ended a program.
 const BY_SIGNAL: u64 = 256;
@@ -34,7 +34,7 @@ fn copy(reference: &OwnedReference) -> Result<OwnedReference, Errno> {
     Ok(OwnedReference::copy_of(reference.handle(), nacre_abi::rights::REFERENCE_USE)?)
 }
 
-/// What processes are handed.
+/// Returns the references that processes get.
 fn shared(pool: &ChildPool) -> Result<Shared, Errno> {
     let memory = copy(&pool.shared)?;
     let stream = |number| parent::stream(Reference::PARENT, number).ok().map(|reply| reply.file);
@@ -45,7 +45,7 @@ fn shared(pool: &ChildPool) -> Result<Shared, Errno> {
 /// The server of pipes and sockets, until its thread takes it.
 static CHANNELS: Lock<Option<Service>> = Lock::new(None);
 
-/// Where it is told that it is over, and its thread.
+/// Port that tells the channel server to end, and the server's thread.
 static SERVING: Lock<Option<(OwnedReference, thread::Handle)>> = Lock::new(None);
 
 /// Starts a thread that serves pipes and sockets, in memory of processes where they share it.
@@ -71,7 +71,7 @@ fn end_channels() {
 fn serve_channels(_: usize) {
     let Some(mut service) = CHANNELS.lock().take() else { return };
     let ended = service.run();
-    // Whoever still waits for an answer is not to see that there will be none, but to end.
+    // Clients that still wait for an answer have to end without seeing that none comes.
     core::mem::forget(service);
     if let Err(status) = ended {
         complain(NAME, &format!("pipes and sockets cannot go on: {status:?}"));
@@ -105,7 +105,8 @@ fn manager(options: &Options<'_>, pool: &ChildPool) -> Result<Manager, Errno> {
     Ok(manager)
 }
 
-/// What a program is called, the last part of its path; behind a zero its words, each with a final zero.
+/// Returns the program's name, the last part of its path. Behind a zero follow the words of the
+/// command, each with a final zero.
 fn names(command: &[&[u8]]) -> Vec<u8> {
     [stage::short_name(command)].iter().chain(command).flat_map(|word| word.iter().copied().chain([0])).collect()
 }

@@ -1,4 +1,5 @@
-//! What times of processors processes have had: of each the first threads of what it lived in, as the kernel tells, and the processes that it has waited for.
+//! Processor times of processes. The kernel counts the first thread of each environment that a
+//! process had, and the manager adds the processes that it has waited for.
 
 use crate::manager::Manager;
 use crate::world::{Change, Found};
@@ -9,12 +10,13 @@ use nacre_proto::process::wait;
 const MICROSECOND: u64 = 1000;
 
 impl Manager {
-    /// What one process has had that lives no more, and those that it has waited for.
+    /// Returns the time of a process that has ended, and of those that it has waited for.
     fn used(&self, pid: u64) -> u64 {
         self.bodies.get(&pid).map_or(0, |body| body.used.saturating_add(body.children_used))
     }
 
-    /// What a waiter is told. Time in servers is not the process's, so all of it is the program's.
+    /// Returns the answer to a waiter. All of the time counts as the program's, because time in
+    /// servers is not the process's.
     pub(crate) fn answer(&self, found: &Found) -> wait::Output {
         let Found { pid, user, .. } = *found;
         let user_time = self.used(pid) / MICROSECOND;

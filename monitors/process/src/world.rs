@@ -32,11 +32,11 @@ pub const FIRST: u64 = 1;
 /// Numbers go up to here, then start again behind those of the first processes.
 pub const HIGHEST: u64 = 32_767;
 const LOWEST_AGAIN: u64 = 300;
-/// Most bytes of a name.
+/// Maximum of bytes of a name.
 const MOST_NAME: usize = 15;
-/// Most bytes of a command that are kept.
+/// Maximum of bytes that are kept of a command.
 const MOST_COMMAND: usize = 1024;
-/// Most signals that may wait for a process, whatever its limit.
+/// Maximum of signals that may wait for a process, whatever its limit.
 const MOST_SIGNALS: u64 = 1024;
 
 /// Something that the manager is to do.
@@ -62,29 +62,29 @@ pub enum Effect {
     Over(u64),
 }
 
-/// How far a process is.
+/// Stage in the life of a process.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum State {
-    /// It lives nowhere yet.
+    /// Reserved: the process lives nowhere yet.
     Fresh,
-    /// It lives.
+    /// Alive.
     Running,
-    /// It has ended, with this status as `wait4` tells it.
+    /// Ended, with this status as `wait4` tells it.
     Ended(u64),
 }
 
-/// Who takes care of a process's signals.
+/// Receiver of a process's signals.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Attendance {
-    /// Nobody: they take their default effect.
+    /// None: signals take their default effect.
     Nobody,
     /// An agent that will come.
     Awaited,
-    /// Its agent.
+    /// Signal thread of the process.
     Agent,
 }
 
-/// What a process hands on to its children, beside group and session.
+/// Attributes that a process hands on to its children, beside group and session.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Traits {
     /// Signals that it ignores, a bit for each.
@@ -95,32 +95,32 @@ pub struct Traits {
     pub identity: [u64; 3],
     /// Real group of the user's, in questions to others.
     pub user_group: u64,
-    /// Most processes of its user.
+    /// Maximum of processes of its user.
     pub most_processes: u64,
-    /// Most signals that wait for it.
+    /// Maximum of signals that wait for it.
     pub most_signals: u64,
     /// 20 less its nice value.
     pub priority: u64,
-    /// Of how many processors it is told at most.
+    /// Maximum of processors that it is told of.
     pub most_processors: u64,
 }
 
 /// One process.
 #[derive(Clone, Debug)]
 pub struct Process {
-    /// Its parent; 0 for the first.
+    /// Parent, or 0 for the first process.
     pub parent: u64,
-    /// Its group.
+    /// Process group.
     pub group: u64,
-    /// Its session.
+    /// Session.
     pub session: u64,
-    /// How far it is.
+    /// Stage of its life.
     pub state: State,
     /// The signal that has stopped it.
     pub stopped: Option<u64>,
-    /// What it hands on.
+    /// Attributes that its children inherit.
     pub traits: Traits,
-    /// What it is called.
+    /// Name.
     pub name: Vec<u8>,
     /// The words of its command, each with a final zero.
     pub command: Vec<u8>,
@@ -156,7 +156,7 @@ pub struct World {
     processes: BTreeMap<u64, Process>,
     terminals: BTreeMap<u64, Terminal>,
     effects: Vec<Effect>,
-    /// Who ends now, and with which status; first the one at whom work is done.
+    /// Processes that end, with their statuses. The first one is being worked on.
     ending: VecDeque<(u64, u64)>,
     limits: Limits,
     /// Threads beside the first of each process.
@@ -195,7 +195,7 @@ impl World {
         world
     }
 
-    /// What is to be done since this was asked last, in this order.
+    /// Returns the actions that are due since the last call, in order.
     pub fn effects(&mut self) -> Vec<Effect> {
         core::mem::take(&mut self.effects)
     }
@@ -283,7 +283,8 @@ impl World {
         Ok(())
     }
 
-    /// Whether a child needs nothing of its maker any more: it runs another program, or has ended.
+    /// Returns true if a child needs nothing of its parent any more: it runs another program, or
+    /// has ended.
     pub fn is_released(&self, maker: u64, pid: u64) -> Result<bool, Errno> {
         let child = self.process(pid)?;
         if child.parent == maker { Ok(child.has_executed || child.has_ended()) } else { Err(Errno::ESRCH) }
@@ -299,7 +300,7 @@ impl World {
         Ok(())
     }
 
-    /// Which signals it ignores, and what it wants to know of its children.
+    /// Notes the signals that a process ignores, and what it wants to know of its children.
     pub fn dispositions(&mut self, pid: u64, ignored: u64, child_flags: u64) -> Result<(), Errno> {
         let ignored = ignored & !signals::UNSTOPPABLE;
         let process = self.living(pid)?;
@@ -329,7 +330,7 @@ impl World {
         Ok(())
     }
 
-    /// It is told of no more processors than these.
+    /// Limits the processors that a process is told of.
     pub fn processors(&mut self, pid: u64, count: u64) -> Result<(), Errno> {
         let traits = &mut self.living(pid)?.traits;
         if count == 0 {
@@ -339,7 +340,7 @@ impl World {
         Ok(())
     }
 
-    /// What it gets when its parent ends, and whether orphans are its own.
+    /// Notes the signal that a process gets when its parent ends, and whether it adopts orphans.
     pub fn family(&mut self, pid: u64, death_signal: u64, is_reaper: bool) -> Result<(), Errno> {
         if death_signal > signals::HIGHEST {
             return Err(Errno::EINVAL);
@@ -349,7 +350,7 @@ impl World {
         Ok(())
     }
 
-    /// What it is called from now on, and behind a zero its command.
+    /// Sets a process's name and, behind a zero, its command.
     pub fn set_name(&mut self, pid: u64, text: &[u8]) -> Result<(), Errno> {
         let process = self.living(pid)?;
         let end = text.iter().position(|byte| *byte == 0);
@@ -372,7 +373,7 @@ impl World {
         Ok(number)
     }
 
-    /// That thread has ended.
+    /// Notes the end of a thread.
     pub fn thread_end(&mut self, pid: u64, thread: u64) -> Result<(), Errno> {
         let process = self.living(pid)?;
         if !process.threads.remove(&thread) {
@@ -421,7 +422,7 @@ impl Process {
         }
     }
 
-    /// Whether it only waits for being waited for.
+    /// Returns true if the process is a zombie.
     pub fn has_ended(&self) -> bool {
         matches!(self.state, State::Ended(_))
     }

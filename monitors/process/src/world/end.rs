@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 use nacre_proto::{Errno, parent};
 use nacre_proto::flags::{CLD_CONTINUED, CLD_DUMPED, CLD_EXITED, CLD_KILLED, CLD_STOPPED, SA_NOCLDSTOP, SA_NOCLDWAIT};
 
-/// In a status as `wait4` tells it: a core was dumped.
+/// Bit of a status as `wait4` tells it: a core was dumped.
 const DUMPED: u64 = 0x80;
 
 impl World {
@@ -121,7 +121,7 @@ impl World {
             let Ok(process) = self.process_mut(child) else { continue };
             let (death_signal, state) = (process.death_signal, process.state);
             if death_signal != 0 {
-                // It may find no room, as any signal.
+                // The signal may find no room, like any other.
                 let _ = self.deliver(child, Signal { number: death_signal, sender: pid, ..Signal::default() });
             }
             if let State::Ended(status) = state {

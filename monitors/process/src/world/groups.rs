@@ -6,18 +6,19 @@ use alloc::vec::Vec;
 use nacre_proto::Errno;
 
 impl World {
-    /// Those of a group that have not ended.
+    /// Returns the members of a group that have not ended.
     pub(super) fn members(&self, group: u64) -> Vec<u64> {
         let is_member = |process: &super::Process| process.group == group && !process.has_ended();
         self.processes.iter().filter(|(_, process)| is_member(process)).map(|(pid, _)| *pid).collect()
     }
 
-    /// Whether no member has a parent in the same session and another group, who could let it go on.
+    /// Returns true if the group is orphaned: no member has a parent in the same session and
+    /// another group, who could continue it.
     pub(super) fn is_orphaned(&self, group: u64) -> bool {
         self.is_orphaned_but_for(group, None)
     }
 
-    /// The same as if `living` had not ended.
+    /// Returns true if the group were orphaned with `living` still alive.
     pub(super) fn is_orphaned_but_for(&self, group: u64, living: Option<u64>) -> bool {
         let lives = |pid: u64, process: &super::Process| !process.has_ended() || Some(pid) == living;
         !self.processes.iter().any(|(pid, process)| {
@@ -120,7 +121,8 @@ impl World {
         Ok((session, self.terminals.get(&session).map_or(0, |terminal| terminal.foreground), session == own))
     }
 
-    /// Whether the signal, which the others of its group get, is to stop the caller from using a terminal.
+    /// Returns true if the signal, which the rest of the group gets, is to stop the caller from
+    /// using a terminal.
     pub fn terminal_check(&mut self, caller: u64, device: u64, signal: u64) -> Result<bool, Errno> {
         let process = self.process(caller)?;
         let (session, group) = (process.session, process.group);

@@ -16,7 +16,7 @@ const GROUP: u64 = 1;
 const USER: u64 = 2;
 
 impl World {
-    /// Those who are meant, of whom there is one at least.
+    /// Returns the processes that a call names: at least one.
     fn meant(&self, caller: u64, which: u64, who: u64) -> Result<Vec<u64>, Errno> {
         let own = self.process(caller)?;
         let of = |own: u64| if who == 0 { own } else { who };

@@ -7,7 +7,7 @@ use nacre_proto::flags::{SI_KERNEL, SI_TKILL, SI_USER};
 
 /// The signal with the highest number.
 pub const HIGHEST: u64 = 64;
-/// From this one on, each that is sent waits for itself.
+/// First real-time signal: from here on, each signal that is sent waits for itself.
 const FIRST_QUEUED: u64 = 32;
 
 pub const HANG_UP: u64 = 1;
@@ -26,49 +26,49 @@ pub const fn bit(signal: u64) -> u64 {
     if signal == 0 || signal > HIGHEST { 0 } else { 1 << (signal - 1) }
 }
 
-/// Whether it is what those get who use a terminal from the background.
+/// Returns true if the signal tells a process of the background that it may not use the terminal.
 pub const fn is_of_background(signal: u64) -> bool {
     signal == TERMINAL_INPUT || signal == TERMINAL_OUTPUT
 }
 
 /// Signals that stop.
 const STOPS: u64 = bit(STOP) | KEY_STOPS;
-/// Those that do not stop a process whose group is orphaned.
+/// Stop signals that do not stop a process of an orphaned group.
 const KEY_STOPS: u64 = bit(TERMINAL_STOP) | bit(TERMINAL_INPUT) | bit(TERMINAL_OUTPUT);
-/// Those that do nothing unless they are caught.
+/// Signals whose default effect is nothing.
 const HARMLESS: u64 = bit(CHILD) | bit(CONTINUE) | bit(URGENT) | bit(WINDOW);
-/// Those that cannot be ignored.
+/// Signals that cannot be ignored.
 pub const UNSTOPPABLE: u64 = bit(KILL) | bit(STOP);
 
 /// A signal that waits to be fetched.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Signal {
-    /// Which.
+    /// Number of the signal.
     pub number: u64,
-    /// Where it comes from.
+    /// Code of its origin.
     pub code: u64,
-    /// Who has sent it, and that one's user.
+    /// Sender, and the sender's user.
     pub sender: u64,
     /// The user.
     pub user: u64,
-    /// What it carries.
+    /// Value that the signal carries.
     pub value: u64,
-    /// For which thread, 0 for any.
+    /// Thread that the signal is for, or 0 for any.
     pub thread: u64,
 }
 
-/// What somebody wants to send.
+/// Request to send a signal.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sent {
-    /// To a process, a group, all.
+    /// Process, group, or all.
     pub target: i64,
-    /// To one thread, if not 0.
+    /// Thread, if not 0.
     pub thread: u64,
-    /// Which signal; 0 only looks.
+    /// Number of the signal, or 0 to check the target only.
     pub number: u64,
     /// Code.
     pub code: u64,
-    /// What it carries.
+    /// Value that the signal carries.
     pub value: u64,
 }
 
@@ -177,7 +177,8 @@ impl World {
     /// The default effect of a signal on a process that has no agent.
     fn take_default(&mut self, pid: u64, number: u64, is_ignored: bool) {
         if number == CONTINUE {
-            // It goes on even if it ignores the signal, and takes what has come meanwhile.
+            // The process continues even if it ignores the signal, and takes what has come
+            // meanwhile.
             let _ = self.set_stopped(pid, 0);
             self.settle(pid);
         }
@@ -239,7 +240,7 @@ impl Process {
         self.queue.retain(|signal| bit(signal.number) & opposite == 0);
     }
 
-    /// One more signal waits. Those of the first numbers wait once.
+    /// Queues a signal. One of the standard signals is queued once.
     fn enqueue(&mut self, signal: Signal) -> Result<(), Errno> {
         let is_same = |other: &Signal| other.number == signal.number && other.thread == signal.thread;
         if signal.number < FIRST_QUEUED && self.queue.iter().any(is_same) {

@@ -249,7 +249,7 @@ fn keys_go_to_the_foreground() {
     let told = world.signal_take(FIRST).unwrap().expect("a signal");
     assert_eq!((told.code, told.value), (CLD_STOPPED, 20));
     world.terminal_signal(FIRST, 2);
-    // What is stopped takes it when it goes on.
+    // A stopped process takes the signal when it continues.
     assert_eq!(found(&mut world, FIRST, -1, WEXITED), None);
     kill(&mut world, FIRST, job as i64, signals::CONTINUE).unwrap();
     assert_eq!(found(&mut world, FIRST, -1, WEXITED), Some((job, 2)));
@@ -375,7 +375,7 @@ impl Random {
     }
 }
 
-/// What holds whatever was done.
+/// Checks the invariants of a world.
 fn check(world: &World) {
     let mut numbers = BTreeSet::new();
     for (pid, process) in &world.processes {
@@ -421,7 +421,7 @@ fn act(world: &mut World, random: &mut Random) {
     let _ = result;
 }
 
-/// What the manager would have to do fits what there is.
+/// Checks that the manager can carry out each action.
 fn check_effects(world: &mut World, bodies: &mut BTreeSet<u64>) {
     for effect in world.effects() {
         match effect {

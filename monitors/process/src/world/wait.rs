@@ -5,14 +5,14 @@ use super::{Process, State, World};
 use nacre_proto::Errno;
 use nacre_proto::flags::{WALL, WCLONE, WCONTINUED, WEXITED, WNOHANG, WNOWAIT, WUNTRACED};
 
-/// What has become of a child.
+/// Change of a child's state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// It has ended, with this status as `wait4` tells it.
+    /// The child has ended, with this status as `wait4` tells it.
     Ended(u64),
-    /// It was stopped by this signal.
+    /// This signal stopped the child.
     Stopped(u64),
-    /// It goes on.
+    /// The child continued.
     Continued,
 }
 
@@ -30,11 +30,11 @@ impl Change {
 /// A child that has changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Found {
-    /// Which.
+    /// Number of the child.
     pub pid: u64,
-    /// How.
+    /// Change of the child.
     pub change: Change,
-    /// Its user.
+    /// User of the child.
     pub user: u64,
 }
 
@@ -85,7 +85,7 @@ impl World {
 }
 
 impl Process {
-    /// What has become of it, of what is asked for.
+    /// Returns the change that the options ask for, if there is one.
     fn change(&self, options: u64) -> Option<Change> {
         if let State::Ended(status) = self.state {
             return (options & WEXITED != 0).then_some(Change::Ended(status));
