@@ -1,4 +1,5 @@
-//! The same Linux programs on Debian's Linux and on Nacre, in the same QEMU: one boot each, in which one program runs after the other, each with a limit.
+//! Runs the same Linux programs on Debian's Linux and on Nacre, in the same QEMU. One boot of each
+//! system runs all programs, one after the other, each with a limit.
 
 use std::ffi::OsString;
 use std::fs;
@@ -30,11 +31,11 @@ const APPLETS: [&str; 3] = ["sh", "cat", "true"];
 /// Files of this machine, and programs among them with a word for each run.
 #[derive(Clone, Debug, Default)]
 pub struct Batch {
-    /// What is put where.
+    /// Files of this machine, and their paths in the guest.
     pub files: Vec<(PathBuf, PathBuf)>,
     /// A program's place, and the word that it is run with.
     pub runs: Vec<(String, String)>,
-    /// What runs them on Nacre.
+    /// Program that runs them on Nacre.
     pub starter: String,
     /// The monitors, with their options, that each runs below on Nacre.
     pub below: Vec<String>,
@@ -45,7 +46,7 @@ impl Batch {
         self.files.iter().cloned().chain(LIBRARIES.iter().map(|path| (path.into(), path.into())))
     }
 
-    /// On Linux, whose first process is `tests/linux/driver.c`.
+    /// Runs them on Linux, whose first process is `tests/linux/driver.c`.
     pub fn on_linux(&self, tree: &Tree) -> Outcome<Captured> {
         let init = driver(tree)?;
         let mut files = Files::default();
@@ -61,7 +62,7 @@ impl Batch {
         linux::boot(tree, &files, arguments(), LIMIT)
     }
 
-    /// On Nacre, where the starter runs one after the other.
+    /// Runs them on Nacre, below the starter.
     pub fn on_nacre(&self, products: &Products) -> Outcome<Captured> {
         let mut command: Vec<OsString> = vec![self.starter.clone().into()];
         command.extend(self.below.iter().flat_map(|word| ["--under".into(), word.into()]));

@@ -53,7 +53,7 @@ impl Products {
 /// One run of cargo: what is built, how, and from which folders.
 struct Group<'a> {
     name: &'a str,
-    /// What people are told that is built.
+    /// Name of the group, for people.
     title: &'a str,
     flags: &'a str,
     sources: &'a [&'a str],
@@ -82,7 +82,7 @@ pub fn ensure(tree: &Tree) -> Outcome<Products> {
     Ok(Products { kernel: named, programs })
 }
 
-/// The same with a kernel that measures how long it keeps interrupts off.
+/// Brings all up to date, with a kernel that measures how long it keeps interrupts off.
 pub fn ensure_measuring(tree: &Tree) -> Outcome<Products> {
     let products = ensure(tree)?;
     let kernel = ensure_kernel(tree, &Toolchain::from_environment(), &kernel_group("latency", LATENCY))?;
@@ -151,7 +151,7 @@ fn package_name(manifest: &Path) -> Option<String> {
     Some(line.split('"').nth(1)?.to_string())
 }
 
-/// Whether the group had to be built.
+/// Builds a group if it is stale. Returns true if it was.
 fn ensure_group(tree: &Tree, toolchain: &Toolchain, group: &Group<'_>) -> Outcome<bool> {
     let stamp = tree.target(group.name).join("stamp");
     let recipe = format!("{toolchain:?} {} {:?} {:?}\n", group.flags, group.packages, group.features);
@@ -192,7 +192,8 @@ fn is_fresh(tree: &Tree, group: &Group<'_>, stamp: &Path, recipe: &str) -> bool 
         && !group.sources.iter().any(|source| is_newer(&tree.path(source), stamped))
 }
 
-/// Whether a path or anything below it changed at or after `time`. Folders count too: a deletion shows nowhere else.
+/// Returns true if a path or anything below it changed at or after `time`. Folders count too,
+/// because a deletion shows nowhere else.
 fn is_newer(path: &Path, time: SystemTime) -> bool {
     let Ok(metadata) = fs::symlink_metadata(path) else { return false };
     if metadata.modified().map_or(true, |modified| modified >= time) {

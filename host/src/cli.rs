@@ -40,7 +40,7 @@ Examples:
 #[command(name = "nacre", version, max_term_width = 100)]
 #[command(after_help = format!("{EXAMPLES}\n\n{STATUSES}"))]
 pub struct Cli {
-    /// What to do.
+    /// Subcommand.
     #[command(subcommand)]
     pub task: Task,
 }
@@ -97,7 +97,7 @@ pub struct ManArguments {
 /// Source of a guest's random bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Seed {
-    /// The same bytes in each run, for runs that are to be the same.
+    /// Same bytes in each run.
     #[default]
     Fixed,
     /// Bytes of this machine, and of the processor.
@@ -106,7 +106,7 @@ pub enum Seed {
     Processor,
 }
 
-/// What the booted system holds: shared by `run` and `image`.
+/// Contents of the booted system, for `run` and `image`.
 #[derive(Args, Clone, Debug, Default)]
 pub struct GuestArguments {
     /// Put a file or directory of this machine into the guest, at PATH (default: the same absolute path), with the libraries of programs in it
@@ -124,7 +124,7 @@ pub struct GuestArguments {
     /// Start the program in the current directory of this machine, if the guest has it
     #[arg(skip)]
     pub starts_here: bool,
-    /// Where the guest's random bytes come from
+    /// Source of the guest's random bytes
     #[arg(skip)]
     pub seed: Seed,
     /// Memory of the machine, if it is known: a small one gets less data of programs
@@ -138,10 +138,10 @@ pub struct GuestArguments {
 /// The machine: shared by all that start QEMU.
 #[derive(Args, Clone, Debug)]
 pub struct MachineArguments {
-    /// How many processors
+    /// Number of processors
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64))]
     pub cpus: u32,
-    /// How much memory, with a suffix K, M or G
+    /// Memory, with a suffix K, M or G
     #[arg(long, value_name = "SIZE", default_value = "512M", value_parser = parse_size)]
     pub memory: u64,
     /// End the machine after so many seconds
@@ -156,7 +156,7 @@ pub struct MachineArguments {
     /// Add a word to the kernel's command line, such as fpu=1
     #[arg(long, value_name = "WORD")]
     pub kernel_option: Vec<String>,
-    /// Where the debug console writes, if there is one
+    /// File that the debug console writes to
     #[arg(skip)]
     pub console: Option<PathBuf>,
 }
@@ -189,19 +189,19 @@ pub struct ImageArguments {
 /// Arguments of `test`.
 #[derive(Args, Debug)]
 pub struct TestArguments {
-    /// Only tests whose name contains TEXT
+    /// Run only tests whose name contains TEXT
     #[arg(long, value_name = "TEXT")]
     pub filter: Option<String>,
-    /// Only these rings
+    /// Run only these rings
     #[arg(long, value_name = "RING", value_enum, value_delimiter = ',')]
     pub ring: Vec<Ring>,
-    /// In the ring of Linux programs: all of them below these monitors alone, as `process trace -q`
+    /// Run the ring of Linux programs below these monitors alone, as `process trace -q`
     #[arg(long, value_name = "MONITORS", allow_hyphen_values = true)]
     pub below: Option<String>,
     /// Also write the summary as JSON
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
-    /// How many machines run at once
+    /// Number of machines that run at once
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=64))]
     pub jobs: u32,
 }
@@ -265,10 +265,11 @@ pub struct LatencyArguments {
 /// Arguments of `fuzz`.
 #[derive(Args, Debug)]
 pub struct FuzzArguments {
-    /// What to fuzz on this machine: core, decoders, or one of fuzz/README.md; without it the hostile program runs in the system
+    /// Target to fuzz on this machine: core, decoders, or one of fuzz/README.md; without it the
+    /// hostile program runs in the system
     #[arg(value_name = "TARGET")]
     pub target: Option<String>,
-    /// How long to fuzz the target
+    /// Minutes to fuzz the target
     #[arg(long, value_name = "N", default_value_t = 1.0, requires = "target")]
     pub minutes: f64,
     /// Run one input instead: a file, or its bytes in base 16
@@ -277,13 +278,13 @@ pub struct FuzzArguments {
     /// Add to the corpus what was found to reach more
     #[arg(long, requires = "target")]
     pub keep: bool,
-    /// Where the random numbers start; printed when it is not given
+    /// Seed of the random numbers; printed when it is not given
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
-    /// How many calls
+    /// Number of calls
     #[arg(long, value_name = "N", default_value_t = 10_000_000)]
     pub calls: u64,
-    /// How many processors
+    /// Number of processors
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=64))]
     pub cpus: u32,
     /// Show QEMU's command line

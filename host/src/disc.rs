@@ -15,13 +15,14 @@ use crate::tree::Tree;
 
 const PACKAGES: &str = "grub-common grub-pc-bin grub-efi-amd64-bin mtools xorriso";
 
-/// In an ELF file's first 64 bytes: where the program headers are, how large and how many; where the sections are, how many, and which names them.
+/// Offsets in an ELF file's first 64 bytes: position, size and number of the program headers;
+/// position and number of the sections, and the index of the one that names them.
 const PROGRAM_HEADERS: usize = 0x20;
 const HEADER_SIZE: usize = 0x36;
 const HEADER_COUNT: usize = 0x38;
 const SECTION_HEADERS: Range<usize> = 0x28..0x30;
 const SECTION_COUNTS: Range<usize> = 0x3c..0x40;
-/// In a program header: offset and size in the file.
+/// Offsets in a program header: position and size in the file.
 const OFFSET: usize = 0x8;
 const SIZE: usize = 0x20;
 
@@ -43,7 +44,7 @@ pub fn image(tree: &Tree, arguments: &ImageArguments) -> Outcome<i32> {
 
 /// Writes a disc that boots what `arguments` name.
 pub fn write(products: &Products, arguments: &GuestArguments, output: &Path) -> Outcome<()> {
-    // Whoever boots the disc sits at a serial terminal of the usual size.
+    // A disc is booted at a serial terminal of the usual size.
     let facts = Facts { is_terminal: true, ..Facts::PIPE };
     let guest = Guest::compose(products, &GuestArguments { seed: Seed::Processor, starts_here: true, ..arguments.clone() }, &facts)?;
     let staging = Folder::new("disc")?;
@@ -81,7 +82,7 @@ fn make_disc(staging: &Path, output: &Path) -> Outcome<()> {
     let remedy = format!("install Debian's packages {PACKAGES}");
     let made = command.output().context(Class::Machine, || "cannot start grub-mkrescue".to_string());
     let made = made.map_err(|failure| failure.remedy(remedy.clone()))?;
-    // It ends with 0 even when xorriso could not write.
+    // xorriso ends with 0 even when it could not write.
     if made.status.success() && output.is_file() {
         return Ok(());
     }

@@ -1,8 +1,9 @@
-//! How the command fails: a class with a status of its own, a sentence, and a remedy.
+//! Failures of the command: a class with an exit status of its own, a sentence, and a remedy.
 
 use std::fmt;
 
-/// Why the command itself (not the program that it runs) ends without success. Each has its own exit status.
+/// Reason why the command itself, not the program that it runs, ends without success. Each has its
+/// own exit status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Class {
     /// A file given on the command line cannot be read or written.
@@ -11,7 +12,7 @@ pub enum Class {
     Usage,
     /// The tree cannot be built.
     Build,
-    /// This machine lacks something that Nacre stands on.
+    /// This machine lacks something that Nacre needs.
     Machine,
     /// The kernel panicked, or the guest ended without saying a status.
     Guest,
@@ -63,15 +64,15 @@ A test or check that finds faults ends with 1.";
 /// A failure to be told to the person who typed the command.
 #[derive(Debug)]
 pub struct Failure {
-    /// Which kind, and so which exit status.
+    /// Class, which gives the exit status.
     pub class: Class,
-    /// What happened: a sentence without a full stop.
+    /// Event, as a sentence without a full stop.
     pub message: String,
-    /// What to do about it, if there is something to do.
+    /// Action that helps, if there is one.
     pub remedy: Option<String>,
 }
 
-/// What most functions here return.
+/// Result of most functions of the command.
 pub type Outcome<T> = Result<T, Failure>;
 
 impl Failure {
@@ -80,7 +81,7 @@ impl Failure {
         Failure { class, message: message.into(), remedy: None }
     }
 
-    /// The same with a remedy.
+    /// Adds a remedy.
     pub fn remedy(mut self, remedy: impl Into<String>) -> Failure {
         self.remedy = Some(remedy.into());
         self

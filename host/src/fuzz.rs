@@ -8,7 +8,7 @@ use crate::cli::FuzzArguments;
 use crate::failure::Outcome;
 use crate::tree::Tree;
 
-/// With a target, the engine; without, the hostile program.
+/// Runs the engine on a target, or without a target the hostile program in the system.
 pub fn fuzz(tree: &Tree, arguments: &FuzzArguments) -> Outcome<i32> {
     match &arguments.target {
         Some(target) => engine::fuzz(tree, target, arguments),

@@ -1,4 +1,4 @@
-//! What the command writes as JSON.
+//! Writes files of JSON.
 
 use std::fmt::Write;
 use std::path::Path;

@@ -21,7 +21,7 @@ use crate::tree::Tree;
 
 /// A guard against hanging.
 const LIMIT: Duration = Duration::from_secs(1800);
-/// What is run when nothing is named.
+/// Programs that run when none is named.
 const PROGRAMS: [&str; 3] = ["conformance", "hostile --seed 1 --calls 1000000", "measure"];
 
 /// The longest stretch of each way in: `call 12` or `vector 14`.

@@ -21,7 +21,7 @@ const FILE_LINES: usize = 500;
 /// Lines of a function.
 const FUNCTION_LINES: usize = 60;
 
-/// What is counted of a crate, by its name in JSON.
+/// Counts of a crate, by their names in JSON.
 const COLUMNS: [&str; 8] = ["code", "tests", "files", "functions", "median", "p90", "longest", "unsafe"];
 
 /// Folders of the kernel that belong to other architectures than the one that is counted.

@@ -8,7 +8,7 @@ use crate::failure::{Class, Context, Failure, Outcome};
 
 /// Time between two lines where they are not written over each other.
 const PAUSE: Duration = Duration::from_secs(10);
-/// What cargo's bar of progress starts with.
+/// Beginning of cargo's progress bar.
 const BAR: &str = "Building [";
 
 /// Runs a build of `what`; shows how far it is, and what it says only if it fails.

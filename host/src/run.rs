@@ -22,7 +22,7 @@ pub fn run(tree: &Tree, arguments: &RunArguments) -> Outcome<i32> {
     run_products(&builds::ensure(tree)?, arguments)
 }
 
-/// The same with products that are known to be up to date.
+/// Runs a program with products that are up to date.
 pub fn run_products(products: &builds::Products, arguments: &RunArguments) -> Outcome<i32> {
     let facts = Facts::current();
     let seed = if arguments.machine.icount { Seed::Fixed } else { Seed::Fresh };

@@ -31,7 +31,7 @@ impl Folder {
         Err(Failure::new(Class::File, format!("cannot find a free name in {}", parent.display())))
     }
 
-    /// Its path.
+    /// Returns the path.
     pub fn path(&self) -> &Path {
         &self.0
     }
@@ -66,7 +66,7 @@ impl Scratch {
         Ok(Scratch { path, _folder: folder })
     }
 
-    /// Its path.
+    /// Returns the path.
     pub fn path(&self) -> &Path {
         &self.path
     }

@@ -19,10 +19,10 @@ use crate::failure::{Class, Context, Failure, Outcome};
 use machine::{Machine, Started};
 use records::{Record, Splitter};
 
-/// How long the last output may take to be written once the machine is gone.
+/// Time in which the last output has to be written once the machine is gone.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// What happens in a session, as its threads tell it.
+/// Events of a session, as its threads report them.
 #[derive(Debug)]
 pub enum Event {
     /// A serial line ended: QEMU is gone, or going.
@@ -31,7 +31,7 @@ pub enum Event {
     Exit(i32),
     /// The guest takes input from now on.
     Ready,
-    /// Nobody reads standard output any more.
+    /// Standard output has no reader any more.
     OutputGone,
     /// Ctrl-] was typed.
     Leave,
@@ -45,21 +45,21 @@ pub enum Event {
     Refused(String),
 }
 
-/// Where a session's bytes come from and go to.
+/// Sources and destinations of a session's bytes.
 pub struct Streams {
-    /// What the program reads.
+    /// Input of the program.
     pub input: Box<dyn Read + Send>,
-    /// What the program writes.
+    /// Output of the program.
     pub output: Box<dyn Write + Send>,
-    /// What it writes as errors.
+    /// Errors of the program.
     pub errors: Box<dyn Write + Send>,
     /// Messages of the kernel and of root.
     pub messages: Box<dyn Write + Send>,
-    /// Whether Ctrl-] in the input ends the session.
+    /// Set if Ctrl-] in the input ends the session.
     pub is_terminal: bool,
 }
 
-/// How a session is bounded.
+/// Limits of a session.
 #[derive(Clone, Debug, Default)]
 pub struct Limits {
     /// The machine ends after this time.
@@ -68,7 +68,7 @@ pub struct Limits {
     pub outputs: BTreeSet<PathBuf>,
 }
 
-/// How a session came to its end.
+/// Ends of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
     /// The program ended with this status.
@@ -216,7 +216,7 @@ impl Session {
     }
 }
 
-/// What a record of the guest means for the session.
+/// Returns the event that a guest's record means.
 pub fn event_of(record: Record) -> Event {
     match record {
         Record::Exit(status) => Event::Exit(status),

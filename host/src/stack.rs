@@ -1,10 +1,17 @@
-//! How deep the kernel's stack can get, from the built kernel itself: a kernel whose deepest chain of calls does not fit is not used.
+//! Checks the depth of the kernel's stack in the built kernel: one whose deepest chain of calls
+//! does not fit is refused.
 //!
-//! The size of each function's frame is in `.stack_sizes` (`-Z emit-stack-sizes`); who calls whom is in the relocations that the linker leaves (`--emit-relocs`): whatever text refers to a function is taken for a call of it.
-//! Functions that call each other in a ring are refused, unless [`RINGS`] says how often one chain can go round.
+//! The size of each function's frame is in `.stack_sizes` (`-Z emit-stack-sizes`). Calls are in the
+//! relocations that the linker leaves (`--emit-relocs`): each place in the text that refers to a
+//! function counts as a call of it. Functions that call each other in a ring are refused, unless
+//! [`RINGS`] says how often one chain can go round.
 //!
-//! What this cannot see: calls through a pointer. A function whose address stands in data may be called by one. It is assumed that a chain has one such call at most, as the kernel has (its table of calls), so the deepest chain from any of these functions is added to the deepest of all.
-//! A panic is left out: what it prints it prints through pointers, and below the stack is a page that is not mapped. Naked functions use no stack of the CPU's.
+//! Calls through a pointer do not show. Any function whose address stands in data may be called so.
+//! The check assumes at most one such call in a chain, as the kernel has (its table of calls). So the
+//! deepest chain from any of these functions is added to the deepest of all.
+//!
+//! Panics are left out, because they print through pointers; the page below the stack is not mapped.
+//! Naked functions use no stack of the CPU's.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -16,7 +23,7 @@ use crate::failure::{Class, Context, Failure, Outcome};
 
 /// Bytes of a CPU's stack in the kernel: `STACK_SIZE` in `kernel/machine/src/x86_64/layout.rs`.
 const STACK: u64 = 16 << 10;
-/// What a call itself takes.
+/// Bytes that a call itself takes.
 const RETURN_ADDRESS: u64 = 8;
 /// Parts of names of functions where a chain ends: what only a panic calls, and the ways in, which begin with an empty stack.
 const ENDS: [&str; 4] = ["panicking", "rust_begin_unwind", "arch5panic5panic", "arch5entry"];
@@ -29,13 +36,13 @@ struct Function {
     name: String,
     end: u64,
     frame: u64,
-    /// Where the functions start that it may call.
+    /// Addresses of the functions that it may call.
     calls: Vec<u64>,
-    /// Whether its address stands in data.
+    /// Set if the function's address stands in data.
     by_pointer: bool,
 }
 
-/// By where they start.
+/// Functions by their addresses.
 type Functions = BTreeMap<u64, Function>;
 
 /// Fails if the deepest chain of calls of the kernel in this file does not fit its stack.
@@ -63,13 +70,14 @@ fn read(image: &[u8]) -> Option<Functions> {
             function.frame = frame;
         }
     }
-    // What is said for debuggers, and of frames, refers to everything.
+    // Sections for debuggers, and those of frames, refer to everything.
     let used = |section: &SectionKind| matches!(section, SectionKind::Text | SectionKind::ReadOnlyData | SectionKind::ReadOnlyDataWithRel | SectionKind::Data);
     for section in file.sections().filter(|section| used(&section.kind())) {
         for (at, relocation) in section.relocations() {
             let RelocationTarget::Symbol(index) = relocation.target() else { continue };
             let Ok(symbol) = file.symbol_by_index(index) else { continue };
-            // What is relative to the instruction's end counts from four bytes further on.
+            // A displacement that counts from the instruction's end counts from four bytes further
+            // on.
             let further = if section.kind() == SectionKind::Text { 4 } else { 0 };
             let target = symbol.address().wrapping_add_signed(relocation.addend() + further);
             refer(&mut functions, at, section.kind() == SectionKind::Text, if symbol.kind() == SymbolKind::Text { symbol.address() } else { target });
@@ -118,7 +126,8 @@ fn deepest(functions: &Functions) -> Result<u64, String> {
     Ok(deepest + by_pointer)
 }
 
-/// How deep the stack gets from the function at `at` on; `chain` are those that led to it.
+/// Returns the depth of the stack from the function at `at` on. `chain` has the functions that led
+/// to it.
 fn depth(functions: &Functions, at: u64, chain: &mut Vec<u64>, known: &mut BTreeMap<u64, u64>) -> Result<u64, String> {
     let Some(function) = functions.get(&at).filter(|function| !is_end(function)) else { return Ok(0) };
     if let Some(depth) = known.get(&at) {

@@ -32,7 +32,7 @@ impl Tree {
         self.root.join(inside)
     }
 
-    /// Where cargo puts the products of `group`.
+    /// Returns the folder of the products of `group`.
     pub fn target(&self, group: &str) -> PathBuf {
         self.root.join("build").join(group)
     }

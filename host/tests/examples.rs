@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-/// What a person types at a shell that an example starts.
+/// Input of a shell that an example starts.
 const TYPED: &str = "ls /bin | wc -l\nexit 0\n";
 /// Texts of which an example must show none, whatever its status is.
 const FAULTS: [&str; 4] = ["No such file", "can't fork", "not found", "panicked"];
@@ -53,7 +53,7 @@ fn run(place: &Path, command: &str) -> Output {
     let mut child = Command::new("sh");
     child.args(["-c", command]).current_dir(place).env("PATH", path).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = child.spawn().unwrap();
-    // What reads no input closes it early.
+    // A program that reads no input closes it early.
     let _ = child.stdin.take().unwrap().write_all(TYPED.as_bytes());
     child.wait_with_output().unwrap()
 }

@@ -1,4 +1,4 @@
-//! What somebody tries who has never seen the tree, each as it would be typed on Linux.
+//! Tries what a newcomer tries who has never seen the tree, each as it would be typed on Linux.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

@@ -1,4 +1,5 @@
-//! What `nacre run` refuses: each time with the documented status, a sentence, and nothing on standard output.
+//! Tests what `nacre run` refuses: each time with the documented status, a sentence, and nothing on
+//! standard output.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// What makes a thread.
+/// Call that makes a thread.
 const MAKES: &str = "Thread::create(";
 /// A thread of the maker's own space is scheduled as its maker is, which the kernel sees to.
 const OWN: &str = "Space::OWN";

@@ -1,4 +1,5 @@
-//! What Linux's calls cost a Linux program: `bench/calls`, an operation a run, on both systems, beside what is aimed at.
+//! Measures the cost of Linux's calls to a Linux program: `bench/calls`, an operation a run, on
+//! both systems, beside its aim.
 
 use std::fmt;
 use std::fs;

@@ -1,4 +1,5 @@
-//! What two CPUs do at once: the measuring program's lines `parallel PAIRS best TICKS median TICKS`, as a sentence.
+//! Compares two CPUs with one: reads the measuring program's lines `parallel PAIRS best TICKS
+//! median TICKS`.
 
 use std::fmt;
 
@@ -6,7 +7,7 @@ use crate::failure::{Class, Failure, Outcome};
 use crate::rings::describe;
 use crate::session::capture::Captured;
 
-/// How much two pairs of client and server, on two CPUs, do in the time of one.
+/// Work of two pairs of client and server on two CPUs, for each unit of one pair.
 #[derive(Debug, PartialEq)]
 pub struct Scaling {
     /// Ratio by the best trials of each kind, in which the rest of the host shows least.

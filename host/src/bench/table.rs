@@ -13,7 +13,7 @@ pub struct Figure {
     pub entries: u64,
 }
 
-/// What one system printed.
+/// Figures of one system.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Figures {
     figures: Vec<Figure>,
@@ -37,7 +37,7 @@ impl Figures {
         figures
     }
 
-    /// Whether nothing was measured.
+    /// Returns true if nothing was measured.
     pub fn is_empty(&self) -> bool {
         self.figures.is_empty()
     }
@@ -58,9 +58,9 @@ impl Figures {
 pub struct Row {
     /// The operation.
     pub name: String,
-    /// On Nacre.
+    /// Figure on Nacre.
     pub nacre: Option<Figure>,
-    /// On Linux.
+    /// Figure on Linux.
     pub linux: Option<Figure>,
 }
 
@@ -75,7 +75,7 @@ impl Row {
 /// All operations, Nacre's order first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Table {
-    /// Its rows.
+    /// Rows of the table.
     pub rows: Vec<Row>,
 }
 

@@ -73,7 +73,7 @@ fn add_one(files: &mut Files, path: &Path) -> bool {
     match fs::read_link(path) {
         // A package's link to a folder says where its files lie. The folder may hold much else.
         Ok(target) if path.is_dir() => files.add_link(path, target.as_os_str()),
-        // What a package lists may have been removed or may not be this user's to read.
+        // A file that a package lists may be gone, or may not be this user's to read.
         _ => {
             let _ = links::add(files, path).map(|real| libraries::add_below(files, &real));
         }
@@ -88,13 +88,14 @@ fn say_missing(host: &Path, missing: &[PathBuf]) {
     }
 }
 
-/// How the program at `host` tells of its modules, if it is an interpreter that is known.
+/// Returns the command by which the program at `host` tells of its modules, if it is a known
+/// interpreter.
 fn interpreter(host: &Path) -> Option<&'static [&'static str]> {
     let name = host.file_name()?.to_str()?;
     INTERPRETERS.iter().find(|(start, _)| name.strip_prefix(start).is_some_and(|rest| rest.chars().all(|letter| letter.is_ascii_digit() || letter == '.'))).map(|(_, arguments)| *arguments)
 }
 
-/// What a command prints; nothing if it cannot be started.
+/// Returns the output of a command, or nothing if it cannot be started.
 pub fn output(command: &mut Command) -> String {
     let output = command.stdin(Stdio::null()).stderr(Stdio::null()).output();
     output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default()

@@ -1,4 +1,4 @@
-//! What the command wants to know of ELF files: root's segments, a program's kind, and a program without its symbols.
+//! Reads ELF files: root's segments, a program's kind, and a program without its symbols.
 
 use object::LittleEndian;
 use object::elf;
@@ -13,22 +13,22 @@ const ENDIAN: LittleEndian = LittleEndian;
 /// A part of root's memory at start: whole pages, and all of their bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Segment {
-    /// Where it appears; a multiple of the page size.
+    /// Address in the guest; a multiple of the page size.
     pub address: u64,
-    /// What may be done with it.
+    /// Rights on the memory.
     pub rights: u64,
     /// Whole pages.
     pub bytes: Vec<u8>,
 }
 
-/// Why a file is not a program that can be run here.
+/// Reason why a file is not a program that can be run here.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refusal {
-    /// It does not start as an ELF file does.
+    /// The file does not start as an ELF file does.
     NotElf,
-    /// It starts as one but ends too early or contradicts itself.
+    /// The file starts as one but ends too early or contradicts itself.
     Damaged(String),
-    /// It is for another processor, another word size, or is not a program.
+    /// The file is for another processor, another word size, or is not a program.
     OtherMachine,
 }
 
@@ -74,14 +74,14 @@ pub fn check_program(bytes: &[u8]) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// What a program or library asks for when it is loaded.
+/// Needs of a program or library when it is loaded.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Dynamic {
     /// Path of the dynamic linker.
     pub linker: Option<String>,
     /// Names of libraries.
     pub needed: Vec<String>,
-    /// Where it wants them looked for first, with colons between.
+    /// Folders to look for them in first, with colons between.
     pub search: String,
 }
 

@@ -16,7 +16,8 @@ const DIRECTORY: u32 = 0o040000;
 const REGULAR: u32 = 0o100000;
 const SYMBOLIC_LINK: u32 = 0o120000;
 
-/// When files that the command makes were last changed: fixed, so that the same command line makes the same image.
+/// Time stamp of files that the command makes: fixed, so that the same command line makes the same
+/// image.
 pub const BUILT: i64 = 1_704_067_200;
 
 /// One file.
@@ -59,7 +60,7 @@ pub const MAX_LINKS: usize = 40;
 pub const BUSYBOX: &str = "/bin/busybox";
 
 impl Files {
-    /// No files, into which so many bytes of data may come along unasked.
+    /// Makes an empty set of files, to which `data_left` bytes of data may be added unasked.
     pub fn with_data(data_left: u64) -> Files {
         Files { data_left, ..Files::default() }
     }
@@ -69,7 +70,7 @@ impl Files {
         self.entries.iter().map(|(path, entry)| (path.as_path(), entry))
     }
 
-    /// Whether there is something at `path`.
+    /// Returns true if there is something at `path`.
     pub fn contains(&self, path: &Path) -> bool {
         self.entries.contains_key(path)
     }
@@ -85,7 +86,8 @@ impl Files {
         self.entries.get(path).is_some_and(|entry| entry.mode & TYPE_MASK == SYMBOLIC_LINK && entry.content == BUSYBOX.as_bytes())
     }
 
-    /// Lets applets with the name of the program at `path` lead to that program, if it lies in a folder of `search` (folders with colons between).
+    /// Makes applets with the name of the program at `path` lead to that program, if it lies in a
+    /// folder of `search` (folders with colons between).
     pub fn take_over(&mut self, path: &Path, search: &str) {
         let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else { return };
         if search.split(':').any(|one| Path::new(one) == folder) {

@@ -1,4 +1,5 @@
-//! What a guest holds: busybox and its applets, monitors, a few files that programs expect, and what the command line adds.
+//! Composes a guest: busybox and its applets, monitors, a few files that programs expect, and
+//! additions of the command line.
 
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
@@ -21,7 +22,8 @@ use crate::session::terminal::Facts;
 
 /// Bytes of a key of ChaCha20.
 const SEED_SIZE: usize = 32;
-/// Where Debian's libraries look for kinds of terminals (terminfo(5)), the first before the others.
+/// Folders in which Debian's libraries look for kinds of terminals (terminfo(5)), the first before
+/// the others.
 const TERMINALS: [&str; 3] = ["/etc/terminfo", "/lib/terminfo", "/usr/share/terminfo"];
 
 /// Folders of hier(7) that a fresh Debian has, with whatever lies above them.
@@ -60,7 +62,7 @@ impl Guest {
             add_terminal(&mut files, &environment)?;
         }
         stack.add_output_folders(&mut files);
-        // What is named by a relative path is where the program looks for it.
+        // The program looks for a relative path in its current directory.
         if arguments.starts_here && files.contains(&directory) {
             files.add_file(Path::new("/etc/nacre/directory"), 0o644, directory.as_os_str().as_bytes());
         }

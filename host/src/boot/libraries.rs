@@ -11,7 +11,7 @@ use super::links;
 use crate::absolute::absolute;
 use crate::failure::{Class, Context, Failure, Outcome};
 
-/// Where Debian's dynamic linkers look, glibc's and musl's.
+/// Folders in which Debian's dynamic linkers look, glibc's and musl's.
 const FOLDERS: [&str; 5] = ["/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu", "/lib", "/usr/lib", "/usr/local/lib"];
 const MUSL_FOLDERS: [&str; 5] = ["/lib/x86_64-linux-musl", "/usr/lib/x86_64-linux-musl", "/lib", "/usr/local/lib", "/usr/lib"];
 /// Tells musl's linker its folders.
@@ -89,7 +89,7 @@ fn linker_of(linker: &Path, owner: &Path) -> Outcome<PathBuf> {
     Err(Failure::new(Class::NotRunnable, said).remedy("install the package that it comes with, or link the program with gcc -static"))
 }
 
-/// Where a library lies that `owner` needs.
+/// Finds a library that `owner` needs.
 fn find(name: &str, owner: &Path, search: &str, folders: &[&str]) -> Outcome<PathBuf> {
     if name.contains('/') {
         return Ok(absolute(Path::new("/"), Path::new(name)));

@@ -38,7 +38,7 @@ struct Package {
     recommends: Vec<Dependency>,
 }
 
-/// What a package asks for: one of several packages.
+/// Dependency of a package: one of several packages.
 struct Dependency {
     names: Vec<String>,
     /// Exactly one version will do: both are built of one source.
@@ -189,7 +189,8 @@ impl Packages {
         wanted
     }
 
-    /// What is followed of a package's dependencies; more of one that is `near`.
+    /// Returns the dependencies of a package that are followed. More of them are if the package is
+    /// `near`.
     fn asked_for<'a>(&'a self, package: &'a Package, near: bool) -> impl Iterator<Item = (&'a Dependency, &'a String, &'a Package)> {
         let follows = move |dependency: &&Dependency| near || dependency.is_exact || package.section == DEVELOPMENT;
         let found = |dependency: &'a Dependency| self.resolve(dependency).map(|(name, found)| (dependency, name, found));

@@ -8,7 +8,8 @@ const SHARED: [&str; 4] = ["/", "/usr", "/usr/local", "/opt"];
 /// Folders beside `bin` of which one at least shows that the folder is a program's own.
 const SIGNS: [&str; 4] = ["lib", "libexec", "share", "pkg"];
 
-/// What lies in the program's own folder, one level deep and the smallest first; nothing if it has no such folder.
+/// Returns the contents of the program's own folder, one level deep and the smallest first; `None`
+/// if it has no such folder.
 pub fn folders_of(host: &Path) -> Option<Vec<PathBuf>> {
     let real = fs::canonicalize(host).ok()?;
     let bin = real.parent().filter(|folder| folder.ends_with("bin"))?;

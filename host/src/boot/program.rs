@@ -17,7 +17,7 @@ use crate::failure::{Class, Context, Failure, Outcome, suggestion};
 use crate::monitors;
 use nacre_manifest::{Manifest, Programs, Stop, Value, is_separator};
 
-/// Where a guest program looks for others.
+/// Folders in which a guest program looks for others.
 pub const GUEST_PATH: &str = "/bin:/usr/bin:/sbin:/usr/sbin";
 
 /// Files that monitors' options name, as they are written there.
@@ -65,7 +65,7 @@ impl Stack {
     }
 }
 
-/// Where programs are looked for.
+/// Places to look for programs.
 pub struct Scope<'a> {
     /// Names of native monitors.
     pub monitors: &'a BTreeSet<String>,
@@ -73,7 +73,7 @@ pub struct Scope<'a> {
     pub natives: &'a BTreeSet<String>,
     /// The directory that relative paths start from.
     pub directory: &'a Path,
-    /// This machine's `PATH`.
+    /// Value of this machine's `PATH`.
     pub path: &'a OsStr,
 }
 

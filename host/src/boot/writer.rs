@@ -14,11 +14,11 @@ use super::files::Files;
 pub struct Root {
     /// Address of the first instruction.
     pub entry: u64,
-    /// At most `MAX_SEGMENTS` of them.
+    /// Segments, `MAX_SEGMENTS` at most.
     pub segments: Vec<Segment>,
 }
 
-/// Where everything stands; worked out before a byte is written.
+/// Positions of all parts, worked out before a byte is written.
 struct Layout {
     files_offset: u64,
     name_offsets: Vec<u64>,

@@ -30,7 +30,7 @@ const FLAGS: &[&str] = &[
     "-Zpre-link-arg=-Wl,--pop-state",
 ];
 
-/// What the engine is told on every run: an input is a finding if it takes 30 s, or 3 GiB.
+/// Options of each run: an input is a finding if it takes 30 s, or 3 GiB.
 const OPTIONS: &[&str] = &["-timeout=30", "-rss_limit_mb=3072", "-max_len=4096", "-print_final_stats=1"];
 
 /// Fuzzes `core`, another target, or all `decoders` in turn; 1 if there is a finding.

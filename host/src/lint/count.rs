@@ -5,24 +5,24 @@ use super::mask::{Masked, mask};
 /// A function and how long it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Function {
-    /// Its name.
+    /// Name of the function.
     pub name: String,
     /// The line of its `fn`, from 1.
     pub line: usize,
-    /// From `fn` to its closing brace.
+    /// Lines from `fn` to the closing brace.
     pub lines: usize,
 }
 
 /// An unsafe block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnsafeBlock {
-    /// Its line, from 1.
+    /// Line of the block, from 1.
     pub line: usize,
-    /// Whether a comment with `SAFETY:` stands before it.
+    /// Set if a comment with `SAFETY:` stands before it.
     pub has_safety: bool,
 }
 
-/// What is counted.
+/// Counts of a file or crate.
 #[derive(Clone, Debug, Default)]
 pub struct Counts {
     /// Lines with code outside of tests.
@@ -33,9 +33,9 @@ pub struct Counts {
     pub functions: Vec<Function>,
     /// Unsafe blocks, in tests too.
     pub unsafe_blocks: Vec<UnsafeBlock>,
-    /// Whether there are `unsafe fn`, `unsafe impl`, or unsafe attributes.
+    /// Set if there are `unsafe fn`, `unsafe impl`, or unsafe attributes.
     pub has_unsafe_items: bool,
-    /// Whether the file forbids unsafe code for its crate.
+    /// Set if the file forbids unsafe code for its crate.
     pub forbids_unsafe: bool,
 }
 
@@ -80,7 +80,8 @@ fn words<'a>(code: &'a str, word: &'a str) -> impl Iterator<Item = usize> + 'a {
     })
 }
 
-/// Where the item that starts behind `from` ends: behind its braces or its semicolon; also whether it has braces.
+/// Returns the end of the item that starts behind `from`, behind its braces or its semicolon, and
+/// true if it has braces.
 fn item_end(code: &str, from: usize) -> (usize, bool) {
     let mut braces = 0;
     let mut others = 0;

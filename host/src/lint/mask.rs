@@ -5,11 +5,11 @@
 pub struct Masked {
     /// As long as the source, line by line; only code is left.
     pub code: String,
-    /// The same, with only comments left.
+    /// Source with only its comments left.
     pub comments: String,
 }
 
-/// What a byte of source belongs to.
+/// Part of the source that a byte belongs to.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Part {
     Code,
@@ -42,7 +42,7 @@ fn keep(bytes: &[u8], parts: &[Part], wanted: Part) -> String {
     masked.collect()
 }
 
-/// How long the token at `at` is, as far as masking cares, and what it is.
+/// Returns the length of the token at `at`, as far as masking cares, and its part.
 fn token(bytes: &[u8], at: usize) -> (usize, Part) {
     let rest = &bytes[at..];
     let starts_word = at == 0 || !is_word(bytes[at - 1]);
@@ -99,7 +99,7 @@ fn raw_string(rest: &[u8]) -> Option<usize> {
     Some(found.map_or(rest.len(), |found| start + found + end.len()))
 }
 
-/// Whether a quote starts a character rather than a lifetime.
+/// Returns true if a quote starts a character rather than a lifetime.
 fn is_character(rest: &[u8]) -> bool {
     match rest.get(1) {
         Some(b'\\') => true,

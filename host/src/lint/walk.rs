@@ -9,9 +9,9 @@ use crate::tree::Tree;
 /// A crate of the tree.
 #[derive(Clone, Debug)]
 pub struct Crate {
-    /// Its folder, from the root.
+    /// Folder, from the root.
     pub name: String,
-    /// Its Rust files, those of crates inside it left out.
+    /// Rust files, without those of crates inside it.
     pub files: Vec<PathBuf>,
 }
 
@@ -32,7 +32,7 @@ pub fn crates(tree: &Tree) -> Outcome<Vec<Crate>> {
     Ok(crates)
 }
 
-/// Whether a file, named from its crate's folder, holds nothing but tests.
+/// Returns true if a file, named from its crate's folder, holds nothing but tests.
 pub fn is_test_file(inside: &Path) -> bool {
     let name = inside.file_name().and_then(|name| name.to_str()).unwrap_or("");
     name == "tests.rs" || name.ends_with("_tests.rs") || inside.components().any(|part| part.as_os_str() == "tests")

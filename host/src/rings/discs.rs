@@ -1,4 +1,4 @@
-//! The same system from a disc: GRUB under a BIOS and under UEFI.
+//! Boots the same system from a disc: GRUB under a BIOS and under UEFI.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -37,7 +37,7 @@ pub fn run(products: &Products, filter: &str) -> Outcome<Tally> {
     Ok(tally)
 }
 
-/// What went wrong, if something did. Firmware may write to the console first.
+/// Boots a disc. Returns the fault, if there was one. Firmware may write to the console first.
 fn boot(disc: &Scratch, firmware: Option<PathBuf>) -> Outcome<Option<String>> {
     if let Some(firmware) = &firmware {
         std::fs::metadata(firmware).context(Class::Machine, || format!("cannot find {FIRMWARE} (Debian's package ovmf)"))?;

@@ -28,7 +28,8 @@ fn members(tree: &Tree) -> Outcome<Vec<String>> {
     Ok(list.split('"').skip(1).step_by(2).map(str::to_string).collect())
 }
 
-/// What of a crate can be tested here: all of it, or its library alone if its program starts by itself; nothing if it has none.
+/// Returns the parts of a crate that can be tested here: all of it, or its library alone if its
+/// program starts by itself, or nothing if it has none.
 fn targets(folder: &Path) -> Option<&'static [&'static str]> {
     let main = fs::read_to_string(folder.join("src/main.rs")).unwrap_or_default();
     let starts_by_itself = main.lines().any(|line| line == "#![no_main]");

@@ -22,9 +22,10 @@ use programs::Programs;
 use results::{Results, difference};
 use sources::{Absent, Kind, Test};
 
-/// What all programs run below.
+/// Monitor that all programs run below.
 const BARE: &str = "process";
-/// Other stacks, of one to three monitors of each kind: each program runs below one of them. The policy makes the guard look at every path.
+/// Other stacks, of one to three monitors of each kind. Each program runs below one of them. The
+/// policy makes the guard look at every path.
 const STACKS: [&str; 12] = [
     "trace -q process",
     "process trace -q",
@@ -58,13 +59,14 @@ const ALSO: [(&str, &str); 10] = [
     ("messages-posix-waiters", "process share-cpu guard --policy=/tests/policy trace -q"),
 ];
 
-/// What a tree is made anew without, and a program that must tell: else the frozen trees prove nothing.
+/// Parts that a rebuilt tree leaves out, each with a program that must notice. Without that the
+/// frozen trees prove nothing.
 const LOST: [(&str, &str); 6] =
     [("memory", "pipe-fork"), ("running", "pipe-fork"), ("mappings", "pipe-fork"), ("ports", "pipe-fork"), ("sets", "pipe-fork"), ("conditions", "pipe-blocking")];
 
-/// What freezes those above it.
+/// Program that freezes those above it.
 const FREEZER: &str = "frozen";
-/// It leaves something out.
+/// Option of that program to leave something out.
 const WITHOUT: &str = "--without=";
 
 /// Programs that run in one boot, below some monitors.
@@ -74,7 +76,7 @@ struct Way<'a> {
 }
 
 impl Way<'_> {
-    /// How a program is built here: to freeze it takes long.
+    /// Returns the ways in which a program is built here. To freeze it takes long.
     fn kinds<'a>(&self, test: &'a Test) -> &'a [Kind] {
         if self.below.starts_with(FREEZER) { &test.kinds[..1] } else { &test.kinds }
     }
@@ -137,7 +139,7 @@ pub fn run(tree: &Tree, products: &Products, filter: &str, arguments: &TestArgum
     Ok(shared.into_inner().unwrap_or_default())
 }
 
-/// What a system said. One that said little is described.
+/// Returns the results that a system printed. A system that printed few is described.
 fn told(system: &str, captured: &Captured) -> Results {
     let results = Results::parse(&captured.output);
     if results.len() == 0 {
@@ -181,7 +183,7 @@ fn batch(tree: &Tree, programs: &Programs, way: &Way<'_>) -> Batch {
     Batch { files, runs: Kind::ALL.into_iter().flat_map(of).collect(), starter, below }
 }
 
-/// Where the programs of a kind are in both systems.
+/// Returns the folder of the programs of a kind in both systems.
 fn place(kind: Kind) -> String {
     format!("/tests/{}", kind.name())
 }

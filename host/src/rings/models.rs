@@ -42,7 +42,7 @@ pub fn run(tree: &Tree, filter: &str, jobs: usize) -> Outcome<Tally> {
     })
 }
 
-/// How many mutations a model has: the highest number that it compares with.
+/// Returns the number of mutations of a model: the highest number that it compares with.
 fn mutations(text: &str) -> u32 {
     text.lines().filter_map(|line| line.strip_prefix("#if MUTATION == ")?.trim().parse().ok()).max().unwrap_or(0)
 }
@@ -61,7 +61,7 @@ fn check(folder: &Path, model: &Path, mutation: u32) -> Outcome<String> {
     step("./pan", &[DEPTH])
 }
 
-/// How many errors the checker found, if it came to its end.
+/// Returns the number of errors that the checker found, if it came to its end.
 fn errors(said: &str) -> Option<u32> {
     if said.contains("max search depth too small") || said.contains("Search not completed") && !said.contains("errors: 1") {
         return None;

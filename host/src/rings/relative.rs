@@ -9,7 +9,7 @@ use crate::failure::Outcome;
 /// An environment: its name, the command, processors, mebibytes of memory.
 type Environment = (&'static str, &'static [&'static str], u32, u64);
 
-/// What the others are compared with.
+/// Environment that the others are compared with.
 const PLAIN: Environment = ("plain", &["relative"], 1, 512);
 
 /// The wall clock differs in all of them: they are started one after the other.
@@ -47,7 +47,7 @@ pub fn run(products: &Products, filter: &str) -> Outcome<Tally> {
     Ok(tally)
 }
 
-/// What the program wrote down, or what went wrong.
+/// Returns what the program wrote down, or the fault.
 fn observe(products: &Products, (_, words, cpus, mebibytes): &Environment) -> Outcome<Result<String, String>> {
     let arguments = MachineArguments { cpus: *cpus, memory: mebibytes << 20, ..MachineArguments::default() };
     let captured = boot_on(products, arguments, words)?;

@@ -17,12 +17,12 @@ pub enum Item {
     Program(String, String, Source),
 }
 
-/// Where the text of a C program is.
+/// Source of a C program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Source {
-    /// In the scenario.
+    /// Text in the scenario.
     Text(String),
-    /// In a file, named from the root of the tree.
+    /// File, named from the root of the tree.
     File(PathBuf),
 }
 
@@ -31,17 +31,17 @@ pub enum Source {
 pub struct Run {
     /// The line, for messages.
     pub line: String,
-    /// Its words.
+    /// Words of the command.
     pub words: Vec<String>,
-    /// What it reads.
+    /// Input of the command.
     pub input: String,
     /// Status and output that are expected; without them those of this machine are.
     pub expected: Option<(i32, String)>,
-    /// Whether the order of the lines does not matter.
+    /// Set if the order of the lines does not matter.
     pub is_sorted: bool,
-    /// Whether standard error may differ.
+    /// Set if standard error may differ.
     pub ignores_errors: bool,
-    /// Under how many layers of `trace` it runs.
+    /// Numbers of layers of `trace` to run it under.
     pub layers: Vec<usize>,
     /// Before which other words it runs: monitors and their options.
     pub under: Vec<Vec<String>>,
@@ -54,9 +54,9 @@ pub struct Run {
 pub struct Scenario {
     /// Name of its file, without the ending.
     pub name: String,
-    /// What is there.
+    /// Files and programs of the scenario.
     pub items: Vec<Item>,
-    /// What is run.
+    /// Commands of the scenario.
     pub runs: Vec<Run>,
 }
 

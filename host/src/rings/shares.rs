@@ -1,4 +1,5 @@
-//! What programs get of the time, beside each other and at any depth, counted in instructions: `share-cpu` gives what it says, and nobody inside gets more.
+//! Tests the shares of `share-cpu`, beside each other and at any depth, counted in instructions:
+//! each program gets its share, and nothing inside gets more.
 
 use super::tally::Tally;
 use super::system::{boot_on, describe};
@@ -29,17 +30,20 @@ const DIVISIONS: [Division; 6] = [
         [1, 9],
     ),
 ];
-/// On two processors. What is counted is nanoseconds that the kernel says they have had: the host does not let both processors do the same in the same time.
+/// Divisions of two processors. They are measured in nanoseconds that the kernel counts, because
+/// the host does not let both processors do the same in the same time.
 const ON_TWO: [Division; 3] = [
     ("on two processors 64 threads get as much as one beside them", "share-cpu --processors 2 shares time first 64 : shares time second 1", [1, 1]),
     ("and three to one, if that is what they weigh", "share-cpu --processors 2 --weight 3 shares time first 64 : --weight 1 shares time second 1", [3, 1]),
     ("two programs run at once", "share-cpu --processors 2 shares time first 1 : shares time second 1", [1, 1]),
 ];
-/// How long each of two programs that run at once must have had a processor: of the 1.2 seconds that are looked at much more than the half that one processor would give it.
+/// Nanoseconds of a processor that each of two programs must have had to run at once: of the 1.2
+/// seconds that are looked at, much more than the half that one processor would give it.
 const AT_ONCE: u64 = 900_000_000;
 /// The classic inversion.
 const INVERSION: (&str, &str) = ("who is of the highest priority does not wait for one in the middle while its server is of the lowest", "shares inversion");
-/// How far a share may be off, of a hundred: on one processor, and on two, where QEMU lets each stand still for a while whenever it likes, whoever has it then.
+/// Maximum error of a share in percent: on one processor, and on two, where QEMU lets each stand
+/// still for a while whenever it likes.
 const MOST_OFF: [u64; 2] = [2, 5];
 
 /// Large work that a client has the file server do, with small and large counts.
@@ -77,7 +81,7 @@ pub fn run(products: &Products, filter: &str) -> Outcome<Tally> {
     Ok(tally)
 }
 
-/// Whether a program waited no longer than it may.
+/// Checks that a program waited no longer than it may.
 fn short(text: &str) -> Result<(), String> {
     match text.trim().parse::<u64>() {
         Ok(waited) if waited <= MOST_WAITED => Ok(()),
@@ -85,7 +89,7 @@ fn short(text: &str) -> Result<(), String> {
     }
 }
 
-/// What a command prints, under a clock that counts instructions; or what went wrong.
+/// Returns the output of a command under a clock that counts instructions, or the fault.
 fn said(products: &Products, cpus: u32, command: &str) -> Outcome<Result<String, String>> {
     let words: Vec<&str> = command.split(' ').collect();
     let captured = boot_on(products, MachineArguments { icount: true, cpus, ..MachineArguments::default() }, &words)?;
@@ -93,7 +97,8 @@ fn said(products: &Products, cpus: u32, command: &str) -> Outcome<Result<String,
     Ok(if matches!(captured.status, Ok(0)) { Ok(text) } else { Err(describe(&captured)) })
 }
 
-/// What is still right: how far the shares are off, of a hundred, and what each program got.
+/// Bounds of a right division: the largest error of a share in percent, and the least time of each
+/// program.
 struct Allowed {
     most_off: u64,
     least: u64,
@@ -108,13 +113,13 @@ fn allowed(cpus: u32, command: &str) -> Allowed {
     }
 }
 
-/// What all programs of a name have got.
+/// Returns the time that all programs of a name have got.
 fn got(text: &str, name: &str) -> u64 {
     let numbers = text.lines().filter_map(|line| line.strip_prefix(name)?.trim().parse::<u64>().ok());
     numbers.sum()
 }
 
-/// Whether the two programs got what they were to get.
+/// Checks that the two programs got their shares.
 fn judge(text: &str, wanted: [u64; 2], allowed: &Allowed) -> Result<(), String> {
     let got = ["first", "second"].map(|name| got(text, name));
     let (all, weights) = (got[0] + got[1], wanted[0] + wanted[1]);

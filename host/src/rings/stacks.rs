@@ -28,7 +28,7 @@ use crate::tree::Tree;
 /// A guard against hanging, far above what a command takes.
 const LIMIT: Duration = Duration::from_secs(120);
 
-/// What a command came to.
+/// Result of a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Ending {
     status: i32,
@@ -174,7 +174,7 @@ fn is_wanted(item: &Item, run: &Run) -> bool {
     }
 }
 
-/// What stands before a command.
+/// Words before a command.
 struct Layers {
     name: String,
     words: Vec<String>,

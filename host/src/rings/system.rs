@@ -22,18 +22,18 @@ const CPUS: [u32; 3] = [1, 2, 4];
 const PROGRAMS: u64 = 3_000;
 /// Calls that the hostile program makes, on one processor and again on two. On more there are a fifth of them, because all CPUs of the guest share the host's.
 const HOSTILE_CALLS: u64 = 1_000_000;
-/// Its seed: fixed, so that a test run can be repeated.
+/// Seed of the hostile program: fixed, so that a test run can be repeated.
 const HOSTILE_SEED: u64 = 1;
 
-/// How late a late reader is: longer than the program takes after its first line.
+/// Delay of a late reader: longer than the program takes after its first line.
 const LATE: Duration = Duration::from_secs(2);
 
 /// A program that tells of its tests.
 struct Teller {
     name: &'static str,
-    /// What runs it.
+    /// Command.
     words: &'static [&'static str],
-    /// What is added on four processors: a host that has fewer takes twenty times as long.
+    /// Options on four processors: a host that has fewer takes twenty times as long.
     on_four: &'static [&'static str],
 }
 
@@ -51,7 +51,8 @@ const PROBES: [(&str, &str, bool); 2] = [
     ("the kernel cannot write its own code through the map of all RAM", "probe=2097152", false),
 ];
 
-/// Which pages of the kernel's half a user's tables have, by the kernel's option: see `KERNEL_PAGES` of the conformance program.
+/// Pages of the kernel's half that a user's tables have, by the kernel's option: see `KERNEL_PAGES`
+/// of the conformance program.
 const KERNEL_HALVES: [(&str, &str, &str); 2] = [
     ("isolated users have nothing of the kernel's tables but the entries", "isolate=1", "absent\nabsent\nabsent\nabsent\npresent\n"),
     ("other users have the kernel's tables, and may not use them", "isolate=0", "present\npresent\npresent\npresent\npresent\n"),
@@ -137,7 +138,7 @@ fn judge_lines(captured: &Captured, program: &str, cpus: u32, filter: &str, tall
     }
 }
 
-/// What was run on several processors must have had them.
+/// Fails a test for several processors that ran on fewer.
 fn judge_cpus(captured: &Captured, program: &str, cpus: u32, filter: &str, tally: &mut Tally) {
     let name = format!("{program}: all processors start [cpus {cpus}]");
     if name.contains(filter) {
@@ -146,7 +147,8 @@ fn judge_cpus(captured: &Captured, program: &str, cpus: u32, filter: &str, tally
     }
 }
 
-/// How many processors run, as the kernel says when it starts: `... cpus: 2, ...`.
+/// Returns the number of processors that run, as the kernel says when it starts: `... cpus: 2,
+/// ...`.
 fn cpus_of(captured: &Captured) -> Option<u32> {
     let text = String::from_utf8_lossy(&captured.messages);
     let (_, rest) = text.split_once(" cpus: ")?;
@@ -194,7 +196,7 @@ fn limits() -> Limits {
     Limits { timeout: Some(LIMIT), ..Limits::default() }
 }
 
-/// What a session came to, for a person who looks for the fault.
+/// Describes a session for a person who looks for the fault.
 pub fn describe(captured: &Captured) -> String {
     let status = match &captured.status {
         Ok(status) => format!("status {status}"),

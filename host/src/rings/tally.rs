@@ -1,6 +1,6 @@
-//! What tests came to: how many passed, how many failed, and the line that tells of each.
+//! Counts of tests that passed and failed, and a line for each test.
 
-/// How many tests passed and failed; each is told as it ends.
+/// Numbers of tests that passed and failed. Each test is shown as it ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     /// Passed.

@@ -8,10 +8,10 @@ use super::machine::Machine;
 use super::{Ending, Limits, Session, Streams};
 use crate::failure::Outcome;
 
-/// No stream of a captured session keeps more; what comes after is dropped.
+/// Maximum of bytes that are kept of a stream. Later bytes are dropped.
 const MOST: usize = 64 << 20;
 
-/// What a session said.
+/// Output of a session.
 #[derive(Debug)]
 pub struct Captured {
     /// The program's status, or how the machine failed.
@@ -29,7 +29,7 @@ pub fn capture(machine: &Machine, limits: Limits, input: &[u8]) -> Outcome<Captu
     capture_late(machine, limits, input, Duration::ZERO)
 }
 
-/// The same with a reader of its output that goes on so long after the first piece.
+/// Captures a session, with a reader of its output that pauses for `delay` after the first piece.
 pub fn capture_late(machine: &Machine, limits: Limits, input: &[u8], delay: Duration) -> Outcome<Captured> {
     let (output, errors, messages) = (Sink::default(), Sink::default(), Sink::default());
     let streams = Streams {

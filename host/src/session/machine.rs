@@ -31,11 +31,11 @@ const STEADY_CPU: &str = "max,-rdrand,-rdseed,-erms,-fsrm";
 pub struct Machine {
     /// Processors, memory, clock.
     pub arguments: MachineArguments,
-    /// What is booted.
+    /// System to boot.
     pub boot: Boot,
 }
 
-/// What a machine boots.
+/// System that a machine boots.
 #[derive(Clone, Debug)]
 pub enum Boot {
     /// A kernel with a module and a command line.
@@ -190,7 +190,7 @@ pub struct Started {
     lines: Option<Lines>,
 }
 
-/// This side of the machine's serial lines.
+/// Ends of the machine's serial lines on this side.
 #[derive(Debug)]
 pub struct Lines {
     /// COM1: the program's input and output.

@@ -14,10 +14,10 @@ use crate::absolute::absolute;
 
 const START: &[u8] = b"\x1b]nacre;";
 const END: u8 = 7;
-/// No record is longer; a path is at most this long on Linux.
+/// Maximum of bytes of a record. A path has fewer on Linux.
 const LONGEST: usize = 4096 + 64;
 
-/// What the guest tells the host.
+/// Reports of the guest to the host.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Record {
     /// Input may flow.
@@ -28,7 +28,7 @@ pub enum Record {
     Refused(String),
 }
 
-/// What is done with the next byte.
+/// State of the reader between two bytes.
 enum State {
     /// Shown, unless it starts a record.
     Text,
@@ -62,7 +62,7 @@ impl Splitter {
         (std::mem::take(&mut self.text), std::mem::take(&mut self.records))
     }
 
-    /// What is left at the end, if the line ended within a record.
+    /// Returns the bytes that are left, if the line ended within a record.
     pub fn finish(&mut self) -> Vec<u8> {
         match std::mem::replace(&mut self.state, State::Text) {
             State::Record(collected) => collected,

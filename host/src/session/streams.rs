@@ -14,7 +14,8 @@ const LEAVE: u8 = 0x1d;
 
 type Sink = Box<dyn Write + Send>;
 
-/// How long a line's bytes are collected before they are taken. QEMU writes them one by one, and each that finds a reader asleep costs it a wake-up.
+/// Time for which a line's bytes are collected before they are taken. QEMU writes them one by one,
+/// and each that finds a reader asleep costs it a wake-up.
 const COLLECT: Duration = Duration::from_micros(500);
 
 /// Bytes that are taken at a time, at most.
@@ -82,7 +83,7 @@ fn show(sink: &mut Sink, bytes: &[u8]) {
     let _ = sink.write_all(bytes).and_then(|()| sink.flush());
 }
 
-/// How many pieces of input wait for the guest at most; then the input itself has to.
+/// Maximum of pieces of input that wait for the guest. Then the input itself waits.
 const WAITING_PIECES: usize = 256;
 
 /// Standard input to COM1. It is read from the start, so that Ctrl-] is always heard, and written once the guest is ready:

@@ -7,19 +7,19 @@ use std::sync::Mutex;
 use rustix::stdio::{stdin, stdout};
 use rustix::termios::{InputModes, LocalModes, OptionalActions, OutputModes, SpecialCodeIndex, Termios, tcgetattr, tcgetwinsize, tcsetattr};
 
-/// What the guest is told of the terminal.
+/// Facts about the terminal, for the guest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Facts {
     /// Rows of the screen.
     pub rows: u16,
     /// Columns of the screen.
     pub columns: u16,
-    /// Whether somebody sits at it: both input and output are a terminal.
+    /// Set if both input and output are a terminal.
     pub is_terminal: bool,
 }
 
 impl Facts {
-    /// No terminal.
+    /// Facts of a pipe, which is no terminal.
     pub const PIPE: Facts = Facts { rows: 24, columns: 80, is_terminal: false };
 
     /// The facts of this process's terminal.

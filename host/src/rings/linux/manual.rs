@@ -17,7 +17,7 @@ Of each system call of Linux on x86-64: whether programs find it here as they kn
 
 ";
 
-/// What is known of one call.
+/// Tests of one call.
 #[derive(Default)]
 struct Known<'a> {
     tests: Vec<&'a Test>,
@@ -49,7 +49,7 @@ fn numbers(source: &str) -> Vec<usize> {
     source.lines().filter_map(|line| line.trim().strip_suffix(';')?.split_once(' ')?.0.parse().ok()).collect()
 }
 
-/// Where a call of this index of the list stands: between the two lists there are no calls.
+/// Returns the number of the call at this index. Between the two lists there are no calls.
 fn number(index: usize) -> usize {
     if index < 335 { index } else { index - 335 + 424 }
 }

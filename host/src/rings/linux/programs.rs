@@ -24,7 +24,7 @@ struct Job {
     compiler: &'static str,
     source: PathBuf,
     object: PathBuf,
-    /// What its `main` is called.
+    /// Name of its `main`.
     main: String,
 }
 
@@ -83,7 +83,7 @@ impl Programs {
     }
 }
 
-/// What the `main` of a program is called once it is one of many.
+/// Returns the name that a program's `main` gets as one of many.
 fn function(name: &str) -> String {
     format!("test_{}", name.replace('-', "_"))
 }

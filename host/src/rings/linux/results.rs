@@ -1,15 +1,16 @@
-//! What a system printed of its runs: between `begin NAME FILE` and `end NAME FILE HOW` lies what the program said.
+//! Reads the runs that a system printed: the output of a program stands between `begin NAME FILE`
+//! and `end NAME FILE HOW`.
 
 use std::collections::BTreeMap;
 
 use super::sources::Kind;
 
-/// What became of one program.
+/// Result of one program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ended {
-    /// How it ended: `exited 3`, `killed 9`, `hangs`, `refused: ...`.
+    /// End of the program: `exited 3`, `killed 9`, `hangs`, `refused: ...`.
     pub how: String,
-    /// What it said.
+    /// Output of the program.
     pub said: String,
 }
 
@@ -30,12 +31,12 @@ impl Results {
         results
     }
 
-    /// How many programs came to their end.
+    /// Returns the number of programs that came to their end.
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// What became of a program.
+    /// Returns the result of a program.
     pub fn find(&self, name: &str, kind: Kind) -> Option<&Ended> {
         self.0.get(&(name.to_string(), kind.name().to_string()))
     }
@@ -62,7 +63,7 @@ fn next(text: &str) -> Option<Found<'_>> {
     }
 }
 
-/// In what two runs differ; nothing if they do not.
+/// Returns the difference between two runs, if there is one.
 pub fn difference(linux: &Ended, nacre: &Ended) -> Option<String> {
     if linux == nacre {
         return None;

@@ -7,14 +7,14 @@ use std::path::PathBuf;
 use crate::failure::{Class, Context, Failure, Outcome};
 use crate::tree::Tree;
 
-/// How a program is compiled and linked.
+/// Way to compile and link a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
     /// Static, with glibc.
     Glibc,
     /// Static, with musl.
     Musl,
-    /// With glibc as a library of its own.
+    /// Linked with glibc as a library of its own.
     Dynamic,
 }
 
@@ -43,9 +43,9 @@ pub struct Test {
     pub name: String,
     /// The calls that it is about.
     pub calls: Vec<String>,
-    /// What of them it looks at.
+    /// Part of the calls that the program looks at.
     pub covers: String,
-    /// How it is built.
+    /// Ways to build the program.
     pub kinds: Vec<Kind>,
 }
 
@@ -64,7 +64,7 @@ impl Test {
     }
 }
 
-/// Where the programs are.
+/// Returns the folder of the programs.
 pub fn folder(tree: &Tree) -> PathBuf {
     tree.path("tests/linux/programs")
 }
@@ -88,7 +88,7 @@ pub fn tests(tree: &Tree) -> Outcome<Vec<Test>> {
     Ok(tests)
 }
 
-/// What is expected to differ, and why: a program's name, or its name and how it is built.
+/// Expected differences and their reasons: of a program, or of a program built in one way.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Absent(BTreeMap<String, String>);
 
@@ -120,13 +120,14 @@ impl Absent {
         Ok(Absent(reasons))
     }
 
-    /// Why this program, built so, is expected to differ.
+    /// Returns the reason why this program, built so, is expected to differ.
     pub fn reason(&self, test: &Test, kind: Kind) -> Option<&str> {
         let so = format!("{} {}", test.name, kind.name());
         self.0.get(&test.name).or_else(|| self.0.get(&so)).map(String::as_str)
     }
 
-    /// Why this program is expected to differ below these monitors: a line that names some of them, and no other.
+    /// Returns the reason why this program is expected to differ below these monitors: of a line
+    /// that names some of them, and no other.
     pub fn reason_below(&self, test: &Test, below: &str) -> Option<&str> {
         let is_meant = |key: &str| {
             let mut words = key.split(' ');
