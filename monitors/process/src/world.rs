@@ -22,7 +22,7 @@ mod wait;
 use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 use alloc::vec::Vec;
 use nacre_proto::Errno;
-use nacre_proto::flags::{ASK_PRIVILEGED, BEGIN_ATTENDS, BEGIN_INHERITS, BEGIN_PROGRAM};
+use nacre_proto::flags::{ASK_PRIVILEGED, BEGIN_ATTENDS, BEGIN_INHERITS, BEGIN_PROGRAM, BEGIN_SERVED};
 pub use limits::Limits;
 pub use signals::{Sent, Signal};
 pub use wait::{Change, Found};
@@ -128,6 +128,10 @@ pub struct Process {
     pub threads: BTreeSet<u64>,
     /// Numbers of the domains that it is a member of, outermost first.
     domain: Vec<u64>,
+    /// Number of the monitor that serves it, with whose end it ends; 0: none but this manager.
+    server: u64,
+    /// True once it has begun a process that it serves.
+    is_server: bool,
     exit_signal: u64,
     attendance: Attendance,
     has_executed: bool,
@@ -237,17 +241,20 @@ impl World {
         if of.state == State::Fresh || exit_signal > signals::HIGHEST {
             return Err(Errno::EINVAL);
         }
-        let (traits, family, name, command, domain) = (of.traits, (of.group, of.session), of.name.clone(), of.command.clone(), of.domain.clone());
+        let (traits, family, name, command) = (of.traits, (of.group, of.session), of.name.clone(), of.command.clone());
+        let (domain, server) = (of.domain.clone(), of.server);
         self.check_process(parent)?;
         let pid = self.fresh_number()?;
-        self.processes.insert(pid, Process { name, command, domain, ..Process::new(parent, family, exit_signal, traits) });
+        self.processes.insert(pid, Process { name, command, domain, server, ..Process::new(parent, family, exit_signal, traits) });
         Ok(pid)
     }
 
     /// The process lives in a new environment. Signals that have come take effect now, unless an agent is to come.
     pub fn begin(&mut self, pid: u64, flags: u64, ignored: u64) -> Result<(), Errno> {
-        if self.living(pid)?.state == State::Running {
-            self.abort_children(pid);
+        match self.living(pid)?.state {
+            State::Running => self.abort_children(pid),
+            _ if flags & BEGIN_SERVED != 0 => self.serve(pid)?,
+            _ => {}
         }
         let process = self.living(pid)?;
         process.state = State::Running;
@@ -410,6 +417,8 @@ impl Process {
             command: Vec::new(),
             threads: BTreeSet::new(),
             domain: Vec::new(),
+            server: 0,
+            is_server: false,
             exit_signal,
             attendance: Attendance::Nobody,
             has_executed: false,

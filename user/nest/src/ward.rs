@@ -7,7 +7,7 @@ use crate::spawn::Child;
 use crate::supply::Supplier;
 use core::sync::atomic::{AtomicBool, Ordering};
 use nacre_abi::rights::REFERENCE_ALL;
-use nacre_proto::flags::{BEGIN_INHERITS, BEGIN_PROGRAM, SA_NOCLDWAIT, SERVICE_PROCESS, WALL, WEXITED};
+use nacre_proto::flags::{BEGIN_INHERITS, BEGIN_PROGRAM, BEGIN_SERVED, SA_NOCLDWAIT, SERVICE_PROCESS, WALL, WEXITED};
 use nacre_proto::{Errno, parent, process};
 use nacre_sys::{OwnedReference, Reference, Status};
 
@@ -70,7 +70,7 @@ impl Ward {
         let (space, thread) = references(child).map_err(|status| Refusal::Kernel("references to it", status))?;
         // Only those who look at lists of processes miss it.
         let _ = process::name_set(self.port(), name);
-        let begun = process::begin(self.port(), BEGIN_PROGRAM | BEGIN_INHERITS, 0, child.visited(), space.handle(), thread.handle());
+        let begun = process::begin(self.port(), BEGIN_PROGRAM | BEGIN_INHERITS | BEGIN_SERVED, 0, child.visited(), space.handle(), thread.handle());
         self.has_begun.store(begun.is_ok(), Ordering::Relaxed);
         begun.map(drop).map_err(|errno| Refusal::Service("starting it", errno))
     }

@@ -111,6 +111,7 @@ table! {
     BEGIN_PROGRAM = 1, "It is another program: `execve`, and not `fork`.";
     BEGIN_ATTENDS = 2, "It will attach an agent: until then signals wait.";
     BEGIN_INHERITS = 4, "It ignores what its maker did, and not `ignored`.";
+    BEGIN_SERVED = 8, "Its maker serves it and all that it creates: when the maker ends, they end as by `SIGKILL`.";
 }
 
 table! {

@@ -34,6 +34,21 @@ impl World {
         self.end(pid, super::signals::KILL);
     }
 
+    /// Lets the process, and all that it creates from now on, end with its parent, which serves it.
+    pub(super) fn serve(&mut self, pid: u64) -> Result<(), Errno> {
+        let process = self.living(pid)?;
+        process.server = process.parent;
+        let server = process.parent;
+        self.living(server).map(|server| server.is_server = true)
+    }
+
+    /// Ends what a monitor that has ended served: nobody answers these processes any more.
+    fn end_served(&mut self, server: u64) {
+        let is_served = |process: &Process| process.server == server && !process.has_ended();
+        let served: Vec<u64> = self.processes.iter().filter(|(_, process)| is_served(process)).map(|(pid, _)| *pid).collect();
+        served.into_iter().for_each(|pid| self.lost(pid));
+    }
+
     /// The children of a process that have not begun.
     pub(super) fn fresh_children(&self, maker: u64) -> Vec<u64> {
         let is_it = |process: &Process| process.parent == maker && process.state == State::Fresh;
@@ -63,6 +78,7 @@ impl World {
         process.stopped = None;
         process.queue.clear();
         let (group, session, parent, is_aborted) = (process.group, process.session, process.parent, process.is_aborted);
+        let is_server = process.is_server;
         self.effects.push(Effect::Destroy(pid));
         self.end_threads(pid);
         if pid == FIRST {
@@ -70,6 +86,9 @@ impl World {
             return;
         }
         self.abort_children(pid);
+        if is_server {
+            self.end_served(pid);
+        }
         let children: Vec<u64> = self.children(pid);
         let mut groups: BTreeSet<u64> = children.iter().filter_map(|child| self.process(*child).ok().map(|child| child.group)).collect();
         groups.insert(group);

@@ -489,3 +489,24 @@ fn who_uses_a_terminal_from_the_background_is_stopped() {
     assert_eq!((world.terminal(one), world.terminal_owner(one, 7)), (Err(Errno::ENXIO), Ok((0, 0, false))));
     assert_eq!((world.terminal_leave(one), world.terminal_leave(leader)), (Err(Errno::EPERM), Ok(())));
 }
+
+#[test]
+fn what_a_monitor_serves_ends_with_it() {
+    let mut world = world();
+    let monitor = child(&mut world, FIRST, false);
+    let ward = world.create(monitor, 0).unwrap();
+    world.begin(ward, BEGIN_PROGRAM | BEGIN_SERVED, 0).unwrap();
+    let below = child(&mut world, ward, false);
+    let inner = world.create(below, 0).unwrap();
+    world.begin(inner, BEGIN_SERVED, 0).unwrap();
+    let (innermost, beside) = (child(&mut world, inner, false), child(&mut world, monitor, false));
+    world.exit(ward, 0);
+    assert!(!world.process(below).unwrap().has_ended(), "an orphan is still served");
+    // An orphan of the first process's cannot leave the monitor by beginning again.
+    world.begin(below, BEGIN_SERVED, 0).unwrap();
+    world.exit(monitor, 0);
+    for pid in [below, inner, innermost] {
+        assert!(world.process(pid).is_ok_and(Process::has_ended) || world.process(pid).is_err(), "{pid} goes on");
+    }
+    assert!(!world.process(beside).unwrap().has_ended(), "what was not served goes on");
+}
