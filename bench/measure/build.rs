@@ -1,4 +1,4 @@
-//! Where the program is linked: at the address that static Linux programs usually have.
+//! Links the program at the address that static Linux programs usually have.
 
 const ADDRESS: &str = "0x400000";
 

@@ -1,10 +1,10 @@
 //! Choices out of bytes: numbers, words, stretches. When the bytes are over, everything is zero.
 
-/// What is left of the bytes.
+/// Bytes that are left.
 pub struct Bytes<'a>(pub &'a [u8]);
 
 impl<'a> Bytes<'a> {
-    /// Whether there are none left.
+    /// Returns true if no bytes are left.
     pub fn is_over(&self) -> bool {
         self.0.is_empty()
     }
@@ -19,7 +19,7 @@ impl<'a> Bytes<'a> {
         usize::from(self.byte()) % limit
     }
 
-    /// One of `choices`.
+    /// Returns one of `choices`.
     pub fn of<T: Copy>(&mut self, choices: &[T]) -> T {
         choices[self.below(choices.len())]
     }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-/// Where the inputs of a target are.
+/// Returns the folder of a target's inputs.
 pub fn path(target: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus").join(format!("{target}.txt"))
 }

@@ -13,13 +13,13 @@ mod protocols;
 
 /// Something that takes bytes from an enemy.
 pub struct Target {
-    /// What people type.
+    /// Name of the target on the command line.
     pub name: &'static str,
-    /// What it does with the bytes.
+    /// Use that it makes of the bytes.
     pub about: &'static str,
     /// The body.
     pub run: fn(&[u8]),
-    /// How many mutations the tests try; the kernel's are dear.
+    /// Number of mutations that the tests try. The kernel's are expensive.
     pub tries: usize,
 }
 

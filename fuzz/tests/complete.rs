@@ -1,4 +1,4 @@
-//! Nothing is left out: every protocol, and every decoder of the tree, has a target.
+//! Tests that every protocol, and every decoder of the tree, has a target.
 
 use nacre_fuzz::TARGETS;
 use nacre_fuzz::targets::SERVED;
@@ -76,7 +76,7 @@ fn each_decoder_has_a_row() {
     }
 }
 
-/// How a file is named among the exceptions: monitors' are all alike.
+/// Returns the name of a file among the exceptions. Those of monitors are all alike.
 fn excepted(shown: &str) -> String {
     let parts: Vec<&str> = shown.split('/').collect();
     if parts[0] == "monitors" { format!("`{}`", [&["monitors", "*"], &parts[2..]].concat().join("/")) } else { format!("`{shown}`") }

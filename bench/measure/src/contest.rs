@@ -11,7 +11,7 @@ pub trait Lock {
     fn unlock(&self);
 }
 
-/// What the two threads share.
+/// State that the two threads share.
 pub struct Contest<L> {
     lock: L,
     wants: [AtomicU32; 2],
@@ -45,7 +45,7 @@ impl<L: Lock> Contest<L> {
         }
     }
 
-    /// Gives the other thread the turn, and yields until it has given it back.
+    /// Passes the turn to the other thread, and yields until it comes back.
     #[inline(always)]
     pub fn switch_once(&self, me: u32) {
         self.turn.store(1 - me, Ordering::Relaxed);
@@ -59,7 +59,7 @@ impl<L: Lock> Contest<L> {
         self.over.store(1, Ordering::Release);
     }
 
-    /// Whether it is.
+    /// Returns true if the contest is over.
     pub fn is_over(&self) -> bool {
         self.over.load(Ordering::Relaxed) != 0
     }

@@ -8,7 +8,7 @@ use nacre_rt::report::Line;
 
 use crate::linux::call;
 
-/// How often a measurement is repeated; the median counts.
+/// Number of batches of a measurement. The median counts.
 const BATCHES: usize = 7;
 
 /// Instructions since the machine started.
@@ -20,7 +20,7 @@ pub fn now() -> u64 {
 
 /// One operation: its name, how often it enters the kernel by its design, and how it is measured.
 pub struct Operation<C> {
-    /// What both systems' lines call it.
+    /// Name of the operation in the lines of both systems.
     pub name: &'static str,
     /// System calls, faults and interrupts that one operation takes, on all sides.
     pub entries: u64,
@@ -56,7 +56,8 @@ pub fn sample(rounds: u32, mut body: impl FnMut()) -> u64 {
     sample_batches(rounds, |_| (), |_| body())
 }
 
-/// The same for an operation that can fail: the last failure, if there was one, is no figure.
+/// Measures an operation that can fail. If it failed, the last failure is returned in place of a
+/// figure.
 pub fn sample_results<T, E: Into<Errno>>(rounds: u32, mut body: impl FnMut() -> Result<T, E>) -> Result<u64, Errno> {
     let mut failure = None;
     let figure = sample(rounds, || {
@@ -67,7 +68,8 @@ pub fn sample_results<T, E: Into<Errno>>(rounds: u32, mut body: impl FnMut() -> 
     failure.map_or(Ok(figure), |error| Err(error.into()))
 }
 
-/// The same as [`sample`], with something to do before each batch that does not count. `body` is given the number of the round.
+/// Measures as [`sample`] does, with preparations before each batch that do not count. `body` gets
+/// the number of the round.
 pub fn sample_batches(rounds: u32, mut before: impl FnMut(usize), mut body: impl FnMut(u32)) -> u64 {
     // The first batch fills what is filled lazily.
     before(0);

@@ -1,4 +1,5 @@
-//! What is measured on Linux: for each operation of Nacre's table the nearest that Linux has, under the same name.
+//! Measurements on Linux: for each operation of Nacre's table the nearest that Linux has, under the
+//! same name.
 
 pub mod call;
 mod memory;
@@ -12,7 +13,7 @@ use nacre_rt::Arguments;
 use crate::figure::{Operation, carry_out, sample, say};
 use crate::program_path;
 
-/// What the measurements need to know: where this program is.
+/// Path of this program, for the measurements.
 pub struct Context {
     path: &'static [u8],
 }

@@ -1,4 +1,4 @@
-//! What is measured on Nacre, with the kernel's own calls: they work from every program.
+//! Measurements on Nacre, with the kernel's own calls: they work from every program.
 
 mod again;
 mod environment;

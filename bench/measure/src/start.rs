@@ -25,7 +25,8 @@ extern "C" fn run(stack: *const u64) -> ! {
     linux::call::exit(main(&arguments, begun))
 }
 
-/// With `true` as its argument the program ends at once, so that it can measure its own start.
+/// Runs the measurements. With `true` as its argument the program ends at once, so that it can
+/// measure its own start.
 fn main(arguments: &Arguments, begun: u64) -> i32 {
     match arguments.get(1) {
         Some(b"true") => 0,
@@ -34,7 +35,8 @@ fn main(arguments: &Arguments, begun: u64) -> i32 {
     }
 }
 
-/// Whether the kernel knows the call that does nothing: Linux says that there is none with this number.
+/// Returns true if the kernel knows the call that does nothing. Linux says that it has no call of
+/// this number.
 fn is_nacre() -> bool {
     let status: i64;
     // SAFETY: neither system touches memory, and both lose only the registers named.

@@ -1,4 +1,4 @@
-//! What lies in memory when the machine starts.
+//! Memory as it is when the machine starts.
 
 use nacre_abi::boot_image;
 use nacre_boot::PhysicalBytes;
@@ -6,7 +6,7 @@ use nacre_machine::boot::BootDescription;
 use nacre_root::store::fake::Fake;
 use nacre_root::tree::{Time, Tree};
 
-/// Where the bytes start; nothing else is there.
+/// Address of the bytes. All other memory is empty.
 const START: u64 = 0x1000;
 
 struct Memory<'a>(&'a [u8]);
@@ -18,7 +18,7 @@ impl PhysicalBytes for Memory<'_> {
     }
 }
 
-/// What later code relies on.
+/// Checks all that later code relies on.
 fn check(description: Option<BootDescription>) {
     let Some(description) = description else { return };
     let ranges = description.memory.ranges();

@@ -56,7 +56,7 @@ pub fn input(bytes: &[u8]) {
     }
 }
 
-/// Whatever was charged to which pool.
+/// Charges by pool.
 type Charges = Vec<(Key, u64)>;
 
 pub fn pools(bytes: &[u8]) {

@@ -5,7 +5,7 @@ use nacre_nest::interpose::crossing::Way;
 use nacre_nest::interpose::proxies::{Loan, Origin, Proxies};
 use nacre_proto::reference::{Ref, Type};
 
-/// Most proxies.
+/// Maximum of proxies.
 const CAPACITY: usize = 6;
 /// Servers outside.
 const SERVERS: usize = 3;
@@ -46,7 +46,7 @@ fn make(proxies: &mut Proxies<()>, all: &mut Vec<Known>, bytes: &mut Bytes<'_>) 
     }
 }
 
-/// Lets a reference to a proxy cross, and judges what crosses in its place.
+/// Sends a reference to a proxy across, and judges what crosses in its place.
 fn cross(proxies: &mut Proxies<()>, all: &mut [Known], bytes: &mut Bytes<'_>) {
     let (one, asked) = (bytes.below(all.len()), bytes.below(all.len()));
     let declared = declared(bytes);

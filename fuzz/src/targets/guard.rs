@@ -1,4 +1,4 @@
-//! What the guard reads: rules of whoever wrote a policy, and paths of the program that it watches.
+//! Input of the guard: rules of a policy's author, and paths of the program that it watches.
 
 use crate::bytes::Bytes;
 use nacre_guard::paths::{End, Links, plain, resolve};
@@ -50,7 +50,7 @@ pub fn policy(bytes: &[u8]) {
     pattern(&mut bytes);
 }
 
-/// What is said of all that is below a directory must hold for each name.
+/// Checks that a statement about all names below a directory holds for each name.
 fn pattern(bytes: &mut Bytes<'_>) {
     let pattern = Pattern::new(&path(bytes));
     // The root is the only directory whose path ends with a slash; patterns are asked about it without.
@@ -82,7 +82,7 @@ pub fn resolved(bytes: &[u8]) {
     // Only the end may be a directory's name for itself, which the server is to see; policies are asked about the path without it.
     let clean = resolved.starts_with(b"/") && !plain(&resolved)[1..].split(|byte| *byte == b'/').any(|name| name == b".." || name == b".");
     assert!(clean && !resolved.windows(2).any(|two| two == b"//"), "{path:?} became {resolved:?}");
-    // What was judged is what is done: the server finds no link to follow.
+    // The server does what was judged, because it finds no link to follow.
     if end == End::Followed {
         assert_eq!(resolve(b"/", &resolved, end, &mut tree), Ok(resolved.clone()), "{path:?} means more than one path");
     }

@@ -1,4 +1,4 @@
-//! What the command on the host reads: the guest's records, and program files.
+//! Input of the host's command: the guest's records, and program files.
 
 use crate::bytes::Bytes;
 use std::collections::BTreeSet;

@@ -3,7 +3,7 @@
 #[path = "../../../kernel/core/tests/support/mod.rs"]
 mod support;
 
-/// Most bytes of an input that are used: some hundreds of steps, each of which is checked.
+/// Maximum of bytes of an input that are used: some hundreds of steps, each of which is checked.
 const MOST: usize = 4096;
 
 pub fn core(bytes: &[u8]) {

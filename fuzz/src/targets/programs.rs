@@ -8,7 +8,7 @@ use nacre_nest::plan::{Heritage, Sizes, plan};
 use nacre_nest::{Refusal, search, stack};
 use std::ops::Range;
 
-/// Where programs may lie.
+/// Range in which programs may lie.
 const RANGE: Range<u64> = 0x1000..0x7000_0000_0000;
 const BIAS: u64 = 0x1_0000_0000;
 

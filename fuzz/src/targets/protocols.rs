@@ -47,7 +47,7 @@ impl channel::Server for Credulous {}
 impl keyed::Server for Credulous {}
 impl mailbox::Server for Credulous {}
 
-/// Which protocols have a server here: the test asks that it be all.
+/// Protocols that have a server here. The test asks that all have one.
 pub const SERVED: &[u32] = &[
     parent::NUMBER,
     memory::NUMBER,

@@ -17,7 +17,7 @@ use nacre_sys::{FOREVER, OwnedReference, Reference, Space, Thread, memory};
 /// A test: its id, its sentence, and what it does.
 type Test = (&'static str, &'static str, fn() -> Result<(), String>);
 
-/// What the child tries.
+/// Attempts of the child.
 pub const TESTS: [Test; 7] = [
     ("CNF0001", "the objects in a child's memory are the references it was born with", objects),
     ("CNF0002", "they lead to its parent, its space and its thread, with the rights that it was given", rights),
@@ -122,7 +122,8 @@ fn addresses() -> Result<(), String> {
     Ok(())
 }
 
-/// What an argument of this kind must be a reference to, and with which rights; `None`: it names no object.
+/// Returns the object and rights that an argument of this kind must name; `None` if it names no
+/// object.
 fn wanted(kind: Kind) -> Option<(Option<ObjectType>, u64)> {
     match kind {
         Kind::Object(of) => Some((Some(of), REFERENCE_ALL)),
@@ -132,7 +133,8 @@ fn wanted(kind: Kind) -> Option<(Option<ObjectType>, u64)> {
     }
 }
 
-/// Whether a reference that it was born with may serve where this is wanted. A reference names itself, too.
+/// Returns true if a reference that the child was born with may serve as such an argument. A
+/// reference names itself, too.
 fn may_serve(target: TargetType, rights: u64, (of, needed): (Option<ObjectType>, u64)) -> bool {
     of == Some(ObjectType::Reference) || of.is_some_and(|of| of as u64 == target as u64) && rights & needed == needed
 }

@@ -11,7 +11,7 @@ use nacre_sys::ipc::{self, Buffers, Message};
 use nacre_abi::Rights;
 use nacre_sys::{OwnedMapping, OwnedPort, OwnedReference, Port, PortSet, Reference, Region, Space, Span, SpanMut};
 
-/// How many messages at random.
+/// Number of random messages.
 const FLOOD: u64 = 3000;
 
 /// One attempt after the other; 0 if none brought anything. `path` is of a file that may be read.

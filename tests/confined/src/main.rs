@@ -24,12 +24,12 @@ fn main() {
     println!("This is a program of Nacre: build it for a target without an operating system.");
 }
 
-/// Where this program is.
+/// Path of this program.
 const PATH: &[u8] = b"/bin/confined";
-/// How a program ends that did what the machine does not do.
+/// Status of a program that did what the machine does not do.
 const PROTECTED: u64 = 256 + 11;
 
-/// Gives nothing, and listens.
+/// Parent that gives nothing, and listens.
 #[derive(Default)]
 struct Nothing {
     lines: Vec<Vec<u8>>,
@@ -65,7 +65,7 @@ fn run(services: &mut Services, what: &[u8], argument: &[u8]) -> Result<(u64, Ve
     Ok((status, nothing.lines))
 }
 
-/// What the machine does not do for a program, and where nothing of a program's is.
+/// Checks privileged instructions, and addresses where a program has nothing.
 fn instructions(services: &mut Services) -> Result<(), String> {
     for what in nacre_raw::PRIVILEGED {
         match run(services, b"instruction", what.as_bytes())? {
@@ -93,7 +93,7 @@ fn parent() -> Result<i32, String> {
     };
     text.extend_from_slice(line.as_bytes());
     text.extend_from_slice(format!("end {}\n", lines.len() + 1).as_bytes());
-    // What cannot be told is counted as missing by whoever reads.
+    // A reader counts output that cannot be written as missing.
     let _ = stream::write(stream::OUTPUT, &text);
     Ok(i32::from(status != 0 || protected.is_err() || lines.len() != child::TESTS.len()))
 }

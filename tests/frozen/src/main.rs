@@ -30,7 +30,7 @@ fn main() {
 const BY_SIGNAL: u64 = 256;
 
 fn tell(text: &str) {
-    // What cannot be told is missed by whoever reads.
+    // A reader misses output that cannot be written.
     let _ = stream::write(stream::OUTPUT, text.as_bytes());
 }
 

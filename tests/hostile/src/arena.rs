@@ -15,9 +15,9 @@ pub const THREADS: u64 = 3;
 /// Entries in a thread's table.
 pub const ENTRIES: u64 = 512;
 
-/// Where the arena's memory is, here and there.
+/// Address of the arena's memory, in its space and in this one.
 pub const BASE: u64 = 0x3000_0000_0000;
-/// Its size.
+/// Size of the arena.
 pub const SIZE: u64 = 0x20_0000;
 /// The objects that hold the arena, out of the arena's reach.
 pub const HOLD: u64 = BASE + SIZE;
@@ -34,13 +34,13 @@ pub const PLAIN: u64 = BASE + 0x8_0000;
 pub const PLAIN_SIZE: u64 = 0x4_0000;
 /// Object pages.
 pub const OBJECTS: u64 = BASE + 0x10_0000;
-/// How many.
+/// Number of pages for objects.
 pub const OBJECT_PAGES: u64 = 16;
 /// Pages to donate.
 pub const POOL: u64 = BASE + 0x14_0000;
 /// References that the arena is given.
 pub const GIVEN: u64 = OBJECTS + 0xf000;
-/// How many.
+/// Number of references that the arena is given.
 pub const GIVEN_COUNT: u64 = 10;
 
 const SPACE: u64 = HOLD;
@@ -131,7 +131,7 @@ pub fn start_with(number: u64, state: ThreadState) -> Result<(), String> {
     must(Call::ThreadStart, &[thread(number)]).map(|_| ())
 }
 
-/// How many entries of its table a thread has come through.
+/// Returns the number of entries of its table that a thread has come through.
 pub fn progress(number: u64) -> u64 {
     let done = |entry: u64| read(table(number) + 8 * (entry * runner::ENTRY_WORDS + runner::DONE)) != 0;
     let (mut low, mut high) = (0, ENTRIES);
@@ -144,7 +144,7 @@ pub fn progress(number: u64) -> u64 {
 
 /// Takes a thread back and makes a new one in its place; false if the space to put it in is gone.
 pub fn renew(number: u64) -> bool {
-    // It may be destroyed already: the arena has a reference to it.
+    // The object may be destroyed already, because the arena has a reference to it.
     let _ = must(Call::ThreadDestroy, &[thread(number)]);
     must(Call::ThreadCreate, &[thread(number), SPACE]).is_ok()
 }

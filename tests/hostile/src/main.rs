@@ -28,20 +28,21 @@ fn main() {
 
 /// A page of ours that nothing in the arena may touch, beside its memory.
 const CANARY: u64 = 0x3100_0000_0000;
-/// How long a thread may make no progress before it is taken for blocked, in looks of a fifth of a millisecond.
+/// Time without progress after which a thread counts as blocked, in looks of a fifth of a
+/// millisecond.
 const PATIENCE: u32 = 4;
 const LOOK: u64 = 200_000;
-/// What the arena's pool of memory may hold.
+/// Limit of the arena's pool of memory.
 const LIMIT: u64 = 512 << 10;
 
-/// What files that the arena writes may hold at the end.
+/// Limit of the files that the arena writes.
 const SLACK: u64 = 64 << 20;
 
-/// What the arena is given of the outside, as references of ours.
+/// References to the outside that the arena is given.
 struct Outside {
     files: OwnedReference,
     memory: OwnedReference,
-    /// How much of the memory was in use when all began.
+    /// Bytes of memory in use at the start.
     used: u64,
     input: OwnedReference,
 }
@@ -70,7 +71,7 @@ fn outside() -> Result<Outside, String> {
     Ok(Outside { files, memory: all, used, input })
 }
 
-/// What must stay true, whatever the arena does.
+/// Checks the invariants that hold whatever the arena does.
 fn check(outside: &Outside) -> Result<(), String> {
     for word in 0..512 {
         if read(CANARY + 8 * word) != canary(word) {
@@ -91,7 +92,7 @@ fn canary(word: u64) -> u64 {
     word.wrapping_mul(0x0123_4567_89ab_cdef)
 }
 
-/// Lets the threads run until they are done or blocked; how many calls they made.
+/// Runs the threads until they are done or blocked. Returns the number of calls that they made.
 fn watch() -> u64 {
     let (mut last, mut still) = (u64::MAX, 0);
     loop {

@@ -1,5 +1,6 @@
-//! What hostile threads do: tables of calls, made up from a seed. Most arguments are nearly right - addresses of objects, slots, pages - because calls that are wrong
-//! at first sight are refused at first sight.
+//! Moves of hostile threads: tables of calls, made up from a seed. Most arguments are nearly right
+//! - addresses of objects, slots, pages - because calls that are wrong at first sight are refused
+//! at first sight.
 
 use crate::arena::{ENTRIES, GIVEN, GIVEN_COUNT, OBJECT_PAGES, OBJECTS, PLAIN, PLAIN_SIZE, POOL, table};
 use nacre_raw::random::Random;

@@ -17,7 +17,7 @@ use nacre_sys::Thread;
 const PROGRAM: usize = 512;
 /// Images for `xrstor`, `iret` and stacks, which the programs write as well.
 const IMAGES: u64 = PLAIN + 0x8000;
-/// How long the programs run before the next ones take their place.
+/// Time for which programs run before the next ones take their place.
 const TURN: u64 = 100_000;
 /// Turns of the neighbour's loop.
 const SPIN: u64 = 2_000;

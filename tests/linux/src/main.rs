@@ -63,7 +63,7 @@ fn run(services: &mut Services, command: &[&[u8]], number: u64, arguments: &Argu
 }
 
 fn tell(text: &str) {
-    // What cannot be told is missed by whoever reads.
+    // A reader misses output that cannot be written.
     let _ = stream::write(stream::OUTPUT, text.as_bytes());
 }
 

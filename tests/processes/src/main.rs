@@ -20,7 +20,7 @@ fn main() {
 }
 
 fn say(line: &str) {
-    // What cannot be told is counted as missing by whoever reads.
+    // A reader counts output that cannot be written as missing.
     let _ = stream::write(stream::OUTPUT, line.as_bytes());
 }
 

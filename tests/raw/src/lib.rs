@@ -15,7 +15,7 @@ pub fn call(call: Call, arguments: [u64; 8]) -> (Status, u64, u64) {
     number(call.number(), arguments)
 }
 
-/// The same with any number.
+/// Makes the call of any number.
 pub fn number(number: u64, arguments: [u64; 8]) -> (Status, u64, u64) {
     let (status, first, second): (u64, u64, u64);
     let [a, b, c, d, e, f, g, h] = arguments;

@@ -22,7 +22,7 @@ impl Random {
         (self.next() >> 11) % end
     }
 
-    /// One of these.
+    /// Returns one of these numbers.
     pub fn one_of(&mut self, from: &[u64]) -> u64 {
         from[self.below(from.len() as u64) as usize]
     }

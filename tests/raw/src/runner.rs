@@ -7,11 +7,12 @@ use nacre_abi::Call;
 pub const ENTRY_WORDS: u64 = 16;
 /// The word of an entry that is 1 when it is done.
 pub const DONE: u64 = 15;
-/// Instead of a call: a breakpoint.
+/// Number that stands for a breakpoint instead of a call.
 pub const TRAP: u64 = -1i64 as u64;
-/// Instead of a call: stores `rsi` at `rdi`.
+/// Number that stands for a store of `rsi` at `rdi` instead of a call.
 pub const STORE: u64 = -2i64 as u64;
-/// Instead of a call: adds the 32 bytes at `rdi + 32` to those at `rdi`, `rsi` times, in vector registers alone, and stores the sum behind both.
+/// Number that stands for sums instead of a call: it adds the 32 bytes at `rdi + 32` to those at
+/// `rdi`, `rsi` times, in vector registers alone, and stores the sum behind both.
 pub const ADD: u64 = -3i64 as u64;
 
 global_asm!(
@@ -80,7 +81,7 @@ unsafe extern "C" {
     static raw_runner_end: u8;
 }
 
-/// How far into the code foreign calls continue.
+/// Returns the offset in the code at which foreign calls continue.
 pub fn foreign_offset() -> u64 {
     ((&raw const raw_runner_foreign).addr() - (&raw const raw_runner_start).addr()) as u64
 }

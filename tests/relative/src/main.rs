@@ -27,7 +27,7 @@ fn main() {
     println!("This is a program of Nacre: build it for a target without an operating system.");
 }
 
-/// Where this program is.
+/// Path of this program.
 const PATH: &[u8] = b"/bin/relative";
 /// Bytes that the child may have.
 const LIMIT: u64 = 16 << 20;

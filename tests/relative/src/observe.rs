@@ -43,7 +43,7 @@ const LEFT_OUT: [Call; 16] = [
 struct Book(String);
 
 impl Book {
-    /// One more line: a name and what was seen.
+    /// Adds a line: a name and an observation.
     fn note(&mut self, name: &str, seen: &dyn core::fmt::Debug) {
         writeln!(self.0, "{name}: {seen:x?}").unwrap_or(());
     }
@@ -81,7 +81,7 @@ fn own_objects(book: &mut Book) {
         book.note("revealed", &Reference(address).reveal(0, USER_END));
     }
     book.note("space", &Space(SPACE).get_state());
-    // What it has had of processors is time of the machine's.
+    // Processor time is time of the machine's.
     book.note("thread", &Thread(THREAD).get_state().map(|state| ThreadState { time: 0, ..state }));
     book.note("objects", &all_objects());
 }
@@ -122,7 +122,7 @@ fn new_objects(book: &mut Book) {
     book.note("mapping", &mapping.map(|mapping| mapping.get_state()));
 }
 
-/// What calls with senseless arguments answer.
+/// Observes answers to calls with senseless arguments.
 fn calls(book: &mut Book) {
     let strange = [0, 1, 63, ARENA, ARENA + 64, PARENT, SPACE, ARENA + 0x5_0000, USER_END, u64::MAX];
     let known = Call::ALL.iter().filter(|call| **call as u8 <= Call::ClockRead as u8 && !LEFT_OUT.contains(call));

@@ -12,7 +12,7 @@ use nacre_proto::{parent, process};
 use nacre_sys::ipc::{self, Buffers, Message};
 use nacre_sys::{OwnedReference, Reference, Thread};
 
-/// Where this program is.
+/// Path of this program.
 const PATH: &[u8] = b"/bin/shares";
 /// `jmp` to itself: it needs no stack, and the manager's thread has none.
 const LOOP: [u8; 2] = [0xeb, 0xfe];

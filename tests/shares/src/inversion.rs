@@ -13,14 +13,14 @@ const MIDDLE: u64 = 1;
 const HIGH: u64 = 2;
 /// Steps of the server's work for one request: some pieces of time.
 const WORK: u64 = 10_000_000;
-/// How long to wait for something to happen, in pieces of a millisecond.
+/// Limit of a wait, in pieces of a millisecond.
 const PATIENCE: u64 = 1000;
 const MILLISECOND: u64 = 1_000_000;
 
-/// How many requests the server has begun, and how many of the highest were answered.
+/// Number of requests that the server has begun.
 static BEGUN: AtomicU64 = AtomicU64::new(0);
 static ANSWERED: AtomicU64 = AtomicU64::new(0);
-/// How far the one in the middle has got.
+/// Progress of the program in the middle.
 static SPUN: AtomicU64 = AtomicU64::new(0);
 
 fn schedule(port: usize) {
@@ -60,7 +60,7 @@ fn happens(count: &AtomicU64) -> bool {
 fn start(function: fn(usize), port: &OwnedPort, scheduler: &OwnedPort, client: u64) -> Result<(), Errno> {
     let thread = thread::spawn(function, port.address() as usize)?;
     thread.thread().ok_or(Errno::ESRCH)?.set_scheduler(Reference(scheduler.address()), client)?;
-    // It goes on until the program ends.
+    // The thread goes on until the program ends.
     core::mem::forget::<Handle>(thread);
     Ok(())
 }
@@ -92,7 +92,7 @@ fn run() -> Result<&'static str, Errno> {
     })
 }
 
-/// What came of it.
+/// Returns the result.
 pub fn tried() -> &'static str {
     run().unwrap_or("it could not be tried\n")
 }

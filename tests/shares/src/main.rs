@@ -1,4 +1,4 @@
-//! What programs get done in a span of time: see the README.
+//! Programs that measure their progress in a span of time: see the README.
 #![cfg_attr(target_os = "none", no_std, no_main)]
 #![forbid(unsafe_code)]
 #![cfg_attr(not(target_os = "none"), allow(dead_code))]
@@ -28,21 +28,22 @@ fn main() {
     println!("This is a program of Nacre: build it for a target without an operating system.");
 }
 
-/// What is counted is done between these ticks of the processor's counter, which starts with the machine: by then all programs are there.
+/// Span in which progress is counted, in ticks of the processor's counter, which starts with the
+/// machine. By its beginning all programs are there.
 const SPAN: [u64; 2] = [400_000_000, 1_600_000_000];
 /// Steps between two looks at the counter.
 const STEPS: u64 = 64;
 
-/// Most threads of one program.
+/// Maximum of threads of one program.
 const MOST_THREADS: usize = 64;
 
-/// What all threads of this program have done.
+/// Progress of all threads of this program.
 static DONE: AtomicU64 = AtomicU64::new(0);
 /// Closed until all of them are there: who makes them is not to wait for those that work already.
 static GATE: Lock<()> = Lock::new(());
 /// Nanoseconds of processors that they have had in the span.
 static HAD: AtomicU64 = AtomicU64::new(0);
-/// Where they are; the first is where every program's is.
+/// Threads of the program. The first is the one that each program has.
 static THREADS: [AtomicU64; MOST_THREADS] = [const { AtomicU64::new(nacre_abi::environment::THREAD) }; MOST_THREADS];
 
 /// Nanoseconds that one of the threads has had.
@@ -75,7 +76,7 @@ fn hire(number: usize) -> Option<Handle> {
     Some(handle)
 }
 
-/// Lets so many threads work, and tells `what` of theirs.
+/// Runs `threads` threads, and reports `what` of theirs.
 fn spin_all(name: &[u8], threads: usize, what: &AtomicU64) -> i32 {
     let closed = GATE.lock();
     let handles: Vec<Handle> = (1..threads).map_while(hire).collect();

@@ -15,7 +15,7 @@ use nacre_abi::state::{
 };
 use nacre_abi::{Call, ObjectType, Status};
 
-/// How calls are made and memory is reached: by a program of the system, or by a test on the host.
+/// Access to calls and memory: by a program of the system, or by a test on the host.
 pub trait Access {
     /// Makes a call until it is over; status and the two results.
     fn call(&mut self, call: Call, arguments: [u64; 8]) -> (Status, u64, u64);
@@ -25,12 +25,12 @@ pub trait Access {
     fn write(&mut self, address: u64, value: u64);
 }
 
-/// Where an environment lies, or is to lie, in the caller's space.
+/// Position of an environment in the caller's space, now or later.
 #[derive(Clone, Debug)]
 pub struct Frame {
-    /// Its first page.
+    /// First page.
     pub start: u64,
-    /// Its size in bytes.
+    /// Size in bytes.
     pub size: u64,
     /// Objects outside that it is linked to, always in the same order.
     pub outside: Vec<u64>,
@@ -42,10 +42,10 @@ pub struct Frame {
     pub pool: u64,
 }
 
-/// What an object is linked to.
+/// Target of a link.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Place {
-    /// Nothing.
+    /// No target.
     Nothing,
     /// An object of the environment, by its distance from the start.
     Inside(u64),
@@ -56,28 +56,28 @@ pub enum Place {
 /// An object.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Object {
-    /// Its distance from the start.
+    /// Distance from the start.
     pub offset: u64,
-    /// Its type.
+    /// Type of the object.
     pub kind: ObjectType,
-    /// Its state; of a thread with the FPU's behind it.
+    /// State of the object. A thread's FPU state follows.
     pub words: Vec<u64>,
-    /// What it is linked to; for a reference to an object, what that is.
+    /// Targets of its links. A reference's link is the object that it names.
     pub links: [Place; 3],
 }
 
 /// An environment.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Snapshot {
-    /// Its objects.
+    /// Objects of the environment.
     pub objects: Vec<Object>,
-    /// Its memory: pages by their distance from the start.
+    /// Memory: pages by their distance from the start.
     pub pages: Vec<(u64, Vec<u64>)>,
     /// The threads that were not stopped.
     pub running: Vec<u64>,
 }
 
-/// Why it cannot be done.
+/// Reason why a snapshot cannot be taken or restored.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Trouble {
     /// A call failed.
@@ -116,7 +116,7 @@ fn verbs(kind: ObjectType) -> [Call; 3] {
     }
 }
 
-/// How many words the state of a type has.
+/// Returns the number of words of a type's state.
 fn state_words(kind: ObjectType) -> u64 {
     let words = match kind {
         ObjectType::Space => SpaceState::WORDS,

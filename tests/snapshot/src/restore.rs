@@ -44,7 +44,8 @@ impl Frame {
         Ok(())
     }
 
-    /// Lets the threads go on that were not stopped when the snapshot was taken: who was stopped first is last, so that a scheduler finds those that it gives time to.
+    /// Starts the threads that were not stopped when the snapshot was taken. It starts first the
+    /// one that was stopped last, so that a scheduler finds the threads that it donates to.
     pub fn start(&self, access: &mut impl Access, snapshot: &Snapshot) -> Result<(), Trouble> {
         snapshot.running.iter().rev().try_for_each(|thread| must(access, Call::ThreadStart, &[self.start + thread]).map(drop))
     }

@@ -6,9 +6,9 @@ use nacre_abi::object::TargetType;
 use nacre_abi::state::{ReferenceState, ThreadState};
 use nacre_abi::{Call, Code, ObjectType, Status};
 
-/// Where a thread's state says how many bytes of the FPU's follow.
+/// Word of a thread's state that holds the number of FPU bytes behind it.
 const FPU_SIZE_WORD: u64 = core::mem::offset_of!(ThreadState, fpu_size) as u64;
-/// Most entries of a list that the buffer holds.
+/// Maximum of entries of a list that the buffer holds.
 const ENTRIES: u64 = 64;
 
 impl Frame {
@@ -52,7 +52,9 @@ impl Frame {
         Ok(Snapshot { objects, pages, running })
     }
 
-    /// Whether a page without objects is plain memory, and not one that a space has for its tables: those are made anew elsewhere. A state in it can be read, whatever is thought of it.
+    /// Returns true if a page without objects is plain memory. A page that a space has for its
+    /// tables is not, because tables are made anew elsewhere. A state in it can be read in either
+    /// case.
     fn is_ours(&self, access: &mut impl Access, page: u64) -> bool {
         let arguments = [self.slots, page, ReferenceState::SIZE, 0, 0, 0, 0, 0];
         access.call(Call::ReferenceSetState, arguments).0 != Status::argument(Code::BadAddress, 2)
@@ -89,7 +91,7 @@ impl Frame {
         must(access, Call::ReferenceSetState, &[slot, self.buffer, ReferenceState::SIZE, 0]).map(drop)
     }
 
-    /// Where a reference leads.
+    /// Returns the target of a reference.
     fn place_of(&self, access: &mut impl Access, reference: u64, offset: u64) -> Result<Place, Trouble> {
         let state = self.buffer + PAGE + 512;
         must(access, Call::ReferenceGetState, &[reference, state, ReferenceState::SIZE, 0])?;

@@ -25,9 +25,9 @@ fn main() {
     println!("This is a program of Nacre: build it for a target without an operating system.");
 }
 
-/// How much a hostile program tries.
+/// Number of moves of a hostile program.
 const MOVES: u64 = 60;
-/// How often each environment is killed, if nobody says.
+/// Default number of kills of each environment.
 const ROUNDS: u64 = 24;
 
 const WORK: [&[u8]; 2] = [roles::PATH, b"work"];
@@ -52,7 +52,7 @@ const ENDS: [(&str, &str, &[&[u8]], u64); 4] = [
     ("SRV0008", "threads that a program ends itself are its own affair", &[roles::PATH, b"threads"], roles::RIGHT),
 ];
 
-/// What stands above a program that does its worst: an id, and the command before it.
+/// Monitors above a hostile program: an id, and the command before it.
 const STACKS: [(&str, &[&[u8]]); 11] = [
     ("SRV0010", &[b"/bin/trace", b"-q"]),
     ("SRV0011", &[b"/bin/trace"]),
@@ -67,7 +67,7 @@ const STACKS: [(&str, &[&[u8]]); 11] = [
     ("SRV0020", &[b"/bin/trace", b"-q", b"/bin/process", b"/bin/share-cpu", b"/bin/trace", b"-q"]),
 ];
 
-/// What tests print.
+/// Output of the tests.
 struct Lines {
     count: usize,
     failed: bool,
@@ -95,7 +95,7 @@ fn kill(stage: &mut Stage, command: &[&[u8]], rounds: u64, random: &mut Random) 
     Ok(())
 }
 
-/// Lets the hostile program live below a stack, with one seed after the other.
+/// Runs the hostile program below a stack, with one seed after the other.
 fn endure(stage: &mut Stage, above: &[&[u8]], seeds: core::ops::Range<u64>, moves: u64) -> Result<(), String> {
     for seed in seeds {
         let (seed_text, moves_text) = (format!("{seed}"), format!("{moves}"));
@@ -128,7 +128,7 @@ fn parent(rounds: u64, seed: u64, moves: u64, only: &[u8]) -> Result<i32, String
     Ok(i32::from(lines.failed))
 }
 
-/// What stands behind an option.
+/// Returns the value of an option.
 fn value(arguments: &Arguments, option: &[u8]) -> Option<&'static [u8]> {
     arguments.iter().skip_while(|word| *word != option).nth(1)
 }

@@ -17,7 +17,7 @@ use nacre_sys::{OwnedPort, OwnedReference, PortSet, Reference, Span, SpanMut, Th
 
 /// A service beside the parent's: it takes what it is asked and answers nothing, ever.
 pub const SILENT: u64 = 77;
-/// How a program ends that did what only a kernel may.
+/// Status of a program that did what only a kernel may do.
 const PROTECTED: u64 = 256 + 11;
 /// Two pages, behind which there is nothing.
 const AREA: u64 = 0x3000_0000_0000;
@@ -29,12 +29,13 @@ const CROWD: usize = 40;
 /// Threads that are destroyed in the middle of a call.
 const DYING: u32 = 4;
 
-/// With which status the program of this seed ends.
+/// Returns the status with which the program of this seed ends.
 pub fn end_of(seed: u64) -> u64 {
     [RIGHT, KILLED, PROTECTED][seed as usize % 3]
 }
 
-/// Whether that program leaves threads behind that wait for ever. As long as it has threads, it has not ended for having destroyed one.
+/// Returns true if that program leaves threads behind that wait for ever. As long as it has
+/// threads, it has not ended because it destroyed one.
 fn leaves_a_crowd(seed: u64) -> bool {
     seed % 2 == 0 && end_of(seed) == RIGHT
 }
@@ -173,7 +174,7 @@ impl Mischief {
         (chosen, count as usize)
     }
 
-    /// How many bytes go with a message: paths, nothing, or as much as there can be.
+    /// Returns the number of bytes of a message: those of a path, none, or the maximum.
     fn fill(&mut self) -> usize {
         let size = [0, 1, 16, 200, 4096, 1 << 16][self.random.below(6) as usize];
         for byte in &mut self.bytes[..size.min(256)] {
@@ -206,7 +207,7 @@ impl Mischief {
         for slot in [&mut first, &mut second].into_iter().take(received) {
             self.keep(slot.take().map(Vacant::occupied));
         }
-        // What came although the call failed stands in slots that are given back.
+        // References that came although the call failed stand in slots that are given back.
         for slot in [first, second].into_iter().flatten() {
             let _ = slot.handle().destroy();
         }

@@ -20,7 +20,7 @@ pub fn start() -> Result<Handle, String> {
     thread::spawn(live, 0).map_err(|errno| format!("no thread for the neighbour: {errno}"))
 }
 
-/// Lets it come to its end: whether it was right each time.
+/// Stops the neighbour. Returns its fault if it was wrong once.
 pub fn stop(handle: Handle) -> Result<(), String> {
     STOP.store(true, Ordering::Release);
     handle.join();

@@ -1,4 +1,4 @@
-//! What runs inside the environments.
+//! Programs inside the environments.
 
 use core::sync::atomic::{AtomicU64, Ordering};
 use nacre_proto::flags::{O_RDONLY, SERVICE_CLOCK, SERVICE_FILES, SERVICE_MEMORY};
@@ -6,9 +6,9 @@ use nacre_proto::{Errno, clock, directory, file, memory, parent};
 use nacre_rt::thread;
 use nacre_sys::{OwnedReference, Reference, Thread};
 
-/// Where this program is.
+/// Path of this program.
 pub const PATH: &[u8] = b"/bin/survive";
-/// How a program ends that found everything right.
+/// Status of a program that found everything right.
 pub const RIGHT: u64 = 42;
 
 /// Plays a role: its status, `None` if there is no such role.
@@ -42,7 +42,7 @@ pub fn ask() -> Result<u64, Errno> {
 /// Works until it is taken back.
 fn work() -> ! {
     loop {
-        // What fails, because whoever carries it is dying, fails.
+        // A call fails here because the monitor that carries it is dying.
         let _ = ask();
     }
 }
@@ -56,7 +56,7 @@ fn count() -> i32 {
 /// Destroys the thread that it is.
 pub fn give_up() -> ! {
     loop {
-        // It does not come back.
+        // The call does not come back.
         let _ = Thread::FIRST.destroy();
     }
 }
@@ -67,7 +67,7 @@ fn add(number: usize) {
     SUM.fetch_add(number as u64, Ordering::Relaxed);
 }
 
-/// Has threads come and go.
+/// Makes and ends threads.
 fn threads() -> i32 {
     for number in [11, 13, 18] {
         match thread::spawn(add, number) {

@@ -20,9 +20,9 @@ use nacre_sys::ipc::{self, Buffers, Message};
 use nacre_sys::lock::Lock;
 use nacre_sys::{OwnedPort, OwnedReference, PortSet, Reference, Thread, Window};
 
-/// What an environment may use.
+/// Limit of an environment's memory.
 const LIMIT: u64 = 64 << 20;
-/// Most bytes of a message to the service that answers nothing.
+/// Maximum of bytes of a message to the service that answers nothing.
 const CAPACITY: usize = 4096;
 /// The status by which a wait is ended that nobody else ended.
 const NOT_TOLD: u64 = 255;
@@ -34,7 +34,7 @@ const LOOKS: u32 = 6_000;
 pub struct Random(pub u64);
 
 impl Random {
-    /// Those of a seed.
+    /// Returns the numbers of a seed.
     pub fn new(seed: u64) -> Random {
         Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
     }
@@ -59,7 +59,7 @@ impl Random {
     }
 }
 
-/// What the thread that kills is to do.
+/// Order to the thread that kills.
 struct Order {
     window: Window,
     fate: Fate,
@@ -67,14 +67,14 @@ struct Order {
     port: Reference,
 }
 
-/// What is done to an environment.
+/// Action on an environment.
 #[derive(Clone, Copy)]
 enum Fate {
-    /// Nothing, and nobody sees to it that it ends.
+    /// No action. Nobody sees to it that the environment ends.
     Alone,
-    /// Nothing, but the wait for its end has one.
+    /// No action, but the wait for its end has a deadline.
     Watched,
-    /// After so many nanoseconds, one of its threads is destroyed.
+    /// Destroys one of its threads after so many nanoseconds.
     Killed(u64, u64),
 }
 
@@ -82,7 +82,7 @@ static ORDER: Lock<Option<Order>> = Lock::new(None);
 static FAULT: Lock<Option<String>> = Lock::new(None);
 static OVER: AtomicBool = AtomicBool::new(false);
 
-/// Where environments are started, with memory of their own.
+/// Starter of environments, with memory of their own.
 pub struct Stage {
     services: Services,
     pool: OwnedReference,
@@ -116,7 +116,7 @@ impl Handler for Host {
         }
     }
 
-    /// What environments say is read by nobody.
+    /// Opens the null device, because nobody reads an environment's output.
     fn stream(&mut self, _: u64) -> Result<Given, Errno> {
         let files = parent::find(Reference::PARENT, SERVICE_FILES)?.found;
         directory::open(files.handle(), O_RDWR, 0, b"/dev/null").map(|reply| reply.file.into())
@@ -164,7 +164,7 @@ fn killer(_: usize) {
         // However the wait ends, there is another look.
         let _ = Thread::sleep(LOOK);
     }
-    // It is the end of whoever waits, who then says what is wrong, and does not answer.
+    // This message ends the wait. The waiter reports the fault, and does not answer.
     let end = Message::new(parent::exit::LABEL, [NOT_TOLD, 0, 0, 0, 0, 0]);
     while !OVER.load(Ordering::Acquire) && ipc::call(order.port, &end, Buffers::NONE, LOOK).is_err() {}
 }
@@ -215,7 +215,7 @@ impl Stage {
         status
     }
 
-    /// What was given must be back, as soon as those who hold it have heard.
+    /// Checks that all memory comes back, as soon as its holders have heard.
     fn all_back(&self) -> Result<(), String> {
         let mut used = 0;
         for _ in 0..LOOKS {
@@ -242,7 +242,8 @@ impl Stage {
         self.all_back().map_err(|why| format!("{}: {why}", place()))
     }
 
-    /// Lets an environment come to its own end, which must be with `status`; for one at a time it is seen to that the wait ends.
+    /// Runs an environment to its own end, which must be with `status`. A watched environment's
+    /// wait has a deadline.
     pub fn run(&mut self, command: &[&[u8]], status: u64, is_watched: bool) -> Result<(), String> {
         match self.live(command, if is_watched { Fate::Watched } else { Fate::Alone })? {
             ended if ended == status => self.all_back(),

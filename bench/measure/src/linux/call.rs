@@ -113,7 +113,7 @@ pub fn memory(size: u64, shared: bool) -> Result<u64, Errno> {
     memory_near(0, size, shared)
 }
 
-/// The same at `address`, if nothing is there.
+/// Maps memory at `address`, if nothing is there.
 #[inline(always)]
 pub fn memory_near(address: u64, size: u64, shared: bool) -> Result<u64, Errno> {
     let flags = if shared { MAP_SHARED_ANONYMOUS } else { MAP_PRIVATE_ANONYMOUS };
@@ -121,7 +121,7 @@ pub fn memory_near(address: u64, size: u64, shared: bool) -> Result<u64, Errno> 
     unsafe { enter(MMAP, [address, size, PROT_READ_WRITE, flags, u64::MAX, 0]) }
 }
 
-/// Gives back what [`memory`] gave.
+/// Unmaps what [`memory`] mapped.
 ///
 /// # Safety
 /// Nothing in it is used any more.
@@ -182,7 +182,7 @@ pub fn event_file() -> Result<u64, Errno> {
     unsafe { enter(EVENTFD2, [0; 6]) }
 }
 
-/// Where page faults of registered memory are read.
+/// Opens the file from which page faults of registered memory are read.
 pub fn fault_file() -> Result<u64, Errno> {
     // SAFETY: the call touches no memory.
     unsafe { enter(USERFAULTFD, [0; 6]) }
@@ -198,7 +198,7 @@ pub unsafe fn control<const N: usize>(file: u64, request: u64, words: &mut [u64;
     unsafe { enter(IOCTL, [file, request, words.as_mut_ptr() as u64, 0, 0, 0]) }
 }
 
-/// Lets others run first.
+/// Yields the processor.
 #[inline(always)]
 pub fn sched_yield() {
     // SAFETY: the call touches no memory.

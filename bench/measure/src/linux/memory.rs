@@ -9,7 +9,7 @@ use crate::figure::{sample, sample_batches};
 
 const PAGE: u64 = 4096;
 const STACK: u64 = 64 << 10;
-/// Where a mapping has no neighbours to be merged with.
+/// Address at which a mapping has no neighbours to be merged with.
 const ALONE: u64 = 0x5000_0000_0000;
 /// Pages that are touched in a batch.
 const ROUNDS: u32 = 32;
@@ -47,7 +47,7 @@ fn touch(page: u64) {
     unsafe { (page as *mut u64).write_volatile(1) };
 }
 
-/// What the thread that resolves faults works on.
+/// State of the thread that resolves faults.
 struct Pager {
     file: u64,
     source: u64,
@@ -87,7 +87,7 @@ pub fn user_fault(_: &Context) -> Result<u64, Errno> {
     Ok(figure)
 }
 
-/// One more fault, so that the thread looks whether it is to end.
+/// Causes one more fault, so that the thread sees that it is to end.
 fn touch_unregistered(file: u64, area: u64) {
     // SAFETY: as above.
     unsafe { call::drop_pages(area, u64::from(ROUNDS) * PAGE) };

@@ -12,7 +12,7 @@ const PAGE: usize = 4096;
 /// `SOL_SOCKET` and, in the upper half, `SCM_RIGHTS`: the kind of a control message that carries descriptors.
 const DESCRIPTORS: u64 = 1 << 32 | 1;
 
-/// Lets another process do `serve` for ever while this one does `measure`.
+/// Runs `serve` in another process for ever while this one runs `measure`.
 fn beside(mut serve: impl FnMut(), measure: impl FnOnce() -> u64) -> Result<u64, Errno> {
     match call::fork()? {
         0 => loop {
@@ -170,7 +170,7 @@ pub fn fork(_: &Context) -> Result<u64, Errno> {
     }))
 }
 
-/// This program in a new process, told to end at once.
+/// Starts this program in a new process, which ends at once.
 pub fn spawn(context: &Context) -> Result<u64, Errno> {
     let arguments = [context.path.as_ptr() as u64, c"true".as_ptr() as u64, 0];
     let mut failed = 0;

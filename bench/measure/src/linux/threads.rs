@@ -14,7 +14,7 @@ const STACK: u64 = 64 << 10;
 /// Both threads' contest.
 type Pair = Contest<FutexLock>;
 
-/// Lets another thread run `function` while this one does `measure`.
+/// Runs `function` in another thread while this one runs `measure`.
 fn beside(function: extern "C" fn(u64), measure: impl FnOnce(&Pair) -> u64) -> Result<u64, Errno> {
     let pair = Contest::new(FutexLock(AtomicU32::new(0)), call::sched_yield);
     let running = AtomicU32::new(1);
@@ -31,7 +31,8 @@ fn beside(function: extern "C" fn(u64), measure: impl FnOnce(&Pair) -> u64) -> R
     Ok(figure)
 }
 
-/// From one thread to another: half of there and back. What Linux gives back to the thread that yields counts too.
+/// Measures the switch from one thread to another: half of there and back. Linux's work on return
+/// to the thread that yields counts too.
 pub fn switch(_: &Context) -> Result<u64, Errno> {
     Ok(beside(keep_switching, |pair| sample(200, || pair.switch_once(0)))? / 2)
 }
@@ -75,7 +76,7 @@ pub fn create(_: &Context) -> Result<u64, Errno> {
     }))
 }
 
-/// The same code as on Nacre: it never enters a kernel.
+/// Measures a lock without contention, by the same code as on Nacre. It never enters a kernel.
 pub fn lock_uncontended(_: &Context) -> Result<u64, Errno> {
     let lock = RawLock::new();
     Ok(sample(1000, || {

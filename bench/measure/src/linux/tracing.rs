@@ -1,4 +1,4 @@
-//! What one process does to another with `ptrace`: the nearest that Linux has to a monitor.
+//! Control of one process by another with `ptrace`: the nearest that Linux has to a monitor.
 
 use nacre_proto::Errno;
 

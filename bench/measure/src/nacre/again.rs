@@ -1,4 +1,5 @@
-//! What it costs that a long call is cut off to let interrupts in, and made again: the way out and in, the arguments looked at once more, and what of the work is done twice.
+//! Cost of a long call that stops for interrupts and is made again: the way out and in, the
+//! arguments checked once more, and work that is done twice.
 
 use alloc::vec::Vec;
 
@@ -13,12 +14,12 @@ use crate::figure::now;
 
 /// Pages for the objects of one call.
 const OBJECT_PAGES: u64 = 8;
-/// How many parts the calls have: between the fewest and the most, each is cut off several times.
+/// Fewest parts of a call. Between this number and the most, each call is cut off several times.
 const FEWEST: u64 = 20;
 const MOST: u64 = 220;
-/// How often each call is measured; the least counts.
+/// Number of measurements of each call. The least counts.
 const TIMES: usize = 3;
-/// Where pages are mapped that nothing else is mapped at.
+/// Address of pages that no other mapping uses.
 const ELSEWHERE: u64 = 0x1b00_0000_0000;
 const READ: Rights = Rights(1);
 
@@ -46,7 +47,8 @@ fn region(start: u64, count: u64) -> Result<u64, Errno> {
     Ok(now() - begun)
 }
 
-/// By how much one part more costs more where the call is cut off once more than where it is not.
+/// Returns the cost of one more part where it cuts the call off once more, beyond its cost where it
+/// does not.
 fn step(call: fn(u64, u64) -> Result<u64, Errno>, start: u64) -> Result<u64, Errno> {
     let mut costs = Vec::new();
     for count in FEWEST..MOST {

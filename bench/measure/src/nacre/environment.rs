@@ -1,5 +1,5 @@
-//! What an owner does to memory that it gave away: lists what lives there, takes all of it back, moves objects while they are in use, and revokes a page
-//! from every space that was given it.
+//! Operations of an owner on memory that it gave away: it lists the objects there, takes all of it
+//! back, moves objects while they are in use, and revokes a page from each space that was given it.
 
 use alloc::vec::Vec;
 
@@ -18,7 +18,7 @@ const THREADS: u64 = 4;
 /// Pages of the pool of one of its spaces, and of the plain memory of the environment.
 const POOL: u64 = 16;
 const PLAIN: u64 = 64;
-/// Its smaller objects: two hundred.
+/// Number of smaller objects: two hundred.
 const MAPPINGS: u64 = 10 * SPACES;
 const REGIONS: u64 = 8;
 const PORTS: u64 = THREADS * SPACES;
@@ -31,7 +31,7 @@ const _: () = assert!(SMALL == 200);
 /// Pages for its spaces and smaller objects, and all of its pages.
 const OBJECT_PAGES: u64 = 8;
 const PAGES: u64 = OBJECT_PAGES + SPACES * (POOL + THREADS) + PLAIN;
-/// Where pages are mapped that nothing else is mapped at, and where the page that is revoked is.
+/// Addresses of pages that no other mapping uses, and of the page that is revoked.
 const ELSEWHERE: u64 = 0x1a00_0000_0000;
 const MAPPED: u64 = 0x1a80_0000_0000;
 const REVOKED: u64 = 0x1c00_0000_0000;
@@ -150,7 +150,7 @@ pub fn list(ground: &Ground) -> Result<u64, Errno> {
     if counted == ALL { figure } else { Err(Errno::EIO) }
 }
 
-/// The same environment, taken back.
+/// Takes the environment back.
 pub fn destroy(ground: &Ground) -> Result<u64, Errno> {
     let (environment, stacks) = (Environment::new()?, stacks()?);
     let (mut before, mut result) = (Ok(()), Ok(()));

@@ -1,4 +1,5 @@
-//! What the measurements stand on: memory from the parent's pool, seen at one address by every space of this program, for objects, stacks and pools.
+//! Memory for measurements: from the parent's pool, at one address in every space of this program,
+//! for objects, stacks and pools.
 
 use core::cell::Cell;
 use core::sync::atomic::{AtomicU64, Ordering};
@@ -14,9 +15,9 @@ use nacre_sys::{FOREVER, Mapping, OwnedMapping, OwnedReference, OwnedRegion, Own
 
 use crate::program_path;
 
-/// Where the memory is mapped, in every space.
+/// Address of the memory in every space.
 const START: u64 = 0x1800_0000_0000;
-/// How much.
+/// Size of the memory.
 const SIZE: u64 = 48 << 20;
 /// Pages of it that hold objects.
 const OBJECT_PAGES: u64 = 128;
@@ -37,13 +38,13 @@ unsafe extern "C" {
     static _end: u8;
 }
 
-/// See the module's head.
+/// Memory for measurements.
 pub struct Ground {
     /// The region of the memory.
     memory: Reference,
     /// The program's image.
     image: OwnedRegion,
-    /// Where this program is.
+    /// Path of this program.
     pub path: &'static [u8],
     /// The pool that the memory comes from.
     pub pool: Reference,
@@ -104,7 +105,7 @@ impl Ground {
         Region::through(self.memory)
     }
 
-    /// Where in that region an address of the memory is.
+    /// Returns the offset in that region of an address of the memory.
     pub fn offset(address: u64) -> u64 {
         address - START
     }
@@ -175,7 +176,7 @@ pub fn start(space: Space, function: extern "C" fn(u64) -> !, argument: u64) -> 
     Ok(thread)
 }
 
-/// What a thread does when it cannot go on, until it is destroyed.
+/// Parks a thread that cannot go on, until it is destroyed.
 pub fn rest() -> ! {
     loop {
         // However the wait ends, it begins again.

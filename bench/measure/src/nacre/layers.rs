@@ -19,7 +19,7 @@ use super::messages::{serve_words, time_words, with_server};
 const CAPACITY: usize = 4096;
 const SLOTS: usize = MAX_REFERENCES as usize;
 
-/// What a layer works with.
+/// Objects of one layer.
 struct Layer {
     port: OwnedPort,
     original: Reference,

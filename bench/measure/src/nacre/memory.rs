@@ -9,9 +9,9 @@ use nacre_sys::{Info, Mapping, OwnedMapping, OwnedPort, OwnedRegion, PortSet, Re
 use super::ground::{Ground, pages, rest, slot};
 use crate::figure::{sample_batches, sample_results};
 
-/// Where a page is mapped, in this space.
+/// Address of a page in this space.
 const HERE: u64 = 0x1a00_0000_0000;
-/// Where the keeper puts pages, in its own.
+/// Address at which the keeper puts pages into its own space.
 const THERE: u64 = 0x1b00_0000_0000;
 /// Pages that are touched in a batch.
 const ROUNDS: u32 = 32;
@@ -42,17 +42,17 @@ pub fn map_touch_and_unmap(ground: &Ground) -> Result<u64, Errno> {
     })
 }
 
-/// What the keeper works on.
+/// State of the keeper.
 struct Keeper {
     port: OwnedPort,
     source: Region,
-    /// Where in `source` its pages start.
+    /// Offset in `source` of its pages.
     offset: u64,
     slots: [u64; ROUNDS as usize],
 }
 
 impl Keeper {
-    /// Gives its own space, and so the region, the page that lacks.
+    /// Maps the missing page into the keeper's own space, and so into the region.
     fn provide(&self, offset: u64) -> Option<Mapping> {
         let slot = *self.slots.get((offset / PAGE_SIZE) as usize)?;
         let page = offset & !(PAGE_SIZE - 1);

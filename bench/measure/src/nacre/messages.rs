@@ -89,7 +89,7 @@ pub fn notification(_: &Ground) -> Result<u64, Errno> {
     sample_results(1000, || ipc::notify(reference.handle(), 1))
 }
 
-/// What two threads share that notify each other.
+/// State that two threads share that notify each other.
 struct Pair {
     there: OwnedPort,
     back: OwnedReference,

@@ -1,4 +1,5 @@
-//! Whether CPUs get into each other's way: one pair of client and server, and two pairs that have nothing to do with each other, on the wall's clock.
+//! Interference of CPUs: one pair of client and server, and two pairs that have nothing to do with
+//! each other, by the wall's clock.
 
 use alloc::boxed::Box;
 use core::hint::spin_loop;
@@ -19,12 +20,12 @@ const ROUNDS: u64 = 60;
 /// Trials of each kind.
 const TRIALS: usize = 401;
 
-/// What a client is told and tells, on cache lines of its own.
+/// Order to a client and its report, on cache lines of their own.
 #[repr(align(128))]
 struct Client {
     server: Reference,
     done: Reference,
-    /// Where it waits for the next trial.
+    /// Port at which the client waits for the next trial.
     port: u64,
     /// Ticks of the trial: when its first call was made, and when its last was answered.
     begun: AtomicU64,

@@ -11,7 +11,7 @@ use nacre_sys::{OwnedPort, PortSet, Reference};
 use super::ground::Ground;
 use crate::figure::{sample, sample_results, say, tell};
 
-/// How many layers of `trace` are tried.
+/// Numbers of layers of `trace`.
 const TRACED: [usize; 6] = [0, 1, 2, 4, 8, 16];
 
 /// A parent that leaves everything to its own.
@@ -44,7 +44,7 @@ fn time(ground: &Ground, arguments: &[&[u8]]) -> Result<u64, Errno> {
     }
 }
 
-/// This program, told to end at once.
+/// Starts this program, which ends at once.
 pub fn this_one(ground: &Ground) -> Result<u64, Errno> {
     time(ground, &[ground.path, b"true"])
 }
@@ -78,7 +78,7 @@ fn run_traced(ground: &Ground, layers: usize) -> Result<(), Errno> {
     }
 }
 
-/// What runs at the end: a call of the memory pool, which is a service of the parent's.
+/// Runs the innermost program: it calls the memory pool, a service of the parent's.
 pub fn through(layers: &[u8]) -> Result<(), Errno> {
     let pool = parent::find(Reference::PARENT, flags::SERVICE_MEMORY)?.found;
     memory::status(pool.handle())?;

@@ -25,7 +25,7 @@ impl Lock for RawLock {
 /// Both threads' contest.
 type Pair = Contest<RawLock>;
 
-/// Lets another thread run `function` while this one does `measure`.
+/// Runs `function` in another thread while this one runs `measure`.
 fn beside(function: extern "C" fn(u64) -> !, measure: impl FnOnce(&Pair) -> u64) -> Result<u64, Errno> {
     let pair = Box::new(Contest::new(RawLock::new(), Thread::yield_now));
     let thread = ground::start(Space::OWN, function, &raw const *pair as u64)?;
@@ -53,7 +53,7 @@ extern "C" fn keep_locking(pair: u64) -> ! {
     rest()
 }
 
-/// From one thread to another: half of there and back.
+/// Measures the switch from one thread to another: half of there and back.
 pub fn switch(_: &Ground) -> Result<u64, Errno> {
     Ok(beside(keep_switching, |pair| sample(500, || pair.switch_once(0)))? / 2)
 }
@@ -78,7 +78,7 @@ pub fn lock_contended(_: &Ground) -> Result<u64, Errno> {
     Ok(beside(keep_locking, |pair| sample(500, || pair.lock_once(0)))? / 2)
 }
 
-/// It never enters the kernel.
+/// Measures a lock without contention. It never enters the kernel.
 pub fn lock_uncontended(_: &Ground) -> Result<u64, Errno> {
     let lock = RawLock::new();
     Ok(sample(1000, || {
@@ -87,7 +87,7 @@ pub fn lock_uncontended(_: &Ground) -> Result<u64, Errno> {
     }))
 }
 
-/// What a thread needs that ends at once.
+/// Memory of a thread that ends at once.
 struct Short {
     thread: Thread,
     done: Reference,
