@@ -1,4 +1,4 @@
-//! What calls do when all is well, and how waits end.
+//! Tests of calls that succeed, and of the ends of waits.
 
 mod keepers;
 mod links;
@@ -18,7 +18,7 @@ pub use keepers::kernel_half;
 pub struct Test {
     /// Stays for ever.
     pub id: &'static str,
-    /// What is true if it passes.
+    /// Statement that holds if the test passes.
     pub sentence: &'static str,
     /// The test; the fixture is fresh.
     pub function: fn() -> Result<(), String>,

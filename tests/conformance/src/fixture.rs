@@ -1,4 +1,5 @@
-//! What tests work on: an arena of memory in which every object of the kernel stands once, made anew for each test.
+//! Fixture of the tests: an arena of memory with each object of the kernel once, made anew for each
+//! test.
 
 use nacre_raw::{call, write};
 use nacre_abi::manual::Kind;
@@ -6,9 +7,9 @@ use nacre_abi::rights::{REFERENCE_ALL, REFERENCE_NOTIFY, REFERENCE_USE};
 use nacre_abi::{Call, ObjectType, Rights, Status};
 use nacre_rt::memory::Segment;
 
-/// Where the arena is.
+/// Address of the arena.
 pub const ARENA: u64 = 0x3000_0000_0000;
-/// Its size.
+/// Size of the arena.
 pub const ARENA_SIZE: u64 = 0x40_0000;
 
 const fn page(number: u64) -> u64 {
@@ -47,11 +48,11 @@ pub const EXPORTED: u64 = page(32);
 pub const POOL: u64 = page(64);
 /// More pages to donate.
 pub const SPARE: u64 = page(96);
-/// Where `MAPPING` is in `SPACE`.
+/// Address of `MAPPING` in `SPACE`.
 pub const MAPPED_AT: u64 = 0x10_0000;
 /// An address at which nothing is mapped.
 pub const UNMAPPED: u64 = 0x3100_0000_0000;
-/// Where `deep` puts a page under too many layers.
+/// Address at which `deep` puts a page under too many layers.
 pub const DEEP: u64 = 0x3200_0000_0000;
 
 /// A reference to the object of this type with all rights.
@@ -132,7 +133,7 @@ pub fn fresh() -> Result<(), Status> {
     Ok(())
 }
 
-/// How many objects the arena holds.
+/// Returns the number of objects in the arena.
 pub fn population() -> u64 {
     let (mut at, mut count) = (ARENA, 0);
     loop {

@@ -46,7 +46,8 @@ fn wrong_values(kind: Kind, code: Code) -> [Option<u64>; 3] {
     }
 }
 
-/// What the manual does not tell: values of plain numbers that make the rest of a call right.
+/// Returns values of plain numbers that make the rest of a call right. The manual does not tell
+/// them.
 fn arguments(entry: &Entry) -> [u64; 8] {
     let mut values = [0; 8];
     for (value, argument) in values.iter_mut().zip(entry.arguments) {

@@ -26,7 +26,7 @@ fn main() {
 /// Pauses between two rebuilds, in nanoseconds: each falls on other moments of the run.
 const PAUSES: [u64; 4] = [20_000, 70_000, 110_000, 170_000];
 
-/// How often a run may be over before its pause.
+/// Maximum of attempts for a run that ends before its pause.
 const ATTEMPTS: u32 = 5;
 
 fn run(scenario: &Scenario, pause: u64, disturb: bool) -> Result<(alloc::vec::Vec<u64>, u32), String> {

@@ -1,4 +1,4 @@
-//! What the threads of each scenario do. A table has room for sixteen steps.
+//! Steps of each scenario's threads. A table has room for sixteen steps.
 
 use crate::stage::{BASE, CONDITION, FREE, INNER, MUTEX, PORTS, SET, SIZE, SPACE, Stage, Step, data, must, reference};
 use alloc::string::String;
@@ -50,7 +50,7 @@ fn keep(stage: &Stage) -> Result<(), String> {
     stage.keep(PORTS[0])
 }
 
-/// Where pages are missing until a keeper brings them into `INNER`.
+/// Address of pages that are missing until a keeper brings them into `INNER`.
 const HOLE: u64 = 0x2000_0000;
 
 fn hole(stage: &Stage) -> Result<(), String> {

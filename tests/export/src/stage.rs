@@ -12,11 +12,11 @@ use nacre_sys::Thread;
 
 /// Memory that we have set aside.
 pub const ARENA: u64 = 0x3000_0000_0000;
-/// Its size.
+/// Size of the arena.
 pub const ARENA_SIZE: u64 = 0x40_0000;
-/// Where the environment lies in turn.
+/// Addresses of the environment, in turn.
 const WINDOWS: [u64; 2] = [ARENA, ARENA + 0x10_0000];
-/// How often a run may be disturbed before it is taken for endless.
+/// Number of disturbances after which a run counts as endless.
 const ENDLESS: u32 = 3000;
 /// Objects of ours: the regions over the windows.
 const OUTSIDE: u64 = ARENA + 0x20_0000;
@@ -24,9 +24,9 @@ const SLOTS: u64 = OUTSIDE + 512;
 const BUFFER: u64 = ARENA + 0x21_0000;
 const POOLS: [u64; 2] = [ARENA + 0x30_0000, ARENA + 0x38_0000];
 
-/// Where the environment's memory is in its own space.
+/// Address of the environment's memory in its own space.
 pub const BASE: u64 = 0x1000_0000;
-/// Its size.
+/// Size of the environment's memory.
 pub const SIZE: u64 = 16 * PAGE_SIZE;
 /// The space of all threads.
 pub const SPACE: u64 = BASE;
@@ -163,7 +163,7 @@ impl Stage {
         must(Call::ThreadSetState, &[at, BUFFER, ThreadState::SIZE, 0])
     }
 
-    /// Lets a port keep the space of all threads.
+    /// Makes a port the keeper of the space of all threads.
     pub fn keep(&self, port: u64) -> Result<(), String> {
         SpaceState::default().to_words().into_iter().zip((0..).step_by(8)).for_each(|(word, byte)| nacre_raw::write(BUFFER + byte, word));
         nacre_raw::write(BUFFER + 64, self.at(port));
@@ -179,7 +179,8 @@ impl Stage {
         self.programs.iter().enumerate().all(|(number, program)| self.word(number, program.len() - 1, 15) != 0)
     }
 
-    /// Lets the threads run to their end; every `pause` nanoseconds everything is read out, destroyed and made anew in the other window. How often that was.
+    /// Runs the threads to their end. Every `pause` nanoseconds all objects are exported, destroyed
+    /// and rebuilt in the other window. Returns the number of times.
     pub fn run(&mut self, pause: u64, disturb: bool) -> Result<u32, String> {
         for number in 0..self.programs.len() as u64 {
             must(Call::ThreadStart, &[self.thread(number)])?;
@@ -198,7 +199,7 @@ impl Stage {
         Err(format!("the threads come to no end: {}", self.describe()?))
     }
 
-    /// Where every thread stands, for a person who looks for the fault.
+    /// Describes the position of every thread for a person who looks for the fault.
     fn describe(&mut self) -> Result<String, String> {
         let snapshot = self.frame.take(&mut System).map_err(|trouble| format!("{trouble:?}"))?;
         let mut text = format!("running {:x?}", snapshot.running);
@@ -222,7 +223,8 @@ impl Stage {
         self.frame.start(&mut System, &snapshot).map_err(said("start"))
     }
 
-    /// What the steps were answered: the status, of messages that were received also label and first word, and what stands in plain memory.
+    /// Returns the answers to the steps: the status, label and first word of received messages, and
+    /// plain memory.
     pub fn outcome(&self) -> Vec<u64> {
         let mut all = Vec::new();
         for (number, program) in self.programs.iter().enumerate() {

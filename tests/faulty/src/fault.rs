@@ -57,7 +57,7 @@ impl Fault {
     fn kill(&self) {
         match self.pid.load(Ordering::Relaxed) {
             0 => nacre_rt::exit::exit_by_signal(KILL),
-            // It may be over already.
+            // The program may have ended already.
             pid => drop(process::kill(Reference::PARENT, pid, 0, KILL, 0, 0)),
         }
     }

@@ -23,11 +23,11 @@ pub const MANIFEST: Manifest = Manifest {
 /// Failure that the program meets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Failure {
-    /// Its message is answered with `ENOMEM`.
+    /// `ENOMEM` in answer to its message.
     Refuse,
-    /// It ends before its message arrives.
+    /// End of the program before its message arrives.
     Kill,
-    /// It ends when its message was answered.
+    /// End of the program when its message was answered.
     KillAfter,
 }
 
@@ -40,7 +40,7 @@ pub enum Class {
     Heap,
     /// All that asks for memory.
     Memory,
-    /// Those of the protocol with this number.
+    /// Messages of the protocol with this number.
     Protocol(u32),
 }
 

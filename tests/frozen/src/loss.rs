@@ -1,14 +1,16 @@
-//! What a rebuilder could forget: a tree that is made anew without it must be seen to be another. So it is known that the programs which are frozen would tell.
+//! Parts that a rebuilder could forget. A tree that is rebuilt without one of them must be seen to
+//! differ. This shows that the frozen programs would notice the loss.
 
 use alloc::vec::Vec;
 use nacre_abi::ObjectType;
 use nacre_abi::object::TargetType;
 use nacre_snapshot::{Object, Place, Snapshot};
 
-/// Where the state of a port has the bits that were not received yet, and that of a reference what it leads to.
+/// Words of a port's state with the bits that were not received yet, and of a reference's state
+/// with its target.
 const PENDING: usize = 2;
 const TARGET: usize = 1;
-/// Which link of a thread's is the client that it owes an answer.
+/// Index of the link of a thread to the client that it owes an answer.
 const CLIENT: usize = 1;
 
 /// A part of a tree, by its name; what it is taken away by.
@@ -44,14 +46,14 @@ fn nothing_if(object: &mut Object, target: TargetType) {
 pub struct Losses(Vec<&'static Part>);
 
 impl Losses {
-    /// One more, by its name; false if there is no such part.
+    /// Adds a part by its name. Returns false if there is no such part.
     pub fn add(&mut self, name: &[u8]) -> bool {
         let part = PARTS.iter().find(|(known, _)| known.as_bytes() == name);
         self.0.extend(part);
         part.is_some()
     }
 
-    /// Whether nothing is left out.
+    /// Returns true if nothing is left out.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

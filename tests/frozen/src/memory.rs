@@ -13,7 +13,7 @@ use nacre_sys::{OwnedReference, OwnedRegion, Reference, Region, Space, Window};
 const ARENA: u64 = 0x1800_0000_0000;
 /// Bytes of a window.
 pub const WINDOW_SIZE: u64 = 64 << 20;
-/// Where the windows are.
+/// Addresses of the windows.
 pub const WINDOWS: [u64; 2] = [ARENA, ARENA + WINDOW_SIZE];
 /// Two pages for states.
 pub const BUFFER: u64 = ARENA + 2 * WINDOW_SIZE;
@@ -30,11 +30,11 @@ pub fn set_aside() -> Result<(), Errno> {
 
 /// Memory that was given out.
 pub struct Piece {
-    /// From the start of a window.
+    /// Offset in a window.
     pub offset: u64,
-    /// In bytes.
+    /// Size in bytes.
     pub size: u64,
-    /// It, in the window where the tree is.
+    /// Region of the piece, in the window where the tree is.
     pub region: OwnedRegion,
 }
 

@@ -1,4 +1,6 @@
-//! What a tree knows outside: its parent, its pools and segments, and proxies of all files, so that every port it has is one of ours. Nothing here waits, so nobody is in the middle of a request when a freeze comes.
+//! Outside of a tree: its parent, its pools and segments, and proxies of all files, so that each
+//! port of the tree is one of this program. Nothing here waits, so a freeze never comes in the
+//! middle of a request.
 
 use crate::memory::{self, First, Piece};
 use alloc::vec;
@@ -14,7 +16,7 @@ use nacre_proto::{Errno, Request, file, parent, segment};
 use nacre_sys::ipc::{self, Buffers, Message};
 use nacre_sys::{Condition, FOREVER, OwnedCondition, OwnedPort, OwnedReference, PortSet, Reference, Region, SpanMut};
 
-/// What stands behind a port.
+/// Object behind a port.
 pub enum What {
     /// The parent's port.
     Parent,
@@ -41,7 +43,7 @@ pub struct Server {
     files: Services,
 }
 
-/// Most bytes that a pool claims to have.
+/// Maximum of bytes that a pool claims to have.
 const LIMIT: u64 = memory::WINDOW_SIZE;
 
 /// A file that is copied, never mapped.
@@ -115,7 +117,7 @@ impl Server {
     fn remove(&mut self, word: u64) {
         let entry = self.entries.get_mut(word as usize).and_then(Option::take);
         if let Some(Entry { what: What::Segment(piece, _), .. }) = entry {
-            // What is in it goes before its place is given to others.
+            // The contents go before others get the place.
             let _ = nacre_sys::memory::reclaim(piece.at(self.window), piece.size);
         }
     }

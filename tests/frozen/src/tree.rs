@@ -15,7 +15,8 @@ use nacre_sys::OwnedPortSet;
 
 /// Nanoseconds between two freezes: the first may fall into the manager's start.
 const PAUSES: [u64; 5] = [1_000_000, 300_000, 2_300_000, 700_000, 4_100_000];
-/// After so many freezes a tree is left alone; one that loses something is frozen until that must have been needed.
+/// Number of freezes after which a tree is left alone. A tree that loses a part is frozen until it
+/// must have needed the part.
 const MOST: u32 = 7;
 const MOST_LOSSES: u32 = 40;
 /// Nanoseconds after which a tree that is left alone hangs.
@@ -60,7 +61,7 @@ impl Tree {
         server.add(What::Parent).map_err(said("its parent"))?.leak();
         let slots = BUFFER + 2 * PAGE_SIZE;
         for number in 0..3 {
-            // They may be there from the last tree.
+            // Objects of the last tree may still be there.
             let _ = nacre_sys::Reference::create(slots + 64 * number);
         }
         Ok(Tree { set, server, station: Station::new(nacre_abi::message::MAX_BYTES as usize).map_err(said("a station"))?, slots, rebuilt: 0, objects: 0 })
@@ -111,7 +112,7 @@ impl Tree {
                 return Ok(true);
             }
             if nacre_sys::clock::ticks() >= end {
-                // Whoever was served has its answer before the freeze.
+                // A client that was served has its answer before the freeze.
                 while self.server.ended.is_none() && self.serve(1)? {}
                 return Ok(true);
             }
@@ -163,7 +164,7 @@ impl Tree {
         let frame = self.frame();
         let mut running = Vec::new();
         loop {
-            // Who was not stopped yet may have made others.
+            // A thread that was not stopped yet may have made others.
             let more = frame.stop(&mut System).map_err(said("stop"))?;
             if more.is_empty() {
                 break;
@@ -173,14 +174,14 @@ impl Tree {
         while self.serve(1)? {}
         let frame = self.frame();
         let mut snapshot = frame.take(&mut System).map_err(said("take"))?;
-        // What was given back meanwhile took its threads along.
+        // Memory that was given back meanwhile took its threads along.
         running.retain(|thread| snapshot.objects.iter().any(|object| object.kind == ObjectType::Thread && object.offset == *thread));
         snapshot.running = running;
         losses.take(&mut snapshot);
         self.objects = self.objects.max(snapshot.objects.len());
         frame.destroy(&mut System).map_err(said("destroy"))?;
         (0..frame.size).step_by(8).for_each(|byte| nacre_raw::write(frame.start + byte, 0xdead_dead_dead_dead));
-        // That all references have gone is nothing to learn from.
+        // The news that all references have gone needs no answer here.
         while self.station.next(self.set.handle().0, 1).is_ok() {}
         self.turn()?;
         let frame = self.frame();
@@ -191,7 +192,7 @@ impl Tree {
 
 impl Drop for Tree {
     fn drop(&mut self) {
-        // What is in it goes before the ports and regions that it knows.
+        // The contents go before the ports and regions that they know.
         let frame = self.frame();
         let _ = frame.destroy(&mut System);
     }

@@ -1,4 +1,4 @@
-//! What the parent tries: each a sentence, and why it is not so.
+//! Attempts of the parent: each a sentence, and the reason if it does not hold.
 
 use crate::make::{SIGCHLD, begin_at, child, child_asked, child_with, create};
 use alloc::format;
@@ -76,7 +76,7 @@ fn late() -> Outcome {
     end
 }
 
-/// By then the others wait for the end, as good as always.
+/// Kills a process when the others almost surely wait for its end.
 fn kill_later(pid: usize) {
     let _ = Thread::sleep(20_000_000);
     let _ = kill(pid as u64, 15);
@@ -200,7 +200,7 @@ fn confined() -> Outcome {
     expect("its end", wait(one, WEXITED)?, (one, 9))
 }
 
-/// This program is run with room for eight processes.
+/// Checks the limits of a world with room for eight processes, in which this program runs.
 fn limited() -> Outcome {
     let made: Vec<(u64, OwnedReference)> = core::iter::from_fn(|| create().ok()).collect();
     expect("so many children", made.len(), 7)?;

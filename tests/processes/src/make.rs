@@ -10,7 +10,7 @@ use nacre_proto::flags::BEGIN_PROGRAM;
 use nacre_proto::{Errno, process};
 use nacre_sys::{OwnedMapping, OwnedReference, Reference, Region, Space, Window};
 
-/// Where this program is.
+/// Path of this program.
 const PATH: &[u8] = b"/bin/processes";
 /// The signal that a parent hears of its child's end.
 pub const SIGCHLD: u64 = 17;
@@ -55,7 +55,7 @@ impl Supplier for Maker {
     }
 }
 
-/// What is made of this program at `port`; it does not run yet.
+/// Builds a process of this program at `port`, which does not run yet.
 pub fn build(port: Reference, words: &[&[u8]]) -> Result<Child<Maker>, Errno> {
     let mut maker = Maker { services: Services::find().map_err(|_| Errno::ENOENT)?, port };
     let arguments: Vec<&[u8]> = [&[PATH], words].concat();
@@ -63,12 +63,13 @@ pub fn build(port: Reference, words: &[&[u8]]) -> Result<Child<Maker>, Errno> {
     spawn(&mut maker, &program, Ports { parent: port, keeper: Reference::NONE }).map_err(|_| Errno::ENOEXEC)
 }
 
-/// What is made of this program at `port` begins there.
+/// Begins a process of this program at `port`.
 pub fn begin_at(port: Reference, flags: u64, words: &[&[u8]]) -> Result<(), Errno> {
     begin_visited(port, flags, 0, words)
 }
 
-/// The same; threads that ask for visits begin at an address, which is the same in all that run this program.
+/// Begins a process of this program at `port`. Threads that carry questions begin at the address
+/// `visited`, which is the same in all that run this program.
 fn begin_visited(port: Reference, flags: u64, visited: u64, words: &[&[u8]]) -> Result<(), Errno> {
     let child = build(port, words)?;
     let (space, thread) = (OwnedReference::null()?, OwnedReference::null()?);

@@ -1,4 +1,4 @@
-//! What children do.
+//! Roles of children.
 
 use crate::make;
 use nacre_abi::rights::{REFERENCE_NOTIFY, REFERENCE_USE};
@@ -6,7 +6,7 @@ use nacre_proto::flags::{ASK_PRIVILEGED, ASK_TEXT, OWN_POSITION, WEXITED};
 use nacre_proto::{Errno, file, parent, process};
 use nacre_sys::{OwnedPort, PortSet, Reference, Thread, ipc};
 
-/// How a role ends that could not do what it was to do.
+/// Status of a role that failed.
 const FAILED: i32 = 99;
 /// The bit by which an agent is told.
 const BIT: u64 = 4;
@@ -31,7 +31,7 @@ pub fn play(role: &[u8], argument: &[u8]) -> i32 {
     }
 }
 
-/// Where a thread stays that the manager has made; it has no stack.
+/// Parks a thread that the manager has made. It has no stack.
 pub extern "C" fn idle() -> ! {
     loop {
         core::hint::spin_loop();
@@ -69,7 +69,8 @@ fn parent_of(role: &[u8]) -> Result<i32, Errno> {
     Ok((process::wait(Reference::PARENT, pid, WEXITED)?.status >> 8) as i32)
 }
 
-/// Comes so far on the way to two children, tells that, and waits to be killed, ends, or becomes another program.
+/// Goes a part of the way to two children and reports that. Then it waits to be killed, ends, or
+/// becomes another program.
 fn reserve(words: &[u8]) -> Result<i32, Errno> {
     let [step, way] = *words else { return Ok(FAILED) };
     let first = if step > b'0' { Some(make::create()?) } else { None };
@@ -111,7 +112,7 @@ fn spy(stranger: &[u8]) -> Result<i32, Errno> {
             return Ok(number as i32 + 1);
         }
     }
-    // What it makes is there for it.
+    // The member of a domain does see the processes that it makes.
     let pid = make::child(&[b"sleep"])?;
     process::kill(Reference::PARENT, pid, 0, 9, 0, 0)?;
     Ok(if process::wait(Reference::PARENT, pid, WEXITED)?.status == 9 { 0 } else { FAILED })

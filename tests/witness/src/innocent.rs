@@ -14,7 +14,8 @@ use nacre_sys::{Reference, Thread};
 const SIZE: u64 = 8192;
 const PATTERN: u64 = 0x6e61_6372_6521;
 
-/// How often the calls are tried, and nanoseconds between: what an attack gave back is there as soon as those who hold it have heard.
+/// Number of attempts, and nanoseconds between them: what an attack gave back is there as soon as
+/// its holders have heard.
 const TRIES: u32 = 100;
 const PAUSE: u64 = 10_000_000;
 

@@ -64,7 +64,7 @@ impl Kept {
         Ok(())
     }
 
-    /// Lets a thread run in the memory that counts in the first word of the file at `path`.
+    /// Runs a thread in memory that counts in the first word of the file at `path`.
     pub fn run_counter(&mut self, path: &[u8]) -> Result<(), String> {
         let files = find(SERVICE_FILES).map_err(why("the files"))?;
         let opened = directory::open(files.handle(), O_RDWR, 0, path).map_err(why("the counter"))?;

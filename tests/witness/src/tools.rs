@@ -96,7 +96,7 @@ pub fn program_state(address: u64) -> ThreadState {
 pub struct Outpost {
     /// The thread, stopped at `start`.
     pub thread: OwnedThread,
-    /// Its space, empty.
+    /// Empty space of the thread.
     pub space: OwnedSpace,
     _tables: Segment,
 }
@@ -110,7 +110,7 @@ impl Outpost {
         Ok(Some(Outpost { thread, space, _tables: tables }))
     }
 
-    /// Lets the thread run from `address`, which is a page fault if nothing is mapped there.
+    /// Runs the thread from `address`, which is a page fault if nothing is mapped there.
     pub fn run_from(&self, address: u64) -> Result<(), String> {
         self.thread.handle().set_state(&program_state(address)).map_err(why("its registers"))?;
         self.thread.handle().start().map_err(why("its start"))

@@ -101,7 +101,7 @@ pub fn exception() -> Result<(), String> {
 
 /// Pages of the kernel's half: of its map of RAM, of its code behind the entries, of its devices, and of a kernel stack; last, the entries themselves.
 const KERNEL_PAGES: [u64; 5] = [0xffff_8000_0100_0000, 0xffff_ffff_8020_4000, 0xffff_ffff_c000_0000, 0xffff_ffff_c020_1000, 0xffff_ffff_8020_0000];
-/// In the machine's error code: the page is there, and denied.
+/// Bit of the machine's error code: the page is there, and access is denied.
 const PRESENT: u64 = 1;
 
 /// Says of each of [`KERNEL_PAGES`] whether the processor found it, while a user's store there failed.
@@ -129,7 +129,7 @@ fn set_space_flags(space: u64, flags: u64) -> Result<(), String> {
     must(Call::SpaceSetState, &[space, BUFFER, SpaceState::SIZE, 0]).map(|_| ())
 }
 
-/// Which exception ends the fixture's thread when it reads the time.
+/// Returns the exception that ends the fixture's thread when it reads the time.
 fn time_exception() -> Result<u64, String> {
     prepare(READ_TIME_AND_FAIL, ThreadState::default())?;
     must(Call::ThreadStart, &[THREAD])?;

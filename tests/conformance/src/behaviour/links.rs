@@ -1,4 +1,4 @@
-//! What states are linked to: each reference that a call names is looked at as an argument is.
+//! Tests of the links of states: each reference that a call names is checked as an argument is.
 
 use super::equal;
 use crate::fixture::{self, BUFFER, LINKS, MUTEX, NULL, PORT, SENDER, THREAD, UNMAPPED, must, population, weak};

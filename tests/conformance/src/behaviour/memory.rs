@@ -7,7 +7,7 @@ use nacre_abi::state::RegionState;
 use nacre_abi::{Call, Code, Rights};
 use nacre_raw::{read, write};
 
-/// Where tests map in the own space.
+/// Address at which tests map in the own space.
 const HERE: u64 = 0x3300_0000_0000;
 
 fn map(slot: u64, start: u64, size: u64, rights: Rights) -> Result<(), String> {
@@ -26,7 +26,7 @@ pub fn shared() -> Result<(), String> {
     Ok(())
 }
 
-/// Whether the kernel can read the word at `address` for this program.
+/// Returns true if the kernel can read the word at `address` for this program.
 fn readable(address: u64) -> bool {
     // A condition is only looked at if its word can be read; 1 is not what stands there.
     fixture::must(Call::ConditionWait, &[fixture::CONDITION, address, 1]).is_ok()

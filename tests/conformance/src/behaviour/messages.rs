@@ -210,10 +210,10 @@ pub fn interrupted() -> Result<(), String> {
     equal("how the wait ended", told.notification(), Some(1))
 }
 
-/// Where calls that are made for clients lead.
+/// Target of calls that are made for clients.
 const BEYOND: u64 = FREE_UNIT;
 const TO_BEYOND: Reference = Reference(FREE_UNIT + 1024);
-/// What was cut off says so there.
+/// Bit that is set when the call of the relay was cut off.
 const RELAY_ENDED: u64 = 1;
 const CLIENT_ENDED: u64 = 2;
 

@@ -70,7 +70,8 @@ pub fn moved_in_use() -> Result<(), String> {
     equal("how its call ended", read(WORD + 8), 1)
 }
 
-/// Most references to an object that can be moved, besides the three of the fixture and the space that the port keeps.
+/// Maximum of references to an object that can be moved, besides the three of the fixture and the
+/// space that the port keeps.
 const MOST: u64 = 496;
 
 pub fn known_to_many() -> Result<(), String> {

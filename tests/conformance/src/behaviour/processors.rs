@@ -1,4 +1,5 @@
-//! What must hold when several processors are at the same things. On one it holds too; there it is only less of a test.
+//! Tests of several processors at the same objects. They hold on one processor too, but test less
+//! there.
 
 use super::{equal, must, text};
 use crate::fixture::{BUFFER, EXPORTED, FREE, FREE_UNIT, MAPPED_AT, PORT, REGION, SPACE, strong};
@@ -19,16 +20,16 @@ use nacre_sys::{Reference, Thread};
 const READERS: u64 = 3;
 /// `2: mov rax, [rdi] ; mov [rsi], rax ; inc qword ptr [rsi + 8] ; jmp 2b`, little endian.
 const READ_ON_AND_ON: [u64; 2] = [0xff48_0689_4807_8b48, 0xf4eb_0846];
-/// Where the readers see the page that is revoked.
+/// Address at which the readers see the page that is revoked.
 const SEEN_AT: u64 = MAPPED_AT + 0x10_0000;
-/// Where they see their notes, and where we do: the region's second page.
+/// Addresses at which the readers and this program see their notes: the region's second page.
 const NOTES_AT: u64 = MAPPED_AT + 0x20_0000;
 const NOTES: u64 = EXPORTED + 0x1000;
 /// The page that is revoked: the region's third.
 const PAGE: u64 = EXPORTED + 0x2000;
 /// The mapping of it.
 const SEEN: u64 = FREE + 256;
-/// How often a page is revoked.
+/// Number of times that a page is revoked.
 const ROUNDS: u64 = 40;
 /// A guard against hanging, far above what a turn on a busy host takes.
 const SECONDS: u64 = 20_000_000_000;
@@ -76,7 +77,8 @@ fn await_faults() -> Result<(), String> {
     Ok(())
 }
 
-/// What is secret is written as soon as the call that revokes has returned: nobody may ever have read it. Each reader faults instead, and goes on when the page is back.
+/// Writes a secret as soon as the call that revokes has returned, and checks that no reader ever
+/// reads it. Each reader faults instead, and continues when the page is back.
 pub fn revoked() -> Result<(), String> {
     write(PAGE, 0);
     show()?;

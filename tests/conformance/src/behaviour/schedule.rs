@@ -13,13 +13,14 @@ use nacre_sys::{DonationEnd, FOREVER, Reference, Thread};
 /// A millisecond.
 const MILLISECOND: u64 = 1_000_000;
 
-/// What a spinning thread counts, by its argument.
+/// Counts of spinning threads, by their arguments.
 static COUNTS: [AtomicU64; 4] = [const { AtomicU64::new(0) }; 4];
-/// Whether a thread may begin, by its argument.
+/// Permission of a thread to begin, by its argument.
 static BEGIN: [AtomicBool; 4] = [const { AtomicBool::new(false) }; 4];
-/// How much a server counts for each client: a multiple of what it can on the time that it is given in these tests.
+/// Count of a server for each client: several times what it reaches on the time that it gets in
+/// these tests.
 const STEPS: u64 = 3_000_000;
-/// What threads are told to do.
+/// Order to threads.
 static ORDER: AtomicU64 = AtomicU64::new(0);
 
 const SPIN: u64 = 0;
@@ -86,7 +87,7 @@ fn announced_within(timeout: u64) -> Result<Option<u64>, String> {
     }
 }
 
-/// Lets a thread end.
+/// Ends a thread.
 fn end(handle: Handle, thread: Thread) -> Result<(), String> {
     order(END);
     thread.set_scheduler(Reference(0), 0).map_err(text("free"))?;
@@ -116,7 +117,7 @@ pub fn told() -> Result<(), String> {
 pub fn ends() -> Result<(), String> {
     let (handle, thread) = scheduled(work, 0)?;
     let used = give(thread, PORT, 3 * MILLISECOND, DonationEnd::TimedOut)?;
-    // It may be less than 3 ms: others may have had this processor meanwhile.
+    // The time may be less than 3 ms, because others may have had this processor meanwhile.
     if used == 0 {
         return Err("nothing was used of 3 ms".into());
     }
@@ -168,7 +169,8 @@ fn client(number: usize) {
     }
 }
 
-/// Gives a little time to a thread until another has begun to count; it must not be done.
+/// Donates a little time to a thread until another has begun to count. The thread must not be done
+/// by then.
 fn give_until_it_counts(thread: Thread, until: u64, counter: usize) -> Result<(), String> {
     while count(counter) == 0 {
         give(thread, until, 2 * MILLISECOND, DonationEnd::TimedOut)?;
@@ -216,7 +218,7 @@ pub fn inversion() -> Result<(), String> {
     Ok(())
 }
 
-/// What a thread with a scheduler is answered when it asks to be freed, and when it makes another.
+/// Answers to a thread with a scheduler: when it asks to be freed, and when it makes another.
 static ANSWERS: [AtomicU64; 3] = [const { AtomicU64::new(0) }; 3];
 
 fn escape(number: usize) {
@@ -254,7 +256,7 @@ pub fn nobody_is_freed() -> Result<(), String> {
     Ok(())
 }
 
-/// Gives all that it is given to the thread whose address it finds.
+/// Thread that gets all time of a donor, by its address.
 static DONEE: AtomicU64 = AtomicU64::new(0);
 
 fn pass_on(number: usize) {

@@ -7,7 +7,7 @@ use crate::Outcome;
 /// Address of an unmapped page.
 const NOWHERE: u64 = 0x1000;
 
-/// Lets a thread fault in a space of each keeper.
+/// Makes a thread fault in a space of each keeper.
 pub fn attack(_: &[u8]) -> Outcome {
     at_each_port(|port| {
         let Some(outpost) = Outpost::with_keeper(port)? else { return Ok(()) };

@@ -10,7 +10,7 @@ const WINDOW: u64 = 0x10_0000;
 /// Size of the region in bytes.
 const SIZE: u64 = 0x10_0000;
 
-/// Lets a thread touch a page of an empty region of each keeper.
+/// Makes a thread touch a page of an empty region of each keeper.
 pub fn attack(_: &[u8]) -> Outcome {
     at_each_port(|port| {
         let source = Outpost::with_keeper(Reference::NONE)?.ok_or("a space without keeper was refused")?;

@@ -14,9 +14,9 @@ use nacre_sys::{Reference, Thread};
 const WARM: u64 = 8;
 /// Rounds.
 const ROUNDS: u64 = 60;
-/// Longest life of a maker in nanoseconds, as a power of two; the shortest is 2^14.
+/// Maximum of a maker's life in nanoseconds, as a power of two. The minimum is 2^14.
 const LONGEST: u64 = 25;
-/// What a maker makes before it rests.
+/// Number of objects that a maker makes before it rests.
 const TURNS: usize = 64;
 
 /// Kills makers at random moments. `SEED,ROUNDS`.

@@ -8,9 +8,9 @@ use nacre_proto::{Errno, channel, directory, file, memory, process};
 use nacre_sys::ipc::{self, Buffers, Message};
 use nacre_sys::{OwnedReference, Reference, Span};
 
-/// Most segments that are held.
+/// Maximum of segments that are held.
 const SEGMENTS: usize = 512;
-/// Most pipes, children that do not begin, and files that are made.
+/// Maximum of pipes, children that do not begin, and files that are made.
 const PIPES: usize = 400;
 const CHILDREN: usize = 200;
 const FILES: u32 = 400;

@@ -12,10 +12,10 @@ const PATH: &[u8] = b"/tmp/witness-watched";
 /// Watchers, and changes of the file of which each hears: more than one keeps.
 const WATCHERS: usize = 200;
 const CHANGES: u64 = 1200;
-/// Most segments that are held.
+/// Maximum of segments that are held.
 const SEGMENTS: usize = 512;
 
-/// Lets all watchers' queues fill while there is no memory.
+/// Fills the queues of all watchers while there is no memory.
 pub fn attack(_: &[u8]) -> Outcome {
     let (Ok(files), Ok(pool)) = (find(SERVICE_FILES), find(SERVICE_MEMORY)) else { return Ok(Verdict::Absent("files or memory")) };
     let opened = directory::open(files.handle(), O_CREAT | O_RDWR, 0o600, PATH).map_err(why("the file"))?.file;

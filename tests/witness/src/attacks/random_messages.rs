@@ -19,7 +19,7 @@ use nacre_sys::{Object, OwnedPort, OwnedReference, OwnedRegion, PortSet, Referen
 const USUAL: (u64, u64) = (1, 3000);
 /// Time that a message waits for its answer: 1 ms.
 const WAIT: u64 = 1_000_000;
-/// Most received references that are kept.
+/// Maximum of received references that are kept.
 const MAX_KEPT: usize = 96;
 /// Operations that are looked at for one that the target may serve.
 const TRIES: usize = 64;

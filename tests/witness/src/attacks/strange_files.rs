@@ -28,7 +28,8 @@ const SILENT: u64 = 0;
 const SHORT: u64 = 1;
 const GREEDY: u64 = 2;
 const SILENT_DIRECTORY: u64 = 3;
-/// In the order in which they are handed out, so that the first to wait does not hide the others.
+/// Files in the order in which they are handed out, so that the first to wait does not hide the
+/// others.
 const WAYS: [u64; 4] = [SILENT_DIRECTORY, SHORT, GREEDY, SILENT];
 
 /// Address of the server's port.
@@ -78,7 +79,7 @@ fn serve(_: usize) {
 /// Ends the guarded program when its time is over.
 fn watch(_: usize) {
     let _ = Thread::sleep(LIMIT);
-    // It is over, if all is well.
+    // The attack ends here, if all is well.
     let _ = process::kill(Reference::PARENT, WARD.load(Ordering::Relaxed), 0, 9, 0, 0);
 }
 
