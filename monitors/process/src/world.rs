@@ -12,6 +12,8 @@ mod end;
 mod groups;
 mod limits;
 mod priorities;
+#[cfg(test)]
+mod random_tests;
 mod signals;
 #[cfg(test)]
 mod share_tests;
