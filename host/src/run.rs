@@ -30,11 +30,11 @@ pub fn run_products(products: &builds::Products, arguments: &RunArguments) -> Ou
     check_memory(guest.image.len() as u64, arguments.machine.memory)?;
     let image = Scratch::write("boot-image", &guest.image)?;
     let machine = machine(products, &image, arguments.machine.clone());
-    let limits = Limits { timeout: arguments.machine.timeout, outputs: guest.outputs };
+    let limits = Limits { timeout: arguments.machine.timeout, outputs: guest.outputs.clone() };
     let ending = attend(&machine, limits, facts)?;
     if let Ending::Program(status) = ending {
         say_signal(&guest.name, status);
-        say_missing(&guest.name, status);
+        say_missing(&guest, status);
     }
     Ok(ending.status())
 }
@@ -102,10 +102,15 @@ fn say_signal(name: &str, status: i32) {
 /// Status with which shells end when they do not find a program.
 const NOT_FOUND: i32 = 127;
 
-/// A shell says which program it did not find, and not that this machine may have it.
-fn say_missing(name: &str, status: i32) {
-    if status == NOT_FOUND {
-        eprintln!("nacre: {name} ended with status 127; if it did not find a program that this machine has, name that with --file: --file /usr/bin/PROGRAM");
+/// Programs say what they did not find, and not that this machine has it.
+fn say_missing(guest: &Guest, status: i32) {
+    match (&guest.absent, status) {
+        (_, 0) => {}
+        (Some(path), _) => eprintln!("nacre: {0} is a file of this machine that the guest does not have; give it along with --file {0}", path.display()),
+        (None, NOT_FOUND) => {
+            eprintln!("nacre: {} ended with status 127; if it did not find a program that this machine has, name that with --file: --file /usr/bin/PROGRAM", guest.name)
+        }
+        _ => {}
     }
 }
 

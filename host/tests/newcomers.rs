@@ -98,6 +98,11 @@ fn a_program_that_is_not_in_the_guest_comes_with_advice() {
     assert!(status == 127 && errors.contains("git: not found") && errors.contains("--file /usr/bin/PROGRAM"), "{errors}");
     let (status, output, errors) = run(&place, &["--file", "/usr/bin/git", "sh", "-c", "git --version"]);
     assert!(status == 0 && output.starts_with("git version") && !errors.contains("--file"), "{errors}");
+    fs::write(place.join("notes"), "one\n").unwrap();
+    let (status, _, errors) = run(&place, &["cat", "notes"]);
+    assert!(status == 1 && errors.contains("notes is a file of this machine that the guest does not have; give it along with --file notes"), "{errors}");
+    let (status, _, errors) = run(&place, &["--file", "notes", "grep", "two", "notes"]);
+    assert!(status == 1 && !errors.contains("--file"), "{errors}");
     let (status, _, errors) = run(&place, &["nonesuch-xyzzy"]);
     assert!(status == 127 && errors.contains("there is no program called nonesuch-xyzzy"), "{errors}");
 }

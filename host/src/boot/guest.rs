@@ -13,6 +13,7 @@ use super::data;
 use super::elf;
 use super::files::{BUSYBOX, Files};
 use super::given;
+use crate::absolute::absolute;
 use super::program::{self, GUEST_PATH, Scope};
 use super::writer::{self, Root};
 use crate::builds::{Products, Program};
@@ -40,6 +41,8 @@ pub struct Guest {
     pub outputs: BTreeSet<PathBuf>,
     /// The program's name, for messages.
     pub name: String,
+    /// A word of the command that is a file of this machine and none of the guest's.
+    pub absent: Option<PathBuf>,
 }
 
 impl Guest {
@@ -73,8 +76,14 @@ impl Guest {
         add_seed(&mut files, arguments.seed)?;
         let image = writer::image(&root(products)?, &files).map_err(|message| Failure::new(Class::Internal, message))?;
         let name = arguments.command.first().map_or(String::new(), |word| word.display().to_string());
-        Ok(Guest { image, outputs: stack.outputs, name })
+        Ok(Guest { image, absent: absent(&arguments.command, &directory, &files), outputs: stack.outputs, name })
     }
+}
+
+/// The first word behind the program that is a file of this machine and none of the guest's.
+fn absent(command: &[OsString], directory: &Path, files: &Files) -> Option<PathBuf> {
+    let words = command.iter().skip(1).map(|word| Path::new(word)).filter(|word| !word.as_os_str().as_bytes().starts_with(b"-"));
+    words.into_iter().find(|word| directory.join(word).is_file() && !files.contains(&absolute(directory, word))).map(Path::to_path_buf)
 }
 
 /// Says which files of the directories that were named are not in the guest.
@@ -242,6 +251,14 @@ mod tests {
             add_terminal(&mut files, &[OsString::from(kind)]).unwrap();
             assert_eq!(files.iter().any(|(path, _)| path.ends_with("terminfo/x/xterm")), known, "{kind}");
         }
+    }
+
+    #[test]
+    fn a_word_that_names_a_file_of_this_machine_alone_is_found() {
+        let files = base(0).unwrap();
+        let found = |words: &[&str]| absent(&words.iter().map(OsString::from).collect::<Vec<_>>(), Path::new("/etc"), &files);
+        assert_eq!(found(&["cat", "-n", "passwd", "debian_version"]), Some(PathBuf::from("debian_version")));
+        assert_eq!(found(&["cat", "passwd", "/etc", "nonesuch"]), None);
     }
 
     #[test]

@@ -194,7 +194,7 @@ impl Packages {
     fn asked_for<'a>(&'a self, package: &'a Package, near: bool) -> impl Iterator<Item = (&'a Dependency, &'a String, &'a Package)> {
         let follows = move |dependency: &&Dependency| near || dependency.is_exact || package.section == DEVELOPMENT;
         let found = |dependency: &'a Dependency| self.resolve(dependency).map(|(name, found)| (dependency, name, found));
-        let recommended = package.recommends.iter().filter_map(found).filter(move |(_, _, found)| near && found.section == DEVELOPMENT);
+        let recommended = package.recommends.iter().filter_map(found).filter(move |(dependency, _, found)| near && (dependency.is_exact || found.section == DEVELOPMENT));
         package.depends.iter().filter(follows).filter_map(found).chain(recommended)
     }
 }
@@ -217,7 +217,7 @@ mod tests {
             format!("{name}:amd64\x1f{name}\x1f{section}\x1f{essential}\x1f, {depends}\x1f{recommends}\x1f{provides}\x1e")
         };
         let text = [
-            record("cc", "devel", "cpp (= 1), binutils (>= 2) | other, base, libc6", "virtual-dev, editor", ""),
+            record("cc", "devel", "cpp (= 1), binutils (>= 2) | other, base, libc6", "virtual-dev, editor, suite (= 1)", ""),
             record("cpp", "interpreters", "cpp-data (= 1), linker", "", ""),
             record("cpp-data", "devel", "", "", ""),
             record("linker", "devel", "far", "", ""),
@@ -225,13 +225,14 @@ mod tests {
             record("libc-dev", "contrib/libdevel", "kernel-dev:any (>= 6)", "", "virtual-dev (= 1)"),
             record("kernel-dev", "devel", "", "", ""),
             record("far", "devel", "", "", ""),
+            record("suite", "utils", "", "", ""),
             record("editor", "editors", "", "", ""),
             record("base", "admin", "", "", ""),
             record("libc6", "libs", "", "", ""),
         ];
         let packages = Packages::from_text(&text.concat());
         let wanted: Vec<_> = packages.wanted(&["cc".to_string()]).iter().map(|(package, is_own)| (package.name.clone(), *is_own)).collect();
-        let expected = ["cc", "cpp", "cpp-data", "binutils", "libc-dev", "linker", "kernel-dev"];
+        let expected = ["cc", "suite", "cpp", "cpp-data", "binutils", "libc-dev", "linker", "kernel-dev"];
         assert_eq!(wanted, expected.map(|name| (format!("{name}:amd64"), name == "cc")));
     }
 
