@@ -109,7 +109,7 @@ pub enum Seed {
 /// Contents of the booted system, for `run` and `image`.
 #[derive(Args, Clone, Debug, Default)]
 pub struct GuestArguments {
-    /// Put a file or directory of this machine into the guest, at PATH (default: the same absolute path), with the libraries of programs in it
+    /// Put a file or directory of this machine into the guest, at PATH, with the libraries of programs in it (default: the same absolute path, and a program brings its data too)
     #[arg(short, long = "file", value_name = "HOST[:PATH]")]
     pub files: Vec<String>,
     /// Set a variable in the program's environment
