@@ -5,7 +5,7 @@ use nacre_proto::describe::{Kind, Word, structure};
 use nacre_proto::server::{Output, rehearsal};
 use nacre_proto::structures::{Attributes, Entries, Entry, Status};
 use nacre_proto::{Handled, PROTOCOLS, Request};
-use nacre_proto::{channel, clock, directory, file, keyed, mailbox, memory, parent, process, segment, terminal};
+use nacre_proto::{channel, clock, dataspace, directory, file, keyed, mailbox, memory, parent, process, segment, terminal};
 use nacre_sys::Reference;
 
 /// A server that believes what it is told of sizes.
@@ -46,6 +46,7 @@ impl clock::Server for Credulous {}
 impl channel::Server for Credulous {}
 impl keyed::Server for Credulous {}
 impl mailbox::Server for Credulous {}
+impl dataspace::Server for Credulous {}
 
 /// Protocols that have a server here. The test asks that all have one.
 pub const SERVED: &[u32] = &[
@@ -60,6 +61,7 @@ pub const SERVED: &[u32] = &[
     channel::NUMBER,
     keyed::NUMBER,
     mailbox::NUMBER,
+    dataspace::NUMBER,
 ];
 
 fn serve(number: u32, request: &mut Request<'_>) {
@@ -74,6 +76,7 @@ fn serve(number: u32, request: &mut Request<'_>) {
         channel::NUMBER => channel::dispatch(&mut Credulous, request),
         keyed::NUMBER => keyed::dispatch(&mut Credulous, request),
         mailbox::NUMBER => mailbox::dispatch(&mut Credulous, request),
+        dataspace::NUMBER => dataspace::dispatch(&mut Credulous, request),
         _ => clock::dispatch(&mut Credulous, request),
     }
 }

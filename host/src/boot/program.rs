@@ -94,7 +94,7 @@ pub fn resolve(command: &[OsString], scope: &Scope<'_>, files: &mut Files) -> Ou
         at = match (monitor, several) {
             (Some(monitor), _) => {
                 several = several.or(Some(monitor).filter(|monitor| monitor.programs == Programs::Several));
-                skip_options(monitor, command, at + 1, &mut named)?
+                skip_options(monitor, command, at + 1 + words_before_options(monitor, command.get(at + 1)), &mut named)?
             }
             (None, Some(several)) => next_program(several, command, at + 1, &mut named)?,
             (None, None) => break,
@@ -110,6 +110,12 @@ pub fn resolve(command: &[OsString], scope: &Scope<'_>, files: &mut Files) -> Ou
         return Err(Failure::new(Class::Usage, "no program is named").remedy("try `nacre run sh`"));
     }
     Ok(stack)
+}
+
+/// Returns the number of words, of which `next` is the first, that stand before a monitor's options.
+fn words_before_options(monitor: &Manifest, next: Option<&OsString>) -> usize {
+    let is_there = next.is_some_and(|word| !word.as_bytes().starts_with(b"-"));
+    usize::from(is_there && matches!(monitor.programs, Programs::Behind(_)))
 }
 
 /// Returns the index of the program behind the next separator, or the end if there is none.

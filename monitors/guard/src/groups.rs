@@ -75,7 +75,7 @@ pub const GROUPS: &[Group] = &[
     Group {
         name: "memory",
         has_paths: false,
-        members: &[Member { call: "parent.find", on: On::Only("memory") }, Member { call: "parent.find", on: On::Only("objects") }, any("memory.*"), any("segment.*"), any("directory.memory"), any("directory.counter"), Member { call: "file.*", on: On::Only("unnamed") }],
+        members: &[Member { call: "parent.find", on: On::Only("memory") }, Member { call: "parent.find", on: On::Only("objects") }, any("memory.*"), any("segment.*"), any("dataspace.*"), any("directory.memory"), any("directory.counter"), Member { call: "file.*", on: On::Only("unnamed") }],
     },
     Group { name: "clock", has_paths: false, members: &[Member { call: "parent.find", on: On::Only("clock") }, any("clock.*")] },
     Group {

@@ -1,7 +1,7 @@
 //! The command line: `pager [OPTIONS] PROGRAM [ARGUMENTS]`.
 
 use crate::manifest::MANIFEST;
-use nacre_nest::command::{Given, Stop, number};
+use nacre_nest::command::{Given, Stop, number, size};
 
 /// Place of pages that are put away.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,17 +42,6 @@ pub struct Options<'a> {
     pub stats: bool,
     /// The program and its arguments.
     pub command: &'a [&'a [u8]],
-}
-
-/// A size in bytes: a number, and `K`, `M` or `G`.
-fn size(text: &[u8]) -> Option<u64> {
-    let (digits, shift) = match text.split_last()? {
-        (b'k' | b'K', digits) => (digits, 10),
-        (b'm' | b'M', digits) => (digits, 20),
-        (b'g' | b'G', digits) => (digits, 30),
-        _ => (text, 0),
-    };
-    number(digits)?.checked_mul(1 << shift).filter(|size| (1..=1 << 40).contains(size))
 }
 
 fn backing(text: &[u8]) -> Option<Backing<'_>> {

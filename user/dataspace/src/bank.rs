@@ -1,6 +1,7 @@
 //! The bank: which page is where.
 //!
-//! A page is nowhere (it is all zeros), *here* (in a frame) or *away* (in the store). One that came back unchanged is in both, until somebody writes to it: then it can leave at no cost.
+//! A page is nowhere (nobody has touched it), *here* (in a frame), *away* (in the store) or *blank* (it left, and was all zeros).
+//! A page that came back unchanged is here and away, until somebody writes to it: then it can leave at no cost.
 
 use crate::hands::{Hands, Refused, Shown};
 use crate::policy::{Choice, Policy, Random, Standing};
@@ -67,6 +68,8 @@ pub struct Counts {
 enum Place {
     Here(usize),
     Away(u64),
+    /// The page is known to be all zeros. It hides what a source of its dataspace has there.
+    Blank,
 }
 
 /// A frame that holds a page.
@@ -125,8 +128,11 @@ impl<H: Hands, S: Store, P: Policy> Bank<H, S, P> {
         &self.store
     }
 
-    /// How many pages can be promised at most.
+    /// How many pages can be promised at most. Without a store no page ever leaves, so each frame is good for one.
     pub fn most(&self) -> u64 {
+        if self.store.capacity() == 0 {
+            return self.frames.len() as u64;
+        }
         self.store.capacity() + (self.frames.len() - LEAST_FRAMES / 2) as u64
     }
 
@@ -151,6 +157,7 @@ impl<H: Hands, S: Store, P: Policy> Bank<H, S, P> {
         let done = match self.places.get(&page) {
             Some(Place::Here(frame)) => self.show_again(*frame, written),
             Some(Place::Away(number)) => self.bring(page, *number, written),
+            Some(Place::Blank) => self.begin(page, page + 1),
             None => self.begin(page, end),
         };
         self.counts.refused += u64::from(done.is_err());
@@ -279,7 +286,7 @@ impl<H: Hands, S: Store, P: Policy> Bank<H, S, P> {
             self.hands.read(frame, &mut self.buffer);
             if *self.buffer == [0; PAGE] {
                 self.counts.left += 1;
-                self.places.remove(&held.page);
+                self.places.insert(held.page, Place::Blank);
             } else {
                 // If it must stay it is hidden, and shown again when somebody asks for it.
                 let number = self.keep()?;
@@ -307,6 +314,69 @@ impl<H: Hands, S: Store, P: Policy> Bank<H, S, P> {
         }
     }
 
+    /// Returns true if the bank knows what the page holds.
+    pub fn has(&self, page: u64) -> bool {
+        self.places.contains_key(&page)
+    }
+
+    /// Pages of a range that the bank knows, in order.
+    pub fn known(&self, range: Range<u64>) -> impl Iterator<Item = u64> + '_ {
+        self.places.range(range).map(|(page, _)| *page)
+    }
+
+    /// Reads a page that the bank has, and hides it if it is here. Returns false if it is nowhere.
+    pub fn peek(&mut self, page: u64, into: &mut Page) -> Result<bool, Trouble> {
+        match self.places.get(&page) {
+            None => return Ok(false),
+            Some(Place::Blank) => *into = [0; PAGE],
+            Some(Place::Away(number)) => self.store.get(*number, into)?,
+            Some(Place::Here(frame)) => {
+                let frame = *frame;
+                self.hide(frame)?;
+                self.hands.read(frame, into);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Takes over a page that is nowhere, with what it holds. Nobody sees it until there is a fault.
+    pub fn adopt(&mut self, page: u64, from: &Page) -> Result<(), Trouble> {
+        if *from == [0; PAGE] {
+            self.places.insert(page, Place::Blank);
+            return Ok(());
+        }
+        let frame = self.room()?;
+        self.hands.write(frame, from);
+        self.hold(frame, Held { page, shown: Shown::No, copy: None });
+        Ok(())
+    }
+
+    /// Marks a page that is nowhere as all zeros.
+    pub fn adopt_blank(&mut self, page: u64) {
+        self.places.insert(page, Place::Blank);
+    }
+
+    /// Hides all pages of a range. Some may be hidden when this fails, which costs a fault each.
+    pub fn conceal(&mut self, range: Range<u64>) -> Result<(), Trouble> {
+        let here: Vec<usize> = self.places.range(range).filter_map(|(_, place)| if let Place::Here(frame) = place { Some(*frame) } else { None }).collect();
+        here.into_iter().try_for_each(|frame| self.hide(frame))
+    }
+
+    /// Gives the known pages of a concealed range other numbers: those from `start` on, which are nowhere.
+    pub fn rename(&mut self, range: Range<u64>, start: u64) {
+        let first = range.start;
+        while let Some((page, place)) = self.places.range(range.clone()).next().map(|(page, place)| (*page, *place)) {
+            self.places.remove(&page);
+            let page = page - first + start;
+            self.places.insert(page, place);
+            if let Place::Here(frame) = place
+                && let Some(held) = &mut self.frames[frame]
+            {
+                held.page = page;
+            }
+        }
+    }
+
     /// Puts up to `most` pages away that chance chooses, to see whether anybody notices.
     pub fn disturb(&mut self, random: &mut Random, most: usize) {
         for _ in 0..random.below(most + 1) {
@@ -323,6 +393,7 @@ impl<H: Hands, S: Store, P: Policy> Bank<H, S, P> {
         while let Some((page, place)) = self.places.range(range.clone()).next().map(|(page, place)| (*page, *place)) {
             match place {
                 Place::Away(number) => self.store.drop(number),
+                Place::Blank => {}
                 Place::Here(frame) => {
                     self.hide(frame)?;
                     if let Some(number) = self.frames[frame].take().and_then(|held| held.copy) {
@@ -340,6 +411,11 @@ impl<H: Hands, S: Store, P: Policy> Bank<H, S, P> {
     pub fn population(&self) -> (usize, usize) {
         let here = self.frames.len() - self.free.len();
         (here, self.places.len() - here)
+    }
+
+    /// Pages that are promised.
+    pub fn promised(&self) -> u64 {
+        self.promised
     }
 
     /// The store, for tests.

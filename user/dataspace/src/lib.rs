@@ -10,15 +10,19 @@ pub mod bank;
 pub mod extents;
 pub mod hands;
 pub mod policy;
+pub mod spaces;
 pub mod store;
 
 #[cfg(test)]
 mod model;
+#[cfg(test)]
+mod spaces_model;
 
 pub use bank::{Bank, Counts, Trouble};
 pub use extents::Extents;
 pub use hands::{Hands, Shown};
 pub use policy::{Choice, Policy, Standing};
+pub use spaces::Spaces;
 pub use store::{Full, Store};
 
 /// Bytes of a page.

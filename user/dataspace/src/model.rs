@@ -8,15 +8,19 @@ use crate::{PAGE, Page};
 use std::collections::HashMap;
 
 /// A machine of arrays, which refuses now and then.
-struct Arrays {
-    frames: Vec<Page>,
-    tables: HashMap<u64, (usize, bool)>,
+pub struct Arrays {
+    /// Frames.
+    pub frames: Vec<Page>,
+    /// Pages that are shown: the frame, and true if the page may be written.
+    pub tables: HashMap<u64, (usize, bool)>,
     random: Random,
-    refuses: bool,
+    /// The machine refuses now and then.
+    pub refuses: bool,
 }
 
 impl Arrays {
-    fn new(frames: usize, seed: u64) -> Arrays {
+    /// A machine with so many frames.
+    pub fn new(frames: usize, seed: u64) -> Arrays {
         Arrays { frames: vec![[0xee; PAGE]; frames], tables: HashMap::new(), random: Random::new(seed), refuses: false }
     }
 
@@ -94,7 +98,8 @@ impl Store for Plain {
     }
 }
 
-type Any = Box<dyn Policy>;
+/// A policy.
+pub type Any = Box<dyn Policy>;
 
 /// A program's access: as often as the tables lack the page, the bank is asked.
 fn reach<S: Store>(bank: &mut Bank<Arrays, S, Any>, page: u64, written: bool, end: u64) -> Result<usize, Trouble> {

@@ -13,6 +13,9 @@ const HELP: (&str, &str) = ("-h, --help", "show this");
 impl Help {
     /// Writes the words behind the command's name.
     pub fn usage(&self, out: &mut impl Write) -> Result {
+        if let Programs::Behind(word) = self.0.programs {
+            write!(out, "{word} ")?;
+        }
         self.options(out, Place::Monitor)?;
         self.program(out)?;
         if self.0.programs == Programs::Several {

@@ -30,6 +30,8 @@ pub struct Manifest {
 pub enum Programs {
     /// One: the first word that is no option, and all words behind it.
     One,
+    /// One, and before all options a word of this kind.
+    Behind(&'static str),
     /// Any number, with a word `:` between two. A word of more colons belongs to a monitor further inside.
     Several,
 }

@@ -19,6 +19,17 @@ pub fn number(text: &[u8]) -> Option<u64> {
     core::str::from_utf8(text).ok()?.parse().ok()
 }
 
+/// A size in bytes, from 1 to 1 TiB: a number, and `K`, `M` or `G`.
+pub fn size(text: &[u8]) -> Option<u64> {
+    let (digits, shift) = match text.split_last()? {
+        (b'k' | b'K', digits) => (digits, 10),
+        (b'm' | b'M', digits) => (digits, 20),
+        (b'g' | b'G', digits) => (digits, 30),
+        _ => (text, 0),
+    };
+    number(digits)?.checked_mul(1 << shift).filter(|size| (1..=1u64 << 40).contains(size))
+}
+
 /// Bytes as text.
 pub fn lossy(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()

@@ -62,6 +62,23 @@ table! {
 }
 
 table! {
+    /// Flags of `dataspace.attach` and `dataspace.share`.
+    ATTACH_FLAGS:
+    ATTACH_READ = 1, "To be read and executed, and not written.";
+}
+
+table! {
+    /// Operations that a manager of dataspaces supports.
+    DATASPACE_OPERATIONS:
+    DATASPACE_SHARE = 1, "`dataspace.share`.";
+    DATASPACE_COPY = 2, "`dataspace.copy`: pages are copied when they are touched.";
+    DATASPACE_TRANSFER = 4, "`dataspace.transfer`, to it and from it.";
+    DATASPACE_CREATE = 8, "`dataspace.create`.";
+    DATASPACE_DELETE = 16, "`dataspace.delete`.";
+    DATASPACE_STAYS = 32, "Pages that were touched stay in memory.";
+}
+
+table! {
     /// Flags of `memory.share`.
     POOL_FLAGS:
     POOL_DATA = 1, "Through the reference comes no memory that may hold kernel objects, nor a pool that gives such memory.";

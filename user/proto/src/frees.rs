@@ -1,6 +1,6 @@
 //! Operations that a server carries out though it has no memory left: those that free memory, and those that need none for longer than the request.
 
-use crate::{channel, clock, file, keyed, mailbox, memory, parent, process, segment, terminal};
+use crate::{channel, clock, dataspace, file, keyed, mailbox, memory, parent, process, segment, terminal};
 
 const LABELS: &[u32] = &[
     parent::exit::LABEL,
@@ -12,6 +12,9 @@ const LABELS: &[u32] = &[
     segment::destroy::LABEL,
     segment::wake::LABEL,
     segment::clear::LABEL,
+    dataspace::detach::LABEL,
+    dataspace::interrogate::LABEL,
+    dataspace::delete::LABEL,
     file::read::LABEL,
     file::status::LABEL,
     file::poll::LABEL,

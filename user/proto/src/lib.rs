@@ -26,6 +26,7 @@ pub mod structures;
 
 pub mod channel;
 pub mod clock;
+pub mod dataspace;
 pub mod directory;
 pub mod file;
 pub mod keyed;
@@ -57,4 +58,5 @@ pub const PROTOCOLS: &[&describe::Protocol] = &[
     &channel::PROTOCOL,
     &keyed::PROTOCOL,
     &mailbox::PROTOCOL,
+    &dataspace::PROTOCOL,
 ];

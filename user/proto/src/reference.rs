@@ -3,7 +3,7 @@
 //! A declaration says of each reference who may keep it and where it comes from. Monitors that attenuate decide by that what
 //! crosses. A reference without a kind does not compile.
 
-use crate::{channel, clock, directory, file, keyed, mailbox, memory, parent, process, segment, terminal};
+use crate::{channel, clock, dataspace, directory, file, keyed, mailbox, memory, parent, process, segment, terminal};
 use nacre_abi::Rights;
 
 /// Kind of a reference in a message.
@@ -62,6 +62,8 @@ pub enum Type {
     Segment,
     /// The hold on memory that is shared.
     Hold,
+    /// An attachment of a dataspace.
+    Attachment,
     /// A pool of memory.
     Pool,
     /// A process at the service of keyed objects.
@@ -95,8 +97,10 @@ impl Type {
             Type::Directory => &[file::NUMBER, directory::NUMBER],
             Type::End => &[file::NUMBER, terminal::NUMBER, channel::NUMBER],
             Type::Queue => &[file::NUMBER, mailbox::NUMBER],
-            Type::Segment | Type::Hold => &[segment::NUMBER],
-            Type::Pool => &[memory::NUMBER],
+            Type::Segment => &[segment::NUMBER, dataspace::NUMBER],
+            Type::Hold => &[segment::NUMBER],
+            Type::Attachment => &[dataspace::NUMBER],
+            Type::Pool => &[memory::NUMBER, dataspace::NUMBER],
             Type::Keyed => &[keyed::NUMBER],
             Type::Channels => &[channel::NUMBER, keyed::NUMBER, mailbox::NUMBER],
             Type::Clock => &[clock::NUMBER],

@@ -2,8 +2,8 @@
 
 use alloc::vec::Vec;
 use nacre_abi::Rights;
-use nacre_dataspace::store::{Full, Lost, Numbers};
-use nacre_dataspace::{PAGE, Page, Store};
+use nacre_dataspaces::store::{Full, Lost, Numbers};
+use nacre_dataspaces::{PAGE, Page, Store};
 use nacre_nest::places::Place;
 use nacre_proto::flags::SEGMENT_PAGEABLE;
 use nacre_proto::{file, memory};

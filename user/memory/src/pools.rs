@@ -2,7 +2,7 @@
 //! Pageable memory is counted here.
 
 use alloc::collections::BTreeMap;
-use nacre_dataspace::PAGE;
+use nacre_dataspaces::PAGE;
 use nacre_proto::{Errno, memory};
 use nacre_sys::{OwnedPort, OwnedReference, Reference};
 

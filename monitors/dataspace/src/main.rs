@@ -1,0 +1,73 @@
+//! The monitor `dataspace`: runs a program whose memory has managers. See the README.
+#![cfg_attr(target_os = "none", no_std, no_main)]
+#![cfg_attr(not(target_os = "none"), allow(dead_code))]
+#![forbid(unsafe_code)]
+
+extern crate alloc;
+
+mod anonymous;
+mod compressed;
+mod managers;
+mod manifest;
+mod options;
+mod pinned;
+
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+use managers::{MANAGERS, Means};
+use manifest::MANIFEST;
+use nacre_memory::stage::{self, Child, Figures, Plan};
+use nacre_nest::command::{FAILED, complain, explain};
+use nacre_rt::Arguments;
+use options::Options;
+
+nacre_rt::entry!(dataspace);
+
+#[cfg(not(target_os = "none"))]
+fn main() {
+    println!("This is a monitor of Nacre: build it for a target without an operating system.");
+}
+
+/// Name of the monitor, in its messages.
+const NAME: &str = MANIFEST.name;
+/// Bytes of a page.
+const PAGE: u64 = nacre_abi::PAGE_SIZE;
+
+/// Tells what a manager did.
+fn report(figures: &Figures) -> String {
+    let counts = &figures.counts;
+    let ratio = if figures.used == 0 { 0 } else { figures.away * PAGE * 100 / figures.used };
+    format!(
+        "{}: {} faults, {} pages fresh, {} brought back, {} put away; {} KiB kept in {} KiB, ratio {}.{:02}",
+        figures.name, counts.faults, counts.fresh, counts.brought, counts.put_away, figures.away * PAGE >> 10, figures.used.div_ceil(1 << 10), ratio / 100, ratio % 100
+    )
+}
+
+/// Plans of all managers; that of `first`, which all memory has unless somebody says otherwise, is the first.
+fn plans<'a>(first: &str, means: &Means<'a>) -> Result<Vec<Plan<'a>>, String> {
+    let (chosen, others): (Vec<_>, Vec<_>) = MANAGERS.iter().partition(|(name, _)| *name == first);
+    chosen.iter().chain(&others).map(|(_, make)| make(means)).collect()
+}
+
+fn run(options: &Options<'_>, arguments: &Arguments) -> Result<i32, String> {
+    let services = stage::services()?;
+    let (frames, quota) = (stage::frames(options.memory), stage::frames(options.quota));
+    let shares = stage::shares(&services, 2 * frames + quota)?;
+    let store = shares.rest / 4;
+    let means = Means { pool: services.memory(), frames, quota, store, over: options.over };
+    let plans = plans(options.manager, &means)?;
+    let child = Child { monitor: NAME, limit: shares.rest - 2 * store, chaos: options.chaos, report: options.stats.then_some(report as fn(&Figures) -> String), command: options.command };
+    stage::run(plans, &child, services, arguments)
+}
+
+fn dataspace(arguments: &Arguments) -> i32 {
+    let words: Vec<&[u8]> = arguments.iter().skip(1).collect();
+    match options::parse(&words) {
+        Err(stop) => explain(&MANIFEST, &stop),
+        Ok(options) => run(&options, arguments).unwrap_or_else(|text| {
+            complain(NAME, &text);
+            FAILED
+        }),
+    }
+}

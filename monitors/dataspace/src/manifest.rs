@@ -1,0 +1,19 @@
+//! Manifest of `dataspace`.
+
+use nacre_manifest::{Choice, Manifest, Programs, Value};
+
+/// Manifest of this monitor.
+pub const MANIFEST: Manifest = Manifest {
+    name: "dataspace",
+    summary: "Runs PROGRAM on memory of MANAGER: anonymous, compressed or pinned. Programs can take memory of other managers, and move it between them.",
+    programs: Programs::Behind("MANAGER"),
+    options: &[
+        Choice::new("-m", Value::Text("SIZE"), "frames of anonymous, and of compressed memory: bytes, or with K, M or G (16M)"),
+        Choice::new("--quota", Value::Text("SIZE"), "memory that may be pinned (16M)"),
+        Choice::new("--over", Value::Text("MANAGER"), "frames are dataspaces of this manager of the layer below"),
+        Choice::new("--chaos", Value::Text("SEED"), "besides, pages go by chance, after every touch"),
+        Choice::new("--stats", Value::None, "tell at the end what each manager did"),
+    ],
+    notes: "",
+    hands_on: "All but pools of memory, which are the monitor's own.",
+};

@@ -1,0 +1,351 @@
+//! Dataspaces of several managers: each is a run of pages in one manager's bank.
+//!
+//! A copy is lazy. The pages of the original become a *snapshot*, which nobody writes; original and copy have it for their *source*, and take a page of it
+//! when somebody touches that page. A page of a snapshot goes as soon as nothing above lacks it. A snapshot with one dataspace left above it joins that one.
+
+use crate::bank::{Bank, Trouble};
+use crate::extents::Extents;
+use crate::hands::Hands;
+use crate::policy::Policy;
+use crate::store::Store;
+use crate::{PAGE, Page};
+use alloc::boxed::Box;
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+use core::ops::Range;
+
+/// Snapshots below a dataspace, at most. One more copy first takes all that lies below.
+const MAX_DEPTH: usize = 3;
+
+/// A run of pages: a dataspace, or a snapshot.
+#[derive(Debug)]
+struct Node {
+    manager: usize,
+    end: u64,
+    source: Option<u64>,
+    /// Nodes that have this one, a snapshot, for their source.
+    above: Vec<u64>,
+}
+
+/// Banks, one for each manager, and the dataspaces in them. A dataspace is named by its first page.
+pub struct Spaces<H, S, P> {
+    banks: Vec<Bank<H, S, P>>,
+    nodes: BTreeMap<u64, Node>,
+    extents: Extents,
+    buffer: Box<Page>,
+}
+
+impl<H: Hands, S: Store, P: Policy> Spaces<H, S, P> {
+    /// No dataspaces yet, over these banks; pages have numbers below `pages`.
+    pub fn new(banks: Vec<Bank<H, S, P>>, pages: u64) -> Spaces<H, S, P> {
+        Spaces { banks, nodes: BTreeMap::new(), extents: Extents::new(pages), buffer: Box::new([0; PAGE]) }
+    }
+
+    /// The bank of a manager.
+    pub fn bank(&self, manager: usize) -> Option<&Bank<H, S, P>> {
+        self.banks.get(manager)
+    }
+
+    /// The bank of a manager, to be changed.
+    pub fn bank_mut(&mut self, manager: usize) -> Option<&mut Bank<H, S, P>> {
+        self.banks.get_mut(manager)
+    }
+
+    /// Number of managers.
+    pub fn managers(&self) -> usize {
+        self.banks.len()
+    }
+
+    /// The manager of a dataspace.
+    pub fn manager(&self, space: u64) -> Option<usize> {
+        self.nodes.get(&space).map(|node| node.manager)
+    }
+
+    /// Pages of a dataspace.
+    pub fn pages(&self, space: u64) -> Option<Range<u64>> {
+        self.nodes.get(&space).map(|node| space..node.end)
+    }
+
+    /// The dataspace that a page lies in.
+    pub fn at(&self, page: u64) -> Option<u64> {
+        let (start, node) = self.nodes.range(..=page).next_back()?;
+        (page < node.end).then_some(*start)
+    }
+
+    /// Makes a dataspace of zeros.
+    pub fn create(&mut self, manager: usize, count: u64) -> Result<u64, Trouble> {
+        let start = self.reserve(manager, count)?;
+        self.nodes.insert(start, Node { manager, end: start + count, source: None, above: Vec::new() });
+        Ok(start)
+    }
+
+    /// Promises `count` pages and finds addresses for them.
+    fn reserve(&mut self, manager: usize, count: u64) -> Result<u64, Trouble> {
+        let bank = self.banks.get_mut(manager).ok_or(Trouble::Refused)?;
+        if count == 0 || !bank.promise(count) {
+            return Err(Trouble::Full);
+        }
+        self.extents.take(count).ok_or_else(|| {
+            bank.release(count);
+            Trouble::Full
+        })
+    }
+
+    /// Makes a dataspace longer or shorter. What is added is zeros.
+    pub fn resize(&mut self, space: u64, count: u64) -> Result<(), Trouble> {
+        let node = self.nodes.get_mut(&space).ok_or(Trouble::Lost)?;
+        let (end, new_end, bank) = (node.end, space.saturating_add(count), &mut self.banks[node.manager]);
+        if new_end > end {
+            if !bank.promise(new_end - end) {
+                return Err(Trouble::Full);
+            }
+            if !self.extents.take_at(end, new_end - end) {
+                bank.release(new_end - end);
+                return Err(Trouble::Full);
+            }
+            if node.source.is_some() {
+                // A snapshot below may be longer, if this dataspace was cut off before.
+                (end..new_end).for_each(|page| bank.adopt_blank(page));
+            }
+            node.end = new_end;
+        } else if new_end < end && count > 0 {
+            node.end = new_end;
+            self.give_back(self.nodes[&space].manager, new_end..end);
+        }
+        Ok(())
+    }
+
+    /// Frees pages that no node has.
+    fn give_back(&mut self, manager: usize, pages: Range<u64>) {
+        let count = pages.end - pages.start;
+        // Pages that the machine does not let go of keep their addresses: nobody else may find what is in them.
+        if self.banks[manager].forget(pages.clone()).is_ok() {
+            self.extents.give(pages.start, count);
+        }
+        self.banks[manager].release(count);
+    }
+
+    /// Deletes a dataspace.
+    pub fn delete(&mut self, space: u64) {
+        let Some(node) = self.nodes.remove(&space) else { return };
+        self.give_back(node.manager, space..node.end);
+        if let Some(source) = node.source {
+            self.leave(source, space);
+        }
+    }
+
+    /// `space` has this source no longer.
+    fn leave(&mut self, source: u64, space: u64) {
+        let Some(node) = self.nodes.get_mut(&source) else { return };
+        node.above.retain(|above| *above != space);
+        match node.above[..] {
+            [] => self.delete(source),
+            // Where there is no room to join now, the snapshot stays as it is.
+            [only] => drop(self.join(source, only)),
+            _ => self.drop_unwanted(source),
+        }
+    }
+
+    /// The pages of a snapshot go to the one node above it, and the snapshot goes.
+    fn join(&mut self, source: u64, above: u64) -> Result<(), Trouble> {
+        let Some(count) = self.nodes.get(&above).map(|node| node.end - above) else { return Ok(()) };
+        for offset in 0..count {
+            self.pull_from(source, above, offset)?;
+        }
+        let below = self.nodes[&source].source;
+        if let Some(node) = self.nodes.get_mut(&above) {
+            node.source = below;
+        }
+        if let Some(node) = below.and_then(|below| self.nodes.get_mut(&below)) {
+            node.above.iter_mut().filter(|one| **one == source).for_each(|one| *one = above);
+        }
+        if let Some(node) = self.nodes.remove(&source) {
+            self.give_back(node.manager, source..node.end);
+        }
+        Ok(())
+    }
+
+    /// A page of one snapshot moves to the one node above it, unless that has its own.
+    fn pull_from(&mut self, source: u64, above: u64, offset: u64) -> Result<(), Trouble> {
+        let (from, to) = (&self.nodes[&source], &self.nodes[&above]);
+        if source + offset >= from.end || self.banks[to.manager].has(above + offset) {
+            return Ok(());
+        }
+        let (from, to) = (from.manager, to.manager);
+        if self.banks[from].peek(source + offset, &mut self.buffer)? {
+            self.banks[to].adopt(above + offset, &self.buffer)?;
+            self.banks[from].forget(source + offset..source + offset + 1)?;
+        }
+        Ok(())
+    }
+
+    /// Pages of a snapshot that nothing above lacks go.
+    fn drop_unwanted(&mut self, source: u64) {
+        let Some(node) = self.nodes.get(&source) else { return };
+        let known: Vec<u64> = self.banks[node.manager].known(source..node.end).collect();
+        known.into_iter().for_each(|page| self.drop_if_unwanted(source, page - source));
+    }
+
+    fn drop_if_unwanted(&mut self, source: u64, offset: u64) {
+        let node = &self.nodes[&source];
+        if source + offset < node.end && !node.above.iter().any(|above| self.lacks(*above, offset)) {
+            // If it must stay for now, it goes with the snapshot.
+            let _ = self.banks[node.manager].forget(source + offset..source + offset + 1);
+        }
+    }
+
+    /// Returns true if a node would look for a page in its source.
+    fn lacks(&self, space: u64, offset: u64) -> bool {
+        let node = &self.nodes[&space];
+        let is_own = space + offset >= node.end || self.banks[node.manager].has(space + offset);
+        !is_own && (node.above.is_empty() || node.above.iter().any(|above| self.lacks(*above, offset)))
+    }
+
+    /// Takes a page that a dataspace lacks from the nearest snapshot that has it. Returns true if one has it.
+    fn pull(&mut self, space: u64, offset: u64) -> Result<bool, Trouble> {
+        let Some(source) = self.fetch(space, offset)? else { return Ok(false) };
+        self.banks[self.nodes[&space].manager].adopt(space + offset, &self.buffer)?;
+        self.drop_if_unwanted(source, offset);
+        Ok(true)
+    }
+
+    /// Reads a page from the nearest snapshot that has it, into the buffer; `None`: none has.
+    fn fetch(&mut self, space: u64, offset: u64) -> Result<Option<u64>, Trouble> {
+        let mut at = self.nodes.get(&space).and_then(|node| node.source);
+        while let Some(source) = at {
+            let node = &self.nodes[&source];
+            if source + offset < node.end && self.banks[node.manager].peek(source + offset, &mut self.buffer)? {
+                return Ok(Some(source));
+            }
+            at = node.source;
+        }
+        Ok(None)
+    }
+
+    /// Somebody touches a page, to write to it or not. When this returns the page is shown so.
+    pub fn fault(&mut self, page: u64, written: bool) -> Result<(), Trouble> {
+        let space = self.at(page).ok_or(Trouble::Lost)?;
+        let node = &self.nodes[&space];
+        if !node.above.is_empty() {
+            return Err(Trouble::Lost);
+        }
+        let (manager, has_source) = (node.manager, node.source.is_some());
+        let end = if has_source { page + 1 } else { node.end };
+        if has_source && !self.banks[manager].has(page) {
+            self.pull(space, page - space)?;
+        }
+        self.banks[manager].fault(page, written, end)
+    }
+
+    /// Makes a part of a dataspace zeros.
+    pub fn clear(&mut self, space: u64, pages: Range<u64>) -> Result<(), Trouble> {
+        let node = self.nodes.get(&space).ok_or(Trouble::Lost)?;
+        let (manager, source) = (node.manager, node.source);
+        self.banks[manager].forget(pages.clone())?;
+        if let Some(source) = source {
+            pages.clone().for_each(|page| self.banks[manager].adopt_blank(page));
+            pages.for_each(|page| self.drop_if_unwanted(source, page - space));
+        }
+        Ok(())
+    }
+
+    /// Number of snapshots below a dataspace.
+    fn depth(&self, space: u64) -> usize {
+        let source = |space: &u64| self.nodes.get(space)?.source;
+        core::iter::successors(source(&space), source).count()
+    }
+
+    /// Copies a dataspace into a manager, lazily. Nobody but this function may touch the original meanwhile, whose pages are hidden then.
+    pub fn copy(&mut self, space: u64, manager: usize) -> Result<u64, Trouble> {
+        let count = self.pages(space).map(|pages| pages.end - pages.start).ok_or(Trouble::Lost)?;
+        if self.depth(space) >= MAX_DEPTH {
+            self.absorb(space)?;
+        }
+        let copy = self.create(manager, count)?;
+        let snapshot = self.snapshot(space).inspect_err(|_| self.delete(copy))?;
+        if let Some(node) = self.nodes.get_mut(&copy) {
+            node.source = Some(snapshot);
+        }
+        if let Some(node) = self.nodes.get_mut(&snapshot) {
+            node.above.push(copy);
+        }
+        Ok(copy)
+    }
+
+    /// Puts a snapshot between a dataspace and its source: it gets all pages.
+    fn snapshot(&mut self, space: u64) -> Result<u64, Trouble> {
+        let node = &self.nodes[&space];
+        let (manager, end, source) = (node.manager, node.end, node.source);
+        let snapshot = self.reserve(manager, end - space)?;
+        if let Err(trouble) = self.banks[manager].conceal(space..end) {
+            self.give_back(manager, snapshot..snapshot + (end - space));
+            return Err(trouble);
+        }
+        self.banks[manager].rename(space..end, snapshot);
+        let above = alloc::vec![space];
+        self.nodes.insert(snapshot, Node { manager, end: snapshot + (end - space), source, above });
+        if let Some(node) = source.and_then(|source| self.nodes.get_mut(&source)) {
+            node.above.iter_mut().filter(|one| **one == space).for_each(|one| *one = snapshot);
+        }
+        if let Some(node) = self.nodes.get_mut(&space) {
+            node.source = Some(snapshot);
+        }
+        Ok(snapshot)
+    }
+
+    /// A dataspace takes all that it lacks, and has no source any more.
+    fn absorb(&mut self, space: u64) -> Result<(), Trouble> {
+        let node = &self.nodes[&space];
+        let (manager, count, source) = (node.manager, node.end - space, node.source);
+        for offset in 0..count {
+            if !self.banks[manager].has(space + offset) {
+                self.pull(space, offset)?;
+            }
+        }
+        if let (Some(source), Some(node)) = (source, self.nodes.get_mut(&space)) {
+            node.source = None;
+            self.leave(source, space);
+        }
+        Ok(())
+    }
+
+    /// Moves a dataspace to another manager, with all that it holds. Nobody but this function may touch it meanwhile. On failure it is where it was.
+    pub fn transfer(&mut self, space: u64, manager: usize) -> Result<(), Trouble> {
+        let pages = self.pages(space).ok_or(Trouble::Lost)?;
+        let (from, count) = (self.nodes[&space].manager, pages.end - pages.start);
+        if from == manager {
+            return Ok(());
+        }
+        let bank = self.banks.get_mut(manager).ok_or(Trouble::Refused)?;
+        if !bank.promise(count) {
+            return Err(Trouble::Full);
+        }
+        if let Err(trouble) = self.move_pages(pages.clone(), from, manager) {
+            // Nobody has seen these pages, so the machine has nothing to refuse.
+            let _ = self.banks[manager].forget(pages);
+            self.banks[manager].release(count);
+            return Err(trouble);
+        }
+        // All pages were hidden when they were read.
+        let _ = self.banks[from].forget(pages);
+        self.banks[from].release(count);
+        let source = self.nodes.get_mut(&space).and_then(|node| {
+            node.manager = manager;
+            node.source.take()
+        });
+        if let Some(source) = source {
+            self.leave(source, space);
+        }
+        Ok(())
+    }
+
+    fn move_pages(&mut self, pages: Range<u64>, from: usize, to: usize) -> Result<(), Trouble> {
+        for page in pages.clone() {
+            let is_own = self.banks[from].peek(page, &mut self.buffer)?;
+            if is_own || self.fetch(pages.start, page - pages.start)?.is_some() {
+                self.banks[to].adopt(page, &self.buffer)?;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,204 @@
+//! Protocol `dataspace`, at pools, dataspaces and attachments.
+
+use crate::keeper::{Attachment, Dataspace, Keeper, MAX_DATASPACES, errno, pages};
+use crate::words::{READ, SHARED, key};
+use alloc::vec::Vec;
+use nacre_abi::PAGE_SIZE;
+use nacre_abi::rights::REFERENCE_USE;
+use nacre_proto::dataspace::{Server, attach, copy, create, delete, detach, identify, interrogate, share, transfer};
+use nacre_proto::flags::{ATTACH_READ, DATASPACE_COPY, DATASPACE_CREATE, DATASPACE_SHARE, DATASPACE_TRANSFER};
+use nacre_proto::server::Output;
+use nacre_proto::{Errno, Handled, Request};
+use nacre_sys::{OwnedPort, OwnedReference};
+
+/// Size of the longest name of a dataspace.
+const MAX_NAME: usize = 255;
+
+/// A manager's name, and the name that follows it, if one does.
+fn split(name: &[u8]) -> (&[u8], Option<&[u8]>) {
+    match name.iter().position(|byte| *byte == b':') {
+        Some(at) => (&name[..at], Some(&name[at + 1..])),
+        None => (name, None),
+    }
+}
+
+/// Returns true if a reference with this word is for reading alone, or the flags ask for one that is. `EINVAL`: flags without a meaning.
+fn reads(word: u64, flags: u64) -> Result<bool, Errno> {
+    match flags {
+        0 => Ok(word & READ != 0),
+        ATTACH_READ => Ok(true),
+        _ => Err(Errno::EINVAL),
+    }
+}
+
+impl Keeper {
+    /// The number of a manager. An empty name is that of number `or`.
+    fn manager(&self, name: &[u8], or: usize) -> Result<usize, Errno> {
+        if name.is_empty() {
+            return Ok(or);
+        }
+        self.managers.iter().position(|manager| manager.name.as_bytes() == name).ok_or(Errno::ENOENT)
+    }
+
+    /// `EOPNOTSUPP`: the manager does not support the operation.
+    fn check_supports(&self, manager: usize, operation: u64) -> Result<(), Errno> {
+        let operations = self.managers.get(manager).map_or(0, |manager| manager.operations);
+        if operations & operation != 0 { Ok(()) } else { Err(Errno::EOPNOTSUPP) }
+    }
+
+    fn manager_of(&self, dataspace: &Dataspace) -> Result<usize, Errno> {
+        self.spaces.manager(dataspace.space).ok_or(Errno::EIO)
+    }
+
+    fn size_of(&self, key: u64) -> Result<u64, Errno> {
+        let pages = self.pages_of(self.dataspaces.get(&key).ok_or(Errno::EIO)?)?;
+        Ok((pages.end - pages.start) * PAGE_SIZE)
+    }
+
+    fn own_reference(&self, key: u64) -> Result<OwnedReference, Errno> {
+        Ok(self.dataspaces.get(&key).ok_or(Errno::EIO)?.ports.own().new_reference(REFERENCE_USE)?)
+    }
+
+    fn shared_reference(&mut self, key: u64, reads: bool) -> Result<OwnedReference, Errno> {
+        let set = self.set.handle();
+        self.dataspaces.get_mut(&key).ok_or(Errno::EIO)?.ports.share(key, reads, set)
+    }
+
+    /// Attaches a dataspace: the region, and the port that keeps the attachment.
+    fn add_attachment(&mut self, dataspace: u64, reads: bool) -> Result<(OwnedReference, OwnedReference), Errno> {
+        if self.attachments.len() >= MAX_DATASPACES {
+            return Err(Errno::ENOMEM);
+        }
+        let key = self.key();
+        let pages = self.pages_of(self.dataspaces.get(&dataspace).ok_or(Errno::EIO)?)?;
+        let port = OwnedPort::new(if reads { key | READ } else { key }, self.set.handle())?;
+        let region = self.top.region(&pages, reads, port.handle())?;
+        let references = (region.new_reference(REFERENCE_USE)?, port.new_reference(REFERENCE_USE)?);
+        self.attachments.insert(key, Attachment { dataspace, region, _port: port });
+        Ok(references)
+    }
+
+    /// Moves a dataspace: it is not shown meanwhile, so those who use it wait for us.
+    fn move_to(&mut self, key: u64, manager: usize) -> Result<(), Errno> {
+        let dataspace = self.dataspaces.get_mut(&key).ok_or(Errno::EIO)?;
+        dataspace.shown.hide();
+        let moved = self.spaces.transfer(dataspace.space, manager).map_err(errno);
+        // Where it cannot be shown now, the next fault tries again.
+        let _ = self.show(key);
+        moved
+    }
+}
+
+impl Server for Keeper {
+    fn identify(&mut self, request: &mut Request<'_>, name: &[u8]) -> Handled<identify::Output> {
+        let (pool, (manager, own)) = (self.pool(request)?, split(name));
+        let name = (pool, self.manager(manager, 0)?, own.ok_or(Errno::EINVAL)?.to_vec());
+        let key = *self.names.get(&name).ok_or(Errno::ENOENT)?;
+        identify::Output { size: self.size_of(key)?, dataspace: self.shared_reference(key, false)?.into() }.now()
+    }
+
+    fn attach(&mut self, request: &mut Request<'_>, flags: u64) -> Handled<attach::Output> {
+        self.dataspace(request)?;
+        let reads_alone = reads(request.word(), flags)?;
+        let key = key(request.word());
+        let (region, attachment) = self.add_attachment(key, reads_alone)?;
+        attach::Output { size: self.size_of(key)?, region: region.into(), attachment: attachment.into() }.now()
+    }
+
+    fn detach(&mut self, request: &mut Request<'_>) -> Handled<detach::Output> {
+        self.attachments.remove(&key(request.word())).ok_or(Errno::ENOSYS)?;
+        detach::Output::default().now()
+    }
+
+    fn interrogate(&mut self, request: &mut Request<'_>, name: &[u8]) -> Handled<interrogate::Output> {
+        let own = match self.dataspace(request) {
+            Ok(dataspace) => self.manager_of(dataspace)?,
+            Err(_) => self.pool(request).map(|_| 0)?,
+        };
+        let manager = self.manager(name, own)?;
+        let bank = self.spaces.bank(manager).ok_or(Errno::ENOENT)?;
+        let (here, away) = bank.population();
+        interrogate::Output {
+            operations: self.managers[manager].operations,
+            limit: bank.most() * PAGE_SIZE,
+            promised: bank.promised() * PAGE_SIZE,
+            here: here as u64,
+            away: away as u64,
+            kept: bank.store().used(),
+        }
+        .now()
+    }
+
+    fn share(&mut self, request: &mut Request<'_>, flags: u64) -> Handled<share::Output> {
+        let manager = self.manager_of(self.dataspace(request)?)?;
+        self.check_supports(manager, DATASPACE_SHARE)?;
+        let reads_alone = reads(request.word(), flags)?;
+        share::Output { dataspace: self.shared_reference(key(request.word()), reads_alone)?.into() }.now()
+    }
+
+    fn copy(&mut self, request: &mut Request<'_>, name: &[u8]) -> Handled<copy::Output> {
+        let dataspace = self.dataspace(request)?;
+        let (pool, space, from) = (dataspace.pool, dataspace.space, self.manager_of(dataspace)?);
+        let manager = self.manager(name, from)?;
+        self.check_supports(from, DATASPACE_COPY)?;
+        self.check_supports(manager, DATASPACE_COPY)?;
+        let pages = self.pages_of(dataspace)?;
+        let copy = self.add_dataspace(pool, pages.end - pages.start, |spaces| spaces.copy(space, manager))?;
+        let reference = self.own_reference(copy).inspect_err(|_| self.remove_dataspace(copy))?;
+        copy::Output { size: self.size_of(copy)?, dataspace: reference.into() }.now()
+    }
+
+    fn transfer(&mut self, request: &mut Request<'_>, name: &[u8]) -> Handled<transfer::Output> {
+        let key = self.own_dataspace(request)?;
+        let from = self.manager_of(self.dataspace(request)?)?;
+        let manager = self.manager(name, from)?;
+        self.check_supports(from, DATASPACE_TRANSFER)?;
+        self.check_supports(manager, DATASPACE_TRANSFER)?;
+        self.move_to(key, manager)?;
+        transfer::Output::default().now()
+    }
+
+    fn create(&mut self, request: &mut Request<'_>, size: u64, name: &[u8]) -> Handled<create::Output> {
+        let (pool, (manager, own)) = (self.pool(request)?, split(name));
+        let (manager, count) = (self.manager(manager, 0)?, pages(size)?);
+        self.check_supports(manager, DATASPACE_CREATE)?;
+        let named: Option<(u64, usize, Vec<u8>)> = own.map(|own| (pool, manager, own.to_vec()));
+        match &named {
+            Some((_, _, own)) if own.len() > MAX_NAME => return Err(Errno::ENAMETOOLONG),
+            Some(named) if self.names.contains_key(named) => return Err(Errno::EEXIST),
+            _ => {}
+        }
+        let key = self.add_dataspace(pool, count, |spaces| spaces.create(manager, count))?;
+        let reference = self.own_reference(key).inspect_err(|_| self.remove_dataspace(key))?;
+        if let Some(named) = named {
+            self.names.insert(named, key);
+        }
+        create::Output { size: count * PAGE_SIZE, dataspace: reference.into() }.now()
+    }
+
+    fn delete(&mut self, request: &mut Request<'_>) -> Handled<delete::Output> {
+        self.dataspace(request)?;
+        if request.word() & SHARED != 0 {
+            return Err(Errno::EPERM);
+        }
+        self.remove_dataspace(request.word());
+        delete::Output::default().now()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_a_managers_and_perhaps_a_dataspaces() {
+        assert_eq!(split(b"pinned"), (&b"pinned"[..], None));
+        assert_eq!(split(b"pinned:"), (&b"pinned"[..], Some(&b""[..])));
+        assert_eq!(split(b":a:b"), (&b""[..], Some(&b"a:b"[..])));
+    }
+
+    #[test]
+    fn who_only_reads_can_not_ask_for_more() {
+        assert_eq!((reads(5 | READ | SHARED, 0), reads(5, 0), reads(5, ATTACH_READ), reads(5, 2)), (Ok(true), Ok(false), Ok(true), Err(Errno::EINVAL)));
+    }
+}

@@ -1,0 +1,422 @@
+//! The child's memory as the child sees it: pools and segments, by protocols `memory` and `segment`; and its faults. `dataspaces` serves the protocol `dataspace`.
+//!
+//! Memory that is asked for as pageable is a dataspace of the first manager. All else - memory for kernel objects, memory that answers are received in, memory at whose words somebody waits - comes from a pool below, and is handed over as it is.
+
+use crate::pools::Pools;
+use crate::shares::Ports;
+use crate::tables::{PAGES, Shown, Tables, Top};
+use crate::words::{DATA, READ, SHARED, key};
+use alloc::boxed::Box;
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+use core::ops::Range;
+use nacre_abi::message::NO_REFERENCES;
+use nacre_abi::rights::REFERENCE_USE;
+use nacre_abi::state::RegionState;
+use nacre_abi::{PAGE_SIZE, Rights, fault};
+use nacre_dataspaces::policy::Random;
+use nacre_dataspaces::{Bank, Policy, Spaces, Store, Trouble};
+use nacre_proto::flags::{DATASPACE_COPY, DATASPACE_CREATE, DATASPACE_DELETE, DATASPACE_SHARE, DATASPACE_TRANSFER, POOL_DATA, SEGMENT_OBJECTS, SEGMENT_PAGEABLE};
+use nacre_proto::memory::{self, pool_create, pool_destroy, segment_create, share};
+use nacre_proto::segment::{self, clear, destroy, meet, requeue, resize, wait, wake};
+use nacre_proto::server::Output;
+use nacre_proto::{Errno, Event, Handled, Request, Station, dataspace};
+use nacre_sys::{OwnedPort, OwnedPortSet, OwnedReference, OwnedRegion, Status};
+
+/// Word of the port at which faults in the `O` of any manager arrive.
+pub const FAULTS: u64 = 0;
+/// Key of the child's outermost pool.
+const FIRST_POOL: u64 = 1;
+/// Maximum number of dataspaces, and of attachments. Each costs us some hundred bytes.
+pub(crate) const MAX_DATASPACES: usize = 8192;
+/// Most pages that chance puts away after a fault.
+const DISTURBED: usize = 4;
+/// Size of the longest message: a name of a dataspace.
+pub(crate) const MAX_BYTES: usize = 512;
+
+/// Operations of a manager that supports them all.
+pub const ALL_OPERATIONS: u64 = DATASPACE_SHARE | DATASPACE_COPY | DATASPACE_TRANSFER | DATASPACE_CREATE | DATASPACE_DELETE;
+
+/// The bank of a manager, whatever its policy and its store.
+pub type AnyBank = Bank<Tables, Box<dyn Store + Send>, Box<dyn Policy + Send>>;
+/// Dataspaces of all managers.
+pub type AnySpaces = Spaces<Tables, Box<dyn Store + Send>, Box<dyn Policy + Send>>;
+
+/// Memory that somebody has.
+pub(crate) struct Dataspace {
+    pub(crate) pool: u64,
+    /// The dataspace in [`Spaces`].
+    pub(crate) space: u64,
+    pub(crate) shown: Shown,
+    /// The region of a segment. Other dataspaces have attachments alone.
+    pub(crate) region: Option<OwnedRegion>,
+    pub(crate) ports: Ports,
+}
+
+/// A region that somebody has of a dataspace.
+pub(crate) struct Attachment {
+    pub(crate) dataspace: u64,
+    pub(crate) region: OwnedRegion,
+    pub(crate) _port: OwnedPort,
+}
+
+/// A manager, as its clients know it.
+pub struct Manager {
+    /// Its name.
+    pub name: &'static str,
+    /// Its operations, as `dataspace.interrogate` tells them.
+    pub operations: u64,
+}
+
+/// The server.
+pub struct Keeper {
+    pub(crate) set: OwnedPortSet,
+    _faults: OwnedPort,
+    pub(crate) top: Top,
+    pub(crate) managers: Vec<Manager>,
+    pub(crate) spaces: AnySpaces,
+    pub(crate) pools: Pools,
+    pub(crate) dataspaces: BTreeMap<u64, Dataspace>,
+    pub(crate) attachments: BTreeMap<u64, Attachment>,
+    /// Dataspaces that have a name: by pool, manager and name.
+    pub(crate) names: BTreeMap<(u64, usize, Vec<u8>), u64>,
+    next_key: u64,
+    chaos: Option<Random>,
+}
+
+/// An error for whoever asked for memory.
+pub(crate) fn errno(trouble: Trouble) -> Errno {
+    match trouble {
+        Trouble::Full => Errno::ENOMEM,
+        Trouble::Lost => Errno::EIO,
+        Trouble::Refused => Errno::EAGAIN,
+    }
+}
+
+impl Keeper {
+    /// A server without pools, which receives at `set`. There is a bank for each manager.
+    pub fn new(set: OwnedPortSet, faults: OwnedPort, top: Top, managers: Vec<(Manager, AnyBank)>, chaos: Option<Random>) -> Keeper {
+        let (managers, banks) = managers.into_iter().unzip();
+        Keeper {
+            set,
+            _faults: faults,
+            top,
+            managers,
+            spaces: Spaces::new(banks, PAGES),
+            pools: Pools::default(),
+            dataspaces: BTreeMap::new(),
+            attachments: BTreeMap::new(),
+            names: BTreeMap::new(),
+            next_key: FIRST_POOL,
+            chaos,
+        }
+    }
+
+    /// Managers and their banks.
+    pub fn managers(&self) -> impl Iterator<Item = (&Manager, &AnyBank)> {
+        self.managers.iter().enumerate().filter_map(|(number, manager)| Some((manager, self.spaces.bank(number)?)))
+    }
+
+    /// The child's pool over `real`, which may have up to `limit` bytes that stay: references that cannot destroy it, one of them for data alone.
+    pub fn first_pool(&mut self, real: OwnedReference, limit: u64) -> Result<[OwnedReference; 2], Errno> {
+        let most: u64 = self.managers().map(|(_, bank)| bank.most()).sum();
+        let key = self.add_pool(None, 0, real, limit.saturating_add(most * PAGE_SIZE))?;
+        let [_, shared, data] = &self.pools.get(key)?.ports;
+        Ok([shared.new_reference(REFERENCE_USE)?, data.new_reference(REFERENCE_USE)?])
+    }
+
+    /// Serves for ever.
+    pub fn run(&mut self, mut each: impl FnMut(&Keeper)) -> Result<(), Status> {
+        let mut station = Station::new(MAX_BYTES).map_err(|_| Status::new(nacre_abi::Code::NoMemory))?;
+        loop {
+            let event = station.next(self.set.handle().address(), nacre_sys::FOREVER)?;
+            self.handle(event);
+            each(self);
+        }
+    }
+
+    fn handle(&mut self, event: Event<'_>) {
+        match event {
+            Event::Fault(mut request) => {
+                let [offset, needed, ..] = request.words();
+                let is_shown = if request.word() == FAULTS { self.fault(offset / PAGE_SIZE, needed) } else { self.fault_above(request.word(), needed) };
+                request.answer(if is_shown { fault::RESUME } else { fault::REFUSE }, [0; 6]);
+            }
+            Event::Request(mut request) if request.word() != FAULTS => match request.protocol() {
+                memory::NUMBER => memory::dispatch(self, &mut request),
+                segment::NUMBER => segment::dispatch(self, &mut request),
+                dataspace::NUMBER => dataspace::dispatch(self, &mut request),
+                _ => request.refuse(Errno::ENOSYS),
+            },
+            Event::Request(mut request) => request.refuse(Errno::ENOSYS),
+            Event::Notification { word, bits } if bits & NO_REFERENCES != 0 => self.forgotten(word),
+            Event::Notification { .. } => {}
+            Event::Exception(mut request) => request.answer(fault::REFUSE, [0; 6]),
+        }
+    }
+
+    /// Brings a page; false: there is none, or it cannot be had.
+    fn fault(&mut self, page: u64, needed: u64) -> bool {
+        let Some(manager) = self.spaces.at(page).and_then(|space| self.spaces.manager(space)) else { return false };
+        let brought = self.spaces.fault(page, Rights(needed).contains(Rights::WRITE)).is_ok();
+        if let (Some(random), Some(bank)) = (&mut self.chaos, self.spaces.bank_mut(manager)) {
+            bank.disturb(random, DISTURBED);
+        }
+        brought
+    }
+
+    /// A thread found nothing in `T` while its dataspace was moved, or asks for more than a region allows. False: it is not to try again.
+    fn fault_above(&mut self, word: u64, needed: u64) -> bool {
+        let key = self.attachments.get(&key(word)).map_or(key(word), |attachment| attachment.dataspace);
+        let allowed = if word & READ != 0 { Rights::READ.union(Rights::EXECUTE) } else { Rights::READ.union(Rights::WRITE).union(Rights::EXECUTE) };
+        allowed.contains(Rights(needed)) && self.show(key).is_ok()
+    }
+
+    /// Shows a dataspace in `T`, if it is not shown.
+    pub(crate) fn show(&mut self, key: u64) -> Result<(), Errno> {
+        let dataspace = self.dataspaces.get_mut(&key).ok_or(Errno::ENOENT)?;
+        if dataspace.shown.is_there() {
+            return Ok(());
+        }
+        let (manager, pages) = self.spaces.manager(dataspace.space).zip(self.spaces.pages(dataspace.space)).ok_or(Errno::ENOENT)?;
+        Ok(dataspace.shown.show(&self.top, manager, &pages)?)
+    }
+
+    /// The last reference to something has gone.
+    fn forgotten(&mut self, word: u64) {
+        if word & SHARED != 0 {
+            return;
+        }
+        let key = key(word);
+        if self.attachments.remove(&key).is_some() {
+        } else if self.dataspaces.contains_key(&key) {
+            self.remove_dataspace(key);
+        } else if key != FIRST_POOL && self.pools.has(key) {
+            self.remove_pool(key);
+        }
+    }
+
+    pub(crate) fn key(&mut self) -> u64 {
+        self.next_key += 1;
+        self.next_key - 1
+    }
+
+    pub(crate) fn pool(&self, request: &Request<'_>) -> Result<u64, Errno> {
+        let key = key(request.word());
+        if self.pools.has(key) { Ok(key) } else { Err(Errno::ENOSYS) }
+    }
+
+    /// Adds a pool; `kind` is `DATA` if it is for data alone.
+    fn add_pool(&mut self, parent: Option<u64>, kind: u64, real: OwnedReference, limit: u64) -> Result<u64, Errno> {
+        let key = self.key();
+        let port = |flags: u64| OwnedPort::new(key | kind | flags, self.set.handle());
+        let ports = [port(0)?, port(SHARED)?, port(SHARED | DATA)?];
+        self.pools.add(key, parent, real, limit, ports)?;
+        Ok(key)
+    }
+
+    /// A pool goes, with all pools and dataspaces in it.
+    fn remove_pool(&mut self, key: u64) {
+        loop {
+            let within = self.pools.innermost(key);
+            while let Some(found) = self.dataspaces.iter().find(|(_, dataspace)| dataspace.pool == within).map(|(key, _)| *key) {
+                self.remove_dataspace(found);
+            }
+            self.pools.remove(within);
+            if within == key {
+                return;
+            }
+        }
+    }
+
+    /// A dataspace goes: nobody reaches it any more, and its pages are free.
+    pub(crate) fn remove_dataspace(&mut self, key: u64) {
+        let Some(dataspace) = self.dataspaces.remove(&key) else { return };
+        self.attachments.retain(|_, attachment| attachment.dataspace != key);
+        self.names.retain(|_, named| *named != key);
+        let Dataspace { pool, space, .. } = dataspace;
+        self.free(pool, space);
+    }
+
+    /// Pages that no region shows any more.
+    pub(crate) fn free(&mut self, pool: u64, space: u64) {
+        let count = self.spaces.pages(space).map_or(0, |pages| pages.end - pages.start);
+        self.spaces.delete(space);
+        self.pools.count(pool, -(count as i64));
+    }
+
+    /// Makes a dataspace in a pool. `make` makes what is in it.
+    pub(crate) fn add_dataspace(&mut self, pool: u64, count: u64, make: impl FnOnce(&mut AnySpaces) -> Result<u64, Trouble>) -> Result<u64, Errno> {
+        if self.dataspaces.len() >= MAX_DATASPACES {
+            return Err(Errno::ENOMEM);
+        }
+        self.pools.check(pool, count)?;
+        let (key, shown) = (self.key(), Shown::new()?);
+        let ports = Ports::new(key, self.set.handle())?;
+        let space = make(&mut self.spaces).map_err(errno)?;
+        self.pools.count(pool, count as i64);
+        self.dataspaces.insert(key, Dataspace { pool, space, shown, region: None, ports });
+        self.show(key).inspect_err(|_| self.remove_dataspace(key))?;
+        Ok(key)
+    }
+
+    pub(crate) fn dataspace(&self, request: &Request<'_>) -> Result<&Dataspace, Errno> {
+        self.dataspaces.get(&key(request.word())).ok_or(Errno::ENOSYS)
+    }
+
+    /// The dataspace of its owner's reference. `EPERM`: the reference shares it.
+    pub(crate) fn own_dataspace(&self, request: &Request<'_>) -> Result<u64, Errno> {
+        self.dataspace(request)?;
+        if request.word() & SHARED != 0 { Err(Errno::EPERM) } else { Ok(request.word()) }
+    }
+
+    pub(crate) fn pages_of(&self, dataspace: &Dataspace) -> Result<Range<u64>, Errno> {
+        self.spaces.pages(dataspace.space).ok_or(Errno::EIO)
+    }
+
+    /// The references of a new segment: its port, and its region.
+    fn segment_references(&mut self, key: u64) -> Result<(OwnedReference, OwnedReference), Errno> {
+        let dataspace = self.dataspaces.get_mut(&key).ok_or(Errno::EIO)?;
+        let pages = self.spaces.pages(dataspace.space).ok_or(Errno::EIO)?;
+        let region = dataspace.region.insert(self.top.region(&pages, false, dataspace.ports.own().handle())?);
+        Ok((dataspace.ports.own().new_reference(REFERENCE_USE)?, Top::reference(region)?))
+    }
+}
+
+/// Whole pages for so many bytes.
+pub(crate) fn pages(size: u64) -> Result<u64, Errno> {
+    match size.div_ceil(PAGE_SIZE) {
+        0 => Err(Errno::EINVAL),
+        count if count < PAGES => Ok(count),
+        _ => Err(Errno::ENOMEM),
+    }
+}
+
+impl Keeper {
+    /// Hides a dataspace, and makes its regions show so many pages from now on.
+    fn show_pages(&mut self, key: u64, count: u64) -> Result<(), Errno> {
+        let dataspace = self.dataspaces.get_mut(&key).ok_or(Errno::EIO)?;
+        dataspace.shown.hide();
+        let attached = self.attachments.values().filter(|attachment| attachment.dataspace == key).map(|attachment| &attachment.region);
+        for region in dataspace.region.iter().chain(attached) {
+            let state = region.get_state()?;
+            region.set_state(&RegionState { size: count * PAGE_SIZE, ..state })?;
+        }
+        Ok(())
+    }
+}
+
+impl memory::Server for Keeper {
+    fn segment_create(&mut self, request: &mut Request<'_>, size: u64, flags: u64) -> Handled<segment_create::Output> {
+        let pool = self.pool(request)?;
+        if flags & SEGMENT_OBJECTS != 0 && request.word() & DATA != 0 {
+            return Err(Errno::EACCES);
+        }
+        if flags != SEGMENT_PAGEABLE {
+            let made = memory::segment_create(self.pools.real(pool)?, size, flags)?;
+            return segment_create::Output { size: made.size, holds: made.holds & SEGMENT_OBJECTS, segment: made.segment.into(), region: made.region.into() }.now();
+        }
+        let count = pages(size)?;
+        let key = self.add_dataspace(pool, count, |spaces| spaces.create(0, count))?;
+        let (segment, region) = self.segment_references(key).inspect_err(|_| self.remove_dataspace(key))?;
+        segment_create::Output { size: count * PAGE_SIZE, holds: SEGMENT_PAGEABLE, segment: segment.into(), region: region.into() }.now()
+    }
+
+    fn pool_create(&mut self, request: &mut Request<'_>, limit: u64) -> Handled<pool_create::Output> {
+        let parent = self.pool(request)?;
+        let real = memory::pool_create(self.pools.real(parent)?, limit)?.pool;
+        let key = self.add_pool(Some(parent), request.word() & DATA, real, limit)?;
+        match self.pools.get(key)?.ports[0].new_reference(REFERENCE_USE) {
+            Ok(reference) => pool_create::Output { pool: reference.into() }.now(),
+            Err(status) => {
+                self.pools.remove(key);
+                Err(status.into())
+            }
+        }
+    }
+
+    fn status(&mut self, request: &mut Request<'_>) -> Handled<memory::status::Output> {
+        let (limit, used) = self.pools.status(self.pool(request)?)?;
+        memory::status::Output { limit, used }.now()
+    }
+
+    fn pool_destroy(&mut self, request: &mut Request<'_>) -> Handled<pool_destroy::Output> {
+        let pool = self.pool(request)?;
+        if request.word() & SHARED != 0 || pool == FIRST_POOL {
+            return Err(Errno::EPERM);
+        }
+        self.remove_pool(pool);
+        pool_destroy::Output::default().now()
+    }
+
+    fn share(&mut self, request: &mut Request<'_>, flags: u64) -> Handled<share::Output> {
+        if flags & !POOL_DATA != 0 {
+            return Err(Errno::EINVAL);
+        }
+        let [_, shared, data] = &self.pools.get(self.pool(request)?)?.ports;
+        let port = if flags & POOL_DATA != 0 || request.word() & DATA != 0 { data } else { shared };
+        share::Output { pool: port.new_reference(REFERENCE_USE)?.into() }.now()
+    }
+}
+
+impl segment::Server for Keeper {
+    fn status(&mut self, request: &mut Request<'_>) -> Handled<segment::status::Output> {
+        let pages = self.pages_of(self.dataspace(request)?)?;
+        segment::status::Output { size: (pages.end - pages.start) * PAGE_SIZE }.now()
+    }
+
+    fn resize(&mut self, request: &mut Request<'_>, size: u64) -> Handled<resize::Output> {
+        let (key, count) = (self.own_dataspace(request)?, pages(size)?);
+        let dataspace = self.dataspaces.get(&key).ok_or(Errno::EIO)?;
+        let now = self.pages_of(dataspace)?;
+        let (pool, old) = (dataspace.pool, now.end - now.start);
+        if count > old {
+            self.pools.check(pool, count - old)?;
+        }
+        self.show_pages(key, count)?;
+        if let Err(trouble) = self.spaces.resize(now.start, count) {
+            // A region of this size was there before.
+            self.show_pages(key, old)?;
+            self.show(key)?;
+            return Err(errno(trouble));
+        }
+        self.pools.count(pool, count as i64 - old as i64);
+        self.show(key)?;
+        resize::Output { size: count * PAGE_SIZE }.now()
+    }
+
+    fn destroy(&mut self, request: &mut Request<'_>) -> Handled<destroy::Output> {
+        let key = self.own_dataspace(request)?;
+        self.remove_dataspace(key);
+        destroy::Output::default().now()
+    }
+
+    fn clear(&mut self, request: &mut Request<'_>, offset: u64, size: u64) -> Handled<clear::Output> {
+        if request.word() & READ != 0 {
+            return Err(Errno::EACCES);
+        }
+        let pages = self.pages_of(self.dataspace(request)?)?;
+        let end = offset.checked_add(size).filter(|end| *end <= (pages.end - pages.start) * PAGE_SIZE).ok_or(Errno::EINVAL)?;
+        if !(offset | size).is_multiple_of(PAGE_SIZE) {
+            return Err(Errno::EINVAL);
+        }
+        self.spaces.clear(pages.start, pages.start + offset / PAGE_SIZE..pages.start + end / PAGE_SIZE).map_err(|_| Errno::EAGAIN)?;
+        clear::Output::default().now()
+    }
+
+    fn wait(&mut self, _: &mut Request<'_>, _: u64, _: u64, _: u64) -> Handled<wait::Output> {
+        Err(Errno::EINVAL)
+    }
+
+    fn wake(&mut self, _: &mut Request<'_>, _: u64, _: u64, _: u64) -> Handled<wake::Output> {
+        Err(Errno::EINVAL)
+    }
+
+    fn requeue(&mut self, _: &mut Request<'_>, _: u64, _: u64, _: u64, _: u64) -> Handled<requeue::Output> {
+        Err(Errno::EINVAL)
+    }
+
+    fn meet(&mut self, _: &mut Request<'_>, _: u64) -> Handled<meet::Output> {
+        Err(Errno::EINVAL)
+    }
+}

@@ -1,0 +1,18 @@
+//! Memory servers: pools, segments and dataspaces for a monitor's child, over the banks of `user/dataspace`.
+//!
+//! Reading on: [`keeper`] serves; [`stage`] divides memory among managers and runs a child over them.
+#![cfg_attr(not(test), no_std)]
+#![forbid(unsafe_code)]
+
+extern crate alloc;
+
+pub mod keeper;
+pub mod pools;
+pub mod shares;
+pub mod stage;
+pub mod stores;
+pub mod tables;
+pub mod watch;
+
+mod dataspaces;
+mod words;

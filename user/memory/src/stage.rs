@@ -1,0 +1,191 @@
+//! Runs a child over managers of memory.
+
+use crate::keeper::{AnyBank, FAULTS, Keeper, Manager};
+use crate::tables::{self, Source};
+use crate::watch::Through;
+use alloc::boxed::Box;
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+use nacre_abi::PAGE_SIZE;
+use nacre_abi::rights::REFERENCE_USE;
+use nacre_dataspaces::bank::LEAST_FRAMES;
+use nacre_dataspaces::policy::Random;
+use nacre_dataspaces::{Bank, Counts, Policy, Store};
+use nacre_nest::command::{FAILED, complain};
+use nacre_nest::interpose::stage;
+use nacre_nest::{ChildPool, Services};
+use nacre_proto::flags::POOL_DATA;
+use nacre_proto::{Errno, memory};
+use nacre_rt::{Arguments, thread};
+use nacre_sys::lock::Lock;
+use nacre_sys::{OwnedPort, OwnedPortSet, OwnedReference, Status};
+
+/// What we keep for ourselves of the memory that is left: records of pages and dataspaces, relays.
+const OWN: u64 = 8 << 20;
+/// What a frame's mapping takes, at most.
+const FRAME_RECORD: u64 = 512;
+
+/// A manager that is to be made.
+pub struct Plan<'a> {
+    /// Its name and operations.
+    pub manager: Manager,
+    /// Number of its frames.
+    pub frames: usize,
+    /// Where they come from.
+    pub from: Source<'a>,
+    /// Where pages go.
+    pub store: Box<dyn Store + Send>,
+    /// Which pages go.
+    pub policy: Box<dyn Policy + Send>,
+}
+
+/// What a monitor says of itself and its child.
+pub struct Child<'a> {
+    /// Name of the monitor.
+    pub monitor: &'static str,
+    /// Bytes of memory that stays.
+    pub limit: u64,
+    /// Seed for pages that go by chance.
+    pub chaos: Option<u64>,
+    /// Tells at the end, in words, what a manager did. `None`: nothing is told.
+    pub report: Option<fn(&Figures) -> String>,
+    /// The program and its arguments.
+    pub command: &'a [&'a [u8]],
+}
+
+/// What a manager did.
+#[derive(Clone, Copy)]
+pub struct Figures {
+    /// Name of the manager.
+    pub name: &'static str,
+    /// Events of its bank.
+    pub counts: Counts,
+    /// Bytes in the store.
+    pub used: u64,
+    /// Pages in the store.
+    pub away: u64,
+}
+
+/// How the memory that is left is divided.
+pub struct Shares {
+    /// Bytes that are neither for frames nor for ourselves.
+    pub rest: u64,
+    own: u64,
+}
+
+/// The server, until its thread takes it.
+static KEEPER: Lock<Option<Keeper>> = Lock::new(None);
+/// The child's pool: for all, and for data alone.
+static POOL: Lock<Option<[OwnedReference; 2]>> = Lock::new(None);
+/// Monitor that reports, and its report.
+static REPORT: Lock<Option<(&'static str, fn(&Figures) -> String)>> = Lock::new(None);
+/// Figures of all managers, as of the last event.
+static FIGURES: Lock<Vec<Figures>> = Lock::new(Vec::new());
+
+/// An error of a service as a sentence.
+pub fn refused(what: &'static str) -> impl Fn(Errno) -> String {
+    move |errno| format!("cannot make {what}: {errno}")
+}
+
+/// An error of the kernel as a sentence.
+pub fn kernel(what: &'static str) -> impl Fn(Status) -> String {
+    move |status| format!("cannot make {what}: {status:?}")
+}
+
+/// Frames for so many bytes.
+pub fn frames(bytes: u64) -> u64 {
+    (bytes / PAGE_SIZE).max(LEAST_FRAMES as u64)
+}
+
+/// What is left for stores and the child when there are so many frames.
+pub fn shares(services: &Services, frames: u64) -> Result<Shares, String> {
+    let status = memory::status(services.memory()).map_err(refused("out how much memory there is"))?;
+    let left = status.limit.saturating_sub(status.used);
+    let own = (left / 8).min(OWN);
+    let rest = left.checked_sub(own + frames * (PAGE_SIZE + FRAME_RECORD)).filter(|rest| *rest > own);
+    let rest = rest.ok_or_else(|| format!("frames take {} KiB, and there are {} KiB", frames * 4, left >> 10))?;
+    Ok(Shares { rest, own })
+}
+
+impl Shares {
+    /// Bytes of a store in our own memory: as many as were asked for, if that is wise.
+    pub fn store(&self, wanted: Option<u64>) -> u64 {
+        wanted.unwrap_or(self.rest / 2).min(self.rest / 4 * 3)
+    }
+
+    /// Bytes that we keep.
+    pub fn own(&self) -> u64 {
+        self.own
+    }
+}
+
+/// Makes the server, and the child's pool.
+fn prepare(plans: Vec<Plan<'_>>, child: &Child<'_>, services: &mut Services) -> Result<(), String> {
+    let set = OwnedPortSet::new().map_err(kernel("a set of ports"))?;
+    let faults = OwnedPort::new(FAULTS, set.handle()).map_err(kernel("a port"))?;
+    let mut top = tables::top(services).map_err(refused("its spaces"))?;
+    let mut managers: Vec<(Manager, AnyBank)> = Vec::new();
+    for plan in plans {
+        let tables = top.add_manager(services, plan.frames, &plan.from, faults.handle()).map_err(refused("frames"))?;
+        managers.push((plan.manager, Bank::new(tables, plan.store, plan.policy, plan.frames)));
+    }
+    let own = match memory::pool_create(services.memory(), child.limit) {
+        Ok(made) => made.pool,
+        // Where pools may not be divided, the child's memory is ours.
+        Err(_) => OwnedReference::copy_of(services.memory(), REFERENCE_USE).map_err(kernel("a copy of its pool"))?,
+    };
+    let mut keeper = Keeper::new(set, faults, top, managers, child.chaos.map(Random::new));
+    *POOL.lock() = Some(keeper.first_pool(own, child.limit).map_err(refused("a pool"))?);
+    *KEEPER.lock() = Some(keeper);
+    *REPORT.lock() = child.report.map(|report| (child.monitor, report));
+    Ok(())
+}
+
+/// What the child finds; `flags` are those of `memory.share`.
+fn pool(_: &Services, flags: u64) -> Option<ChildPool> {
+    let [all, data] = POOL.lock().take()?;
+    let (shared, own) = if flags & POOL_DATA != 0 { (data, all) } else { (all, data) };
+    Some(ChildPool { own, shared })
+}
+
+/// Notes what all managers did so far.
+fn note(keeper: &Keeper) {
+    let mut figures = FIGURES.lock();
+    figures.clear();
+    figures.extend(keeper.managers().map(|(manager, bank)| Figures { name: manager.name, counts: bank.counts(), used: bank.store().used(), away: bank.population().1 as u64 }));
+}
+
+/// Serves the child's memory, for ever.
+fn keep(reports: usize) {
+    let Some(mut keeper) = KEEPER.lock().take() else { return };
+    let status = keeper.run(|keeper| {
+        if reports != 0 {
+            note(keeper);
+        }
+    });
+    complain("memory", &format!("cannot receive: {status:?}"));
+    nacre_rt::exit::exit(FAILED);
+}
+
+/// Tells what happened, if that was asked for.
+fn at_end() {
+    let Some((monitor, report)) = *REPORT.lock() else { return };
+    for figures in FIGURES.lock().iter() {
+        complain(monitor, &report(figures));
+    }
+}
+
+/// Runs the child, and ends this program as the child ends. Returns only if there is none.
+pub fn run(plans: Vec<Plan<'_>>, child: &Child<'_>, mut services: Services, arguments: &Arguments) -> Result<i32, String> {
+    prepare(plans, child, &mut services)?;
+    let hired = thread::spawn(keep, usize::from(child.report.is_some())).map_err(|errno| format!("cannot make a thread: {errno}"))?;
+    core::mem::forget(hired);
+    let watch = Through { name: stage::name(child.command), at_end };
+    stage::run_with(watch, (), services, pool, child.command, arguments)
+}
+
+/// Finds our own services.
+pub fn services() -> Result<Services, String> {
+    Services::find().map_err(|refusal| refusal.to_string())
+}

@@ -1,0 +1,198 @@
+//! The spaces that stand between frames and the child, and what the bank does with them.
+//!
+//! Each manager has an `O`, which shows what is here: one mapping for each frame that holds a page. `T` shows each dataspace by one mapping of the `O` of its manager, whose region has us for its keeper.
+//! Regions that clients hold are made over `T` and never change: a dataspace moves to another manager when its mapping in `T` does.
+
+use alloc::vec::Vec;
+use core::ops::Range;
+use nacre_abi::rights::REFERENCE_USE;
+use nacre_abi::{Code, PAGE_SIZE, Rights};
+use nacre_dataspaces::hands::Refused;
+use nacre_dataspaces::{Hands, Page};
+use nacre_nest::Services;
+use nacre_nest::places::Place;
+use nacre_nest::services::Segment;
+use nacre_nest::supply::{Segment as _, Supplier};
+use nacre_proto::flags::SEGMENT_PAGEABLE;
+use nacre_proto::{Errno, dataspace, memory};
+use nacre_sys::{Mapping, OwnedMapping, OwnedReference, OwnedRegion, Port, Reference, Region, Space, Status, Vacant, Window};
+
+/// Where both spaces have their pages.
+const BASE: u64 = 0x1000_0000_0000;
+/// How many pages they have.
+pub const PAGES: u64 = 1 << 30;
+/// Pages that are donated for a space that only composes.
+const POOL: u64 = 5;
+/// All that memory without objects can be used for.
+const DATA: Rights = Rights::READ.union(Rights::WRITE).union(Rights::EXECUTE);
+
+/// Frames of a segment, and where they are shown.
+pub struct Tables {
+    /// `O` of the manager.
+    here: Space,
+    frames: Region,
+    window: Window,
+    /// A slot for each frame's mapping.
+    mappings: Vec<Vacant<Mapping>>,
+    _kept: (OwnedMapping, OwnedReference, [Option<OwnedReference>; 2], Place),
+}
+
+/// `T`, over which dataspaces have their regions, and the region of each manager's `O`.
+pub struct Top {
+    space: Space,
+    layers: Vec<Layer>,
+    _objects: Segment,
+}
+
+/// What stands below `T` for a manager.
+struct Layer {
+    region: OwnedRegion,
+    _objects: Segment,
+}
+
+/// Where a dataspace is shown in `T`: a mapping over the `O` of its manager, while nothing is being done to it.
+pub struct Shown {
+    slot: Vacant<Mapping>,
+    is_there: bool,
+}
+
+impl Drop for Shown {
+    fn drop(&mut self) {
+        self.hide();
+    }
+}
+
+impl Shown {
+    /// A dataspace that nobody reaches yet.
+    pub fn new() -> Result<Shown, Status> {
+        Ok(Shown { slot: Vacant::new()?, is_there: false })
+    }
+
+    /// Shows pages of a manager. Faults wait meanwhile, since whoever answers them is calling.
+    pub fn show(&mut self, top: &Top, manager: usize, pages: &Range<u64>) -> Result<(), Status> {
+        self.hide();
+        let (start, size) = (pages.start * PAGE_SIZE, (pages.end - pages.start) * PAGE_SIZE);
+        let region = top.layers.get(manager).map(|layer| layer.region.handle()).ok_or(Status::new(Code::BadRange))?;
+        Mapping::create(self.slot.address(), top.space, BASE + start, size, region, start, DATA)?;
+        self.is_there = true;
+        Ok(())
+    }
+
+    /// Nobody reaches the dataspace any more.
+    pub fn hide(&mut self) {
+        if core::mem::take(&mut self.is_there) {
+            // A mapping that is not there any more hides just as well.
+            let _ = self.slot.handle().destroy();
+        }
+    }
+
+    /// Returns true if the dataspace is shown.
+    pub fn is_there(&self) -> bool {
+        self.is_there
+    }
+}
+
+fn space(services: &mut Services) -> Result<(Space, Segment), Errno> {
+    let objects = services.segment((1 + POOL) * PAGE_SIZE).map_err(|_| Errno::ENOMEM)?;
+    let base = objects.window().start();
+    Ok((Space::create(base, base + PAGE_SIZE, POOL, Reference::NONE)?, objects))
+}
+
+/// Makes `T` without managers.
+pub fn top(services: &mut Services) -> Result<Top, Errno> {
+    let (space, objects) = space(services)?;
+    Ok(Top { space, layers: Vec::new(), _objects: objects })
+}
+
+impl Top {
+    /// Adds a manager of `count` frames of memory from `from`. `keeper` is asked for pages that are not here.
+    pub fn add_manager(&mut self, services: &mut Services, count: usize, from: &Source<'_>, keeper: Port) -> Result<Tables, Errno> {
+        let (here, objects) = space(services)?;
+        let region = OwnedRegion::new(here, BASE, PAGES * PAGE_SIZE, DATA, keeper.as_keeper())?;
+        let tables = frames(services.memory(), here, count, from)?;
+        self.layers.push(Layer { region, _objects: objects });
+        Ok(tables)
+    }
+}
+
+/// Where frames come from.
+pub enum Source<'a> {
+    /// A segment of the pool, which the layer below may page.
+    Segment,
+    /// A dataspace of this manager of the layer below.
+    Manager(&'a [u8]),
+}
+
+impl Source<'_> {
+    /// Takes memory: its region, and what keeps it.
+    fn take(&self, pool: Reference, size: u64) -> Result<(OwnedReference, [Option<OwnedReference>; 2]), Errno> {
+        match self {
+            Source::Segment => {
+                let taken = memory::segment_create(pool, size, SEGMENT_PAGEABLE)?;
+                Ok((taken.region, [Some(taken.segment), None]))
+            }
+            Source::Manager(name) => {
+                let made = dataspace::create(pool, size, *name)?;
+                let attached = dataspace::attach(made.dataspace.handle(), 0)?;
+                Ok((attached.region, [Some(made.dataspace), Some(attached.attachment)]))
+            }
+        }
+    }
+}
+
+fn frames(pool: Reference, here: Space, count: usize, from: &Source<'_>) -> Result<Tables, Errno> {
+    let size = count as u64 * PAGE_SIZE;
+    let (region, kept) = from.take(pool, size)?;
+    let place = Place::take(size).ok_or(Errno::ENOMEM)?;
+    let (window, frames) = (place.window(), Region::through(region.handle()));
+    let shown = OwnedMapping::new(Space::SELF, window.start(), size, frames, 0, Rights::READ.union(Rights::WRITE))?;
+    let mut mappings = Vec::new();
+    mappings.try_reserve_exact(count).map_err(|_| Errno::ENOMEM)?;
+    for _ in 0..count {
+        mappings.push(Vacant::new()?);
+    }
+    Ok(Tables { here, frames, window, mappings, _kept: (shown, region, kept, place) })
+}
+
+impl Top {
+    /// A region of `pages`, for whoever gets a reference to it. `keeper` is asked while the pages are not shown in `T`.
+    pub fn region(&self, pages: &Range<u64>, reads: bool, keeper: Port) -> Result<OwnedRegion, Status> {
+        let rights = if reads { Rights::READ.union(Rights::EXECUTE) } else { DATA };
+        OwnedRegion::new(self.space, BASE + pages.start * PAGE_SIZE, (pages.end - pages.start) * PAGE_SIZE, rights, keeper.as_keeper())
+    }
+
+    /// A reference to hand out.
+    pub fn reference(region: &OwnedRegion) -> Result<OwnedReference, Status> {
+        region.new_reference(REFERENCE_USE)
+    }
+}
+
+impl Tables {
+    fn part(&self, frame: usize) -> Option<Window> {
+        self.window.part(frame as u64 * PAGE_SIZE, PAGE_SIZE)
+    }
+}
+
+impl Hands for Tables {
+    fn show(&mut self, page: u64, frame: usize, written: bool) -> Result<(), Refused> {
+        let rights = if written { DATA } else { Rights::READ.union(Rights::EXECUTE) };
+        let slot = self.mappings[frame].address();
+        Mapping::create(slot, self.here, BASE + page * PAGE_SIZE, PAGE_SIZE, self.frames, frame as u64 * PAGE_SIZE, rights).map(drop).map_err(|_| Refused)
+    }
+
+    fn hide(&mut self, _: u64, frame: usize) -> Result<(), Refused> {
+        self.mappings[frame].handle().destroy().map_err(|_| Refused)
+    }
+
+    fn read(&mut self, frame: usize, into: &mut Page) {
+        let _ = self.part(frame).and_then(|window| window.read(0, into));
+    }
+
+    fn write(&mut self, frame: usize, from: &Page) {
+        let _ = self.part(frame).and_then(|window| window.write(0, from));
+    }
+
+    fn clear(&mut self, frame: usize) {
+        let _ = self.part(frame).and_then(|window| window.fill(0, PAGE_SIZE, 0));
+    }
+}
