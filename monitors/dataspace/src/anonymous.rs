@@ -17,6 +17,6 @@ pub const NAME: &str = "anonymous";
 /// Pages that were not used lately go to pageable memory of our pool, as they are.
 pub fn make<'a>(means: &Means<'a>) -> Result<Plan<'a>, String> {
     let pool = OwnedReference::copy_of(means.pool, REFERENCE_USE).map_err(kernel("a copy of its pool"))?;
-    let store = InMemory::new(pool, means.store / PAGE_SIZE);
+    let store = InMemory::new(pool, means.below / PAGE_SIZE);
     Ok(plan(NAME, ALL_OPERATIONS, means.frames, means, Box::new(store), Box::new(Clock::default())))
 }

@@ -55,7 +55,8 @@ fn run(options: &Options<'_>, arguments: &Arguments) -> Result<i32, String> {
     let (frames, quota) = (stage::frames(options.memory), stage::frames(options.quota));
     let shares = stage::shares(&services, 2 * frames + quota)?;
     let store = shares.rest / 4;
-    let means = Means { pool: services.memory(), frames, quota, store, over: options.over };
+    let below = stage::pageable_left(&services).saturating_sub((2 * frames + quota) * PAGE);
+    let means = Means { pool: services.memory(), frames, quota, store, below: store.min(below), over: options.over };
     let plans = plans(options.manager, &means)?;
     let child = Child { monitor: NAME, limit: shares.rest - 2 * store, chaos: options.chaos, report: options.stats.then_some(report as fn(&Figures) -> String), command: options.command };
     stage::run(plans, &child, services, arguments)

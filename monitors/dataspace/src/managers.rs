@@ -17,8 +17,10 @@ pub struct Means<'a> {
     pub frames: u64,
     /// Frames of pinned memory.
     pub quota: u64,
-    /// Bytes of a store.
+    /// Bytes of a store in our own memory.
     pub store: u64,
+    /// Bytes of a store in pageable memory of the layer below.
+    pub below: u64,
     /// The manager of the layer below whose dataspaces all frames are.
     pub over: Option<&'a [u8]>,
 }

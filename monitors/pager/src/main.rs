@@ -78,7 +78,11 @@ fn run(options: &Options<'_>, arguments: &Arguments) -> Result<i32, String> {
     let frames = stage::frames(options.memory);
     let shares = stage::shares(&services, frames)?;
     let is_file = matches!(options.backing, Backing::File(_));
-    let size = if is_file { options.backing_size.unwrap_or(FILE_SIZE) } else { shares.store(options.backing_size) };
+    let size = match options.backing {
+        Backing::File(_) => options.backing_size.unwrap_or(FILE_SIZE),
+        Backing::Compress => shares.store(options.backing_size),
+        Backing::Parent => shares.store(options.backing_size).min(stage::pageable_left(&services).saturating_sub(frames * PAGE_SIZE)),
+    };
     let limit = if is_file { shares.rest } else { shares.rest - size };
     let store = store(options, arguments, &services, size)?;
     let manager = Manager { name: NAME, operations: ALL_OPERATIONS };

@@ -16,7 +16,7 @@ use nacre_nest::command::{FAILED, complain};
 use nacre_nest::interpose::stage;
 use nacre_nest::{ChildPool, Services};
 use nacre_proto::flags::POOL_DATA;
-use nacre_proto::{Errno, memory};
+use nacre_proto::{Errno, dataspace, memory};
 use nacre_rt::{Arguments, thread};
 use nacre_sys::lock::Lock;
 use nacre_sys::{OwnedPort, OwnedPortSet, OwnedReference, Status};
@@ -106,6 +106,12 @@ pub fn shares(services: &Services, frames: u64) -> Result<Shares, String> {
     let rest = left.checked_sub(own + frames * (PAGE_SIZE + FRAME_RECORD)).filter(|rest| *rest > own);
     let rest = rest.ok_or_else(|| format!("frames take {} KiB, and there are {} KiB", frames * 4, left >> 10))?;
     Ok(Shares { rest, own })
+}
+
+/// Bytes of pageable memory that the layer below can still promise, if it limits them.
+pub fn pageable_left(services: &Services) -> u64 {
+    // Where there are no managers, the pool alone is the limit.
+    dataspace::interrogate(services.memory(), &b""[..]).map_or(u64::MAX, |told| told.limit.saturating_sub(told.promised))
 }
 
 impl Shares {
