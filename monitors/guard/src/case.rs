@@ -10,7 +10,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 use nacre_proto::describe::{Kind as Field, Operation};
 use nacre_proto::flags::{AT_SYMLINK_FOLLOW, AT_SYMLINK_NOFOLLOW, FILE_KINDS, O_CREAT, O_DIRECTORY, O_EXCL, O_NOFOLLOW, O_PATH, O_RDONLY, O_RDWR, O_TRUNC, O_WRONLY};
-use nacre_proto::flags::{S_IFBLK, S_IFCHR, SHARE_WRITE};
+use nacre_proto::flags::{RENAME_EXCHANGE, S_IFBLK, S_IFCHR, SHARE_WRITE};
 use nacre_proto::{Errno, directory, file, parent};
 use nacre_sys::Reference;
 
@@ -177,6 +177,13 @@ impl Asking<'_> {
         needs
     }
 
+    /// Returns true if what gets another name may be a directory. An exchange moves what has the new name as well.
+    fn may_move_directory(&self, old: &[u8], new: &[u8]) -> bool {
+        let exchanges = self.operation.label == directory::rename::LABEL && self.flags() & RENAME_EXCHANGE != 0;
+        let mut server = self.server();
+        server.may_be_directory(old) || exchanges && server.may_be_directory(new)
+    }
+
     /// Calls with two paths: a link's target is only text; a new name must be one that nothing changes by.
     fn two_paths(&mut self, word: usize, policy: &Policy) -> Result<Case, Errno> {
         let label = self.operation.label;
@@ -202,7 +209,7 @@ impl Asking<'_> {
         self.words[word] = old.len() as u64;
         self.bytes = [&old[..], &new].concat();
         let (old, new) = (plain(&old).to_vec(), plain(&new).to_vec());
-        let forbidden = !policy.treats_alike(&old, &new, self.server().may_be_directory(&old));
+        let forbidden = !policy.treats_alike(&old, &new, self.may_move_directory(&old, &new));
         Ok(Case { needs: vec![(label, old.clone()), (label, new)], subject: old, forbidden })
     }
 }
