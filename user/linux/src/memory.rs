@@ -19,6 +19,7 @@ use nacre_sys::{Mapping, OwnedMapping, OwnedReference, Region, Space};
 mod lazy;
 mod leftover;
 mod lent;
+mod managers;
 mod tables;
 
 /// Lowest address that a program may map.

@@ -12,7 +12,7 @@ use alloc::vec::Vec;
 use core::sync::atomic::AtomicU64;
 use nacre_abi::Rights;
 use nacre_proto::flags::{
-    ASK_FILE, ASK_LIMIT, ASK_LIMIT_SET, ASK_LINK, ASK_MEMORY, ASK_MEMORY_SET, ASK_NUMBERS, ASK_PRIVILEGED, ASK_PROCESSORS, ASK_PROCESSORS_SET, ASK_TEXT,
+    ASK_FILE, ASK_LIMIT, ASK_LIMIT_SET, ASK_LINK, ASK_MANAGER, ASK_MEMORY, ASK_MEMORY_SET, ASK_NUMBERS, ASK_PRIVILEGED, ASK_PROCESSORS, ASK_PROCESSORS_SET, ASK_TEXT,
 };
 use nacre_proto::process::{self as manager, visit};
 use nacre_sys::ipc::{Buffers, Message};
@@ -85,6 +85,7 @@ impl Process {
                 }
                 Err(error) => Err(error),
             },
+            ASK_MANAGER => self.answer_manager(asked, data).map(|moved| (moved, Span::EMPTY)),
             ASK_FILE => match self.answer_file(asked) {
                 Ok(()) => return,
                 Err(error) => Err(error),
@@ -144,6 +145,12 @@ impl Process {
         }
         self.memory.write_bytes(asked.first, &data[..size as usize])?;
         Ok(size)
+    }
+
+    /// Who may look into the process may choose the manager of its memory.
+    fn answer_manager(&mut self, asked: &visit::Reply, manager: &[u8]) -> Result<[u64; 2], Errno> {
+        self.check_looked_at(asked)?;
+        self.memory.transfer_all(manager)
     }
 
     fn answer_file(&mut self, asked: &visit::Reply) -> Result<(), Errno> {
