@@ -23,6 +23,7 @@ pub mod heap;
 pub mod memory;
 pub mod objects;
 pub mod report;
+pub mod roomed;
 mod small;
 pub mod start;
 pub mod stream;

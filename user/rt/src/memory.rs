@@ -109,7 +109,15 @@ pub struct Segment {
 impl Segment {
     /// Takes a segment of at least `size` bytes from the parent's pool and maps it at `start`, for reading and writing and with `more` rights.
     pub fn map(start: u64, size: u64, more: Rights) -> Result<Segment, Errno> {
-        let reply = take(size, more)?;
+        Segment::show(take(size, more)?, start, more)
+    }
+
+    /// Does the same with a segment of `pool`, which may hold kernel objects.
+    pub fn map_from(pool: Reference, start: u64, size: u64) -> Result<Segment, Errno> {
+        Segment::show(nacre_proto::memory::segment_create(pool, size, flags::SEGMENT_OBJECTS)?, start, Rights::OBJECTS)
+    }
+
+    fn show(reply: segment_create::Reply, start: u64, more: Rights) -> Result<Segment, Errno> {
         let rights = Rights::READ.union(Rights::WRITE).union(more);
         let mapping = OwnedMapping::new(Space::OWN, start, reply.size, Region::through(reply.region.handle()), 0, rights)?;
         Ok(Segment { mapping, region: reply.region, port: reply.segment, start, size: reply.size })

@@ -14,7 +14,7 @@ use crate::memory::{self, Segment};
 /// Bytes of stack that a thread has.
 const STACK_SIZE: u64 = 64 << 10;
 /// Flags of a fresh thread: interrupts on, and the bit that is always set.
-const FLAGS: u64 = 0x202;
+pub(crate) const FLAGS: u64 = 0x202;
 
 /// Says that a thread has returned from its function.
 struct Finish {

@@ -5,7 +5,7 @@
 //! of the child's own port that comes home. The second is a request whose server looks at the original during that call,
 //! and keeps nothing. So no original reaches a party that could hand it back to the child.
 
-use super::objects::{Objects, PER_WINDOW};
+use super::objects::{Objects, SIZE};
 use super::proxies::{Loan, Origin, Proxies, Taken, index_of};
 use alloc::boxed::Box;
 use nacre_abi::message::MAX_REFERENCES;
@@ -87,7 +87,7 @@ pub struct Translator<'a, T> {
     /// The proxies.
     pub proxies: &'a Lock<Proxies<T>>,
     /// Memory for the objects of more proxies.
-    pub more: fn() -> Option<Window>,
+    pub more: fn(u64) -> Option<Window>,
     /// The monitor's proxies allow less than their originals: see the head of this file.
     pub attenuates: bool,
 }
@@ -290,10 +290,11 @@ impl<T: Clone + Default> Translator<'_, T> {
     /// Room for more proxies is taken; and the first of them.
     #[cold]
     fn extend(&self, proxies: &mut Proxies<T>, outward: bool, origin: Origin, tag: T) -> Option<Taken> {
-        if self.objects.is_full() || !self.objects.add((self.more)()?) {
+        let proxies_more = self.objects.next_window()?;
+        if !self.objects.add((self.more)(proxies_more as u64 * SIZE)?) {
             return None;
         }
-        proxies.extend(PER_WINDOW);
+        proxies.extend(proxies_more);
         proxies.take(outward, origin, tag)
     }
 

@@ -7,6 +7,7 @@ use alloc::vec::Vec;
 use nacre_abi::message::MAX_BYTES;
 use nacre_abi::{ObjectType, Status};
 use nacre_proto::Errno;
+use nacre_rt::roomed::Room;
 use nacre_sys::gate::Headroom;
 use nacre_sys::{Reference, Span, SpanMut, Window, slots};
 
@@ -25,8 +26,8 @@ pub struct Desk {
     pub request_slots: [Reference; SLOTS],
     /// References of a reply.
     pub reply_slots: [Reference; SLOTS],
-    /// Heap that is there when nothing else is.
-    pub headroom: Headroom,
+    /// Heap that is there when nothing else is. The first workers set it aside, and all share it.
+    pub headroom: Option<Headroom>,
 }
 
 /// An answer that is to be sent.
@@ -61,6 +62,14 @@ fn take_slots() -> Result<[Reference; SLOTS], Status> {
     Ok(taken)
 }
 
+fn slots_of(room: &Room, first: usize) -> Option<[Reference; SLOTS]> {
+    let mut taken = [Reference::NONE; SLOTS];
+    for (number, slot) in taken.iter_mut().enumerate() {
+        *slot = room.slot((first + number) as u64)?;
+    }
+    Some(taken)
+}
+
 impl Desk {
     /// The desk of worker `number`, in [`Desk::SIZE`] bytes of `memory`.
     pub fn new(number: usize, memory: Window) -> Option<Desk> {
@@ -70,7 +79,19 @@ impl Desk {
             reply: memory.part(MAX_BYTES, MAX_BYTES)?,
             request_slots: take_slots().ok()?,
             reply_slots: take_slots().ok()?,
-            headroom: Headroom::take(PIECES).ok()?,
+            headroom: Some(Headroom::take(PIECES).ok()?),
+        })
+    }
+
+    /// The desk of a worker beyond the first, in a room with [`Desk::SIZE`] bytes for it, which lasts longer than the desk.
+    pub fn in_room(number: usize, room: &Room) -> Option<Desk> {
+        Some(Desk {
+            number,
+            request: room.rest().part(0, MAX_BYTES)?,
+            reply: room.rest().part(MAX_BYTES, MAX_BYTES)?,
+            request_slots: slots_of(room, 0)?,
+            reply_slots: slots_of(room, SLOTS)?,
+            headroom: None,
         })
     }
 

@@ -14,12 +14,26 @@ const HANDLE: u64 = 192;
 
 const _: () = assert!(ORIGINAL >= ObjectType::Port.size() && HANDLE - ORIGINAL >= ObjectType::Reference.size());
 
-/// Proxies of one window.
-pub const PER_WINDOW: usize = 512;
-/// Bytes of one window.
-pub const WINDOW_SIZE: u64 = PER_WINDOW as u64 * SIZE;
-/// Most windows.
-pub const WINDOWS: usize = 8;
+/// Proxies of the first window; each has twice as many as the one before.
+const FIRST: usize = 512;
+/// Most windows: with them there are nearly as many proxies as a port's word can tell apart.
+const WINDOWS: usize = 7;
+
+/// Proxies of a window.
+const fn proxies_of(window: usize) -> usize {
+    FIRST << window
+}
+
+/// Number of the first proxy of a window.
+const fn first_of(window: usize) -> usize {
+    FIRST * ((1 << window) - 1)
+}
+
+/// Number of the window that a proxy lies in.
+#[inline]
+const fn window_of(index: usize) -> usize {
+    (index / FIRST + 1).ilog2() as usize
+}
 
 /// Where the objects are: windows, of which each is taken when those before it are full.
 pub struct Objects {
@@ -43,15 +57,16 @@ impl Objects {
         free.is_some()
     }
 
-    /// Whether there are as many windows as there may be.
-    pub fn is_full(&self) -> bool {
-        self.starts.iter().all(|start| start.load(Ordering::Relaxed) != 0)
+    /// Returns how many proxies the next window has; none if there are as many windows as there may be.
+    pub fn next_window(&self) -> Option<usize> {
+        self.starts.iter().position(|start| start.load(Ordering::Relaxed) == 0).map(proxies_of)
     }
 
     #[inline]
     fn at(&self, index: usize) -> u64 {
-        let start = self.starts.get(index / PER_WINDOW).map_or(0, |start| start.load(Ordering::Acquire));
-        start + (index % PER_WINDOW) as u64 * SIZE
+        let window = window_of(index);
+        let start = self.starts.get(window).map_or(0, |start| start.load(Ordering::Acquire));
+        start + (index - first_of(window)) as u64 * SIZE
     }
 
     /// The port of the proxy at `index`.
@@ -72,9 +87,9 @@ impl Objects {
     pub fn index_of(&self, reference: Reference) -> Option<usize> {
         let starts = self.starts.iter().map(|start| start.load(Ordering::Acquire)).take_while(|start| *start != 0);
         starts.enumerate().find_map(|(window, start)| {
-            let revealed = reference.reveal(start, WINDOW_SIZE).ok()??;
+            let revealed = reference.reveal(start, proxies_of(window) as u64 * SIZE).ok()??;
             let index = ((revealed.address - start) / SIZE) as usize;
-            (revealed.kind == ObjectType::Port as u64).then_some(window * PER_WINDOW + index)
+            (revealed.kind == ObjectType::Port as u64).then_some(first_of(window) + index)
         })
     }
 
@@ -104,5 +119,20 @@ impl Objects {
         let _ = self.handle(index).destroy();
         let _ = self.port(index).destroy();
         let _ = self.original(index).destroy();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn windows_follow_each_other_without_a_gap() {
+        for window in 0..WINDOWS {
+            let (first, next) = (first_of(window), first_of(window + 1));
+            assert_eq!(next - first, proxies_of(window));
+            assert_eq!((window_of(first), window_of(next - 1)), (window, window));
+        }
+        assert!(first_of(WINDOWS) <= 1 << 16);
     }
 }

@@ -1,8 +1,10 @@
 //! The relay: workers that receive at all proxies, send what they received on to the originals, and hand back what those answer.
 //!
-//! A worker that waits for an answer serves nobody else, so there is always one more than wait, up to a bound: the last idle worker, before it
-//! sends on, hires another. Where there are as many as there may be, one of them serves the child's parent port alone; where there is no memory for
-//! one more, the last does not send on what could wait. So however many threads of the child wait, its end is heard of.
+//! A worker that waits for an answer serves nobody else, so there is always one more than wait: the last idle worker, before it sends on,
+//! hires another. The first workers live on memory of the monitor, all others on that of the child, whose threads make them needed. Where there
+//! is no memory for one more, the last does not send on what could wait. So however many threads of the child wait, its end is heard of.
+
+mod hiring;
 
 use super::crossing::{Crossing, Translator, Way, destroy};
 use super::desk::{Answer, Desk, filled, room};
@@ -21,12 +23,10 @@ use nacre_proto::flags::{SERVICE_MEMORY, SERVICE_OBJECTS};
 use nacre_proto::frees::frees;
 use nacre_proto::{Errno, PROTOCOLS, describe, parent};
 use nacre_sys::ipc::{self, Buffers, Message, Received};
+use nacre_rt::roomed::Room;
 use nacre_sys::gate;
 use nacre_sys::lock::Lock;
 use nacre_sys::{FOREVER, Info, PortSet, Reference, Space, Window};
-
-/// Most workers: the last serves the child's parent port; as many clients as there are others can be kept waiting without keeping the rest waiting.
-const MAX_WORKERS: usize = 32;
 
 /// How workers are hired, and what they are given.
 #[derive(Clone, Copy)]
@@ -35,8 +35,12 @@ pub struct Staff {
     pub hire: fn(usize) -> bool,
     /// Memory for a desk.
     pub desk: fn() -> Option<Window>,
-    /// Memory for the objects of proxies.
-    pub objects: fn() -> Option<Window>,
+    /// Memory for a worker beyond the first, of this pool, or of the monitor if there is none.
+    pub room: fn(Option<Reference>) -> Option<Room>,
+    /// What such a worker does, which is given its number.
+    pub worker: fn(usize),
+    /// So many bytes for the objects of proxies.
+    pub objects: fn(u64) -> Option<Window>,
     /// Ends the child, if it is a manager's.
     pub end_child: fn(),
 }
@@ -47,7 +51,10 @@ pub struct Relay<W: Watch> {
     objects: Objects,
     proxies: Lock<Proxies<W::Tag>>,
     watch: W,
+    /// How many live on memory of the monitor.
     workers: AtomicUsize,
+    /// Number of the next one.
+    next_worker: AtomicUsize,
     idle: AtomicUsize,
     /// For workers that begin.
     desks: Lock<Vec<Desk>>,
@@ -92,9 +99,9 @@ impl<W: Watch> Relay<W> {
     /// A relay without workers. The child finds `pool`, if there is one, where we find our memory.
     pub fn new(set: PortSet, watch: W, staff: Staff, pool: Option<ChildPool>) -> Relay<W> {
         let (objects, proxies) = (Objects::new(set), Lock::new(Proxies::new(0)));
-        let (workers, idle) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        let (workers, next_worker, idle) = (AtomicUsize::new(0), AtomicUsize::new(0), AtomicUsize::new(0));
         let (desks, spare) = (Lock::new(Vec::new()), Lock::new(None));
-        Relay { set, objects, proxies, watch, workers, idle, desks, spare, staff, bare: BareReplies::new(W::reads_answer), pool, space: Lock::new(None) }
+        Relay { set, objects, proxies, watch, workers, next_worker, idle, desks, spare, staff, bare: BareReplies::new(W::reads_answer), pool, space: Lock::new(None) }
     }
 
     /// Makes the first proxy, for `parent`, which is moved: what the child gets as its parent. [`Relay::parent_given`] follows.
@@ -116,12 +123,6 @@ impl<W: Watch> Relay<W> {
 
     fn translator(&self) -> Translator<'_, W::Tag> {
         Translator { objects: &self.objects, proxies: &self.proxies, more: self.staff.objects, attenuates: W::ATTENUATES }
-    }
-
-    fn take_desk(&self, number: usize) -> Option<Desk> {
-        let mut desks = self.desks.lock();
-        let at = desks.iter().position(|desk| desk.number == number)?;
-        Some(desks.swap_remove(at))
     }
 
     /// Serves as worker `number`, who was hired, until the child ends, which ends this program. Returns only if that is impossible.
@@ -163,13 +164,7 @@ impl<W: Watch> Relay<W> {
     #[inline]
     fn receive(&self, desk: &mut Desk) -> Result<Received, Status> {
         let buffers = Buffers::new(room(desk.request), &desk.request_slots);
-        ipc::receive(self.place(desk), buffers, FOREVER)
-    }
-
-    /// Where a worker receives.
-    #[inline]
-    fn place(&self, desk: &Desk) -> u64 {
-        if desk.number + 1 == MAX_WORKERS { self.objects.port(0).address() } else { self.set.address() }
+        ipc::receive(self.set.address(), buffers, FOREVER)
     }
 
     /// Whether nobody knows how long it takes until what was received has been dealt with. What the child asks of its parent is answered at once, as
@@ -231,7 +226,7 @@ impl<W: Watch> Relay<W> {
     fn reply_receive(&self, desk: &mut Desk, answer: &Answer<W::Tag>) -> Option<Received> {
         let message = Message::new(answer.label, answer.words).with_bytes(filled(desk.reply, answer.size));
         let buffers = Buffers::new(room(desk.request), &desk.request_slots);
-        ipc::reply_receive(self.place(desk), &message, buffers, FOREVER).ok()
+        ipc::reply_receive(self.set.address(), &message, buffers, FOREVER).ok()
     }
 
     /// Sends an answer with references, of which nothing is kept here.
@@ -243,28 +238,6 @@ impl<W: Watch> Relay<W> {
         if let Some(crossing) = answer.crossing {
             self.translator().finish(crossing);
         }
-    }
-
-    /// Sets a desk out for one more worker, whom `start` calls in by the number: false if there is no memory for that.
-    #[cold]
-    pub fn hire(&self, start: fn(usize) -> bool) -> bool {
-        let number = self.workers.fetch_add(1, Ordering::Relaxed);
-        if number >= MAX_WORKERS {
-            self.workers.fetch_sub(1, Ordering::Relaxed);
-            return true;
-        }
-        let spare = self.spare.lock().take().map(|desk| Desk { number, ..desk });
-        if let Some(desk) = spare.or_else(|| Desk::new(number, (self.staff.desk)()?)) {
-            self.desks.lock().push(desk);
-            self.idle.fetch_add(1, Ordering::Relaxed);
-            if start(number) {
-                return true;
-            }
-            self.idle.fetch_sub(1, Ordering::Relaxed);
-            *self.spare.lock() = self.take_desk(number);
-        }
-        self.workers.fetch_sub(1, Ordering::Relaxed);
-        false
     }
 
     #[inline(never)]

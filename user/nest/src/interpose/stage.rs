@@ -2,7 +2,6 @@
 
 use super::Watch;
 use super::desk::Desk;
-use super::objects::WINDOW_SIZE;
 use super::relay::{Relay, Staff};
 use crate::spawn::{Child, Ports};
 use crate::supply::{Segment, Supplier};
@@ -11,7 +10,8 @@ use alloc::boxed::Box;
 use alloc::string::{String, ToString};
 use nacre_abi::rights::REFERENCE_USE;
 use nacre_proto::flags::{OWN_POSITION, POOL_DATA};
-use nacre_proto::{file, parent};
+use nacre_proto::{Errno, file, parent};
+use nacre_rt::roomed::Room;
 use nacre_rt::{Arguments, thread};
 use nacre_sys::lock::Lock;
 use nacre_sys::{OwnedPortSet, OwnedReference, Reference, Status, Window};
@@ -87,8 +87,14 @@ fn desk() -> Option<Window> {
     memory(Desk::SIZE)
 }
 
-fn objects() -> Option<Window> {
-    memory(WINDOW_SIZE)
+fn room(pool: Option<Reference>) -> Option<Room> {
+    let of_child = pool.map_or(Err(Errno::EACCES), |pool| Room::take(pool, Desk::SIZE));
+    match of_child {
+        Err(Errno::ENOMEM) => None,
+        // The child's pool is one for data.
+        Err(_) => Room::take(nacre_rt::memory::object_pool().ok()?, Desk::SIZE).ok(),
+        Ok(room) => Some(room),
+    }
 }
 
 fn worker(number: usize) {
@@ -167,7 +173,7 @@ pub fn run_with<W: Watch>(watch: W, tag: W::Tag, services: Services, pool: MakeP
     let pool = pool(&services, if ward.is_some() { POOL_DATA } else { 0 });
     *SERVICES.lock() = Some(services);
     let set = OwnedPortSet::new().map_err(kernel("a set of ports"))?.leak();
-    let relay: &'static Relay<W> = Box::leak(Box::new(Relay::new(set, watch, Staff { hire, desk, objects, end_child }, pool)));
+    let relay: &'static Relay<W> = Box::leak(Box::new(Relay::new(set, watch, Staff { hire, desk, room, worker, objects: memory, end_child }, pool)));
     *RELAY.lock() = Some(relay);
     let parent = relay.parent(original.leak(), tag).map_err(kernel("its first proxy"))?;
     let child = match start(command, arguments, Ports { parent, keeper: relay.keeper() }) {
