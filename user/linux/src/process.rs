@@ -1,5 +1,12 @@
 //! All that the library knows of its process.
 
+pub mod end;
+#[allow(unsafe_code)]
+pub mod exchange;
+pub mod post_signal;
+pub mod signal_thread;
+pub mod threads;
+
 use crate::agent::Agent;
 use crate::block::Block;
 use crate::descriptors::{Descriptors, OpenFile};

@@ -10,7 +10,7 @@ const HEAD: &str = "\
 # Linux's calls
 
 Of each system call of Linux on x86-64: whether programs find it here as they know it. The page is made of the heads of the programs in `tests/linux/programs`, of
-`tests/linux/absent.txt`, and of the table in `user/linux/src/table.rs`; `./nacre test --ring linux` runs each program on Debian's Linux and on Nacre and compares what it says, and
+`tests/linux/absent.txt`, and of the table in `user/linux/src/entry/call_table.rs`; `./nacre test --ring linux` runs each program on Debian's Linux and on Nacre and compares what it says, and
 `UPDATE=1 cargo test -p nacre linux` makes the page anew.
 
 *complete*: all programs about it say the same on both systems. *partial*: some do not; what these look at stands beside it. *absent*: all of them differ, or there is no such call here. *untested*: it is there, and no program is about it.
@@ -101,7 +101,7 @@ mod tests {
         let tree = Tree::find().unwrap();
         let read = |path: &str| fs::read_to_string(tree.path(path)).unwrap();
         let (tests, absent) = (sources::tests(&tree).unwrap(), Absent::read(&tree).unwrap());
-        let page = page(&tests, &absent, &read("user/linux/src/names.rs"), &read("user/linux/src/table.rs"));
+        let page = page(&tests, &absent, &read("user/linux/src/abi/call_names.rs"), &read("user/linux/src/entry/call_table.rs"));
         if std::env::var_os("UPDATE").is_some() {
             fs::write(tree.path("doc/linux.md"), &page).unwrap();
         }
@@ -111,7 +111,7 @@ mod tests {
     #[test]
     fn every_program_is_about_a_call_that_there_is() {
         let tree = Tree::find().unwrap();
-        let source = fs::read_to_string(tree.path("user/linux/src/names.rs")).unwrap();
+        let source = fs::read_to_string(tree.path("user/linux/src/abi/call_names.rs")).unwrap();
         let names = names(&source);
         for test in sources::tests(&tree).unwrap() {
             for call in &test.calls {

@@ -1,10 +1,11 @@
 //! Sockets: made, named, connected. They are files of the service `channel`; which of them the program sees stands in the mode of the open file, beside Linux's bits.
 
 mod address;
-pub mod control;
-mod header;
 mod message;
 mod options;
+
+pub use crate::operations::sockets::ancillary_data as control;
+use crate::operations::sockets::message_header as header;
 
 pub use message::{recvfrom, recvmmsg, recvmsg, send_rest, sendmmsg, sendmsg, sendto};
 pub use options::{Begun, Options, getsockopt, has_bytes_alone, setsockopt};
@@ -121,7 +122,7 @@ fn wanted(family: u64, kind: u64, protocol: u64) -> Result<Socket, Errno> {
 
 impl Process {
     /// Process, user and group, as the other end of a socket is told.
-    fn owner(&mut self) -> [u64; 3] {
+    pub fn owner(&mut self) -> [u64; 3] {
         let [_, user, _, _, group, _] = self.identity.owner();
         [self.pid(), user.into(), group.into()]
     }

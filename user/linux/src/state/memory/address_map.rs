@@ -210,5 +210,5 @@ pub fn or_fault(allowed: bool) -> Result<(), Errno> {
 }
 
 #[cfg(test)]
-#[path = "map_tests.rs"]
+#[path = "address_map_tests.rs"]
 mod tests;

@@ -10,17 +10,21 @@ use crate::services::{Segment, Services};
 use crate::stock::Stock;
 use alloc::rc::Rc;
 use alloc::vec::Vec;
-use lazy::Lazy;
-pub use tables::Tables;
+use copy_on_write::Lazy;
+pub use page_table_pool::Tables;
 use nacre_abi::Rights;
 use nacre_abi::state::MappingState;
 use nacre_sys::{Mapping, OwnedMapping, OwnedReference, Region, Space};
 
-mod lazy;
-mod leftover;
-mod lent;
+pub mod address_map;
+mod copy_on_write;
 mod managers;
-mod tables;
+mod page_table_pool;
+mod reuse;
+mod shared_by_clone;
+pub mod stack_growth;
+#[allow(unsafe_code)]
+pub mod user_access;
 
 /// Lowest address that a program may map.
 pub const LOWEST: u64 = 0x1_0000;

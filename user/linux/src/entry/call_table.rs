@@ -376,7 +376,7 @@ mod tests {
 
     #[test]
     fn the_manual_names_every_call() {
-        let manual = include_str!("../../../doc/manual/linux.md");
+        let manual = include_str!("../../../../doc/manual/linux.md");
         let rows: alloc::vec::Vec<&str> = manual.lines().filter(|line| line.starts_with("| ")).collect();
         let named = |name: &str| rows.iter().any(|row| row.split([' ', '`']).any(|word| word == name));
         for number in 0..names::COUNT {

@@ -369,5 +369,5 @@ impl Inheritance {
 }
 
 #[cfg(test)]
-#[path = "inheritance_tests.rs"]
+#[path = "fork_record_tests.rs"]
 mod tests;
