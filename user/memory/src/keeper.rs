@@ -234,7 +234,9 @@ impl Keeper {
         let Some(dataspace) = self.dataspaces.remove(&key) else { return };
         self.attachments.retain(|_, attachment| attachment.dataspace != key);
         self.names.retain(|_, named| *named != key);
-        let Dataspace { pool, space, .. } = dataspace;
+        let (pool, space) = (dataspace.pool, dataspace.space);
+        // Regions go before the pages that they show.
+        drop(dataspace);
         self.free(pool, space);
     }
 
@@ -304,6 +306,28 @@ impl Keeper {
         }
         Ok(())
     }
+
+    /// Makes a dataspace longer. Its regions grow last: a region that shows addresses which the dataspace does not have yet shows what others have there.
+    fn grow(&mut self, key: u64, count: u64) -> Result<(), Errno> {
+        let dataspace = self.dataspaces.get(&key).ok_or(Errno::EIO)?;
+        let (pool, now) = (dataspace.pool, self.pages_of(dataspace)?);
+        let (old, more) = (now.end - now.start, count - (now.end - now.start));
+        self.pools.check(pool, more)?;
+        self.spaces.resize(now.start, count).map_err(errno)?;
+        self.pools.count(pool, more as i64);
+        // Where regions cannot become small again, the dataspace keeps the addresses.
+        self.show_pages(key, count).or_else(|errno| self.shrink(key, old).and(Err(errno)))
+    }
+
+    /// Makes a dataspace shorter. Its regions shrink first.
+    fn shrink(&mut self, key: u64, count: u64) -> Result<(), Errno> {
+        self.show_pages(key, count)?;
+        let dataspace = self.dataspaces.get(&key).ok_or(Errno::EIO)?;
+        let (pool, now) = (dataspace.pool, self.pages_of(dataspace)?);
+        self.spaces.resize(now.start, count).map_err(errno)?;
+        self.pools.count(pool, count as i64 - (now.end - now.start) as i64);
+        Ok(())
+    }
 }
 
 impl memory::Server for Keeper {
@@ -367,20 +391,12 @@ impl segment::Server for Keeper {
 
     fn resize(&mut self, request: &mut Request<'_>, size: u64) -> Handled<resize::Output> {
         let (key, count) = (self.own_dataspace(request)?, pages(size)?);
-        let dataspace = self.dataspaces.get(&key).ok_or(Errno::EIO)?;
-        let now = self.pages_of(dataspace)?;
-        let (pool, old) = (dataspace.pool, now.end - now.start);
-        if count > old {
-            self.pools.check(pool, count - old)?;
+        let now = self.pages_of(self.dataspaces.get(&key).ok_or(Errno::EIO)?)?;
+        if count > now.end - now.start {
+            self.grow(key, count)?;
+        } else {
+            self.shrink(key, count)?;
         }
-        self.show_pages(key, count)?;
-        if let Err(trouble) = self.spaces.resize(now.start, count) {
-            // A region of this size was there before.
-            self.show_pages(key, old)?;
-            self.show(key)?;
-            return Err(errno(trouble));
-        }
-        self.pools.count(pool, count as i64 - old as i64);
         self.show(key)?;
         resize::Output { size: count * PAGE_SIZE }.now()
     }
