@@ -8,6 +8,7 @@ mod forged_exception;
 mod forged_fault;
 mod forged_ready;
 mod greedy;
+mod grown_segment;
 mod guarded_streams;
 mod hand_out;
 mod immortal_thread;
@@ -41,6 +42,7 @@ pub const ATTACKS: &[Attack] = &[
     ("forged-fault", "a service's port becomes the keeper of a region that lacks a page", forged_fault::attack),
     ("forged-ready", "a service's port becomes the scheduler of a thread", forged_ready::attack),
     ("greedy", "one client takes all that the file server may keep for clients", greedy::attack),
+    ("grown-segment", "a segment is to grow while a thread runs from what others have behind it", grown_segment::attack),
     ("guarded-streams", "streams below a guard answer as directories, pipes, sockets and terminals", guarded_streams::attack),
     ("hand-out", "a file is handed out by its path, or though it cannot be read", hand_out::attack),
     ("immortal-thread", "threads in memory that refers to itself run on after their process", immortal_thread::attack),
