@@ -16,6 +16,7 @@ mod keeper;
 mod killed_makers;
 mod laundering;
 mod left_references;
+mod many_dataspaces;
 mod no_memory;
 mod notices_full;
 mod other_processes;
@@ -50,6 +51,7 @@ pub const ATTACKS: &[Attack] = &[
     ("killed-makers", "makers of processes, and of memory that refers to itself, are killed at random moments; SEED,ROUNDS", killed_makers::attack),
     ("laundering", "a guarded directory is left at servers and fetched again", laundering::attack),
     ("left-references", "references that a process left at servers keep each other and memory", left_references::attack),
+    ("many-dataspaces", "chains of 10,000 copies, all dataspaces, names and attachments that there are, and no memory", many_dataspaces::attack),
     ("no-memory", "servers are made to allocate while a client holds all memory", no_memory::attack),
     ("notices-full", "200 watchers' events that nobody reads, while a client holds all memory", notices_full::attack),
     ("other-processes", "a guarded program signals and asks processes outside its guard", other_processes::attack),
