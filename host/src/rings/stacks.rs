@@ -27,6 +27,8 @@ use crate::tree::Tree;
 
 /// A guard against hanging, far above what a command takes.
 const LIMIT: Duration = Duration::from_secs(120);
+/// Variables that runs have here and in the system, whatever the person has who runs the tests.
+const ENVIRONMENT: [(&str, &str); 3] = [("LANG", "C"), ("TERM", "dumb"), ("TZ", "UTC0")];
 
 /// Result of a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -193,7 +195,7 @@ fn prepare(products: &Products, scenario: &Scenario, run: &Run) -> Outcome<(Plac
         let words = [place.words(&layers.words), place.words(&run.words)].concat();
         let command = words.into_iter().map(Into::into).collect();
         let files = vec![place.0.path().display().to_string()];
-        let arguments = GuestArguments { bare: true, command, files, environment: vec!["TERM=dumb".into(), "TZ=UTC0".into()], ..GuestArguments::default() };
+        let arguments = GuestArguments { bare: true, command, files, environment: ENVIRONMENT.map(|(name, value)| format!("{name}={value}")).to_vec(), ..GuestArguments::default() };
         guests.push((layers, Guest::compose(products, &arguments, &Facts::PIPE)?));
     }
     Ok((place, guests))
@@ -212,7 +214,7 @@ fn on_this_machine(run: &Run, place: &Place) -> Outcome<Ending> {
     let is_path = words[0].contains('/');
     let mut command = Command::new(if is_path { &words[0] } else { "/bin/busybox" });
     command.args(&words[usize::from(is_path)..]).current_dir("/").env_clear();
-    command.envs([("PATH", GUEST_PATH), ("HOME", "/root"), ("TERM", "dumb"), ("TZ", "UTC0")]);
+    command.envs([("PATH", GUEST_PATH), ("HOME", "/root")]).envs(ENVIRONMENT);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let failed = || format!("cannot run {} on this machine", run.line);
     let mut child = command.spawn().context(Class::Internal, failed)?;

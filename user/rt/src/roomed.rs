@@ -1,5 +1,5 @@
 //! Threads that stay as long as the program, with all that they need in one segment of a pool: the thread's object, slots for references,
-//! a small stack, and memory of the caller's.
+//! a stack, and memory of the caller's.
 
 use core::arch::naked_asm;
 
@@ -9,10 +9,8 @@ use nacre_proto::Errno;
 use nacre_sys::{Reference, Space, Thread, Window};
 
 use crate::memory::{self, Segment};
-use crate::thread::FLAGS;
+use crate::thread::{FLAGS, STACK_SIZE};
 
-/// Bytes of the stack.
-const STACK_SIZE: u64 = 16 << 10;
 /// Bytes before the stack: a page of slots, and the thread's object, which nobody can write to, so that the stack ends there.
 const OBJECTS_SIZE: u64 = 2 * PAGE_SIZE;
 /// Bytes before the caller's memory.

@@ -12,7 +12,7 @@ use nacre_sys::{Condition, Owned, OwnedCondition, OwnedThread, Space, Thread};
 use crate::memory::{self, Segment};
 
 /// Bytes of stack that a thread has.
-const STACK_SIZE: u64 = 64 << 10;
+pub(crate) const STACK_SIZE: u64 = 64 << 10;
 /// Flags of a fresh thread: interrupts on, and the bit that is always set.
 pub(crate) const FLAGS: u64 = 0x202;
 
