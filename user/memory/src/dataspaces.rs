@@ -1,8 +1,7 @@
 //! Protocol `dataspace`, at pools, dataspaces and attachments.
 
-use crate::keeper::{Attachment, Dataspace, Keeper, MAX_DATASPACES, errno, pages};
+use crate::keeper::{Attachment, Dataspace, Keeper, MAX_DATASPACES, Name, errno, pages};
 use crate::words::{READ, SHARED, key};
-use alloc::vec::Vec;
 use nacre_abi::PAGE_SIZE;
 use nacre_abi::rights::REFERENCE_USE;
 use nacre_proto::dataspace::{Server, attach, copy, create, delete, detach, identify, interrogate, share, transfer};
@@ -76,6 +75,17 @@ impl Keeper {
         let references = (region.new_reference(REFERENCE_USE)?, port.new_reference(REFERENCE_USE)?);
         self.attachments.insert(key, Attachment { dataspace, region, _port: port });
         Ok(references)
+    }
+
+    /// Gives a dataspace this name, which nobody has, in place of the one that it had.
+    fn give_name(&mut self, key: u64, name: Option<Name>) {
+        let Some(dataspace) = self.dataspaces.get_mut(&key) else { return };
+        if let Some(old) = core::mem::replace(&mut dataspace.name, name.clone()) {
+            self.names.remove(&old);
+        }
+        if let Some(name) = name {
+            self.names.insert(name, key);
+        }
     }
 
     /// Moves a dataspace: it is not shown meanwhile, so those who use it wait for us.
@@ -154,7 +164,12 @@ impl Server for Keeper {
         let manager = self.manager(name, from)?;
         self.check_supports(from, DATASPACE_TRANSFER)?;
         self.check_supports(manager, DATASPACE_TRANSFER)?;
+        let name = self.dataspace(request)?.name.clone().map(|(pool, _, own)| (pool, manager, own));
+        if manager != from && name.as_ref().is_some_and(|name| self.names.contains_key(name)) {
+            return Err(Errno::EEXIST);
+        }
         self.move_to(key, manager)?;
+        self.give_name(key, name);
         transfer::Output::default().now()
     }
 
@@ -162,7 +177,7 @@ impl Server for Keeper {
         let (pool, (manager, own)) = (self.pool(request)?, split(name));
         let (manager, count) = (self.manager(manager, 0)?, pages(size)?);
         self.check_supports(manager, DATASPACE_CREATE)?;
-        let named: Option<(u64, usize, Vec<u8>)> = own.map(|own| (pool, manager, own.to_vec()));
+        let named: Option<Name> = own.map(|own| (pool, manager, own.to_vec()));
         match &named {
             Some((_, _, own)) if own.len() > MAX_NAME => return Err(Errno::ENAMETOOLONG),
             Some(named) if self.names.contains_key(named) => return Err(Errno::EEXIST),
@@ -170,9 +185,7 @@ impl Server for Keeper {
         }
         let key = self.add_dataspace(pool, count, |spaces| spaces.create(manager, count))?;
         let reference = self.own_reference(key).inspect_err(|_| self.remove_dataspace(key))?;
-        if let Some(named) = named {
-            self.names.insert(named, key);
-        }
+        self.give_name(key, named);
         create::Output { size: count * PAGE_SIZE, dataspace: reference.into() }.now()
     }
 

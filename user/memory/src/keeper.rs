@@ -51,7 +51,12 @@ pub(crate) struct Dataspace {
     /// The region of a segment. Other dataspaces have attachments alone.
     pub(crate) region: Option<OwnedRegion>,
     pub(crate) ports: Ports,
+    /// Its entry in the keeper's names, if it has one.
+    pub(crate) name: Option<Name>,
 }
+
+/// Name of a dataspace: its pool, its manager, and what the client calls it.
+pub(crate) type Name = (u64, usize, Vec<u8>);
 
 /// A region that somebody has of a dataspace.
 pub(crate) struct Attachment {
@@ -79,7 +84,7 @@ pub struct Keeper {
     pub(crate) dataspaces: BTreeMap<u64, Dataspace>,
     pub(crate) attachments: BTreeMap<u64, Attachment>,
     /// Dataspaces that have a name: by pool, manager and name.
-    pub(crate) names: BTreeMap<(u64, usize, Vec<u8>), u64>,
+    pub(crate) names: BTreeMap<Name, u64>,
     next_key: u64,
     chaos: Option<Random>,
 }
@@ -233,7 +238,9 @@ impl Keeper {
     pub(crate) fn remove_dataspace(&mut self, key: u64) {
         let Some(dataspace) = self.dataspaces.remove(&key) else { return };
         self.attachments.retain(|_, attachment| attachment.dataspace != key);
-        self.names.retain(|_, named| *named != key);
+        if let Some(name) = &dataspace.name {
+            self.names.remove(name);
+        }
         let (pool, space) = (dataspace.pool, dataspace.space);
         // Regions go before the pages that they show.
         drop(dataspace);
@@ -257,7 +264,7 @@ impl Keeper {
         let ports = Ports::new(key, self.set.handle())?;
         let space = make(&mut self.spaces).map_err(errno)?;
         self.pools.count(pool, count as i64);
-        self.dataspaces.insert(key, Dataspace { pool, space, shown, region: None, ports });
+        self.dataspaces.insert(key, Dataspace { pool, space, shown, region: None, ports, name: None });
         self.show(key).inspect_err(|_| self.remove_dataspace(key))?;
         Ok(key)
     }

@@ -22,7 +22,7 @@ crate::protocol! {
     /// A dataspace of this manager that holds what this one holds now. Pages are copied when they are touched. An empty name stands for the same manager. `ENOMEM`: the manager or the pool cannot promise as much.
     6 copy(; bytes manager: Text) -> (size: Number; references dataspace: Own(Segment));
     /// Moves the dataspace to this manager. All references and attachments stay what they are, and whoever uses the memory meanwhile waits.
-    /// `ENOMEM`: the manager cannot promise as much, and the dataspace is where it was. `EPERM`: the reference came from `share`.
+    /// A name that it has moves with it. `EEXIST`: the manager has another of that name. `ENOMEM`: the manager cannot promise as much, and the dataspace is where it was. `EPERM`: the reference came from `share`.
     7 transfer(; bytes manager: Text) -> ();
     /// Makes a dataspace of zeros, with a name `MANAGER:NAME` by which the pool finds it, or without one: `MANAGER`. `EEXIST`: the name is taken. `ENAMETOOLONG`: it has more than 255 bytes. `ENOMEM`: the manager or the pool cannot promise as much.
     8 create(size: Number; bytes name: Text) -> (size: Number; references dataspace: Own(Segment));
