@@ -159,11 +159,14 @@ pub struct MachineArguments {
     /// File that the debug console writes to
     #[arg(skip)]
     pub console: Option<PathBuf>,
+    /// File, and its size in bytes, that is memory behind the machine's own
+    #[arg(skip)]
+    pub store: Option<(PathBuf, u64)>,
 }
 
 impl Default for MachineArguments {
     fn default() -> Self {
-        MachineArguments { cpus: 1, memory: 512 << 20, timeout: None, icount: false, debug: false, kernel_option: Vec::new(), console: None }
+        MachineArguments { cpus: 1, memory: 512 << 20, timeout: None, icount: false, debug: false, kernel_option: Vec::new(), console: None, store: None }
     }
 }
 
@@ -172,6 +175,9 @@ impl Default for MachineArguments {
 pub struct RunArguments {
     #[command(flatten)]
     pub machine: MachineArguments,
+    /// Give the guest a file of this machine as memory that lasts: it is /dev/store there. With a SIZE it is made, or made larger
+    #[arg(long, value_name = "FILE[:SIZE]", value_parser = crate::store::parse)]
+    pub store: Option<crate::store::Named>,
     #[command(flatten)]
     pub guest: GuestArguments,
 }
@@ -292,7 +298,8 @@ pub struct FuzzArguments {
     pub debug: bool,
 }
 
-fn parse_size(text: &str) -> Result<u64, String> {
+/// Reads a number of bytes, with or without a suffix.
+pub fn parse_bytes(text: &str) -> Result<u64, String> {
     let (digits, shift) = match text.chars().last() {
         Some('k' | 'K') => (&text[..text.len() - 1], 10),
         Some('m' | 'M') => (&text[..text.len() - 1], 20),
@@ -300,7 +307,11 @@ fn parse_size(text: &str) -> Result<u64, String> {
         _ => (text, 0),
     };
     let number: u64 = digits.parse().map_err(|_| "a size looks like 512M or 2G".to_string())?;
-    let size = number.checked_mul(1 << shift).ok_or("the size is too large")?;
+    number.checked_mul(1 << shift).ok_or("the size is too large".to_string())
+}
+
+fn parse_size(text: &str) -> Result<u64, String> {
+    let size = parse_bytes(text)?;
     if size < 16 << 20 {
         return Err("the machine needs at least 16M".to_string());
     }

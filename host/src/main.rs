@@ -22,6 +22,7 @@ mod run;
 mod scratch;
 mod session;
 mod stack;
+mod store;
 mod toolchain;
 mod tree;
 

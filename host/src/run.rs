@@ -15,6 +15,7 @@ use crate::scratch::Scratch;
 use crate::session::machine::{Boot, Machine};
 use crate::session::terminal::{Facts, Lines, Raw};
 use crate::session::{Ending, Event, Limits, Session, Streams};
+use crate::store::{self, Named, Store};
 use crate::tree::Tree;
 
 /// Runs the program; its status.
@@ -29,7 +30,8 @@ pub fn run_products(products: &builds::Products, arguments: &RunArguments) -> Ou
     let guest = Guest::compose(products, &GuestArguments { seed, starts_here: true, memory: Some(arguments.machine.memory), ..arguments.guest.clone() }, &facts)?;
     check_memory(guest.image.len() as u64, arguments.machine.memory)?;
     let image = Scratch::write("boot-image", &guest.image)?;
-    let machine = machine(products, &image, arguments.machine.clone());
+    let store = arguments.store.as_ref().map(Named::open).transpose()?;
+    let machine = machine(products, &image, with_store(arguments.machine.clone(), store.as_ref()));
     let limits = Limits { timeout: arguments.machine.timeout, outputs: guest.outputs.clone() };
     let ending = attend(&machine, limits, facts)?;
     if let Ending::Program(status) = ending {
@@ -37,6 +39,16 @@ pub fn run_products(products: &builds::Products, arguments: &RunArguments) -> Ou
         say_missing(&guest, status);
     }
     Ok(ending.status())
+}
+
+/// Arguments of a machine that has this store.
+fn with_store(mut arguments: MachineArguments, store: Option<&Store>) -> MachineArguments {
+    if let Some(store) = store {
+        arguments.memory = store::memory_beside(arguments.memory, store.size());
+        arguments.kernel_option.push(store.word());
+        arguments.store = Some((store.path().to_path_buf(), store.size()));
+    }
+    arguments
 }
 
 /// Memory that a machine needs beside its files, in bytes.

@@ -21,6 +21,7 @@ pub fn fuzz(tree: &Tree, arguments: &FuzzArguments) -> Outcome<i32> {
     let command = ["hostile", "--seed", &seed, "--calls", &calls].map(Into::into).to_vec();
     let run = RunArguments {
         machine: MachineArguments { cpus: arguments.cpus, debug: arguments.debug, ..MachineArguments::default() },
+        store: None,
         guest: GuestArguments { bare: true, command, ..GuestArguments::default() },
     };
     run_products(&products, &run)

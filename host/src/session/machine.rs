@@ -10,6 +10,7 @@ use std::sync::OnceLock;
 
 use crate::cli::MachineArguments;
 use crate::failure::{Class, Context, Failure, Outcome};
+use crate::store;
 
 /// QEMU's status when root ended the machine: `isa-debug-exit` was given 0x10.
 pub const CODE_ENDED: i32 = 0x10 << 1 | 1;
@@ -66,12 +67,16 @@ impl Machine {
         if has_sandbox() {
             add(SANDBOX);
         }
-        add(&format!("-m {}K -smp {}", self.arguments.memory >> 10, self.arguments.cpus));
+        let behind = self.arguments.store.as_ref().map_or(0, |(_, size)| *size);
+        add(&format!("-m {}K -smp {}", self.arguments.memory + behind >> 10, self.arguments.cpus));
         add(&self.accelerator());
         for (line, descriptor) in ["console", "messages", "errors"].iter().zip(0..) {
             add(&format!("-chardev socket,id={line},fd={descriptor} -serial chardev:{line}"));
         }
         self.add_boot(&mut words);
+        if let Some((store, size)) = &self.arguments.store {
+            words.extend(store::words(store, *size, self.arguments.memory, self.arguments.cpus));
+        }
         if let Some(console) = &self.arguments.console {
             let mut file = OsString::from("file:");
             file.push(console);

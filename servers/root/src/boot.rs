@@ -10,6 +10,9 @@ use nacre_abi::{PAGE_SIZE, VERSION};
 use nacre_sys::Window;
 use nacre_sys::clock::Scale;
 
+/// Most bytes of the kernel's command line.
+const COMMAND_LINE: usize = 256;
+
 /// The parts of [`BootInfo`] that matter here.
 #[derive(Debug)]
 pub struct BootFacts {
@@ -17,6 +20,8 @@ pub struct BootFacts {
     pub image: MemoryRange,
     /// Memory that is ours.
     pub ranges: Vec<MemoryRange>,
+    /// Memory behind all other that lasts: a file of the host. Empty if there is none.
+    pub store: MemoryRange,
 }
 
 impl BootFacts {
@@ -32,11 +37,38 @@ impl BootFacts {
             let at = offset_of!(BootInfo, ranges) + 16 * number;
             Some(MemoryRange { start: word(at)?, size: word(at + 8)? })
         };
-        Some(BootFacts {
-            image: MemoryRange { start: word(offset_of!(BootInfo, image_start))?, size: word(offset_of!(BootInfo, image_size))? },
-            ranges: (0..count).map(range).collect::<Option<_>>()?,
-        })
+        let mut ranges: Vec<MemoryRange> = (0..count).map(range).collect::<Option<_>>()?;
+        let store = take_store(&mut ranges, option(&command_line(&page)?, b"store").unwrap_or(0));
+        Some(BootFacts { image: MemoryRange { start: word(offset_of!(BootInfo, image_start))?, size: word(offset_of!(BootInfo, image_size))? }, ranges, store })
     }
+}
+
+/// The kernel's command line.
+fn command_line(page: &Window) -> Option<Vec<u8>> {
+    let size = page.read_word(offset_of!(BootInfo, command_line_size) as u64)?.min(COMMAND_LINE as u64);
+    let mut line = vec![0; size as usize];
+    page.read(offset_of!(BootInfo, command_line) as u64, &mut line)?;
+    Some(line)
+}
+
+/// The number after `name=` in a command line.
+fn option(line: &[u8], name: &[u8]) -> Option<u64> {
+    let word = line.split(|&byte| byte == b' ').find_map(|word| word.strip_prefix(name)?.strip_prefix(b"="))?;
+    core::str::from_utf8(word).ok()?.parse().ok()
+}
+
+/// Takes the last `size` bytes out of the highest range, unless they are all of the machine's memory or no whole pages.
+fn take_store(ranges: &mut Vec<MemoryRange>, size: u64) -> MemoryRange {
+    let only = ranges.len() == 1;
+    let Some(last) = ranges.iter_mut().max_by_key(|range| range.start) else { return MemoryRange::default() };
+    let fits = size > 0 && size.is_multiple_of(PAGE_SIZE) && (size < last.size || size == last.size && !only);
+    if !fits {
+        return MemoryRange::default();
+    }
+    last.size -= size;
+    let store = MemoryRange { start: last.start + last.size, size };
+    ranges.retain(|range| range.size > 0);
+    store
 }
 
 /// How many processors the machine has; 1 if the page does not say.
@@ -66,4 +98,36 @@ pub fn image_start(image: Window) -> Option<(&'static [u8], Header)> {
     let mut bytes = vec![0; part.size() as usize];
     part.read(0, &mut bytes)?;
     Some((bytes.leak(), header))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ranges(list: &[(u64, u64)]) -> Vec<MemoryRange> {
+        list.iter().map(|&(start, size)| MemoryRange { start, size }).collect()
+    }
+
+    #[test]
+    fn a_store_is_the_end_of_the_highest_range() {
+        let mut all = ranges(&[(0x10_0000, 0x10_0000), (1 << 32, 0x20_0000)]);
+        assert_eq!(take_store(&mut all, 0x20_0000), MemoryRange { start: 1 << 32, size: 0x20_0000 });
+        assert_eq!(all, ranges(&[(0x10_0000, 0x10_0000)]));
+        assert_eq!(take_store(&mut all, 0x1000), MemoryRange { start: 0x1f_f000, size: 0x1000 });
+        assert_eq!(all, ranges(&[(0x10_0000, 0xf_f000)]));
+    }
+
+    #[test]
+    fn a_store_that_cannot_be_is_none() {
+        for size in [0, 5, 0x10_0000, 0x20_0000, u64::MAX & !0xfff] {
+            let mut all = ranges(&[(0x10_0000, 0x10_0000)]);
+            assert_eq!((take_store(&mut all, size).size, all), (0, ranges(&[(0x10_0000, 0x10_0000)])), "{size:x}");
+        }
+    }
+
+    #[test]
+    fn options_are_words_of_their_own() {
+        assert_eq!(option(b"cpus=2 store=4096 xstore=5", b"store"), Some(4096));
+        assert_eq!((option(b"store=", b"store"), option(b"cpus=2", b"store"), option(b"store=-1", b"store")), (None, None, None));
+    }
 }

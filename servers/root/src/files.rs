@@ -15,6 +15,9 @@ use nacre_sys::{Region, SpanMut};
 /// Nanoseconds in a second.
 const SECOND: u64 = 1_000_000_000;
 
+/// Path of memory that lasts.
+const STORE: &[u8] = b"/dev/store";
+
 /// What time it is: the battery-backed clock when we started, and the machine's clock since.
 #[derive(Clone, Copy, Debug)]
 pub struct Clock {
@@ -57,6 +60,10 @@ impl Files {
         let refused = image.and_then(image_start).map(|(bytes, header)| tree.add_boot_files(bytes, &header, facts.image.start));
         let mut files = Files { tree, clock };
         files.add_devices();
+        if facts.store.size > 0 {
+            let (root, now) = (files.tree.root(), clock.now());
+            let _ = files.tree.add_store(root, STORE, (facts.store.start, facts.store.size), now);
+        }
         (files, refused)
     }
 

@@ -74,6 +74,10 @@ pub fn start(facts: &BootFacts) -> Result<(), Status> {
     }
     let image = facts.image;
     map(image.start, LINE + image.start, image.size.next_multiple_of(FRAME), Rights::READ.union(Rights::EXECUTE))?;
+    if facts.store.size > 0 {
+        // Never for objects: what lasts is bytes.
+        map(facts.store.start, LINE + facts.store.start, facts.store.size, DATA)?;
+    }
     start_frames(facts);
     slots::set_grow(add_area);
     let tables = with_frames(|frames| frames.allocate_reserved(TABLE_PAGES * FRAME, FRAME)).flatten();

@@ -189,6 +189,8 @@ impl<S: Store> Tree<S> {
             Body::Directory(_) => {}
             _ if flags & open::DIRECTORY != 0 => return Err(Errno::ENOTDIR),
             Body::File(_) if node.runners != 0 && (writes || flags & open::TRUNCATE != 0) => return Err(Errno::ETXTBSY),
+            // As of a device: there is nothing to cut off.
+            Body::File(content) if content.is_fixed() => {}
             Body::File(content) if flags & open::TRUNCATE != 0 => {
                 let is_done = content.set_size_piece(&mut self.store, 0)?;
                 node.touch(now);

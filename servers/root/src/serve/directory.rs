@@ -51,9 +51,9 @@ impl Root {
         }
     }
 
-    /// Returns true if a regular file is not empty.
+    /// Returns true if a regular file is not empty, and can be.
     fn has_content(&self, node: Key) -> bool {
-        self.files.tree.content(node).is_ok_and(|(content, _)| content.size() != 0)
+        self.files.tree.content(node).is_ok_and(|(content, _)| content.size() != 0 && !content.is_fixed())
     }
 
     fn stop_opening(&mut self, node: Key, is_writer: bool) {

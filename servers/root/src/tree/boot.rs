@@ -13,6 +13,9 @@ use alloc::vec::Vec;
 use nacre_abi::boot_image::{self, File, Header};
 use nacre_proto::Errno;
 
+/// Permissions of memory that lasts.
+const STORE_MODE: u32 = 0o660;
+
 /// Boot files that the tree has no place for.
 #[derive(Clone, Copy, Default, Debug, PartialEq, Eq)]
 pub struct Refused {
@@ -76,6 +79,18 @@ impl<S: Store> Tree<S> {
             }
         }
         refused
+    }
+
+    /// Adds the file that is memory at a start and of a size for good. A boot file of that name stays.
+    pub fn add_store(&mut self, root: Key, path: &'static [u8], (start, size): (u64, u64), now: Time) -> Result<(), Errno> {
+        let place = self.resolve(root, path, true)?;
+        if place.node.is_some() {
+            return Err(Errno::EEXIST);
+        }
+        let mut node = Node::new(format::REGULAR | STORE_MODE, Body::File(Content::fixed(start, size)), now);
+        node.links = 1;
+        let key = self.insert(node);
+        if self.enter_new_name(place.directory, Cow::Borrowed(split(path).1), key) { Ok(()) } else { Err(Errno::EEXIST) }
     }
 
     fn boot_directory(&self, path: &[u8]) -> Result<Key, Errno> {

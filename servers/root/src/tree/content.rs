@@ -40,6 +40,8 @@ pub struct Content {
     runs: Vec<Run>,
     /// Others have had its memory to write: behind the end, in the last frame, may stand what they wrote.
     is_shared: bool,
+    /// It has this size and lies in this memory for good: what is cut off or punched out is zeros.
+    is_fixed: bool,
 }
 
 /// What lies at an offset of a file.
@@ -53,16 +55,26 @@ pub enum Piece<'store> {
 impl Content {
     /// The content of a boot file, `size` bytes at `start` of the store.
     pub fn boot(start: u64, size: u64) -> Content {
-        let mut content = Content { size, runs: Vec::new(), is_shared: false };
+        let mut content = Content { size, ..Content::default() };
         if size > 0 {
             content.runs.push(Run { offset: 0, start, size: size.next_multiple_of(FRAME), owned: false });
         }
         content
     }
 
+    /// The content that is `size` bytes, whole frames, at `start` of the store, and never anything else.
+    pub fn fixed(start: u64, size: u64) -> Content {
+        Content { size, runs: alloc::vec![Run { offset: 0, start, size, owned: true }], is_shared: false, is_fixed: true }
+    }
+
     /// Size in bytes.
     pub fn size(&self) -> u64 {
         self.size
+    }
+
+    /// Returns true if its size and place stay what they are.
+    pub fn is_fixed(&self) -> bool {
+        self.is_fixed
     }
 
     /// How many blocks of 512 bytes are really there.
@@ -141,6 +153,9 @@ impl Content {
     }
 
     fn fill_gap(&mut self, store: &mut impl Store, next: usize, at: u64, end: u64) -> Option<usize> {
+        if self.is_fixed {
+            return None;
+        }
         let offset = at / FRAME * FRAME;
         let gap = self.runs.get(next).map_or(u64::MAX, |run| run.offset) - offset;
         let needed = (end - offset).min(MAX_GROWTH).next_multiple_of(FRAME);
@@ -193,6 +208,9 @@ impl Content {
 
     /// Takes the memory of `start..end` away, as far as the file goes: it reads as zeros. Where to go on, if there are too many runs for one piece of work.
     pub fn punch(&mut self, store: &mut impl Store, start: u64, end: u64) -> Result<Option<u64>, Errno> {
+        if self.is_fixed {
+            return Ok(self.zero_piece(store, start, end.min(self.size)));
+        }
         let whole = self.size.next_multiple_of(FRAME);
         let end = if end >= self.size { whole } else { end };
         let first = self.runs.partition_point(|run| run.end() <= start);
@@ -209,6 +227,15 @@ impl Content {
         }
         self.runs.sort_unstable_by_key(|run| run.offset);
         Ok(next)
+    }
+
+    /// Fills a piece of `start..end` with zeros. Where to go on.
+    fn zero_piece(&self, store: &mut impl Store, start: u64, end: u64) -> Option<u64> {
+        let size = end.saturating_sub(start).min(MAX_GROWTH);
+        if let Some(at) = self.contiguous(start, size) {
+            store.zero(at, size);
+        }
+        Some(start + size).filter(|next| size > 0 && *next < end)
     }
 
     /// Zeros at the edges, and holes for the whole frames of `start..end`, which lies in the run; what is left of it is added again.
@@ -272,6 +299,9 @@ impl Content {
         if size > MAX_SIZE {
             return Err(Errno::EFBIG);
         }
+        if self.is_fixed {
+            return if size == self.size { Ok(()) } else { Err(Errno::EINVAL) };
+        }
         if size < self.size {
             self.shrink(store, size)?;
         }
@@ -300,6 +330,9 @@ impl Content {
 
     /// Gives all memory back, if it is in many runs piece by piece.
     pub fn release(&mut self, store: &mut impl Store) {
+        if self.is_fixed {
+            return;
+        }
         if self.runs.len() > store.at_once() {
             let runs = core::mem::take(&mut self.runs);
             store.discard(runs.into_iter().filter(|run| run.owned).map(|run| (run.start, run.size)).collect());
@@ -359,6 +392,26 @@ mod tests {
         assert_eq!(content.read(&store, 4998, &mut bytes), 6);
         assert_eq!(&bytes[..6], b"xyz\0\0\0");
         assert_eq!(content.blocks(), 16);
+    }
+
+    #[test]
+    fn a_fixed_content_stays_what_and_where_it_is() {
+        let mut store = Fake::new(64 * FRAME);
+        let start = store.allocate(4 * FRAME).unwrap();
+        let free = store.free_bytes();
+        let mut content = Content::fixed(start, 4 * FRAME);
+        assert_eq!(content.write(&mut store, 4 * FRAME - 2, b"xyz"), Ok(2));
+        assert_eq!(content.write(&mut store, 4 * FRAME, b"z"), Err(Errno::ENOSPC));
+        assert_eq!((content.set_size(&mut store, 0), content.set_size(&mut store, 4 * FRAME)), (Err(Errno::EINVAL), Ok(())));
+        assert_eq!(content.set_size_piece(&mut store, 5 * FRAME), Err(Errno::EINVAL));
+        content.write(&mut store, 0, &[7; 3 * FRAME as usize]).unwrap();
+        punch(&mut content, &mut store, 5, 3 * FRAME);
+        let mut bytes = [9; 6];
+        assert_eq!(content.read(&store, 0, &mut bytes), 6);
+        assert_eq!((bytes, content.page(&mut store, FRAME, true)), ([7, 7, 7, 7, 7, 0], Some((0, start, 4 * FRAME))));
+        assert_eq!((content.size(), content.blocks(), store.free_bytes()), (4 * FRAME, 32, free));
+        content.release(&mut store);
+        assert_eq!(store.free_bytes(), free);
     }
 
     #[test]
