@@ -227,7 +227,7 @@ pub enum Ring {
     Stacks,
     /// Small programs, each about a call of Linux's, on Linux and in the system
     Linux,
-    /// A disc under a BIOS and under UEFI
+    /// A disc under a BIOS and under UEFI; a store whose machine is killed
     Discs,
 }
 

@@ -9,6 +9,7 @@ mod relative;
 mod scenario;
 mod shares;
 mod stacks;
+mod stores;
 mod system;
 mod tally;
 
@@ -77,6 +78,7 @@ fn in_system(
     }
     if wants(Ring::Discs) {
         tally.add(discs::run(products, filter)?);
+        tally.add(stores::run(products, filter)?);
     }
     Ok(tally)
 }

@@ -42,7 +42,7 @@ pub fn run_products(products: &builds::Products, arguments: &RunArguments) -> Ou
 }
 
 /// Arguments of a machine that has this store.
-fn with_store(mut arguments: MachineArguments, store: Option<&Store>) -> MachineArguments {
+pub fn with_store(mut arguments: MachineArguments, store: Option<&Store>) -> MachineArguments {
     if let Some(store) = store {
         arguments.memory = store::memory_beside(arguments.memory, store.size());
         arguments.kernel_option.push(store.word());

@@ -186,13 +186,15 @@ pub fn boot_on(products: &Products, arguments: MachineArguments, words: &[&str])
     capture(&machine(products, &image, arguments), limits(), b"")
 }
 
-fn image(products: &Products, words: &[&str]) -> Outcome<Scratch> {
+/// A boot image that runs a command, without a monitor that the command does not name.
+pub fn image(products: &Products, words: &[&str]) -> Outcome<Scratch> {
     let guest = GuestArguments { bare: true, command: words.iter().map(Into::into).collect(), ..GuestArguments::default() };
     let guest = Guest::compose(products, &guest, &Facts::PIPE)?;
     Scratch::write("boot-image", &guest.image)
 }
 
-fn limits() -> Limits {
+/// Limits of a machine that may take long.
+pub fn limits() -> Limits {
     Limits { timeout: Some(LIMIT), ..Limits::default() }
 }
 
