@@ -3,7 +3,7 @@
 use super::signals::{CHILD, CONTINUE, HANG_UP, Signal};
 use super::wait::Change;
 use super::{Effect, FIRST, Process, State, World};
-use alloc::collections::BTreeSet;
+use alloc::collections::{BTreeSet, VecDeque};
 use alloc::vec::Vec;
 use nacre_proto::{Errno, parent};
 use nacre_proto::flags::{CLD_CONTINUED, CLD_DUMPED, CLD_EXITED, CLD_KILLED, CLD_STOPPED, SA_NOCLDSTOP, SA_NOCLDWAIT};
@@ -61,19 +61,32 @@ impl World {
     }
 
     /// The process ends with this status, as `wait4` tells it. An end that follows from another one waits for that.
+    ///
+    /// Parents hear of an end when all that ends with it has been destroyed, so that nothing of it runs on after `wait4`.
     pub(super) fn end(&mut self, pid: u64, status: u64) {
         self.ending.push_back((pid, status));
         if self.ending.len() > 1 {
             return;
         }
-        while let Some((pid, status)) = self.ending.front().copied() {
-            self.end_one(pid, status);
-            self.ending.pop_front();
+        // Those before `next` have ended. They stay in the list until all is told, so that an end which a signal to a parent brings is added here, too.
+        let (mut next, mut untold) = (0, VecDeque::new());
+        loop {
+            if let Some(&(pid, status)) = self.ending.get(next) {
+                next += 1;
+                if self.end_one(pid, status) {
+                    untold.push_back((pid, status));
+                }
+            } else if let Some((pid, status)) = untold.pop_front() {
+                self.tell_end(pid, status);
+            } else {
+                break self.ending.clear();
+            }
         }
     }
 
-    fn end_one(&mut self, pid: u64, status: u64) {
-        let Ok(process) = self.living(pid) else { return };
+    /// Ends one process. Returns true if its parent is to be told.
+    fn end_one(&mut self, pid: u64, status: u64) -> bool {
+        let Ok(process) = self.living(pid) else { return false };
         process.state = State::Ended(status);
         process.stopped = None;
         process.queue.clear();
@@ -83,7 +96,7 @@ impl World {
         self.end_threads(pid);
         if pid == FIRST {
             self.effects.push(Effect::Over(status));
-            return;
+            return false;
         }
         self.abort_children(pid);
         if is_server {
@@ -107,9 +120,8 @@ impl World {
             // No signal, but a thread that waits for just this child is to hear that there is none.
             self.remove(pid);
             self.effects.push(Effect::Changed(parent));
-        } else {
-            self.tell_end(pid, status);
         }
+        !is_aborted
     }
 
     /// The children that an end leaves to a reaper: all but those that are aborted.

@@ -55,6 +55,17 @@ fn an_exit_is_told_once() {
 }
 
 #[test]
+fn an_end_is_told_when_all_that_ends_with_it_is_destroyed() {
+    let mut world = world();
+    let pid = child(&mut world, FIRST, false);
+    let fresh = world.create(pid, signals::CHILD).unwrap();
+    world.exit(pid, 0);
+    let effects = world.effects();
+    let at = |effect: Effect| effects.iter().position(|one| *one == effect).unwrap();
+    assert!(at(Effect::Destroy(fresh)) < at(Effect::Changed(FIRST)), "{effects:?}");
+}
+
+#[test]
 fn who_is_waited_for() {
     let mut world = world();
     let (one, two) = (child(&mut world, FIRST, false), child(&mut world, FIRST, false));
