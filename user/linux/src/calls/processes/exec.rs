@@ -215,7 +215,6 @@ fn of_descriptor(process: &mut Process, number: u64) -> Result<Command, Errno> {
 /// Runs a command, or the interpreter of a script, in a process that has the name `called` from then on.
 fn run(process: &mut Process, frame: &mut Frame, mut command: Command, called: [u8; 16]) -> Answer {
     let mut legacy = Legacy::of(process);
-    legacy.add_pending(process);
     legacy.data.name = called;
     legacy.data.owner = owner_as(process, [None; 2]);
     let files = process.services.files()?;
@@ -238,7 +237,7 @@ fn run(process: &mut Process, frame: &mut Frame, mut command: Command, called: [
             is_linker: false,
             library: process.library.clone(),
         };
-        let outcome = if stays { renewal::renew(process, frame, &mut maker, &command, &legacy.data) } else { replace(process, &mut maker, &command, &mut legacy) };
+        let outcome = if stays { renewal::renew(process, frame, &mut maker, &command, &mut legacy) } else { replace(process, &mut maker, &command, &mut legacy) };
         match outcome {
             Ok(Outcome::Done(answer)) => {
                 if answer.is_ok() {
@@ -283,6 +282,8 @@ fn replace(process: &mut Process, maker: &mut Maker, command: &Command, legacy: 
     let random = random(process)?;
     // Programs that inherit nothing of ours are told where they start.
     let place = process.current.is_some().then(|| process.current_path().ok()).flatten().unwrap_or_default();
+    // Not before: others had their turn while files were looked for.
+    legacy.add_pending(process);
     let bytes = legacy.data.to_bytes();
     let heritage = Heritage { bytes: &bytes, references: &legacy.references, areas: &[] };
     let sizes = Sizes { pool_pages: Tables::FEWEST, stack: STACK + command.size() };

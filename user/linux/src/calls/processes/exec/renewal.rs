@@ -6,6 +6,7 @@
 use super::{Command, Outcome, STACK, names, slices, tell_owner};
 use crate::entry::Frame;
 use crate::errno::{EINVAL, Errno};
+use crate::heir::Legacy;
 use crate::inheritance::Inheritance;
 use crate::life::end_by_signal;
 use crate::maker::{Maker, Source};
@@ -49,13 +50,13 @@ struct Plan {
 }
 
 /// The process becomes the program, if it can here.
-pub fn renew(process: &mut Process, frame: &mut Frame, maker: &mut Maker, command: &Command, data: &Inheritance) -> Result<Outcome, Refusal> {
+pub fn renew(process: &mut Process, frame: &mut Frame, maker: &mut Maker, command: &Command, legacy: &mut Legacy) -> Result<Outcome, Refusal> {
     let loaded = nacre_nest::load_program(maker, &command.path)?;
     if loaded[0].image.native_version.is_some() {
         return Ok(Outcome::Elsewhere);
     }
-    let plan = plan(process, loaded, command, data)?;
-    if let Err(error) = become_it(process, frame, plan, command, data) {
+    let plan = plan(process, loaded, command, &legacy.data)?;
+    if let Err(error) = become_it(process, frame, plan, command, legacy) {
         process.report(format_args!("execve: the old program is gone, and there is no room for the new one: {error:?}"));
         end_by_signal(process, SIGKILL);
     }
@@ -104,14 +105,17 @@ fn strings(stack: &[u8], command: &Command) -> [u64; 4] {
 }
 
 /// From here on there is no way back.
-fn become_it(process: &mut Process, frame: &mut Frame, plan: Plan, command: &Command, data: &Inheritance) -> Result<(), Errno> {
+fn become_it(process: &mut Process, frame: &mut Frame, plan: Plan, command: &Command, legacy: &mut Legacy) -> Result<(), Errno> {
     crate::futex::release_all_robust(process);
     close_files(process);
     detach(process);
-    tell_owner(process, data.owner);
+    tell_owner(process, legacy.data.owner);
     let (entry, strings, stack) = (entry(&plan.loaded), plan.strings, FOREIGN_STACK_END - plan.stack.len() as u64);
     lay_out(process, plan)?;
+    // Signals that have come since the call began wait for the new program, too.
+    legacy.add_pending(process);
     forget(process);
+    let data = &legacy.data;
     crate::heir::take_traits(process, data);
     process.strings = strings;
     process.executable = if data.executable.is_empty() { command.path.clone() } else { data.executable.clone() };
