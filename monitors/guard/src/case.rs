@@ -1,7 +1,7 @@
 //! Calls and subjects that a request must be allowed. Paths are resolved here, and the request then
 //! names the resolved path.
 
-use crate::paths::{self, End, beyond_parent, plain};
+use crate::paths::{self, End, beyond_parent, marked, plain};
 use crate::peer::Peer;
 use crate::policy::Policy;
 use crate::reach;
@@ -10,7 +10,8 @@ use alloc::vec;
 use alloc::vec::Vec;
 use nacre_proto::describe::{Kind as Field, Operation};
 use nacre_proto::flags::{AT_SYMLINK_FOLLOW, AT_SYMLINK_NOFOLLOW, FILE_KINDS, O_CREAT, O_DIRECTORY, O_EXCL, O_NOFOLLOW, O_PATH, O_RDONLY, O_RDWR, O_TRUNC, O_WRONLY};
-use nacre_proto::flags::{RENAME_EXCHANGE, S_IFBLK, S_IFCHR, SHARE_WRITE};
+use nacre_proto::flags::{RENAME_EXCHANGE, RENAME_NO_DIRECTORY, S_IFBLK, S_IFCHR, SHARE_WRITE};
+use nacre_proto::path::without_mark;
 use nacre_proto::{Errno, directory, file, parent};
 use nacre_sys::Reference;
 
@@ -57,12 +58,16 @@ fn resolve(original: Reference, subject: &Subject, path: &[u8], end: End) -> Res
         return Err(Errno::ENOTDIR);
     }
     let mut server = Peer::new(original, subject.is_strange);
-    if path.starts_with(b"/") {
+    let (unmarked, no_links) = without_mark(path);
+    if unmarked.starts_with(b"/") {
         return paths::resolve(&[], path, end, &mut server);
     }
-    match (server.path(), beyond_parent(path)) {
+    match (server.path(), beyond_parent(unmarked)) {
         // A directory that was removed has no path any more, and still knows where it was.
-        (Err(Errno::ENOENT), Some(rest)) => paths::resolve(&server.path_of_parent()?, rest, end, &mut server),
+        (Err(Errno::ENOENT), Some(rest)) => {
+            let rest = if no_links { marked(rest)? } else { rest.to_vec() };
+            paths::resolve(&server.path_of_parent()?, &rest, end, &mut server)
+        }
         (start, _) => paths::resolve(&start?, path, end, &mut server),
     }
 }
@@ -97,7 +102,8 @@ impl Asking<'_> {
             directory::status_at::LABEL
             | directory::set_mode_at::LABEL
             | directory::set_owner_at::LABEL
-            | directory::set_times_at::LABEL => flags & AT_SYMLINK_NOFOLLOW == 0,
+            | directory::set_times_at::LABEL
+            | directory::watch::LABEL => flags & AT_SYMLINK_NOFOLLOW == 0,
             _ => false,
         }
     }
@@ -154,7 +160,7 @@ impl Asking<'_> {
             resolved => resolved?,
         };
         self.follow_nothing();
-        self.bytes.clone_from(&resolved);
+        self.bytes = marked(&resolved)?;
         Ok(plain(&resolved).to_vec())
     }
 
@@ -198,7 +204,7 @@ impl Asking<'_> {
         }
         if label == directory::symbolic_link::LABEL {
             let name = resolve(self.original, self.subject, &second, End::Name)?;
-            self.bytes = [&first[..], &name].concat();
+            self.bytes = [&first[..], &marked(&name)?].concat();
             return Ok(Case { needs: vec![(label, plain(&name).to_vec())], subject: plain(&name).to_vec(), forbidden: false });
         }
         let (other, tag) = self.given.ok_or(Errno::EXDEV)?;
@@ -206,10 +212,16 @@ impl Asking<'_> {
         let old = resolve(self.original, self.subject, &first, self.end())?;
         let new = resolve(other, other_subject, &second, End::Name)?;
         self.follow_nothing();
-        self.words[word] = old.len() as u64;
-        self.bytes = [&old[..], &new].concat();
+        let marked_old = marked(&old)?;
+        self.words[word] = marked_old.len() as u64;
+        self.bytes = [&marked_old[..], &marked(&new)?].concat();
         let (old, new) = (plain(&old).to_vec(), plain(&new).to_vec());
-        let forbidden = !policy.treats_alike(&old, &new, self.may_move_directory(&old, &new));
+        let may_move_directory = self.may_move_directory(&old, &new);
+        if label == directory::rename::LABEL && !may_move_directory {
+            // By the time the server gets it, somebody else may have put a directory there.
+            self.set_flags(RENAME_NO_DIRECTORY, 0);
+        }
+        let forbidden = !policy.treats_alike(&old, &new, may_move_directory);
         Ok(Case { needs: vec![(label, old.clone()), (label, new)], subject: old, forbidden })
     }
 }

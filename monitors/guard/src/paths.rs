@@ -3,13 +3,14 @@
 
 use alloc::vec::Vec;
 use nacre_proto::Errno;
+use nacre_proto::path::{NO_LINKS, without_mark};
 
 /// Maximum of symbolic links on the way.
 const MAX_LINKS: u32 = 40;
 /// Maximum of bytes of a path.
 const MAX_PATH: usize = 4095;
 
-/// Reader of symbolic links.
+/// Reader of symbolic links. It follows none on the way to one.
 pub trait Links {
     /// Returns the target of the link at this path, which has no link before its last name. Fails
     /// with `EINVAL` if the path names no link.
@@ -87,15 +88,16 @@ pub enum End {
     Name,
 }
 
-/// The path that means what `path` means, used from the directory `start`. A symbolic link at its end is what `end` says. There may be nothing at the end. A slash at the end stays there, or a slash and a dot: the server sees to it that a directory is meant.
+/// The path that means what `path` means, used from the directory `start`. A symbolic link at its end is what `end` says. If `path` is marked, a link that would be followed is `ELOOP`. There may be nothing at the end. A slash at the end stays there, or a slash and a dot: the server sees to it that a directory is meant.
 pub fn resolve(start: &[u8], path: &[u8], end: End, links: &mut impl Links) -> Result<Vec<u8>, Errno> {
+    let (path, no_links) = without_mark(path);
     match path {
         [] => return Err(Errno::ENOENT),
         _ if path.len() > MAX_PATH => return Err(Errno::ENAMETOOLONG),
         _ if path.contains(&0) => return Err(Errno::EINVAL),
         _ => {}
     }
-    let mut walk = Walk { behind: Vec::new(), ahead: Vec::new(), links: MAX_LINKS, is_directory: true };
+    let mut walk = Walk { behind: Vec::new(), ahead: Vec::new(), links: if no_links { 0 } else { MAX_LINKS }, is_directory: true };
     if !path.starts_with(b"/") {
         start.split(|byte| *byte == b'/').filter(|name| !name.is_empty()).try_for_each(|name| walk.append(name))?;
     }
@@ -228,6 +230,15 @@ pub fn plain(path: &[u8]) -> &[u8] {
         [path @ .., b'/'] if !path.is_empty() => path,
         path => path,
     }
+}
+
+/// Returns this path with the mark: its server follows no link that somebody puts on its way from now on.
+pub fn marked(path: &[u8]) -> Result<Vec<u8>, Errno> {
+    let mut marked = Vec::new();
+    marked.try_reserve_exact(path.len() + 1).map_err(|_| Errno::ENOMEM)?;
+    marked.push(NO_LINKS);
+    marked.extend_from_slice(path);
+    Ok(marked)
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 //! it may never answer, and the guard waits for it for a bounded time.
 
 use crate::case::MAX_PATH;
-use crate::paths::Links;
+use crate::paths::{Links, marked};
 use alloc::vec;
 use alloc::vec::Vec;
 use nacre_abi::message::MAX_BYTES;
@@ -64,7 +64,8 @@ impl Peer {
     /// Returns true if there is a directory at a path, or if nobody can tell.
     pub fn may_be_directory(&mut self, path: &[u8]) -> bool {
         let question = (directory::status_at::LABEL, [AT_SYMLINK_NOFOLLOW, 0, 0, 0, 0, 0]);
-        self.status_of(question, path).map_or(true, |status| u64::from(status.mode) & FILE_KINDS[0].mask == S_IFDIR)
+        let Ok(path) = marked(path) else { return true };
+        self.status_of(question, &path).map_or(true, |status| u64::from(status.mode) & FILE_KINDS[0].mask == S_IFDIR)
     }
 
     /// Returns the path of the object, a directory, wherever it is by now.
@@ -86,7 +87,7 @@ impl Peer {
 impl Links for Peer {
     fn read(&mut self, path: &[u8]) -> Result<Vec<u8>, Errno> {
         let mut target = vec![0; MAX_BYTES as usize];
-        let received = self.ask((directory::read_link::LABEL, [0; 6]), path, &mut target, &[])?;
+        let received = self.ask((directory::read_link::LABEL, [0; 6]), &marked(path)?, &mut target, &[])?;
         target.truncate(received.bytes());
         Ok(target)
     }

@@ -4,7 +4,8 @@ use crate::flags::{AT_FLAGS, OPEN_FLAGS, RENAME_FLAGS, TIMES, WATCH_FLAGS};
 
 crate::protocol! {
     /// A directory: a place in a tree of files. It answers `file` too. Paths are relative to it, or absolute from the server's root; symbolic links are followed,
-    /// and `..` stops at the root. What is no directory takes no paths, not even absolute ones (`ENOTDIR`); an empty path is itself. Errors are Linux's: `ENOENT`, `ENOTDIR`, `ELOOP`, `ENAMETOOLONG` for the path; more with each operation.
+    /// and `..` stops at the root. What is no directory takes no paths, not even absolute ones (`ENOTDIR`); an empty path is itself.
+    /// On the way of a path that begins with a zero no link is followed (`ELOOP`). Errors are Linux's: `ENOENT`, `ENOTDIR`, `ELOOP`, `ENAMETOOLONG` for the path; more with each operation.
     directory = 6;
 
     /// Opens a file, and makes it if the flags say so: its mode, and the open file. `EEXIST`, `EISDIR`, `ENOTDIR`, `EACCES`, `ENXIO` as Linux's `openat`.

@@ -97,6 +97,7 @@ table! {
     RENAME_FLAGS:
     RENAME_NOREPLACE = 1, "Fail with `EEXIST` if the new name is there.";
     RENAME_EXCHANGE = 2, "Exchange the two.";
+    RENAME_NO_DIRECTORY = 0x1_0000_0000, "Fail with `EISDIR` if a directory would get another name.";
 }
 
 table! {

@@ -20,6 +20,7 @@ pub mod flags;
 pub mod frees;
 pub mod landing;
 pub mod page;
+pub mod path;
 pub mod reference;
 pub mod server;
 pub mod structures;

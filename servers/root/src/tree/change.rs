@@ -8,6 +8,7 @@ use crate::store::Store;
 use crate::table::Key;
 
 use nacre_proto::Errno;
+use nacre_proto::flags::{RENAME_EXCHANGE, RENAME_NO_DIRECTORY, RENAME_NOREPLACE};
 
 /// Most names of a node.
 const MAX_LINKS: u32 = 65_000;
@@ -15,11 +16,6 @@ const MAX_LINKS: u32 = 65_000;
 const MAX_DEPTH: u32 = 8192;
 /// Bits of a mode that can be changed.
 const PERMISSIONS: u32 = 0o7777;
-
-/// `rename`: the new name must be free.
-pub const RENAME_NOREPLACE: u64 = 1;
-/// `rename`: both names stay, and exchange what they lead to.
-pub const RENAME_EXCHANGE: u64 = 2;
 
 impl<S: Store> Tree<S> {
     /// A regular file at a place that is free.
@@ -190,8 +186,11 @@ impl<S: Store> Tree<S> {
 
     /// Gives a node another name, over whatever (of its kind) has that name.
     pub fn rename(&mut self, from: (Key, &[u8]), to: (Key, &[u8]), flags: u64, now: Time) -> Result<(), Errno> {
-        if flags & !RENAME_NOREPLACE != 0 {
-            return if flags == RENAME_EXCHANGE { self.exchange(from, to, now) } else { Err(Errno::EINVAL) };
+        let takes_directory = flags & RENAME_NO_DIRECTORY == 0;
+        match flags & !RENAME_NO_DIRECTORY {
+            0 | RENAME_NOREPLACE => {}
+            RENAME_EXCHANGE => return self.exchange(from, to, takes_directory, now),
+            _ => return Err(Errno::EINVAL),
         }
         let old = self.resolve_name(from.0, from.1)?;
         let new = self.resolve_name(to.0, to.1)?;
@@ -205,6 +204,7 @@ impl<S: Store> Tree<S> {
         if (old.trailing || new.trailing) && !self.node(key)?.is_directory() {
             return Err(Errno::ENOTDIR);
         }
+        self.check_kind(key, takes_directory)?;
         self.check_rename(key, &new)?;
         if new.node != Some(key) {
             self.move_name(&old, &new, key, now);
@@ -212,8 +212,13 @@ impl<S: Store> Tree<S> {
         Ok(())
     }
 
+    /// `EISDIR`: it is a directory, and the caller asked that none gets another name.
+    fn check_kind(&self, key: Key, takes_directory: bool) -> Result<(), Errno> {
+        if takes_directory || !self.node(key)?.is_directory() { Ok(()) } else { Err(Errno::EISDIR) }
+    }
+
     /// Exchanges what two names lead to.
-    fn exchange(&mut self, from: (Key, &[u8]), to: (Key, &[u8]), now: Time) -> Result<(), Errno> {
+    fn exchange(&mut self, from: (Key, &[u8]), to: (Key, &[u8]), takes_directory: bool, now: Time) -> Result<(), Errno> {
         let old = self.resolve_name(from.0, from.1)?;
         let new = self.resolve_name(to.0, to.1)?;
         let (first, second) = (old.existing()?, new.existing()?);
@@ -224,6 +229,7 @@ impl<S: Store> Tree<S> {
             return Err(Errno::ENOTDIR);
         }
         for (key, place) in [(first, &new), (second, &old)] {
+            self.check_kind(key, takes_directory)?;
             if self.node(key)?.is_directory() && self.is_inside(place.directory, key) {
                 return Err(Errno::EINVAL);
             }

@@ -7,6 +7,7 @@ use crate::table::Key;
 use alloc::borrow::Cow;
 use alloc::vec::Vec;
 use nacre_proto::Errno;
+use nacre_proto::path::without_mark;
 
 /// Longest path, as Linux's `PATH_MAX` without its zero.
 const MAX_PATH: usize = 4095;
@@ -40,7 +41,8 @@ impl Place {
 impl<S: Store> Tree<S> {
     /// Follows `path` from the directory `start`. A symbolic link at the end is followed if `follow` or a slash says so.
     pub fn resolve(&self, start: Key, path: &[u8], follow: bool) -> Result<Place, Errno> {
-        let place = self.walk(start, path, follow || path.ends_with(b"/"), &mut { MAX_LINKS })?;
+        let (path, mut links) = with_links(path);
+        let place = self.walk(start, path, follow || path.ends_with(b"/"), &mut links)?;
         match place.node.and_then(|node| self.get(node)) {
             Some(node) if place.trailing && !node.is_directory() => Err(Errno::ENOTDIR),
             _ => Ok(place),
@@ -49,7 +51,8 @@ impl<S: Store> Tree<S> {
 
     /// Where the name at the end of `path` is: of what is made, removed or renamed by it. A symbolic link there is what is meant, also with a slash behind it, and it is the caller who asks for a directory then.
     pub fn resolve_name(&self, start: Key, path: &[u8]) -> Result<Place, Errno> {
-        self.walk(start, path, false, &mut { MAX_LINKS })
+        let (path, mut links) = with_links(path);
+        self.walk(start, path, false, &mut links)
     }
 
     fn walk(&self, start: Key, path: &[u8], follow: bool, links: &mut u32) -> Result<Place, Errno> {
@@ -133,6 +136,14 @@ impl<S: Store> Tree<S> {
             1..=MAX_PATH => Ok(path),
             _ => Err(Errno::ENAMETOOLONG),
         }
+    }
+}
+
+/// Splits a path as it came: the path itself, and the number of links that may be followed on its way.
+fn with_links(path: &[u8]) -> (&[u8], u32) {
+    match without_mark(path) {
+        (path, true) => (path, 0),
+        (path, false) => (path, MAX_LINKS),
     }
 }
 

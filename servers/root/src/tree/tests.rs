@@ -5,6 +5,7 @@ use crate::store::fake::Fake;
 use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
+use nacre_proto::flags;
 
 const NOW: Time = Time { seconds: 1000, nanoseconds: 5 };
 
@@ -139,6 +140,22 @@ fn removing_and_links() {
 }
 
 #[test]
+fn a_marked_path_follows_no_link() {
+    let mut tree = tree();
+    let root = tree.root();
+    let mut find = |path: &[u8], follow| tree.resolve(root, path, follow)?.existing();
+    let (link, file) = (find(b"/l", false), find(b"/a/f", true));
+    assert_eq!((find(b"\0/l", false), find(b"\0/a/f", true), find(b"\0a/b/../f", true)), (link, file, file));
+    for path in [&b"\0/l"[..], b"\0/l/", b"\0/l/.", b"\0/l/../f"] {
+        assert_eq!(find(path, true), Err(Errno::ELOOP), "{path:?}");
+    }
+    assert_eq!(find(b"\0/l/", false), Err(Errno::ELOOP), "a slash would follow it");
+    assert_eq!((find(b"\0", true), find(b"\0\0/a", true), find(b"/a\0", true)), (Err(Errno::ENOENT), Err(Errno::EINVAL), Err(Errno::EINVAL)));
+    assert_eq!(tree.make_directory(root, b"\0/l/new", 0o755, NOW), Err(Errno::ELOOP));
+    assert_eq!(tree.make_link(root, b"\0/a", b"/marked", NOW), Err(Errno::EINVAL), "a link's target has no mark");
+}
+
+#[test]
 fn renaming_follows_linux() {
     let mut tree = tree();
     let root = tree.root();
@@ -148,17 +165,21 @@ fn renaming_follows_linux() {
     assert_eq!(rename(b"/a/f", b"/a/b", 0), Err(Errno::EISDIR));
     assert_eq!(rename(b"/a/b", b"/a/f", 0), Err(Errno::ENOTDIR));
     assert_eq!(rename(b"/a/f", b"/g/", 0), Err(Errno::ENOTDIR));
-    assert_eq!(rename(b"/a/f", b"/l", change::RENAME_NOREPLACE), Err(Errno::EEXIST));
+    assert_eq!(rename(b"/a/f", b"/l", flags::RENAME_NOREPLACE), Err(Errno::EEXIST));
     assert_eq!(rename(b"/a/.", b"/q", 0), Err(Errno::EBUSY));
     assert_eq!(rename(b"/none", b"/q", 0), Err(Errno::ENOENT));
-    for flags in [change::RENAME_EXCHANGE | change::RENAME_NOREPLACE, 8] {
+    for flags in [flags::RENAME_EXCHANGE | flags::RENAME_NOREPLACE, 8] {
         assert_eq!(rename(b"/a/f", b"/q", flags), Err(Errno::EINVAL));
     }
-    assert_eq!(rename(b"/a/f", b"/q", change::RENAME_EXCHANGE), Err(Errno::ENOENT));
-    assert_eq!(rename(b"/a", b"/a/b", change::RENAME_EXCHANGE), Err(Errno::EINVAL));
-    assert_eq!(rename(b"/a/f", b"/a/b", change::RENAME_EXCHANGE), Ok(()));
+    assert_eq!(rename(b"/a/f", b"/q", flags::RENAME_EXCHANGE), Err(Errno::ENOENT));
+    assert_eq!(rename(b"/a/b", b"/q", flags::RENAME_NO_DIRECTORY), Err(Errno::EISDIR));
+    for (from, to) in [(b"/a/f", b"/a/b"), (b"/a/b", b"/a/f")] {
+        assert_eq!(rename(from, to, flags::RENAME_NO_DIRECTORY | flags::RENAME_EXCHANGE), Err(Errno::EISDIR));
+    }
+    assert_eq!(rename(b"/a", b"/a/b", flags::RENAME_EXCHANGE), Err(Errno::EINVAL));
+    assert_eq!(rename(b"/a/f", b"/a/b", flags::RENAME_EXCHANGE), Ok(()));
     assert_eq!(rename(b"/a/f/x", b"/q", 0), Err(Errno::ENOENT));
-    assert_eq!(rename(b"/a/f", b"/a/b", change::RENAME_EXCHANGE), Ok(()));
+    assert_eq!(rename(b"/a/f", b"/a/b", flags::RENAME_EXCHANGE), Ok(()));
     assert_eq!(rename(b"/a/f", b"/l", 0), Ok(()));
     assert_eq!(rename(b"/a/b", b"/b", 0), Ok(()));
     assert_eq!(rename(b"/a", b"/b/", 0), Ok(()));

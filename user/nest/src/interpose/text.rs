@@ -6,6 +6,7 @@ use alloc::string::String;
 use core::fmt::Write;
 use nacre_abi::object::TargetType;
 use nacre_proto::describe::{Kind, Operation, Word, structure};
+use nacre_proto::path::without_mark;
 use nacre_proto::reference::Ref;
 use nacre_proto::{Errno, describe};
 
@@ -31,6 +32,15 @@ pub fn name(label: u32, into: &mut String) {
         None => write!(into, "{label:#x}"),
     };
     written.unwrap_or(());
+}
+
+/// A path. A mark in front of it is told in words.
+fn path(bytes: &[u8], into: &mut String) {
+    let (path, no_links) = without_mark(bytes);
+    quote(path, PATH_LIMIT, into);
+    if no_links {
+        into.push_str(" without links");
+    }
 }
 
 /// What a reference leads to.
@@ -85,13 +95,13 @@ impl List<'_> {
         }
         let into = self.item();
         match kind {
-            Kind::Path => quote(half.bytes, PATH_LIMIT, into),
+            Kind::Path => path(half.bytes, into),
             Kind::Paths(word) => {
                 let first_size = half.words.get(word).copied().unwrap_or(0);
                 let (first, second) = half.bytes.split_at(half.bytes.len().min(first_size as usize));
-                quote(first, PATH_LIMIT, into);
+                path(first, into);
                 into.push_str(", ");
-                quote(second, PATH_LIMIT, into);
+                path(second, into);
             }
             Kind::Structure(name) => match structure(name, half.bytes) {
                 Some(structure) => write!(into, "{structure}").unwrap_or(()),
