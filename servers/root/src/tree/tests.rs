@@ -143,7 +143,7 @@ fn removing_and_links() {
 fn a_marked_path_follows_no_link() {
     let mut tree = tree();
     let root = tree.root();
-    let mut find = |path: &[u8], follow| tree.resolve(root, path, follow)?.existing();
+    let find = |path: &[u8], follow| tree.resolve(root, path, follow)?.existing();
     let (link, file) = (find(b"/l", false), find(b"/a/f", true));
     assert_eq!((find(b"\0/l", false), find(b"\0/a/f", true), find(b"\0a/b/../f", true)), (link, file, file));
     for path in [&b"\0/l"[..], b"\0/l/", b"\0/l/.", b"\0/l/../f"] {
