@@ -41,7 +41,6 @@ targets! {
     "policy", guard::policy, DECODER_TRIES, "rules of the guard, and what they say of any path";
     "guarded-path", guard::resolved, DECODER_TRIES, "paths of a guarded program, in a tree full of links";
     "crossing", crossing::crossing, DECODER_TRIES, "references that cross a relay which attenuates, in any order: no original goes to a stranger";
-    "symbols", boot::symbols, DECODER_TRIES, "names of functions, out of the ELF file of a kernel";
     "elf", programs::elf, DECODER_TRIES, "a program, decoded and planned by the nesting library";
     "stack", programs::stack, DECODER_TRIES, "arguments and environment of a program, and where it is looked for";
     "state", programs::state, DECODER_TRIES, "exported states and the words of an exception";

@@ -93,24 +93,17 @@ fn kernel_group<'a>(name: &'a str, features: &'a [&'a str]) -> Group<'a> {
     Group { name, title: "the kernel", flags: KERNEL_FLAGS, sources: &["abi", "kernel"], packages: vec!["nacre-kernel".to_string()], features }
 }
 
-/// Brings a kernel up to date; the file with its names.
+/// Brings a kernel up to date; the file, once its stack was checked.
 fn ensure_kernel(tree: &Tree, toolchain: &Toolchain, group: &Group<'_>) -> Outcome<PathBuf> {
-    let named = tree.target(group.name).join("nacre-kernel");
-    if ensure_group(tree, toolchain, group)? || !named.exists() {
+    let checked = tree.target(group.name).join("nacre-kernel");
+    if ensure_group(tree, toolchain, group)? || !checked.exists() {
         let built = product(tree, group.name, "nacre-kernel");
         // One that is refused is not to be taken for built the next time.
-        let _ = fs::remove_file(&named);
+        let _ = fs::remove_file(&checked);
         crate::stack::check(&built)?;
-        name_functions(&built, &named)?;
+        fs::copy(&built, &checked).context(Class::File, || format!("cannot write {}", checked.display()))?;
     }
-    Ok(named)
-}
-
-/// Copies the kernel and fills the copy's room for the names of functions, so that a panic can show them.
-fn name_functions(built: &Path, named: &Path) -> Outcome<()> {
-    let mut image = fs::read(built).context(Class::Build, || format!("cannot read {}", built.display()))?;
-    nacre_symbols::embed(&mut image).context(Class::Build, || "the kernel has no names".to_string())?;
-    fs::write(named, image).context(Class::File, || format!("cannot write {}", named.display()))
+    Ok(checked)
 }
 
 fn product(tree: &Tree, group: &str, name: &str) -> PathBuf {

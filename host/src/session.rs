@@ -2,6 +2,7 @@
 
 pub mod capture;
 pub mod machine;
+mod names;
 pub mod records;
 #[cfg(test)]
 mod records_tests;
@@ -17,6 +18,7 @@ use std::time::{Duration, Instant};
 
 use crate::failure::{Class, Context, Failure, Outcome};
 use machine::{Machine, Started};
+use names::Names;
 use records::{Record, Splitter};
 
 /// Time in which the last output has to be written once the machine is gone.
@@ -109,9 +111,10 @@ impl Session {
         let control = lines.messages.try_clone().context(Class::Internal, failed)?;
         let input_line = lines.console.try_clone().context(Class::Internal, failed)?;
         let splitter = Splitter::new(limits.outputs);
+        let names = Names::new(machine.kernel());
         streams::carry_output(lines.console, streams.output, sender.clone());
         streams::carry_errors(lines.errors, streams.errors, sender.clone());
-        streams::carry_messages(lines.messages, splitter, streams.messages, sender.clone());
+        streams::carry_messages(lines.messages, splitter, names, streams.messages, sender.clone());
         streams::carry_input(streams.input, input_line, released, streams.is_terminal, sender.clone());
         let session = Session {
             started,

@@ -76,7 +76,3 @@ pub fn boot_image(bytes: &[u8]) {
     let mut listed = Vec::new();
     let _ = tree.list(tree.root(), 0, &mut listed, 4096);
 }
-
-pub fn symbols(bytes: &[u8]) {
-    let _ = nacre_symbols::embed(&mut bytes.to_vec());
-}

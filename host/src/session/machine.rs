@@ -116,6 +116,14 @@ impl Machine {
         }
     }
 
+    /// The kernel's file, if the machine boots one of its own.
+    pub fn kernel(&self) -> Option<PathBuf> {
+        match &self.boot {
+            Boot::Kernel { kernel, .. } => Some(kernel.clone()),
+            Boot::Disc { .. } => None,
+        }
+    }
+
     /// Starts QEMU.
     pub fn start(&self) -> Outcome<Started> {
         let words = self.command_line();

@@ -6,6 +6,7 @@ use std::sync::mpsc::{Receiver, Sender, sync_channel};
 use std::thread;
 use std::time::Duration;
 
+use super::names::Names;
 use super::records::Splitter;
 use super::{Event, event_of};
 
@@ -64,17 +65,17 @@ pub fn carry_errors(line: UnixStream, mut errors: Sink, events: Sender<Event>) {
 }
 
 /// COM2: messages to standard error, records to the session.
-pub fn carry_messages(line: UnixStream, mut splitter: Splitter, mut messages: Sink, events: Sender<Event>) {
+pub fn carry_messages(line: UnixStream, mut splitter: Splitter, mut names: Names, mut messages: Sink, events: Sender<Event>) {
     thread::spawn(move || {
         read_line(line, COLLECT, |bytes| {
             let (text, records) = splitter.split(bytes);
-            show(&mut messages, &text);
+            show(&mut messages, &names.add(&text));
             for record in records {
                 let _ = events.send(event_of(record));
             }
             true
         });
-        show(&mut messages, &splitter.finish());
+        show(&mut messages, &names.add(&splitter.finish()));
         let _ = events.send(Event::LineEnded);
     });
 }

@@ -8,7 +8,6 @@ pub mod bytes;
 pub mod cell;
 pub mod lock;
 pub mod memory_map;
-pub mod symbols;
 
 /// What `lock` is made of. Its tests put a model checker's in the place.
 mod atomic {

@@ -1,7 +1,6 @@
 //! The end: says what happened and where, stops all CPUs, and ends the virtual machine with a status of its own.
 
 use super::{apic, cpu, io, layout, serial};
-use crate::symbols;
 use core::arch::asm;
 use core::fmt::Arguments;
 use core::panic::PanicInfo;
@@ -54,12 +53,9 @@ fn stack_end(address: u64) -> Option<u64> {
     kernel.or(special).filter(|_| exists).map(|end| block + end)
 }
 
+/// A line of the backtrace. The `nacre` command adds the function's name.
 fn place(depth: usize, address: u64) {
-    let offset = address.wrapping_sub(layout::KERNEL + (2 << 20));
-    match u32::try_from(offset).ok().and_then(symbols::find) {
-        Some((name, inside)) => serial::line(format_args!("  {depth:2} {address:#x} {name}+{inside:#x}")),
-        None => serial::line(format_args!("  {depth:2} {address:#x}")),
-    }
+    serial::line(format_args!("  {depth:2} {address:#x}"));
 }
 
 /// Follows the frame pointers as long as they stay in one kernel stack and ascend.
