@@ -8,6 +8,8 @@ use object::{Object, ObjectSymbol, SymbolKind};
 
 /// The line after which addresses follow.
 const BACKTRACE: &[u8] = b"backtrace:";
+/// What each message begins with on the terminal.
+const PREFIX: &[u8] = b"nacre: ";
 /// Longest line that is looked at. A line of a backtrace is shorter.
 const LONGEST_LINE: usize = 64;
 /// Longest name that is shown, in characters.
@@ -48,7 +50,7 @@ impl Names {
 
     /// What the line that ends here lacks.
     fn name_of_line(&mut self) -> String {
-        let line = self.line.trim_ascii();
+        let line = self.line.strip_prefix(PREFIX).unwrap_or(&self.line).trim_ascii();
         if line == BACKTRACE {
             self.in_backtrace = true;
             self.functions = self.kernel.take().and_then(|kernel| functions(&std::fs::read(kernel).ok()?)).unwrap_or_default();
@@ -100,7 +102,7 @@ mod tests {
     fn lines_of_a_backtrace_get_names_and_others_do_not() {
         let mut names = names();
         names.in_backtrace = true;
-        assert_eq!(names.add(b"   0 0x3f\r\n   1 0x50\n"), b"   0 0x3f one+0x2f\r\n   1 0x50 two+0x10\n");
+        assert_eq!(names.add(b"nacre:    0 0x3f\r\n   1 0x50\n"), b"nacre:    0 0x3f one+0x2f\r\n   1 0x50 two+0x10\n");
         assert_eq!(names.add(b"   2 0xf\nother\n   3 0x50\n"), b"   2 0xf\nother\n   3 0x50\n");
     }
 
