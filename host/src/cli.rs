@@ -76,6 +76,9 @@ pub struct LintArguments {
     /// Also write the counts and what breaks a rule as JSON
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
+    /// Print each import of this crate that is in a circle or comes from a higher layer
+    #[arg(long, value_name = "FOLDER")]
+    pub imports: Option<String>,
 }
 
 /// Arguments of `completions`.

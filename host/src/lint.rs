@@ -2,7 +2,11 @@
 
 mod count;
 mod crates;
+mod graph;
+mod imports;
+mod layers;
 mod mask;
+mod records;
 mod walk;
 
 use std::fs;
@@ -32,9 +36,10 @@ pub fn lint(tree: &Tree, arguments: &LintArguments) -> Outcome<i32> {
     let (mut violations, mut rows) = (Vec::new(), Vec::new());
     let mut kernel_lines = 0;
     println!("{:<22} {:>6} {:>6} {:>5} {:>5} {:>6} {:>4} {:>7} {:>6}", "crate", "code", "tests", "files", "fns", "median", "p90", "longest", "unsafe");
-    for member in walk::crates(tree)? {
-        let counts = count_crate(tree, &member, &mut violations)?;
-        rows.push(print_crate(&member, &counts));
+    let members = walk::crates(tree)?;
+    for member in &members {
+        let counts = count_crate(tree, member, &mut violations)?;
+        rows.push(print_crate(member, &counts));
         if member.name.starts_with("kernel/") {
             kernel_lines += counts.code_lines;
         }
@@ -43,6 +48,7 @@ pub fn lint(tree: &Tree, arguments: &LintArguments) -> Outcome<i32> {
     if kernel_lines > KERNEL_LINES {
         violations.push(format!("kernel: {kernel_lines} code lines are more than {KERNEL_LINES}"));
     }
+    violations.extend(imports::check(tree, &members, arguments.imports.as_deref())?);
     violations.extend(folders_without_readme(tree)?.iter().map(|folder| format!("{folder}: no README.md")));
     violations.extend(crates::check(tree)?);
     for violation in &violations {
