@@ -4,7 +4,7 @@
 //! A scheduled thread that is ready and on no CPU is announced (`Ready`: first on the kernel's ring of announcements, then on the port's ring of senders) or waits to be given time
 //! (`Time`): its scheduler knows of it, or it has none. It never goes into the run queue, whatever becomes of its scheduler.
 
-use crate::decode::wrong;
+use crate::call_result::wrong;
 use crate::kernel::{Attempt, Done, Kernel};
 use crate::list;
 use crate::machine::{Machine, Physical, thread_page::register};

@@ -1,6 +1,6 @@
 //! Creation of objects: everything is checked, then the object stands there whole.
 
-use crate::decode::wrong;
+use crate::call_result::wrong;
 use crate::kernel::{Attempt, Done, Kernel, Stop};
 use crate::list;
 use crate::machine::{Machine, Physical, thread_page::register};

@@ -1,12 +1,13 @@
 //! Decoding of arguments: from registers and addresses to objects. Nothing here changes anything but the caller's own tables.
 
+use crate::call_result::wrong;
 use crate::kernel::{Attempt, Kernel};
 use crate::list;
 use crate::machine::{LeafKind, Machine, PageSize, Physical, thread_page::register};
 use crate::object::{self, Space, Thread};
 use nacre_abi::object::{TargetType, UNIT};
 use nacre_abi::rights::{REFERENCE_CONTROL, REFERENCE_USE};
-use nacre_abi::{Code, ObjectType, PAGE_SIZE, Rights, Status, USER_END};
+use nacre_abi::{Code, ObjectType, PAGE_SIZE, Rights, USER_END};
 
 /// Registers of the arguments, the first being `rdi`.
 const ARGUMENTS: [usize; 10] = [
@@ -31,11 +32,6 @@ impl Thread<'_> {
     pub(crate) fn argument(self, number: u8) -> u64 {
         self.register(ARGUMENTS[number as usize - 1])
     }
-}
-
-/// An error about an argument.
-pub(crate) const fn wrong<T>(code: Code, argument: u8) -> Attempt<T> {
-    Err(crate::kernel::Stop::Status(Status::argument(code, argument)))
 }
 
 impl<M: Machine> Kernel<M> {

@@ -1,6 +1,6 @@
 //! Destruction. Each long part is done step by step and can be cut off between any two: made again, the call goes on with what is left.
 
-use crate::decode::wrong;
+use crate::call_result::wrong;
 use crate::frame::PAGE_WORK;
 use crate::kernel::{Attempt, Done, Kernel, Stop};
 use crate::list;

@@ -1,6 +1,6 @@
 //! Devices for whoever holds the reference: I/O ports, interrupt lines, the clock.
 
-use crate::decode::wrong;
+use crate::call_result::wrong;
 use crate::kernel::{Attempt, Done, Kernel};
 use crate::list;
 use crate::machine::{INTERRUPT_LINES, Machine, Physical, thread_page::register};

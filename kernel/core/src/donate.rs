@@ -5,77 +5,19 @@
 //! the CPU to look (`chain_touched`), and the chain is followed anew from the base when that CPU leaves the kernel. All threads of a chain carry its number; numbers never return, so
 //! two threads with the same number belong to the same chain, and the CPU can go from one to the other without following it.
 
-use crate::decode::wrong;
+use crate::call_result::wrong;
 use crate::kernel::{Attempt, Done, Kernel, Stop};
 use crate::list;
 use crate::machine::{Machine, Physical, thread_page::register};
 use crate::object::{Thread, WaitKind, links_of};
-use core::cell::Cell;
 use nacre_abi::call::{DONATION_ARRIVED, DONATION_BLOCKED, DONATION_BUSY, DONATION_TIMED_OUT, DONATION_YIELDED};
 use nacre_abi::rights::REFERENCE_USE;
 use nacre_abi::{Code, ObjectType, Status};
 
 /// Most threads that a chain leads through.
 const MOST_HOPS: usize = 48;
-/// Most donors in a chain.
-const MOST_DONORS: usize = 16;
 /// Bits of a chain's number that say which CPU follows it.
 const CPU_BITS: u32 = 6;
-
-/// The chain that a CPU follows.
-pub(crate) struct Chain {
-    /// The thread by whose right the CPU runs another; null = the one that runs does so by its own.
-    pub base: Cell<Physical>,
-    /// Its number; 0 = it is not followed now.
-    number: Cell<u64>,
-    /// Since when.
-    since: Cell<u64>,
-    /// When the first donation in it ends, at the latest.
-    end: Cell<u64>,
-    /// The threads in it that donate, outermost first.
-    donors: [Cell<Physical>; MOST_DONORS],
-    count: Cell<usize>,
-    /// It is to be followed anew.
-    look: Cell<bool>,
-}
-
-impl Chain {
-    pub(crate) const fn new() -> Chain {
-        Chain {
-            base: Cell::new(Physical(0)),
-            number: Cell::new(0),
-            since: Cell::new(0),
-            end: Cell::new(u64::MAX),
-            donors: [const { Cell::new(Physical(0)) }; MOST_DONORS],
-            count: Cell::new(0),
-            look: Cell::new(false),
-        }
-    }
-
-    /// When the CPU must look again at the latest.
-    pub(crate) fn end(&self) -> u64 {
-        self.end.get()
-    }
-
-    /// One more donor; false if there is no room.
-    fn push(&self, donor: Thread<'_>) -> bool {
-        let count = self.count.get();
-        if count == MOST_DONORS {
-            return false;
-        }
-        self.donors[count].set(donor.at);
-        self.count.set(count + 1);
-        self.end.set(self.end.get().min(donor.donates_until()));
-        true
-    }
-
-    /// Takes the innermost donor out.
-    fn pop(&self) -> Option<Physical> {
-        let last = self.count.get().checked_sub(1)?;
-        self.count.set(last);
-        Some(self.donors[last].get())
-    }
-}
 
 /// Where a chain leads from a thread.
 enum Hop {

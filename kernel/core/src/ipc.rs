@@ -8,7 +8,7 @@
 //!
 //! Invariant: a port never has senders and receivers at once, nor a set receivers and a ready port.
 
-use crate::decode::wrong;
+use crate::call_result::wrong;
 use crate::kernel::{Attempt, Done, Kernel, Stop};
 use crate::list;
 use crate::machine::{Machine, Physical, thread_page::register};

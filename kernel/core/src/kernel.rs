@@ -1,52 +1,14 @@
 //! The kernel as a whole: the few words that are no object. How a CPU comes in stands in `doors`.
 
-use crate::decode::wrong;
-use crate::donate::Chain;
+use crate::call_result::wrong;
+use crate::donation_chain::Chain;
 use crate::machine::{MAX_CPUS, Machine, Physical};
 use crate::object::{Mapping, Port, Receivable, Reference, Region, Space, Thread, Waiters};
-use crate::revoke::Revocation;
+use crate::revocation::Revocation;
 use core::cell::Cell;
-use nacre_abi::{Code, Status};
+use nacre_abi::Code;
 
-/// What a CPU does when it leaves the kernel.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Next {
-    /// Runs the thread that the last `switch_thread` named.
-    User,
-    /// Waits for an interrupt.
-    Idle,
-}
-
-/// Why a call ends before its success.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Stop {
-    /// With an error status; nothing has changed.
-    Status(Status),
-    /// The caller waits (or has faulted, or is stopped): its registers stand at the call, to make it again.
-    Wait,
-    /// The call has gone on for long enough, or is in the way of something that has begun: it is to be made again, once interrupts were let in.
-    Again,
-    /// The call needs another CPU to do something first: it is to be made again after whatever else wants this one.
-    Yield,
-}
-
-impl From<Status> for Stop {
-    fn from(status: Status) -> Stop {
-        Stop::Status(status)
-    }
-}
-
-/// How a call succeeds.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Done {
-    /// The caller goes on, with status `Ok`.
-    Return,
-    /// The registers of all concerned are as they should be.
-    Settled,
-}
-
-/// The outcome of a call, or of a part of it.
-pub type Attempt<T> = Result<T, Stop>;
+pub use crate::call_result::{Attempt, Done, Next, Stop};
 
 /// What one CPU is at. Written by that CPU, and read by others under all locks; so it has its cache lines for itself.
 #[repr(align(128))]

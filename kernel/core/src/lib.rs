@@ -10,6 +10,7 @@
 
 mod announce;
 mod boot;
+mod call_result;
 mod calls;
 mod create;
 mod compose;
@@ -17,6 +18,7 @@ mod decode;
 mod destroy;
 mod device;
 mod donate;
+mod donation_chain;
 mod doors;
 mod fast;
 mod fault;
@@ -30,6 +32,7 @@ mod memory_calls;
 mod memory_copy;
 mod move_calls;
 pub mod object;
+mod revocation;
 mod revoke;
 mod scheduler;
 mod slot;

@@ -1,6 +1,6 @@
 //! The slow halves of mutexes and conditions: to wait while a word of the user's says so, and to wake.
 
-use crate::decode::wrong;
+use crate::call_result::wrong;
 use crate::kernel::{Attempt, Done, Kernel, Stop};
 use crate::list;
 use crate::machine::{Machine, Physical, thread_page::register};

@@ -1,7 +1,7 @@
 //! What an owner of memory can ask of it: which objects are in it, where one of them is, and to have it all back. All go through the range, skip large parts
 //! without anything special in them, and can be cut off: the registers say where to go on.
 
-use crate::decode::wrong;
+use crate::call_result::wrong;
 use crate::kernel::{Attempt, Done, Kernel, Stop};
 use crate::list;
 use crate::machine::{Frame, Machine, PageSize, Physical, thread_page::register};

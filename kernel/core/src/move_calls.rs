@@ -1,6 +1,6 @@
 //! Moving an object to another address: its words are copied, and whatever knew where it was is told. Rings are mended in place, so an object can be moved while it is in use.
 
-use crate::decode::wrong;
+use crate::call_result::wrong;
 use crate::kernel::{Attempt, Done, Kernel};
 use crate::list;
 use crate::machine::{Machine, Physical};

@@ -5,7 +5,7 @@
 //! the cost grows with the objects that are derived, and no stack or memory is needed.
 //!
 //! It can be cut off between any two pieces, and why that is safe: (1) Whoever revokes first makes composition narrower (a frame is `SEIZED`, a mapping is unlinked or changed, a region
-//! closed), so from then on no table is filled with what is to go; a piece that is done stays done. (2) There is one revocation at a time, in [`Revocation`]; who wants to begin another
+//! closed), so from then on no table is filled with what is to go; a piece that is done stays done. (2) There is one revocation at a time, in `Revocation`; who wants to begin another
 //! first works on that one to its end, whoever began it. (3) Whoever would take away or move what it stands on - a space, region or mapping - or put a mapping where one is going, does that
 //! too, so its cursors never dangle. (4) It has a number: who began it keeps that in the frame, mapping or region, and a call that comes back knows by it whether all is done.
 //! Only then does the call return, or the memory become something else. Numbers are never shown to users.
@@ -14,7 +14,7 @@ use crate::kernel::{Attempt, Kernel};
 use crate::list;
 use crate::machine::{Machine, Physical};
 use crate::object::{Mapping, Region, Space};
-use core::cell::Cell;
+use crate::revocation::Phase;
 use nacre_abi::USER_END;
 
 const NULL: Physical = Physical(0);
@@ -24,56 +24,6 @@ const MAPPINGS: u32 = 16;
 const MAPPINGS_WORK: u32 = 500;
 const SWEEP_WORK: u32 = 3000;
 const SMALL_WORK: u32 = 250;
-
-/// What is done next.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Phase {
-    /// Nothing: no revocation is under way.
-    None,
-    /// The next space is taken from the list.
-    Space,
-    /// The tables of the space are cleared, from `cleared` on.
-    Tables,
-    /// The mappings made from `region` are followed, from the node `mapping` on.
-    Mappings,
-}
-
-/// The revocation under way, and how far it is.
-pub(crate) struct Revocation {
-    /// Number of the revocation that was begun last.
-    number: Cell<u64>,
-    phase: Cell<Phase>,
-    /// First of the spaces to do.
-    list: Cell<Physical>,
-    /// The space that is being done; null if only one region is.
-    space: Cell<Physical>,
-    /// What is revoked of it: addresses of the space, or offsets in the one region.
-    low: Cell<u64>,
-    high: Cell<u64>,
-    cleared: Cell<u64>,
-    /// Whether its tables showed anything of that.
-    found: Cell<bool>,
-    region: Cell<Physical>,
-    mapping: Cell<Physical>,
-}
-
-impl Revocation {
-    /// None.
-    pub const fn new() -> Revocation {
-        Revocation {
-            number: Cell::new(0),
-            phase: Cell::new(Phase::None),
-            list: Cell::new(NULL),
-            space: Cell::new(NULL),
-            low: Cell::new(0),
-            high: Cell::new(0),
-            cleared: Cell::new(0),
-            found: Cell::new(false),
-            region: Cell::new(NULL),
-            mapping: Cell::new(NULL),
-        }
-    }
-}
 
 impl<M: Machine> Kernel<M> {
     /// Whether translations may be left of what composition no longer gives.

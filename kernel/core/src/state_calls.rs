@@ -1,7 +1,7 @@
 //! Export and import: every object as plain words. `get` writes all of a state or nothing; `set` checks all of it before it takes any.
 
 use crate::create::REGION_END;
-use crate::decode::wrong;
+use crate::call_result::wrong;
 use crate::kernel::{Attempt, Done, Kernel};
 use crate::list;
 use crate::machine::{Machine, Physical, thread_page};

@@ -1,6 +1,6 @@
 //! Starting, stopping and setting threads.
 
-use crate::decode::wrong;
+use crate::call_result::wrong;
 use crate::kernel::{Attempt, Done, Kernel, Stop};
 use crate::machine::{Machine, Physical, thread_page::register};
 use crate::object::{Thread, WaitKind};

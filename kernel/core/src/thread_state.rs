@@ -1,6 +1,6 @@
 //! A thread as plain words, and who owes whom an answer: what of a thread's state is more than numbers. A waiting thread that is stopped stands at its call, so there is no more to it.
 
-use crate::decode::wrong;
+use crate::call_result::wrong;
 use crate::fault::{FAULT_EXCEPTION, FAULT_REGION};
 use crate::kernel::{Attempt, Kernel};
 use crate::list;

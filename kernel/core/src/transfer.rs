@@ -2,7 +2,8 @@
 //!
 //! All of both sides is checked before anything moves, so a message arrives whole or not at all.
 
-use crate::decode::{DESCRIPTOR, wrong};
+use crate::call_result::wrong;
+use crate::decode::DESCRIPTOR;
 use crate::fault::FAULT_REGION;
 use crate::kernel::{Attempt, Kernel, Stop};
 use crate::list;
