@@ -1,6 +1,6 @@
 //! Mutexes and conditions: the entries of their calls.
 
-use super::{Argument, Entry, Kind, failure, WAIT};
+use super::description::{Argument, Entry, Kind, failure, WAIT};
 use crate::{Call, Code, ObjectType};
 
 /// The entries.

@@ -1,6 +1,6 @@
 //! Memory that is owned, devices, the clock: the entries of their calls.
 
-use super::{Argument, Entry, Failure, Kind, failure};
+use super::description::{Argument, Entry, Failure, Kind, failure};
 use crate::{Call, Code};
 
 /// How pages cannot be copied.

@@ -1,6 +1,6 @@
 //! Messages and notifications: the entries of their calls.
 
-use super::{Argument, Entry, Kind, failure, MESSAGE, WAIT};
+use super::description::{Argument, Entry, Kind, failure, MESSAGE, WAIT};
 use crate::{Call, Code, ObjectType};
 
 /// The entries.

@@ -1,6 +1,6 @@
 //! Spaces, regions and mappings: the entries of their calls.
 
-use super::{Argument, Entry, Kind, failure};
+use super::description::{Argument, Entry, Kind, failure};
 use crate::{Call, Code, ObjectType};
 
 /// The entries.
