@@ -2,6 +2,7 @@
 //! same name.
 
 pub mod call;
+mod context;
 mod memory;
 mod processes;
 mod threads;
@@ -10,13 +11,10 @@ mod tracing;
 use nacre_proto::Errno;
 use nacre_rt::Arguments;
 
+use context::Context;
+
 use crate::figure::{Operation, carry_out, sample, say};
 use crate::program_path;
-
-/// Path of this program, for the measurements.
-pub struct Context {
-    path: &'static [u8],
-}
 
 const OPERATIONS: &[Operation<Context>] = &[
     Operation { name: "null_call", entries: 1, run: getppid },

@@ -4,7 +4,8 @@ use core::sync::atomic::{AtomicU32, Ordering};
 
 use nacre_proto::Errno;
 
-use super::{Context, call};
+use super::call;
+use super::context::Context;
 use crate::figure::sample;
 
 const SIGKILL: u64 = 9;

@@ -5,7 +5,8 @@ use core::sync::atomic::{AtomicU32, Ordering};
 use nacre_proto::Errno;
 use nacre_sys::lock::RawLock;
 
-use super::{Context, call};
+use super::call;
+use super::context::Context;
 use crate::contest::{Contest, Lock};
 use crate::figure::sample;
 

@@ -2,7 +2,8 @@
 
 use nacre_proto::Errno;
 
-use super::{Context, call};
+use super::call;
+use super::context::Context;
 use crate::figure::sample;
 
 const TRACEME: u64 = 0;
