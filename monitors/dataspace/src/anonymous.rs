@@ -1,6 +1,6 @@
 //! Anonymous memory: zeros at first, paged to memory of the layer below.
 
-use crate::managers::{Means, plan};
+use crate::means::{Means, plan};
 use alloc::boxed::Box;
 use alloc::string::String;
 use nacre_abi::PAGE_SIZE;

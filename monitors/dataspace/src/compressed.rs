@@ -1,6 +1,6 @@
 //! Compressed memory: zeros at first, and what was not used lately is made smaller.
 
-use crate::managers::{Means, plan};
+use crate::means::{Means, plan};
 use alloc::boxed::Box;
 use alloc::string::String;
 use nacre_dataspaces::policy::Clock;

@@ -1,6 +1,6 @@
 //! Pinned memory: what was touched stays until it is given back, within a quota.
 
-use crate::managers::{Means, plan};
+use crate::means::{Means, plan};
 use alloc::boxed::Box;
 use alloc::string::String;
 use nacre_dataspaces::policy::Fifo;
