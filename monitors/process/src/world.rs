@@ -7,6 +7,7 @@
 //! A fresh process is a reservation of its maker. `begin` commits it. `abandon`, the last reference to its port, the maker's end and the maker's `exec` abort it:
 //! an aborted process leaves no zombie, sends no signal and releases its number at once.
 
+mod change;
 mod domains;
 mod end;
 mod groups;
@@ -14,6 +15,8 @@ mod limits;
 mod priorities;
 #[cfg(test)]
 mod random_tests;
+mod send_signals;
+mod shares;
 mod signals;
 #[cfg(test)]
 mod share_tests;
@@ -25,15 +28,18 @@ use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 use alloc::vec::Vec;
 use nacre_proto::Errno;
 use nacre_proto::flags::{ASK_PRIVILEGED, BEGIN_ATTENDS, BEGIN_INHERITS, BEGIN_PROGRAM, BEGIN_SERVED};
+pub use change::Change;
 pub use limits::Limits;
 pub use signals::{Sent, Signal};
-pub use wait::{Change, Found};
+pub use wait::Found;
 
 /// The first process.
 pub const FIRST: u64 = 1;
 /// Numbers go up to here, then start again behind those of the first processes.
 pub const HIGHEST: u64 = 32_767;
 const LOWEST_AGAIN: u64 = 300;
+/// 20 less the nice value that a process has at first.
+const USUAL_PRIORITY: u64 = 20;
 /// Maximum of bytes of a name.
 const MOST_NAME: usize = 15;
 /// Maximum of bytes that are kept of a command.
@@ -181,7 +187,7 @@ impl World {
             user_group: 0,
             most_processes: u64::MAX,
             most_signals: MOST_SIGNALS,
-            priority: priorities::USUAL,
+            priority: USUAL_PRIORITY,
             most_processors: u64::MAX,
         };
         let mut world = World {

@@ -1,7 +1,7 @@
 //! Ends: what happens to the children, the group and the session of a process that ends, and what its parent hears.
 
+use super::change::Change;
 use super::signals::{CHILD, CONTINUE, HANG_UP, Signal};
-use super::wait::Change;
 use super::{Effect, FIRST, Process, State, World};
 use alloc::collections::{BTreeSet, VecDeque};
 use alloc::vec::Vec;

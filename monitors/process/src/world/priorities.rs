@@ -1,11 +1,9 @@
 //! Nice values: kept for the program to see, and handed on. Whoever gives out time may ask for them.
 
-use super::World;
+use super::{USUAL_PRIORITY, World};
 use alloc::vec::Vec;
 use nacre_proto::Errno;
 
-/// 20 less the nice value that a process has at first.
-pub const USUAL: u64 = 20;
 /// 20 less the lowest nice value.
 const HIGHEST: u64 = 40;
 /// 20 less the highest.
@@ -34,7 +32,7 @@ impl World {
     /// The highest priority among them.
     pub fn priority(&self, caller: u64, which: u64, who: u64) -> Result<u64, Errno> {
         let meant = self.meant(caller, which, who)?;
-        Ok(meant.iter().filter_map(|pid| self.processes.get(pid)).map(|process| process.traits.priority).max().unwrap_or(USUAL))
+        Ok(meant.iter().filter_map(|pid| self.processes.get(pid)).map(|process| process.traits.priority).max().unwrap_or(USUAL_PRIORITY))
     }
 
     /// Sets the priority of all of them that the caller may set; the last refusal.

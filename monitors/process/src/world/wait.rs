@@ -1,31 +1,10 @@
 //! Waiting for children.
 
+use super::change::Change;
 use super::signals::CHILD;
 use super::{Process, State, World};
 use nacre_proto::Errno;
 use nacre_proto::flags::{WALL, WCLONE, WCONTINUED, WEXITED, WNOHANG, WNOWAIT, WUNTRACED};
-
-/// Change of a child's state.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Change {
-    /// The child has ended, with this status as `wait4` tells it.
-    Ended(u64),
-    /// This signal stopped the child.
-    Stopped(u64),
-    /// The child continued.
-    Continued,
-}
-
-impl Change {
-    /// As `wait4` tells it.
-    pub fn status(self) -> u64 {
-        match self {
-            Change::Ended(status) => status,
-            Change::Stopped(signal) => signal << 8 | 0x7f,
-            Change::Continued => 0xffff,
-        }
-    }
-}
 
 /// A child that has changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
