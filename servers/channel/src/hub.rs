@@ -5,10 +5,13 @@
 
 mod accounts;
 mod cycles;
+mod ends_held;
 mod events;
 mod kept;
 pub mod looks;
 pub mod mailboxes;
+mod open_queues;
+mod pseudo_terminal;
 mod shared;
 #[cfg(test)]
 mod mailboxes_tests;
@@ -21,14 +24,16 @@ mod terminals;
 #[cfg(test)]
 mod tests;
 
+pub use ends_held::MOST_ENDS;
+
 use crate::queue::{PIECE, Parcel, Queue, Received, Sender, Wish};
 use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 use alloc::vec::Vec;
 use nacre_proto::Errno;
 use nacre_proto::flags::{O_DIRECT, O_NONBLOCK, O_RDONLY, O_WRONLY, SOCK_DGRAM, SOCK_STREAM};
 
-/// Most ends.
-pub const MOST_ENDS: usize = 4096;
+/// Longest name of a socket, and key.
+const LONGEST_NAME: usize = 108;
 /// Most bytes in all queues, and those that are kept for them.
 const MOST_BYTES: usize = 32 << 20;
 /// Most references in all queues.
@@ -131,14 +136,14 @@ pub struct Hub<R> {
     touched: BTreeSet<u64>,
     /// Sockets of datagrams.
     datagrams: BTreeSet<u64>,
-    terminals: BTreeMap<u64, terminals::Pair>,
-    mailboxes: mailboxes::Mailboxes<R>,
+    terminals: BTreeMap<u64, pseudo_terminal::Pair>,
+    mailboxes: open_queues::Mailboxes<R>,
     told: Vec<(u64, u64)>,
     /// Rings that processes share, and whose bytes they have.
     rings: BTreeMap<u64, u64>,
     /// Whom to call, of each ring.
     called: BTreeMap<u64, [bool; 2]>,
-    accounts: accounts::Accounts,
+    accounts: ends_held::Accounts,
     bytes: usize,
     references: usize,
     next: u64,
@@ -154,11 +159,11 @@ impl<R> Default for Hub<R> {
             touched: BTreeSet::new(),
             datagrams: BTreeSet::new(),
             terminals: BTreeMap::new(),
-            mailboxes: mailboxes::Mailboxes::default(),
+            mailboxes: open_queues::Mailboxes::default(),
             told: Vec::new(),
             rings: BTreeMap::new(),
             called: BTreeMap::new(),
-            accounts: accounts::Accounts::default(),
+            accounts: ends_held::Accounts::default(),
             bytes: 0,
             references: 0,
             next: 1,
@@ -269,7 +274,7 @@ impl<R> Hub<R> {
 
     /// Opens a named pipe. Whether it is open yet: see [`Hub::is_open`].
     pub fn fifo(&mut self, flags: u64, name: &[u8]) -> Result<u64, Errno> {
-        if name.len() > sockets::LONGEST_NAME {
+        if name.len() > LONGEST_NAME {
             return Err(Errno::ENAMETOOLONG);
         }
         let access = flags & ACCESS;

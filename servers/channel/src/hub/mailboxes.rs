@@ -3,9 +3,9 @@
 //! What was sent or received is so when the answer has arrived: who was cut off meanwhile has sent or received nothing.
 
 use super::kept::Kept;
+use super::open_queues::Opened;
 use super::{ACCESS, BOTH, Hub, MOST_BYTES, O_RDONLY, O_WRONLY};
 use crate::mailbox::{Carrier, Expected, MOST_WAITING, Made, Mail, Mailbox, OVERHEAD, PIECE, Waiter};
-use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use nacre_proto::Errno;
 use nacre_proto::flags::{O_CREAT, O_EXCL, O_NONBLOCK, POLLIN, POLLOUT, POLLRDNORM, POLLWRNORM, SEEK_CUR, SEEK_END, SEEK_SET};
@@ -23,33 +23,6 @@ const LONGEST_NAME: usize = 255;
 const TEXT: u64 = 80;
 /// So many processes are told of a message through one end before they ask.
 const MOST_TOLD: usize = 64;
-
-/// Queues, and the ends through which they are open.
-#[derive(Debug)]
-pub struct Mailboxes<R> {
-    boxes: BTreeMap<u64, Mailbox<R>>,
-    names: BTreeMap<Vec<u8>, u64>,
-    open: BTreeMap<u64, Opened>,
-    /// Messages that are sent in parts, by end and thread; and what may be asked for again.
-    parts: BTreeMap<(u64, u64), (u64, Vec<u8>)>,
-    kept: Kept,
-}
-
-impl<R> Default for Mailboxes<R> {
-    fn default() -> Mailboxes<R> {
-        Mailboxes { boxes: BTreeMap::new(), names: BTreeMap::new(), open: BTreeMap::new(), parts: BTreeMap::new(), kept: Kept::default() }
-    }
-}
-
-/// An end.
-#[derive(Debug, Default)]
-struct Opened {
-    number: u64,
-    /// Where the next read of its text starts.
-    position: u64,
-    /// Processes that were told through it: which, by whose message.
-    told: Vec<[u64; 3]>,
-}
 
 /// What somebody wants to open.
 #[derive(Clone, Copy, Debug)]

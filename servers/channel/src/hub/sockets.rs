@@ -1,6 +1,6 @@
 //! Sockets: names, who listens, who connects to whom.
 
-use super::{End, Hub, SOCKET_ACCESS, Stage};
+use super::{End, Hub, LONGEST_NAME, SOCKET_ACCESS, Stage};
 use crate::queue::Queue;
 use alloc::collections::VecDeque;
 use alloc::format;
@@ -8,8 +8,6 @@ use alloc::vec::Vec;
 use nacre_proto::Errno;
 use nacre_proto::flags::{END_OWN, O_NONBLOCK, SOCK_DGRAM, SOCK_SEQPACKET, SOCK_STREAM};
 
-/// Longest name, and key.
-pub(super) const LONGEST_NAME: usize = 108;
 /// How keys of files start.
 const FILE: &[u8] = b"/";
 /// Most that may wait to be accepted.

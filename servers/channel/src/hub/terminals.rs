@@ -5,9 +5,8 @@
 
 use super::Hub;
 use super::looks::Looks;
-use super::packets::{FLUSHED_INPUT, FLUSHED_OUTPUT, Packets};
+use super::pseudo_terminal::{Pair, MOST_ECHO, INPUT, OUTPUT};
 use crate::queue::{Received, Wish};
-use alloc::collections::{BTreeSet, VecDeque};
 use alloc::vec::Vec;
 use nacre_proto::Errno;
 use nacre_proto::flags::{POLLERR, POLLHUP, POLLIN, POLLOUT, POLLPRI, POLLRDNORM, POLLWRNORM, TCSAFLUSH, TERMINAL_HANGUP, TERMINAL_WINDOW};
@@ -18,87 +17,11 @@ pub const MOST_TERMINALS: usize = 256;
 /// So much of what was typed waits for the discipline, and so much output for the master.
 const TYPED: usize = 8192;
 const SCREEN: usize = 8192;
-/// The echo of one message, and what waits on the screen with echoes, is no longer than this: the rest is lost or comes later.
-const MOST_ECHO: usize = 64 << 10;
 /// Most bytes that the master gets at a time.
 const PIECE: usize = 4096;
 const READABLE: u64 = POLLIN | POLLRDNORM;
 const WRITABLE: u64 = POLLOUT | POLLWRNORM;
-
-/// What `terminal.flush` drops.
-const INPUT: u64 = 0;
-const OUTPUT: u64 = 1;
 const BOTH: u64 = 2;
-
-/// A pseudo-terminal.
-#[derive(Default)]
-pub struct Pair {
-    number: u64,
-    /// Account that it was made on.
-    account: u64,
-    terminal: Terminal,
-    typed: VecDeque<u8>,
-    screen: VecDeque<u8>,
-    /// Echoes that appear once output goes on.
-    held: VecDeque<u8>,
-    packets: Packets,
-    looks: Looks,
-    master: u64,
-    slaves: BTreeSet<u64>,
-    /// The last slave has gone, and none has come since.
-    is_left: bool,
-    is_locked: bool,
-}
-
-impl core::fmt::Debug for Pair {
-    fn fmt(&self, to: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        write!(to, "terminal {}", self.number)
-    }
-}
-
-impl Pair {
-    /// Lets the discipline take what was typed, as far as it has room: which events that leads to.
-    fn pump(&mut self) -> u64 {
-        let (mut events, mut echoed) = (0, 0);
-        self.release();
-        while self.terminal.has_room() && echoed < MOST_ECHO {
-            let Some(byte) = self.typed.pop_front() else { break };
-            let mut echo = VecDeque::new();
-            let was_stopped = self.terminal.is_stopped();
-            if let Some(signal) = self.terminal.feed(byte, &mut echo) {
-                events |= signal.event();
-                self.packets.tell(if self.terminal.signals_flush() { FLUSHED_INPUT | FLUSHED_OUTPUT } else { 0 });
-            }
-            self.packets.flow((was_stopped, self.terminal.is_stopped()));
-            echoed += echo.len();
-            self.release();
-            let room = MOST_ECHO.saturating_sub(self.screen.len() + self.held.len());
-            let screen = if self.terminal.is_stopped() { &mut self.held } else { &mut self.screen };
-            screen.extend(echo.into_iter().take(room));
-        }
-        events
-    }
-
-    /// Shows the echoes that have waited, if output goes on.
-    fn release(&mut self) {
-        if !self.terminal.is_stopped() {
-            self.screen.append(&mut self.held);
-        }
-    }
-
-    fn flush(&mut self, which: u64) {
-        if which != OUTPUT {
-            self.terminal.flush_input();
-            self.typed.clear();
-            self.packets.tell(FLUSHED_INPUT);
-        }
-        if which != INPUT {
-            self.screen.clear();
-            self.held.clear();
-            self.packets.tell(FLUSHED_OUTPUT);
-        }
-    }
-}
 
 /// What is known of a terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
