@@ -11,6 +11,7 @@ pub mod boot;
 pub mod calendar;
 pub mod chores;
 pub mod console;
+pub mod event_loop;
 pub mod files;
 pub mod frames;
 pub mod hardware;
@@ -34,5 +35,6 @@ pub mod table;
 pub mod tree;
 pub mod views;
 pub mod waits;
+pub mod word_waits;
 
 pub use nacre_terminal as terminal;

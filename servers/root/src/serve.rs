@@ -6,7 +6,6 @@ mod directory;
 mod file;
 mod memory;
 mod lock;
-pub use lock::{Meeting, Waiting};
 mod parent;
 mod share;
 mod source;

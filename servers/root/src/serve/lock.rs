@@ -7,13 +7,14 @@ use crate::objects::Kind;
 use crate::root::Root;
 use crate::table::Key;
 use crate::waits::Place;
+use crate::word_waits::{Meeting, Waiting};
 use nacre_proto::flags::{LOCK_NONE, LOCK_READ, LOCK_TEST, LOCK_WAIT, LOCK_WHOLE, LOCK_WRITE};
 use nacre_proto::server::{self, Output};
 use nacre_proto::{Errno, Request, file, segment};
 use alloc::vec::Vec;
 use nacre_abi::rights::REFERENCE_USE;
 use nacre_sys::gate;
-use nacre_sys::{Condition, Owned, OwnedCondition, OwnedReference, Reference, Span};
+use nacre_sys::{Condition, Owned, OwnedReference, Reference, Span};
 
 /// The process of a lock that is an open file's.
 const NO_PROCESS: u64 = u64::MAX;
@@ -23,20 +24,6 @@ const WORD: u64 = 4;
 const LOOKS: usize = 64;
 /// Waiters that one request wakes. The others are woken between the requests that follow.
 const WOKEN_AT_ONCE: u64 = 64;
-
-/// Somebody who waits at a word.
-pub struct Waiting {
-    reply: OwnedReference,
-    /// The object that is charged for it.
-    payer: Key,
-}
-
-/// The condition of a word.
-pub struct Meeting {
-    condition: OwnedCondition,
-    /// The object that is charged for it.
-    payer: Key,
-}
 
 fn is_gone(reply: &OwnedReference) -> bool {
     reply.is_null().unwrap_or(true)

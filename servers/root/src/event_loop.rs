@@ -1,0 +1,129 @@
+//! Event loop of the root server: answers requests, notifications, exceptions and faults until the
+//! program has ended.
+
+use crate::objects::Kind;
+use crate::root::Root;
+use crate::serve::Sources;
+use crate::table::Key;
+use alloc::string::String;
+use nacre_abi::fault;
+use nacre_abi::message::{NO_REFERENCES, THREAD_ENDED};
+use nacre_nest::host::{Exception, KILLED, KILLED_TEXT};
+use nacre_proto::{Errno, Event, Request, Station};
+use nacre_proto::{clock, directory, file, memory, parent, segment, terminal};
+use nacre_sys::{Code, Status};
+
+/// Exit status of a program that a signal ended, as a shell says it.
+const SIGNAL_STATUS: u64 = 128;
+/// How long, in nanoseconds, a line that takes nothing is waited for at the end, and how often.
+const STALL: u64 = 10_000_000;
+const MAX_STALLS: u32 = 1000;
+
+impl Root {
+    /// Answers events until the program has ended and everything it wrote has gone out.
+    pub fn run(&mut self) -> Result<(), Status> {
+        let mut station = Station::new(nacre_abi::message::MAX_BYTES as usize).map_err(|_| Status::new(Code::NoMemory))?;
+        while self.status.is_none() {
+            self.step(&mut station, self.console.patience())?;
+        }
+        self.drain(&mut station)
+    }
+
+    /// Waits at most `patience` nanoseconds (0: for ever) for an event, and answers it.
+    fn step(&mut self, station: &mut Station, patience: u64) -> Result<(), Status> {
+        // Work that is left is done between requests, and at once if there is none.
+        let patience = if self.woken.is_empty() && !self.has_chores() { patience } else { 1 };
+        match station.next(self.objects.set().address(), patience) {
+            Ok(event) => self.handle(event),
+            Err(status) if status.code() == Some(Code::TimedOut) => {}
+            Err(status) => return Err(status),
+        }
+        crate::memory::prepare_area();
+        self.tell_notices();
+        self.wake_more();
+        self.do_chore();
+        self.console.push_messages(&mut self.files);
+        self.console.push();
+        self.console.settle();
+        Ok(())
+    }
+
+    /// Says how the program ended, and waits until the lines have taken everything. The host may not listen any more: then not for ever.
+    fn drain(&mut self, station: &mut Station) -> Result<(), Status> {
+        self.report_foreign_calls();
+        let status = self.status.unwrap_or(0);
+        self.console.messages.exit(if status >= 256 { SIGNAL_STATUS + (status & 0x7f) } else { status & 0xff });
+        self.console.push_messages(&mut self.files);
+        let mut stalls = 0;
+        while !self.console.is_quiet() && stalls < MAX_STALLS {
+            let before = self.console.pending();
+            let patience = Some(self.console.patience()).filter(|patience| *patience != 0);
+            self.step(station, patience.map_or(STALL, |patience| patience.min(STALL)))?;
+            stalls = if self.console.pending() == before { stalls + 1 } else { 0 };
+        }
+        Ok(())
+    }
+
+    fn report_foreign_calls(&mut self) {
+        for call in self.foreign_calls.take().into_iter().flatten() {
+            self.console.messages.line(&[b"foreign call without implementation: ", &call[..]].concat());
+        }
+    }
+
+    fn handle(&mut self, event: Event<'_>) {
+        match event {
+            Event::Request(mut request) => self.dispatch(&mut request),
+            Event::Notification { word, bits } => self.notified(Key::from_word(word), bits),
+            Event::Exception(mut request) => self.exception(&mut request),
+            Event::Fault(mut request) => self.fault(&mut request),
+        }
+    }
+
+    fn dispatch(&mut self, request: &mut Request<'_>) {
+        let kind = self.objects.get(Key::from_word(request.word())).map(|object| &object.kind);
+        match request.protocol() {
+            protocol if !kind.is_some_and(|kind| kind.serves(protocol)) => request.refuse(Errno::ENOSYS),
+            parent::NUMBER => parent::dispatch(self, request),
+            memory::NUMBER => memory::dispatch(self, request),
+            segment::NUMBER => segment::dispatch(self, request),
+            file::NUMBER if self.is_source(request.word()) => file::dispatch(&mut Sources(self), request),
+            file::NUMBER => file::dispatch(self, request),
+            terminal::NUMBER => terminal::dispatch(self, request),
+            directory::NUMBER => directory::dispatch(self, request),
+            clock::NUMBER => clock::dispatch(self, request),
+            _ => request.refuse(Errno::ENOSYS),
+        }
+    }
+
+    fn notified(&mut self, key: Key, bits: u64) {
+        let Some(object) = self.objects.get(key) else { return };
+        if let Kind::Lines = object.kind {
+            let events = self.console.interrupted(bits);
+            self.terminal_events(events);
+        } else if let Kind::Keeper = object.kind {
+            if bits & THREAD_ENDED != 0 && self.status.is_none() {
+                self.say_end(&KILLED_TEXT);
+                self.end(KILLED);
+            }
+        } else if bits & NO_REFERENCES != 0 && !object.stays {
+            self.close(key);
+        }
+    }
+
+    /// A line that says how the program ended.
+    fn say_end(&mut self, how: &dyn core::fmt::Display) {
+        let text = alloc::format!("{}: {how}", String::from_utf8_lossy(&self.name));
+        self.console.messages.line(text.as_bytes());
+    }
+
+    /// Ends the program. Exceptions arrive at the port of its keeper and at no other.
+    fn exception(&mut self, request: &mut Request<'_>) {
+        if !self.objects.get(Key::from_word(request.word())).is_some_and(|object| matches!(object.kind, Kind::Keeper)) {
+            return request.answer(fault::STOP, [0; 6]);
+        }
+        let exception = Exception::from_words(request.words());
+        request.answer(fault::STOP, [0; 6]);
+        self.say_end(&exception);
+        self.end(exception.exit_status());
+    }
+}
