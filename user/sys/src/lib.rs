@@ -20,6 +20,7 @@ pub mod span;
 pub mod window;
 
 mod condition;
+mod foreign_copy;
 mod mapping;
 mod message;
 mod mutex;

@@ -3,7 +3,7 @@
 
 use core::marker::PhantomData;
 
-use crate::raw;
+use crate::foreign_copy;
 
 /// Memory that may be read.
 #[derive(Clone, Copy, Debug)]
@@ -52,7 +52,7 @@ impl<'a> Span<'a> {
 
     /// Copies into `to` as much as fits; how many bytes.
     pub fn copy_to(&self, to: &mut [u8]) -> usize {
-        raw::copy_out(*self, to)
+        foreign_copy::copy_out(*self, to)
     }
 }
 
@@ -87,12 +87,12 @@ impl<'a> SpanMut<'a> {
 
     /// Copies from `from` as much as fits; how many bytes.
     pub fn copy_from(&mut self, from: Span<'_>) -> usize {
-        raw::copy_in(from, self)
+        foreign_copy::copy_in(from, self)
     }
 
     /// Fills it with one byte.
     pub fn fill(&mut self, byte: u8) {
-        raw::fill(self, byte);
+        foreign_copy::fill(self, byte);
     }
 }
 

@@ -4,7 +4,7 @@ use core::ops::Range;
 
 use nacre_abi::environment::{BOOT_IMAGE, FOREIGN_LIBRARY};
 
-use crate::{Span, SpanMut, raw};
+use crate::{Span, SpanMut, foreign_copy};
 
 /// Where windows may lie: addresses that never hold the program's own code, data, heap or stacks.
 pub const WINDOWS: Range<u64> = 0x1000_0000_0000..0x2000_0000_0000;
@@ -64,25 +64,25 @@ impl Window {
 
     /// Copies out, all of `to`; `None` if that leaves the window.
     pub fn read(self, offset: u64, to: &mut [u8]) -> Option<()> {
-        raw::copy_out(self.span(offset, to.len() as u64)?, to);
+        foreign_copy::copy_out(self.span(offset, to.len() as u64)?, to);
         Some(())
     }
 
     /// Copies in, all of `from`; `None` if that leaves the window.
     pub fn write(self, offset: u64, from: &[u8]) -> Option<()> {
-        raw::copy_in(Span::from(from), &mut self.span_mut(offset, from.len() as u64)?);
+        foreign_copy::copy_in(Span::from(from), &mut self.span_mut(offset, from.len() as u64)?);
         Some(())
     }
 
     /// Copies all of `from` to `offset`; `None` if that leaves the window.
     pub fn copy_from(self, offset: u64, from: Window) -> Option<()> {
-        raw::copy_in(Span::at(from.start, from.size as usize), &mut self.span_mut(offset, from.size)?);
+        foreign_copy::copy_in(Span::at(from.start, from.size as usize), &mut self.span_mut(offset, from.size)?);
         Some(())
     }
 
     /// Fills `size` bytes from `offset` on; `None` if they leave the window.
     pub fn fill(self, offset: u64, size: u64, byte: u8) -> Option<()> {
-        raw::fill(&mut self.span_mut(offset, size)?, byte);
+        foreign_copy::fill(&mut self.span_mut(offset, size)?, byte);
         Some(())
     }
 

@@ -1,0 +1,44 @@
+//! Copies between memory that others may write at the same time.
+
+use core::arch::asm;
+
+use crate::{Span, SpanMut};
+
+/// Copies `size` bytes between ranges that are read and written by others too, as the machine does it: no promise about what is seen of
+/// a write made meanwhile, but nothing else goes wrong.
+///
+/// # Safety
+/// Each end is mapped memory (or its absence is an exception that the caller accepts), and no Rust object that is borrowed otherwise.
+unsafe fn copy(from: u64, to: u64, size: usize) {
+    // SAFETY: the caller's promise; eight bytes at a time, then the rest, forwards.
+    unsafe {
+        asm!("rep movsq", "mov rcx, {rest}", "rep movsb", rest = in(reg) size & 7,
+            inout("rcx") size >> 3 => _, inout("rsi") from => _, inout("rdi") to => _, options(nostack, preserves_flags));
+    }
+}
+
+/// Copies out of a span of memory, as much as fits.
+pub(crate) fn copy_out(from: Span<'_>, to: &mut [u8]) -> usize {
+    let size = from.size().min(to.len());
+    // SAFETY: a `Span` may be read, and `to` is ours.
+    unsafe { copy(from.address(), to.as_mut_ptr() as u64, size) };
+    size
+}
+
+/// Copies into a span of memory, as much as fits.
+pub(crate) fn copy_in(from: Span<'_>, to: &mut SpanMut<'_>) -> usize {
+    let size = from.size().min(to.size());
+    // SAFETY: a `Span` may be read, a `SpanMut` written. If they overlap, bytes are copied forwards: wrong bytes, not wrong memory.
+    unsafe { copy(from.address(), to.address(), size) };
+    size
+}
+
+/// Fills a span of memory with one byte.
+pub(crate) fn fill(to: &mut SpanMut<'_>, byte: u8) {
+    let pattern = u64::from(byte) * 0x0101_0101_0101_0101;
+    // SAFETY: a `SpanMut` may be written; eight bytes at a time, then the rest.
+    unsafe {
+        asm!("rep stosq", "mov rcx, {rest}", "rep stosb", rest = in(reg) to.size() & 7,
+            inout("rcx") to.size() >> 3 => _, inout("rdi") to.address() => _, in("rax") pattern, options(nostack, preserves_flags));
+    }
+}
