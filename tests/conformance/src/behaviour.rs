@@ -1,5 +1,6 @@
 //! Tests of calls that succeed, and of the ends of waits.
 
+mod checks;
 mod keepers;
 mod links;
 mod memory;
@@ -8,9 +9,7 @@ mod objects;
 mod processors;
 mod schedule;
 
-use alloc::format;
 use alloc::string::String;
-use nacre_abi::{Call, Code, Status};
 
 pub use keepers::kernel_half;
 
@@ -74,27 +73,3 @@ pub const TESTS: &[Test] = &[
     test("OBJ1006", "places for what an object is linked to are looked at as any argument, and nothing changes if they are refused", links::got),
     test("OBJ1004", "a call with a number that does not exist changes nothing", objects::unknown),
 ];
-
-/// A call that must succeed, told as text.
-fn must(call: Call, arguments: &[u64]) -> Result<(u64, u64), String> {
-    crate::fixture::must(call, arguments).map_err(|status| format!("{}: {status:?}", call.name()))
-}
-
-/// A value that must be another.
-fn equal<T: PartialEq + core::fmt::Debug>(what: &str, found: T, wanted: T) -> Result<(), String> {
-    if found == wanted { Ok(()) } else { Err(format!("{what}: {found:x?}, not {wanted:x?}")) }
-}
-
-/// A status that must be this error.
-fn fails<T>(what: &str, result: Result<T, Status>, code: Code) -> Result<(), String> {
-    match result {
-        Ok(_) => Err(format!("{what}: succeeded, not {code:?}")),
-        Err(status) if status.code() == Some(code) => Ok(()),
-        Err(status) => Err(format!("{what}: {status:?}, not {code:?}")),
-    }
-}
-
-/// An unexpected status as text.
-fn text(what: &'static str) -> impl Fn(Status) -> String {
-    move |status| format!("{what}: {status:?}")
-}

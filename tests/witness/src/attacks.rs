@@ -28,7 +28,7 @@ mod space_end;
 mod strange_files;
 mod word_in_objects;
 
-use crate::{Outcome, THROUGH, UNKNOWN, say};
+use crate::outcome::{Outcome, THROUGH, UNKNOWN, say};
 
 /// An attack: its name, its sentence, and its function, which gets the argument behind `NAME=`.
 pub type Attack = (&'static str, &'static str, fn(&[u8]) -> Outcome);

@@ -9,42 +9,18 @@ mod attacks;
 mod children;
 mod innocent;
 mod kept;
+mod outcome;
 mod tools;
 
 use alloc::format;
-use alloc::string::String;
 use nacre_rt::{Arguments, stream};
+use outcome::{ABSENT, BROKEN, THROUGH, UNKNOWN, Verdict, say};
 
 nacre_rt::entry!(witness);
 
 #[cfg(not(target_os = "none"))]
 fn main() {
     println!("This is a program of Nacre: build it for a target without an operating system.");
-}
-
-/// Result of an attack that did not get through.
-pub enum Verdict {
-    /// The system refused or survived the attack.
-    Refused,
-    /// The environment lacks this service, so there is nothing to attack.
-    Absent(&'static str),
-}
-
-/// Outcome of an attack; the error says how the attack got through.
-pub type Outcome = Result<Verdict, String>;
-
-/// Status of a run in which an attack got through.
-const THROUGH: i32 = 1;
-/// Status of a run in which an innocent call failed.
-const BROKEN: i32 = 2;
-/// Status of a run that lacks a service.
-const ABSENT: i32 = 3;
-/// Status of a run with an unknown name.
-const UNKNOWN: i32 = 125;
-
-fn say(line: &str) {
-    // A lost message shows in the status as well.
-    let _ = stream::write(stream::MESSAGES, line.as_bytes());
 }
 
 /// Carries out the attack `name`, then makes innocent calls; returns the status.

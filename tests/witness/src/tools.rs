@@ -1,6 +1,6 @@
 //! Parts of attacks: services, raw messages, object memory, and threads in spaces of their own.
 
-use crate::{Outcome, Verdict};
+use crate::outcome::{Outcome, Verdict};
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;

@@ -1,6 +1,6 @@
 //! Threads in a space of their own, and who keeps them.
 
-use super::{equal, fails, must, text};
+use super::checks::{equal, fails, must, text};
 use crate::fixture::{BUFFER, EXPORTED, FREE, FREE_UNIT, MAPPED_AT, PORT, REGION, SPACE, THREAD, strong};
 use nacre_raw::{read, write};
 use alloc::string::{String, ToString};

@@ -1,6 +1,6 @@
 //! Tests of the links of states: each reference that a call names is checked as an argument is.
 
-use super::equal;
+use super::checks::equal;
 use crate::fixture::{self, BUFFER, LINKS, MUTEX, NULL, PORT, SENDER, THREAD, UNMAPPED, must, population, weak};
 use alloc::format;
 use alloc::string::String;

@@ -1,6 +1,6 @@
 //! Composition as a program sees it.
 
-use super::{equal, fails, must};
+use super::checks::{equal, fails, must};
 use crate::fixture::{self, ARENA, EXPORTED, FREE, PORT, REGION, SPARE, population};
 use alloc::string::String;
 use nacre_abi::state::RegionState;

@@ -1,6 +1,6 @@
 //! Messages between threads of this program.
 
-use super::{equal, fails, must, text};
+use super::checks::{equal, fails, must, text};
 use crate::fixture::{FREE_UNIT, NULL, PORT, PORT_SET, strong};
 use alloc::string::{String, ToString};
 use alloc::vec;

@@ -1,6 +1,6 @@
 //! The verbs that all objects share.
 
-use super::{equal, fails, must};
+use super::checks::{equal, fails, must};
 use crate::fixture::{self, ARENA, ARENA_SIZE, BUFFER, CONDITION, FREE, PORT, population, strong};
 use nacre_raw::{number, read};
 use alloc::string::String;

@@ -1,7 +1,7 @@
 //! Tests of several processors at the same objects. They hold on one processor too, but test less
 //! there.
 
-use super::{equal, must, text};
+use super::checks::{equal, must, text};
 use crate::fixture::{BUFFER, EXPORTED, FREE, FREE_UNIT, MAPPED_AT, PORT, REGION, SPACE, strong};
 use alloc::format;
 use alloc::string::String;

@@ -1,6 +1,6 @@
 //! Schedulers that are threads of this program.
 
-use super::{equal, fails, must, text};
+use super::checks::{equal, fails, must, text};
 use crate::fixture::{FREE, FREE_UNIT, NULL, PORT, strong};
 use alloc::format;
 use alloc::string::String;

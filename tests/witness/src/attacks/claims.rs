@@ -1,7 +1,7 @@
 //! Servers believe what a program says that it is. A guard passed the words unchecked, so a guarded program was any process to those outside.
 
 use crate::tools::{find, why};
-use crate::{Outcome, Verdict};
+use crate::outcome::{Outcome, Verdict};
 use alloc::format;
 use nacre_proto::flags::{SERVICE_CHANNELS, SOCK_STREAM};
 use nacre_proto::{Errno, channel, process};

@@ -1,7 +1,7 @@
 //! Root answered every protocol at every port, so whoever had memory could read the clock.
 
 use crate::tools::find;
-use crate::{Outcome, Verdict};
+use crate::outcome::{Outcome, Verdict};
 use alloc::format;
 use nacre_proto::clock;
 use nacre_proto::flags::{CLOCK_REALTIME, SERVICE_MEMORY};

@@ -1,7 +1,7 @@
 //! A file that the guard handed out as it is took the place of a directory in `directory.link`, and named itself anywhere.
 
 use crate::tools::{find, why};
-use crate::{Outcome, Verdict};
+use crate::outcome::{Outcome, Verdict};
 use alloc::format;
 use nacre_proto::flags::{AT_EMPTY_PATH, O_CREAT, O_RDONLY, O_RDWR, SERVICE_FILES};
 use nacre_proto::{Errno, directory};

@@ -2,7 +2,7 @@
 //! without being the keeper of anything.
 
 use crate::tools::{Outpost, at_each_port, moment};
-use crate::Outcome;
+use crate::outcome::Outcome;
 
 /// Destroys the only thread of a space of each keeper, then the space.
 pub fn attack(_: &[u8]) -> Outcome {

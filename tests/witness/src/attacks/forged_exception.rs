@@ -2,7 +2,7 @@
 //! program's and ended the machine.
 
 use crate::tools::{Outpost, at_each_port, moment};
-use crate::Outcome;
+use crate::outcome::Outcome;
 
 /// Address of an unmapped page.
 const NOWHERE: u64 = 0x1000;

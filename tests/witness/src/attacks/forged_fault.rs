@@ -1,7 +1,7 @@
 //! A region's keeper gets a message for each page that the region lacks. A service's port as keeper got such messages from anybody.
 
 use crate::tools::{Outpost, at_each_port, moment, why};
-use crate::Outcome;
+use crate::outcome::Outcome;
 use nacre_abi::Rights;
 use nacre_sys::{OwnedMapping, OwnedRegion, Reference, Region};
 

@@ -2,7 +2,7 @@
 //! received references to them.
 
 use crate::tools::{Outpost, at_each_port, moment};
-use crate::Outcome;
+use crate::outcome::Outcome;
 use nacre_sys::Reference;
 
 /// Address of an unmapped page.

@@ -1,7 +1,7 @@
 //! Limits of the file server were those of the machine: one client took all locks, views, watchers or files, and the others got none.
 
 use crate::tools::{find, why};
-use crate::{Outcome, Verdict};
+use crate::outcome::{Outcome, Verdict};
 use alloc::string::String;
 use alloc::vec::Vec;
 use nacre_proto::flags::{IN_MODIFY, LOCK_NONE, LOCK_WRITE, O_CREAT, O_RDWR, SERVICE_FILES, SHARE_WRITE};

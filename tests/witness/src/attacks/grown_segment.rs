@@ -1,7 +1,7 @@
 //! A segment that was to grow showed what others had behind it until the growth was refused. A thread runs from there all the time meanwhile.
 
 use crate::tools::{Outpost, find, program_state, why};
-use crate::{Outcome, Verdict};
+use crate::outcome::{Outcome, Verdict};
 use alloc::vec::Vec;
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use nacre_abi::{PAGE_SIZE, Rights};

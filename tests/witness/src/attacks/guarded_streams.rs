@@ -1,7 +1,7 @@
 //! A guard took each stream for a terminal or a file. With a directory as standard input its child had the whole file system. With
 //! a pipe it had the memory of the pipe's server. On a terminal it typed keys for the shell outside.
 
-use crate::{Outcome, Verdict};
+use crate::outcome::{Outcome, Verdict};
 use alloc::format;
 use alloc::string::String;
 use nacre_proto::{channel, directory, file, parent, terminal};

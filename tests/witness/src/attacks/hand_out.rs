@@ -1,7 +1,7 @@
 //! Root handed out any file by its path, for programs that could not open it.
 
 use crate::tools::{find, why};
-use crate::{Outcome, Verdict};
+use crate::outcome::{Outcome, Verdict};
 use alloc::format;
 use nacre_proto::flags::{O_CREAT, O_WRONLY, SERVICE_FILES};
 use nacre_proto::{Errno, directory, file, parent};

@@ -3,7 +3,7 @@
 use crate::children::{become_role, start};
 use crate::kept::{FEWEST_PAGES, take_all};
 use crate::tools::{find, moment, why};
-use crate::{Outcome, Verdict};
+use crate::outcome::{Outcome, Verdict};
 use alloc::format;
 use alloc::string::String;
 use nacre_proto::flags::{O_CREAT, O_RDWR, SERVICE_FILES};

@@ -1,7 +1,7 @@
 //! The link to a space's keeper was a reference with rights. Below `process` the keeper of a guarded program is the manager's port.
 
 use crate::tools::{find, why};
-use crate::{Outcome, Verdict};
+use crate::outcome::{Outcome, Verdict};
 use alloc::format;
 use alloc::string::String;
 use nacre_abi::rights::REFERENCE_USE;

@@ -4,7 +4,7 @@ use crate::children::{Count, numbers, start};
 use crate::kept::{FEWEST_PAGES, take_all};
 use nacre_raw::random::Random;
 use crate::tools::why;
-use crate::{Outcome, Verdict};
+use crate::outcome::{Outcome, Verdict};
 use alloc::format;
 use alloc::string::String;
 use nacre_proto::process;

@@ -2,7 +2,7 @@
 //! the way there, so the program got the real directory.
 
 use crate::tools::{find, why};
-use crate::{Outcome, Verdict};
+use crate::outcome::{Outcome, Verdict};
 use alloc::format;
 use alloc::string::String;
 use nacre_proto::channel::{Outgoing, receive_with, send_with};

@@ -3,7 +3,7 @@
 
 use crate::children::{Count, start};
 use crate::tools::{find, why};
-use crate::{Outcome, Verdict};
+use crate::outcome::{Outcome, Verdict};
 use alloc::format;
 use alloc::string::String;
 use nacre_proto::flags::{POLLIN, SERVICE_CHANNELS, SERVICE_FILES, SERVICE_MEMORY, SOCK_STREAM};

@@ -2,7 +2,7 @@
 
 use super::no_memory::hold;
 use crate::tools::find;
-use crate::{Outcome, Verdict};
+use crate::outcome::{Outcome, Verdict};
 use alloc::vec::Vec;
 use nacre_abi::{PAGE_SIZE, Rights};
 use nacre_nest::places::Place;

@@ -1,7 +1,7 @@
 //! A server died of the first allocation that failed. The client holds all memory and then makes servers allocate.
 
 use crate::tools::{PATIENCE, find, why};
-use crate::{Outcome, Verdict};
+use crate::outcome::{Outcome, Verdict};
 use alloc::vec::Vec;
 use nacre_proto::flags::{O_CREAT, O_RDWR, SERVICE_CHANNELS, SERVICE_FILES, SERVICE_MEMORY};
 use nacre_proto::{Errno, channel, directory, file, memory, process};

@@ -2,7 +2,7 @@
 
 use super::no_memory::hold;
 use crate::tools::{find, why};
-use crate::{Outcome, Verdict};
+use crate::outcome::{Outcome, Verdict};
 use alloc::vec::Vec;
 use nacre_proto::flags::{IN_ATTRIB, IN_MODIFY, O_CREAT, O_RDWR, SERVICE_FILES, SERVICE_MEMORY};
 use nacre_proto::{Errno, directory, file};

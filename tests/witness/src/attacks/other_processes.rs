@@ -1,7 +1,7 @@
 //! `guard --allow process` let its program write the memory of any process, by `process.ask`. So its code ran outside the guard.
 
 use crate::tools::why;
-use crate::{Outcome, Verdict};
+use crate::outcome::{Outcome, Verdict};
 use alloc::format;
 use nacre_proto::{Errno, process};
 use nacre_sys::Reference;

@@ -1,7 +1,7 @@
 //! A monitor handed the pool of all its child's programs to each of them. One message from one of them destroyed the memory of all.
 
 use crate::tools::find;
-use crate::{Outcome, Verdict};
+use crate::outcome::{Outcome, Verdict};
 use nacre_proto::flags::SERVICE_MEMORY;
 use nacre_proto::memory;
 

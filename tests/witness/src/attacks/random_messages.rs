@@ -5,7 +5,7 @@
 
 use nacre_raw::random::Random;
 use crate::tools::{Outpost, object_memory, ports, why};
-use crate::{Outcome, Verdict};
+use crate::outcome::{Outcome, Verdict};
 use alloc::string::String;
 use alloc::vec::Vec;
 use nacre_abi::message::MAX_BYTES;

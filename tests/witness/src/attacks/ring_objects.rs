@@ -1,7 +1,7 @@
 //! The manager reads and writes the ring of a shared pipe. A client made a kernel object there, so the manager faulted; other clients write nonsense there.
 
 use crate::tools::{PATIENCE, find, why};
-use crate::{Outcome, Verdict};
+use crate::outcome::{Outcome, Verdict};
 use nacre_abi::{PAGE_SIZE, Rights};
 use nacre_nest::places::Place;
 use nacre_proto::flags::SERVICE_CHANNELS;

@@ -2,7 +2,7 @@
 
 use crate::children::{Count, numbers, start};
 use crate::kept::{FEWEST_PAGES, take_all};
-use crate::{Outcome, Verdict};
+use crate::outcome::{Outcome, Verdict};
 use alloc::format;
 use alloc::string::String;
 

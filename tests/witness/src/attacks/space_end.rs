@@ -4,7 +4,7 @@
 //! the end is no exception that its parent would see. The program ends as one that was killed.
 
 use crate::tools::{object_memory, why};
-use crate::{Outcome, Verdict};
+use crate::outcome::{Outcome, Verdict};
 use alloc::string::String;
 use nacre_abi::rights::REFERENCE_CONTROL;
 use nacre_proto::{parent, segment};

@@ -2,7 +2,7 @@
 //! paths from being judged.
 
 use crate::tools::{find, why};
-use crate::{Outcome, Verdict};
+use crate::outcome::{Outcome, Verdict};
 use alloc::format;
 use alloc::string::String;
 use core::sync::atomic::{AtomicU64, Ordering};

@@ -1,7 +1,7 @@
 //! Root read the word that `segment.wait` names in the client's page. The client had made a kernel object there, so root faulted.
 
 use crate::tools::{PATIENCE, why};
-use crate::{Outcome, Verdict};
+use crate::outcome::{Outcome, Verdict};
 use nacre_abi::{PAGE_SIZE, Rights};
 use nacre_proto::{Errno, memory, segment};
 use nacre_rt::memory::{addresses, object_pool, pool};
