@@ -19,7 +19,9 @@ impl Rights {
     pub const EXECUTE: Rights = Rights(4);
     /// Create kernel objects in the memory and donate it to the kernel; needs `WRITE` too.
     pub const OBJECTS: Rights = Rights(8);
-    /// Every right.
+    /// Of a mapping alone: it is an overlay, which stands in front of the mappings of the same range.
+    pub const OVER: Rights = Rights(16);
+    /// Every right over memory.
     pub const ALL: Rights = Rights(15);
 
     /// Whether all of `other` is in `self`.
@@ -37,7 +39,17 @@ impl Rights {
         Rights(self.0 | other.0)
     }
 
-    /// `None` if `bits` has bits without a meaning.
+    /// The rights without [`Rights::OVER`].
+    pub const fn of_memory(self) -> Rights {
+        self.intersect(Rights::ALL)
+    }
+
+    /// Whether a mapping with these rights is an overlay.
+    pub const fn is_over(self) -> bool {
+        self.contains(Rights::OVER)
+    }
+
+    /// `None` if `bits` has bits without a meaning for memory.
     pub const fn from_bits(bits: u64) -> Option<Rights> {
         if bits & !15 == 0 { Some(Rights(bits)) } else { None }
     }

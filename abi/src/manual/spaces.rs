@@ -193,7 +193,7 @@ pub const ENTRIES: &[Entry] = &[
     },
     Entry {
         call: Call::MappingCreate,
-        purpose: "Fills a window of a space from a region.",
+        purpose: "Fills a window of a space from a region. With the right `OVER` (16) the mapping is an overlay: it stands in front of the mappings of the same range and is found before them, whatever its other rights, until it is destroyed. At one address lie at most an overlay and one other mapping. An overlay whose region is gone shows what is below.",
         arguments: &[
         Argument { name: "slot", kind: Kind::Slot(ObjectType::Mapping), text: "" },
         Argument { name: "space", kind: Kind::SpaceOrOwn, text: "where the window is" },
@@ -201,18 +201,18 @@ pub const ENTRIES: &[Entry] = &[
         Argument { name: "size", kind: Kind::Size, text: "" },
         Argument { name: "region", kind: Kind::Use(ObjectType::Region), text: "" },
         Argument { name: "offset", kind: Kind::Number, text: "in the region, multiple of 4096" },
-        Argument { name: "rights", kind: Kind::Rights, text: "" },
+        Argument { name: "rights", kind: Kind::Rights, text: "and `OVER`" },
         ],
         results: "",
         failures: &[&[
-            failure(3, Code::Overlap, "another mapping is in the way", "destroy it, or choose another place"),
+            failure(3, Code::Overlap, "another mapping is in the way; for an overlay, another overlay", "destroy it, or choose another place"),
             failure(6, Code::BadRange, "offset and size leave the region", "choose a smaller window"),
         ]],
-        restarts: "from the start; nothing was made",
+        restarts: "from the start; nothing was made, but for an overlay: it stands there, and a call whose slot holds the very overlay that it asks for succeeds as soon as nobody sees what is below",
     },
     Entry {
         call: Call::MappingDestroy,
-        purpose: "Unmaps.",
+        purpose: "Unmaps. What an overlay stood in front of is found again.",
         arguments: &[
         Argument { name: "object", kind: Kind::Object(ObjectType::Mapping), text: "" },
         ],
@@ -263,7 +263,7 @@ pub const ENTRIES: &[Entry] = &[
     },
     Entry {
         call: Call::MappingSetState,
-        purpose: "Changes window, offset and rights and, if `links` offers one, the region.",
+        purpose: "Changes window, offset and rights and, if `links` offers one, the region, all at once: nobody finds nothing meanwhile. `OVER` makes the mapping an overlay, or one no more. More rights and nothing else changed take nothing from anybody.",
         arguments: &[
         Argument { name: "object", kind: Kind::Object(ObjectType::Mapping), text: "" },
         Argument { name: "buffer", kind: Kind::Buffer, text: "" },
@@ -275,7 +275,7 @@ pub const ENTRIES: &[Entry] = &[
             failure(2, Code::BadVersion, "the header names another type or a version that is not known", "pass a state of this version"),
             failure(2, Code::BadRange, "the window is not in whole pages below the end of user addresses", "round it"),
             failure(2, Code::BadRights, "more than the region has", "ask for fewer"),
-            failure(3, Code::Overlap, "another mapping is in the way", "destroy it, or choose another place"),
+            failure(3, Code::Overlap, "another mapping is in the way; for an overlay, another overlay", "destroy it, or choose another place"),
             failure(6, Code::BadRange, "the window leaves the region", "choose a smaller one"),
             failure(4, Code::NullReference, "its region is gone", "offer another"),
         ]],

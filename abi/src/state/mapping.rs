@@ -9,7 +9,7 @@ super::state! {
         size,
         /// Where in the region the window starts, a multiple of 4096.
         offset,
-        /// [`Rights`](crate::Rights).
+        /// [`Rights`](crate::Rights), and [`Rights::OVER`](crate::Rights::OVER) if it is an overlay.
         rights,
     }
 }

@@ -5,7 +5,7 @@
 use crate::kernel::Kernel;
 use crate::list;
 use crate::machine::{Frame, Leaf, LeafKind, Machine, PageSize, Physical, TablePool};
-use crate::object::{Region, Space};
+use crate::object::{Mapping, Region, Space};
 use crate::tree::Tree;
 use nacre_abi::{PAGE_SIZE, Rights};
 
@@ -65,9 +65,42 @@ impl<M: Machine> TablePool for Pool<'_, M> {
 }
 
 impl<M: Machine> Kernel<M> {
-    /// The mappings of a space.
+    /// The mappings of a space that are no overlays.
     pub(crate) fn mappings(&self, space: Space<'_>) -> Tree<'_, M> {
         Tree::new(&self.machine, &self.machine.words::<1>(space.mapping_root())[0])
+    }
+
+    /// The overlays of a space.
+    pub(crate) fn overlays(&self, space: Space<'_>) -> Tree<'_, M> {
+        Tree::new(&self.machine, &self.machine.words::<1>(space.overlay_root())[0])
+    }
+
+    /// The tree that mappings of a space with these rights are in.
+    pub(crate) fn layer(&self, space: Space<'_>, rights: Rights) -> Tree<'_, M> {
+        if rights.is_over() { self.overlays(space) } else { self.mappings(space) }
+    }
+
+    /// The tree that a mapping is in.
+    pub(crate) fn layer_of(&self, mapping: Mapping<'_>) -> Tree<'_, M> {
+        self.layer(self.space_at_home(mapping.home()), mapping.rights())
+    }
+
+    /// Where the first mapping that touches `page..end` of a space starts, but for the page itself.
+    pub(crate) fn next_mapped(&self, space: Space<'_>, page: u64, end: u64) -> u64 {
+        let starts = [self.mappings(space), self.overlays(space)].map(|layer| layer.first(page, end).map_or(end, |node| node.start().max(page + PAGE_SIZE)));
+        starts[0].min(starts[1])
+    }
+
+    /// The mapping that `address` of a space is found in, the bounds between which no other stands in front of it, and how many were looked at.
+    fn mapping_at(&self, space: Space<'_>, address: u64) -> (Option<Mapping<'_>>, (u64, u64), u32) {
+        let (over, bounds, looked) = self.overlays(space).find_or_gap(address);
+        // One without a region has nothing to show.
+        let shown = over.map(|node| self.mapping(node.at)).filter(|mapping| list::link_target(&self.machine, mapping.region()).is_some());
+        if shown.is_some() {
+            return (shown, bounds, looked);
+        }
+        let (node, below) = self.mappings(space).find(address);
+        (node.map(|node| self.mapping(node.at)), bounds, looked + below)
     }
 
     /// The regions that a space exports.
@@ -92,13 +125,12 @@ impl<M: Machine> Kernel<M> {
                 return Ok(meaning);
             }
             let at = meaning.physical.0;
-            let (node, looked) = self.mappings(space).find(at);
+            let (mapping, (low, high), looked) = self.mapping_at(space, at);
             *work += LAYER_WORK + looked * LOOK_WORK;
             if *work > MOST_WORK {
                 break;
             }
-            let Some(node) = node else { return Err(lack) };
-            let mapping = self.mapping(node.at);
+            let Some(mapping) = mapping else { return Err(lack) };
             let Some(region) = list::link_target(&self.machine, mapping.region()) else { return Err(lack) };
             let region = self.region(region);
             let offset = mapping.offset() + (at - mapping.start());
@@ -110,8 +142,8 @@ impl<M: Machine> Kernel<M> {
                 return Err(lack);
             }
             meaning.rights = meaning.rights.intersect(mapping.rights()).intersect(region.rights());
-            meaning.below = meaning.below.min(at - mapping.start()).min(offset);
-            meaning.above = meaning.above.min(mapping.end() - at).min(region.size() - offset);
+            meaning.below = meaning.below.min(at - mapping.start().max(low)).min(offset);
+            meaning.above = meaning.above.min(mapping.end().min(high) - at).min(region.size() - offset);
             meaning.physical = Physical(region.start() + offset);
             space = self.space_at_home(region.home());
         }

@@ -3,7 +3,7 @@
 use crate::call_result::wrong;
 use crate::kernel::{Attempt, Done, Kernel, Stop};
 use crate::list;
-use crate::machine::{Machine, Physical, thread_page::register};
+use crate::machine::{Frame, Machine, Physical, thread_page::register};
 use crate::object::{Mapping, Region, Space, Thread, links_of};
 use nacre_abi::object::UNIT;
 use nacre_abi::rights::{REFERENCE_CONTROL, REFERENCE_USE};
@@ -131,30 +131,63 @@ impl<M: Machine> Kernel<M> {
     }
 
     pub(crate) fn mapping_create(&self, caller: Thread<'_>) -> Attempt<Done> {
-        let slot = self.free_slot(caller, 1, caller.argument(1), ObjectType::Mapping)?;
+        let found = self.slot_memory(caller, 1, caller.argument(1), ObjectType::Mapping)?;
+        let begun = self.overlay_at(found);
+        let slot = if begun.is_some() { found.0 } else { self.slot_checked(1, found, ObjectType::Mapping)? };
         let space = self.space_argument(caller, 2)?;
         let (start, size) = (caller.argument(3), caller.argument(4));
         self.page_range(start, size, USER_END, [3, 4])?;
         let region = self.region(self.target(caller, 5, caller.argument(5), ObjectType::Region, REFERENCE_USE)?);
         let offset = caller.argument(6);
-        self.mapping_check(space, None, (start, size), (region, offset))?;
-        let rights = self.rights_argument(caller.argument(7), 7)?;
-        if !region.rights().contains(rights) {
-            return wrong(Code::BadRights, 7);
+        let bits = caller.argument(7);
+        if let Some(overlay) = begun {
+            // A call that was cut off finds the overlay made, and only waits until nobody sees what is below.
+            let state = [overlay.home().0, overlay.start(), overlay.size(), overlay.offset(), overlay.rights().0];
+            let same = state == [self.home_of(space).0, start, size, offset, bits] && list::link_target(&self.machine, overlay.region()) == Some(region.at);
+            return if same { self.overlay_finish(overlay) } else { wrong(Code::SlotOccupied, 1) };
         }
+        self.mapping_check(space, None, (start, size), (region, offset), Rights(bits))?;
+        let rights = self.mapping_rights(bits, region, 7)?;
+        self.frame_prepare(slot)?;
         // What was there before may still be going.
         self.revoke_idle()?;
         self.object_place(slot, ObjectType::Mapping)?;
-        self.mapping_init(self.mapping(slot), space, (start, size), (region, offset), rights);
+        let mapping = self.mapping(slot);
+        self.mapping_init(mapping, space, (start, size), (region, offset), rights);
+        if !rights.is_over() {
+            return Ok(Done::Return);
+        }
+        mapping.set_revoked(self.revoke_begin_mapping(mapping));
+        self.overlay_finish(mapping)
+    }
+
+    /// The overlay at an object's place, if one is there.
+    fn overlay_at(&self, (at, frame): (Physical, &Frame)) -> Option<Mapping<'_>> {
+        if frame.kind.get() != Frame::OBJECTS || self.object_in_frame(at)?.0 != ObjectType::Mapping {
+            return None;
+        }
+        Some(self.mapping(at)).filter(|mapping| mapping.rights().is_over())
+    }
+
+    fn overlay_finish(&self, overlay: Mapping<'_>) -> Attempt<Done> {
+        self.revoke_finish(overlay.revoked())?;
+        overlay.set_revoked(0);
         Ok(Done::Return)
     }
 
-    /// Whether a window of `space` can be filled from a region; `except` is the mapping that is being changed.
-    pub(crate) fn mapping_check(&self, space: Space<'_>, except: Option<Physical>, (start, size): (u64, u64), (region, offset): (Region<'_>, u64)) -> Attempt<()> {
+    /// Whether a window of `space` can be filled from a region by a mapping with these rights; `except` is the mapping that is being changed.
+    pub(crate) fn mapping_check(
+        &self,
+        space: Space<'_>,
+        except: Option<Physical>,
+        (start, size): (u64, u64),
+        (region, offset): (Region<'_>, u64),
+        rights: Rights,
+    ) -> Attempt<()> {
         if !offset.is_multiple_of(PAGE_SIZE) || offset > region.size() || size > region.size() - offset {
             return wrong(Code::BadRange, 6);
         }
-        let mappings = self.mappings(space);
+        let mappings = self.layer(space, rights);
         let mut next = mappings.first(start, start + size);
         while let Some(node) = next {
             if Some(node.at) != except {
@@ -175,7 +208,7 @@ impl<M: Machine> Kernel<M> {
         list::link_init(&self.machine, mapping.region());
         list::link_set(&self.machine, mapping.region(), region.at, region.mappings());
         list::init(&self.machine, mapping.links());
-        self.mappings(space).insert(mapping.at);
+        self.layer(space, rights).insert(mapping.at);
         space.set_population(space.population() + 1);
     }
 

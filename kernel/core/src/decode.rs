@@ -4,7 +4,7 @@ use crate::call_result::wrong;
 use crate::kernel::{Attempt, Kernel};
 use crate::list;
 use crate::machine::{LeafKind, Machine, PageSize, Physical, thread_page::register};
-use crate::object::{self, Space, Thread};
+use crate::object::{self, Region, Space, Thread};
 use nacre_abi::object::{TargetType, UNIT};
 use nacre_abi::rights::{REFERENCE_CONTROL, REFERENCE_USE};
 use nacre_abi::{Code, ObjectType, PAGE_SIZE, Rights, USER_END};
@@ -148,6 +148,12 @@ impl<M: Machine> Kernel<M> {
     /// Rights given by an argument.
     pub(crate) fn rights_argument(&self, bits: u64, argument: u8) -> Attempt<Rights> {
         Rights::from_bits(bits).map_or_else(|| wrong(Code::BadRights, argument), Ok)
+    }
+
+    /// Rights of a mapping from `region`, given by an argument.
+    pub(crate) fn mapping_rights(&self, bits: u64, region: Region<'_>, argument: u8) -> Attempt<Rights> {
+        let rights = self.rights_argument(bits & !Rights::OVER.0, argument)?;
+        if region.rights().contains(rights) { Ok(Rights(bits)) } else { wrong(Code::BadRights, argument) }
     }
 
     /// Lets the link at `link` lead to a port, or nowhere.

@@ -87,7 +87,7 @@ impl<M: Machine> Kernel<M> {
         while let Some(region) = self.regions(space).outer() {
             self.destroy_part(ObjectType::Region, region)?;
         }
-        while let Some(mapping) = self.mappings(space).outer() {
+        while let Some(mapping) = self.mappings(space).outer().or_else(|| self.overlays(space).outer()) {
             self.destroy_part(ObjectType::Mapping, mapping)?;
         }
         self.link_to_port(space.keeper(), None);
@@ -181,7 +181,7 @@ impl<M: Machine> Kernel<M> {
         }
         self.revoke_finish(mapping.revoked())?;
         let space = self.space_at_home(mapping.home());
-        self.mappings(space).remove(at);
+        self.layer_of(mapping).remove(at);
         space.set_population(space.population() - 1);
         Ok(())
     }

@@ -57,7 +57,7 @@ impl<M: Machine> Kernel<M> {
         let space = self.space(caller.space());
         match self.resolve(space, page, needed) {
             Ok(meaning) => Ok(Part { start: page, end: page.saturating_add(meaning.above), physical: meaning.physical }),
-            Err(_) => Err(self.mappings(space).first(page, end).map_or(end, |node| node.start().max(page + PAGE_SIZE))),
+            Err(_) => Err(self.next_mapped(space, page, end)),
         }
     }
 

@@ -101,7 +101,7 @@ impl<M: Machine> Kernel<M> {
 
     fn mapping_moved(&self, from: Physical, to: Physical) {
         let (old, new) = (self.mapping(from), self.mapping(to));
-        self.mappings(self.space_at_home(new.home())).replace(from, to);
+        self.layer_of(new).replace(from, to);
         list::link_move(&self.machine, old.region(), new.region());
     }
 

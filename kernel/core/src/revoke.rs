@@ -200,7 +200,7 @@ impl<M: Machine> Kernel<M> {
     }
 
     /// Puts a space on the list: the first time for this range, the second time for all of it, and no third time.
-    fn revoke_later(&self, space: Space<'_>, low: u64, high: u64) {
+    pub(crate) fn revoke_later(&self, space: Space<'_>, low: u64, high: u64) {
         let this = &self.revocation;
         if space.flush_number() != this.number.get() {
             space.set_flush_number(this.number.get());

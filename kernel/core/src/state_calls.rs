@@ -287,8 +287,10 @@ impl<M: Machine> Kernel<M> {
         let rights = self.rights_argument(rights, 2)?;
         let keeper = self.offered(caller, 0, ObjectType::Port, REFERENCE_CONTROL)?;
         // A call that was cut off finds the change made, and only waits until what was seen before is gone.
-        let same = (region.start(), region.size(), region.rights()) == (start, size, rights);
-        if !same || region.revoked() == 0 {
+        let (stays, old) = ((region.start(), region.size()) == (start, size), region.rights());
+        if stays && region.revoked() == 0 && rights.contains(old) {
+            region.set_rights(rights);
+        } else if !stays || old != rights || region.revoked() == 0 {
             self.revoke_idle()?;
             let number = self.revoke_begin_region(region);
             let regions = self.regions(self.space_at_home(region.home()));
@@ -310,7 +312,7 @@ impl<M: Machine> Kernel<M> {
     fn mapping_set(&self, caller: Thread<'_>, at: Physical, [start, size, offset, rights]: [u64; 4]) -> Attempt<()> {
         let mapping = self.mapping(at);
         self.page_range(start, size, USER_END, [2, 2])?;
-        let rights = self.rights_argument(rights, 2)?;
+        self.rights_argument(rights & !Rights::OVER.0, 2)?;
         let offered = self.offered(caller, 0, ObjectType::Region, REFERENCE_USE)?;
         let region = match offered {
             Some(region) => region,
@@ -318,15 +320,24 @@ impl<M: Machine> Kernel<M> {
         };
         let Some(region) = region else { return wrong(Code::NullReference, 4) };
         let space = self.space_at_home(mapping.home());
-        self.mapping_check(space, Some(at), (start, size), (self.region(region), offset))?;
-        if !self.region(region).rights().contains(rights) {
-            return wrong(Code::BadRights, 2);
-        }
+        self.mapping_check(space, Some(at), (start, size), (self.region(region), offset), Rights(rights))?;
+        let rights = self.mapping_rights(rights, self.region(region), 2)?;
         let linked = list::link_target(&self.machine, mapping.region());
-        let same = (mapping.start(), mapping.size(), mapping.offset(), mapping.rights()) == (start, size, offset, rights) && linked == Some(region);
+        let (stays, old) = ((mapping.start(), mapping.size(), mapping.offset()) == (start, size, offset) && linked == Some(region), mapping.rights());
+        if stays && mapping.revoked() == 0 && rights.contains(old) && rights.is_over() == old.is_over() {
+            // What is given takes nothing away: whoever wants it faults, and finds it.
+            mapping.set_rights(rights);
+            return Ok(());
+        }
+        let same = stays && old == rights;
         if !same || mapping.revoked() == 0 {
             self.revoke_idle()?;
-            mapping.set_revoked(self.revoke_begin_mapping(mapping));
+            let number = self.revoke_begin_mapping(mapping);
+            mapping.set_revoked(number);
+            if rights.is_over() && (mapping.start(), mapping.size()) != (start, size) {
+                // What it comes to stand in front of goes, too.
+                self.revoke_later(space, start, start + size);
+            }
             if linked.is_some() {
                 list::link_clear(&self.machine, mapping.region());
             }
@@ -340,13 +351,12 @@ impl<M: Machine> Kernel<M> {
 
     /// Lets a mapping without a region show another window.
     fn mapping_change(&self, mapping: Mapping<'_>, (start, size): (u64, u64), (region, offset): (Physical, u64), rights: Rights) {
-        let mappings = self.mappings(self.space_at_home(mapping.home()));
-        mappings.remove(mapping.at);
+        self.layer_of(mapping).remove(mapping.at);
         mapping.set_start(start);
         mapping.set_size(size);
         mapping.set_offset(offset);
         mapping.set_rights(rights);
-        mappings.insert(mapping.at);
+        self.layer_of(mapping).insert(mapping.at);
         list::link_set(&self.machine, mapping.region(), region, self.region(region).mappings());
     }
 

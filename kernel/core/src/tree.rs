@@ -237,6 +237,23 @@ impl<'k, M: Machine> Tree<'k, M> {
         (None, looked)
     }
 
+    /// The range that `address` lies in, in a tree whose ranges do not overlap, or the gap between two of them: the range, its or the gap's ends, and how many were looked at.
+    pub fn find_or_gap(self, address: u64) -> (Option<Node<'k>>, (u64, u64), u32) {
+        let (mut at, mut looked, mut low, mut high) = (Physical(self.root.get()), 0, 0, u64::MAX);
+        while at != NULL {
+            let node = self.node(at);
+            looked += 1;
+            if address < node.start() {
+                (at, high) = (node.left(), node.start());
+            } else if address < node.end() {
+                return (Some(node), (node.start(), node.end()), looked);
+            } else {
+                (at, low) = (node.right(), node.end());
+            }
+        }
+        (None, (low, high), looked)
+    }
+
     /// The next range after `node` that overlaps `low..high`.
     pub fn next(self, node: Node<'k>, low: u64, high: u64) -> Option<Node<'k>> {
         let mut node = node;

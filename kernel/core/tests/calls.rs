@@ -214,7 +214,7 @@ fn creation_refuses_what_it_should() {
     fixture.fails(Call::MappingCreate, &[free & !127, space, 0x10_1000, PAGE_SIZE, region, 0, rights], Code::Overlap, 3);
     fixture.fails(Call::MappingCreate, &[free & !127, space, 0x20_0000, 9 * PAGE_SIZE, region, 0, rights], Code::BadRange, 6);
     fixture.fails(Call::MappingCreate, &[free & !127, space, 0x20_0000, PAGE_SIZE, region, 8, rights], Code::BadRange, 6);
-    fixture.fails(Call::MappingCreate, &[free & !127, space, 0x20_0000, PAGE_SIZE, region, 0, 16], Code::BadRights, 7);
+    fixture.fails(Call::MappingCreate, &[free & !127, space, 0x20_0000, PAGE_SIZE, region, 0, 32], Code::BadRights, 7);
     fixture.fails(Call::MappingCreate, &[free & !127, space, 0x20_0000, PAGE_SIZE, space, 0, 1], Code::WrongType, 5);
     fixture.fails(Call::MappingCreate, &[free & !127, space, 0x20_0000, PAGE_SIZE, fixture.weak[2], 0, 1], Code::Denied, 5);
     fixture.fails(Call::PortCreate, &[free & !127, 0, region], Code::WrongType, 3);

@@ -10,6 +10,7 @@ mod hostile;
 mod ipc;
 mod mended;
 mod moving;
+mod overlays;
 mod owned;
 mod schedule;
 mod scheduler_state;

@@ -49,6 +49,7 @@ pub const TESTS: &[Test] = &[
     test("MEM1005", "a space runs in the smallest pool", memory::small_pool),
     test("MEM1006", "pages that nobody has touched since they were cleared are told from others", memory::touched),
     test("MEM1007", "pages are copied to others", memory::copied),
+    test("MEM1008", "an overlay is seen in place of what it stands in front of, until it goes", memory::overlay),
     test("THR1001", "a keeper brings a page, and the thread goes on", keepers::page),
     test("THR1002", "an exception reaches the keeper with all registers, and the answer sets them", keepers::exception),
     test("THR1004", "in a space whose time is hidden, reading the machine's time is an exception, else it is not", keepers::time_hidden),

@@ -44,6 +44,8 @@ view! {
         /// Anchor of its threads.
         threads = 8;
         links = 10;
+        /// The tree of mappings that are overlays.
+        overlay_root = 28;
         /// Link to the port that hears of the end in the keeper's place.
         watcher = 25;
     }

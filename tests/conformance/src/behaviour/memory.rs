@@ -117,3 +117,23 @@ pub fn small_pool() -> Result<(), String> {
     must(Call::SpaceDestroy, &[space])?;
     fails("a mapping of it", fixture::must(Call::MappingDestroy, &[slot]), Code::NotAnObject)
 }
+
+pub fn overlay() -> Result<(), String> {
+    let over = |rights: Rights| rights.union(Rights::OVER).0;
+    map(FREE, HERE, 0x3000, Rights::READ)?;
+    (0..4).for_each(|page| write(EXPORTED + page * 4096, 10 + page));
+    let shown = || [0, 1, 2].map(|page| read(HERE + page * 4096));
+    equal("before", shown(), [10, 11, 12])?;
+    let arguments = [FREE + 128, 0, HERE + 0x1000, 0x1000, REGION, 0x3000, over(Rights::READ.union(Rights::WRITE))];
+    must(Call::MappingCreate, &arguments)?;
+    equal("with an overlay", shown(), [10, 13, 12])?;
+    write(HERE + 0x1000, 99);
+    equal("what was written through it", read(EXPORTED + 0x3000), 99)?;
+    must(Call::MappingCreate, &arguments)?;
+    let second = [FREE + 256, 0, HERE + 0x1000, 0x1000, REGION, 0, over(Rights::READ)];
+    fails("a second overlay", fixture::must(Call::MappingCreate, &second), Code::Overlap)?;
+    must(Call::MappingDestroy, &[FREE + 128])?;
+    equal("uncovered", shown(), [10, 11, 12])?;
+    must(Call::MappingDestroy, &[FREE])?;
+    Ok(())
+}

@@ -1,0 +1,52 @@
+//! Mappings: the layers of a space, and what an address means through them.
+
+use super::{Checker, DEPTH, KERNEL_SPACE, NULL};
+use super::super::machine::RAM_START;
+use nacre_abi::Rights;
+use nacre_core::list;
+use nacre_core::machine::{Machine, Physical};
+use nacre_core::object::{Mapping, Region, Space};
+use nacre_core::tree::Node;
+
+impl Checker<'_> {
+    /// The mappings of one layer of a space, in order.
+    pub(super) fn layer(&self, layer: &[Physical], over: bool) {
+        let layer: Vec<Mapping<'_>> = layer.iter().map(|at| Mapping::new(self.machine, *at)).collect();
+        assert!(layer.iter().all(|it| it.rights().is_over() == over), "a mapping is in the wrong layer");
+        assert!(layer.windows(2).all(|two| two[0].end() <= two[1].start()), "mappings overlap");
+    }
+
+    /// What an address means, by looking at every object there is.
+    pub fn meaning(&self, space: Physical, address: u64, depth: usize) -> Option<(Physical, Rights)> {
+        if space.0 == RAM_START + KERNEL_SPACE {
+            return Some((Physical(address), Rights::ALL));
+        }
+        if depth == DEPTH {
+            return None;
+        }
+        let found = Space::new(self.machine, space);
+        let inside = |root: Physical| {
+            let mut nodes = Vec::new();
+            self.flat(Physical(self.machine.peek(root.0)), &mut nodes);
+            nodes.into_iter().map(|at| Mapping::new(self.machine, at)).find(|it| it.start() <= address && address < it.end())
+        };
+        let over = inside(found.overlay_root()).filter(|it| list::link_target(self.machine, it.region()).is_some());
+        let mapping = over.or_else(|| inside(found.mapping_root()))?;
+        let region = Region::new(self.machine, list::link_target(self.machine, mapping.region())?);
+        let offset = mapping.offset() + address - mapping.start();
+        if offset >= region.size() {
+            return None;
+        }
+        let (physical, rights) = self.meaning(self.machine.home_of(region.home()), region.start() + offset, depth + 1)?;
+        Some((physical, rights.intersect(mapping.rights()).intersect(region.rights())))
+    }
+
+    fn flat(&self, at: Physical, nodes: &mut Vec<Physical>) {
+        if at != NULL {
+            let node = Node::new(self.machine, at);
+            self.flat(node.left(), nodes);
+            nodes.push(at);
+            self.flat(node.right(), nodes);
+        }
+    }
+}
