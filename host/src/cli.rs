@@ -79,6 +79,9 @@ pub struct LintArguments {
     /// Print each import of this crate that is in a circle or comes from a higher layer
     #[arg(long, value_name = "FOLDER")]
     pub imports: Option<String>,
+    /// Print each comment of this folder that does not begin with its item, and each line of prose over 100 columns
+    #[arg(long, value_name = "FOLDER")]
+    pub words: Option<String>,
 }
 
 /// Arguments of `completions`.

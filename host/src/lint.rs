@@ -8,6 +8,7 @@ mod layers;
 mod mask;
 mod records;
 mod walk;
+mod words;
 
 use std::fs;
 
@@ -49,6 +50,7 @@ pub fn lint(tree: &Tree, arguments: &LintArguments) -> Outcome<i32> {
         violations.push(format!("kernel: {kernel_lines} code lines are more than {KERNEL_LINES}"));
     }
     violations.extend(imports::check(tree, &members, arguments.imports.as_deref())?);
+    violations.extend(words::check(tree, &members, arguments.words.as_deref())?);
     violations.extend(folders_without_readme(tree)?.iter().map(|folder| format!("{folder}: no README.md")));
     violations.extend(crates::check(tree)?);
     for violation in &violations {

@@ -54,12 +54,19 @@ impl Records {
         Ok(grown)
     }
 
+    /// Returns row and column of each number that has grown.
+    pub fn grown_numbers(&self) -> Vec<(String, String)> {
+        let larger = each(&self.found).filter(|(row, column, now)| *now > number(&self.rows, row, column));
+        larger.map(|(row, column, _)| (row.to_string(), column.to_string())).collect()
+    }
+
     fn grown(&self) -> Vec<String> {
-        let larger = each(&self.found).filter_map(|(row, column, now)| {
-            let recorded = number(&self.rows, row, column);
-            (now > recorded).then(|| format!("{row}: {column}: {now} are more than the {recorded} of {}", self.name))
+        let numbers = self.grown_numbers();
+        let lines = numbers.iter().map(|(row, column)| {
+            let [now, recorded] = [&self.found, &self.rows].map(|rows| number(rows, row, column));
+            format!("{row}: {column}: {now} are more than the {recorded} of {}", self.name)
         });
-        larger.collect()
+        lines.collect()
     }
 }
 

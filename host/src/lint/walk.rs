@@ -38,6 +38,15 @@ pub fn is_test_file(inside: &Path) -> bool {
     name == "tests.rs" || name.ends_with("_tests.rs") || inside.components().any(|part| part.as_os_str() == "tests")
 }
 
+/// All Markdown files.
+pub fn pages(tree: &Tree) -> Outcome<Vec<PathBuf>> {
+    let mut pages = Vec::new();
+    for folder in folders(tree)? {
+        pages.extend(entries(&folder)?.into_iter().filter(|path| path.extension().is_some_and(|extension| extension == "md")));
+    }
+    Ok(pages)
+}
+
 /// Folders that hold files but do not say what they are. Module folders are explained by the headers of their modules.
 pub fn folders_without_readme(tree: &Tree) -> Outcome<Vec<String>> {
     let mut without = Vec::new();
