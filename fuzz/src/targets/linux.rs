@@ -1,8 +1,8 @@
 //! The library for Linux programs: any call with any arguments, over memory that holds any bytes.
 
 use crate::bytes::Bytes;
-use nacre_linux::inheritance::Inheritance;
-use nacre_linux::rehearsal::Rehearsal;
+use nacre_linux::fork_record::Inheritance;
+use nacre_linux::host_double::Rehearsal;
 
 const PAGE: usize = 4096;
 const CALLS: usize = 470;

@@ -2,7 +2,7 @@
 //!
 //! The loader maps this library beside every program that is not native, and enters it first. It prepares the program's state, names itself
 //! to the kernel as the place where foreign calls continue, and goes to the program's entry point. From then on a `syscall` of the program
-//! arrives at [`entry`], finds its function in [`table`], and becomes messages of the Common Protocols where it needs somebody else.
+//! arrives at [`entry`], finds its function in [`entry::call_table`], and becomes messages of the Common Protocols where it needs somebody else.
 //!
 //! A folder is a layer: a file imports its own layer and those that stand above it in this file.
 //!
@@ -165,94 +165,7 @@ pub mod entry {
     pub use assembly::*;
 }
 
-// Names from before the layers.
-pub(crate) use abi::call_names as names;
-pub use abi::errno;
-pub use abi::fork_record as inheritance;
-pub use abi::registers as frame;
-pub(crate) use calls::files::attributes;
-pub(crate) use calls::files::copy_file as transfer;
-pub(crate) use calls::files::descriptors as control;
-pub(crate) use calls::files::directories;
-pub(crate) use calls::files::epoll;
-pub(crate) use calls::files::extended_attributes as extended;
-pub(crate) use calls::files::file_locks as locking;
-pub(crate) use calls::files::inotify;
-pub(crate) use calls::files::ioctl as terminal;
-pub(crate) use calls::files::list_directory as listing;
-pub(crate) use calls::files::open;
-pub(crate) use calls::files::poll;
-pub(crate) use calls::files::read_write as files;
-pub(crate) use calls::files::splice;
-pub(crate) use calls::files::status;
-pub(crate) use calls::identity::capabilities;
-pub(crate) use calls::identity::credentials as identity;
-pub(crate) use calls::identity::limits;
-pub(crate) use calls::identity::privileged as superuser;
-pub(crate) use calls::identity::processor as machine;
-pub(crate) use calls::identity::processors;
-pub(crate) use calls::identity::scheduling as schedule;
-pub(crate) use calls::identity::system_name;
-pub(crate) use calls::ipc::futex;
-pub(crate) use calls::ipc::futex_waitv as futex_several;
-pub(crate) use calls::ipc::message_queue as mailbox;
-pub(crate) use calls::ipc::system_v as keyed;
-pub(crate) use calls::memory::advice;
-pub(crate) use calls::memory::mapping;
-pub(crate) use calls::memory::memory_locks as locked;
-pub(crate) use calls::memory::shared_memory as sharing;
-pub(crate) use calls::processes::children;
-pub(crate) use calls::processes::exec;
-pub(crate) use calls::processes::fork;
-pub(crate) use calls::processes::prctl;
-pub(crate) use calls::signals;
-pub(crate) use calls::sockets as socket;
-pub(crate) use calls::time::clocks as time;
-pub(crate) use calls::time::cpu_timers;
-pub(crate) use calls::time::timers;
-pub(crate) use entry::call_table as table;
 #[cfg(feature = "rehearsal")]
-pub use entry::host_double as rehearsal;
-pub use entry::query_thread as visit;
-pub use entry::start;
-pub(crate) use operations::call_patching as sites;
-pub(crate) use operations::cpu_time;
-pub(crate) use operations::files::file_signals as owner;
-pub(crate) use operations::files::named_pipe as fifo;
-pub(crate) use operations::files::pidfd;
-pub(crate) use operations::files::shared_ring as shared_pipe;
-pub(crate) use operations::fork_state as heir;
-pub(crate) use operations::paths::attribute_target as subject;
-pub(crate) use operations::paths::path_resolve as resolve;
-pub(crate) use operations::paths::path_start as place;
-pub(crate) use operations::paths::path_walk as walk;
-pub(crate) use operations::paths::permissions;
-pub(crate) use operations::proc::names as proc_names;
-pub(crate) use operations::proc::open as proc_file;
-pub(crate) use operations::proc::terminals as proc_terminals;
-pub(crate) use operations::proc::tree as proc_tree;
-pub(crate) use operations::program_image as program;
-pub(crate) use operations::shared_futex as futex_shared;
-pub(crate) use operations::signal_frame;
-pub(crate) use operations::terminals::job_control as jobs;
-pub(crate) use operations::terminals::terminal_io as pair;
-pub(crate) use process::end as life;
-pub(crate) use process::exchange;
-pub(crate) use process::post_signal as delivery;
-pub(crate) use process::signal_thread as agent;
-pub(crate) use process::threads as thread;
-pub(crate) use raw::thread_block as block;
-pub(crate) use services::clock;
-pub(crate) use services::library_file as library;
-pub(crate) use services::resource_source as maker;
-pub(crate) use services::segment_cache as stock;
-pub(crate) use state::files::descriptor_table as descriptors;
-pub(crate) use state::files::in_process_file as local;
-pub(crate) use state::files::pipe;
-pub(crate) use state::memory::address_map as map;
-pub(crate) use state::memory::stack_growth as growth;
-pub(crate) use state::memory::user_access as user;
-pub(crate) use state::memory;
-pub(crate) use state::parent_table as parents;
-pub(crate) use state::random;
-pub(crate) use state::signals::pending;
+pub use abi::fork_record;
+#[cfg(feature = "rehearsal")]
+pub use entry::host_double;

@@ -7,24 +7,32 @@ pub mod post_signal;
 pub mod signal_thread;
 pub mod threads;
 
-use crate::agent::Agent;
-use crate::block::Block;
-use crate::descriptors::{Descriptors, OpenFile};
-use crate::errno::Errno;
-use crate::growth::Growth;
-use crate::identity::Identity;
-use crate::life::PID;
-use crate::limits::Limits;
-use crate::local::TimerFile;
-use crate::memory::Memory;
-use crate::names;
-use crate::parents::Parents;
-use crate::prctl::Traits;
-use crate::schedule::Schedule;
-use crate::services::Services;
-use crate::signals::Signals;
-use crate::thread::{Thread, Threads};
-use crate::timers::Timers;
+use crate::abi::call_names;
+use crate::abi::errno::Errno;
+use crate::calls::files::poll::Watches;
+use crate::calls::identity::credentials::Identity;
+use crate::calls::identity::limits::Limits;
+use crate::calls::identity::scheduling::Schedule;
+use crate::calls::ipc::message_queue::Expected;
+use crate::calls::ipc::system_v::Keyed;
+use crate::calls::processes::prctl::Traits;
+use crate::calls::signals::Signals;
+use crate::calls::time::cpu_timers::CpuTimers;
+use crate::calls::time::timers::{Timer, Timers};
+use crate::operations::call_patching::Sites;
+use crate::operations::files::file_signals::Told;
+use crate::process::end::PID;
+use crate::process::signal_thread::Agent;
+use crate::process::threads::{Thread, Threads};
+use crate::raw::thread_block::Block;
+use crate::services::connections::Services;
+use crate::services::library_file::Library;
+use crate::state::files::descriptor_table::{Descriptors, OpenFile};
+use crate::state::files::in_process_file::TimerFile;
+use crate::state::memory::Memory;
+use crate::state::memory::stack_growth::Growth;
+use crate::state::parent_table::Parents;
+use crate::state::random::Random;
 use alloc::rc::Rc;
 use alloc::vec::Vec;
 use core::fmt::{Arguments, Write};
@@ -32,7 +40,7 @@ use nacre_sys::{OwnedReference, Reference};
 use nacre_sys::lock::RawLock;
 
 /// Words of a set with a bit for each number of a call.
-const SET: usize = names::COUNT.div_ceil(64);
+const SET: usize = call_names::COUNT.div_ceil(64);
 /// Longest message to whoever runs the system.
 const LONGEST_MESSAGE: usize = 256;
 
@@ -55,9 +63,9 @@ pub struct Process {
     /// Keeps its program's file from being written. The first program of a world has none: its maker keeps the file.
     pub executing: Option<OwnedReference>,
     /// What it has that is found by keys.
-    pub keyed: crate::keyed::Keyed,
+    pub keyed: Keyed,
     /// Queues of whose messages it is to be told.
-    pub mail: Vec<crate::mailbox::Expected>,
+    pub mail: Vec<Expected>,
     /// Resource limits.
     pub limits: Limits,
     /// Its threads.
@@ -77,15 +85,15 @@ pub struct Process {
     /// Timers that are files.
     pub file_timers: Vec<TimerFile>,
     /// What servers have been asked to tell.
-    pub watches: crate::poll::Watches,
+    pub watches: Watches,
     /// Files whose owners hear of them.
-    pub told: crate::owner::Told,
+    pub told: Told,
     /// There are, or were, files that give signals.
     pub has_signal_files: bool,
     /// Nanoseconds of processors that the process used before it was this program, once that was asked for.
     pub used_before: Option<u64>,
     /// `ITIMER_VIRTUAL` and `ITIMER_PROF`.
-    pub cpu_timers: crate::cpu_timers::CpuTimers,
+    pub cpu_timers: CpuTimers,
     /// The lock under which all this is reached; none in tests.
     pub lock: Option<&'static RawLock>,
     /// What `prctl` keeps.
@@ -103,11 +111,11 @@ pub struct Process {
     /// The path that the program was loaded from.
     pub executable: Vec<u8>,
     /// Places that make calls without the kernel, and how often others are used.
-    pub sites: crate::sites::Sites,
+    pub sites: Sites,
     /// What environments are made with, once one was.
-    pub library: Option<Rc<crate::library::Library>>,
+    pub library: Option<Rc<Library>>,
     /// What programs that it makes, or becomes, find at their start.
-    pub random: crate::random::Random,
+    pub random: Random,
     /// Which calls have been reported as lacking.
     reported: [u64; SET],
 }
@@ -167,11 +175,11 @@ impl Process {
             agent: None,
             timers: Timers::new(),
             file_timers: Vec::new(),
-            watches: crate::poll::Watches::new(),
+            watches: Watches::new(),
             told: Vec::new(),
             has_signal_files: false,
             used_before: None,
-            cpu_timers: [crate::timers::Timer::new(); 2],
+            cpu_timers: [Timer::new(); 2],
             lock: None,
             traits: Traits::default(),
             growth: Growth::default(),
@@ -180,7 +188,7 @@ impl Process {
             processors: 0,
             strings: [0; 4],
             executable,
-            sites: crate::sites::Sites::default(),
+            sites: Sites::default(),
             library: None,
             random: Default::default(),
             reported: [0; SET],
@@ -198,7 +206,7 @@ impl Process {
         let (word, bit) = (&mut self.reported[index / 64], 1 << (index % 64));
         if *word & bit == 0 {
             *word |= bit;
-            let name = names::name(number).unwrap_or("unknown");
+            let name = call_names::name(number).unwrap_or("unknown");
             self.services.report_call(Line::new(format_args!("{name}({number})")).text());
         }
     }

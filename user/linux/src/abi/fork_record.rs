@@ -2,11 +2,10 @@
 //!
 //! It names no address of the library, and references by their number among those that come with it. Whoever reads it trusts nothing in it.
 
-pub use area::{Area, Fill, Sharing};
+pub mod area;
 
 use alloc::vec::Vec;
-
-mod area;
+pub use area::{Area, Fill, Sharing};
 
 /// The form that this library writes and reads.
 const VERSION: u64 = 6;

@@ -1,6 +1,6 @@
 //! The program's registers, as the entry saves them.
 
-use crate::inheritance::REGISTERS;
+use crate::abi::fork_record::REGISTERS;
 use nacre_abi::call::FOREIGN_NUMBER_SHIFT;
 
 /// Flags that a program starts with: interrupts on, and the bit that is always set.

@@ -1,15 +1,16 @@
 //! Dispositions of signals, what is pending for the whole process, and the calls about them.
 //!
 //! States of a signal: not there; pending (for the process, or for one thread); taken by a thread - ignored, its handler entered, or the process's end.
-//! How it gets from one to the other is in [`delivery`](crate::delivery).
+//! How it gets from one to the other is in [`delivery`](crate::process::post_signal).
 
-use crate::block::Woken;
-use crate::entry::Frame;
-use crate::errno::{Answer, EAGAIN, EFAULT, EINTR, EINVAL, ENOMEM, EPERM, ERESTART_UNHANDLED, ESRCH, Errno};
-use crate::life::end_by_signal;
-use crate::pending::{Info, LAST, Pending, SI_TKILL, SI_USER, bit};
+use crate::abi::errno::{Answer, EAGAIN, EFAULT, EINTR, EINVAL, ENOMEM, EPERM, ERESTART_UNHANDLED, ESRCH, Errno};
+use crate::abi::registers::Frame;
+use crate::calls::time::clocks;
+use crate::operations::signal_frame;
 use crate::process::Process;
-use crate::signal_frame;
+use crate::process::end::end_by_signal;
+use crate::raw::thread_block::Woken;
+use crate::state::signals::pending::{Info, LAST, Pending, SI_TKILL, SI_USER, bit};
 use nacre_proto::process as manager;
 use nacre_sys::Reference;
 
@@ -28,7 +29,6 @@ pub const STOPS: u64 = bit(SIGSTOP) | bit(20) | bit(21) | bit(22);
 const IGNORED: u64 = bit(17) | bit(SIGCONT) | bit(23) | bit(28);
 /// What can never be blocked or handled.
 pub const ALWAYS: u64 = bit(SIGKILL) | bit(SIGSTOP);
-
 const HANDLER_DEFAULT: u64 = 0;
 /// The handler that is none: the signal takes no effect.
 pub const HANDLER_IGNORE: u64 = 1;
@@ -436,7 +436,7 @@ pub fn rt_sigtimedwait(process: &mut Process, frame: &mut Frame) -> Answer {
     let [set, info_address, timeout, size, ..] = frame.arguments();
     mask_size(size)?;
     let wanted = process.memory.read_words::<1>(set)?[0] & !ALWAYS;
-    let limit = if timeout == 0 { None } else { Some(crate::time::duration(&process.memory, timeout)?) };
+    let limit = if timeout == 0 { None } else { Some(clocks::duration(&process.memory, timeout)?) };
     process.me().waits_for = wanted;
     let result = wait_for(process, wanted, limit);
     process.me().waits_for = 0;

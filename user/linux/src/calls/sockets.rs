@@ -1,26 +1,22 @@
 //! Sockets: made, named, connected. They are files of the service `channel`; which of them the program sees stands in the mode of the open file, beside Linux's bits.
 
-mod address;
-mod message;
-mod options;
+pub mod address;
+pub mod message;
+pub mod options;
 
-pub use crate::operations::sockets::ancillary_data as control;
-use crate::operations::sockets::message_header as header;
-
-pub use message::{recvfrom, recvmmsg, recvmsg, send_rest, sendmmsg, sendmsg, sendto};
-pub use options::{Begun, Options, getsockopt, has_bytes_alone, setsockopt};
-
-use crate::descriptors::{Kind, O_CLOEXEC, O_NONBLOCK, O_RDWR, OpenFile, S_IFMT, S_IFSOCK};
-use crate::entry::Frame;
-use crate::errno::{Answer, EBADF, ECONNREFUSED, EINPROGRESS, EINTR, EINVAL, ENOSYS, EOPNOTSUPP, ERESTART, Errno};
+use crate::abi::errno::{Answer, EAGAIN, EBADF, ECONNREFUSED, EINPROGRESS, EINTR, EINVAL, ENOSYS, EOPNOTSUPP, ERESTART, Errno};
+use crate::abi::registers::Frame;
+use crate::calls::files::poll::POLLIN;
+use crate::calls::sockets::address::Family;
 use crate::process::Process;
-use address::Family;
+use crate::state::files::descriptor_table::{Kind, O_CLOEXEC, O_NONBLOCK, O_PATH, O_RDWR, OpenFile, S_IFMT, S_IFSOCK};
 use alloc::rc::Rc;
 use nacre_proto::channel;
 use nacre_proto::client::words;
 use nacre_proto::flags::{END_OWN, END_PEER, O_NONBLOCK as DONT_WAIT, SOCK_DGRAM, SOCK_SEQPACKET, SOCK_STREAM};
-use nacre_sys::ipc::{Buffers, Message};
 use nacre_sys::{OwnedReference, Reference, SpanMut, Vacant};
+use nacre_sys::ipc::{Buffers, Message};
+use crate::calls::sockets::options::Begun;
 
 /// Bits of a type that say what kind of socket it is.
 const TYPE: u64 = 0xf;
@@ -32,13 +28,11 @@ const SOCK_RAW: u64 = 3;
 const KIND_SHIFT: u32 = 16;
 /// In an open file's mode: a socket of the internet.
 const INTERNET: u32 = 1 << 24;
-
 /// In an open file's mode: a socket that the system alone sends to.
 const NETLINK: u32 = 1 << 25;
 /// Linux's number of that family, and of the one protocol of it.
 const AF_NETLINK: u64 = 16;
 const ROUTES: u64 = 0;
-
 /// Modes of open files that are sockets, for tests: a local stream, and datagrams of the internet.
 #[cfg(feature = "rehearsal")]
 pub const REHEARSED: [u32; 2] = [S_IFSOCK | 1 << KIND_SHIFT, S_IFSOCK | 2 << KIND_SHIFT | INTERNET];
@@ -87,7 +81,7 @@ impl Socket {
 /// The socket behind a descriptor.
 fn socket_at(process: &Process, descriptor: u64) -> Result<(Rc<OpenFile>, Socket), Errno> {
     let file = process.descriptors.get(descriptor)?;
-    if file.flags.get() & crate::descriptors::O_PATH != 0 {
+    if file.flags.get() & O_PATH != 0 {
         return Err(EBADF);
     }
     let socket = Socket::of(&file).ok_or(Errno::ENOTSOCK)?;
@@ -266,8 +260,8 @@ fn accept_with(process: &mut Process, [descriptor, at, size_at]: [u64; 3], flags
     }
     let (file, socket) = socket_at(process, descriptor)?;
     process.descriptors.check_room(1, process.limits.descriptors())?;
-    if !options::wait_if_limited(process, &file, crate::poll::POLLIN)? {
-        return Err(crate::errno::EAGAIN);
+    if !options::wait_if_limited(process, &file, POLLIN)? {
+        return Err(EAGAIN);
     }
     let target = process.services.reference(&file)?;
     let slot = Vacant::<Reference>::new()?;

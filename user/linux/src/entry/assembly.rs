@@ -9,17 +9,18 @@
 //! | `rsp` | program's stack | the same | the same |
 //! | others | | the same | the same |
 //!
-//! Calls that a stub makes ([`sites`](crate::sites)) come with the same registers, but that the flags are where they are, and not in `r11`.
+//! Calls that a stub makes ([`sites`](crate::operations::call_patching)) come with the same registers, but that the flags are where they are, and not in `r11`.
 //!
 //! The library runs on a stack of its own, below the block at `gs`. What a thread does in it is undone by nobody: whoever stops a thread to give
 //! it a signal sees from its instruction where it is ([`place`]), and either lets it enter at `signal_entry`, or leaves the signal to the way out, which looks
 //! at `attention`. The library is compiled without floating point, so that the registers of the FPU stay the program's.
 
-use crate::block::{Block, ELSEWHERE, QUICK};
-use crate::errno::Errno;
-pub use crate::frame::Frame;
-use crate::process::Process;
-use crate::sites::EVERY;
+use crate::abi::errno::{self, ENOSYS, Errno};
+use crate::entry::call_table;
+use crate::operations::call_patching::{self, EVERY};
+use crate::process::{Process, exchange, post_signal};
+use crate::raw::thread_block::{Block, ELSEWHERE, QUICK};
+use crate::state::memory::stack_growth;
 use core::arch::naked_asm;
 use core::cell::UnsafeCell;
 use core::hint::black_box;
@@ -29,6 +30,7 @@ use nacre_abi::call::FOREIGN_NUMBER_SHIFT;
 use nacre_abi::environment::{FOREIGN_LIBRARY, OBJECTS};
 use nacre_nest::plan::REFLECTED;
 use nacre_sys::lock::RawLock;
+pub use crate::abi::registers::Frame;
 
 /// Bytes of a thread's block and library stack.
 pub const AREA_SIZE: usize = 40960;
@@ -146,9 +148,9 @@ extern "C" fn dispatch(frame: &mut Frame, block: &'static Block) -> u64 {
         if process.growth.is_below(frame.stack) {
             process.grow_stack(frame.stack);
         }
-        crate::table::call(process, number, frame)
+        call_table::call(process, number, frame)
     });
-    result.unwrap_or_else(|| crate::errno::negated(crate::errno::ENOSYS))
+    result.unwrap_or_else(|| errno::negated(ENOSYS))
 }
 
 /// The same for one of many calls through the kernel, whose place is looked at first.
@@ -156,7 +158,7 @@ extern "C" fn sampled(frame: &mut Frame, block: &'static Block) -> u64 {
     block.countdown.store(EVERY as i32, Ordering::Relaxed);
     let index = block.index.load(Ordering::Relaxed) as usize;
     let (number, next) = frame.number_and_next();
-    let _ = with_process(index, |process| crate::sites::shown(process, block, number, next));
+    let _ = with_process(index, |process| call_patching::shown(process, block, number, next));
     dispatch(frame, block)
 }
 
@@ -168,19 +170,19 @@ extern "C" fn attend(frame: &mut Frame, block: &'static Block, result: u64) {
         frame.complete(result);
     }
     let index = block.index.load(Ordering::Relaxed) as usize;
-    let _ = with_process(index, |process| crate::delivery::after_call(process, frame, if whole { None } else { Some(number) }));
+    let _ = with_process(index, |process| post_signal::after_call(process, frame, if whole { None } else { Some(number) }));
 }
 
 /// What the way out calls with a whole frame.
 extern "C" fn attend_again(frame: &mut Frame, block: &'static Block) {
     let index = block.index.load(Ordering::Relaxed) as usize;
-    let _ = with_process(index, |process| crate::delivery::deliver(process, frame));
+    let _ = with_process(index, |process| post_signal::deliver(process, frame));
 }
 
 /// What a fault leads to that the manager leaves to the library.
 extern "C" fn faulted(frame: &mut Frame, block: &'static Block) {
     let index = block.index.load(Ordering::Relaxed) as usize;
-    let _ = with_process(index, |process| crate::growth::faulted(process, frame));
+    let _ = with_process(index, |process| stack_growth::faulted(process, frame));
 }
 
 /// The end of a thread: it holds the lock, which it frees, and waits for ever, or until it is used again.
@@ -343,7 +345,7 @@ pub fn place(address: u64) -> Place {
     let within = |start: *const u8, end: *const u8| (start as u64..end as u64).contains(&address);
     let quick = within(&raw const nacre_quick_start, &raw const nacre_quick_end) || within(&raw const nacre_site_quick, &raw const nacre_site_quick_end);
     let passing = quick || within(&raw const nacre_leave_start, &raw const nacre_leave_end);
-    match (address, crate::exchange::window(address)) {
+    match (address, exchange::window(address)) {
         _ if passing => Place::Passing,
         (_, Some(end)) => Place::Waiting(end),
         (FOREIGN_LIBRARY..OBJECTS, None) => Place::Library,
@@ -374,13 +376,13 @@ pub fn site_entries() -> [u64; 2] {
 extern "C" fn start(stack: *const u64) -> u64 {
     // SAFETY: the stack pointer with which the parent started the thread; what lies there stays, as far as the program leaves it alone.
     let arguments = unsafe { nacre_rt::start::prepare(stack) };
-    crate::start::start(&arguments)
+    crate::entry::start::start(&arguments)
 }
 
 /// What a thread runs that the manager has made to ask the process something.
 #[cfg(target_os = "none")]
 extern "C" fn visited() -> ! {
-    crate::visit::serve()
+    crate::entry::query_thread::serve()
 }
 
 /// The library's first instruction, `_start`, and [`VISITED`](nacre_nest::plan::VISITED) bytes before it that of visitors. The stack is the program's, as the parent laid it out; the program is entered with it unchanged and
@@ -411,8 +413,8 @@ extern "C" fn nacre_starts() -> ! {
         first = sym FIRST,
         size = const STACK_SIZE,
         start = sym start,
-        visitor = sym crate::visit::STACK,
-        visitor_size = const size_of::<crate::visit::Stack>(),
+        visitor = sym crate::entry::query_thread::STACK,
+        visitor_size = const size_of::<crate::entry::query_thread::Stack>(),
         visited = sym visited,
     )
 }

@@ -1,10 +1,13 @@
 //! A program's calls without a kernel, for tests on the host: each is decoded as ever, and every message that it leads to fails.
 
-use crate::descriptors::{Descriptors, Kind, O_RDWR, OpenFile};
-use crate::entry::Frame;
-use crate::map::{Area, Map};
-use crate::memory::{Fill, Memory, Tables};
+use crate::abi::registers::Frame;
+use crate::calls::sockets::REHEARSED;
+use crate::entry::call_table;
 use crate::process::Process;
+use crate::state::files::descriptor_table::{Descriptors, Kind, O_RDWR, OpenFile};
+use crate::state::memory::{Fill, Memory};
+use crate::state::memory::address_map::{Area, Map};
+use crate::state::memory::page_table_pool::Tables;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::cell::OnceCell;
@@ -13,7 +16,6 @@ use nacre_abi::Rights;
 /// Calls that end the program or may wait for ever: `pause`, `nanosleep`, `exit`, `kill` and its like, `rt_sigreturn`, waits for signals, `futex`, `poll`, `select`
 /// and `epoll`, `clock_nanosleep`.
 const NOT_MADE: [usize; 22] = [7, 15, 23, 34, 35, 60, 62, 128, 129, 130, 200, 202, 230, 231, 232, 234, 270, 271, 281, 297, 441, 449];
-
 const PAGE: usize = nacre_abi::PAGE_SIZE as usize;
 
 /// A process whose only memory is a buffer of this program.
@@ -40,7 +42,7 @@ impl Rehearsal {
         let mut process = Process::new(Memory::new(map, end, Tables::of(64)), Vec::from(b"/bin/test"), Box::leak(Box::default()));
         process.descriptors = Descriptors::standard().ok()?;
         process.open(OpenFile::new(Kind::Stream(7, OnceCell::new()), 0, O_RDWR), true).ok()?;
-        for mode in crate::socket::REHEARSED {
+        for mode in REHEARSED {
             process.open(OpenFile::new(Kind::Stream(7, OnceCell::new()), mode, O_RDWR), true).ok()?;
         }
         Some(Rehearsal { process, _memory: memory })
@@ -53,6 +55,6 @@ impl Rehearsal {
         }
         let mut frame = Frame::default();
         frame.set_arguments(arguments);
-        Some(crate::table::call(&mut self.process, number, &mut frame))
+        Some(call_table::call(&mut self.process, number, &mut frame))
     }
 }

@@ -1,22 +1,23 @@
 //! What processes ask each other: limits, memory and open files. The library of whoever is asked answers, by Linux's rules; a thread that the manager has made in its space
 //! brings the questions. It has no place among the program's threads, and holds the lock while it answers.
 
-use crate::capabilities::{OTHERS, RESOURCES};
-use crate::descriptors::OpenFile;
-use crate::entry::{self, Frame};
-use crate::errno::{Answer, EFAULT, EINTR, EINVAL, ENOSYS, EPERM, ERESTART, ESRCH, Errno};
+use crate::abi::errno::{Answer, EFAULT, EINTR, EINVAL, ENOSYS, EPERM, ERESTART, ESRCH, Errno};
+use crate::abi::registers::Frame;
+use crate::calls::identity::capabilities::{OTHERS, RESOURCES};
+use crate::calls::identity::processors::NICE;
+use crate::entry::assembly;
+use crate::operations::sockets::ancillary_data::{open_file, record};
 use crate::process::Process;
-use crate::processors::NICE;
-use crate::socket::control::{open_file, record};
+use crate::state::files::descriptor_table::OpenFile;
 use alloc::vec::Vec;
 use core::sync::atomic::AtomicU64;
 use nacre_abi::Rights;
-use nacre_proto::flags::{
-    ASK_FILE, ASK_LIMIT, ASK_LIMIT_SET, ASK_LINK, ASK_MANAGER, ASK_MEMORY, ASK_MEMORY_SET, ASK_NUMBERS, ASK_PRIVILEGED, ASK_PROCESSORS, ASK_PROCESSORS_SET, ASK_TEXT,
-};
-use nacre_proto::process::{self as manager, visit};
-use nacre_sys::ipc::{Buffers, Message};
+use nacre_proto::flags::{ASK_FILE, ASK_LIMIT, ASK_LIMIT_SET, ASK_LINK, ASK_MANAGER, ASK_MEMORY, ASK_MEMORY_SET, ASK_NUMBERS};
+use nacre_proto::flags::{ASK_PRIVILEGED, ASK_PROCESSORS, ASK_PROCESSORS_SET, ASK_TEXT};
+use nacre_proto::process::visit;
+use nacre_proto::process as manager;
 use nacre_sys::{Reference, Span, SpanMut, Thread};
+use nacre_sys::ipc::{Buffers, Message};
 
 /// Most bytes of memory that one question is about.
 const MOST: u64 = 4096;
@@ -55,7 +56,7 @@ impl Owner {
 
 /// What a visitor does: for as long as the process lives here.
 pub fn serve() -> ! {
-    while entry::with_process(NOBODY, |_| ()).is_none() {
+    while assembly::with_process(NOBODY, |_| ()).is_none() {
         let _ = Thread::sleep(SOON);
     }
     let mut data = Vec::new();
@@ -63,7 +64,7 @@ pub fn serve() -> ! {
     loop {
         // A manager that does not answer is asked again.
         match manager::visit(Reference::PARENT, &mut data[..]) {
-            Ok(asked) => drop(entry::with_process(NOBODY, |process| process.answer(&asked, &data[..asked.data.min(MOST as usize)]))),
+            Ok(asked) => drop(assembly::with_process(NOBODY, |process| process.answer(&asked, &data[..asked.data.min(MOST as usize)]))),
             Err(_) => drop(Thread::sleep(SOON)),
         }
     }

@@ -1,17 +1,18 @@
 //! What happens between the library's first instruction and the program's.
 
-use crate::block::Block;
-use crate::descriptors::Descriptors;
-use crate::entry::Frame;
-use crate::errno::{EINVAL, ENOMEM, Errno};
-use crate::heir::{self, Given, WINDOWS};
-use crate::inheritance::{Copy, Inheritance};
-use crate::map::{Area, Map};
-use crate::memory::{Fill, Memory, Tables};
+use crate::abi::errno::{EINVAL, ENOMEM, Errno};
+use crate::abi::fork_record::{Copy, Inheritance};
+use crate::abi::registers::Frame;
+use crate::entry::assembly;
+use crate::operations::fork_state::{self, Given, WINDOWS};
+use crate::operations::program_image::{Auxiliary, WINDOW as WINDOW_SIZE, enter_windows, program_end};
 use crate::process::Process;
-use crate::program::{Auxiliary, WINDOW as WINDOW_SIZE, enter_windows, program_end};
-use crate::random::Random;
-use crate::{entry, user};
+use crate::raw::thread_block::Block;
+use crate::state::files::descriptor_table::Descriptors;
+use crate::state::memory::{Fill, Memory, user_access};
+use crate::state::memory::address_map::{Area, Map};
+use crate::state::memory::page_table_pool::Tables;
+use crate::state::random::Random;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use nacre_abi::Rights;
@@ -32,9 +33,9 @@ fn auxiliary(arguments: &Arguments) -> Auxiliary {
 /// The program's memory as the parent left it. The library's heap is in the map too, so that nothing else is put there.
 fn memory(auxiliary: &Auxiliary) -> Result<Memory, Errno> {
     let mut map = Map::new();
-    let headers = user::given(auxiliary.headers, auxiliary.header_size.saturating_mul(auxiliary.header_count));
+    let headers = user_access::given(auxiliary.headers, auxiliary.header_size.saturating_mul(auxiliary.header_count));
     let end = program_end(auxiliary, headers)?;
-    enter_windows(&mut map, auxiliary, user::given(auxiliary.windows, auxiliary.window_count.saturating_mul(WINDOW_SIZE as u64)))?;
+    enter_windows(&mut map, auxiliary, user_access::given(auxiliary.windows, auxiliary.window_count.saturating_mul(WINDOW_SIZE as u64)))?;
     for range in [HEAP_START..HEAP_END, WINDOWS] {
         map.insert(Area { start: range.start, end: range.end, rights: Rights::NONE, backing: Fill::Library(Rights::NONE) })?;
     }
@@ -44,14 +45,14 @@ fn memory(auxiliary: &Auxiliary) -> Result<Memory, Errno> {
 /// Sets up the process of the program that the parent laid out, or of a fork's child.
 fn set_up(auxiliary: &Auxiliary, arguments: &Arguments, inheritance: Option<&Inheritance>) -> Result<(), Errno> {
     let copy = inheritance.and_then(|inheritance| inheritance.copy.as_ref());
-    let mut given = heir::given(auxiliary);
+    let mut given = fork_state::given(auxiliary);
     let memory = match copy {
-        Some(copy) => heir::memory(auxiliary, &mut given, copy)?,
+        Some(copy) => fork_state::memory(auxiliary, &mut given, copy)?,
         None => memory(auxiliary)?,
     };
     let executable = memory.path(auxiliary.path).map(Vec::from).unwrap_or_default();
-    let process = Process::new(memory, executable, entry::prepare_first_block());
-    entry::set_process(process, |process| complete(process, auxiliary, arguments, inheritance.map(|inheritance| (inheritance, given))))
+    let process = Process::new(memory, executable, assembly::prepare_first_block());
+    assembly::set_process(process, |process| complete(process, auxiliary, arguments, inheritance.map(|inheritance| (inheritance, given))))
 }
 
 /// What is known only now.
@@ -61,7 +62,7 @@ fn complete(process: &mut Process, auxiliary: &Auxiliary, arguments: &Arguments,
     process.random = random(auxiliary);
     match inheritance {
         Some((inheritance, given)) => {
-            heir::take_over(process, given, inheritance)?;
+            fork_state::take_over(process, given, inheritance)?;
             if inheritance.copy.is_none() && process.identity.owner() != [0; 6] {
                 tell_owner(process, arguments.auxiliary_address())?;
             }
@@ -83,7 +84,7 @@ fn complete(process: &mut Process, auxiliary: &Auxiliary, arguments: &Arguments,
 
 /// What is made of the bytes that the program finds. A fork's child has other words from its maker.
 fn random(auxiliary: &Auxiliary) -> Random {
-    let bytes = if auxiliary.random == 0 { &[][..] } else { user::given(auxiliary.random, 16) };
+    let bytes = if auxiliary.random == 0 { &[][..] } else { user_access::given(auxiliary.random, 16) };
     let mut words = bytes.as_chunks::<8>().0.iter().map(|word| u64::from_le_bytes(*word));
     Random::of(core::array::from_fn(|_| words.next().unwrap_or(0)))
 }
@@ -120,28 +121,28 @@ fn strings(arguments: &Arguments) -> [u64; 4] {
 
 /// A fork's child returns from the call.
 fn return_from_fork(copy: &Copy) -> Result<(), Errno> {
-    user::fpu::restore(&copy.fpu).ok_or(EINVAL)?;
+    user_access::fpu::restore(&copy.fpu).ok_or(EINVAL)?;
     Thread::set_fs_base(copy.fs_base).map_err(|_| ENOMEM)?;
-    let _ = entry::with_process(0, |process| {
+    let _ = assembly::with_process(0, |process| {
         let pid = process.pid();
         if copy.set_number != 0 {
             // As on Linux, a child that cannot be told its number lives all the same.
             let _ = process.memory.write_half(copy.set_number, pid as u32);
         }
     });
-    entry::enter(Box::leak(Box::new(Frame::from_words(copy.registers))))
+    assembly::enter(Box::leak(Box::new(Frame::from_words(copy.registers))))
 }
 
 /// Prepares everything; the program's entry point.
 pub fn start(arguments: &Arguments) -> u64 {
     let auxiliary = auxiliary(arguments);
-    let inheritance = heir::read(&auxiliary);
+    let inheritance = fork_state::read(&auxiliary);
     let set_up = inheritance.as_ref().map_err(|error| *error).and_then(|inheritance| set_up(&auxiliary, arguments, inheritance.as_ref()));
     let prepared = set_up.and_then(|()| {
-        Thread::set_gs_base(entry::first_block() as *const Block as u64).map_err(|_| ENOMEM)?;
-        Thread::OWN.set_foreign(entry::foreign_entry()).map_err(|_| ENOMEM)?;
+        Thread::set_gs_base(assembly::first_block() as *const Block as u64).map_err(|_| ENOMEM)?;
+        Thread::OWN.set_foreign(assembly::foreign_entry()).map_err(|_| ENOMEM)?;
         if inheritance.as_ref().is_ok_and(Option::is_some) {
-            entry::with_process(0, Process::take_up_signals).unwrap_or(Ok(()))?;
+            assembly::with_process(0, Process::take_up_signals).unwrap_or(Ok(()))?;
         }
         match inheritance.as_ref().ok().and_then(Option::as_ref).and_then(|inheritance| inheritance.copy.as_ref()) {
             Some(copy) => return_from_fork(copy),

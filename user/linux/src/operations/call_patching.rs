@@ -5,15 +5,15 @@
 //!
 //! Every so many calls that come through the kernel the entry shows one ([`Sites::is_hot`]); a place that is shown often enough is worth the page that becomes the process's own when it is written. See proposal 0015.
 
-use crate::block::{Block, QUICK};
-use crate::entry;
-use crate::errno::{EINVAL, ENOMEM, Errno};
-use crate::map::Area;
-use crate::memory::{Fill, HIGHEST, LOWEST};
+use crate::abi::errno::{EINVAL, ENOMEM, Errno};
+use crate::entry::assembly;
 use crate::process::Process;
+use crate::raw::thread_block::{Block, QUICK};
+use crate::state::memory::{Fill, HIGHEST, LOWEST};
+use crate::state::memory::address_map::Area;
 use alloc::vec::Vec;
-use nacre_abi::call::FOREIGN_NUMBER_SHIFT;
 use nacre_abi::{PAGE_SIZE, Rights};
+use nacre_abi::call::FOREIGN_NUMBER_SHIFT;
 use nacre_sys::Thread;
 
 /// One of so many calls through the kernel is shown. A prime, so that loops of several calls do not always show the same.
@@ -179,7 +179,7 @@ fn stubs_near(process: &mut Process, at: u64) -> Result<(u64, u64), Errno> {
     let start = map.find_free_below(PAGE_SIZE, lowest, highest).ok_or(ENOMEM)?;
     let Process { memory, services, .. } = process;
     memory.add(services, start, PAGE_SIZE, CODE.union(Rights::WRITE))?;
-    memory.write_words(start, &entry::site_entries())?;
+    memory.write_words(start, &assembly::site_entries())?;
     memory.protect(services, start, start + PAGE_SIZE, CODE)?;
     process.sites.pages.push((start, STUB));
     Ok((start, STUB))

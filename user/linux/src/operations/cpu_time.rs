@@ -1,8 +1,8 @@
 //! Time of processors: that of a thread as the kernel tells it; that of the process is of all threads that it has here, and what the manager knows of the programs that it was before.
 
-use crate::errno::{EINVAL, Errno};
+use crate::abi::errno::{EINVAL, Errno};
+use crate::calls::time::clocks::{MICROSECOND, SECOND};
 use crate::process::Process;
-use crate::time::{MICROSECOND, SECOND};
 use nacre_proto::process as manager;
 use nacre_sys::Reference;
 

@@ -1,39 +1,42 @@
 //! What a process hands on to another that it makes, and how that one takes it over: between [`Process`] and [`Inheritance`].
 
-use crate::capabilities::Capabilities;
-use crate::descriptors::{Descriptors, Kind, OpenFile};
-use crate::entry::Frame;
-use crate::errno::{EINVAL, ENOMEM, Errno};
-use crate::identity::Identity;
-use crate::inheritance::{self, Copy, Descriptor, File, Inheritance, STATE, Sharing};
-use crate::keyed::memory::Attached;
-use crate::limits::{Limits, MOST_DESCRIPTORS};
-use crate::local::Local;
-use crate::map::{Area, Map};
-use crate::memory::{AtFork, Fill, Memory, Part, Tables, read_only};
-use crate::pending::Info;
-use crate::prctl::Traits;
-use crate::proc_file::Shown;
-use crate::proc_tree::{Node, Target};
+use crate::abi::errno::{EINVAL, ENOMEM, Errno};
+use crate::abi::fork_record::{self, Copy, Descriptor, File, Inheritance, STATE};
+use crate::abi::fork_record::area::{self, Sharing};
+use crate::abi::registers::Frame;
+use crate::calls::identity::capabilities::Capabilities;
+use crate::calls::identity::credentials::Identity;
+use crate::calls::identity::limits::{Limits, MOST_DESCRIPTORS};
+use crate::calls::ipc::system_v::memory::Attached;
+use crate::calls::processes::prctl::Traits;
+use crate::calls::signals::{Action, HANDLER_IGNORE};
+use crate::operations::files::pidfd;
+use crate::operations::paths::path_start::CURRENT;
+use crate::operations::proc;
+use crate::operations::proc::open::Shown;
+use crate::operations::proc::tree::{Node, Target};
+use crate::operations::program_image::Auxiliary;
 use crate::process::Process;
-use crate::program::Auxiliary;
-use crate::random::Random;
-use crate::services::Segment;
-use crate::signals::Action;
-use crate::user;
+use crate::services::connections::Segment;
+use crate::state::files::descriptor_table::{Descriptors, Kind, OpenFile};
+use crate::state::files::in_process_file::Local;
+use crate::state::memory::{AtFork, Fill, Memory, Part, read_only, user_access};
+use crate::state::memory::address_map::{Area, Map};
+use crate::state::memory::page_table_pool::Tables;
+use crate::state::random::Random;
+use crate::state::signals::pending::{Info, LAST};
 use alloc::rc::Rc;
 use alloc::vec::Vec;
 use core::cell::OnceCell;
+use nacre_abi::{ObjectType, PAGE_SIZE, Rights};
 use nacre_abi::environment::FREE;
 use nacre_abi::rights::REFERENCE_USE;
-use nacre_abi::{ObjectType, PAGE_SIZE, Rights};
 use nacre_nest::plan::{FOREIGN_STACK_END, MAX_FOREIGN_STACK};
 use nacre_rt::memory::{HEAP_END, HEAP_START};
 use nacre_sys::{Mapping, OwnedReference, Reference, Region, memory};
 
 /// Where the library shows itself what it makes.
 pub const WINDOWS: core::ops::Range<u64> = nacre_sys::window::WINDOWS;
-
 /// Instead of a path: a descriptor of a process.
 const PROCESS: &[u8] = b"process";
 
@@ -145,7 +148,7 @@ impl Legacy {
             set_number: 0,
             actions: actions(process),
             program_break: process.memory.break_words(),
-            fpu: user::fpu::saved(),
+            fpu: user_access::fpu::saved(),
             segments: Vec::new(),
             areas: Vec::new(),
             services: process.services.found().map(|found| found.map(|found| self.reference(found))),
@@ -171,19 +174,19 @@ impl Legacy {
         let (fill, shows) = match &mut area.backing {
             Fill::Library(_) => return Ok(()),
             Fill::Own(part) if part.at_fork == AtFork::Left => return Ok(()),
-            Fill::Reserved | Fill::Beyond(_) => (inheritance::Fill::Reserved, None),
+            Fill::Reserved | Fill::Beyond(_) => (area::Fill::Reserved, None),
             Fill::Own(part) => match part.shown_to_all(shares)? {
-                None => (inheritance::Fill::Own, None),
+                None => (area::Fill::Own, None),
                 Some((segment, offset)) => {
                     let sharing = part.sharing();
                     let number = self.segment(copy, &segment);
-                    (inheritance::Fill::Part { segment: number, offset, sharing }, Some((Region::through(segment.region()), offset)))
+                    (area::Fill::Part { segment: number, offset, sharing }, Some((Region::through(segment.region()), offset)))
                 }
             },
         };
         let kept = if let Fill::Beyond(rights) = area.backing { rights } else { rights };
-        copy.areas.push(inheritance::Area { start, end: area.end, rights: kept.0, fill });
-        if fill == inheritance::Fill::Reserved {
+        copy.areas.push(area::Area { start, end: area.end, rights: kept.0, fill });
+        if fill == area::Fill::Reserved {
             return Ok(());
         }
         if shows.is_none() && !matches!(&area.backing, Fill::Own(part) if part.at_fork == AtFork::Wiped) {
@@ -200,7 +203,7 @@ impl Legacy {
         }
         let port = segment.shared_port().map(|port| self.reference(port));
         let region = self.reference(segment.region());
-        copy.segments.push(inheritance::Segment { port, region, size: segment.size(), writable: segment.is_writable(), paged: segment.is_paged() });
+        copy.segments.push(fork_record::Segment { port, region, size: segment.size(), writable: segment.is_writable(), paged: segment.is_paged() });
         self.shown.push(segment.clone());
         self.shown.len() as u64 - 1
     }
@@ -238,8 +241,8 @@ fn opened_by(file: &OpenFile) -> Vec<u8> {
 }
 
 /// Signals whose dispositions are not the default.
-fn actions(process: &Process) -> Vec<[u64; inheritance::ACTION]> {
-    let all = (1..=inheritance::SIGNALS as u64).map(|signal| (signal, process.signals.action(signal)));
+fn actions(process: &Process) -> Vec<[u64; fork_record::ACTION]> {
+    let all = (1..=fork_record::SIGNALS as u64).map(|signal| (signal, process.signals.action(signal)));
     all.filter(|(_, action)| *action != Action::default())
         .map(|(signal, Action { handler, flags, restorer, mask })| [signal, handler, flags, restorer, mask])
         .collect()
@@ -289,7 +292,7 @@ fn take_state(process: &mut Process, data: &Inheritance) {
     process.identity.capabilities = capabilities.of_program([real, effective]);
     process.identity.of_files = [effective, group];
     process.timers.set_real_words(timer);
-    for [signal, code, fields @ ..] in data.pending.iter().filter(|words| (1..=crate::pending::LAST).contains(&words[0])) {
+    for [signal, code, fields @ ..] in data.pending.iter().filter(|words| (1..=LAST).contains(&words[0])) {
         // There were not more before.
         let _ = process.signals.pending.add(Info { signal: *signal, code: *code as i32, fields: *fields });
     }
@@ -357,7 +360,7 @@ pub fn read(auxiliary: &Auxiliary) -> Result<Option<Inheritance>, Errno> {
     if auxiliary.inheritance == 0 {
         return Ok(None);
     }
-    let bytes = user::given(auxiliary.inheritance, auxiliary.inheritance_size);
+    let bytes = user_access::given(auxiliary.inheritance, auxiliary.inheritance_size);
     Inheritance::from_bytes(bytes, auxiliary.inherited_count).map(Some).ok_or(EINVAL)
 }
 
@@ -380,13 +383,13 @@ pub fn memory(auxiliary: &Auxiliary, given: &mut Given, copy: &Copy) -> Result<M
             Ok::<Part, Errno>(Part::given(Mapping(mapping_slot(mapping)), area.start, area.end - area.start, rights, writable))
         };
         let backing = match area.fill {
-            inheritance::Fill::Reserved if rights != Rights::NONE => {
+            area::Fill::Reserved if rights != Rights::NONE => {
                 map.insert(Area { start: area.start, end: area.end, rights: Rights::NONE, backing: Fill::Beyond(rights) })?;
                 continue;
             }
-            inheritance::Fill::Reserved => Fill::Reserved,
-            inheritance::Fill::Own => Fill::Own(mapped(rights, true)?),
-            inheritance::Fill::Part { segment, offset, sharing } => {
+            area::Fill::Reserved => Fill::Reserved,
+            area::Fill::Own => Fill::Own(mapped(rights, true)?),
+            area::Fill::Part { segment, offset, sharing } => {
                 let segment = segments.get(segment as usize).ok_or(EINVAL)?.clone();
                 let shown = if sharing == Sharing::Shown { read_only(rights) } else { rights };
                 Fill::Own(mapped(shown, false)?.of_segment(segment, offset, sharing))
@@ -401,8 +404,8 @@ pub fn memory(auxiliary: &Auxiliary, given: &mut Given, copy: &Copy) -> Result<M
 pub fn take_traits(process: &mut Process, data: &Inheritance) {
     process.identity = Identity::of(data.owner, data.umask, data.persona, data.pid);
     take_state(process, data);
-    for signal in (1..=inheritance::SIGNALS as u64).filter(|signal| data.ignored & 1 << (signal - 1) != 0) {
-        process.signals.set_action(signal, Action { handler: crate::signals::HANDLER_IGNORE, ..Action::default() });
+    for signal in (1..=fork_record::SIGNALS as u64).filter(|signal| data.ignored & 1 << (signal - 1) != 0) {
+        process.signals.set_action(signal, Action { handler: HANDLER_IGNORE, ..Action::default() });
     }
     process.me().mask = data.mask;
     process.me().name = data.name;
@@ -420,7 +423,7 @@ pub fn take_over(process: &mut Process, mut given: Given, data: &Inheritance) ->
                 *open.opened_by.borrow_mut() = (!path.is_empty()).then(|| (None, path.to_vec()));
                 open
             }
-            PROCESS => Rc::new(crate::pidfd::open_file(file.position, file.flags)),
+            PROCESS => Rc::new(pidfd::open_file(file.position, file.flags)),
             path => shown(process, path, file)?,
         });
     }
@@ -470,9 +473,9 @@ fn take_thread(process: &mut Process, copy: &Copy) {
 
 /// Something in `/proc` again. What is not there any more is as a folder without names.
 fn shown(process: &mut Process, path: &[u8], file: &File) -> Result<Rc<OpenFile>, Errno> {
-    let node = match process.in_proc(crate::place::CURRENT, path, false) {
+    let node = match process.in_proc(CURRENT, path, false) {
         Some(Ok(Target::Node(node))) => node,
-        Some(Ok(Target::Outside(path))) if let Some(number) = crate::proc_terminals::named(&path) => Node::Terminal(number),
+        Some(Ok(Target::Outside(path))) if let Some(number) = proc::terminals::named(&path) => Node::Terminal(number),
         _ => Node::Descriptors(0, false),
     };
     Ok(Rc::new(Shown::open(node, file.position, file.flags)))

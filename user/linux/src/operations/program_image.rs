@@ -1,8 +1,8 @@
 //! What the parent laid out for the program: its arguments, its auxiliary vector, and the segments that its headers name.
 
-use crate::errno::{EINVAL, Errno};
-use crate::map::{Area, Map, round_up};
-use crate::memory::{Fill, HIGHEST, Part, effective};
+use crate::abi::errno::{EINVAL, Errno};
+use crate::state::memory::{Fill, HIGHEST, Part, effective};
+use crate::state::memory::address_map::{Area, Map, round_up};
 use nacre_abi::{Rights, environment};
 use nacre_sys::Mapping;
 

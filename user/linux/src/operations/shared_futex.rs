@@ -1,16 +1,16 @@
 //! Futexes in memory that processes share. The server of the memory compares the word and keeps the queue, so that nobody sleeps through a wake.
 
-use crate::errno::{Answer, EAGAIN, EDEADLK, EINTR, EINVAL, ENOSYS, EPERM, ERESTART, ERESTART_ALWAYS, ERESTART_SLEEP, ETIMEDOUT, Errno};
-use crate::futex::{self, ALL_BITS, CMP_REQUEUE, LOCK_PI, LOCK_PI2, NUMBER, REQUEUE, TRYLOCK_PI, UNLOCK_PI, Until};
-use crate::futex::{WAIT, WAIT_BITSET, WAITERS, WAKE, WAKE_BITSET, WAKE_OP};
+use crate::abi::errno::{Answer, EAGAIN, EDEADLK, EINTR, EINVAL, ENOSYS, EPERM, ERESTART, ERESTART_ALWAYS, ERESTART_SLEEP, ETIMEDOUT, Errno};
+use crate::calls::ipc::futex::{self, ALL_BITS, CMP_REQUEUE, LOCK_PI, LOCK_PI2, NUMBER, REQUEUE, TRYLOCK_PI, UNLOCK_PI, Until, WAIT};
+use crate::calls::ipc::futex::{WAITERS, WAIT_BITSET, WAKE, WAKE_BITSET, WAKE_OP};
+use crate::calls::memory::shared_memory::Meeting;
+use crate::calls::time::clocks;
 use crate::process::Process;
-use crate::sharing::Meeting;
-use crate::time;
 
 /// Waits at the word until somebody wakes it, or the time is over.
 fn wait(process: &mut Process, at: &Meeting, expected: u32, bits: u32, until: Until) -> Result<(), Errno> {
     let end = match until {
-        Until::For(span) => Until::At(time::MONOTONIC, time::now(process, time::MONOTONIC)?.saturating_add(span)),
+        Until::For(span) => Until::At(clocks::MONOTONIC, clocks::now(process, clocks::MONOTONIC)?.saturating_add(span)),
         until => until,
     };
     loop {

@@ -3,13 +3,13 @@
 //! Word 0 is the return address (the restorer); 1-38 the `ucontext`; 39-54 the `siginfo`. The FPU's state is what the processor's `xsave` writes, in the form
 //! that Linux gives it: 48 bytes of the legacy area that the processor does not use say how large it is.
 
-use crate::entry::Frame;
-use crate::errno::{EFAULT, Errno};
-use crate::pending::Info;
+use crate::abi::errno::{EFAULT, Errno};
+use crate::abi::registers::Frame;
+use crate::calls::signals::{Action, SA_ONSTACK, SS_AUTODISARM, SS_DISABLE, SS_ONSTACK};
 use crate::process::Process;
-use crate::signals::{Action, SA_ONSTACK, SS_AUTODISARM, SS_DISABLE, SS_ONSTACK};
-use crate::thread::Thread;
-use crate::user::fpu;
+use crate::process::threads::Thread;
+use crate::state::memory::user_access::fpu;
+use crate::state::signals::pending::Info;
 
 /// Bytes below the stack pointer that belong to the interrupted function.
 const RED_ZONE: u64 = 128;

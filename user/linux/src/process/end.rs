@@ -1,7 +1,9 @@
 //! The end of the process.
 
-use crate::entry::Frame;
-use crate::errno::Answer;
+use crate::abi::errno::Answer;
+use crate::abi::registers::Frame;
+use crate::calls::ipc::futex;
+use crate::calls::time::clocks;
 use crate::process::Process;
 
 /// The number of the only process that a program knows without a process manager, of its thread, group and session.
@@ -12,9 +14,9 @@ const BY_SIGNAL: u64 = 256;
 /// Tells the parent and waits to be destroyed.
 fn end(process: &mut Process, status: u64) -> ! {
     process.halt_others();
-    crate::futex::release_all_robust(process);
+    futex::release_all_robust(process);
     process.services.exit(status);
-    crate::time::wait_for_ever()
+    clocks::wait_for_ever()
 }
 
 /// Ends the program as a signal does.

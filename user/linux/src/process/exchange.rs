@@ -3,16 +3,16 @@
 //! A thread that looks at `attention` and then waits could miss a signal that comes between. Whoever sends one stops the thread first, and sees from its
 //! instruction ([`window`]) that it is about to wait, or waits; then the thread goes on as if the kernel had interrupted it.
 
-use crate::block::Block;
-use crate::errno::{EINTR, ENOMEM, Errno};
-use crate::memory::{HIGHEST, LOWEST};
-use crate::place::Place;
+use crate::abi::errno::{EINTR, EIO, ENOMEM, Errno};
+use crate::operations::paths::path_start::Place;
 use crate::process::Process;
+use crate::raw::thread_block::Block;
+use crate::state::memory::{HIGHEST, LOWEST};
 use core::arch::naked_asm;
 use core::mem::offset_of;
 use core::sync::atomic::AtomicU32;
-use nacre_abi::message::{Descriptor, Info, MAX_REFERENCES, RECEIVE_ONLY};
 use nacre_abi::{Call, Code, Status};
+use nacre_abi::message::{Descriptor, Info, MAX_REFERENCES, RECEIVE_ONLY};
 use nacre_abi::rights::REFERENCE_USE;
 use nacre_proto::{Errno as ServerErrno, landing};
 use nacre_sys::{OwnedReference, Reference};
@@ -155,7 +155,7 @@ impl Process {
         let received = self.exchange_any(interruptible, target, message, buffers)?;
         if received.references() != waiting.len() {
             drop_all(waiting, received);
-            return Err(crate::errno::EIO);
+            return Err(EIO);
         }
         Ok(received)
     }

@@ -2,14 +2,15 @@
 //!
 //! A thread whose block has `attention` set looks here before it goes on. Anybody with the lock may set it; only the thread itself clears it.
 
-use crate::block::Block;
-use crate::entry::{Frame, Place, place, signal_entry};
-use crate::errno::{EINTR, ERESTART, ERESTART_ALWAYS, ERESTART_SLEEP, ERESTART_UNHANDLED, Errno, negated};
-use crate::life::end_by_signal;
-use crate::pending::{Info, SI_KERNEL, bit};
+use crate::abi::errno::{EAGAIN, EINTR, ERESTART, ERESTART_ALWAYS, ERESTART_SLEEP, ERESTART_UNHANDLED, Errno, negated};
+use crate::abi::registers::Frame;
+use crate::calls::signals::{ALWAYS, Fate, SA_RESTART, SIGCONT, SIGKILL, SIGSEGV, STOPS};
+use crate::entry::assembly::{Place, place, signal_entry};
+use crate::operations::signal_frame;
 use crate::process::Process;
-use crate::signal_frame;
-use crate::signals::{Fate, SA_RESTART, SIGCONT, SIGKILL, SIGSEGV, STOPS};
+use crate::process::end::end_by_signal;
+use crate::raw::thread_block::Block;
+use crate::state::signals::pending::{Info, SI_KERNEL, bit};
 use core::sync::atomic::Ordering;
 use nacre_abi::state::ThreadState;
 use nacre_proto::process as manager;
@@ -181,7 +182,7 @@ impl Process {
             return Ok(());
         }
         let waiting = self.signals.pending.queued() + self.threads.all().map(|(_, thread)| thread.pending.queued()).sum::<usize>();
-        if waiting < limit { Ok(()) } else { Err(crate::errno::EAGAIN) }
+        if waiting < limit { Ok(()) } else { Err(EAGAIN) }
     }
 
     /// Files that give signals may have something now.
@@ -256,7 +257,7 @@ impl Process {
             // Without one the manager would carry out what is to wait now. If there is no memory for it, it does.
             let _ = self.need_agent();
         }
-        self.me().mask = mask & !crate::signals::ALWAYS;
+        self.me().mask = mask & !ALWAYS;
         self.hear_blocked(mask);
         self.look_again();
     }

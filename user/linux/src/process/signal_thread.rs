@@ -3,21 +3,22 @@
 //! It is made when something first needs it: a handler, a blocked signal, a timer, a wait for files. It holds the lock while it works and gives it up to
 //! wait, like any thread; it has no place among the program's threads.
 
-use crate::block::Block;
-use crate::entry::{self, Place, place, signal_entry};
-use crate::errno::Errno;
-use crate::life::end_by_signal;
-use crate::mailbox::MAIL;
-use crate::pending::{Info, SI_KERNEL};
-use crate::poll::FILES;
+use crate::abi::errno::Errno;
+use crate::calls::files::poll::FILES;
+use crate::calls::ipc::message_queue::MAIL;
+use crate::calls::signals::SIGSEGV;
+use crate::entry::assembly::{self, Place, place, signal_entry};
 use crate::process::Process;
-use crate::signals::SIGSEGV;
+use crate::process::end::end_by_signal;
+use crate::process::threads::Threads;
+use crate::raw::thread_block::Block;
+use crate::state::signals::pending::{Info, LAST, SI_KERNEL};
 use alloc::vec::Vec;
 use core::sync::atomic::Ordering;
+use nacre_abi::{Code, Rights};
 use nacre_abi::fault::{self, KIND_BREAKPOINT, KIND_MEMORY, KIND_OPCODE, KIND_PROTECTION};
 use nacre_abi::rights::{REFERENCE_CONTROL, REFERENCE_NOTIFY};
 use nacre_abi::state::ThreadState;
-use nacre_abi::{Code, Rights};
 use nacre_proto::{Event, Request, Station, parent, process as manager};
 use nacre_sys::{OwnedPort, OwnedReference, PortSet, Reference};
 
@@ -95,7 +96,7 @@ impl Process {
     /// Fetches what the manager has for the process.
     pub fn fetch_signals(&mut self) {
         while let Ok(reply) = manager::signal_take(Reference::PARENT)
-            && (1..=crate::pending::LAST).contains(&reply.signal)
+            && (1..=LAST).contains(&reply.signal)
         {
             let info = of_reply(&reply);
             // A queue that is full loses signals, as Linux's does.
@@ -123,7 +124,7 @@ fn run(port: usize) {
         return;
     };
     loop {
-        let timeout = entry::with_process(NOBODY, Process::fire_timers).unwrap_or(nacre_sys::FOREVER);
+        let timeout = assembly::with_process(NOBODY, Process::fire_timers).unwrap_or(nacre_sys::FOREVER);
         match station.next(port as u64, timeout) {
             Ok(Event::Notification { bits, .. }) => notified(bits),
             Ok(Event::Exception(mut request)) => exception(&mut request),
@@ -136,7 +137,7 @@ fn run(port: usize) {
 }
 
 fn notified(bits: u64) {
-    let _ = entry::with_process(NOBODY, |process| {
+    let _ = assembly::with_process(NOBODY, |process| {
         if bits & SIGNALS != 0 {
             process.fetch_signals();
         }
@@ -165,8 +166,8 @@ fn exception(request: &mut Request<'_>) {
         return;
     }
     let next = state.and_then(|state| {
-        let index = entry::with_process(NOBODY, |process| process.threads.with_block(state.gs_base)).flatten()?;
-        entry::with_process(index, |process| {
+        let index = assembly::with_process(NOBODY, |process| process.threads.with_block(state.gs_base)).flatten()?;
+        assembly::with_process(index, |process| {
             if kind == KIND_MEMORY && (process.memory.resolve(address, access(error)) || process.resolve_fault(address)) {
                 return state;
             }
@@ -179,7 +180,7 @@ fn exception(request: &mut Request<'_>) {
     });
     let Some(next) = next else {
         // A thread that is none of the program's.
-        let _ = entry::with_process(NOBODY, |process| end_by_signal(process, SIGSEGV));
+        let _ = assembly::with_process(NOBODY, |process| end_by_signal(process, SIGSEGV));
         return;
     };
     let bytes: Vec<u8> = next.to_words().iter().flat_map(|word| word.to_le_bytes()).collect();
@@ -219,7 +220,7 @@ fn signal_of(process: &Process, kind: u64, [error, address]: [u64; 2], instructi
     Info { signal, code, fields: [at, 0, 0, 0] }
 }
 
-impl crate::thread::Threads {
+impl Threads {
     /// The place of the thread whose block is at an address.
     fn with_block(&self, address: u64) -> Option<usize> {
         self.all().find(|(_, thread)| thread.block as *const Block as u64 == address).map(|(index, _)| index)

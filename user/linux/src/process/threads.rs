@@ -2,18 +2,21 @@
 //!
 //! States of a thread: running (in the table); ended (parked: its kernel thread waits, out of the table, until another thread of the program is made of it).
 
-use crate::block::{Block, Woken};
-use crate::entry::{self, AREA_SIZE, Frame};
-use crate::errno::{Answer, E2BIG, EAGAIN, EINVAL, EPERM, ESRCH, Errno};
-use crate::fork;
-use crate::pending::Pending;
-use crate::process::Process;
-use crate::user;
+use crate::abi::errno::{Answer, E2BIG, EAGAIN, EINVAL, EPERM, ESRCH, Errno};
+use crate::abi::registers::Frame;
+use crate::calls::ipc::futex::{self, Wait};
+use crate::calls::ipc::futex_waitv::Several;
+use crate::calls::processes::fork;
+use crate::entry::assembly::{self, AREA_SIZE};
+use crate::process::{Process, end, post_signal};
+use crate::raw::thread_block::{Block, Woken};
+use crate::state::memory::user_access;
+use crate::state::signals::pending::Pending;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::sync::atomic::Ordering;
-use nacre_abi::state::ThreadState;
 use nacre_abi::{Rights, USER_END};
+use nacre_abi::state::ThreadState;
 use nacre_proto::process as manager;
 use nacre_rt::memory::{Segment, addresses};
 use nacre_sys::{OwnedThread, Reference, Space};
@@ -22,7 +25,6 @@ use nacre_sys::{OwnedThread, Reference, Space};
 const MOST: usize = 1024;
 /// Flags that a thread runs with besides those of its maker: interrupts on, and the bit that is always set.
 const FLAGS: u64 = 0x202;
-
 const CLONE_VM: u64 = 0x100;
 const CLONE_SIGHAND: u64 = 0x800;
 const CLONE_THREAD: u64 = 0x1_0000;
@@ -64,10 +66,10 @@ pub struct Thread {
     pub fs_base: u64,
     /// It waits at its block: whoever wants it wakes it there.
     pub sleeping: bool,
-    /// What it waits for in the process, if it does: see [`futex`](crate::futex).
-    pub awaits: Option<crate::futex::Wait>,
+    /// What it waits for in the process, if it does: see [`futex`](crate::calls::ipc::futex).
+    pub awaits: Option<Wait>,
     /// Words that it waits for at once.
-    pub awaits_several: crate::futex_several::Several,
+    pub awaits_several: Several,
     /// It waits for something to change in a file of the process, or one that the agent hears of.
     pub awaits_pipe: bool,
     /// Error and kind of its last exception, as a handler's frame shows them.
@@ -211,7 +213,7 @@ impl Threads {
         let start = addresses(AREA_SIZE as u64).ok_or(EAGAIN)?;
         let area = Segment::map(start, AREA_SIZE as u64, Rights::NONE).map_err(|_| EAGAIN)?;
         let kernel = OwnedThread::make(|slot| nacre_sys::Thread::create(slot, Space::OWN)).map_err(|_| EAGAIN)?.leak();
-        Ok(Spare { block: user::block_in(area), kernel })
+        Ok(Spare { block: user_access::block_in(area), kernel })
     }
 
     /// Enters a thread; its place.
@@ -251,7 +253,7 @@ impl Process {
 
     /// Gives the library's lock up while `wait` runs.
     pub fn unlocked<R>(&mut self, wait: impl FnOnce() -> R) -> R {
-        entry::unlocked(self, wait)
+        assembly::unlocked(self, wait)
     }
 
     /// Waits at the thread's block, without the lock, until somebody wakes it or `timeout` nanoseconds have passed (0: for ever). Returns at once if there is
@@ -378,7 +380,7 @@ fn first_state(frame: &Frame, stack: u64, thread: &Thread) -> ThreadState {
         rflags: frame.flags | FLAGS,
         fs_base: thread.fs_base,
         gs_base: thread.block as *const Block as u64,
-        foreign_entry: entry::foreign_entry(),
+        foreign_entry: assembly::foreign_entry(),
         ..ThreadState::default()
     }
 }
@@ -427,12 +429,12 @@ pub fn clone3(process: &mut Process, frame: &mut Frame) -> Answer {
 /// `exit(status)`: the thread ends, and with the last one the process.
 pub fn exit(process: &mut Process, frame: &mut Frame) -> Answer {
     if process.threads.count() == 1 {
-        return crate::life::exit(process, frame);
+        return end::exit(process, frame);
     }
-    crate::futex::release_robust(process);
+    futex::release_robust(process);
     let address = core::mem::take(&mut process.me().clear_number);
     if address != 0 && process.memory.write_half(address, 0).is_ok() {
-        crate::futex::wake_all(process, address);
+        futex::wake_all(process, address);
     }
     let caller = process.caller;
     let Some(ended) = process.threads.slots.get_mut(caller).and_then(Option::take) else {
@@ -443,10 +445,10 @@ pub fn exit(process: &mut Process, frame: &mut Frame) -> Answer {
         // A manager that does not hear of it keeps the number.
         let _ = manager::thread_end(Reference::PARENT, number);
     }
-    crate::delivery::pass_on(process);
+    post_signal::pass_on(process);
     process.threads.spare.push(Spare { block, kernel });
     drop(ended);
-    entry::park(block)
+    assembly::park(block)
 }
 
 /// `gettid()`.

@@ -1,5 +1,6 @@
 //! What a thread of the program has in the library and `gs` leads to. It lies right above the thread's library stack.
 
+use crate::operations::call_patching::EVERY;
 use core::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering};
 use nacre_sys::{Code, Condition, Owned, Status};
 
@@ -79,7 +80,7 @@ impl Block {
 
     /// Makes a block of zeros one for a thread that does not run yet.
     pub fn prepare(&self) {
-        self.countdown.store(crate::sites::EVERY as i32, Ordering::Relaxed);
+        self.countdown.store(EVERY as i32, Ordering::Relaxed);
         self.quick.iter().for_each(|place| place.store(ASK, Ordering::Relaxed));
     }
 

@@ -1,12 +1,12 @@
 //! What time it is: by the processor's counter, if the clock's server says how; else the server is asked each time.
 
-use crate::errno::Errno;
-use crate::services;
-use crate::time::{MONOTONIC, SECOND};
+use crate::abi::errno::Errno;
+use crate::calls::time::clocks::{MONOTONIC, SECOND};
+use crate::services::connections;
 use nacre_proto::clock;
 use nacre_proto::flags::SERVICE_CLOCK;
-use nacre_sys::clock::{Scale, ticks};
 use nacre_sys::{OwnedReference, Reference};
+use nacre_sys::clock::{Scale, ticks};
 
 /// Where the time comes from.
 #[derive(Debug, Default)]
@@ -51,7 +51,7 @@ fn ask(server: Reference, which: u64) -> Result<(u64, u64), Errno> {
 #[cold]
 fn find() -> Result<Clock, Errno> {
     let mut server = None;
-    let known = clock::scale(services::find(&mut server, SERVICE_CLOCK)?);
+    let known = clock::scale(connections::find(&mut server, SERVICE_CLOCK)?);
     Ok(match (known, server) {
         (Ok(reply), _) => Clock::Counted(Scale { start: reply.start, factor: reply.factor }, reply.since_1970),
         (Err(_), Some(server)) => Clock::Asked(server),
@@ -62,7 +62,7 @@ fn find() -> Result<Clock, Errno> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::time::REALTIME;
+    use crate::calls::time::clocks::REALTIME;
 
     #[test]
     fn the_calendar_starts_elsewhere() {

@@ -1,18 +1,21 @@
 //! What the process asks of others: the parent, and the services that the parent names. Each is looked for when it is first needed,
 //! so that a program that uses few costs few messages.
 
-use crate::clock::Clock;
-use crate::descriptors::{Kind, OpenFile};
-use crate::errno::{EBADF, EIO, ENOMEM, ESPIPE, Errno};
-use crate::inheritance::SERVICES;
+use crate::abi::errno::{EBADF, EIO, ENOMEM, ESPIPE, Errno};
+use crate::abi::fork_record::SERVICES;
+use crate::calls::memory::shared_memory::Point;
+use crate::entry::call_table;
+use crate::services::clock::Clock;
+use crate::state::files::descriptor_table::{Kind, OpenFile};
 use alloc::rc::Rc;
 use alloc::vec::Vec;
 use core::cell::{Cell, RefCell};
-pub use nacre_proto::flags::OWN_POSITION;
-use nacre_proto::flags::{REPORT_FOREIGN_CALL, REPORT_MESSAGE, SEGMENT_OBJECTS, SEGMENT_PAGEABLE, SERVICE_CHANNELS, SERVICE_FILES, SHARE_WRITE};
 use nacre_proto::{channel, directory, file, memory, parent, segment};
+use nacre_proto::flags::{REPORT_FOREIGN_CALL, REPORT_MESSAGE, SEGMENT_OBJECTS, SEGMENT_PAGEABLE, SERVICE_CHANNELS, SERVICE_FILES};
+use nacre_proto::flags::SHARE_WRITE;
 use nacre_rt::memory::{known_pool, object_pool, pool, use_pool};
 use nacre_sys::{OwnedReference, Reference};
+pub use nacre_proto::flags::OWN_POSITION;
 
 /// Most bytes of a message.
 pub const PIECE: usize = nacre_abi::message::MAX_BYTES as usize;
@@ -31,7 +34,7 @@ pub struct Segment {
     /// Its pages come when they are touched, and may go: it is a file's, as it changes, or a pager's.
     paged: bool,
     /// Words of it at which processes wait for each other.
-    pub points: RefCell<Vec<crate::sharing::Point>>,
+    pub points: RefCell<Vec<Point>>,
 }
 
 impl Segment {
@@ -52,7 +55,7 @@ impl Segment {
 
     fn take(pool: Reference, size: u64, flags: u64) -> Result<Rc<Segment>, Errno> {
         let reply = memory::segment_create(pool, size, flags).map_err(|_| {
-            crate::table::memory_is_short();
+            call_table::memory_is_short();
             ENOMEM
         })?;
         let paged = is_paged(reply.holds & SEGMENT_PAGEABLE != 0);

@@ -1,11 +1,11 @@
 //! The library's own file, as the makers of environments use it: a process that forks more than once does not ask for it again.
 
-use crate::errno::ENODEV;
+use crate::abi::errno::ENODEV;
 use alloc::vec;
 use alloc::vec::Vec;
+use nacre_nest::{Refusal, supply};
 use nacre_nest::elf::Image;
 use nacre_nest::services::File;
-use nacre_nest::{Refusal, supply};
 use nacre_sys::{OwnedReference, Region, SpanMut};
 use supply::File as _;
 

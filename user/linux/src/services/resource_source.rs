@@ -1,10 +1,10 @@
 //! Where the parts of a new environment come from when a process makes one: files from where the process finds them, memory from its manager.
 
-use crate::errno::{E2BIG, EACCES, ENOENT, ENOEXEC, ENOMEM, Errno};
-use crate::library::Library;
+use crate::abi::errno::{E2BIG, EACCES, ELIBBAD, ENOENT, ENOEXEC, ENOMEM, Errno};
+use crate::services::library_file::Library;
 use alloc::rc::Rc;
-use nacre_nest::services::{File, Prepared, open_with_mode};
 use nacre_nest::{Loaded, Refusal, supply};
+use nacre_nest::services::{File, Prepared, open_with_mode};
 use nacre_sys::{OwnedReference, Reference, Region, SpanMut};
 
 /// Makes an environment for a process.
@@ -138,5 +138,5 @@ pub fn errno(refusal: &Refusal) -> Errno {
 }
 
 fn errno_of_linker(why: &Refusal) -> Errno {
-    if *why == Refusal::NotElf { crate::errno::ELIBBAD } else { errno(why) }
+    if *why == Refusal::NotElf { ELIBBAD } else { errno(why) }
 }

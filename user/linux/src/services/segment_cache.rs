@@ -3,8 +3,8 @@
 //! Each part of a shared segment is used once, so that it is all zeros; the segment goes back when the last area over it has gone. What cannot go back, since it came with the
 //! environment, is used again when another program takes the place of the one that had it: whoever gives it up has wiped it.
 
-use crate::errno::Errno;
-use crate::services::{Segment, Services};
+use crate::abi::errno::Errno;
+use crate::services::connections::{Segment, Services};
 use alloc::rc::Rc;
 use alloc::vec::Vec;
 

@@ -2,29 +2,29 @@
 //!
 //! The mappings of the program, its dynamic linker and its stack were made by the parent, in the library's own object area.
 
-use crate::descriptors::OpenFile;
-use crate::errno::{EACCES, ENOMEM, Errno};
-use crate::locked::Locked;
-use crate::map::{Area, Backing, Map, round_up};
-use crate::services::{Segment, Services};
-use crate::stock::Stock;
-use alloc::rc::Rc;
-use alloc::vec::Vec;
-use copy_on_write::Lazy;
-pub use page_table_pool::Tables;
-use nacre_abi::Rights;
-use nacre_abi::state::MappingState;
-use nacre_sys::{Mapping, OwnedMapping, OwnedReference, Region, Space};
-
 pub mod address_map;
 mod copy_on_write;
 mod managers;
-mod page_table_pool;
+pub mod page_table_pool;
 mod reuse;
 mod shared_by_clone;
 pub mod stack_growth;
 #[allow(unsafe_code)]
 pub mod user_access;
+
+use crate::abi::errno::{EACCES, ENOMEM, Errno};
+use crate::calls::memory::memory_locks::Locked;
+use crate::services::connections::{Segment, Services};
+use crate::services::segment_cache::Stock;
+use crate::state::files::descriptor_table::OpenFile;
+use crate::state::memory::address_map::{Area, Backing, Map, round_up};
+use crate::state::memory::copy_on_write::Lazy;
+use alloc::rc::Rc;
+use alloc::vec::Vec;
+use nacre_abi::Rights;
+use nacre_abi::state::MappingState;
+use nacre_sys::{Mapping, OwnedMapping, OwnedReference, Region, Space};
+use crate::state::memory::page_table_pool::Tables;
 
 /// Lowest address that a program may map.
 pub const LOWEST: u64 = 0x1_0000;
@@ -430,7 +430,7 @@ impl Memory {
         let area = self.map.within(start, end)?.next().ok_or(ENOMEM)?;
         let Fill::Own(part) = &mut area.backing else { return Err(ENOMEM) };
         part.protect(Rights::READ)?;
-        crate::user::copy_to_fresh(start, away, size)?;
+        user_access::copy_to_fresh(start, away, size)?;
         let rights = part.state.rights;
         area.backing = Fill::Reserved;
         copy.set(MappingState { start, rights, ..copy.state })?;

@@ -1,6 +1,6 @@
 //! The manager's table of parents, mapped to be read: so that `getppid` asks nobody, and is right when the parent has ended.
 
-use crate::errno::{ENOMEM, Errno};
+use crate::abi::errno::{ENOMEM, Errno};
 use crate::process::Process;
 use nacre_abi::Rights;
 use nacre_nest::places::Place;

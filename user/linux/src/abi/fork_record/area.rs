@@ -1,6 +1,6 @@
 //! An area of memory in an inheritance: which addresses, with which rights, and what is there.
 
-use super::{Reader, Writer};
+use crate::abi::fork_record::{Reader, Writer};
 use nacre_abi::PAGE_SIZE;
 
 /// An area of memory.

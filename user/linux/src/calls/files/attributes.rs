@@ -1,17 +1,18 @@
 //! What can be changed of a file besides its contents: mode, owner, times, size.
 
-use crate::capabilities::{FILE_BITS, OWNERS};
-use crate::descriptors::OpenFile;
-use crate::entry::Frame;
-use crate::errno::{Answer, EINVAL, EPERM, Errno};
-use crate::permissions::WRITE;
-use crate::place::{AT_EMPTY_PATH, AT_SYMLINK_NOFOLLOW, CURRENT, Place};
+use crate::abi::errno::{Answer, EINVAL, EPERM, Errno};
+use crate::abi::registers::Frame;
+use crate::calls::files::status;
+use crate::calls::identity::capabilities::{FILE_BITS, OWNERS};
+use crate::calls::time::clocks::pair_of_times;
+use crate::operations::paths::attribute_target::Subject;
+use crate::operations::paths::path_start::{AT_EMPTY_PATH, AT_SYMLINK_NOFOLLOW, CURRENT, Place};
+use crate::operations::paths::permissions::WRITE;
 use crate::process::Process;
-use crate::subject::Subject;
-use crate::time::pair_of_times;
+use crate::state::files::descriptor_table::{O_WRONLY, OpenFile};
 use alloc::rc::Rc;
-use nacre_proto::structures::Status;
 use nacre_proto::{channel, directory, file};
+use nacre_proto::structures::Status;
 
 const MODE: u64 = 0o7777;
 
@@ -48,7 +49,7 @@ fn set_mode(process: &mut Process, descriptor: u64, path: u64, mode: u64, flags:
 
 /// The status of an open file, if modes say anything to the user.
 fn judged(process: &mut Process, open: &OpenFile) -> Result<Option<Status>, Errno> {
-    if process.minds_modes() { crate::status::of_file(process, open).map(Some) } else { Ok(None) }
+    if process.minds_modes() { status::of_file(process, open).map(Some) } else { Ok(None) }
 }
 
 /// The same of a terminal's name.
@@ -269,7 +270,7 @@ pub fn truncate(process: &mut Process, frame: &mut Frame) -> Answer {
         return Err(EINVAL);
     }
     let place = process.first_place_to(frame, WRITE)?;
-    let opened = process.while_busy(|_| directory::open(place.directory, u64::from(crate::descriptors::O_WRONLY), 0, place.path))?;
+    let opened = process.while_busy(|_| directory::open(place.directory, u64::from(O_WRONLY), 0, place.path))?;
     if size > process.limits.file_size() && file::seek(opened.file.handle(), 0, nacre_proto::flags::SEEK_END)?.position < size {
         process.check_file_size(size)?;
     }

@@ -1,11 +1,14 @@
 //! Copying from one open file to another without the program's memory between.
 
-use crate::descriptors::OpenFile;
-use crate::entry::Frame;
-use crate::errno::{Answer, EBADF, EINVAL, EISDIR, Errno};
-use crate::memory::Memory;
+use crate::abi::errno::{Answer, EBADF, EINVAL, EISDIR, ESPIPE, Errno};
+use crate::abi::registers::Frame;
+use crate::calls::files::read_write;
+use crate::calls::sockets::Socket;
 use crate::process::Process;
-use crate::services::{OWN_POSITION, PIECE};
+use crate::services::OWN_POSITION;
+use crate::services::connections::PIECE;
+use crate::state::files::descriptor_table::{O_APPEND, OpenFile, S_IFMT};
+use crate::state::memory::Memory;
 use alloc::rc::Rc;
 use alloc::vec;
 
@@ -38,7 +41,7 @@ fn copy(process: &mut Process, from: (&OpenFile, u64), to: (&OpenFile, u64), siz
         let left = count - result.unwrap_or(0).min(count);
         if left != 0 && from.1 == OWN_POSITION {
             // What was not taken is there for the next call.
-            crate::files::step_back(process, from.0, left as u64);
+            read_write::step_back(process, from.0, left as u64);
         }
         let written = match result {
             Err(_) if done != 0 => break,
@@ -70,11 +73,11 @@ pub fn sendfile(process: &mut Process, frame: &mut Frame) -> Answer {
         return Err(EBADF);
     }
     // Linux asks for a source that can be mapped; programs fall back to reading.
-    let has_position = !crate::files::is_pipe(&from) && crate::socket::Socket::of(&from).is_none();
+    let has_position = !read_write::is_pipe(&from) && Socket::of(&from).is_none();
     if offset_address != 0 && !has_position {
-        return Err(crate::errno::ESPIPE);
+        return Err(ESPIPE);
     }
-    if !has_position || to.flags.get() & crate::descriptors::O_APPEND != 0 {
+    if !has_position || to.flags.get() & O_APPEND != 0 {
         return Err(EINVAL);
     }
     let offset = start(&process.memory, offset_address)?;
@@ -82,7 +85,7 @@ pub fn sendfile(process: &mut Process, frame: &mut Frame) -> Answer {
     if let Ok(done) = answer {
         store(&mut process.memory, offset_address, offset, done)?;
     }
-    crate::files::written(process, &to, answer)
+    read_write::written(process, &to, answer)
 }
 
 /// `copy_file_range(from, offset, to, offset, size, flags)`: regular files only.
@@ -90,10 +93,10 @@ pub fn copy_file_range(process: &mut Process, frame: &mut Frame) -> Answer {
     const S_IFDIR: u32 = 0o040000;
     let [from, from_address, to, to_address, size, flags] = frame.arguments();
     let (from, to) = (process.descriptors.get(from)?, process.descriptors.get(to)?);
-    if !from.can_read() || !to.can_write() || to.flags.get() & crate::descriptors::O_APPEND != 0 {
+    if !from.can_read() || !to.can_write() || to.flags.get() & O_APPEND != 0 {
         return Err(EBADF);
     }
-    if [&from, &to].iter().any(|file| file.mode & crate::descriptors::S_IFMT == S_IFDIR) {
+    if [&from, &to].iter().any(|file| file.mode & S_IFMT == S_IFDIR) {
         return Err(EISDIR);
     }
     if flags != 0 || !from.is_regular() || !to.is_regular() {

@@ -1,12 +1,13 @@
 //! Descriptors themselves: duplicated, closed, asked, and pipes made.
 
-use crate::descriptors::{self, CHANGEABLE, O_ASYNC, O_CLOEXEC, O_DIRECT, O_NONBLOCK, OpenFile};
-use crate::entry::Frame;
-use crate::owner::{F_GETOWN, F_GETOWN_EX, F_GETSIG, F_SETOWN, F_SETOWN_EX, F_SETSIG};
-use crate::errno::{Answer, EBADF, EINVAL, Errno};
-use crate::locking::{Doing, lock_part};
+use crate::abi::errno::{Answer, EBADF, EINVAL, Errno};
+use crate::abi::registers::Frame;
+use crate::calls::files::file_locks::{Doing, lock_part};
+use crate::calls::memory::shared_memory::seals;
+use crate::operations::files::file_signals::{self, F_GETOWN, F_GETOWN_EX, F_GETSIG, F_SETOWN, F_SETOWN_EX, F_SETSIG};
 use crate::process::Process;
-use crate::sharing::seals;
+use crate::state::files::descriptor_table::{self, CHANGEABLE, O_ASYNC, O_CLOEXEC, O_DIRECT, O_NONBLOCK, OpenFile};
+use crate::state::files::pipe::CAPACITY;
 use alloc::rc::Rc;
 use nacre_proto::{channel, file};
 
@@ -118,8 +119,8 @@ fn make_pipe(process: &mut Process, address: u64, flags: u32) -> Answer {
     }
     process.memory.writable(address, 8)?;
     let (reader, writer) = match process.services.pipe(u64::from(flags & (O_NONBLOCK | O_DIRECT)))? {
-        Some(ends) => descriptors::channel(ends, flags),
-        None => descriptors::pipe(flags),
+        Some(ends) => descriptor_table::channel(ends, flags),
+        None => descriptor_table::pipe(flags),
     };
     let close_on_exec = flags & O_CLOEXEC != 0;
     let read = process.open(reader, close_on_exec)?;
@@ -163,7 +164,7 @@ pub fn fcntl(process: &mut Process, frame: &mut Frame) -> Answer {
         F_ADD_SEALS if argument & 0xffff_ffff == 0 => seals(process, &file, 0).map(|_| 0),
         F_ADD_SEALS => seals(process, &file, argument),
         F_GET_SEALS => seals(process, &file, 0),
-        F_SETOWN | F_GETOWN | F_SETSIG | F_GETSIG | F_SETOWN_EX | F_GETOWN_EX => crate::owner::fcntl(process, &file, command as u32, argument),
+        F_SETOWN | F_GETOWN | F_SETSIG | F_GETSIG | F_SETOWN_EX | F_GETOWN_EX => file_signals::fcntl(process, &file, command as u32, argument),
         F_SETPIPE_SZ => pipe_size(process, &file, argument),
         F_GETPIPE_SZ => pipe_size(process, &file, 0),
         _ => Err(EINVAL),
@@ -173,9 +174,9 @@ pub fn fcntl(process: &mut Process, frame: &mut Frame) -> Answer {
 /// How much a pipe holds, after it was made to hold `size` bytes if that is not 0.
 fn pipe_size(process: &mut Process, file: &Rc<OpenFile>, size: u64) -> Answer {
     if file.pipe().is_some() {
-        return Ok(crate::pipe::CAPACITY as u64);
+        return Ok(CAPACITY as u64);
     }
-    if file.mode & descriptors::S_IFMT != descriptors::S_IFIFO {
+    if file.mode & descriptor_table::S_IFMT != descriptor_table::S_IFIFO {
         return Err(EBADF);
     }
     if size > i32::MAX as u64 {

@@ -1,15 +1,16 @@
 //! Names in directories: made, removed, changed, followed; and the current directory.
 
-use crate::capabilities::DEVICES;
-use crate::descriptors::OpenFile;
-use crate::entry::Frame;
-use crate::errno::{Answer, EEXIST, EINVAL, ENOENT, ENOTDIR, EPERM, ERANGE, Errno};
-use crate::permissions::EXECUTE;
-use crate::place::{AT_EMPTY_PATH, CURRENT, Place, own_descriptor};
-use crate::proc_file::Opened;
-use crate::proc_tree::Target;
+use crate::abi::errno::{Answer, EEXIST, EINVAL, ENOENT, ENOTDIR, EPERM, ERANGE, Errno};
+use crate::abi::registers::Frame;
+use crate::calls::files::status;
+use crate::calls::identity::capabilities::DEVICES;
+use crate::operations::paths::path_start::{AT_EMPTY_PATH, AT_SYMLINK_NOFOLLOW, CURRENT, Place, own_descriptor};
+use crate::operations::paths::permissions::EXECUTE;
+use crate::operations::proc::open::Opened;
+use crate::operations::proc::tree::Target;
 use crate::process::Process;
-use crate::user::PATH_MAX;
+use crate::state::files::descriptor_table::{Kind, OpenFile};
+use crate::state::memory::user_access::PATH_MAX;
 use alloc::rc::Rc;
 use alloc::vec::Vec;
 use nacre_proto::directory;
@@ -72,7 +73,7 @@ fn make_node(process: &mut Process, descriptor: u64, path: u64, mode: u64, devic
     };
     let parent = process.check_new_name(place)?;
     if matches!(kind, S_IFCHR | S_IFBLK) && !process.identity.capabilities.has(DEVICES) {
-        let is_there = crate::status::of_place(process, place, crate::place::AT_SYMLINK_NOFOLLOW).is_ok();
+        let is_there = status::of_place(process, place, AT_SYMLINK_NOFOLLOW).is_ok();
         return Err(if is_there { EEXIST } else { EPERM });
     }
     let permissions = mode & 0o7777 & !u64::from(process.identity.umask);
@@ -334,7 +335,7 @@ pub fn chdir(process: &mut Process, frame: &mut Frame) -> Answer {
 }
 
 fn opened_directory(opened: directory::open::Reply) -> Rc<OpenFile> {
-    Rc::new(OpenFile::new(crate::descriptors::Kind::Remote(opened.file), opened.mode as u32, 0))
+    Rc::new(OpenFile::new(Kind::Remote(opened.file), opened.mode as u32, 0))
 }
 
 /// `fchdir(descriptor)`.
@@ -344,7 +345,7 @@ pub fn fchdir(process: &mut Process, frame: &mut Frame) -> Answer {
 
 fn fchdir_to(process: &mut Process, descriptor: u64) -> Answer {
     let file = process.descriptors.get(descriptor)?;
-    if crate::status::of_file(process, &file)?.mode & S_IFMT != S_IFDIR {
+    if status::of_file(process, &file)?.mode & S_IFMT != S_IFDIR {
         return Err(ENOTDIR);
     }
     process.current = Some(file);

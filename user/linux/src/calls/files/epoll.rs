@@ -3,12 +3,12 @@
 //! A file that asks for edges is told of again when it has become ready since it was last told of. Pipes and sockets count what comes and goes, so that every change is an edge, as on Linux; of other files
 //! a change is also told of when the program has used it in between.
 
-use crate::descriptors::{Kind, OpenFile};
-use crate::entry::Frame;
-use crate::errno::{Answer, EEXIST, EINVAL, ELOOP, ENOENT, EPERM, Errno};
-use crate::local::Local;
-use crate::poll::{self, ALWAYS, FOR_EVER, POLLIN, POLLOUT, Watched};
+use crate::abi::errno::{Answer, EEXIST, EINVAL, ELOOP, ENOENT, EPERM, Errno};
+use crate::abi::registers::Frame;
+use crate::calls::files::poll::{self, ALWAYS, FOR_EVER, POLLIN, POLLOUT, Watched};
 use crate::process::Process;
+use crate::state::files::descriptor_table::{Kind, OpenFile, S_IFMT};
+use crate::state::files::in_process_file::Local;
 use alloc::rc::{Rc, Weak};
 use alloc::vec::Vec;
 use core::cell::RefCell;
@@ -103,7 +103,7 @@ pub fn epoll_ctl(process: &mut Process, frame: &mut Frame) -> Answer {
     let (wanted, data) = if operation == DELETE { (0, 0) } else { read_event(process, event)? };
     let outer = process.descriptors.get(set)?;
     let file = process.descriptors.get(descriptor)?;
-    if file.is_regular() || file.mode & crate::descriptors::S_IFMT == 0o040000 {
+    if file.is_regular() || file.mode & S_IFMT == 0o040000 {
         return Err(EPERM);
     }
     let local = set_of(&outer)?;

@@ -1,9 +1,9 @@
 //! Extended attributes: no file has any, as on a Linux file system that does not keep them. Whether the file is there is still told.
 
-use crate::entry::Frame;
-use crate::errno::{Answer, EOPNOTSUPP};
+use crate::abi::errno::{Answer, EOPNOTSUPP};
+use crate::abi::registers::Frame;
+use crate::calls::files::status::{check_descriptor, check_path};
 use crate::process::Process;
-use crate::status::{check_descriptor, check_path};
 
 /// `setxattr(path, ..)`, `getxattr(path, ..)`, `removexattr(path, ..)`.
 pub fn of_path(process: &mut Process, frame: &mut Frame) -> Answer {

@@ -1,14 +1,15 @@
 //! Locks of files that other processes meet: of parts (`fcntl`) for the process or for an open file, and of the whole (`flock`). The file's server keeps them.
 
-use crate::descriptors::OpenFile;
-use crate::entry::Frame;
-use crate::errno::{Answer, EINTR, EINVAL, ENOLCK, ENOSYS, EOVERFLOW, ERESTART, Errno};
+use crate::abi::errno::{Answer, EINTR, EINVAL, ENOLCK, ENOSYS, EOVERFLOW, ERESTART, Errno};
+use crate::abi::registers::Frame;
+use crate::calls::files::status;
 use crate::process::Process;
+use crate::state::files::descriptor_table::OpenFile;
 use alloc::rc::Rc;
 use nacre_proto::file;
 use nacre_proto::flags::{LOCK_NONE, LOCK_READ, LOCK_TEST, LOCK_WAIT, LOCK_WHOLE, LOCK_WRITE, SEEK_CUR};
-use nacre_sys::ipc::{Buffers, Message};
 use nacre_sys::{OwnedReference, Reference};
+use nacre_sys::ipc::{Buffers, Message};
 
 /// All bytes that a file could have.
 const ALL: u64 = u64::MAX;
@@ -68,7 +69,7 @@ fn base(process: &mut Process, file: &OpenFile, whence: u64) -> Result<u64, Errn
     match whence {
         0 => Ok(0),
         1 => Ok(file::seek(process.services.reference(file)?, 0, SEEK_CUR)?.position),
-        2 => Ok(crate::status::of_file(process, file)?.size),
+        2 => Ok(status::of_file(process, file)?.size),
         _ => Err(EINVAL),
     }
 }

@@ -1,10 +1,10 @@
 //! `inotify`: hearing what happens to files. Their server keeps the watches; the descriptor is read like a file.
 
-use crate::descriptors::{Kind, O_CLOEXEC, O_NONBLOCK, OpenFile};
-use crate::entry::Frame;
-use crate::errno::{Answer, EINVAL, ENOSYS};
-use crate::place::{AT_SYMLINK_NOFOLLOW, CURRENT};
+use crate::abi::errno::{Answer, EINVAL, ENOSYS};
+use crate::abi::registers::Frame;
+use crate::operations::paths::path_start::{AT_SYMLINK_NOFOLLOW, CURRENT};
 use crate::process::Process;
+use crate::state::files::descriptor_table::{Kind, O_CLOEXEC, O_NONBLOCK, OpenFile};
 use nacre_proto::{directory, file};
 
 /// Bits of a mask that mean something.

@@ -1,15 +1,17 @@
 //! `ioctl`: terminals, and the few requests that any file takes.
 
-use crate::control::set_flags;
-use crate::descriptors::{O_ASYNC, O_NONBLOCK, OpenFile};
-use crate::entry::Frame;
-use crate::errno::{Answer, EINVAL, EIO, ENOTTY, EPERM, Errno};
-use crate::jobs::SIGTTOU;
-use crate::life::PID;
+use crate::abi::errno::{Answer, EINVAL, EIO, ENOTTY, EPERM, Errno};
+use crate::abi::registers::Frame;
+use crate::calls::files::descriptors::set_flags;
+use crate::calls::files::status;
+use crate::operations::terminals::job_control::SIGTTOU;
+use crate::operations::terminals::terminal_io;
 use crate::process::Process;
+use crate::process::end::PID;
+use crate::state::files::descriptor_table::{O_ASYNC, O_NONBLOCK, OpenFile};
 use alloc::rc::Rc;
-use nacre_proto::structures::Attributes;
 use nacre_proto::{channel, file, process as manager, terminal};
+use nacre_proto::structures::Attributes;
 use nacre_sys::Reference;
 
 const TCGETS: u32 = 0x5401;
@@ -87,7 +89,7 @@ fn waiting(process: &mut Process, open: &OpenFile, argument: u64) -> Answer {
         Some(end) => end.waiting() as u64,
         None if open.is_regular() => {
             let position = file::seek(process.services.reference(open)?, 0, CURRENT)?.position;
-            crate::status::of_file(process, open)?.size.saturating_sub(position)
+            status::of_file(process, open)?.size.saturating_sub(position)
         }
         None => terminal::waiting(process.services.reference(open)?)?.count,
     };
@@ -216,7 +218,7 @@ fn by_manager(process: &mut Process, open: &OpenFile, request: u32, argument: u6
     // A master may be asked by everybody; its session may have no number.
     let is_known = owner.is_own != 0 || open.is_master();
     match request {
-        TIOCSCTTY => crate::pair::acquire(device, argument == 1, process.services.reference(open)?)?,
+        TIOCSCTTY => terminal_io::acquire(device, argument == 1, process.services.reference(open)?)?,
         TIOCGPGRP if is_known => process.memory.write_half(argument, owner.group as u32)?,
         TIOCGSID if is_known && owner.session != 0 => process.memory.write_half(argument, owner.session as u32)?,
         TIOCSPGRP if owner.is_own != 0 => {

@@ -2,10 +2,11 @@
 //!
 //! The offset that the program sees of an entry is the number of entries before the next one.
 
-use crate::descriptors::OpenFile;
-use crate::entry::Frame;
-use crate::errno::{Answer, EINVAL, EIO, ENOTDIR, Errno};
+use crate::abi::errno::{Answer, EINVAL, EIO, ENOTDIR, Errno};
+use crate::abi::registers::Frame;
 use crate::process::Process;
+use crate::services::connections;
+use crate::state::files::descriptor_table::OpenFile;
 use alloc::vec::Vec;
 use nacre_proto::structures::{Entries, Entry};
 
@@ -13,7 +14,6 @@ use nacre_proto::structures::{Entries, Entry};
 const BATCH: usize = 8192;
 /// Bytes of a `linux_dirent64` before the name.
 const HEADER: usize = 19;
-
 /// Nanoseconds after which a thread looks again whether it may use a listing.
 const PAUSE: u64 = 20_000;
 
@@ -148,7 +148,7 @@ fn fetch(process: &mut Process, file: &OpenFile, cookie: u64, batch: &mut [u8]) 
         return process.list_shown(node, cookie, batch);
     }
     let directory = process.services.reference(file)?;
-    process.while_asking([directory], |[directory]| crate::services::list(directory, cookie, batch))
+    process.while_asking([directory], |[directory]| connections::list(directory, cookie, batch))
 }
 
 fn refill(process: &mut Process, file: &OpenFile, listing: &mut Listing) -> Result<bool, Errno> {

@@ -1,17 +1,19 @@
 //! Opening files.
 
-use crate::descriptors::{Kind, O_ACCESS, O_APPEND, O_CLOEXEC, O_DIRECT, O_NONBLOCK, O_PATH, O_WRONLY, OpenFile, S_IFCHR, S_IFDIR, S_IFMT, S_IFREG};
-use crate::entry::Frame;
-use crate::errno::{Answer, E2BIG, EACCES, EINVAL, EMFILE, ENOENT, EPERM};
-use crate::permissions::{EXECUTE, Found, READ, WRITE};
-use crate::place::{CURRENT, Place, own_descriptor};
-use crate::proc_file::Opened;
-use crate::proc_tree::Node;
+use crate::abi::errno::{Answer, E2BIG, EACCES, EINVAL, EMFILE, ENOENT, ENOTDIR, EPERM};
+use crate::abi::registers::Frame;
+use crate::calls::files::status;
+use crate::operations::paths::path_resolve::{Resolved, Rules};
+use crate::operations::paths::path_start::{CURRENT, Place, own_descriptor};
+use crate::operations::paths::permissions::{EXECUTE, Found, READ, WRITE};
+use crate::operations::proc::open::Opened;
+use crate::operations::proc::tree::Node;
 use crate::process::Process;
-use crate::resolve::{Resolved, Rules};
+use crate::state::files::descriptor_table::{Kind, O_ACCESS, O_APPEND, O_CLOEXEC, O_DIRECT, O_NONBLOCK, O_PATH, O_WRONLY, OpenFile, S_IFCHR};
+use crate::state::files::descriptor_table::{S_IFDIR, S_IFMT, S_IFREG};
 use alloc::vec::Vec;
-use nacre_proto::structures::Status;
 use nacre_proto::{Errno, directory, file};
+use nacre_proto::structures::Status;
 
 const O_CREAT: u32 = 0o100;
 const O_EXCL: u32 = 0o200;
@@ -35,7 +37,6 @@ const O_ASYNC: u32 = 0o20000;
 /// Size of what `openat2` is told.
 const HOW: u64 = 24;
 const AT_EACCESS_EFFECTIVE: u64 = 0x200;
-
 const ENXIO: Errno = Errno::ENXIO;
 
 /// Opens the path at `address`.
@@ -129,7 +130,7 @@ fn name_of_own(process: &mut Process, number: u64, file: &OpenFile) -> Option<Ve
     if process.terminal_status(&path).is_some() || file.node().is_some() {
         return Some(path);
     }
-    let (now, then) = (crate::status::of_path(process.services.files().ok()?, &path).ok()?, crate::status::of_file(process, file).ok()?);
+    let (now, then) = (status::of_path(process.services.files().ok()?, &path).ok()?, status::of_file(process, file).ok()?);
     ((now.device, now.inode) == (then.device, then.inode)).then_some(path)
 }
 
@@ -154,7 +155,7 @@ fn open_own(process: &mut Process, number: u64, flags: u32) -> Answer {
         return Err(EACCES);
     }
     if flags & O_DIRECTORY != 0 {
-        return Err(crate::errno::ENOTDIR);
+        return Err(ENOTDIR);
     }
     let limit = process.limits.descriptors();
     process.descriptors.insert(file, 0, flags & O_CLOEXEC != 0, limit)
@@ -221,7 +222,7 @@ fn access_at(process: &mut Process, descriptor: u64, address: u64, wanted: u64, 
     }
     // No other thread may see the process as somebody else.
     let lock = process.lock.take();
-    let status = crate::status::at(process, descriptor, address, flags & !AT_EACCESS_EFFECTIVE);
+    let status = status::at(process, descriptor, address, flags & !AT_EACCESS_EFFECTIVE);
     let done = status.and_then(|status| process.check_mode(&status, wanted));
     process.lock = lock;
     (process.identity.of_files, process.identity.capabilities) = (files, capabilities);

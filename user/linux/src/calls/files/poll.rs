@@ -1,12 +1,13 @@
 //! Waiting for several files at once. Servers say what is ready, and tell the agent once when that may have changed: they are asked for that again when they have. Of one that does not,
 //! a wait asks again and again, at growing intervals up to [`LONGEST_PAUSE`].
 
-use crate::descriptors::{Kind, OpenFile};
-use crate::entry::Frame;
-use crate::errno::{Answer, EINVAL, ERESTART_UNHANDLED, Errno};
-use crate::pipe::Side;
+use crate::abi::errno::{Answer, EINVAL, ERESTART_UNHANDLED, Errno};
+use crate::abi::registers::Frame;
+use crate::calls::identity::limits::MOST_DESCRIPTORS;
+use crate::calls::time::clocks::{MICROSECOND, MONOTONIC, SECOND, duration, duration_of_timeval, now};
 use crate::process::Process;
-use crate::time::{MICROSECOND, MONOTONIC, SECOND, duration, duration_of_timeval, now};
+use crate::state::files::descriptor_table::{Kind, OpenFile};
+use crate::state::files::pipe::Side;
 use alloc::rc::Rc;
 use alloc::vec;
 use alloc::vec::Vec;
@@ -344,7 +345,7 @@ fn select_for(process: &mut Process, count: u64, addresses: [u64; 3], timeout: u
     if count < 0 {
         return Err(EINVAL);
     }
-    let count = (count as usize).min(crate::limits::MOST_DESCRIPTORS as usize);
+    let count = (count as usize).min(MOST_DESCRIPTORS as usize);
     let words = count.div_ceil(64);
     let [read, write, except] = addresses;
     let wanted = [read_set(process, read, words)?, read_set(process, write, words)?, read_set(process, except, words)?];

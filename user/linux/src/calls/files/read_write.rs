@@ -1,13 +1,17 @@
 //! Reading and writing open files.
 
-use crate::descriptors::OpenFile;
-use crate::entry::Frame;
-use crate::errno::{Answer, EBADF, EFAULT, EINVAL, ENOMEM, EPIPE, ESPIPE, Errno};
-use crate::pending::{Info, SI_KERNEL};
+use crate::abi::errno::{Answer, EBADF, EFAULT, EFBIG, EINVAL, ENODEV, ENOMEM, EOPNOTSUPP, EPIPE, ESPIPE, Errno};
+use crate::abi::registers::Frame;
+use crate::calls::files::list_directory;
+use crate::calls::files::status;
+use crate::calls::signals::SIGPIPE;
+use crate::calls::sockets::Socket;
+use crate::operations::proc;
 use crate::process::Process;
-use crate::services::{OWN_POSITION, PIECE};
-use crate::signals::SIGPIPE;
-use crate::socket::Socket;
+use crate::services::OWN_POSITION;
+use crate::services::connections::PIECE;
+use crate::state::files::descriptor_table::{OpenFile, S_IFDIR, S_IFIFO, S_IFMT};
+use crate::state::signals::pending::{Info, SI_KERNEL};
 use alloc::rc::Rc;
 use alloc::vec::Vec;
 use nacre_abi::Rights;
@@ -15,7 +19,6 @@ use nacre_proto::file;
 
 /// Most bytes of one read or write, as on Linux.
 const MOST: u64 = 0x7fff_f000;
-use crate::descriptors::S_IFDIR;
 
 /// A file that was opened to read.
 fn to_read(process: &Process, descriptor: u64) -> Result<Rc<OpenFile>, Errno> {
@@ -223,7 +226,7 @@ pub fn pwritev(process: &mut Process, frame: &mut Frame) -> Answer {
 /// Flags of `preadv2` and `pwritev2`: what is known of them changes nothing here, but for writes at the end.
 fn transfer_flags(flags: u64, known: u64) -> Result<u64, Errno> {
     let flags = flags & 0xffff_ffff;
-    if flags & !known == 0 { Ok(flags) } else { Err(crate::errno::EOPNOTSUPP) }
+    if flags & !known == 0 { Ok(flags) } else { Err(EOPNOTSUPP) }
 }
 
 /// The position of `preadv2` and `pwritev2`: -1 is the file's own.
@@ -248,7 +251,7 @@ pub fn pwritev2(process: &mut Process, frame: &mut Frame) -> Answer {
     let offset = position_or_own(offset)?;
     let file = to_write(process, descriptor)?;
     let at_end = transfer_flags(flags, 0x1f)? & APPEND != 0 && file.is_regular();
-    let end = if at_end { crate::status::of_file(process, &file)?.size } else { offset };
+    let end = if at_end { status::of_file(process, &file)?.size } else { offset };
     let answer = write_pieces(process, &file, end, &vectors(process, pieces, count)?);
     if let (Ok(count), true) = (answer, at_end && offset == OWN_POSITION) {
         nacre_proto::file::seek(process.services.reference(&file)?, end + count, nacre_proto::flags::SEEK_SET)?;
@@ -263,14 +266,14 @@ pub fn lseek(process: &mut Process, frame: &mut Frame) -> Answer {
     let [descriptor, offset, whence, ..] = frame.arguments();
     let file = process.descriptors.get(descriptor)?;
     if !file.node().is_none_or(|node| node.is_folder())
-        && let Some(answer) = crate::proc_file::seek(&file, offset, whence & 0xffff_ffff)
+        && let Some(answer) = proc::open::seek(&file, offset, whence & 0xffff_ffff)
     {
         return answer;
     }
-    if file.mode & crate::descriptors::S_IFMT == S_IFDIR {
+    if file.mode & S_IFMT == S_IFDIR {
         return match whence & 0xffff_ffff {
-            SET => crate::listing::seek(process, &file, position(offset)?),
-            CURRENT if offset == 0 => Ok(crate::listing::position(process, &file)),
+            SET => list_directory::seek(process, &file, position(offset)?),
+            CURRENT if offset == 0 => Ok(list_directory::position(process, &file)),
             _ => Err(EINVAL),
         };
     }
@@ -282,14 +285,14 @@ pub fn lseek(process: &mut Process, frame: &mut Frame) -> Answer {
 pub fn step_back(process: &mut Process, file: &OpenFile, bytes: u64) {
     const CURRENT: u64 = 1;
     let offset = bytes.wrapping_neg();
-    if file.node().is_none_or(|node| node.is_folder()) || crate::proc_file::seek(file, offset, CURRENT).is_none() {
+    if file.node().is_none_or(|node| node.is_folder()) || proc::open::seek(file, offset, CURRENT).is_none() {
         let _ = process.services.reference(file).map(|target| file::seek(target, offset, CURRENT));
     }
 }
 
 /// A file that is to be longer than it is must be allowed to be.
 fn check_growth(process: &mut Process, file: &OpenFile, size: u64) -> Result<(), Errno> {
-    if size > process.limits.file_size() && crate::status::of_file(process, file)?.size < size { process.check_file_size(size) } else { Ok(()) }
+    if size > process.limits.file_size() && status::of_file(process, file)?.size < size { process.check_file_size(size) } else { Ok(()) }
 }
 
 /// `ftruncate(descriptor, size)`.
@@ -318,10 +321,10 @@ pub fn fallocate(process: &mut Process, frame: &mut Frame) -> Answer {
         return Err(ESPIPE);
     }
     if !file.is_regular() {
-        return Err(crate::errno::ENODEV);
+        return Err(ENODEV);
     }
     if end > i64::MAX as u64 {
-        return Err(crate::errno::EFBIG);
+        return Err(EFBIG);
     }
     const KEEP_SIZE: u64 = 1;
     if mode & KEEP_SIZE == 0 {
@@ -350,7 +353,7 @@ pub fn sync(_: &mut Process, _: &mut Frame) -> Answer {
 
 /// Whether it is a pipe, of this process's own or of others.
 pub fn is_pipe(file: &OpenFile) -> bool {
-    file.pipe().is_some() || file.mode & crate::descriptors::S_IFMT == crate::descriptors::S_IFIFO
+    file.pipe().is_some() || file.mode & S_IFMT == S_IFIFO
 }
 
 /// `fadvise64(descriptor, offset, size, advice)`: advice that nobody needs.

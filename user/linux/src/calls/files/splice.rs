@@ -1,13 +1,15 @@
 //! `splice`, `tee` and `vmsplice`: bytes that go into pipes and out of them without the program's memory between. What a pipe gives is looked at first, and taken when it has arrived.
 
-use crate::descriptors::{O_APPEND, OpenFile};
-use crate::entry::Frame;
-use crate::errno::{Answer, EAGAIN, EBADF, EINVAL, ERESTART, ERESTART_UNHANDLED, ESPIPE, Errno};
-use crate::files::written;
-use crate::poll::{self, FOR_EVER, POLLIN, POLLOUT};
+use crate::abi::errno::{Answer, EAGAIN, EBADF, EINVAL, ERESTART, ERESTART_UNHANDLED, ESPIPE, Errno};
+use crate::abi::registers::Frame;
+use crate::calls::files::copy_file::{advance, start, store};
+use crate::calls::files::poll::{self, FOR_EVER, POLLIN, POLLOUT};
+use crate::calls::files::read_write::{self, written};
+use crate::calls::files::status;
 use crate::process::Process;
-use crate::services::{OWN_POSITION, PIECE};
-use crate::transfer::{advance, start, store};
+use crate::services::OWN_POSITION;
+use crate::services::connections::PIECE;
+use crate::state::files::descriptor_table::{O_APPEND, OpenFile};
 use alloc::rc::Rc;
 use alloc::vec;
 use nacre_proto::channel;
@@ -24,7 +26,7 @@ const MOST: u64 = 0x7fff_f000;
 
 /// Whether it is a pipe that others can have too: those inside the process cannot be looked into.
 fn is_pipe(file: &OpenFile) -> bool {
-    crate::files::is_pipe(file) && file.is_channel()
+    read_write::is_pipe(file) && file.is_channel()
 }
 
 fn check_flags(flags: u64) -> Result<bool, Errno> {
@@ -33,7 +35,7 @@ fn check_flags(flags: u64) -> Result<bool, Errno> {
 
 /// Whether two ends are of one pipe.
 fn is_same(process: &mut Process, one: &OpenFile, other: &OpenFile) -> Result<bool, Errno> {
-    let (one, other) = (crate::status::of_file(process, one)?, crate::status::of_file(process, other)?);
+    let (one, other) = (status::of_file(process, one)?, status::of_file(process, other)?);
     Ok((one.device, one.inode) == (other.device, other.inode))
 }
 
@@ -118,7 +120,7 @@ fn into_pipe(process: &mut Process, from: &OpenFile, to: &Rc<OpenFile>, offset: 
         let result = if count == 0 { Ok(0) } else { put(process, to, &buffer[..count]) };
         let moved = result.unwrap_or(0);
         if moved < count && offset == OWN_POSITION {
-            crate::files::step_back(process, from, (count - moved) as u64);
+            read_write::step_back(process, from, (count - moved) as u64);
         }
         result
     })
@@ -212,7 +214,7 @@ pub fn vmsplice(process: &mut Process, frame: &mut Frame) -> Answer {
         return Err(EBADF);
     }
     if file.can_write() {
-        let pieces = crate::files::vectors(process, pieces, count)?;
+        let pieces = read_write::vectors(process, pieces, count)?;
         let answer = give_pages(process, &file, &pieces, dont_wait);
         return written(process, &file, answer);
     }
@@ -220,5 +222,5 @@ pub fn vmsplice(process: &mut Process, frame: &mut Frame) -> Answer {
         wait(process, &file, POLLIN, true)?;
     }
     frame.set_arguments([descriptor, pieces, count, 0, 0, 0]);
-    crate::files::readv(process, frame)
+    read_write::readv(process, frame)
 }

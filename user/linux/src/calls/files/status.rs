@@ -1,13 +1,13 @@
 //! What a file is: the `stat` family, and what its file system has left.
 
-use crate::descriptors::OpenFile;
-use crate::entry::Frame;
-use crate::errno::{Answer, EINVAL, EIO, ENOENT, Errno};
-use crate::place::{AT_EMPTY_PATH, AT_SYMLINK_NOFOLLOW, CURRENT, Place};
-use crate::proc_tree::{Node, Target};
+use crate::abi::errno::{Answer, EINVAL, EIO, ENOENT, Errno};
+use crate::abi::registers::Frame;
+use crate::operations::paths::path_start::{self, AT_EMPTY_PATH, AT_SYMLINK_NOFOLLOW, CURRENT, Place};
+use crate::operations::proc::tree::{Node, Target};
 use crate::process::Process;
-use nacre_proto::structures::Status;
+use crate::state::files::descriptor_table::OpenFile;
 use nacre_proto::{channel, directory, file, process as manager};
+use nacre_proto::structures::Status;
 
 const AT_NO_AUTOMOUNT: u64 = 0x800;
 const AT_STATX_SYNC: u64 = 0x6000;
@@ -76,7 +76,7 @@ pub fn at(process: &mut Process, descriptor: u64, address: u64, flags: u64) -> R
     if path.is_empty() && flags & AT_EMPTY_PATH != 0 {
         return of_descriptor(process, descriptor);
     }
-    if let Some(number) = crate::place::own_descriptor(path).filter(|_| flags & AT_SYMLINK_NOFOLLOW == 0) {
+    if let Some(number) = path_start::own_descriptor(path).filter(|_| flags & AT_SYMLINK_NOFOLLOW == 0) {
         return of_descriptor(process, number?).map_err(|_| ENOENT);
     }
     if let Some(known) = process.terminal_status(path) {

@@ -1,7 +1,7 @@
 //! What a process may do of what is the superuser's: sets of capabilities, as a container's first user has them. Servers do not ask for them.
 
-use crate::entry::Frame;
-use crate::errno::{Answer, EINVAL, EPERM, ESRCH, Errno};
+use crate::abi::errno::{Answer, EINVAL, EPERM, ESRCH, Errno};
+use crate::abi::registers::Frame;
 use crate::process::Process;
 
 /// The last one that there is.

@@ -1,8 +1,8 @@
 //! Who the process is: user and group numbers, process and session numbers, the system's name, limits.
 
-use crate::capabilities::{Capabilities, GROUPS, USERS};
-use crate::entry::Frame;
-use crate::errno::{Answer, EINVAL, EPERM, Errno};
+use crate::abi::errno::{Answer, EINVAL, EPERM, Errno};
+use crate::abi::registers::Frame;
+use crate::calls::identity::capabilities::{Capabilities, GROUPS, USERS};
 use crate::process::Process;
 use alloc::vec::Vec;
 

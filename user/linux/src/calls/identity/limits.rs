@@ -1,21 +1,23 @@
 //! Resource limits and what is used. Descriptors, addresses and the break are limited here, processes and signals by the manager.
 
-use crate::descriptors::{O_APPEND, OpenFile};
-use crate::capabilities::RESOURCES;
-use crate::entry::Frame;
-use crate::errno::{Answer, EFBIG, EINVAL, ENOMEM, EPERM, Errno};
-use crate::map::Area;
-use crate::memory::Fill;
-use crate::pending::{Info, SI_USER};
+use crate::abi::errno::{Answer, EFBIG, EINVAL, ENOMEM, EPERM, Errno};
+use crate::abi::fork_record::LIMITS;
+use crate::abi::registers::Frame;
+use crate::calls::files::status;
+use crate::calls::identity::capabilities::RESOURCES;
+use crate::calls::time::clocks::MONOTONIC;
+use crate::operations::cpu_time;
 use crate::process::Process;
 use crate::services::OWN_POSITION;
+use crate::state::files::descriptor_table::{O_APPEND, OpenFile};
+use crate::state::memory::Fill;
+use crate::state::memory::address_map::Area;
+use crate::state::signals::pending::{Info, SI_USER};
 use nacre_abi::Rights;
 use nacre_proto::flags::SEEK_CUR;
 use nacre_proto::mailbox::USUAL_LIMIT;
 use nacre_proto::process;
 use nacre_sys::Reference;
-
-use crate::inheritance::LIMITS;
 
 const CPU: usize = 0;
 const FILE: usize = 1;
@@ -188,7 +190,7 @@ impl Process {
             return Ok(size);
         }
         let start = match offset {
-            OWN_POSITION if file.flags.get() & O_APPEND != 0 => crate::status::of_file(self, file)?.size,
+            OWN_POSITION if file.flags.get() & O_APPEND != 0 => status::of_file(self, file)?.size,
             OWN_POSITION => nacre_proto::file::seek(self.services.reference(file)?, 0, SEEK_CUR)?.position,
             offset => offset,
         };
@@ -255,7 +257,7 @@ pub fn getrusage(process: &mut Process, frame: &mut Frame) -> Answer {
         _ => return Err(EINVAL),
     };
     let mut words = [0; 18];
-    words[..2].copy_from_slice(&crate::cpu_time::seconds(used));
+    words[..2].copy_from_slice(&cpu_time::seconds(used));
     if who as i32 != CHILDREN {
         words[4] = process.memory.size() / 1024;
     }
@@ -265,7 +267,7 @@ pub fn getrusage(process: &mut Process, frame: &mut Frame) -> Answer {
 
 /// `sysinfo(info)`.
 pub fn sysinfo(process: &mut Process, frame: &mut Frame) -> Answer {
-    let (uptime, _) = process.services.clock(crate::time::MONOTONIC)?;
+    let (uptime, _) = process.services.clock(MONOTONIC)?;
     let (limit, used) = process.services.memory_status()?;
     let words = [uptime, 0, 0, 0, limit, limit.saturating_sub(used), 0, 0, 0, 0, 1, 0, 0, 1];
     process.memory.write_words(frame.arguments()[0], &words)?;

@@ -1,9 +1,11 @@
 //! What only the superuser may do and nobody can do here: others are told that they may not (`EPERM`), as on Linux; the superuser is told that it is not there (`ENOSYS`).
 
-use crate::capabilities::SYSTEM;
-use crate::entry::Frame;
-use crate::errno::{Answer, EINVAL, ENOSYS, ENOTDIR, EPERM, Errno};
-use crate::permissions::{EXECUTE, S_IFMT};
+use crate::abi::errno::{Answer, EINVAL, ENOSYS, ENOTDIR, EPERM, Errno};
+use crate::abi::registers::Frame;
+use crate::calls::files::status;
+use crate::calls::identity::capabilities::SYSTEM;
+use crate::operations::paths::path_start::CURRENT;
+use crate::operations::paths::permissions::{EXECUTE, S_IFMT};
 use crate::process::Process;
 use nacre_proto::structures::Status;
 
@@ -88,9 +90,9 @@ pub fn acct(process: &mut Process, frame: &mut Frame) -> Answer {
 
 /// The place must be there first; what is there.
 fn look_at(process: &mut Process, path: u64) -> Result<Status, Errno> {
-    let place = process.place(crate::place::CURRENT, path)?;
+    let place = process.place(CURRENT, path)?;
     process.check_place(place, true, 0)?;
-    crate::status::of_place(process, place, 0)
+    status::of_place(process, place, 0)
 }
 
 fn refuse_at(process: &mut Process, path: u64, number: usize) -> Answer {

@@ -1,7 +1,7 @@
 //! What concerns the processor, and chance.
 
-use crate::entry::Frame;
-use crate::errno::{Answer, EINVAL, ENOSYS, EPERM};
+use crate::abi::errno::{Answer, EINVAL, ENOSYS, EPERM};
+use crate::abi::registers::Frame;
 use crate::process::Process;
 use nacre_sys::Thread;
 

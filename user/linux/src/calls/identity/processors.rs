@@ -1,10 +1,10 @@
 //! Processors, as far as the program is told of them: how many there are says the parent, which ones a thread was to run on is kept and told.
 
-use crate::entry::Frame;
-use crate::errno::{Answer, EFAULT, EINVAL, EPERM, ESRCH, Errno};
+use crate::abi::errno::{Answer, EFAULT, EINVAL, EPERM, ESRCH, Errno};
+use crate::abi::registers::Frame;
+use crate::calls::identity::scheduling::is_there;
 use crate::process::Process;
-use crate::schedule::is_there;
-use crate::thread::Thread;
+use crate::process::threads::Thread;
 use alloc::format;
 use alloc::string::String;
 use nacre_proto::parent;

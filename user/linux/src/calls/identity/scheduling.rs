@@ -1,8 +1,8 @@
 //! Scheduling: policies, priorities and masks of processors, kept for the program to see. Time is given out by the schedulers below the process.
 
-use crate::capabilities::RESOURCES;
-use crate::entry::Frame;
-use crate::errno::{Answer, EACCES, EINVAL, ENOSYS, EPERM, ESRCH, Errno};
+use crate::abi::errno::{Answer, E2BIG, EACCES, EINVAL, ENOSYS, EPERM, ESRCH, Errno};
+use crate::abi::registers::Frame;
+use crate::calls::identity::capabilities::RESOURCES;
 use crate::process::Process;
 use nacre_proto::process as manager;
 use nacre_sys::Reference;
@@ -153,7 +153,7 @@ pub fn sched_setattr(process: &mut Process, frame: &mut Frame) -> Answer {
     let size = process.memory.read_half(address)?;
     if size != 0 && (size as usize) < 8 * ATTRIBUTES {
         process.memory.write_half(address, 8 * ATTRIBUTES as u32)?;
-        return Err(crate::errno::E2BIG);
+        return Err(E2BIG);
     }
     let [head, flags, values, ..]: [u64; ATTRIBUTES] = process.memory.read_words(address)?;
     let (policy, nice, priority) = (head >> 32, i64::from(values as i32), values >> 32);

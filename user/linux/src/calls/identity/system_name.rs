@@ -1,8 +1,8 @@
 //! What the system is called. The names of the host and its domain are the manager's, for its whole world.
 
-use crate::capabilities::SYSTEM;
-use crate::entry::Frame;
-use crate::errno::{Answer, EINVAL, ENOSYS, EPERM};
+use crate::abi::errno::{Answer, EINVAL, ENOSYS, EPERM};
+use crate::abi::registers::Frame;
+use crate::calls::identity::capabilities::SYSTEM;
 use crate::process::Process;
 use alloc::vec::Vec;
 use nacre_proto::process as manager;

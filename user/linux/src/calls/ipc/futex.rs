@@ -1,14 +1,16 @@
 //! Futexes: words of the program's memory on which its threads wait for each other.
 //!
 //! Who waits stands in its thread's [`Wait`]; the tickets say who came first. A word is named by its address. Words in memory that processes share are
-//! waited at with the memory's server, unless the call says that they are private: see [`futex_shared`](crate::futex_shared).
+//! waited at with the memory's server, unless the call says that they are private: see [`futex_shared`](crate::operations::shared_futex).
 
-use crate::block::Woken;
-use crate::entry::Frame;
-use crate::errno::{Answer, EAGAIN, EDEADLK, EINTR, EINVAL, ENOSYS, EPERM, ERESTART, ESRCH, ETIMEDOUT, Errno};
-use crate::futex_shared;
+use crate::abi::errno::{Answer, EAGAIN, EDEADLK, EINTR, EINVAL, ENOSYS, EPERM, ERESTART, ERESTART_ALWAYS, ERESTART_SLEEP, ESRCH, ETIMEDOUT};
+use crate::abi::errno::Errno;
+use crate::abi::registers::Frame;
+use crate::calls::time::clocks;
+use crate::operations::shared_futex;
 use crate::process::Process;
-use crate::time;
+use crate::process::threads::Thread;
+use crate::raw::thread_block::Woken;
 
 pub(crate) const WAIT: u64 = 0;
 pub(crate) const WAKE: u64 = 1;
@@ -59,7 +61,7 @@ impl Until {
             Until::Ever => Ok(Some(0)),
             Until::For(span) => Ok(Some(span).filter(|span| *span != 0)),
             Until::At(clock, moment) => {
-                let now = time::now(process, clock)?;
+                let now = clocks::now(process, clock)?;
                 Ok(moment.checked_sub(now).filter(|left| *left != 0))
             }
         }
@@ -81,7 +83,7 @@ fn wait_woken(process: &mut Process, address: u64, bits: u32, until: Until) -> R
     let ticket = process.tickets;
     process.me().awaits = Some(Wait { address, bits, ticket });
     let end = match until {
-        Until::For(span) => Some(time::now(process, time::MONOTONIC)?.saturating_add(span)),
+        Until::For(span) => Some(clocks::now(process, clocks::MONOTONIC)?.saturating_add(span)),
         _ => None,
     };
     loop {
@@ -92,7 +94,7 @@ fn wait_woken(process: &mut Process, address: u64, bits: u32, until: Until) -> R
         let interrupted = process.is_interrupted();
         let over = match end {
             _ if woken == Woken::Late => None,
-            Some(moment) => Until::At(time::MONOTONIC, moment).left(process)?,
+            Some(moment) => Until::At(clocks::MONOTONIC, moment).left(process)?,
             None => until.left(process)?,
         };
         if over.is_none() || interrupted {
@@ -113,14 +115,14 @@ fn wait(process: &mut Process, address: u64, expected: u32, bits: u32, until: Un
     match wait_woken(process, address, bits, until) {
         // As on Linux: a wait without a limit is made again, one with a limit gives EINTR if a handler ran.
         Err(EINTR) if matches!(until, Until::Ever) => Err(ERESTART),
-        Err(EINTR) => Err(crate::errno::ERESTART_SLEEP),
+        Err(EINTR) => Err(ERESTART_SLEEP),
         other => other.map(|()| 0),
     }
 }
 
 /// The waiter at a word that came first, with any of the bits.
 fn first(process: &Process, address: u64, bits: u32) -> Option<usize> {
-    let waits = |thread: &crate::thread::Thread| thread.awaits.into_iter().chain(thread.awaits_several.at(address));
+    let waits = |thread: &Thread| thread.awaits.into_iter().chain(thread.awaits_several.at(address));
     let waiters = process.threads.all().filter_map(|(index, thread)| Some((index, waits(thread).find(|wait| wait.address == address)?)));
     let here = waiters.filter(|(_, wait)| wait.address == address && wait.bits & bits != 0);
     here.min_by_key(|(_, wait)| wait.ticket).map(|(index, _)| index)
@@ -210,7 +212,7 @@ fn lock_owned(process: &mut Process, address: u64, until: Until) -> Answer {
     value_at(process, address)?;
     while !try_own(process, address)? {
         match wait_woken(process, address, ALL_BITS, until) {
-            Err(EINTR) => return Err(crate::errno::ERESTART_ALWAYS),
+            Err(EINTR) => return Err(ERESTART_ALWAYS),
             Err(error) => return Err(error),
             Ok(()) if process.memory.read_atomic(address)? & NUMBER == process.me().number as u32 => return Ok(0),
             Ok(()) => {}
@@ -242,7 +244,7 @@ pub(crate) fn until(process: &Process, address: u64, clock: Option<u64>) -> Resu
     if address == 0 {
         return Ok(Until::Ever);
     }
-    let moment = time::duration(&process.memory, address)?;
+    let moment = clocks::duration(&process.memory, address)?;
     Ok(clock.map_or(Until::For(moment), |clock| Until::At(clock, moment)))
 }
 
@@ -272,7 +274,7 @@ fn wake_some(process: &mut Process, operation: u64, [word, value, fourth, second
 /// `futex(word, operation, value, timeout or count, second word, third value)`.
 pub fn futex(process: &mut Process, frame: &mut Frame) -> Answer {
     let [word, operation, value, fourth, second, third] = frame.arguments();
-    let clock = if operation & CLOCK_REALTIME != 0 { time::REALTIME } else { time::MONOTONIC };
+    let clock = if operation & CLOCK_REALTIME != 0 { clocks::REALTIME } else { clocks::MONOTONIC };
     let is_private = operation & PRIVATE != 0;
     let operation = operation & 0x7f;
     let is_negative = matches!(operation, REQUEUE | CMP_REQUEUE) && ((value as i32) < 0 || (fourth as i32) < 0);
@@ -280,12 +282,12 @@ pub fn futex(process: &mut Process, frame: &mut Frame) -> Answer {
         return Err(EINVAL);
     }
     if !is_private && let Some(meeting) = process.meeting(word) {
-        let clock = if operation == LOCK_PI { time::REALTIME } else { clock };
-        return futex_shared::futex(process, &meeting, operation, clock, frame.arguments());
+        let clock = if operation == LOCK_PI { clocks::REALTIME } else { clock };
+        return shared_futex::futex(process, &meeting, operation, clock, frame.arguments());
     }
     let moment = match operation {
         WAIT => None,
-        LOCK_PI => Some(time::REALTIME),
+        LOCK_PI => Some(clocks::REALTIME),
         _ => Some(clock),
     };
     match operation {

@@ -2,11 +2,11 @@
 //!
 //! Words in memory that processes share are looked at now and then instead: one whose value has changed counts as woken.
 
-use crate::entry::Frame;
-use crate::errno::{Answer, EAGAIN, EINVAL, ERESTART, ETIMEDOUT, Errno};
-use crate::futex::{ALL_BITS, Until, Wait, value_at};
+use crate::abi::errno::{Answer, EAGAIN, EINVAL, ERESTART, ETIMEDOUT, Errno};
+use crate::abi::registers::Frame;
+use crate::calls::ipc::futex::{self, ALL_BITS, Until, Wait, value_at};
+use crate::calls::time::clocks;
 use crate::process::Process;
-use crate::time;
 use alloc::vec::Vec;
 
 /// Most words of a wait.
@@ -110,10 +110,10 @@ pub fn futex_waitv(process: &mut Process, frame: &mut Frame) -> Answer {
         return Err(EINVAL);
     }
     let clock = clock & 0xffff_ffff;
-    if moment != 0 && clock != time::REALTIME && clock != time::MONOTONIC {
+    if moment != 0 && clock != clocks::REALTIME && clock != clocks::MONOTONIC {
         return Err(EINVAL);
     }
-    let until = crate::futex::until(process, moment, Some(clock))?;
+    let until = futex::until(process, moment, Some(clock))?;
     let words = words(process, list, count)?;
     if changed(process, &words, false)?.is_some() {
         return Err(EAGAIN);

@@ -2,15 +2,18 @@
 //!
 //! A process that is to be told of a message is notified through its agent, which asks what came and makes a signal of it, or writes the cookie to the socket that a thread of the C library reads.
 
-use crate::capabilities::{FILE_OWNER, RESOURCES};
-use crate::descriptors::{Kind, MAILBOX, O_ACCESS, O_NONBLOCK, O_WRONLY, OpenFile};
-use crate::entry::Frame;
-use crate::errno::{Answer, EAGAIN, EBADF, EFAULT, EINTR, EINVAL, ENOENT, ENOSYS, ERESTART, ETIMEDOUT, Errno};
-use crate::pending::{Info, LAST};
-use crate::permissions::{READ, WRITE};
+use crate::abi::errno::{Answer, EAGAIN, EBADF, EFAULT, EINTR, EINVAL, ENOENT, ENOSYS, ERESTART, ETIMEDOUT, Errno};
+use crate::abi::registers::Frame;
+use crate::calls::files::descriptors;
+use crate::calls::files::status;
+use crate::calls::identity::capabilities::{FILE_OWNER, RESOURCES};
+use crate::calls::sockets;
+use crate::calls::time::clocks::{self, REALTIME};
+use crate::operations::paths::permissions::{READ, WRITE};
 use crate::process::Process;
-use crate::services::PIECE;
-use crate::time::{self, REALTIME};
+use crate::services::connections::PIECE;
+use crate::state::files::descriptor_table::{Kind, MAILBOX, O_ACCESS, O_NONBLOCK, O_WRONLY, OpenFile};
+use crate::state::signals::pending::{Info, LAST};
 use alloc::rc::Rc;
 use alloc::vec;
 use alloc::vec::Vec;
@@ -18,8 +21,8 @@ use nacre_proto::channel;
 use nacre_proto::client::words;
 use nacre_proto::flags::{MSG_DONTWAIT, MSG_MORE, O_CREAT, O_EXCL, SIGEV_NONE, SIGEV_SIGNAL, SIGEV_THREAD};
 use nacre_proto::mailbox::{self, ANY, PRIVILEGED};
-use nacre_sys::ipc::{Buffers, Message, Received};
 use nacre_sys::{Reference, SpanMut};
+use nacre_sys::ipc::{Buffers, Message, Received};
 
 /// `si_code`: a message has come.
 const SI_MESGQ: i32 = -3;
@@ -109,7 +112,7 @@ impl Process {
         }
         let left = match limit {
             None => nacre_sys::FOREVER,
-            Some(moment) => moment.checked_sub(time::now(self, REALTIME)?).filter(|left| *left != 0).ok_or(ETIMEDOUT)?,
+            Some(moment) => moment.checked_sub(clocks::now(self, REALTIME)?).filter(|left| *left != 0).ok_or(ETIMEDOUT)?,
         };
         let done = self.exchange_until(left, target, message, Buffers { bytes: SpanMut::from(into), slots: &[] });
         match done {
@@ -139,7 +142,7 @@ pub fn mq_open(process: &mut Process, frame: &mut Frame) -> Answer {
     let file = OpenFile::new(Kind::Remote(opened.queue), MAILBOX | mode as u32, flags as u32 & (O_ACCESS | O_NONBLOCK));
     if opened.is_new == 0 {
         let wanted = if access != O_WRONLY { READ } else { 0 } | if access != 0 { WRITE } else { 0 };
-        let status = crate::status::of_file(process, &file)?;
+        let status = status::of_file(process, &file)?;
         process.check_mode(&status, wanted)?;
     }
     *file.opened_by.borrow_mut() = Some((None, [b"/", name].concat()));
@@ -157,7 +160,7 @@ pub fn mq_unlink(process: &mut Process, frame: &mut Frame) -> Answer {
 
 /// The moment after which a call does not wait, if it says one.
 fn limit(process: &Process, address: u64) -> Result<Option<u64>, Errno> {
-    if address == 0 { Ok(None) } else { time::duration(&process.memory, address).map(Some) }
+    if address == 0 { Ok(None) } else { clocks::duration(&process.memory, address).map(Some) }
 }
 
 /// The bytes of a message. What is not there matters only if it is not too long.
@@ -236,7 +239,7 @@ pub fn mq_getsetattr(process: &mut Process, frame: &mut Frame) -> Answer {
     let file = queue_at(process, descriptor)?;
     let facts = mailbox::facts(process.services.reference(&file)?)?;
     if let Some(flags) = wanted {
-        crate::control::set_flags(process, &file, flags as u32)?;
+        descriptors::set_flags(process, &file, flags as u32)?;
     }
     if old != 0 {
         process.memory.write_words(old, &[facts.flags & u64::from(O_NONBLOCK), facts.messages, facts.size, facts.count, 0, 0, 0, 0])?;
@@ -254,7 +257,7 @@ fn effect(process: &Process, address: u64) -> Result<(Effect, u64, u64), Errno> 
         SIGEV_SIGNAL => Effect::Signal(signal, value),
         SIGEV_THREAD => {
             let cookie = process.memory.readable(value, COOKIE as u64)?.try_into().map_err(|_| EFAULT)?;
-            Effect::Cookie(crate::socket::netlink_at(process, signal)?, cookie)
+            Effect::Cookie(sockets::netlink_at(process, signal)?, cookie)
         }
         _ => return Err(EINVAL),
     };

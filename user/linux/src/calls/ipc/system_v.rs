@@ -4,11 +4,11 @@ pub mod memory;
 pub mod messages;
 pub mod semaphores;
 
-use crate::errno::{Answer, EFAULT, EINVAL, ENOSYS, Errno};
+use crate::abi::errno::{Answer, EFAULT, EINVAL, ENOSYS, Errno};
+use crate::calls::ipc::system_v::memory::Attached;
 use crate::process::Process;
 use alloc::vec;
 use alloc::vec::Vec;
-use memory::Attached;
 use nacre_proto::keyed;
 use nacre_sys::{OwnedReference, Reference};
 

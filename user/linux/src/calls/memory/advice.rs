@@ -1,10 +1,11 @@
 //! `madvise`: advice that is more than advice.
 
-use crate::entry::Frame;
-use crate::errno::{Answer, EACCES, EINVAL, ENOMEM, Errno};
-use crate::map::{is_page, round_up};
-use crate::memory::{AtFork, Fill};
+use crate::abi::errno::{Answer, EACCES, EINVAL, ENOMEM, Errno};
+use crate::abi::registers::Frame;
+use crate::calls::memory::mapping;
 use crate::process::Process;
+use crate::state::memory::{AtFork, Fill};
+use crate::state::memory::address_map::{is_page, round_up};
 use nacre_abi::Rights;
 
 const DONTNEED: u64 = 4;
@@ -32,7 +33,7 @@ fn forget(process: &mut Process, start: u64, end: u64) -> Result<(), Errno> {
     let Some((file, offset)) = process.memory.origin(start) else { return process.memory.renew(start, end) };
     if rights.contains(Rights::WRITE) {
         process.memory.clear(start, end - start)?;
-        crate::mapping::fill(process, &file, start, end - start, offset + (start - from))?;
+        mapping::fill(process, &file, start, end - start, offset + (start - from))?;
     }
     Ok(())
 }

@@ -1,12 +1,13 @@
 //! The calls that change the program's map of addresses.
 
-use crate::descriptors::{OpenFile, S_IFCHR, S_IFMT};
-use crate::entry::Frame;
-use crate::errno::{Answer, EACCES, EEXIST, EINVAL, ENODEV, ENOMEM, ENOSYS, EOVERFLOW, Errno};
-use crate::map::{is_page, round_up};
-use crate::memory::{Fill, HIGHEST, LOWEST, effective};
+use crate::abi::errno::{Answer, EACCES, EEXIST, EFAULT, EINVAL, ENODEV, ENOMEM, ENOSYS, EOVERFLOW, Errno};
+use crate::abi::registers::Frame;
+use crate::calls::files::status;
 use crate::process::Process;
-use crate::services::Segment;
+use crate::services::connections::Segment;
+use crate::state::files::descriptor_table::{OpenFile, S_IFCHR, S_IFMT};
+use crate::state::memory::{Fill, HIGHEST, LOWEST, effective};
+use crate::state::memory::address_map::{is_page, round_up};
 use alloc::rc::Rc;
 use nacre_abi::{PAGE_SIZE, Rights};
 
@@ -133,7 +134,7 @@ fn map_anonymous(process: &mut Process, address: u64, size: u64, flags: u64, rig
 fn is_zero_device(process: &mut Process, file: &OpenFile) -> Result<bool, Errno> {
     const ZERO_DEVICE: u64 = 0x105;
     let is_device = file.mode & S_IFMT == S_IFCHR && !file.is_null;
-    Ok(is_device && crate::status::of_file(process, file)?.rdevice == ZERO_DEVICE)
+    Ok(is_device && status::of_file(process, file)?.rdevice == ZERO_DEVICE)
 }
 
 /// The file's contents as they change. `None`: its server does not give them so, and the file as it is will do.
@@ -167,7 +168,7 @@ fn map_file(process: &mut Process, file: &OpenFile, start: u64, size: u64, offse
     {
         return Ok(start);
     }
-    let there = match crate::status::of_file(process, file)? {
+    let there = match status::of_file(process, file)? {
         status if file.is_regular() => round_up(status.size).ok_or(ENODEV)?.saturating_sub(offset).min(size),
         _ => size,
     };
@@ -268,7 +269,7 @@ pub fn mremap(process: &mut Process, frame: &mut Frame) -> Answer {
         return Err(EINVAL);
     }
     let Some(area) = process.memory.map.area(start).filter(|_| process.memory.map.is_covered(start, end)) else {
-        return Err(crate::errno::EFAULT);
+        return Err(EFAULT);
     };
     let (rights, size, is_data) = (area.rights, end - start, area.rights.contains(Rights::WRITE) && !area.backing.is_shared());
     process.check_memory(new_size.saturating_sub(size), is_data)?;

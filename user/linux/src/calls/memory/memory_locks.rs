@@ -1,10 +1,10 @@
 //! Memory that is locked. No page ever leaves memory here, so that locks are only counted and held to their limit; `msync` and `madvise` refuse what they forbid.
 
-use crate::capabilities::MEMORY_LOCKS;
-use crate::entry::Frame;
-use crate::errno::{Answer, EAGAIN, EINVAL, ENOMEM, EPERM, Errno};
-use crate::map::round_up;
+use crate::abi::errno::{Answer, EAGAIN, EINVAL, ENOMEM, EPERM, Errno};
+use crate::abi::registers::Frame;
+use crate::calls::identity::capabilities::MEMORY_LOCKS;
 use crate::process::Process;
+use crate::state::memory::address_map::round_up;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use nacre_abi::PAGE_SIZE;

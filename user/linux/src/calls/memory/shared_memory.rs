@@ -1,11 +1,11 @@
 //! Memory that processes share: files for it, seals on them, and waiting for each other at its words. The server of the memory keeps the queues.
 
-use crate::descriptors::{Kind, O_RDWR, OpenFile, S_IFREG};
-use crate::entry::Frame;
-use crate::errno::{Answer, EBUSY, EINTR, EINVAL, ENAMETOOLONG, ENOMEM, ETIMEDOUT, Errno};
-use crate::exchange::wait_for_word_at;
+use crate::abi::errno::{Answer, EBUSY, EINTR, EINVAL, ENAMETOOLONG, ENOMEM, ETIMEDOUT, Errno};
+use crate::abi::registers::Frame;
 use crate::process::Process;
-use crate::services::Segment;
+use crate::process::exchange::wait_for_word_at;
+use crate::services::connections::Segment;
+use crate::state::files::descriptor_table::{Kind, O_RDWR, OpenFile, S_IFREG};
 use alloc::rc::Rc;
 use nacre_abi::PAGE_SIZE;
 use nacre_proto::{file, segment};

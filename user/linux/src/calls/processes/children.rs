@@ -1,14 +1,15 @@
 //! Waiting for children, and the numbers of processes, groups and sessions: all of them the manager's to say.
 
-use crate::entry::Frame;
-use crate::errno::{Answer, ECHILD, EINTR, EINVAL, ENOSYS, EPERM, ERESTART, ESRCH, Errno};
-use crate::life::PID;
+use crate::abi::errno::{Answer, EAGAIN, ECHILD, EINTR, EINVAL, ENOSYS, EPERM, ERESTART, ESRCH, Errno};
+use crate::abi::registers::Frame;
+use crate::operations::files::pidfd;
 use crate::process::Process;
-use nacre_proto::flags::{CLD_CONTINUED, CLD_DUMPED, CLD_EXITED, CLD_KILLED, CLD_STOPPED};
-use nacre_proto::flags::{WALL, WCLONE, WCONTINUED, WEXITED, WNOHANG, WNOWAIT, WUNTRACED};
+use crate::process::end::PID;
+use nacre_proto::flags::{CLD_CONTINUED, CLD_DUMPED, CLD_EXITED, CLD_KILLED, CLD_STOPPED, WALL, WCLONE, WCONTINUED, WEXITED, WNOHANG};
+use nacre_proto::flags::{WNOWAIT, WUNTRACED};
 use nacre_proto::process;
-use nacre_sys::ipc::{Buffers, Message};
 use nacre_sys::Reference;
+use nacre_sys::ipc::{Buffers, Message};
 
 /// Children of other threads too, which is how it is here anyway.
 const WNOTHREAD: u64 = 0x2000_0000;
@@ -115,7 +116,7 @@ pub fn waitid(process: &mut Process, frame: &mut Frame) -> Answer {
     let (asked, mut options) = (options, options);
     let which = match kind as u32 {
         3 => {
-            let (pid, nonblocking) = crate::pidfd::of_descriptor(process, number as u64)?;
+            let (pid, nonblocking) = pidfd::of_descriptor(process, number as u64)?;
             options |= if nonblocking { WNOHANG } else { 0 };
             pid as i64
         }
@@ -126,7 +127,7 @@ pub fn waitid(process: &mut Process, frame: &mut Frame) -> Answer {
     };
     let changed = wait(process, which, options & !WNOTHREAD)?;
     if changed.pid == 0 && kind as u32 == 3 && asked & WNOHANG == 0 {
-        return Err(crate::errno::EAGAIN);
+        return Err(EAGAIN);
     }
     if info != 0 {
         let (code, status) = told(changed.status);

@@ -1,24 +1,29 @@
 //! `execve`: the process becomes another program, where it is ([`renewal`]) or in an environment of its own that takes the place of this one.
 
-use crate::descriptors::O_PATH;
-use crate::entry::Frame;
-use crate::errno::{Answer, E2BIG, EACCES, EFAULT, EINVAL, ELOOP, ENAMETOOLONG, ENOENT, ENOSYS, Errno};
-use crate::heir::Legacy;
-use crate::maker::{self, Maker};
-use crate::memory::Tables;
-use crate::permissions::{EXECUTE, S_IFLNK, S_IFMT};
-use crate::place::{AT_EMPTY_PATH, AT_SYMLINK_NOFOLLOW, CURRENT, Place, is_own_executable, own_descriptor};
+mod renewal;
+
+use crate::abi::errno::{Answer, E2BIG, EACCES, EFAULT, EINVAL, ELOOP, ENAMETOOLONG, ENOENT, ENOEXEC, ENOSYS, Errno};
+use crate::abi::registers::Frame;
+use crate::calls::files::directories;
+use crate::calls::files::status;
+use crate::calls::identity::limits::CpuLimit;
+use crate::calls::ipc::futex;
+use crate::calls::processes::fork;
+use crate::operations::fork_state::Legacy;
+use crate::operations::paths::path_start::{AT_EMPTY_PATH, AT_SYMLINK_NOFOLLOW, CURRENT, Place, is_own_executable, own_descriptor};
+use crate::operations::paths::permissions::{EXECUTE, S_IFLNK, S_IFMT};
 use crate::process::Process;
-use crate::user::PATH_MAX;
+use crate::services::resource_source::{self, Maker};
+use crate::state::files::descriptor_table::O_PATH;
+use crate::state::memory::page_table_pool::Tables;
+use crate::state::memory::user_access::PATH_MAX;
 use alloc::vec::Vec;
 use nacre_abi::rights::REFERENCE_USE;
-use nacre_nest::services::{execute, open_with_mode};
 use nacre_nest::{Child, Heritage, Ports, Program, Refusal, Sizes};
+use nacre_nest::services::{execute, open_with_mode};
 use nacre_proto::flags::BEGIN_PROGRAM;
 use nacre_proto::process;
 use nacre_sys::{OwnedReference, Reference};
-
-mod renewal;
 
 /// Longest argument, with its final zero.
 const LONGEST: u64 = 128 << 10;
@@ -83,7 +88,7 @@ fn interpreter(line: &[u8]) -> Option<(Vec<u8>, Option<Vec<u8>>)> {
 impl Command {
     /// The command that runs the interpreter of this script, whose first line is `line`.
     fn interpreted(self, line: &[u8], root: Reference, current: Reference) -> Result<Command, Errno> {
-        let (path, argument) = interpreter(line).ok_or(crate::errno::ENOEXEC)?;
+        let (path, argument) = interpreter(line).ok_or(ENOEXEC)?;
         let mut arguments = Vec::from([path.clone()]);
         arguments.extend(argument);
         arguments.push(self.path);
@@ -98,7 +103,7 @@ impl Command {
         let mut whole = Vec::new();
         if !path.starts_with(b"/") {
             let is_current = self.directory == process.current_directory()?;
-            whole = if is_current { process.current_path()? } else { crate::directories::path_of(self.directory)? };
+            whole = if is_current { process.current_path()? } else { directories::path_of(self.directory)? };
             whole.push(b'/');
         }
         whole.extend(path);
@@ -115,7 +120,7 @@ impl Command {
                 open_with_mode(directory, &self.path).map_err(|refusal| match refusal {
                     // It may be the way to it that is not there.
                     Refusal::NotFound => why_not_found(directory, &self.path),
-                    refusal => maker::errno(&refusal),
+                    refusal => resource_source::errno(&refusal),
                 })?
             }
         };
@@ -180,7 +185,7 @@ fn named(process: &mut Process, descriptor: u64, path: &'static [u8], flags: u64
         None => {
             let directory = process.directory(descriptor, path)?;
             process.check_place(Place { directory, path }, true, EXECUTE)?;
-            if flags & AT_SYMLINK_NOFOLLOW != 0 && crate::status::of_place(process, Place { directory, path }, flags)?.mode & S_IFMT == S_IFLNK {
+            if flags & AT_SYMLINK_NOFOLLOW != 0 && status::of_place(process, Place { directory, path }, flags)?.mode & S_IFMT == S_IFLNK {
                 return Err(ELOOP);
             }
             (path.to_vec(), directory)
@@ -195,7 +200,7 @@ fn of_descriptor(process: &mut Process, number: u64) -> Result<Command, Errno> {
     if !file.is_regular() {
         return Err(EACCES);
     }
-    let status = crate::status::of_file(process, &file)?;
+    let status = status::of_file(process, &file)?;
     process.check_mode(&status, EXECUTE)?;
     let opened_by = file.opened_by.borrow().clone().filter(|_| file.flags.get() & O_PATH != 0);
     if let Some((base, path)) = opened_by {
@@ -261,7 +266,7 @@ fn run(process: &mut Process, frame: &mut Frame, mut command: Command, called: [
                 let current = process.current_directory()?;
                 command = command.interpreted(line.as_bytes(), files, current)?;
             }
-            Err(refusal) => return Err(maker::errno(&refusal)),
+            Err(refusal) => return Err(resource_source::errno(&refusal)),
         }
         depth += 1;
     }
@@ -301,7 +306,7 @@ fn random(process: &mut Process) -> Result<[u8; 16], Refusal> {
 }
 
 /// Real, effective and saved user and group of a program that runs as these owners, if there are any and it may: what is saved is what is effective.
-fn owner_as(process: &Process, [user, group]: maker::Owners) -> [u32; 6] {
+fn owner_as(process: &Process, [user, group]: resource_source::Owners) -> [u32; 6] {
     let [real, effective, _, real_group, effective_group, _] = process.identity.owner();
     let may = |owner: Option<u32>| owner.filter(|_| !process.traits.no_new_privileges);
     let (user, group) = (may(user).unwrap_or(effective), may(group).unwrap_or(effective_group));
@@ -345,19 +350,19 @@ fn names(name: &[u8; 16], arguments: &[Vec<u8>]) -> Vec<u8> {
 /// The new environment takes the place of this one, which ends here.
 fn become_it(process: &mut Process, child: &Child<Maker>, legacy: &Legacy, arguments: &[Vec<u8>]) -> Answer {
     process.halt_others();
-    crate::futex::release_all_robust(process);
+    futex::release_all_robust(process);
     // Only those who look at lists of processes miss it.
     let _ = process::name_set(Reference::PARENT, names(&legacy.data.name, arguments).as_slice());
     if child.is_native() {
         give_streams(process);
     }
-    let attends = if process.me().mask != 0 || process.timers.is_armed() || process.limits.cpu() != crate::limits::CpuLimit::NONE {
+    let attends = if process.me().mask != 0 || process.timers.is_armed() || process.limits.cpu() != CpuLimit::NONE {
         nacre_proto::flags::BEGIN_ATTENDS
     } else {
         0
     };
     tell_owner(process, legacy.data.owner);
-    crate::fork::begin(Reference::PARENT, BEGIN_PROGRAM | attends, process.signals.ignored(), child)?;
+    fork::begin(Reference::PARENT, BEGIN_PROGRAM | attends, process.signals.ignored(), child)?;
     // There is no answer to it.
     Err(EFAULT)
 }

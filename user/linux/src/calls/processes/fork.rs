@@ -1,20 +1,21 @@
 //! `fork` and its kin: another process with a copy of what this one is. Private memory is copied at once; what only others write, or all may see, is shown to both.
 //! With `CLONE_VM` all memory that there is at that moment is shown to both, and nothing is copied.
 
-use crate::entry::Frame;
-use crate::errno::{Answer, EINVAL, ENOSYS, Errno};
-use crate::heir::Legacy;
-use crate::maker::{self, Maker};
-use crate::map::Area;
-use crate::memory::Fill;
+use crate::abi::errno::{Answer, EINVAL, ENOSYS, Errno};
+use crate::abi::registers::Frame;
+use crate::calls::identity::limits::CpuLimit;
+use crate::operations::files::pidfd;
+use crate::operations::fork_state::Legacy;
 use crate::process::Process;
-use crate::user;
+use crate::services::resource_source::{self, Maker};
+use crate::state::memory::{Fill, user_access};
+use crate::state::memory::address_map::Area;
 use nacre_abi::rights::REFERENCE_ALL;
 use nacre_nest::{Child, Heritage, Ports, Sizes};
 use nacre_proto::flags::BEGIN_ATTENDS;
 use nacre_proto::process;
-use nacre_sys::ipc::{Buffers, Message};
 use nacre_sys::{OwnedReference, Reference};
+use nacre_sys::ipc::{Buffers, Message};
 
 const SIGNAL: u64 = 0xff;
 const CLONE_VM: u64 = 0x100;
@@ -105,7 +106,7 @@ fn create(process: &mut Process, frame: &Frame, request: &Request) -> Answer {
     let reserved = Reserved::new(process, request.exit_signal)?;
     let pid = reserved.pid;
     let child = copy(process, &frame.of_child(request.stack), request, (pid, reserved.port.handle()))?;
-    let descriptor = if request.flags & CLONE_PIDFD != 0 { Some(crate::pidfd::give(process, pid, request.descriptor)?) } else { None };
+    let descriptor = if request.flags & CLONE_PIDFD != 0 { Some(pidfd::give(process, pid, request.descriptor)?) } else { None };
     if request.flags & CLONE_VM != 0 {
         process.sites.join();
     }
@@ -173,7 +174,7 @@ impl Drop for Reserved {
 impl Process {
     /// Whether the process has reason to look at its signals itself.
     pub fn attends(&mut self) -> bool {
-        self.signals.has_handlers() || self.me().mask != 0 || self.limits.cpu() != crate::limits::CpuLimit::NONE
+        self.signals.has_handlers() || self.me().mask != 0 || self.limits.cpu() != CpuLimit::NONE
     }
 }
 
@@ -198,7 +199,7 @@ fn copy(process: &mut Process, frame: &Frame, request: &Request, (pid, port): (u
     let sizes = Sizes { pool_pages: process.memory.tables.for_child(), ..Sizes::default() };
     let child = nacre_nest::fork(&mut maker, &heritage, sizes, Ports { parent: port, keeper: Reference::NONE });
     process.library = maker.library;
-    let child = child.map_err(|refusal| maker::errno(&refusal))?;
+    let child = child.map_err(|refusal| resource_source::errno(&refusal))?;
     for (number, start) in &legacy.copies {
         let to = child.area(*number).ok_or(EINVAL)?;
         copy_area(process, *start, to)?;
@@ -211,7 +212,7 @@ fn copy_area(process: &mut Process, start: u64, to: u64) -> Result<(), Errno> {
     let area = process.memory.map.areas_mut().find(|area| (area.start..area.end).contains(&start)).ok_or(EINVAL)?;
     let size = area.end - start;
     let Area { backing: Fill::Own(part), .. } = area else { return Err(EINVAL) };
-    part.while_readable(|| user::copy_to_fresh(start, to, size))?
+    part.while_readable(|| user_access::copy_to_fresh(start, to, size))?
 }
 
 /// Lets a new environment take its place at a process's port.

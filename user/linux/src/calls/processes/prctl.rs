@@ -1,9 +1,10 @@
 //! `prctl`, and what it keeps about the process.
 
-use crate::capabilities;
-use crate::entry::Frame;
-use crate::errno::{Answer, EFAULT, EINVAL, Errno};
+use crate::abi::errno::{Answer, EFAULT, EINVAL, Errno};
+use crate::abi::registers::Frame;
+use crate::calls::identity::capabilities;
 use crate::process::Process;
+use crate::state::signals::pending::LAST;
 use nacre_proto::process as manager;
 use nacre_sys::Reference;
 
@@ -145,7 +146,7 @@ fn set(process: &mut Process, option: u32, argument: u64, rest: [u64; 3]) -> Ans
     let is_alone = rest == [0; 3];
     match option {
         // PR_SET_PDEATHSIG
-        1 if argument <= crate::pending::LAST => {
+        1 if argument <= LAST => {
             process.traits.death_signal = argument;
             return tell_family(process);
         }

@@ -3,16 +3,16 @@
 //! The service knows names of up to 108 bytes. That of a local socket is the path that it was bound to, or begins with a zero; who connects to a path finds its socket by the number of the file that stands there.
 //! That of a socket of the internet is protocol, address and port. There is no network: every address but the machine's own is out of reach.
 
-use super::Socket;
-use crate::descriptors::OpenFile;
-use crate::errno::{EEXIST, EINVAL, Errno};
-use crate::fifo::key as key_of_file;
-use crate::place::{CURRENT, Place};
+use crate::abi::errno::{EEXIST, EINVAL, Errno};
+use crate::calls::files::status;
+use crate::calls::sockets::{self, Socket};
+use crate::operations::files::named_pipe::key as key_of_file;
+use crate::operations::paths::path_start::{CURRENT, Place};
 use crate::process::Process;
-use crate::status;
+use crate::state::files::descriptor_table::OpenFile;
 use alloc::vec::Vec;
-use nacre_proto::flags::{END_OWN, SOCK_DGRAM, SOCK_STREAM};
 use nacre_proto::{channel, directory};
+use nacre_proto::flags::{END_OWN, SOCK_DGRAM, SOCK_STREAM};
 
 /// Longest name of a socket.
 pub const LONGEST: usize = 108;
@@ -248,7 +248,7 @@ fn bind_internet(process: &mut Process, file: &OpenFile, socket: Socket, bytes: 
     if address != ANY && address[0] != LOOPBACK[0] {
         return Err(Errno::EADDRNOTAVAIL);
     }
-    if !super::name(process, file, END_OWN)?.is_empty() {
+    if !sockets::name(process, file, END_OWN)?.is_empty() {
         return Err(EINVAL);
     }
     if port != 0 { take_port(process, file, socket, (address, port)) } else { choose_port(process, file, socket, address) }
@@ -280,7 +280,7 @@ fn choose_port(process: &mut Process, file: &OpenFile, socket: Socket, address: 
 
 /// Gives a socket of the internet a port if it has none.
 pub fn choose(process: &mut Process, file: &OpenFile, socket: Socket) -> Result<(), Errno> {
-    if super::name(process, file, END_OWN)?.is_empty() { choose_port(process, file, socket, LOOPBACK) } else { Ok(()) }
+    if sockets::name(process, file, END_OWN)?.is_empty() { choose_port(process, file, socket, LOOPBACK) } else { Ok(()) }
 }
 
 /// Gives a socket of datagrams of the internet, which is about to send one, any address and a port if it has none: else nobody could
@@ -289,7 +289,7 @@ pub fn choose_to_send(process: &mut Process, file: &OpenFile, socket: Socket) ->
     if socket.family != Family::Internet || socket.kind != SOCK_DGRAM || file.options.get().is_named {
         return Ok(());
     }
-    if super::name(process, file, END_OWN)?.is_empty() {
+    if sockets::name(process, file, END_OWN)?.is_empty() {
         match choose_port(process, file, socket, ANY) {
             // Another thread was first.
             Err(EINVAL) => {}

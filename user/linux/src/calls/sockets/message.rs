@@ -1,22 +1,24 @@
 //! Messages through sockets: `send`, `recv` and their like. What is longer than a message of the system goes in parts.
 
-use super::control::{self, Incoming, Outgoing, RECORD};
-use super::header::Header;
-use super::{Socket, address, options, socket_at};
-use crate::descriptors::OpenFile;
-use crate::entry::Frame;
-use crate::errno::{Answer, EAGAIN, EFAULT, EINTR, EINVAL, EOPNOTSUPP, ERESTART, Errno};
-use crate::poll::{POLLIN, POLLOUT};
+use crate::abi::errno::{Answer, EAGAIN, EFAULT, EINTR, EINVAL, ENOMEM, EOPNOTSUPP, ERESTART, Errno};
+use crate::abi::registers::Frame;
+use crate::calls::files::poll::{POLLIN, POLLOUT};
+use crate::calls::files::read_write;
+use crate::calls::sockets::{self, Socket, address, options, socket_at};
+use crate::calls::time::clocks::{self, MONOTONIC};
+use crate::operations::sockets::ancillary_data::{self, Incoming, Outgoing, RECORD};
+use crate::operations::sockets::message_header::Header;
 use crate::process::Process;
-use crate::services::PIECE;
+use crate::services::connections::PIECE;
+use crate::state::files::descriptor_table::OpenFile;
 use alloc::vec;
 use alloc::vec::Vec;
 use nacre_abi::Rights;
 use nacre_proto::channel;
 use nacre_proto::client::words;
 use nacre_proto::flags::{MSG_CREDENTIALS, MSG_MORE as MORE_PARTS, SOCK_DGRAM, SOCK_STREAM};
-use nacre_sys::ipc::{Buffers, Message};
 use nacre_sys::{Reference, SpanMut, Vacant};
+use nacre_sys::ipc::{Buffers, Message};
 
 const MSG_OOB: u64 = 1;
 const MSG_PEEK: u64 = 2;
@@ -63,7 +65,7 @@ fn send(process: &mut Process, file: &OpenFile, socket: Socket, data: &[u8], sen
     if sending.flags & MSG_OOB != 0 {
         return Err(EOPNOTSUPP);
     }
-    if super::is_netlink(file) {
+    if sockets::is_netlink(file) {
         // Nobody listens.
         return Err(Errno::ECONNREFUSED);
     }
@@ -134,7 +136,7 @@ fn send_parts(process: &mut Process, file: &OpenFile, data: &[u8], sending: &Sen
         let to: &[u8] = if is_last { &sending.to } else { &[] };
         let mut bytes = Vec::with_capacity(to.len() + RECORD * some.len() + piece.len());
         bytes.extend(to);
-        some.iter().for_each(|file| bytes.extend(control::record(file)));
+        some.iter().for_each(|file| bytes.extend(ancillary_data::record(file)));
         bytes.extend(piece);
         // The parts before the last are taken by one try.
         let waits = count == 1 && sending.flags & MSG_DONTWAIT == 0 && (is_limited || process.is_cut_off(file));
@@ -154,7 +156,7 @@ fn send_parts(process: &mut Process, file: &OpenFile, data: &[u8], sending: &Sen
 
 /// The answer to a call that sends: a broken pipe is a signal, too, unless that is not wanted.
 fn sent(process: &mut Process, flags: u64, file: &OpenFile, answer: Answer) -> Answer {
-    if flags & MSG_NOSIGNAL == 0 { crate::files::written(process, file, answer) } else { answer }
+    if flags & MSG_NOSIGNAL == 0 { read_write::written(process, file, answer) } else { answer }
 }
 
 fn target(process: &mut Process, socket: Socket, at: u64, size: u64) -> Result<Vec<u8>, Errno> {
@@ -188,7 +190,7 @@ fn send_header(process: &mut Process, file: &OpenFile, socket: Socket, at: u64, 
         0 => Outgoing::default(),
         at => {
             let bytes = process.memory.readable(at, header.control_size)?;
-            control::parse(process, bytes)?
+            ancillary_data::parse(process, bytes)?
         }
     };
     let to = target(process, socket, header.name, header.name_size)?;
@@ -212,7 +214,7 @@ fn gather(process: &Process, pieces: &[(u64, u64)]) -> Result<Vec<u8>, Errno> {
     let mut bytes = Vec::new();
     for (at, size) in pieces {
         let piece = process.memory.readable(*at, *size)?;
-        bytes.try_reserve(piece.len()).map_err(|_| crate::errno::ENOMEM)?;
+        bytes.try_reserve(piece.len()).map_err(|_| ENOMEM)?;
         bytes.extend_from_slice(piece);
     }
     Ok(bytes)
@@ -365,7 +367,7 @@ fn receive_part(process: &mut Process, file: &OpenFile, into: &mut [u8], (most, 
     result.records.extend(records);
     for reference in slots.into_iter().take(received.references()).map(Vacant::occupied) {
         let record = result.records.get(RECORD * result.files.len()..).unwrap_or_default();
-        let file = control::open_file(reference, record);
+        let file = ancillary_data::open_file(reference, record);
         result.files.push(file);
     }
     result.count += data.len();
@@ -449,9 +451,9 @@ pub fn recvmsg(process: &mut Process, frame: &mut Frame) -> Answer {
 /// `recvmmsg(descriptor, messages, count, flags, timeout)`: as on Linux, the time is looked at only between messages.
 pub fn recvmmsg(process: &mut Process, frame: &mut Frame) -> Answer {
     let [descriptor, at, count, flags, timeout, _] = frame.arguments();
-    let limit = if timeout == 0 { None } else { Some(crate::time::duration(&process.memory, timeout)?) };
+    let limit = if timeout == 0 { None } else { Some(clocks::duration(&process.memory, timeout)?) };
     let end = match limit {
-        Some(limit) => Some(crate::time::now(process, crate::time::MONOTONIC)?.saturating_add(limit)),
+        Some(limit) => Some(clocks::now(process, MONOTONIC)?.saturating_add(limit)),
         None => None,
     };
     let (file, socket) = socket_at(process, descriptor)?;
@@ -466,7 +468,7 @@ pub fn recvmmsg(process: &mut Process, frame: &mut Frame) -> Answer {
         }
         how |= if flags & MSG_WAITFORONE != 0 { MSG_DONTWAIT } else { 0 };
         if let Some(end) = end
-            && crate::time::now(process, crate::time::MONOTONIC)? >= end
+            && clocks::now(process, MONOTONIC)? >= end
         {
             return Ok(index + 1);
         }

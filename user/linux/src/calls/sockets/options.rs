@@ -1,12 +1,13 @@
 //! What can be asked of a socket, and set.
 
-use super::{Family, Socket, socket_at};
-use crate::descriptors::OpenFile;
-use crate::entry::Frame;
-use crate::errno::{Answer, EAGAIN, EINVAL, EOPNOTSUPP, Errno};
-use crate::poll;
+use crate::abi::errno::{Answer, EAGAIN, EINVAL, EOPNOTSUPP, Errno};
+use crate::abi::registers::Frame;
+use crate::calls::files::poll;
+use crate::calls::sockets::{Socket, socket_at};
+use crate::calls::sockets::address::Family;
+use crate::calls::time::clocks::{MICROSECOND, SECOND, duration_of_timeval};
 use crate::process::Process;
-use crate::time::{MICROSECOND, SECOND, duration_of_timeval};
+use crate::state::files::descriptor_table::OpenFile;
 use alloc::vec::Vec;
 use nacre_proto::channel;
 use nacre_proto::flags::{MSG_CREDENTIALS, MSG_DONTWAIT};

@@ -1,9 +1,10 @@
 //! Clocks and waits.
 
-use crate::entry::Frame;
-use crate::errno::{Answer, EFAULT, EINVAL, EPERM, ERESTART_SLEEP, ERESTART_UNHANDLED, Errno};
-use crate::memory::Memory;
+use crate::abi::errno::{Answer, EFAULT, EINVAL, EPERM, ERESTART_SLEEP, ERESTART_UNHANDLED, Errno};
+use crate::abi::registers::Frame;
+use crate::operations::cpu_time;
 use crate::process::Process;
+use crate::state::memory::Memory;
 use nacre_sys::Thread;
 
 /// Clock that tells the date.
@@ -69,7 +70,7 @@ pub fn wait_for_ever() -> ! {
 /// `clock_gettime(clock, time)`.
 pub fn clock_gettime(process: &mut Process, frame: &mut Frame) -> Answer {
     let [number, time, ..] = frame.arguments();
-    let (seconds, nanoseconds) = match crate::cpu_time::clock(process, number)? {
+    let (seconds, nanoseconds) = match cpu_time::clock(process, number)? {
         Some(clock) => process.cpu_now(clock).map(|used| (used / SECOND, used % SECOND))?,
         None => process.services.clock(clock(number)?)?,
     };
@@ -80,7 +81,7 @@ pub fn clock_gettime(process: &mut Process, frame: &mut Frame) -> Answer {
 /// `clock_getres(clock, resolution)`.
 pub fn clock_getres(process: &mut Process, frame: &mut Frame) -> Answer {
     let [number, resolution, ..] = frame.arguments();
-    if crate::cpu_time::clock(process, number)?.is_none() {
+    if cpu_time::clock(process, number)?.is_none() {
         clock(number)?;
     }
     if resolution != 0 {
@@ -107,7 +108,7 @@ pub fn clock_settime(process: &mut Process, frame: &mut Frame) -> Answer {
     }
     let time = process.memory.read_words(time)?;
     if names_somebody {
-        return crate::cpu_time::clock(process, number).and(Err(EPERM));
+        return cpu_time::clock(process, number).and(Err(EPERM));
     }
     refuse_to_set(time)
 }

@@ -1,12 +1,12 @@
 //! Timers of time that is used: `ITIMER_VIRTUAL`, `ITIMER_PROF`, and the limit `RLIMIT_CPU`. The agent looks at them whenever they could be due, as if all threads ran all the time.
 
-use crate::cpu_time::Clock;
-use crate::limits::CpuLimit;
-use crate::pending::{Info, SI_KERNEL};
+use crate::calls::identity::limits::CpuLimit;
+use crate::calls::signals::SIGKILL;
+use crate::calls::time::clocks::SECOND;
+use crate::calls::time::timers::Timer;
+use crate::operations::cpu_time::Clock;
 use crate::process::Process;
-use crate::signals::SIGKILL;
-use crate::time::SECOND;
-use crate::timers::Timer;
+use crate::state::signals::pending::{Info, SI_KERNEL};
 
 /// The signal of each timer: of the program's time, and of all that is done for it, which is the same here.
 const SIGNALS: [u64; 2] = [26, 27];

@@ -2,12 +2,12 @@
 //!
 //! States of a timer: disarmed (no moment); armed. All moments are of the monotonic clock.
 
-use crate::cpu_time::{self, Clock};
-use crate::entry::Frame;
-use crate::errno::{Answer, EAGAIN, EINVAL, Errno};
-use crate::pending::{Info, LAST, SI_KERNEL, SI_TIMER};
+use crate::abi::errno::{Answer, EAGAIN, EINVAL, Errno};
+use crate::abi::registers::Frame;
+use crate::calls::time::clocks::{self, MICROSECOND, MONOTONIC, SECOND};
+use crate::operations::cpu_time::{self, Clock};
 use crate::process::Process;
-use crate::time::{self, MICROSECOND, MONOTONIC, SECOND};
+use crate::state::signals::pending::{Info, LAST, SI_KERNEL, SI_TIMER};
 use alloc::vec::Vec;
 
 const SIGALRM: u64 = 14;
@@ -112,7 +112,7 @@ impl Process {
         if !self.timers.is_armed() && !self.has_file_timers() && !self.has_cpu_timers() {
             return nacre_sys::FOREVER;
         }
-        let Ok(now) = time::now(self, MONOTONIC) else { return SECOND };
+        let Ok(now) = clocks::now(self, MONOTONIC) else { return SECOND };
         if self.timers.real.expire(now) != 0 {
             // A signal that cannot queue is lost.
             let _ = self.post(Info { signal: SIGALRM, code: SI_KERNEL, fields: [0; 4] });
@@ -188,7 +188,7 @@ fn parts(nanoseconds: u64, unit: u64) -> [u64; 2] {
 
 /// Arms the real timer, or disarms it (0); interval and rest of before.
 fn set_real(process: &mut Process, interval: u64, value: u64) -> Result<[u64; 2], Errno> {
-    let now = time::now(process, MONOTONIC)?;
+    let now = clocks::now(process, MONOTONIC)?;
     let before = process.timers.real.left(now);
     let due = (value != 0).then(|| now.saturating_add(value));
     process.timers.real = Timer { due, interval, count: 0 };
@@ -243,7 +243,7 @@ pub fn getitimer(process: &mut Process, frame: &mut Frame) -> Answer {
             process.cpu_timers[index].left(now)
         }
         None => {
-            let now = time::now(process, MONOTONIC)?;
+            let now = clocks::now(process, MONOTONIC)?;
             process.timers.real.left(now)
         }
     };
@@ -292,7 +292,7 @@ fn effect(process: &Process, address: u64, identifier: u64) -> Result<Effect, Er
 pub fn timer_create(process: &mut Process, frame: &mut Frame) -> Answer {
     let [clock, event, address, ..] = frame.arguments();
     let used = cpu_time::clock(process, clock)?;
-    let clock = if used.is_some() { MONOTONIC } else { time::clock(clock)? };
+    let clock = if used.is_some() { MONOTONIC } else { clocks::clock(clock)? };
     process.memory.writable(address, 4)?;
     let posix = &process.timers.posix;
     let index = posix.iter().position(Option::is_none).unwrap_or(posix.len());
@@ -313,11 +313,11 @@ pub fn moment(process: &mut Process, clock: u64, value: u64, absolute: bool) -> 
     if value == 0 {
         return Ok(None);
     }
-    let now = time::now(process, MONOTONIC)?;
+    let now = clocks::now(process, MONOTONIC)?;
     if !absolute {
         return Ok(Some(now.saturating_add(value)));
     }
-    let here = if clock == MONOTONIC { now } else { time::now(process, clock)? };
+    let here = if clock == MONOTONIC { now } else { clocks::now(process, clock)? };
     Ok(Some(now.saturating_add(value.saturating_sub(here))))
 }
 
@@ -337,7 +337,7 @@ pub fn timer_settime(process: &mut Process, frame: &mut Frame) -> Answer {
     let [identifier, flags, new, old, ..] = frame.arguments();
     let Posix { clock, used, .. } = *process.posix(identifier)?;
     let [interval, value] = read_setting(process, new)?;
-    let now = time::now(process, MONOTONIC)?;
+    let now = clocks::now(process, MONOTONIC)?;
     let now = process.now_for(used, now);
     let is_absolute = flags & TIMER_ABSTIME != 0;
     let due = match used {
@@ -360,7 +360,7 @@ pub fn timer_settime(process: &mut Process, frame: &mut Frame) -> Answer {
 pub fn timer_gettime(process: &mut Process, frame: &mut Frame) -> Answer {
     let [identifier, address, ..] = frame.arguments();
     let used = process.posix(identifier)?.used;
-    let now = time::now(process, MONOTONIC)?;
+    let now = clocks::now(process, MONOTONIC)?;
     let now = process.now_for(used, now);
     let left = process.posix(identifier)?.timer.left(now);
     write_setting(process, address, left)?;

@@ -1,14 +1,15 @@
 //! Reading and writing open files, wherever they are: by messages to their server, or inside the process. Both may wait, without the library's lock.
 
-use crate::descriptors::{Kind, OpenFile};
-use crate::errno::{EAGAIN, EINTR, EIO, EPIPE, ERESTART, ESPIPE, Errno};
+use crate::abi::errno::{EAGAIN, EINTR, EIO, EPIPE, ERESTART, ESPIPE, Errno};
+use crate::calls::sockets::{Socket, message};
 use crate::process::Process;
-use crate::services::{OWN_POSITION, PIECE};
-use crate::socket::Socket;
-use nacre_proto::flags::{MSG_BARE, MSG_DONTWAIT};
+use crate::services::OWN_POSITION;
+use crate::services::connections::PIECE;
+use crate::state::files::descriptor_table::{Kind, OpenFile};
 use nacre_proto::{channel, file};
-use nacre_sys::ipc::{Buffers, Message};
+use nacre_proto::flags::{MSG_BARE, MSG_DONTWAIT};
 use nacre_sys::{Reference, SpanMut};
+use nacre_sys::ipc::{Buffers, Message};
 
 impl Process {
     /// Reads from `offset`, or from the file's own position. Less than was asked for comes at the end, and when the rest would have to be waited for.
@@ -124,7 +125,7 @@ impl Process {
     /// Writes a pipe or stream by messages.
     pub fn write_rest(&mut self, file: &OpenFile, from: &[u8], dont_wait: bool) -> Result<usize, Errno> {
         match Socket::of(file) {
-            Some(_) => crate::socket::send_rest(self, file, from, dont_wait),
+            Some(_) => message::send_rest(self, file, from, dont_wait),
             None => self.write_to_server(file, OWN_POSITION, from),
         }
     }

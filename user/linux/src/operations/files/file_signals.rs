@@ -1,10 +1,10 @@
 //! Who is told of a file's events by a signal: `F_SETOWN`, `F_SETSIG` and `O_ASYNC`. Pipes and sockets tell the agent of whatever changes, which looks what it was.
 
-use crate::descriptors::{O_ASYNC, OpenFile};
-use crate::errno::{Answer, EINVAL, ESRCH, Errno};
-use crate::pending::{Info, LAST, SI_KERNEL};
-use crate::poll::Watched;
+use crate::abi::errno::{Answer, EINVAL, ESRCH, Errno};
+use crate::calls::files::poll::Watched;
 use crate::process::Process;
+use crate::state::files::descriptor_table::{O_ASYNC, OpenFile};
+use crate::state::signals::pending::{Info, LAST, SI_KERNEL};
 use alloc::rc::{Rc, Weak};
 use alloc::vec::Vec;
 use nacre_proto::{channel, process as manager};

@@ -1,14 +1,14 @@
 //! Named pipes: a file in a directory, and the pipe of the channel service that is found by the file's number.
 
-use crate::descriptors::{Kind, O_ACCESS, O_NONBLOCK, OpenFile, S_IFIFO, S_IFMT};
-use crate::errno::{EINTR, ERESTART, Errno};
+use crate::abi::errno::{EINTR, ERESTART, Errno};
+use crate::calls::files::status;
 use crate::process::Process;
-use crate::status;
+use crate::state::files::descriptor_table::{Kind, O_ACCESS, O_DIRECT, O_NONBLOCK, OpenFile, S_IFIFO, S_IFMT};
 use nacre_proto::channel;
 use nacre_proto::client::words;
 use nacre_proto::structures::Status;
-use nacre_sys::ipc::{Buffers, Message};
 use nacre_sys::{Reference, SpanMut, Vacant};
+use nacre_sys::ipc::{Buffers, Message};
 
 /// What a pipe or a socket is found by whose file this is.
 pub fn key(file: &Status) -> alloc::vec::Vec<u8> {
@@ -28,7 +28,7 @@ impl Process {
         let service = self.services.channels().map_err(|_| Errno::ENXIO)?;
         let slot = Vacant::<Reference>::new()?;
         let key = key(&found);
-        let message = Message { bytes: (&key[..]).into(), ..Message::new(channel::fifo::LABEL, words([u64::from(flags & (O_ACCESS | O_NONBLOCK | crate::descriptors::O_DIRECT))])) };
+        let message = Message { bytes: (&key[..]).into(), ..Message::new(channel::fifo::LABEL, words([u64::from(flags & (O_ACCESS | O_NONBLOCK | O_DIRECT))])) };
         let buffers = Buffers { bytes: SpanMut::EMPTY, slots: &[slot.handle()] };
         self.exchange(service, &message, buffers).map_err(|error| if error == EINTR { ERESTART } else { error })?;
         Ok(OpenFile::new(Kind::Remote(slot.occupied()), found.mode as u32, flags))

@@ -1,12 +1,13 @@
 //! Descriptors of processes: a number that is kept with an open file. It is ready when the process has ended.
 
-use crate::descriptors::{Kind, O_CLOEXEC, O_NONBLOCK, O_RDWR, OpenFile};
-use crate::entry::Frame;
-use crate::errno::{Answer, EBADF, EINVAL, ENOSYS, EPERM, ESRCH, Errno};
-use crate::local::Local;
-use crate::pending::{Info, SI_TKILL, SI_USER};
-use crate::proc_tree::Node;
+use crate::abi::errno::{Answer, EBADF, EINVAL, ENOSYS, EPERM, ESRCH, Errno};
+use crate::abi::registers::Frame;
+use crate::calls::signals;
+use crate::operations::proc::tree::Node;
 use crate::process::Process;
+use crate::state::files::descriptor_table::{Kind, O_CLOEXEC, O_NONBLOCK, O_RDWR, OpenFile};
+use crate::state::files::in_process_file::Local;
+use crate::state::signals::pending::{Info, LAST, SI_TKILL, SI_USER};
 use alloc::rc::Rc;
 use core::cell::RefCell;
 use nacre_proto::process as manager;
@@ -67,7 +68,7 @@ pub fn pidfd_send_signal(process: &mut Process, frame: &mut Frame) -> Answer {
         _ => of_descriptor(process, descriptor)?.0,
     };
     let signal = signal & 0xffff_ffff;
-    if signal > crate::pending::LAST {
+    if signal > LAST {
         return Err(EINVAL);
     }
     let own = process.pid();
@@ -84,7 +85,7 @@ pub fn pidfd_send_signal(process: &mut Process, frame: &mut Frame) -> Answer {
         }
         Info { signal, code, fields: [words[2], words[3], words[4], words[5]] }
     };
-    crate::signals::send(process, pid as i32, info)
+    signals::send(process, pid as i32, info)
 }
 
 /// `pidfd_getfd(descriptor, number, flags)`.

@@ -1,16 +1,17 @@
 //! Waiting for files in a process whose signals can cut a wait off. The answer to a call may be on its way, through monitors between us and the server, when that happens: what it took would be
 //! lost, and what it gave would be given twice. So nothing is taken or given by a call that waits: it is tried at once, and between two tries there is a wait for the file that takes nothing.
 
-use crate::descriptors::OpenFile;
-use crate::errno::{EAGAIN, EINTR, ERESTART, ERESTART_UNHANDLED, Errno};
-use crate::poll::{ALWAYS, FOR_EVER, POLLIN, POLLOUT, wait_for_one};
+use crate::abi::errno::{EAGAIN, EINTR, ERESTART, ERESTART_UNHANDLED, Errno};
+use crate::calls::files::poll::{ALWAYS, FOR_EVER, POLLIN, POLLOUT, wait_for_one};
 use crate::process::Process;
-use crate::services::{OWN_POSITION, PIECE};
+use crate::services::OWN_POSITION;
+use crate::services::connections::PIECE;
+use crate::state::files::descriptor_table::OpenFile;
 use nacre_proto::channel::{self, Outgoing};
 use nacre_proto::file;
 use nacre_proto::flags::{MSG_BARE, MSG_DONTWAIT};
-use nacre_sys::ipc::{Buffers, Message};
 use nacre_sys::{Reference, SpanMut};
+use nacre_sys::ipc::{Buffers, Message};
 
 /// Bytes of an answer that are not data.
 const BESIDES: usize = 4096;

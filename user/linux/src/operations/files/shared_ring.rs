@@ -4,11 +4,11 @@
 //! What is more than bytes takes messages: descriptors, at which the server gives the ring up, who sent them, limits of time.
 //! Nothing that stands in the ring is trusted: the worst that others can write there are wrong bytes, and errors.
 
-use crate::descriptors::{O_DIRECT, O_NONBLOCK, OpenFile};
-use crate::errno::{EAGAIN, EIO, ENOMEM, EPIPE, ERESTART, Errno};
-use crate::exchange::wait_for_word;
+use crate::abi::errno::{EAGAIN, EIO, ENOMEM, EPIPE, ERESTART, Errno};
+use crate::calls::sockets::{Socket, options};
 use crate::process::Process;
-use crate::socket::Socket;
+use crate::process::exchange::wait_for_word;
+use crate::state::files::descriptor_table::{O_DIRECT, O_NONBLOCK, OpenFile};
 use alloc::rc::Rc;
 use core::cell::RefCell;
 use core::sync::atomic::{AtomicU64, Ordering};
@@ -16,8 +16,8 @@ use nacre_abi::Rights;
 use nacre_nest::places::Place;
 use nacre_proto::channel;
 use nacre_proto::flags::{WAY_IN, WAY_OUT};
-use nacre_sys::ring::{self, LEFT, Ring, Side};
 use nacre_sys::{Code, Condition, OwnedMapping, OwnedReference, Reference, Region, Space};
+use nacre_sys::ring::{self, LEFT, Ring, Side};
 
 /// After so many reads and writes the ring is asked for.
 const FIRST: u32 = 16;
@@ -136,7 +136,7 @@ impl Process {
     fn ring_of(&mut self, file: &OpenFile, way: u64) -> Option<Rc<Joined>> {
         let socket = Socket::of(file);
         let place = &file.sharing.ways[if socket.is_some() { way as usize } else { 0 }];
-        if socket.is_some() && !crate::socket::has_bytes_alone(file) {
+        if socket.is_some() && !options::has_bytes_alone(file) {
             return None;
         }
         let from = match &*place.borrow() {

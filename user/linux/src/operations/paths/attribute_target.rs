@@ -1,11 +1,11 @@
 //! What a call about attributes means: a file of the server's, an open file, or the name of a terminal, which no server of files knows.
 
-use crate::descriptors::O_PATH;
-use crate::errno::{EBADF, ENOENT, EPERM, Errno};
-use crate::pair::{Name, name};
-use crate::place::{AT_EMPTY_PATH, AT_SYMLINK_NOFOLLOW, CURRENT, own_descriptor};
-use crate::proc_tree::{Node, Target};
+use crate::abi::errno::{EBADF, ENOENT, EPERM, Errno};
+use crate::operations::paths::path_start::{AT_EMPTY_PATH, AT_SYMLINK_NOFOLLOW, CURRENT, own_descriptor};
+use crate::operations::proc::tree::{Node, Target};
+use crate::operations::terminals::terminal_io::{Name, name};
 use crate::process::Process;
+use crate::state::files::descriptor_table::O_PATH;
 use alloc::vec::Vec;
 use nacre_sys::Reference;
 

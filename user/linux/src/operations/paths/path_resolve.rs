@@ -1,12 +1,13 @@
 //! How `openat2` lets a path lead: not out of the directory that it starts at, not over links, not to another file system. The library walks it name by name; what it comes
 //! to is opened by a path without links.
 
-use crate::errno::{EAGAIN, EINVAL, ELOOP, ENOENT, ENOTDIR, Errno};
-use crate::permissions::{S_IFLNK, S_IFMT};
-use crate::place::own_descriptor;
-use crate::proc_tree::{Node, Target};
+use crate::abi::errno::{EAGAIN, EINVAL, ELOOP, ENOENT, ENOTDIR, Errno};
+use crate::operations::paths::path_start::own_descriptor;
+use crate::operations::paths::path_walk::{Walk, look};
+use crate::operations::paths::permissions::{S_IFLNK, S_IFMT};
+use crate::operations::proc::tree::{Node, Target};
+use crate::operations::terminals::terminal_io;
 use crate::process::Process;
-use crate::walk::{Walk, look};
 use alloc::vec::Vec;
 use nacre_sys::Reference;
 
@@ -110,7 +111,7 @@ impl Process {
             return Err(ELOOP);
         }
         let is_magic = matches!(&found, Target::Node(Node::Descriptor(..)))
-            || matches!(&found, Target::Outside(path) if crate::pair::name(path).is_none())
+            || matches!(&found, Target::Outside(path) if terminal_io::name(path).is_none())
             || matches!(self.in_proc(descriptor, path, false), Some(Ok(Target::Node(Node::Place(..)))));
         if is_magic { rules.check_magic() } else { Ok(()) }
     }

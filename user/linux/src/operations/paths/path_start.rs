@@ -1,7 +1,7 @@
 //! Where a path starts: the directory that a call names beside it, and the few names that mean the process itself.
 
-use crate::entry::Frame;
-use crate::errno::{ENOENT, ENOTDIR, Errno};
+use crate::abi::errno::{ENOENT, ENOTDIR, Errno};
+use crate::abi::registers::Frame;
 use crate::process::Process;
 use nacre_sys::Reference;
 

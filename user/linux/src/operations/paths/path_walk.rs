@@ -1,13 +1,13 @@
 //! Walking along paths, one name after the other.
 
-use crate::errno::{EIO, ELOOP, Errno};
-use crate::permissions::{S_IFLNK, S_IFMT};
-use crate::place::AT_SYMLINK_NOFOLLOW;
+use crate::abi::errno::{EIO, ELOOP, Errno};
+use crate::operations::paths::path_start::AT_SYMLINK_NOFOLLOW;
+use crate::operations::paths::permissions::{S_IFLNK, S_IFMT};
 use crate::process::Process;
-use crate::user::PATH_MAX;
+use crate::state::memory::user_access::PATH_MAX;
 use alloc::vec::Vec;
-use nacre_proto::structures::Status;
 use nacre_proto::{directory, file};
+use nacre_proto::structures::Status;
 use nacre_sys::Reference;
 
 /// Most symbolic links on the way.

@@ -1,12 +1,12 @@
 //! What the modes of files let a user do. The library looks before it asks the server, which does not know whose a request is; so this is what Linux would say,
 //! and no protection from a program that asks the server itself. The superuser pays nothing for it.
 
-use crate::capabilities::{FILE_OWNER, FILE_SEARCH, FILES};
-use crate::entry::Frame;
-use crate::errno::{EACCES, ENOENT, ENOTDIR, EPERM, Errno};
-use crate::place::{AT_SYMLINK_NOFOLLOW, Place};
+use crate::abi::errno::{EACCES, ENOENT, ENOTDIR, EPERM, Errno};
+use crate::abi::registers::Frame;
+use crate::calls::identity::capabilities::{FILES, FILE_OWNER, FILE_SEARCH};
+use crate::operations::paths::path_start::{AT_SYMLINK_NOFOLLOW, Place};
+use crate::operations::paths::path_walk::{Walk, look};
 use crate::process::Process;
-use crate::walk::{Walk, look};
 use alloc::vec::Vec;
 use nacre_proto::directory;
 use nacre_proto::structures::Status;

@@ -1,10 +1,11 @@
 //! What `/proc` says of other processes: their libraries answer, as to other questions. What an answer says is as good as who gave it: too much of it, or numbers that do not grow, end the asking.
 
-use crate::descriptors::{O_ACCESS, O_CLOEXEC, O_WRONLY};
-use crate::errno::{EACCES, EINVAL, ENOENT, EPERM, ERESTART, Errno};
-use crate::proc_file::Opened;
-use crate::proc_tree::{Node, Target};
+use crate::abi::errno::{EACCES, EINVAL, ENOENT, EPERM, ERESTART, Errno};
+use crate::operations::paths::path_start::CURRENT;
+use crate::operations::proc::open::Opened;
+use crate::operations::proc::tree::{Node, Target};
 use crate::process::Process;
+use crate::state::files::descriptor_table::{O_ACCESS, O_CLOEXEC, O_WRONLY};
 use alloc::vec::Vec;
 use nacre_proto::flags::{ASK_LINK, ASK_NUMBERS, ASK_PRIVILEGED, ASK_TEXT};
 use nacre_proto::process::visit;
@@ -171,7 +172,7 @@ impl Process {
         if path.len() > PATH || !path.starts_with(own.as_bytes()) || path.windows(2).any(|pair| pair == b"..") {
             return Err(EINVAL);
         }
-        match self.in_proc(crate::place::CURRENT, path, false).ok_or(ENOENT)?? {
+        match self.in_proc(CURRENT, path, false).ok_or(ENOENT)?? {
             Target::Node(node) if node.process() == Some(self.pid()) => Ok(node),
             _ => Err(EPERM),
         }

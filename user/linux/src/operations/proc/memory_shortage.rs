@@ -1,9 +1,9 @@
 //! `oom_score_adj` and `oom_adj` in `/proc`: how readily Linux ends a process when memory is short. Nacre keeps the value for programs
 //! that set it, and never ends a process for it: a process that gets no memory has an error instead.
 
-use crate::capabilities::RESOURCES;
-use crate::errno::{EACCES, EINVAL, Errno};
-use crate::proc_tree::Node;
+use crate::abi::errno::{EACCES, EINVAL, Errno};
+use crate::calls::identity::capabilities::RESOURCES;
+use crate::operations::proc::tree::Node;
 use crate::process::Process;
 use alloc::format;
 use alloc::string::String;

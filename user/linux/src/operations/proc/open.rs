@@ -1,11 +1,11 @@
 //! Open files of `/proc`: texts that are made when they are read from their start, and folders. Descriptors of processes are here too.
 
-use crate::descriptors::{Kind, O_ACCESS, O_CLOEXEC, O_DIRECTORY, O_PATH, OpenFile, S_IFDIR, S_IFREG};
-use crate::errno::{Answer, EACCES, EINVAL, EISDIR, ENOENT, ENOTDIR, Errno};
-use crate::local::Local;
-use crate::proc_names::pack;
-use crate::proc_tree::{Node, Target};
+use crate::abi::errno::{Answer, EACCES, EINVAL, EISDIR, ELOOP, ENOENT, ENOTDIR, Errno};
+use crate::operations::proc::names::pack;
+use crate::operations::proc::tree::{Node, Target};
 use crate::process::Process;
+use crate::state::files::descriptor_table::{Kind, O_ACCESS, O_CLOEXEC, O_DIRECTORY, O_PATH, OpenFile, S_IFDIR, S_IFREG};
+use crate::state::files::in_process_file::Local;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -81,7 +81,7 @@ impl Process {
             Node::Descriptors(..) if let Err(error) = self.numbers_in(node) => Err(error),
             node if flags & O_DIRECTORY != 0 && !node.is_folder() => Err(ENOTDIR),
             node if flags & O_ACCESS != 0 && flags & O_PATH == 0 && !(node.is_written() && node.process() == Some(self.pid())) => Err(if node.is_folder() { EISDIR } else { EACCES }),
-            Node::Link(_) | Node::Own | Node::OwnThread | Node::Place(..) => Err(crate::errno::ELOOP),
+            Node::Link(_) | Node::Own | Node::OwnThread | Node::Place(..) => Err(ELOOP),
             node => self.open(Shown::open(node, 0, flags & (O_ACCESS | O_PATH)), flags & O_CLOEXEC != 0).map(Opened::Here),
         })
     }

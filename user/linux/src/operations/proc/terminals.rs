@@ -1,12 +1,12 @@
-//! `/dev/pts`: the folder of pseudo-terminals, and their names as of files. What is in it is opened by its name, as [`pair`](crate::pair) does.
+//! `/dev/pts`: the folder of pseudo-terminals, and their names as of files. What is in it is opened by its name, as [`pair`](crate::operations::terminals::terminal_io) does.
 
-use crate::descriptors::{O_CLOEXEC, O_PATH, S_IFCHR};
-use crate::errno::{Answer, EIO, ENOENT, Errno};
-use crate::pair::{Name, name};
-use crate::proc_file::Shown;
-use crate::proc_tree::Node;
+use crate::abi::errno::{Answer, EIO, ENOENT, Errno};
+use crate::calls::time::clocks::REALTIME;
+use crate::operations::proc::open::Shown;
+use crate::operations::proc::tree::Node;
+use crate::operations::terminals::terminal_io::{Name, name};
 use crate::process::Process;
-use crate::time::REALTIME;
+use crate::state::files::descriptor_table::{O_CLOEXEC, O_PATH, S_IFCHR};
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;

@@ -1,10 +1,13 @@
 //! What the files of `/proc` say. All time of processors is told as the program's own; of other processes there is what their libraries say, or what the manager knows.
 
-use crate::errno::{EINVAL, ENOENT, Errno};
-use crate::memory::Fill;
-use crate::proc_tree::Node;
+use crate::abi::errno::{EACCES, EINVAL, ENOENT, Errno};
+use crate::calls::identity::processors;
+use crate::calls::identity::system_name;
+use crate::calls::time::clocks::{MONOTONIC, REALTIME};
+use crate::operations::proc::tree::Node;
 use crate::process::Process;
-use crate::time::{MONOTONIC, REALTIME};
+use crate::process::threads::Thread;
+use crate::state::memory::Fill;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -71,7 +74,7 @@ impl Process {
             },
             Node::OfProcessors("kernel_max") => Ok(b"63\n".to_vec()),
             Node::OfProcessors("offline") => Ok(b"\n".to_vec()),
-            Node::OfProcessors(_) => Ok(format!("{}\n", crate::processors::list(u64::MAX >> (64 - self.processors()))).into_bytes()),
+            Node::OfProcessors(_) => Ok(format!("{}\n", processors::list(u64::MAX >> (64 - self.processors()))).into_bytes()),
             Node::About(pid, _) if pid != self.pid() => self.text_of_fact(node)?.ok_or(EINVAL),
             Node::About(_, number) => {
                 let file = self.descriptors.get(number).map_err(|_| ENOENT)?;
@@ -175,7 +178,7 @@ impl Process {
             "cmdline" => known.command,
             "comm" => format!("{name_of_thread}\n").into_bytes(),
             "environ" if is_own => self.strings(2).unwrap_or_default(),
-            "environ" => return Err(crate::errno::EACCES),
+            "environ" => return Err(EACCES),
             "io" => b"rchar: 0\nwchar: 0\nsyscr: 0\nsyscw: 0\nread_bytes: 0\nwrite_bytes: 0\ncancelled_write_bytes: 0\n".to_vec(),
             "limits" => self.limits_text().into_bytes(),
             "maps" if is_own => self.maps().into_bytes(),
@@ -242,7 +245,7 @@ impl Process {
     }
 
     /// A thread of the process by its number.
-    fn thread_shown(&mut self, number: u64) -> &mut crate::thread::Thread {
+    fn thread_shown(&mut self, number: u64) -> &mut Thread {
         let index = self.threads.find(number).unwrap_or(self.caller);
         self.thread_at(index)
     }
@@ -302,14 +305,14 @@ impl Process {
         let [capable, permitted, inheritable, bounding] = if is_own { self.identity.capabilities.words() } else { [0; 4] };
         let _ = write!(all, "CapInh:\t{inheritable:016x}\nCapPrm:\t{permitted:016x}\nCapEff:\t{capable:016x}\nCapBnd:\t{bounding:016x}\nCapAmb:\t0000000000000000\n");
         let processors = self.processors_of(thread);
-        let _ = write!(all, "NoNewPrivs:\t{}\nSeccomp:\t0\nSeccomp_filters:\t0\nCpus_allowed:\t{processors:x}\nCpus_allowed_list:\t{}\nMems_allowed:\t1\nMems_allowed_list:\t0\nvoluntary_ctxt_switches:\t0\nnonvoluntary_ctxt_switches:\t0\n", u64::from(self.traits.no_new_privileges), crate::processors::list(processors));
+        let _ = write!(all, "NoNewPrivs:\t{}\nSeccomp:\t0\nSeccomp_filters:\t0\nCpus_allowed:\t{processors:x}\nCpus_allowed_list:\t{}\nMems_allowed:\t1\nMems_allowed_list:\t0\nvoluntary_ctxt_switches:\t0\nnonvoluntary_ctxt_switches:\t0\n", u64::from(self.traits.no_new_privileges), processors::list(processors));
         all
     }
 }
 
 /// The name of the host (0) or its domain, up to a zero in it.
 fn system_name(which: usize) -> String {
-    let name = &crate::system_name::names()[which];
+    let name = &system_name::names()[which];
     let end = name.iter().position(|byte| *byte == 0).unwrap_or(name.len());
     format!("{}\n", String::from_utf8_lossy(&name[..end]))
 }

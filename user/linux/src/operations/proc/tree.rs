@@ -1,8 +1,13 @@
 //! `/proc`: which names there are, and what they mean. The library answers them itself: what the process knows of itself, and what the manager knows of all.
 
-use crate::descriptors::{OpenFile, S_IFCHR, S_IFDIR, S_IFIFO, S_IFMT};
-use crate::errno::{ENOENT, ENOTDIR, Errno};
+use crate::abi::errno::{EINVAL, ENOENT, ENOTDIR, Errno};
+use crate::calls::files::directories;
+use crate::calls::files::ioctl;
+use crate::calls::files::status;
+use crate::operations::paths::path_start::CURRENT;
+use crate::operations::proc::terminals;
 use crate::process::Process;
+use crate::state::files::descriptor_table::{OpenFile, S_IFCHR, S_IFDIR, S_IFIFO, S_IFMT};
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -18,7 +23,6 @@ pub(crate) const LINK: u64 = 0o120777;
 const S_IFSOCK: u32 = 0o140000;
 /// The device that such files are on.
 const DEVICE: u64 = 0x15;
-
 /// Files that tell of the system.
 pub(crate) const SYSTEM: [&str; 10] = ["cmdline", "cpuinfo", "devices", "filesystems", "loadavg", "meminfo", "stat", "uptime", "version", "vmstat"];
 /// Folders below the root and their files.
@@ -280,7 +284,7 @@ impl Node {
             Node::Processor(number) => format!("/sys/devices/system/cpu/cpu{number}"),
             Node::OfProcessors(name) => format!("/sys/devices/system/cpu/{name}"),
             Node::Terminals => String::from("/dev/pts"),
-            Node::Terminal(number) => crate::proc_terminals::path(number),
+            Node::Terminal(number) => terminals::path(number),
         }
     }
 }
@@ -299,7 +303,7 @@ impl Process {
 
     /// The path of a folder here that a descriptor, or the current directory, is.
     fn virtual_base(&mut self, descriptor: u64) -> Option<Vec<u8>> {
-        let file = if descriptor as u32 == crate::place::CURRENT as u32 { self.current.clone()? } else { self.descriptors.get(descriptor).ok()? };
+        let file = if descriptor as u32 == CURRENT as u32 { self.current.clone()? } else { self.descriptors.get(descriptor).ok()? };
         file.node().map(|node| node.path().into_bytes())
     }
 
@@ -313,7 +317,7 @@ impl Process {
             if let Node::Terminal(number) = at
                 && rest.is_empty()
             {
-                return Ok(Target::Outside(crate::proc_terminals::path(number).into_bytes()));
+                return Ok(Target::Outside(terminals::path(number).into_bytes()));
             }
             if rest.is_empty() && !follow {
                 break;
@@ -336,7 +340,7 @@ impl Process {
             path.push(b'/');
             path.extend(part);
         }
-        match self.in_proc(crate::place::CURRENT, &path, true) {
+        match self.in_proc(CURRENT, &path, true) {
             Some(found) => found,
             None => Ok(Target::Outside(path)),
         }
@@ -375,7 +379,7 @@ impl Process {
             // What others have is theirs to tell.
             Node::Place(pid, _) | Node::Descriptor(pid, _) if pid != own => self.link_of_other(link),
             Node::Descriptor(_, number) => self.path_of_descriptor(number),
-            _ => Err(crate::errno::EINVAL),
+            _ => Err(EINVAL),
         }
     }
 
@@ -385,14 +389,14 @@ impl Process {
             return Ok(name.into_bytes());
         }
         match file.mode & S_IFMT {
-            S_IFDIR => crate::directories::path_of(self.services.reference(&file).map_err(|_| ENOENT)?),
+            S_IFDIR => directories::path_of(self.services.reference(&file).map_err(|_| ENOENT)?),
             kind @ (S_IFIFO | S_IFSOCK) => {
-                let inode = crate::status::of_file(self, &file)?.inode;
+                let inode = status::of_file(self, &file)?.inode;
                 Ok(format!("{}:[{inode}]", if kind == S_IFIFO { "pipe" } else { "socket" }).into_bytes())
             }
             _ => match self.path_opened(&file)? {
                 Some(path) => Ok(self.real_path(&path)),
-                None if file.mode & S_IFMT == S_IFCHR || crate::terminal::is_terminal(self, &file) => Ok(b"/dev/console".to_vec()),
+                None if file.mode & S_IFMT == S_IFCHR || ioctl::is_terminal(self, &file) => Ok(b"/dev/console".to_vec()),
                 None => Ok(b"/ (unknown)".to_vec()),
             },
         }
@@ -403,7 +407,7 @@ impl Process {
         let Some((base, path)) = file.opened_by.borrow().clone() else { return Ok(None) };
         let base = match base {
             None => Vec::new(),
-            Some(base) => crate::directories::path_of(self.services.reference(&base)?)?,
+            Some(base) => directories::path_of(self.services.reference(&base)?)?,
         };
         let parts = normal(&base, &path);
         Ok(Some(parts.iter().flat_map(|part| [b"/", part.as_slice()].concat()).collect()))
@@ -413,7 +417,7 @@ impl Process {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::proc_names::pack;
+    use crate::operations::proc::names::pack;
 
     fn walk(path: &[u8]) -> Option<Node> {
         let parts = normal(b"", path);

@@ -1,8 +1,8 @@
 //! What goes beside the bytes of a message: descriptors and credentials. The program sees them as `cmsghdr`s; on their way, of each descriptor there is a reference, and eight bytes that say what kind of file it is.
 
-use crate::descriptors::{Kind, O_ACCESS, O_NONBLOCK, OpenFile};
-use crate::errno::{EBADF, EINVAL, EPERM, Errno};
+use crate::abi::errno::{EBADF, EINVAL, EPERM, Errno};
 use crate::process::Process;
+use crate::state::files::descriptor_table::{Kind, O_ACCESS, O_APPEND, O_NONBLOCK, O_PATH, OpenFile};
 use alloc::rc::Rc;
 use alloc::vec::Vec;
 use nacre_sys::OwnedReference;
@@ -87,7 +87,7 @@ pub fn record(file: &OpenFile) -> [u8; RECORD] {
 /// The open file that a reference and what is said of it make.
 pub fn open_file(reference: OwnedReference, record: &[u8]) -> OpenFile {
     let word = |at: usize| record.get(at..at + 4).and_then(|bytes| bytes.try_into().ok()).map_or(0, u32::from_le_bytes);
-    let known = O_ACCESS | O_NONBLOCK | crate::descriptors::O_APPEND | crate::descriptors::O_PATH;
+    let known = O_ACCESS | O_NONBLOCK | O_APPEND | O_PATH;
     OpenFile::new(Kind::Remote(reference), word(0), word(4) & known)
 }
 

@@ -1,6 +1,6 @@
 //! What a program says of a message: where its name, its bytes and what is beside them are.
 
-use crate::errno::{EINVAL, Errno};
+use crate::abi::errno::{EINVAL, Errno};
 use crate::process::Process;
 use alloc::vec::Vec;
 

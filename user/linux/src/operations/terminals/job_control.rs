@@ -1,12 +1,13 @@
 //! Job control: which terminal a file is, and what becomes of those who use theirs from the background.
 
-use crate::descriptors::{Kind, OpenFile, S_IFCHR, S_IFMT};
-use crate::errno::{EIO, ERESTART, Errno};
-use crate::pending::{Info, SI_KERNEL, bit};
+use crate::abi::errno::{EIO, ERESTART, Errno};
+use crate::calls::files::ioctl;
+use crate::calls::signals::Fate;
 use crate::process::Process;
-use crate::signals::Fate;
-use nacre_proto::channel::{CONSOLE, terminal_device};
-use nacre_proto::{channel, process as manager};
+use crate::state::files::descriptor_table::{Kind, OpenFile, S_IFCHR, S_IFMT};
+use crate::state::signals::pending::{Info, SI_KERNEL, bit};
+use nacre_proto::channel::{self, CONSOLE, terminal_device};
+use nacre_proto::process as manager;
 use nacre_sys::Reference;
 
 /// For reading from the background.
@@ -41,7 +42,7 @@ impl Process {
     }
 
     fn ask_terminal(&mut self, file: &OpenFile) -> Option<u64> {
-        if !crate::terminal::is_terminal(self, file) {
+        if !ioctl::is_terminal(self, file) {
             return None;
         }
         // A stream may be a slave that somebody else has opened.

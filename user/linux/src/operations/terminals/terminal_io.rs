@@ -1,19 +1,21 @@
 //! Pseudo-terminals: their names in `/dev`, and reading and writing their ends, and the console, as terminals are read: nothing is taken while a call waits, so that who is stopped takes no keys of others.
 
-use crate::descriptors::{Kind, MASTER, O_ACCESS, O_CLOEXEC, O_NONBLOCK, O_PATH, OpenFile, PAIR, S_IFCHR};
-use crate::errno::{Answer, EAGAIN, EINTR, EIO, EPERM, ERESTART, ERESTART_UNHANDLED, Errno};
-use crate::jobs::{Known, SIGTTIN, SIGTTOU};
-use crate::permissions::{READ, WRITE};
-use crate::poll::{FOR_EVER, POLLERR, POLLIN, POLLOUT, ready, wait_for_one};
+use crate::abi::errno::{Answer, EAGAIN, EINTR, EIO, EPERM, ERESTART, ERESTART_UNHANDLED, Errno};
+use crate::calls::files::poll::{FOR_EVER, POLLERR, POLLIN, POLLOUT, ready, wait_for_one};
+use crate::operations::paths::permissions::{READ, WRITE};
+use crate::operations::terminals::job_control::{Known, SIGTTIN, SIGTTOU};
 use crate::process::Process;
-use crate::services::{OWN_POSITION, PIECE};
+use crate::services::OWN_POSITION;
+use crate::services::connections::PIECE;
+use crate::state::files::descriptor_table::{Kind, MASTER, O_ACCESS, O_CLOEXEC, O_NONBLOCK, O_PATH, OpenFile, PAIR, S_IFCHR};
 use alloc::format;
 use nacre_proto::channel::{self, Outgoing, terminal_device, terminal_number};
-use nacre_proto::flags::{MSG_BARE, MSG_DONTWAIT, MSG_OOB, TERMINAL_HANGUP, TERMINAL_INTERRUPT, TERMINAL_QUIT, TERMINAL_SUSPEND, TERMINAL_WINDOW};
-use nacre_proto::structures::Attributes;
 use nacre_proto::{file, process as manager, terminal};
-use nacre_sys::ipc::{Buffers, Message};
+use nacre_proto::flags::{MSG_BARE, MSG_DONTWAIT, MSG_OOB, TERMINAL_HANGUP, TERMINAL_INTERRUPT, TERMINAL_QUIT, TERMINAL_SUSPEND};
+use nacre_proto::flags::TERMINAL_WINDOW;
+use nacre_proto::structures::Attributes;
 use nacre_sys::{OwnedReference, Reference, SpanMut};
+use nacre_sys::ipc::{Buffers, Message};
 
 const O_NOCTTY: u32 = 0o400;
 /// What the manager is told of a terminal.

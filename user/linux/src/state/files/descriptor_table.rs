@@ -1,10 +1,15 @@
 //! The table of descriptors, and the open files behind them. `dup` makes two descriptors of one open file, so an open file is shared.
 
-use crate::errno::{EBADF, EMFILE, Errno};
-use crate::listing::Listing;
-use crate::local::Local;
-use crate::pipe::{End, Side};
-use crate::services::Segment;
+use crate::abi::errno::{EBADF, EMFILE, Errno};
+use crate::calls::files::list_directory::Listing;
+use crate::calls::files::poll::Watch;
+use crate::calls::sockets::options::Options;
+use crate::operations::files::file_signals::Owner;
+use crate::operations::files::shared_ring::Rings;
+use crate::operations::terminals::job_control::Known;
+use crate::services::connections::Segment;
+use crate::state::files::in_process_file::Local;
+use crate::state::files::pipe::{self, End, Side};
 use alloc::rc::{Rc, Weak};
 use alloc::vec::Vec;
 use core::cell::{Cell, OnceCell, RefCell};
@@ -49,7 +54,6 @@ const S_IFBLK: u32 = 0o060000;
 pub const PAIR: u32 = 1 << 24;
 /// The same, of the master.
 pub const MASTER: u32 = 1 << 25;
-
 /// The same: a queue of messages.
 pub const MAILBOX: u32 = 1 << 26;
 
@@ -90,15 +94,15 @@ pub struct OpenFile {
     /// How often the process has read or written it.
     pub used: Cell<u32>,
     /// Of a pipe or stream socket: what is shared of it with other processes. It goes behind `kind`.
-    pub sharing: crate::shared_pipe::Rings,
+    pub sharing: Rings,
     /// What was set of it, if it is a socket.
-    pub options: Cell<crate::socket::Options>,
+    pub options: Cell<Options>,
     /// Whom its events are told.
-    pub owner: Cell<crate::owner::Owner>,
+    pub owner: Cell<Owner>,
     /// Who is to tell of it.
-    pub watch: Cell<crate::poll::Watch>,
+    pub watch: Cell<Watch>,
     /// Which terminal it is, once that was asked.
-    pub terminal: Cell<crate::jobs::Known>,
+    pub terminal: Cell<Known>,
 }
 
 /// Goes along the directories that it was opened by one by one: a chain of them may be as long as a program likes, and the stack is short.
@@ -132,7 +136,7 @@ impl OpenFile {
             contents: OnceCell::new(),
             shared: RefCell::default(),
             moved: OnceCell::new(),
-            sharing: crate::shared_pipe::Rings::new(is_channel),
+            sharing: Rings::new(is_channel),
             options: Cell::default(),
             watch: Cell::default(),
             terminal: Cell::default(),
@@ -209,7 +213,7 @@ impl OpenFile {
 
 /// A pipe's two open files: to read, to write.
 pub fn pipe(flags: u32) -> (OpenFile, OpenFile) {
-    let (reader, writer) = crate::pipe::create();
+    let (reader, writer) = pipe::create();
     let open = |end: End| {
         let access = if end.side() == Side::Read { 0 } else { O_WRONLY };
         OpenFile::new(Kind::Pipe(end), 0o010600, flags & O_NONBLOCK | access)

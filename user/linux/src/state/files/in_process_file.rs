@@ -1,18 +1,19 @@
-//! Files that are inside the process: counters (`eventfd`), timers (`timerfd`), signals (`signalfd`). Sets of files (`epoll`) are in [`epoll`](crate::epoll).
+//! Files that are inside the process: counters (`eventfd`), timers (`timerfd`), signals (`signalfd`). Sets of files (`epoll`) are in [`epoll`](crate::calls::files::epoll).
 //!
 //! What would have to wait gives `EAGAIN` here; whoever calls waits until something changes in the process.
 
-use crate::descriptors::{Kind, O_CLOEXEC, O_NONBLOCK, O_RDWR, OpenFile};
-use crate::entry::Frame;
-use crate::epoll::Set;
-use crate::errno::{Answer, EAGAIN, EINVAL, Errno};
-use crate::pending::Info;
-use crate::poll::{POLLIN, POLLOUT};
-use crate::proc_file::Shown;
+use crate::abi::errno::{Answer, EAGAIN, EINVAL, Errno};
+use crate::abi::registers::Frame;
+use crate::calls::files::epoll::Set;
+use crate::calls::files::poll::{POLLIN, POLLOUT};
+use crate::calls::signals::ALWAYS;
+use crate::calls::time::clocks::{self, MONOTONIC};
+use crate::calls::time::timers::{Timer, moment, read_setting, write_setting};
+use crate::operations::files::pidfd;
+use crate::operations::proc::open::Shown;
 use crate::process::Process;
-use crate::signals::ALWAYS;
-use crate::time::{self, MONOTONIC};
-use crate::timers::{Timer, moment, read_setting, write_setting};
+use crate::state::files::descriptor_table::{Kind, O_CLOEXEC, O_NONBLOCK, O_RDWR, OpenFile};
+use crate::state::signals::pending::Info;
 use alloc::rc::{Rc, Weak};
 use core::cell::RefCell;
 
@@ -105,7 +106,7 @@ impl Process {
         let value = match &mut *file.borrow_mut() {
             Local::Counter(counter) => counter.read()?,
             Local::Timer(timer) => {
-                timer.timer.expire(time::now(self, MONOTONIC)?);
+                timer.timer.expire(clocks::now(self, MONOTONIC)?);
                 Some(core::mem::take(&mut timer.timer.count)).filter(|count| *count != 0).ok_or(EAGAIN)?
             }
             _ => return Err(EINVAL),
@@ -151,12 +152,12 @@ impl Process {
             Local::Counter(counter) => return counter.events(),
             Local::Timer(timer) => {
                 // A clock that does not answer leaves the timer as it is.
-                timer.timer.expire(time::now(self, MONOTONIC).unwrap_or(0));
+                timer.timer.expire(clocks::now(self, MONOTONIC).unwrap_or(0));
                 return if timer.timer.count != 0 { POLLIN } else { 0 };
             }
             Local::Signals(set) => *set,
             Local::Shown(_) => return POLLIN | POLLOUT,
-            Local::Process(pid) => return if crate::pidfd::has_ended(*pid) { POLLIN } else { 0 },
+            Local::Process(pid) => return if pidfd::has_ended(*pid) { POLLIN } else { 0 },
             Local::Set(_) => 0,
         };
         if set != 0 {
@@ -261,7 +262,7 @@ pub fn timerfd_create(process: &mut Process, frame: &mut Frame) -> Answer {
     if !matches!(clock as u32, 0 | 1 | 7 | 8 | 9) {
         return Err(EINVAL);
     }
-    let timer = FileTimer { timer: Timer::new(), clock: time::clock(clock)? };
+    let timer = FileTimer { timer: Timer::new(), clock: clocks::clock(clock)? };
     let descriptor = process.open_local(Local::Timer(timer), flags)?;
     let file = Rc::downgrade(&process.descriptors.get(descriptor)?);
     process.file_timers.push(file);
@@ -295,7 +296,7 @@ pub fn timerfd_settime(process: &mut Process, frame: &mut Frame) -> Answer {
         return Err(EINVAL);
     }
     let clock = with_timer(&file, |timer| timer.clock)?;
-    let now = time::now(process, MONOTONIC)?;
+    let now = clocks::now(process, MONOTONIC)?;
     let due = moment(process, clock, value, flags & ABSOLUTE != 0)?;
     let before = with_timer(&file, |timer| {
         let before = timer.timer.left(now);
@@ -315,7 +316,7 @@ pub fn timerfd_settime(process: &mut Process, frame: &mut Frame) -> Answer {
 pub fn timerfd_gettime(process: &mut Process, frame: &mut Frame) -> Answer {
     let [descriptor, value, ..] = frame.arguments();
     let file = timer_file(process, descriptor)?;
-    let now = time::now(process, MONOTONIC)?;
+    let now = clocks::now(process, MONOTONIC)?;
     let left = with_timer(&file, |timer| {
         timer.timer.expire(now);
         timer.timer.left(now)

@@ -1,6 +1,6 @@
 //! A pipe inside the process. What would have to wait gives `EAGAIN` here; whoever calls waits.
 
-use crate::errno::{EAGAIN, EPIPE, Errno};
+use crate::abi::errno::{EAGAIN, EPIPE, Errno};
 use alloc::collections::VecDeque;
 use alloc::rc::Rc;
 use core::cell::{Cell, RefCell};

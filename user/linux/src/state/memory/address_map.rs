@@ -3,7 +3,7 @@
 //! Areas do not overlap. The map is pure: what an area is filled from is a [`Backing`], which knows how to be cut in two.
 //! Every pointer that the program passes is looked up here, so that a wrong one gives `EFAULT`.
 
-use crate::errno::{EFAULT, ENOMEM, Errno};
+use crate::abi::errno::{EFAULT, ENOMEM, Errno};
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use core::cell::Cell;

@@ -3,13 +3,12 @@
 //! Nobody but the library knows of it: a segment that two processes have goes with the last of them, a write is a fault like any other, and the copy is
 //! memory of the pool. What the library itself writes for the program it takes through [`Memory::writable`], which has it copied before.
 
-use super::{AtFork, Fill, HIGHEST, LOWEST, Memory, Part};
-use crate::errno::{ENOMEM, Errno};
-use crate::map::{Area, Map};
-use crate::services::Segment;
-use crate::user;
-use nacre_abi::state::MappingState;
+use crate::abi::errno::{ENOMEM, Errno};
+use crate::services::connections::Segment;
+use crate::state::memory::{AtFork, Fill, HIGHEST, LOWEST, Memory, Part, user_access};
+use crate::state::memory::address_map::{Area, Map};
 use nacre_abi::{PAGE_SIZE, Rights};
+use nacre_abi::state::MappingState;
 
 /// Smaller areas are copied at once: what follows a write costs as much as to copy some thirty pages.
 const LEAST: u64 = 0x4_0000;
@@ -143,7 +142,7 @@ impl Memory {
         let away = self.map.find_free_below(size, LOWEST, HIGHEST).ok_or(ENOMEM)?;
         let mut copy = Part::create(Segment::pageable(size)?, away, size, 0, Rights::READ.union(Rights::WRITE))?;
         if copies {
-            user::copy_to_fresh(start, away, size)?;
+            user_access::copy_to_fresh(start, away, size)?;
         }
         let area = self.map.within(start, end)?.next().ok_or(ENOMEM)?;
         let rights = area.rights;

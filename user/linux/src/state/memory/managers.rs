@@ -1,8 +1,8 @@
 //! Managers of the program's memory: all dataspaces that areas show move to another one.
 
-use super::{Fill, Memory};
-use crate::errno::{ENOSYS, Errno};
-use crate::services::Segment;
+use crate::abi::errno::{ENOSYS, Errno};
+use crate::services::connections::Segment;
+use crate::state::memory::{Fill, Memory};
 use alloc::rc::Rc;
 use alloc::vec::Vec;
 use nacre_proto::dataspace;

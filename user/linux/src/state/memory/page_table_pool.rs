@@ -1,10 +1,10 @@
 //! Pages for the tables of the process's space. It is born with some; who maps much needs more, or the kernel throws tables away again and again to make others. What is donated
 //! stays with the space until it ends.
 
-use super::{Fill, HIGHEST, LOWEST, Memory};
-use crate::errno::{ENOMEM, Errno};
-use crate::map::Area;
-use crate::services::Segment;
+use crate::abi::errno::{ENOMEM, Errno};
+use crate::services::connections::Segment;
+use crate::state::memory::{Fill, HIGHEST, LOWEST, Memory};
+use crate::state::memory::address_map::Area;
 use nacre_abi::{PAGE_SIZE, Rights};
 use nacre_sys::{OwnedMapping, Region, Space};
 

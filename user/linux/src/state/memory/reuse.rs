@@ -1,9 +1,9 @@
 //! What a program had for itself alone and only its maker could give back: when another program takes its place, that one gets it, full of zeros.
 
-use super::{AtFork, Fill, Memory, Part, Shown};
-use crate::errno::{ENOMEM, Errno};
-use crate::services::Segment;
-use crate::stock::Stock;
+use crate::abi::errno::{ENOMEM, Errno};
+use crate::services::connections::Segment;
+use crate::services::segment_cache::Stock;
+use crate::state::memory::{AtFork, Fill, Memory, Part, Shown, user_access};
 use alloc::rc::Rc;
 use nacre_abi::{PAGE_SIZE, Rights};
 use nacre_sys::memory;
@@ -27,7 +27,7 @@ impl Part {
                 return Ok(false);
             }
             self.protect(Rights::READ.union(Rights::WRITE))?;
-            crate::user::wipe(touched.start, size);
+            user_access::wipe(touched.start, size);
             (at, left) = (touched.start + size, left - size);
         }
         Ok(true)

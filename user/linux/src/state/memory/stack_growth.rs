@@ -2,12 +2,12 @@
 //!
 //! A fault comes to the agent if that keeps the process. Else it comes to the manager, which sends the thread on to the library: see [`faulted`].
 
-use crate::entry::Frame;
-use crate::errno::{ENOMEM, Errno};
-use crate::limits::USUAL_STACK;
-use crate::pending::Info;
+use crate::abi::errno::{ENOMEM, Errno};
+use crate::abi::registers::Frame;
+use crate::calls::identity::limits::USUAL_STACK;
+use crate::calls::signals::SIGSEGV;
 use crate::process::Process;
-use crate::signals::SIGSEGV;
+use crate::state::signals::pending::Info;
 use nacre_abi::Rights;
 use nacre_nest::plan::{FOREIGN_STACK_END as END, MAX_FOREIGN_STACK as MOST};
 use nacre_sys::Thread;

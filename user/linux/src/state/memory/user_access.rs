@@ -4,10 +4,11 @@
 //! threads of the program may write the bytes meanwhile, as any two of its threads may. While the lock is given up, only the kernel touches what was confirmed,
 //! and says so if it has gone.
 
-use crate::block::Block;
-use crate::errno::{EFAULT, EINVAL, ENAMETOOLONG, ENOMEM, Errno};
-use crate::map::or_fault;
-use crate::memory::Memory;
+use crate::abi::errno::{EFAULT, EINVAL, ENAMETOOLONG, ENOMEM, Errno};
+use crate::entry::assembly;
+use crate::raw::thread_block::Block;
+use crate::state::memory::Memory;
+use crate::state::memory::address_map::or_fault;
 use alloc::vec::Vec;
 use core::sync::atomic::{AtomicU32, Ordering};
 use nacre_abi::{PAGE_SIZE, Rights};
@@ -42,7 +43,7 @@ pub fn wipe(start: u64, size: u64) {
 pub fn block_in(area: Segment) -> &'static Block {
     let (start, _) = area.leak();
     // SAFETY: a fresh segment of at least `AREA_SIZE` bytes, full of zeros, mapped to be written, which is kept for ever.
-    unsafe { crate::entry::block_in(start) }
+    unsafe { assembly::block_in(start) }
 }
 
 impl Memory {
@@ -165,10 +166,10 @@ impl Memory {
     pub fn vectors(&self, address: u64, count: u64) -> Result<Vec<(u64, u64)>, Errno> {
         const MOST: u64 = 1024;
         if count > MOST {
-            return Err(crate::errno::EINVAL);
+            return Err(EINVAL);
         }
         let mut pieces = Vec::new();
-        pieces.try_reserve(count as usize).map_err(|_| crate::errno::ENOMEM)?;
+        pieces.try_reserve(count as usize).map_err(|_| ENOMEM)?;
         for index in 0..count {
             let [start, size] = self.read_words(address.wrapping_add(16 * index))?;
             pieces.push((start, size));

@@ -1,6 +1,6 @@
 //! Signals that were sent and not yet delivered. A standard signal is there once; real-time ones queue, each with what was sent along.
 
-use crate::errno::{EAGAIN, Errno};
+use crate::abi::errno::{EAGAIN, Errno};
 use alloc::collections::VecDeque;
 
 /// Number of the last signal.
@@ -11,14 +11,12 @@ const FIRST_QUEUED: u64 = 32;
 const MOST: usize = 1024;
 /// Signals that tell of the thread's own instruction come first: `SIGSEGV SIGBUS SIGILL SIGTRAP SIGFPE SIGSYS`.
 const FIRST_TAKEN: u64 = bit(11) | bit(7) | bit(4) | bit(5) | bit(8) | bit(31);
-
 /// `si_code`: sent by `kill`.
 pub const SI_USER: i32 = 0;
 /// `si_code`: sent by the system.
 pub const SI_KERNEL: i32 = 0x80;
 /// `si_code`: sent by `tkill` or `tgkill`.
 pub const SI_TKILL: i32 = -6;
-
 /// `si_code`: a timer of the process.
 pub const SI_TIMER: i32 = -2;
 

@@ -1,13 +1,14 @@
 //! Segments of memory: files without a name that are mapped.
 
-use super::{IPC_INFO, Looks, MOST, key};
-use crate::entry::Frame;
-use crate::errno::{Answer, EEXIST, EINVAL, ENOENT, ENOMEM, Errno};
+use crate::abi::errno::{Answer, EEXIST, EINVAL, ENOENT, ENOMEM, Errno};
+use crate::abi::registers::Frame;
+use crate::calls::ipc::system_v::{IPC_INFO, Looks, MOST, key};
+use crate::calls::memory::mapping;
 use crate::process::Process;
-use crate::services::Segment;
+use crate::services::connections::Segment;
 use nacre_abi::{PAGE_SIZE, Rights};
-use nacre_proto::flags::{IPC_CREAT, KEYED_MEMORY, SHARE_WRITE};
 use nacre_proto::{file, keyed};
+use nacre_proto::flags::{IPC_CREAT, KEYED_MEMORY, SHARE_WRITE};
 use nacre_sys::Reference;
 
 const READ_ONLY: u64 = 0o10000;
@@ -108,7 +109,7 @@ fn show(process: &mut Process, file: Reference, (address, size): (u64, u64), fla
         (_, 0) => MAP_FIXED_NOREPLACE,
         _ => MAP_FIXED,
     };
-    let start = crate::mapping::place(process, address, size, how).map_err(|error| if error == EEXIST { EINVAL } else { error })?;
+    let start = mapping::place(process, address, size, how).map_err(|error| if error == EEXIST { EINVAL } else { error })?;
     process.memory.add_part(segment, start, size, 0, rights)?;
     process.memory.share(start, start + size)?;
     Ok(Attached { start, size, number: 0 })

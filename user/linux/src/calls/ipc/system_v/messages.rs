@@ -1,8 +1,8 @@
 //! Queues of messages.
 
-use super::{IPC_INFO, Looks, MOST, key};
-use crate::entry::Frame;
-use crate::errno::{Answer, EINVAL, ENOSYS};
+use crate::abi::errno::{Answer, EINVAL, ENOSYS};
+use crate::abi::registers::Frame;
+use crate::calls::ipc::system_v::{IPC_INFO, Looks, MOST, key};
 use crate::process::Process;
 use alloc::vec;
 use nacre_proto::client::words;

@@ -1,11 +1,11 @@
 //! Sets of semaphores.
 
-use super::{IPC_INFO, Looks, MOST, key};
-use crate::entry::Frame;
-use crate::errno::{Answer, E2BIG, EAGAIN, EINVAL, ERANGE, ETIMEDOUT, Errno};
+use crate::abi::errno::{Answer, E2BIG, EAGAIN, EINVAL, ERANGE, ETIMEDOUT, Errno};
+use crate::abi::registers::Frame;
+use crate::calls::ipc::system_v::{self, IPC_INFO, Looks, MOST, key};
+use crate::calls::time::clocks::duration;
 use crate::process::Process;
-use crate::services::PIECE;
-use crate::time::duration;
+use crate::services::connections::PIECE;
 use alloc::vec;
 use alloc::vec::Vec;
 use nacre_proto::client::words;
@@ -120,7 +120,7 @@ pub fn semctl(process: &mut Process, frame: &mut Frame) -> Answer {
             Ok(0)
         }
         GETALL | SETALL => {
-            let count = process.state_of(KEYED_SEMAPHORES, number)?.get(super::COMMON).copied().unwrap_or(0).min(MOST_OF_SET.into());
+            let count = process.state_of(KEYED_SEMAPHORES, number)?.get(system_v::COMMON).copied().unwrap_or(0).min(MOST_OF_SET.into());
             if command == SETALL {
                 return set_values(process, number, argument, count);
             }

@@ -3,37 +3,37 @@
 //! All that can be refused is done first. Then the old program's memory goes, and there is no way back: what fails from there on ends the process, as on Linux.
 //! The library stays as it is, and with it all that a process keeps. Who runs as somebody else than its caller, has threads, or is a program of our own, begins elsewhere.
 
-use super::{Command, Outcome, STACK, names, slices, tell_owner};
-use crate::entry::Frame;
-use crate::errno::{EINVAL, Errno};
-use crate::heir::Legacy;
-use crate::inheritance::Inheritance;
-use crate::life::end_by_signal;
-use crate::maker::{Maker, Source};
-use crate::map::{Area, Map};
-use crate::memory::{Fill, Memory, effective};
+use crate::abi::errno::{EINVAL, Errno};
+use crate::abi::fork_record::Inheritance;
+use crate::abi::registers::Frame;
+use crate::calls::ipc::futex;
+use crate::calls::processes::exec::{Command, Outcome, STACK, names, slices, tell_owner};
+use crate::calls::signals::{SIGKILL, Signals};
+use crate::calls::time::timers::Timers;
+use crate::operations::fork_state::{self, Legacy, WINDOWS};
 use crate::process::Process;
-use crate::services::Segment;
-use crate::signals::{SIGKILL, Signals};
-use crate::timers::Timers;
-use crate::user::fpu;
+use crate::process::end::end_by_signal;
+use crate::services::connections::Segment;
+use crate::services::resource_source::{self, Maker, Source};
+use crate::state::memory::{Fill, Memory, effective};
+use crate::state::memory::address_map::{Area, Map};
+use crate::state::memory::user_access::fpu;
 use alloc::vec::Vec;
 use core::ops::Range;
 use core::sync::atomic::Ordering;
-use nacre_abi::message::MAX_BYTES;
 use nacre_abi::{PAGE_SIZE, Rights};
-use nacre_nest::elf::Image;
+use nacre_abi::message::MAX_BYTES;
+use nacre_nest::{Loaded, Refusal, stack};
+use nacre_nest::elf::{self, Image};
 use nacre_nest::plan::{FOREIGN_STACK_END, MAX_FOREIGN_STACK};
 use nacre_nest::spawn::{arguments_limit, auxiliary_of};
 use nacre_nest::supply::File as _;
-use nacre_nest::{Loaded, Refusal, elf, stack};
 use nacre_proto::{keyed, process as manager};
 use nacre_rt::memory::{HEAP_END, HEAP_START};
 use nacre_sys::{Reference, SpanMut, Thread};
 
 /// Where a program cannot be.
-const OWN: [Range<u64>; 2] = [HEAP_START..HEAP_END, crate::heir::WINDOWS];
-
+const OWN: [Range<u64>; 2] = [HEAP_START..HEAP_END, WINDOWS];
 /// What a stack has free at first. It grows; a fork's child has left what a little more takes.
 const FREE_STACK: u64 = 0x7000;
 
@@ -106,7 +106,7 @@ fn strings(stack: &[u8], command: &Command) -> [u64; 4] {
 
 /// From here on there is no way back.
 fn become_it(process: &mut Process, frame: &mut Frame, plan: Plan, command: &Command, legacy: &mut Legacy) -> Result<(), Errno> {
-    crate::futex::release_all_robust(process);
+    futex::release_all_robust(process);
     close_files(process);
     detach(process);
     tell_owner(process, legacy.data.owner);
@@ -116,7 +116,7 @@ fn become_it(process: &mut Process, frame: &mut Frame, plan: Plan, command: &Com
     legacy.add_pending(process);
     forget(process);
     let data = &legacy.data;
-    crate::heir::take_traits(process, data);
+    fork_state::take_traits(process, data);
     process.strings = strings;
     process.executable = if data.executable.is_empty() { command.path.clone() } else { data.executable.clone() };
     process.find_stack();
@@ -198,7 +198,7 @@ fn add_copies(process: &mut Process, one: &mut Loaded<Source>) -> Result<(), Err
         process.memory.add(&mut process.services, pages.start, pages.end - pages.start, Rights::READ.union(Rights::WRITE))?;
         for done in (0..segment.file_size).step_by(MAX_BYTES as usize) {
             let piece = process.memory.writable(segment.address + done, (segment.file_size - done).min(MAX_BYTES))?;
-            one.file.read(segment.offset + done, SpanMut::from(piece)).map_err(|refusal| crate::maker::errno(&refusal))?;
+            one.file.read(segment.offset + done, SpanMut::from(piece)).map_err(|refusal| resource_source::errno(&refusal))?;
         }
         process.memory.protect(&mut process.services, pages.start, pages.end, effective(segment.rights))?;
     }
