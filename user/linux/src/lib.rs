@@ -16,21 +16,37 @@ extern crate alloc;
 mod abi {
     pub mod call_names;
     pub mod errno;
+    pub mod file_flags;
     pub mod fork_record;
+    pub mod futex_numbers;
+    pub mod poll_events;
     pub mod registers;
+    pub mod signal_info;
+    pub mod signal_numbers;
+    pub mod socket_flags;
+    pub mod time_units;
 }
 
 /// Unsafe code that knows nothing of a process.
+#[allow(unsafe_code)]
 mod raw {
+    pub mod global;
+    pub mod memory_words;
+    pub mod thread_area;
     pub mod thread_block;
+    pub mod thread_position;
+    pub mod wait_window;
 }
 
 /// Connections to servers.
 mod services {
     pub mod clock;
     pub mod connections;
+    pub mod find;
     pub mod library_file;
+    pub mod memory_shortage;
     pub mod resource_source;
+    pub mod segment;
     pub mod segment_cache;
 
     pub use connections::*;
@@ -38,17 +54,44 @@ mod services {
 
 /// State of a process: memory, files, signals.
 mod state {
+    pub mod capabilities;
+    pub mod credentials;
     pub mod files {
         pub mod descriptor_table;
+        pub mod directory_cursor;
+        pub mod epoll_set;
+        pub mod file_owners;
         pub mod in_process_file;
+        pub mod open_file;
         pub mod pipe;
+        pub mod proc_node;
+        pub mod ring_ends;
+        pub mod socket_family;
+        pub mod socket_kind;
+        pub mod socket_options;
+        pub mod terminal_state;
+        pub mod watch;
+        pub mod watches;
     }
+    pub mod limits;
     pub mod memory;
     pub mod parent_table;
+    pub mod process_attributes;
+    pub mod queue_notifications;
     pub mod random;
+    pub mod scheduling;
     pub mod signals {
+        pub mod dispositions;
         pub mod pending;
+        pub mod signal_thread;
     }
+    pub mod system_v;
+    pub mod threads {
+        pub mod futex_wait;
+        pub mod thread;
+        pub mod thread_table;
+    }
+    pub mod timers;
 }
 
 mod process;
@@ -56,40 +99,58 @@ mod process;
 /// Work that several calls share, and that may wait.
 mod operations {
     pub mod call_patching;
+    pub mod clock_reading;
     pub mod cpu_time;
+    pub mod due_timers;
     pub mod files {
         pub mod busy_file;
         pub mod file_io;
         pub mod file_signals;
+        pub mod in_process_io;
         pub mod named_pipe;
         pub mod pidfd;
+        pub mod queue_events;
+        pub mod readiness;
         pub mod server_io;
         pub mod shared_ring;
     }
     pub mod fork_state;
+    pub mod grow_stack;
     pub mod paths {
         pub mod attribute_target;
+        pub mod file_status;
+        pub mod path_of;
         pub mod path_resolve;
         pub mod path_start;
+        pub mod path_status;
         pub mod path_walk;
         pub mod permissions;
     }
     pub mod proc {
+        pub mod answer_process;
         pub mod ask_process;
         pub mod memory_shortage;
         pub mod names;
         pub mod open;
+        pub mod remote_query;
         pub mod terminals;
         pub mod text;
         pub mod tree;
     }
+    pub mod processors;
     pub mod program_image;
+    pub mod send_signal;
     pub mod shared_futex;
     pub mod signal_frame;
+    pub mod signal_setup;
     pub mod sockets {
         pub mod ancillary_data;
         pub mod message_header;
+        pub mod socket_limits;
+        pub mod socket_names;
+        pub mod socket_transfer;
     }
+    pub mod system_name;
     pub mod terminals {
         pub mod job_control;
         pub mod terminal_io;
@@ -104,6 +165,7 @@ mod calls {
         pub mod descriptors;
         pub mod directories;
         pub mod epoll;
+        pub mod event_files;
         pub mod extended_attributes;
         pub mod file_locks;
         pub mod inotify;
@@ -135,19 +197,21 @@ mod calls {
         pub mod advice;
         pub mod mapping;
         pub mod memory_locks;
+        pub mod process_memory;
         pub mod shared_memory;
     }
     pub mod processes {
         pub mod children;
         pub mod exec;
+        pub mod exit;
         pub mod fork;
         pub mod prctl;
+        pub mod threads;
     }
     pub mod signals;
     pub mod sockets;
     pub mod time {
         pub mod clocks;
-        pub mod cpu_timers;
         pub mod timers;
     }
 }
@@ -157,9 +221,12 @@ pub mod entry {
     #[allow(unsafe_code)]
     pub mod assembly;
     pub(crate) mod call_table;
+    pub mod deliver_signals;
+    pub mod faults;
     #[cfg(feature = "rehearsal")]
     pub mod host_double;
     pub mod query_thread;
+    pub mod signal_thread;
     pub mod start;
 
     pub use assembly::*;

@@ -1,38 +1,39 @@
 //! All that the library knows of its process.
 
 pub mod end;
-#[allow(unsafe_code)]
 pub mod exchange;
+pub mod futex_wake;
+pub mod lock;
+pub mod manager;
 pub mod post_signal;
 pub mod signal_thread;
-pub mod threads;
+pub mod stop_thread;
+pub mod wait;
 
 use crate::abi::call_names;
 use crate::abi::errno::Errno;
-use crate::calls::files::poll::Watches;
-use crate::calls::identity::credentials::Identity;
-use crate::calls::identity::limits::Limits;
-use crate::calls::identity::scheduling::Schedule;
-use crate::calls::ipc::message_queue::Expected;
-use crate::calls::ipc::system_v::Keyed;
-use crate::calls::processes::prctl::Traits;
-use crate::calls::signals::Signals;
-use crate::calls::time::cpu_timers::CpuTimers;
-use crate::calls::time::timers::{Timer, Timers};
-use crate::operations::call_patching::Sites;
-use crate::operations::files::file_signals::Told;
-use crate::process::end::PID;
-use crate::process::signal_thread::Agent;
-use crate::process::threads::{Thread, Threads};
 use crate::raw::thread_block::Block;
 use crate::services::connections::Services;
 use crate::services::library_file::Library;
-use crate::state::files::descriptor_table::{Descriptors, OpenFile};
-use crate::state::files::in_process_file::TimerFile;
+use crate::state::credentials::Identity;
+use crate::state::files::descriptor_table::Descriptors;
+use crate::state::files::open_file::{OpenFile, TimerFile, Told};
+use crate::state::files::watches::Watches;
+use crate::state::limits::Limits;
 use crate::state::memory::Memory;
+use crate::state::memory::patched_calls::Sites;
 use crate::state::memory::stack_growth::Growth;
 use crate::state::parent_table::Parents;
+use crate::state::process_attributes::Traits;
+use crate::state::queue_notifications::Expected;
 use crate::state::random::Random;
+use crate::state::scheduling::Schedule;
+use crate::state::signals::dispositions::Signals;
+use crate::state::signals::signal_thread::Agent;
+use crate::state::system_v::Keyed;
+use crate::state::threads::thread::Thread;
+use crate::state::threads::thread_table::{PID, Threads};
+use crate::state::timers::{CpuTimers, Timer, Timers};
 use alloc::rc::Rc;
 use alloc::vec::Vec;
 use core::fmt::{Arguments, Write};
@@ -80,6 +81,8 @@ pub struct Process {
     pub parents: Parents,
     /// The thread that hears of what comes from outside, once there is one.
     pub agent: Option<Agent>,
+    /// The work of that thread, with the address of its port; the start sets it.
+    pub signal_thread: fn(usize),
     /// What is to happen at a moment.
     pub timers: Timers,
     /// Timers that are files.
@@ -173,6 +176,7 @@ impl Process {
             managed: None,
             parents: Parents::default(),
             agent: None,
+            signal_thread: |_| (),
             timers: Timers::new(),
             file_timers: Vec::new(),
             watches: Watches::new(),
@@ -219,7 +223,7 @@ impl Process {
     /// The directory that relative paths start at.
     pub fn current_directory(&mut self) -> Result<Reference, Errno> {
         match self.current.clone().filter(|current| current.node().is_none()) {
-            Some(directory) => self.services.reference(&directory),
+            Some(directory) => directory.reference(),
             None => self.services.files(),
         }
     }

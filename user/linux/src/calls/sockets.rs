@@ -1,92 +1,33 @@
 //! Sockets: made, named, connected. They are files of the service `channel`; which of them the program sees stands in the mode of the open file, beside Linux's bits.
 
-pub mod address;
 pub mod message;
 pub mod options;
 
-use crate::abi::errno::{Answer, EAGAIN, EBADF, ECONNREFUSED, EINPROGRESS, EINTR, EINVAL, ENOSYS, EOPNOTSUPP, ERESTART, Errno};
+use crate::abi::errno::{Answer, EAGAIN, ECONNREFUSED, EINPROGRESS, EINTR, EINVAL, ENOSYS, EOPNOTSUPP, ERESTART, Errno};
+use crate::abi::file_flags::{O_CLOEXEC, O_NONBLOCK};
+use crate::abi::poll_events::POLLIN;
 use crate::abi::registers::Frame;
-use crate::calls::files::poll::POLLIN;
-use crate::calls::sockets::address::Family;
+use crate::operations::sockets::socket_limits;
+use crate::operations::sockets::socket_names::{self, name, socket_at};
 use crate::process::Process;
-use crate::state::files::descriptor_table::{Kind, O_CLOEXEC, O_NONBLOCK, O_PATH, O_RDWR, OpenFile, S_IFMT, S_IFSOCK};
+use crate::state::files::open_file::OpenFile;
+use crate::state::files::socket_family::Family;
+use crate::state::files::socket_kind::{NETLINK, Socket, TYPE, is_netlink};
+use crate::state::files::socket_options::Begun;
 use alloc::rc::Rc;
 use nacre_proto::channel;
 use nacre_proto::client::words;
 use nacre_proto::flags::{END_OWN, END_PEER, O_NONBLOCK as DONT_WAIT, SOCK_DGRAM, SOCK_SEQPACKET, SOCK_STREAM};
-use nacre_sys::{OwnedReference, Reference, SpanMut, Vacant};
+use nacre_sys::{Reference, SpanMut, Vacant};
 use nacre_sys::ipc::{Buffers, Message};
-use crate::calls::sockets::options::Begun;
 
-/// Bits of a type that say what kind of socket it is.
-const TYPE: u64 = 0xf;
 /// Most kinds and families that Linux has numbers for.
 const TYPES: u64 = 11;
 const FAMILIES: u64 = 46;
 const SOCK_RAW: u64 = 3;
-/// Where in an open file's mode the kind of socket stands.
-const KIND_SHIFT: u32 = 16;
-/// In an open file's mode: a socket of the internet.
-const INTERNET: u32 = 1 << 24;
-/// In an open file's mode: a socket that the system alone sends to.
-const NETLINK: u32 = 1 << 25;
 /// Linux's number of that family, and of the one protocol of it.
 const AF_NETLINK: u64 = 16;
 const ROUTES: u64 = 0;
-/// Modes of open files that are sockets, for tests: a local stream, and datagrams of the internet.
-#[cfg(feature = "rehearsal")]
-pub const REHEARSED: [u32; 2] = [S_IFSOCK | 1 << KIND_SHIFT, S_IFSOCK | 2 << KIND_SHIFT | INTERNET];
-
-/// What a socket is.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Socket {
-    /// Which addresses it has.
-    family: Family,
-    /// `SOCK_STREAM` and its like.
-    kind: u64,
-}
-
-impl Socket {
-    /// The socket that an open file is.
-    pub fn of(file: &OpenFile) -> Option<Socket> {
-        if file.mode & S_IFMT != S_IFSOCK {
-            return None;
-        }
-        let family = if file.mode & INTERNET != 0 { Family::Internet } else { Family::Local };
-        Some(Socket { family, kind: u64::from(file.mode >> KIND_SHIFT & TYPE as u32) })
-    }
-
-    /// Whether messages stay apart.
-    pub fn has_messages(self) -> bool {
-        self.kind != SOCK_STREAM
-    }
-
-    /// Linux's number of its protocol.
-    fn protocol(self) -> u32 {
-        match (self.family, self.kind) {
-            (Family::Local, _) => 0,
-            (Family::Internet, SOCK_STREAM) => 6,
-            _ => 17,
-        }
-    }
-
-    /// An open file that is such a socket.
-    fn open(self, reference: OwnedReference, flags: u64) -> OpenFile {
-        let internet = if self.family == Family::Internet { INTERNET } else { 0 };
-        let mode = S_IFSOCK | 0o777 | (self.kind as u32) << KIND_SHIFT | internet;
-        OpenFile::new(Kind::Remote(reference), mode, O_RDWR | flags as u32 & O_NONBLOCK)
-    }
-}
-
-/// The socket behind a descriptor.
-fn socket_at(process: &Process, descriptor: u64) -> Result<(Rc<OpenFile>, Socket), Errno> {
-    let file = process.descriptors.get(descriptor)?;
-    if file.flags.get() & O_PATH != 0 {
-        return Err(EBADF);
-    }
-    let socket = Socket::of(&file).ok_or(Errno::ENOTSOCK)?;
-    Ok((file, socket))
-}
 
 /// Flags of a type that say how the descriptor is to be.
 fn check_flags(kind: u64) -> Result<u64, Errno> {
@@ -108,19 +49,13 @@ fn wanted(family: u64, kind: u64, protocol: u64) -> Result<Socket, Errno> {
     match family {
         Family::Local if protocol > 1 => return Err(Errno::EPROTONOSUPPORT),
         Family::Local => {}
-        Family::Internet => address::check_protocol(kind, protocol)?,
+        Family::Internet => socket_names::check_protocol(kind, protocol)?,
     }
     let is_known = kind == SOCK_STREAM || kind == SOCK_DGRAM || kind == SOCK_SEQPACKET && family == Family::Local;
     if is_known { Ok(Socket { family, kind }) } else { Err(Errno::ESOCKTNOSUPPORT) }
 }
 
 impl Process {
-    /// Process, user and group, as the other end of a socket is told.
-    pub fn owner(&mut self) -> [u64; 3] {
-        let [_, user, _, _, group, _] = self.identity.owner();
-        [self.pid(), user.into(), group.into()]
-    }
-
     /// The service that has the sockets.
     fn channels(&mut self) -> Result<Reference, Errno> {
         self.services.channels().map_err(|_| {
@@ -163,11 +98,6 @@ fn netlink(process: &mut Process, kind: u64, protocol: u64) -> Answer {
     process.open(file, flags as u32 & O_CLOEXEC != 0)
 }
 
-/// Whether it is such a socket.
-fn is_netlink(file: &OpenFile) -> bool {
-    file.mode & (S_IFMT | NETLINK) == S_IFSOCK | NETLINK
-}
-
 /// Such a socket behind a descriptor.
 pub fn netlink_at(process: &Process, descriptor: u64) -> Result<Rc<OpenFile>, Errno> {
     let (file, _) = socket_at(process, descriptor)?;
@@ -199,8 +129,8 @@ pub fn socketpair(process: &mut Process, frame: &mut Frame) -> Answer {
 pub fn bind(process: &mut Process, frame: &mut Frame) -> Answer {
     let [descriptor, at, size, ..] = frame.arguments();
     let (file, socket) = socket_at(process, descriptor)?;
-    let bytes = address::read(process, at, size)?;
-    address::bind(process, &file, socket, &bytes)?;
+    let bytes = socket_names::read(process, at, size)?;
+    socket_names::bind(process, &file, socket, &bytes)?;
     Ok(0)
 }
 
@@ -208,9 +138,9 @@ pub fn bind(process: &mut Process, frame: &mut Frame) -> Answer {
 pub fn listen(process: &mut Process, frame: &mut Frame) -> Answer {
     let [descriptor, backlog, ..] = frame.arguments();
     let (file, socket) = socket_at(process, descriptor)?;
-    let target = process.services.reference(&file)?;
+    let target = file.reference()?;
     if socket.family == Family::Internet {
-        address::choose(process, &file, socket)?;
+        socket_names::choose(process, &file, socket)?;
     }
     let [pid, uid, gid] = process.owner();
     channel::listen(target, backlog & 0xffff_ffff, pid, uid, gid)?;
@@ -226,7 +156,7 @@ fn wait_for(process: &mut Process, target: Reference, message: &Message<'_>, buf
 pub fn connect(process: &mut Process, frame: &mut Frame) -> Answer {
     let [descriptor, at, size, ..] = frame.arguments();
     let (file, socket) = socket_at(process, descriptor)?;
-    let bytes = address::read(process, at, size)?;
+    let bytes = socket_names::read(process, at, size)?;
     let options = file.options.get();
     if let Some(begun) = options.begun {
         file.options.set(options.with(None));
@@ -235,8 +165,8 @@ pub fn connect(process: &mut Process, frame: &mut Frame) -> Answer {
             Begun::Failed(error) => Err(error),
         };
     }
-    let key = address::to_connect(process, &file, socket, &bytes)?;
-    let target = process.services.reference(&file)?;
+    let key = socket_names::to_connect(process, &file, socket, &bytes)?;
+    let target = file.reference()?;
     let owner = process.owner();
     let message = Message { bytes: (&key[..]).into(), ..Message::new(channel::connect::LABEL, words(owner)) };
     let done = wait_for(process, target, &message, Buffers::NONE);
@@ -260,19 +190,19 @@ fn accept_with(process: &mut Process, [descriptor, at, size_at]: [u64; 3], flags
     }
     let (file, socket) = socket_at(process, descriptor)?;
     process.descriptors.check_room(1, process.limits.descriptors())?;
-    if !options::wait_if_limited(process, &file, POLLIN)? {
+    if !socket_limits::wait_if_limited(process, &file, POLLIN)? {
         return Err(EAGAIN);
     }
-    let target = process.services.reference(&file)?;
+    let target = file.reference()?;
     let slot = Vacant::<Reference>::new()?;
-    let mut name = [0; address::LONGEST];
+    let mut name = [0; socket_names::LONGEST];
     let message = Message::new(channel::accept::LABEL, words([flags & DONT_WAIT]));
     let received = wait_for(process, target, &message, Buffers { bytes: SpanMut::from(&mut name[..]), slots: &[slot.handle()] })?;
     let accepted = socket.open(slot.occupied(), flags);
-    options::inherit(&file, &accepted);
+    socket_limits::inherit(&file, &accepted);
     if at != 0 {
         let name = name.get(..received.bytes()).unwrap_or_default();
-        address::write(process, (at, size_at), &socket.family.shown_peer(name))?;
+        socket_names::write(process, (at, size_at), &socket.family.shown_peer(name))?;
     }
     process.open(accepted, flags as u32 & O_CLOEXEC != 0)
 }
@@ -294,31 +224,24 @@ pub fn shutdown(process: &mut Process, frame: &mut Frame) -> Answer {
     let [descriptor, how, ..] = frame.arguments();
     let (file, socket) = socket_at(process, descriptor)?;
     let how = how & 0xffff_ffff;
-    let target = process.services.reference(&file)?;
+    let target = file.reference()?;
     if how > 2 {
         return Err(EINVAL);
     }
     if socket.family == Family::Internet {
-        name(process, &file, END_PEER)?;
+        name(&file, END_PEER)?;
     }
     channel::shutdown(target, how)?;
     Ok(0)
 }
 
-/// The name of an end, as the service knows it.
-fn name(process: &mut Process, file: &OpenFile, which: u64) -> Result<alloc::vec::Vec<u8>, Errno> {
-    let mut bytes = [0; 256];
-    let count = channel::name(process.services.reference(file)?, which, &mut bytes[..])?.name;
-    Ok(bytes.get(..count).unwrap_or_default().to_vec())
-}
-
 fn tell_name(process: &mut Process, frame: &Frame, which: u64) -> Answer {
     let [descriptor, at, size_at, ..] = frame.arguments();
     let (file, socket) = socket_at(process, descriptor)?;
-    let found = name(process, &file, which)?;
-    let is_connected = socket.family == Family::Internet && (which == END_PEER || name(process, &file, END_PEER).is_ok());
+    let found = name(&file, which)?;
+    let is_connected = socket.family == Family::Internet && (which == END_PEER || name(&file, END_PEER).is_ok());
     let shown = if is_connected { socket.family.shown_peer(&found) } else { socket.family.shown(&found) };
-    address::write(process, (at, size_at), &shown)?;
+    socket_names::write(process, (at, size_at), &shown)?;
     Ok(0)
 }
 

@@ -15,130 +15,19 @@
 //! it a signal sees from its instruction where it is ([`place`]), and either lets it enter at `signal_entry`, or leaves the signal to the way out, which looks
 //! at `attention`. The library is compiled without floating point, so that the registers of the FPU stay the program's.
 
-use crate::abi::errno::{self, ENOSYS, Errno};
+use crate::abi::errno::{self, ENOSYS};
 use crate::entry::call_table;
-use crate::operations::call_patching::{self, EVERY};
-use crate::process::{Process, exchange, post_signal};
-use crate::raw::thread_block::{Block, ELSEWHERE, QUICK};
-use crate::state::memory::stack_growth;
+use crate::entry::deliver_signals;
+use crate::entry::faults;
+use crate::operations::call_patching;
+use crate::process::lock::with_process;
+use crate::raw::thread_block::{Block, ELSEWHERE, EVERY, QUICK};
 use core::arch::naked_asm;
-use core::cell::UnsafeCell;
-use core::hint::black_box;
-use core::mem::{MaybeUninit, offset_of};
-use core::sync::atomic::{AtomicBool, Ordering};
+use core::mem::offset_of;
+use core::sync::atomic::Ordering;
 use nacre_abi::call::FOREIGN_NUMBER_SHIFT;
-use nacre_abi::environment::{FOREIGN_LIBRARY, OBJECTS};
 use nacre_nest::plan::REFLECTED;
-use nacre_sys::lock::RawLock;
 pub use crate::abi::registers::Frame;
-
-/// Bytes of a thread's block and library stack.
-pub const AREA_SIZE: usize = 40960;
-const STACK_SIZE: usize = AREA_SIZE - size_of::<Block>();
-
-/// A library stack and the block above it.
-#[repr(C, align(4096))]
-struct Area {
-    stack: UnsafeCell<[u8; STACK_SIZE]>,
-    block: Block,
-}
-
-const _: () = assert!(size_of::<Area>() == AREA_SIZE);
-
-/// A place for the process's state, which exists from `set_process` on: then the second part says so. All zeros before, so that no file's pages are copied for it.
-struct Global(UnsafeCell<MaybeUninit<Process>>, AtomicBool);
-
-impl Global {
-    /// The state, once it exists.
-    ///
-    /// # Safety
-    /// The caller has `LOCK`, or is the only thread; nothing else borrows the state.
-    #[allow(clippy::mut_from_ref)]
-    unsafe fn get(&self) -> Option<&mut Process> {
-        // SAFETY: the caller's promise, and what was set is whole.
-        self.1.load(Ordering::Relaxed).then(|| unsafe { (*self.0.get()).assume_init_mut() })
-    }
-}
-
-// SAFETY: whoever reaches it has `LOCK`, but for the start, when there is one thread.
-unsafe impl Sync for Global {}
-// SAFETY: the stack is used by its one thread alone; the block consists of atomic words.
-unsafe impl Sync for Area {}
-
-/// All zeros, so that no file's pages are copied for it.
-static FIRST: Area = Area { stack: UnsafeCell::new([0; STACK_SIZE]), block: Block::zero() };
-static PROCESS: Global = Global(UnsafeCell::new(MaybeUninit::zeroed()), AtomicBool::new(false));
-static LOCK: RawLock = RawLock::new();
-
-/// Keeps the process's state for the calls to come, once `complete` has made it what it has to be. It is large, and moved nowhere: each page of stack that it stood in would be one more.
-#[inline(always)]
-pub fn set_process(process: Process, complete: impl FnOnce(&mut Process) -> Result<(), Errno>) -> Result<(), Errno> {
-    // A visitor may look already whether there is one.
-    LOCK.lock();
-    // SAFETY: start-up, before the first call; nothing else borrows it: this thread has the lock.
-    let process = unsafe { (*PROCESS.0.get()).write(process) };
-    complete(process)?;
-    process.lock = Some(&LOCK);
-    PROCESS.1.store(true, Ordering::Release);
-    LOCK.unlock();
-    Ok(())
-}
-
-/// The block of the first thread; its address is what `gs` must be.
-pub fn first_block() -> &'static Block {
-    &FIRST.block
-}
-
-/// The same, made ready at the start.
-pub fn prepare_first_block() -> &'static Block {
-    FIRST.block.prepare();
-    prepared(&FIRST.block)
-}
-
-/// The block at the end of a fresh area of [`AREA_SIZE`] bytes at `start`.
-///
-/// # Safety
-/// The area is mapped to be read and written for ever, is full of zeros, and nobody else uses it.
-pub unsafe fn block_in(start: u64) -> &'static Block {
-    let block = (start + STACK_SIZE as u64) as *mut Block;
-    // SAFETY: the caller's promise; the place is a multiple of 64 if the area is page-aligned, as every mapping is.
-    prepared(unsafe {
-        block.write(Block::new());
-        &*block
-    })
-}
-
-fn prepared(block: &'static Block) -> &'static Block {
-    block.stack_top.store(block as *const Block as u64, Ordering::Relaxed);
-    block
-}
-
-/// Gives the library's lock up while `wait` runs, which may take long. Nothing of the process may be used meanwhile but what `wait` brought with it.
-#[inline]
-pub fn unlocked<R>(process: &mut Process, wait: impl FnOnce() -> R) -> R {
-    let Some(lock) = process.lock else { return wait() };
-    let caller = process.caller;
-    // Other threads change the process through the static meanwhile: nothing of it may be kept in registers.
-    black_box(&mut *process);
-    lock.unlock();
-    let result = wait();
-    lock.lock();
-    black_box(&mut *process).caller = caller;
-    result
-}
-
-/// Runs `work` with the process, as thread `index`.
-pub fn with_process<R>(index: usize, work: impl FnOnce(&mut Process) -> R) -> Option<R> {
-    LOCK.lock();
-    // SAFETY: this thread has the lock, so nobody else has a reference that is in use: see `unlocked`.
-    let process = unsafe { PROCESS.get() };
-    let result = process.map(|process| {
-        process.caller = index;
-        work(process)
-    });
-    LOCK.unlock();
-    result
-}
 
 /// What the entry calls with the saved registers; the result is what the program finds in `rax`.
 extern "C" fn dispatch(frame: &mut Frame, block: &'static Block) -> u64 {
@@ -170,28 +59,19 @@ extern "C" fn attend(frame: &mut Frame, block: &'static Block, result: u64) {
         frame.complete(result);
     }
     let index = block.index.load(Ordering::Relaxed) as usize;
-    let _ = with_process(index, |process| post_signal::after_call(process, frame, if whole { None } else { Some(number) }));
+    let _ = with_process(index, |process| deliver_signals::after_call(process, frame, if whole { None } else { Some(number) }));
 }
 
 /// What the way out calls with a whole frame.
 extern "C" fn attend_again(frame: &mut Frame, block: &'static Block) {
     let index = block.index.load(Ordering::Relaxed) as usize;
-    let _ = with_process(index, |process| post_signal::deliver(process, frame));
+    let _ = with_process(index, |process| deliver_signals::deliver(process, frame));
 }
 
 /// What a fault leads to that the manager leaves to the library.
 extern "C" fn faulted(frame: &mut Frame, block: &'static Block) {
     let index = block.index.load(Ordering::Relaxed) as usize;
-    let _ = with_process(index, |process| stack_growth::faulted(process, frame));
-}
-
-/// The end of a thread: it holds the lock, which it frees, and waits for ever, or until it is used again.
-pub fn park(block: &'static Block) -> ! {
-    LOCK.unlock();
-    block.parked.store(1, Ordering::Release);
-    loop {
-        block.wait(block.seen(), nacre_sys::FOREVER);
-    }
+    let _ = with_process(index, |process| faults::faulted(process, frame));
 }
 
 /// Pushes the registers of a [`Frame`] below `next`, of which `rax`, `rcx` and `r11` are what they are now.
@@ -215,10 +95,10 @@ macro_rules! pop_rest {
 extern "C" fn entries() {
     naked_asm!(
         ".globl nacre_quick_start, nacre_quick_end, nacre_leave_start, nacre_leave_end, nacre_signal_entry, nacre_leave_whole",
-        ".globl nacre_look, nacre_enter",
+        ".globl nacre_look, nacre_enter, nacre_foreign_entry",
         // An answer that is known: without a frame, and without the lock.
         ".p2align 4; jmp 6f; .p2align 4",
-        "nacre_quick_start: dec dword ptr gs:[{countdown}]; js nacre_sampled",
+        "nacre_foreign_entry: nacre_quick_start: dec dword ptr gs:[{countdown}]; js nacre_sampled",
         "nacre_look: mov rcx, rax; shr rcx, {number}; cmp ecx, {quick_count}; jae 2f",
         "mov ecx, gs:[{quick} + rcx * 4]; test ecx, ecx; jns 7f",
         "cmp ecx, {on_elsewhere}; jne 2f; mov rcx, gs:[{elsewhere}]; mov ecx, [rcx]",
@@ -312,64 +192,11 @@ unsafe extern "C" fn enter_with(frame: &Frame) -> ! {
     )
 }
 
-unsafe extern "C" {
-    static nacre_quick_start: u8;
-    static nacre_quick_end: u8;
-    static nacre_leave_start: u8;
-    static nacre_leave_end: u8;
-    static nacre_signal_entry: u8;
-    static nacre_site_call: u8;
-    static nacre_site_quick: u8;
-    static nacre_site_quick_end: u8;
-}
-
-/// Where a stopped thread is.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Place {
-    /// In the program: it can be made to enter the library.
-    Program,
-    /// On the way in or out, where nobody looks at signals any more: in a moment it will be elsewhere.
-    Passing,
-    /// In the library, waiting for an answer to a message, or about to: it can go on without at this address.
-    Waiting(u64),
-    /// In the library: it looks for signals on its way out.
-    Library,
-}
-
-/// Names the entries, so that their labels are there wherever [`place`] is, in tests of the library too.
+/// Names the entries, so that their labels are there wherever `raw/thread_position.rs` is, in tests of the library too.
 #[used]
-static OTHER_ENTRIES: extern "C" fn() = other_entries;
-
-/// Where the instruction at `address` is.
-pub fn place(address: u64) -> Place {
-    let within = |start: *const u8, end: *const u8| (start as u64..end as u64).contains(&address);
-    let quick = within(&raw const nacre_quick_start, &raw const nacre_quick_end) || within(&raw const nacre_site_quick, &raw const nacre_site_quick_end);
-    let passing = quick || within(&raw const nacre_leave_start, &raw const nacre_leave_end);
-    match (address, exchange::window(address)) {
-        _ if passing => Place::Passing,
-        (_, Some(end)) => Place::Waiting(end),
-        (FOREIGN_LIBRARY..OBJECTS, None) => Place::Library,
-        _ => Place::Program,
-    }
-}
-
-/// Where the kernel lets the program's system calls continue.
-pub fn foreign_entry() -> u64 {
-    // Behind the jump, which is as long as the alignment.
-    (entries as *const () as u64).next_multiple_of(REFLECTED) + REFLECTED
-}
-
-/// Where a thread that was stopped in the program continues, with what it was about in its block's `resume`.
-pub fn signal_entry() -> u64 {
-    &raw const nacre_signal_entry as u64
-}
-
-/// Where calls go that do not come through the kernel: any, and those that may have an answer that is known.
-pub fn site_entries() -> [u64; 2] {
-    // What is named here is there, and so are its labels.
-    core::hint::black_box(other_entries as *const ());
-    [&raw const nacre_site_call as u64, &raw const nacre_site_quick as u64]
-}
+static ENTRIES: [extern "C" fn(); 2] = [entries, other_entries];
+/// The way in that begins before the place where system calls continue ends at that place.
+const _: () = assert!(REFLECTED == 16);
 
 /// Sets up what the library stands on and prepares the process; the program's entry point.
 #[cfg(target_os = "none")]
@@ -410,8 +237,8 @@ extern "C" fn nacre_starts() -> ! {
         "xor ebp, ebp",
         "call {visited}",
         "ud2",
-        first = sym FIRST,
-        size = const STACK_SIZE,
+        first = sym crate::raw::thread_area::FIRST,
+        size = const crate::raw::thread_area::STACK_SIZE,
         start = sym start,
         visitor = sym crate::entry::query_thread::STACK,
         visitor_size = const size_of::<crate::entry::query_thread::Stack>(),

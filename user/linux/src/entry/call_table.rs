@@ -8,6 +8,7 @@ use crate::calls::files::copy_file;
 use crate::calls::files::descriptors;
 use crate::calls::files::directories;
 use crate::calls::files::epoll;
+use crate::calls::files::event_files;
 use crate::calls::files::extended_attributes;
 use crate::calls::files::file_locks;
 use crate::calls::files::inotify;
@@ -35,20 +36,22 @@ use crate::calls::ipc::system_v::semaphores;
 use crate::calls::memory::advice;
 use crate::calls::memory::mapping;
 use crate::calls::memory::memory_locks;
+use crate::calls::memory::process_memory;
 use crate::calls::memory::shared_memory;
 use crate::calls::processes::children;
 use crate::calls::processes::exec;
+use crate::calls::processes::exit;
 use crate::calls::processes::fork;
 use crate::calls::processes::prctl;
+use crate::calls::processes::threads;
 use crate::calls::signals;
 use crate::calls::sockets::{self, message, options};
 use crate::calls::time::clocks;
 use crate::calls::time::timers;
-use crate::entry::query_thread;
 use crate::operations::files::pidfd;
-use crate::process::{Process, end, threads};
-use crate::state::files::in_process_file;
-use core::sync::atomic::{AtomicBool, Ordering};
+use crate::process::Process;
+use crate::services::memory_shortage::IS_SHORT;
+use core::sync::atomic::Ordering;
 
 /// Carries out a call: the arguments are in the frame.
 pub type Handler = fn(&mut Process, &mut Frame) -> Answer;
@@ -68,15 +71,8 @@ macro_rules! calls {
     };
 }
 
-/// True once the process was refused memory: then calls that make something are refused before the library's heap is used up.
-static IS_SHORT: AtomicBool = AtomicBool::new(false);
 /// Bytes that the heap must be able to give before a call may make something.
 const ROOM: usize = 32 << 10;
-
-/// Remembers that there was no memory for the process.
-pub fn memory_is_short() {
-    IS_SHORT.store(true, Ordering::Relaxed);
-}
 
 /// Returns true if a call makes something and the heap has too little room for it.
 #[cold]
@@ -296,7 +292,7 @@ calls! {
     202 futex::futex;
     203 processors::sched_setaffinity;
     204 processors::sched_getaffinity;
-    213 in_process_file::epoll_create;
+    213 event_files::epoll_create;
     217 list_directory::getdents64;
     218 threads::set_tid_address;
     220 semaphores::semtimedop;
@@ -310,7 +306,7 @@ calls! {
     228 clocks::clock_gettime;
     229 clocks::clock_getres;
     230 clocks::clock_nanosleep;
-    231 end::exit;
+    231 exit::exit;
     232 epoll::epoll_wait;
     233 epoll::epoll_ctl;
     234 signals::tgkill;
@@ -349,16 +345,16 @@ calls! {
     278 splice::vmsplice;
     280 attributes::utimensat;
     281 epoll::epoll_pwait;
-    282 in_process_file::signalfd;
-    283 in_process_file::timerfd_create;
-    284 in_process_file::eventfd;
+    282 event_files::signalfd;
+    283 event_files::timerfd_create;
+    284 event_files::eventfd;
     285 read_write::fallocate;
-    286 in_process_file::timerfd_settime;
-    287 in_process_file::timerfd_gettime;
+    286 event_files::timerfd_settime;
+    287 event_files::timerfd_gettime;
     288 sockets::accept4;
-    289 in_process_file::signalfd4;
-    290 in_process_file::eventfd2;
-    291 in_process_file::epoll_create1;
+    289 event_files::signalfd4;
+    290 event_files::eventfd2;
+    291 event_files::epoll_create1;
     292 descriptors::dup3;
     293 descriptors::pipe2;
     294 inotify::inotify_init1;
@@ -371,8 +367,8 @@ calls! {
     306 read_write::fsync;
     307 message::sendmmsg;
     309 limits::getcpu;
-    310 query_thread::process_vm_readv;
-    311 query_thread::process_vm_writev;
+    310 process_memory::process_vm_readv;
+    311 process_memory::process_vm_writev;
     313 privileged::finit_module;
     314 scheduling::sched_setattr;
     315 scheduling::sched_getattr;

@@ -1,12 +1,15 @@
 //! A program's calls without a kernel, for tests on the host: each is decoded as ever, and every message that it leads to fails.
 
+use crate::abi::file_flags::O_RDWR;
 use crate::abi::registers::Frame;
-use crate::calls::sockets::REHEARSED;
 use crate::entry::call_table;
 use crate::process::Process;
-use crate::state::files::descriptor_table::{Descriptors, Kind, O_RDWR, OpenFile};
-use crate::state::memory::{Fill, Memory};
+use crate::state::files::descriptor_table::Descriptors;
+use crate::state::files::open_file::{Kind, OpenFile};
+use crate::state::files::socket_kind::REHEARSED;
+use crate::state::memory::Memory;
 use crate::state::memory::address_map::{Area, Map};
+use crate::state::memory::mapped_part::Fill;
 use crate::state::memory::page_table_pool::Tables;
 use alloc::boxed::Box;
 use alloc::vec::Vec;

@@ -4,13 +4,18 @@ use crate::abi::errno::{EINVAL, ENOMEM, Errno};
 use crate::abi::fork_record::{Copy, Inheritance};
 use crate::abi::registers::Frame;
 use crate::entry::assembly;
+use crate::entry::signal_thread;
 use crate::operations::fork_state::{self, Given, WINDOWS};
 use crate::operations::program_image::{Auxiliary, WINDOW as WINDOW_SIZE, enter_windows, program_end};
-use crate::process::Process;
+use crate::process::{Process, lock};
+use crate::raw::memory_words;
+use crate::raw::thread_area;
 use crate::raw::thread_block::Block;
+use crate::raw::thread_position;
 use crate::state::files::descriptor_table::Descriptors;
-use crate::state::memory::{Fill, Memory, user_access};
+use crate::state::memory::{Memory, user_access};
 use crate::state::memory::address_map::{Area, Map};
+use crate::state::memory::mapped_part::Fill;
 use crate::state::memory::page_table_pool::Tables;
 use crate::state::random::Random;
 use alloc::boxed::Box;
@@ -33,9 +38,9 @@ fn auxiliary(arguments: &Arguments) -> Auxiliary {
 /// The program's memory as the parent left it. The library's heap is in the map too, so that nothing else is put there.
 fn memory(auxiliary: &Auxiliary) -> Result<Memory, Errno> {
     let mut map = Map::new();
-    let headers = user_access::given(auxiliary.headers, auxiliary.header_size.saturating_mul(auxiliary.header_count));
+    let headers = memory_words::given(auxiliary.headers, auxiliary.header_size.saturating_mul(auxiliary.header_count));
     let end = program_end(auxiliary, headers)?;
-    enter_windows(&mut map, auxiliary, user_access::given(auxiliary.windows, auxiliary.window_count.saturating_mul(WINDOW_SIZE as u64)))?;
+    enter_windows(&mut map, auxiliary, memory_words::given(auxiliary.windows, auxiliary.window_count.saturating_mul(WINDOW_SIZE as u64)))?;
     for range in [HEAP_START..HEAP_END, WINDOWS] {
         map.insert(Area { start: range.start, end: range.end, rights: Rights::NONE, backing: Fill::Library(Rights::NONE) })?;
     }
@@ -51,12 +56,13 @@ fn set_up(auxiliary: &Auxiliary, arguments: &Arguments, inheritance: Option<&Inh
         None => memory(auxiliary)?,
     };
     let executable = memory.path(auxiliary.path).map(Vec::from).unwrap_or_default();
-    let process = Process::new(memory, executable, assembly::prepare_first_block());
-    assembly::set_process(process, |process| complete(process, auxiliary, arguments, inheritance.map(|inheritance| (inheritance, given))))
+    let process = Process::new(memory, executable, thread_area::prepare_first_block());
+    lock::set_process(process, |process| complete(process, auxiliary, arguments, inheritance.map(|inheritance| (inheritance, given))))
 }
 
 /// What is known only now.
 fn complete(process: &mut Process, auxiliary: &Auxiliary, arguments: &Arguments, inheritance: Option<(&Inheritance, Given)>) -> Result<(), Errno> {
+    process.signal_thread = signal_thread::run;
     process.strings = strings(arguments);
     process.find_stack();
     process.random = random(auxiliary);
@@ -84,7 +90,7 @@ fn complete(process: &mut Process, auxiliary: &Auxiliary, arguments: &Arguments,
 
 /// What is made of the bytes that the program finds. A fork's child has other words from its maker.
 fn random(auxiliary: &Auxiliary) -> Random {
-    let bytes = if auxiliary.random == 0 { &[][..] } else { user_access::given(auxiliary.random, 16) };
+    let bytes = if auxiliary.random == 0 { &[][..] } else { memory_words::given(auxiliary.random, 16) };
     let mut words = bytes.as_chunks::<8>().0.iter().map(|word| u64::from_le_bytes(*word));
     Random::of(core::array::from_fn(|_| words.next().unwrap_or(0)))
 }
@@ -123,7 +129,7 @@ fn strings(arguments: &Arguments) -> [u64; 4] {
 fn return_from_fork(copy: &Copy) -> Result<(), Errno> {
     user_access::fpu::restore(&copy.fpu).ok_or(EINVAL)?;
     Thread::set_fs_base(copy.fs_base).map_err(|_| ENOMEM)?;
-    let _ = assembly::with_process(0, |process| {
+    let _ = lock::with_process(0, |process| {
         let pid = process.pid();
         if copy.set_number != 0 {
             // As on Linux, a child that cannot be told its number lives all the same.
@@ -139,10 +145,10 @@ pub fn start(arguments: &Arguments) -> u64 {
     let inheritance = fork_state::read(&auxiliary);
     let set_up = inheritance.as_ref().map_err(|error| *error).and_then(|inheritance| set_up(&auxiliary, arguments, inheritance.as_ref()));
     let prepared = set_up.and_then(|()| {
-        Thread::set_gs_base(assembly::first_block() as *const Block as u64).map_err(|_| ENOMEM)?;
-        Thread::OWN.set_foreign(assembly::foreign_entry()).map_err(|_| ENOMEM)?;
+        Thread::set_gs_base(thread_area::first_block() as *const Block as u64).map_err(|_| ENOMEM)?;
+        Thread::OWN.set_foreign(thread_position::foreign_entry()).map_err(|_| ENOMEM)?;
         if inheritance.as_ref().is_ok_and(Option::is_some) {
-            assembly::with_process(0, Process::take_up_signals).unwrap_or(Ok(()))?;
+            lock::with_process(0, Process::take_up_signals).unwrap_or(Ok(()))?;
         }
         match inheritance.as_ref().ok().and_then(Option::as_ref).and_then(|inheritance| inheritance.copy.as_ref()) {
             Some(copy) => return_from_fork(copy),

@@ -6,71 +6,23 @@
 //! Every so many calls that come through the kernel the entry shows one ([`Sites::is_hot`]); a place that is shown often enough is worth the page that becomes the process's own when it is written. See proposal 0015.
 
 use crate::abi::errno::{EINVAL, ENOMEM, Errno};
-use crate::entry::assembly;
 use crate::process::Process;
 use crate::raw::thread_block::{Block, QUICK};
-use crate::state::memory::{Fill, HIGHEST, LOWEST};
+use crate::raw::thread_position;
 use crate::state::memory::address_map::Area;
+use crate::state::memory::mapped_part::{Fill, HIGHEST, LOWEST};
+use crate::state::memory::patched_calls::REACH;
 use alloc::vec::Vec;
 use nacre_abi::{PAGE_SIZE, Rights};
 use nacre_abi::call::FOREIGN_NUMBER_SHIFT;
 use nacre_sys::Thread;
 
-/// One of so many calls through the kernel is shown. A prime, so that loops of several calls do not always show the same.
-pub const EVERY: u32 = 61;
-/// A place is rewritten when it was shown so often, with others not much more often in between.
-const OFTEN: u32 = 32;
-/// How many places are counted at a time.
-const COUNTED: usize = 8;
 /// Bytes of a stub, and of what comes before the first: the addresses of the two entries.
 const STUB: u64 = 16;
-/// How far a jump goes.
-const REACH: u64 = (1 << 31) - (1 << 16);
 /// Bytes of `syscall`, of a jump, and of the two forms in which `rax` is loaded.
 const CALL: u64 = 2;
 const JUMP: u64 = 5;
 const LONG: u64 = 7;
-
-/// Which places are used often, and what has been made for them.
-#[derive(Default)]
-pub struct Sites {
-    counts: [(u64, u32); COUNTED],
-    /// Pages of stubs, and how many bytes of each are in use.
-    pages: Vec<(u64, u64)>,
-    /// Pages of code that are the process's own.
-    own: Vec<u64>,
-    /// So many processes see this memory, and would not see new stubs.
-    guests: usize,
-}
-
-impl Sites {
-    /// Whether a place was shown so often that it is worth its price. As many others, each for itself, make it start anew.
-    fn is_hot(&mut self, at: u64) -> bool {
-        if let Some(index) = self.counts.iter().position(|(place, _)| *place == at) {
-            self.counts[index].1 += 1;
-            let is_hot = self.counts[index].1 >= OFTEN;
-            if is_hot {
-                self.counts[index] = (0, 0);
-            }
-            return is_hot;
-        }
-        match self.counts.iter_mut().find(|(_, count)| *count == 0) {
-            Some(free) => *free = (at, 1),
-            None => self.counts.iter_mut().for_each(|(_, count)| *count -= 1),
-        }
-        false
-    }
-
-    /// From now on, another process sees this memory.
-    pub fn join(&mut self) {
-        self.guests += 1;
-    }
-
-    /// It does no more.
-    pub fn leave(&mut self) {
-        self.guests -= 1;
-    }
-}
 
 /// Where `rax` is loaded with `number` right before the `syscall` that these bytes end with, counted from the end of the bytes.
 fn load(code: &[u8; (LONG + CALL) as usize], number: u32) -> Option<u64> {
@@ -179,7 +131,7 @@ fn stubs_near(process: &mut Process, at: u64) -> Result<(u64, u64), Errno> {
     let start = map.find_free_below(PAGE_SIZE, lowest, highest).ok_or(ENOMEM)?;
     let Process { memory, services, .. } = process;
     memory.add(services, start, PAGE_SIZE, CODE.union(Rights::WRITE))?;
-    memory.write_words(start, &assembly::site_entries())?;
+    memory.write_words(start, &thread_position::site_entries())?;
     memory.protect(services, start, start + PAGE_SIZE, CODE)?;
     process.sites.pages.push((start, STUB));
     Ok((start, STUB))
@@ -211,11 +163,11 @@ mod tests {
 
     #[test]
     fn what_is_shown_often_is_hot_and_what_is_not_makes_room() {
-        let mut sites = Sites::default();
+        let mut sites = crate::state::memory::patched_calls::Sites::default();
         let times = (0..200).filter(|_| sites.is_hot(7)).count();
-        assert_eq!(times, 200 / OFTEN as usize);
+        assert_eq!(times, 200 / crate::state::memory::patched_calls::OFTEN as usize);
         // Two places that take turns with many others that come once.
-        let mut sites = Sites::default();
+        let mut sites = crate::state::memory::patched_calls::Sites::default();
         let hot = (0..4000u64).filter(|number| if number % 3 == 0 { sites.is_hot(1000 + number) } else { sites.is_hot(number % 3) }).count();
         assert!(hot > 50, "{hot}");
         assert!((0..4000u64).all(|number| !sites.is_hot(10_000 + number)));

@@ -1,8 +1,9 @@
 //! Time of processors: that of a thread as the kernel tells it; that of the process is of all threads that it has here, and what the manager knows of the programs that it was before.
 
 use crate::abi::errno::{EINVAL, Errno};
-use crate::calls::time::clocks::{MICROSECOND, SECOND};
+use crate::abi::time_units::{MICROSECOND, SECOND};
 use crate::process::Process;
+use crate::state::timers::Clock;
 use nacre_proto::process as manager;
 use nacre_sys::Reference;
 
@@ -14,15 +15,6 @@ const OF_THREAD: u32 = 3;
 const NAMES_THREAD: u32 = 4;
 /// Which of three the clock of somebody who is named is; the fourth is none.
 const KIND: u32 = 3;
-
-/// A clock of time that is used.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Clock {
-    /// By the process.
-    Process,
-    /// By its thread with this number.
-    Thread(u64),
-}
 
 /// The clock with Linux's number, if it is one of time that is used. `EINVAL`: it is somebody's who is not there, or another process's.
 pub fn clock(process: &mut Process, number: u64) -> Result<Option<Clock>, Errno> {

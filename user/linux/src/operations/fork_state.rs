@@ -1,30 +1,33 @@
 //! What a process hands on to another that it makes, and how that one takes it over: between [`Process`] and [`Inheritance`].
 
 use crate::abi::errno::{EINVAL, ENOMEM, Errno};
+use crate::abi::file_flags::CURRENT;
 use crate::abi::fork_record::{self, Copy, Descriptor, File, Inheritance, STATE};
 use crate::abi::fork_record::area::{self, Sharing};
 use crate::abi::registers::Frame;
-use crate::calls::identity::capabilities::Capabilities;
-use crate::calls::identity::credentials::Identity;
-use crate::calls::identity::limits::{Limits, MOST_DESCRIPTORS};
-use crate::calls::ipc::system_v::memory::Attached;
-use crate::calls::processes::prctl::Traits;
-use crate::calls::signals::{Action, HANDLER_IGNORE};
+use crate::abi::signal_info::{Info, LAST};
+use crate::abi::signal_numbers::HANDLER_IGNORE;
 use crate::operations::files::pidfd;
-use crate::operations::paths::path_start::CURRENT;
 use crate::operations::proc;
-use crate::operations::proc::open::Shown;
-use crate::operations::proc::tree::{Node, Target};
 use crate::operations::program_image::Auxiliary;
 use crate::process::Process;
-use crate::services::connections::Segment;
-use crate::state::files::descriptor_table::{Descriptors, Kind, OpenFile};
+use crate::raw::memory_words;
+use crate::services::segment::Segment;
+use crate::state::capabilities::Capabilities;
+use crate::state::credentials::Identity;
+use crate::state::files::descriptor_table::Descriptors;
 use crate::state::files::in_process_file::Local;
-use crate::state::memory::{AtFork, Fill, Memory, Part, read_only, user_access};
+use crate::state::files::open_file::{Kind, OpenFile};
+use crate::state::files::proc_node::{Node, Shown, Target};
+use crate::state::limits::{Limits, MOST_DESCRIPTORS};
+use crate::state::memory::{Memory, user_access};
 use crate::state::memory::address_map::{Area, Map};
+use crate::state::memory::mapped_part::{AtFork, Fill, Part, read_only};
 use crate::state::memory::page_table_pool::Tables;
+use crate::state::process_attributes::Traits;
 use crate::state::random::Random;
-use crate::state::signals::pending::{Info, LAST};
+use crate::state::signals::dispositions::Action;
+use crate::state::system_v::Attached;
 use alloc::rc::Rc;
 use alloc::vec::Vec;
 use core::cell::OnceCell;
@@ -360,7 +363,7 @@ pub fn read(auxiliary: &Auxiliary) -> Result<Option<Inheritance>, Errno> {
     if auxiliary.inheritance == 0 {
         return Ok(None);
     }
-    let bytes = user_access::given(auxiliary.inheritance, auxiliary.inheritance_size);
+    let bytes = memory_words::given(auxiliary.inheritance, auxiliary.inheritance_size);
     Inheritance::from_bytes(bytes, auxiliary.inherited_count).map(Some).ok_or(EINVAL)
 }
 

@@ -1,8 +1,8 @@
 //! What the parent laid out for the program: its arguments, its auxiliary vector, and the segments that its headers name.
 
 use crate::abi::errno::{EINVAL, Errno};
-use crate::state::memory::{Fill, HIGHEST, Part, effective};
 use crate::state::memory::address_map::{Area, Map, round_up};
+use crate::state::memory::mapped_part::{Fill, HIGHEST, Part, effective};
 use nacre_abi::{Rights, environment};
 use nacre_sys::Mapping;
 

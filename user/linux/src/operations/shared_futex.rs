@@ -1,16 +1,17 @@
 //! Futexes in memory that processes share. The server of the memory compares the word and keeps the queue, so that nobody sleeps through a wake.
 
 use crate::abi::errno::{Answer, EAGAIN, EDEADLK, EINTR, EINVAL, ENOSYS, EPERM, ERESTART, ERESTART_ALWAYS, ERESTART_SLEEP, ETIMEDOUT, Errno};
-use crate::calls::ipc::futex::{self, ALL_BITS, CMP_REQUEUE, LOCK_PI, LOCK_PI2, NUMBER, REQUEUE, TRYLOCK_PI, UNLOCK_PI, Until, WAIT};
-use crate::calls::ipc::futex::{WAITERS, WAIT_BITSET, WAKE, WAKE_BITSET, WAKE_OP};
-use crate::calls::memory::shared_memory::Meeting;
-use crate::calls::time::clocks;
-use crate::process::Process;
+use crate::abi::futex_numbers::{ALL_BITS, CMP_REQUEUE, LOCK_PI, LOCK_PI2, NUMBER, REQUEUE, TRYLOCK_PI, UNLOCK_PI, WAIT, WAITERS};
+use crate::abi::futex_numbers::{WAIT_BITSET, WAKE, WAKE_BITSET, WAKE_OP};
+use crate::abi::time_units;
+use crate::operations::clock_reading::{self, Until};
+use crate::process::{Process, futex_wake};
+use crate::state::memory::shared_word::Meeting;
 
 /// Waits at the word until somebody wakes it, or the time is over.
 fn wait(process: &mut Process, at: &Meeting, expected: u32, bits: u32, until: Until) -> Result<(), Errno> {
     let end = match until {
-        Until::For(span) => Until::At(clocks::MONOTONIC, clocks::now(process, clocks::MONOTONIC)?.saturating_add(span)),
+        Until::For(span) => Until::At(time_units::MONOTONIC, clock_reading::now(process, time_units::MONOTONIC)?.saturating_add(span)),
         until => until,
     };
     loop {
@@ -33,7 +34,7 @@ fn lock_owned(process: &mut Process, at: &Meeting, word: u64, until: Option<Unti
             return Ok(0);
         }
         let Some(until) = until else { return Err(EAGAIN) };
-        let owner = futex::value_at(process, word)?;
+        let owner = futex_wake::value_at(process, word)?;
         match owner & NUMBER {
             0 => continue,
             owner if owner == number => return Err(EDEADLK),
@@ -65,13 +66,13 @@ fn unlock_owned(process: &mut Process, at: &Meeting, word: u64) -> Answer {
 fn wake_anywhere(process: &mut Process, word: u64, count: u64) -> Answer {
     match process.meeting(word) {
         Some(at) => at.wake(count, ALL_BITS),
-        None => Ok(futex::wake(process, word, count, ALL_BITS)),
+        None => Ok(futex_wake::wake(process, word, count, ALL_BITS)),
     }
 }
 
 fn requeue(process: &mut Process, at: &Meeting, operation: u64, [word, value, most, second, expected]: [u64; 5]) -> Answer {
-    futex::value_at(process, second)?;
-    if operation == CMP_REQUEUE && futex::value_at(process, word)? != expected as u32 {
+    futex_wake::value_at(process, second)?;
+    if operation == CMP_REQUEUE && futex_wake::value_at(process, word)? != expected as u32 {
         return Err(EAGAIN);
     }
     match process.meeting(second) {
@@ -84,15 +85,15 @@ fn requeue(process: &mut Process, at: &Meeting, operation: u64, [word, value, mo
 pub fn futex(process: &mut Process, at: &Meeting, operation: u64, clock: u64, arguments: [u64; 6]) -> Answer {
     let [word, _, value, fourth, second, third] = arguments;
     let (count, most) = (u64::from(value as u32).max(1), u64::from(fourth as u32));
-    futex::value_at(process, word)?;
+    futex_wake::value_at(process, word)?;
     match operation {
         WAIT | WAIT_BITSET => {
             let bits = if operation == WAIT { ALL_BITS } else { third as u32 };
-            let until = futex::until(process, fourth, (operation == WAIT_BITSET).then_some(clock))?;
+            let until = clock_reading::until(process, fourth, (operation == WAIT_BITSET).then_some(clock))?;
             if bits == 0 {
                 return Err(EINVAL);
             }
-            if futex::value_at(process, word)? != value as u32 {
+            if futex_wake::value_at(process, word)? != value as u32 {
                 return Err(EAGAIN);
             }
             match wait(process, at, value as u32, bits, until) {
@@ -102,7 +103,7 @@ pub fn futex(process: &mut Process, at: &Meeting, operation: u64, clock: u64, ar
             }
         }
         LOCK_PI | LOCK_PI2 => {
-            let until = futex::until(process, fourth, Some(clock))?;
+            let until = clock_reading::until(process, fourth, Some(clock))?;
             lock_owned(process, at, word, Some(until))
         }
         TRYLOCK_PI => lock_owned(process, at, word, None),
@@ -111,7 +112,7 @@ pub fn futex(process: &mut Process, at: &Meeting, operation: u64, clock: u64, ar
         WAKE_BITSET if third as u32 == 0 => Err(EINVAL),
         WAKE_BITSET => at.wake(count, third as u32),
         WAKE_OP => {
-            let also = futex::operate(process, second, third as u32)?;
+            let also = futex_wake::operate(process, second, third as u32)?;
             let woken = at.wake(count, ALL_BITS)?;
             Ok(woken + if also { wake_anywhere(process, second, most)? } else { 0 })
         }

@@ -5,11 +5,12 @@
 
 use crate::abi::errno::{EFAULT, Errno};
 use crate::abi::registers::Frame;
-use crate::calls::signals::{Action, SA_ONSTACK, SS_AUTODISARM, SS_DISABLE, SS_ONSTACK};
+use crate::abi::signal_info::Info;
+use crate::abi::signal_numbers::{SA_ONSTACK, SS_AUTODISARM, SS_DISABLE, SS_ONSTACK};
 use crate::process::Process;
-use crate::process::threads::Thread;
 use crate::state::memory::user_access::fpu;
-use crate::state::signals::pending::Info;
+use crate::state::signals::dispositions::Action;
+use crate::state::threads::thread::Thread;
 
 /// Bytes below the stack pointer that belong to the interrupted function.
 const RED_ZONE: u64 = 128;

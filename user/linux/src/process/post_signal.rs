@@ -2,128 +2,14 @@
 //!
 //! A thread whose block has `attention` set looks here before it goes on. Anybody with the lock may set it; only the thread itself clears it.
 
-use crate::abi::errno::{EAGAIN, EINTR, ERESTART, ERESTART_ALWAYS, ERESTART_SLEEP, ERESTART_UNHANDLED, Errno, negated};
-use crate::abi::registers::Frame;
-use crate::calls::signals::{ALWAYS, Fate, SA_RESTART, SIGCONT, SIGKILL, SIGSEGV, STOPS};
-use crate::entry::assembly::{Place, place, signal_entry};
-use crate::operations::signal_frame;
+use crate::abi::errno::{EAGAIN, Errno};
+use crate::abi::signal_info::{Info, bit};
+use crate::abi::signal_numbers::{ALWAYS, SIGCONT, SIGKILL, STOPS};
 use crate::process::Process;
 use crate::process::end::end_by_signal;
-use crate::raw::thread_block::Block;
-use crate::state::signals::pending::{Info, SI_KERNEL, bit};
-use core::sync::atomic::Ordering;
-use nacre_abi::state::ThreadState;
+use crate::state::signals::dispositions::Fate;
 use nacre_proto::process as manager;
-use nacre_sys::{Reference, Thread as KernelThread};
-
-/// Bytes of the `syscall` instruction.
-const CALL_SIZE: u64 = 2;
-/// How often a thread that is on its way in or out is given time to pass.
-const PATIENCE: u32 = 10_000;
-
-/// A call that a signal cut off.
-#[derive(Clone, Copy)]
-struct CutOff {
-    reason: Errno,
-    number: u64,
-}
-
-impl CutOff {
-    /// What became of call `number`, if its result says that it was cut off.
-    fn of(number: Option<u64>, result: u64) -> Option<CutOff> {
-        let reason = Errno(u32::try_from(result.wrapping_neg()).ok()?);
-        let known = [ERESTART, ERESTART_ALWAYS, ERESTART_UNHANDLED, ERESTART_SLEEP].contains(&reason);
-        number.filter(|_| known).map(|number| CutOff { reason, number })
-    }
-
-    /// Whether it is made again after a handler with these flags.
-    fn is_made_again(self, flags: u64) -> bool {
-        self.reason == ERESTART_ALWAYS || self.reason == ERESTART && flags & SA_RESTART != 0
-    }
-
-    fn make_again(self, frame: &mut Frame) {
-        frame.next = frame.next.wrapping_sub(CALL_SIZE);
-        frame.rax = self.number;
-    }
-}
-
-/// On the way out of a call, whose number is there unless the registers were set otherwise. The frame is whole and has the result.
-pub fn after_call(process: &mut Process, frame: &mut Frame, number: Option<u64>) {
-    let cut_off = CutOff::of(number, frame.rax);
-    if cut_off.is_some() {
-        frame.rax = negated(EINTR);
-    }
-    attend(process, frame, cut_off);
-}
-
-/// The same for a thread that was stopped in the program.
-pub fn deliver(process: &mut Process, frame: &mut Frame) {
-    attend(process, frame, None);
-}
-
-fn attend(process: &mut Process, frame: &mut Frame, mut cut_off: Option<CutOff>) {
-    loop {
-        while process.signals.is_stopped {
-            wait_continued(process);
-        }
-        let Some(info) = take(process) else { break };
-        let action = process.signals.action(info.signal);
-        match process.signals.fate(info.signal) {
-            Fate::Ignored => {}
-            Fate::Ends => end_by_signal(process, info.signal),
-            Fate::Stops => process.stop(info.signal),
-            Fate::Handled => {
-                if let Some(call) = cut_off.take().filter(|call| call.is_made_again(action.flags)) {
-                    call.make_again(frame);
-                }
-                process.me().deadline = None;
-                enter_handler(process, frame, &info);
-            }
-        }
-    }
-    if let Some(mask) = process.me().saved_mask.take() {
-        process.me().mask = mask;
-    }
-    if let Some(call) = cut_off {
-        call.make_again(frame);
-    }
-    process.look_again();
-}
-
-/// Waits while the process is stopped.
-fn wait_continued(process: &mut Process) {
-    let block = process.me().block;
-    let seen = block.seen();
-    process.me().sleeping = true;
-    process.unlocked(|| block.wait(seen, nacre_sys::FOREVER));
-    process.me().sleeping = false;
-}
-
-/// Takes the next signal that the caller does not block.
-fn take(process: &mut Process) -> Option<Info> {
-    let thread = process.me();
-    let open = !thread.mask;
-    thread.pending.take(open).or_else(|| process.signals.pending.take(open))
-}
-
-/// Lets the program go on in its handler. A stack that cannot take the frame is a fault of the program, as on Linux: it can have a handler
-/// for that on another stack.
-fn enter_handler(process: &mut Process, frame: &mut Frame, info: &Info) {
-    let action = process.signals.action(info.signal);
-    if process.growth.is_below(frame.stack) {
-        process.grow_stack(frame.stack);
-    }
-    if signal_frame::push(process, frame, info, &action).is_err() {
-        if info.signal == SIGSEGV {
-            end_by_signal(process, SIGSEGV);
-        }
-        return process.force(Info::from(SIGSEGV, SI_KERNEL, 0, 0));
-    }
-    process.signals.was_entered(info.signal);
-    let thread = process.me();
-    thread.saved_mask = None;
-    thread.mask |= action.blocked(info.signal);
-}
+use nacre_sys::Reference;
 
 /// A thread has left the table: signals that were for any thread may now be another's.
 pub fn pass_on(process: &mut Process) {
@@ -230,27 +116,6 @@ impl Process {
         thread.block.set_attention(true);
     }
 
-    /// Makes a thread look for signals: wherever it is.
-    pub fn alert(&mut self, index: usize) {
-        let caller = self.caller;
-        let Some(thread) = self.threads.get(index) else { return };
-        thread.block.set_attention(true);
-        if thread.sleeping {
-            thread.block.wake();
-        } else if index != caller {
-            disturb(thread.kernel, thread.block);
-        }
-    }
-
-    /// Whether the caller has anything to look at.
-    pub fn look_again(&mut self) {
-        let shared = self.signals.pending.set();
-        let stopped = self.signals.is_stopped;
-        let thread = self.me();
-        let open = (shared | thread.pending.set()) & !thread.mask != 0;
-        thread.block.set_attention(open || stopped);
-    }
-
     /// Sets the caller's mask.
     pub fn set_mask(&mut self, mask: u64) {
         if mask != 0 && self.agent.is_none() && self.is_managed() {
@@ -281,48 +146,17 @@ impl Process {
             self.threads.all().for_each(|(_, thread)| thread.block.wake());
         }
     }
-}
 
-/// Brings a thread that runs, in the program or in the library, to look at its `attention`.
-fn disturb(kernel: KernelThread, block: &'static Block) {
-    for turn in 0..PATIENCE {
-        // A thread that cannot be stopped or read is one that ends.
-        let Ok(state) = kernel.stop().and_then(|()| kernel.get_state()) else { return };
-        let passes = match place(state.rip) {
-            // The agent has its exception, or will: from there it goes on in the library, if there is anything to look at.
-            Place::Program if state.fault != 0 => false,
-            Place::Program => enter_library(kernel, block, state),
-            Place::Waiting(end) => end_wait(kernel, end, turn + 1 == PATIENCE),
-            Place::Passing => true,
-            Place::Library => false,
-        };
-        if kernel.start().is_err() || !passes {
+    /// Lets the manager send ignored signals that a thread blocks from now on, because they wait while they are blocked.
+    pub fn hear_blocked(&mut self, mask: u64) {
+        if mask & !self.signals.blocked == 0 {
             return;
         }
-        KernelThread::yield_now();
-    }
-}
-
-/// What `thread_get_state` gives, as `thread_set_state` takes it.
-fn settable(state: ThreadState) -> ThreadState {
-    ThreadState { flags: ThreadState::STOPPED | state.flags & ThreadState::FPU_USED, fpu_size: 0, scheduler_word: 0, ..state }
-}
-
-/// Whether it is to be tried again.
-fn enter_library(kernel: KernelThread, block: &'static Block, state: ThreadState) -> bool {
-    block.resume.store(state.rip, Ordering::Relaxed);
-    kernel.set_state(&ThreadState { rip: signal_entry(), ..settable(state) }).is_err()
-}
-
-/// A wait of a thread that is stopped in the window ends as if it had been interrupted; whether it is to be tried again. What the thread waits for may have been done already, and the answer be on its way through others: then it comes first. Who never finishes an answer does
-/// not keep the signal away for ever.
-fn end_wait(kernel: KernelThread, end: u64, is_last: bool) -> bool {
-    let ended = if is_last { kernel.interrupt() } else { kernel.interrupt_unserved() };
-    let state = ended.and_then(|()| kernel.get_state());
-    match state.map(|state| (place(state.rip), state)) {
-        // Nobody owes it an answer, and it has not asked for one yet.
-        Ok((Place::Waiting(_), state)) => kernel.set_state(&ThreadState { rip: end, ..settable(state) }).is_err(),
-        Ok(_) => false,
-        Err(_) => true,
+        self.signals.blocked |= mask;
+        let fresh = self.signals.ignored() & mask & !self.signals.heard;
+        if fresh != 0 {
+            self.signals.heard |= fresh;
+            self.tell_dispositions();
+        }
     }
 }

@@ -1,6 +1,5 @@
 //! What a thread of the program has in the library and `gs` leads to. It lies right above the thread's library stack.
 
-use crate::operations::call_patching::EVERY;
 use core::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering};
 use nacre_sys::{Code, Condition, Owned, Status};
 
@@ -166,3 +165,6 @@ impl Default for Block {
         Block::new()
     }
 }
+
+/// One of so many calls through the kernel is shown. A prime, so that loops of several calls do not always show the same.
+pub const EVERY: u32 = 61;

@@ -1,8 +1,8 @@
 //! What time it is: by the processor's counter, if the clock's server says how; else the server is asked each time.
 
 use crate::abi::errno::Errno;
-use crate::calls::time::clocks::{MONOTONIC, SECOND};
-use crate::services::connections;
+use crate::abi::time_units::{MONOTONIC, SECOND};
+use crate::services::find;
 use nacre_proto::clock;
 use nacre_proto::flags::SERVICE_CLOCK;
 use nacre_sys::{OwnedReference, Reference};
@@ -51,7 +51,7 @@ fn ask(server: Reference, which: u64) -> Result<(u64, u64), Errno> {
 #[cold]
 fn find() -> Result<Clock, Errno> {
     let mut server = None;
-    let known = clock::scale(connections::find(&mut server, SERVICE_CLOCK)?);
+    let known = clock::scale(find::find(&mut server, SERVICE_CLOCK)?);
     Ok(match (known, server) {
         (Ok(reply), _) => Clock::Counted(Scale { start: reply.start, factor: reply.factor }, reply.since_1970),
         (Err(_), Some(server)) => Clock::Asked(server),
@@ -62,7 +62,7 @@ fn find() -> Result<Clock, Errno> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::calls::time::clocks::REALTIME;
+    use crate::abi::time_units::REALTIME;
 
     #[test]
     fn the_calendar_starts_elsewhere() {

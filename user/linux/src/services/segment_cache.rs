@@ -4,7 +4,8 @@
 //! environment, is used again when another program takes the place of the one that had it: whoever gives it up has wiped it.
 
 use crate::abi::errno::Errno;
-use crate::services::connections::{Segment, Services};
+use crate::services::connections::Services;
+use crate::services::segment::Segment;
 use alloc::rc::Rc;
 use alloc::vec::Vec;
 

@@ -4,221 +4,36 @@
 
 pub mod address_map;
 mod copy_on_write;
+pub mod locked_pages;
 mod managers;
+pub mod mapped_part;
 pub mod page_table_pool;
+pub mod patched_calls;
+pub mod provide_tables;
 mod reuse;
 mod shared_by_clone;
+pub mod shared_word;
 pub mod stack_growth;
 #[allow(unsafe_code)]
 pub mod user_access;
 
 use crate::abi::errno::{EACCES, ENOMEM, Errno};
-use crate::calls::memory::memory_locks::Locked;
-use crate::services::connections::{Segment, Services};
+use crate::raw::memory_words;
+use crate::services::connections::Services;
+use crate::services::segment::Segment;
 use crate::services::segment_cache::Stock;
-use crate::state::files::descriptor_table::OpenFile;
-use crate::state::memory::address_map::{Area, Backing, Map, round_up};
-use crate::state::memory::copy_on_write::Lazy;
+use crate::state::files::open_file::OpenFile;
+use crate::state::memory::address_map::{Area, Map, round_up};
+use crate::state::memory::locked_pages::Locked;
+use crate::state::memory::mapped_part::{CLEARED_BY_SERVER, Fill, HIGHEST, LOWEST, Lazy, Part};
+use crate::state::memory::page_table_pool::Tables;
 use alloc::rc::Rc;
 use alloc::vec::Vec;
 use nacre_abi::Rights;
 use nacre_abi::state::MappingState;
-use nacre_sys::{Mapping, OwnedMapping, OwnedReference, Region, Space};
-use crate::state::memory::page_table_pool::Tables;
 
-/// Lowest address that a program may map.
-pub const LOWEST: u64 = 0x1_0000;
-/// Where areas are put, from here downward.
-pub const HIGHEST: u64 = 0x7000_0000_0000;
 /// Least bytes by which the break's memory grows, if there is room: a C library asks for a little first and then for 132 KiB.
 const BREAK_STEP: u64 = 0x2_3000;
-/// From so many bytes on a message to the memory's server is cheaper than filling them with zeros.
-const CLEARED_BY_SERVER: u64 = 0x4000;
-
-/// What fills an area of the program.
-pub enum Fill {
-    /// The library's own: the program may do with it what these rights say, and not change it.
-    Library(Rights),
-    /// Nothing: addresses that are only kept.
-    Reserved,
-    /// What lies behind a file's end, and could be used so if the file were longer.
-    Beyond(Rights),
-    /// A part of a segment, or of a file.
-    Own(Part),
-}
-
-/// A mapping, wherever it lies.
-enum Shown {
-    /// Made here.
-    Made(OwnedMapping),
-    /// Made by the parent.
-    Given(OwnedMapping),
-}
-
-impl Shown {
-    fn handle(&self) -> Mapping {
-        match self {
-            Shown::Made(mapping) | Shown::Given(mapping) => mapping.handle(),
-        }
-    }
-}
-
-/// A mapping and what it shows.
-pub struct Part {
-    shown: Shown,
-    /// Looked up when it is needed, if the parent made the mapping.
-    segment: Option<Rc<Segment>>,
-    state: MappingState,
-    /// Whether what is shown may be written by mappings of it. Of what a fork has left to both, neither may: see [`lazy`].
-    writable: bool,
-    /// Whether a fork's child sees what is written, and the other way round.
-    pub shared: bool,
-    /// Private memory that another process sees and writes, too, as `CLONE_VM` has it.
-    lent: bool,
-    /// What becomes of it in a fork's child.
-    pub at_fork: AtFork,
-    /// The file that a private copy was made of, and where in it the part starts.
-    origin: Option<(Rc<OpenFile>, u64)>,
-}
-
-/// What becomes of memory in a fork's child.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum AtFork {
-    /// It has it too, as it is shared or not.
-    #[default]
-    Copied,
-    /// It has none.
-    Left,
-    /// It has as much, all zeros.
-    Wiped,
-}
-
-impl Part {
-    /// Maps `size` bytes of a segment from `offset` on at `start`.
-    fn create(segment: Rc<Segment>, start: u64, size: u64, offset: u64, rights: Rights) -> Result<Part, Errno> {
-        let region = Region::through(segment.region());
-        let mapping = OwnedMapping::new(Space::OWN, start, size, region, offset, rights).map_err(|_| ENOMEM)?;
-        let state = MappingState { start, size, offset, rights: rights.0, ..MappingState::default() };
-        let writable = segment.is_writable();
-        Ok(Part { shown: Shown::Made(mapping), segment: Some(segment), state, writable, shared: false, lent: false, at_fork: AtFork::Copied, origin: None })
-    }
-
-    /// What the parent mapped at `start`, with these rights.
-    pub fn given(mapping: Mapping, start: u64, size: u64, rights: Rights, writable: bool) -> Part {
-        let state = MappingState { start, size, rights: rights.0, ..MappingState::default() };
-        let shown = Shown::Given(OwnedMapping::adopt(mapping));
-        Part { shown, segment: None, state, writable, shared: false, lent: false, at_fork: AtFork::Copied, origin: None }
-    }
-
-    /// What it shows, from where on, if a fork's child is to see the same, as it does in any case if it shares all; `None`: a copy.
-    pub fn shown_to_all(&mut self, shares: bool) -> Result<Option<(Rc<Segment>, u64)>, Errno> {
-        if self.writable && !self.shared && !shares || self.at_fork == AtFork::Wiped {
-            return Ok(None);
-        }
-        Ok(Some((self.segment()?, self.state.offset)))
-    }
-
-    /// Runs `read` while what is shown may be read.
-    pub fn while_readable<T>(&mut self, read: impl FnOnce() -> T) -> Result<T, Errno> {
-        let rights = Rights(self.state.rights);
-        self.protect(effective(rights.union(Rights::READ)))?;
-        let result = read();
-        self.protect(rights)?;
-        Ok(result)
-    }
-
-    /// The segment that processes share it through, and where in it the part starts.
-    pub fn meeting_place(&self) -> Option<(Rc<Segment>, u64)> {
-        let segment = self.segment.as_ref().filter(|_| self.shared)?;
-        Some((segment.clone(), self.state.offset))
-    }
-
-    /// Whether what is shown is the process's own, or shared, and may be written.
-    pub fn is_writable(&self) -> bool {
-        self.writable
-    }
-
-    /// Leaves the mapping as it is.
-    pub fn leave(self) {
-        core::mem::forget(self.shown);
-    }
-
-    /// The segment behind it.
-    fn segment(&mut self) -> Result<Rc<Segment>, Errno> {
-        if let Some(segment) = &self.segment {
-            return Ok(segment.clone());
-        }
-        let (region, space) = (OwnedReference::null().map_err(|_| ENOMEM)?, OwnedReference::null().map_err(|_| ENOMEM)?);
-        let mapping = self.shown.handle();
-        let state = mapping.get_state_and_links(&[region.handle(), space.handle()]).map_err(|_| ENOMEM)?;
-        self.state.offset = state.offset;
-        Ok(self.segment.insert(Segment::given(region, self.writable)).clone())
-    }
-
-    fn set(&mut self, state: MappingState) -> Result<(), Errno> {
-        self.shown.handle().set_state(&state).map_err(|_| ENOMEM)?;
-        self.state = state;
-        Ok(())
-    }
-
-    fn move_to(&mut self, start: u64) -> Result<(), Errno> {
-        self.segment()?;
-        self.set(MappingState { start, ..self.state })
-    }
-
-    /// Changes the rights. What may not be written through a mapping is only shown, and whoever writes gets a copy first.
-    fn protect(&mut self, rights: Rights) -> Result<(), Errno> {
-        let rights = if self.writable { rights } else { read_only(rights) };
-        if self.state.rights == rights.0 {
-            return Ok(());
-        }
-        self.segment()?;
-        self.set(MappingState { rights: rights.0, ..self.state })
-    }
-}
-
-impl Fill {
-    /// Whether others see what is written.
-    pub fn is_shared(&self) -> bool {
-        matches!(self, Fill::Own(part) if part.shared)
-    }
-
-    /// Whether its pages come when they are touched.
-    fn is_paged(&self) -> bool {
-        matches!(self, Fill::Own(part) if part.segment.as_ref().is_some_and(|segment| segment.is_paged()))
-    }
-}
-
-impl Backing for Fill {
-    fn split(&mut self, offset: u64) -> Result<Fill, Errno> {
-        let part = match self {
-            Fill::Library(rights) => return Ok(Fill::Library(*rights)),
-            Fill::Reserved => return Ok(Fill::Reserved),
-            Fill::Beyond(rights) => return Ok(Fill::Beyond(*rights)),
-            Fill::Own(part) => part,
-        };
-        let segment = part.segment()?;
-        let before = part.state;
-        part.set(MappingState { size: offset, ..before })?;
-        let second = Part::create(segment, before.start + offset, before.size - offset, before.offset + offset, Rights(before.rights));
-        let writable = part.writable;
-        if second.is_err() {
-            part.set(before)?;
-        }
-        let origin = part.origin.as_ref().map(|(file, at)| (file.clone(), at + offset));
-        second.map(|second| Fill::Own(Part { writable, shared: part.shared, lent: part.lent, at_fork: part.at_fork, origin, ..second }))
-    }
-}
-
-/// What a processor can tell apart: what may be written or executed may be read.
-pub fn effective(rights: Rights) -> Rights {
-    if rights == Rights::NONE { rights } else { rights.union(Rights::READ) }
-}
-
-/// The same without writing.
-pub fn read_only(rights: Rights) -> Rights {
-    rights.intersect(Rights::READ.union(Rights::EXECUTE))
-}
 
 /// All of the program's memory.
 pub struct Memory {
@@ -430,7 +245,7 @@ impl Memory {
         let area = self.map.within(start, end)?.next().ok_or(ENOMEM)?;
         let Fill::Own(part) = &mut area.backing else { return Err(ENOMEM) };
         part.protect(Rights::READ)?;
-        user_access::copy_to_fresh(start, away, size)?;
+        memory_words::copy_to_fresh(start, away, size)?;
         let rights = part.state.rights;
         area.backing = Fill::Reserved;
         copy.set(MappingState { start, rights, ..copy.state })?;

@@ -1,15 +1,16 @@
 //! What can be changed of a file besides its contents: mode, owner, times, size.
 
 use crate::abi::errno::{Answer, EINVAL, EPERM, Errno};
+use crate::abi::file_flags::{AT_EMPTY_PATH, AT_SYMLINK_NOFOLLOW, CURRENT, O_WRONLY};
 use crate::abi::registers::Frame;
-use crate::calls::files::status;
-use crate::calls::identity::capabilities::{FILE_BITS, OWNERS};
 use crate::calls::time::clocks::pair_of_times;
 use crate::operations::paths::attribute_target::Subject;
-use crate::operations::paths::path_start::{AT_EMPTY_PATH, AT_SYMLINK_NOFOLLOW, CURRENT, Place};
+use crate::operations::paths::file_status;
 use crate::operations::paths::permissions::WRITE;
 use crate::process::Process;
-use crate::state::files::descriptor_table::{O_WRONLY, OpenFile};
+use crate::process::exchange::Place;
+use crate::state::capabilities::{FILE_BITS, OWNERS};
+use crate::state::files::open_file::OpenFile;
 use alloc::rc::Rc;
 use nacre_proto::{channel, directory, file};
 use nacre_proto::structures::Status;
@@ -19,7 +20,7 @@ const MODE: u64 = 0o7777;
 /// An open file that a server holds.
 fn remote(process: &mut Process, descriptor: u64) -> Result<(Rc<OpenFile>, nacre_sys::Reference), Errno> {
     let open = process.descriptors.get(descriptor)?;
-    let target = process.services.reference(&open).map_err(|_| EINVAL)?;
+    let target = open.reference().map_err(|_| EINVAL)?;
     Ok((open, target))
 }
 
@@ -49,7 +50,7 @@ fn set_mode(process: &mut Process, descriptor: u64, path: u64, mode: u64, flags:
 
 /// The status of an open file, if modes say anything to the user.
 fn judged(process: &mut Process, open: &OpenFile) -> Result<Option<Status>, Errno> {
-    if process.minds_modes() { status::of_file(process, open).map(Some) } else { Ok(None) }
+    if process.minds_modes() { file_status::of_file(process, open).map(Some) } else { Ok(None) }
 }
 
 /// The same of a terminal's name.

@@ -1,13 +1,15 @@
 //! Copying from one open file to another without the program's memory between.
 
 use crate::abi::errno::{Answer, EBADF, EINVAL, EISDIR, ESPIPE, Errno};
+use crate::abi::file_flags::{O_APPEND, S_IFMT};
 use crate::abi::registers::Frame;
 use crate::calls::files::read_write;
-use crate::calls::sockets::Socket;
+use crate::operations::files::file_signals;
 use crate::process::Process;
 use crate::services::OWN_POSITION;
-use crate::services::connections::PIECE;
-use crate::state::files::descriptor_table::{O_APPEND, OpenFile, S_IFMT};
+use crate::services::find::PIECE;
+use crate::state::files::open_file::OpenFile;
+use crate::state::files::socket_kind::Socket;
 use crate::state::memory::Memory;
 use alloc::rc::Rc;
 use alloc::vec;
@@ -41,7 +43,7 @@ fn copy(process: &mut Process, from: (&OpenFile, u64), to: (&OpenFile, u64), siz
         let left = count - result.unwrap_or(0).min(count);
         if left != 0 && from.1 == OWN_POSITION {
             // What was not taken is there for the next call.
-            read_write::step_back(process, from.0, left as u64);
+            file_signals::step_back(from.0, left as u64);
         }
         let written = match result {
             Err(_) if done != 0 => break,
@@ -85,7 +87,7 @@ pub fn sendfile(process: &mut Process, frame: &mut Frame) -> Answer {
     if let Ok(done) = answer {
         store(&mut process.memory, offset_address, offset, done)?;
     }
-    read_write::written(process, &to, answer)
+    file_signals::written(process, &to, answer)
 }
 
 /// `copy_file_range(from, offset, to, offset, size, flags)`: regular files only.

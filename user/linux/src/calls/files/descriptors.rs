@@ -1,12 +1,13 @@
 //! Descriptors themselves: duplicated, closed, asked, and pipes made.
 
 use crate::abi::errno::{Answer, EBADF, EINVAL, Errno};
+use crate::abi::file_flags::{self, CHANGEABLE, O_ASYNC, O_CLOEXEC, O_DIRECT, O_NONBLOCK};
 use crate::abi::registers::Frame;
 use crate::calls::files::file_locks::{Doing, lock_part};
 use crate::calls::memory::shared_memory::seals;
 use crate::operations::files::file_signals::{self, F_GETOWN, F_GETOWN_EX, F_GETSIG, F_SETOWN, F_SETOWN_EX, F_SETSIG};
 use crate::process::Process;
-use crate::state::files::descriptor_table::{self, CHANGEABLE, O_ASYNC, O_CLOEXEC, O_DIRECT, O_NONBLOCK, OpenFile};
+use crate::state::files::open_file::{self, OpenFile};
 use crate::state::files::pipe::CAPACITY;
 use alloc::rc::Rc;
 use nacre_proto::{channel, file};
@@ -119,8 +120,8 @@ fn make_pipe(process: &mut Process, address: u64, flags: u32) -> Answer {
     }
     process.memory.writable(address, 8)?;
     let (reader, writer) = match process.services.pipe(u64::from(flags & (O_NONBLOCK | O_DIRECT)))? {
-        Some(ends) => descriptor_table::channel(ends, flags),
-        None => descriptor_table::pipe(flags),
+        Some(ends) => open_file::channel(ends, flags),
+        None => open_file::pipe(flags),
     };
     let close_on_exec = flags & O_CLOEXEC != 0;
     let read = process.open(reader, close_on_exec)?;
@@ -131,11 +132,11 @@ fn make_pipe(process: &mut Process, address: u64, flags: u32) -> Answer {
 }
 
 /// Changes the flags of an open file that can be changed, here and at the server.
-pub fn set_flags(process: &mut Process, file: &OpenFile, flags: u32) -> Result<(), Errno> {
+pub fn set_flags(file: &OpenFile, flags: u32) -> Result<(), Errno> {
     let changeable = CHANGEABLE | if file.is_channel() { O_DIRECT } else { 0 };
     let wanted = flags & changeable;
     if file.is_remote() {
-        file::flags(process.services.reference(file)?, u64::from(wanted))?;
+        file::flags(file.reference()?, u64::from(wanted))?;
     }
     file.flags.set(file.flags.get() & !(changeable | O_ASYNC) | wanted | flags & O_ASYNC);
     Ok(())
@@ -152,7 +153,7 @@ pub fn fcntl(process: &mut Process, frame: &mut Frame) -> Answer {
         F_SETFD => process.descriptors.set_close_on_exec(descriptor, argument & 1 != 0).map(|()| 0),
         F_GETFL => Ok(u64::from(file.flags.get() | LARGE_FILE)),
         F_SETFL => {
-            set_flags(process, &file, argument as u32)?;
+            set_flags(&file, argument as u32)?;
             if argument as u32 & O_ASYNC != 0 { process.tell_owner(&file) } else { Ok(0) }
         }
         F_GETLK => lock_part(process, &file, argument, Doing::Look, true),
@@ -161,26 +162,26 @@ pub fn fcntl(process: &mut Process, frame: &mut Frame) -> Answer {
         F_OFD_GETLK => lock_part(process, &file, argument, Doing::Look, false),
         F_OFD_SETLK => lock_part(process, &file, argument, Doing::Try, false),
         F_OFD_SETLKW => lock_part(process, &file, argument, Doing::Wait, false),
-        F_ADD_SEALS if argument & 0xffff_ffff == 0 => seals(process, &file, 0).map(|_| 0),
-        F_ADD_SEALS => seals(process, &file, argument),
-        F_GET_SEALS => seals(process, &file, 0),
+        F_ADD_SEALS if argument & 0xffff_ffff == 0 => seals(&file, 0).map(|_| 0),
+        F_ADD_SEALS => seals(&file, argument),
+        F_GET_SEALS => seals(&file, 0),
         F_SETOWN | F_GETOWN | F_SETSIG | F_GETSIG | F_SETOWN_EX | F_GETOWN_EX => file_signals::fcntl(process, &file, command as u32, argument),
-        F_SETPIPE_SZ => pipe_size(process, &file, argument),
-        F_GETPIPE_SZ => pipe_size(process, &file, 0),
+        F_SETPIPE_SZ => pipe_size(&file, argument),
+        F_GETPIPE_SZ => pipe_size(&file, 0),
         _ => Err(EINVAL),
     }
 }
 
 /// How much a pipe holds, after it was made to hold `size` bytes if that is not 0.
-fn pipe_size(process: &mut Process, file: &Rc<OpenFile>, size: u64) -> Answer {
+fn pipe_size(file: &Rc<OpenFile>, size: u64) -> Answer {
     if file.pipe().is_some() {
         return Ok(CAPACITY as u64);
     }
-    if file.mode & descriptor_table::S_IFMT != descriptor_table::S_IFIFO {
+    if file.mode & file_flags::S_IFMT != file_flags::S_IFIFO {
         return Err(EBADF);
     }
     if size > i32::MAX as u64 {
         return Err(EINVAL);
     }
-    Ok(channel::capacity(process.services.reference(file)?, size)?.size)
+    Ok(channel::capacity(file.reference()?, size)?.size)
 }

@@ -1,15 +1,18 @@
 //! Names in directories: made, removed, changed, followed; and the current directory.
 
 use crate::abi::errno::{Answer, EEXIST, EINVAL, ENOENT, ENOTDIR, EPERM, ERANGE, Errno};
+use crate::abi::file_flags::{AT_EMPTY_PATH, AT_SYMLINK_NOFOLLOW, CURRENT};
 use crate::abi::registers::Frame;
-use crate::calls::files::status;
-use crate::calls::identity::capabilities::DEVICES;
-use crate::operations::paths::path_start::{AT_EMPTY_PATH, AT_SYMLINK_NOFOLLOW, CURRENT, Place, own_descriptor};
+use crate::operations::paths::file_status;
+use crate::operations::paths::path_start::own_descriptor;
+use crate::operations::paths::path_status;
 use crate::operations::paths::permissions::EXECUTE;
 use crate::operations::proc::open::Opened;
-use crate::operations::proc::tree::Target;
 use crate::process::Process;
-use crate::state::files::descriptor_table::{Kind, OpenFile};
+use crate::process::exchange::Place;
+use crate::state::capabilities::DEVICES;
+use crate::state::files::open_file::{Kind, OpenFile};
+use crate::state::files::proc_node::Target;
 use crate::state::memory::user_access::PATH_MAX;
 use alloc::rc::Rc;
 use alloc::vec::Vec;
@@ -73,7 +76,7 @@ fn make_node(process: &mut Process, descriptor: u64, path: u64, mode: u64, devic
     };
     let parent = process.check_new_name(place)?;
     if matches!(kind, S_IFCHR | S_IFBLK) && !process.identity.capabilities.has(DEVICES) {
-        let is_there = status::of_place(process, place, AT_SYMLINK_NOFOLLOW).is_ok();
+        let is_there = path_status::of_place(process, place, AT_SYMLINK_NOFOLLOW).is_ok();
         return Err(if is_there { EEXIST } else { EPERM });
     }
     let permissions = mode & 0o7777 & !u64::from(process.identity.umask);
@@ -170,7 +173,7 @@ fn link_from(process: &mut Process, [old_descriptor, old, new_descriptor, new]: 
     if let Some(file) = linked_descriptor(process, old_descriptor, old, flags)? {
         let new = process.place(new_descriptor, new)?;
         process.check_new_name(new)?;
-        let (target, path) = (process.services.reference(&file)?, new.path.to_vec());
+        let (target, path) = (file.reference()?, new.path.to_vec());
         process.while_asking([target, new.directory], |[target, to]| directory::link(target, AT_EMPTY_PATH, 0, path.as_slice(), to))?;
         return Ok(0);
     }
@@ -235,7 +238,7 @@ fn link_target(process: &mut Process, descriptor: u64, path: u64) -> Result<Vec<
         // The link itself, which was opened as a place.
         [] if descriptor as u32 != CURRENT as u32 => {
             let file = process.descriptors.get(descriptor)?;
-            (process.services.reference(&file).map_err(|_| ENOENT)?, &text[..])
+            (file.reference().map_err(|_| ENOENT)?, &text[..])
         }
         _ => {
             let place = process.place(descriptor, path)?;
@@ -267,23 +270,6 @@ pub fn readlink(process: &mut Process, frame: &mut Frame) -> Answer {
 pub fn readlinkat(process: &mut Process, frame: &mut Frame) -> Answer {
     let [descriptor, path, buffer, size, ..] = frame.arguments();
     read_link(process, descriptor, path, buffer, size)
-}
-
-/// The absolute path of a directory, as its server knows it now.
-pub fn path_of(target: nacre_sys::Reference) -> Result<Vec<u8>, Errno> {
-    let mut path = [0; PATH_MAX as usize];
-    let size = directory::path(target, &mut path)?.path;
-    Ok(path.get(..size).unwrap_or_default().to_vec())
-}
-
-impl Process {
-    /// The path of the current directory.
-    pub fn current_path(&mut self) -> Result<Vec<u8>, Errno> {
-        match self.current.as_ref().and_then(|current| current.node()) {
-            Some(node) => Ok(node.path().into_bytes()),
-            None => path_of(self.current_directory()?),
-        }
-    }
 }
 
 impl Process {
@@ -345,7 +331,7 @@ pub fn fchdir(process: &mut Process, frame: &mut Frame) -> Answer {
 
 fn fchdir_to(process: &mut Process, descriptor: u64) -> Answer {
     let file = process.descriptors.get(descriptor)?;
-    if status::of_file(process, &file)?.mode & S_IFMT != S_IFDIR {
+    if file_status::of_file(process, &file)?.mode & S_IFMT != S_IFDIR {
         return Err(ENOTDIR);
     }
     process.current = Some(file);

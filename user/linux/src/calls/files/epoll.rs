@@ -4,74 +4,30 @@
 //! a change is also told of when the program has used it in between.
 
 use crate::abi::errno::{Answer, EEXIST, EINVAL, ELOOP, ENOENT, EPERM, Errno};
+use crate::abi::file_flags::S_IFMT;
 use crate::abi::registers::Frame;
-use crate::calls::files::poll::{self, ALWAYS, FOR_EVER, POLLIN, POLLOUT, Watched};
+use crate::calls::files::poll;
+use crate::operations::files::readiness::{self, FLAGS, FOR_EVER, ONE_SHOT, look, with_set};
 use crate::process::Process;
-use crate::state::files::descriptor_table::{Kind, OpenFile, S_IFMT};
+use crate::state::files::epoll_set::Entry;
 use crate::state::files::in_process_file::Local;
-use alloc::rc::{Rc, Weak};
+use crate::state::files::open_file::{Kind, OpenFile};
+use alloc::rc::Rc;
 use alloc::vec::Vec;
 use core::cell::RefCell;
-use nacre_proto::channel;
 
 const ADD: u64 = 1;
 const DELETE: u64 = 2;
 const MODIFY: u64 = 3;
-const EDGE: u64 = 1 << 31;
-const ONE_SHOT: u64 = 1 << 30;
-/// Flags that are not events.
-const FLAGS: u64 = 0xf << 28;
 /// Bytes of an `epoll_event`.
 const RECORD: usize = 12;
-/// Events of which something that comes is news: `POLLIN POLLPRI POLLRDNORM POLLRDHUP`; and those of which room is.
-const ARRIVALS: u64 = POLLIN | 2 | 0x40 | 0x2000;
-const DEPARTURES: u64 = POLLOUT | 0x100;
 /// Deepest nesting of sets.
 const DEEPEST: usize = 5;
-
-/// One file of a set.
-#[derive(Clone)]
-struct Entry {
-    descriptor: u64,
-    file: Weak<OpenFile>,
-    /// Events and flags; no events: it was told of once, which was all that was asked for.
-    wanted: u64,
-    data: u64,
-    /// What was told last, and how much the file had been used then.
-    told: u64,
-    used: u32,
-    /// How often something had come then, and gone.
-    changes: [u64; 2],
-}
-
-/// A set of files.
-pub struct Set {
-    entries: Vec<Entry>,
-}
-
-impl Set {
-    /// An empty one.
-    pub const fn new() -> Set {
-        Set { entries: Vec::new() }
-    }
-
-    fn position(&self, descriptor: u64, file: &Rc<OpenFile>) -> Option<usize> {
-        self.entries.iter().position(|entry| entry.descriptor == descriptor && entry.file.as_ptr() == Rc::as_ptr(file))
-    }
-}
 
 /// The set that an open file is.
 fn set_of(file: &OpenFile) -> Result<&RefCell<Local>, Errno> {
     match &file.kind {
         Kind::Local(local) if matches!(&*local.borrow(), Local::Set(_)) => Ok(local),
-        _ => Err(EINVAL),
-    }
-}
-
-/// Does something with a set.
-fn with_set<R>(local: &RefCell<Local>, work: impl FnOnce(&mut Set) -> R) -> Result<R, Errno> {
-    match &mut *local.borrow_mut() {
-        Local::Set(set) => Ok(work(set)),
         _ => Err(EINVAL),
     }
 }
@@ -144,62 +100,6 @@ fn read_event(process: &Process, address: u64) -> Result<(u64, u64), Errno> {
     Ok((part(0, 4), part(4, RECORD)))
 }
 
-impl Process {
-    /// Whether anything in a set is ready.
-    pub fn any_ready(&mut self, local: &RefCell<Local>) -> bool {
-        let entries = with_set(local, |set| set.entries.clone()).unwrap_or_default();
-        entries.iter().any(|entry| entry.file.upgrade().is_some_and(|file| poll::ready(self, &file, (entry.wanted & !FLAGS) | ALWAYS) != 0))
-    }
-
-    /// Has the agent told when a file of a set may be ready; other files inside the process tell themselves.
-    pub fn watch_set(&mut self, local: &RefCell<Local>) -> Watched {
-        let entries = match &*local.borrow() {
-            Local::Set(set) => set.entries.clone(),
-            _ => return Watched::NOTHING,
-        };
-        let wanted = entries.iter().filter(|entry| entry.wanted & !FLAGS != 0);
-        wanted.fold(Watched::NOTHING, |all, entry| all.and(self.watch_entry(entry)))
-    }
-
-    fn watch_entry(&mut self, entry: &Entry) -> Watched {
-        let Some(file) = entry.file.upgrade() else { return Watched::NOTHING };
-        let events = entry.wanted & !FLAGS;
-        if entry.wanted & EDGE == 0 {
-            return poll::watch(self, &file, events);
-        }
-        if !file.counts_changes() {
-            // What is ready and was told of is no news, and nobody tells of the next time.
-            let watched = poll::watch(self, &file, events);
-            return Watched { is_complete: watched.is_complete && !watched.is_ready, is_ready: false };
-        }
-        let [arrivals, departures] = entry.changes;
-        self.watch_with(&file, events | EDGE, |_, target, agent, bits| {
-            let now = channel::expect(target, events, arrivals, departures, bits, agent)?;
-            Ok([now.arrivals, now.departures] != [arrivals, departures])
-        })
-    }
-}
-
-/// Which events a file of a set has, and which of them are to be told of.
-fn look(process: &mut Process, file: &OpenFile, entry: &mut Entry) -> (u64, u64) {
-    let wanted = entry.wanted & !FLAGS;
-    if entry.wanted & EDGE != 0
-        && file.counts_changes()
-        && let Ok(now) = process.services.reference(file).and_then(|target| channel::look(target, wanted))
-    {
-        let before = core::mem::replace(&mut entry.changes, [now.arrivals, now.departures]);
-        let came = if now.arrivals != before[0] && wanted & ARRIVALS != 0 { now.events } else { 0 };
-        let went = if now.departures != before[1] && wanted & DEPARTURES != 0 { now.events } else { 0 };
-        let told = core::mem::replace(&mut entry.told, now.events);
-        return (now.events, came | went | now.events & !told);
-    }
-    let ready = poll::ready(process, file, wanted | ALWAYS);
-    let used = file.used.get();
-    let news = if entry.wanted & EDGE == 0 || used != entry.used { ready } else { ready & !entry.told };
-    (entry.told, entry.used) = (ready, used);
-    (ready, news)
-}
-
 /// Looks at every file of a set once, and writes up to `most` records of those that are ready.
 fn collect(process: &mut Process, local: &RefCell<Local>, events: u64, most: u64) -> Answer {
     let mut count = 0;
@@ -242,7 +142,7 @@ fn wait(process: &mut Process, arguments: [u64; 3], timeout: u64) -> Answer {
     // As many as can be ready are asked for in the buffer; the rest of it is not looked at.
     let members = with_set(local, |set| set.entries.len())? as u64;
     process.memory.writable(events, RECORD as u64 * most.min(members.max(1)))?;
-    poll::wait(process, timeout, |process| collect(process, local, events, most), |process| process.watch_set(local))
+    readiness::wait(process, timeout, |process| collect(process, local, events, most), |process| process.watch_set(local))
 }
 
 fn milliseconds(timeout: u64) -> u64 {

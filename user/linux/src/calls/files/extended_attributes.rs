@@ -2,7 +2,7 @@
 
 use crate::abi::errno::{Answer, EOPNOTSUPP};
 use crate::abi::registers::Frame;
-use crate::calls::files::status::{check_descriptor, check_path};
+use crate::operations::paths::path_status::{check_descriptor, check_path};
 use crate::process::Process;
 
 /// `setxattr(path, ..)`, `getxattr(path, ..)`, `removexattr(path, ..)`.

@@ -2,9 +2,9 @@
 
 use crate::abi::errno::{Answer, EINTR, EINVAL, ENOLCK, ENOSYS, EOVERFLOW, ERESTART, Errno};
 use crate::abi::registers::Frame;
-use crate::calls::files::status;
+use crate::operations::paths::file_status;
 use crate::process::Process;
-use crate::state::files::descriptor_table::OpenFile;
+use crate::state::files::open_file::OpenFile;
 use alloc::rc::Rc;
 use nacre_proto::file;
 use nacre_proto::flags::{LOCK_NONE, LOCK_READ, LOCK_TEST, LOCK_WAIT, LOCK_WHOLE, LOCK_WRITE, SEEK_CUR};
@@ -68,8 +68,8 @@ impl Range {
 fn base(process: &mut Process, file: &OpenFile, whence: u64) -> Result<u64, Errno> {
     match whence {
         0 => Ok(0),
-        1 => Ok(file::seek(process.services.reference(file)?, 0, SEEK_CUR)?.position),
-        2 => Ok(status::of_file(process, file)?.size),
+        1 => Ok(file::seek(file.reference()?, 0, SEEK_CUR)?.position),
+        2 => Ok(file_status::of_file(process, file)?.size),
         _ => Err(EINVAL),
     }
 }
@@ -92,7 +92,7 @@ impl Process {
         if !file.is_regular() {
             return;
         }
-        if let (Some(owner), Ok(target)) = (self.lock_owner.as_ref().map(OwnedReference::handle), self.services.reference(file)) {
+        if let (Some(owner), Ok(target)) = (self.lock_owner.as_ref().map(OwnedReference::handle), file.reference()) {
             // What has gone has no locks.
             let _ = file::lock_owned(target, LOCK_NONE, 0, 0, ALL, owner);
         }
@@ -100,7 +100,7 @@ impl Process {
 
     /// Asks the file's server; the words of its answer.
     fn ask_for_lock(&mut self, file: &OpenFile, words: [u64; 4], for_process: bool) -> Result<[u64; 4], Errno> {
-        let target = match self.services.reference(file) {
+        let target = match file.reference() {
             Ok(target) => target,
             // What is inside the process, nobody else locks.
             Err(_) => return Ok([LOCK_NONE, 0, 0, 0]),

@@ -1,10 +1,10 @@
 //! `inotify`: hearing what happens to files. Their server keeps the watches; the descriptor is read like a file.
 
 use crate::abi::errno::{Answer, EINVAL, ENOSYS};
+use crate::abi::file_flags::{AT_SYMLINK_NOFOLLOW, CURRENT, O_CLOEXEC, O_NONBLOCK};
 use crate::abi::registers::Frame;
-use crate::operations::paths::path_start::{AT_SYMLINK_NOFOLLOW, CURRENT};
 use crate::process::Process;
-use crate::state::files::descriptor_table::{Kind, O_CLOEXEC, O_NONBLOCK, OpenFile};
+use crate::state::files::open_file::{Kind, OpenFile};
 use nacre_proto::{directory, file};
 
 /// Bits of a mask that mean something.
@@ -40,7 +40,7 @@ pub fn inotify_add_watch(process: &mut Process, frame: &mut Frame) -> Answer {
         return Err(EINVAL);
     }
     let file = process.descriptors.get(descriptor)?;
-    let watcher = process.services.reference(&file).map_err(|_| EINVAL)?;
+    let watcher = file.reference().map_err(|_| EINVAL)?;
     let place = process.place(CURRENT, path)?;
     let flags = if mask & DONT_FOLLOW != 0 { AT_SYMLINK_NOFOLLOW } else { 0 };
     Ok(directory::watch(place.directory, mask & KNOWN, flags, place.path, watcher)?.number)
@@ -50,7 +50,7 @@ pub fn inotify_add_watch(process: &mut Process, frame: &mut Frame) -> Answer {
 pub fn inotify_rm_watch(process: &mut Process, frame: &mut Frame) -> Answer {
     let [descriptor, number, ..] = frame.arguments();
     let file = process.descriptors.get(descriptor)?;
-    let watcher = process.services.reference(&file).map_err(|_| EINVAL)?;
+    let watcher = file.reference().map_err(|_| EINVAL)?;
     match file::unwatch(watcher, number & 0xffff_ffff) {
         Ok(_) => Ok(0),
         Err(ENOSYS) => Err(EINVAL),

@@ -1,14 +1,16 @@
 //! `ioctl`: terminals, and the few requests that any file takes.
 
-use crate::abi::errno::{Answer, EINVAL, EIO, ENOTTY, EPERM, Errno};
+use crate::abi::errno::{Answer, EINVAL, EIO, ENOTTY, EPERM};
+use crate::abi::file_flags::{O_ASYNC, O_NONBLOCK};
 use crate::abi::registers::Frame;
+use crate::abi::signal_numbers::SIGTTOU;
 use crate::calls::files::descriptors::set_flags;
-use crate::calls::files::status;
-use crate::operations::terminals::job_control::SIGTTOU;
+use crate::operations::paths::file_status;
+use crate::operations::terminals::job_control::{get_attributes, is_terminal};
 use crate::operations::terminals::terminal_io;
 use crate::process::Process;
-use crate::process::end::PID;
-use crate::state::files::descriptor_table::{O_ASYNC, O_NONBLOCK, OpenFile};
+use crate::state::files::open_file::OpenFile;
+use crate::state::threads::thread_table::PID;
 use alloc::rc::Rc;
 use nacre_proto::{channel, file, process as manager, terminal};
 use nacre_proto::structures::Attributes;
@@ -64,7 +66,7 @@ pub fn ioctl(process: &mut Process, frame: &mut Frame) -> Answer {
 
 fn set_nonblocking(process: &mut Process, open: &OpenFile, argument: u64) -> Answer {
     let wanted = if process.memory.read_half(argument)? == 0 { 0 } else { O_NONBLOCK };
-    set_flags(process, open, open.flags.get() & !O_NONBLOCK | wanted)?;
+    set_flags(open, open.flags.get() & !O_NONBLOCK | wanted)?;
     Ok(0)
 }
 
@@ -75,7 +77,7 @@ fn set_async(process: &mut Process, open: &Rc<OpenFile>, argument: u64) -> Answe
     if wanted == before {
         return Ok(0);
     }
-    if !open.is_channel() && open.pipe().is_none() && !is_terminal(process, open) {
+    if !open.is_channel() && open.pipe().is_none() && !is_terminal(open) {
         return Err(ENOTTY);
     }
     open.flags.set(open.flags.get() & !O_ASYNC | wanted);
@@ -88,24 +90,13 @@ fn waiting(process: &mut Process, open: &OpenFile, argument: u64) -> Answer {
     let count = match open.pipe() {
         Some(end) => end.waiting() as u64,
         None if open.is_regular() => {
-            let position = file::seek(process.services.reference(open)?, 0, CURRENT)?.position;
-            status::of_file(process, open)?.size.saturating_sub(position)
+            let position = file::seek(open.reference()?, 0, CURRENT)?.position;
+            file_status::of_file(process, open)?.size.saturating_sub(position)
         }
-        None => terminal::waiting(process.services.reference(open)?)?.count,
+        None => terminal::waiting(open.reference()?)?.count,
     };
     process.memory.write_half(argument, count as u32)?;
     Ok(0)
-}
-
-/// Whether a file is a terminal.
-pub fn is_terminal(process: &mut Process, open: &OpenFile) -> bool {
-    get_attributes(process, open).is_ok()
-}
-
-fn get_attributes(process: &mut Process, open: &OpenFile) -> Result<[u8; Attributes::SIZE], Errno> {
-    let mut attributes = [0; Attributes::SIZE];
-    terminal::get_attributes(process.services.reference(open)?, &mut attributes)?;
-    Ok(attributes)
 }
 
 /// Bytes of a `struct termio`: four sets of flags in two bytes each, instead of four, then the discipline, and the first eight keys.
@@ -133,36 +124,36 @@ fn lengthen(short: [u8; SHORT], attributes: &mut [u8; Attributes::SIZE]) {
 fn of_terminal(process: &mut Process, open: &OpenFile, request: u32, argument: u64) -> Answer {
     match request {
         TCGETS => {
-            let attributes = get_attributes(process, open)?;
+            let attributes = get_attributes(open)?;
             process.memory.write_bytes(argument, &attributes)?;
         }
         TCGETA => {
-            let attributes = get_attributes(process, open)?;
+            let attributes = get_attributes(open)?;
             process.memory.write_bytes(argument, &shortened(&attributes))?;
         }
         TIOCGWINSZ => {
-            let size = terminal::window(process.services.reference(open)?)?;
+            let size = terminal::window(open.reference()?)?;
             process.memory.write_words(argument, &[size.rows & 0xffff | (size.columns & 0xffff) << 16])?;
         }
         TIOCSWINSZ => {
             let [size] = process.memory.read_words(argument)?;
-            terminal::set_window(process.services.reference(open)?, size & 0xffff, size >> 16 & 0xffff)?;
+            terminal::set_window(open.reference()?, size & 0xffff, size >> 16 & 0xffff)?;
         }
         TIOCSTI => {
             let byte = process.memory.readable(argument, 1)?[0];
-            terminal::type_byte(process.services.reference(open)?, byte.into())?;
+            terminal::type_byte(open.reference()?, byte.into())?;
         }
         TIOCPKT | TIOCGPKT | TIOCGPTN | TIOCSPTLCK | TIOCGPTLCK | TIOCGPTPEER => return of_master(process, open, request, argument),
         TCSETS..=TCSETSF | TCSETA..=TCSETAF | TCSBRK | TCSBRKP | TCXONC | TCFLSH => return changing(process, open, request, argument),
         TIOCSCTTY | TIOCNOTTY | TIOCGPGRP | TIOCSPGRP | TIOCGSID => {
-            get_attributes(process, open)?;
+            get_attributes(open)?;
             return if process.is_managed() { by_manager(process, open, request, argument) } else { of_session(process, request, argument) };
         }
         TIOCOUTQ | TIOCGETD => {
-            get_attributes(process, open)?;
+            get_attributes(open)?;
             process.memory.write_half(argument, 0)?;
         }
-        TIOCEXCL | TIOCNXCL => drop(get_attributes(process, open)?),
+        TIOCEXCL | TIOCNXCL => drop(get_attributes(open)?),
         _ => return Err(ENOTTY),
     }
     Ok(0)
@@ -173,7 +164,7 @@ fn of_master(process: &mut Process, open: &OpenFile, request: u32, argument: u64
     if !open.is_master() {
         return Err(ENOTTY);
     }
-    let target = process.services.reference(open)?;
+    let target = open.reference()?;
     match request {
         TIOCGPTN => process.memory.write_half(argument, channel::terminal_facts(target, 0)?.number as u32)?,
         TIOCGPTLCK => process.memory.write_half(argument, channel::terminal_facts(target, 0)?.is_locked as u32)?,
@@ -187,7 +178,7 @@ fn of_master(process: &mut Process, open: &OpenFile, request: u32, argument: u64
 
 /// Requests that those in the background are stopped for.
 fn changing(process: &mut Process, open: &OpenFile, request: u32, argument: u64) -> Answer {
-    get_attributes(process, open)?;
+    get_attributes(open)?;
     if !open.is_master()
         && let Some(device) = process.terminal_of(open)
     {
@@ -196,16 +187,16 @@ fn changing(process: &mut Process, open: &OpenFile, request: u32, argument: u64)
     match request {
         TCSETS..=TCSETSF => {
             let attributes = process.memory.readable(argument, Attributes::SIZE as u64)?;
-            terminal::set_attributes(process.services.reference(open)?, u64::from(request - TCSETS), attributes)?;
+            terminal::set_attributes(open.reference()?, u64::from(request - TCSETS), attributes)?;
         }
         TCSETA..=TCSETAF => {
-            let mut attributes = get_attributes(process, open)?;
+            let mut attributes = get_attributes(open)?;
             let short = process.memory.readable(argument, SHORT as u64)?.try_into().map_err(|_| EINVAL)?;
             lengthen(short, &mut attributes);
-            terminal::set_attributes(process.services.reference(open)?, u64::from(request - TCSETA), &attributes)?;
+            terminal::set_attributes(open.reference()?, u64::from(request - TCSETA), &attributes)?;
         }
-        TCFLSH => drop(terminal::flush(process.services.reference(open)?, argument)?),
-        TCXONC => drop(terminal::flow(process.services.reference(open)?, argument)?),
+        TCFLSH => drop(terminal::flush(open.reference()?, argument)?),
+        TCXONC => drop(terminal::flow(open.reference()?, argument)?),
         _ => {}
     }
     Ok(0)
@@ -218,7 +209,7 @@ fn by_manager(process: &mut Process, open: &OpenFile, request: u32, argument: u6
     // A master may be asked by everybody; its session may have no number.
     let is_known = owner.is_own != 0 || open.is_master();
     match request {
-        TIOCSCTTY => terminal_io::acquire(device, argument == 1, process.services.reference(open)?)?,
+        TIOCSCTTY => terminal_io::acquire(device, argument == 1, open.reference()?)?,
         TIOCGPGRP if is_known => process.memory.write_half(argument, owner.group as u32)?,
         TIOCGSID if is_known && owner.session != 0 => process.memory.write_half(argument, owner.session as u32)?,
         TIOCSPGRP if owner.is_own != 0 => {

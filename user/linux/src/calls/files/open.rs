@@ -1,16 +1,19 @@
 //! Opening files.
 
 use crate::abi::errno::{Answer, E2BIG, EACCES, EINVAL, EMFILE, ENOENT, ENOTDIR, EPERM};
+use crate::abi::file_flags::{CURRENT, O_ACCESS, O_APPEND, O_CLOEXEC, O_DIRECT, O_NONBLOCK, O_PATH, O_WRONLY, S_IFCHR, S_IFDIR, S_IFMT};
+use crate::abi::file_flags::S_IFREG;
 use crate::abi::registers::Frame;
-use crate::calls::files::status;
+use crate::operations::paths::file_status;
 use crate::operations::paths::path_resolve::{Resolved, Rules};
-use crate::operations::paths::path_start::{CURRENT, Place, own_descriptor};
+use crate::operations::paths::path_start::own_descriptor;
+use crate::operations::paths::path_status;
 use crate::operations::paths::permissions::{EXECUTE, Found, READ, WRITE};
 use crate::operations::proc::open::Opened;
-use crate::operations::proc::tree::Node;
 use crate::process::Process;
-use crate::state::files::descriptor_table::{Kind, O_ACCESS, O_APPEND, O_CLOEXEC, O_DIRECT, O_NONBLOCK, O_PATH, O_WRONLY, OpenFile, S_IFCHR};
-use crate::state::files::descriptor_table::{S_IFDIR, S_IFMT, S_IFREG};
+use crate::process::exchange::Place;
+use crate::state::files::open_file::{Kind, OpenFile};
+use crate::state::files::proc_node::Node;
 use alloc::vec::Vec;
 use nacre_proto::{Errno, directory, file};
 use nacre_proto::structures::Status;
@@ -130,7 +133,7 @@ fn name_of_own(process: &mut Process, number: u64, file: &OpenFile) -> Option<Ve
     if process.terminal_status(&path).is_some() || file.node().is_some() {
         return Some(path);
     }
-    let (now, then) = (status::of_path(process.services.files().ok()?, &path).ok()?, status::of_file(process, file).ok()?);
+    let (now, then) = (file_status::of_path(process.services.files().ok()?, &path).ok()?, file_status::of_file(process, file).ok()?);
     ((now.device, now.inode) == (then.device, then.inode)).then_some(path)
 }
 
@@ -222,7 +225,7 @@ fn access_at(process: &mut Process, descriptor: u64, address: u64, wanted: u64, 
     }
     // No other thread may see the process as somebody else.
     let lock = process.lock.take();
-    let status = status::at(process, descriptor, address, flags & !AT_EACCESS_EFFECTIVE);
+    let status = path_status::at(process, descriptor, address, flags & !AT_EACCESS_EFFECTIVE);
     let done = status.and_then(|status| process.check_mode(&status, wanted));
     process.lock = lock;
     (process.identity.of_files, process.identity.capabilities) = (files, capabilities);

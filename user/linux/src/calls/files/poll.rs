@@ -1,216 +1,21 @@
 //! Waiting for several files at once. Servers say what is ready, and tell the agent once when that may have changed: they are asked for that again when they have. Of one that does not,
 //! a wait asks again and again, at growing intervals up to [`LONGEST_PAUSE`].
 
-use crate::abi::errno::{Answer, EINVAL, ERESTART_UNHANDLED, Errno};
+use crate::abi::errno::{Answer, EINVAL, Errno};
+use crate::abi::poll_events::{POLLERR, POLLHUP, POLLIN, POLLNVAL, POLLOUT, POLLPRI};
 use crate::abi::registers::Frame;
-use crate::calls::identity::limits::MOST_DESCRIPTORS;
-use crate::calls::time::clocks::{MICROSECOND, MONOTONIC, SECOND, duration, duration_of_timeval, now};
+use crate::abi::time_units::{MICROSECOND, MONOTONIC, SECOND};
+use crate::operations::clock_reading::{duration, duration_of_timeval, now};
+use crate::operations::files::readiness::{FOR_EVER, MILLISECOND, ready, wait, watch_all};
 use crate::process::Process;
-use crate::state::files::descriptor_table::{Kind, OpenFile};
-use crate::state::files::pipe::Side;
+use crate::state::files::open_file::OpenFile;
+use crate::state::limits::MOST_DESCRIPTORS;
 use alloc::rc::Rc;
 use alloc::vec;
 use alloc::vec::Vec;
-use nacre_abi::message::KERNEL_BITS;
-use nacre_proto::file;
-use nacre_sys::Reference;
 
-/// Something can be read.
-pub const POLLIN: u64 = 1;
-const POLLPRI: u64 = 2;
-/// Something can be written.
-pub const POLLOUT: u64 = 4;
-/// Something is wrong.
-pub const POLLERR: u64 = 8;
-const POLLHUP: u64 = 0x10;
-const POLLNVAL: u64 = 0x20;
-/// What poll reports though nobody asks for it.
-pub const ALWAYS: u64 = POLLERR | POLLHUP;
-const FIRST_PAUSE: u64 = 500_000;
-const LONGEST_PAUSE: u64 = 16_000_000;
-const MILLISECOND: u64 = 1_000_000;
-/// A wait without a limit.
-pub const FOR_EVER: u64 = u64::MAX;
 /// Bytes of a `struct pollfd`.
 const ENTRY: u64 = 8;
-
-/// Which of `events`, and of those that are told in any case, an open file has.
-pub fn ready(process: &mut Process, open: &OpenFile, events: u64) -> u64 {
-    if let Kind::Local(local) = &open.kind
-        && !open.is_remote()
-    {
-        return process.local_events(local) & events;
-    }
-    let Some(end) = open.pipe() else {
-        if open.options.get().has_failed() {
-            return events & (POLLIN | POLLOUT) | ALWAYS;
-        }
-        let Ok(target) = process.services.reference(open) else { return POLLERR };
-        return process.unlocked(|| file::poll(target, events)).map_or(POLLERR, |reply| reply.events & (events | ALWAYS));
-    };
-    match end.side() {
-        Side::Read if end.waiting() != 0 => events & POLLIN,
-        Side::Read if end.is_alone() => POLLHUP,
-        Side::Write if end.is_alone() => events & POLLOUT | POLLERR,
-        Side::Write if end.is_ready() => events & POLLOUT,
-        _ => 0,
-    }
-}
-
-/// What came of watching files.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Watched {
-    /// The agent will hear of each of them.
-    pub is_complete: bool,
-    /// One has an event already.
-    pub is_ready: bool,
-}
-
-impl Watched {
-    /// Nothing needs to be heard of.
-    pub const NOTHING: Watched = Watched { is_complete: true, is_ready: false };
-    /// Nobody will tell.
-    pub const UNKNOWN: Watched = Watched { is_complete: false, is_ready: false };
-
-    /// Both.
-    pub fn and(self, other: Watched) -> Watched {
-        Watched { is_complete: self.is_complete && other.is_complete, is_ready: self.is_ready || other.is_ready }
-    }
-}
-
-/// Bits of the notifications that tell of files: each file has one of them, which it may share.
-pub const FILES: u64 = !0 << FIRST_BIT & !KERNEL_BITS;
-const FIRST_BIT: u32 = 8;
-const BITS: usize = FILES.count_ones() as usize;
-
-/// A watch that a file's server has taken, and has not told of yet as long as its bit was notified so often.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Watch {
-    events: u64,
-    /// Its bit, counted from 1; 0: it has none yet.
-    bit: u8,
-    notified: u32,
-}
-
-/// How often each bit was notified, and which a new file gets.
-pub struct Watches {
-    notified: [u32; BITS],
-    next: u8,
-}
-
-impl Watches {
-    /// None yet.
-    pub const fn new() -> Watches {
-        Watches { notified: [0; BITS], next: 0 }
-    }
-
-    /// Bits have come: what stood at them is to be asked for again.
-    pub fn notified(&mut self, bits: u64) {
-        for (index, count) in self.notified.iter_mut().enumerate() {
-            *count = count.wrapping_add((bits >> (FIRST_BIT as usize + index) & 1) as u32);
-        }
-    }
-
-    /// The watch of a file; a bit is chosen if it has none.
-    fn of(&mut self, file: &OpenFile) -> Watch {
-        let mut watch = file.watch.get();
-        if watch.bit == 0 {
-            self.next = (self.next + 1) % BITS as u8;
-            watch = Watch { events: 0, bit: self.next + 1, notified: 0 };
-            file.watch.set(watch);
-        }
-        watch
-    }
-
-    fn count(&self, watch: Watch) -> u32 {
-        self.notified.get(usize::from(watch.bit) - 1).copied().unwrap_or_default()
-    }
-}
-
-impl Watch {
-    /// What is notified.
-    fn bits(self) -> u64 {
-        1 << (FIRST_BIT + u32::from(self.bit) - 1)
-    }
-}
-
-impl Process {
-    /// Has `ask` tell a file's server to notify these bits, unless it still has a watch of all these events.
-    pub fn watch_with(&mut self, open: &OpenFile, events: u64, ask: impl FnOnce(&mut Process, Reference, Reference, u64) -> Result<bool, Errno>) -> Watched {
-        let watch = self.watches.of(open);
-        let count = self.watches.count(watch);
-        if events & !watch.events == 0 && watch.notified == count && watch.events != 0 {
-            return Watched::NOTHING;
-        }
-        let Ok(agent) = self.need_agent() else { return Watched::UNKNOWN };
-        let Ok(target) = self.services.reference(open) else { return Watched::NOTHING };
-        let Ok(is_ready) = ask(self, target, agent, watch.bits()) else { return Watched::UNKNOWN };
-        if !is_ready {
-            open.watch.set(Watch { events, notified: count, ..watch });
-        }
-        Watched { is_complete: true, is_ready }
-    }
-}
-
-/// Asks that the agent hears when `open` may have one of the events. Files inside the process need no asking.
-pub fn watch(process: &mut Process, open: &OpenFile, events: u64) -> Watched {
-    match &open.kind {
-        // Nobody tells of a process that ends, unless it is a child.
-        Kind::Local(_) if open.process().is_some() => Watched::UNKNOWN,
-        Kind::Local(local) if !open.is_remote() => process.watch_set(local),
-        Kind::Pipe(_) => Watched::NOTHING,
-        _ => process.watch_with(open, events, |process, target, agent, bits| {
-            Ok(process.unlocked(|| file::watch(target, events, bits, agent))?.events != 0)
-        }),
-    }
-}
-
-/// Watches several files.
-fn watch_all(process: &mut Process, files: &[(Rc<OpenFile>, u64)]) -> Watched {
-    files.iter().fold(Watched::NOTHING, |all, (open, events)| all.and(watch(process, open, *events)))
-}
-
-/// Asks `check` until it says how many are ready, or the time has passed; 0 then. Between, `watch` has the agent told when it is to ask again.
-pub fn wait(process: &mut Process, timeout: u64, mut check: impl FnMut(&mut Process) -> Answer, mut watch: impl FnMut(&mut Process) -> Watched) -> Answer {
-    let mut count = check(process)?;
-    if count != 0 || timeout == 0 {
-        return Ok(count);
-    }
-    let end = if timeout == FOR_EVER { None } else { Some(now(process, MONOTONIC)?.saturating_add(timeout)) };
-    let mut pause = FIRST_PAUSE;
-    let mut was_ready = false;
-    loop {
-        if process.is_interrupted() {
-            return Err(ERESTART_UNHANDLED);
-        }
-        let watched = watch(process);
-        let left = match end {
-            Some(end) => end.saturating_sub(now(process, MONOTONIC)?),
-            None => FOR_EVER,
-        };
-        // What is ready, and yet is none of what is waited for, is asked again after a while.
-        let sleeps = !watched.is_ready || was_ready;
-        was_ready = watched.is_ready;
-        if sleeps && left != 0 {
-            let is_told = watched.is_complete && !watched.is_ready;
-            let rest = if is_told { left } else { left.min(pause) };
-            pause = if is_told { FIRST_PAUSE } else { (2 * pause).min(LONGEST_PAUSE) };
-            process.me().awaits_pipe = true;
-            process.sleep(rest);
-            process.me().awaits_pipe = false;
-        }
-        count = check(process)?;
-        if count != 0 || left == 0 {
-            return Ok(count);
-        }
-    }
-}
-
-/// Waits until a file has an event, for at most so many nanoseconds; whether it has.
-pub fn wait_for_one(process: &mut Process, file: &OpenFile, event: u64, limit: u64) -> Result<bool, Errno> {
-    let check = |process: &mut Process| Ok(u64::from(ready(process, file, event) != 0));
-    wait(process, limit, check, |process| watch(process, file, event)).map(|count| count != 0)
-}
 
 /// Looks at every `pollfd` once and writes what it found; how many have anything.
 fn poll_once(process: &mut Process, entries: u64, count: u64) -> Answer {
@@ -377,17 +182,4 @@ pub fn pselect6(process: &mut Process, frame: &mut Frame) -> Answer {
     let mask = if mask == 0 { 0 } else { process.memory.read_words::<2>(mask)?[0] };
     let sets = [read, write, except];
     telling_rest(process, address, timeout, 1, |process| with_mask(process, mask, |process| select_for(process, count, sets, timeout)))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn no_file_gets_a_bit_of_the_kernels() {
-        for bit in 1..=BITS as u8 {
-            let bits = Watch { events: POLLIN, bit, notified: 0 }.bits();
-            assert!(bits & FILES != 0 && bits & KERNEL_BITS == 0 && bits >= 1 << FIRST_BIT, "{bit}");
-        }
-    }
 }

@@ -1,17 +1,16 @@
 //! Reading and writing open files.
 
-use crate::abi::errno::{Answer, EBADF, EFAULT, EFBIG, EINVAL, ENODEV, ENOMEM, EOPNOTSUPP, EPIPE, ESPIPE, Errno};
+use crate::abi::errno::{Answer, EBADF, EFAULT, EFBIG, EINVAL, ENODEV, ENOMEM, EOPNOTSUPP, ESPIPE, Errno};
+use crate::abi::file_flags::{S_IFDIR, S_IFIFO, S_IFMT};
 use crate::abi::registers::Frame;
 use crate::calls::files::list_directory;
-use crate::calls::files::status;
-use crate::calls::signals::SIGPIPE;
-use crate::calls::sockets::Socket;
+use crate::operations::files::file_signals::written;
+use crate::operations::paths::file_status;
 use crate::operations::proc;
 use crate::process::Process;
 use crate::services::OWN_POSITION;
-use crate::services::connections::PIECE;
-use crate::state::files::descriptor_table::{OpenFile, S_IFDIR, S_IFIFO, S_IFMT};
-use crate::state::signals::pending::{Info, SI_KERNEL};
+use crate::services::find::PIECE;
+use crate::state::files::open_file::OpenFile;
 use alloc::rc::Rc;
 use alloc::vec::Vec;
 use nacre_abi::Rights;
@@ -61,15 +60,6 @@ fn write_from(process: &mut Process, file: &OpenFile, offset: u64, address: u64,
         return Ok(0);
     }
     process.write(file, offset, from).map(|count| count as u64)
-}
-
-/// The answer to a write; a broken pipe is a signal too.
-pub fn written(process: &mut Process, file: &OpenFile, answer: Answer) -> Answer {
-    if answer == Err(EPIPE) && Socket::of(file).is_none_or(|socket| !socket.has_messages()) {
-        let (caller, info) = (process.caller, Info::from(SIGPIPE, SI_KERNEL, 0, 0));
-        process.post_to(caller, info)?;
-    }
-    answer
 }
 
 /// `read(descriptor, buffer, size)`.
@@ -251,10 +241,10 @@ pub fn pwritev2(process: &mut Process, frame: &mut Frame) -> Answer {
     let offset = position_or_own(offset)?;
     let file = to_write(process, descriptor)?;
     let at_end = transfer_flags(flags, 0x1f)? & APPEND != 0 && file.is_regular();
-    let end = if at_end { status::of_file(process, &file)?.size } else { offset };
+    let end = if at_end { file_status::of_file(process, &file)?.size } else { offset };
     let answer = write_pieces(process, &file, end, &vectors(process, pieces, count)?);
     if let (Ok(count), true) = (answer, at_end && offset == OWN_POSITION) {
-        nacre_proto::file::seek(process.services.reference(&file)?, end + count, nacre_proto::flags::SEEK_SET)?;
+        nacre_proto::file::seek(file.reference()?, end + count, nacre_proto::flags::SEEK_SET)?;
     }
     written(process, &file, answer)
 }
@@ -277,22 +267,13 @@ pub fn lseek(process: &mut Process, frame: &mut Frame) -> Answer {
             _ => Err(EINVAL),
         };
     }
-    let target = process.services.reference(&file)?;
+    let target = file.reference()?;
     Ok(process.while_asking([target], |[target]| file::seek(target, offset, whence & 0xffff_ffff))?.position)
-}
-
-/// Moves a file's position back by so many bytes. A file that has none stays as it is.
-pub fn step_back(process: &mut Process, file: &OpenFile, bytes: u64) {
-    const CURRENT: u64 = 1;
-    let offset = bytes.wrapping_neg();
-    if file.node().is_none_or(|node| node.is_folder()) || proc::open::seek(file, offset, CURRENT).is_none() {
-        let _ = process.services.reference(file).map(|target| file::seek(target, offset, CURRENT));
-    }
 }
 
 /// A file that is to be longer than it is must be allowed to be.
 fn check_growth(process: &mut Process, file: &OpenFile, size: u64) -> Result<(), Errno> {
-    if size > process.limits.file_size() && status::of_file(process, file)?.size < size { process.check_file_size(size) } else { Ok(()) }
+    if size > process.limits.file_size() && file_status::of_file(process, file)?.size < size { process.check_file_size(size) } else { Ok(()) }
 }
 
 /// `ftruncate(descriptor, size)`.
@@ -304,7 +285,7 @@ pub fn ftruncate(process: &mut Process, frame: &mut Frame) -> Answer {
         return Err(EINVAL);
     }
     check_growth(process, &file, size)?;
-    let target = process.services.reference(&file)?;
+    let target = file.reference()?;
     process.while_asking([target], |[target]| file::set_size(target, size))?;
     Ok(0)
 }
@@ -330,7 +311,7 @@ pub fn fallocate(process: &mut Process, frame: &mut Frame) -> Answer {
     if mode & KEEP_SIZE == 0 {
         check_growth(process, &file, end)?;
     }
-    let target = process.services.reference(&file)?;
+    let target = file.reference()?;
     process.while_asking([target], |[target]| file::allocate(target, mode & 0xffff_ffff, offset, size))?;
     Ok(0)
 }
@@ -341,7 +322,7 @@ pub fn fsync(process: &mut Process, frame: &mut Frame) -> Answer {
     if file.pipe().is_some() {
         return Err(EINVAL);
     }
-    let target = process.services.reference(&file)?;
+    let target = file.reference()?;
     process.while_asking([target], |[target]| file::sync(target))?;
     Ok(0)
 }

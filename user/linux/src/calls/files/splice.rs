@@ -1,15 +1,18 @@
 //! `splice`, `tee` and `vmsplice`: bytes that go into pipes and out of them without the program's memory between. What a pipe gives is looked at first, and taken when it has arrived.
 
 use crate::abi::errno::{Answer, EAGAIN, EBADF, EINVAL, ERESTART, ERESTART_UNHANDLED, ESPIPE, Errno};
+use crate::abi::file_flags::O_APPEND;
+use crate::abi::poll_events::{POLLIN, POLLOUT};
 use crate::abi::registers::Frame;
 use crate::calls::files::copy_file::{advance, start, store};
-use crate::calls::files::poll::{self, FOR_EVER, POLLIN, POLLOUT};
-use crate::calls::files::read_write::{self, written};
-use crate::calls::files::status;
+use crate::calls::files::read_write;
+use crate::operations::files::file_signals::{self, written};
+use crate::operations::files::readiness::{self, FOR_EVER};
+use crate::operations::paths::file_status;
 use crate::process::Process;
 use crate::services::OWN_POSITION;
-use crate::services::connections::PIECE;
-use crate::state::files::descriptor_table::{O_APPEND, OpenFile};
+use crate::services::find::PIECE;
+use crate::state::files::open_file::OpenFile;
 use alloc::rc::Rc;
 use alloc::vec;
 use nacre_proto::channel;
@@ -35,39 +38,39 @@ fn check_flags(flags: u64) -> Result<bool, Errno> {
 
 /// Whether two ends are of one pipe.
 fn is_same(process: &mut Process, one: &OpenFile, other: &OpenFile) -> Result<bool, Errno> {
-    let (one, other) = (status::of_file(process, one)?, status::of_file(process, other)?);
+    let (one, other) = (file_status::of_file(process, one)?, file_status::of_file(process, other)?);
     Ok((one.device, one.inode) == (other.device, other.inode))
 }
 
 /// Waits until a pipe has an event; `EAGAIN` if nothing is to be waited for.
 fn wait(process: &mut Process, pipe: &Rc<OpenFile>, event: u64, dont_wait: bool) -> Result<(), Errno> {
-    if poll::ready(process, pipe, event) != 0 {
+    if readiness::ready(process, pipe, event) != 0 {
         return Ok(());
     }
     if dont_wait {
         return Err(EAGAIN);
     }
-    let waited = poll::wait_for_one(process, pipe, event, FOR_EVER);
+    let waited = readiness::wait_for_one(process, pipe, event, FOR_EVER);
     waited.map(drop).map_err(|error| if error == ERESTART_UNHANDLED { ERESTART } else { error })
 }
 
 /// The first bytes of a pipe, which stay there; none at its end.
-fn look(process: &mut Process, pipe: &OpenFile, into: &mut [u8]) -> Result<usize, Errno> {
-    let (target, most) = (process.services.reference(pipe)?, into.len());
+fn look(pipe: &OpenFile, into: &mut [u8]) -> Result<usize, Errno> {
+    let (target, most) = (pipe.reference()?, into.len());
     Ok((channel::receive(target, MSG_PEEK | MSG_DONTWAIT | MSG_BARE, most as u64, 0, 0, into)?.count as usize).min(most))
 }
 
 /// Takes bytes that have been looked at.
-fn take(process: &mut Process, pipe: &OpenFile, size: usize) -> Result<(), Errno> {
+fn take(pipe: &OpenFile, size: usize) -> Result<(), Errno> {
     let mut buffer = vec![0; size];
-    channel::receive(process.services.reference(pipe)?, MSG_DONTWAIT | MSG_BARE, size as u64, 0, 0, &mut buffer[..])?;
+    channel::receive(pipe.reference()?, MSG_DONTWAIT | MSG_BARE, size as u64, 0, 0, &mut buffer[..])?;
     Ok(())
 }
 
 /// Puts bytes into a pipe, as many as there is room for.
-fn put(process: &mut Process, pipe: &OpenFile, bytes: &[u8]) -> Result<usize, Errno> {
+fn put(pipe: &OpenFile, bytes: &[u8]) -> Result<usize, Errno> {
     let outgoing = channel::Outgoing { flags: MSG_DONTWAIT, ..channel::Outgoing::default() };
-    Ok((channel::send_with(process.services.reference(pipe)?, outgoing, bytes, &[])? as usize).min(bytes.len()))
+    Ok((channel::send_with(pipe.reference()?, outgoing, bytes, &[])? as usize).min(bytes.len()))
 }
 
 /// Calls `step` with what is left until it moves nothing more, or fails after something was moved.
@@ -89,17 +92,17 @@ fn out_of_pipe(process: &mut Process, from: &Rc<OpenFile>, to: &Rc<OpenFile>, of
     let mut buffer = vec![0; STEP.min(size as usize)];
     repeat(size, |done, most| {
         wait(process, from, POLLIN, dont_wait || from.is_nonblocking() || done != 0)?;
-        let count = look(process, from, &mut buffer[..most])?;
+        let count = look(from, &mut buffer[..most])?;
         let bytes = &buffer[..count];
         let moved = match () {
             () if count == 0 => return Ok(0),
             () if is_pipe(to) => {
                 wait(process, to, POLLOUT, dont_wait || to.is_nonblocking() || done != 0)?;
-                put(process, to, bytes)?
+                put(to, bytes)?
             }
             () => process.write(to, advance(offset, done), bytes)?,
         };
-        take(process, from, moved)?;
+        take(from, moved)?;
         Ok(moved)
     })
 }
@@ -117,10 +120,10 @@ fn into_pipe(process: &mut Process, from: &OpenFile, to: &Rc<OpenFile>, offset: 
         if !has_position {
             return process.write(to, OWN_POSITION, &buffer[..count]);
         }
-        let result = if count == 0 { Ok(0) } else { put(process, to, &buffer[..count]) };
+        let result = if count == 0 { Ok(0) } else { put(to, &buffer[..count]) };
         let moved = result.unwrap_or(0);
         if moved < count && offset == OWN_POSITION {
-            read_write::step_back(process, from, (count - moved) as u64);
+            file_signals::step_back(from, (count - moved) as u64);
         }
         result
     })
@@ -174,11 +177,11 @@ pub fn tee(process: &mut Process, frame: &mut Frame) -> Answer {
     wait(process, &from, POLLIN, dont_wait || from.is_nonblocking())?;
     let answer = wait(process, &to, POLLOUT, dont_wait || to.is_nonblocking()).and_then(|()| {
         let mut buffer = vec![0; STEP.min(size as usize)];
-        let target = process.services.reference(&from)?;
+        let target = from.reference()?;
         repeat(size, |done, most| {
             let reply = channel::receive(target, MSG_PEEK | MSG_DONTWAIT | MSG_BARE, most as u64, 0, done, &mut buffer[..most])?;
             let count = (reply.count as usize).min(most);
-            if count == 0 { Ok(0) } else { put(process, &to, &buffer[..count]) }
+            if count == 0 { Ok(0) } else { put(&to, &buffer[..count]) }
         })
     });
     written(process, &to, answer)
@@ -192,7 +195,7 @@ fn give_pages(process: &mut Process, pipe: &Rc<OpenFile>, pieces: &[(u64, u64)],
             // Only the first byte is waited for.
             wait(process, pipe, POLLOUT, dont_wait || pipe.is_nonblocking() || total + done != 0)?;
             let bytes = process.memory.readable(address + done, most as u64)?;
-            put(process, pipe, bytes)
+            put(pipe, bytes)
         });
         match answer {
             Err(error) if total == 0 => return Err(error),

@@ -1,143 +1,14 @@
 //! What a file is: the `stat` family, and what its file system has left.
 
-use crate::abi::errno::{Answer, EINVAL, EIO, ENOENT, Errno};
+use crate::abi::errno::{Answer, EINVAL};
+use crate::abi::file_flags::{AT_SYMLINK_NOFOLLOW, CURRENT};
 use crate::abi::registers::Frame;
-use crate::operations::paths::path_start::{self, AT_EMPTY_PATH, AT_SYMLINK_NOFOLLOW, CURRENT, Place};
-use crate::operations::proc::tree::{Node, Target};
+use crate::operations::paths::file_status::of_file;
+use crate::operations::paths::path_status::{AT_STATX_SYNC, at};
 use crate::process::Process;
-use crate::state::files::descriptor_table::OpenFile;
-use nacre_proto::{channel, directory, file, process as manager};
+use crate::state::files::proc_node::Target;
+use nacre_proto::directory;
 use nacre_proto::structures::Status;
-
-const AT_NO_AUTOMOUNT: u64 = 0x800;
-const AT_STATX_SYNC: u64 = 0x6000;
-const PIPE_MODE: u64 = 0o010600;
-
-/// The status of an open file.
-pub fn of_file(process: &mut Process, open: &OpenFile) -> Result<Status, Errno> {
-    if let Some(end) = open.pipe() {
-        return Ok(Status { mode: PIPE_MODE, links: 1, block_size: 4096, size: end.waiting() as u64, ..Status::default() });
-    }
-    if let Some(node) = open.node() {
-        return process.status_of_node(node);
-    }
-    if open.process().is_some() {
-        return Ok(Status { mode: 0o600, links: 1, block_size: 4096, ..Status::default() });
-    }
-    let mut bytes = [0; Status::SIZE];
-    let target = process.services.reference(open)?;
-    process.unlocked(|| file::status(target, &mut bytes))?;
-    Status::from_bytes(&bytes).ok_or(EIO)
-}
-
-impl Process {
-    fn status_of_node(&mut self, node: Node) -> Result<Status, Errno> {
-        match node {
-            Node::Terminal(Some(number)) => self.status_of_terminal(number),
-            Node::Terminal(None) => Ok(channel::terminal_as_file(0, false)),
-            node => {
-                let owner = node.process().map_or([0; 2], |pid| self.owner_of_process(pid));
-                let [uid, gid] = owner;
-                Ok(Status { uid, gid, ..node.status() })
-            }
-        }
-    }
-
-    /// Effective user and group of a process; the group of another one is not known.
-    fn owner_of_process(&mut self, pid: u64) -> [u64; 2] {
-        if pid == self.pid() {
-            let [_, user, _, _, group, _] = self.identity.owner().map(u64::from);
-            return [user, group];
-        }
-        manager::look(nacre_sys::Reference::PARENT, pid, &mut [0; 1024]).map_or([0; 2], |found| [found.effective, 0])
-    }
-}
-
-/// The status of what a place names.
-pub fn of_place(process: &mut Process, place: Place<'_>, flags: u64) -> Result<Status, Errno> {
-    let mut bytes = [0; Status::SIZE];
-    process.ask_at(place, |directory, path| directory::status_at(directory, flags & AT_SYMLINK_NOFOLLOW, path, &mut bytes).map(drop))?;
-    Status::from_bytes(&bytes).ok_or(EIO)
-}
-
-/// The status of what a path of the library's names.
-pub fn of_path(directory: nacre_sys::Reference, path: &[u8]) -> Result<Status, Errno> {
-    let mut bytes = [0; Status::SIZE];
-    directory::status_at(directory, 0, path, &mut bytes)?;
-    Status::from_bytes(&bytes).ok_or(EIO)
-}
-
-/// The status of the path at `address`, used with a descriptor and `AT_` flags.
-pub fn at(process: &mut Process, descriptor: u64, address: u64, flags: u64) -> Result<Status, Errno> {
-    if flags & !(AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | AT_STATX_SYNC) != 0 {
-        return Err(EINVAL);
-    }
-    let path = if address == 0 && flags & AT_EMPTY_PATH != 0 { &[] } else { process.memory.path(address)? };
-    if path.is_empty() && flags & AT_EMPTY_PATH != 0 {
-        return of_descriptor(process, descriptor);
-    }
-    if let Some(number) = path_start::own_descriptor(path).filter(|_| flags & AT_SYMLINK_NOFOLLOW == 0) {
-        return of_descriptor(process, number?).map_err(|_| ENOENT);
-    }
-    if let Some(known) = process.terminal_status(path) {
-        return known;
-    }
-    match process.in_proc(descriptor, path, flags & AT_SYMLINK_NOFOLLOW == 0) {
-        Some(target) => of_target(process, target?, flags),
-        None => {
-            let place = process.place(descriptor, address)?;
-            process.check_place(place, flags & AT_SYMLINK_NOFOLLOW == 0, 0)?;
-            of_place(process, place, flags)
-        }
-    }
-}
-
-/// The status of what a path in `/proc` leads to.
-fn of_target(process: &mut Process, target: Target, flags: u64) -> Result<Status, Errno> {
-    match target {
-        Target::Node(Node::Descriptor(pid, number)) if flags & AT_SYMLINK_NOFOLLOW == 0 && pid == process.pid() => {
-            of_descriptor(process, number).map_err(|_| ENOENT)
-        }
-        Target::Node(node @ Node::Descriptor(..)) if flags & AT_SYMLINK_NOFOLLOW == 0 => match process.status_of_other(node)? {
-            Ok(status) => Ok(status),
-            Err(path) => of_target(process, Target::Outside(path), flags),
-        },
-        Target::Node(node) => process.status_of_node(node),
-        Target::Outside(path) => {
-            if let Some(known) = process.terminal_status(&path) {
-                return known;
-            }
-            let mut bytes = [0; Status::SIZE];
-            directory::status_at(process.services.files()?, flags & AT_SYMLINK_NOFOLLOW, path.as_slice(), &mut bytes)?;
-            Status::from_bytes(&bytes).ok_or(EIO)
-        }
-    }
-}
-
-/// The status of a descriptor, or of the current directory.
-fn of_descriptor(process: &mut Process, descriptor: u64) -> Result<Status, Errno> {
-    if descriptor as u32 != CURRENT as u32 {
-        let open = process.descriptors.get(descriptor)?;
-        return of_file(process, &open);
-    }
-    if let Some(node) = process.current.as_ref().and_then(|current| current.node()) {
-        return Ok(node.status());
-    }
-    let mut bytes = [0; Status::SIZE];
-    let current = process.current_directory()?;
-    process.while_asking([current], |[current]| file::status(current, &mut bytes).map(drop))?;
-    Status::from_bytes(&bytes).ok_or(EIO)
-}
-
-/// `ENOENT` and its like if there is nothing at a path of the program's.
-pub fn check_path(process: &mut Process, address: u64, follow: bool) -> Result<(), Errno> {
-    at(process, CURRENT, address, if follow { 0 } else { AT_SYMLINK_NOFOLLOW }).map(drop)
-}
-
-/// `EBADF` if the descriptor is not open.
-pub fn check_descriptor(process: &mut Process, descriptor: u64) -> Result<(), Errno> {
-    process.descriptors.get(descriptor).map(drop)
-}
 
 const fn halves(low: u64, high: u64) -> u64 {
     low & 0xffff_ffff | high << 32

@@ -2,98 +2,10 @@
 
 use crate::abi::errno::{Answer, EINVAL, EPERM, Errno};
 use crate::abi::registers::Frame;
-use crate::calls::identity::capabilities::{Capabilities, GROUPS, USERS};
 use crate::process::Process;
+use crate::state::capabilities::{GROUPS, USERS};
+use crate::state::credentials::{Identity, KEEP, Numbers};
 use alloc::vec::Vec;
-
-/// "No change" in calls that set several numbers.
-const KEEP: u32 = u32::MAX;
-
-/// Real, effective and saved number of a user or a group. They are kept for the program to see; servers do not ask for them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Numbers {
-    real: u32,
-    effective: u32,
-    saved: u32,
-}
-
-impl Numbers {
-    fn knows(self, number: u32) -> bool {
-        number == KEEP || [self.real, self.effective, self.saved].contains(&number)
-    }
-
-    fn all(self) -> [u32; 3] {
-        [self.real, self.effective, self.saved]
-    }
-
-    /// `self` with `wanted` in place of those that are not [`KEEP`]. Who is not privileged may only shuffle the numbers that are there.
-    fn replaced(self, wanted: [u32; 3], privileged: bool) -> Result<Numbers, Errno> {
-        if !privileged && wanted.iter().any(|number| !self.knows(*number)) {
-            return Err(EPERM);
-        }
-        let choose = |new: u32, old: u32| if new == KEEP { old } else { new };
-        let [real, effective, saved] = wanted;
-        Ok(Numbers { real: choose(real, self.real), effective: choose(effective, self.effective), saved: choose(saved, self.saved) })
-    }
-}
-
-/// What the program can ask about itself.
-#[derive(Default)]
-pub struct Identity {
-    user: Numbers,
-    group: Numbers,
-    /// Bits that are taken out of the mode of what is created.
-    pub umask: u32,
-    /// The process's number; 0: not asked for yet.
-    pub pid: u64,
-    persona: u64,
-    /// The user and the group by which files are looked at.
-    pub of_files: [u32; 2],
-    /// Further groups, in ascending order.
-    pub groups: Vec<u32>,
-    /// What it may do.
-    pub capabilities: Capabilities,
-}
-
-impl Identity {
-    /// The real user and group.
-    pub fn real(&self) -> [u32; 2] {
-        [self.user.real, self.group.real]
-    }
-
-    /// Whether it runs as somebody else's than whoever runs it.
-    pub fn is_others(&self) -> bool {
-        self.user.real != self.user.effective || self.group.real != self.group.effective
-    }
-
-    /// The superuser, with the usual mask.
-    pub fn new() -> Identity {
-        Identity { umask: 0o022, ..Identity::default() }
-    }
-
-    /// One that was handed on.
-    pub fn of([user, effective, saved, group, effective_group, saved_group]: [u32; 6], umask: u32, persona: u64, pid: u64) -> Identity {
-        let user = Numbers { real: user, effective, saved };
-        let group = Numbers { real: group, effective: effective_group, saved: saved_group };
-        Identity { user, group, umask, persona, pid, of_files: [effective, effective_group], ..Identity::default() }
-    }
-
-    /// Real, effective and saved user, then group.
-    pub fn owner(&self) -> [u32; 6] {
-        let Identity { user, group, .. } = self;
-        [user.real, user.effective, user.saved, group.real, group.effective, group.saved]
-    }
-
-    /// What `personality` was told.
-    pub fn persona(&self) -> u64 {
-        self.persona
-    }
-
-    /// Whether it may take on any user, or group.
-    pub fn may(&self, capability: u64) -> bool {
-        self.capabilities.has(capability)
-    }
-}
 
 /// `getuid()`.
 pub fn getuid(process: &mut Process, _: &mut Frame) -> Answer {
@@ -116,7 +28,7 @@ pub fn getegid(process: &mut Process, _: &mut Frame) -> Answer {
 }
 
 /// The three numbers that `setuid`-like calls set: all if privileged, else the effective one, to the real or the saved.
-fn single(numbers: Numbers, number: u64, privileged: bool) -> Result<[u32; 3], Errno> {
+pub fn single(numbers: Numbers, number: u64, privileged: bool) -> Result<[u32; 3], Errno> {
     match number as u32 {
         KEEP => Err(EINVAL),
         number if privileged => Ok([number; 3]),
@@ -126,7 +38,7 @@ fn single(numbers: Numbers, number: u64, privileged: bool) -> Result<[u32; 3], E
 }
 
 /// The three numbers that `setreuid`-like calls set. Without privilege the real one becomes the real or the effective.
-fn pair(numbers: Numbers, real: u64, effective: u64, privileged: bool) -> Result<[u32; 3], Errno> {
+pub fn pair(numbers: Numbers, real: u64, effective: u64, privileged: bool) -> Result<[u32; 3], Errno> {
     let (real, effective) = (real as u32, effective as u32);
     if !privileged && ![KEEP, numbers.real, numbers.effective].contains(&real) {
         return Err(EPERM);
@@ -309,21 +221,4 @@ pub fn personality(process: &mut Process, frame: &mut Frame) -> Answer {
         process.identity.persona = wanted;
     }
     Ok(before)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_the_privileged_choose_new_numbers() {
-        let numbers = Numbers { real: 1, effective: 2, saved: 3 };
-        assert_eq!(numbers.replaced([9, KEEP, KEEP], false), Err(EPERM));
-        assert_eq!(numbers.replaced([3, KEEP, 1], false), Ok(Numbers { real: 3, effective: 2, saved: 1 }));
-        assert_eq!(numbers.replaced([9; 3], true), Ok(Numbers { real: 9, effective: 9, saved: 9 }));
-        assert_eq!(single(numbers, u64::MAX, true), Err(EINVAL));
-        assert_eq!(single(numbers, 2, false), Err(EPERM));
-        assert_eq!(pair(numbers, 3, u64::MAX, false), Err(EPERM));
-        assert_eq!(pair(numbers, u64::MAX, 1, false), Ok([KEEP, 1, KEEP]));
-    }
 }

@@ -1,153 +1,25 @@
 //! Resource limits and what is used. Descriptors, addresses and the break are limited here, processes and signals by the manager.
 
-use crate::abi::errno::{Answer, EFBIG, EINVAL, ENOMEM, EPERM, Errno};
-use crate::abi::fork_record::LIMITS;
+use crate::abi::errno::{Answer, EFBIG, EINVAL, ENOMEM, Errno};
+use crate::abi::file_flags::O_APPEND;
 use crate::abi::registers::Frame;
-use crate::calls::files::status;
-use crate::calls::identity::capabilities::RESOURCES;
-use crate::calls::time::clocks::MONOTONIC;
+use crate::abi::signal_info::{Info, SI_USER};
+use crate::abi::time_units::MONOTONIC;
 use crate::operations::cpu_time;
+use crate::operations::paths::file_status;
 use crate::process::Process;
 use crate::services::OWN_POSITION;
-use crate::state::files::descriptor_table::{O_APPEND, OpenFile};
-use crate::state::memory::Fill;
+use crate::state::capabilities::RESOURCES;
+use crate::state::files::open_file::OpenFile;
+use crate::state::limits::{ADDRESSES, CPU, CpuLimit, DATA, INFINITY, PROCESSES, SIGNALS};
 use crate::state::memory::address_map::Area;
-use crate::state::signals::pending::{Info, SI_USER};
+use crate::state::memory::mapped_part::Fill;
 use nacre_abi::Rights;
 use nacre_proto::flags::SEEK_CUR;
-use nacre_proto::mailbox::USUAL_LIMIT;
 use nacre_proto::process;
 use nacre_sys::Reference;
 
-const CPU: usize = 0;
-const FILE: usize = 1;
-const STACK: usize = 3;
-const DATA: usize = 2;
-const CORE: usize = 4;
-const PROCESSES: usize = 6;
-const LOCKED: usize = 8;
-const ADDRESSES: usize = 9;
-const SIGNALS: usize = 11;
-const DESCRIPTORS: usize = 7;
-const MESSAGES: usize = 12;
-const INFINITY: u64 = u64::MAX;
 const SIGXFSZ: u64 = 25;
-/// The limit of a stack that a program starts with: threads are given as much at once.
-pub const USUAL_STACK: u64 = 1 << 20;
-/// Bytes that who is not privileged may lock at first.
-const USUAL_LOCKED: u64 = 8 << 20;
-/// Most descriptors of a process.
-pub const MOST_DESCRIPTORS: u64 = 1 << 20;
-/// As many it may have at first, soft and hard.
-const USUAL_DESCRIPTORS: [u64; 2] = [1024, 4096];
-
-/// The process's limits, soft and hard, by Linux's numbers.
-pub struct Limits([[u64; 2]; LIMITS]);
-
-/// Seconds of processors: after which the process is told, and after which it ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct CpuLimit {
-    /// `SIGXCPU`.
-    pub soft: u64,
-    /// `SIGKILL`.
-    pub hard: u64,
-}
-
-impl CpuLimit {
-    /// As many as it likes.
-    pub const NONE: CpuLimit = CpuLimit { soft: INFINITY, hard: INFINITY };
-}
-
-impl Limits {
-    /// What a program starts with.
-    pub fn new() -> Limits {
-        let mut limits = [[INFINITY; 2]; LIMITS];
-        limits[STACK] = [USUAL_STACK, INFINITY];
-        limits[CORE] = [0, INFINITY];
-        limits[LOCKED] = [USUAL_LOCKED; 2];
-        limits[DESCRIPTORS] = USUAL_DESCRIPTORS;
-        limits[MESSAGES] = [USUAL_LIMIT; 2];
-        Limits(limits)
-    }
-
-    /// Limits that were handed on.
-    pub fn of(limits: [[u64; 2]; LIMITS]) -> Limits {
-        Limits(limits)
-    }
-
-    /// All of them.
-    pub fn all(&self) -> [[u64; 2]; LIMITS] {
-        self.0
-    }
-
-    /// How large its stack may become.
-    pub fn stack(&self) -> u64 {
-        self.0[STACK][0]
-    }
-
-    /// How many descriptors the process may have.
-    pub fn descriptors(&self) -> usize {
-        self.0[DESCRIPTORS][0] as usize
-    }
-
-    /// How many seconds of processors it may use.
-    pub fn cpu(&self) -> CpuLimit {
-        let [soft, hard] = self.0[CPU];
-        CpuLimit { soft, hard }
-    }
-
-    /// After so many it is told next.
-    pub fn set_cpu_soft(&mut self, seconds: u64) {
-        self.0[CPU][0] = seconds;
-    }
-
-    /// How many bytes of memory may be locked.
-    pub fn locked(&self) -> u64 {
-        self.0[LOCKED][0]
-    }
-
-    /// How large a file may become.
-    pub fn file_size(&self) -> u64 {
-        self.0[FILE][0]
-    }
-
-    /// How many signals may wait.
-    pub fn signals(&self) -> usize {
-        usize::try_from(self.0[SIGNALS][0]).unwrap_or(usize::MAX)
-    }
-
-    /// How much memory the user's queues of messages may take.
-    pub fn messages(&self) -> u64 {
-        self.0[MESSAGES][0]
-    }
-
-    fn allows(&self, resource: usize, size: u64, more: u64) -> bool {
-        more == 0 || size.saturating_add(more) <= self.0[resource][0]
-    }
-
-    fn is_limited(&self, resource: usize) -> bool {
-        self.0[resource][0] != INFINITY
-    }
-
-    /// One, soft and hard.
-    pub fn get(&self, resource: u64) -> Result<[u64; 2], Errno> {
-        self.0.get(resource as u32 as usize).copied().ok_or(EINVAL)
-    }
-
-    /// Only who may (`CAP_SYS_RESOURCE`) raises a hard limit, and that of descriptors no further than there are any.
-    fn set(&mut self, resource: u64, [soft, hard]: [u64; 2], may_raise: bool) -> Result<(), Errno> {
-        let resource = resource as u32 as usize;
-        let place = self.0.get_mut(resource).ok_or(EINVAL)?;
-        if soft > hard {
-            return Err(EINVAL);
-        }
-        if hard > place[1] && !may_raise || resource == DESCRIPTORS && hard > MOST_DESCRIPTORS {
-            return Err(EPERM);
-        }
-        *place = [soft, hard];
-        Ok(())
-    }
-}
 
 impl Process {
     /// Sets a limit; the manager hears of those that it enforces.
@@ -190,8 +62,8 @@ impl Process {
             return Ok(size);
         }
         let start = match offset {
-            OWN_POSITION if file.flags.get() & O_APPEND != 0 => status::of_file(self, file)?.size,
-            OWN_POSITION => nacre_proto::file::seek(self.services.reference(file)?, 0, SEEK_CUR)?.position,
+            OWN_POSITION if file.flags.get() & O_APPEND != 0 => file_status::of_file(self, file)?.size,
+            OWN_POSITION => nacre_proto::file::seek(file.reference()?, 0, SEEK_CUR)?.position,
             offset => offset,
         };
         self.check_file_size(start.saturating_add(1))?;
@@ -282,21 +154,4 @@ pub fn getcpu(process: &mut Process, frame: &mut Frame) -> Answer {
         }
     }
     Ok(0)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_hard_limit_only_falls_but_for_who_may_raise_it() {
-        let mut limits = Limits::new();
-        assert_eq!(limits.set(7, [10, 20], false), Ok(()));
-        assert_eq!(limits.descriptors(), 10);
-        assert_eq!(limits.set(7, [10, 21], false), Err(EPERM));
-        assert_eq!(limits.set(7, [10, 21], true), Ok(()));
-        assert_eq!(limits.set(7, [10, MOST_DESCRIPTORS + 1], true), Err(EPERM));
-        assert_eq!(limits.set(7, [11, 10], false), Err(EINVAL));
-        assert_eq!(limits.get(16), Err(EINVAL));
-    }
 }

@@ -1,12 +1,12 @@
 //! What only the superuser may do and nobody can do here: others are told that they may not (`EPERM`), as on Linux; the superuser is told that it is not there (`ENOSYS`).
 
 use crate::abi::errno::{Answer, EINVAL, ENOSYS, ENOTDIR, EPERM, Errno};
+use crate::abi::file_flags::CURRENT;
 use crate::abi::registers::Frame;
-use crate::calls::files::status;
-use crate::calls::identity::capabilities::SYSTEM;
-use crate::operations::paths::path_start::CURRENT;
+use crate::operations::paths::path_status;
 use crate::operations::paths::permissions::{EXECUTE, S_IFMT};
 use crate::process::Process;
+use crate::state::capabilities::SYSTEM;
 use nacre_proto::structures::Status;
 
 /// `CAP_SYS_MODULE`.
@@ -92,7 +92,7 @@ pub fn acct(process: &mut Process, frame: &mut Frame) -> Answer {
 fn look_at(process: &mut Process, path: u64) -> Result<Status, Errno> {
     let place = process.place(CURRENT, path)?;
     process.check_place(place, true, 0)?;
-    status::of_place(process, place, 0)
+    path_status::of_place(process, place, 0)
 }
 
 fn refuse_at(process: &mut Process, path: u64, number: usize) -> Answer {

@@ -2,12 +2,12 @@
 
 use crate::abi::errno::{Answer, E2BIG, EACCES, EINVAL, ENOSYS, EPERM, ESRCH, Errno};
 use crate::abi::registers::Frame;
-use crate::calls::identity::capabilities::RESOURCES;
 use crate::process::Process;
+use crate::state::capabilities::RESOURCES;
+use crate::state::scheduling::{OTHER, Schedule};
 use nacre_proto::process as manager;
 use nacre_sys::Reference;
 
-const OTHER: u64 = 0;
 const FIRST_IN: u64 = 1;
 const ROUND: u64 = 2;
 const BATCH: u64 = 3;
@@ -18,17 +18,6 @@ const RESET_ON_FORK: u64 = 0x4000_0000;
 const MOST: u64 = 99;
 /// Nanoseconds of a slice.
 const SLICE: u64 = 4_000_000;
-
-/// Policy and priority.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Schedule {
-    /// Which policy.
-    pub policy: u64,
-    /// Its priority.
-    pub priority: u64,
-    /// 20 less the nice value, without a manager that keeps it; 0: as it was at first.
-    own: u64,
-}
 
 /// `ESRCH` unless it is the own process, one of its threads, or another process; whether it is the own.
 fn is_own(process: &mut Process, which: u64) -> Result<bool, Errno> {

@@ -3,10 +3,13 @@
 //! Words in memory that processes share are looked at now and then instead: one whose value has changed counts as woken.
 
 use crate::abi::errno::{Answer, EAGAIN, EINVAL, ERESTART, ETIMEDOUT, Errno};
+use crate::abi::futex_numbers::ALL_BITS;
 use crate::abi::registers::Frame;
-use crate::calls::ipc::futex::{self, ALL_BITS, Until, Wait, value_at};
-use crate::calls::time::clocks;
+use crate::abi::time_units;
+use crate::operations::clock_reading::{self, Until};
 use crate::process::Process;
+use crate::process::futex_wake::value_at;
+use crate::state::threads::futex_wait::Wait;
 use alloc::vec::Vec;
 
 /// Most words of a wait.
@@ -16,34 +19,6 @@ const BITS_32: u64 = 2;
 const PRIVATE: u64 = 128;
 /// Nanoseconds between two looks at words that are shared, at first and at most.
 const PAUSES: [u64; 2] = [500_000, 16_000_000];
-
-/// Words that a thread waits for at once.
-#[derive(Default)]
-pub struct Several {
-    waits: Vec<Wait>,
-    /// Which of them was woken.
-    taken: usize,
-}
-
-impl Several {
-    /// The wait at a word.
-    pub fn at(&self, address: u64) -> Option<Wait> {
-        self.waits.iter().find(|wait| wait.address == address).copied()
-    }
-
-    /// The word is woken, and no other any more.
-    pub fn take(&mut self, address: u64) {
-        if let Some(number) = self.waits.iter().position(|wait| wait.address == address) {
-            self.taken = number;
-            self.waits.clear();
-        }
-    }
-
-    /// Whoever wakes another word wakes this one.
-    pub fn move_to(&mut self, from: u64, to: u64) {
-        self.waits.iter_mut().filter(|wait| wait.address == from).for_each(|wait| wait.address = to);
-    }
-}
 
 /// A word that a program waits for.
 struct Word {
@@ -110,10 +85,10 @@ pub fn futex_waitv(process: &mut Process, frame: &mut Frame) -> Answer {
         return Err(EINVAL);
     }
     let clock = clock & 0xffff_ffff;
-    if moment != 0 && clock != clocks::REALTIME && clock != clocks::MONOTONIC {
+    if moment != 0 && clock != time_units::REALTIME && clock != time_units::MONOTONIC {
         return Err(EINVAL);
     }
-    let until = futex::until(process, moment, Some(clock))?;
+    let until = clock_reading::until(process, moment, Some(clock))?;
     let words = words(process, list, count)?;
     if changed(process, &words, false)?.is_some() {
         return Err(EAGAIN);
@@ -134,7 +109,7 @@ mod tests {
     #[test]
     fn one_word_is_woken_for_all() {
         let wait = |address| Wait { address, bits: ALL_BITS, ticket: 1 };
-        let mut several = Several { waits: alloc::vec![wait(8), wait(16)], taken: 0 };
+        let mut several = crate::state::threads::futex_wait::Several { waits: alloc::vec![wait(8), wait(16)], taken: 0 };
         several.take(24);
         assert!(several.at(8).is_some());
         several.move_to(16, 24);

@@ -3,56 +3,33 @@
 //! A process that is to be told of a message is notified through its agent, which asks what came and makes a signal of it, or writes the cookie to the socket that a thread of the C library reads.
 
 use crate::abi::errno::{Answer, EAGAIN, EBADF, EFAULT, EINTR, EINVAL, ENOENT, ENOSYS, ERESTART, ETIMEDOUT, Errno};
+use crate::abi::file_flags::{MAILBOX, O_ACCESS, O_NONBLOCK, O_WRONLY};
 use crate::abi::registers::Frame;
+use crate::abi::signal_info::LAST;
+use crate::abi::time_units::REALTIME;
 use crate::calls::files::descriptors;
-use crate::calls::files::status;
-use crate::calls::identity::capabilities::{FILE_OWNER, RESOURCES};
 use crate::calls::sockets;
-use crate::calls::time::clocks::{self, REALTIME};
+use crate::operations::clock_reading;
+use crate::operations::paths::file_status;
 use crate::operations::paths::permissions::{READ, WRITE};
 use crate::process::Process;
-use crate::services::connections::PIECE;
-use crate::state::files::descriptor_table::{Kind, MAILBOX, O_ACCESS, O_NONBLOCK, O_WRONLY, OpenFile};
-use crate::state::signals::pending::{Info, LAST};
+use crate::services::find::PIECE;
+use crate::state::capabilities::{FILE_OWNER, RESOURCES};
+use crate::state::files::open_file::{Kind, OpenFile};
+use crate::state::queue_notifications::{COOKIE, Effect, Expected, MAIL};
 use alloc::rc::Rc;
 use alloc::vec;
 use alloc::vec::Vec;
-use nacre_proto::channel;
 use nacre_proto::client::words;
 use nacre_proto::flags::{MSG_DONTWAIT, MSG_MORE, O_CREAT, O_EXCL, SIGEV_NONE, SIGEV_SIGNAL, SIGEV_THREAD};
 use nacre_proto::mailbox::{self, ANY, PRIVILEGED};
 use nacre_sys::{Reference, SpanMut};
 use nacre_sys::ipc::{Buffers, Message, Received};
 
-/// `si_code`: a message has come.
-const SI_MESGQ: i32 = -3;
-/// Bit for the agent: there may be a message of which the process is to be told.
-pub const MAIL: u64 = 4;
-/// Bytes that tell a thread of the C library for whom a message is; the last one says what has happened.
-const COOKIE: usize = 32;
-const WOKEN: u8 = 1;
-const REMOVED: u8 = 2;
 /// Words of a `struct mq_attr`.
 const ATTRIBUTES: usize = 8;
 /// Policies whose threads have ranks.
 const RANKED: [u64; 2] = [1, 2];
-
-/// What happens when there is a message.
-enum Effect {
-    /// Nothing.
-    Nothing,
-    /// A signal, with a value.
-    Signal(u64, u64),
-    /// A cookie comes out of a socket.
-    Cookie(Rc<OpenFile>, [u8; COOKIE]),
-}
-
-/// The process is to be told of a queue's next message.
-pub struct Expected {
-    number: u64,
-    file: Rc<OpenFile>,
-    effect: Effect,
-}
 
 /// What became of a message that was to be sent or received.
 struct Done {
@@ -101,7 +78,7 @@ impl Process {
 
     /// Sends a message that waits if it must, but not beyond a moment.
     fn wait_for_queue(&mut self, file: &OpenFile, limit: Option<u64>, message: &Message<'_>, into: &mut [u8]) -> Result<Done, Errno> {
-        let target = self.services.reference(file)?;
+        let target = file.reference()?;
         let [flags, rest @ ..] = message.words;
         let [b, c, d, e, f] = rest;
         // What can be done at once is not cut off.
@@ -112,7 +89,7 @@ impl Process {
         }
         let left = match limit {
             None => nacre_sys::FOREVER,
-            Some(moment) => moment.checked_sub(clocks::now(self, REALTIME)?).filter(|left| *left != 0).ok_or(ETIMEDOUT)?,
+            Some(moment) => moment.checked_sub(clock_reading::now(self, REALTIME)?).filter(|left| *left != 0).ok_or(ETIMEDOUT)?,
         };
         let done = self.exchange_until(left, target, message, Buffers { bytes: SpanMut::from(into), slots: &[] });
         match done {
@@ -142,7 +119,7 @@ pub fn mq_open(process: &mut Process, frame: &mut Frame) -> Answer {
     let file = OpenFile::new(Kind::Remote(opened.queue), MAILBOX | mode as u32, flags as u32 & (O_ACCESS | O_NONBLOCK));
     if opened.is_new == 0 {
         let wanted = if access != O_WRONLY { READ } else { 0 } | if access != 0 { WRITE } else { 0 };
-        let status = status::of_file(process, &file)?;
+        let status = file_status::of_file(process, &file)?;
         process.check_mode(&status, wanted)?;
     }
     *file.opened_by.borrow_mut() = Some((None, [b"/", name].concat()));
@@ -160,7 +137,7 @@ pub fn mq_unlink(process: &mut Process, frame: &mut Frame) -> Answer {
 
 /// The moment after which a call does not wait, if it says one.
 fn limit(process: &Process, address: u64) -> Result<Option<u64>, Errno> {
-    if address == 0 { Ok(None) } else { clocks::duration(&process.memory, address).map(Some) }
+    if address == 0 { Ok(None) } else { clock_reading::duration(&process.memory, address).map(Some) }
 }
 
 /// The bytes of a message. What is not there matters only if it is not too long.
@@ -186,7 +163,7 @@ pub fn mq_timedsend(process: &mut Process, frame: &mut Frame) -> Answer {
         return Err(EINVAL);
     }
     let file = queue_at(process, descriptor)?;
-    let target = process.services.reference(&file)?;
+    let target = file.reference()?;
     let text = text(process, &file, address, size, target)?;
     let last = text.len().saturating_sub(1) / PIECE * PIECE;
     let writer = process.me().number;
@@ -212,7 +189,7 @@ pub fn mq_timedreceive(process: &mut Process, frame: &mut Frame) -> Answer {
     let message = Message::new(mailbox::receive::LABEL, words([0, room, process.rank(), reader]));
     let Done { total, priority: value, first: count } = process.wait_for_queue(&file, limit, &message, &mut first)?;
     first.truncate(count);
-    let target = process.services.reference(&file)?;
+    let target = file.reference()?;
     let mut text = first;
     while (text.len() as u64) < total {
         let mut more = vec![0; PIECE];
@@ -237,9 +214,9 @@ pub fn mq_getsetattr(process: &mut Process, frame: &mut Frame) -> Answer {
         return Err(EINVAL);
     }
     let file = queue_at(process, descriptor)?;
-    let facts = mailbox::facts(process.services.reference(&file)?)?;
+    let facts = mailbox::facts(file.reference()?)?;
     if let Some(flags) = wanted {
-        descriptors::set_flags(process, &file, flags as u32)?;
+        descriptors::set_flags(&file, flags as u32)?;
     }
     if old != 0 {
         process.memory.write_words(old, &[facts.flags & u64::from(O_NONBLOCK), facts.messages, facts.size, facts.count, 0, 0, 0, 0])?;
@@ -275,64 +252,8 @@ pub fn mq_notify(process: &mut Process, frame: &mut Frame) -> Answer {
     };
     // What came before is told before.
     process.fetch_mail();
-    let (agent, target, pid) = (process.need_agent()?, process.services.reference(&file)?, process.pid());
+    let (agent, target, pid) = (process.need_agent()?, file.reference()?, process.pid());
     let number = mailbox::expect(target, kind, signal, pid, MAIL, agent)?.number;
     process.mail.push(Expected { number, file, effect });
     Ok(0)
-}
-
-impl Process {
-    /// Tells the process of messages of which it is to be told.
-    pub fn fetch_mail(&mut self) {
-        let mut index = 0;
-        while let Some(expected) = self.mail.get(index) {
-            let (file, pid) = (expected.file.clone(), self.pid());
-            let told = self.services.reference(&file).and_then(|target| mailbox::told(target, pid));
-            match told {
-                Ok(told) if told.is_told != 0 => {
-                    let Expected { effect, .. } = self.mail.remove(index);
-                    self.tell_of_mail(effect, [told.sender, told.user]);
-                }
-                _ => index += 1,
-            }
-        }
-    }
-
-    fn tell_of_mail(&mut self, effect: Effect, [sender, user]: [u64; 2]) {
-        match effect {
-            Effect::Nothing | Effect::Signal(0, _) => {}
-            Effect::Signal(signal, value) => {
-                let info = Info::from(signal, SI_MESGQ, sender, user);
-                // A signal that cannot queue is lost.
-                let _ = self.post(Info { fields: [info.fields[0], value, 0, 0], ..info });
-            }
-            Effect::Cookie(socket, cookie) => self.send_cookie(&socket, cookie, WOKEN),
-        }
-    }
-
-    fn send_cookie(&mut self, socket: &OpenFile, mut cookie: [u8; COOKIE], what: u8) {
-        cookie[COOKIE - 1] = what;
-        let outgoing = channel::Outgoing { flags: MSG_DONTWAIT, pid: 0, ..channel::Outgoing::default() };
-        if let Ok(target) = self.services.reference(socket) {
-            // There is room for many more than there are queues.
-            let _ = channel::send_with(target, outgoing, &cookie[..], &[]);
-        }
-    }
-
-    /// The process has closed one of its descriptors of a queue, and is not told of its messages any more.
-    pub fn leave_mailbox(&mut self, file: &OpenFile) {
-        if self.mail.is_empty() {
-            return;
-        }
-        self.fetch_mail();
-        let pid = self.pid();
-        let Ok(left) = self.services.reference(file).and_then(|target| mailbox::forget(target, pid)) else {
-            return;
-        };
-        while let Some(index) = self.mail.iter().position(|expected| expected.number == left.number) {
-            if let Expected { effect: Effect::Cookie(socket, cookie), .. } = self.mail.remove(index) {
-                self.send_cookie(&socket, cookie, REMOVED);
-            }
-        }
-    }
 }

@@ -5,8 +5,8 @@ pub mod messages;
 pub mod semaphores;
 
 use crate::abi::errno::{Answer, EFAULT, EINVAL, ENOSYS, Errno};
-use crate::calls::ipc::system_v::memory::Attached;
 use crate::process::Process;
+use crate::state::system_v::Attached;
 use alloc::vec;
 use alloc::vec::Vec;
 use nacre_proto::keyed;
@@ -25,15 +25,6 @@ const COMMON: usize = 8;
 const PERMISSIONS: usize = 6;
 /// Most of each kind, as the service has it.
 const MOST: u64 = 1024;
-
-/// What a process has of them.
-#[derive(Default)]
-pub struct Keyed {
-    /// Where it asks.
-    pub port: Option<OwnedReference>,
-    /// Segments in its memory.
-    pub attached: Vec<Attached>,
-}
 
 /// The commands that look at places instead of numbers, and tell of all.
 struct Looks {

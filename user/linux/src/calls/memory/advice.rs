@@ -4,8 +4,8 @@ use crate::abi::errno::{Answer, EACCES, EINVAL, ENOMEM, Errno};
 use crate::abi::registers::Frame;
 use crate::calls::memory::mapping;
 use crate::process::Process;
-use crate::state::memory::{AtFork, Fill};
 use crate::state::memory::address_map::{is_page, round_up};
+use crate::state::memory::mapped_part::{AtFork, Fill};
 use nacre_abi::Rights;
 
 const DONTNEED: u64 = 4;

@@ -1,13 +1,14 @@
 //! The calls that change the program's map of addresses.
 
 use crate::abi::errno::{Answer, EACCES, EEXIST, EFAULT, EINVAL, ENODEV, ENOMEM, ENOSYS, EOVERFLOW, Errno};
+use crate::abi::file_flags::{S_IFCHR, S_IFMT};
 use crate::abi::registers::Frame;
-use crate::calls::files::status;
+use crate::operations::paths::file_status;
 use crate::process::Process;
-use crate::services::connections::Segment;
-use crate::state::files::descriptor_table::{OpenFile, S_IFCHR, S_IFMT};
-use crate::state::memory::{Fill, HIGHEST, LOWEST, effective};
+use crate::services::segment::Segment;
+use crate::state::files::open_file::OpenFile;
 use crate::state::memory::address_map::{is_page, round_up};
+use crate::state::memory::mapped_part::{Fill, HIGHEST, LOWEST, effective};
 use alloc::rc::Rc;
 use nacre_abi::{PAGE_SIZE, Rights};
 
@@ -92,7 +93,7 @@ fn map(process: &mut Process, frame: &mut Frame) -> Answer {
         }
         check_file(&file, rights, flags)?;
         if flags & MAP_TYPE != MAP_PRIVATE
-            && let Some(segment) = shared_file(process, &file, size, offset, rights)?
+            && let Some(segment) = shared_file(&file, size, offset, rights)?
         {
             let start = place(process, address, size, flags)?;
             process.memory.add_part(segment, start, size, offset, rights)?;
@@ -134,13 +135,13 @@ fn map_anonymous(process: &mut Process, address: u64, size: u64, flags: u64, rig
 fn is_zero_device(process: &mut Process, file: &OpenFile) -> Result<bool, Errno> {
     const ZERO_DEVICE: u64 = 0x105;
     let is_device = file.mode & S_IFMT == S_IFCHR && !file.is_null;
-    Ok(is_device && status::of_file(process, file)?.rdevice == ZERO_DEVICE)
+    Ok(is_device && file_status::of_file(process, file)?.rdevice == ZERO_DEVICE)
 }
 
 /// The file's contents as they change. `None`: its server does not give them so, and the file as it is will do.
-fn shared_file(process: &mut Process, file: &OpenFile, size: u64, offset: u64, rights: Rights) -> Result<Option<Rc<Segment>>, Errno> {
+fn shared_file(file: &OpenFile, size: u64, offset: u64, rights: Rights) -> Result<Option<Rc<Segment>>, Errno> {
     let end = offset.checked_add(size).filter(|end| *end <= i64::MAX as u64).ok_or(EOVERFLOW)?;
-    match process.services.share_file(file, end) {
+    match file.share_contents(end) {
         Ok(segment) => Ok(Some(segment)),
         Err(ENOSYS | ENODEV) if !rights.contains(Rights::WRITE) => Ok(None),
         Err(ENOSYS) => Err(ENODEV),
@@ -163,12 +164,12 @@ fn check_file(file: &OpenFile, rights: Rights, flags: u64) -> Result<(), Errno> 
 /// Shows a file at `start`: the server's own pages if they are only read, else a copy.
 fn map_file(process: &mut Process, file: &OpenFile, start: u64, size: u64, offset: u64, rights: Rights) -> Answer {
     if !rights.contains(Rights::WRITE)
-        && let Some(contents) = process.services.map_file(file)
+        && let Some(contents) = file.map_contents()
         && show_file(process, &contents, start, size, offset, rights).is_ok()
     {
         return Ok(start);
     }
-    let there = match status::of_file(process, file)? {
+    let there = match file_status::of_file(process, file)? {
         status if file.is_regular() => round_up(status.size).ok_or(ENODEV)?.saturating_sub(offset).min(size),
         _ => size,
     };

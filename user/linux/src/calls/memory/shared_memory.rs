@@ -1,15 +1,15 @@
 //! Memory that processes share: files for it, seals on them, and waiting for each other at its words. The server of the memory keeps the queues.
 
 use crate::abi::errno::{Answer, EBUSY, EINTR, EINVAL, ENAMETOOLONG, ENOMEM, ETIMEDOUT, Errno};
+use crate::abi::file_flags::{O_RDWR, S_IFREG};
 use crate::abi::registers::Frame;
 use crate::process::Process;
-use crate::process::exchange::wait_for_word_at;
-use crate::services::connections::Segment;
-use crate::state::files::descriptor_table::{Kind, O_RDWR, OpenFile, S_IFREG};
-use alloc::rc::Rc;
+use crate::raw::wait_window::wait_for_word_at;
+use crate::state::files::open_file::{Kind, OpenFile};
+use crate::state::memory::shared_word::Meeting;
 use nacre_abi::PAGE_SIZE;
 use nacre_proto::{file, segment};
-use nacre_sys::{Code, Condition, OwnedReference, Reference};
+use nacre_sys::Code;
 use nacre_sys::ipc::{Buffers, Message};
 
 /// `memfd_create(name, flags)`: a file without a name; what it is called is seen by people alone.
@@ -30,12 +30,12 @@ pub fn memfd_create(process: &mut Process, frame: &mut Frame) -> Answer {
 }
 
 /// `fcntl` with `F_ADD_SEALS` and (`add` 0) `F_GET_SEALS`.
-pub fn seals(process: &mut Process, file: &OpenFile, add: u64) -> Answer {
+pub fn seals(file: &OpenFile, add: u64) -> Answer {
     const KNOWN: u64 = 0x1f;
     if add & 0xffff_ffff & !KNOWN != 0 || !file.is_regular() {
         return Err(EINVAL);
     }
-    let seals = file::seals(process.services.reference(file)?, add & KNOWN)?.seals;
+    let seals = file::seals(file.reference()?, add & KNOWN)?.seals;
     Ok(if add == 0 { seals } else { 0 })
 }
 
@@ -56,30 +56,6 @@ pub fn msync(process: &mut Process, frame: &mut Frame) -> Answer {
     }
     if process.memory.map.is_covered(address, end) { Ok(0) } else { Err(ENOMEM) }
 }
-
-/// A word at which processes can wait for each other.
-pub struct Meeting {
-    segment: Rc<Segment>,
-    port: Reference,
-    offset: u64,
-    address: u64,
-}
-
-/// A word of a segment that was waited at, or woken, so often.
-pub struct Point {
-    offset: u64,
-    used: u32,
-    /// Where that is done without a message by now.
-    condition: Option<OwnedReference>,
-}
-
-/// After so many waits and wakes the condition is asked for.
-const FIRST: u32 = 16;
-/// Most words of a segment that are counted.
-const MOST_POINTS: usize = 64;
-/// As many threads are woken by a call of the kernel, and so many calls are made.
-const WOKEN: u64 = 64;
-const CALLS: usize = 64;
 
 impl Process {
     /// The meeting place that an address is, if it lies in shared memory.
@@ -103,60 +79,5 @@ impl Process {
         }
         let message = Message::new(segment::wait::LABEL, [at.offset, expected.into(), bits.into(), 0, 0, 0]);
         self.exchange_until(timeout, at.port, &message, Buffers::NONE).map(drop)
-    }
-}
-
-/// Wakes up to `count` threads that wait at a condition.
-fn signal(condition: Reference, count: u64) -> u64 {
-    let mut woken = 0;
-    for _ in 0..CALLS {
-        let most = WOKEN.min(count - woken);
-        // A condition that has gone has nobody.
-        let now = Condition::through(condition).signal(most).unwrap_or(0).min(most);
-        woken += now;
-        if now < WOKEN {
-            break;
-        }
-    }
-    woken
-}
-
-impl Meeting {
-    /// Wakes up to `count` of those who wait.
-    pub fn wake(&self, count: u64, bits: u32) -> Answer {
-        let woken = self.condition().map_or(0, |condition| signal(condition, count));
-        if woken >= count {
-            return Ok(woken);
-        }
-        // Others wait by messages.
-        Ok(woken + segment::wake(self.port, self.offset, count - woken, bits.into())?.woken)
-    }
-
-    /// The condition of the word, once it was used often.
-    fn condition(&self) -> Option<Reference> {
-        let mut points = self.segment.points.borrow_mut();
-        let known = points.iter().position(|point| point.offset == self.offset);
-        let index = known.or_else(|| {
-            let has_room = points.len() < MOST_POINTS && points.try_reserve(1).is_ok();
-            has_room.then(|| points.push(Point { offset: self.offset, used: 0, condition: None }))?;
-            Some(points.len() - 1)
-        })?;
-        let point = &mut points[index];
-        if point.condition.is_none() {
-            point.used = point.used.saturating_add(1);
-            if point.used == FIRST {
-                // A server that has none is asked as before.
-                point.condition = segment::meet(self.port, self.offset).ok().map(|reply| reply.condition);
-            }
-        }
-        point.condition.as_ref().map(|condition| condition.handle())
-    }
-
-    /// Wakes up to `count` and lets up to `most` more wait at another place; if that is in other memory they are woken, as a wait may end for nothing.
-    pub fn requeue(&self, count: u64, most: u64, to: &Meeting) -> Answer {
-        if Rc::ptr_eq(&self.segment, &to.segment) {
-            return Ok(segment::requeue(self.port, self.offset, count, most, to.offset)?.done);
-        }
-        self.wake(count.saturating_add(most), u32::MAX)
     }
 }

@@ -4,7 +4,7 @@ use crate::abi::errno::{Answer, EAGAIN, ECHILD, EINTR, EINVAL, ENOSYS, EPERM, ER
 use crate::abi::registers::Frame;
 use crate::operations::files::pidfd;
 use crate::process::Process;
-use crate::process::end::PID;
+use crate::state::threads::thread_table::PID;
 use nacre_proto::flags::{CLD_CONTINUED, CLD_DUMPED, CLD_EXITED, CLD_KILLED, CLD_STOPPED, WALL, WCLONE, WCONTINUED, WEXITED, WNOHANG};
 use nacre_proto::flags::{WNOWAIT, WUNTRACED};
 use nacre_proto::process;

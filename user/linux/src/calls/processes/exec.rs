@@ -3,18 +3,19 @@
 mod renewal;
 
 use crate::abi::errno::{Answer, E2BIG, EACCES, EFAULT, EINVAL, ELOOP, ENAMETOOLONG, ENOENT, ENOEXEC, ENOSYS, Errno};
+use crate::abi::file_flags::{AT_EMPTY_PATH, AT_SYMLINK_NOFOLLOW, CURRENT, O_PATH};
 use crate::abi::registers::Frame;
-use crate::calls::files::directories;
-use crate::calls::files::status;
-use crate::calls::identity::limits::CpuLimit;
-use crate::calls::ipc::futex;
 use crate::calls::processes::fork;
 use crate::operations::fork_state::Legacy;
-use crate::operations::paths::path_start::{AT_EMPTY_PATH, AT_SYMLINK_NOFOLLOW, CURRENT, Place, is_own_executable, own_descriptor};
+use crate::operations::paths::file_status;
+use crate::operations::paths::path_of;
+use crate::operations::paths::path_start::{is_own_executable, own_descriptor};
+use crate::operations::paths::path_status;
 use crate::operations::paths::permissions::{EXECUTE, S_IFLNK, S_IFMT};
-use crate::process::Process;
+use crate::process::{Process, futex_wake};
+use crate::process::exchange::Place;
 use crate::services::resource_source::{self, Maker};
-use crate::state::files::descriptor_table::O_PATH;
+use crate::state::limits::CpuLimit;
 use crate::state::memory::page_table_pool::Tables;
 use crate::state::memory::user_access::PATH_MAX;
 use alloc::vec::Vec;
@@ -103,7 +104,7 @@ impl Command {
         let mut whole = Vec::new();
         if !path.starts_with(b"/") {
             let is_current = self.directory == process.current_directory()?;
-            whole = if is_current { process.current_path()? } else { directories::path_of(self.directory)? };
+            whole = if is_current { process.current_path()? } else { path_of::path_of(self.directory)? };
             whole.push(b'/');
         }
         whole.extend(path);
@@ -185,7 +186,7 @@ fn named(process: &mut Process, descriptor: u64, path: &'static [u8], flags: u64
         None => {
             let directory = process.directory(descriptor, path)?;
             process.check_place(Place { directory, path }, true, EXECUTE)?;
-            if flags & AT_SYMLINK_NOFOLLOW != 0 && status::of_place(process, Place { directory, path }, flags)?.mode & S_IFMT == S_IFLNK {
+            if flags & AT_SYMLINK_NOFOLLOW != 0 && path_status::of_place(process, Place { directory, path }, flags)?.mode & S_IFMT == S_IFLNK {
                 return Err(ELOOP);
             }
             (path.to_vec(), directory)
@@ -200,18 +201,18 @@ fn of_descriptor(process: &mut Process, number: u64) -> Result<Command, Errno> {
     if !file.is_regular() {
         return Err(EACCES);
     }
-    let status = status::of_file(process, &file)?;
+    let status = file_status::of_file(process, &file)?;
     process.check_mode(&status, EXECUTE)?;
     let opened_by = file.opened_by.borrow().clone().filter(|_| file.flags.get() & O_PATH != 0);
     if let Some((base, path)) = opened_by {
         let directory = match base {
-            Some(base) => process.services.reference(&base)?,
+            Some(base) => base.reference()?,
             None if path.starts_with(b"/") => process.services.files()?,
             None => process.current_directory()?,
         };
         return Ok(Command { path, arguments: Vec::new(), environment: Vec::new(), opened: None, hold: None, directory, place: None });
     }
-    let reference = OwnedReference::copy_of(process.services.reference(&file)?, REFERENCE_USE)?;
+    let reference = OwnedReference::copy_of(file.reference()?, REFERENCE_USE)?;
     let place = process.path_opened(&file)?;
     let path = alloc::format!("/dev/fd/{}", number as u32).into_bytes();
     Ok(Command { path, arguments: Vec::new(), environment: Vec::new(), opened: Some((reference, status.mode)), hold: None, directory: process.services.files()?, place })
@@ -350,7 +351,7 @@ fn names(name: &[u8; 16], arguments: &[Vec<u8>]) -> Vec<u8> {
 /// The new environment takes the place of this one, which ends here.
 fn become_it(process: &mut Process, child: &Child<Maker>, legacy: &Legacy, arguments: &[Vec<u8>]) -> Answer {
     process.halt_others();
-    futex::release_all_robust(process);
+    futex_wake::release_all_robust(process);
     // Only those who look at lists of processes miss it.
     let _ = process::name_set(Reference::PARENT, names(&legacy.data.name, arguments).as_slice());
     if child.is_native() {
@@ -374,7 +375,7 @@ fn give_streams(process: &mut Process) {
             continue;
         };
         // What only this library knows of nobody else can use.
-        if let Ok(reference) = process.services.reference(&file) {
+        if let Ok(reference) = file.reference() {
             let _ = process::stream_set(Reference::PARENT, number, reference);
         }
     }

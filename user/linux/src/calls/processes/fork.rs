@@ -3,13 +3,14 @@
 
 use crate::abi::errno::{Answer, EINVAL, ENOSYS, Errno};
 use crate::abi::registers::Frame;
-use crate::calls::identity::limits::CpuLimit;
 use crate::operations::files::pidfd;
 use crate::operations::fork_state::Legacy;
 use crate::process::Process;
+use crate::raw::memory_words;
 use crate::services::resource_source::{self, Maker};
-use crate::state::memory::{Fill, user_access};
+use crate::state::limits::CpuLimit;
 use crate::state::memory::address_map::Area;
+use crate::state::memory::mapped_part::Fill;
 use nacre_abi::rights::REFERENCE_ALL;
 use nacre_nest::{Child, Heritage, Ports, Sizes};
 use nacre_proto::flags::BEGIN_ATTENDS;
@@ -212,7 +213,7 @@ fn copy_area(process: &mut Process, start: u64, to: u64) -> Result<(), Errno> {
     let area = process.memory.map.areas_mut().find(|area| (area.start..area.end).contains(&start)).ok_or(EINVAL)?;
     let size = area.end - start;
     let Area { backing: Fill::Own(part), .. } = area else { return Err(EINVAL) };
-    part.while_readable(|| user_access::copy_to_fresh(start, to, size))?
+    part.while_readable(|| memory_words::copy_to_fresh(start, to, size))?
 }
 
 /// Lets a new environment take its place at a process's port.

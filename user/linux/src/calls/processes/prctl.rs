@@ -2,71 +2,12 @@
 
 use crate::abi::errno::{Answer, EFAULT, EINVAL, Errno};
 use crate::abi::registers::Frame;
+use crate::abi::signal_info::LAST;
 use crate::calls::identity::capabilities;
 use crate::process::Process;
-use crate::state::signals::pending::LAST;
+use crate::state::process_attributes::SLACK;
 use nacre_proto::process as manager;
 use nacre_sys::Reference;
-
-/// Nanoseconds by which a wait may be late.
-const SLACK: u64 = 50_000;
-
-/// What `prctl` keeps.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Traits {
-    /// Whether others may look into it.
-    pub dumpable: u64,
-    /// No program gives it more than it has. None does here.
-    pub no_new_privileges: bool,
-    /// Capabilities stay when the superuser becomes another.
-    pub keeps_capabilities: bool,
-    /// See `SLACK`.
-    pub slack: u64,
-    /// What it gets when its parent ends.
-    pub death_signal: u64,
-    /// Orphans below it become its children.
-    pub is_reaper: bool,
-    /// `oom_score_adj`, and the lowest value that a process without privileges may set.
-    pub oom_score: [i64; 2],
-}
-
-impl Default for Traits {
-    fn default() -> Traits {
-        Traits { dumpable: 1, no_new_privileges: false, keeps_capabilities: false, slack: SLACK, death_signal: 0, is_reaper: false, oom_score: [0; 2] }
-    }
-}
-
-impl Traits {
-    /// As words.
-    pub fn words(&self) -> [u64; 8] {
-        let [score, lowest] = self.oom_score.map(|value| value as u64);
-        [self.dumpable, self.no_new_privileges.into(), self.keeps_capabilities.into(), self.slack, self.death_signal, self.is_reaper.into(), score, lowest]
-    }
-
-    /// From words.
-    pub fn of([dumpable, no_new_privileges, keeps, slack, death_signal, reaper, score, lowest]: [u64; 8]) -> Traits {
-        Traits {
-            dumpable,
-            no_new_privileges: no_new_privileges != 0,
-            keeps_capabilities: keeps != 0,
-            slack,
-            death_signal,
-            is_reaper: reaper != 0,
-            oom_score: [score, lowest].map(|word| (word as i64).clamp(-1000, 1000)),
-        }
-    }
-
-    /// Those of a new program in the same process, which may run as somebody else's.
-    pub fn of_program(self, is_others: bool) -> Traits {
-        let death_signal = if is_others { 0 } else { self.death_signal };
-        Traits { dumpable: u64::from(!is_others), keeps_capabilities: false, death_signal, ..self }
-    }
-
-    /// Those of a fork's child.
-    pub fn of_child(self) -> Traits {
-        Traits { death_signal: 0, is_reaper: false, ..self }
-    }
-}
 
 fn set_name(process: &mut Process, address: u64) -> Answer {
     let name = process.memory.string(address, 16).or_else(|_| process.memory.readable(address, 15).map_err(|_| EFAULT))?;
@@ -175,7 +116,7 @@ fn set(process: &mut Process, option: u32, argument: u64, rest: [u64; 3]) -> Ans
         41 if is_alone => {}
         42 if argument == 0 && is_alone => {}
         // PR_CAP_AMBIENT, asked, or cleared: no file gives capabilities, so none are ambient
-        47 if argument == 1 && rest[0] <= capabilities::LAST || argument == 4 && rest[0] == 0 => {}
+        47 if argument == 1 && rest[0] <= crate::state::capabilities::LAST || argument == 4 && rest[0] == 0 => {}
         _ => return Err(EINVAL),
     }
     Ok(0)

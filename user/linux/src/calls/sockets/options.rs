@@ -1,160 +1,26 @@
 //! What can be asked of a socket, and set.
 
-use crate::abi::errno::{Answer, EAGAIN, EINVAL, EOPNOTSUPP, Errno};
+use crate::abi::errno::{Answer, EINVAL, EOPNOTSUPP, Errno};
 use crate::abi::registers::Frame;
-use crate::calls::files::poll;
-use crate::calls::sockets::{Socket, socket_at};
-use crate::calls::sockets::address::Family;
-use crate::calls::time::clocks::{MICROSECOND, SECOND, duration_of_timeval};
+use crate::abi::socket_flags::{SOL_IP, SOL_SOCKET, SOL_TCP, SO_ACCEPTCONN, SO_DOMAIN, SO_ERROR, SO_LINGER, SO_PASSCRED, SO_PEERCRED};
+use crate::abi::socket_flags::{SO_PRIORITY, SO_PROTOCOL, SO_RCVBUF, SO_RCVBUFFORCE, SO_RCVLOWAT, SO_RCVTIMEO, SO_SNDBUF, SO_SNDBUFFORCE};
+use crate::abi::socket_flags::{SO_SNDLOWAT, SO_SNDTIMEO, SO_TYPE};
+use crate::abi::time_units::{MICROSECOND, SECOND};
+use crate::operations::clock_reading::duration_of_timeval;
+use crate::operations::sockets::socket_limits::passes_credentials;
+use crate::operations::sockets::socket_names::socket_at;
 use crate::process::Process;
-use crate::state::files::descriptor_table::OpenFile;
+use crate::state::files::open_file::OpenFile;
+use crate::state::files::socket_family::Family;
+use crate::state::files::socket_kind::Socket;
+use crate::state::files::socket_options::{Begun, Options, SWITCHES};
 use alloc::vec::Vec;
 use nacre_proto::channel;
 use nacre_proto::flags::{MSG_CREDENTIALS, MSG_DONTWAIT};
 
-const SOL_SOCKET: u32 = 1;
-const SOL_IP: u32 = 0;
-const SOL_TCP: u32 = 6;
-const SO_DEBUG: u32 = 1;
-const SO_REUSEADDR: u32 = 2;
-const SO_TYPE: u32 = 3;
-const SO_ERROR: u32 = 4;
-const SO_DONTROUTE: u32 = 5;
-const SO_BROADCAST: u32 = 6;
-const SO_SNDBUF: u32 = 7;
-const SO_RCVBUF: u32 = 8;
-const SO_KEEPALIVE: u32 = 9;
-const SO_OOBINLINE: u32 = 10;
-const SO_PRIORITY: u32 = 12;
-const SO_LINGER: u32 = 13;
-const SO_REUSEPORT: u32 = 15;
-const SO_PASSCRED: u32 = 16;
-const SO_PEERCRED: u32 = 17;
-const SO_RCVLOWAT: u32 = 18;
-const SO_SNDLOWAT: u32 = 19;
-const SO_RCVTIMEO: u32 = 20;
-const SO_SNDTIMEO: u32 = 21;
-const SO_TIMESTAMP: u32 = 29;
-const SO_ACCEPTCONN: u32 = 30;
-const SO_SNDBUFFORCE: u32 = 32;
-const SO_RCVBUFFORCE: u32 = 33;
-const SO_PROTOCOL: u32 = 38;
-const SO_DOMAIN: u32 = 39;
 /// What buffers hold at first, at least and at most.
 const BUFFER: u32 = 212_992;
 const LEAST_BUFFERS: [u32; 2] = [4608, 2304];
-/// Options that are kept, and are 0 or 1.
-const SWITCHES: [u32; 9] = [SO_DEBUG, SO_REUSEADDR, SO_DONTROUTE, SO_BROADCAST, SO_KEEPALIVE, SO_OOBINLINE, SO_REUSEPORT, SO_PASSCRED, SO_TIMESTAMP];
-
-/// What has been set of a socket.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Options {
-    /// One bit for each of the switches.
-    switches: u32,
-    /// Sizes of the buffers for sending and receiving; 0: as they are at first.
-    buffers: [u32; 2],
-    /// How long to wait to receive, and to send, in nanoseconds; 0: for ever.
-    limits: [u64; 2],
-    /// Whether the rest is sent when it is closed, and how many seconds that may take.
-    linger: [u32; 2],
-    priority: u32,
-    least: u32,
-    /// Options of TCP and IP, which change nothing here.
-    no_delay: u32,
-    /// What became of a connection that was not waited for, until somebody asks.
-    pub begun: Option<Begun>,
-    /// True once a socket of datagrams is known to have an address.
-    pub is_named: bool,
-}
-
-/// A connection that `connect` did not wait for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Begun {
-    /// It is there: the next `connect` says so.
-    Made,
-    /// It was refused: this error is told once.
-    Failed(Errno),
-}
-
-impl Options {
-    /// Whether waits have a limit.
-    pub fn has_limits(self) -> bool {
-        self.limits != [0; 2]
-    }
-
-    /// The options of a socket that is known to have an address.
-    pub fn named(self) -> Options {
-        Options { is_named: true, ..self }
-    }
-
-    /// The same with what became of a connection.
-    pub fn with(self, begun: Option<Begun>) -> Options {
-        Options { begun, ..self }
-    }
-
-    /// Whether there is an error to be told of a connection that was not waited for.
-    pub fn has_failed(self) -> bool {
-        matches!(self.begun, Some(Begun::Failed(_)))
-    }
-
-    fn switch(self, option: u32) -> Option<u32> {
-        let index = SWITCHES.iter().position(|other| *other == option)?;
-        Some(self.switches >> index & 1)
-    }
-
-    fn set_switch(&mut self, option: u32, on: bool) {
-        if let Some(index) = SWITCHES.iter().position(|other| *other == option) {
-            self.switches = self.switches & !(1 << index) | u32::from(on) << index;
-        }
-    }
-}
-
-/// Whether who sends is told with each message.
-pub fn passes_credentials(file: &OpenFile) -> bool {
-    file.options.get().switch(SO_PASSCRED) == Some(1)
-}
-
-/// Whether what is sent and received here is bytes of a stream and no more, and is waited for without a limit.
-pub fn has_bytes_alone(file: &OpenFile) -> bool {
-    let options = file.options.get();
-    Socket::of(file).is_some_and(|socket| !socket.has_messages()) && !options.has_limits() && options.switch(SO_PASSCRED) == Some(0)
-}
-
-/// What a socket that was accepted has from the one that listens.
-pub fn inherit(listener: &OpenFile, accepted: &OpenFile) {
-    let mut options = accepted.options.get();
-    options.set_switch(SO_PASSCRED, passes_credentials(listener));
-    accepted.options.set(options);
-}
-
-/// If waits have a limit: waits for an event within it. `false`: it did not come.
-pub fn wait_if_limited(process: &mut Process, file: &OpenFile, event: u64) -> Result<bool, Errno> {
-    let limit = file.options.get().limits[usize::from(event == poll::POLLOUT)];
-    if limit == 0 || file.is_nonblocking() {
-        return Ok(true);
-    }
-    poll::wait_for_one(process, file, event, limit)
-}
-
-/// Whether waits for an event have a limit.
-pub fn has_limit(file: &OpenFile, event: u64) -> bool {
-    file.options.get().limits[usize::from(event == poll::POLLOUT)] != 0 && !file.is_nonblocking()
-}
-
-/// Tries until it can be done; `EAGAIN` also if the event, after which it may be, did not come in time.
-pub fn try_within_limit<T>(
-    process: &mut Process,
-    file: &OpenFile,
-    event: u64,
-    mut attempt: impl FnMut(&mut Process) -> Result<T, Errno>,
-) -> Result<T, Errno> {
-    loop {
-        match attempt(process) {
-            Err(EAGAIN) if wait_if_limited(process, file, event)? => {}
-            done => return done,
-        }
-    }
-}
 
 /// A limit as a `timeval`.
 fn timeval(limit: u64) -> Vec<u8> {
@@ -163,9 +29,9 @@ fn timeval(limit: u64) -> Vec<u8> {
 }
 
 /// The value of an option, as bytes.
-fn value(process: &mut Process, file: &OpenFile, socket: Socket, (level, option): (u32, u32)) -> Result<Vec<u8>, Errno> {
+fn value(file: &OpenFile, socket: Socket, (level, option): (u32, u32)) -> Result<Vec<u8>, Errno> {
     let options = file.options.get();
-    let target = process.services.reference(file)?;
+    let target = file.reference()?;
     let number = match (level, option) {
         (SOL_TCP, 1) if socket.family == Family::Internet => options.no_delay,
         (SOL_TCP | SOL_IP, _) if socket.family == Family::Internet => 0,
@@ -203,7 +69,7 @@ pub fn getsockopt(process: &mut Process, frame: &mut Frame) -> Answer {
     let (file, socket) = socket_at(process, descriptor)?;
     let room = process.memory.read_half(size_at)? as i32;
     let room = usize::try_from(room).map_err(|_| EINVAL)?;
-    let bytes = value(process, &file, socket, (level as u32, option as u32))?;
+    let bytes = value(&file, socket, (level as u32, option as u32))?;
     let size = room.min(bytes.len());
     process.memory.write_bytes(at, &bytes[..size])?;
     process.memory.write_half(size_at, size as u32)?;
@@ -228,7 +94,7 @@ pub fn setsockopt(process: &mut Process, frame: &mut Frame) -> Answer {
     file.options.set(options);
     if (level, option) == (SOL_SOCKET, SO_PASSCRED) && passes_credentials(&file) && !socket.has_messages() {
         // To receive nothing with this flag says that senders are to be told from now on. What comes of it does not matter.
-        let _ = channel::receive(process.services.reference(&file)?, MSG_DONTWAIT | MSG_CREDENTIALS, 0, 0, 0, &mut [0; 64][..]);
+        let _ = channel::receive(file.reference()?, MSG_DONTWAIT | MSG_CREDENTIALS, 0, 0, 0, &mut [0; 64][..]);
     }
     Ok(0)
 }

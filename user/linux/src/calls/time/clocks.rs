@@ -2,70 +2,15 @@
 
 use crate::abi::errno::{Answer, EFAULT, EINVAL, EPERM, ERESTART_SLEEP, ERESTART_UNHANDLED, Errno};
 use crate::abi::registers::Frame;
+use crate::abi::time_units::{MICROSECOND, MONOTONIC, REALTIME, SECOND};
+use crate::operations::clock_reading::{clock, duration, nanoseconds, now};
 use crate::operations::cpu_time;
 use crate::process::Process;
 use crate::state::memory::Memory;
-use nacre_sys::Thread;
 
-/// Clock that tells the date.
-pub const REALTIME: u64 = 0;
-/// Clock that never goes back.
-pub const MONOTONIC: u64 = 1;
-/// Nanoseconds.
-pub const SECOND: u64 = 1_000_000_000;
-/// Nanoseconds.
-pub const MICROSECOND: u64 = 1000;
 const TIMER_ABSTIME: u64 = 1;
 /// Ticks a second of `times`.
 const TICKS: u64 = 100;
-
-/// The Common Protocols' clock for a Linux clock; those of used time, where no other may stand, are taken for that of passing time.
-pub fn clock(number: u64) -> Result<u64, Errno> {
-    match number as u32 {
-        // Realtime: exact, coarse, alarm, TAI.
-        0 | 5 | 8 | 11 => Ok(REALTIME),
-        // Monotonic, CPU time of process and thread, raw, coarse, since boot, and its alarm.
-        1 | 2 | 3 | 4 | 6 | 7 | 9 => Ok(MONOTONIC),
-        _ => Err(EINVAL),
-    }
-}
-
-/// Seconds and nanoseconds as nanoseconds; more than fits is for ever.
-fn nanoseconds([seconds, nanoseconds]: [u64; 2]) -> Result<u64, Errno> {
-    if (seconds as i64) < 0 || nanoseconds >= SECOND {
-        return Err(EINVAL);
-    }
-    Ok(seconds.saturating_mul(SECOND).saturating_add(nanoseconds))
-}
-
-/// Reads a `timespec` as a duration.
-pub fn duration(memory: &Memory, address: u64) -> Result<u64, Errno> {
-    nanoseconds(memory.read_words(address)?)
-}
-
-/// Reads a `timeval` as a duration; its microseconds may exceed a second, as Linux's `select` allows.
-pub fn duration_of_timeval(memory: &Memory, address: u64) -> Result<u64, Errno> {
-    let [seconds, microseconds] = memory.read_words(address)?;
-    if (seconds as i64) < 0 || (microseconds as i64) < 0 {
-        return Err(EINVAL);
-    }
-    Ok(seconds.saturating_mul(SECOND).saturating_add(microseconds.saturating_mul(MICROSECOND)))
-}
-
-/// Waits.
-pub fn sleep(nanoseconds: u64) {
-    if nanoseconds != 0 {
-        // The only error is that somebody interrupted the wait, which ends it as well.
-        let _ = Thread::sleep(nanoseconds);
-    }
-}
-
-/// Waits for what cannot happen, as Linux would.
-pub fn wait_for_ever() -> ! {
-    loop {
-        sleep(u64::MAX);
-    }
-}
 
 /// `clock_gettime(clock, time)`.
 pub fn clock_gettime(process: &mut Process, frame: &mut Frame) -> Answer {
@@ -159,12 +104,6 @@ pub fn times(process: &mut Process, frame: &mut Frame) -> Answer {
         process.memory.write_words(buffer, &[used / (SECOND / TICKS), 0, children / (SECOND / TICKS), 0])?;
     }
     Ok(ticks)
-}
-
-/// What a clock says, in nanoseconds.
-pub fn now(process: &mut Process, which: u64) -> Result<u64, Errno> {
-    let (seconds, rest) = process.services.clock(which)?;
-    Ok(seconds.saturating_mul(SECOND).saturating_add(rest))
 }
 
 /// Sleeps until the monotonic clock says `end`. What is left if a signal cuts it off.

@@ -1,11 +1,12 @@
 //! Reading and writing open files, wherever they are: by messages to their server, or inside the process. Both may wait, without the library's lock.
 
 use crate::abi::errno::{EAGAIN, EINTR, EIO, EPIPE, ERESTART, ESPIPE, Errno};
-use crate::calls::sockets::{Socket, message};
+use crate::operations::sockets::socket_transfer;
 use crate::process::Process;
 use crate::services::OWN_POSITION;
-use crate::services::connections::PIECE;
-use crate::state::files::descriptor_table::{Kind, OpenFile};
+use crate::services::find::PIECE;
+use crate::state::files::open_file::{Kind, OpenFile};
+use crate::state::files::socket_kind::Socket;
 use nacre_proto::{channel, file};
 use nacre_proto::flags::{MSG_BARE, MSG_DONTWAIT};
 use nacre_sys::{Reference, SpanMut};
@@ -45,7 +46,7 @@ impl Process {
         {
             return done;
         }
-        let target = self.services.reference(file)?;
+        let target = file.reference()?;
         if offset == OWN_POSITION && self.is_cut_off(file) {
             return self.read_gently(file, target, into).map_err(cut_off);
         }
@@ -125,13 +126,13 @@ impl Process {
     /// Writes a pipe or stream by messages.
     pub fn write_rest(&mut self, file: &OpenFile, from: &[u8], dont_wait: bool) -> Result<usize, Errno> {
         match Socket::of(file) {
-            Some(_) => message::send_rest(self, file, from, dont_wait),
+            Some(_) => socket_transfer::send_rest(self, file, from, dont_wait),
             None => self.write_to_server(file, OWN_POSITION, from),
         }
     }
 
     fn write_to_server(&mut self, file: &OpenFile, offset: u64, from: &[u8]) -> Result<usize, Errno> {
-        let target = self.services.reference(file)?;
+        let target = file.reference()?;
         if from.is_empty() && file.is_channel() {
             return Ok(0);
         }

@@ -1,13 +1,17 @@
 //! Who is told of a file's events by a signal: `F_SETOWN`, `F_SETSIG` and `O_ASYNC`. Pipes and sockets tell the agent of whatever changes, which looks what it was.
 
-use crate::abi::errno::{Answer, EINVAL, ESRCH, Errno};
-use crate::calls::files::poll::Watched;
+use crate::abi::errno::{Answer, EINVAL, EPIPE, ESRCH, Errno};
+use crate::abi::file_flags::O_ASYNC;
+use crate::abi::signal_info::{Info, LAST, SI_KERNEL};
+use crate::abi::signal_numbers::SIGPIPE;
+use crate::operations::files::readiness::Watched;
+use crate::operations::proc;
 use crate::process::Process;
-use crate::state::files::descriptor_table::{O_ASYNC, OpenFile};
-use crate::state::signals::pending::{Info, LAST, SI_KERNEL};
+use crate::state::files::file_owners::Owner;
+use crate::state::files::open_file::OpenFile;
+use crate::state::files::socket_kind::Socket;
 use alloc::rc::{Rc, Weak};
-use alloc::vec::Vec;
-use nacre_proto::{channel, process as manager};
+use nacre_proto::{channel, file, process as manager};
 use nacre_sys::Reference;
 
 /// Commands of `fcntl`.
@@ -30,20 +34,6 @@ const POLL_IN: i32 = 1;
 const POLL_OUT: i32 = 2;
 const READABLE: u64 = 0x41;
 const WRITABLE: u64 = 0x104;
-
-/// Who is told of a file, and how.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Owner {
-    /// A process, or less than 0: a group; 0: nobody.
-    owner: i32,
-    /// The signal; 0: `SIGIO`.
-    signal: u8,
-    /// How often something had come and gone when that was last told.
-    changes: [u64; 2],
-}
-
-/// Files whose owner is told.
-pub type Told = Vec<Weak<OpenFile>>;
 
 /// The commands about a file's owner.
 pub fn fcntl(process: &mut Process, file: &OpenFile, command: u32, argument: u64) -> Answer {
@@ -108,7 +98,7 @@ impl Process {
 
     /// Tells a file's owner of what has changed, and asks to hear of the next change.
     fn look_for_owner(&mut self, file: &OpenFile, tells: bool) {
-        let Some(now) = self.services.reference(file).ok().and_then(|target| channel::look(target, READABLE | WRITABLE).ok()) else { return };
+        let Some(now) = file.reference().ok().and_then(|target| channel::look(target, READABLE | WRITABLE).ok()) else { return };
         let mut owner = file.owner.get();
         let before = core::mem::replace(&mut owner.changes, [now.arrivals, now.departures]);
         file.owner.set(owner);
@@ -137,4 +127,22 @@ impl Process {
             let _ = manager::kill(Reference::PARENT, i64::from(owner.owner) as u64, 0, signal, i64::from(code) as u64, 0);
         }
     }
+}
+
+/// Moves a file's position back by so many bytes. A file that has none stays as it is.
+pub fn step_back(file: &OpenFile, bytes: u64) {
+    const CURRENT: u64 = 1;
+    let offset = bytes.wrapping_neg();
+    if file.node().is_none_or(|node| node.is_folder()) || proc::open::seek(file, offset, CURRENT).is_none() {
+        let _ = file.reference().map(|target| file::seek(target, offset, CURRENT));
+    }
+}
+
+/// The answer to a write; a broken pipe is a signal too.
+pub fn written(process: &mut Process, file: &OpenFile, answer: Answer) -> Answer {
+    if answer == Err(EPIPE) && Socket::of(file).is_none_or(|socket| !socket.has_messages()) {
+        let (caller, info) = (process.caller, Info::from(SIGPIPE, SI_KERNEL, 0, 0));
+        process.post_to(caller, info)?;
+    }
+    answer
 }

@@ -1,9 +1,10 @@
 //! Named pipes: a file in a directory, and the pipe of the channel service that is found by the file's number.
 
 use crate::abi::errno::{EINTR, ERESTART, Errno};
-use crate::calls::files::status;
+use crate::abi::file_flags::{O_ACCESS, O_DIRECT, O_NONBLOCK, S_IFIFO, S_IFMT};
+use crate::operations::paths::file_status;
 use crate::process::Process;
-use crate::state::files::descriptor_table::{Kind, O_ACCESS, O_DIRECT, O_NONBLOCK, OpenFile, S_IFIFO, S_IFMT};
+use crate::state::files::open_file::{Kind, OpenFile};
 use nacre_proto::channel;
 use nacre_proto::client::words;
 use nacre_proto::structures::Status;
@@ -21,7 +22,7 @@ pub fn key(file: &Status) -> alloc::vec::Vec<u8> {
 impl Process {
     /// Opens the named pipe at a path, once it has its other side. `ENXIO`: there is something else.
     pub fn open_fifo(&mut self, directory: Reference, path: &[u8], flags: u32) -> Result<OpenFile, Errno> {
-        let found = status::of_path(directory, path)?;
+        let found = file_status::of_path(directory, path)?;
         if found.mode as u32 & S_IFMT != S_IFIFO {
             return Err(Errno::ENXIO);
         }

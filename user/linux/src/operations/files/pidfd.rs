@@ -1,13 +1,15 @@
 //! Descriptors of processes: a number that is kept with an open file. It is ready when the process has ended.
 
 use crate::abi::errno::{Answer, EBADF, EINVAL, ENOSYS, EPERM, ESRCH, Errno};
+use crate::abi::file_flags::{O_CLOEXEC, O_NONBLOCK, O_RDWR};
 use crate::abi::registers::Frame;
-use crate::calls::signals;
-use crate::operations::proc::tree::Node;
+use crate::abi::signal_info::{Info, LAST, SI_USER};
+use crate::operations::send_signal;
 use crate::process::Process;
-use crate::state::files::descriptor_table::{Kind, O_CLOEXEC, O_NONBLOCK, O_RDWR, OpenFile};
 use crate::state::files::in_process_file::Local;
-use crate::state::signals::pending::{Info, LAST, SI_TKILL, SI_USER};
+use crate::state::files::open_file::{Kind, OpenFile};
+use crate::state::files::proc_node::Node;
+use crate::state::signals::pending::SI_TKILL;
 use alloc::rc::Rc;
 use core::cell::RefCell;
 use nacre_proto::process as manager;
@@ -85,7 +87,7 @@ pub fn pidfd_send_signal(process: &mut Process, frame: &mut Frame) -> Answer {
         }
         Info { signal, code, fields: [words[2], words[3], words[4], words[5]] }
     };
-    signals::send(process, pid as i32, info)
+    send_signal::send(process, pid as i32, info)
 }
 
 /// `pidfd_getfd(descriptor, number, flags)`.

@@ -2,11 +2,12 @@
 //! lost, and what it gave would be given twice. So nothing is taken or given by a call that waits: it is tried at once, and between two tries there is a wait for the file that takes nothing.
 
 use crate::abi::errno::{EAGAIN, EINTR, ERESTART, ERESTART_UNHANDLED, Errno};
-use crate::calls::files::poll::{ALWAYS, FOR_EVER, POLLIN, POLLOUT, wait_for_one};
+use crate::abi::poll_events::{ALWAYS, POLLIN, POLLOUT};
+use crate::operations::files::readiness::{FOR_EVER, wait_for_one};
 use crate::process::Process;
 use crate::services::OWN_POSITION;
-use crate::services::connections::PIECE;
-use crate::state::files::descriptor_table::OpenFile;
+use crate::services::find::PIECE;
+use crate::state::files::open_file::OpenFile;
 use nacre_proto::channel::{self, Outgoing};
 use nacre_proto::file;
 use nacre_proto::flags::{MSG_BARE, MSG_DONTWAIT};

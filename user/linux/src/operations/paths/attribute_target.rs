@@ -1,11 +1,11 @@
 //! What a call about attributes means: a file of the server's, an open file, or the name of a terminal, which no server of files knows.
 
 use crate::abi::errno::{EBADF, ENOENT, EPERM, Errno};
-use crate::operations::paths::path_start::{AT_EMPTY_PATH, AT_SYMLINK_NOFOLLOW, CURRENT, own_descriptor};
-use crate::operations::proc::tree::{Node, Target};
+use crate::abi::file_flags::{AT_EMPTY_PATH, AT_SYMLINK_NOFOLLOW, CURRENT, O_PATH};
+use crate::operations::paths::path_start::own_descriptor;
 use crate::operations::terminals::terminal_io::{Name, name};
 use crate::process::Process;
-use crate::state::files::descriptor_table::O_PATH;
+use crate::state::files::proc_node::{Node, Target};
 use alloc::vec::Vec;
 use nacre_sys::Reference;
 

@@ -5,9 +5,9 @@ use crate::abi::errno::{EAGAIN, EINVAL, ELOOP, ENOENT, ENOTDIR, Errno};
 use crate::operations::paths::path_start::own_descriptor;
 use crate::operations::paths::path_walk::{Walk, look};
 use crate::operations::paths::permissions::{S_IFLNK, S_IFMT};
-use crate::operations::proc::tree::{Node, Target};
 use crate::operations::terminals::terminal_io;
 use crate::process::Process;
+use crate::state::files::proc_node::{Node, Target};
 use alloc::vec::Vec;
 use nacre_sys::Reference;
 

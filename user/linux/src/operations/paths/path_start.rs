@@ -1,27 +1,11 @@
 //! Where a path starts: the directory that a call names beside it, and the few names that mean the process itself.
 
 use crate::abi::errno::{ENOENT, ENOTDIR, Errno};
+use crate::abi::file_flags::{AT_FDCWD, CURRENT};
 use crate::abi::registers::Frame;
 use crate::process::Process;
+use crate::process::exchange::Place;
 use nacre_sys::Reference;
-
-/// The descriptor that stands for the current directory.
-const AT_FDCWD: i32 = -100;
-/// Flag: an empty path means the descriptor itself.
-pub const AT_EMPTY_PATH: u64 = 0x1000;
-/// Flag: a symbolic link at the end of a path is meant itself.
-pub const AT_SYMLINK_NOFOLLOW: u64 = 0x100;
-/// `AT_FDCWD` as calls pass it.
-pub const CURRENT: u64 = AT_FDCWD as u64;
-
-/// A path and the directory that it starts at.
-#[derive(Clone, Copy)]
-pub struct Place<'a> {
-    /// The directory.
-    pub directory: Reference,
-    /// The path; not empty.
-    pub path: &'a [u8],
-}
 
 impl Process {
     /// The directory that `path` starts at if it is used with `descriptor`.
@@ -33,7 +17,7 @@ impl Process {
             return self.current_directory();
         }
         let file = self.descriptors.get(descriptor)?;
-        if file.pipe().is_some() { Err(ENOTDIR) } else { self.services.reference(&file) }
+        if file.pipe().is_some() { Err(ENOTDIR) } else { file.reference() }
     }
 
     /// The path at `address`, used with `descriptor`.

@@ -1,7 +1,7 @@
 //! Walking along paths, one name after the other.
 
 use crate::abi::errno::{EIO, ELOOP, Errno};
-use crate::operations::paths::path_start::AT_SYMLINK_NOFOLLOW;
+use crate::abi::file_flags::AT_SYMLINK_NOFOLLOW;
 use crate::operations::paths::permissions::{S_IFLNK, S_IFMT};
 use crate::process::Process;
 use crate::state::memory::user_access::PATH_MAX;

@@ -2,11 +2,12 @@
 //! and no protection from a program that asks the server itself. The superuser pays nothing for it.
 
 use crate::abi::errno::{EACCES, ENOENT, ENOTDIR, EPERM, Errno};
+use crate::abi::file_flags::AT_SYMLINK_NOFOLLOW;
 use crate::abi::registers::Frame;
-use crate::calls::identity::capabilities::{FILES, FILE_OWNER, FILE_SEARCH};
-use crate::operations::paths::path_start::{AT_SYMLINK_NOFOLLOW, Place};
 use crate::operations::paths::path_walk::{Walk, look};
 use crate::process::Process;
+use crate::process::exchange::Place;
+use crate::state::capabilities::{FILES, FILE_OWNER, FILE_SEARCH};
 use alloc::vec::Vec;
 use nacre_proto::directory;
 use nacre_proto::structures::Status;

@@ -1,22 +1,20 @@
 //! What `/proc` says of other processes: their libraries answer, as to other questions. What an answer says is as good as who gave it: too much of it, or numbers that do not grow, end the asking.
 
-use crate::abi::errno::{EACCES, EINVAL, ENOENT, EPERM, ERESTART, Errno};
-use crate::operations::paths::path_start::CURRENT;
+use crate::abi::errno::{EACCES, EINVAL, ENOENT, ERESTART, Errno};
+use crate::abi::file_flags::{O_ACCESS, O_CLOEXEC, O_WRONLY};
 use crate::operations::proc::open::Opened;
-use crate::operations::proc::tree::{Node, Target};
 use crate::process::Process;
-use crate::state::files::descriptor_table::{O_ACCESS, O_CLOEXEC, O_WRONLY};
+use crate::state::files::proc_node::Node;
 use alloc::vec::Vec;
-use nacre_proto::flags::{ASK_LINK, ASK_NUMBERS, ASK_PRIVILEGED, ASK_TEXT};
-use nacre_proto::process::visit;
+use nacre_proto::flags::{ASK_LINK, ASK_NUMBERS, ASK_TEXT};
 use nacre_proto::structures::Status;
 
 /// Most bytes of an answer: as many as the manager takes.
-const MOST: usize = 4096;
+pub const MOST: usize = 4096;
 /// Most bytes of a text, and most numbers.
 const LONGEST: usize = 1 << 20;
 /// Longest path that is asked about.
-const PATH: usize = 128;
+pub const PATH: usize = 128;
 /// How long a process has to answer. One that was stopped in the middle of a call does not.
 const LIMIT: u64 = 200_000_000;
 /// Facts that everybody may read.
@@ -24,7 +22,7 @@ const OPEN_FACTS: [&str; 14] =
     ["cgroup", "cmdline", "comm", "limits", "mountinfo", "mounts", "oom_adj", "oom_score", "oom_score_adj", "sched", "stat", "statm", "status", "wchan"];
 
 /// Whether a node is of a process, and anybody may know of it.
-fn is_open(node: Node) -> bool {
+pub fn is_open(node: Node) -> bool {
     match node {
         Node::Fact(_, _, name) => OPEN_FACTS.contains(&name),
         Node::Threads(_) => true,
@@ -140,55 +138,6 @@ impl Process {
             all.extend(more);
         }
         Ok(all)
-    }
-
-    /// The answer to who asks such a question of this process.
-    pub fn answer_shown(&mut self, asked: &visit::Reply, path: &[u8]) -> Result<Vec<u8>, Errno> {
-        let node = self.own_node(path)?;
-        if !is_open(node) {
-            self.check_looked_at(asked)?;
-        }
-        match asked.question & !ASK_PRIVILEGED {
-            ASK_TEXT => {
-                let text = self.text_of(node)?;
-                let from = usize::try_from(asked.first).unwrap_or(usize::MAX).min(text.len());
-                Ok(text[from..text.len().min(from.saturating_add(MOST))].to_vec())
-            }
-            ASK_LINK => self.target_of(node),
-            _ => Ok(self
-                .own_numbers(node)
-                .ok_or(EINVAL)?
-                .into_iter()
-                .filter(|number| *number >= asked.first)
-                .take(MOST / 4)
-                .flat_map(|number| (number as u32).to_le_bytes())
-                .collect()),
-        }
-    }
-
-    /// What a path below the own folder means; no other process is asked for that.
-    fn own_node(&mut self, path: &[u8]) -> Result<Node, Errno> {
-        let own = alloc::format!("/proc/{}/", self.pid());
-        if path.len() > PATH || !path.starts_with(own.as_bytes()) || path.windows(2).any(|pair| pair == b"..") {
-            return Err(EINVAL);
-        }
-        match self.in_proc(CURRENT, path, false).ok_or(ENOENT)?? {
-            Target::Node(node) if node.process() == Some(self.pid()) => Ok(node),
-            _ => Err(EPERM),
-        }
-    }
-
-    /// The numbers in a folder of the own process.
-    fn own_numbers(&self, node: Node) -> Option<Vec<u64>> {
-        Some(match node {
-            Node::Descriptors(..) => self.descriptors.open_in(0, u64::MAX),
-            Node::Threads(_) => {
-                let mut all: Vec<u64> = self.threads.all().map(|(_, thread)| thread.number).collect();
-                all.sort_unstable();
-                all
-            }
-            _ => return None,
-        })
     }
 
     /// Whether a number is in a folder of another process.

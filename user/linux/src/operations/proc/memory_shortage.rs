@@ -2,9 +2,9 @@
 //! that set it, and never ends a process for it: a process that gets no memory has an error instead.
 
 use crate::abi::errno::{EACCES, EINVAL, Errno};
-use crate::calls::identity::capabilities::RESOURCES;
-use crate::operations::proc::tree::Node;
 use crate::process::Process;
+use crate::state::capabilities::RESOURCES;
+use crate::state::files::proc_node::Node;
 use alloc::format;
 use alloc::string::String;
 

@@ -1,7 +1,7 @@
 //! Which names stand in the folders that the library answers for.
 
-use crate::operations::proc::tree::{DIRECTORY, FACTS, FILE, FOLDERS, LINK, LINKS, Node, OF_PROCESSORS, SYSTEM};
 use crate::process::Process;
+use crate::state::files::proc_node::{DIRECTORY, FACTS, FILE, FOLDERS, LINK, LINKS, Node, OF_PROCESSORS, SYSTEM};
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -64,7 +64,7 @@ impl Process {
     }
 }
 
-/// Packs names for [`Listing`](crate::calls::files::list_directory::Listing), from the one numbered `cookie` on: where to go on (0: that was all), and how many bytes they take.
+/// Packs names for [`Listing`](crate::state::files::directory_cursor::Listing), from the one numbered `cookie` on: where to go on (0: that was all), and how many bytes they take.
 pub fn pack(names: &[(String, u64)], cookie: u64, batch: &mut [u8]) -> (u64, usize) {
     let mut used = 0;
     for (index, (name, mode)) in names.iter().enumerate().skip(cookie as usize) {

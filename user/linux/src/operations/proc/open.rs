@@ -1,32 +1,16 @@
 //! Open files of `/proc`: texts that are made when they are read from their start, and folders. Descriptors of processes are here too.
 
 use crate::abi::errno::{Answer, EACCES, EINVAL, EISDIR, ELOOP, ENOENT, ENOTDIR, Errno};
+use crate::abi::file_flags::{O_ACCESS, O_CLOEXEC, O_DIRECTORY, O_PATH, S_IFDIR, S_IFREG};
 use crate::operations::proc::names::pack;
-use crate::operations::proc::tree::{Node, Target};
 use crate::process::Process;
-use crate::state::files::descriptor_table::{Kind, O_ACCESS, O_CLOEXEC, O_DIRECTORY, O_PATH, OpenFile, S_IFDIR, S_IFREG};
 use crate::state::files::in_process_file::Local;
+use crate::state::files::open_file::{Kind, OpenFile};
+use crate::state::files::proc_node::{Node, Shown, Target};
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::cell::RefCell;
-
-/// An open file of `/proc`.
-pub struct Shown {
-    /// What it is.
-    pub node: Node,
-    /// Where the next read starts.
-    pub position: u64,
-    text: Vec<u8>,
-}
-
-impl Shown {
-    /// One that was opened, or is taken over, at a position.
-    pub fn open(node: Node, position: u64, flags: u32) -> OpenFile {
-        let mode = if node.is_folder() { S_IFDIR | 0o555 } else { S_IFREG | node.mode() as u32 & 0o777 };
-        OpenFile::new(Kind::Local(RefCell::new(Local::Shown(Shown { node, position, text: Vec::new() }))), mode, flags)
-    }
-}
 
 impl OpenFile {
     /// What in `/proc` it is.
@@ -143,4 +127,12 @@ pub enum Opened {
     Descriptor(u64),
     /// It leads to this path elsewhere.
     Outside(Vec<u8>),
+}
+
+impl Shown {
+    /// One that was opened, or is taken over, at a position.
+    pub fn open(node: Node, position: u64, flags: u32) -> OpenFile {
+        let mode = if node.is_folder() { S_IFDIR | 0o555 } else { S_IFREG | node.mode() as u32 & 0o777 };
+        OpenFile::new(Kind::Local(RefCell::new(Local::Shown(Shown { node, position, text: Vec::new() }))), mode, flags)
+    }
 }

@@ -1,12 +1,11 @@
 //! `/dev/pts`: the folder of pseudo-terminals, and their names as of files. What is in it is opened by its name, as [`pair`](crate::operations::terminals::terminal_io) does.
 
 use crate::abi::errno::{Answer, EIO, ENOENT, Errno};
-use crate::calls::time::clocks::REALTIME;
-use crate::operations::proc::open::Shown;
-use crate::operations::proc::tree::Node;
+use crate::abi::file_flags::{O_CLOEXEC, O_PATH, S_IFCHR};
+use crate::abi::time_units::REALTIME;
 use crate::operations::terminals::terminal_io::{Name, name};
 use crate::process::Process;
-use crate::state::files::descriptor_table::{O_CLOEXEC, O_PATH, S_IFCHR};
+use crate::state::files::proc_node::{Node, Shown};
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -15,11 +14,6 @@ use nacre_proto::structures::Status;
 
 /// Numbers are below this.
 const MOST: u64 = 256;
-
-/// The path of a terminal; without a number, of what makes new ones.
-pub fn path(number: Option<u64>) -> String {
-    number.map_or_else(|| String::from("/dev/pts/ptmx"), |number| format!("/dev/pts/{number}"))
-}
 
 /// What of the folder a path names: a terminal's number, or what makes new ones.
 pub fn named(path: &[u8]) -> Option<Option<u64>> {

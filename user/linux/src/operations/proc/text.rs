@@ -1,13 +1,13 @@
 //! What the files of `/proc` say. All time of processors is told as the program's own; of other processes there is what their libraries say, or what the manager knows.
 
 use crate::abi::errno::{EACCES, EINVAL, ENOENT, Errno};
-use crate::calls::identity::processors;
-use crate::calls::identity::system_name;
-use crate::calls::time::clocks::{MONOTONIC, REALTIME};
-use crate::operations::proc::tree::Node;
+use crate::abi::time_units::{MONOTONIC, REALTIME};
+use crate::operations::processors;
+use crate::operations::system_name;
 use crate::process::Process;
-use crate::process::threads::Thread;
-use crate::state::memory::Fill;
+use crate::state::files::proc_node::Node;
+use crate::state::memory::mapped_part::Fill;
+use crate::state::threads::thread::Thread;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;

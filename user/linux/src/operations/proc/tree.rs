@@ -1,112 +1,17 @@
 //! `/proc`: which names there are, and what they mean. The library answers them itself: what the process knows of itself, and what the manager knows of all.
 
 use crate::abi::errno::{EINVAL, ENOENT, ENOTDIR, Errno};
-use crate::calls::files::directories;
-use crate::calls::files::ioctl;
-use crate::calls::files::status;
-use crate::operations::paths::path_start::CURRENT;
-use crate::operations::proc::terminals;
+use crate::abi::file_flags::{CURRENT, S_IFCHR, S_IFDIR, S_IFIFO, S_IFMT};
+use crate::operations::paths::file_status;
+use crate::operations::paths::path_of;
+use crate::operations::terminals::job_control;
 use crate::process::Process;
-use crate::state::files::descriptor_table::{OpenFile, S_IFCHR, S_IFDIR, S_IFIFO, S_IFMT};
+use crate::state::files::open_file::OpenFile;
+use crate::state::files::proc_node::{self, FACTS, FOLDERS, LINKS, Node, OF_PROCESSORS, PROCESSORS, SYSTEM, S_IFSOCK, Target};
 use alloc::format;
-use alloc::string::String;
 use alloc::vec::Vec;
 use nacre_proto::process as manager;
-use nacre_proto::structures::Status;
 use nacre_sys::Reference;
-
-/// Kinds of files, with rights.
-pub(crate) const DIRECTORY: u64 = 0o040555;
-pub(crate) const FILE: u64 = 0o100444;
-const WRITABLE: u64 = 0o100644;
-pub(crate) const LINK: u64 = 0o120777;
-const S_IFSOCK: u32 = 0o140000;
-/// The device that such files are on.
-const DEVICE: u64 = 0x15;
-/// Files that tell of the system.
-pub(crate) const SYSTEM: [&str; 10] = ["cmdline", "cpuinfo", "devices", "filesystems", "loadavg", "meminfo", "stat", "uptime", "version", "vmstat"];
-/// Folders below the root and their files.
-pub(crate) const FOLDERS: [(&str, &[&str]); 7] = [
-    ("sys", &[]),
-    ("sys/kernel", &["cap_last_cap", "domainname", "hostname", "ngroups_max", "osrelease", "ostype", "pid_max", "tainted", "threads-max", "version"]),
-    ("sys/kernel/random", &["boot_id", "entropy_avail", "uuid"]),
-    ("sys/vm", &["max_map_count", "mmap_min_addr", "overcommit_memory", "swappiness"]),
-    ("sys/fs", &["file-max", "nr_open", "pipe-max-size"]),
-    ("sys/fs/mqueue", &["msg_default", "msg_max", "msgsize_default", "msgsize_max", "queues_max"]),
-    ("net", &[]),
-];
-/// Files that tell of a process.
-pub(crate) const FACTS: [&str; 17] = [
-    "auxv",
-    "cgroup",
-    "cmdline",
-    "comm",
-    "environ",
-    "io",
-    "limits",
-    "maps",
-    "mountinfo",
-    "mounts",
-    "oom_adj",
-    "oom_score",
-    "oom_score_adj",
-    "stat",
-    "statm",
-    "status",
-    "wchan",
-];
-/// Links of a process.
-pub(crate) const LINKS: [&str; 3] = ["cwd", "exe", "root"];
-
-/// What a name means.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Node {
-    /// `/proc` itself.
-    Root,
-    /// A file of the system.
-    System(&'static str),
-    /// A folder of the system.
-    Folder(&'static str),
-    /// A link, by its target.
-    Link(&'static str),
-    /// `/proc/self`.
-    Own,
-    /// `/proc/thread-self`.
-    OwnThread,
-    /// The folder of a process, or of a thread of it.
-    Process(u64, Option<u64>),
-    /// A file of one.
-    Fact(u64, u64, &'static str),
-    /// A link of one.
-    Place(u64, &'static str),
-    /// The folder of descriptors, or of what is known of them.
-    Descriptors(u64, bool),
-    /// A descriptor of one.
-    Descriptor(u64, u64),
-    /// What is known of one.
-    About(u64, u64),
-    /// The folder of threads.
-    Threads(u64),
-    /// The folder of processors in `/sys`.
-    Processors,
-    /// The folder of one.
-    Processor(u64),
-    /// A file that tells of them.
-    OfProcessors(&'static str),
-    /// `/dev/pts`.
-    Terminals,
-    /// A terminal in it, or what makes new ones.
-    Terminal(Option<u64>),
-}
-
-/// Where a path leads.
-#[derive(PartialEq, Eq, Debug)]
-pub enum Target {
-    /// To something here.
-    Node(Node),
-    /// Elsewhere.
-    Outside(Vec<u8>),
-}
 
 /// The parts of a path behind `from`, without `.`, `..` and empty ones.
 fn normal(from: &[u8], path: &[u8]) -> Vec<Vec<u8>> {
@@ -121,11 +26,6 @@ fn normal(from: &[u8], path: &[u8]) -> Vec<Vec<u8>> {
     }
     parts
 }
-
-/// The folder of processors: all that there is of `/sys`.
-const PROCESSORS: [&[u8]; 4] = [b"sys", b"devices", b"system", b"cpu"];
-/// Its files.
-pub(crate) const OF_PROCESSORS: [&str; 5] = ["kernel_max", "offline", "online", "possible", "present"];
 
 /// Where the parts of a path lead from: a folder here, and how many of them lead to it.
 fn beginning(parts: &[Vec<u8>]) -> Option<(Node, usize)> {
@@ -204,91 +104,6 @@ fn in_process(pid: u64, thread: Option<u64>, part: &[u8]) -> Option<Node> {
     }
 }
 
-impl Node {
-    /// Whether it can be listed.
-    pub fn is_folder(self) -> bool {
-        matches!(
-            self,
-            Node::Root
-                | Node::Folder(_)
-                | Node::Process(..)
-                | Node::Descriptors(..)
-                | Node::Threads(_)
-                | Node::Processors
-                | Node::Processor(_)
-                | Node::Terminals
-        )
-    }
-
-    fn is_link(self) -> bool {
-        matches!(self, Node::Link(_) | Node::Own | Node::OwnThread | Node::Place(..) | Node::Descriptor(..))
-    }
-
-    /// Returns true if a process can write to it.
-    pub fn is_written(self) -> bool {
-        matches!(self, Node::Fact(_, _, "oom_adj" | "oom_score_adj"))
-    }
-
-    /// Kind and permissions.
-    pub fn mode(self) -> u64 {
-        match self {
-            node if node.is_folder() => DIRECTORY,
-            node if node.is_link() => LINK,
-            node if node.is_written() => WRITABLE,
-            _ => FILE,
-        }
-    }
-
-    /// A number for what it is.
-    fn inode(self) -> u64 {
-        let text = format!("{self:?}");
-        text.bytes().fold(0xcbf2_9ce4_8422_2325u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3)) >> 16
-    }
-
-    /// The process that it is of.
-    pub fn process(self) -> Option<u64> {
-        match self {
-            Node::Process(pid, _) | Node::Fact(pid, ..) | Node::Place(pid, _) | Node::Descriptors(pid, _) => Some(pid),
-            Node::Descriptor(pid, _) | Node::About(pid, _) | Node::Threads(pid) => Some(pid),
-            _ => None,
-        }
-    }
-
-    /// As `stat` tells it.
-    pub fn status(self) -> Status {
-        Status { device: DEVICE, inode: self.inode(), mode: self.mode(), links: if self.is_folder() { 2 } else { 1 }, block_size: 1024, ..Status::default() }
-    }
-
-    /// Its path.
-    pub fn path(self) -> String {
-        match self {
-            Node::Root => String::from("/proc"),
-            Node::Folder(name) | Node::Link(name) => format!("/proc/{name}"),
-            Node::System("kernel version") => String::from("/proc/sys/kernel/version"),
-            Node::System(name) => match FOLDERS.iter().find(|(_, files)| files.contains(&name)) {
-                Some((folder, _)) if !SYSTEM.contains(&name) => format!("/proc/{folder}/{name}"),
-                _ => format!("/proc/{name}"),
-            },
-            Node::Own => String::from("/proc/self"),
-            Node::OwnThread => String::from("/proc/thread-self"),
-            Node::Process(pid, None) => format!("/proc/{pid}"),
-            Node::Process(pid, Some(thread)) => format!("/proc/{pid}/task/{thread}"),
-            Node::Fact(pid, thread, name) if pid == thread => format!("/proc/{pid}/{name}"),
-            Node::Fact(pid, thread, name) => format!("/proc/{pid}/task/{thread}/{name}"),
-            Node::Place(pid, name) => format!("/proc/{pid}/{name}"),
-            Node::Descriptors(pid, about) => format!("/proc/{pid}/{}", if about { "fdinfo" } else { "fd" }),
-            Node::Descriptor(pid, number) => format!("/proc/{pid}/fd/{number}"),
-            Node::About(pid, number) => format!("/proc/{pid}/fdinfo/{number}"),
-            Node::Threads(pid) => format!("/proc/{pid}/task"),
-            Node::Processors => String::from("/sys/devices/system/cpu"),
-            Node::Processor(number) => format!("/sys/devices/system/cpu/cpu{number}"),
-            Node::OfProcessors(name) => format!("/sys/devices/system/cpu/{name}"),
-            Node::Terminals => String::from("/dev/pts"),
-            Node::Terminal(number) => terminals::path(number),
-        }
-    }
-}
-
 impl Process {
     /// What `path` means, used with `descriptor`, if it is in `/proc`; a link at its end is followed if `follow` says so.
     pub fn in_proc(&mut self, descriptor: u64, path: &[u8], follow: bool) -> Option<Result<Target, Errno>> {
@@ -317,7 +132,7 @@ impl Process {
             if let Node::Terminal(number) = at
                 && rest.is_empty()
             {
-                return Ok(Target::Outside(terminals::path(number).into_bytes()));
+                return Ok(Target::Outside(proc_node::path(number).into_bytes()));
             }
             if rest.is_empty() && !follow {
                 break;
@@ -389,14 +204,14 @@ impl Process {
             return Ok(name.into_bytes());
         }
         match file.mode & S_IFMT {
-            S_IFDIR => directories::path_of(self.services.reference(&file).map_err(|_| ENOENT)?),
+            S_IFDIR => path_of::path_of(file.reference().map_err(|_| ENOENT)?),
             kind @ (S_IFIFO | S_IFSOCK) => {
-                let inode = status::of_file(self, &file)?.inode;
+                let inode = file_status::of_file(self, &file)?.inode;
                 Ok(format!("{}:[{inode}]", if kind == S_IFIFO { "pipe" } else { "socket" }).into_bytes())
             }
             _ => match self.path_opened(&file)? {
                 Some(path) => Ok(self.real_path(&path)),
-                None if file.mode & S_IFMT == S_IFCHR || ioctl::is_terminal(self, &file) => Ok(b"/dev/console".to_vec()),
+                None if file.mode & S_IFMT == S_IFCHR || job_control::is_terminal(&file) => Ok(b"/dev/console".to_vec()),
                 None => Ok(b"/ (unknown)".to_vec()),
             },
         }
@@ -407,7 +222,7 @@ impl Process {
         let Some((base, path)) = file.opened_by.borrow().clone() else { return Ok(None) };
         let base = match base {
             None => Vec::new(),
-            Some(base) => directories::path_of(self.services.reference(&base)?)?,
+            Some(base) => path_of::path_of(base.reference()?)?,
         };
         let parts = normal(&base, &path);
         Ok(Some(parts.iter().flat_map(|part| [b"/", part.as_slice()].concat()).collect()))
@@ -418,6 +233,7 @@ impl Process {
 mod tests {
     use super::*;
     use crate::operations::proc::names::pack;
+    use alloc::string::String;
 
     fn walk(path: &[u8]) -> Option<Node> {
         let parts = normal(b"", path);
@@ -466,7 +282,7 @@ mod tests {
 
     #[test]
     fn names_are_packed_in_batches() {
-        let names: Vec<(String, u64)> = (0..40).map(|number| (format!("{number}"), FILE)).collect();
+        let names: Vec<(String, u64)> = (0..40).map(|number| (format!("{number}"), crate::state::files::proc_node::FILE)).collect();
         let mut batch = [0; 200];
         let (mut cookie, mut found) = (0, 0);
         loop {

@@ -1,8 +1,9 @@
 //! What goes beside the bytes of a message: descriptors and credentials. The program sees them as `cmsghdr`s; on their way, of each descriptor there is a reference, and eight bytes that say what kind of file it is.
 
 use crate::abi::errno::{EBADF, EINVAL, EPERM, Errno};
+use crate::abi::file_flags::{O_ACCESS, O_APPEND, O_NONBLOCK, O_PATH};
 use crate::process::Process;
-use crate::state::files::descriptor_table::{Kind, O_ACCESS, O_APPEND, O_NONBLOCK, O_PATH, OpenFile};
+use crate::state::files::open_file::{Kind, OpenFile};
 use alloc::rc::Rc;
 use alloc::vec::Vec;
 use nacre_sys::OwnedReference;

@@ -1,31 +1,17 @@
 //! Job control: which terminal a file is, and what becomes of those who use theirs from the background.
 
 use crate::abi::errno::{EIO, ERESTART, Errno};
-use crate::calls::files::ioctl;
-use crate::calls::signals::Fate;
+use crate::abi::file_flags::{S_IFCHR, S_IFMT};
+use crate::abi::signal_info::{Info, SI_KERNEL, bit};
+use crate::abi::signal_numbers::SIGTTIN;
 use crate::process::Process;
-use crate::state::files::descriptor_table::{Kind, OpenFile, S_IFCHR, S_IFMT};
-use crate::state::signals::pending::{Info, SI_KERNEL, bit};
+use crate::state::files::open_file::{Kind, OpenFile};
+use crate::state::files::terminal_state::Known;
+use crate::state::signals::dispositions::Fate;
 use nacre_proto::channel::{self, CONSOLE, terminal_device};
-use nacre_proto::process as manager;
+use nacre_proto::{process as manager, terminal};
+use nacre_proto::structures::Attributes;
 use nacre_sys::Reference;
-
-/// For reading from the background.
-pub const SIGTTIN: u64 = 21;
-/// For changing a terminal from there.
-pub const SIGTTOU: u64 = 22;
-
-/// What is known of a file as a terminal.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Known {
-    /// Nobody has asked.
-    #[default]
-    Nothing,
-    /// It is none.
-    NoTerminal,
-    /// It is this device.
-    Device(u64),
-}
 
 impl Process {
     /// The device of the terminal that a file is; of a master the one of its slaves.
@@ -42,11 +28,11 @@ impl Process {
     }
 
     fn ask_terminal(&mut self, file: &OpenFile) -> Option<u64> {
-        if !ioctl::is_terminal(self, file) {
+        if !is_terminal(file) {
             return None;
         }
         // A stream may be a slave that somebody else has opened.
-        let facts = self.services.reference(file).ok().and_then(|target| channel::terminal_facts(target, 0).ok());
+        let facts = file.reference().ok().and_then(|target| channel::terminal_facts(target, 0).ok());
         Some(facts.map_or(CONSOLE, |facts| terminal_device(facts.number)))
     }
 
@@ -66,4 +52,15 @@ impl Process {
         self.post(Info::from(signal, SI_KERNEL, 0, 0))?;
         Err(ERESTART)
     }
+}
+
+pub fn get_attributes(open: &OpenFile) -> Result<[u8; Attributes::SIZE], Errno> {
+    let mut attributes = [0; Attributes::SIZE];
+    terminal::get_attributes(open.reference()?, &mut attributes)?;
+    Ok(attributes)
+}
+
+/// Whether a file is a terminal.
+pub fn is_terminal(open: &OpenFile) -> bool {
+    get_attributes(open).is_ok()
 }

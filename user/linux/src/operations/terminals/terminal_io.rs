@@ -1,13 +1,16 @@
 //! Pseudo-terminals: their names in `/dev`, and reading and writing their ends, and the console, as terminals are read: nothing is taken while a call waits, so that who is stopped takes no keys of others.
 
 use crate::abi::errno::{Answer, EAGAIN, EINTR, EIO, EPERM, ERESTART, ERESTART_UNHANDLED, Errno};
-use crate::calls::files::poll::{FOR_EVER, POLLERR, POLLIN, POLLOUT, ready, wait_for_one};
+use crate::abi::file_flags::{MASTER, O_ACCESS, O_CLOEXEC, O_NONBLOCK, O_PATH, PAIR, S_IFCHR};
+use crate::abi::poll_events::{POLLERR, POLLIN, POLLOUT};
+use crate::abi::signal_numbers::{SIGTTIN, SIGTTOU};
+use crate::operations::files::readiness::{FOR_EVER, ready, wait_for_one};
 use crate::operations::paths::permissions::{READ, WRITE};
-use crate::operations::terminals::job_control::{Known, SIGTTIN, SIGTTOU};
 use crate::process::Process;
 use crate::services::OWN_POSITION;
-use crate::services::connections::PIECE;
-use crate::state::files::descriptor_table::{Kind, MASTER, O_ACCESS, O_CLOEXEC, O_NONBLOCK, O_PATH, OpenFile, PAIR, S_IFCHR};
+use crate::services::find::PIECE;
+use crate::state::files::open_file::{Kind, OpenFile};
+use crate::state::files::terminal_state::Known;
 use alloc::format;
 use nacre_proto::channel::{self, Outgoing, terminal_device, terminal_number};
 use nacre_proto::{file, process as manager, terminal};
@@ -108,7 +111,7 @@ impl Process {
 
     /// Opens the slave of a master.
     pub fn open_peer(&mut self, master: &OpenFile, flags: u32) -> Answer {
-        let number = channel::terminal_facts(self.services.reference(master)?, 0)?.number;
+        let number = channel::terminal_facts(master.reference()?, 0)?.number;
         self.open_slave(number, format!("/dev/pts/{number}").as_bytes(), flags)
     }
 
@@ -124,7 +127,7 @@ impl Process {
     }
 
     fn await_keys(&mut self, file: &OpenFile, into: &mut [u8]) -> Result<usize, Errno> {
-        let target = self.services.reference(file)?;
+        let target = file.reference()?;
         let most = into.len().min(MOST);
         let mut has_waited = false;
         loop {
@@ -192,7 +195,7 @@ impl Process {
 
     /// Writes to an end of a pseudo-terminal.
     pub fn write_pair(&mut self, file: &OpenFile, from: &[u8]) -> Result<usize, Errno> {
-        let target = self.services.reference(file)?;
+        let target = file.reference()?;
         let (mut done, mut flags) = (0, MSG_DONTWAIT);
         while done < from.len() {
             let piece = &from[done..from.len().min(done + MOST)];

@@ -4,9 +4,11 @@
 //! memory of the pool. What the library itself writes for the program it takes through [`Memory::writable`], which has it copied before.
 
 use crate::abi::errno::{ENOMEM, Errno};
-use crate::services::connections::Segment;
-use crate::state::memory::{AtFork, Fill, HIGHEST, LOWEST, Memory, Part, user_access};
-use crate::state::memory::address_map::{Area, Map};
+use crate::raw::memory_words;
+use crate::services::segment::Segment;
+use crate::state::memory::Memory;
+use crate::state::memory::address_map::Area;
+use crate::state::memory::mapped_part::{AtFork, Fill, HIGHEST, LOWEST, Lazy, Part};
 use nacre_abi::{PAGE_SIZE, Rights};
 use nacre_abi::state::MappingState;
 
@@ -20,26 +22,6 @@ const LARGEST: u64 = 0x10_0000;
 const PIECES: u64 = 256;
 /// So many threads can have met the moment when a piece had no memory.
 const MOST_LATE: u32 = 1024;
-
-/// What is known of lazy areas.
-#[derive(Default)]
-pub struct Lazy {
-    /// There are, or were, some.
-    any: bool,
-    /// The piece that was copied last.
-    last: (u64, u64),
-    /// How many faults there were for it since.
-    late: u32,
-    /// How many pieces there have been.
-    copied: u64,
-}
-
-impl Lazy {
-    /// Whether some of the areas are lazy.
-    pub fn among(map: &Map<Fill>) -> Lazy {
-        Lazy { any: map.areas().any(|area| matches!(&area.backing, Fill::Own(part) if part.is_lazy())), ..Lazy::default() }
-    }
-}
 
 impl Part {
     /// Whether what is shown is private, and copied when it is written. What has no port is a file's or the parent's.
@@ -142,7 +124,7 @@ impl Memory {
         let away = self.map.find_free_below(size, LOWEST, HIGHEST).ok_or(ENOMEM)?;
         let mut copy = Part::create(Segment::pageable(size)?, away, size, 0, Rights::READ.union(Rights::WRITE))?;
         if copies {
-            user_access::copy_to_fresh(start, away, size)?;
+            memory_words::copy_to_fresh(start, away, size)?;
         }
         let area = self.map.within(start, end)?.next().ok_or(ENOMEM)?;
         let rights = area.rights;

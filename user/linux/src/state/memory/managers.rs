@@ -1,8 +1,9 @@
 //! Managers of the program's memory: all dataspaces that areas show move to another one.
 
 use crate::abi::errno::{ENOSYS, Errno};
-use crate::services::connections::Segment;
-use crate::state::memory::{Fill, Memory};
+use crate::services::segment::Segment;
+use crate::state::memory::Memory;
+use crate::state::memory::mapped_part::Fill;
 use alloc::rc::Rc;
 use alloc::vec::Vec;
 use nacre_proto::dataspace;

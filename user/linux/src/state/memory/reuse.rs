@@ -1,9 +1,11 @@
 //! What a program had for itself alone and only its maker could give back: when another program takes its place, that one gets it, full of zeros.
 
 use crate::abi::errno::{ENOMEM, Errno};
-use crate::services::connections::Segment;
+use crate::raw::memory_words;
+use crate::services::segment::Segment;
 use crate::services::segment_cache::Stock;
-use crate::state::memory::{AtFork, Fill, Memory, Part, Shown, user_access};
+use crate::state::memory::Memory;
+use crate::state::memory::mapped_part::{AtFork, Fill, Part, Shown};
 use alloc::rc::Rc;
 use nacre_abi::{PAGE_SIZE, Rights};
 use nacre_sys::memory;
@@ -27,7 +29,7 @@ impl Part {
                 return Ok(false);
             }
             self.protect(Rights::READ.union(Rights::WRITE))?;
-            user_access::wipe(touched.start, size);
+            memory_words::wipe(touched.start, size);
             (at, left) = (touched.start + size, left - size);
         }
         Ok(true)

@@ -1,8 +1,9 @@
 //! Private memory that two processes see and write, as `CLONE_VM` has it. Each treats it as its own: a fork of either copies it, at once, for the other may write meanwhile.
 
 use crate::abi::fork_record::area::Sharing;
-use crate::services::connections::Segment;
-use crate::state::memory::{Fill, Memory, Part};
+use crate::services::segment::Segment;
+use crate::state::memory::Memory;
+use crate::state::memory::mapped_part::{Fill, Part};
 use alloc::rc::Rc;
 use nacre_abi::state::MappingState;
 

@@ -5,7 +5,7 @@
 //! and says so if it has gone.
 
 use crate::abi::errno::{EFAULT, EINVAL, ENAMETOOLONG, ENOMEM, Errno};
-use crate::entry::assembly;
+use crate::raw::thread_area;
 use crate::raw::thread_block::Block;
 use crate::state::memory::Memory;
 use crate::state::memory::address_map::or_fault;
@@ -13,37 +13,15 @@ use alloc::vec::Vec;
 use core::sync::atomic::{AtomicU32, Ordering};
 use nacre_abi::{PAGE_SIZE, Rights};
 use nacre_rt::memory::Segment;
-use nacre_sys::memory;
 
 /// Longest path, with its final zero.
 pub const PATH_MAX: u64 = 4096;
-
-/// Bytes that the parent names in the auxiliary vector, before there is a map.
-pub fn given(address: u64, size: u64) -> &'static [u8] {
-    if address == 0 || size == 0 {
-        return &[];
-    }
-    // SAFETY: the parent mapped the program's headers where it says; a parent that lies harms its own child.
-    unsafe { core::slice::from_raw_parts(address as *const u8, size as usize) }
-}
-
-/// Copies whole pages to fresh memory, which is zeros: what nobody has touched is left as it is, so that nobody has to fill it.
-pub fn copy_to_fresh(from: u64, to: u64, size: u64) -> Result<(), Errno> {
-    // SAFETY: fresh memory, which nobody refers to.
-    unsafe { memory::copy(from, to, size) }.map_err(|_| ENOMEM)
-}
-
-/// Fills memory that the caller has mapped to be written, and that no program uses any more, with zeros.
-pub fn wipe(start: u64, size: u64) {
-    // SAFETY: the caller's mapping; nothing else refers to it.
-    unsafe { core::ptr::write_bytes(start as *mut u8, 0, size as usize) };
-}
 
 /// The block and library stack of a thread, in memory that nobody has used.
 pub fn block_in(area: Segment) -> &'static Block {
     let (start, _) = area.leak();
     // SAFETY: a fresh segment of at least `AREA_SIZE` bytes, full of zeros, mapped to be written, which is kept for ever.
-    unsafe { assembly::block_in(start) }
+    unsafe { thread_area::block_in(start) }
 }
 
 impl Memory {

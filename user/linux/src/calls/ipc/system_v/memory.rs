@@ -5,7 +5,8 @@ use crate::abi::registers::Frame;
 use crate::calls::ipc::system_v::{IPC_INFO, Looks, MOST, key};
 use crate::calls::memory::mapping;
 use crate::process::Process;
-use crate::services::connections::Segment;
+use crate::services::segment::Segment;
+use crate::state::system_v::Attached;
 use nacre_abi::{PAGE_SIZE, Rights};
 use nacre_proto::{file, keyed};
 use nacre_proto::flags::{IPC_CREAT, KEYED_MEMORY, SHARE_WRITE};
@@ -20,29 +21,6 @@ const MAP_FIXED_NOREPLACE: u64 = 0x10_0000;
 const SHM_LOCK: u32 = 11;
 const SHM_UNLOCK: u32 = 12;
 const LOOKS: Looks = Looks { at: 13, at_any: 15, all: 14 };
-
-/// A segment in the memory of a process.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Attached {
-    /// Where it starts.
-    pub start: u64,
-    /// How long it is there.
-    pub size: u64,
-    /// Its number.
-    pub number: u64,
-}
-
-impl Attached {
-    /// As it is handed on.
-    pub fn words(self) -> [u64; 3] {
-        [self.start, self.size, self.number]
-    }
-
-    /// From that.
-    pub fn of([start, size, number]: [u64; 3]) -> Attached {
-        Attached { start, size, number }
-    }
-}
 
 fn whole_pages(size: u64) -> Result<u64, Errno> {
     size.checked_next_multiple_of(PAGE_SIZE).filter(|size| *size <= i64::MAX as u64).ok_or(ENOMEM)

@@ -3,9 +3,9 @@
 use crate::abi::errno::{Answer, E2BIG, EAGAIN, EINVAL, ERANGE, ETIMEDOUT, Errno};
 use crate::abi::registers::Frame;
 use crate::calls::ipc::system_v::{self, IPC_INFO, Looks, MOST, key};
-use crate::calls::time::clocks::duration;
+use crate::operations::clock_reading::duration;
 use crate::process::Process;
-use crate::services::connections::PIECE;
+use crate::services::find::PIECE;
 use alloc::vec;
 use alloc::vec::Vec;
 use nacre_proto::client::words;

@@ -6,18 +6,19 @@
 use crate::abi::errno::{EINVAL, Errno};
 use crate::abi::fork_record::Inheritance;
 use crate::abi::registers::Frame;
-use crate::calls::ipc::futex;
+use crate::abi::signal_numbers::SIGKILL;
 use crate::calls::processes::exec::{Command, Outcome, STACK, names, slices, tell_owner};
-use crate::calls::signals::{SIGKILL, Signals};
-use crate::calls::time::timers::Timers;
 use crate::operations::fork_state::{self, Legacy, WINDOWS};
-use crate::process::Process;
+use crate::process::{Process, futex_wake};
 use crate::process::end::end_by_signal;
-use crate::services::connections::Segment;
 use crate::services::resource_source::{self, Maker, Source};
-use crate::state::memory::{Fill, Memory, effective};
+use crate::services::segment::Segment;
+use crate::state::memory::Memory;
 use crate::state::memory::address_map::{Area, Map};
+use crate::state::memory::mapped_part::{Fill, effective};
 use crate::state::memory::user_access::fpu;
+use crate::state::signals::dispositions::Signals;
+use crate::state::timers::Timers;
 use alloc::vec::Vec;
 use core::ops::Range;
 use core::sync::atomic::Ordering;
@@ -106,7 +107,7 @@ fn strings(stack: &[u8], command: &Command) -> [u64; 4] {
 
 /// From here on there is no way back.
 fn become_it(process: &mut Process, frame: &mut Frame, plan: Plan, command: &Command, legacy: &mut Legacy) -> Result<(), Errno> {
-    futex::release_all_robust(process);
+    futex_wake::release_all_robust(process);
     close_files(process);
     detach(process);
     tell_owner(process, legacy.data.owner);

@@ -3,13 +3,16 @@
 //! The service knows names of up to 108 bytes. That of a local socket is the path that it was bound to, or begins with a zero; who connects to a path finds its socket by the number of the file that stands there.
 //! That of a socket of the internet is protocol, address and port. There is no network: every address but the machine's own is out of reach.
 
-use crate::abi::errno::{EEXIST, EINVAL, Errno};
-use crate::calls::files::status;
-use crate::calls::sockets::{self, Socket};
+use crate::abi::errno::{EBADF, EEXIST, EINVAL, Errno};
+use crate::abi::file_flags::{CURRENT, O_PATH};
 use crate::operations::files::named_pipe::key as key_of_file;
-use crate::operations::paths::path_start::{CURRENT, Place};
+use crate::operations::paths::file_status;
 use crate::process::Process;
-use crate::state::files::descriptor_table::OpenFile;
+use crate::process::exchange::Place;
+use crate::state::files::open_file::OpenFile;
+use crate::state::files::socket_family::{AF_INET, AF_UNIX, AF_UNSPEC, ANY, Family, INTERNET_SIZE, LOOPBACK, internet_name};
+use crate::state::files::socket_kind::Socket;
+use alloc::rc::Rc;
 use alloc::vec::Vec;
 use nacre_proto::{channel, directory};
 use nacre_proto::flags::{END_OWN, SOCK_DGRAM, SOCK_STREAM};
@@ -18,90 +21,13 @@ use nacre_proto::flags::{END_OWN, SOCK_DGRAM, SOCK_STREAM};
 pub const LONGEST: usize = 108;
 /// Longest address that a call takes.
 const LONGEST_ADDRESS: u64 = 128;
-const AF_UNSPEC: u16 = 0;
-const AF_UNIX: u16 = 1;
-const AF_INET: u16 = 2;
-/// Bytes of a `sockaddr_in`.
-const INTERNET_SIZE: usize = 16;
 const S_IFMT: u64 = 0o170000;
 const S_IFSOCK: u64 = 0o140000;
-/// The address of every interface, and the one of the machine itself (`127.0.0.0/8`).
-const ANY: [u8; 4] = [0; 4];
-const LOOPBACK: [u8; 4] = [127, 0, 0, 1];
 /// First port that is chosen for who does not ask for one, and how many there are.
 const FIRST_PORT: u16 = 32768;
 const PORTS: u16 = 28232;
 /// Ports that are tried before it is said that none is free.
 const TRIES: u16 = 512;
-
-/// Which addresses a socket has.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Family {
-    /// Paths and names of this machine.
-    Local,
-    /// Numbers of the internet (version 4).
-    Internet,
-}
-
-impl Family {
-    /// By Linux's number.
-    pub fn from_number(number: u64) -> Option<Family> {
-        match number as u16 {
-            AF_UNIX => Some(Family::Local),
-            AF_INET => Some(Family::Internet),
-            _ => None,
-        }
-    }
-
-    /// Linux's number of it.
-    pub fn number(self) -> u16 {
-        if self == Family::Local { AF_UNIX } else { AF_INET }
-    }
-
-    /// The address that a program sees for the name of a socket at the other end. Bytes from a socket that is bound to any address come
-    /// from the loopback address.
-    pub fn shown_peer(self, name: &[u8]) -> Vec<u8> {
-        let mut name = name.to_vec();
-        if self == Family::Internet && internet_parts(&name).1 == ANY && let Some(address) = name.get_mut(2..6) {
-            address.copy_from_slice(&LOOPBACK);
-        }
-        self.shown(&name)
-    }
-
-    /// The address that a program sees for a name of the service.
-    pub fn shown(self, name: &[u8]) -> Vec<u8> {
-        let mut shown = self.number().to_le_bytes().to_vec();
-        match self {
-            Family::Local => {
-                shown.extend(name);
-                // A path ends with a zero, a name does not.
-                shown.extend((name.first().is_some_and(|first| *first != 0)).then_some(0));
-            }
-            Family::Internet => {
-                let (port, address) = internet_parts(name);
-                shown.extend(port.to_be_bytes());
-                shown.extend(address);
-                shown.resize(INTERNET_SIZE, 0);
-            }
-        }
-        shown
-    }
-}
-
-/// The name of a socket of the internet: a letter, its protocol, address and port.
-fn internet_name(kind: u64, address: [u8; 4], port: u16) -> Vec<u8> {
-    let mut name = [b'i', kind as u8].to_vec();
-    name.extend(address);
-    name.extend(port.to_be_bytes());
-    name
-}
-
-fn internet_parts(name: &[u8]) -> (u16, [u8; 4]) {
-    match name {
-        [b'i', _, a, b, c, d, high, low] => (u16::from_be_bytes([*high, *low]), [*a, *b, *c, *d]),
-        _ => (0, ANY),
-    }
-}
 
 /// Which protocol goes with a kind of socket: none asked for, or the usual one.
 pub fn check_protocol(kind: u64, protocol: u64) -> Result<(), Errno> {
@@ -170,7 +96,7 @@ fn internet(bytes: &[u8]) -> Result<(u16, [u8; 4]), Errno> {
 /// What the socket of the file at `path` is found by: the file's number. `ECONNREFUSED`: it is no socket.
 fn key_of_path(process: &mut Process, path: &[u8]) -> Result<Vec<u8>, Errno> {
     let directory = process.directory(CURRENT, path)?;
-    let found = status::of_path(directory, path)?;
+    let found = file_status::of_path(directory, path)?;
     if found.mode & S_IFMT != S_IFSOCK {
         return Err(Errno::ECONNREFUSED);
     }
@@ -207,7 +133,7 @@ pub fn to_connect(process: &mut Process, file: &OpenFile, socket: Socket, bytes:
 
 /// Gives a socket the address that a program names.
 pub fn bind(process: &mut Process, file: &OpenFile, socket: Socket, bytes: &[u8]) -> Result<(), Errno> {
-    let target = process.services.reference(file)?;
+    let target = file.reference()?;
     if socket.family == Family::Internet {
         return bind_internet(process, file, socket, bytes);
     }
@@ -231,10 +157,10 @@ fn bind_path(process: &mut Process, file: &OpenFile, path: &[u8]) -> Result<(), 
     let parent = process.check_new_name(place).map_err(in_use)?;
     directory::make_node(directory, mode, 0, path).map_err(in_use)?;
     process.make_own(place, parent)?;
-    let bound = status::of_path(directory, path).and_then(|made| {
+    let bound = file_status::of_path(directory, path).and_then(|made| {
         let key = key_of_file(&made);
         let bytes = [&key[..], path].concat();
-        channel::bind(process.services.reference(file)?, key.len() as u64, &bytes[..])
+        channel::bind(file.reference()?, key.len() as u64, &bytes[..])
     });
     if bound.is_err() {
         // The file is this socket's alone, which has another name.
@@ -248,15 +174,15 @@ fn bind_internet(process: &mut Process, file: &OpenFile, socket: Socket, bytes: 
     if address != ANY && address[0] != LOOPBACK[0] {
         return Err(Errno::EADDRNOTAVAIL);
     }
-    if !sockets::name(process, file, END_OWN)?.is_empty() {
+    if !name(file, END_OWN)?.is_empty() {
         return Err(EINVAL);
     }
-    if port != 0 { take_port(process, file, socket, (address, port)) } else { choose_port(process, file, socket, address) }
+    if port != 0 { take_port(file, socket, (address, port)) } else { choose_port(process, file, socket, address) }
 }
 
 /// Takes a port: it is found by the loopback address, whatever it was bound to.
-fn take_port(process: &mut Process, file: &OpenFile, socket: Socket, (address, port): ([u8; 4], u16)) -> Result<(), Errno> {
-    let target = process.services.reference(file)?;
+fn take_port(file: &OpenFile, socket: Socket, (address, port): ([u8; 4], u16)) -> Result<(), Errno> {
+    let target = file.reference()?;
     let key = internet_name(socket.kind, LOOPBACK, port);
     let bytes = [&key[..], &internet_name(socket.kind, address, port)].concat();
     channel::bind(target, key.len() as u64, &bytes[..])?;
@@ -270,7 +196,7 @@ fn choose_port(process: &mut Process, file: &OpenFile, socket: Socket, address: 
     let start = u16::from_le_bytes(random) % PORTS;
     for number in 0..TRIES {
         let port = FIRST_PORT + (start + number) % PORTS;
-        match take_port(process, file, socket, (address, port)) {
+        match take_port(file, socket, (address, port)) {
             Err(Errno::EADDRINUSE) => {}
             result => return result,
         }
@@ -280,7 +206,7 @@ fn choose_port(process: &mut Process, file: &OpenFile, socket: Socket, address: 
 
 /// Gives a socket of the internet a port if it has none.
 pub fn choose(process: &mut Process, file: &OpenFile, socket: Socket) -> Result<(), Errno> {
-    if sockets::name(process, file, END_OWN)?.is_empty() { choose_port(process, file, socket, LOOPBACK) } else { Ok(()) }
+    if name(file, END_OWN)?.is_empty() { choose_port(process, file, socket, LOOPBACK) } else { Ok(()) }
 }
 
 /// Gives a socket of datagrams of the internet, which is about to send one, any address and a port if it has none: else nobody could
@@ -289,7 +215,7 @@ pub fn choose_to_send(process: &mut Process, file: &OpenFile, socket: Socket) ->
     if socket.family != Family::Internet || socket.kind != SOCK_DGRAM || file.options.get().is_named {
         return Ok(());
     }
-    if sockets::name(process, file, END_OWN)?.is_empty() {
+    if name(file, END_OWN)?.is_empty() {
         match choose_port(process, file, socket, ANY) {
             // Another thread was first.
             Err(EINVAL) => {}
@@ -298,4 +224,21 @@ pub fn choose_to_send(process: &mut Process, file: &OpenFile, socket: Socket) ->
     }
     file.options.set(file.options.get().named());
     Ok(())
+}
+
+/// The name of an end, as the service knows it.
+pub fn name(file: &OpenFile, which: u64) -> Result<alloc::vec::Vec<u8>, Errno> {
+    let mut bytes = [0; 256];
+    let count = channel::name(file.reference()?, which, &mut bytes[..])?.name;
+    Ok(bytes.get(..count).unwrap_or_default().to_vec())
+}
+
+/// The socket behind a descriptor.
+pub fn socket_at(process: &Process, descriptor: u64) -> Result<(Rc<OpenFile>, Socket), Errno> {
+    let file = process.descriptors.get(descriptor)?;
+    if file.flags.get() & O_PATH != 0 {
+        return Err(EBADF);
+    }
+    let socket = Socket::of(&file).ok_or(Errno::ENOTSOCK)?;
+    Ok((file, socket))
 }

@@ -1,0 +1,117 @@
+//! Signals on the way out: a thread takes them, and enters its handlers.
+
+use crate::abi::errno::{EINTR, ERESTART, ERESTART_ALWAYS, ERESTART_SLEEP, ERESTART_UNHANDLED, Errno, negated};
+use crate::abi::registers::Frame;
+use crate::abi::signal_info::{Info, SI_KERNEL};
+use crate::abi::signal_numbers::{SA_RESTART, SIGSEGV};
+use crate::operations::signal_frame;
+use crate::process::Process;
+use crate::process::end::end_by_signal;
+use crate::state::signals::dispositions::Fate;
+
+/// Bytes of the `syscall` instruction.
+const CALL_SIZE: u64 = 2;
+
+/// A call that a signal cut off.
+#[derive(Clone, Copy)]
+struct CutOff {
+    reason: Errno,
+    number: u64,
+}
+
+impl CutOff {
+    /// What became of call `number`, if its result says that it was cut off.
+    fn of(number: Option<u64>, result: u64) -> Option<CutOff> {
+        let reason = Errno(u32::try_from(result.wrapping_neg()).ok()?);
+        let known = [ERESTART, ERESTART_ALWAYS, ERESTART_UNHANDLED, ERESTART_SLEEP].contains(&reason);
+        number.filter(|_| known).map(|number| CutOff { reason, number })
+    }
+
+    /// Whether it is made again after a handler with these flags.
+    fn is_made_again(self, flags: u64) -> bool {
+        self.reason == ERESTART_ALWAYS || self.reason == ERESTART && flags & SA_RESTART != 0
+    }
+
+    fn make_again(self, frame: &mut Frame) {
+        frame.next = frame.next.wrapping_sub(CALL_SIZE);
+        frame.rax = self.number;
+    }
+}
+
+/// On the way out of a call, whose number is there unless the registers were set otherwise. The frame is whole and has the result.
+pub fn after_call(process: &mut Process, frame: &mut Frame, number: Option<u64>) {
+    let cut_off = CutOff::of(number, frame.rax);
+    if cut_off.is_some() {
+        frame.rax = negated(EINTR);
+    }
+    attend(process, frame, cut_off);
+}
+
+/// The same for a thread that was stopped in the program.
+pub fn deliver(process: &mut Process, frame: &mut Frame) {
+    attend(process, frame, None);
+}
+
+fn attend(process: &mut Process, frame: &mut Frame, mut cut_off: Option<CutOff>) {
+    loop {
+        while process.signals.is_stopped {
+            wait_continued(process);
+        }
+        let Some(info) = take(process) else { break };
+        let action = process.signals.action(info.signal);
+        match process.signals.fate(info.signal) {
+            Fate::Ignored => {}
+            Fate::Ends => end_by_signal(process, info.signal),
+            Fate::Stops => process.stop(info.signal),
+            Fate::Handled => {
+                if let Some(call) = cut_off.take().filter(|call| call.is_made_again(action.flags)) {
+                    call.make_again(frame);
+                }
+                process.me().deadline = None;
+                enter_handler(process, frame, &info);
+            }
+        }
+    }
+    if let Some(mask) = process.me().saved_mask.take() {
+        process.me().mask = mask;
+    }
+    if let Some(call) = cut_off {
+        call.make_again(frame);
+    }
+    process.look_again();
+}
+
+/// Waits while the process is stopped.
+fn wait_continued(process: &mut Process) {
+    let block = process.me().block;
+    let seen = block.seen();
+    process.me().sleeping = true;
+    process.unlocked(|| block.wait(seen, nacre_sys::FOREVER));
+    process.me().sleeping = false;
+}
+
+/// Takes the next signal that the caller does not block.
+fn take(process: &mut Process) -> Option<Info> {
+    let thread = process.me();
+    let open = !thread.mask;
+    thread.pending.take(open).or_else(|| process.signals.pending.take(open))
+}
+
+/// Lets the program go on in its handler. A stack that cannot take the frame is a fault of the program, as on Linux: it can have a handler
+/// for that on another stack.
+fn enter_handler(process: &mut Process, frame: &mut Frame, info: &Info) {
+    let action = process.signals.action(info.signal);
+    if process.growth.is_below(frame.stack) {
+        process.grow_stack(frame.stack);
+    }
+    if signal_frame::push(process, frame, info, &action).is_err() {
+        if info.signal == SIGSEGV {
+            end_by_signal(process, SIGSEGV);
+        }
+        return process.force(Info::from(SIGSEGV, SI_KERNEL, 0, 0));
+    }
+    process.signals.was_entered(info.signal);
+    let thread = process.me();
+    thread.saved_mask = None;
+    thread.mask |= action.blocked(info.signal);
+}

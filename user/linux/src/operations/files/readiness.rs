@@ -1,0 +1,236 @@
+//! Which files are ready, and waits for them.
+
+use crate::abi::errno::{Answer, EINVAL, ERESTART_UNHANDLED, Errno};
+use crate::abi::poll_events::{ALWAYS, POLLERR, POLLHUP, POLLIN, POLLOUT};
+use crate::abi::time_units::MONOTONIC;
+use crate::operations::clock_reading::{self, now};
+use crate::operations::files::pidfd;
+use crate::process::Process;
+use crate::state::files::epoll_set::{Entry, Set};
+use crate::state::files::in_process_file::Local;
+use crate::state::files::open_file::{Kind, OpenFile};
+use crate::state::files::pipe::Side;
+use crate::state::files::watch::Watch;
+use alloc::rc::Rc;
+use core::cell::RefCell;
+use nacre_proto::{channel, file};
+use nacre_sys::Reference;
+
+const FIRST_PAUSE: u64 = 500_000;
+const LONGEST_PAUSE: u64 = 16_000_000;
+pub const MILLISECOND: u64 = 1_000_000;
+/// A wait without a limit.
+pub const FOR_EVER: u64 = u64::MAX;
+
+/// Which of `events`, and of those that are told in any case, an open file has.
+pub fn ready(process: &mut Process, open: &OpenFile, events: u64) -> u64 {
+    if let Kind::Local(local) = &open.kind
+        && !open.is_remote()
+    {
+        return process.local_events(local) & events;
+    }
+    let Some(end) = open.pipe() else {
+        if open.options.get().has_failed() {
+            return events & (POLLIN | POLLOUT) | ALWAYS;
+        }
+        let Ok(target) = open.reference() else { return POLLERR };
+        return process.unlocked(|| file::poll(target, events)).map_or(POLLERR, |reply| reply.events & (events | ALWAYS));
+    };
+    match end.side() {
+        Side::Read if end.waiting() != 0 => events & POLLIN,
+        Side::Read if end.is_alone() => POLLHUP,
+        Side::Write if end.is_alone() => events & POLLOUT | POLLERR,
+        Side::Write if end.is_ready() => events & POLLOUT,
+        _ => 0,
+    }
+}
+
+/// What came of watching files.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Watched {
+    /// The agent will hear of each of them.
+    pub is_complete: bool,
+    /// One has an event already.
+    pub is_ready: bool,
+}
+
+impl Watched {
+    /// Nothing needs to be heard of.
+    pub const NOTHING: Watched = Watched { is_complete: true, is_ready: false };
+    /// Nobody will tell.
+    pub const UNKNOWN: Watched = Watched { is_complete: false, is_ready: false };
+
+    /// Both.
+    pub fn and(self, other: Watched) -> Watched {
+        Watched { is_complete: self.is_complete && other.is_complete, is_ready: self.is_ready || other.is_ready }
+    }
+}
+
+impl Process {
+    /// Has `ask` tell a file's server to notify these bits, unless it still has a watch of all these events.
+    pub fn watch_with(&mut self, open: &OpenFile, events: u64, ask: impl FnOnce(&mut Process, Reference, Reference, u64) -> Result<bool, Errno>) -> Watched {
+        let watch = self.watches.of(open);
+        let count = self.watches.count(watch);
+        if events & !watch.events == 0 && watch.notified == count && watch.events != 0 {
+            return Watched::NOTHING;
+        }
+        let Ok(agent) = self.need_agent() else { return Watched::UNKNOWN };
+        let Ok(target) = open.reference() else { return Watched::NOTHING };
+        let Ok(is_ready) = ask(self, target, agent, watch.bits()) else { return Watched::UNKNOWN };
+        if !is_ready {
+            open.watch.set(Watch { events, notified: count, ..watch });
+        }
+        Watched { is_complete: true, is_ready }
+    }
+
+    /// Whether anything in a set is ready.
+    pub fn any_ready(&mut self, local: &RefCell<Local>) -> bool {
+        let entries = with_set(local, |set| set.entries.clone()).unwrap_or_default();
+        entries.iter().any(|entry| entry.file.upgrade().is_some_and(|file| ready(self, &file, (entry.wanted & !FLAGS) | ALWAYS) != 0))
+    }
+
+    /// Has the agent told when a file of a set may be ready; other files inside the process tell themselves.
+    pub fn watch_set(&mut self, local: &RefCell<Local>) -> Watched {
+        let entries = match &*local.borrow() {
+            Local::Set(set) => set.entries.clone(),
+            _ => return Watched::NOTHING,
+        };
+        let wanted = entries.iter().filter(|entry| entry.wanted & !FLAGS != 0);
+        wanted.fold(Watched::NOTHING, |all, entry| all.and(self.watch_entry(entry)))
+    }
+
+    fn watch_entry(&mut self, entry: &Entry) -> Watched {
+        let Some(file) = entry.file.upgrade() else { return Watched::NOTHING };
+        let events = entry.wanted & !FLAGS;
+        if entry.wanted & EDGE == 0 {
+            return watch(self, &file, events);
+        }
+        if !file.counts_changes() {
+            // What is ready and was told of is no news, and nobody tells of the next time.
+            let watched = watch(self, &file, events);
+            return Watched { is_complete: watched.is_complete && !watched.is_ready, is_ready: false };
+        }
+        let [arrivals, departures] = entry.changes;
+        self.watch_with(&file, events | EDGE, |_, target, agent, bits| {
+            let now = channel::expect(target, events, arrivals, departures, bits, agent)?;
+            Ok([now.arrivals, now.departures] != [arrivals, departures])
+        })
+    }
+
+    /// Which events a file inside the process has.
+    pub fn local_events(&mut self, file: &RefCell<Local>) -> u64 {
+        let set = match &mut *file.borrow_mut() {
+            Local::Counter(counter) => return counter.events(),
+            Local::Timer(timer) => {
+                // A clock that does not answer leaves the timer as it is.
+                timer.timer.expire(clock_reading::now(self, MONOTONIC).unwrap_or(0));
+                return if timer.timer.count != 0 { POLLIN } else { 0 };
+            }
+            Local::Signals(set) => *set,
+            Local::Shown(_) => return POLLIN | POLLOUT,
+            Local::Process(pid) => return if pidfd::has_ended(*pid) { POLLIN } else { 0 },
+            Local::Set(_) => 0,
+        };
+        if set != 0 {
+            let there = self.signals.pending.set() | self.me().pending.set();
+            return if there & set != 0 { POLLIN } else { 0 };
+        }
+        if self.any_ready(file) { POLLIN } else { 0 }
+    }
+}
+
+/// Asks that the agent hears when `open` may have one of the events. Files inside the process need no asking.
+pub fn watch(process: &mut Process, open: &OpenFile, events: u64) -> Watched {
+    match &open.kind {
+        // Nobody tells of a process that ends, unless it is a child.
+        Kind::Local(_) if open.process().is_some() => Watched::UNKNOWN,
+        Kind::Local(local) if !open.is_remote() => process.watch_set(local),
+        Kind::Pipe(_) => Watched::NOTHING,
+        _ => process.watch_with(open, events, |process, target, agent, bits| {
+            Ok(process.unlocked(|| file::watch(target, events, bits, agent))?.events != 0)
+        }),
+    }
+}
+
+/// Watches several files.
+pub fn watch_all(process: &mut Process, files: &[(Rc<OpenFile>, u64)]) -> Watched {
+    files.iter().fold(Watched::NOTHING, |all, (open, events)| all.and(watch(process, open, *events)))
+}
+
+/// Asks `check` until it says how many are ready, or the time has passed; 0 then. Between, `watch` has the agent told when it is to ask again.
+pub fn wait(process: &mut Process, timeout: u64, mut check: impl FnMut(&mut Process) -> Answer, mut watch: impl FnMut(&mut Process) -> Watched) -> Answer {
+    let mut count = check(process)?;
+    if count != 0 || timeout == 0 {
+        return Ok(count);
+    }
+    let end = if timeout == FOR_EVER { None } else { Some(now(process, MONOTONIC)?.saturating_add(timeout)) };
+    let mut pause = FIRST_PAUSE;
+    let mut was_ready = false;
+    loop {
+        if process.is_interrupted() {
+            return Err(ERESTART_UNHANDLED);
+        }
+        let watched = watch(process);
+        let left = match end {
+            Some(end) => end.saturating_sub(now(process, MONOTONIC)?),
+            None => FOR_EVER,
+        };
+        // What is ready, and yet is none of what is waited for, is asked again after a while.
+        let sleeps = !watched.is_ready || was_ready;
+        was_ready = watched.is_ready;
+        if sleeps && left != 0 {
+            let is_told = watched.is_complete && !watched.is_ready;
+            let rest = if is_told { left } else { left.min(pause) };
+            pause = if is_told { FIRST_PAUSE } else { (2 * pause).min(LONGEST_PAUSE) };
+            process.me().awaits_pipe = true;
+            process.sleep(rest);
+            process.me().awaits_pipe = false;
+        }
+        count = check(process)?;
+        if count != 0 || left == 0 {
+            return Ok(count);
+        }
+    }
+}
+
+/// Waits until a file has an event, for at most so many nanoseconds; whether it has.
+pub fn wait_for_one(process: &mut Process, file: &OpenFile, event: u64, limit: u64) -> Result<bool, Errno> {
+    let check = |process: &mut Process| Ok(u64::from(ready(process, file, event) != 0));
+    wait(process, limit, check, |process| watch(process, file, event)).map(|count| count != 0)
+}
+
+/// Flags that are not events.
+pub const FLAGS: u64 = 0xf << 28;
+const DEPARTURES: u64 = POLLOUT | 0x100;
+/// Events of which something that comes is news: `POLLIN POLLPRI POLLRDNORM POLLRDHUP`; and those of which room is.
+const ARRIVALS: u64 = POLLIN | 2 | 0x40 | 0x2000;
+const EDGE: u64 = 1 << 31;
+pub const ONE_SHOT: u64 = 1 << 30;
+
+/// Does something with a set.
+pub fn with_set<R>(local: &RefCell<Local>, work: impl FnOnce(&mut Set) -> R) -> Result<R, Errno> {
+    match &mut *local.borrow_mut() {
+        Local::Set(set) => Ok(work(set)),
+        _ => Err(EINVAL),
+    }
+}
+
+/// Which events a file of a set has, and which of them are to be told of.
+pub fn look(process: &mut Process, file: &OpenFile, entry: &mut Entry) -> (u64, u64) {
+    let wanted = entry.wanted & !FLAGS;
+    if entry.wanted & EDGE != 0
+        && file.counts_changes()
+        && let Ok(now) = file.reference().and_then(|target| channel::look(target, wanted))
+    {
+        let before = core::mem::replace(&mut entry.changes, [now.arrivals, now.departures]);
+        let came = if now.arrivals != before[0] && wanted & ARRIVALS != 0 { now.events } else { 0 };
+        let went = if now.departures != before[1] && wanted & DEPARTURES != 0 { now.events } else { 0 };
+        let told = core::mem::replace(&mut entry.told, now.events);
+        return (now.events, came | went | now.events & !told);
+    }
+    let ready = ready(process, file, wanted | ALWAYS);
+    let used = file.used.get();
+    let news = if entry.wanted & EDGE == 0 || used != entry.used { ready } else { ready & !entry.told };
+    (entry.told, entry.used) = (ready, used);
+    (ready, news)
+}

@@ -1,0 +1,57 @@
+//! What a file is.
+
+use crate::abi::errno::{EIO, Errno};
+use crate::process::Process;
+use crate::state::files::open_file::OpenFile;
+use crate::state::files::proc_node::Node;
+use nacre_proto::{channel, directory, file, process as manager};
+use nacre_proto::structures::Status;
+
+const PIPE_MODE: u64 = 0o010600;
+
+/// The status of an open file.
+pub fn of_file(process: &mut Process, open: &OpenFile) -> Result<Status, Errno> {
+    if let Some(end) = open.pipe() {
+        return Ok(Status { mode: PIPE_MODE, links: 1, block_size: 4096, size: end.waiting() as u64, ..Status::default() });
+    }
+    if let Some(node) = open.node() {
+        return process.status_of_node(node);
+    }
+    if open.process().is_some() {
+        return Ok(Status { mode: 0o600, links: 1, block_size: 4096, ..Status::default() });
+    }
+    let mut bytes = [0; Status::SIZE];
+    let target = open.reference()?;
+    process.unlocked(|| file::status(target, &mut bytes))?;
+    Status::from_bytes(&bytes).ok_or(EIO)
+}
+
+impl Process {
+    pub(super) fn status_of_node(&mut self, node: Node) -> Result<Status, Errno> {
+        match node {
+            Node::Terminal(Some(number)) => self.status_of_terminal(number),
+            Node::Terminal(None) => Ok(channel::terminal_as_file(0, false)),
+            node => {
+                let owner = node.process().map_or([0; 2], |pid| self.owner_of_process(pid));
+                let [uid, gid] = owner;
+                Ok(Status { uid, gid, ..node.status() })
+            }
+        }
+    }
+
+    /// Effective user and group of a process; the group of another one is not known.
+    fn owner_of_process(&mut self, pid: u64) -> [u64; 2] {
+        if pid == self.pid() {
+            let [_, user, _, _, group, _] = self.identity.owner().map(u64::from);
+            return [user, group];
+        }
+        manager::look(nacre_sys::Reference::PARENT, pid, &mut [0; 1024]).map_or([0; 2], |found| [found.effective, 0])
+    }
+}
+
+/// The status of what a path of the library's names.
+pub fn of_path(directory: nacre_sys::Reference, path: &[u8]) -> Result<Status, Errno> {
+    let mut bytes = [0; Status::SIZE];
+    directory::status_at(directory, 0, path, &mut bytes)?;
+    Status::from_bytes(&bytes).ok_or(EIO)
+}

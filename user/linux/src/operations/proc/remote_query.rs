@@ -1,0 +1,113 @@
+//! Questions that the process asks others through the manager.
+
+use crate::abi::errno::{EINTR, ENOSYS, EPERM, ERESTART, ESRCH, Errno};
+use crate::operations::processors::NICE;
+use crate::operations::sockets::ancillary_data::open_file;
+use crate::process::Process;
+use crate::state::capabilities::{OTHERS, RESOURCES};
+use crate::state::files::open_file::OpenFile;
+use nacre_proto::flags::{ASK_FILE, ASK_LIMIT, ASK_LIMIT_SET, ASK_PRIVILEGED, ASK_PROCESSORS, ASK_PROCESSORS_SET};
+use nacre_proto::process::visit;
+use nacre_proto::process as manager;
+use nacre_sys::{Reference, SpanMut};
+use nacre_sys::ipc::{Buffers, Message};
+
+impl Process {
+    /// Asks a process; how many bytes came, and two words.
+    pub fn ask(&mut self, words: [u64; 6], data: &[u8], into: SpanMut<'_>) -> Result<(usize, [u64; 2]), Errno> {
+        let message = Message::new(manager::ask::LABEL, words).with_bytes(data);
+        let received = self.exchange(Reference::PARENT, &message, Buffers { bytes: into, slots: &[] }).map_err(failure)?;
+        Ok((received.bytes(), [received.words[0], received.words[1]]))
+    }
+
+    /// Asks about a path of a process's, for at most `limit` nanoseconds; how many bytes came.
+    pub fn ask_about(&mut self, question: u64, (pid, path): (u64, &[u8]), first: u64, limit: u64, into: &mut [u8]) -> Result<usize, Errno> {
+        let permitted = self.identity.capabilities.permitted();
+        let message = Message::new(manager::ask::LABEL, self.question(question, [first, 0, permitted], pid, OTHERS)).with_bytes(path);
+        let received = self.exchange_until(limit, Reference::PARENT, &message, Buffers { bytes: SpanMut::from(into), slots: &[] }).map_err(failure)?;
+        Ok(received.bytes())
+    }
+
+    /// The limit of a resource of another process, which becomes what is `new`.
+    pub fn ask_limit(&mut self, pid: u64, resource: u64, new: Option<[u64; 2]>) -> Result<[u64; 2], Errno> {
+        let question = if new.is_some() { ASK_LIMIT_SET } else { ASK_LIMIT };
+        let [soft, hard] = new.unwrap_or(NO_LIMIT);
+        let words = self.question(question, [resource, soft, hard], pid, RESOURCES);
+        self.ask(words, &[], SpanMut::EMPTY).map(|(_, limit)| limit)
+    }
+
+    /// The processors of a thread of another process, which become those of a mask.
+    pub fn ask_processors(&mut self, thread: u64, mask: Option<u64>) -> Result<u64, Errno> {
+        let question = if mask.is_some() { ASK_PROCESSORS_SET } else { ASK_PROCESSORS };
+        let words = self.question(question, [thread, mask.unwrap_or(0), 0], thread, NICE);
+        self.ask(words, &[], SpanMut::EMPTY).map(|(_, [mask, _])| mask)
+    }
+
+    /// An open file of another process.
+    pub fn ask_file(&mut self, pid: u64, descriptor: u64) -> Result<OpenFile, Errno> {
+        let permitted = self.identity.capabilities.permitted();
+        let words = self.question(ASK_FILE, [descriptor & 0xffff_ffff, 0, permitted], pid, OTHERS);
+        let slot = nacre_sys::Vacant::<Reference>::new()?;
+        let message = Message::new(manager::ask_file::LABEL, words);
+        let received = self.exchange(Reference::PARENT, &message, Buffers { bytes: SpanMut::EMPTY, slots: &[slot.handle()] }).map_err(failure)?;
+        Ok(open_file(slot.occupied(), &received.words[0].to_le_bytes()))
+    }
+
+    /// Who may look into the process: whom it belongs to, unless it can do more or is not to be looked at, and the privileged.
+    pub fn check_looked_at(&self, asked: &visit::Reply) -> Result<(), Errno> {
+        let owner = Owner::of(asked.question, asked.owner);
+        let may_more = self.identity.capabilities.permitted() & !asked.third != 0;
+        let is_open = owner.is_all(self.identity.owner()) && self.traits.dumpable == 1 && !may_more;
+        if is_open || owner.is_privileged { Ok(()) } else { Err(EPERM) }
+    }
+
+    /// The words of a question; the capability lets a process that has it ask any other one. The manager adds user and group.
+    pub fn question(&self, question: u64, [first, second, third]: [u64; 3], pid: u64, capability: u64) -> [u64; 6] {
+        let flag = if self.identity.may(capability) { ASK_PRIVILEGED } else { 0 };
+        [pid, question | flag, first, second, third, 0]
+    }
+}
+
+/// Without a limit that is set.
+const NO_LIMIT: [u64; 2] = [0; 2];
+
+/// Who asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Owner {
+    pub user: u32,
+    group: u32,
+    pub is_privileged: bool,
+}
+
+impl Owner {
+    pub fn of(question: u64, owner: u64) -> Owner {
+        Owner { user: owner as u32, group: (owner >> 32) as u32, is_privileged: question & ASK_PRIVILEGED != 0 }
+    }
+
+    /// Whether all numbers of a process are its own: real, effective and saved user, then group.
+    pub fn is_all(self, numbers: [u32; 6]) -> bool {
+        numbers[..3] == [self.user; 3] && numbers[3..] == [self.group; 3]
+    }
+}
+
+/// What Linux says of a process that was not asked.
+fn failure(error: Errno) -> Errno {
+    match error {
+        EINTR => ERESTART,
+        ENOSYS => ESRCH,
+        Errno::EPROTO => EPERM,
+        error => error,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_asks_must_be_all_that_a_process_is() {
+        let owner = Owner::of(ASK_LIMIT, 5 | 7 << 32);
+        assert!(owner.is_all([5, 5, 5, 7, 7, 7]));
+        assert!(!owner.is_all([5, 5, 0, 7, 7, 7]) && !owner.is_all([5, 5, 5, 7, 7, 0]));
+    }
+}

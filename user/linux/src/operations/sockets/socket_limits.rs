@@ -1,0 +1,56 @@
+//! Limits and options of sockets that calls follow.
+
+use crate::abi::errno::{EAGAIN, Errno};
+use crate::abi::poll_events;
+use crate::abi::socket_flags::SO_PASSCRED;
+use crate::operations::files::readiness;
+use crate::process::Process;
+use crate::state::files::open_file::OpenFile;
+use crate::state::files::socket_kind::Socket;
+
+/// Whether who sends is told with each message.
+pub fn passes_credentials(file: &OpenFile) -> bool {
+    file.options.get().switch(SO_PASSCRED) == Some(1)
+}
+
+/// Whether what is sent and received here is bytes of a stream and no more, and is waited for without a limit.
+pub fn has_bytes_alone(file: &OpenFile) -> bool {
+    let options = file.options.get();
+    Socket::of(file).is_some_and(|socket| !socket.has_messages()) && !options.has_limits() && options.switch(SO_PASSCRED) == Some(0)
+}
+
+/// What a socket that was accepted has from the one that listens.
+pub fn inherit(listener: &OpenFile, accepted: &OpenFile) {
+    let mut options = accepted.options.get();
+    options.set_switch(SO_PASSCRED, passes_credentials(listener));
+    accepted.options.set(options);
+}
+
+/// If waits have a limit: waits for an event within it. `false`: it did not come.
+pub fn wait_if_limited(process: &mut Process, file: &OpenFile, event: u64) -> Result<bool, Errno> {
+    let limit = file.options.get().limits[usize::from(event == poll_events::POLLOUT)];
+    if limit == 0 || file.is_nonblocking() {
+        return Ok(true);
+    }
+    readiness::wait_for_one(process, file, event, limit)
+}
+
+/// Whether waits for an event have a limit.
+pub fn has_limit(file: &OpenFile, event: u64) -> bool {
+    file.options.get().limits[usize::from(event == poll_events::POLLOUT)] != 0 && !file.is_nonblocking()
+}
+
+/// Tries until it can be done; `EAGAIN` also if the event, after which it may be, did not come in time.
+pub fn try_within_limit<T>(
+    process: &mut Process,
+    file: &OpenFile,
+    event: u64,
+    mut attempt: impl FnMut(&mut Process) -> Result<T, Errno>,
+) -> Result<T, Errno> {
+    loop {
+        match attempt(process) {
+            Err(EAGAIN) if wait_if_limited(process, file, event)? => {}
+            done => return done,
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! Wakes threads that wait at futexes, and gives up futexes of threads that end.
+
+use crate::abi::errno::{EINVAL, ENOSYS, Errno};
+use crate::abi::futex_numbers::{ALL_BITS, NUMBER, OWNER_DIED, WAITERS};
+use crate::process::Process;
+use crate::state::threads::thread::Thread;
+
+/// Most entries of a robust list.
+const MOST_ROBUST: usize = 2048;
+
+/// Checks the address of a word; its value.
+pub(crate) fn value_at(process: &mut Process, address: u64) -> Result<u32, Errno> {
+    if address % 4 != 0 {
+        return Err(EINVAL);
+    }
+    process.memory.read_atomic(address)
+}
+
+/// The waiter at a word that came first, with any of the bits.
+pub fn first(process: &Process, address: u64, bits: u32) -> Option<usize> {
+    let waits = |thread: &Thread| thread.awaits.into_iter().chain(thread.awaits_several.at(address));
+    let waiters = process.threads.all().filter_map(|(index, thread)| Some((index, waits(thread).find(|wait| wait.address == address)?)));
+    let here = waiters.filter(|(_, wait)| wait.address == address && wait.bits & bits != 0);
+    here.min_by_key(|(_, wait)| wait.ticket).map(|(index, _)| index)
+}
+
+/// Wakes up to `count` waiters.
+pub(crate) fn wake(process: &mut Process, address: u64, count: u64, bits: u32) -> u64 {
+    let mut woken = 0;
+    while woken < count
+        && let Some(thread) = first(process, address, bits).and_then(|index| process.threads.get_mut(index))
+    {
+        thread.awaits = None;
+        thread.awaits_several.take(address);
+        thread.block.wake();
+        woken += 1;
+    }
+    woken
+}
+
+/// Wakes all waiters at the word of a thread that has ended.
+pub fn wake_all(process: &mut Process, address: u64) {
+    wake(process, address, u64::MAX, ALL_BITS);
+}
+
+/// Carries out what `FUTEX_WAKE_OP` packs into a word, and says whether the second word's waiters are to be woken.
+pub(crate) fn operate(process: &mut Process, address: u64, packed: u32) -> Result<bool, Errno> {
+    let sign = |value: u32| ((value << 20) as i32) >> 20;
+    let (operation, compare) = (packed >> 28 & 7, packed >> 24 & 15);
+    let (argument, limit) = (sign(packed >> 12 & 0xfff), sign(packed & 0xfff));
+    let argument = if packed >> 31 != 0 { 1i32.wrapping_shl(argument as u32 & 31) } else { argument } as u32;
+    let before = process.memory.update_atomic(address, |old| match operation {
+        0 => Some(argument),
+        1 => Some(old.wrapping_add(argument)),
+        2 => Some(old | argument),
+        3 => Some(old & !argument),
+        4 => Some(old ^ argument),
+        _ => None,
+    })?;
+    let before = before.ok_or(ENOSYS)? as i32;
+    Ok(match compare {
+        0 => before == limit,
+        1 => before != limit,
+        2 => before < limit,
+        3 => before <= limit,
+        4 => before > limit,
+        5 => before >= limit,
+        _ => return Err(ENOSYS),
+    })
+}
+
+/// What happens to a robust futex when its owner ends: the next one learns that, and is woken.
+fn release(process: &mut Process, address: u64) {
+    let number = process.me().number as u32;
+    let freed = process.memory.update_atomic(address, |old| (old & NUMBER == number).then_some(old & WAITERS | OWNER_DIED));
+    if matches!(freed, Ok(Some(old)) if old & WAITERS != 0) {
+        wake(process, address, 1, ALL_BITS);
+        if let Some(meeting) = process.meeting(address) {
+            // Whose server does not answer has nobody who waits.
+            let _ = meeting.wake(1, ALL_BITS);
+        }
+    }
+}
+
+/// Frees the futexes in all threads' robust lists: the process ends.
+pub fn release_all_robust(process: &mut Process) {
+    let caller = process.caller;
+    let all: alloc::vec::Vec<usize> = process.threads.all().map(|(index, _)| index).collect();
+    for index in all {
+        process.caller = index;
+        release_robust(process);
+    }
+    process.caller = caller;
+}
+
+/// Frees the futexes in the caller's robust list. The list is the program's: any nonsense in it ends the walk.
+pub fn release_robust(process: &mut Process) {
+    let head = core::mem::take(&mut process.me().robust);
+    if head == 0 {
+        return;
+    }
+    let Ok([mut entry, offset, pending]) = process.memory.read_words(head) else { return };
+    for _ in 0..MOST_ROBUST {
+        let current = entry & !1;
+        if current == head {
+            break;
+        }
+        let Ok([next]) = process.memory.read_words(current) else { break };
+        if current != pending {
+            release(process, current.wrapping_add(offset));
+        }
+        entry = next;
+    }
+    if pending & !1 != 0 {
+        release(process, (pending & !1).wrapping_add(offset));
+    }
+}

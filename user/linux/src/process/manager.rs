@@ -1,0 +1,34 @@
+//! What the process manager tells of the process.
+
+use crate::process::Process;
+use crate::state::parent_table::{Parents, Table};
+
+impl Process {
+    /// Whether there is a process manager. Asked once.
+    pub fn is_managed(&mut self) -> bool {
+        if self.managed.is_none() {
+            self.pid();
+        }
+        self.managed == Some(true)
+    }
+
+    /// The parent's number, if the table says it. From the second question on it does, and the entry answers for the threads that there are.
+    pub fn parent_in_table(&mut self, own: u64) -> Option<u64> {
+        self.parents = match core::mem::take(&mut self.parents) {
+            Parents::Unasked => Parents::Asked,
+            Parents::Asked => Table::map().map_or(Parents::Absent, Parents::Mapped),
+            known => known,
+        };
+        let Parents::Mapped(table) = &self.parents else { return None };
+        let address = table.address(own)?;
+        let parent = table.place.window().read_word(8 * own)?;
+        self.set_quick_parent(address);
+        Some(parent)
+    }
+
+    /// Process, user and group, as the other end of a socket is told.
+    pub fn owner(&mut self) -> [u64; 3] {
+        let [_, user, _, _, group, _] = self.identity.owner();
+        [self.pid(), user.into(), group.into()]
+    }
+}

@@ -1,0 +1,11 @@
+//! Whether memory was short.
+
+use core::sync::atomic::{AtomicBool, Ordering};
+
+/// True once the process was refused memory: then calls that make something are refused before the library's heap is used up.
+pub static IS_SHORT: AtomicBool = AtomicBool::new(false);
+
+/// Remembers that there was no memory for the process.
+pub fn memory_is_short() {
+    IS_SHORT.store(true, Ordering::Relaxed);
+}

@@ -1,0 +1,241 @@
+//! An open file. `dup` makes two descriptors of one, so it is shared.
+
+use crate::abi::errno::{EBADF, ESPIPE, Errno};
+use crate::abi::file_flags::{MAILBOX, MASTER, O_ACCESS, O_DIRECT, O_NONBLOCK, O_PATH, O_WRONLY, PAIR, S_IFBLK, S_IFCHR, S_IFIFO, S_IFMT};
+use crate::abi::file_flags::{S_IFREG, S_IFSOCK};
+use crate::services::segment::Segment;
+use crate::state::files::directory_cursor::Listing;
+use crate::state::files::file_owners::Owner;
+use crate::state::files::in_process_file::Local;
+use crate::state::files::pipe::{self, End, Side};
+use crate::state::files::ring_ends::Rings;
+use crate::state::files::socket_options::Options;
+use crate::state::files::terminal_state::Known;
+use crate::state::files::watch::Watch;
+use alloc::rc::{Rc, Weak};
+use alloc::vec::Vec;
+use core::cell::{Cell, OnceCell, RefCell};
+use nacre_proto::{file, parent};
+use nacre_proto::flags::SHARE_WRITE;
+use nacre_sys::{OwnedReference, Reference};
+
+/// What an open file is.
+pub enum Kind {
+    /// A file, directory or device of a server.
+    Remote(OwnedReference),
+    /// One of the streams that the program was born with; asked for when it is first used.
+    Stream(u64, OnceCell<OwnedReference>),
+    /// An end of a pipe inside the process.
+    Pipe(End),
+    /// Another file inside the process.
+    Local(RefCell<Local>),
+}
+
+/// An open file.
+pub struct OpenFile {
+    /// What it is.
+    pub kind: Kind,
+    /// Linux's `st_mode` when it was opened; 0 if that is not known.
+    pub mode: u32,
+    /// The flags it was opened with, less those that only say how to open.
+    pub flags: Cell<u32>,
+    /// How far a directory has been listed.
+    pub listing: RefCell<Listing>,
+    /// A thread uses the listing, which is not here meanwhile.
+    pub is_listed: Cell<bool>,
+    /// Its contents, if they have been mapped.
+    pub contents: OnceCell<Rc<Segment>>,
+    /// The same as memory that changes with them, while it is mapped.
+    pub shared: RefCell<Weak<Segment>>,
+    /// A counter that other processes have too: where it is now.
+    pub moved: OnceCell<OwnedReference>,
+    /// What is written is gone, and nothing is ever read: nobody needs to be asked.
+    pub is_null: bool,
+    /// The path that it was opened by, and the directory where that starts (none: the root).
+    pub opened_by: RefCell<Option<(Option<Rc<OpenFile>>, Vec<u8>)>>,
+    /// How often the process has read or written it.
+    pub used: Cell<u32>,
+    /// Of a pipe or stream socket: what is shared of it with other processes. It goes behind `kind`.
+    pub sharing: Rings,
+    /// What was set of it, if it is a socket.
+    pub options: Cell<Options>,
+    /// Whom its events are told.
+    pub owner: Cell<Owner>,
+    /// Who is to tell of it.
+    pub watch: Cell<Watch>,
+    /// Which terminal it is, once that was asked.
+    pub terminal: Cell<Known>,
+}
+
+/// Goes along the directories that it was opened by one by one: a chain of them may be as long as a program likes, and the stack is short.
+impl Drop for OpenFile {
+    fn drop(&mut self) {
+        let mut next = self.take_base();
+        while let Some(mut base) = next.and_then(Rc::into_inner) {
+            next = base.take_base();
+        }
+    }
+}
+
+impl OpenFile {
+    /// Takes the directory out that the path starts in.
+    fn take_base(&mut self) -> Option<Rc<OpenFile>> {
+        self.opened_by.get_mut().take().and_then(|(base, _)| base)
+    }
+
+    /// An open file with these flags.
+    pub fn new(kind: Kind, mode: u32, flags: u32) -> OpenFile {
+        let is_channel = matches!(mode & S_IFMT, S_IFIFO | S_IFSOCK) && matches!(kind, Kind::Remote(_));
+        OpenFile {
+            kind,
+            mode,
+            flags: Cell::new(flags),
+            listing: RefCell::default(),
+            is_listed: Cell::new(false),
+            is_null: false,
+            opened_by: RefCell::new(None),
+            used: Cell::new(0),
+            contents: OnceCell::new(),
+            shared: RefCell::default(),
+            moved: OnceCell::new(),
+            sharing: Rings::new(is_channel),
+            options: Cell::default(),
+            watch: Cell::default(),
+            terminal: Cell::default(),
+            owner: Cell::default(),
+        }
+    }
+
+    /// Counts a read or a write.
+    pub fn use_once(&self) {
+        self.used.set(self.used.get().wrapping_add(1));
+    }
+
+    /// Whether it was opened to read.
+    pub fn can_read(&self) -> bool {
+        self.flags.get() & O_ACCESS != O_WRONLY && self.flags.get() & O_PATH == 0
+    }
+
+    /// Whether it was opened to write.
+    pub fn can_write(&self) -> bool {
+        self.flags.get() & O_ACCESS != 0 && self.flags.get() & O_PATH == 0
+    }
+
+    /// Whether calls on it must not wait.
+    pub fn is_nonblocking(&self) -> bool {
+        self.flags.get() & O_NONBLOCK != 0
+    }
+
+    /// Whether it is a regular file.
+    pub fn is_regular(&self) -> bool {
+        self.mode & S_IFMT == S_IFREG
+    }
+
+    /// Whether a read that got a whole message's bytes is followed by another. Not of a pipe or an unknown stream, where that might wait; a terminal
+    /// never gives so much.
+    pub fn is_read_on(&self) -> bool {
+        matches!(self.mode & S_IFMT, S_IFREG | S_IFCHR | S_IFBLK)
+    }
+
+    /// Whether it is an end of a pseudo-terminal.
+    pub fn is_pair(&self) -> bool {
+        self.mode & (S_IFMT | PAIR) == S_IFCHR | PAIR
+    }
+
+    /// Whether it is that of the keyboard and the screen.
+    pub fn is_master(&self) -> bool {
+        self.is_pair() && self.mode & MASTER != 0
+    }
+
+    /// Whether it is a queue of messages.
+    pub fn is_mailbox(&self) -> bool {
+        self.mode & (S_IFMT | MAILBOX) == MAILBOX
+    }
+
+    /// Whether a server has it.
+    pub fn is_remote(&self) -> bool {
+        matches!(self.kind, Kind::Remote(_) | Kind::Stream(..)) || self.moved.get().is_some()
+    }
+
+    /// Whether it is a pipe or a socket of the service for them, as far as its mode says.
+    pub fn is_channel(&self) -> bool {
+        matches!(self.mode & S_IFMT, S_IFIFO | S_IFSOCK) && matches!(self.kind, Kind::Remote(_))
+    }
+
+    /// Whether its server counts how often something has changed.
+    pub fn counts_changes(&self) -> bool {
+        self.is_channel() || self.is_mailbox()
+    }
+
+    /// The reference of the file, if a server holds it.
+    pub fn reference(&self) -> Result<Reference, Errno> {
+        if let Some(moved) = self.moved.get() {
+            return Ok(moved.handle());
+        }
+        match &self.kind {
+            Kind::Remote(reference) => Ok(reference.handle()),
+            Kind::Pipe(_) | Kind::Local(_) => Err(ESPIPE),
+            Kind::Stream(number, known) => {
+                if known.get().is_none() {
+                    let stream = parent::stream(Reference::PARENT, *number).map_err(|_| EBADF)?.file;
+                    // It was empty just now, and nothing else runs.
+                    let _ = known.set(stream);
+                }
+                known.get().map(|reference| reference.handle()).ok_or(EBADF)
+            }
+        }
+    }
+
+    /// The file's contents as the server holds them, all of them.
+    pub fn map_contents(&self) -> Option<Rc<Segment>> {
+        if let Some(known) = self.contents.get() {
+            return Some(known.clone());
+        }
+        let reply = file::map(self.reference().ok()?, 0, u64::MAX).ok()?;
+        let contents = Segment::of_file(reply.region, reply.size);
+        // Libraries are mapped in many pieces; a file that can be written may change its size between them.
+        if !self.can_write() {
+            let _ = self.contents.set(contents.clone());
+        }
+        Some(contents)
+    }
+
+    /// The file's contents as memory that changes with them, of which at least `size` bytes can be mapped; to be written if the file is open so.
+    pub fn share_contents(&self, size: u64) -> Result<Rc<Segment>, Errno> {
+        if let Some(known) = self.shared.borrow().upgrade().filter(|known| known.size() >= size) {
+            return Ok(known);
+        }
+        let access = if self.can_write() { SHARE_WRITE } else { 0 };
+        let reply = file::share(self.reference()?, size, access)?;
+        let segment = Segment::common(Some(reply.hold), reply.region, reply.size, [self.can_write(), true]);
+        *self.shared.borrow_mut() = Rc::downgrade(&segment);
+        Ok(segment)
+    }
+
+    /// The end of a pipe inside the process that this is.
+    pub fn pipe(&self) -> Option<&End> {
+        if let Kind::Pipe(end) = &self.kind { Some(end) } else { None }
+    }
+}
+
+/// A pipe's two open files: to read, to write.
+pub fn pipe(flags: u32) -> (OpenFile, OpenFile) {
+    let (reader, writer) = pipe::create();
+    let open = |end: End| {
+        let access = if end.side() == Side::Read { 0 } else { O_WRONLY };
+        OpenFile::new(Kind::Pipe(end), 0o010600, flags & O_NONBLOCK | access)
+    };
+    (open(reader), open(writer))
+}
+
+/// The two open files of a pipe that a server has.
+pub fn channel((reader, writer): (OwnedReference, OwnedReference), flags: u32) -> (OpenFile, OpenFile) {
+    let open = |end: OwnedReference, access: u32| OpenFile::new(Kind::Remote(end), S_IFIFO | 0o600, flags & (O_NONBLOCK | O_DIRECT) | access);
+    (open(reader, 0), open(writer, O_WRONLY))
+}
+
+/// Files whose owner is told.
+pub type Told = Vec<Weak<OpenFile>>;
+
+/// A timer as the process keeps it, to let it expire.
+pub type TimerFile = Weak<OpenFile>;

@@ -1,0 +1,203 @@
+//! Places of `/proc`, and of the other file systems that the library makes by itself.
+
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+use nacre_proto::structures::Status;
+
+/// Kinds of files, with rights.
+pub(crate) const DIRECTORY: u64 = 0o040555;
+pub(crate) const FILE: u64 = 0o100444;
+const WRITABLE: u64 = 0o100644;
+pub(crate) const LINK: u64 = 0o120777;
+pub const S_IFSOCK: u32 = 0o140000;
+/// The device that such files are on.
+const DEVICE: u64 = 0x15;
+/// Files that tell of the system.
+pub(crate) const SYSTEM: [&str; 10] = ["cmdline", "cpuinfo", "devices", "filesystems", "loadavg", "meminfo", "stat", "uptime", "version", "vmstat"];
+/// Folders below the root and their files.
+pub(crate) const FOLDERS: [(&str, &[&str]); 7] = [
+    ("sys", &[]),
+    ("sys/kernel", &["cap_last_cap", "domainname", "hostname", "ngroups_max", "osrelease", "ostype", "pid_max", "tainted", "threads-max", "version"]),
+    ("sys/kernel/random", &["boot_id", "entropy_avail", "uuid"]),
+    ("sys/vm", &["max_map_count", "mmap_min_addr", "overcommit_memory", "swappiness"]),
+    ("sys/fs", &["file-max", "nr_open", "pipe-max-size"]),
+    ("sys/fs/mqueue", &["msg_default", "msg_max", "msgsize_default", "msgsize_max", "queues_max"]),
+    ("net", &[]),
+];
+/// Files that tell of a process.
+pub(crate) const FACTS: [&str; 17] = [
+    "auxv",
+    "cgroup",
+    "cmdline",
+    "comm",
+    "environ",
+    "io",
+    "limits",
+    "maps",
+    "mountinfo",
+    "mounts",
+    "oom_adj",
+    "oom_score",
+    "oom_score_adj",
+    "stat",
+    "statm",
+    "status",
+    "wchan",
+];
+/// Links of a process.
+pub(crate) const LINKS: [&str; 3] = ["cwd", "exe", "root"];
+
+/// What a name means.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Node {
+    /// `/proc` itself.
+    Root,
+    /// A file of the system.
+    System(&'static str),
+    /// A folder of the system.
+    Folder(&'static str),
+    /// A link, by its target.
+    Link(&'static str),
+    /// `/proc/self`.
+    Own,
+    /// `/proc/thread-self`.
+    OwnThread,
+    /// The folder of a process, or of a thread of it.
+    Process(u64, Option<u64>),
+    /// A file of one.
+    Fact(u64, u64, &'static str),
+    /// A link of one.
+    Place(u64, &'static str),
+    /// The folder of descriptors, or of what is known of them.
+    Descriptors(u64, bool),
+    /// A descriptor of one.
+    Descriptor(u64, u64),
+    /// What is known of one.
+    About(u64, u64),
+    /// The folder of threads.
+    Threads(u64),
+    /// The folder of processors in `/sys`.
+    Processors,
+    /// The folder of one.
+    Processor(u64),
+    /// A file that tells of them.
+    OfProcessors(&'static str),
+    /// `/dev/pts`.
+    Terminals,
+    /// A terminal in it, or what makes new ones.
+    Terminal(Option<u64>),
+}
+
+impl Node {
+    /// Whether it can be listed.
+    pub fn is_folder(self) -> bool {
+        matches!(
+            self,
+            Node::Root
+                | Node::Folder(_)
+                | Node::Process(..)
+                | Node::Descriptors(..)
+                | Node::Threads(_)
+                | Node::Processors
+                | Node::Processor(_)
+                | Node::Terminals
+        )
+    }
+
+    fn is_link(self) -> bool {
+        matches!(self, Node::Link(_) | Node::Own | Node::OwnThread | Node::Place(..) | Node::Descriptor(..))
+    }
+
+    /// Returns true if a process can write to it.
+    pub fn is_written(self) -> bool {
+        matches!(self, Node::Fact(_, _, "oom_adj" | "oom_score_adj"))
+    }
+
+    /// Kind and permissions.
+    pub fn mode(self) -> u64 {
+        match self {
+            node if node.is_folder() => DIRECTORY,
+            node if node.is_link() => LINK,
+            node if node.is_written() => WRITABLE,
+            _ => FILE,
+        }
+    }
+
+    /// A number for what it is.
+    fn inode(self) -> u64 {
+        let text = format!("{self:?}");
+        text.bytes().fold(0xcbf2_9ce4_8422_2325u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3)) >> 16
+    }
+
+    /// The process that it is of.
+    pub fn process(self) -> Option<u64> {
+        match self {
+            Node::Process(pid, _) | Node::Fact(pid, ..) | Node::Place(pid, _) | Node::Descriptors(pid, _) => Some(pid),
+            Node::Descriptor(pid, _) | Node::About(pid, _) | Node::Threads(pid) => Some(pid),
+            _ => None,
+        }
+    }
+
+    /// As `stat` tells it.
+    pub fn status(self) -> Status {
+        Status { device: DEVICE, inode: self.inode(), mode: self.mode(), links: if self.is_folder() { 2 } else { 1 }, block_size: 1024, ..Status::default() }
+    }
+
+    /// Its path.
+    pub fn path(self) -> String {
+        match self {
+            Node::Root => String::from("/proc"),
+            Node::Folder(name) | Node::Link(name) => format!("/proc/{name}"),
+            Node::System("kernel version") => String::from("/proc/sys/kernel/version"),
+            Node::System(name) => match FOLDERS.iter().find(|(_, files)| files.contains(&name)) {
+                Some((folder, _)) if !SYSTEM.contains(&name) => format!("/proc/{folder}/{name}"),
+                _ => format!("/proc/{name}"),
+            },
+            Node::Own => String::from("/proc/self"),
+            Node::OwnThread => String::from("/proc/thread-self"),
+            Node::Process(pid, None) => format!("/proc/{pid}"),
+            Node::Process(pid, Some(thread)) => format!("/proc/{pid}/task/{thread}"),
+            Node::Fact(pid, thread, name) if pid == thread => format!("/proc/{pid}/{name}"),
+            Node::Fact(pid, thread, name) => format!("/proc/{pid}/task/{thread}/{name}"),
+            Node::Place(pid, name) => format!("/proc/{pid}/{name}"),
+            Node::Descriptors(pid, about) => format!("/proc/{pid}/{}", if about { "fdinfo" } else { "fd" }),
+            Node::Descriptor(pid, number) => format!("/proc/{pid}/fd/{number}"),
+            Node::About(pid, number) => format!("/proc/{pid}/fdinfo/{number}"),
+            Node::Threads(pid) => format!("/proc/{pid}/task"),
+            Node::Processors => String::from("/sys/devices/system/cpu"),
+            Node::Processor(number) => format!("/sys/devices/system/cpu/cpu{number}"),
+            Node::OfProcessors(name) => format!("/sys/devices/system/cpu/{name}"),
+            Node::Terminals => String::from("/dev/pts"),
+            Node::Terminal(number) => path(number),
+        }
+    }
+}
+
+/// Where a path leads.
+#[derive(PartialEq, Eq, Debug)]
+pub enum Target {
+    /// To something here.
+    Node(Node),
+    /// Elsewhere.
+    Outside(Vec<u8>),
+}
+
+/// The folder of processors: all that there is of `/sys`.
+pub const PROCESSORS: [&[u8]; 4] = [b"sys", b"devices", b"system", b"cpu"];
+/// Its files.
+pub(crate) const OF_PROCESSORS: [&str; 5] = ["kernel_max", "offline", "online", "possible", "present"];
+
+/// The path of a terminal; without a number, of what makes new ones.
+pub fn path(number: Option<u64>) -> String {
+    number.map_or_else(|| String::from("/dev/pts/ptmx"), |number| format!("/dev/pts/{number}"))
+}
+
+/// An open file of `/proc`.
+pub struct Shown {
+    /// What it is.
+    pub node: Node,
+    /// Where the next read starts.
+    pub position: u64,
+    pub text: Vec<u8>,
+}

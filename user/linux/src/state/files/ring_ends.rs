@@ -1,0 +1,111 @@
+//! The process's end of a pipe or stream socket that is shared with other processes.
+
+use crate::abi::errno::{EIO, ENOMEM, Errno};
+use alloc::rc::Rc;
+use core::cell::RefCell;
+use core::sync::atomic::{AtomicU64, Ordering};
+use nacre_abi::Rights;
+use nacre_nest::places::Place;
+use nacre_proto::channel;
+use nacre_sys::{Condition, OwnedMapping, OwnedReference, Reference, Region, Space};
+use nacre_sys::ring::{self, Ring, Side};
+
+/// How often a lock is looked at that another process has.
+const SPINS: usize = 200;
+/// After so many reads and writes the ring is asked for.
+const FIRST: u32 = 16;
+/// As many threads are woken by a call, and so many calls are made.
+const WOKEN: u64 = 64;
+const CALLS: usize = 64;
+
+/// The service that has the rings, once the process uses one; 0 before.
+pub static SERVICE: AtomicU64 = AtomicU64::new(0);
+
+/// What an open file has of its rings: of bytes that come, and of those that go. A pipe's is the first.
+pub struct Rings {
+    pub ways: [RefCell<Sharing>; 2],
+    is_channel: bool,
+}
+
+impl Rings {
+    /// Of an open file that has none yet.
+    pub fn new(is_channel: bool) -> Rings {
+        Rings { ways: Default::default(), is_channel }
+    }
+}
+
+impl Drop for Rings {
+    /// Whoever looks into a ring after this finds that the end has gone: its reference went before, and the service hears of that before it answers.
+    fn drop(&mut self) {
+        let service = SERVICE.load(Ordering::Relaxed);
+        if self.is_channel && service != 0 {
+            // It is no socket: the answer says no more than that.
+            let _ = channel::error(Reference(service));
+        }
+    }
+}
+
+/// What an open file has of a ring.
+pub enum Sharing {
+    /// Nothing; it is asked for when the file has been used so often.
+    From(u32),
+    /// This.
+    With(Rc<Joined>),
+}
+
+impl Default for Sharing {
+    fn default() -> Sharing {
+        Sharing::From(FIRST)
+    }
+}
+
+/// A ring that is mapped.
+pub struct Joined {
+    // Dropped in this order: first nothing is mapped any more, then its server hears of it.
+    _mapping: OwnedMapping,
+    _region: OwnedReference,
+    _hold: OwnedReference,
+    _place: Place,
+    pub ring: Ring,
+    pub conditions: [OwnedReference; 2],
+    number: u64,
+    seat: usize,
+}
+
+impl Joined {
+    pub fn ask(end: Reference, way: u64) -> Result<Joined, Errno> {
+        let reply = channel::share(end, way)?;
+        let place = Place::take(ring::size(reply.places.min(ring::MOST_PLACES))).ok_or(ENOMEM)?;
+        let window = place.window();
+        let region = Region::through(reply.region.handle());
+        let mapping = OwnedMapping::new(Space::SELF, window.start(), window.size(), region, 0, Rights::READ.union(Rights::WRITE)).map_err(|_| ENOMEM)?;
+        let ring = Ring::new(window, reply.places).ok_or(EIO)?;
+        let conditions = [reply.arrivals, reply.departures];
+        let (number, seat) = (reply.number, reply.seat as usize);
+        Ok(Joined { _mapping: mapping, _region: reply.region, _hold: reply.hold, _place: place, ring, conditions, number, seat })
+    }
+
+    pub fn has_flag(&self, flag: u32) -> bool {
+        self.ring.seat(self.seat) & u64::from(flag) != 0
+    }
+
+    /// Wakes who waits for what has changed.
+    pub fn wake(&self, side: Side) {
+        let condition = Condition::through(self.conditions[side as usize].handle());
+        if self.ring.wants_call(side) {
+            // A condition that has gone wakes nobody: its server has gone.
+            let _ = (0..CALLS).take_while(|_| condition.signal(WOKEN) == Ok(WOKEN)).count();
+        }
+    }
+
+    /// Takes the lock, if nobody keeps it for long.
+    pub fn lock(&self) -> bool {
+        (0..SPINS).any(|_| {
+            let taken = self.ring.lock(self.number);
+            if !taken {
+                core::hint::spin_loop();
+            }
+            taken
+        })
+    }
+}

@@ -1,0 +1,65 @@
+//! Which kind of socket a file is.
+
+use crate::abi::file_flags::{O_NONBLOCK, O_RDWR, S_IFMT, S_IFSOCK};
+use crate::state::files::open_file::{Kind, OpenFile};
+use crate::state::files::socket_family::Family;
+use nacre_proto::flags::SOCK_STREAM;
+use nacre_sys::OwnedReference;
+
+/// Bits of a type that say what kind of socket it is.
+pub const TYPE: u64 = 0xf;
+/// Where in an open file's mode the kind of socket stands.
+const KIND_SHIFT: u32 = 16;
+/// In an open file's mode: a socket of the internet.
+const INTERNET: u32 = 1 << 24;
+/// In an open file's mode: a socket that the system alone sends to.
+pub const NETLINK: u32 = 1 << 25;
+/// Modes of open files that are sockets, for tests: a local stream, and datagrams of the internet.
+#[cfg(feature = "rehearsal")]
+pub const REHEARSED: [u32; 2] = [S_IFSOCK | 1 << KIND_SHIFT, S_IFSOCK | 2 << KIND_SHIFT | INTERNET];
+
+/// What a socket is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Socket {
+    /// Which addresses it has.
+    pub family: Family,
+    /// `SOCK_STREAM` and its like.
+    pub kind: u64,
+}
+
+impl Socket {
+    /// The socket that an open file is.
+    pub fn of(file: &OpenFile) -> Option<Socket> {
+        if file.mode & S_IFMT != S_IFSOCK {
+            return None;
+        }
+        let family = if file.mode & INTERNET != 0 { Family::Internet } else { Family::Local };
+        Some(Socket { family, kind: u64::from(file.mode >> KIND_SHIFT & TYPE as u32) })
+    }
+
+    /// Whether messages stay apart.
+    pub fn has_messages(self) -> bool {
+        self.kind != SOCK_STREAM
+    }
+
+    /// Linux's number of its protocol.
+    pub fn protocol(self) -> u32 {
+        match (self.family, self.kind) {
+            (Family::Local, _) => 0,
+            (Family::Internet, SOCK_STREAM) => 6,
+            _ => 17,
+        }
+    }
+
+    /// An open file that is such a socket.
+    pub fn open(self, reference: OwnedReference, flags: u64) -> OpenFile {
+        let internet = if self.family == Family::Internet { INTERNET } else { 0 };
+        let mode = S_IFSOCK | 0o777 | (self.kind as u32) << KIND_SHIFT | internet;
+        OpenFile::new(Kind::Remote(reference), mode, O_RDWR | flags as u32 & O_NONBLOCK)
+    }
+}
+
+/// Whether it is such a socket.
+pub fn is_netlink(file: &OpenFile) -> bool {
+    file.mode & (S_IFMT | NETLINK) == S_IFSOCK | NETLINK
+}

@@ -1,0 +1,38 @@
+//! What servers have been asked to tell of files.
+
+use nacre_abi::message::KERNEL_BITS;
+
+/// Bits of the notifications that tell of files: each file has one of them, which it may share.
+pub const FILES: u64 = !0 << FIRST_BIT & !KERNEL_BITS;
+pub const FIRST_BIT: u32 = 8;
+pub const BITS: usize = FILES.count_ones() as usize;
+
+/// A watch that a file's server has taken, and has not told of yet as long as its bit was notified so often.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Watch {
+    pub events: u64,
+    /// Its bit, counted from 1; 0: it has none yet.
+    pub bit: u8,
+    pub notified: u32,
+}
+
+impl Watch {
+    /// What is notified.
+    pub fn bits(self) -> u64 {
+        1 << (FIRST_BIT + u32::from(self.bit) - 1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::abi::poll_events::POLLIN;
+
+    #[test]
+    fn no_file_gets_a_bit_of_the_kernels() {
+        for bit in 1..=BITS as u8 {
+            let bits = Watch { events: POLLIN, bit, notified: 0 }.bits();
+            assert!(bits & FILES != 0 && bits & KERNEL_BITS == 0 && bits >= 1 << FIRST_BIT, "{bit}");
+        }
+    }
+}

@@ -1,0 +1,14 @@
+//! Policy and priority.
+
+pub const OTHER: u64 = 0;
+
+/// Policy and priority.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Schedule {
+    /// Which policy.
+    pub policy: u64,
+    /// Its priority.
+    pub priority: u64,
+    /// 20 less the nice value, without a manager that keeps it; 0: as it was at first.
+    pub own: u64,
+}

@@ -1,0 +1,11 @@
+//! The thread that hears of what comes from outside.
+
+use nacre_sys::{OwnedPort, OwnedReference};
+
+/// What the process has of its agent.
+pub struct Agent {
+    pub port: OwnedPort,
+    pub reference: OwnedReference,
+    /// The process's exceptions come to it.
+    pub keeps: bool,
+}

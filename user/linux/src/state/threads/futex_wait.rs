@@ -1,0 +1,40 @@
+//! What a thread waits for at a futex.
+
+use alloc::vec::Vec;
+
+/// A thread's wait.
+#[derive(Clone, Copy, Debug)]
+pub struct Wait {
+    /// The word.
+    pub(crate) address: u64,
+    pub(crate) bits: u32,
+    pub(crate) ticket: u64,
+}
+
+/// Words that a thread waits for at once.
+#[derive(Default)]
+pub struct Several {
+    pub waits: Vec<Wait>,
+    /// Which of them was woken.
+    pub taken: usize,
+}
+
+impl Several {
+    /// The wait at a word.
+    pub fn at(&self, address: u64) -> Option<Wait> {
+        self.waits.iter().find(|wait| wait.address == address).copied()
+    }
+
+    /// The word is woken, and no other any more.
+    pub fn take(&mut self, address: u64) {
+        if let Some(number) = self.waits.iter().position(|wait| wait.address == address) {
+            self.taken = number;
+            self.waits.clear();
+        }
+    }
+
+    /// Whoever wakes another word wakes this one.
+    pub fn move_to(&mut self, from: u64, to: u64) {
+        self.waits.iter_mut().filter(|wait| wait.address == from).for_each(|wait| wait.address = to);
+    }
+}

@@ -1,0 +1,107 @@
+//! A thread of the program.
+
+use crate::raw::thread_block::Block;
+use crate::state::signals::pending::Pending;
+use crate::state::threads::futex_wait::{Several, Wait};
+
+pub const GETTID: usize = 186;
+
+/// What is known of one thread.
+pub struct Thread {
+    /// Linux's number of it.
+    pub number: u64,
+    /// Its block, above its library stack.
+    pub block: &'static Block,
+    /// The kernel's thread.
+    pub kernel: nacre_sys::Thread,
+    /// Signals that it does not take.
+    pub mask: u64,
+    /// The mask that holds again when the call that it is in has ended.
+    pub saved_mask: Option<u64>,
+    /// Signals that it waits for in a call, though it blocks them.
+    pub waits_for: u64,
+    /// Signals for this thread alone.
+    pub pending: Pending,
+    /// Start and size of its alternate signal stack; size 0: none.
+    pub alternate: [u64; 2],
+    /// Flags that the alternate stack was set with.
+    pub alternate_flags: u64,
+    /// Where 0 is written, and a waiter woken, when it ends.
+    pub clear_number: u64,
+    /// Head of its list of robust futexes.
+    pub robust: u64,
+    /// Its name.
+    pub name: [u8; 16],
+    /// Base of `fs`.
+    pub fs_base: u64,
+    /// It waits at its block: whoever wants it wakes it there.
+    pub sleeping: bool,
+    /// What it waits for in the process, if it does: see [`futex`](crate::calls::ipc::futex).
+    pub awaits: Option<Wait>,
+    /// Words that it waits for at once.
+    pub awaits_several: Several,
+    /// It waits for something to change in a file of the process, or one that the agent hears of.
+    pub awaits_pipe: bool,
+    /// Error and kind of its last exception, as a handler's frame shows them.
+    pub trap: [u64; 2],
+    /// The processors that it was to run on, a bit for each; 0: on any.
+    pub processors: u64,
+    /// When a sleep that was cut off, and is made again, was to end.
+    pub deadline: Option<u64>,
+    /// What the kernel's thread had used when it became this one.
+    used_before: u64,
+}
+
+impl Thread {
+    /// A thread with this number, block and kernel thread.
+    pub fn new(number: u64, block: &'static Block, kernel: nacre_sys::Thread) -> Thread {
+        block.set_quick(GETTID, number);
+        Thread {
+            number,
+            block,
+            kernel,
+            mask: 0,
+            saved_mask: None,
+            waits_for: 0,
+            pending: Pending::new(),
+            alternate: [0; 2],
+            alternate_flags: 0,
+            clear_number: 0,
+            robust: 0,
+            name: [0; 16],
+            fs_base: 0,
+            sleeping: false,
+            awaits: None,
+            awaits_several: Default::default(),
+            awaits_pipe: false,
+            trap: [0; 2],
+            processors: 0,
+            deadline: None,
+            used_before: used_by(kernel),
+        }
+    }
+}
+
+impl Thread {
+    /// It runs another program: what belonged to the old one's memory goes.
+    pub fn renew(&mut self) {
+        let fresh = Thread::new(self.number, self.block, self.kernel);
+        *self = Thread { mask: self.mask, name: self.name, processors: self.processors, used_before: self.used_before, ..fresh };
+    }
+
+    /// Nanoseconds of processors that it has used.
+    pub fn used(&self) -> u64 {
+        used_by(self.kernel).saturating_sub(self.used_before)
+    }
+
+    /// Gives it another number.
+    pub fn set_number(&mut self, number: u64) {
+        self.number = number;
+        self.block.set_quick(GETTID, number);
+    }
+}
+
+/// Nanoseconds of processors; one that is not there any more tells nothing.
+pub fn used_by(kernel: nacre_sys::Thread) -> u64 {
+    kernel.time().unwrap_or(0)
+}
