@@ -139,6 +139,7 @@ mod operations {
     }
     pub mod processors;
     pub mod program_image;
+    pub mod restore_state;
     pub mod send_signal;
     pub mod shared_futex;
     pub mod signal_frame;

@@ -1,4 +1,4 @@
-//! What a signal carries, and sets of signals.
+//! Contents of a signal, and sets of signals.
 
 /// Number of the first real-time signal.
 pub const FIRST_QUEUED: u64 = 32;

@@ -5,8 +5,9 @@ use crate::abi::fork_record::{Copy, Inheritance};
 use crate::abi::registers::Frame;
 use crate::entry::assembly;
 use crate::entry::signal_thread;
-use crate::operations::fork_state::{self, Given, WINDOWS};
+use crate::operations::fork_state::WINDOWS;
 use crate::operations::program_image::{Auxiliary, WINDOW as WINDOW_SIZE, enter_windows, program_end};
+use crate::operations::restore_state::{self, Given};
 use crate::process::{Process, lock};
 use crate::raw::memory_words;
 use crate::raw::thread_area;
@@ -50,9 +51,9 @@ fn memory(auxiliary: &Auxiliary) -> Result<Memory, Errno> {
 /// Sets up the process of the program that the parent laid out, or of a fork's child.
 fn set_up(auxiliary: &Auxiliary, arguments: &Arguments, inheritance: Option<&Inheritance>) -> Result<(), Errno> {
     let copy = inheritance.and_then(|inheritance| inheritance.copy.as_ref());
-    let mut given = fork_state::given(auxiliary);
+    let mut given = restore_state::given(auxiliary);
     let memory = match copy {
-        Some(copy) => fork_state::memory(auxiliary, &mut given, copy)?,
+        Some(copy) => restore_state::memory(auxiliary, &mut given, copy)?,
         None => memory(auxiliary)?,
     };
     let executable = memory.path(auxiliary.path).map(Vec::from).unwrap_or_default();
@@ -68,7 +69,7 @@ fn complete(process: &mut Process, auxiliary: &Auxiliary, arguments: &Arguments,
     process.random = random(auxiliary);
     match inheritance {
         Some((inheritance, given)) => {
-            fork_state::take_over(process, given, inheritance)?;
+            restore_state::take_over(process, given, inheritance)?;
             if inheritance.copy.is_none() && process.identity.owner() != [0; 6] {
                 tell_owner(process, arguments.auxiliary_address())?;
             }
@@ -142,7 +143,7 @@ fn return_from_fork(copy: &Copy) -> Result<(), Errno> {
 /// Prepares everything; the program's entry point.
 pub fn start(arguments: &Arguments) -> u64 {
     let auxiliary = auxiliary(arguments);
-    let inheritance = fork_state::read(&auxiliary);
+    let inheritance = restore_state::read(&auxiliary);
     let set_up = inheritance.as_ref().map_err(|error| *error).and_then(|inheritance| set_up(&auxiliary, arguments, inheritance.as_ref()));
     let prepared = set_up.and_then(|()| {
         Thread::set_gs_base(thread_area::first_block() as *const Block as u64).map_err(|_| ENOMEM)?;

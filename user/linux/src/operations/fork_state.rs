@@ -1,47 +1,24 @@
-//! What a process hands on to another that it makes, and how that one takes it over: between [`Process`] and [`Inheritance`].
+//! Builds the state that a new environment of the program starts from: for `fork` and `execve`, as an [`Inheritance`].
 
-use crate::abi::errno::{EINVAL, ENOMEM, Errno};
-use crate::abi::file_flags::CURRENT;
-use crate::abi::fork_record::{self, Copy, Descriptor, File, Inheritance, STATE};
-use crate::abi::fork_record::area::{self, Sharing};
+use crate::abi::errno::Errno;
+use crate::abi::fork_record::{self, Copy, Descriptor, File, Inheritance, STATE, area};
 use crate::abi::registers::Frame;
-use crate::abi::signal_info::{Info, LAST};
-use crate::abi::signal_numbers::HANDLER_IGNORE;
-use crate::operations::files::pidfd;
-use crate::operations::proc;
-use crate::operations::program_image::Auxiliary;
+use crate::operations::restore_state::{PROCESS, kept_part};
 use crate::process::Process;
-use crate::raw::memory_words;
 use crate::services::segment::Segment;
-use crate::state::capabilities::Capabilities;
-use crate::state::credentials::Identity;
-use crate::state::files::descriptor_table::Descriptors;
 use crate::state::files::in_process_file::Local;
 use crate::state::files::open_file::{Kind, OpenFile};
-use crate::state::files::proc_node::{Node, Shown, Target};
-use crate::state::limits::{Limits, MOST_DESCRIPTORS};
-use crate::state::memory::{Memory, user_access};
-use crate::state::memory::address_map::{Area, Map};
-use crate::state::memory::mapped_part::{AtFork, Fill, Part, read_only};
-use crate::state::memory::page_table_pool::Tables;
-use crate::state::process_attributes::Traits;
-use crate::state::random::Random;
+use crate::state::memory::address_map::Area;
+use crate::state::memory::mapped_part::{AtFork, Fill, read_only};
+use crate::state::memory::user_access;
 use crate::state::signals::dispositions::Action;
-use crate::state::system_v::Attached;
 use alloc::rc::Rc;
 use alloc::vec::Vec;
-use core::cell::OnceCell;
-use nacre_abi::{ObjectType, PAGE_SIZE, Rights};
-use nacre_abi::environment::FREE;
-use nacre_abi::rights::REFERENCE_USE;
 use nacre_nest::plan::{FOREIGN_STACK_END, MAX_FOREIGN_STACK};
-use nacre_rt::memory::{HEAP_END, HEAP_START};
-use nacre_sys::{Mapping, OwnedReference, Reference, Region, memory};
+use nacre_sys::{Reference, Region};
 
 /// Where the library shows itself what it makes.
 pub const WINDOWS: core::ops::Range<u64> = nacre_sys::window::WINDOWS;
-/// Instead of a path: a descriptor of a process.
-const PROCESS: &[u8] = b"process";
 
 /// Something that is handed on: the plain data, and the references that it names.
 pub struct Legacy {
@@ -267,235 +244,4 @@ fn state(process: &mut Process) -> [u64; STATE] {
     ];
     let mut words = parts.into_iter().flatten().copied();
     core::array::from_fn(|_| words.next().unwrap_or(0))
-}
-
-/// Takes it over, as another program or as a fork's child.
-fn take_state(process: &mut Process, data: &Inheritance) {
-    let mut words = data.state.into_iter();
-    let mut next = || words.next().unwrap_or(0);
-    let traits = Traits::of(core::array::from_fn(|_| next()));
-    let capabilities = Capabilities::of(core::array::from_fn(|_| next()));
-    let of_files = [next() as u32, next() as u32];
-    (process.schedule.policy, process.schedule.priority) = (next(), next());
-    let strings = core::array::from_fn(|_| next());
-    let timer = [next(), next()];
-    process.me().processors = next();
-    let random = Random::of([next(), next()]);
-    process.identity.groups = data.groups.iter().map(|group| *group as u32).collect();
-    if data.copy.is_some() {
-        process.traits = traits.of_child();
-        process.identity.capabilities = capabilities;
-        process.identity.of_files = of_files;
-        process.strings = strings;
-        process.random = random;
-        return;
-    }
-    process.traits = traits.of_program(process.identity.is_others());
-    let [real, effective, _, _, group, _] = data.owner;
-    process.identity.capabilities = capabilities.of_program([real, effective]);
-    process.identity.of_files = [effective, group];
-    process.timers.set_real_words(timer);
-    for [signal, code, fields @ ..] in data.pending.iter().filter(|words| (1..=LAST).contains(&words[0])) {
-        // There were not more before.
-        let _ = process.signals.pending.add(Info { signal: *signal, code: *code as i32, fields: *fields });
-    }
-}
-
-/// Of an area, where the part starts that a fork's child has. The first thread's stack grows again: what nobody has touched below its pointer is left out, but for a little. `keeps`: something below is there.
-fn kept_part(area: &Area<Fill>, stack: u64, keeps: bool) -> u64 {
-    const BELOW: u64 = 0x8000;
-    let Fill::Own(part) = &area.backing else { return area.start };
-    let is_private = (part.is_writable() || part.is_lazy()) && !part.shared && part.at_fork == AtFork::Copied;
-    let grows = area.start >= FOREIGN_STACK_END - MAX_FOREIGN_STACK && (area.start..FOREIGN_STACK_END).contains(&stack);
-    if keeps || !is_private || !grows || area.end > FOREIGN_STACK_END || area.rights != Rights::READ.union(Rights::WRITE) {
-        return area.start;
-    }
-    let used = (stack.saturating_sub(BELOW) & !(PAGE_SIZE - 1)).clamp(area.start, area.end);
-    let kept = memory::touched(area.start, used).map_or(used, |touched| touched.start);
-    // What both are shown stays in one piece.
-    if part.is_writable() || kept == area.end { kept } else { area.start }
-}
-
-/// The references that came with an inheritance.
-pub struct Given {
-    /// Where the first one stands.
-    first: u64,
-    count: u64,
-    /// A bit for each of the first ones that were taken for good.
-    kept: u64,
-}
-
-impl Given {
-    fn slot(&self, number: u64) -> Reference {
-        Reference(self.first + number * ObjectType::Reference.size())
-    }
-
-    /// One of them, or a copy if somebody has it already: what is named twice is had twice.
-    fn take(&mut self, number: u64) -> Result<OwnedReference, Errno> {
-        if number >= 64 || self.kept & 1 << number != 0 {
-            return OwnedReference::copy_of(self.slot(number), REFERENCE_USE).map_err(|_| ENOMEM);
-        }
-        self.kept |= 1 << number;
-        Ok(OwnedReference::adopt(self.slot(number)))
-    }
-
-    /// The originals go.
-    fn finish(self) {
-        let is_kept = |number: u64| number < 64 && self.kept & 1 << number != 0;
-        for number in (0..self.count).filter(|number| !is_kept(*number)) {
-            drop(OwnedReference::adopt(self.slot(number)));
-        }
-    }
-}
-
-/// Where the parent has made a mapping.
-fn mapping_slot(number: u64) -> u64 {
-    FREE + number * ObjectType::Mapping.size()
-}
-
-/// What the auxiliary vector says that there is. Asked once, for what is taken is not there any more.
-pub fn given(auxiliary: &Auxiliary) -> Given {
-    Given { first: mapping_slot(auxiliary.window_count), count: auxiliary.inherited_count, kept: 0 }
-}
-
-/// Reads the inheritance, if the process was born with one.
-pub fn read(auxiliary: &Auxiliary) -> Result<Option<Inheritance>, Errno> {
-    if auxiliary.inheritance == 0 {
-        return Ok(None);
-    }
-    let bytes = memory_words::given(auxiliary.inheritance, auxiliary.inheritance_size);
-    Inheritance::from_bytes(bytes, auxiliary.inherited_count).map(Some).ok_or(EINVAL)
-}
-
-/// The areas of a fork's child; what the library uses itself is not among them.
-pub fn memory(auxiliary: &Auxiliary, given: &mut Given, copy: &Copy) -> Result<Memory, Errno> {
-    let mut segments = Vec::new();
-    for segment in &copy.segments {
-        let port = segment.port.map(|port| given.take(port)).transpose()?;
-        segments.push(Segment::common(port, given.take(segment.region)?, segment.size, [segment.writable, segment.paged]));
-    }
-    let mut map = Map::new();
-    for range in [HEAP_START..HEAP_END, WINDOWS] {
-        map.insert(Area { start: range.start, end: range.end, rights: Rights::NONE, backing: Fill::Library(Rights::NONE) })?;
-    }
-    let mut mappings = 0..auxiliary.window_count;
-    for area in &copy.areas {
-        let rights = Rights(area.rights);
-        let mut mapped = |rights, writable| {
-            let mapping = mappings.next().ok_or(EINVAL)?;
-            Ok::<Part, Errno>(Part::given(Mapping(mapping_slot(mapping)), area.start, area.end - area.start, rights, writable))
-        };
-        let backing = match area.fill {
-            area::Fill::Reserved if rights != Rights::NONE => {
-                map.insert(Area { start: area.start, end: area.end, rights: Rights::NONE, backing: Fill::Beyond(rights) })?;
-                continue;
-            }
-            area::Fill::Reserved => Fill::Reserved,
-            area::Fill::Own => Fill::Own(mapped(rights, true)?),
-            area::Fill::Part { segment, offset, sharing } => {
-                let segment = segments.get(segment as usize).ok_or(EINVAL)?.clone();
-                let shown = if sharing == Sharing::Shown { read_only(rights) } else { rights };
-                Fill::Own(mapped(shown, false)?.of_segment(segment, offset, sharing))
-            }
-        };
-        map.insert(Area { start: area.start, end: area.end, rights, backing })?;
-    }
-    Ok(Memory::copied(map, copy.program_break, Tables::of_child(auxiliary.table_pages)))
-}
-
-/// Whose a process is, and what it keeps as another program: identity, traits, signals that are ignored, blocked or wait.
-pub fn take_traits(process: &mut Process, data: &Inheritance) {
-    process.identity = Identity::of(data.owner, data.umask, data.persona, data.pid);
-    take_state(process, data);
-    for signal in (1..=fork_record::SIGNALS as u64).filter(|signal| data.ignored & 1 << (signal - 1) != 0) {
-        process.signals.set_action(signal, Action { handler: HANDLER_IGNORE, ..Action::default() });
-    }
-    process.me().mask = data.mask;
-    process.me().name = data.name;
-}
-
-/// Makes a process what it inherits, but for its memory.
-pub fn take_over(process: &mut Process, mut given: Given, data: &Inheritance) -> Result<(), Errno> {
-    take_traits(process, data);
-    process.limits = Limits::of(data.limits);
-    let mut files = Vec::new();
-    for file in &data.files {
-        files.push(match file.path.as_slice() {
-            path if file.reference.is_some() || file.stream.is_some() => {
-                let open = open_file(file, &mut given)?;
-                *open.opened_by.borrow_mut() = (!path.is_empty()).then(|| (None, path.to_vec()));
-                open
-            }
-            PROCESS => Rc::new(pidfd::open_file(file.position, file.flags)),
-            path => shown(process, path, file)?,
-        });
-    }
-    process.descriptors = Descriptors::new();
-    for one in &data.descriptors {
-        let file = files.get(one.file as usize).ok_or(EINVAL)?.clone();
-        process.descriptors.replace(one.number, file, one.close_on_exec, MOST_DESCRIPTORS as usize)?;
-    }
-    process.current = data.current.and_then(|number| files.get(number as usize).cloned());
-    process.lock_owner = data.lock_owner.map(|number| given.take(number)).transpose()?;
-    process.keyed.port = data.keyed.map(|number| given.take(number)).transpose()?;
-    process.executing = data.executing.map(|number| given.take(number)).transpose()?;
-    if let Some(copy) = &data.copy {
-        take_services(process, &mut given, copy);
-    }
-    given.finish();
-    if data.pid != 0 {
-        process.managed = Some(true);
-        process.me().set_number(data.pid);
-        process.set_quick_numbers(data.pid, None);
-    }
-    process.attach_inherited(data.attached.iter().map(|words| Attached::of(*words)).collect());
-    if !data.executable.is_empty() {
-        process.executable = data.executable.clone();
-    }
-    if let Some(copy) = &data.copy {
-        take_thread(process, copy);
-        process.memory.check_tables();
-    }
-    Ok(())
-}
-
-/// What the maker has found is not looked for again.
-fn take_services(process: &mut Process, given: &mut Given, copy: &Copy) {
-    process.services.take(copy.services.map(|number| number.and_then(|number| given.take(number).ok())));
-}
-
-fn take_thread(process: &mut Process, copy: &Copy) {
-    for [signal, handler, flags, restorer, mask] in copy.actions.iter().copied() {
-        process.signals.set_action(signal, Action { handler, flags, restorer, mask });
-    }
-    let thread = process.me();
-    thread.fs_base = copy.fs_base;
-    [thread.alternate[0], thread.alternate[1], thread.alternate_flags] = copy.alternate;
-    thread.clear_number = copy.clear_number;
-}
-
-/// Something in `/proc` again. What is not there any more is as a folder without names.
-fn shown(process: &mut Process, path: &[u8], file: &File) -> Result<Rc<OpenFile>, Errno> {
-    let node = match process.in_proc(CURRENT, path, false) {
-        Some(Ok(Target::Node(node))) => node,
-        Some(Ok(Target::Outside(path))) if let Some(number) = proc::terminals::named(&path) => Node::Terminal(number),
-        _ => Node::Descriptors(0, false),
-    };
-    Ok(Rc::new(Shown::open(node, file.position, file.flags)))
-}
-
-fn open_file(file: &File, given: &mut Given) -> Result<Rc<OpenFile>, Errno> {
-    let reference = file.reference.map(|number| given.take(number)).transpose()?;
-    let kind = match (file.stream, reference) {
-        (None, Some(reference)) => Kind::Remote(reference),
-        (Some(number), reference) => {
-            let known = OnceCell::new();
-            if let Some(reference) = reference {
-                let _ = known.set(reference);
-            }
-            Kind::Stream(number, known)
-        }
-        (None, None) => return Err(EINVAL),
-    };
-    Ok(Rc::new(OpenFile::new(kind, file.mode, file.flags)))
 }

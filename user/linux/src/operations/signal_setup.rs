@@ -1,4 +1,4 @@
-//! What the process tells others of its signals.
+//! Signals that the manager is to send here, and masks of calls that wait.
 
 use crate::abi::errno::Errno;
 use crate::abi::signal_info::{LAST, bit};

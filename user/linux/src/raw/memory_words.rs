@@ -1,4 +1,4 @@
-//! Memory that nothing refers to yet.
+//! Copies and clears memory that nothing refers to.
 
 use crate::abi::errno::{ENOMEM, Errno};
 use nacre_sys::memory;

@@ -1,4 +1,4 @@
-//! Where a stopped thread is, and where threads enter the library: addresses of labels, which `entry/assembly.rs` defines.
+//! Positions of stopped threads, and where threads enter the library: addresses of labels, which `entry/assembly.rs` defines.
 
 use crate::raw::wait_window;
 use nacre_abi::environment::{FOREIGN_LIBRARY, OBJECTS};

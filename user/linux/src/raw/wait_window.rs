@@ -1,4 +1,4 @@
-//! A message that a signal cuts off: from the look at the thread's block to the answer.
+//! Calls of the kernel that a signal cuts off: from the look at the thread's block to the answer.
 
 use crate::raw::thread_block::Block;
 use core::arch::naked_asm;

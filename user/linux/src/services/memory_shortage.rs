@@ -1,4 +1,4 @@
-//! Whether memory was short.
+//! Remembers that the memory server had no memory left.
 
 use core::sync::atomic::{AtomicBool, Ordering};
 

@@ -1,4 +1,4 @@
-//! What `prctl` keeps.
+//! Attributes that `prctl` keeps.
 
 /// Nanoseconds by which a wait may be late.
 pub const SLACK: u64 = 50_000;

@@ -1,4 +1,4 @@
-//! Queues of whose messages the process is told.
+//! Message queues that notify the process.
 
 use crate::state::files::open_file::OpenFile;
 use alloc::rc::Rc;

@@ -1,4 +1,4 @@
-//! What the process has that is found by keys.
+//! Objects of System V that the process holds by their keys.
 
 use alloc::vec::Vec;
 use nacre_sys::OwnedReference;

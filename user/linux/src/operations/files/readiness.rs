@@ -1,4 +1,4 @@
-//! Which files are ready, and waits for them.
+//! Readiness of files, and waits for it.
 
 use crate::abi::errno::{Answer, EINVAL, ERESTART_UNHANDLED, Errno};
 use crate::abi::poll_events::{ALWAYS, POLLERR, POLLHUP, POLLIN, POLLOUT};

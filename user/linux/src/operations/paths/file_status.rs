@@ -1,4 +1,4 @@
-//! What a file is.
+//! Status of open files.
 
 use crate::abi::errno::{EIO, Errno};
 use crate::process::Process;

@@ -1,4 +1,4 @@
-//! What stands at a path.
+//! Status of files by path.
 
 use crate::abi::errno::{EINVAL, EIO, ENOENT, Errno};
 use crate::abi::file_flags::{AT_EMPTY_PATH, AT_SYMLINK_NOFOLLOW, CURRENT};

@@ -1,4 +1,4 @@
-//! How far a directory has been listed.
+//! Cursor of a directory that is being listed.
 
 use crate::abi::errno::{EINVAL, EIO, Errno};
 use alloc::vec::Vec;

@@ -1,4 +1,4 @@
-//! Whom the events of a file are told.
+//! x of a file are told.up that hears of its events.
 
 /// Who is told of a file, and how.
 #[derive(Clone, Copy, Debug, Default)]

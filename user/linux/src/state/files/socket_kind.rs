@@ -1,4 +1,4 @@
-//! Which kind of socket a file is.
+//! Family and kind of a socket.
 
 use crate::abi::file_flags::{O_NONBLOCK, O_RDWR, S_IFMT, S_IFSOCK};
 use crate::state::files::open_file::{Kind, OpenFile};

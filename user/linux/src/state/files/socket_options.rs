@@ -1,4 +1,4 @@
-//! What was set of a socket.
+//! Options of a socket.
 
 use crate::abi::errno::Errno;
 use crate::abi::socket_flags::{SO_BROADCAST, SO_DEBUG, SO_DONTROUTE, SO_KEEPALIVE, SO_OOBINLINE, SO_PASSCRED, SO_REUSEADDR, SO_REUSEPORT};

@@ -1,4 +1,4 @@
-//! Which terminal a file is.
+//! State of a terminal, as far as the process knows it.
 
 /// What is known of a file as a terminal.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! What servers have been asked to tell of files.
+//! Requests to servers to tell of events of files.
 
 use nacre_abi::message::KERNEL_BITS;
 

@@ -1,4 +1,4 @@
-//! What servers have been asked to tell of files.
+//! Requests to servers to tell of events of files.
 
 use crate::state::files::open_file::OpenFile;
 use crate::state::files::watch::{BITS, FIRST_BIT, Watch};

@@ -1,4 +1,4 @@
-//! What the program does with each signal.
+//! Dispositions: the action of the program for each signal.
 
 use crate::abi::signal_info::{LAST, bit};
 use crate::abi::signal_numbers::{ALWAYS, HANDLER_DEFAULT, HANDLER_IGNORE, IGNORED, SA_NODEFER, SA_RESETHAND, STOPS};

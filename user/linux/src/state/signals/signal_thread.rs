@@ -1,4 +1,4 @@
-//! The thread that hears of what comes from outside.
+//! Port of the thread that receives signals and events.
 
 use nacre_sys::{OwnedPort, OwnedReference};
 

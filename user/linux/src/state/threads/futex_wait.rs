@@ -1,4 +1,4 @@
-//! What a thread waits for at a futex.
+//! Waits of a thread for futexes.
 
 use alloc::vec::Vec;
 

@@ -8,7 +8,8 @@ use crate::abi::fork_record::Inheritance;
 use crate::abi::registers::Frame;
 use crate::abi::signal_numbers::SIGKILL;
 use crate::calls::processes::exec::{Command, Outcome, STACK, names, slices, tell_owner};
-use crate::operations::fork_state::{self, Legacy, WINDOWS};
+use crate::operations::fork_state::{Legacy, WINDOWS};
+use crate::operations::restore_state;
 use crate::process::{Process, futex_wake};
 use crate::process::end::end_by_signal;
 use crate::services::resource_source::{self, Maker, Source};
@@ -117,7 +118,7 @@ fn become_it(process: &mut Process, frame: &mut Frame, plan: Plan, command: &Com
     legacy.add_pending(process);
     forget(process);
     let data = &legacy.data;
-    fork_state::take_traits(process, data);
+    restore_state::take_traits(process, data);
     process.strings = strings;
     process.executable = if data.executable.is_empty() { command.path.clone() } else { data.executable.clone() };
     process.find_stack();
