@@ -116,6 +116,7 @@ mod operations {
     }
     pub mod fork_state;
     pub mod grow_stack;
+    pub mod limit_checks;
     pub mod paths {
         pub mod attribute_target;
         pub mod file_status;

@@ -1,6 +1,6 @@
 //! Restores a process from the state that its parent built: `fork` and `execve`, in the new environment.
 
-use crate::abi::errno::{EINVAL, ENOMEM, Errno};
+use crate::abi::errno::{EINVAL, ENOMEM, ENOSYS, Errno};
 use crate::abi::file_flags::CURRENT;
 use crate::abi::fork_record::{self, Copy, File, Inheritance};
 use crate::abi::fork_record::area::{self, Sharing};
@@ -34,6 +34,7 @@ use nacre_abi::{ObjectType, PAGE_SIZE, Rights};
 use nacre_abi::environment::FREE;
 use nacre_abi::rights::REFERENCE_USE;
 use nacre_nest::plan::{FOREIGN_STACK_END, MAX_FOREIGN_STACK};
+use nacre_proto::keyed;
 use nacre_rt::memory::{HEAP_END, HEAP_START};
 use nacre_sys::{Mapping, OwnedReference, Reference, memory};
 
@@ -269,4 +270,33 @@ fn open_file(file: &File, given: &mut Given) -> Result<Rc<OpenFile>, Errno> {
         (None, None) => return Err(EINVAL),
     };
     Ok(Rc::new(OpenFile::new(kind, file.mode, file.flags)))
+}
+
+impl Process {
+    /// The process is a child that was made by `fork`: it has the segments too. Those that are gone meanwhile stay as memory.
+    pub fn attach_inherited(&mut self, attached: Vec<Attached>) {
+        if let Some(port) = &self.keyed.port {
+            // It is another program, to which what waits to be undone has come, and no memory.
+            let _ = keyed::detach_all(port.handle());
+        }
+        if attached.is_empty() {
+            return;
+        }
+        if let Ok(port) = self.keyed() {
+            for one in &attached {
+                let _ = keyed::attach(port, one.number);
+            }
+        }
+        self.keyed.attached = attached;
+    }
+
+    /// Where the process asks for what has keys.
+    pub fn keyed(&mut self) -> Result<Reference, Errno> {
+        if self.keyed.port.is_none() {
+            let (pid, owner) = (self.pid(), self.identity.owner());
+            let service = self.services.channels().map_err(|_| ENOSYS)?;
+            self.keyed.port = Some(keyed::enter(service, pid, u64::from(owner[1]) | u64::from(owner[4]) << 32)?.port);
+        }
+        self.keyed.port.as_ref().map(OwnedReference::handle).ok_or(ENOSYS)
+    }
 }

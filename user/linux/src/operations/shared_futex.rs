@@ -6,7 +6,11 @@ use crate::abi::futex_numbers::{WAIT_BITSET, WAKE, WAKE_BITSET, WAKE_OP};
 use crate::abi::time_units;
 use crate::operations::clock_reading::{self, Until};
 use crate::process::{Process, futex_wake};
+use crate::raw::wait_window::wait_for_word_at;
 use crate::state::memory::shared_word::Meeting;
+use nacre_proto::segment;
+use nacre_sys::Code;
+use nacre_sys::ipc::{Buffers, Message};
 
 /// Waits at the word until somebody wakes it, or the time is over.
 fn wait(process: &mut Process, at: &Meeting, expected: u32, bits: u32, until: Until) -> Result<(), Errno> {
@@ -118,5 +122,23 @@ pub fn futex(process: &mut Process, at: &Meeting, operation: u64, clock: u64, ar
         }
         REQUEUE | CMP_REQUEUE => requeue(process, at, operation, [word, u64::from(value as u32), most, second, third]),
         _ => Err(ENOSYS),
+    }
+}
+
+impl Process {
+    /// Waits there while the word is `expected`, for at most `timeout` nanoseconds (0: for ever).
+    pub fn wait_at(&mut self, at: &Meeting, expected: u32, bits: u32, timeout: u64) -> Result<(), Errno> {
+        if let Some(condition) = at.condition().filter(|_| bits == u32::MAX && self.lock.is_some()) {
+            let address = at.address;
+            match self.unlocked(|| wait_for_word_at(condition, address, expected, timeout)).map_err(|status| status.code()) {
+                Ok(()) => return Ok(()),
+                Err(Some(Code::Interrupted)) => return Err(EINTR),
+                Err(Some(Code::TimedOut)) => return Err(ETIMEDOUT),
+                // The memory's server says what is wrong.
+                Err(_) => {}
+            }
+        }
+        let message = Message::new(segment::wait::LABEL, [at.offset, expected.into(), bits.into(), 0, 0, 0]);
+        self.exchange_until(timeout, at.port, &message, Buffers::NONE).map(drop)
     }
 }

@@ -2,11 +2,9 @@
 
 use crate::abi::errno::Errno;
 use crate::abi::signal_info::{LAST, bit};
-use crate::abi::signal_numbers::{ALWAYS, CHILD_FLAGS, HANDLER_DEFAULT, HANDLER_IGNORE, SIGCHLD, SIGSEGV};
+use crate::abi::signal_numbers::{ALWAYS, HANDLER_DEFAULT, HANDLER_IGNORE, SIGSEGV};
 use crate::process::Process;
 use crate::state::signals::dispositions::Fate;
-use nacre_proto::process as manager;
-use nacre_sys::Reference;
 
 /// Signals of faults: `SIGILL SIGTRAP SIGBUS SIGFPE SIGSEGV`.
 const FAULTS: u64 = bit(4) | bit(5) | bit(7) | bit(8) | bit(SIGSEGV);
@@ -38,15 +36,6 @@ impl Process {
         };
         if prepared.is_err() {
             self.report(format_args!("sigaction: a handler for faults: the parent does not hand over exceptions"));
-        }
-    }
-
-    /// Tells the manager what the process does not want to hear of.
-    pub fn tell_dispositions(&mut self) {
-        if self.is_managed() {
-            let ignored = self.signals.ignored() & !self.signals.heard;
-            // Signals that come all the same are dropped here.
-            let _ = manager::dispositions(Reference::PARENT, ignored, self.signals.action(SIGCHLD).flags & CHILD_FLAGS);
         }
     }
 

@@ -3,6 +3,7 @@
 use crate::abi::errno::{EINVAL, ENOSYS, Errno};
 use crate::abi::futex_numbers::{ALL_BITS, NUMBER, OWNER_DIED, WAITERS};
 use crate::process::Process;
+use crate::state::memory::shared_word::Meeting;
 use crate::state::threads::thread::Thread;
 
 /// Most entries of a robust list.
@@ -113,5 +114,14 @@ pub fn release_robust(process: &mut Process) {
     }
     if pending & !1 != 0 {
         release(process, (pending & !1).wrapping_add(offset));
+    }
+}
+
+impl Process {
+    /// The meeting place that an address is, if it lies in shared memory.
+    pub fn meeting(&self, address: u64) -> Option<Meeting> {
+        let (segment, offset) = self.memory.meeting_place(address)?;
+        let port = segment.port()?;
+        Some(Meeting { segment, port, offset, address })
     }
 }

@@ -1,7 +1,10 @@
 //! What the process manager tells of the process.
 
+use nacre_proto::process as manager;
+use nacre_sys::Reference;
 use crate::process::Process;
 use crate::state::parent_table::{Parents, Table};
+use crate::state::threads::thread_table::PID;
 
 impl Process {
     /// Whether there is a process manager. Asked once.
@@ -30,5 +33,22 @@ impl Process {
     pub fn owner(&mut self) -> [u64; 3] {
         let [_, user, _, _, group, _] = self.identity.owner();
         [self.pid(), user.into(), group.into()]
+    }
+
+    /// The process's number.
+    pub fn pid(&mut self) -> u64 {
+        if self.identity.pid == 0 {
+            // Who has no manager is the only process and has no parent, now and ever.
+            let known = manager::numbers(Reference::PARENT, 0);
+            self.managed = Some(known.is_ok());
+            let (own, parent) = known.map_or((PID, Some(0)), |reply| (reply.pid, None));
+            self.identity.pid = own;
+            // Others are made only once this is known.
+            if let Some(first) = self.threads.get_mut(0) {
+                first.set_number(own);
+            }
+            self.set_quick_numbers(own, parent);
+        }
+        self.identity.pid
     }
 }

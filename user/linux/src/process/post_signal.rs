@@ -4,9 +4,10 @@
 
 use crate::abi::errno::{EAGAIN, Errno};
 use crate::abi::signal_info::{Info, bit};
-use crate::abi::signal_numbers::{ALWAYS, SIGCONT, SIGKILL, STOPS};
+use crate::abi::signal_numbers::{ALWAYS, CHILD_FLAGS, SIGCHLD, SIGCONT, SIGKILL, STOPS};
 use crate::process::Process;
 use crate::process::end::end_by_signal;
+use crate::state::limits::CpuLimit;
 use crate::state::signals::dispositions::Fate;
 use nacre_proto::process as manager;
 use nacre_sys::Reference;
@@ -158,5 +159,19 @@ impl Process {
             self.signals.heard |= fresh;
             self.tell_dispositions();
         }
+    }
+
+    /// Tells the manager what the process does not want to hear of.
+    pub fn tell_dispositions(&mut self) {
+        if self.is_managed() {
+            let ignored = self.signals.ignored() & !self.signals.heard;
+            // Signals that come all the same are dropped here.
+            let _ = manager::dispositions(Reference::PARENT, ignored, self.signals.action(SIGCHLD).flags & CHILD_FLAGS);
+        }
+    }
+
+    /// Whether the process has reason to look at its signals itself.
+    pub fn attends(&mut self) -> bool {
+        self.signals.has_handlers() || self.me().mask != 0 || self.limits.cpu() != CpuLimit::NONE
     }
 }

@@ -6,9 +6,7 @@
 use crate::abi::errno::Errno;
 use crate::abi::signal_info::{Info, LAST};
 use crate::process::Process;
-use crate::raw::thread_block::Block;
 use crate::state::signals::signal_thread::Agent;
-use crate::state::threads::thread_table::Threads;
 use nacre_abi::rights::{REFERENCE_CONTROL, REFERENCE_NOTIFY};
 use nacre_proto::{parent, process as manager};
 use nacre_sys::{OwnedPort, OwnedReference, PortSet, Reference};
@@ -85,11 +83,4 @@ fn of_reply(reply: &manager::signal_take::Reply) -> Info {
     let mut info = Info::from(reply.signal, code, reply.sender, reply.user);
     info.fields[1] = if reply.signal == SIGCHLD && code > 0 { reply.value & 0xffff_ffff } else { reply.value };
     info
-}
-
-impl Threads {
-    /// The place of the thread whose block is at an address.
-    pub fn with_block(&self, address: u64) -> Option<usize> {
-        self.all().find(|(_, thread)| thread.block as *const Block as u64 == address).map(|(index, _)| index)
-    }
 }

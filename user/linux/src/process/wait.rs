@@ -88,6 +88,11 @@ impl Process {
         let open = (shared | thread.pending.set()) & !thread.mask != 0;
         thread.block.set_attention(open || stopped);
     }
+
+    /// Something has changed in a file of the process: whoever waits for that looks again.
+    pub fn pipe_changed(&mut self) {
+        self.threads.all().filter(|(_, thread)| thread.awaits_pipe).for_each(|(_, thread)| thread.block.wake());
+    }
 }
 
 /// Waits.

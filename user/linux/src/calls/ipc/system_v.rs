@@ -4,13 +4,11 @@ pub mod memory;
 pub mod messages;
 pub mod semaphores;
 
-use crate::abi::errno::{Answer, EFAULT, EINVAL, ENOSYS, Errno};
+use crate::abi::errno::{Answer, EFAULT, EINVAL, Errno};
 use crate::process::Process;
-use crate::state::system_v::Attached;
 use alloc::vec;
 use alloc::vec::Vec;
 use nacre_proto::keyed;
-use nacre_sys::{OwnedReference, Reference};
 
 /// Commands that all three have.
 const IPC_RMID: u32 = 0;
@@ -37,16 +35,6 @@ struct Looks {
 }
 
 impl Process {
-    /// Where the process asks for what has keys.
-    fn keyed(&mut self) -> Result<Reference, Errno> {
-        if self.keyed.port.is_none() {
-            let (pid, owner) = (self.pid(), self.identity.owner());
-            let service = self.services.channels().map_err(|_| ENOSYS)?;
-            self.keyed.port = Some(keyed::enter(service, pid, u64::from(owner[1]) | u64::from(owner[4]) << 32)?.port);
-        }
-        self.keyed.port.as_ref().map(OwnedReference::handle).ok_or(ENOSYS)
-    }
-
     /// What is known of something.
     fn state_of(&mut self, kind: u64, number: u64) -> Result<Vec<u64>, Errno> {
         let mut bytes = vec![0; 256];
@@ -110,23 +98,6 @@ impl Process {
     fn write_numbers(&mut self, address: u64, numbers: &[u32]) -> Result<(), Errno> {
         let bytes: Vec<u8> = numbers.iter().flat_map(|number| number.to_le_bytes()).collect();
         if address == 0 { Err(EFAULT) } else { self.memory.write_bytes(address, &bytes) }
-    }
-
-    /// The process is a child that was made by `fork`: it has the segments too. Those that are gone meanwhile stay as memory.
-    pub fn attach_inherited(&mut self, attached: Vec<Attached>) {
-        if let Some(port) = &self.keyed.port {
-            // It is another program, to which what waits to be undone has come, and no memory.
-            let _ = keyed::detach_all(port.handle());
-        }
-        if attached.is_empty() {
-            return;
-        }
-        if let Ok(port) = self.keyed() {
-            for one in &attached {
-                let _ = keyed::attach(port, one.number);
-            }
-        }
-        self.keyed.attached = attached;
     }
 }
 

@@ -1,16 +1,12 @@
 //! Memory that processes share: files for it, seals on them, and waiting for each other at its words. The server of the memory keeps the queues.
 
-use crate::abi::errno::{Answer, EBUSY, EINTR, EINVAL, ENAMETOOLONG, ENOMEM, ETIMEDOUT, Errno};
+use crate::abi::errno::{Answer, EBUSY, EINVAL, ENAMETOOLONG, ENOMEM};
 use crate::abi::file_flags::{O_RDWR, S_IFREG};
 use crate::abi::registers::Frame;
 use crate::process::Process;
-use crate::raw::wait_window::wait_for_word_at;
 use crate::state::files::open_file::{Kind, OpenFile};
-use crate::state::memory::shared_word::Meeting;
 use nacre_abi::PAGE_SIZE;
-use nacre_proto::{file, segment};
-use nacre_sys::Code;
-use nacre_sys::ipc::{Buffers, Message};
+use nacre_proto::file;
 
 /// `memfd_create(name, flags)`: a file without a name; what it is called is seen by people alone.
 pub fn memfd_create(process: &mut Process, frame: &mut Frame) -> Answer {
@@ -55,29 +51,4 @@ pub fn msync(process: &mut Process, frame: &mut Frame) -> Answer {
         return Err(EBUSY);
     }
     if process.memory.map.is_covered(address, end) { Ok(0) } else { Err(ENOMEM) }
-}
-
-impl Process {
-    /// The meeting place that an address is, if it lies in shared memory.
-    pub fn meeting(&self, address: u64) -> Option<Meeting> {
-        let (segment, offset) = self.memory.meeting_place(address)?;
-        let port = segment.port()?;
-        Some(Meeting { segment, port, offset, address })
-    }
-
-    /// Waits there while the word is `expected`, for at most `timeout` nanoseconds (0: for ever).
-    pub fn wait_at(&mut self, at: &Meeting, expected: u32, bits: u32, timeout: u64) -> Result<(), Errno> {
-        if let Some(condition) = at.condition().filter(|_| bits == u32::MAX && self.lock.is_some()) {
-            let address = at.address;
-            match self.unlocked(|| wait_for_word_at(condition, address, expected, timeout)).map_err(|status| status.code()) {
-                Ok(()) => return Ok(()),
-                Err(Some(Code::Interrupted)) => return Err(EINTR),
-                Err(Some(Code::TimedOut)) => return Err(ETIMEDOUT),
-                // The memory's server says what is wrong.
-                Err(_) => {}
-            }
-        }
-        let message = Message::new(segment::wait::LABEL, [at.offset, expected.into(), bits.into(), 0, 0, 0]);
-        self.exchange_until(timeout, at.port, &message, Buffers::NONE).map(drop)
-    }
 }

@@ -157,25 +157,6 @@ fn numbers(process: u64) -> Result<[u64; 4], Errno> {
     }
 }
 
-impl Process {
-    /// The process's number.
-    pub fn pid(&mut self) -> u64 {
-        if self.identity.pid == 0 {
-            // Who has no manager is the only process and has no parent, now and ever.
-            let known = process::numbers(Reference::PARENT, 0);
-            self.managed = Some(known.is_ok());
-            let (own, parent) = known.map_or((PID, Some(0)), |reply| (reply.pid, None));
-            self.identity.pid = own;
-            // Others are made only once this is known.
-            if let Some(first) = self.threads.get_mut(0) {
-                first.set_number(own);
-            }
-            self.set_quick_numbers(own, parent);
-        }
-        self.identity.pid
-    }
-}
-
 /// `getpid()`.
 pub fn getpid(process: &mut Process, _: &mut Frame) -> Answer {
     Ok(process.pid())

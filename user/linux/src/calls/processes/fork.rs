@@ -8,7 +8,6 @@ use crate::operations::fork_state::Legacy;
 use crate::process::Process;
 use crate::raw::memory_words;
 use crate::services::resource_source::{self, Maker};
-use crate::state::limits::CpuLimit;
 use crate::state::memory::address_map::Area;
 use crate::state::memory::mapped_part::Fill;
 use nacre_abi::rights::REFERENCE_ALL;
@@ -169,13 +168,6 @@ impl Drop for Reserved {
             // A manager that does not answer gives the reservation up when this process ends.
             let _ = process::abandon(self.port.handle());
         }
-    }
-}
-
-impl Process {
-    /// Whether the process has reason to look at its signals itself.
-    pub fn attends(&mut self) -> bool {
-        self.signals.has_handlers() || self.me().mask != 0 || self.limits.cpu() != CpuLimit::NONE
     }
 }
 

@@ -203,11 +203,6 @@ impl Process {
             }
         }
     }
-
-    /// Something has changed in a file of the process: whoever waits for that looks again.
-    pub fn pipe_changed(&mut self) {
-        self.threads.all().filter(|(_, thread)| thread.awaits_pipe).for_each(|(_, thread)| thread.block.wake());
-    }
 }
 
 /// The answer to a read or write that waited and was interrupted.

@@ -8,11 +8,14 @@ use crate::state::files::directory_cursor::Listing;
 use crate::state::files::file_owners::Owner;
 use crate::state::files::in_process_file::Local;
 use crate::state::files::pipe::{self, End, Side};
+use crate::state::files::proc_node::Node;
 use crate::state::files::ring_ends::Rings;
 use crate::state::files::socket_options::Options;
 use crate::state::files::terminal_state::Known;
 use crate::state::files::watch::Watch;
+use alloc::format;
 use alloc::rc::{Rc, Weak};
+use alloc::string::String;
 use alloc::vec::Vec;
 use core::cell::{Cell, OnceCell, RefCell};
 use nacre_proto::{file, parent};
@@ -239,3 +242,39 @@ pub type Told = Vec<Weak<OpenFile>>;
 
 /// A timer as the process keeps it, to let it expire.
 pub type TimerFile = Weak<OpenFile>;
+
+impl OpenFile {
+    /// What in `/proc` it is.
+    pub fn node(&self) -> Option<Node> {
+        let Kind::Local(local) = &self.kind else { return None };
+        match &*local.try_borrow().ok()? {
+            Local::Shown(shown) => Some(shown.node),
+            _ => None,
+        }
+    }
+
+    /// The process that it is.
+    pub fn process(&self) -> Option<u64> {
+        let Kind::Local(local) = &self.kind else { return None };
+        match &*local.try_borrow().ok()? {
+            Local::Process(pid) => Some(*pid),
+            _ => None,
+        }
+    }
+
+    /// What a link to it says, if no server has to be asked.
+    pub fn name(&self) -> Option<String> {
+        if self.pipe().is_some() {
+            return Some(format!("pipe:[{}]", core::ptr::from_ref(self) as u64 >> 4 & 0xff_ffff));
+        }
+        let Kind::Local(local) = &self.kind else { return None };
+        Some(match &*local.try_borrow().ok()? {
+            Local::Shown(shown) => shown.node.path(),
+            Local::Counter(_) => String::from("anon_inode:[eventfd]"),
+            Local::Timer(_) => String::from("anon_inode:[timerfd]"),
+            Local::Signals(_) => String::from("anon_inode:[signalfd]"),
+            Local::Set(_) => String::from("anon_inode:[eventpoll]"),
+            Local::Process(_) => String::from("anon_inode:[pidfd]"),
+        })
+    }
+}

@@ -109,3 +109,10 @@ impl Threads {
 
 /// The number of the only process that a program knows without a process manager, of its thread, group and session.
 pub const PID: u64 = 1;
+
+impl Threads {
+    /// The place of the thread whose block is at an address.
+    pub fn with_block(&self, address: u64) -> Option<usize> {
+        self.all().find(|(_, thread)| thread.block as *const Block as u64 == address).map(|(index, _)| index)
+    }
+}
