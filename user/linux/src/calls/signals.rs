@@ -10,6 +10,7 @@ use crate::abi::signal_numbers::{ALWAYS, CHILD_FLAGS, HANDLER_IGNORE, SIGCHLD, S
 use crate::operations::clock_reading;
 use crate::operations::send_signal::{send, send_to_others};
 use crate::operations::signal_frame;
+use crate::operations::signal_setup;
 use crate::process::Process;
 use crate::process::end::end_by_signal;
 use crate::raw::thread_block::Woken;
@@ -109,7 +110,7 @@ pub fn rt_sigaction(process: &mut Process, frame: &mut Frame) -> Answer {
         process.memory.write_words(old, &[before.handler, before.flags, before.restorer, before.mask])?;
     }
     if let Some([handler, flags, restorer, mask]) = wanted {
-        process.prepare_handler(signal, handler);
+        signal_setup::prepare_handler(process, signal, handler);
         process.signals.set_action(signal, Action { handler, flags, restorer, mask: mask & !ALWAYS });
         let blocked = process.me().mask;
         process.hear_blocked(blocked);
@@ -168,14 +169,12 @@ pub fn rt_sigreturn(process: &mut Process, frame: &mut Frame) -> Answer {
     Ok(frame.rax)
 }
 
-impl Process {
-    /// Waits for a signal that has a handler, or ends the process.
-    fn wait_for_signal(&mut self) -> Errno {
-        while !self.is_interrupted() {
-            self.sleep(nacre_sys::FOREVER);
-        }
-        ERESTART_UNHANDLED
+/// Waits for a signal that has a handler, or ends the process.
+fn wait_for_signal(process: &mut Process) -> Errno {
+    while !process.is_interrupted() {
+        process.sleep(nacre_sys::FOREVER);
     }
+    ERESTART_UNHANDLED
 }
 
 /// `rt_sigsuspend(mask, size)`: waits for a signal that is let through.
@@ -183,13 +182,13 @@ pub fn rt_sigsuspend(process: &mut Process, frame: &mut Frame) -> Answer {
     let [mask, size, ..] = frame.arguments();
     mask_size(size)?;
     let [mask] = process.memory.read_words(mask)?;
-    process.mask_for_call(mask);
-    Err(process.wait_for_signal())
+    signal_setup::mask_for_call(process, mask);
+    Err(wait_for_signal(process))
 }
 
 /// `pause()`.
 pub fn pause(process: &mut Process, _: &mut Frame) -> Answer {
-    Err(process.wait_for_signal())
+    Err(wait_for_signal(process))
 }
 
 /// `rt_sigtimedwait(set, info, timeout, size)`: takes a signal of the set, which is there or comes.

@@ -20,6 +20,7 @@ use crate::entry::call_table;
 use crate::entry::deliver_signals;
 use crate::entry::faults;
 use crate::operations::call_patching;
+use crate::operations::grow_stack;
 use crate::process::lock::with_process;
 use crate::raw::thread_block::{Block, ELSEWHERE, EVERY, QUICK};
 use core::arch::naked_asm;
@@ -35,7 +36,7 @@ extern "C" fn dispatch(frame: &mut Frame, block: &'static Block) -> u64 {
     let index = block.index.load(Ordering::Relaxed) as usize;
     let result = with_process(index, |process| {
         if process.growth.is_below(frame.stack) {
-            process.grow_stack(frame.stack);
+            grow_stack::grow_stack(process, frame.stack);
         }
         call_table::call(process, number, frame)
     });

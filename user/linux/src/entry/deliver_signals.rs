@@ -4,6 +4,7 @@ use crate::abi::errno::{EINTR, ERESTART, ERESTART_ALWAYS, ERESTART_SLEEP, ERESTA
 use crate::abi::registers::Frame;
 use crate::abi::signal_info::{Info, SI_KERNEL};
 use crate::abi::signal_numbers::{SA_RESTART, SIGSEGV};
+use crate::operations::grow_stack;
 use crate::operations::signal_frame;
 use crate::process::Process;
 use crate::process::end::end_by_signal;
@@ -102,7 +103,7 @@ fn take(process: &mut Process) -> Option<Info> {
 fn enter_handler(process: &mut Process, frame: &mut Frame, info: &Info) {
     let action = process.signals.action(info.signal);
     if process.growth.is_below(frame.stack) {
-        process.grow_stack(frame.stack);
+        grow_stack::grow_stack(process, frame.stack);
     }
     if signal_frame::push(process, frame, info, &action).is_err() {
         if info.signal == SIGSEGV {

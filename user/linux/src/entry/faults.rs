@@ -3,6 +3,7 @@
 use crate::abi::registers::Frame;
 use crate::abi::signal_info::Info;
 use crate::abi::signal_numbers::SIGSEGV;
+use crate::operations::grow_stack;
 use crate::process::Process;
 use nacre_sys::Thread;
 
@@ -13,7 +14,7 @@ pub fn faulted(process: &mut Process, frame: &mut Frame) {
     frame.next = kernel.get_state().map_or(0, |state| state.fs_base);
     // A base that was set before can be set again.
     let _ = Thread::set_fs_base(base);
-    if !process.grow_stack(frame.stack) {
+    if !grow_stack::grow_stack(process, frame.stack) {
         process.force(Info { signal: SIGSEGV, code: 1, fields: [frame.stack, 0, 0, 0] });
     }
 }

@@ -3,7 +3,10 @@
 
 use crate::abi::errno::{EFAULT, EINVAL, EPERM, Errno};
 use crate::calls::memory::process_memory::MOST;
+use crate::operations::limit_checks;
+use crate::operations::proc;
 use crate::operations::proc::remote_query::Owner;
+use crate::operations::processors;
 use crate::operations::sockets::ancillary_data::record;
 use crate::process::{Process, lock};
 use alloc::vec::Vec;
@@ -37,96 +40,94 @@ pub fn serve() -> ! {
     loop {
         // A manager that does not answer is asked again.
         match manager::visit(Reference::PARENT, &mut data[..]) {
-            Ok(asked) => drop(lock::with_process(NOBODY, |process| process.answer(&asked, &data[..asked.data.min(MOST as usize)]))),
+            Ok(asked) => drop(lock::with_process(NOBODY, |process| answer(process, &asked, &data[..asked.data.min(MOST as usize)]))),
             Err(_) => drop(Thread::sleep(SOON)),
         }
     }
 }
 
-impl Process {
-    fn answer(&mut self, asked: &visit::Reply, data: &[u8]) {
-        let shown;
-        let answered = match asked.question & !ASK_PRIVILEGED {
-            ASK_LIMIT | ASK_LIMIT_SET => self.answer_limit(asked).map(|limit| (limit, Span::EMPTY)),
-            ASK_MEMORY => self.answer_memory(asked).map(|bytes| ([bytes.len() as u64, 0], Span::from(bytes))),
-            ASK_MEMORY_SET => self.set_memory(asked, data).map(|count| ([count, 0], Span::EMPTY)),
-            ASK_PROCESSORS => Ok(([self.processors_of(asked.first), 0], Span::EMPTY)),
-            ASK_PROCESSORS_SET => self.answer_processors(asked).map(|()| ([asked.second, 0], Span::EMPTY)),
-            ASK_TEXT | ASK_LINK | ASK_NUMBERS => match self.answer_shown(asked, data) {
-                Ok(bytes) => {
-                    shown = bytes;
-                    Ok(([shown.len() as u64, 0], Span::from(&shown[..])))
-                }
-                Err(error) => Err(error),
-            },
-            ASK_MANAGER => self.answer_manager(asked, data).map(|moved| (moved, Span::EMPTY)),
-            ASK_FILE => match self.answer_file(asked) {
-                Ok(()) => return,
-                Err(error) => Err(error),
-            },
-            _ => Err(EINVAL),
-        };
-        let refuse = |error: Errno| manager::answer(Reference::PARENT, error.0.into(), 0, 0, Span::EMPTY);
-        let sent = match answered {
-            Ok(([first, second], bytes)) => manager::answer(Reference::PARENT, 0, first, second, bytes).or_else(|_| refuse(EFAULT)),
-            Err(error) => refuse(error),
-        };
-        // Who does not want to know does not care.
-        drop(sent);
-    }
+fn answer(process: &mut Process, asked: &visit::Reply, data: &[u8]) {
+    let shown;
+    let answered = match asked.question & !ASK_PRIVILEGED {
+        ASK_LIMIT | ASK_LIMIT_SET => answer_limit(process, asked).map(|limit| (limit, Span::EMPTY)),
+        ASK_MEMORY => answer_memory(process, asked).map(|bytes| ([bytes.len() as u64, 0], Span::from(bytes))),
+        ASK_MEMORY_SET => set_memory(process, asked, data).map(|count| ([count, 0], Span::EMPTY)),
+        ASK_PROCESSORS => Ok(([processors::processors_of(process, asked.first), 0], Span::EMPTY)),
+        ASK_PROCESSORS_SET => answer_processors(process, asked).map(|()| ([asked.second, 0], Span::EMPTY)),
+        ASK_TEXT | ASK_LINK | ASK_NUMBERS => match proc::answer_process::answer_shown(process, asked, data) {
+            Ok(bytes) => {
+                shown = bytes;
+                Ok(([shown.len() as u64, 0], Span::from(&shown[..])))
+            }
+            Err(error) => Err(error),
+        },
+        ASK_MANAGER => answer_manager(process, asked, data).map(|moved| (moved, Span::EMPTY)),
+        ASK_FILE => match answer_file(process, asked) {
+            Ok(()) => return,
+            Err(error) => Err(error),
+        },
+        _ => Err(EINVAL),
+    };
+    let refuse = |error: Errno| manager::answer(Reference::PARENT, error.0.into(), 0, 0, Span::EMPTY);
+    let sent = match answered {
+        Ok(([first, second], bytes)) => manager::answer(Reference::PARENT, 0, first, second, bytes).or_else(|_| refuse(EFAULT)),
+        Err(error) => refuse(error),
+    };
+    // Who does not want to know does not care.
+    drop(sent);
+}
 
-    fn answer_limit(&mut self, asked: &visit::Reply) -> Result<[u64; 2], Errno> {
-        let owner = Owner::of(asked.question, asked.owner);
-        if !owner.is_privileged && !owner.is_all(self.identity.owner()) {
-            return Err(EPERM);
-        }
-        let before = self.limits.get(asked.first)?;
-        if asked.question & !ASK_PRIVILEGED == ASK_LIMIT_SET {
-            self.set_limit(asked.first, [asked.second, asked.third], owner.is_privileged)?;
-        }
-        Ok(before)
+fn answer_limit(process: &mut Process, asked: &visit::Reply) -> Result<[u64; 2], Errno> {
+    let owner = Owner::of(asked.question, asked.owner);
+    if !owner.is_privileged && !owner.is_all(process.identity.owner()) {
+        return Err(EPERM);
     }
+    let before = process.limits.get(asked.first)?;
+    if asked.question & !ASK_PRIVILEGED == ASK_LIMIT_SET {
+        limit_checks::set_limit(process, asked.first, [asked.second, asked.third], owner.is_privileged)?;
+    }
+    Ok(before)
+}
 
-    /// The processors of a thread are set by the user whom the process belongs to.
-    fn answer_processors(&mut self, asked: &visit::Reply) -> Result<(), Errno> {
-        let owner = Owner::of(asked.question, asked.owner);
-        let [real, effective, ..] = self.identity.owner();
-        if !owner.is_privileged && ![real, effective].contains(&owner.user) {
-            return Err(EPERM);
-        }
-        self.set_processors(asked.first, asked.second)
+/// The processors of a thread are set by the user whom the process belongs to.
+fn answer_processors(process: &mut Process, asked: &visit::Reply) -> Result<(), Errno> {
+    let owner = Owner::of(asked.question, asked.owner);
+    let [real, effective, ..] = process.identity.owner();
+    if !owner.is_privileged && ![real, effective].contains(&owner.user) {
+        return Err(EPERM);
     }
+    processors::set_processors(process, asked.first, asked.second)
+}
 
-    fn answer_memory(&mut self, asked: &visit::Reply) -> Result<&'static [u8], Errno> {
-        self.check_looked_at(asked)?;
-        let size = self.memory.map.extent(asked.first, asked.second.min(MOST), Rights::READ);
-        if size == 0 { Err(EFAULT) } else { self.memory.readable(asked.first, size) }
-    }
+fn answer_memory(process: &mut Process, asked: &visit::Reply) -> Result<&'static [u8], Errno> {
+    proc::remote_query::check_looked_at(process, asked)?;
+    let size = process.memory.map.extent(asked.first, asked.second.min(MOST), Rights::READ);
+    if size == 0 { Err(EFAULT) } else { process.memory.readable(asked.first, size) }
+}
 
-    fn set_memory(&mut self, asked: &visit::Reply, data: &[u8]) -> Result<u64, Errno> {
-        self.check_looked_at(asked)?;
-        let size = self.memory.map.extent(asked.first, data.len() as u64, Rights::WRITE);
-        if size == 0 {
-            return Err(EFAULT);
-        }
-        self.memory.write_bytes(asked.first, &data[..size as usize])?;
-        Ok(size)
+fn set_memory(process: &mut Process, asked: &visit::Reply, data: &[u8]) -> Result<u64, Errno> {
+    proc::remote_query::check_looked_at(process, asked)?;
+    let size = process.memory.map.extent(asked.first, data.len() as u64, Rights::WRITE);
+    if size == 0 {
+        return Err(EFAULT);
     }
+    process.memory.write_bytes(asked.first, &data[..size as usize])?;
+    Ok(size)
+}
 
-    /// Who may look into the process may choose the manager of its memory.
-    fn answer_manager(&mut self, asked: &visit::Reply, manager: &[u8]) -> Result<[u64; 2], Errno> {
-        self.check_looked_at(asked)?;
-        self.memory.transfer_all(manager)
-    }
+/// Who may look into the process may choose the manager of its memory.
+fn answer_manager(process: &mut Process, asked: &visit::Reply, manager: &[u8]) -> Result<[u64; 2], Errno> {
+    proc::remote_query::check_looked_at(process, asked)?;
+    process.memory.transfer_all(manager)
+}
 
-    fn answer_file(&mut self, asked: &visit::Reply) -> Result<(), Errno> {
-        self.check_looked_at(asked)?;
-        let file = self.descriptors.get(asked.first)?;
-        let reference = match file.moved.get() {
-            Some(moved) => moved.handle(),
-            None => file.reference().map_err(|_| EPERM)?,
-        };
-        manager::answer_file(Reference::PARENT, u64::from_le_bytes(record(&file)), 0, reference)?;
-        Ok(())
-    }
+fn answer_file(process: &mut Process, asked: &visit::Reply) -> Result<(), Errno> {
+    proc::remote_query::check_looked_at(process, asked)?;
+    let file = process.descriptors.get(asked.first)?;
+    let reference = match file.moved.get() {
+        Some(moved) => moved.handle(),
+        None => file.reference().map_err(|_| EPERM)?,
+    };
+    manager::answer_file(Reference::PARENT, u64::from_le_bytes(record(&file)), 0, reference)?;
+    Ok(())
 }

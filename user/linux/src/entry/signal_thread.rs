@@ -3,6 +3,10 @@
 use crate::abi::errno::Errno;
 use crate::abi::signal_info::{Info, SI_KERNEL};
 use crate::abi::signal_numbers::SIGSEGV;
+use crate::operations::due_timers;
+use crate::operations::files::file_signals;
+use crate::operations::files::queue_events;
+use crate::operations::grow_stack;
 use crate::process::{Process, lock};
 use crate::process::end::end_by_signal;
 use crate::process::signal_thread::SIGNALS;
@@ -30,7 +34,7 @@ pub fn run(port: usize) {
         return;
     };
     loop {
-        let timeout = lock::with_process(NOBODY, Process::fire_timers).unwrap_or(nacre_sys::FOREVER);
+        let timeout = lock::with_process(NOBODY, due_timers::fire_timers).unwrap_or(nacre_sys::FOREVER);
         match station.next(port as u64, timeout) {
             Ok(Event::Notification { bits, .. }) => notified(bits),
             Ok(Event::Exception(mut request)) => exception(&mut request),
@@ -48,11 +52,11 @@ fn notified(bits: u64) {
             process.fetch_signals();
         }
         if bits & MAIL != 0 {
-            process.fetch_mail();
+            queue_events::fetch_mail(process);
         }
         if bits & FILES != 0 {
             process.watches.notified(bits);
-            process.tell_owners();
+            file_signals::tell_owners(process);
             process.pipe_changed();
         }
     });
@@ -74,7 +78,7 @@ fn exception(request: &mut Request<'_>) {
     let next = state.and_then(|state| {
         let index = lock::with_process(NOBODY, |process| process.threads.with_block(state.gs_base)).flatten()?;
         lock::with_process(index, |process| {
-            if kind == KIND_MEMORY && (process.memory.resolve(address, access(error)) || process.resolve_fault(address)) {
+            if kind == KIND_MEMORY && (process.memory.resolve(address, access(error)) || grow_stack::resolve_fault(process, address)) {
                 return state;
             }
             let info = signal_of(process, kind, [error, address], instruction);

@@ -3,11 +3,15 @@
 use crate::abi::errno::{EINVAL, ENOMEM, Errno};
 use crate::abi::fork_record::{Copy, Inheritance};
 use crate::abi::registers::Frame;
+use crate::calls::files::directories;
 use crate::entry::assembly;
 use crate::entry::signal_thread;
 use crate::operations::fork_state::WINDOWS;
+use crate::operations::grow_stack;
+use crate::operations::paths::path_of;
 use crate::operations::program_image::{Auxiliary, WINDOW as WINDOW_SIZE, enter_windows, program_end};
 use crate::operations::restore_state::{self, Given};
+use crate::operations::signal_setup;
 use crate::process::{Process, lock};
 use crate::raw::memory_words;
 use crate::raw::thread_area;
@@ -65,7 +69,7 @@ fn set_up(auxiliary: &Auxiliary, arguments: &Arguments, inheritance: Option<&Inh
 fn complete(process: &mut Process, auxiliary: &Auxiliary, arguments: &Arguments, inheritance: Option<(&Inheritance, Given)>) -> Result<(), Errno> {
     process.signal_thread = signal_thread::run;
     process.strings = strings(arguments);
-    process.find_stack();
+    grow_stack::find_stack(process);
     process.random = random(auxiliary);
     match inheritance {
         Some((inheritance, given)) => {
@@ -77,13 +81,13 @@ fn complete(process: &mut Process, auxiliary: &Auxiliary, arguments: &Arguments,
         None => {
             process.descriptors = Descriptors::standard()?;
             if auxiliary.directory != 0 {
-                process.start_in(auxiliary.directory);
+                directories::start_in(process, auxiliary.directory);
             }
         }
     }
     if !process.executable.starts_with(b"/") {
         // It was found from where the program begins.
-        let place = process.current_path().unwrap_or_default();
+        let place = path_of::current_path(process).unwrap_or_default();
         process.executable = [&place, &b"/"[..], &process.executable].concat();
     }
     Ok(())
@@ -149,7 +153,7 @@ pub fn start(arguments: &Arguments) -> u64 {
         Thread::set_gs_base(thread_area::first_block() as *const Block as u64).map_err(|_| ENOMEM)?;
         Thread::OWN.set_foreign(thread_position::foreign_entry()).map_err(|_| ENOMEM)?;
         if inheritance.as_ref().is_ok_and(Option::is_some) {
-            lock::with_process(0, Process::take_up_signals).unwrap_or(Ok(()))?;
+            lock::with_process(0, signal_setup::take_up_signals).unwrap_or(Ok(()))?;
         }
         match inheritance.as_ref().ok().and_then(Option::as_ref).and_then(|inheritance| inheritance.copy.as_ref()) {
             Some(copy) => return_from_fork(copy),

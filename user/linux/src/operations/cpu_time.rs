@@ -41,28 +41,28 @@ pub fn seconds(nanoseconds: u64) -> [u64; 2] {
 }
 
 impl Process {
-    /// Nanoseconds of the programs that the process was before, and of children that it has waited for. Who has no manager has had neither.
-    pub fn times_told(&self) -> [u64; 2] {
-        manager::times(Reference::PARENT).map_or([0; 2], |reply| [reply.before, reply.children])
-    }
-
     /// Nanoseconds that the process has used.
     pub fn used(&mut self) -> u64 {
         let before = match self.used_before {
             Some(before) => before,
-            None => *self.used_before.insert(self.times_told()[0]),
+            None => *self.used_before.insert(times_told()[0]),
         };
         before.saturating_add(self.threads.used())
     }
+}
 
-    /// What a clock says.
-    pub fn cpu_now(&mut self, clock: Clock) -> Result<u64, Errno> {
-        match clock {
-            Clock::Process => Ok(self.used()),
-            Clock::Thread(number) => {
-                let index = self.threads.find(number).ok_or(EINVAL)?;
-                Ok(self.threads.get(index).map_or(0, |thread| thread.used()))
-            }
+/// Nanoseconds of the programs that the process was before, and of children that it has waited for. Who has no manager has had neither.
+pub fn times_told() -> [u64; 2] {
+    manager::times(Reference::PARENT).map_or([0; 2], |reply| [reply.before, reply.children])
+}
+
+/// What a clock says.
+pub fn cpu_now(process: &mut Process, clock: Clock) -> Result<u64, Errno> {
+    match clock {
+        Clock::Process => Ok(process.used()),
+        Clock::Thread(number) => {
+            let index = process.threads.find(number).ok_or(EINVAL)?;
+            Ok(process.threads.get(index).map_or(0, |thread| thread.used()))
         }
     }
 }

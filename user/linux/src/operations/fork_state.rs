@@ -3,6 +3,7 @@
 use crate::abi::errno::Errno;
 use crate::abi::fork_record::{self, Copy, Descriptor, File, Inheritance, STATE, area};
 use crate::abi::registers::Frame;
+use crate::operations::files::in_process_io;
 use crate::operations::restore_state::{PROCESS, kept_part};
 use crate::process::Process;
 use crate::services::segment::Segment;
@@ -97,7 +98,7 @@ impl Legacy {
 
     /// Adds the open files; those that `execve` closes only for a fork.
     pub fn add_files(&mut self, process: &mut Process, forks: bool) {
-        process.move_counters();
+        in_process_io::move_counters(process);
         let mut known = Vec::new();
         for number in process.descriptors.open_in(0, u64::MAX) {
             let (Ok(file), Ok(close_on_exec)) = (process.descriptors.get(number), process.descriptors.close_on_exec(number)) else {

@@ -13,53 +13,51 @@ const MOST: u64 = u64::BITS as u64;
 /// `CAP_SYS_NICE`.
 pub const NICE: u64 = 23;
 
-impl Process {
-    /// How many there are. Whose parent does not say has one.
-    pub fn processors(&mut self) -> u64 {
-        if self.processors == 0 {
-            self.processors = parent::processors(Reference::PARENT).map_or(1, |reply| reply.count.clamp(1, MOST));
-        }
-        self.processors
+/// How many there are. Whose parent does not say has one.
+pub fn processors(process: &mut Process) -> u64 {
+    if process.processors == 0 {
+        process.processors = parent::processors(Reference::PARENT).map_or(1, |reply| reply.count.clamp(1, MOST));
     }
+    process.processors
+}
 
-    /// All of them, a bit for each.
-    pub fn all_processors(&mut self) -> u64 {
-        u64::MAX >> (MOST - self.processors())
-    }
+/// All of them, a bit for each.
+pub fn all_processors(process: &mut Process) -> u64 {
+    u64::MAX >> (MOST - processors(process))
+}
 
-    /// Those that a thread was to run on.
-    pub fn processors_of(&mut self, thread: u64) -> u64 {
-        let all = self.all_processors();
-        let index = self.threads.find(thread);
-        index.and_then(|index| self.threads.get(index)).map_or(all, |thread| if thread.processors == 0 { all } else { thread.processors & all })
-    }
+/// Those that a thread was to run on.
+pub fn processors_of(process: &mut Process, thread: u64) -> u64 {
+    let all = all_processors(process);
+    let index = process.threads.find(thread);
+    index.and_then(|index| process.threads.get(index)).map_or(all, |thread| if thread.processors == 0 { all } else { thread.processors & all })
+}
 
-    /// A thread of the process, by its number; 0 is the caller's.
-    fn own_thread(&mut self, which: u64) -> Option<&mut Thread> {
-        let index = if which == 0 { self.caller } else { self.threads.find(which)? };
-        self.threads.get_mut(index)
-    }
+/// A thread of the process, by its number; 0 is the caller's.
+fn own_thread(process: &mut Process, which: u64) -> Option<&mut Thread> {
+    let index = if which == 0 { process.caller } else { process.threads.find(which)? };
+    process.threads.get_mut(index)
+}
 
-    /// A thread is to run on these; there must be one among them.
-    pub fn set_processors(&mut self, which: u64, mask: u64) -> Result<(), Errno> {
-        let (mask, all) = (mask & self.all_processors(), self.all_processors());
-        if mask == 0 {
-            return Err(EINVAL);
-        }
-        self.own_thread(which).ok_or(ESRCH)?.processors = if mask == all { 0 } else { mask };
-        Ok(())
+/// A thread is to run on these; there must be one among them.
+pub fn set_processors(process: &mut Process, which: u64, mask: u64) -> Result<(), Errno> {
+    let (mask, all) = (mask & all_processors(process), all_processors(process));
+    if mask == 0 {
+        return Err(EINVAL);
     }
+    own_thread(process, which).ok_or(ESRCH)?.processors = if mask == all { 0 } else { mask };
+    Ok(())
+}
 
-    /// `/proc/cpuinfo`.
-    pub fn processors_described(&mut self) -> String {
-        let count = self.processors();
-        let one = |number: u64| {
-            format!(
-                "processor\t: {number}\nvendor_id\t: Nacre\ncpu family\t: 6\nmodel\t\t: 1\nmodel name\t: Nacre virtual processor\nstepping\t: 1\ncpu MHz\t\t: 1000.000\nphysical id\t: 0\nsiblings\t: {count}\ncore id\t\t: {number}\ncpu cores\t: {count}\nfpu\t\t: yes\nflags\t\t: fpu tsc cx8 cmov fxsr sse sse2 syscall nx lm\nbogomips\t: 2000.00\naddress sizes\t: 40 bits physical, 48 bits virtual\n\n"
-            )
-        };
-        (0..count).map(one).collect()
-    }
+/// `/proc/cpuinfo`.
+pub fn processors_described(process: &mut Process) -> String {
+    let count = processors(process);
+    let one = |number: u64| {
+        format!(
+            "processor\t: {number}\nvendor_id\t: Nacre\ncpu family\t: 6\nmodel\t\t: 1\nmodel name\t: Nacre virtual processor\nstepping\t: 1\ncpu MHz\t\t: 1000.000\nphysical id\t: 0\nsiblings\t: {count}\ncore id\t\t: {number}\ncpu cores\t: {count}\nfpu\t\t: yes\nflags\t\t: fpu tsc cx8 cmov fxsr sse sse2 syscall nx lm\nbogomips\t: 2000.00\naddress sizes\t: 40 bits physical, 48 bits virtual\n\n"
+        )
+    };
+    (0..count).map(one).collect()
 }
 
 /// A mask as lists have it: `0-3,5`.

@@ -220,7 +220,7 @@ pub fn take_over(process: &mut Process, mut given: Given, data: &Inheritance) ->
         process.me().set_number(data.pid);
         process.set_quick_numbers(data.pid, None);
     }
-    process.attach_inherited(data.attached.iter().map(|words| Attached::of(*words)).collect());
+    attach_inherited(process, data.attached.iter().map(|words| Attached::of(*words)).collect());
     if !data.executable.is_empty() {
         process.executable = data.executable.clone();
     }
@@ -248,7 +248,7 @@ fn take_thread(process: &mut Process, copy: &Copy) {
 
 /// Something in `/proc` again. What is not there any more is as a folder without names.
 fn shown(process: &mut Process, path: &[u8], file: &File) -> Result<Rc<OpenFile>, Errno> {
-    let node = match process.in_proc(CURRENT, path, false) {
+    let node = match proc::tree::in_proc(process, CURRENT, path, false) {
         Some(Ok(Target::Node(node))) => node,
         Some(Ok(Target::Outside(path))) if let Some(number) = proc::terminals::named(&path) => Node::Terminal(number),
         _ => Node::Descriptors(0, false),
@@ -272,31 +272,29 @@ fn open_file(file: &File, given: &mut Given) -> Result<Rc<OpenFile>, Errno> {
     Ok(Rc::new(OpenFile::new(kind, file.mode, file.flags)))
 }
 
-impl Process {
-    /// The process is a child that was made by `fork`: it has the segments too. Those that are gone meanwhile stay as memory.
-    pub fn attach_inherited(&mut self, attached: Vec<Attached>) {
-        if let Some(port) = &self.keyed.port {
-            // It is another program, to which what waits to be undone has come, and no memory.
-            let _ = keyed::detach_all(port.handle());
-        }
-        if attached.is_empty() {
-            return;
-        }
-        if let Ok(port) = self.keyed() {
-            for one in &attached {
-                let _ = keyed::attach(port, one.number);
-            }
-        }
-        self.keyed.attached = attached;
+/// The process is a child that was made by `fork`: it has the segments too. Those that are gone meanwhile stay as memory.
+pub fn attach_inherited(process: &mut Process, attached: Vec<Attached>) {
+    if let Some(port) = &process.keyed.port {
+        // It is another program, to which what waits to be undone has come, and no memory.
+        let _ = keyed::detach_all(port.handle());
     }
+    if attached.is_empty() {
+        return;
+    }
+    if let Ok(port) = keyed(process) {
+        for one in &attached {
+            let _ = keyed::attach(port, one.number);
+        }
+    }
+    process.keyed.attached = attached;
+}
 
-    /// Where the process asks for what has keys.
-    pub fn keyed(&mut self) -> Result<Reference, Errno> {
-        if self.keyed.port.is_none() {
-            let (pid, owner) = (self.pid(), self.identity.owner());
-            let service = self.services.channels().map_err(|_| ENOSYS)?;
-            self.keyed.port = Some(keyed::enter(service, pid, u64::from(owner[1]) | u64::from(owner[4]) << 32)?.port);
-        }
-        self.keyed.port.as_ref().map(OwnedReference::handle).ok_or(ENOSYS)
+/// Where the process asks for what has keys.
+pub fn keyed(process: &mut Process) -> Result<Reference, Errno> {
+    if process.keyed.port.is_none() {
+        let (pid, owner) = (process.pid(), process.identity.owner());
+        let service = process.services.channels().map_err(|_| ENOSYS)?;
+        process.keyed.port = Some(keyed::enter(service, pid, u64::from(owner[1]) | u64::from(owner[4]) << 32)?.port);
     }
+    process.keyed.port.as_ref().map(OwnedReference::handle).ok_or(ENOSYS)
 }

@@ -20,7 +20,7 @@ fn wait(process: &mut Process, at: &Meeting, expected: u32, bits: u32, until: Un
     };
     loop {
         let Some(left) = end.left(process)? else { return Err(ETIMEDOUT) };
-        match process.wait_at(at, expected, bits, left) {
+        match wait_at(process, at, expected, bits, left) {
             // A clock that can be set may not be there yet.
             Err(ETIMEDOUT) => {}
             done => return done,
@@ -125,20 +125,18 @@ pub fn futex(process: &mut Process, at: &Meeting, operation: u64, clock: u64, ar
     }
 }
 
-impl Process {
-    /// Waits there while the word is `expected`, for at most `timeout` nanoseconds (0: for ever).
-    pub fn wait_at(&mut self, at: &Meeting, expected: u32, bits: u32, timeout: u64) -> Result<(), Errno> {
-        if let Some(condition) = at.condition().filter(|_| bits == u32::MAX && self.lock.is_some()) {
-            let address = at.address;
-            match self.unlocked(|| wait_for_word_at(condition, address, expected, timeout)).map_err(|status| status.code()) {
-                Ok(()) => return Ok(()),
-                Err(Some(Code::Interrupted)) => return Err(EINTR),
-                Err(Some(Code::TimedOut)) => return Err(ETIMEDOUT),
-                // The memory's server says what is wrong.
-                Err(_) => {}
-            }
+/// Waits there while the word is `expected`, for at most `timeout` nanoseconds (0: for ever).
+pub fn wait_at(process: &mut Process, at: &Meeting, expected: u32, bits: u32, timeout: u64) -> Result<(), Errno> {
+    if let Some(condition) = at.condition().filter(|_| bits == u32::MAX && process.lock.is_some()) {
+        let address = at.address;
+        match process.unlocked(|| wait_for_word_at(condition, address, expected, timeout)).map_err(|status| status.code()) {
+            Ok(()) => return Ok(()),
+            Err(Some(Code::Interrupted)) => return Err(EINTR),
+            Err(Some(Code::TimedOut)) => return Err(ETIMEDOUT),
+            // The memory's server says what is wrong.
+            Err(_) => {}
         }
-        let message = Message::new(segment::wait::LABEL, [at.offset, expected.into(), bits.into(), 0, 0, 0]);
-        self.exchange_until(timeout, at.port, &message, Buffers::NONE).map(drop)
     }
+    let message = Message::new(segment::wait::LABEL, [at.offset, expected.into(), bits.into(), 0, 0, 0]);
+    process.exchange_until(timeout, at.port, &message, Buffers::NONE).map(drop)
 }

@@ -9,50 +9,48 @@ use crate::state::signals::dispositions::Fate;
 /// Signals of faults: `SIGILL SIGTRAP SIGBUS SIGFPE SIGSEGV`.
 const FAULTS: u64 = bit(4) | bit(5) | bit(7) | bit(8) | bit(SIGSEGV);
 
-impl Process {
-    /// After a fork or `execve`: signals come as they did before.
-    pub fn take_up_signals(&mut self) -> Result<(), Errno> {
-        if self.memory.is_lazy() {
-            self.need_exceptions()?;
-        }
-        if !self.attends() && !self.timers.is_armed() {
-            return Ok(());
-        }
-        self.need_agent()?;
-        self.look_again();
-        let handled = (1..=LAST).any(|signal| FAULTS & bit(signal) != 0 && self.signals.fate(signal) == Fate::Handled);
-        if handled { self.need_exceptions() } else { Ok(()) }
+/// After a fork or `execve`: signals come as they did before.
+pub fn take_up_signals(process: &mut Process) -> Result<(), Errno> {
+    if process.memory.is_lazy() {
+        process.need_exceptions()?;
     }
-
-    /// A handler needs somebody who hears of what it is for.
-    pub fn prepare_handler(&mut self, signal: u64, handler: u64) {
-        if handler == HANDLER_DEFAULT || handler == HANDLER_IGNORE {
-            return;
-        }
-        let prepared = match FAULTS & bit(signal) {
-            0 if self.is_managed() => self.need_agent().map(drop),
-            0 => Ok(()),
-            _ => self.need_exceptions(),
-        };
-        if prepared.is_err() {
-            self.report(format_args!("sigaction: a handler for faults: the parent does not hand over exceptions"));
-        }
+    if !process.attends() && !process.timers.is_armed() {
+        return Ok(());
     }
+    process.need_agent()?;
+    process.look_again();
+    let handled = (1..=LAST).any(|signal| FAULTS & bit(signal) != 0 && process.signals.fate(signal) == Fate::Handled);
+    if handled { process.need_exceptions() } else { Ok(()) }
+}
 
-    /// Another mask until the call ends; a handler that the call is interrupted for runs with it, and returns to the mask before.
-    pub fn mask_for_call(&mut self, mask: u64) {
-        let thread = self.me();
-        thread.saved_mask = Some(thread.mask);
-        thread.mask = mask & !ALWAYS;
-        self.look_again();
+/// A handler needs somebody who hears of what it is for.
+pub fn prepare_handler(process: &mut Process, signal: u64, handler: u64) {
+    if handler == HANDLER_DEFAULT || handler == HANDLER_IGNORE {
+        return;
     }
+    let prepared = match FAULTS & bit(signal) {
+        0 if process.is_managed() => process.need_agent().map(drop),
+        0 => Ok(()),
+        _ => process.need_exceptions(),
+    };
+    if prepared.is_err() {
+        process.report(format_args!("sigaction: a handler for faults: the parent does not hand over exceptions"));
+    }
+}
 
-    /// The end of such a call, if no signal interrupted it.
-    pub fn unmask_after_call(&mut self) {
-        if !self.is_interrupted()
-            && let Some(mask) = self.me().saved_mask.take()
-        {
-            self.set_mask(mask);
-        }
+/// Another mask until the call ends; a handler that the call is interrupted for runs with it, and returns to the mask before.
+pub fn mask_for_call(process: &mut Process, mask: u64) {
+    let thread = process.me();
+    thread.saved_mask = Some(thread.mask);
+    thread.mask = mask & !ALWAYS;
+    process.look_again();
+}
+
+/// The end of such a call, if no signal interrupted it.
+pub fn unmask_after_call(process: &mut Process) {
+    if !process.is_interrupted()
+        && let Some(mask) = process.me().saved_mask.take()
+    {
+        process.set_mask(mask);
     }
 }

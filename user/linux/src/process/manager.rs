@@ -1,10 +1,10 @@
 //! What the process manager tells of the process.
 
-use nacre_proto::process as manager;
-use nacre_sys::Reference;
 use crate::process::Process;
 use crate::state::parent_table::{Parents, Table};
 use crate::state::threads::thread_table::PID;
+use nacre_proto::process as manager;
+use nacre_sys::Reference;
 
 impl Process {
     /// Whether there is a process manager. Asked once.

@@ -4,9 +4,13 @@ use crate::abi::errno::{Answer, EINVAL, EPERM, Errno};
 use crate::abi::file_flags::{AT_EMPTY_PATH, AT_SYMLINK_NOFOLLOW, CURRENT, O_WRONLY};
 use crate::abi::registers::Frame;
 use crate::calls::time::clocks::pair_of_times;
-use crate::operations::paths::attribute_target::Subject;
+use crate::operations::files::busy_file;
+use crate::operations::limit_checks;
+use crate::operations::paths::attribute_target::{self, Subject};
 use crate::operations::paths::file_status;
-use crate::operations::paths::permissions::WRITE;
+use crate::operations::paths::permissions::{self, WRITE};
+use crate::operations::proc;
+use crate::operations::terminals::job_control;
 use crate::process::Process;
 use crate::process::exchange::Place;
 use crate::state::capabilities::{FILE_BITS, OWNERS};
@@ -31,7 +35,7 @@ fn check_flags(flags: u64) -> Result<u64, Errno> {
 
 fn set_mode(process: &mut Process, descriptor: u64, path: u64, mode: u64, flags: u64) -> Answer {
     let flags = check_flags(flags)?;
-    match process.subject(descriptor, path, flags)? {
+    match attribute_target::subject(process, descriptor, path, flags)? {
         Subject::Descriptor(descriptor) => set_mode_of(process, descriptor, mode),
         Subject::Terminal(number) => {
             let status = judged_terminal(process, number)?;
@@ -50,28 +54,28 @@ fn set_mode(process: &mut Process, descriptor: u64, path: u64, mode: u64, flags:
 
 /// The status of an open file, if modes say anything to the user.
 fn judged(process: &mut Process, open: &OpenFile) -> Result<Option<Status>, Errno> {
-    if process.minds_modes() { file_status::of_file(process, open).map(Some) } else { Ok(None) }
+    if permissions::minds_modes(process) { file_status::of_file(process, open).map(Some) } else { Ok(None) }
 }
 
 /// The same of a terminal's name.
 fn judged_terminal(process: &mut Process, number: u64) -> Result<Option<Status>, Errno> {
-    let status = process.status_of_terminal(number)?;
-    Ok(Some(status).filter(|_| process.minds_modes()))
+    let status = proc::terminals::status_of_terminal(process, number)?;
+    Ok(Some(status).filter(|_| permissions::minds_modes(process)))
 }
 
 /// The same of what is at a place.
 fn judged_place(process: &mut Process, place: Place<'_>, flags: u64) -> Result<Option<Status>, Errno> {
-    Ok(process.judge(place, flags & AT_SYMLINK_NOFOLLOW == 0)?.and_then(|found| found.file))
+    Ok(permissions::judge(process, place, flags & AT_SYMLINK_NOFOLLOW == 0)?.and_then(|found| found.file))
 }
 
 /// The mode that a file gets if the user asks for this one.
 fn allowed_mode(process: &Process, status: Option<Status>, mode: u64) -> Result<u64, Errno> {
     const SET_GROUP: u64 = 0o2000;
     let Some(status) = status else { return Ok(mode) };
-    if !process.owns(&status) {
+    if !permissions::owns(process, &status) {
         return Err(EPERM);
     }
-    let keeps_group = process.is_in(status.gid) || process.identity.capabilities.has(FILE_BITS);
+    let keeps_group = permissions::is_in(process, status.gid) || process.identity.capabilities.has(FILE_BITS);
     Ok(if keeps_group { mode } else { mode & !SET_GROUP })
 }
 
@@ -83,7 +87,7 @@ fn check_owner(process: &Process, status: Option<Status>, [uid, gid]: [u64; 2]) 
     };
     let is_owner = status.uid == u64::from(process.identity.of_files[0]);
     let keeps_user = uid == NONE || is_owner && uid == status.uid;
-    let keeps_group = gid == NONE || is_owner && (gid == status.gid || process.is_in(gid));
+    let keeps_group = gid == NONE || is_owner && (gid == status.gid || permissions::is_in(process, gid));
     if keeps_user && keeps_group { Ok(()) } else { Err(EPERM) }
 }
 
@@ -91,10 +95,10 @@ fn check_owner(process: &Process, status: Option<Status>, [uid, gid]: [u64; 2]) 
 fn check_times(process: &Process, status: Option<Status>, [_, atime, _, mtime]: [u64; 4]) -> Result<(), Errno> {
     const NOW: u64 = 0x3fff_ffff;
     const UNCHANGED: u64 = 0x3fff_fffe;
-    let Some(status) = status.filter(|status| !process.owns(status) && [atime, mtime] != [UNCHANGED; 2]) else {
+    let Some(status) = status.filter(|status| !permissions::owns(process, status) && [atime, mtime] != [UNCHANGED; 2]) else {
         return Ok(());
     };
-    if [atime, mtime] == [NOW; 2] { process.check_mode(&status, WRITE) } else { Err(EPERM) }
+    if [atime, mtime] == [NOW; 2] { permissions::check_mode(process, &status, WRITE) } else { Err(EPERM) }
 }
 
 fn set_mode_of(process: &mut Process, descriptor: u64, mode: u64) -> Answer {
@@ -125,14 +129,14 @@ pub fn fchmodat2(process: &mut Process, frame: &mut Frame) -> Answer {
 /// `fchmod(descriptor, mode)`.
 pub fn fchmod(process: &mut Process, frame: &mut Frame) -> Answer {
     let [descriptor, mode, ..] = frame.arguments();
-    process.check_opened(descriptor)?;
+    attribute_target::check_opened(process, descriptor)?;
     set_mode_of(process, descriptor, mode)
 }
 
 fn set_owner(process: &mut Process, descriptor: u64, path: u64, [uid, gid]: [u64; 2], flags: u64) -> Answer {
     let flags = check_flags(flags)?;
     let (uid, gid) = (uid & 0xffff_ffff, gid & 0xffff_ffff);
-    match process.subject(descriptor, path, flags)? {
+    match attribute_target::subject(process, descriptor, path, flags)? {
         Subject::Descriptor(descriptor) => set_owner_of(process, descriptor, [uid, gid]),
         Subject::Terminal(number) => {
             let status = judged_terminal(process, number)?;
@@ -178,7 +182,7 @@ pub fn fchownat(process: &mut Process, frame: &mut Frame) -> Answer {
 /// `fchown(descriptor, user, group)`.
 pub fn fchown(process: &mut Process, frame: &mut Frame) -> Answer {
     let [descriptor, uid, gid, ..] = frame.arguments();
-    process.check_opened(descriptor)?;
+    attribute_target::check_opened(process, descriptor)?;
     set_owner_of(process, descriptor, [uid & 0xffff_ffff, gid & 0xffff_ffff])
 }
 
@@ -186,8 +190,8 @@ fn set_times_of(process: &mut Process, descriptor: u64, times: [u64; 4]) -> Answ
     let (open, target) = remote(process, descriptor)?;
     let status = judged(process, &open)?;
     check_times(process, status, times)?;
-    if let Some(number) = process.terminal_of(&open).filter(|_| !open.is_master()).and_then(channel::terminal_number) {
-        return process.set_times_of_terminal(number, times).map(|()| 0);
+    if let Some(number) = job_control::terminal_of(&open).filter(|_| !open.is_master()).and_then(channel::terminal_number) {
+        return proc::terminals::set_times_of_terminal(process, number, times).map(|()| 0);
     }
     let [atime, atime_nsec, mtime, mtime_nsec] = times;
     file::set_times(target, atime, atime_nsec, mtime, mtime_nsec)?;
@@ -199,15 +203,15 @@ fn set_times(process: &mut Process, descriptor: u64, path: u64, times: [u64; 4],
     let flags = check_flags(flags)?;
     let [atime, atime_nsec, mtime, mtime_nsec] = times;
     let subject = match path {
-        0 => process.check_opened(descriptor).map(|()| Subject::Descriptor(descriptor))?,
-        path => process.subject(descriptor, path, flags)?,
+        0 => attribute_target::check_opened(process, descriptor).map(|()| Subject::Descriptor(descriptor))?,
+        path => attribute_target::subject(process, descriptor, path, flags)?,
     };
     match subject {
         Subject::Descriptor(descriptor) => set_times_of(process, descriptor, times),
         Subject::Terminal(number) => {
             let status = judged_terminal(process, number)?;
             check_times(process, status, times)?;
-            process.set_times_of_terminal(number, times).map(|()| 0)
+            proc::terminals::set_times_of_terminal(process, number, times).map(|()| 0)
         }
         Subject::Path(directory, path) => {
             let status = judged_place(process, Place { directory, path: &path }, flags)?;
@@ -270,10 +274,10 @@ pub fn truncate(process: &mut Process, frame: &mut Frame) -> Answer {
     if (size as i64) < 0 {
         return Err(EINVAL);
     }
-    let place = process.first_place_to(frame, WRITE)?;
-    let opened = process.while_busy(|_| directory::open(place.directory, u64::from(O_WRONLY), 0, place.path))?;
+    let place = permissions::first_place_to(process, frame, WRITE)?;
+    let opened = busy_file::while_busy(process, |_| directory::open(place.directory, u64::from(O_WRONLY), 0, place.path))?;
     if size > process.limits.file_size() && file::seek(opened.file.handle(), 0, nacre_proto::flags::SEEK_END)?.position < size {
-        process.check_file_size(size)?;
+        limit_checks::check_file_size(process, size)?;
     }
     process.unlocked(|| file::set_size(opened.file.handle(), size))?;
     Ok(0)

@@ -3,7 +3,7 @@
 use crate::abi::errno::{Answer, EBADF, EINVAL, Errno};
 use crate::abi::file_flags::{self, CHANGEABLE, O_ASYNC, O_CLOEXEC, O_DIRECT, O_NONBLOCK};
 use crate::abi::registers::Frame;
-use crate::calls::files::file_locks::{Doing, lock_part};
+use crate::calls::files::file_locks::{self, Doing, lock_part};
 use crate::calls::memory::shared_memory::seals;
 use crate::operations::files::file_signals::{self, F_GETOWN, F_GETOWN_EX, F_GETSIG, F_SETOWN, F_SETOWN_EX, F_SETSIG};
 use crate::process::Process;
@@ -34,7 +34,7 @@ const LARGE_FILE: u32 = 0o100000;
 /// `close(descriptor)`.
 pub fn close(process: &mut Process, frame: &mut Frame) -> Answer {
     let file = process.descriptors.close(frame.arguments()[0])?;
-    process.closed(&file);
+    file_locks::closed(process, &file);
     Ok(0)
 }
 
@@ -51,7 +51,7 @@ pub fn close_range(process: &mut Process, frame: &mut Frame) -> Answer {
             process.descriptors.set_close_on_exec(descriptor, true)?;
         } else {
             let file = process.descriptors.close(descriptor)?;
-            process.closed(&file);
+            file_locks::closed(process, &file);
         }
     }
     Ok(0)
@@ -79,7 +79,7 @@ fn duplicate_to(process: &mut Process, old: u64, new: u64, close_on_exec: bool) 
     let before = process.descriptors.get(new).ok();
     process.descriptors.replace(new, file, close_on_exec, limit)?;
     if let Some(before) = before {
-        process.closed(&before);
+        file_locks::closed(process, &before);
     }
     Ok(new & 0xffff_ffff)
 }
@@ -154,7 +154,7 @@ pub fn fcntl(process: &mut Process, frame: &mut Frame) -> Answer {
         F_GETFL => Ok(u64::from(file.flags.get() | LARGE_FILE)),
         F_SETFL => {
             set_flags(&file, argument as u32)?;
-            if argument as u32 & O_ASYNC != 0 { process.tell_owner(&file) } else { Ok(0) }
+            if argument as u32 & O_ASYNC != 0 { file_signals::tell_owner(process, &file) } else { Ok(0) }
         }
         F_GETLK => lock_part(process, &file, argument, Doing::Look, true),
         F_SETLK => lock_part(process, &file, argument, Doing::Try, true),

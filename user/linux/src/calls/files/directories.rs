@@ -4,9 +4,11 @@ use crate::abi::errno::{Answer, EEXIST, EINVAL, ENOENT, ENOTDIR, EPERM, ERANGE, 
 use crate::abi::file_flags::{AT_EMPTY_PATH, AT_SYMLINK_NOFOLLOW, CURRENT};
 use crate::abi::registers::Frame;
 use crate::operations::paths::file_status;
+use crate::operations::paths::path_of;
 use crate::operations::paths::path_start::own_descriptor;
 use crate::operations::paths::path_status;
-use crate::operations::paths::permissions::EXECUTE;
+use crate::operations::paths::permissions::{self, EXECUTE};
+use crate::operations::proc;
 use crate::operations::proc::open::Opened;
 use crate::process::Process;
 use crate::process::exchange::Place;
@@ -51,7 +53,7 @@ fn make_at(process: &mut Process, place: Place<'_>, parent: Option<Status>, make
 fn make_directory(process: &mut Process, descriptor: u64, path: u64, mode: u64) -> Answer {
     let place = process.place(descriptor, path)?;
     let mode = mode & 0o1777 & !u64::from(process.identity.umask);
-    let parent = process.check_new_name(place)?;
+    let parent = permissions::check_new_name(process, place)?;
     make_at(process, place, parent, |directory, path| directory::make_directory(directory, mode, path).map(drop))
 }
 
@@ -74,7 +76,7 @@ fn make_node(process: &mut Process, descriptor: u64, path: u64, mode: u64, devic
         S_IFDIR => return Err(EPERM),
         kind => kind,
     };
-    let parent = process.check_new_name(place)?;
+    let parent = permissions::check_new_name(process, place)?;
     if matches!(kind, S_IFCHR | S_IFBLK) && !process.identity.capabilities.has(DEVICES) {
         let is_there = path_status::of_place(process, place, AT_SYMLINK_NOFOLLOW).is_ok();
         return Err(if is_there { EEXIST } else { EPERM });
@@ -97,7 +99,7 @@ pub fn mknodat(process: &mut Process, frame: &mut Frame) -> Answer {
 
 fn remove(process: &mut Process, descriptor: u64, path: u64, is_directory: bool) -> Answer {
     let place = process.place(descriptor, path)?;
-    process.check_old_name(place)?;
+    permissions::check_old_name(process, place)?;
     process.ask_at(place, |directory, path| directory::remove(directory, u64::from(is_directory), path))?;
     Ok(0)
 }
@@ -128,9 +130,9 @@ fn rename_from(process: &mut Process, [old_descriptor, old, new_descriptor, new]
         return Err(EINVAL);
     }
     let (old, new) = (process.place(old_descriptor, old)?, process.place(new_descriptor, new)?);
-    process.check_old_name(old)?;
-    process.check_new_name(new)?;
-    process.check_old_name(new)?;
+    permissions::check_old_name(process, old)?;
+    permissions::check_new_name(process, new)?;
+    permissions::check_old_name(process, new)?;
     let (paths, size) = joined(old.path, new.path);
     process.while_asking([old.directory, new.directory], |[from, to]| directory::rename(from, flags, size, paths.as_slice(), to))?;
     Ok(0)
@@ -172,14 +174,14 @@ fn link_from(process: &mut Process, [old_descriptor, old, new_descriptor, new]: 
     }
     if let Some(file) = linked_descriptor(process, old_descriptor, old, flags)? {
         let new = process.place(new_descriptor, new)?;
-        process.check_new_name(new)?;
+        permissions::check_new_name(process, new)?;
         let (target, path) = (file.reference()?, new.path.to_vec());
         process.while_asking([target, new.directory], |[target, to]| directory::link(target, AT_EMPTY_PATH, 0, path.as_slice(), to))?;
         return Ok(0);
     }
     let (old, new) = (process.place(old_descriptor, old)?, process.place(new_descriptor, new)?);
-    process.check_linked(old, flags & AT_SYMLINK_FOLLOW != 0)?;
-    process.check_new_name(new)?;
+    permissions::check_linked(process, old, flags & AT_SYMLINK_FOLLOW != 0)?;
+    permissions::check_new_name(process, new)?;
     let (paths, size) = joined(old.path, new.path);
     process.while_asking([old.directory, new.directory], |[from, to]| directory::link(from, flags & AT_SYMLINK_FOLLOW, size, paths.as_slice(), to))?;
     Ok(0)
@@ -203,7 +205,7 @@ fn make_symbolic_link(process: &mut Process, target: u64, descriptor: u64, path:
         return Err(ENOENT);
     }
     let place = process.place(descriptor, path)?;
-    let parent = process.check_new_name(place)?;
+    let parent = permissions::check_new_name(process, place)?;
     let (paths, size) = joined(target, place.path);
     make_at(process, place, parent, |directory, _| directory::symbolic_link(directory, size, paths.as_slice()).map(drop))
 }
@@ -227,9 +229,9 @@ fn link_target(process: &mut Process, descriptor: u64, path: u64) -> Result<Vec<
         Some(number) => alloc::format!("/proc/self/fd/{}", number?).into_bytes(),
         None => text.to_vec(),
     };
-    match process.in_proc(descriptor, &text, false) {
+    match proc::tree::in_proc(process, descriptor, &text, false) {
         None => {}
-        Some(Ok(Target::Node(node))) => return process.target_of(node),
+        Some(Ok(Target::Node(node))) => return proc::tree::target_of(process, node),
         Some(Ok(Target::Outside(_))) => return Err(EINVAL),
         Some(Err(error)) => return Err(error),
     }
@@ -242,7 +244,7 @@ fn link_target(process: &mut Process, descriptor: u64, path: u64) -> Result<Vec<
         }
         _ => {
             let place = process.place(descriptor, path)?;
-            process.check_place(place, false, 0)?;
+            permissions::check_place(process, place, false, 0)?;
             (place.directory, place.path)
         }
     };
@@ -272,20 +274,18 @@ pub fn readlinkat(process: &mut Process, frame: &mut Frame) -> Answer {
     read_link(process, descriptor, path, buffer, size)
 }
 
-impl Process {
-    /// Begins in the directory of which the path stands at this address: where its maker is. If that is gone meanwhile, or not to be entered, it begins in the root directory.
-    pub fn start_in(&mut self, path: u64) {
-        const O_DIRECTORY: u64 = 0o200000;
-        let Ok(path) = self.memory.path(path).map(Vec::from) else { return };
-        let Ok(files) = self.services.files() else { return };
-        self.current = directory::open(files, O_DIRECTORY, 0, path.as_slice()).ok().map(opened_directory);
-    }
+/// Begins in the directory of which the path stands at this address: where its maker is. If that is gone meanwhile, or not to be entered, it begins in the root directory.
+pub fn start_in(process: &mut Process, path: u64) {
+    const O_DIRECTORY: u64 = 0o200000;
+    let Ok(path) = process.memory.path(path).map(Vec::from) else { return };
+    let Ok(files) = process.services.files() else { return };
+    process.current = directory::open(files, O_DIRECTORY, 0, path.as_slice()).ok().map(opened_directory);
 }
 
 /// `getcwd(buffer, size)`: the size with its final zero.
 pub fn getcwd(process: &mut Process, frame: &mut Frame) -> Answer {
     let [buffer, size, ..] = frame.arguments();
-    let mut path = process.current_path()?;
+    let mut path = path_of::current_path(process)?;
     path.push(0);
     if (path.len() as u64) > size {
         return Err(ERANGE);
@@ -299,7 +299,7 @@ pub fn chdir(process: &mut Process, frame: &mut Frame) -> Answer {
     const O_DIRECTORY: u64 = 0o200000;
     let text = process.memory.path(frame.arguments()[0])?;
     let mut elsewhere = None;
-    if let Some(opened) = process.open_in_proc(CURRENT, text, O_DIRECTORY as u32) {
+    if let Some(opened) = proc::open::open_in_proc(process, CURRENT, text, O_DIRECTORY as u32) {
         match opened? {
             Opened::Outside(path) => elsewhere = Some(path),
             Opened::Descriptor(number) => return fchdir_to(process, number),
@@ -312,7 +312,7 @@ pub fn chdir(process: &mut Process, frame: &mut Frame) -> Answer {
     let opened = match elsewhere {
         Some(path) => directory::open(process.services.files()?, O_DIRECTORY, 0, path.as_slice())?,
         None => {
-            let place = process.first_place_to(frame, EXECUTE)?;
+            let place = permissions::first_place_to(process, frame, EXECUTE)?;
             directory::open(place.directory, O_DIRECTORY, 0, place.path)?
         }
     };

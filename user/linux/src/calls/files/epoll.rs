@@ -142,7 +142,7 @@ fn wait(process: &mut Process, arguments: [u64; 3], timeout: u64) -> Answer {
     // As many as can be ready are asked for in the buffer; the rest of it is not looked at.
     let members = with_set(local, |set| set.entries.len())? as u64;
     process.memory.writable(events, RECORD as u64 * most.min(members.max(1)))?;
-    readiness::wait(process, timeout, |process| collect(process, local, events, most), |process| process.watch_set(local))
+    readiness::wait(process, timeout, |process| collect(process, local, events, most), |process| readiness::watch_set(process, local))
 }
 
 fn milliseconds(timeout: u64) -> u64 {

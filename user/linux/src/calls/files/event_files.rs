@@ -6,6 +6,7 @@ use crate::abi::registers::Frame;
 use crate::abi::signal_numbers::ALWAYS;
 use crate::abi::time_units::MONOTONIC;
 use crate::operations::clock_reading::{self, moment, read_setting, write_setting};
+use crate::operations::files::in_process_io;
 use crate::process::Process;
 use crate::state::files::epoll_set::Set;
 use crate::state::files::in_process_file::{Counter, FileTimer, Local};
@@ -23,20 +24,20 @@ pub fn eventfd2(process: &mut Process, frame: &mut Frame) -> Answer {
     let [value, flags, ..] = frame.arguments();
     check_flags(flags, SEMAPHORE | O_CLOEXEC | O_NONBLOCK)?;
     let counter = Counter { value: value & 0xffff_ffff, is_semaphore: flags as u32 & SEMAPHORE != 0 };
-    process.open_local(Local::Counter(counter), flags)
+    in_process_io::open_local(process, Local::Counter(counter), flags)
 }
 
 /// `eventfd(value)`.
 pub fn eventfd(process: &mut Process, frame: &mut Frame) -> Answer {
     let counter = Counter { value: frame.arguments()[0] & 0xffff_ffff, is_semaphore: false };
-    process.open_local(Local::Counter(counter), 0)
+    in_process_io::open_local(process, Local::Counter(counter), 0)
 }
 
 /// `epoll_create1(flags)`.
 pub fn epoll_create1(process: &mut Process, frame: &mut Frame) -> Answer {
     let flags = frame.arguments()[0];
     check_flags(flags, O_CLOEXEC)?;
-    process.open_local(Local::Set(Set::new()), flags)
+    in_process_io::open_local(process, Local::Set(Set::new()), flags)
 }
 
 /// `epoll_create(size)`.
@@ -44,7 +45,7 @@ pub fn epoll_create(process: &mut Process, frame: &mut Frame) -> Answer {
     if (frame.arguments()[0] as i32) <= 0 {
         return Err(EINVAL);
     }
-    process.open_local(Local::Set(Set::new()), 0)
+    in_process_io::open_local(process, Local::Set(Set::new()), 0)
 }
 
 /// `timerfd_create(clock, flags)`.
@@ -55,7 +56,7 @@ pub fn timerfd_create(process: &mut Process, frame: &mut Frame) -> Answer {
         return Err(EINVAL);
     }
     let timer = FileTimer { timer: Timer::new(), clock: clock_reading::clock(clock)? };
-    let descriptor = process.open_local(Local::Timer(timer), flags)?;
+    let descriptor = in_process_io::open_local(process, Local::Timer(timer), flags)?;
     let file = Rc::downgrade(&process.descriptors.get(descriptor)?);
     process.file_timers.push(file);
     Ok(descriptor)
@@ -127,7 +128,7 @@ pub fn signalfd4(process: &mut Process, frame: &mut Frame) -> Answer {
     let set = process.memory.read_words::<1>(set)?[0] & !ALWAYS;
     if descriptor as i32 == -1 {
         process.has_signal_files = true;
-        return process.open_local(Local::Signals(set), flags);
+        return in_process_io::open_local(process, Local::Signals(set), flags);
     }
     let file = process.descriptors.get(descriptor)?;
     let Kind::Local(local) = &file.kind else { return Err(EINVAL) };

@@ -2,6 +2,7 @@
 
 use crate::abi::errno::{Answer, EINTR, EINVAL, ENOLCK, ENOSYS, EOVERFLOW, ERESTART, Errno};
 use crate::abi::registers::Frame;
+use crate::operations::files::queue_events;
 use crate::operations::paths::file_status;
 use crate::process::Process;
 use crate::state::files::open_file::OpenFile;
@@ -74,47 +75,45 @@ fn base(process: &mut Process, file: &OpenFile, whence: u64) -> Result<u64, Errn
     }
 }
 
-impl Process {
-    /// What stands for the process where it locks files.
-    fn lock_owner(&mut self, target: Reference) -> Result<Reference, Errno> {
-        if self.lock_owner.is_none() {
-            let pid = self.pid();
-            self.lock_owner = Some(file::lock_owner(target, pid)?.owner);
-        }
-        self.lock_owner.as_ref().map(OwnedReference::handle).ok_or(ENOLCK)
+/// What stands for the process where it locks files.
+fn lock_owner(process: &mut Process, target: Reference) -> Result<Reference, Errno> {
+    if process.lock_owner.is_none() {
+        let pid = process.pid();
+        process.lock_owner = Some(file::lock_owner(target, pid)?.owner);
     }
+    process.lock_owner.as_ref().map(OwnedReference::handle).ok_or(ENOLCK)
+}
 
-    /// A descriptor of the file was closed: as POSIX has it, all the process's locks of it go, whatever descriptor they were taken through.
-    pub fn closed(&mut self, file: &Rc<OpenFile>) {
-        if file.is_mailbox() {
-            self.leave_mailbox(file);
-        }
-        if !file.is_regular() {
-            return;
-        }
-        if let (Some(owner), Ok(target)) = (self.lock_owner.as_ref().map(OwnedReference::handle), file.reference()) {
-            // What has gone has no locks.
-            let _ = file::lock_owned(target, LOCK_NONE, 0, 0, ALL, owner);
-        }
+/// A descriptor of the file was closed: as POSIX has it, all the process's locks of it go, whatever descriptor they were taken through.
+pub fn closed(process: &mut Process, file: &Rc<OpenFile>) {
+    if file.is_mailbox() {
+        queue_events::leave_mailbox(process, file);
     }
+    if !file.is_regular() {
+        return;
+    }
+    if let (Some(owner), Ok(target)) = (process.lock_owner.as_ref().map(OwnedReference::handle), file.reference()) {
+        // What has gone has no locks.
+        let _ = file::lock_owned(target, LOCK_NONE, 0, 0, ALL, owner);
+    }
+}
 
-    /// Asks the file's server; the words of its answer.
-    fn ask_for_lock(&mut self, file: &OpenFile, words: [u64; 4], for_process: bool) -> Result<[u64; 4], Errno> {
-        let target = match file.reference() {
-            Ok(target) => target,
-            // What is inside the process, nobody else locks.
-            Err(_) => return Ok([LOCK_NONE, 0, 0, 0]),
-        };
-        let [kind, flags, start, end] = words;
-        let owner = if for_process { [self.lock_owner(target)?] } else { [Reference::NONE] };
-        let label = if for_process { file::lock_owned::LABEL } else { file::lock::LABEL };
-        let references = if for_process { &owner[..] } else { &[] };
-        let message = Message { references, ..Message::new(label, [kind, flags, start, end, 0, 0]) };
-        match self.exchange_if(flags & LOCK_WAIT != 0, target, &message, Buffers::NONE) {
-            Err(EINTR) => Err(ERESTART),
-            Err(ENOSYS) => Ok([LOCK_NONE, 0, 0, 0]),
-            received => received.map(|received| [received.words[0], received.words[1], received.words[2], received.words[3]]),
-        }
+/// Asks the file's server; the words of its answer.
+fn ask_for_lock(process: &mut Process, file: &OpenFile, words: [u64; 4], for_process: bool) -> Result<[u64; 4], Errno> {
+    let target = match file.reference() {
+        Ok(target) => target,
+        // What is inside the process, nobody else locks.
+        Err(_) => return Ok([LOCK_NONE, 0, 0, 0]),
+    };
+    let [kind, flags, start, end] = words;
+    let owner = if for_process { [lock_owner(process, target)?] } else { [Reference::NONE] };
+    let label = if for_process { file::lock_owned::LABEL } else { file::lock::LABEL };
+    let references = if for_process { &owner[..] } else { &[] };
+    let message = Message { references, ..Message::new(label, [kind, flags, start, end, 0, 0]) };
+    match process.exchange_if(flags & LOCK_WAIT != 0, target, &message, Buffers::NONE) {
+        Err(EINTR) => Err(ERESTART),
+        Err(ENOSYS) => Ok([LOCK_NONE, 0, 0, 0]),
+        received => received.map(|received| [received.words[0], received.words[1], received.words[2], received.words[3]]),
     }
 }
 
@@ -131,7 +130,7 @@ pub fn lock_part(process: &mut Process, file: &OpenFile, address: u64, doing: Do
         Doing::Try => 0,
         Doing::Wait => LOCK_WAIT,
     };
-    let [kind, start, end, pid] = process.ask_for_lock(file, [range.kind, flags, start, end], for_process)?;
+    let [kind, start, end, pid] = ask_for_lock(process, file, [range.kind, flags, start, end], for_process)?;
     if doing == Doing::Look {
         let found = match kind {
             LOCK_READ | LOCK_WRITE => Range { kind, whence: 0, start, size: if end == ALL { 0 } else { end - start + 1 }, pid },
@@ -162,7 +161,7 @@ pub fn flock(process: &mut Process, frame: &mut Frame) -> Answer {
     };
     let file = process.descriptors.get(descriptor)?;
     let wait = if operation & NONBLOCKING == 0 { LOCK_WAIT } else { 0 };
-    process.ask_for_lock(&file, [kind, LOCK_WHOLE | wait, 0, ALL], false)?;
+    ask_for_lock(process, &file, [kind, LOCK_WHOLE | wait, 0, ALL], false)?;
     Ok(0)
 }
 

@@ -5,8 +5,9 @@ use crate::abi::file_flags::{O_ASYNC, O_NONBLOCK};
 use crate::abi::registers::Frame;
 use crate::abi::signal_numbers::SIGTTOU;
 use crate::calls::files::descriptors::set_flags;
+use crate::operations::files::file_signals;
 use crate::operations::paths::file_status;
-use crate::operations::terminals::job_control::{get_attributes, is_terminal};
+use crate::operations::terminals::job_control::{self, get_attributes, is_terminal};
 use crate::operations::terminals::terminal_io;
 use crate::process::Process;
 use crate::state::files::open_file::OpenFile;
@@ -81,7 +82,7 @@ fn set_async(process: &mut Process, open: &Rc<OpenFile>, argument: u64) -> Answe
         return Err(ENOTTY);
     }
     open.flags.set(open.flags.get() & !O_ASYNC | wanted);
-    if wanted == 0 { Ok(0) } else { process.tell_owner(open) }
+    if wanted == 0 { Ok(0) } else { file_signals::tell_owner(process, open) }
 }
 
 /// How much can be read at once: of a pipe, a terminal, or from the position of a regular file to its end.
@@ -171,7 +172,7 @@ fn of_master(process: &mut Process, open: &OpenFile, request: u32, argument: u64
         TIOCPKT => drop(terminal::packets(target, (process.memory.read_half(argument)? != 0).into())?),
         TIOCGPKT => process.memory.write_half(argument, (terminal::packets(target, 2)?.is_on != 0).into())?,
         TIOCSPTLCK => drop(channel::terminal_lock(target, process.memory.read_half(argument)?.into())?),
-        _ => return process.open_peer(open, argument as u32),
+        _ => return terminal_io::open_peer(process, open, argument as u32),
     }
     Ok(0)
 }
@@ -180,9 +181,9 @@ fn of_master(process: &mut Process, open: &OpenFile, request: u32, argument: u64
 fn changing(process: &mut Process, open: &OpenFile, request: u32, argument: u64) -> Answer {
     get_attributes(open)?;
     if !open.is_master()
-        && let Some(device) = process.terminal_of(open)
+        && let Some(device) = job_control::terminal_of(open)
     {
-        process.check_background(device, SIGTTOU)?;
+        job_control::check_background(process, device, SIGTTOU)?;
     }
     match request {
         TCSETS..=TCSETSF => {
@@ -204,7 +205,7 @@ fn changing(process: &mut Process, open: &OpenFile, request: u32, argument: u64)
 
 /// Requests about the session, which the manager knows.
 fn by_manager(process: &mut Process, open: &OpenFile, request: u32, argument: u64) -> Answer {
-    let device = process.terminal_of(open).ok_or(ENOTTY)?;
+    let device = job_control::terminal_of(open).ok_or(ENOTTY)?;
     let owner = manager::terminal_owner(Reference::PARENT, device)?;
     // A master may be asked by everybody; its session may have no number.
     let is_known = owner.is_own != 0 || open.is_master();
@@ -213,7 +214,7 @@ fn by_manager(process: &mut Process, open: &OpenFile, request: u32, argument: u6
         TIOCGPGRP if is_known => process.memory.write_half(argument, owner.group as u32)?,
         TIOCGSID if is_known && owner.session != 0 => process.memory.write_half(argument, owner.session as u32)?,
         TIOCSPGRP if owner.is_own != 0 => {
-            process.check_background(device, SIGTTOU).map_err(|error| if error == EIO { ENOTTY } else { error })?;
+            job_control::check_background(process, device, SIGTTOU).map_err(|error| if error == EIO { ENOTTY } else { error })?;
             let group = process.memory.read_half(argument)?;
             if (group as i32) < 0 {
                 return Err(EINVAL);

@@ -4,6 +4,7 @@
 
 use crate::abi::errno::{Answer, ENOTDIR, Errno};
 use crate::abi::registers::Frame;
+use crate::operations::proc;
 use crate::process::Process;
 use crate::services::find;
 use crate::state::files::directory_cursor::Listing;
@@ -50,7 +51,7 @@ fn with_listing<T>(process: &mut Process, file: &OpenFile, work: impl FnOnce(&mu
 /// Asks for the next entries.
 fn fetch(process: &mut Process, file: &OpenFile, cookie: u64, batch: &mut [u8]) -> Result<(u64, usize), Errno> {
     if let Some(node) = file.node() {
-        return process.list_shown(node, cookie, batch);
+        return proc::open::list_shown(process, node, cookie, batch);
     }
     let directory = file.reference()?;
     process.while_asking([directory], |[directory]| find::list(directory, cookie, batch))

@@ -4,12 +4,16 @@ use crate::abi::errno::{Answer, E2BIG, EACCES, EINVAL, EMFILE, ENOENT, ENOTDIR, 
 use crate::abi::file_flags::{CURRENT, O_ACCESS, O_APPEND, O_CLOEXEC, O_DIRECT, O_NONBLOCK, O_PATH, O_WRONLY, S_IFCHR, S_IFDIR, S_IFMT};
 use crate::abi::file_flags::S_IFREG;
 use crate::abi::registers::Frame;
+use crate::operations::files::busy_file;
+use crate::operations::files::named_pipe;
 use crate::operations::paths::file_status;
 use crate::operations::paths::path_resolve::{Resolved, Rules};
-use crate::operations::paths::path_start::own_descriptor;
+use crate::operations::paths::path_start::{self, own_descriptor};
 use crate::operations::paths::path_status;
-use crate::operations::paths::permissions::{EXECUTE, Found, READ, WRITE};
+use crate::operations::paths::permissions::{self, EXECUTE, Found, READ, WRITE};
+use crate::operations::proc;
 use crate::operations::proc::open::Opened;
+use crate::operations::terminals::terminal_io;
 use crate::process::Process;
 use crate::process::exchange::Place;
 use crate::state::files::open_file::{Kind, OpenFile};
@@ -53,7 +57,7 @@ fn open_at(process: &mut Process, descriptor: u64, address: u64, flags: u64, mod
         return open_own(process, number?, flags);
     }
     let mut elsewhere = None;
-    match process.open_in_proc(descriptor, path, flags) {
+    match proc::open::open_in_proc(process, descriptor, path, flags) {
         None => {}
         Some(opened) => match opened? {
             Opened::Here(number) => return Ok(number),
@@ -62,7 +66,7 @@ fn open_at(process: &mut Process, descriptor: u64, address: u64, flags: u64, mod
         },
     }
     let path = elsewhere.as_deref().unwrap_or(path);
-    if let Some(opened) = process.open_terminal(path, flags) {
+    if let Some(opened) = terminal_io::open_terminal(process, path, flags) {
         return opened;
     }
     open_path(process, descriptor, path, flags, mode)
@@ -73,7 +77,7 @@ fn open_path(process: &mut Process, descriptor: u64, path: &[u8], flags: u32, mo
     if process.descriptors.is_full(process.limits.descriptors()) {
         return Err(EMFILE);
     }
-    let directory = process.directory(descriptor, path)?;
+    let directory = path_start::directory(process, descriptor, path)?;
     let parent = check_open(process, Place { directory, path }, flags)?;
     let mode = mode & MODE & !u64::from(process.identity.umask);
     // Another thread may close the directory while this one waits for the answer.
@@ -85,16 +89,16 @@ fn open_path(process: &mut Process, descriptor: u64, path: &[u8], flags: u32, mo
     // A copy, because another thread may change or unmap what the program passed.
     let opened_by = path.to_vec();
     let path = &opened_by[..];
-    let mut file = match process.while_busy(|process| process.unlocked(|| directory::open(directory, u64::from(flags & !OWN), mode, path))) {
+    let mut file = match busy_file::while_busy(process, |process| process.unlocked(|| directory::open(directory, u64::from(flags & !OWN), mode, path))) {
         Ok(opened) => {
             if let Some(parent) = parent {
-                let [user, group] = process.owner_in(&parent);
+                let [user, group] = permissions::owner_in(process, &parent);
                 file::set_owner(opened.file.handle(), user, group)?;
             }
             OpenFile::new(Kind::Remote(opened.file), opened.mode as u32, flags & KEPT)
         }
         // The server has no pipes.
-        Err(ENXIO) => process.open_fifo(directory, path, flags & (KEPT | O_DIRECT))?,
+        Err(ENXIO) => named_pipe::open_fifo(process, directory, path, flags & (KEPT | O_DIRECT))?,
         Err(error) => return Err(error),
     };
     file.is_null = path == b"/dev/null" && file.mode & S_IFMT == S_IFCHR;
@@ -105,18 +109,18 @@ fn open_path(process: &mut Process, descriptor: u64, path: &[u8], flags: u32, mo
 /// Whether modes let the user open a place so; the directory that he makes a file in by that, if he does.
 fn check_open(process: &mut Process, place: Place<'_>, flags: u32) -> Result<Option<Status>, Errno> {
     let is_new = flags & (O_CREAT | O_EXCL) == O_CREAT | O_EXCL;
-    let Some(Found { parent, file }) = process.judge(place, flags & O_NOFOLLOW == 0 && !is_new)? else {
+    let Some(Found { parent, file }) = permissions::judge(process, place, flags & O_NOFOLLOW == 0 && !is_new)? else {
         return Ok(None);
     };
     let writes = flags & O_ACCESS != 0 || flags & O_TRUNC != 0;
     match file {
-        None if flags & O_CREAT != 0 => process.check_mode(&parent, WRITE | EXECUTE).map(|()| Some(parent)),
-        Some(folder) if flags & O_TMPFILE != 0 => process.check_mode(&folder, WRITE | EXECUTE).map(|()| Some(folder)),
+        None if flags & O_CREAT != 0 => permissions::check_mode(process, &parent, WRITE | EXECUTE).map(|()| Some(parent)),
+        Some(folder) if flags & O_TMPFILE != 0 => permissions::check_mode(process, &folder, WRITE | EXECUTE).map(|()| Some(folder)),
         // Which of them there may not be, or may not be written, the server says.
         Some(status) if !is_new && flags & O_PATH == 0 && !(writes && status.mode & u64::from(S_IFMT) == u64::from(S_IFDIR)) => {
             let wanted = if flags & O_ACCESS == O_WRONLY { 0 } else { READ } | if writes { WRITE } else { 0 };
-            process.check_mode(&status, wanted)?;
-            if flags & O_NOATIME != 0 && !process.owns(&status) { Err(EPERM) } else { Ok(None) }
+            permissions::check_mode(process, &status, wanted)?;
+            if flags & O_NOATIME != 0 && !permissions::owns(process, &status) { Err(EPERM) } else { Ok(None) }
         }
         _ => Ok(None),
     }
@@ -129,8 +133,8 @@ fn name_of_own(process: &mut Process, number: u64, file: &OpenFile) -> Option<Ve
         return None;
     }
     let own = process.pid();
-    let path = process.target_of(Node::Descriptor(own, number)).ok()?;
-    if process.terminal_status(&path).is_some() || file.node().is_some() {
+    let path = proc::tree::target_of(process, Node::Descriptor(own, number)).ok()?;
+    if proc::terminals::terminal_status(process, &path).is_some() || file.node().is_some() {
         return Some(path);
     }
     let (now, then) = (file_status::of_path(process.services.files().ok()?, &path).ok()?, file_status::of_file(process, file).ok()?);
@@ -144,9 +148,9 @@ fn open_own(process: &mut Process, number: u64, flags: u32) -> Answer {
         return Err(Errno::EEXIST);
     }
     if let Some(path) = name_of_own(process, number, &file) {
-        return match process.open_terminal(&path, flags) {
+        return match terminal_io::open_terminal(process, &path, flags) {
             Some(opened) => opened,
-            None => match process.open_in_proc(CURRENT, &path, flags) {
+            None => match proc::open::open_in_proc(process, CURRENT, &path, flags) {
                 Some(Ok(Opened::Here(number))) => Ok(number),
                 Some(Err(error)) => Err(error),
                 _ => open_path(process, CURRENT, &path, flags & !(O_CREAT | O_NOFOLLOW), 0),
@@ -226,7 +230,7 @@ fn access_at(process: &mut Process, descriptor: u64, address: u64, wanted: u64, 
     // No other thread may see the process as somebody else.
     let lock = process.lock.take();
     let status = path_status::at(process, descriptor, address, flags & !AT_EACCESS_EFFECTIVE);
-    let done = status.and_then(|status| process.check_mode(&status, wanted));
+    let done = status.and_then(|status| permissions::check_mode(process, &status, wanted));
     process.lock = lock;
     (process.identity.of_files, process.identity.capabilities) = (files, capabilities);
     done.map(|()| 0)

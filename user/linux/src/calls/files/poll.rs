@@ -7,6 +7,7 @@ use crate::abi::registers::Frame;
 use crate::abi::time_units::{MICROSECOND, MONOTONIC, SECOND};
 use crate::operations::clock_reading::{duration, duration_of_timeval, now};
 use crate::operations::files::readiness::{FOR_EVER, MILLISECOND, ready, wait, watch_all};
+use crate::operations::signal_setup;
 use crate::process::Process;
 use crate::state::files::open_file::OpenFile;
 use crate::state::limits::MOST_DESCRIPTORS;
@@ -89,9 +90,9 @@ pub fn with_mask(process: &mut Process, mask: u64, call: impl FnOnce(&mut Proces
         return call(process);
     }
     let [mask] = process.memory.read_words(mask)?;
-    process.mask_for_call(mask);
+    signal_setup::mask_for_call(process, mask);
     let answer = call(process);
-    process.unmask_after_call();
+    signal_setup::unmask_after_call(process);
     answer
 }
 

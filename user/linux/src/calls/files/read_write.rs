@@ -5,6 +5,7 @@ use crate::abi::file_flags::{S_IFDIR, S_IFIFO, S_IFMT};
 use crate::abi::registers::Frame;
 use crate::calls::files::list_directory;
 use crate::operations::files::file_signals::written;
+use crate::operations::limit_checks;
 use crate::operations::paths::file_status;
 use crate::operations::proc;
 use crate::process::Process;
@@ -273,7 +274,7 @@ pub fn lseek(process: &mut Process, frame: &mut Frame) -> Answer {
 
 /// A file that is to be longer than it is must be allowed to be.
 fn check_growth(process: &mut Process, file: &OpenFile, size: u64) -> Result<(), Errno> {
-    if size > process.limits.file_size() && file_status::of_file(process, file)?.size < size { process.check_file_size(size) } else { Ok(()) }
+    if size > process.limits.file_size() && file_status::of_file(process, file)?.size < size { limit_checks::check_file_size(process, size) } else { Ok(()) }
 }
 
 /// `ftruncate(descriptor, size)`.

@@ -5,6 +5,7 @@ use crate::abi::file_flags::{AT_SYMLINK_NOFOLLOW, CURRENT};
 use crate::abi::registers::Frame;
 use crate::operations::paths::file_status::of_file;
 use crate::operations::paths::path_status::{AT_STATX_SYNC, at};
+use crate::operations::proc;
 use crate::process::Process;
 use crate::state::files::proc_node::Target;
 use nacre_proto::directory;
@@ -117,7 +118,7 @@ fn write_proc_statfs(process: &mut Process, buffer: u64) -> Answer {
 pub fn statfs(process: &mut Process, frame: &mut Frame) -> Answer {
     let [path, buffer, ..] = frame.arguments();
     let text = process.memory.path(path)?;
-    if let Some(Ok(Target::Node(_))) = process.in_proc(CURRENT, text, true) {
+    if let Some(Ok(Target::Node(_))) = proc::tree::in_proc(process, CURRENT, text, true) {
         return write_proc_statfs(process, buffer);
     }
     at(process, CURRENT, path, 0)?;

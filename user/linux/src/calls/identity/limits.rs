@@ -4,6 +4,8 @@ use crate::abi::errno::{Answer, EINVAL};
 use crate::abi::registers::Frame;
 use crate::abi::time_units::MONOTONIC;
 use crate::operations::cpu_time;
+use crate::operations::limit_checks;
+use crate::operations::proc;
 use crate::process::Process;
 use crate::state::capabilities::RESOURCES;
 
@@ -19,7 +21,7 @@ pub fn setrlimit(process: &mut Process, frame: &mut Frame) -> Answer {
     let [resource, limit, ..] = frame.arguments();
     let limit = process.memory.read_words(limit)?;
     let may_raise = process.identity.may(RESOURCES);
-    process.set_limit(resource, limit, may_raise)?;
+    limit_checks::set_limit(process, resource, limit, may_raise)?;
     Ok(0)
 }
 
@@ -29,10 +31,10 @@ pub fn prlimit64(process: &mut Process, frame: &mut Frame) -> Answer {
     let (target, resource) = (u64::from(target as u32), u64::from(resource as u32));
     let new = if new != 0 { Some(process.memory.read_words(new)?) } else { None };
     let is_own = target == 0 || target == process.pid() || process.threads.find(target).is_some();
-    let before = if is_own { process.limits.get(resource)? } else { process.ask_limit(target, resource, new)? };
+    let before = if is_own { process.limits.get(resource)? } else { proc::remote_query::ask_limit(process, target, resource, new)? };
     if let Some(new) = new.filter(|_| is_own) {
         let may_raise = process.identity.may(RESOURCES);
-        process.set_limit(resource, new, may_raise)?;
+        limit_checks::set_limit(process, resource, new, may_raise)?;
     }
     if old != 0 {
         process.memory.write_words(old, &before)?;
@@ -49,7 +51,7 @@ pub fn getrusage(process: &mut Process, frame: &mut Frame) -> Answer {
     let used = match who as i32 {
         SELF => process.used(),
         THREAD => process.me().used(),
-        CHILDREN => process.times_told()[1],
+        CHILDREN => cpu_time::times_told()[1],
         _ => return Err(EINVAL),
     };
     let mut words = [0; 18];

@@ -4,7 +4,7 @@ use crate::abi::errno::{Answer, EINVAL, ENOSYS, ENOTDIR, EPERM, Errno};
 use crate::abi::file_flags::CURRENT;
 use crate::abi::registers::Frame;
 use crate::operations::paths::path_status;
-use crate::operations::paths::permissions::{EXECUTE, S_IFMT};
+use crate::operations::paths::permissions::{self, EXECUTE, S_IFMT};
 use crate::process::Process;
 use crate::state::capabilities::SYSTEM;
 use nacre_proto::structures::Status;
@@ -91,7 +91,7 @@ pub fn acct(process: &mut Process, frame: &mut Frame) -> Answer {
 /// The place must be there first; what is there.
 fn look_at(process: &mut Process, path: u64) -> Result<Status, Errno> {
     let place = process.place(CURRENT, path)?;
-    process.check_place(place, true, 0)?;
+    permissions::check_place(process, place, true, 0)?;
     path_status::of_place(process, place, 0)
 }
 
@@ -107,7 +107,7 @@ pub fn chroot(process: &mut Process, frame: &mut Frame) -> Answer {
     if status.mode & S_IFMT != S_IFDIR {
         return Err(ENOTDIR);
     }
-    process.check_mode(&status, EXECUTE)?;
+    permissions::check_mode(process, &status, EXECUTE)?;
     refuse(process, 161, ROOTS)
 }
 

@@ -3,6 +3,8 @@
 use crate::abi::errno::{Answer, EFAULT, EINVAL, EPERM};
 use crate::abi::registers::Frame;
 use crate::calls::identity::scheduling::is_there;
+use crate::operations::proc;
+use crate::operations::processors;
 use crate::process::Process;
 
 /// `sched_setaffinity(thread, size, mask)`: of another process's threads its library keeps it.
@@ -12,9 +14,9 @@ pub fn sched_setaffinity(process: &mut Process, frame: &mut Frame) -> Answer {
     let mask = bytes.iter().take(8).enumerate().fold(0, |mask, (number, byte)| mask | u64::from(*byte) << (8 * number));
     let which = which & 0xffff_ffff;
     if is_there(process, which)? {
-        process.set_processors(which, mask)?;
+        processors::set_processors(process, which, mask)?;
     } else {
-        process.ask_processors(which, Some(mask))?;
+        proc::remote_query::ask_processors(process, which, Some(mask))?;
     }
     Ok(0)
 }
@@ -28,11 +30,11 @@ pub fn sched_getaffinity(process: &mut Process, frame: &mut Frame) -> Answer {
     }
     let own = process.me().number;
     let processors = match is_there(process, which)? {
-        true if which == 0 => process.processors_of(own),
-        true => process.processors_of(which),
+        true if which == 0 => processors::processors_of(process, own),
+        true => processors::processors_of(process, which),
         // One that does not tell is told of as many as this one.
-        false => match process.ask_processors(which, None) {
-            Err(EPERM) => process.all_processors(),
+        false => match proc::remote_query::ask_processors(process, which, None) {
+            Err(EPERM) => processors::all_processors(process),
             answer => answer?,
         },
     };

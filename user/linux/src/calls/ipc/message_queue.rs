@@ -10,8 +10,9 @@ use crate::abi::time_units::REALTIME;
 use crate::calls::files::descriptors;
 use crate::calls::sockets;
 use crate::operations::clock_reading;
+use crate::operations::files::queue_events;
 use crate::operations::paths::file_status;
-use crate::operations::paths::permissions::{READ, WRITE};
+use crate::operations::paths::permissions::{self, READ, WRITE};
 use crate::process::Process;
 use crate::services::find::PIECE;
 use crate::state::capabilities::{FILE_OWNER, RESOURCES};
@@ -62,44 +63,42 @@ fn size(word: u64) -> u64 {
     if (word as i64) < 0 { 0 } else { word }
 }
 
-impl Process {
-    /// The service that has the queues.
-    fn mailboxes(&mut self) -> Result<Reference, Errno> {
-        self.services.channels().map_err(|_| {
-            self.report(format_args!("mq_open: this needs a process manager: run `process` below the program"));
-            ENOSYS
-        })
-    }
+/// The service that has the queues.
+fn mailboxes(process: &mut Process) -> Result<Reference, Errno> {
+    process.services.channels().map_err(|_| {
+        process.report(format_args!("mq_open: this needs a process manager: run `process` below the program"));
+        ENOSYS
+    })
+}
 
-    /// What the thread's rank is among those who wait.
-    fn rank(&self) -> u64 {
-        if RANKED.contains(&(self.schedule.policy & 7)) { self.schedule.priority } else { 0 }
-    }
+/// What the thread's rank is among those who wait.
+fn rank(process: &Process) -> u64 {
+    if RANKED.contains(&(process.schedule.policy & 7)) { process.schedule.priority } else { 0 }
+}
 
-    /// Sends a message that waits if it must, but not beyond a moment.
-    fn wait_for_queue(&mut self, file: &OpenFile, limit: Option<u64>, message: &Message<'_>, into: &mut [u8]) -> Result<Done, Errno> {
-        let target = file.reference()?;
-        let [flags, rest @ ..] = message.words;
-        let [b, c, d, e, f] = rest;
-        // What can be done at once is not cut off.
-        let at_once = Message { words: [flags | MSG_DONTWAIT, b, c, d, e, f], ..*message };
-        match self.exchange_if(false, target, &at_once, Buffers { bytes: SpanMut::from(&mut *into), slots: &[] }) {
-            Err(EAGAIN) if !file.is_nonblocking() => {}
-            done => return done.map(Done::of),
-        }
-        let left = match limit {
-            None => nacre_sys::FOREVER,
-            Some(moment) => moment.checked_sub(clock_reading::now(self, REALTIME)?).filter(|left| *left != 0).ok_or(ETIMEDOUT)?,
-        };
-        let done = self.exchange_until(left, target, message, Buffers { bytes: SpanMut::from(into), slots: &[] });
-        match done {
-            // Somebody between us and the service may have taken the answer.
-            Err(error @ (EINTR | ETIMEDOUT)) => match mailbox::withdraw(target, self.me().number) {
-                Ok(done) if done.is_done != 0 => Ok(Done { total: done.total, priority: done.priority, first: 0 }),
-                _ => Err(if error == EINTR { ERESTART } else { error }),
-            },
-            done => done.map(Done::of),
-        }
+/// Sends a message that waits if it must, but not beyond a moment.
+fn wait_for_queue(process: &mut Process, file: &OpenFile, limit: Option<u64>, message: &Message<'_>, into: &mut [u8]) -> Result<Done, Errno> {
+    let target = file.reference()?;
+    let [flags, rest @ ..] = message.words;
+    let [b, c, d, e, f] = rest;
+    // What can be done at once is not cut off.
+    let at_once = Message { words: [flags | MSG_DONTWAIT, b, c, d, e, f], ..*message };
+    match process.exchange_if(false, target, &at_once, Buffers { bytes: SpanMut::from(&mut *into), slots: &[] }) {
+        Err(EAGAIN) if !file.is_nonblocking() => {}
+        done => return done.map(Done::of),
+    }
+    let left = match limit {
+        None => nacre_sys::FOREVER,
+        Some(moment) => moment.checked_sub(clock_reading::now(process, REALTIME)?).filter(|left| *left != 0).ok_or(ETIMEDOUT)?,
+    };
+    let done = process.exchange_until(left, target, message, Buffers { bytes: SpanMut::from(into), slots: &[] });
+    match done {
+        // Somebody between us and the service may have taken the answer.
+        Err(error @ (EINTR | ETIMEDOUT)) => match mailbox::withdraw(target, process.me().number) {
+            Ok(done) if done.is_done != 0 => Ok(Done { total: done.total, priority: done.priority, first: 0 }),
+            _ => Err(if error == EINTR { ERESTART } else { error }),
+        },
+        done => done.map(Done::of),
     }
 }
 
@@ -115,12 +114,12 @@ pub fn mq_open(process: &mut Process, frame: &mut Frame) -> Answer {
     let wanted = flags & (O_CREAT | O_EXCL | u64::from(O_ACCESS | O_NONBLOCK)) | privileged;
     let mode = mode & 0o7777 & !u64::from(process.identity.umask);
     let limit = process.limits.messages();
-    let opened = mailbox::open(process.mailboxes()?, wanted, u64::from(user) | u64::from(group) << 32, mode, messages, size_of_each, limit, name)?;
+    let opened = mailbox::open(mailboxes(process)?, wanted, u64::from(user) | u64::from(group) << 32, mode, messages, size_of_each, limit, name)?;
     let file = OpenFile::new(Kind::Remote(opened.queue), MAILBOX | mode as u32, flags as u32 & (O_ACCESS | O_NONBLOCK));
     if opened.is_new == 0 {
         let wanted = if access != O_WRONLY { READ } else { 0 } | if access != 0 { WRITE } else { 0 };
         let status = file_status::of_file(process, &file)?;
-        process.check_mode(&status, wanted)?;
+        permissions::check_mode(process, &status, wanted)?;
     }
     *file.opened_by.borrow_mut() = Some((None, [b"/", name].concat()));
     process.open(file, true)
@@ -131,7 +130,7 @@ pub fn mq_unlink(process: &mut Process, frame: &mut Frame) -> Answer {
     let name = name_at(process, frame.arguments()[0])?;
     let may_all = process.identity.capabilities.has(FILE_OWNER);
     let user = if may_all { ANY } else { process.identity.of_files[0].into() };
-    mailbox::unlink(process.mailboxes()?, user, name)?;
+    mailbox::unlink(mailboxes(process)?, user, name)?;
     Ok(0)
 }
 
@@ -172,10 +171,10 @@ pub fn mq_timedsend(process: &mut Process, frame: &mut Frame) -> Answer {
     }
     let flags = if last == 0 { 0 } else { MSG_MORE };
     let [user, ..] = process.identity.owner();
-    let words = [flags, priority, process.rank(), process.pid(), user.into(), writer];
+    let words = [flags, priority, rank(process), process.pid(), user.into(), writer];
     let message = Message { bytes: (&text[last..]).into(), ..Message::new(mailbox::send::LABEL, words) };
-    process.wait_for_queue(&file, limit, &message, &mut [])?;
-    process.fetch_mail();
+    wait_for_queue(process, &file, limit, &message, &mut [])?;
+    queue_events::fetch_mail(process);
     Ok(0)
 }
 
@@ -186,8 +185,8 @@ pub fn mq_timedreceive(process: &mut Process, frame: &mut Frame) -> Answer {
     let file = queue_at(process, descriptor)?;
     let reader = process.me().number;
     let mut first = vec![0; PIECE.min(usize::try_from(room).unwrap_or(PIECE))];
-    let message = Message::new(mailbox::receive::LABEL, words([0, room, process.rank(), reader]));
-    let Done { total, priority: value, first: count } = process.wait_for_queue(&file, limit, &message, &mut first)?;
+    let message = Message::new(mailbox::receive::LABEL, words([0, room, rank(process), reader]));
+    let Done { total, priority: value, first: count } = wait_for_queue(process, &file, limit, &message, &mut first)?;
     first.truncate(count);
     let target = file.reference()?;
     let mut text = first;
@@ -247,11 +246,11 @@ pub fn mq_notify(process: &mut Process, frame: &mut Frame) -> Answer {
     let wanted = if event == 0 { None } else { Some(effect(process, event)?) };
     let file = queue_at(process, descriptor)?;
     let Some((effect, kind, signal)) = wanted else {
-        process.leave_mailbox(&file);
+        queue_events::leave_mailbox(process, &file);
         return Ok(0);
     };
     // What came before is told before.
-    process.fetch_mail();
+    queue_events::fetch_mail(process);
     let (agent, target, pid) = (process.need_agent()?, file.reference()?, process.pid());
     let number = mailbox::expect(target, kind, signal, pid, MAIL, agent)?.number;
     process.mail.push(Expected { number, file, effect });

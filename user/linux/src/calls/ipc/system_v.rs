@@ -5,6 +5,7 @@ pub mod messages;
 pub mod semaphores;
 
 use crate::abi::errno::{Answer, EFAULT, EINVAL, Errno};
+use crate::operations::restore_state;
 use crate::process::Process;
 use alloc::vec;
 use alloc::vec::Vec;
@@ -35,48 +36,6 @@ struct Looks {
 }
 
 impl Process {
-    /// What is known of something.
-    fn state_of(&mut self, kind: u64, number: u64) -> Result<Vec<u64>, Errno> {
-        let mut bytes = vec![0; 256];
-        let count = keyed::state(self.keyed()?, kind, number, &mut bytes[..])?.words;
-        let words: Vec<u64> = bytes[..count.min(256)].as_chunks::<8>().0.iter().map(|word| u64::from_le_bytes(*word)).collect();
-        if words.len() > COMMON { Ok(words) } else { Err(EINVAL) }
-    }
-
-    /// The commands that are the same for all three; `None` for others. `tell` makes of what is known Linux's structure, behind the permissions; `bytes`: where that says how much a queue holds.
-    fn control(
-        &mut self,
-        kind: u64,
-        (number, command, address): (u64, u32, u64),
-        looks: &Looks,
-        bytes: Option<u64>,
-        tell: impl Fn(&[u64]) -> Vec<u64>,
-    ) -> Option<Answer> {
-        let answer = match command & !IPC_64 {
-            IPC_RMID => self.keyed().and_then(|port| Ok(keyed::remove(port, kind, number).map(|_| 0)?)),
-            IPC_SET => self.set(kind, number, address, bytes),
-            IPC_STAT => self.stat(kind, number, address, tell).map(|()| 0),
-            command if command == looks.at || command == looks.at_any => {
-                self.at_place(kind, number).and_then(|found| self.stat(kind, found, address, tell).map(|()| found))
-            }
-            _ => return None,
-        };
-        Some(answer)
-    }
-
-    fn at_place(&mut self, kind: u64, index: u64) -> Answer {
-        let found = keyed::place(self.keyed()?, kind, index)?.number;
-        if found == u64::MAX { Err(EINVAL) } else { Ok(found) }
-    }
-
-    fn stat(&mut self, kind: u64, number: u64, address: u64, tell: impl Fn(&[u64]) -> Vec<u64>) -> Result<(), Errno> {
-        let known = self.state_of(kind, number)?;
-        let halves = |low: u64, high: u64| low & 0xffff_ffff | high << 32;
-        let mut words = [halves(known[0], known[1]), halves(known[2], known[3]), halves(known[4], known[5]), 0, 0, 0].to_vec();
-        words.extend(tell(&known[COMMON - 1..]));
-        self.memory.write_words(address, &words)
-    }
-
     fn set(&mut self, kind: u64, number: u64, address: u64, bytes: Option<u64>) -> Answer {
         let [first, second, third] = self.memory.read_words(address)?;
         let bytes = match bytes {
@@ -84,21 +43,63 @@ impl Process {
             None => 0,
         };
         let owner = first >> 32 | second << 32;
-        keyed::change(self.keyed()?, kind, number, owner, third >> 32 & 0o777, bytes)?;
+        keyed::change(restore_state::keyed(self)?, kind, number, owner, third >> 32 & 0o777, bytes)?;
         Ok(0)
     }
 
     /// The highest place, and how many there are.
     fn places(&mut self, kind: u64) -> Result<(u64, u64), Errno> {
-        let reply = keyed::place(self.keyed()?, kind, u64::MAX)?;
+        let reply = keyed::place(restore_state::keyed(self)?, kind, u64::MAX)?;
         Ok((reply.highest, reply.count))
     }
+}
 
-    /// Numbers of 32 bits, one behind the other.
-    fn write_numbers(&mut self, address: u64, numbers: &[u32]) -> Result<(), Errno> {
-        let bytes: Vec<u8> = numbers.iter().flat_map(|number| number.to_le_bytes()).collect();
-        if address == 0 { Err(EFAULT) } else { self.memory.write_bytes(address, &bytes) }
-    }
+/// What is known of something.
+fn state_of(process: &mut Process, kind: u64, number: u64) -> Result<Vec<u64>, Errno> {
+    let mut bytes = vec![0; 256];
+    let count = keyed::state(restore_state::keyed(process)?, kind, number, &mut bytes[..])?.words;
+    let words: Vec<u64> = bytes[..count.min(256)].as_chunks::<8>().0.iter().map(|word| u64::from_le_bytes(*word)).collect();
+    if words.len() > COMMON { Ok(words) } else { Err(EINVAL) }
+}
+
+/// The commands that are the same for all three; `None` for others. `tell` makes of what is known Linux's structure, behind the permissions; `bytes`: where that says how much a queue holds.
+fn control(
+    process: &mut Process,
+    kind: u64,
+    (number, command, address): (u64, u32, u64),
+    looks: &Looks,
+    bytes: Option<u64>,
+    tell: impl Fn(&[u64]) -> Vec<u64>,
+) -> Option<Answer> {
+    let answer = match command & !IPC_64 {
+        IPC_RMID => restore_state::keyed(process).and_then(|port| Ok(keyed::remove(port, kind, number).map(|_| 0)?)),
+        IPC_SET => process.set(kind, number, address, bytes),
+        IPC_STAT => stat(process, kind, number, address, tell).map(|()| 0),
+        command if command == looks.at || command == looks.at_any => {
+            at_place(process, kind, number).and_then(|found| stat(process, kind, found, address, tell).map(|()| found))
+        }
+        _ => return None,
+    };
+    Some(answer)
+}
+
+fn at_place(process: &mut Process, kind: u64, index: u64) -> Answer {
+    let found = keyed::place(restore_state::keyed(process)?, kind, index)?.number;
+    if found == u64::MAX { Err(EINVAL) } else { Ok(found) }
+}
+
+fn stat(process: &mut Process, kind: u64, number: u64, address: u64, tell: impl Fn(&[u64]) -> Vec<u64>) -> Result<(), Errno> {
+    let known = state_of(process, kind, number)?;
+    let halves = |low: u64, high: u64| low & 0xffff_ffff | high << 32;
+    let mut words = [halves(known[0], known[1]), halves(known[2], known[3]), halves(known[4], known[5]), 0, 0, 0].to_vec();
+    words.extend(tell(&known[COMMON - 1..]));
+    process.memory.write_words(address, &words)
+}
+
+/// Numbers of 32 bits, one behind the other.
+fn write_numbers(process: &mut Process, address: u64, numbers: &[u32]) -> Result<(), Errno> {
+    let bytes: Vec<u8> = numbers.iter().flat_map(|number| number.to_le_bytes()).collect();
+    if address == 0 { Err(EFAULT) } else { process.memory.write_bytes(address, &bytes) }
 }
 
 /// A key, which is a number of 32 bits.

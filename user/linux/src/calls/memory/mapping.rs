@@ -3,6 +3,8 @@
 use crate::abi::errno::{Answer, EACCES, EEXIST, EFAULT, EINVAL, ENODEV, ENOMEM, ENOSYS, EOVERFLOW, Errno};
 use crate::abi::file_flags::{S_IFCHR, S_IFMT};
 use crate::abi::registers::Frame;
+use crate::calls::memory::memory_locks;
+use crate::operations::limit_checks;
 use crate::operations::paths::file_status;
 use crate::process::Process;
 use crate::services::segment::Segment;
@@ -68,7 +70,7 @@ pub fn place(process: &mut Process, hint: u64, size: u64, flags: u64) -> Result<
 pub fn mmap(process: &mut Process, frame: &mut Frame) -> Answer {
     let [_, size, _, flags, ..] = frame.arguments();
     let is_locked = flags & MAP_LOCKED != 0;
-    process.check_locked(size, is_locked)?;
+    memory_locks::check_locked(process, size, is_locked)?;
     let start = map(process, frame)?;
     process.memory.locked.mapped(start, start + round_up(size).unwrap_or(0), is_locked);
     Ok(start)
@@ -87,7 +89,7 @@ fn map(process: &mut Process, frame: &mut Frame) -> Answer {
     if flags & MAP_ANONYMOUS == 0 {
         let file = process.descriptors.get(descriptor)?;
         let size = pages(size)?;
-        process.check_memory(size, is_data)?;
+        limit_checks::check_memory(process, size, is_data)?;
         if is_zero_device(process, &file)? {
             return map_anonymous(process, address, size, flags, rights);
         }
@@ -108,7 +110,7 @@ fn map(process: &mut Process, frame: &mut Frame) -> Answer {
         return Ok(start);
     }
     let size = pages(size)?;
-    process.check_memory(size, is_data)?;
+    limit_checks::check_memory(process, size, is_data)?;
     map_anonymous(process, address, size, flags, rights)
 }
 
@@ -244,7 +246,7 @@ pub fn mprotect(process: &mut Process, frame: &mut Frame) -> Answer {
     let rights = rights(protection)?;
     let end = range(address, size).map_err(|error| if is_page(address) { ENOMEM } else { error })?;
     if rights.contains(Rights::WRITE) {
-        process.check_memory_as_data(address, end)?;
+        limit_checks::check_memory_as_data(process, address, end)?;
     }
     if end != address {
         process.memory.protect(&mut process.services, address, end, rights)?;
@@ -257,7 +259,7 @@ pub fn brk(process: &mut Process, frame: &mut Frame) -> Answer {
     let end = frame.arguments()[0];
     let more = end.saturating_sub(process.memory.break_end());
     // A break that cannot be had leaves the old one, which is the answer.
-    let _ = process.check_memory(more, true).and_then(|()| process.memory.set_break(&mut process.services, end));
+    let _ = limit_checks::check_memory(process, more, true).and_then(|()| process.memory.set_break(&mut process.services, end));
     Ok(process.memory.break_end())
 }
 
@@ -273,7 +275,7 @@ pub fn mremap(process: &mut Process, frame: &mut Frame) -> Answer {
         return Err(EFAULT);
     };
     let (rights, size, is_data) = (area.rights, end - start, area.rights.contains(Rights::WRITE) && !area.backing.is_shared());
-    process.check_memory(new_size.saturating_sub(size), is_data)?;
+    limit_checks::check_memory(process, new_size.saturating_sub(size), is_data)?;
     if flags & MREMAP_FIXED != 0 {
         if new_start < end && start < new_start.saturating_add(new_size) {
             return Err(EINVAL);

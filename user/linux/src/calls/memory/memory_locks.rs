@@ -13,37 +13,35 @@ const CURRENT: u64 = 1;
 const FUTURE: u64 = 2;
 const ON_FAULT: u64 = 4;
 
-impl Process {
-    fn check_may_lock(&self) -> Result<(), Errno> {
-        if self.limits.locked() != 0 || self.identity.may(MEMORY_LOCKS) { Ok(()) } else { Err(EPERM) }
-    }
+fn check_may_lock(process: &Process) -> Result<(), Errno> {
+    if process.limits.locked() != 0 || process.identity.may(MEMORY_LOCKS) { Ok(()) } else { Err(EPERM) }
+}
 
-    /// Whether so much may be locked in all.
-    fn may_lock(&self, bytes: u64) -> bool {
-        bytes <= self.limits.locked() || self.identity.may(MEMORY_LOCKS)
-    }
+/// Whether so much may be locked in all.
+fn may_lock(process: &Process, bytes: u64) -> bool {
+    bytes <= process.limits.locked() || process.identity.may(MEMORY_LOCKS)
+}
 
-    /// Refuses to map `size` bytes more that would be locked, and may not be.
-    pub fn check_locked(&self, size: u64, is_locked: bool) -> Result<(), Errno> {
-        let locked = &self.memory.locked;
-        if is_locked {
-            self.check_may_lock()?;
+/// Refuses to map `size` bytes more that would be locked, and may not be.
+pub fn check_locked(process: &Process, size: u64, is_locked: bool) -> Result<(), Errno> {
+    let locked = &process.memory.locked;
+    if is_locked {
+        check_may_lock(process)?;
+    }
+    let counts = is_locked || locked.has_future;
+    if !counts || may_lock(process, locked.bytes().saturating_add(size)) { Ok(()) } else { Err(EAGAIN) }
+}
+
+/// Up to where there is no gap.
+fn reach(process: &Process, start: u64, end: u64) -> u64 {
+    let mut reached = start;
+    for area in process.memory.map.from(start).take_while(|area| area.start < end) {
+        if area.start > reached {
+            break;
         }
-        let counts = is_locked || locked.has_future;
-        if !counts || self.may_lock(locked.bytes().saturating_add(size)) { Ok(()) } else { Err(EAGAIN) }
+        reached = area.end.min(end);
     }
-
-    /// Up to where there is no gap.
-    fn reach(&self, start: u64, end: u64) -> u64 {
-        let mut reached = start;
-        for area in self.memory.map.from(start).take_while(|area| area.start < end) {
-            if area.start > reached {
-                break;
-            }
-            reached = area.end.min(end);
-        }
-        reached
-    }
+    reached
 }
 
 /// The pages that a range touches.
@@ -56,13 +54,13 @@ fn pages(frame: &Frame) -> Result<(u64, u64), Errno> {
 
 /// `mlock(address, size)`. What is before a gap is locked all the same.
 pub fn mlock(process: &mut Process, frame: &mut Frame) -> Answer {
-    process.check_may_lock()?;
+    check_may_lock(process)?;
     let (start, end) = pages(frame)?;
     let locked = &process.memory.locked;
-    if !process.may_lock(locked.bytes() + (end - start) - locked.within(start, end)) {
+    if !may_lock(process, locked.bytes() + (end - start) - locked.within(start, end)) {
         return Err(ENOMEM);
     }
-    let reached = process.reach(start, end);
+    let reached = reach(process, start, end);
     process.memory.locked.add(start, reached);
     if reached == end { Ok(0) } else { Err(ENOMEM) }
 }
@@ -76,7 +74,7 @@ pub fn mlock2(process: &mut Process, frame: &mut Frame) -> Answer {
 /// `munlock(address, size)`.
 pub fn munlock(process: &mut Process, frame: &mut Frame) -> Answer {
     let (start, end) = pages(frame)?;
-    let reached = process.reach(start, end);
+    let reached = reach(process, start, end);
     process.memory.locked.forget(start, reached);
     if reached == end { Ok(0) } else { Err(ENOMEM) }
 }
@@ -87,11 +85,11 @@ pub fn mlockall(process: &mut Process, frame: &mut Frame) -> Answer {
     if flags == 0 || flags == ON_FAULT || flags & !(CURRENT | FUTURE | ON_FAULT) != 0 {
         return Err(EINVAL);
     }
-    process.check_may_lock()?;
+    check_may_lock(process)?;
     let memory = &mut process.memory;
     if flags & CURRENT != 0 {
         let all: Vec<(u64, u64)> = memory.map.areas().map(|area| (area.start, area.end)).collect();
-        if !process.may_lock(all.iter().map(|(start, end)| end - start).sum()) {
+        if !may_lock(process, all.iter().map(|(start, end)| end - start).sum()) {
             return Err(ENOMEM);
         }
         all.into_iter().for_each(|(start, end)| process.memory.locked.add(start, end));

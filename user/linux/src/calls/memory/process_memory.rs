@@ -2,6 +2,7 @@
 
 use crate::abi::errno::{Answer, EFAULT, EINVAL, Errno};
 use crate::abi::registers::Frame;
+use crate::operations::proc;
 use crate::process::Process;
 use crate::state::capabilities::OTHERS;
 use alloc::vec::Vec;
@@ -12,29 +13,27 @@ use nacre_sys::SpanMut;
 /// Most bytes of memory that one question is about.
 pub const MOST: u64 = 4096;
 
-impl Process {
-    /// Moves bytes between a process and this one, from `[there, here]`; how many.
-    fn move_piece(&mut self, pid: u64, [there, here]: [u64; 2], size: u64, reads: bool) -> Answer {
-        let usable = self.memory.map.extent(here, size, if reads { Rights::WRITE } else { Rights::READ });
-        if usable == 0 {
-            return Err(EFAULT);
-        }
-        let is_own = pid == self.pid() || self.threads.find(pid).is_some();
-        if is_own {
-            let (from, to) = if reads { (there, here) } else { (here, there) };
-            let size = usable.min(self.memory.map.extent(there, size, if reads { Rights::READ } else { Rights::WRITE }));
-            let bytes = if size == 0 { Err(EFAULT) } else { self.memory.readable(from, size) }?.to_vec();
-            return self.memory.write_bytes(to, &bytes).map(|()| size);
-        }
-        let permitted = self.identity.capabilities.permitted();
-        let words = self.question(if reads { ASK_MEMORY } else { ASK_MEMORY_SET }, [there, usable, permitted], pid, OTHERS);
-        if reads {
-            let into = self.memory.writable(here, usable)?;
-            return self.ask(words, &[], SpanMut::from(into)).map(|(count, _)| count as u64);
-        }
-        let from = self.memory.readable(here, usable)?;
-        self.ask(words, from, SpanMut::EMPTY).map(|(_, [count, _])| count.min(usable))
+/// Moves bytes between a process and this one, from `[there, here]`; how many.
+fn move_piece(process: &mut Process, pid: u64, [there, here]: [u64; 2], size: u64, reads: bool) -> Answer {
+    let usable = process.memory.map.extent(here, size, if reads { Rights::WRITE } else { Rights::READ });
+    if usable == 0 {
+        return Err(EFAULT);
     }
+    let is_own = pid == process.pid() || process.threads.find(pid).is_some();
+    if is_own {
+        let (from, to) = if reads { (there, here) } else { (here, there) };
+        let size = usable.min(process.memory.map.extent(there, size, if reads { Rights::READ } else { Rights::WRITE }));
+        let bytes = if size == 0 { Err(EFAULT) } else { process.memory.readable(from, size) }?.to_vec();
+        return process.memory.write_bytes(to, &bytes).map(|()| size);
+    }
+    let permitted = process.identity.capabilities.permitted();
+    let words = proc::remote_query::question(process, if reads { ASK_MEMORY } else { ASK_MEMORY_SET }, [there, usable, permitted], pid, OTHERS);
+    if reads {
+        let into = process.memory.writable(here, usable)?;
+        return process.ask(words, &[], SpanMut::from(into)).map(|(count, _)| count as u64);
+    }
+    let from = process.memory.readable(here, usable)?;
+    process.ask(words, from, SpanMut::EMPTY).map(|(_, [count, _])| count.min(usable))
 }
 
 /// Addresses and sizes, of which none may be a negative number.
@@ -72,7 +71,7 @@ fn transfer(process: &mut Process, frame: &Frame, reads: bool) -> Answer {
     there.reverse();
     let mut total = 0;
     while let Some((addresses, size)) = next(&mut there, &mut here) {
-        match process.move_piece(u64::from(pid as u32), addresses, size, reads) {
+        match move_piece(process, u64::from(pid as u32), addresses, size, reads) {
             Err(_) if total != 0 => break,
             moved => {
                 let moved = moved?;

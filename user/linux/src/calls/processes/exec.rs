@@ -6,12 +6,14 @@ use crate::abi::errno::{Answer, E2BIG, EACCES, EFAULT, EINVAL, ELOOP, ENAMETOOLO
 use crate::abi::file_flags::{AT_EMPTY_PATH, AT_SYMLINK_NOFOLLOW, CURRENT, O_PATH};
 use crate::abi::registers::Frame;
 use crate::calls::processes::fork;
+use crate::operations::files::busy_file;
 use crate::operations::fork_state::Legacy;
 use crate::operations::paths::file_status;
 use crate::operations::paths::path_of;
-use crate::operations::paths::path_start::{is_own_executable, own_descriptor};
+use crate::operations::paths::path_start::{self, is_own_executable, own_descriptor};
 use crate::operations::paths::path_status;
-use crate::operations::paths::permissions::{EXECUTE, S_IFLNK, S_IFMT};
+use crate::operations::paths::permissions::{self, EXECUTE, S_IFLNK, S_IFMT};
+use crate::operations::proc;
 use crate::process::{Process, futex_wake};
 use crate::process::exchange::Place;
 use crate::services::resource_source::{self, Maker};
@@ -104,7 +106,7 @@ impl Command {
         let mut whole = Vec::new();
         if !path.starts_with(b"/") {
             let is_current = self.directory == process.current_directory()?;
-            whole = if is_current { process.current_path()? } else { path_of::path_of(self.directory)? };
+            whole = if is_current { path_of::current_path(process)? } else { path_of::path_of(self.directory)? };
             whole.push(b'/');
         }
         whole.extend(path);
@@ -126,7 +128,7 @@ impl Command {
             }
         };
         if self.hold.is_none() {
-            self.hold = process.while_busy(|process| process.unlocked(|| execute(opened.handle())))?;
+            self.hold = busy_file::while_busy(process, |process| process.unlocked(|| execute(opened.handle())))?;
         }
         let copy = OwnedReference::copy_of(opened.handle(), REFERENCE_USE)?;
         self.opened = Some((opened, mode));
@@ -184,8 +186,8 @@ fn named(process: &mut Process, descriptor: u64, path: &'static [u8], flags: u64
         Some(number) => return of_descriptor(process, number?),
         None if is_own_executable(path) => (process.executable.clone(), process.current_directory()?),
         None => {
-            let directory = process.directory(descriptor, path)?;
-            process.check_place(Place { directory, path }, true, EXECUTE)?;
+            let directory = path_start::directory(process, descriptor, path)?;
+            permissions::check_place(process, Place { directory, path }, true, EXECUTE)?;
             if flags & AT_SYMLINK_NOFOLLOW != 0 && path_status::of_place(process, Place { directory, path }, flags)?.mode & S_IFMT == S_IFLNK {
                 return Err(ELOOP);
             }
@@ -202,7 +204,7 @@ fn of_descriptor(process: &mut Process, number: u64) -> Result<Command, Errno> {
         return Err(EACCES);
     }
     let status = file_status::of_file(process, &file)?;
-    process.check_mode(&status, EXECUTE)?;
+    permissions::check_mode(process, &status, EXECUTE)?;
     let opened_by = file.opened_by.borrow().clone().filter(|_| file.flags.get() & O_PATH != 0);
     if let Some((base, path)) = opened_by {
         let directory = match base {
@@ -213,7 +215,7 @@ fn of_descriptor(process: &mut Process, number: u64) -> Result<Command, Errno> {
         return Ok(Command { path, arguments: Vec::new(), environment: Vec::new(), opened: None, hold: None, directory, place: None });
     }
     let reference = OwnedReference::copy_of(file.reference()?, REFERENCE_USE)?;
-    let place = process.path_opened(&file)?;
+    let place = proc::tree::path_opened(&file)?;
     let path = alloc::format!("/dev/fd/{}", number as u32).into_bytes();
     Ok(Command { path, arguments: Vec::new(), environment: Vec::new(), opened: Some((reference, status.mode)), hold: None, directory: process.services.files()?, place })
 }
@@ -287,7 +289,7 @@ fn replace(process: &mut Process, maker: &mut Maker, command: &Command, legacy: 
     legacy.set_executing(command.hold.as_ref().map(OwnedReference::handle));
     let random = random(process)?;
     // Programs that inherit nothing of ours are told where they start.
-    let place = process.current.is_some().then(|| process.current_path().ok()).flatten().unwrap_or_default();
+    let place = process.current.is_some().then(|| path_of::current_path(process).ok()).flatten().unwrap_or_default();
     // Not before: others had their turn while files were looked for.
     legacy.add_pending(process);
     let bytes = legacy.data.to_bytes();

@@ -34,14 +34,12 @@ struct Request {
     pointer: u64,
 }
 
-impl Process {
-    fn new_number(&mut self) -> Result<u64, Errno> {
-        if self.is_managed() {
-            return Ok(manager::thread_create(Reference::PARENT)?.thread);
-        }
-        self.threads.next += 1;
-        Ok(self.threads.next - 1)
+fn new_number(process: &mut Process) -> Result<u64, Errno> {
+    if process.is_managed() {
+        return Ok(manager::thread_create(Reference::PARENT)?.thread);
     }
+    process.threads.next += 1;
+    Ok(process.threads.next - 1)
 }
 
 fn check(request: &Request) -> Result<(), Errno> {
@@ -60,7 +58,7 @@ fn create(process: &mut Process, frame: &Frame, request: &Request) -> Answer {
         }
     }
     let spare = process.threads.obtain()?;
-    let number = process.new_number()?;
+    let number = new_number(process)?;
     let mut thread = Thread::new(number, spare.block, spare.kernel);
     let maker = process.me();
     (thread.mask, thread.name, thread.fs_base, thread.processors) = (maker.mask, maker.name, maker.fs_base, maker.processors);

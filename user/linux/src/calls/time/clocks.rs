@@ -16,7 +16,7 @@ const TICKS: u64 = 100;
 pub fn clock_gettime(process: &mut Process, frame: &mut Frame) -> Answer {
     let [number, time, ..] = frame.arguments();
     let (seconds, nanoseconds) = match cpu_time::clock(process, number)? {
-        Some(clock) => process.cpu_now(clock).map(|used| (used / SECOND, used % SECOND))?,
+        Some(clock) => cpu_time::cpu_now(process, clock).map(|used| (used / SECOND, used % SECOND))?,
         None => process.services.clock(clock(number)?)?,
     };
     process.memory.write_words(time, &[seconds, nanoseconds])?;
@@ -100,7 +100,7 @@ pub fn times(process: &mut Process, frame: &mut Frame) -> Answer {
     let ticks = seconds * TICKS + nanoseconds / (SECOND / TICKS);
     let buffer = frame.arguments()[0];
     if buffer != 0 {
-        let (used, [_, children]) = (process.used(), process.times_told());
+        let (used, [_, children]) = (process.used(), cpu_time::times_told());
         process.memory.write_words(buffer, &[used / (SECOND / TICKS), 0, children / (SECOND / TICKS), 0])?;
     }
     Ok(ticks)

@@ -8,7 +8,7 @@ use crate::abi::signal_info::LAST;
 use crate::abi::time_units::{MICROSECOND, MONOTONIC, SECOND};
 use crate::operations::clock_reading::{self, moment, read_setting, span, write_setting, write_timer};
 use crate::operations::cpu_time;
-use crate::operations::due_timers::SIGALRM;
+use crate::operations::due_timers::{self, SIGALRM};
 use crate::process::Process;
 use crate::state::timers::{Effect, Posix, Timer};
 
@@ -16,11 +16,9 @@ use crate::state::timers::{Effect, Posix, Timer};
 const MOST: usize = 1024;
 const TIMER_ABSTIME: u64 = 1;
 
-impl Process {
-    /// The timer of an identifier that the program names.
-    fn posix(&mut self, identifier: u64) -> Result<&mut Posix, Errno> {
-        self.timers.posix.get_mut(identifier as u32 as usize).and_then(Option::as_mut).ok_or(EINVAL)
-    }
+/// The timer of an identifier that the program names.
+fn posix(process: &mut Process, identifier: u64) -> Result<&mut Posix, Errno> {
+    process.timers.posix.get_mut(identifier as u32 as usize).and_then(Option::as_mut).ok_or(EINVAL)
 }
 
 /// Arms the real timer, or disarms it (0); interval and rest of before.
@@ -142,16 +140,16 @@ pub fn timer_create(process: &mut Process, frame: &mut Frame) -> Answer {
 /// `timer_settime(identifier, flags, new, old)`.
 pub fn timer_settime(process: &mut Process, frame: &mut Frame) -> Answer {
     let [identifier, flags, new, old, ..] = frame.arguments();
-    let Posix { clock, used, .. } = *process.posix(identifier)?;
+    let Posix { clock, used, .. } = *posix(process, identifier)?;
     let [interval, value] = read_setting(process, new)?;
     let now = clock_reading::now(process, MONOTONIC)?;
-    let now = process.now_for(used, now);
+    let now = due_timers::now_for(process, used, now);
     let is_absolute = flags & TIMER_ABSTIME != 0;
     let due = match used {
         Some(_) => (value != 0).then(|| if is_absolute { value } else { now.saturating_add(value) }),
         None => moment(process, clock, value, is_absolute)?,
     };
-    let posix = process.posix(identifier)?;
+    let posix = posix(process, identifier)?;
     let before = posix.timer.left(now);
     posix.timer = Timer { due, interval, count: 0 };
     if old != 0 {
@@ -166,24 +164,24 @@ pub fn timer_settime(process: &mut Process, frame: &mut Frame) -> Answer {
 /// `timer_gettime(identifier, value)`.
 pub fn timer_gettime(process: &mut Process, frame: &mut Frame) -> Answer {
     let [identifier, address, ..] = frame.arguments();
-    let used = process.posix(identifier)?.used;
+    let used = posix(process, identifier)?.used;
     let now = clock_reading::now(process, MONOTONIC)?;
-    let now = process.now_for(used, now);
-    let left = process.posix(identifier)?.timer.left(now);
+    let now = due_timers::now_for(process, used, now);
+    let left = posix(process, identifier)?.timer.left(now);
     write_setting(process, address, left)?;
     Ok(0)
 }
 
 /// `timer_getoverrun(identifier)`: how often it was due besides when it was last due.
 pub fn timer_getoverrun(process: &mut Process, frame: &mut Frame) -> Answer {
-    let timer = &mut process.posix(frame.arguments()[0])?.timer;
+    let timer = &mut posix(process, frame.arguments()[0])?.timer;
     Ok(core::mem::take(&mut timer.count).saturating_sub(1).min(i32::MAX as u64))
 }
 
 /// `timer_delete(identifier)`.
 pub fn timer_delete(process: &mut Process, frame: &mut Frame) -> Answer {
     let identifier = frame.arguments()[0];
-    process.posix(identifier)?;
+    posix(process, identifier)?;
     process.timers.posix[identifier as u32 as usize] = None;
     Ok(0)
 }

@@ -9,15 +9,13 @@ use nacre_proto::Errno;
 /// Nanoseconds between two tries.
 const PAUSES: [u64; 4] = [500_000, 1_000_000, 2_000_000, 4_000_000];
 
-impl Process {
-    /// Asks until the answer is something else than `ETXTBSY`, at most as often as there are [`PAUSES`], and once more. The library's lock is free between.
-    pub fn while_busy<R>(&mut self, mut ask: impl FnMut(&mut Process) -> Result<R, Errno>) -> Result<R, Errno> {
-        for pause in PAUSES {
-            match ask(self) {
-                Err(Errno::ETXTBSY) => drop(self.sleep(pause)),
-                answer => return answer,
-            }
+/// Asks until the answer is something else than `ETXTBSY`, at most as often as there are [`PAUSES`], and once more. The library's lock is free between.
+pub fn while_busy<R>(process: &mut Process, mut ask: impl FnMut(&mut Process) -> Result<R, Errno>) -> Result<R, Errno> {
+    for pause in PAUSES {
+        match ask(process) {
+            Err(Errno::ETXTBSY) => drop(process.sleep(pause)),
+            answer => return answer,
         }
-        ask(self)
     }
+    ask(process)
 }

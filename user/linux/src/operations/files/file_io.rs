@@ -1,7 +1,13 @@
 //! Reading and writing open files, wherever they are: by messages to their server, or inside the process. Both may wait, without the library's lock.
 
 use crate::abi::errno::{EAGAIN, EINTR, EIO, EPIPE, ERESTART, ESPIPE, Errno};
+use crate::operations::files::in_process_io;
+use crate::operations::files::server_io;
+use crate::operations::files::shared_ring;
+use crate::operations::limit_checks;
+use crate::operations::proc;
 use crate::operations::sockets::socket_transfer;
+use crate::operations::terminals::terminal_io;
 use crate::process::Process;
 use crate::services::OWN_POSITION;
 use crate::services::find::PIECE;
@@ -17,190 +23,190 @@ impl Process {
     pub fn read(&mut self, file: &OpenFile, offset: u64, into: &mut [u8]) -> Result<usize, Errno> {
         let most = into.len();
         // A server may say anything.
-        self.read_anywhere(file, offset, into).map(|count| count.min(most))
-    }
-
-    fn read_anywhere(&mut self, file: &OpenFile, offset: u64, into: &mut [u8]) -> Result<usize, Errno> {
-        file.use_once();
-        if !file.is_remote() {
-            let done = match &file.kind {
-                _ if offset == OWN_POSITION => self.when_possible(file, |process| process.read_inside(file, into)),
-                Kind::Local(local) if file.node().is_some() => self.read_shown(local, Some(offset), into),
-                _ => Err(ESPIPE),
-            };
-            // It may have gone to a server meanwhile.
-            if !file.is_remote() || done.is_ok() {
-                return done;
-            }
-        }
-        if offset == OWN_POSITION
-            && let Some(done) = self.read_ring(file, into, false)
-        {
-            return done;
-        }
-        if let Some(socket) = Socket::of(file).filter(|socket| socket.has_messages() || file.options.get().has_limits()) {
-            return if offset == OWN_POSITION { self.read_socket(file, socket, into) } else { Err(ESPIPE) };
-        }
-        if offset == OWN_POSITION
-            && let Some(done) = self.read_terminal(file, into)
-        {
-            return done;
-        }
-        let target = file.reference()?;
-        if offset == OWN_POSITION && self.is_cut_off(file) {
-            return self.read_gently(file, target, into).map_err(cut_off);
-        }
-        let mut done = 0;
-        loop {
-            let piece = PIECE.min(into.len() - done);
-            let at = if offset == OWN_POSITION { offset } else { offset + done as u64 };
-            match self.read_piece(file, target, at, &mut into[done..done + piece]) {
-                Ok(count) if count < piece => return Ok(done + count),
-                Ok(_) => done += piece,
-                Err(error) if done == 0 => return Err(cut_off(error)),
-                Err(_) => return Ok(done),
-            }
-            if done == into.len() {
-                return Ok(done);
-            }
-            if !file.is_read_on() {
-                return Ok(done + if file.is_channel() { self.read_rest(target, &mut into[done..]) } else { 0 });
-            }
-        }
-    }
-
-    fn read_piece(&mut self, file: &OpenFile, target: Reference, offset: u64, into: &mut [u8]) -> Result<usize, Errno> {
-        let message = Message::new(file::read::LABEL, [offset, into.len() as u64, 0, 0, 0, 0]);
-        let received = self.exchange_if(!file.is_regular(), target, &message, Buffers { bytes: SpanMut::from(into), slots: &[] })?;
-        Ok(received.words[0] as usize)
-    }
-
-    /// More of a pipe or a stream socket, as far as it is there.
-    pub fn read_rest(&mut self, target: Reference, into: &mut [u8]) -> usize {
-        const MOST: usize = PIECE - 4096;
-        let mut done = 0;
-        while done < into.len() {
-            let piece = MOST.min(into.len() - done);
-            let Ok(reply) = channel::receive(target, MSG_DONTWAIT | MSG_BARE, piece as u64, 0, 0, &mut into[done..done + piece]) else { break };
-            done += (reply.count as usize).min(piece);
-            if reply.count < piece as u64 {
-                break;
-            }
-        }
-        done
+        read_anywhere(self, file, offset, into).map(|count| count.min(most))
     }
 
     /// Writes at `offset`, or at the file's own position. Less than was asked for is written when there is no room, or it would have to be waited for.
     pub fn write(&mut self, file: &OpenFile, offset: u64, from: &[u8]) -> Result<usize, Errno> {
-        let from = &from[..self.within_file_size(file, offset, from.len())?];
+        let from = &from[..limit_checks::within_file_size(self, file, offset, from.len())?];
         // A server may say anything.
-        self.write_anywhere(file, offset, from).map(|count| count.min(from.len()))
+        write_anywhere(self, file, offset, from).map(|count| count.min(from.len()))
     }
+}
 
-    fn write_anywhere(&mut self, file: &OpenFile, offset: u64, from: &[u8]) -> Result<usize, Errno> {
-        file.use_once();
-        if !file.is_remote() {
-            if offset != OWN_POSITION {
-                return Err(ESPIPE);
-            }
-            let done = self.when_possible(file, |process| process.write_inside(file, from));
-            // It may have gone to a server meanwhile.
-            if !file.is_remote() || done.is_ok() {
+fn read_anywhere(process: &mut Process, file: &OpenFile, offset: u64, into: &mut [u8]) -> Result<usize, Errno> {
+    file.use_once();
+    if !file.is_remote() {
+        let done = match &file.kind {
+            _ if offset == OWN_POSITION => when_possible(process, file, |process| read_inside(process, file, into)),
+            Kind::Local(local) if file.node().is_some() => proc::open::read_shown(process, local, Some(offset), into),
+            _ => Err(ESPIPE),
+        };
+        // It may have gone to a server meanwhile.
+        if !file.is_remote() || done.is_ok() {
+            return done;
+        }
+    }
+    if offset == OWN_POSITION
+        && let Some(done) = shared_ring::read_ring(process, file, into, false)
+    {
+        return done;
+    }
+    if let Some(socket) = Socket::of(file).filter(|socket| socket.has_messages() || file.options.get().has_limits()) {
+        return if offset == OWN_POSITION { socket_transfer::read_socket(process, file, socket, into) } else { Err(ESPIPE) };
+    }
+    if offset == OWN_POSITION
+        && let Some(done) = terminal_io::read_terminal(process, file, into)
+    {
+        return done;
+    }
+    let target = file.reference()?;
+    if offset == OWN_POSITION && server_io::is_cut_off(process, file) {
+        return server_io::read_gently(process, file, target, into).map_err(cut_off);
+    }
+    let mut done = 0;
+    loop {
+        let piece = PIECE.min(into.len() - done);
+        let at = if offset == OWN_POSITION { offset } else { offset + done as u64 };
+        match read_piece(process, file, target, at, &mut into[done..done + piece]) {
+            Ok(count) if count < piece => return Ok(done + count),
+            Ok(_) => done += piece,
+            Err(error) if done == 0 => return Err(cut_off(error)),
+            Err(_) => return Ok(done),
+        }
+        if done == into.len() {
+            return Ok(done);
+        }
+        if !file.is_read_on() {
+            return Ok(done + if file.is_channel() { read_rest(target, &mut into[done..]) } else { 0 });
+        }
+    }
+}
+
+fn read_piece(process: &mut Process, file: &OpenFile, target: Reference, offset: u64, into: &mut [u8]) -> Result<usize, Errno> {
+    let message = Message::new(file::read::LABEL, [offset, into.len() as u64, 0, 0, 0, 0]);
+    let received = process.exchange_if(!file.is_regular(), target, &message, Buffers { bytes: SpanMut::from(into), slots: &[] })?;
+    Ok(received.words[0] as usize)
+}
+
+/// More of a pipe or a stream socket, as far as it is there.
+pub fn read_rest(target: Reference, into: &mut [u8]) -> usize {
+    const MOST: usize = PIECE - 4096;
+    let mut done = 0;
+    while done < into.len() {
+        let piece = MOST.min(into.len() - done);
+        let Ok(reply) = channel::receive(target, MSG_DONTWAIT | MSG_BARE, piece as u64, 0, 0, &mut into[done..done + piece]) else { break };
+        done += (reply.count as usize).min(piece);
+        if reply.count < piece as u64 {
+            break;
+        }
+    }
+    done
+}
+
+fn write_anywhere(process: &mut Process, file: &OpenFile, offset: u64, from: &[u8]) -> Result<usize, Errno> {
+    file.use_once();
+    if !file.is_remote() {
+        if offset != OWN_POSITION {
+            return Err(ESPIPE);
+        }
+        let done = when_possible(process, file, |process| write_inside(process, file, from));
+        // It may have gone to a server meanwhile.
+        if !file.is_remote() || done.is_ok() {
+            return done;
+        }
+    }
+    if let Some(socket) = Socket::of(file) {
+        return if offset == OWN_POSITION { socket_transfer::write_socket(process, file, socket, from) } else { Err(ESPIPE) };
+    }
+    if offset == OWN_POSITION
+        && let Some(done) = shared_ring::write_ring(process, file, from, false)
+    {
+        return done;
+    }
+    if file.is_pair() {
+        return if offset == OWN_POSITION { terminal_io::write_pair(process, file, from) } else { Err(ESPIPE) };
+    }
+    write_to_server(process, file, offset, from)
+}
+
+/// Writes a pipe or stream by messages.
+pub fn write_rest(process: &mut Process, file: &OpenFile, from: &[u8], dont_wait: bool) -> Result<usize, Errno> {
+    match Socket::of(file) {
+        Some(_) => socket_transfer::send_rest(process, file, from, dont_wait),
+        None => write_to_server(process, file, OWN_POSITION, from),
+    }
+}
+
+fn write_to_server(process: &mut Process, file: &OpenFile, offset: u64, from: &[u8]) -> Result<usize, Errno> {
+    let target = file.reference()?;
+    if from.is_empty() && file.is_channel() {
+        return Ok(0);
+    }
+    let waits = file.is_channel() && !file.is_nonblocking();
+    let mut done = 0;
+    loop {
+        let piece = PIECE.min(from.len() - done);
+        let at = if offset == OWN_POSITION { offset } else { offset + done as u64 };
+        match write_piece(process, file, target, at, &from[done..done + piece]) {
+            Ok(count) if count >= piece => done += piece,
+            // The rest waits for room.
+            Ok(count) if waits && count != 0 => done += count,
+            Ok(count) => return Ok(done + count),
+            Err(EIO) if process.services.is_gone(target) => return Err(EPIPE),
+            Err(error) if done == 0 => return Err(cut_off(error)),
+            Err(_) => return Ok(done),
+        }
+        if done == from.len() {
+            return Ok(done);
+        }
+    }
+}
+
+fn write_piece(process: &mut Process, file: &OpenFile, target: Reference, offset: u64, from: &[u8]) -> Result<usize, Errno> {
+    if offset == OWN_POSITION && server_io::is_cut_off(process, file) {
+        return server_io::write_gently(process, file, target, from);
+    }
+    let message = Message { bytes: from.into(), ..Message::new(file::write::LABEL, [offset, 0, 0, 0, 0, 0]) };
+    let received = process.exchange_if(!file.is_regular(), target, &message, Buffers::NONE)?;
+    Ok(received.words[0] as usize)
+}
+
+fn read_inside(process: &mut Process, file: &OpenFile, into: &mut [u8]) -> Result<usize, Errno> {
+    match &file.kind {
+        Kind::Pipe(end) => end.read(into),
+        Kind::Local(local) => in_process_io::read_local(process, local, into),
+        _ => Err(EIO),
+    }
+}
+
+fn write_inside(process: &mut Process, file: &OpenFile, from: &[u8]) -> Result<usize, Errno> {
+    match &file.kind {
+        Kind::Pipe(end) => end.write(from),
+        Kind::Local(local) => in_process_io::write_local(process, local, from),
+        _ => Err(EIO),
+    }
+}
+
+/// Carries out an operation on a file inside the process as soon as it can be; `EAGAIN` from it means that it cannot yet.
+fn when_possible(process: &mut Process, file: &OpenFile, mut operation: impl FnMut(&mut Process) -> Result<usize, Errno>) -> Result<usize, Errno> {
+    loop {
+        match operation(process) {
+            // Without a kernel nobody could end the wait.
+            Err(EAGAIN) if !file.is_nonblocking() && process.lock.is_some() => {}
+            done => {
+                process.pipe_changed();
                 return done;
             }
         }
-        if let Some(socket) = Socket::of(file) {
-            return if offset == OWN_POSITION { self.write_socket(file, socket, from) } else { Err(ESPIPE) };
+        if process.is_interrupted() {
+            return Err(ERESTART);
         }
-        if offset == OWN_POSITION
-            && let Some(done) = self.write_ring(file, from, false)
-        {
-            return done;
-        }
-        if file.is_pair() {
-            return if offset == OWN_POSITION { self.write_pair(file, from) } else { Err(ESPIPE) };
-        }
-        self.write_to_server(file, offset, from)
-    }
-
-    /// Writes a pipe or stream by messages.
-    pub fn write_rest(&mut self, file: &OpenFile, from: &[u8], dont_wait: bool) -> Result<usize, Errno> {
-        match Socket::of(file) {
-            Some(_) => socket_transfer::send_rest(self, file, from, dont_wait),
-            None => self.write_to_server(file, OWN_POSITION, from),
-        }
-    }
-
-    fn write_to_server(&mut self, file: &OpenFile, offset: u64, from: &[u8]) -> Result<usize, Errno> {
-        let target = file.reference()?;
-        if from.is_empty() && file.is_channel() {
-            return Ok(0);
-        }
-        let waits = file.is_channel() && !file.is_nonblocking();
-        let mut done = 0;
-        loop {
-            let piece = PIECE.min(from.len() - done);
-            let at = if offset == OWN_POSITION { offset } else { offset + done as u64 };
-            match self.write_piece(file, target, at, &from[done..done + piece]) {
-                Ok(count) if count >= piece => done += piece,
-                // The rest waits for room.
-                Ok(count) if waits && count != 0 => done += count,
-                Ok(count) => return Ok(done + count),
-                Err(EIO) if self.services.is_gone(target) => return Err(EPIPE),
-                Err(error) if done == 0 => return Err(cut_off(error)),
-                Err(_) => return Ok(done),
-            }
-            if done == from.len() {
-                return Ok(done);
-            }
-        }
-    }
-
-    fn write_piece(&mut self, file: &OpenFile, target: Reference, offset: u64, from: &[u8]) -> Result<usize, Errno> {
-        if offset == OWN_POSITION && self.is_cut_off(file) {
-            return self.write_gently(file, target, from);
-        }
-        let message = Message { bytes: from.into(), ..Message::new(file::write::LABEL, [offset, 0, 0, 0, 0, 0]) };
-        let received = self.exchange_if(!file.is_regular(), target, &message, Buffers::NONE)?;
-        Ok(received.words[0] as usize)
-    }
-
-    fn read_inside(&mut self, file: &OpenFile, into: &mut [u8]) -> Result<usize, Errno> {
-        match &file.kind {
-            Kind::Pipe(end) => end.read(into),
-            Kind::Local(local) => self.read_local(local, into),
-            _ => Err(EIO),
-        }
-    }
-
-    fn write_inside(&mut self, file: &OpenFile, from: &[u8]) -> Result<usize, Errno> {
-        match &file.kind {
-            Kind::Pipe(end) => end.write(from),
-            Kind::Local(local) => self.write_local(local, from),
-            _ => Err(EIO),
-        }
-    }
-
-    /// Carries out an operation on a file inside the process as soon as it can be; `EAGAIN` from it means that it cannot yet.
-    fn when_possible(&mut self, file: &OpenFile, mut operation: impl FnMut(&mut Process) -> Result<usize, Errno>) -> Result<usize, Errno> {
-        loop {
-            match operation(self) {
-                // Without a kernel nobody could end the wait.
-                Err(EAGAIN) if !file.is_nonblocking() && self.lock.is_some() => {}
-                done => {
-                    self.pipe_changed();
-                    return done;
-                }
-            }
-            if self.is_interrupted() {
-                return Err(ERESTART);
-            }
-            self.me().awaits_pipe = true;
-            self.sleep(nacre_sys::FOREVER);
-            self.me().awaits_pipe = false;
-            if file.is_remote() {
-                return Err(EAGAIN);
-            }
+        process.me().awaits_pipe = true;
+        process.sleep(nacre_sys::FOREVER);
+        process.me().awaits_pipe = false;
+        if file.is_remote() {
+            return Err(EAGAIN);
         }
     }
 }

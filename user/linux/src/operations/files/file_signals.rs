@@ -4,7 +4,7 @@ use crate::abi::errno::{Answer, EINVAL, EPIPE, ESRCH, Errno};
 use crate::abi::file_flags::O_ASYNC;
 use crate::abi::signal_info::{Info, LAST, SI_KERNEL};
 use crate::abi::signal_numbers::SIGPIPE;
-use crate::operations::files::readiness::Watched;
+use crate::operations::files::readiness::{self, Watched};
 use crate::operations::proc;
 use crate::process::Process;
 use crate::state::files::file_owners::Owner;
@@ -76,56 +76,54 @@ fn check_owner(process: &mut Process, owner: i32) -> Result<(), Errno> {
     sent.map(drop).map_err(|error| if error == ESRCH { ESRCH } else { error })
 }
 
-impl Process {
-    /// From now on a file's owner is told of its events.
-    pub fn tell_owner(&mut self, file: &Rc<OpenFile>) -> Answer {
-        if file.is_channel() {
-            self.told.retain(|other| other.strong_count() != 0 && other.as_ptr() != Rc::as_ptr(file));
-            self.told.push(Rc::downgrade(file));
-            self.look_for_owner(file, false);
-        }
-        Ok(0)
+/// From now on a file's owner is told of its events.
+pub fn tell_owner(process: &mut Process, file: &Rc<OpenFile>) -> Answer {
+    if file.is_channel() {
+        process.told.retain(|other| other.strong_count() != 0 && other.as_ptr() != Rc::as_ptr(file));
+        process.told.push(Rc::downgrade(file));
+        look_for_owner(process, file, false);
     }
+    Ok(0)
+}
 
-    /// Looks at all files whose owners are told: something may have changed.
-    pub fn tell_owners(&mut self) {
-        for file in self.told.clone().iter().filter_map(Weak::upgrade) {
-            if file.flags.get() & O_ASYNC != 0 {
-                self.look_for_owner(&file, true);
-            }
+/// Looks at all files whose owners are told: something may have changed.
+pub fn tell_owners(process: &mut Process) {
+    for file in process.told.clone().iter().filter_map(Weak::upgrade) {
+        if file.flags.get() & O_ASYNC != 0 {
+            look_for_owner(process, &file, true);
         }
     }
+}
 
-    /// Tells a file's owner of what has changed, and asks to hear of the next change.
-    fn look_for_owner(&mut self, file: &OpenFile, tells: bool) {
-        let Some(now) = file.reference().ok().and_then(|target| channel::look(target, READABLE | WRITABLE).ok()) else { return };
-        let mut owner = file.owner.get();
-        let before = core::mem::replace(&mut owner.changes, [now.arrivals, now.departures]);
-        file.owner.set(owner);
-        if tells && now.arrivals != before[0] && now.events & READABLE != 0 {
-            self.signal_owner(owner, POLL_IN);
-        } else if tells && now.departures != before[1] && now.events & WRITABLE != 0 {
-            self.signal_owner(owner, POLL_OUT);
-        }
-        let [arrivals, departures] = owner.changes;
-        let watched = self.watch_with(file, READABLE | WRITABLE | 1 << 40, |_, target, agent, bits| {
-            channel::expect(target, READABLE | WRITABLE, arrivals, departures, bits, agent)?;
-            Ok(false)
-        });
-        if watched == Watched::UNKNOWN {
-            file.flags.set(file.flags.get() & !O_ASYNC);
-        }
+/// Tells a file's owner of what has changed, and asks to hear of the next change.
+fn look_for_owner(process: &mut Process, file: &OpenFile, tells: bool) {
+    let Some(now) = file.reference().ok().and_then(|target| channel::look(target, READABLE | WRITABLE).ok()) else { return };
+    let mut owner = file.owner.get();
+    let before = core::mem::replace(&mut owner.changes, [now.arrivals, now.departures]);
+    file.owner.set(owner);
+    if tells && now.arrivals != before[0] && now.events & READABLE != 0 {
+        signal_owner(process, owner, POLL_IN);
+    } else if tells && now.departures != before[1] && now.events & WRITABLE != 0 {
+        signal_owner(process, owner, POLL_OUT);
     }
+    let [arrivals, departures] = owner.changes;
+    let watched = readiness::watch_with(process, file, READABLE | WRITABLE | 1 << 40, |_, target, agent, bits| {
+        channel::expect(target, READABLE | WRITABLE, arrivals, departures, bits, agent)?;
+        Ok(false)
+    });
+    if watched == Watched::UNKNOWN {
+        file.flags.set(file.flags.get() & !O_ASYNC);
+    }
+}
 
-    fn signal_owner(&mut self, owner: Owner, code: i32) {
-        let signal = if owner.signal == 0 { SIGIO } else { owner.signal.into() };
-        let code = if owner.signal == 0 { SI_KERNEL } else { code };
-        if owner.owner != 0 && u64::from(owner.owner.unsigned_abs()) == self.pid() && owner.owner > 0 {
-            // A queue that is full loses signals, as Linux's does.
-            let _ = self.post(Info::from(signal, code, 0, 0));
-        } else if owner.owner != 0 {
-            let _ = manager::kill(Reference::PARENT, i64::from(owner.owner) as u64, 0, signal, i64::from(code) as u64, 0);
-        }
+fn signal_owner(process: &mut Process, owner: Owner, code: i32) {
+    let signal = if owner.signal == 0 { SIGIO } else { owner.signal.into() };
+    let code = if owner.signal == 0 { SI_KERNEL } else { code };
+    if owner.owner != 0 && u64::from(owner.owner.unsigned_abs()) == process.pid() && owner.owner > 0 {
+        // A queue that is full loses signals, as Linux's does.
+        let _ = process.post(Info::from(signal, code, 0, 0));
+    } else if owner.owner != 0 {
+        let _ = manager::kill(Reference::PARENT, i64::from(owner.owner) as u64, 0, signal, i64::from(code) as u64, 0);
     }
 }
 

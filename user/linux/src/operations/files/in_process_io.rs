@@ -5,6 +5,7 @@ use crate::abi::file_flags::{O_CLOEXEC, O_NONBLOCK, O_RDWR};
 use crate::abi::signal_info::Info;
 use crate::abi::time_units::MONOTONIC;
 use crate::operations::clock_reading;
+use crate::operations::proc;
 use crate::process::Process;
 use crate::state::files::in_process_file::Local;
 use crate::state::files::open_file::{Kind, OpenFile};
@@ -28,113 +29,111 @@ fn record(info: &Info) -> [u8; SIGNAL_RECORD] {
     bytes
 }
 
-impl Process {
-    /// Reads a file that is inside the process.
-    pub fn read_local(&mut self, file: &RefCell<Local>, into: &mut [u8]) -> Result<usize, Errno> {
-        let wanted = match &*file.borrow() {
-            Local::Signals(set) => Some(*set),
-            _ => None,
-        };
-        if let Some(set) = wanted {
-            return self.read_signals(set, into);
-        }
-        if matches!(&*file.borrow(), Local::Shown(_)) {
-            return self.read_shown(file, None, into);
-        }
-        let place = into.get_mut(..8).ok_or(EINVAL)?;
-        let value = match &mut *file.borrow_mut() {
-            Local::Counter(counter) => counter.read()?,
-            Local::Timer(timer) => {
-                timer.timer.expire(clock_reading::now(self, MONOTONIC)?);
-                Some(core::mem::take(&mut timer.timer.count)).filter(|count| *count != 0).ok_or(EAGAIN)?
-            }
-            _ => return Err(EINVAL),
-        };
-        place.copy_from_slice(&value.to_le_bytes());
-        Ok(8)
+/// Reads a file that is inside the process.
+pub fn read_local(process: &mut Process, file: &RefCell<Local>, into: &mut [u8]) -> Result<usize, Errno> {
+    let wanted = match &*file.borrow() {
+        Local::Signals(set) => Some(*set),
+        _ => None,
+    };
+    if let Some(set) = wanted {
+        return read_signals(process, set, into);
     }
+    if matches!(&*file.borrow(), Local::Shown(_)) {
+        return proc::open::read_shown(process, file, None, into);
+    }
+    let place = into.get_mut(..8).ok_or(EINVAL)?;
+    let value = match &mut *file.borrow_mut() {
+        Local::Counter(counter) => counter.read()?,
+        Local::Timer(timer) => {
+            timer.timer.expire(clock_reading::now(process, MONOTONIC)?);
+            Some(core::mem::take(&mut timer.timer.count)).filter(|count| *count != 0).ok_or(EAGAIN)?
+        }
+        _ => return Err(EINVAL),
+    };
+    place.copy_from_slice(&value.to_le_bytes());
+    Ok(8)
+}
 
-    fn read_signals(&mut self, set: u64, into: &mut [u8]) -> Result<usize, Errno> {
-        if into.len() < SIGNAL_RECORD {
-            return Err(EINVAL);
-        }
-        let mut done = 0;
-        for place in into.chunks_exact_mut(SIGNAL_RECORD) {
-            let own = self.me().pending.take(set);
-            let Some(info) = own.or_else(|| self.signals.pending.take(set)) else { break };
-            place.copy_from_slice(&record(&info));
-            done += SIGNAL_RECORD;
-        }
-        if done == 0 { Err(EAGAIN) } else { Ok(done) }
+fn read_signals(process: &mut Process, set: u64, into: &mut [u8]) -> Result<usize, Errno> {
+    if into.len() < SIGNAL_RECORD {
+        return Err(EINVAL);
     }
+    let mut done = 0;
+    for place in into.chunks_exact_mut(SIGNAL_RECORD) {
+        let own = process.me().pending.take(set);
+        let Some(info) = own.or_else(|| process.signals.pending.take(set)) else { break };
+        place.copy_from_slice(&record(&info));
+        done += SIGNAL_RECORD;
+    }
+    if done == 0 { Err(EAGAIN) } else { Ok(done) }
+}
 
-    /// Writes to a file that is inside the process.
-    pub fn write_local(&mut self, file: &RefCell<Local>, from: &[u8]) -> Result<usize, Errno> {
-        let shown = match &*file.borrow() {
-            Local::Shown(shown) => Some(shown.node),
-            _ => None,
-        };
-        if let Some(node) = shown {
-            return self.write_shown(node, from);
-        }
-        let bytes: [u8; 8] = from.get(..8).and_then(|bytes| bytes.try_into().ok()).ok_or(EINVAL)?;
-        match &mut *file.borrow_mut() {
-            Local::Counter(counter) => counter.write(u64::from_le_bytes(bytes))?,
-            _ => return Err(EINVAL),
-        }
-        Ok(8)
+/// Writes to a file that is inside the process.
+pub fn write_local(process: &mut Process, file: &RefCell<Local>, from: &[u8]) -> Result<usize, Errno> {
+    let shown = match &*file.borrow() {
+        Local::Shown(shown) => Some(shown.node),
+        _ => None,
+    };
+    if let Some(node) = shown {
+        return proc::memory_shortage::write_shown(process, node, from);
     }
+    let bytes: [u8; 8] = from.get(..8).and_then(|bytes| bytes.try_into().ok()).ok_or(EINVAL)?;
+    match &mut *file.borrow_mut() {
+        Local::Counter(counter) => counter.write(u64::from_le_bytes(bytes))?,
+        _ => return Err(EINVAL),
+    }
+    Ok(8)
+}
 
-    /// Whether there are timers that are files.
-    pub fn has_file_timers(&self) -> bool {
-        !self.file_timers.is_empty()
-    }
+/// Whether there are timers that are files.
+pub fn has_file_timers(process: &Process) -> bool {
+    !process.file_timers.is_empty()
+}
 
-    /// Lets timers that are files expire, and wakes who may wait for them; when the next is due.
-    pub fn fire_file_timers(&mut self, now: u64) -> Option<u64> {
-        let mut next = None;
-        let mut fired = false;
-        self.file_timers.retain(|file| {
-            let Some(open) = file.upgrade() else { return false };
-            let Kind::Local(local) = &open.kind else { return false };
-            let Local::Timer(timer) = &mut *local.borrow_mut() else { return false };
-            fired |= timer.timer.expire(now) != 0;
-            next = next.into_iter().chain(timer.timer.due).min();
-            true
-        });
-        if fired {
-            self.pipe_changed();
+/// Lets timers that are files expire, and wakes who may wait for them; when the next is due.
+pub fn fire_file_timers(process: &mut Process, now: u64) -> Option<u64> {
+    let mut next = None;
+    let mut fired = false;
+    process.file_timers.retain(|file| {
+        let Some(open) = file.upgrade() else { return false };
+        let Kind::Local(local) = &open.kind else { return false };
+        let Local::Timer(timer) = &mut *local.borrow_mut() else { return false };
+        fired |= timer.timer.expire(now) != 0;
+        next = next.into_iter().chain(timer.timer.due).min();
+        true
+    });
+    if fired {
+        process.pipe_changed();
+    }
+    next
+}
+
+/// Counters of other processes' descriptors must be where those find them too: a server keeps them from now on.
+pub fn move_counters(process: &mut Process) {
+    for number in process.descriptors.open_in(0, u64::MAX) {
+        let Ok(file) = process.descriptors.get(number) else { continue };
+        if !file.is_remote() && move_counter(process, &file).is_some() {
+            process.pipe_changed();
         }
-        next
     }
+}
 
-    /// Counters of other processes' descriptors must be where those find them too: a server keeps them from now on.
-    pub fn move_counters(&mut self) {
-        for number in self.descriptors.open_in(0, u64::MAX) {
-            let Ok(file) = self.descriptors.get(number) else { continue };
-            if !file.is_remote() && self.move_counter(&file).is_some() {
-                self.pipe_changed();
-            }
-        }
+fn move_counter(process: &mut Process, file: &OpenFile) -> Option<()> {
+    let Kind::Local(local) = &file.kind else { return None };
+    let (value, takes_one) = match &*local.borrow() {
+        Local::Counter(counter) => (counter.value, counter.is_semaphore),
+        _ => return None,
+    };
+    // One that no server takes stays the process's own.
+    let reference = nacre_proto::directory::counter(process.services.files().ok()?, value, takes_one.into()).ok()?.file;
+    if file.is_nonblocking() {
+        nacre_proto::file::flags(reference.handle(), O_NONBLOCK.into()).ok()?;
     }
+    file.moved.set(reference).ok()
+}
 
-    fn move_counter(&mut self, file: &OpenFile) -> Option<()> {
-        let Kind::Local(local) = &file.kind else { return None };
-        let (value, takes_one) = match &*local.borrow() {
-            Local::Counter(counter) => (counter.value, counter.is_semaphore),
-            _ => return None,
-        };
-        // One that no server takes stays the process's own.
-        let reference = nacre_proto::directory::counter(self.services.files().ok()?, value, takes_one.into()).ok()?.file;
-        if file.is_nonblocking() {
-            nacre_proto::file::flags(reference.handle(), O_NONBLOCK.into()).ok()?;
-        }
-        file.moved.set(reference).ok()
-    }
-
-    pub fn open_local(&mut self, local: Local, flags: u64) -> Answer {
-        let flags = flags as u32;
-        let file = OpenFile::new(Kind::Local(RefCell::new(local)), 0o600, O_RDWR | flags & O_NONBLOCK);
-        self.open(file, flags & O_CLOEXEC != 0)
-    }
+pub fn open_local(process: &mut Process, local: Local, flags: u64) -> Answer {
+    let flags = flags as u32;
+    let file = OpenFile::new(Kind::Local(RefCell::new(local)), 0o600, O_RDWR | flags & O_NONBLOCK);
+    process.open(file, flags & O_CLOEXEC != 0)
 }

@@ -19,19 +19,17 @@ pub fn key(file: &Status) -> alloc::vec::Vec<u8> {
     key
 }
 
-impl Process {
-    /// Opens the named pipe at a path, once it has its other side. `ENXIO`: there is something else.
-    pub fn open_fifo(&mut self, directory: Reference, path: &[u8], flags: u32) -> Result<OpenFile, Errno> {
-        let found = file_status::of_path(directory, path)?;
-        if found.mode as u32 & S_IFMT != S_IFIFO {
-            return Err(Errno::ENXIO);
-        }
-        let service = self.services.channels().map_err(|_| Errno::ENXIO)?;
-        let slot = Vacant::<Reference>::new()?;
-        let key = key(&found);
-        let message = Message { bytes: (&key[..]).into(), ..Message::new(channel::fifo::LABEL, words([u64::from(flags & (O_ACCESS | O_NONBLOCK | O_DIRECT))])) };
-        let buffers = Buffers { bytes: SpanMut::EMPTY, slots: &[slot.handle()] };
-        self.exchange(service, &message, buffers).map_err(|error| if error == EINTR { ERESTART } else { error })?;
-        Ok(OpenFile::new(Kind::Remote(slot.occupied()), found.mode as u32, flags))
+/// Opens the named pipe at a path, once it has its other side. `ENXIO`: there is something else.
+pub fn open_fifo(process: &mut Process, directory: Reference, path: &[u8], flags: u32) -> Result<OpenFile, Errno> {
+    let found = file_status::of_path(directory, path)?;
+    if found.mode as u32 & S_IFMT != S_IFIFO {
+        return Err(Errno::ENXIO);
     }
+    let service = process.services.channels().map_err(|_| Errno::ENXIO)?;
+    let slot = Vacant::<Reference>::new()?;
+    let key = key(&found);
+    let message = Message { bytes: (&key[..]).into(), ..Message::new(channel::fifo::LABEL, words([u64::from(flags & (O_ACCESS | O_NONBLOCK | O_DIRECT))])) };
+    let buffers = Buffers { bytes: SpanMut::EMPTY, slots: &[slot.handle()] };
+    process.exchange(service, &message, buffers).map_err(|error| if error == EINTR { ERESTART } else { error })?;
+    Ok(OpenFile::new(Kind::Remote(slot.occupied()), found.mode as u32, flags))
 }

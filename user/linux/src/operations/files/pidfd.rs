@@ -4,6 +4,7 @@ use crate::abi::errno::{Answer, EBADF, EINVAL, ENOSYS, EPERM, ESRCH, Errno};
 use crate::abi::file_flags::{O_CLOEXEC, O_NONBLOCK, O_RDWR};
 use crate::abi::registers::Frame;
 use crate::abi::signal_info::{Info, LAST, SI_USER};
+use crate::operations::proc;
 use crate::operations::send_signal;
 use crate::process::Process;
 use crate::state::files::in_process_file::Local;
@@ -97,7 +98,7 @@ pub fn pidfd_getfd(process: &mut Process, frame: &mut Frame) -> Answer {
         return Err(EINVAL);
     }
     let (pid, _) = of_descriptor(process, descriptor)?;
-    let file = if pid == process.pid() { process.descriptors.get(number)? } else { Rc::new(process.ask_file(pid, number)?) };
+    let file = if pid == process.pid() { process.descriptors.get(number)? } else { Rc::new(proc::remote_query::ask_file(process, pid, number)?) };
     let limit = process.limits.descriptors();
     process.descriptors.insert(file, 0, true, limit)
 }

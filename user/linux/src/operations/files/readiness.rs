@@ -27,7 +27,7 @@ pub fn ready(process: &mut Process, open: &OpenFile, events: u64) -> u64 {
     if let Kind::Local(local) = &open.kind
         && !open.is_remote()
     {
-        return process.local_events(local) & events;
+        return local_events(process, local) & events;
     }
     let Some(end) = open.pipe() else {
         if open.options.get().has_failed() {
@@ -66,77 +66,75 @@ impl Watched {
     }
 }
 
-impl Process {
-    /// Has `ask` tell a file's server to notify these bits, unless it still has a watch of all these events.
-    pub fn watch_with(&mut self, open: &OpenFile, events: u64, ask: impl FnOnce(&mut Process, Reference, Reference, u64) -> Result<bool, Errno>) -> Watched {
-        let watch = self.watches.of(open);
-        let count = self.watches.count(watch);
-        if events & !watch.events == 0 && watch.notified == count && watch.events != 0 {
-            return Watched::NOTHING;
-        }
-        let Ok(agent) = self.need_agent() else { return Watched::UNKNOWN };
-        let Ok(target) = open.reference() else { return Watched::NOTHING };
-        let Ok(is_ready) = ask(self, target, agent, watch.bits()) else { return Watched::UNKNOWN };
-        if !is_ready {
-            open.watch.set(Watch { events, notified: count, ..watch });
-        }
-        Watched { is_complete: true, is_ready }
+/// Has `ask` tell a file's server to notify these bits, unless it still has a watch of all these events.
+pub fn watch_with(process: &mut Process, open: &OpenFile, events: u64, ask: impl FnOnce(&mut Process, Reference, Reference, u64) -> Result<bool, Errno>) -> Watched {
+    let watch = process.watches.of(open);
+    let count = process.watches.count(watch);
+    if events & !watch.events == 0 && watch.notified == count && watch.events != 0 {
+        return Watched::NOTHING;
     }
+    let Ok(agent) = process.need_agent() else { return Watched::UNKNOWN };
+    let Ok(target) = open.reference() else { return Watched::NOTHING };
+    let Ok(is_ready) = ask(process, target, agent, watch.bits()) else { return Watched::UNKNOWN };
+    if !is_ready {
+        open.watch.set(Watch { events, notified: count, ..watch });
+    }
+    Watched { is_complete: true, is_ready }
+}
 
-    /// Whether anything in a set is ready.
-    pub fn any_ready(&mut self, local: &RefCell<Local>) -> bool {
-        let entries = with_set(local, |set| set.entries.clone()).unwrap_or_default();
-        entries.iter().any(|entry| entry.file.upgrade().is_some_and(|file| ready(self, &file, (entry.wanted & !FLAGS) | ALWAYS) != 0))
-    }
+/// Whether anything in a set is ready.
+pub fn any_ready(process: &mut Process, local: &RefCell<Local>) -> bool {
+    let entries = with_set(local, |set| set.entries.clone()).unwrap_or_default();
+    entries.iter().any(|entry| entry.file.upgrade().is_some_and(|file| ready(process, &file, (entry.wanted & !FLAGS) | ALWAYS) != 0))
+}
 
-    /// Has the agent told when a file of a set may be ready; other files inside the process tell themselves.
-    pub fn watch_set(&mut self, local: &RefCell<Local>) -> Watched {
-        let entries = match &*local.borrow() {
-            Local::Set(set) => set.entries.clone(),
-            _ => return Watched::NOTHING,
-        };
-        let wanted = entries.iter().filter(|entry| entry.wanted & !FLAGS != 0);
-        wanted.fold(Watched::NOTHING, |all, entry| all.and(self.watch_entry(entry)))
-    }
+/// Has the agent told when a file of a set may be ready; other files inside the process tell themselves.
+pub fn watch_set(process: &mut Process, local: &RefCell<Local>) -> Watched {
+    let entries = match &*local.borrow() {
+        Local::Set(set) => set.entries.clone(),
+        _ => return Watched::NOTHING,
+    };
+    let wanted = entries.iter().filter(|entry| entry.wanted & !FLAGS != 0);
+    wanted.fold(Watched::NOTHING, |all, entry| all.and(watch_entry(process, entry)))
+}
 
-    fn watch_entry(&mut self, entry: &Entry) -> Watched {
-        let Some(file) = entry.file.upgrade() else { return Watched::NOTHING };
-        let events = entry.wanted & !FLAGS;
-        if entry.wanted & EDGE == 0 {
-            return watch(self, &file, events);
-        }
-        if !file.counts_changes() {
-            // What is ready and was told of is no news, and nobody tells of the next time.
-            let watched = watch(self, &file, events);
-            return Watched { is_complete: watched.is_complete && !watched.is_ready, is_ready: false };
-        }
-        let [arrivals, departures] = entry.changes;
-        self.watch_with(&file, events | EDGE, |_, target, agent, bits| {
-            let now = channel::expect(target, events, arrivals, departures, bits, agent)?;
-            Ok([now.arrivals, now.departures] != [arrivals, departures])
-        })
+fn watch_entry(process: &mut Process, entry: &Entry) -> Watched {
+    let Some(file) = entry.file.upgrade() else { return Watched::NOTHING };
+    let events = entry.wanted & !FLAGS;
+    if entry.wanted & EDGE == 0 {
+        return watch(process, &file, events);
     }
+    if !file.counts_changes() {
+        // What is ready and was told of is no news, and nobody tells of the next time.
+        let watched = watch(process, &file, events);
+        return Watched { is_complete: watched.is_complete && !watched.is_ready, is_ready: false };
+    }
+    let [arrivals, departures] = entry.changes;
+    watch_with(process, &file, events | EDGE, |_, target, agent, bits| {
+        let now = channel::expect(target, events, arrivals, departures, bits, agent)?;
+        Ok([now.arrivals, now.departures] != [arrivals, departures])
+    })
+}
 
-    /// Which events a file inside the process has.
-    pub fn local_events(&mut self, file: &RefCell<Local>) -> u64 {
-        let set = match &mut *file.borrow_mut() {
-            Local::Counter(counter) => return counter.events(),
-            Local::Timer(timer) => {
-                // A clock that does not answer leaves the timer as it is.
-                timer.timer.expire(clock_reading::now(self, MONOTONIC).unwrap_or(0));
-                return if timer.timer.count != 0 { POLLIN } else { 0 };
-            }
-            Local::Signals(set) => *set,
-            Local::Shown(_) => return POLLIN | POLLOUT,
-            Local::Process(pid) => return if pidfd::has_ended(*pid) { POLLIN } else { 0 },
-            Local::Set(_) => 0,
-        };
-        if set != 0 {
-            let there = self.signals.pending.set() | self.me().pending.set();
-            return if there & set != 0 { POLLIN } else { 0 };
+/// Which events a file inside the process has.
+pub fn local_events(process: &mut Process, file: &RefCell<Local>) -> u64 {
+    let set = match &mut *file.borrow_mut() {
+        Local::Counter(counter) => return counter.events(),
+        Local::Timer(timer) => {
+            // A clock that does not answer leaves the timer as it is.
+            timer.timer.expire(clock_reading::now(process, MONOTONIC).unwrap_or(0));
+            return if timer.timer.count != 0 { POLLIN } else { 0 };
         }
-        if self.any_ready(file) { POLLIN } else { 0 }
+        Local::Signals(set) => *set,
+        Local::Shown(_) => return POLLIN | POLLOUT,
+        Local::Process(pid) => return if pidfd::has_ended(*pid) { POLLIN } else { 0 },
+        Local::Set(_) => 0,
+    };
+    if set != 0 {
+        let there = process.signals.pending.set() | process.me().pending.set();
+        return if there & set != 0 { POLLIN } else { 0 };
     }
+    if any_ready(process, file) { POLLIN } else { 0 }
 }
 
 /// Asks that the agent hears when `open` may have one of the events. Files inside the process need no asking.
@@ -144,9 +142,9 @@ pub fn watch(process: &mut Process, open: &OpenFile, events: u64) -> Watched {
     match &open.kind {
         // Nobody tells of a process that ends, unless it is a child.
         Kind::Local(_) if open.process().is_some() => Watched::UNKNOWN,
-        Kind::Local(local) if !open.is_remote() => process.watch_set(local),
+        Kind::Local(local) if !open.is_remote() => watch_set(process, local),
         Kind::Pipe(_) => Watched::NOTHING,
-        _ => process.watch_with(open, events, |process, target, agent, bits| {
+        _ => watch_with(process, open, events, |process, target, agent, bits| {
             Ok(process.unlocked(|| file::watch(target, events, bits, agent))?.events != 0)
         }),
     }

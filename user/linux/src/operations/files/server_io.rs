@@ -3,6 +3,7 @@
 
 use crate::abi::errno::{EAGAIN, EINTR, ERESTART, ERESTART_UNHANDLED, Errno};
 use crate::abi::poll_events::{ALWAYS, POLLIN, POLLOUT};
+use crate::operations::files::file_io;
 use crate::operations::files::readiness::{FOR_EVER, wait_for_one};
 use crate::process::Process;
 use crate::services::OWN_POSITION;
@@ -17,76 +18,74 @@ use nacre_sys::ipc::{Buffers, Message};
 /// Bytes of an answer that are not data.
 const BESIDES: usize = 4096;
 
-impl Process {
-    /// Whether a signal can cut off a call on this file.
-    pub fn is_cut_off(&self, file: &OpenFile) -> bool {
-        self.agent.is_some() && self.lock.is_some() && !file.is_regular() && !file.is_mailbox()
-    }
+/// Whether a signal can cut off a call on this file.
+pub fn is_cut_off(process: &Process, file: &OpenFile) -> bool {
+    process.agent.is_some() && process.lock.is_some() && !file.is_regular() && !file.is_mailbox()
+}
 
-    /// Tries until it can be done; `EAGAIN` from `attempt` says that it cannot yet.
-    pub fn await_turn<T>(&mut self, file: &OpenFile, event: u64, mut attempt: impl FnMut(&mut Process) -> Result<T, Errno>) -> Result<T, Errno> {
-        loop {
-            match attempt(self) {
-                Err(EAGAIN) if !file.is_nonblocking() => {}
-                done => return done,
-            }
-            wait_for_one(self, file, event, FOR_EVER).map_err(|error| if matches!(error, EINTR | ERESTART_UNHANDLED) { ERESTART } else { error })?;
+/// Tries until it can be done; `EAGAIN` from `attempt` says that it cannot yet.
+pub fn await_turn<T>(process: &mut Process, file: &OpenFile, event: u64, mut attempt: impl FnMut(&mut Process) -> Result<T, Errno>) -> Result<T, Errno> {
+    loop {
+        match attempt(process) {
+            Err(EAGAIN) if !file.is_nonblocking() => {}
+            done => return done,
+        }
+        wait_for_one(process, file, event, FOR_EVER).map_err(|error| if matches!(error, EINTR | ERESTART_UNHANDLED) { ERESTART } else { error })?;
+    }
+}
+
+/// Whether a file that is no channel has the event, and its server can say so; while it has not, this waits.
+fn await_event(process: &mut Process, file: &OpenFile, target: Reference, event: u64) -> Result<bool, Errno> {
+    if file.is_nonblocking() {
+        return Ok(true);
+    }
+    await_turn(process, file, event, |_| match file::poll(target, event | ALWAYS) {
+        Ok(reply) if reply.events == 0 => Err(EAGAIN),
+        Ok(_) => Ok(true),
+        Err(_) => Ok(false),
+    })
+}
+
+/// Reads what there is of a file, or waits for it. Of a device more than one message's bytes are read; a signal ends that with what
+/// was read so far.
+pub fn read_gently(process: &mut Process, file: &OpenFile, target: Reference, into: &mut [u8]) -> Result<usize, Errno> {
+    if file.is_channel() {
+        let most = into.len().min(PIECE - BESIDES);
+        let attempt = |_: &mut Process| Ok(channel::receive(target, MSG_DONTWAIT | MSG_BARE, most as u64, 0, 0, &mut into[..most])?.count as usize);
+        let count = await_turn(process, file, POLLIN, attempt)?.min(most);
+        return Ok(if count == most { count + file_io::read_rest(target, &mut into[count..]) } else { count });
+    }
+    let mut done = 0;
+    loop {
+        let piece = PIECE.min(into.len() - done);
+        let count = match read_piece_gently(process, file, target, &mut into[done..done + piece]) {
+            Err(_) if done != 0 => return Ok(done),
+            count => count?,
+        };
+        done += count;
+        if count < piece || done == into.len() || !file.is_read_on() || process.is_interrupted() {
+            return Ok(done);
         }
     }
+}
 
-    /// Whether a file that is no channel has the event, and its server can say so; while it has not, this waits.
-    fn await_event(&mut self, file: &OpenFile, target: Reference, event: u64) -> Result<bool, Errno> {
-        if file.is_nonblocking() {
-            return Ok(true);
-        }
-        self.await_turn(file, event, |_| match file::poll(target, event | ALWAYS) {
-            Ok(reply) if reply.events == 0 => Err(EAGAIN),
-            Ok(_) => Ok(true),
-            Err(_) => Ok(false),
-        })
-    }
+/// One message of [`crate::operations::files::server_io::read_gently`].
+fn read_piece_gently(process: &mut Process, file: &OpenFile, target: Reference, into: &mut [u8]) -> Result<usize, Errno> {
+    // Another reader can be first; then this waits for what comes next.
+    let is_told = await_event(process, file, target, POLLIN)?;
+    let message = Message::new(file::read::LABEL, [OWN_POSITION, into.len() as u64, 0, 0, 0, 0]);
+    let most = into.len();
+    let received = process.exchange_if(!is_told, target, &message, Buffers { bytes: SpanMut::from(into), slots: &[] })?;
+    Ok((received.words[0] as usize).min(most))
+}
 
-    /// Reads what there is of a file, or waits for it. Of a device more than one message's bytes are read; a signal ends that with what
-    /// was read so far.
-    pub fn read_gently(&mut self, file: &OpenFile, target: Reference, into: &mut [u8]) -> Result<usize, Errno> {
-        if file.is_channel() {
-            let most = into.len().min(PIECE - BESIDES);
-            let attempt = |_: &mut Process| Ok(channel::receive(target, MSG_DONTWAIT | MSG_BARE, most as u64, 0, 0, &mut into[..most])?.count as usize);
-            let count = self.await_turn(file, POLLIN, attempt)?.min(most);
-            return Ok(if count == most { count + self.read_rest(target, &mut into[count..]) } else { count });
-        }
-        let mut done = 0;
-        loop {
-            let piece = PIECE.min(into.len() - done);
-            let count = match self.read_piece_gently(file, target, &mut into[done..done + piece]) {
-                Err(_) if done != 0 => return Ok(done),
-                count => count?,
-            };
-            done += count;
-            if count < piece || done == into.len() || !file.is_read_on() || self.is_interrupted() {
-                return Ok(done);
-            }
-        }
+/// Writes a piece, or what there is room for.
+pub fn write_gently(process: &mut Process, file: &OpenFile, target: Reference, from: &[u8]) -> Result<usize, Errno> {
+    let at_once = |process: &mut Process, message: &Message<'_>| Ok(process.exchange_if(false, target, message, Buffers::NONE)?.words[0] as usize);
+    if file.is_channel() {
+        let outgoing = Outgoing { flags: MSG_DONTWAIT, ..Outgoing::default() };
+        let message = Message { bytes: from.into(), ..Message::new(channel::send::LABEL, outgoing.words()) };
+        return await_turn(process, file, POLLOUT, |process| at_once(process, &message));
     }
-
-    /// One message of [`Process::read_gently`].
-    fn read_piece_gently(&mut self, file: &OpenFile, target: Reference, into: &mut [u8]) -> Result<usize, Errno> {
-        // Another reader can be first; then this waits for what comes next.
-        let is_told = self.await_event(file, target, POLLIN)?;
-        let message = Message::new(file::read::LABEL, [OWN_POSITION, into.len() as u64, 0, 0, 0, 0]);
-        let most = into.len();
-        let received = self.exchange_if(!is_told, target, &message, Buffers { bytes: SpanMut::from(into), slots: &[] })?;
-        Ok((received.words[0] as usize).min(most))
-    }
-
-    /// Writes a piece, or what there is room for.
-    pub fn write_gently(&mut self, file: &OpenFile, target: Reference, from: &[u8]) -> Result<usize, Errno> {
-        let at_once = |process: &mut Process, message: &Message<'_>| Ok(process.exchange_if(false, target, message, Buffers::NONE)?.words[0] as usize);
-        if file.is_channel() {
-            let outgoing = Outgoing { flags: MSG_DONTWAIT, ..Outgoing::default() };
-            let message = Message { bytes: from.into(), ..Message::new(channel::send::LABEL, outgoing.words()) };
-            return self.await_turn(file, POLLOUT, |process| at_once(process, &message));
-        }
-        at_once(self, &Message { bytes: from.into(), ..Message::new(file::write::LABEL, [OWN_POSITION, 0, 0, 0, 0, 0]) })
-    }
+    at_once(process, &Message { bytes: from.into(), ..Message::new(file::write::LABEL, [OWN_POSITION, 0, 0, 0, 0, 0]) })
 }

@@ -1,6 +1,7 @@
 //! Status of open files.
 
 use crate::abi::errno::{EIO, Errno};
+use crate::operations::proc;
 use crate::process::Process;
 use crate::state::files::open_file::OpenFile;
 use crate::state::files::proc_node::Node;
@@ -15,7 +16,7 @@ pub fn of_file(process: &mut Process, open: &OpenFile) -> Result<Status, Errno> 
         return Ok(Status { mode: PIPE_MODE, links: 1, block_size: 4096, size: end.waiting() as u64, ..Status::default() });
     }
     if let Some(node) = open.node() {
-        return process.status_of_node(node);
+        return status_of_node(process, node);
     }
     if open.process().is_some() {
         return Ok(Status { mode: 0o600, links: 1, block_size: 4096, ..Status::default() });
@@ -26,27 +27,25 @@ pub fn of_file(process: &mut Process, open: &OpenFile) -> Result<Status, Errno> 
     Status::from_bytes(&bytes).ok_or(EIO)
 }
 
-impl Process {
-    pub(super) fn status_of_node(&mut self, node: Node) -> Result<Status, Errno> {
-        match node {
-            Node::Terminal(Some(number)) => self.status_of_terminal(number),
-            Node::Terminal(None) => Ok(channel::terminal_as_file(0, false)),
-            node => {
-                let owner = node.process().map_or([0; 2], |pid| self.owner_of_process(pid));
-                let [uid, gid] = owner;
-                Ok(Status { uid, gid, ..node.status() })
-            }
+pub(super) fn status_of_node(process: &mut Process, node: Node) -> Result<Status, Errno> {
+    match node {
+        Node::Terminal(Some(number)) => proc::terminals::status_of_terminal(process, number),
+        Node::Terminal(None) => Ok(channel::terminal_as_file(0, false)),
+        node => {
+            let owner = node.process().map_or([0; 2], |pid| owner_of_process(process, pid));
+            let [uid, gid] = owner;
+            Ok(Status { uid, gid, ..node.status() })
         }
     }
+}
 
-    /// Effective user and group of a process; the group of another one is not known.
-    fn owner_of_process(&mut self, pid: u64) -> [u64; 2] {
-        if pid == self.pid() {
-            let [_, user, _, _, group, _] = self.identity.owner().map(u64::from);
-            return [user, group];
-        }
-        manager::look(nacre_sys::Reference::PARENT, pid, &mut [0; 1024]).map_or([0; 2], |found| [found.effective, 0])
+/// Effective user and group of a process; the group of another one is not known.
+fn owner_of_process(process: &mut Process, pid: u64) -> [u64; 2] {
+    if pid == process.pid() {
+        let [_, user, _, _, group, _] = process.identity.owner().map(u64::from);
+        return [user, group];
     }
+    manager::look(nacre_sys::Reference::PARENT, pid, &mut [0; 1024]).map_or([0; 2], |found| [found.effective, 0])
 }
 
 /// The status of what a path of the library's names.

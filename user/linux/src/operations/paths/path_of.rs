@@ -13,12 +13,10 @@ pub fn path_of(target: nacre_sys::Reference) -> Result<Vec<u8>, Errno> {
     Ok(path.get(..size).unwrap_or_default().to_vec())
 }
 
-impl Process {
-    /// The path of the current directory.
-    pub fn current_path(&mut self) -> Result<Vec<u8>, Errno> {
-        match self.current.as_ref().and_then(|current| current.node()) {
-            Some(node) => Ok(node.path().into_bytes()),
-            None => path_of(self.current_directory()?),
-        }
+/// The path of the current directory.
+pub fn current_path(process: &mut Process) -> Result<Vec<u8>, Errno> {
+    match process.current.as_ref().and_then(|current| current.node()) {
+        Some(node) => Ok(node.path().into_bytes()),
+        None => path_of(process.current_directory()?),
     }
 }

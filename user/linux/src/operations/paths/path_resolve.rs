@@ -2,9 +2,10 @@
 //! to is opened by a path without links.
 
 use crate::abi::errno::{EAGAIN, EINVAL, ELOOP, ENOENT, ENOTDIR, Errno};
-use crate::operations::paths::path_start::own_descriptor;
+use crate::operations::paths::path_start::{self, own_descriptor};
 use crate::operations::paths::path_walk::{Walk, look};
 use crate::operations::paths::permissions::{S_IFLNK, S_IFMT};
+use crate::operations::proc;
 use crate::operations::terminals::terminal_io;
 use crate::process::Process;
 use crate::state::files::proc_node::{Node, Target};
@@ -86,11 +87,11 @@ impl Process {
             return rules.check_magic().map(|()| Resolved::AsItIs);
         }
         if !(is_scoped && path.starts_with(b"/"))
-            && let Some(found) = self.in_proc(descriptor, path, follow)
+            && let Some(found) = proc::tree::in_proc(self, descriptor, path, follow)
         {
-            return self.resolve_here(descriptor, path, found?, rules).map(|()| Resolved::AsItIs);
+            return resolve_here(self, descriptor, path, found?, rules).map(|()| Resolved::AsItIs);
         }
-        let from = if is_absolute { self.services.files()? } else { self.directory(descriptor, b".")? };
+        let from = if is_absolute { self.services.files()? } else { path_start::directory(self, descriptor, b".")? };
         let start = if is_absolute { Vec::from(b"/") } else { Vec::new() };
         let mut walk = Walk { from, done: start, rest: Vec::new(), links: 0 };
         walk.push(path);
@@ -99,22 +100,22 @@ impl Process {
         let done = if walk.done.is_empty() { b".".to_vec() } else { walk.done };
         Ok(Resolved::At(done, is_directory))
     }
+}
 
-    /// A path that leads to something in `/proc`, or through it.
-    fn resolve_here(&mut self, descriptor: u64, path: &[u8], found: Target, rules: Rules) -> Result<(), Errno> {
-        let names = || path.split(|byte| *byte == b'/');
-        let leaves = path.starts_with(b"/") || names().any(|name| name == b"..");
-        if rules.have(BENEATH | IN_ROOT | NO_OTHERS) && leaves {
-            return Err(EXDEV);
-        }
-        if rules.have(NO_LINKS) && names().any(|name| matches!(name, b"self" | b"thread-self" | b"mounts")) {
-            return Err(ELOOP);
-        }
-        let is_magic = matches!(&found, Target::Node(Node::Descriptor(..)))
-            || matches!(&found, Target::Outside(path) if terminal_io::name(path).is_none())
-            || matches!(self.in_proc(descriptor, path, false), Some(Ok(Target::Node(Node::Place(..)))));
-        if is_magic { rules.check_magic() } else { Ok(()) }
+/// A path that leads to something in `/proc`, or through it.
+fn resolve_here(process: &mut Process, descriptor: u64, path: &[u8], found: Target, rules: Rules) -> Result<(), Errno> {
+    let names = || path.split(|byte| *byte == b'/');
+    let leaves = path.starts_with(b"/") || names().any(|name| name == b"..");
+    if rules.have(BENEATH | IN_ROOT | NO_OTHERS) && leaves {
+        return Err(EXDEV);
     }
+    if rules.have(NO_LINKS) && names().any(|name| matches!(name, b"self" | b"thread-self" | b"mounts")) {
+        return Err(ELOOP);
+    }
+    let is_magic = matches!(&found, Target::Node(Node::Descriptor(..)))
+        || matches!(&found, Target::Outside(path) if terminal_io::name(path).is_none())
+        || matches!(proc::tree::in_proc(process, descriptor, path, false), Some(Ok(Target::Node(Node::Place(..)))));
+    if is_magic { rules.check_magic() } else { Ok(()) }
 }
 
 /// Walks to the end, or to the name that is not there, if it is the last.

@@ -8,31 +8,31 @@ use crate::process::exchange::Place;
 use nacre_sys::Reference;
 
 impl Process {
-    /// The directory that `path` starts at if it is used with `descriptor`.
-    pub fn directory(&mut self, descriptor: u64, path: &[u8]) -> Result<Reference, Errno> {
-        if path.first() == Some(&b'/') {
-            return self.services.files();
-        }
-        if descriptor as i32 == AT_FDCWD {
-            return self.current_directory();
-        }
-        let file = self.descriptors.get(descriptor)?;
-        if file.pipe().is_some() { Err(ENOTDIR) } else { file.reference() }
-    }
-
     /// The path at `address`, used with `descriptor`.
     pub fn place(&mut self, descriptor: u64, address: u64) -> Result<Place<'static>, Errno> {
         let path = self.memory.path(address)?;
         if path.is_empty() {
             return Err(ENOENT);
         }
-        Ok(Place { directory: self.directory(descriptor, path)?, path })
+        Ok(Place { directory: directory(self, descriptor, path)?, path })
     }
+}
 
-    /// The place that a call without a descriptor names in its first argument.
-    pub fn first_place(&mut self, frame: &Frame) -> Result<Place<'static>, Errno> {
-        self.place(CURRENT, frame.arguments()[0])
+/// The directory that `path` starts at if it is used with `descriptor`.
+pub fn directory(process: &mut Process, descriptor: u64, path: &[u8]) -> Result<Reference, Errno> {
+    if path.first() == Some(&b'/') {
+        return process.services.files();
     }
+    if descriptor as i32 == AT_FDCWD {
+        return process.current_directory();
+    }
+    let file = process.descriptors.get(descriptor)?;
+    if file.pipe().is_some() { Err(ENOTDIR) } else { file.reference() }
+}
+
+/// The place that a call without a descriptor names in its first argument.
+pub fn first_place(process: &mut Process, frame: &Frame) -> Result<Place<'static>, Errno> {
+    process.place(CURRENT, frame.arguments()[0])
 }
 
 /// The number in a path such as `/dev/fd/3`, whose file is a descriptor of the process.

@@ -2,8 +2,10 @@
 
 use crate::abi::errno::{EINVAL, EIO, ENOENT, Errno};
 use crate::abi::file_flags::{AT_EMPTY_PATH, AT_SYMLINK_NOFOLLOW, CURRENT};
-use crate::operations::paths::file_status::of_file;
+use crate::operations::paths::file_status::{self, of_file};
 use crate::operations::paths::path_start;
+use crate::operations::paths::permissions;
+use crate::operations::proc;
 use crate::process::Process;
 use crate::process::exchange::Place;
 use crate::state::files::proc_node::{Node, Target};
@@ -32,14 +34,14 @@ pub fn at(process: &mut Process, descriptor: u64, address: u64, flags: u64) -> R
     if let Some(number) = path_start::own_descriptor(path).filter(|_| flags & AT_SYMLINK_NOFOLLOW == 0) {
         return of_descriptor(process, number?).map_err(|_| ENOENT);
     }
-    if let Some(known) = process.terminal_status(path) {
+    if let Some(known) = proc::terminals::terminal_status(process, path) {
         return known;
     }
-    match process.in_proc(descriptor, path, flags & AT_SYMLINK_NOFOLLOW == 0) {
+    match proc::tree::in_proc(process, descriptor, path, flags & AT_SYMLINK_NOFOLLOW == 0) {
         Some(target) => of_target(process, target?, flags),
         None => {
             let place = process.place(descriptor, address)?;
-            process.check_place(place, flags & AT_SYMLINK_NOFOLLOW == 0, 0)?;
+            permissions::check_place(process, place, flags & AT_SYMLINK_NOFOLLOW == 0, 0)?;
             of_place(process, place, flags)
         }
     }
@@ -51,13 +53,13 @@ fn of_target(process: &mut Process, target: Target, flags: u64) -> Result<Status
         Target::Node(Node::Descriptor(pid, number)) if flags & AT_SYMLINK_NOFOLLOW == 0 && pid == process.pid() => {
             of_descriptor(process, number).map_err(|_| ENOENT)
         }
-        Target::Node(node @ Node::Descriptor(..)) if flags & AT_SYMLINK_NOFOLLOW == 0 => match process.status_of_other(node)? {
+        Target::Node(node @ Node::Descriptor(..)) if flags & AT_SYMLINK_NOFOLLOW == 0 => match proc::ask_process::status_of_other(process, node)? {
             Ok(status) => Ok(status),
             Err(path) => of_target(process, Target::Outside(path), flags),
         },
-        Target::Node(node) => process.status_of_node(node),
+        Target::Node(node) => file_status::status_of_node(process, node),
         Target::Outside(path) => {
-            if let Some(known) = process.terminal_status(&path) {
+            if let Some(known) = proc::terminals::terminal_status(process, &path) {
                 return known;
             }
             let mut bytes = [0; Status::SIZE];

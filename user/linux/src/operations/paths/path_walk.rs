@@ -80,25 +80,23 @@ impl Walk {
     }
 }
 
-impl Process {
-    /// An absolute path with neither links nor dots. From where there is nothing on, or it cannot be seen, it stays as it is.
-    pub fn real_path(&mut self, path: &[u8]) -> Vec<u8> {
-        let Ok(root) = self.services.files() else { return path.to_vec() };
-        let mut walk = Walk { from: root, done: Vec::from(b"/"), rest: Vec::new(), links: 0 };
-        walk.push(path);
-        while let Some(name) = walk.rest.pop() {
-            if name == b".." {
-                walk.leave();
-                continue;
-            }
-            let next = walk.with(&name);
-            let is_link = look(root, &next).is_ok_and(|status| status.mode & S_IFMT == S_IFLNK);
-            if !is_link || walk.follow(&next, root).is_err() {
-                walk.done = next;
-            }
+/// An absolute path with neither links nor dots. From where there is nothing on, or it cannot be seen, it stays as it is.
+pub fn real_path(process: &mut Process, path: &[u8]) -> Vec<u8> {
+    let Ok(root) = process.services.files() else { return path.to_vec() };
+    let mut walk = Walk { from: root, done: Vec::from(b"/"), rest: Vec::new(), links: 0 };
+    walk.push(path);
+    while let Some(name) = walk.rest.pop() {
+        if name == b".." {
+            walk.leave();
+            continue;
         }
-        walk.done
+        let next = walk.with(&name);
+        let is_link = look(root, &next).is_ok_and(|status| status.mode & S_IFMT == S_IFLNK);
+        if !is_link || walk.follow(&next, root).is_err() {
+            walk.done = next;
+        }
     }
+    walk.done
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@
 use crate::abi::errno::{EACCES, ENOENT, ENOTDIR, EPERM, Errno};
 use crate::abi::file_flags::AT_SYMLINK_NOFOLLOW;
 use crate::abi::registers::Frame;
+use crate::operations::paths::path_start;
 use crate::operations::paths::path_walk::{Walk, look};
 use crate::process::Process;
 use crate::process::exchange::Place;
@@ -55,11 +56,6 @@ fn digit(status: &Status, [user, group]: Who, groups: &[u32]) -> u64 {
 }
 
 impl Process {
-    /// Whether modes say anything to this process: not to the superuser, whose files are his as they are made.
-    pub fn minds_modes(&self) -> bool {
-        !self.identity.capabilities.has(FILES) || self.identity.of_files != [0; 2]
-    }
-
     /// Whether the user may use a file so.
     pub fn allows(&self, status: &Status, wanted: u64, who: Who) -> bool {
         let missing = wanted & !digit(status, who, &self.identity.groups);
@@ -70,119 +66,124 @@ impl Process {
             || has(FILE_SEARCH) && (missing == READ || is_directory(status) && missing & WRITE == 0)
     }
 
-    /// `EACCES` unless the user may use a file so.
-    pub fn check_mode(&self, status: &Status, wanted: u64) -> Result<(), Errno> {
-        if self.allows(status, wanted, self.identity.of_files) { Ok(()) } else { Err(EACCES) }
-    }
-
-    /// Walks a path as the user; what is at its end.
-    pub fn walk_as(&mut self, from: Reference, path: &[u8], follow: bool, who: Who) -> Result<Found, Errno> {
-        let root = self.services.files()?;
-        let mut walk = Walk { from, done: Vec::new(), rest: Vec::new(), links: 0 };
-        if path.first() == Some(&b'/') {
-            (walk.from, walk.done) = (root, Vec::from(b"/"));
-        }
-        walk.push(path);
-        let mut here = look(walk.from, &walk.done)?;
-        loop {
-            let Some(name) = walk.rest.pop() else { return Ok(Found { parent: here, file: Some(here) }) };
-            if !is_directory(&here) {
-                return Err(ENOTDIR);
-            }
-            if !self.allows(&here, EXECUTE, who) {
-                return Err(EACCES);
-            }
-            let is_last = walk.rest.is_empty();
-            let next = walk.with(&name);
-            match look(walk.from, &next) {
-                Ok(status) if status.mode & S_IFMT == S_IFLNK && (follow || !is_last) => {
-                    // In a directory such as `/tmp` others' links lead nowhere.
-                    let is_trap = is_last && here.mode & (STICKY | 2) == STICKY | 2 && ![u64::from(who[0]), here.uid].contains(&status.uid);
-                    if is_trap {
-                        return Err(EACCES);
-                    }
-                    walk.follow(&next, root)?;
-                    here = look(walk.from, &walk.done)?;
-                }
-                Ok(status) if is_last => return Ok(Found { parent: here, file: Some(status) }),
-                Ok(status) => (walk.done, here) = (next, status),
-                Err(ENOENT) if is_last => return Ok(Found { parent: here, file: None }),
-                Err(error) => return Err(error),
-            }
-        }
-    }
-
-    /// What a place is to the user, if modes say anything to him.
-    pub fn judge(&mut self, place: Place<'_>, follow: bool) -> Result<Option<Found>, Errno> {
-        if !self.minds_modes() {
-            return Ok(None);
-        }
-        let who = self.identity.of_files;
-        self.walk_as(place.directory, place.path, follow, who).map(Some)
-    }
-
-    /// `EACCES` unless the user may come to a place, and use what is there so.
-    pub fn check_place(&mut self, place: Place<'_>, follow: bool, wanted: u64) -> Result<(), Errno> {
-        match self.judge(place, follow)? {
-            Some(Found { file: Some(status), .. }) => self.check_mode(&status, wanted),
-            _ => Ok(()),
-        }
-    }
-
-    /// Whether the user may give or take a name in the directory that the place is in. A name that is there already is for the server to refuse.
-    pub fn check_new_name(&mut self, place: Place<'_>) -> Result<Option<Status>, Errno> {
-        match self.judge(place, false)? {
-            Some(Found { parent, file: None }) => self.check_mode(&parent, WRITE | EXECUTE).map(|()| Some(parent)),
-            _ => Ok(None),
-        }
-    }
-
-    /// `EPERM` unless the user may give a file another name: others' only if he could read and write them anyway, as Debian's kernel has it.
-    pub fn check_linked(&mut self, place: Place<'_>, follow: bool) -> Result<(), Errno> {
-        let Some(Found { file: Some(file), .. }) = self.judge(place, follow)? else { return Ok(()) };
-        let is_plain = file.mode & S_IFMT == S_IFREG && file.mode & SET_USER == 0 && file.mode & (SET_GROUP | 0o10) != SET_GROUP | 0o10;
-        let may = self.owns(&file) || is_plain && self.check_mode(&file, READ | WRITE).is_ok();
-        if may { Ok(()) } else { Err(EPERM) }
-    }
-
-    /// Whether the user may take a name away: in a directory such as `/tmp` his own ones.
-    pub fn check_old_name(&mut self, place: Place<'_>) -> Result<(), Errno> {
-        let Some(Found { parent, file: Some(file) }) = self.judge(place, false)? else { return Ok(()) };
-        self.check_mode(&parent, WRITE | EXECUTE)?;
-        let is_others = parent.mode & STICKY != 0 && !self.owns(&file) && !self.owns(&parent);
-        if is_others { Err(EPERM) } else { Ok(()) }
-    }
-
-    /// Whether the user may do what a file's owner may.
-    pub fn owns(&self, status: &Status) -> bool {
-        status.uid == u64::from(self.identity.of_files[0]) || self.identity.capabilities.has(FILE_OWNER)
-    }
-
-    /// Whether the user belongs to a group.
-    pub fn is_in(&self, group: u64) -> bool {
-        group == u64::from(self.identity.of_files[1]) || self.identity.groups.iter().any(|other| u64::from(*other) == group)
-    }
-
     /// Makes what the user has just made in a directory his own.
     pub fn make_own(&mut self, place: Place<'_>, parent: Option<Status>) -> Result<(), Errno> {
         let Some(parent) = parent else { return Ok(()) };
-        let [user, group] = self.owner_in(&parent);
+        let [user, group] = owner_in(self, &parent);
         directory::set_owner_at(place.directory, user, group, AT_SYMLINK_NOFOLLOW, place.path)?;
         Ok(())
     }
+}
 
-    /// Whose something new in a directory is.
-    pub fn owner_in(&self, parent: &Status) -> [u64; 2] {
-        let [user, group] = self.identity.of_files.map(u64::from);
-        [user, if parent.mode & SET_GROUP != 0 { parent.gid } else { group }]
-    }
+/// Whether modes say anything to this process: not to the superuser, whose files are his as they are made.
+pub fn minds_modes(process: &Process) -> bool {
+    !process.identity.capabilities.has(FILES) || process.identity.of_files != [0; 2]
+}
 
-    /// The place that a call without a descriptor names in its first argument, if the user may come there.
-    pub fn first_place_to(&mut self, frame: &Frame, wanted: u64) -> Result<Place<'static>, Errno> {
-        let place = self.first_place(frame)?;
-        self.check_place(place, true, wanted)?;
-        Ok(place)
+/// `EACCES` unless the user may use a file so.
+pub fn check_mode(process: &Process, status: &Status, wanted: u64) -> Result<(), Errno> {
+    if process.allows(status, wanted, process.identity.of_files) { Ok(()) } else { Err(EACCES) }
+}
+
+/// Walks a path as the user; what is at its end.
+pub fn walk_as(process: &mut Process, from: Reference, path: &[u8], follow: bool, who: Who) -> Result<Found, Errno> {
+    let root = process.services.files()?;
+    let mut walk = Walk { from, done: Vec::new(), rest: Vec::new(), links: 0 };
+    if path.first() == Some(&b'/') {
+        (walk.from, walk.done) = (root, Vec::from(b"/"));
     }
+    walk.push(path);
+    let mut here = look(walk.from, &walk.done)?;
+    loop {
+        let Some(name) = walk.rest.pop() else { return Ok(Found { parent: here, file: Some(here) }) };
+        if !is_directory(&here) {
+            return Err(ENOTDIR);
+        }
+        if !process.allows(&here, EXECUTE, who) {
+            return Err(EACCES);
+        }
+        let is_last = walk.rest.is_empty();
+        let next = walk.with(&name);
+        match look(walk.from, &next) {
+            Ok(status) if status.mode & S_IFMT == S_IFLNK && (follow || !is_last) => {
+                // In a directory such as `/tmp` others' links lead nowhere.
+                let is_trap = is_last && here.mode & (STICKY | 2) == STICKY | 2 && ![u64::from(who[0]), here.uid].contains(&status.uid);
+                if is_trap {
+                    return Err(EACCES);
+                }
+                walk.follow(&next, root)?;
+                here = look(walk.from, &walk.done)?;
+            }
+            Ok(status) if is_last => return Ok(Found { parent: here, file: Some(status) }),
+            Ok(status) => (walk.done, here) = (next, status),
+            Err(ENOENT) if is_last => return Ok(Found { parent: here, file: None }),
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// What a place is to the user, if modes say anything to him.
+pub fn judge(process: &mut Process, place: Place<'_>, follow: bool) -> Result<Option<Found>, Errno> {
+    if !minds_modes(process) {
+        return Ok(None);
+    }
+    let who = process.identity.of_files;
+    walk_as(process, place.directory, place.path, follow, who).map(Some)
+}
+
+/// `EACCES` unless the user may come to a place, and use what is there so.
+pub fn check_place(process: &mut Process, place: Place<'_>, follow: bool, wanted: u64) -> Result<(), Errno> {
+    match judge(process, place, follow)? {
+        Some(Found { file: Some(status), .. }) => check_mode(process, &status, wanted),
+        _ => Ok(()),
+    }
+}
+
+/// Whether the user may give or take a name in the directory that the place is in. A name that is there already is for the server to refuse.
+pub fn check_new_name(process: &mut Process, place: Place<'_>) -> Result<Option<Status>, Errno> {
+    match judge(process, place, false)? {
+        Some(Found { parent, file: None }) => check_mode(process, &parent, WRITE | EXECUTE).map(|()| Some(parent)),
+        _ => Ok(None),
+    }
+}
+
+/// `EPERM` unless the user may give a file another name: others' only if he could read and write them anyway, as Debian's kernel has it.
+pub fn check_linked(process: &mut Process, place: Place<'_>, follow: bool) -> Result<(), Errno> {
+    let Some(Found { file: Some(file), .. }) = judge(process, place, follow)? else { return Ok(()) };
+    let is_plain = file.mode & S_IFMT == S_IFREG && file.mode & SET_USER == 0 && file.mode & (SET_GROUP | 0o10) != SET_GROUP | 0o10;
+    let may = owns(process, &file) || is_plain && check_mode(process, &file, READ | WRITE).is_ok();
+    if may { Ok(()) } else { Err(EPERM) }
+}
+
+/// Whether the user may take a name away: in a directory such as `/tmp` his own ones.
+pub fn check_old_name(process: &mut Process, place: Place<'_>) -> Result<(), Errno> {
+    let Some(Found { parent, file: Some(file) }) = judge(process, place, false)? else { return Ok(()) };
+    check_mode(process, &parent, WRITE | EXECUTE)?;
+    let is_others = parent.mode & STICKY != 0 && !owns(process, &file) && !owns(process, &parent);
+    if is_others { Err(EPERM) } else { Ok(()) }
+}
+
+/// Whether the user may do what a file's owner may.
+pub fn owns(process: &Process, status: &Status) -> bool {
+    status.uid == u64::from(process.identity.of_files[0]) || process.identity.capabilities.has(FILE_OWNER)
+}
+
+/// Whether the user belongs to a group.
+pub fn is_in(process: &Process, group: u64) -> bool {
+    group == u64::from(process.identity.of_files[1]) || process.identity.groups.iter().any(|other| u64::from(*other) == group)
+}
+
+/// Whose something new in a directory is.
+pub fn owner_in(process: &Process, parent: &Status) -> [u64; 2] {
+    let [user, group] = process.identity.of_files.map(u64::from);
+    [user, if parent.mode & SET_GROUP != 0 { parent.gid } else { group }]
+}
+
+/// The place that a call without a descriptor names in its first argument, if the user may come there.
+pub fn first_place_to(process: &mut Process, frame: &Frame, wanted: u64) -> Result<Place<'static>, Errno> {
+    let place = path_start::first_place(process, frame)?;
+    check_place(process, place, true, wanted)?;
+    Ok(place)
 }
 
 #[cfg(test)]

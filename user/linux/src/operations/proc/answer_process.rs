@@ -3,59 +3,59 @@
 use crate::abi::errno::{EINVAL, ENOENT, EPERM, Errno};
 use crate::abi::file_flags::CURRENT;
 use crate::operations::proc::ask_process::{MOST, PATH, is_open};
+use crate::operations::proc::remote_query;
+use crate::operations::proc::text;
+use crate::operations::proc::tree;
 use crate::process::Process;
 use crate::state::files::proc_node::{Node, Target};
 use alloc::vec::Vec;
 use nacre_proto::flags::{ASK_LINK, ASK_PRIVILEGED, ASK_TEXT};
 use nacre_proto::process::visit;
 
-impl Process {
-    /// The answer to who asks such a question of this process.
-    pub fn answer_shown(&mut self, asked: &visit::Reply, path: &[u8]) -> Result<Vec<u8>, Errno> {
-        let node = self.own_node(path)?;
-        if !is_open(node) {
-            self.check_looked_at(asked)?;
-        }
-        match asked.question & !ASK_PRIVILEGED {
-            ASK_TEXT => {
-                let text = self.text_of(node)?;
-                let from = usize::try_from(asked.first).unwrap_or(usize::MAX).min(text.len());
-                Ok(text[from..text.len().min(from.saturating_add(MOST))].to_vec())
-            }
-            ASK_LINK => self.target_of(node),
-            _ => Ok(self
-                .own_numbers(node)
-                .ok_or(EINVAL)?
-                .into_iter()
-                .filter(|number| *number >= asked.first)
-                .take(MOST / 4)
-                .flat_map(|number| (number as u32).to_le_bytes())
-                .collect()),
-        }
+/// The answer to who asks such a question of this process.
+pub fn answer_shown(process: &mut Process, asked: &visit::Reply, path: &[u8]) -> Result<Vec<u8>, Errno> {
+    let node = own_node(process, path)?;
+    if !is_open(node) {
+        remote_query::check_looked_at(process, asked)?;
     }
+    match asked.question & !ASK_PRIVILEGED {
+        ASK_TEXT => {
+            let text = text::text_of(process, node)?;
+            let from = usize::try_from(asked.first).unwrap_or(usize::MAX).min(text.len());
+            Ok(text[from..text.len().min(from.saturating_add(MOST))].to_vec())
+        }
+        ASK_LINK => tree::target_of(process, node),
+        _ => Ok(own_numbers(process, node)
+            .ok_or(EINVAL)?
+            .into_iter()
+            .filter(|number| *number >= asked.first)
+            .take(MOST / 4)
+            .flat_map(|number| (number as u32).to_le_bytes())
+            .collect()),
+    }
+}
 
-    /// What a path below the own folder means; no other process is asked for that.
-    fn own_node(&mut self, path: &[u8]) -> Result<Node, Errno> {
-        let own = alloc::format!("/proc/{}/", self.pid());
-        if path.len() > PATH || !path.starts_with(own.as_bytes()) || path.windows(2).any(|pair| pair == b"..") {
-            return Err(EINVAL);
-        }
-        match self.in_proc(CURRENT, path, false).ok_or(ENOENT)?? {
-            Target::Node(node) if node.process() == Some(self.pid()) => Ok(node),
-            _ => Err(EPERM),
-        }
+/// What a path below the own folder means; no other process is asked for that.
+fn own_node(process: &mut Process, path: &[u8]) -> Result<Node, Errno> {
+    let own = alloc::format!("/proc/{}/", process.pid());
+    if path.len() > PATH || !path.starts_with(own.as_bytes()) || path.windows(2).any(|pair| pair == b"..") {
+        return Err(EINVAL);
     }
+    match tree::in_proc(process, CURRENT, path, false).ok_or(ENOENT)?? {
+        Target::Node(node) if node.process() == Some(process.pid()) => Ok(node),
+        _ => Err(EPERM),
+    }
+}
 
-    /// The numbers in a folder of the own process.
-    pub(super) fn own_numbers(&self, node: Node) -> Option<Vec<u64>> {
-        Some(match node {
-            Node::Descriptors(..) => self.descriptors.open_in(0, u64::MAX),
-            Node::Threads(_) => {
-                let mut all: Vec<u64> = self.threads.all().map(|(_, thread)| thread.number).collect();
-                all.sort_unstable();
-                all
-            }
-            _ => return None,
-        })
-    }
+/// The numbers in a folder of the own process.
+pub(super) fn own_numbers(process: &Process, node: Node) -> Option<Vec<u64>> {
+    Some(match node {
+        Node::Descriptors(..) => process.descriptors.open_in(0, u64::MAX),
+        Node::Threads(_) => {
+            let mut all: Vec<u64> = process.threads.all().map(|(_, thread)| thread.number).collect();
+            all.sort_unstable();
+            all
+        }
+        _ => return None,
+    })
 }

@@ -2,7 +2,9 @@
 
 use crate::abi::errno::{EACCES, EINVAL, ENOENT, ERESTART, Errno};
 use crate::abi::file_flags::{O_ACCESS, O_CLOEXEC, O_WRONLY};
+use crate::operations::proc::answer_process;
 use crate::operations::proc::open::Opened;
+use crate::operations::proc::remote_query;
 use crate::process::Process;
 use crate::state::files::proc_node::Node;
 use alloc::vec::Vec;
@@ -47,104 +49,102 @@ fn told(error: Errno) -> Errno {
     if matches!(error, ERESTART | ENOENT) { error } else { EACCES }
 }
 
-impl Process {
-    /// The numbers in a folder of descriptors or threads.
-    pub fn numbers_in(&mut self, folder: Node) -> Result<Vec<u64>, Errno> {
-        if folder.process() == Some(self.pid()) {
-            return self.own_numbers(folder).ok_or(EINVAL);
+/// The numbers in a folder of descriptors or threads.
+pub fn numbers_in(process: &mut Process, folder: Node) -> Result<Vec<u64>, Errno> {
+    if folder.process() == Some(process.pid()) {
+        return answer_process::own_numbers(process, folder).ok_or(EINVAL);
+    }
+    numbers_of_other(process, folder).map_err(told)
+}
+
+/// Opens what another process has open, by its name, or as it is if it has none.
+pub fn open_of_other(process: &mut Process, pid: u64, number: u64, flags: u32) -> Result<Opened, Errno> {
+    let path = link_of_other(process, Node::Descriptor(pid, number))?;
+    if path.starts_with(b"/") {
+        return Ok(Opened::Outside(path));
+    }
+    let file = remote_query::ask_file(process, pid, number)?;
+    if flags & O_ACCESS != O_WRONLY && !file.can_read() || flags & O_ACCESS != 0 && !file.can_write() {
+        return Err(EACCES);
+    }
+    process.open(file, flags & O_CLOEXEC != 0).map(Opened::Here)
+}
+
+/// What a descriptor of another process is, as its link says; an absolute path is for others to look at.
+pub fn status_of_other(process: &mut Process, node: Node) -> Result<Result<Status, Vec<u8>>, Errno> {
+    let link = link_of_other(process, node)?;
+    let kinds: [(&[u8], u64); 2] = [(b"pipe:[", 0o010_600), (b"socket:[", 0o140_777)];
+    let found = kinds.iter().find_map(|(start, mode)| Some((link.strip_prefix(*start)?.strip_suffix(b"]")?, *mode)));
+    let (digits, mode) = match found {
+        _ if link.starts_with(b"/") => return Ok(Err(link)),
+        None => (&b"0"[..], 0o600),
+        Some(found) => found,
+    };
+    let inode = core::str::from_utf8(digits).ok().and_then(|digits| digits.parse().ok()).unwrap_or(0);
+    Ok(Ok(Status { inode, mode, links: 1, block_size: 4096, ..Status::default() }))
+}
+
+/// One question about a node of another process.
+fn ask_shown(process: &mut Process, question: u64, node: Node, first: u64) -> Result<Vec<u8>, Errno> {
+    let pid = node.process().ok_or(ENOENT)?;
+    let mut bytes = alloc::vec![0; MOST];
+    let count = remote_query::ask_about(process, question, (pid, node.path().as_bytes()), first, LIMIT, &mut bytes)?;
+    bytes.truncate(count);
+    Ok(bytes)
+}
+
+/// What a file of a process says. Of another one that does not answer there is what the manager knows.
+pub fn text_of_fact(process: &mut Process, node: Node) -> Result<Option<Vec<u8>>, Errno> {
+    if node.process() == Some(process.pid()) {
+        return Ok(None);
+    }
+    match text_of_other(process, node) {
+        Ok(text) => Ok(Some(text)),
+        Err(ERESTART) => Err(ERESTART),
+        Err(_) if !is_open(node) => Err(EACCES),
+        Err(_) => Ok(None),
+    }
+}
+
+/// What a file of another process's says.
+fn text_of_other(process: &mut Process, node: Node) -> Result<Vec<u8>, Errno> {
+    let mut text = Vec::new();
+    while text.len() < LONGEST {
+        match ask_shown(process, ASK_TEXT, node, text.len() as u64) {
+            Ok(piece) if piece.is_empty() => break,
+            Ok(piece) => text.extend(piece),
+            Err(ERESTART) => return Err(ERESTART),
+            Err(_) if !text.is_empty() => break,
+            Err(error) => return Err(error),
         }
-        self.numbers_of_other(folder).map_err(told)
     }
+    Ok(text)
+}
 
-    /// Opens what another process has open, by its name, or as it is if it has none.
-    pub fn open_of_other(&mut self, pid: u64, number: u64, flags: u32) -> Result<Opened, Errno> {
-        let path = self.link_of_other(Node::Descriptor(pid, number))?;
-        if path.starts_with(b"/") {
-            return Ok(Opened::Outside(path));
+/// Where a link of another process's leads.
+pub fn link_of_other(process: &mut Process, node: Node) -> Result<Vec<u8>, Errno> {
+    let path = ask_shown(process, ASK_LINK, node, 0).map_err(told)?;
+    if path.is_empty() || path.contains(&0) { Err(EACCES) } else { Ok(path) }
+}
+
+/// The numbers in a folder of another process's.
+fn numbers_of_other(process: &mut Process, node: Node) -> Result<Vec<u64>, Errno> {
+    let mut all: Vec<u64> = Vec::new();
+    while all.len() < LONGEST {
+        let next = all.last().map_or(0, |last| last + 1);
+        let more = numbers(&ask_shown(process, ASK_NUMBERS, node, next)?, next);
+        if more.is_empty() {
+            break;
         }
-        let file = self.ask_file(pid, number)?;
-        if flags & O_ACCESS != O_WRONLY && !file.can_read() || flags & O_ACCESS != 0 && !file.can_write() {
-            return Err(EACCES);
-        }
-        self.open(file, flags & O_CLOEXEC != 0).map(Opened::Here)
+        all.extend(more);
     }
+    Ok(all)
+}
 
-    /// What a descriptor of another process is, as its link says; an absolute path is for others to look at.
-    pub fn status_of_other(&mut self, node: Node) -> Result<Result<Status, Vec<u8>>, Errno> {
-        let link = self.link_of_other(node)?;
-        let kinds: [(&[u8], u64); 2] = [(b"pipe:[", 0o010_600), (b"socket:[", 0o140_777)];
-        let found = kinds.iter().find_map(|(start, mode)| Some((link.strip_prefix(*start)?.strip_suffix(b"]")?, *mode)));
-        let (digits, mode) = match found {
-            _ if link.starts_with(b"/") => return Ok(Err(link)),
-            None => (&b"0"[..], 0o600),
-            Some(found) => found,
-        };
-        let inode = core::str::from_utf8(digits).ok().and_then(|digits| digits.parse().ok()).unwrap_or(0);
-        Ok(Ok(Status { inode, mode, links: 1, block_size: 4096, ..Status::default() }))
-    }
-
-    /// One question about a node of another process.
-    fn ask_shown(&mut self, question: u64, node: Node, first: u64) -> Result<Vec<u8>, Errno> {
-        let pid = node.process().ok_or(ENOENT)?;
-        let mut bytes = alloc::vec![0; MOST];
-        let count = self.ask_about(question, (pid, node.path().as_bytes()), first, LIMIT, &mut bytes)?;
-        bytes.truncate(count);
-        Ok(bytes)
-    }
-
-    /// What a file of a process says. Of another one that does not answer there is what the manager knows.
-    pub fn text_of_fact(&mut self, node: Node) -> Result<Option<Vec<u8>>, Errno> {
-        if node.process() == Some(self.pid()) {
-            return Ok(None);
-        }
-        match self.text_of_other(node) {
-            Ok(text) => Ok(Some(text)),
-            Err(ERESTART) => Err(ERESTART),
-            Err(_) if !is_open(node) => Err(EACCES),
-            Err(_) => Ok(None),
-        }
-    }
-
-    /// What a file of another process's says.
-    fn text_of_other(&mut self, node: Node) -> Result<Vec<u8>, Errno> {
-        let mut text = Vec::new();
-        while text.len() < LONGEST {
-            match self.ask_shown(ASK_TEXT, node, text.len() as u64) {
-                Ok(piece) if piece.is_empty() => break,
-                Ok(piece) => text.extend(piece),
-                Err(ERESTART) => return Err(ERESTART),
-                Err(_) if !text.is_empty() => break,
-                Err(error) => return Err(error),
-            }
-        }
-        Ok(text)
-    }
-
-    /// Where a link of another process's leads.
-    pub fn link_of_other(&mut self, node: Node) -> Result<Vec<u8>, Errno> {
-        let path = self.ask_shown(ASK_LINK, node, 0).map_err(told)?;
-        if path.is_empty() || path.contains(&0) { Err(EACCES) } else { Ok(path) }
-    }
-
-    /// The numbers in a folder of another process's.
-    fn numbers_of_other(&mut self, node: Node) -> Result<Vec<u64>, Errno> {
-        let mut all: Vec<u64> = Vec::new();
-        while all.len() < LONGEST {
-            let next = all.last().map_or(0, |last| last + 1);
-            let more = numbers(&self.ask_shown(ASK_NUMBERS, node, next)?, next);
-            if more.is_empty() {
-                break;
-            }
-            all.extend(more);
-        }
-        Ok(all)
-    }
-
-    /// Whether a number is in a folder of another process.
-    pub fn has_other(&mut self, folder: Node, number: u64) -> Result<(), Errno> {
-        let bytes = self.ask_shown(ASK_NUMBERS, folder, number).map_err(told)?;
-        if numbers(&bytes, number).first() == Some(&number) { Ok(()) } else { Err(ENOENT) }
-    }
+/// Whether a number is in a folder of another process.
+pub fn has_other(process: &mut Process, folder: Node, number: u64) -> Result<(), Errno> {
+    let bytes = ask_shown(process, ASK_NUMBERS, folder, number).map_err(told)?;
+    if numbers(&bytes, number).first() == Some(&number) { Ok(()) } else { Err(ENOENT) }
 }
 
 #[cfg(test)]

@@ -38,34 +38,32 @@ fn score(adjustment: i64) -> i64 {
     if adjustment == ADJUSTMENTS[1] { SCORES[1] } else { adjustment * SCORES[1] / -ADJUSTMENTS[0] }
 }
 
-impl Process {
-    /// The text of the file `name`.
-    pub fn oom_text(&self, name: &str) -> String {
-        let [value, _] = self.traits.oom_score;
-        format!("{}\n", if name == "oom_adj" { adjustment(value) } else { value })
-    }
+/// The text of the file `name`.
+pub fn oom_text(process: &Process, name: &str) -> String {
+    let [value, _] = process.traits.oom_score;
+    format!("{}\n", if name == "oom_adj" { adjustment(value) } else { value })
+}
 
-    /// Writes a file of `/proc`. `EINVAL`: no number, or out of range. `EACCES`: lower than the process may go.
-    pub fn write_shown(&mut self, node: Node, from: &[u8]) -> Result<usize, Errno> {
-        let Node::Fact(_, _, name) = node else { return Err(EINVAL) };
-        let from = &from[..from.len().min(LONGEST)];
-        let value = number(from).ok_or(EINVAL)?;
-        let is_old = name == "oom_adj";
-        let [lowest, highest] = if is_old { ADJUSTMENTS } else { SCORES };
-        if !(lowest..=highest).contains(&value) {
-            return Err(EINVAL);
-        }
-        let value = if is_old { score(value) } else { value };
-        let [current, least] = self.traits.oom_score;
-        let is_privileged = self.identity.capabilities.has(RESOURCES);
-        // Linux compares with the value of the moment where the older file is written.
-        if value < if is_old { current } else { least } && !is_privileged {
-            return Err(EACCES);
-        }
-        let least = if is_privileged && !is_old { value } else { least };
-        self.traits.oom_score = [value, least];
-        Ok(from.len())
+/// Writes a file of `/proc`. `EINVAL`: no number, or out of range. `EACCES`: lower than the process may go.
+pub fn write_shown(process: &mut Process, node: Node, from: &[u8]) -> Result<usize, Errno> {
+    let Node::Fact(_, _, name) = node else { return Err(EINVAL) };
+    let from = &from[..from.len().min(LONGEST)];
+    let value = number(from).ok_or(EINVAL)?;
+    let is_old = name == "oom_adj";
+    let [lowest, highest] = if is_old { ADJUSTMENTS } else { SCORES };
+    if !(lowest..=highest).contains(&value) {
+        return Err(EINVAL);
     }
+    let value = if is_old { score(value) } else { value };
+    let [current, least] = process.traits.oom_score;
+    let is_privileged = process.identity.capabilities.has(RESOURCES);
+    // Linux compares with the value of the moment where the older file is written.
+    if value < if is_old { current } else { least } && !is_privileged {
+        return Err(EACCES);
+    }
+    let least = if is_privileged && !is_old { value } else { least };
+    process.traits.oom_score = [value, least];
+    Ok(from.len())
 }
 
 #[cfg(test)]

@@ -1,5 +1,8 @@
 //! Which names stand in the folders that the library answers for.
 
+use crate::operations::proc::ask_process;
+use crate::operations::proc::terminals;
+use crate::operations::processors;
 use crate::process::Process;
 use crate::state::files::proc_node::{DIRECTORY, FACTS, FILE, FOLDERS, LINK, LINKS, Node, OF_PROCESSORS, SYSTEM};
 use alloc::format;
@@ -9,59 +12,57 @@ use nacre_proto::process as manager;
 use nacre_proto::structures::Entry;
 use nacre_sys::Reference;
 
-impl Process {
-    /// The names in a folder, each with the mode of what it means; what lies before `skip` is left out.
-    pub fn names_in(&mut self, folder: Node) -> Vec<(String, u64)> {
-        let mut names = Vec::from([(String::from("."), DIRECTORY), (String::from(".."), DIRECTORY)]);
-        let files = |names: &mut Vec<(String, u64)>, of: &[&str], mode| names.extend(of.iter().map(|name| (String::from(*name), mode)));
-        match folder {
-            Node::Root => {
-                files(&mut names, &SYSTEM, FILE);
-                files(&mut names, &["sys", "net"], DIRECTORY);
-                files(&mut names, &["self", "thread-self", "mounts"], LINK);
-                names.extend(self.all_processes().into_iter().map(|pid| (format!("{pid}"), DIRECTORY)));
-            }
-            Node::Folder(path) => {
-                let below = FOLDERS.iter().filter_map(|(name, _)| name.strip_prefix(path)?.strip_prefix('/')).filter(|name| !name.contains('/'));
-                names.extend(below.map(|name| (String::from(name), DIRECTORY)));
-                FOLDERS.iter().filter(|(name, _)| *name == path).for_each(|(_, of)| files(&mut names, of, FILE));
-            }
-            Node::Process(_, thread) => {
-                files(&mut names, &FACTS, FILE);
-                files(&mut names, &LINKS, LINK);
-                files(&mut names, if thread.is_none() { &["fd", "fdinfo", "task"] } else { &["fd", "fdinfo"] }, DIRECTORY);
-            }
-            Node::Descriptors(_, about) => {
-                let mode = if about { FILE } else { LINK };
-                names.extend(self.numbers_in(folder).unwrap_or_default().into_iter().map(|number| (format!("{number}"), mode)));
-            }
-            Node::Threads(pid) => {
-                let all = self.numbers_in(folder).unwrap_or_else(|_| Vec::from([pid]));
-                names.extend(all.into_iter().map(|number| (format!("{number}"), DIRECTORY)));
-            }
-            Node::Processors => {
-                files(&mut names, &OF_PROCESSORS, FILE);
-                names.extend((0..self.processors()).map(|number| (format!("cpu{number}"), DIRECTORY)));
-            }
-            Node::Terminals => names.extend(self.terminal_names()),
-            _ => {}
+/// The names in a folder, each with the mode of what it means; what lies before `skip` is left out.
+pub fn names_in(process: &mut Process, folder: Node) -> Vec<(String, u64)> {
+    let mut names = Vec::from([(String::from("."), DIRECTORY), (String::from(".."), DIRECTORY)]);
+    let files = |names: &mut Vec<(String, u64)>, of: &[&str], mode| names.extend(of.iter().map(|name| (String::from(*name), mode)));
+    match folder {
+        Node::Root => {
+            files(&mut names, &SYSTEM, FILE);
+            files(&mut names, &["sys", "net"], DIRECTORY);
+            files(&mut names, &["self", "thread-self", "mounts"], LINK);
+            names.extend(all_processes(process).into_iter().map(|pid| (format!("{pid}"), DIRECTORY)));
         }
-        names
+        Node::Folder(path) => {
+            let below = FOLDERS.iter().filter_map(|(name, _)| name.strip_prefix(path)?.strip_prefix('/')).filter(|name| !name.contains('/'));
+            names.extend(below.map(|name| (String::from(name), DIRECTORY)));
+            FOLDERS.iter().filter(|(name, _)| *name == path).for_each(|(_, of)| files(&mut names, of, FILE));
+        }
+        Node::Process(_, thread) => {
+            files(&mut names, &FACTS, FILE);
+            files(&mut names, &LINKS, LINK);
+            files(&mut names, if thread.is_none() { &["fd", "fdinfo", "task"] } else { &["fd", "fdinfo"] }, DIRECTORY);
+        }
+        Node::Descriptors(_, about) => {
+            let mode = if about { FILE } else { LINK };
+            names.extend(ask_process::numbers_in(process, folder).unwrap_or_default().into_iter().map(|number| (format!("{number}"), mode)));
+        }
+        Node::Threads(pid) => {
+            let all = ask_process::numbers_in(process, folder).unwrap_or_else(|_| Vec::from([pid]));
+            names.extend(all.into_iter().map(|number| (format!("{number}"), DIRECTORY)));
+        }
+        Node::Processors => {
+            files(&mut names, &OF_PROCESSORS, FILE);
+            names.extend((0..processors::processors(process)).map(|number| (format!("cpu{number}"), DIRECTORY)));
+        }
+        Node::Terminals => names.extend(terminals::terminal_names(process)),
+        _ => {}
     }
+    names
+}
 
-    /// The numbers of all processes.
-    fn all_processes(&mut self) -> Vec<u64> {
-        if !self.is_managed() {
-            return Vec::from([self.pid()]);
-        }
-        let mut all = Vec::new();
-        let mut next = 1;
-        while let Ok(found) = manager::list(Reference::PARENT, next, &mut [0; 64]) {
-            all.push(found.pid);
-            next = found.pid + 1;
-        }
-        all
+/// The numbers of all processes.
+fn all_processes(process: &mut Process) -> Vec<u64> {
+    if !process.is_managed() {
+        return Vec::from([process.pid()]);
     }
+    let mut all = Vec::new();
+    let mut next = 1;
+    while let Ok(found) = manager::list(Reference::PARENT, next, &mut [0; 64]) {
+        all.push(found.pid);
+        next = found.pid + 1;
+    }
+    all
 }
 
 /// Packs names for [`Listing`](crate::state::files::directory_cursor::Listing), from the one numbered `cookie` on: where to go on (0: that was all), and how many bytes they take.

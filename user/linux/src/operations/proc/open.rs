@@ -2,7 +2,10 @@
 
 use crate::abi::errno::{Answer, EACCES, EINVAL, EISDIR, ELOOP, ENOENT, ENOTDIR, Errno};
 use crate::abi::file_flags::{O_ACCESS, O_CLOEXEC, O_DIRECTORY, O_PATH, S_IFDIR, S_IFREG};
-use crate::operations::proc::names::pack;
+use crate::operations::proc::ask_process;
+use crate::operations::proc::names::{self, pack};
+use crate::operations::proc::text;
+use crate::operations::proc::tree;
 use crate::process::Process;
 use crate::state::files::in_process_file::Local;
 use crate::state::files::open_file::{Kind, OpenFile};
@@ -10,58 +13,56 @@ use crate::state::files::proc_node::{Node, Shown, Target};
 use alloc::vec::Vec;
 use core::cell::RefCell;
 
-impl Process {
-    /// Opens something in `/proc`, if the path leads there; `Outside` is where it leads otherwise.
-    pub fn open_in_proc(&mut self, descriptor: u64, path: &[u8], flags: u32) -> Option<Result<Opened, Errno>> {
-        const O_CREAT: u32 = 0o100;
-        const O_NOFOLLOW: u32 = 0o400_000;
-        let node = match self.in_proc(descriptor, path, flags & O_NOFOLLOW == 0)? {
-            Ok(Target::Outside(path)) => return Some(Ok(Opened::Outside(path))),
-            Ok(Target::Node(node)) => node,
-            Err(ENOENT) if flags & O_CREAT != 0 => return Some(Err(EACCES)),
-            Err(error) => return Some(Err(error)),
-        };
-        Some(match node {
-            Node::Descriptor(pid, number) if pid == self.pid() => Ok(Opened::Descriptor(number)),
-            Node::Descriptor(pid, number) => self.open_of_other(pid, number, flags),
-            Node::Descriptors(..) if let Err(error) = self.numbers_in(node) => Err(error),
-            node if flags & O_DIRECTORY != 0 && !node.is_folder() => Err(ENOTDIR),
-            node if flags & O_ACCESS != 0 && flags & O_PATH == 0 && !(node.is_written() && node.process() == Some(self.pid())) => Err(if node.is_folder() { EISDIR } else { EACCES }),
-            Node::Link(_) | Node::Own | Node::OwnThread | Node::Place(..) => Err(ELOOP),
-            node => self.open(Shown::open(node, 0, flags & (O_ACCESS | O_PATH)), flags & O_CLOEXEC != 0).map(Opened::Here),
-        })
-    }
+/// Opens something in `/proc`, if the path leads there; `Outside` is where it leads otherwise.
+pub fn open_in_proc(process: &mut Process, descriptor: u64, path: &[u8], flags: u32) -> Option<Result<Opened, Errno>> {
+    const O_CREAT: u32 = 0o100;
+    const O_NOFOLLOW: u32 = 0o400_000;
+    let node = match tree::in_proc(process, descriptor, path, flags & O_NOFOLLOW == 0)? {
+        Ok(Target::Outside(path)) => return Some(Ok(Opened::Outside(path))),
+        Ok(Target::Node(node)) => node,
+        Err(ENOENT) if flags & O_CREAT != 0 => return Some(Err(EACCES)),
+        Err(error) => return Some(Err(error)),
+    };
+    Some(match node {
+        Node::Descriptor(pid, number) if pid == process.pid() => Ok(Opened::Descriptor(number)),
+        Node::Descriptor(pid, number) => ask_process::open_of_other(process, pid, number, flags),
+        Node::Descriptors(..) if let Err(error) = ask_process::numbers_in(process, node) => Err(error),
+        node if flags & O_DIRECTORY != 0 && !node.is_folder() => Err(ENOTDIR),
+        node if flags & O_ACCESS != 0 && flags & O_PATH == 0 && !(node.is_written() && node.process() == Some(process.pid())) => Err(if node.is_folder() { EISDIR } else { EACCES }),
+        Node::Link(_) | Node::Own | Node::OwnThread | Node::Place(..) => Err(ELOOP),
+        node => process.open(Shown::open(node, 0, flags & (O_ACCESS | O_PATH)), flags & O_CLOEXEC != 0).map(Opened::Here),
+    })
+}
 
-    /// Reads what is shown, at a position or (`None`) at its own.
-    pub fn read_shown(&mut self, file: &RefCell<Local>, at: Option<u64>, into: &mut [u8]) -> Result<usize, Errno> {
-        let (node, position) = match &*file.borrow() {
-            Local::Shown(shown) => (shown.node, at.unwrap_or(shown.position)),
-            _ => return Err(EINVAL),
-        };
-        if node.is_folder() {
-            return Err(EISDIR);
-        }
-        let fresh = if position == 0 { Some(self.text_of(node)?) } else { None };
-        let is_empty = matches!(&*file.borrow(), Local::Shown(shown) if shown.text.is_empty());
-        let fresh = match fresh {
-            None if is_empty => Some(self.text_of(node)?),
-            fresh => fresh,
-        };
-        let Local::Shown(shown) = &mut *file.borrow_mut() else { return Err(EINVAL) };
-        shown.text = fresh.unwrap_or(core::mem::take(&mut shown.text));
-        let rest = usize::try_from(position).ok().and_then(|start| shown.text.get(start..)).unwrap_or_default();
-        let count = rest.len().min(into.len());
-        into[..count].copy_from_slice(&rest[..count]);
-        if at.is_none() {
-            shown.position += count as u64;
-        }
-        Ok(count)
+/// Reads what is shown, at a position or (`None`) at its own.
+pub fn read_shown(process: &mut Process, file: &RefCell<Local>, at: Option<u64>, into: &mut [u8]) -> Result<usize, Errno> {
+    let (node, position) = match &*file.borrow() {
+        Local::Shown(shown) => (shown.node, at.unwrap_or(shown.position)),
+        _ => return Err(EINVAL),
+    };
+    if node.is_folder() {
+        return Err(EISDIR);
     }
+    let fresh = if position == 0 { Some(text::text_of(process, node)?) } else { None };
+    let is_empty = matches!(&*file.borrow(), Local::Shown(shown) if shown.text.is_empty());
+    let fresh = match fresh {
+        None if is_empty => Some(text::text_of(process, node)?),
+        fresh => fresh,
+    };
+    let Local::Shown(shown) = &mut *file.borrow_mut() else { return Err(EINVAL) };
+    shown.text = fresh.unwrap_or(core::mem::take(&mut shown.text));
+    let rest = usize::try_from(position).ok().and_then(|start| shown.text.get(start..)).unwrap_or_default();
+    let count = rest.len().min(into.len());
+    into[..count].copy_from_slice(&rest[..count]);
+    if at.is_none() {
+        shown.position += count as u64;
+    }
+    Ok(count)
+}
 
-    /// Entries of a folder, as a server gives them.
-    pub fn list_shown(&mut self, node: Node, cookie: u64, batch: &mut [u8]) -> Result<(u64, usize), Errno> {
-        Ok(pack(&self.names_in(node), cookie, batch))
-    }
+/// Entries of a folder, as a server gives them.
+pub fn list_shown(process: &mut Process, node: Node, cookie: u64, batch: &mut [u8]) -> Result<(u64, usize), Errno> {
+    Ok(pack(&names::names_in(process, node), cookie, batch))
 }
 
 /// Moves the position of what is shown, as `lseek` does.

@@ -19,53 +19,53 @@ impl Process {
         let received = self.exchange(Reference::PARENT, &message, Buffers { bytes: into, slots: &[] }).map_err(failure)?;
         Ok((received.bytes(), [received.words[0], received.words[1]]))
     }
+}
 
-    /// Asks about a path of a process's, for at most `limit` nanoseconds; how many bytes came.
-    pub fn ask_about(&mut self, question: u64, (pid, path): (u64, &[u8]), first: u64, limit: u64, into: &mut [u8]) -> Result<usize, Errno> {
-        let permitted = self.identity.capabilities.permitted();
-        let message = Message::new(manager::ask::LABEL, self.question(question, [first, 0, permitted], pid, OTHERS)).with_bytes(path);
-        let received = self.exchange_until(limit, Reference::PARENT, &message, Buffers { bytes: SpanMut::from(into), slots: &[] }).map_err(failure)?;
-        Ok(received.bytes())
-    }
+/// Asks about a path of a process's, for at most `limit` nanoseconds; how many bytes came.
+pub fn ask_about(process: &mut Process, which: u64, (pid, path): (u64, &[u8]), first: u64, limit: u64, into: &mut [u8]) -> Result<usize, Errno> {
+    let permitted = process.identity.capabilities.permitted();
+    let message = Message::new(manager::ask::LABEL, question(process, which, [first, 0, permitted], pid, OTHERS)).with_bytes(path);
+    let received = process.exchange_until(limit, Reference::PARENT, &message, Buffers { bytes: SpanMut::from(into), slots: &[] }).map_err(failure)?;
+    Ok(received.bytes())
+}
 
-    /// The limit of a resource of another process, which becomes what is `new`.
-    pub fn ask_limit(&mut self, pid: u64, resource: u64, new: Option<[u64; 2]>) -> Result<[u64; 2], Errno> {
-        let question = if new.is_some() { ASK_LIMIT_SET } else { ASK_LIMIT };
-        let [soft, hard] = new.unwrap_or(NO_LIMIT);
-        let words = self.question(question, [resource, soft, hard], pid, RESOURCES);
-        self.ask(words, &[], SpanMut::EMPTY).map(|(_, limit)| limit)
-    }
+/// The limit of a resource of another process, which becomes what is `new`.
+pub fn ask_limit(process: &mut Process, pid: u64, resource: u64, new: Option<[u64; 2]>) -> Result<[u64; 2], Errno> {
+    let which = if new.is_some() { ASK_LIMIT_SET } else { ASK_LIMIT };
+    let [soft, hard] = new.unwrap_or(NO_LIMIT);
+    let words = question(process, which, [resource, soft, hard], pid, RESOURCES);
+    process.ask(words, &[], SpanMut::EMPTY).map(|(_, limit)| limit)
+}
 
-    /// The processors of a thread of another process, which become those of a mask.
-    pub fn ask_processors(&mut self, thread: u64, mask: Option<u64>) -> Result<u64, Errno> {
-        let question = if mask.is_some() { ASK_PROCESSORS_SET } else { ASK_PROCESSORS };
-        let words = self.question(question, [thread, mask.unwrap_or(0), 0], thread, NICE);
-        self.ask(words, &[], SpanMut::EMPTY).map(|(_, [mask, _])| mask)
-    }
+/// The processors of a thread of another process, which become those of a mask.
+pub fn ask_processors(process: &mut Process, thread: u64, mask: Option<u64>) -> Result<u64, Errno> {
+    let which = if mask.is_some() { ASK_PROCESSORS_SET } else { ASK_PROCESSORS };
+    let words = question(process, which, [thread, mask.unwrap_or(0), 0], thread, NICE);
+    process.ask(words, &[], SpanMut::EMPTY).map(|(_, [mask, _])| mask)
+}
 
-    /// An open file of another process.
-    pub fn ask_file(&mut self, pid: u64, descriptor: u64) -> Result<OpenFile, Errno> {
-        let permitted = self.identity.capabilities.permitted();
-        let words = self.question(ASK_FILE, [descriptor & 0xffff_ffff, 0, permitted], pid, OTHERS);
-        let slot = nacre_sys::Vacant::<Reference>::new()?;
-        let message = Message::new(manager::ask_file::LABEL, words);
-        let received = self.exchange(Reference::PARENT, &message, Buffers { bytes: SpanMut::EMPTY, slots: &[slot.handle()] }).map_err(failure)?;
-        Ok(open_file(slot.occupied(), &received.words[0].to_le_bytes()))
-    }
+/// An open file of another process.
+pub fn ask_file(process: &mut Process, pid: u64, descriptor: u64) -> Result<OpenFile, Errno> {
+    let permitted = process.identity.capabilities.permitted();
+    let words = question(process, ASK_FILE, [descriptor & 0xffff_ffff, 0, permitted], pid, OTHERS);
+    let slot = nacre_sys::Vacant::<Reference>::new()?;
+    let message = Message::new(manager::ask_file::LABEL, words);
+    let received = process.exchange(Reference::PARENT, &message, Buffers { bytes: SpanMut::EMPTY, slots: &[slot.handle()] }).map_err(failure)?;
+    Ok(open_file(slot.occupied(), &received.words[0].to_le_bytes()))
+}
 
-    /// Who may look into the process: whom it belongs to, unless it can do more or is not to be looked at, and the privileged.
-    pub fn check_looked_at(&self, asked: &visit::Reply) -> Result<(), Errno> {
-        let owner = Owner::of(asked.question, asked.owner);
-        let may_more = self.identity.capabilities.permitted() & !asked.third != 0;
-        let is_open = owner.is_all(self.identity.owner()) && self.traits.dumpable == 1 && !may_more;
-        if is_open || owner.is_privileged { Ok(()) } else { Err(EPERM) }
-    }
+/// Who may look into the process: whom it belongs to, unless it can do more or is not to be looked at, and the privileged.
+pub fn check_looked_at(process: &Process, asked: &visit::Reply) -> Result<(), Errno> {
+    let owner = Owner::of(asked.question, asked.owner);
+    let may_more = process.identity.capabilities.permitted() & !asked.third != 0;
+    let is_open = owner.is_all(process.identity.owner()) && process.traits.dumpable == 1 && !may_more;
+    if is_open || owner.is_privileged { Ok(()) } else { Err(EPERM) }
+}
 
-    /// The words of a question; the capability lets a process that has it ask any other one. The manager adds user and group.
-    pub fn question(&self, question: u64, [first, second, third]: [u64; 3], pid: u64, capability: u64) -> [u64; 6] {
-        let flag = if self.identity.may(capability) { ASK_PRIVILEGED } else { 0 };
-        [pid, question | flag, first, second, third, 0]
-    }
+/// The words of a question; the capability lets a process that has it ask any other one. The manager adds user and group.
+pub fn question(process: &Process, question: u64, [first, second, third]: [u64; 3], pid: u64, capability: u64) -> [u64; 6] {
+    let flag = if process.identity.may(capability) { ASK_PRIVILEGED } else { 0 };
+    [pid, question | flag, first, second, third, 0]
 }
 
 /// Without a limit that is set.

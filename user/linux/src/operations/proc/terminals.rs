@@ -24,53 +24,51 @@ pub fn named(path: &[u8]) -> Option<Option<u64>> {
     }
 }
 
-impl Process {
-    /// Whether there are pseudo-terminals at all.
-    pub fn has_terminals(&mut self) -> bool {
-        self.services.channels().is_ok()
-    }
+/// Whether there are pseudo-terminals at all.
+pub fn has_terminals(process: &mut Process) -> bool {
+    process.services.channels().is_ok()
+}
 
-    /// Whether there is one with this number.
-    pub fn has_terminal(&mut self, number: u64) -> bool {
-        self.services.channels().is_ok_and(|channels| channel::terminal_facts(channels, number).is_ok())
-    }
+/// Whether there is one with this number.
+pub fn has_terminal(process: &mut Process, number: u64) -> bool {
+    process.services.channels().is_ok_and(|channels| channel::terminal_facts(channels, number).is_ok())
+}
 
-    /// The names of all, each with its mode.
-    pub fn terminal_names(&mut self) -> Vec<(String, u64)> {
-        let numbers: Vec<u64> = (0..MOST).filter(|number| self.has_terminal(*number)).collect();
-        let mode = u64::from(S_IFCHR);
-        numbers.into_iter().map(|number| (format!("{number}"), mode | 0o620)).chain([(String::from("ptmx"), mode | 0o666)]).collect()
-    }
+/// The names of all, each with its mode.
+pub fn terminal_names(process: &mut Process) -> Vec<(String, u64)> {
+    let numbers: Vec<u64> = (0..MOST).filter(|number| has_terminal(process, *number)).collect();
+    let mode = u64::from(S_IFCHR);
+    numbers.into_iter().map(|number| (format!("{number}"), mode | 0o620)).chain([(String::from("ptmx"), mode | 0o666)]).collect()
+}
 
-    /// What is known of a terminal by its name.
-    pub fn terminal_status(&mut self, path: &[u8]) -> Option<Result<Status, Errno>> {
-        match name(path)? {
-            Name::Own => None,
-            Name::Master => self.has_terminals().then(|| Ok(terminal_as_file(0, false))),
-            Name::Slave(number) => self.has_terminals().then(|| self.status_of_terminal(number)),
-        }
+/// What is known of a terminal by its name.
+pub fn terminal_status(process: &mut Process, path: &[u8]) -> Option<Result<Status, Errno>> {
+    match name(path)? {
+        Name::Own => None,
+        Name::Master => has_terminals(process).then(|| Ok(terminal_as_file(0, false))),
+        Name::Slave(number) => has_terminals(process).then(|| status_of_terminal(process, number)),
     }
+}
 
-    /// What is known of the terminal with this number.
-    pub fn status_of_terminal(&mut self, number: u64) -> Result<Status, Errno> {
-        let mut bytes = [0; Status::SIZE];
-        channel::terminal_status(self.services.channels()?, number, &mut bytes).map_err(|_| ENOENT)?;
-        Status::from_bytes(&bytes).ok_or(EIO)
-    }
+/// What is known of the terminal with this number.
+pub fn status_of_terminal(process: &mut Process, number: u64) -> Result<Status, Errno> {
+    let mut bytes = [0; Status::SIZE];
+    channel::terminal_status(process.services.channels()?, number, &mut bytes).map_err(|_| ENOENT)?;
+    Status::from_bytes(&bytes).ok_or(EIO)
+}
 
-    /// Opens the name of a terminal, and not the terminal. `None`: it is none of the library's.
-    pub fn open_name(&mut self, path: &[u8], flags: u32) -> Option<Answer> {
-        let number = named(path)?;
-        let found = self.terminal_status(path)?;
-        Some(found.and_then(|_| self.open(Shown::open(Node::Terminal(number), 0, flags & O_PATH), flags & O_CLOEXEC != 0)))
-    }
+/// Opens the name of a terminal, and not the terminal. `None`: it is none of the library's.
+pub fn open_name(process: &mut Process, path: &[u8], flags: u32) -> Option<Answer> {
+    let number = named(path)?;
+    let found = terminal_status(process, path)?;
+    Some(found.and_then(|_| process.open(Shown::open(Node::Terminal(number), 0, flags & O_PATH), flags & O_CLOEXEC != 0)))
+}
 
-    /// Sets the times of a terminal's name; wishes are made times first.
-    pub fn set_times_of_terminal(&mut self, number: u64, [atime, atime_nsec, mtime, mtime_nsec]: [u64; 4]) -> Result<(), Errno> {
-        const NOW: u64 = 0x3fff_ffff;
-        let now = self.services.clock(REALTIME)?;
-        let [read, written] = [(atime, atime_nsec), (mtime, mtime_nsec)].map(|time| if time.1 == NOW { now } else { time });
-        channel::terminal_set_times(self.services.channels()?, number, read.0, read.1, written.0, written.1)?;
-        Ok(())
-    }
+/// Sets the times of a terminal's name; wishes are made times first.
+pub fn set_times_of_terminal(process: &mut Process, number: u64, [atime, atime_nsec, mtime, mtime_nsec]: [u64; 4]) -> Result<(), Errno> {
+    const NOW: u64 = 0x3fff_ffff;
+    let now = process.services.clock(REALTIME)?;
+    let [read, written] = [(atime, atime_nsec), (mtime, mtime_nsec)].map(|time| if time.1 == NOW { now } else { time });
+    channel::terminal_set_times(process.services.channels()?, number, read.0, read.1, written.0, written.1)?;
+    Ok(())
 }

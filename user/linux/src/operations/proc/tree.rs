@@ -4,6 +4,10 @@ use crate::abi::errno::{EINVAL, ENOENT, ENOTDIR, Errno};
 use crate::abi::file_flags::{CURRENT, S_IFCHR, S_IFDIR, S_IFIFO, S_IFMT};
 use crate::operations::paths::file_status;
 use crate::operations::paths::path_of;
+use crate::operations::paths::path_walk;
+use crate::operations::proc::ask_process;
+use crate::operations::proc::terminals;
+use crate::operations::processors;
 use crate::operations::terminals::job_control;
 use crate::process::Process;
 use crate::state::files::open_file::OpenFile;
@@ -104,129 +108,127 @@ fn in_process(pid: u64, thread: Option<u64>, part: &[u8]) -> Option<Node> {
     }
 }
 
-impl Process {
-    /// What `path` means, used with `descriptor`, if it is in `/proc`; a link at its end is followed if `follow` says so.
-    pub fn in_proc(&mut self, descriptor: u64, path: &[u8], follow: bool) -> Option<Result<Target, Errno>> {
-        if path.starts_with(b"/") && is_elsewhere(path) {
-            return None;
-        }
-        let base = if path.starts_with(b"/") { Vec::new() } else { self.virtual_base(descriptor)? };
-        let parts = normal(&base, path);
-        let (start, size) = beginning(&parts).filter(|(start, _)| *start != Node::Terminals || self.has_terminals())?;
-        Some(self.walk(start, parts.get(size..).unwrap_or_default(), follow || path.ends_with(b"/")))
+/// What `path` means, used with `descriptor`, if it is in `/proc`; a link at its end is followed if `follow` says so.
+pub fn in_proc(process: &mut Process, descriptor: u64, path: &[u8], follow: bool) -> Option<Result<Target, Errno>> {
+    if path.starts_with(b"/") && is_elsewhere(path) {
+        return None;
     }
+    let base = if path.starts_with(b"/") { Vec::new() } else { virtual_base(process, descriptor)? };
+    let parts = normal(&base, path);
+    let (start, size) = beginning(&parts).filter(|(start, _)| *start != Node::Terminals || terminals::has_terminals(process))?;
+    Some(walk(process, start, parts.get(size..).unwrap_or_default(), follow || path.ends_with(b"/")))
+}
 
-    /// The path of a folder here that a descriptor, or the current directory, is.
-    fn virtual_base(&mut self, descriptor: u64) -> Option<Vec<u8>> {
-        let file = if descriptor as u32 == CURRENT as u32 { self.current.clone()? } else { self.descriptors.get(descriptor).ok()? };
-        file.node().map(|node| node.path().into_bytes())
-    }
+/// The path of a folder here that a descriptor, or the current directory, is.
+fn virtual_base(process: &mut Process, descriptor: u64) -> Option<Vec<u8>> {
+    let file = if descriptor as u32 == CURRENT as u32 { process.current.clone()? } else { process.descriptors.get(descriptor).ok()? };
+    file.node().map(|node| node.path().into_bytes())
+}
 
-    fn walk(&mut self, start: Node, parts: &[Vec<u8>], follow: bool) -> Result<Target, Errno> {
-        let own = (self.pid(), self.me().number);
-        let mut at = start;
-        for (index, part) in parts.iter().enumerate() {
-            at = child(at, part).ok_or(if at.is_folder() { ENOENT } else { ENOTDIR })?;
-            self.check(at)?;
-            let rest = parts.get(index + 1..).unwrap_or_default();
-            if let Node::Terminal(number) = at
-                && rest.is_empty()
-            {
-                return Ok(Target::Outside(proc_node::path(number).into_bytes()));
-            }
-            if rest.is_empty() && !follow {
-                break;
-            }
-            at = match at {
-                Node::Own => Node::Process(own.0, None),
-                Node::OwnThread => Node::Process(own.0, Some(own.1)),
-                Node::Link(_) => Node::Fact(own.0, own.0, "mounts"),
-                Node::Place(..) => return self.outside(at, rest),
-                Node::Descriptor(..) if !rest.is_empty() => return self.outside(at, rest),
-                at => at,
-            };
+fn walk(process: &mut Process, start: Node, parts: &[Vec<u8>], follow: bool) -> Result<Target, Errno> {
+    let own = (process.pid(), process.me().number);
+    let mut at = start;
+    for (index, part) in parts.iter().enumerate() {
+        at = child(at, part).ok_or(if at.is_folder() { ENOENT } else { ENOTDIR })?;
+        check(process, at)?;
+        let rest = parts.get(index + 1..).unwrap_or_default();
+        if let Node::Terminal(number) = at
+            && rest.is_empty()
+        {
+            return Ok(Target::Outside(proc_node::path(number).into_bytes()));
         }
-        Ok(Target::Node(at))
-    }
-
-    fn outside(&mut self, link: Node, rest: &[Vec<u8>]) -> Result<Target, Errno> {
-        let mut path = self.target_of(link)?;
-        for part in rest {
-            path.push(b'/');
-            path.extend(part);
+        if rest.is_empty() && !follow {
+            break;
         }
-        match self.in_proc(CURRENT, &path, true) {
-            Some(found) => found,
-            None => Ok(Target::Outside(path)),
-        }
-    }
-
-    /// `ENOENT` if it is of a process, thread or descriptor that is not there.
-    fn check(&mut self, node: Node) -> Result<(), Errno> {
-        let own = self.pid();
-        match node {
-            Node::Process(pid, None) if pid != own => {
-                manager::numbers(Reference::PARENT, pid).map_err(|_| ENOENT).and_then(|found| if found.pid == pid { Ok(()) } else { Err(ENOENT) })
-            }
-            Node::Processor(number) if number >= self.processors() => Err(ENOENT),
-            Node::Terminal(Some(number)) if !self.has_terminal(number) => Err(ENOENT),
-            Node::Process(pid, Some(thread)) if pid == own => self.threads.find(thread).map(drop).ok_or(ENOENT),
-            Node::Process(pid, Some(thread)) if pid != thread => self.has_other(Node::Threads(pid), thread),
-            Node::Descriptor(pid, number) | Node::About(pid, number) if pid == own => self.descriptors.get(number).map(drop).map_err(|_| ENOENT),
-            Node::Descriptor(pid, number) | Node::About(pid, number) => self.has_other(Node::Descriptors(pid, false), number),
-            _ => Ok(()),
-        }
-    }
-
-    /// Where a link here leads.
-    pub fn target_of(&mut self, link: Node) -> Result<Vec<u8>, Errno> {
-        let own = self.pid();
-        match link {
-            Node::Own => Ok(format!("{own}").into_bytes()),
-            Node::OwnThread => Ok(format!("{own}/task/{}", self.me().number).into_bytes()),
-            Node::Link(target) => Ok(target.as_bytes().to_vec()),
-            Node::Place(_, "root") => Ok(b"/".to_vec()),
-            Node::Place(pid, "exe") if pid == own => {
-                let path = self.executable.clone();
-                Ok(self.real_path(&path))
-            }
-            Node::Place(pid, "cwd") if pid == own => self.current_path(),
-            // What others have is theirs to tell.
-            Node::Place(pid, _) | Node::Descriptor(pid, _) if pid != own => self.link_of_other(link),
-            Node::Descriptor(_, number) => self.path_of_descriptor(number),
-            _ => Err(EINVAL),
-        }
-    }
-
-    fn path_of_descriptor(&mut self, number: u64) -> Result<Vec<u8>, Errno> {
-        let file = self.descriptors.get(number).map_err(|_| ENOENT)?;
-        if let Some(name) = file.name() {
-            return Ok(name.into_bytes());
-        }
-        match file.mode & S_IFMT {
-            S_IFDIR => path_of::path_of(file.reference().map_err(|_| ENOENT)?),
-            kind @ (S_IFIFO | S_IFSOCK) => {
-                let inode = file_status::of_file(self, &file)?.inode;
-                Ok(format!("{}:[{inode}]", if kind == S_IFIFO { "pipe" } else { "socket" }).into_bytes())
-            }
-            _ => match self.path_opened(&file)? {
-                Some(path) => Ok(self.real_path(&path)),
-                None if file.mode & S_IFMT == S_IFCHR || job_control::is_terminal(&file) => Ok(b"/dev/console".to_vec()),
-                None => Ok(b"/ (unknown)".to_vec()),
-            },
-        }
-    }
-
-    /// The path that a file was opened by, made absolute. What was renamed since has its old name.
-    pub fn path_opened(&mut self, file: &OpenFile) -> Result<Option<Vec<u8>>, Errno> {
-        let Some((base, path)) = file.opened_by.borrow().clone() else { return Ok(None) };
-        let base = match base {
-            None => Vec::new(),
-            Some(base) => path_of::path_of(base.reference()?)?,
+        at = match at {
+            Node::Own => Node::Process(own.0, None),
+            Node::OwnThread => Node::Process(own.0, Some(own.1)),
+            Node::Link(_) => Node::Fact(own.0, own.0, "mounts"),
+            Node::Place(..) => return outside(process, at, rest),
+            Node::Descriptor(..) if !rest.is_empty() => return outside(process, at, rest),
+            at => at,
         };
-        let parts = normal(&base, &path);
-        Ok(Some(parts.iter().flat_map(|part| [b"/", part.as_slice()].concat()).collect()))
     }
+    Ok(Target::Node(at))
+}
+
+fn outside(process: &mut Process, link: Node, rest: &[Vec<u8>]) -> Result<Target, Errno> {
+    let mut path = target_of(process, link)?;
+    for part in rest {
+        path.push(b'/');
+        path.extend(part);
+    }
+    match in_proc(process, CURRENT, &path, true) {
+        Some(found) => found,
+        None => Ok(Target::Outside(path)),
+    }
+}
+
+/// `ENOENT` if it is of a process, thread or descriptor that is not there.
+fn check(process: &mut Process, node: Node) -> Result<(), Errno> {
+    let own = process.pid();
+    match node {
+        Node::Process(pid, None) if pid != own => {
+            manager::numbers(Reference::PARENT, pid).map_err(|_| ENOENT).and_then(|found| if found.pid == pid { Ok(()) } else { Err(ENOENT) })
+        }
+        Node::Processor(number) if number >= processors::processors(process) => Err(ENOENT),
+        Node::Terminal(Some(number)) if !terminals::has_terminal(process, number) => Err(ENOENT),
+        Node::Process(pid, Some(thread)) if pid == own => process.threads.find(thread).map(drop).ok_or(ENOENT),
+        Node::Process(pid, Some(thread)) if pid != thread => ask_process::has_other(process, Node::Threads(pid), thread),
+        Node::Descriptor(pid, number) | Node::About(pid, number) if pid == own => process.descriptors.get(number).map(drop).map_err(|_| ENOENT),
+        Node::Descriptor(pid, number) | Node::About(pid, number) => ask_process::has_other(process, Node::Descriptors(pid, false), number),
+        _ => Ok(()),
+    }
+}
+
+/// Where a link here leads.
+pub fn target_of(process: &mut Process, link: Node) -> Result<Vec<u8>, Errno> {
+    let own = process.pid();
+    match link {
+        Node::Own => Ok(format!("{own}").into_bytes()),
+        Node::OwnThread => Ok(format!("{own}/task/{}", process.me().number).into_bytes()),
+        Node::Link(target) => Ok(target.as_bytes().to_vec()),
+        Node::Place(_, "root") => Ok(b"/".to_vec()),
+        Node::Place(pid, "exe") if pid == own => {
+            let path = process.executable.clone();
+            Ok(path_walk::real_path(process, &path))
+        }
+        Node::Place(pid, "cwd") if pid == own => path_of::current_path(process),
+        // What others have is theirs to tell.
+        Node::Place(pid, _) | Node::Descriptor(pid, _) if pid != own => ask_process::link_of_other(process, link),
+        Node::Descriptor(_, number) => path_of_descriptor(process, number),
+        _ => Err(EINVAL),
+    }
+}
+
+fn path_of_descriptor(process: &mut Process, number: u64) -> Result<Vec<u8>, Errno> {
+    let file = process.descriptors.get(number).map_err(|_| ENOENT)?;
+    if let Some(name) = file.name() {
+        return Ok(name.into_bytes());
+    }
+    match file.mode & S_IFMT {
+        S_IFDIR => path_of::path_of(file.reference().map_err(|_| ENOENT)?),
+        kind @ (S_IFIFO | S_IFSOCK) => {
+            let inode = file_status::of_file(process, &file)?.inode;
+            Ok(format!("{}:[{inode}]", if kind == S_IFIFO { "pipe" } else { "socket" }).into_bytes())
+        }
+        _ => match path_opened(&file)? {
+            Some(path) => Ok(path_walk::real_path(process, &path)),
+            None if file.mode & S_IFMT == S_IFCHR || job_control::is_terminal(&file) => Ok(b"/dev/console".to_vec()),
+            None => Ok(b"/ (unknown)".to_vec()),
+        },
+    }
+}
+
+/// The path that a file was opened by, made absolute. What was renamed since has its old name.
+pub fn path_opened(file: &OpenFile) -> Result<Option<Vec<u8>>, Errno> {
+    let Some((base, path)) = file.opened_by.borrow().clone() else { return Ok(None) };
+    let base = match base {
+        None => Vec::new(),
+        Some(base) => path_of::path_of(base.reference()?)?,
+    };
+    let parts = normal(&base, &path);
+    Ok(Some(parts.iter().flat_map(|part| [b"/", part.as_slice()].concat()).collect()))
 }
 
 #[cfg(test)]

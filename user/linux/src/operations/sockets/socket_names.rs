@@ -7,6 +7,8 @@ use crate::abi::errno::{EBADF, EEXIST, EINVAL, Errno};
 use crate::abi::file_flags::{CURRENT, O_PATH};
 use crate::operations::files::named_pipe::key as key_of_file;
 use crate::operations::paths::file_status;
+use crate::operations::paths::path_start;
+use crate::operations::paths::permissions;
 use crate::process::Process;
 use crate::process::exchange::Place;
 use crate::state::files::open_file::OpenFile;
@@ -95,7 +97,7 @@ fn internet(bytes: &[u8]) -> Result<(u16, [u8; 4]), Errno> {
 
 /// What the socket of the file at `path` is found by: the file's number. `ECONNREFUSED`: it is no socket.
 fn key_of_path(process: &mut Process, path: &[u8]) -> Result<Vec<u8>, Errno> {
-    let directory = process.directory(CURRENT, path)?;
+    let directory = path_start::directory(process, CURRENT, path)?;
     let found = file_status::of_path(directory, path)?;
     if found.mode & S_IFMT != S_IFSOCK {
         return Err(Errno::ECONNREFUSED);
@@ -151,10 +153,10 @@ fn in_use(error: Errno) -> Errno {
 }
 
 fn bind_path(process: &mut Process, file: &OpenFile, path: &[u8]) -> Result<(), Errno> {
-    let directory = process.directory(CURRENT, path)?;
+    let directory = path_start::directory(process, CURRENT, path)?;
     let mode = S_IFSOCK | 0o777 & !u64::from(process.identity.umask);
     let place = Place { directory, path };
-    let parent = process.check_new_name(place).map_err(in_use)?;
+    let parent = permissions::check_new_name(process, place).map_err(in_use)?;
     directory::make_node(directory, mode, 0, path).map_err(in_use)?;
     process.make_own(place, parent)?;
     let bound = file_status::of_path(directory, path).and_then(|made| {

@@ -3,6 +3,8 @@
 use crate::abi::errno::{Answer, EAGAIN, EINTR, EINVAL, EOPNOTSUPP, ERESTART, Errno};
 use crate::abi::poll_events::{POLLIN, POLLOUT};
 use crate::operations::files::file_signals;
+use crate::operations::files::server_io;
+use crate::operations::files::shared_ring;
 use crate::operations::sockets::ancillary_data::{self, Outgoing, RECORD};
 use crate::operations::sockets::socket_limits;
 use crate::operations::sockets::socket_names;
@@ -58,7 +60,7 @@ pub fn send(process: &mut Process, file: &OpenFile, socket: Socket, data: &[u8],
     }
     let has_bytes_alone = !socket.has_messages() && sending.to.is_empty() && sending.beside.files.is_empty() && sending.beside.credentials.is_none();
     let is_plain = has_bytes_alone && !data.is_empty() && sending.flags & !PLAIN_SENDING == 0;
-    if is_plain && let Some(done) = process.write_ring(file, data, sending.flags & MSG_DONTWAIT != 0) {
+    if is_plain && let Some(done) = shared_ring::write_ring(process, file, data, sending.flags & MSG_DONTWAIT != 0) {
         return done.map(|count| count as u64);
     }
     send_by_messages(process, file, socket, data, sending)
@@ -126,13 +128,13 @@ fn send_parts(process: &mut Process, file: &OpenFile, data: &[u8], sending: &Sen
         some.iter().for_each(|file| bytes.extend(ancillary_data::record(file)));
         bytes.extend(piece);
         // The parts before the last are taken by one try.
-        let waits = count == 1 && sending.flags & MSG_DONTWAIT == 0 && (is_limited || process.is_cut_off(file));
+        let waits = count == 1 && sending.flags & MSG_DONTWAIT == 0 && (is_limited || server_io::is_cut_off(process, file));
         let flags = sending.flags & MSG_DONTWAIT | if waits { MSG_DONTWAIT } else { 0 } | if is_last { 0 } else { MORE_PARTS };
         let outgoing = channel::Outgoing { flags, name_size: to.len(), control_size: RECORD * some.len(), part: part as u64, ..signature };
         let message = Message { bytes: (&bytes[..]).into(), references: &references, ..Message::new(channel::send::LABEL, outgoing.words()) };
         let received = match waits {
             true if is_limited => socket_limits::try_within_limit(process, file, POLLOUT, |process| process.exchange_if(false, target, &message, Buffers::NONE)),
-            true => process.await_turn(file, POLLOUT, |process| process.exchange_if(false, target, &message, Buffers::NONE)),
+            true => server_io::await_turn(process, file, POLLOUT, |process| process.exchange_if(false, target, &message, Buffers::NONE)),
             false => process.exchange(target, &message, Buffers::NONE),
         };
         let received = received.map_err(|error| if error == EINTR { ERESTART } else { error })?;
@@ -177,7 +179,7 @@ pub struct Received {
 /// Receives one message, or what there is of a stream, into a buffer, with up to `most` files.
 pub fn receive(process: &mut Process, file: &OpenFile, socket: Socket, into: &mut [u8], (most, flags): (usize, u64)) -> Result<Received, Errno> {
     let is_plain = !socket.has_messages() && !into.is_empty() && flags & !PLAIN_RECEIVING == 0;
-    if is_plain && let Some(done) = process.read_ring(file, into, flags & MSG_DONTWAIT != 0) {
+    if is_plain && let Some(done) = shared_ring::read_ring(process, file, into, flags & MSG_DONTWAIT != 0) {
         return done.map(|count| Received { count, total: count, ..Received::default() });
     }
     receive_by_messages(process, file, socket, into, (most, flags & FLAG_BITS))
@@ -250,11 +252,11 @@ fn receive_part(process: &mut Process, file: &OpenFile, into: &mut [u8], (most, 
     let flags = flags | in_parts | if passed { MSG_CREDENTIALS } else { 0 };
     let offset = if flags & MSG_PEEK != 0 { result.count as u64 } else { 0 };
     let mut bytes = vec![0; (wanted + 4096).min(PIECE)];
-    let waits = flags & MSG_DONTWAIT == 0 && process.is_cut_off(file);
+    let waits = flags & MSG_DONTWAIT == 0 && server_io::is_cut_off(process, file);
     let flags = if waits { flags | MSG_DONTWAIT } else { flags };
     let message = Message::new(channel::receive::LABEL, words([flags, wanted as u64, handles.len() as u64, offset]));
     let received = match waits {
-        true => process.await_turn(file, POLLIN, |process| {
+        true => server_io::await_turn(process, file, POLLIN, |process| {
             process.exchange_some_at_once(target, &message, Buffers { bytes: SpanMut::from(&mut bytes[..]), slots: &handles })
         }),
         false => process.exchange_some(target, &message, Buffers { bytes: SpanMut::from(&mut bytes[..]), slots: &handles }),
@@ -298,17 +300,15 @@ pub fn size(socket: Socket, received: &Received, flags: u64) -> u64 {
     if whole { received.total as u64 } else { received.count as u64 }
 }
 
-impl Process {
-    /// `read` of a socket.
-    pub fn read_socket(&mut self, file: &OpenFile, socket: Socket, into: &mut [u8]) -> Result<usize, Errno> {
-        if into.is_empty() { Ok(0) } else { receive(self, file, socket, into, (0, 0)).map(|received| received.count) }
-    }
+/// `read` of a socket.
+pub fn read_socket(process: &mut Process, file: &OpenFile, socket: Socket, into: &mut [u8]) -> Result<usize, Errno> {
+    if into.is_empty() { Ok(0) } else { receive(process, file, socket, into, (0, 0)).map(|received| received.count) }
+}
 
-    /// `write` of a socket.
-    pub fn write_socket(&mut self, file: &OpenFile, socket: Socket, from: &[u8]) -> Result<usize, Errno> {
-        let sending = Sending { to: Vec::new(), beside: Outgoing::default(), flags: 0 };
-        send(self, file, socket, from, sending).map(|count| count as usize)
-    }
+/// `write` of a socket.
+pub fn write_socket(process: &mut Process, file: &OpenFile, socket: Socket, from: &[u8]) -> Result<usize, Errno> {
+    let sending = Sending { to: Vec::new(), beside: Outgoing::default(), flags: 0 };
+    send(process, file, socket, from, sending).map(|count| count as usize)
 }
 
 /// Sends what is left of bytes of which a ring has taken the first.

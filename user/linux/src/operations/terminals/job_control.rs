@@ -13,45 +13,43 @@ use nacre_proto::{process as manager, terminal};
 use nacre_proto::structures::Attributes;
 use nacre_sys::Reference;
 
-impl Process {
-    /// The device of the terminal that a file is; of a master the one of its slaves.
-    pub fn terminal_of(&mut self, file: &OpenFile) -> Option<u64> {
-        if file.terminal.get() == Known::Nothing {
-            let may_be = matches!(file.kind, Kind::Stream(..)) || file.mode & S_IFMT == S_IFCHR && !file.is_null;
-            let device = if may_be { self.ask_terminal(file) } else { None };
-            file.terminal.set(device.map_or(Known::NoTerminal, Known::Device));
-        }
-        match file.terminal.get() {
-            Known::Device(device) => Some(device),
-            _ => None,
-        }
+/// The device of the terminal that a file is; of a master the one of its slaves.
+pub fn terminal_of(file: &OpenFile) -> Option<u64> {
+    if file.terminal.get() == Known::Nothing {
+        let may_be = matches!(file.kind, Kind::Stream(..)) || file.mode & S_IFMT == S_IFCHR && !file.is_null;
+        let device = if may_be { ask_terminal(file) } else { None };
+        file.terminal.set(device.map_or(Known::NoTerminal, Known::Device));
     }
+    match file.terminal.get() {
+        Known::Device(device) => Some(device),
+        _ => None,
+    }
+}
 
-    fn ask_terminal(&mut self, file: &OpenFile) -> Option<u64> {
-        if !is_terminal(file) {
-            return None;
-        }
-        // A stream may be a slave that somebody else has opened.
-        let facts = file.reference().ok().and_then(|target| channel::terminal_facts(target, 0).ok());
-        Some(facts.map_or(CONSOLE, |facts| terminal_device(facts.number)))
+fn ask_terminal(file: &OpenFile) -> Option<u64> {
+    if !is_terminal(file) {
+        return None;
     }
+    // A stream may be a slave that somebody else has opened.
+    let facts = file.reference().ok().and_then(|target| channel::terminal_facts(target, 0).ok());
+    Some(facts.map_or(CONSOLE, |facts| terminal_device(facts.number)))
+}
 
-    /// Stops who uses the terminal of its session from the background, by a signal to its whole group: the call is made again then. `EIO`: nobody could let it go on, or it does not want to be stopped from reading.
-    pub fn check_background(&mut self, device: u64, signal: u64) -> Result<(), Errno> {
-        if !self.is_managed() {
-            return Ok(());
-        }
-        let is_unwanted = self.me().mask & bit(signal) != 0 || self.signals.fate(signal) == Fate::Ignored;
-        let asked = if is_unwanted { 0 } else { signal };
-        if manager::terminal_check(Reference::PARENT, device, asked)?.stops == 0 {
-            return Ok(());
-        }
-        if is_unwanted {
-            return if signal == SIGTTIN { Err(EIO) } else { Ok(()) };
-        }
-        self.post(Info::from(signal, SI_KERNEL, 0, 0))?;
-        Err(ERESTART)
+/// Stops who uses the terminal of its session from the background, by a signal to its whole group: the call is made again then. `EIO`: nobody could let it go on, or it does not want to be stopped from reading.
+pub fn check_background(process: &mut Process, device: u64, signal: u64) -> Result<(), Errno> {
+    if !process.is_managed() {
+        return Ok(());
     }
+    let is_unwanted = process.me().mask & bit(signal) != 0 || process.signals.fate(signal) == Fate::Ignored;
+    let asked = if is_unwanted { 0 } else { signal };
+    if manager::terminal_check(Reference::PARENT, device, asked)?.stops == 0 {
+        return Ok(());
+    }
+    if is_unwanted {
+        return if signal == SIGTTIN { Err(EIO) } else { Ok(()) };
+    }
+    process.post(Info::from(signal, SI_KERNEL, 0, 0))?;
+    Err(ERESTART)
 }
 
 pub fn get_attributes(open: &OpenFile) -> Result<[u8; Attributes::SIZE], Errno> {

@@ -2,8 +2,10 @@
 
 use crate::abi::errno::{Answer, EEXIST, EINVAL, ENOENT, ENOMEM, Errno};
 use crate::abi::registers::Frame;
-use crate::calls::ipc::system_v::{IPC_INFO, Looks, MOST, key};
+use crate::calls::ipc::system_v::{self, IPC_INFO, Looks, MOST, key};
 use crate::calls::memory::mapping;
+use crate::operations::limit_checks;
+use crate::operations::restore_state;
 use crate::process::Process;
 use crate::services::segment::Segment;
 use crate::state::system_v::Attached;
@@ -30,7 +32,7 @@ fn whole_pages(size: u64) -> Result<u64, Errno> {
 pub fn shmget(process: &mut Process, frame: &mut Frame) -> Answer {
     let [name, size, flags, ..] = frame.arguments();
     let (name, flags) = (key(name), flags & 0xffff_ffff);
-    let port = process.keyed()?;
+    let port = restore_state::keyed(process)?;
     let is_new = name == 0 || flags & IPC_CREAT != 0;
     if name != 0 {
         match keyed::get(port, KEYED_MEMORY, name, size, flags) {
@@ -58,7 +60,7 @@ pub fn shmat(process: &mut Process, frame: &mut Frame) -> Answer {
         return Err(EINVAL);
     }
     let number = number & 0xffff_ffff;
-    let port = process.keyed()?;
+    let port = restore_state::keyed(process)?;
     let found = keyed::attach(port, number)?;
     let shown = whole_pages(found.size).and_then(|size| show(process, found.file.handle(), (address, size), flags));
     match shown {
@@ -79,7 +81,7 @@ fn show(process: &mut Process, file: Reference, (address, size): (u64, u64), fla
     for (wanted, more) in [(flags & READ_ONLY == 0, Rights::WRITE), (flags & EXECUTE != 0, Rights::EXECUTE)] {
         rights = if wanted { rights.union(more) } else { rights };
     }
-    process.check_memory(size, false)?;
+    limit_checks::check_memory(process, size, false)?;
     let reply = file::share(file, size, SHARE_WRITE)?;
     let segment = Segment::common(Some(reply.hold), reply.region, reply.size, [true, true]);
     let how = match (address, flags & REMAP) {
@@ -100,7 +102,7 @@ pub fn shmdt(process: &mut Process, frame: &mut Frame) -> Answer {
     let one = process.keyed.attached[index];
     process.memory.remove(one.start, one.start + one.size)?;
     process.keyed.attached.remove(index);
-    let port = process.keyed()?;
+    let port = restore_state::keyed(process)?;
     // If it has gone, nobody counts.
     let _ = keyed::detach(port, one.number);
     Ok(0)
@@ -117,11 +119,11 @@ pub fn shmctl(process: &mut Process, frame: &mut Frame) -> Answer {
         }
         _ => alloc::vec![0; 8],
     };
-    if let Some(answer) = process.control(KEYED_MEMORY, (number, command, address), &LOOKS, None, tell) {
+    if let Some(answer) = system_v::control(process, KEYED_MEMORY, (number, command, address), &LOOKS, None, tell) {
         return answer;
     }
     match command {
-        SHM_LOCK | SHM_UNLOCK => process.state_of(KEYED_MEMORY, number).map(|_| 0),
+        SHM_LOCK | SHM_UNLOCK => system_v::state_of(process, KEYED_MEMORY, number).map(|_| 0),
         IPC_INFO => {
             let (highest, _) = process.places(KEYED_MEMORY)?;
             process.memory.write_words(address, &[1 << 46, 1, MOST, MOST, 1 << 34, 0, 0, 0, 0])?;

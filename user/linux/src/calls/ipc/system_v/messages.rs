@@ -2,7 +2,8 @@
 
 use crate::abi::errno::{Answer, EINVAL, ENOSYS};
 use crate::abi::registers::Frame;
-use crate::calls::ipc::system_v::{IPC_INFO, Looks, MOST, key};
+use crate::calls::ipc::system_v::{self, IPC_INFO, Looks, MOST, key};
+use crate::operations::restore_state;
 use crate::process::Process;
 use alloc::vec;
 use nacre_proto::client::words;
@@ -24,7 +25,7 @@ const MOST_BYTES: u64 = 5;
 /// `msgget(key, flags)`.
 pub fn msgget(process: &mut Process, frame: &mut Frame) -> Answer {
     let [name, flags, ..] = frame.arguments();
-    let port = process.keyed()?;
+    let port = restore_state::keyed(process)?;
     Ok(keyed::get(port, KEYED_MESSAGES, key(name), 0, flags & 0xffff_ffff)?.number)
 }
 
@@ -36,7 +37,7 @@ pub fn msgsnd(process: &mut Process, frame: &mut Frame) -> Answer {
         return Err(EINVAL);
     }
     let text = process.memory.readable(address + 8, size)?.to_vec();
-    let port = process.keyed()?;
+    let port = restore_state::keyed(process)?;
     let message = Message { bytes: (&text[..]).into(), ..Message::new(keyed::send::LABEL, words([number & 0xffff_ffff, kind, flags & 0xffff_ffff])) };
     process.exchange(port, &message, Buffers::NONE)?;
     Ok(0)
@@ -52,7 +53,7 @@ pub fn msgrcv(process: &mut Process, frame: &mut Frame) -> Answer {
         return Err(ENOSYS);
     }
     let mut text = vec![0; size.min(LONGEST) as usize];
-    let port = process.keyed()?;
+    let port = restore_state::keyed(process)?;
     let message = Message::new(keyed::receive::LABEL, words([number & 0xffff_ffff, text.len() as u64, kind, flags & 0xffff_ffff]));
     let received = process.exchange(port, &message, Buffers { bytes: SpanMut::from(&mut text[..]), slots: &[] })?;
     let count = received.bytes().min(text.len());
@@ -72,7 +73,7 @@ pub fn msgctl(process: &mut Process, frame: &mut Frame) -> Answer {
         }
         _ => vec![0; 9],
     };
-    if let Some(answer) = process.control(KEYED_MESSAGES, (number, command, address), &LOOKS, Some(MOST_BYTES), tell) {
+    if let Some(answer) = system_v::control(process, KEYED_MESSAGES, (number, command, address), &LOOKS, Some(MOST_BYTES), tell) {
         return answer;
     }
     if command != IPC_INFO && command != LOOKS.all {
@@ -80,6 +81,6 @@ pub fn msgctl(process: &mut Process, frame: &mut Frame) -> Answer {
     }
     let (highest, count) = process.places(KEYED_MESSAGES)?;
     let used = if command == IPC_INFO { 0 } else { count as u32 };
-    process.write_numbers(address, &[used, 0, LONGEST as u32, USUAL, MOST as u32, 16, 0, 0xffff])?;
+    system_v::write_numbers(process, address, &[used, 0, LONGEST as u32, USUAL, MOST as u32, 16, 0, 0xffff])?;
     Ok(highest)
 }

@@ -4,6 +4,7 @@ use crate::abi::errno::{Answer, E2BIG, EAGAIN, EINVAL, ERANGE, ETIMEDOUT, Errno}
 use crate::abi::registers::Frame;
 use crate::calls::ipc::system_v::{self, IPC_INFO, Looks, MOST, key};
 use crate::operations::clock_reading::duration;
+use crate::operations::restore_state;
 use crate::process::Process;
 use crate::services::find::PIECE;
 use alloc::vec;
@@ -31,7 +32,7 @@ const LOOKS: Looks = Looks { at: 18, at_any: 20, all: 19 };
 pub fn semget(process: &mut Process, frame: &mut Frame) -> Answer {
     let [name, count, flags, ..] = frame.arguments();
     let count = u32::try_from(count as i32).ok().filter(|count| *count <= MOST_OF_SET).ok_or(EINVAL)?;
-    let port = process.keyed()?;
+    let port = restore_state::keyed(process)?;
     Ok(keyed::get(port, KEYED_SEMAPHORES, key(name), count.into(), flags & 0xffff_ffff)?.number)
 }
 
@@ -61,7 +62,7 @@ fn operate(process: &mut Process, number: u64, address: u64, count: u64, limit: 
         // What would have to wait has no time for it.
         operations.as_chunks_mut::<6>().0.iter_mut().for_each(|operation| operation[5] |= (IPC_NOWAIT >> 8) as u8);
     }
-    let port = process.keyed()?;
+    let port = restore_state::keyed(process)?;
     let message = Message { bytes: (&operations[..]).into(), ..Message::new(keyed::operate::LABEL, words([number & 0xffff_ffff])) };
     match limit.filter(|limit| *limit != 0) {
         Some(limit) => process.exchange_until(limit, port, &message, Buffers::NONE).map_err(|error| if error == ETIMEDOUT { EAGAIN } else { error })?,
@@ -76,7 +77,7 @@ fn values(process: &mut Process, number: u64, count: u64) -> Result<Vec<u8>, Err
     let mut done = 0;
     while done < all.len() {
         let end = all.len().min(done + PIECE);
-        let got = keyed::values(process.keyed()?, number, done as u64 / 2, &mut all[done..end])?.values;
+        let got = keyed::values(restore_state::keyed(process)?, number, done as u64 / 2, &mut all[done..end])?.values;
         if got == 0 {
             return Err(EINVAL);
         }
@@ -91,7 +92,7 @@ fn set_values(process: &mut Process, number: u64, address: u64, count: u64) -> A
         return Err(ERANGE);
     }
     for (index, part) in all.chunks(PIECE).enumerate() {
-        keyed::values_set(process.keyed()?, number, (index * PIECE / 2) as u64, part)?;
+        keyed::values_set(restore_state::keyed(process)?, number, (index * PIECE / 2) as u64, part)?;
     }
     Ok(0)
 }
@@ -105,10 +106,10 @@ pub fn semctl(process: &mut Process, frame: &mut Frame) -> Answer {
         [changed, count, used, ..] => [*used, 0, *changed, 0, *count, 0, 0].to_vec(),
         _ => vec![0; 7],
     };
-    if let Some(answer) = process.control(KEYED_SEMAPHORES, (number, command, argument), &LOOKS, None, tell) {
+    if let Some(answer) = system_v::control(process, KEYED_SEMAPHORES, (number, command, argument), &LOOKS, None, tell) {
         return answer;
     }
-    let port = process.keyed()?;
+    let port = restore_state::keyed(process)?;
     match command {
         GETVAL => Ok(keyed::semaphore(port, number, index)?.value),
         GETPID => Ok(keyed::semaphore(port, number, index)?.pid),
@@ -120,7 +121,7 @@ pub fn semctl(process: &mut Process, frame: &mut Frame) -> Answer {
             Ok(0)
         }
         GETALL | SETALL => {
-            let count = process.state_of(KEYED_SEMAPHORES, number)?.get(system_v::COMMON).copied().unwrap_or(0).min(MOST_OF_SET.into());
+            let count = system_v::state_of(process, KEYED_SEMAPHORES, number)?.get(system_v::COMMON).copied().unwrap_or(0).min(MOST_OF_SET.into());
             if command == SETALL {
                 return set_values(process, number, argument, count);
             }
@@ -131,7 +132,7 @@ pub fn semctl(process: &mut Process, frame: &mut Frame) -> Answer {
         command if command == IPC_INFO || command == LOOKS.all => {
             let (highest, count) = process.places(KEYED_SEMAPHORES)?;
             let used = if command == IPC_INFO { 20 } else { count as u32 };
-            process.write_numbers(
+            system_v::write_numbers(process, 
                 argument,
                 &[64_000, MOST as u32, 64_000, 64_000, MOST_OF_SET, MOST_OPERATIONS as u32, MOST_OPERATIONS as u32, used, HIGHEST, HIGHEST],
             )?;

@@ -7,8 +7,10 @@ use crate::abi::errno::{EINVAL, Errno};
 use crate::abi::fork_record::Inheritance;
 use crate::abi::registers::Frame;
 use crate::abi::signal_numbers::SIGKILL;
+use crate::calls::files::file_locks;
 use crate::calls::processes::exec::{Command, Outcome, STACK, names, slices, tell_owner};
 use crate::operations::fork_state::{Legacy, WINDOWS};
+use crate::operations::grow_stack;
 use crate::operations::restore_state;
 use crate::process::{Process, futex_wake};
 use crate::process::end::end_by_signal;
@@ -121,7 +123,7 @@ fn become_it(process: &mut Process, frame: &mut Frame, plan: Plan, command: &Com
     restore_state::take_traits(process, data);
     process.strings = strings;
     process.executable = if data.executable.is_empty() { command.path.clone() } else { data.executable.clone() };
-    process.find_stack();
+    grow_stack::find_stack(process);
     Thread::set_fs_base(0).map_err(|_| EINVAL)?;
     fpu::reset();
     *frame = Frame::of_program(entry, stack);
@@ -145,7 +147,7 @@ fn close_files(process: &mut Process) {
         if process.descriptors.close_on_exec(number).is_ok_and(|closes| closes)
             && let Ok(file) = process.descriptors.close(number)
         {
-            process.closed(&file);
+            file_locks::closed(process, &file);
         }
     }
 }
