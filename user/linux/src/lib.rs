@@ -69,6 +69,7 @@ mod state {
         pub mod socket_family;
         pub mod socket_kind;
         pub mod socket_options;
+        pub mod terminal_name;
         pub mod terminal_state;
         pub mod watch;
         pub mod watches;

@@ -4,7 +4,6 @@ use crate::abi::errno::Errno;
 use crate::abi::fork_record::{self, Copy, Descriptor, File, Inheritance, STATE, area};
 use crate::abi::registers::Frame;
 use crate::operations::files::in_process_io;
-use crate::operations::restore_state::{PROCESS, kept_part};
 use crate::process::Process;
 use crate::services::segment::Segment;
 use crate::state::files::in_process_file::Local;
@@ -15,8 +14,9 @@ use crate::state::memory::user_access;
 use crate::state::signals::dispositions::Action;
 use alloc::rc::Rc;
 use alloc::vec::Vec;
+use nacre_abi::{PAGE_SIZE, Rights};
 use nacre_nest::plan::{FOREIGN_STACK_END, MAX_FOREIGN_STACK};
-use nacre_sys::{Reference, Region};
+use nacre_sys::{Reference, Region, memory};
 
 /// Where the library shows itself what it makes.
 pub const WINDOWS: core::ops::Range<u64> = nacre_sys::window::WINDOWS;
@@ -245,4 +245,22 @@ fn state(process: &mut Process) -> [u64; STATE] {
     ];
     let mut words = parts.into_iter().flatten().copied();
     core::array::from_fn(|_| words.next().unwrap_or(0))
+}
+
+/// Instead of a path: a descriptor of a process.
+pub const PROCESS: &[u8] = b"process";
+
+/// Of an area, where the part starts that a fork's child has. The first thread's stack grows again: what nobody has touched below its pointer is left out, but for a little. `keeps`: something below is there.
+pub fn kept_part(area: &Area<Fill>, stack: u64, keeps: bool) -> u64 {
+    const BELOW: u64 = 0x8000;
+    let Fill::Own(part) = &area.backing else { return area.start };
+    let is_private = (part.is_writable() || part.is_lazy()) && !part.shared && part.at_fork == AtFork::Copied;
+    let grows = area.start >= FOREIGN_STACK_END - MAX_FOREIGN_STACK && (area.start..FOREIGN_STACK_END).contains(&stack);
+    if keeps || !is_private || !grows || area.end > FOREIGN_STACK_END || area.rights != Rights::READ.union(Rights::WRITE) {
+        return area.start;
+    }
+    let used = (stack.saturating_sub(BELOW) & !(PAGE_SIZE - 1)).clamp(area.start, area.end);
+    let kept = memory::touched(area.start, used).map_or(used, |touched| touched.start);
+    // What both are shown stays in one piece.
+    if part.is_writable() || kept == area.end { kept } else { area.start }
 }

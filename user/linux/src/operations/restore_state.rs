@@ -7,7 +7,7 @@ use crate::abi::fork_record::area::{self, Sharing};
 use crate::abi::signal_info::{Info, LAST};
 use crate::abi::signal_numbers::HANDLER_IGNORE;
 use crate::operations::files::pidfd;
-use crate::operations::fork_state::WINDOWS;
+use crate::operations::fork_state::{PROCESS, WINDOWS};
 use crate::operations::proc;
 use crate::operations::program_image::Auxiliary;
 use crate::process::Process;
@@ -21,7 +21,7 @@ use crate::state::files::proc_node::{Node, Shown, Target};
 use crate::state::limits::{Limits, MOST_DESCRIPTORS};
 use crate::state::memory::Memory;
 use crate::state::memory::address_map::{Area, Map};
-use crate::state::memory::mapped_part::{AtFork, Fill, Part, read_only};
+use crate::state::memory::mapped_part::{Fill, Part, read_only};
 use crate::state::memory::page_table_pool::Tables;
 use crate::state::process_attributes::Traits;
 use crate::state::random::Random;
@@ -30,16 +30,12 @@ use crate::state::system_v::Attached;
 use alloc::rc::Rc;
 use alloc::vec::Vec;
 use core::cell::OnceCell;
-use nacre_abi::{ObjectType, PAGE_SIZE, Rights};
+use nacre_abi::{ObjectType, Rights};
 use nacre_abi::environment::FREE;
 use nacre_abi::rights::REFERENCE_USE;
-use nacre_nest::plan::{FOREIGN_STACK_END, MAX_FOREIGN_STACK};
 use nacre_proto::keyed;
 use nacre_rt::memory::{HEAP_END, HEAP_START};
-use nacre_sys::{Mapping, OwnedReference, Reference, memory};
-
-/// Instead of a path: a descriptor of a process.
-pub const PROCESS: &[u8] = b"process";
+use nacre_sys::{Mapping, OwnedReference, Reference};
 
 /// Takes it over, as another program or as a fork's child.
 fn take_state(process: &mut Process, data: &Inheritance) {
@@ -71,21 +67,6 @@ fn take_state(process: &mut Process, data: &Inheritance) {
         // There were not more before.
         let _ = process.signals.pending.add(Info { signal: *signal, code: *code as i32, fields: *fields });
     }
-}
-
-/// Of an area, where the part starts that a fork's child has. The first thread's stack grows again: what nobody has touched below its pointer is left out, but for a little. `keeps`: something below is there.
-pub fn kept_part(area: &Area<Fill>, stack: u64, keeps: bool) -> u64 {
-    const BELOW: u64 = 0x8000;
-    let Fill::Own(part) = &area.backing else { return area.start };
-    let is_private = (part.is_writable() || part.is_lazy()) && !part.shared && part.at_fork == AtFork::Copied;
-    let grows = area.start >= FOREIGN_STACK_END - MAX_FOREIGN_STACK && (area.start..FOREIGN_STACK_END).contains(&stack);
-    if keeps || !is_private || !grows || area.end > FOREIGN_STACK_END || area.rights != Rights::READ.union(Rights::WRITE) {
-        return area.start;
-    }
-    let used = (stack.saturating_sub(BELOW) & !(PAGE_SIZE - 1)).clamp(area.start, area.end);
-    let kept = memory::touched(area.start, used).map_or(used, |touched| touched.start);
-    // What both are shown stays in one piece.
-    if part.is_writable() || kept == area.end { kept } else { area.start }
 }
 
 /// The references that came with an inheritance.

@@ -2,8 +2,8 @@
 
 use crate::abi::errno::{EAGAIN, EINTR, EIO, EPIPE, ERESTART, ESPIPE, Errno};
 use crate::operations::files::in_process_io;
-use crate::operations::files::server_io;
-use crate::operations::files::shared_ring;
+use crate::operations::files::server_io::{self, read_rest};
+use crate::operations::files::shared_ring::{self, Written};
 use crate::operations::limit_checks;
 use crate::operations::proc;
 use crate::operations::sockets::socket_transfer;
@@ -13,8 +13,7 @@ use crate::services::OWN_POSITION;
 use crate::services::find::PIECE;
 use crate::state::files::open_file::{Kind, OpenFile};
 use crate::state::files::socket_kind::Socket;
-use nacre_proto::{channel, file};
-use nacre_proto::flags::{MSG_BARE, MSG_DONTWAIT};
+use nacre_proto::file;
 use nacre_sys::{Reference, SpanMut};
 use nacre_sys::ipc::{Buffers, Message};
 
@@ -89,21 +88,6 @@ fn read_piece(process: &mut Process, file: &OpenFile, target: Reference, offset:
     Ok(received.words[0] as usize)
 }
 
-/// More of a pipe or a stream socket, as far as it is there.
-pub fn read_rest(target: Reference, into: &mut [u8]) -> usize {
-    const MOST: usize = PIECE - 4096;
-    let mut done = 0;
-    while done < into.len() {
-        let piece = MOST.min(into.len() - done);
-        let Ok(reply) = channel::receive(target, MSG_DONTWAIT | MSG_BARE, piece as u64, 0, 0, &mut into[done..done + piece]) else { break };
-        done += (reply.count as usize).min(piece);
-        if reply.count < piece as u64 {
-            break;
-        }
-    }
-    done
-}
-
 fn write_anywhere(process: &mut Process, file: &OpenFile, offset: u64, from: &[u8]) -> Result<usize, Errno> {
     file.use_once();
     if !file.is_remote() {
@@ -120,9 +104,11 @@ fn write_anywhere(process: &mut Process, file: &OpenFile, offset: u64, from: &[u
         return if offset == OWN_POSITION { socket_transfer::write_socket(process, file, socket, from) } else { Err(ESPIPE) };
     }
     if offset == OWN_POSITION
-        && let Some(done) = shared_ring::write_ring(process, file, from, false)
+        && let Some(written) = shared_ring::write_ring(process, file, from, false)
     {
-        return done;
+        let Written { count, has_rest } = written?;
+        // An error after some bytes shows in the next call.
+        return Ok(if has_rest { count + write_rest(process, file, &from[count..]).unwrap_or(0) } else { count });
     }
     if file.is_pair() {
         return if offset == OWN_POSITION { terminal_io::write_pair(process, file, from) } else { Err(ESPIPE) };
@@ -130,15 +116,7 @@ fn write_anywhere(process: &mut Process, file: &OpenFile, offset: u64, from: &[u
     write_to_server(process, file, offset, from)
 }
 
-/// Writes a pipe or stream by messages.
-pub fn write_rest(process: &mut Process, file: &OpenFile, from: &[u8], dont_wait: bool) -> Result<usize, Errno> {
-    match Socket::of(file) {
-        Some(_) => socket_transfer::send_rest(process, file, from, dont_wait),
-        None => write_to_server(process, file, OWN_POSITION, from),
-    }
-}
-
-fn write_to_server(process: &mut Process, file: &OpenFile, offset: u64, from: &[u8]) -> Result<usize, Errno> {
+pub fn write_to_server(process: &mut Process, file: &OpenFile, offset: u64, from: &[u8]) -> Result<usize, Errno> {
     let target = file.reference()?;
     if from.is_empty() && file.is_channel() {
         return Ok(0);
@@ -214,4 +192,12 @@ fn when_possible(process: &mut Process, file: &OpenFile, mut operation: impl FnM
 /// The answer to a read or write that waited and was interrupted.
 fn cut_off(error: Errno) -> Errno {
     if error == EINTR { ERESTART } else { error }
+}
+
+/// Writes a pipe or stream by messages.
+fn write_rest(process: &mut Process, file: &OpenFile, from: &[u8]) -> Result<usize, Errno> {
+    match Socket::of(file) {
+        Some(_) => socket_transfer::send_rest(process, file, from, false),
+        None => write_to_server(process, file, OWN_POSITION, from),
+    }
 }

@@ -3,7 +3,6 @@
 
 use crate::abi::errno::{EAGAIN, EINTR, ERESTART, ERESTART_UNHANDLED, Errno};
 use crate::abi::poll_events::{ALWAYS, POLLIN, POLLOUT};
-use crate::operations::files::file_io;
 use crate::operations::files::readiness::{FOR_EVER, wait_for_one};
 use crate::process::Process;
 use crate::services::OWN_POSITION;
@@ -53,7 +52,7 @@ pub fn read_gently(process: &mut Process, file: &OpenFile, target: Reference, in
         let most = into.len().min(PIECE - BESIDES);
         let attempt = |_: &mut Process| Ok(channel::receive(target, MSG_DONTWAIT | MSG_BARE, most as u64, 0, 0, &mut into[..most])?.count as usize);
         let count = await_turn(process, file, POLLIN, attempt)?.min(most);
-        return Ok(if count == most { count + file_io::read_rest(target, &mut into[count..]) } else { count });
+        return Ok(if count == most { count + read_rest(target, &mut into[count..]) } else { count });
     }
     let mut done = 0;
     loop {
@@ -88,4 +87,19 @@ pub fn write_gently(process: &mut Process, file: &OpenFile, target: Reference, f
         return await_turn(process, file, POLLOUT, |process| at_once(process, &message));
     }
     at_once(process, &Message { bytes: from.into(), ..Message::new(file::write::LABEL, [OWN_POSITION, 0, 0, 0, 0, 0]) })
+}
+
+/// More of a pipe or a stream socket, as far as it is there.
+pub fn read_rest(target: Reference, into: &mut [u8]) -> usize {
+    const MOST: usize = PIECE - 4096;
+    let mut done = 0;
+    while done < into.len() {
+        let piece = MOST.min(into.len() - done);
+        let Ok(reply) = channel::receive(target, MSG_DONTWAIT | MSG_BARE, piece as u64, 0, 0, &mut into[done..done + piece]) else { break };
+        done += (reply.count as usize).min(piece);
+        if reply.count < piece as u64 {
+            break;
+        }
+    }
+    done
 }

@@ -6,7 +6,6 @@
 
 use crate::abi::errno::{EAGAIN, EIO, EPIPE, ERESTART, Errno};
 use crate::abi::file_flags::{O_DIRECT, O_NONBLOCK};
-use crate::operations::files::file_io;
 use crate::operations::sockets::socket_limits;
 use crate::process::Process;
 use crate::raw::wait_window::wait_for_word;
@@ -132,8 +131,16 @@ fn try_read(file: &OpenFile, joined: &Joined, into: &mut [u8]) -> Result<Tried, 
     }
 }
 
-/// Writes a pipe or stream into its ring; what is left by messages, if they are to go on. `None`: they are to do it all.
-pub fn write_ring(process: &mut Process, file: &OpenFile, from: &[u8], dont_wait: bool) -> Option<Result<usize, Errno>> {
+/// Bytes that a ring took.
+pub struct Written {
+    /// Number of the bytes.
+    pub count: usize,
+    /// The others are to go by messages.
+    pub has_rest: bool,
+}
+
+/// Writes a pipe or stream into its ring. Returns `None` if all bytes are to go by messages.
+pub fn write_ring(process: &mut Process, file: &OpenFile, from: &[u8], dont_wait: bool) -> Option<Result<Written, Errno>> {
     let joined = ring_of(process, file, WAY_OUT)?;
     let mut done = 0;
     while done < from.len() {
@@ -144,7 +151,7 @@ pub fn write_ring(process: &mut Process, file: &OpenFile, from: &[u8], dont_wait
                 continue;
             }
             Ok(Tried::ByMessage) if done == 0 => return None,
-            Ok(Tried::ByMessage) => return Some(Ok(done + file_io::write_rest(process, file, &from[done..], dont_wait).unwrap_or(0))),
+            Ok(Tried::ByMessage) => return Some(Ok(Written { count: done, has_rest: true })),
             Ok(Tried::Waits) if dont_wait || joined.has_flag(O_NONBLOCK) => Err(EAGAIN),
             Ok(Tried::Waits) => wait_at_ring(process, &joined, Side::Departure, |ring| !ring.has_room() && ring.users()[0] != 0 && ring.state() & LEFT == 0),
             Err(error) => Err(error),
@@ -155,7 +162,7 @@ pub fn write_ring(process: &mut Process, file: &OpenFile, from: &[u8], dont_wait
             Ok(()) => {}
         }
     }
-    Some(Ok(done))
+    Some(Ok(Written { count: done, has_rest: false }))
 }
 
 fn try_write(file: &OpenFile, joined: &Joined, from: &[u8]) -> Result<Tried, Errno> {

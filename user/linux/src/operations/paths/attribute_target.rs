@@ -4,9 +4,9 @@ use crate::abi::errno::{EBADF, ENOENT, EPERM, Errno};
 use crate::abi::file_flags::{AT_EMPTY_PATH, AT_SYMLINK_NOFOLLOW, CURRENT, O_PATH};
 use crate::operations::paths::path_start::own_descriptor;
 use crate::operations::proc;
-use crate::operations::terminals::terminal_io::{Name, name};
 use crate::process::Process;
 use crate::state::files::proc_node::{Node, Target};
+use crate::state::files::terminal_name::{Name, name};
 use alloc::vec::Vec;
 use nacre_sys::Reference;
 

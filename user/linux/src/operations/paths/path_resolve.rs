@@ -6,9 +6,9 @@ use crate::operations::paths::path_start::{self, own_descriptor};
 use crate::operations::paths::path_walk::{Walk, look};
 use crate::operations::paths::permissions::{S_IFLNK, S_IFMT};
 use crate::operations::proc;
-use crate::operations::terminals::terminal_io;
 use crate::process::Process;
 use crate::state::files::proc_node::{Node, Target};
+use crate::state::files::terminal_name;
 use alloc::vec::Vec;
 use nacre_sys::Reference;
 
@@ -113,7 +113,7 @@ fn resolve_here(process: &mut Process, descriptor: u64, path: &[u8], found: Targ
         return Err(ELOOP);
     }
     let is_magic = matches!(&found, Target::Node(Node::Descriptor(..)))
-        || matches!(&found, Target::Outside(path) if terminal_io::name(path).is_none())
+        || matches!(&found, Target::Outside(path) if terminal_name::name(path).is_none())
         || matches!(proc::tree::in_proc(process, descriptor, path, false), Some(Ok(Target::Node(Node::Place(..)))));
     if is_magic { rules.check_magic() } else { Ok(()) }
 }

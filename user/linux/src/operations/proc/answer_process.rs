@@ -2,7 +2,7 @@
 
 use crate::abi::errno::{EINVAL, ENOENT, EPERM, Errno};
 use crate::abi::file_flags::CURRENT;
-use crate::operations::proc::ask_process::{MOST, PATH, is_open};
+use crate::operations::proc::ask_process::{MOST, PATH, is_open, own_numbers};
 use crate::operations::proc::remote_query;
 use crate::operations::proc::text;
 use crate::operations::proc::tree;
@@ -45,17 +45,4 @@ fn own_node(process: &mut Process, path: &[u8]) -> Result<Node, Errno> {
         Target::Node(node) if node.process() == Some(process.pid()) => Ok(node),
         _ => Err(EPERM),
     }
-}
-
-/// The numbers in a folder of the own process.
-pub(super) fn own_numbers(process: &Process, node: Node) -> Option<Vec<u64>> {
-    Some(match node {
-        Node::Descriptors(..) => process.descriptors.open_in(0, u64::MAX),
-        Node::Threads(_) => {
-            let mut all: Vec<u64> = process.threads.all().map(|(_, thread)| thread.number).collect();
-            all.sort_unstable();
-            all
-        }
-        _ => return None,
-    })
 }

@@ -1,9 +1,6 @@
 //! What `/proc` says of other processes: their libraries answer, as to other questions. What an answer says is as good as who gave it: too much of it, or numbers that do not grow, end the asking.
 
 use crate::abi::errno::{EACCES, EINVAL, ENOENT, ERESTART, Errno};
-use crate::abi::file_flags::{O_ACCESS, O_CLOEXEC, O_WRONLY};
-use crate::operations::proc::answer_process;
-use crate::operations::proc::open::Opened;
 use crate::operations::proc::remote_query;
 use crate::process::Process;
 use crate::state::files::proc_node::Node;
@@ -52,22 +49,9 @@ fn told(error: Errno) -> Errno {
 /// The numbers in a folder of descriptors or threads.
 pub fn numbers_in(process: &mut Process, folder: Node) -> Result<Vec<u64>, Errno> {
     if folder.process() == Some(process.pid()) {
-        return answer_process::own_numbers(process, folder).ok_or(EINVAL);
+        return own_numbers(process, folder).ok_or(EINVAL);
     }
     numbers_of_other(process, folder).map_err(told)
-}
-
-/// Opens what another process has open, by its name, or as it is if it has none.
-pub fn open_of_other(process: &mut Process, pid: u64, number: u64, flags: u32) -> Result<Opened, Errno> {
-    let path = link_of_other(process, Node::Descriptor(pid, number))?;
-    if path.starts_with(b"/") {
-        return Ok(Opened::Outside(path));
-    }
-    let file = remote_query::ask_file(process, pid, number)?;
-    if flags & O_ACCESS != O_WRONLY && !file.can_read() || flags & O_ACCESS != 0 && !file.can_write() {
-        return Err(EACCES);
-    }
-    process.open(file, flags & O_CLOEXEC != 0).map(Opened::Here)
 }
 
 /// What a descriptor of another process is, as its link says; an absolute path is for others to look at.
@@ -162,4 +146,17 @@ mod tests {
         assert_eq!(numbers(&bytes(&[2]), 3), []);
         assert_eq!(numbers(&bytes(&[u32::MAX, 0])[..7], 3), [u64::from(u32::MAX)]);
     }
+}
+
+/// The numbers in a folder of the own process.
+pub(super) fn own_numbers(process: &Process, node: Node) -> Option<Vec<u64>> {
+    Some(match node {
+        Node::Descriptors(..) => process.descriptors.open_in(0, u64::MAX),
+        Node::Threads(_) => {
+            let mut all: Vec<u64> = process.threads.all().map(|(_, thread)| thread.number).collect();
+            all.sort_unstable();
+            all
+        }
+        _ => return None,
+    })
 }

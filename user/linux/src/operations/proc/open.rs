@@ -1,9 +1,10 @@
 //! Open files of `/proc`: texts that are made when they are read from their start, and folders. Descriptors of processes are here too.
 
 use crate::abi::errno::{Answer, EACCES, EINVAL, EISDIR, ELOOP, ENOENT, ENOTDIR, Errno};
-use crate::abi::file_flags::{O_ACCESS, O_CLOEXEC, O_DIRECTORY, O_PATH, S_IFDIR, S_IFREG};
-use crate::operations::proc::ask_process;
+use crate::abi::file_flags::{O_ACCESS, O_CLOEXEC, O_DIRECTORY, O_PATH, O_WRONLY, S_IFDIR, S_IFREG};
+use crate::operations::proc::ask_process::{self, link_of_other};
 use crate::operations::proc::names::{self, pack};
+use crate::operations::proc::remote_query;
 use crate::operations::proc::text;
 use crate::operations::proc::tree;
 use crate::process::Process;
@@ -25,7 +26,7 @@ pub fn open_in_proc(process: &mut Process, descriptor: u64, path: &[u8], flags: 
     };
     Some(match node {
         Node::Descriptor(pid, number) if pid == process.pid() => Ok(Opened::Descriptor(number)),
-        Node::Descriptor(pid, number) => ask_process::open_of_other(process, pid, number, flags),
+        Node::Descriptor(pid, number) => open_of_other(process, pid, number, flags),
         Node::Descriptors(..) if let Err(error) = ask_process::numbers_in(process, node) => Err(error),
         node if flags & O_DIRECTORY != 0 && !node.is_folder() => Err(ENOTDIR),
         node if flags & O_ACCESS != 0 && flags & O_PATH == 0 && !(node.is_written() && node.process() == Some(process.pid())) => Err(if node.is_folder() { EISDIR } else { EACCES }),
@@ -98,4 +99,17 @@ impl Shown {
         let mode = if node.is_folder() { S_IFDIR | 0o555 } else { S_IFREG | node.mode() as u32 & 0o777 };
         OpenFile::new(Kind::Local(RefCell::new(Local::Shown(Shown { node, position, text: Vec::new() }))), mode, flags)
     }
+}
+
+/// Opens what another process has open, by its name, or as it is if it has none.
+pub fn open_of_other(process: &mut Process, pid: u64, number: u64, flags: u32) -> Result<Opened, Errno> {
+    let path = link_of_other(process, Node::Descriptor(pid, number))?;
+    if path.starts_with(b"/") {
+        return Ok(Opened::Outside(path));
+    }
+    let file = remote_query::ask_file(process, pid, number)?;
+    if flags & O_ACCESS != O_WRONLY && !file.can_read() || flags & O_ACCESS != 0 && !file.can_write() {
+        return Err(EACCES);
+    }
+    process.open(file, flags & O_CLOEXEC != 0).map(Opened::Here)
 }

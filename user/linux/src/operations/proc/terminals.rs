@@ -3,9 +3,9 @@
 use crate::abi::errno::{Answer, EIO, ENOENT, Errno};
 use crate::abi::file_flags::{O_CLOEXEC, O_PATH, S_IFCHR};
 use crate::abi::time_units::REALTIME;
-use crate::operations::terminals::terminal_io::{Name, name};
 use crate::process::Process;
 use crate::state::files::proc_node::{Node, Shown};
+use crate::state::files::terminal_name::{Name, name};
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;

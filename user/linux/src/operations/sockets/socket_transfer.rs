@@ -4,7 +4,7 @@ use crate::abi::errno::{Answer, EAGAIN, EINTR, EINVAL, EOPNOTSUPP, ERESTART, Err
 use crate::abi::poll_events::{POLLIN, POLLOUT};
 use crate::operations::files::file_signals;
 use crate::operations::files::server_io;
-use crate::operations::files::shared_ring;
+use crate::operations::files::shared_ring::{self, Written};
 use crate::operations::sockets::ancillary_data::{self, Outgoing, RECORD};
 use crate::operations::sockets::socket_limits;
 use crate::operations::sockets::socket_names;
@@ -60,8 +60,12 @@ pub fn send(process: &mut Process, file: &OpenFile, socket: Socket, data: &[u8],
     }
     let has_bytes_alone = !socket.has_messages() && sending.to.is_empty() && sending.beside.files.is_empty() && sending.beside.credentials.is_none();
     let is_plain = has_bytes_alone && !data.is_empty() && sending.flags & !PLAIN_SENDING == 0;
-    if is_plain && let Some(done) = shared_ring::write_ring(process, file, data, sending.flags & MSG_DONTWAIT != 0) {
-        return done.map(|count| count as u64);
+    let dont_wait = sending.flags & MSG_DONTWAIT != 0;
+    if is_plain && let Some(written) = shared_ring::write_ring(process, file, data, dont_wait) {
+        let Written { count, has_rest } = written?;
+        // An error after some bytes shows in the next call.
+        let rest = if has_rest { send_rest(process, file, &data[count..], dont_wait).unwrap_or(0) } else { 0 };
+        return Ok((count + rest) as u64);
     }
     send_by_messages(process, file, socket, data, sending)
 }
