@@ -74,6 +74,10 @@ impl Guest {
         files.add_file(Path::new("/etc/nacre/environment"), 0o644, join(&environment));
         files.add_file(Path::new("/etc/nacre/terminal"), 0o644, facts.to_string());
         add_seed(&mut files, arguments.seed)?;
+        // A disc may boot on any machine. Only of QEMU's is it known where its devices are.
+        if !matches!(arguments.seed, Seed::Processor) {
+            files.add_file(Path::new("/etc/nacre/windows"), 0o600, WINDOWS);
+        }
         let image = writer::image(&root(products)?, &files).map_err(|message| Failure::new(Class::Internal, message))?;
         let name = arguments.command.first().map_or(String::new(), |word| word.display().to_string());
         Ok(Guest { image, absent: absent(&arguments.command, &directory, &files), outputs: stack.outputs, name })
@@ -93,6 +97,9 @@ fn say_left_out(files: &Files) {
         eprintln!("nacre: left out {}{others}: FIFOs, sockets and devices stay on this machine", first.display());
     }
 }
+
+/// Windows of devices that programs in QEMU's machine can map, as root reads them.
+const WINDOWS: &str = "/dev/hpet 0xfed00000 0x1000 read\n";
 
 /// Adds the bytes that root's random bytes follow from. Root takes the name away before a program starts.
 fn add_seed(files: &mut Files, seed: Seed) -> Outcome<()> {

@@ -4,6 +4,7 @@
 //! client with many chores gets no more pieces than a client with one.
 
 use crate::memory::{self, Segment};
+use crate::serve::Colouring;
 use crate::table::Key;
 use alloc::collections::{BTreeMap, VecDeque};
 use nacre_sys::{OwnedReference, Window};
@@ -46,6 +47,10 @@ pub struct Destroying {
 pub enum Chore {
     /// A segment's memory is filled with zeros, and the segment given out.
     Make(Making, OwnedReference),
+    /// Coloured memory is shown, and given out.
+    Colour(Colouring, OwnedReference),
+    /// Coloured memory that nobody reaches any more is given back. Somebody may wait for that.
+    Uncolour(Colouring, Option<OwnedReference>),
     /// A part of a segment is cleared: the segment's key, the first byte, and the first byte behind it.
     Clear(Key, u64, u64, OwnedReference),
     /// Memory of a segment that nobody reaches any more is cleared and given back, and its pool is refunded as many bytes. Somebody may wait for that.
@@ -103,7 +108,7 @@ impl Chores {
 }
 
 fn frees(chore: &Chore) -> bool {
-    matches!(chore, Chore::TakeBack(..) | Chore::Destroy(..))
+    matches!(chore, Chore::TakeBack(..) | Chore::Uncolour(..) | Chore::Destroy(..))
 }
 
 /// Gives a piece of memory back; what is left of it, if anything is.

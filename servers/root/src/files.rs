@@ -6,6 +6,8 @@ use crate::memory::{self, Segment};
 use crate::open_file::DEVICES;
 use crate::ram::Ram;
 use crate::tree::boot::Refused;
+use crate::windows;
+use alloc::vec::Vec;
 use crate::tree::{Content, Time, Tree, format};
 use nacre_nest::supply::{self, Supplier};
 use nacre_nest::Refusal;
@@ -64,7 +66,20 @@ impl Files {
             let (root, now) = (files.tree.root(), clock.now());
             let _ = files.tree.add_store(root, STORE, (facts.store.start, facts.store.size), now);
         }
+        files.add_windows(facts);
         (files, refused)
+    }
+
+    /// Adds the windows of devices that the boot image lists. They stay as long as the machine runs.
+    fn add_windows(&mut self, facts: &BootFacts) {
+        let Some(list) = self.take_secret(windows::LIST) else { return };
+        let memory: Vec<_> = facts.ranges.iter().chain([&facts.image, &facts.store]).map(|range| range.start..range.start + range.size).collect();
+        let (root, now) = (self.tree.root(), self.clock.now());
+        for window in windows::read(&list, &memory).leak() {
+            if memory::map_window(window.start, window.size, window.writable).is_ok() {
+                let _ = self.tree.add_window(root, window, now);
+            }
+        }
     }
 
     /// Boot files that stand in the way stay.

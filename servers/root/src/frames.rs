@@ -2,6 +2,9 @@
 //!
 //! A set bit is a frame in use (or a hole). Runs are contiguous and of any length, so nothing is lost to rounding.
 
+use alloc::vec::Vec;
+use core::ops::Range;
+
 /// Bytes in a frame.
 pub const FRAME: u64 = 4096;
 
@@ -65,6 +68,46 @@ impl Frames {
             return None;
         }
         self.allocate_reserved(size, alignment)
+    }
+
+    /// Allocates `size` bytes for a client at a multiple of `alignment`, all below the address `end`.
+    pub fn allocate_below(&mut self, size: u64, alignment: u64, end: u64) -> Option<u64> {
+        let (frames, alignment) = (size.div_ceil(FRAME), alignment.div_ceil(FRAME).max(1));
+        if frames == 0 || frames > self.free.saturating_sub(self.reserve) {
+            return None;
+        }
+        let first = self.search(0, (end / FRAME).saturating_sub(self.base).min(self.count), frames, alignment)?;
+        self.take(first, frames);
+        Some((self.base + first) * FRAME)
+    }
+
+    /// Allocates `size` bytes for a client in frames of some colours: frames whose number modulo `colours`, a
+    /// power of two, lies in `chosen`. Returns the runs, in the order of their addresses.
+    pub fn allocate_coloured(&mut self, size: u64, colours: u64, chosen: Range<u64>) -> Option<Vec<(u64, u64)>> {
+        let (mut missing, mut runs) = (size.div_ceil(FRAME), Vec::new());
+        if missing == 0 || missing > self.free.saturating_sub(self.reserve) {
+            return None;
+        }
+        let mut period = self.base & !(colours - 1);
+        while missing > 0 {
+            let low = (period + chosen.start).max(self.base) - self.base;
+            let high = (period + chosen.end).saturating_sub(self.base).min(self.count);
+            if low >= self.count {
+                return None;
+            }
+            let mut at = self.next_with(low, high.max(low), false);
+            while at < high && missing > 0 {
+                let count = (self.next_with(at, high, true) - at).min(missing);
+                runs.try_reserve(1).ok()?;
+                runs.push((at, count));
+                missing -= count;
+                at = self.next_with(at + count, high, false);
+            }
+            period += colours;
+        }
+        runs.iter().for_each(|(first, count)| self.take(*first, *count));
+        runs.iter_mut().for_each(|run| *run = ((self.base + run.0) * FRAME, run.1 * FRAME));
+        Some(runs)
     }
 
     /// Whether `size` bytes at `start`, both multiples of a frame, were zeros when they were given back last.
@@ -192,6 +235,29 @@ mod tests {
         assert!(frames.is_zero(start, 10 * FRAME) && !frames.is_zero(start, 11 * FRAME));
         frames.release(start + 3 * FRAME, FRAME, false);
         assert!(frames.is_zero(start, 3 * FRAME) && !frames.is_zero(start, 4 * FRAME));
+    }
+
+    #[test]
+    fn a_run_lies_below_the_address_that_is_asked_for() {
+        let mut frames = frames(100 * FRAME);
+        frames.release(0x10_0000, 100 * FRAME, false);
+        assert_eq!(frames.allocate_below(8 * FRAME, 16 * FRAME, 0x10_0000 + 8 * FRAME), Some(0x10_0000));
+        assert_eq!(frames.allocate_below(FRAME, FRAME, 0x10_0000 + 8 * FRAME), None);
+        assert_eq!(frames.allocate_below(FRAME, 16 * FRAME, u64::MAX), Some(0x10_0000 + 16 * FRAME));
+        assert_eq!(frames.allocate_below(FRAME, FRAME, 0x1000), None);
+    }
+
+    #[test]
+    fn coloured_runs_are_free_frames_of_their_colours() {
+        let mut frames = frames(64 * FRAME);
+        frames.release(0x10_0000, 64 * FRAME, false);
+        let start = |frame: u64| 0x10_0000 + frame * FRAME;
+        assert!(frames.allocate_at(start(1), FRAME));
+        assert_eq!(frames.allocate_coloured(4 * FRAME, 16, 0..3), Some(vec![(start(0), FRAME), (start(2), FRAME), (start(16), 2 * FRAME)]));
+        assert_eq!(frames.allocate_coloured(9 * FRAME, 16, 0..3), None);
+        assert_eq!(frames.free_bytes(), 59 * FRAME);
+        assert_eq!(frames.allocate_coloured(7 * FRAME, 16, 0..3).map(|runs| runs.iter().map(|run| run.1 / FRAME).sum()), Some(7));
+        assert_eq!(frames.allocate_coloured(FRAME, 16, 0..3), None);
     }
 
     #[test]

@@ -10,6 +10,7 @@ pub mod accounts;
 pub mod boot;
 pub mod calendar;
 pub mod chores;
+pub mod coloured;
 pub mod console;
 pub mod event_loop;
 pub mod files;
@@ -35,6 +36,7 @@ pub mod table;
 pub mod tree;
 pub mod views;
 pub mod waits;
+pub mod windows;
 pub mod word_waits;
 
 pub use nacre_terminal as terminal;

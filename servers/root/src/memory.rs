@@ -84,6 +84,11 @@ pub fn start(facts: &BootFacts) -> Result<(), Status> {
     tables.map_or(Ok(()), |start| Space::SELF.donate(LINE + start, TABLE_PAGES))
 }
 
+/// Maps a device's window, for files to show.
+pub fn map_window(start: u64, size: u64, writable: bool) -> Result<(), Status> {
+    map(start, LINE + start, size, if writable { Rights::READ.union(Rights::WRITE) } else { Rights::READ })
+}
+
 fn start_frames(facts: &BootFacts) {
     let largest = facts.ranges.iter().max_by_key(|range| range.size).copied().unwrap_or_default();
     let base = facts.ranges.iter().map(|range| range.start).min().unwrap_or(0);
@@ -171,6 +176,16 @@ fn clear(start: u64, size: u64) -> Option<()> {
     memory::clear(window.start(), size).ok()
 }
 
+/// Allocates frames of some colours, with anything in them ([`Frames::allocate_coloured`]).
+pub fn take_coloured(size: u64, colours: u64, chosen: core::ops::Range<u64>) -> Option<vec::Vec<(u64, u64)>> {
+    with_frames(|frames| frames.allocate_coloured(size, colours, chosen)).flatten()
+}
+
+/// Makes a run zeros when it is touched. Nobody else reaches it.
+pub fn clear_run((start, size): (u64, u64)) -> Result<(), Status> {
+    memory::clear(LINE + start, size)
+}
+
 /// Gives a run back.
 pub fn free(start: u64, size: u64) {
     with_frames(|frames| frames.release(start, size.next_multiple_of(FRAME), false));
@@ -189,6 +204,8 @@ pub struct Segment {
     window: Window,
     region: OwnedRegion,
     holds_objects: bool,
+    /// Whoever has the segment may learn its address.
+    tells_address: bool,
 }
 
 impl Segment {
@@ -207,12 +224,35 @@ impl Segment {
         let start = if is_late { allocate(size) } else { take_run(size) }.ok_or(Errno::ENOMEM)?;
         let parts = window(start, size).ok_or(Errno::ENOMEM).and_then(|window| Ok((window, region(start, size, rights)?)));
         match parts {
-            Ok((window, region)) => Ok((Segment { window, region, holds_objects }, if is_late { size } else { 0 })),
+            Ok((window, region)) => Ok((Segment { window, region, holds_objects, tells_address: false }, if is_late { size } else { 0 })),
             Err(errno) => {
                 free(start, size);
                 Err(errno)
             }
         }
+    }
+
+    /// Makes a segment of one run of the machine's memory at a multiple of `alignment`, below the address `below`.
+    pub fn run(size: u64, alignment: u64, below: u64) -> Result<Segment, Errno> {
+        let size = whole_pages(size)?;
+        let start = with_frames(|frames| frames.allocate_below(size, alignment, below)).flatten().ok_or(Errno::ENOMEM)?;
+        let parts = window(start, size).ok_or(Errno::ENOMEM).and_then(|window| {
+            memory::clear(window.start(), size)?;
+            Ok((window, region(start, size, DATA)?))
+        });
+        parts.map(|(window, region)| Segment { window, region, holds_objects: false, tells_address: true }).inspect_err(|_| free(start, size))
+    }
+
+    /// The machine's address of the byte at `offset`, and the bytes from there to the end; `None` if there are none.
+    /// `EACCES`: it was not taken by its address.
+    pub fn locate(&self, offset: u64) -> Result<Option<(u64, u64)>, Errno> {
+        let left = self.size().checked_sub(offset).filter(|left| *left > 0);
+        if self.tells_address { Ok(left.map(|left| (self.address() + offset, left))) } else { Err(Errno::EACCES) }
+    }
+
+    /// The machine's address of the segment.
+    pub fn address(&self) -> u64 {
+        self.window.start() - LINE
     }
 
     /// Fills a part with zeros, which nobody else can reach yet.

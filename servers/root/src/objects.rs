@@ -3,6 +3,7 @@
 use crate::accounts::{Accounts, cost};
 use crate::memory::{self, Segment};
 use crate::open_file::OpenFile;
+use crate::serve::Colouring;
 use crate::sources::Source;
 use crate::table::{Key, Table};
 use nacre_abi::rights::REFERENCE_USE;
@@ -31,6 +32,8 @@ pub enum Kind {
     SharedPool(Key, bool),
     /// Memory, and the pool that pays for it.
     Segment(Key, Segment),
+    /// Memory of some colours.
+    Coloured(Colouring),
     /// An open file.
     File(OpenFile),
     /// A file's contents as memory: who holds it keeps the file.
@@ -53,7 +56,7 @@ impl Kind {
             Kind::Parent => protocol == parent::NUMBER,
             Kind::Clock => protocol == clock::NUMBER,
             Kind::Pool(_) | Kind::SharedPool(..) => protocol == nacre_proto::memory::NUMBER,
-            Kind::Segment(..) | Kind::View(_) => protocol == segment::NUMBER,
+            Kind::Segment(..) | Kind::Coloured(_) | Kind::View(_) => protocol == segment::NUMBER,
             Kind::File(_) | Kind::Source(_) => [file::NUMBER, terminal::NUMBER, directory::NUMBER].contains(&protocol),
             Kind::Keeper | Kind::Lines | Kind::Faults(..) | Kind::Owner(_) | Kind::Running(_) => false,
         }

@@ -6,6 +6,8 @@ mod directory;
 mod file;
 mod memory;
 mod lock;
+mod machine_memory;
+pub use machine_memory::Colouring;
 mod parent;
 mod share;
 mod source;

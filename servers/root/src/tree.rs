@@ -189,6 +189,7 @@ impl<S: Store> Tree<S> {
             Body::Directory(_) => {}
             _ if flags & open::DIRECTORY != 0 => return Err(Errno::ENOTDIR),
             Body::File(_) if node.runners != 0 && (writes || flags & open::TRUNCATE != 0) => return Err(Errno::ETXTBSY),
+            Body::File(content) if content.is_read_only() && (writes || flags & open::TRUNCATE != 0) => return Err(Errno::EACCES),
             // As of a device: there is nothing to cut off.
             Body::File(content) if content.is_fixed() => {}
             Body::File(content) if flags & open::TRUNCATE != 0 => {

@@ -24,4 +24,11 @@ crate::protocol! {
     /// A reference to the same pool that cannot destroy it, for those who share it and do not trust each other. It does not keep the pool.
     /// What comes through a reference that leads to data alone leads to data alone. `EINVAL`: flags are set that have no meaning.
     5 share(flags: Flags(POOL_FLAGS)) -> (; references pool: Own(Pool));
+    /// Takes one run of the machine's memory that is contiguous, at a multiple of `alignment` (a power of two up to 1 TiB, or 0), and all below the address `below` (0: anywhere).
+    /// The segment answers `segment.locate`. `EACCES`: this reference leads to data alone. `EINVAL`: the size is 0, or the alignment is none. `ENOMEM`: there is no such run, or the pool's limit is reached.
+    6 run_create(size: Number, alignment: Hex, below: Hex) -> (size: Number, address: Hex; references segment: Own(Segment), region: Region(ANY_RIGHTS));
+    /// Takes memory of some colours: pages whose number, divided by `colours`, leaves `first`, or one of the `count` remainders from it on.
+    /// Pages of different colours never share a set of a cache that is indexed by these bits of the address. The segment keeps its size, and answers `segment.locate`.
+    /// `EACCES`: this reference leads to data alone. `EINVAL`: `colours` is not a power of two up to 1,024, or `first` and `count` are none of them. `ENOMEM`: there are not so many such pages, or the pool's limit is reached.
+    7 coloured_create(size: Number, colours: Number, first: Number, count: Number) -> (size: Number; references segment: Own(Segment), region: Region(ANY_RIGHTS));
 }

@@ -23,4 +23,7 @@ crate::protocol! {
     7 clear(offset: Number, size: Number) -> ();
     /// A condition at which whoever waits for this word can wait by the kernel's own call, and be woken. Who waits there is woken first by `wake`, too, and instead of being moved by `requeue`. `ENOMEM`: too many words have one.
     8 meet(offset: Number) -> (; references condition: Condition);
+    /// The machine's address of the byte at `offset`, and how many bytes lie from there on in one run, in the order of the segment.
+    /// `EACCES`: the segment was not taken by `memory.run_create` or `memory.coloured_create`, and does not lie in one that was. `EINVAL`: the offset is not in the segment. `EAGAIN`: the page is not in memory now.
+    9 locate(offset: Hex) -> (address: Hex, size: Number);
 }

@@ -40,6 +40,8 @@ impl Root {
     fn do_piece(&mut self, account: Key, chore: Chore) -> Option<Chore> {
         match chore {
             Chore::Make(making, reply) => self.make_piece(account, making, reply),
+            Chore::Colour(making, reply) => self.colour_piece(account, making, reply),
+            Chore::Uncolour(making, reply) => self.uncolour_piece(making, reply),
             Chore::Clear(key, at, end, reply) => self.clear_piece(key, at, end, reply),
             Chore::TakeBack(window, (pool, bytes), reply) => {
                 if let Some(rest) = take_back_piece(window) {
@@ -87,7 +89,17 @@ impl Root {
     fn dismantle_segment(&mut self, key: Key) -> Option<(Key, (Window, (Key, u64)))> {
         self.forget_waits(crate::waits::Place::Segment(key));
         let object = self.objects.remove(key)?;
-        let Kind::Segment(pool, mut segment) = object.kind else { return None };
+        let (pool, mut segment) = match object.kind {
+            Kind::Segment(pool, segment) => (pool, segment),
+            Kind::Coloured(making) => {
+                self.pools.disown(making.paid.0, key.to_word());
+                if let Some(rest) = self.uncolour_piece(making, None) {
+                    self.chores.add(object.account, rest);
+                }
+                return None;
+            }
+            _ => return None,
+        };
         self.pools.disown(pool, key.to_word());
         let bytes = segment.size() + RECORD_COST;
         // Memory that the kernel still uses is lost rather than handed out again.
@@ -195,7 +207,7 @@ impl Root {
 }
 
 /// Answers somebody who has waited. Who has gone does not hear it.
-fn tell(reply: Option<OwnedReference>, output: impl Output) {
+pub(super) fn tell(reply: Option<OwnedReference>, output: impl Output) {
     if let Some(reply) = reply {
         let _ = output.send(reply, Span::EMPTY);
     }

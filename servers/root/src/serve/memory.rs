@@ -20,7 +20,7 @@ impl Root {
     }
 
     /// The pool behind the request's port, and true if no memory for kernel objects comes through that port.
-    fn pool_and_kind(&self, request: &Request<'_>) -> Result<(Key, bool), Errno> {
+    pub(super) fn pool_and_kind(&self, request: &Request<'_>) -> Result<(Key, bool), Errno> {
         let (pool, is_data) = match self.objects.get(Key::from_word(request.word())).map(|object| &object.kind) {
             Some(Kind::Pool(pool)) => (*pool, false),
             Some(Kind::SharedPool(pool, is_data)) => (*pool, *is_data),
@@ -124,6 +124,14 @@ impl memory::Server for Root {
         Ok(Answer::Later)
     }
 
+    fn run_create(&mut self, request: &mut Request<'_>, size: u64, alignment: u64, below: u64) -> Handled<memory::run_create::Output> {
+        self.create_run(request, size, alignment, below)
+    }
+
+    fn coloured_create(&mut self, request: &mut Request<'_>, size: u64, colours: u64, first: u64, count: u64) -> Handled<memory::coloured_create::Output> {
+        self.create_coloured(request, size, colours, first, count)
+    }
+
     fn share(&mut self, request: &mut Request<'_>, flags: u64) -> Handled<share::Output> {
         let (pool, is_data) = self.pool_and_kind(request)?;
         if flags & !POOL_DATA != 0 {
@@ -137,6 +145,9 @@ impl segment::Server for Root {
     fn status(&mut self, request: &mut Request<'_>) -> Handled<segment::status::Output> {
         if let Some(Kind::View(view)) = self.objects.get(Key::from_word(request.word())).map(|object| &object.kind) {
             return segment::status::Output { size: view.size }.now();
+        }
+        if let Some(Kind::Coloured(making)) = self.objects.get(Key::from_word(request.word())).map(|object| &object.kind) {
+            return segment::status::Output { size: making.memory.size() }.now();
         }
         let (_, segment) = self.segment_mut(request)?;
         segment::status::Output { size: segment.size() }.now()
@@ -161,6 +172,11 @@ impl segment::Server for Root {
     }
 
     fn destroy(&mut self, request: &mut Request<'_>) -> Handled<destroy::Output> {
+        let key = Key::from_word(request.word());
+        if matches!(self.objects.get(key).map(|object| &object.kind), Some(Kind::Coloured(_))) {
+            self.forget_segment(key, None);
+            return destroy::Output::default().now();
+        }
         let is_large = self.segment_mut(request)?.1.size() > PIECE;
         // Without memory for a wait, the client is answered before all is back.
         let reply = if is_large { request.detach().ok() } else { None };
@@ -180,6 +196,10 @@ impl segment::Server for Root {
 
     fn requeue(&mut self, request: &mut Request<'_>, offset: u64, count: u64, most: u64, to: u64) -> Handled<requeue::Output> {
         requeue::Output { done: self.requeue_at(request, offset, count, most, to)? }.now()
+    }
+
+    fn locate(&mut self, request: &mut Request<'_>, offset: u64) -> Handled<segment::locate::Output> {
+        self.locate_byte(request, offset)
     }
 
     fn meet(&mut self, request: &mut Request<'_>, offset: u64) -> Handled<meet::Output> {

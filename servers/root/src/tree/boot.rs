@@ -4,6 +4,7 @@ use super::node::{Body, Directory, Node, Time, format};
 use super::{Content, Tree};
 use crate::frames::FRAME;
 use crate::store::Store;
+use crate::windows::DeviceWindow;
 use crate::table::Key;
 use alloc::borrow::Cow;
 use alloc::format;
@@ -15,6 +16,9 @@ use nacre_proto::Errno;
 
 /// Permissions of memory that lasts.
 const STORE_MODE: u32 = 0o660;
+/// Modes of windows of devices.
+const WRITABLE_MODE: u32 = 0o600;
+const READABLE_MODE: u32 = 0o400;
 
 /// Boot files that the tree has no place for.
 #[derive(Clone, Copy, Default, Debug, PartialEq, Eq)]
@@ -83,11 +87,21 @@ impl<S: Store> Tree<S> {
 
     /// Adds the file that is memory at a start and of a size for good. A boot file of that name stays.
     pub fn add_store(&mut self, root: Key, path: &'static [u8], (start, size): (u64, u64), now: Time) -> Result<(), Errno> {
+        self.add_fixed(root, path, (STORE_MODE, Content::fixed(start, size)), now)
+    }
+
+    /// Adds the file of a device's window. A boot file of that name stays.
+    pub fn add_window(&mut self, root: Key, window: &'static DeviceWindow, now: Time) -> Result<(), Errno> {
+        let mode = if window.writable { WRITABLE_MODE } else { READABLE_MODE };
+        self.add_fixed(root, &window.path, (mode, Content::window(window.start, window.size, window.writable)), now)
+    }
+
+    fn add_fixed(&mut self, root: Key, path: &'static [u8], (mode, content): (u32, Content), now: Time) -> Result<(), Errno> {
         let place = self.resolve(root, path, true)?;
         if place.node.is_some() {
             return Err(Errno::EEXIST);
         }
-        let mut node = Node::new(format::REGULAR | STORE_MODE, Body::File(Content::fixed(start, size)), now);
+        let mut node = Node::new(format::REGULAR | mode, Body::File(content), now);
         node.links = 1;
         let key = self.insert(node);
         if self.enter_new_name(place.directory, Cow::Borrowed(split(path).1), key) { Ok(()) } else { Err(Errno::EEXIST) }

@@ -42,6 +42,8 @@ pub struct Content {
     is_shared: bool,
     /// It has this size and lies in this memory for good: what is cut off or punched out is zeros.
     is_fixed: bool,
+    /// Nobody writes there.
+    is_read_only: bool,
 }
 
 /// What lies at an offset of a file.
@@ -64,7 +66,17 @@ impl Content {
 
     /// The content that is `size` bytes, whole frames, at `start` of the store, and never anything else.
     pub fn fixed(start: u64, size: u64) -> Content {
-        Content { size, runs: alloc::vec![Run { offset: 0, start, size, owned: true }], is_shared: false, is_fixed: true }
+        Content { size, runs: alloc::vec![Run { offset: 0, start, size, owned: true }], is_shared: false, is_fixed: true, is_read_only: false }
+    }
+
+    /// The content that is a device's window: `size` bytes, whole frames, at `start` of the store.
+    pub fn window(start: u64, size: u64, writable: bool) -> Content {
+        Content { is_read_only: !writable, ..Content::fixed(start, size) }
+    }
+
+    /// Returns true if nobody may write there.
+    pub fn is_read_only(&self) -> bool {
+        self.is_read_only
     }
 
     /// Size in bytes.

@@ -22,6 +22,7 @@ impl<S: Store> Tree<S> {
     pub fn start_writing(&mut self, key: Key) -> Result<bool, Errno> {
         match self.text(key) {
             Ok(node) if node.runners != 0 => Err(Errno::ETXTBSY),
+            Ok(Node { body: Body::File(content), .. }) if content.is_read_only() => Err(Errno::EACCES),
             Ok(node) => {
                 node.writers += 1;
                 Ok(true)
