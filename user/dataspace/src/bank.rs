@@ -3,6 +3,7 @@
 //! A page is nowhere (nobody has touched it), *here* (in a frame), *away* (in the store) or *blank* (it left, and was all zeros).
 //! A page that came back unchanged is here and away, until somebody writes to it: then it can leave at no cost.
 
+use crate::homes::{Access, Homes};
 use crate::hands::{Hands, Refused, Shown};
 use crate::policy::{Choice, Policy, Random, Standing};
 use crate::store::{Lost, Store};
@@ -95,6 +96,8 @@ pub struct Bank<H, S, P> {
     buffer: Box<Page>,
     promised: u64,
     counts: Counts,
+    /// Frames that belong to pages for good. Then no page leaves, and no frame is in `free`.
+    homes: Option<Homes>,
 }
 
 /// No frame.
@@ -115,12 +118,81 @@ impl<H: Hands, S: Store, P: Policy> Bank<H, S, P> {
             buffer: Box::new([0; PAGE]),
             promised: 0,
             counts: Counts::default(),
+            homes: None,
         }
+    }
+
+    /// A bank of so many frames, where each dataspace has one run of them.
+    pub fn with_homes(hands: H, store: S, policy: P, frames: usize, access: Access) -> Bank<H, S, P> {
+        Bank { free: Vec::new(), homes: Some(Homes::new(frames, access)), ..Bank::new(hands, store, policy, frames) }
+    }
+
+    /// Takes frames for the pages of a new dataspace, where they belong to pages for good. Returns false if there is no run of them.
+    pub fn begin_home(&mut self, pages: Range<u64>) -> bool {
+        self.homes.as_mut().is_none_or(|homes| homes.begin(pages))
+    }
+
+    /// Takes frames for pages that a dataspace gets at its end.
+    pub fn extend_home(&mut self, pages: Range<u64>) -> bool {
+        self.homes.as_mut().is_none_or(|homes| homes.take(pages))
+    }
+
+    /// Frames of pages that no dataspace has any more, and that nobody sees, are free.
+    pub fn end_home(&mut self, pages: Range<u64>) {
+        if let Some(homes) = &mut self.homes {
+            homes.give(pages);
+        }
+    }
+
+    /// Returns true if frames belong to pages for good.
+    pub fn has_homes(&self) -> bool {
+        self.homes.is_some()
+    }
+
+    /// The frame that a page is in; `None` if it is in none now.
+    pub fn frame_of(&self, page: u64) -> Option<usize> {
+        match self.places.get(&page) {
+            Some(Place::Here(frame)) => Some(*frame),
+            _ => None,
+        }
+    }
+
+    /// A frame for a page.
+    fn frame_for(&mut self, page: u64) -> Result<usize, Trouble> {
+        match &self.homes {
+            Some(homes) => homes.frame(page).ok_or(Trouble::Full),
+            None => self.room(),
+        }
+    }
+
+    /// A frame for a page that nobody has touched, if that costs no other page its frame.
+    fn spare_frame(&mut self, page: u64) -> Option<usize> {
+        match &self.homes {
+            _ if self.places.contains_key(&page) => None,
+            Some(homes) => homes.frame(page),
+            None => self.free.pop(),
+        }
+    }
+
+    /// A frame holds no page any more.
+    fn free_frame(&mut self, frame: usize) {
+        if self.homes.is_none() {
+            self.free.push(frame);
+        }
+    }
+
+    fn access(&self) -> Access {
+        self.homes.as_ref().map_or(Access::Memory, Homes::access)
     }
 
     /// What has happened so far.
     pub fn counts(&self) -> Counts {
         self.counts
+    }
+
+    /// The machine's side.
+    pub fn machine(&self) -> &H {
+        &self.hands
     }
 
     /// Where pages go.
@@ -167,7 +239,17 @@ impl<H: Hands, S: Store, P: Policy> Bank<H, S, P> {
     fn show_again(&mut self, frame: usize, written: bool) -> Result<(), Trouble> {
         let Some(mut held) = self.frames[frame] else { return Err(Trouble::Lost) };
         self.counts.shown_again += 1;
-        let wanted = if written || held.copy.is_none() { Shown::Written } else { Shown::Read };
+        let reads_alone = self.access() == Access::ReadOnlyDevice;
+        if reads_alone && written {
+            return Err(Trouble::Refused);
+        }
+        let wanted = if reads_alone {
+            Shown::Read
+        } else if written || held.copy.is_none() {
+            Shown::Written
+        } else {
+            Shown::Read
+        };
         if held.shown == wanted || held.shown == Shown::Written {
             // Another thread has asked for it meanwhile.
             return Ok(());
@@ -190,14 +272,14 @@ impl<H: Hands, S: Store, P: Policy> Bank<H, S, P> {
 
     /// A page comes back from the store.
     fn bring(&mut self, page: u64, number: u64, written: bool) -> Result<(), Trouble> {
-        let frame = self.room()?;
+        let frame = self.frame_for(page)?;
         // What had to leave for it went through the same buffer, so it is read now.
         let shown = self.store.get(number, &mut self.buffer).map_err(Trouble::from).and_then(|()| {
             self.hands.write(frame, &self.buffer);
             Ok(self.hands.show(page, frame, written)?)
         });
         if let Err(trouble) = shown {
-            self.free.push(frame);
+            self.free_frame(frame);
             return Err(trouble);
         }
         self.counts.brought += 1;
@@ -211,11 +293,11 @@ impl<H: Hands, S: Store, P: Policy> Bank<H, S, P> {
 
     /// A page is touched for the first time; some behind it come along if that costs nobody a frame.
     fn begin(&mut self, page: u64, end: u64) -> Result<(), Trouble> {
-        let frame = self.room()?;
+        let frame = self.frame_for(page)?;
         self.begin_in(frame, page)?;
         let last = end.min((page / CLUSTER + 1) * CLUSTER);
         for page in page + 1..last {
-            let Some(frame) = self.free.pop_if(|_| !self.places.contains_key(&page)) else { break };
+            let Some(frame) = self.spare_frame(page) else { break };
             if self.begin_in(frame, page).is_err() {
                 break;
             }
@@ -224,13 +306,17 @@ impl<H: Hands, S: Store, P: Policy> Bank<H, S, P> {
     }
 
     fn begin_in(&mut self, frame: usize, page: u64) -> Result<(), Trouble> {
-        self.hands.clear(frame);
-        if let Err(refused) = self.hands.show(page, frame, true) {
-            self.free.push(frame);
+        let access = self.access();
+        if access == Access::Memory {
+            self.hands.clear(frame);
+        }
+        let shown = if access == Access::ReadOnlyDevice { Shown::Read } else { Shown::Written };
+        if let Err(refused) = self.hands.show(page, frame, shown == Shown::Written) {
+            self.free_frame(frame);
             return Err(refused.into());
         }
         self.counts.fresh += 1;
-        self.hold(frame, Held { page, shown: Shown::Written, copy: None });
+        self.hold(frame, Held { page, shown, copy: None });
         Ok(())
     }
 
@@ -345,7 +431,7 @@ impl<H: Hands, S: Store, P: Policy> Bank<H, S, P> {
             self.places.insert(page, Place::Blank);
             return Ok(());
         }
-        let frame = self.room()?;
+        let frame = self.frame_for(page)?;
         self.hands.write(frame, from);
         self.hold(frame, Held { page, shown: Shown::No, copy: None });
         Ok(())
@@ -379,6 +465,10 @@ impl<H: Hands, S: Store, P: Policy> Bank<H, S, P> {
 
     /// Puts up to `most` pages away that chance chooses, to see whether anybody notices.
     pub fn disturb(&mut self, random: &mut Random, most: usize) {
+        if self.homes.is_some() {
+            // Nothing leaves, and a device is not read.
+            return;
+        }
         for _ in 0..random.below(most + 1) {
             let (frames, recent) = (&self.frames, &self.recent);
             if let Some(Choice::Leave(frame)) = random.next(frames.len(), &|frame| standing(frames, recent, frame)) {
@@ -399,7 +489,7 @@ impl<H: Hands, S: Store, P: Policy> Bank<H, S, P> {
                     if let Some(number) = self.frames[frame].take().and_then(|held| held.copy) {
                         self.store.drop(number);
                     }
-                    self.free.push(frame);
+                    self.free_frame(frame);
                 }
             }
             self.places.remove(&page);
@@ -409,7 +499,7 @@ impl<H: Hands, S: Store, P: Policy> Bank<H, S, P> {
 
     /// How many pages are here and how many away.
     pub fn population(&self) -> (usize, usize) {
-        let here = self.frames.len() - self.free.len();
+        let here = if self.homes.is_some() { self.places.len() } else { self.frames.len() - self.free.len() };
         (here, self.places.len() - here)
     }
 

@@ -85,10 +85,15 @@ impl<H: Hands, S: Store, P: Policy> Spaces<H, S, P> {
         if count == 0 || !bank.promise(count) {
             return Err(Trouble::Full);
         }
-        self.extents.take(count).ok_or_else(|| {
-            bank.release(count);
-            Trouble::Full
-        })
+        let found = self.extents.take(count);
+        if let Some(start) = found.filter(|start| bank.begin_home(*start..start + count)) {
+            return Ok(start);
+        }
+        if let Some(start) = found {
+            self.extents.give(start, count);
+        }
+        bank.release(count);
+        Err(Trouble::Full)
     }
 
     /// Makes a dataspace longer or shorter. What is added is zeros.
@@ -99,7 +104,11 @@ impl<H: Hands, S: Store, P: Policy> Spaces<H, S, P> {
             if !bank.promise(new_end - end) {
                 return Err(Trouble::Full);
             }
-            if !self.extents.take_at(end, new_end - end) {
+            let taken = self.extents.take_at(end, new_end - end);
+            if !taken || !bank.extend_home(end..new_end) {
+                if taken {
+                    self.extents.give(end, new_end - end);
+                }
                 bank.release(new_end - end);
                 return Err(Trouble::Full);
             }
@@ -120,6 +129,7 @@ impl<H: Hands, S: Store, P: Policy> Spaces<H, S, P> {
         let count = pages.end - pages.start;
         // Pages that the machine does not let go of keep their addresses: nobody else may find what is in them.
         if self.banks[manager].forget(pages.clone()).is_ok() {
+            self.banks[manager].end_home(pages.clone());
             self.extents.give(pages.start, count);
         }
         self.banks[manager].release(count);
@@ -258,6 +268,10 @@ impl<H: Hands, S: Store, P: Policy> Spaces<H, S, P> {
     /// Copies a dataspace into a manager, lazily. Nobody but this function may touch the original meanwhile, whose pages are hidden then.
     pub fn copy(&mut self, space: u64, manager: usize) -> Result<u64, Trouble> {
         let count = self.pages(space).map(|pages| pages.end - pages.start).ok_or(Trouble::Lost)?;
+        if self.manager(space).and_then(|manager| self.bank(manager)).is_some_and(Bank::has_homes) {
+            // A snapshot takes the frames, which belong to the dataspace.
+            return Err(Trouble::Refused);
+        }
         if self.depth(space) >= MAX_DEPTH {
             self.absorb(space)?;
         }
@@ -320,14 +334,20 @@ impl<H: Hands, S: Store, P: Policy> Spaces<H, S, P> {
         if !bank.promise(count) {
             return Err(Trouble::Full);
         }
+        if !bank.begin_home(pages.clone()) {
+            bank.release(count);
+            return Err(Trouble::Full);
+        }
         if let Err(trouble) = self.move_pages(pages.clone(), from, manager) {
             // Nobody has seen these pages, so the machine has nothing to refuse.
-            let _ = self.banks[manager].forget(pages);
+            let _ = self.banks[manager].forget(pages.clone());
+            self.banks[manager].end_home(pages);
             self.banks[manager].release(count);
             return Err(trouble);
         }
         // All pages were hidden when they were read.
-        let _ = self.banks[from].forget(pages);
+        let _ = self.banks[from].forget(pages.clone());
+        self.banks[from].end_home(pages);
         self.banks[from].release(count);
         let source = self.nodes.get_mut(&space).and_then(|node| {
             node.manager = manager;

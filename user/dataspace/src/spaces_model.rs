@@ -1,6 +1,7 @@
-//! Dataspaces of three managers beside plain arrays of pages.
+//! Dataspaces of four managers beside plain arrays of pages.
 
 use crate::bank::{Bank, LEAST_FRAMES, Trouble};
+use crate::homes::Access;
 use crate::model::{Any, Arrays};
 use crate::policy::{Clock, Fifo, Random};
 use crate::spaces::Spaces;
@@ -11,10 +12,11 @@ use std::collections::BTreeMap;
 type AnyStore = Box<dyn Store>;
 type Tested = Spaces<Arrays, AnyStore, Any>;
 
-/// Paged and compressed memory, and memory that stays.
+/// Paged and compressed memory, memory that stays, and memory in runs of frames.
 fn spaces(seed: u64) -> Tested {
     let bank = |frames: usize, store: u64, policy: Any| Bank::new(Arrays::new(frames, seed), Box::new(Compressed::new(store)) as AnyStore, policy, frames);
-    let banks = vec![bank(LEAST_FRAMES, 2 << 20, Box::new(Clock::default())), bank(LEAST_FRAMES + 16, 1 << 20, Box::new(Fifo::default())), bank(200, 0, Box::new(Random::new(seed)))];
+    let runs = Bank::with_homes(Arrays::new(100, seed), Box::new(Compressed::new(0)) as AnyStore, Box::new(Fifo::default()) as Any, 100, Access::Memory);
+    let banks = vec![bank(LEAST_FRAMES, 2 << 20, Box::new(Clock::default())), bank(LEAST_FRAMES + 16, 1 << 20, Box::new(Fifo::default())), bank(200, 0, Box::new(Random::new(seed))), runs];
     Spaces::new(banks, 1 << 20)
 }
 
@@ -44,7 +46,7 @@ fn checks(spaces: &mut Tested, space: u64, plain: &[Page], index: usize) {
 fn step(spaces: &mut Tested, plain: &mut BTreeMap<u64, Vec<Page>>, random: &mut Random) -> Option<&'static str> {
     let chosen = *plain.keys().nth(random.below(plain.len().max(1))).unwrap_or(&0);
     let count = plain.get(&chosen).map_or(0, Vec::len);
-    let (index, manager) = (random.below(count), random.below(3));
+    let (index, manager) = (random.below(count), random.below(4));
     match random.below(40) {
         0 | 1 if plain.len() < 6 => {
             let count = 1 + random.below(24);
