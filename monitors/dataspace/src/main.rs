@@ -6,16 +6,22 @@
 extern crate alloc;
 
 mod anonymous;
+mod coloured;
+mod colours;
 mod compressed;
+mod device;
+mod device_window;
 mod managers;
 mod means;
 mod manifest;
 mod options;
+mod physical;
 mod pinned;
 
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
+use device_window::DeviceWindow;
 use managers::MANAGERS;
 use means::Means;
 use manifest::MANIFEST;
@@ -46,20 +52,23 @@ fn report(figures: &Figures) -> String {
     )
 }
 
-/// Plans of all managers; that of `first`, which all memory has unless somebody says otherwise, is the first.
-fn plans<'a>(first: &str, means: &Means<'a>) -> Result<Vec<Plan<'a>>, String> {
-    let (chosen, others): (Vec<_>, Vec<_>) = MANAGERS.iter().partition(|(name, _)| *name == first);
+/// Plans of all managers that are wanted; that of the first one, which all memory has unless somebody says otherwise, is the first.
+fn plans<'a>(options: &Options<'_>, means: &Means<'a>) -> Result<Vec<Plan<'a>>, String> {
+    let there = MANAGERS.iter().filter(|(name, _)| options.wants(name));
+    let (chosen, others): (Vec<_>, Vec<_>) = there.partition(|(name, _)| *name == options.manager);
     chosen.iter().chain(&others).map(|(_, make)| make(means)).collect()
 }
 
 fn run(options: &Options<'_>, arguments: &Arguments) -> Result<i32, String> {
     let services = stage::services()?;
     let (frames, quota) = (stage::frames(options.memory), stage::frames(options.quota));
-    let shares = stage::shares(&services, 2 * frames + quota)?;
+    let window = options.window.map(|path| DeviceWindow::open(path, &services, arguments)).transpose()?;
+    let quotas = quota * (1 + u64::from(options.wants(physical::NAME)) + u64::from(options.wants(coloured::NAME)));
+    let shares = stage::shares(&services, 2 * frames + quotas)?;
     let store = shares.rest / 4;
-    let below = stage::pageable_left(&services).saturating_sub((2 * frames + quota) * PAGE);
-    let means = Means { pool: services.memory(), frames, quota, store, below: store.min(below), over: options.over };
-    let plans = plans(options.manager, &means)?;
+    let below = stage::pageable_left(&services).saturating_sub((2 * frames + quotas) * PAGE);
+    let means = Means { pool: services.memory(), frames, quota, store, below: store.min(below), colours: options.colours.clone(), window: window.as_ref(), over: options.over };
+    let plans = plans(options, &means)?;
     let child = Child { monitor: NAME, limit: shares.rest - 2 * store, chaos: options.chaos, report: options.stats.then_some(report as fn(&Figures) -> String), command: options.command };
     stage::run(plans, &child, services, arguments)
 }

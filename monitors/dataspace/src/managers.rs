@@ -1,7 +1,7 @@
 //! The managers that there are.
 
 use crate::means::Means;
-use crate::{anonymous, compressed, pinned};
+use crate::{anonymous, coloured, compressed, device, physical, pinned};
 use alloc::string::String;
 use nacre_memory::stage::Plan;
 
@@ -9,4 +9,14 @@ use nacre_memory::stage::Plan;
 pub type Make = for<'a> fn(&Means<'a>) -> Result<Plan<'a>, String>;
 
 /// All managers.
-pub const MANAGERS: &[(&str, Make)] = &[(anonymous::NAME, anonymous::make), (compressed::NAME, compressed::make), (pinned::NAME, pinned::make)];
+pub const MANAGERS: &[(&str, Make)] = &[
+    (anonymous::NAME, anonymous::make),
+    (compressed::NAME, compressed::make),
+    (pinned::NAME, pinned::make),
+    (physical::NAME, physical::make),
+    (coloured::NAME, coloured::make),
+    (device::NAME, device::make),
+];
+
+/// Managers that are there only if the command line names them: each takes all its frames at the start.
+pub const OPTIONAL: &[&str] = &[physical::NAME, coloured::NAME, device::NAME];

@@ -1,5 +1,7 @@
 //! Resources that a manager is made of.
 
+use crate::colours::Colours;
+use crate::device_window::DeviceWindow;
 use alloc::boxed::Box;
 use nacre_dataspaces::{Policy, Store};
 use nacre_memory::keeper::Manager;
@@ -19,6 +21,10 @@ pub struct Means<'a> {
     pub store: u64,
     /// Bytes of a store in pageable memory of the layer below.
     pub below: u64,
+    /// Colours of coloured memory.
+    pub colours: Option<Colours>,
+    /// Window of device memory.
+    pub window: Option<&'a DeviceWindow>,
     /// The manager of the layer below whose dataspaces all frames are.
     pub over: Option<&'a [u8]>,
 }
@@ -26,5 +32,5 @@ pub struct Means<'a> {
 /// Returns a plan with this many frames.
 pub fn plan<'a>(name: &'static str, operations: u64, frames: u64, means: &Means<'a>, store: Box<dyn Store + Send>, policy: Box<dyn Policy + Send>) -> Plan<'a> {
     let from = means.over.map_or(Source::Segment, Source::Manager);
-    Plan { manager: Manager { name, operations }, frames: frames as usize, from, store, policy }
+    Plan { manager: Manager { name, operations }, frames: frames as usize, from, store, policy, homes: None }
 }

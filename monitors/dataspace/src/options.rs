@@ -1,7 +1,10 @@
 //! The command line: `dataspace MANAGER [OPTIONS] PROGRAM [ARGUMENTS]`.
 
-use crate::managers::MANAGERS;
+use crate::colours::{Colours, colours};
+use crate::{coloured, device};
+use crate::managers::{MANAGERS, OPTIONAL};
 use crate::manifest::MANIFEST;
+use alloc::vec::Vec;
 use nacre_nest::command::{Given, Stop, number, size};
 
 /// A command line that was understood.
@@ -13,6 +16,12 @@ pub struct Options<'a> {
     pub memory: u64,
     /// Bytes that may be pinned.
     pub quota: u64,
+    /// Managers that are wanted besides.
+    pub others: Vec<&'static str>,
+    /// Colours of coloured memory.
+    pub colours: Option<Colours>,
+    /// File that shows the window of device memory.
+    pub window: Option<&'a [u8]>,
     /// A manager of the layer below.
     pub over: Option<&'a [u8]>,
     /// Pages go by chance, too.
@@ -23,6 +32,17 @@ pub struct Options<'a> {
     pub command: &'a [&'a [u8]],
 }
 
+impl Options<'_> {
+    /// Returns true if a manager is to be there.
+    pub fn wants(&self, name: &str) -> bool {
+        !OPTIONAL.contains(&name) || name == self.manager || self.others.contains(&name)
+    }
+}
+
+fn manager(name: &[u8]) -> Option<&'static str> {
+    MANAGERS.iter().map(|(known, _)| *known).find(|known| known.as_bytes() == name)
+}
+
 /// Reads a command line, without the name of this program.
 pub fn parse<'a>(words: &'a [&'a [u8]]) -> Result<Options<'a>, Stop<'a>> {
     let Some((first, mut rest)) = words.split_first() else { return Err(Stop::NoProgram) };
@@ -30,13 +50,22 @@ pub fn parse<'a>(words: &'a [&'a [u8]]) -> Result<Options<'a>, Stop<'a>> {
         // Help, or a mistake.
         MANIFEST.option(&mut &words[..])?;
     }
-    let (manager, _) = MANAGERS.iter().find(|(name, _)| name.as_bytes() == *first).ok_or(Stop::Value(b"MANAGER"))?;
-    let mut options = Options { manager, memory: 16 << 20, quota: 16 << 20, over: None, chaos: None, stats: false, command: &[] };
+    let manager = self::manager(first).ok_or(Stop::Value(b"MANAGER"))?;
+    let mut options = Options { manager, memory: 16 << 20, quota: 16 << 20, others: Vec::new(), colours: None, window: None, over: None, chaos: None, stats: false, command: &[] };
     while let Some(Given { name, value, .. }) = MANIFEST.option(&mut rest)? {
         let wrong = Stop::Value(name);
         match name {
             b"-m" => options.memory = size(value).ok_or(wrong)?,
             b"--quota" => options.quota = size(value).ok_or(wrong)?,
+            b"--with" => options.others.push(self::manager(value).ok_or(wrong)?),
+            b"--colours" => {
+                options.colours = Some(colours(value).ok_or(wrong)?);
+                options.others.push(coloured::NAME);
+            }
+            b"--window" => {
+                options.window = Some(value);
+                options.others.push(device::NAME);
+            }
             b"--over" => options.over = Some(value),
             b"--chaos" => options.chaos = Some(number(value).ok_or(wrong)?),
             _ => options.stats = true,
@@ -56,6 +85,17 @@ mod tests {
         let options = parse(&words).unwrap();
         assert_eq!((options.manager, options.memory, options.quota, options.over), ("pinned", 1 << 20, 64 << 10, Some(&b"compressed"[..])));
         assert_eq!((options.stats, options.command.len()), (true, 2));
+    }
+
+    #[test]
+    fn managers_that_take_memory_at_the_start_are_there_if_they_are_named() {
+        let words: [&[u8]; 6] = [b"anonymous", b"--with", b"physical", b"--window", b"/dev/hpet", b"sh"];
+        let options = parse(&words).unwrap();
+        let wanted = ["anonymous", "pinned", "physical", "coloured", "device"].map(|name| options.wants(name));
+        assert_eq!((wanted, options.window), ([true, true, true, false, true], Some(&b"/dev/hpet"[..])));
+        let words: [&[u8]; 4] = [b"coloured", b"--colours", b"3/8", b"sh"];
+        assert_eq!(parse(&words).unwrap().colours, Some(Colours { all: 8, chosen: 3..4 }));
+        assert_eq!(parse(&[b"coloured", b"--colours", b"8/8", b"sh"]), Err(Stop::Value(b"--colours")));
     }
 
     #[test]

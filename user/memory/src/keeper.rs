@@ -380,6 +380,14 @@ impl memory::Server for Keeper {
         pool_destroy::Output::default().now()
     }
 
+    fn run_create(&mut self, request: &mut Request<'_>, size: u64, alignment: u64, below: u64) -> Handled<memory::run_create::Output> {
+        self.create_run(request, size, alignment, below)
+    }
+
+    fn coloured_create(&mut self, request: &mut Request<'_>, size: u64, colours: u64, first: u64, count: u64) -> Handled<memory::coloured_create::Output> {
+        self.create_coloured(request, size, colours, first, count)
+    }
+
     fn share(&mut self, request: &mut Request<'_>, flags: u64) -> Handled<share::Output> {
         if flags & !POOL_DATA != 0 {
             return Err(Errno::EINVAL);
@@ -425,6 +433,10 @@ impl segment::Server for Keeper {
         }
         self.spaces.clear(pages.start, pages.start + offset / PAGE_SIZE..pages.start + end / PAGE_SIZE).map_err(|_| Errno::EAGAIN)?;
         clear::Output::default().now()
+    }
+
+    fn locate(&mut self, request: &mut Request<'_>, offset: u64) -> Handled<segment::locate::Output> {
+        self.locate_byte(request, offset)
     }
 
     fn wait(&mut self, _: &mut Request<'_>, _: u64, _: u64, _: u64) -> Handled<wait::Output> {

@@ -7,6 +7,7 @@
 extern crate alloc;
 
 pub mod keeper;
+mod located;
 pub mod pools;
 pub mod shares;
 pub mod stage;

@@ -11,7 +11,7 @@ use nacre_abi::PAGE_SIZE;
 use nacre_abi::rights::REFERENCE_USE;
 use nacre_dataspaces::bank::LEAST_FRAMES;
 use nacre_dataspaces::policy::Random;
-use nacre_dataspaces::{Bank, Counts, Policy, Store};
+use nacre_dataspaces::{Access, Bank, Counts, Policy, Store};
 use nacre_nest::command::{FAILED, complain};
 use nacre_nest::interpose::stage;
 use nacre_nest::{ChildPool, Services};
@@ -38,6 +38,8 @@ pub struct Plan<'a> {
     pub store: Box<dyn Store + Send>,
     /// Which pages go.
     pub policy: Box<dyn Policy + Send>,
+    /// Frames belong to pages for good, and what they are. `None`: a page goes where there is room.
+    pub homes: Option<Access>,
 }
 
 /// What a monitor says of itself and its child.
@@ -134,7 +136,10 @@ fn prepare(plans: Vec<Plan<'_>>, child: &Child<'_>, services: &mut Services) -> 
     let mut managers: Vec<(Manager, AnyBank)> = Vec::new();
     for plan in plans {
         let tables = top.add_manager(services, plan.frames, &plan.from, faults.handle()).map_err(refused("frames"))?;
-        managers.push((plan.manager, Bank::new(tables, plan.store, plan.policy, plan.frames)));
+        managers.push((plan.manager, match plan.homes {
+            None => Bank::new(tables, plan.store, plan.policy, plan.frames),
+            Some(access) => Bank::with_homes(tables, plan.store, plan.policy, plan.frames, access),
+        }));
     }
     let own = match memory::pool_create(services.memory(), child.limit) {
         Ok(made) => made.pool,

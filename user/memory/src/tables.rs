@@ -13,8 +13,8 @@ use nacre_nest::Services;
 use nacre_nest::places::Place;
 use nacre_nest::services::Segment;
 use nacre_nest::supply::{Segment as _, Supplier};
-use nacre_proto::flags::SEGMENT_PAGEABLE;
-use nacre_proto::{Errno, dataspace, memory};
+use nacre_proto::flags::{SEGMENT_PAGEABLE, SHARE_WRITE};
+use nacre_proto::{Errno, dataspace, file, memory, segment};
 use nacre_sys::{Mapping, OwnedMapping, OwnedReference, OwnedRegion, Port, Reference, Region, Space, Status, Vacant, Window};
 
 /// Where both spaces have their pages.
@@ -34,7 +34,7 @@ pub struct Tables {
     window: Window,
     /// A slot for each frame's mapping.
     mappings: Vec<Vacant<Mapping>>,
-    _kept: (OwnedMapping, OwnedReference, [Option<OwnedReference>; 2], Place),
+    kept: (OwnedMapping, OwnedReference, [Option<OwnedReference>; 2], Place),
 }
 
 /// `T`, over which dataspaces have their regions, and the region of each manager's `O`.
@@ -121,6 +121,12 @@ pub enum Source<'a> {
     Segment,
     /// A dataspace of this manager of the layer below.
     Manager(&'a [u8]),
+    /// One contiguous run of the machine's memory.
+    Run,
+    /// Pages of some colours: how many there are, and which.
+    Coloured(u64, Range<u64>),
+    /// What a file shows, such as a device's window; true: to be written, too.
+    File(&'a OwnedReference, bool),
 }
 
 impl Source<'_> {
@@ -136,6 +142,18 @@ impl Source<'_> {
                 let attached = dataspace::attach(made.dataspace.handle(), 0)?;
                 Ok((attached.region, [Some(made.dataspace), Some(attached.attachment)]))
             }
+            Source::Run => {
+                let taken = memory::run_create(pool, size, 0, 0)?;
+                Ok((taken.region, [Some(taken.segment), None]))
+            }
+            Source::Coloured(colours, chosen) => {
+                let taken = memory::coloured_create(pool, size, *colours, chosen.start, chosen.end - chosen.start)?;
+                Ok((taken.region, [Some(taken.segment), None]))
+            }
+            Source::File(file, written) => {
+                let shared = file::share(file.handle(), size, if *written { SHARE_WRITE } else { 0 })?;
+                Ok((shared.region, [Some(shared.hold), None]))
+            }
         }
     }
 }
@@ -145,13 +163,14 @@ fn frames(pool: Reference, here: Space, count: usize, from: &Source<'_>) -> Resu
     let (region, kept) = from.take(pool, size)?;
     let place = Place::take(size).ok_or(Errno::ENOMEM)?;
     let (window, frames) = (place.window(), Region::through(region.handle()));
-    let shown = OwnedMapping::new(Space::SELF, window.start(), size, frames, 0, Rights::READ.union(Rights::WRITE))?;
+    let rights = if matches!(from, Source::File(_, false)) { Rights::READ } else { Rights::READ.union(Rights::WRITE) };
+    let shown = OwnedMapping::new(Space::SELF, window.start(), size, frames, 0, rights)?;
     let mut mappings = Vec::new();
     mappings.try_reserve_exact(count).map_err(|_| Errno::ENOMEM)?;
     for _ in 0..count {
         mappings.push(Vacant::new()?);
     }
-    Ok(Tables { here, frames, window, mappings, _kept: (shown, region, kept, place) })
+    Ok(Tables { here, frames, window, mappings, kept: (shown, region, kept, place) })
 }
 
 impl Top {
@@ -168,6 +187,14 @@ impl Top {
 }
 
 impl Tables {
+    /// The machine's address of a frame, and how many bytes lie there in one run.
+    pub fn locate(&self, frame: usize) -> Result<(u64, u64), Errno> {
+        let (_, _, [taken, _], _) = &self.kept;
+        let taken = taken.as_ref().ok_or(Errno::EACCES)?;
+        let found = segment::locate(taken.handle(), frame as u64 * PAGE_SIZE)?;
+        Ok((found.address, found.size))
+    }
+
     fn part(&self, frame: usize) -> Option<Window> {
         self.window.part(frame as u64 * PAGE_SIZE, PAGE_SIZE)
     }
