@@ -2,6 +2,7 @@
 //!
 //! Asking cargo costs a third of a second, so each group has a stamp, and cargo is asked only when a source is newer than it.
 
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -17,6 +18,8 @@ const USER_FLAGS: &str = "-C relocation-model=pic -C code-model=small -C linker=
 
 /// Folders whose every subfolder with a `src/main.rs` is a native program.
 const PROGRAM_FOLDERS: [&str; 5] = ["servers", "monitors", "tests", "user", "bench"];
+/// Of these, the folders whose programs a guest has only if its command names one of them.
+const RARE_FOLDERS: [&str; 2] = ["tests", "bench"];
 
 /// A native program: a crate of the workspace and what cargo makes of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,6 +56,8 @@ impl Products {
 /// One run of cargo: what is built, how, and from which folders.
 struct Group<'a> {
     name: &'a str,
+    /// Name of the file that says when the group was built.
+    stamp: &'a str,
     /// Name of the group, for people.
     title: &'a str,
     flags: &'a str,
@@ -68,18 +73,40 @@ const LATENCY: &[&str] = &["latency"];
 pub fn ensure(tree: &Tree) -> Outcome<Products> {
     let toolchain = Toolchain::from_environment();
     let programs = find_programs(tree)?;
-    let kernel = kernel_group("kernel", &[]);
-    let user = Group {
-        name: "user",
-        title: "monitors and programs",
-        flags: USER_FLAGS,
-        sources: &["abi", "user", "servers", "monitors", "tests", "bench"],
-        packages: programs.iter().map(|program| format!("nacre-{}", program.name)).collect(),
-        features: &[],
-    };
-    let named = ensure_kernel(tree, &toolchain, &kernel)?;
-    ensure_group(tree, &toolchain, &user)?;
-    Ok(Products { kernel: named, programs })
+    let kernel = ensure_kernel(tree, &toolchain, &kernel_group("kernel", &[]))?;
+    ensure_group(tree, &toolchain, &user_group(&programs, "stamp", &["abi", "user", "servers", "monitors", "tests", "bench"]))?;
+    Ok(Products { kernel, programs })
+}
+
+/// Brings up to date what a guest with this command needs: all but the programs that test and measure, unless a word of
+/// the command names one of those.
+pub fn ensure_for(tree: &Tree, command: &[OsString]) -> Outcome<Products> {
+    let is_rare = |program: &Program| RARE_FOLDERS.contains(&program.group.as_str());
+    let is_named = |program: &Program| command.iter().any(|word| names(word, &program.name));
+    let mut programs = find_programs(tree)?;
+    if programs.iter().any(|program| is_rare(program) && is_named(program)) {
+        return ensure(tree);
+    }
+    let toolchain = Toolchain::from_environment();
+    let kernel = ensure_kernel(tree, &toolchain, &kernel_group("kernel", &[]))?;
+    let all = user_group(&programs, "stamp", &["abi", "user", "servers", "monitors"]);
+    let all_are_fresh = is_fresh(tree, &all, &toolchain);
+    programs.retain(|program| !is_rare(program));
+    if !all_are_fresh {
+        ensure_group(tree, &toolchain, &user_group(&programs, "stamp-run", &["abi", "user", "servers", "monitors"]))?;
+    }
+    Ok(Products { kernel, programs })
+}
+
+/// Returns true if a word of a command is the program's name or path, or a shell's script that has it.
+fn names(word: &OsStr, program: &str) -> bool {
+    let text = word.to_string_lossy();
+    text.split(|sign: char| sign.is_whitespace() || ";|&()`\"'".contains(sign)).any(|part| Path::new(part).file_name() == Some(OsStr::new(program)))
+}
+
+fn user_group<'a>(programs: &[Program], stamp: &'a str, sources: &'a [&'a str]) -> Group<'a> {
+    let packages = programs.iter().map(|program| format!("nacre-{}", program.name)).collect();
+    Group { name: "user", stamp, title: "monitors and programs", flags: USER_FLAGS, sources, packages, features: &[] }
 }
 
 /// Brings all up to date, with a kernel that measures how long it keeps interrupts off.
@@ -90,7 +117,7 @@ pub fn ensure_measuring(tree: &Tree) -> Outcome<Products> {
 }
 
 fn kernel_group<'a>(name: &'a str, features: &'a [&'a str]) -> Group<'a> {
-    Group { name, title: "the kernel", flags: KERNEL_FLAGS, sources: &["abi", "kernel"], packages: vec!["nacre-kernel".to_string()], features }
+    Group { name, stamp: "stamp", title: "the kernel", flags: KERNEL_FLAGS, sources: &["abi", "kernel"], packages: vec!["nacre-kernel".to_string()], features }
 }
 
 /// Brings a kernel up to date; the file, once its stack was checked.
@@ -146,11 +173,10 @@ fn package_name(manifest: &Path) -> Option<String> {
 
 /// Builds a group if it is stale. Returns true if it was.
 fn ensure_group(tree: &Tree, toolchain: &Toolchain, group: &Group<'_>) -> Outcome<bool> {
-    let stamp = tree.target(group.name).join("stamp");
-    let recipe = format!("{toolchain:?} {} {:?} {:?}\n", group.flags, group.packages, group.features);
-    if is_fresh(tree, group, &stamp, &recipe) {
+    if is_fresh(tree, group, toolchain) {
         return Ok(false);
     }
+    let stamp = stamp(tree, group);
     let started = SystemTime::now();
     if !stamp.exists() {
         eprintln!("nacre: building {} (the first time takes some minutes)", group.title);
@@ -163,8 +189,17 @@ fn ensure_group(tree: &Tree, toolchain: &Toolchain, group: &Group<'_>) -> Outcom
         command.args(["--features", feature]);
     }
     progress::run(command, group.title)?;
-    write_stamp(&stamp, &recipe, started)?;
+    write_stamp(&stamp, &recipe(group, toolchain), started)?;
     Ok(true)
+}
+
+fn stamp(tree: &Tree, group: &Group<'_>) -> PathBuf {
+    tree.target(group.name).join(group.stamp)
+}
+
+/// What a group is built from, and how, beside its sources.
+fn recipe(group: &Group<'_>, toolchain: &Toolchain) -> String {
+    format!("{toolchain:?} {} {:?} {:?}\n", group.flags, group.packages, group.features)
 }
 
 /// The stamp carries the time at which the build started, so that what is edited meanwhile counts as newer.
@@ -175,9 +210,10 @@ fn write_stamp(stamp: &Path, recipe: &str, started: SystemTime) -> Outcome<()> {
     file.set_modified(started).context(Class::File, what)
 }
 
-fn is_fresh(tree: &Tree, group: &Group<'_>, stamp: &Path, recipe: &str) -> bool {
-    let Ok(stamped) = fs::metadata(stamp).and_then(|metadata| metadata.modified()) else { return false };
-    if fs::read_to_string(stamp).ok().as_deref() != Some(recipe) {
+fn is_fresh(tree: &Tree, group: &Group<'_>, toolchain: &Toolchain) -> bool {
+    let stamp = stamp(tree, group);
+    let Ok(stamped) = fs::metadata(&stamp).and_then(|metadata| metadata.modified()) else { return false };
+    if fs::read_to_string(&stamp).ok().as_deref() != Some(&recipe(group, toolchain)) {
         return false;
     }
     let files = [tree.path("Cargo.toml"), tree.path("Cargo.lock")];
@@ -216,6 +252,12 @@ mod tests {
     fn a_name_is_found_in_a_manifest() {
         let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml");
         assert_eq!(package_name(&manifest).as_deref(), Some("nacre"));
+    }
+
+    #[test]
+    fn a_command_names_a_program_in_words_and_scripts() {
+        assert!(names(OsStr::new("witness"), "witness") && names(OsStr::new("/bin/witness"), "witness"));
+        assert!(names(OsStr::new("x=$(witness keeper)|cat"), "witness") && !names(OsStr::new("eyewitness x-witness"), "witness"));
     }
 
     #[test]

@@ -37,7 +37,7 @@ menuentry 'Nacre' {
 
 /// Writes the disc.
 pub fn image(tree: &Tree, arguments: &ImageArguments) -> Outcome<i32> {
-    let products = builds::ensure(tree)?;
+    let products = builds::ensure_for(tree, &arguments.guest.command)?;
     write(&products, &arguments.guest, &arguments.output)?;
     Ok(0)
 }

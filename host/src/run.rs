@@ -20,7 +20,7 @@ use crate::tree::Tree;
 
 /// Runs the program; its status.
 pub fn run(tree: &Tree, arguments: &RunArguments) -> Outcome<i32> {
-    run_products(&builds::ensure(tree)?, arguments)
+    run_products(&builds::ensure_for(tree, &arguments.guest.command)?, arguments)
 }
 
 /// Runs a program with products that are up to date.

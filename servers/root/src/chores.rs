@@ -3,8 +3,8 @@
 //! A piece takes a bounded number of instructions. Between two pieces the server answers one event. Accounts take turns, so that a
 //! client with many chores gets no more pieces than a client with one.
 
+use crate::coloured::Colouring;
 use crate::memory::{self, Segment};
-use crate::serve::Colouring;
 use crate::table::Key;
 use alloc::collections::{BTreeMap, VecDeque};
 use nacre_sys::{OwnedReference, Window};

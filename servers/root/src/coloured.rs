@@ -2,6 +2,7 @@
 //! space, for others to map from there. This program never touches the memory by these addresses.
 
 use crate::memory;
+use crate::table::Key;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use core::ops::Range;
@@ -65,6 +66,14 @@ pub struct Coloured {
     size: u64,
     runs: Runs,
     place: Place,
+}
+
+/// Coloured memory, and who has paid for it.
+pub struct Colouring {
+    /// The pool, and how many bytes.
+    pub paid: (Key, u64),
+    /// The memory.
+    pub memory: Coloured,
 }
 
 /// Returns true if colours from `first` on are `count` of `colours`.

@@ -1,9 +1,9 @@
 //! What clients hold references to: a port for each, whose word is the object's key.
 
+use crate::coloured::Colouring;
 use crate::accounts::{Accounts, cost};
 use crate::memory::{self, Segment};
 use crate::open_file::OpenFile;
-use crate::serve::Colouring;
 use crate::sources::Source;
 use crate::table::{Key, Table};
 use nacre_abi::rights::REFERENCE_USE;

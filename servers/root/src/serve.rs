@@ -7,7 +7,6 @@ mod file;
 mod memory;
 mod lock;
 mod machine_memory;
-pub use machine_memory::Colouring;
 mod parent;
 mod share;
 mod source;

@@ -1,7 +1,7 @@
 //! Memory of the machine by its addresses: contiguous runs, colours, and where a segment lies.
 
 use crate::chores::Chore;
-use crate::coloured::{self, Coloured};
+use crate::coloured::{self, Coloured, Colouring};
 use crate::memory::{Segment, whole_pages};
 use crate::objects::Kind;
 use crate::pools::RECORD_COST;
@@ -17,14 +17,6 @@ use nacre_sys::{OwnedReference, Span};
 const MAX_ALIGNMENT: u64 = 1 << 40;
 /// Runs of coloured memory that are shown, or given back, in one piece of work.
 const AT_ONCE: usize = 128;
-
-/// Coloured memory that is being made: what its client has asked for.
-pub struct Colouring {
-    /// Pool that has paid, and how many bytes.
-    pub paid: (Key, u64),
-    /// The memory, of which nobody has seen anything.
-    pub memory: Coloured,
-}
 
 impl Root {
     /// The pool of a reference through which more than data comes.
