@@ -27,7 +27,7 @@ pub fn colours(text: &[u8]) -> Option<Colours> {
         None => (number(chosen)?, number(chosen)?),
     };
     let is_right = all.is_power_of_two() && all <= MAX_COLOURS && first <= last && last < all;
-    is_right.then_some(Colours { all, chosen: first..last + 1 })
+    is_right.then(|| Colours { all, chosen: first..last + 1 })
 }
 
 #[cfg(test)]
