@@ -18,7 +18,7 @@ const USER_FLAGS: &str = "-C relocation-model=pic -C code-model=small -C linker=
 
 /// Folders whose every subfolder with a `src/main.rs` is a native program.
 const PROGRAM_FOLDERS: [&str; 5] = ["servers", "monitors", "tests", "user", "bench"];
-/// Of these, the folders whose programs a guest has only if its command names one of them.
+/// Folders whose programs a guest has only if its command names one of them.
 const RARE_FOLDERS: [&str; 2] = ["tests", "bench"];
 
 /// A native program: a crate of the workspace and what cargo makes of it.
@@ -78,7 +78,8 @@ pub fn ensure(tree: &Tree) -> Outcome<Products> {
     Ok(Products { kernel, programs })
 }
 
-/// Brings up to date what a guest with this command needs: all but the programs that test and measure, unless a word of
+/// Brings up to date what a guest with this command needs: all but the programs that test and
+/// measure, unless a word of
 /// the command names one of those.
 pub fn ensure_for(tree: &Tree, command: &[OsString]) -> Outcome<Products> {
     let is_rare = |program: &Program| RARE_FOLDERS.contains(&program.group.as_str());
@@ -98,7 +99,8 @@ pub fn ensure_for(tree: &Tree, command: &[OsString]) -> Outcome<Products> {
     Ok(Products { kernel, programs })
 }
 
-/// Returns true if a word of a command is the program's name or path, or a shell's script that has it.
+/// Returns true if a word of a command is the program's name or path, or a shell's script that has
+/// it.
 fn names(word: &OsStr, program: &str) -> bool {
     let text = word.to_string_lossy();
     text.split(|sign: char| sign.is_whitespace() || ";|&()`\"'".contains(sign)).any(|part| Path::new(part).file_name() == Some(OsStr::new(program)))
@@ -197,7 +199,7 @@ fn stamp(tree: &Tree, group: &Group<'_>) -> PathBuf {
     tree.target(group.name).join(group.stamp)
 }
 
-/// What a group is built from, and how, beside its sources.
+/// Returns the packages, flags and toolchain of a group.
 fn recipe(group: &Group<'_>, toolchain: &Toolchain) -> String {
     format!("{toolchain:?} {} {:?} {:?}\n", group.flags, group.packages, group.features)
 }

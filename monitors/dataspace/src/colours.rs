@@ -9,9 +9,9 @@ const MAX_COLOURS: u64 = 1024;
 /// Colours of memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Colours {
-    /// How many there are.
+    /// Number of all colours.
     pub all: u64,
-    /// Which of them.
+    /// Colours that are chosen.
     pub chosen: Range<u64>,
 }
 

@@ -1,4 +1,5 @@
-//! Device memory: the window of a device, which a file shows, handed out to one dataspace at a time.
+//! Device memory: the window of a device, which a file shows, handed out to one dataspace at a
+//! time.
 
 use crate::means::{Means, plan};
 use alloc::boxed::Box;

@@ -18,9 +18,9 @@ const MAX_SIZE: u64 = 1 << 30;
 pub struct DeviceWindow {
     /// The file.
     pub file: OwnedReference,
-    /// Its size in pages.
+    /// Size in pages.
     pub pages: u64,
-    /// It may be written.
+    /// Set if the window may be written.
     pub writable: bool,
 }
 

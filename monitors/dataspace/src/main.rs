@@ -52,7 +52,8 @@ fn report(figures: &Figures) -> String {
     )
 }
 
-/// Plans of all managers that are wanted; that of the first one, which all memory has unless somebody says otherwise, is the first.
+/// Plans of all managers that are wanted; that of the first one, which all memory has unless
+/// somebody says otherwise, is the first.
 fn plans<'a>(options: &Options<'_>, means: &Means<'a>) -> Result<Vec<Plan<'a>>, String> {
     let there = MANAGERS.iter().filter(|(name, _)| options.wants(name));
     let (chosen, others): (Vec<_>, Vec<_>) = there.partition(|(name, _)| *name == options.manager);

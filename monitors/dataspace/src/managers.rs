@@ -18,5 +18,6 @@ pub const MANAGERS: &[(&str, Make)] = &[
     (device::NAME, device::make),
 ];
 
-/// Managers that are there only if the command line names them: each takes all its frames at the start.
+/// Managers that are there only if the command line names them: each takes all its frames at the
+/// start.
 pub const OPTIONAL: &[&str] = &[physical::NAME, coloured::NAME, device::NAME];

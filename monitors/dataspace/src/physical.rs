@@ -1,4 +1,5 @@
-//! Physical memory: each dataspace lies in one run of the machine's memory, and its address is told.
+//! Physical memory: each dataspace lies in one run of the machine's memory, and its address is
+//! told.
 
 use crate::means::{Means, plan};
 use alloc::boxed::Box;
@@ -14,7 +15,8 @@ use nacre_proto::flags::{DATASPACE_COPY, DATASPACE_STAYS};
 /// Name of the manager.
 pub const NAME: &str = "physical";
 
-/// The frames are one run, and so are those of each dataspace, for good. A copy takes pages where it
+/// The frames are one run, and so are those of each dataspace, for good. A copy takes pages where
+/// it
 /// finds room, so there is none.
 pub fn make<'a>(means: &Means<'a>) -> Result<Plan<'a>, String> {
     let operations = ALL_OPERATIONS & !DATASPACE_COPY | DATASPACE_STAYS;

@@ -1,4 +1,5 @@
-//! Memory of some colours: runs of frames, shown one behind the other at addresses of this program's
+//! Memory of some colours: runs of frames, shown one behind the other at addresses of this
+//! program's
 //! space, for others to map from there. This program never touches the memory by these addresses.
 
 use crate::memory;
@@ -56,7 +57,8 @@ impl Drop for Place {
 /// Runs of frames: address and size, in the order in which they are shown.
 struct Runs(Vec<(u64, u64)>);
 
-/// Coloured memory. Others have its region. Its parts go in the order in which they stand here: nobody
+/// Coloured memory. Others have its region. Its parts go in the order in which they stand here:
+/// nobody
 /// reaches a frame that is given back.
 pub struct Coloured {
     region: Option<OwnedRegion>,
@@ -138,7 +140,8 @@ impl Coloured {
         })
     }
 
-    /// Takes the memory from all who have it mapped, and gives some of its runs back. Returns what is
+    /// Takes the memory from all who have it mapped, and gives some of its runs back. Returns what
+    /// is
     /// left to give back, if anything is.
     pub fn dismantle(mut self, most: usize) -> Option<Coloured> {
         self.region = None;

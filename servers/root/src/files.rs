@@ -70,7 +70,8 @@ impl Files {
         (files, refused)
     }
 
-    /// Adds the windows of devices that the boot image lists. They stay as long as the machine runs.
+    /// Adds the windows of devices that the boot image lists. They stay as long as the machine
+    /// runs.
     fn add_windows(&mut self, facts: &BootFacts) {
         let Some(list) = self.take_secret(windows::LIST) else { return };
         let memory: Vec<_> = facts.ranges.iter().chain([&facts.image, &facts.store]).map(|range| range.start..range.start + range.size).collect();

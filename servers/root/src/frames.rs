@@ -70,7 +70,8 @@ impl Frames {
         self.allocate_reserved(size, alignment)
     }
 
-    /// Allocates `size` bytes for a client at a multiple of `alignment`, all below the address `end`.
+    /// Allocates `size` bytes for a client at a multiple of `alignment`, all below the address
+    /// `end`.
     pub fn allocate_below(&mut self, size: u64, alignment: u64, end: u64) -> Option<u64> {
         let (frames, alignment) = (size.div_ceil(FRAME), alignment.div_ceil(FRAME).max(1));
         if frames == 0 || frames > self.free.saturating_sub(self.reserve) {
@@ -81,7 +82,8 @@ impl Frames {
         Some((self.base + first) * FRAME)
     }
 
-    /// Allocates `size` bytes for a client in frames of some colours: frames whose number modulo `colours`, a
+    /// Allocates `size` bytes for a client in frames of some colours: frames whose number modulo
+    /// `colours`, a
     /// power of two, lies in `chosen`. Returns the runs, in the order of their addresses.
     pub fn allocate_coloured(&mut self, size: u64, colours: u64, chosen: Range<u64>) -> Option<Vec<(u64, u64)>> {
         let (mut missing, mut runs) = (size.div_ceil(FRAME), Vec::new());

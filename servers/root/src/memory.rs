@@ -232,7 +232,8 @@ impl Segment {
         }
     }
 
-    /// Makes a segment of one run of the machine's memory at a multiple of `alignment`, below the address `below`.
+    /// Makes a segment of one run of the machine's memory at a multiple of `alignment`, below the
+    /// address `below`.
     pub fn run(size: u64, alignment: u64, below: u64) -> Result<Segment, Errno> {
         let size = whole_pages(size)?;
         let start = with_frames(|frames| frames.allocate_below(size, alignment, below)).flatten().ok_or(Errno::ENOMEM)?;
@@ -243,7 +244,8 @@ impl Segment {
         parts.map(|(window, region)| Segment { window, region, holds_objects: false, tells_address: true }).inspect_err(|_| free(start, size))
     }
 
-    /// The machine's address of the byte at `offset`, and the bytes from there to the end; `None` if there are none.
+    /// The machine's address of the byte at `offset`, and the bytes from there to the end; `None`
+    /// if there are none.
     /// `EACCES`: it was not taken by its address.
     pub fn locate(&self, offset: u64) -> Result<Option<(u64, u64)>, Errno> {
         let left = self.size().checked_sub(offset).filter(|left| *left > 0);

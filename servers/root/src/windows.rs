@@ -1,6 +1,8 @@
-//! Windows of devices: registers and memory of devices that programs may map, by files of these names.
+//! Windows of devices: registers and memory of devices that programs may map, by files of these
+//! names.
 //!
-//! The boot image lists them in `/etc/nacre/windows`, a line each: path, address, size, and `read` or
+//! The boot image lists them in `/etc/nacre/windows`, a line each: path, address, size, and `read`
+//! or
 //! `write`. Numbers are decimal, or hexadecimal behind `0x`.
 
 use alloc::vec::Vec;

@@ -127,7 +127,8 @@ impl<H: Hands, S: Store, P: Policy> Bank<H, S, P> {
         Bank { free: Vec::new(), homes: Some(Homes::new(frames, access)), ..Bank::new(hands, store, policy, frames) }
     }
 
-    /// Takes frames for the pages of a new dataspace, where they belong to pages for good. Returns false if there is no run of them.
+    /// Takes frames for the pages of a new dataspace, where they belong to pages for good. Returns
+    /// false if there is no run of them.
     pub fn begin_home(&mut self, pages: Range<u64>) -> bool {
         self.homes.as_mut().is_none_or(|homes| homes.begin(pages))
     }

@@ -1,4 +1,5 @@
-//! Frames that belong to pages for good: each dataspace has one run of frames, in the order of its pages.
+//! Frames that belong to pages for good: each dataspace has one run of frames, in the order of its
+//! pages.
 
 use crate::extents::Extents;
 use alloc::collections::BTreeMap;
@@ -41,7 +42,8 @@ impl Homes {
         (page - start < *count).then(|| (frame + (page - start)) as usize)
     }
 
-    /// Takes frames for pages, behind those of the page before if that has some. Returns false if there are no such frames.
+    /// Takes frames for pages, behind those of the page before if that has some. Returns false if
+    /// there are no such frames.
     pub fn take(&mut self, pages: Range<u64>) -> bool {
         let more = pages.end - pages.start;
         if let Some((start, (count, frame))) = self.runs.range_mut(..pages.start).next_back()
@@ -62,7 +64,8 @@ impl Homes {
         true
     }
 
-    /// Gives back the frames of pages that lie in one run. What lies before and behind them keeps its frames.
+    /// Gives back the frames of pages that lie in one run. What lies before and behind them keeps
+    /// its frames.
     pub fn give(&mut self, pages: Range<u64>) {
         let Some((start, (count, frame))) = self.runs.range(..=pages.start).next_back().map(|(start, run)| (*start, *run)) else { return };
         let (kept, end) = (pages.start - start, pages.end.min(start + count));
