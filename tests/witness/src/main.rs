@@ -13,6 +13,7 @@ mod outcome;
 mod tools;
 
 use alloc::format;
+use alloc::string::String;
 use nacre_rt::{Arguments, stream};
 use outcome::{ABSENT, BROKEN, THROUGH, UNKNOWN, Verdict, say};
 
