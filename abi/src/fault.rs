@@ -11,8 +11,23 @@
 //! | references | the faulting thread, to name it only (`REFERENCE_USE`), if the receiver offers a slot | the thread, with all rights |
 //!
 //! A fault whose keeper refuses becomes an exception with the error code of an absent page.
-//! The reply's label says what follows: [`RESUME`], [`STOP`] or [`REFUSE`]. To an exception the reply may carry a
-//! `ThreadState` as bytes: the thread goes on with it.
+//! The reply's label says what follows: [`RESUME`], [`STOP`], [`REFUSE`] or [`MAP`]. To an exception
+//! the reply may carry a `ThreadState` as bytes: the thread goes on with it.
+//!
+//! A reply with the label [`MAP`] makes a mapping first, as `mapping_create` does, with the rights of
+//! the thread that replies. Its words, by register:
+//!
+//! | register | argument | |
+//! | --- | --- | --- |
+//! | `rdx` | 3 | start of the window, in the space that is mapped into |
+//! | `r8` | 4 | size |
+//! | `r9` | 5 | region, or a reference to it |
+//! | `r10` | 6 | offset in the region, and the rights in its lowest 12 bits |
+//! | `r12` | 7 | space, or a reference to it; 0 is the own one |
+//! | `r13` | 8 | slot of the new mapping |
+//!
+//! If the mapping cannot be made, the reply fails with the status that `mapping_create` would have,
+//! with these numbers of arguments. The thread still waits then.
 
 /// Bit of the error code of [`KIND_MEMORY`]: the access was a write.
 pub const ERROR_WRITE: u64 = 2;
@@ -27,6 +42,8 @@ pub const RESUME: u32 = 0;
 pub const STOP: u32 = 1;
 /// Reply label to a fault: there is no such page; it becomes an exception of the thread.
 pub const REFUSE: u32 = 2;
+/// Reply label to a fault: a mapping is made as the reply's words say, and the thread tries again.
+pub const MAP: u32 = 3;
 
 /// Exception kinds: what x86 calls vectors 0 to 31 keep their number (0 divide, 1 debug, 3 breakpoint, 6 opcode, 13 protection, 14 page fault, 16/19 floating point...).
 pub const KIND_BREAKPOINT: u64 = 3;

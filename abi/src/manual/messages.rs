@@ -3,6 +3,23 @@
 use super::description::{Argument, Entry, Kind, failure, MESSAGE, WAIT};
 use crate::{Call, Code, ObjectType};
 
+/// How a reply that maps (label MAP of `fault`) can fail.
+const MAPS: &[super::Failure] = &[
+    failure(3, Code::BadRange, "label MAP: start, size or offset is no multiple of 4096, or leaves the user's addresses or the region", "round to pages"),
+    failure(4, Code::BadRange, "label MAP: as for argument 3", "round to pages"),
+    failure(6, Code::BadRange, "label MAP: as for argument 3", "choose a smaller window"),
+    failure(3, Code::Overlap, "label MAP: another mapping is in the way", "destroy it, or choose another place"),
+    failure(6, Code::BadRights, "label MAP: rights that the region does not have", "ask for fewer"),
+    failure(8, Code::NotObjectMemory, "label MAP: the slot may not hold objects", "map it with WRITE and OBJECTS"),
+    failure(8, Code::SlotOccupied, "label MAP: the slot holds another object", "choose another slot"),
+    failure(0, Code::BadAddress, "label MAP: nothing is mapped at the address of region, space or slot, or it is not aligned", "pass addresses of your own space"),
+    failure(0, Code::TooDeep, "label MAP: region, space or slot lies under too many layers", "map from a space nearer to the machine"),
+    failure(0, Code::NotAnObject, "label MAP: region or space is no object", "pass addresses of objects or references"),
+    failure(0, Code::WrongType, "label MAP: region or space is of another type", "pass a region and a space"),
+    failure(0, Code::NullReference, "label MAP: the reference to region or space is null", "obtain a new reference"),
+    failure(0, Code::Denied, "label MAP: the reference to region or space lacks the right", "ask whoever made it for one with the right"),
+];
+
 /// The entries.
 pub const ENTRIES: &[Entry] = &[
     Entry {
@@ -34,13 +51,13 @@ pub const ENTRIES: &[Entry] = &[
     },
     Entry {
         call: Call::IpcSend,
-        purpose: "Hands a message over; no reply follows. Through a reply reference it is the reply, and uses the reference up.",
+        purpose: "Hands a message over; no reply follows. Through a reply reference it is the reply, and uses the reference up. A reply to a fault may map (see `fault::MAP`).",
         arguments: &[
         Argument { name: "target", kind: Kind::Use(ObjectType::Port), text: "or a reply reference" },
         Argument { name: "info", kind: Kind::Message, text: "label in the low half" },
         ],
         results: "",
-        failures: &[MESSAGE, WAIT],
+        failures: &[MESSAGE, MAPS, WAIT],
         restarts: "from the start",
     },
     Entry {
@@ -55,26 +72,26 @@ pub const ENTRIES: &[Entry] = &[
     },
     Entry {
         call: Call::IpcReply,
-        purpose: "Answers the client whose message was received last. What the client has no room for is cut off, and it is told.",
+        purpose: "Answers the client whose message was received last. What the client has no room for is cut off, and it is told. A reply to a fault may map (see `fault::MAP`): if it fails, nothing has changed.",
         arguments: &[
         Argument { name: "unused", kind: Kind::Number, text: "" },
         Argument { name: "info", kind: Kind::Message, text: "" },
         ],
         results: "",
-        failures: &[MESSAGE, &[
+        failures: &[MESSAGE, MAPS, &[
             failure(0, Code::NotConnected, "there is no client to answer", "receive first"),
         ]],
         restarts: "from the start",
     },
     Entry {
         call: Call::IpcReplyReceive,
-        purpose: "Answers the client, then receives, in one entry.",
+        purpose: "Answers the client, then receives, in one entry. A reply to a fault may map, as that of `ipc_reply`.",
         arguments: &[
         Argument { name: "from", kind: Kind::Object(ObjectType::Port), text: "or a PortSet" },
         Argument { name: "info", kind: Kind::Message, text: "" },
         ],
         results: "as ipc_receive",
-        failures: &[MESSAGE, WAIT, &[
+        failures: &[MESSAGE, MAPS, WAIT, &[
             failure(0, Code::NotConnected, "there is no client to answer", "use ipc_receive"),
         ]],
         restarts: "before the reply is out: from the start; after: as ipc_receive",

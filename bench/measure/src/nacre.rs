@@ -26,7 +26,7 @@ const OPERATIONS: &[Operation<Ground>] = &[
     Operation { name: "round_trip_reference", entries: 2, run: messages::round_trip_reference },
     Operation { name: "notification", entries: 1, run: messages::notification },
     Operation { name: "notification_to_waiter", entries: 2, run: messages::notification_to_waiter },
-    Operation { name: "page_fault_keeper", entries: 4, run: memory::fault_to_keeper },
+    Operation { name: "page_fault_keeper", entries: 2, run: memory::fault_to_keeper },
     Operation { name: "mapping_create_destroy", entries: 2, run: memory::map_and_unmap },
     Operation { name: "mapping_create_touch_destroy", entries: 3, run: memory::map_touch_and_unmap },
     Operation { name: "mutex_uncontended", entries: 0, run: threads::lock_uncontended },

@@ -169,7 +169,7 @@ impl<M: Machine> Kernel<M> {
         let leaf = Leaf { physical: Physical(meaning.physical.0 & !mask), kind, rights: meaning.rights, size };
         self.table_enter(space, address & !mask, leaf);
         // Not after a long way: all of it is one stretch without interrupts.
-        if size == PageSize::Small && kind == LeafKind::Memory && self.followed.get() < MOST_WORK {
+        if size == PageSize::Small && kind == LeafKind::Memory && self.followed.get() < MOST_WORK && meaning.below.saturating_add(meaning.above) > PAGE_SIZE {
             self.fill_around(space, address, &meaning, needed);
         }
         Ok(Leaf { physical: meaning.physical, ..leaf })

@@ -131,6 +131,7 @@ impl<M: Machine> Kernel<M> {
     }
 
     pub(crate) fn mapping_create(&self, caller: Thread<'_>) -> Attempt<Done> {
+<<<<<<< HEAD
         let found = self.slot_memory(caller, 1, caller.argument(1), ObjectType::Mapping)?;
         let begun = self.overlay_at(found);
         let slot = if begun.is_some() { found.0 } else { self.slot_checked(1, found, ObjectType::Mapping)? };
@@ -145,6 +146,29 @@ impl<M: Machine> Kernel<M> {
             let state = [overlay.home().0, overlay.start(), overlay.size(), overlay.offset(), overlay.rights().0];
             let same = state == [self.home_of(space).0, start, size, offset, bits] && list::link_target(&self.machine, overlay.region()) == Some(region.at);
             return if same { self.overlay_finish(overlay) } else { wrong(Code::SlotOccupied, 1) };
+=======
+        self.mapping_make(caller, [1, 2, 7], caller.argument(6), caller.argument(7))?;
+        Ok(Done::Return)
+    }
+
+    /// Makes the mapping that the words of a reply to a fault describe. See `nacre_abi::fault`.
+    pub(crate) fn mapping_of_reply(&self, caller: Thread<'_>) -> Attempt<()> {
+        let word = caller.argument(6);
+        self.mapping_make(caller, [8, 7, 6], word & !(PAGE_SIZE - 1), word % PAGE_SIZE)
+    }
+
+    /// Makes a mapping. The numbers are those of the arguments for its slot, its space and its rights.
+    fn mapping_make(&self, caller: Thread<'_>, [slot, space, wrong_rights]: [u8; 3], offset: u64, rights: u64) -> Attempt<()> {
+        let slot = self.free_slot(caller, slot, caller.argument(slot), ObjectType::Mapping)?;
+        let space = self.space_argument(caller, space)?;
+        let (start, size) = (caller.argument(3), caller.argument(4));
+        self.page_range(start, size, USER_END, [3, 4])?;
+        let region = self.region(self.target(caller, 5, caller.argument(5), ObjectType::Region, REFERENCE_USE)?);
+        self.mapping_check(space, None, (start, size), (region, offset))?;
+        let rights = self.rights_argument(rights, wrong_rights)?;
+        if !region.rights().contains(rights) {
+            return wrong(Code::BadRights, wrong_rights);
+>>>>>>> 1c410a5 (fault: a keeper that waits for words alone hears of a fault by the fast path, and its reply may map)
         }
         self.mapping_check(space, None, (start, size), (region, offset), Rights(bits))?;
         let rights = self.mapping_rights(bits, region, 7)?;
@@ -152,6 +176,7 @@ impl<M: Machine> Kernel<M> {
         // What was there before may still be going.
         self.revoke_idle()?;
         self.object_place(slot, ObjectType::Mapping)?;
+<<<<<<< HEAD
         let mapping = self.mapping(slot);
         self.mapping_init(mapping, space, (start, size), (region, offset), rights);
         if !rights.is_over() {
@@ -173,6 +198,10 @@ impl<M: Machine> Kernel<M> {
         self.revoke_finish(overlay.revoked())?;
         overlay.set_revoked(0);
         Ok(Done::Return)
+=======
+        self.mapping_init(self.mapping(slot), space, (start, size), (region, offset), rights);
+        Ok(())
+>>>>>>> 1c410a5 (fault: a keeper that waits for words alone hears of a fault by the fast path, and its reply may map)
     }
 
     /// Whether a window of `space` can be filled from a region by a mapping with these rights; `except` is the mapping that is being changed.

@@ -10,15 +10,19 @@
 //! - the bits of `Space::active`, which are turned over in one step.
 //!
 //! All else is only read here, and written under all locks. Who does not get a claim does not wait for it: under all locks nobody has one.
+//!
+//! Faults of regions come here under all locks, because tables are filled for them.
 
-use crate::kernel::Kernel;
+use crate::fault::FAULT_REGION;
+use crate::kernel::{Attempt, Done, Kernel};
 use crate::list;
 use crate::machine::{Machine, Physical, thread_page::register};
 use crate::object::{self, Port, Space, Thread, WaitKind, thread_of_queue_node};
+use nacre_abi::fault::{MAP, RESUME};
 use nacre_abi::message::{FOR_CLIENT, Info, KERNEL_BITS};
 use nacre_abi::object::{TargetType, UNIT};
 use nacre_abi::rights::{REFERENCE_NOTIFY, REFERENCE_USE};
-use nacre_abi::{Call, ObjectType, Status, USER_END};
+use nacre_abi::{Call, ObjectType, Rights, Status, USER_END};
 
 impl<M: Machine> Kernel<M> {
     /// The object that the first argument names, and its first word.
@@ -92,17 +96,62 @@ impl<M: Machine> Kernel<M> {
         let label = caller.register(register::RSI) as u32;
         receiver.set_register(register::RSI, Info::received(label, 0, 0, Info::NEEDS_REPLY).0);
         receiver.set_register(register::RDI, port.word());
+        self.fast_connect(caller, receiver);
+        self.set_call(caller, Call::IpcReceiveReply);
+        self.rewind(caller);
+        caller.raise(Thread::AWAITS_REPLY);
+        self.switch_directly(cpu, caller, receiver);
+        Some(())
+    }
+
+    /// From now on the receiver owes the caller a reply, and works on its time.
+    #[inline(always)]
+    fn fast_connect(&self, caller: Thread<'_>, receiver: Thread<'_>) {
         self.pass_call(receiver, Status::OK);
         receiver.set_wait(WaitKind::None as u64);
         receiver.set_client(caller.at);
         receiver.set_chain(caller.chain());
         caller.set_wait(WaitKind::Reply as u64);
         caller.set_server(receiver.at);
-        self.set_call(caller, Call::IpcReceiveReply);
-        self.rewind(caller);
-        caller.raise(Thread::AWAITS_REPLY);
-        self.switch_directly(cpu, caller, receiver);
+    }
+
+    /// A page that a region lacks, if the region's keeper waits at `port` for words alone. `words` are those of the fault.
+    #[inline(always)]
+    pub(crate) fn fast_fault(&self, thread: Thread<'_>, port: Port<'_>, words: [u64; 3]) -> Option<()> {
+        let keeper = self.thread(self.receiver_at(port)?);
+        let plain = keeper.deadline_armed() | keeper.register(register::R14) == 0 && Self::is_plain(thread, keeper, 0);
+        if !plain {
+            return None;
+        }
+        list::remove(&self.machine, keeper.queue());
+        self.hold(port, keeper);
+        thread.set_faulted(FAULT_REGION, words);
+        self.move_fault(thread, keeper, port.word(), (0, 0));
+        self.fast_connect(thread, keeper);
+        self.switch_directly(self.machine.cpu(), thread, keeper);
         Some(())
+    }
+
+    /// `ipc_reply_receive` of a keeper that has brought the page for which its client waits, or brings it by this reply.
+    #[inline(always)]
+    pub(crate) fn fast_resume(&self, caller: Thread<'_>) -> Option<Attempt<Done>> {
+        let (client, label) = (self.thread(caller.client()), caller.register(register::RSI) as u32);
+        let resumes = client.fault() == FAULT_REGION && (label == RESUME || label == MAP) && caller.is_brief();
+        if !resumes || !client.waits_for(WaitKind::Reply) || client.chain() != caller.chain() || !Self::is_plain(caller, client, 0) {
+            return None;
+        }
+        let receivable = self.fast_receivable(caller)?;
+        if label == MAP
+            && let Err(stop) = self.mapping_of_reply(caller)
+        {
+            self.machine.claim_end(receivable.1);
+            return Some(Err(stop));
+        }
+        client.set_fault(0);
+        // What the keeper has brought goes into the tables now: else the thread would fault once more for that. If it brought nothing, the thread finds out.
+        let _ = self.fill(self.space(client.space()), client.fault_third(), Rights(client.fault_second()));
+        self.fast_receive(self.machine.cpu(), caller, receivable, client);
+        Some(Ok(Done::Settled))
     }
 
     /// Takes the first thread that waits to receive from the port off its ring: from then on it is this CPU's alone.
@@ -150,14 +199,21 @@ impl<M: Machine> Kernel<M> {
         if !plain || client.fault() | client.deadline_armed() != 0 {
             return None;
         }
-        let (at, claim) = self.fast_receivable(caller)?;
+        let receivable = self.fast_receivable(caller)?;
         self.move_words(caller, client);
         client.set_register(register::RSI, u64::from(caller.register(register::RSI) as u32));
         client.set_register(register::RDI, 0);
         self.pass_call(client, Status::OK);
+        client.lower(Thread::AWAITS_REPLY);
+        self.fast_receive(cpu, caller, receivable, client);
+        Some(())
+    }
+
+    /// The caller has answered its client, which goes on, and receives, for which it waits.
+    #[inline(always)]
+    fn fast_receive(&self, cpu: usize, caller: Thread<'_>, (at, claim): (Physical, Physical), client: Thread<'_>) {
         client.set_wait(WaitKind::None as u64);
         client.set_server(Physical(0));
-        client.lower(Thread::AWAITS_REPLY);
         caller.set_client(Physical(0));
         self.set_call(caller, Call::IpcReceive);
         self.rewind(caller);
@@ -166,7 +222,6 @@ impl<M: Machine> Kernel<M> {
         self.switch_directly(cpu, caller, client);
         // Not before the machine has put all of the caller into its page: another CPU may take it from the ring at once.
         self.machine.claim_end(claim);
-        Some(())
     }
 
     /// `port_notify`, where nobody waits.

@@ -5,7 +5,7 @@ use crate::kernel::{Attempt, Kernel};
 use crate::list;
 use crate::machine::{LeafKind, Machine, Physical, thread_page::register};
 use crate::object::{Port, Thread, WaitKind};
-use nacre_abi::fault::{ERROR_FETCH, ERROR_USER, ERROR_WRITE, KIND_MEMORY, REFUSE, RESUME};
+use nacre_abi::fault::{ERROR_FETCH, ERROR_USER, ERROR_WRITE, KIND_MEMORY, MAP, REFUSE, RESUME};
 use nacre_abi::Rights;
 use nacre_abi::state::ThreadState;
 
@@ -35,9 +35,11 @@ impl<M: Machine> Kernel<M> {
             Ok(leaf) if leaf.kind != LeafKind::Objects => {}
             // It tries again, after whatever else wants the CPU.
             Err(Lack::Again) => {}
-            Err(Lack::Region { region, offset }) if self.keeper_of(self.region(region)).is_some() => {
-                self.report_fault(thread, Fault::Region { region, offset, needed, address })
-            }
+            Err(Lack::Region { region, offset }) => match self.keeper_of(self.region(region)) {
+                Some(port) if self.fast_fault(thread, self.port(port), [offset, needed.0, address]).is_some() => {}
+                Some(_) => self.report_fault(thread, Fault::Region { region, offset, needed, address }),
+                None => self.report_fault(thread, exception),
+            },
             _ => self.report_fault(thread, exception),
         }
     }
@@ -56,17 +58,11 @@ impl<M: Machine> Kernel<M> {
     pub(crate) fn report_fault(&self, thread: Thread<'_>, fault: Fault) {
         let keeper = match fault {
             Fault::Region { region, offset, needed, address } => {
-                thread.set_fault(FAULT_REGION);
-                thread.set_fault_first(offset);
-                thread.set_fault_second(needed.0);
-                thread.set_fault_third(address);
+                thread.set_faulted(FAULT_REGION, [offset, needed.0, address]);
                 self.keeper_of(self.region(region))
             }
             Fault::Exception { kind, error, address } => {
-                thread.set_fault(FAULT_EXCEPTION);
-                thread.set_fault_first(kind);
-                thread.set_fault_second(error);
-                thread.set_fault_third(address);
+                thread.set_faulted(FAULT_EXCEPTION, [kind, error, address]);
                 list::link_target(&self.machine, self.space(thread.space()).keeper())
             }
         };
@@ -136,12 +132,16 @@ impl<M: Machine> Kernel<M> {
         if label == RESUME && kind == FAULT_EXCEPTION {
             self.adopt_state(keeper, thread)?;
         }
+        let maps = label == MAP && kind == FAULT_REGION;
+        if maps {
+            self.mapping_of_reply(keeper)?;
+        }
         let (needed, address) = (thread.fault_second(), thread.fault_third());
         self.disconnect(thread);
         thread.set_fault(0);
         thread.set_wait(WaitKind::None as u64);
         match label {
-            RESUME => {
+            _ if label == RESUME || maps => {
                 if kind == FAULT_REGION {
                     // What the keeper has brought goes into the tables now: else the thread would fault once more for that. If it brought nothing, the thread finds out.
                     let _ = self.fill(self.space(thread.space()), address, Rights(needed));

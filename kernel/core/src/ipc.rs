@@ -191,6 +191,11 @@ impl<M: Machine> Kernel<M> {
     }
 
     pub(crate) fn ipc_reply_receive(&self, caller: Thread<'_>) -> Attempt<Done> {
+        if caller.client() != Physical(0)
+            && let Some(done) = self.fast_resume(caller)
+        {
+            return done;
+        }
         let at = self.receivable_argument(caller, 1)?;
         if caller.client() == Physical(0) {
             return Err(Status::new(Code::NotConnected).into());

@@ -275,14 +275,21 @@ impl<M: Machine> Kernel<M> {
             let reference = self.reference_fill(to[0], TargetType::Thread as u64, rights);
             list::link_set(&self.machine, reference.target(), thread.at, thread.links());
         }
+        self.move_fault(thread, receiver, word, (bytes, count as u64));
+        Ok(())
+    }
+
+    /// Puts what a thread faulted with into the registers of a receiver, who gets so many bytes and references.
+    #[inline(always)]
+    pub(crate) fn move_fault(&self, thread: Thread<'_>, receiver: Thread<'_>, word: u64, (bytes, references): (u64, u64)) {
+        let exception = thread.fault() != FAULT_REGION;
         let flag = if exception { Info::EXCEPTION } else { Info::FAULT };
         receiver.set_register(register::RDX, thread.fault_first());
         receiver.set_register(register::R8, thread.fault_second());
         receiver.set_register(register::R9, if exception { thread.fault_third() } else { 0 });
         receiver.set_register(register::R10, if exception { thread.register(register::RIP) } else { 0 });
-        receiver.set_register(register::RSI, Info::received(0, bytes, count as u64, flag | Info::NEEDS_REPLY).0);
+        receiver.set_register(register::RSI, Info::received(0, bytes, references, flag | Info::NEEDS_REPLY).0);
         receiver.set_register(register::RDI, word);
-        Ok(())
     }
 
     /// A place for a reference: a free slot, or a reference that will be replaced.

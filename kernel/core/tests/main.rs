@@ -5,6 +5,7 @@ mod composition;
 mod copied;
 mod ended;
 mod export;
+mod faults;
 mod given;
 mod hostile;
 mod ipc;

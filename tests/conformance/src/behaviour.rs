@@ -51,6 +51,7 @@ pub const TESTS: &[Test] = &[
     test("MEM1007", "pages are copied to others", memory::copied),
     test("MEM1008", "an overlay is seen in place of what it stands in front of, until it goes", memory::overlay),
     test("THR1001", "a keeper brings a page, and the thread goes on", keepers::page),
+    test("THR1010", "a keeper's reply maps a page, and the thread goes on", keepers::mapped_by_reply),
     test("THR1002", "an exception reaches the keeper with all registers, and the answer sets them", keepers::exception),
     test("THR1004", "in a space whose time is hidden, reading the machine's time is an exception, else it is not", keepers::time_hidden),
     test("THR1003", "what thread_set_state sets, thread_get_state gives", keepers::state),

@@ -1,6 +1,6 @@
 //! Mappings made and destroyed, and page faults that a keeper in another space resolves.
 
-use nacre_abi::fault::{REFUSE, RESUME};
+use nacre_abi::fault::{MAP, REFUSE};
 use nacre_abi::rights::REFERENCE_USE;
 use nacre_abi::{ObjectType, PAGE_SIZE, Rights};
 use nacre_proto::Errno;
@@ -52,11 +52,12 @@ struct Keeper {
 }
 
 impl Keeper {
-    /// Maps the missing page into the keeper's own space, and so into the region.
-    fn provide(&self, offset: u64) -> Option<Mapping> {
+    /// Returns the words of a reply that maps the missing page into the keeper's own space, and so
+    /// into the region.
+    fn provide(&self, offset: u64) -> Option<[u64; 6]> {
         let slot = *self.slots.get((offset / PAGE_SIZE) as usize)?;
         let page = offset & !(PAGE_SIZE - 1);
-        Mapping::create(slot, Space::OWN, THERE + page, PAGE_SIZE, self.source, self.offset + page, DATA).ok()
+        Some([THERE + page, PAGE_SIZE, self.source.address(), (self.offset + page) | DATA.0, 0, slot])
     }
 }
 
@@ -66,8 +67,8 @@ extern "C" fn keep(keeper: u64) -> ! {
     let port = keeper.port.address();
     let mut next = ipc::receive_words(port);
     while let Ok(received) = next {
-        let provided = received.info.has(Info::FAULT) && keeper.provide(received.words[0]).is_some();
-        next = ipc::reply_receive_words(port, if provided { RESUME } else { REFUSE }, [0; 6]);
+        let provided = if received.info.has(Info::FAULT) { keeper.provide(received.words[0]) } else { None };
+        next = ipc::reply_receive_words(port, if provided.is_some() { MAP } else { REFUSE }, provided.unwrap_or_default());
     }
     rest()
 }

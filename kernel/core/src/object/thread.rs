@@ -182,6 +182,15 @@ impl Thread<'_> {
         self.set_flags(self.flags() & !flag)
     }
 
+    /// Notes what it faulted with: a kind, and three words.
+    #[inline(always)]
+    pub fn set_faulted(self, kind: u64, [first, second, third]: [u64; 3]) {
+        self.set_fault(kind);
+        self.set_fault_first(first);
+        self.set_fault_second(second);
+        self.set_fault_third(third);
+    }
+
     /// Whether it waits for this.
     #[inline(always)]
     pub fn waits_for(self, kind: WaitKind) -> bool {

@@ -4,7 +4,7 @@ use super::checks::{equal, fails, must, text};
 use crate::fixture::{BUFFER, EXPORTED, FREE, FREE_UNIT, MAPPED_AT, PORT, REGION, SPACE, THREAD, strong};
 use nacre_raw::{read, write};
 use alloc::string::{String, ToString};
-use nacre_abi::fault::{KIND_MEMORY, KIND_OPCODE, KIND_PROTECTION, RESUME};
+use nacre_abi::fault::{KIND_MEMORY, KIND_OPCODE, KIND_PROTECTION, MAP, RESUME};
 use nacre_abi::message::{Info, THREAD_ENDED};
 use nacre_abi::state::{SpaceState, ThreadState};
 use nacre_abi::{Call, Code, ObjectType, Rights};
@@ -146,7 +146,8 @@ pub fn time_hidden() -> Result<(), String> {
     equal("the time shows again", time_exception()?, KIND_OPCODE)
 }
 
-pub fn page() -> Result<(), String> {
+/// Lets a thread touch a page that a region lacks. Its keeper answers with what `bring` returns.
+fn brought(bring: impl Fn() -> Result<(u32, [u64; 6]), String>) -> Result<(), String> {
     // A region of SPACE with a keeper, mapped into another space whose thread stores into it; SPACE has nothing there yet.
     let (space, region, mapping, code, thread) = (FREE, FREE + 256, FREE + 384, FREE + 512, FREE + 0x1000);
     must(Call::SpaceCreate, &[space, crate::fixture::SPARE, 8, PORT])?;
@@ -165,10 +166,33 @@ pub fn page() -> Result<(), String> {
     equal("flag", fault.info.has(Info::FAULT), true)?;
     equal("offset", fault.words[0] & !4095, 0x1000)?;
     equal("access", fault.words[1], Rights::WRITE.0)?;
-    must(Call::MappingCreate, &[FREE_UNIT, SPACE, 0x20_1000, 0x1000, REGION, 0x2000, Rights::ALL.0])?;
-    let next = ipc::reply_receive(PORT, &Message::new(RESUME, [0; 6]), Buffers::NONE, FOREVER).map_err(text("reply"))?;
+    let (label, words) = bring()?;
+    let next = ipc::reply_receive(PORT, &Message::new(label, words), Buffers::NONE, FOREVER).map_err(text("reply"))?;
     if !next.info.has(Info::EXCEPTION) {
         return Err("the thread did not come to its next instruction".to_string());
     }
     equal("what it stored", read(EXPORTED + 0x2008), 0xabc)
+}
+
+pub fn page() -> Result<(), String> {
+    brought(|| {
+        must(Call::MappingCreate, &[FREE_UNIT, SPACE, 0x20_1000, 0x1000, REGION, 0x2000, Rights::ALL.0])?;
+        Ok((RESUME, [0; 6]))
+    })
+}
+
+/// Tries replies that cannot map, and returns one that can.
+fn mapping_reply() -> Result<(u32, [u64; 6]), String> {
+    let words = [0x20_1000, 0x1000, REGION, 0x2000 | Rights::ALL.0, SPACE, FREE_UNIT];
+    let wrong = [(0, 0x20_1001, Code::BadRange), (1, 0, Code::BadRange), (2, SPACE, Code::WrongType), (3, 0x2800, Code::BadRights), (4, PORT, Code::WrongType), (5, PORT, Code::SlotOccupied)];
+    for (word, value, code) in wrong {
+        let mut words = words;
+        words[word] = value;
+        fails("reply that maps", ipc::reply(&Message::new(MAP, words)), code)?;
+    }
+    Ok((MAP, words))
+}
+
+pub fn mapped_by_reply() -> Result<(), String> {
+    brought(mapping_reply)
 }
