@@ -119,10 +119,7 @@ impl<M: Machine> Kernel<M> {
         if let Some(frame) = self.machine.frame(at)
             && frame.kind.get() == Frame::KERNEL
         {
-            frame.kind.set(Frame::PLAIN);
-            if let Some(count) = self.machine.special_count(at) {
-                count.set(count.get() - 1);
-            }
+            self.frame_set_kind(at, frame, Frame::PLAIN);
         }
     }
 

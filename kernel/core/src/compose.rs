@@ -2,11 +2,13 @@
 //!
 //! The result is entered into the space's hardware tables in the largest page that everything on the way allows.
 
+use crate::frame::ZERO_WORK;
 use crate::kernel::Kernel;
 use crate::list;
 use crate::machine::{Frame, Leaf, LeafKind, Machine, PageSize, Physical, TablePool};
 use crate::object::{Mapping, Region, Space};
 use crate::tree::Tree;
+use core::sync::atomic::Ordering;
 use nacre_abi::{PAGE_SIZE, Rights};
 
 /// Most layers that composition follows.
@@ -17,6 +19,9 @@ const LAYER_WORK: u32 = 68;
 const LOOK_WORK: u32 = 8;
 /// Instructions, roughly, after which composition gives up: what lies deep and among very many mappings takes so many.
 const MOST_WORK: u32 = 4500;
+
+/// Instructions, roughly, that a short fault follows mappings for: where they lead farther, all of it is done again under all locks, in the same stretch without interrupts.
+const BESIDE_WORK: u32 = 1100;
 
 /// What looking at the pages around one and entering them takes.
 const AROUND_WORK: u32 = 1100;
@@ -170,13 +175,33 @@ impl<M: Machine> Kernel<M> {
         self.table_enter(space, address & !mask, leaf);
         // Not after a long way: all of it is one stretch without interrupts.
         if size == PageSize::Small && kind == LeafKind::Memory && self.followed.get() < MOST_WORK && meaning.below.saturating_add(meaning.above) > PAGE_SIZE {
-            self.fill_around(space, address, &meaning, needed);
+            let cleared = self.fill_around(space, address, &meaning, needed);
+            self.work_followed(AROUND_WORK + cleared * ZERO_WORK);
         }
         Ok(Leaf { physical: meaning.physical, ..leaf })
     }
 
-    /// Enters the pages around one, too, as far as the same translation holds for them and they are plain memory: some are touched next, and looking at all costs less than one fault.
-    fn fill_around(&self, space: Space<'_>, address: u64, meaning: &Meaning, needed: Rights) {
+    /// `fill` of a page of plain memory that is there, under this CPU's own lock. All that is followed is written under all locks only; the space's tables and pool are claimed, and a blank frame is
+    /// this CPU's once it is `CLEARING`. None: nothing has changed but that a blank frame may have become plain; the fault is one for `fill`.
+    pub(crate) fn fill_beside(&self, space: Space<'_>, address: u64, needed: Rights) -> Option<()> {
+        let meaning = self.follow(space, address, needed, &mut (MOST_WORK - BESIDE_WORK)).ok()?;
+        let (at, frame) = (meaning.physical.frame(), self.machine.frame(meaning.physical)?);
+        let is_there = frame.kind.get() == Frame::PLAIN || self.blank_open(at, frame);
+        if !is_there || self.largest_page(address, &meaning, LeafKind::Memory) != PageSize::Small || !self.machine.claim(space.claim()) {
+            return None;
+        }
+        let leaf = Leaf { physical: at, kind: LeafKind::Memory, rights: meaning.rights, size: PageSize::Small };
+        let entered = self.machine.table_enter(space.root(), address & !(PAGE_SIZE - 1), leaf, &Pool { kernel: self, space });
+        if entered.is_ok() {
+            self.fill_around(space, address, &meaning, needed);
+        }
+        self.machine.claim_end(space.claim());
+        entered.is_ok().then_some(())
+    }
+
+    /// Enters the pages around one, too, as far as the same translation holds for them and they are plain memory: some are touched next, and looking at all costs less than one fault. Returns how many
+    /// were cleared.
+    fn fill_around(&self, space: Space<'_>, address: u64, meaning: &Meaning, needed: Rights) -> u32 {
         let around = if needed.contains(Rights::WRITE) { AROUND_WRITTEN } else { AROUND_READ };
         let first = address & !(around - 1);
         let start = first.max(address - meaning.below);
@@ -184,17 +209,16 @@ impl<M: Machine> Kernel<M> {
         let physical = Physical(meaning.physical.0 - (address - start));
         let number_of = |page: u64| ((page - start) / PAGE_SIZE) as usize;
         let frames = self.machine.frames(physical, number_of(end));
+        let mut cleared = 0;
         if needed.contains(Rights::WRITE) {
             let clear_end = number_of(((address & !(CLEARED - 1)) + CLEARED).min(end));
             for (number, frame) in frames.iter().enumerate().take(clear_end).skip(number_of(address) + 1) {
-                if frame.kind.get() == Frame::BLANK && self.frame_open(physical.add(number as u64 * PAGE_SIZE), frame).is_err() {
-                    break;
-                }
+                cleared += u32::from(self.blank_open(physical.add(number as u64 * PAGE_SIZE), frame));
             }
         }
-        self.work_followed(AROUND_WORK);
         let leaf = Leaf { physical, kind: LeafKind::Memory, rights: meaning.rights, size: PageSize::Small };
         self.machine.table_enter_row(space.root(), start, leaf, frames);
+        cleared
     }
 
     /// What a frame is to an access that needs `needed`. One without objects becomes plain memory for whoever wants to use it as that.
@@ -250,7 +274,7 @@ impl<M: Machine> Kernel<M> {
         (0..size.bytes() / large).all(|part| {
             let at = start.add(part * large);
             match self.machine.special_count(at) {
-                Some(count) => kind == LeafKind::Memory && count.get() == 0 && self.machine.frame(at.add(large - PAGE_SIZE)).is_some(),
+                Some(count) => kind == LeafKind::Memory && count.load(Ordering::Acquire) == 0 && self.machine.frame(at.add(large - PAGE_SIZE)).is_some(),
                 None => kind == LeafKind::Device && self.machine.frame(at).is_none() && self.machine.frame(at.add(large - PAGE_SIZE)).is_none(),
             }
         })

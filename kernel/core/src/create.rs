@@ -131,22 +131,6 @@ impl<M: Machine> Kernel<M> {
     }
 
     pub(crate) fn mapping_create(&self, caller: Thread<'_>) -> Attempt<Done> {
-<<<<<<< HEAD
-        let found = self.slot_memory(caller, 1, caller.argument(1), ObjectType::Mapping)?;
-        let begun = self.overlay_at(found);
-        let slot = if begun.is_some() { found.0 } else { self.slot_checked(1, found, ObjectType::Mapping)? };
-        let space = self.space_argument(caller, 2)?;
-        let (start, size) = (caller.argument(3), caller.argument(4));
-        self.page_range(start, size, USER_END, [3, 4])?;
-        let region = self.region(self.target(caller, 5, caller.argument(5), ObjectType::Region, REFERENCE_USE)?);
-        let offset = caller.argument(6);
-        let bits = caller.argument(7);
-        if let Some(overlay) = begun {
-            // A call that was cut off finds the overlay made, and only waits until nobody sees what is below.
-            let state = [overlay.home().0, overlay.start(), overlay.size(), overlay.offset(), overlay.rights().0];
-            let same = state == [self.home_of(space).0, start, size, offset, bits] && list::link_target(&self.machine, overlay.region()) == Some(region.at);
-            return if same { self.overlay_finish(overlay) } else { wrong(Code::SlotOccupied, 1) };
-=======
         self.mapping_make(caller, [1, 2, 7], caller.argument(6), caller.argument(7))?;
         Ok(Done::Return)
     }
@@ -157,30 +141,32 @@ impl<M: Machine> Kernel<M> {
         self.mapping_make(caller, [8, 7, 6], word & !(PAGE_SIZE - 1), word % PAGE_SIZE)
     }
 
-    /// Makes a mapping. The numbers are those of the arguments for its slot, its space and its rights.
-    fn mapping_make(&self, caller: Thread<'_>, [slot, space, wrong_rights]: [u8; 3], offset: u64, rights: u64) -> Attempt<()> {
-        let slot = self.free_slot(caller, slot, caller.argument(slot), ObjectType::Mapping)?;
-        let space = self.space_argument(caller, space)?;
+    /// Makes a mapping. `numbers` are those of the arguments for its slot, its space and its rights.
+    fn mapping_make(&self, caller: Thread<'_>, numbers: [u8; 3], offset: u64, bits: u64) -> Attempt<()> {
+        let place = numbers[0];
+        let found = self.slot_memory(caller, place, caller.argument(place), ObjectType::Mapping)?;
+        let begun = self.overlay_at(found);
+        let slot = if begun.is_some() { found.0 } else { self.slot_checked(place, found, ObjectType::Mapping)? };
+        let space = self.space_argument(caller, numbers[1])?;
         let (start, size) = (caller.argument(3), caller.argument(4));
         self.page_range(start, size, USER_END, [3, 4])?;
         let region = self.region(self.target(caller, 5, caller.argument(5), ObjectType::Region, REFERENCE_USE)?);
-        self.mapping_check(space, None, (start, size), (region, offset))?;
-        let rights = self.rights_argument(rights, wrong_rights)?;
-        if !region.rights().contains(rights) {
-            return wrong(Code::BadRights, wrong_rights);
->>>>>>> 1c410a5 (fault: a keeper that waits for words alone hears of a fault by the fast path, and its reply may map)
+        if let Some(overlay) = begun {
+            // A call that was cut off finds the overlay made, and only waits until nobody sees what is below.
+            let state = [overlay.home().0, overlay.start(), overlay.size(), overlay.offset(), overlay.rights().0];
+            let same = state == [self.home_of(space).0, start, size, offset, bits] && list::link_target(&self.machine, overlay.region()) == Some(region.at);
+            return if same { self.overlay_finish(overlay) } else { wrong(Code::SlotOccupied, place) };
         }
         self.mapping_check(space, None, (start, size), (region, offset), Rights(bits))?;
-        let rights = self.mapping_rights(bits, region, 7)?;
+        let rights = self.mapping_rights(bits, region, numbers[2])?;
         self.frame_prepare(slot)?;
         // What was there before may still be going.
         self.revoke_idle()?;
         self.object_place(slot, ObjectType::Mapping)?;
-<<<<<<< HEAD
         let mapping = self.mapping(slot);
         self.mapping_init(mapping, space, (start, size), (region, offset), rights);
         if !rights.is_over() {
-            return Ok(Done::Return);
+            return Ok(());
         }
         mapping.set_revoked(self.revoke_begin_mapping(mapping));
         self.overlay_finish(mapping)
@@ -194,14 +180,10 @@ impl<M: Machine> Kernel<M> {
         Some(self.mapping(at)).filter(|mapping| mapping.rights().is_over())
     }
 
-    fn overlay_finish(&self, overlay: Mapping<'_>) -> Attempt<Done> {
+    fn overlay_finish(&self, overlay: Mapping<'_>) -> Attempt<()> {
         self.revoke_finish(overlay.revoked())?;
         overlay.set_revoked(0);
-        Ok(Done::Return)
-=======
-        self.mapping_init(self.mapping(slot), space, (start, size), (region, offset), rights);
         Ok(())
->>>>>>> 1c410a5 (fault: a keeper that waits for words alone hears of a fault by the fast path, and its reply may map)
     }
 
     /// Whether a window of `space` can be filled from a region by a mapping with these rights; `except` is the mapping that is being changed.

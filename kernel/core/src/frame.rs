@@ -10,13 +10,14 @@ use crate::list;
 use crate::machine::{Frame, Machine, Physical, thread_page};
 use crate::object::{self, Space};
 use crate::state_calls::FPU_USED;
+use core::sync::atomic::Ordering;
 use nacre_abi::object::UNIT;
 use nacre_abi::{Code, ObjectType, PAGE_SIZE, Status};
 
 /// What cutting a link takes, giving back a page of a pool, and filling one with zeros, in instructions.
 const LINK_WORK: u32 = 40;
 pub(crate) const PAGE_WORK: u32 = 100;
-const ZERO_WORK: u32 = 550;
+pub(crate) const ZERO_WORK: u32 = 550;
 
 /// The units that an object of `size` bytes at `at` occupies, as bits of its frame.
 pub(crate) fn unit_mask(at: Physical, size: u64) -> u64 {
@@ -32,7 +33,7 @@ impl<M: Machine> Kernel<M> {
         if was != is
             && let Some(count) = self.machine.special_count(at)
         {
-            count.set(count.get() + u32::from(is) - u32::from(was));
+            count.fetch_add(u32::from(is).wrapping_sub(u32::from(was)), Ordering::AcqRel);
         }
         frame.kind.set(kind);
     }
@@ -83,11 +84,19 @@ impl<M: Machine> Kernel<M> {
         Ok(())
     }
 
-    /// Makes a frame without objects plain memory.
-    pub(crate) fn frame_open(&self, at: Physical, frame: &Frame) -> Attempt<()> {
-        if frame.kind.get() == Frame::BLANK {
+    /// Fills a blank frame with zeros and makes it plain memory. This CPU's own lock is enough: returns false if the frame is not blank, or another CPU is at it.
+    pub(crate) fn blank_open(&self, at: Physical, frame: &Frame) -> bool {
+        let blank = frame.kind.get() == Frame::BLANK && frame.kind.change(Frame::BLANK, Frame::CLEARING);
+        if blank {
             self.machine.zero(at, PAGE_SIZE);
             self.frame_set_kind(at, frame, Frame::PLAIN);
+        }
+        blank
+    }
+
+    /// Makes a frame without objects plain memory.
+    pub(crate) fn frame_open(&self, at: Physical, frame: &Frame) -> Attempt<()> {
+        if self.blank_open(at, frame) {
             self.work_followed(ZERO_WORK);
             return self.work(0);
         }

@@ -5,6 +5,7 @@
 //! may be there in the same way, and only the short courses of `fast` are taken, which write what this CPU has and what they hold a claim on.
 
 use core::cell::Cell;
+use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use nacre_abi::Rights;
 
 /// An address of physical memory or of a device: what composition ends at. Never shown to a user.
@@ -24,12 +25,41 @@ impl Physical {
     }
 }
 
+/// A word that CPUs read and write at once while each has its own lock alone.
+#[derive(Default, Debug)]
+#[repr(transparent)]
+pub struct SharedWord(AtomicU64);
+
+impl SharedWord {
+    /// A word with this value.
+    pub const fn new(value: u64) -> SharedWord {
+        SharedWord(AtomicU64::new(value))
+    }
+
+    /// Returns the value, and makes what was written before it was set visible.
+    #[inline(always)]
+    pub fn get(&self) -> u64 {
+        self.0.load(Ordering::Acquire)
+    }
+
+    /// Sets the value, behind all that was written before.
+    #[inline(always)]
+    pub fn set(&self, value: u64) {
+        self.0.store(value, Ordering::Release);
+    }
+
+    /// Changes the value from `old` to `new`. Returns false, and changes nothing, if it is another.
+    pub fn change(&self, old: u64, new: u64) -> bool {
+        self.0.compare_exchange(old, new, Ordering::AcqRel, Ordering::Relaxed).is_ok()
+    }
+}
+
 /// What the kernel knows of one 4 KiB frame of memory. Device addresses have none.
 #[derive(Default, Debug)]
 #[repr(C)]
 pub struct Frame {
     /// `PLAIN`, `KERNEL`, `OBJECTS`, `TABLE`, `SEIZED` or `BLANK`, and for tables the next frame of the same pool.
-    pub kind: Cell<u64>,
+    pub kind: SharedWord,
     /// For object frames: one bit for each 64-byte unit that is in use. For tables: the space that they serve.
     pub units: Cell<u64>,
 }
@@ -47,6 +77,8 @@ impl Frame {
     pub const SEIZED: u64 = 4;
     /// Seen by nobody, and zeros for who touches it next, whatever its bytes are now: it is cleared then.
     pub const BLANK: u64 = 5;
+    /// A blank frame that a CPU with its own lock fills with zeros.
+    pub const CLEARING: u64 = 6;
 }
 
 /// How much one entry of the hardware's tables covers.
@@ -123,7 +155,7 @@ pub trait Machine {
     /// What is known of `count` frames from that around `at` on, fewer at the end of memory. What is no memory has a kind that none of [`Frame`]'s is.
     fn frames(&self, at: Physical, count: usize) -> &[Frame];
     /// A counter for the 2 MiB around `at`: how many frames in it are not `PLAIN`. `None` where `frame` is.
-    fn special_count(&self, at: Physical) -> Option<&Cell<u32>>;
+    fn special_count(&self, at: Physical) -> Option<&AtomicU32>;
     /// Fills with zeros: whole words, inside one frame.
     fn zero(&self, at: Physical, size: u64);
     /// Copies bytes between frames of plain memory; neither end crosses a frame. The memory may change meanwhile (users run on other CPUs).

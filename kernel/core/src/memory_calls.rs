@@ -6,6 +6,7 @@ use crate::kernel::{Attempt, Done, Kernel, Stop};
 use crate::list;
 use crate::machine::{Frame, Machine, PageSize, Physical, thread_page::register};
 use crate::object::Thread;
+use core::sync::atomic::Ordering;
 use nacre_abi::object::UNIT;
 use nacre_abi::rights::RECLAIM_CLEAR;
 use nacre_abi::state::ObjectEntry;
@@ -46,7 +47,7 @@ impl<M: Machine> Kernel<M> {
         }
         let at = part.physical.add(page - part.start);
         match self.machine.special_count(at) {
-            Some(count) if count.get() != 0 => (Some(at), page + PAGE_SIZE),
+            Some(count) if count.load(Ordering::Relaxed) != 0 => (Some(at), page + PAGE_SIZE),
             _ => (None, page + (PageSize::Large.bytes() - at.0 % PageSize::Large.bytes()).min(part.end - page)),
         }
     }

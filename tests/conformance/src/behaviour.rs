@@ -70,6 +70,7 @@ pub const TESTS: &[Test] = &[
     test("OBJ1007", "a condition moves while a thread waits for it", objects::moved_in_use),
     test("OBJ1008", "a port with 500 references moves with all of them, and one with more stays", objects::known_to_many),
     test("SMP1001", "a page that was revoked is never read again, on any processor, once the call has returned", processors::revoked),
+    test("SMP1003", "blank pages that threads on all processors touch at once are cleared once", processors::touched_at_once),
     test("SMP1002", "clients and servers on all processors meet at a port that moves, and each gets its own answer", processors::one_port),
     test("OBJ1005", "what an object is to be linked to is looked at as any argument, and nothing changes if it is refused", links::set),
     test("OBJ1006", "places for what an object is linked to are looked at as any argument, and nothing changes if they are refused", links::got),

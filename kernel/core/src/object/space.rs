@@ -48,5 +48,7 @@ view! {
         overlay_root = 28;
         /// Link to the port that hears of the end in the keeper's place.
         watcher = 25;
+        /// The claim of a short fault on the tables and the pool. See `Kernel::fill_beside`.
+        claim = 29;
     }
 }

@@ -64,7 +64,7 @@ impl<'w> Checker<'w> {
         }
         for (number, count) in special.into_iter().enumerate() {
             let at = Physical(RAM_START + ((number as u64) << 21));
-            assert_eq!(machine.special_count(at).expect("count").get(), count, "count of special frames at {at:?}");
+            assert_eq!(machine.special_count(at).expect("count").load(std::sync::atomic::Ordering::Relaxed), count, "count of special frames at {at:?}");
         }
         checker
     }

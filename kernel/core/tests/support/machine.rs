@@ -4,6 +4,7 @@
 use nacre_abi::Rights;
 use nacre_core::machine::{Cleared, Frame, Leaf, Machine, PageSize, Physical, PoolExhausted, TablePool, thread_page};
 use std::cell::{Cell, RefCell};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Where memory starts, so that 0 is no address of it.
@@ -55,7 +56,7 @@ pub struct FakeCpu {
 pub struct FakeMachine {
     ram: Vec<Cell<u64>>,
     frames: Vec<Frame>,
-    counts: Vec<Cell<u32>>,
+    counts: Vec<AtomicU32>,
     /// Tables by their root.
     pub tables: RefCell<HashMap<u64, Tables>>,
     /// The CPUs.
@@ -86,7 +87,7 @@ impl FakeMachine {
         FakeMachine {
             ram: (0..RAM_SIZE / 8).map(|_| Cell::new(0)).collect(),
             frames: (0..RAM_SIZE / PAGE).map(|_| Frame::default()).collect(),
-            counts: (0..RAM_SIZE >> 21).map(|_| Cell::new(0)).collect(),
+            counts: (0..RAM_SIZE >> 21).map(|_| AtomicU32::new(0)).collect(),
             tables: RefCell::default(),
             cpus: (0..cpus).map(|_| FakeCpu::default()).collect(),
             current: Cell::new(0),
@@ -111,7 +112,7 @@ impl FakeMachine {
         if frame.kind.get() == Frame::PLAIN {
             frame.kind.set(Frame::KERNEL);
             let count = self.special_count(Physical(at)).expect("count");
-            count.set(count.get() + 1);
+            count.fetch_add(1, Ordering::Relaxed);
         }
     }
 
@@ -209,7 +210,7 @@ impl Machine for FakeMachine {
         &rest[..count.min(rest.len())]
     }
 
-    fn special_count(&self, at: Physical) -> Option<&Cell<u32>> {
+    fn special_count(&self, at: Physical) -> Option<&AtomicU32> {
         self.index(at).map(|index| &self.counts[(index >> 21) as usize])
     }
 

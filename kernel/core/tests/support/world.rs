@@ -179,7 +179,7 @@ impl World {
         if let Some(at) = self.machine().translate(address, needed) {
             return Some(at);
         }
-        self.on(cpu, |kernel| kernel.page_fault(address, needed, 0));
+        self.on(cpu, |kernel| if kernel.short_fault(address, needed) { Next::User } else { kernel.page_fault(address, needed, 0) });
         // What the kernel had begun and not finished it goes on with at the next try.
         while self.kernel.is_revoking() && self.running(cpu).is_some_and(|now| now.at == thread) && self.machine().translate(address, needed).is_none() {
             self.on(cpu, |kernel| kernel.page_fault(address, needed, 0));

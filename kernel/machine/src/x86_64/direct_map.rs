@@ -8,7 +8,7 @@ use crate::memory_map::MemoryMap;
 use core::cell::Cell;
 use core::sync::atomic::AtomicU64;
 use nacre_abi::boot_info::MemoryRange;
-use nacre_core::machine::Physical;
+use nacre_core::machine::{Physical, SharedWord};
 
 /// Where the kernel sees the RAM at `at`.
 #[inline(always)]
@@ -35,8 +35,9 @@ pub struct DirectTables;
 
 impl TableMemory for DirectTables {
     #[inline(always)]
-    fn table(&self, at: Physical) -> &[Cell<u64>; 512] {
-        thread_words(at)
+    fn table(&self, at: Physical) -> &[SharedWord; 512] {
+        // SAFETY: RAM is mapped, and the frame is a table's: several CPUs use its words at once, so they are atomic. Where they are used as plain ones nobody else knows the table yet.
+        unsafe { &*(direct(at) as *const [SharedWord; 512]) }
     }
 
     fn clear_table(&self, at: Physical) {

@@ -15,7 +15,7 @@ use nacre_core::machine::INTERRUPT_LINES;
 struct Shared(Kernel<X86>);
 
 // SAFETY: everything inside is reached under all locks (by the first CPU alone before the others run), but for the short courses of calls. Those have one CPU's lock; what they write is
-// that CPU's, or is reached by atomic instructions, or is claimed by one: see `fast` in the core.
+// that CPU's, or is reached by atomic instructions, or is claimed by one: see `fast` in the core, and `fill_beside` for faults.
 unsafe impl Sync for Shared {}
 
 static KERNEL: Shared = Shared(Kernel::new(X86));
@@ -97,7 +97,7 @@ pub extern "C" fn system_call_entered(number: u64) -> ! {
 
 /// An exception or an interrupt from user mode.
 pub extern "C" fn interrupt_entered(vector: u64, error: u64) -> ! {
-    if requested(vector) {
+    if requested(vector) || vector == PAGE_FAULT && short_fault(error) {
         leave()
     }
     locked(Door::Vector(vector), |kernel| match vector {
@@ -141,12 +141,27 @@ fn page_fault(kernel: &Kernel<X86>, error: u64) -> Next {
     if address >= USER_END {
         return kernel.exception(PAGE_FAULT, error, address);
     }
-    let needed = match error {
+    kernel.page_fault(address, needed(error), error)
+}
+
+/// The rights that an access needs whose fault has this error code.
+fn needed(error: u64) -> Rights {
+    match error {
         error if error & ERROR_FETCH != 0 => Rights::EXECUTE,
         error if error & ERROR_WRITE != 0 => Rights::WRITE,
         _ => Rights::READ,
-    };
-    kernel.page_fault(address, needed, error)
+    }
+}
+
+/// Resolves a page fault beside other CPUs. False: it is one for `page_fault`, as if it had come only then.
+fn short_fault(error: u64) -> bool {
+    let address = io::cr2_read();
+    if address >= USER_END || error & ERROR_RESERVED != 0 || !locks::enter_beside() {
+        return false;
+    }
+    let done = KERNEL.0.short_fault(address, needed(error));
+    locks::leave();
+    done
 }
 
 fn exception(kernel: &Kernel<X86>, vector: u64, error: u64) -> Next {

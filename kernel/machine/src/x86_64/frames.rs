@@ -3,7 +3,7 @@
 use super::direct_map::{Carving, direct};
 use crate::cell::BootCell;
 use crate::memory_map::MemoryMap;
-use core::cell::Cell;
+use core::sync::atomic::{AtomicU32, Ordering};
 use nacre_abi::boot_info::MemoryRange;
 use nacre_core::machine::{Frame, Physical};
 
@@ -12,7 +12,7 @@ const HOLE: u64 = u64::MAX;
 
 struct Frames {
     frames: &'static [Frame],
-    special: &'static [Cell<u32>],
+    special: &'static [AtomicU32],
 }
 
 static FRAMES: BootCell<Frames> = BootCell::new();
@@ -25,7 +25,7 @@ pub const fn size_in_frames(end: u64) -> u64 {
 
 const fn sizes(end: u64) -> (u64, u64) {
     let frames = (end >> 12) * size_of::<Frame>() as u64;
-    let large = end.div_ceil(2 << 20) * size_of::<Cell<u32>>() as u64;
+    let large = end.div_ceil(2 << 20) * size_of::<AtomicU32>() as u64;
     (frames.div_ceil(4096), large.div_ceil(4096))
 }
 
@@ -37,7 +37,7 @@ pub unsafe fn create(memory: &MemoryMap, carving: &mut Carving) {
     let end = memory.end();
     let (frames_size, special_size) = sizes(end);
     let frames_at = direct(carving.take_raw(frames_size)) as *mut Frame;
-    let special_at = direct(carving.take(special_size)) as *const Cell<u32>;
+    let special_at = direct(carving.take(special_size)) as *const AtomicU32;
     let mut hole = 0;
     for range in memory.ranges() {
         // SAFETY: inside the table, which nobody uses yet.
@@ -69,7 +69,7 @@ pub fn mark_kernel(range: MemoryRange) {
         let Some(found) = frame(Physical(at)).filter(|found| found.kind.get() == Frame::PLAIN) else { continue };
         found.kind.set(Frame::KERNEL);
         if let Some(count) = special_count(Physical(at)) {
-            count.set(count.get() + 1);
+            count.fetch_add(1, Ordering::Relaxed);
         }
     }
 }
@@ -89,7 +89,7 @@ pub fn frames(at: Physical, count: usize) -> &'static [Frame] {
 
 /// See `Machine::special_count`.
 #[inline(always)]
-pub fn special_count(at: Physical) -> Option<&'static Cell<u32>> {
+pub fn special_count(at: Physical) -> Option<&'static AtomicU32> {
     frame(at)?;
     FRAMES.get().special.get((at.0 >> 21) as usize)
 }

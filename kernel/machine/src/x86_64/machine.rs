@@ -32,7 +32,7 @@ impl Machine for X86 {
     }
 
     #[inline(always)]
-    fn special_count(&self, at: Physical) -> Option<&Cell<u32>> {
+    fn special_count(&self, at: Physical) -> Option<&AtomicU32> {
         frames::special_count(at)
     }
 

@@ -15,14 +15,13 @@
 //! | 63 | not executable |
 #![forbid(unsafe_code)]
 
-use core::cell::Cell;
 use nacre_abi::{PAGE_SIZE, Rights};
-use nacre_core::machine::{Cleared, Frame, Leaf, LeafKind, PageSize, Physical, PoolExhausted, TablePool};
+use nacre_core::machine::{Cleared, Frame, Leaf, LeafKind, PageSize, Physical, PoolExhausted, SharedWord, TablePool};
 
 /// How the tables' own frames are reached.
 pub trait TableMemory {
     /// The entries of the table in this frame.
-    fn table(&self, at: Physical) -> &[Cell<u64>; 512];
+    fn table(&self, at: Physical) -> &[SharedWord; 512];
     /// Makes all of them 0.
     fn clear_table(&self, at: Physical);
 }
@@ -127,7 +126,9 @@ pub fn enter(memory: &impl TableMemory, root: Physical, address: u64, leaf: Leaf
         return enter_split(memory, root, address, leaf, pool);
     }
     let table = descend(memory, root, address, leaf.size as u32, pool)?;
-    let replaced = memory.table(table)[index(address, leaf.size as u32)].replace(entry_of(leaf));
+    let slot = &memory.table(table)[index(address, leaf.size as u32)];
+    let replaced = slot.get();
+    slot.set(entry_of(leaf));
     Ok(leaf.size != PageSize::Small && table_of(replaced).is_some())
 }
 
@@ -168,7 +169,8 @@ fn enter_split(memory: &impl TableMemory, root: Physical, address: u64, leaf: Le
     let mut over_table = false;
     for (number, slot) in memory.table(table).iter().enumerate() {
         let physical = leaf.physical.add(number as u64 * PageSize::Large.bytes());
-        over_table |= table_of(slot.replace(entry_of(Leaf { physical, size: PageSize::Large, ..leaf }))).is_some();
+        over_table |= table_of(slot.get()).is_some();
+        slot.set(entry_of(Leaf { physical, size: PageSize::Large, ..leaf }));
     }
     Ok(over_table)
 }

@@ -1,21 +1,22 @@
 //! The tables against a simple model: a map from page numbers to leaves.
 
 use super::*;
+use core::cell::Cell;
 use std::collections::BTreeMap;
 
 struct FakeMemory {
-    frames: Vec<[Cell<u64>; 512]>,
+    frames: Vec<[SharedWord; 512]>,
     taken: Cell<u64>,
 }
 
 impl FakeMemory {
     fn new(frames: usize) -> FakeMemory {
-        FakeMemory { frames: (0..frames).map(|_| [const { Cell::new(0) }; 512]).collect(), taken: Cell::new(1) }
+        FakeMemory { frames: (0..frames).map(|_| [const { SharedWord::new(0) }; 512]).collect(), taken: Cell::new(1) }
     }
 }
 
 impl TableMemory for FakeMemory {
-    fn table(&self, at: Physical) -> &[Cell<u64>; 512] {
+    fn table(&self, at: Physical) -> &[SharedWord; 512] {
         &self.frames[(at.0 >> 12) as usize]
     }
 

@@ -2,7 +2,7 @@
 //! there.
 
 use super::checks::{equal, must, text};
-use crate::fixture::{BUFFER, EXPORTED, FREE, FREE_UNIT, MAPPED_AT, PORT, REGION, SPACE, strong};
+use crate::fixture::{BUFFER, EXPORTED, FREE, FREE_UNIT, MAPPED_AT, PORT, REGION, SPACE, SPARE, strong};
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -166,4 +166,49 @@ pub fn one_port() -> Result<(), String> {
     }
     threads.into_iter().for_each(Handle::join);
     equal("wrong answers", WRONG.load(Ordering::Acquire), 0)
+}
+
+/// Threads that touch the same pages, pages, and rounds.
+const TOUCHERS: usize = 3;
+const TOUCHED: u64 = 8;
+const TOUCH_ROUNDS: u64 = 60;
+/// The round that threads are to begin, and threads that have not ended it.
+static ROUND: AtomicUsize = AtomicUsize::new(0);
+
+/// Writes a word of its own into each page, in each round.
+fn touch(me: usize) {
+    for round in 1..=TOUCH_ROUNDS {
+        while ROUND.load(Ordering::Acquire) < round as usize {
+            Thread::yield_now();
+        }
+        for page in 0..TOUCHED {
+            write(SPARE + 4096 * page + 8 * me as u64, round);
+        }
+        BUSY.fetch_sub(1, Ordering::Release);
+    }
+}
+
+/// A page that one thread clears while another has written to it already would lose what that wrote.
+pub fn touched_at_once() -> Result<(), String> {
+    ROUND.store(0, Ordering::Release);
+    let mut threads = Vec::new();
+    for number in 0..TOUCHERS {
+        threads.push(thread::spawn(touch, number).map_err(|errno| format!("no thread: {errno:?}"))?);
+    }
+    for round in 1..=TOUCH_ROUNDS {
+        must(Call::MemoryReclaim, &[SPARE, 4096 * TOUCHED, nacre_abi::rights::RECLAIM_CLEAR])?;
+        BUSY.store(TOUCHERS, Ordering::Release);
+        ROUND.store(round as usize, Ordering::Release);
+        while BUSY.load(Ordering::Acquire) != 0 {
+            Thread::yield_now();
+        }
+        for page in 0..TOUCHED {
+            for word in 0..TOUCHERS as u64 {
+                equal("what a thread wrote", read(SPARE + 4096 * page + 8 * word), round)?;
+            }
+            equal("the rest", read(SPARE + 4096 * page + 8 * TOUCHERS as u64), 0)?;
+        }
+    }
+    threads.into_iter().for_each(Handle::join);
+    Ok(())
 }
