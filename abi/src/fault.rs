@@ -11,10 +11,12 @@
 //! | references | the faulting thread, to name it only (`REFERENCE_USE`), if the receiver offers a slot | the thread, with all rights |
 //!
 //! A fault whose keeper refuses becomes an exception with the error code of an absent page.
-//! The reply's label says what follows: [`RESUME`], [`STOP`], [`REFUSE`] or [`MAP`]. To an exception
+//! The reply's label says what follows: [`RESUME`], [`STOP`], [`REFUSE`] or [`MAP`]. To an
+//! exception
 //! the reply may carry a `ThreadState` as bytes: the thread goes on with it.
 //!
-//! A reply with the label [`MAP`] makes a mapping first, as `mapping_create` does, with the rights of
+//! A reply with the label [`MAP`] makes a mapping first, as `mapping_create` does, with the rights
+//! of
 //! the thread that replies. Its words, by register:
 //!
 //! | register | argument | |

@@ -20,7 +20,8 @@ const LOOK_WORK: u32 = 8;
 /// Instructions, roughly, after which composition gives up: what lies deep and among very many mappings takes so many.
 const MOST_WORK: u32 = 4500;
 
-/// Instructions, roughly, that a short fault follows mappings for: where they lead farther, all of it is done again under all locks, in the same stretch without interrupts.
+/// Instructions, roughly, that a short fault follows mappings for: where they lead farther, all of
+/// it is done again under all locks, in the same stretch without interrupts.
 const BESIDE_WORK: u32 = 1100;
 
 /// What looking at the pages around one and entering them takes.
@@ -181,8 +182,11 @@ impl<M: Machine> Kernel<M> {
         Ok(Leaf { physical: meaning.physical, ..leaf })
     }
 
-    /// `fill` of a page of plain memory that is there, under this CPU's own lock. All that is followed is written under all locks only; the space's tables and pool are claimed, and a blank frame is
-    /// this CPU's once it is `CLEARING`. None: nothing has changed but that a blank frame may have become plain; the fault is one for `fill`.
+    /// `fill` of a page of plain memory that is there, under this CPU's own lock. All that is
+    /// followed is written under all locks only; the space's tables and pool are claimed, and a
+    /// blank frame is
+    /// this CPU's once it is `CLEARING`. None: nothing has changed but that a blank frame may have
+    /// become plain; the fault is one for `fill`.
     pub(crate) fn fill_beside(&self, space: Space<'_>, address: u64, needed: Rights) -> Option<()> {
         let meaning = self.follow(space, address, needed, &mut (MOST_WORK - BESIDE_WORK)).ok()?;
         let (at, frame) = (meaning.physical.frame(), self.machine.frame(meaning.physical)?);
@@ -199,7 +203,9 @@ impl<M: Machine> Kernel<M> {
         entered.is_ok().then_some(())
     }
 
-    /// Enters the pages around one, too, as far as the same translation holds for them and they are plain memory: some are touched next, and looking at all costs less than one fault. Returns how many
+    /// Enters the pages around one, too, as far as the same translation holds for them and they are
+    /// plain memory: some are touched next, and looking at all costs less than one fault. Returns
+    /// how many
     /// were cleared.
     fn fill_around(&self, space: Space<'_>, address: u64, meaning: &Meaning, needed: Rights) -> u32 {
         let around = if needed.contains(Rights::WRITE) { AROUND_WRITTEN } else { AROUND_READ };

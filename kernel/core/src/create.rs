@@ -141,7 +141,8 @@ impl<M: Machine> Kernel<M> {
         self.mapping_make(caller, [8, 7, 6], word & !(PAGE_SIZE - 1), word % PAGE_SIZE)
     }
 
-    /// Makes a mapping. `numbers` are those of the arguments for its slot, its space and its rights.
+    /// Makes a mapping. `numbers` are those of the arguments for its slot, its space and its
+    /// rights.
     fn mapping_make(&self, caller: Thread<'_>, numbers: [u8; 3], offset: u64, bits: u64) -> Attempt<()> {
         let place = numbers[0];
         let found = self.slot_memory(caller, place, caller.argument(place), ObjectType::Mapping)?;

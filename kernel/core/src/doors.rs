@@ -27,7 +27,8 @@ impl<M: Machine> Kernel<M> {
         done.is_some()
     }
 
-    /// An access by the thread on this CPU that the tables did not allow, and that finds plain memory, under this CPU's own lock or more. False: the fault is one for `page_fault`.
+    /// An access by the thread on this CPU that the tables did not allow, and that finds plain
+    /// memory, under this CPU's own lock or more. False: the fault is one for `page_fault`.
     pub fn short_fault(&self, address: u64, needed: Rights) -> bool {
         let thread = self.thread(self.cpus[self.machine.cpu()].loaded.get());
         !thread.has(Thread::EVICT) && self.fill_beside(self.space(thread.space()), address, needed).is_some()

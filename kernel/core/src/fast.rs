@@ -115,7 +115,8 @@ impl<M: Machine> Kernel<M> {
         caller.set_server(receiver.at);
     }
 
-    /// A page that a region lacks, if the region's keeper waits at `port` for words alone. `words` are those of the fault.
+    /// A page that a region lacks, if the region's keeper waits at `port` for words alone. `words`
+    /// are those of the fault.
     #[inline(always)]
     pub(crate) fn fast_fault(&self, thread: Thread<'_>, port: Port<'_>, words: [u64; 3]) -> Option<()> {
         let keeper = self.thread(self.receiver_at(port)?);
@@ -132,7 +133,8 @@ impl<M: Machine> Kernel<M> {
         Some(())
     }
 
-    /// `ipc_reply_receive` of a keeper that has brought the page for which its client waits, or brings it by this reply.
+    /// `ipc_reply_receive` of a keeper that has brought the page for which its client waits, or
+    /// brings it by this reply.
     #[inline(always)]
     pub(crate) fn fast_resume(&self, caller: Thread<'_>) -> Option<Attempt<Done>> {
         let (client, label) = (self.thread(caller.client()), caller.register(register::RSI) as u32);
@@ -148,7 +150,8 @@ impl<M: Machine> Kernel<M> {
             return Some(Err(stop));
         }
         client.set_fault(0);
-        // What the keeper has brought goes into the tables now: else the thread would fault once more for that. If it brought nothing, the thread finds out.
+        // What the keeper has brought goes into the tables now: else the thread would fault once
+        // more for that. If it brought nothing, the thread finds out.
         let _ = self.fill(self.space(client.space()), client.fault_third(), Rights(client.fault_second()));
         self.fast_receive(self.machine.cpu(), caller, receivable, client);
         Some(Ok(Done::Settled))

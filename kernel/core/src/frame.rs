@@ -84,7 +84,8 @@ impl<M: Machine> Kernel<M> {
         Ok(())
     }
 
-    /// Fills a blank frame with zeros and makes it plain memory. This CPU's own lock is enough: returns false if the frame is not blank, or another CPU is at it.
+    /// Fills a blank frame with zeros and makes it plain memory. This CPU's own lock is enough:
+    /// returns false if the frame is not blank, or another CPU is at it.
     pub(crate) fn blank_open(&self, at: Physical, frame: &Frame) -> bool {
         let blank = frame.kind.get() == Frame::BLANK && frame.kind.change(Frame::BLANK, Frame::CLEARING);
         if blank {

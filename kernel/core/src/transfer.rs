@@ -279,7 +279,8 @@ impl<M: Machine> Kernel<M> {
         Ok(())
     }
 
-    /// Puts what a thread faulted with into the registers of a receiver, who gets so many bytes and references.
+    /// Puts what a thread faulted with into the registers of a receiver, who gets so many bytes and
+    /// references.
     #[inline(always)]
     pub(crate) fn move_fault(&self, thread: Thread<'_>, receiver: Thread<'_>, word: u64, (bytes, references): (u64, u64)) {
         let exception = thread.fault() != FAULT_REGION;

@@ -1,4 +1,5 @@
-//! Faults of regions: what a keeper is told, and replies that bring a page, bring none, or are wrong.
+//! Faults of regions: what a keeper is told, and replies that bring a page, bring none, or are
+//! wrong.
 
 use crate::support::check;
 use crate::support::world::{CODE, World};

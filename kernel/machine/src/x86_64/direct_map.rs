@@ -36,7 +36,8 @@ pub struct DirectTables;
 impl TableMemory for DirectTables {
     #[inline(always)]
     fn table(&self, at: Physical) -> &[SharedWord; 512] {
-        // SAFETY: RAM is mapped, and the frame is a table's: several CPUs use its words at once, so they are atomic. Where they are used as plain ones nobody else knows the table yet.
+        // SAFETY: RAM is mapped, and the frame is a table's: several CPUs use its words at once, so
+        // they are atomic. Where they are used as plain ones nobody else knows the table yet.
         unsafe { &*(direct(at) as *const [SharedWord; 512]) }
     }
 

@@ -15,7 +15,8 @@ use nacre_core::machine::INTERRUPT_LINES;
 struct Shared(Kernel<X86>);
 
 // SAFETY: everything inside is reached under all locks (by the first CPU alone before the others run), but for the short courses of calls. Those have one CPU's lock; what they write is
-// that CPU's, or is reached by atomic instructions, or is claimed by one: see `fast` in the core, and `fill_beside` for faults.
+// that CPU's, or is reached by atomic instructions, or is claimed by one: see `fast` in the core,
+// and `fill_beside` for faults.
 unsafe impl Sync for Shared {}
 
 static KERNEL: Shared = Shared(Kernel::new(X86));
@@ -153,7 +154,8 @@ fn needed(error: u64) -> Rights {
     }
 }
 
-/// Resolves a page fault beside other CPUs. False: it is one for `page_fault`, as if it had come only then.
+/// Resolves a page fault beside other CPUs. False: it is one for `page_fault`, as if it had come
+/// only then.
 fn short_fault(error: u64) -> bool {
     let address = io::cr2_read();
     if address >= USER_END || error & ERROR_RESERVED != 0 || !locks::enter_beside() {

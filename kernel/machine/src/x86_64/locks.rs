@@ -24,7 +24,8 @@ pub fn enter() -> bool {
     is_alone() || ALL.enter(&cpu::this().inside)
 }
 
-/// The same for what is worth it only beside other CPUs. One CPU would look twice at what it then does under all locks.
+/// The same for what is worth it only beside other CPUs. One CPU would look twice at what it then
+/// does under all locks.
 #[inline(always)]
 pub fn enter_beside() -> bool {
     !is_alone() && enter()

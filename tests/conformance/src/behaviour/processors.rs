@@ -188,7 +188,8 @@ fn touch(me: usize) {
     }
 }
 
-/// A page that one thread clears while another has written to it already would lose what that wrote.
+/// A page that one thread clears while another has written to it already would lose what that
+/// wrote.
 pub fn touched_at_once() -> Result<(), String> {
     ROUND.store(0, Ordering::Release);
     let mut threads = Vec::new();
