@@ -2,8 +2,6 @@
 #![cfg_attr(target_os = "none", no_std, no_main)]
 
 #[cfg_attr(target_arch = "x86_64", path = "x86_64/entry.rs")]
-#[cfg_attr(target_arch = "aarch64", path = "aarch64/entry.rs")]
-#[cfg_attr(target_arch = "riscv64", path = "riscv64/entry.rs")]
 #[cfg(target_os = "none")]
 mod entry;
 

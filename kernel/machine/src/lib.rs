@@ -1,6 +1,6 @@
 //! The machines under the core: the only kernel crate that touches memory, tables and devices.
 //!
-//! One folder an architecture, each with the same file names; this file alone chooses between them.
+//! One folder an architecture: x86-64 alone so far. This file alone chooses between them.
 #![cfg_attr(not(test), no_std)]
 
 pub mod boot;
@@ -23,8 +23,6 @@ mod atomic {
 }
 
 #[cfg_attr(target_arch = "x86_64", path = "x86_64/arch.rs")]
-#[cfg_attr(target_arch = "aarch64", path = "aarch64/arch.rs")]
-#[cfg_attr(target_arch = "riscv64", path = "riscv64/arch.rs")]
 mod arch;
 
 pub use arch::acpi;

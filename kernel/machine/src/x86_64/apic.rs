@@ -2,10 +2,10 @@
 
 use crate::cell::BootCell;
 use super::cpu;
-use super::entry::{SPURIOUS_VECTOR, TIMER_VECTOR};
 use super::features;
 use super::io;
 use super::layout;
+use super::vectors::{SPURIOUS_VECTOR, TIMER_VECTOR};
 use nacre_core::machine::MAX_CPUS;
 
 /// Number of the register, in units of 16 bytes.

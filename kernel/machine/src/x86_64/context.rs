@@ -139,13 +139,6 @@ pub fn bases_settle(thread: Physical) {
     }
 }
 
-/// The thread is gone: what a CPU has of it counts no more.
-pub fn forget(thread: Physical) {
-    if let Some(cpu) = cpu::all().find(|cpu| cpu.live_thread() == Some(thread)) {
-        cpu.live.store(0, Ordering::Relaxed);
-    }
-}
-
 /// See `Machine::bases_changed`.
 pub fn bases_changed(thread: Physical) {
     let cpu = cpu::this();

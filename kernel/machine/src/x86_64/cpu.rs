@@ -141,3 +141,19 @@ pub fn create(index: usize, apic_id: u32) -> &'static Cpu {
     // SAFETY: just written, and it stays.
     unsafe { &*place }
 }
+
+/// CPUs that take part.
+pub static STARTED: AtomicU64 = AtomicU64::new(1);
+
+/// CPUs that take part, as a set.
+#[inline(always)]
+pub fn started() -> u64 {
+    STARTED.load(Ordering::Relaxed)
+}
+
+/// The thread is gone: what a CPU has of it counts no more.
+pub fn forget(thread: Physical) {
+    if let Some(cpu) = all().find(|cpu| cpu.live_thread() == Some(thread)) {
+        cpu.live.store(0, Ordering::Relaxed);
+    }
+}

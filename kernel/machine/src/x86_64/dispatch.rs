@@ -2,9 +2,10 @@
 
 use super::context;
 use super::cpu::{self, Cpu};
-use super::entry::{self, FLUSH_VECTOR, KICK_VECTOR, LINE_VECTOR, SPURIOUS_VECTOR, TIMER_VECTOR};
 use super::latency::{self, Door};
 use super::machine::X86;
+use super::vectors::{FLUSH_VECTOR, KICK_VECTOR, LINE_VECTOR, SPURIOUS_VECTOR, TIMER_VECTOR};
+use super::ways_out;
 use super::{apic, clock, fpu, interrupts, io, locks, tlb};
 use nacre_core::{Kernel, Next};
 use core::arch::asm;
@@ -67,7 +68,7 @@ fn idle() -> ! {
 /// Waits for the next interrupt.
 fn wait() -> ! {
     // SAFETY: `idle` takes any stack; nothing of this function is needed any more.
-    unsafe { asm!("jmp {}", sym entry::idle, options(noreturn)) }
+    unsafe { asm!("jmp {}", sym ways_out::idle, options(noreturn)) }
 }
 
 /// The short course of a call, if it has one and that is the one to take.

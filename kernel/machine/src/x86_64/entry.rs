@@ -1,5 +1,6 @@
-//! The ways into the kernel and out of it: whole naked transitions. Between them runs the core, on this CPU's kernel stack, interrupts off. What they
-//! call (`dispatch`) does not return: it jumps to `leave` or `idle`, which need nothing of the stack.
+//! The ways into the kernel, and what all ways in and out do with registers: whole naked transitions.
+//! Between them runs the core, on this CPU's kernel stack, interrupts off. What they call (`dispatch`)
+//! does not return: it jumps to `leave` or `idle` of `ways_out`, which need nothing of the stack.
 //!
 //! **`system_call`**, from `syscall`:
 //!
@@ -29,58 +30,21 @@
 use super::cpu::Cpu;
 use super::dispatch;
 use super::features;
+use super::ways_out::{self, with_registers, word};
 use core::arch::naked_asm;
 use nacre_abi::call::{CALL_BASE, CALL_COUNT};
 use nacre_core::machine::thread_page::register;
 
-/// Vector of interrupt line 0; the others follow.
-pub const LINE_VECTOR: usize = 0x30;
-/// Vector of the local timer.
-pub const TIMER_VECTOR: usize = 0xf0;
-/// Vector that makes a CPU enter the kernel.
-pub const KICK_VECTOR: usize = 0xf1;
-/// Vector of requests of the CPU that has all locks.
-pub const FLUSH_VECTOR: usize = 0xf2;
-/// Vector of interrupts that the local APIC takes back.
-pub const SPURIOUS_VECTOR: usize = 0xff;
-
 const STUB_SIZE: usize = 16;
 /// Vectors for which the CPU pushes an error code.
 const WITH_ERROR: u64 = 1 << 8 | 1 << 10 | 1 << 11 | 1 << 12 | 1 << 13 | 1 << 14 | 1 << 17 | 1 << 21 | 1 << 29 | 1 << 30;
-/// Flags with which `sysret` must not be used: trap and resume, and whatever no user may have.
-const NO_SYSRET: i32 = !0x0024_4ed7;
-/// Flags that a user may have.
-const USER_FLAGS: i32 = 0x0025_4dd5;
-/// Interrupts on, and the bit that is always set.
-const FIXED_FLAGS: i32 = 0x202;
-/// Where a thread goes on whose instruction pointer no CPU takes: the last page of the user's half, which is never mapped.
-const NOWHERE: u64 = nacre_abi::USER_END;
 const UNKNOWN_CALL: u32 = nacre_abi::Code::UnknownCall as u32;
-
-const fn word(register: usize) -> usize {
-    8 * register
-}
 
 /// Address of the stub of `vector`.
 pub fn stub(vector: usize) -> u64 {
     let first = if features::get().isolates { stubs::<true> } else { stubs::<false> };
     // The function itself is aligned to less.
     (first as *const () as usize).next_multiple_of(STUB_SIZE) as u64 + (vector * STUB_SIZE) as u64
-}
-
-/// Assembly that names every general register's offset in the thread's page but `rax`'s, which is 0.
-macro_rules! with_registers {
-    ($($line:literal,)* ; $($operands:tt)*) => {
-        naked_asm!(
-            $($line,)*
-            rbx = const word(register::RBX), rcx = const word(register::RCX), rdx = const word(register::RDX), rsi = const word(register::RSI),
-            rdi = const word(register::RDI), rbp = const word(register::RBP), r8 = const word(register::R8), r9 = const word(register::R9),
-            r10 = const word(register::R10), r11 = const word(register::R11), r12 = const word(register::R12), r13 = const word(register::R13),
-            r14 = const word(register::R14), r15 = const word(register::R15), rip = const word(register::RIP), rflags = const word(register::RFLAGS),
-            rsp_word = const word(register::RSP),
-            $($operands)*
-        )
-    };
 }
 
 /// Entered by `syscall`. Interrupts, trap, direction and alignment flags are off.
@@ -151,94 +115,6 @@ extern "C" fn our_call<const ISOLATED: bool>() {
         registers_end = const Cpu::REGISTERS_END,
         kernel_stack = const Cpu::KERNEL_STACK,
         entered = sym dispatch::system_call_entered,
-    )
-}
-
-/// Goes to user mode with the registers of the CPU's thread. The stack is dropped.
-#[unsafe(naked)]
-#[unsafe(link_section = ".text.entry")]
-pub extern "C" fn leave<const ISOLATED: bool>() {
-    naked_asm!(
-        "mov rsp, gs:[{registers}]",
-        "mov rcx, [rsp + {rcx}]",
-        "mov r11, [rsp + {r11}]",
-        "cmp rcx, [rsp + {rip}]",
-        "jne {general}",
-        "cmp r11, [rsp + {rflags}]",
-        "jne {general}",
-        "test r11, {no_sysret}",
-        "jnz {general}",
-        "mov rax, rcx",
-        "shr rax, 47",
-        "jnz {general}",
-        "pop rax; pop rbx; pop rcx; pop rdx; pop rsi; pop rdi; pop rbp",
-        "pop qword ptr gs:[{user_stack}]",
-        "pop r8; pop r9; pop r10; pop r11; pop r12; pop r13; pop r14; pop r15",
-        ".if {isolated}; mov rsp, gs:[{root}]; mov cr3, rsp; .endif",
-        "mov rsp, gs:[{user_stack}]",
-        "swapgs",
-        "sysretq",
-        isolated = const ISOLATED as usize, root = const Cpu::ROOT,
-        registers = const Cpu::REGISTERS,
-        user_stack = const Cpu::USER_STACK,
-        no_sysret = const NO_SYSRET,
-        general = sym leave_generally::<ISOLATED>,
-        rcx = const word(register::RCX),
-        r11 = const word(register::R11),
-        rip = const word(register::RIP),
-        rflags = const word(register::RFLAGS),
-    )
-}
-
-/// The rest of `leave`, by `iret` from a frame on the entry stack. `rsp` is the address of the registers.
-#[unsafe(naked)]
-#[unsafe(link_section = ".text.entry")]
-extern "C" fn leave_generally<const ISOLATED: bool>() {
-    with_registers!(
-        "mov rax, rsp",
-        "mov rsp, gs:[{entry_stack}]",
-        "push {user_data}",
-        "push qword ptr [rax + {rsp_word}]",
-        "mov rcx, [rax + {rflags}]",
-        "and ecx, {user_flags}",
-        "or ecx, {fixed_flags}",
-        "push rcx",
-        "push {user_code}",
-        "mov rcx, [rax + {rip}]",
-        "mov rdx, rcx",
-        "shr rdx, 47",
-        "jz 2f",
-        "movabs rcx, {nowhere}",
-        "2:",
-        "push rcx",
-        "mov rbx, [rax + {rbx}]; mov rcx, [rax + {rcx}]; mov rdx, [rax + {rdx}]; mov rsi, [rax + {rsi}]",
-        "mov rdi, [rax + {rdi}]; mov rbp, [rax + {rbp}]; mov r8, [rax + {r8}]; mov r9, [rax + {r9}]",
-        "mov r10, [rax + {r10}]; mov r11, [rax + {r11}]; mov r12, [rax + {r12}]; mov r13, [rax + {r13}]",
-        "mov r14, [rax + {r14}]; mov r15, [rax + {r15}]; mov rax, [rax]",
-        ".if {isolated}; push rax; mov rax, gs:[{root}]; mov cr3, rax; pop rax; .endif",
-        "swapgs",
-        "iretq",
-        ;
-        isolated = const ISOLATED as usize, root = const Cpu::ROOT,
-        entry_stack = const Cpu::ENTRY_STACK,
-        user_data = const super::descriptors::USER_DATA,
-        user_code = const super::descriptors::USER_CODE,
-        user_flags = const USER_FLAGS,
-        fixed_flags = const FIXED_FLAGS,
-        nowhere = const NOWHERE,
-    )
-}
-
-/// Waits for an interrupt, which drops this stack. A request of the CPU that has all locks comes back.
-#[unsafe(naked)]
-pub extern "C" fn idle() {
-    naked_asm!(
-        "mov rsp, gs:[{kernel_stack}]",
-        "2:",
-        "sti",
-        "hlt",
-        "jmp 2b",
-        kernel_stack = const Cpu::KERNEL_STACK,
     )
 }
 
@@ -357,7 +233,7 @@ pub fn enable(cpu: &'static Cpu) {
     use super::descriptors::{KERNEL_CODE, USER_BASE};
     use super::io::msr_write;
     let segments = u64::from(USER_BASE | 3) << 48 | u64::from(KERNEL_CODE) << 32;
-    let (call, leave) = if features::get().isolates { (system_call::<true> as extern "C" fn(), leave::<true> as extern "C" fn()) } else { (system_call::<false> as extern "C" fn(), leave::<false> as extern "C" fn()) };
+    let (call, leave) = if features::get().isolates { (system_call::<true> as extern "C" fn(), ways_out::leave::<true> as extern "C" fn()) } else { (system_call::<false> as extern "C" fn(), ways_out::leave::<false> as extern "C" fn()) };
     cpu.leave.set(leave as usize as u64);
     // SAFETY: `cpu` is this CPU's own and stays; the segments exist; `system_call` is written for this entry.
     unsafe {

@@ -226,18 +226,17 @@ pub fn trapped(cpu: &Cpu) {
     take(cpu, thread, page);
 }
 
-/// See `Machine::fpu_settle`.
-pub fn settle(thread: Physical, discard: bool) {
+/// `Machine::fpu_settle`, as far as this CPU can do it. Returns false if another CPU may have the state.
+pub fn settle(thread: Physical, discard: bool) -> bool {
     let cpu = cpu::this();
     let here = cpu.live_thread() == Some(thread);
     if discard {
         thread_words(thread)[thread_page::MACHINE_SECOND].set(0);
-        super::context::forget(thread);
-        return;
+        cpu::forget(thread);
+        return true;
     }
     if here {
         save_live(cpu);
-    } else {
-        super::tlb::save_fpu_elsewhere(thread);
     }
+    here
 }

@@ -6,8 +6,8 @@
 use super::acpi::Topology;
 use super::apic;
 use crate::cell::Locked;
-use super::entry::LINE_VECTOR;
 use super::ioapic::{self, Pin};
+use super::vectors::LINE_VECTOR;
 use core::cell::Cell;
 use nacre_core::machine::INTERRUPT_LINES;
 

@@ -137,7 +137,9 @@ impl Machine for X86 {
     }
 
     fn fpu_settle(&self, thread: Physical, discard: bool) {
-        fpu::settle(thread, discard);
+        if !fpu::settle(thread, discard) {
+            tlb::save_fpu_elsewhere(thread);
+        }
     }
 
     fn fpu_import(&self, thread: Physical) {
@@ -158,7 +160,7 @@ impl Machine for X86 {
     }
 
     fn cpu_kick(&self, cpu: usize) {
-        apic::send(cpu, super::entry::KICK_VECTOR as u32);
+        apic::send(cpu, super::vectors::KICK_VECTOR as u32);
     }
 
     fn now(&self) -> u64 {

@@ -1,16 +1,13 @@
 //! Starting the other CPUs: a page below 1 MiB takes each of them from real mode to the kernel's tables and its own stack.
 
-use super::cpu;
-use super::descriptors;
+use super::cpu::{self, STARTED};
 use super::direct_map::{self, direct};
-use super::{apic, clock, entry, features, fpu, io, layout, locks};
+use super::{apic, clock, entry, features, fpu, interrupt_table, io, layout, locks};
 use core::arch::naked_asm;
 use core::sync::atomic::{AtomicU64, Ordering};
 use nacre_core::machine::Physical;
 
-/// CPUs that take part.
-static STARTED: AtomicU64 = AtomicU64::new(1);
-/// How many of them take part; 0 until the core is ready for them.
+/// How many CPUs take part; 0 until the core is ready for them.
 static GO: AtomicU64 = AtomicU64::new(0);
 
 const PARAMETERS: usize = 0x800;
@@ -35,12 +32,6 @@ struct Parameters {
 }
 
 const _: () = assert!(core::mem::offset_of!(Parameters, entry) == 24 && core::mem::offset_of!(Parameters, table) == 48);
-
-/// CPUs that take part, as a set.
-#[inline(always)]
-pub fn started() -> u64 {
-    STARTED.load(Ordering::Relaxed)
-}
 
 /// Real mode at the start of a page, `cs` the page. Goes to long mode in one step, with the boot tables, which map the page where it is.
 #[unsafe(naked)]
@@ -116,7 +107,7 @@ pub fn prepare(index: usize) {
     cpu.root.store(direct_map::kernel_root().0, Ordering::Relaxed);
     cpu.descriptors.load();
     entry::enable(cpu);
-    descriptors::interrupts_load();
+    interrupt_table::load();
     fpu::enable(cpu);
 }
 

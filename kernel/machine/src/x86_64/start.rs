@@ -2,7 +2,7 @@
 
 use super::acpi::{self, PhysicalBytes, Topology};
 use super::direct_map::{Access, Carving, KernelTables, direct};
-use super::{apic, clock, descriptors, dispatch, features, fpu, frames, interrupts, io, layout, pic, serial, smp};
+use super::{apic, clock, dispatch, features, fpu, frames, interrupt_table, interrupts, io, layout, pic, serial, smp};
 use crate::boot::{BootDescription, ImageLayout};
 use nacre_core::Boot;
 use crate::memory_map::MemoryMap;
@@ -148,7 +148,7 @@ fn first_cpu(plan: &mut Plan, boot_root: u64) {
     // SAFETY: one CPU runs, and interrupts stay off until the first thread does or idles.
     unsafe {
         apic::initialize(plan.numbers);
-        descriptors::interrupts_create();
+        interrupt_table::create();
     }
     smp::prepare(0);
     pic::silence();

@@ -41,7 +41,7 @@ fn request(others: u64, low: u64, high: u64) {
     PENDING.store(others, Ordering::Release);
     let mut rest = others;
     while rest != 0 {
-        apic::send(rest.trailing_zeros() as usize, super::entry::FLUSH_VECTOR as u32);
+        apic::send(rest.trailing_zeros() as usize, super::vectors::FLUSH_VECTOR as u32);
         rest &= rest - 1;
     }
     while PENDING.load(Ordering::Acquire) != 0 {
@@ -86,7 +86,7 @@ pub fn save_fpu_elsewhere(thread: Physical) {
 
 fn using(cpus: u64, condition: impl Fn(&Cpu) -> bool) -> u64 {
     let mut found = 0;
-    let mut rest = cpus & super::smp::started();
+    let mut rest = cpus & cpu::started();
     while rest != 0 {
         let index = rest.trailing_zeros() as usize;
         if cpu::other(index).is_some_and(&condition) {

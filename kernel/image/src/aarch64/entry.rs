@@ -1,1 +1,0 @@
-//! 64-bit Arm: the first instructions, not written yet. Nothing enters here.

@@ -1,1 +1,0 @@
-//! 64-bit RISC-V: the first instructions, not written yet. Nothing enters here.

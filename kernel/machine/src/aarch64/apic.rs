@@ -1,1 +1,0 @@
-//! 64-bit Arm, not written yet: each CPU's interface to the generic interrupt controller.

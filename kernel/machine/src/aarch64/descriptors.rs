@@ -1,1 +1,0 @@
-//! 64-bit Arm, not written yet: the exception vector table.

@@ -1,1 +1,0 @@
-//! 64-bit Arm, not written yet: all RAM in the half of TTBR1.

@@ -1,1 +1,0 @@
-//! 64-bit Arm, not written yet: what the identification registers say.

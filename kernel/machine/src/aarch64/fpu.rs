@@ -1,1 +1,0 @@
-//! 64-bit Arm, not written yet: the vector registers, trapped by CPACR_EL1.

@@ -1,1 +1,0 @@
-//! 64-bit Arm, not written yet: one-instruction leaves: system registers.

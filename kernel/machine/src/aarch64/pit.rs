@@ -1,1 +1,0 @@
-//! 64-bit Arm: nothing: the frequency of the timer is told.

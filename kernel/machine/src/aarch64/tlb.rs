@@ -1,1 +1,0 @@
-//! 64-bit Arm: nothing to ask of other CPUs for translations: the instruction reaches them all.

@@ -1,1 +1,0 @@
-//! 64-bit RISC-V, not written yet: the user context that a CPU has.

@@ -1,1 +1,0 @@
-//! 64-bit RISC-V, not written yet: what each CPU has of its own, behind sscratch.

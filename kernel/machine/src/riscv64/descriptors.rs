@@ -1,1 +1,0 @@
-//! 64-bit RISC-V, not written yet: the trap vector.

@@ -1,1 +1,0 @@
-//! 64-bit RISC-V, not written yet: the ways into supervisor mode and out of it.

@@ -1,1 +1,0 @@
-//! 64-bit RISC-V, not written yet: one-instruction leaves: control and status registers.

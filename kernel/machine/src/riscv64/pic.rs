@@ -1,1 +1,0 @@
-//! 64-bit RISC-V: nothing: there is no older interrupt controller to silence.

@@ -1,1 +1,0 @@
-//! 64-bit RISC-V: nothing: the frequency of the timer is told.

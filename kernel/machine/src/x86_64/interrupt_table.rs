@@ -1,0 +1,51 @@
+//! The interrupt table of all CPUs: which entry each vector takes, and on which stack.
+
+use crate::cell::BootCell;
+use super::descriptors::{KERNEL_CODE, Pointer};
+use super::entry;
+use core::arch::asm;
+
+/// One gate of the interrupt table.
+#[derive(Clone, Copy)]
+#[repr(C)]
+struct Gate {
+    low: u64,
+    high: u64,
+}
+
+impl Gate {
+    /// An interrupt gate to `address`; `ring` may raise it with an instruction; `stack` is the number of an interrupt stack, 0 = the kernel stack.
+    fn new(address: u64, ring: u64, stack: u64) -> Gate {
+        let low = address & 0xffff | u64::from(KERNEL_CODE) << 16 | stack << 32 | (0x8e | ring << 5) << 40 | (address >> 16 & 0xffff) << 48;
+        Gate { low, high: address >> 32 }
+    }
+}
+
+#[unsafe(link_section = ".data.shared")]
+static INTERRUPTS: BootCell<[Gate; 256]> = BootCell::new();
+
+/// Fills the interrupt table. Once, by the first CPU.
+///
+/// # Safety
+/// Only while one CPU runs.
+pub unsafe fn create() {
+    let mut gates = [Gate { low: 0, high: 0 }; 256];
+    for (vector, gate) in gates.iter_mut().enumerate() {
+        let ring = if vector == 3 || vector == 4 { 3 } else { 0 };
+        *gate = match vector {
+            2 => Gate::new(entry::non_maskable as *const () as u64, 0, 2),
+            8 => Gate::new(entry::stub(vector), 0, 1),
+            18 => Gate::new(entry::stub(vector), 0, 3),
+            _ => Gate::new(entry::stub(vector), ring, 0),
+        };
+    }
+    // SAFETY: one CPU runs, as the caller promises.
+    unsafe { INTERRUPTS.set(gates) };
+}
+
+/// Makes the CPU that this runs on use the interrupt table.
+pub fn load() {
+    let pointer = Pointer { limit: 4095, base: core::ptr::from_ref(INTERRUPTS.get()) as u64 };
+    // SAFETY: the table is complete and stays.
+    unsafe { asm!("lidt [{}]", in(reg) &pointer, options(readonly, nostack, preserves_flags)) };
+}
