@@ -1,4 +1,5 @@
-//! Messages that the kernel sends in a thread's name: faults to the keeper of a region, exceptions to the keeper of a space.
+//! Messages that the kernel sends in a thread's name: faults to the keeper of a region, exceptions
+//! to the keeper of a space.
 //!
 //! | | fault | exception |
 //! | --- | --- | --- |
@@ -47,7 +48,8 @@ pub const REFUSE: u32 = 2;
 /// Reply label to a fault: a mapping is made as the reply's words say, and the thread tries again.
 pub const MAP: u32 = 3;
 
-/// Exception kinds: what x86 calls vectors 0 to 31 keep their number (0 divide, 1 debug, 3 breakpoint, 6 opcode, 13 protection, 14 page fault, 16/19 floating point...).
+/// Exception kinds: what x86 calls vectors 0 to 31 keep their number (0 divide, 1 debug, 3
+/// breakpoint, 6 opcode, 13 protection, 14 page fault, 16/19 floating point...).
 pub const KIND_BREAKPOINT: u64 = 3;
 /// Undefined instruction.
 pub const KIND_OPCODE: u64 = 6;
@@ -55,6 +57,7 @@ pub const KIND_OPCODE: u64 = 6;
 pub const KIND_PROTECTION: u64 = 13;
 /// An address that composition does not resolve, or whose region's keeper refused.
 pub const KIND_MEMORY: u64 = 14;
-/// A foreign call by a thread that has no entry for it is no exception: it returns `UnknownCall`. Kinds from 32 on are the kernel's own:
+/// A foreign call by a thread that has no entry for it is no exception: it returns `UnknownCall`.
+/// Kinds from 32 on are the kernel's own:
 /// a call needs memory of the caller that cannot be had.
 pub const KIND_CALL_MEMORY: u64 = 32;

@@ -1,6 +1,7 @@
 //! What may be done with memory, and with the target of a reference.
 
-/// Of `memory_reclaim`: the memory is also filled with zeros, a page when it is touched for the first time.
+/// Of `memory_reclaim`: the memory is also filled with zeros, a page when it is touched for the
+/// first time.
 pub const RECLAIM_CLEAR: u64 = 1;
 
 /// Rights over memory, carried by regions and mappings. A mapping never has more than its region.
@@ -9,7 +10,7 @@ pub const RECLAIM_CLEAR: u64 = 1;
 pub struct Rights(pub u64);
 
 impl Rights {
-    /// Nothing.
+    /// No rights.
     pub const NONE: Rights = Rights(0);
     /// Read the bytes.
     pub const READ: Rights = Rights(1);
@@ -19,22 +20,23 @@ impl Rights {
     pub const EXECUTE: Rights = Rights(4);
     /// Create kernel objects in the memory and donate it to the kernel; needs `WRITE` too.
     pub const OBJECTS: Rights = Rights(8);
-    /// Of a mapping alone: it is an overlay, which stands in front of the mappings of the same range.
+    /// Of a mapping alone: it is an overlay, which stands in front of the mappings of the same
+    /// range.
     pub const OVER: Rights = Rights(16);
     /// Every right over memory.
     pub const ALL: Rights = Rights(15);
 
-    /// Whether all of `other` is in `self`.
+    /// Returns true if all of `other` is in `self`.
     pub const fn contains(self, other: Rights) -> bool {
         self.0 & other.0 == other.0
     }
 
-    /// What both have.
+    /// The rights that both have.
     pub const fn intersect(self, other: Rights) -> Rights {
         Rights(self.0 & other.0)
     }
 
-    /// What either has.
+    /// The rights that either has.
     pub const fn union(self, other: Rights) -> Rights {
         Rights(self.0 | other.0)
     }
@@ -44,7 +46,7 @@ impl Rights {
         self.intersect(Rights::ALL)
     }
 
-    /// Whether a mapping with these rights is an overlay.
+    /// Returns true if a mapping with these rights is an overlay.
     pub const fn is_over(self) -> bool {
         self.contains(Rights::OVER)
     }
@@ -57,10 +59,13 @@ impl Rights {
 
 /// Rights of a reference: call the port or send to it, map the region, use the device.
 pub const REFERENCE_USE: u64 = 1;
-/// Rights of a reference: all that the holder of the object itself may do (states, destruction, creation in a space).
+/// Rights of a reference: all that the holder of the object itself may do (states, destruction,
+/// creation in a space).
 pub const REFERENCE_CONTROL: u64 = 2;
-/// Rights of a reference: notify the port. A server that keeps a port in order to notify it takes no
-/// reference without this right. A server's own objects are handed out without it, so a process cannot
+/// Rights of a reference: notify the port. A server that keeps a port in order to notify it takes
+/// no
+/// reference without this right. A server's own objects are handed out without it, so a process
+/// cannot
 /// have servers keep each other's objects.
 pub const REFERENCE_NOTIFY: u64 = 4;
 /// All rights of a reference.

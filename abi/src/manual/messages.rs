@@ -3,7 +3,7 @@
 use super::description::{Argument, Entry, Kind, failure, MESSAGE, WAIT};
 use crate::{Call, Code, ObjectType};
 
-/// How a reply that maps (label MAP of `fault`) can fail.
+/// Failures of a reply that maps (label MAP of `fault`).
 const MAPS: &[super::Failure] = &[
     failure(3, Code::BadRange, "label MAP: start, size or offset is no multiple of 4096, or leaves the user's addresses or the region", "round to pages"),
     failure(4, Code::BadRange, "label MAP: as for argument 3", "round to pages"),

@@ -1,9 +1,10 @@
-//! Composition: what an address of a space means, through mappings and regions down to the kernel's own space, which is the machine.
+//! Composition: what an address of a space means, through mappings and regions down to the kernel's
+//! own space, which is the machine.
 //!
-//! The result is entered into the space's hardware tables in the largest page that everything on the way allows.
+//! The result is entered into the space's hardware tables in the largest page that everything on
+//! the way allows.
 
-use crate::frame::ZERO_WORK;
-use crate::kernel::Kernel;
+use crate::kernel::{Kernel, ZERO_WORK};
 use crate::list;
 use crate::machine::{Frame, Leaf, LeafKind, Machine, PageSize, Physical, TablePool};
 use crate::object::{Mapping, Region, Space};
@@ -14,10 +15,12 @@ use nacre_abi::{PAGE_SIZE, Rights};
 /// Most layers that composition follows.
 pub(crate) const MAX_DEPTH: usize = 64;
 
-/// What following one layer takes, and looking at one mapping on the way to the right one, in instructions.
+/// What following one layer takes, and looking at one mapping on the way to the right one, in
+/// instructions.
 const LAYER_WORK: u32 = 68;
 const LOOK_WORK: u32 = 8;
-/// Instructions, roughly, after which composition gives up: what lies deep and among very many mappings takes so many.
+/// Instructions, roughly, after which composition gives up: what lies deep and among very many
+/// mappings takes so many.
 const MOST_WORK: u32 = 4500;
 
 /// Instructions, roughly, that a short fault follows mappings for: where they lead farther, all of
@@ -26,10 +29,12 @@ const BESIDE_WORK: u32 = 1100;
 
 /// What looking at the pages around one and entering them takes.
 const AROUND_WORK: u32 = 1100;
-/// Pages that are entered together are those of one such part of the addresses: of programs and files, which are there, more than of memory that is being written.
+/// Pages that are entered together are those of one such part of the addresses: of programs and
+/// files, which are there, more than of memory that is being written.
 const AROUND_READ: u64 = 128 * PAGE_SIZE;
 const AROUND_WRITTEN: u64 = 16 * PAGE_SIZE;
-/// Blank pages behind one that is written are cleared with it as far as such a part of the addresses goes: memory is mostly written upward.
+/// Blank pages behind one that is written are cleared with it as far as such a part of the
+/// addresses goes: memory is mostly written upward.
 const CLEARED: u64 = 4 * PAGE_SIZE;
 
 /// What an address means.
@@ -50,7 +55,8 @@ pub(crate) struct Meaning {
 pub(crate) enum Lack {
     /// The space itself has no mapping there, or one with too few rights.
     Own,
-    /// The space that this region exports lacks the page (or the region lacks the right) at this offset.
+    /// The space that this region exports lacks the page (or the region lacks the right) at this
+    /// offset.
     Region { region: Physical, offset: u64 },
     /// Too many layers.
     Deep,
@@ -97,7 +103,8 @@ impl<M: Machine> Kernel<M> {
         starts[0].min(starts[1])
     }
 
-    /// The mapping that `address` of a space is found in, the bounds between which no other stands in front of it, and how many were looked at.
+    /// The mapping that `address` of a space is found in, the bounds between which no other stands
+    /// in front of it, and how many were looked at.
     fn mapping_at(&self, space: Space<'_>, address: u64) -> (Option<Mapping<'_>>, (u64, u64), u32) {
         let (over, bounds, looked) = self.overlays(space).find_or_gap(address);
         // One without a region has nothing to show.
@@ -156,7 +163,8 @@ impl<M: Machine> Kernel<M> {
         Err(Lack::Deep)
     }
 
-    /// Finds what `address` means and enters it into the tables. The leaf's `physical` is that of `address` itself.
+    /// Finds what `address` means and enters it into the tables. The leaf's `physical` is that of
+    /// `address` itself.
     pub(crate) fn fill(&self, space: Space<'_>, address: u64, needed: Rights) -> Result<Leaf, Lack> {
         let meaning = self.resolve(space, address, needed)?;
         let kind = match self.machine.frame(meaning.physical) {
@@ -227,7 +235,8 @@ impl<M: Machine> Kernel<M> {
         cleared
     }
 
-    /// What a frame is to an access that needs `needed`. One without objects becomes plain memory for whoever wants to use it as that.
+    /// What a frame is to an access that needs `needed`. One without objects becomes plain memory
+    /// for whoever wants to use it as that.
     fn kind_shown(&self, at: Physical, frame: &Frame, needed: Rights) -> Result<LeafKind, Lack> {
         let uses = needed != Rights::NONE && !needed.contains(Rights::OBJECTS);
         match frame.kind.get() & (PAGE_SIZE - 1) {
@@ -249,7 +258,8 @@ impl<M: Machine> Kernel<M> {
             // A pool has at least a root and one table of each lower level, so this succeeds.
             self.machine.table_enter(space.root(), address, leaf, &pool).unwrap_or(false)
         });
-        // CPUs may hold translations of the smaller pages that the leaf took the place of: a later revocation would flush what it revokes, and not those.
+        // CPUs may hold translations of the smaller pages that the leaf took the place of: a later
+        // revocation would flush what it revokes, and not those.
         if over_table && space.active() != 0 {
             self.machine.translations_flush(space.active(), space.root(), address, address + leaf.size.bytes());
         }

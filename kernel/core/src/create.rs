@@ -13,7 +13,8 @@ use nacre_abi::{Call, Code, ObjectType, PAGE_SIZE, Rights, Status, USER_END};
 const LEAST_POOL: u64 = 5;
 /// Most pages that one call donates.
 const MOST_POOL: u64 = 512;
-/// Pages that are donated without a look at interrupts. The caller then stands at `space_donate` for the rest.
+/// Pages that are donated without a look at interrupts. The caller then stands at `space_donate`
+/// for the rest.
 const PIECE: usize = 16;
 /// Instructions, roughly, of following mappings after which a piece has no more pages.
 const SCATTERED: u32 = 2500;
@@ -21,7 +22,8 @@ const SCATTERED: u32 = 2500;
 pub(crate) const REGION_END: u64 = 1 << 52;
 
 impl<M: Machine> Kernel<M> {
-    /// The frames of the first [`PIECE`] of `pages` pages of the caller's memory, if all of these can be donated; fewer if they are scattered.
+    /// The frames of the first [`PIECE`] of `pages` pages of the caller's memory, if all of these
+    /// can be donated; fewer if they are scattered.
     fn donation<'a>(&self, caller: Thread<'_>, start: u64, pages: u64, frames: &'a mut [Physical; PIECE]) -> Attempt<&'a [Physical]> {
         if pages > MOST_POOL {
             return wrong(Code::BadArgument, 3);
@@ -43,7 +45,8 @@ impl<M: Machine> Kernel<M> {
         Ok(&frames[..found])
     }
 
-    /// The frame at `address` of the caller's memory, if objects may be made there, and how many in a row are mapped from there on.
+    /// The frame at `address` of the caller's memory, if objects may be made there, and how many in
+    /// a row are mapped from there on.
     fn donated_at(&self, caller: Thread<'_>, address: u64) -> Attempt<(Physical, u64)> {
         match self.resolve(self.space(caller.space()), address, Rights::WRITE.union(Rights::OBJECTS)) {
             Ok(meaning) => Ok((meaning.physical.frame(), meaning.above / PAGE_SIZE)),
@@ -51,7 +54,8 @@ impl<M: Machine> Kernel<M> {
         }
     }
 
-    /// Adds frames that were seized to a pool; the caller then donates the rest. A frame that was named twice counts once.
+    /// Adds frames that were seized to a pool; the caller then donates the rest. A frame that was
+    /// named twice counts once.
     fn donate(&self, caller: Thread<'_>, space: Space<'_>, frames: &[Physical]) -> Attempt<Done> {
         frames.iter().for_each(|frame| self.pool_add(space, *frame));
         let (start, pages) = (caller.argument(2), caller.argument(3));
@@ -153,7 +157,8 @@ impl<M: Machine> Kernel<M> {
         self.page_range(start, size, USER_END, [3, 4])?;
         let region = self.region(self.target(caller, 5, caller.argument(5), ObjectType::Region, REFERENCE_USE)?);
         if let Some(overlay) = begun {
-            // A call that was cut off finds the overlay made, and only waits until nobody sees what is below.
+            // A call that was cut off finds the overlay made, and only waits until nobody sees what
+            // is below.
             let state = [overlay.home().0, overlay.start(), overlay.size(), overlay.offset(), overlay.rights().0];
             let same = state == [self.home_of(space).0, start, size, offset, bits] && list::link_target(&self.machine, overlay.region()) == Some(region.at);
             return if same { self.overlay_finish(overlay) } else { wrong(Code::SlotOccupied, place) };
@@ -187,7 +192,8 @@ impl<M: Machine> Kernel<M> {
         Ok(())
     }
 
-    /// Whether a window of `space` can be filled from a region by a mapping with these rights; `except` is the mapping that is being changed.
+    /// Whether a window of `space` can be filled from a region by a mapping with these rights;
+    /// `except` is the mapping that is being changed.
     pub(crate) fn mapping_check(
         &self,
         space: Space<'_>,
@@ -278,7 +284,8 @@ impl<M: Machine> Kernel<M> {
         Ok(Done::Return)
     }
 
-    /// `(object, reference, rights)`: makes a reference lead to an object; where there is none yet, it is made.
+    /// `(object, reference, rights)`: makes a reference lead to an object; where there is none yet,
+    /// it is made.
     pub(crate) fn verb_reference(&self, caller: Thread<'_>, object: ObjectType) -> Attempt<Done> {
         let to = self.reference_place(caller, 2)?;
         let rights = caller.argument(3);
@@ -297,7 +304,8 @@ impl<M: Machine> Kernel<M> {
         Ok(Done::Return)
     }
 
-    /// Where argument `argument` has a reference, or can have one: found in the tables if they show it, as they nearly always do.
+    /// Where argument `argument` has a reference, or can have one: found in the tables if they show
+    /// it, as they nearly always do.
     fn reference_place(&self, caller: Thread<'_>, argument: u8) -> Attempt<Physical> {
         let address = caller.argument(argument);
         let seen = if address < USER_END { self.machine.object_lookup(self.space(caller.space()).root(), address) } else { None };

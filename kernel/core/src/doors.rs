@@ -1,4 +1,5 @@
-//! The doors by which a CPU comes in. Every one but that of the short courses is entered under all locks and ends with [`Next`]; the machine has been told by then whose context it holds.
+//! The doors by which a CPU comes in. Every one but that of the short courses is entered under all
+//! locks and ends with [`Next`]; the machine has been told by then whose context it holds.
 
 use crate::fault::Fault;
 use crate::kernel::{Done, Kernel, Next, Stop};
@@ -12,7 +13,8 @@ const NOTIFY: u64 = Call::PortNotify as u64;
 const YIELD: u64 = Call::ThreadYield as u64;
 
 impl<M: Machine> Kernel<M> {
-    /// The short course of a system call, under this CPU's own lock or more. False: nothing has changed, and the call is one for `system_call`.
+    /// The short course of a system call, under this CPU's own lock or more. False: nothing has
+    /// changed, and the call is one for `system_call`.
     #[inline(always)]
     pub fn short_call(&self, number: u64) -> bool {
         let cpu = self.machine.cpu();
@@ -83,7 +85,8 @@ impl<M: Machine> Kernel<M> {
         self.enter_with_fault(report, report)
     }
 
-    /// Enters with the fault of the thread on this CPU: `take` deals with it, or `evicted` if another CPU wants the thread.
+    /// Enters with the fault of the thread on this CPU: `take` deals with it, or `evicted` if
+    /// another CPU wants the thread.
     fn enter_with_fault(&self, take: impl FnOnce(Thread<'_>), evicted: impl FnOnce(Thread<'_>)) -> Next {
         let cpu = self.machine.cpu();
         let thread = self.thread(self.cpus[cpu].loaded.get());

@@ -1,7 +1,11 @@
-//! The commonest course of the calls that are made most: a message or a reply of words alone, to somebody who waits for just that, without a deadline on either side; a notification that
-//! nobody waits for; a turn given to the next. It does what `ipc` and `scheduler` would do, in one piece; where anything is out of the ordinary it does nothing and answers `None`, and `ipc` decides.
+//! The commonest course of the calls that are made most: a message or a reply of words alone, to
+//! somebody who waits for just that, without a deadline on either side; a notification that
+//! nobody waits for; a turn given to the next. It does what `ipc` and `scheduler` would do, in one
+//! piece; where anything is out of the ordinary it does nothing and answers `None`, and `ipc`
+//! decides.
 //!
-//! Messages and notifications come here with this CPU's own lock, while other CPUs may be here with theirs; whoever is anywhere else in the core has all locks. What is written is then
+//! Messages and notifications come here with this CPU's own lock, while other CPUs may be here with
+//! theirs; whoever is anywhere else in the core has all locks. What is written is then
 //!
 //! - this CPU's and the caller's: the caller is loaded here;
 //! - a client that waits for the caller's reply: it is on no ring and no CPU, and only through the caller does a short course come to it;
@@ -9,7 +13,8 @@
 //!   pending bits, the set's ring of ready ports, and the threads that wait there to receive. A thread is on such a ring only once its whole context is in its page.
 //! - the bits of `Space::active`, which are turned over in one step.
 //!
-//! All else is only read here, and written under all locks. Who does not get a claim does not wait for it: under all locks nobody has one.
+//! All else is only read here, and written under all locks. Who does not get a claim does not wait
+//! for it: under all locks nobody has one.
 //!
 //! Faults of regions come here under all locks, because tables are filled for them.
 
@@ -37,8 +42,10 @@ impl<M: Machine> Kernel<M> {
         Some((at, self.machine.words::<1>(at)[0].get()))
     }
 
-    /// Where the object page's unit at `address` lies, which the thread then remembers: servers and clients mostly name one object again and again. What is remembered stays
-    /// in a frame that is no thread's: before it can become one it is seized (`object_place`): it goes from all tables, and the generation ends.
+    /// Where the object page's unit at `address` lies, which the thread then remembers: servers and
+    /// clients mostly name one object again and again. What is remembered stays
+    /// in a frame that is no thread's: before it can become one it is seized (`object_place`): it
+    /// goes from all tables, and the generation ends.
     fn fast_lookup(&self, caller: Thread<'_>, space: Space<'_>, address: u64) -> Option<Physical> {
         if address % UNIT != 0 || address >= USER_END {
             return None;
@@ -70,14 +77,16 @@ impl<M: Machine> Kernel<M> {
         list::link_target(&self.machine, reference.target())
     }
 
-    /// Takes the claim on where senders to this port and receivers from it meet: its word. The port enters or leaves a set under all locks only.
+    /// Takes the claim on where senders to this port and receivers from it meet: its word. The port
+    /// enters or leaves a set under all locks only.
     #[inline(always)]
     fn claim_meeting(&self, port: Port<'_>) -> Option<Physical> {
         let word = list::link_target(&self.machine, port.set()).map_or(port.claim(), |set| self.receivable(set).claim());
         self.machine.claim(word).then_some(word)
     }
 
-    /// Whether a thread that waits has no flags but `flags`. To have a scheduler is no hindrance for one that goes on with time that was given to this CPU's thread.
+    /// Whether a thread that waits has no flags but `flags`. To have a scheduler is no hindrance
+    /// for one that goes on with time that was given to this CPU's thread.
     #[inline(always)]
     fn is_plain(caller: Thread<'_>, other: Thread<'_>, flags: u64) -> bool {
         other.flags() == flags || (caller.chain() != 0 && other.flags() & !(Thread::SCHEDULED | Thread::KNOWN) == flags)
@@ -104,7 +113,7 @@ impl<M: Machine> Kernel<M> {
         Some(())
     }
 
-    /// From now on the receiver owes the caller a reply, and works on its time.
+    /// Lets the receiver owe the caller a reply, and work on its time.
     #[inline(always)]
     fn fast_connect(&self, caller: Thread<'_>, receiver: Thread<'_>) {
         self.pass_call(receiver, Status::OK);
@@ -157,7 +166,8 @@ impl<M: Machine> Kernel<M> {
         Some(Ok(Done::Settled))
     }
 
-    /// Takes the first thread that waits to receive from the port off its ring: from then on it is this CPU's alone.
+    /// Takes the first thread that waits to receive from the port off its ring: from then on it is
+    /// this CPU's alone.
     #[inline(always)]
     fn fast_receiver(&self, caller: Thread<'_>, port: Port<'_>) -> Option<Thread<'_>> {
         let claim = self.claim_meeting(port)?;
@@ -171,7 +181,8 @@ impl<M: Machine> Kernel<M> {
         plain
     }
 
-    /// The port or set that the first argument names, if nothing is to be received there yet, and the claim on it.
+    /// The port or set that the first argument names, if nothing is to be received there yet, and
+    /// the claim on it.
     #[inline(always)]
     fn fast_receivable(&self, caller: Thread<'_>) -> Option<(Physical, Physical)> {
         let (at, word) = self.fast_object(caller)?;
@@ -223,7 +234,8 @@ impl<M: Machine> Kernel<M> {
         caller.set_wait(WaitKind::Receive as u64);
         list::push_back(&self.machine, self.receivable(at).receivers(), caller.queue());
         self.switch_directly(cpu, caller, client);
-        // Not before the machine has put all of the caller into its page: another CPU may take it from the ring at once.
+        // Not before the machine has put all of the caller into its page: another CPU may take it
+        // from the ring at once.
         self.machine.claim_end(claim);
     }
 
@@ -254,7 +266,8 @@ impl<M: Machine> Kernel<M> {
         }
     }
 
-    /// `thread_yield`, where somebody wants the turn. Under all locks: the run queue is everybody's.
+    /// `thread_yield`, where somebody wants the turn. Under all locks: the run queue is
+    /// everybody's.
     #[inline(always)]
     pub(crate) fn fast_yield(&self, cpu: usize, caller: Thread<'_>) -> Option<()> {
         if self.cpus[cpu].timer_stale.get() || self.idle.get() != 0 {

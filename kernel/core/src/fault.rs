@@ -1,4 +1,5 @@
-//! Faults and exceptions: messages that the kernel sends in a thread's name. The thread's registers stay as they were, so that it simply does again what it did.
+//! Faults and exceptions: messages that the kernel sends in a thread's name. The thread's registers
+//! stay as they were, so that it simply does again what it did.
 
 use crate::compose::Lack;
 use crate::kernel::{Attempt, Kernel};
@@ -24,7 +25,8 @@ pub(crate) const FAULT_REGION: u64 = ThreadState::FAULT_REGION;
 pub(crate) const FAULT_EXCEPTION: u64 = ThreadState::FAULT_EXCEPTION;
 
 impl<M: Machine> Kernel<M> {
-    /// A running thread has faulted in user mode: either the tables are mended, or its keeper is asked.
+    /// A running thread has faulted in user mode: either the tables are mended, or its keeper is
+    /// asked.
     pub(crate) fn take_page_fault(&self, thread: Thread<'_>, address: u64, needed: Rights, error: u64) {
         let exception = Fault::Exception { kind: KIND_MEMORY, error, address };
         let space = self.space(thread.space());
@@ -44,7 +46,8 @@ impl<M: Machine> Kernel<M> {
         }
     }
 
-    /// A thread lacks a page that a call of its needs: it faults in place of the call. `thread` runs, or waits in the call.
+    /// A thread lacks a page that a call of its needs: it faults in place of the call. `thread`
+    /// runs, or waits in the call.
     pub(crate) fn fault_in_call(&self, thread: Thread<'_>, fault: Fault) {
         if thread.waits_for(WaitKind::None) {
             self.rewind(thread);
@@ -54,7 +57,8 @@ impl<M: Machine> Kernel<M> {
         self.report_fault(thread, fault);
     }
 
-    /// Sends the message, and lets the thread wait until it is answered; if it is stopped, when it is started.
+    /// Sends the message, and lets the thread wait until it is answered; if it is stopped, when it
+    /// is started.
     pub(crate) fn report_fault(&self, thread: Thread<'_>, fault: Fault) {
         let keeper = match fault {
             Fault::Region { region, offset, needed, address } => {
@@ -74,7 +78,8 @@ impl<M: Machine> Kernel<M> {
         }
     }
 
-    /// A thread with a fault that nobody owes an answer to goes on: what a region lacked it may lack again, and an exception is offered again.
+    /// A thread with a fault that nobody owes an answer to goes on: what a region lacked it may
+    /// lack again, and an exception is offered again.
     pub(crate) fn fault_again(&self, thread: Thread<'_>) {
         thread.set_wait(WaitKind::None as u64);
         if thread.fault() == FAULT_REGION {
@@ -90,7 +95,8 @@ impl<M: Machine> Kernel<M> {
     fn offer_fault(&self, thread: Thread<'_>, port: Physical) {
         self.leave_cpu(thread);
         let port = self.port(port);
-        // A keeper may itself lack a page of its buffer. Its fault then waits in line, so that a chain of keepers takes no stack.
+        // A keeper may itself lack a page of its buffer. Its fault then waits in line, so that a
+        // chain of keepers takes no stack.
         if !self.offering.replace(true) {
             let met = self.meet(thread, port, true);
             self.offering.set(false);
@@ -143,7 +149,8 @@ impl<M: Machine> Kernel<M> {
         match label {
             _ if label == RESUME || maps => {
                 if kind == FAULT_REGION {
-                    // What the keeper has brought goes into the tables now: else the thread would fault once more for that. If it brought nothing, the thread finds out.
+                    // What the keeper has brought goes into the tables now: else the thread would
+                    // fault once more for that. If it brought nothing, the thread finds out.
                     let _ = self.fill(self.space(thread.space()), address, Rights(needed));
                 }
                 self.hand_over(keeper, thread)

@@ -1,11 +1,16 @@
-//! Frames of memory and what they are given to: plain memory, object frames, tables. This is where memory becomes the kernel's and where it goes back.
+//! Frames of memory and what they are given to: plain memory, object frames, tables. This is where
+//! memory becomes the kernel's and where it goes back.
 //!
-//! A frame turns into an object frame by being taken away from every space that can see it (revocation), so that nobody can write what the kernel reads. That is done before the call
-//! that needs it changes anything, so it can be cut off: the frame is *seized* then, and whoever touches it gets it back as it was.
-//! When the last object goes it stays an object frame, full of zeros, until somebody touches it (`fill`) or takes it back (`memory_reclaim`): most are used for objects again.
-//! A *blank* frame is one that nobody sees and whose bytes count as zeros: the zeros are written when somebody touches it, which for many frames is never.
+//! A frame turns into an object frame by being taken away from every space that can see it
+//! (revocation), so that nobody can write what the kernel reads. That is done before the call
+//! that needs it changes anything, so it can be cut off: the frame is *seized* then, and whoever
+//! touches it gets it back as it was.
+//! When the last object goes it stays an object frame, full of zeros, until somebody touches it
+//! (`fill`) or takes it back (`memory_reclaim`): most are used for objects again.
+//! A *blank* frame is one that nobody sees and whose bytes count as zeros: the zeros are written
+//! when somebody touches it, which for many frames is never.
 
-use crate::kernel::{Attempt, Kernel};
+use crate::kernel::{Attempt, Kernel, ZERO_WORK};
 use crate::list;
 use crate::machine::{Frame, Machine, Physical, thread_page};
 use crate::object::{self, Space};
@@ -14,10 +19,9 @@ use core::sync::atomic::Ordering;
 use nacre_abi::object::UNIT;
 use nacre_abi::{Code, ObjectType, PAGE_SIZE, Status};
 
-/// What cutting a link takes, giving back a page of a pool, and filling one with zeros, in instructions.
+/// Instructions, roughly, that cutting a link takes, and giving back a page of a pool.
 const LINK_WORK: u32 = 40;
 pub(crate) const PAGE_WORK: u32 = 100;
-pub(crate) const ZERO_WORK: u32 = 550;
 
 /// The units that an object of `size` bytes at `at` occupies, as bits of its frame.
 pub(crate) fn unit_mask(at: Physical, size: u64) -> u64 {
@@ -38,7 +42,8 @@ impl<M: Machine> Kernel<M> {
         frame.kind.set(kind);
     }
 
-    /// Takes a frame without objects away from every space: once this has succeeded nobody sees it, until somebody touches it and so has it back.
+    /// Takes a frame without objects away from every space: once this has succeeded nobody sees it,
+    /// until somebody touches it and so has it back.
     pub(crate) fn frame_seize(&self, at: Physical, frame: &Frame) -> Attempt<()> {
         match frame.kind.get() {
             Frame::BLANK => Ok(()),
@@ -46,7 +51,8 @@ impl<M: Machine> Kernel<M> {
         }
     }
 
-    /// The same for frames from `at` on, those whose bits are set; those that hold something are left out, and those that nobody sees anyway.
+    /// Seizes the frames from `at` on whose bits are set; those that hold something are left out,
+    /// and those that nobody sees anyway.
     fn frames_seize(&self, at: Physical, which: u64) -> Attempt<()> {
         let seen = || self.frames_in_row(at, which).filter(|(_, frame)| frame.kind.get() != Frame::BLANK);
         let Some((_, first)) = seen().next() else { return Ok(()) };
@@ -62,7 +68,7 @@ impl<M: Machine> Kernel<M> {
         self.revoke_finish(first.units.get())
     }
 
-    /// Those frames from `at` on whose bits are set that hold nothing of the kernel's.
+    /// Yields the frames from `at` on whose bits are set that hold nothing of the kernel's.
     fn frames_in_row(&self, at: Physical, which: u64) -> impl Iterator<Item = (Physical, &Frame)> {
         let frames = self.machine.frames(at, (u64::BITS - which.leading_zeros()) as usize);
         let mut rest = which;
@@ -74,7 +80,8 @@ impl<M: Machine> Kernel<M> {
         all.filter(|(_, frame)| self.is_vacant(frame))
     }
 
-    /// Takes the frames from `at` on whose bits are set away from every space, those that hold something left out. They are zeros for who touches them next.
+    /// Takes the frames from `at` on whose bits are set away from every space, those that hold
+    /// something left out. They are zeros for who touches them next.
     pub(crate) fn frames_blank(&self, at: Physical, which: u64) -> Attempt<()> {
         self.frames_seize(at, which)?;
         for (at, frame) in self.frames_in_row(at, which) {
@@ -107,7 +114,8 @@ impl<M: Machine> Kernel<M> {
         Ok(())
     }
 
-    /// Makes sure that objects can be put into the frame around `at`: nobody sees it as memory. The last part of decoding: nothing of the frame changes yet.
+    /// Makes sure that objects can be put into the frame around `at`: nobody sees it as memory. The
+    /// last part of decoding: nothing of the frame changes yet.
     pub(crate) fn frame_prepare(&self, at: Physical) -> Attempt<()> {
         match self.machine.frame(at) {
             Some(frame) if matches!(frame.kind.get(), Frame::PLAIN | Frame::SEIZED) => self.frame_seize(at.frame(), frame),
@@ -115,10 +123,12 @@ impl<M: Machine> Kernel<M> {
         }
     }
 
-    /// Makes an object of type `object` at `at`, where decoding found room: its words are zero but for the header.
+    /// Makes an object of type `object` at `at`, where decoding found room: its words are zero but
+    /// for the header.
     pub(crate) fn object_place(&self, at: Physical, object: ObjectType) -> Attempt<()> {
         match self.machine.frame(at) {
-            // What stands in a thread's frame is the user's: nobody may know it any more as a frame of smaller objects.
+            // What stands in a thread's frame is the user's: nobody may know it any more as a frame
+            // of smaller objects.
             Some(frame) if object == ObjectType::Thread => self.frame_seize(at, frame)?,
             Some(frame) if frame.kind.get() == Frame::OBJECTS => {
                 self.object_begin(at, object, frame);
@@ -130,7 +140,7 @@ impl<M: Machine> Kernel<M> {
         Ok(())
     }
 
-    /// The same in a frame that was prepared (at boot: that nobody has seen).
+    /// Makes an object in a frame that was prepared (at boot: that nobody has seen).
     pub(crate) fn object_put(&self, at: Physical, object: ObjectType) {
         if let Some(frame) = self.machine.frame(at) {
             if matches!(frame.kind.get(), Frame::PLAIN | Frame::SEIZED | Frame::BLANK) {
@@ -150,7 +160,8 @@ impl<M: Machine> Kernel<M> {
         self.machine.words::<1>(at)[0].set(object::header(object));
     }
 
-    /// How many bytes of an object are not zero: a thread that never used the FPU leaves the state of that as it was made.
+    /// Returns how many bytes of an object are not zero: a thread that never used the FPU leaves
+    /// the state of that as it was made.
     pub(crate) fn object_extent(&self, at: Physical, object: ObjectType) -> u64 {
         match object {
             ObjectType::Thread if self.thread(at).machine_word() & FPU_USED == 0 => 8 * thread_page::FPU as u64,
@@ -164,12 +175,13 @@ impl<M: Machine> Kernel<M> {
         if let Some(frame) = self.machine.frame(at)
             && frame.kind.get() == Frame::OBJECTS
         {
-            // The last one leaves an empty object frame, which is plain memory for whoever touches it: only then is it taken from those that know it as one of objects.
+            // The last one leaves an empty object frame, which is plain memory for whoever touches
+            // it: only then is it taken from those that know it as one of objects.
             frame.units.set(frame.units.get() & !unit_mask(at, object.size()));
         }
     }
 
-    /// Whether a frame holds nothing of the kernel's.
+    /// Returns true if a frame holds nothing of the kernel's.
     pub(crate) fn is_vacant(&self, frame: &Frame) -> bool {
         match frame.kind.get() & (PAGE_SIZE - 1) {
             Frame::PLAIN | Frame::SEIZED | Frame::BLANK => true,
@@ -178,7 +190,7 @@ impl<M: Machine> Kernel<M> {
         }
     }
 
-    /// Whether the frame at `at` can be donated.
+    /// Checks that the frame at `at` can be donated.
     pub(crate) fn check_donation(&self, at: Physical, argument: u8) -> Attempt<()> {
         match self.machine.frame(at) {
             Some(frame) if self.is_vacant(frame) => Ok(()),
@@ -195,7 +207,8 @@ impl<M: Machine> Kernel<M> {
         Ok(())
     }
 
-    /// Adds a frame that nobody sees to a space's pool, unless it is in one. The first one becomes its root table.
+    /// Adds a frame that nobody sees to a space's pool, unless it is in one. The first one becomes
+    /// its root table.
     pub(crate) fn pool_add(&self, space: Space<'_>, at: Physical) {
         let Some(frame) = self.machine.frame(at) else { return };
         if !self.is_vacant(frame) {
@@ -246,7 +259,8 @@ impl<M: Machine> Kernel<M> {
         space.set_pool_cursor(self.chain_next(space.root()));
     }
 
-    /// Gives one frame of a dying space's pool back; false when there is none left. The root goes last.
+    /// Gives one frame of a dying space's pool back; false when there is none left. The root goes
+    /// last.
     pub(crate) fn pool_give_back(&self, space: Space<'_>) -> bool {
         let root = space.root();
         let next = self.chain_next(root);
@@ -254,7 +268,8 @@ impl<M: Machine> Kernel<M> {
         if at == Physical(0) {
             return false;
         }
-        // Between two steps the space may still be used: what is left of its pool must be whole, and nothing else be taken for a table.
+        // Between two steps the space may still be used: what is left of its pool must be whole,
+        // and nothing else be taken for a table.
         space.set_pool_cursor(Physical(0));
         space.set_pool_pages(space.pool_pages() - 1);
         if at == root {
@@ -273,7 +288,8 @@ impl<M: Machine> Kernel<M> {
         at != root
     }
 
-    /// What the parts of a space know it by: the frame of its root table, which does not move with it. The kernel's own has that of the globals in its place.
+    /// What the parts of a space know it by: the frame of its root table, which does not move with
+    /// it. The kernel's own has that of the globals in its place.
     pub(crate) fn home_of(&self, space: Space<'_>) -> Physical {
         if space.root() == Physical(0) { self.globals.get() } else { space.root() }
     }
@@ -291,7 +307,8 @@ impl<M: Machine> Kernel<M> {
         }
     }
 
-    /// The space whose pool a frame of tables is in: a root table's frame names it, any other names that.
+    /// The space whose pool a frame of tables is in: a root table's frame names it, any other names
+    /// that.
     pub(crate) fn pool_owner(&self, space_or_home: Physical) -> Physical {
         match self.machine.frame(space_or_home) {
             Some(frame) if frame.kind.get() % PAGE_SIZE == Frame::TABLE => Physical(frame.units.get()),

@@ -89,6 +89,8 @@ const BUDGET: u32 = 3000;
 const REACH: u32 = 2500;
 /// How often in a row that happens to one thread before its call fails. Pages that were found stay in the tables, so a message needs fewer than half of them.
 const MOST_CUT_OFF: u64 = 64;
+/// Instructions, roughly, that filling a page with zeros takes.
+pub(crate) const ZERO_WORK: u32 = 550;
 /// What destroying an object takes, roughly.
 const STEP: u32 = 300;
 

@@ -1,4 +1,5 @@
-//! What a message moves: words from registers to registers, bytes from memory to memory, references from slot to slot.
+//! What a message moves: words from registers to registers, bytes from memory to memory, references
+//! from slot to slot.
 //!
 //! All of both sides is checked before anything moves, so a message arrives whole or not at all.
 
@@ -46,7 +47,8 @@ struct Parcel {
 const WORDS: [usize; 6] = [register::RDX, register::R8, register::R9, register::R10, register::R12, register::R13];
 
 impl<M: Machine> Kernel<M> {
-    /// Moves the message (or fault) of `sender` to `receiver`, whose registers then hold what `ipc_receive` returns.
+    /// Moves the message (or fault) of `sender` to `receiver`, whose registers then hold what
+    /// `ipc_receive` returns.
     #[inline(always)]
     pub(crate) fn transfer(&self, sender: Thread<'_>, receiver: Thread<'_>, word: u64, needs_reply: bool) -> Result<(), Trouble> {
         if sender.fault() != 0 {
@@ -99,7 +101,8 @@ impl<M: Machine> Kernel<M> {
         Ok((sends.send_size, count as u64))
     }
 
-    /// From here on the message arrives. A reference that it replaces may be the last one to a port: the notification of that is not for a receiver who is
+    /// From here on the message arrives. A reference that it replaces may be the last one to a
+    /// port: the notification of that is not for a receiver who is
     /// getting something already.
     pub(crate) fn stop_receiving(&self, receiver: Thread<'_>) {
         list::remove(&self.machine, receiver.queue());
@@ -125,7 +128,8 @@ impl<M: Machine> Kernel<M> {
         Ok(from)
     }
 
-    /// The slots that a descriptor names for received references, ready to be filled. The last part of decoding.
+    /// The slots that a descriptor names for received references, ready to be filled. The last part
+    /// of decoding.
     pub(crate) fn slots_to_fill(&self, receiver: Thread<'_>, takes: &Descriptor, count: usize) -> Attempt<[Physical; 8]> {
         let mut to = [Physical(0); 8];
         if count == 0 {
@@ -139,12 +143,14 @@ impl<M: Machine> Kernel<M> {
         Ok(to)
     }
 
-    /// Makes sure that references can be made in slots that were found. If this has to be cut off, the call that the running thread makes is made again.
+    /// Makes sure that references can be made in slots that were found. If this has to be cut off,
+    /// the call that the running thread makes is made again.
     fn slots_prepare(&self, slots: &[Physical]) -> Attempt<()> {
         slots.iter().try_for_each(|slot| self.frame_prepare(*slot))
     }
 
-    /// Moves what was checked. Bytes first: making a slot may turn a page of the buffer into an object page, never the other way round.
+    /// Moves what was checked. Bytes first: making a slot may turn a page of the buffer into an
+    /// object page, never the other way round.
     fn deliver(&self, parcel: &Parcel) {
         self.span_copy(&parcel.source, &parcel.target, parcel.size);
         // It cannot be cut off here; but what the same call would do next can wait.
@@ -157,7 +163,8 @@ impl<M: Machine> Kernel<M> {
         }
     }
 
-    /// Moves a reply. Nothing of the client's can hold the server up: what does not fit is cut off, what is not there fails for the client alone. Its status.
+    /// Moves a reply. Nothing of the client's can hold the server up: what does not fit is cut off,
+    /// what is not there fails for the client alone. Its status.
     #[inline(always)]
     pub(crate) fn transfer_reply(&self, server: Thread<'_>, client: Thread<'_>) -> Attempt<Status> {
         let (mut bytes, mut references, mut status) = (0, 0, Status::OK);
@@ -254,7 +261,8 @@ impl<M: Machine> Kernel<M> {
         Ok(to)
     }
 
-    /// Puts a fault or exception into the registers of a keeper; the thread itself as a reference and its state as bytes, where the keeper has offered room.
+    /// Puts a fault or exception into the registers of a keeper; the thread itself as a reference
+    /// and its state as bytes, where the keeper has offered room.
     fn transfer_fault(&self, thread: Thread<'_>, receiver: Thread<'_>, word: u64) -> Result<(), Trouble> {
         let takes = self.descriptor(receiver, DESCRIPTOR, receiver.register(register::R14)).map_err(Trouble::Receiver)?;
         let exception = thread.fault() != FAULT_REGION;
@@ -270,7 +278,8 @@ impl<M: Machine> Kernel<M> {
         let to = self.slots_to_fill(receiver, &takes, count).map_err(Trouble::Receiver)?;
         self.stop_receiving(receiver);
         if count == 1 {
-            // Who keeps the space made the thread's world; who keeps a region only happens to be mapped in it.
+            // Who keeps the space made the thread's world; who keeps a region only happens to be
+            // mapped in it.
             let rights = if exception { REFERENCE_ALL } else { REFERENCE_USE };
             let reference = self.reference_fill(to[0], TargetType::Thread as u64, rights);
             list::link_set(&self.machine, reference.target(), thread.at, thread.links());
@@ -301,7 +310,8 @@ impl<M: Machine> Kernel<M> {
         if is_reference { Ok(at) } else { self.slot_checked(argument, (at, frame), object) }
     }
 
-    /// Makes what is at a place found by `reference_slot` a reference of this kind, without a target yet.
+    /// Makes what is at a place found by `reference_slot` a reference of this kind, without a
+    /// target yet.
     pub(crate) fn reference_fill(&self, at: Physical, kind: u64, rights: u64) -> Reference<'_> {
         let is_object = self.machine.frame(at).is_some_and(|frame| frame.kind.get() == crate::machine::Frame::OBJECTS);
         if is_object && object::type_at(&self.machine, at) == Some(ObjectType::Reference) {

@@ -7,7 +7,8 @@ use core::arch::asm;
 pub const KERNEL_CODE: u16 = 0x08;
 /// Selector of the kernel's stack segment.
 pub const KERNEL_DATA: u16 = 0x10;
-/// What `sysret` counts from: data at +8, code at +16. No 32-bit code segment exists, so users stay in 64-bit mode.
+/// What `sysret` counts from: data at +8, code at +16. No 32-bit code segment exists, so users stay
+/// in 64-bit mode.
 pub const USER_BASE: u16 = 0x18;
 /// Selector of the users' stack segment.
 pub const USER_DATA: u16 = (USER_BASE + 8) | 3;
@@ -29,7 +30,8 @@ pub struct Descriptors {
 }
 
 impl Descriptors {
-    /// For the CPU whose block is at `block`; user mode is left on the stack that ends at `entry_stack`.
+    /// For the CPU whose block is at `block`; user mode is left on the stack that ends at
+    /// `entry_stack`.
     pub fn new(block: u64, entry_stack: u64) -> Descriptors {
         let mut words = [0; 26];
         let mut set = |at: usize, value: u64| {
@@ -59,7 +61,7 @@ impl Descriptors {
     }
 }
 
-/// What `lgdt` and `lidt` take.
+/// Limit and base of a table, as `lgdt` and `lidt` take them.
 #[repr(C, packed)]
 pub struct Pointer {
     /// Last byte of the table.
@@ -70,7 +72,8 @@ pub struct Pointer {
 
 fn load_table(base: u64, limit: u16) {
     let pointer = Pointer { limit, base };
-    // SAFETY: the table is a valid one that stays, with the kernel's segments at the same numbers as in the boot table; `gs` is set after this.
+    // SAFETY: the table is a valid one that stays, with the kernel's segments at the same numbers
+    // as in the boot table; `gs` is set after this.
     unsafe {
         asm!(
             "lgdt [{pointer}]",

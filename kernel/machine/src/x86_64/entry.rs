@@ -1,5 +1,7 @@
-//! The ways into the kernel, and what all ways in and out do with registers: whole naked transitions.
-//! Between them runs the core, on this CPU's kernel stack, interrupts off. What they call (`dispatch`)
+//! The ways into the kernel, and what all ways in and out do with registers: whole naked
+//! transitions.
+//! Between them runs the core, on this CPU's kernel stack, interrupts off. What they call
+//! (`dispatch`)
 //! does not return: it jumps to `leave` or `idle` of `ways_out`, which need nothing of the stack.
 //!
 //! **`system_call`**, from `syscall`:
@@ -13,19 +15,27 @@
 //! | others | the user's | saved, then unchanged | as the page says |
 //! | `gs` base | the user's | this CPU's `Cpu` | the user's |
 //!
-//! Call 0 (`null`) and foreign calls never leave this file: `null` touches `rax` alone; a foreign call leaves with `rax` = number << 48 | return
-//! address, `rcx` = the thread's foreign entry, all else as it was (without an entry: `rax` = `UnknownCall`).
+//! Call 0 (`null`) and foreign calls never leave this file: `null` touches `rax` alone; a foreign
+//! call leaves with `rax` = number << 48 | return
+//! address, `rcx` = the thread's foreign entry, all else as it was (without an entry: `rax` =
+//! `UnknownCall`).
 //!
-//! **`stubs`**, from exceptions and interrupts: in user mode every register goes to the thread's page, the core gets the vector in `rdi` and the error code in `rsi`.
-//! In kernel mode an interrupt can only come while the CPU idles: the stack is dropped and the core called in the same way; an exception is a panic.
+//! **`stubs`**, from exceptions and interrupts: in user mode every register goes to the thread's
+//! page, the core gets the vector in `rdi` and the error code in `rsi`.
+//! In kernel mode an interrupt can only come while the CPU idles: the stack is dropped and the core
+//! called in the same way; an exception is a panic.
 //!
-//! **`leave`**, to the user: all from the thread's page; `sysret` when `rcx` and `r11` are what it would make of them, else `iret`.
+//! **`leave`**, to the user: all from the thread's page; `sysret` when `rcx` and `r11` are what it
+//! would make of them, else `iret`.
 //!
 //! **`non_maskable`** may come anywhere; it changes no register.
 //!
-//! **Isolation**: a processor that shows users what its tables map for the kernel alone (Meltdown) runs them with roots whose kernel half has nothing but the section
-//! `.text.entry`, the interrupt table and a flag, and of each CPU its [`Cpu`], with the entry stack, and the interrupt stacks. There each way in loads the kernel's
-//! root before it touches anything else, and each way out loads the user's behind its last access. The kernel itself reaches nothing by a user's root.
+//! **Isolation**: a processor that shows users what its tables map for the kernel alone (Meltdown)
+//! runs them with roots whose kernel half has nothing but the section
+//! `.text.entry`, the interrupt table and a flag, and of each CPU its [`Cpu`], with the entry
+//! stack, and the interrupt stacks. There each way in loads the kernel's
+//! root before it touches anything else, and each way out loads the user's behind its last access.
+//! The kernel itself reaches nothing by a user's root.
 
 use super::cpu::Cpu;
 use super::dispatch;
@@ -89,7 +99,8 @@ pub extern "C" fn system_call<const ISOLATED: bool>() {
     )
 }
 
-/// Goes on where `system_call` ends: `rax` counts from `CALL_BASE`, everything else is as the user left it.
+/// Goes on where `system_call` ends: `rax` counts from `CALL_BASE`, everything else is as the user
+/// left it.
 #[unsafe(naked)]
 #[unsafe(link_section = ".text.entry")]
 extern "C" fn our_call<const ISOLATED: bool>() {
@@ -118,7 +129,8 @@ extern "C" fn our_call<const ISOLATED: bool>() {
     )
 }
 
-/// One stub for each vector, [`STUB_SIZE`] bytes apart: pushes a 0 where the CPU pushes no error code, then the vector.
+/// One stub for each vector, [`STUB_SIZE`] bytes apart: pushes a 0 where the CPU pushes no error
+/// code, then the vector.
 #[unsafe(naked)]
 #[unsafe(link_section = ".text.entry")]
 extern "C" fn stubs<const ISOLATED: bool>() {
@@ -204,7 +216,8 @@ extern "C" fn kernel_fault() {
     )
 }
 
-/// A non-maskable interrupt: another CPU panics, or it means nothing. It comes anywhere, so `gs` is not used.
+/// A non-maskable interrupt: another CPU panics, or it means nothing. It comes anywhere, so `gs` is
+/// not used.
 #[unsafe(naked)]
 #[unsafe(link_section = ".text.entry")]
 pub extern "C" fn non_maskable() {
@@ -225,7 +238,8 @@ const KERNEL_GS_BASE: u32 = 0xc000_0102;
 const SEGMENTS: u32 = 0xc000_0081;
 const TARGET: u32 = 0xc000_0082;
 const FLAG_MASK: u32 = 0xc000_0084;
-/// Trap, interrupt, direction, I/O privilege, nested task, resume and alignment are off after `syscall`.
+/// Trap, interrupt, direction, I/O privilege, nested task, resume and alignment are off after
+/// `syscall`.
 const CLEARED_FLAGS: u64 = 0x0005_7700;
 
 /// Makes `gs` and `syscall` lead to the kernel on the CPU that this runs on.
@@ -235,7 +249,8 @@ pub fn enable(cpu: &'static Cpu) {
     let segments = u64::from(USER_BASE | 3) << 48 | u64::from(KERNEL_CODE) << 32;
     let (call, leave) = if features::get().isolates { (system_call::<true> as extern "C" fn(), ways_out::leave::<true> as extern "C" fn()) } else { (system_call::<false> as extern "C" fn(), ways_out::leave::<false> as extern "C" fn()) };
     cpu.leave.set(leave as usize as u64);
-    // SAFETY: `cpu` is this CPU's own and stays; the segments exist; `system_call` is written for this entry.
+    // SAFETY: `cpu` is this CPU's own and stays; the segments exist; `system_call` is written for
+    // this entry.
     unsafe {
         msr_write(GS_BASE, core::ptr::from_ref(cpu) as u64);
         msr_write(KERNEL_GS_BASE, 0);

@@ -1,4 +1,5 @@
-//! The FPU: given to a thread at its first use, saved when the thread leaves the CPU, restored when it comes back unless its state still is in the registers.
+//! The FPU: given to a thread at its first use, saved when the thread leaves the CPU, restored when
+//! it comes back unless its state still is in the registers.
 //!
 //! A thread that never used it costs nothing: `CR0.TS` stays set and the first use traps. A
 //! processor that speculates with the registers in spite of `CR0.TS` (LazyFP, CVE-2018-3665) would
@@ -70,13 +71,15 @@ fn mxcsr_mask() -> u32 {
     if area.0[7] == 0 { 0xffbf } else { area.0[7] }
 }
 
-/// Returns true if this processor may speculate with registers that `CR0.TS` protects. No bit of CPUID tells; of Intel's family 6 most do.
+/// Returns true if this processor may speculate with registers that `CR0.TS` protects. No bit of
+/// CPUID tells; of Intel's family 6 most do.
 fn leaks() -> bool {
     const FAMILY: u32 = 0x0fff_0f00;
     __cpuid(0).ebx == u32::from_le_bytes(*b"Genu") && __cpuid(1).eax & FAMILY == 0x600
 }
 
-/// Chooses what is saved, and when: `eager` overrules what CPUID says. Once, by the first CPU, after `features::enable`.
+/// Chooses what is saved, and when: `eager` overrules what CPUID says. Once, by the first CPU,
+/// after `features::enable`.
 ///
 /// # Safety
 /// Only while one CPU runs.
@@ -133,7 +136,8 @@ fn save(page: &[Cell<u64>; 512]) {
     }
 }
 
-/// Loads the registers from the page, whose state comes from `save`, `trapped` or `import`: so the instruction cannot fault.
+/// Loads the registers from the page, whose state comes from `save`, `trapped` or `import`: so the
+/// instruction cannot fault.
 fn restore(page: &[Cell<u64>; 512]) {
     let components = FPU.get().components;
     if components == 0 {
@@ -226,7 +230,8 @@ pub fn trapped(cpu: &Cpu) {
     take(cpu, thread, page);
 }
 
-/// `Machine::fpu_settle`, as far as this CPU can do it. Returns false if another CPU may have the state.
+/// `Machine::fpu_settle`, as far as this CPU can do it. Returns false if another CPU may have the
+/// state.
 pub fn settle(thread: Physical, discard: bool) -> bool {
     let cpu = cpu::this();
     let here = cpu.live_thread() == Some(thread);

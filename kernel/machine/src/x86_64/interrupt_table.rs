@@ -14,7 +14,8 @@ struct Gate {
 }
 
 impl Gate {
-    /// An interrupt gate to `address`; `ring` may raise it with an instruction; `stack` is the number of an interrupt stack, 0 = the kernel stack.
+    /// An interrupt gate to `address`; `ring` may raise it with an instruction; `stack` is the
+    /// number of an interrupt stack, 0 = the kernel stack.
     fn new(address: u64, ring: u64, stack: u64) -> Gate {
         let low = address & 0xffff | u64::from(KERNEL_CODE) << 16 | stack << 32 | (0x8e | ring << 5) << 40 | (address >> 16 & 0xffff) << 48;
         Gate { low, high: address >> 32 }

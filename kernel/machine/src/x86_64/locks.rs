@@ -5,7 +5,8 @@ use crate::lock::{self, All};
 use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
 static ALL: All = All { taken: AtomicU32::new(0), first: AtomicU32::new(0) };
-/// How many CPUs enter the core. Set before any does. One is alone there whatever it does, and needs no locks.
+/// How many CPUs enter the core. Set before any does. One is alone there whatever it does, and
+/// needs no locks.
 static COUNT: AtomicUsize = AtomicUsize::new(1);
 
 /// No more than `count` CPUs enter the core. Before any does.
@@ -24,7 +25,8 @@ pub fn enter() -> bool {
     is_alone() || ALL.enter(&cpu::this().inside)
 }
 
-/// The same for what is worth it only beside other CPUs. One CPU would look twice at what it then
+/// Takes the own lock for work that is worth it only beside other CPUs. One CPU would look twice at
+/// what it then
 /// does under all locks.
 #[inline(always)]
 pub fn enter_beside() -> bool {
@@ -37,7 +39,8 @@ pub fn leave() {
     lock::leave(&cpu::this().inside);
 }
 
-/// Takes all locks. A CPU that waits for its turn answers requests of the one that has them, so that one may wait for that.
+/// Takes all locks. A CPU that waits for its turn answers requests of the one that has them, so
+/// that one may wait for that.
 #[inline(always)]
 pub fn acquire() {
     if is_alone() {

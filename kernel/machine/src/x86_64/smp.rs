@@ -1,4 +1,5 @@
-//! Starting the other CPUs: a page below 1 MiB takes each of them from real mode to the kernel's tables and its own stack.
+//! Starting the other CPUs: a page below 1 MiB takes each of them from real mode to the kernel's
+//! tables and its own stack.
 
 use super::cpu::{self, STARTED};
 use super::direct_map::{self, direct};
@@ -7,12 +8,13 @@ use core::arch::naked_asm;
 use core::sync::atomic::{AtomicU64, Ordering};
 use nacre_core::machine::Physical;
 
-/// How many CPUs take part; 0 until the core is ready for them.
+/// Number of CPUs that take part; 0 until the core is ready for them.
 static GO: AtomicU64 = AtomicU64::new(0);
 
 const PARAMETERS: usize = 0x800;
 const SHORT_WAIT: u64 = 10_000;
-/// How long a CPU may take to come. An emulated one waits for its turn on a busy host; one that is not there is rare.
+/// How long a CPU may take to come. An emulated one waits for its turn on a busy host; one that is
+/// not there is rare.
 const PATIENCE: u64 = 3_000_000_000;
 
 /// What the page carries besides code, at [`PARAMETERS`].
@@ -33,7 +35,8 @@ struct Parameters {
 
 const _: () = assert!(core::mem::offset_of!(Parameters, entry) == 24 && core::mem::offset_of!(Parameters, table) == 48);
 
-/// Real mode at the start of a page, `cs` the page. Goes to long mode in one step, with the boot tables, which map the page where it is.
+/// Real mode at the start of a page, `cs` the page. Goes to long mode in one step, with the boot
+/// tables, which map the page where it is.
 #[unsafe(naked)]
 extern "C" fn trampoline() {
     naked_asm!(
@@ -95,7 +98,8 @@ extern "C" fn secondary_main() -> ! {
         match GO.load(Ordering::Acquire) {
             0 => core::hint::spin_loop(),
             count if (index as u64) < count => enter(),
-            // It came after the others had ceased to wait for it: nobody would keep out of the core for its sake.
+            // It came after the others had ceased to wait for it: nobody would keep out of the core
+            // for its sake.
             _ => io::halt(),
         }
     }
@@ -141,7 +145,8 @@ fn write_page(page: Physical, boot_root: u64, index: usize) {
         table: [0x00af_9b00_0000_ffff, 0x00cf_9300_0000_ffff],
     };
     let target = direct(page) as *mut u8;
-    // SAFETY: the page is RAM set aside for this; the code is shorter than the offset of the parameters.
+    // SAFETY: the page is RAM set aside for this; the code is shorter than the offset of the
+    // parameters.
     unsafe {
         core::ptr::copy_nonoverlapping(trampoline as *const u8, target, 256);
         target.add(PARAMETERS).cast::<Parameters>().write(parameters);
@@ -159,7 +164,8 @@ fn wait_for(bit: u64, nanoseconds: u64) -> bool {
     false
 }
 
-/// Starts the CPUs from 1 to `count` - 1, through the page at `page`. Returns how many run; the numbering ends with the first that does not come.
+/// Starts the CPUs from 1 to `count` - 1, through the page at `page`. Returns how many run; the
+/// numbering ends with the first that does not come.
 pub fn start_others(count: usize, page: Option<Physical>, boot_root: u64) -> usize {
     let Some(page) = page else { return 1 };
     for index in 1..count {

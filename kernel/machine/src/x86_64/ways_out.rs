@@ -11,7 +11,8 @@ const NO_SYSRET: i32 = !0x0024_4ed7;
 const USER_FLAGS: i32 = 0x0025_4dd5;
 /// Interrupts on, and the bit that is always set.
 const FIXED_FLAGS: i32 = 0x202;
-/// Where a thread goes on whose instruction pointer no CPU takes: the last page of the user's half, which is never mapped.
+/// Address at which a thread goes on whose instruction pointer no CPU takes: the last page of the
+/// user's half, which is never mapped.
 const NOWHERE: u64 = nacre_abi::USER_END;
 
 /// Offset of a register in the thread's page.
@@ -19,7 +20,8 @@ pub const fn word(register: usize) -> usize {
     8 * register
 }
 
-/// Assembly that names every general register's offset in the thread's page but `rax`'s, which is 0.
+/// Assembly that names every general register's offset in the thread's page but `rax`'s, which is
+/// 0.
 macro_rules! with_registers {
     ($($line:literal,)* ; $($operands:tt)*) => {
         naked_asm!(
@@ -71,7 +73,8 @@ pub extern "C" fn leave<const ISOLATED: bool>() {
     )
 }
 
-/// The rest of `leave`, by `iret` from a frame on the entry stack. `rsp` is the address of the registers.
+/// The rest of `leave`, by `iret` from a frame on the entry stack. `rsp` is the address of the
+/// registers.
 #[unsafe(naked)]
 #[unsafe(link_section = ".text.entry")]
 extern "C" fn leave_generally<const ISOLATED: bool>() {
@@ -110,7 +113,8 @@ extern "C" fn leave_generally<const ISOLATED: bool>() {
     )
 }
 
-/// Waits for an interrupt, which drops this stack. A request of the CPU that has all locks comes back.
+/// Waits for an interrupt, which drops this stack. A request of the CPU that has all locks comes
+/// back.
 #[unsafe(naked)]
 pub extern "C" fn idle() {
     naked_asm!(
