@@ -6,6 +6,7 @@ mod chart;
 pub mod linux;
 mod page;
 mod parallel;
+mod scale;
 mod table;
 
 use std::fs;
@@ -40,6 +41,11 @@ pub fn bench(tree: &Tree, arguments: &BenchArguments) -> Outcome<i32> {
     if let Some(names) = &arguments.calls {
         println!("{}", calls::measure(tree, &products, names, arguments.no_linux)?);
         return Ok(0);
+    }
+    if let Some(names) = &arguments.scale {
+        let scale = scale::measure(tree, &products, names, arguments.no_linux)?;
+        println!("{scale}");
+        return json::write(arguments.json.as_deref(), &scale.json()).map(|()| 0);
     }
     let Some(program) = products.program("measure") else {
         return Err(Failure::new(Class::NotFound, "the tree has no program to measure with (bench/measure)"));

@@ -252,8 +252,12 @@ pub struct BenchArguments {
     /// Print only the table of what Linux's calls cost; with NAMEs, only their rows (see `bench/calls`)
     #[arg(long, value_name = "NAME", num_args = 0..)]
     pub calls: Option<Vec<String>>,
+    /// Print only how costs grow with the number of things; with NAMEs, only their rows (see
+    /// `bench/scale`)
+    #[arg(long, value_name = "NAME", num_args = 0.., conflicts_with = "calls")]
+    pub scale: Option<Vec<String>>,
     /// Also write the figures into the tree's page doc/performance.md
-    #[arg(long, conflicts_with_all = ["no_linux", "calls"])]
+    #[arg(long, conflicts_with_all = ["no_linux", "calls", "scale"])]
     pub write: bool,
     /// Show QEMU's command lines
     #[arg(long)]

@@ -38,7 +38,7 @@ const PROGRAMS: [(&str, &[&str], &str); 3] =
 
 /// Measures on both systems, all operations or those named.
 pub fn measure(tree: &Tree, products: &Products, names: &[String], no_linux: bool) -> Outcome<Calls> {
-    let files = PROGRAMS.iter().map(|(source, options, place)| Ok((compile(tree, source, options, place)?, PathBuf::from(place))));
+    let files = PROGRAMS.iter().map(|(source, options, place)| Ok((compile_from(tree, "bench/calls", source, options, place)?, PathBuf::from(place))));
     let files = files.collect::<Outcome<Vec<_>>>()?;
     let batch = Batch { files, runs: runs(names)?, starter: "linux-tests".into(), below: vec!["process".into()] };
     let nacre = figures(&batch, products)?;
@@ -52,7 +52,7 @@ pub fn measure(tree: &Tree, products: &Products, names: &[String], no_linux: boo
 }
 
 /// Runs the measurements on Nacre and reads their figures.
-fn figures(batch: &Batch, products: &Products) -> Outcome<Figures> {
+pub fn figures(batch: &Batch, products: &Products) -> Outcome<Figures> {
     let output = batch.on_nacre(products)?.output;
     let output = String::from_utf8_lossy(&output);
     let figures = Figures::parse(&output);
@@ -76,12 +76,14 @@ fn operations(names: &[String]) -> impl Iterator<Item = &'static (&'static str, 
     OPERATIONS.iter().filter(move |(name, ..)| names.is_empty() || names.iter().any(|wanted| wanted == name))
 }
 
-fn compile(tree: &Tree, source: &str, options: &[&str], place: &str) -> Outcome<PathBuf> {
+/// Compiles a source file of a folder of the tree; the program's path. `place` is where the guest
+/// has it.
+pub fn compile_from(tree: &Tree, sources: &str, source: &str, options: &[&str], place: &str) -> Outcome<PathBuf> {
     let folder = tree.target("linux-tests");
     fs::create_dir_all(&folder).context(Class::File, || format!("cannot make {}", folder.display()))?;
     let file = folder.join(place.replace('/', "-").trim_start_matches('-'));
     let mut command = Command::new("gcc");
-    command.arg("-O2").args(options).arg("-o").arg(&file).arg(tree.path("bench/calls").join(source));
+    command.arg("-O2").args(options).arg("-o").arg(&file).arg(tree.path(sources).join(source));
     run_quietly(command, source)?;
     Ok(file)
 }
