@@ -8,6 +8,7 @@ mod cycles;
 mod ends_held;
 mod events;
 mod kept;
+mod loads;
 pub mod looks;
 pub mod mailboxes;
 mod open_queues;
@@ -25,6 +26,8 @@ mod terminals;
 mod tests;
 
 pub use ends_held::MOST_ENDS;
+#[cfg(test)]
+use loads::{MOST_BYTES, MOST_REFERENCES};
 
 use crate::queue::{PIECE, Parcel, Queue, Received, Sender, Wish};
 use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -34,10 +37,6 @@ use nacre_proto::flags::{O_DIRECT, O_NONBLOCK, O_RDONLY, O_WRONLY, SOCK_DGRAM, S
 
 /// Longest name of a socket, and key.
 const LONGEST_NAME: usize = 108;
-/// Most bytes in all queues, and those that are kept for them.
-const MOST_BYTES: usize = 32 << 20;
-/// Most references in all queues.
-const MOST_REFERENCES: usize = 4096;
 /// Most bytes that are said of the references of one message.
 pub const CONTROL: usize = 2048;
 /// Flags that can change.
@@ -144,6 +143,7 @@ pub struct Hub<R> {
     /// Whom to call, of each ring.
     called: BTreeMap<u64, [bool; 2]>,
     accounts: ends_held::Accounts,
+    loads: loads::Loads,
     bytes: usize,
     references: usize,
     next: u64,
@@ -164,6 +164,7 @@ impl<R> Default for Hub<R> {
             rings: BTreeMap::new(),
             called: BTreeMap::new(),
             accounts: ends_held::Accounts::default(),
+            loads: loads::Loads::default(),
             bytes: 0,
             references: 0,
             next: 1,
@@ -221,7 +222,7 @@ impl<R> Hub<R> {
 
     fn add_queue(&mut self, has_messages: bool, is_pipe: bool) -> u64 {
         let key = self.key();
-        self.queues.insert(key, Queue::new(has_messages, is_pipe));
+        self.queues.insert(key, Queue::new(has_messages, is_pipe, self.accounts.payer()));
         key
     }
 
@@ -328,23 +329,19 @@ impl<R> Hub<R> {
         let used = (self.bytes, self.references);
         let queue = self.queues.get_mut(&target).ok_or(Errno::EPIPE)?;
         let Some(count) = queue.takes(sending.data.len(), added, is_packet)? else { return Ok(None) };
-        if used.0 + count + PIECE > MOST_BYTES {
-            return Err(Errno::ENOMEM);
-        }
-        if used.1 + added > MOST_REFERENCES {
-            return Err(Errno::ETOOMANYREFS);
-        }
-        let before = queue.load();
+        self.loads.check(queue.account, used, (count + PIECE, added))?;
+        let (account, before) = (queue.account, queue.load());
         let references = core::mem::take(references);
         queue.put(Parcel { data: &sending.data[..count], references, control: &sending.control, from: &from, sender: sending.sender }, is_packet)?;
         let after = queue.load();
-        self.count(before, after);
+        self.count(account, before, after);
         self.touch_queue(target);
         Ok(Some(count))
     }
 
     /// A queue had so many bytes and references, and has other ones now.
-    fn count(&mut self, before: (usize, usize), after: (usize, usize)) {
+    fn count(&mut self, account: u64, before: (usize, usize), after: (usize, usize)) {
+        self.loads.count(account, before, after);
         self.bytes = self.bytes + after.0 - before.0;
         self.references = self.references + after.1 - before.1;
     }
@@ -373,11 +370,11 @@ impl<R> Hub<R> {
         if let Some(error) = end.error.take_if(|_| queue.has_messages || !queue.has_some()) {
             return Err(error);
         }
-        let before = queue.load();
+        let (account, before) = (queue.account, queue.load());
         let received = queue.take(wish);
         let is_over = queue.is_ended || queue.is_deaf || !is_connectionless && queue.writers.is_empty();
         let after = queue.load();
-        self.count(before, after);
+        self.count(account, before, after);
         match received {
             None if is_over => Ok(Some(Received::nothing())),
             None => Ok(None),
@@ -430,8 +427,8 @@ impl<R> Hub<R> {
             self.change_queue(key);
             return;
         }
-        let before = queue.load();
-        self.count(before, (0, 0));
+        let (account, before) = (queue.account, queue.load());
+        self.count(account, before, (0, 0));
         self.forget_ring(key);
         self.queues.remove(&key);
         if let Some(name) = fifo {

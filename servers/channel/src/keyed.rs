@@ -10,7 +10,7 @@ mod waiting;
 
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec::Vec;
-use messages::Queue;
+use messages::{LONGEST, OVERHEAD, Queue};
 use nacre_proto::Errno;
 use nacre_proto::flags::{IPC_CREAT, IPC_EXCL, KEYED_MEMORY, KEYED_MESSAGES, KEYED_SEMAPHORES};
 pub use semaphores::Operation;
@@ -23,7 +23,7 @@ const MOST: usize = 1024;
 /// Most semaphores of all sets, and of one.
 const MOST_SEMAPHORES: usize = 64_000;
 const MOST_OF_SET: u64 = 32_000;
-/// Most bytes of all messages.
+/// Most bytes of all messages, with what they take beside.
 const MOST_BYTES: usize = 8 << 20;
 /// Most that wait for one thing.
 const MOST_WAITING: usize = 256;
@@ -36,6 +36,12 @@ const NUMBERS: u64 = 1 << 31;
 /// In a mode: a segment that goes when nobody has it any more.
 const GOING: u64 = 0o1000;
 const PERMISSIONS: u64 = 0o777;
+
+/// How much more one may take of what there are `most` of, if `taken` are taken and `held` are his:
+/// he has at most as much as is free then.
+fn share_left(most: usize, taken: usize, held: usize) -> usize {
+    most.saturating_sub(taken).saturating_sub(held) / 2
+}
 
 /// A process that has entered.
 #[derive(Debug, Default)]
@@ -201,12 +207,32 @@ impl<R, W> Keyed<R, W> {
         if held >= free { Err(Errno::ENOSPC) } else { Ok(()) }
     }
 
+    /// So many semaphores may still be in sets of a process: as many as will then be free.
+    fn room_for_semaphores(&self, pid: u64) -> usize {
+        let of_sets = self.entries.values().filter(|entry| entry.account == pid);
+        let held = of_sets.map(|entry| if let Body::Semaphores(set) = &entry.body { set.len() } else { 0 }).sum();
+        share_left(MOST_SEMAPHORES, self.semaphores, held)
+    }
+
+    /// So many bytes may still be in queues of the process that made this one.
+    fn room_for_bytes(&mut self, number: u64) -> Result<usize, Errno> {
+        let free = MOST_BYTES.saturating_sub(self.bytes);
+        // While more than half is free, nobody has more than that.
+        if free > MOST_BYTES / 2 + LONGEST + OVERHEAD {
+            return Ok(free);
+        }
+        let account = self.entry(KEYED_MESSAGES, number)?.account;
+        let of_queues = self.entries.values().filter(|entry| entry.account == account);
+        let held = of_queues.map(|entry| if let Body::Messages(queue) = &entry.body { queue.load() } else { 0 }).sum();
+        Ok(share_left(MOST_BYTES, self.bytes, held))
+    }
+
     fn make(&self, kind: u64, size: u64, file: Option<R>, pid: u64) -> Result<Body<R>, Errno> {
         match kind {
             KEYED_MEMORY if size == 0 => Err(Errno::EINVAL),
             KEYED_MEMORY => Ok(Body::Memory(Memory { file: file.ok_or(Errno::ENOENT)?, size, attached: 0, maker: pid, last: 0, times: [0; 2] })),
             KEYED_SEMAPHORES if size == 0 || size > MOST_OF_SET => Err(Errno::EINVAL),
-            KEYED_SEMAPHORES if self.semaphores + size as usize > MOST_SEMAPHORES => Err(Errno::ENOSPC),
+            KEYED_SEMAPHORES if size as usize > self.room_for_semaphores(pid) => Err(Errno::ENOSPC),
             KEYED_SEMAPHORES => Set::new(size as usize).map(Body::Semaphores),
             KEYED_MESSAGES => Ok(Body::Messages(Queue::new())),
             _ => Err(Errno::EINVAL),
@@ -296,7 +322,7 @@ impl<R, W> Keyed<R, W> {
                 self.semaphores -= set.len();
                 self.forget_undone(|(of, _)| *of == number);
             }
-            Some(Body::Messages(queue)) => self.bytes -= queue.bytes(),
+            Some(Body::Messages(queue)) => self.bytes -= queue.load(),
             _ => {}
         }
         let waiters = self.waiters.remove(&(kind, number)).unwrap_or_default();
@@ -395,13 +421,14 @@ impl<R, W> Keyed<R, W> {
 
     fn operate(&mut self, key: u64, number: u64, operations: &[Operation]) -> Result<bool, Errno> {
         let time = self.time;
-        let room = MOST_UNDONE - self.undone;
         let member = self.members.get_mut(&key).ok_or(Errno::EINVAL)?;
+        let room = share_left(MOST_UNDONE, self.undone, member.undone.len());
         let Some(Entry { body: Body::Semaphores(set), .. }) = self.entries.get_mut(&(KEYED_SEMAPHORES, number)) else {
             return Err(Errno::EINVAL);
         };
         let undone = semaphores::undone(operations, |index| member.undone.get(&(number, index)).copied().unwrap_or(0))?;
-        if undone.len() > room {
+        // What it changes already can always be changed.
+        if undone.keys().filter(|index| !member.undone.contains_key(&(number, **index))).count() > room {
             return Err(Errno::ENOSPC);
         }
         if !set.operate(operations, member.pid)? {
@@ -423,10 +450,10 @@ impl<R, W> Keyed<R, W> {
     }
 
     fn send(&mut self, member: u64, number: u64, kind: u64, data: &[u8]) -> Result<bool, Errno> {
-        let (pid, time, used) = (self.member(member)?.pid, self.time, self.bytes);
-        let is_sent = self.queue(number)?.send(kind, data, [pid, time], MOST_BYTES.saturating_sub(used))?;
+        let (pid, time, room) = (self.member(member)?.pid, self.time, self.room_for_bytes(number)?);
+        let is_sent = self.queue(number)?.send(kind, data, [pid, time], room)?;
         if is_sent {
-            self.bytes += data.len();
+            self.bytes += data.len() + OVERHEAD;
             self.touched.push((KEYED_MESSAGES, number));
         }
         Ok(is_sent)
@@ -437,7 +464,7 @@ impl<R, W> Keyed<R, W> {
         let Some((kind, data)) = self.queue(number)?.receive(size, kind, flags, [pid, time])? else {
             return Ok(None);
         };
-        self.bytes -= data.len();
+        self.bytes -= data.len() + OVERHEAD;
         self.touched.push((KEYED_MESSAGES, number));
         Ok(Some(Done::Received(kind, data)))
     }

@@ -101,6 +101,8 @@ impl<R> Received<R> {
 /// One direction.
 #[derive(Debug)]
 pub struct Queue<R> {
+    /// The account that what is in it is charged to.
+    pub account: u64,
     pieces: VecDeque<Piece<R>>,
     pages: Pages,
     bytes: usize,
@@ -129,8 +131,9 @@ pub struct Queue<R> {
 
 impl<R> Queue<R> {
     /// An empty one.
-    pub fn new(has_messages: bool, is_pipe: bool) -> Queue<R> {
+    pub fn new(has_messages: bool, is_pipe: bool, account: u64) -> Queue<R> {
         Queue {
+            account,
             pieces: VecDeque::new(),
             pages: Pages::default(),
             bytes: 0,

@@ -249,10 +249,10 @@ impl Service {
     }
 
     fn close(&mut self, key: u64) {
-        self.hub.close(key);
         for waiter in self.places.remove(&key).into_iter().flat_map(|place| place.waiters) {
-            self.hub.let_go(waiter.doing.load());
+            self.hub.let_go(key, waiter.doing.load());
         }
+        self.hub.close(key);
         self.leave_keyed(key);
         self.leave_ring(key);
     }
@@ -308,7 +308,7 @@ impl Service {
         place.waiters.retain(|waiter| {
             let has_gone = waiter.reply.is_null().unwrap_or(true);
             if has_gone {
-                hub.let_go(waiter.doing.load());
+                hub.let_go(key, waiter.doing.load());
             }
             !has_gone
         });
@@ -322,14 +322,14 @@ impl Service {
         let waiters = core::mem::take(&mut place.waiters);
         let mut kept = VecDeque::new();
         for mut waiter in waiters {
-            self.hub.let_go(waiter.doing.load());
+            self.hub.let_go(key, waiter.doing.load());
             if waiter.reply.is_null().unwrap_or(true) {
                 continue;
             }
             match self.attempt(key, &mut waiter.doing) {
                 Ok(None) if waiter.dont_wait && !self.hub.is_locked(key) => drop(server::refuse(waiter.reply, Errno::EAGAIN)),
                 Ok(None) => {
-                    self.hub.hold(waiter.doing.load());
+                    self.hub.hold(key, waiter.doing.load());
                     kept.push_back(waiter);
                 }
                 Ok(Some(done)) => self.answer_later(key, waiter, done),

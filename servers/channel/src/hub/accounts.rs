@@ -19,6 +19,7 @@ impl<R> Hub<R> {
 #[cfg(test)]
 mod tests {
     use super::super::ends_held::MOST_ENDS;
+    use super::super::loads::MOST_BYTES;
     use super::*;
     use alloc::vec::Vec;
 
@@ -41,6 +42,33 @@ mod tests {
     }
 
     #[test]
+    fn no_account_takes_all_bytes() {
+        let mut hub: Hub<u64> = Hub::default();
+        let mut fill = |account: u64, most: usize| {
+            hub.charge_to(account);
+            let mut sent = 0;
+            while sent < most
+                && let Ok((_, writer)) = hub.pipe(0)
+            {
+                let sending = super::super::Sending { data: alloc::vec![1; 60 << 10], ..Default::default() };
+                match hub.send(writer, &sending, &mut Vec::new()) {
+                    Ok(Some(count)) => sent += count,
+                    _ => break,
+                }
+            }
+            sent
+        };
+        let greedy = fill(1, usize::MAX);
+        assert!(greedy > MOST_BYTES / 3 && greedy <= MOST_BYTES / 2, "{greedy}");
+        fill(2, usize::MAX);
+        fill(3, usize::MAX);
+        for account in 4..60 {
+            assert_eq!(fill(account, 60 << 10), 60 << 10, "account {account}");
+        }
+        assert_eq!(hub.loads.held.values().map(|load| load.0).sum::<usize>(), hub.bytes);
+    }
+
+    #[test]
     fn what_is_closed_is_paid_back() {
         let mut hub: Hub<u64> = Hub::default();
         for _ in 0..3 {
@@ -50,6 +78,6 @@ mod tests {
             hub.charge_to(8);
             made.into_iter().for_each(|(reader, writer)| [reader, writer].into_iter().for_each(|end| hub.close(end)));
         }
-        assert!(hub.accounts.held.is_empty());
+        assert!(hub.accounts.held.is_empty() && hub.loads.held.is_empty());
     }
 }

@@ -4,7 +4,8 @@
 
 use super::kept::Kept;
 use super::open_queues::Opened;
-use super::{ACCESS, BOTH, Hub, MOST_BYTES, O_RDONLY, O_WRONLY};
+use super::loads::MOST_BYTES;
+use super::{ACCESS, BOTH, Hub, O_RDONLY, O_WRONLY};
 use crate::mailbox::{Carrier, Expected, MOST_WAITING, Made, Mail, Mailbox, OVERHEAD, PIECE, Waiter};
 use alloc::vec::Vec;
 use nacre_proto::Errno;
@@ -13,6 +14,8 @@ use nacre_proto::mailbox::{ANY, PRIVILEGED, USUAL_MESSAGES, USUAL_QUEUES, USUAL_
 
 /// Most queues, whoever makes them.
 const MOST: usize = 4096;
+/// Most bytes of their messages, and of what they keep. The rest is for pipes and sockets.
+const MOST_BYTES_HERE: usize = MOST_BYTES / 4 * 3;
 /// Most messages of a queue, and most bytes of one.
 const MOST_MESSAGES: u64 = 65_536;
 const MOST_SIZE: u64 = 16 << 20;
@@ -180,7 +183,7 @@ impl<R> Hub<R> {
             let dropped = self.mailboxes.parts.remove(&(end, writer)).map_or(0, |(_, data)| data.len() + OVERHEAD);
             self.bytes -= dropped;
         }
-        if self.bytes + data.len() + OVERHEAD > MOST_BYTES {
+        if self.bytes + data.len() + OVERHEAD > MOST_BYTES_HERE {
             return Err(Errno::ENOMEM);
         }
         if number == 0 {
@@ -224,10 +227,10 @@ impl<R> Hub<R> {
             return Err(Errno::EMSGSIZE);
         }
         let has_room = mailbox.has_room();
-        if mailbox.senders.len() >= MOST_WAITING || self.bytes + size + OVERHEAD > MOST_BYTES {
+        if mailbox.senders.len() >= MOST_WAITING || self.bytes + size + OVERHEAD > MOST_BYTES_HERE {
             self.forget_gone(end, carrier);
         }
-        if self.bytes + size + OVERHEAD > MOST_BYTES { Err(Errno::ENOMEM) } else { Ok(has_room) }
+        if self.bytes + size + OVERHEAD > MOST_BYTES_HERE { Err(Errno::ENOMEM) } else { Ok(has_room) }
     }
 
     /// Sends a message of which that was said, or waits for room. Too many do: `EAGAIN`, and the token.

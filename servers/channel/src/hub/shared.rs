@@ -49,13 +49,13 @@ impl<R> Hub<R> {
     pub fn share(&mut self, key: u64, way: u64, ring: Ring, number: u64) -> Result<(), Errno> {
         let key = self.stream_queue(key, way)?;
         let queue = self.queues.get_mut(&key).ok_or(Errno::ENODEV)?;
-        let before = queue.load();
+        let (account, before) = (queue.account, queue.load());
         let is_signed = queue.readers.iter().any(|reader| self.ends.get(reader).is_some_and(|end| end.is_signed));
         if is_signed || queue.shared.is_some() || !queue.share(Shared::new(ring, number)) {
             return Err(Errno::ENODEV);
         }
         let after = queue.load();
-        self.count(before, after);
+        self.count(account, before, after);
         self.rings.insert(number, key);
         self.tell_users(key);
         self.tell_trouble(key);
@@ -208,13 +208,13 @@ impl<R> Hub<R> {
     /// The bytes of a queue are here again, if they were not; false: somebody is writing, who says when he has done so.
     pub(super) fn give_ring_up(&mut self, key: u64) -> Result<bool, Errno> {
         let queue = self.queues.get_mut(&key).ok_or(Errno::EIO)?;
-        let before = queue.load();
+        let (account, before) = (queue.account, queue.load());
         let Some(number) = queue.shared.as_ref().map(|shared| shared.number) else { return Ok(true) };
         if queue.unshare().is_err() {
             return Ok(false);
         }
         let after = queue.load();
-        self.count(before, after);
+        self.count(account, before, after);
         self.rings.remove(&number);
         // Whoever waits there goes on by messages.
         self.called.insert(number, [true; 2]);
@@ -256,10 +256,10 @@ impl<R> Hub<R> {
         self.terminal_put_back(key, &received);
         let Some(incoming) = self.ends.get(&key).and_then(|end| end.incoming) else { return };
         if let Some(queue) = self.queues.get_mut(&incoming) {
-            let before = queue.load();
+            let (account, before) = (queue.account, queue.load());
             queue.put_back(received);
             let after = queue.load();
-            self.count(before, after);
+            self.count(account, before, after);
             self.touch_queue(incoming);
             self.note_called(incoming);
         }

@@ -6,10 +6,14 @@ use nacre_proto::Errno;
 use nacre_proto::flags::{MSG_EXCEPT, MSG_NOERROR};
 
 /// Longest message.
-const LONGEST: usize = 8192;
+pub const LONGEST: usize = 8192;
 /// What a queue holds, at first and at most.
 const USUAL: u64 = 16_384;
 const MOST: u64 = 1 << 20;
+/// What a message takes beside its bytes.
+pub const OVERHEAD: usize = 96;
+/// Room for so many messages stays when all are taken.
+const KEPT: usize = 64;
 
 /// A queue.
 #[derive(Debug)]
@@ -30,9 +34,9 @@ impl Queue {
         Queue { messages: VecDeque::new(), bytes: 0, capacity: USUAL, sent: [0; 2], received: [0; 2], taken_at: 0 }
     }
 
-    /// Bytes that are in it.
-    pub fn bytes(&self) -> usize {
-        self.bytes
+    /// What its messages take.
+    pub fn load(&self) -> usize {
+        self.bytes + self.messages.len() * OVERHEAD
     }
 
     /// Bytes, messages, most bytes, last sender, last receiver, and when.
@@ -54,11 +58,11 @@ impl Queue {
         if kind == 0 || kind > i64::MAX as u64 || data.len() > LONGEST {
             return Err(Errno::EINVAL);
         }
-        if data.len() > room {
-            return Err(Errno::ENOMEM);
-        }
         if (self.bytes + data.len()) as u64 > self.capacity || self.messages.len() as u64 >= self.capacity {
             return Ok(false);
+        }
+        if data.len() + OVERHEAD > room || self.messages.try_reserve(1).is_err() {
+            return Err(Errno::ENOMEM);
         }
         self.bytes += data.len();
         self.messages.push_back((kind, data.to_vec()));
@@ -76,6 +80,9 @@ impl Queue {
         self.bytes -= message.1.len();
         self.received = by;
         self.taken_at = index;
+        if self.messages.is_empty() {
+            self.messages.shrink_to(KEPT);
+        }
         Ok(Some(message))
     }
 
@@ -85,11 +92,11 @@ impl Queue {
         self.messages.insert(self.taken_at.min(self.messages.len()), (kind, data));
     }
 
-    /// The message that was sent last was not: how many bytes go.
+    /// The message that was sent last was not: how much of the load goes.
     pub fn take_last(&mut self) -> usize {
-        let size = self.messages.pop_back().map_or(0, |(_, data)| data.len());
-        self.bytes -= size;
-        size
+        let Some((_, data)) = self.messages.pop_back() else { return 0 };
+        self.bytes -= data.len();
+        data.len() + OVERHEAD
     }
 
     fn find(&self, kind: i64, flags: u64) -> Option<usize> {

@@ -141,7 +141,44 @@ fn who_is_cut_off_while_he_is_answered_has_taken_and_given_nothing() {
     keyed.wait(2, queue, Doing::Send(3, b"more".to_vec()), 5).unwrap();
     keyed.attempt(2, queue, &Doing::Receive(8192, 0, 0)).unwrap();
     keyed.settle(|_| false, &mut answer);
-    assert_eq!((keyed.bytes, told), (8192, [5, 6, 5, 5].to_vec()));
+    assert_eq!((keyed.bytes, told), (8192 + messages::OVERHEAD, [5, 6, 5, 5].to_vec()));
+}
+
+#[test]
+fn nobody_takes_more_semaphores_and_messages_than_he_leaves() {
+    let mut keyed = keyed();
+    let sets = |keyed: &mut Keyed<u8, u32>, member| (0..MOST).take_while(|_| keyed.get(member, KEYED_SEMAPHORES, 0, 1000, 0, None).is_ok()).count();
+    assert_eq!((sets(&mut keyed, 1), sets(&mut keyed, 2)), (32, 16));
+    // Messages without bytes take memory, too.
+    let fill = |keyed: &mut Keyed<u8, u32>, member, size: usize| {
+        let mut sent = 0;
+        while let Ok(queue) = keyed.get(member, KEYED_MESSAGES, 0, 0, 0o600, None) {
+            keyed.change(KEYED_MESSAGES, queue, 0, 0o600, 1 << 20).unwrap();
+            let full = loop {
+                match keyed.attempt(member, queue, &Doing::Send(1, alloc::vec![0; size])) {
+                    Ok(Some(_)) => sent += size + messages::OVERHEAD,
+                    full => break full,
+                }
+            };
+            if full.is_err() {
+                break;
+            }
+        }
+        sent
+    };
+    let (first, second) = (fill(&mut keyed, 1, 0), fill(&mut keyed, 2, 8192));
+    assert!(first <= MOST_BYTES / 2 && first > MOST_BYTES / 2 - 9000, "{first}");
+    assert!(second > MOST_BYTES / 5, "{second}");
+}
+
+#[test]
+fn what_is_to_be_undone_is_shared_and_can_be_given_back_at_the_limit() {
+    let mut keyed = keyed();
+    let set = keyed.get(1, KEYED_SEMAPHORES, 0, 20_000, 0, None).unwrap();
+    let taken = (0..).take_while(|index| operate(&mut keyed, 1, set, &[by(*index, 1, UNDO)]).is_ok()).count();
+    assert_eq!(taken, MOST_UNDONE / 2);
+    assert!(operate(&mut keyed, 2, set, &[by(0, 1, UNDO)]).is_ok());
+    assert_eq!(operate(&mut keyed, 1, set, &[by(0, -1, UNDO)]), Ok(Some(Done::Done)));
 }
 
 #[test]
@@ -171,7 +208,7 @@ fn random_calls_never_break_the_books() {
         let undone: usize = keyed.members.values().map(|member| member.undone.len()).sum();
         assert_eq!((keyed.attached as u64, keyed.undone), (attached, undone));
         let bodies = || keyed.entries.values().map(|entry| &entry.body);
-        let bytes: usize = bodies().map(|body| if let Body::Messages(queue) = body { queue.bytes() } else { 0 }).sum();
+        let bytes: usize = bodies().map(|body| if let Body::Messages(queue) = body { queue.load() } else { 0 }).sum();
         let semaphores: usize = bodies().map(|body| if let Body::Semaphores(set) = body { set.len() } else { 0 }).sum();
         assert_eq!((keyed.bytes, keyed.semaphores), (bytes, semaphores));
     }

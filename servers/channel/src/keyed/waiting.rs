@@ -1,6 +1,6 @@
 //! Those who wait for semaphores and messages: tried again when something has changed, first come first served. What was done for somebody who was cut off meanwhile is taken back.
 
-use super::messages::Queue;
+use super::messages::{OVERHEAD, Queue};
 use super::semaphores::Operation;
 use super::{Doing, Done, Keyed, MOST_WAITING, Waiter};
 use alloc::collections::VecDeque;
@@ -57,7 +57,7 @@ impl<R, W> Keyed<R, W> {
         match (doing, done) {
             (Doing::Operate(operations), _) => self.operate_back(key, number, operations),
             (_, Done::Received(kind, data)) => {
-                self.bytes += data.len();
+                self.bytes += data.len() + OVERHEAD;
                 let _ = self.queue(number).map(|queue| queue.put_back(kind, data));
             }
             _ => {

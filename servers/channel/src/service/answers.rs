@@ -116,9 +116,9 @@ impl Service {
     fn wait(&mut self, request: &mut Request<'_>, key: u64, (doing, dont_wait): (Doing, bool)) -> Result<(), Errno> {
         let place = self.places.get_mut(&key).ok_or(Errno::EBADF)?;
         let load = doing.load();
-        self.hub.check_load(load)?;
+        self.hub.check_load(key, load)?;
         place.waiters.push_back(Waiter { doing, reply: request.detach()?, dont_wait });
-        self.hub.hold(load);
+        self.hub.hold(key, load);
         Ok(())
     }
 
