@@ -23,6 +23,7 @@ pub mod messages;
 pub mod notices;
 pub mod objects;
 pub mod open_file;
+pub mod payers;
 pub mod pools;
 pub mod ram;
 pub mod random;

@@ -15,6 +15,9 @@ use nacre_proto::Errno;
 const MOST_OF_HOLDER: usize = 2048;
 const MOST_OF_FILE: usize = 8192;
 const MOST_WAITING: usize = 1024;
+/// Holders that are looked at to find out who waits for whom: more than Linux does. A longer cycle
+/// is not found.
+const MOST_IN_CYCLE: usize = 16;
 
 /// Who holds locks: the object that stands for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -223,7 +226,8 @@ impl<R> Locks<R> {
         Ok(())
     }
 
-    /// Whether one of those in the way waits, directly or by others, for the same holder.
+    /// Whether one of those in the way waits, directly or by at most [`MOST_IN_CYCLE`] others, for
+    /// the same holder.
     fn would_wait_for_itself(&self, wanted: &Wanted) -> bool {
         let mut seen: Vec<Holder> = Vec::new();
         let mut next = Vec::from([*wanted]);
@@ -232,7 +236,7 @@ impl<R> Locks<R> {
                 if held.holder == wanted.holder {
                     return true;
                 }
-                if !seen.contains(&held.holder) {
+                if !seen.contains(&held.holder) && seen.len() < MOST_IN_CYCLE {
                     seen.push(held.holder);
                     next.extend(self.waiting.iter().map(|(waiting, _)| *waiting).filter(|waiting| waiting.holder == held.holder));
                 }
@@ -305,6 +309,21 @@ mod tests {
         assert_eq!(locks.wait(wanted(SECOND, true, 0, 0), 'b', |_| false), Err(('b', Errno::EDEADLK)));
         // Somebody who has gone waits for nothing.
         assert_eq!(locks.wait(wanted(SECOND, true, 0, 0), 'b', |_| true), Ok(()));
+    }
+
+    #[test]
+    fn long_cycles_cost_no_more_than_short_ones() {
+        let process = |number: usize| Holder::Process(Key::from_word(number as u64 + 1));
+        for (length, expected) in [(MOST_IN_CYCLE, Err(('b', Errno::EDEADLK))), (MOST_IN_CYCLE + 2, Ok(()))] {
+            let mut locks = Locks::default();
+            for number in 0..length {
+                locks.take(wanted(process(number), true, number as u64, number as u64)).unwrap();
+            }
+            for number in 1..length {
+                locks.wait(wanted(process(number - 1), true, number as u64, number as u64), 'a', |_| false).unwrap();
+            }
+            assert_eq!(locks.wait(wanted(process(length - 1), true, 0, 0), 'b', |_| false), expected, "{length}");
+        }
     }
 
     #[test]

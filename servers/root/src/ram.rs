@@ -2,6 +2,7 @@
 
 use crate::frames::FRAME;
 use crate::memory;
+use crate::payers::Payers;
 use crate::store::Store;
 use crate::views::Views;
 use alloc::collections::BTreeMap;
@@ -30,6 +31,8 @@ pub struct Ram {
     pub views: Views,
     /// Bytes in all contents.
     used: u64,
+    /// Who pays for contents and names.
+    pub payers: Payers,
     /// Runs of contents that are gone, which wait to be given back.
     discarded: Vec<Vec<(u64, u64)>>,
 }
@@ -67,7 +70,12 @@ impl Ram {
 
     /// Bytes that contents of files can still take.
     pub fn available(&self) -> u64 {
-        most().saturating_sub(self.used).min(memory::available())
+        self.free_bytes().min(memory::available())
+    }
+
+    /// Bytes that contents and names leave of what they may take.
+    fn free_bytes(&self) -> u64 {
+        most().saturating_sub(self.used + self.payers.names())
     }
 
     /// A reference to it.
@@ -86,8 +94,10 @@ impl Store for Ram {
     fn allocate(&mut self, size: u64) -> Option<u64> {
         let size = size.checked_next_multiple_of(FRAME)?;
         loop {
-            if let Some(start) = if size <= self.available() { memory::allocate(size) } else { None } {
+            let may_take = size <= self.available() && self.payers.may_take(size, self.free_bytes());
+            if let Some(start) = if may_take { memory::allocate(size) } else { None } {
                 self.used += size;
+                self.payers.add_run(start, size);
                 return Some(start);
             }
             if !self.free_discarded() {
@@ -113,6 +123,7 @@ impl Store for Ram {
         }
         self.views.hide(start, size);
         self.used = self.used.saturating_sub(size);
+        self.payers.remove_run(start, size);
         memory::free(start, size);
     }
 
@@ -135,6 +146,18 @@ impl Store for Ram {
     fn copy(&mut self, from: u64, to: u64, size: u64) {
         let from = memory::window(from, size);
         let _ = memory::window(to, size).zip(from).and_then(|(to, from)| to.copy_from(0, from));
+    }
+
+    fn take_name(&mut self, length: usize) -> Option<u64> {
+        self.payers.take_name(length, self.free_bytes())
+    }
+
+    fn move_name(&mut self, length: usize) -> u64 {
+        self.payers.move_name(length)
+    }
+
+    fn give_name(&mut self, payer: u64, length: usize) {
+        self.payers.give_name(payer, length);
     }
 
     fn has_room(&self) -> bool {

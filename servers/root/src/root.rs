@@ -84,7 +84,10 @@ impl Standing {
         let paths = streams(has_terminal);
         let streams = [stand(paths[0], input)?, stand(paths[1], output)?, stand(paths[2], output)?];
         let files = stand(b"/", open::DIRECTORY)?;
-        let (memory, clock) = (objects.add(Kind::Pool(pool), true, account)?, objects.add(Kind::Clock, true, account)?);
+        // Segments and pools are counted apart: whoever takes all of them leaves others their
+        // files.
+        let of_memory = objects.accounts.open(account)?;
+        let (memory, clock) = (objects.add(Kind::Pool(pool), true, of_memory)?, objects.add(Kind::Clock, true, account)?);
         let keeper = objects.add(Kind::Keeper, true, account)?;
         Ok(Standing { memory, files, clock, streams, keeper })
     }

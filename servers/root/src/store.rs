@@ -23,6 +23,13 @@ pub trait Store {
     fn zero(&mut self, start: u64, size: u64);
     /// Copies `size` bytes between runs.
     fn copy(&mut self, from: u64, to: u64, size: u64);
+    /// Takes room for a name of so many bytes, for whoever pays now: who that is. `None`: there is
+    /// none, or that one has its share.
+    fn take_name(&mut self, length: usize) -> Option<u64>;
+    /// Takes room for a name that was another one, which nobody refuses.
+    fn move_name(&mut self, length: usize) -> u64;
+    /// A name has gone, for which `payer` paid.
+    fn give_name(&mut self, payer: u64, length: usize);
     /// Whether there is memory for a client's records (names, open files) in the server itself.
     fn has_room(&self) -> bool;
 }
@@ -42,6 +49,8 @@ pub mod fake {
         frames: Frames,
         /// What was hidden last.
         pub hidden: Option<(u64, u64)>,
+        /// Who pays for names, and bytes that they may take.
+        pub payers: (crate::payers::Payers, u64),
     }
 
     impl Fake {
@@ -50,7 +59,7 @@ pub mod fake {
             let words = Box::leak(vec![0; Frames::words_for(size)].into_boxed_slice());
             let mut frames = Frames::new(words, vec![0; Frames::words_for(size)].leak(), 0, size);
             frames.release(0, size, false);
-            Fake { memory: vec![0xaa; size as usize], frames, hidden: None }
+            Fake { memory: vec![0xaa; size as usize], frames, hidden: None, payers: (crate::payers::Payers::default(), 1 << 30) }
         }
 
         /// Bytes that are free.
@@ -100,6 +109,19 @@ pub mod fake {
 
         fn copy(&mut self, from: u64, to: u64, size: u64) {
             self.memory.copy_within(from as usize..(from + size) as usize, to as usize);
+        }
+
+        fn take_name(&mut self, length: usize) -> Option<u64> {
+            let free = self.payers.1 - self.payers.0.names();
+            self.payers.0.take_name(length, free)
+        }
+
+        fn move_name(&mut self, length: usize) -> u64 {
+            self.payers.0.move_name(length)
+        }
+
+        fn give_name(&mut self, payer: u64, length: usize) {
+            self.payers.0.give_name(payer, length);
         }
 
         fn has_room(&self) -> bool {

@@ -24,9 +24,20 @@ impl Root {
     pub fn do_chore(&mut self) {
         self.files.tree.store_mut().free_discarded();
         let Some((account, chore)) = self.chores.take() else { return };
+        self.pay_as(account);
         if let Some(rest) = self.do_piece(account, chore) {
             self.chores.add(account, rest);
         }
+    }
+
+    /// What is taken from now on of contents and names, this client pays for.
+    pub(super) fn pay(&mut self, request: &Request<'_>) {
+        self.pay_as(self.objects.account(request.word()));
+    }
+
+    fn pay_as(&mut self, account: Key) {
+        let is_outermost = account == self.objects.accounts.outermost();
+        self.files.tree.store_mut().payers.now = if is_outermost { 0 } else { account.to_word() };
     }
 
     /// Lets a client wait for a chore.

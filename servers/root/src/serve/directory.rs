@@ -88,6 +88,9 @@ impl Server for Root {
         if flags & open::ACCESS == open::ACCESS {
             return Err(Errno::EINVAL);
         }
+        if flags & (open::CREATE | open::TRUNCATE) != 0 {
+            self.pay(request);
+        }
         let node = self.files.tree.open(start, path, flags, mode as u32, self.files.clock.now())?;
         let writes = flags & open::PATH == 0 && flags & open::ACCESS != 0;
         let given = match if writes { self.files.tree.start_writing(node) } else { Ok(false) } {
@@ -117,6 +120,7 @@ impl Server for Root {
 
     fn make_directory(&mut self, request: &mut Request<'_>, mode: u64, path: &[u8]) -> Handled<make_directory::Output> {
         let start = self.start(request)?;
+        self.pay(request);
         self.files.tree.make_directory(start, path, mode as u32, self.files.clock.now())?;
         make_directory::Output::default().now()
     }
@@ -130,6 +134,7 @@ impl Server for Root {
     fn rename(&mut self, request: &mut Request<'_>, flags: u64, first_size: u64, paths: &[u8], new_directory: Reference) -> Handled<rename::Output> {
         let (from, to) = two_paths(paths, first_size)?;
         let (start, other) = (self.start(request)?, self.other_place(new_directory)?);
+        self.pay(request);
         self.files.tree.rename((start, from), (other, to), flags, self.files.clock.now())?;
         rename::Output::default().now()
     }
@@ -137,6 +142,7 @@ impl Server for Root {
     fn link(&mut self, request: &mut Request<'_>, flags: u64, first_size: u64, paths: &[u8], new_directory: Reference) -> Handled<link::Output> {
         let (from, to) = two_paths(paths, first_size)?;
         let other = self.other_place(new_directory)?;
+        self.pay(request);
         if from.is_empty() && flags & AT_EMPTY_PATH != 0 {
             // Whoever has the file may give it a name where he may give names.
             self.files.tree.link_node(self.place(request)?, (other, to), self.files.clock.now())?;
@@ -150,6 +156,7 @@ impl Server for Root {
     fn symbolic_link(&mut self, request: &mut Request<'_>, first_size: u64, paths: &[u8]) -> Handled<symbolic_link::Output> {
         let (target, path) = two_paths(paths, first_size)?;
         let start = self.start(request)?;
+        self.pay(request);
         self.files.tree.make_link(start, target, path, self.files.clock.now())?;
         symbolic_link::Output::default().now()
     }
@@ -207,6 +214,7 @@ impl Server for Root {
 
     fn make_node(&mut self, request: &mut Request<'_>, mode: u64, device: u64, path: &[u8]) -> Handled<make_node::Output> {
         let start = self.start(request)?;
+        self.pay(request);
         self.files.tree.make_node(start, path, mode as u32, device, self.files.clock.now())?;
         make_node::Output::default().now()
     }

@@ -118,6 +118,7 @@ impl Root {
             OWN_POSITION => file.position,
             offset => offset,
         };
+        self.pay(request);
         let count = self.files.tree.write(file.node, at, data, self.files.clock.now())? as u64;
         if offset == OWN_POSITION {
             self.move_position(request, at + count);
@@ -188,6 +189,7 @@ impl Server for Root {
         let file = self.file(request)?;
         file.check_open()?;
         file.check_write().map_err(|_| Errno::EINVAL)?;
+        self.pay(request);
         if self.files.tree.cut(file.node, size, self.files.clock.now())? {
             return set_size::Output::default().now();
         }
@@ -299,6 +301,7 @@ impl Server for Root {
     fn allocate(&mut self, request: &mut Request<'_>, flags: u64, offset: u64, size: u64) -> Handled<allocate::Output> {
         let file = self.file(request)?;
         file.check_write()?;
+        self.pay(request);
         let Some(next) = self.allocate_part(file.node, flags, offset, size)? else {
             return allocate::Output::default().now();
         };

@@ -76,7 +76,11 @@ impl Root {
     pub fn fault(&mut self, request: &mut Request<'_>) {
         let (word, offset) = (request.word(), request.words()[0]);
         let shown = match self.objects.get(Key::from_word(word)).map(|object| &object.kind) {
-            Some(Kind::Faults(node, writable)) => self.show_page((*node, *writable), word, offset),
+            Some(Kind::Faults(node, writable)) => {
+                let (node, writable) = (*node, *writable);
+                self.pay(request);
+                self.show_page((node, writable), word, offset)
+            }
             _ => Err(Errno::EIO),
         };
         request.answer(if shown.is_ok() { fault::RESUME } else { fault::REFUSE }, [0; 6]);

@@ -76,7 +76,7 @@ impl<S: Store> Tree<S> {
             () => {}
         }
         self.check_addition(place.directory)?;
-        self.enter(&place, key, now);
+        self.enter(&place, key, now)?;
         self.node_mut(key)?.changed = now;
         self.note(key, event::ATTRIB);
         self.note_name(place.directory, &place.name, key, event::CREATE, 0);
@@ -107,19 +107,22 @@ impl<S: Store> Tree<S> {
         self.check_addition(place.directory)?;
         self.nodes.reserve()?;
         let key = self.insert(node);
-        self.enter(place, key, now);
+        self.enter(place, key, now).inspect_err(|_| drop(self.nodes.remove(key)))?;
         self.note_name(place.directory, &place.name, key, event::CREATE, 0);
         Ok(key)
     }
 
-    fn enter(&mut self, place: &Place, key: Key, now: Time) {
+    /// Enters a name, for which whoever pays now has to have room.
+    fn enter(&mut self, place: &Place, key: Key, now: Time) -> Result<(), Errno> {
+        let payer = self.store.take_name(place.name.len()).ok_or(Errno::ENOSPC)?;
         self.change_links(key, 1);
-        self.enter_name(place.directory, owned(&place.name), key);
+        self.enter_name(place.directory, owned(&place.name), key, payer);
         self.touch(place.directory, now);
+        Ok(())
     }
 
-    fn enter_name(&mut self, directory: Key, name: super::Name, node: Key) {
-        let Ok(cookie) = self.directory_mut(directory).map(|body| body.insert(name, node)) else { return };
+    fn enter_name(&mut self, directory: Key, name: super::Name, node: Key, payer: u64) {
+        let Ok(cookie) = self.directory_mut(directory).map(|body| body.insert(name, node, payer)) else { return };
         if let Ok(node) = self.node_mut(node) {
             (node.parent, node.cookie) = (Some(directory), cookie);
         }
@@ -131,8 +134,15 @@ impl<S: Store> Tree<S> {
         if body.entries().contains_key(&name) {
             return false;
         }
-        self.enter_name(directory, name, node);
+        self.enter_name(directory, name, node, 0);
         true
+    }
+
+    /// Takes a name out of its directory.
+    fn take_out(&mut self, place: &Place) {
+        if let Some(entry) = self.directory_mut(place.directory).ok().and_then(|body| body.remove(&place.name)) {
+            self.store.give_name(entry.payer, place.name.len());
+        }
     }
 
     pub(super) fn change_links(&mut self, key: Key, by: i32) {
@@ -169,9 +179,7 @@ impl<S: Store> Tree<S> {
 
     /// Takes the name out, and the node with its last name.
     fn drop_name(&mut self, place: &Place, key: Key, now: Time) {
-        if let Ok(body) = self.directory_mut(place.directory) {
-            body.remove(&place.name);
-        }
+        self.take_out(place);
         self.touch(place.directory, now);
         if self.node(key).is_ok_and(Node::is_directory) {
             self.change_links(place.directory, -1);
@@ -284,10 +292,9 @@ impl<S: Store> Tree<S> {
         if let Some(target) = new.node {
             self.drop_name(new, target, now);
         }
-        if let Ok(body) = self.directory_mut(old.directory) {
-            body.remove(&old.name);
-        }
-        self.enter_name(new.directory, owned(&new.name), key);
+        self.take_out(old);
+        let payer = self.store.move_name(new.name.len());
+        self.enter_name(new.directory, owned(&new.name), key, payer);
         let cookie = self.cookie();
         self.note_name(old.directory, &old.name, key, event::MOVED_FROM, cookie);
         self.note_name(new.directory, &new.name, key, event::MOVED_TO, cookie);

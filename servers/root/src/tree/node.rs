@@ -37,6 +37,8 @@ pub struct Entry {
     pub node: Key,
     /// Where it stands in the order of listing; entries keep their place when others go.
     pub cookie: u64,
+    /// Who pays for the name.
+    pub payer: u64,
 }
 
 /// The entries of a directory, without `.` and `..`.
@@ -62,22 +64,23 @@ impl Directory {
         &self.entries
     }
 
-    /// Adds an entry, or puts it in the place of the one with this name. Returns its cookie.
-    pub fn insert(&mut self, name: Name, node: Key) -> u64 {
+    /// Adds an entry for which `payer` pays, or puts it in the place of the one with this name.
+    /// Returns its cookie.
+    pub fn insert(&mut self, name: Name, node: Key, payer: u64) -> u64 {
         let cookie = self.next_cookie;
         self.next_cookie += 1;
         self.order.insert(cookie, name.clone());
-        if let Some(replaced) = self.entries.insert(name, Entry { node, cookie }) {
+        if let Some(replaced) = self.entries.insert(name, Entry { node, cookie, payer }) {
             self.order.remove(&replaced.cookie);
         }
         cookie
     }
 
     /// Takes an entry out.
-    pub fn remove(&mut self, name: &[u8]) {
-        if let Some(entry) = self.entries.remove(name) {
-            self.order.remove(&entry.cookie);
-        }
+    pub fn remove(&mut self, name: &[u8]) -> Option<Entry> {
+        let entry = self.entries.remove(name)?;
+        self.order.remove(&entry.cookie);
+        Some(entry)
     }
 
     /// Lets an entry lead to another node. Returns its cookie.

@@ -156,6 +156,32 @@ fn a_marked_path_follows_no_link() {
 }
 
 #[test]
+fn whoever_gives_names_pays_for_them_until_they_go() {
+    let mut tree = tree();
+    let root = tree.root();
+    tree.store_mut().payers.0.now = 7;
+    let make = |tree: &mut Tree<Fake>, path: &[u8]| tree.make_node(root, path, 0o600, 0, NOW);
+    make(&mut tree, b"/one").unwrap();
+    tree.link((root, b"/one"), (root, b"/two"), false, NOW).unwrap();
+    tree.make_directory(root, b"/three", 0o700, NOW).unwrap();
+    assert_eq!(make(&mut tree, b"/one"), Err(Errno::EEXIST));
+    let three = tree.store().payers.0.names();
+    // Another one gives one of them a longer name, over another one.
+    tree.store_mut().payers.0.now = 8;
+    tree.rename((root, b"/one"), (root, b"/three/longer"), 0, NOW).unwrap();
+    assert!(tree.store().payers.0.names() > three);
+    tree.make_link(root, b"/one", b"/four", NOW).unwrap();
+    tree.rename((root, b"/two"), (root, b"/four"), 0, NOW).unwrap();
+    // There is no room for one more.
+    tree.store_mut().payers.1 = tree.store().payers.0.names() + 100;
+    assert_eq!(make(&mut tree, b"/five"), Err(Errno::ENOSPC));
+    for (path, is_directory) in [(&b"/four"[..], false), (b"/three/longer", false), (b"/three", true)] {
+        tree.remove(root, path, is_directory, NOW).unwrap();
+    }
+    assert_eq!(tree.store().payers.0.names(), 0);
+}
+
+#[test]
 fn renaming_follows_linux() {
     let mut tree = tree();
     let root = tree.root();

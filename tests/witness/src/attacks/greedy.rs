@@ -1,11 +1,13 @@
-//! Limits of the file server were those of the machine: one client took all locks, views, watchers or files, and the others got none.
+//! Limits of the file server were those of the machine: one client took all locks, views, watchers,
+//! files or segments, and the others got none.
 
 use crate::tools::{find, why};
 use crate::outcome::{Outcome, Verdict};
 use alloc::string::String;
 use alloc::vec::Vec;
-use nacre_proto::flags::{IN_MODIFY, LOCK_NONE, LOCK_WRITE, O_CREAT, O_RDWR, SERVICE_FILES, SHARE_WRITE};
-use nacre_proto::{Errno, directory, file};
+use nacre_abi::PAGE_SIZE;
+use nacre_proto::flags::{IN_MODIFY, LOCK_NONE, LOCK_WRITE, O_CREAT, O_RDWR, SERVICE_FILES, SERVICE_MEMORY, SHARE_WRITE};
+use nacre_proto::{Errno, directory, file, memory};
 use nacre_sys::{OwnedReference, Reference};
 
 /// Files of the greedy client and of the other one.
@@ -38,7 +40,7 @@ impl Client {
     /// Takes as much of everything as there is.
     fn take_all(&self) -> Vec<OwnedReference> {
         let file = self.file.handle();
-        let mut held = Vec::new();
+        let mut held = segments();
         for power in (SMALLEST_VIEW..=LARGEST_VIEW).rev() {
             while let Ok(view) = file::share(file, 1 << power, SHARE_WRITE) {
                 held.extend([view.region, view.hold]);
@@ -66,6 +68,13 @@ impl Client {
         directory::open(self.files.handle(), O_RDWR, 0, FILES[1]).map_err(why("an open file"))?;
         Ok(())
     }
+}
+
+/// As many segments as there are, or as much memory.
+fn segments() -> Vec<OwnedReference> {
+    let Ok(pool) = find(SERVICE_MEMORY) else { return Vec::new() };
+    let segment = || memory::segment_create(pool.handle(), PAGE_SIZE, 0).ok();
+    (0..MANY).map_while(|_| segment()).flat_map(|made| [made.segment, made.region]).collect()
 }
 
 /// One client takes all that it can get, and another works meanwhile.
