@@ -17,6 +17,8 @@ pub use nacre_proto::flags::OWN_POSITION;
 #[derive(Default)]
 pub struct Services {
     files: Option<OwnedReference>,
+    /// `files` is what the maker has found.
+    has_makers_files: bool,
     clock: Clock,
     channels: Option<OwnedReference>,
     random: Option<OwnedReference>,
@@ -31,9 +33,17 @@ impl Services {
 
     /// The same are to be used.
     pub fn take(&mut self, [files, memory, random]: [Option<OwnedReference>; SERVICES]) {
+        self.has_makers_files = files.is_some();
         (self.files, self.random) = (files, random);
         if let Some(memory) = memory {
             use_pool(memory);
+        }
+    }
+
+    /// Another program begins: what it opens is charged to the process, and not to its maker.
+    pub fn forget_makers_files(&mut self) {
+        if core::mem::take(&mut self.has_makers_files) {
+            self.files = None;
         }
     }
 

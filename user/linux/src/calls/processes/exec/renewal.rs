@@ -167,6 +167,7 @@ fn forget(process: &mut Process) {
     process.me().renew();
     process.signals = Signals::new();
     process.timers = Timers::new();
+    process.services.forget_makers_files();
     process.sites = Default::default();
     process.barriers = 0;
 }
