@@ -37,8 +37,8 @@ const NUMBERS: u64 = 1 << 31;
 const GOING: u64 = 0o1000;
 const PERMISSIONS: u64 = 0o777;
 
-/// How much more one may take of what there are `most` of, if `taken` are taken and `held` are his:
-/// he has at most as much as is free then.
+/// Returns how much more one may take of what there are `most` of, if `taken` are taken and `held`
+/// are his: he has at most as much as is free then.
 fn share_left(most: usize, taken: usize, held: usize) -> usize {
     most.saturating_sub(taken).saturating_sub(held) / 2
 }
@@ -207,14 +207,14 @@ impl<R, W> Keyed<R, W> {
         if held >= free { Err(Errno::ENOSPC) } else { Ok(()) }
     }
 
-    /// So many semaphores may still be in sets of a process: as many as will then be free.
+    /// Returns how many more semaphores may be in sets of a process: as many as will then be free.
     fn room_for_semaphores(&self, pid: u64) -> usize {
         let of_sets = self.entries.values().filter(|entry| entry.account == pid);
         let held = of_sets.map(|entry| if let Body::Semaphores(set) = &entry.body { set.len() } else { 0 }).sum();
         share_left(MOST_SEMAPHORES, self.semaphores, held)
     }
 
-    /// So many bytes may still be in queues of the process that made this one.
+    /// Returns how many more bytes may be in queues of the process that made this one.
     fn room_for_bytes(&mut self, number: u64) -> Result<usize, Errno> {
         let free = MOST_BYTES.saturating_sub(self.bytes);
         // While more than half is free, nobody has more than that.

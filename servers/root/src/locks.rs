@@ -15,8 +15,8 @@ use nacre_proto::Errno;
 const MOST_OF_HOLDER: usize = 2048;
 const MOST_OF_FILE: usize = 8192;
 const MOST_WAITING: usize = 1024;
-/// Holders that are looked at to find out who waits for whom: more than Linux does. A longer cycle
-/// is not found.
+/// Number of holders that are looked at to find out who waits for whom: more than Linux does. A
+/// longer cycle is not found.
 const MOST_IN_CYCLE: usize = 16;
 
 /// Who holds locks: the object that stands for it.
@@ -226,8 +226,8 @@ impl<R> Locks<R> {
         Ok(())
     }
 
-    /// Whether one of those in the way waits, directly or by at most [`MOST_IN_CYCLE`] others, for
-    /// the same holder.
+    /// Returns true if one of those in the way waits, directly or by at most [`MOST_IN_CYCLE`]
+    /// others, for the same holder.
     fn would_wait_for_itself(&self, wanted: &Wanted) -> bool {
         let mut seen: Vec<Holder> = Vec::new();
         let mut next = Vec::from([*wanted]);

@@ -1,4 +1,4 @@
-//! Who pays for contents of files and for names, so that no client takes all that there may be.
+//! Payers of contents of files and of names: no client takes all that there may be.
 //!
 //! A payer is an account's number. It has at most three times what is free: alone three quarters of
 //! all. 0 is nobody: what it takes is charged to no share. A file stays with those who made it
@@ -7,13 +7,13 @@
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
-/// What a name takes, beside its bytes in two orders, with what it leads to.
+/// Size of a name, beside its bytes in two orders, with what it leads to.
 const NAME: u64 = 768;
 
 /// See the module's head.
 #[derive(Debug, Default)]
 pub struct Payers {
-    /// Who pays for what is taken from now on.
+    /// Payer of what is taken from now on.
     pub now: u64,
     /// Bytes of all names that somebody pays for.
     names: u64,
@@ -22,7 +22,7 @@ pub struct Payers {
     runs: BTreeMap<u64, (u64, u64)>,
 }
 
-/// What a name of so many bytes costs.
+/// Returns what a name of so many bytes costs.
 fn cost(length: usize) -> u64 {
     NAME + 2 * length as u64
 }

@@ -31,7 +31,7 @@ pub struct Ram {
     pub views: Views,
     /// Bytes in all contents.
     used: u64,
-    /// Who pays for contents and names.
+    /// Payers of contents and names.
     pub payers: Payers,
     /// Runs of contents that are gone, which wait to be given back.
     discarded: Vec<Vec<(u64, u64)>>,
@@ -73,7 +73,7 @@ impl Ram {
         self.free_bytes().min(memory::available())
     }
 
-    /// Bytes that contents and names leave of what they may take.
+    /// Returns the bytes that contents and names leave of what they may take.
     fn free_bytes(&self) -> u64 {
         most().saturating_sub(self.used + self.payers.names())
     }

@@ -49,7 +49,7 @@ pub mod fake {
         frames: Frames,
         /// What was hidden last.
         pub hidden: Option<(u64, u64)>,
-        /// Who pays for names, and bytes that they may take.
+        /// Payers of names, and bytes that names may take.
         pub payers: (crate::payers::Payers, u64),
     }
 

@@ -1,4 +1,4 @@
-//! What accounts keep in queues: bytes and references, so that no process takes all.
+//! Loads of accounts: bytes and references that they keep in queues, so that no process takes all.
 //!
 //! An account holds at most as much as is still free: alone half of all. The last quarter is for
 //! accounts that hold little. What is sent to an end counts on the account that it was made on.
@@ -7,9 +7,9 @@
 use alloc::collections::BTreeMap;
 use nacre_proto::Errno;
 
-/// Most bytes of all queues, and of what is kept beside.
+/// Limit of bytes of all queues, and of what is kept beside.
 pub(super) const MOST_BYTES: usize = 32 << 20;
-/// Most references of all queues.
+/// Limit of references of all queues.
 pub(super) const MOST_REFERENCES: usize = 4096;
 /// Bytes up to which an account holds little: a usual pipe, with what it takes beside.
 const FEW_BYTES: usize = 96 << 10;
@@ -19,16 +19,18 @@ const FEW_REFERENCES: usize = 16;
 /// Bytes and references.
 pub(super) type Load = (usize, usize);
 
-/// Whether an account that holds `held` of `most`, of which `used` are taken, may take `more`.
+/// Returns true if an account that holds `held` of `most`, of which `used` are taken, may take
+/// `more`.
 fn may_take(account: u64, (most, few): (usize, usize), used: usize, held: usize, more: usize) -> bool {
     let free = most.saturating_sub(used + more);
     let has_share = held + more > free || free < most / 4;
     used + more <= most && (account == 0 || more == 0 || held + more <= few || !has_share)
 }
 
-/// What each account holds, without those that hold nothing.
+/// Loads of accounts, without those that hold nothing.
 #[derive(Debug, Default)]
 pub(super) struct Loads {
+    /// Loads by account.
     pub(super) held: BTreeMap<u64, Load>,
 }
 

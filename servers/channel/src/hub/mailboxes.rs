@@ -14,7 +14,7 @@ use nacre_proto::mailbox::{ANY, PRIVILEGED, USUAL_MESSAGES, USUAL_QUEUES, USUAL_
 
 /// Most queues, whoever makes them.
 const MOST: usize = 4096;
-/// Most bytes of their messages, and of what they keep. The rest is for pipes and sockets.
+/// Limit of the bytes of their messages, and of what they keep. The rest is for pipes and sockets.
 const MOST_BYTES_HERE: usize = MOST_BYTES / 4 * 3;
 /// Most messages of a queue, and most bytes of one.
 const MOST_MESSAGES: u64 = 65_536;

@@ -10,7 +10,7 @@ pub const LONGEST: usize = 8192;
 /// What a queue holds, at first and at most.
 const USUAL: u64 = 16_384;
 const MOST: u64 = 1 << 20;
-/// What a message takes beside its bytes.
+/// Bytes that a message takes beside its own.
 pub const OVERHEAD: usize = 96;
 /// Room for so many messages stays when all are taken.
 const KEPT: usize = 64;
@@ -34,7 +34,7 @@ impl Queue {
         Queue { messages: VecDeque::new(), bytes: 0, capacity: USUAL, sent: [0; 2], received: [0; 2], taken_at: 0 }
     }
 
-    /// What its messages take.
+    /// Bytes that its messages take.
     pub fn load(&self) -> usize {
         self.bytes + self.messages.len() * OVERHEAD
     }

@@ -30,7 +30,7 @@ impl Root {
         }
     }
 
-    /// What is taken from now on of contents and names, this client pays for.
+    /// Lets this client pay for contents and names that are taken from now on.
     pub(super) fn pay(&mut self, request: &Request<'_>) {
         self.pay_as(self.objects.account(request.word()));
     }

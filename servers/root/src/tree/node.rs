@@ -37,7 +37,7 @@ pub struct Entry {
     pub node: Key,
     /// Where it stands in the order of listing; entries keep their place when others go.
     pub cookie: u64,
-    /// Who pays for the name.
+    /// Payer of the name.
     pub payer: u64,
 }
 

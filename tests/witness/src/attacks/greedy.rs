@@ -70,7 +70,7 @@ impl Client {
     }
 }
 
-/// As many segments as there are, or as much memory.
+/// Takes as many segments as there are, or as much memory.
 fn segments() -> Vec<OwnedReference> {
     let Ok(pool) = find(SERVICE_MEMORY) else { return Vec::new() };
     let segment = || memory::segment_create(pool.handle(), PAGE_SIZE, 0).ok();
