@@ -10,6 +10,7 @@ mod kernel;
 mod linux;
 mod programs;
 mod protocols;
+mod store;
 
 /// Something that takes bytes from an enemy.
 pub struct Target {
@@ -50,6 +51,7 @@ targets! {
     "terminal", console::terminal, DECODER_TRIES, "keys, output and attributes of root's terminal";
     "input", console::input, DECODER_TRIES, "what the host says of the input, and lines of control";
     "pools", console::pools, DECODER_TRIES, "accounts of memory inside each other";
+    "generations", store::generations, 300, "files of persistent memory, altered, cut off and full";
     "inheritance", linux::inheritance, DECODER_TRIES, "what a process takes over from the one that made it";
     "linux", linux::calls, DECODER_TRIES, "a Linux program's calls, with any arguments and memory, up to the first message";
     "records", host::records, DECODER_TRIES, "what the guest tells the host over its second line";

@@ -22,6 +22,13 @@ const PAUSE: Duration = Duration::from_millis(50);
 /// Stores: one smaller than the machine's memory and one larger, on one processor and on two.
 const STORES: [(&str, u32); 2] = [("8M", 1), ("600M", 2)];
 
+/// Machines that are killed, one after the other, while a program counts in persistent memory.
+const KILLED: u64 = 4;
+/// Place in a file of generations where a head has its generation's number. The other head is a page behind.
+const GENERATION: u64 = 32;
+/// Most milliseconds between the sight of a generation and the end of the machine.
+const LATER: u64 = 700;
+
 /// Kills one guest and boots the next.
 pub fn run(products: &Products, filter: &str) -> Outcome<Tally> {
     let mut tally = Tally::default();
@@ -31,7 +38,61 @@ pub fn run(products: &Products, filter: &str) -> Outcome<Tally> {
             tally.note(&name, lasts(products, size, cpus)?.as_deref());
         }
     }
+    for cpus in [1, 2] {
+        let name = format!("a store has a whole generation of persistent memory whenever the machine is killed [cpus {cpus}]");
+        if name.contains(filter) {
+            tally.note(&name, generations(products, cpus)?.as_deref());
+        }
+    }
     Ok(tally)
+}
+
+/// The newest generation that a file names.
+fn generation(path: &Path) -> Outcome<u64> {
+    let file = File::open(path).context(Class::File, || format!("cannot open {}", path.display()))?;
+    let mut newest = 0;
+    for head in 0..2 {
+        let mut bytes = [0; 8];
+        file.read_exact_at(&mut bytes, head * 4096 + GENERATION).context(Class::File, || format!("cannot read {}", path.display()))?;
+        newest = newest.max(u64::from_le_bytes(bytes));
+    }
+    Ok(newest)
+}
+
+/// Returns the fault, if there was one: a program that counts in all pages of a dataspace finds pages of different moments, or fewer rounds than before.
+fn generations(products: &Products, cpus: u32) -> Outcome<Option<String>> {
+    let folder = Folder::new("store")?;
+    let path = folder.path().join("store");
+    let named = store::parse(&format!("{}:2M", path.display())).map_err(|text| Failure::new(Class::Internal, text))?;
+    let arguments = MachineArguments { cpus, ..MachineArguments::default() };
+    let words = |rounds| ["dataspace", "persistent", "--store", "/dev/store", "-m", "512K", "dataspace-test", "count", "rounds", "200", rounds];
+    let image_of = |rounds| image(products, &words(rounds));
+    let seed = std::process::id().into();
+    let mut found = 0;
+    for number in 0..KILLED {
+        let before = {
+            let store = named.open()?;
+            let before = generation(&path)?;
+            let mut started = machine(products, &image_of("1000000")?, with_store(arguments.clone(), Some(&store))).start()?;
+            let _lines = started.take_lines()?;
+            let since = Instant::now();
+            while generation(&path)? < before + 2 + number && since.elapsed() < LIMIT {
+                std::thread::sleep(PAUSE);
+            }
+            std::thread::sleep(Duration::from_millis((u64::wrapping_mul(seed, 2654435761) >> number) % LATER));
+            started.kill();
+            before
+        };
+        let store = named.open()?;
+        let captured = capture(&machine(products, &image_of("7")?, with_store(arguments.clone(), Some(&store))), limits(), b"")?;
+        let text = String::from_utf8_lossy(&captured.output).into_owned();
+        let now = text.lines().find_map(|line| line.strip_prefix("found ")?.parse::<u64>().ok());
+        match now {
+            Some(now) if matches!(captured.status, Ok(0)) && now >= found && (now > 0 || number + 1 < KILLED) => found = now,
+            _ => return Ok(Some(format!("machine {number}, generation {before}, after {found} rounds: {}", describe(&captured)))),
+        }
+    }
+    Ok(None)
 }
 
 /// Returns the fault, if there was one.

@@ -15,6 +15,7 @@ mod managers;
 mod means;
 mod manifest;
 mod options;
+mod persistent;
 mod physical;
 mod pinned;
 
@@ -64,13 +65,31 @@ fn run(options: &Options<'_>, arguments: &Arguments) -> Result<i32, String> {
     let services = stage::services()?;
     let (frames, quota) = (stage::frames(options.memory), stage::frames(options.quota));
     let window = options.window.map(|path| DeviceWindow::open(path, &services, arguments)).transpose()?;
+    let file = options.store.map(|path| persistent::File::open(path, &services, arguments)).transpose()?;
     let quotas = quota * (1 + u64::from(options.wants(physical::NAME)) + u64::from(options.wants(coloured::NAME)));
-    let shares = stage::shares(&services, 2 * frames + quotas)?;
-    let store = shares.rest / 4;
-    let below = stage::pageable_left(&services).saturating_sub((2 * frames + quotas) * PAGE);
-    let means = Means { pool: services.memory(), frames, quota, store, below: store.min(below), colours: options.colours.clone(), window: window.as_ref(), over: options.over };
+    let all = frames * (2 + u64::from(file.is_some())) + quotas;
+    let records = file.as_ref().map_or(0, persistent::File::records);
+    let shares = stage::shares(&services, all)?;
+    let rest = shares.rest.checked_sub(records).ok_or("the file is too large for this memory")?;
+    let store = rest / 4;
+    let below = stage::pageable_left(&services).saturating_sub(all * PAGE);
+    let backing = options.backing.map(|path| arguments.absolute(path));
+    let means = Means {
+        pool: services.memory(),
+        files: services.files(),
+        frames,
+        quota,
+        store,
+        below: (store / 4 * 3).min(below),
+        compressed: options.compressed,
+        backing: backing.as_deref(),
+        file: file.as_ref(),
+        colours: options.colours.clone(),
+        window: window.as_ref(),
+        over: options.over,
+    };
     let plans = plans(options, &means)?;
-    let child = Child { monitor: NAME, limit: shares.rest - 2 * store, chaos: options.chaos, report: options.stats.then_some(report as fn(&Figures) -> String), command: options.command };
+    let child = Child { monitor: NAME, limit: rest - 2 * store, chaos: options.chaos, report: options.stats.then_some(report as fn(&Figures) -> String), command: options.command };
     stage::run(plans, &child, services, arguments)
 }
 

@@ -1,7 +1,7 @@
 //! The managers that there are.
 
 use crate::means::Means;
-use crate::{anonymous, coloured, compressed, device, physical, pinned};
+use crate::{anonymous, coloured, compressed, device, persistent, physical, pinned};
 use alloc::string::String;
 use nacre_memory::stage::Plan;
 
@@ -12,6 +12,7 @@ pub type Make = for<'a> fn(&Means<'a>) -> Result<Plan<'a>, String>;
 pub const MANAGERS: &[(&str, Make)] = &[
     (anonymous::NAME, anonymous::make),
     (compressed::NAME, compressed::make),
+    (persistent::NAME, persistent::make),
     (pinned::NAME, pinned::make),
     (physical::NAME, physical::make),
     (coloured::NAME, coloured::make),
@@ -19,5 +20,5 @@ pub const MANAGERS: &[(&str, Make)] = &[
 ];
 
 /// Managers that are there only if the command line names them: each takes all its frames at the
-/// start.
-pub const OPTIONAL: &[&str] = &[physical::NAME, coloured::NAME, device::NAME];
+/// start, or needs a file.
+pub const OPTIONAL: &[&str] = &[persistent::NAME, physical::NAME, coloured::NAME, device::NAME];

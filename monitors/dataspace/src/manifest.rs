@@ -5,7 +5,7 @@ use nacre_manifest::{Choice, Manifest, Programs, Value};
 /// Manifest of this monitor.
 pub const MANIFEST: Manifest = Manifest {
     name: "dataspace",
-    summary: "Runs PROGRAM on memory of MANAGER: anonymous, coloured, compressed, device, physical or pinned. Programs can take memory of other managers, and move it between them.",
+    summary: "Runs PROGRAM on memory of MANAGER: anonymous, coloured, compressed, device, persistent, physical or pinned. Programs can take memory of other managers, and move it between them.",
     programs: Programs::Behind("MANAGER"),
     options: &[
         Choice::new("-m", Value::Text("SIZE"), "frames of anonymous, and of compressed memory: bytes, or with K, M or G (16M)"),
@@ -13,6 +13,9 @@ pub const MANIFEST: Manifest = Manifest {
         Choice::new("--with", Value::Text("MANAGER"), "serve physical or coloured memory, too"),
         Choice::new("--colours", Value::Text("FIRST-LAST/ALL"), "colours of coloured memory, which is served then (0-3/16)"),
         Choice::new("--window", Value::Text("FILE"), "file that shows a device, such as /dev/hpet; device memory is served then"),
+        Choice::new("--compressed", Value::Text("SIZE"), "most bytes of compressed pages of anonymous memory, before others go further"),
+        Choice::new("--backing", Value::Text("FILE"), "file for pages of anonymous memory that find no room compressed"),
+        Choice::new("--store", Value::Text("FILE"), "file of persistent memory, such as /dev/store"),
         Choice::new("--over", Value::Text("MANAGER"), "frames are dataspaces of this manager of the layer below"),
         Choice::new("--chaos", Value::Text("SEED"), "besides, pages go by chance, after every touch"),
         Choice::new("--stats", Value::None, "tell at the end what each manager did"),

@@ -21,6 +21,14 @@ pub struct Means<'a> {
     pub store: u64,
     /// Bytes of a store in pageable memory of the layer below.
     pub below: u64,
+    /// The tree of files.
+    pub files: Reference,
+    /// Most bytes of compressed pages of anonymous memory.
+    pub compressed: Option<u64>,
+    /// Absolute path of a file behind anonymous memory.
+    pub backing: Option<&'a [u8]>,
+    /// The file of persistent memory.
+    pub file: Option<&'a crate::persistent::File>,
     /// Colours of coloured memory.
     pub colours: Option<Colours>,
     /// Window of device memory.
@@ -32,5 +40,5 @@ pub struct Means<'a> {
 /// Returns a plan with this many frames.
 pub fn plan<'a>(name: &'static str, operations: u64, frames: u64, means: &Means<'a>, store: Box<dyn Store + Send>, policy: Box<dyn Policy + Send>) -> Plan<'a> {
     let from = means.over.map_or(Source::Segment, Source::Manager);
-    Plan { manager: Manager { name, operations }, frames: frames as usize, from, store, policy, homes: None }
+    Plan { manager: Manager { name, operations }, frames: frames as usize, from, store, policy, homes: None, saved: None }
 }

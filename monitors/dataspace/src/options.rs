@@ -1,7 +1,7 @@
 //! The command line: `dataspace MANAGER [OPTIONS] PROGRAM [ARGUMENTS]`.
 
 use crate::colours::{Colours, colours};
-use crate::{coloured, device};
+use crate::{coloured, device, persistent};
 use crate::managers::{MANAGERS, OPTIONAL};
 use crate::manifest::MANIFEST;
 use alloc::vec::Vec;
@@ -22,6 +22,12 @@ pub struct Options<'a> {
     pub colours: Option<Colours>,
     /// File that shows the window of device memory.
     pub window: Option<&'a [u8]>,
+    /// Bytes of compressed pages of anonymous memory.
+    pub compressed: Option<u64>,
+    /// File behind anonymous memory.
+    pub backing: Option<&'a [u8]>,
+    /// File of persistent memory.
+    pub store: Option<&'a [u8]>,
     /// A manager of the layer below.
     pub over: Option<&'a [u8]>,
     /// Pages go by chance, too.
@@ -51,7 +57,7 @@ pub fn parse<'a>(words: &'a [&'a [u8]]) -> Result<Options<'a>, Stop<'a>> {
         MANIFEST.option(&mut &words[..])?;
     }
     let manager = self::manager(first).ok_or(Stop::Value(b"MANAGER"))?;
-    let mut options = Options { manager, memory: 16 << 20, quota: 16 << 20, others: Vec::new(), colours: None, window: None, over: None, chaos: None, stats: false, command: &[] };
+    let mut options = Options { manager, memory: 16 << 20, quota: 16 << 20, others: Vec::new(), compressed: None, backing: None, store: None, colours: None, window: None, over: None, chaos: None, stats: false, command: &[] };
     while let Some(Given { name, value, .. }) = MANIFEST.option(&mut rest)? {
         let wrong = Stop::Value(name);
         match name {
@@ -65,6 +71,12 @@ pub fn parse<'a>(words: &'a [&'a [u8]]) -> Result<Options<'a>, Stop<'a>> {
             b"--window" => {
                 options.window = Some(value);
                 options.others.push(device::NAME);
+            }
+            b"--compressed" => options.compressed = Some(size(value).ok_or(wrong)?),
+            b"--backing" => options.backing = Some(value),
+            b"--store" => {
+                options.store = Some(value);
+                options.others.push(persistent::NAME);
             }
             b"--over" => options.over = Some(value),
             b"--chaos" => options.chaos = Some(number(value).ok_or(wrong)?),

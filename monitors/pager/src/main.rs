@@ -86,7 +86,7 @@ fn run(options: &Options<'_>, arguments: &Arguments) -> Result<i32, String> {
     let limit = if is_file { shares.rest } else { shares.rest - size };
     let store = store(options, arguments, &services, size)?;
     let manager = Manager { name: NAME, operations: ALL_OPERATIONS };
-    let plan = Plan { manager, frames: frames as usize, from: Source::Segment, store, policy: policy(options), homes: None };
+    let plan = Plan { manager, frames: frames as usize, from: Source::Segment, store, policy: policy(options), homes: None, saved: None };
     let child = Child { monitor: NAME, limit, chaos: options.chaos, report: options.stats.then_some(report as fn(&Figures) -> String), command: options.command };
     stage::run(alloc::vec![plan], &child, services, arguments)
 }

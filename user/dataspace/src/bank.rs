@@ -3,6 +3,8 @@
 //! A page is nowhere (nobody has touched it), *here* (in a frame), *away* (in the store) or *blank* (it left, and was all zeros).
 //! A page that came back unchanged is here and away, until somebody writes to it: then it can leave at no cost.
 
+mod saving;
+
 use crate::homes::{Access, Homes};
 use crate::hands::{Hands, Refused, Shown};
 use crate::policy::{Choice, Policy, Random, Standing};
@@ -205,6 +207,9 @@ impl<H: Hands, S: Store, P: Policy> Bank<H, S, P> {
     pub fn most(&self) -> u64 {
         if self.store.capacity() == 0 {
             return self.frames.len() as u64;
+        }
+        if self.store.keeps_all() {
+            return self.store.capacity();
         }
         self.store.capacity() + (self.frames.len() - LEAST_FRAMES / 2) as u64
     }

@@ -8,12 +8,15 @@ extern crate alloc;
 
 pub mod bank;
 pub mod extents;
+pub mod generations;
 pub mod hands;
 pub mod homes;
 pub mod policy;
 pub mod spaces;
 pub mod store;
 
+#[cfg(test)]
+mod generations_model;
 #[cfg(test)]
 mod model;
 #[cfg(test)]

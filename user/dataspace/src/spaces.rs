@@ -3,6 +3,8 @@
 //! A copy is lazy. The pages of the original become a *snapshot*, which nobody writes; original and copy have it for their *source*, and take a page of it
 //! when somebody touches that page. A page of a snapshot goes as soon as nothing above lacks it. A snapshot with one dataspace left above it joins that one.
 
+mod saving;
+
 use crate::bank::{Bank, Trouble};
 use crate::extents::Extents;
 use crate::hands::Hands;
@@ -22,6 +24,8 @@ const MAX_DEPTH: usize = 3;
 struct Node {
     manager: usize,
     end: u64,
+    /// Addresses up to here are the node's, so that it can grow.
+    room: u64,
     source: Option<u64>,
     /// Nodes that have this one, a snapshot, for their source.
     above: Vec<u64>,
@@ -74,23 +78,25 @@ impl<H: Hands, S: Store, P: Policy> Spaces<H, S, P> {
 
     /// Makes a dataspace of zeros.
     pub fn create(&mut self, manager: usize, count: u64) -> Result<u64, Trouble> {
-        let start = self.reserve(manager, count)?;
-        self.nodes.insert(start, Node { manager, end: start + count, source: None, above: Vec::new() });
+        let (start, room) = self.reserve(manager, count)?;
+        self.nodes.insert(start, Node { manager, end: start + count, room, source: None, above: Vec::new() });
         Ok(start)
     }
 
-    /// Promises `count` pages and finds addresses for them.
-    fn reserve(&mut self, manager: usize, count: u64) -> Result<u64, Trouble> {
+    /// Promises `count` pages and finds addresses for them: the first one, and the end of those that are free for more.
+    fn reserve(&mut self, manager: usize, count: u64) -> Result<(u64, u64), Trouble> {
         let bank = self.banks.get_mut(manager).ok_or(Trouble::Refused)?;
         if count == 0 || !bank.promise(count) {
             return Err(Trouble::Full);
         }
-        let found = self.extents.take(count);
-        if let Some(start) = found.filter(|start| bank.begin_home(*start..start + count)) {
-            return Ok(start);
+        // What outlives its users grows as files do, whatever comes to lie behind it.
+        let most = if bank.store().keeps_all() { bank.most().max(count) } else { count };
+        let found = self.extents.take(most).map(|start| (start, start + most)).or_else(|| self.extents.take(count).map(|start| (start, start + count)));
+        if let Some((start, room)) = found.filter(|(start, _)| bank.begin_home(*start..start + count)) {
+            return Ok((start, room));
         }
-        if let Some(start) = found {
-            self.extents.give(start, count);
+        if let Some((start, room)) = found {
+            self.extents.give(start, room - start);
         }
         bank.release(count);
         Err(Trouble::Full)
@@ -104,14 +110,16 @@ impl<H: Hands, S: Store, P: Policy> Spaces<H, S, P> {
             if !bank.promise(new_end - end) {
                 return Err(Trouble::Full);
             }
-            let taken = self.extents.take_at(end, new_end - end);
+            let more = new_end.saturating_sub(node.room);
+            let taken = more == 0 || self.extents.take_at(node.room, more);
             if !taken || !bank.extend_home(end..new_end) {
-                if taken {
-                    self.extents.give(end, new_end - end);
+                if taken && more > 0 {
+                    self.extents.give(node.room, more);
                 }
                 bank.release(new_end - end);
                 return Err(Trouble::Full);
             }
+            node.room = node.room.max(new_end);
             if node.source.is_some() {
                 // A snapshot below may be longer, if this dataspace was cut off before.
                 (end..new_end).for_each(|page| bank.adopt_blank(page));
@@ -119,26 +127,30 @@ impl<H: Hands, S: Store, P: Policy> Spaces<H, S, P> {
             node.end = new_end;
         } else if new_end < end && count > 0 {
             node.end = new_end;
-            self.give_back(self.nodes[&space].manager, new_end..end);
+            // Its addresses stay, unless there is something left in them.
+            match bank.forget(new_end..end) {
+                Ok(()) => bank.end_home(new_end..end),
+                Err(_) => node.room = new_end,
+            }
+            bank.release(end - new_end);
         }
         Ok(())
     }
 
-    /// Frees pages that no node has.
-    fn give_back(&mut self, manager: usize, pages: Range<u64>) {
-        let count = pages.end - pages.start;
+    /// Frees pages that no node has, and their addresses up to `room`.
+    fn give_back(&mut self, manager: usize, pages: Range<u64>, room: u64) {
         // Pages that the machine does not let go of keep their addresses: nobody else may find what is in them.
         if self.banks[manager].forget(pages.clone()).is_ok() {
             self.banks[manager].end_home(pages.clone());
-            self.extents.give(pages.start, count);
+            self.extents.give(pages.start, room - pages.start);
         }
-        self.banks[manager].release(count);
+        self.banks[manager].release(pages.end - pages.start);
     }
 
     /// Deletes a dataspace.
     pub fn delete(&mut self, space: u64) {
         let Some(node) = self.nodes.remove(&space) else { return };
-        self.give_back(node.manager, space..node.end);
+        self.give_back(node.manager, space..node.end, node.room);
         if let Some(source) = node.source {
             self.leave(source, space);
         }
@@ -170,7 +182,7 @@ impl<H: Hands, S: Store, P: Policy> Spaces<H, S, P> {
             node.above.iter_mut().filter(|one| **one == source).for_each(|one| *one = above);
         }
         if let Some(node) = self.nodes.remove(&source) {
-            self.give_back(node.manager, source..node.end);
+            self.give_back(node.manager, source..node.end, node.room);
         }
         Ok(())
     }
@@ -290,14 +302,14 @@ impl<H: Hands, S: Store, P: Policy> Spaces<H, S, P> {
     fn snapshot(&mut self, space: u64) -> Result<u64, Trouble> {
         let node = &self.nodes[&space];
         let (manager, end, source) = (node.manager, node.end, node.source);
-        let snapshot = self.reserve(manager, end - space)?;
+        let (snapshot, room) = self.reserve(manager, end - space)?;
         if let Err(trouble) = self.banks[manager].conceal(space..end) {
-            self.give_back(manager, snapshot..snapshot + (end - space));
+            self.give_back(manager, snapshot..snapshot + (end - space), room);
             return Err(trouble);
         }
         self.banks[manager].rename(space..end, snapshot);
         let above = alloc::vec![space];
-        self.nodes.insert(snapshot, Node { manager, end: snapshot + (end - space), source, above });
+        self.nodes.insert(snapshot, Node { manager, end: snapshot + (end - space), room, source, above });
         if let Some(node) = source.and_then(|source| self.nodes.get_mut(&source)) {
             node.above.iter_mut().filter(|one| **one == space).for_each(|one| *one = snapshot);
         }

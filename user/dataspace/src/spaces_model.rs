@@ -161,3 +161,24 @@ fn memory_that_stays_has_a_quota() {
     spaces.delete(first);
     spaces.delete(second);
 }
+
+#[test]
+fn bytes_are_read_and_written_in_any_page() {
+    let mut spaces = spaces(2);
+    let space = spaces.create(0, 4).unwrap();
+    let mut plain = vec![0; 4 * PAGE];
+    let mut random = Random::new(4);
+    for round in 0..200 {
+        let start = random.below(plain.len());
+        let end = (start + random.below(2 * PAGE)).min(plain.len());
+        let bytes = vec![round as u8; end - start];
+        spaces.write(space, start as u64, &bytes).unwrap();
+        plain[start..end].copy_from_slice(&bytes);
+        if round % 50 == 20 {
+            spaces.copy(space, 1).unwrap();
+        }
+        let mut back = vec![9; plain.len()];
+        spaces.read(space, 0, &mut back).unwrap();
+        assert!(back == plain, "round {round}");
+    }
+}

@@ -1,10 +1,13 @@
 //! Where pages go that are put away.
 
+mod chain;
 mod compressed;
 
+pub use chain::Chain;
 pub use compressed::Compressed;
 
 use crate::Page;
+use crate::generations::Saved;
 
 /// There is no room for one more page, or the place cannot be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,6 +29,21 @@ pub trait Store {
     fn capacity(&self) -> u64;
     /// Bytes that are in use.
     fn used(&self) -> u64;
+    /// Returns true if each page must find a place in the store, even while it is in a frame.
+    fn keeps_all(&self) -> bool {
+        false
+    }
+    /// What makes its pages outlive this program. `None`: nothing does.
+    fn lasting(&mut self) -> Option<&mut dyn Lasting> {
+        None
+    }
+}
+
+/// A store that outlives the program.
+pub trait Lasting {
+    /// From now on the store holds these dataspaces for whoever opens it next, in the order of their names. Returns false if it did so before.
+    /// On failure it holds those of the last time.
+    fn commit(&mut self, saved: &[Saved]) -> Result<bool, Full>;
 }
 
 impl<S: Store + ?Sized> Store for alloc::boxed::Box<S> {
@@ -47,6 +65,14 @@ impl<S: Store + ?Sized> Store for alloc::boxed::Box<S> {
 
     fn used(&self) -> u64 {
         (**self).used()
+    }
+
+    fn keeps_all(&self) -> bool {
+        (**self).keeps_all()
+    }
+
+    fn lasting(&mut self) -> Option<&mut dyn Lasting> {
+        (**self).lasting()
     }
 }
 

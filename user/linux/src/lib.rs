@@ -108,6 +108,7 @@ mod operations {
         pub mod file_io;
         pub mod file_signals;
         pub mod in_process_io;
+        pub mod named_memory;
         pub mod named_pipe;
         pub mod pidfd;
         pub mod queue_events;

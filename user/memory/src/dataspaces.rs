@@ -1,6 +1,7 @@
 //! Protocol `dataspace`, at pools, dataspaces and attachments.
 
-use crate::keeper::{Attachment, Dataspace, Keeper, MAX_DATASPACES, Name, errno, pages};
+use crate::attachments::Attachment;
+use crate::keeper::{Dataspace, Keeper, MAX_DATASPACES, Name, errno, pages};
 use crate::words::{READ, SHARED, key};
 use nacre_abi::PAGE_SIZE;
 use nacre_abi::rights::REFERENCE_USE;
@@ -49,11 +50,6 @@ impl Keeper {
         self.spaces.manager(dataspace.space).ok_or(Errno::EIO)
     }
 
-    fn size_of(&self, key: u64) -> Result<u64, Errno> {
-        let pages = self.pages_of(self.dataspaces.get(&key).ok_or(Errno::EIO)?)?;
-        Ok((pages.end - pages.start) * PAGE_SIZE)
-    }
-
     fn own_reference(&self, key: u64) -> Result<OwnedReference, Errno> {
         Ok(self.dataspaces.get(&key).ok_or(Errno::EIO)?.ports.own().new_reference(REFERENCE_USE)?)
     }
@@ -64,7 +60,7 @@ impl Keeper {
     }
 
     /// Attaches a dataspace: the region, and the port that keeps the attachment.
-    fn add_attachment(&mut self, dataspace: u64, reads: bool) -> Result<(OwnedReference, OwnedReference), Errno> {
+    pub(crate) fn add_attachment(&mut self, dataspace: u64, reads: bool, owns: bool) -> Result<(OwnedReference, OwnedReference), Errno> {
         if self.attachments.len() >= MAX_DATASPACES {
             return Err(Errno::ENOMEM);
         }
@@ -73,12 +69,23 @@ impl Keeper {
         let port = OwnedPort::new(if reads { key | READ } else { key }, self.set.handle())?;
         let region = self.top.region(&pages, reads, port.handle())?;
         let references = (region.new_reference(REFERENCE_USE)?, port.new_reference(REFERENCE_USE)?);
-        self.attachments.insert(key, Attachment { dataspace, region, _port: port });
+        self.attachments.add(key, dataspace, Attachment { dataspace, region, owns, position: 0, flags: 0, _port: port });
         Ok(references)
     }
 
+    /// Ends an attachment. `ENOSYS`: there is none of this key.
+    pub(crate) fn detach_key(&mut self, key: u64) -> Result<(), Errno> {
+        let dataspace = self.attachments.get(key).ok_or(Errno::ENOSYS)?.dataspace;
+        self.attachments.remove(key, dataspace);
+        if self.lasts(dataspace) {
+            // Whoever wants to know whether all is written asks by `file.sync`.
+            let _ = self.commit();
+        }
+        Ok(())
+    }
+
     /// Gives a dataspace this name, which nobody has, in place of the one that it had.
-    fn give_name(&mut self, key: u64, name: Option<Name>) {
+    pub(crate) fn give_name(&mut self, key: u64, name: Option<Name>) {
         let Some(dataspace) = self.dataspaces.get_mut(&key) else { return };
         if let Some(old) = core::mem::replace(&mut dataspace.name, name.clone()) {
             self.names.remove(&old);
@@ -102,21 +109,24 @@ impl Keeper {
 impl Server for Keeper {
     fn identify(&mut self, request: &mut Request<'_>, name: &[u8]) -> Handled<identify::Output> {
         let (pool, (manager, own)) = (self.pool(request)?, split(name));
-        let name = (pool, self.manager(manager, 0)?, own.ok_or(Errno::EINVAL)?.to_vec());
+        let manager = self.manager(manager, 0)?;
+        let name = (self.name_pool(pool, manager), manager, own.ok_or(Errno::EINVAL)?.to_vec());
         let key = *self.names.get(&name).ok_or(Errno::ENOENT)?;
-        identify::Output { size: self.size_of(key)?, dataspace: self.shared_reference(key, false)?.into() }.now()
+        // Nobody else owns what outlives its owners.
+        let reference = if self.lasts(key) { self.own_reference(key)? } else { self.shared_reference(key, false)? };
+        identify::Output { size: self.capacity_of(key)?, dataspace: reference.into() }.now()
     }
 
     fn attach(&mut self, request: &mut Request<'_>, flags: u64) -> Handled<attach::Output> {
         self.dataspace(request)?;
         let reads_alone = reads(request.word(), flags)?;
         let key = key(request.word());
-        let (region, attachment) = self.add_attachment(key, reads_alone)?;
-        attach::Output { size: self.size_of(key)?, region: region.into(), attachment: attachment.into() }.now()
+        let (region, attachment) = self.add_attachment(key, reads_alone, request.word() & SHARED == 0)?;
+        attach::Output { size: self.capacity_of(key)?, region: region.into(), attachment: attachment.into() }.now()
     }
 
     fn detach(&mut self, request: &mut Request<'_>) -> Handled<detach::Output> {
-        self.attachments.remove(&key(request.word())).ok_or(Errno::ENOSYS)?;
+        self.detach_key(key(request.word()))?;
         detach::Output::default().now()
     }
 
@@ -155,7 +165,7 @@ impl Server for Keeper {
         let pages = self.pages_of(dataspace)?;
         let copy = self.add_dataspace(pool, pages.end - pages.start, |spaces| spaces.copy(space, manager))?;
         let reference = self.own_reference(copy).inspect_err(|_| self.remove_dataspace(copy))?;
-        copy::Output { size: self.size_of(copy)?, dataspace: reference.into() }.now()
+        copy::Output { size: self.capacity_of(copy)?, dataspace: reference.into() }.now()
     }
 
     fn transfer(&mut self, request: &mut Request<'_>, name: &[u8]) -> Handled<transfer::Output> {
@@ -164,12 +174,15 @@ impl Server for Keeper {
         let manager = self.manager(name, from)?;
         self.check_supports(from, DATASPACE_TRANSFER)?;
         self.check_supports(manager, DATASPACE_TRANSFER)?;
-        let name = self.dataspace(request)?.name.clone().map(|(pool, _, own)| (pool, manager, own));
+        let (home, name) = (self.dataspace(request)?.home, self.dataspace(request)?.name.clone());
+        let name = name.map(|(.., own)| (self.name_pool(home, manager), manager, own));
         if manager != from && name.as_ref().is_some_and(|name| self.names.contains_key(name)) {
             return Err(Errno::EEXIST);
         }
+        self.note_change(key);
         self.move_to(key, manager)?;
         self.give_name(key, name);
+        self.settle(key);
         transfer::Output::default().now()
     }
 
@@ -177,7 +190,7 @@ impl Server for Keeper {
         let (pool, (manager, own)) = (self.pool(request)?, split(name));
         let (manager, count) = (self.manager(manager, 0)?, pages(size)?);
         self.check_supports(manager, DATASPACE_CREATE)?;
-        let named: Option<Name> = own.map(|own| (pool, manager, own.to_vec()));
+        let named: Option<Name> = own.map(|own| (self.name_pool(pool, manager), manager, own.to_vec()));
         match &named {
             Some((_, _, own)) if own.len() > MAX_NAME => return Err(Errno::ENAMETOOLONG),
             Some(named) if self.names.contains_key(named) => return Err(Errno::EEXIST),
@@ -186,6 +199,7 @@ impl Server for Keeper {
         let key = self.add_dataspace(pool, count, |spaces| spaces.create(manager, count))?;
         let reference = self.own_reference(key).inspect_err(|_| self.remove_dataspace(key))?;
         self.give_name(key, named);
+        self.settle(key);
         create::Output { size: count * PAGE_SIZE, dataspace: reference.into() }.now()
     }
 

@@ -2,6 +2,8 @@
 //!
 //! Memory that is asked for as pageable is a dataspace of the first manager. All else - memory for kernel objects, memory that answers are received in, memory at whose words somebody waits - comes from a pool below, and is handed over as it is.
 
+use crate::attachments::{Attachment, Attachments};
+use crate::lasting::Lasting;
 use crate::pools::Pools;
 use crate::shares::Ports;
 use crate::tables::{PAGES, Shown, Tables, Top};
@@ -9,30 +11,31 @@ use crate::words::{DATA, READ, SHARED, key};
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
+use core::cmp::Ordering;
 use core::ops::Range;
 use nacre_abi::message::NO_REFERENCES;
 use nacre_abi::rights::REFERENCE_USE;
 use nacre_abi::state::RegionState;
-use nacre_abi::{PAGE_SIZE, Rights, fault};
+use nacre_abi::{Code, PAGE_SIZE, Rights, fault};
 use nacre_dataspaces::policy::Random;
 use nacre_dataspaces::{Bank, Policy, Spaces, Store, Trouble};
 use nacre_proto::flags::{DATASPACE_COPY, DATASPACE_CREATE, DATASPACE_DELETE, DATASPACE_SHARE, DATASPACE_TRANSFER, POOL_DATA, SEGMENT_OBJECTS, SEGMENT_PAGEABLE};
 use nacre_proto::memory::{self, pool_create, pool_destroy, segment_create, share};
 use nacre_proto::segment::{self, clear, destroy, meet, requeue, resize, wait, wake};
 use nacre_proto::server::Output;
-use nacre_proto::{Errno, Event, Handled, Request, Station, dataspace};
+use nacre_proto::{Errno, Event, Handled, Request, Station, dataspace, file};
 use nacre_sys::{OwnedPort, OwnedPortSet, OwnedReference, OwnedRegion, Status};
 
 /// Word of the port at which faults in the `O` of any manager arrive.
 pub const FAULTS: u64 = 0;
 /// Key of the child's outermost pool.
-const FIRST_POOL: u64 = 1;
+pub(crate) const FIRST_POOL: u64 = 1;
 /// Maximum number of dataspaces, and of attachments. Each costs us some hundred bytes.
 pub(crate) const MAX_DATASPACES: usize = 8192;
 /// Most pages that chance puts away after a fault.
 const DISTURBED: usize = 4;
-/// Size of the longest message: a name of a dataspace.
-pub(crate) const MAX_BYTES: usize = 512;
+/// Size of the longest message: bytes of a file.
+const MAX_BYTES: usize = nacre_abi::message::MAX_BYTES as usize;
 
 /// Operations of a manager that supports them all.
 pub const ALL_OPERATIONS: u64 = DATASPACE_SHARE | DATASPACE_COPY | DATASPACE_TRANSFER | DATASPACE_CREATE | DATASPACE_DELETE;
@@ -45,6 +48,8 @@ pub type AnySpaces = Spaces<Tables, Box<dyn Store + Send>, Box<dyn Policy + Send
 /// Memory that somebody has.
 pub(crate) struct Dataspace {
     pub(crate) pool: u64,
+    /// The pool of whoever made it. While a dataspace lasts it is the outermost pool's.
+    pub(crate) home: u64,
     /// The dataspace in [`Spaces`].
     pub(crate) space: u64,
     pub(crate) shown: Shown,
@@ -53,17 +58,12 @@ pub(crate) struct Dataspace {
     pub(crate) ports: Ports,
     /// Its entry in the keeper's names, if it has one.
     pub(crate) name: Option<Name>,
+    /// Its length in bytes, as a file.
+    pub(crate) length: u64,
 }
 
 /// Name of a dataspace: its pool, its manager, and what the client calls it.
 pub(crate) type Name = (u64, usize, Vec<u8>);
-
-/// A region that somebody has of a dataspace.
-pub(crate) struct Attachment {
-    pub(crate) dataspace: u64,
-    pub(crate) region: OwnedRegion,
-    pub(crate) _port: OwnedPort,
-}
 
 /// A manager, as its clients know it.
 pub struct Manager {
@@ -82,9 +82,11 @@ pub struct Keeper {
     pub(crate) spaces: AnySpaces,
     pub(crate) pools: Pools,
     pub(crate) dataspaces: BTreeMap<u64, Dataspace>,
-    pub(crate) attachments: BTreeMap<u64, Attachment>,
+    pub(crate) attachments: Attachments<Attachment>,
     /// Dataspaces that have a name: by pool, manager and name.
     pub(crate) names: BTreeMap<Name, u64>,
+    /// Dataspaces that outlive this program.
+    pub(crate) lasting: Lasting,
     next_key: u64,
     chaos: Option<Random>,
 }
@@ -110,8 +112,9 @@ impl Keeper {
             spaces: Spaces::new(banks, PAGES),
             pools: Pools::default(),
             dataspaces: BTreeMap::new(),
-            attachments: BTreeMap::new(),
+            attachments: Attachments::default(),
             names: BTreeMap::new(),
+            lasting: Lasting::default(),
             next_key: FIRST_POOL,
             chaos,
         }
@@ -132,10 +135,20 @@ impl Keeper {
 
     /// Serves for ever.
     pub fn run(&mut self, mut each: impl FnMut(&Keeper)) -> Result<(), Status> {
-        let mut station = Station::new(MAX_BYTES).map_err(|_| Status::new(nacre_abi::Code::NoMemory))?;
+        let mut station = Station::new(MAX_BYTES).map_err(|_| Status::new(Code::NoMemory))?;
         loop {
-            let event = station.next(self.set.handle().address(), nacre_sys::FOREVER)?;
-            self.handle(event);
+            let is_due = match station.next(self.set.handle().address(), self.lasting.patience()) {
+                Ok(event) => {
+                    self.handle(event);
+                    self.lasting.is_due()
+                }
+                Err(status) if status.code() == Some(Code::TimedOut) => true,
+                Err(status) => return Err(status),
+            };
+            if is_due {
+                // A later one may go well.
+                let _ = self.commit();
+            }
             each(self);
         }
     }
@@ -151,6 +164,7 @@ impl Keeper {
                 memory::NUMBER => memory::dispatch(self, &mut request),
                 segment::NUMBER => segment::dispatch(self, &mut request),
                 dataspace::NUMBER => dataspace::dispatch(self, &mut request),
+                file::NUMBER => file::dispatch(self, &mut request),
                 _ => request.refuse(Errno::ENOSYS),
             },
             Event::Request(mut request) => request.refuse(Errno::ENOSYS),
@@ -167,12 +181,13 @@ impl Keeper {
         if let (Some(random), Some(bank)) = (&mut self.chaos, self.spaces.bank_mut(manager)) {
             bank.disturb(random, DISTURBED);
         }
+        self.lasting.note_touch(manager);
         brought
     }
 
     /// A thread found nothing in `T` while its dataspace was moved, or asks for more than a region allows. False: it is not to try again.
     fn fault_above(&mut self, word: u64, needed: u64) -> bool {
-        let key = self.attachments.get(&key(word)).map_or(key(word), |attachment| attachment.dataspace);
+        let key = self.attachments.get(key(word)).map_or(key(word), |attachment| attachment.dataspace);
         let allowed = if word & READ != 0 { Rights::READ.union(Rights::EXECUTE) } else { Rights::READ.union(Rights::WRITE).union(Rights::EXECUTE) };
         allowed.contains(Rights(needed)) && self.show(key).is_ok()
     }
@@ -193,7 +208,7 @@ impl Keeper {
             return;
         }
         let key = key(word);
-        if self.attachments.remove(&key).is_some() {
+        if self.detach_key(key).is_ok() || self.lasts(key) {
         } else if self.dataspaces.contains_key(&key) {
             self.remove_dataspace(key);
         } else if key != FIRST_POOL && self.pools.has(key) {
@@ -224,9 +239,8 @@ impl Keeper {
     fn remove_pool(&mut self, key: u64) {
         loop {
             let within = self.pools.innermost(key);
-            while let Some(found) = self.dataspaces.iter().find(|(_, dataspace)| dataspace.pool == within).map(|(key, _)| *key) {
-                self.remove_dataspace(found);
-            }
+            let found: Vec<u64> = self.dataspaces.iter().filter(|(_, dataspace)| dataspace.pool == within).map(|(key, _)| *key).collect();
+            found.into_iter().for_each(|key| self.remove_dataspace(key));
             self.pools.remove(within);
             if within == key {
                 return;
@@ -236,8 +250,9 @@ impl Keeper {
 
     /// A dataspace goes: nobody reaches it any more, and its pages are free.
     pub(crate) fn remove_dataspace(&mut self, key: u64) {
+        self.note_change(key);
         let Some(dataspace) = self.dataspaces.remove(&key) else { return };
-        self.attachments.retain(|_, attachment| attachment.dataspace != key);
+        self.attachments.remove_all(key);
         if let Some(name) = &dataspace.name {
             self.names.remove(name);
         }
@@ -264,7 +279,7 @@ impl Keeper {
         let ports = Ports::new(key, self.set.handle())?;
         let space = make(&mut self.spaces).map_err(errno)?;
         self.pools.count(pool, count as i64);
-        self.dataspaces.insert(key, Dataspace { pool, space, shown, region: None, ports, name: None });
+        self.dataspaces.insert(key, Dataspace { pool, home: pool, space, shown, region: None, ports, name: None, length: count * PAGE_SIZE });
         self.show(key).inspect_err(|_| self.remove_dataspace(key))?;
         Ok(key)
     }
@@ -306,7 +321,7 @@ impl Keeper {
     fn show_pages(&mut self, key: u64, count: u64) -> Result<(), Errno> {
         let dataspace = self.dataspaces.get_mut(&key).ok_or(Errno::EIO)?;
         dataspace.shown.hide();
-        let attached = self.attachments.values().filter(|attachment| attachment.dataspace == key).map(|attachment| &attachment.region);
+        let attached = self.attachments.of(key).map(|attachment| &attachment.region);
         for region in dataspace.region.iter().chain(attached) {
             let state = region.get_state()?;
             region.set_state(&RegionState { size: count * PAGE_SIZE, ..state })?;
@@ -334,6 +349,19 @@ impl Keeper {
         self.spaces.resize(now.start, count).map_err(errno)?;
         self.pools.count(pool, count as i64 - (now.end - now.start) as i64);
         Ok(())
+    }
+}
+
+impl Keeper {
+    /// Gives a dataspace so many pages.
+    pub(crate) fn set_pages(&mut self, key: u64, count: u64) -> Result<(), Errno> {
+        let now = self.pages_of(self.dataspaces.get(&key).ok_or(Errno::EIO)?)?;
+        match count.cmp(&(now.end - now.start)) {
+            Ordering::Greater => self.grow(key, count)?,
+            Ordering::Less => self.shrink(key, count)?,
+            Ordering::Equal => {}
+        }
+        self.show(key)
     }
 }
 
@@ -406,13 +434,9 @@ impl segment::Server for Keeper {
 
     fn resize(&mut self, request: &mut Request<'_>, size: u64) -> Handled<resize::Output> {
         let (key, count) = (self.own_dataspace(request)?, pages(size)?);
-        let now = self.pages_of(self.dataspaces.get(&key).ok_or(Errno::EIO)?)?;
-        if count > now.end - now.start {
-            self.grow(key, count)?;
-        } else {
-            self.shrink(key, count)?;
-        }
-        self.show(key)?;
+        self.set_pages(key, count)?;
+        self.dataspaces.get_mut(&key).ok_or(Errno::EIO)?.length = count * PAGE_SIZE;
+        self.note_change(key);
         resize::Output { size: count * PAGE_SIZE }.now()
     }
 
@@ -432,6 +456,7 @@ impl segment::Server for Keeper {
             return Err(Errno::EINVAL);
         }
         self.spaces.clear(pages.start, pages.start + offset / PAGE_SIZE..pages.start + end / PAGE_SIZE).map_err(|_| Errno::EAGAIN)?;
+        self.note_change(key(request.word()));
         clear::Output::default().now()
     }
 

@@ -15,5 +15,8 @@ pub mod stores;
 pub mod tables;
 pub mod watch;
 
+mod attachments;
 mod dataspaces;
+mod files;
+mod lasting;
 mod words;

@@ -10,13 +10,14 @@ use alloc::vec::Vec;
 use nacre_abi::PAGE_SIZE;
 use nacre_abi::rights::REFERENCE_USE;
 use nacre_dataspaces::bank::LEAST_FRAMES;
+use nacre_dataspaces::generations::Saved;
 use nacre_dataspaces::policy::Random;
 use nacre_dataspaces::{Access, Bank, Counts, Policy, Store};
 use nacre_nest::command::{FAILED, complain};
 use nacre_nest::interpose::stage;
 use nacre_nest::{ChildPool, Services};
 use nacre_proto::flags::POOL_DATA;
-use nacre_proto::{Errno, dataspace, memory};
+use nacre_proto::{Errno, dataspace, file, memory};
 use nacre_rt::{Arguments, thread};
 use nacre_sys::lock::Lock;
 use nacre_sys::{OwnedPort, OwnedPortSet, OwnedReference, Status};
@@ -40,6 +41,8 @@ pub struct Plan<'a> {
     pub policy: Box<dyn Policy + Send>,
     /// Frames belong to pages for good, and what they are. `None`: a page goes where there is room.
     pub homes: Option<Access>,
+    /// Dataspaces that the store has already, if it makes generations.
+    pub saved: Option<Vec<Saved>>,
 }
 
 /// What a monitor says of itself and its child.
@@ -82,6 +85,8 @@ static KEEPER: Lock<Option<Keeper>> = Lock::new(None);
 static POOL: Lock<Option<[OwnedReference; 2]>> = Lock::new(None);
 /// Monitor that reports, and its report.
 static REPORT: Lock<Option<(&'static str, fn(&Figures) -> String)>> = Lock::new(None);
+/// A reference to the child's pool, if there is something to be written at the end.
+static LAST: Lock<Option<OwnedReference>> = Lock::new(None);
 /// Figures of all managers, as of the last event.
 static FIGURES: Lock<Vec<Figures>> = Lock::new(Vec::new());
 
@@ -134,7 +139,9 @@ fn prepare(plans: Vec<Plan<'_>>, child: &Child<'_>, services: &mut Services) -> 
     let faults = OwnedPort::new(FAULTS, set.handle()).map_err(kernel("a port"))?;
     let mut top = tables::top(services).map_err(refused("its spaces"))?;
     let mut managers: Vec<(Manager, AnyBank)> = Vec::new();
-    for plan in plans {
+    let mut saved = None;
+    for (number, plan) in plans.into_iter().enumerate() {
+        saved = plan.saved.map(|found| (number, found)).or(saved);
         let tables = top.add_manager(services, plan.frames, &plan.from, faults.handle()).map_err(refused("frames"))?;
         managers.push((plan.manager, match plan.homes {
             None => Bank::new(tables, plan.store, plan.policy, plan.frames),
@@ -147,7 +154,12 @@ fn prepare(plans: Vec<Plan<'_>>, child: &Child<'_>, services: &mut Services) -> 
         Err(_) => OwnedReference::copy_of(services.memory(), REFERENCE_USE).map_err(kernel("a copy of its pool"))?,
     };
     let mut keeper = Keeper::new(set, faults, top, managers, child.chaos.map(Random::new));
-    *POOL.lock() = Some(keeper.first_pool(own, child.limit).map_err(refused("a pool"))?);
+    let pools = keeper.first_pool(own, child.limit).map_err(refused("a pool"))?;
+    if let Some((number, saved)) = saved {
+        keeper.restore(number, saved).map_err(refused("what lasts"))?;
+        *LAST.lock() = Some(OwnedReference::copy_of(pools[0].handle(), REFERENCE_USE).map_err(kernel("a reference"))?);
+    }
+    *POOL.lock() = Some(pools);
     *KEEPER.lock() = Some(keeper);
     *REPORT.lock() = child.report.map(|report| (child.monitor, report));
     Ok(())
@@ -179,8 +191,13 @@ fn keep(reports: usize) {
     nacre_rt::exit::exit(FAILED);
 }
 
-/// Tells what happened, if that was asked for.
+/// Writes what lasts, and tells what happened if that was asked for.
 fn at_end() {
+    if let Some(pool) = LAST.lock().take()
+        && let Err(errno) = file::sync(pool.handle())
+    {
+        complain("memory", &format!("cannot write what lasts, so that the generation before stands: {errno}"));
+    }
     let Some((monitor, report)) = *REPORT.lock() else { return };
     for figures in FIGURES.lock().iter() {
         complain(monitor, &report(figures));

@@ -2,6 +2,7 @@
 
 use alloc::vec::Vec;
 use nacre_abi::Rights;
+use nacre_dataspaces::generations::{Blocks, Failed};
 use nacre_dataspaces::store::{Full, Lost, Numbers};
 use nacre_dataspaces::{PAGE, Page, Store};
 use nacre_nest::places::Place;
@@ -54,6 +55,43 @@ impl Store for InFile {
 
     fn used(&self) -> u64 {
         self.numbers.taken() * PAGE_BYTES
+    }
+}
+
+/// A file of the layer below, for generations.
+pub struct BlockFile {
+    file: OwnedReference,
+    blocks: u64,
+}
+
+impl BlockFile {
+    /// Uses the first `blocks` pages of `file`.
+    pub fn new(file: OwnedReference, blocks: u64) -> BlockFile {
+        BlockFile { file, blocks }
+    }
+}
+
+impl Blocks for BlockFile {
+    fn count(&self) -> u64 {
+        self.blocks
+    }
+
+    fn read(&mut self, block: u64, into: &mut Page) -> Result<(), Failed> {
+        match file::read(self.file.handle(), block * PAGE_BYTES, PAGE_BYTES, &mut into[..]) {
+            Ok(reply) if reply.data == PAGE => Ok(()),
+            _ => Err(Failed),
+        }
+    }
+
+    fn write(&mut self, block: u64, from: &Page) -> Result<(), Failed> {
+        match file::write(self.file.handle(), block * PAGE_BYTES, &from[..]) {
+            Ok(reply) if reply.count == PAGE_BYTES => Ok(()),
+            _ => Err(Failed),
+        }
+    }
+
+    fn settle(&mut self) -> Result<(), Failed> {
+        file::sync(self.file.handle()).map(drop).map_err(|_| Failed)
     }
 }
 

@@ -76,6 +76,7 @@ table! {
     DATASPACE_CREATE = 8, "`dataspace.create`.";
     DATASPACE_DELETE = 16, "`dataspace.delete`.";
     DATASPACE_STAYS = 32, "Pages that were touched stay in memory.";
+    DATASPACE_LASTS = 64, "Dataspaces with a name outlive their references, their manager and the machine. `identify` gives a reference that owns one.";
 }
 
 table! {

@@ -3,6 +3,7 @@
 use crate::abi::errno::{Answer, EEXIST, EINVAL, ENOENT, ENOTDIR, EPERM, ERANGE, Errno};
 use crate::abi::file_flags::{AT_EMPTY_PATH, AT_SYMLINK_NOFOLLOW, CURRENT};
 use crate::abi::registers::Frame;
+use crate::operations::files::named_memory;
 use crate::operations::paths::file_status;
 use crate::operations::paths::path_of;
 use crate::operations::paths::path_start::own_descriptor;
@@ -98,6 +99,10 @@ pub fn mknodat(process: &mut Process, frame: &mut Frame) -> Answer {
 }
 
 fn remove(process: &mut Process, descriptor: u64, path: u64, is_directory: bool) -> Answer {
+    let named = process.memory.path(path)?;
+    if let Some(removed) = named_memory::remove_named_memory(named, is_directory) {
+        return removed;
+    }
     let place = process.place(descriptor, path)?;
     permissions::check_old_name(process, place)?;
     process.ask_at(place, |directory, path| directory::remove(directory, u64::from(is_directory), path))?;

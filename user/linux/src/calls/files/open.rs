@@ -5,6 +5,7 @@ use crate::abi::file_flags::{CURRENT, O_ACCESS, O_APPEND, O_CLOEXEC, O_DIRECT, O
 use crate::abi::file_flags::S_IFREG;
 use crate::abi::registers::Frame;
 use crate::operations::files::busy_file;
+use crate::operations::files::named_memory;
 use crate::operations::files::named_pipe;
 use crate::operations::paths::file_status;
 use crate::operations::paths::path_resolve::{Resolved, Rules};
@@ -67,6 +68,9 @@ fn open_at(process: &mut Process, descriptor: u64, address: u64, flags: u64, mod
     }
     let path = elsewhere.as_deref().unwrap_or(path);
     if let Some(opened) = terminal_io::open_terminal(process, path, flags) {
+        return opened;
+    }
+    if let Some(opened) = named_memory::open_named_memory(process, &path.to_vec(), flags) {
         return opened;
     }
     open_path(process, descriptor, path, flags, mode)

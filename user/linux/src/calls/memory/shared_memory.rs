@@ -50,5 +50,11 @@ pub fn msync(process: &mut Process, frame: &mut Frame) -> Answer {
     if flags & INVALIDATE != 0 && process.memory.locked.touches(address, end) {
         return Err(EBUSY);
     }
-    if process.memory.map.is_covered(address, end) { Ok(0) } else { Err(ENOMEM) }
+    if !process.memory.map.is_covered(address, end) {
+        return Err(ENOMEM);
+    }
+    if flags & SYNCHRONOUS != 0 {
+        process.memory.sync(address, end)?;
+    }
+    Ok(0)
 }

@@ -2,6 +2,7 @@
 
 use crate::abi::errno::{EINVAL, EIO, ENOENT, Errno};
 use crate::abi::file_flags::{AT_EMPTY_PATH, AT_SYMLINK_NOFOLLOW, CURRENT};
+use crate::operations::files::named_memory;
 use crate::operations::paths::file_status::{self, of_file};
 use crate::operations::paths::path_start;
 use crate::operations::paths::permissions;
@@ -35,6 +36,9 @@ pub fn at(process: &mut Process, descriptor: u64, address: u64, flags: u64) -> R
         return of_descriptor(process, number?).map_err(|_| ENOENT);
     }
     if let Some(known) = proc::terminals::terminal_status(process, path) {
+        return known;
+    }
+    if let Some(known) = named_memory::status_of_named_memory(path) {
         return known;
     }
     match proc::tree::in_proc(process, descriptor, path, flags & AT_SYMLINK_NOFOLLOW == 0) {

@@ -6,7 +6,7 @@ use crate::state::memory::Memory;
 use crate::state::memory::mapped_part::Fill;
 use alloc::rc::Rc;
 use alloc::vec::Vec;
-use nacre_proto::dataspace;
+use nacre_proto::{dataspace, file};
 
 impl Memory {
     /// Moves the program's pageable memory to a manager: the number of dataspaces, and their bytes.
@@ -14,7 +14,7 @@ impl Memory {
     /// error the dataspaces that were moved before stay where they are.
     pub fn transfer_all(&self, manager: &[u8]) -> Result<[u64; 2], Errno> {
         let (mut moved, mut bytes) = (0, 0);
-        for segment in self.dataspaces() {
+        for segment in self.dataspaces(0, u64::MAX) {
             let Some(port) = segment.port() else { continue };
             match dataspace::transfer(port, manager) {
                 Ok(_) => (moved, bytes) = (moved + 1, bytes + segment.size()),
@@ -26,10 +26,22 @@ impl Memory {
         if moved == 0 { Err(ENOSYS) } else { Ok([moved, bytes]) }
     }
 
-    /// Segments whose pages come and go, each once.
-    fn dataspaces(&self) -> Vec<Rc<Segment>> {
+    /// Returns when what was written to files' memory between two addresses is where it stays.
+    pub fn sync(&self, start: u64, end: u64) -> Result<(), Errno> {
+        for segment in self.dataspaces(start, end) {
+            match segment.port().map_or(Ok(()), |port| file::sync(port).map(drop)) {
+                // Whoever has the file writes it without being asked.
+                Ok(()) | Err(nacre_proto::Errno::ENOSYS) => {}
+                Err(errno) => return Err(errno.into()),
+            }
+        }
+        Ok(())
+    }
+
+    /// Segments whose pages come and go, that are shown between two addresses, each once.
+    fn dataspaces(&self, start: u64, end: u64) -> Vec<Rc<Segment>> {
         let mut found: Vec<Rc<Segment>> = Vec::new();
-        for area in self.map.areas() {
+        for area in self.map.areas().filter(|area| area.start < end && start < area.end) {
             let Fill::Own(part) = &area.backing else { continue };
             let Some(segment) = part.segment.as_ref().filter(|segment| segment.is_paged()) else { continue };
             if !found.iter().any(|one| Rc::ptr_eq(one, segment)) {

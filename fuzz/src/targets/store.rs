@@ -1,0 +1,72 @@
+//! Files of persistent memory, as anybody may have written them.
+
+use crate::bytes::Bytes;
+use nacre_dataspaces::generations::{Blocks, Failed, Generations, Saved};
+use nacre_dataspaces::store::{Lasting, Store};
+use nacre_dataspaces::{PAGE, Page};
+
+/// Blocks of the file.
+const BLOCKS: usize = 24;
+
+/// A file in memory, whose writes fail from some time on.
+#[derive(Clone)]
+struct File {
+    blocks: Vec<Page>,
+    left: usize,
+}
+
+impl Blocks for File {
+    fn count(&self) -> u64 {
+        self.blocks.len() as u64
+    }
+
+    fn read(&mut self, block: u64, into: &mut Page) -> Result<(), Failed> {
+        *into = *self.blocks.get(block as usize).ok_or(Failed)?;
+        Ok(())
+    }
+
+    fn write(&mut self, block: u64, from: &Page) -> Result<(), Failed> {
+        self.left = self.left.checked_sub(1).ok_or(Failed)?;
+        self.blocks[block as usize] = *from;
+        Ok(())
+    }
+
+    fn settle(&mut self) -> Result<(), Failed> {
+        Ok(())
+    }
+}
+
+/// A file of two generations, whose tables and pages are the bytes.
+fn made(bytes: &mut Bytes<'_>) -> File {
+    let file = File { blocks: vec![[0; PAGE]; BLOCKS], left: usize::MAX };
+    let mut store = Generations::open(file).unwrap_or_else(|_| unreachable!("a file of zeros is new")).store;
+    for _ in 0..2 {
+        let pages = (0..bytes.below(3) as u64).map(|place| (place, store.put(&[1 + bytes.byte() % 9; PAGE]).expect("there is room"))).collect();
+        let saved = Saved { name: bytes.some().to_vec(), length: u64::from(bytes.byte()), count: 3, pages };
+        store.commit(&[saved]).expect("there is room");
+    }
+    store.blocks_mut().clone()
+}
+
+/// Opens an altered file, writes a generation, and opens it again: nothing is read that was not written, and nothing is lost.
+pub fn generations(bytes: &[u8]) {
+    let mut bytes = Bytes(bytes);
+    let mut file = made(&mut bytes);
+    for _ in 0..bytes.below(6) {
+        let (block, at, byte) = (bytes.below(BLOCKS), bytes.word() as usize % PAGE, bytes.byte());
+        file.blocks[block][at] = byte;
+    }
+    file.blocks.truncate(BLOCKS - bytes.below(2) * bytes.below(BLOCKS));
+    file.left = bytes.below(12);
+    let Ok(mut opened) = Generations::open(file.clone()) else { return };
+    let mut page = [0; PAGE];
+    for (_, block) in opened.saved.iter().flat_map(|saved| &saved.pages) {
+        opened.store.get(*block, &mut page).expect("what was checked is there");
+    }
+    let before = opened.saved.clone();
+    let Ok(block) = opened.store.put(&[7; PAGE]) else { return };
+    let next = vec![Saved { name: b"next".to_vec(), length: 4096, count: 1, pages: vec![(0, block)] }];
+    let done = opened.store.commit(&next);
+    let again = Generations::open(File { left: usize::MAX, ..opened.store.blocks_mut().clone() }).unwrap_or_else(|unusable| panic!("{unusable}"));
+    assert!(again.saved == if done.is_ok() { next } else { before });
+}

@@ -1,0 +1,101 @@
+//! Operations of the protocol `dataspace`, and memory that lasts: see the README.
+#![cfg_attr(target_os = "none", no_std, no_main)]
+#![forbid(unsafe_code)]
+#![cfg_attr(not(target_os = "none"), allow(dead_code))]
+
+extern crate alloc;
+
+mod count;
+mod operations;
+
+use alloc::vec::Vec;
+use nacre_abi::{PAGE_SIZE, Rights};
+use nacre_nest::places::Place;
+use nacre_proto::structures::Status;
+use nacre_proto::{Errno, dataspace, file};
+use nacre_rt::Arguments;
+use nacre_rt::stream::print;
+use nacre_sys::{OwnedMapping, OwnedReference, Reference, Region, Space};
+
+nacre_rt::entry!(dataspaces);
+
+#[cfg(not(target_os = "none"))]
+fn main() {
+    println!("This is a program of Nacre: build it for a target without an operating system.");
+}
+
+/// Tries to have a page written by the kernel, since it may go at any time.
+const TRIES: usize = 20;
+/// Status of a command line that cannot be read.
+const USAGE: i32 = 2;
+
+/// A dataspace that is mapped.
+pub struct Attached {
+    place: Place,
+    _mapping: OwnedMapping,
+    /// The attachment.
+    pub attachment: OwnedReference,
+    /// Bytes that are mapped.
+    pub size: u64,
+    _region: OwnedReference,
+}
+
+impl Attached {
+    /// Attaches and maps a dataspace, for reading alone or not.
+    pub fn new(dataspace: Reference, flags: u64) -> Result<Attached, Errno> {
+        let attached = dataspace::attach(dataspace, flags)?;
+        let place = Place::take(attached.size).ok_or(Errno::ENOMEM)?;
+        let rights = if flags == 0 { Rights::READ.union(Rights::WRITE) } else { Rights::READ };
+        let mapping = OwnedMapping::new(Space::OWN, place.window().start(), attached.size, Region::through(attached.region.handle()), 0, rights)?;
+        Ok(Attached { place, _mapping: mapping, attachment: attached.attachment, size: attached.size, _region: attached.region })
+    }
+
+    /// Reads the first word of a page; `EFAULT`: it is not there.
+    pub fn read(&self, page: u64) -> Result<u64, Errno> {
+        self.place.window().read_word(page * PAGE_SIZE).ok_or(Errno::EFAULT)
+    }
+
+    /// Returns true if the kernel can read a page, for a message that nobody understands.
+    pub fn is_there(&self, pool: Reference, page: u64) -> bool {
+        let span = self.place.window().span(page * PAGE_SIZE, 8);
+        span.is_some_and(|span| dataspace::interrogate(pool, span).is_err_and(|errno| errno == Errno::ENOENT))
+    }
+
+    /// Returns true if the kernel can write a page, which is touched before: an answer does not wait for a page that is not there.
+    pub fn takes_bytes(&self, page: u64, touch: impl Fn(&Attached) -> Result<(), Errno>) -> bool {
+        let takes = || {
+            touch(self).ok()?;
+            let span = self.place.window().span_mut(page * PAGE_SIZE, Status::SIZE as u64)?;
+            file::status(self.attachment.handle(), span).ok()
+        };
+        (0..TRIES).any(|_| takes().is_some())
+    }
+
+    /// Writes the first word of a page.
+    pub fn write(&self, page: u64, value: u64) -> Result<(), Errno> {
+        self.place.window().write_word(page * PAGE_SIZE, value).ok_or(Errno::EFAULT)
+    }
+}
+
+fn number(word: Option<&&[u8]>) -> Option<u64> {
+    core::str::from_utf8(word?).ok()?.parse().ok()
+}
+
+fn dataspaces(arguments: &Arguments) -> i32 {
+    let words: Vec<&[u8]> = arguments.iter().skip(1).collect();
+    let done = match words[..] {
+        [b"operations", manager, other] => Some(operations::run(manager, other)),
+        [b"count", name, ..] => number(words.get(2)).zip(number(words.get(3))).map(|(pages, rounds)| match count::run(name, pages, rounds) {
+            Ok(()) => 0,
+            Err(text) => {
+                print(1, format_args!("not ok {text}\n"));
+                1
+            }
+        }),
+        _ => None,
+    };
+    done.unwrap_or_else(|| {
+        print(2, format_args!("Usage: dataspace-test operations MANAGER OTHER | dataspace-test count NAME PAGES ROUNDS\n"));
+        USAGE
+    })
+}

@@ -1,0 +1,66 @@
+//! Pages that outlive the program, and bytes of pages that are read and written by message.
+
+use super::{Bank, Place, Trouble};
+use crate::hands::{Hands, Shown};
+use crate::policy::Policy;
+use crate::store::Store;
+use crate::{PAGE, Page};
+use alloc::vec::Vec;
+use core::ops::Range;
+
+impl<H: Hands, S: Store, P: Policy> Bank<H, S, P> {
+    /// Frames of a range whose pages the store does not have.
+    fn unsaved(&self, range: Range<u64>) -> Vec<usize> {
+        let frame = |place: &Place| if let Place::Here(frame) = place { Some(*frame) } else { None };
+        self.places.range(range).filter_map(|(_, place)| frame(place)).filter(|frame| self.frames[*frame].is_some_and(|held| held.copy.is_none())).collect()
+    }
+
+    /// Hides all pages of a range that the store does not have. What fails is hidden in part.
+    pub fn conceal_unsaved(&mut self, range: Range<u64>) -> Result<(), Trouble> {
+        self.unsaved(range).into_iter().try_for_each(|frame| self.hide(frame))
+    }
+
+    /// Writes all pages of a range to the store, and hides those that it did not have: pages that are not zeros, in order, with their numbers.
+    /// They stay where they are, and numbers stay until the pages are written or dropped.
+    pub fn save(&mut self, range: Range<u64>) -> Result<Vec<(u64, u64)>, Trouble> {
+        for frame in self.unsaved(range.clone()) {
+            self.hide(frame)?;
+            let Some(held) = self.frames[frame] else { continue };
+            self.hands.read(frame, &mut self.buffer);
+            if *self.buffer == [0; PAGE] {
+                self.places.insert(held.page, Place::Blank);
+                self.frames[frame] = None;
+                self.free.push(frame);
+            } else {
+                let number = self.store.put(&self.buffer).map_err(|_| Trouble::Full)?;
+                self.frames[frame] = Some(super::Held { shown: Shown::No, copy: Some(number), ..held });
+            }
+        }
+        let number = |place: &Place| match place {
+            Place::Away(number) => Some(*number),
+            Place::Here(frame) => self.frames[*frame].and_then(|held| held.copy),
+            Place::Blank => None,
+        };
+        Ok(self.places.range(range).filter_map(|(page, place)| Some((*page, number(place)?))).collect())
+    }
+
+    /// A page that is nowhere is in the store, at this number.
+    pub fn restore(&mut self, page: u64, number: u64) {
+        self.places.insert(page, Place::Away(number));
+    }
+
+    /// Makes generations of dataspaces, if the store does.
+    pub fn lasting(&mut self) -> Option<&mut dyn crate::store::Lasting> {
+        self.store.lasting()
+    }
+
+    /// Changes a page that the bank has shown to be written. It is hidden meanwhile and afterwards, so nobody else writes to it.
+    pub fn edit(&mut self, page: u64, change: impl FnOnce(&mut Page)) -> Result<(), Trouble> {
+        let Some(Place::Here(frame)) = self.places.get(&page).copied() else { return Err(Trouble::Lost) };
+        self.hide(frame)?;
+        self.hands.read(frame, &mut self.buffer);
+        change(&mut self.buffer);
+        self.hands.write(frame, &self.buffer);
+        Ok(())
+    }
+}
