@@ -1,8 +1,8 @@
 //! Files of persistent memory, as anybody may have written them.
 
 use crate::bytes::Bytes;
-use nacre_dataspaces::generations::{Blocks, Failed, Generations, Saved};
-use nacre_dataspaces::store::{Lasting, Store};
+use nacre_dataspaces::generations::{Blocks, Failed, Generations};
+use nacre_dataspaces::store::{Lasting, Saved, Store};
 use nacre_dataspaces::{PAGE, Page};
 
 /// Blocks of the file.
@@ -48,7 +48,8 @@ fn made(bytes: &mut Bytes<'_>) -> File {
     store.blocks_mut().clone()
 }
 
-/// Opens an altered file, writes a generation, and opens it again: nothing is read that was not written, and nothing is lost.
+/// Opens an altered file, writes a generation, and opens it again: nothing is read that was not
+/// written, and nothing is lost.
 pub fn generations(bytes: &[u8]) {
     let mut bytes = Bytes(bytes);
     let mut file = made(&mut bytes);

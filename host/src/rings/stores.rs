@@ -24,9 +24,10 @@ const STORES: [(&str, u32); 2] = [("8M", 1), ("600M", 2)];
 
 /// Machines that are killed, one after the other, while a program counts in persistent memory.
 const KILLED: u64 = 4;
-/// Place in a file of generations where a head has its generation's number. The other head is a page behind.
+/// Place in a file of generations where a head has its generation's number. The other head is a
+/// page behind.
 const GENERATION: u64 = 32;
-/// Most milliseconds between the sight of a generation and the end of the machine.
+/// Maximum of milliseconds between the sight of a generation and the end of the machine.
 const LATER: u64 = 700;
 
 /// Kills one guest and boots the next.
@@ -59,7 +60,8 @@ fn generation(path: &Path) -> Outcome<u64> {
     Ok(newest)
 }
 
-/// Returns the fault, if there was one: a program that counts in all pages of a dataspace finds pages of different moments, or fewer rounds than before.
+/// Returns the fault, if there was one: a program that counts in all pages of a dataspace finds
+/// pages of different moments, or fewer rounds than before.
 fn generations(products: &Products, cpus: u32) -> Outcome<Option<String>> {
     let folder = Folder::new("store")?;
     let path = folder.path().join("store");

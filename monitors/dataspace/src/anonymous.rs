@@ -1,4 +1,5 @@
-//! Anonymous memory: zeros at first, backed by compression, and then by a file or by memory of the layer below.
+//! Anonymous memory: zeros at first, backed by compression, and then by a file or by memory of the
+//! layer below.
 
 use crate::means::{Means, plan};
 use alloc::boxed::Box;
@@ -23,7 +24,8 @@ const FILE_SIZE: u64 = 64 << 20;
 /// Part of the store in our own memory that compressed pages take.
 const COMPRESSED: u64 = 4;
 
-/// Pages that were not used lately are compressed. What finds no room there goes to the file, if there is one, else to pageable memory of our pool, as it is.
+/// Pages that were not used lately are compressed. What finds no room there goes to the file, if
+/// there is one, else to pageable memory of our pool, as it is.
 pub fn make<'a>(means: &Means<'a>) -> Result<Plan<'a>, String> {
     let behind: Box<dyn Store + Send> = match means.backing {
         Some(path) => {

@@ -18,6 +18,7 @@ mod options;
 mod persistent;
 mod physical;
 mod pinned;
+mod store_file;
 
 use alloc::format;
 use alloc::string::String;
@@ -30,6 +31,7 @@ use nacre_memory::stage::{self, Child, Figures, Plan};
 use nacre_nest::command::{FAILED, complain, explain};
 use nacre_rt::Arguments;
 use options::Options;
+use store_file::StoreFile;
 
 nacre_rt::entry!(dataspace);
 
@@ -65,10 +67,10 @@ fn run(options: &Options<'_>, arguments: &Arguments) -> Result<i32, String> {
     let services = stage::services()?;
     let (frames, quota) = (stage::frames(options.memory), stage::frames(options.quota));
     let window = options.window.map(|path| DeviceWindow::open(path, &services, arguments)).transpose()?;
-    let file = options.store.map(|path| persistent::File::open(path, &services, arguments)).transpose()?;
+    let file = options.store.map(|path| StoreFile::open(path, &services, arguments)).transpose()?;
     let quotas = quota * (1 + u64::from(options.wants(physical::NAME)) + u64::from(options.wants(coloured::NAME)));
     let all = frames * (2 + u64::from(file.is_some())) + quotas;
-    let records = file.as_ref().map_or(0, persistent::File::records);
+    let records = file.as_ref().map_or(0, StoreFile::records);
     let shares = stage::shares(&services, all)?;
     let rest = shares.rest.checked_sub(records).ok_or("the file is too large for this memory")?;
     let store = rest / 4;

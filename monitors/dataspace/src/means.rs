@@ -23,12 +23,12 @@ pub struct Means<'a> {
     pub below: u64,
     /// The tree of files.
     pub files: Reference,
-    /// Most bytes of compressed pages of anonymous memory.
+    /// Limit in bytes of compressed pages of anonymous memory.
     pub compressed: Option<u64>,
     /// Absolute path of a file behind anonymous memory.
     pub backing: Option<&'a [u8]>,
     /// The file of persistent memory.
-    pub file: Option<&'a crate::persistent::File>,
+    pub file: Option<&'a crate::store_file::StoreFile>,
     /// Colours of coloured memory.
     pub colours: Option<Colours>,
     /// Window of device memory.

@@ -27,7 +27,8 @@ fn find(name: &[u8], pages: u64) -> Result<OwnedReference, Errno> {
     }
 }
 
-/// The round of the first page, if all pages are of one moment: some of the last ones may be a round behind.
+/// The round of the first page, if all pages are of one moment: some of the last ones may be a
+/// round behind.
 fn round(memory: &Attached, pages: u64) -> Result<u64, String> {
     let read = |page| memory.read(page).map_err(|errno| format!("page {page}: {errno}"));
     let now = read(0)? & 0xffff_ffff;

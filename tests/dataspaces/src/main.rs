@@ -61,7 +61,8 @@ impl Attached {
         span.is_some_and(|span| dataspace::interrogate(pool, span).is_err_and(|errno| errno == Errno::ENOENT))
     }
 
-    /// Returns true if the kernel can write a page, which is touched before: an answer does not wait for a page that is not there.
+    /// Returns true if the kernel can write a page, which is touched before: an answer does not
+    /// wait for a page that is not there.
     pub fn takes_bytes(&self, page: u64, touch: impl Fn(&Attached) -> Result<(), Errno>) -> bool {
         let takes = || {
             touch(self).ok()?;

@@ -1,20 +1,22 @@
-//! Pages in a file that outlive the machine: at each moment the file holds the last whole *generation* of all lasting dataspaces.
+//! Pages in a file that outlive the machine: at each moment the file holds the last whole
+//! *generation* of all lasting dataspaces.
 //!
-//! A generation is a table: names, sizes, and the block of each page with its checksum. A new one is written to blocks that the last one does not use, and
-//! then, as the very last step, named by one of two *heads*, blocks 0 and 1, which take turns. Whoever is killed before that step has written nothing.
+//! A generation is a table: names, sizes, and the block of each page with its checksum. A new one
+//! is written to blocks that the last one does not use, and
+//! then, as the very last step, named by one of two *heads*, blocks 0 and 1, which take turns.
+//! Whoever is killed before that step has written nothing.
 //! A block is free when neither the last generation nor a page in use has it.
 
 mod head;
 mod load;
 mod table;
 
-use crate::store::{Full, Lasting, Lost, Store};
+use crate::store::{Full, Lasting, Lost, Saved, Store};
 use crate::{PAGE, Page};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use head::Head;
 pub use load::Unusable;
-pub use table::Saved;
 use twox_hash::XxHash3_64;
 
 /// A file of blocks of one page each.
@@ -57,7 +59,8 @@ pub struct Generations<B> {
     used: u64,
     hint: u64,
     last: Head,
-    /// The file may hold a generation that this program does not know of, so nothing is written any more.
+    /// The file may hold a generation that this program does not know of, so nothing is written any
+    /// more.
     is_broken: bool,
     buffer: Box<Page>,
 }
@@ -77,7 +80,8 @@ fn checksum(bytes: &[u8]) -> u64 {
 }
 
 impl<B: Blocks> Generations<B> {
-    /// Opens a file, all of whose last generation is checked. A file of zeros becomes one without dataspaces.
+    /// Opens a file, all of whose last generation is checked. A file of zeros becomes one without
+    /// dataspaces.
     pub fn open(blocks: B) -> Result<Opened<B>, Unusable> {
         load::open(blocks)
     }
@@ -146,7 +150,8 @@ impl<B: Blocks> Generations<B> {
         }
     }
 
-    /// A head that was not written for certain may be there or not, and either generation may be found.
+    /// A head that was not written for certain may be there or not, and either generation may be
+    /// found.
     fn write_head(&mut self, head: &Head) -> Result<(), Full> {
         let written = self.blocks.write(head.place(), &head.encode()).and_then(|()| self.blocks.settle());
         self.is_broken = written.is_err();

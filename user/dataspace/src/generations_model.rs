@@ -1,8 +1,8 @@
 //! Files of generations that are cut off, altered, and fail, beside plain maps of pages.
 
-use crate::generations::{Blocks, Failed, Generations, Saved, Unusable};
+use crate::generations::{Blocks, Failed, Generations, Unusable};
 use crate::policy::Random;
-use crate::store::{Full, Lasting, Store};
+use crate::store::{Full, Lasting, Saved, Store};
 use crate::{PAGE, Page};
 use std::collections::BTreeMap;
 
@@ -50,7 +50,7 @@ fn file(blocks: usize) -> File {
 
 /// Names and what the dataspaces hold.
 type Plain = BTreeMap<Vec<u8>, BTreeMap<u64, u8>>;
-/// The same in a store: the block of each page, too.
+/// Names, and of each page its block, too.
 type Kept = BTreeMap<Vec<u8>, BTreeMap<u64, (u64, u8)>>;
 
 const COUNT: u64 = 40;
@@ -64,7 +64,7 @@ fn plain(kept: &Kept) -> Plain {
     kept.iter().map(|(name, pages)| (name.clone(), pages.iter().map(|(place, (_, byte))| (*place, *byte)).collect())).collect()
 }
 
-/// What a file holds for whoever opens it.
+/// Returns the contents of a file for whoever opens it.
 fn found(file: &File) -> Result<(Plain, Kept, Generations<File>), Unusable> {
     let opened = Generations::open(File { left: usize::MAX, ..file.clone() })?;
     let (mut store, mut kept) = (opened.store, Kept::new());

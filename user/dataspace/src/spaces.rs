@@ -83,7 +83,8 @@ impl<H: Hands, S: Store, P: Policy> Spaces<H, S, P> {
         Ok(start)
     }
 
-    /// Promises `count` pages and finds addresses for them: the first one, and the end of those that are free for more.
+    /// Promises `count` pages and finds addresses for them: the first one, and the end of those
+    /// that are free for more.
     fn reserve(&mut self, manager: usize, count: u64) -> Result<(u64, u64), Trouble> {
         let bank = self.banks.get_mut(manager).ok_or(Trouble::Refused)?;
         if count == 0 || !bank.promise(count) {

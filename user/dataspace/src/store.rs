@@ -7,7 +7,7 @@ pub use chain::Chain;
 pub use compressed::Compressed;
 
 use crate::Page;
-use crate::generations::Saved;
+use alloc::vec::Vec;
 
 /// There is no room for one more page, or the place cannot be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,15 +33,29 @@ pub trait Store {
     fn keeps_all(&self) -> bool {
         false
     }
-    /// What makes its pages outlive this program. `None`: nothing does.
+    /// Returns the side that makes pages outlive this program, if there is one.
     fn lasting(&mut self) -> Option<&mut dyn Lasting> {
         None
     }
 }
 
+/// A dataspace of a generation.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Saved {
+    /// Name of the dataspace.
+    pub name: Vec<u8>,
+    /// Length in bytes, which need not be whole pages.
+    pub length: u64,
+    /// Size in pages, at least one.
+    pub count: u64,
+    /// Pages that are not zeros, in order: place in the dataspace, and number in the store.
+    pub pages: Vec<(u64, u64)>,
+}
+
 /// A store that outlives the program.
 pub trait Lasting {
-    /// From now on the store holds these dataspaces for whoever opens it next, in the order of their names. Returns false if it did so before.
+    /// Makes the store hold these dataspaces for whoever opens it next, in the order of
+    /// their names. Returns false if it did so before.
     /// On failure it holds those of the last time.
     fn commit(&mut self, saved: &[Saved]) -> Result<bool, Full>;
 }

@@ -7,7 +7,7 @@ use nacre_sys::{OwnedPort, OwnedRegion};
 pub(crate) struct Attachment {
     pub(crate) dataspace: u64,
     pub(crate) region: OwnedRegion,
-    /// It came through a reference that owns the dataspace.
+    /// True if the attachment came through a reference that owns the dataspace.
     pub(crate) owns: bool,
     /// Position and flags of the open file.
     pub(crate) position: u64,

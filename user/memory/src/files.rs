@@ -1,4 +1,5 @@
-//! Protocol `file` at attachments: a dataspace as an open file, with a position of its own, for programs that know memory by files alone.
+//! Protocol `file` at attachments: a dataspace as an open file, with a position of its own, for
+//! programs that know memory by files alone.
 
 use crate::keeper::Keeper;
 use crate::words::{READ, key};

@@ -58,7 +58,7 @@ pub(crate) struct Dataspace {
     pub(crate) ports: Ports,
     /// Its entry in the keeper's names, if it has one.
     pub(crate) name: Option<Name>,
-    /// Its length in bytes, as a file.
+    /// Length in bytes, as a file.
     pub(crate) length: u64,
 }
 

@@ -1,9 +1,10 @@
-//! Dataspaces that outlive the program: those that have a name in the outermost pool, of the manager whose store makes generations.
+//! Dataspaces that outlive the program: those that have a name in the outermost pool, of the
+//! manager whose store makes generations.
 
 use crate::keeper::{FIRST_POOL, Keeper, errno};
 use alloc::vec::Vec;
 use nacre_abi::PAGE_SIZE;
-use nacre_dataspaces::generations::Saved;
+use nacre_dataspaces::store::Saved;
 use nacre_proto::Errno;
 
 /// Nanoseconds without an event after which a generation is written.
@@ -11,7 +12,7 @@ const QUIET: u64 = 500_000_000;
 /// Events after which one is written in any case.
 const MOST_EVENTS: u32 = 1024;
 
-/// What is to be written, and when.
+/// Changes that are to be written, and when.
 #[derive(Default)]
 pub(crate) struct Lasting {
     /// The manager whose named dataspaces last.
@@ -32,7 +33,7 @@ impl Lasting {
         self.changed |= Some(manager) == self.manager;
     }
 
-    /// One more event has come. Returns true if a generation is due.
+    /// Counts one more event. Returns true if a generation is due.
     pub(crate) fn is_due(&mut self) -> bool {
         self.events += u32::from(self.changed);
         self.events > MOST_EVENTS
@@ -46,12 +47,14 @@ impl Keeper {
         name.is_some_and(|(pool, manager, _)| *pool == FIRST_POOL && Some(*manager) == self.lasting.manager)
     }
 
-    /// The pool in which a name of a manager is looked for: all pools have the same lasting dataspaces.
+    /// The pool in which a name of a manager is looked for: all pools have the same lasting
+    /// dataspaces.
     pub(crate) fn name_pool(&self, pool: u64, manager: usize) -> u64 {
         if Some(manager) == self.lasting.manager { FIRST_POOL } else { pool }
     }
 
-    /// Counts a dataspace in the outermost pool as long as it lasts, and else in the one of whoever made it, if there is that.
+    /// Counts a dataspace in the outermost pool as long as it lasts, and else in the one of whoever
+    /// made it, if there is that.
     pub(crate) fn settle(&mut self, key: u64) {
         let lasts = self.lasts(key);
         let Some(dataspace) = self.dataspaces.get_mut(&key) else { return };
@@ -81,7 +84,8 @@ impl Keeper {
         Ok(())
     }
 
-    /// Writes a generation, if anything has changed. All of it is of one moment: whoever touches the memory meanwhile waits.
+    /// Writes a generation, if anything has changed. All of it is of one moment: whoever touches
+    /// the memory meanwhile waits.
     pub(crate) fn commit(&mut self) -> Result<(), Errno> {
         let Some(manager) = self.lasting.manager.filter(|_| self.lasting.changed) else { return Ok(()) };
         let names = self.names.range((FIRST_POOL, manager, Vec::new())..(FIRST_POOL, manager + 1, Vec::new()));

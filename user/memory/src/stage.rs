@@ -10,7 +10,7 @@ use alloc::vec::Vec;
 use nacre_abi::PAGE_SIZE;
 use nacre_abi::rights::REFERENCE_USE;
 use nacre_dataspaces::bank::LEAST_FRAMES;
-use nacre_dataspaces::generations::Saved;
+use nacre_dataspaces::store::Saved;
 use nacre_dataspaces::policy::Random;
 use nacre_dataspaces::{Access, Bank, Counts, Policy, Store};
 use nacre_nest::command::{FAILED, complain};

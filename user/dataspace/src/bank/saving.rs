@@ -20,7 +20,8 @@ impl<H: Hands, S: Store, P: Policy> Bank<H, S, P> {
         self.unsaved(range).into_iter().try_for_each(|frame| self.hide(frame))
     }
 
-    /// Writes all pages of a range to the store, and hides those that it did not have: pages that are not zeros, in order, with their numbers.
+    /// Writes all pages of a range to the store, and hides those that it did not have: pages that
+    /// are not zeros, in order, with their numbers.
     /// They stay where they are, and numbers stay until the pages are written or dropped.
     pub fn save(&mut self, range: Range<u64>) -> Result<Vec<(u64, u64)>, Trouble> {
         for frame in self.unsaved(range.clone()) {
@@ -54,7 +55,8 @@ impl<H: Hands, S: Store, P: Policy> Bank<H, S, P> {
         self.store.lasting()
     }
 
-    /// Changes a page that the bank has shown to be written. It is hidden meanwhile and afterwards, so nobody else writes to it.
+    /// Changes a page that the bank has shown to be written. It is hidden meanwhile and afterwards,
+    /// so nobody else writes to it.
     pub fn edit(&mut self, page: u64, change: impl FnOnce(&mut Page)) -> Result<(), Trouble> {
         let Some(Place::Here(frame)) = self.places.get(&page).copied() else { return Err(Trouble::Lost) };
         self.hide(frame)?;

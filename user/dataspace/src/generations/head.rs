@@ -10,7 +10,7 @@ pub const VERSION: u64 = 1;
 /// Bytes before the checksum: the magic bytes and six words.
 const SIZE: usize = 64;
 
-/// What a head says.
+/// Contents of a head.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Head {
     /// Blocks of the file.
@@ -25,7 +25,7 @@ pub struct Head {
     pub sum: u64,
 }
 
-/// What stands in a head's block.
+/// Contents of a head's block.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Found {
     /// A head.

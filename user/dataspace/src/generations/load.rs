@@ -1,7 +1,8 @@
 //! Opening a file of generations, whatever stands in it.
 
 use super::head::{self, Found, Head};
-use super::table::{self, Saved};
+use super::table;
+use crate::store::Saved;
 use super::{Blocks, Failed, Generations, HEADS, KEPT, LEAST_BLOCKS, NEXT, Opened, PAYLOAD, USED, checksum};
 use crate::{PAGE, Page};
 use alloc::boxed::Box;
@@ -11,20 +12,20 @@ use core::fmt;
 /// Blocks that must be zeros in a file that is taken for a new one.
 const LOOKED_AT: u64 = 64;
 
-/// Why a file cannot be used. It is as it was.
+/// Reasons not to use a file, which is as it was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unusable {
-    /// It has too few blocks.
+    /// Too few blocks.
     Small,
-    /// It holds something else.
+    /// The contents are something else.
     Foreign,
     /// A program of another version has written it.
     Version(u64),
-    /// It had so many blocks once.
+    /// The number of blocks that the file once had.
     CutOff(u64),
-    /// No generation is whole.
+    /// Without a whole generation.
     Damaged,
-    /// It cannot be read or written, or there is no memory for it.
+    /// Reading or writing failed, or there is no memory for it.
     Failed,
 }
 
@@ -102,7 +103,8 @@ fn look<B: Blocks>(store: &mut Generations<B>) -> Result<[Found; HEADS as usize]
     Ok(found)
 }
 
-/// Makes a file of zeros one without dataspaces. A program may have been killed in the middle of this.
+/// Makes a file of zeros one without dataspaces. A program may have been killed in the middle of
+/// this.
 fn begin<B: Blocks>(mut store: Generations<B>) -> Result<Opened<B>, Unusable> {
     let count = store.blocks.count();
     let mut is_damaged = false;

@@ -1,25 +1,14 @@
-//! The table of a generation: for each dataspace the size of its name, the name, its length in bytes, the number of its pages, and of each page its place, its block and the block's checksum.
+//! The table of a generation: for each dataspace the size of its name, the name, its length in
+//! bytes, the number of its pages, and of each page its place, its block and the block's checksum.
 
 use crate::PAGE;
+use crate::store::Saved;
 use alloc::vec::Vec;
 
 /// Size of the longest name.
 pub const MAX_NAME: usize = 255;
 /// Bytes of a page's entry.
 const ENTRY: usize = 24;
-
-/// A dataspace of a generation.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Saved {
-    /// Its name.
-    pub name: Vec<u8>,
-    /// Its length in bytes, which need not be whole pages.
-    pub length: u64,
-    /// Its size in pages, at least one.
-    pub count: u64,
-    /// Pages that are not zeros, in order: place in the dataspace, and number in the store.
-    pub pages: Vec<(u64, u64)>,
-}
 
 /// An entry of a table: a block, and what its checksum must be.
 pub type Entry = (u64, u64);
@@ -79,7 +68,8 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Reads a table that anybody may have written. `entry` is asked about each block. `None`: the table is not one of ours, or `entry` said so.
+/// Reads a table that anybody may have written. `entry` is asked about each block. `None`: the
+/// table is not one of ours, or `entry` said so.
 pub fn decode(bytes: &[u8], mut entry: impl FnMut(Entry) -> Option<()>) -> Option<Vec<Saved>> {
     let (mut reader, mut all) = (Reader(bytes), Vec::<Saved>::new());
     while !reader.0.is_empty() {

@@ -3,15 +3,16 @@
 use super::{Node, Spaces};
 use crate::PAGE;
 use crate::bank::Trouble;
-use crate::generations::Saved;
 use crate::hands::Hands;
 use crate::policy::Policy;
-use crate::store::Store;
+use crate::store::{Saved, Store};
 use alloc::vec::Vec;
 
 impl<H: Hands, S: Store, P: Policy> Spaces<H, S, P> {
-    /// Makes these dataspaces of one manager, with names and lengths, its next generation: all at one moment, since nobody writes to them meanwhile.
-    /// Returns false if the last one holds the same. `Full`: the manager cannot keep them, and the last generation stands.
+    /// Makes these dataspaces of one manager, with names and lengths, its next generation: all at
+    /// one moment, since nobody writes to them meanwhile.
+    /// Returns false if the last one holds the same. `Full`: the manager cannot keep them, and the
+    /// last generation stands.
     pub fn commit(&mut self, manager: usize, lasting: Vec<(u64, Vec<u8>, u64)>) -> Result<bool, Trouble> {
         for (space, ..) in &lasting {
             // What a dataspace has in common with a copy of it lies elsewhere.

@@ -1,4 +1,5 @@
-//! Persistent memory as files: `/dev/persistent/NAME` is the dataspace NAME of the manager `persistent`, where there is one.
+//! Persistent memory as files: `/dev/persistent/NAME` is the dataspace NAME of the manager
+//! `persistent`, where there is one.
 
 use crate::abi::errno::{Answer, EEXIST, EIO, ENOENT, ENOTDIR, Errno};
 use crate::abi::file_flags::{O_ACCESS, O_APPEND, O_CLOEXEC, O_NONBLOCK, O_PATH};
@@ -12,7 +13,7 @@ use nacre_sys::OwnedReference;
 
 /// The folder of all of them, which cannot be listed.
 const FOLDER: &[u8] = b"/dev/persistent/";
-/// Their manager.
+/// Prefix of names: the manager.
 const MANAGER: &[u8] = b"persistent:";
 const O_CREAT: u32 = 0o100;
 const O_EXCL: u32 = 0o200;
@@ -86,7 +87,7 @@ fn open_found(process: &mut Process, name: &Name, found: Option<OwnedReference>,
     process.open(file, flags & O_CLOEXEC != 0)
 }
 
-/// What is known of persistent memory. `None`: the path is none of its.
+/// Returns the status of persistent memory. `None`: the path is none of its.
 pub fn status_of_named_memory(path: &[u8]) -> Option<Result<Status, Errno>> {
     let found = Name::in_path(path)?.find()?;
     Some(found.and_then(|found| status(&found)))
