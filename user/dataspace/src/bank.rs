@@ -411,26 +411,6 @@ impl<H: Hands, S: Store, P: Policy> Bank<H, S, P> {
         self.places.contains_key(&page)
     }
 
-    /// Pages of a range that the bank knows, in order.
-    pub fn known(&self, range: Range<u64>) -> impl Iterator<Item = u64> + '_ {
-        self.places.range(range).map(|(page, _)| *page)
-    }
-
-    /// Reads a page that the bank has, and hides it if it is here. Returns false if it is nowhere.
-    pub fn peek(&mut self, page: u64, into: &mut Page) -> Result<bool, Trouble> {
-        match self.places.get(&page) {
-            None => return Ok(false),
-            Some(Place::Blank) => *into = [0; PAGE],
-            Some(Place::Away(number)) => self.store.get(*number, into)?,
-            Some(Place::Here(frame)) => {
-                let frame = *frame;
-                self.hide(frame)?;
-                self.hands.read(frame, into);
-            }
-        }
-        Ok(true)
-    }
-
     /// Takes over a page that is nowhere, with what it holds. Nobody sees it until there is a fault.
     pub fn adopt(&mut self, page: u64, from: &Page) -> Result<(), Trouble> {
         if *from == [0; PAGE] {
@@ -446,27 +426,6 @@ impl<H: Hands, S: Store, P: Policy> Bank<H, S, P> {
     /// Marks a page that is nowhere as all zeros.
     pub fn adopt_blank(&mut self, page: u64) {
         self.places.insert(page, Place::Blank);
-    }
-
-    /// Hides all pages of a range. Some may be hidden when this fails, which costs a fault each.
-    pub fn conceal(&mut self, range: Range<u64>) -> Result<(), Trouble> {
-        let here: Vec<usize> = self.places.range(range).filter_map(|(_, place)| if let Place::Here(frame) = place { Some(*frame) } else { None }).collect();
-        here.into_iter().try_for_each(|frame| self.hide(frame))
-    }
-
-    /// Gives the known pages of a concealed range other numbers: those from `start` on, which are nowhere.
-    pub fn rename(&mut self, range: Range<u64>, start: u64) {
-        let first = range.start;
-        while let Some((page, place)) = self.places.range(range.clone()).next().map(|(page, place)| (*page, *place)) {
-            self.places.remove(&page);
-            let page = page - first + start;
-            self.places.insert(page, place);
-            if let Place::Here(frame) = place
-                && let Some(held) = &mut self.frames[frame]
-            {
-                held.page = page;
-            }
-        }
     }
 
     /// Puts up to `most` pages away that chance chooses, to see whether anybody notices.
