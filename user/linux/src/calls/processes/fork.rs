@@ -202,7 +202,7 @@ fn copy(process: &mut Process, frame: &Frame, request: &Request, (pid, port): (u
 
 /// Copies an area, from `start` on, to fresh memory that is shown at `to`.
 fn copy_area(process: &mut Process, start: u64, to: u64) -> Result<(), Errno> {
-    let area = process.memory.map.areas_mut().find(|area| (area.start..area.end).contains(&start)).ok_or(EINVAL)?;
+    let area = process.memory.map.area_mut(start).ok_or(EINVAL)?;
     let size = area.end - start;
     let Area { backing: Fill::Own(part), .. } = area else { return Err(EINVAL) };
     part.while_readable(|| memory_words::copy_to_fresh(start, to, size))?

@@ -62,6 +62,12 @@ impl<B: Backing> Map<B> {
         (area.end > address).then_some(area)
     }
 
+    /// The area around `address`, to change what fills it.
+    pub fn area_mut(&mut self, address: u64) -> Option<&mut Area<B>> {
+        let (_, area) = self.areas.range_mut(..=address).next_back()?;
+        (area.end > address).then_some(area)
+    }
+
     /// Whether every byte of the range may be accessed with `rights`. An empty range always may.
     pub fn allows(&self, start: u64, size: u64, rights: Rights) -> bool {
         start.checked_add(size).is_some() && self.extent(start, size, rights) == size

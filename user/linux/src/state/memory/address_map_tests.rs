@@ -32,6 +32,14 @@ fn pages(map: &Map<Shown>) -> Vec<(u64, u64, u64)> {
 }
 
 #[test]
+fn an_area_is_found_by_any_of_its_addresses_to_be_changed() {
+    let mut map = map(&[(1, 3, 3), (5, 6, 1)]);
+    for (address, start) in [(P, Some(1)), (3 * P - 1, Some(1)), (3 * P, None), (6 * P - 1, Some(5)), (6 * P, None), (P - 1, None)] {
+        assert_eq!(map.area_mut(address).map(|area| area.start / P), start, "{address:#x}");
+    }
+}
+
+#[test]
 fn access_may_span_areas_that_touch() {
     let map = map(&[(1, 3, 3), (3, 4, 1), (6, 7, 3)]);
     assert!(map.allows(P, 3 * P, Rights::READ));
