@@ -38,7 +38,7 @@ pub fn elf(bytes: &[u8]) {
         end = segment.pages().end;
     }
     for shares in [false, true] {
-        let Ok(plan) = plan(&[(&image, shares), (&image, shares)], Sizes::default(), &Heritage::default()) else { continue };
+        let Ok(plan) = plan(&[(&image, shares), (&image, shares)], Sizes::default(), &Heritage::default(), shares) else { continue };
         for copy in &plan.copies {
             assert!(copy.to + copy.size <= plan.size && copy.offset + copy.size <= bytes.len() as u64);
         }

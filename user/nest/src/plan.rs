@@ -1,6 +1,8 @@
-//! Where everything of a child lies: in its one segment, and in its space.
+//! Where everything of a child lies: in its segments, and in its space.
 //!
-//! A child costs its parent one segment: given back, nothing of the child is left. In this order:
+//! A child costs its parent one segment: given back, nothing of the child is left. Where memory may
+//! be paged, a foreign child has a second one for memory without kernel objects that the library
+//! itself does not stand on: the *data segment*, whose pages may go. The first segment, in order:
 //!
 //! | pages | what | seen by the child |
 //! | --- | --- | --- |
@@ -8,14 +10,17 @@
 //! | a few | its space and the mappings that are not given to it | no |
 //! | pool | donated for its tables | no |
 //! | `OBJECTS_PAGES` or more | object area, with the mappings that it is given and the references it is born with | at `OBJECTS` |
-//! | private | written parts of program and library | at their addresses |
+//! | private | written parts of program and library; the library's alone where there is a data segment | at their addresses |
 //! | inheritance | what it takes over, if it was born inside a process | at [`INHERITANCE`] |
-//! | stack | | below [`STACK_END`], a foreign program's below [`FOREIGN_STACK_END`] |
+//! | stack | where there is no data segment | below [`STACK_END`], a foreign program's below [`FOREIGN_STACK_END`] |
+//!
+//! The data segment has what a fork's child gets a copy of, or the written parts of program and
+//! dynamic linker, and the stack.
 
 use crate::elf::Image;
 use crate::refusal::Refusal;
 use alloc::vec::Vec;
-use nacre_abi::environment::{FOREIGN_LIBRARY, FREE, OBJECTS, OBJECTS_PAGES};
+use nacre_abi::environment::{DATA_REFERENCES, FOREIGN_LIBRARY, FREE, OBJECTS, OBJECTS_PAGES};
 use nacre_abi::{ObjectType, PAGE_SIZE, Rights};
 use nacre_sys::{Reference, Region};
 
@@ -80,6 +85,8 @@ pub struct Area {
 pub enum From {
     /// The child's segment.
     Segment,
+    /// The child's data segment.
+    Data,
     /// The file of the image with this number.
     File(usize),
     /// Somebody else's region.
@@ -101,7 +108,7 @@ pub struct Window {
     pub rights: Rights,
 }
 
-/// Bytes of a file that are put into the segment.
+/// Bytes of a file that are put into a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Copy {
     /// Number of the image.
@@ -112,9 +119,11 @@ pub struct Copy {
     pub size: u64,
     /// Where in the segment.
     pub to: u64,
+    /// True if that is the data segment.
+    pub is_data: bool,
 }
 
-/// The plan of one child. All offsets count from the start of its segment.
+/// The plan of one child. All offsets count from the start of its segment, or of its data segment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Plan {
     /// Where the space is.
@@ -133,6 +142,8 @@ pub struct Plan {
     pub inheritance: u64,
     /// Where the stack starts.
     pub stack: u64,
+    /// True if the stack is in the data segment.
+    pub stack_is_data: bool,
     /// Its size.
     pub stack_size: u64,
     /// Where it ends in the child.
@@ -143,6 +154,8 @@ pub struct Plan {
     pub copies: Vec<Copy>,
     /// Size of the segment.
     pub size: u64,
+    /// Size of the data segment; `None`: there is none.
+    pub data_size: Option<u64>,
 }
 
 /// Sizes that the caller chooses.
@@ -184,7 +197,14 @@ impl Plan {
         Ok(start)
     }
 
-    fn add_image(&mut self, number: usize, image: &Image, shares: bool) -> Result<(), Refusal> {
+    /// Gives `size` bytes of the data segment away if there is one, else of the segment.
+    fn take_data(&mut self, size: u64) -> Result<(From, u64), Refusal> {
+        let Some(start) = self.data_size else { return Ok((From::Segment, self.take(size)?)) };
+        self.data_size = Some(start.checked_add(size).ok_or(Refusal::TooLarge(u64::MAX, None))?);
+        Ok((From::Data, start))
+    }
+
+    fn add_image(&mut self, number: usize, image: &Image, shares: bool, is_library: bool) -> Result<(), Refusal> {
         for segment in &image.segments {
             let pages = segment.pages();
             let size = pages.end - pages.start;
@@ -193,9 +213,9 @@ impl Plan {
                 window.from = From::File(number);
                 window.offset = segment.offset - segment.offset % PAGE_SIZE;
             } else {
-                window.offset = self.take(size)?;
+                (window.from, window.offset) = if is_library { (From::Segment, self.take(size)?) } else { self.take_data(size)? };
                 let to = window.offset + (segment.address - pages.start);
-                self.copies.push(Copy { image: number, offset: segment.offset, size: segment.file_size, to });
+                self.copies.push(Copy { image: number, offset: segment.offset, size: segment.file_size, to, is_data: window.from == From::Data });
             }
             self.windows.push(window);
         }
@@ -207,7 +227,7 @@ impl Plan {
     fn add_area(&mut self, area: &Area) -> Result<(), Refusal> {
         let (from, offset) = match area.shows {
             Some((region, offset)) => (From::Region(region), offset),
-            None => (From::Segment, self.take(area.size)?),
+            None => self.take_data(area.size)?,
         };
         self.windows.push(Window { start: area.start, size: area.size, from, offset, rights: area.rights });
         Ok(())
@@ -221,9 +241,10 @@ impl Plan {
         let (end, most) = if foreign { (FOREIGN_STACK_END, MAX_FOREIGN_STACK) } else { (STACK_END, MAX_STACK) };
         self.stack_size = size.clamp(4 * PAGE_SIZE, most).next_multiple_of(PAGE_SIZE).min(most);
         self.stack_end = end;
-        self.stack = self.take(self.stack_size)?;
+        let (from, offset) = self.take_data(self.stack_size)?;
+        (self.stack, self.stack_is_data) = (offset, from == From::Data);
         let rights = Rights::READ.union(Rights::WRITE);
-        self.windows.push(Window { start: end - self.stack_size, size: self.stack_size, from: From::Segment, offset: self.stack, rights });
+        self.windows.push(Window { start: end - self.stack_size, size: self.stack_size, from, offset, rights });
         Ok(())
     }
 
@@ -247,23 +268,23 @@ impl Plan {
 }
 
 /// Plans a child from its images - program, then its dynamic linker and the library if it is foreign - each with whether its file can be mapped. A fork's
-/// child has the library alone.
-pub fn plan(images: &[(&Image, bool)], sizes: Sizes, heritage: &Heritage<'_>) -> Result<Plan, Refusal> {
+/// child has the library alone. `splits`: a foreign child has a data segment.
+pub fn plan(images: &[(&Image, bool)], sizes: Sizes, heritage: &Heritage<'_>, splits: bool) -> Result<Plan, Refusal> {
     let forked = !heritage.areas.is_empty();
     let foreign = images.len() > 1 || forked;
     let segments: usize = images.iter().map(|(image, _)| image.segments.len()).sum();
     let given = if forked { heritage.areas.len() } else if foreign { segments + 2 } else { 0 };
     let hidden = segments + heritage.areas.len() + 3 - given;
-    let mut plan = Plan { space: PAGE_SIZE, pool_pages: sizes.pool_pages.max(5), given, ..Plan::default() };
+    let mut plan = Plan { space: PAGE_SIZE, pool_pages: sizes.pool_pages.max(5), given, data_size: (splits && foreign).then_some(0), ..Plan::default() };
     plan.take((FIRST_MAPPING + hidden as u64 * ObjectType::Mapping.size()).next_multiple_of(PAGE_SIZE))?;
     plan.pool = plan.take(plan.pool_pages.saturating_mul(PAGE_SIZE))?;
-    let references = heritage.references.len() as u64 + SPARE_SLOTS;
+    let references = heritage.references.len() as u64 + DATA_REFERENCES + SPARE_SLOTS;
     let born = given as u64 * ObjectType::Mapping.size() + references * ObjectType::Reference.size();
     plan.objects_pages = OBJECTS_PAGES.max(born.div_ceil(PAGE_SIZE));
     plan.objects = plan.take(plan.objects_pages * PAGE_SIZE)?;
     heritage.areas.iter().try_for_each(|area| plan.add_area(area))?;
     for (number, (image, shares)) in images.iter().enumerate() {
-        plan.add_image(number, image, *shares)?;
+        plan.add_image(number, image, *shares, foreign && number + 1 == images.len())?;
     }
     let objects = Rights::READ.union(Rights::WRITE).union(Rights::OBJECTS);
     plan.windows.push(Window { start: OBJECTS, size: plan.objects_pages * PAGE_SIZE, from: From::Segment, offset: plan.objects, rights: objects });
@@ -294,18 +315,18 @@ mod tests {
 
     #[test]
     fn text_is_shared_and_data_copied() {
-        let plan = plan(&[(&image(), true)], Sizes { pool_pages: 10, stack: 0x8000 }, &Heritage::default()).unwrap();
+        let plan = plan(&[(&image(), true)], Sizes { pool_pages: 10, stack: 0x8000 }, &Heritage::default(), false).unwrap();
         assert_eq!((plan.pool, plan.objects, plan.stack), (0x2000, 0xc000, 0x1f000));
         assert_eq!(plan.size, 0x27000);
         let text = Window { start: 0x40_1000, size: 0x3000, from: From::File(0), offset: 0x1000, rights: Rights(5) };
         let data = Window { start: 0x40_4000, size: 0x3000, from: From::Segment, offset: 0x1c000, rights: Rights(3) };
         assert_eq!(plan.windows[..2], [text, data]);
-        assert_eq!(plan.copies, [Copy { image: 0, offset: 0x3800, size: 0x100, to: 0x1c800 }]);
+        assert_eq!(plan.copies, [Copy { image: 0, offset: 0x3800, size: 0x100, to: 0x1c800, is_data: false }]);
     }
 
     #[test]
     fn without_a_region_of_the_file_everything_is_copied() {
-        let plan = plan(&[(&image(), false), (&image(), true)], Sizes::default(), &Heritage::default()).unwrap();
+        let plan = plan(&[(&image(), false), (&image(), true)], Sizes::default(), &Heritage::default(), false).unwrap();
         assert_eq!(plan.copies.len(), 3);
         assert_eq!(plan.windows.len(), 6);
         assert!(plan.windows[..2].iter().all(|window| window.from == From::Segment));
@@ -317,7 +338,7 @@ mod tests {
         many.segments = (0..64)
             .map(|n| Segment { offset: 0, file_size: 0, address: 0x40_0000 + n * 0x1000, memory_size: 1, rights: Rights(3) })
             .collect();
-        let plan = plan(&[(&many, true)], Sizes::default(), &Heritage::default()).unwrap();
+        let plan = plan(&[(&many, true)], Sizes::default(), &Heritage::default(), false).unwrap();
         assert!(plan.mapping(65) + 128 <= plan.pool);
         assert_eq!(plan.pool, 0x4000);
     }
@@ -326,9 +347,9 @@ mod tests {
     fn sizes_beyond_everything_are_refused() {
         let mut huge = image();
         huge.segments[1].memory_size = PROGRAM_END - huge.segments[1].address;
-        assert!(plan(&[(&huge, true)], Sizes::default(), &Heritage::default()).unwrap().size > 1 << 46);
+        assert!(plan(&[(&huge, true)], Sizes::default(), &Heritage::default(), false).unwrap().size > 1 << 46);
         let sizes = Sizes { pool_pages: u64::MAX, stack: u64::MAX };
-        assert_eq!(plan(&[(&image(), true)], sizes, &Heritage::default()), Err(Refusal::TooLarge(u64::MAX, None)));
+        assert_eq!(plan(&[(&image(), true)], sizes, &Heritage::default(), false), Err(Refusal::TooLarge(u64::MAX, None)));
     }
 
     #[test]
@@ -338,7 +359,7 @@ mod tests {
             Area { start: 0x8000, size: 0x1000, rights: Rights(1), shows: Some((Region(64), 0x2000)) },
         ];
         let heritage = Heritage { bytes: &[7; 5000], references: &[Reference(64); 1000], areas: &areas };
-        let plan = plan(&[(&image(), true)], Sizes::default(), &heritage).unwrap();
+        let plan = plan(&[(&image(), true)], Sizes::default(), &heritage, false).unwrap();
         assert_eq!((plan.given, plan.objects_pages), (2, 24));
         assert_eq!(plan.windows[1], Window { start: 0x8000, size: 0x1000, from: From::Region(Region(64)), offset: 0x2000, rights: Rights(1) });
         let last = plan.windows.last().unwrap();
@@ -350,6 +371,32 @@ mod tests {
     fn an_inheritance_that_would_reach_the_stack_is_refused() {
         let bytes = vec![0; 8 << 20];
         let heritage = Heritage { bytes: &bytes, ..Heritage::default() };
-        assert_eq!(plan(&[(&image(), true), (&image(), true)], Sizes::default(), &heritage), Err(Refusal::Arguments));
+        assert_eq!(plan(&[(&image(), true), (&image(), true)], Sizes::default(), &heritage, false), Err(Refusal::Arguments));
+    }
+
+    #[test]
+    fn a_foreign_child_has_its_data_and_stack_in_a_segment_whose_pages_may_go() {
+        let images = [(&image(), true), (&image(), true)];
+        let whole = plan(&images, Sizes::default(), &Heritage::default(), false).unwrap();
+        let split = plan(&images, Sizes::default(), &Heritage::default(), true).unwrap();
+        assert_eq!((whole.data_size, split.data_size), (None, Some(0x3000 + (256 << 10))));
+        assert_eq!(split.size, whole.size - split.data_size.unwrap());
+        let from: Vec<From> = split.windows.iter().map(|window| window.from).collect();
+        // The library's written data stays, and so do objects.
+        assert_eq!(from, [From::File(0), From::Data, From::File(1), From::Segment, From::Segment, From::Data]);
+        assert_eq!(split.copies.iter().map(|copy| (copy.to, copy.is_data)).collect::<Vec<_>>(), [(0x800, true), (split.windows[3].offset + 0x800, false)]);
+        assert_eq!((split.stack, split.stack_is_data, whole.stack_is_data), (0x3000, true, false));
+        assert_eq!(plan(&images[..1], Sizes::default(), &Heritage::default(), true).unwrap().data_size, None);
+    }
+
+    #[test]
+    fn copies_of_a_forks_child_lie_in_the_data_segment_one_behind_the_other() {
+        let area = |start, shows| Area { start, size: 0x3000, rights: Rights(3), shows };
+        let areas = [area(0x1000, None), area(0x8000, Some((Region(64), 0x2000))), area(0x1_0000, None)];
+        let heritage = Heritage { bytes: &[7; 5000], references: &[], areas: &areas };
+        let plan = plan(&[(&image(), true)], Sizes::default(), &heritage, true).unwrap();
+        assert_eq!(plan.windows[..3].iter().map(|window| (window.from, window.offset)).collect::<Vec<_>>(), [(From::Data, 0), (From::Region(Region(64)), 0x2000), (From::Data, 0x3000)]);
+        assert_eq!((plan.data_size, plan.stack_is_data), (Some(0x6000), false));
+        assert_eq!(plan.windows.last().unwrap().from, From::Segment);
     }
 }

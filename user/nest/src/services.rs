@@ -1,5 +1,6 @@
 //! Files and memory for children, taken from the Common Protocols.
 
+use crate::data::show;
 use crate::places::Place;
 use crate::refusal::Refusal;
 use crate::supply;
@@ -8,8 +9,8 @@ use nacre_abi::state::ReferenceState;
 use nacre_abi::{PAGE_SIZE, Rights};
 use nacre_proto::structures::Status;
 use nacre_proto::flags::{FILE_KINDS, O_RDONLY, S_IFDIR, SEGMENT_OBJECTS, SERVICE_FILES, SERVICE_OBJECTS};
-use nacre_proto::{Errno, directory, file, memory, parent, process, segment};
-use nacre_sys::{OwnedMapping, OwnedReference, Reference, Region, Space, SpanMut, Window};
+use nacre_proto::{Errno, dataspace, directory, file, landing, memory, parent, process, segment};
+use nacre_sys::{OwnedMapping, OwnedReference, Reference, Region, SpanMut, Window};
 
 /// What a monitor keeps of its pool for itself: its most workers and proxies need as much.
 const OWN_SHARE: u64 = 8 << 20;
@@ -20,6 +21,10 @@ const MAY_EXECUTE: u64 = 0o111;
 pub struct Services {
     files: OwnedReference,
     memory: OwnedReference,
+    /// Pool for data segments of children, if that is another one.
+    data: Option<OwnedReference>,
+    /// True if that pool gives memory whose pages may go. `None`: it was not asked yet.
+    is_paged: Option<bool>,
 }
 
 /// A region of memory from a pool, shown in our own space. Dropping it destroys all that is in it.
@@ -57,7 +62,7 @@ pub struct File {
 impl Services {
     /// Takes children's parts from these.
     pub fn new(files: OwnedReference, memory: OwnedReference) -> Services {
-        Services { files, memory }
+        Services { files, memory, data: None, is_paged: None }
     }
 
     /// Takes children's parts from where our own come from.
@@ -66,7 +71,7 @@ impl Services {
             Ok(reply) => Ok(reply.found),
             Err(errno) => Err(Refusal::Service(doing, errno)),
         };
-        Ok(Services { files: find(SERVICE_FILES, "finding the files")?, memory: find(SERVICE_OBJECTS, "finding memory")? })
+        Ok(Services::new(find(SERVICE_FILES, "finding the files")?, find(SERVICE_OBJECTS, "finding memory")?))
     }
 
     /// The directory that programs are loaded from.
@@ -77,6 +82,17 @@ impl Services {
     /// The pool that memory is taken from.
     pub fn memory(&self) -> Reference {
         self.memory.handle()
+    }
+
+    /// Data segments of children come from this pool from now on.
+    pub fn set_data_pool(&mut self, pool: OwnedReference) {
+        (self.data, self.is_paged) = (Some(pool), None);
+    }
+
+    /// The pool for data segments of children, if it gives memory whose pages may go.
+    pub fn pageable_pool(&mut self) -> Option<Reference> {
+        let pool = self.data.as_ref().unwrap_or(&self.memory).handle();
+        self.is_paged.get_or_insert_with(|| is_paged(pool)).then_some(pool)
     }
 
     /// Makes a pool for a child out of ours, which leaves us what we need ourselves. `flags` are those of `memory.share`. Where memory for the kernel objects of
@@ -93,6 +109,15 @@ impl Services {
         let left = memory::status(self.memory()).ok().map(|reply| reply.limit.saturating_sub(reply.used));
         Refusal::TooLarge(needed, left)
     }
+}
+
+/// Returns true if a pool gives memory whose pages may go. Answers land elsewhere from then on.
+fn is_paged(pool: Reference) -> bool {
+    let is_paged = dataspace::interrogate(pool, &b""[..]).is_ok();
+    if is_paged {
+        landing::need();
+    }
+    is_paged
 }
 
 /// Opens a program, by a path that starts at a directory. Nobody can write the file as long as the result lives.
@@ -132,6 +157,10 @@ impl supply::Supplier for Services {
     type File = File;
     type Segment = Segment;
 
+    fn data_pool(&mut self) -> Option<Reference> {
+        self.pageable_pool()
+    }
+
     fn open(&mut self, path: &[u8]) -> Result<File, Refusal> {
         open(self.files(), path)
     }
@@ -144,18 +173,9 @@ impl supply::Supplier for Services {
         if taken.size < size {
             return Err(self.too_large(size));
         }
-        let (mapping, place) = show(&taken.region, size)?;
+        let (mapping, place) = show(&taken.region, size, Rights::ALL)?;
         Ok(Segment { _mapping: mapping, port: taken.segment, region: taken.region, place })
     }
-}
-
-/// Shows memory in our own space.
-fn show(region: &OwnedReference, size: u64) -> Result<(OwnedMapping, Place), Refusal> {
-    let place = Place::take(size).ok_or(Refusal::TooLarge(size, None))?;
-    let region = Region::through(region.handle());
-    let mapping = OwnedMapping::new(Space::SELF, place.window().start(), place.window().size(), region, 0, Rights::ALL)
-        .map_err(|status| Refusal::Kernel("a view of its memory", status))?;
-    Ok((mapping, place))
 }
 
 impl Prepared {
@@ -165,7 +185,7 @@ impl Prepared {
         if prepared.size < size {
             return Err(Refusal::TooLarge(size, None));
         }
-        let (mapping, place) = show(&prepared.region, size)?;
+        let (mapping, place) = show(&prepared.region, size, Rights::ALL)?;
         Ok(Prepared { _mapping: mapping, region: prepared.region, place })
     }
 }

@@ -3,6 +3,7 @@
 //!
 //! Whatever goes wrong, dropping the segment takes back all that was made, so nothing here undoes anything.
 
+use crate::data::Data;
 use crate::elf::{self, Image};
 use crate::plan::{self, FOREIGN_STACK_END, From, Heritage, INHERITANCE, LIBRARY_RANGE, LINKER_BIAS, PROGRAM_BIAS, PROGRAM_END, PROGRAM_START, Plan, Sizes};
 use crate::refusal::{self, Refusal};
@@ -17,7 +18,7 @@ use nacre_abi::message::MAX_BYTES;
 use nacre_abi::rights::{REFERENCE_ALL, REFERENCE_USE};
 use nacre_abi::state::ThreadState;
 use nacre_abi::{ObjectType, PAGE_SIZE, Status};
-use nacre_sys::{Mapping, Reference, Region, Space, SpanMut, Thread};
+use nacre_sys::{Mapping, Reference, Region, Space, SpanMut, Thread, Window};
 
 /// Flags of a fresh thread: interrupts on, and the bit that is always set.
 const FLAGS: u64 = 0x202;
@@ -52,6 +53,8 @@ pub struct Ports {
 /// A child. Dropping it takes it back whole: its threads end, its space, its objects and its references go.
 pub struct Child<S: Supplier> {
     segment: S::Segment,
+    /// The child has references to it, and keeps it.
+    _data: Option<Data>,
     space: Space,
     thread: Thread,
     native: bool,
@@ -188,12 +191,13 @@ fn kernel(making: &'static str) -> impl Fn(Status) -> Refusal {
     move |status| Refusal::Kernel(making, status)
 }
 
-fn make_space<S: Supplier>(plan: &Plan, segment: &S::Segment, files: &[Loaded<S::File>], keeper: Reference) -> Result<Space, Refusal> {
+fn make_space<S: Supplier>(plan: &Plan, (segment, data): (&S::Segment, Option<&Data>), files: &[Loaded<S::File>], keeper: Reference) -> Result<Space, Refusal> {
     let base = segment.window().start();
     let space = Space::create(base + plan.space, base + plan.pool, plan.pool_pages, keeper).map_err(kernel("its space"))?;
     for (number, window) in plan.windows.iter().enumerate() {
         let region = match window.from {
             From::Segment => segment.region(),
+            From::Data => data.map_or(Region(0), Data::region),
             From::File(number) => files[number].file.region().unwrap_or(Region(0)),
             From::Region(region) => region,
         };
@@ -202,15 +206,28 @@ fn make_space<S: Supplier>(plan: &Plan, segment: &S::Segment, files: &[Loaded<S:
     Ok(space)
 }
 
-/// The plan lies inside its segment; a segment that is smaller than was asked for gets nothing written.
-fn part(segment: &impl Segment, offset: u64, size: u64) -> SpanMut<'static> {
-    segment.window().span_mut(offset, size).unwrap_or(SpanMut::EMPTY)
+/// The plan lies inside its segments; a segment that is smaller than was asked for gets nothing written.
+fn part(window: Window, offset: u64, size: u64) -> SpanMut<'static> {
+    window.span_mut(offset, size).unwrap_or(SpanMut::EMPTY)
 }
 
-fn copy_data<S: Supplier>(plan: &Plan, segment: &S::Segment, files: &mut [Loaded<S::File>]) -> Result<(), Refusal> {
+/// Where our own space shows a child's segment, and its data segment.
+#[derive(Clone, Copy)]
+struct Views {
+    segment: Window,
+    data: Option<Window>,
+}
+
+impl Views {
+    fn of(&self, is_data: bool) -> Window {
+        self.data.filter(|_| is_data).unwrap_or(self.segment)
+    }
+}
+
+fn copy_data<S: Supplier>(plan: &Plan, views: Views, files: &mut [Loaded<S::File>]) -> Result<(), Refusal> {
     for copy in &plan.copies {
         for done in (0..copy.size).step_by(MAX_BYTES as usize) {
-            let piece = part(segment, copy.to + done, (copy.size - done).min(MAX_BYTES));
+            let piece = part(views.of(copy.is_data), copy.to + done, (copy.size - done).min(MAX_BYTES));
             files[copy.image].file.read(copy.offset + done, piece)?;
         }
     }
@@ -256,6 +273,7 @@ fn auxiliary_vector<F>(plan: &Plan, loaded: &[Loaded<F>], heritage: &Heritage<'_
         (environment::AT_INHERITANCE, if plan.inheritance == 0 { 0 } else { INHERITANCE }),
         (environment::AT_INHERITANCE_SIZE, heritage.bytes.len() as u64),
         (environment::AT_INHERITED_COUNT, heritage.references.len() as u64),
+        (environment::AT_DATA_SIZE, plan.data_size.unwrap_or(0)),
     ];
     auxiliary_of(program, linker, [0; 4]).into_iter().chain(own).collect()
 }
@@ -281,15 +299,16 @@ const GROWING_REST: u64 = 32 << 10;
 /// Writes the inheritance and the stack; where its pointer is.
 fn write_stack<S: Supplier>(
     plan: &Plan,
-    segment: &S::Segment,
+    views: Views,
     loaded: &[Loaded<S::File>],
     program: &Program<'_>,
     heritage: &Heritage<'_>,
 ) -> Result<u64, Refusal> {
-    part(segment, plan.inheritance, heritage.bytes.len() as u64).copy_from(heritage.bytes.into());
+    part(views.segment, plan.inheritance, heritage.bytes.len() as u64).copy_from(heritage.bytes.into());
     // A fork's child has the table of its areas in the inheritance.
     let windows = plan.windows.iter().enumerate().take(if heritage.areas.is_empty() { plan.given } else { 0 });
-    let windows: Vec<[u64; 4]> = windows.map(|(number, window)| [window.start, window.size, window.rights.0, plan::given_slot(number)]).collect();
+    let in_data = |window: &plan::Window| if window.from == From::Data { window.offset } else { u64::MAX };
+    let windows: Vec<[u64; 5]> = windows.map(|(number, window)| [window.start, window.size, window.rights.0, plan::given_slot(number), in_data(window)]).collect();
     let contents = stack::Contents {
         path: program.path,
         directory: program.directory,
@@ -303,17 +322,18 @@ fn write_stack<S: Supplier>(
     let limit = if heritage.areas.is_empty() { leaving(plan.stack_size, rest) } else { plan.stack_size };
     let bytes = stack::compose(plan.stack_end, limit as usize, &contents)?;
     let size = bytes.len() as u64;
-    part(segment, plan.stack + plan.stack_size - size, size).copy_from((&bytes[..]).into());
+    part(views.of(plan.stack_is_data), plan.stack + plan.stack_size - size, size).copy_from((&bytes[..]).into());
     Ok(plan.stack_end - size)
 }
 
 /// Puts the references that it is born with into the child's object area: to whom it belongs, and what it inherits.
-fn give_references(plan: &Plan, base: u64, heritage: &Heritage<'_>, ports: Ports, space: Space, thread: Thread) -> Result<(), Status> {
+fn give_references(plan: &Plan, (base, data): (u64, Option<&Data>), heritage: &Heritage<'_>, ports: Ports, (space, thread): (Space, Thread)) -> Result<(), Status> {
     let slot = |address: u64| Reference(base + plan.objects + (address - OBJECTS));
     ports.parent.reference(slot(environment::PARENT), REFERENCE_USE)?;
     space.reference(slot(environment::SPACE), REFERENCE_ALL)?;
     thread.reference(slot(environment::THREAD), REFERENCE_ALL)?;
-    let mut inherited = heritage.references.iter().enumerate();
+    let own = data.into_iter().flat_map(Data::references);
+    let mut inherited = heritage.references.iter().copied().chain(own).enumerate();
     inherited.try_for_each(|(number, reference)| reference.reference(slot(inherited_slot(plan.given, number)), REFERENCE_USE))
 }
 
@@ -350,18 +370,25 @@ fn make<S: Supplier>(
     ports: Ports,
 ) -> Result<Child<S>, Refusal> {
     let images: Vec<(&Image, bool)> = loaded.iter().map(|one| (&one.image, one.file.region().is_some())).collect();
-    let plan = plan::plan(&images, program.sizes, heritage)?;
-    let segment = supplier.segment(plan.size)?;
-    let space = make_space::<S>(&plan, &segment, &loaded, ports.keeper)?;
-    copy_data::<S>(&plan, &segment, &mut loaded)?;
-    let stack = write_stack::<S>(&plan, &segment, &loaded, program, heritage)?;
     let native = loaded[0].image.native_version.is_some();
+    let pool = if native { None } else { supplier.data_pool() };
+    let plan = plan::plan(&images, program.sizes, heritage, pool.is_some())?;
+    let segment = supplier.segment(plan.size)?;
+    let data = pool.zip(plan.data_size.filter(|size| *size != 0)).map(|(pool, size)| Data::new(pool, size)).transpose()?;
+    let views = Views { segment: segment.window(), data: data.as_ref().map(Data::window) };
+    let space = make_space::<S>(&plan, (&segment, data.as_ref()), &loaded, ports.keeper)?;
+    copy_data::<S>(&plan, views, &mut loaded)?;
+    let stack = write_stack::<S>(&plan, views, &loaded, program, heritage)?;
     // A foreign program's library is entered first, and finds the program in the auxiliary vector.
     let entry = loaded[loaded.len() - 1].image.entry;
     let base = segment.window().start();
     let thread = make_thread(base, space, entry, stack).map_err(kernel("its thread"))?;
-    give_references(&plan, base, heritage, ports, space, thread).map_err(kernel("its references"))?;
-    let place = |window: &plan::Window| if window.from == From::Segment { base + window.offset } else { 0 };
+    give_references(&plan, (base, data.as_ref()), heritage, ports, (space, thread)).map_err(kernel("its references"))?;
+    let place = |window: &plan::Window| match window.from {
+        From::Segment => base + window.offset,
+        From::Data => views.of(true).start() + window.offset,
+        From::File(_) | From::Region(_) => 0,
+    };
     let areas = plan.windows.iter().take(heritage.areas.len()).map(place).collect();
-    Ok(Child { segment, space, thread, native, entry, areas, _files: loaded.into_iter().map(|one| one.file).collect() })
+    Ok(Child { segment, _data: data, space, thread, native, entry, areas, _files: loaded.into_iter().map(|one| one.file).collect() })
 }

@@ -43,7 +43,7 @@ pub struct Contents<'a> {
     /// Entries of the auxiliary vector, but for those that point at strings and the last.
     pub auxiliary: &'a [(u64, u64)],
     /// What is mapped, for the library of foreign calls: see [`AT_WINDOWS`](nacre_abi::environment::AT_WINDOWS).
-    pub windows: &'a [[u64; 4]],
+    pub windows: &'a [[u64; 5]],
 }
 
 /// The strings, at the end of the stack.
@@ -79,7 +79,7 @@ fn size_of_all(texts: &[&[u8]]) -> usize {
 /// The bytes of a stack that ends at `high` (a multiple of 16), at most `limit` of them. The stack pointer is at the first.
 pub fn compose(high: u64, limit: usize, contents: &Contents<'_>) -> Result<Vec<u8>, Refusal> {
     let size = size_of_all(contents.arguments) + size_of_all(contents.environment) + contents.path.len() + contents.directory.len();
-    if size + 16 * contents.auxiliary.len() + 32 * contents.windows.len() + 256 > limit {
+    if size + 16 * contents.auxiliary.len() + 40 * contents.windows.len() + 256 > limit {
         return Err(Refusal::Arguments);
     }
     let mut strings = Strings::default();
@@ -146,7 +146,7 @@ mod tests {
             environment,
             random: *b"0123456789abcdef",
             auxiliary: &[(auxiliary::ENTRY, 0x40_1000), (auxiliary::PAGE_SIZE, 4096)],
-            windows: &[[1, 2, 3, 4]],
+            windows: &[[1, 2, 3, 4, 5]],
         };
         let memory = compose(HIGH, 65536, &contents).unwrap();
         Stack { pointer: HIGH - memory.len() as u64, memory }

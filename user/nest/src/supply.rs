@@ -3,7 +3,7 @@
 
 use crate::refusal::Refusal;
 use crate::spawn::{Loaded, load_library};
-use nacre_sys::{Region, SpanMut, Window};
+use nacre_sys::{Reference, Region, SpanMut, Window};
 
 /// A file that was opened to be loaded. Kept as long as the child, which may have it mapped.
 pub trait File {
@@ -33,6 +33,10 @@ pub trait Supplier {
     fn open(&mut self, path: &[u8]) -> Result<Self::File, Refusal>;
     /// Takes zeroed memory: `size` bytes, whole pages.
     fn segment(&mut self, size: u64) -> Result<Self::Segment, Refusal>;
+    /// The pool for a foreign child's data segment, if it gives memory whose pages may go. `None`: the child has one segment.
+    fn data_pool(&mut self) -> Option<Reference> {
+        None
+    }
     /// The library of foreign calls. Whoever makes one child after the other may keep it.
     fn library(&mut self) -> Result<Loaded<Self::File>, Refusal>
     where

@@ -29,6 +29,8 @@ pub struct Ward {
 /// Files from where the monitor finds them, memory from the manager.
 pub struct Maker<'a> {
     files: Reference,
+    /// Pool for its data segment, if its pages may go.
+    data: Option<Reference>,
     ward: &'a Ward,
 }
 
@@ -62,7 +64,7 @@ impl Ward {
 
     /// Where its parts come from.
     pub fn maker(&self, files: Reference) -> Maker<'_> {
-        Maker { files, ward: self }
+        Maker { files, data: None, ward: self }
     }
 
     /// It lives in `child` from now on, and runs.
@@ -109,6 +111,13 @@ fn references<S: Supplier>(child: &Child<S>) -> Result<(OwnedReference, OwnedRef
     Ok((space, thread))
 }
 
+impl<'a> Maker<'a> {
+    /// The same, with a pool for data segments whose pages may go, if there is one.
+    pub fn with_data_pool(self, data: Option<Reference>) -> Maker<'a> {
+        Maker { data, ..self }
+    }
+}
+
 impl Supplier for Maker<'_> {
     type File = File;
     type Segment = Prepared;
@@ -119,5 +128,9 @@ impl Supplier for Maker<'_> {
 
     fn segment(&mut self, size: u64) -> Result<Prepared, Refusal> {
         Prepared::new(self.ward.port(), size)
+    }
+
+    fn data_pool(&mut self) -> Option<Reference> {
+        self.data
     }
 }

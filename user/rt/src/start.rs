@@ -8,7 +8,7 @@
 use core::cell::UnsafeCell;
 
 use nacre_abi::boot_info::BootInfo;
-use nacre_abi::environment::{AT_INHERITED_COUNT, AT_OBJECTS_PAGES, AT_WINDOW_COUNT, BOOT_INFO, FREE, OBJECTS, OBJECTS_PAGES};
+use nacre_abi::environment::{AT_DATA_SIZE, AT_INHERITED_COUNT, AT_OBJECTS_PAGES, AT_WINDOW_COUNT, BOOT_INFO, DATA_REFERENCES, FREE, OBJECTS, OBJECTS_PAGES};
 use nacre_abi::{ObjectType, PAGE_SIZE};
 use nacre_sys::{Window, slots};
 
@@ -127,7 +127,8 @@ pub unsafe fn prepare(stack: *const u64) -> Arguments {
 /// How many bytes of objects a program finds besides those that all have.
 fn given(arguments: &Arguments) -> u64 {
     let bytes = |key, object: ObjectType| arguments.auxiliary(key).unwrap_or(0).saturating_mul(object.size());
-    bytes(AT_WINDOW_COUNT, ObjectType::Mapping).saturating_add(bytes(AT_INHERITED_COUNT, ObjectType::Reference))
+    let data = if arguments.auxiliary(AT_DATA_SIZE).unwrap_or(0) == 0 { 0 } else { DATA_REFERENCES * ObjectType::Reference.size() };
+    bytes(AT_WINDOW_COUNT, ObjectType::Mapping).saturating_add(bytes(AT_INHERITED_COUNT, ObjectType::Reference)).saturating_add(data)
 }
 
 /// Sets up what root stands on.

@@ -9,7 +9,7 @@ use crate::entry::signal_thread;
 use crate::operations::fork_state::WINDOWS;
 use crate::operations::grow_stack;
 use crate::operations::paths::path_of;
-use crate::operations::program_image::{Auxiliary, WINDOW as WINDOW_SIZE, enter_windows, program_end};
+use crate::operations::program_image::{Auxiliary, WINDOW as WINDOW_SIZE, data_segment, enter_windows, program_end};
 use crate::operations::restore_state::{self, Given};
 use crate::operations::signal_setup;
 use crate::process::{Process, lock};
@@ -17,6 +17,7 @@ use crate::raw::memory_words;
 use crate::raw::thread_area;
 use crate::raw::thread_block::Block;
 use crate::raw::thread_position;
+use crate::services::segment::Segment;
 use crate::state::files::descriptor_table::Descriptors;
 use crate::state::memory::{Memory, user_access};
 use crate::state::memory::address_map::{Area, Map};
@@ -24,6 +25,7 @@ use crate::state::memory::mapped_part::Fill;
 use crate::state::memory::page_table_pool::Tables;
 use crate::state::random::Random;
 use alloc::boxed::Box;
+use alloc::rc::Rc;
 use alloc::vec::Vec;
 use nacre_abi::Rights;
 use nacre_nest::stack::auxiliary;
@@ -41,11 +43,11 @@ fn auxiliary(arguments: &Arguments) -> Auxiliary {
 }
 
 /// The program's memory as the parent left it. The library's heap is in the map too, so that nothing else is put there.
-fn memory(auxiliary: &Auxiliary) -> Result<Memory, Errno> {
+fn memory(auxiliary: &Auxiliary, data: Option<&Rc<Segment>>) -> Result<Memory, Errno> {
     let mut map = Map::new();
     let headers = memory_words::given(auxiliary.headers, auxiliary.header_size.saturating_mul(auxiliary.header_count));
     let end = program_end(auxiliary, headers)?;
-    enter_windows(&mut map, auxiliary, memory_words::given(auxiliary.windows, auxiliary.window_count.saturating_mul(WINDOW_SIZE as u64)))?;
+    enter_windows(&mut map, auxiliary, memory_words::given(auxiliary.windows, auxiliary.window_count.saturating_mul(WINDOW_SIZE as u64)), data)?;
     for range in [HEAP_START..HEAP_END, WINDOWS] {
         map.insert(Area { start: range.start, end: range.end, rights: Rights::NONE, backing: Fill::Library(Rights::NONE) })?;
     }
@@ -56,9 +58,10 @@ fn memory(auxiliary: &Auxiliary) -> Result<Memory, Errno> {
 fn set_up(auxiliary: &Auxiliary, arguments: &Arguments, inheritance: Option<&Inheritance>) -> Result<(), Errno> {
     let copy = inheritance.and_then(|inheritance| inheritance.copy.as_ref());
     let mut given = restore_state::given(auxiliary);
+    let data = data_segment(auxiliary);
     let memory = match copy {
-        Some(copy) => restore_state::memory(auxiliary, &mut given, copy)?,
-        None => memory(auxiliary)?,
+        Some(copy) => restore_state::memory(auxiliary, &mut given, copy, data.as_ref())?,
+        None => memory(auxiliary, data.as_ref())?,
     };
     let executable = memory.path(auxiliary.path).map(Vec::from).unwrap_or_default();
     let process = Process::new(memory, executable, thread_area::prepare_first_block());

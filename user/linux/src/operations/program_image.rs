@@ -1,10 +1,12 @@
 //! What the parent laid out for the program: its arguments, its auxiliary vector, and the segments that its headers name.
 
 use crate::abi::errno::{EINVAL, Errno};
+use crate::services::segment::Segment;
 use crate::state::memory::address_map::{Area, Map, round_up};
 use crate::state::memory::mapped_part::{Fill, HIGHEST, Part, effective};
-use nacre_abi::{Rights, environment};
-use nacre_sys::Mapping;
+use alloc::rc::Rc;
+use nacre_abi::{ObjectType, Rights, environment};
+use nacre_sys::{Mapping, OwnedReference, Reference};
 
 const AT_PHDR: u64 = 3;
 const AT_PHENT: u64 = 4;
@@ -16,7 +18,7 @@ const PT_PHDR: u32 = 6;
 /// Bytes of a program header.
 const HEADER: usize = 56;
 /// Bytes of an entry of the table of windows.
-pub const WINDOW: usize = 32;
+pub const WINDOW: usize = 40;
 /// Where the headers lie in a file that has no `PT_PHDR`: behind the file's own header.
 const HEADERS_OFFSET: u64 = 64;
 
@@ -55,6 +57,8 @@ pub struct Auxiliary {
     pub inheritance_size: u64,
     /// How many references came with it.
     pub inherited_count: u64,
+    /// Bytes of the data segment.
+    pub data_size: u64,
 }
 
 impl Auxiliary {
@@ -77,10 +81,23 @@ impl Auxiliary {
             environment::AT_INHERITANCE => &mut self.inheritance,
             environment::AT_INHERITANCE_SIZE => &mut self.inheritance_size,
             environment::AT_INHERITED_COUNT => &mut self.inherited_count,
+            environment::AT_DATA_SIZE => &mut self.data_size,
             _ => return,
         };
         *place = value;
     }
+}
+
+/// Where the parent has made a mapping.
+pub fn mapping_slot(number: u64) -> u64 {
+    environment::FREE + number * ObjectType::Mapping.size()
+}
+
+/// The data segment, to which references stand behind those that came with an inheritance. Answers land elsewhere from then on.
+pub fn data_segment(auxiliary: &Auxiliary) -> Option<Rc<Segment>> {
+    let first = mapping_slot(auxiliary.window_count) + auxiliary.inherited_count * ObjectType::Reference.size();
+    let own = |number| OwnedReference::adopt(Reference(first + number * ObjectType::Reference.size()));
+    (auxiliary.data_size != 0).then(|| Segment::born(own(0), own(1), auxiliary.data_size))
 }
 
 /// One program header, as far as it matters here.
@@ -121,12 +138,14 @@ pub fn program_end(auxiliary: &Auxiliary, bytes: &[u8]) -> Result<u64, Errno> {
 }
 
 /// Enters what the parent mapped for the program, from the table (`bytes`) that it made: the program's parts, its dynamic linker's and the stack.
-pub fn enter_windows(map: &mut Map<Fill>, auxiliary: &Auxiliary, bytes: &[u8]) -> Result<(), Errno> {
+/// What is of the data segment shows it.
+pub fn enter_windows(map: &mut Map<Fill>, auxiliary: &Auxiliary, bytes: &[u8], data: Option<&Rc<Segment>>) -> Result<(), Errno> {
     let word = |entry: &[u8; WINDOW], at: usize| entry.as_chunks::<8>().0.get(at).map_or(0, |word| u64::from_le_bytes(*word));
     for entry in bytes.as_chunks::<WINDOW>().0 {
-        let [start, size, rights, mapping] = [0, 1, 2, 3].map(|at| word(entry, at));
+        let [start, size, rights, mapping, offset] = [0, 1, 2, 3, 4].map(|at| word(entry, at));
         let end = start.checked_add(size).ok_or(EINVAL)?;
         let part = Part::given(Mapping(mapping), start, size, Rights(rights), rights & Rights::WRITE.0 != 0);
+        let part = part.of_data(data.filter(|_| offset != u64::MAX), offset);
         if end <= HIGHEST || end == auxiliary.stack_end {
             map.insert(Area { start, end, rights: effective(Rights(rights)), backing: Fill::Own(part) })?;
         } else {

@@ -9,7 +9,7 @@ use crate::abi::signal_numbers::HANDLER_IGNORE;
 use crate::operations::files::pidfd;
 use crate::operations::fork_state::{PROCESS, WINDOWS};
 use crate::operations::proc;
-use crate::operations::program_image::Auxiliary;
+use crate::operations::program_image::{Auxiliary, mapping_slot};
 use crate::process::Process;
 use crate::raw::memory_words;
 use crate::services::segment::Segment;
@@ -31,7 +31,6 @@ use alloc::rc::Rc;
 use alloc::vec::Vec;
 use core::cell::OnceCell;
 use nacre_abi::{ObjectType, Rights};
-use nacre_abi::environment::FREE;
 use nacre_abi::rights::REFERENCE_USE;
 use nacre_proto::keyed;
 use nacre_rt::memory::{HEAP_END, HEAP_START};
@@ -101,11 +100,6 @@ impl Given {
     }
 }
 
-/// Where the parent has made a mapping.
-fn mapping_slot(number: u64) -> u64 {
-    FREE + number * ObjectType::Mapping.size()
-}
-
 /// What the auxiliary vector says that there is. Asked once, for what is taken is not there any more.
 pub fn given(auxiliary: &Auxiliary) -> Given {
     Given { first: mapping_slot(auxiliary.window_count), count: auxiliary.inherited_count, kept: 0 }
@@ -120,8 +114,9 @@ pub fn read(auxiliary: &Auxiliary) -> Result<Option<Inheritance>, Errno> {
     Inheritance::from_bytes(bytes, auxiliary.inherited_count).map(Some).ok_or(EINVAL)
 }
 
-/// The areas of a fork's child; what the library uses itself is not among them.
-pub fn memory(auxiliary: &Auxiliary, given: &mut Given, copy: &Copy) -> Result<Memory, Errno> {
+/// The areas of a fork's child; what the library uses itself is not among them. Those of its own lie
+/// in its data segment, if it has one, one behind the other.
+pub fn memory(auxiliary: &Auxiliary, given: &mut Given, copy: &Copy, data: Option<&Rc<Segment>>) -> Result<Memory, Errno> {
     let mut segments = Vec::new();
     for segment in &copy.segments {
         let port = segment.port.map(|port| given.take(port)).transpose()?;
@@ -131,7 +126,7 @@ pub fn memory(auxiliary: &Auxiliary, given: &mut Given, copy: &Copy) -> Result<M
     for range in [HEAP_START..HEAP_END, WINDOWS] {
         map.insert(Area { start: range.start, end: range.end, rights: Rights::NONE, backing: Fill::Library(Rights::NONE) })?;
     }
-    let mut mappings = 0..auxiliary.window_count;
+    let (mut mappings, mut own) = (0..auxiliary.window_count, 0);
     for area in &copy.areas {
         let rights = Rights(area.rights);
         let mut mapped = |rights, writable| {
@@ -144,7 +139,10 @@ pub fn memory(auxiliary: &Auxiliary, given: &mut Given, copy: &Copy) -> Result<M
                 continue;
             }
             area::Fill::Reserved => Fill::Reserved,
-            area::Fill::Own => Fill::Own(mapped(rights, true)?),
+            area::Fill::Own => {
+                own += area.end - area.start;
+                Fill::Own(mapped(rights, true)?.of_data(data, own - (area.end - area.start)))
+            }
             area::Fill::Part { segment, offset, sharing } => {
                 let segment = segments.get(segment as usize).ok_or(EINVAL)?.clone();
                 let shown = if sharing == Sharing::Shown { read_only(rights) } else { rights };

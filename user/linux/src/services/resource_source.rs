@@ -109,6 +109,11 @@ impl supply::Supplier for Maker {
         Prepared::new(self.port, size)
     }
 
+    fn data_pool(&mut self) -> Option<Reference> {
+        // Whoever has no pageable memory is not below a pager.
+        if nacre_proto::landing::is_needed() { nacre_rt::memory::pool().ok() } else { None }
+    }
+
     fn library(&mut self) -> Result<Loaded<Source>, Refusal> {
         if let Some(library) = &self.library {
             return Ok(Loaded { image: library.image().clone(), file: Source::Known(library.clone()) });

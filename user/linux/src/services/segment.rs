@@ -78,6 +78,11 @@ impl Segment {
         Rc::new(Segment { port: None, region, common: Cell::new(false), size: 0, writable, paged: false, points: RefCell::default() })
     }
 
+    /// The data segment that the process was born with, of which nobody else has anything.
+    pub fn born(port: OwnedReference, region: OwnedReference, size: u64) -> Rc<Segment> {
+        Rc::new(Segment { port: Some(port), region, common: Cell::new(false), size, writable: true, paged: is_paged(true), points: RefCell::default() })
+    }
+
     /// Memory that others have too.
     pub fn common(port: Option<OwnedReference>, region: OwnedReference, size: u64, [writable, paged]: [bool; 2]) -> Rc<Segment> {
         Rc::new(Segment { port, region, common: Cell::new(true), size, writable, paged: is_paged(paged), points: RefCell::default() })

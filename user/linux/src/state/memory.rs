@@ -56,17 +56,7 @@ pub struct Memory {
 impl Memory {
     /// The memory of a program whose areas are `map`; its break starts at `end`.
     pub fn new(map: Map<Fill>, end: u64, tables: Tables) -> Memory {
-        Memory {
-            map,
-            break_start: end,
-            break_end: end,
-            break_mapped: end,
-            stock: Stock::default(),
-            has_paged: false,
-            lazy: Lazy::default(),
-            locked: Locked::default(),
-            tables,
-        }
+        Memory::copied(map, [end; 3], tables)
     }
 
     /// The memory of a fork's child.

@@ -111,7 +111,8 @@ fn start(command: &[&[u8]], arguments: &Arguments, ports: Ports) -> Result<Optio
     let services = services.as_mut().ok_or(Refusal::NotFound)?;
     let ward = *WARD.lock();
     if let Some(ward) = ward {
-        let child = search::spawn(&mut ward.maker(services.files()), command, 0, arguments, Ports { keeper: Reference::NONE, ..ports })?;
+        let data = services.pageable_pool();
+        let child = search::spawn(&mut ward.maker(services.files()).with_data_pool(data), command, 0, arguments, Ports { keeper: Reference::NONE, ..ports })?;
         ward.begin(&child, short_name(command))?;
         return Ok(None);
     }
@@ -164,13 +165,16 @@ pub fn run<W: Watch>(watch: W, tag: W::Tag, services: Services, command: &[&[u8]
 pub type MakePool = fn(&Services, u64) -> Option<ChildPool>;
 
 /// The same, for a child that finds other memory.
-pub fn run_with<W: Watch>(watch: W, tag: W::Tag, services: Services, pool: MakePool, command: &[&[u8]], arguments: &Arguments) -> Result<i32, String> {
+pub fn run_with<W: Watch>(watch: W, tag: W::Tag, mut services: Services, pool: MakePool, command: &[&[u8]], arguments: &Arguments) -> Result<i32, String> {
     let original = original()?;
     let ward = *WARD.lock();
     if let Some(ward) = ward {
         watch.is_process(ward.port(), ward.pid());
     }
     let pool = pool(&services, if ward.is_some() { POOL_DATA } else { 0 });
+    if let Some(copy) = pool.as_ref().and_then(|pool| OwnedReference::copy_of(pool.shared.handle(), REFERENCE_USE).ok()) {
+        services.set_data_pool(copy);
+    }
     *SERVICES.lock() = Some(services);
     let set = OwnedPortSet::new().map_err(kernel("a set of ports"))?.leak();
     let relay: &'static Relay<W> = Box::leak(Box::new(Relay::new(set, watch, Staff { hire, desk, room, worker, objects: memory, end_child }, pool)));

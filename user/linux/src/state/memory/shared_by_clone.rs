@@ -15,6 +15,12 @@ impl Part {
         Part { writable: segment.is_writable() && (shared || lent), segment: Some(segment), state, shared, lent, ..self }
     }
 
+    /// The same of what is the process's own in its data segment, if it has one.
+    pub fn of_data(self, data: Option<&Rc<Segment>>, offset: u64) -> Part {
+        let Some(segment) = data.cloned() else { return self };
+        Part { state: MappingState { offset, ..self.state }, segment: Some(segment), ..self }
+    }
+
     /// Who sees what is written, once it is shown to a child.
     pub fn sharing(&self) -> Sharing {
         match (self.shared, self.writable) {

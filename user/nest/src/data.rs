@@ -1,0 +1,57 @@
+//! A child's data segment: memory without kernel objects, whose pages may go.
+
+use crate::places::Place;
+use crate::refusal::Refusal;
+use nacre_abi::Rights;
+use nacre_abi::environment::DATA_REFERENCES;
+use nacre_proto::flags::SEGMENT_PAGEABLE;
+use nacre_proto::{Errno, memory};
+use nacre_sys::{OwnedMapping, OwnedReference, Reference, Region, Space, Window};
+
+/// Shows memory in our own space.
+pub fn show(region: &OwnedReference, size: u64, rights: Rights) -> Result<(OwnedMapping, Place), Refusal> {
+    let place = Place::take(size).ok_or(Refusal::TooLarge(size, None))?;
+    let region = Region::through(region.handle());
+    let mapping = OwnedMapping::new(Space::SELF, place.window().start(), place.window().size(), region, 0, rights)
+        .map_err(|status| Refusal::Kernel("a view of its memory", status))?;
+    Ok((mapping, place))
+}
+
+/// A child's data segment, shown in our own space. It stays as long as anybody has references to
+/// it: we, and the child.
+pub struct Data {
+    _mapping: OwnedMapping,
+    place: Place,
+    port: OwnedReference,
+    region: OwnedReference,
+}
+
+impl Data {
+    /// Takes zeroed memory from a pool: `size` bytes, whole pages, which may go.
+    pub fn new(pool: Reference, size: u64) -> Result<Data, Refusal> {
+        let taken = memory::segment_create(pool, size, SEGMENT_PAGEABLE).map_err(|errno| match errno {
+            Errno::ENOMEM => Refusal::TooLarge(size, None),
+            errno => Refusal::Service("taking memory", errno),
+        })?;
+        if taken.size < size {
+            return Err(Refusal::TooLarge(size, None));
+        }
+        let (mapping, place) = show(&taken.region, size, Rights::READ.union(Rights::WRITE))?;
+        Ok(Data { _mapping: mapping, place, port: taken.segment, region: taken.region })
+    }
+
+    /// Where our own space shows it.
+    pub fn window(&self) -> Window {
+        self.place.window()
+    }
+
+    /// Its region.
+    pub fn region(&self) -> Region {
+        Region::through(self.region.handle())
+    }
+
+    /// What the child gets of it, in this order.
+    pub fn references(&self) -> [Reference; DATA_REFERENCES as usize] {
+        [self.port.handle(), self.region.handle()]
+    }
+}
