@@ -19,8 +19,12 @@ use core::ops::Range;
 const RECENT: usize = 32;
 /// Fewest frames that a bank can work with.
 pub const LEAST_FRAMES: usize = 2 * RECENT;
-/// Pages that nobody has touched yet and that come together, if there are frames for them.
+/// Pages that come together: those that nobody has touched yet, if there are frames for them, and those that left together.
 const CLUSTER: u64 = 8;
+/// Departures between two pages that left together, at most.
+const TOGETHER: u64 = 4 * CLUSTER;
+/// Fewest frames of a bank that brings pages together: with fewer, what comes along takes the place of what is used.
+const LEAST_FOR_CLUSTERS: usize = 4 * LEAST_FRAMES;
 /// Frames that are tried before the store is taken for full.
 const TRIES: usize = 64;
 
@@ -58,6 +62,8 @@ pub struct Counts {
     pub fresh: u64,
     /// Pages that came back from the store.
     pub brought: u64,
+    /// Of those, pages that nobody had touched yet: they came along with one that left together with them.
+    pub along: u64,
     /// Pages that were put away.
     pub put_away: u64,
     /// Pages that left without: they were all zeros, or in the store already.
@@ -70,7 +76,8 @@ pub struct Counts {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
     Here(usize),
-    Away(u64),
+    /// The page's number in the store, and how many pages had left before it.
+    Away(u64, u64),
     /// The page is known to be all zeros. It hides what a source of its dataspace has there.
     Blank,
 }
@@ -234,7 +241,10 @@ impl<H: Hands, S: Store, P: Policy> Bank<H, S, P> {
         self.counts.faults += 1;
         let done = match self.places.get(&page) {
             Some(Place::Here(frame)) => self.show_again(*frame, written),
-            Some(Place::Away(number)) => self.bring(page, *number, written),
+            Some(Place::Away(number, left)) => {
+                let (number, left) = (*number, *left);
+                self.bring(page, number, written).map(|()| self.bring_along(page, left, end))
+            }
             Some(Place::Blank) => self.begin(page, page + 1),
             None => self.begin(page, end),
         };
@@ -295,6 +305,21 @@ impl<H: Hands, S: Store, P: Policy> Bank<H, S, P> {
         let (shown, copy) = if written { (Shown::Written, None) } else { (Shown::Read, Some(number)) };
         self.hold(frame, Held { page, shown, copy });
         Ok(())
+    }
+
+    /// Pages behind one that was brought come too, up to `end`, if they left when it did.
+    fn bring_along(&mut self, first: u64, left: u64, end: u64) {
+        if self.frames.len() < LEAST_FOR_CLUSTERS {
+            return;
+        }
+        for page in first + 1..end.min((first / CLUSTER + 1) * CLUSTER) {
+            let Some(Place::Away(number, departure)) = self.places.get(&page).copied() else { return };
+            // Without them nobody lacks anything.
+            if departure.abs_diff(left) > TOGETHER || self.bring(page, number, false).is_err() {
+                return;
+            }
+            self.counts.along += 1;
+        }
     }
 
     /// A page is touched for the first time; some behind it come along if that costs nobody a frame.
@@ -373,7 +398,7 @@ impl<H: Hands, S: Store, P: Policy> Bank<H, S, P> {
         let Some(held) = self.frames[frame] else { return Err(Trouble::Full) };
         if let Some(number) = held.copy {
             self.counts.left += 1;
-            self.places.insert(held.page, Place::Away(number));
+            self.places.insert(held.page, Place::Away(number, self.departures()));
         } else {
             self.hands.read(frame, &mut self.buffer);
             if *self.buffer == [0; PAGE] {
@@ -383,12 +408,17 @@ impl<H: Hands, S: Store, P: Policy> Bank<H, S, P> {
                 // If it must stay it is hidden, and shown again when somebody asks for it.
                 let number = self.keep()?;
                 self.counts.put_away += 1;
-                self.places.insert(held.page, Place::Away(number));
+                self.places.insert(held.page, Place::Away(number, self.departures()));
             }
         }
         self.frames[frame] = None;
         self.free.push(frame);
         Ok(())
+    }
+
+    /// Pages that have left so far.
+    fn departures(&self) -> u64 {
+        self.counts.put_away + self.counts.left
     }
 
     /// Puts the page in the buffer into the store. Where that is full, copies of pages that are here as well make room.
@@ -447,7 +477,7 @@ impl<H: Hands, S: Store, P: Policy> Bank<H, S, P> {
     pub fn forget(&mut self, range: Range<u64>) -> Result<(), Trouble> {
         while let Some((page, place)) = self.places.range(range.clone()).next().map(|(page, place)| (*page, *place)) {
             match place {
-                Place::Away(number) => self.store.drop(number),
+                Place::Away(number, _) => self.store.drop(number),
                 Place::Blank => {}
                 Place::Here(frame) => {
                     self.hide(frame)?;

@@ -238,3 +238,29 @@ fn the_clock_keeps_what_is_used() {
     let (fifo, clock) = (brought(Box::new(Fifo::default())), brought(Box::new(Clock::default())));
     assert!(clock < fifo, "{clock} came back with a second chance, {fifo} without");
 }
+
+/// Pages that left together come together, and are what they were.
+#[test]
+fn neighbours_come_back_together() {
+    for policy in policies(5).into_iter().take(2) {
+        let frames = 4 * LEAST_FRAMES;
+        let mut bank = Bank::new(Arrays::new(frames, 0), Plain { limit: 1000, ..Plain::default() }, policy, frames);
+        for page in 0..1000u64 {
+            let frame = reach(&mut bank, page, true, 1000).unwrap();
+            bank.hands().frames[frame][0] = (page % 250) as u8 + 1;
+        }
+        for page in 0..400u64 {
+            let frame = reach(&mut bank, page, false, 1000).unwrap();
+            assert_eq!(bank.hands().frames[frame][0], (page % 250) as u8 + 1);
+        }
+        let counts = bank.counts();
+        assert!(counts.along > 0 && counts.along < counts.brought, "{counts:?}");
+    }
+}
+
+/// With few frames nothing comes along: it would take the place of what is used.
+#[test]
+fn few_frames_bring_what_is_asked_for() {
+    let bank = run(6, Box::new(Fifo::default()), Plain { limit: PAGES, ..Plain::default() }, false);
+    assert_eq!(bank.counts().along, 0);
+}

@@ -38,7 +38,7 @@ impl<H: Hands, S: Store, P: Policy> Bank<H, S, P> {
             }
         }
         let number = |place: &Place| match place {
-            Place::Away(number) => Some(*number),
+            Place::Away(number, _) => Some(*number),
             Place::Here(frame) => self.frames[*frame].and_then(|held| held.copy),
             Place::Blank => None,
         };
@@ -47,7 +47,7 @@ impl<H: Hands, S: Store, P: Policy> Bank<H, S, P> {
 
     /// A page that is nowhere is in the store, at this number.
     pub fn restore(&mut self, page: u64, number: u64) {
-        self.places.insert(page, Place::Away(number));
+        self.places.insert(page, Place::Away(number, self.departures()));
     }
 
     /// Makes generations of dataspaces, if the store does.
@@ -92,7 +92,7 @@ impl<H: Hands, S: Store, P: Policy> Bank<H, S, P> {
         match self.places.get(&page) {
             None => return Ok(false),
             Some(Place::Blank) => *into = [0; PAGE],
-            Some(Place::Away(number)) => self.store.get(*number, into)?,
+            Some(Place::Away(number, _)) => self.store.get(*number, into)?,
             Some(Place::Here(frame)) => {
                 let frame = *frame;
                 self.hide(frame)?;
