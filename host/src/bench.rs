@@ -4,6 +4,7 @@ mod aims;
 mod calls;
 mod chart;
 pub mod linux;
+mod memory;
 mod page;
 mod parallel;
 mod scale;
@@ -46,6 +47,10 @@ pub fn bench(tree: &Tree, arguments: &BenchArguments) -> Outcome<i32> {
         let scale = scale::measure(tree, &products, names, arguments.no_linux)?;
         println!("{scale}");
         return json::write(arguments.json.as_deref(), &scale.json()).map(|()| 0);
+    }
+    if let Some(name) = &arguments.memory {
+        println!("{}", memory::measure(tree, &products, name)?);
+        return Ok(0);
     }
     let Some(program) = products.program("measure") else {
         return Err(Failure::new(Class::NotFound, "the tree has no program to measure with (bench/measure)"));

@@ -233,6 +233,8 @@ pub enum Ring {
     Stacks,
     /// Small programs, each about a call of Linux's, on Linux and in the system
     Linux,
+    /// All programs of the linux ring on memory that is paged by chance, by one pager to three
+    Paged,
     /// A disc under a BIOS and under UEFI; a store whose machine is killed
     Discs,
 }
@@ -256,8 +258,11 @@ pub struct BenchArguments {
     /// `bench/scale`)
     #[arg(long, value_name = "NAME", num_args = 0.., conflicts_with = "calls")]
     pub scale: Option<Vec<String>>,
+    /// Print only the table of programs on paged memory; with NAME, only rows whose names contain it
+    #[arg(long, value_name = "NAME", num_args = 0..=1, default_missing_value = "")]
+    pub memory: Option<String>,
     /// Also write the figures into the tree's page doc/performance.md
-    #[arg(long, conflicts_with_all = ["no_linux", "calls", "scale"])]
+    #[arg(long, conflicts_with_all = ["no_linux", "calls", "scale", "memory"])]
     pub write: bool,
     /// Show QEMU's command lines
     #[arg(long)]

@@ -7,6 +7,7 @@ use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
+use core::sync::atomic::{AtomicU64, Ordering};
 use nacre_abi::PAGE_SIZE;
 use nacre_abi::rights::REFERENCE_USE;
 use nacre_dataspaces::bank::LEAST_FRAMES;
@@ -20,7 +21,7 @@ use nacre_proto::flags::POOL_DATA;
 use nacre_proto::{Errno, dataspace, file, memory};
 use nacre_rt::{Arguments, thread};
 use nacre_sys::lock::Lock;
-use nacre_sys::{OwnedPort, OwnedPortSet, OwnedReference, Status};
+use nacre_sys::{OwnedPort, OwnedPortSet, OwnedReference, Status, clock};
 
 /// What we keep for ourselves of the memory that is left: records of pages and dataspaces, relays.
 const OWN: u64 = 8 << 20;
@@ -70,6 +71,8 @@ pub struct Figures {
     pub used: u64,
     /// Pages in the store.
     pub away: u64,
+    /// Ticks of the machine's clock since the managers were made.
+    pub ticks: u64,
 }
 
 /// How the memory that is left is divided.
@@ -89,6 +92,9 @@ static REPORT: Lock<Option<(&'static str, fn(&Figures) -> String)>> = Lock::new(
 static LAST: Lock<Option<OwnedReference>> = Lock::new(None);
 /// Figures of all managers, as of the last event.
 static FIGURES: Lock<Vec<Figures>> = Lock::new(Vec::new());
+
+/// Ticks of the machine's clock when the managers were made.
+static BEGUN: AtomicU64 = AtomicU64::new(0);
 
 /// An error of a service as a sentence.
 pub fn refused(what: &'static str) -> impl Fn(Errno) -> String {
@@ -135,6 +141,7 @@ impl Shares {
 
 /// Makes the server, and the child's pool.
 fn prepare(plans: Vec<Plan<'_>>, child: &Child<'_>, services: &mut Services) -> Result<(), String> {
+    BEGUN.store(clock::ticks(), Ordering::Relaxed);
     let set = OwnedPortSet::new().map_err(kernel("a set of ports"))?;
     let faults = OwnedPort::new(FAULTS, set.handle()).map_err(kernel("a port"))?;
     let mut top = tables::top(services).map_err(refused("its spaces"))?;
@@ -176,7 +183,7 @@ fn pool(_: &Services, flags: u64) -> Option<ChildPool> {
 fn note(keeper: &Keeper) {
     let mut figures = FIGURES.lock();
     figures.clear();
-    figures.extend(keeper.managers().map(|(manager, bank)| Figures { name: manager.name, counts: bank.counts(), used: bank.store().used(), away: bank.population().1 as u64 }));
+    figures.extend(keeper.managers().map(|(manager, bank)| Figures { name: manager.name, counts: bank.counts(), used: bank.store().used(), away: bank.population().1 as u64, ticks: 0 }));
 }
 
 /// Serves the child's memory, for ever.
@@ -200,7 +207,8 @@ fn at_end() {
     }
     let Some((monitor, report)) = *REPORT.lock() else { return };
     for figures in FIGURES.lock().iter() {
-        complain(monitor, &report(figures));
+        let ticks = clock::ticks().saturating_sub(BEGUN.load(Ordering::Relaxed));
+        complain(monitor, &report(&Figures { ticks, ..*figures }));
     }
 }
 
