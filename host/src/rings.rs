@@ -24,10 +24,11 @@ use tally::Tally;
 
 /// Runs the rings that are asked for; 1 if a test failed. The last line is `N passed, N failed`.
 pub fn test(tree: &Tree, arguments: &TestArguments) -> Outcome<i32> {
-    let wants = |ring: Ring| arguments.ring.is_empty() || arguments.ring.contains(&ring);
+    // The paged ring takes long, and the linux ring has a sample of it.
+    let wants = |ring: Ring| arguments.ring.contains(&ring) || arguments.ring.is_empty() && !matches!(ring, Ring::Paged);
     let filter = arguments.filter.as_deref().unwrap_or("");
     let mut tally = Tally::default();
-    let needs_system = [Ring::Conformance, Ring::Hostile, Ring::Relative, Ring::Stacks, Ring::Linux, Ring::Discs].into_iter().any(wants);
+    let needs_system = [Ring::Conformance, Ring::Hostile, Ring::Relative, Ring::Stacks, Ring::Linux, Ring::Paged, Ring::Discs].into_iter().any(wants);
     let (tested, built) = std::thread::scope(|scope| {
         // The system is built while this machine's tests run: each leaves a processor idle now and then.
         let builder = needs_system.then(|| scope.spawn(|| builds::ensure(tree)));
@@ -75,6 +76,9 @@ fn in_system(
     }
     if wants(Ring::Linux) {
         tally.add(linux::run(tree, products, filter, arguments)?);
+    }
+    if wants(Ring::Paged) {
+        tally.add(linux::run_paged(tree, products, filter, arguments)?);
     }
     if wants(Ring::Discs) {
         tally.add(discs::run(products, filter)?);

@@ -64,6 +64,16 @@ const ALSO: [(&str, &str); 10] = [
 const LOST: [(&str, &str); 6] =
     [("memory", "pipe-fork"), ("running", "pipe-fork"), ("mappings", "pipe-fork"), ("ports", "pipe-fork"), ("sets", "pipe-fork"), ("conditions", "pipe-blocking")];
 
+/// Stacks of pagers that take pages away by chance: one that has too little memory besides, two, and three.
+const PAGED: [&str; 3] = [
+    "pager -m 2M --chaos 1 process",
+    "pager -m 16M --chaos 2 pager -m 8M --chaos 3 --policy random process",
+    "pager -m 16M --chaos 4 pager -m 12M --chaos 5 --backing parent pager -m 8M --chaos 6 --policy fifo process",
+];
+
+/// Number of programs of the linux ring of which one runs below one of these stacks, too.
+const SAMPLE: usize = 16;
+
 /// Program that freezes those above it.
 const FREEZER: &str = "frozen";
 /// Option of that program to leave something out.
@@ -82,20 +92,29 @@ impl Way<'_> {
     }
 }
 
-/// Below which of the stacks a program runs: whatever other programs there are.
-fn lot(name: &str) -> usize {
-    name.bytes().fold(0, |lot, byte| (31 * lot + usize::from(byte)) % 65_521) % STACKS.len()
+/// A number below `count` that only a program's name decides.
+fn lot(name: &str, count: usize) -> usize {
+    name.bytes().fold(0, |lot, byte| (31 * lot + usize::from(byte)) % 65_521) % count
+}
+
+/// Some programs below each of the stacks of pagers, or all.
+fn paged<'a>(all: &'a [Test], filter: &'a str, sample: Option<usize>) -> impl Iterator<Item = Way<'a>> {
+    let wanted = move |test: &&Test| format!("linux: {}", test.name).contains(filter);
+    PAGED.iter().enumerate().map(move |(number, stack)| {
+        let is_in = |test: &&Test| sample.is_none_or(|sample| lot(&test.name, sample * PAGED.len()) == number);
+        Way { below: stack.to_string(), tests: all.iter().filter(is_in).filter(wanted).collect() }
+    })
 }
 
 /// All programs as they are, and some below monitors; or all below the monitors that were asked for.
-fn ways<'a>(all: &'a [Test], filter: &str, below: Option<&str>) -> Vec<Way<'a>> {
+fn ways<'a>(all: &'a [Test], filter: &'a str, below: Option<&str>) -> Vec<Way<'a>> {
     let wanted = |test: &&Test| format!("linux: {}", test.name).contains(filter);
     let bare = Way { below: below.unwrap_or(BARE).to_string(), tests: all.iter().filter(wanted).collect() };
     let stacks = if below.is_none() { &STACKS[..] } else { &[] };
     let some = stacks
         .iter()
         .enumerate()
-        .map(|(number, stack)| Way { below: stack.to_string(), tests: all.iter().filter(|test| lot(&test.name) == number).filter(wanted).collect() });
+        .map(|(number, stack)| Way { below: stack.to_string(), tests: all.iter().filter(|test| lot(&test.name, STACKS.len()) == number).filter(wanted).collect() });
     let is_also = |test: &&Test, stack: &str| ALSO.contains(&(test.name.as_str(), stack));
     let also = ALSO.iter().filter(|_| below.is_none()).map(|(_, stack)| *stack).collect::<BTreeSet<_>>().into_iter();
     let also = also.map(|stack| Way { below: stack.to_string(), tests: all.iter().filter(|test| is_also(test, stack)).filter(wanted).collect() });
@@ -106,20 +125,32 @@ fn ways<'a>(all: &'a [Test], filter: &str, below: Option<&str>) -> Vec<Way<'a>> 
         below: format!("{FREEZER} {WITHOUT}{part} {BARE}"),
         tests: all.iter().filter(|test| test.name == *name).filter(wanted).collect(),
     });
-    [bare].into_iter().chain(frozen).chain(lost).chain(some).chain(also).filter(|way| !way.tests.is_empty()).collect()
+    let sample = paged(all, filter, Some(SAMPLE)).filter(|_| below.is_none());
+    [bare].into_iter().chain(frozen).chain(lost).chain(some).chain(also).chain(sample).filter(|way| !way.tests.is_empty()).collect()
 }
 
 /// Runs the programs whose names contain `filter`, on both systems.
 pub fn run(tree: &Tree, products: &Products, filter: &str, arguments: &TestArguments) -> Outcome<Tally> {
     let all = sources::tests(tree)?;
+    compare(tree, products, &all, &ways(&all, filter, arguments.below.as_deref()), arguments)
+}
+
+/// The same, below stacks of pagers.
+pub fn run_paged(tree: &Tree, products: &Products, filter: &str, arguments: &TestArguments) -> Outcome<Tally> {
+    let all = sources::tests(tree)?;
+    let ways: Vec<_> = paged(&all, filter, None).filter(|way| !way.tests.is_empty()).collect();
+    compare(tree, products, &all, &ways, arguments)
+}
+
+/// Runs programs on Linux and in some ways on Nacre. The first of the ways has all programs that any has.
+fn compare(tree: &Tree, products: &Products, all: &[Test], ways: &[Way<'_>], arguments: &TestArguments) -> Outcome<Tally> {
     let (absent, below) = (Absent::read(tree)?, Absent::read_below(tree)?);
-    let ways = ways(&all, filter, arguments.below.as_deref());
     let mut tally = Tally::default();
     let Some(bare) = ways.first() else { return Ok(tally) };
-    for name in absent.strangers(&all) {
+    for name in absent.strangers(all) {
         tally.note(&format!("linux: {name}"), Some("tests/linux/absent.txt names it, and there is no such program"));
     }
-    let programs = Programs::build(tree, &all)?;
+    let programs = Programs::build(tree, all)?;
     let on_linux = told("Linux", &batch(tree, &programs, bare).on_linux(tree)?);
     let (next, shared) = (AtomicUsize::new(0), Mutex::new(tally));
     std::thread::scope(|scope| {
