@@ -134,7 +134,11 @@ fn write_source(path: &Path) -> Outcome<()> {
 fn make_repository(path: &Path) -> Outcome<()> {
     let _ = fs::remove_dir_all(path);
     fs::create_dir_all(path).context(Class::Build, || format!("cannot make {}", path.display()))?;
-    let git = |arguments: &[&str]| run_quietly(Command::new("git").current_dir(path).args(["-c", "user.name=bench", "-c", "user.email=bench"]).args(arguments), "git");
+    let git = |arguments: &[&str]| {
+        let mut command = Command::new("git");
+        command.current_dir(path).args(["-c", "user.name=bench", "-c", "user.email=bench"]).args(arguments);
+        run_quietly(command, "the repository")
+    };
     git(&["init", "-q"])?;
     for change in 1..=12u32 {
         let lines: String = (0..400).map(|line| format!("line {} of {}\n", line, line % change)).collect();
