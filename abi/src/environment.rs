@@ -42,8 +42,11 @@ pub const AT_STACK_END: u64 = 0x4e61_0002;
 pub const AT_FOREIGN_ENTRY: u64 = 0x4e61_0003;
 /// Auxiliary vector entry: how many bytes the stack has, below its end.
 pub const AT_STACK_SIZE: u64 = 0x4e61_0004;
-/// Auxiliary vector entry, for the library of foreign calls: address of a table of what the parent mapped, five words each: first address, size, rights,
-/// the mapping, which the program may change, and its offset in the data segment or `u64::MAX`. These mappings stand at [`FREE`] and behind it, in the order of the table, and behind them what is inherited.
+/// Auxiliary vector entry, for the library of foreign calls: address of a table of what the parent
+/// mapped, five words each: first address, size, rights,
+/// the mapping, which the program may change, and its offset in the data segment or `u64::MAX`.
+/// These mappings stand at [`FREE`] and behind it, in the order of the table, and behind them what
+/// is inherited.
 pub const AT_WINDOWS: u64 = 0x4e61_0005;
 /// Auxiliary vector entry: how many entries that table has, or how many mappings of an inheritance's areas there are.
 pub const AT_WINDOW_COUNT: u64 = 0x4e61_0006;
@@ -57,7 +60,8 @@ pub const AT_INHERITED_COUNT: u64 = 0x4e61_0009;
 pub const AT_DIRECTORY: u64 = 0x4e61_000a;
 /// Auxiliary vector entry: how many pages the space was born with for its tables.
 pub const AT_TABLE_PAGES: u64 = 0x4e61_000b;
-/// Auxiliary vector entry, for the library of foreign calls: size in bytes of the child's data segment, whose pages may go. Without this entry the child has
+/// Auxiliary vector entry, for the library of foreign calls: size in bytes of the child's data
+/// segment, whose pages may go. Without this entry the child has
 /// none. Behind the inherited references stand one to the segment and one to its region.
 pub const AT_DATA_SIZE: u64 = 0x4e61_000c;
 /// References that a child with a data segment has to it.

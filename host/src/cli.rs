@@ -258,7 +258,8 @@ pub struct BenchArguments {
     /// `bench/scale`)
     #[arg(long, value_name = "NAME", num_args = 0.., conflicts_with = "calls")]
     pub scale: Option<Vec<String>>,
-    /// Print only the table of programs on paged memory; with NAME, only rows whose names contain it
+    /// Print only the table of programs on paged memory; with NAME, only rows whose names
+    /// contain it
     #[arg(long, value_name = "NAME", num_args = 0..=1, default_missing_value = "")]
     pub memory: Option<String>,
     /// Also write the figures into the tree's page doc/performance.md

@@ -27,7 +27,8 @@ pub struct Row {
     pub name: &'static str,
     /// The program and its arguments.
     pub command: &'static [&'static str],
-    /// What the guest needs besides: a path in it, and the function that makes that on this machine.
+    /// Files that the guest needs: a path in it, and the function that makes that on this
+    /// machine.
     pub files: &'static [(&'static str, fn(&Path) -> Outcome<()>)],
 }
 
@@ -47,7 +48,7 @@ const MACHINE: u64 = 1 << 30;
 /// Parts of the memory that a program uses: all, a half, a quarter.
 const PARTS: [u64; 3] = [1, 2, 4];
 
-/// What one run was like.
+/// Figures of one run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Run {
     instructions: u64,

@@ -64,7 +64,8 @@ const ALSO: [(&str, &str); 10] = [
 const LOST: [(&str, &str); 6] =
     [("memory", "pipe-fork"), ("running", "pipe-fork"), ("mappings", "pipe-fork"), ("ports", "pipe-fork"), ("sets", "pipe-fork"), ("conditions", "pipe-blocking")];
 
-/// Stacks of pagers that take pages away by chance: one that has too little memory besides, two, and three.
+/// Stacks of pagers that take pages away by chance: one that has too little memory besides, two,
+/// and three.
 const PAGED: [&str; 3] = [
     "pager -m 2M --chaos 1 process",
     "pager -m 16M --chaos 2 pager -m 8M --chaos 3 --policy random process",
@@ -142,7 +143,8 @@ pub fn run_paged(tree: &Tree, products: &Products, filter: &str, arguments: &Tes
     compare(tree, products, &all, &ways, arguments)
 }
 
-/// Runs programs on Linux and in some ways on Nacre. The first of the ways has all programs that any has.
+/// Runs programs on Linux and in some ways on Nacre. The first of the ways has all programs that
+/// any has.
 fn compare(tree: &Tree, products: &Products, all: &[Test], ways: &[Way<'_>], arguments: &TestArguments) -> Outcome<Tally> {
     let (absent, below) = (Absent::read(tree)?, Absent::read_below(tree)?);
     let mut tally = Tally::default();

@@ -4,6 +4,7 @@
 //! A page that came back unchanged is here and away, until somebody writes to it: then it can leave at no cost.
 
 mod saving;
+mod together;
 
 use crate::homes::{Access, Homes};
 use crate::hands::{Hands, Refused, Shown};
@@ -19,12 +20,9 @@ use core::ops::Range;
 const RECENT: usize = 32;
 /// Fewest frames that a bank can work with.
 pub const LEAST_FRAMES: usize = 2 * RECENT;
-/// Pages that come together: those that nobody has touched yet, if there are frames for them, and those that left together.
+/// Pages that come together: those that nobody has touched yet, if there are frames for them, and
+/// those that left together.
 const CLUSTER: u64 = 8;
-/// Departures between two pages that left together, at most.
-const TOGETHER: u64 = 4 * CLUSTER;
-/// Fewest frames of a bank that brings pages together: with fewer, what comes along takes the place of what is used.
-const LEAST_FOR_CLUSTERS: usize = 4 * LEAST_FRAMES;
 /// Frames that are tried before the store is taken for full.
 const TRIES: usize = 64;
 
@@ -62,7 +60,8 @@ pub struct Counts {
     pub fresh: u64,
     /// Pages that came back from the store.
     pub brought: u64,
-    /// Of those, pages that nobody had touched yet: they came along with one that left together with them.
+    /// Pages among them that nobody had touched yet: they came along with one that left together
+    /// with them.
     pub along: u64,
     /// Pages that were put away.
     pub put_away: u64,
@@ -307,21 +306,6 @@ impl<H: Hands, S: Store, P: Policy> Bank<H, S, P> {
         Ok(())
     }
 
-    /// Pages behind one that was brought come too, up to `end`, if they left when it did.
-    fn bring_along(&mut self, first: u64, left: u64, end: u64) {
-        if self.frames.len() < LEAST_FOR_CLUSTERS {
-            return;
-        }
-        for page in first + 1..end.min((first / CLUSTER + 1) * CLUSTER) {
-            let Some(Place::Away(number, departure)) = self.places.get(&page).copied() else { return };
-            // Without them nobody lacks anything.
-            if departure.abs_diff(left) > TOGETHER || self.bring(page, number, false).is_err() {
-                return;
-            }
-            self.counts.along += 1;
-        }
-    }
-
     /// A page is touched for the first time; some behind it come along if that costs nobody a frame.
     fn begin(&mut self, page: u64, end: u64) -> Result<(), Trouble> {
         let frame = self.frame_for(page)?;
@@ -414,11 +398,6 @@ impl<H: Hands, S: Store, P: Policy> Bank<H, S, P> {
         self.frames[frame] = None;
         self.free.push(frame);
         Ok(())
-    }
-
-    /// Pages that have left so far.
-    fn departures(&self) -> u64 {
-        self.counts.put_away + self.counts.left
     }
 
     /// Puts the page in the buffer into the store. Where that is full, copies of pages that are here as well make room.

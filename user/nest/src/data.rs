@@ -40,17 +40,17 @@ impl Data {
         Ok(Data { _mapping: mapping, place, port: taken.segment, region: taken.region })
     }
 
-    /// Where our own space shows it.
+    /// The window in which our own space shows it.
     pub fn window(&self) -> Window {
         self.place.window()
     }
 
-    /// Its region.
+    /// The region.
     pub fn region(&self) -> Region {
         Region::through(self.region.handle())
     }
 
-    /// What the child gets of it, in this order.
+    /// References that the child gets to it, in this order.
     pub fn references(&self) -> [Reference; DATA_REFERENCES as usize] {
         [self.port.handle(), self.region.handle()]
     }

@@ -206,12 +206,13 @@ fn make_space<S: Supplier>(plan: &Plan, (segment, data): (&S::Segment, Option<&D
     Ok(space)
 }
 
-/// The plan lies inside its segments; a segment that is smaller than was asked for gets nothing written.
+/// The plan lies inside its segments; a segment that is smaller than was asked for gets nothing
+/// written.
 fn part(window: Window, offset: u64, size: u64) -> SpanMut<'static> {
     window.span_mut(offset, size).unwrap_or(SpanMut::EMPTY)
 }
 
-/// Where our own space shows a child's segment, and its data segment.
+/// Windows in which our own space shows a child's segment and its data segment.
 #[derive(Clone, Copy)]
 struct Views {
     segment: Window,

@@ -33,7 +33,8 @@ pub trait Supplier {
     fn open(&mut self, path: &[u8]) -> Result<Self::File, Refusal>;
     /// Takes zeroed memory: `size` bytes, whole pages.
     fn segment(&mut self, size: u64) -> Result<Self::Segment, Refusal>;
-    /// The pool for a foreign child's data segment, if it gives memory whose pages may go. `None`: the child has one segment.
+    /// The pool for a foreign child's data segment, if it gives memory whose pages may go. `None`:
+    /// the child has one segment.
     fn data_pool(&mut self) -> Option<Reference> {
         None
     }

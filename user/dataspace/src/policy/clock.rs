@@ -1,6 +1,7 @@
 //! A second chance: what has been used since the first hand came by stays.
 //!
-//! No machine tells whether a page was used. So the first hand hides it; whoever uses it asks for it,
+//! No machine tells whether a page was used. So the first hand hides it; whoever uses it asks for
+//! it,
 //! and it is shown again. The second hand follows, and what it finds hidden leaves. The greater the
 //! distance, the more pages that are in use are hidden, which costs a fault each.
 

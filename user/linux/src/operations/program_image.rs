@@ -88,12 +88,13 @@ impl Auxiliary {
     }
 }
 
-/// Where the parent has made a mapping.
+/// Address of a mapping that the parent has made.
 pub fn mapping_slot(number: u64) -> u64 {
     environment::FREE + number * ObjectType::Mapping.size()
 }
 
-/// The data segment, to which references stand behind those that came with an inheritance. Answers land elsewhere from then on.
+/// The data segment, to which references stand behind those that came with an inheritance. Answers
+/// land elsewhere from then on.
 pub fn data_segment(auxiliary: &Auxiliary) -> Option<Rc<Segment>> {
     let first = mapping_slot(auxiliary.window_count) + auxiliary.inherited_count * ObjectType::Reference.size();
     let own = |number| OwnedReference::adopt(Reference(first + number * ObjectType::Reference.size()));
@@ -138,7 +139,7 @@ pub fn program_end(auxiliary: &Auxiliary, bytes: &[u8]) -> Result<u64, Errno> {
 }
 
 /// Enters what the parent mapped for the program, from the table (`bytes`) that it made: the program's parts, its dynamic linker's and the stack.
-/// What is of the data segment shows it.
+/// Parts of the data segment show it.
 pub fn enter_windows(map: &mut Map<Fill>, auxiliary: &Auxiliary, bytes: &[u8], data: Option<&Rc<Segment>>) -> Result<(), Errno> {
     let word = |entry: &[u8; WINDOW], at: usize| entry.as_chunks::<8>().0.get(at).map_or(0, |word| u64::from_le_bytes(*word));
     for entry in bytes.as_chunks::<WINDOW>().0 {

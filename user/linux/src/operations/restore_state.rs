@@ -114,7 +114,8 @@ pub fn read(auxiliary: &Auxiliary) -> Result<Option<Inheritance>, Errno> {
     Inheritance::from_bytes(bytes, auxiliary.inherited_count).map(Some).ok_or(EINVAL)
 }
 
-/// The areas of a fork's child; what the library uses itself is not among them. Those of its own lie
+/// The areas of a fork's child; what the library uses itself is not among them. Those of its own
+/// lie
 /// in its data segment, if it has one, one behind the other.
 pub fn memory(auxiliary: &Auxiliary, given: &mut Given, copy: &Copy, data: Option<&Rc<Segment>>) -> Result<Memory, Errno> {
     let mut segments = Vec::new();

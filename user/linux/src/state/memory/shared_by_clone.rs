@@ -15,7 +15,7 @@ impl Part {
         Part { writable: segment.is_writable() && (shared || lent), segment: Some(segment), state, shared, lent, ..self }
     }
 
-    /// The same of what is the process's own in its data segment, if it has one.
+    /// Returns the part as one of the process's data segment, if it has one.
     pub fn of_data(self, data: Option<&Rc<Segment>>, offset: u64) -> Part {
         let Some(segment) = data.cloned() else { return self };
         Part { state: MappingState { offset, ..self.state }, segment: Some(segment), ..self }

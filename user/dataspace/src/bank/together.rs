@@ -1,0 +1,34 @@
+//! Pages that left together come back together.
+
+use super::{Bank, CLUSTER, LEAST_FRAMES, Place};
+use crate::hands::Hands;
+use crate::policy::Policy;
+use crate::store::Store;
+
+/// Departures between two pages that left together, at most.
+const TOGETHER: u64 = 4 * CLUSTER;
+/// Fewest frames of a bank that brings pages together: with fewer, what comes along takes the place
+/// of what is used.
+const LEAST_FOR_CLUSTERS: usize = 4 * LEAST_FRAMES;
+
+impl<H: Hands, S: Store, P: Policy> Bank<H, S, P> {
+    /// Pages behind one that was brought come too, up to `end`, if they left when it did.
+    pub(super) fn bring_along(&mut self, first: u64, left: u64, end: u64) {
+        if self.frames.len() < LEAST_FOR_CLUSTERS {
+            return;
+        }
+        for page in first + 1..end.min((first / CLUSTER + 1) * CLUSTER) {
+            let Some(Place::Away(number, departure)) = self.places.get(&page).copied() else { return };
+            // Without them nobody lacks anything.
+            if departure.abs_diff(left) > TOGETHER || self.bring(page, number, false).is_err() {
+                return;
+            }
+            self.counts.along += 1;
+        }
+    }
+
+    /// Pages that have left so far.
+    pub(super) fn departures(&self) -> u64 {
+        self.counts.put_away + self.counts.left
+    }
+}
