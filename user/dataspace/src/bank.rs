@@ -8,7 +8,7 @@ mod together;
 
 use crate::homes::{Access, Homes};
 use crate::hands::{Hands, Refused, Shown};
-use crate::policy::{Choice, Policy, Random, Standing};
+use crate::policy::{Choice, Policy, Standing};
 use crate::store::{Lost, Store};
 use crate::{PAGE, Page};
 use alloc::boxed::Box;
@@ -435,21 +435,6 @@ impl<H: Hands, S: Store, P: Policy> Bank<H, S, P> {
     /// Marks a page that is nowhere as all zeros.
     pub fn adopt_blank(&mut self, page: u64) {
         self.places.insert(page, Place::Blank);
-    }
-
-    /// Puts up to `most` pages away that chance chooses, to see whether anybody notices.
-    pub fn disturb(&mut self, random: &mut Random, most: usize) {
-        if self.homes.is_some() {
-            // Nothing leaves, and a device is not read.
-            return;
-        }
-        for _ in 0..random.below(most + 1) {
-            let (frames, recent) = (&self.frames, &self.recent);
-            if let Some(Choice::Leave(frame)) = random.next(frames.len(), &|frame| standing(frames, recent, frame)) {
-                // What cannot leave stays.
-                let _ = self.leave(frame);
-            }
-        }
     }
 
     /// All pages of a range are zeros again, and nowhere.

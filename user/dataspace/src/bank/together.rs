@@ -1,8 +1,8 @@
-//! Pages that left together come back together.
+//! Pages that left together come back together; pages that chance puts away.
 
-use super::{Bank, CLUSTER, LEAST_FRAMES, Place};
+use super::{Bank, CLUSTER, LEAST_FRAMES, Place, standing};
 use crate::hands::Hands;
-use crate::policy::Policy;
+use crate::policy::{Choice, Policy, Random};
 use crate::store::Store;
 
 /// Departures between two pages that left together, at most.
@@ -30,5 +30,20 @@ impl<H: Hands, S: Store, P: Policy> Bank<H, S, P> {
     /// Pages that have left so far.
     pub(super) fn departures(&self) -> u64 {
         self.counts.put_away + self.counts.left
+    }
+
+    /// Puts up to `most` pages away that chance chooses, to see whether anybody notices.
+    pub fn disturb(&mut self, random: &mut Random, most: usize) {
+        if self.homes.is_some() {
+            // Nothing leaves, and a device is not read.
+            return;
+        }
+        for _ in 0..random.below(most + 1) {
+            let (frames, recent) = (&self.frames, &self.recent);
+            if let Some(Choice::Leave(frame)) = random.next(frames.len(), &|frame| standing(frames, recent, frame)) {
+                // What cannot leave stays.
+                let _ = self.leave(frame);
+            }
+        }
     }
 }
