@@ -14,7 +14,7 @@ use crate::kernel::{Attempt, Kernel, ZERO_WORK};
 use crate::list;
 use crate::machine::{Frame, Machine, Physical, thread_page};
 use crate::object::{self, Space};
-use crate::state_calls::FPU_USED;
+use crate::object::FPU_USED;
 use core::sync::atomic::Ordering;
 use nacre_abi::object::UNIT;
 use nacre_abi::{Code, ObjectType, PAGE_SIZE, Status};

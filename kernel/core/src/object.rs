@@ -13,6 +13,7 @@ pub use port::{Port, Receivable, port_of_ready_node, port_of_set_node};
 pub use reference::Reference;
 pub use region::Region;
 pub use space::Space;
+pub(crate) use thread::FPU_USED;
 pub use thread::{Thread, WaitKind, thread_of_queue_node};
 pub use waiters::Waiters;
 

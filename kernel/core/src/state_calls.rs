@@ -5,6 +5,7 @@ use crate::call_result::wrong;
 use crate::kernel::{Attempt, Done, Kernel};
 use crate::list;
 use crate::machine::{Machine, Physical, thread_page};
+use crate::object::FPU_USED;
 use crate::object::{Mapping, Thread, links_of};
 use crate::thread_state::TIME_WORD;
 use nacre_abi::object::TargetType;
@@ -18,8 +19,6 @@ use nacre_abi::{Code, ObjectType, Rights, USER_END};
 const MOST_COUNTED: u64 = 1024;
 /// Most words in a state.
 const MOST_WORDS: usize = ThreadState::WORDS;
-/// Flag of the machine's word: the FPU was used.
-pub(crate) const FPU_USED: u64 = 1;
 
 /// Most links of an object.
 const MOST_LINKS: usize = 3;

@@ -6,7 +6,7 @@ use crate::kernel::{Attempt, Kernel};
 use crate::list;
 use crate::machine::{Machine, Physical, thread_page::register};
 use crate::object::Thread;
-use crate::state_calls::FPU_USED;
+use crate::object::FPU_USED;
 use crate::thread_calls::{FLAGS_ALWAYS, FLAGS_USER};
 use nacre_abi::fault::KIND_CALL_MEMORY;
 use nacre_abi::object::TargetType;

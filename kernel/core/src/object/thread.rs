@@ -97,6 +97,9 @@ pub enum WaitKind {
     Time = 9,
 }
 
+/// Flag of the machine's word: the thread has used the FPU.
+pub(crate) const FPU_USED: u64 = 1;
+
 impl Thread<'_> {
     /// It may not run until `thread_start`.
     pub const STOPPED: u64 = 1;
