@@ -49,9 +49,6 @@ pub struct Asking<'a> {
     pub given: Option<(Reference, &'a Tag)>,
 }
 
-/// Maximum of bytes of a path.
-pub const MAX_PATH: usize = 4096;
-
 /// The path that is meant by `path`, used from a directory.
 fn resolve(original: Reference, subject: &Subject, path: &[u8], end: End) -> Result<Vec<u8>, Errno> {
     if subject.kind != Kind::Directory {

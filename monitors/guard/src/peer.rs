@@ -1,7 +1,6 @@
 //! Questions that the guard itself asks a server about its own objects. A server that others handed to the child is a stranger:
 //! it may never answer, and the guard waits for it for a bounded time.
 
-use crate::case::MAX_PATH;
 use crate::paths::{Links, marked};
 use alloc::vec;
 use alloc::vec::Vec;
@@ -11,6 +10,9 @@ use nacre_proto::structures::Status;
 use nacre_proto::{Errno, directory, file};
 use nacre_sys::ipc::{self, Buffers, Message, Received};
 use nacre_sys::{FOREVER, OwnedReference, Reference, Span, SpanMut};
+
+/// Maximum of bytes of a path.
+const MAX_PATH: usize = 4096;
 
 /// Nanoseconds that a stranger has for an answer: 0.25 s.
 pub const PATIENCE: u64 = 250_000_000;
