@@ -12,5 +12,6 @@ mod parents;
 mod serve;
 pub mod start;
 mod times;
+mod serve_visits;
 mod visits;
 pub mod world;

@@ -1,13 +1,12 @@
 //! What processes ask each other's libraries: their limits, memory and open files. A thread in the space of the process that is asked carries a question to its library and
 //! brings the answer; it is made with the first question, and waits for more until its space goes. Whoever is asked may not answer: that keeps nobody waiting but who has asked, whom signals free.
 
-use crate::manager::{Body, Manager};
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use nacre_abi::state::ThreadState;
+use nacre_proto::Errno;
 use nacre_proto::process::{ask, ask_file, visit};
 use nacre_proto::server::{self, Output};
-use nacre_proto::{Answer, Errno, Handled, Request};
 use nacre_sys::{OwnedReference, OwnedThread, Space, Span, Thread};
 
 /// Most who ask one process at a time.
@@ -15,17 +14,18 @@ const MOST: usize = 64;
 /// Flags of a fresh thread: interrupts on, and the bit that is always set.
 const FLAGS: u64 = 0x202;
 
-/// Something that was asked.
-struct Visit {
+/// Question that a process asks another.
+pub struct Visit {
     /// The process that asks.
-    asker: u64,
+    pub asker: u64,
     /// Question, its three words, and the user and group of the asker.
-    words: [u64; 5],
-    data: Vec<u8>,
-    /// Whoever asked waits here.
-    asked: OwnedReference,
-    /// For a reference.
-    wants_file: bool,
+    pub words: [u64; 5],
+    /// Further bytes of the question.
+    pub data: Vec<u8>,
+    /// Reply that the asker waits for.
+    pub asked: OwnedReference,
+    /// Set if the answer is a reference.
+    pub wants_file: bool,
 }
 
 /// All that is asked of one process.
@@ -68,12 +68,13 @@ impl Visits {
         self.moved(0);
     }
 
-    fn refuse_all(&mut self, errno: Errno) {
+    /// Refuses every question.
+    pub fn refuse_all(&mut self, errno: Errno) {
         self.visits.drain(..).for_each(|visit| visit.refuse(errno));
     }
 
     /// Refuses a question if there are too many: one process asks at most as many as there is still room for. Questions whose askers have gone are forgotten.
-    fn check(&mut self, asker: u64) -> Result<(), Errno> {
+    pub fn check(&mut self, asker: u64) -> Result<(), Errno> {
         let first = usize::from(self.is_asked);
         let mut number = 0;
         self.visits.retain(|visit| {
@@ -94,6 +95,12 @@ impl Visits {
             visit.refuse(Errno::EPROTO);
         }
         self.waiting = Some(reply);
+        self.hand_out();
+    }
+
+    /// Adds a question behind the others.
+    pub fn push(&mut self, visit: Visit) {
+        self.visits.push_back(visit);
         self.hand_out();
     }
 
@@ -132,7 +139,7 @@ impl Visits {
 
     /// Makes the thread, if there is something to ask and there is none. The thread runs code of the
     /// process, so it runs on time of the process: it is scheduled as `model`, its first thread, is.
-    fn set_off(&mut self, space: Space, model: Thread) -> Result<(), Errno> {
+    pub fn set_off(&mut self, space: Space, model: Thread) -> Result<(), Errno> {
         if self.visits.is_empty() || self.thread.is_some() {
             return Ok(());
         }
@@ -153,33 +160,5 @@ impl Visits {
 impl Drop for Visits {
     fn drop(&mut self) {
         self.end();
-    }
-}
-
-impl Body {
-    /// Somebody looks after what was asked.
-    pub(crate) fn visit(&mut self) {
-        let (Some(space), Some(model)) = (self.life.space(), self.life.thread()) else { return };
-        if self.visits.set_off(space, model).is_err() {
-            self.visits.refuse_all(Errno::ENOMEM);
-        }
-    }
-}
-
-impl Manager {
-    /// A request that the library of another process answers.
-    pub(crate) fn ask_later<T: Output>(&mut self, request: &mut Request<'_>, pid: u64, data: &[u8]) -> Handled<T> {
-        let asker = request.word();
-        let pid = self.world.owner_of(asker, pid)?;
-        let [_, question, first, second, third, _] = request.words();
-        let (question, owner) = self.world.claims(asker, question)?;
-        let words = [question, first, second, third, owner];
-        let wants_file = request.label() == ask_file::LABEL;
-        let body = self.bodies.get_mut(&pid).ok_or(Errno::ESRCH)?;
-        body.visits.check(asker)?;
-        body.visits.visits.push_back(Visit { asker, words, data: data.to_vec(), asked: request.detach()?, wants_file });
-        body.visits.hand_out();
-        body.visit();
-        Ok(Answer::Later)
     }
 }
