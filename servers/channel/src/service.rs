@@ -6,12 +6,13 @@ mod answers;
 mod keyed;
 mod mailboxes;
 mod shared;
+mod shared_rings;
 mod terminals;
 
 use crate::hub::{Hub, Sending};
 use crate::keyed::Keyed;
 use crate::queue::{Received, Wish};
-use shared::Sharing;
+use shared_rings::Sharing;
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec::Vec;
 use nacre_abi::fault;

@@ -1,72 +1,17 @@
 //! The memory of rings, and who uses them: each user has a port, so that we hear when it has gone, whatever it held.
 
 use super::Service;
-use alloc::collections::{BTreeMap, BTreeSet};
-use nacre_abi::Rights;
+use super::shared_rings::Memory;
 use nacre_abi::rights::REFERENCE_USE;
-use nacre_nest::places::Place;
 use nacre_proto::channel::share;
-use nacre_proto::{Errno, memory};
-use nacre_sys::ring::{self, Ring};
-use nacre_sys::{Condition, Owned, OwnedCondition, OwnedMapping, OwnedPort, OwnedReference, Region, Space};
+use nacre_proto::Errno;
+use nacre_sys::ring;
+use nacre_sys::{OwnedPort, OwnedReference};
 
 /// Most rings, most bytes of them, and most users of all.
 const MOST_RINGS: usize = 1024;
 const MOST_BYTES: u64 = 64 << 20;
 const MOST_USERS: usize = 8192;
-/// As many threads are woken by a call of the kernel, and so many calls are made.
-const WOKEN: u64 = 64;
-const CALLS: usize = 64;
-
-/// A ring's memory.
-struct Memory {
-    // Dropped in this order: first nothing is mapped any more.
-    _mapping: OwnedMapping,
-    region: OwnedReference,
-    _segment: OwnedReference,
-    _place: Place,
-    conditions: [OwnedCondition; 2],
-    places: u64,
-    users: BTreeSet<u64>,
-}
-
-impl Memory {
-    /// Memory of a pool, and what is in it.
-    fn take(pool: &OwnedReference, places: u64) -> Result<(Memory, Ring), Errno> {
-        let size = ring::size(places);
-        let place = Place::take(size).ok_or(Errno::ENOMEM)?;
-        let taken = memory::segment_create(pool.handle(), size, 0)?;
-        let (window, region) = (place.window(), Region::through(taken.region.handle()));
-        let mapping = OwnedMapping::new(Space::OWN, window.start(), window.size(), region, 0, Rights::READ.union(Rights::WRITE))?;
-        let ring = Ring::new(window, places).ok_or(Errno::EINVAL)?;
-        let conditions = [Owned::make(Condition::create)?, Owned::make(Condition::create)?];
-        Ok((Memory { _mapping: mapping, region: taken.region, _segment: taken.segment, _place: place, conditions, places, users: BTreeSet::new() }, ring))
-    }
-
-    /// Wakes everybody who waits at a condition.
-    fn wake(&self, side: usize) {
-        for _ in 0..CALLS {
-            if self.conditions[side].signal(WOKEN).unwrap_or(0) < WOKEN {
-                break;
-            }
-        }
-    }
-}
-
-/// All rings.
-#[derive(Default)]
-pub(super) struct Sharing {
-    pool: Option<OwnedReference>,
-    rings: BTreeMap<u64, Memory>,
-    /// Which ring each user has, and its port.
-    users: BTreeMap<u64, (u64, OwnedPort)>,
-}
-
-impl Sharing {
-    pub(super) fn set_memory(&mut self, pool: OwnedReference) {
-        self.pool = Some(pool);
-    }
-}
 
 impl Service {
     /// The ring of a pipe or of one way of a stream, which has one from now on, and a new user of it.
