@@ -23,5 +23,6 @@ pub use host::{Handler, attend, attend_within};
 pub use plan::{Area, Heritage, Sizes};
 pub use refusal::Refusal;
 pub use services::{ChildPool, Services};
-pub use spawn::{Child, Loaded, Ports, Program, fork, load_library, load_program, spawn, spawn_heir};
+pub use spawn::{Child, Ports, Program, fork, load_program, spawn, spawn_heir};
+pub use supply::{Loaded, load_library};
 pub use ward::Ward;

@@ -5,14 +5,13 @@
 
 use crate::data::Data;
 use crate::elf::{self, Image};
-use crate::plan::{self, FOREIGN_STACK_END, From, Heritage, INHERITANCE, LIBRARY_RANGE, LINKER_BIAS, PROGRAM_BIAS, PROGRAM_END, PROGRAM_START, Plan, Sizes};
-use crate::refusal::{self, Refusal};
+use crate::plan::{self, FOREIGN_STACK_END, From, Heritage, INHERITANCE, LINKER_BIAS, PROGRAM_BIAS, PROGRAM_END, PROGRAM_START, Plan, Sizes};
+use crate::refusal::Refusal;
 use crate::stack::{self, auxiliary};
-use crate::supply::{File, Segment, Supplier};
+use crate::supply::{File, Loaded, Segment, Supplier, load};
 use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
-use core::ops::Range;
 use nacre_abi::environment::{self, OBJECTS};
 use nacre_abi::message::MAX_BYTES;
 use nacre_abi::rights::{REFERENCE_ALL, REFERENCE_USE};
@@ -106,57 +105,6 @@ impl<S: Supplier> Child<S> {
     pub fn destroy(self) {}
 }
 
-/// The first bytes of a file, which nearly always hold all that is decoded, and the rest of it.
-struct Head<'a, F> {
-    file: &'a mut F,
-    bytes: [u8; 1024],
-    size: usize,
-}
-
-impl<'a, F: File> Head<'a, F> {
-    fn new(file: &'a mut F) -> Result<Head<'a, F>, Refusal> {
-        let mut bytes = [0; 1024];
-        let size = file.size().min(1024) as usize;
-        file.read(0, SpanMut::from(&mut bytes[..size]))?;
-        Ok(Head { file, bytes, size })
-    }
-}
-
-impl<F: File> elf::Source for Head<'_, F> {
-    fn size(&self) -> u64 {
-        self.file.size()
-    }
-
-    fn read(&mut self, offset: u64, into: &mut [u8]) -> Result<(), Refusal> {
-        let end = offset + into.len() as u64;
-        if end <= self.size as u64 {
-            into.copy_from_slice(&self.bytes[offset as usize..end as usize]);
-            return Ok(());
-        }
-        self.file.read(offset, SpanMut::from(into))
-    }
-}
-
-/// A file and what it holds.
-pub struct Loaded<F> {
-    /// The file.
-    pub file: F,
-    /// What was decoded of it.
-    pub image: Image,
-}
-
-fn load<S: Supplier>(supplier: &mut S, path: &[u8], range: Range<u64>, bias: u64) -> Result<Loaded<S::File>, Refusal> {
-    let mut file = supplier.open(path)?;
-    let mut image = elf::decode(&mut Head::new(&mut file)?, range, bias)?;
-    match image.native_version {
-        Some(version) if version != nacre_abi::VERSION => return Err(Refusal::OtherVersion(version)),
-        // Programs of our own have been relocated when they were built.
-        Some(_) => image.seal(),
-        None => {}
-    }
-    Ok(Loaded { file, image })
-}
-
 /// The program; if it is foreign, also the dynamic linker that it asks for.
 pub fn load_program<S: Supplier>(supplier: &mut S, path: &[u8]) -> Result<Vec<Loaded<S::File>>, Refusal> {
     let mut all = Vec::with_capacity(3);
@@ -178,13 +126,6 @@ fn load_all<S: Supplier>(supplier: &mut S, path: &[u8]) -> Result<Vec<Loaded<S::
         all.push(supplier.library()?);
     }
     Ok(all)
-}
-
-/// The library of foreign calls.
-pub fn load_library<S: Supplier>(supplier: &mut S) -> Result<Loaded<S::File>, Refusal> {
-    let mut library = load(supplier, refusal::FOREIGN_LIBRARY_PATH, LIBRARY_RANGE, 0).map_err(|refusal| Refusal::Library(Box::new(refusal)))?;
-    library.image.seal();
-    Ok(library)
 }
 
 fn kernel(making: &'static str) -> impl Fn(Status) -> Refusal {

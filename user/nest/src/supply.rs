@@ -1,8 +1,11 @@
 //! What the library needs of whoever starts a child: files to load from and a segment to put it in. Monitors take both from the Common
 //! Protocols ([`Services`](crate::Services)); root, which has nobody to ask, implements these traits itself.
 
-use crate::refusal::Refusal;
-use crate::spawn::{Loaded, load_library};
+use crate::elf::{self, Image};
+use crate::plan::LIBRARY_RANGE;
+use crate::refusal::{self, Refusal};
+use alloc::boxed::Box;
+use core::ops::Range;
 use nacre_sys::{Reference, Region, SpanMut, Window};
 
 /// A file that was opened to be loaded. Kept as long as the child, which may have it mapped.
@@ -45,4 +48,63 @@ pub trait Supplier {
     {
         load_library(self)
     }
+}
+
+/// The first bytes of a file, which nearly always hold all that is decoded, and the rest of it.
+struct Head<'a, F> {
+    file: &'a mut F,
+    bytes: [u8; 1024],
+    size: usize,
+}
+
+impl<'a, F: File> Head<'a, F> {
+    fn new(file: &'a mut F) -> Result<Head<'a, F>, Refusal> {
+        let mut bytes = [0; 1024];
+        let size = file.size().min(1024) as usize;
+        file.read(0, SpanMut::from(&mut bytes[..size]))?;
+        Ok(Head { file, bytes, size })
+    }
+}
+
+impl<F: File> elf::Source for Head<'_, F> {
+    fn size(&self) -> u64 {
+        self.file.size()
+    }
+
+    fn read(&mut self, offset: u64, into: &mut [u8]) -> Result<(), Refusal> {
+        let end = offset + into.len() as u64;
+        if end <= self.size as u64 {
+            into.copy_from_slice(&self.bytes[offset as usize..end as usize]);
+            return Ok(());
+        }
+        self.file.read(offset, SpanMut::from(into))
+    }
+}
+
+/// A file and its decoded headers.
+pub struct Loaded<F> {
+    /// The file.
+    pub file: F,
+    /// Decoded headers.
+    pub image: Image,
+}
+
+/// Loads a file whose addresses lie in `range`, moved by `bias`.
+pub(crate) fn load<S: Supplier>(supplier: &mut S, path: &[u8], range: Range<u64>, bias: u64) -> Result<Loaded<S::File>, Refusal> {
+    let mut file = supplier.open(path)?;
+    let mut image = elf::decode(&mut Head::new(&mut file)?, range, bias)?;
+    match image.native_version {
+        Some(version) if version != nacre_abi::VERSION => return Err(Refusal::OtherVersion(version)),
+        // Programs of our own have been relocated when they were built.
+        Some(_) => image.seal(),
+        None => {}
+    }
+    Ok(Loaded { file, image })
+}
+
+/// The library of foreign calls.
+pub fn load_library<S: Supplier>(supplier: &mut S) -> Result<Loaded<S::File>, Refusal> {
+    let mut library = load(supplier, refusal::FOREIGN_LIBRARY_PATH, LIBRARY_RANGE, 0).map_err(|refusal| Refusal::Library(Box::new(refusal)))?;
+    library.image.seal();
+    Ok(library)
 }
