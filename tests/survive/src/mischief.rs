@@ -15,8 +15,6 @@ use nacre_rt::thread;
 use nacre_sys::ipc::{self, Buffers, Message};
 use nacre_sys::{OwnedPort, OwnedReference, PortSet, Reference, Span, SpanMut, Thread, Vacant};
 
-/// A service beside the parent's: it takes what it is asked and answers nothing, ever.
-pub const SILENT: u64 = 77;
 /// Status of a program that did what only a kernel may do.
 const PROTECTED: u64 = 256 + 11;
 /// Two pages, behind which there is nothing.
@@ -87,7 +85,7 @@ pub fn run(seed: u64, moves: u64) -> i32 {
 
 /// Threads that ask what nobody answers; the parent must answer all the same.
 fn crowd() -> bool {
-    let Ok(silent) = roles::find(SILENT) else { return true };
+    let Ok(silent) = roles::find(crate::victim::SILENT) else { return true };
     TARGET.store(silent.leak().0, Ordering::Relaxed);
     for _ in 0..CROWD {
         if thread::spawn(ask_for_ever, 0).is_err() {

@@ -1,6 +1,5 @@
 //! Environments that are started, and killed: a pool of memory for each of them, so that what comes back can be counted.
 
-use crate::mischief::SILENT;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -19,6 +18,9 @@ use nacre_rt::thread;
 use nacre_sys::ipc::{self, Buffers, Message};
 use nacre_sys::lock::Lock;
 use nacre_sys::{OwnedPort, OwnedReference, PortSet, Reference, Thread, Window};
+
+/// Number of a service that takes what it is asked and never answers.
+pub const SILENT: u64 = 77;
 
 /// Limit of an environment's memory.
 const LIMIT: u64 = 64 << 20;
