@@ -1,5 +1,6 @@
 //! The boot image: its files, root's segments, and the bytes.
 
+mod command;
 mod data;
 pub mod elf;
 pub mod files;

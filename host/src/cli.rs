@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::failure::STATUSES;
+use crate::store;
 
 /// Examples that `nacre --help` shows. The test `examples` runs each of them.
 const EXAMPLES: &str = "\
@@ -314,20 +315,8 @@ pub struct FuzzArguments {
     pub debug: bool,
 }
 
-/// Reads a number of bytes, with or without a suffix.
-pub fn parse_bytes(text: &str) -> Result<u64, String> {
-    let (digits, shift) = match text.chars().last() {
-        Some('k' | 'K') => (&text[..text.len() - 1], 10),
-        Some('m' | 'M') => (&text[..text.len() - 1], 20),
-        Some('g' | 'G') => (&text[..text.len() - 1], 30),
-        _ => (text, 0),
-    };
-    let number: u64 = digits.parse().map_err(|_| "a size looks like 512M or 2G".to_string())?;
-    number.checked_mul(1 << shift).ok_or("the size is too large".to_string())
-}
-
 fn parse_size(text: &str) -> Result<u64, String> {
-    let size = parse_bytes(text)?;
+    let size = store::parse_bytes(text)?;
     if size < 16 << 20 {
         return Err("the machine needs at least 16M".to_string());
     }

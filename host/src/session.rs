@@ -1,6 +1,7 @@
 //! One machine from start to end: QEMU, its three serial lines, the person's terminal, and how it ended.
 
 pub mod capture;
+pub mod event;
 pub mod machine;
 mod names;
 pub mod records;
@@ -17,35 +18,13 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
 use crate::failure::{Class, Context, Failure, Outcome};
+pub use event::Event;
 use machine::{Machine, Started};
 use names::Names;
-use records::{Record, Splitter};
+use records::Splitter;
 
 /// Time in which the last output has to be written once the machine is gone.
 const GRACE: Duration = Duration::from_secs(2);
-
-/// Events of a session, as its threads report them.
-#[derive(Debug)]
-pub enum Event {
-    /// A serial line ended: QEMU is gone, or going.
-    LineEnded,
-    /// The program ended with this status.
-    Exit(i32),
-    /// The guest takes input from now on.
-    Ready,
-    /// Standard output has no reader any more.
-    OutputGone,
-    /// Ctrl-] was typed.
-    Leave,
-    /// The input ended after so many bytes.
-    InputEnded(u64),
-    /// The terminal has a new size.
-    Resize(terminal::Facts),
-    /// A signal asks for the end.
-    Signal(i32),
-    /// The guest handed out something that it may not.
-    Refused(String),
-}
 
 /// Sources and destinations of a session's bytes.
 pub struct Streams {
@@ -216,14 +195,5 @@ impl Session {
                     .remedy("run it with --debug to see QEMU's command line"))
             }
         }
-    }
-}
-
-/// Returns the event that a guest's record means.
-pub fn event_of(record: Record) -> Event {
-    match record {
-        Record::Exit(status) => Event::Exit(status),
-        Record::Ready => Event::Ready,
-        Record::Refused(message) => Event::Refused(message),
     }
 }

@@ -19,7 +19,7 @@ pub struct Named {
 /// Reads `FILE` or `FILE:SIZE`.
 pub fn parse(text: &str) -> Result<Named, String> {
     let (path, size) = match text.rsplit_once(':') {
-        Some((path, size)) if size.starts_with(|first: char| first.is_ascii_digit()) => (path, Some(crate::cli::parse_bytes(size)?)),
+        Some((path, size)) if size.starts_with(|first: char| first.is_ascii_digit()) => (path, Some(parse_bytes(size)?)),
         _ => (text, None),
     };
     match size {
@@ -27,6 +27,18 @@ pub fn parse(text: &str) -> Result<Named, String> {
         Some(size) if size == 0 || !size.is_multiple_of(STEP) => Err("the size of a store is a multiple of 1M".to_string()),
         size => Ok(Named { path: path.into(), size }),
     }
+}
+
+/// Reads a number of bytes, with or without a suffix.
+pub fn parse_bytes(text: &str) -> Result<u64, String> {
+    let (digits, shift) = match text.chars().last() {
+        Some('k' | 'K') => (&text[..text.len() - 1], 10),
+        Some('m' | 'M') => (&text[..text.len() - 1], 20),
+        Some('g' | 'G') => (&text[..text.len() - 1], 30),
+        _ => (text, 0),
+    };
+    let number: u64 = digits.parse().map_err(|_| "a size looks like 512M or 2G".to_string())?;
+    number.checked_mul(1 << shift).ok_or("the size is too large".to_string())
 }
 
 /// An open store, which no other machine has as long as this one does.

@@ -5,9 +5,10 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use super::files::Files;
+use super::command::output;
 use super::{libraries, links, packages, prefix};
 use crate::failure::Outcome;
 
@@ -93,12 +94,6 @@ fn say_missing(host: &Path, missing: &[PathBuf]) {
 fn interpreter(host: &Path) -> Option<&'static [&'static str]> {
     let name = host.file_name()?.to_str()?;
     INTERPRETERS.iter().find(|(start, _)| name.strip_prefix(start).is_some_and(|rest| rest.chars().all(|letter| letter.is_ascii_digit() || letter == '.'))).map(|(_, arguments)| *arguments)
-}
-
-/// Returns the output of a command, or nothing if it cannot be started.
-pub fn output(command: &mut Command) -> String {
-    let output = command.stdin(Stdio::null()).stderr(Stdio::null()).output();
-    output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default()
 }
 
 /// The folders that an interpreter names, without those that lie in others of them.

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use super::data::output;
+use super::command::output;
 
 /// Debian's program that knows which package has a command, where it is installed.
 const KNOWS_COMMANDS: &str = "/usr/lib/command-not-found";

@@ -6,7 +6,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::data::output;
+use super::command::output;
 use super::files::MAX_LINKS;
 use crate::absolute::absolute;
 

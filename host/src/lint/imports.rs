@@ -41,18 +41,20 @@ pub fn check(tree: &Tree, crates: &[Crate], detailed: Option<&str>) -> Outcome<V
         let (member, Report { graph, layers, violations: own }) = report;
         let mut used = HashSet::new();
         let upward = graph.upward(&layers, &mut used);
-        let circles: Vec<Vec<usize>> = graph.circles().into_iter().filter(|(_, is_allowed)| !is_allowed).map(|(circle, _)| circle).collect();
+        let (small, circles): (Vec<_>, Vec<_>) = graph.circles().into_iter().partition(|(_, is_allowed)| *is_allowed);
+        let [small, circles] = [small, circles].map(|circles| circles.into_iter().map(|(circle, _)| circle).collect::<Vec<_>>());
         let unneeded = layers.exceptions.iter().filter(|exception| !used.contains(&exception.line));
         violations.extend(unneeded.map(|exception| format!("{member}/layers.txt:{}: this exception is not needed any more: take the line away", exception.line)));
         violations.extend(own);
-        let figures = [graph.files.len(), graph.imports.len(), circles.iter().map(Vec::len).sum(), upward.len(), graph.hidden.len()];
-        let [files, edges, in_circles, above, hidden] = figures;
-        println!("{member:<22} {files:>5} {edges:>7} {in_circles:>7} {above:>7} {hidden:>7}");
+        let figures = [graph.files.len(), graph.imports.len(), circles.iter().map(Vec::len).sum(), small.iter().map(Vec::len).sum(), upward.len(), graph.hidden.len()];
+        let [files, edges, in_circles, in_small, above, hidden] = figures;
+        println!("{member:<22} {files:>5} {edges:>7} {in_circles:>7} {in_small:>7} {above:>7} {hidden:>7}");
         let hidden = if layers.is_empty() { 0 } else { hidden };
         records.note(member, &[("circles", in_circles), ("upward", above), ("hidden", hidden)]);
         let lines = fault_lines(member, &graph, &circles, &upward, &layers);
         if detailed == Some(member) {
             lines.iter().for_each(|line| println!("{line}"));
+            small.iter().for_each(|circle| println!("allowed: {}", graph.describe(circle)));
             print_edges(&graph, &circles);
         }
         faults.push((member.to_string(), lines));

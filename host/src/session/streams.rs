@@ -6,9 +6,9 @@ use std::sync::mpsc::{Receiver, Sender, sync_channel};
 use std::thread;
 use std::time::Duration;
 
+use super::event::{Event, event_of};
 use super::names::Names;
 use super::records::Splitter;
-use super::{Event, event_of};
 
 /// Ctrl-].
 const LEAVE: u8 = 0x1d;

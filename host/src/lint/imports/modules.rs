@@ -8,13 +8,10 @@ use proc_macro2::{TokenStream, TokenTree};
 use syn::visit::{self, Visit};
 use syn::{Attribute, Item, UseTree};
 
-use super::tokens::{self, Scan};
+use super::tokens::{self, Scan, Segments};
 
 /// Reads a file, named from the folder of its crate; `None` if it does not exist.
 pub type Reader<'a> = &'a dyn Fn(&Path) -> Option<String>;
-
-/// A path as the source writes it, one string a segment.
-pub type Segments = Vec<String>;
 
 /// Meaning of a name inside a module.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -2,7 +2,8 @@
 
 use proc_macro2::{TokenStream, TokenTree};
 
-use super::modules::Segments;
+/// A path as the source writes it, one string a segment.
+pub type Segments = Vec<String>;
 
 /// Paths that [`paths`] returns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
