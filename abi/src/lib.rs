@@ -14,6 +14,7 @@ pub mod fault;
 pub mod manual;
 pub mod message;
 pub mod object;
+pub mod register;
 pub mod rights;
 pub mod state;
 pub mod status;

@@ -7,6 +7,7 @@ mod imports;
 mod layers;
 mod mask;
 mod records;
+mod registers;
 mod walk;
 mod words;
 
@@ -51,6 +52,7 @@ pub fn lint(tree: &Tree, arguments: &LintArguments) -> Outcome<i32> {
     }
     violations.extend(imports::check(tree, &members, arguments.imports.as_deref())?);
     violations.extend(words::check(tree, &members, arguments.words.as_deref())?);
+    violations.extend(registers::check(tree, &members)?);
     violations.extend(folders_without_readme(tree)?.iter().map(|folder| format!("{folder}: no README.md")));
     violations.extend(crates::check(tree)?);
     for violation in &violations {

@@ -95,4 +95,19 @@ impl ThreadState {
     pub const FAULT_REGION: u64 = 1;
     /// In `fault`: an exception.
     pub const FAULT_EXCEPTION: u64 = 2;
+
+    /// Returns the words that are addresses of the thread's space.
+    pub const fn addresses(&self) -> [u64; 4] {
+        [self.rip, self.fs_base, self.gs_base, self.foreign_entry]
+    }
+
+    /// Returns the number of the call that the thread makes.
+    pub const fn call(&self) -> u64 {
+        self.rax
+    }
+
+    /// Returns the flags of the processor.
+    pub const fn processor_flags(&self) -> u64 {
+        self.rflags
+    }
 }

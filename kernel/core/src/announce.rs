@@ -158,7 +158,7 @@ impl<M: Machine> Kernel<M> {
 
     /// Puts the announcement of a ready thread into the registers of its scheduler.
     pub(crate) fn transfer_ready(&self, thread: Thread<'_>, receiver: Thread<'_>, word: u64) -> Result<(), Trouble> {
-        let takes = self.descriptor(receiver, crate::decode::DESCRIPTOR, receiver.register(register::R14)).map_err(Trouble::Receiver)?;
+        let takes = self.descriptor(receiver, crate::decode::DESCRIPTOR, receiver.register(register::DESCRIPTOR)).map_err(Trouble::Receiver)?;
         let count = usize::from(takes.receive_slot_count > 0);
         let to = self.slots_to_fill(receiver, &takes, count).map_err(Trouble::Receiver)?;
         self.stop_receiving(receiver);
@@ -167,11 +167,11 @@ impl<M: Machine> Kernel<M> {
             let reference = self.reference_fill(to[0], TargetType::Thread as u64, REFERENCE_USE);
             list::link_set(&self.machine, reference.target(), thread.at, links_of(ObjectType::Thread, thread.at));
         }
-        receiver.set_register(register::RDX, thread.scheduler_word());
-        receiver.set_register(register::R8, u64::from(thread.has(Thread::FIRST)));
+        receiver.set_register(register::WORDS[0], thread.scheduler_word());
+        receiver.set_register(register::WORDS[1], u64::from(thread.has(Thread::FIRST)));
         thread.lower(Thread::FIRST);
-        receiver.set_register(register::RSI, Info::received(0, 0, count as u64, Info::READY).0);
-        receiver.set_register(register::RDI, word);
+        receiver.set_register(register::INFO, Info::received(0, 0, count as u64, Info::READY).0);
+        receiver.set_register(register::PORT_WORD, word);
         Ok(())
     }
 

@@ -201,7 +201,7 @@ impl<M: Machine> Kernel<M> {
         let thread = self.thread(boot.frame(THREAD));
         thread.set_header(crate::object::header(ObjectType::Thread));
         self.thread_init(thread, root);
-        thread.set_register(register::RIP, entry);
+        thread.set_register(register::PROGRAM_COUNTER, entry);
         thread.lower(Thread::STOPPED);
         thread
     }

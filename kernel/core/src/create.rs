@@ -63,8 +63,8 @@ impl<M: Machine> Kernel<M> {
         if done == pages {
             return Ok(Done::Return);
         }
-        caller.set_register(register::RSI, start + done * PAGE_SIZE);
-        caller.set_register(register::RDX, pages - done);
+        caller.set_register(register::ARGUMENT_2, start + done * PAGE_SIZE);
+        caller.set_register(register::ARGUMENT_3, pages - done);
         self.set_call(caller, Call::SpaceDonate);
         Err(Stop::Again)
     }
@@ -243,7 +243,7 @@ impl<M: Machine> Kernel<M> {
     /// Makes the words of a new, stopped thread, and puts it among those of its space.
     pub(crate) fn thread_init(&self, thread: Thread<'_>, space: Space<'_>) {
         thread.init(&self.machine, space.at);
-        thread.set_register(register::RFLAGS, crate::thread_calls::FLAGS_ALWAYS);
+        thread.set_register(register::PROCESSOR_FLAGS, crate::thread_calls::FLAGS_ALWAYS);
         list::push_back(&self.machine, space.threads(), thread.peers());
         space.set_population(space.population() + 1);
     }

@@ -9,20 +9,6 @@ use nacre_abi::object::{TargetType, UNIT};
 use nacre_abi::rights::{REFERENCE_CONTROL, REFERENCE_USE};
 use nacre_abi::{Code, ObjectType, PAGE_SIZE, Rights, USER_END};
 
-/// Registers of the arguments, the first being `rdi`.
-const ARGUMENTS: [usize; 10] = [
-    register::RDI,
-    register::RSI,
-    register::RDX,
-    register::R8,
-    register::R9,
-    register::R10,
-    register::R12,
-    register::R13,
-    register::R14,
-    register::R15,
-];
-
 /// Number of the descriptor, as an argument.
 pub(crate) const DESCRIPTOR: u8 = 9;
 
@@ -30,7 +16,7 @@ impl Thread<'_> {
     /// Argument `number` (1 is the first) of the call that the thread makes.
     #[inline(always)]
     pub(crate) fn argument(self, number: u8) -> u64 {
-        self.register(ARGUMENTS[number as usize - 1])
+        self.register(register::ARGUMENTS[number as usize - 1])
     }
 }
 

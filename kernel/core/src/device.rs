@@ -30,7 +30,7 @@ impl<M: Machine> Kernel<M> {
         let ports = self.resource_argument(caller, 1, TargetType::IoPorts)?;
         let (port, width) = self.io_port(caller, ports, caller.argument(3))?;
         let value = self.machine.io_read(port, width);
-        caller.set_register(register::RDX, u64::from(value));
+        caller.set_register(register::RESULT_1, u64::from(value));
         Ok(Done::Return)
     }
 
@@ -137,7 +137,7 @@ impl<M: Machine> Kernel<M> {
 
     pub(crate) fn clock_read(&self, caller: Thread<'_>) -> Attempt<Done> {
         self.resource_argument(caller, 1, TargetType::Clock)?;
-        caller.set_register(register::RDX, self.machine.now());
+        caller.set_register(register::RESULT_1, self.machine.now());
         Ok(Done::Return)
     }
 }

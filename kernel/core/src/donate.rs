@@ -49,7 +49,7 @@ impl<M: Machine> Kernel<M> {
         if let Some(at) = until {
             while let Some(port) = self.ready_port(at) {
                 if port.has_something(&self.machine) {
-                    caller.set_register(register::RDX, DONATION_ARRIVED);
+                    caller.set_register(register::RESULT_1, DONATION_ARRIVED);
                     return Ok(Done::Return);
                 }
                 port.refresh_ready(&self.machine);
@@ -65,7 +65,7 @@ impl<M: Machine> Kernel<M> {
 
     fn donation_begin(&self, caller: Thread<'_>, donee: Physical) {
         list::link_set(&self.machine, caller.donee(), donee, links_of(ObjectType::Thread, donee));
-        let timeout = caller.register(register::R15);
+        let timeout = caller.register(register::TIMEOUT);
         caller.set_donates_until(if timeout == 0 { u64::MAX } else { self.machine.now().saturating_add(timeout) });
         caller.set_wait(WaitKind::Donate as u64);
         caller.raise(Thread::DONATES);
@@ -135,7 +135,7 @@ impl<M: Machine> Kernel<M> {
         donor.lower(Thread::DONATES);
         if donor.donates_until() != u64::MAX {
             let left = donor.donates_until().saturating_sub(self.machine.now()).max(1);
-            donor.set_register(register::R15, left);
+            donor.set_register(register::TIMEOUT, left);
         }
     }
 
@@ -149,7 +149,7 @@ impl<M: Machine> Kernel<M> {
         }
         list::remove(&self.machine, donor.queue());
         self.donation_forget(donor);
-        donor.set_register(register::RDX, reason);
+        donor.set_register(register::RESULT_1, reason);
         self.pass_call(donor, Status::OK);
         donor.set_wait(WaitKind::None as u64);
     }
@@ -197,7 +197,7 @@ impl<M: Machine> Kernel<M> {
         let used = if chain.number.replace(0) == 0 { 0 } else { self.machine.now().saturating_sub(chain.since.get()) };
         while let Some(donor) = chain.pop() {
             let donor = self.thread(donor);
-            donor.set_register(register::R8, donor.register(register::R8).wrapping_add(used));
+            donor.set_register(register::RESULT_2, donor.register(register::RESULT_2).wrapping_add(used));
             if donor.at != chain.base.get() {
                 self.queue_turn(donor);
             }

@@ -60,9 +60,9 @@ impl<M: Machine> Kernel<M> {
             caller.set_cut_off(0);
         }
         match result {
-            Ok(Done::Return) => caller.set_register(register::RAX, 0),
+            Ok(Done::Return) => caller.set_register(register::STATUS, 0),
             Ok(Done::Settled) | Err(Stop::Wait) => {}
-            Err(Stop::Status(status)) => caller.set_register(register::RAX, status.0),
+            Err(Stop::Status(status)) => caller.set_register(register::STATUS, status.0),
             Err(Stop::Again) => self.call_again(caller),
             Err(Stop::Yield) => {
                 self.leave_cpu(caller);

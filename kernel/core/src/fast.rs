@@ -33,7 +33,7 @@ impl<M: Machine> Kernel<M> {
     /// The object that the first argument names, and its first word.
     #[inline(always)]
     fn fast_object(&self, caller: Thread<'_>) -> Option<(Physical, u64)> {
-        let (address, space) = (caller.register(register::RDI), self.space(caller.space()));
+        let (address, space) = (caller.register(register::ARGUMENT_1), self.space(caller.space()));
         let at = if caller.named() == address && caller.named_generation() == space.generation() {
             caller.named_at()
         } else {
@@ -96,15 +96,15 @@ impl<M: Machine> Kernel<M> {
     #[inline(always)]
     pub(crate) fn fast_call(&self, cpu: usize, caller: Thread<'_>) -> Option<()> {
         let port = self.port(self.fast_port(caller, REFERENCE_USE)?);
-        let has_left = caller.register(register::RSI) & FOR_CLIENT != 0 && caller.client() == Physical(0);
+        let has_left = caller.register(register::INFO) & FOR_CLIENT != 0 && caller.client() == Physical(0);
         if has_left || !caller.is_brief() {
             return None;
         }
         let receiver = self.fast_receiver(caller, port)?;
         self.move_words(caller, receiver);
-        let label = caller.register(register::RSI) as u32;
-        receiver.set_register(register::RSI, Info::received(label, 0, 0, Info::NEEDS_REPLY).0);
-        receiver.set_register(register::RDI, port.word());
+        let label = caller.register(register::INFO) as u32;
+        receiver.set_register(register::INFO, Info::received(label, 0, 0, Info::NEEDS_REPLY).0);
+        receiver.set_register(register::PORT_WORD, port.word());
         self.fast_connect(caller, receiver);
         self.set_call(caller, Call::IpcReceiveReply);
         self.rewind(caller);
@@ -129,7 +129,7 @@ impl<M: Machine> Kernel<M> {
     #[inline(always)]
     pub(crate) fn fast_fault(&self, thread: Thread<'_>, port: Port<'_>, words: [u64; 3]) -> Option<()> {
         let keeper = self.thread(self.receiver_at(port)?);
-        let plain = keeper.deadline_armed() | keeper.register(register::R14) == 0 && Self::is_plain(thread, keeper, 0);
+        let plain = keeper.deadline_armed() | keeper.register(register::DESCRIPTOR) == 0 && Self::is_plain(thread, keeper, 0);
         if !plain {
             return None;
         }
@@ -146,7 +146,7 @@ impl<M: Machine> Kernel<M> {
     /// brings it by this reply.
     #[inline(always)]
     pub(crate) fn fast_resume(&self, caller: Thread<'_>) -> Option<Attempt<Done>> {
-        let (client, label) = (self.thread(caller.client()), caller.register(register::RSI) as u32);
+        let (client, label) = (self.thread(caller.client()), caller.register(register::INFO) as u32);
         let resumes = client.fault() == FAULT_REGION && (label == RESUME || label == MAP) && caller.is_brief();
         if !resumes || !client.waits_for(WaitKind::Reply) || client.chain() != caller.chain() || !Self::is_plain(caller, client, 0) {
             return None;
@@ -215,8 +215,8 @@ impl<M: Machine> Kernel<M> {
         }
         let receivable = self.fast_receivable(caller)?;
         self.move_words(caller, client);
-        client.set_register(register::RSI, u64::from(caller.register(register::RSI) as u32));
-        client.set_register(register::RDI, 0);
+        client.set_register(register::INFO, u64::from(caller.register(register::INFO) as u32));
+        client.set_register(register::PORT_WORD, 0);
         self.pass_call(client, Status::OK);
         client.lower(Thread::AWAITS_REPLY);
         self.fast_receive(cpu, caller, receivable, client);
@@ -243,7 +243,7 @@ impl<M: Machine> Kernel<M> {
     #[inline(always)]
     pub(crate) fn fast_notify(&self, cpu: usize, caller: Thread<'_>) -> Option<()> {
         let port = self.port(self.fast_port(caller, REFERENCE_NOTIFY)?);
-        let bits = caller.register(register::RSI) & !KERNEL_BITS;
+        let bits = caller.register(register::ARGUMENT_2) & !KERNEL_BITS;
         if bits == 0 || self.cpus[cpu].timer_stale.get() {
             return None;
         }
@@ -251,7 +251,7 @@ impl<M: Machine> Kernel<M> {
         let nobody = self.receiver_at(port).is_none();
         if nobody {
             self.fast_pend(port, bits);
-            caller.set_register(register::RAX, 0);
+            caller.set_register(register::STATUS, 0);
         }
         self.machine.claim_end(claim);
         nobody.then_some(())
@@ -278,7 +278,7 @@ impl<M: Machine> Kernel<M> {
             return None;
         }
         let next = self.queue_first(cpu)?;
-        caller.set_register(register::RAX, 0);
+        caller.set_register(register::STATUS, 0);
         self.queue_last(caller);
         self.switch_directly(cpu, caller, self.thread(next));
         Some(())

@@ -125,7 +125,7 @@ impl<M: Machine> Kernel<M> {
             thread.fault_first(),
             thread.fault_second(),
             thread.fault_third(),
-            thread.register(register::RIP)
+            thread.register(register::PROGRAM_COUNTER)
         );
         thread.set_fault(0);
         thread.raise(Thread::STOPPED | Thread::ABANDONED);

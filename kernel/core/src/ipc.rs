@@ -97,7 +97,7 @@ impl<M: Machine> Kernel<M> {
     pub(crate) fn ipc_call(&self, caller: Thread<'_>) -> Attempt<Done> {
         let port = self.target(caller, 1, caller.argument(1), ObjectType::Port, REFERENCE_USE)?;
         let port = self.port(port);
-        if caller.register(register::RSI) & FOR_CLIENT != 0 && caller.client() == Physical(0) {
+        if caller.register(register::INFO) & FOR_CLIENT != 0 && caller.client() == Physical(0) {
             return Err(Status::new(Code::Interrupted).into());
         }
         let Some(receiver) = self.meet(caller, port, true)? else { return self.wait_to_send(caller, port) };
@@ -122,15 +122,15 @@ impl<M: Machine> Kernel<M> {
         self.set_call(sender, Call::IpcReceiveReply);
         self.rewind(sender);
         sender.raise(Thread::AWAITS_REPLY);
-        if sender.register(register::R15) != 0 {
-            self.deadline_arm(sender, sender.register(register::R15));
+        if sender.register(register::TIMEOUT) != 0 {
+            self.deadline_arm(sender, sender.register(register::TIMEOUT));
         }
     }
 
     fn wait_to_send(&self, caller: Thread<'_>, port: Port<'_>) -> Attempt<Done> {
         self.rewind(caller);
         caller.set_waits_at(port.at);
-        self.wait_on(caller, WaitKind::Send, port.senders(), register::R15);
+        self.wait_on(caller, WaitKind::Send, port.senders(), register::TIMEOUT);
         port.refresh_ready(&self.machine);
         Err(Stop::Wait)
     }
@@ -165,7 +165,7 @@ impl<M: Machine> Kernel<M> {
     #[inline(always)]
     fn answer(&self, server: Thread<'_>, client: Thread<'_>) -> Attempt<()> {
         if client.fault() != 0 {
-            return self.fault_answer(server, client, server.register(register::RSI) as u32);
+            return self.fault_answer(server, client, server.register(register::INFO) as u32);
         }
         let status = self.transfer_reply(server, client)?;
         if !self.is_connected(client) {
@@ -257,7 +257,7 @@ impl<M: Machine> Kernel<M> {
             self.work(VAIN_WORK)?;
         }
         self.rewind(caller);
-        self.wait_on(caller, WaitKind::Receive, at.receivers(), register::R15);
+        self.wait_on(caller, WaitKind::Receive, at.receivers(), register::TIMEOUT);
         Err(Stop::Wait)
     }
 
@@ -282,7 +282,7 @@ impl<M: Machine> Kernel<M> {
             return Ok(false);
         };
         let sender = self.thread(thread_of_queue_node(node));
-        let is_call = sender.fault() != 0 || sender.register(register::RAX) == Call::IpcCall.number();
+        let is_call = sender.fault() != 0 || sender.register(register::CALL) == Call::IpcCall.number();
         let taken = match self.transfer(sender, caller, port.word(), is_call) {
             Ok(()) => {
                 self.hold(port, caller);
@@ -333,9 +333,9 @@ impl<M: Machine> Kernel<M> {
 
     /// Hands the pending bits of a port to a receiver's registers.
     fn give_notification(&self, receiver: Thread<'_>, port: Port<'_>) {
-        receiver.set_register(register::RDX, port.pending());
-        receiver.set_register(register::RSI, Info::received(0, 0, 0, Info::NOTIFICATION).0);
-        receiver.set_register(register::RDI, port.word());
+        receiver.set_register(register::WORDS[0], port.pending());
+        receiver.set_register(register::INFO, Info::received(0, 0, 0, Info::NOTIFICATION).0);
+        receiver.set_register(register::PORT_WORD, port.word());
         port.set_pending(0);
         port.refresh_ready(&self.machine);
     }

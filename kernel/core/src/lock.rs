@@ -33,7 +33,7 @@ impl<M: Machine> Kernel<M> {
             return Ok(Done::Return);
         }
         self.rewind(caller);
-        self.wait_on(caller, WaitKind::Lock, self.waiters(waiters).threads(), register::R15);
+        self.wait_on(caller, WaitKind::Lock, self.waiters(waiters).threads(), register::TIMEOUT);
         Err(Stop::Wait)
     }
 
@@ -67,7 +67,7 @@ impl<M: Machine> Kernel<M> {
     pub(crate) fn condition_signal(&self, caller: Thread<'_>) -> Attempt<Done> {
         let condition = self.waiters_argument(caller, ObjectType::Condition)?;
         let woken = self.wake(condition, caller.argument(2).min(MOST_WOKEN));
-        caller.set_register(register::RDX, woken);
+        caller.set_register(register::RESULT_1, woken);
         Ok(Done::Return)
     }
 }

@@ -247,7 +247,7 @@ pub const INTERRUPT_LINES: u32 = 64;
 
 /// Where things stand in a thread's page, as word numbers: the machine's entry code saves the user's registers here.
 pub mod thread_page {
-    /// The registers, in the order of `ThreadState` (`rax` first), [`REGISTERS`](nacre_abi::state::REGISTERS) words.
+    /// The registers, in the order of `ThreadState`, [`REGISTERS`](nacre_abi::state::REGISTERS) words.
     pub const REGISTERS: usize = 64;
     /// Word of the machine's own: bit 0 = the thread has used the FPU. The rest as the machine likes.
     pub const MACHINE: usize = 96;
@@ -257,48 +257,5 @@ pub mod thread_page {
     pub const FPU: usize = 128;
 
     /// Numbers of the register words, from [`REGISTERS`] on.
-    pub mod register {
-        /// Number of the call, then status.
-        pub const RAX: usize = 0;
-        #[allow(missing_docs)]
-        pub const RBX: usize = 1;
-        #[allow(missing_docs)]
-        pub const RCX: usize = 2;
-        #[allow(missing_docs)]
-        pub const RDX: usize = 3;
-        #[allow(missing_docs)]
-        pub const RSI: usize = 4;
-        #[allow(missing_docs)]
-        pub const RDI: usize = 5;
-        #[allow(missing_docs)]
-        pub const RBP: usize = 6;
-        #[allow(missing_docs)]
-        pub const RSP: usize = 7;
-        #[allow(missing_docs)]
-        pub const R8: usize = 8;
-        #[allow(missing_docs)]
-        pub const R9: usize = 9;
-        #[allow(missing_docs)]
-        pub const R10: usize = 10;
-        #[allow(missing_docs)]
-        pub const R11: usize = 11;
-        #[allow(missing_docs)]
-        pub const R12: usize = 12;
-        #[allow(missing_docs)]
-        pub const R13: usize = 13;
-        #[allow(missing_docs)]
-        pub const R14: usize = 14;
-        #[allow(missing_docs)]
-        pub const R15: usize = 15;
-        #[allow(missing_docs)]
-        pub const RIP: usize = 16;
-        #[allow(missing_docs)]
-        pub const RFLAGS: usize = 17;
-        #[allow(missing_docs)]
-        pub const FS_BASE: usize = 18;
-        #[allow(missing_docs)]
-        pub const GS_BASE: usize = 19;
-        #[allow(missing_docs)]
-        pub const FOREIGN_ENTRY: usize = 20;
-    }
+    pub use nacre_abi::register;
 }

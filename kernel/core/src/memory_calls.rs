@@ -108,8 +108,8 @@ impl<M: Machine> Kernel<M> {
                 address += object.size();
             }
         }
-        caller.set_register(register::RDX, count);
-        caller.set_register(register::R8, if address >= end { 0 } else { address });
+        caller.set_register(register::RESULT_1, count);
+        caller.set_register(register::RESULT_2, if address >= end { 0 } else { address });
         Ok(Done::Return)
     }
 
@@ -130,8 +130,8 @@ impl<M: Machine> Kernel<M> {
                 _ => self.reclaim_row(caller, &mut part, address, end)?,
             };
             address = next.min(end);
-            caller.set_register(register::RDI, address);
-            caller.set_register(register::RSI, end - address);
+            caller.set_register(register::ARGUMENT_1, address);
+            caller.set_register(register::ARGUMENT_2, end - address);
             self.work(work)?;
         }
         Ok(Done::Return)
@@ -157,13 +157,13 @@ impl<M: Machine> Kernel<M> {
                     // Others behind these are asked for next.
                     break;
                 }
-                caller.set_register(register::RDI, address);
-                caller.set_register(register::RSI, end - address);
+                caller.set_register(register::ARGUMENT_1, address);
+                caller.set_register(register::ARGUMENT_2, end - address);
                 return Err(Stop::Again);
             }
         }
-        caller.set_register(register::RDX, first);
-        caller.set_register(register::R8, if first < end { address } else { end });
+        caller.set_register(register::RESULT_1, first);
+        caller.set_register(register::RESULT_2, if first < end { address } else { end });
         Ok(Done::Return)
     }
 
@@ -263,8 +263,8 @@ impl<M: Machine> Kernel<M> {
             Some(target) => self.address_of(caller, target, start, start + size)?,
             None => 0,
         };
-        caller.set_register(register::RDX, found);
-        caller.set_register(register::R8, if found == 0 { 0 } else { reference.kind() });
+        caller.set_register(register::RESULT_1, found);
+        caller.set_register(register::RESULT_2, if found == 0 { 0 } else { reference.kind() });
         Ok(Done::Return)
     }
 
@@ -283,8 +283,8 @@ impl<M: Machine> Kernel<M> {
                 }
                 Err(next) => address = next.min(end),
             }
-            caller.set_register(register::RSI, address);
-            caller.set_register(register::RDX, end - address);
+            caller.set_register(register::ARGUMENT_2, address);
+            caller.set_register(register::ARGUMENT_3, end - address);
             self.work(LOOK_WORK)?;
         }
         Ok(0)

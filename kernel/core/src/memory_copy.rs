@@ -30,9 +30,9 @@ impl<M: Machine> Kernel<M> {
         while size != 0 {
             let work = self.copy_page(caller, (&mut source, from), (&mut target, to))?;
             (from, to, size) = (from + PAGE_SIZE, to + PAGE_SIZE, size - PAGE_SIZE);
-            caller.set_register(register::RDI, from);
-            caller.set_register(register::RSI, to);
-            caller.set_register(register::RDX, size);
+            caller.set_register(register::ARGUMENT_1, from);
+            caller.set_register(register::ARGUMENT_2, to);
+            caller.set_register(register::ARGUMENT_3, size);
             self.work(work)?;
         }
         Ok(Done::Return)

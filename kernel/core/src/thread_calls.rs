@@ -57,7 +57,7 @@ impl<M: Machine> Kernel<M> {
 
     pub(crate) fn thread_time(&self, caller: Thread<'_>) -> Attempt<Done> {
         let thread = self.thread_argument(caller, 1)?;
-        caller.set_register(register::RDX, self.time_shown(caller, thread));
+        caller.set_register(register::RESULT_1, self.time_shown(caller, thread));
         Ok(Done::Return)
     }
 
@@ -105,8 +105,8 @@ impl<M: Machine> Kernel<M> {
 
     pub(crate) fn thread_set_base(&self, caller: Thread<'_>) -> Attempt<Done> {
         let which = match caller.argument(1) {
-            0 => register::FS_BASE,
-            1 => register::GS_BASE,
+            0 => register::BASES[0],
+            1 => register::BASES[1],
             _ => return wrong(Code::BadArgument, 1),
         };
         if caller.argument(2) >= USER_END {

@@ -115,7 +115,7 @@ impl<M: Machine> Kernel<M> {
 
     fn check_thread_state(&self, words: &[u64; ThreadState::WORDS]) -> Attempt<()> {
         let state = ThreadState::from_words(*words);
-        let addresses = [state.rip, state.fs_base, state.gs_base, state.foreign_entry];
+        let addresses = state.addresses();
         let known = ThreadState::STOPPED | ThreadState::FPU_USED | ThreadState::AWAITS_REPLY | ThreadState::ABANDONED | ThreadState::SCHEDULED | ThreadState::KNOWN;
         let scheduled = state.flags & ThreadState::SCHEDULED != 0 || (state.flags & ThreadState::KNOWN == 0 && state.scheduler_word == 0);
         let unused = [state.reserved_first, state.reserved_second];
@@ -126,7 +126,7 @@ impl<M: Machine> Kernel<M> {
             FAULT_EXCEPTION => !awaits && state.fault_first <= KIND_CALL_MEMORY,
             _ => false,
         };
-        let call = !awaits || state.rax == Call::IpcReceiveReply.number();
+        let call = !awaits || state.call() == Call::IpcReceiveReply.number();
         let good = addresses.into_iter().all(|address| address < USER_END) && state.flags & !known == 0 && unused == [0; 2];
         if good && fault && call && scheduled { Ok(()) } else { wrong(Code::BadArgument, 2) }
     }
@@ -147,12 +147,12 @@ impl<M: Machine> Kernel<M> {
         for number in 0..REGISTERS {
             thread.set_register(number, words[ThreadState::FIRST_REGISTER + number]);
         }
-        thread.set_register(register::RFLAGS, state.rflags & FLAGS_USER | FLAGS_ALWAYS);
+        thread.set_register(register::PROCESSOR_FLAGS, state.processor_flags() & FLAGS_USER | FLAGS_ALWAYS);
     }
 
     /// A keeper's answer to an exception may carry the state that the thread is to go on with.
     pub(crate) fn adopt_state(&self, keeper: Thread<'_>, thread: Thread<'_>) -> Attempt<()> {
-        let sends = self.descriptor(keeper, crate::decode::DESCRIPTOR, keeper.register(register::R14))?;
+        let sends = self.descriptor(keeper, crate::decode::DESCRIPTOR, keeper.register(register::DESCRIPTOR))?;
         if sends.send_size == 0 {
             return Ok(());
         }

@@ -17,7 +17,7 @@ impl<M: Machine> Kernel<M> {
 
     /// The register in which the call that a thread waits in keeps its timeout.
     fn timeout_register(thread: Thread<'_>) -> usize {
-        if thread.waits_for(WaitKind::Sleep) { register::RDI } else { register::R15 }
+        if thread.waits_for(WaitKind::Sleep) { register::ARGUMENT_1 } else { register::TIMEOUT }
     }
 
     /// Lets the thread's wait end after `nanoseconds`.

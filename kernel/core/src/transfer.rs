@@ -44,7 +44,6 @@ struct Parcel {
     references: References,
 }
 
-const WORDS: [usize; 6] = [register::RDX, register::R8, register::R9, register::R10, register::R12, register::R13];
 
 impl<M: Machine> Kernel<M> {
     /// Moves the message (or fault) of `sender` to `receiver`, whose registers then hold what
@@ -59,27 +58,27 @@ impl<M: Machine> Kernel<M> {
         }
         let (bytes, references) = if sender.sends_words_alone() { (0, 0) } else { self.transfer_long(sender, receiver)? };
         let flags = if needs_reply { Info::NEEDS_REPLY } else { 0 };
-        let label = sender.register(register::RSI) as u32;
+        let label = sender.register(register::INFO) as u32;
         self.move_words(sender, receiver);
-        receiver.set_register(register::RSI, Info::received(label, bytes, references, flags).0);
-        receiver.set_register(register::RDI, word);
+        receiver.set_register(register::INFO, Info::received(label, bytes, references, flags).0);
+        receiver.set_register(register::PORT_WORD, word);
         Ok(())
     }
 
     #[inline(always)]
     pub(crate) fn move_words(&self, sender: Thread<'_>, receiver: Thread<'_>) {
-        for word in WORDS {
+        for word in register::WORDS {
             receiver.set_register(word, sender.register(word));
         }
     }
 
     #[inline(never)]
     fn transfer_long(&self, sender: Thread<'_>, receiver: Thread<'_>) -> Result<(u64, u64), Trouble> {
-        let sends = self.descriptor(sender, DESCRIPTOR, sender.register(register::R14)).map_err(Trouble::Sender)?;
+        let sends = self.descriptor(sender, DESCRIPTOR, sender.register(register::DESCRIPTOR)).map_err(Trouble::Sender)?;
         if sends.send_size == 0 && sends.send_reference_count == 0 {
             return Ok((0, 0));
         }
-        let takes = self.descriptor(receiver, DESCRIPTOR, receiver.register(register::R14)).map_err(Trouble::Receiver)?;
+        let takes = self.descriptor(receiver, DESCRIPTOR, receiver.register(register::DESCRIPTOR)).map_err(Trouble::Receiver)?;
         let refuse = |code| Err(Trouble::Sender(Stop::Status(Status::argument(code, DESCRIPTOR))));
         if sends.send_size > MAX_BYTES || sends.send_reference_count > MAX_REFERENCES {
             return refuse(Code::BadArgument);
@@ -172,15 +171,15 @@ impl<M: Machine> Kernel<M> {
             (bytes, references, status) = self.transfer_reply_long(server, client)?;
         }
         self.move_words(server, client);
-        let label = server.register(register::RSI) as u32;
-        client.set_register(register::RSI, Info::received(label, bytes, references, 0).0);
-        client.set_register(register::RDI, 0);
+        let label = server.register(register::INFO) as u32;
+        client.set_register(register::INFO, Info::received(label, bytes, references, 0).0);
+        client.set_register(register::PORT_WORD, 0);
         Ok(status)
     }
 
     #[inline(never)]
     fn transfer_reply_long(&self, server: Thread<'_>, client: Thread<'_>) -> Attempt<(u64, u64, Status)> {
-        let sends = self.descriptor(server, DESCRIPTOR, server.register(register::R14))?;
+        let sends = self.descriptor(server, DESCRIPTOR, server.register(register::DESCRIPTOR))?;
         if sends.send_size == 0 && sends.send_reference_count == 0 {
             return Ok((0, 0, Status::OK));
         }
@@ -229,7 +228,7 @@ impl<M: Machine> Kernel<M> {
     }
 
     fn descriptor_present(&self, client: Thread<'_>) -> Attempt<Descriptor> {
-        let address = client.register(register::R14) & !RECEIVE_ONLY;
+        let address = client.register(register::DESCRIPTOR) & !RECEIVE_ONLY;
         if address == 0 {
             return Ok(Descriptor::default());
         }
@@ -264,7 +263,7 @@ impl<M: Machine> Kernel<M> {
     /// Puts a fault or exception into the registers of a keeper; the thread itself as a reference
     /// and its state as bytes, where the keeper has offered room.
     fn transfer_fault(&self, thread: Thread<'_>, receiver: Thread<'_>, word: u64) -> Result<(), Trouble> {
-        let takes = self.descriptor(receiver, DESCRIPTOR, receiver.register(register::R14)).map_err(Trouble::Receiver)?;
+        let takes = self.descriptor(receiver, DESCRIPTOR, receiver.register(register::DESCRIPTOR)).map_err(Trouble::Receiver)?;
         let exception = thread.fault() != FAULT_REGION;
         let mut bytes = 0;
         if exception && takes.receive_capacity >= ThreadState::SIZE {
@@ -294,12 +293,12 @@ impl<M: Machine> Kernel<M> {
     pub(crate) fn move_fault(&self, thread: Thread<'_>, receiver: Thread<'_>, word: u64, (bytes, references): (u64, u64)) {
         let exception = thread.fault() != FAULT_REGION;
         let flag = if exception { Info::EXCEPTION } else { Info::FAULT };
-        receiver.set_register(register::RDX, thread.fault_first());
-        receiver.set_register(register::R8, thread.fault_second());
-        receiver.set_register(register::R9, if exception { thread.fault_third() } else { 0 });
-        receiver.set_register(register::R10, if exception { thread.register(register::RIP) } else { 0 });
-        receiver.set_register(register::RSI, Info::received(0, bytes, references, flag | Info::NEEDS_REPLY).0);
-        receiver.set_register(register::RDI, word);
+        receiver.set_register(register::WORDS[0], thread.fault_first());
+        receiver.set_register(register::WORDS[1], thread.fault_second());
+        receiver.set_register(register::WORDS[2], if exception { thread.fault_third() } else { 0 });
+        receiver.set_register(register::WORDS[3], if exception { thread.register(register::PROGRAM_COUNTER) } else { 0 });
+        receiver.set_register(register::INFO, Info::received(0, bytes, references, flag | Info::NEEDS_REPLY).0);
+        receiver.set_register(register::PORT_WORD, word);
     }
 
     /// A place for a reference: a free slot, or a reference that will be replaced.

@@ -17,14 +17,14 @@ impl<M: Machine> Kernel<M> {
     /// Puts a running caller back to its call.
     #[inline(always)]
     pub(crate) fn rewind(&self, caller: Thread<'_>) {
-        caller.set_register(register::RIP, caller.register(register::RIP).wrapping_sub(CALL_INSTRUCTION));
+        caller.set_register(register::PROGRAM_COUNTER, caller.register(register::PROGRAM_COUNTER).wrapping_sub(CALL_INSTRUCTION));
     }
 
     /// Lets a thread that stands at a call be past it.
     #[inline(always)]
     pub(crate) fn pass_call(&self, thread: Thread<'_>, status: Status) {
-        thread.set_register(register::RAX, status.0);
-        thread.set_register(register::RIP, thread.register(register::RIP).wrapping_add(CALL_INSTRUCTION));
+        thread.set_register(register::STATUS, status.0);
+        thread.set_register(register::PROGRAM_COUNTER, thread.register(register::PROGRAM_COUNTER).wrapping_add(CALL_INSTRUCTION));
     }
 
     /// The same, if the call may be that for a reply.
@@ -38,8 +38,8 @@ impl<M: Machine> Kernel<M> {
         let awaits = thread.has(Thread::AWAITS_REPLY);
         if (awaits || thread.fault() != 0) && self.is_connected(thread) {
             thread.set_wait(WaitKind::Reply as u64);
-            if awaits && thread.register(register::R15) != 0 {
-                self.deadline_arm(thread, thread.register(register::R15));
+            if awaits && thread.register(register::TIMEOUT) != 0 {
+                self.deadline_arm(thread, thread.register(register::TIMEOUT));
             }
         } else if awaits {
             self.wait_gone(thread);
@@ -53,7 +53,7 @@ impl<M: Machine> Kernel<M> {
     /// Changes which call a thread will make when it goes on.
     #[inline(always)]
     pub(crate) fn set_call(&self, thread: Thread<'_>, call: Call) {
-        thread.set_register(register::RAX, call.number());
+        thread.set_register(register::CALL, call.number());
     }
 
     /// The caller makes its call again: next, or in its turn if it has left the CPU. Interrupts get in before it does.
@@ -150,8 +150,8 @@ impl<M: Machine> Kernel<M> {
 
     /// Whether a thread waits, or is stopped where it would, in a call that it makes for its client.
     fn calls_for_client(&self, thread: Thread<'_>) -> bool {
-        let calls = thread.waits_for(WaitKind::Send) && thread.register(register::RAX) == Call::IpcCall.number();
-        (calls || thread.has(Thread::AWAITS_REPLY)) && thread.fault() == 0 && thread.register(register::RSI) & FOR_CLIENT != 0
+        let calls = thread.waits_for(WaitKind::Send) && thread.register(register::CALL) == Call::IpcCall.number();
+        (calls || thread.has(Thread::AWAITS_REPLY)) && thread.fault() == 0 && thread.register(register::INFO) & FOR_CLIENT != 0
     }
 
     /// Whether somebody is at work on the answer that a thread waits for.

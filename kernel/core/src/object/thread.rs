@@ -132,17 +132,17 @@ impl Thread<'_> {
     /// Whether the message in its registers has nothing but words.
     #[inline(always)]
     pub fn sends_words_alone(self) -> bool {
-        let descriptor = self.register(thread_page::register::R14);
+        let descriptor = self.register(thread_page::register::DESCRIPTOR);
         descriptor == 0 || descriptor & nacre_abi::message::RECEIVE_ONLY != 0
     }
 
     /// Whether the message in its registers has nothing but words, and no timeout. One test of three things.
     #[inline(always)]
     pub fn is_brief(self) -> bool {
-        let descriptor = self.register(thread_page::register::R14);
+        let descriptor = self.register(thread_page::register::DESCRIPTOR);
         // All ones but where the bit is set.
         let sends = (descriptor & nacre_abi::message::RECEIVE_ONLY).wrapping_sub(nacre_abi::message::RECEIVE_ONLY);
-        descriptor & sends | self.register(thread_page::register::R15) == 0
+        descriptor & sends | self.register(thread_page::register::TIMEOUT) == 0
     }
 
     /// A register, by its number in [`thread_page::register`].
