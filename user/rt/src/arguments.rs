@@ -28,7 +28,7 @@ impl Arguments {
         unsafe { Arguments { count: *stack as usize, first: stack.add(1).cast() } }
     }
 
-    /// How many arguments there are, the program's name included.
+    /// Returns the number of arguments, the program's name included.
     pub fn count(&self) -> usize {
         self.count
     }
@@ -77,7 +77,7 @@ impl Arguments {
         })
     }
 
-    /// Where the auxiliary vector is.
+    /// Returns the address of the auxiliary vector.
     pub fn auxiliary_address(&self) -> u64 {
         self.first as u64 + 8 * (self.count + self.environment().count() + 2) as u64
     }

@@ -3,7 +3,7 @@
 use nacre_proto::parent;
 use nacre_sys::{Hook, Reference, Thread};
 
-/// How the program ends if not by a message to the parent.
+/// Function that ends the program where no message to a parent does.
 static ENDING: Hook<fn(u64)> = Hook::new();
 
 /// Ends the program with a status: 0 to 255.
@@ -16,7 +16,8 @@ pub fn exit_by_signal(signal: u64) -> ! {
     end(256 + signal)
 }
 
-/// For a program without a parent: who ends the system, with a status as in the protocol.
+/// Sets the function that ends the system, for a program without a parent. It gets a status as in
+/// the protocol.
 pub fn set_ending(ending: fn(u64)) {
     ENDING.set(ending);
 }

@@ -31,13 +31,13 @@ static mut ARENA: [MaybeUninit<u8>; ARENA_SIZE] = [MaybeUninit::uninit(); ARENA_
 /// The last time that the heap had to grow it could not.
 static EXHAUSTED: AtomicBool = AtomicBool::new(false);
 
-/// Whether the heap could not grow when it had to.
+/// Returns true if the heap could not grow when it had to.
 #[cfg(target_os = "none")]
 pub fn is_exhausted() -> bool {
     EXHAUSTED.load(Ordering::Relaxed)
 }
 
-/// Where the heap gets more memory, and how much it has.
+/// Source of more memory, and the size of the heap.
 pub struct Growth {
     total: usize,
     last: Span,
@@ -69,7 +69,7 @@ impl Growth {
     }
 }
 
-/// What the heap consists of.
+/// Parts of the heap.
 struct Parts {
     small: Small,
     all: Talc<Growth>,
@@ -120,7 +120,7 @@ impl Parts {
         self.all.oom_handler.held >= pieces
     }
 
-    /// Whether a piece has, where it is, as many bytes as are wanted now.
+    /// Returns true if a piece has, where it is, as many bytes as are wanted now.
     ///
     /// # Safety
     /// `take` has given it for this layout.
@@ -187,8 +187,9 @@ pub fn has_room(bytes: usize) -> bool {
 #[cfg_attr(not(target_os = "none"), allow(dead_code))]
 static HEAP: Heap = Heap(Lock::new(Parts { small: Small::new(), all: Talc::new(Growth::new()) }));
 
-/// For a program without a parent: who gives memory. Asked for a size, it answers where memory is and how much, mapped for reading and writing
-/// for ever and used by nobody else. It must not use the heap.
+/// Sets the source of memory, for a program without a parent. Asked for a size, it returns the
+/// address and size of memory that is mapped for reading and writing for ever and that nobody else
+/// uses. It must not use the heap.
 pub fn set_source(source: Source) {
     SOURCE.set(source);
 }

@@ -34,6 +34,6 @@ mod panic;
 pub use arguments::Arguments;
 pub use exit::exit;
 
-/// What the macros' expansions name.
+/// Crate that expansions of the macros name.
 #[doc(hidden)]
 pub use nacre_abi as abi;

@@ -8,9 +8,9 @@ use nacre_proto::{Errno, flags, parent};
 use nacre_sys::ipc::{self, Buffers, Message};
 use nacre_sys::{Mapping, OwnedMapping, OwnedReference, Reference, Region, Space, SpanMut, slots};
 
-/// Where heap and stacks of threads are mapped.
+/// Start of the addresses of the heap and of threads' stacks.
 pub const HEAP_START: u64 = 0x2000_0000_0000;
-/// Where they end.
+/// End of those addresses.
 pub const HEAP_END: u64 = 0x4000_0000_0000;
 
 /// The next address that was never used.

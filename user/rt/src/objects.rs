@@ -11,14 +11,14 @@ use nacre_sys::{Thread, slots};
 
 use crate::memory::{self, Reserve, Segment};
 
-/// Where further object areas are mapped: behind the first, which never grows so far.
+/// Start of further object areas, behind the first, which never grows so far.
 const AREAS_START: u64 = 0x7f80_0000_0000;
 /// Pages of the first further area; each is twice as large as the one before.
 const FIRST_PAGES: u64 = 16;
 /// Pages of the largest.
 const MOST_PAGES: u64 = 1024;
 
-/// What the next growth takes.
+/// Memory that the next growth takes.
 struct Growth {
     start: u64,
     pages: u64,
@@ -28,9 +28,10 @@ struct Growth {
 }
 
 static GROWTH: Lock<Growth> = Lock::new(Growth { start: AREAS_START, pages: FIRST_PAGES, reserve: None, words: None });
-/// Whether a thread is at it. Not a lock: who has to wait for a lock may need a slot.
+/// Set while a thread adds an area. It is no lock, since a thread that waits for a lock may need a
+/// slot.
 static GROWING: AtomicBool = AtomicBool::new(false);
-/// How often it was done.
+/// Number of areas that were added.
 static GROWN: AtomicU64 = AtomicU64::new(0);
 
 /// Sets slots aside for the first growth, and hangs [`grow`] on the allocator's hook.

@@ -6,7 +6,7 @@ use nacre_proto::flags::REPORT_MESSAGE;
 use nacre_proto::parent;
 use nacre_sys::{Hook, Reference};
 
-/// Longest line; what is longer is cut.
+/// Maximum length of a line, in bytes; the rest is cut off.
 pub const MAX_LINE: usize = 512;
 
 static SINK: Hook<fn(&str)> = Hook::new();
@@ -24,7 +24,7 @@ impl Line {
         Line { bytes: [0; MAX_LINE], size: 0 }
     }
 
-    /// What stands in it.
+    /// Returns the text of the line.
     pub fn text(&self) -> &str {
         core::str::from_utf8(&self.bytes[..self.size]).unwrap_or_default()
     }
@@ -45,7 +45,7 @@ impl Write for Line {
     }
 }
 
-/// For a program without a parent: who takes lines.
+/// Sets the function that takes lines, for a program without a parent.
 pub fn set_sink(sink: fn(&str)) {
     SINK.set(sink);
 }

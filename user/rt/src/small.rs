@@ -9,7 +9,7 @@ const UNIT: usize = 16;
 /// The largest piece that is small.
 const LARGEST: usize = 1024;
 const SIZES: usize = LARGEST / UNIT;
-/// What a list of fresh pieces is cut off.
+/// Block that a list of fresh pieces is cut from.
 pub const BLOCK: Layout = match Layout::from_size_align(8192, UNIT) {
     Ok(layout) => layout,
     Err(_) => panic!("a size and an alignment"),
@@ -20,12 +20,12 @@ struct Free {
     next: *mut Free,
 }
 
-/// Which list a piece is on: pieces of `(number + 1) * UNIT` bytes are.
+/// Number of the list that a piece is on. Its pieces have `(number + 1) * UNIT` bytes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Size(usize);
 
 impl Size {
-    /// That of pieces for this; `None`: it is not small.
+    /// Returns the size of pieces for a layout, or `None` if the layout is not small.
     #[inline(always)]
     pub fn of(layout: Layout) -> Option<Size> {
         (layout.size() <= LARGEST && layout.align() <= UNIT).then(|| Size(layout.size().max(1).div_ceil(UNIT) - 1))
@@ -39,13 +39,13 @@ impl Size {
 /// The small pieces that are free.
 pub struct Small {
     free: [*mut Free; SIZES],
-    /// What is cut off next, and how much that is.
+    /// Rest of the block that pieces are cut from, and its size.
     rest: *mut u8,
     left: usize,
 }
 
 impl Small {
-    /// None.
+    /// Returns lists without pieces.
     pub const fn new() -> Small {
         Small { free: [null_mut(); SIZES], rest: null_mut(), left: 0 }
     }

@@ -124,7 +124,7 @@ pub unsafe fn prepare(stack: *const u64) -> Arguments {
     arguments
 }
 
-/// How many bytes of objects a program finds besides those that all have.
+/// Returns the number of bytes of objects that a program has besides those of every program.
 fn given(arguments: &Arguments) -> u64 {
     let bytes = |key, object: ObjectType| arguments.auxiliary(key).unwrap_or(0).saturating_mul(object.size());
     let data = if arguments.auxiliary(AT_DATA_SIZE).unwrap_or(0) == 0 { 0 } else { DATA_REFERENCES * ObjectType::Reference.size() };

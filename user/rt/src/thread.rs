@@ -22,8 +22,8 @@ struct Finish {
     condition: OwnedCondition,
 }
 
-/// What a thread starts with. It lies at the end of its stack, so that a thread that is destroyed before it has begun holds nothing of the program's,
-/// the heap's lock least of all.
+/// Start of a thread. It lies at the end of the thread's stack, so that a thread that is destroyed
+/// before it has begun holds nothing of the program's, least of all the heap's lock.
 #[repr(align(16))]
 struct Start {
     function: fn(usize),

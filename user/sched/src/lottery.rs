@@ -11,7 +11,7 @@ pub struct Lottery {
 }
 
 impl Lottery {
-    /// For clients with these claims; `seed` says which tickets win.
+    /// Makes a lottery of clients with these claims; `seed` decides which tickets win.
     pub fn new(claims: &[Claim], seed: u64) -> Lottery {
         Lottery { clients: claims.iter().map(|claim| (claim.weight.max(1), false)).collect(), state: seed | 1 }
     }

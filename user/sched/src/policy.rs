@@ -2,10 +2,10 @@
 
 use alloc::boxed::Box;
 
-/// What a client may claim of the time that there is.
+/// Share of the time that a client may claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Claim {
-    /// Its share, beside those of the others: at least 1.
+    /// Weight of its share beside those of the others; at least 1.
     pub weight: u64,
     /// The higher comes first.
     pub priority: u64,
@@ -19,15 +19,16 @@ impl Default for Claim {
 
 /// Decides which of several clients gets time next. Clients are numbered from 0.
 pub trait Policy {
-    /// From now on the client wants time.
+    /// Adds a client that wants time from now on.
     fn add(&mut self, client: usize);
-    /// It wants none any more.
+    /// Removes a client that wants no more time.
     fn remove(&mut self, client: usize);
-    /// Who goes next, of those that are `free`: the others have all that they can use on other processors. `None` if no such client wants time.
+    /// Returns the client that goes next, or `None` if no client that is `free` wants time. The
+    /// others have all that they can use on other processors.
     fn pick(&mut self, free: &dyn Fn(usize) -> bool) -> Option<usize>;
     /// The client that was picked gets so many nanoseconds: somebody else may be picked while it uses them.
     fn charge(&mut self, client: usize, given: u64);
-    /// So many of these it has not used.
+    /// Gives back time that the client was charged and has not used.
     fn refund(&mut self, _client: usize, _unused: u64) {}
 }
 

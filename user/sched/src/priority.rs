@@ -12,7 +12,7 @@ pub struct Priority {
 }
 
 impl Priority {
-    /// For clients with these claims.
+    /// Makes a policy for clients with these claims.
     pub fn new(claims: &[Claim]) -> Priority {
         let mut numbers: Vec<u64> = claims.iter().map(|claim| claim.priority).collect();
         numbers.sort_unstable();

@@ -8,11 +8,12 @@ use nacre_sys::ipc::{self, Buffers, Received};
 use nacre_sys::lock::Lock;
 use nacre_sys::{DonationEnd, OwnedReference, Port, Reference, Thread};
 
-/// Longest piece of time that a thread gets at once, in nanoseconds.
+/// Maximum length of a piece of time that a thread gets at once, in nanoseconds.
 const PIECE: u64 = 5_000_000;
-/// How long to wait for a thread that runs elsewhere.
+/// Time to wait for a thread that runs elsewhere, in nanoseconds.
 const AWHILE: u64 = 200_000;
-/// Most threads of a client that wait for their turn; who comes when there are more is given no time.
+/// Maximum number of threads of a client that wait for their turn. Threads beyond it are given no
+/// time.
 const MOST_THREADS: usize = 4096;
 /// Slots for threads that are there from the start, so that others who take all memory do not keep the first threads from running.
 const SPARE_SLOTS: usize = 64;
@@ -26,15 +27,15 @@ struct Ready {
 /// The threads of one client.
 struct Queue {
     ready: VecDeque<Ready>,
-    /// How many are given time now.
+    /// Number of threads that are given time now.
     running: usize,
 }
 
-/// What the threads that run a scheduler have in common.
+/// State that the threads of a scheduler share.
 struct State<P> {
     policy: P,
     clients: Vec<Queue>,
-    /// How many of them wait for somebody to become ready.
+    /// Number of its threads that wait for a client's thread to become ready.
     idle: usize,
 }
 
@@ -84,7 +85,8 @@ impl<P: Policy> State<P> {
         self.policy.add(client);
     }
 
-    /// Whether somebody waits for a processor, and one of the scheduler's threads for somebody.
+    /// Returns true if a client's thread waits for a processor, and a thread of the scheduler for
+    /// work.
     fn is_slack(&self) -> bool {
         self.idle > 0 && self.clients.iter().any(|queue| !queue.ready.is_empty())
     }
@@ -127,7 +129,7 @@ impl<P: Policy> Scheduler<P> {
         }
     }
 
-    /// One of the threads that wait for somebody to become ready looks whether there is somebody.
+    /// Wakes one of the threads that wait for a client's thread to become ready.
     fn wake(&self, wanted: bool) -> Result<(), Status> {
         if wanted { ipc::notify(Reference(self.port.address()), 1) } else { Ok(()) }
     }

@@ -3,9 +3,10 @@
 use crate::policy::{Claim, Policy};
 use alloc::vec::Vec;
 
-/// What a nanosecond of a client of weight 1 moves its clock by.
+/// Amount by which a nanosecond moves the clock of a client of weight 1.
 const SCALE: u128 = 1 << 20;
-/// How far a clock may be behind: who cannot use its share, because it has fewer threads than processors would be its due, does not get all of it at once when it has more.
+/// Maximum by which a clock may be behind. A client that cannot use its share, because it has fewer
+/// threads than processors would be its due, does not get all of it at once when it has more.
 const MOST_BEHIND: u128 = 100_000_000 * SCALE;
 
 struct Client {
@@ -28,7 +29,7 @@ pub struct Stride {
 }
 
 impl Stride {
-    /// For clients with these claims.
+    /// Makes a policy for clients with these claims.
     pub fn new(claims: &[Claim]) -> Stride {
         Stride { clients: claims.iter().map(|claim| Client { weight: claim.weight.max(1), clock: 0, wants: false }).collect(), now: 0 }
     }

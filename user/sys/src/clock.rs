@@ -9,7 +9,8 @@ pub fn read(clock: Reference) -> Result<u64, Status> {
     raw::call(Call::ClockRead, [clock.0, 0, 0, 0]).map(|(nanoseconds, _)| nanoseconds)
 }
 
-/// How ticks of the processor's counter become nanoseconds since the machine started, as the kernel reckons.
+/// Conversion of the processor's counter to nanoseconds since the machine started, as the kernel
+/// does it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Scale {
     /// The counter when the machine started.
@@ -19,7 +20,8 @@ pub struct Scale {
 }
 
 impl Scale {
-    /// That of a counter with so many ticks a second; `None`: it stands still.
+    /// Returns the scale of a counter with `frequency` ticks a second, or `None` if the counter
+    /// stands still.
     pub const fn new(start: u64, frequency: u64) -> Option<Scale> {
         match (1_000_000_000u128 << 32).checked_div(frequency as u128) {
             Some(factor) => Some(Scale { start, factor: factor as u64 }),

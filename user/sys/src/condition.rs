@@ -8,7 +8,7 @@ use crate::object::object;
 use crate::raw;
 
 object! {
-    /// Where threads wait for a word to change.
+    /// Kernel object at which threads wait for a word to change.
     Condition, ConditionState, ConditionDestroy, ConditionMove, ConditionReference, ConditionGetState, ConditionSetState
 }
 

@@ -12,7 +12,7 @@ use crate::Hook;
 
 /// Bytes of a piece.
 pub const PIECE: usize = 64 << 10;
-/// Most pieces of all servers of a program.
+/// Maximum number of pieces of all servers of a program.
 pub const MAX_PIECES: usize = 64;
 
 /// Number of pieces that the servers of this program want.

@@ -24,7 +24,7 @@ pub fn ports_reference(ports: Reference, reference: Reference, first: u64, count
     raw::call(Call::IoPortsReference, [ports.0, reference.0, first, count]).map(drop)
 }
 
-/// From now on `line` notifies `port` with `bits`, and is masked until it is acknowledged.
+/// Makes `line` notify `port` with `bits`. Each interrupt masks the line until it is acknowledged.
 pub fn interrupt_bind(interrupts: Reference, line: u64, port: Port, bits: u64) -> Result<(), Status> {
     raw::call(Call::InterruptBind, [interrupts.0, line, port.0, bits]).map(drop)
 }

@@ -210,7 +210,7 @@ impl<T> Drop for Guard<'_, T> {
     }
 }
 
-/// Where threads wait for something that a lock guards to change.
+/// Condition variable: threads wait at it for a change of what a lock guards.
 #[derive(Debug)]
 pub struct Condition {
     /// Counts signals, so that one between unlocking and waiting is not lost.
@@ -220,7 +220,7 @@ pub struct Condition {
 }
 
 impl Condition {
-    /// Nobody waits.
+    /// Returns a condition at which nobody waits.
     pub const fn new() -> Condition {
         Condition { word: AtomicU32::new(0), waiting: AtomicU32::new(0), condition: AtomicU64::new(0) }
     }
@@ -230,7 +230,7 @@ impl Condition {
         self.wait_for(guard, crate::FOREVER)
     }
 
-    /// The same, for at most `timeout` nanoseconds (0: for ever).
+    /// Waits as [`Condition::wait`] does, for at most `timeout` nanoseconds (0: for ever).
     pub fn wait_for<'a, T>(&self, guard: Guard<'a, T>, timeout: u64) -> Guard<'a, T> {
         let condition = condition_in(&self.condition);
         let seen = self.word.load(Ordering::Relaxed);
@@ -258,7 +258,7 @@ impl Condition {
         while self.wake(u64::MAX) != 0 {}
     }
 
-    /// How many were woken.
+    /// Wakes up to `count` threads; returns the number of threads that it woke.
     fn wake(&self, count: u64) -> u64 {
         if self.waiting.load(Ordering::Relaxed) == 0 {
             return 0;

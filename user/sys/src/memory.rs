@@ -37,7 +37,7 @@ pub unsafe fn copy(from: u64, to: u64, size: u64) -> Result<(), Status> {
     raw::call(Call::MemoryCopy, [from, to, size, 0]).map(drop)
 }
 
-/// The same, and the memory is full of zeros afterwards: each page is cleared when somebody touches it for the first time.
+/// Gives up the contents of a range of own memory. Each page is zero when it is touched again.
 pub fn clear(start: u64, size: u64) -> Result<(), Status> {
     raw::call(Call::MemoryReclaim, [start, size, RECLAIM_CLEAR, 0]).map(drop)
 }

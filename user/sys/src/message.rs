@@ -7,15 +7,17 @@ use crate::{Info, Reference, Span, SpanMut};
 /// An outgoing message.
 #[derive(Clone, Copy, Debug)]
 pub struct Message<'a> {
-    /// What it is about. In a request, number of the protocol `<< 16 |` number of the operation; in a reply, Linux's errno.
+    /// Subject of the message. In a request: number of the protocol `<< 16 |` number of the
+    /// operation. In a reply: Linux's errno.
     pub label: u32,
     /// Six words.
     pub words: [u64; WORDS],
-    /// At most 16384 bytes.
+    /// Bytes to send; at most 16384.
     pub bytes: Span<'a>,
-    /// At most 8 references, which are copied.
+    /// References to send, which are copied; at most 8.
     pub references: &'a [Reference],
-    /// It is sent for the client whose message this thread received last: a call ends with `Interrupted` when that waits no more.
+    /// Set if the message is sent for the client whose message this thread received last. The call
+    /// ends with `Interrupted` when that client waits no more.
     pub for_client: bool,
 }
 
@@ -25,39 +27,39 @@ impl<'a> Message<'a> {
         Message { label, words, bytes: Span::EMPTY, references: &[], for_client: false }
     }
 
-    /// The same, with bytes.
+    /// Adds bytes.
     pub fn with_bytes(self, bytes: impl Into<Span<'a>>) -> Message<'a> {
         Message { bytes: bytes.into(), ..self }
     }
 
-    /// What is beside the words in the registers.
+    /// Returns the register that holds label, counts and flags.
     #[inline(always)]
     pub(crate) const fn info(&self) -> u64 {
         Info::with_label(self.label).0 | if self.for_client { FOR_CLIENT } else { 0 }
     }
 
-    /// The same, sent for the client.
+    /// Marks the message as sent for the client.
     pub const fn for_client(self) -> Message<'a> {
         Message { for_client: true, ..self }
     }
 
-    /// The same, with references.
+    /// Adds references.
     pub const fn with_references(self, references: &'a [Reference]) -> Message<'a> {
         Message { references, ..self }
     }
 }
 
-/// Where incoming bytes and references go.
+/// Buffers for incoming bytes and references.
 #[derive(Debug)]
 pub struct Buffers<'a> {
-    /// Where bytes go.
+    /// Memory for the bytes.
     pub bytes: SpanMut<'a>,
-    /// Where references go: each a free slot, or a reference that is replaced.
+    /// Slots for the references: each a free slot, or a reference that is replaced.
     pub slots: &'a [Reference],
 }
 
 impl<'a> Buffers<'a> {
-    /// Nothing but words can be received.
+    /// Buffers that take words only.
     pub const NONE: Buffers<'static> = Buffers { bytes: SpanMut::EMPTY, slots: &[] };
 
     /// Room for bytes and references.
@@ -66,7 +68,7 @@ impl<'a> Buffers<'a> {
     }
 }
 
-/// What was received.
+/// A message that was received.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Received {
     /// Label, sizes and flags.
@@ -83,17 +85,17 @@ impl Received {
         self.info.label()
     }
 
-    /// How many bytes were received.
+    /// Returns the number of bytes that were received.
     pub const fn bytes(&self) -> usize {
         self.info.bytes() as usize
     }
 
-    /// How many references were received.
+    /// Returns the number of references that were received.
     pub const fn references(&self) -> usize {
         self.info.references() as usize
     }
 
-    /// Whether the sender waits for a reply.
+    /// Returns true if the sender waits for a reply.
     pub const fn needs_reply(&self) -> bool {
         self.info.has(Info::NEEDS_REPLY)
     }

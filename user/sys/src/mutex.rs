@@ -9,7 +9,7 @@ use crate::object::object;
 use crate::raw;
 
 object! {
-    /// Where those wait who find a lock taken.
+    /// Kernel object at which threads wait for a lock that is taken.
     Mutex, MutexState, MutexDestroy, MutexMove, MutexReference, MutexGetState, MutexSetState
 }
 

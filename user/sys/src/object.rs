@@ -4,7 +4,7 @@ use nacre_abi::{ObjectType, Status};
 
 /// A handle of a kind of object.
 pub trait Object: Copy {
-    /// Which kind.
+    /// Type of the object.
     const TYPE: ObjectType;
     /// The handle of the object at `address`.
     fn at(address: u64) -> Self;

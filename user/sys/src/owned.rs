@@ -14,7 +14,7 @@ impl<T: Object> Vacant<T> {
         slots::allocate(T::TYPE).map(|address| Vacant(T::at(address)))
     }
 
-    /// What stands in the slot as soon as something does.
+    /// Returns the object as a handle, which does not own it.
     pub fn handle(&self) -> T {
         self.0
     }
@@ -86,7 +86,8 @@ impl<T: Object> Owned<T> {
         object
     }
 
-    /// Its slot can be used again though the object was destroyed by somebody else (by a send to a reply reference, by its parent).
+    /// Frees the slot of an object that somebody else has destroyed: a send to a reply reference,
+    /// or its parent.
     pub fn already_gone(self) {
         slots::free(self.0.address(), T::TYPE);
         core::mem::forget(self);

@@ -11,7 +11,7 @@ object! {
 }
 
 impl PortSet {
-    /// No set: the port stands alone.
+    /// The null set: the port belongs to no set.
     pub const NONE: PortSet = PortSet(0);
 
     /// Makes an empty set in the free `slot`.

@@ -53,7 +53,7 @@ unsafe fn enter(call: Call, arguments: [u64; 4]) -> Results {
     Status(status).result().map(|()| (first, second))
 }
 
-/// Whether the kernel writes memory of the caller that an argument names.
+/// Returns true if the kernel writes memory of the caller that an argument names.
 const fn writes_memory(call: Call) -> bool {
     use Call::*;
     matches!(
@@ -154,7 +154,8 @@ fn links_address(array: &References, links: &[Reference]) -> u64 {
     if links.is_empty() { 0 } else { array.address() }
 }
 
-/// One of the `get_state` calls: fills `words`, and makes the references in `links` lead to what the object is linked to.
+/// Makes a `get_state` call: fills `words`, and makes the references in `links` lead to what the
+/// object is linked to.
 pub(crate) fn get_state(call: Call, object: u64, words: &mut [u64], links: &[Reference]) -> Result<(), Status> {
     let array = References::new(links);
     let arguments = [object, words.as_mut_ptr() as u64, 8 * words.len() as u64, links_address(&array, links)];
@@ -162,7 +163,7 @@ pub(crate) fn get_state(call: Call, object: u64, words: &mut [u64], links: &[Ref
     unsafe { enter(call, arguments) }.map(drop)
 }
 
-/// One of the `set_state` calls.
+/// Makes a `set_state` call.
 pub(crate) fn set_state(call: Call, object: u64, words: &[u64], links: &[Reference]) -> Result<(), Status> {
     let array = References::new(links);
     self::call(call, [object, words.as_ptr() as u64, 8 * words.len() as u64, links_address(&array, links)]).map(drop)
@@ -174,7 +175,7 @@ pub(crate) fn memory_objects(start: u64, size: u64, entries: &mut [ObjectEntry])
     unsafe { enter(Call::MemoryObjects, [start, size, entries.as_mut_ptr() as u64, entries.len() as u64]) }
 }
 
-/// One of the message calls.
+/// Makes a message call.
 ///
 /// # Safety
 /// `descriptor` is 0 or the address (with or without `RECEIVE_ONLY`) of a [`Descriptor`] whose memory is the caller's to lend.
@@ -233,7 +234,7 @@ pub(crate) fn shared_words(window: Window) -> Option<&'static [AtomicU64; 512]> 
     Some(unsafe { &*(part.start() as *const [AtomicU64; 512]) })
 }
 
-/// The same as words of 32 bits.
+/// Returns the first page of a window as words of 32 bits.
 pub(crate) fn shared_halves(window: Window) -> Option<&'static [AtomicU32; 1024]> {
     let part = window.part(0, 4096).filter(|part| part.start().is_multiple_of(8))?;
     // SAFETY: as above.
@@ -279,7 +280,7 @@ macro_rules! hooks {
                 self.0.store(function as usize, Ordering::Release);
             }
 
-            /// What hangs on the hook.
+            /// Returns the function that was set last.
             pub fn get(&self) -> Option<$function> {
                 const { assert!(size_of::<$function>() == size_of::<usize>()) };
                 match self.0.load(Ordering::Acquire) {
@@ -302,7 +303,7 @@ pub(crate) struct OnceSlice<T: 'static> {
 }
 
 impl<T: Sync + 'static> OnceSlice<T> {
-    /// Not yet set: empty.
+    /// Returns an empty slice, which can be set once.
     pub(crate) const fn new() -> OnceSlice<T> {
         OnceSlice { start: AtomicPtr::new(core::ptr::null_mut()), size: AtomicUsize::new(0), taken: AtomicBool::new(false) }
     }

@@ -11,7 +11,7 @@ object! {
     Reference, ReferenceState, ReferenceDestroy, ReferenceMove, ReferenceReference, ReferenceGetState, ReferenceSetState
 }
 
-/// Where in the caller's own memory the target of a reference lies.
+/// Place in the caller's own memory of the target of a reference.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Revealed {
     /// Address of the object.
@@ -21,7 +21,7 @@ pub struct Revealed {
 }
 
 impl Reference {
-    /// No reference, where a call may do without one.
+    /// The null reference, for calls that may do without one.
     pub const NONE: Reference = Reference(0);
     /// The parent's port.
     pub const PARENT: Reference = Reference(environment::PARENT);
@@ -31,13 +31,14 @@ impl Reference {
         raw::call(Call::ReferenceCreate, [slot, 0, 0, 0]).map(|_| Reference(slot))
     }
 
-    /// Whether the target lies in `size` bytes from `start` of the caller's own memory, and where.
+    /// Returns the place of the target if it lies in `size` bytes from `start` of the caller's own
+    /// memory.
     pub fn reveal(self, start: u64, size: u64) -> Result<Option<Revealed>, Status> {
         let (address, kind) = raw::call(Call::ReferenceReveal, [self.0, start, size, 0])?;
         Ok((address != 0).then_some(Revealed { address, kind }))
     }
 
-    /// Whether it leads nowhere: the target is gone, or there never was one.
+    /// Returns true if the reference leads nowhere: the target is gone, or there never was one.
     pub fn is_null(self) -> Result<bool, Status> {
         Ok(self.get_state()?.target == TargetType::Null as u64)
     }

@@ -17,23 +17,23 @@ use crate::raw;
 
 /// Bytes of a page.
 pub const PAGE: usize = 4096;
-/// Most pages that a ring can have.
+/// Maximum number of pages of a ring.
 pub const MOST_PLACES: u64 = 256;
 /// Places for words about those who use the ring.
 pub const SEATS: usize = 64;
-/// How often a read begins anew because another was faster.
+/// Attempts of a read. An attempt fails if another reader was faster.
 const TRIES: usize = 64;
-/// In `head` and `tail`: the offset in the page.
+/// Mask of the offset in the page, in `head` and `tail`.
 const OFFSET: u64 = 0xffff;
 const OFFSET_BITS: u32 = 16;
-/// In the word of a page: what is in it is read at once, or lost.
+/// Flag in the word of a page: the page holds one packet, which is read at once or lost.
 const PACKET: u32 = 1 << 31;
-/// In `lock`: somebody waits for it who asks the ring's maker.
+/// Flag in `lock`: somebody who asks the ring's maker waits for the lock.
 const WANTED: u64 = 1 << 63;
-/// Of a word to wait at: somebody waits.
+/// Flag in a word to wait at: somebody waits.
 const WAITS: u32 = 1;
 
-/// Where the words lie. Words that different sides write have cache lines of their own.
+/// Offsets of the ring's words. Words that different sides write have cache lines of their own.
 mod at {
     pub const HEAD: u64 = 0;
     pub const TAIL: u64 = 64;
@@ -49,7 +49,7 @@ mod at {
     pub const BYTES: u64 = 4096;
 }
 
-/// What somebody waits for.
+/// Event that a user of a ring waits for.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Side {
     /// Something to read.
@@ -58,11 +58,12 @@ pub enum Side {
     Departure = 1,
 }
 
-/// In the state: the ring is given up.
+/// Flag of the state: the ring is given up.
 pub const LEFT: u64 = 1;
-/// In the state: who reads asks the ring's maker, who has bytes that come first.
+/// Flag of the state: readers ask the ring's maker, whose bytes come first.
 pub const ASK: u64 = 2;
-/// In the state: the same, from now on, since the maker has an error to tell behind the bytes.
+/// Flag of the state: readers ask the ring's maker from now on, since it has an error to report
+/// behind the bytes.
 pub const TROUBLE: u64 = 4;
 
 /// The words make no sense.
@@ -86,7 +87,7 @@ impl Position {
     }
 }
 
-/// What is between two positions, as it was when they were read.
+/// Bytes between two positions, as they were when both were read.
 struct Stretch {
     head: u64,
     from: Position,
@@ -122,12 +123,12 @@ impl Ring {
         Ring::new(raw::window_of(words.get(skipped..)?), places)
     }
 
-    /// Most pages.
+    /// Returns the number of places for pages.
     pub fn places(&self) -> u64 {
         self.places
     }
 
-    /// Of the first page, which holds every offset that is asked for.
+    /// Returns a word of the first page. Every offset in [`at`] lies in it.
     #[inline(always)]
     fn word(&self, offset: u64) -> &'static AtomicU64 {
         &self.words[offset as usize / 8 % 512]
@@ -138,7 +139,8 @@ impl Ring {
         &self.halves[at::SIDES[side as usize] as usize / 4]
     }
 
-    /// How many bytes of a page are filled, and whether it is a packet. A page that has been read keeps its word until it is used the second time from then.
+    /// Returns the word of a page: number of bytes that are filled, and [`PACKET`]. A page that has
+    /// been read keeps its word until it is used the second time from then.
     #[inline(always)]
     fn page(&self, page: u64) -> &'static AtomicU32 {
         &self.halves[(at::PAGES / 4 + page % (2 * MOST_PLACES)) as usize]
@@ -148,22 +150,22 @@ impl Ring {
         at::BYTES + (page & (self.places - 1)) * PAGE as u64 + offset
     }
 
-    /// How many pages may be in use.
+    /// Returns the number of pages that may be in use.
     fn limit(&self) -> u64 {
         self.word(at::LIMIT).load(Ordering::Relaxed).min(self.places)
     }
 
-    /// Of the ring's maker: so many pages may be in use.
+    /// Sets the number of pages that may be in use. For the ring's maker.
     pub fn set_limit(&self, limit: u64) {
         self.word(at::LIMIT).store(limit, Ordering::Release);
     }
 
-    /// How many can read, and how many write, as the maker says.
+    /// Returns the number of readers and of writers, as the ring's maker has set them.
     pub fn users(&self) -> [u64; 2] {
         [at::READERS, at::WRITERS].map(|offset| self.word(offset).load(Ordering::SeqCst))
     }
 
-    /// Of the ring's maker: so many can read, and so many write.
+    /// Sets the number of readers and of writers. For the ring's maker.
     pub fn set_users(&self, users: [usize; 2]) {
         self.word(at::READERS).store(users[0] as u64, Ordering::SeqCst);
         self.word(at::WRITERS).store(users[1] as u64, Ordering::SeqCst);
@@ -174,7 +176,7 @@ impl Ring {
         self.word(at::STATE).load(Ordering::SeqCst)
     }
 
-    /// Of the ring's maker.
+    /// Sets the state. For the ring's maker.
     pub fn set_state(&self, state: u64) {
         self.word(at::STATE).store(state, Ordering::SeqCst);
     }
@@ -184,7 +186,7 @@ impl Ring {
         self.word(at::SEATS + 8 * (seat % SEATS) as u64).load(Ordering::Relaxed)
     }
 
-    /// Of the ring's maker.
+    /// Sets a word about one of the users. For the ring's maker.
     pub fn set_seat(&self, seat: usize, value: u64) {
         self.word(at::SEATS + 8 * (seat % SEATS) as u64).store(value, Ordering::Relaxed);
     }
@@ -194,7 +196,7 @@ impl Ring {
         [self.word(at::TAIL).load(Ordering::SeqCst), self.word(at::HEAD).load(Ordering::SeqCst)]
     }
 
-    /// What there is to read; `None`: nothing.
+    /// Returns the bytes that can be read, or `None` if there are none.
     fn stretch(&self) -> Result<Option<Stretch>, Broken> {
         for _ in 0..TRIES {
             let head = self.word(at::HEAD).load(Ordering::SeqCst);
@@ -221,14 +223,14 @@ impl Ring {
         if sound { Ok(Some(Stretch { head, from, to })) } else { Err(Broken) }
     }
 
-    /// How far a page is filled, at most to its end, and whether it is a packet.
+    /// Returns the end of the filled part of a page, and true if it is a packet.
     fn filled(&self, page: u64, to: Position) -> (u64, bool) {
         let word = self.page(page).load(Ordering::Relaxed);
         let filled = if page == to.page { to.offset } else { u64::from(word & !PACKET) };
         (filled.min(PAGE as u64), word & PACKET != 0)
     }
 
-    /// How many pages are in use.
+    /// Returns the number of pages in use.
     pub fn used(&self) -> u64 {
         match self.stretch() {
             Ok(Some(stretch)) => stretch.to.page - stretch.from.page + 1,
@@ -237,19 +239,19 @@ impl Ring {
         }
     }
 
-    /// How many bytes there are.
+    /// Returns the number of bytes that can be read.
     pub fn bytes(&self) -> usize {
         let Ok(Some(Stretch { from, to, .. })) = self.stretch() else { return 0 };
         let filled = (from.page..=to.page).map(|page| self.filled(page, to).0).sum::<u64>();
         filled.saturating_sub(from.offset) as usize
     }
 
-    /// Whether there is nothing to read.
+    /// Returns true if there is nothing to read.
     pub fn is_empty(&self) -> bool {
         self.word(at::HEAD).load(Ordering::SeqCst) == self.word(at::TAIL).load(Ordering::SeqCst) || matches!(self.stretch(), Ok(None))
     }
 
-    /// Whether a page is free.
+    /// Returns true if a page is free.
     pub fn has_room(&self) -> bool {
         self.used() < self.limit()
     }
@@ -326,12 +328,12 @@ impl Ring {
         holder != 0 && self.word(at::LOCK).compare_exchange(holder, holder | WANTED, Ordering::SeqCst, Ordering::Relaxed).is_ok()
     }
 
-    /// Whether somebody has the lock.
+    /// Returns true if somebody has the lock.
     pub fn is_locked(&self) -> bool {
         self.word(at::LOCK).load(Ordering::SeqCst) != 0
     }
 
-    /// Of the ring's maker: the user has gone, and its lock is free.
+    /// Frees the lock of a user that has gone. For the ring's maker.
     pub fn break_lock(&self, user: u64) {
         let holder = self.word(at::LOCK).load(Ordering::SeqCst);
         if holder & !WANTED == user {
@@ -340,7 +342,8 @@ impl Ring {
         }
     }
 
-    /// With the lock: puts as many of the bytes as there is room for; `None`: none. Up to a page is put whole or not at all.
+    /// Puts as many of the bytes as there is room for; `None`: there is none. Bytes up to a page
+    /// are put whole or not at all. The caller has the lock.
     pub fn put(&self, data: &[u8], is_packet: bool) -> Result<Option<usize>, Broken> {
         let tail = self.word(at::TAIL).load(Ordering::SeqCst);
         let (used, joined) = match self.stretch()? {
@@ -380,7 +383,8 @@ impl Ring {
         Position { offset: end, ..at }
     }
 
-    /// Of the ring's maker, before others see it: one more page, of which `skipped` bytes have been read already.
+    /// Adds a page of which `skipped` bytes have been read already. For the ring's maker, before
+    /// others see the ring.
     pub fn add_page(&self, data: &[u8], skipped: usize, is_packet: bool) -> bool {
         let last = Position::of(self.word(at::TAIL).load(Ordering::Relaxed));
         if skipped + data.len() > PAGE || data.is_empty() || last.page >= self.places {
@@ -411,7 +415,7 @@ impl Ring {
         before & WAITS != 0 && word.compare_exchange(before, before.wrapping_add(1), Ordering::SeqCst, Ordering::Relaxed).is_ok()
     }
 
-    /// Of the ring's maker: wants to hear of all changes.
+    /// Asks to hear of all changes. For the ring's maker.
     pub fn want(&self) {
         self.word(at::WANTS).fetch_or(3, Ordering::SeqCst);
         fence(Ordering::SeqCst);

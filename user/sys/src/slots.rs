@@ -12,7 +12,7 @@ use nacre_abi::{Code, ObjectType, PAGE_SIZE, Status};
 use crate::Hook;
 use crate::raw::OnceSlice;
 
-/// Most areas.
+/// Maximum number of areas.
 const AREAS: usize = 32;
 /// Pages for which the allocator itself has words: together, the areas of [`Slots::add_area`] have no more.
 const OWN_PAGES: usize = 512;
@@ -22,7 +22,7 @@ struct Area {
     taken: AtomicBool,
     start: AtomicU64,
     units: OnceSlice<AtomicU64>,
-    /// No page before this one has a free unit.
+    /// First page that may have a free unit.
     hint: AtomicUsize,
 }
 
@@ -91,7 +91,7 @@ pub struct Slots {
 }
 
 impl Slots {
-    /// No areas.
+    /// Returns slots without areas.
     pub const fn new() -> Slots {
         Slots { areas: [const { Area::none() }; AREAS], own: [const { AtomicU64::new(0) }; OWN_PAGES], own_used: AtomicUsize::new(0) }
     }
@@ -139,17 +139,17 @@ impl Slots {
         debug_assert!(known, "a slot in no area");
     }
 
-    /// For how many more pages [`Slots::add_area`] has words.
+    /// Returns the number of pages for which [`Slots::add_area`] still has words.
     pub fn pages_left(&self) -> usize {
         OWN_PAGES.saturating_sub(self.own_used.load(Ordering::Relaxed))
     }
 
-    /// How many units are free.
+    /// Returns the number of free units.
     pub fn free_units(&self) -> u64 {
         self.areas().flat_map(|area| area.units.get()).map(|word| u64::from(word.load(Ordering::Relaxed).count_zeros())).sum()
     }
 
-    /// The same without trust in hints, which may be too high after a race.
+    /// Allocates without trust in hints, which may be too high after a race.
     #[cold]
     fn allocate_slowly(&self, kind: ObjectType) -> Option<u64> {
         self.areas().find_map(|area| {
@@ -204,17 +204,18 @@ pub fn add_area_with(start: u64, units: &'static [AtomicU64]) -> Result<(), Stat
     SLOTS.add_area_with(start, units)
 }
 
-/// Who is called, without arguments, when there is no free slot: adds an area and says whether it could.
+/// Sets the function that is called when there is no free slot. It adds an area, and returns true
+/// if it could.
 pub fn set_grow(grow: fn() -> bool) {
     GROW.set(grow);
 }
 
-/// For how many more pages [`add_area`] has words.
+/// Returns the number of pages for which [`add_area`] still has words.
 pub fn pages_left() -> usize {
     SLOTS.pages_left()
 }
 
-/// How many units of 64 bytes are free.
+/// Returns the number of free units of 64 bytes.
 pub fn free_units() -> u64 {
     SLOTS.free_units()
 }

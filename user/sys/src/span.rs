@@ -22,10 +22,11 @@ pub struct SpanMut<'a> {
 }
 
 impl<'a> Span<'a> {
-    /// No memory.
+    /// The empty span.
     pub const EMPTY: Span<'static> = Span { address: 0, size: 0, memory: PhantomData };
 
-    /// Who calls this knows that the memory may be read, though perhaps written by others. No bytes are nowhere: Rust's empty slices lie where nothing is.
+    /// Makes a span. The caller knows that the memory may be read, though others may write it. An
+    /// empty span lies at 0, since Rust's empty slices lie where nothing is mapped.
     pub(crate) const fn at(address: u64, size: usize) -> Span<'a> {
         Span { address: if size == 0 { 0 } else { address }, size, memory: PhantomData }
     }
@@ -40,12 +41,12 @@ impl<'a> Span<'a> {
         self.size
     }
 
-    /// Whether it has no bytes.
+    /// Returns true if the span has no bytes.
     pub const fn is_empty(&self) -> bool {
         self.size == 0
     }
 
-    /// Its first `size` bytes, or all if it has fewer.
+    /// Returns the first `size` bytes, or all if there are fewer.
     pub const fn first(self, size: usize) -> Span<'a> {
         Span { size: if size < self.size { size } else { self.size }, ..self }
     }
@@ -57,10 +58,11 @@ impl<'a> Span<'a> {
 }
 
 impl<'a> SpanMut<'a> {
-    /// No memory.
+    /// The empty span.
     pub const EMPTY: SpanMut<'static> = SpanMut { address: 0, size: 0, memory: PhantomData };
 
-    /// Who calls this knows that the memory may be written, though perhaps by others too.
+    /// Makes a span. The caller knows that the memory may be written, though others may write it
+    /// too.
     pub(crate) const fn at(address: u64, size: usize) -> SpanMut<'a> {
         SpanMut { address: if size == 0 { 0 } else { address }, size, memory: PhantomData }
     }
@@ -75,12 +77,12 @@ impl<'a> SpanMut<'a> {
         self.size
     }
 
-    /// Whether it has no bytes.
+    /// Returns true if the span has no bytes.
     pub const fn is_empty(&self) -> bool {
         self.size == 0
     }
 
-    /// Its first `size` bytes, or all if it has fewer.
+    /// Returns the first `size` bytes, or all if there are fewer.
     pub fn first(self, size: usize) -> SpanMut<'a> {
         SpanMut { size: size.min(self.size), ..self }
     }

@@ -17,25 +17,25 @@ const FPU_WORDS: usize = FPU_SIZE as usize / 8;
 /// Words of both.
 const IMAGE_WORDS: usize = ThreadState::WORDS + FPU_WORDS;
 
-/// Why a donation ended.
+/// Reason for the end of a donation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum DonationEnd {
     /// Something has come to the port or set.
     Arrived,
-    /// Its time was over.
+    /// The timeout passed.
     TimedOut,
     /// The thread cannot go on; it will be announced when it can.
     Blocked,
-    /// Whoever ran on it yielded.
+    /// The thread that ran on the time yielded.
     Yielded,
     /// The thread, or whoever it waits for, runs elsewhere; it will not be announced.
     Busy,
 }
 
-/// What became of a donation.
+/// Result of a donation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Donation {
-    /// Why it ended.
+    /// Reason for its end.
     pub end: DonationEnd,
     /// Nanoseconds of the caller's time that it took.
     pub used: u64,
@@ -112,12 +112,14 @@ impl Thread {
         raw::call(Call::ThreadStop, [self.0, STOP_INTERRUPT, 0, 0]).map(drop)
     }
 
-    /// The same, unless it waits for an answer which somebody is at work on: then it is `Busy`.
+    /// Interrupts the thread as [`Thread::interrupt`] does, but fails with `Busy` while a server
+    /// works on the answer that the thread waits for.
     pub fn interrupt_unserved(self) -> Result<(), Status> {
         raw::call(Call::ThreadStop, [self.0, STOP_INTERRUPT | STOP_UNSERVED, 0, 0]).map(drop)
     }
 
-    /// From now on the thread runs only on time that it is given, and `port` is told when it is ready, with `word`. The null reference: it runs by its own right.
+    /// Lets the thread run only on donated time. The kernel sends `word` to `port` when the thread
+    /// is ready. With the null reference the thread runs by its own right.
     pub fn set_scheduler(self, port: Reference, word: u64) -> Result<(), Status> {
         raw::call(Call::ThreadSetScheduler, [self.0, port.0, word, 0]).map(drop)
     }

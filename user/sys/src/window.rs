@@ -6,7 +6,8 @@ use nacre_abi::environment::{BOOT_IMAGE, FOREIGN_LIBRARY};
 
 use crate::{Span, SpanMut, foreign_copy};
 
-/// Where windows may lie: addresses that never hold the program's own code, data, heap or stacks.
+/// Addresses at which windows may lie. They never hold the program's own code, data, heap or
+/// stacks.
 pub const WINDOWS: Range<u64> = 0x1000_0000_0000..0x2000_0000_0000;
 /// Boot image and boot information, which root can read.
 const BOOT: Range<u64> = BOOT_IMAGE..FOREIGN_LIBRARY;
