@@ -13,7 +13,7 @@ use nacre_abi::{PAGE_SIZE, Rights};
 
 /// A file that is read piece by piece.
 pub trait Source {
-    /// Its size in bytes.
+    /// Returns the size of the file in bytes.
     fn size(&self) -> u64;
     /// Fills `into` from `offset` on; the range lies inside [`size`](Source::size), and a file that has become shorter is an error.
     fn read(&mut self, offset: u64, into: &mut [u8]) -> Result<(), Refusal>;
@@ -22,15 +22,15 @@ pub trait Source {
 /// A part of the file that becomes memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Segment {
-    /// Where its bytes start in the file.
+    /// Offset of its bytes in the file.
     pub offset: u64,
-    /// How many of them there are.
+    /// Number of its bytes in the file.
     pub file_size: u64,
     /// Address of the first.
     pub address: u64,
     /// Size in memory; what goes beyond `file_size` is zero.
     pub memory_size: u64,
-    /// What the program may do with it.
+    /// Rights of the program on it.
     pub rights: Rights,
 }
 
@@ -40,7 +40,8 @@ impl Segment {
         self.address & !(PAGE_SIZE - 1)..(self.address + self.memory_size).next_multiple_of(PAGE_SIZE)
     }
 
-    /// Whether its pages can be the file's own: never written, no zeros added, and equally far from a page's start here and there.
+    /// Returns true if its pages can be the file's own: they are never written, no zeros are added,
+    /// and they start equally far from a page's start in the file and in memory.
     pub fn can_share(&self) -> bool {
         !self.rights.contains(Rights::WRITE)
             && self.file_size == self.memory_size
@@ -51,13 +52,13 @@ impl Segment {
 /// A program that can be loaded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Image {
-    /// Its first instruction.
+    /// Address of the first instruction.
     pub entry: u64,
-    /// What becomes memory, in ascending order.
+    /// Segments that become memory, in ascending order.
     pub segments: Vec<Segment>,
     /// Address of the program headers in memory, 0 if no segment holds them.
     pub headers_address: u64,
-    /// How many there are.
+    /// Number of program headers.
     pub header_count: u64,
     /// Version of our interface that it was built for; `None` for a foreign program.
     pub native_version: Option<u32>,
@@ -68,7 +69,7 @@ pub struct Image {
 }
 
 impl Image {
-    /// Where the first of its pages is.
+    /// Returns the address of its first page.
     pub fn base(&self) -> u64 {
         self.segments.first().map_or(0, |segment| segment.pages().start)
     }
@@ -233,7 +234,7 @@ fn add_segment(segments: &mut Vec<Segment>, next: Segment, number: usize) -> Res
     Ok(())
 }
 
-/// Where file offset `offset` is in memory, if a segment holds it and `size` bytes behind it.
+/// Returns the address of file offset `offset`, if a segment holds it and `size` bytes behind it.
 fn address_of(segments: &[Segment], offset: u64, size: u64) -> Option<u64> {
     let holder = segments
         .iter()

@@ -14,7 +14,7 @@ use nacre_sys::{OwnedReference, Port, Reference, Space, Status};
 /// Something that a thread of the child did and that the machine does not do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Exception {
-    /// What kind: see [`fault`](nacre_abi::fault).
+    /// Kind of the exception: see [`fault`](nacre_abi::fault).
     pub kind: u64,
     /// The machine's error code.
     pub error: u64,
@@ -25,7 +25,7 @@ pub struct Exception {
 }
 
 impl Exception {
-    /// From the words of the kernel's message.
+    /// Decodes the words of the kernel's message.
     pub fn from_words(words: [u64; 6]) -> Exception {
         Exception { kind: words[0], error: words[1], address: words[2], instruction: words[3] }
     }
@@ -48,7 +48,7 @@ impl Exception {
 }
 
 impl core::fmt::Display for Exception {
-    /// What ended the program, as the end of a sentence that begins with its name.
+    /// Writes what ended the program, as the end of a sentence that begins with its name.
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         let what = match self.kind {
             0 => "a division by zero",
@@ -68,7 +68,7 @@ impl core::fmt::Display for Exception {
 /// The exit status of an environment of which a thread was destroyed from outside: as a shell sees a program that was killed.
 pub const KILLED: u64 = 256 + 9;
 
-/// What is said of it, as the end of a sentence that begins with its name.
+/// Text about a program that was killed, as the end of a sentence that begins with its name.
 pub const KILLED_TEXT: &str = "killed: a thread of it was destroyed from outside";
 
 /// Makes `keeper` the port that hears of exceptions of a child's space, and of its end.
@@ -83,11 +83,11 @@ pub fn keep_and_watch(space: Space, keeper: Reference, watcher: Reference) -> Re
     space.set_state_and_links(&state, &[keeper, watcher])
 }
 
-/// What is to become of a thread after an exception.
+/// Action on a thread after an exception.
 pub enum Verdict {
-    /// It goes on; with this state, if there is one.
+    /// The thread goes on; with this state, if there is one.
     Resume(Option<ThreadState>),
-    /// It stays stopped.
+    /// The thread stays stopped.
     Stop,
     /// The child has ended, with this status.
     End(u64),
@@ -218,7 +218,7 @@ impl<H: Handler> Service<'_, H> {
     }
 }
 
-/// Most bytes of a message to a parent.
+/// Maximum number of bytes of a message to a parent.
 const CAPACITY: usize = 4096;
 
 /// Answers at `port`, the child's parent and keeper, until the child ends: its exit status. A port serves one child: what is
@@ -227,7 +227,8 @@ pub fn attend(port: Port, handler: &mut impl Handler) -> Result<u64, Status> {
     attend_within(port, handler, nacre_sys::FOREVER)
 }
 
-/// The same, for at most so many nanoseconds without a message from the child: `TimedOut` when they have passed.
+/// Attends a child as [`attend`] does. Fails with `TimedOut` when `patience` nanoseconds have
+/// passed without a message from the child.
 pub fn attend_within(port: Port, handler: &mut impl Handler, patience: u64) -> Result<u64, Status> {
     let mut station = Station::new(CAPACITY).map_err(|_| Status::new(nacre_abi::Code::NoMemory))?;
     let mut service = Service { handler, ended: None };

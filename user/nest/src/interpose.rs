@@ -31,17 +31,17 @@ use nacre_sys::{FOREVER, Reference, Window};
 pub struct Letter<'a, T> {
     /// Number of the worker that carries it.
     pub worker: usize,
-    /// What is known of the proxy that it came through.
+    /// Facts about the proxy that the message came through.
     pub seen: &'a Seen<T>,
-    /// What the proxy stands for.
+    /// Object that the proxy stands for.
     pub original: Reference,
     /// The label.
     pub label: u32,
     /// The words.
     pub words: [u64; 6],
-    /// How many bytes.
+    /// Number of bytes.
     pub size: usize,
-    /// Whether it came through the child's parent port.
+    /// True if the message came through the child's parent port.
     pub is_parent: bool,
     /// Nanoseconds for the answer; the client then gets `ETIMEDOUT`.
     pub patience: u64,
@@ -85,7 +85,7 @@ impl<'a, T> Letter<'a, T> {
         self.crossing.map_or(&[], Crossing::references)
     }
 
-    /// What people see of the references.
+    /// Returns names of the references, for people.
     pub fn names(&self) -> &'a [Name] {
         self.crossing.map_or(&[], Crossing::names)
     }
@@ -96,13 +96,13 @@ impl<'a, T> Letter<'a, T> {
     }
 }
 
-/// What came back.
+/// Answer to a message that was sent on.
 pub struct Returned<'a> {
     /// The errno.
     pub label: u32,
     /// The words.
     pub words: [u64; 6],
-    /// What people see of the references.
+    /// Names of the references, for people.
     pub names: &'a [Name],
     size: usize,
     buffer: Window,
@@ -120,21 +120,23 @@ impl<'a> Returned<'a> {
     }
 }
 
-/// What a monitor does with the messages that pass through it. Workers call it at the same time.
+/// Treatment by a monitor of the messages that pass through it. Several workers call it at the same
+/// time.
 pub trait Watch: Sync + 'static {
-    /// What is noted of each proxy. Those that nobody said anything about have the default.
+    /// Note about each proxy. A proxy that nobody has noted anything about has the default.
     type Tag: Clone + Default + Send + 'static;
-    /// What is kept of a request until its answer has come.
+    /// Note about a request, kept until its answer has come.
     type Asked;
     /// Proof that nothing which can be asked of a port is denied. A port passes as it is by such a proof alone.
     type Proof;
     /// The monitor lets the child do less at a proxy than its original would. Then originals stay with the relay: see `crossing`.
     const ATTENUATES: bool;
 
-    /// Whether a message that is words alone, with an answer of words alone, may go on after [`Watch::words`] without a [`Letter`].
+    /// Returns true if a message that is words alone, with an answer of words alone, may go on
+    /// after [`Watch::words`] without a [`Letter`].
     fn lets_words_pass(&self) -> bool;
 
-    /// Whether such a message goes on.
+    /// Decides if such a message goes on.
     fn words(&self, _seen: &Seen<Self::Tag>, _label: u32, _words: &[u64; 6]) -> Result<(), Errno> {
         Ok(())
     }
@@ -155,16 +157,18 @@ pub trait Watch: Sync + 'static {
     /// Such a message has been answered.
     fn words_done(&self, _label: u32, _failed: bool, _started: u64) {}
 
-    /// How a reference crosses with a request. Where the monitor attenuates, it is asked about ports that were declared alone.
+    /// Decides how a reference crosses with a request. Where the monitor attenuates, it decides
+    /// about ports that were declared alone.
     fn sent(&self, seen: &Seen<Self::Tag>, arrival: Arrival) -> Passage<Self::Tag, Self::Proof>;
 
     /// A request is to be sent on: what is kept of it, or the error that it is answered with instead.
     fn request(&self, letter: &mut Letter<'_, Self::Tag>) -> Result<Self::Asked, Errno>;
 
-    /// How a reference crosses with an answer. Where the monitor attenuates, it is asked about ports that were declared alone.
+    /// Decides how a reference crosses with an answer. Where the monitor attenuates, it decides
+    /// about ports that were declared alone.
     fn returned(&self, asked: &mut Self::Asked, reply: &Received, arrival: Arrival) -> Passage<Self::Tag, Self::Proof>;
 
-    /// What was asked has been answered, or could not be.
+    /// Takes note that a request has been answered, or could not be.
     fn answered(&self, worker: usize, asked: Self::Asked, returned: &Result<Returned<'_>, Status>);
 
     /// The proxy was notified with these bits: whether what it stands for is to be, too.

@@ -64,7 +64,7 @@ impl Place {
         PLACES.lock().take(size).map(Place)
     }
 
-    /// Where it is.
+    /// Returns the addresses of the place.
     pub fn window(&self) -> Window {
         self.0
     }

@@ -5,13 +5,13 @@ use alloc::string::String;
 use core::fmt;
 use nacre_proto::Errno;
 
-/// Where the library of foreign calls is, among the files.
+/// Path of the library of foreign calls.
 pub const FOREIGN_LIBRARY_PATH: &[u8] = b"/lib/nacre/linux";
 
-/// Why a program was refused. Nothing of it has run, and nothing is left of it.
+/// Reason why a program was refused. Nothing of it has run, and nothing is left of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refusal {
-    /// No such file, here or in any directory of the search path.
+    /// There is no such file, here or in any directory of the search path.
     NotFound,
     /// The file may not be executed.
     NotExecutable,
@@ -31,11 +31,11 @@ pub enum Refusal {
     OtherClass,
     /// The number of the machine that it is for.
     OtherMachine(u16),
-    /// Not a program but an object file, a core dump or the like: the ELF's type.
+    /// The file is no program but an object file, a core dump or the like: the ELF's type.
     OtherType(u16),
     /// More program headers than are looked at, or of an unknown size.
     Headers,
-    /// It asks for this dynamic linker, to which this happened.
+    /// The program asks for this dynamic linker, which was refused.
     Linker(String, Box<Refusal>),
     /// Segment number: its addresses or sizes cannot be.
     WildSegment(usize),

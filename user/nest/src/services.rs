@@ -12,9 +12,9 @@ use nacre_proto::flags::{FILE_KINDS, O_RDONLY, S_IFDIR, SEGMENT_OBJECTS, SERVICE
 use nacre_proto::{Errno, dataspace, directory, file, landing, memory, parent, process, segment};
 use nacre_sys::{OwnedMapping, OwnedReference, Reference, Region, SpanMut, Window};
 
-/// What a monitor keeps of its pool for itself: its most workers and proxies need as much.
+/// Bytes of its pool that a monitor keeps for itself. Its most workers and proxies need as much.
 const OWN_SHARE: u64 = 8 << 20;
-/// In a mode: somebody may execute it.
+/// Bits of a mode that let somebody execute the file.
 const MAY_EXECUTE: u64 = 0o111;
 
 /// A directory to load from, and a pool to take memory from, which may hold kernel objects.
@@ -228,7 +228,7 @@ impl File {
         Ok(File { port, size, region: None, _hold: None })
     }
 
-    /// What is known of it.
+    /// Returns the status of the file.
     pub fn status(&self) -> Result<Status, Refusal> {
         status(self.port.handle())
     }
@@ -247,7 +247,7 @@ impl File {
     }
 }
 
-/// Whether a reference leads to a region that covers all pages of a file of this size.
+/// Returns true if a reference leads to a region that covers all pages of a file of this size.
 fn is_whole(region: Reference, size: u64) -> bool {
     let covers = |state: ReferenceState| state.target == TargetType::Region as u64 && state.first >= size.next_multiple_of(PAGE_SIZE);
     region.get_state().is_ok_and(covers)

@@ -22,12 +22,12 @@ use nacre_sys::{Mapping, Reference, Region, Space, SpanMut, Thread, Window};
 /// Flags of a fresh thread: interrupts on, and the bit that is always set.
 const FLAGS: u64 = 0x202;
 
-/// What to run.
+/// Program to run.
 #[derive(Clone, Copy)]
 pub struct Program<'a> {
     /// Path of the file.
     pub path: &'a [u8],
-    /// Its arguments; the first is its name.
+    /// Arguments; the first is the program's name.
     pub arguments: &'a [&'a [u8]],
     /// `NAME=value` strings.
     pub environment: &'a [&'a [u8]],
@@ -39,7 +39,7 @@ pub struct Program<'a> {
     pub sizes: Sizes,
 }
 
-/// Who stands over the child.
+/// Ports of those that stand over the child.
 #[derive(Clone, Copy)]
 pub struct Ports {
     /// The port that it gets as its parent.
@@ -57,9 +57,9 @@ pub struct Child<S: Supplier> {
     space: Space,
     thread: Thread,
     native: bool,
-    /// Where its first thread begins.
+    /// Address at which its first thread begins.
     entry: u64,
-    /// Where the areas of its heritage lie in our own space; 0 for those that are shown.
+    /// Addresses in the own space of the areas of its heritage; 0 for those that are shown.
     areas: Vec<u64>,
     /// The child has them mapped.
     _files: Vec<S::File>,
@@ -71,32 +71,34 @@ impl<S: Supplier> Child<S> {
         self.thread.start().map_err(|status| Refusal::Kernel("the start of its thread", status))
     }
 
-    /// Its space.
+    /// Returns the space of the child.
     pub fn space(&self) -> Space {
         self.space
     }
 
-    /// Its first thread.
+    /// Returns the first thread of the child.
     pub fn thread(&self) -> Thread {
         self.thread
     }
 
-    /// Whether it makes the kernel's own calls, and not foreign ones.
+    /// Returns true if the child makes the kernel's own calls, and not foreign ones.
     pub fn is_native(&self) -> bool {
         self.native
     }
 
-    /// Where a thread begins that others make in it for what they have to ask of its library; 0: it has none.
+    /// Returns the address at which a thread begins that others make in the child to ask its
+    /// library something; 0 if it has no library.
     pub fn visited(&self) -> u64 {
         if self.native { 0 } else { self.entry - plan::VISITED }
     }
 
-    /// Its memory.
+    /// Returns the memory of the child.
     pub fn segment(&self) -> &S::Segment {
         &self.segment
     }
 
-    /// Where its fresh memory for an area of its heritage lies in our own space.
+    /// Returns the address in the own space of the child's fresh memory for an area of its
+    /// heritage.
     pub fn area(&self, number: usize) -> Option<u64> {
         self.areas.get(number).copied().filter(|address| *address != 0)
     }
@@ -119,7 +121,7 @@ pub fn load_program<S: Supplier>(supplier: &mut S, path: &[u8]) -> Result<Vec<Lo
     Ok(all)
 }
 
-/// The same, and last, if it is foreign, the library.
+/// Loads what [`load_program`] does and, last, the library if the program is foreign.
 fn load_all<S: Supplier>(supplier: &mut S, path: &[u8]) -> Result<Vec<Loaded<S::File>>, Refusal> {
     let mut all = load_program(supplier, path)?;
     if all[0].image.native_version.is_none() {
@@ -181,7 +183,8 @@ fn linker<F>(loaded: &[Loaded<F>]) -> Option<&Image> {
     if loaded.len() > 2 { Some(&loaded[1].image) } else { None }
 }
 
-/// What every program finds in its auxiliary vector, but for what points at strings: of the program, its dynamic linker, and real and effective user and group.
+/// Returns the auxiliary vector of every program, except for what points at strings, from the
+/// program, its dynamic linker, and real and effective user and group.
 pub fn auxiliary_of(program: &Image, linker: Option<&Image>, [user, effective, group, effective_group]: [u32; 4]) -> [(u64, u64); 14] {
     [
         (auxiliary::HEADERS, program.headers_address),
@@ -201,7 +204,7 @@ pub fn auxiliary_of(program: &Image, linker: Option<&Image>, [user, effective, g
     ]
 }
 
-/// The same, and what only the library looks at.
+/// Returns the auxiliary vector of a child, with the entries that only the library looks at.
 fn auxiliary_vector<F>(plan: &Plan, loaded: &[Loaded<F>], heritage: &Heritage<'_>) -> Vec<(u64, u64)> {
     let program = &loaded[0].image;
     let linker = linker(loaded);
@@ -220,7 +223,7 @@ fn auxiliary_vector<F>(plan: &Plan, loaded: &[Loaded<F>], heritage: &Heritage<'_
     auxiliary_of(program, linker, [0; 4]).into_iter().chain(own).collect()
 }
 
-/// Of a stack of `size` bytes that grows, how many the arguments may take.
+/// Returns the number of bytes that arguments may take of a stack of `size` bytes that grows.
 pub fn arguments_limit(size: u64) -> u64 {
     leaving(size, GROWING_REST)
 }
@@ -229,7 +232,8 @@ fn leaving(size: u64, rest: u64) -> u64 {
     (size / 4).max(size.saturating_sub(rest))
 }
 
-/// Where a reference stands that the child inherits: behind the mappings that it is given.
+/// Returns the address of a reference that the child inherits, behind the mappings that it is
+/// given.
 fn inherited_slot(given: usize, number: usize) -> u64 {
     plan::given_slot(given) + number as u64 * ObjectType::Reference.size()
 }
@@ -291,7 +295,7 @@ pub fn spawn<S: Supplier>(supplier: &mut S, program: &Program<'_>, ports: Ports)
     spawn_heir(supplier, program, &Heritage::default(), ports)
 }
 
-/// The same, with something that a foreign program takes over.
+/// Makes a child as [`spawn`] does, which takes over a heritage if it is foreign.
 pub fn spawn_heir<S: Supplier>(supplier: &mut S, program: &Program<'_>, heritage: &Heritage<'_>, ports: Ports) -> Result<Child<S>, Refusal> {
     let loaded = load_all(supplier, program.path)?;
     make(supplier, loaded, program, heritage, ports)

@@ -10,7 +10,7 @@ use nacre_sys::{Reference, Region, SpanMut, Window};
 
 /// A file that was opened to be loaded. Kept as long as the child, which may have it mapped.
 pub trait File {
-    /// Its size in bytes.
+    /// Returns the size of the file in bytes.
     fn size(&self) -> u64;
     /// Fills all of `into` (at most `MAX_BYTES`) from `offset` on.
     fn read(&mut self, offset: u64, into: SpanMut<'_>) -> Result<(), Refusal>;
@@ -20,13 +20,13 @@ pub trait File {
 
 /// Memory for a child. Dropping it gives it back, and with it all objects that are in it.
 pub trait Segment {
-    /// Where the caller's own space shows it, to read, write and put objects in.
+    /// Returns the window of the own space that shows it, to read, write and put objects in.
     fn window(&self) -> Window;
     /// A region of it, from its first byte on, with all rights.
     fn region(&self) -> Region;
 }
 
-/// Where the parts of a child come from.
+/// Source of the parts of a child.
 pub trait Supplier {
     /// An open file.
     type File: File;

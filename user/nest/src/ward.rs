@@ -57,17 +57,17 @@ impl Ward {
         self.pid
     }
 
-    /// What it has for its parent.
+    /// Returns the port that the process has for its parent.
     pub fn port(&self) -> Reference {
         self.port.handle()
     }
 
-    /// Where its parts come from.
+    /// Returns the source of the process's parts.
     pub fn maker(&self, files: Reference) -> Maker<'_> {
         Maker { files, data: None, ward: self }
     }
 
-    /// It lives in `child` from now on, and runs.
+    /// Starts the process in `child`.
     pub fn begin<S: Supplier>(&self, child: &Child<S>, name: &[u8]) -> Result<(), Refusal> {
         let (space, thread) = references(child).map_err(|status| Refusal::Kernel("references to it", status))?;
         // Only those who look at lists of processes miss it.

@@ -16,54 +16,54 @@ use nacre_proto::reference::Ref;
 use nacre_sys::lock::Lock;
 use nacre_sys::{Reference, Window};
 
-/// Most references of a message, as a number of slots.
+/// Maximum number of references of a message, as a number of slots.
 pub const SLOTS: usize = MAX_REFERENCES as usize;
 
-/// What people see of a reference.
+/// Name of a reference, for people.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Name {
     /// A proxy's number.
     Proxy(u64),
     /// Another kind of thing.
     Kind(u64),
-    /// It could not be looked at.
+    /// The reference could not be looked at.
     #[default]
     Nothing,
 }
 
-/// How a reference crosses that leads to no proxy of ours. A port crosses as it is by a `P` alone, the monitor's proof that
-/// nothing which can be asked there is denied.
+/// Way in which a reference crosses that leads to no proxy of this monitor. A port crosses as it is
+/// by a `P` alone, the monitor's proof that nothing which can be asked there is denied.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Passage<T, P> {
     /// As it is, since it is no port.
     Plain,
     /// A port as it is: the receiver talks past us.
     Open(P),
-    /// Its place is taken by a proxy with this tag.
+    /// A proxy with this tag takes its place.
     Proxy(T),
-    /// Not at all, nor does its message.
+    /// Neither the reference nor its message crosses.
     Refused,
 }
 
 /// A reference that a message brought.
 #[derive(Clone, Copy, Debug)]
 pub struct Arrival {
-    /// Its number among the message's references.
+    /// Number of the reference among the message's references.
     pub number: usize,
     /// Number of the type that it leads to.
     pub kind: u64,
-    /// Its declared kind; none where the monitor does not attenuate.
+    /// Declared kind of the reference; none where the monitor does not attenuate.
     pub declared: Option<Ref>,
     /// The reference itself.
     pub reference: Reference,
 }
 
-/// What is to be done with a reference after the message has been sent on.
+/// Action on a reference after the message has been sent on.
 #[derive(Clone, Copy, Default)]
 enum After {
     #[default]
     Nothing,
-    /// It went as it was: our copy goes.
+    /// The reference went as it was: the monitor destroys its copy.
     Destroy(Reference),
     /// A new proxy's reference went.
     Withdraw(usize),
@@ -80,7 +80,7 @@ pub struct Crossing<T> {
     count: usize,
 }
 
-/// What translation works on.
+/// State that translation works on.
 pub struct Translator<'a, T> {
     /// The objects of the proxies.
     pub objects: &'a Objects,
@@ -158,12 +158,12 @@ impl<T> Crossing<T> {
         }
     }
 
-    /// What is sent on.
+    /// Returns the references that are sent on.
     pub fn references(&self) -> &[Reference] {
         &self.references[..self.count]
     }
 
-    /// What people see of them.
+    /// Returns names of the references, for people.
     pub fn names(&self) -> &[Name] {
         &self.names[..self.count]
     }
@@ -323,7 +323,7 @@ impl<T: Clone + Default> Translator<'_, T> {
         }
     }
 
-    /// Nobody calls the proxy whose port has this word any more, or nobody answers.
+    /// Retires the proxy whose port has this word: nobody calls it any more, or nobody answers.
     pub fn retire(&self, word: u64) {
         let mut proxies = self.proxies.lock();
         if proxies.retire(word) {

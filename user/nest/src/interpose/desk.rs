@@ -14,7 +14,7 @@ use nacre_sys::{Reference, Span, SpanMut, Window, slots};
 /// Pieces of heap that a worker sets aside for the message that it carries. A relay has two workers at least.
 const PIECES: usize = 1;
 
-/// What one worker has: buffers and slots for either direction.
+/// Buffers and slots of one worker, for either direction.
 pub struct Desk {
     /// The worker's number.
     pub number: usize,
@@ -36,7 +36,7 @@ pub struct Answer<T> {
     pub label: u32,
     /// The words.
     pub words: [u64; 6],
-    /// How many bytes, at the start of the desk's reply buffer.
+    /// Number of bytes, at the start of the desk's reply buffer.
     pub size: usize,
     /// The references.
     pub crossing: Option<Box<Crossing<T>>>,
@@ -95,7 +95,7 @@ impl Desk {
         })
     }
 
-    /// How much memory a desk needs.
+    /// Bytes of memory of a desk.
     pub const SIZE: u64 = 2 * MAX_BYTES;
 }
 

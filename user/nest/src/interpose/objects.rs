@@ -16,7 +16,8 @@ const _: () = assert!(ORIGINAL >= ObjectType::Port.size() && HANDLE - ORIGINAL >
 
 /// Proxies of the first window; each has twice as many as the one before.
 const FIRST: usize = 512;
-/// Most windows: with them there are nearly as many proxies as a port's word can tell apart.
+/// Maximum number of windows. With them there are nearly as many proxies as a port's word can tell
+/// apart.
 const WINDOWS: usize = 7;
 
 /// Proxies of a window.
@@ -35,7 +36,7 @@ const fn window_of(index: usize) -> usize {
     (index / FIRST + 1).ilog2() as usize
 }
 
-/// Where the objects are: windows, of which each is taken when those before it are full.
+/// Memory of proxies' objects: windows, of which each is taken when those before it are full.
 pub struct Objects {
     /// First addresses; 0 if the window was not taken yet.
     starts: [AtomicU64; WINDOWS],
@@ -43,7 +44,7 @@ pub struct Objects {
 }
 
 impl Objects {
-    /// No windows; ports will be received from at `set`.
+    /// Returns memory without windows. Workers will receive from ports of `set`.
     pub fn new(set: PortSet) -> Objects {
         Objects { starts: [const { AtomicU64::new(0) }; WINDOWS], set }
     }
@@ -74,7 +75,7 @@ impl Objects {
         Port(self.at(index))
     }
 
-    /// What the proxy at `index` stands for.
+    /// Returns the object that the proxy at `index` stands for.
     pub fn original(&self, index: usize) -> Reference {
         Reference(self.at(index) + ORIGINAL)
     }
@@ -83,7 +84,7 @@ impl Objects {
         Reference(self.at(index) + HANDLE)
     }
 
-    /// Which proxy `reference` leads to, if it is one of ours.
+    /// Returns the index of the proxy that `reference` leads to, if it is one of this monitor's.
     pub fn index_of(&self, reference: Reference) -> Option<usize> {
         let starts = self.starts.iter().map(|start| start.load(Ordering::Acquire)).take_while(|start| *start != 0);
         starts.enumerate().find_map(|(window, start)| {

@@ -9,7 +9,7 @@
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
-/// What is known of one proxy.
+/// Facts about one proxy.
 #[derive(Clone, Debug, Default)]
 struct Entry<T> {
     state: State,
@@ -17,7 +17,7 @@ struct Entry<T> {
     carried: u32,
     /// The number that people see: counted up, never reused.
     number: u64,
-    /// Its original belongs to the child, and those outside call it.
+    /// Set if its original belongs to the child, and callers are outside.
     outward: bool,
     /// Two proxies of one origin have originals of one server.
     origin: u64,
@@ -30,7 +30,7 @@ const SERVICES: u64 = 1 << 63;
 /// Server that a new proxy's original belongs to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Origin {
-    /// Nobody knows.
+    /// Nothing is known yet.
     Unknown,
     /// The server of the proxy with this index, which made the original.
     Of(usize),
@@ -46,7 +46,8 @@ enum State {
     Leaving,
 }
 
-/// So many proxies of the child's own ports stay for a while after their last reference has gone.
+/// Number of proxies of the child's own ports that stay for a while after their last reference has
+/// gone.
 const GRACE: usize = 32;
 
 /// Bits of a port's word that are the index.
@@ -60,7 +61,7 @@ pub fn index_of(word: u64) -> usize {
 /// A proxy that was made.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Taken {
-    /// Which.
+    /// Index of the proxy.
     pub index: usize,
     /// The number that people see.
     pub number: u64,
@@ -68,25 +69,25 @@ pub struct Taken {
     pub word: u64,
 }
 
-/// What a worker needs to know of the proxy that a message came through.
+/// Facts about the proxy that a message came through, for a worker.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Seen<T> {
     /// The number that people see.
     pub number: u64,
     /// The message comes from outside, for the child.
     pub outward: bool,
-    /// What the monitor noted when the proxy was made.
+    /// Note of the monitor from when it made the proxy.
     pub tag: T,
 }
 
 /// Part of a proxy that crosses.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Loan {
-    /// Its original, which is lent until the message has gone.
+    /// The original of the proxy, which is lent until the message has gone.
     Original,
     /// The proxy itself.
     Proxy,
-    /// Nothing.
+    /// Nothing is lent.
     Nothing,
 }
 
@@ -176,7 +177,8 @@ impl<T: Clone + Default> Proxies<T> {
         if self.fading.len() > GRACE { self.fading.pop_front() } else { None }
     }
 
-    /// Nobody can call the proxy any more, or nobody answers. True: the caller dismantles it and then frees it.
+    /// Retires a proxy that nobody can call any more, or that nobody answers. Returns true if the
+    /// caller has to dismantle it and then free it.
     pub fn retire(&mut self, word: u64) -> bool {
         match self.by_word(word) {
             Some(entry) if index_of(word) != 0 => {

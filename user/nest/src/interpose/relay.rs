@@ -28,7 +28,7 @@ use nacre_sys::gate;
 use nacre_sys::lock::Lock;
 use nacre_sys::{FOREVER, Info, PortSet, Reference, Space, Window};
 
-/// How workers are hired, and what they are given.
+/// Functions that hire workers and provide for them.
 #[derive(Clone, Copy)]
 pub struct Staff {
     /// Starts a thread that calls [`Relay::work`] with this number.
@@ -37,26 +37,26 @@ pub struct Staff {
     pub desk: fn() -> Option<Window>,
     /// Memory for a worker beyond the first, of this pool, or of the monitor if there is none.
     pub room: fn(Option<Reference>) -> Option<Room>,
-    /// What such a worker does, which is given its number.
+    /// Body of such a worker, which gets its number.
     pub worker: fn(usize),
-    /// So many bytes for the objects of proxies.
+    /// Takes this many bytes for the objects of proxies.
     pub objects: fn(u64) -> Option<Window>,
     /// Ends the child, if it is a manager's.
     pub end_child: fn(),
 }
 
-/// What all workers share.
+/// State that all workers share.
 pub struct Relay<W: Watch> {
     set: PortSet,
     objects: Objects,
     proxies: Lock<Proxies<W::Tag>>,
     watch: W,
-    /// How many live on memory of the monitor.
+    /// Number of workers that live on memory of the monitor.
     workers: AtomicUsize,
     /// Number of the next one.
     next_worker: AtomicUsize,
     idle: AtomicUsize,
-    /// For workers that begin.
+    /// Desks for workers that begin.
     desks: Lock<Vec<Desk>>,
     /// Left by a worker that could not begin.
     spare: Lock<Option<Desk>>,
@@ -68,7 +68,8 @@ pub struct Relay<W: Watch> {
     pool: Option<ChildPool>,
 }
 
-/// Which operations are declared to answer with words alone: for each protocol a bit for each operation. The kernel carries such an answer with less ado.
+/// Operations that are declared to answer with words alone: for each protocol a bit for each
+/// operation. The kernel carries such an answer faster.
 struct BareReplies([u32; PROTOCOLS.len() + 1]);
 
 impl BareReplies {
@@ -167,8 +168,8 @@ impl<W: Watch> Relay<W> {
         ipc::receive(self.set.address(), buffers, FOREVER)
     }
 
-    /// Whether nobody knows how long it takes until what was received has been dealt with. What the child asks of its parent is answered at once, as
-    /// far up as parents go.
+    /// Returns true if a received message may take any time to be answered. Requests of the child
+    /// to its parent are answered at once, as far up as parents go.
     fn may_wait(&self, received: &Received) -> bool {
         received.notification().is_none() && index_of(received.word) != 0
     }
@@ -180,7 +181,8 @@ impl<W: Watch> Relay<W> {
         is_request && !frees(received.label())
     }
 
-    /// Whether a message and its answer are words alone, and nobody wants to see them: nearly all that is to be fast is of this kind.
+    /// Returns true if a message and its answer are words alone, and nobody wants to see them.
+    /// Nearly all messages that have to be fast are of this kind.
     #[inline]
     fn is_quick(&self, received: &Received) -> bool {
         let plain = received.info.0 >> 32 == Info::NEEDS_REPLY >> 32;
@@ -322,7 +324,7 @@ impl<W: Watch> Relay<W> {
         slots.iter().any(|slot| self.objects.index_of(*slot).is_some())
     }
 
-    /// What becomes of a client whose message the original did not answer.
+    /// Returns the answer for a client whose message the original did not answer.
     #[cold]
     fn failure(&self, received: &Received, status: Status) -> Option<Answer<W::Tag>> {
         if is_gone(status) {
@@ -398,7 +400,7 @@ impl<W: Watch> Relay<W> {
         service == SERVICE_MEMORY || service == SERVICE_OBJECTS && self.is_ours()
     }
 
-    /// Where our memory was found, there is now the child's.
+    /// Puts the child's memory in place of the monitor's, where an answer names it.
     #[cold]
     fn put_pool(&self, desk: &Desk, result: &Result<Received, Status>) {
         let is_found = result.is_ok_and(|reply| reply.label() == 0 && reply.references() == 1);
@@ -414,7 +416,7 @@ impl<W: Watch> Relay<W> {
         ipc::call(original, &message.for_client(), Buffers::new(room(desk.reply), &desk.reply_slots), patience)
     }
 
-    /// What the original answered, ready to be handed back.
+    /// Takes the answer of the original, ready to be handed back.
     #[inline]
     fn take_answer(
         &self,
@@ -458,7 +460,7 @@ impl<W: Watch> Relay<W> {
     }
 }
 
-/// Whether the original leads nowhere, or went while it was asked.
+/// Returns true if the original leads nowhere, or went while it was asked.
 fn is_gone(status: Status) -> bool {
     status.about() <= 1 && matches!(status.code(), Some(Code::Gone | Code::NullReference | Code::NotAnObject))
 }

@@ -18,7 +18,7 @@ pub struct Half<'a> {
     pub words: [u64; 6],
     /// The bytes.
     pub bytes: &'a [u8],
-    /// What people see of the references.
+    /// Names of the references, for people.
     pub references: &'a [Name],
 }
 
@@ -43,7 +43,7 @@ fn path(bytes: &[u8], into: &mut String) {
     }
 }
 
-/// What a reference leads to.
+/// Writes what a reference leads to.
 fn reference(name: Name, into: &mut String) {
     let text = match name {
         Name::Proxy(number) => return write!(into, "#{number}").unwrap_or(()),
