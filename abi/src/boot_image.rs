@@ -10,11 +10,12 @@ pub const VERSION: u32 = 1;
 
 /// Size of the header: `magic [8]`, `version u32`, `segment_count u32`, `root_entry u64`, `file_count u64`, `files_offset u64`, `total_size u64`, then zeros.
 pub const HEADER_SIZE: u64 = 64;
-/// Where the segments start: each `offset u64, address u64, size u64, rights u64`; offset, address and size are multiples of 4096; zero-filled parts are in the image.
+/// Offset of the segments. Each is `offset u64, address u64, size u64, rights u64`; offset, address
+/// and size are multiples of 4096. Zero-filled parts are in the image.
 pub const SEGMENTS_OFFSET: u64 = 64;
 /// Size of one segment entry.
 pub const SEGMENT_SIZE: u64 = 32;
-/// Most segments.
+/// Maximum number of segments.
 pub const MAX_SEGMENTS: u64 = 16;
 /// Size of one file entry: `name_offset u64, name_size u32, mode u32, content_offset u64, size u64, modified i64 (seconds), reserved u64`.
 /// `mode` is Linux's `st_mode`; a symbolic link's content is its target.
@@ -35,13 +36,13 @@ fn u32_at(bytes: &[u8], offset: u64) -> Option<u32> {
 /// A decoded header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
-    /// How many segments root has.
+    /// Number of root's segments.
     pub segment_count: u64,
     /// Root's first instruction.
     pub root_entry: u64,
-    /// How many files there are.
+    /// Number of files.
     pub file_count: u64,
-    /// Where the file entries start.
+    /// Offset of the file entries.
     pub files_offset: u64,
     /// Size of the whole image.
     pub total_size: u64,

@@ -1,6 +1,6 @@
 //! What the kernel tells root about the machine, in one read-only page at [`BOOT_INFO`](crate::environment::BOOT_INFO).
 
-/// Most ranges of memory that are listed.
+/// Maximum number of ranges of memory that are listed.
 pub const MAX_RANGES: usize = 64;
 
 /// A range of usable memory, in offsets of the physical region.
@@ -19,19 +19,19 @@ pub struct MemoryRange {
 pub struct BootInfo {
     /// [`VERSION`](crate::VERSION).
     pub version: u64,
-    /// Where the boot image is in the physical region.
+    /// Offset of the boot image in the physical region.
     pub image_start: u64,
-    /// Its size in bytes.
+    /// Size of the boot image in bytes.
     pub image_size: u64,
     /// CPUs that were started.
     pub cpus: u64,
     /// Ticks of the time-stamp counter a second.
     pub tsc_frequency: u64,
-    /// How many entries of `ranges` are meaningful.
+    /// Number of entries of `ranges` that are meaningful.
     pub range_count: u64,
     /// Memory that root may use as it likes; kernel, boot image and tables are not in it.
     pub ranges: [MemoryRange; MAX_RANGES],
-    /// How many pages of the object area are mapped.
+    /// Number of pages of the object area that are mapped.
     pub objects_pages: u64,
     /// Time-stamp counter at kernel entry (for the cost of booting).
     pub tsc_at_entry: u64,

@@ -78,9 +78,9 @@ calls! {
     RegionCreate = 16, "region_create";
     /// `(object)`: destroys the region; everything mapped from it is unmapped.
     RegionDestroy = 17, "region_destroy";
-    /// See `space_move`.
+    /// Moves a region to another slot, as `space_move` does.
     RegionMove = 18, "region_move";
-    /// See `space_reference`.
+    /// Makes a reference lead to a region, as `space_reference` does.
     RegionReference = 19, "region_reference";
     /// Writes [`RegionState`](crate::state::RegionState).
     RegionGetState = 20, "region_get_state";
@@ -91,9 +91,9 @@ calls! {
     MappingCreate = 22, "mapping_create";
     /// `(object)`: unmaps.
     MappingDestroy = 23, "mapping_destroy";
-    /// See `space_move`.
+    /// Moves a mapping to another slot, as `space_move` does.
     MappingMove = 24, "mapping_move";
-    /// See `space_reference`.
+    /// Makes a reference lead to a mapping, as `space_reference` does.
     MappingReference = 25, "mapping_reference";
     /// Writes [`MappingState`](crate::state::MappingState).
     MappingGetState = 26, "mapping_get_state";
@@ -104,9 +104,9 @@ calls! {
     ThreadCreate = 28, "thread_create";
     /// `(object)`: ends the thread; who waits for its reply gets `Gone`.
     ThreadDestroy = 29, "thread_destroy";
-    /// See `space_move`.
+    /// Moves a thread to another slot, as `space_move` does.
     ThreadMove = 30, "thread_move";
-    /// See `space_reference`.
+    /// Makes a reference lead to a thread, as `space_reference` does.
     ThreadReference = 31, "thread_reference";
     /// Writes [`ThreadState`](crate::state::ThreadState), and the FPU state behind it if `size` allows. The thread must be stopped (or be the caller).
     ThreadGetState = 32, "thread_get_state";
@@ -129,9 +129,9 @@ calls! {
     PortCreate = 40, "port_create";
     /// `(object)`: destroys the port: its references become null, waiting clients get `Gone`.
     PortDestroy = 41, "port_destroy";
-    /// See `space_move`.
+    /// Moves a port to another slot, as `space_move` does.
     PortMove = 42, "port_move";
-    /// See `space_reference`.
+    /// Makes a reference lead to a port, as `space_reference` does.
     PortReference = 43, "port_reference";
     /// Writes [`PortState`](crate::state::PortState).
     PortGetState = 44, "port_get_state";
@@ -142,9 +142,9 @@ calls! {
     PortSetCreate = 46, "port_set_create";
     /// `(object)`: destroys the set; its ports stand alone again.
     PortSetDestroy = 47, "port_set_destroy";
-    /// See `space_move`.
+    /// Moves a set of ports to another slot, as `space_move` does.
     PortSetMove = 48, "port_set_move";
-    /// See `space_reference`.
+    /// Makes a reference lead to a set of ports, as `space_reference` does.
     PortSetReference = 49, "port_set_reference";
     /// Writes [`PortSetState`](crate::state::PortSetState).
     PortSetGetState = 50, "port_set_get_state";
@@ -155,13 +155,14 @@ calls! {
     ReferenceCreate = 52, "reference_create";
     /// `(object)`: destroys the reference, not what it leads to.
     ReferenceDestroy = 53, "reference_destroy";
-    /// See `space_move`.
+    /// Moves a reference to another slot, as `space_move` does.
     ReferenceMove = 54, "reference_move";
     /// `(object, reference, rights)`: copies a reference, with equal or fewer rights.
     ReferenceReference = 55, "reference_reference";
     /// Writes [`ReferenceState`](crate::state::ReferenceState).
     ReferenceGetState = 56, "reference_get_state";
-    /// With the state of a null reference: makes it null. Other targets are set by the target's own `reference` call.
+    /// Makes a reference null, with the state of a null reference. Other targets are set by the
+    /// target's own `reference` call.
     ReferenceSetState = 57, "reference_set_state";
     /// `(reference, start, size)`: if the target lies in that range of the caller's memory, its address there in `rdx` (its type in `r8`); else `rdx` = 0.
     ReferenceReveal = 58, "reference_reveal";
@@ -170,9 +171,9 @@ calls! {
     MutexCreate = 59, "mutex_create";
     /// `(object)`: destroys the mutex; who waits gets `Gone`.
     MutexDestroy = 60, "mutex_destroy";
-    /// See `space_move`.
+    /// Moves a mutex to another slot, as `space_move` does.
     MutexMove = 61, "mutex_move";
-    /// See `space_reference`.
+    /// Makes a reference lead to a mutex, as `space_reference` does.
     MutexReference = 62, "mutex_reference";
     /// Writes [`MutexState`](crate::state::MutexState).
     MutexGetState = 63, "mutex_get_state";
@@ -187,9 +188,9 @@ calls! {
     ConditionCreate = 67, "condition_create";
     /// `(object)`: destroys the condition; who waits gets `Gone`.
     ConditionDestroy = 68, "condition_destroy";
-    /// See `space_move`.
+    /// Moves a condition to another slot, as `space_move` does.
     ConditionMove = 69, "condition_move";
-    /// See `space_reference`.
+    /// Makes a reference lead to a condition, as `space_reference` does.
     ConditionReference = 70, "condition_reference";
     /// Writes [`ConditionState`](crate::state::ConditionState).
     ConditionGetState = 71, "condition_get_state";
@@ -236,7 +237,7 @@ calls! {
     ThreadScheduleAs = 90, "thread_schedule_as";
 }
 
-/// How many calls there are.
+/// Number of calls.
 pub const CALL_COUNT: u64 = Call::ALL.len() as u64;
 
 /// Flag of `thread_stop`: a wait that the thread is in ends with `Interrupted`, instead of being made again at `thread_start`.

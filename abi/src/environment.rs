@@ -3,9 +3,9 @@
 //! A program starts as on Linux - `argc`, `argv`, the environment and the auxiliary vector lie at its stack pointer - with an
 //! *object area* mapped beside it, in whose first page stand the references it was born with.
 
-/// Where the object area starts, in every environment.
+/// Start of the object area, in every environment.
 pub const OBJECTS: u64 = 0x7f00_0000_0000;
-/// How many pages of object area a program is given at least.
+/// Minimum number of pages of a program's object area.
 pub const OBJECTS_PAGES: u64 = 16;
 
 /// Reference to the parent's port; null in root.
@@ -25,11 +25,11 @@ pub const THREAD: u64 = OBJECTS + 0x180;
 /// First address of the object area that is free for the program's own objects.
 pub const FREE: u64 = OBJECTS + 0x200;
 
-/// Where the library for foreign calls is put beside a foreign program.
+/// Address of the library for foreign calls, beside a foreign program.
 pub const FOREIGN_LIBRARY: u64 = 0x7e00_0000_0000;
-/// Where `BootInfo` lies in root's space.
+/// Address of `BootInfo` in root's space.
 pub const BOOT_INFO: u64 = 0x7d00_0000_0000;
-/// Where the boot image lies in root's space, readable.
+/// Address of the boot image in root's space, readable.
 pub const BOOT_IMAGE: u64 = 0x7c00_0000_0000;
 
 /// Type of the ELF note (name `Nacre`) that marks a program as native; others are foreign. Its word is the [`VERSION`](crate::VERSION).

@@ -14,9 +14,9 @@
 
 /// Words that a message carries in registers.
 pub const WORDS: usize = 6;
-/// Most bytes in one message.
+/// Maximum number of bytes in one message.
 pub const MAX_BYTES: u64 = 16384;
-/// Most references in one message.
+/// Maximum number of references in one message.
 pub const MAX_REFERENCES: u64 = 8;
 
 /// Bit of a notification that the kernel sets itself: the last reference to the port is gone (destroyed, or made null or replaced).
@@ -38,25 +38,26 @@ pub const FOR_CLIENT: u64 = 1 << 58;
 /// Bit of the descriptor's address in `r14`: nothing is sent through the descriptor, it only says where to receive. The kernel need not read it to send.
 pub const RECEIVE_ONLY: u64 = 1;
 
-/// What a message carries beyond registers, and where an answer's may be put. Eight words, at a multiple of 64.
+/// Parts of a message that do not fit into registers, and the buffers for an answer. Eight words,
+/// at a multiple of 64.
 #[derive(Clone, Copy, Default, Debug, PartialEq, Eq)]
 #[repr(C, align(64))]
 pub struct Descriptor {
     /// Address of the bytes to send.
     pub send_address: u64,
-    /// How many, at most [`MAX_BYTES`].
+    /// Number of bytes to send, at most [`MAX_BYTES`].
     pub send_size: u64,
-    /// Where received bytes go.
+    /// Address of the buffer for received bytes.
     pub receive_address: u64,
-    /// How many may be received.
+    /// Number of bytes that may be received.
     pub receive_capacity: u64,
     /// Address (a multiple of 64) of an array of addresses of references to send.
     pub send_references: u64,
-    /// How many, at most [`MAX_REFERENCES`].
+    /// Number of references to send, at most [`MAX_REFERENCES`].
     pub send_reference_count: u64,
     /// Address (a multiple of 64) of an array of slots for received references: each free, or a reference that is replaced.
     pub receive_slots: u64,
-    /// How many, at most [`MAX_REFERENCES`].
+    /// Number of slots, at most [`MAX_REFERENCES`].
     pub receive_slot_count: u64,
 }
 
@@ -70,13 +71,15 @@ pub struct Info(pub u64);
 impl Info {
     /// The sender waits for a reply.
     pub const NEEDS_REPLY: u64 = 1 << 53;
-    /// Not a message: pending bits of the port, in the first word.
+    /// Flag of a notification, which is no message: the first word holds the port's pending bits.
     pub const NOTIFICATION: u64 = 1 << 54;
-    /// From the kernel: a page that a region lacks (see [`fault`](crate::fault)).
+    /// Flag of a message from the kernel: a region lacks a page (see [`fault`](crate::fault)).
     pub const FAULT: u64 = 1 << 55;
-    /// From the kernel: a thread's exception (see [`fault`](crate::fault)).
+    /// Flag of a message from the kernel: a thread's exception (see [`fault`](crate::fault)).
     pub const EXCEPTION: u64 = 1 << 56;
-    /// From the kernel: a thread that this port schedules is ready. The word that it is known by comes in the first word, and a reference to it where a slot is offered.
+    /// Flag of a message from the kernel: a thread that this port schedules is ready. The first
+    /// word is the word that the thread is known by. A reference to the thread comes where a slot
+    /// is offered.
     pub const READY: u64 = 1 << 57;
 
     /// An outgoing word with this label.
@@ -94,17 +97,17 @@ impl Info {
         self.0 as u32
     }
 
-    /// How many bytes were received.
+    /// Returns the number of bytes that were received.
     pub const fn bytes(self) -> u64 {
         self.0 >> 32 & 0x1ffff
     }
 
-    /// How many references were received.
+    /// Returns the number of references that were received.
     pub const fn references(self) -> u64 {
         self.0 >> 49 & 0xf
     }
 
-    /// Whether all bits of `flags` are set.
+    /// Returns true if all bits of `flags` are set.
     pub const fn has(self, flags: u64) -> bool {
         self.0 & flags == flags
     }

@@ -50,7 +50,7 @@ impl ObjectType {
         if number >= 1 && number <= 9 { Some(Self::ALL[number as usize - 1]) } else { None }
     }
 
-    /// How many bytes an object of this type occupies, from its address on. It may not cross a page.
+    /// Returns the number of bytes that an object of this type occupies. It may not cross a page.
     pub const fn size(self) -> u64 {
         match self {
             ObjectType::Thread => 4096,
@@ -60,17 +60,17 @@ impl ObjectType {
         }
     }
 
-    /// What its address must be a multiple of.
+    /// Returns the alignment of its address.
     pub const fn alignment(self) -> u64 {
         self.size()
     }
 }
 
-/// What a reference leads to: an object, or one of the machine's resources that are no objects.
+/// Target of a reference: an object, or a resource of the machine that is no object.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub enum TargetType {
-    /// Nothing: the target is gone or there never was one.
+    /// No target: it is gone, or there never was one.
     Null = 0,
     /// A space.
     Space = 1,

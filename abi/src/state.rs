@@ -45,7 +45,7 @@ pub const fn current_header(object: ObjectType) -> u64 {
     }
 }
 
-/// What `memory_objects` writes for each object.
+/// Object that `memory_objects` lists.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct ObjectEntry {
@@ -72,9 +72,9 @@ macro_rules! state {
         impl $name {
             /// The header of this version.
             pub const HEADER: u64 = crate::state::header(crate::ObjectType::$object, $version);
-            /// How many 64-bit words the state has.
+            /// Number of 64-bit words of the state.
             pub const WORDS: usize = $words;
-            /// Its size in bytes.
+            /// Size of the state in bytes.
             pub const SIZE: u64 = 8 * $words;
 
             /// The state as words.

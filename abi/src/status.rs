@@ -1,12 +1,12 @@
 //! What a call answers in its first register: a code, and the number of the argument it is about.
 
-/// Why a call did not do what was asked. `Ok` is zero; the numbers never change meaning.
+/// Reason why a call failed. `Ok` is zero; the numbers never change meaning.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Code {
     /// The call was carried out.
     Ok = 0,
-    /// No call has this number, and the thread has no entry for foreign calls.
+    /// The call's number is unknown, and the thread has no entry for foreign calls.
     UnknownCall = 1,
     /// The address is outside the caller's space, not aligned, or nothing (or too little right) is mapped there.
     BadAddress = 2,
@@ -112,12 +112,12 @@ impl Status {
         Code::ALL.get((self.0 & 0xff) as usize).copied()
     }
 
-    /// Which argument the status is about; 0 is none in particular.
+    /// Returns the number of the argument that the status is about; 0: none in particular.
     pub const fn about(self) -> u8 {
         (self.0 >> 8) as u8
     }
 
-    /// Whether the call succeeded.
+    /// Returns true if the call succeeded.
     pub const fn is_ok(self) -> bool {
         self.0 == 0
     }

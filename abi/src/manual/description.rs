@@ -2,7 +2,7 @@
 
 use crate::{Call, Code, ObjectType};
 
-/// What an argument is. Each kind brings errors of its own.
+/// Kind of an argument. Each kind has errors of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// An object of this type, or a reference to it with `REFERENCE_CONTROL`.
@@ -54,41 +54,41 @@ pub struct Failure {
     pub argument: u8,
     /// The code.
     pub code: Code,
-    /// Why.
+    /// Cause of the failure.
     pub cause: &'static str,
-    /// What to do about it.
+    /// Remedy of the caller.
     pub remedy: &'static str,
 }
 
 /// One argument.
 #[derive(Clone, Copy, Debug)]
 pub struct Argument {
-    /// Its name.
+    /// Name of the argument.
     pub name: &'static str,
-    /// What it is.
+    /// Kind of the argument.
     pub kind: Kind,
     /// More about it: meaning, units.
     pub text: &'static str,
 }
 
-/// What the manual says of one call.
+/// Chapter of the manual about one call.
 #[derive(Clone, Copy, Debug)]
 pub struct Entry {
     /// The call.
     pub call: Call,
-    /// What it is for, and what happens when nothing goes wrong.
+    /// Purpose of the call, and its effect when nothing fails.
     pub purpose: &'static str,
     /// The arguments, in order.
     pub arguments: &'static [Argument],
-    /// What comes back besides the status.
+    /// Results besides the status.
     pub results: &'static str,
     /// Failures beyond those that the arguments' kinds bring.
     pub failures: &'static [&'static [Failure]],
-    /// Where it goes on when it is cut off.
+    /// Point at which the call continues after it was cut off.
     pub restarts: &'static str,
 }
 
-/// What can be wrong with a message.
+/// Failures of a message.
 pub(super) const MESSAGE: &[Failure] = &[
     failure(9, Code::BadArgument, "more than 16384 bytes or 8 references", "send less"),
     failure(9, Code::BadAddress, "the descriptor, a buffer or an array is not in your memory (or, for the reply, was not there when it came)", "pass addresses of mapped memory; touch the buffers first"),
@@ -102,7 +102,7 @@ pub(super) const MESSAGE: &[Failure] = &[
     failure(9, Code::SlotOccupied, "a slot for received references holds another object", "offer free slots or references"),
 ];
 
-/// How a wait can end badly.
+/// Failures of a wait.
 pub(super) const WAIT: &[Failure] = &[
     failure(0, Code::TimedOut, "the time given in r15 passed", "try again, or give more time"),
     failure(0, Code::Gone, "the port, or who owed the reply, is gone", "obtain a new reference"),
@@ -127,7 +127,7 @@ const BUSY_PAGE: Failure = failure(0, Code::Busy, "a page holds objects or table
 const SMALL: Failure = failure(0, Code::BufferTooSmall, "the state does not fit", "pass at least the size that the state's documentation gives");
 
 impl Kind {
-    /// What can be wrong with an argument of this kind; the argument's number is left 0.
+    /// Returns the failures of an argument of this kind. The argument's number is 0 in them.
     pub const fn failures(self) -> &'static [Failure] {
         match self {
             Kind::Object(_) | Kind::Use(_) | Kind::Notified | Kind::SpaceOrOwn | Kind::Keeper => &[ADDRESS, DEEP, NOT_OBJECT, TYPE, NULL, DENIED],
@@ -144,7 +144,7 @@ impl Kind {
         }
     }
 
-    /// What it is, in words.
+    /// Returns the kind in words.
     pub const fn text(self) -> &'static str {
         match self {
             Kind::Object(_) => "object, or reference with CONTROL",
@@ -172,7 +172,7 @@ impl Kind {
 }
 
 impl Entry {
-    /// Whether the manual says that the call can fail with this code about this argument.
+    /// Returns true if the manual says that the call can fail with this code about this argument.
     pub fn names(&self, code: Code, argument: u8) -> bool {
         let by_kind = |argument: &Argument| argument.kind.failures().iter().any(|failure| failure.code == code);
         let own = self.failures.iter().copied().flatten().any(|failure| failure.code == code && (failure.argument == argument || failure.argument == 0));

@@ -3,7 +3,7 @@
 use super::description::{Argument, Entry, Failure, Kind, failure};
 use crate::{Call, Code};
 
-/// How pages cannot be copied.
+/// Failures of copying pages.
 const COPIED: &[Failure] = &[
     failure(1, Code::BadAddress, "a page may not be read, or is a device, or holds objects", "copy memory of your own space"),
     failure(1, Code::TooDeep, "a page lies under too many layers", "map from a space nearer to the machine"),

@@ -3,7 +3,7 @@
 super::state! {
     /// A condition variable.
     ConditionState, Condition, version 1, 2 words {
-        /// How many threads wait (read only).
+        /// Number of threads that wait (read only).
         waiting,
     }
 }

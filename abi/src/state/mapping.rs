@@ -7,7 +7,7 @@ super::state! {
         start,
         /// Size in bytes, a multiple of 4096.
         size,
-        /// Where in the region the window starts, a multiple of 4096.
+        /// Offset in the region at which the window starts, a multiple of 4096.
         offset,
         /// [`Rights`](crate::Rights), and [`Rights::OVER`](crate::Rights::OVER) if it is an overlay.
         rights,

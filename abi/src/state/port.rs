@@ -7,7 +7,7 @@ super::state! {
         word,
         /// Pending notification bits.
         pending,
-        /// How many threads wait to send (read only).
+        /// Number of threads that wait to send (read only).
         waiting,
     }
 }

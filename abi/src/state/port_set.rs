@@ -3,7 +3,7 @@
 super::state! {
     /// Ports that are received from together.
     PortSetState, PortSet, version 1, 2 words {
-        /// How many ports are in it (read only).
+        /// Number of ports in the set (read only).
         ports,
     }
 }

@@ -9,7 +9,7 @@ super::state! {
         rights,
         /// First I/O port or interrupt line, for those targets; for a region its size in bytes.
         first,
-        /// How many, for I/O ports and interrupt lines; for a region its rights.
+        /// Number of I/O ports or interrupt lines; for a region its rights.
         count,
     }
 }

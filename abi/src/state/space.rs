@@ -5,7 +5,7 @@ super::state! {
     SpaceState, Space, version 2, 4 words {
         /// Pages donated for tables. Read only: it is given when the space is made, and by `space_donate`.
         pool_pages,
-        /// How many mappings, regions and threads there are (read only).
+        /// Number of mappings, regions and threads (read only).
         population,
         /// `TIME_HIDDEN`. Taken over by `space_set_state`; a space that is made has what the space of its maker has.
         flags,
@@ -13,6 +13,7 @@ super::state! {
 }
 
 impl SpaceState {
-    /// In `flags`: the machine's time does not show. Instructions that read it (`rdtsc`, `rdtscp`) are protected ones, which whoever keeps the space can emulate with a time of its own.
+    /// Flag in `flags`: the machine's time does not show. Instructions that read it (`rdtsc`,
+    /// `rdtscp`) raise an exception, which the space's keeper can answer with a time of its own.
     pub const TIME_HIDDEN: u64 = 1;
 }

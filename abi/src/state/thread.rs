@@ -1,10 +1,11 @@
 //! State of a thread. Links: `[space, client, scheduler]`: the client is whom it owes a reply, or null; the scheduler is the port of who gives it time, or
 //! null: if it has none, and if whoever reads the state has the same.
 
-/// How many register words a thread has: sixteen general registers, then `rip rflags fs_base gs_base foreign_entry`.
+/// Number of register words of a thread: sixteen general registers, then `rip rflags fs_base
+/// gs_base foreign_entry`.
 pub const REGISTERS: usize = 21;
 
-/// Most bytes of FPU state (the standard form of XSAVE) that follow a [`ThreadState`].
+/// Maximum number of bytes of FPU state (the standard form of XSAVE) that follow a [`ThreadState`].
 pub const FPU_SIZE: u64 = 2752;
 
 super::state! {
@@ -55,13 +56,13 @@ super::state! {
         fs_base,
         /// Base of `gs`.
         gs_base,
-        /// Where foreign calls continue; 0 = nowhere.
+        /// Address at which foreign calls continue; 0: they fail.
         foreign_entry,
-        /// What it has failed with and no keeper has answered yet: 0 nothing, 1 a region lacks a page, 2 an exception.
+        /// Fault that no keeper has answered yet: 0 none, 1 a region lacks a page, 2 an exception.
         fault,
-        /// Of a fault the offset in the region, of an exception its kind.
+        /// Offset in the region of a fault, or kind of an exception.
         fault_first,
-        /// Of a fault the rights that the access needs, of an exception the machine's error code.
+        /// Rights that the access needs of a fault, or the machine's error code of an exception.
         fault_second,
         /// The address that was accessed.
         fault_third,
@@ -77,23 +78,24 @@ super::state! {
 }
 
 impl ThreadState {
-    /// Which word is `rax`; the [`REGISTERS`] registers stand from here.
+    /// Number of the word that holds `rax`, the first of [`REGISTERS`] registers.
     pub const FIRST_REGISTER: usize = 3;
-    /// In `flags`: stopped.
+    /// Flag in `flags`: the thread is stopped.
     pub const STOPPED: u64 = 1;
-    /// In `flags`: FPU state exists.
+    /// Flag in `flags`: FPU state exists.
     pub const FPU_USED: u64 = 2;
-    /// In `flags`: the message of its `ipc_call` was taken; it waits for the reply.
+    /// Flag in `flags`: a server has taken the message of the thread's `ipc_call`, and the thread
+    /// waits for the reply.
     pub const AWAITS_REPLY: u64 = 4;
-    /// In `flags`: stopped by a fault or exception for which there is no keeper.
+    /// Flag in `flags`: a fault or exception for which there is no keeper has stopped the thread.
     pub const ABANDONED: u64 = 8;
-    /// In `flags`: a scheduler gives it time.
+    /// Flag in `flags`: a scheduler gives the thread time.
     pub const SCHEDULED: u64 = 16;
-    /// In `flags`: its scheduler has been told that it is ready.
+    /// Flag in `flags`: the thread's scheduler knows that it is ready.
     pub const KNOWN: u64 = 32;
-    /// In `fault`: a region lacks a page.
+    /// Value of `fault`: a region lacks a page.
     pub const FAULT_REGION: u64 = 1;
-    /// In `fault`: an exception.
+    /// Value of `fault`: an exception.
     pub const FAULT_EXCEPTION: u64 = 2;
 
     /// Returns the words that are addresses of the thread's space.

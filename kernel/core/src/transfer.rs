@@ -44,7 +44,6 @@ struct Parcel {
     references: References,
 }
 
-
 impl<M: Machine> Kernel<M> {
     /// Moves the message (or fault) of `sender` to `receiver`, whose registers then hold what
     /// `ipc_receive` returns.

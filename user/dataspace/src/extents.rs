@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-/// What is free: runs in the order of their starts, which never touch each other.
+/// Free runs, in the order of their starts. They never touch each other.
 #[derive(Debug)]
 pub struct Extents {
     free: Vec<(u64, u64)>,

@@ -2,14 +2,14 @@
 
 use crate::Page;
 
-/// How a frame is shown at its page.
+/// Access to a frame at its page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shown {
-    /// Nobody reaches it.
+    /// The frame is hidden.
     No,
-    /// It can be read, and not written.
+    /// The frame can be read, but not written.
     Read,
-    /// It can be written.
+    /// The frame can be read and written.
     Written,
 }
 
@@ -19,9 +19,9 @@ pub struct Refused;
 
 /// Shows and hides frames, and reads and writes them. Pages are numbers from 0 on, and so are frames.
 pub trait Hands {
-    /// From now on `page` shows `frame`, to be written too or not. It was hidden.
+    /// Shows `frame` at `page`, for writing too if `written` is set. The page was hidden.
     fn show(&mut self, page: u64, frame: usize, written: bool) -> Result<(), Refused>;
-    /// Nobody reaches the frame any more when this returns.
+    /// Hides the frame. Nobody reaches it any more when this returns.
     fn hide(&mut self, page: u64, frame: usize) -> Result<(), Refused>;
     /// Reads a frame that is hidden.
     fn read(&mut self, frame: usize, into: &mut Page);

@@ -33,5 +33,5 @@ pub use store::{Full, Store};
 /// Bytes of a page.
 pub const PAGE: usize = 4096;
 
-/// What a page holds.
+/// Contents of a page.
 pub type Page = [u8; PAGE];

@@ -8,23 +8,23 @@ pub use clock::Clock;
 pub use fifo::Fifo;
 pub use random::Random;
 
-/// How a frame stands, as far as a policy is concerned.
+/// State of a frame, as far as a policy is concerned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {
-    /// It holds no page, or one that must not leave now.
+    /// The frame holds no page, or one that must not leave now.
     Fixed,
-    /// Its page is shown.
+    /// The page of the frame is shown.
     Shown,
-    /// Its page is hidden, and nobody has asked for it since.
+    /// The page of the frame is hidden, and nobody has asked for it since.
     Idle,
 }
 
-/// What is to be done with a frame.
+/// Action on a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Choice {
-    /// Its page leaves.
+    /// The page of the frame leaves.
     Leave(usize),
-    /// Its page is hidden: who needs it will ask for it.
+    /// The page of the frame is hidden. A program that needs it will ask for it.
     Hide(usize),
 }
 

@@ -40,7 +40,7 @@ pub struct Spaces<H, S, P> {
 }
 
 impl<H: Hands, S: Store, P: Policy> Spaces<H, S, P> {
-    /// No dataspaces yet, over these banks; pages have numbers below `pages`.
+    /// Makes an empty set of dataspaces over these banks. Pages have numbers below `pages`.
     pub fn new(banks: Vec<Bank<H, S, P>>, pages: u64) -> Spaces<H, S, P> {
         Spaces { banks, nodes: BTreeMap::new(), extents: Extents::new(pages), buffer: Box::new([0; PAGE]) }
     }

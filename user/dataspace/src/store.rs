@@ -25,7 +25,7 @@ pub trait Store {
     fn get(&mut self, number: u64, into: &mut Page) -> Result<(), Lost>;
     /// Keeps it no longer.
     fn drop(&mut self, number: u64);
-    /// How many pages it can keep at least, whatever they hold.
+    /// Returns the number of pages that the store can keep at least, whatever they hold.
     fn capacity(&self) -> u64;
     /// Bytes that are in use.
     fn used(&self) -> u64;
@@ -118,7 +118,7 @@ impl Numbers {
         self.free.push(number);
     }
 
-    /// How many are taken.
+    /// Returns the number of places that are taken.
     pub fn taken(&self) -> u64 {
         self.next - self.free.len() as u64
     }

@@ -37,7 +37,8 @@ pub unsafe fn copy(from: u64, to: u64, size: u64) -> Result<(), Status> {
     raw::call(Call::MemoryCopy, [from, to, size, 0]).map(drop)
 }
 
-/// Gives up the contents of a range of own memory. Each page is zero when it is touched again.
+/// Reclaims a range as [`reclaim`] does, and fills it with zeros: a page is cleared when it is
+/// touched for the first time.
 pub fn clear(start: u64, size: u64) -> Result<(), Status> {
     raw::call(Call::MemoryReclaim, [start, size, RECLAIM_CLEAR, 0]).map(drop)
 }

@@ -7,7 +7,7 @@ use super::{Choice, Policy, Standing, first_from};
 pub struct Random(u64);
 
 impl Random {
-    /// One that starts with `seed`.
+    /// Makes a policy whose choices follow from `seed`.
     pub fn new(seed: u64) -> Random {
         Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
     }

@@ -6,7 +6,7 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 use lz4_flex::block::{compress_into, decompress_into, get_maximum_output_size};
 
-/// What a page costs beside its bytes.
+/// Cost of a page beside its bytes.
 const RECORD: u64 = 64;
 
 /// Keeps pages in the heap, up to a limit in bytes.
