@@ -10,13 +10,13 @@ use nacre_abi::{PAGE_SIZE, VERSION};
 use nacre_sys::Window;
 use nacre_sys::clock::Scale;
 
-/// Most bytes of the kernel's command line.
+/// Maximum number of bytes of the kernel's command line.
 const COMMAND_LINE: usize = 256;
 
 /// The parts of [`BootInfo`] that matter here.
 #[derive(Debug)]
 pub struct BootFacts {
-    /// Where the boot image is, in the physical region.
+    /// Range of the boot image in the physical region.
     pub image: MemoryRange,
     /// Memory that is ours.
     pub ranges: Vec<MemoryRange>,
@@ -71,13 +71,13 @@ fn take_store(ranges: &mut Vec<MemoryRange>, size: u64) -> MemoryRange {
     store
 }
 
-/// How many processors the machine has; 1 if the page does not say.
+/// Returns the number of processors of the machine; 1 if the page does not say.
 pub fn processors() -> u64 {
     let count = Window::new(BOOT_INFO, PAGE_SIZE).and_then(|page| page.read_word(offset_of!(BootInfo, cpus) as u64));
     count.unwrap_or(1).max(1)
 }
 
-/// How the processor's counter becomes time; `None` if the page does not say.
+/// Returns the scale of the processor's counter, or `None` if the page does not say.
 pub fn clock_scale() -> Option<Scale> {
     let page = Window::new(BOOT_INFO, PAGE_SIZE)?;
     let word = |offset: usize| page.read_word(offset as u64);

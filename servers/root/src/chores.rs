@@ -18,15 +18,15 @@ pub const FILLED: u64 = 256 << 10;
 pub struct Making {
     /// The pool that has paid for it.
     pub pool: Key,
-    /// Its size in bytes.
+    /// Size of the segment in bytes.
     pub size: u64,
-    /// It may hold kernel objects.
+    /// Set if the segment may hold kernel objects.
     pub holds_objects: bool,
     /// The memory, once there was enough, and how many bytes of it are zeros.
     pub segment: Option<(Segment, u64)>,
 }
 
-/// What follows when a file has been cut off.
+/// Work that follows when a file has been cut off.
 pub enum AfterCut {
     /// The answer to `set_size`.
     Answer,

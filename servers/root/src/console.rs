@@ -28,16 +28,18 @@ const SECOND: (u64, u64) = (3, 2);
 const FULL: usize = 32 << 10;
 /// Writes fail when even more are queued, by programs with many threads.
 const OVERFULL: usize = 1 << 20;
-/// How often a line may ask in one interrupt; one that goes on is out of order.
+/// Maximum number of requests of a line in one interrupt. A line that goes on is out of order.
 const MOST_ASKED: u32 = 10_000;
-/// How often a line without an interrupt is looked at while it does not take bytes, in nanoseconds.
+/// Nanoseconds between looks at a line without an interrupt while it does not take bytes.
 const LOOK: u64 = 2_000_000;
-/// How much of a file is queued at a time.
+/// Bytes of a file that are queued at a time.
 const PART: usize = 4096;
-/// Most who attend the terminal one over the other, and most who watch the streams.
+/// Maximum number of clients that attend the terminal one over the other, and of clients that watch
+/// the streams.
 const MAX_ATTENDANTS: usize = 16;
 const MAX_WATCHERS: usize = 256;
-/// Most readers, and most writers, that wait. Where one more comes, the oldest of the account with the most gives way.
+/// Maximum number of readers, and of writers, that wait. Where one more comes, the oldest of the
+/// account with the most gives way.
 const MAX_WAITING: usize = 1024;
 
 /// Somebody who waits for input.
@@ -58,9 +60,9 @@ struct Writer {
 
 /// The console.
 pub struct Console {
-    /// What the program reads.
+    /// Input of the program.
     pub input: Input,
-    /// What goes to the host.
+    /// Records and messages for the host.
     pub messages: Messages,
     lines: [Serial; 3],
     control: ControlLines,
@@ -96,12 +98,12 @@ impl Told {
     }
 }
 
-/// How a stream is open.
+/// Access of an open stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Access {
-    /// Of the flags of `open`: for reading, for writing, for both.
+    /// Access mode of the flags of `open`: for reading, for writing, for both.
     pub mode: u64,
-    /// Whether what is written are errors.
+    /// Set if the stream is that of errors.
     pub is_error: bool,
 }
 
@@ -193,7 +195,7 @@ impl Console {
         }
     }
 
-    /// From now on this port is told of these events of the terminal.
+    /// Makes `port` hear of these events of the terminal from now on.
     pub fn attend(&mut self, events: u64, port: OwnedReference) {
         self.attendants.retain(|attendant| !attendant.is_gone());
         if self.attendants.len() >= MAX_ATTENDANTS {
@@ -210,7 +212,8 @@ impl Console {
         events & !last.events
     }
 
-    /// This port is to be told, once, when the events are there for somebody who reads or writes as `is_error` says.
+    /// Notifies a port, once, when the events are there for somebody who reads or writes as
+    /// `is_error` says.
     pub fn watch(&mut self, events: u64, bits: u64, port: OwnedReference, (access, account): (Access, Key)) {
         if self.watchers.len() >= MAX_WATCHERS {
             let place = giving_way(self.watchers.iter().map(|(_, _, account)| *account)).unwrap_or(0);
@@ -277,29 +280,31 @@ impl Console {
         }
     }
 
-    /// Whether everything has gone out.
+    /// Returns true if everything has gone out.
     pub fn is_quiet(&self) -> bool {
         self.messages.items.is_empty() && self.lines.iter().all(|line| line.is_quiet(&mut IoPorts))
     }
 
-    /// How many bytes are queued.
+    /// Returns the number of bytes that are queued.
     pub fn pending(&self) -> usize {
         self.lines.iter().map(Serial::pending).sum()
     }
 
-    /// Which line the program's output or errors go to: a terminal shows both, in order.
+    /// Returns the line of the program's output or errors. A terminal shows both on one line, in
+    /// order.
     fn line_for(&mut self, is_error: bool) -> usize {
         if is_error && self.input.terminal().is_none() { 2 } else { 0 }
     }
 
-    /// Whether so much is queued that nothing more is taken of an account. One that waits for nothing may write when others have filled the queue.
+    /// Returns true if so much is queued that nothing more is taken of an account. An account
+    /// without a waiting writer may write when others have filled the queue.
     pub fn is_overfull(&mut self, is_error: bool, account: Key) -> bool {
         let line = self.line_for(is_error);
         let pending = self.lines[line].pending();
         pending > 2 * OVERFULL || pending > OVERFULL && self.writers.iter().any(|writer| writer.account == account)
     }
 
-    /// Whether a writer would have to wait.
+    /// Returns true if a writer would have to wait.
     pub fn is_full(&mut self, is_error: bool) -> bool {
         let line = self.line_for(is_error);
         self.lines[line].pending() > FULL
@@ -340,7 +345,7 @@ impl Console {
         bytes
     }
 
-    /// Whether a read would be answered at once.
+    /// Returns true if a read would be answered at once.
     pub fn is_readable(&self) -> bool {
         self.readers.is_empty() && self.input.is_readable()
     }
@@ -388,7 +393,7 @@ impl Console {
         }
     }
 
-    /// How long, in nanoseconds, an event may be waited for; 0 is for ever.
+    /// Returns the time in nanoseconds that an event may be waited for; 0: for ever.
     pub fn patience(&self) -> u64 {
         let look = self.lines[2].wants_push().then_some(LOOK);
         let deadline = self.readers.front().and_then(|reader| reader.deadline);

@@ -15,7 +15,7 @@ use nacre_sys::{Code, Status};
 
 /// Exit status of a program that a signal ended, as a shell says it.
 const SIGNAL_STATUS: u64 = 128;
-/// How long, in nanoseconds, a line that takes nothing is waited for at the end, and how often.
+/// Time in nanoseconds to wait, at the end, for a line that takes nothing, and how often.
 const STALL: u64 = 10_000_000;
 const MAX_STALLS: u32 = 1000;
 

@@ -20,7 +20,7 @@ const SECOND: u64 = 1_000_000_000;
 /// Path of memory that lasts.
 const STORE: &[u8] = b"/dev/store";
 
-/// What time it is: the battery-backed clock when we started, and the machine's clock since.
+/// Time of day: the battery-backed clock at the start of the server, and the machine's clock since.
 #[derive(Clone, Copy, Debug)]
 pub struct Clock {
     start: i64,
@@ -124,7 +124,7 @@ impl Files {
 /// A program file: boot files are never given back, so what is mapped of them stays. Others are read.
 pub struct Program {
     size: u64,
-    /// Where it lies in memory.
+    /// Address of the contents in memory.
     start: u64,
     region: Region,
 }
@@ -155,7 +155,7 @@ impl Supplier for Files {
     }
 }
 
-/// Where a content that lies in one piece starts.
+/// Returns the start of a content that lies in one piece.
 fn start_of(content: &Content) -> Option<u64> {
     content.contiguous(0, content.size())
 }

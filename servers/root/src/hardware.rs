@@ -9,7 +9,7 @@ const ALL_PORTS: Reference = Reference(IO_PORTS);
 /// The battery-backed clock: which register, and its value.
 const CLOCK_INDEX: u16 = 0x70;
 const CLOCK_DATA: u16 = 0x71;
-/// Where QEMU's `isa-debug-exit` listens, and what says that all is well.
+/// Port of QEMU's `isa-debug-exit`, and the value that stands for success.
 const END_PORT: u16 = 0xf4;
 const END_VALUE: u32 = 0x10;
 

@@ -27,7 +27,7 @@ pub enum Input {
 }
 
 impl Input {
-    /// What the text of `/etc/nacre/terminal` (`rows columns tty|pipe`) asks for.
+    /// Decodes the text of `/etc/nacre/terminal` (`rows columns tty|pipe`).
     pub fn from_facts(facts: &[u8]) -> Input {
         let mut words = facts.split(|byte| byte.is_ascii_whitespace()).filter(|word| !word.is_empty());
         let rows = words.next().and_then(number).unwrap_or(24);
@@ -58,7 +58,8 @@ impl Input {
         }
     }
 
-    /// Whether more should be listened to. A terminal drops what is too much, as Linux's does.
+    /// Returns true if the line should be listened to further. A terminal drops what is too much,
+    /// as Linux's does.
     pub fn has_room(&self) -> bool {
         match self {
             Input::Terminal(_) => true,
@@ -74,7 +75,7 @@ impl Input {
         }
     }
 
-    /// Whether a read would end at once.
+    /// Returns true if a read would end at once.
     pub fn is_readable(&self) -> bool {
         match self {
             Input::Terminal(terminal) => terminal.is_readable(),
@@ -82,12 +83,12 @@ impl Input {
         }
     }
 
-    /// Whether nothing will come any more.
+    /// Returns true if nothing will come any more.
     pub fn is_ended(&self) -> bool {
         matches!(self, Input::Pipe(pipe) if pipe.queue.is_empty() && pipe.is_ended())
     }
 
-    /// How long, in nanoseconds, a read may wait from now on.
+    /// Returns the time in nanoseconds that a read may wait from now on.
     pub fn patience(&self) -> Option<u64> {
         match self {
             Input::Terminal(terminal) => terminal.patience(),
@@ -106,7 +107,7 @@ impl Input {
         }
     }
 
-    /// What the next read of at most `limit` bytes gets.
+    /// Returns the bytes that the next read of at most `limit` bytes gets.
     pub fn look(&self, limit: usize) -> Vec<u8> {
         match self {
             Input::Terminal(terminal) => terminal.look(limit),
@@ -114,7 +115,7 @@ impl Input {
         }
     }
 
-    /// How many bytes can be read.
+    /// Returns the number of bytes that can be read.
     pub fn waiting(&self) -> usize {
         match self {
             Input::Terminal(terminal) => terminal.waiting(),
@@ -132,7 +133,8 @@ impl Input {
 }
 
 impl Pipe {
-    /// Once the end is announced the rest is on its way: then a reader is not bothered with every few bytes that the line brings.
+    /// Returns true if a read would end at once. Once the end is announced the rest is on its way:
+    /// then a reader is not bothered with every few bytes that the line brings.
     fn is_readable(&self) -> bool {
         match self.end {
             Some(end) if self.received < end => self.queue.len() >= WORTHWHILE,

@@ -16,9 +16,9 @@ use nacre_proto::Errno;
 use nacre_sys::lock::Lock;
 use nacre_sys::{Mapping, OwnedMapping, OwnedReference, OwnedRegion, Reference, Region, Space, Status, Window, memory, slots};
 
-/// Where physical offset 0 would be mapped.
+/// Address at which physical offset 0 would be mapped.
 const LINE: u64 = 0x1000_0000_0000;
-/// Where the heap's parts are mapped, one behind the other.
+/// Address of the heap's parts, which are mapped one behind the other.
 const HEAP: u64 = 0x2000_0000_0000;
 /// Memory that clients cannot have: a 64th of all, within these bounds.
 const RESERVE: core::ops::RangeInclusive<u64> = 1 << 20..=16 << 20;
@@ -216,7 +216,8 @@ impl Segment {
         Ok(segment)
     }
 
-    /// The same, of which the first bytes are zeros, as many as are returned. The rest must be filled before anybody gets the segment.
+    /// Takes a segment whose first bytes are zeros, as many as are returned. The caller must fill
+    /// the rest before anybody gets the segment.
     pub fn unfilled(size: u64, holds_objects: bool) -> Result<(Segment, u64), Errno> {
         let size = whole_pages(size)?;
         let rights = if holds_objects { Rights::ALL } else { DATA };
@@ -271,7 +272,7 @@ impl Segment {
         Some(window)
     }
 
-    /// Its size in bytes.
+    /// Returns the size of the segment in bytes.
     pub fn size(&self) -> u64 {
         self.window.size()
     }

@@ -6,31 +6,31 @@ use crate::table::Key;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
-/// Longest line taken from a program.
+/// Maximum length of a line that is taken from a program.
 const MAX_LINE: usize = 1000;
-/// Most lines and files that wait to go out; what a program says then is dropped.
+/// Maximum number of lines and files that wait to go out. Further lines of a program are dropped.
 pub const MAX_ITEMS: usize = 256;
 
 /// One thing that goes out.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Item {
-    /// These bytes.
+    /// Bytes to send.
     Bytes(Vec<u8>),
     /// `size` bytes of the content of a node, of which `done` have gone.
     File {
         /// The node, kept open.
         node: Key,
-        /// How many bytes were announced.
+        /// Number of bytes that were announced.
         size: u64,
-        /// How many have gone.
+        /// Number of bytes that have gone.
         done: u64,
     },
 }
 
-/// What has not gone out.
+/// Records that have not gone out.
 #[derive(Default)]
 pub struct Messages {
-    /// In order.
+    /// Records in order.
     pub items: VecDeque<Item>,
 }
 

@@ -43,13 +43,13 @@ const HEADER: usize = 16;
 /// Something that has happened.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Happened {
-    /// To this node, or in this directory.
+    /// Node that the event concerns, or its directory.
     pub node: Key,
-    /// What, and whether it concerns a directory.
+    /// Kind of the event, and whether it concerns a directory.
     pub mask: u64,
     /// The name in the directory; empty: the node itself.
     pub name: Vec<u8>,
-    /// The same for both ends of a move.
+    /// Number that both events of a move share.
     pub cookie: u64,
 }
 
@@ -94,7 +94,7 @@ fn encode(number: u64, mask: u64, cookie: u64, name: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// See the module's head.
+/// Watchers of files and the events that wait for them. The head of this module describes them.
 #[derive(Default)]
 pub struct Notices {
     watchers: BTreeMap<Key, Watcher>,
@@ -105,12 +105,12 @@ pub struct Notices {
 }
 
 impl Notices {
-    /// Whether anybody watches anything.
+    /// Returns true if anybody watches anything.
     pub fn is_wanted(&self) -> bool {
         self.count != 0
     }
 
-    /// Whether anybody watches this node.
+    /// Returns true if anybody watches this node.
     pub fn watches(&self, node: Key) -> bool {
         self.watches.contains_key(&node)
     }
@@ -130,7 +130,7 @@ impl Notices {
         core::mem::take(&mut self.ended)
     }
 
-    /// Nobody listens any more.
+    /// Removes a watcher: nobody listens any more.
     pub fn remove_watcher(&mut self, watcher: Key) {
         let nodes = self.watchers.remove(&watcher).map(|listener| listener.nodes);
         for node in nodes.into_iter().flat_map(BTreeMap::into_values) {
@@ -204,7 +204,7 @@ impl Notices {
         told
     }
 
-    /// Whether there is something to read.
+    /// Returns true if there is an event to read.
     pub fn has_some(&self, watcher: Key) -> bool {
         self.watchers.get(&watcher).is_some_and(|listener| !listener.events.is_empty())
     }
@@ -214,7 +214,7 @@ impl Notices {
         self.watchers.get(&watcher).map_or(0, |listener| listener.events.iter().map(Vec::len).sum())
     }
 
-    /// As many events as fit; `None`: there are none. `EINVAL`: not even one fits.
+    /// Reads as many events as fit; `None`: there are none. `EINVAL`: not even one fits.
     pub fn read(&mut self, watcher: Key, size: usize) -> Result<Option<Vec<u8>>, Errno> {
         let listener = self.watchers.get_mut(&watcher).ok_or(Errno::EINVAL)?;
         let mut bytes = Vec::new();

@@ -16,15 +16,15 @@ const RECORDS: core::ops::RangeInclusive<u64> = 1 << 20..=16 << 20;
 /// Free memory below which there are no new ones.
 const ROOM: u64 = 256 << 10;
 
-/// What an object is.
+/// Kind of an object.
 pub enum Kind {
     /// The program's parent.
     Parent,
-    /// Who hears of the program's exceptions.
+    /// Port of the program's exceptions and of its end.
     Keeper,
     /// The interrupts of the serial lines arrive here.
     Lines,
-    /// What time it is.
+    /// The clock.
     Clock,
     /// A pool of memory.
     Pool(Key),
@@ -38,11 +38,11 @@ pub enum Kind {
     File(OpenFile),
     /// A file's contents as memory: who holds it keeps the file.
     View(View),
-    /// Where the faults of a view of a file arrive; whether it can be written through.
+    /// Port of the faults of a view of a file; the flag is set if the view can be written through.
     Faults(Key, bool),
-    /// What is read like a file and is none.
+    /// Object that is read like a file and is none.
     Source(alloc::boxed::Box<Source>),
-    /// Who locks files, as one process: its number.
+    /// A process that locks files, with its number.
     Owner(u64),
     /// A program that runs a file.
     Running(Key),
@@ -70,7 +70,7 @@ pub struct View {
     pub node: Key,
     /// The object at which its faults arrive.
     pub faults: Key,
-    /// It can be written through.
+    /// Set if the view can be written through.
     pub writable: bool,
     /// The file counts it as a way to write.
     pub is_writer: bool,
@@ -80,9 +80,9 @@ pub struct View {
 
 /// An object.
 pub struct Object {
-    /// What it is.
+    /// Kind of the object.
     pub kind: Kind,
-    /// It stays when nobody refers to it: it will be asked for again.
+    /// Set if the object stays when nobody refers to it: it will be asked for again.
     pub stays: bool,
     /// The account that pays for it.
     pub account: Key,
@@ -95,12 +95,12 @@ pub struct Object {
 pub struct Objects {
     table: Table<Object>,
     set: OwnedPortSet,
-    /// Who pays.
+    /// Accounts that pay for objects.
     pub accounts: Accounts,
 }
 
 impl Objects {
-    /// None.
+    /// Returns an empty table of objects.
     pub fn new() -> Result<Objects, Status> {
         let limit = (memory::total() / RECORDS_PART).clamp(*RECORDS.start(), *RECORDS.end());
         Ok(Objects { table: Table::new(), set: OwnedPortSet::new()?, accounts: Accounts::new(limit) })
@@ -209,7 +209,7 @@ impl Objects {
         }
     }
 
-    /// The same, to be changed.
+    /// Returns the open file of a word, to be changed.
     pub fn file_mut(&mut self, word: u64) -> Result<&mut OpenFile, Errno> {
         match self.table.get_mut(Key::from_word(word)).map(|object| &mut object.kind) {
             Some(Kind::File(file)) => Ok(file),

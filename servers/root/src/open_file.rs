@@ -36,12 +36,12 @@ pub fn streams(has_terminal: bool) -> [&'static [u8]; 3] {
     if has_terminal { [b"/dev/console", b"/dev/console", b"/dev/stderr"] } else { [b"/dev/stdin", b"/dev/stdout", b"/dev/stderr"] }
 }
 
-/// What reading and writing mean.
+/// Meaning of reads and writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Behaviour {
-    /// What the node's content says: a regular file, a directory, or only a place in the tree.
+    /// Reads and writes go to the node's content: a regular file, a directory, or only a place in the tree.
     Plain,
-    /// Nothing comes out, everything goes in.
+    /// Reads end at once, and writes take everything.
     Null,
     /// Zeros come out, everything goes in.
     Zero,
@@ -60,11 +60,11 @@ pub enum Behaviour {
 pub struct OpenFile {
     /// The node; it counts this file as open.
     pub node: Key,
-    /// What it does.
+    /// Meaning of its reads and writes.
     pub behaviour: Behaviour,
     /// Flags of `open`.
     pub flags: u64,
-    /// Where the next read or write without an offset happens.
+    /// Position of the next read or write without an offset.
     pub position: u64,
     /// The node counts it as a way to write.
     pub is_writer: bool,
@@ -74,7 +74,7 @@ pub struct OpenFile {
 pub const CHANGEABLE: u64 = open::APPEND | open::NONBLOCK;
 
 impl OpenFile {
-    /// What opening a node with these flags gives. There is a controlling terminal only if the console is one.
+    /// Opens a node with these flags. There is a controlling terminal only if the console is one.
     pub fn new(key: Key, node: &Node, flags: u64, has_terminal: bool) -> Result<OpenFile, Errno> {
         let behaviour = match node.body {
             Body::Special(number) if flags & open::PATH == 0 => behaviour_of(node.kind(), number, has_terminal)?,
@@ -98,12 +98,12 @@ impl OpenFile {
         if self.flags & open::PATH != 0 { Err(Errno::EBADF) } else { Ok(()) }
     }
 
-    /// Whether it is a stream of the console.
+    /// Returns true if it is a stream of the console.
     pub fn is_stream(&self) -> bool {
         matches!(self.behaviour, Behaviour::Console | Behaviour::Errors)
     }
 
-    /// Whether reads that would wait fail instead.
+    /// Returns true if reads that would wait fail instead.
     pub fn is_nonblocking(&self) -> bool {
         self.flags & open::NONBLOCK != 0
     }

@@ -5,10 +5,10 @@ use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 use nacre_proto::Errno;
 
-/// What a segment or a pool costs its pool beside its memory: the records about it.
+/// Bytes that a segment or a pool costs its pool beside its memory: the records about it.
 pub const RECORD_COST: u64 = 512;
 
-/// Most pools around a pool.
+/// Maximum number of pools around a pool.
 const MAX_DEPTH: u32 = 64;
 
 struct Pool {
@@ -16,7 +16,7 @@ struct Pool {
     depth: u32,
     limit: u64,
     used: u64,
-    /// No memory for kernel objects is taken from it.
+    /// Set if no memory for kernel objects is taken from the pool.
     is_data: bool,
     children: BTreeSet<Key>,
     segments: BTreeSet<u64>,
@@ -27,7 +27,7 @@ pub struct Pools {
     pools: Table<Pool>,
 }
 
-/// What a destroyed pool leaves behind to be taken down.
+/// Contents of a destroyed pool that have to be taken down.
 #[derive(Default, Debug, PartialEq, Eq)]
 pub struct Remains {
     /// The pools that are gone, the destroyed one first.

@@ -14,7 +14,8 @@ use nacre_sys::{OwnedReference, OwnedRegion, Region, Span};
 
 /// Free memory below which clients get no more records.
 const ROOM: u64 = 1 << 20;
-/// Most regions of file contents. They stay, since nobody says when they are not mapped any more; what asks for more is copied.
+/// Maximum number of regions of file contents. They stay, since nobody says when they are not
+/// mapped any more; contents beyond them are copied.
 const MAX_REGIONS: usize = 4096;
 
 /// Regions and pieces of views that are looked at in one piece of work: each run that is given back looks at all.
@@ -22,12 +23,12 @@ const LOOKS: usize = 8192;
 /// Largest number of runs that are given back in one piece of work.
 const MOST_AT_ONCE: usize = 64;
 
-/// See the module's head.
+/// Memory of file contents. The head of this module describes it.
 #[derive(Default)]
 pub struct Ram {
-    /// By start and size.
+    /// Regions by start and size.
     regions: BTreeMap<(u64, u64), OwnedRegion>,
-    /// What others see of contents as they change.
+    /// Views through which others see contents as they change.
     pub views: Views,
     /// Bytes in all contents.
     used: u64,
@@ -85,7 +86,8 @@ impl Ram {
     }
 }
 
-/// How much memory contents of files can take: half of all, as Linux's file system in memory does it.
+/// Returns the maximum of memory that contents of files take: half of all, as in Linux's file
+/// system in memory.
 pub fn most() -> u64 {
     memory::total() / 2
 }

@@ -24,7 +24,7 @@ use nacre_sys::OwnedReference;
 pub struct Root {
     /// Files and time.
     pub files: Files,
-    /// What clients hold references to.
+    /// Objects that clients hold references to.
     pub objects: Objects,
     /// Accounts of memory.
     pub pools: Pools,
@@ -36,17 +36,17 @@ pub struct Root {
     pub standing: Standing,
     /// The program.
     pub child: Option<Child<Files>>,
-    /// Its name.
+    /// Name of the program.
     pub name: Vec<u8>,
     /// Locks of files.
     pub locks: Locks<OwnedReference>,
-    /// Who watches files.
+    /// Watchers of files.
     pub notices: Notices,
-    /// Who waits at words of memory.
+    /// Requests that wait at words of memory.
     pub waits: Waits<Waiting>,
     /// Long work.
     pub chores: Chores,
-    /// Those that were woken and have not been told yet.
+    /// Waiters that were woken and have not been answered yet.
     pub woken: VecDeque<OwnedReference>,
     /// Views of each file.
     pub views: BTreeMap<Key, BTreeSet<Key>>,
@@ -54,7 +54,7 @@ pub struct Root {
     pub meetings: BTreeMap<(Place, u64), Meeting>,
     /// Foreign calls that it made without there being one, if they are to be reported.
     pub foreign_calls: Option<BTreeSet<Vec<u8>>>,
-    /// How it ended.
+    /// Exit status of the program, once it has ended.
     pub status: Option<u64>,
 }
 
@@ -64,7 +64,7 @@ pub struct Standing {
     pub memory: Key,
     /// The root directory.
     pub files: Key,
-    /// What time it is.
+    /// The clock.
     pub clock: Key,
     /// The streams that a program starts with.
     pub streams: [Key; 3],
@@ -101,7 +101,8 @@ fn open_file(files: &mut Files, path: &[u8], flags: u64, has_terminal: bool) -> 
 }
 
 impl Root {
-    /// Whoever attends the terminal is told. If nobody does there is nobody to send a signal to but the program, and no way but to end it.
+    /// Tells whoever attends the terminal of events. If nobody does, an interrupt or quit key ends
+    /// the program, since there is nobody to send a signal to.
     pub fn terminal_events(&mut self, events: u64) {
         let left = if events == 0 { 0 } else { self.console.tell(events) };
         for (event, signal) in [(TERMINAL_INTERRUPT, 2), (TERMINAL_QUIT, 3)] {

@@ -22,22 +22,22 @@ use nacre_nest::{Ports, Program, Refusal, Sizes, spawn};
 use nacre_proto::Errno;
 use nacre_sys::Status;
 
-/// What to run: arguments, and the environment, each string ended by a zero.
+/// File with the command: arguments, and the environment, each string ended by a zero.
 const COMMAND: &[u8] = b"/etc/nacre/command";
 const ENVIRONMENT: &[u8] = b"/etc/nacre/environment";
 /// Path of the directory that the program starts in.
 const DIRECTORY: &[u8] = b"/etc/nacre/directory";
-/// What the terminal is like.
+/// File that describes the terminal.
 const TERMINAL: &[u8] = b"/etc/nacre/terminal";
 /// Random bytes of the host, for this run alone; or bytes that are the same in each run, from which all others follow.
 const SEED: &[u8] = b"/etc/nacre/seed";
 const FIXED_SEED: &[u8] = b"/etc/nacre/fixed-seed";
-/// In the environment: foreign calls without an implementation are listed at the end.
+/// Environment string that asks for a list of foreign calls without an implementation, at the end.
 const REPORT_CALLS: &[u8] = b"NACRE_REPORT_CALLS=1";
-/// Where a program is looked for whose name has no slash, if the environment does not say.
+/// Search path of a program whose name has no slash, if the environment has none.
 const DEFAULT_PATH: &[u8] = b"/bin:/usr/bin:/sbin:/usr/sbin";
 
-/// Why the server could not start.
+/// Reason why the server could not start.
 #[derive(Debug)]
 pub enum Failure {
     /// The page with the machine's facts is of another version.

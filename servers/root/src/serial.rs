@@ -33,18 +33,18 @@ const ON_EMPTY: u8 = 2;
 const HAS_DATA: u8 = 1;
 const IS_EMPTY: u8 = 0x20;
 const HAS_SENT: u8 = 0x40;
-/// What the status of a line reads as that is not there.
+/// Status of a line that is not there.
 const ABSENT: u8 = 0xff;
 /// Bytes that the FIFO holds, and how many there are when it asks for them at once.
 const FIFO_SIZE: usize = 16;
 const TRIGGER: usize = 14;
-/// Most FIFOs that are filled at a time.
+/// Maximum number of FIFOs that are filled at a time.
 const BURSTS: usize = 64;
 
 /// A line.
 pub struct Serial {
     base: u16,
-    /// Whether its interrupt is used.
+    /// Set if the line's interrupt is used.
     has_interrupt: bool,
     takes_input: bool,
     enabled: u8,
@@ -82,22 +82,23 @@ impl Serial {
         }
     }
 
-    /// What is to go out, to append to.
+    /// Returns the bytes that are to go out, to append to.
     pub fn queue(&mut self) -> &mut VecDeque<u8> {
         &mut self.queue
     }
 
-    /// How many bytes have not gone out.
+    /// Returns the number of bytes that have not gone out.
     pub fn pending(&self) -> usize {
         self.queue.len()
     }
 
-    /// Whether everything has left the line itself too. A host that reads slowly leaves bytes in the FIFO, and they end with the machine.
+    /// Returns true if everything has left the line itself too. A host that reads slowly leaves
+    /// bytes in the FIFO, and they end with the machine.
     pub fn is_quiet(&self, ports: &mut impl Ports) -> bool {
         self.queue.is_empty() && ports.read(self.base + register::STATUS) & HAS_SENT != 0
     }
 
-    /// Whether somebody has to call [`push`](Self::push) again without an interrupt.
+    /// Returns true if somebody has to call [`push`](Self::push) again without an interrupt.
     pub fn wants_push(&self) -> bool {
         !self.has_interrupt && !self.queue.is_empty()
     }
@@ -143,7 +144,7 @@ impl Serial {
         (status & HAS_DATA != 0 && status != ABSENT).then(|| ports.read(self.base + register::DATA))
     }
 
-    /// What the line asks for. Looking answers a request that is about sending.
+    /// Returns the cause of the line's interrupt. Looking answers a request that is about sending.
     pub fn asks(&mut self, ports: &mut impl Ports) -> Asks {
         match ports.read(self.base + register::FIFO) & 0xf {
             4 => Asks::Take(TRIGGER),
@@ -164,16 +165,16 @@ impl Serial {
     }
 }
 
-/// What a line interrupts for.
+/// Cause of a line's interrupt.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Asks {
-    /// Nothing (any more).
+    /// No cause, or none any more.
     Nothing,
-    /// So many bytes are there for sure.
+    /// At least this many bytes have come.
     Take(usize),
     /// Some bytes are there: [`Serial::receive`] until there are none.
     TakeAll,
-    /// It takes bytes again.
+    /// The line takes bytes again.
     Push,
 }
 

@@ -6,7 +6,7 @@ use nacre_proto::Errno;
 use nacre_proto::flags::{POLLIN, POLLOUT, POLLRDNORM, POLLWRNORM};
 use nacre_sys::{OwnedReference, ipc};
 
-/// Most that wait for one.
+/// Maximum number of requests that wait for one source.
 const MOST: usize = 64;
 /// Bytes of a counter.
 const WORD: usize = 8;
@@ -14,14 +14,14 @@ const WORD: usize = 8;
 /// A counter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Counter {
-    /// What it counts to.
+    /// Value of the counter.
     pub value: u64,
     /// A read takes 1, and not all.
     pub takes_one: bool,
 }
 
 impl Counter {
-    /// What is read; `None`: nothing yet.
+    /// Returns the bytes that a read gets; `None`: nothing yet.
     pub fn read(&mut self, size: usize) -> Result<Option<Vec<u8>>, Errno> {
         if size < WORD {
             return Err(Errno::EINVAL);
@@ -44,18 +44,18 @@ impl Counter {
         number.filter(|number| *number != u64::MAX).ok_or(Errno::EINVAL)
     }
 
-    /// What a poll finds.
+    /// Returns the events that a poll finds.
     pub fn events(&self) -> u64 {
         let readable = if self.value != 0 { POLLIN | POLLRDNORM } else { 0 };
         readable | if self.value < u64::MAX - 1 { POLLOUT | POLLWRNORM } else { 0 }
     }
 }
 
-/// What it is.
+/// Kind of a source.
 pub enum What {
     /// A counter.
     Counter(Counter),
-    /// What a watcher has not heard yet.
+    /// Events that a watcher has not read yet.
     Notices,
 }
 
@@ -66,18 +66,18 @@ struct Watcher {
     port: OwnedReference,
 }
 
-/// See the module's head.
+/// Source of bytes that is no file. The head of this module describes it.
 pub struct Source {
-    /// What it is.
+    /// Kind of the source.
     pub what: What,
     /// Calls that would wait fail instead.
     pub is_nonblocking: bool,
-    /// Who waits to read, and how much.
+    /// Requests that wait to read, and how much.
     pub readers: VecDeque<(OwnedReference, usize)>,
-    /// Who waits to add, and what.
+    /// Requests that wait to add, and how much.
     pub writers: VecDeque<(OwnedReference, u64)>,
     watchers: VecDeque<Watcher>,
-    /// For how many that wait its account is charged.
+    /// Number of waiting requests that its account is charged for.
     pub charged: usize,
 }
 
@@ -87,19 +87,19 @@ impl Source {
         self.readers.len() + self.writers.len() + self.watchers.len()
     }
 
-    /// One that nobody waits for.
+    /// Returns a source that nobody waits for.
     pub fn new(what: What) -> Source {
         Source { what, is_nonblocking: false, readers: VecDeque::new(), writers: VecDeque::new(), watchers: VecDeque::new(), charged: 0 }
     }
 
-    /// Whether nobody more may wait.
+    /// Returns true if no further request may wait.
     pub fn is_full(&mut self) -> bool {
         self.readers.retain(|(reply, _)| !reply.is_null().unwrap_or(true));
         self.writers.retain(|(reply, _)| !reply.is_null().unwrap_or(true));
         self.readers.len() + self.writers.len() >= MOST
     }
 
-    /// From now on the bits are notified at the port, once, when there may be one of the events.
+    /// Notifies the port of the bits, once, when there may be one of the events.
     pub fn watch(&mut self, events: u64, bits: u64, port: OwnedReference) {
         if self.watchers.len() >= MOST
             && let Some(oldest) = self.watchers.pop_front()

@@ -46,14 +46,14 @@ pub const TIME_NOW: u64 = 0x3fff_ffff;
 /// See [`TIME_NOW`].
 pub const TIME_OMIT: u64 = 0x3fff_fffe;
 
-/// What `stat` shows of a node.
+/// Facts that `stat` shows of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Facts {
     /// Number of the node.
     pub inode: u64,
     /// Kind and permissions.
     pub mode: u32,
-    /// How many names it has.
+    /// Number of its names.
     pub links: u32,
     /// Owner and group.
     pub owner: (u32, u32),
@@ -72,7 +72,7 @@ pub struct Tree<S> {
     nodes: Table<Node>,
     root: Key,
     store: S,
-    /// What has happened, for those who watch.
+    /// Events for those who watch.
     pub happened: log::Log,
 }
 
@@ -95,12 +95,12 @@ impl<S: Store> Tree<S> {
         self.root
     }
 
-    /// Where contents lie.
+    /// Returns the store of contents.
     pub fn store(&self) -> &S {
         &self.store
     }
 
-    /// Where contents lie.
+    /// Returns the store of contents, to be changed.
     pub fn store_mut(&mut self) -> &mut S {
         &mut self.store
     }
@@ -120,7 +120,7 @@ impl<S: Store> Tree<S> {
         self.nodes.get_mut(key).ok_or(Errno::EIO)
     }
 
-    /// How many nodes there are.
+    /// Returns the number of nodes.
     pub fn len(&self) -> usize {
         self.nodes.len()
     }
@@ -229,7 +229,7 @@ impl<S: Store> Tree<S> {
         self.note(key, event::DELETE_SELF);
     }
 
-    /// What `stat` shows.
+    /// Returns the facts that `stat` shows.
     pub fn facts(&self, key: Key) -> Result<Facts, Errno> {
         let node = self.node(key)?;
         Ok(Facts {
@@ -345,7 +345,7 @@ impl<S: Store> Tree<S> {
         Ok(())
     }
 
-    /// Where a symbolic link leads.
+    /// Returns the target of a symbolic link.
     pub fn read_link(&self, start: Key, path: &[u8]) -> Result<&[u8], Errno> {
         let key = self.resolve(start, path, false)?.existing()?;
         match &self.node(key)?.body {

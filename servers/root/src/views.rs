@@ -10,27 +10,27 @@ use nacre_abi::rights::REFERENCE_USE;
 use nacre_proto::Errno;
 use nacre_sys::{OwnedMapping, OwnedReference, OwnedRegion, Reference, Space};
 
-/// Where views lie: behind what this program maps for itself.
+/// Addresses of views, behind what this program maps for itself.
 const VIEWS: core::ops::Range<u64> = 0x3000_0000_0000..0x7000_0000_0000;
 /// A view has room for its file to grow: its size is a multiple of this.
 const STEP: u64 = 1 << 30;
 /// Largest number of mappings in all views. A view that needs one more takes the place of the oldest, which is faulted in again when it is touched.
 const MOST_SHOWN: usize = 8192;
 
-/// What is shown in one piece.
+/// Range that is shown in one piece.
 struct Shown {
     size: u64,
-    /// Its number in [`Views::shown`].
+    /// Number of the range in [`Views::shown`].
     number: u64,
     _mapping: OwnedMapping,
 }
 
-/// See the module's head.
+/// View of a file. The head of this module describes it.
 struct View {
     base: u64,
     size: u64,
     region: OwnedRegion,
-    /// By offset.
+    /// Ranges that the view shows, by offset.
     shown: BTreeMap<u64, Shown>,
 }
 
@@ -46,9 +46,9 @@ struct Piece {
 #[derive(Default)]
 pub struct Views {
     all: BTreeMap<u64, View>,
-    /// Their sizes, by address.
+    /// Sizes of the places of views, by address.
     places: BTreeMap<u64, u64>,
-    /// What all views show, the oldest first.
+    /// Ranges that all views show, the oldest first.
     shown: BTreeMap<u64, Piece>,
     last: u64,
 }
@@ -58,7 +58,8 @@ pub fn rounded(size: u64) -> Result<u64, Errno> {
     size.max(1).checked_next_multiple_of(STEP).filter(|size| *size <= VIEWS.end - VIEWS.start).ok_or(Errno::ENOMEM)
 }
 
-/// What addresses of a view cost: all that there are cost as much as the largest number of records that all clients together may have.
+/// Returns the cost of addresses of a view. All addresses together cost as much as the largest
+/// number of records that all clients together may have.
 pub fn cost(size: u64) -> u64 {
     size / STEP * 256
 }

@@ -26,7 +26,8 @@ struct Waiter<R> {
     reply: R,
 }
 
-/// Those that wait at one word, and how many of them have been looked at since the first was.
+/// Requests that wait at one word, and the number of them that have been looked at since the first
+/// was.
 struct Queue<R> {
     waiters: VecDeque<Waiter<R>>,
     looked: usize,
@@ -38,7 +39,7 @@ impl<R> Default for Queue<R> {
     }
 }
 
-/// See the module's head.
+/// Requests that wait at words. The head of this module describes them.
 pub struct Waits<R> {
     all: BTreeMap<(Place, u64), Queue<R>>,
     count: usize,

@@ -19,7 +19,7 @@ use nacre_sys::Reference;
 
 /// Bytes of entries of a directory in one answer: each entry costs some hundred instructions.
 const LISTED: u64 = 4096;
-/// How many files the file system says it could have.
+/// Number of files that the file system claims to have room for.
 const MAX_FILES: u64 = 1 << 20;
 
 impl Root {

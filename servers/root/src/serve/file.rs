@@ -126,7 +126,8 @@ impl Root {
         Ok(count)
     }
 
-    /// What `fstat` shows: a stream that is no terminal looks like the pipe that it is.
+    /// Returns the facts that `fstat` shows. A stream that is no terminal looks like the pipe that
+    /// it is.
     fn facts(&mut self, file: &OpenFile) -> Result<Facts, Errno> {
         let mut facts = self.files.tree.facts(file.node)?;
         if file.is_stream() && self.console.input.terminal().is_none() {
@@ -136,7 +137,7 @@ impl Root {
         Ok(facts)
     }
 
-    /// Which events are there.
+    /// Returns the events that are there.
     fn events(&mut self, file: &OpenFile) -> u64 {
         if file.is_stream() { self.console.events(access(file)) } else { POLLIN | POLLOUT | POLLRDNORM | POLLWRNORM }
     }
@@ -352,12 +353,12 @@ impl Server for Root {
     }
 }
 
-/// How a stream is open.
+/// Returns the access of a stream.
 fn access(file: &OpenFile) -> Access {
     Access { mode: file.flags & open::ACCESS, is_error: file.behaviour == Behaviour::Errors }
 }
 
-/// Where `SEEK_END` counts from.
+/// Returns the position that `SEEK_END` counts from.
 fn plain_size(node: &Node) -> u64 {
     match &node.body {
         Body::File(content) => content.size(),

@@ -10,13 +10,13 @@ use nacre_proto::server::Output;
 use nacre_proto::{Answer, Errno, Handled, Request};
 use nacre_sys::Reference;
 
-/// Most different foreign calls that are remembered.
+/// Maximum number of different foreign calls that are remembered.
 const MAX_CALLS: usize = 512;
-/// Longest name of a foreign call.
+/// Maximum length of the name of a foreign call.
 const MAX_CALL_NAME: usize = 80;
 
 impl Root {
-    /// Only the program has this port; others answer other protocols.
+    /// Refuses requests at other ports than the program's, which answer other protocols.
     fn check_parent(&self, request: &Request<'_>) -> Result<(), Errno> {
         match self.objects.get(Key::from_word(request.word())).map(|object| &object.kind) {
             Some(Kind::Parent) => Ok(()),

@@ -53,7 +53,7 @@ impl Root {
         }
     }
 
-    /// Nobody holds a view any more.
+    /// Closes a view that nobody holds any more.
     pub fn close_view(&mut self, key: Key, view: &View) {
         self.files.tree.store_mut().views.remove(view.faults.to_word());
         self.objects.remove(view.faults);
@@ -97,7 +97,7 @@ impl Root {
         Ok(())
     }
 
-    /// Whether somebody has a file's memory to write.
+    /// Returns true if somebody has a file's memory to write.
     pub(super) fn is_written(&self, node: Key) -> bool {
         let is_writable = |key: &Key| matches!(self.objects.get(*key).map(|object| &object.kind), Some(Kind::View(view)) if view.writable);
         self.views.get(&node).is_some_and(|views| views.iter().any(is_writable))

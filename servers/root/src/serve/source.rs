@@ -20,7 +20,7 @@ const DEVICE: u64 = 14;
 pub struct Sources<'a>(pub &'a mut Root);
 
 impl Root {
-    /// Whether a port's word is that of a source.
+    /// Returns true if a port's word is that of a source.
     pub fn is_source(&self, word: u64) -> bool {
         matches!(self.objects.get(Key::from_word(word)).map(|object| &object.kind), Some(Kind::Source(_)))
     }

@@ -23,7 +23,7 @@ const READABLE_MODE: u32 = 0o400;
 /// Boot files that the tree has no place for.
 #[derive(Clone, Copy, Default, Debug, PartialEq, Eq)]
 pub struct Refused {
-    /// How many.
+    /// Number of files.
     pub count: u64,
     /// Path of the first one that has a path, and why it was refused.
     pub first: Option<(&'static [u8], Errno)>,

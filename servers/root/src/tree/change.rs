@@ -10,7 +10,7 @@ use crate::table::Key;
 use nacre_proto::Errno;
 use nacre_proto::flags::{RENAME_EXCHANGE, RENAME_NO_DIRECTORY, RENAME_NOREPLACE};
 
-/// Most names of a node.
+/// Maximum number of names of a node.
 const MAX_LINKS: u32 = 65_000;
 /// Directories around a directory into which another one can be moved.
 const MAX_DEPTH: u32 = 8192;
@@ -262,7 +262,7 @@ impl<S: Store> Tree<S> {
         }
     }
 
-    /// If it is a directory it lies in another one now.
+    /// Notes that a node, if it is a directory, lies in another one now.
     fn move_directory(&mut self, key: Key, from: Key, to: Key) {
         if let Ok(body) = self.directory_mut(key) {
             body.parent = to;
@@ -307,7 +307,7 @@ impl<S: Store> Tree<S> {
         }
     }
 
-    /// Whether `directory` is `outer` or lies in it, or lies so deep that nobody looks.
+    /// Returns true if `directory` is `outer`, lies in it, or lies so deep that the search ends.
     fn is_inside(&self, directory: Key, outer: Key) -> bool {
         let mut at = directory;
         for _ in 0..MAX_DEPTH {

@@ -13,15 +13,15 @@ use nacre_sys::Span;
 pub const MAX_SIZE: u64 = i64::MAX as u64;
 /// A file grows by as much as it has, up to this many bytes at a time.
 const MAX_GROWTH: u64 = 1 << 20;
-/// Most that comes with a page of shared memory that is touched.
+/// Maximum of bytes that come with a page of shared memory that is touched.
 const MAX_AHEAD: u64 = 64 << 10;
 
 /// A part of a file that lies in one piece.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Run {
-    /// Where in the file it starts.
+    /// Offset in the file.
     offset: u64,
-    /// Where in the store it lies.
+    /// Offset in the store.
     start: u64,
     size: u64,
     owned: bool,
@@ -38,19 +38,21 @@ impl Run {
 pub struct Content {
     size: u64,
     runs: Vec<Run>,
-    /// Others have had its memory to write: behind the end, in the last frame, may stand what they wrote.
+    /// Set once others have had its memory to write. Behind the end, in the last frame, may stand
+    /// what they wrote.
     is_shared: bool,
-    /// It has this size and lies in this memory for good: what is cut off or punched out is zeros.
+    /// Set if it has this size and lies in this memory for good. Parts that are cut off or punched
+    /// out become zeros.
     is_fixed: bool,
     /// Nobody writes there.
     is_read_only: bool,
 }
 
-/// What lies at an offset of a file.
+/// Part of a file.
 pub enum Piece<'store> {
-    /// These bytes.
+    /// Bytes of the store.
     Bytes(Span<'store>),
-    /// So many zeros.
+    /// A number of zeros.
     Zeros(u64),
 }
 
@@ -89,13 +91,14 @@ impl Content {
         self.is_fixed
     }
 
-    /// How many blocks of 512 bytes are really there.
+    /// Returns the number of blocks of 512 bytes that take memory.
     pub fn blocks(&self) -> u64 {
         let end = self.size.next_multiple_of(FRAME);
         self.runs.iter().map(|run| run.end().min(end).saturating_sub(run.offset) / 512).sum()
     }
 
-    /// Where in the store the whole frames of `offset..offset + size` lie, if they lie in one piece.
+    /// Returns the start in the store of the whole frames of `offset..offset + size`, if they lie
+    /// in one piece.
     pub fn contiguous(&self, offset: u64, size: u64) -> Option<u64> {
         let run = self.runs.get(self.find(offset).ok()?)?;
         (size > 0 && offset.checked_add(size)? <= run.end()).then(|| run.start + (offset - run.offset))

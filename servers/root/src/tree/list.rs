@@ -43,7 +43,7 @@ impl<S: Store> Tree<S> {
         Ok(())
     }
 
-    /// How many names are in a directory, without `.` and `..`.
+    /// Returns the number of names in a directory, without `.` and `..`.
     pub fn population(&self, directory: Key) -> usize {
         match self.get(directory).map(|node| &node.body) {
             Some(Body::Directory(body)) => body.entries().len(),

@@ -7,7 +7,7 @@ use crate::store::Store;
 use crate::table::Key;
 use alloc::vec::Vec;
 
-/// What has happened since it was taken last; nothing is kept while nobody wants it.
+/// Events since the log was taken last. Nothing is kept while nobody wants it.
 #[derive(Default)]
 pub struct Log {
     /// Somebody wants to hear of it.

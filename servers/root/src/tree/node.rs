@@ -33,9 +33,9 @@ pub mod format {
 /// An entry of a directory.
 #[derive(Clone, Copy, Debug)]
 pub struct Entry {
-    /// What it leads to.
+    /// Node that the name leads to.
     pub node: Key,
-    /// Where it stands in the order of listing; entries keep their place when others go.
+    /// Place in the order of listing. Entries keep their place when others go.
     pub cookie: u64,
     /// Payer of the name.
     pub payer: u64,
@@ -46,7 +46,7 @@ pub struct Entry {
 pub struct Directory {
     /// The directory around it; the root's is itself.
     pub parent: Key,
-    /// By name.
+    /// Entries by name.
     entries: BTreeMap<Name, Entry>,
     /// The names again, by cookie: a listing goes on where it stopped without looking at all.
     order: BTreeMap<u64, Name>,
@@ -103,13 +103,13 @@ impl Directory {
     }
 }
 
-/// What a directory occupies, as `stat` and `du` show it: one block of a usual file system.
+/// Bytes that a directory occupies, as `stat` and `du` show it: one block of a usual file system.
 pub const DIRECTORY_SIZE: u64 = 4096;
 
 /// Cookies of `.` and `..` are 1 and 2.
 pub const FIRST_COOKIE: u64 = 3;
 
-/// What only one kind of node has.
+/// Contents of a node, by its kind.
 #[derive(Debug)]
 pub enum Body {
     /// A directory.
@@ -131,15 +131,15 @@ pub struct Node {
     pub parent: Option<Key>,
     /// The cookie of that name.
     pub cookie: u64,
-    /// How many names lead here.
+    /// Number of names that lead here.
     pub links: u32,
-    /// How many open files lead here.
+    /// Number of open files that lead here.
     pub opens: u32,
     /// Open files and views through which a regular file can be written.
     pub writers: u32,
     /// Programs that run the file.
     pub runners: u32,
-    /// What may not be done to it any more; `None`: it takes no seals.
+    /// Seals: changes that are forbidden. `None`: the node takes no seals.
     pub seals: Option<u64>,
     /// A name can be given to it though it has none.
     pub is_linkable: bool,
@@ -163,12 +163,12 @@ impl Node {
         Node { mode, parent: None, cookie: 0, links: 0, opens: 0, writers: 0, runners: 0, seals: None, is_linkable: false, uid: 0, gid: 0, accessed: now, modified: now, changed: now, body }
     }
 
-    /// Its kind, one of [`format`].
+    /// Returns the kind of the node, one of [`format`].
     pub fn kind(&self) -> u32 {
         self.mode & format::MASK
     }
 
-    /// Whether it is a directory.
+    /// Returns true if it is a directory.
     pub fn is_directory(&self) -> bool {
         matches!(self.body, Body::Directory(_))
     }
@@ -183,7 +183,7 @@ impl Node {
         }
     }
 
-    /// Whether one of these seals is on it.
+    /// Returns true if one of these seals is on it.
     pub fn is_sealed(&self, seals: u64) -> bool {
         self.seals.unwrap_or(0) & seals != 0
     }

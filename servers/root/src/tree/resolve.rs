@@ -9,14 +9,14 @@ use alloc::vec::Vec;
 use nacre_proto::Errno;
 use nacre_proto::path::without_mark;
 
-/// Longest path, as Linux's `PATH_MAX` without its zero.
+/// Maximum length of a path, as Linux's `PATH_MAX` without its zero.
 const MAX_PATH: usize = 4095;
-/// Longest name.
+/// Maximum length of a name.
 const MAX_NAME: usize = 255;
-/// Most symbolic links on the way.
+/// Maximum number of symbolic links on the way.
 const MAX_LINKS: u32 = 40;
 
-/// Where a path leads.
+/// Place that a path leads to.
 #[derive(Debug)]
 pub struct Place {
     /// The directory of the last name.
@@ -25,14 +25,14 @@ pub struct Place {
     pub name: Vec<u8>,
     /// The last part was `.`
     pub is_dot: bool,
-    /// What is there.
+    /// Node at the place, if there is one.
     pub node: Option<Key>,
     /// The path ended with a slash: it can only mean a directory.
     pub trailing: bool,
 }
 
 impl Place {
-    /// What is there, or `ENOENT`.
+    /// Returns the node at the place, or `ENOENT`.
     pub fn existing(&self) -> Result<Key, Errno> {
         self.node.ok_or(Errno::ENOENT)
     }
@@ -49,7 +49,9 @@ impl<S: Store> Tree<S> {
         }
     }
 
-    /// Where the name at the end of `path` is: of what is made, removed or renamed by it. A symbolic link there is what is meant, also with a slash behind it, and it is the caller who asks for a directory then.
+    /// Returns the place of the name at the end of `path`, for calls that make, remove or rename
+    /// it. A symbolic link there is not followed, also with a slash behind it. The caller asks for
+    /// a directory then.
     pub fn resolve_name(&self, start: Key, path: &[u8]) -> Result<Place, Errno> {
         let (path, mut links) = with_links(path);
         self.walk(start, path, false, &mut links)
@@ -106,7 +108,7 @@ impl<S: Store> Tree<S> {
         }
     }
 
-    /// Where a node leads that is a symbolic link.
+    /// Returns the target of a node that is a symbolic link.
     pub fn link_target(&self, node: Key) -> Option<&Name> {
         match &self.get(node)?.body {
             Body::Link(target) => Some(target),
