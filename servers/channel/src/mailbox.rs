@@ -7,20 +7,20 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-/// Most that wait at one side of a queue.
+/// Maximum number of calls that wait at one side of a queue.
 pub const MOST_WAITING: usize = 256;
-/// Most of a message that goes at once.
+/// Maximum of bytes of a message that go at once.
 pub const PIECE: usize = nacre_abi::message::MAX_BYTES as usize;
-/// What a message takes besides its bytes.
+/// Bytes that a message takes besides its own.
 pub const OVERHEAD: usize = 96;
 
-/// Who carries answers to those who wait, and tells others.
+/// Carries answers to those who wait, and notifies others.
 pub trait Carrier<R> {
     /// Says that the message of who waits there was taken; whether that arrived.
     fn sent(&mut self, to: R) -> bool;
     /// Gives a message, of which there are so many bytes in all, to who waits there; whether it arrived.
     fn given(&mut self, to: R, priority: u32, piece: &[u8], total: usize) -> bool;
-    /// Whether nobody waits there any more.
+    /// Returns true if nobody waits there any more.
     fn is_gone(&self, waiting: &R) -> bool;
     /// Tells whoever asked for it that there is a message.
     fn tell(&mut self, port: &R, bits: u64);
@@ -38,7 +38,7 @@ pub struct Mail {
 }
 
 impl Mail {
-    /// What it takes.
+    /// Returns the bytes that the message takes.
     pub fn size(&self) -> usize {
         self.data.len() + OVERHEAD
     }
@@ -49,49 +49,50 @@ impl Mail {
 pub struct Waiter<R> {
     /// Through which end.
     pub end: u64,
-    /// Which thread.
+    /// Thread that waits.
     pub thread: u64,
-    /// Where the answer goes.
+    /// Reply of its call.
     pub token: R,
-    /// What is to be sent.
+    /// Message to send.
     pub mail: Option<Mail>,
 }
 
-/// Those who wait: the first is who has the highest rank, and of those who has waited longest.
+/// Callers that wait. The first is one of those with the highest rank, and has waited longest of
+/// them.
 pub type Waiters<R> = BTreeMap<(u64, u64), Waiter<R>>;
 
-/// Who is told of a message that comes into the empty queue.
+/// Process that is notified of a message that comes into the empty queue.
 #[derive(Debug)]
 pub struct Expected<R> {
-    /// How, and by which signal, for those who ask.
+    /// Kind of the notification, for those who ask.
     pub kind: u64,
-    /// See above.
+    /// Signal of the notification, for those who ask.
     pub signal: u64,
-    /// Which process.
+    /// Process.
     pub pid: u64,
-    /// What is notified where.
+    /// Bits of the notification.
     pub bits: u64,
-    /// See above.
+    /// Port that is notified.
     pub port: R,
     /// The end through which it asked, and will ask what came.
     pub end: u64,
 }
 
-/// How a queue is made.
+/// Options of a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Made {
-    /// To whom it belongs: user and group.
+    /// User and group that own it.
     pub owner: [u64; 2],
     /// Permissions.
     pub mode: u64,
-    /// Most messages.
+    /// Maximum number of messages.
     pub messages: u64,
-    /// Most bytes of one.
+    /// Maximum of bytes of one message.
     pub size: u64,
 }
 
 impl Made {
-    /// What it takes of its maker's limit.
+    /// Returns the bytes that count against its maker's limit.
     pub fn charge(&self) -> u64 {
         const MESSAGE: u64 = 48;
         const PRIORITY: u64 = 48;
@@ -103,19 +104,19 @@ impl Made {
 /// A queue.
 #[derive(Debug)]
 pub struct Mailbox<R> {
-    /// What others find it by, unless it was unlinked.
+    /// Name, unless it was unlinked.
     pub name: Option<Vec<u8>>,
-    /// How it was made; owner and mode may have changed since.
+    /// Options that it was made with; owner and mode may have changed since.
     pub made: Made,
-    /// Whose limit it counts against.
+    /// User whose limit it counts against.
     pub payer: u64,
     /// Ends that are open.
     pub ends: BTreeSet<u64>,
-    /// Who waits for room.
+    /// Callers that wait for room.
     pub senders: Waiters<R>,
-    /// Who waits for a message.
+    /// Callers that wait for a message.
     pub receivers: Waiters<R>,
-    /// Who is told.
+    /// Process that is notified.
     pub expected: Option<Expected<R>>,
     mails: BTreeMap<(u32, u64), Mail>,
     bytes: usize,
@@ -139,17 +140,17 @@ impl<R> Mailbox<R> {
         }
     }
 
-    /// How many messages there are.
+    /// Returns the number of messages.
     pub fn count(&self) -> u64 {
         self.mails.len() as u64
     }
 
-    /// Whether there is room for one more.
+    /// Returns true if there is room for one more message.
     pub fn has_room(&self) -> bool {
         self.count() < self.made.messages
     }
 
-    /// What messages, and those that wait for room, take.
+    /// Returns the bytes that messages take, and those that wait for room.
     pub fn used(&self) -> usize {
         self.mails.values().chain(self.senders.values().filter_map(|waiter| waiter.mail.as_ref())).map(Mail::size).sum()
     }
@@ -173,7 +174,7 @@ impl<R> Mailbox<R> {
         Some(taken)
     }
 
-    /// What was taken from this place did not arrive.
+    /// Puts back a message that did not reach its receiver.
     pub fn put_back(&mut self, place: (u32, u64), mail: Mail) {
         self.bytes += mail.data.len();
         self.mails.insert(place, mail);
@@ -198,7 +199,7 @@ impl<R> Mailbox<R> {
         dropped
     }
 
-    /// How it is, as its file says.
+    /// Returns the state of the queue as its file shows it.
     pub fn text(&self) -> String {
         let (kind, signal, pid) =
             self.expected.as_ref().map_or((0, 0, 0), |expected| (expected.kind, if expected.kind == 0 { expected.signal } else { 0 }, expected.pid));

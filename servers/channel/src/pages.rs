@@ -16,9 +16,9 @@ const FEW: usize = 4;
 struct Page {
     /// Bytes that are still to be read.
     left: usize,
-    /// How far it is filled.
+    /// End of the filled part.
     end: usize,
-    /// What is in it is read at once, or lost.
+    /// Set if the page holds one packet, which is read at once or lost.
     is_packet: bool,
 }
 
@@ -30,7 +30,7 @@ pub struct Pages {
 }
 
 impl Pages {
-    /// How many bytes there are.
+    /// Returns the number of bytes.
     pub fn bytes(&self) -> usize {
         self.bytes.len()
     }
@@ -41,19 +41,21 @@ impl Pages {
         self.bytes.capacity()
     }
 
-    /// How many pages are in use.
+    /// Returns the number of pages in use.
     pub fn used(&self) -> usize {
         self.pages.len()
     }
 
-    /// Of `size` bytes, those beyond whole pages, if they fit behind what was written last.
+    /// Returns the bytes beyond whole pages of `size` bytes, if they fit behind what was written
+    /// last.
     fn joined(&self, size: usize, is_packet: bool) -> usize {
         let rest = size % PAGE;
         let fits = self.pages.back().is_some_and(|last| !last.is_packet && last.end + rest <= PAGE);
         if fits && !is_packet { rest } else { 0 }
     }
 
-    /// How many of `size` bytes can be taken if there are at most `limit` pages; `None`: none can.
+    /// Returns the number of `size` bytes that can be taken if there are at most `limit` pages;
+    /// `None`: none can.
     pub fn takes(&self, size: usize, limit: usize, is_packet: bool) -> Option<usize> {
         let joined = self.joined(size, is_packet);
         let count = size.min(joined + limit.saturating_sub(self.used()) * PAGE);
@@ -138,7 +140,7 @@ impl Pages {
         data
     }
 
-    /// What was taken is first again.
+    /// Puts back bytes that were taken. They are first again.
     pub fn put_back(&mut self, data: &[u8], is_packet: bool) {
         for chunk in data.rchunks(PAGE) {
             self.pages.push_front(Page { left: chunk.len(), end: PAGE, is_packet });

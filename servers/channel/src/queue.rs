@@ -7,23 +7,23 @@ use alloc::collections::{BTreeSet, VecDeque};
 use alloc::vec::Vec;
 use nacre_proto::Errno;
 
-/// What a pipe holds at first.
+/// Initial capacity of a pipe, in bytes.
 pub const USUAL: usize = 64 << 10;
-/// What a socket holds.
+/// Capacity of a socket, in bytes.
 pub const SOCKET: usize = 212_992;
-/// Most references that are on their way in a queue.
+/// Maximum number of references that are on their way in a queue.
 pub const MOST_REFERENCES: usize = 512;
-/// Most pieces in a queue: as many as of one byte fit in Linux.
+/// Maximum number of pieces in a queue: as many as of one byte fit in Linux.
 const MOST_PIECES: usize = 278;
 /// Bytes of memory that a piece takes besides its own: the record, the name of its sender, and what the heap adds.
 pub(crate) const PIECE: usize = 384;
 /// Number of pieces for which an empty queue keeps room.
 const FEW_PIECES: usize = 8;
 
-/// Who sends: the process, its user (and, in the upper half, group).
+/// Sender: the process, its user (and, in the upper half, group).
 pub type Sender = [u64; 2];
 
-/// Who has sent what nobody signed, as Linux tells it.
+/// Sender of bytes that nobody signed, as Linux gives it.
 const NOBODY: Sender = [0, 65534 << 32 | 65534];
 
 /// Bytes that were sent together with references, or as one message, or one after the other.
@@ -34,11 +34,11 @@ struct Piece<R> {
     control: Vec<u8>,
     from: Vec<u8>,
     sender: Sender,
-    /// How long it was.
+    /// Length of the whole message.
     total: usize,
 }
 
-/// What is to be sent.
+/// Data to send.
 #[derive(Debug)]
 pub struct Parcel<'a, R> {
     /// Bytes.
@@ -49,41 +49,41 @@ pub struct Parcel<'a, R> {
     pub control: &'a [u8],
     /// The name of whom they are from.
     pub from: &'a [u8],
-    /// Who sends.
+    /// Sender.
     pub sender: Sender,
 }
 
-/// What somebody wants to receive.
+/// Request to receive.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Wish {
-    /// Most bytes.
+    /// Maximum of bytes.
     pub size: usize,
-    /// Most references.
+    /// Maximum number of references.
     pub most: usize,
-    /// What is received stays.
+    /// Set if the data stays in the queue.
     pub only_look: bool,
-    /// What of a message does not fit stays, to be received next.
+    /// Set if the rest of a message that does not fit stays, to be received next.
     pub in_parts: bool,
     /// Bytes of different senders stay apart.
     pub is_apart: bool,
-    /// Not from the start.
+    /// Offset of the first byte to receive.
     pub offset: usize,
 }
 
-/// What is received.
+/// Data that was received.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Received<R> {
     /// Bytes.
     pub data: Vec<u8>,
     /// References that came with them.
     pub references: Vec<R>,
-    /// What was said of them.
+    /// Control bytes about them.
     pub control: Vec<u8>,
     /// The name of whom they are from.
     pub from: Vec<u8>,
-    /// Who sent them.
+    /// Sender.
     pub sender: Sender,
-    /// How long the whole message was.
+    /// Length of the whole message.
     pub total: usize,
     /// References were lost, since there was no room for them.
     pub is_cut: bool,
@@ -92,7 +92,7 @@ pub struct Received<R> {
 }
 
 impl<R> Received<R> {
-    /// Nothing: the end.
+    /// Returns empty data: the end of the stream.
     pub fn nothing() -> Received<R> {
         Received { data: Vec::new(), references: Vec::new(), control: Vec::new(), from: Vec::new(), sender: [0; 2], total: 0, is_cut: false, has_more: false }
     }
@@ -107,23 +107,23 @@ pub struct Queue<R> {
     pages: Pages,
     bytes: usize,
     references: usize,
-    /// How many bytes it holds.
+    /// Number of bytes that it holds.
     pub capacity: usize,
-    /// Whether messages are kept apart.
+    /// Set if messages are kept apart.
     pub has_messages: bool,
-    /// Whether it is a pipe.
+    /// Set for a pipe.
     pub is_pipe: bool,
     /// Ends that receive from it.
     pub readers: BTreeSet<u64>,
     /// Ends that send to it.
     pub writers: BTreeSet<u64>,
-    /// Nothing more comes, though there may be writers.
+    /// Set if nothing more comes, though there may be writers.
     pub is_ended: bool,
-    /// Nothing more is taken, though there may be readers.
+    /// Set if nothing more is taken, though there may be readers.
     pub is_deaf: bool,
-    /// How often something came, and was taken.
+    /// Number of times that something came, and was taken.
     pub changes: [u64; 2],
-    /// How many writers there have been.
+    /// Number of writers that there have been.
     pub writers_ever: u64,
     /// The bytes of a pipe or a stream, once processes share them. Those that are here come first.
     pub shared: Option<Shared>,
@@ -151,7 +151,7 @@ impl<R> Queue<R> {
         }
     }
 
-    /// How many bytes are in it, but for those that processes share.
+    /// Returns the number of bytes in the queue, without those that processes share.
     pub fn bytes(&self) -> usize {
         self.bytes + self.pages.bytes()
     }
@@ -161,17 +161,17 @@ impl<R> Queue<R> {
         (self.bytes() + self.pieces.len() * PIECE, self.references)
     }
 
-    /// How many pieces or pages are in it.
+    /// Returns the number of pieces or pages in the queue.
     pub fn count(&self) -> usize {
         self.pieces.len() + self.pages.used() + self.shared.as_ref().map_or(0, |shared| shared.ring.used() as usize)
     }
 
-    /// How many bytes can be received.
+    /// Returns the number of bytes that can be received.
     pub fn waiting(&self) -> usize {
         self.bytes() + self.shared.as_ref().map_or(0, |shared| shared.ring.bytes())
     }
 
-    /// How often something came, and was taken.
+    /// Returns the number of times that something came, and was taken.
     pub fn all_changes(&self) -> [u64; 2] {
         let shared = self.shared.as_ref().map_or([0; 2], |shared| shared.ring.changes());
         [self.changes[0].wrapping_add(shared[0]), self.changes[1].wrapping_add(shared[1])]
@@ -182,12 +182,13 @@ impl<R> Queue<R> {
         if self.has_messages { self.pieces.front().map_or(0, |piece| piece.data.len()) } else { self.waiting() }
     }
 
-    /// Whether there is something to receive.
+    /// Returns true if there is something to receive.
     pub fn has_some(&self) -> bool {
         self.count() != 0
     }
 
-    /// Whether a writer is told that there is room: on a socket when three quarters of it are free.
+    /// Returns true if a writer is told that there is room: on a socket when three quarters of it
+    /// are free.
     pub fn is_writable(&self) -> bool {
         if let Some(shared) = &self.shared {
             return if self.is_pipe { shared.ring.has_room() } else { 4 * shared.ring.used() as usize * PAGE <= self.capacity };
@@ -195,7 +196,7 @@ impl<R> Queue<R> {
         if self.is_pipe { self.pages.used() < self.capacity / PAGE } else { 4 * self.bytes <= self.capacity && self.pieces.len() < MOST_PIECES }
     }
 
-    /// How many of `size` bytes can be taken now; `None`: the writer has to wait.
+    /// Returns the number of `size` bytes that can be taken now; `None`: the writer has to wait.
     pub fn takes(&self, size: usize, references: usize, is_packet: bool) -> Result<Option<usize>, Errno> {
         if self.is_pipe {
             let count = self.pages.takes(size, self.capacity / PAGE, is_packet);
@@ -212,7 +213,8 @@ impl<R> Queue<R> {
         Ok((fits && self.pieces.len() < MOST_PIECES).then_some(size.min(room)))
     }
 
-    /// From now on the bytes are in this ring, which nobody has seen yet; false: they do not fit, or there is more than bytes.
+    /// Moves the bytes into a ring, which nobody has seen yet. Returns false if they do not fit, or
+    /// if there is more than bytes.
     pub fn share(&mut self, shared: Shared) -> bool {
         if self.has_messages || self.references != 0 {
             return false;
@@ -313,7 +315,8 @@ impl<R> Queue<R> {
         Ok(())
     }
 
-    /// What came first, as far as it is wished for; `None` if there is nothing. What is only looked at stays, with its references.
+    /// Takes the first data, as far as `wish` allows; `None` if there are none. Data that are only
+    /// looked at stay, with their references.
     pub fn take(&mut self, wish: Wish) -> Option<Received<R>> {
         if wish.only_look {
             return self.look(wish);
@@ -356,7 +359,8 @@ impl<R> Queue<R> {
         shared.take(size)
     }
 
-    /// Of pieces whose bytes have been received, nobody asks for the references any more.
+    /// Drops references of pieces whose bytes have been received, since nobody asks for them any
+    /// more.
     fn drop_emptied(&mut self) {
         while let Some(first) = self.pieces.pop_front_if(|first| first.data.is_empty()) {
             self.references -= first.references.len();
@@ -427,7 +431,8 @@ impl<R> Queue<R> {
         Some(Received { data, total, from: first.from.clone(), sender: first.sender, ..Received::nothing() })
     }
 
-    /// What was taken did not arrive: it is first again. A message that was taken in part is only that part.
+    /// Puts back data that did not reach their receiver. They are first again. A message that was
+    /// taken in part is only that part.
     pub fn put_back(&mut self, received: Received<R>) {
         if self.is_pipe {
             self.pages.put_back(&received.data, false);

@@ -35,12 +35,12 @@ const ACCOUNT: u64 = 1 << 62;
 fn is_service(word: u64) -> bool {
     word == SERVICE || word & ACCOUNT != 0
 }
-/// Most threads that wait at an end.
+/// Maximum number of threads that wait at an end.
 const MOST_WAITING: usize = 64;
-/// Most ports that watch an end.
+/// Maximum number of ports that watch an end.
 const MOST_WATCHERS: usize = 64;
 
-/// What somebody wants of an end.
+/// Operation on an end.
 enum Doing {
     /// `file.read` (plain) or `channel.receive`.
     Receive { wish: Wish, answer: Form },
@@ -54,28 +54,28 @@ enum Doing {
     Open { held: Option<OwnedReference> },
 }
 
-/// How what is received is told.
+/// Form of an answer with received data.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Form {
     /// As `file.read` does.
     Plain,
     /// As `channel.receive` does.
     Whole,
-    /// The same, of the bytes alone.
+    /// The bytes alone.
     Bare,
-    /// The same, and who sent it.
+    /// The bytes and their sender.
     Signed,
 }
 
-/// What came of it.
+/// Result of an operation.
 enum Done {
-    /// Of `Receive`.
+    /// Result of `Receive`.
     Received(Received<OwnedReference>),
-    /// Of `Send`.
+    /// Result of `Send`.
     Sent(usize),
-    /// Of `Connect`.
+    /// Result of `Connect`.
     Connected,
-    /// Of `Accept` and `Open`: an end and what leads to it, and the name of the other one.
+    /// Result of `Accept` and `Open`: an end and what leads to it, and the name of the other one.
     End(u64, OwnedReference, Vec<u8>),
 }
 
@@ -83,7 +83,7 @@ enum Done {
 struct Waiter {
     doing: Doing,
     reply: OwnedReference,
-    /// It waits for a lock, and for nothing else.
+    /// Set if the call waits for a lock, and for nothing else.
     dont_wait: bool,
 }
 
@@ -99,13 +99,13 @@ impl Doing {
 
 /// Somebody who wants to be told when there may be an event.
 struct Watcher {
-    /// Which; `ANY_CHANGE`: of whatever changes.
+    /// Events to report; `ANY_CHANGE`: every change.
     events: u64,
     bits: u64,
     port: OwnedReference,
 }
 
-/// Instead of events: any change.
+/// Value in place of events that stands for any change.
 const ANY_CHANGE: u64 = u64::MAX;
 
 /// An end as those who hold it see it.
@@ -131,9 +131,9 @@ fn kept(request: &mut Request<'_>) -> Result<Vec<OwnedReference>, Errno> {
 pub struct Service {
     hub: Hub<OwnedReference>,
     places: BTreeMap<u64, Place>,
-    /// Who looks after each terminal: which events, and where.
+    /// Port that hears of each terminal, and the events that it hears of.
     attendants: BTreeMap<u64, (u64, OwnedReference)>,
-    /// What has keys, and the ports of processes that ask for that.
+    /// System V objects, and the ports of processes that ask for them.
     keyed: Keyed<OwnedReference, OwnedReference>,
     members: BTreeMap<u64, OwnedPort>,
     /// Ports at which processes find the service, each with an account of its own.
@@ -156,12 +156,12 @@ impl Service {
         Ok(Service { hub, places: BTreeMap::new(), attendants: BTreeMap::new(), keyed, members: BTreeMap::new(), accounts: BTreeMap::new(), clock: None, sharing, set, port, end })
     }
 
-    /// From now on this clock says when things were done.
+    /// Sets the clock that gives the times of changes.
     pub fn set_clock(&mut self, clock: OwnedReference) {
         self.clock = Some(clock);
     }
 
-    /// From now on processes can share the bytes of pipes, in memory of this pool.
+    /// Lets processes share the bytes of pipes, in memory of this pool.
     pub fn set_memory(&mut self, pool: OwnedReference) {
         self.sharing.set_memory(pool);
     }
@@ -244,7 +244,7 @@ impl Service {
         Ok(reference)
     }
 
-    /// The same; the end goes if there can be none.
+    /// Returns a reference to an end as [`Service::place`] does. The end goes if there can be none.
     fn place_or_close(&mut self, key: u64) -> Result<OwnedReference, Errno> {
         self.place(key).inspect_err(|_| self.hub.close(key))
     }
@@ -277,7 +277,7 @@ impl Service {
         }
     }
 
-    /// Whether a wait is out of the question.
+    /// Returns true if a call may not wait.
     fn cannot_wait(&self, key: u64, dont_wait: bool) -> Result<bool, Errno> {
         let is_full = self.places.get(&key).is_none_or(|place| place.waiters.len() >= MOST_WAITING);
         Ok(is_full || self.must_not_wait(key, dont_wait)? && !self.hub.is_locked(key))
@@ -367,5 +367,5 @@ impl Service {
     }
 }
 
-/// Most references that a message brings.
+/// Maximum number of references that a message brings.
 const SLOTS: usize = MAX_REFERENCES as usize;

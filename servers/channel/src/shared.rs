@@ -6,9 +6,9 @@ use alloc::vec::Vec;
 use nacre_proto::Errno;
 use nacre_sys::ring::{self, ASK, LEFT, Ring, SEATS, Side, TROUBLE};
 
-/// What our own lock is taken with.
+/// Number that the service takes the lock with.
 const OWN: u64 = 1 << 62;
-/// How often the lock is asked for.
+/// Attempts to take the lock.
 const TRIES: usize = 4;
 
 /// A ring, and who uses it.
@@ -16,13 +16,13 @@ const TRIES: usize = 4;
 pub struct Shared {
     /// The bytes.
     pub ring: Ring,
-    /// What the memory is known by.
+    /// Number of the ring's memory.
     pub number: u64,
     /// The ends that have a word in it; 0: nobody.
     seats: [u64; SEATS],
-    /// Whom to call, because of us.
+    /// Sides whose waiters have to be called because of the service.
     called: [bool; 2],
-    /// What the ring's state says.
+    /// State of the ring.
     state: u64,
 }
 
@@ -52,7 +52,7 @@ impl Shared {
         self.seats.iter_mut().filter(|holder| **holder == end).for_each(|holder| *holder = 0);
     }
 
-    /// So many can read and write now.
+    /// Sets the number of readers and writers.
     pub fn set_users(&mut self, readers: usize, writers: usize) {
         self.ring.set_users([readers, writers]);
         self.call_all();
@@ -68,17 +68,17 @@ impl Shared {
         self.called[side as usize] |= self.ring.wants_call(side);
     }
 
-    /// Whom to call, since this was asked last.
+    /// Returns the sides whose waiters have to be called, since this was asked last.
     pub fn called(&mut self) -> [bool; 2] {
         core::mem::take(&mut self.called)
     }
 
-    /// Whether bytes that are not in the ring come first.
+    /// Says if bytes that are not in the ring come first.
     pub fn come_first(&mut self, others: bool) {
         self.set_state(self.state & TROUBLE | if others { ASK } else { 0 });
     }
 
-    /// Whoever reads asks us from now on, as an error comes behind the bytes.
+    /// Makes readers ask the service from now on, as an error comes behind the bytes.
     pub fn trouble(&mut self) {
         self.set_state(self.state | TROUBLE);
     }

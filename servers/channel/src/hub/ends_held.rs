@@ -6,7 +6,7 @@
 use alloc::collections::BTreeMap;
 use nacre_proto::Errno;
 
-/// Most ends.
+/// Maximum number of ends.
 pub const MOST_ENDS: usize = 4096;
 /// Number of ends that only accounts with few of them may take.
 const KEPT: usize = MOST_ENDS / 4;

@@ -13,7 +13,7 @@ impl<R> Hub<R> {
         queue.and_then(|queue| self.queues.get(&queue))
     }
 
-    /// What a poll would find.
+    /// Returns the events that a poll would find.
     pub fn events(&self, key: u64) -> Result<u64, Errno> {
         match self.end(key)? {
             end if end.terminal.is_some() => self.terminal_events(key),
@@ -55,14 +55,16 @@ impl<R> Hub<R> {
         Ok(events | if has_room { WRITABLE } else { 0 })
     }
 
-    /// Where the datagrams of an end go, and whether they go to somebody who has another peer.
+    /// Returns the queue that the datagrams of an end go to, and true if its owner has another
+    /// peer.
     fn peer_queue(&self, key: u64) -> Option<(&Queue<R>, bool)> {
         let Stage::Connected(peer) = self.ends.get(&key)?.stage else { return None };
         let other = self.ends.get(&peer)?;
         Some((self.side(other.incoming)?, peer != key && other.stage != Stage::Connected(key)))
     }
 
-    /// How often something has come that can be received, and room for what is sent.
+    /// Returns the number of times that something came which can be received, and that room came
+    /// for what is sent.
     pub fn changes(&self, key: u64) -> Result<[u64; 2], Errno> {
         let end = self.end(key)?;
         let outgoing = if end.kind == SOCK_DGRAM { self.peer_queue(key).map(|(queue, _)| queue) } else { self.side(end.outgoing) };

@@ -4,7 +4,7 @@ use crate::mailbox::{OVERHEAD, PIECE};
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
-/// Most that are kept; the oldest ends' go first then.
+/// Maximum number of results that are kept. Beyond it the oldest ends' results go first.
 const MOST: usize = 4096;
 
 /// An end, and a thread that uses it.
@@ -15,9 +15,9 @@ pub type Place = (u64, u64);
 struct One {
     priority: u32,
     data: Vec<u8>,
-    /// How much of it has been fetched.
+    /// Number of bytes that have been fetched.
     from: usize,
-    /// Whether it came of a call that waited.
+    /// Set if the result is that of a call that waited.
     has_waited: bool,
 }
 
@@ -29,7 +29,7 @@ pub struct Kept {
 }
 
 impl Kept {
-    /// What they take.
+    /// Returns the number of bytes of the results.
     pub fn bytes(&self) -> usize {
         self.bytes
     }
@@ -71,7 +71,8 @@ impl Kept {
         Some(piece)
     }
 
-    /// What became of the call that the thread waited in: its priority and size, and it can be fetched from the start. `None`: nothing.
+    /// Returns priority and size of the message that the thread's waiting call received, and lets
+    /// it be fetched from the start. `None`: there is no such result.
     pub fn ask(&mut self, place: Place) -> Option<(u32, usize)> {
         let one = self.all.get_mut(&place).filter(|one| one.has_waited)?;
         one.from = 0;

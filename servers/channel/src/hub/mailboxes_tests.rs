@@ -41,7 +41,7 @@ fn open(hub: &mut Hub<u32>, flags: u64, [messages, size]: [u64; 2]) -> Result<u6
     hub.mailbox_open(&Wanted { flags, made, limit: 1 << 20, name: b"name" }).map(|(end, _)| end)
 }
 
-/// What came of it: false, it waits.
+/// Sends a message; returns false if the sender waits.
 fn send(hub: &mut Hub<u32>, post: &mut Post, (end, token, rank): (u64, u32, u64), priority: u64, data: &[u8]) -> Result<bool, Errno> {
     let has_room = hub.mailbox_can_send(end, (token.into(), false), priority, data.len(), post)?;
     let mail = Mail { priority: priority as u32, data: data.to_vec(), by: [token.into(), 5] };

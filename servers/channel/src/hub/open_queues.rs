@@ -27,7 +27,7 @@ impl<R> Default for Mailboxes<R> {
 pub struct Opened {
     /// Number of the queue.
     pub(super) number: u64,
-    /// Where the next read of its text starts.
+    /// Position of the next read of its text.
     pub(super) position: u64,
     /// Processes that were told through it: which, by whose message.
     pub(super) told: Vec<[u64; 3]>,

@@ -7,19 +7,19 @@ const XON: u32 = 0o2000;
 const KEYS: [u8; 2] = [0x11, 0x13];
 const START: usize = 8;
 
-/// What is told, as Linux numbers it.
+/// Byte that reports flushed input, as Linux numbers it.
 pub const FLUSHED_INPUT: u8 = 1;
-/// See above.
+/// Byte that reports flushed output, as Linux numbers it.
 pub const FLUSHED_OUTPUT: u8 = 2;
 const STOPPED: u8 = 4;
 const STARTED: u8 = 8;
 const NO_KEYS: u8 = 16;
 const USUAL_KEYS: u8 = 32;
 
-/// Whether the mode is on, and what has not been told yet.
+/// Packet mode of a terminal, and the changes that it has not reported yet.
 #[derive(Default)]
 pub struct Packets {
-    /// Whether it is on.
+    /// Set if the mode is on.
     pub is_on: bool,
     news: u8,
 }
@@ -32,12 +32,12 @@ impl Packets {
         }
     }
 
-    /// Whether there is something to tell.
+    /// Returns true if there is a change to report.
     pub fn has_news(&self) -> bool {
         self.news != 0
     }
 
-    /// What there is to tell, once.
+    /// Takes the changes to report.
     pub fn take(&mut self) -> Option<u8> {
         Some(core::mem::take(&mut self.news)).filter(|news| *news != 0)
     }

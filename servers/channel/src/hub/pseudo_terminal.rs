@@ -8,7 +8,7 @@ use nacre_terminal::Terminal;
 /// The echo of one message, and what waits on the screen with echoes, is no longer than this: the rest is lost or comes later.
 pub(super) const MOST_ECHO: usize = 64 << 10;
 
-/// What `terminal.flush` drops.
+/// Argument of `terminal.flush` that drops input.
 pub(super) const INPUT: u64 = 0;
 pub(super) const OUTPUT: u64 = 1;
 

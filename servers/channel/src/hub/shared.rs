@@ -39,7 +39,7 @@ impl<R> Hub<R> {
         Ok(self.queues.get(&queue).and_then(|queue| queue.shared.as_ref()).map(|shared| shared.number))
     }
 
-    /// How many pages a ring needs.
+    /// Returns the number of pages that a ring needs.
     pub fn places(&self, key: u64, way: u64) -> Result<u64, Errno> {
         let queue = self.stream_queue(key, way)?;
         Ok(self.queues.get(&queue).map_or(0, |queue| (queue.capacity / PAGE).next_power_of_two()) as u64)
@@ -80,7 +80,7 @@ impl<R> Hub<R> {
         }
     }
 
-    /// Who receives here is told who sent from now on; false: somebody is writing.
+    /// Makes receivers of an end learn who sent from now on. Returns false while somebody writes.
     pub(super) fn sign(&mut self, key: u64) -> Result<bool, Errno> {
         let end = self.end_mut(key)?;
         end.is_signed = end.kind != 0;
@@ -90,7 +90,7 @@ impl<R> Hub<R> {
         }
     }
 
-    /// What came out of a ring has the name of the other end.
+    /// Adds the name of the other end to bytes that came out of a ring.
     pub(super) fn name_sender(&self, key: u64, received: &mut Received<R>) {
         let Some(end) = self.ends.get(&key).filter(|end| end.kind == SOCK_STREAM) else { return };
         let is_shared = end.incoming.and_then(|queue| self.queues.get(&queue)).is_some_and(|queue| queue.shared.is_some());
@@ -128,12 +128,12 @@ impl<R> Hub<R> {
         }
     }
 
-    /// At which sides of which rings everybody is to be called.
+    /// Returns the sides of rings at which everybody is to be called.
     pub fn called(&mut self) -> BTreeMap<u64, [bool; 2]> {
         core::mem::take(&mut self.called)
     }
 
-    /// Whether a ring has the bytes of a pipe.
+    /// Returns true if a ring has the bytes of a pipe.
     pub fn has_ring(&self, number: u64) -> bool {
         self.rings.contains_key(&number)
     }
@@ -145,7 +145,8 @@ impl<R> Hub<R> {
         }
     }
 
-    /// Whoever uses the ring with this number has gone: others go on, and look again.
+    /// Takes away a user of the ring with this number, who has gone. The others go on, and look
+    /// again.
     pub fn leave_ring(&mut self, number: u64, user: u64) {
         let Some(queue) = self.rings.get(&number).copied() else { return };
         if let Some(shared) = self.shared_mut(queue) {
@@ -156,12 +157,13 @@ impl<R> Hub<R> {
         self.touch_queue(queue);
     }
 
-    /// From now on processes say when they have changed what this end has; false: they share nothing.
+    /// Asks processes to say when they have changed the bytes of this end. Returns false if they
+    /// share nothing.
     pub fn want(&self, key: u64) -> bool {
         self.rings_of(key).map(|shared| shared.ring.want()).count() != 0
     }
 
-    /// They have.
+    /// Notes that processes have changed the bytes of this end.
     pub fn changed(&mut self, key: u64) -> Result<(), Errno> {
         let end = self.end(key)?;
         for queue in [end.incoming, end.outgoing].into_iter().flatten() {
@@ -170,7 +172,7 @@ impl<R> Hub<R> {
         Ok(())
     }
 
-    /// Whether somebody is writing, so that nobody else can.
+    /// Returns true if somebody is writing, so that nobody else can.
     pub fn is_locked(&self, key: u64) -> bool {
         self.rings_of(key).any(|shared| shared.ring.is_locked())
     }
@@ -221,7 +223,7 @@ impl<R> Hub<R> {
         Ok(true)
     }
 
-    /// How many bytes can be received, as `FIONREAD` tells it.
+    /// Returns the number of bytes that can be received, as `FIONREAD` gives it.
     pub fn waiting(&self, key: u64) -> Result<usize, Errno> {
         let end = self.end(key)?;
         if end.terminal.is_some() {
@@ -231,7 +233,7 @@ impl<R> Hub<R> {
         Ok(queue.map_or(0, Queue::first))
     }
 
-    /// How many bytes a pipe holds; `size` (unless 0) is what it is to hold.
+    /// Returns the capacity of a pipe, after it was set to `size` unless that is 0.
     pub fn capacity(&mut self, key: u64, size: usize) -> Result<usize, Errno> {
         let end = self.end(key)?;
         let queue = end.incoming.or(end.outgoing).ok_or(Errno::EBADF)?;
@@ -251,7 +253,7 @@ impl<R> Hub<R> {
         Ok(capacity)
     }
 
-    /// What was received did not arrive: it is first again.
+    /// Puts back bytes that did not reach their receiver. They are first again.
     pub fn put_back(&mut self, key: u64, received: Received<R>) {
         self.terminal_put_back(key, &received);
         let Some(incoming) = self.ends.get(&key).and_then(|end| end.incoming) else { return };

@@ -8,11 +8,11 @@ use alloc::vec::Vec;
 use nacre_proto::Errno;
 use nacre_proto::flags::{END_OWN, O_NONBLOCK, SOCK_DGRAM, SOCK_SEQPACKET, SOCK_STREAM};
 
-/// How keys of files start.
+/// Beginning of the keys of files.
 const FILE: &[u8] = b"/";
-/// Most that may wait to be accepted.
+/// Maximum number of connections that wait to be accepted.
 const MOST_WAITING: usize = 1024;
-/// How many names that nobody chose there are.
+/// Number of names for sockets that nobody named.
 const NAMES: u64 = 1 << 20;
 
 impl<R> Hub<R> {
@@ -83,7 +83,7 @@ impl<R> Hub<R> {
         Ok(())
     }
 
-    /// Others may connect to it.
+    /// Lets others connect to a socket.
     pub fn listen(&mut self, key: u64, backlog: u64, owner: [u64; 3]) -> Result<(), Errno> {
         let end = self.socket_end(key)?;
         if end.kind == SOCK_DGRAM {
@@ -168,7 +168,7 @@ impl<R> Hub<R> {
         self.close(key);
     }
 
-    /// Whoever is connected to an end that has gone learns that bytes were not read.
+    /// Tells the peer of an end that has gone that bytes were not read.
     pub(super) fn reset_peer(&mut self, end: &End<R>) {
         let has_unread = end.incoming.and_then(|queue| self.queues.get(&queue)).is_some_and(Queue::has_some);
         if let Stage::Connected(peer) = end.stage
@@ -203,7 +203,7 @@ impl<R> Hub<R> {
         Ok(Some((accepted, self.end(accepted)?.peer_name.clone())))
     }
 
-    /// One that was accepted did not arrive: it is first again.
+    /// Puts back an accepted connection that did not reach the caller. It is first again.
     pub fn accept_back(&mut self, key: u64, accepted: u64) {
         if let Ok(Stage::Listening(waiting, _)) = self.socket_end(key).map(|end| &mut end.stage) {
             waiting.push_front(accepted);
@@ -213,13 +213,13 @@ impl<R> Hub<R> {
         }
     }
 
-    /// Whoever waits to connect looks again.
+    /// Makes all ends that wait to connect look again.
     pub(super) fn touch_unconnected(&mut self) {
         let plain = self.ends.iter().filter(|(_, end)| end.kind != 0 && end.stage == Stage::Plain).map(|(key, _)| *key);
         self.touched.extend(plain);
     }
 
-    /// Whoever waits to send a datagram looks again.
+    /// Makes all ends that wait to send a datagram look again.
     pub(super) fn touch_senders(&mut self) {
         self.touched.extend(&self.datagrams);
     }
@@ -279,7 +279,7 @@ impl<R> Hub<R> {
         Ok(other)
     }
 
-    /// Who is connected takes datagrams of its peer alone.
+    /// Refuses datagrams from others than the peer of a connected socket.
     fn check_peer(&self, key: u64, other: u64) -> Result<(), Errno> {
         match self.end(other)?.stage {
             Stage::Connected(peer) if peer != key => Err(Errno::EPERM),
@@ -287,7 +287,7 @@ impl<R> Hub<R> {
         }
     }
 
-    /// Its own name, or that of the other end.
+    /// Returns the name of an end, or of the other end.
     pub fn name(&self, key: u64, which: u64) -> Result<Vec<u8>, Errno> {
         let end = self.end(key)?;
         if end.kind == 0 {
@@ -300,12 +300,12 @@ impl<R> Hub<R> {
         }
     }
 
-    /// Whether it listens.
+    /// Returns true if the socket listens.
     pub fn listens(&self, key: u64) -> Result<bool, Errno> {
         Ok(matches!(self.end(key)?.stage, Stage::Listening(..)))
     }
 
-    /// Whom the other end belonged to.
+    /// Returns the credentials of the other end.
     pub fn peer_credentials(&self, key: u64) -> Result<[u64; 3], Errno> {
         self.end(key)?.peer_credentials.ok_or(Errno::ENOTCONN)
     }

@@ -12,25 +12,26 @@ use nacre_proto::Errno;
 use nacre_proto::flags::{POLLERR, POLLHUP, POLLIN, POLLOUT, POLLPRI, POLLRDNORM, POLLWRNORM, TCSAFLUSH, TERMINAL_HANGUP, TERMINAL_WINDOW};
 use nacre_terminal::{Attributes, Terminal};
 
-/// Most terminals.
+/// Maximum number of terminals.
 pub const MOST_TERMINALS: usize = 256;
-/// So much of what was typed waits for the discipline, and so much output for the master.
+/// Number of typed bytes that may wait for the discipline, and of output bytes that may wait for
+/// the master.
 const TYPED: usize = 8192;
 const SCREEN: usize = 8192;
-/// Most bytes that the master gets at a time.
+/// Maximum of bytes that the master gets at a time.
 const PIECE: usize = 4096;
 const READABLE: u64 = POLLIN | POLLRDNORM;
 const WRITABLE: u64 = POLLOUT | POLLWRNORM;
 const BOTH: u64 = 2;
 
-/// What is known of a terminal.
+/// Facts about a terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Facts {
-    /// Its number.
+    /// Number of the terminal.
     pub number: u64,
-    /// Whether the end is a slave.
+    /// Set for the end of a slave.
     pub is_slave: bool,
-    /// Whether it can be opened.
+    /// Set if slaves cannot be opened.
     pub is_locked: bool,
 }
 
@@ -57,7 +58,7 @@ impl<R> Hub<R> {
         self.terminals.iter_mut().find(|(_, pair)| pair.number == number).map(|(key, pair)| (*key, pair)).ok_or(Errno::ENOENT)
     }
 
-    /// One more end of a slave.
+    /// Adds an end of a slave.
     pub fn terminal_open(&mut self, number: u64, flags: u64) -> Result<u64, Errno> {
         let (key, pair) = self.numbered(number)?;
         if pair.is_locked {
@@ -72,25 +73,25 @@ impl<R> Hub<R> {
         Ok(slave)
     }
 
-    /// What is known of the terminal with this number.
+    /// Returns the facts about the terminal with this number.
     pub fn terminal_numbered(&mut self, number: u64) -> Result<Facts, Errno> {
         let (_, pair) = self.numbered(number)?;
         Ok(Facts { number, is_slave: true, is_locked: pair.is_locked })
     }
 
-    /// What is known of the terminal that this is an end of.
+    /// Returns the facts about the terminal of an end.
     pub fn terminal_facts(&self, key: u64) -> Result<Facts, Errno> {
         let (_, is_slave) = self.end(key)?.terminal.ok_or(Errno::ENOTTY)?;
         let pair = self.the_pair(key)?;
         Ok(Facts { number: pair.number, is_slave, is_locked: pair.is_locked })
     }
 
-    /// What its name says of the terminal with this number.
+    /// Returns the file attributes of the terminal with this number.
     pub fn terminal_looks(&mut self, number: u64) -> Result<&mut Looks, Errno> {
         Ok(&mut self.numbered(number)?.1.looks)
     }
 
-    /// The same of the terminal that this is a slave's end of.
+    /// Returns number and file attributes of the terminal of a slave's end.
     pub fn slave_looks(&mut self, key: u64) -> Result<(u64, &mut Looks), Errno> {
         if !self.terminal_facts(key)?.is_slave {
             return Err(Errno::ENOTTY);
@@ -99,7 +100,7 @@ impl<R> Hub<R> {
         Ok((pair.number, &mut pair.looks))
     }
 
-    /// Whether slaves can be opened from now on.
+    /// Forbids or allows that slaves are opened.
     pub fn terminal_lock(&mut self, key: u64, is_locked: bool) -> Result<(), Errno> {
         if self.terminal_facts(key)?.is_slave {
             return Err(Errno::ENOTTY);
@@ -108,7 +109,7 @@ impl<R> Hub<R> {
         Ok(())
     }
 
-    /// What the terminal of an end is called inside, for those who attend it.
+    /// Returns the hub's key of an end's terminal, for those who attend it.
     pub fn terminal_of(&self, key: u64) -> Result<u64, Errno> {
         let (terminal, _) = self.end(key)?.terminal.ok_or(Errno::ENOTTY)?;
         if self.terminals.contains_key(&terminal) { Ok(terminal) } else { Err(Errno::EIO) }
@@ -198,7 +199,7 @@ impl<R> Hub<R> {
         Ok(Some(Received { data, has_more, total, ..Received::nothing() }))
     }
 
-    /// What was received did not arrive.
+    /// Puts back bytes that did not reach their receiver.
     pub(super) fn terminal_put_back(&mut self, key: u64, received: &Received<R>) {
         let is_slave = self.ends.get(&key).and_then(|end| end.terminal).is_some_and(|(_, is_slave)| is_slave);
         let Ok((terminal, pair)) = self.pair_mut(key) else { return };

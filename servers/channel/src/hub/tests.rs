@@ -21,7 +21,7 @@ fn wish(size: usize, most: usize) -> Wish {
     Wish { size, most, ..Wish::default() }
 }
 
-/// What a read gets; `None`: it would wait.
+/// Returns the bytes that a read gets; `None`: it would wait.
 fn read(hub: &mut TestHub, key: u64, size: usize) -> Option<Vec<u8>> {
     hub.receive(key, wish(size, 0)).expect("a read").map(|received| received.data)
 }
@@ -258,7 +258,7 @@ fn a_named_pipe_waits_for_its_other_side() {
     assert_eq!((hub.is_open(both), send(&mut hub, both, b"y"), read(&mut hub, both, 9)), (Ok(true), Ok(Some(1)), Some(b"y".to_vec())));
 }
 
-/// What holds whatever was done.
+/// Checks the invariants.
 fn check(hub: &TestHub) {
     let parts = hub.ends.values().filter_map(|end| end.parts.as_ref()).map(Parts::load);
     let all = hub.queues.values().map(Queue::load).chain(parts).fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1));

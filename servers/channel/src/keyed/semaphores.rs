@@ -6,34 +6,35 @@ use nacre_proto::Errno;
 
 /// The highest value.
 const HIGHEST: i64 = 32_767;
-/// In an operation: it is undone when the process ends.
+/// Flag of an operation: it is undone when the process ends.
 const UNDO: u16 = 0x1000;
 
 /// An operation on a semaphore, as in Linux's `sembuf`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Operation {
-    /// Which semaphore.
+    /// Index of the semaphore.
     pub index: u16,
-    /// What is added; 0: wait for zero.
+    /// Value to add; 0: wait for zero.
     pub by: i16,
     /// Flags.
     pub flags: u16,
 }
 
 impl Operation {
-    /// From the six bytes of a `sembuf`.
+    /// Decodes the six bytes of a `sembuf`.
     pub fn from_sembuf(bytes: [u8; 6]) -> Operation {
         let [a, b, c, d, e, f] = bytes;
         Operation { index: u16::from_le_bytes([a, b]), by: i16::from_le_bytes([c, d]), flags: u16::from_le_bytes([e, f]) }
     }
 
-    /// Whether it changes something, and that is undone when the process ends.
+    /// Returns true if the operation changes a value, and is undone when the process ends.
     pub fn is_undone(&self) -> bool {
         self.flags & UNDO != 0 && self.by != 0
     }
 }
 
-/// What is to be added to each semaphore at the end, after these operations, for those that they change. `ERANGE`: that would be too much.
+/// Returns the value to add to each changed semaphore at the end, after these operations. `ERANGE`:
+/// it would be too much.
 pub fn undone(operations: &[Operation], before: impl Fn(u64) -> i64) -> Result<BTreeMap<u64, i64>, Errno> {
     let mut undone = BTreeMap::new();
     for operation in operations.iter().filter(|operation| operation.is_undone()) {
@@ -52,12 +53,12 @@ pub fn undone(operations: &[Operation], before: impl Fn(u64) -> i64) -> Result<B
 pub struct Set {
     values: Vec<u16>,
     pids: Vec<u32>,
-    /// When it was last used.
+    /// Time of the last use.
     pub time: u64,
 }
 
 impl Set {
-    /// So many, all zero.
+    /// Makes a set of so many semaphores, all zero.
     pub fn new(count: usize) -> Result<Set, Errno> {
         let mut set = Set { values: Vec::new(), pids: Vec::new(), time: 0 };
         set.values.try_reserve_exact(count).map_err(|_| Errno::ENOMEM)?;
@@ -67,7 +68,7 @@ impl Set {
         Ok(set)
     }
 
-    /// How many.
+    /// Returns the number of semaphores.
     pub fn len(&self) -> usize {
         self.values.len()
     }

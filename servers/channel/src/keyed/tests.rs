@@ -16,7 +16,7 @@ fn by(index: u16, by: i16, flags: u16) -> Operation {
     Operation { index, by, flags }
 }
 
-/// Who is done, and with what; all answers arrive.
+/// Returns the callers that are done, with their results. All answers arrive.
 fn settle(keyed: &mut Keyed<u8, u32>, is_gone: impl Fn(&u32) -> bool) -> Vec<(u32, Result<Done, Errno>)> {
     let mut done = Vec::new();
     keyed.settle(is_gone, |token, doing, result| {

@@ -52,7 +52,7 @@ impl<R, W> Keyed<R, W> {
         }
     }
 
-    /// What was just done for somebody is not: he was cut off.
+    /// Undoes an operation whose caller was cut off.
     fn take_back(&mut self, key: u64, number: u64, doing: &Doing, done: Done) {
         match (doing, done) {
             (Doing::Operate(operations), _) => self.operate_back(key, number, operations),

@@ -22,7 +22,8 @@ use nacre_sys::{OwnedReference, Reference, Span, Status};
 /// Number of the device that pipes and sockets are on.
 const DEVICE: u64 = 9;
 
-/// Most bytes of an answer to `channel.receive` that are not what was sent: who sent it, two names' room, and what is said of references.
+/// Maximum of bytes of an answer to `channel.receive` beside the data: the sender, two names' room,
+/// and control bytes.
 const BESIDES: u64 = 16 + 128 + CONTROL as u64;
 
 /// The words of an answer to `channel.receive`.
@@ -35,7 +36,7 @@ fn words(received: &Received<OwnedReference>, form: Form) -> [u64; 6] {
     [received.data.len() as u64, names, received.total as u64, lost | cut | more, references, control]
 }
 
-/// Its bytes.
+/// Returns the bytes of the answer.
 fn bytes(received: &Received<OwnedReference>, form: Form) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(BESIDES as usize + received.data.len());
     if form == Form::Signed {
@@ -479,7 +480,8 @@ impl file::Server for Service {
         Err(Errno::ENODEV)
     }
 
-    /// Nobody is kept from an end that he has; what it says of itself does not change, but of queues of messages and of terminals.
+    /// Sets the mode of a queue of messages or of a terminal. Other ends ignore it, since nobody is
+    /// kept from an end that he has.
     fn set_mode(&mut self, request: &mut Request<'_>, mode: u64) -> Handled<set_mode::Output> {
         let _ = self.hub.slave_looks(request.word()).map(|(_, looks)| looks.set_mode(mode));
         self.set_mailbox_mode(request.word(), mode);

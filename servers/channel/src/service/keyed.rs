@@ -19,7 +19,7 @@ const OPERATION: usize = 6;
 const MOST_OPERATIONS: usize = 500;
 
 impl Service {
-    /// Whoever comes through a port of a process; the clock is looked at.
+    /// Returns the process that sent a request, and updates the time.
     fn caller(&mut self, request: &Request<'_>) -> Result<u64, Errno> {
         let member = request.word();
         if !self.keyed.has_entered(member) {
@@ -66,7 +66,7 @@ impl Service {
     }
 }
 
-/// Whether nobody waits for the answer any more.
+/// Returns true if nobody waits for the answer any more.
 fn is_gone(reply: &OwnedReference) -> bool {
     reply.is_null().unwrap_or(true)
 }

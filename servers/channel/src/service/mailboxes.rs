@@ -14,7 +14,7 @@ use nacre_sys::{OwnedReference, Reference, Span, ipc};
 /// Number of the device that queues are on.
 const DEVICE: u64 = 25;
 const PERMISSIONS: u64 = 0o7777;
-/// In an owner: leave it as it is.
+/// Value of an owner that leaves it as it is.
 const KEEP: u64 = 0xffff_ffff;
 
 /// Answers go as messages.
@@ -54,7 +54,7 @@ impl Service {
         self.hub.is_mailbox(end).then(|| self.hub.mailbox_read(end, offset, size as usize, &ByMessages))
     }
 
-    /// What is known of a queue as of a file. `None`: it is none.
+    /// Returns the status of a queue as a file; `None`: the end is not that of a queue.
     pub(super) fn mailbox_status(&self, end: u64) -> Option<Status> {
         const SIZE: u64 = 80;
         let facts = self.hub.mailbox_facts(end).ok()?;

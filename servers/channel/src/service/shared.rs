@@ -8,7 +8,7 @@ use nacre_proto::Errno;
 use nacre_sys::ring;
 use nacre_sys::{OwnedPort, OwnedReference};
 
-/// Most rings, most bytes of them, and most users of all.
+/// Maximum number of rings, of bytes of them, and of users of all.
 const MOST_RINGS: usize = 1024;
 const MOST_BYTES: u64 = 64 << 20;
 const MOST_USERS: usize = 8192;

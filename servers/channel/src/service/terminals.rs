@@ -12,7 +12,7 @@ use nacre_sys::{Reference, ipc};
 use nacre_terminal::Attributes;
 
 impl Service {
-    /// What the name of the terminal with this number says of it, for those who ask the service.
+    /// Returns the file attributes of the terminal with this number, for those who ask the service.
     pub(super) fn numbered(&mut self, request: &Request<'_>, number: u64) -> Result<&mut Looks, Errno> {
         self.check_service(request)?;
         self.hub.terminal_looks(number)
