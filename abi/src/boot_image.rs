@@ -1,14 +1,17 @@
-//! The boot image: root's segments and the boot files, as one module beside the kernel. Little endian, all offsets from its start.
+//! The boot image: root's segments and the boot files, as one module beside the kernel. Little
+//! endian, all offsets from its start.
 //!
-//! `Header`, then `Segment`s, then `File`s; then names, then contents, each content at a multiple of 4096. The first path component of every
-//! name is `/`; directories stand before what is in them.
+//! `Header`, then `Segment`s, then `File`s; then names, then contents, each content at a multiple
+//! of 4096. The first path component of every name is `/`; directories stand before what is in
+//! them.
 
 /// First eight bytes.
 pub const MAGIC: [u8; 8] = *b"NACREIMG";
 /// Version of this format.
 pub const VERSION: u32 = 1;
 
-/// Size of the header: `magic [8]`, `version u32`, `segment_count u32`, `root_entry u64`, `file_count u64`, `files_offset u64`, `total_size u64`, then zeros.
+/// Size of the header: `magic [8]`, `version u32`, `segment_count u32`, `root_entry u64`,
+/// `file_count u64`, `files_offset u64`, `total_size u64`, then zeros.
 pub const HEADER_SIZE: u64 = 64;
 /// Offset of the segments. Each is `offset u64, address u64, size u64, rights u64`; offset, address
 /// and size are multiples of 4096. Zero-filled parts are in the image.
@@ -17,8 +20,9 @@ pub const SEGMENTS_OFFSET: u64 = 64;
 pub const SEGMENT_SIZE: u64 = 32;
 /// Maximum number of segments.
 pub const MAX_SEGMENTS: u64 = 16;
-/// Size of one file entry: `name_offset u64, name_size u32, mode u32, content_offset u64, size u64, modified i64 (seconds), reserved u64`.
-/// `mode` is Linux's `st_mode`; a symbolic link's content is its target.
+/// Size of one file entry: `name_offset u64, name_size u32, mode u32, content_offset u64, size u64,
+/// modified i64 (seconds), reserved u64`. `mode` is Linux's `st_mode`; a symbolic link's content is
+/// its target.
 pub const FILE_SIZE: u64 = 48;
 
 fn u64_at(bytes: &[u8], offset: u64) -> Option<u64> {
@@ -76,7 +80,8 @@ pub struct File<'image> {
     pub modified: i64,
 }
 
-/// Reads the header of `bytes` (at least its first 64); `None` if it is not an image of this version.
+/// Reads the header of `bytes` (at least its first 64); `None` if it is not an image of this
+/// version.
 pub fn header(bytes: &[u8]) -> Option<Header> {
     let segment_count = u64::from(u32_at(bytes, 12)?);
     if bytes.get(..8)? != MAGIC || u32_at(bytes, 8)? != VERSION || segment_count > MAX_SEGMENTS {
@@ -102,7 +107,8 @@ pub fn segment(bytes: &[u8], index: u64) -> Option<Segment> {
     })
 }
 
-/// Reads file `index`; the name is checked to lie in `bytes`, which may be only the start of the image, and the content in the whole image.
+/// Reads file `index`; the name is checked to lie in `bytes`, which may be only the start of the
+/// image, and the content in the whole image.
 pub fn file<'image>(bytes: &'image [u8], header: &Header, index: u64) -> Option<File<'image>> {
     let at = header.files_offset.checked_add(index.checked_mul(FILE_SIZE)?)?;
     let name_offset = usize::try_from(u64_at(bytes, at)?).ok()?;

@@ -1,4 +1,5 @@
-//! What the kernel tells root about the machine, in one read-only page at [`BOOT_INFO`](crate::environment::BOOT_INFO).
+//! What the kernel tells root about the machine, in one read-only page at
+//! [`BOOT_INFO`](crate::environment::BOOT_INFO).
 
 /// Maximum number of ranges of memory that are listed.
 pub const MAX_RANGES: usize = 64;

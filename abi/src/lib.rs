@@ -1,8 +1,8 @@
-//! What the kernel and its users agree on: call numbers, statuses, message registers, exported states,
-//! and the few addresses and formats that bring the first program up.
+//! What the kernel and its users agree on: call numbers, statuses, message registers, exported
+//! states, and the few addresses and formats that bring the first program up.
 //!
-//! Everything here is plain data. A change that is seen through any of it is a change of [`VERSION`]
-//! and gets an entry in `CHANGELOG.md`.
+//! Everything here is plain data. A change that is seen through any of it is a change of
+//! [`VERSION`] and gets an entry in `CHANGELOG.md`.
 #![no_std]
 #![forbid(unsafe_code)]
 
@@ -30,5 +30,6 @@ pub const VERSION: u32 = 2;
 /// Bytes in the smallest page.
 pub const PAGE_SIZE: u64 = 4096;
 
-/// First address that no user space can contain (x86-64's lower canonical half, less one guard page).
+/// First address that no user space can contain (x86-64's lower canonical half, less one guard
+/// page).
 pub const USER_END: u64 = 0x7fff_ffff_f000;

@@ -1,5 +1,6 @@
-//! The manual of calls as data: what each argument is, which errors that brings, and what else can go wrong. `doc/manual/calls.md` is written from it, and the
-//! conformance tests refuse a status that it does not name.
+//! The manual of calls as data: what each argument is, which errors that brings, and what else can
+//! go wrong. `doc/manual/calls.md` is written from it, and the conformance tests refuse a status
+//! that it does not name.
 
 mod description;
 mod locks;

@@ -9,8 +9,9 @@
 //! | `r14` | address of a [`Descriptor`], or 0: no bytes and no references either way; plus [`RECEIVE_ONLY`] | unchanged |
 //! | `r15` | timeout in nanoseconds; 0 = wait for ever | what is left of it |
 //!
-//! A call that waits leaves these registers so that making it again goes on where it was: a message moves whole or not at all, and an `ipc_call` whose
-//! message was taken continues as `ipc_receive_reply`.
+//! A call that waits leaves these registers so that making it again goes on where it was: a message
+//! moves whole or not at all, and an `ipc_call` whose message was taken continues as
+//! `ipc_receive_reply`.
 
 /// Words that a message carries in registers.
 pub const WORDS: usize = 6;
@@ -19,23 +20,29 @@ pub const MAX_BYTES: u64 = 16384;
 /// Maximum number of references in one message.
 pub const MAX_REFERENCES: u64 = 8;
 
-/// Bit of a notification that the kernel sets itself: the last reference to the port is gone (destroyed, or made null or replaced).
-/// Whoever serves the port may destroy it, unless it makes new references to it.
+/// Bit of a notification that the kernel sets itself: the last reference to the port is gone
+/// (destroyed, or made null or replaced). Whoever serves the port may destroy it, unless it makes
+/// new references to it.
 pub const NO_REFERENCES: u64 = 1 << 63;
-/// Bit of a notification that the kernel sets itself, at the watcher of a space, or without one at its keeper: a thread of the space was destroyed by somebody
-/// outside it, or the last one was by whomever, or the space was while it had threads. Who takes a child back itself gets it too.
+/// Bit of a notification that the kernel sets itself, at the watcher of a space, or without one at
+/// its keeper: a thread of the space was destroyed by somebody outside it, or the last one was by
+/// whomever, or the space was while it had threads. Who takes a child back itself gets it too.
 pub const THREAD_ENDED: u64 = 1 << 62;
 /// The bits that nobody but the kernel sets: `port_notify` and interrupts ignore them.
 pub const KERNEL_BITS: u64 = NO_REFERENCES | THREAD_ENDED;
 
-/// Size and alignment of a [`Descriptor`] and alignment of the arrays it names, in bytes: so none crosses a page.
+/// Size and alignment of a [`Descriptor`] and alignment of the arrays it names, in bytes: so none
+/// crosses a page.
 pub const DESCRIPTOR_ALIGNMENT: u64 = 64;
 
-/// Bit beside the label in `rsi` of `ipc_call`: the call is made for the caller's own client, to which the caller owes a reply. It ends with `Interrupted` as soon as that client waits no more: it was cut off, its time is over, or
-/// it is gone. So whoever answers in the end finds that nobody waits, through whatever stands between.
+/// Bit beside the label in `rsi` of `ipc_call`: the call is made for the caller's own client, to
+/// which the caller owes a reply. It ends with `Interrupted` as soon as that client waits no more:
+/// it was cut off, its time is over, or it is gone. So whoever answers in the end finds that nobody
+/// waits, through whatever stands between.
 pub const FOR_CLIENT: u64 = 1 << 58;
 
-/// Bit of the descriptor's address in `r14`: nothing is sent through the descriptor, it only says where to receive. The kernel need not read it to send.
+/// Bit of the descriptor's address in `r14`: nothing is sent through the descriptor, it only says
+/// where to receive. The kernel need not read it to send.
 pub const RECEIVE_ONLY: u64 = 1;
 
 /// Parts of a message that do not fit into registers, and the buffers for an answer. Eight words,
@@ -55,7 +62,8 @@ pub struct Descriptor {
     pub send_references: u64,
     /// Number of references to send, at most [`MAX_REFERENCES`].
     pub send_reference_count: u64,
-    /// Address (a multiple of 64) of an array of slots for received references: each free, or a reference that is replaced.
+    /// Address (a multiple of 64) of an array of slots for received references: each free, or a
+    /// reference that is replaced.
     pub receive_slots: u64,
     /// Number of slots, at most [`MAX_REFERENCES`].
     pub receive_slot_count: u64,
@@ -63,7 +71,8 @@ pub struct Descriptor {
 
 const _: () = assert!(core::mem::size_of::<Descriptor>() == 64);
 
-/// The word beside a message: bits 0-31 label, 32-48 bytes received, 49-52 references received, then flags.
+/// The word beside a message: bits 0-31 label, 32-48 bytes received, 49-52 references received,
+/// then flags.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(transparent)]
 pub struct Info(pub u64);

@@ -1,8 +1,9 @@
 //! The nine kinds of kernel object, and how much memory each occupies.
 //!
 //! An object is named by its address: a multiple of [`UNIT`] in a page that is mapped with
-//! [`Rights::OBJECTS`](crate::Rights::OBJECTS). The first object created in a page turns it into an *object page*,
-//! which no program can read or write; with the last one destroyed it becomes plain memory again, filled with zeros.
+//! [`Rights::OBJECTS`](crate::Rights::OBJECTS). The first object created in a page turns it into an
+//! *object page*, which no program can read or write; with the last one destroyed it becomes plain
+//! memory again, filled with zeros.
 
 /// Granularity of object addresses and sizes, in bytes.
 pub const UNIT: u64 = 64;
@@ -88,7 +89,8 @@ pub enum TargetType {
     Mutex = 8,
     /// A condition.
     Condition = 9,
-    /// A client that waits for one reply (made by `ipc_detach`); a single `ipc_send` to it is that reply.
+    /// A client that waits for one reply (made by `ipc_detach`); a single `ipc_send` to it is that
+    /// reply.
     Reply = 10,
     /// A range of I/O ports.
     IoPorts = 11,

@@ -1,5 +1,6 @@
-//! Register words of a thread, numbered as in [`ThreadState`](crate::state::ThreadState): by the names
-//! of x86-64, and by their role in calls. Only the second kind is for code that any machine runs.
+//! Register words of a thread, numbered as in [`ThreadState`](crate::state::ThreadState): by the
+//! names of x86-64, and by their role in calls. Only the second kind is for code that any machine
+//! runs.
 
 #[allow(missing_docs)]
 pub const RAX: usize = 0;

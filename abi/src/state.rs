@@ -25,7 +25,8 @@ use crate::ObjectType;
 /// Bits 32-63 of every header: "NS" and nothing else.
 const HEADER_MAGIC: u64 = 0x4e53_0000;
 
-/// The header of a state: bits 32-63 a magic number, 16-31 the version of this state's layout, 0-7 the object's type.
+/// The header of a state: bits 32-63 a magic number, 16-31 the version of this state's layout, 0-7
+/// the object's type.
 pub const fn header(object: ObjectType, version: u16) -> u64 {
     HEADER_MAGIC << 32 | (version as u64) << 16 | object as u64
 }

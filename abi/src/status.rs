@@ -8,7 +8,8 @@ pub enum Code {
     Ok = 0,
     /// The call's number is unknown, and the thread has no entry for foreign calls.
     UnknownCall = 1,
-    /// The address is outside the caller's space, not aligned, or nothing (or too little right) is mapped there.
+    /// The address is outside the caller's space, not aligned, or nothing (or too little right) is
+    /// mapped there.
     BadAddress = 2,
     /// There is no live kernel object at the address.
     NotAnObject = 3,
@@ -30,7 +31,8 @@ pub enum Code {
     Gone = 11,
     /// The time given for the operation passed.
     TimedOut = 12,
-    /// Too few pages were offered for a space's tables: whoever makes the space must donate more. (A pool that is used up later is no error: tables are a cache.)
+    /// Too few pages were offered for a space's tables: whoever makes the space must donate more.
+    /// (A pool that is used up later is no error: tables are a cache.)
     NoMemory = 13,
     /// Composition leads through more layers than the kernel follows.
     TooDeep = 14,
@@ -40,9 +42,11 @@ pub enum Code {
     Denied = 16,
     /// There is no client waiting for a reply from this thread.
     NotConnected = 17,
-    /// The receiver's buffer is too small for the bytes (call, send), or bytes were cut off (reply).
+    /// The receiver's buffer is too small for the bytes (call, send), or bytes were cut off
+    /// (reply).
     MessageTooLong = 18,
-    /// The receiver offers too few slots for the references (call, send), or some were dropped (reply).
+    /// The receiver offers too few slots for the references (call, send), or some were dropped
+    /// (reply).
     NoSlots = 19,
     /// The reference is null.
     NullReference = 20,
@@ -87,8 +91,8 @@ impl Code {
     ];
 }
 
-/// The first result register of every call: bits 0-7 the [`Code`], bits 8-15 the number of the argument it is
-/// about (1 = the first argument, in `rdi`; 0 = none in particular).
+/// The first result register of every call: bits 0-7 the [`Code`], bits 8-15 the number of the
+/// argument it is about (1 = the first argument, in `rdi`; 0 = none in particular).
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[repr(transparent)]
 pub struct Status(pub u64);

@@ -1,4 +1,5 @@
-//! Writes `doc/manual/calls.md` from the manual's data, and fails when the page in the tree is another. `UPDATE=1 cargo test -p nacre-abi` renews it.
+//! Writes `doc/manual/calls.md` from the manual's data, and fails when the page in the tree is
+//! another. `UPDATE=1 cargo test -p nacre-abi` renews it.
 
 use nacre_abi::manual::{CHAPTERS, Entry, Failure};
 use nacre_abi::status::Code;

@@ -13,7 +13,8 @@ pub enum Kind {
     Notified,
     /// A space, or a reference to it with `REFERENCE_CONTROL`; 0 is the caller's own.
     SpaceOrOwn,
-    /// A port to which the kernel sends messages, or a reference to it with `REFERENCE_CONTROL`; 0 for none.
+    /// A port to which the kernel sends messages, or a reference to it with `REFERENCE_CONTROL`; 0
+    /// for none.
     Keeper,
     /// The address of a reference object itself.
     Reference,
@@ -47,7 +48,8 @@ pub enum Kind {
     Number,
 }
 
-/// A way to fail: the number of the argument that the status names, the code, the cause, the remedy.
+/// A way to fail: the number of the argument that the status names, the code, the cause, the
+/// remedy.
 #[derive(Clone, Copy, Debug)]
 pub struct Failure {
     /// Number of the argument; 0 = none in particular.

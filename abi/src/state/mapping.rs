@@ -9,7 +9,8 @@ super::state! {
         size,
         /// Offset in the region at which the window starts, a multiple of 4096.
         offset,
-        /// [`Rights`](crate::Rights), and [`Rights::OVER`](crate::Rights::OVER) if it is an overlay.
+        /// [`Rights`](crate::Rights), and [`Rights::OVER`](crate::Rights::OVER) if it is an
+        /// overlay.
         rights,
     }
 }

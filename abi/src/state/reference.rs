@@ -1,4 +1,5 @@
-//! State of a reference. Links: of a reply reference `[client]`, else none (what it leads to is asked with `reference_reveal`, set by the target's `reference` call).
+//! State of a reference. Links: of a reply reference `[client]`, else none (what it leads to is
+//! asked with `reference_reveal`, set by the target's `reference` call).
 
 super::state! {
     /// The client's end.

@@ -3,11 +3,13 @@
 super::state! {
     /// An address space. Its mappings, regions and threads are objects of their own.
     SpaceState, Space, version 2, 4 words {
-        /// Pages donated for tables. Read only: it is given when the space is made, and by `space_donate`.
+        /// Pages donated for tables. Read only: it is given when the space is made, and by
+        /// `space_donate`.
         pool_pages,
         /// Number of mappings, regions and threads (read only).
         population,
-        /// `TIME_HIDDEN`. Taken over by `space_set_state`; a space that is made has what the space of its maker has.
+        /// `TIME_HIDDEN`. Taken over by `space_set_state`; a space that is made has what the space
+        /// of its maker has.
         flags,
     }
 }

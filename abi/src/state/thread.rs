@@ -1,5 +1,6 @@
-//! State of a thread. Links: `[space, client, scheduler]`: the client is whom it owes a reply, or null; the scheduler is the port of who gives it time, or
-//! null: if it has none, and if whoever reads the state has the same.
+//! State of a thread. Links: `[space, client, scheduler]`: the client is whom it owes a reply, or
+//! null; the scheduler is the port of who gives it time, or null: if it has none, and if whoever
+//! reads the state has the same.
 
 /// Number of register words of a thread: sixteen general registers, then `rip rflags fs_base
 /// gs_base foreign_entry`.
@@ -9,10 +10,12 @@ pub const REGISTERS: usize = 21;
 pub const FPU_SIZE: u64 = 2752;
 
 super::state! {
-    /// A flow of control. A thread that waits in a call stands at the `syscall` instruction of that call, about to make (what is left of) it.
+    /// A flow of control. A thread that waits in a call stands at the `syscall` instruction of that
+    /// call, about to make (what is left of) it.
     ThreadState, Thread, version 2, 32 words {
-        /// Bit 0: stopped. Bit 1: it has used the FPU. Bit 2: it waits for its server's reply. Bit 3: stopped by an exception nobody keeps. Bit 4: a scheduler gives it
-        /// time. Bit 5: that scheduler knows that it is ready.
+        /// Bit 0: stopped. Bit 1: it has used the FPU. Bit 2: it waits for its server's reply. Bit
+        /// 3: stopped by an exception nobody keeps. Bit 4: a scheduler gives it time. Bit 5: that
+        /// scheduler knows that it is ready.
         flags,
         /// Bytes of FPU state that follow, 0 if the FPU was never used or there was no room.
         fpu_size,
@@ -68,7 +71,8 @@ super::state! {
         fault_third,
         /// The word that its scheduler knows it by.
         scheduler_word,
-        /// Nanoseconds that it has had of processors; 0, and not taken over, where the machine's time is hidden. 0 in an exception's message.
+        /// Nanoseconds that it has had of processors; 0, and not taken over, where the machine's
+        /// time is hidden. 0 in an exception's message.
         time,
         /// 0.
         reserved_first,

@@ -1,7 +1,10 @@
-//! Ends, queues and names, without a kernel. Whatever changes what an end would answer puts it among the touched ones, whose waiters and watchers look again.
+//! Ends, queues and names, without a kernel. Whatever changes what an end would answer puts it
+//! among the touched ones, whose waiters and watchers look again.
 //!
-//! An end receives from one queue and sends to another, or has only one of them; a queue knows its ends, so that the last writer's going is the end of it for
-//! readers, and the last reader's for writers. Sockets of messages without connections have a queue of their own, and send to that of whom they name.
+//! An end receives from one queue and sends to another, or has only one of them; a queue knows its
+//! ends, so that the last writer's going is the end of it for readers, and the last reader's for
+//! writers. Sockets of messages without connections have a queue of their own, and send to that of
+//! whom they name.
 
 mod accounts;
 mod cycles;
@@ -303,7 +306,8 @@ impl<R> Hub<R> {
         })
     }
 
-    /// Sends bytes and references. `None`: it would have to wait. Fewer bytes than given may be taken.
+    /// Sends bytes and references. `None`: it would have to wait. Fewer bytes than given may be
+    /// taken.
     pub fn send(&mut self, key: u64, sending: &Sending, references: &mut Vec<R>) -> Result<Option<usize>, Errno> {
         if self.end(key)?.terminal.is_some() {
             return self.terminal_send(key, &sending.data, sending.is_urgent);

@@ -1,6 +1,9 @@
-//! System V's segments, semaphores and queues of messages, without a kernel: who has entered, what there is, and who waits.
+//! System V's segments, semaphores and queues of messages, without a kernel: who has entered, what
+//! there is, and who waits.
 //!
-//! Everything is found by a number, which tells the kinds apart; those who wait are tried again, first come first served, whenever what they wait for has changed. What is said later is in `answers`.
+//! Everything is found by a number, which tells the kinds apart; those who wait are tried again,
+//! first come first served, whenever what they wait for has changed. What is said later is in
+//! `answers`.
 
 mod messages;
 mod semaphores;
@@ -291,7 +294,8 @@ impl<R, W> Keyed<R, W> {
         }
     }
 
-    /// The process has ended: its segments are detached, and what it has done to semaphores is undone.
+    /// The process has ended: its segments are detached, and what it has done to semaphores is
+    /// undone.
     pub fn leave(&mut self, key: u64) {
         let Some(member) = self.members.remove(&key) else { return };
         for (number, count) in member.attached {
@@ -306,7 +310,8 @@ impl<R, W> Keyed<R, W> {
         }
     }
 
-    /// Removes something: those that waited for it. Memory that somebody has stays, without its key.
+    /// Removes something: those that waited for it. Memory that somebody has stays, without its
+    /// key.
     pub fn remove(&mut self, kind: u64, number: u64) -> Result<Vec<W>, Errno> {
         let entry = self.entry(kind, number)?;
         match &entry.body {

@@ -1,4 +1,5 @@
-//! One of POSIX's queues of messages: the messages by priority, who waits for one or for room, and who is told when one comes.
+//! One of POSIX's queues of messages: the messages by priority, who waits for one or for room, and
+//! who is told when one comes.
 //!
 //! Nobody waits for a message while there is one, nor for room while there is some.
 
@@ -18,7 +19,8 @@ pub const OVERHEAD: usize = 96;
 pub trait Carrier<R> {
     /// Says that the message of who waits there was taken; whether that arrived.
     fn sent(&mut self, to: R) -> bool;
-    /// Gives a message, of which there are so many bytes in all, to who waits there; whether it arrived.
+    /// Gives a message, of which there are so many bytes in all, to who waits there; whether it
+    /// arrived.
     fn given(&mut self, to: R, priority: u32, piece: &[u8], total: usize) -> bool;
     /// Returns true if nobody waits there any more.
     fn is_gone(&self, waiting: &R) -> bool;

@@ -1,4 +1,5 @@
-//! The bytes of a pipe, counted as Linux counts them: in pages, each with what one write put there, or several small ones that fit together.
+//! The bytes of a pipe, counted as Linux counts them: in pages, each with what one write put there,
+//! or several small ones that fit together.
 
 use crate::bytes;
 use alloc::collections::VecDeque;
@@ -83,7 +84,8 @@ impl Pages {
         self.pages.try_reserve(pages + 1).map_err(|_| Errno::ENOMEM)
     }
 
-    /// Puts a page behind the others, whatever room the pipe has, if [`Pages::reserve`] has taken memory for it.
+    /// Puts a page behind the others, whatever room the pipe has, if [`Pages::reserve`] has taken
+    /// memory for it.
     pub fn add(&mut self, data: &[u8], is_packet: bool) {
         if self.bytes.capacity() - self.bytes.len() < data.len() || self.pages.len() == self.pages.capacity() {
             // Only a ring that makes no sense has more than it said.
@@ -93,7 +95,8 @@ impl Pages {
         self.pages.push_back(Page { left: data.len(), end: data.len(), is_packet });
     }
 
-    /// Shows each page: its bytes, how much of it has been read, and whether it is a packet; until `show` says no.
+    /// Shows each page: its bytes, how much of it has been read, and whether it is a packet; until
+    /// `show` says no.
     pub fn each(&self, mut show: impl FnMut(&[u8], usize, bool) -> bool) -> bool {
         let mut from = 0;
         self.pages.iter().all(|page| {

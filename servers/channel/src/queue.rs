@@ -1,4 +1,5 @@
-//! One direction of a channel: what was sent and not yet received. A pipe's bytes are in pages; a socket's in pieces, each with the references that were sent with it and with who sent it.
+//! One direction of a channel: what was sent and not yet received. A pipe's bytes are in pages; a
+//! socket's in pieces, each with the references that were sent with it and with who sent it.
 
 use crate::bytes;
 use crate::pages::{PAGE, Pages};
@@ -15,7 +16,8 @@ pub const SOCKET: usize = 212_992;
 pub const MOST_REFERENCES: usize = 512;
 /// Maximum number of pieces in a queue: as many as of one byte fit in Linux.
 const MOST_PIECES: usize = 278;
-/// Bytes of memory that a piece takes besides its own: the record, the name of its sender, and what the heap adds.
+/// Bytes of memory that a piece takes besides its own: the record, the name of its sender, and what
+/// the heap adds.
 pub(crate) const PIECE: usize = 384;
 /// Number of pieces for which an empty queue keeps room.
 const FEW_PIECES: usize = 8;
@@ -156,7 +158,8 @@ impl<R> Queue<R> {
         self.bytes + self.pages.bytes()
     }
 
-    /// Bytes of memory that it takes, but for those that processes share, and the number of references in it.
+    /// Bytes of memory that it takes, but for those that processes share, and the number of
+    /// references in it.
     pub fn load(&self) -> (usize, usize) {
         (self.bytes() + self.pieces.len() * PIECE, self.references)
     }
@@ -248,7 +251,8 @@ impl<R> Queue<R> {
         fits
     }
 
-    /// Takes the bytes back from the ring, page by page. `EBUSY`: somebody is writing. `ENOMEM`: there is no memory for them, and the ring stays as it is.
+    /// Takes the bytes back from the ring, page by page. `EBUSY`: somebody is writing. `ENOMEM`:
+    /// there is no memory for them, and the ring stays as it is.
     pub fn unshare(&mut self) -> Result<(), Errno> {
         let Queue { shared: Some(shared), pages, pieces, .. } = self else { return Ok(()) };
         let most = shared.ring.used() as usize;
@@ -403,7 +407,8 @@ impl<R> Queue<R> {
         self.pages.room()
     }
 
-    /// Frees the room of pieces that were taken. An empty queue is charged nothing, so it keeps little.
+    /// Frees the room of pieces that were taken. An empty queue is charged nothing, so it keeps
+    /// little.
     fn give_room_back(&mut self) {
         if self.pieces.is_empty() {
             self.pieces.shrink_to(FEW_PIECES);

@@ -1,6 +1,9 @@
-//! Protocol `channel`, and `file` at the ends: who waits for an end, who watches it, and what closes when nobody refers to it.
+//! Protocol `channel`, and `file` at the ends: who waits for an end, who watches it, and what
+//! closes when nobody refers to it.
 //!
-//! An operation that has to wait is kept at its end, and tried again whenever that was touched; if whoever asked has gone meanwhile, nothing is done for it, and an end that it was to be given closes with the only reference.
+//! An operation that has to wait is kept at its end, and tried again whenever that was touched; if
+//! whoever asked has gone meanwhile, nothing is done for it, and an end that it was to be given
+//! closes with the only reference.
 
 mod answers;
 mod keyed;
@@ -31,7 +34,8 @@ const END: u64 = u64::MAX;
 /// Bit in the word of a port at which one process finds the service.
 const ACCOUNT: u64 = 1 << 62;
 
-/// Returns true if the port with this word is the service's, and not that of an end or of a process that uses keys.
+/// Returns true if the port with this word is the service's, and not that of an end or of a process
+/// that uses keys.
 fn is_service(word: u64) -> bool {
     word == SERVICE || word & ACCOUNT != 0
 }
@@ -214,7 +218,8 @@ impl Service {
         }
     }
 
-    /// Refuses what did not come through a port of the service's. What is made now is made on that port's account.
+    /// Refuses what did not come through a port of the service's. What is made now is made on that
+    /// port's account.
     fn check_service(&mut self, request: &Request<'_>) -> Result<(), Errno> {
         self.hub.charge_to(request.word());
         if is_service(request.word()) { Ok(()) } else { Err(Errno::ENOSYS) }
@@ -229,7 +234,8 @@ impl Service {
         Ok(reference)
     }
 
-    /// A process has ended. What its threads were sending goes, since it may keep the end at which it waits.
+    /// A process has ended. What its threads were sending goes, since it may keep the end at which
+    /// it waits.
     fn end_account(&mut self, word: u64) {
         self.accounts.remove(&word);
         let waited: Vec<u64> = self.places.iter().filter(|(_, place)| !place.waiters.is_empty()).map(|(key, _)| *key).collect();

@@ -1,4 +1,5 @@
-//! Bytes of a pipe or a stream socket where processes read and write them without asking: see [`nacre_sys::ring`]. Whoever still asks is served from the same ring.
+//! Bytes of a pipe or a stream socket where processes read and write them without asking: see
+//! [`nacre_sys::ring`]. Whoever still asks is served from the same ring.
 
 use crate::pages::PAGE;
 use alloc::vec;

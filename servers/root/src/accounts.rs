@@ -1,8 +1,9 @@
 //! Accounts: who pays for the records that this program keeps for clients.
 //!
-//! Records are open files, segments, locks, waits, watches, views and events that nobody has read. Each is charged to an account and to every account around that one.
-//! Invariant: an account never grows beyond three quarters of what its parent could give to it alone. So the greediest account leaves the others something, at every depth.
-//! An account lives as long as it uses anything.
+//! Records are open files, segments, locks, waits, watches, views and events that nobody has read.
+//! Each is charged to an account and to every account around that one. Invariant: an account never
+//! grows beyond three quarters of what its parent could give to it alone. So the greediest account
+//! leaves the others something, at every depth. An account lives as long as it uses anything.
 
 use crate::table::{Key, Table};
 use nacre_proto::Errno;

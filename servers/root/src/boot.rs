@@ -1,4 +1,5 @@
-//! What the kernel tells of the machine, read from the page it gave us, and the start of the boot image.
+//! What the kernel tells of the machine, read from the page it gave us, and the start of the boot
+//! image.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -57,7 +58,8 @@ fn option(line: &[u8], name: &[u8]) -> Option<u64> {
     core::str::from_utf8(word).ok()?.parse().ok()
 }
 
-/// Takes the last `size` bytes out of the highest range, unless they are all of the machine's memory or no whole pages.
+/// Takes the last `size` bytes out of the highest range, unless they are all of the machine's
+/// memory or no whole pages.
 fn take_store(ranges: &mut Vec<MemoryRange>, size: u64) -> MemoryRange {
     let only = ranges.len() == 1;
     let Some(last) = ranges.iter_mut().max_by_key(|range| range.start) else { return MemoryRange::default() };

@@ -1,7 +1,9 @@
-//! The console: three serial lines, what the program reads and writes through them, and who waits for that.
+//! The console: three serial lines, what the program reads and writes through them, and who waits
+//! for that.
 //!
-//! The first line is the program's input and output, the third its errors, the second carries messages out and control in. A program
-//! that writes faster than a line takes is answered later; one that reads before there is something, too.
+//! The first line is the program's input and output, the third its errors, the second carries
+//! messages out and control in. A program that writes faster than a line takes is answered later;
+//! one that reads before there is something, too.
 
 use crate::files::Files;
 use crate::hardware::{IoPorts, monotonic};
@@ -72,7 +74,8 @@ pub struct Console {
     watchers: Vec<(Told, Access, Key)>,
 }
 
-/// The place of the one that gives way to another, by the accounts of all, the oldest first: the first of the account that has the most.
+/// The place of the one that gives way to another, by the accounts of all, the oldest first: the
+/// first of the account that has the most.
 fn giving_way(accounts: impl Iterator<Item = Key> + Clone) -> Option<usize> {
     let mut held = BTreeMap::new();
     accounts.clone().for_each(|account| *held.entry(account).or_insert(0u32) += 1);
@@ -204,7 +207,8 @@ impl Console {
         self.attendants.push(Told { events, bits: u64::MAX, port });
     }
 
-    /// Tells the last one who asked of events; those that he did not ask for, or that nobody hears of, are left.
+    /// Tells the last one who asked of events; those that he did not ask for, or that nobody hears
+    /// of, are left.
     pub fn tell(&mut self, events: u64) -> u64 {
         while self.attendants.pop_if(|last| last.is_gone()).is_some() {}
         let Some(last) = self.attendants.last() else { return events };
@@ -402,7 +406,8 @@ impl Console {
     }
 }
 
-/// The next part of a file that is handed out. If it was cut off since, zeros stand for the rest: the size was announced.
+/// The next part of a file that is handed out. If it was cut off since, zeros stand for the rest:
+/// the size was announced.
 fn file_part(files: &Files, node: crate::table::Key, done: u64, size: u64) -> Vec<u8> {
     let mut bytes = alloc::vec![0; (size - done).min(PART as u64) as usize];
     if let Ok((content, store)) = files.tree.content(node) {

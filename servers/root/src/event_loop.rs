@@ -48,7 +48,8 @@ impl Root {
         Ok(())
     }
 
-    /// Says how the program ended, and waits until the lines have taken everything. The host may not listen any more: then not for ever.
+    /// Says how the program ended, and waits until the lines have taken everything. The host may
+    /// not listen any more: then not for ever.
     fn drain(&mut self, station: &mut Station) -> Result<(), Status> {
         self.report_foreign_calls();
         let status = self.status.unwrap_or(0);

@@ -1,4 +1,5 @@
-//! The file tree in physical memory, with the time; and what the nesting library needs to load a program from it.
+//! The file tree in physical memory, with the time; and what the nesting library needs to load a
+//! program from it.
 
 use crate::boot::{BootFacts, image_start};
 use crate::hardware;
@@ -54,7 +55,8 @@ pub struct Files {
 }
 
 impl Files {
-    /// The boot files and devices. Returns the boot files that were left out, or nothing if there is no boot image.
+    /// The boot files and devices. Returns the boot files that were left out, or nothing if there
+    /// is no boot image.
     pub fn start(facts: &BootFacts) -> (Files, Option<Refused>) {
         let clock = Clock::start();
         let mut tree = Tree::new(Ram::default(), clock.now());
@@ -121,7 +123,8 @@ impl Files {
     }
 }
 
-/// A program file: boot files are never given back, so what is mapped of them stays. Others are read.
+/// A program file: boot files are never given back, so what is mapped of them stays. Others are
+/// read.
 pub struct Program {
     size: u64,
     /// Address of the contents in memory.

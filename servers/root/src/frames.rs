@@ -1,6 +1,8 @@
-//! The allocator of physical memory: one bit for each 4 KiB frame, searched from where the last search ended.
+//! The allocator of physical memory: one bit for each 4 KiB frame, searched from where the last
+//! search ended.
 //!
-//! A set bit is a frame in use (or a hole). Runs are contiguous and of any length, so nothing is lost to rounding.
+//! A set bit is a frame in use (or a hole). Runs are contiguous and of any length, so nothing is
+//! lost to rounding.
 
 use alloc::vec::Vec;
 use core::ops::Range;
@@ -17,7 +19,8 @@ pub struct Frames {
     count: u64,
     free: u64,
     next: u64,
-    /// Frames that [`allocate`](Self::allocate) leaves for [`allocate_reserved`](Self::allocate_reserved).
+    /// Frames that [`allocate`](Self::allocate) leaves for
+    /// [`allocate_reserved`](Self::allocate_reserved).
     reserve: u64,
 }
 
@@ -27,7 +30,8 @@ impl Frames {
         size.div_ceil(FRAME).div_ceil(64) as usize
     }
 
-    /// A map of `size` bytes from `base` on in which every frame is in use. `used` and `zero` have [`words_for`](Self::words_for) words each.
+    /// A map of `size` bytes from `base` on in which every frame is in use. `used` and `zero` have
+    /// [`words_for`](Self::words_for) words each.
     pub fn new(used: &'static mut [u64], zero: &'static mut [u64], base: u64, size: u64) -> Frames {
         used.fill(u64::MAX);
         let count = (size / FRAME).min(used.len().min(zero.len()) as u64 * 64);
@@ -49,7 +53,8 @@ impl Frames {
         self.free.saturating_sub(self.reserve) * FRAME
     }
 
-    /// Gives back (or adds) `size` bytes at `start`, both multiples of a frame; `is_zero` tells whether they are known to be zeros.
+    /// Gives back (or adds) `size` bytes at `start`, both multiples of a frame; `is_zero` tells
+    /// whether they are known to be zeros.
     pub fn release(&mut self, start: u64, size: u64, is_zero: bool) {
         let first = start / FRAME - self.base;
         for (index, bits) in words_of(first, (first + size / FRAME).min(self.count)) {
@@ -62,7 +67,8 @@ impl Frames {
         self.next = self.next.min(first);
     }
 
-    /// `size` bytes (rounded up to frames) for a client, at a multiple of `alignment`; leaves the reserve alone.
+    /// `size` bytes (rounded up to frames) for a client, at a multiple of `alignment`; leaves the
+    /// reserve alone.
     pub fn allocate(&mut self, size: u64, alignment: u64) -> Option<u64> {
         if size.div_ceil(FRAME) > self.free.saturating_sub(self.reserve) {
             return None;
@@ -134,7 +140,8 @@ impl Frames {
         Some((self.base + first) * FRAME)
     }
 
-    /// Takes `size` bytes at `start`, both multiples of a frame, if they are free and a client may have so many.
+    /// Takes `size` bytes at `start`, both multiples of a frame, if they are free and a client may
+    /// have so many.
     pub fn allocate_at(&mut self, start: u64, size: u64) -> bool {
         let (first, frames) = ((start / FRAME).wrapping_sub(self.base), size / FRAME);
         let fits = first.checked_add(frames).is_some_and(|end| end <= self.count);

@@ -1,4 +1,5 @@
-//! The devices that root drives itself: serial lines, the battery-backed clock, the port that ends QEMU.
+//! The devices that root drives itself: serial lines, the battery-backed clock, the port that ends
+//! QEMU.
 
 use crate::calendar::ClockFields;
 use crate::serial::Ports;
@@ -47,7 +48,8 @@ fn clock_fields() -> ClockFields {
     }
 }
 
-/// Seconds since 1970 by the battery-backed clock. Two equal readings are one that was not made half way through a change.
+/// Seconds since 1970 by the battery-backed clock. Two equal readings are one that was not made
+/// half way through a change.
 pub fn battery_clock() -> i64 {
     let mut fields = clock_fields();
     for _ in 0..10 {

@@ -1,4 +1,5 @@
-//! What the program's standard input is: a terminal, or bytes as they come, up to an end that the host announces.
+//! What the program's standard input is: a terminal, or bytes as they come, up to an end that the
+//! host announces.
 
 use crate::terminal::{Signal, Terminal};
 use alloc::collections::VecDeque;

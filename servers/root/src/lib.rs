@@ -1,4 +1,5 @@
-//! The first program: it gives the machine's memory, boot files and console the shape of the Common Protocols, and runs one program.
+//! The first program: it gives the machine's memory, boot files and console the shape of the Common
+//! Protocols, and runs one program.
 //!
 //! Here is the logic, tested on the host; `main.rs` joins it to the kernel and to devices.
 #![cfg_attr(not(test), no_std)]

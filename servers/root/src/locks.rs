@@ -1,10 +1,12 @@
 //! Locks of files, without a kernel: holders, waiters, and whether a wait would last for ever.
 //!
-//! A file has two sets of locks that do not meet: of parts (`fcntl`) and of the whole (`flock`). A holder is an open file or a process; its own locks are never in its way. Of one holder's locks of parts no
-//! two overlap, and none touches another of its kind.
+//! A file has two sets of locks that do not meet: of parts (`fcntl`) and of the whole (`flock`). A
+//! holder is an open file or a process; its own locks are never in its way. Of one holder's locks
+//! of parts no two overlap, and none touches another of its kind.
 //!
-//! Limits are those of a holder and of a file, so that nobody's locks are in the way of other files' users. Giving up a lock never fails; but to give up the middle of one makes two
-//! of it, which a holder that is at its limit cannot do.
+//! Limits are those of a holder and of a file, so that nobody's locks are in the way of other
+//! files' users. Giving up a lock never fails; but to give up the middle of one makes two of it,
+//! which a holder that is at its limit cannot do.
 
 use crate::table::Key;
 use alloc::collections::BTreeMap;
@@ -150,7 +152,8 @@ impl<R> Locks<R> {
         self.near(part).iter().any(|held| held.start < part.start && held.end > part.end)
     }
 
-    /// `ENOLCK` if the holder, or all of the file, would have more than the limit with so many more.
+    /// `ENOLCK` if the holder, or all of the file, would have more than the limit with so many
+    /// more.
     fn check(&self, part: &Wanted, more: usize) -> Result<(), Errno> {
         let (own, all) = (self.count(part.holder), counted(&self.totals, &part.set()));
         if own + more > MOST_OF_HOLDER || all + more > MOST_OF_FILE { Err(Errno::ENOLCK) } else { Ok(()) }

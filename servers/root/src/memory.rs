@@ -1,7 +1,9 @@
-//! The machine's memory: where it is mapped here, the one allocator of its frames, and runs of it as segments.
+//! The machine's memory: where it is mapped here, the one allocator of its frames, and runs of it
+//! as segments.
 //!
-//! All memory is mapped in a line from [`LINE`] on, so that a physical offset and an address here are the same but for a constant. What
-//! this program itself needs (its heap) is mapped once more elsewhere, where Rust's own objects may be.
+//! All memory is mapped in a line from [`LINE`] on, so that a physical offset and an address here
+//! are the same but for a constant. What this program itself needs (its heap) is mapped once more
+//! elsewhere, where Rust's own objects may be.
 
 use crate::boot::BootFacts;
 use crate::frames::{FRAME, Frames};
@@ -67,7 +69,8 @@ pub fn show(start: u64, at: u64, size: u64) -> Result<OwnedMapping, Status> {
     OwnedMapping::new(Space::OWN, at, size, Region::through(Reference(PHYSICAL)), start, Rights::READ.union(Rights::WRITE).union(Rights::EXECUTE))
 }
 
-/// Makes the memory usable: the line, the heap's first part, the allocator. Before this nothing larger is allocated.
+/// Makes the memory usable: the line, the heap's first part, the allocator. Before this nothing
+/// larger is allocated.
 pub fn start(facts: &BootFacts) -> Result<(), Status> {
     for range in &facts.ranges {
         map(range.start, LINE + range.start, range.size, Rights::ALL)?;
@@ -120,7 +123,8 @@ fn take_frames(size: u64) -> Option<u64> {
     with_frames(|frames| frames.allocate_reserved(size, FRAME)).flatten()
 }
 
-/// Adds an area of slots for objects. The heap may be what needs them, so it is not asked for anything here.
+/// Adds an area of slots for objects. The heap may be what needs them, so it is not asked for
+/// anything here.
 fn add_area() -> bool {
     let Some(units) = SPARE.lock().take() else {
         return take_frames(AREA_PAGES * FRAME).is_some_and(|start| slots::add_area(LINE + start, AREA_PAGES as usize).is_ok());
@@ -128,7 +132,8 @@ fn add_area() -> bool {
     take_frames(units.len() as u64 * FRAME).is_some_and(|start| slots::add_area_with(LINE + start, units).is_ok())
 }
 
-/// Makes sure that there are words for the next area of slots. Later areas are larger, since a program can have a few areas only.
+/// Makes sure that there are words for the next area of slots. Later areas are larger, since a
+/// program can have a few areas only.
 pub fn prepare_area() {
     let mut spare = SPARE.lock();
     if spare.is_none() {
@@ -164,7 +169,9 @@ fn take_run(size: u64) -> Option<u64> {
     with_frames(|frames| frames.allocate(size, alignment).or_else(|| frames.allocate(size, FRAME)))?
 }
 
-/// Fills a run that nobody uses with zeros, if it is not known to be so. Of most not all is used: their pages are cleared when they are touched. Very large ones are cleared now, so that large pages can show them.
+/// Fills a run that nobody uses with zeros, if it is not known to be so. Of most not all is used:
+/// their pages are cleared when they are touched. Very large ones are cleared now, so that large
+/// pages can show them.
 fn clear(start: u64, size: u64) -> Option<()> {
     let window = window(start, size)?;
     if size > CLEARED_LATER {
@@ -196,10 +203,12 @@ pub fn region(start: u64, size: u64, rights: Rights) -> Result<OwnedRegion, Stat
     OwnedRegion::new(Space::OWN, LINE + start, size.next_multiple_of(FRAME), rights, Reference::NONE)
 }
 
-/// A run of memory that others may map. Dropping it takes it back: mappings of it are unmapped, objects in it destroyed.
+/// A run of memory that others may map. Dropping it takes it back: mappings of it are unmapped,
+/// objects in it destroyed.
 ///
-/// Invariant: this program reads or writes the bytes of a segment only if the segment cannot hold objects, or if nobody else has its region yet. A page with a kernel object
-/// in it is an exception for whoever touches it, and an exception of this program ends the machine.
+/// Invariant: this program reads or writes the bytes of a segment only if the segment cannot hold
+/// objects, or if nobody else has its region yet. A page with a kernel object in it is an exception
+/// for whoever touches it, and an exception of this program ends the machine.
 pub struct Segment {
     window: Window,
     region: OwnedRegion,
@@ -209,7 +218,8 @@ pub struct Segment {
 }
 
 impl Segment {
-    /// `size` bytes of zeros, rounded up to pages. Kernel objects and tables can be put there only if `holds_objects`.
+    /// `size` bytes of zeros, rounded up to pages. Kernel objects and tables can be put there only
+    /// if `holds_objects`.
     pub fn new(size: u64, holds_objects: bool) -> Result<Segment, Errno> {
         let (segment, filled) = Segment::unfilled(size, holds_objects)?;
         segment.fill(filled, segment.size() - filled);
@@ -263,7 +273,8 @@ impl Segment {
         let _ = self.window.fill(offset, size, 0);
     }
 
-    /// Takes the memory from all who have it mapped. What is to be given back, if the kernel lets it go.
+    /// Takes the memory from all who have it mapped. What is to be given back, if the kernel lets
+    /// it go.
     pub fn dismantle(&mut self) -> Option<Window> {
         // From here on nobody else reaches the memory, so nothing new appears in it.
         self.region.destroy().ok()?;
@@ -298,7 +309,8 @@ impl Segment {
         Ok(memory::clear(part.start(), part.size())?)
     }
 
-    /// Leaves the first `size` bytes, whole pages and not more than before. What is to be given back.
+    /// Leaves the first `size` bytes, whole pages and not more than before. What is to be given
+    /// back.
     pub fn shrink(&mut self, size: u64) -> Result<Window, Errno> {
         let window = self.window.part(0, size).ok_or(Errno::EINVAL)?;
         let rest = self.window.part(size, self.size() - size).ok_or(Errno::EINVAL)?;
@@ -307,7 +319,8 @@ impl Segment {
         Ok(rest)
     }
 
-    /// Makes it larger, to `size` bytes, whole pages and more than before, if the memory behind it is free and no more than can be cleared when it is touched.
+    /// Makes it larger, to `size` bytes, whole pages and more than before, if the memory behind it
+    /// is free and no more than can be cleared when it is touched.
     pub fn grow(&mut self, size: u64) -> Result<(), Errno> {
         let start = self.window.start() - LINE;
         let (behind, more) = (start + self.size(), size - self.size());
@@ -332,7 +345,8 @@ impl Segment {
     }
 }
 
-/// The size of so many bytes in whole pages; `EINVAL` for none and `ENOMEM` for more than there can be.
+/// The size of so many bytes in whole pages; `EINVAL` for none and `ENOMEM` for more than there can
+/// be.
 pub fn whole_pages(size: u64) -> Result<u64, Errno> {
     match size.checked_next_multiple_of(FRAME) {
         Some(0) => Err(Errno::EINVAL),

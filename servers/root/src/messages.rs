@@ -1,4 +1,5 @@
-//! What goes to the host over the second line, in order: lines of text, records, and files that are handed out.
+//! What goes to the host over the second line, in order: lines of text, records, and files that are
+//! handed out.
 //!
 //! Text that a program chose never contains what could pass for a record.
 

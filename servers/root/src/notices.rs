@@ -1,6 +1,8 @@
-//! Who wants to hear what happens to files, and what they have not heard yet: watches of nodes, as `inotify` has them.
+//! Who wants to hear what happens to files, and what they have not heard yet: watches of nodes, as
+//! `inotify` has them.
 //!
-//! A watcher has a number for each node that it watches. What happens to a node is told to who watches it, and with its name to who watches its directory.
+//! A watcher has a number for each node that it watches. What happens to a node is told to who
+//! watches it, and with its name to who watches its directory.
 
 use crate::table::Key;
 use alloc::collections::{BTreeMap, VecDeque};
@@ -69,7 +71,8 @@ struct Watcher {
 }
 
 impl Watcher {
-    /// Adds an event, unless it is the same as the last one. Where there is no room the last event says that some are lost.
+    /// Adds an event, unless it is the same as the last one. Where there is no room the last event
+    /// says that some are lost.
     fn add(&mut self, number: u64, mask: u64, cookie: u64, name: &[u8]) {
         let bytes = encode(number, mask, cookie, name);
         let is_full = self.size + EVENT + bytes.len() + EVENT + HEADER > QUEUE;

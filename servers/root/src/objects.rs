@@ -28,7 +28,8 @@ pub enum Kind {
     Clock,
     /// A pool of memory.
     Pool(Key),
-    /// A pool of memory, for those who may not destroy it. True: memory for kernel objects does not come through it.
+    /// A pool of memory, for those who may not destroy it. True: memory for kernel objects does not
+    /// come through it.
     SharedPool(Key, bool),
     /// Memory, and the pool that pays for it.
     Segment(Key, Segment),
@@ -49,8 +50,9 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Returns true if an object of this kind answers the protocol. An interposer may hand a reference out as it is
-    /// because of what the type declares, so a port must never answer anything else.
+    /// Returns true if an object of this kind answers the protocol. An interposer may hand a
+    /// reference out as it is because of what the type declares, so a port must never answer
+    /// anything else.
     pub fn serves(&self, protocol: u32) -> bool {
         match self {
             Kind::Parent => protocol == parent::NUMBER,
@@ -111,7 +113,8 @@ impl Objects {
         self.set.handle()
     }
 
-    /// Adds an object that `account` pays for. `stays` is for those that are given out more than once.
+    /// Adds an object that `account` pays for. `stays` is for those that are given out more than
+    /// once.
     pub fn add(&mut self, kind: Kind, stays: bool, account: Key) -> Result<Key, Errno> {
         self.table.reserve()?;
         if memory::available() < ROOM || self.accounts.charge(account, cost::OBJECT).is_err() {
@@ -132,7 +135,8 @@ impl Objects {
         }
     }
 
-    /// Charges more for an object to its account. What was charged for an object is refunded when it goes.
+    /// Charges more for an object to its account. What was charged for an object is refunded when
+    /// it goes.
     pub fn charge(&mut self, key: Key, bytes: u64) -> Result<(), Errno> {
         let object = self.table.get_mut(key).ok_or(Errno::EIO)?;
         self.accounts.charge(object.account, bytes)?;
@@ -161,7 +165,8 @@ impl Objects {
         Ok(port.new_reference(REFERENCE_USE)?)
     }
 
-    /// Adds an object and makes the one reference to it. If that fails there is no object; what it stood for is the caller's again.
+    /// Adds an object and makes the one reference to it. If that fails there is no object; what it
+    /// stood for is the caller's again.
     pub fn give(&mut self, kind: Kind, account: Key) -> Result<OwnedReference, Errno> {
         let key = self.add(kind, false, account)?;
         self.reference(key).inspect_err(|_| drop(self.remove(key)))

@@ -31,7 +31,8 @@ pub const DEVICES: &[(&[u8], u64, u32)] = &[
     (b"/dev/stderr", device::THIRD_LINE, 0o620),
 ];
 
-/// Returns the paths of the streams that a program starts with. On a terminal, input and output are the console, so that a program finds the terminal's name.
+/// Returns the paths of the streams that a program starts with. On a terminal, input and output are
+/// the console, so that a program finds the terminal's name.
 pub fn streams(has_terminal: bool) -> [&'static [u8]; 3] {
     if has_terminal { [b"/dev/console", b"/dev/console", b"/dev/stderr"] } else { [b"/dev/stdin", b"/dev/stdout", b"/dev/stderr"] }
 }
@@ -39,7 +40,8 @@ pub fn streams(has_terminal: bool) -> [&'static [u8]; 3] {
 /// Meaning of reads and writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Behaviour {
-    /// Reads and writes go to the node's content: a regular file, a directory, or only a place in the tree.
+    /// Reads and writes go to the node's content: a regular file, a directory, or only a place in
+    /// the tree.
     Plain,
     /// Reads end at once, and writes take everything.
     Null,

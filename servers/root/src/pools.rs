@@ -1,4 +1,5 @@
-//! Accounts of memory: pools inside pools. What a pool uses counts against it and every pool around it.
+//! Accounts of memory: pools inside pools. What a pool uses counts against it and every pool around
+//! it.
 
 use crate::table::{Key, Table};
 use alloc::collections::BTreeSet;
@@ -61,7 +62,8 @@ impl Pools {
         self.pools.get(pool).is_some_and(|pool| pool.is_data)
     }
 
-    /// Makes a pool of at most `limit` bytes inside `parent`, which pays for the record. It is for data alone if `is_data` says so, or if its parent is.
+    /// Makes a pool of at most `limit` bytes inside `parent`, which pays for the record. It is for
+    /// data alone if `is_data` says so, or if its parent is.
     pub fn create(&mut self, parent: Key, limit: u64, is_data: bool) -> Result<Key, Errno> {
         let around = self.pools.get(parent).ok_or(Errno::EIO)?;
         let (depth, is_data) = (around.depth + 1, is_data || around.is_data);

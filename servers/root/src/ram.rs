@@ -1,4 +1,5 @@
-//! The store of file contents: physical memory, and the regions through which others have contents mapped.
+//! The store of file contents: physical memory, and the regions through which others have contents
+//! mapped.
 
 use crate::frames::FRAME;
 use crate::memory;
@@ -18,7 +19,8 @@ const ROOM: u64 = 1 << 20;
 /// mapped any more; contents beyond them are copied.
 const MAX_REGIONS: usize = 4096;
 
-/// Regions and pieces of views that are looked at in one piece of work: each run that is given back looks at all.
+/// Regions and pieces of views that are looked at in one piece of work: each run that is given back
+/// looks at all.
 const LOOKS: usize = 8192;
 /// Largest number of runs that are given back in one piece of work.
 const MOST_AT_ONCE: usize = 64;

@@ -1,6 +1,8 @@
-//! Bytes for `/dev/urandom` and for programs' start: ChaCha20 under a key from the host and the processor.
+//! Bytes for `/dev/urandom` and for programs' start: ChaCha20 under a key from the host and the
+//! processor.
 //!
-//! The key changes after [`RESEED`] bytes: the next one is made of the stream, of new bits of the processor, and of the clock. So earlier bytes do not follow from the state.
+//! The key changes after [`RESEED`] bytes: the next one is made of the stream, of new bits of the
+//! processor, and of the clock. So earlier bytes do not follow from the state.
 
 use nacre_sys::random;
 use rand_chacha::ChaCha20Rng;
@@ -28,7 +30,8 @@ fn mix(key: &mut [u8; KEY], mut source: impl FnMut() -> Option<u64>) {
 }
 
 impl Random {
-    /// A generator whose bytes follow from `seed` alone if `is_fixed`. Otherwise bits of the processor and `time` are mixed into them.
+    /// A generator whose bytes follow from `seed` alone if `is_fixed`. Otherwise bits of the
+    /// processor and `time` are mixed into them.
     pub fn new(seed: &[u8], is_fixed: bool, time: u64) -> Random {
         let mut key = [0; KEY];
         key.iter_mut().zip(seed).for_each(|(byte, new)| *byte = *new);

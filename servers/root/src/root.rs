@@ -32,7 +32,8 @@ pub struct Root {
     pub console: Console,
     /// Random bytes.
     pub random: Random,
-    /// The outermost pool, the root directory, the clock, the three streams: given out as often as they are asked for.
+    /// The outermost pool, the root directory, the clock, the three streams: given out as often as
+    /// they are asked for.
     pub standing: Standing,
     /// The program.
     pub child: Option<Child<Files>>,

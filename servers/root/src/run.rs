@@ -1,4 +1,5 @@
-//! From the first instruction to the last: the machine is taken over, the program is started, and the machine is ended.
+//! From the first instruction to the last: the machine is taken over, the program is started, and
+//! the machine is ended.
 
 use crate::boot::BootFacts;
 use crate::tree::boot::Refused;
@@ -29,7 +30,8 @@ const ENVIRONMENT: &[u8] = b"/etc/nacre/environment";
 const DIRECTORY: &[u8] = b"/etc/nacre/directory";
 /// File that describes the terminal.
 const TERMINAL: &[u8] = b"/etc/nacre/terminal";
-/// Random bytes of the host, for this run alone; or bytes that are the same in each run, from which all others follow.
+/// Random bytes of the host, for this run alone; or bytes that are the same in each run, from which
+/// all others follow.
 const SEED: &[u8] = b"/etc/nacre/seed";
 const FIXED_SEED: &[u8] = b"/etc/nacre/fixed-seed";
 /// Environment string that asks for a list of foreign calls without an implementation, at the end.
@@ -116,7 +118,8 @@ fn make_root(facts: &BootFacts) -> Result<(Root, Option<Refused>), Failure> {
 }
 
 impl Root {
-    /// Starts the program; a refusal is a sentence for the person who asked for it, and the exit status of a shell.
+    /// Starts the program; a refusal is a sentence for the person who asked for it, and the exit
+    /// status of a shell.
     fn start_program(&mut self) {
         let command = self.files.read_all(COMMAND).unwrap_or_default();
         let environment = self.files.read_all(ENVIRONMENT).unwrap_or_default();
@@ -158,7 +161,8 @@ impl Root {
         }))
     }
 
-    /// The path of the program: its name, if that has a slash, else the first in the directories of `PATH` that is there.
+    /// The path of the program: its name, if that has a slash, else the first in the directories of
+    /// `PATH` that is there.
     fn search(&self, environment: &[&[u8]]) -> Vec<u8> {
         if self.name.contains(&b'/') {
             return self.name.clone();

@@ -1,7 +1,8 @@
 //! A serial line: a 16550 with its FIFO, and the queue of bytes that are to go out.
 //!
-//! Sending is pushed along from wherever the server is: as long as the line takes bytes they are written sixteen at a time, then its
-//! interrupt (or, for a line without one, a look a little later) goes on. Nothing ever waits for the line.
+//! Sending is pushed along from wherever the server is: as long as the line takes bytes they are
+//! written sixteen at a time, then its interrupt (or, for a line without one, a look a little
+//! later) goes on. Nothing ever waits for the line.
 
 use alloc::collections::VecDeque;
 
@@ -57,7 +58,8 @@ impl Serial {
         Serial { base, has_interrupt, takes_input: has_interrupt, enabled: 0, queue: VecDeque::new() }
     }
 
-    /// Sets the line up: 115200 baud, 8 bits, FIFOs on and empty, an interrupt at 14 bytes of the 16 (or after a pause).
+    /// Sets the line up: 115200 baud, 8 bits, FIFOs on and empty, an interrupt at 14 bytes of the
+    /// 16 (or after a pause).
     pub fn start(&mut self, ports: &mut impl Ports) {
         let values = [
             (register::INTERRUPTS, 0),

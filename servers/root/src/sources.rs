@@ -1,4 +1,5 @@
-//! What is read like a file and is none: counters that processes share (`eventfd`), and what happens to files (`inotify`). Here is who waits for them.
+//! What is read like a file and is none: counters that processes share (`eventfd`), and what
+//! happens to files (`inotify`). Here is who waits for them.
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;

@@ -1,17 +1,20 @@
-//! What the file tree needs of memory. In the system it is physical memory; in tests it is a vector.
+//! What the file tree needs of memory. In the system it is physical memory; in tests it is a
+//! vector.
 
 use alloc::vec::Vec;
 use nacre_sys::Span;
 
 /// Memory by offset. Runs are whole frames, and hold zeros when they are handed out.
 pub trait Store {
-    /// `size` bytes (rounded up to frames) of zeros, or `None` if there is no memory left for clients.
+    /// `size` bytes (rounded up to frames) of zeros, or `None` if there is no memory left for
+    /// clients.
     fn allocate(&mut self, size: u64) -> Option<u64>;
     /// Gives a run back; whatever was mapped from it is unmapped.
     fn free(&mut self, start: u64, size: u64);
     /// How many runs may be given back in one piece of work.
     fn at_once(&self) -> usize;
-    /// Gives runs back, in pieces between requests. Nobody reaches them any more but by what was mapped from them.
+    /// Gives runs back, in pieces between requests. Nobody reaches them any more but by what was
+    /// mapped from them.
     fn discard(&mut self, runs: Vec<(u64, u64)>);
     /// What lies there stays, and is not to be seen any more by those who have it mapped.
     fn hide(&mut self, start: u64, size: u64);

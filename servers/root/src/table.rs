@@ -1,4 +1,5 @@
-//! A table of records with names that are never reused: the index of an entry and how often the entry was filled before.
+//! A table of records with names that are never reused: the index of an entry and how often the
+//! entry was filled before.
 
 use alloc::vec::Vec;
 use nacre_proto::Errno;
@@ -69,7 +70,8 @@ impl<T> Table<T> {
         self.free.try_reserve(self.entries.capacity() - self.free.len()).map_err(|_| Errno::ENOMEM)
     }
 
-    /// Adds a record. Callers on behalf of a client call [`Table::reserve`] before, because the table may be large.
+    /// Adds a record. Callers on behalf of a client call [`Table::reserve`] before, because the
+    /// table may be large.
     pub fn insert(&mut self, record: T) -> Key {
         if let Some(index) = self.free.pop() {
             let entry = &mut self.entries[index as usize];

@@ -1,6 +1,8 @@
-//! The file tree: nodes by key, names in directories. All of it lives in memory; contents lie in a [`Store`].
+//! The file tree: nodes by key, names in directories. All of it lives in memory; contents lie in a
+//! [`Store`].
 //!
-//! A node stays while a name or an open file leads to it. Permissions are kept but not checked: every client has user 0.
+//! A node stays while a name or an open file leads to it. Permissions are kept but not checked:
+//! every client has user 0.
 
 pub mod boot;
 mod change;
@@ -41,7 +43,8 @@ pub mod open {
     pub const TEMPORARY: u64 = 0o20_000_000;
 }
 
-/// Time arguments that are no time, in the place of nanoseconds, as Linux's `UTIME_NOW` and `UTIME_OMIT`.
+/// Time arguments that are no time, in the place of nanoseconds, as Linux's `UTIME_NOW` and
+/// `UTIME_OMIT`.
 pub const TIME_NOW: u64 = 0x3fff_ffff;
 /// See [`TIME_NOW`].
 pub const TIME_OMIT: u64 = 0x3fff_fffe;
@@ -149,8 +152,9 @@ impl<S: Store> Tree<S> {
         }
     }
 
-    /// Opens what `path` leads to, creating or truncating it as `flags` ask. The node counts one more open file. A file that is to be
-    /// truncated and is not empty is left for [`Tree::cut`] to finish.
+    /// Opens what `path` leads to, creating or truncating it as `flags` ask. The node counts one
+    /// more open file. A file that is to be truncated and is not empty is left for [`Tree::cut`] to
+    /// finish.
     pub fn open(&mut self, start: Key, path: &[u8], flags: u64, mode: u32, now: Time) -> Result<Key, Errno> {
         let flags = if flags & open::PATH != 0 { flags & (open::PATH | open::DIRECTORY | open::NOFOLLOW) } else { flags };
         if flags & open::TEMPORARY & !open::DIRECTORY != 0 {
@@ -327,7 +331,8 @@ impl<S: Store> Tree<S> {
         Ok(())
     }
 
-    /// Changes the times of the last read and the last change of the content, each given as seconds and nanoseconds.
+    /// Changes the times of the last read and the last change of the content, each given as seconds
+    /// and nanoseconds.
     pub fn set_times(&mut self, key: Key, times: [(u64, u64); 2], now: Time) -> Result<(), Errno> {
         let read = |(seconds, nanoseconds): (u64, u64), old| match nanoseconds {
             TIME_NOW => Ok(now),

@@ -1,7 +1,10 @@
-//! Views: windows of this program's space that show contents of files as they are now, for others to map and to write.
+//! Views: windows of this program's space that show contents of files as they are now, for others
+//! to map and to write.
 //!
-//! A view is addresses only. A page appears in it when somebody faults there, as a part of a mapping of physical memory; whatever the file gives up goes from
-//! every view before it is used for anything else. Invariant: what a view shows is the file's that it is of, and its alone if the view can be written through.
+//! A view is addresses only. A page appears in it when somebody faults there, as a part of a
+//! mapping of physical memory; whatever the file gives up goes from every view before it is used
+//! for anything else. Invariant: what a view shows is the file's that it is of, and its alone if
+//! the view can be written through.
 
 use crate::memory;
 use alloc::collections::BTreeMap;
@@ -14,7 +17,8 @@ use nacre_sys::{OwnedMapping, OwnedReference, OwnedRegion, Reference, Space};
 const VIEWS: core::ops::Range<u64> = 0x3000_0000_0000..0x7000_0000_0000;
 /// A view has room for its file to grow: its size is a multiple of this.
 const STEP: u64 = 1 << 30;
-/// Largest number of mappings in all views. A view that needs one more takes the place of the oldest, which is faulted in again when it is touched.
+/// Largest number of mappings in all views. A view that needs one more takes the place of the
+/// oldest, which is faulted in again when it is touched.
 const MOST_SHOWN: usize = 8192;
 
 /// Range that is shown in one piece.
@@ -70,7 +74,8 @@ impl Views {
         self.shown.len()
     }
 
-    /// Adds a view of `size` bytes, as [`rounded`] gives them, whose faults go to the port behind `keeper`. Returns a reference to its region.
+    /// Adds a view of `size` bytes, as [`rounded`] gives them, whose faults go to the port behind
+    /// `keeper`. Returns a reference to its region.
     pub fn add(&mut self, word: u64, size: u64, writable: bool, keeper: Reference) -> Result<OwnedReference, Errno> {
         let base = self.find_free(size).ok_or(Errno::ENOMEM)?;
         let read = Rights::READ.union(Rights::EXECUTE);
@@ -105,7 +110,8 @@ impl Views {
         drop(view.region);
     }
 
-    /// Shows `size` bytes of memory from `start` on at `offset`, as far as that is not shown yet around `wanted`.
+    /// Shows `size` bytes of memory from `start` on at `offset`, as far as that is not shown yet
+    /// around `wanted`.
     pub fn show(&mut self, word: u64, wanted: u64, (offset, start, size): (u64, u64, u64)) -> Result<(), Errno> {
         let view = self.all.get_mut(&word).ok_or(Errno::EIO)?;
         let before = view.shown.range(..=wanted).next_back().map_or(0, |(at, shown)| at + shown.size);

@@ -1,6 +1,8 @@
-//! Who waits at words of memory that processes share: the queues behind `segment.wait` and `wake`, by memory and offset.
+//! Who waits at words of memory that processes share: the queues behind `segment.wait` and `wake`,
+//! by memory and offset.
 //!
-//! What waits is a reply that is owed. Somebody who has stopped waiting is found out when it is answered, or as others come to wait.
+//! What waits is a reply that is owed. Somebody who has stopped waiting is found out when it is
+//! answered, or as others come to wait.
 
 use crate::table::Key;
 use alloc::collections::{BTreeMap, VecDeque};
@@ -8,7 +10,8 @@ use alloc::vec::Vec;
 
 /// While fewer wait, nobody looks for those that have gone.
 const FEW: usize = 16;
-/// Waiters that are looked at for each that comes: more than one, so that those that have gone become fewer.
+/// Waiters that are looked at for each that comes: more than one, so that those that have gone
+/// become fewer.
 const LOOKS: usize = 2;
 
 /// Memory that words lie in.
@@ -89,7 +92,8 @@ impl<R> Waits<R> {
         None
     }
 
-    /// Answers up to `count` of those that wait at a word with any of the bits; how many it was that `answer` reached.
+    /// Answers up to `count` of those that wait at a word with any of the bits; how many it was
+    /// that `answer` reached.
     pub fn wake(&mut self, place: Place, offset: u64, count: u64, bits: u64, mut answer: impl FnMut(R) -> bool) -> u64 {
         let Some(Queue { waiters: queue, .. }) = self.all.get_mut(&(place, offset)) else { return 0 };
         let (mut woken, mut index) = (0, 0);

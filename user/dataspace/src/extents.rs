@@ -33,7 +33,8 @@ impl Extents {
         true
     }
 
-    /// A run that was taken, or a part of one, is free again. If there is no memory to note it, its addresses are lost: there are very many.
+    /// A run that was taken, or a part of one, is free again. If there is no memory to note it, its
+    /// addresses are lost: there are very many.
     pub fn give(&mut self, start: u64, count: u64) {
         let end = start + count;
         let at = self.free.partition_point(|run| run.0 < start);

@@ -17,7 +17,8 @@ pub enum Shown {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Refused;
 
-/// Shows and hides frames, and reads and writes them. Pages are numbers from 0 on, and so are frames.
+/// Shows and hides frames, and reads and writes them. Pages are numbers from 0 on, and so are
+/// frames.
 pub trait Hands {
     /// Shows `frame` at `page`, for writing too if `written` is set. The page was hidden.
     fn show(&mut self, page: u64, frame: usize, written: bool) -> Result<(), Refused>;

@@ -1,6 +1,8 @@
-//! A bank of frames: memory that a monitor shows to others page by page, brings when it is touched, and puts away when the frame is wanted for another.
+//! A bank of frames: memory that a monitor shows to others page by page, brings when it is touched,
+//! and puts away when the frame is wanted for another.
 //!
-//! It knows nothing of the kernel: what it needs of the machine is the trait [`Hands`]. Reading on: [`bank`].
+//! It knows nothing of the kernel: what it needs of the machine is the trait [`Hands`]. Reading on:
+//! [`bank`].
 #![cfg_attr(not(test), no_std)]
 #![forbid(unsafe_code)]
 

@@ -28,7 +28,8 @@ pub enum Choice {
     Hide(usize),
 }
 
-/// Chooses a frame among `count`. It is asked again and again until the page of one has left; what it chooses is never a fixed one.
+/// Chooses a frame among `count`. It is asked again and again until the page of one has left; what
+/// it chooses is never a fixed one.
 pub trait Policy {
     /// The next step; `None`: all frames are fixed.
     fn next(&mut self, count: usize, standing: &dyn Fn(usize) -> Standing) -> Option<Choice>;

@@ -1,7 +1,9 @@
 //! Dataspaces of several managers: each is a run of pages in one manager's bank.
 //!
-//! A copy is lazy. The pages of the original become a *snapshot*, which nobody writes; original and copy have it for their *source*, and take a page of it
-//! when somebody touches that page. A page of a snapshot goes as soon as nothing above lacks it. A snapshot with one dataspace left above it joins that one.
+//! A copy is lazy. The pages of the original become a *snapshot*, which nobody writes; original and
+//! copy have it for their *source*, and take a page of it when somebody touches that page. A page
+//! of a snapshot goes as soon as nothing above lacks it. A snapshot with one dataspace left above
+//! it joins that one.
 
 mod saving;
 
@@ -224,7 +226,8 @@ impl<H: Hands, S: Store, P: Policy> Spaces<H, S, P> {
         !is_own && (node.above.is_empty() || node.above.iter().any(|above| self.lacks(*above, offset)))
     }
 
-    /// Takes a page that a dataspace lacks from the nearest snapshot that has it. Returns true if one has it.
+    /// Takes a page that a dataspace lacks from the nearest snapshot that has it. Returns true if
+    /// one has it.
     fn pull(&mut self, space: u64, offset: u64) -> Result<bool, Trouble> {
         let Some(source) = self.fetch(space, offset)? else { return Ok(false) };
         self.banks[self.nodes[&space].manager].adopt(space + offset, &self.buffer)?;
@@ -278,7 +281,8 @@ impl<H: Hands, S: Store, P: Policy> Spaces<H, S, P> {
         core::iter::successors(source(&space), source).count()
     }
 
-    /// Copies a dataspace into a manager, lazily. Nobody but this function may touch the original meanwhile, whose pages are hidden then.
+    /// Copies a dataspace into a manager, lazily. Nobody but this function may touch the original
+    /// meanwhile, whose pages are hidden then.
     pub fn copy(&mut self, space: u64, manager: usize) -> Result<u64, Trouble> {
         let count = self.pages(space).map(|pages| pages.end - pages.start).ok_or(Trouble::Lost)?;
         if self.manager(space).and_then(|manager| self.bank(manager)).is_some_and(Bank::has_homes) {
@@ -336,7 +340,8 @@ impl<H: Hands, S: Store, P: Policy> Spaces<H, S, P> {
         Ok(())
     }
 
-    /// Moves a dataspace to another manager, with all that it holds. Nobody but this function may touch it meanwhile. On failure it is where it was.
+    /// Moves a dataspace to another manager, with all that it holds. Nobody but this function may
+    /// touch it meanwhile. On failure it is where it was.
     pub fn transfer(&mut self, space: u64, manager: usize) -> Result<(), Trouble> {
         let pages = self.pages(space).ok_or(Trouble::Lost)?;
         let (from, count) = (self.nodes[&space].manager, pages.end - pages.start);

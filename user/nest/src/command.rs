@@ -1,4 +1,5 @@
-//! Command lines of monitors, beside their manifests: numbers, complaints, suggestions, and the exit status.
+//! Command lines of monitors, beside their manifests: numbers, complaints, suggestions, and the
+//! exit status.
 
 use crate::interpose::stage;
 use crate::services::Services;
@@ -61,7 +62,8 @@ fn distance(one: &str, other: &str) -> usize {
     row[other.len()]
 }
 
-/// A question to be put behind a complaint: whether `word` was to be the candidate nearest to it. Empty if none is near.
+/// A question to be put behind a complaint: whether `word` was to be the candidate nearest to it.
+/// Empty if none is near.
 pub fn suggestion<'a>(word: &str, candidates: impl Iterator<Item = &'a str>) -> String {
     nearest(word, candidates).map_or(String::new(), |found| format!("; did you mean {found}?"))
 }

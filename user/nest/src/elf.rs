@@ -1,7 +1,8 @@
 //! Decodes a program: an ELF whose every field may have been chosen by an enemy.
 //!
-//! Nothing is mapped or started here. What [`decode`] returns has been checked as a whole: segments ascend, share no page, lie in the
-//! range that was asked for and in the file; the entry is in an executable one.
+//! Nothing is mapped or started here. What [`decode`] returns has been checked as a whole: segments
+//! ascend, share no page, lie in the range that was asked for and in the file; the entry is in an
+//! executable one.
 
 use crate::refusal::Refusal;
 use alloc::string::String;
@@ -15,7 +16,8 @@ use nacre_abi::{PAGE_SIZE, Rights};
 pub trait Source {
     /// Returns the size of the file in bytes.
     fn size(&self) -> u64;
-    /// Fills `into` from `offset` on; the range lies inside [`size`](Source::size), and a file that has become shorter is an error.
+    /// Fills `into` from `offset` on; the range lies inside [`size`](Source::size), and a file that
+    /// has become shorter is an error.
     fn read(&mut self, offset: u64, into: &mut [u8]) -> Result<(), Refusal>;
 }
 
@@ -64,7 +66,8 @@ pub struct Image {
     pub native_version: Option<u32>,
     /// Path of the dynamic linker that it asks for, which is then entered instead of it.
     pub interpreter: Option<Vec<u8>>,
-    /// Addresses of a program that cannot be moved which nobody writes to once they have been relocated; empty if it says nothing of it.
+    /// Addresses of a program that cannot be moved which nobody writes to once they have been
+    /// relocated; empty if it says nothing of it.
     pub constant: Range<u64>,
 }
 
@@ -74,7 +77,8 @@ impl Image {
         self.segments.first().map_or(0, |segment| segment.pages().start)
     }
 
-    /// Takes the right to write from what is constant. For a program that has nothing to relocate: its pages are the file's own then.
+    /// Takes the right to write from what is constant. For a program that has nothing to relocate:
+    /// its pages are the file's own then.
     pub fn seal(&mut self) {
         for segment in &mut self.segments {
             let end = segment.address.saturating_add(segment.memory_size);
@@ -247,7 +251,8 @@ fn entry_is_code(segments: &[Segment], entry: u64) -> bool {
     segments.iter().find(inside).is_some_and(|part| part.rights.contains(Rights::EXECUTE))
 }
 
-/// Decodes the program in `source`. All of it must lie in `range`; one that can be loaded anywhere is put `bias` higher than it says.
+/// Decodes the program in `source`. All of it must lie in `range`; one that can be loaded anywhere
+/// is put `bias` higher than it says.
 pub fn decode(source: &mut impl Source, range: Range<u64>, bias: u64) -> Result<Image, Refusal> {
     let header = read_header(source)?;
     let header_count = u64::from(u16_at(&header, 56));

@@ -1,4 +1,5 @@
-//! Tests of the decoder: each fault has its sentence, and whatever damage is done, what is accepted can be loaded.
+//! Tests of the decoder: each fault has its sentence, and whatever damage is done, what is accepted
+//! can be loaded.
 
 use super::*;
 

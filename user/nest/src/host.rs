@@ -1,5 +1,6 @@
-//! Answers a child's parent port for a monitor that cares only about some of what its child asks. All the rest goes to our own parent, and what that
-//! answers is handed over as it is: from then on the child talks past us, at no cost.
+//! Answers a child's parent port for a monitor that cares only about some of what its child asks.
+//! All the rest goes to our own parent, and what that answers is handed over as it is: from then on
+//! the child talks past us, at no cost.
 
 use alloc::vec::Vec;
 use nacre_abi::fault;
@@ -65,7 +66,8 @@ impl core::fmt::Display for Exception {
     }
 }
 
-/// The exit status of an environment of which a thread was destroyed from outside: as a shell sees a program that was killed.
+/// The exit status of an environment of which a thread was destroyed from outside: as a shell sees
+/// a program that was killed.
 pub const KILLED: u64 = 256 + 9;
 
 /// Text about a program that was killed, as the end of a sentence that begins with its name.
@@ -76,8 +78,9 @@ pub fn keep(space: Space, keeper: Reference) -> Result<(), Status> {
     keep_and_watch(space, keeper, Reference::NONE)
 }
 
-/// Makes exceptions of a child's space go to `keeper`, and ends of its threads to `watcher`. Without a watcher the keeper hears of both.
-/// A parent whose child keeps itself watches it, or would not hear of its end.
+/// Makes exceptions of a child's space go to `keeper`, and ends of its threads to `watcher`.
+/// Without a watcher the keeper hears of both. A parent whose child keeps itself watches it, or
+/// would not hear of its end.
 pub fn keep_and_watch(space: Space, keeper: Reference, watcher: Reference) -> Result<(), Status> {
     let state = space.get_state()?;
     space.set_state_and_links(&state, &[keeper, watcher])
@@ -128,12 +131,14 @@ pub trait Handler {
         Err(Errno::ENOSYS)
     }
 
-    /// A thread of the child did what the machine does not do. `state` is there if the kernel could tell it.
+    /// A thread of the child did what the machine does not do. `state` is there if the kernel could
+    /// tell it.
     fn exception(&mut self, exception: &Exception, _state: Option<&ThreadState>, _thread: Option<OwnedReference>) -> Verdict {
         Verdict::End(exception.exit_status())
     }
 
-    /// A thread of the child was destroyed by somebody else, or the last one was: the status that the child ends with, `None` if it goes on.
+    /// A thread of the child was destroyed by somebody else, or the last one was: the status that
+    /// the child ends with, `None` if it goes on.
     fn thread_ended(&mut self) -> Option<u64> {
         Some(KILLED)
     }
@@ -221,8 +226,8 @@ impl<H: Handler> Service<'_, H> {
 /// Maximum number of bytes of a message to a parent.
 const CAPACITY: usize = 4096;
 
-/// Answers at `port`, the child's parent and keeper, until the child ends: its exit status. A port serves one child: what is
-/// taken back leaves its notification there.
+/// Answers at `port`, the child's parent and keeper, until the child ends: its exit status. A port
+/// serves one child: what is taken back leaves its notification there.
 pub fn attend(port: Port, handler: &mut impl Handler) -> Result<u64, Status> {
     attend_within(port, handler, nacre_sys::FOREVER)
 }

@@ -1,8 +1,10 @@
-//! The interposition layer: a monitor that stands between a child and everything else. The child's parent port is a proxy, and so is every port that
-//! it learns of through one, in either direction, unless the monitor lets it pass. What a monitor does with the messages is its [`Watch`].
+//! The interposition layer: a monitor that stands between a child and everything else. The child's
+//! parent port is a proxy, and so is every port that it learns of through one, in either direction,
+//! unless the monitor lets it pass. What a monitor does with the messages is its [`Watch`].
 //!
-//! Reading on: `stage` starts a child so; `relay` has the workers that carry messages; `crossing` says what becomes of references; `proxies` and
-//! `objects` are the book-keeping and the kernel objects of proxies.
+//! Reading on: `stage` starts a child so; `relay` has the workers that carry messages; `crossing`
+//! says what becomes of references; `proxies` and `objects` are the book-keeping and the kernel
+//! objects of proxies.
 
 pub mod crossing;
 pub mod desk;
@@ -127,9 +129,11 @@ pub trait Watch: Sync + 'static {
     type Tag: Clone + Default + Send + 'static;
     /// Note about a request, kept until its answer has come.
     type Asked;
-    /// Proof that nothing which can be asked of a port is denied. A port passes as it is by such a proof alone.
+    /// Proof that nothing which can be asked of a port is denied. A port passes as it is by such a
+    /// proof alone.
     type Proof;
-    /// The monitor lets the child do less at a proxy than its original would. Then originals stay with the relay: see `crossing`.
+    /// The monitor lets the child do less at a proxy than its original would. Then originals stay
+    /// with the relay: see `crossing`.
     const ATTENUATES: bool;
 
     /// Returns true if a message that is words alone, with an answer of words alone, may go on
@@ -146,7 +150,8 @@ pub trait Watch: Sync + 'static {
         0
     }
 
-    /// Returns true if the monitor wants to see the answer of such a message, which then goes the long way.
+    /// Returns true if the monitor wants to see the answer of such a message, which then goes the
+    /// long way.
     fn reads_answer(_label: u32) -> bool {
         false
     }
@@ -161,7 +166,8 @@ pub trait Watch: Sync + 'static {
     /// about ports that were declared alone.
     fn sent(&self, seen: &Seen<Self::Tag>, arrival: Arrival) -> Passage<Self::Tag, Self::Proof>;
 
-    /// A request is to be sent on: what is kept of it, or the error that it is answered with instead.
+    /// A request is to be sent on: what is kept of it, or the error that it is answered with
+    /// instead.
     fn request(&self, letter: &mut Letter<'_, Self::Tag>) -> Result<Self::Asked, Errno>;
 
     /// Decides how a reference crosses with an answer. Where the monitor attenuates, it decides
@@ -176,10 +182,12 @@ pub trait Watch: Sync + 'static {
         true
     }
 
-    /// The child did what the machine does not do, which ends it: with which status. Who runs the system is told as if we were not there.
+    /// The child did what the machine does not do, which ends it: with which status. Who runs the
+    /// system is told as if we were not there.
     fn exception(&self, worker: usize, exception: &Exception) -> u64;
 
-    /// A thread of the child was destroyed from outside, or all of it was taken back, which ends it: with which status. Who runs the system is told.
+    /// A thread of the child was destroyed from outside, or all of it was taken back, which ends
+    /// it: with which status. Who runs the system is told.
     fn killed(&self, worker: usize) -> u64;
 
     /// The child is a manager's process, and was ended by this signal.
@@ -189,7 +197,8 @@ pub trait Watch: Sync + 'static {
     fn ended(&self);
 }
 
-/// Tells whoever runs the system how the child ended, as its parent would. If nobody listens, the status tells.
+/// Tells whoever runs the system how the child ended, as its parent would. If nobody listens, the
+/// status tells.
 fn report_end(name: &str, how: &dyn core::fmt::Display) {
     let _ = nacre_proto::parent::report(Reference::PARENT, REPORT_MESSAGE, alloc::format!("{name}: {how}").as_bytes());
 }

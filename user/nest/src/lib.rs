@@ -1,4 +1,5 @@
-//! The nesting library: makes children out of program files, answers what they ask, takes them back whole.
+//! The nesting library: makes children out of program files, answers what they ask, takes them back
+//! whole.
 #![cfg_attr(not(test), no_std)]
 #![forbid(unsafe_code)]
 

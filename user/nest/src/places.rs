@@ -1,4 +1,5 @@
-//! Where in our own space children's memory is shown. A place that was given back serves again, so that the tables behind it do too.
+//! Where in our own space children's memory is shown. A place that was given back serves again, so
+//! that the tables behind it do too.
 
 use alloc::vec::Vec;
 use nacre_sys::Window;

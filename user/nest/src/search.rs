@@ -49,7 +49,8 @@ fn random(arguments: &Arguments, number: u64) -> [u8; 16] {
 /// Scripts whose interpreters are scripts, at most.
 const MOST_SCRIPTS: usize = 5;
 
-/// The words that run a script at `path`: its interpreter, the one argument that its first line may have, the script, and its own arguments. `None` if it names no interpreter.
+/// The words that run a script at `path`: its interpreter, the one argument that its first line may
+/// have, the script, and its own arguments. `None` if it names no interpreter.
 fn interpreted(line: &str, path: &[u8], command: &[&[u8]]) -> Option<Vec<Vec<u8>>> {
     let line = line.trim();
     let (interpreter, argument) = line.split_once([' ', '\t']).unwrap_or((line, ""));
@@ -58,7 +59,8 @@ fn interpreted(line: &str, path: &[u8], command: &[&[u8]]) -> Option<Vec<Vec<u8>
     (!interpreter.is_empty()).then(|| given.chain([path.to_vec()]).chain(own).collect())
 }
 
-/// Makes child `number` of `command`, as [`find`] does; of a script, a child that runs its interpreter.
+/// Makes child `number` of `command`, as [`find`] does; of a script, a child that runs its
+/// interpreter.
 pub fn spawn<S: Supplier>(supplier: &mut S, command: &[&[u8]], number: u64, arguments: &Arguments, ports: Ports) -> Result<Child<S>, Refusal> {
     let mut words: Vec<Vec<u8>> = command.iter().map(|word| word.to_vec()).collect();
     for _ in 0..MOST_SCRIPTS {
@@ -72,7 +74,8 @@ pub fn spawn<S: Supplier>(supplier: &mut S, command: &[&[u8]], number: u64, argu
     Err(Refusal::Script(String::new()))
 }
 
-/// Makes child `number` of the first file of the search path that there is; it has our own environment and current directory.
+/// Makes child `number` of the first file of the search path that there is; it has our own
+/// environment and current directory.
 fn find<S: Supplier>(supplier: &mut S, command: &[&[u8]], number: u64, arguments: &Arguments, ports: Ports) -> Result<Child<S>, (Vec<u8>, Refusal)> {
     let environment: Vec<&[u8]> = arguments.environment().collect();
     let mut refused = (Vec::new(), Refusal::NotFound);

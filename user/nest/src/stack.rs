@@ -1,5 +1,5 @@
-//! Lays out what a program finds at its stack pointer, as Linux does: `argc`, `argv`, the environment, the auxiliary vector, then the
-//! strings that they point at.
+//! Lays out what a program finds at its stack pointer, as Linux does: `argc`, `argv`, the
+//! environment, the auxiliary vector, then the strings that they point at.
 
 use crate::refusal::Refusal;
 use alloc::vec::Vec;
@@ -76,7 +76,8 @@ fn size_of_all(texts: &[&[u8]]) -> usize {
     texts.iter().map(|text| text.len() + 9).sum()
 }
 
-/// The bytes of a stack that ends at `high` (a multiple of 16), at most `limit` of them. The stack pointer is at the first.
+/// The bytes of a stack that ends at `high` (a multiple of 16), at most `limit` of them. The stack
+/// pointer is at the first.
 pub fn compose(high: u64, limit: usize, contents: &Contents<'_>) -> Result<Vec<u8>, Refusal> {
     let size = size_of_all(contents.arguments) + size_of_all(contents.environment) + contents.path.len() + contents.directory.len();
     if size + 16 * contents.auxiliary.len() + 40 * contents.windows.len() + 256 > limit {

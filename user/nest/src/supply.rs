@@ -1,5 +1,6 @@
-//! What the library needs of whoever starts a child: files to load from and a segment to put it in. Monitors take both from the Common
-//! Protocols ([`Services`](crate::Services)); root, which has nobody to ask, implements these traits itself.
+//! What the library needs of whoever starts a child: files to load from and a segment to put it in.
+//! Monitors take both from the Common Protocols ([`Services`](crate::Services)); root, which has
+//! nobody to ask, implements these traits itself.
 
 use crate::elf::{self, Image};
 use crate::plan::LIBRARY_RANGE;
@@ -14,7 +15,8 @@ pub trait File {
     fn size(&self) -> u64;
     /// Fills all of `into` (at most `MAX_BYTES`) from `offset` on.
     fn read(&mut self, offset: u64, into: SpanMut<'_>) -> Result<(), Refusal>;
-    /// A region of its contents, whole pages from its start on, that may be read and executed; `None` if it must be copied.
+    /// A region of its contents, whole pages from its start on, that may be read and executed;
+    /// `None` if it must be copied.
     fn region(&self) -> Option<Region>;
 }
 

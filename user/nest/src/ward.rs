@@ -1,5 +1,7 @@
-//! A monitor's child where our own parent is a process manager: a process beside us, as `strace`'s is. It lives in memory that the manager prepares, so it may become another
-//! program, be killed and be waited for as any process, and its memory, its number and its end are the manager's affair; what the monitor does with its messages is not.
+//! A monitor's child where our own parent is a process manager: a process beside us, as `strace`'s
+//! is. It lives in memory that the manager prepares, so it may become another program, be killed
+//! and be waited for as any process, and its memory, its number and its end are the manager's
+//! affair; what the monitor does with its messages is not.
 
 use crate::refusal::Refusal;
 use crate::services::{File, Prepared, open};
@@ -35,7 +37,8 @@ pub struct Maker<'a> {
 }
 
 impl Ward {
-    /// A new process; `None`: our parent makes none. From now on keys of the terminal, which are for the child as well, do not end us.
+    /// A new process; `None`: our parent makes none. From now on keys of the terminal, which are
+    /// for the child as well, do not end us.
     pub fn new() -> Result<Option<Ward>, Refusal> {
         if parent::find(Reference::PARENT, SERVICE_PROCESS).is_err() {
             return Ok(None);

@@ -1,4 +1,5 @@
-//! What a program was started with, as it lies at the top of its stack: arguments, environment, auxiliary vector.
+//! What a program was started with, as it lies at the top of its stack: arguments, environment,
+//! auxiliary vector.
 
 use alloc::vec::Vec;
 use core::ffi::CStr;
@@ -6,7 +7,8 @@ use core::iter;
 
 use nacre_abi::environment::AT_DIRECTORY;
 
-/// Arguments, environment and auxiliary vector. The parent wrote them; they are trusted as the program's own text is.
+/// Arguments, environment and auxiliary vector. The parent wrote them; they are trusted as the
+/// program's own text is.
 #[derive(Clone, Copy, Debug)]
 pub struct Arguments {
     count: usize,
@@ -22,7 +24,8 @@ impl Arguments {
     /// The arguments at the stack pointer with which the program started.
     ///
     /// # Safety
-    /// `stack` leads to `argc`, `argv`, the environment and the auxiliary vector as on Linux, and they stay for ever.
+    /// `stack` leads to `argc`, `argv`, the environment and the auxiliary vector as on Linux, and
+    /// they stay for ever.
     pub unsafe fn at(stack: *const u64) -> Arguments {
         // SAFETY: the caller's promise.
         unsafe { Arguments { count: *stack as usize, first: stack.add(1).cast() } }

@@ -1,5 +1,6 @@
-//! The program's heap: lists of [small](crate::small) pieces before [talc](https://docs.rs/talc), over an arena that is part of the image, and over segments from the
-//! parent's pool when that is full.
+//! The program's heap: lists of [small](crate::small) pieces before [talc](https://docs.rs/talc),
+//! over an arena that is part of the image, and over segments from the parent's pool when that is
+//! full.
 
 use core::alloc::{GlobalAlloc, Layout};
 use core::mem::MaybeUninit;
@@ -208,7 +209,8 @@ impl OomHandler for Growth {
     }
 }
 
-/// Gives a piece of the reserve to an allocation that finds no other memory, unless the piece is too small for it.
+/// Gives a piece of the reserve to an allocation that finds no other memory, unless the piece is
+/// too small for it.
 #[cold]
 fn use_reserve(talc: &mut Talc<Growth>, layout: Layout) -> Result<(), ()> {
     let is_small = layout.size() <= PIECE / 2 && !talc.oom_handler.is_filling;

@@ -20,7 +20,8 @@ static POOL: AtomicU64 = AtomicU64::new(0);
 /// Reference to the pool for kernel objects, 0 until it was asked for.
 static OBJECT_POOL: AtomicU64 = AtomicU64::new(0);
 
-/// Slots for one more segment: they are set aside so that the program can get object memory when it has no slot left.
+/// Slots for one more segment: they are set aside so that the program can get object memory when it
+/// has no slot left.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reserve {
     pub(crate) pool: Reference,
@@ -88,7 +89,8 @@ fn take(size: u64, rights: Rights) -> Result<segment_create::Reply, Errno> {
     nacre_proto::memory::segment_create(pool, size, flags)
 }
 
-/// Takes `size` bytes of addresses where heap and stacks may lie, and a page behind them that stays empty.
+/// Takes `size` bytes of addresses where heap and stacks may lie, and a page behind them that stays
+/// empty.
 pub fn addresses(size: u64) -> Option<u64> {
     let taken = size.checked_next_multiple_of(PAGE_SIZE)?.checked_add(PAGE_SIZE)?;
     let start = NEXT.fetch_add(taken, Ordering::Relaxed);
@@ -107,7 +109,8 @@ pub struct Segment {
 }
 
 impl Segment {
-    /// Takes a segment of at least `size` bytes from the parent's pool and maps it at `start`, for reading and writing and with `more` rights.
+    /// Takes a segment of at least `size` bytes from the parent's pool and maps it at `start`, for
+    /// reading and writing and with `more` rights.
     pub fn map(start: u64, size: u64, more: Rights) -> Result<Segment, Errno> {
         Segment::show(take(size, more)?, start, more)
     }
@@ -151,7 +154,8 @@ impl Segment {
     }
 }
 
-/// Takes `size` bytes for kernel objects into the slots of `reserve` and maps them at `start`, for ever; the size. No other slot is needed.
+/// Takes `size` bytes for kernel objects into the slots of `reserve` and maps them at `start`, for
+/// ever; the size. No other slot is needed.
 pub(crate) fn obtain_with(reserve: Reserve, start: u64, size: u64) -> Result<u64, Errno> {
     let (pool, found_now) = pool_with(reserve)?;
     let message = Message::new(segment_create::LABEL, [size, flags::SEGMENT_OBJECTS, 0, 0, 0, 0]);

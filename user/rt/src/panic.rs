@@ -1,4 +1,5 @@
-//! A panic: one line to whoever runs the system, then the end with status 101; of a program that has no memory any more, the end that Linux gives it.
+//! A panic: one line to whoever runs the system, then the end with status 101; of a program that
+//! has no memory any more, the end that Linux gives it.
 
 /// Status of a program that panicked, as Rust has it.
 #[cfg(target_os = "none")]

@@ -1,5 +1,5 @@
-//! Threads that stay as long as the program, with all that they need in one segment of a pool: the thread's object, slots for references,
-//! a stack, and memory of the caller's.
+//! Threads that stay as long as the program, with all that they need in one segment of a pool: the
+//! thread's object, slots for references, a stack, and memory of the caller's.
 
 use core::arch::naked_asm;
 
@@ -11,7 +11,8 @@ use nacre_sys::{Reference, Space, Thread, Window};
 use crate::memory::{self, Segment};
 use crate::thread::{FLAGS, STACK_SIZE};
 
-/// Bytes before the stack: a page of slots, and the thread's object, which nobody can write to, so that the stack ends there.
+/// Bytes before the stack: a page of slots, and the thread's object, which nobody can write to, so
+/// that the stack ends there.
 const OBJECTS_SIZE: u64 = 2 * PAGE_SIZE;
 /// Bytes before the caller's memory.
 const OWN_SIZE: u64 = OBJECTS_SIZE + STACK_SIZE;
@@ -73,7 +74,8 @@ fn begin(thread: Thread, stack_end: u64, function: fn(usize), argument: usize) -
     Ok(thread.start()?)
 }
 
-/// First instructions of a thread: `rdi` is the argument, `rsi` the function, and `rsp` a multiple of 16.
+/// First instructions of a thread: `rdi` is the argument, `rsi` the function, and `rsp` a multiple
+/// of 16.
 #[unsafe(naked)]
 unsafe extern "C" fn enter() -> ! {
     naked_asm!("xor ebp, ebp", "call {run}", "ud2", run = sym run)

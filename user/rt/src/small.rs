@@ -1,5 +1,6 @@
-//! Small pieces of the heap. Most of what programs ask for is small, and asked for again soon: free pieces of each size hang on a list, in front of the allocator
-//! that knows all sizes, and pieces that nobody has had yet are cut off a larger one. What was once of a size stays of that size.
+//! Small pieces of the heap. Most of what programs ask for is small, and asked for again soon: free
+//! pieces of each size hang on a list, in front of the allocator that knows all sizes, and pieces
+//! that nobody has had yet are cut off a larger one. What was once of a size stays of that size.
 
 use core::alloc::Layout;
 use core::ptr::{NonNull, null_mut};

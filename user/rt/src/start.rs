@@ -45,8 +45,10 @@ macro_rules! entry {
     };
 }
 
-/// Names root's main function, a `fn() -> !`, and the size of its stack. Root has no parent: it brings a source of memory ([`heap::set_source`](crate::heap::set_source)),
-/// somebody to tell of panics ([`report::set_sink`](crate::report::set_sink)) and a way to end ([`exit::set_ending`](crate::exit::set_ending)).
+/// Names root's main function, a `fn() -> !`, and the size of its stack. Root has no parent: it
+/// brings a source of memory ([`heap::set_source`](crate::heap::set_source)), somebody to tell of
+/// panics ([`report::set_sink`](crate::report::set_sink)) and a way to end
+/// ([`exit::set_ending`](crate::exit::set_ending)).
 #[macro_export]
 macro_rules! root_entry {
     ($main:path, $stack_size:expr) => {
@@ -139,7 +141,8 @@ pub fn prepare_root() {
     crate::heap::prepare();
 }
 
-/// Gives the object area to the allocator of slots, but for what the program was born with: `given` bytes of objects more than all have.
+/// Gives the object area to the allocator of slots, but for what the program was born with: `given`
+/// bytes of objects more than all have.
 fn slots_from(pages: u64, given: u64) {
     if slots::add_area(OBJECTS, pages as usize).is_err() {
         crate::report!("no words for {pages} pages of object area");

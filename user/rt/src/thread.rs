@@ -31,7 +31,8 @@ struct Start {
     finish: Arc<Finish>,
 }
 
-/// A thread that was started. If this is dropped without [`Handle::join`], the thread goes on, and its memory is never given back.
+/// A thread that was started. If this is dropped without [`Handle::join`], the thread goes on, and
+/// its memory is never given back.
 pub struct Handle {
     thread: Option<OwnedThread>,
     stack: Option<Segment>,
@@ -88,7 +89,8 @@ impl Drop for Handle {
     }
 }
 
-/// First instructions of a thread: `rdi` leads to its [`Start`], as does `rsp`, which is a multiple of 16.
+/// First instructions of a thread: `rdi` leads to its [`Start`], as does `rsp`, which is a multiple
+/// of 16.
 #[unsafe(naked)]
 unsafe extern "C" fn enter() -> ! {
     naked_asm!("xor ebp, ebp", "call {run}", "ud2", run = sym run)

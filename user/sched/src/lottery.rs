@@ -1,4 +1,5 @@
-//! Lottery scheduling (Waldspurger and Weihl 1994): as many tickets as a client weighs, one is drawn. Shares are right in the long run; nobody can be starved by arithmetic.
+//! Lottery scheduling (Waldspurger and Weihl 1994): as many tickets as a client weighs, one is
+//! drawn. Shares are right in the long run; nobody can be starved by arithmetic.
 
 use crate::policy::{Claim, Policy};
 use alloc::vec::Vec;

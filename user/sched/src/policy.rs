@@ -26,7 +26,8 @@ pub trait Policy {
     /// Returns the client that goes next, or `None` if no client that is `free` wants time. The
     /// others have all that they can use on other processors.
     fn pick(&mut self, free: &dyn Fn(usize) -> bool) -> Option<usize>;
-    /// The client that was picked gets so many nanoseconds: somebody else may be picked while it uses them.
+    /// The client that was picked gets so many nanoseconds: somebody else may be picked while it
+    /// uses them.
     fn charge(&mut self, client: usize, given: u64);
     /// Gives back time that the client was charged and has not used.
     fn refund(&mut self, _client: usize, _unused: u64) {}
@@ -54,7 +55,8 @@ impl<P: Policy + ?Sized> Policy for Box<P> {
     }
 }
 
-/// Lets clients that always want time have it in pieces of at most `quantum`, for `turns` turns: what each got.
+/// Lets clients that always want time have it in pieces of at most `quantum`, for `turns` turns:
+/// what each got.
 #[cfg(test)]
 pub fn simulate(policy: &mut impl Policy, clients: usize, turns: usize, mut piece: impl FnMut(usize) -> u64) -> std::vec::Vec<u64> {
     let mut got = std::vec![0; clients];

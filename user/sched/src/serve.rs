@@ -1,4 +1,5 @@
-//! The loop of a scheduler: announcements in, time out. Several threads may run it at once, each on a processor of its own.
+//! The loop of a scheduler: announcements in, time out. Several threads may run it at once, each on
+//! a processor of its own.
 
 use crate::policy::Policy;
 use alloc::collections::VecDeque;
@@ -15,7 +16,8 @@ const AWHILE: u64 = 200_000;
 /// Maximum number of threads of a client that wait for their turn. Threads beyond it are given no
 /// time.
 const MOST_THREADS: usize = 4096;
-/// Slots for threads that are there from the start, so that others who take all memory do not keep the first threads from running.
+/// Slots for threads that are there from the start, so that others who take all memory do not keep
+/// the first threads from running.
 const SPARE_SLOTS: usize = 64;
 
 /// A thread that is ready, and what it has had of its piece.
@@ -39,14 +41,16 @@ struct State<P> {
     idle: usize,
 }
 
-/// Schedules threads whose scheduler is `port`; the word that each is known by is the number of its client.
+/// Schedules threads whose scheduler is `port`; the word that each is known by is the number of its
+/// client.
 pub struct Scheduler<P> {
     state: Lock<State<P>>,
     port: Port,
 }
 
 impl<P: Policy> State<P> {
-    /// Takes the first thread of the client whose turn it is, which is charged for a whole piece. If there is none, the caller is idle.
+    /// Takes the first thread of the client whose turn it is, which is charged for a whole piece.
+    /// If there is none, the caller is idle.
     fn take(&mut self) -> Option<(usize, Ready)> {
         let State { policy, clients, idle } = self;
         let client = policy.pick(&|client| clients.get(client).is_some_and(|queue| !queue.ready.is_empty()));
@@ -60,7 +64,8 @@ impl<P: Policy> State<P> {
         Some((client, ready))
     }
 
-    /// A thread has had some of its piece, and is ready or not. If it is ready and nothing is left of the piece it goes last.
+    /// A thread has had some of its piece, and is ready or not. If it is ready and nothing is left
+    /// of the piece it goes last.
     fn put_back(&mut self, client: usize, mut ready: Ready, end: DonationEnd, used: u64) {
         let State { policy, clients, .. } = self;
         let Some(queue) = clients.get_mut(client) else { return };
@@ -77,7 +82,8 @@ impl<P: Policy> State<P> {
         }
     }
 
-    /// A thread of a client is ready. One that is `first` was told that a port of its has no references any more, and goes before the one that let the last go.
+    /// A thread of a client is ready. One that is `first` was told that a port of its has no
+    /// references any more, and goes before the one that let the last go.
     fn add(&mut self, client: usize, thread: OwnedReference, first: bool) {
         let Some(queue) = self.clients.get_mut(client).filter(|queue| queue.ready.len() < MOST_THREADS) else { return };
         let ready = Ready { thread, used: 0 };
@@ -93,8 +99,8 @@ impl<P: Policy> State<P> {
 }
 
 impl<P: Policy> Scheduler<P> {
-    /// A scheduler of so many clients. The memory of its queues is taken here, so that it goes on when there is no other left.
-    /// `None`: there is not so much.
+    /// A scheduler of so many clients. The memory of its queues is taken here, so that it goes on
+    /// when there is no other left. `None`: there is not so much.
     pub fn new(policy: P, port: Port, clients: usize) -> Option<Scheduler<P>> {
         let queue = |_| {
             let mut ready = VecDeque::new();
@@ -108,7 +114,8 @@ impl<P: Policy> Scheduler<P> {
         Some(Scheduler { state: Lock::new(State { policy, clients, idle: 0 }), port })
     }
 
-    /// Gives the calling thread's time for ever. Returns when the port is gone, or there is no memory for references any more.
+    /// Gives the calling thread's time for ever. Returns when the port is gone, or there is no
+    /// memory for references any more.
     pub fn run(&self) -> Status {
         let slot = &mut match OwnedReference::null() {
             Ok(slot) => slot,

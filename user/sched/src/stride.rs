@@ -1,4 +1,5 @@
-//! Stride scheduling (Waldspurger 1995): each client has a clock that goes the slower the more it weighs; whose clock is behind goes first. Shares are exact to within one piece of time.
+//! Stride scheduling (Waldspurger 1995): each client has a clock that goes the slower the more it
+//! weighs; whose clock is behind goes first. Shares are exact to within one piece of time.
 
 use crate::policy::{Claim, Policy};
 use alloc::vec::Vec;
@@ -24,7 +25,8 @@ impl Client {
 /// The policy.
 pub struct Stride {
     clients: Vec<Client>,
-    /// The clock of whoever was picked last: who has wanted nothing for a while does not come with what it has saved.
+    /// The clock of whoever was picked last: who has wanted nothing for a while does not come with
+    /// what it has saved.
     now: u128,
 }
 

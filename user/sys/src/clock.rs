@@ -36,7 +36,8 @@ impl Scale {
     }
 }
 
-/// Ticks of the processor's time-stamp counter: the cheapest measure of time, with no meaning beyond the difference of two.
+/// Ticks of the processor's time-stamp counter: the cheapest measure of time, with no meaning
+/// beyond the difference of two.
 #[inline(always)]
 pub fn ticks() -> u64 {
     raw::ticks()

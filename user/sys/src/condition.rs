@@ -1,4 +1,5 @@
-//! The kernel's part of a condition variable. Programs use [`lock::Condition`](crate::lock::Condition).
+//! The kernel's part of a condition variable. Programs use
+//! [`lock::Condition`](crate::lock::Condition).
 
 use core::sync::atomic::AtomicU32;
 

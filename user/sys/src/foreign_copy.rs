@@ -4,11 +4,12 @@ use core::arch::asm;
 
 use crate::{Span, SpanMut};
 
-/// Copies `size` bytes between ranges that are read and written by others too, as the machine does it: no promise about what is seen of
-/// a write made meanwhile, but nothing else goes wrong.
+/// Copies `size` bytes between ranges that are read and written by others too, as the machine does
+/// it: no promise about what is seen of a write made meanwhile, but nothing else goes wrong.
 ///
 /// # Safety
-/// Each end is mapped memory (or its absence is an exception that the caller accepts), and no Rust object that is borrowed otherwise.
+/// Each end is mapped memory (or its absence is an exception that the caller accepts), and no Rust
+/// object that is borrowed otherwise.
 unsafe fn copy(from: u64, to: u64, size: usize) {
     // SAFETY: the caller's promise; eight bytes at a time, then the rest, forwards.
     unsafe {

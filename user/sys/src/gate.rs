@@ -1,8 +1,11 @@
-//! Gate of a server: heap memory that is set aside before a request is served, so that no request can end the server because memory is used up.
+//! Gate of a server: heap memory that is set aside before a request is served, so that no request
+//! can end the server because memory is used up.
 //!
-//! The heap keeps pieces of [`PIECE`] bytes in reserve. An allocation that finds no other memory takes a piece, and the gate is shut until the heap has all pieces again.
-//! While the gate is shut a server refuses requests with `ENOMEM`, but for those that free memory or need none for longer than the request. One piece is enough for what any
-//! request allocates; what needs more at once must be able to fail.
+//! The heap keeps pieces of [`PIECE`] bytes in reserve. An allocation that finds no other memory
+//! takes a piece, and the gate is shut until the heap has all pieces again. While the gate is shut
+//! a server refuses requests with `ENOMEM`, but for those that free memory or need none for longer
+//! than the request. One piece is enough for what any request allocates; what needs more at once
+//! must be able to fail.
 
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
@@ -55,7 +58,8 @@ pub fn wanted() -> usize {
     WANTED.load(Ordering::Relaxed)
 }
 
-/// Sets the heap's function that takes as many pieces as are [`wanted`], and returns true if it has so many.
+/// Sets the heap's function that takes as many pieces as are [`wanted`], and returns true if it has
+/// so many.
 pub fn set_refill(refill: fn() -> bool) {
     REFILL.set(refill);
 }

@@ -1,7 +1,7 @@
 //! Messages: call, send, receive, reply, and notifications.
 //!
-//! A message that carries nothing but words travels in registers: the functions here are inlined, and then `r14` is 0 and no
-//! memory is touched.
+//! A message that carries nothing but words travels in registers: the functions here are inlined,
+//! and then `r14` is 0 and no memory is touched.
 
 use nacre_abi::message::{FOR_CLIENT, WORDS};
 use nacre_abi::{Call, Status};
@@ -22,7 +22,8 @@ pub fn call_words(target: Reference, label: u32, words: [u64; WORDS]) -> Result<
     raw::message_words(Call::IpcCall, target.0, label.into(), words, crate::FOREVER)
 }
 
-/// [`call_words`] for the client whose message this thread received last: it ends with `Interrupted` when that waits no more.
+/// [`call_words`] for the client whose message this thread received last: it ends with
+/// `Interrupted` when that waits no more.
 #[inline(always)]
 pub fn call_words_for_client(target: Reference, label: u32, words: [u64; WORDS]) -> Result<Received, Status> {
     raw::message_words(Call::IpcCall, target.0, u64::from(label) | FOR_CLIENT, words, crate::FOREVER)
@@ -64,7 +65,8 @@ pub fn reply_receive_words(at: u64, label: u32, words: [u64; WORDS]) -> Result<R
     raw::message_words(Call::IpcReplyReceive, at, label.into(), words, crate::FOREVER)
 }
 
-/// Makes a reply reference, in the free `slot`, to the client whose message this thread received last; it can be answered later with [`send`].
+/// Makes a reply reference, in the free `slot`, to the client whose message this thread received
+/// last; it can be answered later with [`send`].
 pub fn detach(slot: u64) -> Result<Reference, Status> {
     raw::call(Call::IpcDetach, [slot, 0, 0, 0]).map(|_| Reference(slot))
 }

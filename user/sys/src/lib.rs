@@ -1,7 +1,9 @@
-//! Typed handles of kernel objects, messages, slots for objects, and locks: the kernel's calls as Rust sees them.
+//! Typed handles of kernel objects, messages, slots for objects, and locks: the kernel's calls as
+//! Rust sees them.
 //!
-//! A handle is the address of an object, or of a reference to one: `Copy`, and without a destructor. What is destroyed when it is
-//! dropped stands in [`owned`]. Assembly and nearly all unsafe code stand in `raw`.
+//! A handle is the address of an object, or of a reference to one: `Copy`, and without a
+//! destructor. What is destroyed when it is dropped stands in [`owned`]. Assembly and nearly all
+//! unsafe code stand in `raw`.
 #![no_std]
 
 #[cfg(test)]

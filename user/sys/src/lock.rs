@@ -1,11 +1,13 @@
 //! Locks and conditions between the threads of a program. Uncontended, they never enter the kernel.
 //!
-//! A lock is a 32-bit word (0 free, 1 locked, 2 locked and somebody waits) and a kernel [`Condition`](crate::Condition) for the
-//! threads that wait, which the first of them makes. Without a slot for it they yield instead.
+//! A lock is a 32-bit word (0 free, 1 locked, 2 locked and somebody waits) and a kernel
+//! [`Condition`](crate::Condition) for the threads that wait, which the first of them makes.
+//! Without a slot for it they yield instead.
 //!
-//! A freed lock goes to the first thread that takes it, which is usually the one that freed it. That can starve the others. So
-//! a waiter that was woken and found the lock taken again makes it *fair*: from then on `unlock` hands the lock to the waiter
-//! that it wakes, in the order in which they came, until no thread waits.
+//! A freed lock goes to the first thread that takes it, which is usually the one that freed it.
+//! That can starve the others. So a waiter that was woken and found the lock taken again makes it
+//! *fair*: from then on `unlock` hands the lock to the waiter that it wakes, in the order in which
+//! they came, until no thread waits.
 
 use core::cell::UnsafeCell;
 use core::ops::{Deref, DerefMut};
@@ -112,7 +114,8 @@ impl Drop for RawLock {
     }
 }
 
-/// The address in `place`, or that of a condition made now, unless another thread is first. `None` without a slot for one.
+/// The address in `place`, or that of a condition made now, unless another thread is first. `None`
+/// without a slot for one.
 fn condition_in(place: &AtomicU64) -> Option<u64> {
     let there = place.load(Ordering::Acquire);
     if there != 0 {
@@ -225,7 +228,8 @@ impl Condition {
         Condition { word: AtomicU32::new(0), waiting: AtomicU32::new(0), condition: AtomicU64::new(0) }
     }
 
-    /// Frees the lock, waits for a signal, takes the lock again. May return without one: the caller looks again at what it waits for.
+    /// Frees the lock, waits for a signal, takes the lock again. May return without one: the caller
+    /// looks again at what it waits for.
     pub fn wait<'a, T>(&self, guard: Guard<'a, T>) -> Guard<'a, T> {
         self.wait_for(guard, crate::FOREVER)
     }

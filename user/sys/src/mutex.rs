@@ -1,5 +1,5 @@
-//! The kernel's mutexes: threads wait there while a word is 2. The locks of [`lock`](crate::lock) wait at conditions instead,
-//! because waking a condition tells how many threads it woke.
+//! The kernel's mutexes: threads wait there while a word is 2. The locks of [`lock`](crate::lock)
+//! wait at conditions instead, because waking a condition tells how many threads it woke.
 
 use core::sync::atomic::AtomicU32;
 
@@ -19,7 +19,8 @@ impl Mutex {
         raw::call(Call::MutexCreate, [slot, 0, 0, 0]).map(|_| Mutex(slot))
     }
 
-    /// Waits while `word` is 2 (locked, contended), for at most `timeout` nanoseconds (0: for ever).
+    /// Waits while `word` is 2 (locked, contended), for at most `timeout` nanoseconds (0: for
+    /// ever).
     pub fn lock(self, word: &AtomicU32, timeout: u64) -> Result<(), Status> {
         raw::wait(Call::MutexLock, self.0, word, 0, timeout)
     }

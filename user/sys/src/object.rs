@@ -14,7 +14,8 @@ pub trait Object: Copy {
     fn destroy(self) -> Result<(), Status>;
 }
 
-/// Declares a handle with the verbs that all objects have; `create` and what only this kind can do is written beside it.
+/// Declares a handle with the verbs that all objects have; `create` and what only this kind can do
+/// is written beside it.
 macro_rules! object {
     ($(#[$doc:meta])* $name:ident, $state:ident, $destroy:ident, $move:ident, $reference:ident, $get:ident, $set:ident) => {
         $(#[$doc])*
@@ -28,7 +29,8 @@ macro_rules! object {
                 self.0
             }
 
-            /// The object that a reference leads to: wherever an object can be named, a reference to it serves too.
+            /// The object that a reference leads to: wherever an object can be named, a reference
+            /// to it serves too.
             pub const fn through(reference: $crate::Reference) -> $name {
                 $name(reference.0)
             }
@@ -43,7 +45,8 @@ macro_rules! object {
                 $crate::raw::call(nacre_abi::Call::$move, [self.0, slot, 0, 0]).map(|_| $name(slot))
             }
 
-            /// Makes `reference`, which exists or is a free slot, lead to the object, with `rights` (`REFERENCE_USE`, `REFERENCE_CONTROL`, `REFERENCE_NOTIFY`).
+            /// Makes `reference`, which exists or is a free slot, lead to the object, with `rights`
+            /// (`REFERENCE_USE`, `REFERENCE_CONTROL`, `REFERENCE_NOTIFY`).
             pub fn reference(self, reference: $crate::Reference, rights: u64) -> Result<(), nacre_abi::Status> {
                 $crate::raw::call(nacre_abi::Call::$reference, [self.0, reference.0, rights, 0]).map(drop)
             }
@@ -53,7 +56,8 @@ macro_rules! object {
                 self.get_state_and_links(&[])
             }
 
-            /// Reads the state, and makes the existing references `links` (all that this kind has, or none) lead to what the object is linked to.
+            /// Reads the state, and makes the existing references `links` (all that this kind has,
+            /// or none) lead to what the object is linked to.
             pub fn get_state_and_links(self, links: &[$crate::Reference]) -> Result<nacre_abi::state::$state, nacre_abi::Status> {
                 let mut words = [0; nacre_abi::state::$state::WORDS];
                 $crate::raw::get_state(nacre_abi::Call::$get, self.0, &mut words, links)?;

@@ -4,7 +4,8 @@ use nacre_abi::{Rights, Status};
 
 use crate::{Condition, Mapping, Mutex, Object, Port, PortSet, Reference, Region, Space, Thread, slots};
 
-/// A slot that is taken and has no object yet: where a reference can be received, or an object made.
+/// A slot that is taken and has no object yet: where a reference can be received, or an object
+/// made.
 #[derive(Debug)]
 pub struct Vacant<T: Object>(T);
 

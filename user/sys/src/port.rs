@@ -11,7 +11,8 @@ object! {
 }
 
 impl Port {
-    /// Makes a port in the free `slot`; `word` is handed to whoever receives from it. It joins `set`, unless that is [`PortSet::NONE`].
+    /// Makes a port in the free `slot`; `word` is handed to whoever receives from it. It joins
+    /// `set`, unless that is [`PortSet::NONE`].
     pub fn create(slot: u64, word: u64, set: PortSet) -> Result<Port, Status> {
         raw::call(Call::PortCreate, [slot, word, set.0, 0]).map(|_| Port(slot))
     }

@@ -1,5 +1,6 @@
-//! The system call instruction, and the few other things that only unsafe code can do. Everything here that others may call is safe:
-//! a call that makes the kernel write memory goes through a function that takes that memory as a Rust borrow.
+//! The system call instruction, and the few other things that only unsafe code can do. Everything
+//! here that others may call is safe: a call that makes the kernel write memory goes through a
+//! function that takes that memory as a Rust borrow.
 //!
 //! | register | on entry | on exit |
 //! | --- | --- | --- |
@@ -10,7 +11,8 @@
 //! | `rcx r11` | - | lost |
 //! | others | - | kept |
 //!
-//! A call that was cut off and made again may have counted in its arguments' registers, so all of them count as changed.
+//! A call that was cut off and made again may have counted in its arguments' registers, so all of
+//! them count as changed.
 
 use core::arch::asm;
 use core::marker::PhantomData;
@@ -91,7 +93,8 @@ pub(crate) fn call_long(call: Call, arguments: [u64; 8]) -> Results {
     Status(status).result().map(|()| (first, second))
 }
 
-/// `mutex_lock` and `condition_wait`: the object, the word it watches, what is expected of the word, a timeout.
+/// `mutex_lock` and `condition_wait`: the object, the word it watches, what is expected of the
+/// word, a timeout.
 #[inline(always)]
 pub(crate) fn wait(call: Call, object: u64, word: &AtomicU32, expected: u64, timeout: u64) -> Result<(), Status> {
     if writes_memory(call) {
@@ -107,7 +110,8 @@ pub(crate) fn wait(call: Call, object: u64, word: &AtomicU32, expected: u64, tim
     Status(status).result()
 }
 
-/// `thread_donate`: the thread, the port or set that ends it, a timeout. Why it ended, and what was used.
+/// `thread_donate`: the thread, the port or set that ends it, a timeout. Why it ended, and what was
+/// used.
 #[inline(always)]
 pub(crate) fn donate(thread: u64, until: u64, timeout: u64) -> Results {
     let (status, reason, used): (u64, u64, u64);
@@ -139,7 +143,8 @@ impl References {
     }
 }
 
-/// The address of `references` as an array for the kernel: where they are if they lie well, else in `place`, where they are copied; 0 if there are none.
+/// The address of `references` as an array for the kernel: where they are if they lie well, else in
+/// `place`, where they are copied; 0 if there are none.
 #[inline(always)]
 fn array_address(references: &[Reference], place: &mut MaybeUninit<References>) -> u64 {
     if references.is_empty() {
@@ -178,7 +183,8 @@ pub(crate) fn memory_objects(start: u64, size: u64, entries: &mut [ObjectEntry])
 /// Makes a message call.
 ///
 /// # Safety
-/// `descriptor` is 0 or the address (with or without `RECEIVE_ONLY`) of a [`Descriptor`] whose memory is the caller's to lend.
+/// `descriptor` is 0 or the address (with or without `RECEIVE_ONLY`) of a [`Descriptor`] whose
+/// memory is the caller's to lend.
 #[inline(always)]
 unsafe fn exchange(call: Call, target: u64, info: u64, words: [u64; WORDS], descriptor: u64, timeout: u64) -> Result<Received, Status> {
     let (status, word, info_out): (u64, u64, u64);
@@ -200,7 +206,8 @@ pub(crate) fn message_words(call: Call, target: u64, info: u64, words: [u64; WOR
     unsafe { exchange(call, target, info, words, 0, timeout) }
 }
 
-/// A message call with all that a message can carry. That there is nothing but words is usually known when this is compiled.
+/// A message call with all that a message can carry. That there is nothing but words is usually
+/// known when this is compiled.
 #[inline(always)]
 pub(crate) fn message(call: Call, target: u64, message: &Message<'_>, buffers: Buffers<'_>, timeout: u64) -> Result<Received, Status> {
     if message.bytes.is_empty() && message.references.is_empty() && buffers.bytes.is_empty() && buffers.slots.is_empty() {
@@ -227,7 +234,8 @@ fn message_long(call: Call, target: u64, message: &Message<'_>, buffers: Buffers
     unsafe { exchange(call, target, message.info(), message.words, &raw const descriptor as u64 | only, timeout) }
 }
 
-/// The first page of a window as words, to be read and written by many at once; `None` if it is not wholly there.
+/// The first page of a window as words, to be read and written by many at once; `None` if it is not
+/// wholly there.
 pub(crate) fn shared_words(window: Window) -> Option<&'static [AtomicU64; 512]> {
     let part = window.part(0, 4096).filter(|part| part.start().is_multiple_of(8))?;
     // SAFETY: a window is mapped memory, or an exception of who touches it, and holds no Rust object but such words.
@@ -327,7 +335,8 @@ impl<T: Sync + 'static> OnceSlice<T> {
     }
 }
 
-/// 64 bits of RDSEED, if it has some now. The caller has found by `cpuid` that there is the instruction.
+/// 64 bits of RDSEED, if it has some now. The caller has found by `cpuid` that there is the
+/// instruction.
 pub fn rdseed() -> Option<u64> {
     let (value, has_some): (u64, u8);
     // SAFETY: the instruction changes one register and the flags.
@@ -335,7 +344,8 @@ pub fn rdseed() -> Option<u64> {
     (has_some != 0).then_some(value)
 }
 
-/// 64 bits of RDRAND, if it has some now. The caller has found by `cpuid` that there is the instruction.
+/// 64 bits of RDRAND, if it has some now. The caller has found by `cpuid` that there is the
+/// instruction.
 pub fn rdrand() -> Option<u64> {
     let (value, has_some): (u64, u8);
     // SAFETY: the instruction changes one register and the flags.

@@ -7,7 +7,8 @@ use crate::object::object;
 use crate::raw;
 
 object! {
-    /// The client's end of a channel, or a capability to any other object. Its `reference` verb copies it.
+    /// The client's end of a channel, or a capability to any other object. Its `reference` verb
+    /// copies it.
     Reference, ReferenceState, ReferenceDestroy, ReferenceMove, ReferenceReference, ReferenceGetState, ReferenceSetState
 }
 

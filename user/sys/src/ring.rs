@@ -1,14 +1,23 @@
-//! The bytes of a pipe, or of one direction of a stream socket, in memory that several programs share: read and written without a message, and without trust in what the others write there.
+//! The bytes of a pipe, or of one direction of a stream socket, in memory that several programs
+//! share: read and written without a message, and without trust in what the others write there.
 //!
-//! The bytes lie in pages, as Linux's do: each with what one write put there, or several small ones that fit together. Pages are counted for ever; page `n` lies at the `n`th place, modulo the number of places.
-//! `head` and `tail` each name a page and an offset in it, in one word: what comes next, and what was written last.
+//! The bytes lie in pages, as Linux's do: each with what one write put there, or several small ones
+//! that fit together. Pages are counted for ever; page `n` lies at the `n`th place, modulo the
+//! number of places. `head` and `tail` each name a page and an offset in it, in one word: what
+//! comes next, and what was written last.
 //!
-//! Readers copy first and then move `head` with one exchange; if another was faster they copy again. So a reader may end anywhere. Writers take `lock`, with a number by which whoever made the ring knows
-//! them, fill places that nobody reads, and then move `tail`. A writer that ends meanwhile has written nothing, and whoever made the ring takes its lock back ([`Ring::break_lock`]).
+//! Readers copy first and then move `head` with one exchange; if another was faster they copy
+//! again. So a reader may end anywhere. Writers take `lock`, with a number by which whoever made
+//! the ring knows them, fill places that nobody reads, and then move `tail`. A writer that ends
+//! meanwhile has written nothing, and whoever made the ring takes its lock back
+//! ([`Ring::break_lock`]).
 //!
-//! Who would have to wait marks the word of its side ([`Ring::prepare`]), looks again, and waits while the word stays as it is; who changes something changes a word that is marked ([`Ring::wants_call`]).
+//! Who would have to wait marks the word of its side ([`Ring::prepare`]), looks again, and waits
+//! while the word stays as it is; who changes something changes a word that is marked
+//! ([`Ring::wants_call`]).
 //!
-//! Every word may be nonsense at any time. What is read is checked and used once; no loop is longer than the ring has places, or than [`TRIES`].
+//! Every word may be nonsense at any time. What is read is checked and used once; no loop is longer
+//! than the ring has places, or than [`TRIES`].
 
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
 
@@ -191,7 +200,8 @@ impl Ring {
         self.word(at::SEATS + 8 * (seat % SEATS) as u64).store(value, Ordering::Relaxed);
     }
 
-    /// Two words of which one changes whenever something comes, and the other whenever something is taken.
+    /// Two words of which one changes whenever something comes, and the other whenever something is
+    /// taken.
     pub fn changes(&self) -> [u64; 2] {
         [self.word(at::TAIL).load(Ordering::SeqCst), self.word(at::HEAD).load(Ordering::SeqCst)]
     }
@@ -256,7 +266,8 @@ impl Ring {
         self.used() < self.limit()
     }
 
-    /// Copies what comes first, from the offset `skipped` on, up to the size of `into` or the end of a packet: how much, and where that ends.
+    /// Copies what comes first, from the offset `skipped` on, up to the size of `into` or the end
+    /// of a packet: how much, and where that ends.
     fn copy_out(&self, stretch: &Stretch, into: &mut [u8], mut skipped: usize) -> (usize, Position) {
         let (mut at, mut done) = (stretch.from, 0);
         while done < into.len() {
@@ -279,12 +290,14 @@ impl Ring {
         (done, at)
     }
 
-    /// Copies what comes first, behind `skipped` bytes, and leaves it there; `None`: there is nothing.
+    /// Copies what comes first, behind `skipped` bytes, and leaves it there; `None`: there is
+    /// nothing.
     pub fn look(&self, into: &mut [u8], skipped: usize) -> Result<Option<usize>, Broken> {
         Ok(self.stretch()?.map(|stretch| self.copy_out(&stretch, into, skipped).0))
     }
 
-    /// Takes what comes first, and says whether there is more room now; `None`: there is nothing, or others are always faster.
+    /// Takes what comes first, and says whether there is more room now; `None`: there is nothing,
+    /// or others are always faster.
     pub fn take(&self, into: &mut [u8]) -> Result<Option<(usize, bool)>, Broken> {
         for _ in 0..TRIES {
             let Some(stretch) = self.stretch()? else { return Ok(None) };
@@ -398,7 +411,8 @@ impl Ring {
         true
     }
 
-    /// The word to wait at, and what it says as long as nothing has changed. Whoever waits looks again in between.
+    /// The word to wait at, and what it says as long as nothing has changed. Whoever waits looks
+    /// again in between.
     pub fn prepare(&self, side: Side) -> (&'static AtomicU32, u32) {
         let word = self.side(side);
         let expected = word.fetch_or(WAITS, Ordering::SeqCst) | WAITS;

@@ -1,8 +1,8 @@
-//! Where free slots for objects are. A program has areas of object memory; since that cannot be read, this allocator keeps a bit for each
-//! 64-byte unit of them in plain memory, one word a page.
+//! Where free slots for objects are. A program has areas of object memory; since that cannot be
+//! read, this allocator keeps a bit for each 64-byte unit of them in plain memory, one word a page.
 //!
-//! There is no lock: a page's word changes by compare and exchange. `allocate` takes the first place that fits; when there is none
-//! it asks whoever set the hook to add an area, once.
+//! There is no lock: a page's word changes by compare and exchange. `allocate` takes the first
+//! place that fits; when there is none it asks whoever set the hook to add an area, once.
 
 use core::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
@@ -14,7 +14,8 @@ use crate::raw::OnceSlice;
 
 /// Maximum number of areas.
 const AREAS: usize = 32;
-/// Pages for which the allocator itself has words: together, the areas of [`Slots::add_area`] have no more.
+/// Pages for which the allocator itself has words: together, the areas of [`Slots::add_area`] have
+/// no more.
 const OWN_PAGES: usize = 512;
 
 /// One area: `units` is empty until the area is there.
@@ -59,7 +60,8 @@ const fn run_of(count: u64) -> u64 {
     if count == 64 { u64::MAX } else { (1 << count) - 1 }
 }
 
-/// The number of the first free unit of which `count` follow each other and lie at a multiple of `count`.
+/// The number of the first free unit of which `count` follow each other and lie at a multiple of
+/// `count`.
 const fn free_run(taken: u64, count: u64) -> Option<u32> {
     let free = !taken;
     let runs = match count {
@@ -82,7 +84,8 @@ fn take_units(word: &AtomicU64, count: u64) -> Option<u32> {
     }
 }
 
-/// Keeps the slots of some areas. Programs use the one behind [`allocate`]; it is a type so that it can be tested.
+/// Keeps the slots of some areas. Programs use the one behind [`allocate`]; it is a type so that it
+/// can be tested.
 #[repr(C)] // What every program uses stands together.
 pub struct Slots {
     own_used: AtomicUsize,
@@ -96,8 +99,9 @@ impl Slots {
         Slots { areas: [const { Area::none() }; AREAS], own: [const { AtomicU64::new(0) }; OWN_PAGES], own_used: AtomicUsize::new(0) }
     }
 
-    /// Adds `pages` pages of object memory. Units before `first_free` in the first page are taken already.
-    /// `NoMemory` if the allocator has no words left for so many: then [`Slots::add_area_with`] brings its own.
+    /// Adds `pages` pages of object memory. Units before `first_free` in the first page are taken
+    /// already. `NoMemory` if the allocator has no words left for so many: then
+    /// [`Slots::add_area_with`] brings its own.
     pub fn add_area(&'static self, start: u64, pages: usize) -> Result<(), Status> {
         let used = self.own_used.fetch_add(pages, Ordering::Relaxed);
         match self.own.get(used..used.saturating_add(pages)) {
@@ -109,7 +113,8 @@ impl Slots {
         }
     }
 
-    /// Adds as many pages of object memory as there are words in `units`; bits that are set stand for units that are taken.
+    /// Adds as many pages of object memory as there are words in `units`; bits that are set stand
+    /// for units that are taken.
     pub fn add_area_with(&self, start: u64, units: &'static [AtomicU64]) -> Result<(), Status> {
         let free = self.areas.iter().find(|area| !area.taken.swap(true, Ordering::Relaxed));
         let area = free.ok_or(Status::new(Code::NoMemory))?;
@@ -123,7 +128,8 @@ impl Slots {
         self.areas().find_map(|area| area.take(kind.size())).or_else(|| self.allocate_slowly(kind))
     }
 
-    /// Takes the slot at `address`, which a program finds occupied when it starts. False if it lies in no area or is taken.
+    /// Takes the slot at `address`, which a program finds occupied when it starts. False if it lies
+    /// in no area or is taken.
     pub fn claim(&self, address: u64, kind: ObjectType) -> bool {
         self.areas().any(|area| {
             let offset = address.wrapping_sub(area.start.load(Ordering::Relaxed));
@@ -172,7 +178,8 @@ impl Default for Slots {
 static SLOTS: Slots = Slots::new();
 static GROW: Hook<fn() -> bool> = Hook::new();
 
-/// A free slot for an object of this type, from now on taken. `NoMemory` if there is none and the program cannot get more object memory.
+/// A free slot for an object of this type, from now on taken. `NoMemory` if there is none and the
+/// program cannot get more object memory.
 pub fn allocate(kind: ObjectType) -> Result<u64, Status> {
     loop {
         if let Some(address) = SLOTS.allocate(kind) {
@@ -189,7 +196,8 @@ pub fn free(address: u64, kind: ObjectType) {
     SLOTS.free(address, kind);
 }
 
-/// Takes the slot at `address`, which the program finds occupied when it starts. False if it lies in no area or is taken.
+/// Takes the slot at `address`, which the program finds occupied when it starts. False if it lies
+/// in no area or is taken.
 pub fn claim(address: u64, kind: ObjectType) -> bool {
     SLOTS.claim(address, kind)
 }
@@ -199,7 +207,8 @@ pub fn add_area(start: u64, pages: usize) -> Result<(), Status> {
     SLOTS.add_area(start, pages)
 }
 
-/// Adds as many pages of object memory from `start` as there are words in `units`; bits that are set stand for units that are taken.
+/// Adds as many pages of object memory from `start` as there are words in `units`; bits that are
+/// set stand for units that are taken.
 pub fn add_area_with(start: u64, units: &'static [AtomicU64]) -> Result<(), Status> {
     SLOTS.add_area_with(start, units)
 }

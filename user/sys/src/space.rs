@@ -16,8 +16,9 @@ impl Space {
     /// The reference to its own space that every program is born with.
     pub const SELF: Space = Space(environment::SPACE);
 
-    /// Makes an empty space in the free `slot`. The `pages` pages (at least 5) at `pool` are donated for its tables; exceptions of its threads go
-    /// to `keeper`, a port or a reference with control over it, unless that is [`Reference::NONE`].
+    /// Makes an empty space in the free `slot`. The `pages` pages (at least 5) at `pool` are
+    /// donated for its tables; exceptions of its threads go to `keeper`, a port or a reference with
+    /// control over it, unless that is [`Reference::NONE`].
     pub fn create(slot: u64, pool: u64, pages: u64, keeper: Reference) -> Result<Space, Status> {
         raw::call(Call::SpaceCreate, [slot, pool, pages, keeper.0]).map(|_| Space(slot))
     }

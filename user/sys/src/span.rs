@@ -1,5 +1,6 @@
-//! Spans of memory that messages are copied from and to: ordinary slices, or parts of a [`Window`](crate::Window), which others may
-//! write at the same time and which therefore never becomes a slice.
+//! Spans of memory that messages are copied from and to: ordinary slices, or parts of a
+//! [`Window`](crate::Window), which others may write at the same time and which therefore never
+//! becomes a slice.
 
 use core::marker::PhantomData;
 

@@ -65,7 +65,8 @@ impl ThreadImage {
         &self.words
     }
 
-    /// The image that consists of these words; words that lack are zero, words too many are dropped.
+    /// The image that consists of these words; words that lack are zero, words too many are
+    /// dropped.
     pub fn from_words(words: &[u64]) -> ThreadImage {
         let mut image = ThreadImage { words: [0; IMAGE_WORDS] };
         let count = words.len().min(IMAGE_WORDS);
@@ -129,7 +130,8 @@ impl Thread {
         raw::call(Call::ThreadScheduleAs, [self.0, model.0, 0, 0]).map(drop)
     }
 
-    /// Gives the caller's time to the thread, until something comes to the port or set at `until` (0: none) or `timeout` nanoseconds have passed (0: never), or it cannot go on.
+    /// Gives the caller's time to the thread, until something comes to the port or set at `until`
+    /// (0: none) or `timeout` nanoseconds have passed (0: never), or it cannot go on.
     pub fn donate(self, until: u64, timeout: u64) -> Result<Donation, Status> {
         let (reason, used) = raw::donate(self.0, until, timeout)?;
         let end = match reason {
@@ -147,7 +149,8 @@ impl Thread {
         raw::call(Call::ThreadTime, [self.0, 0, 0, 0]).map(|(nanoseconds, _)| nanoseconds)
     }
 
-    /// Sets the address at which its foreign calls continue; 0 = they fail. [`Thread::OWN`] is the caller.
+    /// Sets the address at which its foreign calls continue; 0 = they fail. [`Thread::OWN`] is the
+    /// caller.
     pub fn set_foreign(self, entry: u64) -> Result<(), Status> {
         raw::call(Call::ThreadSetForeign, [self.0, entry, 0, 0]).map(drop)
     }

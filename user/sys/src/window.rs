@@ -1,4 +1,5 @@
-//! Mapped memory that others may read and write at the same time: reached by copies, word by word, and never by a Rust reference.
+//! Mapped memory that others may read and write at the same time: reached by copies, word by word,
+//! and never by a Rust reference.
 
 use core::ops::Range;
 
@@ -12,7 +13,8 @@ pub const WINDOWS: Range<u64> = 0x1000_0000_0000..0x2000_0000_0000;
 /// Boot image and boot information, which root can read.
 const BOOT: Range<u64> = BOOT_IMAGE..FOREIGN_LIBRARY;
 
-/// A range of mapped memory. It does not own the mapping: touching it when nothing is mapped there is an exception of the thread.
+/// A range of mapped memory. It does not own the mapping: touching it when nothing is mapped there
+/// is an exception of the thread.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Window {
     start: u64,

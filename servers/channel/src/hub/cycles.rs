@@ -1,7 +1,8 @@
 //! Ends that are on their way through ends: none may be on its way to itself.
 //!
-//! A reference in a queue keeps its end. An end that can be received only from itself would never close, so sending refuses what would close a cycle.
-//! Linux allows that, and looks for such sockets later.
+//! A reference in a queue keeps its end. An end that can be received only from itself would never
+//! close, so sending refuses what would close a cycle. Linux allows that, and looks for such
+//! sockets later.
 
 use super::{Hub, Stage};
 use alloc::collections::BTreeSet;
@@ -9,8 +10,8 @@ use alloc::vec::Vec;
 use nacre_proto::Errno;
 
 impl<R> Hub<R> {
-    /// Refuses references that go to where `key` sends (or, of parts, to `key` itself) and lead there already. `ETOOMANYREFS`: one does.
-    /// `end_of` returns the end that a reference leads to.
+    /// Refuses references that go to where `key` sends (or, of parts, to `key` itself) and lead
+    /// there already. `ETOOMANYREFS`: one does. `end_of` returns the end that a reference leads to.
     pub fn check_cycles(&mut self, key: u64, to: Option<&[u8]>, references: &[R], end_of: impl Fn(&R) -> Option<u64>) -> Result<(), Errno> {
         let mut next: Vec<u64> = references.iter().filter_map(&end_of).collect();
         if next.is_empty() {

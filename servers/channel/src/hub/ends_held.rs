@@ -1,7 +1,8 @@
 //! Ends that accounts hold: which process has made how many ends, so that none takes all.
 //!
-//! An account holds at most as many ends as are still free: alone half of all. The last quarter is for accounts that hold few. An end stays in the account that it was made on,
-//! whoever has it. Account 0 is whoever made the service, and has no share to keep to.
+//! An account holds at most as many ends as are still free: alone half of all. The last quarter is
+//! for accounts that hold few. An end stays in the account that it was made on, whoever has it.
+//! Account 0 is whoever made the service, and has no share to keep to.
 
 use alloc::collections::BTreeMap;
 use nacre_proto::Errno;
@@ -23,7 +24,8 @@ pub(super) struct Accounts {
 }
 
 impl Accounts {
-    /// Charges one more end, of which there are `all`, and returns the account that pays. `ENFILE`: there are too many, or the account holds its share.
+    /// Charges one more end, of which there are `all`, and returns the account that pays. `ENFILE`:
+    /// there are too many, or the account holds its share.
     pub(super) fn charge(&mut self, all: usize) -> Result<u64, Errno> {
         let free = MOST_ENDS.saturating_sub(all);
         let held = self.held.entry(self.payer).or_default();

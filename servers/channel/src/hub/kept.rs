@@ -1,4 +1,6 @@
-//! What queues of messages have given and may be asked for again: the rests of long messages, and what became of calls that waited, until the thread makes its next one. A monitor between us and who waits can take an answer to somebody who was cut off meanwhile.
+//! What queues of messages have given and may be asked for again: the rests of long messages, and
+//! what became of calls that waited, until the thread makes its next one. A monitor between us and
+//! who waits can take an answer to somebody who was cut off meanwhile.
 
 use crate::mailbox::{OVERHEAD, PIECE};
 use alloc::collections::BTreeMap;

@@ -1,4 +1,5 @@
-//! What the name of a terminal says of it as of a file: mode, owner and times, which it has until the terminal goes. Whoever opens it is told; nobody is kept from it here.
+//! What the name of a terminal says of it as of a file: mode, owner and times, which it has until
+//! the terminal goes. Whoever opens it is told; nobody is kept from it here.
 
 use nacre_proto::channel::terminal_as_file;
 use nacre_proto::flags::S_IFCHR;

@@ -1,6 +1,8 @@
-//! POSIX's queues of messages over the hub's ends: names, what each end may do, and what a message or room leads to.
+//! POSIX's queues of messages over the hub's ends: names, what each end may do, and what a message
+//! or room leads to.
 //!
-//! What was sent or received is so when the answer has arrived: who was cut off meanwhile has sent or received nothing.
+//! What was sent or received is so when the answer has arrived: who was cut off meanwhile has sent
+//! or received nothing.
 
 use super::kept::Kept;
 use super::open_queues::Opened;
@@ -233,7 +235,8 @@ impl<R> Hub<R> {
         if self.bytes + size + OVERHEAD > MOST_BYTES_HERE { Err(Errno::ENOMEM) } else { Ok(has_room) }
     }
 
-    /// Sends a message of which that was said, or waits for room. Too many do: `EAGAIN`, and the token.
+    /// Sends a message of which that was said, or waits for room. Too many do: `EAGAIN`, and the
+    /// token.
     pub fn mailbox_send(&mut self, caller: Caller<R>, has_parts: bool, mut mail: Mail, carrier: &mut impl Carrier<R>) -> Result<(), (R, Errno)> {
         if has_parts && let Some((_, mut data)) = self.mailboxes.parts.remove(&(caller.end, caller.thread)) {
             self.bytes -= data.len() + OVERHEAD;
@@ -345,7 +348,8 @@ impl<R> Hub<R> {
         self.with_kept(|kept| kept.rest((end, reader))).ok_or(Errno::EINVAL)
     }
 
-    /// A thread waits no more. If what it waited for was done: the priority and size of the message, which `mailbox_rest` gives if one was received.
+    /// A thread waits no more. If what it waited for was done: the priority and size of the
+    /// message, which `mailbox_rest` gives if one was received.
     pub fn mailbox_withdraw(&mut self, end: u64, thread: u64) -> Result<Option<(u32, usize)>, Errno> {
         let dropped = self.mailbox_mut(end)?.keep(|waiter| (waiter.end, waiter.thread) != (end, thread));
         self.bytes -= dropped;

@@ -1,4 +1,5 @@
-//! Packet mode of a pseudo-terminal: what its master reads begins with a byte that says what it is, and changes of flow are told so.
+//! Packet mode of a pseudo-terminal: what its master reads begins with a byte that says what it is,
+//! and changes of flow are told so.
 
 use nacre_terminal::Attributes;
 

@@ -1,4 +1,5 @@
-//! Parts of messages whose last part has not come yet, and the count of what is kept outside of queues.
+//! Parts of messages whose last part has not come yet, and the count of what is kept outside of
+//! queues.
 
 use super::{CONTROL, Hub, Parts, Sending};
 use crate::queue;

@@ -5,7 +5,8 @@ use super::packets::{FLUSHED_INPUT, FLUSHED_OUTPUT, Packets};
 use alloc::collections::{BTreeSet, VecDeque};
 use nacre_terminal::Terminal;
 
-/// The echo of one message, and what waits on the screen with echoes, is no longer than this: the rest is lost or comes later.
+/// The echo of one message, and what waits on the screen with echoes, is no longer than this: the
+/// rest is lost or comes later.
 pub(super) const MOST_ECHO: usize = 64 << 10;
 
 /// Argument of `terminal.flush` that drops input.

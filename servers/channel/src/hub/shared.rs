@@ -1,4 +1,5 @@
-//! Pipes and streams whose bytes processes share, and what else there is to know and to set of what is in a pipe.
+//! Pipes and streams whose bytes processes share, and what else there is to know and to set of what
+//! is in a pipe.
 
 use super::{ACCESS, CHANGEABLE, Hub, MOST_CAPACITY, Stage};
 use crate::pages::PAGE;
@@ -10,7 +11,8 @@ use nacre_proto::flags::{SOCK_STREAM, WAY_OUT};
 use nacre_sys::ring::Ring;
 
 impl<R> Hub<R> {
-    /// The bytes that come to the end of a stream, or leave it; those of a pipe, whichever end it is.
+    /// The bytes that come to the end of a stream, or leave it; those of a pipe, whichever end it
+    /// is.
     fn stream_queue(&self, key: u64, way: u64) -> Result<u64, Errno> {
         let end = self.end(key)?;
         let queue = match end.kind {
@@ -207,7 +209,8 @@ impl<R> Hub<R> {
         Ok(())
     }
 
-    /// The bytes of a queue are here again, if they were not; false: somebody is writing, who says when he has done so.
+    /// The bytes of a queue are here again, if they were not; false: somebody is writing, who says
+    /// when he has done so.
     pub(super) fn give_ring_up(&mut self, key: u64) -> Result<bool, Errno> {
         let queue = self.queues.get_mut(&key).ok_or(Errno::EIO)?;
         let (account, before) = (queue.account, queue.load());

@@ -211,7 +211,8 @@ fn nonsense_in_the_ring_harms_nobody_else() {
     assert!(!hub.has_ring(number));
 }
 
-/// Two connections of which the same is asked; the bytes of the first are shared on their way from its first to its second end, now and then.
+/// Two connections of which the same is asked; the bytes of the first are shared on their way from
+/// its first to its second end, now and then.
 struct Streams {
     hubs: [TestHub; 2],
     ends: [(u64, u64); 2],

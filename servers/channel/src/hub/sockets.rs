@@ -61,7 +61,8 @@ impl<R> Hub<R> {
         self.end_mut(key).and_then(|end| if end.kind == 0 { Err(Errno::ENOTSOCK) } else { Ok(end) })
     }
 
-    /// Gives it a name, by which others find it if there is no key; if that is empty too, one is chosen. Of two with the key of a file the later one is found.
+    /// Gives it a name, by which others find it if there is no key; if that is empty too, one is
+    /// chosen. Of two with the key of a file the later one is found.
     pub fn bind(&mut self, key: u64, found_by: &[u8], name: &[u8]) -> Result<(), Errno> {
         let end = self.socket_end(key)?;
         if !end.name.is_empty() && found_by.is_empty() && name.is_empty() {
@@ -105,7 +106,8 @@ impl<R> Hub<R> {
         Ok(())
     }
 
-    /// Connects to the socket that is found by `name`, none for a socket of datagrams that is to have no peer. `false`: it has to wait.
+    /// Connects to the socket that is found by `name`, none for a socket of datagrams that is to
+    /// have no peer. `false`: it has to wait.
     pub fn connect(&mut self, key: u64, name: &[u8], owner: [u64; 3]) -> Result<bool, Errno> {
         let end = self.socket_end(key)?;
         let kind = end.kind;
@@ -243,7 +245,8 @@ impl<R> Hub<R> {
         Ok(())
     }
 
-    /// The queue that a message goes to, and whether it is one whose owner has another peer, or none.
+    /// The queue that a message goes to, and whether it is one whose owner has another peer, or
+    /// none.
     pub(super) fn target(&mut self, key: u64, name: &[u8]) -> Result<(u64, bool), Errno> {
         let end = self.end(key)?;
         let is_connected = matches!(end.stage, Stage::Connected(_));

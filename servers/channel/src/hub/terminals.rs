@@ -1,7 +1,10 @@
-//! Pseudo-terminals: a line discipline between the end of the master, which types and looks at the screen, and those of slaves, which read and write.
+//! Pseudo-terminals: a line discipline between the end of the master, which types and looks at the
+//! screen, and those of slaves, which read and write.
 //!
-//! A terminal is there as long as its master. When that goes the slaves are hung up: they read an end of file and can do nothing else. What the master types waits, if the discipline has no room, as it does in Linux between the
-//! two; a signal that a key asks for is an event, for whoever attends the terminal.
+//! A terminal is there as long as its master. When that goes the slaves are hung up: they read an
+//! end of file and can do nothing else. What the master types waits, if the discipline has no room,
+//! as it does in Linux between the two; a signal that a key asks for is an event, for whoever
+//! attends the terminal.
 
 use super::Hub;
 use super::looks::Looks;
@@ -36,7 +39,8 @@ pub struct Facts {
 }
 
 impl<R> Hub<R> {
-    /// A terminal, with the end of its master. An account makes no more while it holds as many as are still free.
+    /// A terminal, with the end of its master. An account makes no more while it holds as many as
+    /// are still free.
     pub fn terminal(&mut self, flags: u64) -> Result<(u64, u64), Errno> {
         let account = self.accounts.payer();
         let held = self.terminals.values().filter(|pair| pair.account == account).count();
@@ -144,7 +148,8 @@ impl<R> Hub<R> {
         self.touch_terminal(terminal);
     }
 
-    /// Types, or writes to the screen. `None`: there is no room. `EPERM`: output of the background would stop it, and it is not known who writes.
+    /// Types, or writes to the screen. `None`: there is no room. `EPERM`: output of the background
+    /// would stop it, and it is not known who writes.
     pub(super) fn terminal_send(&mut self, key: u64, data: &[u8], is_urgent: bool) -> Result<Option<usize>, Errno> {
         let is_slave = self.end(key)?.terminal.is_some_and(|(_, is_slave)| is_slave);
         let (terminal, pair) = self.pair_mut(key)?;
@@ -294,7 +299,8 @@ impl<R> Hub<R> {
         Ok(())
     }
 
-    /// Holds output back or lets it go on, or sends the master a key that asks for it. A master's own output is not held back.
+    /// Holds output back or lets it go on, or sends the master a key that asks for it. A master's
+    /// own output is not held back.
     pub fn flow(&mut self, key: u64, action: u64) -> Result<(), Errno> {
         let is_slave = self.terminal_facts(key)?.is_slave;
         let (terminal, pair) = self.pair_mut(key)?;

@@ -1,4 +1,5 @@
-//! Those who wait for semaphores and messages: tried again when something has changed, first come first served. What was done for somebody who was cut off meanwhile is taken back.
+//! Those who wait for semaphores and messages: tried again when something has changed, first come
+//! first served. What was done for somebody who was cut off meanwhile is taken back.
 
 use super::messages::{OVERHEAD, Queue};
 use super::semaphores::Operation;
@@ -26,7 +27,9 @@ impl<R, W> Keyed<R, W> {
         Ok(())
     }
 
-    /// Tries those again who wait for what has changed. `is_gone` says of whom nobody waits any more; `answer` tells who is done with what, and whether that arrived: if not, nothing was done.
+    /// Tries those again who wait for what has changed. `is_gone` says of whom nobody waits any
+    /// more; `answer` tells who is done with what, and whether that arrived: if not, nothing was
+    /// done.
     pub fn settle(&mut self, is_gone: impl Fn(&W) -> bool, mut answer: impl FnMut(W, &Doing, &Result<Done, Errno>) -> bool) {
         while let Some(what) = self.touched.pop() {
             let Some(mut waiters) = self.waiters.remove(&what) else { continue };

@@ -480,8 +480,7 @@ impl file::Server for Service {
         Err(Errno::ENODEV)
     }
 
-    /// Sets the mode of a queue of messages or of a terminal. Other ends ignore it, since nobody is
-    /// kept from an end that he has.
+    /// Sets the mode of a queue of messages or of a terminal. Other ends ignore it.
     fn set_mode(&mut self, request: &mut Request<'_>, mode: u64) -> Handled<set_mode::Output> {
         let _ = self.hub.slave_looks(request.word()).map(|(_, looks)| looks.set_mode(mode));
         self.set_mailbox_mode(request.word(), mode);

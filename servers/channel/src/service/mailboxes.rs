@@ -1,4 +1,5 @@
-//! Protocol `mailbox`, and what `file` is at a queue's end. Whoever sends or receives is answered through what was detached from his request, so that it is known whether that arrived.
+//! Protocol `mailbox`, and what `file` is at a queue's end. Whoever sends or receives is answered
+//! through what was detached from his request, so that it is known whether that arrived.
 
 use super::Service;
 use crate::hub::mailboxes::{Caller, Wanted};

@@ -1,4 +1,5 @@
-//! The memory of rings, and who uses them: each user has a port, so that we hear when it has gone, whatever it held.
+//! The memory of rings, and who uses them: each user has a port, so that we hear when it has gone,
+//! whatever it held.
 
 use super::Service;
 use super::shared_rings::Memory;
@@ -14,7 +15,8 @@ const MOST_BYTES: u64 = 64 << 20;
 const MOST_USERS: usize = 8192;
 
 impl Service {
-    /// The ring of a pipe or of one way of a stream, which has one from now on, and a new user of it.
+    /// The ring of a pipe or of one way of a stream, which has one from now on, and a new user of
+    /// it.
     pub(super) fn share_end(&mut self, key: u64, way: u64) -> Result<share::Output, Errno> {
         let number = match self.hub.ring(key, way)? {
             Some(number) => number,

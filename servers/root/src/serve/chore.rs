@@ -96,7 +96,8 @@ impl Root {
         }
     }
 
-    /// Takes a segment out: its account, its memory, which nobody else reaches any more, and what its pool is refunded for that.
+    /// Takes a segment out: its account, its memory, which nobody else reaches any more, and what
+    /// its pool is refunded for that.
     fn dismantle_segment(&mut self, key: Key) -> Option<(Key, (Window, (Key, u64)))> {
         self.forget_waits(crate::waits::Place::Segment(key));
         let object = self.objects.remove(key)?;

@@ -28,7 +28,8 @@ impl Root {
         self.objects.file(request.word()).map(|file| file.node)
     }
 
-    /// The node that paths start from. Who has only a file has no paths, not even absolute ones: they would lead to all other files.
+    /// The node that paths start from. Who has only a file has no paths, not even absolute ones:
+    /// they would lead to all other files.
     fn start(&self, request: &Request<'_>) -> Result<Key, Errno> {
         let start = self.place(request)?;
         self.files.tree.directory(start).map(|_| start)
@@ -41,8 +42,8 @@ impl Root {
         self.files.tree.resolve(self.start(request)?, path, flags & AT_SYMLINK_NOFOLLOW == 0)?.existing()
     }
 
-    /// Finds the node of another directory that a client names by a reference. `ENOTDIR`: the reference leads to a file, from
-    /// which no path starts.
+    /// Finds the node of another directory that a client names by a reference. `ENOTDIR`: the
+    /// reference leads to a file, from which no path starts.
     fn other_place(&self, reference: Reference) -> Result<Key, Errno> {
         let key = self.objects.find(reference).ok_or(Errno::EXDEV)?;
         match self.objects.get(key).map(|object| &object.kind) {

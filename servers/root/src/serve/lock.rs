@@ -20,7 +20,8 @@ use nacre_sys::{Condition, Owned, OwnedReference, Reference, Span};
 const NO_PROCESS: u64 = u64::MAX;
 /// Bytes of a word that is waited at.
 const WORD: u64 = 4;
-/// Waiters that are looked at, for those that have gone, before a client whose account is full is refused.
+/// Waiters that are looked at, for those that have gone, before a client whose account is full is
+/// refused.
 const LOOKS: usize = 64;
 /// Waiters that one request wakes. The others are woken between the requests that follow.
 const WOKEN_AT_ONCE: u64 = 64;
@@ -112,7 +113,8 @@ impl Root {
         Ok(())
     }
 
-    /// Charges the holder for the two locks that a change may add at most, and takes back what the change did not need.
+    /// Charges the holder for the two locks that a change may add at most, and takes back what the
+    /// change did not need.
     fn charge_locks(&mut self, wanted: &Wanted, change: impl FnOnce(&mut Locks<OwnedReference>) -> Result<(), Errno>) -> Result<(), Errno> {
         let (payer, before) = (wanted.holder.key(), self.locks.count(wanted.holder));
         self.objects.charge(payer, 2 * cost::LOCK).map_err(|_| Errno::ENOLCK)?;
@@ -147,7 +149,8 @@ impl Root {
         }
     }
 
-    /// Returns the memory behind a request's port. `EINVAL`: it may hold kernel objects, so that reading a word of it could be an exception of this program.
+    /// Returns the memory behind a request's port. `EINVAL`: it may hold kernel objects, so that
+    /// reading a word of it could be an exception of this program.
     fn shared_place(&self, request: &Request<'_>) -> Result<Place, Errno> {
         let key = Key::from_word(request.word());
         match self.objects.get(key).map(|object| &object.kind) {
@@ -292,7 +295,8 @@ impl Root {
         self.meetings.range((place, 0)..=(place, u64::MAX)).map(|(key, _)| *key).collect()
     }
 
-    /// An object that paid at a place has gone, and another pays from now on. What it cannot pay for is taken away.
+    /// An object that paid at a place has gone, and another pays from now on. What it cannot pay
+    /// for is taken away.
     pub(crate) fn pass_on_waits(&mut self, place: Place, from: Key, to: Key) {
         for waiting in self.waits.take(place, |waiting| waiting.payer == from) {
             // Somebody who is woken looks again, and waits again if that is what it wants.

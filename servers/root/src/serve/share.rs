@@ -1,4 +1,5 @@
-//! Contents of files as memory that others share: views made, filled on faults, taken down; holes and seals.
+//! Contents of files as memory that others share: views made, filled on faults, taken down; holes
+//! and seals.
 
 use crate::objects::{Kind, View};
 use crate::open_file::OpenFile;
@@ -103,7 +104,8 @@ impl Root {
         self.views.get(&node).is_some_and(|views| views.iter().any(is_writable))
     }
 
-    /// `fallocate`. Memory is taken when it is written, so what is asked for is a size. Where to go on, if memory is to be taken away and that is much.
+    /// `fallocate`. Memory is taken when it is written, so what is asked for is a size. Where to go
+    /// on, if memory is to be taken away and that is much.
     pub(super) fn allocate_part(&mut self, node: Key, flags: u64, offset: u64, size: u64) -> Result<Option<u64>, Errno> {
         let end = offset.checked_add(size).filter(|end| *end <= i64::MAX as u64).ok_or(Errno::EFBIG)?;
         let now = self.files.clock.now();

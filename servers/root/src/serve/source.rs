@@ -1,4 +1,5 @@
-//! Protocol `file` at what is read like a file and is none; and how what happens to files reaches those who want to hear it.
+//! Protocol `file` at what is read like a file and is none; and how what happens to files reaches
+//! those who want to hear it.
 
 use crate::notices::{Happened, QUEUE, event};
 use crate::accounts::cost;

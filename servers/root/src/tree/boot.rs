@@ -35,7 +35,8 @@ impl Refused {
         self.first = self.first.or(Some((path, errno)));
     }
 
-    /// Line of text that names the first file, the reason, and what to do; nothing if no file was refused.
+    /// Line of text that names the first file, the reason, and what to do; nothing if no file was
+    /// refused.
     pub fn text(&self) -> Option<Vec<u8>> {
         let more = match self.first {
             Some(_) => self.count.checked_sub(1)?,
@@ -55,7 +56,8 @@ impl Refused {
 }
 
 impl<S: Store> Tree<S> {
-    /// Adds every file of the boot image, which lies at `start` of the store; `image` is its start, up to the last name. Returns what was left out.
+    /// Adds every file of the boot image, which lies at `start` of the store; `image` is its start,
+    /// up to the last name. Returns what was left out.
     pub fn add_boot_files(&mut self, image: &'static [u8], header: &Header, start: u64) -> Refused {
         let mut refused = Refused::default();
         // Most files stand beside the one before them.
@@ -85,7 +87,8 @@ impl<S: Store> Tree<S> {
         refused
     }
 
-    /// Adds the file that is memory at a start and of a size for good. A boot file of that name stays.
+    /// Adds the file that is memory at a start and of a size for good. A boot file of that name
+    /// stays.
     pub fn add_store(&mut self, root: Key, path: &'static [u8], (start, size): (u64, u64), now: Time) -> Result<(), Errno> {
         self.add_fixed(root, path, (STORE_MODE, Content::fixed(start, size)), now)
     }

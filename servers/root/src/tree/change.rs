@@ -1,4 +1,5 @@
-//! Changes of the tree: names made, moved and removed. Everything is checked before anything changes.
+//! Changes of the tree: names made, moved and removed. Everything is checked before anything
+//! changes.
 
 use super::node::{Body, Directory, Node, Time, format};
 use super::resolve::{Place, check_path, owned};
@@ -65,7 +66,8 @@ impl<S: Store> Tree<S> {
         self.link_node(key, to, now)
     }
 
-    /// Another name for a node that is no directory. One that has none takes one only if it was made so.
+    /// Another name for a node that is no directory. One that has none takes one only if it was
+    /// made so.
     pub fn link_node(&mut self, key: Key, to: (Key, &[u8]), now: Time) -> Result<(), Errno> {
         let place = self.free_place_for_other(to.0, to.1)?;
         let node = self.node(key)?;

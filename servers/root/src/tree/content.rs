@@ -1,7 +1,8 @@
 //! The content of a regular file: runs of memory, with holes between them that read as zeros.
 //!
-//! A boot file starts as one run of the boot image that is not owned; the first change copies it. Invariant: runs are sorted, do not
-//! overlap, start and end at multiples of a frame, and what lies in them beyond the file's size is zero (owned runs only).
+//! A boot file starts as one run of the boot image that is not owned; the first change copies it.
+//! Invariant: runs are sorted, do not overlap, start and end at multiples of a frame, and what lies
+//! in them beyond the file's size is zero (owned runs only).
 
 use crate::frames::FRAME;
 use crate::store::Store;
@@ -66,7 +67,8 @@ impl Content {
         content
     }
 
-    /// The content that is `size` bytes, whole frames, at `start` of the store, and never anything else.
+    /// The content that is `size` bytes, whole frames, at `start` of the store, and never anything
+    /// else.
     pub fn fixed(start: u64, size: u64) -> Content {
         Content { size, runs: alloc::vec![Run { offset: 0, start, size, owned: true }], is_shared: false, is_fixed: true, is_read_only: false }
     }
@@ -159,7 +161,8 @@ impl Content {
         if done == 0 && !bytes.is_empty() { Err(Errno::ENOSPC) } else { Ok(done) }
     }
 
-    /// An owned run around `at`, made or copied if there is none. `end` is where the write will end.
+    /// An owned run around `at`, made or copied if there is none. `end` is where the write will
+    /// end.
     fn make_room(&mut self, store: &mut impl Store, at: u64, end: u64) -> Option<usize> {
         match self.find(at) {
             Ok(index) => self.make_owned(store, index).then_some(index),
@@ -188,7 +191,8 @@ impl Content {
         Some(next)
     }
 
-    /// Makes zeros of what others have written behind the end, in the last frame, before it becomes part of the file up to `until`.
+    /// Makes zeros of what others have written behind the end, in the last frame, before it becomes
+    /// part of the file up to `until`.
     fn clear_behind_end(&mut self, store: &mut impl Store, until: u64) {
         let end = until.min(self.size.next_multiple_of(FRAME));
         if !self.is_shared || end <= self.size {
@@ -199,8 +203,9 @@ impl Content {
         }
     }
 
-    /// Memory of its own for the frame at `offset`, to be shared: the offset, start in the store and size of what lies around it in one piece. `None`: it is behind the end, or there
-    /// is no memory. Nobody may write to it unless it is `writable`.
+    /// Memory of its own for the frame at `offset`, to be shared: the offset, start in the store
+    /// and size of what lies around it in one piece. `None`: it is behind the end, or there is no
+    /// memory. Nobody may write to it unless it is `writable`.
     pub fn page(&mut self, store: &mut impl Store, offset: u64, writable: bool) -> Option<(u64, u64, u64)> {
         let end = self.size.next_multiple_of(FRAME);
         if offset >= end {
@@ -221,7 +226,8 @@ impl Content {
         Some((run.offset, run.start, run.size.min(end - run.offset)))
     }
 
-    /// Takes the memory of `start..end` away, as far as the file goes: it reads as zeros. Where to go on, if there are too many runs for one piece of work.
+    /// Takes the memory of `start..end` away, as far as the file goes: it reads as zeros. Where to
+    /// go on, if there are too many runs for one piece of work.
     pub fn punch(&mut self, store: &mut impl Store, start: u64, end: u64) -> Result<Option<u64>, Errno> {
         if self.is_fixed {
             return Ok(self.zero_piece(store, start, end.min(self.size)));
@@ -253,7 +259,8 @@ impl Content {
         Some(start + size).filter(|next| size > 0 && *next < end)
     }
 
-    /// Zeros at the edges, and holes for the whole frames of `start..end`, which lies in the run; what is left of it is added again.
+    /// Zeros at the edges, and holes for the whole frames of `start..end`, which lies in the run;
+    /// what is left of it is added again.
     fn punch_run(&mut self, store: &mut impl Store, run: Run, start: u64, end: u64) {
         let at = |offset: u64| run.start + (offset - run.offset);
         let (low, high) = (start.next_multiple_of(FRAME), end / FRAME * FRAME);
@@ -269,7 +276,8 @@ impl Content {
         self.runs.extend(parts.into_iter().filter(|part| part.size > 0));
     }
 
-    /// The next data (or hole) at or behind `offset`, below the end; behind the last data there is a hole.
+    /// The next data (or hole) at or behind `offset`, below the end; behind the last data there is
+    /// a hole.
     pub fn find_next(&self, offset: u64, data: bool) -> Option<u64> {
         if offset >= self.size {
             return None;
@@ -299,7 +307,8 @@ impl Content {
         true
     }
 
-    /// Does a piece of [`Content::set_size`]; returns true if it was the last. A file is cut off from its end, and is whole in between.
+    /// Does a piece of [`Content::set_size`]; returns true if it was the last. A file is cut off
+    /// from its end, and is whole in between.
     pub fn set_size_piece(&mut self, store: &mut impl Store, size: u64) -> Result<bool, Errno> {
         let (keep, most) = (self.runs.partition_point(|run| run.offset < size), store.at_once());
         if self.runs.len() - keep <= most {

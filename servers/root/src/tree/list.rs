@@ -10,8 +10,9 @@ use nacre_proto::Errno;
 const HEAD: usize = 16;
 
 impl<S: Store> Tree<S> {
-    /// Appends entries to `into`, at most `capacity` bytes in all, from the cookie where the last piece ended (0 at the start).
-    /// Answers the cookie to go on with, or 0 at the end. Each entry is `inode u64, mode u32, name_size u32, name`, padded to 8.
+    /// Appends entries to `into`, at most `capacity` bytes in all, from the cookie where the last
+    /// piece ended (0 at the start). Answers the cookie to go on with, or 0 at the end. Each entry
+    /// is `inode u64, mode u32, name_size u32, name`, padded to 8.
     pub fn list(&self, directory: Key, cookie: u64, into: &mut Vec<u8>, capacity: usize) -> Result<u64, Errno> {
         let body = self.directory(directory)?;
         let mut next = cookie.max(1);

@@ -50,7 +50,8 @@ impl<S: Store> Tree<S> {
         self.happened.last_cookie
     }
 
-    /// The directory of a node's last name, and that name, if `wanted` says that the directory is of interest.
+    /// The directory of a node's last name, and that name, if `wanted` says that the directory is
+    /// of interest.
     pub fn name_of(&self, node: Key, wanted: impl Fn(Key) -> bool) -> Option<(Key, Vec<u8>)> {
         let parent = self.get(node)?.parent.filter(|parent| wanted(*parent))?;
         let name = self.directory(parent).ok()?.name_of(node, self.get(node).filter(|node| node.links > 0)?.cookie)?;

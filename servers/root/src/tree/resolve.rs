@@ -1,4 +1,5 @@
-//! From a path to a place: the directory that has (or would have) the last name, and what is there now.
+//! From a path to a place: the directory that has (or would have) the last name, and what is there
+//! now.
 
 use super::Tree;
 use super::node::{Body, Name};
@@ -21,7 +22,8 @@ const MAX_LINKS: u32 = 40;
 pub struct Place {
     /// The directory of the last name.
     pub directory: Key,
-    /// The last name; empty if the path named a directory without naming it in another (`/`, `.`, `..`).
+    /// The last name; empty if the path named a directory without naming it in another (`/`, `.`,
+    /// `..`).
     pub name: Vec<u8>,
     /// The last part was `.`
     pub is_dot: bool,
@@ -39,7 +41,8 @@ impl Place {
 }
 
 impl<S: Store> Tree<S> {
-    /// Follows `path` from the directory `start`. A symbolic link at the end is followed if `follow` or a slash says so.
+    /// Follows `path` from the directory `start`. A symbolic link at the end is followed if
+    /// `follow` or a slash says so.
     pub fn resolve(&self, start: Key, path: &[u8], follow: bool) -> Result<Place, Errno> {
         let (path, mut links) = with_links(path);
         let place = self.walk(start, path, follow || path.ends_with(b"/"), &mut links)?;
@@ -141,7 +144,8 @@ impl<S: Store> Tree<S> {
     }
 }
 
-/// Splits a path as it came: the path itself, and the number of links that may be followed on its way.
+/// Splits a path as it came: the path itself, and the number of links that may be followed on its
+/// way.
 fn with_links(path: &[u8]) -> (&[u8], u32) {
     match without_mark(path) {
         (path, true) => (path, 0),

@@ -1,4 +1,5 @@
-//! Files without names, and what concerns the memory of a file: pages that are shared, holes, seals.
+//! Files without names, and what concerns the memory of a file: pages that are shared, holes,
+//! seals.
 
 use super::node::{Body, Node, format};
 use super::{Content, Time, Tree, open};
@@ -62,7 +63,8 @@ impl<S: Store> Tree<S> {
         Ok(next)
     }
 
-    /// Puts seals on a file; those that it has then. `is_written`: somebody has its memory to write.
+    /// Puts seals on a file; those that it has then. `is_written`: somebody has its memory to
+    /// write.
     pub fn seal(&mut self, key: Key, add: u64, is_written: bool) -> Result<u64, Errno> {
         let node = self.node_mut(key)?;
         let seals = node.seals.ok_or(Errno::EINVAL)?;

@@ -1,6 +1,7 @@
 //! Programs that run from files. A file is written or run, never both: Linux's `ETXTBSY`.
 //!
-//! `writers` and `runners` of a node are never both above 0, but for files without names: their first open file is no writer, as on Linux.
+//! `writers` and `runners` of a node are never both above 0, but for files without names: their
+//! first open file is no writer, as on Linux.
 
 use super::Tree;
 use super::node::{Body, Node};
@@ -18,7 +19,8 @@ impl<S: Store> Tree<S> {
         if matches!(node.body, Body::File(_)) { Ok(node) } else { Err(Errno::EACCES) }
     }
 
-    /// Counts one more way to write a file; returns false if the node is no regular file. `ETXTBSY`: a program runs it.
+    /// Counts one more way to write a file; returns false if the node is no regular file.
+    /// `ETXTBSY`: a program runs it.
     pub fn start_writing(&mut self, key: Key) -> Result<bool, Errno> {
         match self.text(key) {
             Ok(node) if node.runners != 0 => Err(Errno::ETXTBSY),
@@ -38,7 +40,8 @@ impl<S: Store> Tree<S> {
         }
     }
 
-    /// Counts one more program that runs a file. `ETXTBSY`: the file can be written. `EACCES`: nobody may execute it.
+    /// Counts one more program that runs a file. `ETXTBSY`: the file can be written. `EACCES`:
+    /// nobody may execute it.
     pub fn start_running(&mut self, key: Key) -> Result<(), Errno> {
         let node = self.text(key)?;
         match node {

@@ -2,7 +2,8 @@
 
 use super::{Choice, Policy, Standing, first_from};
 
-/// Frames leave in the order of their numbers, which is the order in which they are filled when all are.
+/// Frames leave in the order of their numbers, which is the order in which they are filled when all
+/// are.
 #[derive(Debug, Default)]
 pub struct Fifo {
     hand: usize,

@@ -2,7 +2,8 @@
 
 use super::{Choice, Policy, Standing, first_from};
 
-/// A generator of numbers that are good enough for choices (xorshift64, Marsaglia 2003), the same for the same seed.
+/// A generator of numbers that are good enough for choices (xorshift64, Marsaglia 2003), the same
+/// for the same seed.
 #[derive(Clone, Debug)]
 pub struct Random(u64);
 

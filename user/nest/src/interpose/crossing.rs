@@ -1,9 +1,11 @@
-//! References on their way through: those to proxies of ours become their originals, those to other ports become proxies unless the monitor lets
-//! them pass, and all else - regions, spaces, null - passes as it is, if at all.
+//! References on their way through: those to proxies of ours become their originals, those to other
+//! ports become proxies unless the monitor lets them pass, and all else - regions, spaces, null -
+//! passes as it is, if at all.
 //!
-//! In an attenuating relay a proxy crosses as a proxy. Its original takes its place in two cases alone. The first is a proxy
-//! of the child's own port that comes home. The second is a request whose server looks at the original during that call,
-//! and keeps nothing. So no original reaches a party that could hand it back to the child.
+//! In an attenuating relay a proxy crosses as a proxy. Its original takes its place in two cases
+//! alone. The first is a proxy of the child's own port that comes home. The second is a request
+//! whose server looks at the original during that call, and keeps nothing. So no original reaches a
+//! party that could hand it back to the child.
 
 use super::objects::{Objects, SIZE};
 use super::proxies::{Loan, Origin, Proxies, Taken, index_of};
@@ -108,8 +110,8 @@ pub struct Way {
 }
 
 impl Way {
-    /// Returns the part of a proxy of ours that crosses in an attenuating relay. Originals go home to the child, or to a server
-    /// that looks at an object of its own during the call.
+    /// Returns the part of a proxy of ours that crosses in an attenuating relay. Originals go home
+    /// to the child, or to a server that looks at an object of its own during the call.
     pub fn loan(self, declared: Option<Ref>, is_childs: bool, is_same_origin: bool) -> Loan {
         match declared {
             Some(Ref::Peer(_) | Ref::Kept(_) | Ref::Own(_) | Ref::Found(_)) if is_childs && !self.outward => Loan::Original,
@@ -183,8 +185,9 @@ impl<T> Crossing<T> {
 }
 
 impl<T: Clone + Default> Translator<'_, T> {
-    /// Translates what was received in `slots`; `None` if that is nothing. `declared` tells the declared kind of the reference
-    /// with a number, and `passage` how a reference crosses. Every crossing must be finished.
+    /// Translates what was received in `slots`; `None` if that is nothing. `declared` tells the
+    /// declared kind of the reference with a number, and `passage` how a reference crosses. Every
+    /// crossing must be finished.
     #[inline]
     pub fn translate<P>(
         &self,
@@ -271,7 +274,8 @@ impl<T: Clone + Default> Translator<'_, T> {
         Ok(())
     }
 
-    /// A new proxy for what is in `slot`, a reference with `rights`, and the reference to hand on. `ENOMEM`: there are too many, or no memory for one.
+    /// A new proxy for what is in `slot`, a reference with `rights`, and the reference to hand on.
+    /// `ENOMEM`: there are too many, or no memory for one.
     pub fn make(&self, (slot, rights): (Reference, u64), outward: bool, origin: Origin, tag: T) -> Result<(Taken, Reference), Errno> {
         let mut proxies = self.proxies.lock();
         let taken = match proxies.take(outward, origin, tag.clone()) {

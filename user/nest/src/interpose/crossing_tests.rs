@@ -1,4 +1,5 @@
-//! The membrane's rules over all declarations: each operation that stores a reference, against each that returns one.
+//! The membrane's rules over all declarations: each operation that stores a reference, against each
+//! that returns one.
 
 use super::*;
 use alloc::vec::Vec;

@@ -11,7 +11,8 @@ use nacre_rt::roomed::Room;
 use nacre_sys::gate::Headroom;
 use nacre_sys::{Reference, Span, SpanMut, Window, slots};
 
-/// Pieces of heap that a worker sets aside for the message that it carries. A relay has two workers at least.
+/// Pieces of heap that a worker sets aside for the message that it carries. A relay has two workers
+/// at least.
 const PIECES: usize = 1;
 
 /// Buffers and slots of one worker, for either direction.
@@ -83,7 +84,8 @@ impl Desk {
         })
     }
 
-    /// The desk of a worker beyond the first, in a room with [`Desk::SIZE`] bytes for it, which lasts longer than the desk.
+    /// The desk of a worker beyond the first, in a room with [`Desk::SIZE`] bytes for it, which
+    /// lasts longer than the desk.
     pub fn in_room(number: usize, room: &Room) -> Option<Desk> {
         Some(Desk {
             number,

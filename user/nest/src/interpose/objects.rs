@@ -1,6 +1,7 @@
-//! The kernel objects of proxies: for each, in one quarter of a kilobyte of windows of our own, a port, the reference that it stands for (its
-//! *original*), and for a moment the reference to the port that is handed on. That all ports lie in few windows is what lets
-//! `reference_reveal` tell a proxy of ours that comes back.
+//! The kernel objects of proxies: for each, in one quarter of a kilobyte of windows of our own, a
+//! port, the reference that it stands for (its *original*), and for a moment the reference to the
+//! port that is handed on. That all ports lie in few windows is what lets `reference_reveal` tell a
+//! proxy of ours that comes back.
 
 use core::sync::atomic::{AtomicU64, Ordering};
 use nacre_abi::rights::{REFERENCE_NOTIFY, REFERENCE_USE};
@@ -58,7 +59,8 @@ impl Objects {
         free.is_some()
     }
 
-    /// Returns how many proxies the next window has; none if there are as many windows as there may be.
+    /// Returns how many proxies the next window has; none if there are as many windows as there may
+    /// be.
     pub fn next_window(&self) -> Option<usize> {
         self.starts.iter().position(|start| start.load(Ordering::Relaxed) == 0).map(proxies_of)
     }
@@ -94,8 +96,9 @@ impl Objects {
         })
     }
 
-    /// Makes the objects of proxy `index`: a port with `word`, for `original`, which is moved out of its slot. Returns the reference to hand on, which
-    /// is withdrawn as soon as it has been copied. It can be called and notified only if a reference with `rights` can.
+    /// Makes the objects of proxy `index`: a port with `word`, for `original`, which is moved out
+    /// of its slot. Returns the reference to hand on, which is withdrawn as soon as it has been
+    /// copied. It can be called and notified only if a reference with `rights` can.
     pub fn build(&self, index: usize, word: u64, (original, rights): (Reference, u64)) -> Result<Reference, Status> {
         original.move_to(self.original(index).address())?;
         let made = Port::create(self.port(index).address(), word, self.set).and_then(|_| self.lend(index, rights & (REFERENCE_USE | REFERENCE_NOTIFY)));
@@ -108,7 +111,8 @@ impl Objects {
         Ok(handle)
     }
 
-    /// The reference that `build` made was copied, or could not be. If nobody has a copy, the kernel tells the port so.
+    /// The reference that `build` made was copied, or could not be. If nobody has a copy, the
+    /// kernel tells the port so.
     pub fn withdraw(&self, index: usize) {
         // It is there: only `dismantle` destroys it too, and proxies that are being built are not dismantled.
         let _ = self.handle(index).destroy();

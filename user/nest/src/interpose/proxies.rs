@@ -1,10 +1,13 @@
-//! Which proxies there are: the book-keeping, without the kernel's objects. Each has a tag: what the monitor wants to know of what it stands for.
+//! Which proxies there are: the book-keeping, without the kernel's objects. Each has a tag: what
+//! the monitor wants to know of what it stands for.
 //!
-//! A proxy is *free*, *live*, or *leaving*: nobody can call it any more, but workers still carry messages through it. Whoever brings the
-//! number of carried messages of a leaving proxy to zero dismantles its objects, then frees it. Number 0, the child's parent, is made
-//! first and never leaves.
+//! A proxy is *free*, *live*, or *leaving*: nobody can call it any more, but workers still carry
+//! messages through it. Whoever brings the number of carried messages of a leaving proxy to zero
+//! dismantles its objects, then frees it. Number 0, the child's parent, is made first and never
+//! leaves.
 //!
-//! A port's word is index and number together, so that what was received from a port that has gone since is not taken for the next one's.
+//! A port's word is index and number together, so that what was received from a port that has gone
+//! since is not taken for the next one's.
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -142,16 +145,17 @@ impl<T: Clone + Default> Proxies<T> {
         (entry.state == State::Live && entry.number == word >> INDEX_BITS).then_some(entry)
     }
 
-    /// A message begins to be carried through the proxy whose port has this word; `None` if there is none any more.
+    /// A message begins to be carried through the proxy whose port has this word; `None` if there
+    /// is none any more.
     pub fn enter(&mut self, word: u64) -> Option<Seen<T>> {
         let entry = self.by_word(word)?;
         entry.carried += 1;
         Some(Seen { number: entry.number, outward: entry.outward, tag: entry.tag.clone() })
     }
 
-    /// Looks at the proxy at `index`, to which somebody has a reference, and tells `judge` whether its original belongs to the
-    /// child, and whether it has the origin of proxy `asked`. Lends the original if `judge` says so. Returns what is known of
-    /// the proxy, and what `judge` said.
+    /// Looks at the proxy at `index`, to which somebody has a reference, and tells `judge` whether
+    /// its original belongs to the child, and whether it has the origin of proxy `asked`. Lends the
+    /// original if `judge` says so. Returns what is known of the proxy, and what `judge` said.
     pub fn lend(&mut self, index: usize, asked: usize, judge: impl FnOnce(bool, bool) -> Loan) -> Option<(Seen<T>, Loan)> {
         let origin = self.entries.get(asked).map(|entry| entry.origin);
         let entry = self.entries.get_mut(index).filter(|entry| entry.state == State::Live)?;
@@ -167,8 +171,10 @@ impl<T: Clone + Default> Proxies<T> {
         entry.state == State::Leaving && entry.carried == 0
     }
 
-    /// The last reference to the proxy has gone: which one is to be retired now. A worker may have received a notification at a port of the child's, and not have begun to carry it when another
-    /// hears of the end of that port: what was notified then is not lost, as such a proxy stays until others have ended.
+    /// The last reference to the proxy has gone: which one is to be retired now. A worker may have
+    /// received a notification at a port of the child's, and not have begun to carry it when
+    /// another hears of the end of that port: what was notified then is not lost, as such a proxy
+    /// stays until others have ended.
     pub fn fade(&mut self, word: u64) -> Option<u64> {
         if !self.by_word(word)?.outward {
             return Some(word);

@@ -1,8 +1,11 @@
-//! The relay: workers that receive at all proxies, send what they received on to the originals, and hand back what those answer.
+//! The relay: workers that receive at all proxies, send what they received on to the originals, and
+//! hand back what those answer.
 //!
-//! A worker that waits for an answer serves nobody else, so there is always one more than wait: the last idle worker, before it sends on,
-//! hires another. The first workers live on memory of the monitor, all others on that of the child, whose threads make them needed. Where there
-//! is no memory for one more, the last does not send on what could wait. So however many threads of the child wait, its end is heard of.
+//! A worker that waits for an answer serves nobody else, so there is always one more than wait: the
+//! last idle worker, before it sends on, hires another. The first workers live on memory of the
+//! monitor, all others on that of the child, whose threads make them needed. Where there is no
+//! memory for one more, the last does not send on what could wait. So however many threads of the
+//! child wait, its end is heard of.
 
 mod hiring;
 
@@ -105,7 +108,8 @@ impl<W: Watch> Relay<W> {
         Relay { set, objects, proxies, watch, workers, next_worker, idle, desks, spare, staff, bare: BareReplies::new(W::reads_answer), pool, space: Lock::new(None) }
     }
 
-    /// Makes the first proxy, for `parent`, which is moved: what the child gets as its parent. [`Relay::parent_given`] follows.
+    /// Makes the first proxy, for `parent`, which is moved: what the child gets as its parent.
+    /// [`Relay::parent_given`] follows.
     pub fn parent(&self, parent: Reference, tag: W::Tag) -> Result<Reference, Status> {
         let (_, handle) = self.translator().make((parent, REFERENCE_USE), false, Origin::Unknown, tag).map_err(|_| Status::new(Code::NoMemory))?;
         Ok(handle)
@@ -126,7 +130,8 @@ impl<W: Watch> Relay<W> {
         Translator { objects: &self.objects, proxies: &self.proxies, more: self.staff.objects, attenuates: W::ATTENUATES }
     }
 
-    /// Serves as worker `number`, who was hired, until the child ends, which ends this program. Returns only if that is impossible.
+    /// Serves as worker `number`, who was hired, until the child ends, which ends this program.
+    /// Returns only if that is impossible.
     pub fn work(&self, number: usize) -> Status {
         let taken = self.take_desk(number);
         let Some(mut desk) = taken else {
@@ -174,7 +179,8 @@ impl<W: Watch> Relay<W> {
         received.notification().is_none() && index_of(received.word) != 0
     }
 
-    /// Returns true if a relay without memory does not carry this message. All that ends or frees something is carried.
+    /// Returns true if a relay without memory does not carry this message. All that ends or frees
+    /// something is carried.
     #[cold]
     fn is_refused(&self, received: &Received) -> bool {
         let is_request = received.info.0 & (Info::NOTIFICATION | Info::FAULT | Info::EXCEPTION) == 0;
@@ -305,7 +311,8 @@ impl<W: Watch> Relay<W> {
         }
     }
 
-    /// The child takes care of its exceptions itself: whoever made its space has to see to that, and it is we who did.
+    /// The child takes care of its exceptions itself: whoever made its space has to see to that,
+    /// and it is we who did.
     #[cold]
     fn keep(&self, desk: &Desk, received: &Received) -> Answer<W::Tag> {
         let slots = &desk.request_slots[..received.references()];
@@ -337,7 +344,8 @@ impl<W: Watch> Relay<W> {
         Some(Answer::error(Errno::from(status)))
     }
 
-    /// Translates what came with a request, lets the monitor look at it, sends it on, and translates what comes back.
+    /// Translates what came with a request, lets the monitor look at it, sends it on, and
+    /// translates what comes back.
     #[inline]
     fn carry_through(&self, desk: &mut Desk, received: &Received, seen: &Seen<W::Tag>) -> Result<Answer<W::Tag>, Status> {
         let slots = &desk.request_slots[..received.references()];
@@ -394,7 +402,8 @@ impl<W: Watch> Relay<W> {
         }
     }
 
-    /// Returns true if the child finds its own pool for this service. Memory for objects of a manager's process ends with the process, so the manager gives it.
+    /// Returns true if the child finds its own pool for this service. Memory for objects of a
+    /// manager's process ends with the process, so the manager gives it.
     #[cold]
     fn is_of_pool(&self, service: u64) -> bool {
         service == SERVICE_MEMORY || service == SERVICE_OBJECTS && self.is_ours()

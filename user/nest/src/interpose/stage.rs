@@ -155,8 +155,9 @@ pub fn name(command: &[&[u8]]) -> String {
     command.first().map_or(String::new(), |word| String::from_utf8_lossy(word).into_owned())
 }
 
-/// Runs `command`, all of whose messages `watch` sees; `tag` is that of its parent. Ends this program as the child ends, and returns only if there is
-/// none: the exit status, or what went wrong. There is one such child in a program.
+/// Runs `command`, all of whose messages `watch` sees; `tag` is that of its parent. Ends this
+/// program as the child ends, and returns only if there is none: the exit status, or what went
+/// wrong. There is one such child in a program.
 pub fn run<W: Watch>(watch: W, tag: W::Tag, services: Services, command: &[&[u8]], arguments: &Arguments) -> Result<i32, String> {
     run_with(watch, tag, services, Services::pool_for_child, command, arguments)
 }

@@ -1,4 +1,5 @@
-//! Messages as text, as strace shows calls. Names and kinds come from the protocols' declaration; what is not declared is shown in base 16.
+//! Messages as text, as strace shows calls. Names and kinds come from the protocols' declaration;
+//! what is not declared is shown in base 16.
 
 use super::crossing::Name;
 use super::quote::quote;

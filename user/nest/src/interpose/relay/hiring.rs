@@ -9,7 +9,8 @@ use core::sync::atomic::Ordering;
 const OWN_WORKERS: usize = 32;
 
 impl<W: Watch> Relay<W> {
-    /// Sets a desk out for one more worker, whom `start` calls in by the number: false if there is no memory for that.
+    /// Sets a desk out for one more worker, whom `start` calls in by the number: false if there is
+    /// no memory for that.
     #[cold]
     pub fn hire(&self, start: fn(usize) -> bool) -> bool {
         let number = self.next_worker.fetch_add(1, Ordering::Relaxed);
@@ -48,7 +49,8 @@ impl<W: Watch> Relay<W> {
         room.start(self.staff.worker, number).map_err(|_room| self.dismiss(number)).ok()
     }
 
-    /// Sets a desk out for the worker with its number, who counts as idle from now on. Without memory for that the desk is returned.
+    /// Sets a desk out for the worker with its number, who counts as idle from now on. Without
+    /// memory for that the desk is returned.
     fn admit(&self, desk: Desk) -> Result<(), Desk> {
         let mut desks = self.desks.lock();
         if desks.try_reserve(1).is_err() {
