@@ -52,7 +52,7 @@ pub struct Choice {
 /// Value of an option. The text is its name in the help.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Value {
-    /// No value.
+    /// The option has no value.
     None,
     /// Number, name or rule.
     Text(&'static str),

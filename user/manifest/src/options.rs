@@ -7,22 +7,22 @@ use crate::{Choice, Manifest, Value};
 pub enum Stop<'a> {
     /// `-h` or `--help` was given.
     Help,
-    /// No program is named.
+    /// The command names no program.
     NoProgram,
-    /// This option does not exist.
+    /// An option does not exist.
     Unknown(&'a [u8]),
-    /// This option needs a value, or another one.
+    /// An option needs a value, or another one.
     Value(&'a [u8]),
 }
 
 /// An option before a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Given<'a> {
-    /// Its name, with its dashes.
+    /// Name of the option, with its dashes.
     pub name: &'a [u8],
-    /// Its value; empty if it has none.
+    /// Value of the option; empty if it has none.
     pub value: &'a [u8],
-    /// Its declaration.
+    /// Declaration of the option.
     pub choice: &'static Choice,
 }
 

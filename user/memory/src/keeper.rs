@@ -32,7 +32,7 @@ pub const FAULTS: u64 = 0;
 pub(crate) const FIRST_POOL: u64 = 1;
 /// Maximum number of dataspaces, and of attachments. Each costs us some hundred bytes.
 pub(crate) const MAX_DATASPACES: usize = 8192;
-/// Most pages that chance puts away after a fault.
+/// Maximum number of pages that chance puts away after a fault.
 const DISTURBED: usize = 4;
 /// Size of the longest message: bytes of a file.
 const MAX_BYTES: usize = nacre_abi::message::MAX_BYTES as usize;
@@ -56,7 +56,7 @@ pub(crate) struct Dataspace {
     /// The region of a segment. Other dataspaces have attachments alone.
     pub(crate) region: Option<OwnedRegion>,
     pub(crate) ports: Ports,
-    /// Its entry in the keeper's names, if it has one.
+    /// Name of the dataspace among the keeper's, if it has one.
     pub(crate) name: Option<Name>,
     /// Length in bytes, as a file.
     pub(crate) length: u64,
@@ -67,9 +67,9 @@ pub(crate) type Name = (u64, usize, Vec<u8>);
 
 /// A manager, as its clients know it.
 pub struct Manager {
-    /// Its name.
+    /// Name of the manager.
     pub name: &'static str,
-    /// Its operations, as `dataspace.interrogate` tells them.
+    /// Operations of the manager, as `dataspace.interrogate` returns them.
     pub operations: u64,
 }
 

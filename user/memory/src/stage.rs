@@ -23,22 +23,23 @@ use nacre_rt::{Arguments, thread};
 use nacre_sys::lock::Lock;
 use nacre_sys::{OwnedPort, OwnedPortSet, OwnedReference, Status, clock};
 
-/// What we keep for ourselves of the memory that is left: records of pages and dataspaces, relays.
+/// Bytes that the monitor keeps for itself of the memory that is left: records of pages and
+/// dataspaces, relays.
 const OWN: u64 = 8 << 20;
-/// What a frame's mapping takes, at most.
+/// Maximum of bytes that a frame's mapping takes.
 const FRAME_RECORD: u64 = 512;
 
 /// A manager that is to be made.
 pub struct Plan<'a> {
-    /// Its name and operations.
+    /// Name and operations of the manager.
     pub manager: Manager,
     /// Number of its frames.
     pub frames: usize,
-    /// Where they come from.
+    /// Source of the frames.
     pub from: Source<'a>,
-    /// Where pages go.
+    /// Store of pages that leave.
     pub store: Box<dyn Store + Send>,
-    /// Which pages go.
+    /// Policy that chooses the pages that leave.
     pub policy: Box<dyn Policy + Send>,
     /// Frames belong to pages for good, and what they are. `None`: a page goes where there is room.
     pub homes: Option<Access>,
@@ -46,7 +47,7 @@ pub struct Plan<'a> {
     pub saved: Option<Vec<Saved>>,
 }
 
-/// What a monitor says of itself and its child.
+/// Texts of a monitor about itself and its child.
 pub struct Child<'a> {
     /// Name of the monitor.
     pub monitor: &'static str,
@@ -60,7 +61,7 @@ pub struct Child<'a> {
     pub command: &'a [&'a [u8]],
 }
 
-/// What a manager did.
+/// Counts of a manager's work.
 #[derive(Clone, Copy)]
 pub struct Figures {
     /// Name of the manager.
@@ -75,7 +76,7 @@ pub struct Figures {
     pub ticks: u64,
 }
 
-/// How the memory that is left is divided.
+/// Shares of the memory that is left.
 pub struct Shares {
     /// Bytes that are neither for frames nor for ourselves.
     pub rest: u64,
@@ -111,7 +112,7 @@ pub fn frames(bytes: u64) -> u64 {
     (bytes / PAGE_SIZE).max(LEAST_FRAMES as u64)
 }
 
-/// What is left for stores and the child when there are so many frames.
+/// Returns the shares of stores and of the child when there are so many frames.
 pub fn shares(services: &Services, frames: u64) -> Result<Shares, String> {
     let status = memory::status(services.memory()).map_err(refused("out how much memory there is"))?;
     let left = status.limit.saturating_sub(status.used);
@@ -172,7 +173,7 @@ fn prepare(plans: Vec<Plan<'_>>, child: &Child<'_>, services: &mut Services) -> 
     Ok(())
 }
 
-/// What the child finds; `flags` are those of `memory.share`.
+/// Returns the pool that the child finds; `flags` are those of `memory.share`.
 fn pool(_: &Services, flags: u64) -> Option<ChildPool> {
     let [all, data] = POOL.lock().take()?;
     let (shared, own) = if flags & POOL_DATA != 0 { (data, all) } else { (all, data) };

@@ -17,9 +17,9 @@ use nacre_proto::flags::{SEGMENT_PAGEABLE, SHARE_WRITE};
 use nacre_proto::{Errno, dataspace, file, memory, segment};
 use nacre_sys::{Mapping, OwnedMapping, OwnedReference, OwnedRegion, Port, Reference, Region, Space, Status, Vacant, Window};
 
-/// Where both spaces have their pages.
+/// Address of the pages in both spaces.
 const BASE: u64 = 0x1000_0000_0000;
-/// How many pages they have.
+/// Number of pages of both spaces.
 pub const PAGES: u64 = 1 << 30;
 /// Pages that are donated for a space that only composes.
 const POOL: u64 = 5;
@@ -44,13 +44,14 @@ pub struct Top {
     _objects: Segment,
 }
 
-/// What stands below `T` for a manager.
+/// Objects of a manager below `T`.
 struct Layer {
     region: OwnedRegion,
     _objects: Segment,
 }
 
-/// Where a dataspace is shown in `T`: a mapping over the `O` of its manager, while nothing is being done to it.
+/// View of a dataspace in `T`: a mapping over the `O` of its manager, while nothing is being done
+/// to the dataspace.
 pub struct Shown {
     slot: Vacant<Mapping>,
     is_there: bool,
@@ -78,7 +79,7 @@ impl Shown {
         Ok(())
     }
 
-    /// Nobody reaches the dataspace any more.
+    /// Hides the dataspace: nobody reaches it any more.
     pub fn hide(&mut self) {
         if core::mem::take(&mut self.is_there) {
             // A mapping that is not there any more hides just as well.
@@ -115,7 +116,7 @@ impl Top {
     }
 }
 
-/// Where frames come from.
+/// Source of frames.
 pub enum Source<'a> {
     /// A segment of the pool, which the layer below may page.
     Segment,

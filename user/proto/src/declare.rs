@@ -27,7 +27,7 @@ macro_rules! protocol {
         /// Number of the protocol.
         pub const NUMBER: u32 = $number;
 
-        /// What tracers and the reference page know of the protocol.
+        /// Description of the protocol, for tracers and the reference page.
         pub const PROTOCOL: $crate::describe::Protocol = {
             #[allow(unused_imports)]
             use $crate::describe::Kind::*;
@@ -134,7 +134,7 @@ macro_rules! protocol {
             /// The label of the request.
             pub const LABEL: u32 = $label;
 
-            /// What a client gets: words, how many bytes, references.
+            /// Reply that a client gets: words, number of bytes, references.
             #[derive(Debug)]
             pub struct Reply {
                 $(pub $word: u64,)*
@@ -142,7 +142,7 @@ macro_rules! protocol {
                 $(pub $reference: $crate::sys::OwnedReference,)*
             }
 
-            /// What a server answers; bytes go through the request.
+            /// Answer of a server; bytes go through the request.
             #[derive(Debug, Default)]
             pub struct Output {
                 $(pub $word: u64,)*

@@ -5,10 +5,10 @@ use core::fmt::{Display, Formatter, Result, Write};
 use crate::reference::Ref;
 use crate::structures::{Attributes, Entries, Status};
 
-/// What a word is, or bytes are.
+/// Kind of a word or of bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// No bytes.
+    /// There are no bytes.
     None,
     /// A number.
     Number,
@@ -43,20 +43,20 @@ pub struct Flag {
     pub name: &'static str,
     /// The value.
     pub value: u64,
-    /// Which bits count.
+    /// Bits that count.
     pub mask: u64,
 }
 
 /// A protocol.
 #[derive(Debug)]
 pub struct Protocol {
-    /// Its number.
+    /// Number of the protocol.
     pub number: u32,
-    /// Its name.
+    /// Name of the protocol.
     pub name: &'static str,
-    /// What it is for.
+    /// Purpose of the protocol.
     pub about: &'static str,
-    /// Its operations.
+    /// Operations of the protocol.
     pub operations: &'static [Operation],
 }
 
@@ -65,11 +65,11 @@ pub struct Protocol {
 pub struct Operation {
     /// Name of its protocol.
     pub protocol: &'static str,
-    /// Its name.
+    /// Name of the operation.
     pub name: &'static str,
     /// The label of a request.
     pub label: u32,
-    /// What it does.
+    /// Effect of the operation.
     pub about: &'static str,
     /// Words of the request.
     pub words_in: &'static [(&'static str, Kind)],
@@ -77,7 +77,8 @@ pub struct Operation {
     pub bytes_in: Kind,
     /// References of the request.
     pub references_in: &'static [(&'static str, Ref)],
-    /// At most one entry: the name and kind of further references of the request, and their greatest number.
+    /// Further references of the request: at most one entry, with their name, kind, and greatest
+    /// number.
     pub more_in: &'static [(&'static str, Ref, usize)],
     /// Words of the reply.
     pub words_out: &'static [(&'static str, Kind)],
@@ -85,7 +86,8 @@ pub struct Operation {
     pub bytes_out: Kind,
     /// References of the reply.
     pub references_out: &'static [(&'static str, Ref)],
-    /// At most one entry: the name and kind of further references of the reply, and their greatest number.
+    /// Further references of the reply: at most one entry, with their name, kind, and greatest
+    /// number.
     pub more_out: &'static [(&'static str, Ref, usize)],
 }
 
@@ -167,7 +169,7 @@ pub fn structure<'a>(name: &str, bytes: &'a [u8]) -> Option<Structure<'a>> {
 /// A structure, as people read it.
 #[derive(Clone, Debug)]
 pub enum Structure<'a> {
-    /// What is known of a file.
+    /// Status of a file.
     Status(Status),
     /// A terminal's attributes.
     Attributes(Attributes),
@@ -175,7 +177,7 @@ pub enum Structure<'a> {
     Entries(Entries<'a>),
 }
 
-/// How many entries of a directory are shown.
+/// Number of entries of a directory that are shown.
 const ENTRIES_SHOWN: usize = 4;
 
 impl Display for Structure<'_> {

@@ -173,7 +173,7 @@ impl Errno {
 }
 
 impl From<Status> for Errno {
-    /// What a failure of the message itself is to the client.
+    /// Returns the errno that a client gets for a failure of the message itself.
     fn from(status: Status) -> Errno {
         match status.code() {
             Some(Code::Gone | Code::NullReference | Code::NotAnObject) => Errno::EIO,

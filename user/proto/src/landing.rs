@@ -10,12 +10,12 @@ use nacre_sys::{Code, Span, SpanMut, Status};
 
 static NEEDED: AtomicBool = AtomicBool::new(false);
 
-/// From now on some of this program's memory may go.
+/// Notes that some of this program's memory may go from now on.
 pub fn need() {
     NEEDED.store(true, Ordering::Relaxed);
 }
 
-/// Whether answers have to land elsewhere.
+/// Returns true if answers have to land elsewhere.
 #[inline(always)]
 pub fn is_needed() -> bool {
     NEEDED.load(Ordering::Relaxed)

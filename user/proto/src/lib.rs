@@ -42,7 +42,7 @@ pub use describe::describe;
 pub use errno::Errno;
 pub use server::{Answer, Event, Given, Handled, Request, Station};
 
-/// What the declarations' expansions name.
+/// Crate that expansions of the declarations name.
 #[doc(hidden)]
 pub use nacre_sys as sys;
 

@@ -24,7 +24,7 @@ crate::protocol! {
 
 /// The signal that an ill-formed status counts as.
 const KILL: u64 = 9;
-/// In the status of a program that a signal has ended: a core was dumped.
+/// Flag in the status of a program that a signal has ended: a core was dumped.
 const DUMPED: u64 = 0x80;
 
 /// A status of `exit` that is what the protocol allows: 0 to 255, or 256 and a signal from 1 to 64, with or without [`DUMPED`]. Any other one, which those who

@@ -12,18 +12,18 @@ use crate::Errno;
 use crate::frees::frees;
 use crate::reference::{Ref, Type};
 
-/// Most references of a message, as a number of slots.
+/// Maximum number of references of a message, as a number of slots.
 const SLOTS: usize = MAX_REFERENCES as usize;
 
 /// A reference in an answer.
 #[derive(Debug, Default)]
 pub enum Given {
-    /// None. The client gets `EPROTO`, since its function expects one.
+    /// No reference. The client gets `EPROTO`, since its function expects one.
     #[default]
     Nothing,
     /// A copy of this one, which stays.
     Lent(Reference),
-    /// This one, which is destroyed when the answer has been sent.
+    /// A reference that is destroyed when the answer has been sent.
     Owned(OwnedReference),
 }
 
@@ -50,12 +50,12 @@ impl From<OwnedReference> for Given {
     }
 }
 
-/// What a handler did with a request.
+/// Outcome of a handler.
 #[derive(Debug)]
 pub enum Answer<T> {
-    /// This is the answer.
+    /// The answer.
     Now(T),
-    /// It comes later, through the reference that [`Request::detach`] made.
+    /// The answer comes later, through the reference that [`Request::detach`] made.
     Later,
 }
 
@@ -65,7 +65,7 @@ impl<T> From<T> for Answer<T> {
     }
 }
 
-/// What a handler returns.
+/// Result of a handler: an answer or an error.
 pub type Handled<T> = Result<Answer<T>, Errno>;
 
 /// The answer to an operation, as declared.
@@ -146,7 +146,7 @@ pub fn refuse(to: OwnedReference, errno: Errno) -> Result<(), Status> {
     answer(to, &Message::new(errno.0, [0; 6]))
 }
 
-/// What the next reply is to be.
+/// The next reply.
 #[derive(Debug, Default)]
 struct Outgoing {
     due: bool,
@@ -275,7 +275,7 @@ impl<'a> Request<'a> {
         Ok(slot.occupied())
     }
 
-    /// What the server answers.
+    /// Sends the answer of a handler, or its error.
     pub fn conclude<T: Output>(&mut self, handled: Handled<T>) {
         match handled {
             Ok(Answer::Now(output)) => self.outgoing.set(0, output.into_parts()),
@@ -294,13 +294,13 @@ impl<'a> Request<'a> {
         self.outgoing.set(label, Parts::new(words, []));
     }
 
-    /// The same, with references.
+    /// Answers with words and references.
     pub fn answer_with(&mut self, label: u32, words: [u64; 6], references: [Given; SLOTS]) {
         self.outgoing.set(label, Parts::new(words, references));
     }
 }
 
-/// What a server receives.
+/// Event that a server receives.
 #[derive(Debug)]
 pub enum Event<'a> {
     /// A message.
@@ -323,7 +323,7 @@ pub enum Event<'a> {
 pub struct Station {
     incoming: Vec<u8>,
     slots: Slots,
-    /// How many slots the last message filled.
+    /// Number of slots that the last message filled.
     filled: usize,
     outgoing: Outgoing,
     _headroom: Headroom,
@@ -332,7 +332,7 @@ pub struct Station {
 /// Pieces that a station sets aside: one for a request, and one for what is carried out while the first is used.
 const PIECES: usize = 2;
 
-/// Where references are received. Aligned so that the kernel can read it where it is.
+/// Slots for received references, aligned so that the kernel can read them where they are.
 #[derive(Debug, Default)]
 #[repr(align(64))]
 struct Slots([Reference; SLOTS]);
@@ -425,7 +425,7 @@ fn is_refused(received: &Received) -> bool {
     is_request && !frees(received.label())
 }
 
-/// Whether the status is about the receiving half of `reply_receive`.
+/// Returns true if the status is about the receiving half of `reply_receive`.
 fn ends_a_wait(status: Status) -> bool {
     matches!(status.code(), Some(Code::TimedOut | Code::Interrupted))
 }

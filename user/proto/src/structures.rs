@@ -23,7 +23,7 @@ macro_rules! words {
                 bytes
             }
 
-            /// What the first bytes say; `None` if there are too few.
+            /// Decodes the first bytes; `None` if there are too few.
             pub fn from_bytes(bytes: &[u8]) -> Option<$name> {
                 let mut words = bytes.chunks_exact(8).map(word);
                 Some($name { $($field: words.next()?,)* })
@@ -37,39 +37,39 @@ fn word(bytes: &[u8]) -> u64 {
 }
 
 words! {
-    /// What is known of a file: the meaning of each word is that of Linux's `struct stat`.
+    /// Status of a file. The words mean what those of Linux's `struct stat` do.
     Status {
         /// The device that it is on.
         device,
-        /// Its number there.
+        /// Inode number on the device.
         inode,
         /// Kind and permissions.
         mode,
-        /// How many names it has.
+        /// Number of its names.
         links,
         /// Owner.
         uid,
         /// Group.
         gid,
-        /// For a device: which.
+        /// Number of the device that the file is.
         rdevice,
         /// Size in bytes.
         size,
         /// Size for efficient transfers.
         block_size,
-        /// How much it occupies, in units of 512 bytes.
+        /// Number of blocks of 512 bytes that it occupies.
         blocks,
         /// Last read: seconds since 1970.
         atime_sec,
-        /// And nanoseconds.
+        /// Nanoseconds of that time.
         atime_nsec,
         /// Last change of the contents: seconds since 1970.
         mtime_sec,
-        /// And nanoseconds.
+        /// Nanoseconds of that time.
         mtime_nsec,
         /// Last change of the file or of what is known of it: seconds since 1970.
         ctime_sec,
-        /// And nanoseconds.
+        /// Nanoseconds of that time.
         ctime_nsec,
     }
 }
@@ -106,7 +106,7 @@ impl Attributes {
         bytes
     }
 
-    /// What the first bytes say; `None` if there are too few.
+    /// Decodes the first bytes; `None` if there are too few.
     pub fn from_bytes(bytes: &[u8]) -> Option<Attributes> {
         let bytes = bytes.get(..Attributes::SIZE)?;
         let mut halves = bytes.chunks_exact(4).map(|half| word(half) as u32);
@@ -126,9 +126,9 @@ impl Attributes {
 pub struct Entry<'a> {
     /// Number of the file.
     pub inode: u64,
-    /// Its mode; at least the kind is right.
+    /// Mode of the file; at least the kind is right.
     pub mode: u32,
-    /// Its name.
+    /// Name of the entry.
     pub name: &'a [u8],
 }
 
@@ -136,7 +136,8 @@ pub struct Entry<'a> {
 const ENTRY_HEADER: usize = 16;
 
 impl Entry<'_> {
-    /// Its size as it travels: `inode` (8 bytes), `mode` (4), size of the name (4), the name, zeros up to a multiple of 8.
+    /// Returns the packed size: `inode` (8 bytes), `mode` (4), size of the name (4), the name,
+    /// zeros up to a multiple of 8.
     pub const fn packed_size(&self) -> usize {
         (ENTRY_HEADER + self.name.len()).next_multiple_of(8)
     }

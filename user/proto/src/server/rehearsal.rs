@@ -6,7 +6,7 @@ use super::{Outgoing, Received, Request, SLOTS};
 use crate::Errno;
 use nacre_sys::{Info, Reference};
 
-/// What would be sent: label, words, references, bytes.
+/// A message that would be sent: label, words, references, bytes.
 pub type Sent = (u32, [u64; 6], Vec<Reference>, Vec<u8>);
 
 /// Hands a request to `handle`; at most eight of the references are taken.
