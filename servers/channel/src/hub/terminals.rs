@@ -27,9 +27,9 @@ const READABLE: u64 = POLLIN | POLLRDNORM;
 const WRITABLE: u64 = POLLOUT | POLLWRNORM;
 const BOTH: u64 = 2;
 
-/// Facts about a terminal.
+/// TerminalStatus about a terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Facts {
+pub struct TerminalStatus {
     /// Number of the terminal.
     pub number: u64,
     /// Set for the end of a slave.
@@ -78,16 +78,16 @@ impl<R> Hub<R> {
     }
 
     /// Returns the facts about the terminal with this number.
-    pub fn terminal_numbered(&mut self, number: u64) -> Result<Facts, Errno> {
+    pub fn terminal_numbered(&mut self, number: u64) -> Result<TerminalStatus, Errno> {
         let (_, pair) = self.numbered(number)?;
-        Ok(Facts { number, is_slave: true, is_locked: pair.is_locked })
+        Ok(TerminalStatus { number, is_slave: true, is_locked: pair.is_locked })
     }
 
     /// Returns the facts about the terminal of an end.
-    pub fn terminal_facts(&self, key: u64) -> Result<Facts, Errno> {
+    pub fn terminal_facts(&self, key: u64) -> Result<TerminalStatus, Errno> {
         let (_, is_slave) = self.end(key)?.terminal.ok_or(Errno::ENOTTY)?;
         let pair = self.the_pair(key)?;
-        Ok(Facts { number: pair.number, is_slave, is_locked: pair.is_locked })
+        Ok(TerminalStatus { number: pair.number, is_slave, is_locked: pair.is_locked })
     }
 
     /// Returns the file attributes of the terminal with this number.
