@@ -39,7 +39,7 @@ pub fn streams(has_terminal: bool) -> [&'static [u8]; 3] {
 
 /// Meaning of reads and writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Behaviour {
+pub enum FileOperations {
     /// Reads and writes go to the node's content: a regular file, a directory, or only a place in
     /// the tree.
     Plain,
@@ -63,7 +63,7 @@ pub struct OpenFile {
     /// The node; it counts this file as open.
     pub node: Key,
     /// Meaning of its reads and writes.
-    pub behaviour: Behaviour,
+    pub operations: FileOperations,
     /// Flags of `open`.
     pub flags: u64,
     /// Position of the next read or write without an offset.
@@ -78,11 +78,11 @@ pub const CHANGEABLE: u64 = open::APPEND | open::NONBLOCK;
 impl OpenFile {
     /// Opens a node with these flags. There is a controlling terminal only if the console is one.
     pub fn new(key: Key, node: &Node, flags: u64, has_terminal: bool) -> Result<OpenFile, Errno> {
-        let behaviour = match node.body {
+        let operations = match node.body {
             Body::Special(number) if flags & open::PATH == 0 => behaviour_of(node.kind(), number, has_terminal)?,
-            _ => Behaviour::Plain,
+            _ => FileOperations::Plain,
         };
-        Ok(OpenFile { node: key, behaviour, flags, position: 0, is_writer: false })
+        Ok(OpenFile { node: key, operations, flags, position: 0, is_writer: false })
     }
 
     /// `EBADF` unless it can be read.
@@ -102,7 +102,7 @@ impl OpenFile {
 
     /// Returns true if it is a stream of the console.
     pub fn is_stream(&self) -> bool {
-        matches!(self.behaviour, Behaviour::Console | Behaviour::Errors)
+        matches!(self.operations, FileOperations::Console | FileOperations::Errors)
     }
 
     /// Returns true if reads that would wait fail instead.
@@ -123,16 +123,16 @@ impl OpenFile {
     }
 }
 
-fn behaviour_of(kind: u32, number: u64, has_terminal: bool) -> Result<Behaviour, Errno> {
+fn behaviour_of(kind: u32, number: u64, has_terminal: bool) -> Result<FileOperations, Errno> {
     match number {
         _ if kind != format::CHARACTER => Err(Errno::ENXIO),
-        device::NULL => Ok(Behaviour::Null),
-        device::ZERO => Ok(Behaviour::Zero),
-        device::FULL => Ok(Behaviour::Full),
-        device::RANDOM | device::RANDOM_AT_ONCE => Ok(Behaviour::Random),
+        device::NULL => Ok(FileOperations::Null),
+        device::ZERO => Ok(FileOperations::Zero),
+        device::FULL => Ok(FileOperations::Full),
+        device::RANDOM | device::RANDOM_AT_ONCE => Ok(FileOperations::Random),
         device::TERMINAL if !has_terminal => Err(Errno::ENXIO),
-        device::TERMINAL | device::CONSOLE | device::FIRST_LINE => Ok(Behaviour::Console),
-        device::THIRD_LINE => Ok(Behaviour::Errors),
+        device::TERMINAL | device::CONSOLE | device::FIRST_LINE => Ok(FileOperations::Console),
+        device::THIRD_LINE => Ok(FileOperations::Errors),
         _ => Err(Errno::ENXIO),
     }
 }
@@ -149,10 +149,10 @@ mod tests {
 
     #[test]
     fn devices_behave_by_their_number() {
-        assert_eq!(opened(format::CHARACTER, device::FULL, 0).unwrap().behaviour, Behaviour::Full);
+        assert_eq!(opened(format::CHARACTER, device::FULL, 0).unwrap().operations, FileOperations::Full);
         assert_eq!(opened(format::CHARACTER, device::TERMINAL, 0).unwrap_err(), Errno::ENXIO);
         assert_eq!(opened(format::FIFO, 0, 0).unwrap_err(), Errno::ENXIO);
-        assert_eq!(opened(format::FIFO, 0, open::PATH).unwrap().behaviour, Behaviour::Plain);
+        assert_eq!(opened(format::FIFO, 0, open::PATH).unwrap().operations, FileOperations::Plain);
     }
 
     #[test]

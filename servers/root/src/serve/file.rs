@@ -8,7 +8,7 @@ use crate::memory;
 use crate::messages::MAX_ITEMS;
 use crate::notices::event;
 use crate::objects::Kind;
-use crate::open_file::{Behaviour, CHANGEABLE, OpenFile};
+use crate::open_file::{FileOperations, CHANGEABLE, OpenFile};
 use crate::root::Root;
 use crate::table::Key;
 use crate::tree::{Body, Facts, Node, format, open};
@@ -97,7 +97,7 @@ impl Root {
     }
 
     fn write_stream(&mut self, request: &mut Request<'_>, file: &OpenFile, data: &[u8]) -> Handled<write::Output> {
-        let (is_error, account) = (file.behaviour == Behaviour::Errors, self.objects.account(request.word()));
+        let (is_error, account) = (file.operations == FileOperations::Errors, self.objects.account(request.word()));
         if self.console.is_overfull(is_error, account) || file.is_nonblocking() && self.console.is_full(is_error) {
             return Err(Errno::EAGAIN);
         }
@@ -148,18 +148,18 @@ impl Server for Root {
         let file = self.file(request)?;
         file.check_read()?;
         let size = size.min(MAX_BYTES);
-        let count = match file.behaviour {
-            Behaviour::Console | Behaviour::Errors if offset != OWN_POSITION => return Err(Errno::ESPIPE),
-            Behaviour::Console | Behaviour::Errors => return self.read_stream(request, &file, size as usize),
-            Behaviour::Null => 0,
-            Behaviour::Zero | Behaviour::Full => request.buffer(size as usize).len() as u64,
-            Behaviour::Random => {
+        let count = match file.operations {
+            FileOperations::Console | FileOperations::Errors if offset != OWN_POSITION => return Err(Errno::ESPIPE),
+            FileOperations::Console | FileOperations::Errors => return self.read_stream(request, &file, size as usize),
+            FileOperations::Null => 0,
+            FileOperations::Zero | FileOperations::Full => request.buffer(size as usize).len() as u64,
+            FileOperations::Random => {
                 self.random.fill(request.buffer(size as usize));
                 size
             }
-            Behaviour::Plain => self.read_content(request, &file, offset, size)?,
+            FileOperations::Plain => self.read_content(request, &file, offset, size)?,
         };
-        if offset == OWN_POSITION && file.behaviour == Behaviour::Plain && count > 0 {
+        if offset == OWN_POSITION && file.operations == FileOperations::Plain && count > 0 {
             self.move_position(request, file.position + count);
         }
         self.note_access(&file);
@@ -169,12 +169,12 @@ impl Server for Root {
     fn write(&mut self, request: &mut Request<'_>, offset: u64, data: &[u8]) -> Handled<write::Output> {
         let file = self.file(request)?;
         file.check_write()?;
-        let count = match file.behaviour {
-            Behaviour::Console | Behaviour::Errors if offset != OWN_POSITION => return Err(Errno::ESPIPE),
-            Behaviour::Console | Behaviour::Errors => return self.write_stream(request, &file, data),
-            Behaviour::Full => return Err(Errno::ENOSPC),
-            Behaviour::Null | Behaviour::Zero | Behaviour::Random => data.len() as u64,
-            Behaviour::Plain => self.write_content(request, &file, offset, data)?,
+        let count = match file.operations {
+            FileOperations::Console | FileOperations::Errors if offset != OWN_POSITION => return Err(Errno::ESPIPE),
+            FileOperations::Console | FileOperations::Errors => return self.write_stream(request, &file, data),
+            FileOperations::Full => return Err(Errno::ENOSPC),
+            FileOperations::Null | FileOperations::Zero | FileOperations::Random => data.len() as u64,
+            FileOperations::Plain => self.write_content(request, &file, offset, data)?,
         };
         write::Output { count }.now()
     }
@@ -257,7 +257,7 @@ impl Server for Root {
         let node = self.files.tree.node(file.node)?;
         let position = match whence {
             // Devices have no positions, and say so without an error.
-            _ if file.behaviour != Behaviour::Plain => 0,
+            _ if file.operations != FileOperations::Plain => 0,
             SEEK_DATA | SEEK_HOLE => seek_data(node, offset, whence == SEEK_DATA)?,
             _ => file.seek(offset, whence, plain_size(node))?,
         };
@@ -355,7 +355,7 @@ impl Server for Root {
 
 /// Returns the access of a stream.
 fn access(file: &OpenFile) -> Access {
-    Access { mode: file.flags & open::ACCESS, is_error: file.behaviour == Behaviour::Errors }
+    Access { mode: file.flags & open::ACCESS, is_error: file.operations == FileOperations::Errors }
 }
 
 /// Returns the position that `SEEK_END` counts from.
