@@ -44,7 +44,7 @@ const HEADER: usize = 16;
 
 /// Something that has happened.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Happened {
+pub struct FileEvent {
     /// Node that the event concerns, or its directory.
     pub node: Key,
     /// Kind of the event, and whether it concerns a directory.
@@ -186,7 +186,7 @@ impl Notices {
     }
 
     /// Tells who wants to know; those are returned.
-    pub fn tell(&mut self, happened: &Happened) -> Vec<Key> {
+    pub fn tell(&mut self, happened: &FileEvent) -> Vec<Key> {
         let mut told = Vec::new();
         let mut over = Vec::new();
         for watch in self.watches.get(&happened.node).into_iter().flatten() {
@@ -239,8 +239,8 @@ mod tests {
     const WATCHER: Key = Key::from_word(1);
     const NODE: Key = Key::from_word(2);
 
-    fn happened(mask: u64, name: &[u8]) -> Happened {
-        Happened { node: NODE, mask, name: name.to_vec(), cookie: 0 }
+    fn happened(mask: u64, name: &[u8]) -> FileEvent {
+        FileEvent { node: NODE, mask, name: name.to_vec(), cookie: 0 }
     }
 
     fn words(bytes: &[u8]) -> Vec<u32> {

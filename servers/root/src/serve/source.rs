@@ -1,7 +1,7 @@
 //! Protocol `file` at what is read like a file and is none; and how what happens to files reaches
 //! those who want to hear it.
 
-use crate::notices::{Happened, QUEUE, event};
+use crate::notices::{FileEvent, QUEUE, event};
 use crate::accounts::cost;
 use crate::objects::Kind;
 use crate::root::Root;
@@ -135,7 +135,7 @@ impl Root {
                 && happened.mask & (event::MOVE_SELF | event::DELETE_SELF) == 0
                 && let Some((directory, name)) = self.files.tree.name_of(happened.node, |directory| self.notices.watches(directory))
             {
-                told.extend(self.notices.tell(&Happened { node: directory, name, ..happened }));
+                told.extend(self.notices.tell(&FileEvent { node: directory, name, ..happened }));
             }
             for watcher in told {
                 self.settle_source(watcher);

@@ -2,7 +2,7 @@
 
 use super::Tree;
 use super::node::Node;
-use crate::notices::{Happened, event};
+use crate::notices::{FileEvent, event};
 use crate::store::Store;
 use crate::table::Key;
 use alloc::vec::Vec;
@@ -12,13 +12,13 @@ use alloc::vec::Vec;
 pub struct Log {
     /// Somebody wants to hear of it.
     pub is_wanted: bool,
-    all: Vec<Happened>,
+    all: Vec<FileEvent>,
     last_cookie: u64,
 }
 
 impl Log {
     /// Takes what there is.
-    pub fn take(&mut self) -> Vec<Happened> {
+    pub fn take(&mut self) -> Vec<FileEvent> {
         core::mem::take(&mut self.all)
     }
 }
@@ -32,7 +32,7 @@ impl<S: Store> Tree<S> {
     pub fn note(&mut self, node: Key, mask: u64) {
         if self.happened.is_wanted {
             let kind = if mask & (event::DELETE_SELF | event::MOVE_SELF) != 0 { 0 } else { self.kind_bit(node) };
-            self.happened.all.push(Happened { node, mask: mask | kind, name: Vec::new(), cookie: 0 });
+            self.happened.all.push(FileEvent { node, mask: mask | kind, name: Vec::new(), cookie: 0 });
         }
     }
 
@@ -40,7 +40,7 @@ impl<S: Store> Tree<S> {
     pub(super) fn note_name(&mut self, directory: Key, name: &[u8], node: Key, mask: u64, cookie: u64) {
         if self.happened.is_wanted {
             let mask = mask | self.kind_bit(node);
-            self.happened.all.push(Happened { node: directory, mask, name: name.to_vec(), cookie });
+            self.happened.all.push(FileEvent { node: directory, mask, name: name.to_vec(), cookie });
         }
     }
 
