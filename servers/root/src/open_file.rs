@@ -1,7 +1,7 @@
 //! An open file: which node, what reading and writing it means, and where it stands.
 
 use crate::table::Key;
-use crate::tree::{Body, Node, format, open};
+use crate::tree::{NodeContent, Node, format, open};
 use nacre_proto::Errno;
 
 /// Numbers of devices (`major << 8 | minor`), those of Linux.
@@ -79,7 +79,7 @@ impl OpenFile {
     /// Opens a node with these flags. There is a controlling terminal only if the console is one.
     pub fn new(key: Key, node: &Node, flags: u64, has_terminal: bool) -> Result<OpenFile, Errno> {
         let operations = match node.body {
-            Body::Special(number) if flags & open::PATH == 0 => behaviour_of(node.kind(), number, has_terminal)?,
+            NodeContent::Special(number) if flags & open::PATH == 0 => behaviour_of(node.kind(), number, has_terminal)?,
             _ => FileOperations::Plain,
         };
         Ok(OpenFile { node: key, operations, flags, position: 0, is_writer: false })
@@ -143,7 +143,7 @@ mod tests {
     use crate::tree::Time;
 
     fn opened(kind: u32, number: u64, flags: u64) -> Result<OpenFile, Errno> {
-        let node = Node::new(kind | 0o666, Body::Special(number), Time::default());
+        let node = Node::new(kind | 0o666, NodeContent::Special(number), Time::default());
         OpenFile::new(Key::from_word(1), &node, flags, false)
     }
 

@@ -17,7 +17,7 @@ mod text;
 mod tests;
 
 pub use content::{Content, Piece};
-pub use node::{Body, Directory, Name, Node, Time, format};
+pub use node::{NodeContent, Directory, Name, Node, Time, format};
 pub use resolve::Place;
 
 use crate::notices::event;
@@ -86,7 +86,7 @@ impl<S: Store> Tree<S> {
         // The first key of a table is known beforehand, and the root is its own parent.
         let parent = Key::from_word(1 << 32);
         let body = Directory::new(parent);
-        let mut node = Node::new(format::DIRECTORY | 0o755, Body::Directory(body), now);
+        let mut node = Node::new(format::DIRECTORY | 0o755, NodeContent::Directory(body), now);
         node.links = 2;
         let root = nodes.insert(node);
         debug_assert_eq!(root, parent);
@@ -140,14 +140,14 @@ impl<S: Store> Tree<S> {
     /// A node that is a directory, or `ENOTDIR`.
     pub fn directory(&self, key: Key) -> Result<&Directory, Errno> {
         match &self.node(key)?.body {
-            Body::Directory(directory) => Ok(directory),
+            NodeContent::Directory(directory) => Ok(directory),
             _ => Err(Errno::ENOTDIR),
         }
     }
 
     fn directory_mut(&mut self, key: Key) -> Result<&mut Directory, Errno> {
         match &mut self.node_mut(key)?.body {
-            Body::Directory(directory) => Ok(directory),
+            NodeContent::Directory(directory) => Ok(directory),
             _ => Err(Errno::ENOTDIR),
         }
     }
@@ -188,15 +188,15 @@ impl<S: Store> Tree<S> {
         let writes = flags & open::ACCESS != 0;
         let node = self.nodes.get_mut(key).ok_or(Errno::EIO)?;
         match &mut node.body {
-            Body::Link(_) if flags & open::PATH == 0 && flags & open::DIRECTORY == 0 => return Err(Errno::ELOOP),
-            Body::Directory(_) if writes || flags & (open::CREATE | open::TRUNCATE) != 0 => return Err(Errno::EISDIR),
-            Body::Directory(_) => {}
+            NodeContent::Link(_) if flags & open::PATH == 0 && flags & open::DIRECTORY == 0 => return Err(Errno::ELOOP),
+            NodeContent::Directory(_) if writes || flags & (open::CREATE | open::TRUNCATE) != 0 => return Err(Errno::EISDIR),
+            NodeContent::Directory(_) => {}
             _ if flags & open::DIRECTORY != 0 => return Err(Errno::ENOTDIR),
-            Body::File(_) if node.runners != 0 && (writes || flags & open::TRUNCATE != 0) => return Err(Errno::ETXTBSY),
-            Body::File(content) if content.is_read_only() && (writes || flags & open::TRUNCATE != 0) => return Err(Errno::EACCES),
+            NodeContent::File(_) if node.runners != 0 && (writes || flags & open::TRUNCATE != 0) => return Err(Errno::ETXTBSY),
+            NodeContent::File(content) if content.is_read_only() && (writes || flags & open::TRUNCATE != 0) => return Err(Errno::EACCES),
             // As of a device: there is nothing to cut off.
-            Body::File(content) if content.is_fixed() => {}
-            Body::File(content) if flags & open::TRUNCATE != 0 => {
+            NodeContent::File(content) if content.is_fixed() => {}
+            NodeContent::File(content) if flags & open::TRUNCATE != 0 => {
                 let is_done = content.set_size_piece(&mut self.store, 0)?;
                 node.touch(now);
                 if is_done {
@@ -227,7 +227,7 @@ impl<S: Store> Tree<S> {
         if self.nodes.get(key).is_none_or(|node| node.links > 0 || node.opens > 0) {
             return;
         }
-        if let Some(Node { body: Body::File(mut content), .. }) = self.nodes.remove(key) {
+        if let Some(Node { body: NodeContent::File(mut content), .. }) = self.nodes.remove(key) {
             content.release(&mut self.store);
         }
         self.note(key, event::DELETE_SELF);
@@ -241,11 +241,11 @@ impl<S: Store> Tree<S> {
             mode: node.mode,
             links: node.links,
             owner: (node.uid, node.gid),
-            device: if let Body::Special(device) = node.body { device } else { 0 },
+            device: if let NodeContent::Special(device) = node.body { device } else { 0 },
             size: node.size(),
             blocks: match &node.body {
-                Body::File(content) => content.blocks(),
-                Body::Directory(_) => node::DIRECTORY_SIZE / 512,
+                NodeContent::File(content) => content.blocks(),
+                NodeContent::Directory(_) => node::DIRECTORY_SIZE / 512,
                 _ => 0,
             },
             times: [node.accessed, node.modified, node.changed],
@@ -255,8 +255,8 @@ impl<S: Store> Tree<S> {
     /// The content of a regular file, with the store it lies in.
     pub fn content(&self, key: Key) -> Result<(&Content, &S), Errno> {
         match &self.node(key)?.body {
-            Body::File(content) => Ok((content, &self.store)),
-            Body::Directory(_) => Err(Errno::EISDIR),
+            NodeContent::File(content) => Ok((content, &self.store)),
+            NodeContent::Directory(_) => Err(Errno::EISDIR),
             _ => Err(Errno::EINVAL),
         }
     }
@@ -268,7 +268,7 @@ impl<S: Store> Tree<S> {
         if node.is_sealed(F_SEAL_WRITE | F_SEAL_FUTURE_WRITE) || grows && node.is_sealed(F_SEAL_GROW) {
             return Err(Errno::EPERM);
         }
-        let Body::File(content) = &mut node.body else { return Err(Errno::EINVAL) };
+        let NodeContent::File(content) = &mut node.body else { return Err(Errno::EINVAL) };
         let count = content.write(&mut self.store, offset, bytes)?;
         node.touch(now);
         if self.happened.is_wanted {
@@ -290,8 +290,8 @@ impl<S: Store> Tree<S> {
             return Err(Errno::EPERM);
         }
         let is_done = match &mut node.body {
-            Body::File(content) => content.set_size_piece(&mut self.store, size)?,
-            Body::Directory(_) => return Err(Errno::EISDIR),
+            NodeContent::File(content) => content.set_size_piece(&mut self.store, size)?,
+            NodeContent::Directory(_) => return Err(Errno::EISDIR),
             _ => return Err(Errno::EINVAL),
         };
         node.touch(now);
@@ -354,7 +354,7 @@ impl<S: Store> Tree<S> {
     pub fn read_link(&self, start: Key, path: &[u8]) -> Result<&[u8], Errno> {
         let key = self.resolve(start, path, false)?.existing()?;
         match &self.node(key)?.body {
-            Body::Link(target) => Ok(target),
+            NodeContent::Link(target) => Ok(target),
             _ => Err(Errno::EINVAL),
         }
     }

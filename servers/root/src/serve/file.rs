@@ -11,7 +11,7 @@ use crate::objects::Kind;
 use crate::open_file::{FileOperations, CHANGEABLE, OpenFile};
 use crate::root::Root;
 use crate::table::Key;
-use crate::tree::{Body, Facts, Node, format, open};
+use crate::tree::{NodeContent, Facts, Node, format, open};
 use nacre_abi::message::MAX_BYTES;
 use nacre_proto::file::{self, Server, allocate, execute, flags, hand_out, lock, lock_owned, lock_owner, map, poll, read, seals, seek, set_mode, set_owner};
 use nacre_proto::file::{set_size, set_times, share, status, sync, watch, write};
@@ -361,7 +361,7 @@ fn access(file: &OpenFile) -> Access {
 /// Returns the position that `SEEK_END` counts from.
 fn plain_size(node: &Node) -> u64 {
     match &node.body {
-        Body::File(content) => content.size(),
+        NodeContent::File(content) => content.size(),
         _ => 0,
     }
 }
@@ -369,7 +369,7 @@ fn plain_size(node: &Node) -> u64 {
 /// The next data or hole.
 fn seek_data(node: &Node, offset: u64, data: bool) -> Result<u64, Errno> {
     match &node.body {
-        Body::File(content) => content.find_next(offset, data).ok_or(Errno::ENXIO),
+        NodeContent::File(content) => content.find_next(offset, data).ok_or(Errno::ENXIO),
         _ => Err(Errno::ENXIO),
     }
 }

@@ -5,7 +5,7 @@ use crate::objects::{Kind, View};
 use crate::open_file::OpenFile;
 use crate::root::Root;
 use crate::table::Key;
-use crate::tree::Body;
+use crate::tree::NodeContent;
 use crate::views;
 use crate::waits::Place;
 use nacre_abi::fault;
@@ -18,7 +18,7 @@ impl Root {
     pub(super) fn share(&mut self, account: Key, opened: &OpenFile, size: u64, access: u64) -> Result<(u64, OwnedReference, OwnedReference), Errno> {
         let (node, writable) = (opened.node, access & SHARE_WRITE != 0);
         let file = self.files.tree.node(node)?;
-        let Body::File(content) = &file.body else { return Err(Errno::ENODEV) };
+        let NodeContent::File(content) = &file.body else { return Err(Errno::ENODEV) };
         if writable && file.is_sealed(F_SEAL_WRITE | F_SEAL_FUTURE_WRITE) {
             return Err(Errno::EPERM);
         }
@@ -109,7 +109,7 @@ impl Root {
     pub(super) fn allocate_part(&mut self, node: Key, flags: u64, offset: u64, size: u64) -> Result<Option<u64>, Errno> {
         let end = offset.checked_add(size).filter(|end| *end <= i64::MAX as u64).ok_or(Errno::EFBIG)?;
         let now = self.files.clock.now();
-        let Body::File(content) = &self.files.tree.node(node)?.body else { return Err(Errno::ENODEV) };
+        let NodeContent::File(content) = &self.files.tree.node(node)?.body else { return Err(Errno::ENODEV) };
         let before = content.size();
         match flags {
             _ if size == 0 => Err(Errno::EINVAL),

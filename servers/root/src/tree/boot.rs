@@ -1,6 +1,6 @@
 //! Filling the tree from the boot image.
 
-use super::node::{Body, Directory, Node, Time, format};
+use super::node::{NodeContent, Directory, Node, Time, format};
 use super::{Content, Tree};
 use crate::frames::FRAME;
 use crate::store::Store;
@@ -104,7 +104,11 @@ impl<S: Store> Tree<S> {
         if place.node.is_some() {
             return Err(Errno::EEXIST);
         }
-        let mut node = Node::new(format::REGULAR | mode, Body::File(content), now);
+<<<<<<< HEAD
+        let mut node = Node::new(format::REGULAR | mode, NodeContent::File(content), now);
+=======
+        let mut node = Node::new(format::REGULAR | STORE_MODE, NodeContent::File(Content::fixed(start, size)), now);
+>>>>>>> 5ecffdd (root: NodeContent of a node is NodeContent)
         node.links = 1;
         let key = self.insert(node);
         if self.enter_new_name(place.directory, Cow::Borrowed(split(path).1), key) { Ok(()) } else { Err(Errno::EEXIST) }
@@ -133,16 +137,16 @@ impl<S: Store> Tree<S> {
         Ok(())
     }
 
-    fn boot_body(&self, parent: Key, file: &File, start: u64) -> Option<Body> {
+    fn boot_body(&self, parent: Key, file: &File, start: u64) -> Option<NodeContent> {
         match file.mode & format::MASK {
-            format::REGULAR if file.offset.is_multiple_of(FRAME) => Some(Body::File(Content::boot(start + file.offset, file.size))),
+            format::REGULAR if file.offset.is_multiple_of(FRAME) => Some(NodeContent::File(Content::boot(start + file.offset, file.size))),
             format::DIRECTORY => {
-                Some(Body::Directory(Directory::new(parent)))
+                Some(NodeContent::Directory(Directory::new(parent)))
             }
             format::LINK if (1..4096).contains(&file.size) => {
                 let mut target = vec![0; file.size as usize];
                 self.store.span(start + file.offset, file.size).copy_to(&mut target);
-                Some(Body::Link(Cow::Owned(target)))
+                Some(NodeContent::Link(Cow::Owned(target)))
             }
             _ => None,
         }

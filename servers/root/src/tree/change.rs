@@ -1,7 +1,7 @@
 //! Changes of the tree: names made, moved and removed. Everything is checked before anything
 //! changes.
 
-use super::node::{Body, Directory, Node, Time, format};
+use super::node::{NodeContent, Directory, Node, Time, format};
 use super::resolve::{Place, check_path, owned};
 use super::{Content, Tree};
 use crate::notices::event;
@@ -24,7 +24,7 @@ impl<S: Store> Tree<S> {
         if place.trailing {
             return Err(Errno::EISDIR);
         }
-        let node = Node::new(format::REGULAR | mode & PERMISSIONS, Body::File(Content::default()), now);
+        let node = Node::new(format::REGULAR | mode & PERMISSIONS, NodeContent::File(Content::default()), now);
         self.add(place, node, now)
     }
 
@@ -32,7 +32,7 @@ impl<S: Store> Tree<S> {
     pub fn make_directory(&mut self, start: Key, path: &[u8], mode: u32, now: Time) -> Result<Key, Errno> {
         let place = self.free_place(start, path)?;
         let body = Directory::new(place.directory);
-        let node = Node::new(format::DIRECTORY | mode & PERMISSIONS, Body::Directory(body), now);
+        let node = Node::new(format::DIRECTORY | mode & PERMISSIONS, NodeContent::Directory(body), now);
         let key = self.add(&place, node, now)?;
         self.change_links(key, 1);
         self.change_links(place.directory, 1);
@@ -43,16 +43,16 @@ impl<S: Store> Tree<S> {
     pub fn make_link(&mut self, start: Key, target: &[u8], path: &[u8], now: Time) -> Result<(), Errno> {
         check_path(target)?;
         let place = self.free_place_for_other(start, path)?;
-        self.add(&place, Node::new(format::LINK | 0o777, Body::Link(owned(target)), now), now).map(|_| ())
+        self.add(&place, Node::new(format::LINK | 0o777, NodeContent::Link(owned(target)), now), now).map(|_| ())
     }
 
     /// A device, pipe, socket or empty regular file, as `mknod` makes it.
     pub fn make_node(&mut self, start: Key, path: &[u8], mode: u32, device: u64, now: Time) -> Result<(), Errno> {
         let place = self.free_place_for_other(start, path)?;
         let body = match mode & format::MASK {
-            0 | format::REGULAR => Body::File(Content::default()),
-            format::CHARACTER | format::BLOCK => Body::Special(device),
-            format::FIFO | format::SOCKET => Body::Special(0),
+            0 | format::REGULAR => NodeContent::File(Content::default()),
+            format::CHARACTER | format::BLOCK => NodeContent::Special(device),
+            format::FIFO | format::SOCKET => NodeContent::Special(0),
             format::DIRECTORY => return Err(Errno::EPERM),
             _ => return Err(Errno::EINVAL),
         };
@@ -165,9 +165,9 @@ impl<S: Store> Tree<S> {
         let key = place.existing()?;
         let node = self.node(key)?;
         match (is_directory, &node.body) {
-            (false, Body::Directory(_)) => return Err(Errno::EISDIR),
-            (true, Body::Directory(_)) if key == self.root() => return Err(Errno::EBUSY),
-            (true, Body::Directory(body)) => check_removal(&place, body)?,
+            (false, NodeContent::Directory(_)) => return Err(Errno::EISDIR),
+            (true, NodeContent::Directory(_)) if key == self.root() => return Err(Errno::EBUSY),
+            (true, NodeContent::Directory(body)) => check_removal(&place, body)?,
             (is_directory, _) if is_directory || place.trailing => return Err(Errno::ENOTDIR),
             _ => {}
         }
@@ -281,9 +281,9 @@ impl<S: Store> Tree<S> {
         match new.node.map(|target| self.node(target)).transpose()? {
             None => self.check_addition(new.directory),
             Some(target) => match &target.body {
-                Body::Directory(_) if !is_directory => Err(Errno::EISDIR),
-                Body::Directory(body) if !body.entries().is_empty() && new.node != Some(key) => Err(Errno::ENOTEMPTY),
-                Body::Directory(_) => Ok(()),
+                NodeContent::Directory(_) if !is_directory => Err(Errno::EISDIR),
+                NodeContent::Directory(body) if !body.entries().is_empty() && new.node != Some(key) => Err(Errno::ENOTEMPTY),
+                NodeContent::Directory(_) => Ok(()),
                 _ if is_directory => Err(Errno::ENOTDIR),
                 _ => Ok(()),
             },

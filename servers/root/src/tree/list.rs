@@ -1,6 +1,6 @@
 //! Listing a directory in pieces.
 
-use super::{Body, Tree};
+use super::{NodeContent, Tree};
 use crate::store::Store;
 use crate::table::Key;
 use alloc::vec::Vec;
@@ -47,7 +47,7 @@ impl<S: Store> Tree<S> {
     /// Returns the number of names in a directory, without `.` and `..`.
     pub fn population(&self, directory: Key) -> usize {
         match self.get(directory).map(|node| &node.body) {
-            Some(Body::Directory(body)) => body.entries().len(),
+            Some(NodeContent::Directory(body)) => body.entries().len(),
             _ => 0,
         }
     }

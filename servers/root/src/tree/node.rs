@@ -111,7 +111,7 @@ pub const FIRST_COOKIE: u64 = 3;
 
 /// Contents of a node, by its kind.
 #[derive(Debug)]
-pub enum Body {
+pub enum NodeContent {
     /// A directory.
     Directory(Directory),
     /// A regular file.
@@ -154,12 +154,12 @@ pub struct Node {
     /// Last change of anything.
     pub changed: Time,
     /// The rest.
-    pub body: Body,
+    pub body: NodeContent,
 }
 
 impl Node {
     /// A node without names.
-    pub fn new(mode: u32, body: Body, now: Time) -> Node {
+    pub fn new(mode: u32, body: NodeContent, now: Time) -> Node {
         Node { mode, parent: None, cookie: 0, links: 0, opens: 0, writers: 0, runners: 0, seals: None, is_linkable: false, uid: 0, gid: 0, accessed: now, modified: now, changed: now, body }
     }
 
@@ -170,16 +170,16 @@ impl Node {
 
     /// Returns true if it is a directory.
     pub fn is_directory(&self) -> bool {
-        matches!(self.body, Body::Directory(_))
+        matches!(self.body, NodeContent::Directory(_))
     }
 
     /// Size in bytes, as `stat` shows it.
     pub fn size(&self) -> u64 {
         match &self.body {
-            Body::Directory(_) => DIRECTORY_SIZE,
-            Body::File(content) => content.size(),
-            Body::Link(target) => target.len() as u64,
-            Body::Special(_) => 0,
+            NodeContent::Directory(_) => DIRECTORY_SIZE,
+            NodeContent::File(content) => content.size(),
+            NodeContent::Link(target) => target.len() as u64,
+            NodeContent::Special(_) => 0,
         }
     }
 

@@ -2,7 +2,7 @@
 //! now.
 
 use super::Tree;
-use super::node::{Body, Name};
+use super::node::{NodeContent, Name};
 use crate::store::Store;
 use crate::table::Key;
 use alloc::borrow::Cow;
@@ -102,7 +102,7 @@ impl<S: Store> Tree<S> {
     /// The node that one name leads to from a directory.
     fn step(&self, directory: Key, part: &[u8]) -> Result<Option<Key>, Errno> {
         let node = self.get(directory).ok_or(Errno::ENOENT)?;
-        let Body::Directory(body) = &node.body else { return Err(Errno::ENOTDIR) };
+        let NodeContent::Directory(body) = &node.body else { return Err(Errno::ENOTDIR) };
         match part {
             b"." => Ok(Some(directory)),
             b".." => Ok(Some(body.parent)),
@@ -114,7 +114,7 @@ impl<S: Store> Tree<S> {
     /// Returns the target of a node that is a symbolic link.
     pub fn link_target(&self, node: Key) -> Option<&Name> {
         match &self.get(node)?.body {
-            Body::Link(target) => Some(target),
+            NodeContent::Link(target) => Some(target),
             _ => None,
         }
     }

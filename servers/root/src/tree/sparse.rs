@@ -1,7 +1,7 @@
 //! Files without names, and what concerns the memory of a file: pages that are shared, holes,
 //! seals.
 
-use super::node::{Body, Node, format};
+use super::node::{NodeContent, Node, format};
 use super::{Content, Time, Tree, open};
 use crate::store::Store;
 use crate::table::Key;
@@ -40,13 +40,13 @@ impl<S: Store> Tree<S> {
             return Err(Errno::ENOSPC);
         }
         self.nodes.reserve()?;
-        Ok(self.insert(Node::new(format::REGULAR | mode, Body::File(Content::default()), now)))
+        Ok(self.insert(Node::new(format::REGULAR | mode, NodeContent::File(Content::default()), now)))
     }
 
     /// Memory for a page of a file that is shared; see [`Content::page`].
     pub fn page(&mut self, key: Key, offset: u64, writable: bool) -> Option<(u64, u64, u64)> {
         match &mut self.nodes.get_mut(key)?.body {
-            Body::File(content) => content.page(&mut self.store, offset, writable),
+            NodeContent::File(content) => content.page(&mut self.store, offset, writable),
             _ => None,
         }
     }
@@ -57,7 +57,7 @@ impl<S: Store> Tree<S> {
         if node.is_sealed(F_SEAL_WRITE | F_SEAL_FUTURE_WRITE) {
             return Err(Errno::EPERM);
         }
-        let Body::File(content) = &mut node.body else { return Err(Errno::ENODEV) };
+        let NodeContent::File(content) = &mut node.body else { return Err(Errno::ENODEV) };
         let next = content.punch(&mut self.store, start, end)?;
         node.touch(now);
         Ok(next)

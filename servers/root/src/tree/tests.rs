@@ -285,7 +285,7 @@ fn random_operations_keep_the_books() {
 fn check_links(tree: &Tree<Fake>) {
     let mut counted = BTreeMap::new();
     for (key, node) in tree.nodes.iter() {
-        let Body::Directory(body) = &node.body else { continue };
+        let NodeContent::Directory(body) = &node.body else { continue };
         *counted.entry(key).or_insert(0) += 1;
         *counted.entry(body.parent).or_insert(0) += u32::from(key != tree.root());
         for entry in body.entries().values() {

@@ -4,7 +4,7 @@
 //! first open file is no writer, as on Linux.
 
 use super::Tree;
-use super::node::{Body, Node};
+use super::node::{NodeContent, Node};
 use crate::store::Store;
 use crate::table::Key;
 use nacre_proto::Errno;
@@ -16,7 +16,7 @@ impl<S: Store> Tree<S> {
     /// A regular file, or `EACCES`.
     fn text(&mut self, key: Key) -> Result<&mut Node, Errno> {
         let node = self.node_mut(key)?;
-        if matches!(node.body, Body::File(_)) { Ok(node) } else { Err(Errno::EACCES) }
+        if matches!(node.body, NodeContent::File(_)) { Ok(node) } else { Err(Errno::EACCES) }
     }
 
     /// Counts one more way to write a file; returns false if the node is no regular file.
@@ -24,7 +24,7 @@ impl<S: Store> Tree<S> {
     pub fn start_writing(&mut self, key: Key) -> Result<bool, Errno> {
         match self.text(key) {
             Ok(node) if node.runners != 0 => Err(Errno::ETXTBSY),
-            Ok(Node { body: Body::File(content), .. }) if content.is_read_only() => Err(Errno::EACCES),
+            Ok(Node { body: NodeContent::File(content), .. }) if content.is_read_only() => Err(Errno::EACCES),
             Ok(node) => {
                 node.writers += 1;
                 Ok(true)
