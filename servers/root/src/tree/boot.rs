@@ -104,11 +104,7 @@ impl<S: Store> Tree<S> {
         if place.node.is_some() {
             return Err(Errno::EEXIST);
         }
-<<<<<<< HEAD
         let mut node = Node::new(format::REGULAR | mode, NodeContent::File(content), now);
-=======
-        let mut node = Node::new(format::REGULAR | STORE_MODE, NodeContent::File(Content::fixed(start, size)), now);
->>>>>>> 5ecffdd (root: NodeContent of a node is NodeContent)
         node.links = 1;
         let key = self.insert(node);
         if self.enter_new_name(place.directory, Cow::Borrowed(split(path).1), key) { Ok(()) } else { Err(Errno::EEXIST) }
