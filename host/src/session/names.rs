@@ -8,11 +8,11 @@ use object::{Object, ObjectSymbol, SymbolKind};
 
 /// The line after which addresses follow.
 const BACKTRACE: &[u8] = b"backtrace:";
-/// What each message begins with on the terminal.
+/// Beginning of each message on the terminal.
 const PREFIX: &[u8] = b"nacre: ";
-/// Longest line that is looked at. A line of a backtrace is shorter.
+/// Maximum length of a line that is looked at. A line of a backtrace is shorter.
 const LONGEST_LINE: usize = 64;
-/// Longest name that is shown, in characters.
+/// Maximum length of a name that is shown, in characters.
 const LONGEST_NAME: usize = 120;
 
 /// A filter of the guest's messages.
@@ -48,7 +48,7 @@ impl Names {
         named
     }
 
-    /// What the line that ends here lacks.
+    /// Returns the name that the line which ends here lacks.
     fn name_of_line(&mut self) -> String {
         let line = self.line.strip_prefix(PREFIX).unwrap_or(&self.line).trim_ascii();
         if line == BACKTRACE {

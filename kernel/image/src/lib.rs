@@ -6,7 +6,7 @@
 pub mod multiboot;
 pub mod pvh;
 
-/// Where physical memory is read.
+/// Source of physical memory.
 pub trait PhysicalBytes {
     /// `size` bytes at `start`, if they can be reached.
     fn bytes(&self, start: u64, size: u64) -> Option<&[u8]>;

@@ -9,7 +9,7 @@ use nacre_proto::process::{ask, ask_file, visit};
 use nacre_proto::server::{self, Output};
 use nacre_sys::{OwnedReference, OwnedThread, Space, Span, Thread};
 
-/// Most who ask one process at a time.
+/// Maximum number of processes that ask one process at a time.
 const MOST: usize = 64;
 /// Flags of a fresh thread: interrupts on, and the bit that is always set.
 const FLAGS: u64 = 0x202;
@@ -31,7 +31,7 @@ pub struct Visit {
 /// All that is asked of one process.
 #[derive(Default)]
 pub struct Visits {
-    /// Where the thread begins; 0: nobody answers.
+    /// Address at which the thread begins; 0: nobody answers.
     visited: u64,
     thread: Option<OwnedThread>,
     /// The thread waits here.
@@ -62,7 +62,7 @@ impl Visits {
         }
     }
 
-    /// It lives nowhere any more.
+    /// Ends all questions: the process lives nowhere any more.
     pub fn end(&mut self) {
         self.refuse_all(Errno::ESRCH);
         self.moved(0);
@@ -111,7 +111,7 @@ impl Visits {
         self.is_asked = visit::Output { question, first, second, third, owner }.send(waiting, Span::from(&visit.data[..])).is_ok();
     }
 
-    /// What was handed out, and is answered now.
+    /// Takes the question that was handed out and is answered now.
     fn take(&mut self) -> Option<Visit> {
         // An answer to nothing leaves those who wait for theirs.
         if core::mem::take(&mut self.is_asked) { self.visits.pop_front() } else { None }
@@ -127,7 +127,7 @@ impl Visits {
         }
     }
 
-    /// The same with a reference.
+    /// Answers the question that was handed out with a reference.
     pub fn answer_file(&mut self, [first, second]: [u64; 2], file: OwnedReference) {
         let Some(visit) = self.take() else { return };
         if visit.wants_file {

@@ -59,10 +59,10 @@ pub mod control {
     pub const END_OF_LINE_2: usize = 16;
 }
 
-/// How many control characters there are.
+/// Number of control characters.
 const CONTROLS: usize = 19;
 
-/// What a terminal does with what passes through it.
+/// Treatment of the bytes that pass through a terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Attributes {
     /// See [`input`].
@@ -83,7 +83,7 @@ pub struct Attributes {
 pub const SIZE: usize = 36;
 
 impl Default for Attributes {
-    /// What a Linux terminal starts with.
+    /// Returns the attributes that a Linux terminal starts with.
     fn default() -> Attributes {
         Attributes {
             input: input::RETURN_TO_NEWLINE | input::XON | input::UTF8,
@@ -105,7 +105,7 @@ impl Default for Attributes {
 }
 
 impl Attributes {
-    /// What a pseudo-terminal of Linux starts with.
+    /// Returns the attributes that a pseudo-terminal of Linux starts with.
     pub fn of_pair() -> Attributes {
         Attributes { input: input::RETURN_TO_NEWLINE | input::XON, hardware: 0o277, ..Attributes::default() }
     }
@@ -121,7 +121,7 @@ impl Attributes {
         bytes
     }
 
-    /// From `struct termios`; every value has a meaning.
+    /// Decodes `struct termios`; every value has a meaning.
     pub fn from_bytes(bytes: &[u8; SIZE]) -> Attributes {
         let word = |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
         let mut controls = [0; CONTROLS];
@@ -129,12 +129,12 @@ impl Attributes {
         Attributes { input: word(0), output: word(4), hardware: word(8), local: word(12), line: bytes[16], controls }
     }
 
-    /// Whether `byte` is the control character `number`, which is turned on.
+    /// Returns true if `byte` is the control character `number`, which is turned on.
     pub fn is(&self, byte: u8, number: usize) -> bool {
         byte != 0 && self.controls[number] == byte
     }
 
-    /// Whether all local flags of `flags` are set.
+    /// Returns true if all local flags of `flags` are set.
     pub fn has_local(&self, flags: u32) -> bool {
         self.local & flags == flags
     }

@@ -5,10 +5,10 @@
 use crate::Terminal;
 use crate::attributes::{control, input};
 
-/// Whether output is held back.
+/// Flow control of output.
 #[derive(Clone, Copy, Default)]
 pub struct Flow {
-    /// Whoever has the screen looks: without that the keys are keys like others.
+    /// Set while somebody looks at the screen. Without that the keys are keys like others.
     pub(crate) is_followed: bool,
     is_stopped: bool,
     by_call: bool,
@@ -21,7 +21,7 @@ impl Terminal {
         self
     }
 
-    /// Whether output is to wait.
+    /// Returns true if output is to wait.
     pub fn is_stopped(&self) -> bool {
         self.flow.is_stopped
     }
@@ -31,7 +31,7 @@ impl Terminal {
         self.flow = Flow { is_stopped: true, by_call: true, ..self.flow };
     }
 
-    /// It waits no more, if a call had stopped it.
+    /// Lets output go on, if a call had stopped it.
     pub fn start_output(&mut self) {
         if core::mem::take(&mut self.flow.by_call) {
             self.flow.is_stopped = false;
@@ -52,7 +52,8 @@ impl Terminal {
         self.flow.is_followed && self.attributes.input & input::XON != 0
     }
 
-    /// Whether the byte was one of the two keys. Any other starts output, too, if it is to.
+    /// Takes a byte that is one of the two keys, and returns true. Any other byte starts output,
+    /// too, if the attributes say so.
     pub(crate) fn take_flow(&mut self, byte: u8) -> bool {
         if !self.controls_flow() {
             return false;

@@ -22,10 +22,10 @@ use attributes::{control, input, local};
 use nacre_proto::flags::{TERMINAL_INTERRUPT, TERMINAL_QUIT, TERMINAL_SUSPEND};
 use output::Output;
 
-/// Most bytes of one line, and most bytes that wait to be read, as for Linux.
+/// Maximum of bytes of one line, and of bytes that wait to be read, as in Linux.
 const MAX_INPUT: usize = 4095;
 
-/// What a key asks for beside input.
+/// Signal that a key asks for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Signal {
     /// `^C`.
@@ -47,13 +47,13 @@ impl Signal {
     }
 }
 
-/// Most columns of a tab.
+/// Maximum of columns of a tab.
 const TAB: u32 = 8;
 
 /// A terminal.
 #[derive(Default)]
 pub struct Terminal {
-    /// What it does with what passes.
+    /// Treatment of the bytes that pass.
     pub attributes: Attributes,
     /// Rows and columns.
     pub window: (u16, u16),
@@ -61,9 +61,10 @@ pub struct Terminal {
     line: Vec<u8>,
     /// The column where the line began, for erasing tabs.
     line_column: u32,
-    /// What can be read.
+    /// Bytes that can be read.
     ready: VecDeque<u8>,
-    /// Where each line in `ready` ends, counted in bytes from its start (canonical mode). A line of no bytes is an end of file.
+    /// Ends of the lines in `ready`, counted in bytes from its start (canonical mode). A line of no
+    /// bytes is an end of file.
     ends: VecDeque<usize>,
     /// The next byte is taken as it is.
     literal: bool,
@@ -109,7 +110,7 @@ impl Terminal {
         }
     }
 
-    /// Whether the byte asks for a signal.
+    /// Takes a byte that asks for a signal, and returns the signal.
     fn signal(&mut self, byte: u8, echo: &mut VecDeque<u8>) -> Option<Signal> {
         if !self.attributes.has_local(local::SIGNALS) {
             return None;
@@ -307,7 +308,7 @@ impl Terminal {
         }
     }
 
-    /// Whether a read would end at once (without the time limit of `VTIME`).
+    /// Returns true if a read would end at once (without the time limit of `VTIME`).
     pub fn is_readable(&self) -> bool {
         if self.attributes.has_local(local::CANONICAL) {
             return !self.ends.is_empty();
@@ -320,12 +321,13 @@ impl Terminal {
         usize::from(self.attributes.controls[control::MINIMUM])
     }
 
-    /// Whether a read of at most `limit` bytes would end at once: it needs no more than it asks for.
+    /// Returns true if a read of at most `limit` bytes would end at once. It needs no more than it
+    /// asks for.
     pub fn is_readable_for(&self, limit: usize) -> bool {
         self.is_readable() || !self.attributes.has_local(local::CANONICAL) && limit > 0 && self.ready.len() >= limit
     }
 
-    /// Whether a poll finds input: with a limit of time any byte, and never none.
+    /// Returns true if a poll finds input: with a limit of time any byte, and never none.
     pub fn has_input(&self) -> bool {
         if self.attributes.has_local(local::CANONICAL) {
             return !self.ends.is_empty();
@@ -334,29 +336,30 @@ impl Terminal {
         self.ready.len() >= wanted
     }
 
-    /// Whether a key would be taken. A line that nobody could read before its end takes all, and drops what is too much.
+    /// Returns true if a key would be taken. A line that nobody could read before its end takes
+    /// all, and drops what is too much.
     pub fn has_room(&self) -> bool {
         self.line.len() + self.ready.len() < MAX_INPUT || self.attributes.has_local(local::CANONICAL) && self.ends.is_empty()
     }
 
-    /// Whether a key for a signal drops what waits.
+    /// Returns true if a key for a signal drops what waits.
     pub fn signals_flush(&self) -> bool {
         !self.attributes.has_local(local::NO_FLUSH)
     }
 
-    /// Whether output of those in the background stops them.
+    /// Returns true if output of a background process stops it.
     pub fn stops_background(&self) -> bool {
         self.attributes.has_local(local::STOP_BACKGROUND)
     }
 
-    /// How many nanoseconds a read may wait from now on (`VTIME`); `None` is for ever.
+    /// Returns the nanoseconds that a read may wait from now on (`VTIME`); `None`: for ever.
     pub fn patience(&self) -> Option<u64> {
         let time = u64::from(self.attributes.controls[control::TIME]);
         let counts = self.minimum() == 0 || !self.ready.is_empty();
         (!self.attributes.has_local(local::CANONICAL) && time > 0 && counts).then_some(time * 100_000_000)
     }
 
-    /// How many bytes the next read can get.
+    /// Returns the number of bytes that the next read can get.
     pub fn available(&self) -> usize {
         if self.attributes.has_local(local::CANONICAL) { self.ends.front().copied().unwrap_or(0) } else { self.ready.len() }
     }
@@ -366,7 +369,7 @@ impl Terminal {
         if self.attributes.has_local(local::CANONICAL) { self.ends.iter().sum() } else { self.ready.len() }
     }
 
-    /// What the next read of at most `limit` bytes gets.
+    /// Returns the bytes that the next read of at most `limit` bytes gets.
     pub fn look(&self, limit: usize) -> Vec<u8> {
         self.ready.iter().take(self.available().min(limit)).copied().collect()
     }
@@ -385,7 +388,8 @@ impl Terminal {
         self.ready.drain(..count).collect()
     }
 
-    /// What was read did not arrive: it is first again. `ended`: it was a line's end.
+    /// Puts back bytes that did not reach their reader. They are first again. `ended`: they were a
+    /// line's end.
     pub fn put_back(&mut self, bytes: &[u8], ended: bool) {
         bytes.iter().rev().for_each(|byte| self.ready.push_front(*byte));
         if !self.attributes.has_local(local::CANONICAL) {

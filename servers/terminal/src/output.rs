@@ -3,7 +3,7 @@
 use super::attributes::{Attributes, output};
 use alloc::collections::VecDeque;
 
-/// Where the cursor is.
+/// Position of the cursor.
 #[derive(Default, Debug)]
 pub struct Output {
     column: u32,

@@ -59,7 +59,7 @@ pub struct Module {
     pub paths: Vec<Used>,
     /// Methods that it calls, each with its line.
     pub calls: Vec<(String, usize)>,
-    /// Its inherent impls.
+    /// Inherent impls of the module.
     pub impls: Vec<InherentImpl>,
 }
 

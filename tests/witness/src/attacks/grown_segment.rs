@@ -16,9 +16,9 @@ const SEEN: u64 = 0x10_0000;
 const ATTACHMENTS: usize = 2000;
 /// Attempts to grow.
 const ROUNDS: usize = 40;
-/// What stands behind the segment: `mov eax, 0x5ec2e7`, and a jump to itself.
+/// Code behind the segment: `mov eax, 0x5ec2e7`, and a jump to itself.
 const SECRET: [u8; 7] = [0xb8, 0xe7, 0xc2, 0x5e, 0x00, 0xeb, 0xfe];
-/// What the thread has in `rax` when it has found that.
+/// Value of the thread's `rax` when it has found that code.
 const FOUND: u64 = 0x005e_c2e7;
 
 /// The thread that looks; 0: nobody looks any more.

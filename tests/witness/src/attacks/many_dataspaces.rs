@@ -58,7 +58,7 @@ fn chain(pool: Reference, managers: &[&[u8]]) -> Result<(), Errno> {
     Ok(())
 }
 
-/// As many dataspaces with long names as there are, each shared and attached.
+/// Makes as many dataspaces with long names as there can be, each shared and attached.
 fn fill(pool: Reference) -> Vec<OwnedReference> {
     let mut all = Vec::new();
     for number in 0..MOST {
