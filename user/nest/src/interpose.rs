@@ -7,7 +7,7 @@
 //! objects of proxies.
 
 pub mod crossing;
-pub mod desk;
+pub mod worker_buffers;
 pub mod objects;
 pub mod proxies;
 pub mod quote;
@@ -22,7 +22,7 @@ pub use stage::run;
 use crate::host::{Exception, KILLED, KILLED_TEXT};
 use alloc::vec::Vec;
 use crossing::Crossing;
-use desk::{Answer, Desk, copied};
+use worker_buffers::{Answer, WorkerBuffers, copied};
 use nacre_abi::Status;
 use nacre_proto::Errno;
 use nacre_proto::flags::REPORT_MESSAGE;
@@ -52,7 +52,7 @@ pub struct Letter<'a, T> {
 }
 
 impl<'a, T> Letter<'a, T> {
-    fn new(desk: &Desk, received: &Received, seen: &'a Seen<T>, crossing: Option<&'a Crossing<T>>, original: Reference) -> Letter<'a, T> {
+    fn new(desk: &WorkerBuffers, received: &Received, seen: &'a Seen<T>, crossing: Option<&'a Crossing<T>>, original: Reference) -> Letter<'a, T> {
         Letter {
             worker: desk.number,
             seen,
@@ -111,7 +111,7 @@ pub struct Returned<'a> {
 }
 
 impl<'a> Returned<'a> {
-    fn new<T>(desk: &Desk, answer: &'a Answer<T>) -> Returned<'a> {
+    fn new<T>(desk: &WorkerBuffers, answer: &'a Answer<T>) -> Returned<'a> {
         let names = answer.crossing.as_deref().map_or(&[][..], Crossing::names);
         Returned { label: answer.label, words: answer.words, names, size: answer.size, buffer: desk.reply }
     }

@@ -10,7 +10,7 @@
 mod hiring;
 
 use super::crossing::{Crossing, Translator, Way, destroy};
-use super::desk::{Answer, Desk, filled, room};
+use super::worker_buffers::{Answer, WorkerBuffers, filled, room};
 use super::objects::Objects;
 use super::proxies::{Origin, Proxies, Seen, index_of};
 use super::{Letter, Returned, Watch};
@@ -60,9 +60,9 @@ pub struct Relay<W: Watch> {
     next_worker: AtomicUsize,
     idle: AtomicUsize,
     /// Desks for workers that begin.
-    desks: Lock<Vec<Desk>>,
+    desks: Lock<Vec<WorkerBuffers>>,
     /// Left by a worker that could not begin.
-    spare: Lock<Option<Desk>>,
+    spare: Lock<Option<WorkerBuffers>>,
     staff: Staff,
     bare: BareReplies,
     /// The child's, if we made it; one that is a manager's process ends by the manager's word.
@@ -168,7 +168,7 @@ impl<W: Watch> Relay<W> {
 
     /// Waits for something to do. A client that was not answered learns that nobody will.
     #[inline]
-    fn receive(&self, desk: &mut Desk) -> Result<Received, Status> {
+    fn receive(&self, desk: &mut WorkerBuffers) -> Result<Received, Status> {
         let buffers = Buffers::new(room(desk.request), &desk.request_slots);
         ipc::receive(self.set.address(), buffers, FOREVER)
     }
@@ -221,7 +221,7 @@ impl<W: Watch> Relay<W> {
     }
 
     /// Sends an answer. `None`: nothing was received meanwhile.
-    fn answer(&self, desk: &mut Desk, answer: Answer<W::Tag>) -> Option<Received> {
+    fn answer(&self, desk: &mut WorkerBuffers, answer: Answer<W::Tag>) -> Option<Received> {
         if answer.crossing.is_none() {
             return self.reply_receive(desk, &answer);
         }
@@ -231,14 +231,14 @@ impl<W: Watch> Relay<W> {
 
     /// `None` if the client has gone, or its buffers have: nothing was received.
     #[inline]
-    fn reply_receive(&self, desk: &mut Desk, answer: &Answer<W::Tag>) -> Option<Received> {
+    fn reply_receive(&self, desk: &mut WorkerBuffers, answer: &Answer<W::Tag>) -> Option<Received> {
         let message = Message::new(answer.label, answer.words).with_bytes(filled(desk.reply, answer.size));
         let buffers = Buffers::new(room(desk.request), &desk.request_slots);
         ipc::reply_receive(self.set.address(), &message, buffers, FOREVER).ok()
     }
 
     /// Sends an answer with references, of which nothing is kept here.
-    fn reply(&self, desk: &Desk, answer: Answer<W::Tag>) {
+    fn reply(&self, desk: &WorkerBuffers, answer: Answer<W::Tag>) {
         let message =
             Message::new(answer.label, answer.words).with_bytes(filled(desk.reply, answer.size)).with_references(references(answer.crossing.as_deref()));
         // A client that has gone needs no answer.
@@ -249,7 +249,7 @@ impl<W: Watch> Relay<W> {
     }
 
     #[inline(never)]
-    fn handle(&self, desk: &mut Desk, received: &Received) -> Option<Answer<W::Tag>> {
+    fn handle(&self, desk: &mut WorkerBuffers, received: &Received) -> Option<Answer<W::Tag>> {
         if received.info.0 & (Info::NOTIFICATION | Info::FAULT | Info::EXCEPTION) == 0 {
             self.carry(desk, received)
         } else {
@@ -258,7 +258,7 @@ impl<W: Watch> Relay<W> {
     }
 
     #[cold]
-    fn handle_signal(&self, desk: &mut Desk, received: &Received) -> Option<Answer<W::Tag>> {
+    fn handle_signal(&self, desk: &mut WorkerBuffers, received: &Received) -> Option<Answer<W::Tag>> {
         destroy(&desk.request_slots[..received.references()]);
         if let Some(bits) = received.notification() {
             // Who keeps the child's space has its first proxy, so both bits of the kernel say there that the child is no more.
@@ -278,7 +278,7 @@ impl<W: Watch> Relay<W> {
         Some(Answer::bare(fault::REFUSE))
     }
 
-    fn pass_notification(&self, desk: &Desk, word: u64, bits: u64) {
+    fn pass_notification(&self, desk: &WorkerBuffers, word: u64, bits: u64) {
         let passed = bits & !KERNEL_BITS;
         let entered = if passed == 0 { None } else { self.proxies.lock().enter(word) };
         if let Some(seen) = entered {
@@ -296,7 +296,7 @@ impl<W: Watch> Relay<W> {
 
     /// Carries a message to its original and brings the answer. `None`: there is no answer to give.
     #[inline]
-    fn carry(&self, desk: &mut Desk, received: &Received) -> Option<Answer<W::Tag>> {
+    fn carry(&self, desk: &mut WorkerBuffers, received: &Received) -> Option<Answer<W::Tag>> {
         let entered = self.proxies.lock().enter(received.word);
         let Some(seen) = entered else {
             destroy(&desk.request_slots[..received.references()]);
@@ -314,7 +314,7 @@ impl<W: Watch> Relay<W> {
     /// The child takes care of its exceptions itself: whoever made its space has to see to that,
     /// and it is we who did.
     #[cold]
-    fn keep(&self, desk: &Desk, received: &Received) -> Answer<W::Tag> {
+    fn keep(&self, desk: &WorkerBuffers, received: &Received) -> Answer<W::Tag> {
         let slots = &desk.request_slots[..received.references()];
         let kept = match (slots.first(), *self.space.lock()) {
             (Some(_), Some(_)) if self.has_proxies(slots) => Err(Errno::EINVAL),
@@ -347,7 +347,7 @@ impl<W: Watch> Relay<W> {
     /// Translates what came with a request, lets the monitor look at it, sends it on, and
     /// translates what comes back.
     #[inline]
-    fn carry_through(&self, desk: &mut Desk, received: &Received, seen: &Seen<W::Tag>) -> Result<Answer<W::Tag>, Status> {
+    fn carry_through(&self, desk: &mut WorkerBuffers, received: &Received, seen: &Seen<W::Tag>) -> Result<Answer<W::Tag>, Status> {
         let slots = &desk.request_slots[..received.references()];
         // A keeper is called by the kernel: a proxy in its place could not answer.
         let is_keep = received.label() == parent::keep::LABEL;
@@ -411,7 +411,7 @@ impl<W: Watch> Relay<W> {
 
     /// Puts the child's memory in place of the monitor's, where an answer names it.
     #[cold]
-    fn put_pool(&self, desk: &Desk, result: &Result<Received, Status>) {
+    fn put_pool(&self, desk: &WorkerBuffers, result: &Result<Received, Status>) {
         let is_found = result.is_ok_and(|reply| reply.label() == 0 && reply.references() == 1);
         if let Some(pool) = self.pool.as_ref().filter(|_| is_found) {
             let slot = desk.reply_slots[0];
@@ -421,7 +421,7 @@ impl<W: Watch> Relay<W> {
     }
 
     #[inline]
-    fn send_on(&self, desk: &Desk, original: Reference, message: &Message<'_>, patience: u64) -> Result<Received, Status> {
+    fn send_on(&self, desk: &WorkerBuffers, original: Reference, message: &Message<'_>, patience: u64) -> Result<Received, Status> {
         ipc::call(original, &message.for_client(), Buffers::new(room(desk.reply), &desk.reply_slots), patience)
     }
 
@@ -429,7 +429,7 @@ impl<W: Watch> Relay<W> {
     #[inline]
     fn take_answer(
         &self,
-        desk: &Desk,
+        desk: &WorkerBuffers,
         reply: &Received,
         (way, declared): (Way, Option<&'static Operation>),
         asked: &mut W::Asked,

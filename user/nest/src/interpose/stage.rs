@@ -1,7 +1,7 @@
 //! Starts a child whose every message passes through a relay, and serves it until it ends.
 
 use super::Watch;
-use super::desk::Desk;
+use super::worker_buffers::WorkerBuffers;
 use super::relay::{Relay, Staff};
 use crate::spawn::{Child, Ports};
 use crate::supply::{Segment, Supplier};
@@ -84,15 +84,15 @@ fn memory(size: u64) -> Option<Window> {
 }
 
 fn desk() -> Option<Window> {
-    memory(Desk::SIZE)
+    memory(WorkerBuffers::SIZE)
 }
 
 fn room(pool: Option<Reference>) -> Option<Room> {
-    let of_child = pool.map_or(Err(Errno::EACCES), |pool| Room::take(pool, Desk::SIZE));
+    let of_child = pool.map_or(Err(Errno::EACCES), |pool| Room::take(pool, WorkerBuffers::SIZE));
     match of_child {
         Err(Errno::ENOMEM) => None,
         // The child's pool is one for data.
-        Err(_) => Room::take(nacre_rt::memory::object_pool().ok()?, Desk::SIZE).ok(),
+        Err(_) => Room::take(nacre_rt::memory::object_pool().ok()?, WorkerBuffers::SIZE).ok(),
         Ok(room) => Some(room),
     }
 }

@@ -1,7 +1,7 @@
 //! One more worker, when the last idle one is about to wait.
 
 use super::super::Watch;
-use super::super::desk::Desk;
+use super::super::worker_buffers::WorkerBuffers;
 use super::Relay;
 use core::sync::atomic::Ordering;
 
@@ -27,8 +27,8 @@ impl<W: Watch> Relay<W> {
 
     /// Hires a worker on memory of the monitor.
     fn hire_own(&self, number: usize, start: fn(usize) -> bool) -> bool {
-        let spare = self.spare.lock().take().map(|desk| Desk { number, ..desk });
-        let Some(desk) = spare.or_else(|| Desk::new(number, (self.staff.desk)()?)) else {
+        let spare = self.spare.lock().take().map(|desk| WorkerBuffers { number, ..desk });
+        let Some(desk) = spare.or_else(|| WorkerBuffers::new(number, (self.staff.desk)()?)) else {
             return false;
         };
         let unused = match self.admit(desk) {
@@ -44,14 +44,14 @@ impl<W: Watch> Relay<W> {
     #[cold]
     fn hire_more(&self, number: usize) -> Option<()> {
         let room = (self.staff.room)(self.pool.as_ref().map(|pool| pool.own.handle()))?;
-        self.admit(Desk::in_room(number, &room)?).ok()?;
+        self.admit(WorkerBuffers::in_room(number, &room)?).ok()?;
         // The room goes only when nobody can take the desk any more.
         room.start(self.staff.worker, number).map_err(|_room| self.dismiss(number)).ok()
     }
 
     /// Sets a desk out for the worker with its number, who counts as idle from now on. Without
     /// memory for that the desk is returned.
-    fn admit(&self, desk: Desk) -> Result<(), Desk> {
+    fn admit(&self, desk: WorkerBuffers) -> Result<(), WorkerBuffers> {
         let mut desks = self.desks.lock();
         if desks.try_reserve(1).is_err() {
             return Err(desk);
@@ -62,14 +62,14 @@ impl<W: Watch> Relay<W> {
     }
 
     /// Takes back a desk for which nobody comes.
-    fn dismiss(&self, number: usize) -> Option<Desk> {
+    fn dismiss(&self, number: usize) -> Option<WorkerBuffers> {
         let desk = self.take_desk(number)?;
         self.idle.fetch_sub(1, Ordering::Relaxed);
         Some(desk)
     }
 
     /// Takes the desk that was set out for a worker.
-    pub(super) fn take_desk(&self, number: usize) -> Option<Desk> {
+    pub(super) fn take_desk(&self, number: usize) -> Option<WorkerBuffers> {
         let mut desks = self.desks.lock();
         let at = desks.iter().position(|desk| desk.number == number)?;
         Some(desks.swap_remove(at))

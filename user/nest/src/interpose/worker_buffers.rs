@@ -16,7 +16,7 @@ use nacre_sys::{Reference, Span, SpanMut, Window, slots};
 const PIECES: usize = 1;
 
 /// Buffers and slots of one worker, for either direction.
-pub struct Desk {
+pub struct WorkerBuffers {
     /// The worker's number.
     pub number: usize,
     /// Bytes of a request: fresh memory that nobody touches before a message needs it.
@@ -71,10 +71,10 @@ fn slots_of(room: &Room, first: usize) -> Option<[Reference; SLOTS]> {
     Some(taken)
 }
 
-impl Desk {
-    /// The desk of worker `number`, in [`Desk::SIZE`] bytes of `memory`.
-    pub fn new(number: usize, memory: Window) -> Option<Desk> {
-        Some(Desk {
+impl WorkerBuffers {
+    /// The desk of worker `number`, in [`WorkerBuffers::SIZE`] bytes of `memory`.
+    pub fn new(number: usize, memory: Window) -> Option<WorkerBuffers> {
+        Some(WorkerBuffers {
             number,
             request: memory.part(0, MAX_BYTES)?,
             reply: memory.part(MAX_BYTES, MAX_BYTES)?,
@@ -84,10 +84,10 @@ impl Desk {
         })
     }
 
-    /// The desk of a worker beyond the first, in a room with [`Desk::SIZE`] bytes for it, which
+    /// The desk of a worker beyond the first, in a room with [`WorkerBuffers::SIZE`] bytes for it, which
     /// lasts longer than the desk.
-    pub fn in_room(number: usize, room: &Room) -> Option<Desk> {
-        Some(Desk {
+    pub fn in_room(number: usize, room: &Room) -> Option<WorkerBuffers> {
+        Some(WorkerBuffers {
             number,
             request: room.rest().part(0, MAX_BYTES)?,
             reply: room.rest().part(MAX_BYTES, MAX_BYTES)?,
