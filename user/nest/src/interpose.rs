@@ -6,7 +6,7 @@
 //! says what becomes of references; `proxies` and `objects` are the book-keeping and the kernel
 //! objects of proxies.
 
-pub mod crossing;
+pub mod reference_translation;
 pub mod worker_buffers;
 pub mod objects;
 pub mod proxies;
@@ -15,13 +15,13 @@ pub mod relay;
 pub mod stage;
 pub mod text;
 
-pub use crossing::{Arrival, Name, Passage};
+pub use reference_translation::{Arrival, Name, Passage};
 pub use proxies::Seen;
 pub use stage::run;
 
 use crate::host::{Exception, KILLED, KILLED_TEXT};
 use alloc::vec::Vec;
-use crossing::Crossing;
+use reference_translation::ReferenceTranslation;
 use worker_buffers::{Answer, WorkerBuffers, copied};
 use nacre_abi::Status;
 use nacre_proto::Errno;
@@ -48,11 +48,11 @@ pub struct Letter<'a, T> {
     /// Nanoseconds for the answer; the client then gets `ETIMEDOUT`.
     pub patience: u64,
     buffer: Window,
-    crossing: Option<&'a Crossing<T>>,
+    crossing: Option<&'a ReferenceTranslation<T>>,
 }
 
 impl<'a, T> Letter<'a, T> {
-    fn new(desk: &WorkerBuffers, received: &Received, seen: &'a Seen<T>, crossing: Option<&'a Crossing<T>>, original: Reference) -> Letter<'a, T> {
+    fn new(desk: &WorkerBuffers, received: &Received, seen: &'a Seen<T>, crossing: Option<&'a ReferenceTranslation<T>>, original: Reference) -> Letter<'a, T> {
         Letter {
             worker: desk.number,
             seen,
@@ -84,17 +84,17 @@ impl<'a, T> Letter<'a, T> {
 
     /// The references, as they are sent on.
     pub fn references(&self) -> &'a [Reference] {
-        self.crossing.map_or(&[], Crossing::references)
+        self.crossing.map_or(&[], ReferenceTranslation::references)
     }
 
     /// Returns names of the references, for people.
     pub fn names(&self) -> &'a [Name] {
-        self.crossing.map_or(&[], Crossing::names)
+        self.crossing.map_or(&[], ReferenceTranslation::names)
     }
 
     /// The tags of the references that lead to proxies.
     pub fn tags(&self) -> &'a [Option<T>] {
-        self.crossing.map_or(&[], Crossing::tags)
+        self.crossing.map_or(&[], ReferenceTranslation::tags)
     }
 }
 
@@ -112,7 +112,7 @@ pub struct Returned<'a> {
 
 impl<'a> Returned<'a> {
     fn new<T>(desk: &WorkerBuffers, answer: &'a Answer<T>) -> Returned<'a> {
-        let names = answer.crossing.as_deref().map_or(&[][..], Crossing::names);
+        let names = answer.crossing.as_deref().map_or(&[][..], ReferenceTranslation::names);
         Returned { label: answer.label, words: answer.words, names, size: answer.size, buffer: desk.reply }
     }
 

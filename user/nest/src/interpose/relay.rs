@@ -9,7 +9,7 @@
 
 mod hiring;
 
-use super::crossing::{Crossing, Translator, Way, destroy};
+use super::reference_translation::{ReferenceTranslation, Translator, Way, destroy};
 use super::worker_buffers::{Answer, WorkerBuffers, filled, room};
 use super::objects::Objects;
 use super::proxies::{Origin, Proxies, Seen, index_of};
@@ -95,8 +95,8 @@ impl BareReplies {
     }
 }
 
-fn references<T>(crossing: Option<&Crossing<T>>) -> &[Reference] {
-    crossing.map_or(&[], Crossing::references)
+fn references<T>(crossing: Option<&ReferenceTranslation<T>>) -> &[Reference] {
+    crossing.map_or(&[], ReferenceTranslation::references)
 }
 
 impl<W: Watch> Relay<W> {

@@ -1,7 +1,7 @@
 //! Messages as text, as strace shows calls. Names and kinds come from the protocols' declaration;
 //! what is not declared is shown in base 16.
 
-use super::crossing::Name;
+use super::reference_translation::Name;
 use super::quote::quote;
 use alloc::string::String;
 use core::fmt::Write;

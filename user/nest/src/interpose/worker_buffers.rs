@@ -1,6 +1,6 @@
 //! What a worker of the relay works with.
 
-use super::crossing::{Crossing, SLOTS};
+use super::reference_translation::{ReferenceTranslation, SLOTS};
 use alloc::boxed::Box;
 use alloc::vec;
 use alloc::vec::Vec;
@@ -40,7 +40,7 @@ pub struct Answer<T> {
     /// Number of bytes, at the start of the desk's reply buffer.
     pub size: usize,
     /// The references.
-    pub crossing: Option<Box<Crossing<T>>>,
+    pub crossing: Option<Box<ReferenceTranslation<T>>>,
 }
 
 impl<T> Answer<T> {

@@ -74,7 +74,7 @@ enum After {
 }
 
 /// The references of one message.
-pub struct Crossing<T> {
+pub struct ReferenceTranslation<T> {
     references: [Reference; SLOTS],
     names: [Name; SLOTS],
     tags: [Option<T>; SLOTS],
@@ -149,9 +149,9 @@ impl Way {
     }
 }
 
-impl<T> Crossing<T> {
-    fn new() -> Crossing<T> {
-        Crossing {
+impl<T> ReferenceTranslation<T> {
+    fn new() -> ReferenceTranslation<T> {
+        ReferenceTranslation {
             references: [Reference::NONE; SLOTS],
             names: [Name::Nothing; SLOTS],
             tags: [const { None }; SLOTS],
@@ -195,7 +195,7 @@ impl<T: Clone + Default> Translator<'_, T> {
         way: Way,
         declared: impl Fn(usize) -> Option<Ref>,
         passage: impl FnMut(Arrival) -> Passage<T, P>,
-    ) -> Result<Option<Box<Crossing<T>>>, Errno> {
+    ) -> Result<Option<Box<ReferenceTranslation<T>>>, Errno> {
         if slots.is_empty() { Ok(None) } else { self.translate_some(slots, way, declared, passage).map(Some) }
     }
 
@@ -206,8 +206,8 @@ impl<T: Clone + Default> Translator<'_, T> {
         way: Way,
         declared: impl Fn(usize) -> Option<Ref>,
         mut passage: impl FnMut(Arrival) -> Passage<T, P>,
-    ) -> Result<Box<Crossing<T>>, Errno> {
-        let mut crossing = Box::new(Crossing::new());
+    ) -> Result<Box<ReferenceTranslation<T>>, Errno> {
+        let mut crossing = Box::new(ReferenceTranslation::new());
         for (done, slot) in slots.iter().enumerate() {
             if let Err(refused) = self.add(&mut crossing, way, (done, *slot, declared(done)), &mut passage) {
                 self.finish(crossing);
@@ -220,7 +220,7 @@ impl<T: Clone + Default> Translator<'_, T> {
 
     fn add<P>(
         &self,
-        crossing: &mut Crossing<T>,
+        crossing: &mut ReferenceTranslation<T>,
         way: Way,
         (number, slot, declared): (usize, Reference, Option<Ref>),
         passage: impl FnOnce(Arrival) -> Passage<T, P>,
@@ -257,7 +257,7 @@ impl<T: Clone + Default> Translator<'_, T> {
         Ok(())
     }
 
-    fn add_proxy(&self, crossing: &mut Crossing<T>, way: Way, (index, slot, declared): (usize, Reference, Option<Ref>)) -> Result<(), Errno> {
+    fn add_proxy(&self, crossing: &mut ReferenceTranslation<T>, way: Way, (index, slot, declared): (usize, Reference, Option<Ref>)) -> Result<(), Errno> {
         let judge = |is_childs, is_same| if self.attenuates { way.loan(declared, is_childs, is_same) } else { Loan::Original };
         let lent = self.proxies.lock().lend(index, way.asked, judge);
         match lent {
@@ -304,7 +304,7 @@ impl<T: Clone + Default> Translator<'_, T> {
 
     /// The message has been sent on, or will not be: what was made for it goes.
     #[cold]
-    pub fn finish(&self, crossing: Box<Crossing<T>>) {
+    pub fn finish(&self, crossing: Box<ReferenceTranslation<T>>) {
         for after in &crossing.after[..crossing.count] {
             match *after {
                 After::Nothing => {}
@@ -346,5 +346,5 @@ pub fn destroy(slots: &[Reference]) {
 }
 
 #[cfg(test)]
-#[path = "crossing_tests.rs"]
+#[path = "reference_translation_tests.rs"]
 mod tests;
