@@ -1,10 +1,10 @@
 //! The end of a program.
 
 use nacre_proto::parent;
-use nacre_sys::{Hook, Reference, Thread};
+use nacre_sys::{FunctionCell, Reference, Thread};
 
 /// Function that ends the program where no message to a parent does.
-static ENDING: Hook<fn(u64)> = Hook::new();
+static ENDING: FunctionCell<fn(u64)> = FunctionCell::new();
 
 /// Ends the program with a status: 0 to 255.
 pub fn exit(status: i32) -> ! {

@@ -9,7 +9,7 @@ use core::sync::atomic::{AtomicBool, Ordering};
 
 use nacre_abi::{PAGE_SIZE, Rights};
 use nacre_sys::gate::{self, MAX_PIECES, PIECE};
-use nacre_sys::Hook;
+use nacre_sys::FunctionCell;
 use nacre_sys::lock::Lock;
 use talc::{OomHandler, Span, Talc};
 
@@ -26,7 +26,7 @@ const MOST: usize = 8 << 20;
 /// Asked for a size, it answers where memory is and how much.
 pub type Source = fn(usize) -> Option<(usize, usize)>;
 
-static SOURCE: Hook<Source> = Hook::new();
+static SOURCE: FunctionCell<Source> = FunctionCell::new();
 static mut ARENA: [MaybeUninit<u8>; ARENA_SIZE] = [MaybeUninit::uninit(); ARENA_SIZE];
 
 /// The last time that the heap had to grow it could not.

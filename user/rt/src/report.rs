@@ -4,12 +4,12 @@ use core::fmt::{self, Write};
 
 use nacre_proto::flags::REPORT_MESSAGE;
 use nacre_proto::parent;
-use nacre_sys::{Hook, Reference};
+use nacre_sys::{FunctionCell, Reference};
 
 /// Maximum length of a line, in bytes; the rest is cut off.
 pub const MAX_LINE: usize = 512;
 
-static SINK: Hook<fn(&str)> = Hook::new();
+static SINK: FunctionCell<fn(&str)> = FunctionCell::new();
 
 /// A line that is being written.
 #[derive(Debug)]

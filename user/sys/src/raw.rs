@@ -265,24 +265,24 @@ pub(crate) fn ticks() -> u64 {
 }
 
 /// A function that can be set at run time: a place for what a library needs of whoever uses it.
-pub struct Hook<F: Copy>(AtomicUsize, PhantomData<F>);
+pub struct FunctionCell<F: Copy>(AtomicUsize, PhantomData<F>);
 
-impl<F: Copy> Hook<F> {
+impl<F: Copy> FunctionCell<F> {
     /// A hook that nothing hangs on. `F` must be a type of function pointers.
-    pub const fn new() -> Hook<F> {
-        Hook(AtomicUsize::new(0), PhantomData)
+    pub const fn new() -> FunctionCell<F> {
+        FunctionCell(AtomicUsize::new(0), PhantomData)
     }
 }
 
-impl<F: Copy> Default for Hook<F> {
-    fn default() -> Hook<F> {
-        Hook::new()
+impl<F: Copy> Default for FunctionCell<F> {
+    fn default() -> FunctionCell<F> {
+        FunctionCell::new()
     }
 }
 
 macro_rules! hooks {
     ($($function:ty),*) => {$(
-        impl Hook<$function> {
+        impl FunctionCell<$function> {
             /// Hangs `function` on the hook, in place of what was there.
             pub fn set(&self, function: $function) {
                 self.0.store(function as usize, Ordering::Release);

@@ -9,7 +9,7 @@ use core::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use nacre_abi::object::UNIT;
 use nacre_abi::{Code, ObjectType, PAGE_SIZE, Status};
 
-use crate::Hook;
+use crate::FunctionCell;
 use crate::raw::OnceSlice;
 
 /// Maximum number of areas.
@@ -176,7 +176,7 @@ impl Default for Slots {
 }
 
 static SLOTS: Slots = Slots::new();
-static GROW: Hook<fn() -> bool> = Hook::new();
+static GROW: FunctionCell<fn() -> bool> = FunctionCell::new();
 
 /// A free slot for an object of this type, from now on taken. `NoMemory` if there is none and the
 /// program cannot get more object memory.
