@@ -1,7 +1,7 @@
 //! Proxies of a relay that attenuates: whatever crosses in whatever order, an original goes home or to its own server, and nowhere else.
 
 use crate::bytes::Bytes;
-use nacre_nest::interpose::crossing::Way;
+use nacre_nest::interpose::reference_translation::Way;
 use nacre_nest::interpose::proxies::{Loan, Origin, Proxies};
 use nacre_proto::reference::{Ref, Type};
 

@@ -44,7 +44,7 @@ impl Peer {
         match received.label() {
             0 if received.references() == slots.len() => Ok(received),
             label => {
-                nacre_nest::interpose::crossing::destroy(&slots[..received.references()]);
+                nacre_nest::interpose::reference_translation::destroy(&slots[..received.references()]);
                 Err(if label == 0 { Errno::EPROTO } else { Errno(label) })
             }
         }

@@ -2,7 +2,7 @@
 //! parent port is a proxy, and so is every port that it learns of through one, in either direction,
 //! unless the monitor lets it pass. What a monitor does with the messages is its [`Watch`].
 //!
-//! Reading on: `stage` starts a child so; `relay` has the workers that carry messages; `crossing`
+//! Reading on: `stage` starts a child so; `relay` has the workers that carry messages; `reference_translation`
 //! says what becomes of references; `proxies` and `objects` are the book-keeping and the kernel
 //! objects of proxies.
 
@@ -133,7 +133,7 @@ pub trait Watch: Sync + 'static {
     /// proof alone.
     type Proof;
     /// The monitor lets the child do less at a proxy than its original would. Then originals stay
-    /// with the relay: see `crossing`.
+    /// with the relay: see `reference_translation`.
     const ATTENUATES: bool;
 
     /// Returns true if a message that is words alone, with an answer of words alone, may go on

@@ -11,7 +11,7 @@ use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use nacre_abi::{Code, Status};
 
-use crate::Hook;
+use crate::FunctionCell;
 
 /// Bytes of a piece.
 pub const PIECE: usize = 64 << 10;
@@ -21,7 +21,7 @@ pub const MAX_PIECES: usize = 64;
 /// Number of pieces that the servers of this program want.
 static WANTED: AtomicUsize = AtomicUsize::new(0);
 static SHUT: AtomicBool = AtomicBool::new(false);
-static REFILL: Hook<fn() -> bool> = Hook::new();
+static REFILL: FunctionCell<fn() -> bool> = FunctionCell::new();
 
 /// Pieces that are set aside for one server until this is dropped.
 #[derive(Debug)]
