@@ -1,5 +1,5 @@
-//! Two threads that want the same, on either system: a lock, or the processor. Each waits until the other has begun to want it, so that every
-//! turn is a contended one.
+//! Two threads that want the same, on either system: a lock, or the processor. Each waits until the
+//! other has begun to want it, so that every turn is a contended one.
 
 use core::sync::atomic::{AtomicU32, Ordering};
 
@@ -26,8 +26,8 @@ impl<L: Lock> Contest<L> {
         Contest { lock, wants: [const { AtomicU32::new(0) }; 2], turn: AtomicU32::new(0), over: AtomicU32::new(0), sched_yield }
     }
 
-    /// One turn with the lock: it is taken, freed as soon as the other thread wants it, and then left to that thread. So a turn is a wait, a wake
-    /// and two yields.
+    /// One turn with the lock: it is taken, freed as soon as the other thread wants it, and then
+    /// left to that thread. So a turn is a wait, a wake and two yields.
     #[inline(always)]
     pub fn lock_once(&self, me: usize) {
         self.wants[me].store(1, Ordering::Relaxed);

@@ -51,7 +51,8 @@ pub fn say(text: core::fmt::Arguments<'_>) {
     call::write(1, line.text().as_bytes());
 }
 
-/// Instructions that one of `rounds` runs of `body` takes: the median of several batches, without what the loop itself takes.
+/// Instructions that one of `rounds` runs of `body` takes: the median of several batches, without
+/// what the loop itself takes.
 pub fn sample(rounds: u32, mut body: impl FnMut()) -> u64 {
     sample_batches(rounds, |_| (), |_| body())
 }

@@ -67,8 +67,9 @@ const OPERATIONS: &[Operation<Ground>] = &[
     Operation { name: "handed_16", entries: 2, run: layers::handed::<16> },
 ];
 
-/// Measures all that the first argument names. `through N` measures a call of a service of the parent's, and is what `trace` runs; `parallel` measures
-/// on the wall's clock what two CPUs do at once.
+/// Measures all that the first argument names. `through N` measures a call of a service of the
+/// parent's, and is what `trace` runs; `parallel` measures on the wall's clock what two CPUs do at
+/// once.
 pub fn measure(arguments: &Arguments, begun: u64) -> i32 {
     let ground = match Ground::prepare(arguments) {
         Ok(ground) => ground,

@@ -1,4 +1,5 @@
-//! The program's first instructions, as those of any static Linux program, and the question where it runs.
+//! The program's first instructions, as those of any static Linux program, and the question where
+//! it runs.
 //!
 //! | register | on entry |
 //! | --- | --- |

@@ -1,4 +1,5 @@
-//! The process manager: see the README. `world` is what it knows, without a kernel; `manager` and `serve` join that to environments and messages.
+//! The process manager: see the README. `world` is what it knows, without a kernel; `manager` and
+//! `serve` join that to environments and messages.
 #![cfg_attr(not(test), no_std)]
 #![forbid(unsafe_code)]
 

@@ -68,14 +68,15 @@ pub struct Body {
     pub children_used: u64,
     /// Streams of its own.
     pub streams: [Option<OwnedReference>; 3],
-    /// The root directory of its own, or else that of the process that made it. Root counts what each uses apart.
+    /// The root directory of its own, or else that of the process that made it. Root counts what
+    /// each uses apart.
     pub files: Option<Arc<OwnedReference>>,
     /// `files` is its own.
     pub has_files: bool,
     /// Pipes and local sockets, on its own account, once it has asked for them.
     pub channels: Option<OwnedReference>,
-    /// Memory for its kernel objects, once it has asked for some. References lie nowhere else but in what it lives in, and both are destroyed
-    /// with it, so nothing that it made keeps itself.
+    /// Memory for its kernel objects, once it has asked for some. References lie nowhere else but
+    /// in what it lives in, and both are destroyed with it, so nothing that it made keeps itself.
     pub objects: Option<ChildPool>,
     /// Questions of other processes to its library.
     pub visits: Visits,
@@ -109,7 +110,8 @@ pub struct Manager {
     pub world: World,
     /// References that every process gets.
     pub shared: Shared,
-    /// The pool that `shared.memory` leads to, for memory that may hold kernel objects. Nobody else gets it.
+    /// The pool that `shared.memory` leads to, for memory that may hold kernel objects. Nobody else
+    /// gets it.
     pub(crate) pool: OwnedReference,
     pub(crate) bodies: BTreeMap<u64, Body>,
     /// Ports at which the terminals of sessions report keys.
@@ -142,7 +144,8 @@ impl Life {
         }
     }
 
-    /// Takes it back whole: what time its first thread had. Nobody is told any more of its threads' ends.
+    /// Takes it back whole: what time its first thread had. Nobody is told any more of its threads'
+    /// ends.
     fn destroy(self) -> u64 {
         // A thread that is not there any more tells nothing.
         let used = self.thread().and_then(|thread| thread.time().ok()).unwrap_or(0);
@@ -357,7 +360,8 @@ impl Manager {
         }
     }
 
-    /// Answers those who wait for a child of `parent`. A change counts as told only if the answer has arrived.
+    /// Answers those who wait for a child of `parent`. A change counts as told only if the answer
+    /// has arrived.
     fn changed(&mut self, parent: u64) {
         let (waiting, others): (Vec<Waiter>, Vec<Waiter>) = core::mem::take(&mut self.waiters).into_iter().partition(|waiter| waiter.pid == parent);
         self.waiters = others;
@@ -400,7 +404,8 @@ impl Manager {
         self.waiters.iter().filter(|waiter| waiter.pid == pid).count() < MOST_WAITERS
     }
 
-    /// Returns true if one more thread may wait until the child needs nothing of its maker. Threads that have been interrupted are forgotten.
+    /// Returns true if one more thread may wait until the child needs nothing of its maker. Threads
+    /// that have been interrupted are forgotten.
     pub(crate) fn may_wait_for_release(&mut self, child: u64) -> bool {
         self.makers.retain(|(_, reply)| !reply.is_null().unwrap_or(true));
         self.makers.iter().filter(|(pid, _)| *pid == child).count() < MOST_WAITERS

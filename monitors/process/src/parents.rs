@@ -1,4 +1,5 @@
-//! The table of parents, which all processes may read: a word for each number. It saves them the message that asks.
+//! The table of parents, which all processes may read: a word for each number. It saves them the
+//! message that asks.
 
 use nacre_abi::Rights;
 use nacre_abi::rights::REFERENCE_USE;

@@ -26,7 +26,8 @@ impl Manager {
 }
 
 impl Manager {
-    /// The root directory for a process. What it opens is counted as its own, within what the process that made it may have.
+    /// The root directory for a process. What it opens is counted as its own, within what the
+    /// process that made it may have.
     fn files(&mut self, pid: u64) -> Result<Reference, Errno> {
         let shared = self.shared.files.handle();
         let body = self.bodies.get_mut(&pid).ok_or(Errno::ESRCH)?;
@@ -55,7 +56,8 @@ impl Manager {
 }
 
 impl Manager {
-    /// A pool of the process's own for kernel objects, within that of all. It is destroyed when the process ends or begins elsewhere. `ESRCH`: it has ended.
+    /// A pool of the process's own for kernel objects, within that of all. It is destroyed when the
+    /// process ends or begins elsewhere. `ESRCH`: it has ended.
     fn objects(&mut self, pid: u64) -> Result<Reference, Errno> {
         if self.world.process(pid)?.has_ended() {
             return Err(Errno::ESRCH);

@@ -1,4 +1,5 @@
-//! Questions that libraries of processes answer: the manager puts them into the queue of the process.
+//! Questions that libraries of processes answer: the manager puts them into the queue of the
+//! process.
 
 use crate::manager::{Body, Manager};
 use crate::visits::Visit;

@@ -121,7 +121,8 @@ fn begin(manager: &mut Manager, command: &[&[u8]], arguments: &Arguments) -> Res
     manager.begin_first(child, BEGIN_PROGRAM, &names(command)).map_err(own("starting it"))
 }
 
-/// Memory for all processes, out of ours: what they take of it, we still have what we need ourselves.
+/// Memory for all processes, out of ours: what they take of it, we still have what we need
+/// ourselves.
 fn pool() -> Result<ChildPool, Refusal> {
     Services::find()?.pool_for_child(POOL_DATA).ok_or(Refusal::Service("making a pool", Errno::ENOMEM))
 }

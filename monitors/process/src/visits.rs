@@ -1,5 +1,7 @@
-//! What processes ask each other's libraries: their limits, memory and open files. A thread in the space of the process that is asked carries a question to its library and
-//! brings the answer; it is made with the first question, and waits for more until its space goes. Whoever is asked may not answer: that keeps nobody waiting but who has asked, whom signals free.
+//! What processes ask each other's libraries: their limits, memory and open files. A thread in the
+//! space of the process that is asked carries a question to its library and brings the answer; it
+//! is made with the first question, and waits for more until its space goes. Whoever is asked may
+//! not answer: that keeps nobody waiting but who has asked, whom signals free.
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -73,7 +75,8 @@ impl Visits {
         self.visits.drain(..).for_each(|visit| visit.refuse(errno));
     }
 
-    /// Refuses a question if there are too many: one process asks at most as many as there is still room for. Questions whose askers have gone are forgotten.
+    /// Refuses a question if there are too many: one process asks at most as many as there is still
+    /// room for. Questions whose askers have gone are forgotten.
     pub fn check(&mut self, asker: u64) -> Result<(), Errno> {
         let first = usize::from(self.is_asked);
         let mut number = 0;
@@ -89,7 +92,8 @@ impl Visits {
         }
     }
 
-    /// The thread can take the next question. To the last one there will be no answer, if there was none.
+    /// The thread can take the next question. To the last one there will be no answer, if there was
+    /// none.
     pub fn wait(&mut self, reply: OwnedReference) {
         if let Some(visit) = self.take() {
             visit.refuse(Errno::EPROTO);
@@ -137,8 +141,9 @@ impl Visits {
         }
     }
 
-    /// Makes the thread, if there is something to ask and there is none. The thread runs code of the
-    /// process, so it runs on time of the process: it is scheduled as `model`, its first thread, is.
+    /// Makes the thread, if there is something to ask and there is none. The thread runs code of
+    /// the process, so it runs on time of the process: it is scheduled as `model`, its first
+    /// thread, is.
     pub fn set_off(&mut self, space: Space, model: Thread) -> Result<(), Errno> {
         if self.visits.is_empty() || self.thread.is_some() {
             return Ok(());

@@ -1,11 +1,14 @@
-//! The processes, as numbers: who is whose child, in which group and session, what has ended and what has come. No kernel call is made here: what is to be
-//! done to environments, agents and waiters is a list of [`Effect`]s, which the manager carries out after each operation.
+//! The processes, as numbers: who is whose child, in which group and session, what has ended and
+//! what has come. No kernel call is made here: what is to be done to environments, agents and
+//! waiters is a list of [`Effect`]s, which the manager carries out after each operation.
 //!
-//! A process is fresh (created, lives nowhere), running, or ended; one that has ended stays until its parent has waited for it. Every process but the first has a
-//! parent that has not ended; no number means two things at a time, as process, thread, group or session.
+//! A process is fresh (created, lives nowhere), running, or ended; one that has ended stays until
+//! its parent has waited for it. Every process but the first has a parent that has not ended; no
+//! number means two things at a time, as process, thread, group or session.
 //!
-//! A fresh process is a reservation of its maker. `begin` commits it. `abandon`, the last reference to its port, the maker's end and the maker's `exec` abort it:
-//! an aborted process leaves no zombie, sends no signal and releases its number at once.
+//! A fresh process is a reservation of its maker. `begin` commits it. `abandon`, the last reference
+//! to its port, the maker's end and the maker's `exec` abort it: an aborted process leaves no
+//! zombie, sends no signal and releases its number at once.
 
 mod change;
 mod domains;
@@ -150,7 +153,8 @@ pub struct Process {
     queue: VecDeque<Signal>,
     death_signal: u64,
     is_reaper: bool,
-    /// The first process has it from a parent that has ended, and does not care for it as a shell for its jobs.
+    /// The first process has it from a parent that has ended, and does not care for it as a shell
+    /// for its jobs.
     is_adopted: bool,
 }
 
@@ -178,7 +182,8 @@ pub struct World {
 }
 
 impl World {
-    /// A world with its first process, which is fresh, leads its session, and may have its terminal, which is this device.
+    /// A world with its first process, which is fresh, leads its session, and may have its
+    /// terminal, which is this device.
     pub fn new(limits: Limits, terminal: Option<u64>) -> World {
         let traits = Traits {
             ignored: 0,
@@ -257,7 +262,8 @@ impl World {
         Ok(pid)
     }
 
-    /// The process lives in a new environment. Signals that have come take effect now, unless an agent is to come.
+    /// The process lives in a new environment. Signals that have come take effect now, unless an
+    /// agent is to come.
     pub fn begin(&mut self, pid: u64, flags: u64, ignored: u64) -> Result<(), Errno> {
         match self.living(pid)?.state {
             State::Running => self.abort_children(pid),
@@ -279,7 +285,8 @@ impl World {
         Ok(())
     }
 
-    /// The process is another program, where it lives already. An agent that it has still serves it.
+    /// The process is another program, where it lives already. An agent that it has still serves
+    /// it.
     pub fn renew(&mut self, pid: u64, ignored: u64) -> Result<(), Errno> {
         let process = self.living(pid)?;
         if process.state == State::Fresh {
@@ -331,7 +338,8 @@ impl World {
         Ok(())
     }
 
-    /// A question as it may be passed on, and the user and (above 32 bits) the group of the asker: what the world knows of it, not what it says of itself.
+    /// A question as it may be passed on, and the user and (above 32 bits) the group of the asker:
+    /// what the world knows of it, not what it says of itself.
     pub fn claims(&self, asker: u64, question: u64) -> Result<(u64, u64), Errno> {
         let Traits { identity: [user, effective, _], user_group, .. } = self.process(asker)?.traits;
         let question = if effective == 0 { question } else { question & !ASK_PRIVILEGED };

@@ -150,7 +150,8 @@ struct Start<'a> {
 }
 
 impl Start<'_> {
-    /// Makes the program, and lets the scheduler's port have its thread: all threads that come from it are then scheduled with it.
+    /// Makes the program, and lets the scheduler's port have its thread: all threads that come from
+    /// it are then scheduled with it.
     fn make<S: Supplier>(&self, supplier: &mut S, ports: Ports) -> Result<Child<S>, Refusal> {
         let child = search::spawn(supplier, self.command, self.number as u64, self.arguments, ports)?;
         child.thread().set_scheduler(self.scheduler, self.number as u64).map_err(kernel("its scheduler"))?;

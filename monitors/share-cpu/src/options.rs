@@ -1,4 +1,5 @@
-//! The command line: `share-cpu [--policy NAME] [OPTIONS] PROGRAM [ARGUMENTS] [: [OPTIONS] PROGRAM [ARGUMENTS]]...`.
+//! The command line: `share-cpu [--policy NAME] [OPTIONS] PROGRAM [ARGUMENTS] [: [OPTIONS] PROGRAM
+//! [ARGUMENTS]]...`.
 
 use alloc::vec::Vec;
 use crate::manifest::MANIFEST;

@@ -1,4 +1,5 @@
-//! Flow control: whether what programs write is held back, as a key or a call asked. Whoever has the screen looks at `is_stopped`, and takes no output meanwhile.
+//! Flow control: whether what programs write is held back, as a key or a call asked. Whoever has
+//! the screen looks at `is_stopped`, and takes no output meanwhile.
 //!
 //! What a call has stopped no key starts again.
 

@@ -1,7 +1,9 @@
-//! A terminal: Linux's line discipline between keys and whoever reads, and on the way from a program to the screen.
+//! A terminal: Linux's line discipline between keys and whoever reads, and on the way from a
+//! program to the screen.
 //!
-//! Bytes that arrive go to `feed`; the line that is being edited is kept apart from the input that can be read. In canonical mode a
-//! line becomes readable at its end; `^D` ends one without a newline, and an empty one so ended is an end of file.
+//! Bytes that arrive go to `feed`; the line that is being edited is kept apart from the input that
+//! can be read. In canonical mode a line becomes readable at its end; `^D` ends one without a
+//! newline, and an empty one so ended is an end of file.
 
 #![cfg_attr(not(test), no_std)]
 #![forbid(unsafe_code)]

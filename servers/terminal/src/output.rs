@@ -1,4 +1,5 @@
-//! Output processing: what becomes of bytes on their way to the screen, and which column they leave the cursor in.
+//! Output processing: what becomes of bytes on their way to the screen, and which column they leave
+//! the cursor in.
 
 use super::attributes::{Attributes, output};
 use alloc::collections::VecDeque;

@@ -166,7 +166,8 @@ pub fn right_value(kind: Kind) -> u64 {
     }
 }
 
-/// Puts a page under more layers than the kernel follows, at `DEEP`: a chain of spaces, each mapping from the one below.
+/// Puts a page under more layers than the kernel follows, at `DEEP`: a chain of spaces, each
+/// mapping from the one below.
 pub fn deep() -> Result<(), Status> {
     const LAYERS: u64 = 130;
     let objects = |layer: u64| page(256) + layer * 512;

@@ -1,4 +1,5 @@
-//! Conformance: what the manual says of every call, tried in the system. Each test has an id that stays.
+//! Conformance: what the manual says of every call, tried in the system. Each test has an id that
+//! stays.
 #![cfg_attr(target_os = "none", no_std, no_main)]
 #![forbid(unsafe_code)]
 #![cfg_attr(not(target_os = "none"), allow(dead_code))]

@@ -1,5 +1,6 @@
-//! Every error that the kind of an argument can bring, for every argument of every call, as the manual lists them: one value is made wrong,
-//! all others are right, the status must name code and argument, and the number of objects must be what it was.
+//! Every error that the kind of an argument can bring, for every argument of every call, as the
+//! manual lists them: one value is made wrong, all others are right, the status must name code and
+//! argument, and the number of objects must be what it was.
 
 use crate::fixture::{self, BUFFER, DEEP, FREE_UNIT, MUTEX, NULL, PORT, SENDER, UNMAPPED, population, right_value, strong, weak};
 use alloc::format;
@@ -76,7 +77,8 @@ fn read_state(set: Call, object: u64) {
     let _ = fixture::must(get, &[object, BUFFER, 4096, 0]);
 }
 
-/// Calls that end or block the caller when all their arguments are right, or whose first argument may be another kind of object too.
+/// Calls that end or block the caller when all their arguments are right, or whose first argument
+/// may be another kind of object too.
 fn skips(call: Call, argument: usize, code: Code) -> bool {
     use Call::*;
     match call {

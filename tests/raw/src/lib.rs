@@ -1,6 +1,7 @@
 //! Calls as the kernel sees them: numbers and registers, right or wrong.
 //!
-//! For programs that test the kernel. They keep the memory that such calls may name apart from all that Rust knows of, and reach it through this crate only.
+//! For programs that test the kernel. They keep the memory that such calls may name apart from all
+//! that Rust knows of, and reach it through this crate only.
 #![no_std]
 
 pub mod neighbour;
@@ -10,7 +11,8 @@ pub mod runner;
 use core::arch::asm;
 use nacre_abi::{Call, Status};
 
-/// Makes a call with any arguments; status and the two results. The arguments of tests name only memory that the fixture has set aside, or none.
+/// Makes a call with any arguments; status and the two results. The arguments of tests name only
+/// memory that the fixture has set aside, or none.
 pub fn call(call: Call, arguments: [u64; 8]) -> (Status, u64, u64) {
     number(call.number(), arguments)
 }
@@ -29,7 +31,8 @@ pub fn number(number: u64, arguments: [u64; 8]) -> (Status, u64, u64) {
     (Status(status), first, second)
 }
 
-/// A message with any descriptor and a timeout; only its status. What it receives is written where the descriptor says.
+/// A message with any descriptor and a timeout; only its status. What it receives is written where
+/// the descriptor says.
 pub fn message(call: Call, target: u64, info: u64, words: [u64; 6], descriptor: u64, timeout: u64) -> Status {
     let status: u64;
     let [a, b, c, d, e, f] = words;
@@ -58,7 +61,8 @@ pub fn read(address: u64) -> u64 {
 /// Names for [`privileged`].
 pub const PRIVILEGED: [&str; 9] = ["hlt", "cli", "in", "out", "rdmsr", "wrmsr", "mov cr3", "lgdt", "invlpg"];
 
-/// Executes an instruction that only a kernel may. It is not supposed to come back; if it does, a program is told so by 0.
+/// Executes an instruction that only a kernel may. It is not supposed to come back; if it does, a
+/// program is told so by 0.
 pub fn privileged(name: &str) -> i32 {
     let mut scratch = [0u64; 2];
     // SAFETY: for a program each of these is an exception, and changes nothing; if the machine carried one out, that is what the test is to find.

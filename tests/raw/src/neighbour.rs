@@ -1,6 +1,7 @@
 //! Registers that a program fills with known values, to see whether other threads change them.
 //!
-//! Programs of Nacre use no FPU register of themselves, so what `fpu_fill` has put there stays until the next fill.
+//! Programs of Nacre use no FPU register of themselves, so what `fpu_fill` has put there stays
+//! until the next fill.
 
 use core::arch::global_asm;
 
@@ -89,7 +90,8 @@ pub fn fpu_holds(seed: u64) -> bool {
     unsafe { raw_fpu_differs(seed) == 0 }
 }
 
-/// Fills the general registers and the flags, and returns true if they are the same after so many turns of a loop.
+/// Fills the general registers and the flags, and returns true if they are the same after so many
+/// turns of a loop.
 pub fn general_holds(seed: u64, turns: u64) -> bool {
     // SAFETY: keeps the registers that a function must keep, and touches no memory but its stack.
     unsafe { raw_general_differs(seed, turns) == 0 }

@@ -1,4 +1,5 @@
-//! The code that threads under test run: one entry of a table after the other, then sleep. It is copied to where they are.
+//! The code that threads under test run: one entry of a table after the other, then sleep. It is
+//! copied to where they are.
 
 use core::arch::global_asm;
 use nacre_abi::Call;

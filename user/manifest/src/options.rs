@@ -48,7 +48,8 @@ impl Manifest {
         Ok(Some(Given { name, value, choice }))
     }
 
-    /// Splits a word into its option and the value that it carries: all behind `=`, or behind one letter that takes a value.
+    /// Splits a word into its option and the value that it carries: all behind `=`, or behind one
+    /// letter that takes a value.
     fn split<'a>(&self, word: &'a [u8]) -> (&'a [u8], Option<&'a [u8]>) {
         if word.starts_with(b"--") {
             return match word.iter().position(|byte| *byte == b'=') {

@@ -22,7 +22,8 @@ fn split(name: &[u8]) -> (&[u8], Option<&[u8]>) {
     }
 }
 
-/// Returns true if a reference with this word is for reading alone, or the flags ask for one that is. `EINVAL`: flags without a meaning.
+/// Returns true if a reference with this word is for reading alone, or the flags ask for one that
+/// is. `EINVAL`: flags without a meaning.
 fn reads(word: u64, flags: u64) -> Result<bool, Errno> {
     match flags {
         0 => Ok(word & READ != 0),

@@ -1,6 +1,9 @@
-//! The child's memory as the child sees it: pools and segments, by protocols `memory` and `segment`; and its faults. `dataspaces` serves the protocol `dataspace`.
+//! The child's memory as the child sees it: pools and segments, by protocols `memory` and
+//! `segment`; and its faults. `dataspaces` serves the protocol `dataspace`.
 //!
-//! Memory that is asked for as pageable is a dataspace of the first manager. All else - memory for kernel objects, memory that answers are received in, memory at whose words somebody waits - comes from a pool below, and is handed over as it is.
+//! Memory that is asked for as pageable is a dataspace of the first manager. All else - memory for
+//! kernel objects, memory that answers are received in, memory at whose words somebody waits -
+//! comes from a pool below, and is handed over as it is.
 
 use crate::attachments::{Attachment, Attachments};
 use crate::lasting::Lasting;
@@ -125,7 +128,8 @@ impl Keeper {
         self.managers.iter().enumerate().filter_map(|(number, manager)| Some((manager, self.spaces.bank(number)?)))
     }
 
-    /// The child's pool over `real`, which may have up to `limit` bytes that stay: references that cannot destroy it, one of them for data alone.
+    /// The child's pool over `real`, which may have up to `limit` bytes that stay: references that
+    /// cannot destroy it, one of them for data alone.
     pub fn first_pool(&mut self, real: OwnedReference, limit: u64) -> Result<[OwnedReference; 2], Errno> {
         let most: u64 = self.managers().map(|(_, bank)| bank.most()).sum();
         let key = self.add_pool(None, 0, real, limit.saturating_add(most * PAGE_SIZE))?;
@@ -185,7 +189,8 @@ impl Keeper {
         brought
     }
 
-    /// A thread found nothing in `T` while its dataspace was moved, or asks for more than a region allows. False: it is not to try again.
+    /// A thread found nothing in `T` while its dataspace was moved, or asks for more than a region
+    /// allows. False: it is not to try again.
     fn fault_above(&mut self, word: u64, needed: u64) -> bool {
         let key = self.attachments.get(key(word)).map_or(key(word), |attachment| attachment.dataspace);
         let allowed = if word & READ != 0 { Rights::READ.union(Rights::EXECUTE) } else { Rights::READ.union(Rights::WRITE).union(Rights::EXECUTE) };
@@ -329,7 +334,8 @@ impl Keeper {
         Ok(())
     }
 
-    /// Makes a dataspace longer. Its regions grow last: a region that shows addresses which the dataspace does not have yet shows what others have there.
+    /// Makes a dataspace longer. Its regions grow last: a region that shows addresses which the
+    /// dataspace does not have yet shows what others have there.
     fn grow(&mut self, key: u64, count: u64) -> Result<(), Errno> {
         let dataspace = self.dataspaces.get(&key).ok_or(Errno::EIO)?;
         let (pool, now) = (dataspace.pool, self.pages_of(dataspace)?);

@@ -1,6 +1,8 @@
-//! Memory servers: pools, segments and dataspaces for a monitor's child, over the banks of `user/dataspace`.
+//! Memory servers: pools, segments and dataspaces for a monitor's child, over the banks of
+//! `user/dataspace`.
 //!
-//! Reading on: [`keeper`] serves; [`stage`] divides memory among managers and runs a child over them.
+//! Reading on: [`keeper`] serves; [`stage`] divides memory among managers and runs a child over
+//! them.
 #![cfg_attr(not(test), no_std)]
 #![forbid(unsafe_code)]
 

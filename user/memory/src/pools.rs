@@ -52,7 +52,8 @@ impl Pools {
         Ok(self.get(key)?.real.handle())
     }
 
-    /// Bytes that a pool can still have, and bytes that it has. All that it lies in must have as many left.
+    /// Bytes that a pool can still have, and bytes that it has. All that it lies in must have as
+    /// many left.
     fn left(&self, key: u64) -> Result<(u64, u64), Errno> {
         let (mut at, mut left, mut used) = (Some(key), u64::MAX, None);
         while let Some(key) = at {

@@ -12,7 +12,8 @@ use nacre_sys::{OwnedMapping, OwnedReference, Reference, Region, Space, Window};
 
 const PAGE_BYTES: u64 = PAGE as u64;
 
-/// Pages in a file, one behind the other. Others may change the file: then the child reads what they wrote, or has lost the page.
+/// Pages in a file, one behind the other. Others may change the file: then the child reads what
+/// they wrote, or has lost the page.
 pub struct InFile {
     file: OwnedReference,
     numbers: Numbers,

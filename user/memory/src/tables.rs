@@ -1,7 +1,9 @@
 //! The spaces that stand between frames and the child, and what the bank does with them.
 //!
-//! Each manager has an `O`, which shows what is here: one mapping for each frame that holds a page. `T` shows each dataspace by one mapping of the `O` of its manager, whose region has us for its keeper.
-//! Regions that clients hold are made over `T` and never change: a dataspace moves to another manager when its mapping in `T` does.
+//! Each manager has an `O`, which shows what is here: one mapping for each frame that holds a page.
+//! `T` shows each dataspace by one mapping of the `O` of its manager, whose region has us for its
+//! keeper. Regions that clients hold are made over `T` and never change: a dataspace moves to
+//! another manager when its mapping in `T` does.
 
 use alloc::vec::Vec;
 use core::ops::Range;
@@ -106,7 +108,8 @@ pub fn top(services: &mut Services) -> Result<Top, Errno> {
 }
 
 impl Top {
-    /// Adds a manager of `count` frames of memory from `from`. `keeper` is asked for pages that are not here.
+    /// Adds a manager of `count` frames of memory from `from`. `keeper` is asked for pages that are
+    /// not here.
     pub fn add_manager(&mut self, services: &mut Services, count: usize, from: &Source<'_>, keeper: Port) -> Result<Tables, Errno> {
         let (here, objects) = space(services)?;
         let region = OwnedRegion::new(here, BASE, PAGES * PAGE_SIZE, DATA, keeper.as_keeper())?;
@@ -175,7 +178,8 @@ fn frames(pool: Reference, here: Space, count: usize, from: &Source<'_>) -> Resu
 }
 
 impl Top {
-    /// A region of `pages`, for whoever gets a reference to it. `keeper` is asked while the pages are not shown in `T`.
+    /// A region of `pages`, for whoever gets a reference to it. `keeper` is asked while the pages
+    /// are not shown in `T`.
     pub fn region(&self, pages: &Range<u64>, reads: bool, keeper: Port) -> Result<OwnedRegion, Status> {
         let rights = if reads { Rights::READ.union(Rights::EXECUTE) } else { DATA };
         OwnedRegion::new(self.space, BASE + pages.start * PAGE_SIZE, (pages.end - pages.start) * PAGE_SIZE, rights, keeper.as_keeper())

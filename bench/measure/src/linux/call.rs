@@ -45,7 +45,8 @@ const FUTEX_WAKE: u64 = 1;
 const THREAD_FLAGS: u64 = 0x100 | 0x200 | 0x400 | 0x800 | 0x1_0000 | 0x4_0000 | 0x20_0000;
 
 /// # Safety
-/// Memory that the call writes must be the caller's to lend; the call must leave the program's own memory and flow as they are.
+/// Memory that the call writes must be the caller's to lend; the call must leave the program's own
+/// memory and flow as they are.
 #[inline(always)]
 unsafe fn enter(number: u64, arguments: [u64; 6]) -> Result<u64, Errno> {
     let [a, b, c, d, e, f] = arguments;
@@ -191,7 +192,8 @@ pub fn fault_file() -> Result<u64, Errno> {
 /// A request to a file's driver with `words` as its argument.
 ///
 /// # Safety
-/// The request reads and writes no more than `words`, and what it does with addresses in them is right.
+/// The request reads and writes no more than `words`, and what it does with addresses in them is
+/// right.
 #[inline(always)]
 pub unsafe fn control<const N: usize>(file: u64, request: u64, words: &mut [u64; N]) -> Result<u64, Errno> {
     // SAFETY: the caller's promise.
@@ -267,7 +269,8 @@ pub unsafe fn spawn(path: &[u8], arguments: &[u64]) -> Result<u64, Errno> {
     if result < 0 { Err(Errno(-result as u32)) } else { Ok(result as u64) }
 }
 
-/// Starts a thread of this process that runs `function(argument)` on the stack that ends at `stack`. When it has ended, `running` is 0, and who waits for it is woken.
+/// Starts a thread of this process that runs `function(argument)` on the stack that ends at
+/// `stack`. When it has ended, `running` is 0, and who waits for it is woken.
 ///
 /// # Safety
 /// The stack is memory that nobody else uses until the thread has ended.

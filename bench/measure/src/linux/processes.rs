@@ -10,7 +10,8 @@ use crate::figure::sample;
 
 const SIGKILL: u64 = 9;
 const PAGE: usize = 4096;
-/// `SOL_SOCKET` and, in the upper half, `SCM_RIGHTS`: the kind of a control message that carries descriptors.
+/// `SOL_SOCKET` and, in the upper half, `SCM_RIGHTS`: the kind of a control message that carries
+/// descriptors.
 const DESCRIPTORS: u64 = 1 << 32 | 1;
 
 /// Runs `serve` in another process for ever while this one runs `measure`.

@@ -51,7 +51,8 @@ pub struct Ground {
     environment: Cell<Option<Arguments>>,
 }
 
-/// A space of its own for a part of this program, which finds everything at the addresses that it has here.
+/// A space of its own for a part of this program, which finds everything at the addresses that it
+/// has here.
 pub struct Domain {
     /// The space.
     pub space: OwnedSpace,
@@ -77,7 +78,8 @@ pub fn image_range() -> (u64, u64) {
 }
 
 impl Ground {
-    /// Gets the memory. The library for Linux programs has the object area, but does not come to its last page; so the first references are put there.
+    /// Gets the memory. The library for Linux programs has the object area, but does not come to
+    /// its last page; so the first references are put there.
     pub fn prepare(arguments: &Arguments) -> Result<Ground, Errno> {
         let count = arguments.auxiliary(AT_OBJECTS_PAGES).unwrap_or(OBJECTS_PAGES);
         let slot = |number: u64| OBJECTS + (count - 1) * PAGE_SIZE + number * 128;
@@ -133,8 +135,9 @@ impl Domain {
     }
 }
 
-/// Puts an object into each of the first pages, for ever: so that objects which come and go do not make pages of objects come and go too, which costs
-/// more than the object and is measured on its own.
+/// Puts an object into each of the first pages, for ever: so that objects which come and go do not
+/// make pages of objects come and go too, which costs more than the object and is measured on its
+/// own.
 fn settle() -> Result<(), Errno> {
     for address in (START..START + SETTLED_PAGES * PAGE_SIZE).step_by(PAGE_SIZE as usize) {
         slots::claim(address, ObjectType::Reference);

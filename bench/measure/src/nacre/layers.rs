@@ -1,7 +1,8 @@
-//! Messages through layers that interpose, and over a reference that was handed through layers that don't.
+//! Messages through layers that interpose, and over a reference that was handed through layers that
+//! don't.
 //!
-//! A layer is a thread in a space of its own that does what `trace` does without its lines: it is ready for all that a message can carry, sends
-//! on what it gets, and hands back the answer.
+//! A layer is a thread in a space of its own that does what `trace` does without its lines: it is
+//! ready for all that a message can carry, sends on what it gets, and hands back the answer.
 
 use alloc::boxed::Box;
 use alloc::vec;

@@ -73,7 +73,8 @@ extern "C" fn keep(keeper: u64) -> ! {
     rest()
 }
 
-/// A page that lacks is touched; its region's keeper, in another space, hears of it, maps a page there, and lets the thread go on.
+/// A page that lacks is touched; its region's keeper, in another space, hears of it, maps a page
+/// there, and lets the thread go on.
 pub fn fault_to_keeper(ground: &Ground) -> Result<u64, Errno> {
     let mut slots = [0; ROUNDS as usize];
     for one in &mut slots {

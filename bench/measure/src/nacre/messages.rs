@@ -34,7 +34,8 @@ pub extern "C" fn serve_words(port: u64) -> ! {
     rest()
 }
 
-/// Takes up to `page.len()` bytes and as many references as there are `slots`, and answers with nothing.
+/// Takes up to `page.len()` bytes and as many references as there are `slots`, and answers with
+/// nothing.
 fn serve_into(port: u64, page: &mut [u8], slots: &[Reference]) -> ! {
     let mut next = ipc::receive(port, Buffers::new(&mut *page, slots), FOREVER);
     while next.is_ok() {
@@ -102,7 +103,8 @@ extern "C" fn pass_back(pair: u64) -> ! {
     rest()
 }
 
-/// A notification to a thread of another space that waits for it: half of one there and another back.
+/// A notification to a thread of another space that waits for it: half of one there and another
+/// back.
 pub fn notification_to_waiter(ground: &Ground) -> Result<u64, Errno> {
     let here = OwnedPort::new(0, PortSet::NONE)?;
     let there = OwnedPort::new(0, PortSet::NONE)?;

@@ -22,7 +22,8 @@ pub fn port(_: &Ground) -> Result<u64, Errno> {
     sample_results(500, || Port::create(slot, 0, PortSet::NONE)?.destroy())
 }
 
-/// A reference that leads nowhere, in a page that has no other object: the page becomes one of objects, and plain memory again.
+/// A reference that leads nowhere, in a page that has no other object: the page becomes one of
+/// objects, and plain memory again.
 pub fn lonely_reference(_: &Ground) -> Result<u64, Errno> {
     let slot = lonely_slot()?;
     sample_results(500, || Reference::create(slot)?.destroy())

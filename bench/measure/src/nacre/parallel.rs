@@ -35,7 +35,8 @@ struct Client {
 /// Clients of the trial that have not come yet.
 static AWAITED: AtomicU32 = AtomicU32::new(0);
 
-/// One pair: a space for its server and one for its client, so that nothing that is written is shared with the other pair.
+/// One pair: a space for its server and one for its client, so that nothing that is written is
+/// shared with the other pair.
 struct Pair {
     client: Box<Client>,
     go: OwnedReference,
@@ -97,7 +98,8 @@ fn trial(pairs: &[Pair], port: &OwnedPort) -> Result<u64, Errno> {
     Ok(ended - begun)
 }
 
-/// Tells the ticks in which each pair makes a round trip, `parallel PAIRS best TICKS median TICKS`: of trials with one pair and of trials with two, which take turns in coming first.
+/// Tells the ticks in which each pair makes a round trip, `parallel PAIRS best TICKS median TICKS`:
+/// of trials with one pair and of trials with two, which take turns in coming first.
 pub fn tell(ground: &Ground) -> Result<(), Errno> {
     let port = OwnedPort::new(0, PortSet::NONE)?;
     let pairs = [pair(ground, &port)?, pair(ground, &port)?];

@@ -101,7 +101,8 @@ extern "C" fn end(short: u64) -> ! {
     rest()
 }
 
-/// A thread made, started, ended - it says so, and destroys itself - and waited for; its stack is there already.
+/// A thread made, started, ended - it says so, and destroys itself - and waited for; its stack is
+/// there already.
 pub fn create(_: &Ground) -> Result<u64, Errno> {
     let port = OwnedPort::new(0, PortSet::NONE)?;
     let done = port.new_reference(REFERENCE_NOTIFY)?;

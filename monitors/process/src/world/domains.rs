@@ -1,7 +1,9 @@
 //! Domains: parts of the world whose members know of nobody outside.
 //!
-//! Members of a domain list, look at, signal and ask its members alone; processes outside it are not there for them. Processes outside see the members.
-//! What a member creates is a member. Domains nest: a process has the numbers of all domains that it is in, and sees a process whose numbers begin with its own.
+//! Members of a domain list, look at, signal and ask its members alone; processes outside it are
+//! not there for them. Processes outside see the members. What a member creates is a member.
+//! Domains nest: a process has the numbers of all domains that it is in, and sees a process whose
+//! numbers begin with its own.
 
 use super::{Process, Signal, State, World};
 use nacre_proto::Errno;
@@ -17,7 +19,8 @@ impl Process {
 }
 
 impl World {
-    /// Makes the process, and all that it creates from now on, a domain inside the one that it is in. `EAGAIN`: domains are nested too deep.
+    /// Makes the process, and all that it creates from now on, a domain inside the one that it is
+    /// in. `EAGAIN`: domains are nested too deep.
     pub fn domain_create(&mut self, pid: u64) -> Result<(), Errno> {
         let number = self.last_domain + 1;
         let process = self.living(pid)?;
@@ -34,7 +37,8 @@ impl World {
         self.process(pid).is_ok_and(|process| !process.domain.is_empty())
     }
 
-    /// Returns true if `caller` knows of the process `pid`. Only its maker knows of one that has not begun.
+    /// Returns true if `caller` knows of the process `pid`. Only its maker knows of one that has
+    /// not begun.
     pub fn sees(&self, caller: u64, pid: u64) -> bool {
         let (Ok(own), Ok(other)) = (self.process(caller), self.process(pid)) else { return false };
         own.sees(other) && (other.state != State::Fresh || caller == pid || other.parent == caller)

@@ -1,4 +1,5 @@
-//! Ends: what happens to the children, the group and the session of a process that ends, and what its parent hears.
+//! Ends: what happens to the children, the group and the session of a process that ends, and what
+//! its parent hears.
 
 use super::change::Change;
 use super::signals::{CHILD, CONTINUE, HANG_UP, Signal};
@@ -12,7 +13,8 @@ use nacre_proto::flags::{CLD_CONTINUED, CLD_DUMPED, CLD_EXITED, CLD_KILLED, CLD_
 const DUMPED: u64 = 0x80;
 
 impl World {
-    /// The process has exited, with a status as `parent.exit` has it: 0 to 255, or 256 and a signal, or'd with 128 for a core dump.
+    /// The process has exited, with a status as `parent.exit` has it: 0 to 255, or 256 and a
+    /// signal, or'd with 128 for a core dump.
     pub fn exit(&mut self, pid: u64, status: u64) {
         let status = parent::checked_status(status);
         self.end(pid, if status >= 256 { status & 0xff } else { status << 8 });
@@ -27,7 +29,8 @@ impl World {
         Ok(())
     }
 
-    /// Ends a process to which no reference leads any more, or whose maker gives it up: one that has begun was destroyed from outside, and any other is aborted.
+    /// Ends a process to which no reference leads any more, or whose maker gives it up: one that
+    /// has begun was destroyed from outside, and any other is aborted.
     pub fn lost(&mut self, pid: u64) {
         let Ok(process) = self.living(pid) else { return };
         process.is_aborted = process.state == State::Fresh;
@@ -55,14 +58,17 @@ impl World {
         self.processes.iter().filter(|(_, process)| is_it(process)).map(|(pid, _)| *pid).collect()
     }
 
-    /// Aborts what the maker has reserved: it has ended, or has become another program, so nobody will begin them.
+    /// Aborts what the maker has reserved: it has ended, or has become another program, so nobody
+    /// will begin them.
     pub(super) fn abort_children(&mut self, maker: u64) {
         self.fresh_children(maker).into_iter().for_each(|child| self.lost(child));
     }
 
-    /// The process ends with this status, as `wait4` tells it. An end that follows from another one waits for that.
+    /// The process ends with this status, as `wait4` tells it. An end that follows from another one
+    /// waits for that.
     ///
-    /// Parents hear of an end when all that ends with it has been destroyed, so that nothing of it runs on after `wait4`.
+    /// Parents hear of an end when all that ends with it has been destroyed, so that nothing of it
+    /// runs on after `wait4`.
     pub(super) fn end(&mut self, pid: u64, status: u64) {
         self.ending.push_back((pid, status));
         if self.ending.len() > 1 {

@@ -84,7 +84,8 @@ impl World {
         }
     }
 
-    /// The caller's session, which has this terminal now. `steals`: also if another session has it, which the superuser may.
+    /// The caller's session, which has this terminal now. `steals`: also if another session has it,
+    /// which the superuser may.
     pub fn terminal_acquire(&mut self, caller: u64, device: u64, steals: bool) -> Result<u64, Errno> {
         let process = self.living(caller)?;
         let (session, foreground, is_superuser) = (process.session, process.group, process.traits.identity[1] == 0);
@@ -114,7 +115,8 @@ impl World {
         self.terminals.get(&session).map(|terminal| terminal.device).filter(|device| *device != 0).ok_or(Errno::ENXIO)
     }
 
-    /// The session that has a terminal, and the group in its foreground; whether it is the caller's.
+    /// The session that has a terminal, and the group in its foreground; whether it is the
+    /// caller's.
     pub fn terminal_owner(&self, caller: u64, device: u64) -> Result<(u64, u64, bool), Errno> {
         let own = self.process(caller)?.session;
         let Some(session) = self.terminal_session(device).filter(|session| *session == own || self.sees(caller, *session)) else { return Ok((0, 0, false)) };
@@ -162,7 +164,8 @@ impl World {
         Ok(())
     }
 
-    /// A key or a change of a session's terminal. One that has gone is told to who leads the session, and has no name any more.
+    /// A key or a change of a session's terminal. One that has gone is told to who leads the
+    /// session, and has no name any more.
     pub fn terminal_signal(&mut self, session: u64, number: u64) {
         let Some(terminal) = self.terminals.get_mut(&session) else { return };
         if number == HANG_UP {

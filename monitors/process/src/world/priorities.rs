@@ -1,4 +1,5 @@
-//! Nice values: kept for the program to see, and handed on. Whoever gives out time may ask for them.
+//! Nice values: kept for the program to see, and handed on. Whoever gives out time may ask for
+//! them.
 
 use super::{USUAL_PRIORITY, World};
 use alloc::vec::Vec;

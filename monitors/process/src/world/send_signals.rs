@@ -31,7 +31,8 @@ impl World {
         results.iter().find(|result| result.is_ok()).copied().unwrap_or(results[0])
     }
 
-    /// The process that has this number, or a thread with it, that lives and that `caller` knows of.
+    /// The process that has this number, or a thread with it, that lives and that `caller` knows
+    /// of.
     pub fn owner_of(&self, caller: u64, number: u64) -> Result<u64, Errno> {
         let is_it = |(pid, process): &(&u64, &Process)| (**pid == number || process.threads.contains(&number)) && process.state == State::Running;
         self.processes.iter().find(is_it).map(|(pid, _)| *pid).filter(|pid| self.sees(caller, *pid)).ok_or(Errno::ESRCH)
@@ -134,7 +135,8 @@ impl World {
         Ok(self.living(pid)?.queue.pop_front())
     }
 
-    /// The process has been stopped by this signal, or (0) goes on; its parent hears of it. `EIO`: it cannot be stopped by that.
+    /// The process has been stopped by this signal, or (0) goes on; its parent hears of it. `EIO`:
+    /// it cannot be stopped by that.
     pub fn set_stopped(&mut self, pid: u64, signal: u64) -> Result<(), Errno> {
         let group = self.living(pid)?.group;
         if signal != 0 && bit(signal) & STOPS == 0 {

@@ -1,7 +1,8 @@
 //! Shares: how many of the processes and threads that there may be one party may take.
 //!
-//! A process holds at most as many further threads as are still free, and so does a domain with processes and threads. One greedy party takes half, a second one half
-//! of the rest, and whoever comes later still finds some. The last numbers are kept for those who can put an end to it.
+//! A process holds at most as many further threads as are still free, and so does a domain with
+//! processes and threads. One greedy party takes half, a second one half of the rest, and whoever
+//! comes later still finds some. The last numbers are kept for those who can put an end to it.
 
 use super::limits::MAX_FRESH;
 use super::{FIRST, Process, World};
@@ -32,7 +33,8 @@ impl World {
         if has_room && self.domains_may_grow(maker, free, |_| 1) { self.check_user(maker) } else { Err(Errno::EAGAIN) }
     }
 
-    /// `EAGAIN`: the process may not have a further thread. Those that are kept back let others make processes.
+    /// `EAGAIN`: the process may not have a further thread. Those that are kept back let others
+    /// make processes.
     pub(super) fn check_thread(&self, pid: u64) -> Result<(), Errno> {
         let free = self.free_threads();
         let has_room = free > self.limits.threads / KEPT_FROM_USERS && self.process(pid)?.threads.len() < free;
@@ -44,7 +46,8 @@ impl World {
         self.limits.threads.saturating_sub(self.processes.len() + self.threads)
     }
 
-    /// Applies `RLIMIT_NPROC`: it counts the threads of all processes of the user, and does not bind the superuser.
+    /// Applies `RLIMIT_NPROC`: it counts the threads of all processes of the user, and does not
+    /// bind the superuser.
     fn check_user(&self, pid: u64) -> Result<(), Errno> {
         let own = &self.process(pid)?.traits;
         if own.identity[1] == 0 {

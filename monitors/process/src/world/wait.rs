@@ -20,7 +20,8 @@ pub struct Found {
 const OPTIONS: u64 = WNOHANG | WUNTRACED | WEXITED | WCONTINUED | WNOWAIT | WALL | WCLONE;
 
 impl World {
-    /// A child that has changed and that is waited for so; `None`: not yet. Nothing is taken: see [`World::waited`].
+    /// A child that has changed and that is waited for so; `None`: not yet. Nothing is taken: see
+    /// [`World::waited`].
     pub fn wait(&self, parent: u64, which: i64, options: u64) -> Result<Option<Found>, Errno> {
         let group = self.process(parent)?.group;
         if options & !OPTIONS != 0 || options & (WEXITED | WUNTRACED | WCONTINUED) == 0 {

@@ -99,12 +99,14 @@ pub fn exception() -> Result<(), String> {
     equal("the store with the register that was set", read(EXPORTED + 64), 0xbeef)
 }
 
-/// Pages of the kernel's half: of its map of RAM, of its code behind the entries, of its devices, and of a kernel stack; last, the entries themselves.
+/// Pages of the kernel's half: of its map of RAM, of its code behind the entries, of its devices,
+/// and of a kernel stack; last, the entries themselves.
 const KERNEL_PAGES: [u64; 5] = [0xffff_8000_0100_0000, 0xffff_ffff_8020_4000, 0xffff_ffff_c000_0000, 0xffff_ffff_c020_1000, 0xffff_ffff_8020_0000];
 /// Bit of the machine's error code: the page is there, and access is denied.
 const PRESENT: u64 = 1;
 
-/// Says of each of [`KERNEL_PAGES`] whether the processor found it, while a user's store there failed.
+/// Says of each of [`KERNEL_PAGES`] whether the processor found it, while a user's store there
+/// failed.
 pub fn kernel_half() -> Result<String, String> {
     let mut seen = String::new();
     for address in KERNEL_PAGES {

@@ -19,7 +19,8 @@ const SET: [(ObjectType, Call, Call, u64, ObjectType); 6] = [
 /// An address of this program that no objects may be created in.
 const NOT_OBJECT_MEMORY: u64 = 0x1000_0000;
 
-/// Tries entry `index` of the links with a value that must bring `code` about argument 4, and nothing else.
+/// Tries entry `index` of the links with a value that must bring `code` about argument 4, and
+/// nothing else.
 fn refused(which: Call, object: u64, (index, value): (u64, u64), code: Code) -> Result<(), String> {
     (0..8).for_each(|entry| write(LINKS + 8 * entry, if entry == index { value } else { 0 }));
     let before = population();

@@ -117,7 +117,8 @@ fn target() -> Reference {
     Reference(strong(ObjectType::Port))
 }
 
-/// Answers each call with its words, all turned over. It names the port by its address, where for a moment there may be none.
+/// Answers each call with its words, all turned over. It names the port by its address, where for a
+/// moment there may be none.
 fn turn_over(_: usize) {
     let mut received = ipc::receive_words(PORT);
     loop {
@@ -143,7 +144,8 @@ fn ask(me: usize) {
     BUSY.fetch_sub(1, Ordering::Release);
 }
 
-/// Every call is answered once, with what its client asked for, while the port moves to and fro and is notified.
+/// Every call is answered once, with what its client asked for, while the port moves to and fro and
+/// is notified.
 pub fn one_port() -> Result<(), String> {
     let spawn = |function, number| thread::spawn(function, number).map_err(|errno| format!("no thread: {errno:?}"));
     BUSY.store(CLIENTS, Ordering::Release);

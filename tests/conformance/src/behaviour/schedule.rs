@@ -73,7 +73,8 @@ fn scheduled(function: fn(usize), number: usize) -> Result<(Handle, Thread), Str
     Ok((handle, thread))
 }
 
-/// The announcement that must come to the port: however long the machine under this one takes a rest.
+/// The announcement that must come to the port: however long the machine under this one takes a
+/// rest.
 fn announced() -> Result<Option<u64>, String> {
     announced_within(5000 * MILLISECOND)
 }
