@@ -15,7 +15,8 @@ const REGISTERS: [&str; 26] = [
     "gs_base", "cr0", "cr2", "cr3", "cr4", "cr8", "xcr0",
 ];
 
-/// Returns what breaks the rule. Tests may name registers, since they write programs for one machine.
+/// Returns what breaks the rule. Tests may name registers, since they write programs for one
+/// machine.
 pub fn check(tree: &Tree, crates: &[Crate]) -> Outcome<Vec<String>> {
     let mut violations = Vec::new();
     let sources = tree.path(FREE).join("src");
