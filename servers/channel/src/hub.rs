@@ -28,9 +28,9 @@ mod terminals;
 #[cfg(test)]
 mod tests;
 
-pub use ends_held::MOST_ENDS;
+pub use ends_held::MAX_ENDS;
 #[cfg(test)]
-use loads::{MOST_BYTES, MOST_REFERENCES};
+use loads::{MAX_BYTES, MAX_REFERENCES};
 
 use crate::queue::{PIECE, Parcel, Queue, Received, Sender, Wish};
 use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -47,7 +47,7 @@ const CHANGEABLE: u64 = O_NONBLOCK | O_DIRECT;
 /// So many datagrams wait at a socket whose peer the sender is not.
 const DATAGRAMS: usize = 11;
 /// Most that a pipe can be made to hold.
-const MOST_CAPACITY: usize = 1 << 20;
+const MAX_CAPACITY: usize = 1 << 20;
 /// Flags of an open file that say how it was opened.
 const ACCESS: u64 = 3;
 /// Open for both.

@@ -20,20 +20,20 @@ pub use semaphores::Operation;
 use semaphores::Set;
 
 /// Most processes that have entered.
-const MOST_PROCESSES: usize = 16_384;
+const MAX_PROCESSES: usize = 16_384;
 /// Most of each kind.
 const MOST: usize = 1024;
 /// Most semaphores of all sets, and of one.
-const MOST_SEMAPHORES: usize = 64_000;
-const MOST_OF_SET: u64 = 32_000;
+const MAX_SEMAPHORES: usize = 64_000;
+const MAX_OF_SET: u64 = 32_000;
 /// Most bytes of all messages, with what they take beside.
-const MOST_BYTES: usize = 8 << 20;
+const MAX_BYTES: usize = 8 << 20;
 /// Most that wait for one thing.
-const MOST_WAITING: usize = 256;
+const MAX_WAITING: usize = 256;
 /// Most adjustments that are to be undone, of all processes.
-const MOST_UNDONE: usize = 4096;
+const MAX_UNDONE: usize = 4096;
 /// Segments that are attached to a process, of all.
-const MOST_ATTACHED: usize = 16_384;
+const MAX_ATTACHED: usize = 16_384;
 /// Numbers are below this.
 const NUMBERS: u64 = 1 << 31;
 /// In a mode: a segment that goes when nobody has it any more.
@@ -161,7 +161,7 @@ impl<R, W> Default for Keyed<R, W> {
 impl<R, W> Keyed<R, W> {
     /// A process has entered, which is called so.
     pub fn enter(&mut self, key: u64, pid: u64, owner: u64) -> Result<(), Errno> {
-        if self.members.len() >= MOST_PROCESSES || self.members.contains_key(&key) {
+        if self.members.len() >= MAX_PROCESSES || self.members.contains_key(&key) {
             return Err(Errno::ENOSPC);
         }
         self.members.insert(key, Member { pid, user: owner & 0xffff_ffff, group: owner >> 32, ..Member::default() });
@@ -214,27 +214,27 @@ impl<R, W> Keyed<R, W> {
     fn room_for_semaphores(&self, pid: u64) -> usize {
         let of_sets = self.entries.values().filter(|entry| entry.account == pid);
         let held = of_sets.map(|entry| if let Body::Semaphores(set) = &entry.body { set.len() } else { 0 }).sum();
-        share_left(MOST_SEMAPHORES, self.semaphores, held)
+        share_left(MAX_SEMAPHORES, self.semaphores, held)
     }
 
     /// Returns how many more bytes may be in queues of the process that made this one.
     fn room_for_bytes(&mut self, number: u64) -> Result<usize, Errno> {
-        let free = MOST_BYTES.saturating_sub(self.bytes);
+        let free = MAX_BYTES.saturating_sub(self.bytes);
         // While more than half is free, nobody has more than that.
-        if free > MOST_BYTES / 2 + LONGEST + OVERHEAD {
+        if free > MAX_BYTES / 2 + LONGEST + OVERHEAD {
             return Ok(free);
         }
         let account = self.entry(KEYED_MESSAGES, number)?.account;
         let of_queues = self.entries.values().filter(|entry| entry.account == account);
         let held = of_queues.map(|entry| if let Body::Messages(queue) = &entry.body { queue.load() } else { 0 }).sum();
-        Ok(share_left(MOST_BYTES, self.bytes, held))
+        Ok(share_left(MAX_BYTES, self.bytes, held))
     }
 
     fn make(&self, kind: u64, size: u64, file: Option<R>, pid: u64) -> Result<Body<R>, Errno> {
         match kind {
             KEYED_MEMORY if size == 0 => Err(Errno::EINVAL),
             KEYED_MEMORY => Ok(Body::Memory(Memory { file: file.ok_or(Errno::ENOENT)?, size, attached: 0, maker: pid, last: 0, times: [0; 2] })),
-            KEYED_SEMAPHORES if size == 0 || size > MOST_OF_SET => Err(Errno::EINVAL),
+            KEYED_SEMAPHORES if size == 0 || size > MAX_OF_SET => Err(Errno::EINVAL),
             KEYED_SEMAPHORES if size as usize > self.room_for_semaphores(pid) => Err(Errno::ENOSPC),
             KEYED_SEMAPHORES => Set::new(size as usize).map(Body::Semaphores),
             KEYED_MESSAGES => Ok(Body::Messages(Queue::new())),
@@ -247,7 +247,7 @@ impl<R, W> Keyed<R, W> {
         let time = self.time;
         let member = self.members.get_mut(&member).ok_or(Errno::EINVAL)?;
         // A process has at most as many as are still free.
-        if member.attached.values().sum::<u64>() >= MOST_ATTACHED.saturating_sub(self.attached) as u64 {
+        if member.attached.values().sum::<u64>() >= MAX_ATTACHED.saturating_sub(self.attached) as u64 {
             return Err(Errno::ENOMEM);
         }
         let entry = self.entries.get_mut(&(KEYED_MEMORY, number)).ok_or(Errno::EINVAL)?;
@@ -427,7 +427,7 @@ impl<R, W> Keyed<R, W> {
     fn operate(&mut self, key: u64, number: u64, operations: &[Operation]) -> Result<bool, Errno> {
         let time = self.time;
         let member = self.members.get_mut(&key).ok_or(Errno::EINVAL)?;
-        let room = share_left(MOST_UNDONE, self.undone, member.undone.len());
+        let room = share_left(MAX_UNDONE, self.undone, member.undone.len());
         let Some(Entry { body: Body::Semaphores(set), .. }) = self.entries.get_mut(&(KEYED_SEMAPHORES, number)) else {
             return Err(Errno::EINVAL);
         };

@@ -9,7 +9,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 /// Maximum number of calls that wait at one side of a queue.
-pub const MOST_WAITING: usize = 256;
+pub const MAX_WAITING: usize = 256;
 /// Maximum of bytes of a message that go at once.
 pub const PIECE: usize = nacre_abi::message::MAX_BYTES as usize;
 /// Bytes that a message takes besides its own.
@@ -186,7 +186,7 @@ impl<R> Mailbox<R> {
     pub fn wait(&mut self, rank: u64, waiter: Waiter<R>) -> Result<(), Waiter<R>> {
         let place = (u64::MAX - rank, self.ticket());
         let waiters = if waiter.mail.is_some() { &mut self.senders } else { &mut self.receivers };
-        if waiters.len() >= MOST_WAITING {
+        if waiters.len() >= MAX_WAITING {
             return Err(waiter);
         }
         waiters.insert(place, waiter);

@@ -13,9 +13,9 @@ pub const USUAL: usize = 64 << 10;
 /// Capacity of a socket, in bytes.
 pub const SOCKET: usize = 212_992;
 /// Maximum number of references that are on their way in a queue.
-pub const MOST_REFERENCES: usize = 512;
+pub const MAX_REFERENCES: usize = 512;
 /// Maximum number of pieces in a queue: as many as of one byte fit in Linux.
-const MOST_PIECES: usize = 278;
+const MAX_PIECES: usize = 278;
 /// Bytes of memory that a piece takes besides its own: the record, the name of its sender, and what
 /// the heap adds.
 pub(crate) const PIECE: usize = 384;
@@ -196,7 +196,7 @@ impl<R> Queue<R> {
         if let Some(shared) = &self.shared {
             return if self.is_pipe { shared.ring.has_room() } else { 4 * shared.ring.used() as usize * PAGE <= self.capacity };
         }
-        if self.is_pipe { self.pages.used() < self.capacity / PAGE } else { 4 * self.bytes <= self.capacity && self.pieces.len() < MOST_PIECES }
+        if self.is_pipe { self.pages.used() < self.capacity / PAGE } else { 4 * self.bytes <= self.capacity && self.pieces.len() < MAX_PIECES }
     }
 
     /// Returns the number of `size` bytes that can be taken now; `None`: the writer has to wait.
@@ -208,12 +208,12 @@ impl<R> Queue<R> {
         if self.has_messages && size > self.capacity - 32 {
             return Err(Errno::EMSGSIZE);
         }
-        if self.references + references > MOST_REFERENCES {
+        if self.references + references > MAX_REFERENCES {
             return Err(Errno::ETOOMANYREFS);
         }
         let room = self.capacity.saturating_sub(self.bytes);
         let fits = if self.has_messages { room >= size } else { size == 0 || room > 0 };
-        Ok((fits && self.pieces.len() < MOST_PIECES).then_some(size.min(room)))
+        Ok((fits && self.pieces.len() < MAX_PIECES).then_some(size.min(room)))
     }
 
     /// Moves the bytes into a ring, which nobody has seen yet. Returns false if they do not fit, or

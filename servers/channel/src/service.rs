@@ -40,9 +40,9 @@ fn is_service(word: u64) -> bool {
     word == SERVICE || word & ACCOUNT != 0
 }
 /// Maximum number of threads that wait at an end.
-const MOST_WAITING: usize = 64;
+const MAX_WAITING: usize = 64;
 /// Maximum number of ports that watch an end.
-const MOST_WATCHERS: usize = 64;
+const MAX_WATCHERS: usize = 64;
 
 /// Operation on an end.
 enum Doing {
@@ -285,7 +285,7 @@ impl Service {
 
     /// Returns true if a call may not wait.
     fn cannot_wait(&self, key: u64, dont_wait: bool) -> Result<bool, Errno> {
-        let is_full = self.places.get(&key).is_none_or(|place| place.waiters.len() >= MOST_WAITING);
+        let is_full = self.places.get(&key).is_none_or(|place| place.waiters.len() >= MAX_WAITING);
         Ok(is_full || self.must_not_wait(key, dont_wait)? && !self.hub.is_locked(key))
     }
 
@@ -363,7 +363,7 @@ impl Service {
 
     fn watch(&mut self, key: u64, watcher: Watcher) -> Result<(), Errno> {
         let watchers = &mut self.places.get_mut(&key).ok_or(Errno::EBADF)?.watchers;
-        if watchers.len() >= MOST_WATCHERS
+        if watchers.len() >= MAX_WATCHERS
             && let Some(oldest) = watchers.pop_front()
         {
             let _ = ipc::notify(oldest.port.handle(), oldest.bits);

@@ -18,8 +18,8 @@ impl<R> Hub<R> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::ends_held::MOST_ENDS;
-    use super::super::loads::MOST_BYTES;
+    use super::super::ends_held::MAX_ENDS;
+    use super::super::loads::MAX_BYTES;
     use super::*;
     use alloc::vec::Vec;
 
@@ -32,7 +32,7 @@ mod tests {
     fn no_account_takes_all_ends() {
         let mut hub: Hub<u64> = Hub::default();
         let first = pipes(&mut hub, 1);
-        assert!((MOST_ENDS / 4 - 1..=MOST_ENDS / 4).contains(&first));
+        assert!((MAX_ENDS / 4 - 1..=MAX_ENDS / 4).contains(&first));
         for account in 2..60 {
             assert!(pipes(&mut hub, account) > 0, "account {account} finds none");
         }
@@ -59,7 +59,7 @@ mod tests {
             sent
         };
         let greedy = fill(1, usize::MAX);
-        assert!(greedy > MOST_BYTES / 3 && greedy <= MOST_BYTES / 2, "{greedy}");
+        assert!(greedy > MAX_BYTES / 3 && greedy <= MAX_BYTES / 2, "{greedy}");
         fill(2, usize::MAX);
         fill(3, usize::MAX);
         for account in 4..60 {

@@ -8,9 +8,9 @@ use alloc::collections::BTreeMap;
 use nacre_proto::Errno;
 
 /// Maximum number of ends.
-pub const MOST_ENDS: usize = 4096;
+pub const MAX_ENDS: usize = 4096;
 /// Number of ends that only accounts with few of them may take.
-const KEPT: usize = MOST_ENDS / 4;
+const KEPT: usize = MAX_ENDS / 4;
 /// Number of ends up to which an account holds few.
 const FEW: usize = 16;
 
@@ -27,7 +27,7 @@ impl Accounts {
     /// Charges one more end, of which there are `all`, and returns the account that pays. `ENFILE`:
     /// there are too many, or the account holds its share.
     pub(super) fn charge(&mut self, all: usize) -> Result<u64, Errno> {
-        let free = MOST_ENDS.saturating_sub(all);
+        let free = MAX_ENDS.saturating_sub(all);
         let held = self.held.entry(self.payer).or_default();
         let has_share = *held >= free || *held >= FEW && free <= KEPT;
         if free == 0 || self.payer != 0 && has_share {

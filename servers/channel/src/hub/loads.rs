@@ -8,9 +8,9 @@ use alloc::collections::BTreeMap;
 use nacre_proto::Errno;
 
 /// Limit of bytes of all queues, and of what is kept beside.
-pub(super) const MOST_BYTES: usize = 32 << 20;
+pub(super) const MAX_BYTES: usize = 32 << 20;
 /// Limit of references of all queues.
-pub(super) const MOST_REFERENCES: usize = 4096;
+pub(super) const MAX_REFERENCES: usize = 4096;
 /// Bytes up to which an account holds little: a usual pipe, with what it takes beside.
 const FEW_BYTES: usize = 96 << 10;
 /// References up to which an account holds few.
@@ -39,10 +39,10 @@ impl Loads {
     /// are `used`, or more than the account's share.
     pub(super) fn check(&self, account: u64, used: Load, more: Load) -> Result<(), Errno> {
         let held = self.held.get(&account).copied().unwrap_or_default();
-        if !may_take(account, (MOST_BYTES, FEW_BYTES), used.0, held.0, more.0) {
+        if !may_take(account, (MAX_BYTES, FEW_BYTES), used.0, held.0, more.0) {
             return Err(Errno::ENOMEM);
         }
-        if may_take(account, (MOST_REFERENCES, FEW_REFERENCES), used.1, held.1, more.1) { Ok(()) } else { Err(Errno::ETOOMANYREFS) }
+        if may_take(account, (MAX_REFERENCES, FEW_REFERENCES), used.1, held.1, more.1) { Ok(()) } else { Err(Errno::ETOOMANYREFS) }
     }
 
     /// The account held so many bytes and references of something, and holds other ones now.

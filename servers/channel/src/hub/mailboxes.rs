@@ -6,9 +6,9 @@
 
 use super::kept::Kept;
 use super::open_queues::Opened;
-use super::loads::MOST_BYTES;
+use super::loads::MAX_BYTES;
 use super::{ACCESS, BOTH, Hub, O_RDONLY, O_WRONLY};
-use crate::mailbox::{Carrier, Expected, MOST_WAITING, Made, Mail, Mailbox, OVERHEAD, PIECE, Waiter};
+use crate::mailbox::{Carrier, Expected, MAX_WAITING, Made, Mail, Mailbox, OVERHEAD, PIECE, Waiter};
 use alloc::vec::Vec;
 use nacre_proto::Errno;
 use nacre_proto::flags::{O_CREAT, O_EXCL, O_NONBLOCK, POLLIN, POLLOUT, POLLRDNORM, POLLWRNORM, SEEK_CUR, SEEK_END, SEEK_SET};
@@ -17,17 +17,17 @@ use nacre_proto::mailbox::{ANY, PRIVILEGED, USUAL_MESSAGES, USUAL_QUEUES, USUAL_
 /// Most queues, whoever makes them.
 const MOST: usize = 4096;
 /// Limit of the bytes of their messages, and of what they keep. The rest is for pipes and sockets.
-const MOST_BYTES_HERE: usize = MOST_BYTES / 4 * 3;
+const MAX_BYTES_HERE: usize = MAX_BYTES / 4 * 3;
 /// Most messages of a queue, and most bytes of one.
-const MOST_MESSAGES: u64 = 65_536;
-const MOST_SIZE: u64 = 16 << 20;
+const MAX_MESSAGES: u64 = 65_536;
+const MAX_SIZE: u64 = 16 << 20;
 /// Priorities are below this.
 const PRIORITIES: u64 = 32_768;
 const LONGEST_NAME: usize = 255;
 /// What the size of such a file is said to be.
 const TEXT: u64 = 80;
 /// So many processes are told of a message through one end before they ask.
-const MOST_TOLD: usize = 64;
+const MAX_TOLD: usize = 64;
 
 /// What somebody wants to open.
 #[derive(Clone, Copy, Debug)]
@@ -126,7 +126,7 @@ impl<R> Hub<R> {
         }
         let usual = |value: u64, usual: u64| if value == ANY { usual } else { value };
         let made = Made { messages: usual(wanted.made.messages, USUAL_MESSAGES), size: usual(wanted.made.size, USUAL_SIZE), ..wanted.made };
-        let [messages, size] = if is_privileged { [MOST_MESSAGES, MOST_SIZE] } else { [USUAL_MESSAGES, USUAL_SIZE] };
+        let [messages, size] = if is_privileged { [MAX_MESSAGES, MAX_SIZE] } else { [USUAL_MESSAGES, USUAL_SIZE] };
         if !(1..=messages).contains(&made.messages) || !(1..=size).contains(&made.size) {
             return Err(Errno::EINVAL);
         }
@@ -185,7 +185,7 @@ impl<R> Hub<R> {
             let dropped = self.mailboxes.parts.remove(&(end, writer)).map_or(0, |(_, data)| data.len() + OVERHEAD);
             self.bytes -= dropped;
         }
-        if self.bytes + data.len() + OVERHEAD > MOST_BYTES_HERE {
+        if self.bytes + data.len() + OVERHEAD > MAX_BYTES_HERE {
             return Err(Errno::ENOMEM);
         }
         if number == 0 {
@@ -229,10 +229,10 @@ impl<R> Hub<R> {
             return Err(Errno::EMSGSIZE);
         }
         let has_room = mailbox.has_room();
-        if mailbox.senders.len() >= MOST_WAITING || self.bytes + size + OVERHEAD > MOST_BYTES_HERE {
+        if mailbox.senders.len() >= MAX_WAITING || self.bytes + size + OVERHEAD > MAX_BYTES_HERE {
             self.forget_gone(end, carrier);
         }
-        if self.bytes + size + OVERHEAD > MOST_BYTES_HERE { Err(Errno::ENOMEM) } else { Ok(has_room) }
+        if self.bytes + size + OVERHEAD > MAX_BYTES_HERE { Err(Errno::ENOMEM) } else { Ok(has_room) }
     }
 
     /// Sends a message of which that was said, or waits for room. Too many do: `EAGAIN`, and the
@@ -274,7 +274,7 @@ impl<R> Hub<R> {
         if let Some(expected) = expected
             && let Some(opened) = self.mailboxes.open.get_mut(&expected.end)
         {
-            opened.told.truncate(MOST_TOLD - 1);
+            opened.told.truncate(MAX_TOLD - 1);
             opened.told.push([expected.pid, by[0], by[1]]);
             carrier.tell(&expected.port, expected.bits);
         }
@@ -300,7 +300,7 @@ impl<R> Hub<R> {
             return Err(Errno::EMSGSIZE);
         }
         let has_some = mailbox.count() != 0;
-        if mailbox.receivers.len() >= MOST_WAITING {
+        if mailbox.receivers.len() >= MAX_WAITING {
             self.forget_gone(end, carrier);
         }
         Ok(has_some)

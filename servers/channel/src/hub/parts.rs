@@ -23,7 +23,7 @@ impl<R> Hub<R> {
         let is_full = self.loads.check(account, used, (sending.data.len(), references.len()));
         let end = self.end_mut(key)?;
         let parts = end.parts.get_or_insert(Parts { count: 0, data: Vec::new(), references: Vec::new(), control: Vec::new() });
-        if parts.count != number || parts.references.len() + references.len() > queue::MOST_REFERENCES {
+        if parts.count != number || parts.references.len() + references.len() > queue::MAX_REFERENCES {
             return Err(Errno::EINVAL);
         }
         if parts.data.len() + sending.data.len() > queue::SOCKET || sending.control.len() > CONTROL - parts.control.len().min(CONTROL) {

@@ -7,7 +7,7 @@ use nacre_terminal::Terminal;
 
 /// The echo of one message, and what waits on the screen with echoes, is no longer than this: the
 /// rest is lost or comes later.
-pub(super) const MOST_ECHO: usize = 64 << 10;
+pub(super) const MAX_ECHO: usize = 64 << 10;
 
 /// Argument of `terminal.flush` that drops input.
 pub(super) const INPUT: u64 = 0;
@@ -44,7 +44,7 @@ impl Pair {
     pub(super) fn pump(&mut self) -> u64 {
         let (mut events, mut echoed) = (0, 0);
         self.release();
-        while self.terminal.has_room() && echoed < MOST_ECHO {
+        while self.terminal.has_room() && echoed < MAX_ECHO {
             let Some(byte) = self.typed.pop_front() else { break };
             let mut echo = VecDeque::new();
             let was_stopped = self.terminal.is_stopped();
@@ -55,7 +55,7 @@ impl Pair {
             self.packets.flow((was_stopped, self.terminal.is_stopped()));
             echoed += echo.len();
             self.release();
-            let room = MOST_ECHO.saturating_sub(self.screen.len() + self.held.len());
+            let room = MAX_ECHO.saturating_sub(self.screen.len() + self.held.len());
             let screen = if self.terminal.is_stopped() { &mut self.held } else { &mut self.screen };
             screen.extend(echo.into_iter().take(room));
         }

@@ -1,7 +1,7 @@
 //! Pipes and streams whose bytes processes share, and what else there is to know and to set of what
 //! is in a pipe.
 
-use super::{ACCESS, CHANGEABLE, Hub, MOST_CAPACITY, Stage};
+use super::{ACCESS, CHANGEABLE, Hub, MAX_CAPACITY, Stage};
 use crate::pages::PAGE;
 use crate::queue::{Queue, Received};
 use crate::shared::Shared;
@@ -245,7 +245,7 @@ impl<R> Hub<R> {
         }
         let queue_now = self.queues.get(&queue).ok_or(Errno::EIO)?;
         if size > 0 {
-            let size = size.max(PAGE).checked_next_power_of_two().filter(|size| *size <= MOST_CAPACITY).ok_or(Errno::EPERM)?;
+            let size = size.max(PAGE).checked_next_power_of_two().filter(|size| *size <= MAX_CAPACITY).ok_or(Errno::EPERM)?;
             if queue_now.count() > size / PAGE {
                 return Err(Errno::EBUSY);
             }

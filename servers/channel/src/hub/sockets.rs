@@ -11,7 +11,7 @@ use nacre_proto::flags::{END_OWN, O_NONBLOCK, SOCK_DGRAM, SOCK_SEQPACKET, SOCK_S
 /// Beginning of the keys of files.
 const FILE: &[u8] = b"/";
 /// Maximum number of connections that wait to be accepted.
-const MOST_WAITING: usize = 1024;
+const MAX_WAITING: usize = 1024;
 /// Number of names for sockets that nobody named.
 const NAMES: u64 = 1 << 20;
 
@@ -93,7 +93,7 @@ impl<R> Hub<R> {
         if end.name.is_empty() {
             return Err(Errno::EINVAL);
         }
-        let most = usize::try_from(backlog).unwrap_or(MOST_WAITING).min(MOST_WAITING) + 1;
+        let most = usize::try_from(backlog).unwrap_or(MAX_WAITING).min(MAX_WAITING) + 1;
         match &mut end.stage {
             Stage::Connected(_) => return Err(Errno::EINVAL),
             Stage::Listening(_, limit) => *limit = most,

@@ -8,7 +8,7 @@
 
 use super::Hub;
 use super::looks::Looks;
-use super::pseudo_terminal::{Pair, MOST_ECHO, INPUT, OUTPUT};
+use super::pseudo_terminal::{Pair, MAX_ECHO, INPUT, OUTPUT};
 use crate::queue::{Received, Wish};
 use alloc::vec::Vec;
 use nacre_proto::Errno;
@@ -16,7 +16,7 @@ use nacre_proto::flags::{POLLERR, POLLHUP, POLLIN, POLLOUT, POLLPRI, POLLRDNORM,
 use nacre_terminal::{Attributes, Terminal};
 
 /// Maximum number of terminals.
-pub const MOST_TERMINALS: usize = 256;
+pub const MAX_TERMINALS: usize = 256;
 /// Number of typed bytes that may wait for the discipline, and of output bytes that may wait for
 /// the master.
 const TYPED: usize = 8192;
@@ -44,11 +44,11 @@ impl<R> Hub<R> {
     pub fn terminal(&mut self, flags: u64) -> Result<(u64, u64), Errno> {
         let account = self.accounts.payer();
         let held = self.terminals.values().filter(|pair| pair.account == account).count();
-        if account != 0 && held >= MOST_TERMINALS - self.terminals.len().min(MOST_TERMINALS) {
+        if account != 0 && held >= MAX_TERMINALS - self.terminals.len().min(MAX_TERMINALS) {
             return Err(Errno::ENOSPC);
         }
         let is_used = |number: &u64| self.terminals.values().any(|pair| pair.number == *number);
-        let number = (0..MOST_TERMINALS as u64).find(|number| !is_used(number)).ok_or(Errno::ENOSPC)?;
+        let number = (0..MAX_TERMINALS as u64).find(|number| !is_used(number)).ok_or(Errno::ENOSPC)?;
         let master = self.add_end(0, flags)?;
         let key = self.key();
         let mut terminal = Terminal::default().with_flow();
@@ -309,7 +309,7 @@ impl<R> Hub<R> {
             0..=3 if !is_slave => {}
             0 => pair.terminal.stop_output(),
             1 => pair.terminal.start_output(),
-            2 | 3 => pair.screen.extend(pair.terminal.flow_key(action == 2).filter(|_| pair.screen.len() < MOST_ECHO)),
+            2 | 3 => pair.screen.extend(pair.terminal.flow_key(action == 2).filter(|_| pair.screen.len() < MAX_ECHO)),
             _ => return Err(Errno::EINVAL),
         }
         pair.packets.flow((was_stopped, pair.terminal.is_stopped()));

@@ -8,7 +8,7 @@ fn no_account_takes_all_terminals() {
     for account in 1..7 {
         hub.charge_to(account);
         let made = core::iter::from_fn(|| hub.terminal(0).ok()).count();
-        assert!(made > 0 && made <= MOST_TERMINALS / 2, "{account} has {made}");
+        assert!(made > 0 && made <= MAX_TERMINALS / 2, "{account} has {made}");
     }
 }
 
@@ -136,7 +136,7 @@ fn random_ends_never_break_the_books() {
         }
         hub.touched();
         for (_, pair) in &hub.terminals {
-            assert!(pair.typed.len() <= TYPED && pair.screen.len() <= MOST_ECHO + 8 * SCREEN);
+            assert!(pair.typed.len() <= TYPED && pair.screen.len() <= MAX_ECHO + 8 * SCREEN);
             assert!(hub.ends.contains_key(&pair.master) && pair.slaves.iter().all(|slave| hub.ends.contains_key(slave)));
         }
     }

@@ -324,7 +324,7 @@ fn references_of_parts_are_limited_with_those_of_queues() {
         }
         ends.extend([one, two]);
     }
-    assert_eq!((kept, hub.references), (MOST_REFERENCES, MOST_REFERENCES));
+    assert_eq!((kept, hub.references), (MAX_REFERENCES, MAX_REFERENCES));
     ends.into_iter().for_each(|end| hub.close(end));
     assert_eq!((hub.references, hub.bytes), (0, 0));
 }
@@ -342,19 +342,19 @@ fn messages_without_bytes_take_memory_too() {
         }
         ends.extend([one, two]);
     }
-    assert_eq!(sent, MOST_BYTES / PIECE);
+    assert_eq!(sent, MAX_BYTES / PIECE);
     // What is said of references goes with references only.
     assert_eq!(hub.receive(ends[0], wish(9, 9)).unwrap().unwrap().control, b"");
-    assert!(hub.queues.values().map(|queue| queue.load().0).sum::<usize>() <= MOST_BYTES);
+    assert!(hub.queues.values().map(|queue| queue.load().0).sum::<usize>() <= MAX_BYTES);
 }
 
 #[test]
 fn a_pipe_that_was_emptied_keeps_no_room() {
     let mut hub = TestHub::default();
     let (reader, writer) = hub.pipe(0).unwrap();
-    hub.capacity(writer, MOST_CAPACITY).unwrap();
-    assert_eq!(send(&mut hub, writer, &vec![1; MOST_CAPACITY]), Ok(Some(MOST_CAPACITY)));
-    assert_eq!(read(&mut hub, reader, MOST_CAPACITY).map(|data| data.len()), Some(MOST_CAPACITY));
+    hub.capacity(writer, MAX_CAPACITY).unwrap();
+    assert_eq!(send(&mut hub, writer, &vec![1; MAX_CAPACITY]), Ok(Some(MAX_CAPACITY)));
+    assert_eq!(read(&mut hub, reader, MAX_CAPACITY).map(|data| data.len()), Some(MAX_CAPACITY));
     assert!(hub.queues.values().all(|queue| queue.room() <= 16 << 10));
 }
 

@@ -167,8 +167,8 @@ fn nobody_takes_more_semaphores_and_messages_than_he_leaves() {
         sent
     };
     let (first, second) = (fill(&mut keyed, 1, 0), fill(&mut keyed, 2, 8192));
-    assert!(first <= MOST_BYTES / 2 && first > MOST_BYTES / 2 - 9000, "{first}");
-    assert!(second > MOST_BYTES / 5, "{second}");
+    assert!(first <= MAX_BYTES / 2 && first > MAX_BYTES / 2 - 9000, "{first}");
+    assert!(second > MAX_BYTES / 5, "{second}");
 }
 
 #[test]
@@ -176,7 +176,7 @@ fn what_is_to_be_undone_is_shared_and_can_be_given_back_at_the_limit() {
     let mut keyed = keyed();
     let set = keyed.get(1, KEYED_SEMAPHORES, 0, 20_000, 0, None).unwrap();
     let taken = (0..).take_while(|index| operate(&mut keyed, 1, set, &[by(*index, 1, UNDO)]).is_ok()).count();
-    assert_eq!(taken, MOST_UNDONE / 2);
+    assert_eq!(taken, MAX_UNDONE / 2);
     assert!(operate(&mut keyed, 2, set, &[by(0, 1, UNDO)]).is_ok());
     assert_eq!(operate(&mut keyed, 1, set, &[by(0, -1, UNDO)]), Ok(Some(Done::Done)));
 }

@@ -3,7 +3,7 @@
 
 use super::messages::{OVERHEAD, Queue};
 use super::semaphores::Operation;
-use super::{Doing, Done, Keyed, MOST_WAITING, Waiter};
+use super::{Doing, Done, Keyed, MAX_WAITING, Waiter};
 use alloc::collections::VecDeque;
 use nacre_proto::Errno;
 use nacre_proto::flags::{KEYED_MESSAGES, KEYED_SEMAPHORES};
@@ -20,7 +20,7 @@ impl<R, W> Keyed<R, W> {
     pub fn wait(&mut self, member: u64, number: u64, doing: Doing, token: W) -> Result<(), W> {
         let kind = if matches!(doing, Doing::Operate(_)) { KEYED_SEMAPHORES } else { KEYED_MESSAGES };
         let waiters = self.waiters.entry((kind, number)).or_default();
-        if waiters.len() >= MOST_WAITING {
+        if waiters.len() >= MAX_WAITING {
             return Err(token);
         }
         waiters.push_back(Waiter { member, number, doing, token });

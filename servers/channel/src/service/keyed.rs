@@ -16,7 +16,7 @@ use nacre_sys::{OwnedPort, OwnedReference, Reference, Span};
 
 /// Bytes of an operation on a semaphore, and most operations at once.
 const OPERATION: usize = 6;
-const MOST_OPERATIONS: usize = 500;
+const MAX_OPERATIONS: usize = 500;
 
 impl Service {
     /// Returns the process that sent a request, and updates the time.
@@ -150,7 +150,7 @@ impl Server for Service {
         if operations.is_empty() {
             return Err(Errno::EINVAL);
         }
-        if operations.len() > MOST_OPERATIONS {
+        if operations.len() > MAX_OPERATIONS {
             return Err(Errno::E2BIG);
         }
         let done = self.keyed_now(request, number, Doing::Operate(operations), Ok(()))?;

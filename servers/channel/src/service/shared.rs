@@ -10,9 +10,9 @@ use nacre_sys::ring;
 use nacre_sys::{OwnedPort, OwnedReference};
 
 /// Maximum number of rings, of bytes of them, and of users of all.
-const MOST_RINGS: usize = 1024;
-const MOST_BYTES: u64 = 64 << 20;
-const MOST_USERS: usize = 8192;
+const MAX_RINGS: usize = 1024;
+const MAX_BYTES: u64 = 64 << 20;
+const MAX_USERS: usize = 8192;
 
 impl Service {
     /// The ring of a pipe or of one way of a stream, which has one from now on, and a new user of
@@ -22,7 +22,7 @@ impl Service {
             Some(number) => number,
             None => self.make_ring(key, way)?,
         };
-        if self.sharing.users.len() >= MOST_USERS {
+        if self.sharing.users.len() >= MAX_USERS {
             return Err(Errno::ENODEV);
         }
         let seat = self.hub.sit(key, way)?;
@@ -50,10 +50,10 @@ impl Service {
     }
 
     fn make_ring(&mut self, key: u64, way: u64) -> Result<u64, Errno> {
-        let pool = self.sharing.pool.as_ref().filter(|_| self.sharing.rings.len() < MOST_RINGS).ok_or(Errno::ENODEV)?;
+        let pool = self.sharing.pool.as_ref().filter(|_| self.sharing.rings.len() < MAX_RINGS).ok_or(Errno::ENODEV)?;
         let places = self.hub.places(key, way)?;
         let used: u64 = self.sharing.rings.values().map(|memory| ring::size(memory.places)).sum();
-        if used + ring::size(places) > MOST_BYTES {
+        if used + ring::size(places) > MAX_BYTES {
             return Err(Errno::ENODEV);
         }
         // Whoever asks goes on by messages.
