@@ -32,7 +32,7 @@ pub use ends_held::MAX_ENDS;
 #[cfg(test)]
 use loads::{MAX_BYTES, MAX_REFERENCES};
 
-use crate::queue::{PIECE, Parcel, Queue, Received, Sender, Wish};
+use crate::queue::{PIECE, SendRequest, Queue, Received, Sender, ReceiveRequest};
 use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 use alloc::vec::Vec;
 use nacre_proto::Errno;
@@ -336,7 +336,7 @@ impl<R> Hub<R> {
         self.loads.check(queue.account, used, (count + PIECE, added))?;
         let (account, before) = (queue.account, queue.load());
         let references = core::mem::take(references);
-        queue.put(Parcel { data: &sending.data[..count], references, control: &sending.control, from: &from, sender: sending.sender }, is_packet)?;
+        queue.put(SendRequest { data: &sending.data[..count], references, control: &sending.control, from: &from, sender: sending.sender }, is_packet)?;
         let after = queue.load();
         self.count(account, before, after);
         self.touch_queue(target);
@@ -351,7 +351,7 @@ impl<R> Hub<R> {
     }
 
     /// Receives. `None`: it would have to wait. Nothing of nobody is the end.
-    pub fn receive(&mut self, key: u64, wish: Wish) -> Result<Option<Received<R>>, Errno> {
+    pub fn receive(&mut self, key: u64, wish: ReceiveRequest) -> Result<Option<Received<R>>, Errno> {
         if self.end(key)?.terminal.is_some() {
             return self.terminal_receive(key, wish);
         }

@@ -42,7 +42,7 @@ struct Piece<R> {
 
 /// Data to send.
 #[derive(Debug)]
-pub struct Parcel<'a, R> {
+pub struct SendRequest<'a, R> {
     /// Bytes.
     pub data: &'a [u8],
     /// References that go with them.
@@ -57,7 +57,7 @@ pub struct Parcel<'a, R> {
 
 /// Request to receive.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Wish {
+pub struct ReceiveRequest {
     /// Maximum of bytes.
     pub size: usize,
     /// Maximum number of references.
@@ -285,8 +285,8 @@ impl<R> Queue<R> {
     }
 
     /// Takes bytes that fit, and references. `ENOMEM`: there is no memory, and nothing was taken.
-    pub fn put(&mut self, parcel: Parcel<'_, R>, is_packet: bool) -> Result<(), Errno> {
-        let Parcel { data, references, control, from, sender } = parcel;
+    pub fn put(&mut self, parcel: SendRequest<'_, R>, is_packet: bool) -> Result<(), Errno> {
+        let SendRequest { data, references, control, from, sender } = parcel;
         if !self.has_messages && data.is_empty() {
             return Ok(());
         }
@@ -321,7 +321,7 @@ impl<R> Queue<R> {
 
     /// Takes the first data, as far as `wish` allows; `None` if there are none. Data that are only
     /// looked at stay, with their references.
-    pub fn take(&mut self, wish: Wish) -> Option<Received<R>> {
+    pub fn take(&mut self, wish: ReceiveRequest) -> Option<Received<R>> {
         if wish.only_look {
             return self.look(wish);
         }
@@ -372,7 +372,7 @@ impl<R> Queue<R> {
     }
 
     /// Takes what fits of the first piece.
-    fn take_first(&mut self, wish: Wish, taken: &mut Received<R>) {
+    fn take_first(&mut self, wish: ReceiveRequest, taken: &mut Received<R>) {
         let Some(first) = self.pieces.front_mut() else { return };
         let count = (wish.size - taken.data.len()).min(first.data.len());
         bytes::take(&mut first.data, count, &mut taken.data);
@@ -415,7 +415,7 @@ impl<R> Queue<R> {
         }
     }
 
-    fn look(&self, wish: Wish) -> Option<Received<R>> {
+    fn look(&self, wish: ReceiveRequest) -> Option<Received<R>> {
         if let Some(shared) = self.shared.as_ref().filter(|_| self.pages.used() == 0 && self.pieces.is_empty()) {
             return shared.look(wish.size, wish.offset).map(|data| Received { total: data.len(), data, ..Received::nothing() });
         }

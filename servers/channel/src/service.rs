@@ -14,7 +14,7 @@ mod terminals;
 
 use crate::hub::{Hub, Sending};
 use crate::keyed::Keyed;
-use crate::queue::{Received, Wish};
+use crate::queue::{Received, ReceiveRequest};
 use shared_rings::Sharing;
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec::Vec;
@@ -47,7 +47,7 @@ const MAX_WATCHERS: usize = 64;
 /// Operation on an end.
 enum Doing {
     /// `file.read` (plain) or `channel.receive`.
-    Receive { wish: Wish, answer: Form },
+    Receive { wish: ReceiveRequest, answer: Form },
     /// `file.write` (plain) or `channel.send`.
     Send { sending: Sending, references: Vec<OwnedReference> },
     /// `channel.connect`.

@@ -42,7 +42,7 @@ fn send(hub: &mut TestHub, key: u64, data: &[u8]) -> Option<usize> {
 }
 
 fn receive(hub: &mut TestHub, key: u64, size: usize, only_look: bool) -> Option<Vec<u8>> {
-    hub.receive(key, Wish { size, only_look, ..Wish::default() }).unwrap().map(|received| received.data)
+    hub.receive(key, ReceiveRequest { size, only_look, ..ReceiveRequest::default() }).unwrap().map(|received| received.data)
 }
 
 fn put(ring: &Ring, data: &[u8], is_packet: bool) -> Option<usize> {
@@ -151,7 +151,7 @@ fn what_did_not_arrive_comes_first_again() {
     let (reader, writer) = hub.pipe(0).unwrap();
     let ring = share(&mut hub, reader);
     send(&mut hub, writer, b"first second");
-    let received = hub.receive(reader, Wish { size: 6, ..Wish::default() }).unwrap().unwrap();
+    let received = hub.receive(reader, ReceiveRequest { size: 6, ..ReceiveRequest::default() }).unwrap().unwrap();
     hub.put_back(reader, received);
     assert_eq!(ring.state(), ring::ASK);
     assert_eq!((hub.waiting(reader), receive(&mut hub, reader, 99, false)), (Ok(12), Some(b"first ".to_vec())));
@@ -197,8 +197,8 @@ fn nonsense_in_the_ring_harms_nobody_else() {
         // Anything may come of it, but it comes.
         match numbers.below(6) {
             0 => drop(hub.send(writer, &Sending { data: vec![1; size], ..Sending::default() }, &mut vec![])),
-            1 => drop(hub.receive(reader, Wish { size, ..Wish::default() })),
-            2 => drop(hub.receive(reader, Wish { size, only_look: true, offset: value as usize, ..Wish::default() })),
+            1 => drop(hub.receive(reader, ReceiveRequest { size, ..ReceiveRequest::default() })),
+            2 => drop(hub.receive(reader, ReceiveRequest { size, only_look: true, offset: value as usize, ..ReceiveRequest::default() })),
             3 => drop((hub.events(reader), hub.events(writer), hub.changes(reader), hub.waiting(reader))),
             4 => hub.leave_ring(number, value),
             _ => drop(hub.capacity(writer, PAGE << numbers.below(4))),
@@ -243,7 +243,7 @@ impl Streams {
     }
 
     fn receive(&mut self, size: usize, directly: bool) {
-        let wish = Wish { size, most: 3, ..Wish::default() };
+        let wish = ReceiveRequest { size, most: 3, ..ReceiveRequest::default() };
         let [there, here] = [0, 1].map(|index| match self.ring.filter(|ring| directly && index == 0 && ring.state() == 0) {
             Some(ring) => take(&ring, size).map(|data| (short(Some(data)), vec![])),
             None => self.hubs[index].receive(self.ends[index].1, wish).unwrap().map(|received| (short(Some(received.data)), received.references)),
@@ -316,7 +316,7 @@ fn bytes_that_nobody_has_read_are_an_error_behind_those_of_the_other_side() {
     hub.close(second);
     assert!(back.state() & ring::TROUBLE != 0 && hub.called().contains_key(&hub.ring(first, WAY_IN).unwrap().unwrap()));
     assert_eq!(receive(&mut hub, first, 99, false), Some(b"read".to_vec()));
-    let mut next = || hub.receive(first, Wish { size: 9, ..Wish::default() }).map(|received| received.map(|received| received.data));
+    let mut next = || hub.receive(first, ReceiveRequest { size: 9, ..ReceiveRequest::default() }).map(|received| received.map(|received| received.data));
     assert_eq!((next(), next()), (Err(Errno::ECONNRESET), Ok(Some(vec![]))));
 }
 
@@ -326,7 +326,7 @@ fn who_asks_who_sent_has_no_ring() {
     let (first, second) = hub.pair(SOCK_STREAM, 0, [1, 2, 3]).unwrap();
     let ring = share(&mut hub, second);
     put(&ring, b"unsigned", false);
-    let wish = Wish { size: 99, is_apart: true, ..Wish::default() };
+    let wish = ReceiveRequest { size: 99, is_apart: true, ..ReceiveRequest::default() };
     assert!(ring.lock(USER));
     assert_eq!((hub.receive(second, wish), hub.is_locked(second)), (Ok(None), true), "until the writer has written");
     assert!(ring.unlock());

@@ -9,7 +9,7 @@
 use super::Hub;
 use super::looks::Looks;
 use super::pseudo_terminal::{Pair, MAX_ECHO, INPUT, OUTPUT};
-use crate::queue::{Received, Wish};
+use crate::queue::{Received, ReceiveRequest};
 use alloc::vec::Vec;
 use nacre_proto::Errno;
 use nacre_proto::flags::{POLLERR, POLLHUP, POLLIN, POLLOUT, POLLPRI, POLLRDNORM, POLLWRNORM, TCSAFLUSH, TERMINAL_HANGUP, TERMINAL_WINDOW};
@@ -174,7 +174,7 @@ impl<R> Hub<R> {
     }
 
     /// Reads what was typed, or looks at the screen. `has_more`: of a line some is left.
-    pub(super) fn terminal_receive(&mut self, key: u64, wish: Wish) -> Result<Option<Received<R>>, Errno> {
+    pub(super) fn terminal_receive(&mut self, key: u64, wish: ReceiveRequest) -> Result<Option<Received<R>>, Errno> {
         let is_slave = self.end(key)?.terminal.is_some_and(|(_, is_slave)| is_slave);
         let Ok((terminal, pair)) = self.pair_mut(key) else { return Ok(Some(Received::nothing())) };
         if wish.size == 0 {

@@ -22,7 +22,7 @@ fn terminal() -> (Hub<u8>, u64, u64) {
 }
 
 fn read(hub: &mut Hub<u8>, key: u64) -> Result<Option<Vec<u8>>, Errno> {
-    hub.receive(key, Wish { size: 100, ..Wish::default() }).map(|received| received.map(|received| received.data))
+    hub.receive(key, ReceiveRequest { size: 100, ..ReceiveRequest::default() }).map(|received| received.map(|received| received.data))
 }
 
 #[test]
@@ -33,7 +33,7 @@ fn lines_go_one_way_and_the_screen_the_other() {
     assert_eq!(read(&mut hub, slave), Ok(None), "the key for a signal drops what was typed");
     assert_eq!(hub.terminal_told().len(), 1);
     hub.terminal_send(master, b"xy\n", false).unwrap();
-    let received = hub.receive(slave, Wish { size: 2, ..Wish::default() }).unwrap().unwrap();
+    let received = hub.receive(slave, ReceiveRequest { size: 2, ..ReceiveRequest::default() }).unwrap().unwrap();
     assert_eq!((&received.data[..], received.has_more), (&b"xy"[..], true));
     hub.put_back(slave, received);
     assert_eq!(read(&mut hub, slave), Ok(Some(b"xy\n".to_vec())));
@@ -132,7 +132,7 @@ fn random_ends_never_break_the_books() {
             5 if value & 4 != 0 => drop(hub.flow(end, value & 3)),
             5 => drop(hub.flush(end, value & 3)),
             6..=9 => drop(hub.send(end, &crate::hub::Sending { data: alloc::vec![value as u8; value as usize], ..Default::default() }, &mut Vec::new())),
-            _ => drop(hub.receive(end, Wish { size: value as usize, ..Wish::default() })),
+            _ => drop(hub.receive(end, ReceiveRequest { size: value as usize, ..ReceiveRequest::default() })),
         }
         hub.touched();
         for (_, pair) in &hub.terminals {

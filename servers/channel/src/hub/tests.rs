@@ -17,8 +17,8 @@ fn send_with(hub: &mut TestHub, key: u64, (to, data): (&[u8], &[u8]), mut refere
     hub.send(key, &Sending { to: to.to_vec(), data: data.to_vec(), ..Sending::default() }, &mut references)
 }
 
-fn wish(size: usize, most: usize) -> Wish {
-    Wish { size, most, ..Wish::default() }
+fn wish(size: usize, most: usize) -> ReceiveRequest {
+    ReceiveRequest { size, most, ..ReceiveRequest::default() }
 }
 
 /// Returns the bytes that a read gets; `None`: it would wait.
@@ -76,7 +76,7 @@ fn references_come_with_their_bytes() {
     send(&mut hub, one, b"ab").unwrap();
     send_with(&mut hub, one, (b"", b"cd"), vec![7, 8, 9]).unwrap();
     send(&mut hub, one, b"ef").unwrap();
-    let look = hub.receive(two, Wish { only_look: true, offset: 1, ..wish(4, 8) }).unwrap().unwrap();
+    let look = hub.receive(two, ReceiveRequest { only_look: true, offset: 1, ..wish(4, 8) }).unwrap().unwrap();
     assert_eq!((&look.data[..], look.references.len()), (&b"bcd"[..], 0), "who looks gets no references, and nothing that comes behind them");
     let first = hub.receive(two, wish(3, 2)).unwrap().unwrap();
     assert_eq!((&first.data[..], first.references, first.is_cut), (&b"abc"[..], vec![7, 8], true));
@@ -84,7 +84,7 @@ fn references_come_with_their_bytes() {
     assert_eq!(send_with(&mut hub, one, (b"", b"x"), (0..513).collect()), Err(Errno::ETOOMANYREFS));
     assert_eq!(send(&mut hub, one, b""), Ok(Some(0)));
     send_with(&mut hub, one, (b"", b"yz"), (0..9).collect()).unwrap();
-    let first = hub.receive(two, Wish { in_parts: true, ..wish(2, 8) }).unwrap().unwrap();
+    let first = hub.receive(two, ReceiveRequest { in_parts: true, ..wish(2, 8) }).unwrap().unwrap();
     assert_eq!((first.references.len(), first.has_more), (8, true));
     let rest = hub.receive(two, wish(0, 8)).unwrap().unwrap();
     assert_eq!((rest.references, rest.has_more, read(&mut hub, two, 1)), (vec![8], false, None));
@@ -102,7 +102,7 @@ fn messages_come_and_go_in_parts() {
     let parts = hub.take_parts(one, 1).unwrap();
     assert_eq!((parts.data, parts.references, hub.bytes), (b"abc".to_vec(), vec![1], 0));
     send(&mut hub, one, b"abcdef").unwrap();
-    let first = hub.receive(two, Wish { in_parts: true, ..wish(4, 0) }).unwrap().unwrap();
+    let first = hub.receive(two, ReceiveRequest { in_parts: true, ..wish(4, 0) }).unwrap().unwrap();
     assert_eq!((&first.data[..], first.total, first.has_more), (&b"abcd"[..], 6, true));
     assert_eq!((read(&mut hub, two, 9), read(&mut hub, two, 9)), (Some(b"ef".to_vec()), None));
 }
@@ -116,7 +116,7 @@ fn senders_are_told_apart_by_who_asks() {
             hub.send(one, &Sending { data: b"x".to_vec(), sender: [pid, 0], ..Sending::default() }, &mut vec![]).unwrap();
         }
     }
-    let first = hub.receive(two, Wish { is_apart: true, ..wish(9, 0) }).unwrap().unwrap();
+    let first = hub.receive(two, ReceiveRequest { is_apart: true, ..wish(9, 0) }).unwrap().unwrap();
     assert_eq!((first.data.len(), first.sender), (1, [3, 0]));
     assert_eq!(read(&mut hub, two, 9).map(|data| data.len()), Some(3));
 }
@@ -299,7 +299,7 @@ fn whatever_is_done_nothing_is_left_behind() {
                 7 => drop(hub.accept(key, flags)),
                 8 => drop(hub.shutdown(key, below(4))),
                 9 | 10 => drop(send_with(&mut hub, key, (&name[..below(2) as usize], &data), vec![1; below(4) as usize])),
-                11 => drop(hub.receive(key, Wish { only_look: below(4) == 0, in_parts: below(2) == 0, ..wish(data.len(), below(3) as usize) })),
+                11 => drop(hub.receive(key, ReceiveRequest { only_look: below(4) == 0, in_parts: below(2) == 0, ..wish(data.len(), below(3) as usize) })),
                 12 => drop(hub.capacity(key, data.len())),
                 13 => drop(hub.add_part(key, below(2), &Sending { data, ..Sending::default() }, vec![2])),
                 _ => hub.close(key),

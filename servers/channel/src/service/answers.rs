@@ -2,7 +2,7 @@
 
 use super::{ANY_CHANGE, Doing, Done, Form, SERVICE, SLOTS, Service, Waiter, Watcher, kept};
 use crate::hub::{CONTROL, Sending};
-use crate::queue::{Received, Wish};
+use crate::queue::{Received, ReceiveRequest};
 use alloc::vec::Vec;
 use nacre_abi::message::MAX_BYTES;
 use nacre_proto::channel::{
@@ -261,7 +261,7 @@ impl channel::Server for Service {
     }
 
     fn receive(&mut self, request: &mut Request<'_>, flags: u64, size: u64, references: u64, offset: u64) -> Handled<receive::Output> {
-        let wish = Wish {
+        let wish = ReceiveRequest {
             size: size.min(MAX_BYTES - BESIDES) as usize,
             most: references.min(SLOTS as u64) as usize,
             only_look: flags & MSG_PEEK != 0,
@@ -410,7 +410,7 @@ impl file::Server for Service {
         if offset != OWN_POSITION {
             return Err(Errno::ESPIPE);
         }
-        let wish = Wish { size: size.min(MAX_BYTES) as usize, ..Wish::default() };
+        let wish = ReceiveRequest { size: size.min(MAX_BYTES) as usize, ..ReceiveRequest::default() };
         let Some(Done::Received(received)) = self.now_or_later(request, Doing::Receive { wish, answer: Form::Plain }, false)? else {
             return Ok(Answer::Later);
         };
