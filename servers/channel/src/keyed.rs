@@ -92,7 +92,7 @@ struct Entry<R> {
 
 /// What somebody waits for.
 #[derive(Debug)]
-pub enum Doing {
+pub enum KeyedRequest {
     /// Operations on a set.
     Operate(Vec<Operation>),
     /// A message of this kind.
@@ -101,10 +101,10 @@ pub enum Doing {
     Receive(usize, i64, u64),
 }
 
-impl Doing {
+impl KeyedRequest {
     /// How many bytes of a message there is room for.
     pub fn room(&self) -> usize {
-        if let Doing::Receive(size, ..) = self { *size } else { 0 }
+        if let KeyedRequest::Receive(size, ..) = self { *size } else { 0 }
     }
 }
 
@@ -121,7 +121,7 @@ pub enum Done {
 struct Waiter<W> {
     member: u64,
     number: u64,
-    doing: Doing,
+    doing: KeyedRequest,
     token: W,
 }
 
@@ -390,7 +390,7 @@ impl<R, W> Keyed<R, W> {
         let waiters = self.waiters.get(&(KEYED_SEMAPHORES, number));
         let mut waiting = [0, 0];
         for waiter in waiters.into_iter().flatten() {
-            let Doing::Operate(operations) = &waiter.doing else { continue };
+            let KeyedRequest::Operate(operations) = &waiter.doing else { continue };
             // Counted at the first semaphore that it names: which of them it is that lacks is seen when it is tried.
             if let Some(first) = operations.iter().find(|operation| u64::from(operation.index) == index && operation.by <= 0) {
                 waiting[usize::from(first.by == 0)] += 1;
@@ -416,11 +416,11 @@ impl<R, W> Keyed<R, W> {
     }
 
     /// Does something now. `None`: it would have to wait.
-    pub fn attempt(&mut self, member: u64, number: u64, doing: &Doing) -> Result<Option<Done>, Errno> {
+    pub fn attempt(&mut self, member: u64, number: u64, doing: &KeyedRequest) -> Result<Option<Done>, Errno> {
         match doing {
-            Doing::Operate(operations) => Ok(self.operate(member, number, operations)?.then_some(Done::Done)),
-            Doing::Send(kind, data) => Ok(self.send(member, number, *kind, data)?.then_some(Done::Done)),
-            Doing::Receive(size, kind, flags) => self.receive(member, number, *size, *kind, *flags),
+            KeyedRequest::Operate(operations) => Ok(self.operate(member, number, operations)?.then_some(Done::Done)),
+            KeyedRequest::Send(kind, data) => Ok(self.send(member, number, *kind, data)?.then_some(Done::Done)),
+            KeyedRequest::Receive(size, kind, flags) => self.receive(member, number, *size, *kind, *flags),
         }
     }
 

@@ -45,7 +45,7 @@ const MAX_WAITING: usize = 64;
 const MAX_WATCHERS: usize = 64;
 
 /// Operation on an end.
-enum Doing {
+enum EndRequest {
     /// `file.read` (plain) or `channel.receive`.
     Receive { wish: ReceiveRequest, answer: Form },
     /// `file.write` (plain) or `channel.send`.
@@ -85,17 +85,17 @@ enum Done {
 
 /// Somebody who waits.
 struct Waiter {
-    doing: Doing,
+    doing: EndRequest,
     reply: OwnedReference,
     /// Set if the call waits for a lock, and for nothing else.
     dont_wait: bool,
 }
 
-impl Doing {
+impl EndRequest {
     /// Bytes and references that it keeps while it waits.
     fn load(&self) -> (usize, usize) {
         match self {
-            Doing::Send { sending, references } => (sending.data.len() + sending.control.len() + sending.to.len(), references.len()),
+            EndRequest::Send { sending, references } => (sending.data.len() + sending.control.len() + sending.to.len(), references.len()),
             _ => (0, 0),
         }
     }
@@ -265,21 +265,21 @@ impl Service {
     }
 
     /// Does what can be done now; `None`: it has to wait.
-    fn attempt(&mut self, key: u64, doing: &mut Doing) -> Result<Option<Done>, Errno> {
+    fn attempt(&mut self, key: u64, doing: &mut EndRequest) -> Result<Option<Done>, Errno> {
         match doing {
-            Doing::Receive { wish, .. } => Ok(self.hub.receive(key, *wish)?.map(Done::Received)),
-            Doing::Send { sending, references } => {
+            EndRequest::Receive { wish, .. } => Ok(self.hub.receive(key, *wish)?.map(Done::Received)),
+            EndRequest::Send { sending, references } => {
                 let places = &self.places;
                 self.hub.check_cycles(key, Some(&sending.to), references, |reference| end_of(places, reference))?;
                 Ok(self.hub.send(key, sending, references)?.map(Done::Sent))
             }
-            Doing::Connect { name, owner } => Ok(self.hub.connect(key, name, *owner)?.then_some(Done::Connected)),
-            Doing::Accept { flags } => {
+            EndRequest::Connect { name, owner } => Ok(self.hub.connect(key, name, *owner)?.then_some(Done::Connected)),
+            EndRequest::Accept { flags } => {
                 let Some((end, name)) = self.hub.accept(key, *flags)? else { return Ok(None) };
                 Ok(Some(Done::End(end, self.place_or_close(end)?, name)))
             }
-            Doing::Open { .. } if !self.hub.is_open(key)? => Ok(None),
-            Doing::Open { held } => Ok(Some(Done::End(key, held.take().ok_or(Errno::EBADF)?, Vec::new()))),
+            EndRequest::Open { .. } if !self.hub.is_open(key)? => Ok(None),
+            EndRequest::Open { held } => Ok(Some(Done::End(key, held.take().ok_or(Errno::EBADF)?, Vec::new()))),
         }
     }
 

@@ -32,7 +32,7 @@ fn settle(keyed: &mut Keyed<u8, u32>, is_gone: impl Fn(&u32) -> bool) -> Vec<(u3
 }
 
 fn operate(keyed: &mut Keyed<u8, u32>, member: u64, number: u64, operations: &[Operation]) -> Result<Option<Done>, Errno> {
-    keyed.attempt(member, number, &Doing::Operate(operations.to_vec()))
+    keyed.attempt(member, number, &KeyedRequest::Operate(operations.to_vec()))
 }
 
 #[test]
@@ -76,7 +76,7 @@ fn operations_are_done_all_or_none_and_undone_at_the_end() {
     assert_eq!(keyed.values(number, 0, 9), Ok([1, 0].to_vec()));
     assert_eq!(operate(&mut keyed, 1, number, &[by(1, 0, 0), by(0, -1, UNDO)]), Ok(Some(Done::Done)));
     assert_eq!(operate(&mut keyed, 2, number, &[by(0, -1, 0)]), Ok(None));
-    keyed.wait(2, number, Doing::Operate([by(0, -1, 0)].to_vec()), 5).unwrap();
+    keyed.wait(2, number, KeyedRequest::Operate([by(0, -1, 0)].to_vec()), 5).unwrap();
     assert_eq!(keyed.semaphore(number, 0), Ok([0, 11, 1, 0]));
     assert!(settle(&mut keyed, |_| false).is_empty());
     keyed.leave(1);
@@ -84,7 +84,7 @@ fn operations_are_done_all_or_none_and_undone_at_the_end() {
     assert_eq!(keyed.semaphore(number, 0), Ok([0, 22, 0, 0]));
     assert_eq!(operate(&mut keyed, 2, number, &[by(0, 32_767, 0), by(0, 1, 0)]), Err(Errno::ERANGE));
     assert_eq!(keyed.set_values(2, number, 1, &[1, 1]), Err(Errno::EINVAL));
-    keyed.wait(2, number, Doing::Operate([by(0, -1, 0)].to_vec()), 6).unwrap();
+    keyed.wait(2, number, KeyedRequest::Operate([by(0, -1, 0)].to_vec()), 6).unwrap();
     assert_eq!(keyed.remove(KEYED_SEMAPHORES, number), Ok([6].to_vec()));
     assert_eq!((keyed.undone, keyed.semaphores), (0, 0));
 }
@@ -94,20 +94,20 @@ fn messages_are_chosen_by_their_kinds() {
     let mut keyed = keyed();
     let number = keyed.get(1, KEYED_MESSAGES, 0, 0, 0o600, None).unwrap();
     for (kind, text) in [(3, "three"), (1, "one"), (2, "two"), (1, "again")] {
-        assert_eq!(keyed.attempt(1, number, &Doing::Send(kind, text.as_bytes().to_vec())), Ok(Some(Done::Done)));
+        assert_eq!(keyed.attempt(1, number, &KeyedRequest::Send(kind, text.as_bytes().to_vec())), Ok(Some(Done::Done)));
     }
-    let mut take = |size, kind, flags| keyed.attempt(2, number, &Doing::Receive(size, kind, flags));
+    let mut take = |size, kind, flags| keyed.attempt(2, number, &KeyedRequest::Receive(size, kind, flags));
     assert_eq!(take(2, 1, 0), Err(Errno::E2BIG));
     assert_eq!(take(9, 1, nacre_proto::flags::MSG_EXCEPT), Ok(Some(Done::Received(3, b"three".to_vec()))));
     assert_eq!(take(9, -2, 0), Ok(Some(Done::Received(1, b"one".to_vec()))));
     assert_eq!(take(1, 0, nacre_proto::flags::MSG_NOERROR), Ok(Some(Done::Received(2, b"two".to_vec()))));
     assert_eq!(take(9, 4, 0), Ok(None));
     assert_eq!(take(9, 0, 0), Ok(Some(Done::Received(1, b"again".to_vec()))));
-    assert_eq!(keyed.attempt(1, number, &Doing::Send(0, Vec::new())), Err(Errno::EINVAL));
+    assert_eq!(keyed.attempt(1, number, &KeyedRequest::Send(0, Vec::new())), Err(Errno::EINVAL));
     assert_eq!(keyed.bytes, 0);
-    keyed.wait(2, number, Doing::Receive(9, 0, 0), 5).unwrap();
-    keyed.wait(2, number, Doing::Receive(9, 0, 0), 6).unwrap();
-    keyed.attempt(1, number, &Doing::Send(7, b"x".to_vec())).unwrap();
+    keyed.wait(2, number, KeyedRequest::Receive(9, 0, 0), 5).unwrap();
+    keyed.wait(2, number, KeyedRequest::Receive(9, 0, 0), 6).unwrap();
+    keyed.attempt(1, number, &KeyedRequest::Send(7, b"x".to_vec())).unwrap();
     assert_eq!(settle(&mut keyed, |token| *token == 5), [(6, Ok(Done::Received(7, b"x".to_vec())))]);
 }
 
@@ -115,11 +115,11 @@ fn messages_are_chosen_by_their_kinds() {
 fn who_is_cut_off_while_he_is_answered_has_taken_and_given_nothing() {
     let mut keyed = keyed();
     let set = keyed.get(1, KEYED_SEMAPHORES, 0, 2, 0o600, None).unwrap();
-    keyed.wait(1, set, Doing::Operate([by(0, -1, UNDO), by(1, 3, 0)].to_vec()), 5).unwrap();
-    keyed.wait(2, set, Doing::Operate([by(0, -1, 0)].to_vec()), 6).unwrap();
+    keyed.wait(1, set, KeyedRequest::Operate([by(0, -1, UNDO), by(1, 3, 0)].to_vec()), 5).unwrap();
+    keyed.wait(2, set, KeyedRequest::Operate([by(0, -1, 0)].to_vec()), 6).unwrap();
     keyed.set_values(2, set, 0, &[1]).unwrap();
     let mut told = Vec::new();
-    let mut answer = |token, _: &Doing, _: &Result<Done, Errno>| {
+    let mut answer = |token, _: &KeyedRequest, _: &Result<Done, Errno>| {
         told.push(token);
         token != 5
     };
@@ -128,18 +128,18 @@ fn who_is_cut_off_while_he_is_answered_has_taken_and_given_nothing() {
     keyed.leave(1);
     assert_eq!(keyed.values(set, 0, 9), Ok([0, 0].to_vec()), "nothing is to be undone");
     let queue = keyed.get(2, KEYED_MESSAGES, 0, 0, 0o600, None).unwrap();
-    let send = |keyed: &mut Keyed<u8, u32>, kind, text: &[u8]| keyed.attempt(2, queue, &Doing::Send(kind, text.to_vec())).unwrap();
-    keyed.wait(2, queue, Doing::Receive(1, 2, nacre_proto::flags::MSG_NOERROR), 5).unwrap();
+    let send = |keyed: &mut Keyed<u8, u32>, kind, text: &[u8]| keyed.attempt(2, queue, &KeyedRequest::Send(kind, text.to_vec())).unwrap();
+    keyed.wait(2, queue, KeyedRequest::Receive(1, 2, nacre_proto::flags::MSG_NOERROR), 5).unwrap();
     send(&mut keyed, 1, b"first");
     send(&mut keyed, 2, b"second");
     keyed.settle(|_| false, &mut answer);
-    let mut take = || keyed.attempt(2, queue, &Doing::Receive(9, 0, 0)).unwrap();
+    let mut take = || keyed.attempt(2, queue, &KeyedRequest::Receive(9, 0, 0)).unwrap();
     assert_eq!((take(), take(), take()), (Some(Done::Received(1, b"first".to_vec())), Some(Done::Received(2, b"second".to_vec())), None));
     for _ in 0..2 {
         send(&mut keyed, 3, &[0; 8192]);
     }
-    keyed.wait(2, queue, Doing::Send(3, b"more".to_vec()), 5).unwrap();
-    keyed.attempt(2, queue, &Doing::Receive(8192, 0, 0)).unwrap();
+    keyed.wait(2, queue, KeyedRequest::Send(3, b"more".to_vec()), 5).unwrap();
+    keyed.attempt(2, queue, &KeyedRequest::Receive(8192, 0, 0)).unwrap();
     keyed.settle(|_| false, &mut answer);
     assert_eq!((keyed.bytes, told), (8192 + messages::OVERHEAD, [5, 6, 5, 5].to_vec()));
 }
@@ -155,7 +155,7 @@ fn nobody_takes_more_semaphores_and_messages_than_he_leaves() {
         while let Ok(queue) = keyed.get(member, KEYED_MESSAGES, 0, 0, 0o600, None) {
             keyed.change(KEYED_MESSAGES, queue, 0, 0o600, 1 << 20).unwrap();
             let full = loop {
-                match keyed.attempt(member, queue, &Doing::Send(1, alloc::vec![0; size])) {
+                match keyed.attempt(member, queue, &KeyedRequest::Send(1, alloc::vec![0; size])) {
                     Ok(Some(_)) => sent += size + messages::OVERHEAD,
                     full => break full,
                 }
@@ -197,10 +197,10 @@ fn random_calls_never_break_the_books() {
             3 => drop(keyed.attach(member, number)),
             4 => drop(keyed.detach(member, number)),
             5 => drop(keyed.remove(kind, number)),
-            6 => drop(keyed.wait(member, number, Doing::Operate(operations.to_vec()), step)),
+            6 => drop(keyed.wait(member, number, KeyedRequest::Operate(operations.to_vec()), step)),
             7 => drop(keyed.set_values(member, number, part(43, 3), &[part(44, 9) as u16])),
-            8 => drop(keyed.attempt(member, number, &Doing::Send(part(44, 3), alloc::vec![0; part(46, 9000) as usize]))),
-            9 => drop(keyed.attempt(member, number, &Doing::Receive(9000, part(44, 5) as i64 - 2, 0))),
+            8 => drop(keyed.attempt(member, number, &KeyedRequest::Send(part(44, 3), alloc::vec![0; part(46, 9000) as usize]))),
+            9 => drop(keyed.attempt(member, number, &KeyedRequest::Receive(9000, part(44, 5) as i64 - 2, 0))),
             _ => drop(operate(&mut keyed, member, number, &operations)),
         }
         keyed.settle(|_| part(55, 8) == 0, |_, _, _| part(58, 3) != 0);

@@ -3,7 +3,7 @@
 
 use super::messages::{OVERHEAD, Queue};
 use super::semaphores::Operation;
-use super::{Doing, Done, Keyed, MAX_WAITING, Waiter};
+use super::{KeyedRequest, Done, Keyed, MAX_WAITING, Waiter};
 use alloc::collections::VecDeque;
 use nacre_proto::Errno;
 use nacre_proto::flags::{KEYED_MESSAGES, KEYED_SEMAPHORES};
@@ -17,8 +17,8 @@ impl<R, W> Keyed<R, W> {
     }
 
     /// Somebody waits. He gets his token back if too many do.
-    pub fn wait(&mut self, member: u64, number: u64, doing: Doing, token: W) -> Result<(), W> {
-        let kind = if matches!(doing, Doing::Operate(_)) { KEYED_SEMAPHORES } else { KEYED_MESSAGES };
+    pub fn wait(&mut self, member: u64, number: u64, doing: KeyedRequest, token: W) -> Result<(), W> {
+        let kind = if matches!(doing, KeyedRequest::Operate(_)) { KEYED_SEMAPHORES } else { KEYED_MESSAGES };
         let waiters = self.waiters.entry((kind, number)).or_default();
         if waiters.len() >= MAX_WAITING {
             return Err(token);
@@ -30,7 +30,7 @@ impl<R, W> Keyed<R, W> {
     /// Tries those again who wait for what has changed. `is_gone` says of whom nobody waits any
     /// more; `answer` tells who is done with what, and whether that arrived: if not, nothing was
     /// done.
-    pub fn settle(&mut self, is_gone: impl Fn(&W) -> bool, mut answer: impl FnMut(W, &Doing, &Result<Done, Errno>) -> bool) {
+    pub fn settle(&mut self, is_gone: impl Fn(&W) -> bool, mut answer: impl FnMut(W, &KeyedRequest, &Result<Done, Errno>) -> bool) {
         while let Some(what) = self.touched.pop() {
             let Some(mut waiters) = self.waiters.remove(&what) else { continue };
             let mut kept = VecDeque::new();
@@ -56,9 +56,9 @@ impl<R, W> Keyed<R, W> {
     }
 
     /// Undoes an operation whose caller was cut off.
-    fn take_back(&mut self, key: u64, number: u64, doing: &Doing, done: Done) {
+    fn take_back(&mut self, key: u64, number: u64, doing: &KeyedRequest, done: Done) {
         match (doing, done) {
-            (Doing::Operate(operations), _) => self.operate_back(key, number, operations),
+            (KeyedRequest::Operate(operations), _) => self.operate_back(key, number, operations),
             (_, Done::Received(kind, data)) => {
                 self.bytes += data.len() + OVERHEAD;
                 let _ = self.queue(number).map(|queue| queue.put_back(kind, data));

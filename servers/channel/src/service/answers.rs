@@ -1,6 +1,6 @@
 //! The operations of `channel` and `file`, and their answers: at once through the request, or later through what was detached from it.
 
-use super::{ANY_CHANGE, Doing, Done, Form, SERVICE, SLOTS, Service, Waiter, Watcher, kept};
+use super::{ANY_CHANGE, EndRequest, Done, Form, SERVICE, SLOTS, Service, Waiter, Watcher, kept};
 use crate::hub::{CONTROL, Sending};
 use crate::queue::{Received, ReceiveRequest};
 use alloc::vec::Vec;
@@ -66,7 +66,7 @@ impl Service {
         match done {
             Done::Received(received) => {
                 let (form, only_look) = match doing {
-                    Doing::Receive { wish, answer } => (answer, wish.only_look),
+                    EndRequest::Receive { wish, answer } => (answer, wish.only_look),
                     _ => (Form::Plain, false),
                 };
                 if send_received(&received, form, reply).is_err() && !only_look {
@@ -77,7 +77,7 @@ impl Service {
             Done::Connected => drop(connect::Output::default().send(reply, Span::EMPTY)),
             Done::End(key_of_end, end, name) => {
                 let arrived = accept::Output { socket: end.handle().into() }.send(reply, Span::from(&name[..])).is_ok();
-                if !arrived && matches!(doing, Doing::Accept { .. }) {
+                if !arrived && matches!(doing, EndRequest::Accept { .. }) {
                     // It waits again, and is nobody's yet. Of an end that was opened the last reference goes here, and the end with it.
                     self.places.remove(&key_of_end);
                     self.hub.accept_back(key, key_of_end);
@@ -87,14 +87,14 @@ impl Service {
     }
 
     /// Answers somebody who need not wait as one who has waited: what does not arrive is taken back.
-    fn answer_at_once<T>(&mut self, request: &mut Request<'_>, doing: Doing, done: Done) -> Handled<T> {
+    fn answer_at_once<T>(&mut self, request: &mut Request<'_>, doing: EndRequest, done: Done) -> Handled<T> {
         let waiter = Waiter { doing, reply: request.detach()?, dont_wait: false };
         self.answer_later(request.word(), waiter, done);
         Ok(Answer::Later)
     }
 
     /// Does it now; `None`: it is answered later.
-    fn now_or_later(&mut self, request: &mut Request<'_>, mut doing: Doing, dont_wait: bool) -> Result<Option<Done>, Errno> {
+    fn now_or_later(&mut self, request: &mut Request<'_>, mut doing: EndRequest, dont_wait: bool) -> Result<Option<Done>, Errno> {
         let key = request.word();
         if let Some(done) = self.attempt(key, &mut doing)? {
             return Ok(Some(done));
@@ -114,7 +114,7 @@ impl Service {
         Ok(None)
     }
 
-    fn wait(&mut self, request: &mut Request<'_>, key: u64, (doing, dont_wait): (Doing, bool)) -> Result<(), Errno> {
+    fn wait(&mut self, request: &mut Request<'_>, key: u64, (doing, dont_wait): (EndRequest, bool)) -> Result<(), Errno> {
         let place = self.places.get_mut(&key).ok_or(Errno::EBADF)?;
         let load = doing.load();
         self.hub.check_load(key, load)?;
@@ -136,7 +136,7 @@ impl Service {
 
     fn send_now(&mut self, request: &mut Request<'_>, sending: Sending, dont_wait: bool) -> Result<Option<usize>, Errno> {
         let references = kept(request)?;
-        Ok(match self.now_or_later(request, Doing::Send { sending, references }, dont_wait)? {
+        Ok(match self.now_or_later(request, EndRequest::Send { sending, references }, dont_wait)? {
             Some(Done::Sent(count)) => Some(count),
             _ => None,
         })
@@ -151,7 +151,7 @@ impl Service {
         parts.references.extend(kept(request)?);
         (sending.data, sending.control) = (parts.data, parts.control);
         let before = sending.data.len() - own;
-        let doing = Doing::Send { sending, references: parts.references };
+        let doing = EndRequest::Send { sending, references: parts.references };
         Ok(match self.now_or_later(request, doing, dont_wait)? {
             Some(Done::Sent(count)) => Some(count.saturating_sub(before)),
             _ => None,
@@ -199,7 +199,7 @@ impl channel::Server for Service {
         if self.hub.is_open(key)? {
             return fifo::Output { file: reference.into() }.at_once(request, &[]);
         }
-        self.wait(request, key, (Doing::Open { held: Some(reference) }, false))?;
+        self.wait(request, key, (EndRequest::Open { held: Some(reference) }, false))?;
         Ok(Answer::Later)
     }
 
@@ -215,13 +215,13 @@ impl channel::Server for Service {
     }
 
     fn connect(&mut self, request: &mut Request<'_>, pid: u64, uid: u64, gid: u64, name: &[u8]) -> Handled<connect::Output> {
-        let done = self.now_or_later(request, Doing::Connect { name: name.to_vec(), owner: [pid, uid, gid] }, false)?;
+        let done = self.now_or_later(request, EndRequest::Connect { name: name.to_vec(), owner: [pid, uid, gid] }, false)?;
         done_or_later(done.is_some(), connect::Output::default())
     }
 
     fn accept(&mut self, request: &mut Request<'_>, flags: u64) -> Handled<accept::Output> {
-        match self.now_or_later(request, Doing::Accept { flags }, false)? {
-            Some(done) => self.answer_at_once(request, Doing::Accept { flags }, done),
+        match self.now_or_later(request, EndRequest::Accept { flags }, false)? {
+            Some(done) => self.answer_at_once(request, EndRequest::Accept { flags }, done),
             None => Ok(Answer::Later),
         }
     }
@@ -274,12 +274,12 @@ impl channel::Server for Service {
             _ if wish.is_apart => Form::Signed,
             _ => Form::Whole,
         };
-        let Some(Done::Received(received)) = self.now_or_later(request, Doing::Receive { wish, answer }, flags & MSG_DONTWAIT != 0)? else {
+        let Some(Done::Received(received)) = self.now_or_later(request, EndRequest::Receive { wish, answer }, flags & MSG_DONTWAIT != 0)? else {
             return Ok(Answer::Later);
         };
         if !received.references.is_empty() {
             // A declared answer has a fixed number of references, so this one goes the other way.
-            return self.answer_at_once(request, Doing::Receive { wish, answer }, Done::Received(received));
+            return self.answer_at_once(request, EndRequest::Receive { wish, answer }, Done::Received(received));
         }
         request.put(&bytes(&received, answer));
         let [count, name_size, total, flags, references, control_size] = words(&received, answer);
@@ -411,7 +411,7 @@ impl file::Server for Service {
             return Err(Errno::ESPIPE);
         }
         let wish = ReceiveRequest { size: size.min(MAX_BYTES) as usize, ..ReceiveRequest::default() };
-        let Some(Done::Received(received)) = self.now_or_later(request, Doing::Receive { wish, answer: Form::Plain }, false)? else {
+        let Some(Done::Received(received)) = self.now_or_later(request, EndRequest::Receive { wish, answer: Form::Plain }, false)? else {
             return Ok(Answer::Later);
         };
         request.put(&received.data);

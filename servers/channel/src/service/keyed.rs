@@ -1,7 +1,7 @@
 //! Protocol `keyed`: who has entered, and the answers to those who have waited.
 
 use super::Service;
-use crate::keyed::{Doing, Done, Operation};
+use crate::keyed::{KeyedRequest, Done, Operation};
 use alloc::vec::Vec;
 use nacre_abi::message::MAX_BYTES;
 use nacre_abi::rights::REFERENCE_USE;
@@ -50,14 +50,14 @@ impl Service {
     }
 
     /// Does it now; `None`: it is answered later.
-    fn keyed_now(&mut self, request: &mut Request<'_>, number: u64, doing: Doing, wait: Result<(), Errno>) -> Result<Option<Done>, Errno> {
+    fn keyed_now(&mut self, request: &mut Request<'_>, number: u64, doing: KeyedRequest, wait: Result<(), Errno>) -> Result<Option<Done>, Errno> {
         let member = self.caller(request)?;
         if let Some(done) = self.keyed.attempt(member, number, &doing)? {
             return Ok(Some(done));
         }
         wait?;
         let reply = request.detach()?;
-        let kind = if matches!(doing, Doing::Operate(_)) { KEYED_SEMAPHORES } else { KEYED_MESSAGES };
+        let kind = if matches!(doing, KeyedRequest::Operate(_)) { KEYED_SEMAPHORES } else { KEYED_MESSAGES };
         self.keyed.forget_gone(kind, number, is_gone);
         if let Err(reply) = self.keyed.wait(member, number, doing, reply) {
             let _ = server::refuse(reply, Errno::ENOMEM);
@@ -153,7 +153,7 @@ impl Server for Service {
         if operations.len() > MAX_OPERATIONS {
             return Err(Errno::E2BIG);
         }
-        let done = self.keyed_now(request, number, Doing::Operate(operations), Ok(()))?;
+        let done = self.keyed_now(request, number, KeyedRequest::Operate(operations), Ok(()))?;
         if done.is_some() { operate::Output::default().now() } else { Ok(Answer::Later) }
     }
 
@@ -186,13 +186,13 @@ impl Server for Service {
     }
 
     fn send(&mut self, request: &mut Request<'_>, number: u64, kind: u64, flags: u64, data: &[u8]) -> Handled<send::Output> {
-        let done = self.keyed_now(request, number, Doing::Send(kind, data.to_vec()), waits(flags, Errno::EAGAIN))?;
+        let done = self.keyed_now(request, number, KeyedRequest::Send(kind, data.to_vec()), waits(flags, Errno::EAGAIN))?;
         if done.is_some() { send::Output::default().now() } else { Ok(Answer::Later) }
     }
 
     fn receive(&mut self, request: &mut Request<'_>, number: u64, size: u64, kind: u64, flags: u64) -> Handled<receive::Output> {
         let size = size.min(MAX_BYTES) as usize;
-        match self.keyed_now(request, number, Doing::Receive(size, kind as i64, flags), waits(flags, Errno::ENOMSG))? {
+        match self.keyed_now(request, number, KeyedRequest::Receive(size, kind as i64, flags), waits(flags, Errno::ENOMSG))? {
             Some(Done::Received(kind, data)) => {
                 request.put(&data[..data.len().min(size)]);
                 receive::Output { kind }.now()
