@@ -16,7 +16,7 @@ pub const PIECE: usize = nacre_abi::message::MAX_BYTES as usize;
 pub const OVERHEAD: usize = 96;
 
 /// Carries answers to those who wait, and notifies others.
-pub trait Carrier<R> {
+pub trait Notifier<R> {
     /// Says that the message of who waits there was taken; whether that arrived.
     fn sent(&mut self, to: R) -> bool;
     /// Gives a message, of which there are so many bytes in all, to who waits there; whether it
@@ -65,7 +65,7 @@ pub type Waiters<R> = BTreeMap<(u64, u64), Waiter<R>>;
 
 /// Process that is notified of a message that comes into the empty queue.
 #[derive(Debug)]
-pub struct Expected<R> {
+pub struct NotifyTarget<R> {
     /// Kind of the notification, for those who ask.
     pub kind: u64,
     /// Signal of the notification, for those who ask.
@@ -82,7 +82,7 @@ pub struct Expected<R> {
 
 /// Options of a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Made {
+pub struct QueueOptions {
     /// User and group that own it.
     pub owner: [u64; 2],
     /// Permissions.
@@ -93,7 +93,7 @@ pub struct Made {
     pub size: u64,
 }
 
-impl Made {
+impl QueueOptions {
     /// Returns the bytes that count against its maker's limit.
     pub fn charge(&self) -> u64 {
         const MESSAGE: u64 = 48;
@@ -109,7 +109,7 @@ pub struct Mailbox<R> {
     /// Name, unless it was unlinked.
     pub name: Option<Vec<u8>>,
     /// Options that it was made with; owner and mode may have changed since.
-    pub made: Made,
+    pub made: QueueOptions,
     /// User whose limit it counts against.
     pub payer: u64,
     /// Ends that are open.
@@ -119,7 +119,7 @@ pub struct Mailbox<R> {
     /// Callers that wait for a message.
     pub receivers: Waiters<R>,
     /// Process that is notified.
-    pub expected: Option<Expected<R>>,
+    pub expected: Option<NotifyTarget<R>>,
     mails: BTreeMap<(u32, u64), Mail>,
     bytes: usize,
     next: u64,
@@ -127,7 +127,7 @@ pub struct Mailbox<R> {
 
 impl<R> Mailbox<R> {
     /// An empty one.
-    pub fn new(name: Vec<u8>, made: Made) -> Mailbox<R> {
+    pub fn new(name: Vec<u8>, made: QueueOptions) -> Mailbox<R> {
         Mailbox {
             name: Some(name),
             made,

@@ -8,7 +8,7 @@ use super::kept::Kept;
 use super::open_queues::Opened;
 use super::loads::MAX_BYTES;
 use super::{ACCESS, BOTH, Hub, O_RDONLY, O_WRONLY};
-use crate::mailbox::{Carrier, Expected, MAX_WAITING, Made, Mail, Mailbox, OVERHEAD, PIECE, Waiter};
+use crate::mailbox::{Notifier, NotifyTarget, MAX_WAITING, QueueOptions, Mail, Mailbox, OVERHEAD, PIECE, Waiter};
 use alloc::vec::Vec;
 use nacre_proto::Errno;
 use nacre_proto::flags::{O_CREAT, O_EXCL, O_NONBLOCK, POLLIN, POLLOUT, POLLRDNORM, POLLWRNORM, SEEK_CUR, SEEK_END, SEEK_SET};
@@ -35,7 +35,7 @@ pub struct Wanted<'a> {
     /// Of `open`.
     pub flags: u64,
     /// How it is to be made; sizes may be [`ANY`].
-    pub made: Made,
+    pub made: QueueOptions,
     /// How much of all queues' memory the user may take.
     pub limit: u64,
     /// Its name.
@@ -44,13 +44,13 @@ pub struct Wanted<'a> {
 
 /// What is known of a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Facts {
+pub struct QueueStatus {
     /// Its number.
     pub number: u64,
     /// How many messages there are.
     pub count: u64,
     /// How it was made.
-    pub made: Made,
+    pub made: QueueOptions,
     /// Whether it has a name.
     pub has_name: bool,
 }
@@ -118,14 +118,14 @@ impl<R> Hub<R> {
     }
 
     /// How a new queue is made.
-    fn check_made(&self, wanted: &Wanted<'_>) -> Result<Made, Errno> {
+    fn check_made(&self, wanted: &Wanted<'_>) -> Result<QueueOptions, Errno> {
         let is_privileged = wanted.flags & PRIVILEGED != 0;
         let named = self.mailboxes.names.len() as u64;
         if self.mailboxes.boxes.len() >= MOST || named >= USUAL_QUEUES && !is_privileged {
             return Err(Errno::ENOSPC);
         }
         let usual = |value: u64, usual: u64| if value == ANY { usual } else { value };
-        let made = Made { messages: usual(wanted.made.messages, USUAL_MESSAGES), size: usual(wanted.made.size, USUAL_SIZE), ..wanted.made };
+        let made = QueueOptions { messages: usual(wanted.made.messages, USUAL_MESSAGES), size: usual(wanted.made.size, USUAL_SIZE), ..wanted.made };
         let [messages, size] = if is_privileged { [MAX_MESSAGES, MAX_SIZE] } else { [USUAL_MESSAGES, USUAL_SIZE] };
         if !(1..=messages).contains(&made.messages) || !(1..=size).contains(&made.size) {
             return Err(Errno::EINVAL);
@@ -173,7 +173,7 @@ impl<R> Hub<R> {
     }
 
     /// Forgets those who wait at a queue and have gone.
-    fn forget_gone(&mut self, end: u64, carrier: &impl Carrier<R>) {
+    fn forget_gone(&mut self, end: u64, carrier: &impl Notifier<R>) {
         let dropped = self.mailbox_mut(end).map_or(0, |mailbox| mailbox.keep(|waiter| !carrier.is_gone(&waiter.token)));
         self.bytes -= dropped;
     }
@@ -213,7 +213,7 @@ impl<R> Hub<R> {
         (writer, has_parts): (u64, bool),
         priority: u64,
         size: usize,
-        carrier: &impl Carrier<R>,
+        carrier: &impl Notifier<R>,
     ) -> Result<bool, Errno> {
         if priority >= PRIORITIES {
             return Err(Errno::EINVAL);
@@ -237,7 +237,7 @@ impl<R> Hub<R> {
 
     /// Sends a message of which that was said, or waits for room. Too many do: `EAGAIN`, and the
     /// token.
-    pub fn mailbox_send(&mut self, caller: Caller<R>, has_parts: bool, mut mail: Mail, carrier: &mut impl Carrier<R>) -> Result<(), (R, Errno)> {
+    pub fn mailbox_send(&mut self, caller: Caller<R>, has_parts: bool, mut mail: Mail, carrier: &mut impl Notifier<R>) -> Result<(), (R, Errno)> {
         if has_parts && let Some((_, mut data)) = self.mailboxes.parts.remove(&(caller.end, caller.thread)) {
             self.bytes -= data.len() + OVERHEAD;
             data.append(&mut mail.data);
@@ -258,7 +258,7 @@ impl<R> Hub<R> {
     }
 
     /// A message comes: who waits for one gets it, else it stays.
-    fn mailbox_deliver(&mut self, end: u64, mail: Mail, carrier: &mut impl Carrier<R>) {
+    fn mailbox_deliver(&mut self, end: u64, mail: Mail, carrier: &mut impl Notifier<R>) {
         let Ok(mailbox) = self.mailbox_mut(end) else { return };
         while let Some((_, waiter)) = mailbox.receivers.pop_first() {
             if carrier.given(waiter.token, mail.priority, &mail.data[..mail.data.len().min(PIECE)], mail.data.len()) {
@@ -289,7 +289,7 @@ impl<R> Hub<R> {
     }
 
     /// Whether a message can be received now, by who has so much room for it: false, it would have to wait.
-    pub fn mailbox_can_receive(&mut self, end: u64, reader: u64, room: u64, carrier: &impl Carrier<R>) -> Result<bool, Errno> {
+    pub fn mailbox_can_receive(&mut self, end: u64, reader: u64, room: u64, carrier: &impl Notifier<R>) -> Result<bool, Errno> {
         self.with_kept(|kept| kept.forget((end, reader)));
         let access = self.end(end)?.flags & ACCESS;
         if access != O_RDONLY && access != BOTH {
@@ -307,7 +307,7 @@ impl<R> Hub<R> {
     }
 
     /// Receives a message, or waits for one. Too many do: `EAGAIN`, and the token.
-    pub fn mailbox_receive(&mut self, caller: Caller<R>, carrier: &mut impl Carrier<R>) -> Result<(), (R, Errno)> {
+    pub fn mailbox_receive(&mut self, caller: Caller<R>, carrier: &mut impl Notifier<R>) -> Result<(), (R, Errno)> {
         let Caller { end, thread, rank, token } = caller;
         let Ok(mailbox) = self.mailbox_mut(end) else { return Err((token, Errno::EBADF)) };
         let Some((place, mail)) = mailbox.take() else {
@@ -325,7 +325,7 @@ impl<R> Hub<R> {
     }
 
     /// There is room: the message of who waits for it comes in. Nobody is told of that.
-    fn mailbox_refill(&mut self, end: u64, carrier: &mut impl Carrier<R>) {
+    fn mailbox_refill(&mut self, end: u64, carrier: &mut impl Notifier<R>) {
         let Ok(mailbox) = self.mailbox_mut(end) else { return };
         let (mut dropped, mut sent) = (0, Vec::new());
         while mailbox.has_room()
@@ -357,13 +357,13 @@ impl<R> Hub<R> {
     }
 
     /// What is known of it.
-    pub fn mailbox_facts(&self, end: u64) -> Result<Facts, Errno> {
+    pub fn mailbox_facts(&self, end: u64) -> Result<QueueStatus, Errno> {
         let (number, mailbox) = self.mailbox(end)?;
-        Ok(Facts { number, count: mailbox.count(), made: mailbox.made, has_name: mailbox.name.is_some() })
+        Ok(QueueStatus { number, count: mailbox.count(), made: mailbox.made, has_name: mailbox.name.is_some() })
     }
 
     /// Somebody is to be told of a message.
-    pub fn mailbox_expect(&mut self, expected: Expected<R>, carrier: &impl Carrier<R>) -> Result<u64, Errno> {
+    pub fn mailbox_expect(&mut self, expected: NotifyTarget<R>, carrier: &impl Notifier<R>) -> Result<u64, Errno> {
         let mailbox = self.mailbox_mut(expected.end)?;
         if mailbox.expected.as_ref().is_some_and(|before| !carrier.is_gone(&before.port)) {
             return Err(Errno::EBUSY);
@@ -388,7 +388,7 @@ impl<R> Hub<R> {
     }
 
     /// Reads how it is, from `offset` or where the last read ended.
-    pub fn mailbox_read(&mut self, end: u64, offset: Option<u64>, size: usize, carrier: &impl Carrier<R>) -> Result<Vec<u8>, Errno> {
+    pub fn mailbox_read(&mut self, end: u64, offset: Option<u64>, size: usize, carrier: &impl Notifier<R>) -> Result<Vec<u8>, Errno> {
         if self.end(end)?.flags & ACCESS == O_WRONLY {
             return Err(Errno::EBADF);
         }
@@ -419,7 +419,7 @@ impl<R> Hub<R> {
     }
 
     /// Changes owner or permissions.
-    pub fn mailbox_change(&mut self, end: u64, change: impl FnOnce(&mut Made)) -> Result<(), Errno> {
+    pub fn mailbox_change(&mut self, end: u64, change: impl FnOnce(&mut QueueOptions)) -> Result<(), Errno> {
         change(&mut self.mailbox_mut(end)?.made);
         Ok(())
     }

@@ -2,7 +2,7 @@
 
 use super::mailboxes::{Caller, Wanted};
 use super::*;
-use crate::mailbox::{Carrier, Expected, Made, Mail, PIECE};
+use crate::mailbox::{Notifier, NotifyTarget, QueueOptions, Mail, PIECE};
 use alloc::vec;
 use nacre_proto::flags::{O_CREAT, O_EXCL, POLLIN, POLLOUT};
 use nacre_proto::mailbox::{ANY, PRIVILEGED};
@@ -16,7 +16,7 @@ struct Post {
     told: Vec<(u32, u64)>,
 }
 
-impl Carrier<u32> for Post {
+impl Notifier<u32> for Post {
     fn sent(&mut self, to: u32) -> bool {
         self.sent.push(to);
         !self.gone.contains(&to)
@@ -37,7 +37,7 @@ impl Carrier<u32> for Post {
 }
 
 fn open(hub: &mut Hub<u32>, flags: u64, [messages, size]: [u64; 2]) -> Result<u64, Errno> {
-    let made = Made { owner: [7, 8], mode: 0o600, messages, size };
+    let made = QueueOptions { owner: [7, 8], mode: 0o600, messages, size };
     hub.mailbox_open(&Wanted { flags, made, limit: 1 << 20, name: b"name" }).map(|(end, _)| end)
 }
 
@@ -101,7 +101,7 @@ fn names_and_sizes_are_as_they_must_be() {
     assert_eq!(open(&mut hub, O_CREAT, [1, 1]), Err(Errno::EMFILE));
     hub.close(end);
     assert!(open(&mut hub, O_CREAT, [1, 1]).is_ok());
-    let wanted = |name| Wanted { flags: O_CREAT, made: Made { owner: [0; 2], mode: 0, messages: 1, size: 1 }, limit: ANY, name };
+    let wanted = |name| Wanted { flags: O_CREAT, made: QueueOptions { owner: [0; 2], mode: 0, messages: 1, size: 1 }, limit: ANY, name };
     for name in [&b""[..], b".", b"..", b"a/b", b"\0"] {
         assert_eq!(hub.mailbox_open(&wanted(name)), Err(Errno::EACCES));
     }
@@ -149,7 +149,7 @@ fn what_does_not_arrive_stays() {
 fn one_process_is_told_once_when_nobody_waits() {
     let (mut hub, mut post) = (Hub::default(), Post::default());
     let end = open(&mut hub, O_CREAT | BOTH, [3, 9]).unwrap();
-    let expected = |pid: u64, port| Expected { kind: 0, signal: 10, pid, bits: 4, port, end };
+    let expected = |pid: u64, port| NotifyTarget { kind: 0, signal: 10, pid, bits: 4, port, end };
     assert!(hub.mailbox_expect(expected(50, 1), &post).is_ok());
     assert_eq!(hub.mailbox_expect(expected(51, 2), &post), Err(Errno::EBUSY));
     assert_eq!(hub.mailbox_read(end, Some(0), 99, &post).unwrap(), b"QSIZE:0          NOTIFY:0     SIGNO:10    NOTIFY_PID:50    \n");
@@ -233,7 +233,7 @@ fn whatever_is_asked_all_memory_comes_back() {
                 4 => drop(hub.mailbox_rest(end, below(400))),
                 5 if below(2) == 0 => drop(hub.mailbox_withdraw(end, below(400))),
                 5 => drop(post.gone.insert(below(400) as u32)),
-                6 => drop(hub.mailbox_expect(Expected { kind: 0, signal: 1, pid: 1, bits: 1, port: token, end }, &post)),
+                6 => drop(hub.mailbox_expect(NotifyTarget { kind: 0, signal: 1, pid: 1, bits: 1, port: token, end }, &post)),
                 7 => drop(hub.mailbox_seek(end, below(200).wrapping_sub(100), below(5)).and_then(|_| hub.mailbox_read(end, None, 50, &post))),
                 8 => {
                     let size = below(30_000) as usize;

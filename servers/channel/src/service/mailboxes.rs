@@ -3,7 +3,7 @@
 
 use super::Service;
 use crate::hub::mailboxes::{Caller, Wanted};
-use crate::mailbox::{Carrier, Expected, Made, Mail};
+use crate::mailbox::{Notifier, NotifyTarget, QueueOptions, Mail};
 use alloc::vec::Vec;
 use nacre_proto::flags::{MSG_DONTWAIT, MSG_MORE, OWN_POSITION, S_IFREG};
 use nacre_proto::mailbox::{Server, expect, facts, forget, open, part, receive, rest, send, told, unlink, withdraw};
@@ -21,7 +21,7 @@ const KEEP: u64 = 0xffff_ffff;
 /// Answers go as messages.
 struct ByMessages;
 
-impl Carrier<OwnedReference> for ByMessages {
+impl Notifier<OwnedReference> for ByMessages {
     fn sent(&mut self, to: OwnedReference) -> bool {
         send::Output::default().send(to, Span::EMPTY).is_ok()
     }
@@ -92,7 +92,7 @@ impl Server for Service {
         name: &[u8],
     ) -> Handled<open::Output> {
         self.check_service(request)?;
-        let made = Made { owner: [owner & KEEP, owner >> 32], mode: mode & PERMISSIONS, messages, size };
+        let made = QueueOptions { owner: [owner & KEEP, owner >> 32], mode: mode & PERMISSIONS, messages, size };
         let (end, is_new) = self.hub.mailbox_open(&Wanted { flags, made, limit, name })?;
         let queue = self.place_or_close(end)?;
         open::Output { is_new: is_new.into(), queue: queue.into() }.at_once(request, &[])
@@ -159,7 +159,7 @@ impl Server for Service {
 
     fn expect(&mut self, request: &mut Request<'_>, kind: u64, signal: u64, pid: u64, bits: u64, _: Reference) -> Handled<expect::Output> {
         let port = request.keep(0)?;
-        let expected = Expected { kind, signal, pid, bits, port, end: request.word() };
+        let expected = NotifyTarget { kind, signal, pid, bits, port, end: request.word() };
         expect::Output { number: self.hub.mailbox_expect(expected, &ByMessages)? }.now()
     }
 
