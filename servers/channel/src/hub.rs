@@ -12,7 +12,7 @@ mod ends_held;
 mod events;
 mod kept;
 mod loads;
-pub mod looks;
+pub mod file_attributes;
 pub mod mailboxes;
 mod open_queues;
 mod pseudo_terminal;

@@ -293,7 +293,7 @@ impl Service {
         Ok(dont_wait || self.hub.flags(key)? & O_NONBLOCK != 0)
     }
 
-    /// Looks again for everybody at the ends that were touched.
+    /// FileAttributes again for everybody at the ends that were touched.
     fn settle(&mut self) {
         loop {
             self.call_users();

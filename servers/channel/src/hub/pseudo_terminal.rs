@@ -1,6 +1,6 @@
 //! One pseudo-terminal: its line discipline, what was typed, and the screen.
 
-use super::looks::Looks;
+use super::file_attributes::FileAttributes;
 use super::packets::{FLUSHED_INPUT, FLUSHED_OUTPUT, Packets};
 use alloc::collections::{BTreeSet, VecDeque};
 use nacre_terminal::Terminal;
@@ -25,7 +25,7 @@ pub struct Pair {
     /// Echoes that appear once output goes on.
     pub(super) held: VecDeque<u8>,
     pub(super) packets: Packets,
-    pub(super) looks: Looks,
+    pub(super) looks: FileAttributes,
     pub(super) master: u64,
     pub(super) slaves: BTreeSet<u64>,
     /// The last slave has gone, and none has come since.

@@ -7,7 +7,7 @@
 //! attends the terminal.
 
 use super::Hub;
-use super::looks::Looks;
+use super::file_attributes::FileAttributes;
 use super::pseudo_terminal::{Pair, MAX_ECHO, INPUT, OUTPUT};
 use crate::queue::{Received, ReceiveRequest};
 use alloc::vec::Vec;
@@ -91,12 +91,12 @@ impl<R> Hub<R> {
     }
 
     /// Returns the file attributes of the terminal with this number.
-    pub fn terminal_looks(&mut self, number: u64) -> Result<&mut Looks, Errno> {
+    pub fn terminal_looks(&mut self, number: u64) -> Result<&mut FileAttributes, Errno> {
         Ok(&mut self.numbered(number)?.1.looks)
     }
 
     /// Returns number and file attributes of the terminal of a slave's end.
-    pub fn slave_looks(&mut self, key: u64) -> Result<(u64, &mut Looks), Errno> {
+    pub fn slave_looks(&mut self, key: u64) -> Result<(u64, &mut FileAttributes), Errno> {
         if !self.terminal_facts(key)?.is_slave {
             return Err(Errno::ENOTTY);
         }

@@ -1,7 +1,7 @@
 //! Protocol `terminal` at the ends of pseudo-terminals, and who is told of their keys.
 
 use super::Service;
-use crate::hub::looks::Looks;
+use crate::hub::file_attributes::FileAttributes;
 use nacre_proto::channel::terminal_as_file;
 use nacre_proto::flags::{TCSADRAIN, TCSAFLUSH, TCSANOW, TERMINAL_HANGUP};
 use nacre_proto::server::Output;
@@ -13,7 +13,7 @@ use nacre_terminal::Attributes;
 
 impl Service {
     /// Returns the file attributes of the terminal with this number, for those who ask the service.
-    pub(super) fn numbered(&mut self, request: &Request<'_>, number: u64) -> Result<&mut Looks, Errno> {
+    pub(super) fn numbered(&mut self, request: &Request<'_>, number: u64) -> Result<&mut FileAttributes, Errno> {
         self.check_service(request)?;
         self.hub.terminal_looks(number)
     }

@@ -15,19 +15,19 @@ const NANOSECONDS: u64 = 1_000_000_000;
 
 /// Mode, owner and times.
 #[derive(Debug)]
-pub struct Looks {
+pub struct FileAttributes {
     mode: u64,
     owner: [u64; 2],
     times: [[u64; 2]; 2],
 }
 
-impl Default for Looks {
-    fn default() -> Looks {
-        Looks { mode: 0o620, owner: [0, GROUP], times: [[0; 2]; 2] }
+impl Default for FileAttributes {
+    fn default() -> FileAttributes {
+        FileAttributes { mode: 0o620, owner: [0, GROUP], times: [[0; 2]; 2] }
     }
 }
 
-impl Looks {
+impl FileAttributes {
     /// The whole of it, of the terminal with this number.
     pub fn status(&self, number: u64) -> Status {
         let ([uid, gid], [[atime_sec, atime_nsec], [mtime_sec, mtime_nsec]]) = (self.owner, self.times);
@@ -61,7 +61,7 @@ mod tests {
 
     #[test]
     fn what_is_not_to_change_stays() {
-        let mut looks = Looks::default();
+        let mut looks = FileAttributes::default();
         looks.set_mode(0o170_600);
         looks.set_owner([7, u64::from(u32::MAX)]);
         looks.set_times([[5, 6], [8, NANOSECONDS]]);
