@@ -4,10 +4,7 @@
 //! A page that came back unchanged is here and away, until somebody writes to it: then it can leave at no cost.
 
 mod saving;
-<<<<<<< HEAD
 mod together;
-=======
->>>>>>> 713daae (lint: numbers as they are now; dataspace: the bank stays under 500 lines)
 
 use crate::homes::{Access, Homes};
 use crate::hands::{Hands, Refused, Shown};
@@ -440,24 +437,6 @@ impl<H: Hands, S: Store, P: Policy> Bank<H, S, P> {
         self.places.insert(page, Place::Blank);
     }
 
-<<<<<<< HEAD
-=======
-    /// Puts up to `most` pages away that chance chooses, to see whether anybody notices.
-    pub fn disturb(&mut self, random: &mut Random, most: usize) {
-        if self.homes.is_some() {
-            // Nothing leaves, and a device is not read.
-            return;
-        }
-        for _ in 0..random.below(most + 1) {
-            let (frames, recent) = (&self.frames, &self.recent);
-            if let Some(Choice::Leave(frame)) = random.next(frames.len(), &|frame| standing(frames, recent, frame)) {
-                // What cannot leave stays.
-                let _ = self.leave(frame);
-            }
-        }
-    }
-
->>>>>>> 713daae (lint: numbers as they are now; dataspace: the bank stays under 500 lines)
     /// All pages of a range are zeros again, and nowhere.
     pub fn forget(&mut self, range: Range<u64>) -> Result<(), Trouble> {
         while let Some((page, place)) = self.places.range(range.clone()).next().map(|(page, place)| (*page, *place)) {
