@@ -12,7 +12,7 @@ pub(crate) struct Attachment {
     /// Position and flags of the open file.
     pub(crate) position: u64,
     pub(crate) flags: u64,
-    pub(crate) _port: OwnedPort,
+    pub(crate) _ports: [OwnedPort; 2],
 }
 
 /// All attachments.

@@ -67,10 +67,11 @@ impl Keeper {
         }
         let key = self.key();
         let pages = self.pages_of(self.dataspaces.get(&dataspace).ok_or(Errno::EIO)?)?;
-        let port = OwnedPort::new(if reads { key | READ } else { key }, self.set.handle())?;
-        let region = self.top.region(&pages, reads, port.handle())?;
+        let word = if reads { key | READ } else { key };
+        let [port, keeper] = [OwnedPort::new(word, self.set.handle())?, OwnedPort::new(word, self.set.handle())?];
+        let region = self.top.region(&pages, reads, keeper.handle())?;
         let references = (region.new_reference(REFERENCE_USE)?, port.new_reference(REFERENCE_USE)?);
-        self.attachments.add(key, dataspace, Attachment { dataspace, region, owns, position: 0, flags: 0, _port: port });
+        self.attachments.add(key, dataspace, Attachment { dataspace, region, owns, position: 0, flags: 0, _ports: [port, keeper] });
         Ok(references)
     }
 

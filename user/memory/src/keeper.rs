@@ -307,7 +307,8 @@ impl Keeper {
     fn segment_references(&mut self, key: u64) -> Result<(OwnedReference, OwnedReference), Errno> {
         let dataspace = self.dataspaces.get_mut(&key).ok_or(Errno::EIO)?;
         let pages = self.spaces.pages(dataspace.space).ok_or(Errno::EIO)?;
-        let region = dataspace.region.insert(self.top.region(&pages, false, dataspace.ports.own().handle())?);
+        let keeper = dataspace.ports.keeper(key, self.set.handle())?;
+        let region = dataspace.region.insert(self.top.region(&pages, false, keeper)?);
         Ok((dataspace.ports.own().new_reference(REFERENCE_USE)?, Top::reference(region)?))
     }
 }
