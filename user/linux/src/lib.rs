@@ -25,6 +25,8 @@ mod abi {
     pub mod signal_numbers;
     pub mod socket_flags;
     pub mod time_units;
+    #[cfg(test)]
+    mod linux_numbers_tests;
 }
 
 /// Unsafe code that knows nothing of a process.
