@@ -50,7 +50,7 @@ pub fn stack(bytes: &[u8]) {
     let texts: Vec<&[u8]> = (0..bytes.below(12)).map(|_| bytes.some()).collect();
     let (arguments, environment) = texts.split_at(texts.len() / 2);
     let auxiliary = [(bytes.word(), bytes.word())];
-    let windows: Vec<[u64; 4]> = (0..bytes.below(4)).map(|_| std::array::from_fn(|_| bytes.word())).collect();
+    let windows: Vec<[u64; 5]> = (0..bytes.below(4)).map(|_| std::array::from_fn(|_| bytes.word())).collect();
     let contents = stack::Contents { arguments, environment, path: bytes.some(), directory: bytes.some(), auxiliary: &auxiliary, windows: &windows, random: [7; 16] };
     let limit = bytes.word().min(1 << 16) as usize;
     if let Ok(laid) = stack::compose(0x7f00_0010_0000, limit, &contents) {

@@ -111,7 +111,7 @@ fn describe(tree: &Tree, hit: &Hit) -> String {
 fn beginnings(source: &str) -> Vec<(usize, String)> {
     let (mut found, mut is_inside) = (Vec::new(), false);
     for (index, line) in source.lines().enumerate() {
-        let text = line.trim_start().strip_prefix("///");
+        let text = line.trim_start().strip_prefix("///").filter(|text| !text.starts_with('/'));
         if let Some(text) = text.map(str::trim).filter(|_| !is_inside)
             && begins_badly(text)
         {
