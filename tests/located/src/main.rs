@@ -11,7 +11,7 @@ use core::fmt::Debug;
 use nacre_abi::{PAGE_SIZE, Rights};
 use nacre_nest::command::number;
 use nacre_nest::places::Place;
-use nacre_proto::flags::{ATTACH_READ, POOL_DATA, SERVICE_OBJECTS};
+use nacre_proto::flags::{ATTACH_READ, POOL_DATA, SERVICE_MEMORY, SERVICE_OBJECTS};
 use nacre_proto::{Errno, dataspace, memory, parent, segment};
 use nacre_rt::{Arguments, stream};
 use nacre_sys::{OwnedMapping, OwnedReference, Reference, Region, Space};
@@ -55,8 +55,8 @@ impl Mapped {
     }
 }
 
-fn pool() -> Result<OwnedReference, String> {
-    parent::find(Reference::PARENT, SERVICE_OBJECTS).map(|found| found.found).map_err(why("a pool"))
+fn pool(service: u64) -> Result<OwnedReference, String> {
+    parent::find(Reference::PARENT, service).map(|found| found.found).map_err(why("a pool"))
 }
 
 /// Checks that each page of a segment is of one of the colours.
@@ -76,7 +76,7 @@ fn check_colours(at: Reference, size: u64, (first, last, all): (u64, u64, u64)) 
 
 /// Runs and colours of the pool itself, and what it refuses.
 fn run() -> Result<&'static str, String> {
-    let pool = pool()?;
+    let pool = pool(SERVICE_OBJECTS)?;
     let pool = pool.handle();
     let taken = memory::run_create(pool, SIZE, 64 << 10, 0).map_err(why("a run"))?;
     check(taken.size == SIZE && taken.address % (64 << 10) == 0, format!("a run of {} bytes at {:#x}", taken.size, taken.address))?;
@@ -119,7 +119,7 @@ struct Taken {
 }
 
 fn make(name: &[u8], size: u64, flags: u64) -> Result<Taken, String> {
-    let pool = pool()?;
+    let pool = pool(SERVICE_MEMORY)?;
     let dataspace = dataspace::create(pool.handle(), size, name).map_err(why("a dataspace"))?.dataspace;
     let attached = dataspace::attach(dataspace.handle(), flags).map_err(why("an attachment"))?;
     let rights = if flags & ATTACH_READ != 0 { Rights::READ } else { Rights::READ.union(Rights::WRITE) };
@@ -162,7 +162,7 @@ fn device() -> Result<&'static str, String> {
     let capabilities = low.ok_or("the window cannot be read")?;
     check(capabilities & 0xff != 0 && (1..=100_000_000).contains(&(capabilities >> 32)), format!("the device answers {capabilities:#x}"))?;
     check(window.mapped.place.window().read_word(counter).is_some(), "the counter cannot be read")?;
-    let pool = pool()?;
+    let pool = pool(SERVICE_MEMORY)?;
     check(dataspace::create(pool.handle(), PAGE_SIZE, b"device").err() == Some(Errno::ENOMEM), "the window is handed out twice")?;
     dataspace::delete(window.dataspace.handle()).map_err(why("the end of it"))?;
     drop(window);
