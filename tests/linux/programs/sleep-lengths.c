@@ -16,7 +16,7 @@ int main(void)
     until.tv_sec++;
     SHOW(clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL));
     HOLDS(now() - start >= 999);
-    until.tv_sec -= 100;
+    until.tv_sec = 0;
     SHOW(clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL));
     say("%s\n", error_name(clock_nanosleep(99, 0, &some, NULL)));
     say("%s\n", error_name(clock_nanosleep(CLOCK_THREAD_CPUTIME_ID, 0, &some, NULL)));
