@@ -75,7 +75,9 @@ fn generations(products: &Products, cpus: u32) -> Outcome<Option<String>> {
         let before = {
             let store = named.open()?;
             let before = generation(&path)?;
-            let mut started = machine(products, &image_of("1000000")?, with_store(arguments.clone(), Some(&store))).start()?;
+            // The image is a file that QEMU opens only after it has started.
+            let image = image_of("1000000")?;
+            let mut started = machine(products, &image, with_store(arguments.clone(), Some(&store))).start()?;
             let _lines = started.take_lines()?;
             let since = Instant::now();
             while generation(&path)? < before + 2 + number && since.elapsed() < LIMIT {
@@ -86,7 +88,8 @@ fn generations(products: &Products, cpus: u32) -> Outcome<Option<String>> {
             before
         };
         let store = named.open()?;
-        let captured = capture(&machine(products, &image_of("7")?, with_store(arguments.clone(), Some(&store))), limits(), b"")?;
+        let image = image_of("7")?;
+        let captured = capture(&machine(products, &image, with_store(arguments.clone(), Some(&store))), limits(), b"")?;
         let text = String::from_utf8_lossy(&captured.output).into_owned();
         let now = text.lines().find_map(|line| line.strip_prefix("found ")?.parse::<u64>().ok());
         match now {
