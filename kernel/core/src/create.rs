@@ -192,7 +192,7 @@ impl<M: Machine> Kernel<M> {
         Ok(())
     }
 
-    /// Whether a window of `space` can be filled from a region by a mapping with these rights;
+    /// Checks that a window of `space` can be filled from a region by a mapping with these rights;
     /// `except` is the mapping that is being changed.
     pub(crate) fn mapping_check(
         &self,

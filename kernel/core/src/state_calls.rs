@@ -322,17 +322,23 @@ impl<M: Machine> Kernel<M> {
         self.mapping_check(space, Some(at), (start, size), (self.region(region), offset), Rights(rights))?;
         let rights = self.mapping_rights(rights, self.region(region), 2)?;
         let linked = list::link_target(&self.machine, mapping.region());
-        let (stays, old) = ((mapping.start(), mapping.size(), mapping.offset()) == (start, size, offset) && linked == Some(region), mapping.rights());
-        if stays && mapping.revoked() == 0 && rights.contains(old) && rights.is_over() == old.is_over() {
-            // What is given takes nothing away: whoever wants it faults, and finds it.
+        let old = mapping.rights();
+        let begins_so = (mapping.start(), mapping.offset()) == (start, offset) && linked == Some(region);
+        let (stays, widens) = (begins_so && mapping.size() == size, rights.contains(old.of_memory()));
+        if stays && widens && mapping.revoked() == 0 {
+            // What is given takes nothing away: whoever wants it faults, and finds it. Nor is there
+            // another mapping in the range when this one goes to the other layer.
+            self.layer_of(mapping).remove(at);
             mapping.set_rights(rights);
+            self.layer_of(mapping).insert(at);
             return Ok(());
         }
         let same = stays && old == rights;
         if !same || mapping.revoked() == 0 {
             self.revoke_idle()?;
-            let number = self.revoke_begin_mapping(mapping);
-            mapping.set_revoked(number);
+            let shrinks = begins_so && widens && size < mapping.size();
+            let low = if shrinks { start + size } else { mapping.start() };
+            mapping.set_revoked(self.revoke_begin(space, low, mapping.end()));
             if rights.is_over() && (mapping.start(), mapping.size()) != (start, size) {
                 // What it comes to stand in front of goes, too.
                 self.revoke_later(space, start, start + size);

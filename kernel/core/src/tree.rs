@@ -237,7 +237,8 @@ impl<'k, M: Machine> Tree<'k, M> {
         (None, looked)
     }
 
-    /// The range that `address` lies in, in a tree whose ranges do not overlap, or the gap between two of them: the range, its or the gap's ends, and how many were looked at.
+    /// The range that `address` lies in, in a tree whose ranges do not overlap, or the gap between
+    /// two of them: the range, its or the gap's ends, and how many were looked at.
     pub fn find_or_gap(self, address: u64) -> (Option<Node<'k>>, (u64, u64), u32) {
         let (mut at, mut looked, mut low, mut high) = (Physical(self.root.get()), 0, 0, u64::MAX);
         while at != NULL {

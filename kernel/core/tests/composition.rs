@@ -248,6 +248,8 @@ impl Test {
         let new = Mapping { owner: old.owner, ..self.choose_mapping(random, target) };
         // Often nothing changes but the rights.
         let new = if !relink && random.once_in(3) { Mapping { rights: new.rights, ..old } } else { new };
+        // Or it gets shorter.
+        let new = if !relink && random.once_in(6) { Mapping { size: PAGE_SIZE.max(old.size / 2 & !(PAGE_SIZE - 1)), ..old } } else { new };
         let state = MappingState { start: new.start, size: new.size, offset: new.offset, rights: new.rights, ..MappingState::default() };
         self.world.write(self.buffer, &state.to_words());
         self.world.write(self.buffer + 64, &[if relink { self.region_slots[region] } else { 0 }]);

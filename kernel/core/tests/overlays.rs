@@ -119,7 +119,8 @@ fn making_an_overlay_can_be_cut_off_and_made_again() {
     play.world.ok(Call::MappingCreate, &play.over(1, 6));
     play.world.kernel.budget_full.set(3000);
     assert_eq!(play.seen(Rights::READ)[1], Some(6));
-    // The state that a cut-off call leaves is the whole overlay: one that is made again after an import finds it.
+    // The state that a cut-off call leaves is the whole overlay: one that is made again after an
+    // import finds it.
     play.world.ok(Call::MappingCreate, &play.over(1, 6));
     check(&play.world);
 }

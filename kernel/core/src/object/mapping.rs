@@ -1,7 +1,8 @@
 //! A mapping: a window of a space that is filled from a region. It lies in the tree of mappings of its space, and on the ring of its region. When the
 //! region goes the mapping stays, filled with nothing.
 //!
-//! An overlay is a mapping in a second tree of the space, which is searched first: at most two mappings lie at one address, an overlay and what it stands in front of.
+//! An overlay is a mapping in a second tree of the space, which is searched first: at most two
+//! mappings lie at one address, an overlay and what it stands in front of.
 //! One without a region shows what is below.
 
 use crate::machine::Physical;
@@ -16,7 +17,7 @@ view! {
         home, set_home: Physical = 1;
         start, set_start: u64 = 2;
         size, set_size: u64 = 3;
-        /// What may be done, and [`Rights::OVER`] if it is an overlay.
+        /// Rights, and [`Rights::OVER`] if it is an overlay.
         rights, set_rights: Rights = 4;
         /// Number of the revocation of what it showed before it was changed or unlinked; 0 = that is over.
         revoked, set_revoked: u64 = 12;

@@ -1,4 +1,5 @@
-//! Builds the state that a new environment of the program starts from: for `fork` and `execve`, as an [`Inheritance`].
+//! Builds the state that a new environment of the program starts from: for `fork` and `execve`, as
+//! an [`Inheritance`].
 
 use crate::abi::errno::Errno;
 use crate::abi::fork_record::{self, Copy, Descriptor, File, Inheritance, STATE, area};
@@ -13,6 +14,7 @@ use crate::state::memory::mapped_part::{AtFork, Fill, read_only};
 use crate::state::memory::user_access;
 use crate::state::signals::dispositions::Action;
 use alloc::rc::Rc;
+use alloc::vec;
 use alloc::vec::Vec;
 use nacre_abi::{PAGE_SIZE, Rights};
 use nacre_nest::plan::{FOREIGN_STACK_END, MAX_FOREIGN_STACK};
@@ -30,7 +32,7 @@ pub struct Legacy {
     /// For a fork: the areas, and of which the child gets a copy - number, first address.
     pub areas: Vec<nacre_nest::Area>,
     /// See above.
-    pub copies: Vec<(usize, u64)>,
+    pub copies: Vec<(usize, u64, u64)>,
     /// Of the first thread's stack there is something among the areas.
     keeps_stack: bool,
     /// What the areas show stays until they have been made.
@@ -166,15 +168,31 @@ impl Legacy {
             },
         };
         let kept = if let Fill::Beyond(rights) = area.backing { rights } else { rights };
-        copy.areas.push(area::Area { start, end: area.end, rights: kept.0, fill });
         if fill == area::Fill::Reserved {
+            copy.areas.push(area::Area { start, end: area.end, rights: kept.0, fill });
             return Ok(());
         }
-        if shows.is_none() && !matches!(&area.backing, Fill::Own(part) if part.at_fork == AtFork::Wiped) {
-            self.copies.push((self.areas.len(), start));
+        let is_wiped = matches!(&area.backing, Fill::Own(part) if part.at_fork == AtFork::Wiped);
+        let pieces = match &area.backing {
+            Fill::Own(part) if shows.is_some() => part.pieces(start),
+            _ => vec![(start, area.end, false)],
+        };
+        // Pages that were written since the fork before are copied at once, those between them are
+        // shown.
+        for (start, end, is_own) in pieces {
+            let into = start - area.start;
+            let shows = shows.filter(|_| !is_own).map(|(region, offset)| (region, offset + into));
+            let fill = match fill {
+                area::Fill::Part { segment, offset, sharing } if !is_own => area::Fill::Part { segment, offset: offset + into, sharing },
+                _ => area::Fill::Own,
+            };
+            copy.areas.push(area::Area { start, end, rights: kept.0, fill });
+            if shows.is_none() && !is_wiped {
+                self.copies.push((self.areas.len(), start, end - start));
+            }
+            let rights = if is_lazy && shows.is_some() { read_only(rights) } else { rights };
+            self.areas.push(nacre_nest::Area { start, size: end - start, rights, shows });
         }
-        let rights = if is_lazy && shows.is_some() { read_only(rights) } else { rights };
-        self.areas.push(nacre_nest::Area { start, size, rights, shows });
         Ok(())
     }
 
@@ -190,17 +208,20 @@ impl Legacy {
     }
 }
 
-/// Has nothing left that is copied later, if the child shares all; else as much as can be. A process of several threads copies all at once: the kernel
-/// may be about to write for one of them.
+/// Copies at once all that was to be copied later if the child shares all memory. Otherwise leaves
+/// as much as can be for later, but for what the kernel may be about to write for another thread:
+/// an answer never waits for its page.
 fn leave_for_later(process: &mut Process, stack: u64, shares: bool) -> Result<(), Errno> {
     const SMALL_STACK: u64 = 0x4_0000;
     if shares {
         return process.memory.own_all();
     }
-    if process.threads.count() != 1 || !process.memory.can_wait() || process.need_exceptions().is_err() {
+    if !process.memory.can_wait() || process.need_exceptions().is_err() {
         return Ok(());
     }
-    process.memory.make_lazy(|area| (area.start..area.end).contains(&stack) && area.end - stack < SMALL_STACK)
+    let Process { threads, memory, .. } = process;
+    let is_awaited = |area: &Area<Fill>| threads.all().any(|(_, thread)| thread.answer.0 < area.end && area.start < thread.answer.1);
+    memory.make_lazy(|area| is_awaited(area) || (area.start..area.end).contains(&stack) && area.end - stack < SMALL_STACK)
 }
 
 /// A file that the library makes itself, by a path and a position from which it can be made again.

@@ -74,13 +74,24 @@ impl Process {
 
     /// Without the lock another thread may have had a piece of memory copied, of which the kernel found nothing just then: nobody has got the message, and it is sent again.
     fn call_unlocked(&mut self, target: Reference, message: &Message<'_>, buffers: &Buffers<'_>, timeout: u64) -> Result<Received, Status> {
-        loop {
-            let before = self.memory.pieces_copied();
+        let start = buffers.bytes.address();
+        self.set_answer((start, start + buffers.bytes.size() as u64));
+        let result = loop {
+            let before = self.memory.pieces_replaced();
             let result = self.unlocked(|| call_in_window(target, message, buffers, timeout));
-            let is_late = result.as_ref().is_err_and(|status| status.code() == Some(Code::BadAddress)) && self.memory.pieces_copied() != before;
+            let is_late = result.as_ref().is_err_and(|status| status.code() == Some(Code::BadAddress)) && self.memory.pieces_replaced() != before;
             if !is_late {
-                return result;
+                break result;
             }
+        };
+        self.set_answer((0, 0));
+        result
+    }
+
+    /// Notes where the kernel may write for the caller while it has not the lock.
+    fn set_answer(&mut self, answer: (u64, u64)) {
+        if let Some(thread) = self.threads.get_mut(self.caller) {
+            thread.answer = answer;
         }
     }
 

@@ -6,6 +6,7 @@ pub mod address_map;
 mod copy_on_write;
 pub mod locked_pages;
 mod managers;
+mod page_copies;
 pub mod mapped_part;
 pub mod page_table_pool;
 pub mod patched_calls;

@@ -193,17 +193,16 @@ fn copy(process: &mut Process, frame: &Frame, request: &Request, (pid, port): (u
     let child = nacre_nest::fork(&mut maker, &heritage, sizes, Ports { parent: port, keeper: Reference::NONE });
     process.library = maker.library;
     let child = child.map_err(|refusal| resource_source::errno(&refusal))?;
-    for (number, start) in &legacy.copies {
+    for (number, start, size) in &legacy.copies {
         let to = child.area(*number).ok_or(EINVAL)?;
-        copy_area(process, *start, to)?;
+        copy_area(process, (*start, *size), to)?;
     }
     Ok(child)
 }
 
-/// Copies an area, from `start` on, to fresh memory that is shown at `to`.
-fn copy_area(process: &mut Process, start: u64, to: u64) -> Result<(), Errno> {
+/// Copies a part of an area to fresh memory that is shown at `to`.
+fn copy_area(process: &mut Process, (start, size): (u64, u64), to: u64) -> Result<(), Errno> {
     let area = process.memory.map.area_mut(start).ok_or(EINVAL)?;
-    let size = area.end - start;
     let Area { backing: Fill::Own(part), .. } = area else { return Err(EINVAL) };
     part.while_readable(|| memory_words::copy_to_fresh(start, to, size))?
 }

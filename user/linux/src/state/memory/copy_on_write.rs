@@ -1,4 +1,10 @@
-//! Copy on write. A fork shows large private memory to both processes, to be read; whoever writes to it first gets a copy of what is around.
+//! Copy on write. A fork shows large private memory to both processes, to be read; whoever writes
+//! to a page first gets a copy of it.
+//!
+//! The copy is an overlay: a mapping that stands in front of the shared one, so other threads find
+//! the old page or the new one and never nothing. Many pages in a row
+//! become memory of the process's own in one piece, which takes the place of what the mapping
+//! showed, all at once.
 //!
 //! Nobody but the library knows of it: a segment that two processes have goes with the last of them, a write is a fault like any other, and the copy is
 //! memory of the pool. What the library itself writes for the program it takes through [`Memory::writable`], which has it copied before.
@@ -8,31 +14,36 @@ use crate::raw::memory_words;
 use crate::services::segment::Segment;
 use crate::state::memory::Memory;
 use crate::state::memory::address_map::Area;
-use crate::state::memory::mapped_part::{AtFork, Fill, HIGHEST, LOWEST, Lazy, Part};
-use nacre_abi::{PAGE_SIZE, Rights};
+use crate::state::memory::mapped_part::{AtFork, Fill, Part, effective, read_only};
+use alloc::vec::Vec;
 use nacre_abi::state::MappingState;
+use nacre_abi::{PAGE_SIZE, Rights};
+use nacre_nest::places::Place;
+use nacre_sys::{OwnedMapping, Reference, Region, Space};
 
 /// Smaller areas are copied at once: what follows a write costs as much as to copy some thirty pages.
 const LEAST: u64 = 0x4_0000;
-/// What a write has copied, at least: multiples of this.
-const PIECE: u64 = 0x1_0000;
-/// What it has copied at most; a large area, or writes one after the other, get larger pieces.
+/// Least that becomes the process's own in one piece. Less is copied page by page.
+const PIECE: u64 = 0x4_0000;
+/// Most that a write has copied: writes one after the other double it.
 const LARGEST: u64 = 0x10_0000;
-/// A large area gets about so many.
-const PIECES: u64 = 256;
-/// So many threads can have met the moment when a piece had no memory.
-const MOST_LATE: u32 = 1024;
 
 impl Part {
-    /// Whether what is shown is private, and copied when it is written. What has no port is a file's or the parent's.
+    /// Returns true if what is shown is private, and copied when it is written. What has no port is a file's or the parent's.
     pub fn is_lazy(&self) -> bool {
         !self.writable && !self.shared && self.segment.as_ref().is_some_and(|segment| segment.port().is_some())
     }
 
-    /// Whether the part can be left to a fork's child as it is, to be copied later.
+    /// Returns true if the part can be left to a fork's child as it is, to be copied later.
     pub fn can_wait(&self) -> bool {
         let keeps = self.segment.as_ref().is_some_and(|segment| segment.port().is_some());
         self.writable && !self.shared && !self.lent && self.at_fork == AtFork::Copied && keeps && self.state.size >= LEAST
+    }
+
+    /// Returns what a fork's child has of the part from `start` on, in pieces: first address, end, and
+    /// whether it gets a copy of it at once.
+    pub fn pieces(&self, start: u64) -> Vec<(u64, u64, bool)> {
+        self.pages.pieces(start, self.state.start + self.state.size)
     }
 
     fn make_lazy(&mut self) -> Result<(), Errno> {
@@ -40,18 +51,39 @@ impl Part {
         self.writable = false;
         self.protect(rights).inspect_err(|_| self.writable = true)
     }
-}
 
-/// What is copied of a lazy area when `start..end` is written, which touches it; `more` after the piece before it.
-fn piece(area: (u64, u64), (start, end): (u64, u64), more: u64) -> (u64, u64) {
-    let usual = ((area.1 - area.0) / PIECES).next_power_of_two().clamp(PIECE, LARGEST);
-    let from = (start & !(usual - 1)).max(area.0);
-    let to = end.max(from.saturating_add(more)).checked_next_multiple_of(usual).unwrap_or(area.1);
-    (from, to.min(area.1))
+    /// Shows memory of the process's own from now on, in place of what is shared: with the same in
+    /// it, or zeros. At no moment nothing is there.
+    fn become_own(&mut self, rights: Rights, copies: bool) -> Result<(), Errno> {
+        let replaced = self.replace_shown(rights, copies);
+        if replaced.is_err() {
+            // Copies of pages may be written again.
+            let _ = self.protect(rights);
+        }
+        replaced
+    }
+
+    fn replace_shown(&mut self, rights: Rights, copies: bool) -> Result<(), Errno> {
+        let MappingState { start, size, .. } = self.state;
+        let segment = Segment::pageable(size)?;
+        if copies {
+            // From now on other threads that write wait for the lock.
+            self.protect(read_only(rights).union(Rights::READ))?;
+            let place = Place::take(size).ok_or(ENOMEM)?;
+            let (away, region) = (place.window().start(), Region::through(segment.region()));
+            let _shown = OwnedMapping::new(Space::OWN, away, size, region, 0, Rights::READ.union(Rights::WRITE)).map_err(|_| ENOMEM)?;
+            memory_words::copy_to_fresh(start, away, size)?;
+        }
+        let state = MappingState { start, size, offset: 0, rights: rights.0, ..self.state };
+        self.shown.handle().set_state_and_links(&state, &[segment.region(), Reference::NONE]).map_err(|_| ENOMEM)?;
+        (self.state, self.segment, self.writable) = (state, Some(segment), true);
+        self.pages.clear();
+        Ok(())
+    }
 }
 
 impl Memory {
-    /// From now on what is large and private is copied only when it is written, here and in a child that is shown it now. `is_used` tells what is copied at once all the same.
+    /// Lets what is large and private be copied only when it is written, here and in a child that is shown it now. `is_used` tells what is copied at once all the same.
     pub fn make_lazy(&mut self, is_used: impl Fn(&Area<Fill>) -> bool) -> Result<(), Errno> {
         for area in self.map.areas_mut() {
             let used = is_used(area);
@@ -66,99 +98,108 @@ impl Memory {
         Ok(())
     }
 
-    /// Whether there may be something to make lazy.
+    /// Returns true if there may be something to make lazy.
     pub fn can_wait(&self) -> bool {
         self.map.areas().any(|area| matches!(&area.backing, Fill::Own(part) if part.can_wait()))
     }
 
-    /// Whether there are, or were, lazy areas.
+    /// Returns true if there are, or were, lazy areas.
     pub fn is_lazy(&self) -> bool {
         self.lazy.any
     }
 
-    /// How many pieces have been copied: while one was, its addresses had no memory for a moment.
-    pub fn pieces_copied(&self) -> u64 {
-        self.lazy.copied
+    /// Number of pieces that have taken the place of shared memory: an area may have been cut for one,
+    /// and part of it had no memory for a moment.
+    pub fn pieces_replaced(&self) -> u64 {
+        self.lazy.replaced
     }
 
-    /// Has all copied that is lazy in a range and may be written.
+    /// Copies all that is lazy in a range and may be written.
     pub fn own(&mut self, start: u64, size: u64) -> Result<(), Errno> {
-        while let Some((from, to)) = self.lazy_piece((start, start + size), 0) {
-            self.replace(from, to, true)?;
+        let (mut at, end) = (start & !(PAGE_SIZE - 1), start + size);
+        while at < end
+            && let Some((from, to)) = self.lazy_run(at, end)
+        {
+            self.copy_run(from, to)?;
+            at = to;
         }
         Ok(())
     }
 
-    /// Has everything copied that is lazy.
+    /// Copies everything that is lazy: none of it is shared any more, nor are there copies of
+    /// single pages.
     pub fn own_all(&mut self) -> Result<(), Errno> {
-        self.own(LOWEST, nacre_abi::USER_END - LOWEST)
+        if !self.lazy.any {
+            return Ok(());
+        }
+        for area in self.map.areas_mut() {
+            let rights = area.rights;
+            if let Fill::Own(part) = &mut area.backing
+                && part.is_lazy()
+                && (rights.contains(Rights::WRITE) || !part.pages.is_empty())
+            {
+                part.become_own(rights, true)?;
+                self.lazy.replaced += 1;
+            }
+        }
+        Ok(())
     }
 
-    fn lazy_piece(&self, (start, end): (u64, u64), more: u64) -> Option<(u64, u64)> {
+    /// The first pages in a row from `at` on, before `end`, that are shared with others, may be
+    /// written, and have no copy.
+    fn lazy_run(&self, at: u64, end: u64) -> Option<(u64, u64)> {
         if !self.lazy.any {
             return None;
         }
-        let is_lazy = |area: &&Area<Fill>| area.rights.contains(Rights::WRITE) && matches!(&area.backing, Fill::Own(part) if part.is_lazy());
-        let area = self.map.from(start).take_while(|area| area.start < end).find(is_lazy)?;
-        Some(piece((area.start, area.end), (start.max(area.start), end.min(area.end)), more))
-    }
-
-    /// Whether a fault at `address` was only because something is lazy, and the access can be made again.
-    pub fn resolve(&mut self, address: u64, access: Rights) -> bool {
-        let (from, to) = self.lazy.last;
-        if access == Rights::WRITE {
-            let more = if address & !(PIECE - 1) == to { (2 * (to - from)).min(LARGEST) } else { 0 };
-            if let Some((from, to)) = self.lazy_piece((address & !(PAGE_SIZE - 1), (address & !(PAGE_SIZE - 1)) + PAGE_SIZE), more) {
-                return self.replace(from, to, true).is_ok();
+        for area in self.map.from(at).take_while(|area| area.start < end) {
+            let Fill::Own(part) = &area.backing else { continue };
+            if area.rights.contains(Rights::WRITE) && part.is_lazy() {
+                let limit = end.checked_next_multiple_of(PAGE_SIZE).map_or(area.end, |end| end.min(area.end));
+                let run = part.pages.gap(at.max(area.start), limit);
+                if run.is_some() {
+                    return run;
+                }
             }
         }
-        // Another thread has had it copied, and this one came while there was nothing.
-        let is_late = (from..to).contains(&address) && self.map.allows(address, 1, access) && self.lazy.late < MOST_LATE;
-        self.lazy.late += u32::from(is_late);
-        is_late
+        None
+    }
+
+    /// Copies pages in a row of one lazy area, none of which was copied before.
+    fn copy_run(&mut self, start: u64, end: u64) -> Result<(), Errno> {
+        if end - start >= PIECE {
+            return self.replace(start, end, true);
+        }
+        let area = self.map.area_mut(start).ok_or(ENOMEM)?;
+        let rights = area.rights;
+        let Fill::Own(part) = &mut area.backing else { return Err(ENOMEM) };
+        for page in (start..end).step_by(PAGE_SIZE as usize) {
+            let copy = self.lazy.bank.copy_of(page, effective(rights), |to| memory_words::copy_to_fresh(page, to, PAGE_SIZE))?;
+            part.pages.insert(page, copy);
+        }
+        self.lazy.copied(start, end);
+        Ok(())
+    }
+
+    /// Returns true if a fault at `address` was only because something is lazy, and the access can be made again.
+    pub fn resolve(&mut self, address: u64, access: Rights) -> bool {
+        let page = address & !(PAGE_SIZE - 1);
+        if access == Rights::WRITE && self.lazy_run(page, page + PAGE_SIZE).is_some() {
+            let (from, to) = self.lazy.last;
+            let size = if page == to { (2 * (to - from)).min(LARGEST) } else { PAGE_SIZE };
+            return self.lazy_run(page, page + size).is_some_and(|(from, to)| self.copy_run(from, to).is_ok());
+        }
+        // Another thread has had it copied, or an area was cut, and this one came meanwhile.
+        self.map.allows(address, 1, access) && self.lazy.is_late(address)
     }
 
     /// Replaces a part of a lazy area by memory of the process's own, which has the same in it or zeros.
     pub(super) fn replace(&mut self, start: u64, end: u64, copies: bool) -> Result<(), Errno> {
-        let size = end - start;
-        let away = self.map.find_free_below(size, LOWEST, HIGHEST).ok_or(ENOMEM)?;
-        let mut copy = Part::create(Segment::pageable(size)?, away, size, 0, Rights::READ.union(Rights::WRITE))?;
-        if copies {
-            memory_words::copy_to_fresh(start, away, size)?;
-        }
         let area = self.map.within(start, end)?.next().ok_or(ENOMEM)?;
         let rights = area.rights;
-        if let Fill::Own(part) = &mut area.backing {
-            copy.at_fork = part.at_fork;
-            copy.origin = part.origin.take();
-        }
-        area.backing = Fill::Reserved;
-        copy.set(MappingState { start, rights: rights.0, ..copy.state })?;
-        area.backing = Fill::Own(copy);
-        self.lazy = Lazy { last: (start, end), late: 0, copied: self.lazy.copied + 1, ..self.lazy };
+        let Fill::Own(part) = &mut area.backing else { return Err(ENOMEM) };
+        part.become_own(rights, copies)?;
+        self.lazy.replaced += 1;
+        self.lazy.copied(start, end);
         Ok(())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_piece_is_around_what_is_written_and_inside_its_area() {
-        let area = (0x10_3000, 0x14_5000);
-        assert_eq!(piece(area, (0x12_4000, 0x12_5000), 0), (0x12_0000, 0x13_0000));
-        assert_eq!(piece(area, (0x10_3000, 0x10_4000), 0), (0x10_3000, 0x11_0000));
-        assert_eq!(piece(area, (0x14_4000, 0x14_5000), 0), (0x14_0000, 0x14_5000));
-        assert_eq!(piece(area, (0x12_0000, 0x12_1000), 0x2_0000), (0x12_0000, 0x14_0000));
-        assert_eq!(piece(area, (0x11_f000, 0x13_1000), 0), (0x11_0000, 0x14_0000));
-    }
-
-    #[test]
-    fn a_large_area_has_large_pieces_but_not_too_large() {
-        let area = (0x1000_0000, 0x1000_0000 + (64 << 20));
-        assert_eq!(piece(area, (0x1005_0000, 0x1005_1000), 0), (0x1004_0000, 0x1008_0000));
-        let area = (0x1000_0000, 0x1000_0000 + (4 << 30));
-        assert_eq!(piece(area, (0x1015_0000, 0x1015_1000), 0), (0x1010_0000, 0x1020_0000));
     }
 }

@@ -43,9 +43,10 @@ impl Memory {
         let mut found: Vec<Rc<Segment>> = Vec::new();
         for area in self.map.areas().filter(|area| area.start < end && start < area.end) {
             let Fill::Own(part) = &area.backing else { continue };
-            let Some(segment) = part.segment.as_ref().filter(|segment| segment.is_paged()) else { continue };
-            if !found.iter().any(|one| Rc::ptr_eq(one, segment)) {
-                found.push(segment.clone());
+            for segment in part.segment.iter().chain(part.pages.segments()).filter(|segment| segment.is_paged()) {
+                if !found.iter().any(|one| Rc::ptr_eq(one, segment)) {
+                    found.push(segment.clone());
+                }
             }
         }
         found

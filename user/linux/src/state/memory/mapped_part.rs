@@ -4,8 +4,9 @@ use crate::abi::errno::{ENOMEM, Errno};
 use crate::services::segment::Segment;
 use crate::state::files::open_file::OpenFile;
 use crate::state::memory::address_map::{Backing, Map};
+use crate::state::memory::page_copies::{Bank, Pages};
 use alloc::rc::Rc;
-use nacre_abi::Rights;
+use nacre_abi::{PAGE_SIZE, Rights};
 use nacre_abi::state::MappingState;
 use nacre_sys::{Mapping, OwnedMapping, OwnedReference, Region, Space};
 
@@ -49,15 +50,10 @@ impl Backing for Fill {
             Fill::Own(part) => part,
         };
         let segment = part.segment()?;
-        let before = part.state;
-        part.set(MappingState { size: offset, ..before })?;
-        let second = Part::create(segment, before.start + offset, before.size - offset, before.offset + offset, Rights(before.rights));
-        let writable = part.writable;
-        if second.is_err() {
-            part.set(before)?;
-        }
+        let second = part.cut(segment, offset)?;
         let origin = part.origin.as_ref().map(|(file, at)| (file.clone(), at + offset));
-        second.map(|second| Fill::Own(Part { writable, shared: part.shared, lent: part.lent, at_fork: part.at_fork, origin, ..second }))
+        let pages = part.pages.split_off(second.state.start);
+        Ok(Fill::Own(Part { writable: part.writable, shared: part.shared, lent: part.lent, at_fork: part.at_fork, pages, origin, ..second }))
     }
 }
 
@@ -83,7 +79,8 @@ pub struct Part {
     /// Looked up when it is needed, if the parent made the mapping.
     pub segment: Option<Rc<Segment>>,
     pub state: MappingState,
-    /// Whether what is shown may be written by mappings of it. Of what a fork has left to both, neither may: see [`lazy`].
+    /// Whether what is shown may be written by mappings of it. Of what a fork has left to both,
+    /// neither may: see [`lazy`].
     pub writable: bool,
     /// Whether a fork's child sees what is written, and the other way round.
     pub shared: bool,
@@ -91,6 +88,8 @@ pub struct Part {
     pub(super) lent: bool,
     /// What becomes of it in a fork's child.
     pub at_fork: AtFork,
+    /// Copies of pages of a lazy part, which stand in front of what it shows.
+    pub(super) pages: Pages,
     /// The file that a private copy was made of, and where in it the part starts.
     pub origin: Option<(Rc<OpenFile>, u64)>,
 }
@@ -102,17 +101,18 @@ impl Part {
         let mapping = OwnedMapping::new(Space::OWN, start, size, region, offset, rights).map_err(|_| ENOMEM)?;
         let state = MappingState { start, size, offset, rights: rights.0, ..MappingState::default() };
         let writable = segment.is_writable();
-        Ok(Part { shown: Shown::Made(mapping), segment: Some(segment), state, writable, shared: false, lent: false, at_fork: AtFork::Copied, origin: None })
+        Ok(Part { shown: Shown::Made(mapping), segment: Some(segment), state, writable, shared: false, lent: false, at_fork: AtFork::Copied, pages: Pages::default(), origin: None })
     }
 
     /// What the parent mapped at `start`, with these rights.
     pub fn given(mapping: Mapping, start: u64, size: u64, rights: Rights, writable: bool) -> Part {
         let state = MappingState { start, size, rights: rights.0, ..MappingState::default() };
         let shown = Shown::Given(OwnedMapping::adopt(mapping));
-        Part { shown, segment: None, state, writable, shared: false, lent: false, at_fork: AtFork::Copied, origin: None }
+        Part { shown, segment: None, state, writable, shared: false, lent: false, at_fork: AtFork::Copied, pages: Pages::default(), origin: None }
     }
 
-    /// What it shows, from where on, if a fork's child is to see the same, as it does in any case if it shares all; `None`: a copy.
+    /// What it shows, from where on, if a fork's child is to see the same, as it does in any case
+    /// if it shares all; `None`: a copy.
     pub fn shown_to_all(&mut self, shares: bool) -> Result<Option<(Rc<Segment>, u64)>, Errno> {
         if self.writable && !self.shared && !shares || self.at_fork == AtFork::Wiped {
             return Ok(None);
@@ -123,6 +123,9 @@ impl Part {
     /// Runs `read` while what is shown may be read.
     pub fn while_readable<T>(&mut self, read: impl FnOnce() -> T) -> Result<T, Errno> {
         let rights = Rights(self.state.rights);
+        if rights.contains(Rights::READ) {
+            return Ok(read());
+        }
         self.protect(effective(rights.union(Rights::READ)))?;
         let result = read();
         self.protect(rights)?;
@@ -165,11 +168,32 @@ impl Part {
 
     pub fn move_to(&mut self, start: u64) -> Result<(), Errno> {
         self.segment()?;
-        self.set(MappingState { start, ..self.state })
+        let before = self.state.start;
+        self.set(MappingState { start, ..self.state })?;
+        self.pages.move_by(before, start)
     }
 
-    /// Changes the rights. What may not be written through a mapping is only shown, and whoever writes gets a copy first.
+    /// Cuts the mapping at `offset`: the second part. It comes as an overlay first, so that other
+    /// threads never find nothing, but where copies of pages stand in the way.
+    fn cut(&mut self, segment: Rc<Segment>, offset: u64) -> Result<Part, Errno> {
+        let before = self.state;
+        let (start, size, rights) = (before.start + offset, before.size - offset, Rights(before.rights));
+        let in_front = Part::create(segment.clone(), start, size, before.offset + offset, rights.union(Rights::OVER));
+        self.set(MappingState { size: offset, ..before })?;
+        let second = match in_front {
+            Ok(mut second) => second.set(MappingState { rights: rights.0, ..second.state }).map(|()| second),
+            Err(_) => Part::create(segment, start, size, before.offset + offset, rights),
+        };
+        if second.is_err() {
+            self.set(before)?;
+        }
+        second
+    }
+
+    /// Changes the rights. What may not be written through a mapping is only shown, and whoever
+    /// writes gets a copy first.
     pub fn protect(&mut self, rights: Rights) -> Result<(), Errno> {
+        self.pages.protect(rights)?;
         let rights = if self.writable { rights } else { read_only(rights) };
         if self.state.rights == rights.0 {
             return Ok(());
@@ -201,22 +225,44 @@ pub fn read_only(rights: Rights) -> Rights {
     rights.intersect(Rights::READ.union(Rights::EXECUTE))
 }
 
-/// What is known of lazy areas.
+/// Most threads that can have met a moment when memory of the map was not there.
+const MAX_LATE: u32 = 1024;
+/// Most faults in a row at one page, before it counts as not there.
+const MAX_LATE_AT_PAGE: u32 = 4;
+
+/// State of lazy areas.
 #[derive(Default)]
 pub struct Lazy {
     /// There are, or were, some.
     pub(super) any: bool,
-    /// The piece that was copied last.
+    /// Range that was copied last.
     pub(super) last: (u64, u64),
-    /// How many faults there were for it since.
-    pub(super) late: u32,
-    /// How many pieces there have been.
-    pub(super) copied: u64,
+    /// Faults since then at pages that were there, and the last such page with their number in a
+    /// row.
+    late: u32,
+    late_page: (u64, u32),
+    /// Number of pieces that have taken the place of shared memory.
+    pub(super) replaced: u64,
+    /// Source of copies of pages.
+    pub(super) bank: Bank,
 }
 
 impl Lazy {
-    /// Whether some of the areas are lazy.
+    /// Finds out if some of the areas are lazy.
     pub fn among(map: &Map<Fill>) -> Lazy {
         Lazy { any: map.areas().any(|area| matches!(&area.backing, Fill::Own(part) if part.is_lazy())), ..Lazy::default() }
+    }
+
+    /// Notes what was copied.
+    pub(super) fn copied(&mut self, start: u64, end: u64) {
+        (self.last, self.late) = ((start, end), 0);
+    }
+
+    /// Returns true if a fault at `address`, where the map has memory, may have met a change under way.
+    pub(super) fn is_late(&mut self, address: u64) -> bool {
+        let page = address & !(PAGE_SIZE - 1);
+        self.late_page = if self.late_page.0 == page { (page, self.late_page.1 + 1) } else { (page, 1) };
+        self.late += 1;
+        self.any && self.late <= MAX_LATE && self.late_page.1 <= MAX_LATE_AT_PAGE
     }
 }

@@ -44,6 +44,8 @@ pub struct Thread {
     pub awaits_pipe: bool,
     /// Error and kind of its last exception, as a handler's frame shows them.
     pub trap: [u64; 2],
+    /// Start and end of where the answer goes that it waits for without the lock.
+    pub answer: (u64, u64),
     /// The processors that it was to run on, a bit for each; 0: on any.
     pub processors: u64,
     /// When a sleep that was cut off, and is made again, was to end.
@@ -75,6 +77,7 @@ impl Thread {
             awaits_several: Default::default(),
             awaits_pipe: false,
             trap: [0; 2],
+            answer: (0, 0),
             processors: 0,
             deadline: None,
             used_before: used_by(kernel),
