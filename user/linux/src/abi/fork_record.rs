@@ -5,7 +5,9 @@
 pub mod area;
 
 use alloc::vec::Vec;
-pub use area::{Area, Fill, Sharing};
+pub use area::Area;
+#[cfg(test)]
+pub use area::{Fill, Sharing};
 
 /// The form that this library writes and reads.
 const VERSION: u64 = 6;
