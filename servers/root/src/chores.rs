@@ -5,14 +5,16 @@
 
 use crate::coloured::Colouring;
 use crate::memory::{self, Segment};
+use crate::promises::Returned;
 use crate::table::Key;
 use alloc::collections::{BTreeMap, VecDeque};
+use alloc::vec::Vec;
 use nacre_sys::{OwnedReference, Window};
 
 /// Bytes that one piece gives back. What is not larger is given back at once.
 pub const PIECE: u64 = 1 << 20;
-/// Bytes that one piece fills with zeros.
-pub const FILLED: u64 = 256 << 10;
+/// Bytes that a mapping counts for, in a piece, beside what it shows.
+const MAPPING: u64 = 128 << 10;
 
 /// A segment that is being made.
 pub struct Making {
@@ -34,13 +36,55 @@ pub enum AfterCut {
     Open(u64, bool),
 }
 
+/// Memory that nobody reaches any more, and that is cleared and given back in pieces.
+#[derive(Default)]
+pub struct Leaving {
+    first: Option<Window>,
+    others: Vec<Returned>,
+}
+
+impl From<Window> for Leaving {
+    fn from(window: Window) -> Leaving {
+        Leaving { first: Some(window), others: Vec::new() }
+    }
+}
+
+impl From<Vec<Returned>> for Leaving {
+    fn from(others: Vec<Returned>) -> Leaving {
+        Leaving { first: None, others }
+    }
+}
+
+impl Leaving {
+    /// Gives a piece back; returns true if nothing is left.
+    pub fn piece(&mut self) -> bool {
+        let mut left = PIECE;
+        while left > 0 {
+            if self.first.is_none() {
+                let Some(Returned { mapping, run: (start, size) }) = self.others.pop() else { return true };
+                drop(mapping);
+                self.first = memory::window(start, size);
+                left = left.saturating_sub(MAPPING);
+            }
+            let Some(window) = self.first.take() else { continue };
+            let size = window.size().min(left);
+            self.first = window.part(size, window.size() - size).filter(|rest| rest.size() != 0);
+            if let Some(piece) = window.part(0, size).filter(|piece| piece.size() != 0) {
+                memory::take_back(piece);
+            }
+            left -= size;
+        }
+        self.first.is_none() && self.others.is_empty()
+    }
+}
+
 /// A pool that is gone, and its segments, which go one after the other.
 #[derive(Default)]
 pub struct Destroying {
     /// The segments that are still there.
     pub segments: VecDeque<u64>,
     /// The rest of a large one, and the pool that is refunded for it.
-    pub rest: Option<(Window, (Key, u64))>,
+    pub rest: Option<(Leaving, (Key, u64))>,
 }
 
 /// Long work. Each kind says what the client waits for.
@@ -54,7 +98,10 @@ pub enum Chore {
     /// A part of a segment is cleared: the segment's key, the first byte, and the first byte behind it.
     Clear(Key, u64, u64, OwnedReference),
     /// Memory of a segment that nobody reaches any more is cleared and given back, and its pool is refunded as many bytes. Somebody may wait for that.
-    TakeBack(Window, (Key, u64), Option<OwnedReference>),
+    TakeBack(Leaving, (Key, u64), Option<OwnedReference>),
+    /// A page of a promise, by the promise's key and the offset, is brought once there is memory,
+    /// or refused after this moment. A thread waits at its fault.
+    Bring(Key, u64, u64, OwnedReference),
     /// The segments of a pool that was destroyed are taken down.
     Destroy(Destroying, Option<OwnedReference>),
     /// A file, kept open, is cut off at a size.
@@ -111,16 +158,6 @@ fn frees(chore: &Chore) -> bool {
     matches!(chore, Chore::TakeBack(..) | Chore::Uncolour(..) | Chore::Destroy(..))
 }
 
-/// Gives a piece of memory back; what is left of it, if anything is.
-pub fn take_back_piece(window: Window) -> Option<Window> {
-    let first = window.size().min(PIECE);
-    let rest = window.part(first, window.size() - first).filter(|rest| rest.size() != 0);
-    if let Some(piece) = window.part(0, first) {
-        memory::take_back(piece);
-    }
-    rest
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -130,7 +167,7 @@ mod tests {
         let mut chores = Chores::default();
         let destroy = |chores: &mut Chores, account: u64, number: u64| {
             let Some(window) = Window::new(0x1000_0000_0000, 0x1000) else { return };
-            chores.add(Key::from_word(account), Chore::TakeBack(window, (Key::from_word(number), 0), None));
+            chores.add(Key::from_word(account), Chore::TakeBack(window.into(), (Key::from_word(number), 0), None));
         };
         for number in 0..3 {
             destroy(&mut chores, 1, number);

@@ -25,6 +25,7 @@ pub mod objects;
 pub mod open_file;
 pub mod payers;
 pub mod pools;
+pub mod promises;
 pub mod ram;
 pub mod random;
 pub mod root;

@@ -33,10 +33,10 @@ const LARGEST_AREA: u64 = 7;
 const TABLE_PAGES: u64 = 64;
 /// Runs from this size on are aligned to it, so that large pages can show them.
 const LARGE: u64 = 2 << 20;
-/// Largest run whose pages are cleared when they are touched: stacks of threads have 8 MiB.
-const CLEARED_LATER: u64 = 16 << 20;
+/// Largest run that is made ready for its client in one piece.
+const READY_AT_ONCE: u64 = 16 << 20;
 /// Rights of the region of a segment that holds no objects.
-const DATA: Rights = Rights::READ.union(Rights::WRITE).union(Rights::EXECUTE);
+pub const DATA: Rights = Rights::READ.union(Rights::WRITE).union(Rights::EXECUTE);
 
 static FRAMES: Lock<Option<Frames>> = Lock::new(None);
 /// Memory for the heap while there is no allocator of frames.
@@ -164,12 +164,10 @@ fn take_run(size: u64) -> Option<u64> {
     with_frames(|frames| frames.allocate(size, alignment).or_else(|| frames.allocate(size, FRAME)))?
 }
 
-/// Fills a run that nobody uses with zeros, if it is not known to be so. Of most not all is used: their pages are cleared when they are touched. Very large ones are cleared now, so that large pages can show them.
+/// Makes a run zeros that nobody uses, if it is not known to be so: its pages are cleared when they
+/// are touched.
 fn clear(start: u64, size: u64) -> Option<()> {
     let window = window(start, size)?;
-    if size > CLEARED_LATER {
-        return window.fill(0, size, 0);
-    }
     if with_frames(|frames| frames.is_zero(start, size))? {
         return Some(());
     }
@@ -184,6 +182,14 @@ pub fn take_coloured(size: u64, colours: u64, chosen: core::ops::Range<u64>) -> 
 /// Makes a run zeros when it is touched. Nobody else reaches it.
 pub fn clear_run((start, size): (u64, u64)) -> Result<(), Status> {
     memory::clear(LINE + start, size)
+}
+
+/// Makes a run zeros that somebody sees.
+pub fn blank(start: u64, size: u64) {
+    if let Some(window) = window(start, size) {
+        // The line shows all memory.
+        let _ = memory::clear(window.start(), size);
+    }
 }
 
 /// Gives a run back.
@@ -216,15 +222,16 @@ impl Segment {
         Ok(segment)
     }
 
-    /// The same, of which the first bytes are zeros, as many as are returned. The rest must be filled before anybody gets the segment.
+    /// The same, of which the first bytes are zeros, as many as are returned. The rest must be made
+    /// zeros before anybody gets the segment.
     pub fn unfilled(size: u64, holds_objects: bool) -> Result<(Segment, u64), Errno> {
         let size = whole_pages(size)?;
         let rights = if holds_objects { Rights::ALL } else { DATA };
-        let is_late = size <= CLEARED_LATER;
-        let start = if is_late { allocate(size) } else { take_run(size) }.ok_or(Errno::ENOMEM)?;
+        let is_ready = size <= READY_AT_ONCE;
+        let start = if is_ready { allocate(size) } else { take_run(size) }.ok_or(Errno::ENOMEM)?;
         let parts = window(start, size).ok_or(Errno::ENOMEM).and_then(|window| Ok((window, region(start, size, rights)?)));
         match parts {
-            Ok((window, region)) => Ok((Segment { window, region, holds_objects, tells_address: false }, if is_late { size } else { 0 })),
+            Ok((window, region)) => Ok((Segment { window, region, holds_objects, tells_address: false }, if is_ready { size } else { 0 })),
             Err(errno) => {
                 free(start, size);
                 Err(errno)
@@ -257,9 +264,9 @@ impl Segment {
         self.window.start() - LINE
     }
 
-    /// Fills a part with zeros, which nobody else can reach yet.
+    /// Makes a part zeros, which nobody else can reach yet.
     pub fn fill(&self, offset: u64, size: u64) {
-        let _ = self.window.fill(offset, size, 0);
+        let _ = clear(self.window.start() - LINE + offset, size);
     }
 
     /// Takes the memory from all who have it mapped. What is to be given back, if the kernel lets it go.
@@ -310,7 +317,7 @@ impl Segment {
     pub fn grow(&mut self, size: u64) -> Result<(), Errno> {
         let start = self.window.start() - LINE;
         let (behind, more) = (start + self.size(), size - self.size());
-        if more > CLEARED_LATER {
+        if more > READY_AT_ONCE {
             return Err(Errno::ENOMEM);
         }
         with_frames(|frames| frames.allocate_at(behind, more)).filter(|&taken| taken).ok_or(Errno::ENOMEM)?;

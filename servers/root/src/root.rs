@@ -121,7 +121,7 @@ impl Root {
 
     /// Takes an object down that nobody refers to any more.
     pub fn close(&mut self, key: Key) {
-        if self.objects.get(key).is_some_and(|object| matches!(object.kind, Kind::Segment(..) | Kind::Coloured(_))) {
+        if self.objects.get(key).is_some_and(|object| matches!(object.kind, Kind::Segment(..) | Kind::Promise(..) | Kind::Coloured(_))) {
             return self.forget_segment(key, None);
         }
         let account = self.objects.account(key.to_word());

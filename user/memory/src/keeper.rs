@@ -19,9 +19,9 @@ use nacre_abi::state::RegionState;
 use nacre_abi::{Code, PAGE_SIZE, Rights, fault};
 use nacre_dataspaces::policy::Random;
 use nacre_dataspaces::{Bank, Policy, Spaces, Store, Trouble};
-use nacre_proto::flags::{DATASPACE_COPY, DATASPACE_CREATE, DATASPACE_DELETE, DATASPACE_SHARE, DATASPACE_TRANSFER, POOL_DATA, SEGMENT_OBJECTS, SEGMENT_PAGEABLE};
+use nacre_proto::flags::{DATASPACE_COPY, DATASPACE_CREATE, DATASPACE_DELETE, DATASPACE_SHARE, DATASPACE_TRANSFER, POOL_DATA, SEGMENT_OBJECTS, SEGMENT_OVERCOMMIT, SEGMENT_PAGEABLE, SEGMENT_PROMISED};
 use nacre_proto::memory::{self, pool_create, pool_destroy, segment_create, share};
-use nacre_proto::segment::{self, clear, destroy, meet, requeue, resize, wait, wake};
+use nacre_proto::segment::{self, clear, destroy, meet, next, requeue, resize, wait, wake};
 use nacre_proto::server::Output;
 use nacre_proto::{Errno, Event, Handled, Request, Station, dataspace, file};
 use nacre_sys::{OwnedPort, OwnedPortSet, OwnedReference, OwnedRegion, Status};
@@ -371,6 +371,9 @@ impl memory::Server for Keeper {
         if flags & SEGMENT_OBJECTS != 0 && request.word() & DATA != 0 {
             return Err(Errno::EACCES);
         }
+        // Pages of managers come when they are touched, and are promised to nobody beyond what the
+        // pool has.
+        let flags = flags & !(SEGMENT_PROMISED | SEGMENT_OVERCOMMIT);
         if flags != SEGMENT_PAGEABLE {
             let made = memory::segment_create(self.pools.real(pool)?, size, flags)?;
             return segment_create::Output { size: made.size, holds: made.holds & SEGMENT_OBJECTS, segment: made.segment.into(), region: made.region.into() }.now();
@@ -462,6 +465,12 @@ impl segment::Server for Keeper {
 
     fn locate(&mut self, request: &mut Request<'_>, offset: u64) -> Handled<segment::locate::Output> {
         self.locate_byte(request, offset)
+    }
+
+    fn next(&mut self, request: &mut Request<'_>, offset: u64) -> Handled<next::Output> {
+        let pages = self.pages_of(self.dataspace(request)?)?;
+        let end = (pages.end - pages.start) * PAGE_SIZE;
+        next::Output { start: (offset & !(PAGE_SIZE - 1)).min(end), end }.now()
     }
 
     fn wait(&mut self, _: &mut Request<'_>, _: u64, _: u64, _: u64) -> Handled<wait::Output> {

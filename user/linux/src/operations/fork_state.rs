@@ -10,6 +10,7 @@ use crate::state::files::in_process_file::Local;
 use crate::state::files::open_file::{Kind, OpenFile};
 use crate::state::memory::address_map::Area;
 use crate::state::memory::mapped_part::{AtFork, Fill, read_only};
+use crate::state::memory::promised::{Copies, KnownPart};
 use crate::state::memory::user_access;
 use crate::state::signals::dispositions::Action;
 use alloc::rc::Rc;
@@ -27,10 +28,11 @@ pub struct Legacy {
     pub data: Inheritance,
     /// The references; the process keeps its own.
     pub references: Vec<Reference>,
-    /// For a fork: the areas, and of which the child gets a copy - number, first address.
+    /// Areas of a fork's child.
     pub areas: Vec<nacre_nest::Area>,
-    /// See above.
-    pub copies: Vec<(usize, u64)>,
+    /// Areas to copy: index into `areas`, first address, and first address behind.
+    pub copies: Vec<(usize, u64, u64)>,
+    known: KnownPart,
     /// Of the first thread's stack there is something among the areas.
     keeps_stack: bool,
     /// What the areas show stays until they have been made.
@@ -54,7 +56,7 @@ impl Legacy {
             groups: process.identity.groups.iter().map(|group| u64::from(*group)).collect(),
             ..Inheritance::default()
         };
-        Legacy { data, references: Vec::new(), areas: Vec::new(), copies: Vec::new(), keeps_stack: false, shown: Vec::new() }
+        Legacy { data, references: Vec::new(), areas: Vec::new(), copies: Vec::new(), known: KnownPart::default(), keeps_stack: false, shown: Vec::new() }
     }
 
     /// Adds what only `execve` keeps: signals that wait. Those of the thread are the process's then.
@@ -157,7 +159,10 @@ impl Legacy {
             Fill::Own(part) if part.at_fork == AtFork::Left => return Ok(()),
             Fill::Reserved | Fill::Beyond(_) => (area::Fill::Reserved, None),
             Fill::Own(part) => match part.shown_to_all(shares)? {
-                None => (area::Fill::Own, None),
+                None => {
+                    part.add_pieces((start, area.end), rights, copy, &mut Copies { areas: &mut self.areas, copies: &mut self.copies, known: &mut self.known });
+                    return Ok(());
+                }
                 Some((segment, offset)) => {
                     let sharing = part.sharing();
                     let number = self.segment(copy, &segment);
@@ -170,9 +175,6 @@ impl Legacy {
         if fill == area::Fill::Reserved {
             return Ok(());
         }
-        if shows.is_none() && !matches!(&area.backing, Fill::Own(part) if part.at_fork == AtFork::Wiped) {
-            self.copies.push((self.areas.len(), start));
-        }
         let rights = if is_lazy && shows.is_some() { read_only(rights) } else { rights };
         self.areas.push(nacre_nest::Area { start, size, rights, shows });
         Ok(())
@@ -184,7 +186,7 @@ impl Legacy {
         }
         let port = segment.shared_port().map(|port| self.reference(port));
         let region = self.reference(segment.region());
-        copy.segments.push(fork_record::Segment { port, region, size: segment.size(), writable: segment.is_writable(), paged: segment.is_paged() });
+        copy.segments.push(fork_record::Segment { port, region, size: segment.size(), writable: segment.is_writable(), paging: segment.paging() as u64 });
         self.shown.push(segment.clone());
         self.shown.len() as u64 - 1
     }

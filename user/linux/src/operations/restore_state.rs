@@ -12,7 +12,7 @@ use crate::operations::proc;
 use crate::operations::program_image::Auxiliary;
 use crate::process::Process;
 use crate::raw::memory_words;
-use crate::services::segment::Segment;
+use crate::services::segment::{Paging, Segment};
 use crate::state::capabilities::Capabilities;
 use crate::state::credentials::Identity;
 use crate::state::files::descriptor_table::Descriptors;
@@ -125,7 +125,7 @@ pub fn memory(auxiliary: &Auxiliary, given: &mut Given, copy: &Copy) -> Result<M
     let mut segments = Vec::new();
     for segment in &copy.segments {
         let port = segment.port.map(|port| given.take(port)).transpose()?;
-        segments.push(Segment::common(port, given.take(segment.region)?, segment.size, [segment.writable, segment.paged]));
+        segments.push(Segment::common(port, given.take(segment.region)?, segment.size, segment.writable, Paging::of(segment.paging)));
     }
     let mut map = Map::new();
     for range in [HEAP_START..HEAP_END, WINDOWS] {
@@ -144,6 +144,7 @@ pub fn memory(auxiliary: &Auxiliary, given: &mut Given, copy: &Copy) -> Result<M
                 continue;
             }
             area::Fill::Reserved => Fill::Reserved,
+            area::Fill::Fresh => continue,
             area::Fill::Own => Fill::Own(mapped(rights, true)?),
             area::Fill::Part { segment, offset, sharing } => {
                 let segment = segments.get(segment as usize).ok_or(EINVAL)?.clone();
@@ -207,6 +208,9 @@ pub fn take_over(process: &mut Process, mut given: Given, data: &Inheritance) ->
     }
     if let Some(copy) = &data.copy {
         take_thread(process, copy);
+        for area in copy.areas.iter().filter(|area| area.fill == area::Fill::Fresh) {
+            process.memory.add(&mut process.services, area.start, area.end - area.start, Rights(area.rights))?;
+        }
         process.memory.check_tables();
     }
     Ok(())

@@ -9,6 +9,7 @@ mod managers;
 pub mod mapped_part;
 pub mod page_table_pool;
 pub mod patched_calls;
+pub mod promised;
 pub mod provide_tables;
 mod reuse;
 mod shared_by_clone;
@@ -20,7 +21,7 @@ pub mod user_access;
 use crate::abi::errno::{EACCES, ENOMEM, Errno};
 use crate::raw::memory_words;
 use crate::services::connections::Services;
-use crate::services::segment::Segment;
+use crate::services::segment::{Paging, Segment};
 use crate::services::segment_cache::Stock;
 use crate::state::files::open_file::OpenFile;
 use crate::state::memory::address_map::{Area, Map, round_up};
@@ -139,6 +140,9 @@ impl Memory {
     /// Fills free addresses with a part of a segment or file.
     pub fn add_part(&mut self, segment: Rc<Segment>, start: u64, size: u64, offset: u64, rights: Rights) -> Result<(), Errno> {
         self.has_paged |= segment.is_paged();
+        if segment.paging() == Paging::Comes {
+            self.promise_tables(size);
+        }
         let part = Part::create(segment, start, size, offset, rights)?;
         self.map.insert(Area { start, end: start + size, rights, backing: Fill::Own(part) })?;
         self.provide_tables(start, start + size);

@@ -21,6 +21,9 @@ const MAP_ANONYMOUS: u64 = 0x20;
 const MAP_FIXED_NOREPLACE: u64 = 0x10_0000;
 const MAP_32BIT: u64 = 0x40;
 const MAP_LOCKED: u64 = 0x2000;
+const MAP_NORESERVE: u64 = 0x4000;
+/// Bytes of memory that every pool has: less is taken as usual, though `MAP_NORESERVE` is given.
+const PROMISED: u64 = 0x10_0000;
 /// Where that ends.
 const LOW_END: u64 = 1 << 31;
 const MREMAP_MAYMOVE: u64 = 1;
@@ -127,6 +130,8 @@ fn map_anonymous(process: &mut Process, address: u64, size: u64, flags: u64, rig
     let start = place(process, address, size, flags)?;
     if rights == Rights::NONE {
         process.memory.reserve(start, size)?;
+    } else if flags & MAP_NORESERVE != 0 && size > PROMISED {
+        process.memory.add_overcommitted(start, size, rights)?;
     } else {
         process.memory.add(&mut process.services, start, size, rights)?;
     }

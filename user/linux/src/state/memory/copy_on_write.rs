@@ -4,11 +4,11 @@
 //! memory of the pool. What the library itself writes for the program it takes through [`Memory::writable`], which has it copied before.
 
 use crate::abi::errno::{ENOMEM, Errno};
-use crate::raw::memory_words;
 use crate::services::segment::Segment;
 use crate::state::memory::Memory;
 use crate::state::memory::address_map::Area;
 use crate::state::memory::mapped_part::{AtFork, Fill, HIGHEST, LOWEST, Lazy, Part};
+use crate::state::memory::promised::KnownPart;
 use nacre_abi::{PAGE_SIZE, Rights};
 use nacre_abi::state::MappingState;
 
@@ -122,13 +122,13 @@ impl Memory {
     pub(super) fn replace(&mut self, start: u64, end: u64, copies: bool) -> Result<(), Errno> {
         let size = end - start;
         let away = self.map.find_free_below(size, LOWEST, HIGHEST).ok_or(ENOMEM)?;
-        let mut copy = Part::create(Segment::pageable(size)?, away, size, 0, Rights::READ.union(Rights::WRITE))?;
-        if copies {
-            memory_words::copy_to_fresh(start, away, size)?;
-        }
+        let mut copy = Part::create(Segment::filled(size)?, away, size, 0, Rights::READ.union(Rights::WRITE))?;
         let area = self.map.within(start, end)?.next().ok_or(ENOMEM)?;
         let rights = area.rights;
         if let Fill::Own(part) = &mut area.backing {
+            if copies {
+                part.copy_to_fresh(start, away, size, &mut KnownPart::default())?;
+            }
             copy.at_fork = part.at_fork;
             copy.origin = part.origin.take();
         }

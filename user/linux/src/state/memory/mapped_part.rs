@@ -121,10 +121,10 @@ impl Part {
     }
 
     /// Runs `read` while what is shown may be read.
-    pub fn while_readable<T>(&mut self, read: impl FnOnce() -> T) -> Result<T, Errno> {
+    pub fn while_readable<T>(&mut self, read: impl FnOnce(&Part) -> T) -> Result<T, Errno> {
         let rights = Rights(self.state.rights);
         self.protect(effective(rights.union(Rights::READ)))?;
-        let result = read();
+        let result = read(self);
         self.protect(rights)?;
         Ok(result)
     }
