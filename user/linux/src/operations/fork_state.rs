@@ -10,7 +10,7 @@ use crate::state::files::in_process_file::Local;
 use crate::state::files::open_file::{Kind, OpenFile};
 use crate::state::memory::address_map::Area;
 use crate::state::memory::mapped_part::{AtFork, Fill, read_only};
-use crate::state::memory::promised::{Copies, KnownPart};
+use crate::state::memory::promised::{self, Copies, KnownPart};
 use crate::state::memory::user_access;
 use crate::state::signals::dispositions::Action;
 use alloc::rc::Rc;
@@ -160,7 +160,7 @@ impl Legacy {
             Fill::Reserved | Fill::Beyond(_) => (area::Fill::Reserved, None),
             Fill::Own(part) => match part.shown_to_all(shares)? {
                 None => {
-                    part.add_pieces((start, area.end), rights, copy, &mut Copies { areas: &mut self.areas, copies: &mut self.copies, known: &mut self.known });
+                    promised::add_pieces(part, (start, area.end), rights, copy, &mut Copies { areas: &mut self.areas, copies: &mut self.copies, known: &mut self.known });
                     return Ok(());
                 }
                 Some((segment, offset)) => {

@@ -137,6 +137,11 @@ impl Memory {
         if part.writable && area.rights.contains(Rights::WRITE) { self.clear(start, end - start) } else { Ok(()) }
     }
 
+    /// Fills free addresses with memory that may be more than there is: who touches it finds out.
+    pub fn add_overcommitted(&mut self, start: u64, size: u64, rights: Rights) -> Result<(), Errno> {
+        self.add_part(Segment::overcommitted(size)?, start, size, 0, rights)
+    }
+
     /// Fills free addresses with a part of a segment or file.
     pub fn add_part(&mut self, segment: Rc<Segment>, start: u64, size: u64, offset: u64, rights: Rights) -> Result<(), Errno> {
         self.has_paged |= segment.is_paged();

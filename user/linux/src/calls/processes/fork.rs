@@ -9,7 +9,7 @@ use crate::process::Process;
 use crate::services::resource_source::{self, Maker};
 use crate::state::memory::address_map::Area;
 use crate::state::memory::mapped_part::Fill;
-use crate::state::memory::promised::KnownPart;
+use crate::state::memory::promised::{self, KnownPart};
 use nacre_abi::rights::REFERENCE_ALL;
 use nacre_nest::{Child, Heritage, Ports, Sizes};
 use nacre_proto::flags::BEGIN_ATTENDS;
@@ -205,7 +205,7 @@ fn copy(process: &mut Process, frame: &Frame, request: &Request, (pid, port): (u
 fn copy_area(process: &mut Process, (start, end): (u64, u64), to: u64, known: &mut KnownPart) -> Result<(), Errno> {
     let area = process.memory.map.area_mut(start).ok_or(EINVAL)?;
     let Area { backing: Fill::Own(part), .. } = area else { return Err(EINVAL) };
-    part.while_readable(|part| part.copy_to_fresh(start, to, end - start, known))?
+    part.while_readable(|part| promised::copy_to_fresh(part, start, to, end - start, known))?
 }
 
 /// Lets a new environment take its place at a process's port.

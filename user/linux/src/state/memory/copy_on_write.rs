@@ -8,7 +8,7 @@ use crate::services::segment::Segment;
 use crate::state::memory::Memory;
 use crate::state::memory::address_map::Area;
 use crate::state::memory::mapped_part::{AtFork, Fill, HIGHEST, LOWEST, Lazy, Part};
-use crate::state::memory::promised::KnownPart;
+use crate::state::memory::promised::{self, KnownPart};
 use nacre_abi::{PAGE_SIZE, Rights};
 use nacre_abi::state::MappingState;
 
@@ -127,7 +127,7 @@ impl Memory {
         let rights = area.rights;
         if let Fill::Own(part) = &mut area.backing {
             if copies {
-                part.copy_to_fresh(start, away, size, &mut KnownPart::default())?;
+                promised::copy_to_fresh(part, start, away, size, &mut KnownPart::default())?;
             }
             copy.at_fork = part.at_fork;
             copy.origin = part.origin.take();

@@ -5,7 +5,6 @@ use crate::abi::errno::Errno;
 use crate::abi::fork_record::{Copy, area};
 use crate::raw::memory_words;
 use crate::services::segment::{Paging, Segment};
-use crate::state::memory::Memory;
 use crate::state::memory::mapped_part::{AtFork, Part};
 use alloc::rc::Rc;
 use alloc::vec::Vec;
@@ -69,55 +68,53 @@ fn pieces(start: u64, end: u64, mut next: impl FnMut(u64) -> (u64, u64)) -> Vec<
     found
 }
 
-impl Part {
-    fn promise(&self) -> Option<&Rc<Segment>> {
-        self.segment.as_ref().filter(|segment| segment.paging() == Paging::Comes)
-    }
+fn promise(part: &Part) -> Option<&Rc<Segment>> {
+    part.segment.as_ref().filter(|segment| segment.paging() == Paging::Comes)
+}
 
-    /// Copies a part of what is shown, whole pages from `start` on, to fresh memory at `to`. What
-    /// was promised and nobody has touched is left out.
-    pub fn copy_to_fresh(&self, start: u64, to: u64, size: u64, known: &mut KnownPart) -> Result<(), Errno> {
-        let Some(segment) = self.promise() else { return memory_words::copy_to_fresh(start, to, size) };
-        let first = self.state.offset + (start - self.state.start);
-        let (mut at, end) = (first, first + size);
-        while at < end {
-            let (from, until) = known.next(segment, at, end);
-            if from >= until {
-                break;
-            }
-            memory_words::copy_to_fresh(start + (from - first), to + (from - first), until - from)?;
-            at = until;
+/// Copies a part of what is shown, whole pages from `start` on, to fresh memory at `to`. What
+/// was promised and nobody has touched is left out.
+pub fn copy_to_fresh(part: &Part, start: u64, to: u64, size: u64, known: &mut KnownPart) -> Result<(), Errno> {
+    let Some(segment) = promise(part) else { return memory_words::copy_to_fresh(start, to, size) };
+    let first = part.state.offset + (start - part.state.start);
+    let (mut at, end) = (first, first + size);
+    while at < end {
+        let (from, until) = known.next(segment, at, end);
+        if from >= until {
+            break;
         }
-        Ok(())
+        memory_words::copy_to_fresh(start + (from - first), to + (from - first), until - from)?;
+        at = until;
     }
+    Ok(())
+}
 
-    /// Pieces of `start..end` for a fork's child, with true if they are to be copied. The others
-    /// are fresh memory.
-    fn pieces(&self, start: u64, end: u64, known: &mut KnownPart) -> Vec<(u64, u64, bool)> {
-        let Some(segment) = self.promise() else { return [(start, end, true)].into() };
-        if self.at_fork == AtFork::Wiped {
-            return [(start, end, false)].into();
-        }
-        let offset = self.state.offset.wrapping_sub(self.state.start);
-        pieces(start, end, |at| {
-            let (from, until) = known.next(segment, at.wrapping_add(offset), end.wrapping_add(offset));
-            (from.wrapping_sub(offset), until.wrapping_sub(offset))
-        })
+/// Pieces of `start..end` for a fork's child, with true if they are to be copied. The others
+/// are fresh memory.
+fn pieces_of(part: &Part, start: u64, end: u64, known: &mut KnownPart) -> Vec<(u64, u64, bool)> {
+    let Some(segment) = promise(part) else { return [(start, end, true)].into() };
+    if part.at_fork == AtFork::Wiped {
+        return [(start, end, false)].into();
     }
+    let offset = part.state.offset.wrapping_sub(part.state.start);
+    pieces(start, end, |at| {
+        let (from, until) = known.next(segment, at.wrapping_add(offset), end.wrapping_add(offset));
+        (from.wrapping_sub(offset), until.wrapping_sub(offset))
+    })
+}
 
-    /// Gives a fork's child its own memory for `start..end`: what is copied, and what is fresh.
-    pub fn add_pieces(&self, (start, end): (u64, u64), rights: Rights, copy: &mut Copy, fork: &mut Copies<'_>) {
-        for (start, end, is_copied) in self.pieces(start, end, fork.known) {
-            let fill = if is_copied { area::Fill::Own } else { area::Fill::Fresh };
-            copy.areas.push(area::Area { start, end, rights: rights.0, fill });
-            if !is_copied {
-                continue;
-            }
-            if self.at_fork != AtFork::Wiped {
-                fork.copies.push((fork.areas.len(), start, end));
-            }
-            fork.areas.push(nacre_nest::Area { start, size: end - start, rights, shows: None });
+/// Gives a fork's child its own memory for `start..end`: what is copied, and what is fresh.
+pub fn add_pieces(part: &Part, (start, end): (u64, u64), rights: Rights, copy: &mut Copy, fork: &mut Copies<'_>) {
+    for (start, end, is_copied) in pieces_of(part, start, end, fork.known) {
+        let fill = if is_copied { area::Fill::Own } else { area::Fill::Fresh };
+        copy.areas.push(area::Area { start, end, rights: rights.0, fill });
+        if !is_copied {
+            continue;
         }
+        if part.at_fork != AtFork::Wiped {
+            fork.copies.push((fork.areas.len(), start, end));
+        }
+        fork.areas.push(nacre_nest::Area { start, size: end - start, rights, shows: None });
     }
 }
 
@@ -129,13 +126,6 @@ pub struct Copies<'a> {
     pub copies: &'a mut Vec<(usize, u64, u64)>,
     /// The part of a promise that is known.
     pub known: &'a mut KnownPart,
-}
-
-impl Memory {
-    /// Fills free addresses with memory that may be more than there is: who touches it finds out.
-    pub fn add_overcommitted(&mut self, start: u64, size: u64, rights: Rights) -> Result<(), Errno> {
-        self.add_part(Segment::overcommitted(size)?, start, size, 0, rights)
-    }
 }
 
 #[cfg(test)]
