@@ -49,7 +49,7 @@ pub enum Sharing {
 
 impl Sharing {
     fn read(from: &mut Reader<'_>) -> Option<Sharing> {
-        Some(match from.below(4)? {
+        Some(match from.below(3)? {
             0 => Sharing::Shown,
             1 => Sharing::Shared,
             _ => Sharing::Lent,
@@ -71,7 +71,7 @@ impl Area {
     pub(super) fn read(from: &mut Reader<'_>, segments: u64) -> Option<Area> {
         let [start, end] = from.words()?;
         let rights = from.below(8)?;
-        let fill = match from.below(3)? {
+        let fill = match from.below(4)? {
             0 => Fill::Reserved,
             1 => Fill::Own,
             3 => Fill::Fresh,
