@@ -103,17 +103,25 @@ impl<M: Machine> Kernel<M> {
         starts[0].min(starts[1])
     }
 
-    /// The mapping that `address` of a space is found in, the bounds between which no other stands
-    /// in front of it, and how many were looked at.
+    /// The mapping that `address` of a space is found in, the ends of what it shows around there,
+    /// and how many were looked at.
+    #[inline(always)]
     fn mapping_at(&self, space: Space<'_>, address: u64) -> (Option<Mapping<'_>>, (u64, u64), u32) {
-        let (over, bounds, looked) = self.overlays(space).find_or_gap(address);
+        let overlays = self.overlays(space);
+        // Most spaces have none.
+        if overlays.is_empty() {
+            let (node, looked) = self.mappings(space).find(address);
+            return node.map_or((None, (0, 0), looked), |node| (Some(self.mapping(node.at)), (node.start(), node.end()), looked));
+        }
+        let (over, (low, high), looked) = overlays.find_or_gap(address);
         // One without a region has nothing to show.
         let shown = over.map(|node| self.mapping(node.at)).filter(|mapping| list::link_target(&self.machine, mapping.region()).is_some());
         if shown.is_some() {
-            return (shown, bounds, looked);
+            return (shown, (low, high), looked);
         }
         let (node, below) = self.mappings(space).find(address);
-        (node.map(|node| self.mapping(node.at)), bounds, looked + below)
+        let ends = node.map_or((0, 0), |node| (node.start().max(low), node.end().min(high)));
+        (node.map(|node| self.mapping(node.at)), ends, looked + below)
     }
 
     /// The regions that a space exports.
@@ -138,7 +146,7 @@ impl<M: Machine> Kernel<M> {
                 return Ok(meaning);
             }
             let at = meaning.physical.0;
-            let (mapping, (low, high), looked) = self.mapping_at(space, at);
+            let (mapping, (shown_from, shown_to), looked) = self.mapping_at(space, at);
             *work += LAYER_WORK + looked * LOOK_WORK;
             if *work > MOST_WORK {
                 break;
@@ -155,8 +163,8 @@ impl<M: Machine> Kernel<M> {
                 return Err(lack);
             }
             meaning.rights = meaning.rights.intersect(mapping.rights()).intersect(region.rights());
-            meaning.below = meaning.below.min(at - mapping.start().max(low)).min(offset);
-            meaning.above = meaning.above.min(mapping.end().min(high) - at).min(region.size() - offset);
+            meaning.below = meaning.below.min(at - shown_from).min(offset);
+            meaning.above = meaning.above.min(shown_to - at).min(region.size() - offset);
             meaning.physical = Physical(region.start() + offset);
             space = self.space_at_home(region.home());
         }

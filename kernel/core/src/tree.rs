@@ -282,6 +282,12 @@ impl<'k, M: Machine> Tree<'k, M> {
         }
     }
 
+    /// Whether no range is in it.
+    #[inline(always)]
+    pub fn is_empty(self) -> bool {
+        self.root.get() == NULL.0
+    }
+
     /// The root.
     fn any(self) -> Option<Physical> {
         let root = Physical(self.root.get());
