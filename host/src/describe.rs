@@ -13,7 +13,9 @@ use crate::monitors::MONITORS;
 
 /// Prints the script for a shell.
 pub fn completions(arguments: &CompletionsArguments) -> Outcome<i32> {
-    clap_complete::generate(arguments.shell, &mut completed(), "nacre", &mut io::stdout());
+    let mut script = Vec::new();
+    clap_complete::generate(arguments.shell, &mut completed(), "nacre", &mut script);
+    print!("{}", String::from_utf8_lossy(&script));
     Ok(0)
 }
 

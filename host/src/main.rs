@@ -8,6 +8,7 @@ mod beside;
 mod boot;
 mod builds;
 mod cli;
+mod closed_output;
 mod disc;
 mod describe;
 mod failure;
@@ -35,6 +36,7 @@ use tree::Tree;
 
 fn main() {
     let cli = Cli::try_parse().unwrap_or_else(|error| refuse_usage(&error));
+    closed_output::watch();
     let status = perform(&cli).unwrap_or_else(|failure| {
         eprintln!("{failure}");
         failure.class.status()

@@ -282,7 +282,7 @@ impl<'k, M: Machine> Tree<'k, M> {
         }
     }
 
-    /// Whether no range is in it.
+    /// True of a tree with no range in it.
     #[inline(always)]
     pub fn is_empty(self) -> bool {
         self.root.get() == NULL.0

@@ -7,8 +7,8 @@ const BY_SIGNAL: u64 = 256;
 
 /// Tells the parent and waits to be destroyed.
 pub fn end(process: &mut Process, status: u64) -> ! {
-    process.halt_others();
-    futex_wake::release_all_robust(process);
+    let end = process.halt_others();
+    futex_wake::release_all_robust(process, &end);
     process.services.exit(status);
     wait::wait_for_ever()
 }

@@ -3,6 +3,7 @@
 use crate::abi::errno::{EINVAL, ENOSYS, Errno};
 use crate::abi::futex_numbers::{ALL_BITS, NUMBER, OWNER_DIED, WAITERS};
 use crate::process::Process;
+use crate::process::wait::NoReturn;
 use crate::state::memory::shared_word::Meeting;
 use crate::state::threads::thread::Thread;
 
@@ -84,7 +85,7 @@ fn release(process: &mut Process, address: u64) {
 }
 
 /// Frees the futexes in all threads' robust lists: the process ends.
-pub fn release_all_robust(process: &mut Process) {
+pub fn release_all_robust(process: &mut Process, _: &NoReturn) {
     let caller = process.caller;
     let all: alloc::vec::Vec<usize> = process.threads.all().map(|(index, _)| index).collect();
     for index in all {

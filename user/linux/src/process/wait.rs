@@ -66,13 +66,14 @@ impl Process {
         }
     }
 
-    /// Stops all threads but the caller, for ever: the process ends.
-    pub fn halt_others(&mut self) {
+    /// Stops all threads but the caller, for ever: the process ends, or becomes another program.
+    pub fn halt_others(&mut self) -> NoReturn {
         let caller = self.caller;
         for (_, thread) in self.threads.all().filter(|(index, _)| *index != caller) {
             // One that cannot be stopped has ended already.
             let _ = thread.kernel.stop();
         }
+        NoReturn(())
     }
 
     /// Where the thread is that a call names; 0 is the caller.
@@ -94,6 +95,10 @@ impl Process {
         self.threads.all().filter(|(_, thread)| thread.awaits_pipe).for_each(|(_, thread)| thread.block.wake());
     }
 }
+
+/// Witness that no thread of the program runs any more, and that it never goes on. What destroys
+/// parts of the program asks for it, so nothing is destroyed that could still be needed.
+pub struct NoReturn(());
 
 /// Waits.
 pub fn sleep(nanoseconds: u64) {

@@ -2,10 +2,12 @@
 
 mod renewal;
 
-use crate::abi::errno::{Answer, E2BIG, EACCES, EFAULT, EINVAL, ELOOP, ENAMETOOLONG, ENOENT, ENOEXEC, ENOSYS, Errno};
+use crate::abi::errno::{Answer, E2BIG, EACCES, EINVAL, ELOOP, ENAMETOOLONG, ENOENT, ENOEXEC, ENOSYS, Errno};
 use crate::abi::file_flags::{AT_EMPTY_PATH, AT_SYMLINK_NOFOLLOW, CURRENT, O_PATH};
+use crate::abi::fork_record::Inheritance;
 use crate::abi::registers::Frame;
-use crate::calls::processes::fork;
+use crate::abi::signal_numbers::SIGKILL;
+use crate::calls::processes::fork::PreparedEnvironment;
 use crate::operations::files::busy_file;
 use crate::operations::fork_state::Legacy;
 use crate::operations::paths::file_status;
@@ -15,14 +17,16 @@ use crate::operations::paths::path_status;
 use crate::operations::paths::permissions::{self, EXECUTE, S_IFLNK, S_IFMT};
 use crate::operations::proc;
 use crate::process::{Process, futex_wake};
+use crate::process::end::end_by_signal;
 use crate::process::exchange::Place;
+use crate::process::wait::NoReturn;
 use crate::services::resource_source::{self, Maker};
 use crate::state::limits::CpuLimit;
 use crate::state::memory::page_table_pool::Tables;
 use crate::state::memory::user_access::PATH_MAX;
 use alloc::vec::Vec;
 use nacre_abi::rights::REFERENCE_USE;
-use nacre_nest::{Child, Heritage, Ports, Program, Refusal, Sizes};
+use nacre_nest::{Heritage, Ports, Program, Refusal, Sizes};
 use nacre_nest::services::{execute, open_with_mode};
 use nacre_proto::flags::BEGIN_PROGRAM;
 use nacre_proto::process;
@@ -298,7 +302,8 @@ fn replace(process: &mut Process, maker: &mut Maker, command: &Command, legacy: 
     let (arguments, environment) = (slices(&command.arguments), slices(&command.environment));
     let program = Program { path: &command.path, arguments: &arguments, environment: &environment, directory: &place, random, sizes };
     let child = nacre_nest::spawn_heir(maker, &program, &heritage, Ports { parent: Reference::PARENT, keeper: Reference::NONE })?;
-    Ok(Outcome::Done(become_it(process, &child, legacy, &command.arguments)))
+    let heir = PreparedEnvironment::of(&child).map_err(|error| Refusal::Service("references for the manager", error))?;
+    become_it(process, heir, &legacy.data, &command.arguments)
 }
 
 /// Sixteen bytes that differ from program to program.
@@ -317,7 +322,7 @@ fn owner_as(process: &Process, [user, group]: resource_source::Owners) -> [u32; 
 }
 
 /// The manager hears whom the program that follows belongs to; one that is not its caller's is not told of its parent's end.
-fn tell_owner(process: &Process, owner: [u32; 6]) {
+fn tell_owner(process: &Process, owner: [u32; 6], _: &NoReturn) {
     let [real, effective, saved, real_group, effective_group, _] = owner;
     if owner != process.identity.owner() {
         let _ = process::identity(Reference::PARENT, real.into(), effective.into(), saved.into(), real_group.into());
@@ -350,28 +355,30 @@ fn names(name: &[u8; 16], arguments: &[Vec<u8>]) -> Vec<u8> {
     names
 }
 
-/// The new environment takes the place of this one, which ends here.
-fn become_it(process: &mut Process, child: &Child<Maker>, legacy: &Legacy, arguments: &[Vec<u8>]) -> Answer {
-    process.halt_others();
-    futex_wake::release_all_robust(process);
+/// Lets the new environment take the place of this one, which ends here. There is no way back: as
+/// on Linux, what fails from here on ends the process.
+fn become_it(process: &mut Process, heir: PreparedEnvironment, data: &Inheritance, arguments: &[Vec<u8>]) -> ! {
+    let end = process.halt_others();
+    futex_wake::release_all_robust(process, &end);
     // Only those who look at lists of processes miss it.
-    let _ = process::name_set(Reference::PARENT, names(&legacy.data.name, arguments).as_slice());
-    if child.is_native() {
-        give_streams(process);
+    let _ = process::name_set(Reference::PARENT, names(&data.name, arguments).as_slice());
+    if heir.is_native {
+        give_streams(process, &end);
     }
     let attends = if process.me().mask != 0 || process.timers.is_armed() || process.limits.cpu() != CpuLimit::NONE {
         nacre_proto::flags::BEGIN_ATTENDS
     } else {
         0
     };
-    tell_owner(process, legacy.data.owner);
-    fork::begin(Reference::PARENT, BEGIN_PROGRAM | attends, process.signals.ignored(), child)?;
-    // There is no answer to it.
-    Err(EFAULT)
+    tell_owner(process, data.owner, &end);
+    // There is an answer to it only if it fails.
+    let answer = heir.begin(Reference::PARENT, BEGIN_PROGRAM | attends, process.signals.ignored());
+    process.report(format_args!("execve: the process manager does not begin the new program: {answer:?}"));
+    end_by_signal(process, SIGKILL)
 }
 
 /// A program that keeps no descriptors finds the first three with its parent.
-fn give_streams(process: &mut Process) {
+fn give_streams(process: &mut Process, _: &NoReturn) {
     for number in 0..3 {
         let Ok(file) = process.descriptors.get(number) else {
             continue;

@@ -97,21 +97,19 @@ pub fn clone(process: &mut Process, frame: &mut Frame, request: &Request) -> Ans
 }
 
 fn create(process: &mut Process, frame: &Frame, request: &Request) -> Answer {
-    if request.flags & CLONE_PARENT_SETTID != 0 {
-        process.memory.writable(request.parent_number, 4)?;
-    }
     if request.flags & CLONE_PIDFD != 0 {
         process.memory.writable(request.descriptor, 4)?;
     }
     let reserved = Reserved::new(process, request.exit_signal)?;
     let pid = reserved.pid;
     let child = copy(process, &frame.of_child(request.stack), request, (pid, reserved.port.handle()))?;
+    let environment = PreparedEnvironment::of(&child)?;
     let descriptor = if request.flags & CLONE_PIDFD != 0 { Some(pidfd::give(process, pid, request.descriptor)?) } else { None };
     if request.flags & CLONE_VM != 0 {
         process.sites.join();
     }
     let flags = if process.attends() { BEGIN_ATTENDS } else { 0 };
-    if let Err(error) = reserved.commit(flags, process.signals.ignored(), &child) {
+    if let Err(error) = reserved.commit(flags, process.signals.ignored(), environment) {
         if request.flags & CLONE_VM != 0 {
             process.sites.leave();
         }
@@ -120,7 +118,7 @@ fn create(process: &mut Process, frame: &Frame, request: &Request) -> Answer {
     }
     // The child runs. Nothing below may fail.
     if request.flags & CLONE_PARENT_SETTID != 0 {
-        // The address was checked; Linux ignores a failure here as well.
+        // Linux ignores a failure here as well.
         let _ = process.memory.write_half(request.parent_number, pid as u32);
     }
     if request.flags & (CLONE_VM | CLONE_VFORK) == CLONE_VM {
@@ -154,9 +152,9 @@ impl Reserved {
         Ok(Reserved { pid: made.pid, port: made.port, is_committed: false })
     }
 
-    /// Lets the child live in `child` and run. After an error it has not begun.
-    fn commit(mut self, flags: u64, ignored: u64, child: &Child<Maker>) -> Result<(), Errno> {
-        begin(self.port.handle(), flags, ignored, child)?;
+    /// Lets the child live in `environment` and run. After an error it has not begun.
+    fn commit(mut self, flags: u64, ignored: u64, environment: PreparedEnvironment) -> Result<(), Errno> {
+        environment.begin(self.port.handle(), flags, ignored)?;
         self.is_committed = true;
         Ok(())
     }
@@ -207,10 +205,29 @@ fn copy_area(process: &mut Process, (start, size): (u64, u64), to: u64) -> Resul
     part.while_readable(|| memory_words::copy_to_fresh(start, to, size))?
 }
 
-/// Lets a new environment take its place at a process's port.
-pub fn begin(port: Reference, flags: u64, ignored: u64, child: &Child<Maker>) -> Result<(), Errno> {
-    let space = OwnedReference::made_by(|slot| child.space().reference(slot, REFERENCE_ALL))?;
-    let thread = OwnedReference::made_by(|slot| child.thread().reference(slot, REFERENCE_ALL))?;
-    process::begin(port, flags, ignored, child.visited(), space.handle(), thread.handle())?;
-    Ok(())
+/// An environment with all that its process manager is to have of it: one message is left to send.
+pub struct PreparedEnvironment {
+    space: OwnedReference,
+    thread: OwnedReference,
+    visited: u64,
+    /// Whether its program is one of ours.
+    pub is_native: bool,
+}
+
+impl PreparedEnvironment {
+    /// Makes the references for the manager. The environment is `child`'s, and goes with it.
+    pub fn of(child: &Child<Maker>) -> Result<PreparedEnvironment, Errno> {
+        Ok(PreparedEnvironment {
+            space: OwnedReference::made_by(|slot| child.space().reference(slot, REFERENCE_ALL))?,
+            thread: OwnedReference::made_by(|slot| child.thread().reference(slot, REFERENCE_ALL))?,
+            visited: child.visited(),
+            is_native: child.is_native(),
+        })
+    }
+
+    /// Lets it take its place at a process's port. After an error nothing has begun.
+    pub fn begin(&self, port: Reference, flags: u64, ignored: u64) -> Result<(), Errno> {
+        process::begin(port, flags, ignored, self.visited, self.space.handle(), self.thread.handle())?;
+        Ok(())
+    }
 }

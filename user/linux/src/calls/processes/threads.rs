@@ -42,6 +42,14 @@ fn new_number(process: &mut Process) -> Result<u64, Errno> {
     Ok(process.threads.next - 1)
 }
 
+/// Gives a thread's number back.
+fn end_number(process: &mut Process, number: u64) {
+    if process.is_managed() {
+        // A manager that does not hear of it keeps the number.
+        let _ = manager::thread_end(Reference::PARENT, number);
+    }
+}
+
 fn check(request: &Request) -> Result<(), Errno> {
     if request.flags & (CLONE_SIGHAND | CLONE_VM) != CLONE_SIGHAND | CLONE_VM || request.stack == 0 {
         return Err(EINVAL);
@@ -52,13 +60,17 @@ fn check(request: &Request) -> Result<(), Errno> {
 /// Makes a thread that goes on where the caller's call returns, on a stack of its own, with 0 for the call's result.
 fn create(process: &mut Process, frame: &Frame, request: &Request) -> Answer {
     check(request)?;
-    for (flag, address) in [(CLONE_PARENT_SETTID, request.parent_number), (CLONE_CHILD_SETTID, request.child_number)] {
-        if request.flags & flag != 0 {
-            process.memory.writable(address, 4)?;
-        }
-    }
     let spare = process.threads.obtain()?;
-    let number = new_number(process)?;
+    let number = new_number(process).inspect_err(|_| process.threads.give_back(spare))?;
+    start(process, frame, request, (spare, number)).inspect_err(|_| {
+        process.threads.give_back(spare);
+        end_number(process, number);
+    })
+}
+
+/// Lets a kernel thread begin as a thread of the program. After an error no thread has begun, and
+/// the kernel thread and the number are the caller's to give back.
+fn start(process: &mut Process, frame: &Frame, request: &Request, (spare, number): (Spare, u64)) -> Answer {
     let mut thread = Thread::new(number, spare.block, spare.kernel);
     let maker = process.me();
     (thread.mask, thread.name, thread.fs_base, thread.processors) = (maker.mask, maker.name, maker.fs_base, maker.processors);
@@ -69,18 +81,19 @@ fn create(process: &mut Process, frame: &Frame, request: &Request) -> Answer {
     if request.flags & CLONE_CHILD_CLEARTID != 0 {
         thread.clear_number = request.child_number;
     }
-    if let Err(status) = spare.kernel.set_state(&first_state(frame, request.stack, &thread)) {
-        process.threads.spare.push(spare);
-        return Err(Errno::from(status));
-    }
+    spare.kernel.set_state(&first_state(frame, request.stack, &thread))?;
     for (flag, address) in [(CLONE_PARENT_SETTID, request.parent_number), (CLONE_CHILD_SETTID, request.child_number)] {
         if request.flags & flag != 0 {
-            process.memory.write_half(address, number as u32)?;
+            // Linux ignores a failure here as well.
+            let _ = process.memory.write_half(address, number as u32);
         }
     }
     spare.block.set_attention(false);
-    process.threads.insert(thread);
-    spare.kernel.start().map_err(|_| EAGAIN)?;
+    let index = process.threads.insert(thread);
+    if spare.kernel.start().is_err() {
+        process.threads.slots[index] = None;
+        return Err(EAGAIN);
+    }
     Ok(number)
 }
 
@@ -170,10 +183,7 @@ pub fn exit(process: &mut Process, frame: &mut Frame) -> Answer {
         return Err(ESRCH);
     };
     let Thread { block, kernel, number, .. } = *ended;
-    if process.is_managed() {
-        // A manager that does not hear of it keeps the number.
-        let _ = manager::thread_end(Reference::PARENT, number);
-    }
+    end_number(process, number);
     post_signal::pass_on(process);
     process.threads.spare.push(Spare { block, kernel });
     drop(ended);

@@ -95,6 +95,12 @@ impl Threads {
         Ok(Spare { block: user_access::block_in(area), kernel })
     }
 
+    /// Takes back a kernel thread that was obtained and never started.
+    pub fn give_back(&mut self, spare: Spare) {
+        spare.block.parked.store(1, Ordering::Release);
+        self.spare.push(spare);
+    }
+
     /// Enters a thread; its place.
     pub fn insert(&mut self, thread: Thread) -> usize {
         let index = self.slots.iter().position(Option::is_none).unwrap_or(self.slots.len());

@@ -14,6 +14,7 @@ use crate::operations::grow_stack;
 use crate::operations::restore_state;
 use crate::process::{Process, futex_wake};
 use crate::process::end::end_by_signal;
+use crate::process::wait::NoReturn;
 use crate::services::resource_source::{self, Maker, Source};
 use crate::services::segment::Segment;
 use crate::state::memory::Memory;
@@ -108,14 +109,15 @@ fn strings(stack: &[u8], command: &Command) -> [u64; 4] {
     [first, middle, if end == middle { 0 } else { middle }, if end == middle { 0 } else { end }]
 }
 
-/// From here on there is no way back.
+/// Makes the process the program that was planned. There is no way back.
 fn become_it(process: &mut Process, frame: &mut Frame, plan: Plan, command: &Command, legacy: &mut Legacy) -> Result<(), Errno> {
-    futex_wake::release_all_robust(process);
-    close_files(process);
-    detach(process);
-    tell_owner(process, legacy.data.owner);
+    let end = process.halt_others();
+    futex_wake::release_all_robust(process, &end);
+    close_files(process, &end);
+    detach(process, &end);
+    tell_owner(process, legacy.data.owner, &end);
     let (entry, strings, stack) = (entry(&plan.loaded), plan.strings, FOREIGN_STACK_END - plan.stack.len() as u64);
-    lay_out(process, plan)?;
+    lay_out(process, plan, &end)?;
     // Signals that have come since the call began wait for the new program, too.
     legacy.add_pending(process);
     forget(process);
@@ -142,7 +144,7 @@ fn entry(loaded: &[Loaded<Source>]) -> u64 {
 }
 
 /// What is closed when another program begins.
-fn close_files(process: &mut Process) {
+fn close_files(process: &mut Process, _: &NoReturn) {
     for number in process.descriptors.open_in(0, u64::MAX) {
         if process.descriptors.close_on_exec(number).is_ok_and(|closes| closes)
             && let Ok(file) = process.descriptors.close(number)
@@ -153,7 +155,7 @@ fn close_files(process: &mut Process) {
 }
 
 /// Segments of System V are in the old program's memory.
-fn detach(process: &mut Process) {
+fn detach(process: &mut Process, _: &NoReturn) {
     let attached = core::mem::take(&mut process.keyed.attached);
     let Some(port) = &process.keyed.port else { return };
     for one in attached {
@@ -173,7 +175,7 @@ fn forget(process: &mut Process) {
 }
 
 /// The old program's memory goes, and the new one's comes.
-fn lay_out(process: &mut Process, plan: Plan) -> Result<(), Errno> {
+fn lay_out(process: &mut Process, plan: Plan, _: &NoReturn) -> Result<(), Errno> {
     let end = plan.loaded[0].image.segments.last().map_or(0, |segment| segment.pages().end);
     let mut map = Map::new();
     for range in OWN {
