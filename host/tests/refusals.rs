@@ -4,7 +4,7 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Output};
 use std::sync::{Mutex, PoisonError};
 
 /// The first run may build the system: the others wait for it instead of building beside it.
@@ -114,10 +114,9 @@ fn files_that_do_not_fit_the_machine() {
 
 #[test]
 fn a_reader_that_goes_away_ends_the_command_without_a_word() {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_nacre"));
-    let mut child = command.args(["completions", "bash"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    drop(child.stdout.take());
-    let output = child.wait_with_output().unwrap();
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let output = Command::new(env!("CARGO_BIN_EXE_nacre")).args(["completions", "bash"]).stdout(writer).output().unwrap();
     assert_eq!(output.stderr, b"");
     assert_eq!(output.status.code(), Some(141));
 }
