@@ -1,4 +1,5 @@
-//! Lists the manifests of all monitors, so that a folder of `monitors/` is all that a monitor needs.
+//! Lists the manifests of all monitors, so that a folder of `monitors/` is all that a monitor
+//! needs.
 
 use std::env;
 use std::fmt::Write;

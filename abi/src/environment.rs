@@ -1,7 +1,8 @@
 //! Where a program finds what it was given.
 //!
-//! A program starts as on Linux - `argc`, `argv`, the environment and the auxiliary vector lie at its stack pointer - with an
-//! *object area* mapped beside it, in whose first page stand the references it was born with.
+//! A program starts as on Linux - `argc`, `argv`, the environment and the auxiliary vector lie at
+//! its stack pointer - with an *object area* mapped beside it, in whose first page stand the
+//! references it was born with.
 
 /// Start of the object area, in every environment.
 pub const OBJECTS: u64 = 0x7f00_0000_0000;
@@ -32,7 +33,8 @@ pub const BOOT_INFO: u64 = 0x7d00_0000_0000;
 /// Address of the boot image in root's space, readable.
 pub const BOOT_IMAGE: u64 = 0x7c00_0000_0000;
 
-/// Type of the ELF note (name `Nacre`) that marks a program as native; others are foreign. Its word is the [`VERSION`](crate::VERSION).
+/// Type of the ELF note (name `Nacre`) that marks a program as native; others are foreign. Its word
+/// is the [`VERSION`](crate::VERSION).
 pub const NOTE_TYPE: u32 = 1;
 /// Auxiliary vector entry: how many pages the object area has.
 pub const AT_OBJECTS_PAGES: u64 = 0x4e61_0001;
@@ -48,15 +50,18 @@ pub const AT_STACK_SIZE: u64 = 0x4e61_0004;
 /// These mappings stand at [`FREE`] and behind it, in the order of the table, and behind them what
 /// is inherited.
 pub const AT_WINDOWS: u64 = 0x4e61_0005;
-/// Auxiliary vector entry: how many entries that table has, or how many mappings of an inheritance's areas there are.
+/// Auxiliary vector entry: how many entries that table has, or how many mappings of an
+/// inheritance's areas there are.
 pub const AT_WINDOW_COUNT: u64 = 0x4e61_0006;
-/// Auxiliary vector entry, for the library of foreign calls: address of what the process takes over from the one that made it.
+/// Auxiliary vector entry, for the library of foreign calls: address of what the process takes over
+/// from the one that made it.
 pub const AT_INHERITANCE: u64 = 0x4e61_0007;
 /// Auxiliary vector entry: how many bytes that has.
 pub const AT_INHERITANCE_SIZE: u64 = 0x4e61_0008;
 /// Auxiliary vector entry: how many references come with it. They stand behind those to mappings.
 pub const AT_INHERITED_COUNT: u64 = 0x4e61_0009;
-/// Auxiliary vector entry: address of the path of the current directory, absolute, with a final zero. A program without it starts in the root directory.
+/// Auxiliary vector entry: address of the path of the current directory, absolute, with a final
+/// zero. A program without it starts in the root directory.
 pub const AT_DIRECTORY: u64 = 0x4e61_000a;
 /// Auxiliary vector entry: how many pages the space was born with for its tables.
 pub const AT_TABLE_PAGES: u64 = 0x4e61_000b;

@@ -1,4 +1,5 @@
-//! The corpus: for each target a file of inputs in base 16, one a line, so that a diff shows what came and went.
+//! The corpus: for each target a file of inputs in base 16, one a line, so that a diff shows what
+//! came and went.
 
 use std::path::{Path, PathBuf};
 

@@ -1,5 +1,6 @@
-//! Everything here that reads what an enemy may have written, as functions of bytes: an engine that follows coverage (`main.rs`, `./nacre fuzz`) makes up the
-//! bytes, and so do the tests of this crate, from the corpus. A target passes unless it panics, overflows, or does not come back.
+//! Everything here that reads what an enemy may have written, as functions of bytes: an engine that
+//! follows coverage (`main.rs`, `./nacre fuzz`) makes up the bytes, and so do the tests of this
+//! crate, from the corpus. A target passes unless it panics, overflows, or does not come back.
 #![forbid(unsafe_code)]
 
 #[path = "../../host/src/absolute.rs"]

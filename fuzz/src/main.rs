@@ -1,4 +1,5 @@
-//! The fuzzer's program: the engine calls the target that `NACRE_FUZZ_TARGET` names. Without the engine it tells what targets there are.
+//! The fuzzer's program: the engine calls the target that `NACRE_FUZZ_TARGET` names. Without the
+//! engine it tells what targets there are.
 #![cfg_attr(feature = "engine", no_main)]
 
 #[cfg(feature = "engine")]

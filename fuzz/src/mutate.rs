@@ -26,7 +26,8 @@ impl Seed {
     }
 }
 
-/// Does up to eight things to an input: a byte set, a stretch removed, repeated, or taken from `other`, bytes added.
+/// Does up to eight things to an input: a byte set, a stretch removed, repeated, or taken from
+/// `other`, bytes added.
 pub fn damage(seed: &mut Seed, bytes: &mut Vec<u8>, other: &[u8]) {
     for _ in 0..=seed.below(8) {
         let at = seed.below(bytes.len() + 1);

@@ -1,4 +1,5 @@
-//! The targets: what is fed, and which decoders of the tree it reaches. `README.md` lists the decoders; the tests compare.
+//! The targets: what is fed, and which decoders of the tree it reaches. `README.md` lists the
+//! decoders; the tests compare.
 
 mod boot;
 mod console;

@@ -6,7 +6,8 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Names of functions that decode; a new one must be in the README's table, or among those that nobody's enemy feeds.
+/// Names of functions that decode; a new one must be in the README's table, or among those that
+/// nobody's enemy feeds.
 const NAMES: [&str; 5] = ["from_bytes", "from_words", "from_facts", "decode", "parse"];
 
 fn root() -> PathBuf {

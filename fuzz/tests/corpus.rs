@@ -1,4 +1,5 @@
-//! Each target over its corpus, and over some thousand mutations of it that are the same on every run.
+//! Each target over its corpus, and over some thousand mutations of it that are the same on every
+//! run.
 
 use nacre_fuzz::mutate::{Seed, damage};
 use nacre_fuzz::{TARGETS, Target, corpus};

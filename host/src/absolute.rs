@@ -2,7 +2,8 @@
 
 use std::path::{Component, Path, PathBuf};
 
-/// The absolute form of `path`, seen from `directory`, without `.` and `..`; symbolic links are not followed.
+/// The absolute form of `path`, seen from `directory`, without `.` and `..`; symbolic links are not
+/// followed.
 pub fn absolute(directory: &Path, path: &Path) -> PathBuf {
     let mut result = PathBuf::from("/");
     for component in directory.join(path).components() {

@@ -1,4 +1,5 @@
-//! `nacre bench`: the same static program on Nacre and on Debian's Linux kernel, in the same QEMU with the same clock.
+//! `nacre bench`: the same static program on Nacre and on Debian's Linux kernel, in the same QEMU
+//! with the same clock.
 
 mod aims;
 mod calls;
@@ -83,7 +84,8 @@ fn on_linux(tree: &Tree, program: &Program, arguments: MachineArguments) -> Outc
     linux::boot(tree, &files, arguments, LIMIT)
 }
 
-/// A machine whose CPUs run at once, each on a thread of the host's: so without QEMU's counting of instructions.
+/// A machine whose CPUs run at once, each on a thread of the host's: so without QEMU's counting of
+/// instructions.
 fn two_cpus(arguments: &BenchArguments) -> MachineArguments {
     MachineArguments { cpus: 2, debug: arguments.debug, ..MachineArguments::default() }
 }

@@ -81,7 +81,8 @@ impl Batch {
     }
 }
 
-/// Guest time advances with instructions, so that waiting costs nothing, and what waits longer comes later.
+/// Guest time advances with instructions, so that waiting costs nothing, and what waits longer
+/// comes later.
 fn arguments() -> MachineArguments {
     MachineArguments { icount: true, ..MachineArguments::default() }
 }

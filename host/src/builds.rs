@@ -1,6 +1,7 @@
 //! Builds what is stale: the kernel, and the programs that run on it.
 //!
-//! Asking cargo costs a third of a second, so each group has a stamp, and cargo is asked only when a source is newer than it.
+//! Asking cargo costs a third of a second, so each group has a stamp, and cargo is asked only when
+//! a source is newer than it.
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -204,7 +205,8 @@ fn recipe(group: &Group<'_>, toolchain: &Toolchain) -> String {
     format!("{toolchain:?} {} {:?} {:?}\n", group.flags, group.packages, group.features)
 }
 
-/// The stamp carries the time at which the build started, so that what is edited meanwhile counts as newer.
+/// The stamp carries the time at which the build started, so that what is edited meanwhile counts
+/// as newer.
 fn write_stamp(stamp: &Path, recipe: &str, started: SystemTime) -> Outcome<()> {
     let what = || format!("cannot write {}", stamp.display());
     fs::write(stamp, recipe).context(Class::File, what)?;

@@ -60,10 +60,12 @@ pub enum Task {
     Lint(LintArguments),
     /// Write a disc (ISO, BIOS and UEFI) that boots the program
     Image(ImageArguments),
-    /// Let a hostile program make random calls, and see that nothing outside it changes; or follow coverage on this machine
+    /// Let a hostile program make random calls, and see that nothing outside it changes; or follow
+    /// coverage on this machine
     #[command(after_help = FUZZ_EXAMPLES)]
     Fuzz(FuzzArguments),
-    /// Measure how many instructions the kernel keeps interrupts off, at most, by call and interrupt
+    /// Measure how many instructions the kernel keeps interrupts off, at most, by call and
+    /// interrupt
     Latency(LatencyArguments),
     /// Print a script that completes this command's words in a shell
     Completions(CompletionsArguments),
@@ -80,7 +82,8 @@ pub struct LintArguments {
     /// Print each import of this crate that is in a circle or comes from a higher layer
     #[arg(long, value_name = "FOLDER")]
     pub imports: Option<String>,
-    /// Print each comment of this folder that does not begin with its item, and each line of prose over 100 columns
+    /// Print each comment of this folder that does not begin with its item, and each line of prose
+    /// over 100 columns
     #[arg(long, value_name = "FOLDER")]
     pub words: Option<String>,
 }
@@ -116,7 +119,8 @@ pub enum Seed {
 /// Contents of the booted system, for `run` and `image`.
 #[derive(Args, Clone, Debug, Default)]
 pub struct GuestArguments {
-    /// Put a file or directory of this machine into the guest, at PATH, with the libraries of programs in it (default: the same absolute path, and a program brings its data too)
+    /// Put a file or directory of this machine into the guest, at PATH, with the libraries of
+    /// programs in it (default: the same absolute path, and a program brings its data too)
     #[arg(short, long = "file", value_name = "HOST[:PATH]")]
     pub files: Vec<String>,
     /// Set a variable in the program's environment
@@ -125,7 +129,8 @@ pub struct GuestArguments {
     /// List, at the end, the system calls that the program made and that do not exist here
     #[arg(long)]
     pub report_calls: bool,
-    /// Do not run the program below the monitor `process`; it then cannot fork. (A command that names `process` is run as it stands)
+    /// Do not run the program below the monitor `process`; it then cannot fork. (A command that
+    /// names `process` is run as it stands)
     #[arg(long)]
     pub bare: bool,
     /// Start the program in the current directory of this machine, if the guest has it
@@ -137,7 +142,8 @@ pub struct GuestArguments {
     /// Memory of the machine, if it is known: a small one gets less data of programs
     #[arg(skip)]
     pub memory: Option<u64>,
-    /// The program (a monitor, a busybox applet, a name in your PATH, or a path) and its arguments; a monitor's are again a program and its arguments
+    /// The program (a monitor, a busybox applet, a name in your PATH, or a path) and its arguments;
+    /// a monitor's are again a program and its arguments
     #[arg(value_name = "PROGRAM", required = true, trailing_var_arg = true, allow_hyphen_values = true)]
     pub command: Vec<OsString>,
 }
@@ -154,7 +160,8 @@ pub struct MachineArguments {
     /// End the machine after so many seconds
     #[arg(long, value_name = "SECONDS", value_parser = parse_seconds)]
     pub timeout: Option<Duration>,
-    /// Let guest time advance with instructions, so that each run is the same; random bytes are the same, too, and no secrets
+    /// Let guest time advance with instructions, so that each run is the same; random bytes are the
+    /// same, too, and no secrets
     #[arg(long, env = "NACRE_ICOUNT", value_parser = clap::builder::FalseyValueParser::new())]
     pub icount: bool,
     /// Show QEMU's command line
@@ -182,7 +189,8 @@ impl Default for MachineArguments {
 pub struct RunArguments {
     #[command(flatten)]
     pub machine: MachineArguments,
-    /// Give the guest a file of this machine as memory that lasts: it is /dev/store there. With a SIZE it is made, or made larger
+    /// Give the guest a file of this machine as memory that lasts: it is /dev/store there. With a
+    /// SIZE it is made, or made larger
     #[arg(long, value_name = "FILE[:SIZE]", value_parser = crate::store::parse)]
     pub store: Option<crate::store::Named>,
     #[command(flatten)]
@@ -252,7 +260,8 @@ pub struct BenchArguments {
     /// Measure Nacre alone
     #[arg(long)]
     pub no_linux: bool,
-    /// Print only the table of what Linux's calls cost; with NAMEs, only their rows (see `bench/calls`)
+    /// Print only the table of what Linux's calls cost; with NAMEs, only their rows (see
+    /// `bench/calls`)
     #[arg(long, value_name = "NAME", num_args = 0..)]
     pub calls: Option<Vec<String>>,
     /// Print only how costs grow with the number of things; with NAMEs, only their rows (see

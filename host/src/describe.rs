@@ -1,4 +1,5 @@
-//! The command line, described for shells and for `man`: made from the declarations that also read it.
+//! The command line, described for shells and for `man`: made from the declarations that also read
+//! it.
 
 use std::fs;
 use std::io;

@@ -58,8 +58,9 @@ pub fn write(products: &Products, arguments: &GuestArguments, output: &Path) -> 
     make_disc(staging.path(), output)
 }
 
-/// A program as an ELF file of 64 bits without sections, and without what lies behind what is loaded. GRUB loads all sections, those for debuggers too,
-/// and under a BIOS it does not come to an end with ours.
+/// A program as an ELF file of 64 bits without sections, and without what lies behind what is
+/// loaded. GRUB loads all sections, those for debuggers too, and under a BIOS it does not come to
+/// an end with ours.
 fn loaded_part(mut file: Vec<u8>) -> Option<Vec<u8>> {
     let word = |at: usize| Some(u64::from_le_bytes(file.get(at..at.checked_add(8)?)?.try_into().ok()?));
     let half = |at: usize| Some(u16::from_le_bytes(file.get(at..at + 2)?.try_into().ok()?));

@@ -88,7 +88,8 @@ impl Failure {
     }
 }
 
-/// A question after the candidate nearest to `word`, to be put behind a message; empty if none is near.
+/// A question after the candidate nearest to `word`, to be put behind a message; empty if none is
+/// near.
 pub fn suggestion(word: &str, candidates: impl Iterator<Item = impl AsRef<str>>) -> String {
     let measured = candidates.map(|candidate| (strsim::damerau_levenshtein(word, candidate.as_ref()), candidate));
     match measured.min_by_key(|(distance, _)| *distance) {

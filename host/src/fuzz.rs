@@ -1,4 +1,5 @@
-//! `nacre fuzz`: the hostile program in the system, or an engine that follows coverage on this machine.
+//! `nacre fuzz`: the hostile program in the system, or an engine that follows coverage on this
+//! machine.
 
 mod corpus;
 mod engine;

@@ -1,4 +1,5 @@
-//! `nacre latency`: the longest stretch with interrupts off, in instructions, of each way into the kernel, while programs do what they can to lengthen it.
+//! `nacre latency`: the longest stretch with interrupts off, in instructions, of each way into the
+//! kernel, while programs do what they can to lengthen it.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -27,7 +28,8 @@ const PROGRAMS: [&str; 3] = ["conformance", "hostile --seed 1 --calls 1000000", 
 /// The longest stretch of each way in: `call 12` or `vector 14`.
 type Longest = BTreeMap<(String, u64), u64>;
 
-/// Runs the programs on a kernel that measures itself, and prints a table; 1 if a stretch is longer than the limit.
+/// Runs the programs on a kernel that measures itself, and prints a table; 1 if a stretch is longer
+/// than the limit.
 pub fn latency(tree: &Tree, arguments: &LatencyArguments) -> Outcome<i32> {
     let products = builds::ensure_measuring(tree)?;
     let commands: Vec<Vec<OsString>> = if arguments.command.is_empty() {

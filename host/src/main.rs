@@ -1,4 +1,5 @@
-//! The `nacre` command: builds what is stale, composes boot images, runs them in QEMU, tests, measures.
+//! The `nacre` command: builds what is stale, composes boot images, runs them in QEMU, tests,
+//! measures.
 
 #![forbid(unsafe_code)]
 

@@ -12,7 +12,8 @@ pub fn find(name: &str) -> Option<&'static Manifest> {
     MONITORS.iter().find(|manifest| manifest.name == name).copied()
 }
 
-/// Reads the options of a monitor at the beginning of `words`. Returns them, the number of words that they take, and what ended them early.
+/// Reads the options of a monitor at the beginning of `words`. Returns them, the number of words
+/// that they take, and what ended them early.
 pub fn options<'a>(manifest: &Manifest, words: &'a [OsString]) -> (Vec<Given<'a>>, usize, Option<Stop<'a>>) {
     let words: Vec<&'a [u8]> = words.iter().map(|word| word.as_bytes()).collect();
     let (mut rest, mut given) = (&words[..], Vec::new());

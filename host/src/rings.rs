@@ -30,7 +30,8 @@ pub fn test(tree: &Tree, arguments: &TestArguments) -> Outcome<i32> {
     let mut tally = Tally::default();
     let needs_system = [Ring::Conformance, Ring::Hostile, Ring::Relative, Ring::Stacks, Ring::Linux, Ring::Paged, Ring::Discs].into_iter().any(wants);
     let (tested, built) = std::thread::scope(|scope| {
-        // The system is built while this machine's tests run: each leaves a processor idle now and then.
+        // The system is built while this machine's tests run: each leaves a processor idle now and
+        // then.
         let builder = needs_system.then(|| scope.spawn(|| builds::ensure(tree)));
         let tested = if wants(Ring::Host) { on_this_machine(tree, filter, arguments.jobs as usize) } else { Ok(Tally::default()) };
         (tested, builder.map(|builder| builder.join()))

@@ -103,7 +103,8 @@ fn tell_signal(signal: i32, events: &Sender<Event>) {
     let _ = events.send(event);
 }
 
-/// A program that a signal killed says nothing itself; a shell would, but for the signals that people and pipes send.
+/// A program that a signal killed says nothing itself; a shell would, but for the signals that
+/// people and pipes send.
 fn say_signal(name: &str, status: i32) {
     if let Some(signal) = status.checked_sub(128).filter(|signal| (3..=64).contains(signal) && *signal != SIGPIPE) {
         let signal = signal_hook::low_level::signal_name(signal).map_or(signal.to_string(), str::to_string);

@@ -12,12 +12,14 @@ use crate::failure::{Class, Context, Failure, Outcome};
 /// Names to try before the folder is given up.
 const TRIES: usize = 16;
 
-/// A folder with a random name that only this user can enter. Dropping it removes it with all that is in it.
+/// A folder with a random name that only this user can enter. Dropping it removes it with all that
+/// is in it.
 #[derive(Debug)]
 pub struct Folder(PathBuf);
 
 impl Folder {
-    /// Makes `nacre-NAME-` and 16 random digits. An existing file, folder or link of that name is never used.
+    /// Makes `nacre-NAME-` and 16 random digits. An existing file, folder or link of that name is
+    /// never used.
     pub fn new(name: &str) -> Outcome<Folder> {
         let parent = std::env::temp_dir();
         for _ in 0..TRIES {
@@ -43,7 +45,8 @@ impl Drop for Folder {
     }
 }
 
-/// Returns 64 bits of the keys that the operating system gives a hash map, which no other user can guess.
+/// Returns 64 bits of the keys that the operating system gives a hash map, which no other user can
+/// guess.
 fn random() -> u64 {
     RandomState::new().build_hasher().finish()
 }

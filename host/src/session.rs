@@ -1,4 +1,5 @@
-//! One machine from start to end: QEMU, its three serial lines, the person's terminal, and how it ended.
+//! One machine from start to end: QEMU, its three serial lines, the person's terminal, and how it
+//! ended.
 
 pub mod capture;
 pub mod event;

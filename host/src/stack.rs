@@ -7,11 +7,11 @@
 //! [`RINGS`] says how often one chain can go round.
 //!
 //! Calls through a pointer do not show. Any function whose address stands in data may be called so.
-//! The check assumes at most one such call in a chain, as the kernel has (its table of calls). So the
-//! deepest chain from any of these functions is added to the deepest of all.
+//! The check assumes at most one such call in a chain, as the kernel has (its table of calls). So
+//! the deepest chain from any of these functions is added to the deepest of all.
 //!
-//! Panics are left out, because they print through pointers; the page below the stack is not mapped.
-//! Naked functions use no stack of the CPU's.
+//! Panics are left out, because they print through pointers; the page below the stack is not
+//! mapped. Naked functions use no stack of the CPU's.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -25,9 +25,11 @@ use crate::failure::{Class, Context, Failure, Outcome};
 const STACK: u64 = 16 << 10;
 /// Bytes that a call itself takes.
 const RETURN_ADDRESS: u64 = 8;
-/// Parts of names of functions where a chain ends: what only a panic calls, and the ways in, which begin with an empty stack.
+/// Parts of names of functions where a chain ends: what only a panic calls, and the ways in, which
+/// begin with an empty stack.
 const ENDS: [&str; 4] = ["panicking", "rust_begin_unwind", "arch5panic5panic", "arch5entry"];
-/// Rings of calls that end: part of the name of one of the functions, how often a chain goes round at most, and why.
+/// Rings of calls that end: part of the name of one of the functions, how often a chain goes round
+/// at most, and why.
 const RINGS: [(&str, u64, &str); 1] = [("report_fault", 2, "while one fault is offered to a keeper (`Kernel::offering`), the keeper's own waits in line")];
 
 /// A function of the kernel.

@@ -50,7 +50,8 @@ pub struct Store {
 }
 
 impl Named {
-    /// Opens the file, makes it if it has a size, and makes it larger if it is smaller than that. Nothing is ever cut off.
+    /// Opens the file, makes it if it has a size, and makes it larger if it is smaller than that.
+    /// Nothing is ever cut off.
     pub fn open(&self) -> Outcome<Store> {
         let file = File::options().read(true).write(true).create(self.size.is_some()).truncate(false).open(&self.path);
         let file = file.context(Class::File, || format!("cannot open the store {}", self.path.display())).map_err(|failure| match self.size {
@@ -107,12 +108,14 @@ impl Store {
     }
 }
 
-/// Memory of a machine that has a store as well, so that QEMU puts the store, and nothing else, at the end: whole GiB where the store is larger.
+/// Memory of a machine that has a store as well, so that QEMU puts the store, and nothing else, at
+/// the end: whole GiB where the store is larger.
 pub fn memory_beside(memory: u64, store: u64) -> u64 {
     memory.next_multiple_of(if store > memory { 1 << 30 } else { STEP })
 }
 
-/// QEMU's words for a machine of `memory` bytes and a store behind them. All memory below 4 GiB is the machine's own: firmware and tables of the kernel lie there.
+/// QEMU's words for a machine of `memory` bytes and a store behind them. All memory below 4 GiB is
+/// the machine's own: firmware and tables of the kernel lie there.
 pub fn words(store: &Path, size: u64, memory: u64, cpus: u32) -> Vec<OsString> {
     // QEMU has a comma twice where it is part of a name.
     let path = store.to_string_lossy().replace(',', ",,");

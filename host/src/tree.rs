@@ -11,7 +11,8 @@ pub struct Tree {
 }
 
 impl Tree {
-    /// The tree named by `NACRE_ROOT`, which the script `nacre` sets; else the one that the command was built from.
+    /// The tree named by `NACRE_ROOT`, which the script `nacre` sets; else the one that the command
+    /// was built from.
     pub fn find() -> Outcome<Tree> {
         let built_from = Path::new(env!("CARGO_MANIFEST_DIR")).parent().map(Path::to_path_buf);
         let root = std::env::var_os("NACRE_ROOT").map(PathBuf::from).or(built_from).unwrap_or_default();

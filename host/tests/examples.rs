@@ -15,7 +15,8 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_path_buf()
 }
 
-/// The commands of a text: lines that start with `nacre run` or `./nacre run`, without what explains them.
+/// The commands of a text: lines that start with `nacre run` or `./nacre run`, without what
+/// explains them.
 fn commands(text: &str) -> Vec<String> {
     let lines = text.lines().map(str::trim).filter(|line| line.strip_prefix("./").unwrap_or(line).starts_with("nacre run "));
     // A line whose words are all capitals is a pattern and no command.

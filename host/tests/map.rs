@@ -47,7 +47,8 @@ fn has_word(text: &str, word: &str) -> bool {
     text.match_indices(word).any(|(at, _)| !inside(text[..at].chars().next_back()) && !inside(text[at + word.len()..].chars().next()))
 }
 
-/// Returns true if `name` is a function of `text`, or another definition: a label, type, constant or field.
+/// Returns true if `name` is a function of `text`, or another definition: a label, type, constant
+/// or field.
 fn is_defined(text: &str, name: &str) -> bool {
     let keywords = ["fn ", "struct ", "enum ", "trait ", "const ", "static ", "type ", "macro_rules! "];
     keywords.iter().any(|keyword| has_word(text, &format!("{keyword}{name}"))) || has_word(text, &format!("{name}:"))
@@ -61,8 +62,8 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    /// Looks up a line's tokens. A name behind a file (`FILE`, `NAME`) is defined in that file, or is a constant that the file uses.
-    /// Any other name occurs in a file of the walk.
+    /// Looks up a line's tokens. A name behind a file (`FILE`, `NAME`) is defined in that file, or
+    /// is a constant that the file uses. Any other name occurs in a file of the walk.
     fn line(&mut self, line: &str) {
         let parts: Vec<&str> = line.split('`').collect();
         let mut file: Option<String> = None;
@@ -84,7 +85,8 @@ impl Walk<'_> {
         }
     }
 
-    /// Adds the files that `token` names to the walk, and returns their text; `None` if it names no path.
+    /// Adds the files that `token` names to the walk, and returns their text; `None` if it names no
+    /// path.
     fn files(&mut self, token: &str) -> Option<String> {
         if token.contains(' ') || !(token.contains('/') || token.ends_with(".rs")) {
             return None;
@@ -116,7 +118,8 @@ impl Walk<'_> {
 fn missing(page: &str, tree: &[String]) -> Vec<String> {
     page.split("\n## ").flat_map(|section| {
         let mut walk = Walk { tree, text: String::new(), missed: Vec::new() };
-        // A first pass collects the files of the section, so that a title may name what its steps define.
+        // A first pass collects the files of the section, so that a title may name what its steps
+        // define.
         section.lines().for_each(|line| walk.line(line));
         walk.missed.clear();
         section.lines().for_each(|line| walk.line(line));

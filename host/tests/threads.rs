@@ -8,9 +8,11 @@ const MAKES: &str = "Thread::create(";
 /// A thread of the maker's own space is scheduled as its maker is, which the kernel sees to.
 const OWN: &str = "Space::OWN";
 
-/// Files that make threads in spaces of others, and how each such thread comes to run on time of that space: a file, and what stands there.
+/// Files that make threads in spaces of others, and how each such thread comes to run on time of
+/// that space: a file, and what stands there.
 const FOREIGN: [(&str, &str, &str); 2] = [
-    // The first thread of a child. A monitor that divides time gives it to its scheduler before it starts; all threads of the child come from it.
+    // The first thread of a child. A monitor that divides time gives it to its scheduler before it
+    // starts; all threads of the child come from it.
     ("user/nest/src/spawn.rs", "monitors/share-cpu/src/main.rs", "child.thread().set_scheduler("),
     // The thread by which the process manager asks a library.
     ("monitors/process/src/visits.rs", "monitors/process/src/visits.rs", ".schedule_as(model)"),
@@ -20,7 +22,8 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_path_buf()
 }
 
-/// Adds each Rust file below `folder` that makes a thread in another space than its own, once for each such place.
+/// Adds each Rust file below `folder` that makes a thread in another space than its own, once for
+/// each such place.
 fn foreign(folder: &Path, found: &mut Vec<String>) {
     for path in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
         if path.is_dir() {

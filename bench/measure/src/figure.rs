@@ -14,7 +14,8 @@ const BATCHES: usize = 7;
 /// Instructions since the machine started.
 #[inline(always)]
 pub fn now() -> u64 {
-    // SAFETY: every x86-64 processor has the instruction, and no system that this runs on forbids it.
+    // SAFETY: every x86-64 processor has the instruction, and no system that this runs on forbids
+    // it.
     unsafe { core::arch::x86_64::_rdtsc() }
 }
 

@@ -52,7 +52,8 @@ const OPERATIONS: &[Operation<Ground>] = &[
     Operation { name: "revoke_16", entries: 1, run: environment::revoke::<16> },
     Operation { name: "revoke_256", entries: 1, run: environment::revoke::<256> },
     Operation { name: "call_made_again", entries: 1, run: again::made_again },
-    // Not by design but counted, in a log of what QEMU executed: half of them are faults at first touches.
+    // Not by design but counted, in a log of what QEMU executed: half of them are faults at first
+    // touches.
     Operation { name: "program_start_finish", entries: 156, run: programs::this_one },
     Operation { name: "program_start_finish_busybox", entries: 338, run: programs::busybox_true },
     Operation { name: "interposed_1", entries: 4, run: layers::interposed::<1> },

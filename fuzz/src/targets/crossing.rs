@@ -1,4 +1,5 @@
-//! Proxies of a relay that attenuates: whatever crosses in whatever order, an original goes home or to its own server, and nowhere else.
+//! Proxies of a relay that attenuates: whatever crosses in whatever order, an original goes home or
+//! to its own server, and nowhere else.
 
 use crate::bytes::Bytes;
 use nacre_nest::interpose::reference_translation::Way;
@@ -26,7 +27,8 @@ fn declared(bytes: &mut Bytes<'_>) -> Option<Ref> {
     bytes.of(&[None, Some(Ref::Peer(Type::Directory)), Some(Ref::Kept(Type::Any)), Some(Ref::Own(Type::End)), Some(Ref::Found(Type::Any)), Some(Ref::Space), Some(Ref::Condition)])
 }
 
-/// Makes a proxy: the child's parent first, then one of the child's own, of a service, of the server that was asked, or of a stranger.
+/// Makes a proxy: the child's parent first, then one of the child's own, of a service, of the
+/// server that was asked, or of a stranger.
 fn make(proxies: &mut Proxies<()>, all: &mut Vec<Known>, bytes: &mut Bytes<'_>) {
     let asked = if all.is_empty() { None } else { Some(bytes.below(all.len())) };
     let stranger = SERVERS + all.iter().map(|known| known.index).max().map_or(0, |most| most + 1) + usize::from(bytes.byte()) * CAPACITY;

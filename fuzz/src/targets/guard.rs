@@ -53,7 +53,8 @@ pub fn policy(bytes: &[u8]) {
 /// Checks that a statement about all names below a directory holds for each name.
 fn pattern(bytes: &mut Bytes<'_>) {
     let pattern = Pattern::new(&path(bytes));
-    // The root is the only directory whose path ends with a slash; patterns are asked about it without.
+    // The root is the only directory whose path ends with a slash; patterns are asked about it
+    // without.
     let (directory, name) = (path(bytes), path(bytes));
     let directory = plain(&directory);
     let below = [directory, b"/n", &name].concat();
@@ -79,7 +80,8 @@ pub fn resolved(bytes: &[u8]) {
     // Where a directory is has no link in it: its server says so.
     let (start, path, end) = (b"/c", path(&mut bytes), [End::Followed, End::Kept, End::Name][bytes.below(3) as usize]);
     let Ok(resolved) = resolve(start, &path, end, &mut tree) else { return };
-    // Only the end may be a directory's name for itself, which the server is to see; policies are asked about the path without it.
+    // Only the end may be a directory's name for itself, which the server is to see; policies are
+    // asked about the path without it.
     let clean = resolved.starts_with(b"/") && !plain(&resolved)[1..].split(|byte| *byte == b'/').any(|name| name == b".." || name == b".");
     assert!(clean && !resolved.windows(2).any(|two| two == b"//"), "{path:?} became {resolved:?}");
     // The server does what was judged, because it finds no link to follow.

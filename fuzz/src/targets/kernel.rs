@@ -1,4 +1,5 @@
-//! The kernel's core: its tests' fake machine, hostile threads and checker, with choices out of the bytes.
+//! The kernel's core: its tests' fake machine, hostile threads and checker, with choices out of the
+//! bytes.
 
 #[path = "../../../kernel/core/tests/support/mod.rs"]
 mod support;

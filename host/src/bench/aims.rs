@@ -1,4 +1,5 @@
-//! Aims for the operations of the kernel, in guest instructions. What Linux's calls aim at stands in `calls`.
+//! Aims for the operations of the kernel, in guest instructions. What Linux's calls aim at stands
+//! in `calls`.
 
 use super::table::Table;
 
@@ -53,7 +54,8 @@ pub fn aim(operation: &str) -> Option<u64> {
     AIMS.iter().find(|(name, _)| *name == operation).map(|(_, aim)| *aim)
 }
 
-/// Returns name, instructions and aim of each step between layers. A step without figures is left out.
+/// Returns name, instructions and aim of each step between layers. A step without figures is left
+/// out.
 pub fn steps(table: &Table) -> Vec<(&'static str, u64, u64)> {
     let figure = |name: &str| Some(table.rows.iter().find(|row| row.name == name)?.nacre.as_ref()?.instructions);
     let cost = |step: &Step| Some((step.name, figure(step.between.1)?.saturating_sub(figure(step.between.0)?) / step.layers, step.aim));

@@ -12,7 +12,8 @@ use crate::builds::{Products, run_quietly};
 use crate::failure::{Class, Context, Failure, Outcome};
 use crate::tree::Tree;
 
-/// Operations: the argument of `calls.c`, a name for people, and the aim. Without an aim it is half of Linux's figure.
+/// Operations: the argument of `calls.c`, a name for people, and the aim. Without an aim it is half
+/// of Linux's figure.
 const OPERATIONS: [(&str, &str, Option<u64>); 16] = [
     ("getppid", "getppid", Some(60)),
     ("write_null", "write to the null device", Some(150)),

@@ -1,4 +1,5 @@
-//! Debian's cloud kernel, downloaded and extracted but not installed, with a program of ours as its first process.
+//! Debian's cloud kernel, downloaded and extracted but not installed, with a program of ours as its
+//! first process.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -17,7 +18,8 @@ use crate::tree::Tree;
 const METAPACKAGE: &str = "linux-image-cloud-amd64";
 const COMMAND_LINE: &str = "console=ttyS0 quiet loglevel=1 mitigations=off init_on_alloc=0 panic=-1 tsc=reliable";
 
-/// Boots Linux with these files, of which `/init` is its first program. It ends by that program's reboot or by a panic, so the status says nothing.
+/// Boots Linux with these files, of which `/init` is its first program. It ends by that program's
+/// reboot or by a panic, so the status says nothing.
 pub fn boot(tree: &Tree, files: &Files, arguments: MachineArguments, limit: Duration) -> Outcome<Captured> {
     let kernel = kernel(tree)?;
     let module = Scratch::write("initramfs", &initramfs(files))?;

@@ -21,7 +21,8 @@ pub struct Figures {
 }
 
 impl Figures {
-    /// Reads a system's output; other lines are left out, but for those that start with `unmeasured`.
+    /// Reads a system's output; other lines are left out, but for those that start with
+    /// `unmeasured`.
     pub fn parse(text: &str) -> Figures {
         let mut figures = Figures::default();
         for line in text.lines().map(str::trim) {
@@ -95,7 +96,8 @@ impl Table {
     }
 }
 
-/// Names are words without quotes or backslashes, as the reader splits lines at blanks and the program is ours; others are dropped.
+/// Names are words without quotes or backslashes, as the reader splits lines at blanks and the
+/// program is ours; others are dropped.
 fn json_row(row: &Row) -> String {
     let name: String = row.name.chars().filter(|letter| !letter.is_control() && !matches!(letter, '"' | '\\')).collect();
     let figure = |figure: &Option<Figure>| match figure {

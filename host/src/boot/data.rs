@@ -1,5 +1,5 @@
-//! Files that programs of this machine read while they run: the modules of an interpreter, the files of Debian's packages, the folder
-//! that a program was unpacked into.
+//! Files that programs of this machine read while they run: the modules of an interpreter, the
+//! files of Debian's packages, the folder that a program was unpacked into.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -18,18 +18,21 @@ const MOST: u64 = 208 << 20;
 /// Memory that a machine needs besides, in bytes.
 const BESIDE: u64 = 96 << 20;
 
-/// Bytes of data that come along unasked into a machine with so much memory: at most half of what is free.
+/// Bytes of data that come along unasked into a machine with so much memory: at most half of what
+/// is free.
 pub fn limit(memory: Option<u64>) -> u64 {
     memory.map_or(MOST, |memory| memory.saturating_sub(BESIDE) / 2)
 }
 
-/// Starts of the names of interpreters, and the arguments with which one prints the folders of its modules, a line each.
+/// Starts of the names of interpreters, and the arguments with which one prints the folders of its
+/// modules, a line each.
 const INTERPRETERS: [(&str, &[&str]); 2] = [
     ("python", &["-I", "-c", r#"import sys; print("\n".join(sys.path))"#]),
     ("perl", &["-e", r#"print "$_\n" for @INC"#]),
 ];
 
-/// Puts the data of the program at `host` into `files`, and says what is left out because it is too much.
+/// Puts the data of the program at `host` into `files`, and says what is left out because it is too
+/// much.
 pub fn add(files: &mut Files, host: &Path) -> Outcome<()> {
     let paths = match (interpreter(host), prefix::folders_of(host)) {
         (Some(arguments), _) => folders(host, arguments),
@@ -48,7 +51,8 @@ pub fn add(files: &mut Files, host: &Path) -> Outcome<()> {
     Ok(())
 }
 
-/// The path itself, or what lies in it if it is a folder of more than `limit` bytes: the smallest first.
+/// The path itself, or what lies in it if it is a folder of more than `limit` bytes: the smallest
+/// first.
 fn fitting(path: PathBuf, limit: u64) -> Vec<PathBuf> {
     if path.is_symlink() || !path.is_dir() || size_of(&path, &mut BTreeSet::new()) <= limit {
         return vec![path];

@@ -123,7 +123,8 @@ fn string(bytes: &[u8], at: u64) -> String {
     String::from_utf8_lossy(rest.split(|byte| *byte == 0).next().unwrap_or(&[])).into_owned()
 }
 
-/// Root's first instruction and its segments, ordered, zero-filled, none sharing a page with another.
+/// Root's first instruction and its segments, ordered, zero-filled, none sharing a page with
+/// another.
 pub fn segments(bytes: &[u8]) -> Result<(u64, Vec<Segment>), Refusal> {
     check_program(bytes)?;
     let header = parse(bytes)?;

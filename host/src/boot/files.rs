@@ -47,7 +47,8 @@ impl Entry {
 #[derive(Clone, Debug, Default)]
 pub struct Files {
     entries: BTreeMap<PathBuf, Entry>,
-    /// Files of this machine that a guest cannot have: FIFOs, sockets and devices below a directory.
+    /// Files of this machine that a guest cannot have: FIFOs, sockets and devices below a
+    /// directory.
     pub left_out: Vec<PathBuf>,
     /// Bytes of data that may still come along unasked.
     pub data_left: u64,
@@ -151,7 +152,8 @@ impl Files {
         Ok(())
     }
 
-    /// Place of `path` with the symbolic links of its folders followed; `path` itself if they lead in a circle.
+    /// Place of `path` with the symbolic links of its folders followed; `path` itself if they lead
+    /// in a circle.
     fn place(&self, path: &Path) -> PathBuf {
         let mut place = path.to_path_buf();
         for _ in 0..MAX_LINKS {
@@ -163,7 +165,8 @@ impl Files {
         path.to_path_buf()
     }
 
-    /// Adds an entry, and the folders above it. A link takes the place of a folder, whose files go where the link leads.
+    /// Adds an entry, and the folders above it. A link takes the place of a folder, whose files go
+    /// where the link leads.
     fn add(&mut self, path: &Path, entry: Entry) {
         let path = &self.place(path);
         let moved = if entry.link_target().is_some() { self.take_below(path) } else { Vec::new() };

@@ -9,8 +9,9 @@ use super::{data, libraries, links};
 use super::program::{self, GUEST_PATH};
 use crate::failure::{Class, Context, Failure, Outcome};
 
-/// Adds `HOST[:PATH]`, and the libraries that programs in it need. A host name that exists with its colon is taken whole.
-/// Without `:PATH` a symbolic link stays one, what it leads to comes along, and so does the data of a program.
+/// Adds `HOST[:PATH]`, and the libraries that programs in it need. A host name that exists with its
+/// colon is taken whole. Without `:PATH` a symbolic link stays one, what it leads to comes along,
+/// and so does the data of a program.
 pub fn add(files: &mut Files, directory: &Path, option: &str) -> Outcome<()> {
     let whole = Path::new(option);
     let (host, path, moves) = match option.rsplit_once(':') {

@@ -101,7 +101,8 @@ fn say_left_out(files: &Files) {
 /// Windows of devices that programs in QEMU's machine can map, as root reads them.
 const WINDOWS: &str = "/dev/hpet 0xfed00000 0x1000 read\n";
 
-/// Adds the bytes that root's random bytes follow from. Root takes the name away before a program starts.
+/// Adds the bytes that root's random bytes follow from. Root takes the name away before a program
+/// starts.
 fn add_seed(files: &mut Files, seed: Seed) -> Outcome<()> {
     let mut bytes = vec![0; SEED_SIZE];
     match seed {
@@ -116,7 +117,8 @@ fn add_seed(files: &mut Files, seed: Seed) -> Outcome<()> {
     Ok(())
 }
 
-/// Adds what this machine knows of the kind of terminal that `TERM` names: programs that paint a screen do not start without.
+/// Adds what this machine knows of the kind of terminal that `TERM` names: programs that paint a
+/// screen do not start without.
 fn add_terminal(files: &mut Files, environment: &[OsString]) -> Outcome<()> {
     let kind = environment.iter().find_map(|variable| variable.to_str()?.strip_prefix("TERM="));
     let Some((kind, first)) = kind.filter(|kind| !kind.contains('/')).and_then(|kind| Some((kind, kind.chars().next()?))) else { return Ok(()) };
@@ -151,7 +153,8 @@ fn environment(arguments: &GuestArguments) -> Outcome<Vec<OsString>> {
     Ok(variables.into_iter().map(OsString::from).collect())
 }
 
-/// Returns true if the variables of locale(7) name UTF-8 for characters: the first that is set decides.
+/// Returns true if the variables of locale(7) name UTF-8 for characters: the first that is set
+/// decides.
 fn is_utf8(variable: impl Fn(&str) -> Option<String>) -> bool {
     let first = ["LC_ALL", "LC_CTYPE", "LANG"].iter().find_map(|name| variable(name).filter(|value| !value.is_empty()));
     first.is_some_and(|value| ["utf-8", "utf8"].iter().any(|ending| value.to_lowercase().ends_with(ending)))
@@ -189,7 +192,8 @@ fn applets() -> Outcome<Vec<PathBuf>> {
     Ok(lines.map(|line| PathBuf::from(OsString::from_vec(line.to_vec()))).collect())
 }
 
-/// Native programs go to `/bin`, before applets of their names; the library for Linux programs has its own place.
+/// Native programs go to `/bin`, before applets of their names; the library for Linux programs has
+/// its own place.
 fn add_native(files: &mut Files, products: &Products) -> Outcome<()> {
     for program in &products.programs {
         match (program.group.as_str(), program.name.as_str()) {

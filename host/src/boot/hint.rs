@@ -16,7 +16,8 @@ pub fn remedy(name: &str) -> String {
     }
 }
 
-/// Package with the command `name`, as far as this machine knows: most programs are in a package of their name.
+/// Package with the command `name`, as far as this machine knows: most programs are in a package of
+/// their name.
 fn package(name: &str) -> Option<String> {
     let is_plain = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+-._".contains(&byte)) && name.starts_with(|first: char| first.is_ascii_alphanumeric());
     if !is_plain {

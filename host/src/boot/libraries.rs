@@ -1,4 +1,5 @@
-//! The libraries and the dynamic linker that programs of this machine need, put where they lie here.
+//! The libraries and the dynamic linker that programs of this machine need, put where they lie
+//! here.
 
 use std::fs;
 use std::io::Read;
@@ -20,7 +21,8 @@ const MUSL_PATHS: &str = "/etc/ld-musl-x86_64.path";
 /// The locale that programs fall back on for UTF-8.
 const LOCALE: &str = "/usr/lib/locale/C.utf8";
 
-/// Puts what the program or library at `host`, whose bytes these are, needs into `files`, and what that needs.
+/// Puts what the program or library at `host`, whose bytes these are, needs into `files`, and what
+/// that needs.
 pub fn add(files: &mut Files, host: &Path, bytes: &[u8]) -> Outcome<()> {
     let first = elf::dynamic(bytes);
     let musl = first.linker.as_ref().is_some_and(|linker| linker.contains("musl"));
@@ -50,7 +52,8 @@ pub fn add(files: &mut Files, host: &Path, bytes: &[u8]) -> Outcome<()> {
     add_opened(files, &folders)
 }
 
-/// Puts what the programs and libraries below the directory `host` need into `files`, as far as it is on this machine.
+/// Puts what the programs and libraries below the directory `host` need into `files`, as far as it
+/// is on this machine.
 pub fn add_below(files: &mut Files, host: &Path) {
     let Ok(metadata) = fs::symlink_metadata(host) else { return };
     if metadata.is_dir() {
@@ -66,7 +69,8 @@ pub fn add_below(files: &mut Files, host: &Path) {
     }
 }
 
-/// Puts what glibc opens itself into `files`: a library when a thread ends early or the stack is shown, without which the program is ended; and the locale for UTF-8.
+/// Puts what glibc opens itself into `files`: a library when a thread ends early or the stack is
+/// shown, without which the program is ended; and the locale for UTF-8.
 fn add_opened(files: &mut Files, folders: &[&str]) -> Outcome<()> {
     if !folders.iter().any(|folder| files.contains(&Path::new(folder).join("libc.so.6"))) {
         return Ok(());

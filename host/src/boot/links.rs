@@ -1,5 +1,5 @@
-//! Files of this machine on their way into a guest with the symbolic links that lead to them: a program finds what is its own
-//! beside the file that a link leads to.
+//! Files of this machine on their way into a guest with the symbolic links that lead to them: a
+//! program finds what is its own beside the file that a link leads to.
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
@@ -12,8 +12,8 @@ use crate::failure::{Class, Context, Failure, Outcome};
 /// Folders that are links on a merged Debian and folders of their own in a guest.
 const MERGED: [&str; 4] = ["/bin", "/sbin", "/lib", "/lib64"];
 
-/// Puts the file or directory at the absolute path `host` into `files` where it lies here, with each link on the way.
-/// Returns the place behind the links.
+/// Puts the file or directory at the absolute path `host` into `files` where it lies here, with
+/// each link on the way. Returns the place behind the links.
 pub fn add(files: &mut Files, host: &Path) -> Outcome<PathBuf> {
     let mut rest = names(host).collect::<VecDeque<_>>();
     let (mut place, mut links) = (PathBuf::from("/"), 0);
@@ -38,7 +38,8 @@ pub fn add(files: &mut Files, host: &Path) -> Outcome<PathBuf> {
     add_shortcut(files, host)
 }
 
-/// Puts the file into `files`, and one link to it: a relative link in a merged folder leads elsewhere from the folder's other name.
+/// Puts the file into `files`, and one link to it: a relative link in a merged folder leads
+/// elsewhere from the folder's other name.
 fn add_shortcut(files: &mut Files, host: &Path) -> Outcome<PathBuf> {
     let real = fs::canonicalize(host).context(Class::File, || format!("cannot read {}", host.display()))?;
     files.add_from_host(&real, &real)?;
@@ -48,7 +49,8 @@ fn add_shortcut(files: &mut Files, host: &Path) -> Outcome<PathBuf> {
     Ok(real)
 }
 
-/// Path to which the link at `place` leads; nothing if there is no link or the guest has a folder instead.
+/// Path to which the link at `place` leads; nothing if there is no link or the guest has a folder
+/// instead.
 fn target(place: &Path) -> Option<PathBuf> {
     if MERGED.iter().any(|folder| place == Path::new(folder)) { None } else { fs::read_link(place).ok() }
 }

@@ -1,4 +1,5 @@
-//! Debian's packages: which one a program is from, which ones it depends on, and the files of them that programs read.
+//! Debian's packages: which one a program is from, which ones it depends on, and the files of them
+//! that programs read.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::fs;
@@ -23,7 +24,8 @@ const HEADERS: &str = "/usr/include/";
 const DEVELOPMENT: &str = "libdevel";
 /// Sections of packages whose headers are read.
 const WITH_HEADERS: [&str; 2] = [DEVELOPMENT, "devel"];
-/// Packages that are left out: the C library comes as a library, and interpreters come with scripts.
+/// Packages that are left out: the C library comes as a library, and interpreters come with
+/// scripts.
 const LEFT_OUT: [&str; 3] = ["libc6", "perl", "python3"];
 /// The fields that are asked for, with separators that no field has.
 const FORMAT: &str = "-f=${binary:Package}\x1f${Package}\x1f${Section}\x1f${Essential}\x1f${Pre-Depends}, ${Depends}\x1f${Recommends}\x1f${Provides}\x1e";
@@ -51,7 +53,8 @@ struct Packages {
     providers: HashMap<String, String>,
 }
 
-/// Files that the program at `host` may read: of its own package and of those that it depends on, the most wanted first.
+/// Files that the program at `host` may read: of its own package and of those that it depends on,
+/// the most wanted first.
 pub fn files_of(host: &Path) -> Vec<PathBuf> {
     if !PROGRAMS.iter().any(|folder| host.to_string_lossy().starts_with(folder)) {
         return Vec::new();
@@ -73,7 +76,8 @@ pub fn files_of(host: &Path) -> Vec<PathBuf> {
     files.into_iter().map(|(_, path)| path).collect()
 }
 
-/// Place of a file among all: first the program's own package, then the others' files, the smallest first. What finds no room is then little of all.
+/// Place of a file among all: first the program's own package, then the others' files, the smallest
+/// first. What finds no room is then little of all.
 fn order(path: &Path, is_own: bool) -> u64 {
     if is_own { 0 } else { fs::metadata(path).map_or(u64::MAX, |metadata| metadata.len()) }
 }
@@ -84,7 +88,8 @@ fn is_public(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|metadata| (metadata.is_file() || is_link) && metadata.mode() & 0o004 != 0)
 }
 
-/// The program's path and those that its links lead to, each also as it was before Debian merged /bin into /usr/bin.
+/// The program's path and those that its links lead to, each also as it was before Debian merged
+/// /bin into /usr/bin.
 fn chain(host: &Path) -> Vec<PathBuf> {
     let mut path = host.to_path_buf();
     let mut all = vec![path.clone()];
@@ -120,7 +125,8 @@ fn lists(names: &[&str]) -> Vec<Vec<PathBuf>> {
 }
 
 impl Package {
-    /// Returns true if a program reads the file at `path`. Of a package that is not its own it also starts programs.
+    /// Returns true if a program reads the file at `path`. Of a package that is not its own it also
+    /// starts programs.
     fn is_read(&self, path: &Path, is_own: bool) -> bool {
         let text = path.to_string_lossy();
         let is_in = |folders: &[&str]| folders.iter().any(|folder| text.starts_with(folder));
@@ -167,9 +173,11 @@ impl Packages {
         named.or_else(|| dependency.names.iter().find_map(|name| self.all.get_key_value(self.providers.get(name)?)))
     }
 
-    /// The packages of `owners` and those that they need, the nearest first. Answers with each whether it is one of `owners`.
+    /// The packages of `owners` and those that they need, the nearest first. Answers with each
+    /// whether it is one of `owners`.
     ///
-    /// A package of the same source is as near as the one that asks for it. What others ask for is followed only from the first packages and those for development.
+    /// A package of the same source is as near as the one that asks for it. What others ask for is
+    /// followed only from the first packages and those for development.
     fn wanted(&self, owners: &[String]) -> Vec<(&Package, bool)> {
         let mut waiting: VecDeque<_> = owners.iter().filter_map(|name| self.all.get_key_value(name)).map(|found| (found, true)).collect();
         let (mut seen, mut wanted) = (BTreeSet::new(), Vec::new());

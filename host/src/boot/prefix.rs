@@ -1,4 +1,5 @@
-//! A program that was unpacked into a folder of its own, such as `/usr/local/go/bin/go`: what lies beside its `bin` is its.
+//! A program that was unpacked into a folder of its own, such as `/usr/local/go/bin/go`: what lies
+//! beside its `bin` is its.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -20,7 +21,8 @@ pub fn folders_of(host: &Path) -> Option<Vec<PathBuf>> {
     Some(sized.into_iter().map(|(_, path)| path).collect())
 }
 
-/// Returns true for a folder into which everybody installs, a user's own ones too, or one that packages fill.
+/// Returns true for a folder into which everybody installs, a user's own ones too, or one that
+/// packages fill.
 fn is_shared(folder: &Path) -> bool {
     let home = std::env::var_os("HOME").map(PathBuf::from).unwrap_or_default();
     SHARED.iter().any(|shared| folder == Path::new(shared)) || folder == home || folder.parent() == Some(&home) || folder.starts_with("/usr/lib")

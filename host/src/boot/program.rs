@@ -1,4 +1,5 @@
-//! Reads `PROGRAM ARGS` as a stack: monitors, their options, and the program at the end; finds each in the guest or on this machine.
+//! Reads `PROGRAM ARGS` as a stack: monitors, their options, and the program at the end; finds each
+//! in the guest or on this machine.
 
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
@@ -32,7 +33,8 @@ struct Named {
 pub struct Stack {
     /// The command as the guest gets it.
     pub words: Vec<OsString>,
-    /// Absolute paths of the files that monitors were asked to write: the only ones that a guest may hand out.
+    /// Absolute paths of the files that monitors were asked to write: the only ones that a guest
+    /// may hand out.
     pub outputs: BTreeSet<PathBuf>,
     /// Names of the tree's own programs in the stack, monitors and others.
     own: Vec<String>,
@@ -54,9 +56,11 @@ impl Stack {
         }
     }
 
-    /// Puts `process` before all words, so that the program can fork and the monitors see each of its processes.
+    /// Puts `process` before all words, so that the program can fork and the monitors see each of
+    /// its processes.
     ///
-    /// A stack that names it is left alone. So is one that runs a program of the tree that is no monitor: such a program makes the kernel's calls itself.
+    /// A stack that names it is left alone. So is one that runs a program of the tree that is no
+    /// monitor: such a program makes the kernel's calls itself.
     pub fn in_world(mut self, scope: &Scope<'_>) -> Stack {
         if self.own.iter().all(|name| name != WORLD && scope.monitors.contains(name)) {
             self.words.insert(0, WORLD.into());
@@ -112,7 +116,8 @@ pub fn resolve(command: &[OsString], scope: &Scope<'_>, files: &mut Files) -> Ou
     Ok(stack)
 }
 
-/// Returns the number of words, of which `next` is the first, that stand before a monitor's options.
+/// Returns the number of words, of which `next` is the first, that stand before a monitor's
+/// options.
 fn words_before_options(monitor: &Manifest, next: Option<&OsString>) -> usize {
     let is_there = next.is_some_and(|word| !word.as_bytes().starts_with(b"-"));
     usize::from(is_there && matches!(monitor.programs, Programs::Behind(_)))
@@ -126,7 +131,8 @@ fn next_program(monitor: &Manifest, command: &[OsString], from: usize, named: &m
     }
 }
 
-/// Returns the index of the first word from `at` on that is no option of `monitor`. Notes the files that options name.
+/// Returns the index of the first word from `at` on that is no option of `monitor`. Notes the files
+/// that options name.
 fn skip_options(monitor: &Manifest, command: &[OsString], at: usize, named: &mut Named) -> Outcome<usize> {
     let (given, words, stop) = monitors::options(monitor, &command[at..]);
     for option in given.iter().filter(|option| option.value != b"-") {
@@ -222,7 +228,8 @@ fn add_program_at(host: &Path, path: &Path, files: &mut Files, depth: usize) -> 
     data::add(files, host)
 }
 
-/// Puts the interpreter of a script into `files`, if it is on this machine and not there yet: of `env`, the program that it looks for. `line` starts behind `#!`.
+/// Puts the interpreter of a script into `files`, if it is on this machine and not there yet: of
+/// `env`, the program that it looks for. `line` starts behind `#!`.
 fn add_interpreter(line: &[u8], files: &mut Files, depth: usize) -> Outcome<()> {
     let line = String::from_utf8_lossy(line.split(|byte| *byte == b'\n').next().unwrap_or(&[])).into_owned();
     let mut words = line.split_whitespace();

@@ -43,7 +43,8 @@ impl Layout {
 /// Bytes at the start of a content by which equal ones are looked for.
 const HEAD: usize = 64;
 
-/// Offsets of the contents. Files with the same bytes share them: a file that is changed gets a copy first.
+/// Offsets of the contents. Files with the same bytes share them: a file that is changed gets a
+/// copy first.
 fn content_offsets(files: &Files, at: &mut u64) -> Vec<u64> {
     let mut known: HashMap<(usize, &[u8]), Vec<(&[u8], u64)>> = HashMap::new();
     let mut offset = |content| {

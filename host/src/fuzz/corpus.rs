@@ -1,4 +1,5 @@
-//! The corpus of a target: in the tree a file of inputs in base 16, one a line; for the engine a folder with a file for each.
+//! The corpus of a target: in the tree a file of inputs in base 16, one a line; for the engine a
+//! folder with a file for each.
 
 use std::fs;
 use std::path::Path;

@@ -1,4 +1,5 @@
-//! The engine that follows coverage: `fuzz/` is built with the compiler's instrumentation and libFuzzer, and run on one target after the other.
+//! The engine that follows coverage: `fuzz/` is built with the compiler's instrumentation and
+//! libFuzzer, and run on one target after the other.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,7 +15,8 @@ use crate::tree::Tree;
 /// The architecture is named so that build scripts are not instrumented.
 const TARGET: &str = "x86_64-unknown-linux-gnu";
 
-/// Edge counters for the engine, checks of arithmetic, and the address sanitizer with the runtime that gcc brings (rustc's own is not in Debian).
+/// Edge counters for the engine, checks of arithmetic, and the address sanitizer with the runtime
+/// that gcc brings (rustc's own is not in Debian).
 const FLAGS: &[&str] = &[
     "-Cpasses=sancov-module",
     "-Cllvm-args=-sanitizer-coverage-level=4",
@@ -80,7 +82,8 @@ struct Engine<'a> {
 impl Engine<'_> {
     fn command(&self, target: &str) -> Command {
         let mut command = Command::new(&self.program);
-        // Names and arguments of boot images are kept for as long as root runs: what looks like a leak is none.
+        // Names and arguments of boot images are kept for as long as root runs: what looks like a
+        // leak is none.
         command.env("NACRE_FUZZ_TARGET", target).env("ASAN_OPTIONS", "detect_leaks=0").args(OPTIONS);
         command
     }

@@ -137,7 +137,8 @@ fn unsafe_code(masked: &Masked) -> (Vec<UnsafeBlock>, bool) {
     (blocks, items)
 }
 
-/// Looks for `SAFETY:` on the block's line and on the lines above it that belong to the same statement.
+/// Looks for `SAFETY:` on the block's line and on the lines above it that belong to the same
+/// statement.
 fn has_safety(code: &[&str], comments: &[&str], line: usize) -> bool {
     let says = |line: usize| comments.get(line).is_some_and(|comment| comment.contains("SAFETY:"));
     if says(line) {

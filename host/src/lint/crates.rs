@@ -78,7 +78,8 @@ fn all(words: &mut &[&str], allowed: &[String]) -> Option<bool> {
     Some(result)
 }
 
-/// A licence, one `WITH` an exception, or an expression in brackets. An exception is allowed by its full text alone.
+/// A licence, one `WITH` an exception, or an expression in brackets. An exception is allowed by its
+/// full text alone.
 fn one(words: &mut &[&str], allowed: &[String]) -> Option<bool> {
     let (first, rest) = words.split_first()?;
     *words = rest;

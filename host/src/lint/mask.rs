@@ -1,4 +1,5 @@
-//! Rust source without what is not code: comments become blanks, and the insides of strings and characters become `x`.
+//! Rust source without what is not code: comments become blanks, and the insides of strings and
+//! characters become `x`.
 
 /// A source file, masked.
 #[derive(Clone, Debug)]
@@ -17,7 +18,8 @@ enum Part {
     Literal,
 }
 
-/// Masks `source`. Works on bytes; a source that does not compile may come out wrong, but never fails.
+/// Masks `source`. Works on bytes; a source that does not compile may come out wrong, but never
+/// fails.
 pub fn mask(source: &str) -> Masked {
     let bytes = source.as_bytes();
     let mut parts = vec![Part::Code; bytes.len()];

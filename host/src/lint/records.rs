@@ -35,8 +35,8 @@ impl Records {
         self.found.insert(row.to_string(), numbers.map(|(column, number)| (column.to_string(), *number)).collect());
     }
 
-    /// Compares all numbers: returns those that have grown. Prints those that have fallen, or writes
-    /// them to the file if `UPDATE` is set.
+    /// Compares all numbers: returns those that have grown. Prints those that have fallen, or
+    /// writes them to the file if `UPDATE` is set.
     pub fn compare(&self) -> Outcome<Vec<String>> {
         let mut fallen = Vec::new();
         for (row, column, recorded) in each(&self.rows) {

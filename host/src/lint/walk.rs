@@ -47,7 +47,8 @@ pub fn pages(tree: &Tree) -> Outcome<Vec<PathBuf>> {
     Ok(pages)
 }
 
-/// Folders that hold files but do not say what they are. Module folders are explained by the headers of their modules.
+/// Folders that hold files but do not say what they are. Module folders are explained by the
+/// headers of their modules.
 pub fn folders_without_readme(tree: &Tree) -> Outcome<Vec<String>> {
     let mut without = Vec::new();
     for folder in folders(tree)? {

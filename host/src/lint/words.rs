@@ -133,7 +133,8 @@ fn wide_comments(source: &str) -> Vec<(usize, String)> {
     source.lines().enumerate().filter(|(_, line)| is_wide(line)).map(|(index, line)| (index + 1, line.to_string())).collect()
 }
 
-/// Returns lines of a page that are too wide, but for tables, code, and lines that a link makes wide.
+/// Returns lines of a page that are too wide, but for tables, code, and lines that a link makes
+/// wide.
 fn wide_prose(page: &str) -> Vec<(usize, String)> {
     let (mut found, mut is_code) = (Vec::new(), false);
     for (index, line) in page.lines().enumerate() {

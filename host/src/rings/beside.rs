@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use super::tally::Tally;
 use crate::failure::{Class, Failure, Outcome};
 
-/// Does `work` for each item, `jobs` of them at once, and adds up what they come to. After a failure nothing new is begun.
+/// Does `work` for each item, `jobs` of them at once, and adds up what they come to. After a
+/// failure nothing new is begun.
 pub fn each<T: Sync>(items: &[T], jobs: usize, work: impl Fn(&T) -> Outcome<Tally> + Sync) -> Outcome<Tally> {
     let next = AtomicUsize::new(0);
     let sum = Mutex::new(Ok(Tally::default()));

@@ -9,9 +9,11 @@ use crate::failure::{Class, Context, Outcome};
 use crate::toolchain::Toolchain;
 use crate::tree::Tree;
 
-/// Runs `cargo test` for each crate that can be tested here; a crate counts as failed once if it does not build.
+/// Runs `cargo test` for each crate that can be tested here; a crate counts as failed once if it
+/// does not build.
 ///
-/// While the tests of one run another can be built; cargo itself sees to it that no two are built at once.
+/// While the tests of one run another can be built; cargo itself sees to it that no two are built
+/// at once.
 pub fn run(tree: &Tree, filter: &str, jobs: usize) -> Outcome<Tally> {
     let toolchain = Toolchain::from_environment();
     beside::each(&members(tree)?, jobs, |member| match targets(&tree.path(member)) {

@@ -1,4 +1,5 @@
-//! Programs that are each about one of Linux's calls, on Debian's Linux and on Nacre in the same QEMU: they must say the same, but for what `absent.txt` expects.
+//! Programs that are each about one of Linux's calls, on Debian's Linux and on Nacre in the same
+//! QEMU: they must say the same, but for what `absent.txt` expects.
 
 #[cfg(test)]
 mod manual;
@@ -41,11 +42,14 @@ const STACKS: [&str; 12] = [
     "process guard --policy=/tests/policy trace -q process",
 ];
 
-/// Programs that run once more as trees of processes that are frozen and made anew while they run: what is in pipes, who waits at them, for words and for children, signals that come.
+/// Programs that run once more as trees of processes that are frozen and made anew while they run:
+/// what is in pipes, who waits at them, for words and for children, signals that come.
 const FROZEN: [&str; 7] =
     ["pipe-atomic", "pipe-blocking", "pipe-fork", "pipe-one-after-another", "fork-many", "thread-shared-processes", "wait-groups"];
 
-/// Programs that run below a stack of their own as well: what is cut off between a program and who answers it, through whatever stands between; what a server knows at once of what was closed; what a guard knows of removed directories.
+/// Programs that run below a stack of their own as well: what is cut off between a program and who
+/// answers it, through whatever stands between; what a server knows at once of what was closed;
+/// what a guard knows of removed directories.
 const ALSO: [(&str, &str); 10] = [
     ("cut-off-waits", "process trace -q"),
     ("cut-off-waits", "share-cpu process trace -q"),
@@ -107,7 +111,8 @@ fn paged<'a>(all: &'a [Test], filter: &'a str, sample: Option<usize>) -> impl It
     })
 }
 
-/// All programs as they are, and some below monitors; or all below the monitors that were asked for.
+/// All programs as they are, and some below monitors; or all below the monitors that were asked
+/// for.
 fn ways<'a>(all: &'a [Test], filter: &'a str, below: Option<&str>) -> Vec<Way<'a>> {
     let wanted = |test: &&Test| format!("linux: {}", test.name).contains(filter);
     let bare = Way { below: below.unwrap_or(BARE).to_string(), tests: all.iter().filter(wanted).collect() };

@@ -1,4 +1,5 @@
-//! One program in environments that differ in all that should not matter, and what it observed in each: it must be the same.
+//! One program in environments that differ in all that should not matter, and what it observed in
+//! each: it must be the same.
 
 use super::tally::Tally;
 use super::system::{boot_on, describe};
@@ -20,7 +21,8 @@ const OTHERS: [Environment; 4] = [
     ("all of it at once", &["trace", "-q", "guard", "--allow", "*", "trace", "-q", "relative", "77"], 2, 300),
 ];
 
-/// Observes the machine's time and memory, which no parent has replaced: it must be seen that it differs.
+/// Observes the machine's time and memory, which no parent has replaced: it must be seen that it
+/// differs.
 const BARE: [Environment; 2] =
     [("bare", &["relative", "observe", "one argument"], 1, 512), ("bare, with more memory", &["relative", "observe", "one argument"], 1, 768)];
 

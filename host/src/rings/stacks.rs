@@ -1,4 +1,5 @@
-//! The third ring: each command of a scenario runs on this machine and in Nacre under layers of monitors, and both must say the same.
+//! The third ring: each command of a scenario runs on this machine and in Nacre under layers of
+//! monitors, and both must say the same.
 
 use std::fs;
 use std::io::Write;
@@ -116,7 +117,8 @@ fn run_one(products: &Products, scenario: &Scenario, run: &Run, tally: &Mutex<Ta
 struct Place(Folder);
 
 impl Place {
-    /// Programs that the run does not name are left out: each takes a compiler's time and room in the boot image.
+    /// Programs that the run does not name are left out: each takes a compiler's time and room in
+    /// the boot image.
     fn new(scenario: &Scenario, run: &Run) -> Outcome<Place> {
         let place = Place(Folder::new("stack")?);
         for item in scenario.items.iter().filter(|item| is_wanted(item, run)) {

@@ -20,7 +20,8 @@ const LIMIT: Duration = Duration::from_secs(1200);
 const CPUS: [u32; 3] = [1, 2, 4];
 /// Programs of random instructions that the hostile program runs before its calls.
 const PROGRAMS: u64 = 3_000;
-/// Calls that the hostile program makes, on one processor and again on two. On more there are a fifth of them, because all CPUs of the guest share the host's.
+/// Calls that the hostile program makes, on one processor and again on two. On more there are a
+/// fifth of them, because all CPUs of the guest share the host's.
 const HOSTILE_CALLS: u64 = 1_000_000;
 /// Seed of the hostile program: fixed, so that a test run can be repeated.
 const HOSTILE_SEED: u64 = 1;
@@ -45,7 +46,8 @@ const TELLERS: [Teller; 5] = [
     Teller { name: "processes", words: &["process", "--processes", "8", "processes"], on_four: &[] },
 ];
 
-/// A byte of RAM that the kernel writes over itself while it starts, and whether its tables allow that. The kernel's code lies at 2 MiB.
+/// A byte of RAM that the kernel writes over itself while it starts, and whether its tables allow
+/// that. The kernel's code lies at 2 MiB.
 const PROBES: [(&str, &str, bool); 2] = [
     ("the kernel can write its own memory through the map of all RAM", "probe=16777216", true),
     ("the kernel cannot write its own code through the map of all RAM", "probe=2097152", false),
@@ -58,8 +60,9 @@ const KERNEL_HALVES: [(&str, &str, &str); 2] = [
     ("other users have the kernel's tables, and may not use them", "isolate=0", "present\npresent\npresent\npresent\npresent\n"),
 ];
 
-/// Boots each program that tells of its tests on one processor, on two and on four; each line `ok ID SENTENCE` or `not ok ID SENTENCE: WHY` is a test.
-/// Up to `jobs` machines with one processor run at once; those with more do not like to share theirs.
+/// Boots each program that tells of its tests on one processor, on two and on four; each line
+/// `ok ID SENTENCE` or `not ok ID SENTENCE: WHY` is a test. Up to `jobs` machines with one
+/// processor run at once; those with more do not like to share theirs.
 pub fn conformance(products: &Products, filter: &str, jobs: usize) -> Outcome<Tally> {
     let mut tally = Tally::default();
     for cpus in CPUS {

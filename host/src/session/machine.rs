@@ -21,10 +21,12 @@ const QEMU: &str = "qemu-system-x86_64";
 const SETPRIV: &str = "/usr/bin/setpriv";
 const QBOOT: &str = "/usr/share/qemu/qboot.rom";
 
-/// System call filter of QEMU: a guest that takes over QEMU starts no process and gains no privilege on the host.
+/// System call filter of QEMU: a guest that takes over QEMU starts no process and gains no
+/// privilege on the host.
 const SANDBOX: &str = "-sandbox on,obsolete=deny,elevateprivileges=deny,spawn=deny,resourcecontrol=deny";
 
-/// Processors without what differs between runs (random numbers) and what TCG makes slow or uneven (fast string moves).
+/// Processors without what differs between runs (random numbers) and what TCG makes slow or uneven
+/// (fast string moves).
 const STEADY_CPU: &str = "max,-rdrand,-rdseed,-erms,-fsrm";
 
 /// A machine before its start.
@@ -186,7 +188,8 @@ fn line() -> Outcome<(UnixStream, UnixStream)> {
     UnixStream::pair().context(Class::Internal, || "cannot make a pair of sockets".to_string())
 }
 
-/// Hardware virtualization only where the processor says so and the kernel gives it to us; elsewhere `/dev/kvm` deceives.
+/// Hardware virtualization only where the processor says so and the kernel gives it to us;
+/// elsewhere `/dev/kvm` deceives.
 fn kvm_works() -> bool {
     let flags = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let has_flag = flags

@@ -1,7 +1,8 @@
 //! Splits what comes over COM2 into messages for people and records for the host.
 //!
-//! A record is `ESC ] nacre ; KEY BEL`: `ready`, `exit=STATUS`, or `file=NAME;SIZE`, behind which SIZE bytes follow. The guest is not trusted:
-//! only files that the command line names are written, an overlong or unknown record is shown as the text that it is.
+//! A record is `ESC ] nacre ; KEY BEL`: `ready`, `exit=STATUS`, or `file=NAME;SIZE`, behind which
+//! SIZE bytes follow. The guest is not trusted: only files that the command line names are written,
+//! an overlong or unknown record is shown as the text that it is.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;

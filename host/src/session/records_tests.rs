@@ -1,4 +1,5 @@
-//! Tests of records that touch files. They stand apart because the fuzz targets include `records` without the rest of the command.
+//! Tests of records that touch files. They stand apart because the fuzz targets include `records`
+//! without the rest of the command.
 
 use super::records::Splitter;
 use std::collections::BTreeSet;

@@ -22,7 +22,8 @@ const COLLECT: Duration = Duration::from_micros(500);
 /// Bytes that are taken at a time, at most.
 const PART: usize = 16384;
 
-/// Reads `line` to its end, and gives each part to `take` until that says no more. It sleeps for `pause` after each part that was not full.
+/// Reads `line` to its end, and gives each part to `take` until that says no more. It sleeps for
+/// `pause` after each part that was not full.
 fn read_line(mut line: impl Read, pause: Duration, mut take: impl FnMut(&[u8]) -> bool) {
     let mut buffer = [0; PART];
     loop {
@@ -87,8 +88,8 @@ fn show(sink: &mut Sink, bytes: &[u8]) {
 /// Maximum of pieces of input that wait for the guest. Then the input itself waits.
 const WAITING_PIECES: usize = 256;
 
-/// Standard input to COM1. It is read from the start, so that Ctrl-] is always heard, and written once the guest is ready:
-/// earlier bytes would be lost when it sets up the line.
+/// Standard input to COM1. It is read from the start, so that Ctrl-] is always heard, and written
+/// once the guest is ready: earlier bytes would be lost when it sets up the line.
 pub fn carry_input(
     input: Box<dyn Read + Send>,
     mut line: UnixStream,
@@ -108,7 +109,8 @@ pub fn carry_input(
         });
     });
     thread::spawn(move || {
-        // The session never sends: it drops its end when the guest is ready, or when it ends itself.
+        // The session never sends: it drops its end when the guest is ready, or when it ends
+        // itself.
         let _ = released.recv();
         let mut count = 0;
         for piece in waiting {

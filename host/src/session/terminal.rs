@@ -49,8 +49,8 @@ static BEFORE: Mutex<Option<Termios>> = Mutex::new(None);
 pub struct Raw(());
 
 impl Raw {
-    /// Every key goes to the guest as it is; signals, echo and line ends are the guest's affair. What is not of the guest's terminal has
-    /// to go through [`Lines`].
+    /// Every key goes to the guest as it is; signals, echo and line ends are the guest's affair.
+    /// What is not of the guest's terminal has to go through [`Lines`].
     pub fn enter() -> Option<Raw> {
         let before = tcgetattr(stdin()).ok()?;
         let mut raw = before.clone();

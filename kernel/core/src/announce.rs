@@ -1,8 +1,11 @@
-//! Who lets a thread run. A thread with a scheduler runs only on time that somebody gives it (`donate`); its scheduler's port is told when it becomes ready, by a message that the kernel sends
-//! in its name and that wants no answer.
+//! Who lets a thread run. A thread with a scheduler runs only on time that somebody gives it
+//! (`donate`); its scheduler's port is told when it becomes ready, by a message that the kernel
+//! sends in its name and that wants no answer.
 //!
-//! A scheduled thread that is ready and on no CPU is announced (`Ready`: first on the kernel's ring of announcements, then on the port's ring of senders) or waits to be given time
-//! (`Time`): its scheduler knows of it, or it has none. It never goes into the run queue, whatever becomes of its scheduler.
+//! A scheduled thread that is ready and on no CPU is announced (`Ready`: first on the kernel's ring
+//! of announcements, then on the port's ring of senders) or waits to be given time (`Time`): its
+//! scheduler knows of it, or it has none. It never goes into the run queue, whatever becomes of its
+//! scheduler.
 
 use crate::call_result::wrong;
 use crate::kernel::{Attempt, Done, Kernel};
@@ -85,7 +88,8 @@ impl<M: Machine> Kernel<M> {
         }
     }
 
-    /// Whether the thread has a scheduler, and another one than `reader`: what a thread and its maker have in common neither can see.
+    /// Whether the thread has a scheduler, and another one than `reader`: what a thread and its
+    /// maker have in common neither can see.
     pub(crate) fn scheduled_otherwise(&self, reader: Thread<'_>, thread: Thread<'_>) -> bool {
         let port = |thread: Thread<'_>| list::link_target(&self.machine, thread.scheduler());
         thread.has(Thread::SCHEDULED) && !(reader.has(Thread::SCHEDULED) && port(reader) == port(thread))
@@ -96,7 +100,8 @@ impl<M: Machine> Kernel<M> {
         list::link_target(&self.machine, thread.scheduler()).filter(|_| self.scheduled_otherwise(reader, thread))
     }
 
-    /// A stopped thread gets the scheduler that its state says; one that has none there is scheduled as the caller is, as if that had just made it.
+    /// A stopped thread gets the scheduler that its state says; one that has none there is
+    /// scheduled as the caller is, as if that had just made it.
     pub(crate) fn scheduler_import(&self, caller: Thread<'_>, thread: Thread<'_>, port: Option<Physical>, [flags, word]: [u64; 2]) {
         if flags & ThreadState::SCHEDULED != 0 {
             thread.raise(Thread::SCHEDULED);
@@ -120,13 +125,16 @@ impl<M: Machine> Kernel<M> {
         self.cpus[self.machine.cpu()].timer_stale.set(true);
     }
 
-    /// Everybody on a ring of receivers is to look again. They may be very many: so they hear of it as schedulers do.
+    /// Everybody on a ring of receivers is to look again. They may be very many: so they hear of it
+    /// as schedulers do.
     pub(crate) fn announce_receivers(&self, receivers: Physical) {
         list::splice(&self.machine, receivers, self.announcements());
         self.cpus[self.machine.cpu()].timer_stale.set(true);
     }
 
-    /// Lets threads that have become ready wait at their schedulers' ports, and receivers look again. Whoever receives there may have a scheduler too, and so on: those are left for the next time.
+    /// Lets threads that have become ready wait at their schedulers' ports, and receivers look
+    /// again. Whoever receives there may have a scheduler too, and so on: those are left for the
+    /// next time.
     pub(crate) fn announce_some(&self) {
         for _ in 0..MOST_ANNOUNCED {
             let Some(node) = list::first(&self.machine, self.announcements()) else { return };

@@ -1,4 +1,5 @@
-//! Making root: the kernel's own space, root's space, thread and first references, in frames that the machine has set aside.
+//! Making root: the kernel's own space, root's space, thread and first references, in frames that
+//! the machine has set aside.
 
 use crate::create::REGION_END;
 use crate::kernel::Kernel;
@@ -16,7 +17,8 @@ use nacre_abi::{ObjectType, PAGE_SIZE, Rights};
 pub struct Boot<'a> {
     /// Memory with nothing in it: page-aligned, sorted.
     pub memory: &'a [MemoryRange],
-    /// Frames for the first objects: at least [`Boot::FRAMES`], in one piece, zeroed, marked as the kernel's.
+    /// Frames for the first objects: at least [`Boot::FRAMES`], in one piece, zeroed, marked as the
+    /// kernel's.
     pub boot_frames: MemoryRange,
     /// Where the boot image is; a multiple of a page.
     pub image_start: u64,
@@ -123,7 +125,8 @@ impl<M: Machine> Kernel<M> {
         }
     }
 
-    /// Maps `size` bytes of the machine at `from` to `address` of root's space, as mapping number `number`.
+    /// Maps `size` bytes of the machine at `from` to `address` of root's space, as mapping number
+    /// `number`.
     fn root_map(&self, physical: Region<'_>, number: u64, segment: Segment) {
         let at = self.root_space().at.add(MAPPINGS + number * ObjectType::Mapping.size());
         let rights = Rights::from_bits(segment.rights).unwrap_or(Rights::NONE);

@@ -1,4 +1,5 @@
-//! The table of calls: number to function. The commonest course of the two that carry most messages is taken before it (`fast`).
+//! The table of calls: number to function. The commonest course of the two that carry most messages
+//! is taken before it (`fast`).
 
 use crate::kernel::{Attempt, Done, Kernel};
 use crate::machine::Machine;

@@ -97,7 +97,8 @@ impl<M: Machine> Kernel<M> {
         self.layer(self.space_at_home(mapping.home()), mapping.rights())
     }
 
-    /// Returns where the first mapping that touches `page..end` of a space starts, but for the page itself.
+    /// Returns where the first mapping that touches `page..end` of a space starts, but for the page
+    /// itself.
     pub(crate) fn next_mapped(&self, space: Space<'_>, page: u64, end: u64) -> u64 {
         let starts = [self.mappings(space), self.overlays(space)].map(|layer| layer.first(page, end).map_or(end, |node| node.start().max(page + PAGE_SIZE)));
         starts[0].min(starts[1])

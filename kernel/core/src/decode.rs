@@ -1,4 +1,5 @@
-//! Decoding of arguments: from registers and addresses to objects. Nothing here changes anything but the caller's own tables.
+//! Decoding of arguments: from registers and addresses to objects. Nothing here changes anything
+//! but the caller's own tables.
 
 use crate::call_result::wrong;
 use crate::kernel::{Attempt, Kernel};
@@ -45,7 +46,8 @@ impl<M: Machine> Kernel<M> {
         Ok(leaf.physical)
     }
 
-    /// The live object that starts at `at`, an address in an object frame. A thread fills its frame, and what stands inside it is the user's: no object starts there.
+    /// The live object that starts at `at`, an address in an object frame. A thread fills its
+    /// frame, and what stands inside it is the user's: no object starts there.
     #[inline(always)]
     pub(crate) fn object_in_frame(&self, at: Physical) -> Option<(ObjectType, Physical)> {
         let object = object::type_at(&self.machine, at)?;
@@ -53,7 +55,8 @@ impl<M: Machine> Kernel<M> {
         (!inside_thread).then_some((object, at))
     }
 
-    /// The object of type `wanted` at `address`, or that a reference there leads to which carries `right`.
+    /// The object of type `wanted` at `address`, or that a reference there leads to which carries
+    /// `right`.
     #[inline(always)]
     pub(crate) fn target(&self, thread: Thread<'_>, argument: u8, address: u64, wanted: ObjectType, right: u64) -> Attempt<Physical> {
         let named = self.object(thread, argument, address)?;
@@ -91,8 +94,9 @@ impl<M: Machine> Kernel<M> {
         Ok(self.space(self.controlled(caller, argument, ObjectType::Space)?))
     }
 
-    /// Decodes a port to which the kernel itself is to send messages, or `None` for 0. A reference that only lets its holder send is not enough: a server takes such a message
-    /// for the kernel's word.
+    /// Decodes a port to which the kernel itself is to send messages, or `None` for 0. A reference
+    /// that only lets its holder send is not enough: a server takes such a message for the kernel's
+    /// word.
     pub(crate) fn keeper_argument(&self, caller: Thread<'_>, argument: u8) -> Attempt<Option<Physical>> {
         match caller.argument(argument) {
             0 => Ok(None),
@@ -120,7 +124,8 @@ impl<M: Machine> Kernel<M> {
         }
     }
 
-    /// A range: page-aligned, not empty, below `end`. `arguments` are the numbers of start and size.
+    /// A range: page-aligned, not empty, below `end`. `arguments` are the numbers of start and
+    /// size.
     pub(crate) fn page_range(&self, start: u64, size: u64, end: u64, arguments: [u8; 2]) -> Attempt<()> {
         if !start.is_multiple_of(PAGE_SIZE) || start >= end {
             return wrong(Code::BadRange, arguments[0]);

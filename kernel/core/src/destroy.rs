@@ -1,4 +1,5 @@
-//! Destruction. Each long part is done step by step and can be cut off between any two: made again, the call goes on with what is left.
+//! Destruction. Each long part is done step by step and can be cut off between any two: made again,
+//! the call goes on with what is left.
 
 use crate::call_result::wrong;
 use crate::frame::PAGE_WORK;
@@ -27,7 +28,8 @@ impl<M: Machine> Kernel<M> {
         Ok(if at == caller.at { Done::Settled } else { Done::Return })
     }
 
-    /// Destroys what the reference at `name` leads to. It is the last to be cut: a caller that must come back still finds the object by it.
+    /// Destroys what the reference at `name` leads to. It is the last to be cut: a caller that must
+    /// come back still finds the object by it.
     fn destroy_by_reference(&self, caller: Thread<'_>, object: ObjectType, at: Physical, name: Physical) -> Attempt<()> {
         let link = self.reference(name).target();
         list::remove(&self.machine, link.add(8));
@@ -123,7 +125,8 @@ impl<M: Machine> Kernel<M> {
             self.halt(thread)?;
             self.wait_cancel(thread);
         }
-        // This can take several entries, between which the thread is still one: a caller that ends itself comes back, others can be started again.
+        // This can take several entries, between which the thread is still one: a caller that ends
+        // itself comes back, others can be started again.
         self.links_cut(thread.links())?;
         thread.raise(Thread::STOPPED);
         self.thread_unbind(thread);
@@ -134,8 +137,9 @@ impl<M: Machine> Kernel<M> {
         Ok(())
     }
 
-    /// Notifies the watcher of a space, or else its keeper, after a thread has left it. A space hears of the ends of its own threads from its own; but nobody in
-    /// it can tell if the last one is gone, or does, if somebody outside took one.
+    /// Notifies the watcher of a space, or else its keeper, after a thread has left it. A space
+    /// hears of the ends of its own threads from its own; but nobody in it can tell if the last one
+    /// is gone, or does, if somebody outside took one.
     fn tell_end(&self, space: Space<'_>, is_foreign: bool) {
         let told = [space.watcher(), space.keeper()].into_iter().find_map(|link| list::link_target(&self.machine, link));
         if let Some(port) = told.filter(|_| is_foreign || list::is_empty(&self.machine, space.threads())) {
@@ -219,7 +223,8 @@ impl<M: Machine> Kernel<M> {
         self.waiters_end(set.receivers())
     }
 
-    /// Makes sure that a thread is stopped and on no CPU. On another CPU: that one is told, and the call is to be made again.
+    /// Makes sure that a thread is stopped and on no CPU. On another CPU: that one is told, and the
+    /// call is to be made again.
     pub(crate) fn halt(&self, thread: Thread<'_>) -> Attempt<()> {
         if thread.cpu() != 0 && thread.cpu() != self.machine.cpu() as u64 + 1 {
             thread.raise(Thread::EVICT);

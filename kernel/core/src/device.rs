@@ -8,7 +8,8 @@ use crate::object::{Reference, Thread};
 use nacre_abi::object::TargetType;
 use nacre_abi::{Code, PAGE_SIZE, Rights};
 
-/// Where in the frame of globals the bindings of interrupt lines start; each is a link to a port, then the bits.
+/// Where in the frame of globals the bindings of interrupt lines start; each is a link to a port,
+/// then the bits.
 const BINDINGS: u64 = 1024;
 /// Bytes of one binding.
 const BINDING_SIZE: u64 = 32;
@@ -59,7 +60,8 @@ impl<M: Machine> Kernel<M> {
         Ok(Done::Return)
     }
 
-    /// The reference at argument 2, which is to lead to a part of the range that argument 1 leads to.
+    /// The reference at argument 2, which is to lead to a part of the range that argument 1 leads
+    /// to.
     fn narrow(&self, caller: Thread<'_>, kind: TargetType) -> Attempt<Done> {
         let range = self.resource_argument(caller, 1, kind)?;
         let to = self.reference_argument(caller, 2)?;

@@ -1,9 +1,15 @@
-//! Time that a thread gives to another: CPU inheritance (Ford and Susarla 1996). A donation lasts until something comes to a port, a time passes, the thread that it is for cannot go on, or it yields.
+//! Time that a thread gives to another: CPU inheritance (Ford and Susarla 1996). A donation lasts
+//! until something comes to a port, a time passes, the thread that it is for cannot go on, or it
+//! yields.
 //!
-//! A CPU that runs on given time follows a *chain*: from its `base`, a thread that has the CPU by its own right and donates, to the thread that it donates to, from a client that waits to the
-//! server that it waits for, and so on to one that can run. Nothing of a chain is kept but the base, the donors in it (to charge them for the time), and a number. Whatever may change it asks
-//! the CPU to look (`chain_touched`), and the chain is followed anew from the base when that CPU leaves the kernel. All threads of a chain carry its number; numbers never return, so
-//! two threads with the same number belong to the same chain, and the CPU can go from one to the other without following it.
+//! A CPU that runs on given time follows a *chain*: from its `base`, a thread that has the CPU by
+//! its own right and donates, to the thread that it donates to, from a client that waits to the
+//! server that it waits for, and so on to one that can run. Nothing of a chain is kept but the
+//! base, the donors in it (to charge them for the time), and a number. Whatever may change it asks
+//! the CPU to look (`chain_touched`), and the chain is followed anew from the base when that CPU
+//! leaves the kernel. All threads of a chain carry its number; numbers never return, so two threads
+//! with the same number belong to the same chain, and the CPU can go from one to the other without
+//! following it.
 
 use crate::call_result::wrong;
 use crate::kernel::{Attempt, Done, Kernel, Stop};
@@ -78,7 +84,8 @@ impl<M: Machine> Kernel<M> {
         self.leave_cpu(caller);
     }
 
-    /// The commonest chain has two threads, by the right of the first: nothing of it needs to be followed. Where anything is out of the ordinary this does nothing.
+    /// The commonest chain has two threads, by the right of the first: nothing of it needs to be
+    /// followed. Where anything is out of the ordinary this does nothing.
     fn donate_directly(&self, caller: Thread<'_>, donee: Thread<'_>) {
         let cpu = self.machine.cpu();
         let this = &self.cpus[cpu];
@@ -107,7 +114,8 @@ impl<M: Machine> Kernel<M> {
         self.chains.get() << CPU_BITS | cpu as u64
     }
 
-    /// The way back in such a chain: `caller` yields, and the only donor goes on. False if it is not one.
+    /// The way back in such a chain: `caller` yields, and the only donor goes on. False if it is
+    /// not one.
     fn give_back_directly(&self, cpu: usize, caller: Thread<'_>) -> bool {
         let this = &self.cpus[cpu];
         let chain = &this.chain;
@@ -222,7 +230,8 @@ impl<M: Machine> Kernel<M> {
         }
     }
 
-    /// Whoever runs on given time gives it back to the innermost donor; false if nobody does on this CPU.
+    /// Whoever runs on given time gives it back to the innermost donor; false if nobody does on
+    /// this CPU.
     pub(crate) fn chain_yield(&self, cpu: usize, caller: Thread<'_>) -> bool {
         let chain = &self.cpus[cpu].chain;
         let Some(last) = chain.count.get().checked_sub(1) else { return false };
@@ -271,7 +280,8 @@ impl<M: Machine> Kernel<M> {
         self.chain_follow(cpu)
     }
 
-    /// Who runs on this CPU after all, if `chosen` would: follows the chain if that is to be done, and tells schedulers who is ready.
+    /// Who runs on this CPU after all, if `chosen` would: follows the chain if that is to be done,
+    /// and tells schedulers who is ready.
     #[inline(always)]
     pub(crate) fn chain_settle(&self, cpu: usize, chosen: Physical) -> Physical {
         let chain = &self.cpus[cpu].chain;
@@ -319,7 +329,8 @@ impl<M: Machine> Kernel<M> {
         chosen
     }
 
-    /// Follows the chain from the base: the thread that it leads to runs; if it leads nowhere, the innermost donor's donation ends. Null if nobody can run by the base's right.
+    /// Follows the chain from the base: the thread that it leads to runs; if it leads nowhere, the
+    /// innermost donor's donation ends. Null if nobody can run by the base's right.
     fn chain_follow(&self, cpu: usize) -> Physical {
         let chain = &self.cpus[cpu].chain;
         self.chain_drop(cpu);
@@ -405,7 +416,8 @@ impl<M: Machine> Kernel<M> {
         }
     }
 
-    /// The thread that received last from the port at an address, if there is still such a port, and such a thread.
+    /// The thread that received last from the port at an address, if there is still such a port,
+    /// and such a thread.
     fn holder_of(&self, port: Physical) -> Option<Physical> {
         let at = self.object_still(port, ObjectType::Port)?;
         let holder = self.object_still(self.port(at).holder(), ObjectType::Thread)?;

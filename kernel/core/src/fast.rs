@@ -8,9 +8,12 @@
 //! theirs; whoever is anywhere else in the core has all locks. What is written is then
 //!
 //! - this CPU's and the caller's: the caller is loaded here;
-//! - a client that waits for the caller's reply: it is on no ring and no CPU, and only through the caller does a short course come to it;
-//! - what the *claim* guards: where senders and receivers of a port meet, which is the set that the port is in, or the port itself. It covers the rings of receivers of all of these ports and of the set,
-//!   pending bits, the set's ring of ready ports, and the threads that wait there to receive. A thread is on such a ring only once its whole context is in its page.
+//! - a client that waits for the caller's reply: it is on no ring and no CPU, and only through the
+//!   caller does a short course come to it;
+//! - what the *claim* guards: where senders and receivers of a port meet, which is the set that the
+//!   port is in, or the port itself. It covers the rings of receivers of all of these ports and of
+//!   the set, pending bits, the set's ring of ready ports, and the threads that wait there to
+//!   receive. A thread is on such a ring only once its whole context is in its page.
 //! - the bits of `Space::active`, which are turned over in one step.
 //!
 //! All else is only read here, and written under all locks. Who does not get a claim does not wait

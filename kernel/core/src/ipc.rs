@@ -1,4 +1,6 @@
-//! Messages: synchronous, unbuffered. A sender and a receiver meet at a port; whoever comes first waits there. `transfer` moves what is sent; this file is who meets whom, and what becomes of both.
+//! Messages: synchronous, unbuffered. A sender and a receiver meet at a port; whoever comes first
+//! waits there. `transfer` moves what is sent; this file is who meets whom, and what becomes of
+//! both.
 //!
 //! | thread | stands at | is linked |
 //! | --- | --- | --- |
@@ -20,9 +22,11 @@ use nacre_abi::object::TargetType;
 use nacre_abi::rights::{REFERENCE_CONTROL, REFERENCE_NOTIFY, REFERENCE_USE};
 use nacre_abi::{Call, Code, ObjectType, Status};
 
-/// Most threads that a message finds giving their time at its port; who else waits there is told later.
+/// Most threads that a message finds giving their time at its port; who else waits there is told
+/// later.
 const MOST_DONORS_TOLD: usize = 8;
-/// What it takes to find that a message cannot go over, for a page of the receiver's that is not there, or of a sender that waits, in instructions.
+/// What it takes to find that a message cannot go over, for a page of the receiver's that is not
+/// there, or of a sender that waits, in instructions.
 const VAIN_WORK: u32 = 900;
 
 impl<M: Machine> Kernel<M> {
@@ -56,7 +60,8 @@ impl<M: Machine> Kernel<M> {
         Some(thread_of_queue_node(node))
     }
 
-    /// A message that wants an answer was taken: from now on the receiver owes the sender a reply, and goes on with what it received.
+    /// A message that wants an answer was taken: from now on the receiver owes the sender a reply,
+    /// and goes on with what it received.
     #[inline(always)]
     pub(crate) fn connect(&self, sender: Thread<'_>, receiver: Thread<'_>) {
         sender.set_wait(WaitKind::Reply as u64);
@@ -73,7 +78,8 @@ impl<M: Machine> Kernel<M> {
         receiver.set_wait(WaitKind::None as u64);
     }
 
-    /// Gives what `sender` sends to the first receiver that can take it; `None` if nobody waits (any more).
+    /// Gives what `sender` sends to the first receiver that can take it; `None` if nobody waits
+    /// (any more).
     #[inline(always)]
     pub(crate) fn meet(&self, sender: Thread<'_>, port: Port<'_>, needs_reply: bool) -> Attempt<Option<Thread<'_>>> {
         while let Some(receiver) = self.receiver_of(port) {
@@ -136,7 +142,8 @@ impl<M: Machine> Kernel<M> {
     }
 
     pub(crate) fn ipc_receive_reply(&self, caller: Thread<'_>) -> Attempt<Done> {
-        // Whoever is owed a reply waits for it without making this call: nobody owes the caller one.
+        // Whoever is owed a reply waits for it without making this call: nobody owes the caller
+        // one.
         debug_assert!(!caller.has(Thread::AWAITS_REPLY));
         Err(Status::new(Code::Gone).into())
     }
@@ -169,7 +176,8 @@ impl<M: Machine> Kernel<M> {
         }
         let status = self.transfer_reply(server, client)?;
         if !self.is_connected(client) {
-            // One of the references that it received took the place of the only one by which it could be answered.
+            // One of the references that it received took the place of the only one by which it
+            // could be answered.
             return Ok(());
         }
         self.deadline_disarm(client);
@@ -200,7 +208,8 @@ impl<M: Machine> Kernel<M> {
         if caller.client() == Physical(0) {
             return Err(Status::new(Code::NotConnected).into());
         }
-        // While the reply goes out, the caller is not to be the one that this CPU was to run: then the client can be.
+        // While the reply goes out, the caller is not to be the one that this CPU was to run: then
+        // the client can be.
         self.leave_cpu(caller);
         let answered = self.answer(caller, self.thread(caller.client()));
         if let Err(stop) = answered {
@@ -321,7 +330,8 @@ impl<M: Machine> Kernel<M> {
         }
     }
 
-    /// Lets the other ports of a set come first next time, so that one busy port does not starve them.
+    /// Lets the other ports of a set come first next time, so that one busy port does not starve
+    /// them.
     fn rotate_ready(&self, port: Port<'_>) {
         if let Some(set) = list::link_target(&self.machine, port.set())
             && !list::is_empty(&self.machine, port.ready())
@@ -370,7 +380,8 @@ impl<M: Machine> Kernel<M> {
         Some(receiver)
     }
 
-    /// Something has come to a port other than by a meeting: whoever waits to receive from it, or from its set, makes the call again.
+    /// Something has come to a port other than by a meeting: whoever waits to receive from it, or
+    /// from its set, makes the call again.
     pub(crate) fn port_look_again(&self, port: Port<'_>) {
         port.refresh_ready(&self.machine);
         if !port.has_something(&self.machine) {

@@ -10,7 +10,8 @@ use nacre_abi::Code;
 
 pub use crate::call_result::{Attempt, Done, Next, Stop};
 
-/// What one CPU is at. Written by that CPU, and read by others under all locks; so it has its cache lines for itself.
+/// What one CPU is at. Written by that CPU, and read by others under all locks; so it has its cache
+/// lines for itself.
 #[repr(align(128))]
 pub(crate) struct Cpu {
     /// The thread whose context the machine holds; null while idle.
@@ -25,7 +26,8 @@ pub(crate) struct Cpu {
     pub ahead: Cell<u32>,
     /// `SpaceState::TIME_HIDDEN` while the machine hides its time from the user, else 0.
     pub time_hidden: Cell<u64>,
-    /// What the timer is set to; it may be earlier than it need be, and is then set anew when it comes.
+    /// What the timer is set to; it may be earlier than it need be, and is then set anew when it
+    /// comes.
     pub armed: Cell<u64>,
     /// Something happened that may want another timer setting.
     pub timer_stale: Cell<bool>,
@@ -61,7 +63,8 @@ pub struct Kernel<M: Machine> {
     pub(crate) idle: Cell<u64>,
     /// CPUs that were started, one bit each.
     pub(crate) online: Cell<u64>,
-    /// Frame with the anchors of the run queue, of the announcements and of those that were told, the links of interrupt lines, and the kernel's own space.
+    /// Frame with the anchors of the run queue, of the announcements and of those that were told,
+    /// the links of interrupt lines, and the kernel's own space.
     pub(crate) globals: Cell<Physical>,
     /// How many chains of donations were followed.
     pub(crate) chains: Cell<u64>,
@@ -85,9 +88,11 @@ pub struct Kernel<M: Machine> {
 
 /// Instructions, roughly, that a long operation takes before it stops to let interrupts in.
 const BUDGET: u32 = 3000;
-/// Instructions, roughly, after which a call goes on in another entry before it follows mappings once more.
+/// Instructions, roughly, after which a call goes on in another entry before it follows mappings
+/// once more.
 const REACH: u32 = 2500;
-/// How often in a row that happens to one thread before its call fails. Pages that were found stay in the tables, so a message needs fewer than half of them.
+/// How often in a row that happens to one thread before its call fails. Pages that were found stay
+/// in the tables, so a message needs fewer than half of them.
 const MOST_CUT_OFF: u64 = 64;
 /// Instructions, roughly, that filling a page with zeros takes.
 pub(crate) const ZERO_WORK: u32 = 550;
@@ -128,8 +133,9 @@ impl<M: Machine> Kernel<M> {
         self.followed.set(self.followed.get() + instructions);
     }
 
-    /// Whether the call of the thread on this CPU may go on with something that cannot be cut off, or follow mappings once more. If not it is made again, and finds in the tables what it found till now. Where somebody takes
-    /// that out of the tables again and again it fails.
+    /// Whether the call of the thread on this CPU may go on with something that cannot be cut off,
+    /// or follow mappings once more. If not it is made again, and finds in the tables what it found
+    /// till now. Where somebody takes that out of the tables again and again it fails.
     pub(crate) fn work_check(&self, argument: u8) -> Attempt<()> {
         if self.followed.get() < self.reach.get() {
             return Ok(());
@@ -140,7 +146,8 @@ impl<M: Machine> Kernel<M> {
         if times < MOST_CUT_OFF { Err(Stop::Again) } else { wrong(Code::TooDeep, argument) }
     }
 
-    /// A long operation has done a part that takes about so many instructions, which will not have to be done again: `Again` when it has gone on for long enough.
+    /// A long operation has done a part that takes about so many instructions, which will not have
+    /// to be done again: `Again` when it has gone on for long enough.
     pub(crate) fn work(&self, instructions: u32) -> Attempt<()> {
         let left = self.budget.get().saturating_sub(instructions);
         self.budget.set(left);

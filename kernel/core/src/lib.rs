@@ -1,10 +1,15 @@
-//! The kernel's objects, composition of memory, messages and scheduling: safe Rust over a [`Machine`](machine::Machine).
+//! The kernel's objects, composition of memory, messages and scheduling: safe Rust over a
+//! [`Machine`](machine::Machine).
 //!
 //! How it holds together:
-//! - An object is words in an object frame, seen through a view (`view`, `object`). The kernel allocates nothing: frames are donated (`frame`).
-//! - A call is decoded wholly before it changes anything (`decode`, `user_memory`), so an error leaves no trace.
-//! - A thread that cannot go on is put back to the `syscall` instruction of its call and waits; nothing else of the call is kept (`wait`).
-//! - Hardware tables are a cache of composition (`compose`) that can be thrown away at any time (`revoke`).
+//! - An object is words in an object frame, seen through a view (`view`, `object`). The kernel
+//!   allocates nothing: frames are donated (`frame`).
+//! - A call is decoded wholly before it changes anything (`decode`, `user_memory`), so an error
+//!   leaves no trace.
+//! - A thread that cannot go on is put back to the `syscall` instruction of its call and waits;
+//!   nothing else of the call is kept (`wait`).
+//! - Hardware tables are a cache of composition (`compose`) that can be thrown away at any time
+//!   (`revoke`).
 #![no_std]
 #![forbid(unsafe_code)]
 

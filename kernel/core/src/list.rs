@@ -1,8 +1,10 @@
-//! Doubly linked rings through objects: a node and an anchor are each two words, `next` and `previous`; an empty anchor and an unlinked node point to
-//! themselves. So linking and unlinking know no special case, and a node that moves is replaced in place.
+//! Doubly linked rings through objects: a node and an anchor are each two words, `next` and
+//! `previous`; an empty anchor and an unlinked node point to themselves. So linking and unlinking
+//! know no special case, and a node that moves is replaced in place.
 //!
-//! A *link* is three words: a target, then a node in the ring of all links to that target. When the target goes, its ring is emptied and every link becomes null
-//! without anybody knowing what kind of object holds it.
+//! A *link* is three words: a target, then a node in the ring of all links to that target. When the
+//! target goes, its ring is emptied and every link becomes null without anybody knowing what kind
+//! of object holds it.
 
 use crate::machine::{Machine, Physical};
 
@@ -59,7 +61,8 @@ pub fn remove<M: Machine>(machine: &M, node: Physical) {
     words[1].set(node.0);
 }
 
-/// Lets `new` stand in the ring where `old` did; `new` need not be initialised. Works for anchors and nodes.
+/// Lets `new` stand in the ring where `old` did; `new` need not be initialised. Works for anchors
+/// and nodes.
 pub fn replace<M: Machine>(machine: &M, old: Physical, new: Physical) {
     if is_empty(machine, old) {
         return init(machine, new);

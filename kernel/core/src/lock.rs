@@ -1,4 +1,5 @@
-//! The slow halves of mutexes and conditions: to wait while a word of the user's says so, and to wake.
+//! The slow halves of mutexes and conditions: to wait while a word of the user's says so, and to
+//! wake.
 
 use crate::call_result::wrong;
 use crate::kernel::{Attempt, Done, Kernel, Stop};

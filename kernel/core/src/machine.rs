@@ -1,8 +1,11 @@
-//! What the core needs of a machine. The core never touches memory, tables or devices but through this trait, so that it is
-//! safe Rust and runs on the host, on a machine made of vectors, in tests.
+//! What the core needs of a machine. The core never touches memory, tables or devices but through
+//! this trait, so that it is safe Rust and runs on the host, on a machine made of vectors, in
+//! tests.
 //!
-//! All calls happen in the kernel, with interrupts off, in one of two ways. *Under all locks*: no other CPU is in the core. *Under the CPU's own lock*: others
-//! may be there in the same way, and only the short courses of `fast` are taken, which write what this CPU has and what they hold a claim on.
+//! All calls happen in the kernel, with interrupts off, in one of two ways. *Under all locks*: no
+//! other CPU is in the core. *Under the CPU's own lock*: others may be there in the same way, and
+//! only the short courses of `fast` are taken, which write what this CPU has and what they hold a
+//! claim on.
 
 use core::cell::Cell;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -58,9 +61,11 @@ impl SharedWord {
 #[derive(Default, Debug)]
 #[repr(C)]
 pub struct Frame {
-    /// `PLAIN`, `KERNEL`, `OBJECTS`, `TABLE`, `SEIZED` or `BLANK`, and for tables the next frame of the same pool.
+    /// `PLAIN`, `KERNEL`, `OBJECTS`, `TABLE`, `SEIZED` or `BLANK`, and for tables the next frame of
+    /// the same pool.
     pub kind: SharedWord,
-    /// For object frames: one bit for each 64-byte unit that is in use. For tables: the space that they serve.
+    /// For object frames: one bit for each 64-byte unit that is in use. For tables: the space that
+    /// they serve.
     pub units: Cell<u64>,
 }
 
@@ -71,11 +76,14 @@ impl Frame {
     pub const KERNEL: u64 = 1;
     /// Donated; holds kernel objects, or did and was not touched since.
     pub const OBJECTS: u64 = 2;
-    /// Donated; a page table. Bits 12-63 of `kind` are the address of the next frame of the pool (0 at the end).
+    /// Donated; a page table. Bits 12-63 of `kind` are the address of the next frame of the pool (0
+    /// at the end).
     pub const TABLE: u64 = 3;
-    /// Being taken away from all who see it, to become one of the two above; `units` is the number of the revocation. Its bytes are as they were: who touches it meanwhile has it back.
+    /// Being taken away from all who see it, to become one of the two above; `units` is the number
+    /// of the revocation. Its bytes are as they were: who touches it meanwhile has it back.
     pub const SEIZED: u64 = 4;
-    /// Seen by nobody, and zeros for who touches it next, whatever its bytes are now: it is cleared then.
+    /// Seen by nobody, and zeros for who touches it next, whatever its bytes are now: it is cleared
+    /// then.
     pub const BLANK: u64 = 5;
     /// A blank frame that a CPU with its own lock fills with zeros.
     pub const CLEARING: u64 = 6;
@@ -147,18 +155,22 @@ pub struct Cleared {
 pub trait Machine {
     // --- memory ---
 
-    /// `N` words of memory that only the kernel can reach (an object frame, or one that is being made into one). `at` is a multiple of 8 and the words do not
-    /// cross a frame. The implementation may rely on `at` being an address that `frame` knows.
+    /// `N` words of memory that only the kernel can reach (an object frame, or one that is being
+    /// made into one). `at` is a multiple of 8 and the words do not cross a frame. The
+    /// implementation may rely on `at` being an address that `frame` knows.
     fn words<const N: usize>(&self, at: Physical) -> &[Cell<u64>; N];
     /// What is known of the frame around `at`; `None` for devices and holes.
     fn frame(&self, at: Physical) -> Option<&Frame>;
-    /// What is known of `count` frames from that around `at` on, fewer at the end of memory. What is no memory has a kind that none of [`Frame`]'s is.
+    /// What is known of `count` frames from that around `at` on, fewer at the end of memory. What
+    /// is no memory has a kind that none of [`Frame`]'s is.
     fn frames(&self, at: Physical, count: usize) -> &[Frame];
-    /// A counter for the 2 MiB around `at`: how many frames in it are not `PLAIN`. `None` where `frame` is.
+    /// A counter for the 2 MiB around `at`: how many frames in it are not `PLAIN`. `None` where
+    /// `frame` is.
     fn special_count(&self, at: Physical) -> Option<&AtomicU32>;
     /// Fills with zeros: whole words, inside one frame.
     fn zero(&self, at: Physical, size: u64);
-    /// Copies bytes between frames of plain memory; neither end crosses a frame. The memory may change meanwhile (users run on other CPUs).
+    /// Copies bytes between frames of plain memory; neither end crosses a frame. The memory may
+    /// change meanwhile (users run on other CPUs).
     fn copy(&self, from: Physical, to: Physical, size: u64);
     /// Reads one word of plain memory, a multiple of 8.
     fn read_word(&self, at: Physical) -> u64;
@@ -169,7 +181,8 @@ pub trait Machine {
 
     // --- words of objects that several CPUs write at once ---
 
-    /// Takes the claim in the word at `at`; what its last holder wrote is then seen here. False: another CPU has it.
+    /// Takes the claim in the word at `at`; what its last holder wrote is then seen here. False:
+    /// another CPU has it.
     fn claim(&self, at: Physical) -> bool;
     /// Gives a claim back, and with it what was written.
     fn claim_end(&self, at: Physical);
@@ -182,38 +195,48 @@ pub trait Machine {
     fn table_create(&self, root: Physical);
     /// What the tables say of `address` (below `USER_END`); `None` if nothing.
     fn table_lookup(&self, root: Physical, address: u64) -> Option<Leaf>;
-    /// Where the object page's byte at `address` lies, if the tables show an object page there: the part of `table_lookup` that messages need.
+    /// Where the object page's byte at `address` lies, if the tables show an object page there: the
+    /// part of `table_lookup` that messages need.
     fn object_lookup(&self, root: Physical, address: u64) -> Option<Physical> {
         let leaf = self.table_lookup(root, address)?;
         (leaf.kind == LeafKind::Objects && leaf.size == PageSize::Small).then_some(leaf.physical)
     }
-    /// Enters a leaf for `address` (a multiple of the leaf's size), over whatever is there - also over a table of smaller pages or under a larger leaf, which is then dropped whole. True if
+    /// Enters a leaf for `address` (a multiple of the leaf's size), over whatever is there - also
+    /// over a table of smaller pages or under a larger leaf, which is then dropped whole. True if
     /// there was such a table: CPUs may still hold translations of its pages.
     fn table_enter(&self, root: Physical, address: u64, leaf: Leaf, pool: &impl TablePool) -> Result<bool, PoolExhausted>;
-    /// Enters small leaves for pages in a row from `address` on, the first as `leaf` says: for those whose frames are plain memory, and which have none. No table is made for them, and all lie
-    /// below the same one.
+    /// Enters small leaves for pages in a row from `address` on, the first as `leaf` says: for
+    /// those whose frames are plain memory, and which have none. No table is made for them, and all
+    /// lie below the same one.
     fn table_enter_row(&self, root: Physical, address: u64, leaf: Leaf, frames: &[Frame]);
-    /// Removes leaves that touch `low..high` (large leaves whole), from the low end on, until a few hundred entries were looked at.
+    /// Removes leaves that touch `low..high` (large leaves whole), from the low end on, until a few
+    /// hundred entries were looked at.
     fn table_clear(&self, root: Physical, low: u64, high: u64) -> Cleared;
     /// Forgets all of the user's part of the tables; frames below the root may be reused at once.
     fn table_reset(&self, root: Physical);
-    /// Makes sure that no CPU of the set `cpus` still uses a translation of `low..high` of the tables at `root`, before it returns.
+    /// Makes sure that no CPU of the set `cpus` still uses a translation of `low..high` of the
+    /// tables at `root`, before it returns.
     fn translations_flush(&self, cpus: u64, root: Physical, low: u64, high: u64);
 
     // --- threads ---
 
-    /// Gives the CPU's user context from thread `from` (`None`: it was idle, or the thread is gone) to `to`: FPU, bases, foreign entry, current pointer.
-    /// Both are the addresses of their thread pages. If `root` is given the tables change too.
+    /// Gives the CPU's user context from thread `from` (`None`: it was idle, or the thread is gone)
+    /// to `to`: FPU, bases, foreign entry, current pointer. Both are the addresses of their thread
+    /// pages. If `root` is given the tables change too.
     fn switch_thread(&self, from: Option<Physical>, to: Physical, root: Option<Physical>);
     /// Makes the instructions that read the machine's time protected ones on this CPU, or not.
     fn time_hide(&self, hidden: bool);
-    /// Leaves the tables of a space for the kernel's own, because the CPU goes idle or the space is being destroyed.
+    /// Leaves the tables of a space for the kernel's own, because the CPU goes idle or the space is
+    /// being destroyed.
     fn leave_space(&self);
-    /// Puts the FPU state of a thread that any CPU may still hold in its registers into its page (`discard`: drops it instead).
+    /// Puts the FPU state of a thread that any CPU may still hold in its registers into its page
+    /// (`discard`: drops it instead).
     fn fpu_settle(&self, thread: Physical, discard: bool);
-    /// The thread's page was given an FPU state by a user: makes it one that can be loaded without a fault (reserved bits, header), and marks it as used.
+    /// The thread's page was given an FPU state by a user: makes it one that can be loaded without
+    /// a fault (reserved bits, header), and marks it as used.
     fn fpu_import(&self, thread: Physical);
-    /// Writes the bases of the current thread, which a user can change without the kernel, into its page.
+    /// Writes the bases of the current thread, which a user can change without the kernel, into its
+    /// page.
     fn bases_save(&self, thread: Physical);
     /// The current thread changed its own bases or foreign entry in its page: take them over.
     fn bases_changed(&self, thread: Physical);
@@ -230,7 +253,8 @@ pub trait Machine {
     fn stamp(&self) -> u64;
     /// Nanoseconds of a difference of stamps.
     fn stamp_nanoseconds(&self, difference: u64) -> u64;
-    /// Asks for a timer interrupt on this CPU at `deadline` (in the time of `now`); `u64::MAX` = none.
+    /// Asks for a timer interrupt on this CPU at `deadline` (in the time of `now`); `u64::MAX` =
+    /// none.
     fn timer_set(&self, deadline: u64);
     /// Reads an I/O port; `width` is 1, 2 or 4.
     fn io_read(&self, port: u16, width: u8) -> u32;
@@ -245,11 +269,14 @@ pub const MAX_CPUS: usize = 64;
 /// How many interrupt lines there are.
 pub const INTERRUPT_LINES: u32 = 64;
 
-/// Where things stand in a thread's page, as word numbers: the machine's entry code saves the user's registers here.
+/// Where things stand in a thread's page, as word numbers: the machine's entry code saves the
+/// user's registers here.
 pub mod thread_page {
-    /// The registers, in the order of `ThreadState`, [`REGISTERS`](nacre_abi::state::REGISTERS) words.
+    /// The registers, in the order of `ThreadState`, [`REGISTERS`](nacre_abi::state::REGISTERS)
+    /// words.
     pub const REGISTERS: usize = 64;
-    /// Word of the machine's own: bit 0 = the thread has used the FPU. The rest as the machine likes.
+    /// Word of the machine's own: bit 0 = the thread has used the FPU. The rest as the machine
+    /// likes.
     pub const MACHINE: usize = 96;
     /// A second word of the machine's own.
     pub const MACHINE_SECOND: usize = 97;

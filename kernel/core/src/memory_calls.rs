@@ -1,5 +1,6 @@
-//! What an owner of memory can ask of it: which objects are in it, where one of them is, and to have it all back. All go through the range, skip large parts
-//! without anything special in them, and can be cut off: the registers say where to go on.
+//! What an owner of memory can ask of it: which objects are in it, where one of them is, and to
+//! have it all back. All go through the range, skip large parts without anything special in them,
+//! and can be cut off: the registers say where to go on.
 
 use crate::call_result::wrong;
 use crate::kernel::{Attempt, Done, Kernel, Stop};
@@ -16,12 +17,14 @@ use nacre_abi::{Code, ObjectType, PAGE_SIZE, Rights, USER_END};
 const MOST_ENTRIES: u64 = 128;
 /// What looking at a page or an object takes, in instructions.
 const LOOK_WORK: u32 = 80;
-/// What taking an object back takes, but for its size, which is filled with zeros: a thread's is a page.
+/// What taking an object back takes, but for its size, which is filled with zeros: a thread's is a
+/// page.
 const OBJECT_WORK: u32 = 300;
 /// Pages that are cleared together, and what that takes, in instructions.
 const ROW: u64 = 32;
 const ROW_WORK: u32 = 2000;
-/// What it takes to come back to a page whose objects have gone: finding it, and looking at those before it.
+/// What it takes to come back to a page whose objects have gone: finding it, and looking at those
+/// before it.
 const RETURN_WORK: u32 = 1200;
 /// What looking at [`ROW`] pages, and finding out where they are, takes.
 const ROW_LOOK_WORK: u32 = 900;
@@ -35,7 +38,8 @@ pub(crate) struct Part {
 }
 
 impl<M: Machine> Kernel<M> {
-    /// The frame around `address` of the caller's space if there may be anything special in it, and where to go on when it is done with.
+    /// The frame around `address` of the caller's space if there may be anything special in it, and
+    /// where to go on when it is done with.
     #[inline(always)]
     fn frame_at(&self, caller: Thread<'_>, part: &mut Part, address: u64, end: u64) -> (Option<Physical>, u64) {
         let page = address & !(PAGE_SIZE - 1);
@@ -52,7 +56,8 @@ impl<M: Machine> Kernel<M> {
         }
     }
 
-    /// The part of the caller's space from `page` on that lies in a row and may be used so; if nothing is there, where the next mapping may start.
+    /// The part of the caller's space from `page` on that lies in a row and may be used so; if
+    /// nothing is there, where the next mapping may start.
     #[inline(never)]
     pub(crate) fn part_at(&self, caller: Thread<'_>, page: u64, end: u64, needed: Rights) -> Result<Part, u64> {
         let space = self.space(caller.space());
@@ -137,7 +142,8 @@ impl<M: Machine> Kernel<M> {
         Ok(Done::Return)
     }
 
-    /// What nobody has touched since it was cleared is zeros, and need not be read to know that. Whatever is not so for certain may hold something.
+    /// What nobody has touched since it was cleared is zeros, and need not be read to know that.
+    /// Whatever is not so for certain may hold something.
     pub(crate) fn memory_touched(&self, caller: Thread<'_>) -> Attempt<Done> {
         let (start, size) = (caller.argument(1), caller.argument(2));
         if size != 0 {
@@ -167,7 +173,8 @@ impl<M: Machine> Kernel<M> {
         Ok(Done::Return)
     }
 
-    /// Whether the page at `address` is blank, and how far those behind it are like it, as far as one look goes.
+    /// Whether the page at `address` is blank, and how far those behind it are like it, as far as
+    /// one look goes.
     fn blank_pages(&self, caller: Thread<'_>, part: &mut Part, address: u64, end: u64) -> (bool, u64) {
         if address >= part.end {
             match self.part_at(caller, address, end, Rights::READ) {
@@ -198,7 +205,8 @@ impl<M: Machine> Kernel<M> {
         Ok(next)
     }
 
-    /// Makes some pages from `address` on, in which the caller may make objects, zeros, which nobody sees until they are touched; where to go on, and what it took.
+    /// Makes some pages from `address` on, in which the caller may make objects, zeros, which
+    /// nobody sees until they are touched; where to go on, and what it took.
     fn reclaim_row(&self, caller: Thread<'_>, part: &mut Part, address: u64, end: u64) -> Attempt<(u64, u32)> {
         if address >= part.end {
             match self.part_at(caller, address, end, Rights::WRITE.union(Rights::OBJECTS)) {
@@ -214,7 +222,8 @@ impl<M: Machine> Kernel<M> {
                 continue;
             }
             if !matches!(kind, Frame::PLAIN | Frame::SEIZED) && self.reclaim_frame(caller, first.add(number as u64 * PAGE_SIZE), frame)? {
-                // One of the objects may have been what showed the caller this memory: it is looked up again.
+                // One of the objects may have been what showed the caller this memory: it is looked
+                // up again.
                 *part = Part::default();
                 return Ok((address, RETURN_WORK));
             }

@@ -1,4 +1,5 @@
-//! Copies of whole pages inside the caller's space: what forks are made of. A frame that nobody has touched is not cleared first, only to be written over.
+//! Copies of whole pages inside the caller's space: what forks are made of. A frame that nobody has
+//! touched is not cleared first, only to be written over.
 
 use crate::kernel::{Attempt, Done, Kernel};
 use crate::machine::{Frame, Machine, Physical, thread_page::register};
@@ -6,11 +7,13 @@ use crate::memory_calls::Part;
 use crate::object::Thread;
 use nacre_abi::{PAGE_SIZE, Rights, USER_END};
 
-/// What finding two pages and copying one onto the other takes, and what it takes to see that there is nothing to copy, in instructions; what moves a word takes less time than others.
+/// What finding two pages and copying one onto the other takes, and what it takes to see that there
+/// is nothing to copy, in instructions; what moves a word takes less time than others.
 const COPY_WORK: u32 = 350;
 const LOOK_WORK: u32 = 100;
 
-/// One of the two ranges: what is used of it, which argument named it, and what was found of it last.
+/// One of the two ranges: what is used of it, which argument named it, and what was found of it
+/// last.
 struct Side {
     needed: Rights,
     argument: u8,

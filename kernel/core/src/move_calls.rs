@@ -1,4 +1,5 @@
-//! Moving an object to another address: its words are copied, and whatever knew where it was is told. Rings are mended in place, so an object can be moved while it is in use.
+//! Moving an object to another address: its words are copied, and whatever knew where it was is
+//! told. Rings are mended in place, so an object can be moved while it is in use.
 
 use crate::call_result::wrong;
 use crate::kernel::{Attempt, Done, Kernel};
@@ -8,7 +9,8 @@ use crate::object::{Receivable, Space, Thread, links_of};
 use crate::tree::Tree;
 use nacre_abi::{Code, ObjectType};
 
-/// Most references to an object, and mappings, ports or threads that hang on it, for it to be moved: each must be told, in one entry.
+/// Most references to an object, and mappings, ports or threads that hang on it, for it to be
+/// moved: each must be told, in one entry.
 const MOST_TOLD: u64 = 500;
 
 impl<M: Machine> Kernel<M> {
@@ -57,7 +59,8 @@ impl<M: Machine> Kernel<M> {
         Ok(Done::Return)
     }
 
-    /// How many know where the object is, each by a word of its own; counted to a little more than is allowed.
+    /// How many know where the object is, each by a word of its own; counted to a little more than
+    /// is allowed.
     fn must_be_told(&self, object: ObjectType, at: Physical) -> u64 {
         let count = |anchor, so_far: u64| so_far + list::count(&self.machine, anchor, MOST_TOLD + 1 - so_far.min(MOST_TOLD));
         let parts = match object {

@@ -1,4 +1,5 @@
-//! The layouts of the nine objects: one file each, with what can be said of it by looking at nothing else.
+//! The layouts of the nine objects: one file each, with what can be said of it by looking at
+//! nothing else.
 
 mod mapping;
 mod port;
@@ -21,7 +22,8 @@ use crate::machine::{Machine, Physical};
 use nacre_abi::ObjectType;
 use nacre_abi::object::TargetType;
 
-/// The upper bytes of every object's first word: no address, size or register image that stands at the start of a unit within an object has them.
+/// The upper bytes of every object's first word: no address, size or register image that stands at
+/// the start of a unit within an object has them.
 const MAGIC: u64 = 0x4e61_6372_654f_0000;
 
 /// The first word of a live object.
@@ -35,7 +37,8 @@ pub fn type_of(word: u64) -> Option<ObjectType> {
     if word & !0xffff == MAGIC { ObjectType::from_number(word & 0xffff) } else { None }
 }
 
-/// Where the ring of links to an object of this type is anchored: its word number. References have none: a reference to a reference is a copy.
+/// Where the ring of links to an object of this type is anchored: its word number. References have
+/// none: a reference to a reference is a copy.
 pub const fn links_anchor(object: ObjectType) -> u64 {
     match object {
         ObjectType::Space => 10,

@@ -1,14 +1,21 @@
-//! Revocation: making sure that nobody sees any more, through the hardware's tables, what composition no longer gives.
+//! Revocation: making sure that nobody sees any more, through the hardware's tables, what
+//! composition no longer gives.
 //!
-//! It goes from a range of a space to the regions that export it, to the mappings made from those, to their spaces, and so on. The spaces that are still to do hang on a list
-//! through the spaces themselves. A space that comes up a second time is done whole, so each is visited at most twice, whatever shape (even a circle) users have built:
-//! the cost grows with the objects that are derived, and no stack or memory is needed.
+//! It goes from a range of a space to the regions that export it, to the mappings made from those,
+//! to their spaces, and so on. The spaces that are still to do hang on a list through the spaces
+//! themselves. A space that comes up a second time is done whole, so each is visited at most twice,
+//! whatever shape (even a circle) users have built: the cost grows with the objects that are
+//! derived, and no stack or memory is needed.
 //!
-//! It can be cut off between any two pieces, and why that is safe: (1) Whoever revokes first makes composition narrower (a frame is `SEIZED`, a mapping is unlinked or changed, a region
-//! closed), so from then on no table is filled with what is to go; a piece that is done stays done. (2) There is one revocation at a time, in `Revocation`; who wants to begin another
-//! first works on that one to its end, whoever began it. (3) Whoever would take away or move what it stands on - a space, region or mapping - or put a mapping where one is going, does that
-//! too, so its cursors never dangle. (4) It has a number: who began it keeps that in the frame, mapping or region, and a call that comes back knows by it whether all is done.
-//! Only then does the call return, or the memory become something else. Numbers are never shown to users.
+//! It can be cut off between any two pieces, and why that is safe: (1) Whoever revokes first makes
+//! composition narrower (a frame is `SEIZED`, a mapping is unlinked or changed, a region closed),
+//! so from then on no table is filled with what is to go; a piece that is done stays done. (2)
+//! There is one revocation at a time, in `Revocation`; who wants to begin another first works on
+//! that one to its end, whoever began it. (3) Whoever would take away or move what it stands on - a
+//! space, region or mapping - or put a mapping where one is going, does that too, so its cursors
+//! never dangle. (4) It has a number: who began it keeps that in the frame, mapping or region, and
+//! a call that comes back knows by it whether all is done. Only then does the call return, or the
+//! memory become something else. Numbers are never shown to users.
 
 use crate::kernel::{Attempt, Kernel};
 use crate::list;
@@ -66,7 +73,8 @@ impl<M: Machine> Kernel<M> {
         this.number.get()
     }
 
-    /// Begins to forget the translations of `low..high` in `space`, and all that are derived from them. No other revocation is under way.
+    /// Begins to forget the translations of `low..high` in `space`, and all that are derived from
+    /// them. No other revocation is under way.
     pub(crate) fn revoke_begin(&self, space: Space<'_>, low: u64, high: u64) -> u64 {
         let number = self.revoke_new();
         self.revoke_later(space, low, high);
@@ -199,7 +207,8 @@ impl<M: Machine> Kernel<M> {
         }
     }
 
-    /// Puts a space on the list: the first time for this range, the second time for all of it, and no third time.
+    /// Puts a space on the list: the first time for this range, the second time for all of it, and
+    /// no third time.
     pub(crate) fn revoke_later(&self, space: Space<'_>, low: u64, high: u64) {
         let this = &self.revocation;
         if space.flush_number() != this.number.get() {

@@ -1,5 +1,6 @@
-//! Who runs: one queue for all CPUs, first come first served, in slices of time. A message hands the CPU over without the queue. Threads that have a scheduler are in no queue: they run
-//! on time that others give them (`donate`).
+//! Who runs: one queue for all CPUs, first come first served, in slices of time. A message hands
+//! the CPU over without the queue. Threads that have a scheduler are in no queue: they run on time
+//! that others give them (`donate`).
 
 use crate::kernel::{Kernel, Next};
 use crate::list;
@@ -18,7 +19,8 @@ impl<M: Machine> Kernel<M> {
         self.globals.get()
     }
 
-    /// The thread may run: on this CPU if whoever it had has just left it, else when its turn comes.
+    /// The thread may run: on this CPU if whoever it had has just left it, else when its turn
+    /// comes.
     #[inline(always)]
     pub(crate) fn make_ready(&self, thread: Thread<'_>) {
         if (thread.flags() & (Thread::STOPPED | Thread::SCHEDULED)) | thread.wait() | thread.chain() != 0 {
@@ -51,12 +53,15 @@ impl<M: Machine> Kernel<M> {
         }
     }
 
-    /// Anchor of the threads that were told, in the entry under way, that a port of theirs has no references any more.
+    /// Anchor of the threads that were told, in the entry under way, that a port of theirs has no
+    /// references any more.
     pub(crate) fn told(&self) -> Physical {
         self.globals.get().add(TOLD)
     }
 
-    /// The thread, which was told so, is ready. It runs before whoever gave the last reference away goes on: so what that does next finds the server knowing, through however many layers the word has to go.
+    /// The thread, which was told so, is ready. It runs before whoever gave the last reference away
+    /// goes on: so what that does next finds the server knowing, through however many layers the
+    /// word has to go.
     pub(crate) fn tell(&self, server: Thread<'_>) {
         if server.flags() & (Thread::STOPPED | Thread::SCHEDULED) == Thread::SCHEDULED && server.waits_for(WaitKind::None) {
             // Its scheduler hears that it goes first, also if it knows that it is ready.
@@ -77,7 +82,8 @@ impl<M: Machine> Kernel<M> {
         this.timer_stale.set(true);
     }
 
-    /// Those that were told come first in the queue, and right behind them whoever was to run here: all in what is left of its turn, so that nobody gains by it. Who runs now.
+    /// Those that were told come first in the queue, and right behind them whoever was to run here:
+    /// all in what is left of its turn, so that nobody gains by it. Who runs now.
     #[cold]
     fn told_first(&self, cpu: usize, chosen: Physical) -> Physical {
         let this = &self.cpus[cpu];
@@ -93,7 +99,8 @@ impl<M: Machine> Kernel<M> {
         if leaves { Physical(0) } else { chosen }
     }
 
-    /// The same for a CPU that runs on given time: whoever gives it comes right behind those that were told. False if it does not.
+    /// The same for a CPU that runs on given time: whoever gives it comes right behind those that
+    /// were told. False if it does not.
     fn told_before_base(&self, cpu: usize, chosen: Physical) -> bool {
         let this = &self.cpus[cpu];
         let base = this.chain.base.get();
@@ -119,7 +126,8 @@ impl<M: Machine> Kernel<M> {
         true
     }
 
-    /// Somebody waits: an idle CPU takes it; if none is, each that took its thread for the only one sees to it that its slice has an end.
+    /// Somebody waits: an idle CPU takes it; if none is, each that took its thread for the only one
+    /// sees to it that its slice has an end.
     #[cold]
     fn kick_others(&self, others: u64) {
         let idle = others & self.idle.get();
@@ -142,7 +150,8 @@ impl<M: Machine> Kernel<M> {
         }
     }
 
-    /// The thread, which is ready and on no queue, runs next on this CPU in place of `from` if nobody else is chosen: if both run by the same right.
+    /// The thread, which is ready and on no queue, runs next on this CPU in place of `from` if
+    /// nobody else is chosen: if both run by the same right.
     #[inline(always)]
     pub(crate) fn hand_over(&self, from: Thread<'_>, thread: Thread<'_>) {
         let chosen = &self.cpus[self.machine.cpu()].chosen;
@@ -168,7 +177,8 @@ impl<M: Machine> Kernel<M> {
         thread.lower(Thread::EVICT);
         thread.raise(Thread::STOPPED);
         self.leave_cpu(thread);
-        // If its turn was over at the same time, it is in the run queue, or its scheduler is about to be told.
+        // If its turn was over at the same time, it is in the run queue, or its scheduler is about
+        // to be told.
         self.wait_cancel(thread);
     }
 
@@ -231,7 +241,8 @@ impl<M: Machine> Kernel<M> {
         Next::User
     }
 
-    /// Takes the first thread of the queue, if there is one, with a new slice unless it goes on in one.
+    /// Takes the first thread of the queue, if there is one, with a new slice unless it goes on in
+    /// one.
     #[inline(always)]
     pub(crate) fn queue_first(&self, cpu: usize) -> Option<Physical> {
         let node = list::first(&self.machine, self.run_queue())?;
@@ -261,7 +272,8 @@ impl<M: Machine> Kernel<M> {
     /// Nanoseconds that the thread has had of CPUs.
     pub(crate) fn used_time(&self, thread: Thread<'_>) -> u64 {
         let now = if thread.cpu() == 0 { 0 } else { self.machine.stamp() };
-        // Stamps of two CPUs may differ a little: a thread that has just come to another one has had nothing.
+        // Stamps of two CPUs may differ a little: a thread that has just come to another one has
+        // had nothing.
         let used = thread.used().wrapping_add(now).cast_signed().max(0).cast_unsigned();
         thread.had().saturating_add(self.machine.stamp_nanoseconds(used))
     }
@@ -343,7 +355,8 @@ impl<M: Machine> Kernel<M> {
         self.machine.time_hide(flags != 0);
     }
 
-    /// The flags of a space have changed: the CPUs that run it are told. This one runs the caller's, which is another.
+    /// The flags of a space have changed: the CPUs that run it are told. This one runs the
+    /// caller's, which is another.
     pub(crate) fn space_changed(&self, space: Space<'_>) {
         for cpu in 0..crate::machine::MAX_CPUS {
             if space.active() >> cpu & 1 == 1 {
@@ -391,7 +404,9 @@ impl<M: Machine> Kernel<M> {
         }
     }
 
-    /// Sets this CPU's timer for what comes first: the end of the slice if others wait, the end of a donation, or (on the first CPU) a deadline. One that is to come earlier stays: it is set anew then.
+    /// Sets this CPU's timer for what comes first: the end of the slice if others wait, the end of
+    /// a donation, or (on the first CPU) a deadline. One that is to come earlier stays: it is set
+    /// anew then.
     #[cold]
     #[inline(never)]
     fn timer_arm(&self, cpu: usize) {

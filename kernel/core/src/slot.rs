@@ -7,7 +7,8 @@ use crate::object::Thread;
 use nacre_abi::{Code, ObjectType, PAGE_SIZE, Rights, Status, USER_END};
 
 impl<M: Machine> Kernel<M> {
-    /// Where the object at address `address` would be made: checks alignment, rights and that the place is free.
+    /// Where the object at address `address` would be made: checks alignment, rights and that the
+    /// place is free.
     pub(crate) fn free_slot(&self, caller: Thread<'_>, argument: u8, address: u64, object: ObjectType) -> Attempt<Physical> {
         let found = self.slot_memory(caller, argument, address, object)?;
         self.slot_checked(argument, found, object)

@@ -1,4 +1,5 @@
-//! Export and import: every object as plain words. `get` writes all of a state or nothing; `set` checks all of it before it takes any.
+//! Export and import: every object as plain words. `get` writes all of a state or nothing; `set`
+//! checks all of it before it takes any.
 
 use crate::create::REGION_END;
 use crate::call_result::wrong;
@@ -25,7 +26,8 @@ const MOST_LINKS: usize = 3;
 
 /// A state as words, and how many.
 type Words = ([u64; MOST_WORDS], usize);
-/// What an object is linked to: of which type, where if it is anywhere now, and with which rights whoever reads the state gets a reference to it.
+/// What an object is linked to: of which type, where if it is anywhere now, and with which rights
+/// whoever reads the state gets a reference to it.
 type Links = [Option<(ObjectType, Option<Physical>, u64)>; MOST_LINKS];
 
 fn words_of<const N: usize>(state: [u64; N]) -> Words {
@@ -166,8 +168,10 @@ impl<M: Machine> Kernel<M> {
         }
     }
 
-    /// Returns the links of an object in the order of its state's documentation, as far as the caller may know of them. The export grants nothing: the references lead to
-    /// keepers, servers, clients, sets and foreign spaces without any right, so that only `reference_reveal` can tell where these are, to a caller who has their memory.
+    /// Returns the links of an object in the order of its state's documentation, as far as the
+    /// caller may know of them. The export grants nothing: the references lead to keepers, servers,
+    /// clients, sets and foreign spaces without any right, so that only `reference_reveal` can tell
+    /// where these are, to a caller who has their memory.
     fn links_from(&self, caller: Thread<'_>, object: ObjectType, at: Physical) -> Links {
         let link = |link| list::link_target(&self.machine, link);
         let known = |at: Physical| (at != Physical(0)).then_some(at);
@@ -181,7 +185,8 @@ impl<M: Machine> Kernel<M> {
             }
             ObjectType::Mapping => {
                 let mapping = self.mapping(at);
-                // Whoever changes the mapping can already show all of the region in it, with all of the region's rights.
+                // Whoever changes the mapping can already show all of the region in it, with all of
+                // the region's rights.
                 [Some((ObjectType::Region, link(mapping.region()), REFERENCE_USE)), space(self.space_at_home(mapping.home()).at), None]
             }
             ObjectType::Thread => {
@@ -238,7 +243,8 @@ impl<M: Machine> Kernel<M> {
         Ok(Done::Return)
     }
 
-    /// Link number `index` of those that the caller offers; `None` if it offers none at all, `Some(None)` if this one is to lead nowhere.
+    /// Link number `index` of those that the caller offers; `None` if it offers none at all,
+    /// `Some(None)` if this one is to lead nowhere.
     pub(crate) fn offered(&self, caller: Thread<'_>, index: usize, object: ObjectType, right: u64) -> Attempt<Option<Option<Physical>>> {
         let address = caller.argument(4);
         if address == 0 {
@@ -285,7 +291,8 @@ impl<M: Machine> Kernel<M> {
         self.page_range(start, size, end, [2, 2])?;
         let rights = self.rights_argument(rights, 2)?;
         let keeper = self.offered(caller, 0, ObjectType::Port, REFERENCE_CONTROL)?;
-        // A call that was cut off finds the change made, and only waits until what was seen before is gone.
+        // A call that was cut off finds the change made, and only waits until what was seen before
+        // is gone.
         let (stays, old) = ((region.start(), region.size()) == (start, size), region.rights());
         if stays && region.revoked() == 0 && rights.contains(old) {
             region.set_rights(rights);
@@ -348,7 +355,8 @@ impl<M: Machine> Kernel<M> {
             }
             self.mapping_change(mapping, (start, size), (region, offset), rights);
         }
-        // A call that was cut off finds the change made, and only waits until what was seen before is gone.
+        // A call that was cut off finds the change made, and only waits until what was seen before
+        // is gone.
         self.revoke_finish(mapping.revoked())?;
         mapping.set_revoked(0);
         Ok(())

@@ -10,7 +10,8 @@ use nacre_abi::{Code, ObjectType, Status, USER_END};
 
 /// Flag bits that a thread always runs with: interrupts on, and the one that is always one.
 pub(crate) const FLAGS_ALWAYS: u64 = 0x202;
-/// Flag bits that a user may choose: the arithmetic ones, direction, single step, alignment check, identification, resume.
+/// Flag bits that a user may choose: the arithmetic ones, direction, single step, alignment check,
+/// identification, resume.
 pub(crate) const FLAGS_USER: u64 = 0x0025_0dd5;
 
 impl<M: Machine> Kernel<M> {
@@ -61,7 +62,8 @@ impl<M: Machine> Kernel<M> {
         Ok(Done::Return)
     }
 
-    /// Nanoseconds that the thread has had of CPUs. Who does not see the machine's time sees none of threads.
+    /// Nanoseconds that the thread has had of CPUs. Who does not see the machine's time sees none
+    /// of threads.
     pub(crate) fn time_shown(&self, reader: Thread<'_>, thread: Thread<'_>) -> u64 {
         if self.is_time_hidden(reader) { 0 } else { self.used_time(thread) }
     }

@@ -1,4 +1,5 @@
-//! A thread as plain words, and who owes whom an answer: what of a thread's state is more than numbers. A waiting thread that is stopped stands at its call, so there is no more to it.
+//! A thread as plain words, and who owes whom an answer: what of a thread's state is more than
+//! numbers. A waiting thread that is stopped stands at its call, so there is no more to it.
 
 use crate::call_result::wrong;
 use crate::fault::{FAULT_EXCEPTION, FAULT_REGION};
@@ -14,13 +15,15 @@ use nacre_abi::rights::{REFERENCE_CONTROL, REFERENCE_USE};
 use nacre_abi::state::{REGISTERS, ReferenceState, ThreadState};
 use nacre_abi::{Call, Code, ObjectType, Rights, USER_END};
 
-/// Which word is the one that the scheduler knows the thread by: it follows what the thread has failed with.
+/// Which word is the one that the scheduler knows the thread by: it follows what the thread has
+/// failed with.
 const SCHEDULER_WORD: usize = ThreadState::FIRST_REGISTER + REGISTERS + 4;
 /// And which the time that it has had of processors.
 pub(crate) const TIME_WORD: usize = SCHEDULER_WORD + 1;
 
 impl<M: Machine> Kernel<M> {
-    /// The exported state of a thread, without its FPU state and its time, as `reader` may see it. So it is part of an exception's message, which says nothing of the machine's time.
+    /// The exported state of a thread, without its FPU state and its time, as `reader` may see it.
+    /// So it is part of an exception's message, which says nothing of the machine's time.
     pub(crate) fn thread_words(&self, reader: Thread<'_>, thread: Thread<'_>) -> [u64; ThreadState::WORDS] {
         let mut words = [0; ThreadState::WORDS];
         words[0] = ThreadState::HEADER;
@@ -42,7 +45,8 @@ impl<M: Machine> Kernel<M> {
         words
     }
 
-    /// The thread that is to be owed an answer, by `owner`, which owes `now` one: it must be stopped, want one, and be owed none.
+    /// The thread that is to be owed an answer, by `owner`, which owes `now` one: it must be
+    /// stopped, want one, and be owed none.
     fn offered_client(&self, caller: Thread<'_>, index: usize, owner: Physical, now: Physical) -> Attempt<Option<Physical>> {
         let Some(offered) = self.offered(caller, index, ObjectType::Thread, REFERENCE_CONTROL)? else { return Ok(None) };
         let client = offered.unwrap_or_default();
@@ -89,7 +93,8 @@ impl<M: Machine> Kernel<M> {
         Ok(())
     }
 
-    /// A reference can be made null, or one by which a client is answered: what leads to objects is made by their own calls.
+    /// A reference can be made null, or one by which a client is answered: what leads to objects is
+    /// made by their own calls.
     pub(crate) fn reference_set(&self, caller: Thread<'_>, at: Physical, state: &ReferenceState) -> Attempt<()> {
         let reference = self.reference(at);
         if state.target == TargetType::Null as u64 {
@@ -131,7 +136,8 @@ impl<M: Machine> Kernel<M> {
         if good && fault && call && scheduled { Ok(()) } else { wrong(Code::BadArgument, 2) }
     }
 
-    /// Takes over a checked state. Who owes the thread an answer still does if it wants the same as before.
+    /// Takes over a checked state. Who owes the thread an answer still does if it wants the same as
+    /// before.
     pub(crate) fn thread_set(&self, thread: Thread<'_>, words: &[u64; ThreadState::WORDS]) {
         let state = ThreadState::from_words(*words);
         let awaits = state.flags & ThreadState::AWAITS_REPLY != 0;

@@ -51,7 +51,8 @@ impl<M: Machine> Kernel<M> {
         self.deadlines().lowest().map_or(u64::MAX, |node| node.start())
     }
 
-    /// Ends the waits whose time has come; if there are many, the timer goes off again at once for the others.
+    /// Ends the waits whose time has come; if there are many, the timer goes off again at once for
+    /// the others.
     pub(crate) fn deadlines_expire(&self) {
         let now = self.machine.now();
         for _ in 0..MOST_EXPIRED {

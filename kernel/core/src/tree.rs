@@ -1,9 +1,12 @@
-//! Ordered sets of ranges: a treap through the objects, each node with the highest end below it, so that all ranges that overlap another are found
-//! without looking at the rest. Mappings of a space never overlap; regions may; threads that wait for a time are ranges of one tick.
+//! Ordered sets of ranges: a treap through the objects, each node with the highest end below it, so
+//! that all ranges that overlap another are found without looking at the rest. Mappings of a space
+//! never overlap; regions may; threads that wait for a time are ranges of one tick.
 //!
-//! A node is nine words from its base: 2 start, 3 size, 5 left, 6 right, 7 parent, 8 highest end. The words between are the object's own.
-//! Priorities are the logarithm of the range's size and, below that, a hash of the node's address: the caller of a system call cannot choose physical addresses freely, so depth stays
-//! logarithmic among ranges of about one size, of which there are some forty kinds.
+//! A node is nine words from its base: 2 start, 3 size, 5 left, 6 right, 7 parent, 8 highest end.
+//! The words between are the object's own. Priorities are the logarithm of the range's size and,
+//! below that, a hash of the node's address: the caller of a system call cannot choose physical
+//! addresses freely, so depth stays logarithmic among ranges of about one size, of which there are
+//! some forty kinds.
 
 use crate::machine::{Machine, Physical};
 use crate::view::view;
@@ -35,7 +38,8 @@ const NULL: Physical = Physical(0);
 /// How far [`Tree::outer`] goes.
 const MOST_LOOKED: u32 = 16;
 
-/// Large ranges stand above small ones, so that those that come and go often are leaves; among those of about one size, the hash decides.
+/// Large ranges stand above small ones, so that those that come and go often are leaves; among
+/// those of about one size, the hash decides.
 fn priority(node: Node<'_>) -> u64 {
     // The upper bits of the product depend on all bits of the address.
     let hash = node.at.0.wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -179,7 +183,8 @@ impl<'k, M: Machine> Tree<'k, M> {
             [node.left(), node.right()].into_iter().filter(|child| *child != NULL).for_each(|child| self.node(child).set_parent(new));
             return;
         }
-        // The shape depends on priorities, which depend on addresses: out and in again keeps it sound.
+        // The shape depends on priorities, which depend on addresses: out and in again keeps it
+        // sound.
         let (start, size) = (node.start(), node.size());
         self.remove(old);
         node.set_start(start);
@@ -219,7 +224,8 @@ impl<'k, M: Machine> Tree<'k, M> {
         self.search(root, low, high)
     }
 
-    /// The range that `address` lies in, in a tree whose ranges do not overlap; and how many were looked at.
+    /// The range that `address` lies in, in a tree whose ranges do not overlap; and how many were
+    /// looked at.
     #[inline(always)]
     pub fn find(self, address: u64) -> (Option<Node<'k>>, u32) {
         let (mut at, mut looked) = (Physical(self.root.get()), 0);

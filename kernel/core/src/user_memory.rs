@@ -1,5 +1,6 @@
-//! The caller's memory, as the kernel uses it: by translation through the caller's tables, never by its addresses. A page that is not there makes its thread
-//! fault as if it had touched it, before anything has changed.
+//! The caller's memory, as the kernel uses it: by translation through the caller's tables, never by
+//! its addresses. A page that is not there makes its thread fault as if it had touched it, before
+//! anything has changed.
 
 use crate::compose::Lack;
 use crate::fault::Fault;
@@ -12,7 +13,8 @@ use nacre_abi::{Code, PAGE_SIZE, Rights, Status, USER_END};
 /// Most pages that a buffer of `MAX_BYTES` touches.
 pub(crate) const SPAN_PAGES: usize = 5;
 
-/// A buffer in some thread's memory, every page of it present and allowed: an allegation that was checked under all locks, and is good until they are let go.
+/// A buffer in some thread's memory, every page of it present and allowed: an allegation that was
+/// checked under all locks, and is good until they are let go.
 #[derive(Clone, Copy)]
 pub(crate) struct Span {
     pages: [Physical; SPAN_PAGES],
@@ -36,7 +38,8 @@ impl Span {
 }
 
 impl<M: Machine> Kernel<M> {
-    /// The table entry for `address` of the thread's space, with at least the rights `needed`. If a keeper can bring the page, the thread now waits for it (`Stop::Wait`).
+    /// The table entry for `address` of the thread's space, with at least the rights `needed`. If a
+    /// keeper can bring the page, the thread now waits for it (`Stop::Wait`).
     #[inline(always)]
     pub(crate) fn leaf(&self, thread: Thread<'_>, argument: u8, address: u64, needed: Rights) -> Attempt<Leaf> {
         match self.leaf_in_tables(thread, address, needed) {
@@ -143,7 +146,8 @@ impl<M: Machine> Kernel<M> {
         }
     }
 
-    /// How many of `count` words from byte `at` on stand in one page, and where; the buffer's address is a multiple of 8.
+    /// How many of `count` words from byte `at` on stand in one page, and where; the buffer's
+    /// address is a multiple of 8.
     fn run_of_words(span: &Span, at: usize, count: usize) -> (Physical, usize) {
         let (place, left) = span.place(at as u64);
         (place, count.min((left / 8) as usize).max(1))
@@ -175,7 +179,8 @@ impl<M: Machine> Kernel<M> {
         }
     }
 
-    /// The eight bytes from byte `at` on; those behind the end of the buffer are whatever stands in its last page, or zero.
+    /// The eight bytes from byte `at` on; those behind the end of the buffer are whatever stands in
+    /// its last page, or zero.
     pub(crate) fn span_bytes(&self, span: &Span, at: u64) -> [u8; 8] {
         core::array::from_fn(|index| {
             let (place, _) = span.place(at + index as u64);

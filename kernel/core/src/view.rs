@@ -1,7 +1,8 @@
 //! Objects as typed views over words of kernel memory.
 //!
-//! An object is nothing but words in an object frame; a view names them. Every bit pattern is a valid word, so a view can be made
-//! of any address without unsafe code, and two views of one object may exist at once.
+//! An object is nothing but words in an object frame; a view names them. Every bit pattern is a
+//! valid word, so a view can be made of any address without unsafe code, and two views of one
+//! object may exist at once.
 
 use crate::machine::Physical;
 use nacre_abi::Rights;
@@ -41,7 +42,8 @@ impl Word for Rights {
     }
 }
 
-/// Declares a view: fields with getter, setter, type and word number, and places (anchors and nodes of lists) with the number of their first word.
+/// Declares a view: fields with getter, setter, type and word number, and places (anchors and nodes
+/// of lists) with the number of their first word.
 macro_rules! view {
     ($(#[$doc:meta])* $name:ident, $words:literal words {
         $($(#[$field_doc:meta])* $field:ident, $setter:ident: $kind:ty = $index:literal;)*

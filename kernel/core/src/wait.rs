@@ -1,4 +1,5 @@
-//! How threads wait, and how waiting ends. A waiting thread's registers stand at its call, so a wait can be undone at any time by taking it off its ring.
+//! How threads wait, and how waiting ends. A waiting thread's registers stand at its call, so a
+//! wait can be undone at any time by taking it off its ring.
 
 use crate::fault::FAULT_REGION;
 use crate::kernel::Kernel;
@@ -33,7 +34,8 @@ impl<M: Machine> Kernel<M> {
         self.pass_call(thread, status);
     }
 
-    /// A thread that was stopped goes on where it is: where it waits to be answered, with its fault, or at an instruction.
+    /// A thread that was stopped goes on where it is: where it waits to be answered, with its
+    /// fault, or at an instruction.
     pub(crate) fn go_on(&self, thread: Thread<'_>) {
         let awaits = thread.has(Thread::AWAITS_REPLY);
         if (awaits || thread.fault() != 0) && self.is_connected(thread) {
@@ -56,7 +58,8 @@ impl<M: Machine> Kernel<M> {
         thread.set_register(register::CALL, call.number());
     }
 
-    /// The caller makes its call again: next, or in its turn if it has left the CPU. Interrupts get in before it does.
+    /// The caller makes its call again: next, or in its turn if it has left the CPU. Interrupts get
+    /// in before it does.
     pub(crate) fn call_again(&self, caller: Thread<'_>) {
         self.rewind(caller);
         if self.cpus[self.machine.cpu()].chosen.get() != caller.at {
@@ -64,7 +67,8 @@ impl<M: Machine> Kernel<M> {
         }
     }
 
-    /// The caller waits, on the ring at `anchor`. It has been put back to its call. `timeout` is the register that says how long.
+    /// The caller waits, on the ring at `anchor`. It has been put back to its call. `timeout` is
+    /// the register that says how long.
     #[inline(always)]
     pub(crate) fn wait_on(&self, caller: Thread<'_>, kind: WaitKind, anchor: Physical, timeout: usize) {
         caller.set_wait(kind as u64);
@@ -75,7 +79,8 @@ impl<M: Machine> Kernel<M> {
         self.leave_cpu(caller);
     }
 
-    /// Undoes a wait: the thread stands at its call and is on no ring. A message or fault that was taken stays taken: who owes the answer can still give it.
+    /// Undoes a wait: the thread stands at its call and is on no ring. A message or fault that was
+    /// taken stays taken: who owes the answer can still give it.
     pub(crate) fn wait_cancel(&self, thread: Thread<'_>) {
         self.chain_touched(thread);
         list::remove(&self.machine, thread.queue());
@@ -128,7 +133,8 @@ impl<M: Machine> Kernel<M> {
         }
     }
 
-    /// A client waits no more, by no doing of whoever owes it a reply. If that one calls others for it, it does no more: they will find nobody to answer.
+    /// A client waits no more, by no doing of whoever owes it a reply. If that one calls others for
+    /// it, it does no more: they will find nobody to answer.
     pub(crate) fn client_leaves(&self, client: Thread<'_>) {
         let mut server = client.server();
         self.disconnect(client);
@@ -148,7 +154,8 @@ impl<M: Machine> Kernel<M> {
         }
     }
 
-    /// Whether a thread waits, or is stopped where it would, in a call that it makes for its client.
+    /// Whether a thread waits, or is stopped where it would, in a call that it makes for its
+    /// client.
     fn calls_for_client(&self, thread: Thread<'_>) -> bool {
         let calls = thread.waits_for(WaitKind::Send) && thread.register(register::CALL) == Call::IpcCall.number();
         (calls || thread.has(Thread::AWAITS_REPLY)) && thread.fault() == 0 && thread.register(register::INFO) & FOR_CLIENT != 0
@@ -169,7 +176,8 @@ impl<M: Machine> Kernel<M> {
         true
     }
 
-    /// The client of a server that will not answer gets `Gone`; if it is stopped, then when it is started, unless somebody owes it a reply again by then.
+    /// The client of a server that will not answer gets `Gone`; if it is stopped, then when it is
+    /// started, unless somebody owes it a reply again by then.
     pub(crate) fn client_fail(&self, client: Thread<'_>) {
         self.disconnect(client);
         if client.waits_for(WaitKind::Reply) {

@@ -1,4 +1,5 @@
-//! Every call: that it does what it says, and what it answers when it cannot. An error must leave no trace in memory.
+//! Every call: that it does what it says, and what it answers when it cannot. An error must leave
+//! no trace in memory.
 
 use crate::support::check;
 use crate::support::machine::{RAM_END, RAM_SIZE, RAM_START};

@@ -1,5 +1,7 @@
-//! Composition against a reference model: random regions, mappings and spaces, also in circles, overlapping, with large pages, object pages in the middle and pools that
-//! are too small; after every step what a thread sees at random addresses, and what every call answered, must be what plain tables of windows say.
+//! Composition against a reference model: random regions, mappings and spaces, also in circles,
+//! overlapping, with large pages, object pages in the middle and pools that are too small; after
+//! every step what a thread sees at random addresses, and what every call answered, must be what
+//! plain tables of windows say.
 
 use crate::support::machine::RAM_START;
 use crate::support::world::{CODE, RAM, World};
@@ -189,7 +191,8 @@ impl Test {
         self.mappings.iter_mut().flatten().filter(|mapping| mapping.region == Some(number)).for_each(|mapping| mapping.region = None);
     }
 
-    /// What is wrong with a mapping that would be number `except`; the arguments are those of `mapping_create`.
+    /// What is wrong with a mapping that would be number `except`; the arguments are those of
+    /// `mapping_create`.
     fn check_mapping(&self, mapping: &Mapping, except: usize) -> Option<(Code, u8)> {
         let region = self.regions[mapping.region?].expect("region");
         if mapping.offset + mapping.size > region.size {

@@ -1,4 +1,5 @@
-//! `memory_copy`: pages have what others have, whatever their frames were before, and wherever it is cut off.
+//! `memory_copy`: pages have what others have, whatever their frames were before, and wherever it
+//! is cut off.
 
 use crate::support::check;
 use crate::support::world::World;

@@ -52,7 +52,8 @@ fn space_with_threads(world: &World, keeper: u64) -> (u64, u64, [u64; 2]) {
     (space, pool, [world.make_thread(space), world.make_thread(space)])
 }
 
-/// Makes a call, again and again if it is cut off, and counts how often the port was notified of an end meanwhile.
+/// Makes a call, again and again if it is cut off, and counts how often the port was notified of an
+/// end meanwhile.
 fn told_during(world: &World, port: u64, call: Call, arguments: &[u64]) -> usize {
     world.call_on(0, call, arguments);
     let mut told = usize::from(take(world, port) == THREAD_ENDED);

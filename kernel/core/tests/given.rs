@@ -1,5 +1,7 @@
-//! Given time against a plain model of it: several threads on one and two processors give their time to each other, call, answer, sleep, and stop and schedule each other at random. After every
-//! step it must follow from who waits for whom alone, without chains and their numbers, that a thread with a scheduler may run.
+//! Given time against a plain model of it: several threads on one and two processors give their
+//! time to each other, call, answer, sleep, and stop and schedule each other at random. After every
+//! step it must follow from who waits for whom alone, without chains and their numbers, that a
+//! thread with a scheduler may run.
 
 use crate::schedule::Stage;
 use crate::support::world::World;

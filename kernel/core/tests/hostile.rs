@@ -1,9 +1,11 @@
-//! Random hostile calls: nothing that any thread can ask for breaks what must hold, stops the kernel, or changes what others own.
+//! Random hostile calls: nothing that any thread can ask for breaks what must hold, stops the
+//! kernel, or changes what others own.
 
 use crate::support::Random;
 use crate::support::hostile::{run, run_bytes};
 
-/// A number from the environment, to look further than the seeds below or more closely at one: `SEED`, `SEEDS`, and `EVERY` so many steps a check.
+/// A number from the environment, to look further than the seeds below or more closely at one:
+/// `SEED`, `SEEDS`, and `EVERY` so many steps a check.
 fn number(name: &str, otherwise: u64) -> u64 {
     std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(otherwise)
 }

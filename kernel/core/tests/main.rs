@@ -1,4 +1,5 @@
-//! The core on the host. One binary, since each would compile the whole kernel anew over the fake machine.
+//! The core on the host. One binary, since each would compile the whole kernel anew over the fake
+//! machine.
 
 mod calls;
 mod composition;

@@ -28,7 +28,8 @@ fn start_at(world: &World, call: Call, arguments: &[u64]) -> u64 {
     thread
 }
 
-/// Root makes a call that blocks, and whoever is put on its CPU makes the call that it stands at; root goes on.
+/// Root makes a call that blocks, and whoever is put on its CPU makes the call that it stands at;
+/// root goes on.
 fn root_waits_for_one(world: &World, call: Call, arguments: &[u64]) {
     let root = world.running(0).expect("root").at;
     world.call_on(0, call, arguments);
@@ -95,7 +96,8 @@ fn the_links_of_objects_grant_nothing() {
     assert_eq!(links(Call::MappingGetState, mapping, MappingState::SIZE)[..2], [(2, 1), (1, 0)]);
     assert_eq!(links(Call::ThreadGetState, thread, ThreadState::SIZE), [(1, 0), (0, 0), (5, 0)]);
     assert_eq!(links(Call::PortGetState, port, PortState::SIZE)[0], (6, 0));
-    // The holder of the port's memory is told where it is, and a space is no secret to its own threads.
+    // The holder of the port's memory is told where it is, and a space is no secret to its own
+    // threads.
     world.ok(Call::ReferenceReveal, &[slots[0], page, 0x400]);
     assert_eq!(world.running(0).map(|root| root.register(register::RDX)), Some(set));
     assert_eq!(links(Call::ThreadGetState, environment::THREAD, ThreadState::SIZE)[0], (1, REFERENCE_ALL));
@@ -324,7 +326,8 @@ fn a_search_does_not_pay_for_the_call_before() {
     }
 }
 
-/// A client calls a server whose buffer is missing, and so is that of the keeper who is asked for it, and so on; how deep the stack went.
+/// A client calls a server whose buffer is missing, and so is that of the keeper who is asked for
+/// it, and so on; how deep the stack went.
 fn chain_of_keepers(length: u64) -> usize {
     let world = world(1);
     let hole = world.make_space(6, 0);
@@ -471,7 +474,8 @@ fn a_thread_that_was_alone_on_its_processor_shares_it_too() {
     world.pass(50_000_000);
     world.ok(Call::ThreadStart, &[late]);
     world.kick_all();
-    // Root's turn is over too: who waits and it have both processors now, or one each with whoever is next.
+    // Root's turn is over too: who waits and it have both processors now, or one each with whoever
+    // is next.
     world.pass(1);
     assert_ne!(on_second(), Some(world.physical(alone)));
 }

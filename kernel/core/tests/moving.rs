@@ -1,4 +1,5 @@
-//! Objects of every type are moved while they are in use, and whoever uses them goes on as if they had not been; also when every long call is cut off wherever it can be.
+//! Objects of every type are moved while they are in use, and whoever uses them goes on as if they
+//! had not been; also when every long call is cut off wherever it can be.
 
 use crate::support::check;
 use crate::support::world::{CODE, RAM, World};
@@ -107,7 +108,8 @@ impl Play {
         (Status(view.register(register::RAX)), view.register(register::RDX), view.register(register::R8))
     }
 
-    /// A space of its own, kept by the port, that sees the page of memory `shown` at `WINDOW`; with the region and the mapping.
+    /// A space of its own, kept by the port, that sees the page of memory `shown` at `WINDOW`; with
+    /// the region and the mapping.
     fn space(&self, shown: u64) -> (u64, u64, u64) {
         let (space, objects) = (self.world.make_space(8, self.page), self.world.page());
         self.world.ok(Call::RegionCreate, &[objects, 0, shown, PAGE_SIZE, Rights::ALL.0, 0]);
@@ -408,7 +410,8 @@ fn an_object_of_any_type_is_found_in_however_scattered_a_range() {
         let (objects, slots, reference) = (one_of_each(&world), world.pages(8), world.page());
         world.ok(Call::ReferenceCreate, &[reference]);
         world.ok(Call::RegionCreate, &[slots, 0, RAM, 1 << 24, Rights::ALL.0, 0]);
-        // Every second page of the range, none beside another in memory; the pages with the objects are the last.
+        // Every second page of the range, none beside another in memory; the pages with the objects
+        // are the last.
         let memory = world.pages(2 * PARTS);
         for part in 0..PARTS + 9 {
             let shown = if part < PARTS { memory + (PARTS - part) * 2 * PAGE_SIZE } else { objects[(part - PARTS) as usize].1 };

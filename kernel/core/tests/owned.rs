@@ -1,5 +1,6 @@
-//! Every frame is somebody's: what a child made of memory comes back whole, however deep, also when taking it back is cut off after each part; revocation that is cut off
-//! is over when the call returns; and who donates nothing gets nothing.
+//! Every frame is somebody's: what a child made of memory comes back whole, however deep, also when
+//! taking it back is cut off after each part; revocation that is cut off is over when the call
+//! returns; and who donates nothing gets nothing.
 
 use crate::support::machine::{RAM_END, RAM_START};
 use crate::support::world::{CODE, World};
@@ -38,7 +39,8 @@ fn listed(world: &World, start: u64, size: u64) -> Vec<(u64, u64)> {
     found
 }
 
-/// What stands in the memory of one environment: a space with a pool, threads, and one of each smaller object; another in the memory behind it.
+/// What stands in the memory of one environment: a space with a pool, threads, and one of each
+/// smaller object; another in the memory behind it.
 fn furnish(world: &World, at: u64, depth: u64) -> u64 {
     let (space, pool, objects) = (at, at + PAGE_SIZE, at + 10 * PAGE_SIZE);
     world.ok(Call::SpaceCreate, &[space, pool, 9, 0]);
@@ -85,7 +87,8 @@ fn memory_that_held_objects_is_plain_for_who_touches_it() {
     check(&world);
 }
 
-/// A region of one page, mapped into `count` spaces that each have filled their tables from it; the region's slot.
+/// A region of one page, mapped into `count` spaces that each have filled their tables from it; the
+/// region's slot.
 fn derived(world: &World, count: u64) -> (u64, u64) {
     let (objects, memory) = (world.pages(4), world.page());
     world.ok(Call::RegionCreate, &[objects, 0, memory, PAGE_SIZE, Rights::ALL.0, 0]);

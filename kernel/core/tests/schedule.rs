@@ -406,7 +406,8 @@ fn whoever_takes_part_may_go_at_any_time() {
             stage.world.kick_all();
             check(&stage.world);
         }
-        // Nobody runs on time that nobody gives; a server that was only robbed of it goes on by its own right.
+        // Nobody runs on time that nobody gives; a server that was only robbed of it goes on by its
+        // own right.
         let runs = stage.world.running(1).map(|thread| thread.at);
         assert_ne!(runs, Some(stage.world.physical(thread)), "{who} {verb:?}");
         assert!(!stage.view(server).has(Thread::EVICT) || who == 2);

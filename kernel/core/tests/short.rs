@@ -1,5 +1,6 @@
-//! Entries are short: a call that follows mappings for too long is made again and finds what it had found, and receivers that are to look again may be any number. What is cut off goes on: each entry of a long call does a
-//! part of it, and to make it again takes little.
+//! Entries are short: a call that follows mappings for too long is made again and finds what it had
+//! found, and receivers that are to look again may be any number. What is cut off goes on: each
+//! entry of a long call does a part of it, and to make it again takes little.
 
 use crate::support::check;
 use crate::support::world::{RAM, World};
@@ -143,7 +144,8 @@ fn very_many_donors_at_one_port_are_told() {
     assert_eq!(waiting(), 0);
 }
 
-/// How often one entry of a long call looks at the kernel's memory at most, about: what three thousand instructions do.
+/// How often one entry of a long call looks at the kernel's memory at most, about: what three
+/// thousand instructions do.
 const ENTRY_LOOKS: u64 = 1200;
 
 /// Stages for calls that take many entries: what the call is, and how many parts it does.
@@ -184,7 +186,8 @@ fn long_calls() -> Vec<(&'static str, fn(&World, u64) -> (Call, Vec<u64>))> {
     ]
 }
 
-/// Makes the long call with so much work an entry: how many entries it takes, and how many looks at memory.
+/// Makes the long call with so much work an entry: how many entries it takes, and how many looks at
+/// memory.
 fn carried_out(prepare: fn(&World, u64) -> (Call, Vec<u64>), parts: u64, budget: Option<u32>) -> (u64, u64) {
     let world = World::new(1);
     world.map_ram();
@@ -240,7 +243,8 @@ fn what_very_many_know_of_stays_and_a_space_of_very_many_parts_moves() {
     refer(500);
     assert_eq!(world.call(Call::PortMove, &[port, to]), Status::argument(Code::Busy, 1));
     check(&world);
-    // However many mappings it has, a space is moved in one short entry: they know it by something that stays.
+    // However many mappings it has, a space is moved in one short entry: they know it by something
+    // that stays.
     let (space, parts, place, region) = (world.make_space(8, 0), world.pages(32), world.page(), world.page());
     world.ok(Call::RegionCreate, &[region, 0, RAM, PAGE_SIZE, Rights::READ.0, 0]);
     for number in 0..1000 {

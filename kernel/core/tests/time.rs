@@ -20,7 +20,8 @@ fn flags(world: &World, space: u64) -> u64 {
     world.read(buffer + 24)
 }
 
-/// A hidden space that sees all memory where root does, with its only thread running in root's place.
+/// A hidden space that sees all memory where root does, with its only thread running in root's
+/// place.
 fn inside_hidden_space(world: &World) -> u64 {
     let (space, mapping) = (world.make_space(8, 0), world.page());
     world.ok(Call::MappingCreate, &[mapping, space, RAM, RAM_SIZE, environment::PHYSICAL, RAM_START, Rights::ALL.0]);

@@ -1,5 +1,6 @@
-//! The boot protocols: what a boot loader left in memory, as a [`BootDescription`](nacre_machine::boot::BootDescription). Plain parsing of bytes that
-//! nobody vouches for; the one unsafe part is the entry in `main`.
+//! The boot protocols: what a boot loader left in memory, as a
+//! [`BootDescription`](nacre_machine::boot::BootDescription). Plain parsing of bytes that nobody
+//! vouches for; the one unsafe part is the entry in `main`.
 #![cfg_attr(not(test), no_std)]
 #![forbid(unsafe_code)]
 

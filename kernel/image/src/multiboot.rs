@@ -1,4 +1,5 @@
-//! Multiboot 2, which GRUB speaks, under BIOS and UEFI: a list of tags. Specification 2.0, section 3.6.
+//! Multiboot 2, which GRUB speaks, under BIOS and UEFI: a list of tags. Specification 2.0, section
+//! 3.6.
 
 use crate::{PhysicalBytes, RAM};
 use nacre_abi::boot_info::MemoryRange;

@@ -1,4 +1,5 @@
-//! Xen's boot protocol for virtual machines with hardware paging (PVH), which QEMU speaks with `-kernel`: a start record with modules and a memory map.
+//! Xen's boot protocol for virtual machines with hardware paging (PVH), which QEMU speaks with
+//! `-kernel`: a start record with modules and a memory map.
 
 use crate::{PhysicalBytes, RAM};
 use nacre_abi::boot_info::MemoryRange;

@@ -1,4 +1,5 @@
-//! Reading little-endian fields out of tables that firmware or a boot loader left in memory. Nothing here trusts an offset.
+//! Reading little-endian fields out of tables that firmware or a boot loader left in memory.
+//! Nothing here trusts an offset.
 #![forbid(unsafe_code)]
 
 /// The byte at `offset`.

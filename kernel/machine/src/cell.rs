@@ -6,8 +6,8 @@ use core::mem::MaybeUninit;
 /// A static value that is set once, by the first CPU, before anybody reads it.
 pub struct BootCell<T>(UnsafeCell<MaybeUninit<T>>);
 
-// SAFETY: `set` happens before any other CPU runs kernel code; afterwards the value is only read. What is inside is either plain data or
-// `Cell`s reached under all locks alone.
+// SAFETY: `set` happens before any other CPU runs kernel code; afterwards the value is only read.
+// What is inside is either plain data or `Cell`s reached under all locks alone.
 unsafe impl<T> Sync for BootCell<T> {}
 
 impl<T> BootCell<T> {
@@ -27,7 +27,8 @@ impl<T> BootCell<T> {
 
     /// The value.
     ///
-    /// Safe to call from everything that runs after `start` has set all of these cells, which is all entry code.
+    /// Safe to call from everything that runs after `start` has set all of these cells, which is
+    /// all entry code.
     #[inline(always)]
     pub fn get(&self) -> &T {
         // SAFETY: every path here starts at an entry that exists only once the cells are set.

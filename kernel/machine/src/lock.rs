@@ -21,7 +21,8 @@
 
 use crate::atomic::{AtomicBool, AtomicU32, AtomicU64, HUNGRY, Ordering, PATIENCE, fence, spin_loop};
 
-/// The lock that excludes all CPUs. Every CPU reads it at each entry, so no other data shares its cache lines.
+/// The lock that excludes all CPUs. Every CPU reads it at each entry, so no other data shares its
+/// cache lines.
 #[repr(align(128))]
 pub struct All {
     /// 1 while a CPU holds all locks, else 0.
@@ -43,7 +44,8 @@ impl All {
         false
     }
 
-    /// Takes all locks for the CPU with number `cpu`. `others` are the own locks of the other CPUs. A CPU that waits calls `serve` in each round.
+    /// Takes all locks for the CPU with number `cpu`. `others` are the own locks of the other CPUs.
+    /// A CPU that waits calls `serve` in each round.
     #[inline(always)]
     pub fn acquire<'o>(&self, cpu: usize, others: impl Iterator<Item = &'o AtomicBool>, serve: impl Fn()) {
         if self.first.load(Ordering::Relaxed) != 0 || !self.try_take() {

@@ -1,10 +1,12 @@
-//! A sorted list of disjoint, page-aligned ranges of memory: what is RAM, then what of it is still free.
+//! A sorted list of disjoint, page-aligned ranges of memory: what is RAM, then what of it is still
+//! free.
 #![forbid(unsafe_code)]
 
 use nacre_abi::PAGE_SIZE;
 use nacre_abi::boot_info::{MAX_RANGES, MemoryRange};
 
-/// Ranges in ascending order; none touches the next. Ranges beyond [`MAX_RANGES`] are forgotten, which only wastes memory.
+/// Ranges in ascending order; none touches the next. Ranges beyond [`MAX_RANGES`] are forgotten,
+/// which only wastes memory.
 #[derive(Clone, Copy)]
 pub struct MemoryMap {
     ranges: [MemoryRange; MAX_RANGES],
@@ -70,7 +72,8 @@ impl MemoryMap {
         }
     }
 
-    /// The start of the highest `size` free bytes below `limit` that are aligned to `alignment`, a power of two.
+    /// The start of the highest `size` free bytes below `limit` that are aligned to `alignment`, a
+    /// power of two.
     pub fn find(&self, size: u64, alignment: u64, limit: u64) -> Option<u64> {
         self.ranges().iter().rev().find_map(|range| {
             let end = (range.start + range.size).min(limit);

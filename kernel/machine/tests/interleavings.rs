@@ -1,11 +1,13 @@
-//! The locks under loom: every interleaving, and every order in which the memory model lets CPUs see each other's writes. `lock.rs` is the kernel's own file; only its atomics are loom's.
+//! The locks under loom: every interleaving, and every order in which the memory model lets CPUs
+//! see each other's writes. `lock.rs` is the kernel's own file; only its atomics are loom's.
 
 /// What `lock.rs` is made of here.
 mod atomic {
     pub use loom::hint::spin_loop;
     pub use loom::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence};
 
-    /// As small as possible: each entry that waits comes to be first, and each passes over a first CPU.
+    /// As small as possible: each entry that waits comes to be first, and each passes over a first
+    /// CPU.
     pub const HUNGRY: u32 = 0;
     pub const PATIENCE: u32 = 0;
 }
@@ -18,7 +20,8 @@ use lock::All;
 use loom::cell::UnsafeCell;
 use loom::sync::Arc;
 
-/// A kernel of two words: one that is written under all locks and read by short courses, one that a claim guards.
+/// A kernel of two words: one that is written under all locks and read by short courses, one that a
+/// claim guards.
 struct Core {
     all: All,
     inside: [AtomicBool; 2],
@@ -38,7 +41,8 @@ impl Core {
         })
     }
 
-    /// An entry under all locks, which may write everything. Loom fails if anybody else looks meanwhile.
+    /// An entry under all locks, which may write everything. Loom fails if anybody else looks
+    /// meanwhile.
     fn long(&self, cpu: usize) {
         self.all.acquire(cpu, self.inside.iter(), || ());
         // SAFETY: loom checks that nobody else has the word.
@@ -48,7 +52,8 @@ impl Core {
         self.all.release();
     }
 
-    /// An entry that tries a short course: it reads the one word, and writes the other if it gets the claim.
+    /// An entry that tries a short course: it reads the one word, and writes the other if it gets
+    /// the claim.
     fn short(&self, cpu: usize) {
         if self.all.enter(&self.inside[cpu]) {
             // SAFETY: as above.

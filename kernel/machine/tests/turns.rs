@@ -45,7 +45,8 @@ fn a_cpu_that_is_first_goes_before_the_one_that_comes_again() {
         (0..2).for_each(|_| loom::thread::yield_now());
         let waits = core.all.first.load(Ordering::Relaxed) != 0;
         core.all.release();
-        // The checker gives no turn to one of two CPUs that both spin, so this one blocks when it waits.
+        // The checker gives no turn to one of two CPUs that both spin, so this one blocks when it
+        // waits.
         let thread = RefCell::new(Some(thread));
         core.all.acquire(0, [].into_iter(), || drop(thread.take().map(JoinHandle::join)));
         if waits {

@@ -23,7 +23,8 @@ pub struct Entry<'a> {
     pub rule: Option<&'a str>,
     /// Other call that the request comes to, if that decided.
     pub needs: Option<&'a str>,
-    /// The child got a reference that is not guarded any more, since all that can be asked there is allowed.
+    /// The child got a reference that is not guarded any more, since all that can be asked there is
+    /// allowed.
     pub direct: bool,
 }
 

@@ -152,7 +152,8 @@ impl Asking<'_> {
             return if self.subject.kind == Kind::Directory { Ok(self.bytes.clone()) } else { Err(Errno::ENOTDIR) };
         }
         let resolved = match resolve(self.original, self.subject, &self.bytes, self.end()) {
-            // A directory that was removed has no path any more, and is still there for those who have it.
+            // A directory that was removed has no path any more, and is still there for those who
+            // have it.
             Err(Errno::ENOENT) if self.bytes == b"." && self.server().path() == Err(Errno::ENOENT) => return Ok(self.subject.name.clone()),
             resolved => resolved?,
         };
@@ -180,14 +181,16 @@ impl Asking<'_> {
         needs
     }
 
-    /// Returns true if what gets another name may be a directory. An exchange moves what has the new name as well.
+    /// Returns true if what gets another name may be a directory. An exchange moves what has the
+    /// new name as well.
     fn may_move_directory(&self, old: &[u8], new: &[u8]) -> bool {
         let exchanges = self.operation.label == directory::rename::LABEL && self.flags() & RENAME_EXCHANGE != 0;
         let mut server = self.server();
         server.may_be_directory(old) || exchanges && server.may_be_directory(new)
     }
 
-    /// Calls with two paths: a link's target is only text; a new name must be one that nothing changes by.
+    /// Calls with two paths: a link's target is only text; a new name must be one that nothing
+    /// changes by.
     fn two_paths(&mut self, word: usize, policy: &Policy) -> Result<Case, Errno> {
         let label = self.operation.label;
         let first_size = usize::try_from(self.words[word]).map_err(|_| Errno::EINVAL)?;

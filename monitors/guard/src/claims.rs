@@ -1,7 +1,9 @@
-//! Words by which a program says who it is: a process and its user. Servers believe them, so the guard lets none pass that is false.
-//! In place of a process that is not the child's stands the child's first one, and in place of a user the child's own.
+//! Words by which a program says who it is: a process and its user. Servers believe them, so the
+//! guard lets none pass that is false. In place of a process that is not the child's stands the
+//! child's first one, and in place of a user the child's own.
 //!
-//! Who began as the superuser may become any user, and say so. Groups are not judged: no manager tells them.
+//! Who began as the superuser may become any user, and say so. Groups are not judged: no manager
+//! tells them.
 
 use nacre_proto::{Errno, channel, keyed, mailbox, process};
 
@@ -79,7 +81,8 @@ mod tests {
 
     /// Names of words that say who somebody is.
     const NAMES: [&str; 4] = ["pid", "uid", "user", "owner"];
-    /// Operations whose words of such names are no claims: they name what is asked about, or whose an object is to be.
+    /// Operations whose words of such names are no claims: they name what is asked about, or whose
+    /// an object is to be.
     const OTHERS: [u32; 2] = [channel::terminal_set_owner::LABEL, keyed::change::LABEL];
 
     #[test]

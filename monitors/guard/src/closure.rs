@@ -1,5 +1,5 @@
-//! Decides whether a port may cross as it is: if each operation that it answers is allowed, and all that those bring is open again.
-//! The declarations of the protocols say what an operation brings.
+//! Decides whether a port may cross as it is: if each operation that it answers is allowed, and all
+//! that those bring is open again. The declarations of the protocols say what an operation brings.
 
 use crate::policy::Policy;
 use crate::reach;
@@ -9,7 +9,8 @@ use nacre_proto::{PROTOCOLS, directory};
 use nacre_proto::describe::Operation;
 use nacre_proto::reference::{Ref, Type};
 
-/// Proof that nothing which can be asked of a port is denied, nor of what it brings. This module alone makes one.
+/// Proof that nothing which can be asked of a port is denied, nor of what it brings. This module
+/// alone makes one.
 #[derive(Debug)]
 pub struct Proof(());
 
@@ -86,8 +87,9 @@ fn subject<'a>(of: Type, on: On<'a>) -> On<'a> {
     }
 }
 
-/// Proves that an object of this type and name may be handed out, if it may. `cannot` is true for labels of operations that this
-/// object refuses whatever is asked. A directory leads to all paths, and a process to all services, whatever their names are.
+/// Proves that an object of this type and name may be handed out, if it may. `cannot` is true for
+/// labels of operations that this object refuses whatever is asked. A directory leads to all paths,
+/// and a process to all services, whatever their names are.
 pub fn prove(policy: &Policy, of: Type, name: &[u8], cannot: impl Fn(u32) -> bool) -> Option<Proof> {
     let on = if matches!(of, Type::Directory | Type::Process) { On::All } else { On::Name(name) };
     Search { policy, seen: Vec::new() }.is_open(of, on, &cannot).then_some(Proof(()))

@@ -25,7 +25,8 @@ use nacre_sys::Reference;
 use nacre_sys::ipc::Received;
 use nacre_sys::lock::{Guard, Lock};
 
-/// While a name is judged and used, no other name is: between the two nothing that the child does can change what it means.
+/// While a name is judged and used, no other name is: between the two nothing that the child does
+/// can change what it means.
 static NAMES: Lock<()> = Lock::new(());
 
 /// Maximum of bytes of data in an audit's text of a message.
@@ -99,7 +100,8 @@ impl Guardian {
         Errno::EACCES
     }
 
-    /// Says, when the program ends without success, what it was denied last. A denied program often has no stream on which to say so itself.
+    /// Says, when the program ends without success, what it was denied last. A denied program often
+    /// has no stream on which to say so itself.
     fn explain(&self, status: u64) {
         if status == 0 {
             return;
@@ -177,7 +179,8 @@ impl Guardian {
         if verdict.decision.allowed { Ok(asked) } else { Err(self.deny(verdict.needs.unwrap_or(asked.label), &asked.subject)) }
     }
 
-    /// Hands out a port of this type as it is, if all that can be asked there is allowed; else one that is guarded.
+    /// Hands out a port of this type as it is, if all that can be asked there is allowed; else one
+    /// that is guarded.
     fn pass(&self, asked: &Asked, (of, name, kind): (Type, &[u8], Kind), cannot: impl Fn(u32) -> bool) -> Passage<Tag, Proof> {
         let Some(proof) = closure::prove(&self.policy, of, name, cannot) else {
             let is_strange = asked.is_strange || ![parent::NUMBER, directory::NUMBER].contains(&(asked.label >> 16));
@@ -206,7 +209,8 @@ impl Guardian {
         }
     }
 
-    /// A file that was opened. What it was not opened for cannot be asked there, whatever is allowed.
+    /// A file that was opened. What it was not opened for cannot be asked there, whatever is
+    /// allowed.
     fn opened(&self, asked: &Asked, mode: u64) -> Passage<Tag, Proof> {
         let kind = mode & FILE_KINDS[0].mask;
         if kind == S_IFDIR {
@@ -221,7 +225,8 @@ impl Guardian {
         self.pass(asked, (Type::Terminal, &asked.subject, Kind::Plain), cannot)
     }
 
-    /// An object that somebody left at its giver. It is what its own status says, whatever its operation usually brings.
+    /// An object that somebody left at its giver. It is what its own status says, whatever its
+    /// operation usually brings.
     fn found(&self, asked: &Asked, of: Type, reference: Reference) -> Passage<Tag, Proof> {
         let is_stream = asked.label == parent::stream::LABEL;
         let mut server = Peer::new(reference, asked.is_strange || !is_stream);
@@ -231,7 +236,8 @@ impl Guardian {
                 Ok(path) => self.pass(asked, (Type::Directory, &path, Kind::Directory), |_| false),
                 Err(_) => UNKNOWN,
             },
-            // A queue of messages says that it is a file, and a pseudo-terminal is a device and an end.
+            // A queue of messages says that it is a file, and a pseudo-terminal is a device and an
+            // end.
             S_IFREG if is_stream => self.pass_all(asked, Type::Queue, &asked.subject),
             S_IFCHR | S_IFIFO | S_IFSOCK if is_stream => self.pass_all(asked, Type::End, &asked.subject),
             S_IFREG if of == Type::Unnamed => self.pass_all(asked, Type::Unnamed, UNNAMED),

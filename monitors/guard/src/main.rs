@@ -1,6 +1,7 @@
 //! The guard: runs a program and lets it do only what a policy allows.
 //!
-//! It stands between the program and everything else, by the nesting library's interposition layer. Reading on: `policy`, then `guardian`.
+//! It stands between the program and everything else, by the nesting library's interposition layer.
+//! Reading on: `policy`, then `guardian`.
 #![cfg_attr(target_os = "none", no_std, no_main)]
 #![cfg_attr(not(target_os = "none"), allow(dead_code))]
 #![forbid(unsafe_code)]

@@ -1,4 +1,5 @@
-//! The command line: `guard [--allow RULE] [--deny RULE] [--policy FILE] [--audit FILE] [--] PROGRAM [ARGUMENTS]`.
+//! The command line: `guard [--allow RULE] [--deny RULE] [--policy FILE] [--audit FILE] [--]
+//! PROGRAM [ARGUMENTS]`.
 
 use alloc::vec::Vec;
 use crate::manifest::MANIFEST;

@@ -17,8 +17,8 @@ pub trait Links {
     fn read(&mut self, path: &[u8]) -> Result<Vec<u8>, Errno>;
 }
 
-/// A walk: the path behind, of names that are no links, and the texts ahead. Each piece of memory for it is small and can fail,
-/// since the links are the child's.
+/// A walk: the path behind, of names that are no links, and the texts ahead. Each piece of memory
+/// for it is small and can fail, since the links are the child's.
 struct Walk {
     /// Empty, or names with a slash before each.
     behind: Vec<u8>,
@@ -54,7 +54,8 @@ fn ends_as_directory(path: &[u8]) -> bool {
     path.ends_with(b"/") || path.ends_with(b"/.") || path == b"."
 }
 
-/// The end of a path is a directory's name for itself, by which it can be neither removed nor renamed.
+/// The end of a path is a directory's name for itself, by which it can be neither removed nor
+/// renamed.
 fn ends_as_itself(path: &[u8]) -> bool {
     path.ends_with(b"/.") || path == b"."
 }
@@ -88,7 +89,10 @@ pub enum End {
     Name,
 }
 
-/// The path that means what `path` means, used from the directory `start`. A symbolic link at its end is what `end` says. If `path` is marked, a link that would be followed is `ELOOP`. There may be nothing at the end. A slash at the end stays there, or a slash and a dot: the server sees to it that a directory is meant.
+/// The path that means what `path` means, used from the directory `start`. A symbolic link at its
+/// end is what `end` says. If `path` is marked, a link that would be followed is `ELOOP`. There may
+/// be nothing at the end. A slash at the end stays there, or a slash and a dot: the server sees to
+/// it that a directory is meant.
 pub fn resolve(start: &[u8], path: &[u8], end: End, links: &mut impl Links) -> Result<Vec<u8>, Errno> {
     let (path, no_links) = without_mark(path);
     match path {
@@ -232,7 +236,8 @@ pub fn plain(path: &[u8]) -> &[u8] {
     }
 }
 
-/// Returns this path with the mark: its server follows no link that somebody puts on its way from now on.
+/// Returns this path with the mark: its server follows no link that somebody puts on its way from
+/// now on.
 pub fn marked(path: &[u8]) -> Result<Vec<u8>, Errno> {
     let mut marked = Vec::new();
     marked.try_reserve_exact(path.len() + 1).map_err(|_| Errno::ENOMEM)?;

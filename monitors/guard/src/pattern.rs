@@ -1,5 +1,7 @@
-//! Patterns of rules. `?` is one character but `/`, `*` any number of them, `**` anything at all; `/**` at the end is what stands before it and all
-//! that is below. A pattern is followed through the text in all ways at once: the time is the product of their lengths, whatever the child thinks of.
+//! Patterns of rules. `?` is one character but `/`, `*` any number of them, `**` anything at all;
+//! `/**` at the end is what stands before it and all that is below. A pattern is followed through
+//! the text in all ways at once: the time is the product of their lengths, whatever the child
+//! thinks of.
 
 use alloc::vec;
 use alloc::vec::Vec;

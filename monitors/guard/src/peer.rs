@@ -1,5 +1,5 @@
-//! Questions that the guard itself asks a server about its own objects. A server that others handed to the child is a stranger:
-//! it may never answer, and the guard waits for it for a bounded time.
+//! Questions that the guard itself asks a server about its own objects. A server that others handed
+//! to the child is a stranger: it may never answer, and the guard waits for it for a bounded time.
 
 use crate::paths::{Links, marked};
 use alloc::vec;
@@ -32,8 +32,8 @@ impl Peer {
         Peer { reference, left: is_stranger.then_some(QUESTIONS) }
     }
 
-    /// Asks, and puts the bytes of the answer into `into`. `ETIMEDOUT`: a stranger does not answer, or was asked too often.
-    /// `EPROTO`: the answer is no answer to this.
+    /// Asks, and puts the bytes of the answer into `into`. `ETIMEDOUT`: a stranger does not answer,
+    /// or was asked too often. `EPROTO`: the answer is no answer to this.
     fn ask(&mut self, (label, words): (u32, [u64; 6]), bytes: &[u8], into: &mut [u8], slots: &[Reference]) -> Result<Received, Errno> {
         let timeout = if self.left.is_some() { PATIENCE } else { FOREVER };
         if let Some(left) = &mut self.left {

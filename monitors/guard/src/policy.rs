@@ -1,5 +1,5 @@
-//! The policy: which calls a child may make on what. What is not allowed is denied; where rules disagree, the one that denies wins; their order does
-//! not matter.
+//! The policy: which calls a child may make on what. What is not allowed is denied; where rules
+//! disagree, the one that denies wins; their order does not matter.
 
 use crate::groups::{self, Group, On};
 use crate::pattern::{Extent, Pattern};
@@ -133,7 +133,8 @@ impl Policy {
         Ok(())
     }
 
-    /// Adds the rules of a file: lines `allow RULE` and `deny RULE`, comments after `#`. Or says what is wrong with which line.
+    /// Adds the rules of a file: lines `allow RULE` and `deny RULE`, comments after `#`. Or says
+    /// what is wrong with which line.
     pub fn add_file(&mut self, text: &str) -> Result<(), String> {
         for (number, line) in text.lines().enumerate() {
             let line = line.split_once('#').map_or(line, |(line, _)| line).trim();

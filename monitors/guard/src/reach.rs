@@ -1,5 +1,6 @@
-//! Operations that can reach beyond what the child made itself: other processes, other programs' sockets, terminals and keyed objects.
-//! The guard notes what the child makes, and a rule about the child's own things allows nothing else.
+//! Operations that can reach beyond what the child made itself: other processes, other programs'
+//! sockets, terminals and keyed objects. The guard notes what the child makes, and a rule about the
+//! child's own things allows nothing else.
 
 use crate::claims::Claimant;
 use crate::subject::{CHANNELS, CHANNELS_OUTSIDE, PROCESS_OUTSIDE, PROCESS_OWN};
@@ -31,7 +32,8 @@ pub fn needs_at_most(label: u32) -> &'static [Need] {
     }
 }
 
-/// Returns true if a request locks a file so that nobody else may read it, which takes the right to write it.
+/// Returns true if a request locks a file so that nobody else may read it, which takes the right to
+/// write it.
 pub fn locks_alone(label: u32, words: &[u64; 6]) -> bool {
     (label == file::lock::LABEL || label == file::lock_owned::LABEL) && words[0] == LOCK_WRITE && words[1] & LOCK_TEST == 0
 }
@@ -84,7 +86,8 @@ impl Made {
         }
     }
 
-    /// The subject of a request to a service where others have things, too; `None` for all other requests.
+    /// The subject of a request to a service where others have things, too; `None` for all other
+    /// requests.
     pub fn subject(&self, label: u32, words: &[u64; 6], has_bytes: bool) -> Option<&'static [u8]> {
         let (own, outside, is_own) = match label >> 16 {
             process::NUMBER => (PROCESS_OWN, PROCESS_OUTSIDE, self.is_own_process(label, words)),
@@ -117,7 +120,8 @@ impl Made {
             fifo::LABEL | bind::LABEL => false,
             connect::LABEL => !has_bytes,
             send::LABEL => words[1] == 0,
-            // The service gives a number anew once its terminal is gone, so a number does not say whose terminal it is.
+            // The service gives a number anew once its terminal is gone, so a number does not say
+            // whose terminal it is.
             terminal_open::LABEL | terminal_status::LABEL | terminal_set_mode::LABEL | terminal_set_owner::LABEL | terminal_set_times::LABEL => false,
             _ => true,
         }

@@ -29,7 +29,8 @@ pub enum Kind {
     Parent,
     /// A directory: paths lead on from it.
     Directory,
-    /// A port of the manager's that servers notify. The child hands it to a terminal, whose server keeps the proxy.
+    /// A port of the manager's that servers notify. The child hands it to a terminal, whose server
+    /// keeps the proxy.
     Notified,
     /// All else.
     Plain,

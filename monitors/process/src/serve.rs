@@ -35,7 +35,8 @@ impl Manager {
         if body.has_files {
             return Ok(base);
         }
-        // A server that does not count, or that has nothing left to give: the process shares what its maker has.
+        // A server that does not count, or that has nothing left to give: the process shares what
+        // its maker has.
         let Ok(reply) = directory::share(base) else { return Ok(base) };
         let files = body.files.insert(Arc::new(reply.directory));
         body.has_files = true;

@@ -4,7 +4,8 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt::Write;
 
-/// Operations that are told apart; what comes when the table is full is counted together, under [`OTHERS`].
+/// Operations that are told apart; what comes when the table is full is counted together, under
+/// [`OTHERS`].
 const CAPACITY: usize = 128;
 /// The label under which the rest is counted. No protocol has it.
 pub const OTHERS: u32 = u32::MAX;
@@ -35,7 +36,8 @@ impl Counts {
         Counts { rows: [EMPTY; CAPACITY], others: Row { label: OTHERS, ..EMPTY } }
     }
 
-    /// Protocol and operation are both small: their sum spreads well, and the first try nearly always hits.
+    /// Protocol and operation are both small: their sum spreads well, and the first try nearly
+    /// always hits.
     fn row(&mut self, label: u32) -> &mut Row {
         let first = ((label >> 16).wrapping_mul(16).wrapping_add(label)) as usize % CAPACITY;
         let place = (0..CAPACITY)

@@ -1,5 +1,6 @@
-//! Writes the trace-event format that Perfetto and chrome://tracing open: an array of events, one a line. Both accept an array
-//! that was not closed, so what has been written is of use however the run ends.
+//! Writes the trace-event format that Perfetto and chrome://tracing open: an array of events, one a
+//! line. Both accept an array that was not closed, so what has been written is of use however the
+//! run ends.
 
 use alloc::string::String;
 use core::fmt::Write;

@@ -1,6 +1,7 @@
 //! The tracer: runs a program and shows every message that crosses into or out of it.
 //!
-//! It stands between the program and everything else, by the nesting library's interposition layer, and passes on what it gets. Reading on: `tracer`.
+//! It stands between the program and everything else, by the nesting library's interposition layer,
+//! and passes on what it gets. Reading on: `tracer`.
 #![cfg_attr(target_os = "none", no_std, no_main)]
 #![cfg_attr(not(target_os = "none"), allow(dead_code))]
 #![forbid(unsafe_code)]

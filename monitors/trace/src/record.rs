@@ -83,7 +83,8 @@ impl Events {
     }
 }
 
-/// Turns ticks into nanoseconds. How long a tick is, is measured between the start and the first use.
+/// Turns ticks into nanoseconds. How long a tick is, is measured between the start and the first
+/// use.
 struct Clock {
     service: Option<OwnedReference>,
     started: (u64, u64),

@@ -232,7 +232,8 @@ impl<R> Hub<R> {
     /// `reader` receives from the queue, `writer` sends to it.
     fn join(&mut self, queue: u64, reader: Option<u64>, writer: Option<u64>) {
         let Some(joined) = self.queues.get_mut(&queue) else { return };
-        // A reader that finds a writer is told when the last one goes; who finds none is not told of those before.
+        // A reader that finds a writer is told when the last one goes; who finds none is not told
+        // of those before.
         let finds_none = joined.is_pipe && joined.writers.is_empty();
         joined.readers.extend(reader);
         joined.writers.extend(writer);

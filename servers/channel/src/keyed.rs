@@ -391,7 +391,8 @@ impl<R, W> Keyed<R, W> {
         let mut waiting = [0, 0];
         for waiter in waiters.into_iter().flatten() {
             let KeyedRequest::Operate(operations) = &waiter.doing else { continue };
-            // Counted at the first semaphore that it names: which of them it is that lacks is seen when it is tried.
+            // Counted at the first semaphore that it names: which of them it is that lacks is seen
+            // when it is tried.
             if let Some(first) = operations.iter().find(|operation| u64::from(operation.index) == index && operation.by <= 0) {
                 waiting[usize::from(first.by == 0)] += 1;
             }

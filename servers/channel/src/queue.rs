@@ -260,7 +260,8 @@ impl<R> Queue<R> {
             pages.reserve(most)?;
             shared.close(|data, is_packet| pages.add(data, is_packet))?;
         } else {
-            // Readers of the ring only take bytes, and writers are locked out by `close`; a page more may have come before that.
+            // Readers of the ring only take bytes, and writers are locked out by `close`; a page
+            // more may have come before that.
             let mut all = VecDeque::new();
             all.try_reserve_exact((most + 1) * PAGE).map_err(|_| Errno::ENOMEM)?;
             pieces.try_reserve(1).map_err(|_| Errno::ENOMEM)?;

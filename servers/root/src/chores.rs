@@ -1,7 +1,9 @@
-//! Long work, done in pieces between requests, so that one client's large request keeps no other waiting.
+//! Long work, done in pieces between requests, so that one client's large request keeps no other
+//! waiting.
 //!
-//! A piece takes a bounded number of instructions. Between two pieces the server answers one event. Accounts take turns, so that a
-//! client with many chores gets no more pieces than a client with one.
+//! A piece takes a bounded number of instructions. Between two pieces the server answers one event.
+//! Accounts take turns, so that a client with many chores gets no more pieces than a client with
+//! one.
 
 use crate::coloured::Colouring;
 use crate::memory::{self, Segment};
@@ -51,9 +53,11 @@ pub enum Chore {
     Colour(Colouring, OwnedReference),
     /// Coloured memory that nobody reaches any more is given back. Somebody may wait for that.
     Uncolour(Colouring, Option<OwnedReference>),
-    /// A part of a segment is cleared: the segment's key, the first byte, and the first byte behind it.
+    /// A part of a segment is cleared: the segment's key, the first byte, and the first byte behind
+    /// it.
     Clear(Key, u64, u64, OwnedReference),
-    /// Memory of a segment that nobody reaches any more is cleared and given back, and its pool is refunded as many bytes. Somebody may wait for that.
+    /// Memory of a segment that nobody reaches any more is cleared and given back, and its pool is
+    /// refunded as many bytes. Somebody may wait for that.
     TakeBack(Window, (Key, u64), Option<OwnedReference>),
     /// The segments of a pool that was destroyed are taken down.
     Destroy(Destroying, Option<OwnedReference>),

@@ -137,7 +137,8 @@ impl Console {
         let mut events = 0;
         for (index, (number, bit)) in [FIRST, SECOND].into_iter().enumerate() {
             if bits & bit != 0 {
-                // Acknowledged first: the line interrupts by edges, and one that came between looking and acknowledging would be lost.
+                // Acknowledged first: the line interrupts by edges, and one that came between
+                // looking and acknowledging would be lost.
                 let _ = io::interrupt_acknowledge(LINES, number);
                 events |= self.serve_line(index);
             }
@@ -368,7 +369,8 @@ impl Console {
             }
             let Some(reader) = self.readers.pop_front() else { break };
             let bytes = self.input.look(reader.limit);
-            // What does not arrive, since the reader was interrupted just now, is there for the next one.
+            // What does not arrive, since the reader was interrupted just now, is there for the
+            // next one.
             if (read::Output { count: bytes.len() as u64 }).send(reader.reply, Span::from(&bytes[..])).is_ok() {
                 self.read(reader.limit);
             }

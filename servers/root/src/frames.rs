@@ -118,7 +118,8 @@ impl Frames {
         Some(runs)
     }
 
-    /// Whether `size` bytes at `start`, both multiples of a frame, were zeros when they were given back last.
+    /// Whether `size` bytes at `start`, both multiples of a frame, were zeros when they were given
+    /// back last.
     pub fn is_zero(&self, start: u64, size: u64) -> bool {
         let first = start / FRAME - self.base;
         words_of(first, (first + size / FRAME).min(self.count)).all(|(index, bits)| self.zero[index] & bits == bits)

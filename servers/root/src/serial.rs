@@ -118,7 +118,8 @@ impl Serial {
             }
         }
         if self.has_interrupt && !self.queue.is_empty() {
-            // The interrupt comes at once if the line is empty already, but only when the bit changes.
+            // The interrupt comes at once if the line is empty already, but only when the bit
+            // changes.
             self.enable(ports, self.enabled & !ON_EMPTY);
             self.enable(ports, self.enabled | ON_EMPTY);
         }

@@ -91,8 +91,9 @@ fn hidden() -> Result<(), String> {
     Ok(())
 }
 
-/// Addresses from which nothing should be had: every slot of the object area, each page of the parts of a space where something is, a page of each
-/// gigabyte, the kernel's half, and some at random.
+/// Addresses from which nothing should be had: every slot of the object area, each page of the
+/// parts of a space where something is, a page of each gigabyte, the kernel's half, and some at
+/// random.
 fn strange_addresses() -> impl Iterator<Item = u64> {
     let area = (OBJECTS..OBJECTS + (OBJECTS_PAGES + 2) * PAGE_SIZE).step_by(64);
     let image = (0x0fff_0000..0x1010_0000u64).step_by(256);

@@ -1,4 +1,5 @@
-//! Messages that no library would send, to a guard that lets its child read one directory and use console and memory: none of them may bring more.
+//! Messages that no library would send, to a guard that lets its child read one directory and use
+//! console and memory: none of them may bring more.
 
 use alloc::format;
 use alloc::string::String;
@@ -77,7 +78,8 @@ fn services(_: &[u8]) -> Result<(), String> {
     refused("memory of the files", memory::segment_create(files()?.handle(), 4096, 0))
 }
 
-/// Puts a kernel object into memory whose words a server reads. A server that touched such a page would end by an exception.
+/// Puts a kernel object into memory whose words a server reads. A server that touched such a page
+/// would end by an exception.
 fn untouchable_pages(_: &[u8]) -> Result<(), String> {
     const PLACE: u64 = 0x3f00_0000_0000;
     for (service, flags, expected) in [(SERVICE_MEMORY, 0, Errno::EAGAIN), (SERVICE_OBJECTS, SEGMENT_OBJECTS, Errno::EINVAL)] {

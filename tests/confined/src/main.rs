@@ -1,4 +1,5 @@
-//! Confinement: a child that is given only its parent port can reach nothing else. The child tries, and tells its parent what came of it.
+//! Confinement: a child that is given only its parent port can reach nothing else. The child tries,
+//! and tells its parent what came of it.
 #![cfg_attr(target_os = "none", no_std, no_main)]
 #![forbid(unsafe_code)]
 #![cfg_attr(not(target_os = "none"), allow(dead_code))]

@@ -36,7 +36,8 @@ fn run(scenario: &Scenario, pause: u64, disturb: bool) -> Result<(alloc::vec::Ve
     Ok((stage.outcome(), rebuilt))
 }
 
-/// A run that was rebuilt at least once. The machine under this one may be away for as long as the run takes, so that the first pause ends too late: then it is made again.
+/// A run that was rebuilt at least once. The machine under this one may be away for as long as the
+/// run takes, so that the first pause ends too late: then it is made again.
 fn disturbed(scenario: &Scenario, pause: u64) -> Result<(alloc::vec::Vec<u64>, u32), String> {
     for _ in 0..ATTEMPTS {
         let (outcome, rebuilt) = run(scenario, pause, true)?;

@@ -185,7 +185,8 @@ pub const SCENARIOS: &[Scenario] = &[
             let told = || message(Call::IpcReceive, PORTS[0], 0, 0);
             vec![
                 vec![sleep(), sleep()],
-                // On several processors the thread may still be at another when it is given time, which ends that gift: so there are more than it needs.
+                // On several processors the thread may still be at another when it is given time,
+                // which ends that gift: so there are more than it needs.
                 vec![told(), give(PORTS[0], 0), told(), give(0, 0), sleep(), give(0, 2_000_000), sleep(), give(0, 0), sleep(), give(0, 0), sleep(), give(0, 0)],
                 vec![(ADD, vec![data(2), 300_000]), call(Call::PortNotify, &[PORTS[0], 6]), (ADD, vec![data(2), 300_000]), call(Call::ThreadYield, &[]), (STORE, vec![data(2) + 0x100, 7])],
             ]

@@ -58,7 +58,8 @@ const fn table(thread: u64) -> u64 {
     data(thread) + 0x800
 }
 
-/// A step: the number of a call, or of what the runner does instead, and the registers that it takes.
+/// A step: the number of a call, or of what the runner does instead, and the registers that it
+/// takes.
 pub type Step = (u64, Vec<u64>);
 
 /// Calls of the system.

@@ -62,7 +62,8 @@ impl Fault {
         }
     }
 
-    /// A request of the program: refused, or to be sent on. Returns true if the program ends by its answer.
+    /// A request of the program: refused, or to be sent on. Returns true if the program ends by its
+    /// answer.
     fn meet(&self, seen: &Seen<bool>, label: u32) -> Result<bool, Errno> {
         // Without an end there would be no way to be rid of the program.
         if seen.outward || label == parent::exit::LABEL || !self.counts(seen.tag, label) {

@@ -1,6 +1,7 @@
 //! A test monitor: its program meets a failure at a message that is named by its number.
 //!
-//! It stands between the program and everything else, by the nesting library's interposition layer. Reading on: `fault`.
+//! It stands between the program and everything else, by the nesting library's interposition layer.
+//! Reading on: `fault`.
 #![cfg_attr(target_os = "none", no_std, no_main)]
 #![cfg_attr(not(target_os = "none"), allow(dead_code))]
 #![forbid(unsafe_code)]

@@ -1,4 +1,5 @@
-//! The command line: `faulty [--refuse K | --kill K | --kill-after K] [--count N] [--of CLASS] [--] PROGRAM [ARGUMENTS]`.
+//! The command line: `faulty [--refuse K | --kill K | --kill-after K] [--count N] [--of CLASS] [--]
+//! PROGRAM [ARGUMENTS]`.
 
 use nacre_manifest::{Choice, Manifest, Programs, Value};
 use nacre_nest::command::{Given, Stop, number};

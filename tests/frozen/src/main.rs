@@ -1,4 +1,5 @@
-//! Runs Linux programs as trees of processes that are destroyed and made anew while they run, and tells where each begins and how it ends, as `linux-tests` does.
+//! Runs Linux programs as trees of processes that are destroyed and made anew while they run, and
+//! tells where each begins and how it ends, as `linux-tests` does.
 //!
 //! `frozen [--under --without=PART] [--under PREFIX] FILE NAME... [FILE NAME...]`
 #![cfg_attr(target_os = "none", no_std, no_main)]

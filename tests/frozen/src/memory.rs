@@ -1,4 +1,5 @@
-//! The memory that a tree lives in: two windows of ours, in one of which it is, and segments in them, each shown by a region of ours.
+//! The memory that a tree lives in: two windows of ours, in one of which it is, and segments in
+//! them, each shown by a region of ours.
 
 use alloc::vec::Vec;
 use nacre_abi::rights::REFERENCE_ALL;

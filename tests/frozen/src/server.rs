@@ -205,7 +205,8 @@ impl Server {
                 condition.reference(reference.handle(), REFERENCE_ALL)?;
                 return Ok(([0; 6], vec![reference]));
             }
-            // Nobody waits here, where he would be in the middle of a request: he looks again, until he has a condition.
+            // Nobody waits here, where he would be in the middle of a request: he looks again,
+            // until he has a condition.
             segment::wait::LABEL => return Err(Errno::EAGAIN),
             segment::wake::LABEL => match conditions.iter().find(|(offset, _)| *offset == first) {
                 Some((_, condition)) => condition.handle().signal(second)?,
@@ -216,7 +217,8 @@ impl Server {
         Ok(([number, 0, 0, 0, 0, 0], Vec::new()))
     }
 
-    /// Asks the original. What it gives becomes ours; what is no port, and what would be given to it, has no place here.
+    /// Asks the original. What it gives becomes ours; what is no port, and what would be given to
+    /// it, has no place here.
     fn forward(&mut self, request: &mut Request<'_>, original: Reference) -> Result<Parts, Errno> {
         if !request.references().is_empty() || matches!(request.label(), file::map::LABEL | file::share::LABEL) {
             return Err(Errno::ENODEV);

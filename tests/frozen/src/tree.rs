@@ -1,4 +1,5 @@
-//! A tree of processes with their manager: runs, is taken, destroyed and made anew in the other window, and goes on.
+//! A tree of processes with their manager: runs, is taken, destroyed and made anew in the other
+//! window, and goes on.
 
 use crate::loss::Losses;
 use crate::memory::{self, BUFFER, POOLS, WINDOWS};
@@ -84,7 +85,8 @@ impl Tree {
         self.objects
     }
 
-    /// Serves it to its end, and rebuilds it on the way, without what is to be lost: its status, and how often that was.
+    /// Serves it to its end, and rebuilds it on the way, without what is to be lost: its status,
+    /// and how often that was.
     pub fn run(&mut self, losses: &Losses) -> Result<(u64, u32), String> {
         let most = if losses.is_empty() { MOST } else { MOST_LOSSES };
         loop {

@@ -1,6 +1,8 @@
-//! The arena: a space in which hostile threads may do what they like, made of memory that this program has set aside and takes back whole.
+//! The arena: a space in which hostile threads may do what they like, made of memory that this
+//! program has set aside and takes back whole.
 //!
-//! In the arena's space the same pages stand at the same addresses as here, so that one table of addresses serves both: code, tables of calls, plain pages, object pages, and references to what
+//! In the arena's space the same pages stand at the same addresses as here, so that one table of
+//! addresses serves both: code, tables of calls, plain pages, object pages, and references to what
 //! the arena is given - itself, its threads, a port that nobody serves, and the parent's services.
 
 use alloc::format;
@@ -65,7 +67,8 @@ fn must(which: Call, arguments: &[u64]) -> Result<(u64, u64), String> {
     status.result().map(|()| (first, second)).map_err(|status| format!("{}: {status:?}", which.name()))
 }
 
-/// Takes everything back, and makes a new arena. `services` are references of this program's that the arena gets copies of.
+/// Takes everything back, and makes a new arena. `services` are references of this program's that
+/// the arena gets copies of.
 pub fn build(services: &[u64]) -> Result<(), String> {
     must(Call::MemoryReclaim, &[HOLD, HOLD_SIZE])?;
     must(Call::MemoryReclaim, &[BASE, SIZE])?;

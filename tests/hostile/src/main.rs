@@ -1,4 +1,5 @@
-//! The hostile program: makes threads do their worst in an arena, and checks that nothing outside it changes and that its own parent still answers.
+//! The hostile program: makes threads do their worst in an arena, and checks that nothing outside
+//! it changes and that its own parent still answers.
 #![cfg_attr(target_os = "none", no_std, no_main)]
 #![forbid(unsafe_code)]
 #![cfg_attr(not(target_os = "none"), allow(dead_code))]

@@ -1,7 +1,9 @@
-//! Runs Linux programs one after the other, each in an environment of its own and for no longer than a few seconds, and tells where each begins and how it ends.
+//! Runs Linux programs one after the other, each in an environment of its own and for no longer
+//! than a few seconds, and tells where each begins and how it ends.
 //!
-//! `linux-tests [--under PREFIX] FILE NAME... [FILE NAME...]`: a word with a slash is a file, what follows are words that it is run with, one for each run.
-//! With `--under process` each runs as `process FILE NAME`.
+//! `linux-tests [--under PREFIX] FILE NAME... [FILE NAME...]`: a word with a slash is a file, what
+//! follows are words that it is run with, one for each run. With `--under process` each runs as
+//! `process FILE NAME`.
 #![cfg_attr(target_os = "none", no_std, no_main)]
 #![cfg_attr(not(target_os = "none"), allow(dead_code))]
 #![forbid(unsafe_code)]
@@ -26,7 +28,8 @@ fn main() {
     println!("This is a program of Nacre: build it for a target without an operating system.");
 }
 
-/// Nanoseconds that a program may go on without a message to its parent. Those that do most take a second; the rest hang.
+/// Nanoseconds that a program may go on without a message to its parent. Those that do most take a
+/// second; the rest hang.
 const PATIENCE: u64 = 4_000_000_000;
 /// A status from which on it is a signal that ended a program.
 const BY_SIGNAL: u64 = 256;

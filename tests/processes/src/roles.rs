@@ -38,7 +38,9 @@ pub extern "C" fn idle() -> ! {
     }
 }
 
-/// Answers what it is asked with what makes no sense: errors that are none, more than there is room for, a reference that nobody wanted, twice, or not asked at all. The ninth question it answers by its end.
+/// Answers what it is asked with what makes no sense: errors that are none, more than there is room
+/// for, a reference that nobody wanted, twice, or not asked at all. The ninth question it answers
+/// by its end.
 fn nonsense() -> Result<i32, Errno> {
     let mut data = [0; 256];
     let many = [0xff; 12 << 10];
@@ -87,7 +89,8 @@ fn reserve(words: &[u8]) -> Result<i32, Errno> {
     }
 }
 
-/// Tries from inside a domain what reaches others: ends with the number of the first attempt that succeeds, 0 if none does.
+/// Tries from inside a domain what reaches others: ends with the number of the first attempt that
+/// succeeds, 0 if none does.
 fn spy(stranger: &[u8]) -> Result<i32, Errno> {
     let stranger = stranger.iter().fold(0, |number, digit| 10 * number + u64::from(*digit - b'0'));
     let own = process::numbers(Reference::PARENT, 0)?;

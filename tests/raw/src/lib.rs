@@ -21,7 +21,8 @@ pub fn call(call: Call, arguments: [u64; 8]) -> (Status, u64, u64) {
 pub fn number(number: u64, arguments: [u64; 8]) -> (Status, u64, u64) {
     let (status, first, second): (u64, u64, u64);
     let [a, b, c, d, e, f, g, h] = arguments;
-    // SAFETY: the fixture's memory is reached through raw addresses only, so the kernel writes nothing that Rust knows of; all registers that a call changes are named.
+    // SAFETY: the fixture's memory is reached through raw addresses only, so the kernel writes
+    // nothing that Rust knows of; all registers that a call changes are named.
     unsafe {
         asm!("syscall", inlateout("rax") number => status, inlateout("rdi") a => _, inlateout("rsi") b => _,
             inlateout("rdx") c => first, inlateout("r8") d => second, inlateout("r9") e => _, inlateout("r10") f => _,
@@ -65,7 +66,8 @@ pub const PRIVILEGED: [&str; 9] = ["hlt", "cli", "in", "out", "rdmsr", "wrmsr", 
 /// program is told so by 0.
 pub fn privileged(name: &str) -> i32 {
     let mut scratch = [0u64; 2];
-    // SAFETY: for a program each of these is an exception, and changes nothing; if the machine carried one out, that is what the test is to find.
+    // SAFETY: for a program each of these is an exception, and changes nothing; if the machine
+    // carried one out, that is what the test is to find.
     unsafe {
         match name {
             "hlt" => asm!("hlt"),

@@ -7,7 +7,8 @@ use core::arch::global_asm;
 
 global_asm!(
     ".text",
-    // rdi = seed. Every vector register holds the seed and its number; MXCSR and the control word are unusual.
+    // rdi = seed. Every vector register holds the seed and its number; MXCSR and the control word
+    // are unusual.
     "raw_fpu_fill:",
     "fninit",
     "mov dword ptr [rsp - 8], 0xff80",
@@ -45,7 +46,8 @@ global_asm!(
     "call raw_fpu_fill",
     "mov rax, rcx",
     "ret",
-    // rdi = seed, rsi = turns. rax = 0 if neither a general register nor a flag has changed in so many turns.
+    // rdi = seed, rsi = turns. rax = 0 if neither a general register nor a flag has changed in so
+    // many turns.
     "raw_general_differs:",
     "push rbx; push rbp; push r12; push r13; push r14; push r15",
     "mov rcx, rsi",

@@ -92,7 +92,8 @@ pub fn code() -> impl Iterator<Item = u64> {
     let start = &raw const raw_runner_start;
     let size = (&raw const raw_runner_end).addr() - start.addr();
     (0..size.div_ceil(8)).map(move |word| {
-        // SAFETY: the section is at least `size` bytes; what follows within eight bytes is still this program's read-only data.
+        // SAFETY: the section is at least `size` bytes; what follows within eight bytes is still
+        // this program's read-only data.
         unsafe { core::ptr::read_unaligned(start.add(8 * word).cast::<u64>()) }
     })
 }

@@ -1,4 +1,5 @@
-//! Relative: whatever its environment is made of, a program observes the same. `observe` writes down what it does; without it, the program is a parent.
+//! Relative: whatever its environment is made of, a program observes the same. `observe` writes
+//! down what it does; without it, the program is a parent.
 #![cfg_attr(target_os = "none", no_std, no_main)]
 #![forbid(unsafe_code)]
 #![cfg_attr(not(target_os = "none"), allow(dead_code))]
@@ -95,7 +96,8 @@ fn run(pieces: usize) -> Result<i32, String> {
     attend(port.handle(), &mut steady).map(|status| status as i32).map_err(status)
 }
 
-/// `relative [PIECES]`: the parent, with so many pieces of memory taken before; `relative observe`: the child.
+/// `relative [PIECES]`: the parent, with so many pieces of memory taken before; `relative observe`:
+/// the child.
 fn relative(arguments: &Arguments) -> i32 {
     let words: Vec<&[u8]> = arguments.iter().skip(1).collect();
     match words.first() {

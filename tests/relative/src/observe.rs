@@ -181,7 +181,8 @@ fn own_memory(book: &mut Book) {
     }
     book.note("used", &status());
     if let Ok(taken) = taken {
-        // Said aloud: that the last reference has gone is told to the server by each layer when it comes to it.
+        // Said aloud: that the last reference has gone is told to the server by each layer when it
+        // comes to it.
         book.note("destroyed", &segment::destroy(taken.segment.handle()).map(drop));
     }
     book.note("too much", &memory::segment_create(pool.handle(), 1 << 40, 0).map(|reply| reply.size));

@@ -1,4 +1,5 @@
-//! A process that another one asks: the process manager makes a thread in its space, which runs code that the process chose. That code loops for ever here.
+//! A process that another one asks: the process manager makes a thread in its space, which runs
+//! code that the process chose. That code loops for ever here.
 
 use alloc::format;
 use alloc::string::String;
@@ -18,7 +19,8 @@ const PATH: &[u8] = b"/bin/shares";
 const LOOP: [u8; 2] = [0xeb, 0xfe];
 /// Bytes of a function that are searched for it.
 const SEARCHED: u64 = 64;
-/// Time that the question waits for an answer, which never comes: longer than the span in which work is counted.
+/// Time that the question waits for an answer, which never comes: longer than the span in which
+/// work is counted.
 const PATIENCE: u64 = 1_800_000_000;
 
 extern "C" fn forever() -> ! {
@@ -33,7 +35,8 @@ fn said<T: Debug>(what: &'static str) -> impl Fn(T) -> String {
     move |why| format!("{what}: {why:?}")
 }
 
-/// Plays the first thread of the process that is asked, which does nothing until the environment ends.
+/// Plays the first thread of the process that is asked, which does nothing until the environment
+/// ends.
 pub fn wait() -> i32 {
     while Thread::sleep(PATIENCE).is_ok() {}
     1

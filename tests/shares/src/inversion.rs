@@ -1,4 +1,5 @@
-//! The classic inversion, under fixed priorities: a thread of the lowest serves another of the lowest, one in the middle never stops, and one of the highest calls the server.
+//! The classic inversion, under fixed priorities: a thread of the lowest serves another of the
+//! lowest, one in the middle never stops, and one of the highest calls the server.
 
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use nacre_proto::Errno;

@@ -51,7 +51,9 @@ fn had(number: usize) -> u64 {
     Thread(THREADS[number].load(Ordering::Relaxed)).time().unwrap_or(0)
 }
 
-/// Works until the span is over, and counts what is done in it. What it has had of processors it asks when it runs for the first time in the span, and behind it: between the span's ends and that it has had nothing.
+/// Works until the span is over, and counts what is done in it. What it has had of processors it
+/// asks when it runs for the first time in the span, and behind it: between the span's ends and
+/// that it has had nothing.
 fn spin(number: usize) {
     drop(GATE.lock());
     let (mut done, mut before) = (0, None);

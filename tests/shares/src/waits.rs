@@ -1,4 +1,5 @@
-//! Longest time that a client waits for a small answer while another one has the file server do large work.
+//! Longest time that a client waits for a small answer while another one has the file server do
+//! large work.
 
 use alloc::boxed::Box;
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};

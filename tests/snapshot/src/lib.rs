@@ -1,6 +1,8 @@
-//! An environment as plain data: every object in a range of memory, the memory beside them, and which threads ran.
+//! An environment as plain data: every object in a range of memory, the memory beside them, and
+//! which threads ran.
 //!
-//! All that is known of the environment is the range that it lives in, which the caller owns, and the few objects outside that it is linked to.
+//! All that is known of the environment is the range that it lives in, which the caller owns, and
+//! the few objects outside that it is linked to.
 #![no_std]
 #![forbid(unsafe_code)]
 
@@ -36,7 +38,8 @@ pub struct Frame {
     pub outside: Vec<u64>,
     /// Two plain pages of the caller's own.
     pub buffer: u64,
-    /// Three references of the caller's own, one after the other, and 256 bytes behind the first room for a region.
+    /// Three references of the caller's own, one after the other, and 256 bytes behind the first
+    /// room for a region.
     pub slots: u64,
     /// Pages for the tables of the spaces that are made.
     pub pool: u64,

@@ -1,4 +1,5 @@
-//! Making anew: objects first, in the order in which they need each other, then what links them in both directions.
+//! Making anew: objects first, in the order in which they need each other, then what links them in
+//! both directions.
 
 use crate::{Access, Frame, Object, PAGE, POOL_PAGES, Place, Snapshot, Trouble, must, verbs};
 use nacre_abi::object::TargetType;
@@ -35,7 +36,8 @@ impl Frame {
                 self.create(access, object, &mut pool)?;
             }
         }
-        // First all states, then who owes whom: a thread must await its answer before another can owe it.
+        // First all states, then who owes whom: a thread must await its answer before another can
+        // owe it.
         for linked in [false, true] {
             for object in &snapshot.objects {
                 self.set(access, object, linked)?;

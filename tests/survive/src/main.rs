@@ -1,4 +1,5 @@
-//! Faults survived: threads of environments are destroyed at random moments, and what is to follow must follow.
+//! Faults survived: threads of environments are destroyed at random moments, and what is to follow
+//! must follow.
 #![cfg_attr(target_os = "none", no_std, no_main)]
 #![forbid(unsafe_code)]
 #![cfg_attr(not(target_os = "none"), allow(dead_code))]
@@ -137,7 +138,8 @@ fn number(arguments: &Arguments, option: &[u8], default: u64) -> u64 {
     value(arguments, option).and_then(command::number).unwrap_or(default)
 }
 
-/// `survive [--rounds N] [--seed S] [--moves N] [--only ID]`; with any other word first, the program that is killed.
+/// `survive [--rounds N] [--seed S] [--moves N] [--only ID]`; with any other word first, the
+/// program that is killed.
 fn survive(arguments: &Arguments) -> i32 {
     match arguments.get(1) {
         Some(b"mischief") => return mischief::run(number(arguments, b"--seed", 1), number(arguments, b"--moves", MOVES)),

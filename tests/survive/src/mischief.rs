@@ -1,4 +1,5 @@
-//! A program that does its worst to whoever stands above it, in an order that its seed says: what its calls answer matters to nobody, but that it is answered.
+//! A program that does its worst to whoever stands above it, in an order that its seed says: what
+//! its calls answer matters to nobody, but that it is answered.
 
 use crate::roles::{self, PATH, RIGHT};
 use crate::victim::Random;
@@ -51,7 +52,8 @@ struct Mischief {
 static GO: AtomicBool = AtomicBool::new(false);
 static TARGET: AtomicU64 = AtomicU64::new(0);
 
-/// Makes `moves` moves and ends as the seed says; 1 if it was not answered at the end as it should be, 4 if it could not destroy a thread of its own.
+/// Makes `moves` moves and ends as the seed says; 1 if it was not answered at the end as it should
+/// be, 4 if it could not destroy a thread of its own.
 pub fn run(seed: u64, moves: u64) -> i32 {
     if Segment::map(AREA, AREA_SIZE, Rights::OBJECTS).map(Segment::leak).is_err() {
         return 2;
@@ -119,7 +121,8 @@ fn ask_until_destroyed(_: usize) {
     }
 }
 
-/// Destroys a thread. Where memory lies deep the kernel may say so of what it would find the next time.
+/// Destroys a thread. Where memory lies deep the kernel may say so of what it would find the next
+/// time.
 fn is_destroyed(thread: Thread) -> bool {
     const TRIES: usize = 1000;
     (0..TRIES).map(|_| thread.destroy()).find(|result| !matches!(result, Err(status) if status.code() == Some(Code::TooDeep))).is_some_and(|result| result.is_ok())
@@ -154,8 +157,8 @@ impl Mischief {
             0 => self.random.next() as u32 & 0x1f_001f,
             _ => operations[self.random.below(operations.len() as u64) as usize].label,
         };
-        // The end comes at the end, and without its memory it comes at once; who keeps itself has an end of which nobody hears; lines to whoever runs
-        // the system would reach a person.
+        // The end comes at the end, and without its memory it comes at once; who keeps itself has
+        // an end of which nobody hears; lines to whoever runs the system would reach a person.
         let is_spared = [parent::exit::LABEL, parent::keep::LABEL, parent::report::LABEL, memory::pool_destroy::LABEL, file::hand_out::LABEL].contains(&label);
         if is_spared { parent::find::LABEL } else { label }
     }
@@ -259,7 +262,8 @@ impl Mischief {
         self.message(false);
     }
 
-    /// Ports of its own, where files and directories are expected, many at once, some gone before the answer.
+    /// Ports of its own, where files and directories are expected, many at once, some gone before
+    /// the answer.
     fn own_ports(&mut self) {
         let ports: Vec<OwnedPort> = (0..32).filter_map(|word| OwnedPort::new(word, PortSet(0)).ok()).collect();
         let references: Vec<OwnedReference> = ports.iter().filter_map(|port| port.new_reference(REFERENCE_USE | REFERENCE_NOTIFY).ok()).collect();

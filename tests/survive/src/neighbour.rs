@@ -1,4 +1,5 @@
-//! An environment beside those that are killed: a tracer with a program that works for a while, again and again.
+//! An environment beside those that are killed: a tracer with a program that works for a while,
+//! again and again.
 
 use crate::roles::{PATH, RIGHT};
 use crate::victim::Stage;

@@ -1,4 +1,5 @@
-//! Environments that are started, and killed: a pool of memory for each of them, so that what comes back can be counted.
+//! Environments that are started, and killed: a pool of memory for each of them, so that what comes
+//! back can be counted.
 
 use alloc::format;
 use alloc::string::String;
@@ -28,7 +29,8 @@ const LIMIT: u64 = 64 << 20;
 const CAPACITY: usize = 4096;
 /// The status by which a wait is ended that nobody else ended.
 const NOT_TOLD: u64 = 255;
-/// Nanoseconds between two looks, and how many looks there are before something is held to be missing.
+/// Nanoseconds between two looks, and how many looks there are before something is held to be
+/// missing.
 const LOOK: u64 = 10_000_000;
 const LOOKS: u32 = 6_000;
 

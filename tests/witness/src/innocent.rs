@@ -19,7 +19,8 @@ const PATTERN: u64 = 0x6e61_6372_6521;
 const TRIES: u32 = 100;
 const PAUSE: u64 = 10_000_000;
 
-/// Makes one call of each service that the environment has, again if one fails: the last failure, if there is none without.
+/// Makes one call of each service that the environment has, again if one fails: the last failure,
+/// if there is none without.
 pub fn calls() -> Result<(), String> {
     let mut result = calls_once();
     for _ in 1..TRIES {

@@ -1,5 +1,6 @@
-//! Memory that refers to itself: a segment in which a reference to the segment's own port stands, so that the reference
-//! keeps the segment and the segment keeps the reference. A thread in it needs nothing from the process that made it.
+//! Memory that refers to itself: a segment in which a reference to the segment's own port stands,
+//! so that the reference keeps the segment and the segment keeps the reference. A thread in it
+//! needs nothing from the process that made it.
 
 use crate::tools::{TABLE_PAGES, find, program_state, why};
 use alloc::format;
@@ -42,7 +43,8 @@ pub struct Kept {
 }
 
 impl Kept {
-    /// Takes `pages` pages from `pool` and ties the knot. `EINVAL` or another refusal: the pool gives no object memory.
+    /// Takes `pages` pages from `pool` and ties the knot. `EINVAL` or another refusal: the pool
+    /// gives no object memory.
     pub fn new(pool: Reference, pages: u64) -> Result<Kept, Errno> {
         let taken = memory::segment_create(pool, pages * PAGE_SIZE, SEGMENT_OBJECTS)?;
         let start = addresses(pages * PAGE_SIZE).ok_or(Errno::ENOMEM)?;
@@ -97,8 +99,8 @@ impl Kept {
     }
 }
 
-/// Pools that a process can find: its own, those within them, shares of them, and the same at the port of a child that has
-/// not begun.
+/// Pools that a process can find: its own, those within them, shares of them, and the same at the
+/// port of a child that has not begun.
 pub fn pools() -> Vec<OwnedReference> {
     let mut all: Vec<OwnedReference> = Vec::new();
     let reserved = process::create(Reference::PARENT, 0).ok().map(|made| made.port.leak());
@@ -118,7 +120,8 @@ pub fn pools() -> Vec<OwnedReference> {
     all
 }
 
-/// Takes kept memory of `pages` pages from each pool that gives some. Each holds a reference to its pool as well.
+/// Takes kept memory of `pages` pages from each pool that gives some. Each holds a reference to its
+/// pool as well.
 pub fn take_all(pages: u64) -> Result<Vec<Kept>, String> {
     let mut all = Vec::new();
     for pool in pools() {

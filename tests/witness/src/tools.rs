@@ -50,7 +50,8 @@ pub fn object_memory(pages: u64) -> Result<Segment, String> {
     Segment::map(start, size, Rights::OBJECTS).map_err(why("object memory"))
 }
 
-/// References to a port of each kind that the environment serves, with their names. The parent's own port is not among them.
+/// References to a port of each kind that the environment serves, with their names. The parent's
+/// own port is not among them.
 pub fn ports() -> Vec<(&'static str, OwnedReference)> {
     let mut all = Vec::new();
     let mut add = |name, made: Result<OwnedReference, Errno>| all.extend(made.ok().map(|port| (name, port)));
@@ -92,7 +93,8 @@ pub fn program_state(address: u64) -> ThreadState {
     ThreadState { flags: ThreadState::STOPPED, rip: address, rsp: address, rflags: FLAGS, ..ThreadState::default() }
 }
 
-/// A thread in a space of its own. The drop order is that of the fields: thread, space, then the memory of both.
+/// A thread in a space of its own. The drop order is that of the fields: thread, space, then the
+/// memory of both.
 pub struct Outpost {
     /// The thread, stopped at `start`.
     pub thread: OwnedThread,

@@ -1,7 +1,8 @@
 //! The bank: which page is where.
 //!
-//! A page is nowhere (nobody has touched it), *here* (in a frame), *away* (in the store) or *blank* (it left, and was all zeros).
-//! A page that came back unchanged is here and away, until somebody writes to it: then it can leave at no cost.
+//! A page is nowhere (nobody has touched it), *here* (in a frame), *away* (in the store) or *blank*
+//! (it left, and was all zeros). A page that came back unchanged is here and away, until somebody
+//! writes to it: then it can leave at no cost.
 
 mod saving;
 mod together;
@@ -16,7 +17,8 @@ use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use core::ops::Range;
 
-/// Frames that were brought last do not leave: an instruction or a call of the kernel needs so many pages at once, and several threads make them.
+/// Frames that were brought last do not leave: an instruction or a call of the kernel needs so many
+/// pages at once, and several threads make them.
 const RECENT: usize = 32;
 /// Fewest frames that a bank can work with.
 pub const LEAST_FRAMES: usize = 2 * RECENT;
@@ -209,7 +211,8 @@ impl<H: Hands, S: Store, P: Policy> Bank<H, S, P> {
         &self.store
     }
 
-    /// How many pages can be promised at most. Without a store no page ever leaves, so each frame is good for one.
+    /// How many pages can be promised at most. Without a store no page ever leaves, so each frame
+    /// is good for one.
     pub fn most(&self) -> u64 {
         if self.store.capacity() == 0 {
             return self.frames.len() as u64;
@@ -220,7 +223,8 @@ impl<H: Hands, S: Store, P: Policy> Bank<H, S, P> {
         self.store.capacity() + (self.frames.len() - LEAST_FRAMES / 2) as u64
     }
 
-    /// Promises that `count` more pages can all be touched and written; false: they might not find a place.
+    /// Promises that `count` more pages can all be touched and written; false: they might not find
+    /// a place.
     pub fn promise(&mut self, count: u64) -> bool {
         let promised = self.promised.saturating_add(count);
         let kept = promised <= self.most();
@@ -235,7 +239,8 @@ impl<H: Hands, S: Store, P: Policy> Bank<H, S, P> {
         self.promised -= count;
     }
 
-    /// Somebody touches `page`, to write to it or not; pages from it on up to `end` belong to the same segment. When this returns the page is shown so.
+    /// Somebody touches `page`, to write to it or not; pages from it on up to `end` belong to the
+    /// same segment. When this returns the page is shown so.
     pub fn fault(&mut self, page: u64, written: bool, end: u64) -> Result<(), Trouble> {
         self.counts.faults += 1;
         let done = match self.places.get(&page) {
@@ -306,7 +311,8 @@ impl<H: Hands, S: Store, P: Policy> Bank<H, S, P> {
         Ok(())
     }
 
-    /// A page is touched for the first time; some behind it come along if that costs nobody a frame.
+    /// A page is touched for the first time; some behind it come along if that costs nobody a
+    /// frame.
     fn begin(&mut self, page: u64, end: u64) -> Result<(), Trouble> {
         let frame = self.frame_for(page)?;
         self.begin_in(frame, page)?;
@@ -400,7 +406,8 @@ impl<H: Hands, S: Store, P: Policy> Bank<H, S, P> {
         Ok(())
     }
 
-    /// Puts the page in the buffer into the store. Where that is full, copies of pages that are here as well make room.
+    /// Puts the page in the buffer into the store. Where that is full, copies of pages that are
+    /// here as well make room.
     fn keep(&mut self) -> Result<u64, Trouble> {
         let mut from = 0;
         loop {
@@ -420,7 +427,8 @@ impl<H: Hands, S: Store, P: Policy> Bank<H, S, P> {
         self.places.contains_key(&page)
     }
 
-    /// Takes over a page that is nowhere, with what it holds. Nobody sees it until there is a fault.
+    /// Takes over a page that is nowhere, with what it holds. Nobody sees it until there is a
+    /// fault.
     pub fn adopt(&mut self, page: u64, from: &Page) -> Result<(), Trouble> {
         if *from == [0; PAGE] {
             self.places.insert(page, Place::Blank);

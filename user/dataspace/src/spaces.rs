@@ -142,7 +142,8 @@ impl<H: Hands, S: Store, P: Policy> Spaces<H, S, P> {
 
     /// Frees pages that no node has, and their addresses up to `room`.
     fn give_back(&mut self, manager: usize, pages: Range<u64>, room: u64) {
-        // Pages that the machine does not let go of keep their addresses: nobody else may find what is in them.
+        // Pages that the machine does not let go of keep their addresses: nobody else may find what
+        // is in them.
         if self.banks[manager].forget(pages.clone()).is_ok() {
             self.banks[manager].end_home(pages.clone());
             self.extents.give(pages.start, room - pages.start);

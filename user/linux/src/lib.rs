@@ -1,12 +1,15 @@
 //! Linux system calls, carried out inside the program's own space.
 //!
-//! The loader maps this library beside every program that is not native, and enters it first. It prepares the program's state, names itself
-//! to the kernel as the place where foreign calls continue, and goes to the program's entry point. From then on a `syscall` of the program
-//! arrives at [`entry`], finds its function in [`entry::call_table`], and becomes messages of the Common Protocols where it needs somebody else.
+//! The loader maps this library beside every program that is not native, and enters it first. It
+//! prepares the program's state, names itself to the kernel as the place where foreign calls
+//! continue, and goes to the program's entry point. From then on a `syscall` of the program arrives
+//! at [`entry`], finds its function in [`entry::call_table`], and becomes messages of the Common
+//! Protocols where it needs somebody else.
 //!
 //! A folder is a layer: a file imports its own layer and those that stand above it in this file.
 //!
-//! It is no security boundary: it can do what its process can do. It checks the program's pointers so that mistakes give Linux's errors.
+//! It is no security boundary: it can do what its process can do. It checks the program's pointers
+//! so that mistakes give Linux's errors.
 #![no_std]
 #![deny(unsafe_code)]
 
@@ -222,7 +225,8 @@ mod calls {
     }
 }
 
-/// Ways into the library and out: assembly, the table of calls, the start, the library's own threads.
+/// Ways into the library and out: assembly, the table of calls, the start, the library's own
+/// threads.
 pub mod entry {
     #[allow(unsafe_code)]
     pub mod assembly;

@@ -61,7 +61,8 @@ pub struct Process {
     pub identity: Identity,
     /// What stands for the process where it locks files, once it has.
     pub lock_owner: Option<OwnedReference>,
-    /// Keeps its program's file from being written. The first program of a world has none: its maker keeps the file.
+    /// Keeps its program's file from being written. The first program of a world has none: its
+    /// maker keeps the file.
     pub executing: Option<OwnedReference>,
     /// What it has that is found by keys.
     pub keyed: Keyed,
@@ -93,7 +94,8 @@ pub struct Process {
     pub told: Told,
     /// There are, or were, files that give signals.
     pub has_signal_files: bool,
-    /// Nanoseconds of processors that the process used before it was this program, once that was asked for.
+    /// Nanoseconds of processors that the process used before it was this program, once that was
+    /// asked for.
     pub used_before: Option<u64>,
     /// `ITIMER_VIRTUAL` and `ITIMER_PROF`.
     pub cpu_timers: CpuTimers,

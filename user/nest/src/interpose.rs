@@ -2,9 +2,9 @@
 //! parent port is a proxy, and so is every port that it learns of through one, in either direction,
 //! unless the monitor lets it pass. What a monitor does with the messages is its [`Watch`].
 //!
-//! Reading on: `stage` starts a child so; `relay` has the workers that carry messages; `reference_translation`
-//! says what becomes of references; `proxies` and `objects` are the book-keeping and the kernel
-//! objects of proxies.
+//! Reading on: `stage` starts a child so; `relay` has the workers that carry messages;
+//! `reference_translation` says what becomes of references; `proxies` and `objects` are the
+//! book-keeping and the kernel objects of proxies.
 
 pub mod reference_translation;
 pub mod worker_buffers;

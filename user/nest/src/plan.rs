@@ -24,9 +24,11 @@ use nacre_abi::environment::{DATA_REFERENCES, FOREIGN_LIBRARY, FREE, OBJECTS, OB
 use nacre_abi::{ObjectType, PAGE_SIZE, Rights};
 use nacre_sys::{Reference, Region};
 
-/// The highest address of a child's stack. With the object area it shares its last table, if the stack has at most 1.9 MiB.
+/// The highest address of a child's stack. With the object area it shares its last table, if the
+/// stack has at most 1.9 MiB.
 pub const STACK_END: u64 = OBJECTS + (2 << 20);
-/// Programs lie below: from here up there are mappings that they make, the library, objects and stack.
+/// Programs lie below: from here up there are mappings that they make, the library, objects and
+/// stack.
 pub const PROGRAM_END: u64 = 0x7000_0000_0000;
 /// Where a program that can be anywhere is put.
 pub const PROGRAM_BIAS: u64 = 0x1_0000_0000;
@@ -36,10 +38,12 @@ pub const MAX_STACK: u64 = STACK_END - OBJECTS - (OBJECTS_PAGES + 1) * PAGE_SIZE
 pub const FOREIGN_STACK_END: u64 = OBJECTS + (16 << 20);
 /// The largest stack that a foreign program starts with.
 pub const MAX_FOREIGN_STACK: u64 = 8 << 20;
-/// So many bytes before the place where a thread's foreign calls continue, it goes on after a fault in the range of its stack that its manager leaves to the library. All its registers are as they were, but for the
-/// instruction pointer, which is where the base of `fs` was.
+/// So many bytes before the place where a thread's foreign calls continue, it goes on after a fault
+/// in the range of its stack that its manager leaves to the library. All its registers are as they
+/// were, but for the instruction pointer, which is where the base of `fs` was.
 pub const REFLECTED: u64 = 16;
-/// So many bytes before the first instruction of the library of foreign calls, a thread begins that its process's manager has made to ask the library something: with no registers, and no stack.
+/// So many bytes before the first instruction of the library of foreign calls, a thread begins that
+/// its process's manager has made to ask the library something: with no registers, and no stack.
 pub const VISITED: u64 = 16;
 /// Where dynamic linkers that can be anywhere are put.
 pub const LINKER_BIAS: u64 = 0x6f00_0000_0000;
@@ -76,7 +80,8 @@ pub struct Area {
     pub size: u64,
     /// What it may do with it.
     pub rights: Rights,
-    /// The region that is shown from this offset on; `None`: fresh memory, which whoever makes the child fills.
+    /// The region that is shown from this offset on; `None`: fresh memory, which whoever makes the
+    /// child fills.
     pub shows: Option<(Region, u64)>,
 }
 
@@ -136,7 +141,8 @@ pub struct Plan {
     pub objects: u64,
     /// How many pages it has.
     pub objects_pages: u64,
-    /// How many mappings stand in the child's object area, so that it may change them: the first ones.
+    /// How many mappings stand in the child's object area, so that it may change them: the first
+    /// ones.
     pub given: usize,
     /// Where the inheritance starts.
     pub inheritance: u64,
@@ -161,8 +167,9 @@ pub struct Plan {
 /// Sizes that the caller chooses.
 #[derive(Clone, Copy, Debug)]
 pub struct Sizes {
-    /// Pages for tables; at least 5. Each costs the parent some 1,200 instructions; with too few the kernel fills tables again and again. The usual 32 serve a
-    /// program with some 20 MiB in use; one that maps more donates more (`space_donate`).
+    /// Pages for tables; at least 5. Each costs the parent some 1,200 instructions; with too few
+    /// the kernel fills tables again and again. The usual 32 serve a program with some 20 MiB in
+    /// use; one that maps more donates more (`space_donate`).
     pub pool_pages: u64,
     /// Bytes of stack.
     pub stack: u64,
@@ -267,8 +274,9 @@ impl Plan {
     }
 }
 
-/// Plans a child from its images - program, then its dynamic linker and the library if it is foreign - each with whether its file can be mapped. A fork's
-/// child has the library alone. `splits`: a foreign child has a data segment.
+/// Plans a child from its images - program, then its dynamic linker and the library if it is
+/// foreign - each with whether its file can be mapped. A fork's child has the library alone.
+/// `splits`: a foreign child has a data segment.
 pub fn plan(images: &[(&Image, bool)], sizes: Sizes, heritage: &Heritage<'_>, splits: bool) -> Result<Plan, Refusal> {
     let forked = !heritage.areas.is_empty();
     let foreign = images.len() > 1 || forked;

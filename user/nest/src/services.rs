@@ -39,7 +39,8 @@ pub struct Segment {
 pub struct ChildPool {
     /// The monitor's reference, which keeps the pool and can destroy it. Nobody else gets it.
     pub own: OwnedReference,
-    /// The reference to hand out. It cannot destroy the pool, because whoever finds it shares the pool with others.
+    /// The reference to hand out. It cannot destroy the pool, because whoever finds it shares the
+    /// pool with others.
     pub shared: OwnedReference,
 }
 
@@ -95,8 +96,10 @@ impl Services {
         self.is_paged.get_or_insert_with(|| is_paged(pool)).then_some(pool)
     }
 
-    /// Makes a pool for a child out of ours, which leaves us what we need ourselves. `flags` are those of `memory.share`. Where memory for the kernel objects of
-    /// the child's processes ends with each of them, it comes from elsewhere, and the pool is to be one for data (`POOL_DATA`). `None`: we may not make one.
+    /// Makes a pool for a child out of ours, which leaves us what we need ourselves. `flags` are
+    /// those of `memory.share`. Where memory for the kernel objects of the child's processes ends
+    /// with each of them, it comes from elsewhere, and the pool is to be one for data
+    /// (`POOL_DATA`). `None`: we may not make one.
     pub fn pool_for_child(&self, flags: u64) -> Option<ChildPool> {
         let status = memory::status(self.memory()).ok()?;
         let left = status.limit.saturating_sub(status.used);
@@ -120,14 +123,16 @@ fn is_paged(pool: Reference) -> bool {
     is_paged
 }
 
-/// Opens a program, by a path that starts at a directory. Nobody can write the file as long as the result lives.
+/// Opens a program, by a path that starts at a directory. Nobody can write the file as long as the
+/// result lives.
 pub fn open(directory: Reference, path: &[u8]) -> Result<File, Refusal> {
     let (port, _) = open_with_mode(directory, path)?;
     let hold = execute(port.handle()).map_err(|errno| Refusal::Service("running it", errno))?;
     Ok(File { _hold: hold, ..File::new(port)? })
 }
 
-/// Keeps a file that is run from being written, as long as the result lives. None: the file's server cannot.
+/// Keeps a file that is run from being written, as long as the result lives. None: the file's
+/// server cannot.
 pub fn execute(file: Reference) -> Result<Option<OwnedReference>, Errno> {
     match file::execute(file) {
         Ok(reply) => Ok(Some(reply.hold)),
@@ -212,13 +217,15 @@ impl supply::Segment for Segment {
 
 impl Drop for Segment {
     fn drop(&mut self) {
-        // Said aloud, and not left to the last reference's going, so that the memory is back in the pool when this returns.
+        // Said aloud, and not left to the last reference's going, so that the memory is back in the
+        // pool when this returns.
         let _ = segment::destroy(self.port.handle());
     }
 }
 
 impl File {
-    /// A file that can be mapped is asked for its region, which tells the size too; another is asked for its status.
+    /// A file that can be mapped is asked for its region, which tells the size too; another is
+    /// asked for its status.
     pub fn new(port: OwnedReference) -> Result<File, Refusal> {
         if let Ok(map) = file::map(port.handle(), 0, u64::MAX) {
             let region = Some(map.region).filter(|region| is_whole(region.handle(), map.size));

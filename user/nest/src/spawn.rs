@@ -1,7 +1,8 @@
-//! Makes a child: loads its program - and beside a foreign one the library of foreign calls - into a fresh space, with one stopped
-//! thread at its first instruction.
+//! Makes a child: loads its program - and beside a foreign one the library of foreign calls - into
+//! a fresh space, with one stopped thread at its first instruction.
 //!
-//! Whatever goes wrong, dropping the segment takes back all that was made, so nothing here undoes anything.
+//! Whatever goes wrong, dropping the segment takes back all that was made, so nothing here undoes
+//! anything.
 
 use crate::data::Data;
 use crate::elf::{self, Image};
@@ -44,12 +45,14 @@ pub struct Program<'a> {
 pub struct Ports {
     /// The port that it gets as its parent.
     pub parent: Reference,
-    /// The port that receives its exceptions, or a reference with control over it. `Reference::NONE` for a
-    /// process manager's child: the manager makes itself the keeper when the child begins.
+    /// The port that receives its exceptions, or a reference with control over it.
+    /// `Reference::NONE` for a process manager's child: the manager makes itself the keeper when
+    /// the child begins.
     pub keeper: Reference,
 }
 
-/// A child. Dropping it takes it back whole: its threads end, its space, its objects and its references go.
+/// A child. Dropping it takes it back whole: its threads end, its space, its objects and its
+/// references go.
 pub struct Child<S: Supplier> {
     segment: S::Segment,
     /// The child has references to it, and keeps it.
@@ -272,7 +275,8 @@ fn write_stack<S: Supplier>(
     Ok(plan.stack_end - size)
 }
 
-/// Puts the references that it is born with into the child's object area: to whom it belongs, and what it inherits.
+/// Puts the references that it is born with into the child's object area: to whom it belongs, and
+/// what it inherits.
 fn give_references(plan: &Plan, (base, data): (u64, Option<&Data>), heritage: &Heritage<'_>, ports: Ports, (space, thread): (Space, Thread)) -> Result<(), Status> {
     let slot = |address: u64| Reference(base + plan.objects + (address - OBJECTS));
     ports.parent.reference(slot(environment::PARENT), REFERENCE_USE)?;
@@ -301,7 +305,8 @@ pub fn spawn_heir<S: Supplier>(supplier: &mut S, program: &Program<'_>, heritage
     make(supplier, loaded, program, heritage, ports)
 }
 
-/// Makes a child with the library of foreign calls and what it inherits, areas among that. It is stopped, and its areas of fresh memory are zeros.
+/// Makes a child with the library of foreign calls and what it inherits, areas among that. It is
+/// stopped, and its areas of fresh memory are zeros.
 pub fn fork<S: Supplier>(supplier: &mut S, heritage: &Heritage<'_>, sizes: Sizes, ports: Ports) -> Result<Child<S>, Refusal> {
     let library = supplier.library()?;
     let program = Program { path: b"", arguments: &[], environment: &[], directory: b"", random: [0; 16], sizes };

@@ -42,7 +42,8 @@ pub struct Contents<'a> {
     pub random: [u8; 16],
     /// Entries of the auxiliary vector, but for those that point at strings and the last.
     pub auxiliary: &'a [(u64, u64)],
-    /// What is mapped, for the library of foreign calls: see [`AT_WINDOWS`](nacre_abi::environment::AT_WINDOWS).
+    /// What is mapped, for the library of foreign calls: see
+    /// [`AT_WINDOWS`](nacre_abi::environment::AT_WINDOWS).
     pub windows: &'a [[u64; 5]],
 }
 

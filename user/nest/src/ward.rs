@@ -45,8 +45,9 @@ impl Ward {
         }
         match process::create(Reference::PARENT, NO_SIGNAL) {
             Ok(made) => {
-                // A manager that keeps no dispositions sends no signals either. Orphans that come to us when they end are not kept for us: nobody here
-                // waits for them. The child is, since its end gives us no signal.
+                // A manager that keeps no dispositions sends no signals either. Orphans that come
+                // to us when they end are not kept for us: nobody here waits for them. The child
+                // is, since its end gives us no signal.
                 let _ = process::dispositions(Reference::PARENT, 1 << (HANG_UP - 1) | 1 << (INTERRUPT - 1) | 1 << (QUIT - 1), SA_NOCLDWAIT);
                 Ok(Some(Ward { pid: made.pid, port: made.port, has_begun: AtomicBool::new(false) }))
             }

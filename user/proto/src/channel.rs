@@ -1,4 +1,5 @@
-//! Protocol 9, `channel`: pipes, local sockets and pseudo-terminals. Their ends are files, which answer `file` too.
+//! Protocol 9, `channel`: pipes, local sockets and pseudo-terminals. Their ends are files, which
+//! answer `file` too.
 
 use crate::flags::{ENDS, MESSAGE_FLAGS, OPEN_FLAGS, POLL_EVENTS, S_IFCHR, SOCKETS, WAYS};
 use crate::structures::Status;
@@ -6,39 +7,59 @@ use crate::sys::{Reference, Span, SpanMut};
 use crate::{Errno, client};
 
 crate::protocol! {
-    /// Pipes, local sockets and pseudo-terminals. The first four operations are the service's, the others those of a socket, which `file.read`, `file.write`, `file.poll`, `file.watch` and `file.flags` work on too. An end closes when the last reference to it goes.
-    /// A name is up to 108 bytes. Sockets are found by their names, or by a key that was given with it: those who name sockets by paths agree on what stands for a path. Who owns a socket - a process, its user and group - is what its holder says. Errors are Linux's; `EPIPE` comes without the signal.
+    /// Pipes, local sockets and pseudo-terminals. The first four operations are the service's, the
+    /// others those of a socket, which `file.read`, `file.write`, `file.poll`, `file.watch` and
+    /// `file.flags` work on too. An end closes when the last reference to it goes. A name is up to
+    /// 108 bytes. Sockets are found by their names, or by a key that was given with it: those who
+    /// name sockets by paths agree on what stands for a path. Who owns a socket - a process, its
+    /// user and group - is what its holder says. Errors are Linux's; `EPIPE` comes without the
+    /// signal.
     channel = 9;
 
-    /// A pipe of 64 KiB. Up to 4096 bytes are written whole. `ENFILE`: too many are open. `ENOMEM`: no memory for one.
+    /// A pipe of 64 KiB. Up to 4096 bytes are written whole. `ENFILE`: too many are open. `ENOMEM`:
+    /// no memory for one.
     1 pipe(flags: Flags(OPEN_FLAGS)) -> (; references reader: Own(End), writer: Own(End));
-    /// The service at a port of its own for one process. What is made there is on an account, which holds at most as many ends as are still free. `EPERM`: the caller has such a port itself.
+    /// The service at a port of its own for one process. What is made there is on an account, which
+    /// holds at most as many ends as are still free. `EPERM`: the caller has such a port itself.
     50 account() -> (; references channels: Own(Channels));
     /// Two sockets that are connected to each other.
     2 pair(kind: Choice(SOCKETS), flags: Flags(OPEN_FLAGS), pid: Number, uid: Number, gid: Number) -> (; references first: Own(End), second: Own(End));
     /// A socket. `ESOCKTNOSUPPORT`: there is no such kind.
     3 socket(kind: Choice(SOCKETS), flags: Flags(OPEN_FLAGS)) -> (; references socket: Own(End));
-    /// Opens the pipe of this name, which is there as long as somebody has it open. Waits for the other side, as Linux does. `ENXIO`: nobody reads, and `O_NONBLOCK` is set.
+    /// Opens the pipe of this name, which is there as long as somebody has it open. Waits for the
+    /// other side, as Linux does. `ENXIO`: nobody reads, and `O_NONBLOCK` is set.
     4 fifo(flags: Flags(OPEN_FLAGS); bytes name: Data) -> (; references file: Own(End));
-    /// Gives the socket a key of `key_size` bytes, and the name behind it; without a name, one that nobody has. `EADDRINUSE`: another has this key or name; of a key that starts with `/` who has it later is found. `EINVAL`: the socket has a name.
+    /// Gives the socket a key of `key_size` bytes, and the name behind it; without a name, one that
+    /// nobody has. `EADDRINUSE`: another has this key or name; of a key that starts with `/` who
+    /// has it later is found. `EINVAL`: the socket has a name.
     5 bind(key_size: Number; bytes data: Data) -> ();
-    /// Others may connect to it; so many wait at most. `EINVAL`: it has no name, or is connected. `EOPNOTSUPP`: not with datagrams.
+    /// Others may connect to it; so many wait at most. `EINVAL`: it has no name, or is connected.
+    /// `EOPNOTSUPP`: not with datagrams.
     6 listen(backlog: Number, pid: Number, uid: Number, gid: Number) -> ();
-    /// Connects to the socket that is found by this key or name; waits if too many do already (`EAGAIN` with `O_NONBLOCK`). Datagrams: where to they go from now on; nowhere, without a name. `ECONNREFUSED`, `EPROTOTYPE`, `EISCONN`, `EPERM`.
+    /// Connects to the socket that is found by this key or name; waits if too many do already
+    /// (`EAGAIN` with `O_NONBLOCK`). Datagrams: where to they go from now on; nowhere, without a
+    /// name. `ECONNREFUSED`, `EPROTOTYPE`, `EISCONN`, `EPERM`.
     7 connect(pid: Number, uid: Number, gid: Number; bytes name: Data) -> ();
     /// The next socket that has connected; waits for it. `EINVAL`: it does not listen.
     8 accept(flags: Flags(OPEN_FLAGS)) -> (; bytes name: Data; references socket: Own(End));
     /// Ends reading (0), writing (1) or both (2).
     9 shutdown(how: Number) -> ();
-    /// Sends bytes, and up to 8 references with them. The bytes start with the key or name of whom they are for, if `name_size` is not 0, and with what is said of the references. `part`: 0, or how many messages with `MSG_MORE` came before, which are all one.
-    /// `owner`: user, and group in the upper half. `EPIPE`, `ENOTCONN`, `EMSGSIZE`, `EAGAIN`, `ECONNREFUSED`, `EISCONN`, `EPERM`, `ETOOMANYREFS`.
+    /// Sends bytes, and up to 8 references with them. The bytes start with the key or name of whom
+    /// they are for, if `name_size` is not 0, and with what is said of the references. `part`: 0,
+    /// or how many messages with `MSG_MORE` came before, which are all one. `owner`: user, and
+    /// group in the upper half. `EPIPE`, `ENOTCONN`, `EMSGSIZE`, `EAGAIN`, `ECONNREFUSED`,
+    /// `EISCONN`, `EPERM`, `ETOOMANYREFS`.
     10 send(flags: Flags(MESSAGE_FLAGS), name_size: Number, control_size: Number, pid: Number, owner: Number, part: Number; bytes data: Data; up_to 8 given: Kept(Any)) -> (count: Number);
-    /// Receives up to `size` bytes, and as many references as there are slots (at most `references`). The bytes start with who sent them (16 bytes, with `MSG_CREDENTIALS`), the name of whom they are from, and what is said of the references, but not with `MSG_BARE`. `total`: how long the whole message was.
-    /// `offset`: with `MSG_PEEK`, how many bytes to pass over.
+    /// Receives up to `size` bytes, and as many references as there are slots (at most
+    /// `references`). The bytes start with who sent them (16 bytes, with `MSG_CREDENTIALS`), the
+    /// name of whom they are from, and what is said of the references, but not with `MSG_BARE`.
+    /// `total`: how long the whole message was. `offset`: with `MSG_PEEK`, how many bytes to pass
+    /// over.
     11 receive(flags: Flags(MESSAGE_FLAGS), size: Number, references: Number, offset: Number) -> (count: Number, name_size: Number, total: Number, flags: Flags(MESSAGE_FLAGS), references: Number, control_size: Number; bytes data: Data; up_to 8 given: Found(Any));
     /// The socket's own name, or that of the other end. `ENOTCONN`: there is no other end.
     12 name(which: Choice(ENDS)) -> (; bytes name: Data);
-    /// How many bytes it holds; sets it first if `size` is not 0. `EBUSY`: more is in it. `EPERM`: more than 1 MiB.
+    /// How many bytes it holds; sets it first if `size` is not 0. `EBUSY`: more is in it. `EPERM`:
+    /// more than 1 MiB.
     13 capacity(size: Number) -> (size: Number);
     /// Its kind, and whether it listens.
     14 facts() -> (kind: Choice(SOCKETS), listens: Number);
@@ -46,26 +67,38 @@ crate::protocol! {
     15 error() -> (error: Number);
     /// Whom the other end belonged to when it connected. `ENOTCONN`.
     16 credentials() -> (pid: Number, uid: Number, gid: Number);
-    /// Which events there are, as `file.poll`, and two numbers that grow whenever something comes, and whenever there is more room.
+    /// Which events there are, as `file.poll`, and two numbers that grow whenever something comes,
+    /// and whenever there is more room.
     17 look(events: Flags(POLL_EVENTS)) -> (events: Flags(POLL_EVENTS), arrivals: Number, departures: Number);
-    /// The same. If the numbers are still these, the bits are notified at the port, once, when one of them may have grown.
+    /// The same. If the numbers are still these, the bits are notified at the port, once, when one
+    /// of them may have grown.
     18 expect(events: Flags(POLL_EVENTS), arrivals: Number, departures: Number, bits: Hex; references port: Kept(Port)) -> (events: Flags(POLL_EVENTS), arrivals: Number, departures: Number);
 
-    /// At the end of a pipe or a stream socket: the bytes that it receives or sends (of a pipe all) as memory, to be read and written without messages: a ring of so many pages, with a word about this end at `seat`, whose lock is taken with `number`; two conditions at which who waits for bytes, or for room, waits;
-    /// and what says that its holder still has it. Others read and write by messages meanwhile. `ENODEV`: it is neither, or there is more than bytes in it (references, or who sent them), or no memory: messages do.
+    /// At the end of a pipe or a stream socket: the bytes that it receives or sends (of a pipe all)
+    /// as memory, to be read and written without messages: a ring of so many pages, with a word
+    /// about this end at `seat`, whose lock is taken with `number`; two conditions at which who
+    /// waits for bytes, or for room, waits; and what says that its holder still has it. Others read
+    /// and write by messages meanwhile. `ENODEV`: it is neither, or there is more than bytes in it
+    /// (references, or who sent them), or no memory: messages do.
     19 share(way: Choice(WAYS)) -> (places: Number, number: Number, seat: Number; references region: Region(DATA), arrivals: Condition, departures: Condition, hold: Own(Hold));
-    /// At the end of a pipe or stream that is shared: something has come or gone of which its server wanted to hear.
+    /// At the end of a pipe or stream that is shared: something has come or gone of which its
+    /// server wanted to hear.
     20 changed() -> ();
 
-    /// At the service: a pseudo-terminal with the lowest free number, locked, and the end of whoever is the keyboard and the screen. The terminal goes with that end. `ENOSPC`: there are as many as there may be.
+    /// At the service: a pseudo-terminal with the lowest free number, locked, and the end of
+    /// whoever is the keyboard and the screen. The terminal goes with that end. `ENOSPC`: there are
+    /// as many as there may be.
     30 terminal(flags: Flags(OPEN_FLAGS)) -> (number: Number; references master: Own(End));
-    /// At the service: the other end, where programs find a terminal; everybody who opens it has one of his own. `ENOENT`: there is none with this number. `EIO`: it is locked.
+    /// At the service: the other end, where programs find a terminal; everybody who opens it has
+    /// one of his own. `ENOENT`: there is none with this number. `EIO`: it is locked.
     31 terminal_open(number: Number, flags: Flags(OPEN_FLAGS)) -> (; references slave: Own(End));
-    /// At the service: what is known of the terminal with this number; at an end, of its own. `is_slave`: of the end. `ENOTTY`: it is no end of a terminal.
+    /// At the service: what is known of the terminal with this number; at an end, of its own.
+    /// `is_slave`: of the end. `ENOTTY`: it is no end of a terminal.
     32 terminal_facts(number: Number) -> (number: Number, is_slave: Number, is_locked: Number);
     /// At the end of the keyboard: whether the other one can be opened.
     33 terminal_lock(locked: Number) -> ();
-    /// At the service: what the name of the terminal with this number says of it as of a file. `ENOENT`: there is none.
+    /// At the service: what the name of the terminal with this number says of it as of a file.
+    /// `ENOENT`: there is none.
     34 terminal_status(number: Number) -> (; bytes status: Structure("Status"));
     /// At the service: sets its mode, as `file.set_mode` does at its slave's end.
     35 terminal_set_mode(number: Number, mode: Mode) -> ();
@@ -136,7 +169,8 @@ pub fn send_with<'a>(target: Reference, outgoing: Outgoing, data: impl Into<Span
     Ok(received.words[0])
 }
 
-/// [`receive`] with references: they come into the first of `slots`, which are free, and the reply's word says into how many.
+/// [`receive`] with references: they come into the first of `slots`, which are free, and the
+/// reply's word says into how many.
 pub fn receive_with<'a>(target: Reference, flags: u64, size: u64, slots: &[Reference], into: impl Into<SpanMut<'a>>) -> Result<receive::Reply, Errno> {
     let words = client::words([flags, size, slots.len() as u64]);
     let received = client::call_for_some(target, receive::LABEL, words, (Span::EMPTY, &[]), (into.into(), slots))?;

@@ -26,7 +26,8 @@ pub fn slot() -> Result<Vacant<Reference>, Errno> {
     Vacant::new().map_err(Errno::from)
 }
 
-/// Calls, and turns failure of any kind into an errno. Success brings as many references as there are slots.
+/// Calls, and turns failure of any kind into an errno. Success brings as many references as there
+/// are slots.
 #[inline(always)]
 pub fn call(
     target: Reference,

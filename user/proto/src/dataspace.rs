@@ -3,28 +3,43 @@
 use crate::flags::{ATTACH_FLAGS, DATASPACE_OPERATIONS};
 
 crate::protocol! {
-    /// Memory whose manager can be chosen, and changed while the memory is in use. A pool answers `interrogate`, `create` and `identify`, if it has managers. A dataspace answers all other operations, and so does
-    /// each segment that was taken from such a pool with `SEGMENT_PAGEABLE`: it is a dataspace of the first manager. A dataspace's id is a reference, so it means something to its holder alone.
-    /// `ENOSYS`: the pool has no managers, or the segment is not a dataspace. `ENOENT`: there is no manager, or no dataspace, of this name.
+    /// Memory whose manager can be chosen, and changed while the memory is in use. A pool answers
+    /// `interrogate`, `create` and `identify`, if it has managers. A dataspace answers all other
+    /// operations, and so does each segment that was taken from such a pool with
+    /// `SEGMENT_PAGEABLE`: it is a dataspace of the first manager. A dataspace's id is a reference,
+    /// so it means something to its holder alone. `ENOSYS`: the pool has no managers, or the
+    /// segment is not a dataspace. `ENOENT`: there is no manager, or no dataspace, of this name.
     dataspace = 12;
 
-    /// Finds a dataspace by a name that `create` gave it in this pool: `MANAGER:NAME`. The reference is one that `share` gives.
+    /// Finds a dataspace by a name that `create` gave it in this pool: `MANAGER:NAME`. The
+    /// reference is one that `share` gives.
     1 identify(; bytes name: Text) -> (size: Number; references dataspace: Own(Segment));
-    /// A region of the dataspace, and a port that keeps the attachment. The holder maps the region where it likes. `EACCES`: the reference does not allow to write. `EINVAL`: flags are set that have no meaning.
+    /// A region of the dataspace, and a port that keeps the attachment. The holder maps the region
+    /// where it likes. `EACCES`: the reference does not allow to write. `EINVAL`: flags are set
+    /// that have no meaning.
     2 attach(flags: Flags(ATTACH_FLAGS)) -> (size: Number; references region: Region(CONTENTS), attachment: Own(Attachment));
-    /// At an attachment: nobody reaches memory through its region any more. The dataspace stays, and so do other attachments.
+    /// At an attachment: nobody reaches memory through its region any more. The dataspace stays,
+    /// and so do other attachments.
     3 detach() -> ();
-    /// What a manager supports, and how it stands: bytes that it can promise, and has promised; pages in memory; pages put away, and bytes that they take there.
-    /// An empty name stands for the dataspace's own manager, or for a pool's first one.
+    /// What a manager supports, and how it stands: bytes that it can promise, and has promised;
+    /// pages in memory; pages put away, and bytes that they take there. An empty name stands for
+    /// the dataspace's own manager, or for a pool's first one.
     4 interrogate(; bytes manager: Text) -> (operations: Flags(DATASPACE_OPERATIONS), limit: Number, promised: Number, here: Number, away: Number, kept: Number);
-    /// A reference to the same dataspace that can neither delete nor transfer it, nor change its size, with `ATTACH_READ` only to read it. It does not keep the dataspace.
+    /// A reference to the same dataspace that can neither delete nor transfer it, nor change its
+    /// size, with `ATTACH_READ` only to read it. It does not keep the dataspace.
     5 share(flags: Flags(ATTACH_FLAGS)) -> (; references dataspace: Own(Segment));
-    /// A dataspace of this manager that holds what this one holds now. Pages are copied when they are touched. An empty name stands for the same manager. `ENOMEM`: the manager or the pool cannot promise as much.
+    /// A dataspace of this manager that holds what this one holds now. Pages are copied when they
+    /// are touched. An empty name stands for the same manager. `ENOMEM`: the manager or the pool
+    /// cannot promise as much.
     6 copy(; bytes manager: Text) -> (size: Number; references dataspace: Own(Segment));
-    /// Moves the dataspace to this manager. All references and attachments stay what they are, and whoever uses the memory meanwhile waits.
-    /// A name that it has moves with it. `EEXIST`: the manager has another of that name. `ENOMEM`: the manager cannot promise as much, and the dataspace is where it was. `EPERM`: the reference came from `share`.
+    /// Moves the dataspace to this manager. All references and attachments stay what they are, and
+    /// whoever uses the memory meanwhile waits. A name that it has moves with it. `EEXIST`: the
+    /// manager has another of that name. `ENOMEM`: the manager cannot promise as much, and the
+    /// dataspace is where it was. `EPERM`: the reference came from `share`.
     7 transfer(; bytes manager: Text) -> ();
-    /// Makes a dataspace of zeros, with a name `MANAGER:NAME` by which the pool finds it, or without one: `MANAGER`. `EEXIST`: the name is taken. `ENAMETOOLONG`: it has more than 255 bytes. `ENOMEM`: the manager or the pool cannot promise as much.
+    /// Makes a dataspace of zeros, with a name `MANAGER:NAME` by which the pool finds it, or
+    /// without one: `MANAGER`. `EEXIST`: the name is taken. `ENAMETOOLONG`: it has more than 255
+    /// bytes. `ENOMEM`: the manager or the pool cannot promise as much.
     8 create(size: Number; bytes name: Text) -> (size: Number; references dataspace: Own(Segment));
     /// Deletes the dataspace. All attachments end. `EPERM`: the reference came from `share`.
     9 delete() -> ();

@@ -2,14 +2,16 @@
 
 /// Declares a protocol. Monitors with protocols of their own can use it too.
 ///
-/// An operation is `number name(words; bytes name: kind; references list) -> (words; bytes name: kind; references list);`
-/// where a word is `name: kind`, and every part may be missing. Kinds of words and bytes are expressions of
-/// [`Kind`](crate::describe::Kind). A reference is `name: kind` too, with an expression of
-/// [`Ref`](crate::reference::Ref). A last part `; up_to 8 name: kind` allows that many further references, which the
-/// client's function neither sends nor takes.
-/// Each gives
-/// - `fn name(target, words.., bytes, references.., buffer for bytes) -> Result<name::Reply, Errno>` for clients,
-/// - a method of the trait `Server` for servers, which `dispatch` calls, and which answers `ENOSYS` unless it is written,
+/// An operation is `number name(words; bytes name: kind; references list) -> (words; bytes name:
+/// kind; references list);` where a word is `name: kind`, and every part may be missing. Kinds of
+/// words and bytes are expressions of [`Kind`](crate::describe::Kind). A reference is `name: kind`
+/// too, with an expression of [`Ref`](crate::reference::Ref). A last part `; up_to 8 name: kind`
+/// allows that many further references, which the client's function neither sends nor takes. Each
+/// gives
+/// - `fn name(target, words.., bytes, references.., buffer for bytes) -> Result<name::Reply,
+///   Errno>` for clients,
+/// - a method of the trait `Server` for servers, which `dispatch` calls, and which answers `ENOSYS`
+///   unless it is written,
 /// - a module `name` with the label, the client's `Reply` and the server's `Output`,
 /// - an entry of `PROTOCOL` for tracers and for the reference page.
 #[macro_export]

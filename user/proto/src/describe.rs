@@ -1,4 +1,5 @@
-//! What tracers, and the reference page, know of protocols: names and kinds of everything that a message carries.
+//! What tracers, and the reference page, know of protocols: names and kinds of everything that a
+//! message carries.
 
 use core::fmt::{Display, Formatter, Result, Write};
 
@@ -137,7 +138,8 @@ impl Display for Word {
     }
 }
 
-/// Names of the bits that are set, `|` between them; what has no name in base 16; `0` if there is nothing.
+/// Names of the bits that are set, `|` between them; what has no name in base 16; `0` if there is
+/// nothing.
 fn write_flags(f: &mut Formatter<'_>, table: &[Flag], word: u64) -> Result {
     if let Some(whole) = table.iter().find(|flag| flag.mask == u64::MAX && flag.value == word) {
         return f.write_str(whole.name);
@@ -156,7 +158,8 @@ fn write_flags(f: &mut Formatter<'_>, table: &[Flag], word: u64) -> Result {
     }
 }
 
-/// The structure of this name in `bytes`, as `{field=value, ..}`; `None` if there is none, or the bytes are too few.
+/// The structure of this name in `bytes`, as `{field=value, ..}`; `None` if there is none, or the
+/// bytes are too few.
 pub fn structure<'a>(name: &str, bytes: &'a [u8]) -> Option<Structure<'a>> {
     match name {
         "Status" => Status::from_bytes(bytes).map(Structure::Status),

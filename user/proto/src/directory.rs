@@ -3,29 +3,37 @@
 use crate::flags::{AT_FLAGS, OPEN_FLAGS, RENAME_FLAGS, TIMES, WATCH_FLAGS};
 
 crate::protocol! {
-    /// A directory: a place in a tree of files. It answers `file` too. Paths are relative to it, or absolute from the server's root; symbolic links are followed,
-    /// and `..` stops at the root. What is no directory takes no paths, not even absolute ones (`ENOTDIR`); an empty path is itself.
-    /// On the way of a path that begins with a zero no link is followed (`ELOOP`). Errors are Linux's: `ENOENT`, `ENOTDIR`, `ELOOP`, `ENAMETOOLONG` for the path; more with each operation.
+    /// A directory: a place in a tree of files. It answers `file` too. Paths are relative to it, or
+    /// absolute from the server's root; symbolic links are followed, and `..` stops at the root.
+    /// What is no directory takes no paths, not even absolute ones (`ENOTDIR`); an empty path is
+    /// itself. On the way of a path that begins with a zero no link is followed (`ELOOP`). Errors
+    /// are Linux's: `ENOENT`, `ENOTDIR`, `ELOOP`, `ENAMETOOLONG` for the path; more with each
+    /// operation.
     directory = 6;
 
-    /// Opens a file, and makes it if the flags say so: its mode, and the open file. `EEXIST`, `EISDIR`, `ENOTDIR`, `EACCES`, `ENXIO` as Linux's `openat`.
+    /// Opens a file, and makes it if the flags say so: its mode, and the open file. `EEXIST`,
+    /// `EISDIR`, `ENOTDIR`, `EACCES`, `ENXIO` as Linux's `openat`.
     1 open(flags: Flags(OPEN_FLAGS), mode: Mode; bytes path: Path) -> (mode: Mode; references file: Own(Opened));
     /// What is known of a file.
     2 status_at(flags: Flags(AT_FLAGS); bytes path: Path) -> (; bytes status: Structure("Status"));
     /// Makes a directory. `EEXIST`: the name is there.
     3 make_directory(mode: Mode; bytes path: Path) -> ();
-    /// Removes a name, of a directory if `is_directory`, else of anything else. `EISDIR`, `ENOTDIR`, `ENOTEMPTY`, `EBUSY`.
+    /// Removes a name, of a directory if `is_directory`, else of anything else. `EISDIR`,
+    /// `ENOTDIR`, `ENOTEMPTY`, `EBUSY`.
     4 remove(is_directory: Number; bytes path: Path) -> ();
-    /// Gives a file another name; the first path is the old one, the second, relative to the directory given, the new one.
-    /// `EINVAL`: a directory cannot move into itself. `EXDEV`: another server's directory.
+    /// Gives a file another name; the first path is the old one, the second, relative to the
+    /// directory given, the new one. `EINVAL`: a directory cannot move into itself. `EXDEV`:
+    /// another server's directory.
     5 rename(flags: Flags(RENAME_FLAGS), first_size: Number; bytes paths: Paths(1); references new_directory: Peer(Directory)) -> ();
-    /// Gives a file one more name. `EPERM`: not to a directory. `EMLINK`: it has too many. `EXDEV`: another server's directory.
+    /// Gives a file one more name. `EPERM`: not to a directory. `EMLINK`: it has too many. `EXDEV`:
+    /// another server's directory.
     6 link(flags: Flags(AT_FLAGS), first_size: Number; bytes paths: Paths(1); references new_directory: Peer(Directory)) -> ();
     /// Makes a symbolic link; the first path is what it leads to, the second its own.
     7 symbolic_link(first_size: Number; bytes paths: Paths(0)) -> ();
     /// Where a symbolic link leads. `EINVAL`: it is none.
     8 read_link(; bytes path: Path) -> (; bytes target: Path);
-    /// Entries from `cookie` on (0: the first), as many as fit, and the cookie of the next ones (0: there are no more).
+    /// Entries from `cookie` on (0: the first), as many as fit, and the cookie of the next ones (0:
+    /// there are no more).
     9 list(cookie: Number, size: Number) -> (next: Number; bytes entries: Structure("Entries"));
     /// Sets the permissions of a file.
     10 set_mode_at(mode: Mode, flags: Flags(AT_FLAGS); bytes path: Path) -> ();
@@ -35,19 +43,24 @@ crate::protocol! {
     12 set_times_at(atime_sec: Signed, atime_nsec: Choice(TIMES), mtime_sec: Signed, mtime_nsec: Choice(TIMES), flags: Flags(AT_FLAGS); bytes path: Path) -> ();
     /// Makes a file of the kind that the mode says.
     13 make_node(mode: Mode, device: Hex; bytes path: Path) -> ();
-    /// Sizes of the file system: size of a block, and how many blocks, free blocks, files, and free files there are.
+    /// Sizes of the file system: size of a block, and how many blocks, free blocks, files, and free
+    /// files there are.
     14 file_system_status() -> (block_size: Number, blocks: Number, free: Number, files: Number, files_free: Number);
     /// The absolute path of the directory. `ENAMETOOLONG`: it is longer than a path may be.
     15 path() -> (; bytes path: Path);
-    /// A file that has no name, for memory that is shared; whether seals can be put on it. `ENOSPC`: no memory.
+    /// A file that has no name, for memory that is shared; whether seals can be put on it.
+    /// `ENOSPC`: no memory.
     16 memory(takes_seals: Number) -> (; references file: Own(Unnamed));
     /// A counter that is read and written as Linux's `eventfd`: each read takes all, or 1.
     17 counter(value: Number, takes_one: Number) -> (; references file: Own(Unnamed));
-    /// Something from which events can be read as Linux's `inotify` gives them, once it watches something.
+    /// Something from which events can be read as Linux's `inotify` gives them, once it watches
+    /// something.
     18 watcher() -> (; references file: Own(Watcher));
-    /// Lets a watcher hear what happens to a file, or in a directory: the watch's number. `ENOTDIR`: it was to be a directory. `EEXIST`: it is watched already. `ENOSPC`: too many.
+    /// Lets a watcher hear what happens to a file, or in a directory: the watch's number.
+    /// `ENOTDIR`: it was to be a directory. `EEXIST`: it is watched already. `ENOSPC`: too many.
     19 watch(mask: Flags(WATCH_FLAGS), flags: Flags(AT_FLAGS); bytes path: Path; references watcher: Peer(Watcher)) -> (number: Number);
-    /// The same directory for somebody else. Its files, locks, watches and views, with those of all that is opened through it, are counted apart.
-    /// They take at most three quarters of what is left to the account of the one who asks. `ENFILE`: nothing is left.
+    /// The same directory for somebody else. Its files, locks, watches and views, with those of all
+    /// that is opened through it, are counted apart. They take at most three quarters of what is
+    /// left to the account of the one who asks. `ENFILE`: nothing is left.
     20 share() -> (; references directory: Own(Directory));
 }

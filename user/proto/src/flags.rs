@@ -1,4 +1,5 @@
-//! Numbers that operations take: Linux's where Linux has them. The tables give their names to tracers.
+//! Numbers that operations take: Linux's where Linux has them. The tables give their names to
+//! tracers.
 
 use crate::describe::Flag;
 

@@ -1,4 +1,5 @@
-//! Operations that a server carries out though it has no memory left: those that free memory, and those that need none for longer than the request.
+//! Operations that a server carries out though it has no memory left: those that free memory, and
+//! those that need none for longer than the request.
 
 use crate::{channel, clock, dataspace, file, keyed, mailbox, memory, parent, process, segment, terminal};
 

@@ -1,6 +1,7 @@
 //! Where answers land while the memory that they are meant for may go.
 //!
-//! A reply never waits for its client's page: bytes that find it missing are lost. So a program that has pageable memory receives into its heap, which stays, and copies from there.
+//! A reply never waits for its client's page: bytes that find it missing are lost. So a program
+//! that has pageable memory receives into its heap, which stays, and copies from there.
 
 use alloc::vec::Vec;
 use core::sync::atomic::{AtomicBool, Ordering};
@@ -21,7 +22,8 @@ pub fn is_needed() -> bool {
     NEEDED.load(Ordering::Relaxed)
 }
 
-/// Calls with a buffer that stays, then copies what came to where it is wanted, if `may_copy` says so.
+/// Calls with a buffer that stays, then copies what came to where it is wanted, if `may_copy` says
+/// so.
 #[cold]
 pub fn call(buffers: Buffers<'_>, call: impl FnOnce(Buffers<'_>) -> Result<Received, Status>, may_copy: impl FnOnce(u64, u64) -> bool) -> Result<Received, Status> {
     let Buffers { mut bytes, slots } = buffers;

@@ -1,10 +1,11 @@
-//! The Common Protocols: what the parts of a system say to each other, each operation declared once.
+//! The Common Protocols: what the parts of a system say to each other, each operation declared
+//! once.
 //!
-//! From a declaration (see [`protocol!`]) come the client's function, the server's trait and dispatch, the tracer's text
-//! ([`describe`]) and the reference page (`doc/manual/protocols.md`).
+//! From a declaration (see [`protocol!`]) come the client's function, the server's trait and
+//! dispatch, the tracer's text ([`describe`]) and the reference page (`doc/manual/protocols.md`).
 //!
-//! A request's label is `number of the protocol << 16 | number of the operation`; a reply's is Linux's errno, 0 for success. Words
-//! stand in the order in which they are declared.
+//! A request's label is `number of the protocol << 16 | number of the operation`; a reply's is
+//! Linux's errno, 0 for success. Words stand in the order in which they are declared.
 #![no_std]
 #![forbid(unsafe_code)]
 

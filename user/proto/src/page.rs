@@ -1,5 +1,6 @@
 //! The reference page, `doc/manual/protocols.md`, made from the declarations.
-//! `cargo run -p nacre-proto --example protocols > doc/manual/protocols.md` writes it; a test checks that it is current.
+//! `cargo run -p nacre-proto --example protocols > doc/manual/protocols.md` writes it; a test
+//! checks that it is current.
 
 use alloc::string::String;
 use core::fmt::Write;

@@ -3,22 +3,26 @@
 use crate::flags::{REPORTS, SERVICES};
 
 crate::protocol! {
-    /// What every program can ask of whoever made it, through the reference it was born with. A monitor answers it for its child,
-    /// and passes on whatever it does not care about.
+    /// What every program can ask of whoever made it, through the reference it was born with. A
+    /// monitor answers it for its child, and passes on whatever it does not care about.
     parent = 1;
 
     /// Finds a service. `ENOENT`: the environment has none of this kind.
     1 find(service: Choice(SERVICES)) -> (; references found: Found(Service));
-    /// The initial stream with this number: 0 input, 1 output, 2 messages. `ENOENT`: there is none with this number.
+    /// The initial stream with this number: 0 input, 1 output, 2 messages. `ENOENT`: there is none
+    /// with this number.
     2 stream(number: Number) -> (; references file: Found(Stream));
-    /// The program has ended, with a status as Linux's: 0 to 255, or 256 and the number of a signal. There is no answer: the parent takes everything back.
+    /// The program has ended, with a status as Linux's: 0 to 255, or 256 and the number of a
+    /// signal. There is no answer: the parent takes everything back.
     3 exit(status: Status) -> ();
     /// A line for whoever runs the system. `EINVAL`: the kind is not known.
     4 report(kind: Choice(REPORTS); bytes text: Text) -> ();
-    /// Exceptions of the caller's space go to this port from now on, and no more to the maker of the space. The maker then learns no more that a thread was destroyed from outside.
-    /// The reference needs `REFERENCE_CONTROL`. `EACCES`: it has less.
+    /// Exceptions of the caller's space go to this port from now on, and no more to the maker of
+    /// the space. The maker then learns no more that a thread was destroyed from outside. The
+    /// reference needs `REFERENCE_CONTROL`. `EACCES`: it has less.
     5 keep(; references keeper: Keeper) -> ();
-    /// On how many processors the program's threads may run at a time, for it to know. A monitor that hides it answers 1.
+    /// On how many processors the program's threads may run at a time, for it to know. A monitor
+    /// that hides it answers 1.
     6 processors() -> (count: Number);
 }
 
@@ -27,8 +31,9 @@ const KILL: u64 = 9;
 /// Flag in the status of a program that a signal has ended: a core was dumped.
 const DUMPED: u64 = 0x80;
 
-/// A status of `exit` that is what the protocol allows: 0 to 255, or 256 and a signal from 1 to 64, with or without [`DUMPED`]. Any other one, which those who
-/// wait might read as that of a process that is stopped, counts as an end by SIGKILL.
+/// A status of `exit` that is what the protocol allows: 0 to 255, or 256 and a signal from 1 to 64,
+/// with or without [`DUMPED`]. Any other one, which those who wait might read as that of a process
+/// that is stopped, counts as an end by SIGKILL.
 pub fn checked_status(status: u64) -> u64 {
     let is_signal = status & !(DUMPED | 0x7f) == 256 && (1..=64).contains(&(status & 0x7f));
     if status < 256 || is_signal { status } else { 256 + KILL }

@@ -1,5 +1,5 @@
-//! Paths on whose way no symbolic link is followed. Whoever has found out what a path means, and then
-//! asks for it, gets that or an error: a link that somebody put there meanwhile leads nowhere.
+//! Paths on whose way no symbolic link is followed. Whoever has found out what a path means, and
+//! then asks for it, gets that or an error: a link that somebody put there meanwhile leads nowhere.
 
 /// First byte of such a path. No other path has a zero in it.
 pub const NO_LINKS: u8 = 0;

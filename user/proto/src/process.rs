@@ -1,107 +1,173 @@
-//! Protocol 7, `process`: what a process asks of its manager. Numbers, errors and rules are Linux's.
+//! Protocol 7, `process`: what a process asks of its manager. Numbers, errors and rules are
+//! Linux's.
 
 use crate::flags::{BEGIN_FLAGS, CHILD_FLAGS, QUESTIONS, SIGNAL_CODES, WAIT_OPTIONS};
 
 crate::protocol! {
-    /// What a process asks of its manager, at the port that is also its parent. Every process has a port of its own, and is who calls there. Numbers, errors and rules are Linux's.
-    /// A signal that comes to a process without an agent takes its default effect by the manager, unless the process ignores it; one with an agent fetches its signals, and does with them what it likes. `SIGKILL` destroys what the process lives in.
+    /// What a process asks of its manager, at the port that is also its parent. Every process has a
+    /// port of its own, and is who calls there. Numbers, errors and rules are Linux's. A signal
+    /// that comes to a process without an agent takes its default effect by the manager, unless the
+    /// process ignores it; one with an agent fetches its signals, and does with them what it likes.
+    /// `SIGKILL` destroys what the process lives in.
     process = 7;
 
-    /// From now on signals wait until they are fetched, and `bits` are notified at `agent` when there are some. Those that have come already are told at once. A second agent takes the place of the first.
+    /// From now on signals wait until they are fetched, and `bits` are notified at `agent` when
+    /// there are some. Those that have come already are told at once. A second agent takes the
+    /// place of the first.
     1 attach(bits: Hex; references agent: Kept(Port)) -> ();
     /// Who a process is; 0 is the caller. `ESRCH`: there is none with this number.
     2 numbers(pid: Number) -> (pid: Number, parent: Number, group: Number, session: Number);
-    /// A child that does not live anywhere yet, and the port that it gets as its parent. It has the caller's group, session and identity; when it ends the caller gets the signal `exit_signal`, if that is not 0.
-    /// Until it begins it is a reservation of the caller, and no other process sees it. It is over, and nobody is told, when it is abandoned, when the last reference to the port goes,
-    /// and when the caller ends or becomes another program. `EAGAIN`: as many processes as are allowed, 64 reservations, or the caller's domain has as many processes as are still free. `EINVAL`: the caller has not begun itself.
+    /// A child that does not live anywhere yet, and the port that it gets as its parent. It has the
+    /// caller's group, session and identity; when it ends the caller gets the signal `exit_signal`,
+    /// if that is not 0. Until it begins it is a reservation of the caller, and no other process
+    /// sees it. It is over, and nobody is told, when it is abandoned, when the last reference to
+    /// the port goes, and when the caller ends or becomes another program. `EAGAIN`: as many
+    /// processes as are allowed, 64 reservations, or the caller's domain has as many processes as
+    /// are still free. `EINVAL`: the caller has not begun itself.
     3 create(exit_signal: Number) -> (pid: Number; references port: Own(Process));
-    /// At the port of whom it is for, which need not have begun: memory for a new environment, filled with zeros, in which space, threads and first objects are to be made. The manager destroys it to end the process. What was prepared before and has not begun goes. `ENOMEM`: there is not so much.
+    /// At the port of whom it is for, which need not have begun: memory for a new environment,
+    /// filled with zeros, in which space, threads and first objects are to be made. The manager
+    /// destroys it to end the process. What was prepared before and has not begun goes. `ENOMEM`:
+    /// there is not so much.
     4 prepare(size: Number) -> (size: Number; references region: Region(ANY_RIGHTS));
-    /// At the port of whom it is for: it lives in what was prepared from now on, with this space, and this stopped thread starts. If it has lived elsewhere that goes, and the call is not answered: it has become another program. The space's keeper is the process's port.
-    /// `ignored`: a bit for each signal, 1 for the first, that takes no effect. `visited`: where threads begin that the manager makes there so that they ask for visits; 0: it has none. `EINVAL`: nothing was prepared.
+    /// At the port of whom it is for: it lives in what was prepared from now on, with this space,
+    /// and this stopped thread starts. If it has lived elsewhere that goes, and the call is not
+    /// answered: it has become another program. The space's keeper is the process's port.
+    /// `ignored`: a bit for each signal, 1 for the first, that takes no effect. `visited`: where
+    /// threads begin that the manager makes there so that they ask for visits; 0: it has none.
+    /// `EINVAL`: nothing was prepared.
     5 begin(flags: Flags(BEGIN_FLAGS), ignored: Hex, visited: Hex; references space: Space, thread: Thread) -> ();
-    /// At the port of a process that has not begun: gives it up. Its maker gets no signal and cannot wait for it. `EINVAL`: it has begun.
+    /// At the port of a process that has not begun: gives it up. Its maker gets no signal and
+    /// cannot wait for it. `EINVAL`: it has begun.
     6 abandon() -> ();
-    /// Waits until a child has changed. `which`: a process, -1 any, 0 one of the own group, a negative number one of that group. `status` is as that of Linux's `wait4`; pid 0: none has changed, and `WNOHANG` was set. Times are in microseconds. `ECHILD`: there is no such child. `EINVAL`: no options of it.
+    /// Waits until a child has changed. `which`: a process, -1 any, 0 one of the own group, a
+    /// negative number one of that group. `status` is as that of Linux's `wait4`; pid 0: none has
+    /// changed, and `WNOHANG` was set. Times are in microseconds. `ECHILD`: there is no such child.
+    /// `EINVAL`: no options of it.
     7 wait(which: Signed, options: Flags(WAIT_OPTIONS)) -> (pid: Number, status: Hex, user: Number, user_time: Number, system_time: Number);
-    /// Sends a signal: to a process, a group (negative), the own group (0) or all (-1); if `thread` is not 0 to that thread of the process, which may then be 0. Signal 0 only looks. Code 0 is that of `kill`; with another one the signal carries the value.
-    /// `ESRCH`: there is nobody. `EPERM`: nobody to whom the caller may send it. `EINVAL`: no signal. `EAGAIN`: too many are waiting.
+    /// Sends a signal: to a process, a group (negative), the own group (0) or all (-1); if `thread`
+    /// is not 0 to that thread of the process, which may then be 0. Signal 0 only looks. Code 0 is
+    /// that of `kill`; with another one the signal carries the value. `ESRCH`: there is nobody.
+    /// `EPERM`: nobody to whom the caller may send it. `EINVAL`: no signal. `EAGAIN`: too many are
+    /// waiting.
     8 kill(target: Signed, thread: Number, signal: Number, code: Choice(SIGNAL_CODES), value: Hex) -> ();
-    /// The oldest signal that has come, 0 if none has; for which thread, or 0. The value of `SIGCHLD` from the manager is the child's `si_status`.
+    /// The oldest signal that has come, 0 if none has; for which thread, or 0. The value of
+    /// `SIGCHLD` from the manager is the child's `si_status`.
     9 signal_take() -> (signal: Number, code: Choice(SIGNAL_CODES), sender: Number, user: Number, value: Hex, thread: Number);
-    /// Which signals the process ignores, and what it wants to know of its children. Ignored ones are not kept. A new child has the same.
+    /// Which signals the process ignores, and what it wants to know of its children. Ignored ones
+    /// are not kept. A new child has the same.
     10 dispositions(ignored: Hex, flags: Flags(CHILD_FLAGS)) -> ();
-    /// Moves a process, itself (0) or a child, to a group. `EACCES`: the child runs another program by now. `EPERM`: a leader of a session, or another session's group. `ESRCH`: no child.
+    /// Moves a process, itself (0) or a child, to a group. `EACCES`: the child runs another program
+    /// by now. `EPERM`: a leader of a session, or another session's group. `ESRCH`: no child.
     11 group_set(pid: Number, group: Number) -> ();
-    /// The caller becomes leader of a session and group of its own, without a terminal. `EPERM`: it leads a group.
+    /// The caller becomes leader of a session and group of its own, without a terminal. `EPERM`: it
+    /// leads a group.
     12 session_create() -> (session: Number);
-    /// A number for a further thread. `EAGAIN`: as many threads as are allowed, or the process has as many further ones as are still free.
+    /// A number for a further thread. `EAGAIN`: as many threads as are allowed, or the process has
+    /// as many further ones as are still free.
     13 thread_create() -> (thread: Number);
     /// The thread has ended. `ESRCH`: the process has none with this number.
     14 thread_end(thread: Number) -> ();
-    /// The process is stopped by this signal now, or (0) goes on. `EIO`: its group is orphaned, so `SIGTSTP`, `SIGTTIN` and `SIGTTOU` do not stop it.
+    /// The process is stopped by this signal now, or (0) goes on. `EIO`: its group is orphaned, so
+    /// `SIGTSTP`, `SIGTTIN` and `SIGTTOU` do not stop it.
     15 stopped(signal: Number) -> ();
     /// The group in the foreground of the session's terminal. `ENOTTY`: it has none.
     16 foreground() -> (group: Number);
-    /// Brings a group of the session to the foreground. `ENOTTY`: the session has no terminal. `EPERM`: the group is of another session. `ESRCH`: there is no such group.
+    /// Brings a group of the session to the foreground. `ENOTTY`: the session has no terminal.
+    /// `EPERM`: the group is of another session. `ESRCH`: there is no such group.
     17 foreground_set(group: Number) -> ();
-    /// The terminal that is this device becomes the session's. The caller hands the port that it gets to `terminal.attend`. `EPERM`: the caller does not lead the session, that has a terminal, or another session has this one and `steals` is 0.
+    /// The terminal that is this device becomes the session's. The caller hands the port that it
+    /// gets to `terminal.attend`. `EPERM`: the caller does not lead the session, that has a
+    /// terminal, or another session has this one and `steals` is 0.
     18 terminal_acquire(device: Number, steals: Number) -> (; references port: Own(Port));
     /// The device that the session's terminal is. `ENXIO`: it has none.
     19 terminal() -> (device: Number);
-    /// User, effective and saved user of the process, by which others may send it signals, and its real group. Questions to other processes carry its user and group. A new child has the same.
+    /// User, effective and saved user of the process, by which others may send it signals, and its
+    /// real group. Questions to other processes carry its user and group. A new child has the same.
     20 identity(user: Number, effective: Number, saved: Number, group: Number) -> ();
-    /// Maximum number of processes and threads of the user, and of signals that may wait for the process. A new child has the same.
+    /// Maximum number of processes and threads of the user, and of signals that may wait for the
+    /// process. A new child has the same.
     21 limits(processes: Number, signals: Number) -> ();
-    /// The signal that the process gets when its parent ends (0: none), and whether orphans below it become its children.
+    /// The signal that the process gets when its parent ends (0: none), and whether orphans below
+    /// it become its children.
     22 family(death_signal: Number, reaper: Number) -> ();
-    /// At the port of whom it is for: the process and all that it creates from now on are a domain. Its members list, look at, signal, ask and wait for members alone, and move no group of others to the foreground.
-    /// The number of a parent outside is 0 to them. Processes outside see members as before. Domains nest. `EAGAIN`: 16 deep.
+    /// At the port of whom it is for: the process and all that it creates from now on are a domain.
+    /// Its members list, look at, signal, ask and wait for members alone, and move no group of
+    /// others to the foreground. The number of a parent outside is 0 to them. Processes outside see
+    /// members as before. Domains nest. `EAGAIN`: 16 deep.
     35 domain() -> ();
-    /// What the process is called; and behind a zero, if there is one, the words of its command, each with a final zero, of which the first 1,024 bytes are kept.
+    /// What the process is called; and behind a zero, if there is one, the words of its command,
+    /// each with a final zero, of which the first 1,024 bytes are kept.
     23 name_set(; bytes name: Text) -> ();
-    /// The process with the smallest number of at least this one: what is known of it. `state` is Linux's letter. `ESRCH`: there are no more.
+    /// The process with the smallest number of at least this one: what is known of it. `state` is
+    /// Linux's letter. `ESRCH`: there are no more.
     24 list(pid: Number) -> (pid: Number, parent: Number, group: Number, session: Number, state: Number, threads: Number; bytes name: Text);
-    /// What the process gets for `parent.stream`, also after it has become another program: for those that keep no descriptors themselves. `EINVAL`: a number beyond 2.
+    /// What the process gets for `parent.stream`, also after it has become another program: for
+    /// those that keep no descriptors themselves. `EINVAL`: a number beyond 2.
     25 stream_set(number: Number; references file: Kept(Stream)) -> ();
-    /// A region to be read: a word for each number, with the number of its process's parent. It is kept up to date, so that asking who the parent is takes no message. `EPERM`: the caller is in a domain.
+    /// A region to be read: a word for each number, with the number of its process's parent. It is
+    /// kept up to date, so that asking who the parent is takes no message. `EPERM`: the caller is
+    /// in a domain.
     26 parents() -> (size: Number; references region: Region(READABLE));
-    /// The caller is another program from now on, in the environment that it lives in: what `begin` does with `BEGIN_PROGRAM`. An agent that it has stays. `ignored`: a bit for each signal, 1 for the first, that takes no effect. `name`: as that of `name_set`.
+    /// The caller is another program from now on, in the environment that it lives in: what `begin`
+    /// does with `BEGIN_PROGRAM`. An agent that it has stays. `ignored`: a bit for each signal, 1
+    /// for the first, that takes no effect. `name`: as that of `name_set`.
     27 renew(ignored: Hex; bytes name: Text) -> ();
 
-    /// More of what is known of a process, for those who look at it: its user and effective user, the group in the foreground of its session's terminal (0: it has none), which signals it ignores,
-    /// 20 less its nice value, and the words of its command, each with a final zero. `ESRCH`: there is none with this number.
+    /// More of what is known of a process, for those who look at it: its user and effective user,
+    /// the group in the foreground of its session's terminal (0: it has none), which signals it
+    /// ignores, 20 less its nice value, and the words of its command, each with a final zero.
+    /// `ESRCH`: there is none with this number.
     30 look(pid: Number) -> (user: Number, effective: Number, foreground: Number, ignored: Hex, priority: Number; bytes command: Text);
-    /// The highest priority, 20 less the nice value, among a process (`which` 0), the members of a group (1), or the processes of a user (2). 0 means the caller's. `ESRCH`: there is nobody. `EINVAL`: no such kind.
+    /// The highest priority, 20 less the nice value, among a process (`which` 0), the members of a
+    /// group (1), or the processes of a user (2). 0 means the caller's. `ESRCH`: there is nobody.
+    /// `EINVAL`: no such kind.
     31 priority(which: Number, who: Number) -> (value: Number);
-    /// Sets it for all of them. `EPERM`: not all are the caller's user's. `EACCES`: more than it was, and the caller is not the superuser.
+    /// Sets it for all of them. `EPERM`: not all are the caller's user's. `EACCES`: more than it
+    /// was, and the caller is not the superuser.
     32 priority_set(which: Number, who: Number, value: Number) -> ();
-    /// Whether the caller may use the terminal that is this device: 0, if it is not its session's or its group is in the foreground. Else the others of its group get the signal, which is `SIGTTIN` or `SIGTTOU`, and it is to take it itself (1); signal 0 only looks. `EIO`: its group is orphaned.
+    /// Whether the caller may use the terminal that is this device: 0, if it is not its session's
+    /// or its group is in the foreground. Else the others of its group get the signal, which is
+    /// `SIGTTIN` or `SIGTTOU`, and it is to take it itself (1); signal 0 only looks. `EIO`: its
+    /// group is orphaned.
     40 terminal_check(device: Number, signal: Number) -> (stops: Number);
-    /// The session that the terminal belongs to, and the group in its foreground; 0: none. `is_own`: it is the caller's.
+    /// The session that the terminal belongs to, and the group in its foreground; 0: none.
+    /// `is_own`: it is the caller's.
     41 terminal_owner(device: Number) -> (session: Number, group: Number, is_own: Number);
-    /// The session gives up its terminal, whose foreground gets `SIGHUP` and `SIGCONT`; who does not lead the session cannot. `ENOTTY`: it has none.
+    /// The session gives up its terminal, whose foreground gets `SIGHUP` and `SIGCONT`; who does
+    /// not lead the session cannot. `ENOTTY`: it has none.
     42 terminal_leave() -> ();
 
-    /// What the system is called: the name of the host, whose size is told, and behind it that of its domain. Each manager has names of its own, which are those of the world that it is in at first.
+    /// What the system is called: the name of the host, whose size is told, and behind it that of
+    /// its domain. Each manager has names of its own, which are those of the world that it is in at
+    /// first.
     60 system_names() -> (host: Number; bytes names: Text);
-    /// Gives the host (0) or its domain (1) another name. `EINVAL`: it has more than 64 bytes, or it is none of both. `EPERM`: the caller is in a domain.
+    /// Gives the host (0) or its domain (1) another name. `EINVAL`: it has more than 64 bytes, or
+    /// it is none of both. `EPERM`: the caller is in a domain.
     61 system_name_set(which: Number; bytes name: Text) -> ();
-    /// At the port of whom it is for: it and its children are told of no more processors than these. `EINVAL`: none.
+    /// At the port of whom it is for: it and its children are told of no more processors than
+    /// these. `EINVAL`: none.
     62 processors_limit(count: Number) -> ();
-    /// Waits until a child has become another program, or has ended: for a maker whose memory it uses meanwhile. `ESRCH`: there is none with this number.
+    /// Waits until a child has become another program, or has ended: for a maker whose memory it
+    /// uses meanwhile. `ESRCH`: there is none with this number.
     33 released(pid: Number) -> ();
-    /// Asks the library of another process, or of the one that has a thread with this number, and waits for its answer. The library judges by the caller's user and group, as Linux does; the manager tells it both.
-    /// Only the superuser's question is privileged. `ESRCH`: there is none. `EPERM`: it may not be asked, or has no library that answers. `EAGAIN`: too many ask it.
+    /// Asks the library of another process, or of the one that has a thread with this number, and
+    /// waits for its answer. The library judges by the caller's user and group, as Linux does; the
+    /// manager tells it both. Only the superuser's question is privileged. `ESRCH`: there is none.
+    /// `EPERM`: it may not be asked, or has no library that answers. `EAGAIN`: too many ask it.
     50 ask(pid: Number, question: Flags(QUESTIONS), first: Hex, second: Hex, third: Hex; bytes data: Data) -> (first: Hex, second: Hex; bytes found: Data);
     /// `ask` for what is answered with a reference.
     51 ask_file(pid: Number, question: Flags(QUESTIONS), first: Hex, second: Hex, third: Hex) -> (first: Hex, second: Hex; references file: Found(Any));
-    /// Waits until a process asks this one something, and is what was asked. `owner`: the user of the process that asks, and above 32 bits its group. One thread at a time does that, which the manager has made.
+    /// Waits until a process asks this one something, and is what was asked. `owner`: the user of
+    /// the process that asks, and above 32 bits its group. One thread at a time does that, which
+    /// the manager has made.
     52 visit() -> (question: Flags(QUESTIONS), first: Hex, second: Hex, third: Hex, owner: Hex; bytes data: Data);
-    /// Answers what the last visit was about, with an error or (0) these words and up to 4,096 bytes. Who visits again without an answer has refused it.
+    /// Answers what the last visit was about, with an error or (0) these words and up to 4,096
+    /// bytes. Who visits again without an answer has refused it.
     53 answer(error: Number, first: Hex, second: Hex; bytes data: Data) -> ();
     /// The same with a reference.
     54 answer_file(first: Hex, second: Hex; references file: Kept(Any)) -> ();
-    /// Nanoseconds of processors that the first threads of the programs have had that the process was before, and the processes that it has waited for, with those that they have waited for.
+    /// Nanoseconds of processors that the first threads of the programs have had that the process
+    /// was before, and the processes that it has waited for, with those that they have waited for.
     34 times() -> (before: Number, children: Number);
 }

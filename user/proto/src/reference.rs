@@ -1,7 +1,7 @@
 //! Kinds of references in messages, and types of the objects that they lead to.
 //!
-//! A declaration says of each reference who may keep it and where it comes from. Monitors that attenuate decide by that what
-//! crosses. A reference without a kind does not compile.
+//! A declaration says of each reference who may keep it and where it comes from. Monitors that
+//! attenuate decide by that what crosses. A reference without a kind does not compile.
 
 use crate::{channel, clock, dataspace, directory, file, keyed, mailbox, memory, parent, process, segment, terminal};
 use nacre_abi::Rights;
@@ -9,10 +9,12 @@ use nacre_abi::Rights;
 /// Kind of a reference in a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ref {
-    /// Request: the server looks at the object during the call, and keeps nothing. The object is one of the server's own.
+    /// Request: the server looks at the object during the call, and keeps nothing. The object is
+    /// one of the server's own.
     Peer(Type),
-    /// Request: the server keeps the reference, notifies it or hands it on. It never calls it. A port that is notified
-    /// ([`Type::Port`]) is refused with `EACCES` unless the reference has `REFERENCE_NOTIFY`.
+    /// Request: the server keeps the reference, notifies it or hands it on. It never calls it. A
+    /// port that is notified ([`Type::Port`]) is refused with `EACCES` unless the reference has
+    /// `REFERENCE_NOTIFY`.
     Kept(Type),
     /// Request: the kernel sends exceptions to this port of the caller's.
     Keeper,

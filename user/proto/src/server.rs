@@ -1,4 +1,5 @@
-//! The server's side: a station receives events, hands out requests, and sends what was answered to them.
+//! The server's side: a station receives events, hands out requests, and sends what was answered to
+//! them.
 
 use alloc::vec::Vec;
 
@@ -78,7 +79,9 @@ pub trait Output: Sized {
         Ok(Answer::Now(self))
     }
 
-    /// Answers before anything else is done: of the references in the answer none is held any longer than that, as the server is not at work on its client's time any more. Whoever has gone does not get it.
+    /// Answers before anything else is done: of the references in the answer none is held any
+    /// longer than that, as the server is not at work on its client's time any more. Whoever has
+    /// gone does not get it.
     fn at_once(self, request: &mut Request<'_>, bytes: &[u8]) -> Handled<Self> {
         let reply = request.detach()?;
         let _ = self.send(reply, Span::from(bytes));
@@ -219,9 +222,9 @@ impl<'a> Request<'a> {
         self.references().get(..N)?.try_into().ok()
     }
 
-    /// Returns true if the request may have each port notified that it brings for that, as its operation declares.
-    /// Only the maker of a port gives this right. Without the check a process could have servers keep each
-    /// other's ports, and with them what it has left there.
+    /// Returns true if the request may have each port notified that it brings for that, as its
+    /// operation declares. Only the maker of a port gives this right. Without the check a process
+    /// could have servers keep each other's ports, and with them what it has left there.
     pub fn may_notify(&self, declared: &[Ref]) -> bool {
         let notified = declared.iter().zip(self.references()).filter(|(declared, _)| matches!(declared, Ref::Kept(Type::Port)));
         notified.into_iter().all(|(_, reference)| reference.get_state().is_ok_and(|state| state.rights & REFERENCE_NOTIFY != 0))
@@ -267,7 +270,8 @@ impl<'a> Request<'a> {
         self.outgoing.span = Some(span.first(MAX_BYTES as usize));
     }
 
-    /// Makes a reference through which the request can be answered later; the handler then returns [`Answer::Later`].
+    /// Makes a reference through which the request can be answered later; the handler then returns
+    /// [`Answer::Later`].
     pub fn detach(&mut self) -> Result<OwnedReference, Errno> {
         let slot = Vacant::<Reference>::new()?;
         ipc::detach(slot.address())?;
@@ -289,7 +293,8 @@ impl<'a> Request<'a> {
         self.outgoing.refuse(errno.0);
     }
 
-    /// The server answers with this label and these words, besides what was put: for faults, exceptions and protocols that are not declared.
+    /// The server answers with this label and these words, besides what was put: for faults,
+    /// exceptions and protocols that are not declared.
     pub fn answer(&mut self, label: u32, words: [u64; 6]) {
         self.outgoing.set(label, Parts::new(words, []));
     }
@@ -318,7 +323,8 @@ pub enum Event<'a> {
     Exception(Request<'a>),
 }
 
-/// A server's place of work: buffers and slots, and the answer that is sent when the next event is waited for. Each thread that serves has one.
+/// A server's place of work: buffers and slots, and the answer that is sent when the next event is
+/// waited for. Each thread that serves has one.
 #[derive(Debug)]
 pub struct Station {
     incoming: Vec<u8>,
@@ -329,7 +335,8 @@ pub struct Station {
     _headroom: Headroom,
 }
 
-/// Pieces that a station sets aside: one for a request, and one for what is carried out while the first is used.
+/// Pieces that a station sets aside: one for a request, and one for what is carried out while the
+/// first is used.
 const PIECES: usize = 2;
 
 /// Slots for received references, aligned so that the kernel can read them where they are.
@@ -360,11 +367,14 @@ impl Station {
         Ok(station)
     }
 
-    /// Sends the answer that is due, if there is one, and waits for the next event at the port or set of ports `at`.
+    /// Sends the answer that is due, if there is one, and waits for the next event at the port or
+    /// set of ports `at`.
     ///
-    /// A request that comes while the [gate](nacre_sys::gate) is shut is refused with `ENOMEM` here, unless it frees memory. So a server that has no memory left goes on.
-    /// A message that wants no reply is dropped unread, because its sender lends no time for the work. Both are notifications without bits, so that whoever waits
-    /// for a deadline sees how far it is: clients that ask again and again do not put it off.
+    /// A request that comes while the [gate](nacre_sys::gate) is shut is refused with `ENOMEM`
+    /// here, unless it frees memory. So a server that has no memory left goes on. A message that
+    /// wants no reply is dropped unread, because its sender lends no time for the work. Both are
+    /// notifications without bits, so that whoever waits for a deadline sees how far it is: clients
+    /// that ask again and again do not put it off.
     pub fn next(&mut self, at: u64, timeout: u64) -> Result<Event<'_>, Status> {
         let received = self.receive(at, timeout)?;
         let is_turned_away = !gate::is_open() && is_refused(&received);

@@ -3,7 +3,8 @@
 use crate::flags::{TERMINAL_EVENTS, WHEN};
 
 crate::protocol! {
-    /// What a file that is a terminal answers besides, at the same port. `ENOTTY` from all other files.
+    /// What a file that is a terminal answers besides, at the same port. `ENOTTY` from all other
+    /// files.
     terminal = 5;
 
     /// The attributes.
@@ -16,14 +17,18 @@ crate::protocol! {
     4 set_window(rows: Number, columns: Number) -> ();
     /// How many bytes can be read without waiting.
     5 waiting() -> (count: Number);
-    /// Whoever holds this port looks after the terminal from now on: it is notified of these keys and changes, which then have no effect of their own. The last one to ask is told.
+    /// Whoever holds this port looks after the terminal from now on: it is notified of these keys
+    /// and changes, which then have no effect of their own. The last one to ask is told.
     6 attend(events: Flags(TERMINAL_EVENTS); references port: Kept(Port)) -> ();
     /// Drops what was typed and not read (0), what was written and not shown (1), or both (2).
     7 flush(which: Number) -> ();
     /// A byte, as if it were typed.
     8 type_byte(byte: Number) -> ();
-    /// Holds output back (0) or lets it go on (1), until the other is asked for; or sends the other side the key that stops (2) or starts (3) its output. Whoever cannot hold output back does nothing.
+    /// Holds output back (0) or lets it go on (1), until the other is asked for; or sends the other
+    /// side the key that stops (2) or starts (3) its output. Whoever cannot hold output back does
+    /// nothing.
     9 flow(action: Number) -> ();
-    /// Switches a pseudo-terminal's packet mode off (0) or on (1), or asks (2): whether what its master reads begins with a byte that says what it is.
+    /// Switches a pseudo-terminal's packet mode off (0) or on (1), or asks (2): whether what its
+    /// master reads begins with a byte that says what it is.
     10 packets(action: Number) -> (is_on: Number);
 }

@@ -66,7 +66,8 @@ impl Arguments {
     /// All of the auxiliary vector.
     pub fn auxiliary_all(&self) -> impl Iterator<Item = (u64, u64)> + use<> {
         let environment_size = self.environment().count();
-        // SAFETY: behind the null that ends the environment stand pairs up to one whose first word is 0.
+        // SAFETY: behind the null that ends the environment stand pairs up to one whose first word
+        // is 0.
         let mut at: *const u64 = unsafe { self.first.add(self.count + 1 + environment_size + 1) }.cast();
         iter::from_fn(move || {
             // SAFETY: as above; a pair is passed only if it was not the last.
@@ -102,9 +103,11 @@ impl Arguments {
 
     /// The string that word `index` behind the count leads to; `None` if it is null.
     fn string(&self, index: usize) -> Option<&'static [u8]> {
-        // SAFETY: the index is at most that of the null that ends the arguments or the environment: callers stop there.
+        // SAFETY: the index is at most that of the null that ends the arguments or the environment:
+        // callers stop there.
         let start = unsafe { *self.first.add(index) };
-        // SAFETY: a word of `argv` or the environment that is not null leads to a string that ends with a zero and stays.
+        // SAFETY: a word of `argv` or the environment that is not null leads to a string that ends
+        // with a zero and stays.
         (!start.is_null()).then(|| unsafe { CStr::from_ptr(start) }.to_bytes())
     }
 }

@@ -25,7 +25,8 @@ pub fn set_ending(ending: fn(u64)) {
 fn end(status: u64) -> ! {
     match ENDING.get() {
         Some(ending) => ending(status),
-        // The parent takes the program back instead of answering; one that does answer has a program that does nothing any more.
+        // The parent takes the program back instead of answering; one that does answer has a
+        // program that does nothing any more.
         None => drop(parent::exit(Reference::PARENT, status)),
     }
     loop {

@@ -144,7 +144,8 @@ impl Parts {
 
 struct Heap(Lock<Parts>);
 
-// SAFETY: what `take` gives belongs to nobody else until it is given back, has the size and alignment that were asked for, and is never moved.
+// SAFETY: what `take` gives belongs to nobody else until it is given back, has the size and
+// alignment that were asked for, and is never moved.
 unsafe impl GlobalAlloc for Heap {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         self.0.lock().take(layout).map_or(null_mut(), NonNull::as_ptr)
@@ -203,7 +204,8 @@ impl OomHandler for Growth {
         talc.oom_handler.total += piece.size();
         let last = talc.oom_handler.last;
         let adjacent = last.get_base_acme().zip(piece.get_base_acme()).is_some_and(|((_, end), (start, _))| end == start);
-        // SAFETY: the piece is memory that nobody else uses, for ever; the last one is as `claim` or `extend` left it.
+        // SAFETY: the piece is memory that nobody else uses, for ever; the last one is as `claim`
+        // or `extend` left it.
         talc.oom_handler.last = unsafe { if adjacent { talc.extend(last, last.fit_over(piece)) } else { talc.claim(piece)? } };
         Ok(())
     }

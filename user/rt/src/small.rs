@@ -93,7 +93,8 @@ impl Small {
     /// It has the size and alignment of [`BLOCK`], and belongs to nobody else from now on.
     pub unsafe fn add(&mut self, block: NonNull<u8>) {
         if let (Some(number), Some(rest)) = ((self.left / UNIT).checked_sub(1), NonNull::new(self.rest)) {
-            // SAFETY: the rest of a block, a multiple of `UNIT` that is shorter than a piece which was asked for.
+            // SAFETY: the rest of a block, a multiple of `UNIT` that is shorter than a piece which
+            // was asked for.
             unsafe { self.give(Size(number), rest) };
         }
         (self.rest, self.left) = (block.as_ptr(), BLOCK.size());

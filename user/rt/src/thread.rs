@@ -108,7 +108,8 @@ extern "C" fn run(start: *mut Start) -> ! {
 }
 
 fn finish(finish: Arc<Finish>) {
-    // Taken before the word changes: after that the condition may go at any moment, which the signal survives.
+    // Taken before the word changes: after that the condition may go at any moment, which the
+    // signal survives.
     let condition = finish.condition.handle();
     finish.done.store(1, Ordering::Release);
     drop(finish);

@@ -177,7 +177,8 @@ impl<P: Policy> Scheduler<P> {
         };
         self.state.lock().put_back(client, ready, end, used);
         match end {
-            // What has come may be gone again: its sender was stopped, or another of these threads has it. Then there is nothing to wait for.
+            // What has come may be gone again: its sender was stopped, or another of these threads
+            // has it. Then there is nothing to wait for.
             DonationEnd::Arrived => self.receive(1, slot),
             DonationEnd::Busy => self.receive(AWHILE, slot),
             _ => Ok(()),

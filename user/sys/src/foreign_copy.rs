@@ -29,7 +29,8 @@ pub(crate) fn copy_out(from: Span<'_>, to: &mut [u8]) -> usize {
 /// Copies into a span of memory, as much as fits.
 pub(crate) fn copy_in(from: Span<'_>, to: &mut SpanMut<'_>) -> usize {
     let size = from.size().min(to.size());
-    // SAFETY: a `Span` may be read, a `SpanMut` written. If they overlap, bytes are copied forwards: wrong bytes, not wrong memory.
+    // SAFETY: a `Span` may be read, a `SpanMut` written. If they overlap, bytes are copied
+    // forwards: wrong bytes, not wrong memory.
     unsafe { copy(from.address(), to.address(), size) };
     size
 }

@@ -63,7 +63,8 @@ impl RawLock {
 
     #[cold]
     fn lock_contended(&self) {
-        // The condition is there before the word says that a thread waits, so that `unlock` finds it.
+        // The condition is there before the word says that a thread waits, so that `unlock` finds
+        // it.
         let condition = condition_in(&self.condition);
         let mut has_waited = false;
         while !(has_waited && self.claim()) && self.word.swap(CONTENDED, Ordering::Acquire) != FREE {
@@ -91,7 +92,8 @@ impl RawLock {
         let wake = || if condition == 0 { 0 } else { crate::Condition(condition).signal(1).unwrap_or(0) };
         if self.fair.load(Ordering::Relaxed) != 0 {
             self.handed.store(1, Ordering::Release);
-            // If no thread waits in the kernel the lock is free again, unless one has claimed it on its way there.
+            // If no thread waits in the kernel the lock is free again, unless one has claimed it on
+            // its way there.
             if wake() != 0 || !self.claim() {
                 return;
             }
@@ -150,7 +152,8 @@ pub struct Lock<T> {
     value: UnsafeCell<T>,
 }
 
-// SAFETY: the value is reached only by the thread that has the lock, so that sharing the lock is sending the value.
+// SAFETY: the value is reached only by the thread that has the lock, so that sharing the lock is
+// sending the value.
 unsafe impl<T: Send> Sync for Lock<T> {}
 
 impl<T> Lock<T> {

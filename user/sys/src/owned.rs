@@ -105,7 +105,8 @@ impl<T: Object> core::ops::Deref for Owned<T> {
 
 impl<T: Object> Drop for Owned<T> {
     fn drop(&mut self) {
-        // An object that cannot be destroyed is one that is not there any more, or that is still in use: then its slot stays taken.
+        // An object that cannot be destroyed is one that is not there any more, or that is still in
+        // use: then its slot stays taken.
         match T::destroy(self.0) {
             Err(status) if status.code() == Some(nacre_abi::Code::Busy) => (),
             _ => slots::free(self.0.address(), T::TYPE),

@@ -46,7 +46,8 @@ pub fn null() {
 unsafe fn enter(call: Call, arguments: [u64; 4]) -> Results {
     let (status, first, second): (u64, u64, u64);
     let [a, b, c, d] = arguments;
-    // SAFETY: the registers lost and changed are those of the table above; memory is the caller's promise.
+    // SAFETY: the registers lost and changed are those of the table above; memory is the caller's
+    // promise.
     unsafe {
         asm!("syscall", inlateout("rax") call.number() => status, inlateout("rdi") a => _, inlateout("rsi") b => _,
             inlateout("rdx") c => first, inlateout("r8") d => second,
@@ -83,7 +84,8 @@ pub(crate) fn call_long(call: Call, arguments: [u64; 8]) -> Results {
     }
     let (status, first, second): (u64, u64, u64);
     let [a, b, c, d, e, f, g, h] = arguments;
-    // SAFETY: the kernel writes no memory for this call; the registers lost and changed are those of the table above.
+    // SAFETY: the kernel writes no memory for this call; the registers lost and changed are those
+    // of the table above.
     unsafe {
         asm!("syscall", inlateout("rax") call.number() => status, inlateout("rdi") a => _, inlateout("rsi") b => _,
             inlateout("rdx") c => first, inlateout("r8") d => second, inlateout("r9") e => _, inlateout("r10") f => _,
@@ -101,7 +103,8 @@ pub(crate) fn wait(call: Call, object: u64, word: &AtomicU32, expected: u64, tim
         return Err(Status::new(Code::UnknownCall));
     }
     let status: u64;
-    // SAFETY: the kernel only reads the word; the registers lost and changed are those of the table above.
+    // SAFETY: the kernel only reads the word; the registers lost and changed are those of the table
+    // above.
     unsafe {
         asm!("syscall", inlateout("rax") call.number() => status, inlateout("rdi") object => _,
             inlateout("rsi") word as *const AtomicU32 as u64 => _, inlateout("rdx") expected => _, inlateout("r15") timeout => _, lateout("r8") _,
@@ -115,7 +118,8 @@ pub(crate) fn wait(call: Call, object: u64, word: &AtomicU32, expected: u64, tim
 #[inline(always)]
 pub(crate) fn donate(thread: u64, until: u64, timeout: u64) -> Results {
     let (status, reason, used): (u64, u64, u64);
-    // SAFETY: the kernel touches no memory for this call; the registers lost and changed are those of the table above.
+    // SAFETY: the kernel touches no memory for this call; the registers lost and changed are those
+    // of the table above.
     unsafe {
         asm!("syscall", inlateout("rax") Call::ThreadDonate.number() => status, inlateout("rdi") thread => _, inlateout("rsi") until => _,
             inlateout("rdx") 0u64 => reason, inlateout("r8") 0u64 => used, inlateout("r15") timeout => _,
@@ -164,7 +168,8 @@ fn links_address(array: &References, links: &[Reference]) -> u64 {
 pub(crate) fn get_state(call: Call, object: u64, words: &mut [u64], links: &[Reference]) -> Result<(), Status> {
     let array = References::new(links);
     let arguments = [object, words.as_mut_ptr() as u64, 8 * words.len() as u64, links_address(&array, links)];
-    // SAFETY: the kernel writes at most the size it is told, into `words`; every bit pattern is a word.
+    // SAFETY: the kernel writes at most the size it is told, into `words`; every bit pattern is a
+    // word.
     unsafe { enter(call, arguments) }.map(drop)
 }
 
@@ -176,7 +181,8 @@ pub(crate) fn set_state(call: Call, object: u64, words: &[u64], links: &[Referen
 
 /// `memory_objects`.
 pub(crate) fn memory_objects(start: u64, size: u64, entries: &mut [ObjectEntry]) -> Results {
-    // SAFETY: the kernel writes at most as many entries as it is told; every bit pattern is an entry.
+    // SAFETY: the kernel writes at most as many entries as it is told; every bit pattern is an
+    // entry.
     unsafe { enter(Call::MemoryObjects, [start, size, entries.as_mut_ptr() as u64, entries.len() as u64]) }
 }
 
@@ -189,7 +195,8 @@ pub(crate) fn memory_objects(start: u64, size: u64, entries: &mut [ObjectEntry])
 unsafe fn exchange(call: Call, target: u64, info: u64, words: [u64; WORDS], descriptor: u64, timeout: u64) -> Result<Received, Status> {
     let (status, word, info_out): (u64, u64, u64);
     let [mut a, mut b, mut c, mut d, mut e, mut f] = words;
-    // SAFETY: the registers lost and changed are those of the table above; memory is the caller's promise.
+    // SAFETY: the registers lost and changed are those of the table above; memory is the caller's
+    // promise.
     unsafe {
         asm!("syscall", inlateout("rax") call.number() => status, inlateout("rdi") target => word, inlateout("rsi") info => info_out,
             inlateout("rdx") a, inlateout("r8") b, inlateout("r9") c, inlateout("r10") d, inlateout("r12") e, inlateout("r13") f,
@@ -230,7 +237,8 @@ fn message_long(call: Call, target: u64, message: &Message<'_>, buffers: Buffers
         receive_slot_count: buffers.slots.len().min(8) as u64,
     };
     let only = if message.bytes.is_empty() && message.references.is_empty() { RECEIVE_ONLY } else { 0 };
-    // SAFETY: the descriptor names the bytes of a `Span`, which may be read, and of a `SpanMut`, which may be written, for the whole call.
+    // SAFETY: the descriptor names the bytes of a `Span`, which may be read, and of a `SpanMut`,
+    // which may be written, for the whole call.
     unsafe { exchange(call, target, message.info(), message.words, &raw const descriptor as u64 | only, timeout) }
 }
 
@@ -238,7 +246,8 @@ fn message_long(call: Call, target: u64, message: &Message<'_>, buffers: Buffers
 /// wholly there.
 pub(crate) fn shared_words(window: Window) -> Option<&'static [AtomicU64; 512]> {
     let part = window.part(0, 4096).filter(|part| part.start().is_multiple_of(8))?;
-    // SAFETY: a window is mapped memory, or an exception of who touches it, and holds no Rust object but such words.
+    // SAFETY: a window is mapped memory, or an exception of who touches it, and holds no Rust
+    // object but such words.
     Some(unsafe { &*(part.start() as *const [AtomicU64; 512]) })
 }
 
@@ -293,7 +302,8 @@ macro_rules! hooks {
                 const { assert!(size_of::<$function>() == size_of::<usize>()) };
                 match self.0.load(Ordering::Acquire) {
                     0 => None,
-                    // SAFETY: only `set` stores anything but 0, and it stores a function of this type.
+                    // SAFETY: only `set` stores anything but 0, and it stores a function of this
+                    // type.
                     address => Some(unsafe { core::mem::transmute::<usize, $function>(address) }),
                 }
             }
@@ -330,7 +340,8 @@ impl<T: Sync + 'static> OnceSlice<T> {
         if start.is_null() {
             return &[];
         }
-        // SAFETY: `set` stored the parts of one slice, the start last, and nothing changes them again.
+        // SAFETY: `set` stored the parts of one slice, the start last, and nothing changes them
+        // again.
         unsafe { core::slice::from_raw_parts(start, self.size.load(Ordering::Relaxed)) }
     }
 }

@@ -425,7 +425,8 @@ impl Ring {
         fence(Ordering::SeqCst);
         let word = self.side(side);
         let before = word.load(Ordering::SeqCst);
-        // If the word is another by now, whoever made it so calls, or whoever waits sees the change.
+        // If the word is another by now, whoever made it so calls, or whoever waits sees the
+        // change.
         before & WAITS != 0 && word.compare_exchange(before, before.wrapping_add(1), Ordering::SeqCst, Ordering::Relaxed).is_ok()
     }
 

@@ -37,7 +37,8 @@ impl Area {
         let mut pages = self.units.get().iter().enumerate().skip(hint);
         let (page, unit) = pages.find_map(|(page, word)| Some((page, take_units(word, size / UNIT)?)))?;
         if size == UNIT {
-            // A page that is freed meanwhile stores its own, lower number; if this store comes later, the page is found when the area seems full.
+            // A page that is freed meanwhile stores its own, lower number; if this store comes
+            // later, the page is found when the area seems full.
             self.hint.store(page, Ordering::Relaxed);
         }
         Some(self.start.load(Ordering::Relaxed) + page as u64 * PAGE_SIZE + u64::from(unit) * UNIT)

@@ -83,7 +83,8 @@ pub fn exit(status: i32) -> ! {
 /// Ends the machine; only the first process may, and it may not end otherwise.
 pub fn restart_machine() -> ! {
     loop {
-        // SAFETY: nothing of the machine is used any more. The numbers are those that `reboot` asks for.
+        // SAFETY: nothing of the machine is used any more. The numbers are those that `reboot` asks
+        // for.
         let _ = unsafe { enter(REBOOT, [0xfee1_dead, 0x2812_1969, 0x0123_4567, 0, 0, 0]) };
     }
 }
@@ -224,7 +225,8 @@ pub fn futex_wake(word: &AtomicU32) {
 /// Makes a process that is like this one: 0 in the new one, its number here.
 #[inline(always)]
 pub fn fork() -> Result<u64, Errno> {
-    // SAFETY: the new process has memory of its own; only pages mapped to be shared are seen by both.
+    // SAFETY: the new process has memory of its own; only pages mapped to be shared are seen by
+    // both.
     unsafe { enter(FORK, [0; 6]) }
 }
 
@@ -260,7 +262,8 @@ pub unsafe fn ptrace(request: u64, process: u64, data: u64) -> Result<u64, Errno
 #[inline(always)]
 pub unsafe fn spawn(path: &[u8], arguments: &[u64]) -> Result<u64, Errno> {
     let result: i64;
-    // SAFETY: until it runs the other program, the new process works on this one's memory, but only in registers.
+    // SAFETY: until it runs the other program, the new process works on this one's memory, but only
+    // in registers.
     unsafe {
         asm!("syscall", "test rax, rax", "jnz 2f", "mov eax, {execve}", "syscall", "mov edi, 127", "mov eax, {exit}", "syscall", "2:",
             execve = const EXECVE, exit = const EXIT, inlateout("rax") VFORK => result, in("rdi") path.as_ptr(), in("rsi") arguments.as_ptr(),
@@ -277,7 +280,8 @@ pub unsafe fn spawn(path: &[u8], arguments: &[u64]) -> Result<u64, Errno> {
 #[inline(always)]
 pub unsafe fn thread(stack: u64, running: &AtomicU32, function: extern "C" fn(u64), argument: u64) -> Result<(), Errno> {
     let result: i64;
-    // SAFETY: the new thread has a stack of its own and never returns from here; this one goes on with registers as they were.
+    // SAFETY: the new thread has a stack of its own and never returns from here; this one goes on
+    // with registers as they were.
     unsafe {
         asm!("syscall", "test rax, rax", "jnz 2f", "xor ebp, ebp", "mov rdi, r12", "call r13", "xor edi, edi", "mov eax, {exit}", "syscall", "2:",
             exit = const EXIT, inlateout("rax") CLONE => result, in("rdi") THREAD_FLAGS, in("rsi") stack, in("rdx") 0,

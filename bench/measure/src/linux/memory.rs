@@ -68,7 +68,8 @@ pub fn user_fault(_: &Context) -> Result<u64, Errno> {
     touch(source);
     let pager = Pager { file, source, started: AtomicU32::new(0) };
     let running = AtomicU32::new(1);
-    // SAFETY: fresh memory; the thread never ends, and neither do its stack and this process before it does.
+    // SAFETY: fresh memory; the thread never ends, and neither do its stack and this process before
+    // it does.
     unsafe { call::thread(call::memory(STACK, false)? + STACK, &running, resolve, &raw const pager as u64) }?;
     while pager.started.load(Ordering::Acquire) == 0 {
         call::sched_yield();

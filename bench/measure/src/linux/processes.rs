@@ -177,7 +177,8 @@ pub fn spawn(context: &Context) -> Result<u64, Errno> {
     let arguments = [context.path.as_ptr() as u64, c"true".as_ptr() as u64, 0];
     let mut failed = 0;
     let figure = sample(20, || {
-        // SAFETY: the path is an argument of this program, which ends with a zero; so does the other word.
+        // SAFETY: the path is an argument of this program, which ends with a zero; so does the
+        // other word.
         if let Ok(child) = unsafe { call::spawn(context.path, &arguments) } {
             failed |= call::wait(child).1;
         }

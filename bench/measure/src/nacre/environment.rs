@@ -162,7 +162,8 @@ pub fn destroy(ground: &Ground) -> Result<u64, Errno> {
 fn to_and_fro<T: Object>(object: T, move_to: fn(T, u64) -> Result<T, Status>) -> Result<u64, Errno> {
     let slots = [object.address(), slot(T::TYPE)?];
     let mut place = 0;
-    // A page for objects alone is taken from all who see it when the first one is put there: that is measured elsewhere.
+    // A page for objects alone is taken from all who see it when the first one is put there: that
+    // is measured elsewhere.
     let figure = sample_results(200, || {
         let moved = move_to(T::at(slots[place]), slots[1 - place]);
         place = 1 - place;

@@ -47,7 +47,8 @@ fn take_slots() -> Result<[Reference; SLOTS], Errno> {
 }
 
 extern "C" fn forward(layer: u64) -> ! {
-    // SAFETY: who started this thread destroys it before the layer goes, and leaves the layer to it until then.
+    // SAFETY: who started this thread destroys it before the layer goes, and leaves the layer to it
+    // until then.
     let layer = unsafe { &mut *(layer as *mut Layer) };
     let port = layer.port.address();
     let mut next = ipc::receive(port, Buffers::new(&mut layer.request[..], &layer.request_slots), FOREVER);

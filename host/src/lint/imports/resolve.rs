@@ -17,8 +17,8 @@ pub enum Target {
 /// Resolves paths of one crate.
 pub struct Resolver<'a> {
     modules: &'a Modules,
-    /// Names that were looked up before, by module and by whether `::` follows. A name that is being
-    /// looked up counts as not found, since imports may name each other in a ring.
+    /// Names that were looked up before, by module and by whether `::` follows. A name that is
+    /// being looked up counts as not found, since imports may name each other in a ring.
     known: RefCell<HashMap<(usize, String, bool), Option<Target>>>,
 }
 

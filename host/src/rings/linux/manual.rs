@@ -1,4 +1,5 @@
-//! `doc/linux.md`: of each call of Linux's, whether it is complete, by what the programs of `tests/linux` look at and what of it is expected to differ.
+//! `doc/linux.md`: of each call of Linux's, whether it is complete, by what the programs of
+//! `tests/linux` look at and what of it is expected to differ.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -37,7 +38,8 @@ impl Known<'_> {
     }
 }
 
-/// The names of the calls, in the order of their numbers, from the library's list: all strings of `names.rs` before its tests.
+/// The names of the calls, in the order of their numbers, from the library's list: all strings of
+/// `names.rs` before its tests.
 fn names(source: &str) -> Vec<&str> {
     let source = source.split("#[cfg(test)]").next().unwrap_or_default();
     let lists = source.lines().filter(|line| line.trim_start().starts_with('"'));

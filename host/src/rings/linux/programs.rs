@@ -1,4 +1,5 @@
-//! Builds the programs: all of a kind are one file, in which the first word names the one that runs, so that they take little room in an image.
+//! Builds the programs: all of a kind are one file, in which the first word names the one that
+//! runs, so that they take little room in an image.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -19,7 +19,8 @@ pub struct Ended {
 pub struct Results(BTreeMap<(String, String), Ended>);
 
 impl Results {
-    /// Reads a system's output; carriage returns are the serial line's. A program that has begun and did not come to its end is left out.
+    /// Reads a system's output; carriage returns are the serial line's. A program that has begun
+    /// and did not come to its end is left out.
     pub fn parse(output: &[u8]) -> Results {
         let text = String::from_utf8_lossy(output).replace('\r', "");
         let mut results = Results::default();

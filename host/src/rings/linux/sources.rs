@@ -1,4 +1,5 @@
-//! Reads what describes the tests of Linux's calls: the heads of the C files in `tests/linux/programs`, and `tests/linux/absent.txt`.
+//! Reads what describes the tests of Linux's calls: the heads of the C files in
+//! `tests/linux/programs`, and `tests/linux/absent.txt`.
 
 use std::collections::BTreeMap;
 use std::fs;

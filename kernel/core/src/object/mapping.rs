@@ -1,5 +1,6 @@
-//! A mapping: a window of a space that is filled from a region. It lies in the tree of mappings of its space, and on the ring of its region. When the
-//! region goes the mapping stays, filled with nothing.
+//! A mapping: a window of a space that is filled from a region. It lies in the tree of mappings of
+//! its space, and on the ring of its region. When the region goes the mapping stays, filled with
+//! nothing.
 //!
 //! An overlay is a mapping in a second tree of the space, which is searched first: at most two
 //! mappings lie at one address, an overlay and what it stands in front of.
@@ -19,7 +20,8 @@ view! {
         size, set_size: u64 = 3;
         /// Rights, and [`Rights::OVER`] if it is an overlay.
         rights, set_rights: Rights = 4;
-        /// Number of the revocation of what it showed before it was changed or unlinked; 0 = that is over.
+        /// Number of the revocation of what it showed before it was changed or unlinked; 0 = that
+        /// is over.
         revoked, set_revoked: u64 = 12;
         /// Where in the region the window starts.
         offset, set_offset: u64 = 15;

@@ -1,5 +1,5 @@
-//! A port: where clients meet a server. Either senders wait on it or receivers do, never both (a receiver may also wait on the set that the port is in).
-//! Pending notification bits wait beside.
+//! A port: where clients meet a server. Either senders wait on it or receivers do, never both (a
+//! receiver may also wait on the set that the port is in). Pending notification bits wait beside.
 //!
 //! A set of ports shares the words that receiving needs, so that both are one *receivable* thing.
 
@@ -16,7 +16,8 @@ view! {
         word, set_word: u64 = 1;
         /// Pending notification bits.
         pending, set_pending: u64 = 2;
-        /// The thread that received from here last; it counts while that thread's `served` names this port.
+        /// The thread that received from here last; it counts while that thread's `served` names
+        /// this port.
         holder, set_holder: Physical = 15;
     } places {
         /// Anchor of threads that wait to send.
@@ -28,7 +29,8 @@ view! {
         links = 10;
         /// Node in the set's ring of ports that have something.
         ready = 12;
-        /// The claim of a short course on all that changes where senders and receivers meet. See `fast`.
+        /// The claim of a short course on all that changes where senders and receivers meet. See
+        /// `fast`.
         claim = 14;
     }
 }

@@ -1,5 +1,5 @@
-//! A reference: the client's end. It leads to an object by a link, or to a range of I/O ports or interrupt lines, or to the clock, or - once - to a client that
-//! waits for a reply.
+//! A reference: the client's end. It leads to an object by a link, or to a range of I/O ports or
+//! interrupt lines, or to the clock, or - once - to a client that waits for a reply.
 
 use crate::machine::{Machine, Physical};
 use crate::list;

@@ -1,5 +1,5 @@
-//! A region: a window of a space that its owner exports. It lies in the tree of regions of its space; mappings made from it hang on a ring; its keeper
-//! is a link to a port.
+//! A region: a window of a space that its owner exports. It lies in the tree of regions of its
+//! space; mappings made from it hang on a ring; its keeper is a link to a port.
 
 use crate::machine::Physical;
 use crate::view::view;
@@ -9,7 +9,8 @@ view! {
     /// A region.
     Region, 16 words {
         header, set_header: u64 = 0;
-        /// The home of the exporting space: the frame of its root table, or of the globals for the kernel's own.
+        /// The home of the exporting space: the frame of its root table, or of the globals for the
+        /// kernel's own.
         home, set_home: Physical = 1;
         start, set_start: u64 = 2;
         size, set_size: u64 = 3;
@@ -39,7 +40,8 @@ impl Region<'_> {
         self.set_rights_word(rights.0);
     }
 
-    /// Number of the revocation of what was derived from it before it was changed or closed; 0 = that is over.
+    /// Number of the revocation of what was derived from it before it was changed or closed; 0 =
+    /// that is over.
     pub fn revoked(self) -> u64 {
         self.rights_word() >> REVOKED_SHIFT
     }

@@ -1,7 +1,9 @@
-//! A space: an ordered set of mappings, a set of exported regions, its threads, its keeper, its watcher, and the pool of frames that its hardware tables are made of.
+//! A space: an ordered set of mappings, a set of exported regions, its threads, its keeper, its
+//! watcher, and the pool of frames that its hardware tables are made of.
 //!
-//! The pool is a chain through the frames' own records. Tables are taken along the chain; when it ends, all tables but the root are thrown away and taking starts again:
-//! a space can run slowly in a small pool, but it can never use more.
+//! The pool is a chain through the frames' own records. Tables are taken along the chain; when it
+//! ends, all tables but the root are thrown away and taking starts again: a space can run slowly in
+//! a small pool, but it can never use more.
 
 use crate::machine::Physical;
 use crate::view::view;
@@ -30,7 +32,8 @@ view! {
         /// Whether it is on the list now.
         flush_listed, set_flush_listed: u64 = 21;
         population, set_population: u64 = 22;
-        /// How often something was taken out of its tables: what was remembered of them before counts no more.
+        /// How often something was taken out of its tables: what was remembered of them before
+        /// counts no more.
         generation, set_generation: u64 = 23;
         /// `SpaceState::TIME_HIDDEN` or 0.
         flags, set_flags: u64 = 24;

@@ -1,8 +1,11 @@
-//! A thread. Its page holds the kernel's words, then the user's registers where the machine's entry code saves them, then the FPU state.
+//! A thread. Its page holds the kernel's words, then the user's registers where the machine's entry
+//! code saves them, then the FPU state.
 //!
-//! States: *ready* (in the run queue, or chosen on a CPU), *waiting* (`wait` says for what; its registers stand at the call that it will make again), *stopped* (in addition to either
-//! being ready; a wait is undone by stopping, except that for an answer). Invariants: in the run queue exactly if ready, not stopped, on no CPU and without a scheduler; `server` and `client`
-//! name each other; a thread with `AWAITS_REPLY` or a fault waits or is stopped, so it is on no CPU.
+//! States: *ready* (in the run queue, or chosen on a CPU), *waiting* (`wait` says for what; its
+//! registers stand at the call that it will make again), *stopped* (in addition to either being
+//! ready; a wait is undone by stopping, except that for an answer). Invariants: in the run queue
+//! exactly if ready, not stopped, on no CPU and without a scheduler; `server` and `client` name
+//! each other; a thread with `AWAITS_REPLY` or a fault waits or is stopped, so it is on no CPU.
 
 use crate::machine::{Machine, Physical, thread_page};
 use crate::list;
@@ -29,14 +32,16 @@ view! {
         fault_first, set_fault_first: u64 = 12;
         fault_second, set_fault_second: u64 = 13;
         fault_third, set_fault_third: u64 = 14;
-        /// Which object it named last in a short message, where that is, and in which generation of its space's tables that was so.
+        /// Which object it named last in a short message, where that is, and in which generation of
+        /// its space's tables that was so.
         named, set_named: u64 = 40;
         named_at, set_named_at: Physical = 41;
         named_generation, set_named_generation: u64 = 42;
         /// Start of the deadline's tree node: the time itself. Its size is 1 while armed, else 0.
         deadline, set_deadline: u64 = 18;
         deadline_armed, set_deadline_armed: u64 = 19;
-        /// Number of the chain of donations that it runs in, or ran in when it began to wait (`donate`); 0 = it runs by its own right.
+        /// Number of the chain of donations that it runs in, or ran in when it began to wait
+        /// (`donate`); 0 = it runs by its own right.
         chain, set_chain: u64 = 43;
         /// The port that it received from last. If that names it too, it is the port's holder.
         served, set_served: Physical = 44;
@@ -46,7 +51,8 @@ view! {
         scheduler_word, set_scheduler_word: u64 = 46;
         /// When its donation ends at the latest.
         donates_until, set_donates_until: u64 = 47;
-        /// What it has had of CPUs, in the machine's stamps; while it is on one, less the stamp of that moment.
+        /// What it has had of CPUs, in the machine's stamps; while it is on one, less the stamp of
+        /// that moment.
         used, set_used: u64 = 56;
         /// What it had had before its state was set, in nanoseconds.
         had, set_had: u64 = 57;
@@ -89,9 +95,11 @@ pub enum WaitKind {
     Lock = 5,
     /// For a time.
     Sleep = 6,
-    /// Until its donation ends; on the ring of receivers of the port or set that ends it, if it named one.
+    /// Until its donation ends; on the ring of receivers of the port or set that ends it, if it
+    /// named one.
     Donate = 7,
-    /// Ready, but only its scheduler can let it run, and does not know yet: on that port's ring of senders, or about to be put there.
+    /// Ready, but only its scheduler can let it run, and does not know yet: on that port's ring of
+    /// senders, or about to be put there.
     Ready = 8,
     /// Ready, for somebody to give it time.
     Time = 9,
@@ -107,14 +115,16 @@ impl Thread<'_> {
     pub const ABANDONED: u64 = 2;
     /// Another CPU wants it off its own.
     pub const EVICT: u64 = 4;
-    /// Its `ipc_call` was taken: it stands at `ipc_receive_reply`, and waits there whenever it is not stopped.
+    /// Its `ipc_call` was taken: it stands at `ipc_receive_reply`, and waits there whenever it is
+    /// not stopped.
     pub const AWAITS_REPLY: u64 = 8;
 
     /// A scheduler lets it run: it is never in the run queue.
     pub const SCHEDULED: u64 = 16;
     /// Its scheduler has been told that it is ready.
     pub const KNOWN: u64 = 32;
-    /// It was told that a port has no references any more: when its scheduler hears that it is ready, it hears that too.
+    /// It was told that a port has no references any more: when its scheduler hears that it is
+    /// ready, it hears that too.
     pub const FIRST: u64 = 128;
     /// It donates: it waits for `WaitKind::Donate`.
     pub const DONATES: u64 = 64;
@@ -136,7 +146,8 @@ impl Thread<'_> {
         descriptor == 0 || descriptor & nacre_abi::message::RECEIVE_ONLY != 0
     }
 
-    /// Whether the message in its registers has nothing but words, and no timeout. One test of three things.
+    /// Whether the message in its registers has nothing but words, and no timeout. One test of
+    /// three things.
     #[inline(always)]
     pub fn is_brief(self) -> bool {
         let descriptor = self.register(thread_page::register::DESCRIPTOR);

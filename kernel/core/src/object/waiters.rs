@@ -1,4 +1,5 @@
-//! Mutexes and conditions: for the kernel, only a ring of threads that wait. The lock word is the user's own.
+//! Mutexes and conditions: for the kernel, only a ring of threads that wait. The lock word is the
+//! user's own.
 
 use crate::machine::Machine;
 use crate::list;

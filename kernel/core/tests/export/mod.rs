@@ -1,5 +1,6 @@
-//! Exportable at every point: after every step of every scenario all threads are stopped, everything is read out, destroyed and made anew from plain data in other memory and fresh spaces; the run
-//! must end as the one that nobody disturbed.
+//! Exportable at every point: after every step of every scenario all threads are stopped,
+//! everything is read out, destroyed and made anew from plain data in other memory and fresh
+//! spaces; the run must end as the one that nobody disturbed.
 
 mod points;
 mod scenarios;
@@ -19,7 +20,8 @@ fn run(scenario: &Scenario, disturbance: Option<(Disturbance, usize)>) -> (Outco
     (outcome, met, steps)
 }
 
-/// Runs a scenario once for each of its steps and each disturbance; the calls that were met half way.
+/// Runs a scenario once for each of its steps and each disturbance; the calls that were met half
+/// way.
 fn run_all(scenario: &Scenario) -> BTreeSet<u8> {
     let (expected, _, steps) = run(scenario, None);
     let mut all = BTreeSet::new();

@@ -1,10 +1,12 @@
-//! Where calls wait or are cut off: one line for each call, without a rest, so that a new call must be thought of.
+//! Where calls wait or are cut off: one line for each call, without a rest, so that a new call must
+//! be thought of.
 
 use nacre_abi::Call;
 
 /// What is known of a call.
 pub enum Point {
-    /// It is over when its entry is, unless it lacks a page: that is the same for all calls, and the scenario "page" has it.
+    /// It is over when its entry is, unless it lacks a page: that is the same for all calls, and
+    /// the scenario "page" has it.
     Never,
     /// It can be met half way, and is so in this scenario.
     In(&'static str),
@@ -32,7 +34,8 @@ pub fn point(call: Call) -> Point {
         Call::MutexDestroy => Point::In("mutex destruction"),
         Call::ConditionDestroy => Point::In("condition destruction"),
         // Whoever is owed a reply waits for it without being seen to make this call.
-        // What stops a thread of another CPU is made again until that is done, which takes no state.
+        // What stops a thread of another CPU is made again until that is done, which takes no
+        // state.
         Call::Null
         | Call::IpcReceiveReply
         | Call::IpcReply

@@ -1,4 +1,5 @@
-//! What the threads of each scenario do. All that they are answered must be the same whoever is first.
+//! What the threads of each scenario do. All that they are answered must be the same whoever is
+//! first.
 
 use super::stage::{BASE, CONDITION, FREE, INNER, MUTEX, PORTS, SET, SIZE, SPACE, Stage, Step, data, reference};
 use nacre_abi::state::{SpaceState, ThreadState};
@@ -52,7 +53,8 @@ fn descriptors(stage: &Stage) {
     }
 }
 
-/// A region of `INNER` with nothing in it yet, kept by the second port and seen at `HOLE`; and a region of memory to fill it from.
+/// A region of `INNER` with nothing in it yet, kept by the second port and seen at `HOLE`; and a
+/// region of memory to fill it from.
 fn hole(stage: &Stage) {
     let [region, mapping, own] = [FREE, FREE + 0x80, FREE + 0x100].map(|at| stage.at(at));
     stage.ok(Call::RegionCreate, &[region, stage.at(INNER), PAGE_SIZE, 2 * PAGE_SIZE, Rights::ALL.0, stage.at(PORTS[1])]);
@@ -98,7 +100,8 @@ fn many(stage: &Stage) {
     refer(stage, Call::PortReference, PORTS[0]);
 }
 
-/// A region that nothing is mapped from, with many references. With a mapping its end would show half way: that one would lead nowhere.
+/// A region that nothing is mapped from, with many references. With a mapping its end would show
+/// half way: that one would lead nowhere.
 fn region(stage: &Stage) {
     stage.ok(Call::RegionCreate, &[stage.at(FREE), stage.at(SPACE), BASE, PAGE_SIZE, Rights::ALL.0, 0]);
     refer(stage, Call::RegionReference, FREE);
@@ -322,7 +325,8 @@ pub const SCENARIOS: &[Scenario] = &[
     Scenario {
         name: "given time",
         programs: || {
-            // Who blocks and is stopped is ready once more when it is started: that a scheduler can tell. These run until they yield, or are told to.
+            // Who blocks and is stopped is ready once more when it is started: that a scheduler can
+            // tell. These run until they yield, or are told to.
             let told = |port: usize| plain(Call::IpcReceive, PORTS[port], 0);
             vec![
                 vec![told(0), donate(1, 0, 0), donate(1, 0, 9000)],

@@ -1,4 +1,5 @@
-//! An environment of a few threads in 64 KiB of root's memory, and what they do, step by step. All that says how far a thread has come stands in its registers, so that it is exported with them.
+//! An environment of a few threads in 64 KiB of root's memory, and what they do, step by step. All
+//! that says how far a thread has come stands in its registers, so that it is exported with them.
 
 use crate::support::check;
 use crate::support::machine::RAM_START;
@@ -196,7 +197,8 @@ impl Stage {
         (0..self.programs.len()).all(|number| self.view(number).register(register::RBX) == self.programs[number].len() as u64)
     }
 
-    /// What a finished call answered: of messages all that is received, of others status and result.
+    /// What a finished call answered: of messages all that is received, of others status and
+    /// result.
     fn answer(thread: Thread<'_>, call: Call) -> Vec<u64> {
         let word = |register| thread.register(register);
         let is_message = call as u8 >= Call::IpcCall as u8 && call as u8 <= Call::IpcReplyReceive as u8;
@@ -244,7 +246,8 @@ impl Stage {
         true
     }
 
-    /// Starts the threads and lets them run to their end, disturbed after so many steps; how many steps there were.
+    /// Starts the threads and lets them run to their end, disturbed after so many steps; how many
+    /// steps there were.
     pub fn run(&mut self, disturbance: Option<(Disturbance, usize)>) -> usize {
         for number in 0..self.programs.len() {
             self.ok(Call::ThreadStart, &[self.frame.start + PAGE_SIZE * (1 + number as u64)]);
@@ -307,7 +310,8 @@ impl Stage {
         self.export();
         self.ok(Call::RegionDestroy, &[old]);
         self.frame.restore(&mut Root(&self.world), &snapshot).expect("restore");
-        // A space whose destruction was cut off has given back some of its pool. It is made anew with a whole one.
+        // A space whose destruction was cut off has given back some of its pool. It is made anew
+        // with a whole one.
         let pools = snapshot.objects.iter_mut().filter(|object| object.kind == ObjectType::Space);
         pools.for_each(|space| space.words[1] = space.words[1].max(POOL_PAGES));
         check(&self.world);

@@ -7,7 +7,8 @@ use nacre_abi::message::FOR_CLIENT;
 use crate::support::ipc_model::{Action, From, Message, Name, Target};
 
 impl Test {
-    /// Something that fits the state that a thread is in, now and then: random choices alone seldom get far.
+    /// Something that fits the state that a thread is in, now and then: random choices alone seldom
+    /// get far.
     pub fn choose_fitting(&self, me: usize, random: &mut Random) -> Option<Action> {
         let thread = &self.model.threads[me];
         let idle = (1..THREADS).find(|other| !self.model.threads[*other].exists || self.model.threads[*other].stopped);

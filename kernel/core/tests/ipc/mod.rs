@@ -1,5 +1,6 @@
-//! Messages against a reference model: several threads on one and two CPUs do random things to ports, sets, references and each other; after every step every thread
-//! must wait for what the model says, and have been answered what the model says.
+//! Messages against a reference model: several threads on one and two CPUs do random things to
+//! ports, sets, references and each other; after every step every thread must wait for what the
+//! model says, and have been answered what the model says.
 
 mod acts;
 mod choose;

@@ -1,4 +1,5 @@
-//! Everything that must hold of the kernel's memory between two entries, read by its own naive means.
+//! Everything that must hold of the kernel's memory between two entries, read by its own naive
+//! means.
 
 mod mappings;
 mod time;
@@ -174,7 +175,8 @@ impl<'w> Checker<'w> {
         }
     }
 
-    /// A link leads to a live object of a type and hangs on its ring (`anchor`, or that of its links), or is null and on no ring. Where it leads.
+    /// A link leads to a live object of a type and hangs on its ring (`anchor`, or that of its
+    /// links), or is null and on no ring. Where it leads.
     fn link(&mut self, link: Physical, kind: ObjectType, anchor: Option<fn(&FakeMachine, Physical) -> Physical>) -> Option<Physical> {
         let node = link.add(8);
         let Some(target) = list::link_target(self.machine, link) else {

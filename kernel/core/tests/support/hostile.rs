@@ -1,5 +1,6 @@
-//! Two hostile spaces with two threads each, which make any call with any argument on two CPUs, and root, which serves and keeps them. What they do comes from bytes,
-//! so a fuzzer can choose it. After every step everything that must hold is checked, and that root's memory is as it was.
+//! Two hostile spaces with two threads each, which make any call with any argument on two CPUs, and
+//! root, which serves and keeps them. What they do comes from bytes, so a fuzzer can choose it.
+//! After every step everything that must hold is checked, and that root's memory is as it was.
 
 use super::machine::RAM_START;
 use super::random::Random;
@@ -71,7 +72,8 @@ fn set_up() -> Stage {
     Stage { world, port, shared, spaces, threads, descriptor }
 }
 
-/// Makes one object of each smaller type in a page of a hostile space, and a space in the pages behind it.
+/// Makes one object of each smaller type in a page of a hostile space, and a space in the pages
+/// behind it.
 fn stock(world: &World, space: u64, page: u64) {
     world.ok(Call::RegionCreate, &[page, space, OWN + (1 << 20), 8 * PAGE_SIZE, Rights::ALL.0, 0]);
     world.ok(Call::MappingCreate, &[page + 0x80, space, OWN + (8 << 20), 4 * PAGE_SIZE, page, PAGE_SIZE, Rights::ALL.0]);
@@ -188,7 +190,8 @@ fn argument(random: &mut Random, kind: Kind) -> u64 {
 }
 
 impl Stage {
-    /// An object of a type that the space has, or a reference to one, as a program that knows what it made would name it.
+    /// An object of a type that the space has, or a reference to one, as a program that knows what
+    /// it made would name it.
     fn find(&self, thread: Thread<'_>, kind: ObjectType, random: &mut Random) -> Option<u64> {
         let own = (0..SPACES).find(|space| self.world.physical(self.spaces[*space as usize]) == thread.space())?;
         let pages = (0..16).map(|page| (OWN + page * PAGE_SIZE, window(own) + page * PAGE_SIZE)).chain([(SHARED, self.shared)]);
@@ -251,7 +254,8 @@ impl Stage {
         });
     }
 
-    /// A hostile thread touches its memory; what it writes may be a descriptor, an array, or a state.
+    /// A hostile thread touches its memory; what it writes may be a descriptor, an array, or a
+    /// state.
     fn touch(&self, cpu: usize, random: &mut Random) {
         let mut address = argument(random, Kind::Memory) & !63;
         if random.once_in(2) {

@@ -1,5 +1,6 @@
-//! A reference model of messages: plain queues and owned values. It knows nothing of CPUs or of who runs; only who waits for what, what every thread's last call
-//! answered, and where every reference leads.
+//! A reference model of messages: plain queues and owned values. It knows nothing of CPUs or of who
+//! runs; only who waits for what, what every thread's last call answered, and where every reference
+//! leads.
 
 use nacre_abi::message::{FOR_CLIENT, Info, NO_REFERENCES};
 use nacre_abi::{Code, Status};
@@ -311,7 +312,8 @@ impl Model {
         true
     }
 
-    /// A server answers a client. If the server itself does something wrong it is told so, and its call is over.
+    /// A server answers a client. If the server itself does something wrong it is told so, and its
+    /// call is over.
     pub fn reply(&mut self, server: usize, client: usize) {
         if self.sends_reply(server) {
             return self.finish(server, Code::Denied, 9);
@@ -335,7 +337,8 @@ impl Model {
         self.ports[port].pending != 0 || !self.ports[port].senders.is_empty()
     }
 
-    /// A thread takes what comes first from a port; false if a sender's message did not fit, and so it got an error.
+    /// A thread takes what comes first from a port; false if a sender's message did not fit, and so
+    /// it got an error.
     pub fn take(&mut self, to: usize, port: usize) -> bool {
         if self.ports[port].pending != 0 {
             self.give_notification(to, port);
@@ -379,7 +382,8 @@ impl Model {
         (it.exists, it.stopped, it.at, it.answer, it.awaits) = (false, true, None, None, false);
     }
 
-    /// A stopped thread may go on; one that awaits a reply waits for it at once, or finds out that nobody owes it.
+    /// A stopped thread may go on; one that awaits a reply waits for it at once, or finds out that
+    /// nobody owes it.
     pub fn start(&mut self, thread: usize, deadline: Option<u64>) {
         let it = &mut self.threads[thread];
         if !std::mem::take(&mut it.stopped) || !it.awaits {

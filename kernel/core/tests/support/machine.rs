@@ -1,5 +1,7 @@
-//! A machine made of vectors: memory, tables, translations that each CPU may still hold, a clock that stands until it is told to go. It asserts what the core
-//! promises at every use: that words are only looked at in frames that are the kernel's, bytes only moved in memory that is somebody's.
+//! A machine made of vectors: memory, tables, translations that each CPU may still hold, a clock
+//! that stands until it is told to go. It asserts what the core promises at every use: that words
+//! are only looked at in frames that are the kernel's, bytes only moved in memory that is
+//! somebody's.
 
 use nacre_abi::Rights;
 use nacre_core::machine::{Cleared, Frame, Leaf, Machine, PageSize, Physical, PoolExhausted, TablePool, thread_page};
@@ -136,7 +138,8 @@ impl FakeMachine {
         self.frame(at).map_or(u64::MAX, |frame| frame.kind.get() % PAGE)
     }
 
-    /// Memory that words may be read from or written to: plain, or about to be taken by the call that does so.
+    /// Memory that words may be read from or written to: plain, or about to be taken by the call
+    /// that does so.
     fn assert_plain(&self, at: Physical) {
         assert!(matches!(self.kind(at), Frame::PLAIN | Frame::SEIZED), "{at:?} is not plain memory");
     }
@@ -192,7 +195,8 @@ impl Machine for FakeMachine {
         assert!(at.0 % 8 == 0 && at.0 % PAGE + 8 * N as u64 <= PAGE, "{at:?} and {N} words cross a frame");
         if N == 1 {
             let kind = self.kind(at);
-            // A stale leaf may still lead to a frame that held objects and is on its way to a user: it is full of zeros.
+            // A stale leaf may still lead to a frame that held objects and is on its way to a user:
+            // it is full of zeros.
             let leaving = kind == Frame::SEIZED && self.peek(at.0) == 0;
             assert!(leaving || kind == Frame::KERNEL || kind == Frame::OBJECTS, "{at:?} is in a frame of kind {kind}");
         } else {

@@ -1,4 +1,5 @@
-//! What the tests share: a machine made of vectors, a kernel on it that is driven call by call, and a checker of everything that must hold between calls.
+//! What the tests share: a machine made of vectors, a kernel on it that is driven call by call, and
+//! a checker of everything that must hold between calls.
 #![allow(dead_code, unused_imports, missing_docs)]
 
 pub mod check;

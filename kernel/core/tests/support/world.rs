@@ -1,4 +1,5 @@
-//! A kernel that has booted root on a fake machine, and the ways in: a call by the thread that a CPU has, an access to memory, an interrupt.
+//! A kernel that has booted root on a fake machine, and the ways in: a call by the thread that a
+//! CPU has, an access to memory, an interrupt.
 
 use super::machine::{FakeMachine, RAM_END, RAM_SIZE, RAM_START};
 use nacre_abi::boot_info::MemoryRange;
@@ -87,7 +88,8 @@ impl World {
         Some(self.thread(at))
     }
 
-    /// Whether a frame holds nothing of the kernel's, so that who touches it has it as plain memory.
+    /// Whether a frame holds nothing of the kernel's, so that who touches it has it as plain
+    /// memory.
     pub fn is_vacant(&self, at: Physical) -> bool {
         let Some(frame) = self.machine().frame(at) else { return false };
         match frame.kind.get() % PAGE_SIZE {
@@ -130,7 +132,8 @@ impl World {
         self.enter(cpu);
     }
 
-    /// Root's thread, or whichever is on the first CPU, makes a call that does not block, as often as it must be made again; the status.
+    /// Root's thread, or whichever is on the first CPU, makes a call that does not block, as often
+    /// as it must be made again; the status.
     pub fn call(&self, call: Call, arguments: &[u64]) -> Status {
         let thread = self.running(0).expect("a thread on the first CPU");
         self.prepare(thread, call, arguments);
@@ -172,7 +175,8 @@ impl World {
         }
     }
 
-    /// Where an access of the thread on `cpu` goes. If it faults the kernel is told, once; `None` if it is still not there.
+    /// Where an access of the thread on `cpu` goes. If it faults the kernel is told, once; `None`
+    /// if it is still not there.
     pub fn access(&self, cpu: usize, address: u64, needed: Rights) -> Option<Physical> {
         let thread = self.running(cpu)?.at;
         self.machine().current.set(cpu);

@@ -1,12 +1,15 @@
-//! The first instructions. Two doors, for two boot protocols; both come in 32-bit protected mode without paging, interrupts off, and go to long mode with
-//! tables that show the first 4 GiB of physical memory three times: where it is, in the direct map, and (1 GiB of it) where the kernel is linked.
+//! The first instructions. Two doors, for two boot protocols; both come in 32-bit protected mode
+//! without paging, interrupts off, and go to long mode with tables that show the first 4 GiB of
+//! physical memory three times: where it is, in the direct map, and (1 GiB of it) where the kernel
+//! is linked.
 //!
 //! | register | PVH | Multiboot 2 |
 //! | --- | --- | --- |
 //! | `eax` | - | a magic number |
 //! | `ebx` | address of the start record | address of the information |
 //!
-//! `boot_main` gets the door's number (1, 2), that address, and the time-stamp counter of the first instruction.
+//! `boot_main` gets the door's number (1, 2), that address, and the time-stamp counter of the first
+//! instruction.
 
 use core::arch::global_asm;
 use nacre_boot::{multiboot, pvh};

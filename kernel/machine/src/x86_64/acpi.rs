@@ -1,6 +1,8 @@
-//! CPUs and interrupt controllers, out of the firmware's tables. ACPI specification 6.5, sections 5.2.5 to 5.2.12.
+//! CPUs and interrupt controllers, out of the firmware's tables. ACPI specification 6.5, sections
+//! 5.2.5 to 5.2.12.
 //!
-//! Only the multiple-APIC description table is read, here; all other tables are for users. Tables are believed as far as they lie in memory.
+//! Only the multiple-APIC description table is read, here; all other tables are for users. Tables
+//! are believed as far as they lie in memory.
 #![forbid(unsafe_code)]
 
 use crate::bytes::{u8_at, u16_at, u32_at, u64_at};
@@ -67,7 +69,8 @@ impl Topology {
         }
     }
 
-    /// Numbers of the local controllers of the CPUs, `first` (this CPU's) before all others, at most `limit`. The second result is how many.
+    /// Numbers of the local controllers of the CPUs, `first` (this CPU's) before all others, at
+    /// most `limit`. The second result is how many.
     pub fn cpus(&self, first: u32, limit: usize) -> ([u32; MAX_CPUS], usize) {
         let (mut numbers, mut count) = ([0; MAX_CPUS], 0);
         push(&mut numbers, &mut count, first);
@@ -146,7 +149,8 @@ fn find_description(memory: &impl PhysicalBytes, root: u64) -> Option<&[u8]> {
     })
 }
 
-/// Reads the tables under the root pointer at `root` (0: looks for it). Without tables there is one controller, where a PC has it.
+/// Reads the tables under the root pointer at `root` (0: looks for it). Without tables there is one
+/// controller, where a PC has it.
 pub fn read(memory: &impl PhysicalBytes, root: u64) -> Topology {
     let mut topology = Topology::empty();
     let told = (root != 0).then_some(root).filter(|root| memory.bytes(*root, 20).is_some_and(is_root));

@@ -1,4 +1,5 @@
-//! The local interrupt controller of each CPU: interrupts between CPUs, their ends, the timer. Intel's manual, volume 3, chapter 11.
+//! The local interrupt controller of each CPU: interrupts between CPUs, their ends, the timer.
+//! Intel's manual, volume 3, chapter 11.
 
 use crate::cell::BootCell;
 use super::cpu;
@@ -80,7 +81,8 @@ fn write(register: Register, value: u32) {
     unsafe { pointer(register).write_volatile(value) };
 }
 
-/// Number of the local controller of the CPU that this runs on, before the kernel knows which CPU that is.
+/// Number of the local controller of the CPU that this runs on, before the kernel knows which CPU
+/// that is.
 pub fn identity() -> u32 {
     let value = read(Register::Identity);
     if features::get().x2apic { value } else { value >> 24 }

@@ -132,7 +132,8 @@ fn arm(deadline: u64) {
     }
 }
 
-/// The timer interrupted: whether this CPU's deadline has passed. If it has not - the timer counts no further, or is not exact - it is set again.
+/// The timer interrupted: whether this CPU's deadline has passed. If it has not - the timer counts
+/// no further, or is not exact - it is set again.
 pub fn fired() -> bool {
     let cpu = cpu::this();
     let deadline = cpu.deadline.get();

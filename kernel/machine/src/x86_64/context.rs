@@ -1,6 +1,8 @@
-//! The user context that a CPU has: whose registers entry code saves, the bases of `fs` and `gs`, the foreign entry, the FPU, the tables.
+//! The user context that a CPU has: whose registers entry code saves, the bases of `fs` and `gs`,
+//! the foreign entry, the FPU, the tables.
 //!
-//! The thread in `Cpu::live` may have newer bases and FPU state in the CPU than in its page. A CPU that goes idle saves both and has no live thread.
+//! The thread in `Cpu::live` may have newer bases and FPU state in the CPU than in its page. A CPU
+//! that goes idle saves both and has no live thread.
 
 use super::cpu::{self, Cpu};
 use super::direct_map::thread_words;
@@ -20,7 +22,8 @@ const KERNEL_GS_BASE: u32 = 0xc000_0102;
 /// Every address of the user's half has its bits among these.
 const USER_HALF: u64 = (1 << 47) - 1;
 
-/// The bases that the thread's page asks for: addresses that the CPU takes, since the core admits none beyond the user's half and a user's own instructions take no other.
+/// The bases that the thread's page asks for: addresses that the CPU takes, since the core admits
+/// none beyond the user's half and a user's own instructions take no other.
 #[inline(always)]
 fn bases_of(page: &[Cell<u64>; 512]) -> (u64, u64) {
     let base = |number: usize| page[REGISTERS + number].get();
@@ -33,12 +36,14 @@ fn bases_put(page: &[Cell<u64>; 512], (fs, gs): (u64, u64)) {
     page[REGISTERS + register::GS_BASE].set(gs);
 }
 
-/// Puts the bases in the CPU into the page. Without the instructions users cannot change them, so the page is right already.
+/// Puts the bases in the CPU into the page. Without the instructions users cannot change them, so
+/// the page is right already.
 #[inline(always)]
 fn bases_save(page: &[Cell<u64>; 512]) {
     if features::get().base_instructions {
         let (fs, gs): (u64, u64);
-        // SAFETY: reads two bases; `gs` is the kernel's again at the end, and nothing uses it between, not even what interrupts with a stack of its own.
+        // SAFETY: reads two bases; `gs` is the kernel's again at the end, and nothing uses it
+        // between, not even what interrupts with a stack of its own.
         unsafe { asm!("rdfsbase {}", "swapgs", "rdgsbase {}", "swapgs", out(reg) fs, out(reg) gs, options(nostack, preserves_flags)) };
         bases_put(page, (fs, gs));
     }
@@ -78,7 +83,8 @@ fn bases_exchange<const PLAIN: bool>(from: &[Cell<u64>; 512], to: &[Cell<u64>; 5
     bases_put(from, (fs, gs));
 }
 
-/// The thread's entry for foreign calls. `sysret` to an address that is not canonical would fault in the kernel, so it is cut to the user's half.
+/// The thread's entry for foreign calls. `sysret` to an address that is not canonical would fault
+/// in the kernel, so it is cut to the user's half.
 #[inline(always)]
 fn foreign_entry(page: &[Cell<u64>; 512]) -> u64 {
     page[REGISTERS + register::FOREIGN_ENTRY].get() & USER_HALF

@@ -1,4 +1,5 @@
-//! What each CPU has of its own: the words that entry code reaches through `gs`, and the state of its user context.
+//! What each CPU has of its own: the words that entry code reaches through `gs`, and the state of
+//! its user context.
 
 use super::descriptors::Descriptors;
 use super::layout;
@@ -33,7 +34,8 @@ pub struct Cpu {
     pub index: Cell<u64>,
     /// Root of the user's tables in use.
     pub root: AtomicU64,
-    /// Thread page whose bases and FPU state are in this CPU's registers and may be newer than the page; 0 = none.
+    /// Thread page whose bases and FPU state are in this CPU's registers and may be newer than the
+    /// page; 0 = none.
     pub live: AtomicU64,
     /// Thread page whose FPU state is in the registers, if the page's second machine word agrees.
     pub fpu_owner: Cell<u64>,

@@ -19,7 +19,8 @@ pub const fn direct(at: Physical) -> u64 {
 /// The words of a frame that only the kernel reaches, such as a thread page.
 #[inline(always)]
 pub fn thread_words(at: Physical) -> &'static [Cell<u64>; 512] {
-    // SAFETY: RAM is mapped; the core names frames of the kernel's objects and tables alone, which it uses as words: under all locks, or as what this CPU has or has claimed.
+    // SAFETY: RAM is mapped; the core names frames of the kernel's objects and tables alone, which
+    // it uses as words: under all locks, or as what this CPU has or has claimed.
     unsafe { &*(direct(at) as *const [Cell<u64>; 512]) }
 }
 
@@ -167,7 +168,8 @@ impl<'c> KernelTables<'c> {
         self.map_pages(image.constants_end, image.end, image.shared_end, Access::Data);
     }
 
-    /// Maps all RAM, with the largest pages that hold nothing but RAM; a large page that holds some RAM is mapped whole. The kernel's code and constants are not writable here either.
+    /// Maps all RAM, with the largest pages that hold nothing but RAM; a large page that holds some
+    /// RAM is mapped whole. The kernel's code and constants are not writable here either.
     pub fn map_memory(&mut self, memory: &MemoryMap, image: &ImageLayout) {
         let constant = image.start..image.constants_end;
         for giant in (0..memory.end()).step_by(1 << 30) {

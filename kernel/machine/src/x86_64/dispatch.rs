@@ -15,9 +15,10 @@ use nacre_core::machine::INTERRUPT_LINES;
 
 struct Shared(Kernel<X86>);
 
-// SAFETY: everything inside is reached under all locks (by the first CPU alone before the others run), but for the short courses of calls. Those have one CPU's lock; what they write is
-// that CPU's, or is reached by atomic instructions, or is claimed by one: see `fast` in the core,
-// and `fill_beside` for faults.
+// SAFETY: everything inside is reached under all locks (by the first CPU alone before the others
+// run), but for the short courses of calls. Those have one CPU's lock; what they write is that
+// CPU's, or is reached by atomic instructions, or is claimed by one: see `fast` in the core, and
+// `fill_beside` for faults.
 unsafe impl Sync for Shared {}
 
 static KERNEL: Shared = Shared(Kernel::new(X86));
@@ -38,7 +39,8 @@ const ERROR_RESERVED: u64 = 8;
 /// Goes to the thread that the core has set.
 #[inline(always)]
 fn leave() -> ! {
-    // SAFETY: the CPU's `leave` takes any stack and needs the CPU's thread, which the core has set; nothing of the caller is needed any more.
+    // SAFETY: the CPU's `leave` takes any stack and needs the CPU's thread, which the core has set;
+    // nothing of the caller is needed any more.
     unsafe { asm!("jmp qword ptr gs:[{}]", const Cpu::LEAVE, options(noreturn)) }
 }
 
@@ -83,7 +85,8 @@ fn short<const NUMBER: u64>() {
     }
 }
 
-/// A system call of ours. Between its short course and the other anything may happen to the caller but that it runs: it is as if it had come only then.
+/// A system call of ours. Between its short course and the other anything may happen to the caller
+/// but that it runs: it is as if it had come only then.
 pub extern "C" fn system_call_entered(number: u64) -> ! {
     const CALL: u64 = Call::IpcCall as u64;
     const REPLY_RECEIVE: u64 = Call::IpcReplyReceive as u64;
@@ -122,7 +125,8 @@ pub extern "C" fn interrupt_entered_idle(vector: u64) -> ! {
     locked(Door::Vector(vector), |kernel| interrupt(kernel, vector as usize, Next::Idle))
 }
 
-/// Answers the CPU that has all locks, if that is what the interrupt is for. It waits for the answer, so none is taken here.
+/// Answers the CPU that has all locks, if that is what the interrupt is for. It waits for the
+/// answer, so none is taken here.
 fn requested(vector: u64) -> bool {
     let is_request = vector == FLUSH_VECTOR as u64;
     if is_request {

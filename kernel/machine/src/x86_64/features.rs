@@ -67,13 +67,15 @@ fn frequency(highest: u32) -> Option<u64> {
     (denominator != 0 && numerator != 0 && crystal != 0).then(|| crystal * numerator / denominator)
 }
 
-/// QEMU's emulation (7.2, for one) reads the frames of a user's `iret` and far return as the kernel would; with SMAP they would fault for ever.
+/// QEMU's emulation (7.2, for one) reads the frames of a user's `iret` and far return as the kernel
+/// would; with SMAP they would fault for ever.
 fn is_emulated(basic: CpuidResult) -> bool {
     const UNDER_HYPERVISOR: u32 = 31;
     bit(basic.ecx, UNDER_HYPERVISOR) && __cpuid(0x4000_0000).ebx == u32::from_le_bytes(*b"TCGT")
 }
 
-/// Returns true if this processor may read for users what its tables map for the kernel alone (Meltdown, CVE-2017-5754): Intel's, unless they say that they do not.
+/// Returns true if this processor may read for users what its tables map for the kernel alone
+/// (Meltdown, CVE-2017-5754): Intel's, unless they say that they do not.
 fn leaks(structured_d: u32) -> bool {
     const CAPABILITIES: u32 = 0x10a;
     const NO_LEAK: u64 = 1;
@@ -123,7 +125,8 @@ pub unsafe fn initialize(isolate: Option<u64>) {
 
 /// Sets the control bits of the CPU that this runs on.
 pub fn enable() {
-    // SAFETY: paging, long mode and write protection stay as they are; what is added is announced by CPUID, and the kernel touches no user page.
+    // SAFETY: paging, long mode and write protection stay as they are; what is added is announced
+    // by CPUID, and the kernel touches no user page.
     unsafe {
         io::msr_write(EFER, io::msr_read(EFER) | EFER_SYSCALL | EFER_NO_EXECUTE);
         io::cr4_write(get().control_4);

@@ -1,4 +1,5 @@
-//! The frame table: what the kernel knows of every 4 KiB of RAM, and how many frames of each 2 MiB are special.
+//! The frame table: what the kernel knows of every 4 KiB of RAM, and how many frames of each 2 MiB
+//! are special.
 
 use super::direct_map::{Carving, direct};
 use crate::cell::BootCell;

@@ -1,7 +1,9 @@
-//! The interrupt lines, 0 to 63: global system interrupts of the I/O controllers, all led to the first CPU.
+//! The interrupt lines, 0 to 63: global system interrupts of the I/O controllers, all led to the
+//! first CPU.
 //!
-//! A level line is held back at its controller from its arrival until it is enabled again. An edge line is never held back there, because an edge at a
-//! masked pin is lost: it is *held* here instead, an edge that comes meanwhile is remembered, and comes again when the line is enabled.
+//! A level line is held back at its controller from its arrival until it is enabled again. An edge
+//! line is never held back there, because an edge at a masked pin is lost: it is *held* here
+//! instead, an edge that comes meanwhile is remembered, and comes again when the line is enabled.
 
 use super::acpi::Topology;
 use super::apic;
@@ -45,7 +47,8 @@ pub fn enable(line: u32, enable: bool) {
     }
 }
 
-/// The line interrupted: holds it back and ends the interrupt. False: it should have been held back already.
+/// The line interrupted: holds it back and ends the interrupt. False: it should have been held back
+/// already.
 pub fn arrived(line: u32) -> bool {
     let pin = PINS.0[line as usize].get();
     let level = pin.is_none_or(|pin| pin.is_level());

@@ -7,14 +7,16 @@ macro_rules! port_functions {
         /// Reads the port.
         pub fn $read(port: u16) -> $type {
             let value;
-            // SAFETY: an I/O port is no memory; what the device does on being read is its driver's business.
+            // SAFETY: an I/O port is no memory; what the device does on being read is its driver's
+            // business.
             unsafe { asm!(concat!("in ", $register, ", dx"), in("dx") port, out($register) value, options(nomem, nostack, preserves_flags)) };
             value
         }
 
         /// Writes the port.
         pub fn $write(port: u16, value: $type) {
-            // SAFETY: an I/O port is no memory. Devices that could write to memory are reached by users only through the core's checks.
+            // SAFETY: an I/O port is no memory. Devices that could write to memory are reached by
+            // users only through the core's checks.
             unsafe { asm!(concat!("out dx, ", $register), in("dx") port, in($register) value, options(nomem, nostack, preserves_flags)) };
         }
     )*};
@@ -37,7 +39,8 @@ pub fn msr_read(number: u32) -> u64 {
 /// Writes a model-specific register.
 ///
 /// # Safety
-/// The register must exist, and the value must keep every assumption the compiler makes (stack, tables, entry points).
+/// The register must exist, and the value must keep every assumption the compiler makes (stack,
+/// tables, entry points).
 pub unsafe fn msr_write(number: u32, value: u64) {
     // SAFETY: the caller's promise.
     unsafe { asm!("wrmsr", in("ecx") number, in("eax") value as u32, in("edx") (value >> 32) as u32, options(nostack, preserves_flags)) };

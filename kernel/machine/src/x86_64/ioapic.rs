@@ -1,4 +1,5 @@
-//! The I/O interrupt controllers: which pin a line is, and holding it back there. Intel's 82093AA data sheet.
+//! The I/O interrupt controllers: which pin a line is, and holding it back there. Intel's 82093AA
+//! data sheet.
 
 use super::acpi::Topology;
 use super::layout;
@@ -48,7 +49,8 @@ impl Pin {
     }
 }
 
-/// Masks every pin of every controller, directs them to `destination`, and puts the pins of the lines into `pins`.
+/// Masks every pin of every controller, directs them to `destination`, and puts the pins of the
+/// lines into `pins`.
 pub fn initialize(topology: &Topology, destination: u32, first_vector: u32, pins: &[Cell<Option<Pin>>]) {
     for (number, controller) in topology.controllers().iter().enumerate() {
         let registers = layout::IO_APIC + 0x1000 * number as u64;

@@ -1,7 +1,10 @@
-//! How long interrupts were kept off: the longest stretch of every way in, for `nacre latency`. Under QEMU's `-icount` the time-stamp counter counts instructions.
+//! How long interrupts were kept off: the longest stretch of every way in, for `nacre latency`.
+//! Under QEMU's `-icount` the time-stamp counter counts instructions.
 //!
-//! Only a kernel built with the feature `latency` measures; in any other all of this is nothing. A stretch begins at the first instruction of the core and ends with its last: the
-//! entry code's own, 71 at most, are not in it, nor is waiting for the kernel lock. Each new longest is told at once, as a line on QEMU's debug console.
+//! Only a kernel built with the feature `latency` measures; in any other all of this is nothing. A
+//! stretch begins at the first instruction of the core and ends with its last: the entry code's
+//! own, 71 at most, are not in it, nor is waiting for the kernel lock. Each new longest is told at
+//! once, as a line on QEMU's debug console.
 
 use super::io;
 use crate::cell::Locked;

@@ -17,7 +17,8 @@ const _: () = assert!(USER_ENTRIES == 256 && PageSize::Huge.bytes() == 1 << 30);
 impl Machine for X86 {
     #[inline(always)]
     fn words<const N: usize>(&self, at: Physical) -> &[Cell<u64>; N] {
-        // SAFETY: RAM that only the kernel reaches, aligned and inside one frame, as the trait demands; shared between CPUs as that says.
+        // SAFETY: RAM that only the kernel reaches, aligned and inside one frame, as the trait
+        // demands; shared between CPUs as that says.
         unsafe { &*(direct(at) as *const [Cell<u64>; N]) }
     }
 
@@ -38,7 +39,8 @@ impl Machine for X86 {
 
     #[inline]
     fn zero(&self, at: Physical, size: u64) {
-        // SAFETY: RAM inside one frame, as the trait demands, in no Rust object. Whole words, as objects and frames are.
+        // SAFETY: RAM inside one frame, as the trait demands, in no Rust object. Whole words, as
+        // objects and frames are.
         unsafe {
             asm!("rep stosq", inout("rcx") size >> 3 => _, inout("rdi") direct(at) => _, in("rax") 0, options(nostack, preserves_flags));
         }
@@ -46,7 +48,8 @@ impl Machine for X86 {
 
     #[inline]
     fn copy(&self, from: Physical, to: Physical, size: u64) {
-        // SAFETY: RAM inside one frame each, in no Rust object. An instruction, because users may change the bytes meanwhile.
+        // SAFETY: RAM inside one frame each, in no Rust object. An instruction, because users may
+        // change the bytes meanwhile.
         unsafe {
             asm!(
                 "rep movsq", "mov ecx, {rest:e}", "rep movsb",

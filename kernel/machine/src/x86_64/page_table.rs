@@ -1,7 +1,9 @@
-//! The hardware's tables of one space: a radix tree of four levels, a cache of what composition says.
+//! The hardware's tables of one space: a radix tree of four levels, a cache of what composition
+//! says.
 //!
-//! Every entry that leads to a table is exactly `frame | TABLE` (accessed is set from the start, so hardware adds nothing), and every leaf carries its
-//! rights and kind in bits that hardware ignores: a lookup is four loads and four byte comparisons. Bits of a leaf:
+//! Every entry that leads to a table is exactly `frame | TABLE` (accessed is set from the start, so
+//! hardware adds nothing), and every leaf carries its rights and kind in bits that hardware
+//! ignores: a lookup is four loads and four byte comparisons. Bits of a leaf:
 //!
 //! | bits | meaning |
 //! | --- | --- |
@@ -70,7 +72,8 @@ fn leaf_of(entry: u64, address: u64, size: PageSize) -> Option<Leaf> {
     Some(Leaf { physical: Physical(entry & ADDRESS | address & 0xfff), kind, rights: Rights(entry >> RIGHTS_SHIFT & 15), size })
 }
 
-/// The entry that a small page around `address` would have, out of that of a large one. Out of the way of small pages, which all objects lie in.
+/// The entry that a small page around `address` would have, out of that of a large one. Out of the
+/// way of small pages, which all objects lie in.
 #[cold]
 #[inline(never)]
 fn small_entry_of(entry: u64, address: u64, size: PageSize) -> u64 {
@@ -120,7 +123,8 @@ pub fn object_lookup(memory: &impl TableMemory, root: Physical, address: u64) ->
     (entry & OBJECTS != 0).then_some(Physical(entry & ADDRESS | address & 0xfff))
 }
 
-/// Enters a leaf; true if it took the place of a table. `huge`: the CPU has pages of 1 GiB; without them such a leaf becomes a table of 2 MiB pages.
+/// Enters a leaf; true if it took the place of a table. `huge`: the CPU has pages of 1 GiB; without
+/// them such a leaf becomes a table of 2 MiB pages.
 pub fn enter(memory: &impl TableMemory, root: Physical, address: u64, leaf: Leaf, pool: &impl TablePool, huge: bool) -> Result<bool, PoolExhausted> {
     if leaf.size == PageSize::Huge && !huge {
         return enter_split(memory, root, address, leaf, pool);
@@ -132,7 +136,8 @@ pub fn enter(memory: &impl TableMemory, root: Physical, address: u64, leaf: Leaf
     Ok(leaf.size != PageSize::Small && table_of(replaced).is_some())
 }
 
-/// Enters small leaves in a row below one table, if it is there, for the pages whose frames are plain memory and that have no entry.
+/// Enters small leaves in a row below one table, if it is there, for the pages whose frames are
+/// plain memory and that have no entry.
 pub fn enter_row(memory: &impl TableMemory, root: Physical, address: u64, leaf: Leaf, frames: &[Frame]) {
     let below = |table, shift| table_of(memory.table(table)[index(address, shift)].get());
     let Some(table) = below(root, 39).and_then(|table| below(table, 30)).and_then(|table| below(table, 21)) else { return };
@@ -145,7 +150,8 @@ pub fn enter_row(memory: &impl TableMemory, root: Physical, address: u64, leaf: 
     }
 }
 
-/// The table whose entries cover `1 << shift` bytes each and that `address` lies in; made if it is not there.
+/// The table whose entries cover `1 << shift` bytes each and that `address` lies in; made if it is
+/// not there.
 fn descend(memory: &impl TableMemory, root: Physical, address: u64, shift: u32, pool: &impl TablePool) -> Result<Physical, PoolExhausted> {
     let (mut table, mut level) = (root, 39);
     while level > shift {
@@ -175,7 +181,8 @@ fn enter_split(memory: &impl TableMemory, root: Physical, address: u64, leaf: Le
     Ok(over_table)
 }
 
-/// Removes leaves that touch `low..high`, both below the end of the user's half, until [`SWEEP`] entries were looked at.
+/// Removes leaves that touch `low..high`, both below the end of the user's half, until [`SWEEP`]
+/// entries were looked at.
 pub fn clear(memory: &impl TableMemory, root: Physical, low: u64, high: u64) -> Cleared {
     if high.wrapping_sub(low) == PAGE_SIZE {
         return Cleared { found: clear_page(memory, root, low), next: high };
@@ -241,7 +248,8 @@ fn clear_level(memory: &impl TableMemory, table: Physical, shift: u32, low: u64,
     high.max(low)
 }
 
-/// Clears entries of a table of the lowest level, all of one table at most; where it came to. Most are empty: they are looked at eight at a time.
+/// Clears entries of a table of the lowest level, all of one table at most; where it came to. Most
+/// are empty: they are looked at eight at a time.
 fn clear_leaves(memory: &impl TableMemory, table: Physical, low: u64, high: u64, sweep: &mut Sweep) -> u64 {
     let low = low & !(PAGE_SIZE - 1);
     let count = high.saturating_sub(low).div_ceil(PAGE_SIZE).min(sweep.left.into());

@@ -1,4 +1,5 @@
-//! The end: says what happened and where, stops all CPUs, and ends the virtual machine with a status of its own.
+//! The end: says what happened and where, stops all CPUs, and ends the virtual machine with a
+//! status of its own.
 
 use super::{apic, cpu, io, layout, serial};
 use core::arch::asm;

@@ -5,7 +5,8 @@ use super::io;
 const COMMANDS: [u16; 2] = [0x20, 0xa0];
 const DATA: [u16; 2] = [0x21, 0xa1];
 
-/// Masks all lines. The vectors they would have are given first, so that a spurious interrupt is not taken for an exception.
+/// Masks all lines. The vectors they would have are given first, so that a spurious interrupt is
+/// not taken for an exception.
 pub fn silence() {
     for (number, wiring) in [4, 2].into_iter().enumerate() {
         io::write_u8(COMMANDS[number], 0x11);

@@ -1,4 +1,5 @@
-//! The old interval timer: a clock of known frequency to measure others against. Channel 2 counts without interrupting.
+//! The old interval timer: a clock of known frequency to measure others against. Channel 2 counts
+//! without interrupting.
 
 use super::io;
 

@@ -1,4 +1,5 @@
-//! From the boot protocol's end to the first thread: sets memory aside, makes the kernel's tables, brings up the devices it needs and the other CPUs.
+//! From the boot protocol's end to the first thread: sets memory aside, makes the kernel's tables,
+//! brings up the devices it needs and the other CPUs.
 
 use super::acpi::{self, PhysicalBytes, Topology};
 use super::direct_map::{Access, Carving, KernelTables, direct};
@@ -34,7 +35,8 @@ impl BootMemory {
     /// `size` bytes at `start`.
     pub fn bytes(&self, start: u64, size: u64) -> Option<&[u8]> {
         let inside = start != 0 && start.checked_add(size)? <= REACHABLE;
-        // SAFETY: mapped, and nothing writes to memory while this token exists but the stack and the kernel's own data, which no boot table lies in.
+        // SAFETY: mapped, and nothing writes to memory while this token exists but the stack and
+        // the kernel's own data, which no boot table lies in.
         inside.then(|| unsafe { core::slice::from_raw_parts(direct(Physical(start)) as *const u8, size as usize) })
     }
 }
@@ -187,7 +189,8 @@ pub fn start(memory: BootMemory, description: &BootDescription, image: ImageLayo
     smp::enter()
 }
 
-/// Writes a byte of RAM over itself, for tests: the kernel panics if its tables do not allow the write.
+/// Writes a byte of RAM over itself, for tests: the kernel panics if its tables do not allow the
+/// write.
 fn probe(address: u64) {
     let at = direct(Physical(address)) as *mut u8;
     // SAFETY: no byte changes.

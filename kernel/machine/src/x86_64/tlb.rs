@@ -1,7 +1,10 @@
-//! What the CPU that has all locks asks of others and waits for: dropping translations, and saving FPU state.
+//! What the CPU that has all locks asks of others and waits for: dropping translations, and saving
+//! FPU state.
 //!
-//! One request exists at a time. A CPU answers when its interrupt arrives (in user mode or idle) or while it waits for a lock; interrupts are
-//! off everywhere else in the kernel, and everywhere else soon leads to one of the two: it has no lock, so it has just come in or is about to leave. So the one that asks never waits for ever.
+//! One request exists at a time. A CPU answers when its interrupt arrives (in user mode or idle) or
+//! while it waits for a lock; interrupts are off everywhere else in the kernel, and everywhere else
+//! soon leads to one of the two: it has no lock, so it has just come in or is about to leave. So
+//! the one that asks never waits for ever.
 
 use super::apic;
 use super::cpu::{self, Cpu};
@@ -64,7 +67,8 @@ pub fn flush_local(low: u64, high: u64) {
     }
 }
 
-/// See `Machine::translations_flush`. Which tables a CPU uses changes under its own lock at least, so those that use others need not be asked.
+/// See `Machine::translations_flush`. Which tables a CPU uses changes under its own lock at least,
+/// so those that use others need not be asked.
 pub fn flush(cpus: u64, root: Physical, low: u64, high: u64) {
     let mine = cpu::this();
     if mine.root.load(Ordering::Relaxed) == root.0 {

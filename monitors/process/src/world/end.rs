@@ -74,7 +74,8 @@ impl World {
         if self.ending.len() > 1 {
             return;
         }
-        // Those before `next` have ended. They stay in the list until all is told, so that an end which a signal to a parent brings is added here, too.
+        // Those before `next` have ended. They stay in the list until all is told, so that an end
+        // which a signal to a parent brings is added here, too.
         let (mut next, mut untold) = (0, VecDeque::new());
         loop {
             if let Some(&(pid, status)) = self.ending.get(next) {

@@ -180,7 +180,8 @@ impl Process {
         if signal.number >= FIRST_QUEUED && queued >= self.traits.most_signals {
             return Err(Errno::EAGAIN);
         }
-        // One of each of the first numbers for the process and for each of its threads: a thread's are bounded too.
+        // One of each of the first numbers for the process and for each of its threads: a thread's
+        // are bounded too.
         if signal.thread != 0 && self.queue.len() as u64 >= 2 * super::MOST_SIGNALS {
             return Err(Errno::EAGAIN);
         }

@@ -206,7 +206,8 @@ impl<R> Hub<R> {
         Ok(())
     }
 
-    /// Whether a message can be sent now: false, it would have to wait. `has_parts`: those of this writer come before `size` bytes.
+    /// Whether a message can be sent now: false, it would have to wait. `has_parts`: those of this
+    /// writer come before `size` bytes.
     pub fn mailbox_can_send(
         &mut self,
         end: u64,
@@ -288,7 +289,8 @@ impl<R> Hub<R> {
         done
     }
 
-    /// Whether a message can be received now, by who has so much room for it: false, it would have to wait.
+    /// Whether a message can be received now, by who has so much room for it: false, it would have
+    /// to wait.
     pub fn mailbox_can_receive(&mut self, end: u64, reader: u64, room: u64, carrier: &impl Notifier<R>) -> Result<bool, Errno> {
         self.with_kept(|kept| kept.forget((end, reader)));
         let access = self.end(end)?.flags & ACCESS;

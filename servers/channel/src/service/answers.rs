@@ -1,4 +1,5 @@
-//! The operations of `channel` and `file`, and their answers: at once through the request, or later through what was detached from it.
+//! The operations of `channel` and `file`, and their answers: at once through the request, or later
+//! through what was detached from it.
 
 use super::{ANY_CHANGE, EndRequest, Done, Form, SERVICE, SLOTS, Service, Waiter, Watcher, kept};
 use crate::hub::{CONTROL, Sending};
@@ -60,7 +61,8 @@ fn send_received(received: &Received<OwnedReference>, form: Form, reply: OwnedRe
 }
 
 impl Service {
-    /// Answers somebody who has waited. What was received or accepted and does not arrive is first again.
+    /// Answers somebody who has waited. What was received or accepted and does not arrive is first
+    /// again.
     pub(super) fn answer_later(&mut self, key: u64, waiter: Waiter, done: Done) {
         let Waiter { doing, reply, .. } = waiter;
         match done {
@@ -78,7 +80,8 @@ impl Service {
             Done::End(key_of_end, end, name) => {
                 let arrived = accept::Output { socket: end.handle().into() }.send(reply, Span::from(&name[..])).is_ok();
                 if !arrived && matches!(doing, EndRequest::Accept { .. }) {
-                    // It waits again, and is nobody's yet. Of an end that was opened the last reference goes here, and the end with it.
+                    // It waits again, and is nobody's yet. Of an end that was opened the last
+                    // reference goes here, and the end with it.
                     self.places.remove(&key_of_end);
                     self.hub.accept_back(key, key_of_end);
                 }
@@ -86,7 +89,8 @@ impl Service {
         }
     }
 
-    /// Answers somebody who need not wait as one who has waited: what does not arrive is taken back.
+    /// Answers somebody who need not wait as one who has waited: what does not arrive is taken
+    /// back.
     fn answer_at_once<T>(&mut self, request: &mut Request<'_>, doing: EndRequest, done: Done) -> Handled<T> {
         let waiter = Waiter { doing, reply: request.detach()?, dont_wait: false };
         self.answer_later(request.word(), waiter, done);

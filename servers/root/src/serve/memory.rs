@@ -19,7 +19,8 @@ impl Root {
         self.pool_and_kind(request).map(|(pool, _)| pool)
     }
 
-    /// The pool behind the request's port, and true if no memory for kernel objects comes through that port.
+    /// The pool behind the request's port, and true if no memory for kernel objects comes through
+    /// that port.
     pub(super) fn pool_and_kind(&self, request: &Request<'_>) -> Result<(Key, bool), Errno> {
         let (pool, is_data) = match self.objects.get(Key::from_word(request.word())).map(|object| &object.kind) {
             Some(Kind::Pool(pool)) => (*pool, false),

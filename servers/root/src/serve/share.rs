@@ -41,7 +41,8 @@ impl Root {
             Ok((key, hold)) => {
                 self.files.tree.opened(node);
                 if view.is_writer {
-                    // It is one more: the open file is a writer already, so no program runs the file.
+                    // It is one more: the open file is a writer already, so no program runs the
+                    // file.
                     self.files.tree.start_writing(node)?;
                 }
                 self.views.entry(node).or_default().insert(key);

@@ -150,7 +150,8 @@ pub fn time_hidden() -> Result<(), String> {
 
 /// Lets a thread touch a page that a region lacks. Its keeper answers with what `bring` returns.
 fn brought(bring: impl Fn() -> Result<(u32, [u64; 6]), String>) -> Result<(), String> {
-    // A region of SPACE with a keeper, mapped into another space whose thread stores into it; SPACE has nothing there yet.
+    // A region of SPACE with a keeper, mapped into another space whose thread stores into it; SPACE
+    // has nothing there yet.
     let (space, region, mapping, code, thread) = (FREE, FREE + 256, FREE + 384, FREE + 512, FREE + 0x1000);
     must(Call::SpaceCreate, &[space, crate::fixture::SPARE, 8, PORT])?;
     must(Call::RegionCreate, &[region, SPACE, 0x20_0000, 0x4000, Rights::ALL.0, PORT])?;

@@ -110,7 +110,8 @@ fn readable_word(address: u64) -> u64 {
 pub fn small_pool() -> Result<(), String> {
     let (space, slot) = (FREE, FREE + 256);
     must(Call::SpaceCreate, &[space, SPARE, 5, PORT])?;
-    // Far apart, so that each needs tables of its own: far more than the pool has. They are filled by use; here only made and taken back.
+    // Far apart, so that each needs tables of its own: far more than the pool has. They are filled
+    // by use; here only made and taken back.
     for number in 0..8u64 {
         must(Call::MappingCreate, &[slot + 128 * number, space, 0x100_0000_0000 * number, 0x1000, REGION, 0, Rights::ALL.0])?;
     }

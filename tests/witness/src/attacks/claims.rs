@@ -1,4 +1,5 @@
-//! Servers believe what a program says that it is. A guard passed the words unchecked, so a guarded program was any process to those outside.
+//! Servers believe what a program says that it is. A guard passed the words unchecked, so a guarded
+//! program was any process to those outside.
 
 use crate::tools::{find, why};
 use crate::outcome::{Outcome, Verdict};

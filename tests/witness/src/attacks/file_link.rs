@@ -1,4 +1,5 @@
-//! A file that the guard handed out as it is took the place of a directory in `directory.link`, and named itself anywhere.
+//! A file that the guard handed out as it is took the place of a directory in `directory.link`, and
+//! named itself anywhere.
 
 use crate::tools::{find, why};
 use crate::outcome::{Outcome, Verdict};

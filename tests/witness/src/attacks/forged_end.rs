@@ -1,5 +1,5 @@
-//! The keeper of a space is told when a thread of the space is destroyed from outside. A service's port as keeper got that bit
-//! without being the keeper of anything.
+//! The keeper of a space is told when a thread of the space is destroyed from outside. A service's
+//! port as keeper got that bit without being the keeper of anything.
 
 use crate::tools::{Outpost, at_each_port, moment};
 use crate::outcome::Outcome;

@@ -1,5 +1,5 @@
-//! A program made a space whose keeper was a reference to a service, and let a thread fault there. Root took the exception for its own
-//! program's and ended the machine.
+//! A program made a space whose keeper was a reference to a service, and let a thread fault there.
+//! Root took the exception for its own program's and ended the machine.
 
 use crate::tools::{Outpost, at_each_port, moment};
 use crate::outcome::Outcome;

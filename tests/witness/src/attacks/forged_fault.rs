@@ -1,4 +1,5 @@
-//! A region's keeper gets a message for each page that the region lacks. A service's port as keeper got such messages from anybody.
+//! A region's keeper gets a message for each page that the region lacks. A service's port as keeper
+//! got such messages from anybody.
 
 use crate::tools::{Outpost, at_each_port, moment, why};
 use crate::outcome::Outcome;

@@ -1,5 +1,5 @@
-//! A scheduler's port is told of each thread that becomes ready. A service's port as scheduler was told of any program's threads, and
-//! received references to them.
+//! A scheduler's port is told of each thread that becomes ready. A service's port as scheduler was
+//! told of any program's threads, and received references to them.
 
 use crate::tools::{Outpost, at_each_port, moment};
 use crate::outcome::Outcome;

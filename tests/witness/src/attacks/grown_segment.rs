@@ -1,4 +1,5 @@
-//! A segment that was to grow showed what others had behind it until the growth was refused. A thread runs from there all the time meanwhile.
+//! A segment that was to grow showed what others had behind it until the growth was refused. A
+//! thread runs from there all the time meanwhile.
 
 use crate::tools::{Outpost, find, program_state, why};
 use crate::outcome::{Outcome, Verdict};
@@ -49,7 +50,8 @@ fn take(pool: Reference, pages: u64) -> Result<memory::segment_create::Reply, al
     memory::segment_create(pool, pages * PAGE_SIZE, SEGMENT_PAGEABLE).map_err(why("a segment"))
 }
 
-/// Puts code behind a segment that others have, and lets a thread run from there while the segment is to grow.
+/// Puts code behind a segment that others have, and lets a thread run from there while the segment
+/// is to grow.
 pub fn attack(_: &[u8]) -> Outcome {
     let Ok(pool) = find(SERVICE_MEMORY) else { return Ok(Verdict::Absent("memory")) };
     let small = take(pool.handle(), 2)?;

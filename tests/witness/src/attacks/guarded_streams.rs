@@ -1,5 +1,6 @@
-//! A guard took each stream for a terminal or a file. With a directory as standard input its child had the whole file system. With
-//! a pipe it had the memory of the pipe's server. On a terminal it typed keys for the shell outside.
+//! A guard took each stream for a terminal or a file. With a directory as standard input its child
+//! had the whole file system. With a pipe it had the memory of the pipe's server. On a terminal it
+//! typed keys for the shell outside.
 
 use crate::outcome::{Outcome, Verdict};
 use alloc::format;
@@ -29,7 +30,8 @@ fn refuses(number: u64, stream: Reference) -> Result<(), String> {
     }
 }
 
-/// Asks each stream for more than a stream is. Each call must be refused below a guard that allows `console`.
+/// Asks each stream for more than a stream is. Each call must be refused below a guard that allows
+/// `console`.
 pub fn attack(_: &[u8]) -> Outcome {
     for number in 0..3 {
         if let Ok(reply) = parent::stream(Reference::PARENT, number) {

@@ -9,7 +9,8 @@ use nacre_sys::Reference;
 
 /// The kind of report by which a path was handed out.
 const FILE: u64 = 2;
-/// The name that the files get outside. The command line of the test does not name it, so nothing is written.
+/// The name that the files get outside. The command line of the test does not name it, so nothing
+/// is written.
 const NAME: &[u8] = b"/witness-handed-out";
 
 /// Hands out a file by its path alone, and one that the program cannot read.

@@ -1,4 +1,5 @@
-//! A thread in memory that refers to itself ran on when its process had ended: no number named it, and no signal ended it.
+//! A thread in memory that refers to itself ran on when its process had ended: no number named it,
+//! and no signal ended it.
 
 use crate::children::{become_role, start};
 use crate::kept::{FEWEST_PAGES, take_all};

@@ -1,4 +1,5 @@
-//! The link to a space's keeper was a reference with rights. Below `process` the keeper of a guarded program is the manager's port.
+//! The link to a space's keeper was a reference with rights. Below `process` the keeper of a
+//! guarded program is the manager's port.
 
 use crate::tools::{find, why};
 use crate::outcome::{Outcome, Verdict};

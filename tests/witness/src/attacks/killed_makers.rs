@@ -1,4 +1,5 @@
-//! A process that was killed on its way to a child, or with memory that refers to itself, left processes, threads or memory.
+//! A process that was killed on its way to a child, or with memory that refers to itself, left
+//! processes, threads or memory.
 
 use crate::children::{Count, numbers, start};
 use crate::kept::{FEWEST_PAGES, take_all};

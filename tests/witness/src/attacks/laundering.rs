@@ -1,5 +1,5 @@
-//! A guarded program left its directory at a server and asked for it again. The relay had put the original in the proxy's place on
-//! the way there, so the program got the real directory.
+//! A guarded program left its directory at a server and asked for it again. The relay had put the
+//! original in the proxy's place on the way there, so the program got the real directory.
 
 use crate::tools::{find, why};
 use crate::outcome::{Outcome, Verdict};

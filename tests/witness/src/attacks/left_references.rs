@@ -1,5 +1,6 @@
-//! A server keeps the port of whoever waits for an event. A pipe whose end is told of its own events is never closed, and keeps the memory whose
-//! port was left there as well. Files of two servers do the same at each other, and so do sockets that are sent through each other.
+//! A server keeps the port of whoever waits for an event. A pipe whose end is told of its own
+//! events is never closed, and keeps the memory whose port was left there as well. Files of two
+//! servers do the same at each other, and so do sockets that are sent through each other.
 
 use crate::children::{Count, start};
 use crate::tools::{find, why};
@@ -31,8 +32,9 @@ pub fn attack(_: &[u8]) -> Outcome {
     before?.check().map(|()| Verdict::Refused)
 }
 
-/// Leaves ports where servers are to notify them: those of memory and of both ends of a pipe at one of the ends, and those
-/// of an end and of a watcher of the file server's at each other. Sends sockets, and memory with them, through each other.
+/// Leaves ports where servers are to notify them: those of memory and of both ends of a pipe at one
+/// of the ends, and those of an end and of a watcher of the file server's at each other. Sends
+/// sockets, and memory with them, through each other.
 pub fn play() -> Result<i32, String> {
     let pool = find(SERVICE_MEMORY).map_err(why("memory"))?;
     let channels = find(SERVICE_CHANNELS).map_err(why("channels"))?;

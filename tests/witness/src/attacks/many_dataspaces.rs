@@ -1,4 +1,5 @@
-//! A memory server keeps records of dataspaces, names, attachments and pages. A client makes as many of each as it gets, with all memory held, and touches what it has.
+//! A memory server keeps records of dataspaces, names, attachments and pages. A client makes as
+//! many of each as it gets, with all memory held, and touches what it has.
 
 use super::no_memory::hold;
 use crate::tools::find;

@@ -1,4 +1,5 @@
-//! A server died of the first allocation that failed. The client holds all memory and then makes servers allocate.
+//! A server died of the first allocation that failed. The client holds all memory and then makes
+//! servers allocate.
 
 use crate::tools::{PATIENCE, find, why};
 use crate::outcome::{Outcome, Verdict};

@@ -1,4 +1,5 @@
-//! Events that nobody reads were kept in the file server's heap: with 200 watchers, and no memory left, the server died of the next one.
+//! Events that nobody reads were kept in the file server's heap: with 200 watchers, and no memory
+//! left, the server died of the next one.
 
 use super::no_memory::hold;
 use crate::tools::{find, why};
@@ -33,7 +34,8 @@ pub fn attack(_: &[u8]) -> Outcome {
     let mut held = Vec::with_capacity(SEGMENTS);
     hold(pool.handle(), &mut held);
     for number in 0..CHANGES {
-        // Two kinds in turn, because an event that is like the last one is not kept. Refusals are right.
+        // Two kinds in turn, because an event that is like the last one is not kept. Refusals are
+        // right.
         let _ = file::set_mode(opened.handle(), 0o600 | number & 0o77);
         let _ = file::write(opened.handle(), 0, &b"x"[..]);
     }

@@ -1,4 +1,5 @@
-//! `guard --allow process` let its program write the memory of any process, by `process.ask`. So its code ran outside the guard.
+//! `guard --allow process` let its program write the memory of any process, by `process.ask`. So
+//! its code ran outside the guard.
 
 use crate::tools::why;
 use crate::outcome::{Outcome, Verdict};
@@ -11,7 +12,8 @@ const MOST: u64 = 64;
 /// Every question that the protocol knows, and one that it does not.
 const QUESTIONS: u64 = 16;
 
-/// Looks at, signals and asks every process but the caller's own, which has no children. Each must be refused below a guard.
+/// Looks at, signals and asks every process but the caller's own, which has no children. Each must
+/// be refused below a guard.
 pub fn attack(_: &[u8]) -> Outcome {
     let own = match process::numbers(Reference::PARENT, 0) {
         Ok(reply) => reply.pid,

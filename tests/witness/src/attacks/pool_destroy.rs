@@ -1,4 +1,5 @@
-//! A monitor handed the pool of all its child's programs to each of them. One message from one of them destroyed the memory of all.
+//! A monitor handed the pool of all its child's programs to each of them. One message from one of
+//! them destroyed the memory of all.
 
 use crate::tools::find;
 use crate::outcome::{Outcome, Verdict};

@@ -1,7 +1,9 @@
-//! Random messages at every port that the environment gives, and at every port that their answers bring. Operations, words, bytes and
-//! references are random; references are the program's own ports, spaces, threads and regions, and those that it received.
+//! Random messages at every port that the environment gives, and at every port that their answers
+//! bring. Operations, words, bytes and references are random; references are the program's own
+//! ports, spaces, threads and regions, and those that it received.
 //!
-//! The argument is `SEED,COUNT`. The program never sends what may rightfully end or stop itself or its own world.
+//! The argument is `SEED,COUNT`. The program never sends what may rightfully end or stop itself or
+//! its own world.
 
 use nacre_raw::random::Random;
 use crate::tools::{Outpost, object_memory, ports, why};
@@ -30,7 +32,8 @@ const SLOTS: usize = 8;
 const EDGES: [u64; 16] =
     [0, 1, 2, 3, 7, 8, 63, 64, 4095, 4096, 4097, 1 << 31, u32::MAX as u64, 1 << 46, 1 << 63, u64::MAX];
 
-/// Paths and other texts that bytes start with. Nothing in `/bin` is among them, so the shell outside finds its programs.
+/// Paths and other texts that bytes start with. Nothing in `/bin` is among them, so the shell
+/// outside finds its programs.
 const TEXTS: [&[u8]; 12] =
     [b"/", b".", b"..", b"/tmp/w", b"/tmp/w/x", b"/etc/passwd", b"/dev/null", b"/dev/ptmx", b"/proc/self/mem", b"x\0y", b"", b"/tmp/../tmp/w"];
 

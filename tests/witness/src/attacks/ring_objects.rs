@@ -1,4 +1,5 @@
-//! The manager reads and writes the ring of a shared pipe. A client made a kernel object there, so the manager faulted; other clients write nonsense there.
+//! The manager reads and writes the ring of a shared pipe. A client made a kernel object there, so
+//! the manager faulted; other clients write nonsense there.
 
 use crate::tools::{PATIENCE, find, why};
 use crate::outcome::{Outcome, Verdict};
@@ -12,7 +13,8 @@ use nacre_sys::{OwnedMapping, Port, PortSet, Reference, Region, Space, Span, Spa
 /// Rounds of nonsense.
 const ROUNDS: u64 = 400;
 
-/// Asks both ends for everything that looks into the ring. Any answer will do, and none after a short while too.
+/// Asks both ends for everything that looks into the ring. Any answer will do, and none after a
+/// short while too.
 fn use_ends(ends: [Reference; 2]) {
     let mut bytes = [0; 64];
     for end in ends {

@@ -1,4 +1,5 @@
-//! Memory that refers to itself stayed after its process, so that one program took all memory of its world for good.
+//! Memory that refers to itself stayed after its process, so that one program took all memory of
+//! its world for good.
 
 use crate::children::{Count, numbers, start};
 use crate::kept::{FEWEST_PAGES, take_all};

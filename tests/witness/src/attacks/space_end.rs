@@ -1,7 +1,9 @@
-//! A program destroyed the memory of its own tables. Its space and its threads ended, and whoever waited for the program waited for ever.
+//! A program destroyed the memory of its own tables. Its space and its threads ended, and whoever
+//! waited for the program waited for ever.
 //!
-//! The argument is `PART,KEEPER`. The part is `tables` or `thread`. With the keeper `self` the program first makes itself the keeper of its space, so that
-//! the end is no exception that its parent would see. The program ends as one that was killed.
+//! The argument is `PART,KEEPER`. The part is `tables` or `thread`. With the keeper `self` the
+//! program first makes itself the keeper of its space, so that the end is no exception that its
+//! parent would see. The program ends as one that was killed.
 
 use crate::tools::{object_memory, why};
 use crate::outcome::{Outcome, Verdict};
@@ -22,7 +24,8 @@ fn keep_itself() -> Result<(), String> {
     Ok(())
 }
 
-/// Destroys memory that holds a part of the program's environment. Does not return if that ends the program.
+/// Destroys memory that holds a part of the program's environment. Does not return if that ends the
+/// program.
 pub fn attack(argument: &[u8]) -> Outcome {
     let (part, keeper) = match argument.iter().position(|byte| *byte == b',') {
         Some(at) => (&argument[..at], &argument[at + 1..]),

@@ -1,5 +1,5 @@
-//! A guard asked a file server outside about its files and waited for ever. One that never answered took the guard's threads, and kept all
-//! paths from being judged.
+//! A guard asked a file server outside about its files and waited for ever. One that never answered
+//! took the guard's threads, and kept all paths from being judged.
 
 use crate::tools::{find, why};
 use crate::outcome::{Outcome, Verdict};
@@ -83,7 +83,8 @@ fn watch(_: usize) {
     let _ = process::kill(Reference::PARENT, WARD.load(Ordering::Relaxed), 0, 9, 0, 0);
 }
 
-/// Starts the guarded program with one end of a socket as its input, and sends it files of the hostile server.
+/// Starts the guarded program with one end of a socket as its input, and sends it files of the
+/// hostile server.
 pub fn attack(_: &[u8]) -> Outcome {
     let (Ok(channels), Ok(services)) = (find(SERVICE_CHANNELS), Services::find()) else { return Ok(Verdict::Absent("channels")) };
     let Ok(Some(ward)) = Ward::new() else { return Ok(Verdict::Absent("process manager")) };
@@ -122,7 +123,8 @@ fn wait_there(_: usize) {
     let _ = directory::open(directory, O_RDONLY, 0, &b"/bin/sh"[..]);
 }
 
-/// The guarded program: takes the files, waits at one of them, and must be able to open a file of its own all the while.
+/// The guarded program: takes the files, waits at one of them, and must be able to open a file of
+/// its own all the while.
 pub fn play() -> Result<(), String> {
     let socket = parent::stream(Reference::PARENT, 0).map_err(why("its input"))?.file;
     let files = find(SERVICE_FILES).map_err(why("the files"))?;

@@ -1,4 +1,5 @@
-//! Root read the word that `segment.wait` names in the client's page. The client had made a kernel object there, so root faulted.
+//! Root read the word that `segment.wait` names in the client's page. The client had made a kernel
+//! object there, so root faulted.
 
 use crate::tools::{PATIENCE, why};
 use crate::outcome::{Outcome, Verdict};
@@ -24,7 +25,8 @@ fn ask(segment: Reference) {
             (segment::clear::LABEL, [offset, PAGE_SIZE, 0, 0, 0, 0]),
             (segment::wait::LABEL, [offset, 0, u64::MAX, 0, 0, 0]),
         ] {
-            // Any answer will do, and none after a short while too: what counts is that the server lives.
+            // Any answer will do, and none after a short while too: what counts is that the server
+            // lives.
             let _ = ipc::call(segment, &Message::new(label, words), Buffers::NONE, PATIENCE / 100);
         }
         let Ok(slot) = OwnedReference::null() else { continue };

@@ -72,7 +72,8 @@ impl<H: Hands, S: Store, P: Policy> Bank<H, S, P> {
         here.into_iter().try_for_each(|frame| self.hide(frame))
     }
 
-    /// Gives the known pages of a concealed range other numbers: those from `start` on, which are nowhere.
+    /// Gives the known pages of a concealed range other numbers: those from `start` on, which are
+    /// nowhere.
     pub fn rename(&mut self, range: Range<u64>, start: u64) {
         let first = range.start;
         while let Some((page, place)) = self.places.range(range.clone()).next().map(|(page, place)| (*page, *place)) {

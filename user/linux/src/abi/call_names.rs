@@ -1,4 +1,5 @@
-//! The names of Linux's system calls on x86-64, by number, for messages about calls that do not exist here.
+//! The names of Linux's system calls on x86-64, by number, for messages about calls that do not
+//! exist here.
 
 /// Numbers 0 to 334.
 const FIRST: [&str; 335] = [

@@ -1,4 +1,5 @@
-//! Linux's error numbers, as far as the library gives them itself. Those of a server pass through as they come.
+//! Linux's error numbers, as far as the library gives them itself. Those of a server pass through
+//! as they come.
 
 pub use nacre_proto::Errno;
 
@@ -21,7 +22,8 @@ short_names! {
     ERANGE EDEADLK ENAMETOOLONG ENOSYS EOPNOTSUPP ETIMEDOUT EBUSY ENOLCK EOVERFLOW EFBIG ECONNREFUSED EINPROGRESS
 }
 
-/// Inside the library: a signal cut the call off. It is made again, unless a handler ran that does not ask for that: then it gives `EINTR`.
+/// Inside the library: a signal cut the call off. It is made again, unless a handler ran that does
+/// not ask for that: then it gives `EINTR`.
 pub const ERESTART: Errno = Errno(512);
 /// The same, and it is made again in any case.
 pub const ERESTART_ALWAYS: Errno = Errno(513);

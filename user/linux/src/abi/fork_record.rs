@@ -1,6 +1,8 @@
-//! What a process takes over from the one that made it, as plain data: the form in which the old one's library writes it, and the new one's reads it.
+//! What a process takes over from the one that made it, as plain data: the form in which the old
+//! one's library writes it, and the new one's reads it.
 //!
-//! It names no address of the library, and references by their number among those that come with it. Whoever reads it trusts nothing in it.
+//! It names no address of the library, and references by their number among those that come with
+//! it. Whoever reads it trusts nothing in it.
 
 pub mod area;
 
@@ -116,7 +118,8 @@ pub struct Copy {
     pub clear_number: u64,
     /// Where its number is written at its start, unless that is 0.
     pub set_number: u64,
-    /// Signals that have something else than the default: their numbers, handlers, flags, restorers and masks.
+    /// Signals that have something else than the default: their numbers, handlers, flags, restorers
+    /// and masks.
     pub actions: Vec<[u64; ACTION]>,
     /// Where the break starts, where it is, and how far there is memory behind it.
     pub program_break: [u64; 3],

@@ -1,4 +1,5 @@
-//! Compares this layer's numbers with those of Linux's own headers, as the crate `linux-raw-sys` has them.
+//! Compares this layer's numbers with those of Linux's own headers, as the crate `linux-raw-sys`
+//! has them.
 
 use crate::abi::errno::{EAGAIN, EDEADLK, EINPROGRESS, EOPNOTSUPP, EOVERFLOW};
 use crate::abi::{call_names, file_flags, futex_numbers, poll_events, signal_numbers, socket_flags, time_units};

@@ -62,7 +62,8 @@ impl Frame {
         Frame { next: entry, stack, flags: FLAGS, ..Frame::default() }
     }
 
-    /// The frame of a fork's child at the call, which gives it 0; on a stack of its own if there is one.
+    /// The frame of a fork's child at the call, which gives it 0; on a stack of its own if there is
+    /// one.
     pub fn of_child(&self, stack: u64) -> Frame {
         let mut frame = *self;
         frame.complete(0);

@@ -20,7 +20,8 @@ impl Info {
         Info { signal, code, fields: [process & 0xffff_ffff | user << 32, 0, 0, 0] }
     }
 
-    /// Whether there must be room for it: a program has sent it with a value, or to one thread, to be told each time.
+    /// Whether there must be room for it: a program has sent it with a value, or to one thread, to
+    /// be told each time.
     pub fn needs_room(&self) -> bool {
         self.signal >= FIRST_QUEUED && self.code < 0 && self.code != SI_TIMER
     }

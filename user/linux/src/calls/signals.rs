@@ -1,7 +1,8 @@
 //! Dispositions of signals, what is pending for the whole process, and the calls about them.
 //!
-//! States of a signal: not there; pending (for the process, or for one thread); taken by a thread - ignored, its handler entered, or the process's end.
-//! How it gets from one to the other is in [`delivery`](crate::process::post_signal).
+//! States of a signal: not there; pending (for the process, or for one thread); taken by a thread -
+//! ignored, its handler entered, or the process's end. How it gets from one to the other is in
+//! [`delivery`](crate::process::post_signal).
 
 use crate::abi::errno::{Answer, EAGAIN, EFAULT, EINTR, EINVAL, ENOMEM, EPERM, ERESTART_UNHANDLED, ESRCH, Errno};
 use crate::abi::registers::Frame;
@@ -66,7 +67,8 @@ pub fn tgkill(process: &mut Process, frame: &mut Frame) -> Answer {
     if (group as i32) <= 0 { Err(EINVAL) } else { send_to_thread(process, group & 0xffff_ffff, thread, info) }
 }
 
-/// A `siginfo` that a program hands over with a signal. To others it may not look as if the system had sent it.
+/// A `siginfo` that a program hands over with a signal. To others it may not look as if the system
+/// had sent it.
 fn info_at(process: &Process, signal: u64, address: u64, to_others: bool) -> Result<Info, Errno> {
     let words: [u64; 6] = process.memory.read_words(address)?;
     let code = words[1] as i32;

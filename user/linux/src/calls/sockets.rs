@@ -1,4 +1,5 @@
-//! Sockets: made, named, connected. They are files of the service `channel`; which of them the program sees stands in the mode of the open file, beside Linux's bits.
+//! Sockets: made, named, connected. They are files of the service `channel`; which of them the
+//! program sees stands in the mode of the open file, beside Linux's bits.
 
 pub mod message;
 pub mod options;
@@ -78,7 +79,8 @@ pub fn socket(process: &mut Process, frame: &mut Frame) -> Answer {
     process.open(socket.open(made, flags), flags as u32 & O_CLOEXEC != 0)
 }
 
-/// A socket of the family by which the system tells things, none of which is told here but that a message has come to a queue: so it is one of local datagrams, which are sent to itself.
+/// A socket of the family by which the system tells things, none of which is told here but that a
+/// message has come to a queue: so it is one of local datagrams, which are sent to itself.
 fn netlink(process: &mut Process, kind: u64, protocol: u64) -> Answer {
     let flags = check_flags(kind)?;
     if ![SOCK_RAW, SOCK_DGRAM].contains(&(kind & TYPE)) {

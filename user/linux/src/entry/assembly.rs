@@ -9,11 +9,14 @@
 //! | `rsp` | program's stack | the same | the same |
 //! | others | | the same | the same |
 //!
-//! Calls that a stub makes ([`sites`](crate::operations::call_patching)) come with the same registers, but that the flags are where they are, and not in `r11`.
+//! Calls that a stub makes ([`sites`](crate::operations::call_patching)) come with the same
+//! registers, but that the flags are where they are, and not in `r11`.
 //!
-//! The library runs on a stack of its own, below the block at `gs`. What a thread does in it is undone by nobody: whoever stops a thread to give
-//! it a signal sees from its instruction where it is ([`place`]), and either lets it enter at `signal_entry`, or leaves the signal to the way out, which looks
-//! at `attention`. The library is compiled without floating point, so that the registers of the FPU stay the program's.
+//! The library runs on a stack of its own, below the block at `gs`. What a thread does in it is
+//! undone by nobody: whoever stops a thread to give it a signal sees from its instruction where it
+//! is ([`place`]), and either lets it enter at `signal_entry`, or leaves the signal to the way out,
+//! which looks at `attention`. The library is compiled without floating point, so that the
+//! registers of the FPU stay the program's.
 
 use crate::abi::errno::{self, ENOSYS};
 use crate::entry::call_table;
@@ -52,7 +55,8 @@ extern "C" fn sampled(frame: &mut Frame, block: &'static Block) -> u64 {
     dispatch(frame, block)
 }
 
-/// What the way out calls when a call with this result must be looked at: the frame is made whole, and signals are delivered.
+/// What the way out calls when a call with this result must be looked at: the frame is made whole,
+/// and signals are delivered.
 extern "C" fn attend(frame: &mut Frame, block: &'static Block, result: u64) {
     let number = frame.rax;
     let whole = block.whole.swap(0, Ordering::Relaxed) != 0;
@@ -75,7 +79,8 @@ extern "C" fn faulted(frame: &mut Frame, block: &'static Block) {
     let _ = with_process(index, |process| faults::faulted(process, frame));
 }
 
-/// Pushes the registers of a [`Frame`] below `next`, of which `rax`, `rcx` and `r11` are what they are now.
+/// Pushes the registers of a [`Frame`] below `next`, of which `rax`, `rcx` and `r11` are what they
+/// are now.
 macro_rules! push_rest {
     () => {
         "push r9; push r8; push r10; push rdx; push rsi; push rdi; push r11; push rcx; push rax; push r15; push r14; push r13; push r12; push rbp; push rbx"
@@ -89,8 +94,9 @@ macro_rules! pop_rest {
     };
 }
 
-/// What begins [`REFLECTED`] bytes before the place where the program's system calls continue: there a thread goes on after a fault that the manager
-/// leaves to the library; `nacre_signal_entry` is where a thread continues that was stopped in the program, all its
+/// What begins [`REFLECTED`] bytes before the place where the program's system calls continue:
+/// there a thread goes on after a fault that the manager leaves to the library;
+/// `nacre_signal_entry` is where a thread continues that was stopped in the program, all its
 /// registers as they were but the instruction pointer, which is in `resume`.
 #[unsafe(naked)]
 extern "C" fn entries() {
@@ -120,7 +126,8 @@ extern "C" fn entries() {
         "push qword ptr gs:[{scratch}]; pushfq; push qword ptr gs:[{resume}]",
         push_rest!(),
         "cld; jmp 4f",
-        // A fault in the program that the manager leaves to the library: the instruction pointer is where the base of `fs` was.
+        // A fault in the program that the manager leaves to the library: the instruction pointer is
+        // where the base of `fs` was.
         "6: mov gs:[{scratch}], rsp; mov rsp, gs:[{stack_top}]",
         "push qword ptr gs:[{scratch}]; pushfq; push qword ptr gs:[{resume}]",
         push_rest!(),
@@ -153,7 +160,8 @@ extern "C" fn entries() {
     )
 }
 
-/// Where calls begin that do not come through the kernel, with their flags where they are; and those that do and are looked at.
+/// Where calls begin that do not come through the kernel, with their flags where they are; and
+/// those that do and are looked at.
 #[unsafe(naked)]
 extern "C" fn other_entries() {
     naked_asm!(
@@ -172,7 +180,8 @@ extern "C" fn other_entries() {
 
 /// Enters the program with these registers.
 pub fn enter(frame: &'static Frame) -> ! {
-    // SAFETY: the frame is read before the stack is left, and `gs` leads to this thread's block: it is on its way into the program.
+    // SAFETY: the frame is read before the stack is left, and `gs` leads to this thread's block: it
+    // is on its way into the program.
     unsafe { enter_with(frame) }
 }
 
@@ -193,7 +202,8 @@ unsafe extern "C" fn enter_with(frame: &Frame) -> ! {
     )
 }
 
-/// Names the entries, so that their labels are there wherever `raw/thread_position.rs` is, in tests of the library too.
+/// Names the entries, so that their labels are there wherever `raw/thread_position.rs` is, in tests
+/// of the library too.
 #[used]
 static ENTRIES: [extern "C" fn(); 2] = [entries, other_entries];
 /// The way in that begins before the place where system calls continue ends at that place.
@@ -202,7 +212,8 @@ const _: () = assert!(REFLECTED == 16);
 /// Sets up what the library stands on and prepares the process; the program's entry point.
 #[cfg(target_os = "none")]
 extern "C" fn start(stack: *const u64) -> u64 {
-    // SAFETY: the stack pointer with which the parent started the thread; what lies there stays, as far as the program leaves it alone.
+    // SAFETY: the stack pointer with which the parent started the thread; what lies there stays, as
+    // far as the program leaves it alone.
     let arguments = unsafe { nacre_rt::start::prepare(stack) };
     crate::entry::start::start(&arguments)
 }
@@ -213,8 +224,9 @@ extern "C" fn visited() -> ! {
     crate::entry::query_thread::serve()
 }
 
-/// The library's first instruction, `_start`, and [`VISITED`](nacre_nest::plan::VISITED) bytes before it that of visitors. The stack is the program's, as the parent laid it out; the program is entered with it unchanged and
-/// `rdx` zero (no function to call at exit).
+/// The library's first instruction, `_start`, and [`VISITED`](nacre_nest::plan::VISITED) bytes
+/// before it that of visitors. The stack is the program's, as the parent laid it out; the program
+/// is entered with it unchanged and `rdx` zero (no function to call at exit).
 #[cfg(target_os = "none")]
 #[unsafe(naked)]
 #[unsafe(no_mangle)]

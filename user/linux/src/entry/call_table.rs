@@ -80,7 +80,8 @@ fn lacks_memory(number: usize) -> bool {
     MAKERS.contains(&number) && !nacre_rt::heap::has_room(ROOM)
 }
 
-/// Calls that make something which stays. What room is left serves calls that free memory, or need it for a moment.
+/// Calls that make something which stays. What room is left serves calls that free memory, or need
+/// it for a moment.
 const MAKERS: [usize; 41] = [
     2, 9, 10, 22, 25, 29, 30, 32, 33, 41, 43, 53, 56, 57, 58, 64, 68, 85, 213, 222, 233, 240, 253, 254, 257, 282, 283,
     284, 288, 289, 290, 291, 292, 293, 294, 304, 319, 434, 435, 437, 438,

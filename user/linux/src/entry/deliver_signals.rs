@@ -39,7 +39,8 @@ impl CutOff {
     }
 }
 
-/// On the way out of a call, whose number is there unless the registers were set otherwise. The frame is whole and has the result.
+/// On the way out of a call, whose number is there unless the registers were set otherwise. The
+/// frame is whole and has the result.
 pub fn after_call(process: &mut Process, frame: &mut Frame, number: Option<u64>) {
     let cut_off = CutOff::of(number, frame.rax);
     if cut_off.is_some() {
@@ -98,8 +99,8 @@ fn take(process: &mut Process) -> Option<Info> {
     thread.pending.take(open).or_else(|| process.signals.pending.take(open))
 }
 
-/// Lets the program go on in its handler. A stack that cannot take the frame is a fault of the program, as on Linux: it can have a handler
-/// for that on another stack.
+/// Lets the program go on in its handler. A stack that cannot take the frame is a fault of the
+/// program, as on Linux: it can have a handler for that on another stack.
 fn enter_handler(process: &mut Process, frame: &mut Frame, info: &Info) {
     let action = process.signals.action(info.signal);
     if process.growth.is_below(frame.stack) {

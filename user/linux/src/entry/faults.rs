@@ -7,7 +7,8 @@ use crate::operations::grow_stack;
 use crate::process::Process;
 use nacre_sys::Thread;
 
-/// A thread has come here by a fault in the range of the stack. What it was about is in the frame, but for the instruction, which is where its `fs` was.
+/// A thread has come here by a fault in the range of the stack. What it was about is in the frame,
+/// but for the instruction, which is where its `fs` was.
 pub fn faulted(process: &mut Process, frame: &mut Frame) {
     let thread = process.me();
     let (kernel, base) = (thread.kernel, thread.fs_base);

@@ -1,4 +1,5 @@
-//! A program's calls without a kernel, for tests on the host: each is decoded as ever, and every message that it leads to fails.
+//! A program's calls without a kernel, for tests on the host: each is decoded as ever, and every
+//! message that it leads to fails.
 
 use crate::abi::file_flags::O_RDWR;
 use crate::abi::registers::Frame;
@@ -16,8 +17,9 @@ use alloc::vec::Vec;
 use core::cell::OnceCell;
 use nacre_abi::Rights;
 
-/// Calls that end the program or may wait for ever: `pause`, `nanosleep`, `exit`, `kill` and its like, `rt_sigreturn`, waits for signals, `futex`, `poll`, `select`
-/// and `epoll`, `clock_nanosleep`.
+/// Calls that end the program or may wait for ever: `pause`, `nanosleep`, `exit`, `kill` and its
+/// like, `rt_sigreturn`, waits for signals, `futex`, `poll`, `select` and `epoll`,
+/// `clock_nanosleep`.
 const NOT_MADE: [usize; 22] = [7, 15, 23, 34, 35, 60, 62, 128, 129, 130, 200, 202, 230, 231, 232, 234, 270, 271, 281, 297, 441, 449];
 const PAGE: usize = nacre_abi::PAGE_SIZE as usize;
 
@@ -29,8 +31,8 @@ pub struct Rehearsal {
 }
 
 impl Rehearsal {
-    /// A process with `2 * half` pages of memory, of which it may do what it likes with the first half and only read the rest. `fill` gets the address
-    /// of the first byte, and the bytes.
+    /// A process with `2 * half` pages of memory, of which it may do what it likes with the first
+    /// half and only read the rest. `fill` gets the address of the first byte, and the bytes.
     pub fn new(half: usize, fill: impl FnOnce(u64, &mut [u8])) -> Option<Rehearsal> {
         let size = half * PAGE;
         let mut memory = alloc::vec![0; 2 * size + PAGE];
@@ -51,7 +53,8 @@ impl Rehearsal {
         Some(Rehearsal { process, _memory: memory })
     }
 
-    /// Makes a call; what the program finds in `rax`, or `None` if it is one that would not come back.
+    /// Makes a call; what the program finds in `rax`, or `None` if it is one that would not come
+    /// back.
     pub fn call(&mut self, number: usize, arguments: [u64; 6]) -> Option<u64> {
         if NOT_MADE.contains(&number) {
             return None;

@@ -1,5 +1,6 @@
-//! What processes ask each other: limits, memory and open files. The library of whoever is asked answers, by Linux's rules; a thread that the manager has made in its space
-//! brings the questions. It has no place among the program's threads, and holds the lock while it answers.
+//! What processes ask each other: limits, memory and open files. The library of whoever is asked
+//! answers, by Linux's rules; a thread that the manager has made in its space brings the questions.
+//! It has no place among the program's threads, and holds the lock while it answers.
 
 use crate::abi::errno::{EFAULT, EINVAL, EPERM, Errno};
 use crate::calls::memory::process_memory::MOST;
@@ -23,7 +24,8 @@ const NOBODY: usize = usize::MAX;
 /// How long a visitor waits for a process that has not begun.
 const SOON: u64 = 1_000_000;
 
-/// The stack of a visitor, of whom there is one at a time: whole words, which only its own instructions touch.
+/// The stack of a visitor, of whom there is one at a time: whole words, which only its own
+/// instructions touch.
 #[repr(C, align(4096))]
 pub struct Stack([AtomicU64; 1024]);
 

@@ -62,13 +62,15 @@ fn notified(bits: u64) {
     });
 }
 
-/// An exception of one of the threads: it becomes a signal of that thread, which goes on by taking it.
+/// An exception of one of the threads: it becomes a signal of that thread, which goes on by taking
+/// it.
 fn exception(request: &mut Request<'_>) {
     let [kind, error, address, instruction, ..] = request.words();
     let words: Vec<u64> = request.bytes().chunks_exact(8).map(|word| u64::from_le_bytes(word.try_into().unwrap_or_default())).collect();
     let state = words.try_into().ok().map(ThreadState::from_words);
     if let Some(state) = state.as_ref().filter(|state| place(state.rip) != Place::Program) {
-        // The library itself failed, and may have the lock: what it was about cannot be finished. Most likely a file was cut off under shared memory that a call was given.
+        // The library itself failed, and may have the lock: what it was about cannot be finished.
+        // Most likely a file was cut off under shared memory that a call was given.
         nacre_rt::report!("the library for Linux programs failed at {:#x}, address {address:#x}", state.rip);
         let signal = if kind == KIND_MEMORY { SIGBUS } else { SIGSEGV };
         let _ = parent::exit(Reference::PARENT, BY_SIGNAL + signal);

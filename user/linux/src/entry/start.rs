@@ -33,7 +33,8 @@ use nacre_rt::Arguments;
 use nacre_rt::memory::{HEAP_END, HEAP_START};
 use nacre_sys::Thread;
 
-/// Bytes of the program headers and the path are read before there is a map to check them with: the parent wrote where they are.
+/// Bytes of the program headers and the path are read before there is a map to check them with: the
+/// parent wrote where they are.
 fn auxiliary(arguments: &Arguments) -> Auxiliary {
     let mut auxiliary = Auxiliary::default();
     for (key, value) in arguments.auxiliary_all() {
@@ -42,7 +43,8 @@ fn auxiliary(arguments: &Arguments) -> Auxiliary {
     auxiliary
 }
 
-/// The program's memory as the parent left it. The library's heap is in the map too, so that nothing else is put there.
+/// The program's memory as the parent left it. The library's heap is in the map too, so that
+/// nothing else is put there.
 fn memory(auxiliary: &Auxiliary, data: Option<&Rc<Segment>>) -> Result<Memory, Errno> {
     let mut map = Map::new();
     let headers = memory_words::given(auxiliary.headers, auxiliary.header_size.saturating_mul(auxiliary.header_count));
@@ -103,7 +105,8 @@ fn random(auxiliary: &Auxiliary) -> Random {
     Random::of(core::array::from_fn(|_| words.next().unwrap_or(0)))
 }
 
-/// The program finds in its auxiliary vector whose it is, which stands there as the superuser's, and whether it runs as somebody else's.
+/// The program finds in its auxiliary vector whose it is, which stands there as the superuser's,
+/// and whether it runs as somebody else's.
 fn tell_owner(process: &mut Process, vector: u64) -> Result<(), Errno> {
     let [user, effective, _, group, effective_group, _] = process.identity.owner();
     for at in (vector..).step_by(16) {

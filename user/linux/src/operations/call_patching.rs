@@ -1,9 +1,15 @@
-//! Calls without the kernel: where a program's code says `mov $number, %eax; syscall` and does so often, the first of the two becomes a jump to a stub that goes to the library as the kernel would have.
+//! Calls without the kernel: where a program's code says `mov $number, %eax; syscall` and does so
+//! often, the first of the two becomes a jump to a stub that goes to the library as the kernel
+//! would have.
 //!
-//! The `syscall` stays where it is, for those who jump to it and for calls that are made again. A stub loads what the kernel would have left in `rax` and jumps on: a thread that is stopped in it is as good as in
-//! the program. Stubs lie in a page of the program's memory that its code reaches; a fork's child has them as it has the code.
+//! The `syscall` stays where it is, for those who jump to it and for calls that are made again. A
+//! stub loads what the kernel would have left in `rax` and jumps on: a thread that is stopped in it
+//! is as good as in the program. Stubs lie in a page of the program's memory that its code reaches;
+//! a fork's child has them as it has the code.
 //!
-//! Every so many calls that come through the kernel the entry shows one ([`Sites::is_hot`]); a place that is shown often enough is worth the page that becomes the process's own when it is written. See proposal 0015.
+//! Every so many calls that come through the kernel the entry shows one ([`Sites::is_hot`]); a
+//! place that is shown often enough is worth the page that becomes the process's own when it is
+//! written. See proposal 0015.
 
 use crate::abi::errno::{EINVAL, ENOMEM, Errno};
 use crate::process::Process;
@@ -24,7 +30,8 @@ const CALL: u64 = 2;
 const JUMP: u64 = 5;
 const LONG: u64 = 7;
 
-/// Where `rax` is loaded with `number` right before the `syscall` that these bytes end with, counted from the end of the bytes.
+/// Where `rax` is loaded with `number` right before the `syscall` that these bytes end with,
+/// counted from the end of the bytes.
 fn load(code: &[u8; (LONG + CALL) as usize], number: u32) -> Option<u64> {
     let [first, second, third, a, b, c, d, 0x0f, 0x05] = *code else { return None };
     if u32::from_le_bytes([a, b, c, d]) != number {
@@ -46,7 +53,8 @@ fn jump(from: u64, to: u64) -> Option<[u8; JUMP as usize]> {
     Some([0xe9, a, b, c, d])
 }
 
-/// The stub at `at` for a call with this number that goes on at `next`: `movabs $word, %rax; jmp *entry(%rip)`.
+/// The stub at `at` for a call with this number that goes on at `next`:
+/// `movabs $word, %rax; jmp *entry(%rip)`.
 fn stub(at: u64, number: u64, next: u64, entry: u64) -> [u8; STUB as usize] {
     let mut bytes = [0x48, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0x25, 0, 0, 0, 0];
     bytes[2..10].copy_from_slice(&(number << FOREIGN_NUMBER_SHIFT | next).to_le_bytes());
@@ -82,7 +90,8 @@ fn rewrite(process: &mut Process, block: &Block, number: usize, next: u64) -> Re
     done
 }
 
-/// Whether an area has code that nobody writes: a file's, or a page of it that was made the process's own for this.
+/// Whether an area has code that nobody writes: a file's, or a page of it that was made the
+/// process's own for this.
 fn is_code(area: &Area<Fill>, is_own: bool) -> bool {
     area.rights == CODE && matches!(&area.backing, Fill::Own(part) if !part.shared && part.is_writable() == is_own && !part.is_lazy())
 }

@@ -5,7 +5,8 @@ use crate::abi::time_units::{MICROSECOND, MONOTONIC, REALTIME, SECOND};
 use crate::process::Process;
 use crate::state::memory::Memory;
 
-/// The Common Protocols' clock for a Linux clock; those of used time, where no other may stand, are taken for that of passing time.
+/// The Common Protocols' clock for a Linux clock; those of used time, where no other may stand, are
+/// taken for that of passing time.
 pub fn clock(number: u64) -> Result<u64, Errno> {
     match number as u32 {
         // Realtime: exact, coarse, alarm, TAI.
@@ -29,7 +30,8 @@ pub fn duration(memory: &Memory, address: u64) -> Result<u64, Errno> {
     nanoseconds(memory.read_words(address)?)
 }
 
-/// Reads a `timeval` as a duration; its microseconds may exceed a second, as Linux's `select` allows.
+/// Reads a `timeval` as a duration; its microseconds may exceed a second, as Linux's `select`
+/// allows.
 pub fn duration_of_timeval(memory: &Memory, address: u64) -> Result<u64, Errno> {
     let [seconds, microseconds] = memory.read_words(address)?;
     if (seconds as i64) < 0 || (microseconds as i64) < 0 {

@@ -1,4 +1,5 @@
-//! Time of processors: that of a thread as the kernel tells it; that of the process is of all threads that it has here, and what the manager knows of the programs that it was before.
+//! Time of processors: that of a thread as the kernel tells it; that of the process is of all
+//! threads that it has here, and what the manager knows of the programs that it was before.
 
 use crate::abi::errno::{EINVAL, Errno};
 use crate::abi::time_units::{MICROSECOND, SECOND};
@@ -16,7 +17,8 @@ const NAMES_THREAD: u32 = 4;
 /// Which of three the clock of somebody who is named is; the fourth is none.
 const KIND: u32 = 3;
 
-/// The clock with Linux's number, if it is one of time that is used. `EINVAL`: it is somebody's who is not there, or another process's.
+/// The clock with Linux's number, if it is one of time that is used. `EINVAL`: it is somebody's who
+/// is not there, or another process's.
 pub fn clock(process: &mut Process, number: u64) -> Result<Option<Clock>, Errno> {
     let number = number as u32;
     match number {
@@ -51,7 +53,8 @@ impl Process {
     }
 }
 
-/// Nanoseconds of the programs that the process was before, and of children that it has waited for. Who has no manager has had neither.
+/// Nanoseconds of the programs that the process was before, and of children that it has waited for.
+/// Who has no manager has had neither.
 pub fn times_told() -> [u64; 2] {
     manager::times(Reference::PARENT).map_or([0; 2], |reply| [reply.before, reply.children])
 }

@@ -116,7 +116,8 @@ fn fire_cpu_limit(process: &mut Process, used: u64) {
     let _ = process.post(Info { signal, code: SI_KERNEL, fields: [0; 4] });
 }
 
-/// The signal of each timer: of the program's time, and of all that is done for it, which is the same here.
+/// The signal of each timer: of the program's time, and of all that is done for it, which is the
+/// same here.
 const SIGNALS: [u64; 2] = [26, 27];
 const SIGXCPU: u64 = 24;
 /// How often the agent looks at most: Linux's tick.

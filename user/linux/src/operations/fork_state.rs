@@ -59,7 +59,8 @@ impl Legacy {
         Legacy { data, references: Vec::new(), areas: Vec::new(), copies: Vec::new(), keeps_stack: false, shown: Vec::new() }
     }
 
-    /// Adds what only `execve` keeps: signals that wait. Those of the thread are the process's then.
+    /// Adds what only `execve` keeps: signals that wait. Those of the thread are the process's
+    /// then.
     pub fn add_pending(&mut self, process: &mut Process) {
         let own: Vec<_> = process.me().pending.all().copied().collect();
         let all = own.iter().chain(process.signals.pending.all());
@@ -72,7 +73,8 @@ impl Legacy {
         self.references.len() as u64 - 1
     }
 
-    /// Sets what keeps the program's file from being written. It stands behind all other references, so that the next attempt can replace it.
+    /// Sets what keeps the program's file from being written. It stands behind all other
+    /// references, so that the next attempt can replace it.
     pub fn set_executing(&mut self, hold: Option<Reference>) {
         if self.data.executing.is_some() {
             self.references.pop();
@@ -271,7 +273,9 @@ fn state(process: &mut Process) -> [u64; STATE] {
 /// Instead of a path: a descriptor of a process.
 pub const PROCESS: &[u8] = b"process";
 
-/// Of an area, where the part starts that a fork's child has. The first thread's stack grows again: what nobody has touched below its pointer is left out, but for a little. `keeps`: something below is there.
+/// Of an area, where the part starts that a fork's child has. The first thread's stack grows again:
+/// what nobody has touched below its pointer is left out, but for a little. `keeps`: something
+/// below is there.
 pub fn kept_part(area: &Area<Fill>, stack: u64, keeps: bool) -> u64 {
     const BELOW: u64 = 0x8000;
     let Fill::Own(part) = &area.backing else { return area.start };

@@ -30,7 +30,8 @@ pub fn set_limit(process: &mut Process, resource: u64, limit: [u64; 2], may_rais
     Ok(())
 }
 
-/// Refuses more addresses than the limits allow, and more memory that is the process's own and written.
+/// Refuses more addresses than the limits allow, and more memory that is the process's own and
+/// written.
 pub fn check_memory(process: &Process, more: u64, is_data: bool) -> Result<(), Errno> {
     let limits = &process.limits;
     let fits = !limits.is_limited(ADDRESSES) || limits.allows(ADDRESSES, process.memory.addresses(), more);
@@ -58,7 +59,8 @@ pub fn check_file_size(process: &mut Process, size: u64) -> Result<(), Errno> {
     Err(EFBIG)
 }
 
-/// How many of `size` bytes may be written to a file at `offset`; a file that is as large as it may be takes none.
+/// How many of `size` bytes may be written to a file at `offset`; a file that is as large as it may
+/// be takes none.
 pub fn within_file_size(process: &mut Process, file: &OpenFile, offset: u64, size: usize) -> Result<usize, Errno> {
     let limit = process.limits.file_size();
     if limit == INFINITY || size == 0 || !file.is_regular() {

@@ -1,4 +1,5 @@
-//! What the parent laid out for the program: its arguments, its auxiliary vector, and the segments that its headers name.
+//! What the parent laid out for the program: its arguments, its auxiliary vector, and the segments
+//! that its headers name.
 
 use crate::abi::errno::{EINVAL, Errno};
 use crate::services::segment::Segment;
@@ -125,7 +126,8 @@ fn bias(headers: &[Header], address: u64) -> Option<u64> {
     Some(address.wrapping_sub(HEADERS_OFFSET - first.offset + first.address))
 }
 
-/// Where the program ends, which is where its break starts, from its headers (`bytes`, which lie at `auxiliary.headers`).
+/// Where the program ends, which is where its break starts, from its headers (`bytes`, which lie at
+/// `auxiliary.headers`).
 pub fn program_end(auxiliary: &Auxiliary, bytes: &[u8]) -> Result<u64, Errno> {
     let mut headers = alloc::vec::Vec::new();
     headers.extend(bytes.as_chunks::<HEADER>().0.iter().map(header));
@@ -138,8 +140,8 @@ pub fn program_end(auxiliary: &Auxiliary, bytes: &[u8]) -> Result<u64, Errno> {
     Ok(end)
 }
 
-/// Enters what the parent mapped for the program, from the table (`bytes`) that it made: the program's parts, its dynamic linker's and the stack.
-/// Parts of the data segment show it.
+/// Enters what the parent mapped for the program, from the table (`bytes`) that it made: the
+/// program's parts, its dynamic linker's and the stack. Parts of the data segment show it.
 pub fn enter_windows(map: &mut Map<Fill>, auxiliary: &Auxiliary, bytes: &[u8], data: Option<&Rc<Segment>>) -> Result<(), Errno> {
     let word = |entry: &[u8; WINDOW], at: usize| entry.as_chunks::<8>().0.get(at).map_or(0, |word| u64::from_le_bytes(*word));
     for entry in bytes.as_chunks::<WINDOW>().0 {

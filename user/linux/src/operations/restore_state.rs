@@ -1,4 +1,5 @@
-//! Restores a process from the state that its parent built: `fork` and `execve`, in the new environment.
+//! Restores a process from the state that its parent built: `fork` and `execve`, in the new
+//! environment.
 
 use crate::abi::errno::{EINVAL, ENOMEM, ENOSYS, Errno};
 use crate::abi::file_flags::CURRENT;
@@ -100,7 +101,8 @@ impl Given {
     }
 }
 
-/// What the auxiliary vector says that there is. Asked once, for what is taken is not there any more.
+/// What the auxiliary vector says that there is. Asked once, for what is taken is not there any
+/// more.
 pub fn given(auxiliary: &Auxiliary) -> Given {
     Given { first: mapping_slot(auxiliary.window_count), count: auxiliary.inherited_count, kept: 0 }
 }
@@ -155,7 +157,8 @@ pub fn memory(auxiliary: &Auxiliary, given: &mut Given, copy: &Copy, data: Optio
     Ok(Memory::copied(map, copy.program_break, Tables::of_child(auxiliary.table_pages)))
 }
 
-/// Whose a process is, and what it keeps as another program: identity, traits, signals that are ignored, blocked or wait.
+/// Whose a process is, and what it keeps as another program: identity, traits, signals that are
+/// ignored, blocked or wait.
 pub fn take_traits(process: &mut Process, data: &Inheritance) {
     process.identity = Identity::of(data.owner, data.umask, data.persona, data.pid);
     take_state(process, data);
@@ -252,7 +255,8 @@ fn open_file(file: &File, given: &mut Given) -> Result<Rc<OpenFile>, Errno> {
     Ok(Rc::new(OpenFile::new(kind, file.mode, file.flags)))
 }
 
-/// The process is a child that was made by `fork`: it has the segments too. Those that are gone meanwhile stay as memory.
+/// The process is a child that was made by `fork`: it has the segments too. Those that are gone
+/// meanwhile stay as memory.
 pub fn attach_inherited(process: &mut Process, attached: Vec<Attached>) {
     if let Some(port) = &process.keyed.port {
         // It is another program, to which what waits to be undone has come, and no memory.

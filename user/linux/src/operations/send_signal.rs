@@ -6,7 +6,8 @@ use crate::process::Process;
 use nacre_proto::process as manager;
 use nacre_sys::Reference;
 
-/// Sends a signal to the processes that a number means. Without a manager 0, -1 and the own group are this process alone.
+/// Sends a signal to the processes that a number means. Without a manager 0, -1 and the own group
+/// are this process alone.
 pub fn send(process: &mut Process, target: i32, info: Info) -> Answer {
     let own = process.pid();
     if target > 0 && target as u64 == own {
@@ -30,7 +31,8 @@ fn post(process: &mut Process, info: Info) -> Answer {
     Ok(0)
 }
 
-/// Sends a signal by the manager. What comes back to the process itself has come when the call ends.
+/// Sends a signal by the manager. What comes back to the process itself has come when the call
+/// ends.
 pub fn send_to_others(process: &mut Process, target: u64, thread: u64, info: Info) -> Answer {
     manager::kill(Reference::PARENT, target, thread, info.signal, info.code as i64 as u64, info.fields[1])?;
     if process.agent.is_some() {

@@ -1,4 +1,5 @@
-//! Futexes in memory that processes share. The server of the memory compares the word and keeps the queue, so that nobody sleeps through a wake.
+//! Futexes in memory that processes share. The server of the memory compares the word and keeps the
+//! queue, so that nobody sleeps through a wake.
 
 use crate::abi::errno::{Answer, EAGAIN, EDEADLK, EINTR, EINVAL, ENOSYS, EPERM, ERESTART, ERESTART_ALWAYS, ERESTART_SLEEP, ETIMEDOUT, Errno};
 use crate::abi::futex_numbers::{ALL_BITS, CMP_REQUEUE, LOCK_PI, LOCK_PI2, NUMBER, REQUEUE, TRYLOCK_PI, UNLOCK_PI, WAIT, WAITERS};

@@ -1,7 +1,9 @@
-//! What lies on the program's stack while a handler runs: Linux's `rt_sigframe` on x86-64, as words, and the FPU's registers above it.
+//! What lies on the program's stack while a handler runs: Linux's `rt_sigframe` on x86-64, as
+//! words, and the FPU's registers above it.
 //!
-//! Word 0 is the return address (the restorer); 1-38 the `ucontext`; 39-54 the `siginfo`. The FPU's state is what the processor's `xsave` writes, in the form
-//! that Linux gives it: 48 bytes of the legacy area that the processor does not use say how large it is.
+//! Word 0 is the return address (the restorer); 1-38 the `ucontext`; 39-54 the `siginfo`. The FPU's
+//! state is what the processor's `xsave` writes, in the form that Linux gives it: 48 bytes of the
+//! legacy area that the processor does not use say how large it is.
 
 use crate::abi::errno::{EFAULT, Errno};
 use crate::abi::registers::Frame;
@@ -47,7 +49,8 @@ pub fn alternate_words(thread: &Thread, stack: u64) -> [u64; 3] {
     [start, state | thread.alternate_flags, size]
 }
 
-/// Where a handler's frame goes: the alternate stack if it is asked for and not in use, else below the red zone.
+/// Where a handler's frame goes: the alternate stack if it is asked for and not in use, else below
+/// the red zone.
 fn handler_stack(thread: &Thread, action: &Action, stack: u64) -> u64 {
     let [start, size] = thread.alternate;
     if action.flags & SA_ONSTACK != 0 && size != 0 && !on_alternate(thread, stack) {
@@ -87,7 +90,8 @@ struct Context {
     fpu: u64,
 }
 
-/// Puts a frame on the stack that the handler is to have, and makes `frame` enter the handler. An error changes nothing.
+/// Puts a frame on the stack that the handler is to have, and makes `frame` enter the handler. An
+/// error changes nothing.
 pub fn push(process: &mut Process, frame: &mut Frame, info: &Info, action: &Action) -> Result<(), Errno> {
     let thread = process.me();
     let top = handler_stack(thread, action, frame.stack);
@@ -113,7 +117,8 @@ pub fn push(process: &mut Process, frame: &mut Frame, info: &Info, action: &Acti
 /// The direction flag, which is clear when a function is entered.
 const DIRECTION: u64 = 0x400;
 
-/// Takes the frame at the stack pointer off again (its first word has been popped); the mask to go on with.
+/// Takes the frame at the stack pointer off again (its first word has been popped); the mask to go
+/// on with.
 pub fn pop(process: &mut Process, frame: &mut Frame) -> Result<u64, Errno> {
     let words: [u64; WORDS - 1] = process.memory.read_words(frame.stack)?;
     let register = |number: usize| words[REGISTERS - 1 + number];

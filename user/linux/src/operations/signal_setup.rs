@@ -38,7 +38,8 @@ pub fn prepare_handler(process: &mut Process, signal: u64, handler: u64) {
     }
 }
 
-/// Another mask until the call ends; a handler that the call is interrupted for runs with it, and returns to the mask before.
+/// Another mask until the call ends; a handler that the call is interrupted for runs with it, and
+/// returns to the mask before.
 pub fn mask_for_call(process: &mut Process, mask: u64) {
     let thread = process.me();
     thread.saved_mask = Some(thread.mask);

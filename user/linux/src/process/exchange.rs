@@ -1,7 +1,9 @@
-//! Messages whose answer may be long in coming: the library's lock is given up meanwhile, and a signal ends the wait.
+//! Messages whose answer may be long in coming: the library's lock is given up meanwhile, and a
+//! signal ends the wait.
 //!
-//! A thread that looks at `attention` and then waits could miss a signal that comes between. Whoever sends one stops the thread first, and sees from its
-//! instruction ([`window`]) that it is about to wait, or waits; then the thread goes on as if the kernel had interrupted it.
+//! A thread that looks at `attention` and then waits could miss a signal that comes between.
+//! Whoever sends one stops the thread first, and sees from its instruction ([`window`]) that it is
+//! about to wait, or waits; then the thread goes on as if the kernel had interrupted it.
 
 use crate::abi::errno::{EINTR, EIO, ENOMEM, Errno};
 use crate::process::Process;
@@ -14,7 +16,8 @@ use nacre_sys::{OwnedReference, Reference};
 use nacre_sys::ipc::{self, Buffers, Message, Received};
 
 impl Process {
-    /// Sends a message and waits for its answer without the lock. `EINTR`: a signal came first; the answer, if there is one, is lost.
+    /// Sends a message and waits for its answer without the lock. `EINTR`: a signal came first; the
+    /// answer, if there is one, is lost.
     pub fn exchange(&mut self, target: Reference, message: &Message<'_>, buffers: Buffers<'_>) -> Result<Received, Errno> {
         self.exchange_if(true, target, message, buffers)
     }
@@ -59,7 +62,8 @@ impl Process {
         self.received(result, waiting)
     }
 
-    /// Calls so that no byte of the answer is lost, though pages of the program go meanwhile. Of memory that another thread has unmapped nothing is written.
+    /// Calls so that no byte of the answer is lost, though pages of the program go meanwhile. Of
+    /// memory that another thread has unmapped nothing is written.
     fn landed(&mut self, buffers: Buffers<'_>, call: impl FnOnce(&mut Process, Buffers<'_>) -> Result<Received, Status>) -> Result<Received, Status> {
         if buffers.bytes.is_empty() || !landing::is_needed() {
             return call(self, buffers);
@@ -72,7 +76,8 @@ impl Process {
         landing::call(buffers, |buffers| call(&mut process.borrow_mut(), buffers), may_copy)
     }
 
-    /// Without the lock another thread may have had a piece of memory copied, of which the kernel found nothing just then: nobody has got the message, and it is sent again.
+    /// Without the lock another thread may have had a piece of memory copied, of which the kernel
+    /// found nothing just then: nobody has got the message, and it is sent again.
     fn call_unlocked(&mut self, target: Reference, message: &Message<'_>, buffers: &Buffers<'_>, timeout: u64) -> Result<Received, Status> {
         let start = buffers.bytes.address();
         self.set_answer((start, start + buffers.bytes.size() as u64));
@@ -107,8 +112,9 @@ impl Process {
 }
 
 impl Process {
-    /// Asks servers through these references. Where there are several threads, the others go on meanwhile; the references are copied for
-    /// that, because another thread may close what they belong to, and `ask` may name nothing of the program's memory.
+    /// Asks servers through these references. Where there are several threads, the others go on
+    /// meanwhile; the references are copied for that, because another thread may close what they
+    /// belong to, and `ask` may name nothing of the program's memory.
     #[inline]
     pub fn while_asking<T, const N: usize>(&mut self, asked: [Reference; N], ask: impl FnOnce([Reference; N]) -> Result<T, Errno>) -> Result<T, Errno> {
         if self.threads.is_first_alone() { ask(asked) } else { self.ask_unlocked(asked, ask) }

@@ -45,7 +45,8 @@ pub fn wake_all(process: &mut Process, address: u64) {
     wake(process, address, u64::MAX, ALL_BITS);
 }
 
-/// Carries out what `FUTEX_WAKE_OP` packs into a word, and says whether the second word's waiters are to be woken.
+/// Carries out what `FUTEX_WAKE_OP` packs into a word, and says whether the second word's waiters
+/// are to be woken.
 pub(crate) fn operate(process: &mut Process, address: u64, packed: u32) -> Result<bool, Errno> {
     let sign = |value: u32| ((value << 20) as i32) >> 20;
     let (operation, compare) = (packed >> 28 & 7, packed >> 24 & 15);
@@ -95,7 +96,8 @@ pub fn release_all_robust(process: &mut Process, _: &NoReturn) {
     process.caller = caller;
 }
 
-/// Frees the futexes in the caller's robust list. The list is the program's: any nonsense in it ends the walk.
+/// Frees the futexes in the caller's robust list. The list is the program's: any nonsense in it
+/// ends the walk.
 pub fn release_robust(process: &mut Process) {
     let head = core::mem::take(&mut process.me().robust);
     if head == 0 {

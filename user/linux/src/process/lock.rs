@@ -19,12 +19,14 @@ pub fn set_process(process: Process, complete: impl FnOnce(&mut Process) -> Resu
     })
 }
 
-/// Gives the library's lock up while `wait` runs, which may take long. Nothing of the process may be used meanwhile but what `wait` brought with it.
+/// Gives the library's lock up while `wait` runs, which may take long. Nothing of the process may
+/// be used meanwhile but what `wait` brought with it.
 #[inline]
 pub fn unlocked<R>(process: &mut Process, wait: impl FnOnce() -> R) -> R {
     let Some(lock) = process.lock else { return wait() };
     let caller = process.caller;
-    // Other threads change the process through the static meanwhile: nothing of it may be kept in registers.
+    // Other threads change the process through the static meanwhile: nothing of it may be kept in
+    // registers.
     black_box(&mut *process);
     lock.unlock();
     let result = wait();
@@ -41,7 +43,8 @@ pub fn with_process<R>(index: usize, work: impl FnOnce(&mut Process) -> R) -> Op
     })
 }
 
-/// The end of a thread: it holds the lock, which it frees, and waits for ever, or until it is used again.
+/// The end of a thread: it holds the lock, which it frees, and waits for ever, or until it is used
+/// again.
 pub fn park(block: &'static Block) -> ! {
     PROCESS.lock().unlock();
     block.parked.store(1, Ordering::Release);

@@ -15,7 +15,8 @@ impl Process {
         self.managed == Some(true)
     }
 
-    /// The parent's number, if the table says it. From the second question on it does, and the entry answers for the threads that there are.
+    /// The parent's number, if the table says it. From the second question on it does, and the
+    /// entry answers for the threads that there are.
     pub fn parent_in_table(&mut self, own: u64) -> Option<u64> {
         self.parents = match core::mem::take(&mut self.parents) {
             Parents::Unasked => Parents::Asked,

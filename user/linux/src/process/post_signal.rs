@@ -1,6 +1,8 @@
-//! How signals reach threads: sent, chosen for a thread, taken by it on its way back to the program.
+//! How signals reach threads: sent, chosen for a thread, taken by it on its way back to the
+//! program.
 //!
-//! A thread whose block has `attention` set looks here before it goes on. Anybody with the lock may set it; only the thread itself clears it.
+//! A thread whose block has `attention` set looks here before it goes on. Anybody with the lock may
+//! set it; only the thread itself clears it.
 
 use crate::abi::errno::{EAGAIN, Errno};
 use crate::abi::signal_info::{Info, bit};
@@ -21,7 +23,8 @@ pub fn pass_on(process: &mut Process) {
     }
 }
 
-/// Tells a thread that takes `signal` that there is something for it: the first if it does, else any.
+/// Tells a thread that takes `signal` that there is something for it: the first if it does, else
+/// any.
 fn alert_one(process: &mut Process, signal: u64) {
     let mut takers = process.threads.all().filter(|(_, thread)| thread.mask & bit(signal) == 0 || thread.waits_for & bit(signal) != 0);
     if let Some(index) = takers.next().map(|(index, _)| index) {
@@ -79,7 +82,8 @@ impl Process {
         }
     }
 
-    /// What a signal does when it is sent, whoever it is for; whether it is to be kept. What is ignored and not blocked is not.
+    /// What a signal does when it is sent, whoever it is for; whether it is to be kept. What is
+    /// ignored and not blocked is not.
     fn prepare(&mut self, info: &Info, mask: u64) -> bool {
         if info.signal == SIGKILL {
             end_by_signal(self, SIGKILL);
@@ -110,7 +114,8 @@ impl Process {
             end_by_signal(self, info.signal);
         }
         let thread = self.me();
-        // There is room for one of each kind in any case that matters: a thread that cannot be told of its fault would make it for ever.
+        // There is room for one of each kind in any case that matters: a thread that cannot be told
+        // of its fault would make it for ever.
         if thread.pending.add(info).is_err() {
             end_by_signal(self, info.signal);
         }
@@ -120,7 +125,8 @@ impl Process {
     /// Sets the caller's mask.
     pub fn set_mask(&mut self, mask: u64) {
         if mask != 0 && self.agent.is_none() && self.is_managed() {
-            // Without one the manager would carry out what is to wait now. If there is no memory for it, it does.
+            // Without one the manager would carry out what is to wait now. If there is no memory
+            // for it, it does.
             let _ = self.need_agent();
         }
         self.me().mask = mask & !ALWAYS;
@@ -128,7 +134,8 @@ impl Process {
         self.look_again();
     }
 
-    /// Stops the process: each thread waits on its way back to the program. Without a manager nobody could let it go on, and the manager may forbid it.
+    /// Stops the process: each thread waits on its way back to the program. Without a manager
+    /// nobody could let it go on, and the manager may forbid it.
     pub fn stop(&mut self, signal: u64) {
         if !self.is_managed() || self.need_agent().is_err() || manager::stopped(Reference::PARENT, signal).is_err() {
             return;
@@ -148,7 +155,8 @@ impl Process {
         }
     }
 
-    /// Lets the manager send ignored signals that a thread blocks from now on, because they wait while they are blocked.
+    /// Lets the manager send ignored signals that a thread blocks from now on, because they wait
+    /// while they are blocked.
     pub fn hear_blocked(&mut self, mask: u64) {
         if mask & !self.signals.blocked == 0 {
             return;

@@ -1,7 +1,9 @@
-//! The agent: a thread of the library that receives what comes to the process from outside, and makes signals of it.
+//! The agent: a thread of the library that receives what comes to the process from outside, and
+//! makes signals of it.
 //!
-//! It is made when something first needs it: a handler, a blocked signal, a timer, a wait for files. It holds the lock while it works and gives it up to
-//! wait, like any thread; it has no place among the program's threads.
+//! It is made when something first needs it: a handler, a blocked signal, a timer, a wait for
+//! files. It holds the lock while it works and gives it up to wait, like any thread; it has no
+//! place among the program's threads.
 
 use crate::abi::errno::Errno;
 use crate::abi::signal_info::{Info, LAST};
@@ -44,7 +46,8 @@ impl Process {
         self.need_agent()?;
         match &mut self.agent {
             Some(agent) if !agent.keeps => {
-                // To be made a keeper takes control over the port. Nobody but our parent is given that.
+                // To be made a keeper takes control over the port. Nobody but our parent is given
+                // that.
                 let control = OwnedReference::made_by(|slot| agent.port.handle().reference(slot, REFERENCE_CONTROL))?;
                 parent::keep(Reference::PARENT, control.handle())?;
                 agent.keeps = true;

@@ -30,7 +30,8 @@ fn disturb(kernel: KernelThread, block: &'static Block) {
         // A thread that cannot be stopped or read is one that ends.
         let Ok(state) = kernel.stop().and_then(|()| kernel.get_state()) else { return };
         let passes = match place(state.rip) {
-            // The agent has its exception, or will: from there it goes on in the library, if there is anything to look at.
+            // The agent has its exception, or will: from there it goes on in the library, if there
+            // is anything to look at.
             Place::Program if state.fault != 0 => false,
             Place::Program => enter_library(kernel, block, state),
             Place::Waiting(end) => end_wait(kernel, end, turn + 1 == PATIENCE),
@@ -55,8 +56,10 @@ fn enter_library(kernel: KernelThread, block: &'static Block, state: ThreadState
     kernel.set_state(&ThreadState { rip: signal_entry(), ..settable(state) }).is_err()
 }
 
-/// A wait of a thread that is stopped in the window ends as if it had been interrupted; whether it is to be tried again. What the thread waits for may have been done already, and the answer be on its way through others: then it comes first. Who never finishes an answer does
-/// not keep the signal away for ever.
+/// A wait of a thread that is stopped in the window ends as if it had been interrupted; whether it
+/// is to be tried again. What the thread waits for may have been done already, and the answer be on
+/// its way through others: then it comes first. Who never finishes an answer does not keep the
+/// signal away for ever.
 fn end_wait(kernel: KernelThread, end: u64, is_last: bool) -> bool {
     let ended = if is_last { kernel.interrupt() } else { kernel.interrupt_unserved() };
     let state = ended.and_then(|()| kernel.get_state());

@@ -17,7 +17,8 @@ impl Process {
 
     /// The thread at a place, or the first one.
     pub fn thread_at(&mut self, index: usize) -> &mut Thread {
-        // Whoever makes a call is in the table; the first place is never empty while the process lives.
+        // Whoever makes a call is in the table; the first place is never empty while the process
+        // lives.
         let index = if self.threads.get(index).is_some() { index } else { 0 };
         self.threads.get_mut(index).unwrap_or_else(|| unreachable!("a process without its first thread"))
     }
@@ -27,8 +28,9 @@ impl Process {
         lock::unlocked(self, wait)
     }
 
-    /// Waits at the thread's block, without the lock, until somebody wakes it or `timeout` nanoseconds have passed (0: for ever). Returns at once if there is
-    /// a signal to look at; whoever calls this looks with [`Process::is_interrupted`].
+    /// Waits at the thread's block, without the lock, until somebody wakes it or `timeout`
+    /// nanoseconds have passed (0: for ever). Returns at once if there is a signal to look at;
+    /// whoever calls this looks with [`Process::is_interrupted`].
     pub fn sleep(&mut self, timeout: u64) -> Woken {
         let block = self.me().block;
         let seen = block.seen();
@@ -51,7 +53,8 @@ impl Process {
         self.me().block.has_attention()
     }
 
-    /// From now on all threads answer `getpid` and `getppid` with these numbers, without the lock; without a parent's number they ask each time.
+    /// From now on all threads answer `getpid` and `getppid` with these numbers, without the lock;
+    /// without a parent's number they ask each time.
     pub fn set_quick_numbers(&mut self, own: u64, parent: Option<u64>) {
         for (_, thread) in self.threads.all() {
             thread.block.set_quick(GETPID, own);
@@ -59,7 +62,8 @@ impl Process {
         }
     }
 
-    /// From now on all threads answer `getppid` with what stands at this address, for ever, without the lock.
+    /// From now on all threads answer `getppid` with what stands at this address, for ever, without
+    /// the lock.
     pub fn set_quick_parent(&mut self, address: u64) {
         for (_, thread) in self.threads.all() {
             thread.block.set_quick_from(GETPPID, address);

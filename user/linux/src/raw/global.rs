@@ -5,7 +5,8 @@ use core::mem::MaybeUninit;
 use core::sync::atomic::{AtomicBool, Ordering};
 use nacre_sys::lock::RawLock;
 
-/// Place for a value, which exists from [`Global::set`] on. Before that it is all zeros, so that no page of a file is copied for it.
+/// Place for a value, which exists from [`Global::set`] on. Before that it is all zeros, so that no
+/// page of a file is copied for it.
 pub struct Global<T> {
     value: UnsafeCell<MaybeUninit<T>>,
     exists: AtomicBool,
@@ -21,12 +22,14 @@ impl<T> Global<T> {
         Global { value: UnsafeCell::new(MaybeUninit::zeroed()), exists: AtomicBool::new(false), lock: RawLock::new() }
     }
 
-    /// The lock. A thread inside [`Global::with`] may give it up for a while if it uses nothing of the value meanwhile.
+    /// The lock. A thread inside [`Global::with`] may give it up for a while if it uses nothing of
+    /// the value meanwhile.
     pub fn lock(&self) -> &RawLock {
         &self.lock
     }
 
-    /// Keeps the value, once `complete` has made it what it has to be. The value is large and moves nowhere: each page of stack that it stood in would be one more.
+    /// Keeps the value, once `complete` has made it what it has to be. The value is large and moves
+    /// nowhere: each page of stack that it stood in would be one more.
     #[inline(always)]
     pub fn set<E>(&self, value: T, complete: impl FnOnce(&mut T) -> Result<(), E>) -> Result<(), E> {
         // Another thread may ask already whether the value exists.
@@ -43,7 +46,8 @@ impl<T> Global<T> {
     pub fn with<R>(&self, work: impl FnOnce(&mut T) -> R) -> Option<R> {
         self.lock.lock();
         let exists = self.exists.load(Ordering::Relaxed);
-        // SAFETY: this thread holds the lock, so no other thread uses a reference to the value; what was set is whole.
+        // SAFETY: this thread holds the lock, so no other thread uses a reference to the value;
+        // what was set is whole.
         let result = exists.then(|| work(unsafe { (*self.value.get()).assume_init_mut() }));
         self.lock.unlock();
         result

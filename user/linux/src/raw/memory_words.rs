@@ -8,17 +8,20 @@ pub fn given(address: u64, size: u64) -> &'static [u8] {
     if address == 0 || size == 0 {
         return &[];
     }
-    // SAFETY: the parent mapped the program's headers where it says; a parent that lies harms its own child.
+    // SAFETY: the parent mapped the program's headers where it says; a parent that lies harms its
+    // own child.
     unsafe { core::slice::from_raw_parts(address as *const u8, size as usize) }
 }
 
-/// Copies whole pages to fresh memory, which is zeros: what nobody has touched is left as it is, so that nobody has to fill it.
+/// Copies whole pages to fresh memory, which is zeros: what nobody has touched is left as it is, so
+/// that nobody has to fill it.
 pub fn copy_to_fresh(from: u64, to: u64, size: u64) -> Result<(), Errno> {
     // SAFETY: fresh memory, which nobody refers to.
     unsafe { memory::copy(from, to, size) }.map_err(|_| ENOMEM)
 }
 
-/// Fills memory that the caller has mapped to be written, and that no program uses any more, with zeros.
+/// Fills memory that the caller has mapped to be written, and that no program uses any more, with
+/// zeros.
 pub fn wipe(start: u64, size: u64) {
     // SAFETY: the caller's mapping; nothing else refers to it.
     unsafe { core::ptr::write_bytes(start as *mut u8, 0, size as usize) };

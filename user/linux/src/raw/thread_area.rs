@@ -40,7 +40,8 @@ pub fn prepare_first_block() -> &'static Block {
 /// The area is mapped to be read and written for ever, is full of zeros, and nobody else uses it.
 pub unsafe fn block_in(start: u64) -> &'static Block {
     let block = (start + STACK_SIZE as u64) as *mut Block;
-    // SAFETY: the caller's promise; the place is a multiple of 64 if the area is page-aligned, as every mapping is.
+    // SAFETY: the caller's promise; the place is a multiple of 64 if the area is page-aligned, as
+    // every mapping is.
     prepared(unsafe {
         block.write(Block::new());
         &*block

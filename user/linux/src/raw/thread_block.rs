@@ -1,4 +1,5 @@
-//! What a thread of the program has in the library and `gs` leads to. It lies right above the thread's library stack.
+//! What a thread of the program has in the library and `gs` leads to. It lies right above the
+//! thread's library stack.
 
 use core::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering};
 use nacre_sys::{Code, Condition, Owned, Status};
@@ -23,7 +24,8 @@ pub struct Block {
     pub jump: AtomicU64,
     /// Where the answer of the one call stands that is answered with what others write.
     pub elsewhere: AtomicU64,
-    /// Not 0: the thread looks for signals, and whether it is to stop, before it goes back to the program.
+    /// Not 0: the thread looks for signals, and whether it is to stop, before it goes back to the
+    /// program.
     pub attention: AtomicU32,
     /// The frame is whole: the way out restores the registers that a call changes too.
     pub whole: AtomicU32,
@@ -51,7 +53,8 @@ pub enum Woken {
 }
 
 impl Block {
-    /// A block that is all zeros, as fresh memory is; [`Block::prepare`] makes it one that can be used.
+    /// A block that is all zeros, as fresh memory is; [`Block::prepare`] makes it one that can be
+    /// used.
     pub const fn zero() -> Block {
         Block {
             stack_top: AtomicU64::new(0),
@@ -90,7 +93,8 @@ impl Block {
         }
     }
 
-    /// From now on call `number` of this thread gives what stands at `address`. There is one such call.
+    /// From now on call `number` of this thread gives what stands at `address`. There is one such
+    /// call.
     pub fn set_quick_from(&self, number: usize, address: u64) {
         self.elsewhere.store(address, Ordering::Release);
         if let Some(place) = self.quick.get(number) {
@@ -116,7 +120,8 @@ impl Block {
         self.word.load(Ordering::Acquire)
     }
 
-    /// Waits until [`Block::wake`], or for at most `timeout` nanoseconds (0: for ever). Only the block's own thread does.
+    /// Waits until [`Block::wake`], or for at most `timeout` nanoseconds (0: for ever). Only the
+    /// block's own thread does.
     pub fn wait(&self, seen: u32, timeout: u64) -> Woken {
         let Some(condition) = self.condition() else {
             nacre_sys::Thread::yield_now();
@@ -166,5 +171,6 @@ impl Default for Block {
     }
 }
 
-/// One of so many calls through the kernel is shown. A prime, so that loops of several calls do not always show the same.
+/// One of so many calls through the kernel is shown. A prime, so that loops of several calls do not
+/// always show the same.
 pub const EVERY: u32 = 61;

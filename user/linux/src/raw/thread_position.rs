@@ -1,4 +1,5 @@
-//! Positions of stopped threads, and where threads enter the library: addresses of labels, which `entry/assembly.rs` defines.
+//! Positions of stopped threads, and where threads enter the library: addresses of labels, which
+//! `entry/assembly.rs` defines.
 
 use crate::raw::wait_window;
 use nacre_abi::environment::{FOREIGN_LIBRARY, OBJECTS};
@@ -20,9 +21,11 @@ unsafe extern "C" {
 pub enum Place {
     /// In the program: it can be made to enter the library.
     Program,
-    /// On the way in or out, where nobody looks at signals any more: in a moment it will be elsewhere.
+    /// On the way in or out, where nobody looks at signals any more: in a moment it will be
+    /// elsewhere.
     Passing,
-    /// In the library, waiting for an answer to a message, or about to: it can go on without at this address.
+    /// In the library, waiting for an answer to a message, or about to: it can go on without at
+    /// this address.
     Waiting(u64),
     /// In the library: it looks for signals on its way out.
     Library,
@@ -46,12 +49,14 @@ pub fn foreign_entry() -> u64 {
     &raw const nacre_foreign_entry as u64
 }
 
-/// Where a thread that was stopped in the program continues, with what it was about in its block's `resume`.
+/// Where a thread that was stopped in the program continues, with what it was about in its block's
+/// `resume`.
 pub fn signal_entry() -> u64 {
     &raw const nacre_signal_entry as u64
 }
 
-/// Where calls go that do not come through the kernel: any, and those that may have an answer that is known.
+/// Where calls go that do not come through the kernel: any, and those that may have an answer that
+/// is known.
 pub fn site_entries() -> [u64; 2] {
     [&raw const nacre_site_call as u64, &raw const nacre_site_quick as u64]
 }

@@ -18,7 +18,8 @@ unsafe extern "C" {
 /// The registers of `ipc_call`: `rax rdi rsi rdx r8 r9 r10 r12 r13`, then `r14` and `r15`.
 type Registers = [u64; 11];
 
-/// Makes `ipc_call` with these registers, which then have its results; not if there is something for the thread to look at.
+/// Makes `ipc_call` with these registers, which then have its results; not if there is something
+/// for the thread to look at.
 #[unsafe(naked)]
 unsafe extern "C" fn call_unless_wanted(registers: *mut Registers) {
     naked_asm!(
@@ -69,7 +70,8 @@ unsafe extern "C" fn call_unless_wanted(registers: *mut Registers) {
     )
 }
 
-/// If a thread that is at `address` is about to wait, or waits, for an answer: where it goes on without one.
+/// If a thread that is at `address` is about to wait, or waits, for an answer: where it goes on
+/// without one.
 pub fn window(address: u64) -> Option<u64> {
     let range = &raw const nacre_wait_start as u64..&raw const nacre_wait_end as u64;
     range.contains(&address).then_some(&raw const nacre_wait_cut as u64)
@@ -114,22 +116,26 @@ pub fn call_in_window(target: Reference, message: &Message<'_>, buffers: &Buffer
     };
     let [a, b, c, d, e, f] = message.words;
     let mut registers = [Call::IpcCall.number(), target.0, Info::with_label(message.label).0, a, b, c, d, e, f, at, timeout];
-    // SAFETY: the descriptor names bytes of a `Span`, which may be read, and of a `SpanMut`, which may be written, for the whole call; `gs` leads to the
-    // thread's block, since this is only reached with a process that has a lock, which is one with an entry.
+    // SAFETY: the descriptor names bytes of a `Span`, which may be read, and of a `SpanMut`, which
+    // may be written, for the whole call; `gs` leads to the thread's block, since this is only
+    // reached with a process that has a lock, which is one with an entry.
     unsafe { call_unless_wanted(&raw mut registers) };
     let [status, word, info, a, b, c, d, e, f, ..] = registers;
     Status(status).result().map(|()| Received { info: Info(info), word, words: [a, b, c, d, e, f] })
 }
 
-/// Waits at a condition while the word stays as expected. `Interrupted`: there is, or was, something for the thread to look at.
+/// Waits at a condition while the word stays as expected. `Interrupted`: there is, or was,
+/// something for the thread to look at.
 pub fn wait_for_word(condition: Reference, word: &AtomicU32, expected: u32) -> Result<(), Status> {
     wait_for_word_at(condition, word.as_ptr() as u64, expected, nacre_sys::FOREVER)
 }
 
-/// The same for a word that the kernel looks for, and for at most `timeout` nanoseconds (0: for ever).
+/// The same for a word that the kernel looks for, and for at most `timeout` nanoseconds (0: for
+/// ever).
 pub fn wait_for_word_at(condition: Reference, at: u64, expected: u32, timeout: u64) -> Result<(), Status> {
     let mut registers = [Call::ConditionWait.number(), condition.0, at, expected.into(), 0, 0, 0, 0, 0, 0, timeout];
-    // SAFETY: the kernel reads the word, no more, and says so if there is none; `gs` leads to the thread's block, since only a process that has a lock waits.
+    // SAFETY: the kernel reads the word, no more, and says so if there is none; `gs` leads to the
+    // thread's block, since only a process that has a lock waits.
     unsafe { call_unless_wanted(&raw mut registers) };
     Status(registers[0]).result()
 }

@@ -1,4 +1,5 @@
-//! What time it is: by the processor's counter, if the clock's server says how; else the server is asked each time.
+//! What time it is: by the processor's counter, if the clock's server says how; else the server is
+//! asked each time.
 
 use crate::abi::errno::Errno;
 use crate::abi::time_units::{MONOTONIC, SECOND};

@@ -1,5 +1,5 @@
-//! What the process asks of others: the parent, and the services that the parent names. Each is looked for when it is first needed,
-//! so that a program that uses few costs few messages.
+//! What the process asks of others: the parent, and the services that the parent names. Each is
+//! looked for when it is first needed, so that a program that uses few costs few messages.
 
 use crate::abi::errno::{EIO, Errno};
 use crate::abi::fork_record::SERVICES;
@@ -57,7 +57,8 @@ impl Services {
         find(&mut self.channels, SERVICE_CHANNELS)
     }
 
-    /// A pipe that other processes can have too: to read, to write. `None`: the environment has nobody who makes them.
+    /// A pipe that other processes can have too: to read, to write. `None`: the environment has
+    /// nobody who makes them.
     pub fn pipe(&mut self, flags: u64) -> Result<Option<(OwnedReference, OwnedReference)>, Errno> {
         let Ok(channels) = self.channels() else { return Ok(None) };
         let made = channel::pipe(channels, flags)?;

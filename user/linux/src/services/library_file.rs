@@ -1,4 +1,5 @@
-//! The library's own file, as the makers of environments use it: a process that forks more than once does not ask for it again.
+//! The library's own file, as the makers of environments use it: a process that forks more than
+//! once does not ask for it again.
 
 use crate::abi::errno::ENODEV;
 use alloc::vec;

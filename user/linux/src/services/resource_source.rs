@@ -1,4 +1,5 @@
-//! Where the parts of a new environment come from when a process makes one: files from where the process finds them, memory from its manager.
+//! Where the parts of a new environment come from when a process makes one: files from where the
+//! process finds them, memory from its manager.
 
 use crate::abi::errno::{E2BIG, EACCES, ELIBBAD, ENOENT, ENOEXEC, ENOMEM, Errno};
 use crate::services::library_file::Library;

@@ -29,7 +29,8 @@ pub struct Segment {
     pub size: u64,
     /// Whether it may be mapped to be written.
     writable: bool,
-    /// Its pages come when they are touched, and may go: it is a file's, as it changes, or a pager's.
+    /// Its pages come when they are touched, and may go: it is a file's, as it changes, or a
+    /// pager's.
     paged: bool,
     /// Words of it at which processes wait for each other.
     pub points: RefCell<Vec<Point>>,
@@ -46,7 +47,8 @@ impl Segment {
         Segment::take(object_pool()?, size, SEGMENT_OBJECTS)
     }
 
-    /// Takes zeroed memory from the pool whose pages may come and go: the program's own, at which nobody waits.
+    /// Takes zeroed memory from the pool whose pages may come and go: the program's own, at which
+    /// nobody waits.
     pub fn pageable(size: u64) -> Result<Rc<Segment>, Errno> {
         Segment::take(pool()?, size, SEGMENT_PAGEABLE)
     }

@@ -1,7 +1,9 @@
 //! Fresh memory for areas: large ones get a segment of their own, small ones share.
 //!
-//! Each part of a shared segment is used once, so that it is all zeros; the segment goes back when the last area over it has gone. What cannot go back, since it came with the
-//! environment, is used again when another program takes the place of the one that had it: whoever gives it up has wiped it.
+//! Each part of a shared segment is used once, so that it is all zeros; the segment goes back when
+//! the last area over it has gone. What cannot go back, since it came with the environment, is used
+//! again when another program takes the place of the one that had it: whoever gives it up has wiped
+//! it.
 
 use crate::abi::errno::Errno;
 use crate::services::connections::Services;
@@ -11,7 +13,8 @@ use alloc::vec::Vec;
 
 /// Largest area that shares a segment with others.
 const SHARED_MOST: u64 = 0x2_0000;
-/// Larger areas are not made of what was given up: a fork leaves them to be copied later, which takes a segment that can be handed on.
+/// Larger areas are not made of what was given up: a fork leaves them to be copied later, which
+/// takes a segment that can be handed on.
 const AGAIN_MOST: u64 = 0x3_f000;
 /// Size of the first shared segment; each is twice as large as the one before.
 const FIRST: u64 = 0x1_0000;
@@ -36,7 +39,8 @@ pub struct Stock {
 }
 
 impl Stock {
-    /// Memory that nobody has used: a segment, and the offset of `size` bytes (a multiple of a page) in it.
+    /// Memory that nobody has used: a segment, and the offset of `size` bytes (a multiple of a
+    /// page) in it.
     pub fn take(&mut self, services: &mut Services, size: u64) -> Result<(Rc<Segment>, u64), Errno> {
         if let Some(found) = self.take_again(size) {
             return Ok(found);
@@ -73,7 +77,8 @@ impl Stock {
         Stock { free: self.free, ..Stock::default() }
     }
 
-    /// Keeps what nobody uses any more, and is full of zeros. `follows`: it lay behind what was given last, and may be one piece with it.
+    /// Keeps what nobody uses any more, and is full of zeros. `follows`: it lay behind what was
+    /// given last, and may be one piece with it.
     pub fn give(&mut self, segment: Rc<Segment>, offset: u64, size: u64, follows: bool) {
         let is_next = |extent: &&mut Extent| follows && Rc::ptr_eq(&extent.segment, &segment) && extent.offset + extent.size == offset;
         match self.free.last_mut().filter(is_next) {

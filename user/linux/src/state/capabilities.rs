@@ -76,7 +76,8 @@ impl Capabilities {
         }
     }
 
-    /// After the user by whom files are looked at was changed alone: what has to do with files goes and comes back.
+    /// After the user by whom files are looked at was changed alone: what has to do with files goes
+    /// and comes back.
     pub fn user_of_files_changed(&mut self, before: u32, after: u32) {
         const OF_FILES: u64 = 1 << OWNERS | 1 << FILES | 1 << FILE_SEARCH | 1 << FILE_OWNER | 1 << FILE_BITS | 1 << 9 | 1 << DEVICES | 1 << 32;
         match (before, after) {
@@ -92,7 +93,8 @@ impl Capabilities {
         Capabilities { permitted, effective: if effective == 0 { permitted } else { 0 }, ..self }
     }
 
-    /// Those that count when real user numbers do: all that there are for the superuser, none for others.
+    /// Those that count when real user numbers do: all that there are for the superuser, none for
+    /// others.
     pub fn of_real(self, user: u32) -> Capabilities {
         Capabilities { effective: if user == 0 { self.permitted } else { 0 }, ..self }
     }

@@ -7,7 +7,8 @@ use alloc::vec::Vec;
 /// "No change" in calls that set several numbers.
 pub const KEEP: u32 = u32::MAX;
 
-/// Real, effective and saved number of a user or a group. They are kept for the program to see; servers do not ask for them.
+/// Real, effective and saved number of a user or a group. They are kept for the program to see;
+/// servers do not ask for them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Numbers {
     pub real: u32,
@@ -24,7 +25,8 @@ impl Numbers {
         [self.real, self.effective, self.saved]
     }
 
-    /// `self` with `wanted` in place of those that are not [`KEEP`]. Who is not privileged may only shuffle the numbers that are there.
+    /// `self` with `wanted` in place of those that are not [`KEEP`]. Who is not privileged may only
+    /// shuffle the numbers that are there.
     pub fn replaced(self, wanted: [u32; 3], privileged: bool) -> Result<Numbers, Errno> {
         if !privileged && wanted.iter().any(|number| !self.knows(*number)) {
             return Err(EPERM);

@@ -104,7 +104,8 @@ impl Limits {
         self.0.get(resource as u32 as usize).copied().ok_or(EINVAL)
     }
 
-    /// Only who may (`CAP_SYS_RESOURCE`) raises a hard limit, and that of descriptors no further than there are any.
+    /// Only who may (`CAP_SYS_RESOURCE`) raises a hard limit, and that of descriptors no further
+    /// than there are any.
     pub fn set(&mut self, resource: u64, [soft, hard]: [u64; 2], may_raise: bool) -> Result<(), Errno> {
         let resource = resource as u32 as usize;
         let place = self.0.get_mut(resource).ok_or(EINVAL)?;

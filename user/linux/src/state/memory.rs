@@ -1,6 +1,8 @@
-//! The program's memory as objects: a Mapping for each area, over a segment of the pool, a file's contents, or what the parent filled it from.
+//! The program's memory as objects: a Mapping for each area, over a segment of the pool, a file's
+//! contents, or what the parent filled it from.
 //!
-//! The mappings of the program, its dynamic linker and its stack were made by the parent, in the library's own object area.
+//! The mappings of the program, its dynamic linker and its stack were made by the parent, in the
+//! library's own object area.
 
 pub mod address_map;
 mod copy_on_write;
@@ -33,7 +35,8 @@ use alloc::vec::Vec;
 use nacre_abi::Rights;
 use nacre_abi::state::MappingState;
 
-/// Least bytes by which the break's memory grows, if there is room: a C library asks for a little first and then for 132 KiB.
+/// Least bytes by which the break's memory grows, if there is room: a C library asks for a little
+/// first and then for 132 KiB.
 const BREAK_STEP: u64 = 0x2_3000;
 
 /// All of the program's memory.
@@ -98,7 +101,8 @@ impl Memory {
         areas.map(|area| area.end - area.start).sum::<u64>().saturating_sub(self.break_surplus())
     }
 
-    /// Bytes that may be written and are the process's own, but for its stack, as `RLIMIT_DATA` counts them.
+    /// Bytes that may be written and are the process's own, but for its stack, as `RLIMIT_DATA`
+    /// counts them.
     pub fn data(&self) -> u64 {
         let is_data = |area: &&Area<Fill>| area.rights.contains(Rights::WRITE) && area.start < HIGHEST && !area.backing.is_shared();
         self.map.areas().filter(is_data).map(|area| area.end - area.start).sum::<u64>().saturating_sub(self.break_surplus())
@@ -110,7 +114,8 @@ impl Memory {
         self.add_part(segment, start, size, offset, rights)
     }
 
-    /// Makes a private part of an area fresh again, where it is: if much, by the hand of the memory's server, so that nobody touches what nobody has touched.
+    /// Makes a private part of an area fresh again, where it is: if much, by the hand of the
+    /// memory's server, so that nobody touches what nobody has touched.
     pub fn renew(&mut self, start: u64, end: u64) -> Result<(), Errno> {
         let Some(area) = self.map.area(start) else { return Ok(()) };
         let Fill::Own(part) = &area.backing else { return Ok(()) };
@@ -171,7 +176,8 @@ impl Memory {
         part.origin.clone()
     }
 
-    /// What the program may do at an address, if there were a page; `None`: it is none of the program's.
+    /// What the program may do at an address, if there were a page; `None`: it is none of the
+    /// program's.
     pub fn usable(&self, address: u64) -> Option<Rights> {
         let area = self.map.area(address)?;
         Some(if let Fill::Beyond(rights) = area.backing { rights } else { area.rights })

@@ -1,4 +1,5 @@
-//! The manager's table of parents, mapped to be read: so that `getppid` asks nobody, and is right when the parent has ended.
+//! The manager's table of parents, mapped to be read: so that `getppid` asks nobody, and is right
+//! when the parent has ended.
 
 use crate::abi::errno::{ENOMEM, Errno};
 use nacre_abi::Rights;

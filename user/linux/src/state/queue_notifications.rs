@@ -3,7 +3,8 @@
 use crate::state::files::open_file::OpenFile;
 use alloc::rc::Rc;
 
-/// Bytes that tell a thread of the C library for whom a message is; the last one says what has happened.
+/// Bytes that tell a thread of the C library for whom a message is; the last one says what has
+/// happened.
 pub const COOKIE: usize = 32;
 
 /// What happens when there is a message.

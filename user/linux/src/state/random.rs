@@ -1,4 +1,5 @@
-//! Numbers that differ from program to program: what a program finds at its start, made of what its first maker found. They are not for secrets, which are asked of the system.
+//! Numbers that differ from program to program: what a program finds at its start, made of what its
+//! first maker found. They are not for secrets, which are asked of the system.
 
 /// Makes them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -6,7 +7,8 @@ pub struct Random {
     state: [u64; 2],
 }
 
-/// The finish of SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014): each bit changes half of all.
+/// The finish of SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators,
+/// 2014): each bit changes half of all.
 fn mixed(word: u64) -> u64 {
     let word = (word ^ word >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let word = (word ^ word >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);

@@ -114,7 +114,8 @@ impl Objects {
     /// The reference that `build` made was copied, or could not be. If nobody has a copy, the
     /// kernel tells the port so.
     pub fn withdraw(&self, index: usize) {
-        // It is there: only `dismantle` destroys it too, and proxies that are being built are not dismantled.
+        // It is there: only `dismantle` destroys it too, and proxies that are being built are not
+        // dismantled.
         let _ = self.handle(index).destroy();
     }
 

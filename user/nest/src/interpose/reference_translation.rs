@@ -117,7 +117,8 @@ impl Way {
             Some(Ref::Peer(_) | Ref::Kept(_) | Ref::Own(_) | Ref::Found(_)) if is_childs && !self.outward => Loan::Original,
             Some(Ref::Peer(_)) if is_childs || !self.outward => Loan::Proxy,
             Some(Ref::Peer(_)) if is_same_origin => Loan::Original,
-            // The server would refuse the proxy, too, and the monitor could not judge what is asked.
+            // The server would refuse the proxy, too, and the monitor could not judge what is
+            // asked.
             Some(Ref::Peer(_)) => Loan::Nothing,
             Some(Ref::Kept(_) | Ref::Own(_) | Ref::Found(_)) => Loan::Proxy,
             _ => Loan::Nothing,

@@ -261,7 +261,8 @@ impl<W: Watch> Relay<W> {
     fn handle_signal(&self, desk: &mut WorkerBuffers, received: &Received) -> Option<Answer<W::Tag>> {
         destroy(&desk.request_slots[..received.references()]);
         if let Some(bits) = received.notification() {
-            // Who keeps the child's space has its first proxy, so both bits of the kernel say there that the child is no more.
+            // Who keeps the child's space has its first proxy, so both bits of the kernel say there
+            // that the child is no more.
             if bits & KERNEL_BITS != 0 && index_of(received.word) == 0 {
                 if self.is_ours() {
                     self.end(self.watch.killed(desk.number));
@@ -335,7 +336,8 @@ impl<W: Watch> Relay<W> {
     #[cold]
     fn failure(&self, received: &Received, status: Status) -> Option<Answer<W::Tag>> {
         if is_gone(status) {
-            // No answer: the client learns that its server is gone, as it would have without us. A server that drops one message may be there for others.
+            // No answer: the client learns that its server is gone, as it would have without us. A
+            // server that drops one message may be there for others.
             if self.objects.original(index_of(received.word)).is_null().unwrap_or(true) {
                 self.translator().retire(received.word);
             }

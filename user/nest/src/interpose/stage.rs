@@ -162,7 +162,8 @@ pub fn run<W: Watch>(watch: W, tag: W::Tag, services: Services, command: &[&[u8]
     run_with(watch, tag, services, Services::pool_for_child, command, arguments)
 }
 
-/// How a monitor makes the memory that its child finds, with flags as those of [`Services::pool_for_child`]; `None`: the child finds ours.
+/// How a monitor makes the memory that its child finds, with flags as those of
+/// [`Services::pool_for_child`]; `None`: the child finds ours.
 pub type MakePool = fn(&Services, u64) -> Option<ChildPool>;
 
 /// The same, for a child that finds other memory.

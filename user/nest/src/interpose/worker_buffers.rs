@@ -84,8 +84,8 @@ impl WorkerBuffers {
         })
     }
 
-    /// The desk of a worker beyond the first, in a room with [`WorkerBuffers::SIZE`] bytes for it, which
-    /// lasts longer than the desk.
+    /// The desk of a worker beyond the first, in a room with [`WorkerBuffers::SIZE`] bytes for it,
+    /// which lasts longer than the desk.
     pub fn in_room(number: usize, room: &Room) -> Option<WorkerBuffers> {
         Some(WorkerBuffers {
             number,

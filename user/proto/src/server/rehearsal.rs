@@ -1,4 +1,5 @@
-//! A request that no kernel carried, through a server's dispatch: what a handler sees, and what would be sent. For tests on the host.
+//! A request that no kernel carried, through a server's dispatch: what a handler sees, and what
+//! would be sent. For tests on the host.
 
 use alloc::vec::Vec;
 

@@ -10,7 +10,8 @@ use nacre_core::object::{self, Thread, WaitKind};
 const ANNOUNCEMENTS: u64 = 16;
 
 impl<'w> Checker<'w> {
-    /// The rings of threads that are ready: the run queue, and those whose schedulers are to be told.
+    /// The rings of threads that are ready: the run queue, and those whose schedulers are to be
+    /// told.
     pub(super) fn ready_rings(&mut self) {
         self.run_queue();
         self.queue_ring("announcements", Physical(RAM_START + ANNOUNCEMENTS), NULL);
@@ -32,7 +33,8 @@ impl<'w> Checker<'w> {
         }
     }
 
-    /// Who has a scheduler never waits in the run queue, and only such threads wait for time; who donates is linked to whom it donates to.
+    /// Who has a scheduler never waits in the run queue, and only such threads wait for time; who
+    /// donates is linked to whom it donates to.
     pub(super) fn check_time(&mut self, thread: Thread<'w>) {
         let at = thread.at;
         let scheduler = self.link(thread.scheduler(), ObjectType::Port, None);

@@ -79,7 +79,8 @@ fn allowed_mode(process: &Process, status: Option<Status>, mode: u64) -> Result<
     Ok(if keeps_group { mode } else { mode & !SET_GROUP })
 }
 
-/// `EPERM` unless the user may give a file to these; of his own ones he may change the group to another of his.
+/// `EPERM` unless the user may give a file to these; of his own ones he may change the group to
+/// another of his.
 fn check_owner(process: &Process, status: Option<Status>, [uid, gid]: [u64; 2]) -> Result<(), Errno> {
     const NONE: u64 = 0xffff_ffff;
     let Some(status) = status.filter(|_| !process.identity.capabilities.has(OWNERS)) else {

@@ -39,7 +39,8 @@ fn joined(first: &[u8], second: &[u8]) -> (Vec<u8>, u64) {
     (bytes, first.len() as u64)
 }
 
-/// Makes something at a place. What is to belong to the user, as `parent` says, is made and given to him with the lock held: the place may mean something else afterwards.
+/// Makes something at a place. What is to belong to the user, as `parent` says, is made and given
+/// to him with the lock held: the place may mean something else afterwards.
 fn make_at(process: &mut Process, place: Place<'_>, parent: Option<Status>, make: impl FnOnce(Reference, &[u8]) -> Result<(), Errno>) -> Answer {
     match parent {
         None => process.ask_at(place, make)?,
@@ -161,7 +162,8 @@ pub fn renameat2(process: &mut Process, frame: &mut Frame) -> Answer {
     rename_from(process, [old_descriptor, old, new_descriptor, new], flags & 0xffff_ffff)
 }
 
-/// The open file that a link is made of: a descriptor without a path, or with the path that leads to one.
+/// The open file that a link is made of: a descriptor without a path, or with the path that leads
+/// to one.
 fn linked_descriptor(process: &Process, descriptor: u64, path: u64, flags: u64) -> Result<Option<Rc<OpenFile>>, Errno> {
     let path = process.memory.path(path)?;
     if path.is_empty() && flags & AT_EMPTY_PATH != 0 && descriptor as u32 != CURRENT as u32 {
@@ -227,7 +229,8 @@ pub fn symlinkat(process: &mut Process, frame: &mut Frame) -> Answer {
     make_symbolic_link(process, target, descriptor, path)
 }
 
-/// Where a symbolic link leads; the names of the process's own files lead where the server says that those are.
+/// Where a symbolic link leads; the names of the process's own files lead where the server says
+/// that those are.
 fn link_target(process: &mut Process, descriptor: u64, path: u64) -> Result<Vec<u8>, Errno> {
     let text = process.memory.path(path)?;
     let text = match own_descriptor(text) {
@@ -279,7 +282,8 @@ pub fn readlinkat(process: &mut Process, frame: &mut Frame) -> Answer {
     read_link(process, descriptor, path, buffer, size)
 }
 
-/// Begins in the directory of which the path stands at this address: where its maker is. If that is gone meanwhile, or not to be entered, it begins in the root directory.
+/// Begins in the directory of which the path stands at this address: where its maker is. If that is
+/// gone meanwhile, or not to be entered, it begins in the root directory.
 pub fn start_in(process: &mut Process, path: u64) {
     const O_DIRECTORY: u64 = 0o200000;
     let Ok(path) = process.memory.path(path).map(Vec::from) else { return };

@@ -1,7 +1,8 @@
 //! `epoll`: sets of files, and what is waited for of each.
 //!
-//! A file that asks for edges is told of again when it has become ready since it was last told of. Pipes and sockets count what comes and goes, so that every change is an edge, as on Linux; of other files
-//! a change is also told of when the program has used it in between.
+//! A file that asks for edges is told of again when it has become ready since it was last told of.
+//! Pipes and sockets count what comes and goes, so that every change is an edge, as on Linux; of
+//! other files a change is also told of when the program has used it in between.
 
 use crate::abi::errno::{Answer, EEXIST, EINVAL, ELOOP, ENOENT, EPERM, Errno};
 use crate::abi::file_flags::S_IFMT;

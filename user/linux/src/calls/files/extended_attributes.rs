@@ -1,4 +1,5 @@
-//! Extended attributes: no file has any, as on a Linux file system that does not keep them. Whether the file is there is still told.
+//! Extended attributes: no file has any, as on a Linux file system that does not keep them. Whether
+//! the file is there is still told.
 
 use crate::abi::errno::{Answer, EOPNOTSUPP};
 use crate::abi::registers::Frame;

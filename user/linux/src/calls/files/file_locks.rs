@@ -1,4 +1,5 @@
-//! Locks of files that other processes meet: of parts (`fcntl`) for the process or for an open file, and of the whole (`flock`). The file's server keeps them.
+//! Locks of files that other processes meet: of parts (`fcntl`) for the process or for an open
+//! file, and of the whole (`flock`). The file's server keeps them.
 
 use crate::abi::errno::{Answer, EINTR, EINVAL, ENOLCK, ENOSYS, EOVERFLOW, ERESTART, Errno};
 use crate::abi::registers::Frame;
@@ -84,7 +85,8 @@ fn lock_owner(process: &mut Process, target: Reference) -> Result<Reference, Err
     process.lock_owner.as_ref().map(OwnedReference::handle).ok_or(ENOLCK)
 }
 
-/// A descriptor of the file was closed: as POSIX has it, all the process's locks of it go, whatever descriptor they were taken through.
+/// A descriptor of the file was closed: as POSIX has it, all the process's locks of it go, whatever
+/// descriptor they were taken through.
 pub fn closed(process: &mut Process, file: &Rc<OpenFile>) {
     if file.is_mailbox() {
         queue_events::leave_mailbox(process, file);

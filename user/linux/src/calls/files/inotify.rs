@@ -1,4 +1,5 @@
-//! `inotify`: hearing what happens to files. Their server keeps the watches; the descriptor is read like a file.
+//! `inotify`: hearing what happens to files. Their server keeps the watches; the descriptor is read
+//! like a file.
 
 use crate::abi::errno::{Answer, EINVAL, ENOSYS};
 use crate::abi::file_flags::{AT_SYMLINK_NOFOLLOW, CURRENT, O_CLOEXEC, O_NONBLOCK};

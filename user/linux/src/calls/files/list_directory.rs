@@ -30,7 +30,8 @@ pub fn getdents64(process: &mut Process, frame: &mut Frame) -> Answer {
     })
 }
 
-/// Works with a directory's listing. Of several threads that use one, one after the other does, because each may wait for the server without the lock.
+/// Works with a directory's listing. Of several threads that use one, one after the other does,
+/// because each may wait for the server without the lock.
 fn with_listing<T>(process: &mut Process, file: &OpenFile, work: impl FnOnce(&mut Process, &mut Listing) -> T) -> T {
     if process.threads.is_first_alone() {
         // A thread that the process forked without may have been at it.
@@ -66,7 +67,8 @@ pub fn position(process: &mut Process, file: &OpenFile) -> u64 {
     with_listing(process, file, |_, listing| listing.position())
 }
 
-/// Moves the position of a directory's listing, as `lseek` does: to the start, or to an offset that the program has seen.
+/// Moves the position of a directory's listing, as `lseek` does: to the start, or to an offset that
+/// the program has seen.
 pub fn seek(process: &mut Process, file: &OpenFile, position: u64) -> Answer {
     with_listing(process, file, |process, listing| {
         if position < listing.position() || position == 0 {

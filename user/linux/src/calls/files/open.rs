@@ -110,7 +110,8 @@ fn open_path(process: &mut Process, descriptor: u64, path: &[u8], flags: u32, mo
     process.open(file, flags & O_CLOEXEC != 0)
 }
 
-/// Whether modes let the user open a place so; the directory that he makes a file in by that, if he does.
+/// Whether modes let the user open a place so; the directory that he makes a file in by that, if he
+/// does.
 fn check_open(process: &mut Process, place: Place<'_>, flags: u32) -> Result<Option<Status>, Errno> {
     let is_new = flags & (O_CREAT | O_EXCL) == O_CREAT | O_EXCL;
     let Some(Found { parent, file }) = permissions::judge(process, place, flags & O_NOFOLLOW == 0 && !is_new)? else {
@@ -130,7 +131,8 @@ fn check_open(process: &mut Process, place: Place<'_>, flags: u32) -> Result<Opt
     }
 }
 
-/// Where a descriptor's file is found by a name: not a pipe or socket, and not what has lost its name.
+/// Where a descriptor's file is found by a name: not a pipe or socket, and not what has lost its
+/// name.
 fn name_of_own(process: &mut Process, number: u64, file: &OpenFile) -> Option<Vec<u8>> {
     let has_name = file.node().is_some() || matches!(file.kind, Kind::Remote(_)) && matches!(file.mode & S_IFMT, S_IFREG | S_IFDIR | S_IFCHR);
     if !has_name || file.is_master() {
@@ -145,7 +147,8 @@ fn name_of_own(process: &mut Process, number: u64, file: &OpenFile) -> Option<Ve
     ((now.device, now.inode) == (then.device, then.inode)).then_some(path)
 }
 
-/// Opens a name of one of the process's own descriptors: its file once more, or, where that has no name, a second descriptor of the same open file.
+/// Opens a name of one of the process's own descriptors: its file once more, or, where that has no
+/// name, a second descriptor of the same open file.
 fn open_own(process: &mut Process, number: u64, flags: u32) -> Answer {
     let file = process.descriptors.get(number).map_err(|_| ENOENT)?;
     if flags & (O_CREAT | O_EXCL) == O_CREAT | O_EXCL {
@@ -190,7 +193,8 @@ pub fn openat(process: &mut Process, frame: &mut Frame) -> Answer {
     open_at(process, descriptor, path, flags, mode)
 }
 
-/// `openat2(directory, path, how, size)`: flags, mode and how to resolve. What lies behind those must be zeros.
+/// `openat2(directory, path, how, size)`: flags, mode and how to resolve. What lies behind those
+/// must be zeros.
 pub fn openat2(process: &mut Process, frame: &mut Frame) -> Answer {
     let [descriptor, address, how, size, ..] = frame.arguments();
     if size < HOW {
@@ -220,7 +224,8 @@ pub fn openat2(process: &mut Process, frame: &mut Frame) -> Answer {
     }
 }
 
-/// Whether the path at `address` may be used as `wanted` (read 4, write 2, execute 1) says. The superuser may do all but execute what nobody may execute.
+/// Whether the path at `address` may be used as `wanted` (read 4, write 2, execute 1) says. The
+/// superuser may do all but execute what nobody may execute.
 fn access_at(process: &mut Process, descriptor: u64, address: u64, wanted: u64, flags: u64) -> Answer {
     if wanted & !7 != 0 {
         return Err(EINVAL);

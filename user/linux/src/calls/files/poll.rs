@@ -1,5 +1,6 @@
-//! Waiting for several files at once. Servers say what is ready, and tell the agent once when that may have changed: they are asked for that again when they have. Of one that does not,
-//! a wait asks again and again, at growing intervals up to [`LONGEST_PAUSE`].
+//! Waiting for several files at once. Servers say what is ready, and tell the agent once when that
+//! may have changed: they are asked for that again when they have. Of one that does not, a wait
+//! asks again and again, at growing intervals up to [`LONGEST_PAUSE`].
 
 use crate::abi::errno::{Answer, EINVAL, Errno};
 use crate::abi::poll_events::{POLLERR, POLLHUP, POLLIN, POLLNVAL, POLLOUT, POLLPRI};
@@ -69,8 +70,9 @@ pub fn optional_duration(process: &Process, address: u64) -> Result<u64, Errno> 
     if address == 0 { Ok(FOR_EVER) } else { duration(&process.memory, address) }
 }
 
-/// Carries out a wait of at most `timeout`, and writes what is left of it to `address` (if that is not 0), in seconds and a `unit` of so many nanoseconds.
-/// As in Linux, it is no error if it cannot be written.
+/// Carries out a wait of at most `timeout`, and writes what is left of it to `address` (if that is
+/// not 0), in seconds and a `unit` of so many nanoseconds. As in Linux, it is no error if it cannot
+/// be written.
 fn telling_rest(process: &mut Process, address: u64, timeout: u64, unit: u64, call: impl FnOnce(&mut Process) -> Answer) -> Answer {
     if address == 0 || timeout == 0 {
         return call(process);

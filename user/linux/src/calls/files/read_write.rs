@@ -30,7 +30,8 @@ fn to_write(process: &Process, descriptor: u64) -> Result<Rc<OpenFile>, Errno> {
     process.descriptors.get(descriptor).and_then(|file| if file.can_write() { Ok(file) } else { Err(EBADF) })
 }
 
-/// How much of a buffer is there: all, or the part before the first byte that is not. `EFAULT` if nothing is.
+/// How much of a buffer is there: all, or the part before the first byte that is not. `EFAULT` if
+/// nothing is.
 fn usable(process: &Process, address: u64, size: u64, rights: Rights) -> Result<u64, Errno> {
     let size = size.min(MOST);
     let extent = process.memory.map.extent(address, size, rights);
@@ -103,7 +104,8 @@ pub fn pwrite64(process: &mut Process, frame: &mut Frame) -> Answer {
     write_from(process, &file, offset, buffer, size)
 }
 
-/// Reads once, into all pieces that can be written: what comes when it comes may not be asked for twice.
+/// Reads once, into all pieces that can be written: what comes when it comes may not be asked for
+/// twice.
 fn read_scattered(process: &mut Process, file: &OpenFile, offset: u64, pieces: &[(u64, u64)]) -> Answer {
     const MOST_GATHERED: u64 = 0x4_0000;
     let mut room: u64 = 0;
@@ -149,7 +151,8 @@ fn read_pieces(process: &mut Process, file: &OpenFile, mut offset: u64, pieces: 
     Ok(total)
 }
 
-/// Writes pieces; those that fit one message together become one, so that a line of output stays whole.
+/// Writes pieces; those that fit one message together become one, so that a line of output stays
+/// whole.
 fn write_pieces(process: &mut Process, file: &OpenFile, mut offset: u64, pieces: &[(u64, u64)]) -> Answer {
     let size = pieces.iter().fold(0, |sum: u64, piece| sum.saturating_add(piece.1));
     if size <= PIECE as u64 && pieces.iter().filter(|piece| piece.1 != 0).count() > 1 {
@@ -214,7 +217,8 @@ pub fn pwritev(process: &mut Process, frame: &mut Frame) -> Answer {
     write_pieces(process, &file, offset, &vectors(process, pieces, count)?)
 }
 
-/// Flags of `preadv2` and `pwritev2`: what is known of them changes nothing here, but for writes at the end.
+/// Flags of `preadv2` and `pwritev2`: what is known of them changes nothing here, but for writes at
+/// the end.
 fn transfer_flags(flags: u64, known: u64) -> Result<u64, Errno> {
     let flags = flags & 0xffff_ffff;
     if flags & !known == 0 { Ok(flags) } else { Err(EOPNOTSUPP) }
@@ -291,7 +295,8 @@ pub fn ftruncate(process: &mut Process, frame: &mut Frame) -> Answer {
     Ok(0)
 }
 
-/// `fallocate(descriptor, mode, offset, size)`: makes the file as long as that, or a hole in it; memory is taken when it is written.
+/// `fallocate(descriptor, mode, offset, size)`: makes the file as long as that, or a hole in it;
+/// memory is taken when it is written.
 pub fn fallocate(process: &mut Process, frame: &mut Frame) -> Answer {
     let [descriptor, mode, offset, size, ..] = frame.arguments();
     let end = position(offset)?.checked_add(position(size)?).ok_or(EINVAL)?;

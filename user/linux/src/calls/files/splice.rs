@@ -1,4 +1,5 @@
-//! `splice`, `tee` and `vmsplice`: bytes that go into pipes and out of them without the program's memory between. What a pipe gives is looked at first, and taken when it has arrived.
+//! `splice`, `tee` and `vmsplice`: bytes that go into pipes and out of them without the program's
+//! memory between. What a pipe gives is looked at first, and taken when it has arrived.
 
 use crate::abi::errno::{Answer, EAGAIN, EBADF, EINVAL, ERESTART, ERESTART_UNHANDLED, ESPIPE, Errno};
 use crate::abi::file_flags::O_APPEND;
@@ -107,7 +108,8 @@ fn out_of_pipe(process: &mut Process, from: &Rc<OpenFile>, to: &Rc<OpenFile>, of
     })
 }
 
-/// Moves bytes of a file into a pipe. What the pipe does not take stays in the file, if that has a position; else it is waited for.
+/// Moves bytes of a file into a pipe. What the pipe does not take stays in the file, if that has a
+/// position; else it is waited for.
 fn into_pipe(process: &mut Process, from: &OpenFile, to: &Rc<OpenFile>, offset: u64, (size, dont_wait): (u64, bool)) -> Answer {
     let mut buffer = vec![0; STEP.min(size as usize)];
     let has_position = from.is_regular();

@@ -1,11 +1,13 @@
-//! What a process may do of what is the superuser's: sets of capabilities, as a container's first user has them. Servers do not ask for them.
+//! What a process may do of what is the superuser's: sets of capabilities, as a container's first
+//! user has them. Servers do not ask for them.
 
 use crate::abi::errno::{Answer, EINVAL, EPERM, ESRCH, Errno};
 use crate::abi::registers::Frame;
 use crate::process::Process;
 use crate::state::capabilities::{ALL, CAPABILITIES, LAST};
 
-/// How many words of 32 bits a set has in the form that a header names; one that is not known is replaced.
+/// How many words of 32 bits a set has in the form that a header names; one that is not known is
+/// replaced.
 fn words_of(process: &mut Process, header: u64) -> Result<Option<u64>, Errno> {
     const VERSION_3: u32 = 0x2008_0522;
     match process.memory.read_half(header)? {

@@ -1,4 +1,5 @@
-//! Who the process is: user and group numbers, process and session numbers, the system's name, limits.
+//! Who the process is: user and group numbers, process and session numbers, the system's name,
+//! limits.
 
 use crate::abi::errno::{Answer, EINVAL, EPERM, Errno};
 use crate::abi::registers::Frame;
@@ -27,7 +28,8 @@ pub fn getegid(process: &mut Process, _: &mut Frame) -> Answer {
     Ok(u64::from(process.identity.group.effective))
 }
 
-/// The three numbers that `setuid`-like calls set: all if privileged, else the effective one, to the real or the saved.
+/// The three numbers that `setuid`-like calls set: all if privileged, else the effective one, to
+/// the real or the saved.
 pub fn single(numbers: Numbers, number: u64, privileged: bool) -> Result<[u32; 3], Errno> {
     match number as u32 {
         KEEP => Err(EINVAL),
@@ -37,7 +39,8 @@ pub fn single(numbers: Numbers, number: u64, privileged: bool) -> Result<[u32; 3
     }
 }
 
-/// The three numbers that `setreuid`-like calls set. Without privilege the real one becomes the real or the effective.
+/// The three numbers that `setreuid`-like calls set. Without privilege the real one becomes the
+/// real or the effective.
 pub fn pair(numbers: Numbers, real: u64, effective: u64, privileged: bool) -> Result<[u32; 3], Errno> {
     let (real, effective) = (real as u32, effective as u32);
     if !privileged && ![KEEP, numbers.real, numbers.effective].contains(&real) {

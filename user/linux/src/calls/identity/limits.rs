@@ -1,4 +1,5 @@
-//! Resource limits and what is used. Descriptors, addresses and the break are limited here, processes and signals by the manager.
+//! Resource limits and what is used. Descriptors, addresses and the break are limited here,
+//! processes and signals by the manager.
 
 use crate::abi::errno::{Answer, EINVAL};
 use crate::abi::registers::Frame;
@@ -25,7 +26,8 @@ pub fn setrlimit(process: &mut Process, frame: &mut Frame) -> Answer {
     Ok(0)
 }
 
-/// `prlimit64(process, resource, new, old)`: of another process, its own library says and sets them.
+/// `prlimit64(process, resource, new, old)`: of another process, its own library says and sets
+/// them.
 pub fn prlimit64(process: &mut Process, frame: &mut Frame) -> Answer {
     let [target, resource, new, old, ..] = frame.arguments();
     let (target, resource) = (u64::from(target as u32), u64::from(resource as u32));

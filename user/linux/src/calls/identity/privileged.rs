@@ -1,4 +1,5 @@
-//! What only the superuser may do and nobody can do here: others are told that they may not (`EPERM`), as on Linux; the superuser is told that it is not there (`ENOSYS`).
+//! What only the superuser may do and nobody can do here: others are told that they may not
+//! (`EPERM`), as on Linux; the superuser is told that it is not there (`ENOSYS`).
 
 use crate::abi::errno::{Answer, EINVAL, ENOSYS, ENOTDIR, EPERM, Errno};
 use crate::abi::file_flags::CURRENT;

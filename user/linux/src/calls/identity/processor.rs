@@ -54,7 +54,8 @@ pub fn rseq(_: &mut Process, _: &mut Frame) -> Answer {
     Err(ENOSYS)
 }
 
-/// `membarrier(command, flags, ..)`: every other thread of the process is stopped for a moment, which is a barrier wherever it runs.
+/// `membarrier(command, flags, ..)`: every other thread of the process is stopped for a moment,
+/// which is a barrier wherever it runs.
 pub fn membarrier(process: &mut Process, frame: &mut Frame) -> Answer {
     const QUERY: u64 = 0;
     const GLOBAL: u64 = 1;

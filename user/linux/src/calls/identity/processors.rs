@@ -1,4 +1,5 @@
-//! Processors, as far as the program is told of them: how many there are says the parent, which ones a thread was to run on is kept and told.
+//! Processors, as far as the program is told of them: how many there are says the parent, which
+//! ones a thread was to run on is kept and told.
 
 use crate::abi::errno::{Answer, EFAULT, EINVAL, EPERM};
 use crate::abi::registers::Frame;

@@ -1,4 +1,5 @@
-//! Scheduling: policies, priorities and masks of processors, kept for the program to see. Time is given out by the schedulers below the process.
+//! Scheduling: policies, priorities and masks of processors, kept for the program to see. Time is
+//! given out by the schedulers below the process.
 
 use crate::abi::errno::{Answer, E2BIG, EACCES, EINVAL, ENOSYS, EPERM, ESRCH, Errno};
 use crate::abi::registers::Frame;
@@ -19,7 +20,8 @@ const MOST: u64 = 99;
 /// Nanoseconds of a slice.
 const SLICE: u64 = 4_000_000;
 
-/// `ESRCH` unless it is the own process, one of its threads, or another process; whether it is the own.
+/// `ESRCH` unless it is the own process, one of its threads, or another process; whether it is the
+/// own.
 fn is_own(process: &mut Process, which: u64) -> Result<bool, Errno> {
     let which = which & 0xffff_ffff;
     if (which as i32) < 0 {
@@ -129,7 +131,8 @@ pub fn sched_rr_get_interval(process: &mut Process, frame: &mut Frame) -> Answer
     Ok(0)
 }
 
-/// Words of a `struct sched_attr`: size and policy; flags; nice value and priority; three of deadlines.
+/// Words of a `struct sched_attr`: size and policy; flags; nice value and priority; three of
+/// deadlines.
 const ATTRIBUTES: usize = 6;
 
 /// `sched_setattr(process, attributes, flags)`.

@@ -1,4 +1,5 @@
-//! What the system is called. The names of the host and its domain are the manager's, for its whole world.
+//! What the system is called. The names of the host and its domain are the manager's, for its whole
+//! world.
 
 use crate::abi::errno::{Answer, EINVAL, ENOSYS, EPERM};
 use crate::abi::registers::Frame;

@@ -1,7 +1,8 @@
 //! Futexes: words of the program's memory on which its threads wait for each other.
 //!
-//! Who waits stands in its thread's [`Wait`]; the tickets say who came first. A word is named by its address. Words in memory that processes share are
-//! waited at with the memory's server, unless the call says that they are private: see [`futex_shared`](crate::operations::shared_futex).
+//! Who waits stands in its thread's [`Wait`]; the tickets say who came first. A word is named by
+//! its address. Words in memory that processes share are waited at with the memory's server, unless
+//! the call says that they are private: see [`futex_shared`](crate::operations::shared_futex).
 
 use crate::abi::errno::{Answer, EAGAIN, EDEADLK, EINTR, EINVAL, ENOSYS, EPERM, ERESTART, ERESTART_ALWAYS, ERESTART_SLEEP, ESRCH, ETIMEDOUT};
 use crate::abi::errno::Errno;
@@ -53,7 +54,8 @@ fn wait(process: &mut Process, address: u64, expected: u32, bits: u32, until: Un
         return Err(EAGAIN);
     }
     match wait_woken(process, address, bits, until) {
-        // As on Linux: a wait without a limit is made again, one with a limit gives EINTR if a handler ran.
+        // As on Linux: a wait without a limit is made again, one with a limit gives EINTR if a
+        // handler ran.
         Err(EINTR) if matches!(until, Until::Ever) => Err(ERESTART),
         Err(EINTR) => Err(ERESTART_SLEEP),
         other => other.map(|()| 0),

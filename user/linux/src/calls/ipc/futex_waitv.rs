@@ -1,6 +1,7 @@
 //! `futex_waitv`: a thread waits for several words at once, until one of them is woken.
 //!
-//! Words in memory that processes share are looked at now and then instead: one whose value has changed counts as woken.
+//! Words in memory that processes share are looked at now and then instead: one whose value has
+//! changed counts as woken.
 
 use crate::abi::errno::{Answer, EAGAIN, EINVAL, ERESTART, ETIMEDOUT, Errno};
 use crate::abi::futex_numbers::ALL_BITS;
@@ -52,7 +53,8 @@ fn changed(process: &mut Process, words: &[Word], shared_alone: bool) -> Result<
     Ok(None)
 }
 
-/// Waits until one of the words that the thread awaits was woken, or one of those that are shared has changed.
+/// Waits until one of the words that the thread awaits was woken, or one of those that are shared
+/// has changed.
 fn wait(process: &mut Process, words: &[Word], until: Until) -> Answer {
     let any_shared = words.iter().any(|word| word.is_shared);
     let [mut pause, longest] = PAUSES;

@@ -1,6 +1,9 @@
-//! POSIX's queues of messages (`mq_open` and its like). The service that has pipes has them too; a descriptor of one is an end of it.
+//! POSIX's queues of messages (`mq_open` and its like). The service that has pipes has them too; a
+//! descriptor of one is an end of it.
 //!
-//! A process that is to be told of a message is notified through its agent, which asks what came and makes a signal of it, or writes the cookie to the socket that a thread of the C library reads.
+//! A process that is to be told of a message is notified through its agent, which asks what came
+//! and makes a signal of it, or writes the cookie to the socket that a thread of the C library
+//! reads.
 
 use crate::abi::errno::{Answer, EAGAIN, EBADF, EFAULT, EINTR, EINVAL, ENOENT, ENOSYS, ERESTART, ETIMEDOUT, Errno};
 use crate::abi::file_flags::{MAILBOX, O_ACCESS, O_NONBLOCK, O_WRONLY};

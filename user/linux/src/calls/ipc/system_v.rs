@@ -1,4 +1,5 @@
-//! System V's segments, semaphores and queues of messages: what the three have in common. The service that has pipes has them too, for all processes of a world.
+//! System V's segments, semaphores and queues of messages: what the three have in common. The
+//! service that has pipes has them too, for all processes of a world.
 
 pub mod memory;
 pub mod messages;
@@ -18,7 +19,8 @@ const IPC_STAT: u32 = 2;
 const IPC_INFO: u32 = 3;
 /// Sixty-four bits are meant, as always here.
 const IPC_64: u32 = 0x100;
-/// Words that all three have in common in what the service says: key, owner, maker, mode, number, time of change.
+/// Words that all three have in common in what the service says: key, owner, maker, mode, number,
+/// time of change.
 const COMMON: usize = 8;
 /// Words of a `struct ipc_perm`.
 const PERMISSIONS: usize = 6;
@@ -62,7 +64,8 @@ fn state_of(process: &mut Process, kind: u64, number: u64) -> Result<Vec<u64>, E
     if words.len() > COMMON { Ok(words) } else { Err(EINVAL) }
 }
 
-/// The commands that are the same for all three; `None` for others. `tell` makes of what is known Linux's structure, behind the permissions; `bytes`: where that says how much a queue holds.
+/// The commands that are the same for all three; `None` for others. `tell` makes of what is known
+/// Linux's structure, behind the permissions; `bytes`: where that says how much a queue holds.
 fn control(
     process: &mut Process,
     kind: u64,

@@ -23,7 +23,8 @@ fn is_known(advice: u64) -> bool {
     matches!(advice, 0..=4 | 8..=25)
 }
 
-/// A private part of the range: fresh again, whatever it was. The map stays as it is, so that other threads may use what is around it, or it.
+/// A private part of the range: fresh again, whatever it was. The map stays as it is, so that other
+/// threads may use what is around it, or it.
 fn forget(process: &mut Process, start: u64, end: u64) -> Result<(), Errno> {
     let Some(area) = process.memory.map.area(start) else { return Ok(()) };
     let (from, rights) = (area.start, area.rights);

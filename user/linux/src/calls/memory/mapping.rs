@@ -117,7 +117,8 @@ fn map(process: &mut Process, frame: &mut Frame) -> Answer {
 /// Fresh memory.
 fn map_anonymous(process: &mut Process, address: u64, size: u64, flags: u64, rights: Rights) -> Answer {
     if flags & MAP_TYPE != MAP_PRIVATE {
-        // A segment of its own lives until its last holder goes, whoever made it, and shows other processes nothing else of this one.
+        // A segment of its own lives until its last holder goes, whoever made it, and shows other
+        // processes nothing else of this one.
         let segment = process.services.segment(size)?;
         let start = place(process, address, size, flags)?;
         process.memory.add_part(segment, start, size, 0, rights)?;
@@ -140,7 +141,8 @@ fn is_zero_device(process: &mut Process, file: &OpenFile) -> Result<bool, Errno>
     Ok(is_device && file_status::of_file(process, file)?.rdevice == ZERO_DEVICE)
 }
 
-/// The file's contents as they change. `None`: its server does not give them so, and the file as it is will do.
+/// The file's contents as they change. `None`: its server does not give them so, and the file as it
+/// is will do.
 fn shared_file(file: &OpenFile, size: u64, offset: u64, rights: Rights) -> Result<Option<Rc<Segment>>, Errno> {
     let end = offset.checked_add(size).filter(|end| *end <= i64::MAX as u64).ok_or(EOVERFLOW)?;
     match file.share_contents(end) {

@@ -1,4 +1,5 @@
-//! Memory that is locked. No page ever leaves memory here, so that locks are only counted and held to their limit; `msync` and `madvise` refuse what they forbid.
+//! Memory that is locked. No page ever leaves memory here, so that locks are only counted and held
+//! to their limit; `msync` and `madvise` refuse what they forbid.
 
 use crate::abi::errno::{Answer, EAGAIN, EINVAL, ENOMEM, EPERM, Errno};
 use crate::abi::registers::Frame;

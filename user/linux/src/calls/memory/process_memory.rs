@@ -42,7 +42,8 @@ fn pieces(process: &Process, address: u64, count: u64) -> Result<Vec<(u64, u64)>
     if pieces.iter().any(|(_, size)| (*size as i64) < 0) { Err(EINVAL) } else { Ok(pieces) }
 }
 
-/// The next part of two lists of pieces at once, of at most [`MOST`] bytes: both addresses, and its size.
+/// The next part of two lists of pieces at once, of at most [`MOST`] bytes: both addresses, and its
+/// size.
 fn next(there: &mut Vec<(u64, u64)>, here: &mut Vec<(u64, u64)>) -> Option<([u64; 2], u64)> {
     for list in [&mut *there, here] {
         while list.last().is_some_and(|(_, size)| *size == 0) {

@@ -1,4 +1,5 @@
-//! Memory that processes share: files for it, seals on them, and waiting for each other at its words. The server of the memory keeps the queues.
+//! Memory that processes share: files for it, seals on them, and waiting for each other at its
+//! words. The server of the memory keeps the queues.
 
 use crate::abi::errno::{Answer, EBUSY, EINVAL, ENAMETOOLONG, ENOMEM};
 use crate::abi::file_flags::{O_RDWR, S_IFREG};

@@ -1,4 +1,5 @@
-//! Waiting for children, and the numbers of processes, groups and sessions: all of them the manager's to say.
+//! Waiting for children, and the numbers of processes, groups and sessions: all of them the
+//! manager's to say.
 
 use crate::abi::errno::{Answer, EAGAIN, ECHILD, EINTR, EINVAL, ENOSYS, EPERM, ERESTART, ESRCH, Errno};
 use crate::abi::registers::Frame;
@@ -31,7 +32,8 @@ fn wait(process: &mut Process, which: i64, options: u64) -> Result<Changed, Errn
     loop {
         let is_wait = options & WNOHANG == 0;
         let which = if is_wait { await_change(process, which, options | WNOWAIT)? as i64 } else { which };
-        // Nothing cuts this call off, so what it takes is not lost, however many layers it comes through.
+        // Nothing cuts this call off, so what it takes is not lost, however many layers it comes
+        // through.
         let taken = match process::wait(Reference::PARENT, which as u64, options | if is_wait { WNOHANG } else { 0 }) {
             Err(ENOSYS) => Err(ECHILD),
             taken => taken,
@@ -42,14 +44,16 @@ fn wait(process: &mut Process, which: i64, options: u64) -> Result<Changed, Errn
         }
         let found = taken?;
         if found.pid != 0 && process.has_agent() {
-            // The signal about it was sent before, and is met before the program goes on, however long the way to the agent is.
+            // The signal about it was sent before, and is met before the program goes on, however
+            // long the way to the agent is.
             process.fetch_signals();
         }
         return Ok(Changed { pid: found.pid, status: found.status, user: found.user, times: [found.user_time, found.system_time] });
     }
 }
 
-/// Waits until a child has changed: which. A signal can cut that off, even when the answer has come to a monitor between the manager and us; so nothing is taken yet.
+/// Waits until a child has changed: which. A signal can cut that off, even when the answer has come
+/// to a monitor between the manager and us; so nothing is taken yet.
 fn await_change(process: &mut Process, which: i64, options: u64) -> Result<u64, Errno> {
     let message = Message::new(process::wait::LABEL, [which as u64, options, 0, 0, 0, 0]);
     let received = process.exchange(Reference::PARENT, &message, Buffers::NONE).map_err(|error| match error {
@@ -147,7 +151,8 @@ pub fn waitid(process: &mut Process, frame: &mut Frame) -> Answer {
     Ok(0)
 }
 
-/// Pid, parent, group and session of a process; of itself (0), what the only process knows, if there is no manager.
+/// Pid, parent, group and session of a process; of itself (0), what the only process knows, if
+/// there is no manager.
 fn numbers(process: u64) -> Result<[u64; 4], Errno> {
     match process::numbers(Reference::PARENT, process & 0xffff_ffff) {
         Ok(reply) => Ok([reply.pid, reply.parent, reply.group, reply.session]),

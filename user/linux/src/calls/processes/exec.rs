@@ -1,4 +1,5 @@
-//! `execve`: the process becomes another program, where it is ([`renewal`]) or in an environment of its own that takes the place of this one.
+//! `execve`: the process becomes another program, where it is ([`renewal`]) or in an environment of
+//! its own that takes the place of this one.
 
 mod renewal;
 
@@ -117,7 +118,8 @@ impl Command {
         Ok(if whole.len() < PATH_MAX as usize { whole } else { Vec::new() })
     }
 
-    /// Opens the file, unless a descriptor names it, and keeps others from writing it. Its mode and a reference of the caller's.
+    /// Opens the file, unless a descriptor names it, and keeps others from writing it. Its mode and
+    /// a reference of the caller's.
     fn open(&mut self, process: &mut Process) -> Result<(OwnedReference, u64), Errno> {
         let files = process.services.files()?;
         let (opened, mode) = match self.opened.take() {
@@ -169,7 +171,8 @@ fn execute_at(process: &mut Process, frame: &mut Frame, directory: u64, path: u6
     let arguments = strings(process, arguments, &mut total)?;
     let environment = strings(process, environment, &mut total)?;
     let mut command = named(process, directory, path, flags)?;
-    // The path as it was given: /proc/self/exe makes an `exe`, by which busybox knows that it has run itself.
+    // The path as it was given: /proc/self/exe makes an `exe`, by which busybox knows that it has
+    // run itself.
     let called = name(if path.is_empty() { &command.path } else { path });
     (command.arguments, command.environment) = (arguments, environment);
     if command.arguments.is_empty() {
@@ -201,7 +204,8 @@ fn named(process: &mut Process, descriptor: u64, path: &'static [u8], flags: u64
     Ok(Command { path, arguments: Vec::new(), environment: Vec::new(), opened: None, hold: None, directory, place: None })
 }
 
-/// The file of a descriptor, by the path that scripts know it by; if it is open as a path alone, by that path.
+/// The file of a descriptor, by the path that scripts know it by; if it is open as a path alone, by
+/// that path.
 fn of_descriptor(process: &mut Process, number: u64) -> Result<Command, Errno> {
     let file = process.descriptors.get(number)?;
     if !file.is_regular() {
@@ -224,7 +228,8 @@ fn of_descriptor(process: &mut Process, number: u64) -> Result<Command, Errno> {
     Ok(Command { path, arguments: Vec::new(), environment: Vec::new(), opened: Some((reference, status.mode)), hold: None, directory: process.services.files()?, place })
 }
 
-/// Runs a command, or the interpreter of a script, in a process that has the name `called` from then on.
+/// Runs a command, or the interpreter of a script, in a process that has the name `called` from
+/// then on.
 fn run(process: &mut Process, frame: &mut Frame, mut command: Command, called: [u8; 16]) -> Answer {
     let mut legacy = Legacy::of(process);
     legacy.data.name = called;
@@ -261,7 +266,8 @@ fn run(process: &mut Process, frame: &mut Frame, mut command: Command, called: [
                 stays = false;
                 continue;
             }
-            // What it takes over says whose it runs as; nothing of what its caller could have spoiled is there.
+            // What it takes over says whose it runs as; nothing of what its caller could have
+            // spoiled is there.
             Err(_) if maker.found != owners => {
                 // A file whose owner changes again and again is like a script that runs itself.
                 depth += usize::from(owners != [None; 2]);
@@ -313,7 +319,8 @@ fn random(process: &mut Process) -> Result<[u8; 16], Refusal> {
     Ok(random)
 }
 
-/// Real, effective and saved user and group of a program that runs as these owners, if there are any and it may: what is saved is what is effective.
+/// Real, effective and saved user and group of a program that runs as these owners, if there are
+/// any and it may: what is saved is what is effective.
 fn owner_as(process: &Process, [user, group]: resource_source::Owners) -> [u32; 6] {
     let [real, effective, _, real_group, effective_group, _] = process.identity.owner();
     let may = |owner: Option<u32>| owner.filter(|_| !process.traits.no_new_privileges);
@@ -321,7 +328,8 @@ fn owner_as(process: &Process, [user, group]: resource_source::Owners) -> [u32; 
     [real, user, user, real_group, group, group]
 }
 
-/// The manager hears whom the program that follows belongs to; one that is not its caller's is not told of its parent's end.
+/// The manager hears whom the program that follows belongs to; one that is not its caller's is not
+/// told of its parent's end.
 fn tell_owner(process: &Process, owner: [u32; 6], _: &NoReturn) {
     let [real, effective, saved, real_group, effective_group, _] = owner;
     if owner != process.identity.owner() {

@@ -1,5 +1,6 @@
-//! `fork` and its kin: another process with a copy of what this one is. Private memory is copied at once; what only others write, or all may see, is shown to both.
-//! With `CLONE_VM` all memory that there is at that moment is shown to both, and nothing is copied.
+//! `fork` and its kin: another process with a copy of what this one is. Private memory is copied at
+//! once; what only others write, or all may see, is shown to both. With `CLONE_VM` all memory that
+//! there is at that moment is shown to both, and nothing is copied.
 
 use crate::abi::errno::{Answer, EINVAL, ENOSYS, Errno};
 use crate::abi::registers::Frame;
@@ -87,7 +88,8 @@ pub fn clone(process: &mut Process, frame: &mut Frame, request: &Request) -> Ans
     if flags & CLONE_SIGHAND != 0 && flags & CLONE_VM == 0 || request.exit_signal > 64 || excluded {
         return Err(EINVAL);
     }
-    // A table of descriptors, or of handlers, is only shared by threads here; of memory, what there is now.
+    // A table of descriptors, or of handlers, is only shared by threads here; of memory, what there
+    // is now.
     let shares = flags & (CLONE_FILES | CLONE_SIGHAND | CLONE_PARENT) != 0;
     if shares || flags & !KNOWN != 0 {
         process.report(format_args!("clone: flags {flags:#x} are not supported"));
@@ -135,7 +137,8 @@ fn create(process: &mut Process, frame: &Frame, request: &Request) -> Answer {
     Ok(pid)
 }
 
-/// Reservation of a child at the process manager. The manager aborts the child when this value is dropped before `commit`.
+/// Reservation of a child at the process manager. The manager aborts the child when this value is
+/// dropped before `commit`.
 struct Reserved {
     pid: u64,
     port: OwnedReference,

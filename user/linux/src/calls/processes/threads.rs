@@ -15,7 +15,8 @@ use nacre_abi::state::ThreadState;
 use nacre_proto::process as manager;
 use nacre_sys::Reference;
 
-/// Flags that a thread runs with besides those of its maker: interrupts on, and the bit that is always set.
+/// Flags that a thread runs with besides those of its maker: interrupts on, and the bit that is
+/// always set.
 const FLAGS: u64 = 0x202;
 const CLONE_VM: u64 = 0x100;
 const CLONE_SIGHAND: u64 = 0x800;
@@ -57,7 +58,8 @@ fn check(request: &Request) -> Result<(), Errno> {
     if request.flags & CLONE_SETTLS != 0 && request.pointer >= USER_END { Err(EPERM) } else { Ok(()) }
 }
 
-/// Makes a thread that goes on where the caller's call returns, on a stack of its own, with 0 for the call's result.
+/// Makes a thread that goes on where the caller's call returns, on a stack of its own, with 0 for
+/// the call's result.
 fn create(process: &mut Process, frame: &Frame, request: &Request) -> Answer {
     check(request)?;
     let spare = process.threads.obtain()?;

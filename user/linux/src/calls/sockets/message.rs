@@ -1,4 +1,5 @@
-//! Messages through sockets: `send`, `recv` and their like. What is longer than a message of the system goes in parts.
+//! Messages through sockets: `send`, `recv` and their like. What is longer than a message of the
+//! system goes in parts.
 
 use crate::abi::errno::{Answer, EFAULT, ENOMEM, Errno};
 use crate::abi::registers::Frame;
@@ -167,7 +168,8 @@ pub fn recvmsg(process: &mut Process, frame: &mut Frame) -> Answer {
     receive_header(process, &file, socket, at, flags)
 }
 
-/// `recvmmsg(descriptor, messages, count, flags, timeout)`: as on Linux, the time is looked at only between messages.
+/// `recvmmsg(descriptor, messages, count, flags, timeout)`: as on Linux, the time is looked at only
+/// between messages.
 pub fn recvmmsg(process: &mut Process, frame: &mut Frame) -> Answer {
     let [descriptor, at, count, flags, timeout, _] = frame.arguments();
     let limit = if timeout == 0 { None } else { Some(clock_reading::duration(&process.memory, timeout)?) };

@@ -93,7 +93,8 @@ pub fn setsockopt(process: &mut Process, frame: &mut Frame) -> Answer {
     }
     file.options.set(options);
     if (level, option) == (SOL_SOCKET, SO_PASSCRED) && passes_credentials(&file) && !socket.has_messages() {
-        // To receive nothing with this flag says that senders are to be told from now on. What comes of it does not matter.
+        // To receive nothing with this flag says that senders are to be told from now on. What
+        // comes of it does not matter.
         let _ = channel::receive(file.reference()?, MSG_DONTWAIT | MSG_CREDENTIALS, 0, 0, 0, &mut [0; 64][..]);
     }
     Ok(0)

@@ -44,7 +44,8 @@ fn refuse_to_set(time: [u64; 2]) -> Answer {
     if time[0] >= LATEST { Err(EINVAL) } else { Err(EPERM) }
 }
 
-/// `clock_settime(clock, time)`: of all clocks, only that of the calendar can be set, and those of processor time that are named.
+/// `clock_settime(clock, time)`: of all clocks, only that of the calendar can be set, and those of
+/// processor time that are named.
 pub fn clock_settime(process: &mut Process, frame: &mut Frame) -> Answer {
     let [number, time, ..] = frame.arguments();
     let names_somebody = (number as i32) < 0;
@@ -121,7 +122,8 @@ fn sleep_until(process: &mut Process, end: u64) -> Result<(), u64> {
     }
 }
 
-/// Sleeps for a while, or for what is left of a sleep that was cut off and is made again. `remaining`: where to say what is left, or 0.
+/// Sleeps for a while, or for what is left of a sleep that was cut off and is made again.
+/// `remaining`: where to say what is left, or 0.
 fn sleep_for(process: &mut Process, span: u64, remaining: u64) -> Answer {
     let end = match process.me().deadline.take() {
         Some(end) => end,

@@ -1,4 +1,5 @@
-//! Timers: `alarm`, `setitimer`, `timer_create` and its like. The agent waits for the first that is due.
+//! Timers: `alarm`, `setitimer`, `timer_create` and its like. The agent waits for the first that is
+//! due.
 //!
 //! States of a timer: disarmed (no moment); armed. All moments are of the monotonic clock.
 

@@ -1,4 +1,5 @@
-//! Reading and writing open files, wherever they are: by messages to their server, or inside the process. Both may wait, without the library's lock.
+//! Reading and writing open files, wherever they are: by messages to their server, or inside the
+//! process. Both may wait, without the library's lock.
 
 use crate::abi::errno::{EAGAIN, EINTR, EIO, EPIPE, ERESTART, ESPIPE, Errno};
 use crate::operations::files::in_process_io;
@@ -18,14 +19,16 @@ use nacre_sys::{Reference, SpanMut};
 use nacre_sys::ipc::{Buffers, Message};
 
 impl Process {
-    /// Reads from `offset`, or from the file's own position. Less than was asked for comes at the end, and when the rest would have to be waited for.
+    /// Reads from `offset`, or from the file's own position. Less than was asked for comes at the
+    /// end, and when the rest would have to be waited for.
     pub fn read(&mut self, file: &OpenFile, offset: u64, into: &mut [u8]) -> Result<usize, Errno> {
         let most = into.len();
         // A server may say anything.
         read_anywhere(self, file, offset, into).map(|count| count.min(most))
     }
 
-    /// Writes at `offset`, or at the file's own position. Less than was asked for is written when there is no room, or it would have to be waited for.
+    /// Writes at `offset`, or at the file's own position. Less than was asked for is written when
+    /// there is no room, or it would have to be waited for.
     pub fn write(&mut self, file: &OpenFile, offset: u64, from: &[u8]) -> Result<usize, Errno> {
         let from = &from[..limit_checks::within_file_size(self, file, offset, from.len())?];
         // A server may say anything.
@@ -166,7 +169,8 @@ fn write_inside(process: &mut Process, file: &OpenFile, from: &[u8]) -> Result<u
     }
 }
 
-/// Carries out an operation on a file inside the process as soon as it can be; `EAGAIN` from it means that it cannot yet.
+/// Carries out an operation on a file inside the process as soon as it can be; `EAGAIN` from it
+/// means that it cannot yet.
 fn when_possible(process: &mut Process, file: &OpenFile, mut operation: impl FnMut(&mut Process) -> Result<usize, Errno>) -> Result<usize, Errno> {
     loop {
         match operation(process) {

@@ -1,4 +1,5 @@
-//! Who is told of a file's events by a signal: `F_SETOWN`, `F_SETSIG` and `O_ASYNC`. Pipes and sockets tell the agent of whatever changes, which looks what it was.
+//! Who is told of a file's events by a signal: `F_SETOWN`, `F_SETSIG` and `O_ASYNC`. Pipes and
+//! sockets tell the agent of whatever changes, which looks what it was.
 
 use crate::abi::errno::{Answer, EINVAL, EPIPE, ESRCH, Errno};
 use crate::abi::file_flags::O_ASYNC;

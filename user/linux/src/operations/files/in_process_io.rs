@@ -108,7 +108,8 @@ pub fn fire_file_timers(process: &mut Process, now: u64) -> Option<u64> {
     next
 }
 
-/// Counters of other processes' descriptors must be where those find them too: a server keeps them from now on.
+/// Counters of other processes' descriptors must be where those find them too: a server keeps them
+/// from now on.
 pub fn move_counters(process: &mut Process) {
     for number in process.descriptors.open_in(0, u64::MAX) {
         let Ok(file) = process.descriptors.get(number) else { continue };

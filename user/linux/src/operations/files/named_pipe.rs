@@ -1,4 +1,5 @@
-//! Named pipes: a file in a directory, and the pipe of the channel service that is found by the file's number.
+//! Named pipes: a file in a directory, and the pipe of the channel service that is found by the
+//! file's number.
 
 use crate::abi::errno::{EINTR, ERESTART, Errno};
 use crate::abi::file_flags::{O_ACCESS, O_DIRECT, O_NONBLOCK, S_IFIFO, S_IFMT};

@@ -1,4 +1,5 @@
-//! Descriptors of processes: a number that is kept with an open file. It is ready when the process has ended.
+//! Descriptors of processes: a number that is kept with an open file. It is ready when the process
+//! has ended.
 
 use crate::abi::errno::{Answer, EBADF, EINVAL, ENOSYS, EPERM, ESRCH, Errno};
 use crate::abi::file_flags::{O_CLOEXEC, O_NONBLOCK, O_RDWR};
@@ -49,7 +50,8 @@ pub fn pidfd_open(process: &mut Process, frame: &mut Frame) -> Answer {
     process.open(open_file(pid, flags), true)
 }
 
-/// Gives a new child's descriptor to its maker, and returns the descriptor. An error leaves none open.
+/// Gives a new child's descriptor to its maker, and returns the descriptor. An error leaves none
+/// open.
 pub fn give(process: &mut Process, pid: u64, address: u64) -> Answer {
     let descriptor = process.open(open_file(pid, O_CLOEXEC), true)?;
     if let Err(error) = process.memory.write_half(address, descriptor as u32) {

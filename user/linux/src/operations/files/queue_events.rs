@@ -49,7 +49,8 @@ fn send_cookie(socket: &OpenFile, mut cookie: [u8; COOKIE], what: u8) {
     }
 }
 
-/// The process has closed one of its descriptors of a queue, and is not told of its messages any more.
+/// The process has closed one of its descriptors of a queue, and is not told of its messages any
+/// more.
 pub fn leave_mailbox(process: &mut Process, file: &OpenFile) {
     if process.mail.is_empty() {
         return;

@@ -66,7 +66,8 @@ impl Watched {
     }
 }
 
-/// Has `ask` tell a file's server to notify these bits, unless it still has a watch of all these events.
+/// Has `ask` tell a file's server to notify these bits, unless it still has a watch of all these
+/// events.
 pub fn watch_with(process: &mut Process, open: &OpenFile, events: u64, ask: impl FnOnce(&mut Process, Reference, Reference, u64) -> Result<bool, Errno>) -> Watched {
     let watch = process.watches.of(open);
     let count = process.watches.count(watch);
@@ -88,7 +89,8 @@ pub fn any_ready(process: &mut Process, local: &RefCell<Local>) -> bool {
     entries.iter().any(|entry| entry.file.upgrade().is_some_and(|file| ready(process, &file, (entry.wanted & !FLAGS) | ALWAYS) != 0))
 }
 
-/// Has the agent told when a file of a set may be ready; other files inside the process tell themselves.
+/// Has the agent told when a file of a set may be ready; other files inside the process tell
+/// themselves.
 pub fn watch_set(process: &mut Process, local: &RefCell<Local>) -> Watched {
     let entries = match &*local.borrow() {
         Local::Set(set) => set.entries.clone(),
@@ -137,7 +139,8 @@ pub fn local_events(process: &mut Process, file: &RefCell<Local>) -> u64 {
     if any_ready(process, file) { POLLIN } else { 0 }
 }
 
-/// Asks that the agent hears when `open` may have one of the events. Files inside the process need no asking.
+/// Asks that the agent hears when `open` may have one of the events. Files inside the process need
+/// no asking.
 pub fn watch(process: &mut Process, open: &OpenFile, events: u64) -> Watched {
     match &open.kind {
         // Nobody tells of a process that ends, unless it is a child.
@@ -155,7 +158,8 @@ pub fn watch_all(process: &mut Process, files: &[(Rc<OpenFile>, u64)]) -> Watche
     files.iter().fold(Watched::NOTHING, |all, (open, events)| all.and(watch(process, open, *events)))
 }
 
-/// Asks `check` until it says how many are ready, or the time has passed; 0 then. Between, `watch` has the agent told when it is to ask again.
+/// Asks `check` until it says how many are ready, or the time has passed; 0 then. Between, `watch`
+/// has the agent told when it is to ask again.
 pub fn wait(process: &mut Process, timeout: u64, mut check: impl FnMut(&mut Process) -> Answer, mut watch: impl FnMut(&mut Process) -> Watched) -> Answer {
     let mut count = check(process)?;
     if count != 0 || timeout == 0 {
@@ -200,7 +204,8 @@ pub fn wait_for_one(process: &mut Process, file: &OpenFile, event: u64, limit: u
 /// Flags that are not events.
 pub const FLAGS: u64 = 0xf << 28;
 const DEPARTURES: u64 = POLLOUT | 0x100;
-/// Events of which something that comes is news: `POLLIN POLLPRI POLLRDNORM POLLRDHUP`; and those of which room is.
+/// Events of which something that comes is news: `POLLIN POLLPRI POLLRDNORM POLLRDHUP`; and those
+/// of which room is.
 const ARRIVALS: u64 = POLLIN | 2 | 0x40 | 0x2000;
 const EDGE: u64 = 1 << 31;
 pub const ONE_SHOT: u64 = 1 << 30;

@@ -1,5 +1,7 @@
-//! Waiting for files in a process whose signals can cut a wait off. The answer to a call may be on its way, through monitors between us and the server, when that happens: what it took would be
-//! lost, and what it gave would be given twice. So nothing is taken or given by a call that waits: it is tried at once, and between two tries there is a wait for the file that takes nothing.
+//! Waiting for files in a process whose signals can cut a wait off. The answer to a call may be on
+//! its way, through monitors between us and the server, when that happens: what it took would be
+//! lost, and what it gave would be given twice. So nothing is taken or given by a call that waits:
+//! it is tried at once, and between two tries there is a wait for the file that takes nothing.
 
 use crate::abi::errno::{EAGAIN, EINTR, ERESTART, ERESTART_UNHANDLED, Errno};
 use crate::abi::poll_events::{ALWAYS, POLLIN, POLLOUT};
@@ -33,7 +35,8 @@ pub fn await_turn<T>(process: &mut Process, file: &OpenFile, event: u64, mut att
     }
 }
 
-/// Whether a file that is no channel has the event, and its server can say so; while it has not, this waits.
+/// Whether a file that is no channel has the event, and its server can say so; while it has not,
+/// this waits.
 fn await_event(process: &mut Process, file: &OpenFile, target: Reference, event: u64) -> Result<bool, Errno> {
     if file.is_nonblocking() {
         return Ok(true);
@@ -45,8 +48,8 @@ fn await_event(process: &mut Process, file: &OpenFile, target: Reference, event:
     })
 }
 
-/// Reads what there is of a file, or waits for it. Of a device more than one message's bytes are read; a signal ends that with what
-/// was read so far.
+/// Reads what there is of a file, or waits for it. Of a device more than one message's bytes are
+/// read; a signal ends that with what was read so far.
 pub fn read_gently(process: &mut Process, file: &OpenFile, target: Reference, into: &mut [u8]) -> Result<usize, Errno> {
     if file.is_channel() {
         let most = into.len().min(PIECE - BESIDES);

@@ -1,8 +1,13 @@
-//! Pipes and stream sockets whose bytes the processes share, of a socket in a ring for each direction: read and written here, in a ring in common memory ([`nacre_sys::ring`]), with a call of the kernel only to wait, or to wake who waits.
+//! Pipes and stream sockets whose bytes the processes share, of a socket in a ring for each
+//! direction: read and written here, in a ring in common memory ([`nacre_sys::ring`]), with a call
+//! of the kernel only to wait, or to wake who waits.
 //!
-//! A pipe starts with messages to its server, so that one that is used little costs no memory. After some reads or writes through an open file the server is asked for the ring. Who has it and who has not use the same pipe, at the same time.
-//! What is more than bytes takes messages: descriptors, at which the server gives the ring up, who sent them, limits of time.
-//! Nothing that stands in the ring is trusted: the worst that others can write there are wrong bytes, and errors.
+//! A pipe starts with messages to its server, so that one that is used little costs no memory.
+//! After some reads or writes through an open file the server is asked for the ring. Who has it and
+//! who has not use the same pipe, at the same time. What is more than bytes takes messages:
+//! descriptors, at which the server gives the ring up, who sent them, limits of time. Nothing that
+//! stands in the ring is trusted: the worst that others can write there are wrong bytes, and
+//! errors.
 
 use crate::abi::errno::{EAGAIN, EIO, EPIPE, ERESTART, Errno};
 use crate::abi::file_flags::{O_DIRECT, O_NONBLOCK};
@@ -50,7 +55,8 @@ fn ring_of(process: &mut Process, file: &OpenFile, way: u64) -> Option<Rc<Joined
     }
     let from = match &*place.borrow() {
         Sharing::With(joined) if joined.ring.state() & LEFT == 0 => return Some(joined.clone()),
-        // A pipe has become larger; to a stream something came that is more than bytes, as may come again.
+        // A pipe has become larger; to a stream something came that is more than bytes, as may come
+        // again.
         Sharing::With(_) if socket.is_none() => file.used.get(),
         Sharing::With(_) => file.used.get().saturating_mul(AGAIN),
         Sharing::From(from) => *from,

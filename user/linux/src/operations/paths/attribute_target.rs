@@ -1,4 +1,5 @@
-//! What a call about attributes means: a file of the server's, an open file, or the name of a terminal, which no server of files knows.
+//! What a call about attributes means: a file of the server's, an open file, or the name of a
+//! terminal, which no server of files knows.
 
 use crate::abi::errno::{EBADF, ENOENT, EPERM, Errno};
 use crate::abi::file_flags::{AT_EMPTY_PATH, AT_SYMLINK_NOFOLLOW, CURRENT, O_PATH};

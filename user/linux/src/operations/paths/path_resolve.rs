@@ -1,5 +1,6 @@
-//! How `openat2` lets a path lead: not out of the directory that it starts at, not over links, not to another file system. The library walks it name by name; what it comes
-//! to is opened by a path without links.
+//! How `openat2` lets a path lead: not out of the directory that it starts at, not over links, not
+//! to another file system. The library walks it name by name; what it comes to is opened by a path
+//! without links.
 
 use crate::abi::errno::{EAGAIN, EINVAL, ELOOP, ENOENT, ENOTDIR, Errno};
 use crate::operations::paths::path_start::{self, own_descriptor};
@@ -34,7 +35,8 @@ pub enum Resolved {
 }
 
 impl Rules {
-    /// From the word of a call. Nothing is known here without asking a server: who wants only what is gets `EAGAIN`.
+    /// From the word of a call. Nothing is known here without asking a server: who wants only what
+    /// is gets `EAGAIN`.
     pub fn of(word: u64) -> Result<Rules, Errno> {
         match word {
             word if word & !(NO_OTHERS | NO_MAGIC | NO_LINKS | BENEATH | IN_ROOT | CACHED) != 0 || word & BENEATH != 0 && word & IN_ROOT != 0 => Err(EINVAL),

@@ -1,4 +1,5 @@
-//! Where a path starts: the directory that a call names beside it, and the few names that mean the process itself.
+//! Where a path starts: the directory that a call names beside it, and the few names that mean the
+//! process itself.
 
 use crate::abi::errno::{ENOENT, ENOTDIR, Errno};
 use crate::abi::file_flags::{AT_FDCWD, CURRENT};

@@ -80,7 +80,8 @@ impl Walk {
     }
 }
 
-/// An absolute path with neither links nor dots. From where there is nothing on, or it cannot be seen, it stays as it is.
+/// An absolute path with neither links nor dots. From where there is nothing on, or it cannot be
+/// seen, it stays as it is.
 pub fn real_path(process: &mut Process, path: &[u8]) -> Vec<u8> {
     let Ok(root) = process.services.files() else { return path.to_vec() };
     let mut walk = Walk { from: root, done: Vec::from(b"/"), rest: Vec::new(), links: 0 };

@@ -1,5 +1,6 @@
-//! What the modes of files let a user do. The library looks before it asks the server, which does not know whose a request is; so this is what Linux would say,
-//! and no protection from a program that asks the server itself. The superuser pays nothing for it.
+//! What the modes of files let a user do. The library looks before it asks the server, which does
+//! not know whose a request is; so this is what Linux would say, and no protection from a program
+//! that asks the server itself. The superuser pays nothing for it.
 
 use crate::abi::errno::{EACCES, ENOENT, ENOTDIR, EPERM, Errno};
 use crate::abi::file_flags::AT_SYMLINK_NOFOLLOW;
@@ -75,7 +76,8 @@ impl Process {
     }
 }
 
-/// Whether modes say anything to this process: not to the superuser, whose files are his as they are made.
+/// Whether modes say anything to this process: not to the superuser, whose files are his as they
+/// are made.
 pub fn minds_modes(process: &Process) -> bool {
     !process.identity.capabilities.has(FILES) || process.identity.of_files != [0; 2]
 }
@@ -139,7 +141,8 @@ pub fn check_place(process: &mut Process, place: Place<'_>, follow: bool, wanted
     }
 }
 
-/// Whether the user may give or take a name in the directory that the place is in. A name that is there already is for the server to refuse.
+/// Whether the user may give or take a name in the directory that the place is in. A name that is
+/// there already is for the server to refuse.
 pub fn check_new_name(process: &mut Process, place: Place<'_>) -> Result<Option<Status>, Errno> {
     match judge(process, place, false)? {
         Some(Found { parent, file: None }) => check_mode(process, &parent, WRITE | EXECUTE).map(|()| Some(parent)),
@@ -147,7 +150,8 @@ pub fn check_new_name(process: &mut Process, place: Place<'_>) -> Result<Option<
     }
 }
 
-/// `EPERM` unless the user may give a file another name: others' only if he could read and write them anyway, as Debian's kernel has it.
+/// `EPERM` unless the user may give a file another name: others' only if he could read and write
+/// them anyway, as Debian's kernel has it.
 pub fn check_linked(process: &mut Process, place: Place<'_>, follow: bool) -> Result<(), Errno> {
     let Some(Found { file: Some(file), .. }) = judge(process, place, follow)? else { return Ok(()) };
     let is_plain = file.mode & S_IFMT == S_IFREG && file.mode & SET_USER == 0 && file.mode & (SET_GROUP | 0o10) != SET_GROUP | 0o10;
@@ -179,7 +183,8 @@ pub fn owner_in(process: &Process, parent: &Status) -> [u64; 2] {
     [user, if parent.mode & SET_GROUP != 0 { parent.gid } else { group }]
 }
 
-/// The place that a call without a descriptor names in its first argument, if the user may come there.
+/// The place that a call without a descriptor names in its first argument, if the user may come
+/// there.
 pub fn first_place_to(process: &mut Process, frame: &Frame, wanted: u64) -> Result<Place<'static>, Errno> {
     let place = path_start::first_place(process, frame)?;
     check_place(process, place, true, wanted)?;

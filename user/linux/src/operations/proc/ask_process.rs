@@ -1,4 +1,6 @@
-//! What `/proc` says of other processes: their libraries answer, as to other questions. What an answer says is as good as who gave it: too much of it, or numbers that do not grow, end the asking.
+//! What `/proc` says of other processes: their libraries answer, as to other questions. What an
+//! answer says is as good as who gave it: too much of it, or numbers that do not grow, end the
+//! asking.
 
 use crate::abi::errno::{EACCES, EINVAL, ENOENT, ERESTART, Errno};
 use crate::operations::proc::remote_query;
@@ -54,7 +56,8 @@ pub fn numbers_in(process: &mut Process, folder: Node) -> Result<Vec<u64>, Errno
     numbers_of_other(process, folder).map_err(told)
 }
 
-/// What a descriptor of another process is, as its link says; an absolute path is for others to look at.
+/// What a descriptor of another process is, as its link says; an absolute path is for others to
+/// look at.
 pub fn status_of_other(process: &mut Process, node: Node) -> Result<Result<Status, Vec<u8>>, Errno> {
     let link = link_of_other(process, node)?;
     let kinds: [(&[u8], u64); 2] = [(b"pipe:[", 0o010_600), (b"socket:[", 0o140_777)];
@@ -77,7 +80,8 @@ fn ask_shown(process: &mut Process, question: u64, node: Node, first: u64) -> Re
     Ok(bytes)
 }
 
-/// What a file of a process says. Of another one that does not answer there is what the manager knows.
+/// What a file of a process says. Of another one that does not answer there is what the manager
+/// knows.
 pub fn text_of_fact(process: &mut Process, node: Node) -> Result<Option<Vec<u8>>, Errno> {
     if node.process() == Some(process.pid()) {
         return Ok(None);

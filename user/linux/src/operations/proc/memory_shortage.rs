@@ -1,5 +1,6 @@
-//! `oom_score_adj` and `oom_adj` in `/proc`: how readily Linux ends a process when memory is short. Nacre keeps the value for programs
-//! that set it, and never ends a process for it: a process that gets no memory has an error instead.
+//! `oom_score_adj` and `oom_adj` in `/proc`: how readily Linux ends a process when memory is short.
+//! Nacre keeps the value for programs that set it, and never ends a process for it: a process that
+//! gets no memory has an error instead.
 
 use crate::abi::errno::{EACCES, EINVAL, Errno};
 use crate::process::Process;
@@ -15,7 +16,8 @@ const SCORES: [i64; 2] = [-1000, 1000];
 /// Lowest and highest value of the older file.
 const ADJUSTMENTS: [i64; 2] = [-17, 15];
 
-/// The number in a text, decimal or, behind `0x`, hexadecimal, with a sign and white space around it.
+/// The number in a text, decimal or, behind `0x`, hexadecimal, with a sign and white space around
+/// it.
 fn number(text: &[u8]) -> Option<i64> {
     let text = core::str::from_utf8(text).ok()?.trim_matches(|letter: char| letter.is_ascii_whitespace() || letter == '\x0b');
     let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
@@ -44,7 +46,8 @@ pub fn oom_text(process: &Process, name: &str) -> String {
     format!("{}\n", if name == "oom_adj" { adjustment(value) } else { value })
 }
 
-/// Writes a file of `/proc`. `EINVAL`: no number, or out of range. `EACCES`: lower than the process may go.
+/// Writes a file of `/proc`. `EINVAL`: no number, or out of range. `EACCES`: lower than the process
+/// may go.
 pub fn write_shown(process: &mut Process, node: Node, from: &[u8]) -> Result<usize, Errno> {
     let Node::Fact(_, _, name) = node else { return Err(EINVAL) };
     let from = &from[..from.len().min(LONGEST)];

@@ -65,7 +65,8 @@ fn all_processes(process: &mut Process) -> Vec<u64> {
     all
 }
 
-/// Packs names for [`Listing`](crate::state::files::directory_cursor::Listing), from the one numbered `cookie` on: where to go on (0: that was all), and how many bytes they take.
+/// Packs names for [`Listing`](crate::state::files::directory_cursor::Listing), from the one
+/// numbered `cookie` on: where to go on (0: that was all), and how many bytes they take.
 pub fn pack(names: &[(String, u64)], cookie: u64, batch: &mut [u8]) -> (u64, usize) {
     let mut used = 0;
     for (index, (name, mode)) in names.iter().enumerate().skip(cookie as usize) {

@@ -1,4 +1,5 @@
-//! Open files of `/proc`: texts that are made when they are read from their start, and folders. Descriptors of processes are here too.
+//! Open files of `/proc`: texts that are made when they are read from their start, and folders.
+//! Descriptors of processes are here too.
 
 use crate::abi::errno::{Answer, EACCES, EINVAL, EISDIR, ELOOP, ENOENT, ENOTDIR, Errno};
 use crate::abi::file_flags::{O_ACCESS, O_CLOEXEC, O_DIRECTORY, O_PATH, O_WRONLY, S_IFDIR, S_IFREG};

@@ -54,7 +54,8 @@ pub fn ask_file(process: &mut Process, pid: u64, descriptor: u64) -> Result<Open
     Ok(open_file(slot.occupied(), &received.words[0].to_le_bytes()))
 }
 
-/// Who may look into the process: whom it belongs to, unless it can do more or is not to be looked at, and the privileged.
+/// Who may look into the process: whom it belongs to, unless it can do more or is not to be looked
+/// at, and the privileged.
 pub fn check_looked_at(process: &Process, asked: &visit::Reply) -> Result<(), Errno> {
     let owner = Owner::of(asked.question, asked.owner);
     let may_more = process.identity.capabilities.permitted() & !asked.third != 0;
@@ -62,7 +63,8 @@ pub fn check_looked_at(process: &Process, asked: &visit::Reply) -> Result<(), Er
     if is_open || owner.is_privileged { Ok(()) } else { Err(EPERM) }
 }
 
-/// The words of a question; the capability lets a process that has it ask any other one. The manager adds user and group.
+/// The words of a question; the capability lets a process that has it ask any other one. The
+/// manager adds user and group.
 pub fn question(process: &Process, question: u64, [first, second, third]: [u64; 3], pid: u64, capability: u64) -> [u64; 6] {
     let flag = if process.identity.may(capability) { ASK_PRIVILEGED } else { 0 };
     [pid, question | flag, first, second, third, 0]

@@ -1,4 +1,5 @@
-//! `/dev/pts`: the folder of pseudo-terminals, and their names as of files. What is in it is opened by its name, as [`pair`](crate::operations::terminals::terminal_io) does.
+//! `/dev/pts`: the folder of pseudo-terminals, and their names as of files. What is in it is opened
+//! by its name, as [`pair`](crate::operations::terminals::terminal_io) does.
 
 use crate::abi::errno::{Answer, EIO, ENOENT, Errno};
 use crate::abi::file_flags::{O_CLOEXEC, O_PATH, S_IFCHR};

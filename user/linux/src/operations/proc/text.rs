@@ -1,4 +1,5 @@
-//! What the files of `/proc` say. All time of processors is told as the program's own; of other processes there is what their libraries say, or what the manager knows.
+//! What the files of `/proc` say. All time of processors is told as the program's own; of other
+//! processes there is what their libraries say, or what the manager knows.
 
 use crate::abi::errno::{EACCES, EINVAL, ENOENT, Errno};
 use crate::abi::time_units::{MONOTONIC, REALTIME};
@@ -207,7 +208,8 @@ fn strings(process: &Process, which: usize) -> Option<Vec<u8>> {
     (start != 0).then(|| bytes.to_vec())
 }
 
-/// A title that the program has written over its arguments and on into its environment: it ends with the first zero. `None` if the last byte of the arguments is still zero.
+/// A title that the program has written over its arguments and on into its environment: it ends
+/// with the first zero. `None` if the last byte of the arguments is still zero.
 fn title(process: &Process) -> Option<Vec<u8>> {
     if *strings(process, 0)?.last()? == 0 {
         return None;
@@ -252,7 +254,8 @@ fn thread_shown(process: &mut Process, number: u64) -> &mut Thread {
     process.thread_at(index)
 }
 
-/// Hundredths of seconds that the process, or another thread than its first, has used, and children that were waited for.
+/// Hundredths of seconds that the process, or another thread than its first, has used, and children
+/// that were waited for.
 fn ticks(process: &mut Process, thread: u64) -> [u64; 2] {
     const TICK: u64 = 10_000_000;
     let used = if thread == process.pid() { process.used() } else { thread_shown(process, thread).used() };

@@ -1,4 +1,5 @@
-//! `/proc`: which names there are, and what they mean. The library answers them itself: what the process knows of itself, and what the manager knows of all.
+//! `/proc`: which names there are, and what they mean. The library answers them itself: what the
+//! process knows of itself, and what the manager knows of all.
 
 use crate::abi::errno::{EINVAL, ENOENT, ENOTDIR, Errno};
 use crate::abi::file_flags::{CURRENT, S_IFCHR, S_IFDIR, S_IFIFO, S_IFMT};
@@ -38,7 +39,8 @@ fn beginning(parts: &[Vec<u8>]) -> Option<(Node, usize)> {
     all.into_iter().find(|(_, names)| starts_with(names)).map(|(node, names)| (node, names.len()))
 }
 
-/// Whether a path from the root that no `..` is part of leads elsewhere, as its first name says: so for most.
+/// Whether a path from the root that no `..` is part of leads elsewhere, as its first name says: so
+/// for most.
 fn is_elsewhere(path: &[u8]) -> bool {
     let mut parts = path.split(|byte| *byte == b'/').filter(|part| !matches!(*part, b"" | b"."));
     let is_here = match parts.next() {
@@ -108,7 +110,8 @@ fn in_process(pid: u64, thread: Option<u64>, part: &[u8]) -> Option<Node> {
     }
 }
 
-/// What `path` means, used with `descriptor`, if it is in `/proc`; a link at its end is followed if `follow` says so.
+/// What `path` means, used with `descriptor`, if it is in `/proc`; a link at its end is followed if
+/// `follow` says so.
 pub fn in_proc(process: &mut Process, descriptor: u64, path: &[u8], follow: bool) -> Option<Result<Target, Errno>> {
     if path.starts_with(b"/") && is_elsewhere(path) {
         return None;

@@ -1,4 +1,6 @@
-//! What goes beside the bytes of a message: descriptors and credentials. The program sees them as `cmsghdr`s; on their way, of each descriptor there is a reference, and eight bytes that say what kind of file it is.
+//! What goes beside the bytes of a message: descriptors and credentials. The program sees them as
+//! `cmsghdr`s; on their way, of each descriptor there is a reference, and eight bytes that say what
+//! kind of file it is.
 
 use crate::abi::errno::{EBADF, EINVAL, EPERM, Errno};
 use crate::abi::file_flags::{O_ACCESS, O_APPEND, O_NONBLOCK, O_PATH};
@@ -29,7 +31,8 @@ pub struct Outgoing {
     pub credentials: Option<[u32; 3]>,
 }
 
-/// A `cmsghdr` among bytes: level, type, and what is behind it; and what is behind that. `None`: there is none any more.
+/// A `cmsghdr` among bytes: level, type, and what is behind it; and what is behind that. `None`:
+/// there is none any more.
 fn header(bytes: &[u8]) -> Result<Option<(u32, u32, &[u8], &[u8])>, Errno> {
     let Some((head, _)) = bytes.split_at_checked(HEADER) else { return Ok(None) };
     let word = |at: usize| u32::from_le_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]);

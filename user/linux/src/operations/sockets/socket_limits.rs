@@ -13,7 +13,8 @@ pub fn passes_credentials(file: &OpenFile) -> bool {
     file.options.get().switch(SO_PASSCRED) == Some(1)
 }
 
-/// Whether what is sent and received here is bytes of a stream and no more, and is waited for without a limit.
+/// Whether what is sent and received here is bytes of a stream and no more, and is waited for
+/// without a limit.
 pub fn has_bytes_alone(file: &OpenFile) -> bool {
     let options = file.options.get();
     Socket::of(file).is_some_and(|socket| !socket.has_messages()) && !options.has_limits() && options.switch(SO_PASSCRED) == Some(0)
@@ -40,7 +41,8 @@ pub fn has_limit(file: &OpenFile, event: u64) -> bool {
     file.options.get().limits[usize::from(event == poll_events::POLLOUT)] != 0 && !file.is_nonblocking()
 }
 
-/// Tries until it can be done; `EAGAIN` also if the event, after which it may be, did not come in time.
+/// Tries until it can be done; `EAGAIN` also if the event, after which it may be, did not come in
+/// time.
 pub fn try_within_limit<T>(
     process: &mut Process,
     file: &OpenFile,

@@ -1,7 +1,10 @@
-//! Addresses of sockets: what a program writes, what the service finds a socket by, and what a program is shown.
+//! Addresses of sockets: what a program writes, what the service finds a socket by, and what a
+//! program is shown.
 //!
-//! The service knows names of up to 108 bytes. That of a local socket is the path that it was bound to, or begins with a zero; who connects to a path finds its socket by the number of the file that stands there.
-//! That of a socket of the internet is protocol, address and port. There is no network: every address but the machine's own is out of reach.
+//! The service knows names of up to 108 bytes. That of a local socket is the path that it was bound
+//! to, or begins with a zero; who connects to a path finds its socket by the number of the file
+//! that stands there. That of a socket of the internet is protocol, address and port. There is no
+//! network: every address but the machine's own is out of reach.
 
 use crate::abi::errno::{EBADF, EEXIST, EINVAL, Errno};
 use crate::abi::file_flags::{CURRENT, O_PATH};
@@ -95,7 +98,8 @@ fn internet(bytes: &[u8]) -> Result<(u16, [u8; 4]), Errno> {
     Ok((u16::from_be_bytes([*high, *low]), [*a, *b, *c, *d]))
 }
 
-/// What the socket of the file at `path` is found by: the file's number. `ECONNREFUSED`: it is no socket.
+/// What the socket of the file at `path` is found by: the file's number. `ECONNREFUSED`: it is no
+/// socket.
 fn key_of_path(process: &mut Process, path: &[u8]) -> Result<Vec<u8>, Errno> {
     let directory = path_start::directory(process, CURRENT, path)?;
     let found = file_status::of_path(directory, path)?;
@@ -211,8 +215,8 @@ pub fn choose(process: &mut Process, file: &OpenFile, socket: Socket) -> Result<
     if name(file, END_OWN)?.is_empty() { choose_port(process, file, socket, LOOPBACK) } else { Ok(()) }
 }
 
-/// Gives a socket of datagrams of the internet, which is about to send one, any address and a port if it has none: else nobody could
-/// answer.
+/// Gives a socket of datagrams of the internet, which is about to send one, any address and a port
+/// if it has none: else nobody could answer.
 pub fn choose_to_send(process: &mut Process, file: &OpenFile, socket: Socket) -> Result<(), Errno> {
     if socket.family != Family::Internet || socket.kind != SOCK_DGRAM || file.options.get().is_named {
         return Ok(());

@@ -31,7 +31,8 @@ const MSG_ERRQUEUE: u64 = 0x2000;
 const MSG_NOSIGNAL: u64 = 0x4000;
 pub const MSG_WAITFORONE: u64 = 0x1_0000;
 pub const MSG_CMSG_CLOEXEC: u64 = 0x4000_0000;
-/// The bits of flags that Linux looks at, and one beyond them: the name of whom it is from is wanted.
+/// The bits of flags that Linux looks at, and one beyond them: the name of whom it is from is
+/// wanted.
 pub const FLAG_BITS: u64 = 0xffff_ffff;
 pub const WITH_NAME: u64 = 1 << 32;
 /// Flags with which bytes are sent and received as by `write` and `read`, but for who waits.
@@ -102,7 +103,8 @@ fn send_message(process: &mut Process, file: &OpenFile, data: &[u8], sending: &S
     send_parts(process, file, data, sending, signature).map(|count| count as u64)
 }
 
-/// Sends what is one message, or one piece of a stream: its first parts are kept by the service until the last comes.
+/// Sends what is one message, or one piece of a stream: its first parts are kept by the service
+/// until the last comes.
 fn send_parts(process: &mut Process, file: &OpenFile, data: &[u8], sending: &Sending, signature: channel::Outgoing) -> Result<usize, Errno> {
     let files = &sending.beside.files;
     let count = data.len().div_ceil(PART).max(files.len().div_ceil(SLOTS)).max(1);

@@ -1,4 +1,5 @@
-//! Job control: which terminal a file is, and what becomes of those who use theirs from the background.
+//! Job control: which terminal a file is, and what becomes of those who use theirs from the
+//! background.
 
 use crate::abi::errno::{EIO, ERESTART, Errno};
 use crate::abi::file_flags::{S_IFCHR, S_IFMT};
@@ -35,7 +36,9 @@ fn ask_terminal(file: &OpenFile) -> Option<u64> {
     Some(facts.map_or(CONSOLE, |facts| terminal_device(facts.number)))
 }
 
-/// Stops who uses the terminal of its session from the background, by a signal to its whole group: the call is made again then. `EIO`: nobody could let it go on, or it does not want to be stopped from reading.
+/// Stops who uses the terminal of its session from the background, by a signal to its whole group:
+/// the call is made again then. `EIO`: nobody could let it go on, or it does not want to be stopped
+/// from reading.
 pub fn check_background(process: &mut Process, device: u64, signal: u64) -> Result<(), Errno> {
     if !process.is_managed() {
         return Ok(());

@@ -1,4 +1,6 @@
-//! Pseudo-terminals: their names in `/dev`, and reading and writing their ends, and the console, as terminals are read: nothing is taken while a call waits, so that who is stopped takes no keys of others.
+//! Pseudo-terminals: their names in `/dev`, and reading and writing their ends, and the console, as
+//! terminals are read: nothing is taken while a call waits, so that who is stopped takes no keys of
+//! others.
 
 use crate::abi::errno::{Answer, EAGAIN, EINTR, EIO, EPERM, ERESTART, ERESTART_UNHANDLED, Errno};
 use crate::abi::file_flags::{MASTER, O_ACCESS, O_CLOEXEC, O_NONBLOCK, O_PATH, PAIR, S_IFCHR};
@@ -140,7 +142,8 @@ fn keys(process: &mut Process, file: &OpenFile, target: Reference, into: &mut [u
     Ok(received.words[0] as usize)
 }
 
-/// Waits until something can be read, or the time that the terminal gives a reader has passed: false then.
+/// Waits until something can be read, or the time that the terminal gives a reader has passed:
+/// false then.
 fn await_input(process: &mut Process, file: &OpenFile, target: Reference, most: usize) -> Result<bool, Errno> {
     let mut attributes = [0; Attributes::SIZE];
     terminal::get_attributes(target, &mut attributes)?;

@@ -1,4 +1,5 @@
-//! The table of descriptors, and the open files behind them. `dup` makes two descriptors of one open file, so an open file is shared.
+//! The table of descriptors, and the open files behind them. `dup` makes two descriptors of one
+//! open file, so an open file is shared.
 
 use crate::abi::errno::{EBADF, EMFILE, Errno};
 use crate::abi::file_flags::O_RDWR;

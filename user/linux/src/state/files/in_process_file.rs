@@ -1,6 +1,8 @@
-//! Files that are inside the process: counters (`eventfd`), timers (`timerfd`), signals (`signalfd`). Sets of files (`epoll`) are in [`epoll`](crate::calls::files::epoll).
+//! Files that are inside the process: counters (`eventfd`), timers (`timerfd`), signals
+//! (`signalfd`). Sets of files (`epoll`) are in [`epoll`](crate::calls::files::epoll).
 //!
-//! What would have to wait gives `EAGAIN` here; whoever calls waits until something changes in the process.
+//! What would have to wait gives `EAGAIN` here; whoever calls waits until something changes in the
+//! process.
 
 use crate::abi::errno::{EAGAIN, EINVAL, Errno};
 use crate::abi::poll_events::{POLLIN, POLLOUT};

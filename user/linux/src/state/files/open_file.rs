@@ -58,7 +58,8 @@ pub struct OpenFile {
     pub opened_by: RefCell<Option<(Option<Rc<OpenFile>>, Vec<u8>)>>,
     /// How often the process has read or written it.
     pub used: Cell<u32>,
-    /// Of a pipe or stream socket: what is shared of it with other processes. It goes behind `kind`.
+    /// Of a pipe or stream socket: what is shared of it with other processes. It goes behind
+    /// `kind`.
     pub sharing: Rings,
     /// What was set of it, if it is a socket.
     pub options: Cell<Options>,
@@ -70,7 +71,8 @@ pub struct OpenFile {
     pub terminal: Cell<Known>,
 }
 
-/// Goes along the directories that it was opened by one by one: a chain of them may be as long as a program likes, and the stack is short.
+/// Goes along the directories that it was opened by one by one: a chain of them may be as long as a
+/// program likes, and the stack is short.
 impl Drop for OpenFile {
     fn drop(&mut self) {
         let mut next = self.take_base();
@@ -134,8 +136,8 @@ impl OpenFile {
         self.mode & S_IFMT == S_IFREG
     }
 
-    /// Whether a read that got a whole message's bytes is followed by another. Not of a pipe or an unknown stream, where that might wait; a terminal
-    /// never gives so much.
+    /// Whether a read that got a whole message's bytes is followed by another. Not of a pipe or an
+    /// unknown stream, where that might wait; a terminal never gives so much.
     pub fn is_read_on(&self) -> bool {
         matches!(self.mode & S_IFMT, S_IFREG | S_IFCHR | S_IFBLK)
     }
@@ -196,14 +198,16 @@ impl OpenFile {
         }
         let reply = file::map(self.reference().ok()?, 0, u64::MAX).ok()?;
         let contents = Segment::of_file(reply.region, reply.size);
-        // Libraries are mapped in many pieces; a file that can be written may change its size between them.
+        // Libraries are mapped in many pieces; a file that can be written may change its size
+        // between them.
         if !self.can_write() {
             let _ = self.contents.set(contents.clone());
         }
         Some(contents)
     }
 
-    /// The file's contents as memory that changes with them, of which at least `size` bytes can be mapped; to be written if the file is open so.
+    /// The file's contents as memory that changes with them, of which at least `size` bytes can be
+    /// mapped; to be written if the file is open so.
     pub fn share_contents(&self, size: u64) -> Result<Rc<Segment>, Errno> {
         if let Some(known) = self.shared.borrow().upgrade().filter(|known| known.size() >= size) {
             return Ok(known);

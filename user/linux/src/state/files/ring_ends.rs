@@ -21,7 +21,8 @@ const CALLS: usize = 64;
 /// The service that has the rings, once the process uses one; 0 before.
 pub static SERVICE: AtomicU64 = AtomicU64::new(0);
 
-/// What an open file has of its rings: of bytes that come, and of those that go. A pipe's is the first.
+/// What an open file has of its rings: of bytes that come, and of those that go. A pipe's is the
+/// first.
 pub struct Rings {
     pub ways: [RefCell<Sharing>; 2],
     is_channel: bool,
@@ -35,7 +36,8 @@ impl Rings {
 }
 
 impl Drop for Rings {
-    /// Whoever looks into a ring after this finds that the end has gone: its reference went before, and the service hears of that before it answers.
+    /// Whoever looks into a ring after this finds that the end has gone: its reference went before,
+    /// and the service hears of that before it answers.
     fn drop(&mut self) {
         let service = SERVICE.load(Ordering::Relaxed);
         if self.is_channel && service != 0 {

@@ -35,8 +35,8 @@ impl Family {
         if self == Family::Local { AF_UNIX } else { AF_INET }
     }
 
-    /// The address that a program sees for the name of a socket at the other end. Bytes from a socket that is bound to any address come
-    /// from the loopback address.
+    /// The address that a program sees for the name of a socket at the other end. Bytes from a
+    /// socket that is bound to any address come from the loopback address.
     pub fn shown_peer(self, name: &[u8]) -> Vec<u8> {
         let mut name = name.to_vec();
         if self == Family::Internet && internet_parts(&name).1 == ANY && let Some(address) = name.get_mut(2..6) {

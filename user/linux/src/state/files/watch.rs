@@ -7,7 +7,8 @@ pub const FILES: u64 = !0 << FIRST_BIT & !KERNEL_BITS;
 pub const FIRST_BIT: u32 = 8;
 pub const BITS: usize = FILES.count_ones() as usize;
 
-/// A watch that a file's server has taken, and has not told of yet as long as its bit was notified so often.
+/// A watch that a file's server has taken, and has not told of yet as long as its bit was notified
+/// so often.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Watch {
     pub events: u64,

@@ -1,7 +1,8 @@
 //! The program's map of addresses: which are there, and what may be done with them.
 //!
-//! Areas do not overlap. The map is pure: what an area is filled from is a [`Backing`], which knows how to be cut in two.
-//! Every pointer that the program passes is looked up here, so that a wrong one gives `EFAULT`.
+//! Areas do not overlap. The map is pure: what an area is filled from is a [`Backing`], which knows
+//! how to be cut in two. Every pointer that the program passes is looked up here, so that a wrong
+//! one gives `EFAULT`.
 
 use crate::abi::errno::{EFAULT, ENOMEM, Errno};
 use alloc::collections::BTreeMap;
@@ -14,7 +15,8 @@ const MAX_AREAS: usize = 65_530;
 
 /// What fills an area.
 pub trait Backing: Sized {
-    /// Cuts in two at `offset` bytes (a multiple of a page, inside): `self` keeps the first part, the second is returned. An error changes nothing.
+    /// Cuts in two at `offset` bytes (a multiple of a page, inside): `self` keeps the first part,
+    /// the second is returned. An error changes nothing.
     fn split(&mut self, offset: u64) -> Result<Self, Errno>;
 }
 
@@ -25,7 +27,8 @@ pub struct Area<B> {
     pub start: u64,
     /// First address behind it.
     pub end: u64,
-    /// What may be done, in the bits of `PROT_READ`, `PROT_WRITE` and `PROT_EXEC`, which are those of [`Rights`].
+    /// What may be done, in the bits of `PROT_READ`, `PROT_WRITE` and `PROT_EXEC`, which are those
+    /// of [`Rights`].
     pub rights: Rights,
     /// What fills it.
     pub backing: B,
@@ -37,7 +40,8 @@ pub struct Map<B> {
     areas: BTreeMap<u64, Area<B>>,
     /// Below here the last free range was found: the next is most likely there too.
     hint: u64,
-    /// Start, end and rights of the area that a pointer was last found in: the next is most likely there too.
+    /// Start, end and rights of the area that a pointer was last found in: the next is most likely
+    /// there too.
     known: Cell<(u64, u64, Rights)>,
 }
 
@@ -104,7 +108,8 @@ impl<B: Backing> Map<B> {
         self.allows(start, end - start, Rights::NONE)
     }
 
-    /// A free range of `size` bytes (a multiple of a page) in `low..high`: just below the one found last, or the highest.
+    /// A free range of `size` bytes (a multiple of a page) in `low..high`: just below the one found
+    /// last, or the highest.
     pub fn find_free(&mut self, size: u64, low: u64, high: u64) -> Option<u64> {
         let below = self.hint.checked_sub(size).filter(|start| *start >= low && self.hint <= high && self.is_free(*start, self.hint));
         let start = below.or_else(|| self.find_highest(size, low, high))?;
@@ -123,7 +128,8 @@ impl<B: Backing> Map<B> {
         top.checked_sub(size).filter(|start| *start >= low)
     }
 
-    /// The highest free range of `size` bytes in `low..high`, which says nothing of where the next is looked for.
+    /// The highest free range of `size` bytes in `low..high`, which says nothing of where the next
+    /// is looked for.
     pub fn find_free_below(&self, size: u64, low: u64, high: u64) -> Option<u64> {
         self.find_highest(size, low, high)
     }
@@ -152,7 +158,8 @@ impl<B: Backing> Map<B> {
         Ok(())
     }
 
-    /// Takes every area of the range out of the map. Gaps do not matter. `ENOMEM`: the range is the middle of an area, of which two would be left, and there are [`MAX_AREAS`].
+    /// Takes every area of the range out of the map. Gaps do not matter. `ENOMEM`: the range is the
+    /// middle of an area, of which two would be left, and there are [`MAX_AREAS`].
     pub fn take(&mut self, start: u64, end: u64) -> Result<Vec<Area<B>>, Errno> {
         if self.is_full() && self.area(start).is_some_and(|area| area.start < start && end < area.end) {
             return Err(ENOMEM);
@@ -168,7 +175,8 @@ impl<B: Backing> Map<B> {
         Ok(taken)
     }
 
-    /// The areas of the range, which must be covered whole, cut to it. `ENOMEM`: they are not, or there are [`MAX_AREAS`] and one is to be cut.
+    /// The areas of the range, which must be covered whole, cut to it. `ENOMEM`: they are not, or
+    /// there are [`MAX_AREAS`] and one is to be cut.
     pub fn within(&mut self, start: u64, end: u64) -> Result<impl Iterator<Item = &mut Area<B>>, Errno> {
         let is_inside = |address: u64| self.area(address).is_some_and(|area| area.start < address);
         if !self.is_covered(start, end) || self.is_full() && (is_inside(start) || is_inside(end)) {

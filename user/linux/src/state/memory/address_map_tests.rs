@@ -168,7 +168,8 @@ fn there_are_not_too_many_areas() {
         map.insert(area(4 * number + 1, 4 * number + 4, 3)).unwrap();
     }
     assert_eq!(map.insert(area(0, 1, 3)), Err(ENOMEM));
-    // The middle of an area leaves two; its first or last part leaves one, and is always given back.
+    // The middle of an area leaves two; its first or last part leaves one, and is always given
+    // back.
     assert_eq!(map.take(2 * P, 3 * P).unwrap_err(), ENOMEM);
     assert!(map.within(P, 2 * P).is_err());
     assert!(map.within(P, 4 * P).is_ok());

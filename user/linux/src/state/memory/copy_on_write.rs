@@ -6,8 +6,9 @@
 //! become memory of the process's own in one piece, which takes the place of what the mapping
 //! showed, all at once.
 //!
-//! Nobody but the library knows of it: a segment that two processes have goes with the last of them, a write is a fault like any other, and the copy is
-//! memory of the pool. What the library itself writes for the program it takes through [`Memory::writable`], which has it copied before.
+//! Nobody but the library knows of it: a segment that two processes have goes with the last of
+//! them, a write is a fault like any other, and the copy is memory of the pool. What the library
+//! itself writes for the program it takes through [`Memory::writable`], which has it copied before.
 
 use crate::abi::errno::{ENOMEM, Errno};
 use crate::raw::memory_words;
@@ -21,7 +22,8 @@ use nacre_abi::{PAGE_SIZE, Rights};
 use nacre_nest::places::Place;
 use nacre_sys::{OwnedMapping, Reference, Region, Space};
 
-/// Smaller areas are copied at once: what follows a write costs as much as to copy some thirty pages.
+/// Smaller areas are copied at once: what follows a write costs as much as to copy some thirty
+/// pages.
 const LEAST: u64 = 0x4_0000;
 /// Least that becomes the process's own in one piece. Less is copied page by page.
 const PIECE: u64 = 0x4_0000;
@@ -29,7 +31,8 @@ const PIECE: u64 = 0x4_0000;
 const LARGEST: u64 = 0x10_0000;
 
 impl Part {
-    /// Returns true if what is shown is private, and copied when it is written. What has no port is a file's or the parent's.
+    /// Returns true if what is shown is private, and copied when it is written. What has no port is
+    /// a file's or the parent's.
     pub fn is_lazy(&self) -> bool {
         !self.writable && !self.shared && self.segment.as_ref().is_some_and(|segment| segment.port().is_some())
     }
@@ -40,8 +43,8 @@ impl Part {
         self.writable && !self.shared && !self.lent && self.at_fork == AtFork::Copied && keeps && self.state.size >= LEAST
     }
 
-    /// Returns what a fork's child has of the part from `start` on, in pieces: first address, end, and
-    /// whether it gets a copy of it at once.
+    /// Returns what a fork's child has of the part from `start` on, in pieces: first address, end,
+    /// and whether it gets a copy of it at once.
     pub fn pieces(&self, start: u64) -> Vec<(u64, u64, bool)> {
         self.pages.pieces(start, self.state.start + self.state.size)
     }
@@ -83,7 +86,8 @@ impl Part {
 }
 
 impl Memory {
-    /// Lets what is large and private be copied only when it is written, here and in a child that is shown it now. `is_used` tells what is copied at once all the same.
+    /// Lets what is large and private be copied only when it is written, here and in a child that
+    /// is shown it now. `is_used` tells what is copied at once all the same.
     pub fn make_lazy(&mut self, is_used: impl Fn(&Area<Fill>) -> bool) -> Result<(), Errno> {
         for area in self.map.areas_mut() {
             let used = is_used(area);
@@ -108,8 +112,8 @@ impl Memory {
         self.lazy.any
     }
 
-    /// Number of pieces that have taken the place of shared memory: an area may have been cut for one,
-    /// and part of it had no memory for a moment.
+    /// Number of pieces that have taken the place of shared memory: an area may have been cut for
+    /// one, and part of it had no memory for a moment.
     pub fn pieces_replaced(&self) -> u64 {
         self.lazy.replaced
     }
@@ -180,7 +184,8 @@ impl Memory {
         Ok(())
     }
 
-    /// Returns true if a fault at `address` was only because something is lazy, and the access can be made again.
+    /// Returns true if a fault at `address` was only because something is lazy, and the access can
+    /// be made again.
     pub fn resolve(&mut self, address: u64, access: Rights) -> bool {
         let page = address & !(PAGE_SIZE - 1);
         if access == Rights::WRITE && self.lazy_run(page, page + PAGE_SIZE).is_some() {
@@ -192,7 +197,8 @@ impl Memory {
         self.map.allows(address, 1, access) && self.lazy.is_late(address)
     }
 
-    /// Replaces a part of a lazy area by memory of the process's own, which has the same in it or zeros.
+    /// Replaces a part of a lazy area by memory of the process's own, which has the same in it or
+    /// zeros.
     pub(super) fn replace(&mut self, start: u64, end: u64, copies: bool) -> Result<(), Errno> {
         let area = self.map.within(start, end)?.next().ok_or(ENOMEM)?;
         let rights = area.rights;

@@ -3,7 +3,8 @@
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
-/// The ranges that are locked, which do not overlap, and whether what is mapped from now on will be.
+/// The ranges that are locked, which do not overlap, and whether what is mapped from now on will
+/// be.
 #[derive(Debug, Default)]
 pub struct Locked {
     ranges: BTreeMap<u64, u64>,

@@ -258,7 +258,8 @@ impl Lazy {
         (self.last, self.late) = ((start, end), 0);
     }
 
-    /// Returns true if a fault at `address`, where the map has memory, may have met a change under way.
+    /// Returns true if a fault at `address`, where the map has memory, may have met a change under
+    /// way.
     pub(super) fn is_late(&mut self, address: u64) -> bool {
         let page = address & !(PAGE_SIZE - 1);
         self.late_page = if self.late_page.0 == page { (page, self.late_page.1 + 1) } else { (page, 1) };

@@ -1,9 +1,11 @@
-//! Pages for the tables of the process's space. It is born with some; who maps much needs more, or the kernel throws tables away again and again to make others. What is donated
-//! stays with the space until it ends.
+//! Pages for the tables of the process's space. It is born with some; who maps much needs more, or
+//! the kernel throws tables away again and again to make others. What is donated stays with the
+//! space until it ends.
 
 /// What the tables of each level cover, from the lowest to the highest below the root.
 const LEVELS: [u32; 3] = [21, 30, 39];
-/// Tables of the library itself: the root, and three levels each for its own parts, for objects, stack and inheritance, for its heap, and for what it shows itself of others.
+/// Tables of the library itself: the root, and three levels each for its own parts, for objects,
+/// stack and inheritance, for its heap, and for what it shows itself of others.
 pub const OWN: u64 = 14;
 /// What programs have at the start, more or less.
 const PROGRAM: u64 = 6;
@@ -11,7 +13,8 @@ const PROGRAM: u64 = 6;
 pub const AT_ONCE: u64 = 512;
 /// Pages that are left over at least.
 pub const SPARE: u64 = 4;
-/// Most pages that a fork's child is born with. Each costs its maker some 400 instructions; what lacks the child brings itself.
+/// Most pages that a fork's child is born with. Each costs its maker some 400 instructions; what
+/// lacks the child brings itself.
 pub const MOST_BORN: u64 = 64;
 
 /// What is known of the tables.

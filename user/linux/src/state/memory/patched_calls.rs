@@ -22,7 +22,8 @@ pub struct Sites {
 }
 
 impl Sites {
-    /// Whether a place was shown so often that it is worth its price. As many others, each for itself, make it start anew.
+    /// Whether a place was shown so often that it is worth its price. As many others, each for
+    /// itself, make it start anew.
     pub fn is_hot(&mut self, at: u64) -> bool {
         if let Some(index) = self.counts.iter().position(|(place, _)| *place == at) {
             self.counts[index].1 += 1;

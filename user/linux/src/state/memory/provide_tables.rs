@@ -10,7 +10,8 @@ use nacre_abi::{PAGE_SIZE, Rights};
 use nacre_sys::{OwnedMapping, Region, Space};
 
 impl Memory {
-    /// Something is mapped that was not: donates pages if there are not enough. Without memory for that, all is as it was, and slower.
+    /// Something is mapped that was not: donates pages if there are not enough. Without memory for
+    /// that, all is as it was, and slower.
     pub(super) fn provide_tables(&mut self, start: u64, end: u64) {
         if self.tables.add(start, end) {
             self.count_tables();

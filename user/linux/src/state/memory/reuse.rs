@@ -1,4 +1,5 @@
-//! What a program had for itself alone and only its maker could give back: when another program takes its place, that one gets it, full of zeros.
+//! What a program had for itself alone and only its maker could give back: when another program
+//! takes its place, that one gets it, full of zeros.
 
 use crate::abi::errno::{ENOMEM, Errno};
 use crate::raw::memory_words;
@@ -20,7 +21,8 @@ impl Part {
         self.writable && !self.shared && !self.lent && self.at_fork == AtFork::Copied && !is_of_pool
     }
 
-    /// Fills what may have been written with zeros; whether there was so little that it is worth it.
+    /// Fills what may have been written with zeros; whether there was so little that it is worth
+    /// it.
     fn wipe(&mut self) -> Result<bool, Errno> {
         let (mut at, end, mut left) = (self.state.start, self.state.start + self.state.size, MOST_TOUCHED * PAGE_SIZE);
         while let Some(touched) = memory::touched(at, end) {
@@ -35,7 +37,8 @@ impl Part {
         Ok(true)
     }
 
-    /// The segment and where in it the part is. All that came with the environment lies in one, which is `common` once it is known.
+    /// The segment and where in it the part is. All that came with the environment lies in one,
+    /// which is `common` once it is known.
     fn place(&mut self, common: &mut Option<Rc<Segment>>) -> Result<(Rc<Segment>, u64), Errno> {
         match (&self.shown, &*common) {
             (Shown::Given(_), Some(common)) => {

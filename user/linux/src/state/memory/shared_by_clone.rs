@@ -1,4 +1,5 @@
-//! Private memory that two processes see and write, as `CLONE_VM` has it. Each treats it as its own: a fork of either copies it, at once, for the other may write meanwhile.
+//! Private memory that two processes see and write, as `CLONE_VM` has it. Each treats it as its
+//! own: a fork of either copies it, at once, for the other may write meanwhile.
 
 use crate::abi::fork_record::area::Sharing;
 use crate::services::segment::Segment;
@@ -32,7 +33,8 @@ impl Part {
 }
 
 impl Memory {
-    /// What is private now another process has, too, and writes it: no fork may leave it to be copied later.
+    /// What is private now another process has, too, and writes it: no fork may leave it to be
+    /// copied later.
     pub fn lend(&mut self) {
         for area in self.map.areas_mut() {
             if let Fill::Own(part) = &mut area.backing {

@@ -45,7 +45,8 @@ impl Meeting {
         point.condition.as_ref().map(|condition| condition.handle())
     }
 
-    /// Wakes up to `count` and lets up to `most` more wait at another place; if that is in other memory they are woken, as a wait may end for nothing.
+    /// Wakes up to `count` and lets up to `most` more wait at another place; if that is in other
+    /// memory they are woken, as a wait may end for nothing.
     pub fn requeue(&self, count: u64, most: u64, to: &Meeting) -> Answer {
         if Rc::ptr_eq(&self.segment, &to.segment) {
             return Ok(segment::requeue(self.port, self.offset, count, most, to.offset)?.done);

@@ -1,6 +1,8 @@
-//! The stack of the first thread, which grows when it is needed: a call below what there is makes more, and so does a fault there.
+//! The stack of the first thread, which grows when it is needed: a call below what there is makes
+//! more, and so does a fault there.
 //!
-//! A fault comes to the agent if that keeps the process. Else it comes to the manager, which sends the thread on to the library: see [`faulted`].
+//! A fault comes to the agent if that keeps the process. Else it comes to the manager, which sends
+//! the thread on to the library: see [`faulted`].
 
 use nacre_nest::plan::{FOREIGN_STACK_END as END, MAX_FOREIGN_STACK as MOST};
 
@@ -34,7 +36,8 @@ impl Growth {
     }
 }
 
-/// Where a stack that reaches down to `low` and is to have `wanted` starts, if it may have `limit` bytes: twice as much as it has, so that there are few parts.
+/// Where a stack that reaches down to `low` and is to have `wanted` starts, if it may have `limit`
+/// bytes: twice as much as it has, so that there are few parts.
 pub fn next(low: u64, wanted: u64, limit: u64) -> Option<u64> {
     let floor = END - limit.min(MOST) / STEP * STEP;
     let doubled = low.saturating_sub(END - low);

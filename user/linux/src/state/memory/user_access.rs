@@ -1,8 +1,10 @@
-//! The program's memory, as its calls name it: addresses are allegations until the map has confirmed them.
+//! The program's memory, as its calls name it: addresses are allegations until the map has
+//! confirmed them.
 //!
-//! The library shares the space with the program. What the map confirms stays so while the library's lock is held: whoever changes the map has it. Other
-//! threads of the program may write the bytes meanwhile, as any two of its threads may. While the lock is given up, only the kernel touches what was confirmed,
-//! and says so if it has gone.
+//! The library shares the space with the program. What the map confirms stays so while the
+//! library's lock is held: whoever changes the map has it. Other threads of the program may write
+//! the bytes meanwhile, as any two of its threads may. While the lock is given up, only the kernel
+//! touches what was confirmed, and says so if it has gone.
 
 use crate::abi::errno::{EFAULT, EINVAL, ENAMETOOLONG, ENOMEM, Errno};
 use crate::raw::thread_area;
@@ -20,7 +22,8 @@ pub const PATH_MAX: u64 = 4096;
 /// The block and library stack of a thread, in memory that nobody has used.
 pub fn block_in(area: Segment) -> &'static Block {
     let (start, _) = area.leak();
-    // SAFETY: a fresh segment of at least `AREA_SIZE` bytes, full of zeros, mapped to be written, which is kept for ever.
+    // SAFETY: a fresh segment of at least `AREA_SIZE` bytes, full of zeros, mapped to be written,
+    // which is kept for ever.
     unsafe { thread_area::block_in(start) }
 }
 
@@ -34,7 +37,8 @@ impl Memory {
         if rights.contains(Rights::WRITE) {
             self.own(address, 4)?;
         }
-        // SAFETY: the map says that the aligned word is there, and it stays so while the library's lock is held. The library reaches it as an atomic only.
+        // SAFETY: the map says that the aligned word is there, and it stays so while the library's
+        // lock is held. The library reaches it as an atomic only.
         Ok(unsafe { AtomicU32::from_ptr(address as *mut u32) })
     }
 
@@ -43,7 +47,8 @@ impl Memory {
         self.atomic(address, Rights::READ).map(|word| word.load(Ordering::SeqCst))
     }
 
-    /// Changes a 32-bit word that other threads change too; what was there, or `None` if `change` left it alone.
+    /// Changes a 32-bit word that other threads change too; what was there, or `None` if `change`
+    /// left it alone.
     pub fn update_atomic(&mut self, address: u64, mut change: impl FnMut(u32) -> Option<u32>) -> Result<Option<u32>, Errno> {
         let word = self.atomic(address, Rights::WRITE)?;
         Ok(word.fetch_update(Ordering::SeqCst, Ordering::SeqCst, &mut change).ok())
@@ -55,7 +60,8 @@ impl Memory {
             return Ok(&[]);
         }
         or_fault(self.map.allows(address, size, Rights::READ))?;
-        // SAFETY: the map says that these bytes are there and readable, and they stay so while the library's lock is held.
+        // SAFETY: the map says that these bytes are there and readable, and they stay so while the
+        // library's lock is held.
         Ok(unsafe { core::slice::from_raw_parts(address as *const u8, size as usize) })
     }
 
@@ -73,10 +79,12 @@ impl Memory {
         Ok(unsafe { core::slice::from_raw_parts_mut(address as *mut u8, size as usize) })
     }
 
-    /// Touches every page of a range that may be read, so that an answer of a server finds it there.
+    /// Touches every page of a range that may be read, so that an answer of a server finds it
+    /// there.
     fn touch(&self, address: u64, size: u64) {
         for at in (address & !(PAGE_SIZE - 1)..address + size).step_by(PAGE_SIZE as usize) {
-            // SAFETY: the map says that the page is in an area that may be read. One behind the end of its file is a signal, as it is for the program.
+            // SAFETY: the map says that the page is in an area that may be read. One behind the end
+            // of its file is a signal, as it is for the program.
             let _ = unsafe { core::ptr::read_volatile(at.max(address) as *const u8) };
         }
     }
@@ -98,7 +106,8 @@ impl Memory {
         Ok(())
     }
 
-    /// Writes words to `address`, and gives the `size` bytes at `behind`: all from the words to there may be written.
+    /// Writes words to `address`, and gives the `size` bytes at `behind`: all from the words to
+    /// there may be written.
     pub fn write_words_before(&mut self, address: u64, words: &[u64], behind: u64, size: u64) -> Result<&'static mut [u8], Errno> {
         let distance = behind.checked_sub(address).filter(|distance| *distance >= 8 * words.len() as u64).ok_or(EFAULT)?;
         let bytes = self.writable(address, distance + size)?;
@@ -197,10 +206,12 @@ pub mod fpu {
     #[repr(C, align(64))]
     struct Area([u8; MOST]);
 
-    /// What the processor handles: the components in the low half, the bytes in the high one; 0: not asked yet.
+    /// What the processor handles: the components in the low half, the bytes in the high one; 0:
+    /// not asked yet.
     static KNOWN: AtomicU64 = AtomicU64::new(0);
 
-    /// The components that the kernel has switched on (0: only the legacy area), and the bytes that they take.
+    /// The components that the kernel has switched on (0: only the legacy area), and the bytes that
+    /// they take.
     fn known() -> (u64, usize) {
         let mut known = KNOWN.load(Ordering::Relaxed);
         if known == 0 {
@@ -286,7 +297,8 @@ pub mod fpu {
         let _ = restore(&area.0);
     }
 
-    /// What the processor would refuse of a state: components that are not switched on, another form, control bits that do not exist.
+    /// What the processor would refuse of a state: components that are not switched on, another
+    /// form, control bits that do not exist.
     fn is_sound(from: &[u8], components: u64) -> bool {
         let mask = if word(from, MXCSR_MASK) == 0 { 0xffbf } else { word(from, MXCSR_MASK) & 0xffff };
         let rest = from.get(LEGACY + 8..LEGACY + HEADER).is_some_and(|rest| rest.as_chunks::<8>().0.iter().all(|word| u64::from_ne_bytes(*word) == 0));
@@ -294,7 +306,8 @@ pub mod fpu {
         word(from, MXCSR) & !mask == 0 && (components == 0 || rest && present & !components == 0)
     }
 
-    /// Takes the state over from [`size`] bytes; `None` if they are not one. What starts at a multiple of 64 is not copied.
+    /// Takes the state over from [`size`] bytes; `None` if they are not one. What starts at a
+    /// multiple of 64 is not copied.
     pub fn restore(from: &[u8]) -> Option<()> {
         let (components, size) = known();
         if from.as_ptr() as usize % 64 != 0 {
@@ -311,7 +324,8 @@ pub mod fpu {
         }
         let start = from.as_ptr();
         if !whole {
-            // SAFETY: 512 bytes, aligned. If another thread makes nonsense of them meanwhile the instruction fails, and the process ends.
+            // SAFETY: 512 bytes, aligned. If another thread makes nonsense of them meanwhile the
+            // instruction fails, and the process ends.
             unsafe { asm!("fxrstor64 [{}]", in(reg) start, options(nostack, preserves_flags)) };
             return Some(());
         }

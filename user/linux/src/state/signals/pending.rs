@@ -1,4 +1,5 @@
-//! Signals that were sent and not yet delivered. A standard signal is there once; real-time ones queue, each with what was sent along.
+//! Signals that were sent and not yet delivered. A standard signal is there once; real-time ones
+//! queue, each with what was sent along.
 
 use crate::abi::errno::{EAGAIN, Errno};
 use crate::abi::signal_info::{FIRST_QUEUED, Info, SI_TIMER, bit};
@@ -6,7 +7,8 @@ use alloc::collections::VecDeque;
 
 /// Most signals that queue.
 const MOST: usize = 1024;
-/// Signals that tell of the thread's own instruction come first: `SIGSEGV SIGBUS SIGILL SIGTRAP SIGFPE SIGSYS`.
+/// Signals that tell of the thread's own instruction come first:
+/// `SIGSEGV SIGBUS SIGILL SIGTRAP SIGFPE SIGSYS`.
 const FIRST_TAKEN: u64 = bit(11) | bit(7) | bit(4) | bit(5) | bit(8) | bit(31);
 /// `si_code`: sent by `tkill` or `tgkill`.
 pub const SI_TKILL: i32 = -6;

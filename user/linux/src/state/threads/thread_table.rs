@@ -31,7 +31,8 @@ pub struct Threads {
 }
 
 impl Threads {
-    /// The first thread alone. Its number is that of the process, which is asked for when somebody wants to know.
+    /// The first thread alone. Its number is that of the process, which is asked for when somebody
+    /// wants to know.
     pub fn new(first: Thread) -> Threads {
         first.block.set_quick(GETTID, u64::MAX);
         let next = first.number + 1;
@@ -113,7 +114,8 @@ impl Threads {
     }
 }
 
-/// The number of the only process that a program knows without a process manager, of its thread, group and session.
+/// The number of the only process that a program knows without a process manager, of its thread,
+/// group and session.
 pub const PID: u64 = 1;
 
 impl Threads {

@@ -112,7 +112,8 @@ pub fn shmdt(process: &mut Process, frame: &mut Frame) -> Answer {
 pub fn shmctl(process: &mut Process, frame: &mut Frame) -> Answer {
     let [number, command, address, ..] = frame.arguments();
     let (number, command) = (number & 0xffff_ffff, command as u32);
-    // Behind the permissions: change, size, times of attaching and detaching, maker, last user, how often.
+    // Behind the permissions: change, size, times of attaching and detaching, maker, last user, how
+    // often.
     let tell = |known: &[u64]| match known {
         [changed, size, attached, detached, maker, last, count, ..] => {
             [*size, *attached, *detached, *changed, maker & 0xffff_ffff | last << 32, *count, 0, 0].to_vec()

@@ -66,7 +66,8 @@ pub fn msgrcv(process: &mut Process, frame: &mut Frame) -> Answer {
 pub fn msgctl(process: &mut Process, frame: &mut Frame) -> Answer {
     let [number, command, address, ..] = frame.arguments();
     let (number, command) = (number & 0xffff_ffff, command as u32);
-    // Behind the permissions: change, bytes, messages, most bytes, last sender and receiver, and when.
+    // Behind the permissions: change, bytes, messages, most bytes, last sender and receiver, and
+    // when.
     let tell = |known: &[u64]| match known {
         [changed, bytes, count, most, sender, receiver, sent, received, ..] => {
             [*sent, *received, *changed, *bytes, *count, *most, sender & 0xffff_ffff | receiver << 32, 0, 0].to_vec()

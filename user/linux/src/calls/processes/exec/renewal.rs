@@ -1,7 +1,9 @@
 //! `execve` where the process is: another program in the same environment (proposal 0018).
 //!
-//! All that can be refused is done first. Then the old program's memory goes, and there is no way back: what fails from there on ends the process, as on Linux.
-//! The library stays as it is, and with it all that a process keeps. Who runs as somebody else than its caller, has threads, or is a program of our own, begins elsewhere.
+//! All that can be refused is done first. Then the old program's memory goes, and there is no way
+//! back: what fails from there on ends the process, as on Linux. The library stays as it is, and
+//! with it all that a process keeps. Who runs as somebody else than its caller, has threads, or is
+//! a program of our own, begins elsewhere.
 
 use crate::abi::errno::{EINVAL, Errno};
 use crate::abi::fork_record::Inheritance;
@@ -100,7 +102,8 @@ fn check(loaded: &[Loaded<Source>]) -> Result<(), Refusal> {
     overlap.map_or(Ok(()), |[one, next]| Err(Refusal::TooLarge(one.end - next.start, None)))
 }
 
-/// Where the strings of arguments and environment are: one behind the other, from where the second word of the stack leads.
+/// Where the strings of arguments and environment are: one behind the other, from where the second
+/// word of the stack leads.
 fn strings(stack: &[u8], command: &Command) -> [u64; 4] {
     let first = stack.as_chunks::<8>().0.get(1).map_or(0, |word| u64::from_le_bytes(*word));
     let size = |texts: &[Vec<u8>]| texts.iter().map(|text| text.len() as u64 + 1).sum::<u64>();
