@@ -7,8 +7,10 @@
 
 use crate::coloured::Colouring;
 use crate::memory::{self, Segment};
+use crate::pools::Remains;
 use crate::table::Key;
 use alloc::collections::{BTreeMap, VecDeque};
+use alloc::vec::Vec;
 use nacre_sys::{OwnedReference, Window};
 
 /// Bytes that one piece gives back. What is not larger is given back at once.
@@ -36,11 +38,11 @@ pub enum AfterCut {
     Open(u64, bool),
 }
 
-/// A pool that is gone, and its segments, which go one after the other.
+/// A pool that is gone, and what was in it, which goes piece by piece.
 #[derive(Default)]
 pub struct Destroying {
-    /// The segments that are still there.
-    pub segments: VecDeque<u64>,
+    /// Contents that are still there: of the pool, then of those in it that were opened.
+    pub left: Vec<Remains>,
     /// The rest of a large one, and the pool that is refunded for it.
     pub rest: Option<(Window, (Key, u64))>,
 }
@@ -59,7 +61,7 @@ pub enum Chore {
     /// Memory of a segment that nobody reaches any more is cleared and given back, and its pool is
     /// refunded as many bytes. Somebody may wait for that.
     TakeBack(Window, (Key, u64), Option<OwnedReference>),
-    /// The segments of a pool that was destroyed are taken down.
+    /// The contents of a pool that was destroyed are taken down.
     Destroy(Destroying, Option<OwnedReference>),
     /// A file, kept open, is cut off at a size.
     Cut(Key, u64, AfterCut, OwnedReference),

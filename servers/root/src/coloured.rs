@@ -7,7 +7,6 @@ use crate::table::Key;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use core::ops::Range;
-use core::sync::atomic::{AtomicUsize, Ordering};
 use nacre_abi::rights::REFERENCE_USE;
 use nacre_abi::{PAGE_SIZE, Rights};
 use nacre_proto::Errno;
@@ -18,15 +17,12 @@ use nacre_sys::{OwnedMapping, OwnedReference, OwnedRegion, Reference, Space};
 const ADDRESSES: Range<u64> = 0x7000_0000_0000..0x7800_0000_0000;
 /// Largest number of colours.
 pub const MAX_COLOURS: u64 = 1024;
-/// Largest number of runs of all coloured memory together. Each takes a mapping.
-const MAX_RUNS: usize = 32_768;
-/// Bytes that a run costs its pool beside its memory.
+/// Bytes that a run costs its pool beside its memory, and the account of its client. Each run takes
+/// a mapping.
 const RUN_COST: u64 = 512;
 
 /// Addresses in use: starts and sizes.
 static PLACES: Lock<BTreeMap<u64, u64>> = Lock::new(BTreeMap::new());
-/// Number of runs of all coloured memory.
-static RUNS: AtomicUsize = AtomicUsize::new(0);
 
 /// Addresses for memory. Dropping them makes them free.
 struct Place(u64);
@@ -74,6 +70,8 @@ pub struct Coloured {
 pub struct Colouring {
     /// The pool, and how many bytes.
     pub paid: (Key, u64),
+    /// The account of the client, and how many bytes.
+    pub counted: (Key, u64),
     /// The memory.
     pub memory: Coloured,
 }
@@ -90,16 +88,13 @@ pub fn cost(size: u64, count: u64) -> u64 {
 }
 
 impl Coloured {
-    /// Takes `size` bytes, whole pages, in frames of the chosen colours. Nobody sees them before
-    /// [`show_some`](Coloured::show_some) has shown them all.
-    pub fn new(size: u64, colours: u64, chosen: Range<u64>) -> Result<Coloured, Errno> {
-        let most = cost(size, chosen.end - chosen.start) / RUN_COST;
+    /// Takes `size` bytes, whole pages, in frames of the chosen colours, in runs that cost at most
+    /// `room` bytes. Nobody sees them before [`show_some`](Coloured::show_some) has shown them all.
+    pub fn new(size: u64, colours: u64, chosen: Range<u64>, room: u64) -> Result<Coloured, Errno> {
+        let most = cost(size, chosen.end - chosen.start).min(room) / RUN_COST;
         let place = Place::take(size).ok_or(Errno::ENOMEM)?;
         let mut mappings = Vec::new();
-        let runs = Runs::take(size, colours, chosen)?;
-        if RUNS.load(Ordering::Relaxed) > MAX_RUNS || runs.0.len() as u64 > most {
-            return Err(Errno::ENOMEM);
-        }
+        let runs = Runs(memory::take_coloured(size, colours, chosen, most as usize).ok_or(Errno::ENOMEM)?);
         mappings.try_reserve_exact(runs.0.len()).map_err(|_| Errno::ENOMEM)?;
         Ok(Coloured { region: None, mappings, shown: 0, size, runs, place })
     }
@@ -118,6 +113,11 @@ impl Coloured {
         let rights = Rights::READ.union(Rights::WRITE).union(Rights::EXECUTE);
         self.region = Some(OwnedRegion::new(Space::OWN, self.place.0, self.size, rights, Reference::NONE)?);
         Ok(true)
+    }
+
+    /// Bytes that its runs cost the account of its client.
+    pub fn cost_of_runs(&self) -> u64 {
+        self.runs.0.len() as u64 * RUN_COST
     }
 
     /// Its size in bytes.
@@ -154,16 +154,9 @@ impl Coloured {
 }
 
 impl Runs {
-    fn take(size: u64, colours: u64, chosen: Range<u64>) -> Result<Runs, Errno> {
-        let runs = memory::take_coloured(size, colours, chosen).ok_or(Errno::ENOMEM)?;
-        RUNS.fetch_add(runs.len(), Ordering::Relaxed);
-        Ok(Runs(runs))
-    }
-
     /// Gives the last run back, which nobody reaches any more. `None`: there is none.
     fn give_last(&mut self) -> Option<()> {
         let (start, size) = self.0.pop()?;
-        RUNS.fetch_sub(1, Ordering::Relaxed);
         memory::free(start, size);
         Some(())
     }

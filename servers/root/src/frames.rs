@@ -90,9 +90,11 @@ impl Frames {
 
     /// Allocates `size` bytes for a client in frames of some colours: frames whose number modulo
     /// `colours`, a
-    /// power of two, lies in `chosen`. Returns the runs, in the order of their addresses.
-    pub fn allocate_coloured(&mut self, size: u64, colours: u64, chosen: Range<u64>) -> Option<Vec<(u64, u64)>> {
-        let (mut missing, mut runs) = (size.div_ceil(FRAME), Vec::new());
+    /// power of two, lies in `chosen`. Adds the runs to `runs`, which is empty, in the order of their
+    /// addresses: no more than it has room for. The heap may need frames meanwhile, so nothing is
+    /// allocated here.
+    pub fn allocate_coloured(&mut self, size: u64, colours: u64, chosen: Range<u64>, runs: &mut Vec<(u64, u64)>) -> Option<()> {
+        let mut missing = size.div_ceil(FRAME);
         if missing == 0 || missing > self.free.saturating_sub(self.reserve) {
             return None;
         }
@@ -106,7 +108,9 @@ impl Frames {
             let mut at = self.next_with(low, high.max(low), false);
             while at < high && missing > 0 {
                 let count = (self.next_with(at, high, true) - at).min(missing);
-                runs.try_reserve(1).ok()?;
+                if runs.len() == runs.capacity() {
+                    return None;
+                }
                 runs.push((at, count));
                 missing -= count;
                 at = self.next_with(at + count, high, false);
@@ -115,7 +119,7 @@ impl Frames {
         }
         runs.iter().for_each(|(first, count)| self.take(*first, *count));
         runs.iter_mut().for_each(|run| *run = ((self.base + run.0) * FRAME, run.1 * FRAME));
-        Some(runs)
+        Some(())
     }
 
     /// Whether `size` bytes at `start`, both multiples of a frame, were zeros when they were given
@@ -262,12 +266,17 @@ mod tests {
         let mut frames = frames(64 * FRAME);
         frames.release(0x10_0000, 64 * FRAME, false);
         let start = |frame: u64| 0x10_0000 + frame * FRAME;
+        let take = |frames: &mut Frames, size, most| {
+            let mut runs = Vec::with_capacity(most);
+            frames.allocate_coloured(size, 16, 0..3, &mut runs).map(|()| runs)
+        };
         assert!(frames.allocate_at(start(1), FRAME));
-        assert_eq!(frames.allocate_coloured(4 * FRAME, 16, 0..3), Some(vec![(start(0), FRAME), (start(2), FRAME), (start(16), 2 * FRAME)]));
-        assert_eq!(frames.allocate_coloured(9 * FRAME, 16, 0..3), None);
+        assert_eq!(take(&mut frames, 4 * FRAME, 2), None, "there is room for two runs alone");
+        assert_eq!(take(&mut frames, 4 * FRAME, 8), Some(vec![(start(0), FRAME), (start(2), FRAME), (start(16), 2 * FRAME)]));
+        assert_eq!(take(&mut frames, 9 * FRAME, 8), None);
         assert_eq!(frames.free_bytes(), 59 * FRAME);
-        assert_eq!(frames.allocate_coloured(7 * FRAME, 16, 0..3).map(|runs| runs.iter().map(|run| run.1 / FRAME).sum()), Some(7));
-        assert_eq!(frames.allocate_coloured(FRAME, 16, 0..3), None);
+        assert_eq!(take(&mut frames, 7 * FRAME, 8).map(|runs| runs.iter().map(|run| run.1 / FRAME).sum()), Some(7));
+        assert_eq!(take(&mut frames, FRAME, 8), None);
     }
 
     #[test]

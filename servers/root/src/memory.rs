@@ -183,9 +183,13 @@ fn clear(start: u64, size: u64) -> Option<()> {
     memory::clear(window.start(), size).ok()
 }
 
-/// Allocates frames of some colours, with anything in them ([`Frames::allocate_coloured`]).
-pub fn take_coloured(size: u64, colours: u64, chosen: core::ops::Range<u64>) -> Option<vec::Vec<(u64, u64)>> {
-    with_frames(|frames| frames.allocate_coloured(size, colours, chosen)).flatten()
+/// Allocates frames of some colours, with anything in them, in at most `most` runs
+/// ([`Frames::allocate_coloured`]).
+pub fn take_coloured(size: u64, colours: u64, chosen: core::ops::Range<u64>, most: usize) -> Option<vec::Vec<(u64, u64)>> {
+    let mut runs = vec::Vec::new();
+    runs.try_reserve_exact(most).ok()?;
+    with_frames(|frames| frames.allocate_coloured(size, colours, chosen, &mut runs)).flatten()?;
+    Some(runs)
 }
 
 /// Makes a run zeros when it is touched. Nobody else reaches it.

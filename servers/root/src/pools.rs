@@ -3,7 +3,6 @@
 
 use crate::table::{Key, Table};
 use alloc::collections::BTreeSet;
-use alloc::vec::Vec;
 use nacre_proto::Errno;
 
 /// Bytes that a segment or a pool costs its pool beside its memory: the records about it.
@@ -21,6 +20,7 @@ struct Pool {
     is_data: bool,
     children: BTreeSet<Key>,
     segments: BTreeSet<u64>,
+    ports: BTreeSet<u64>,
 }
 
 /// All pools; each is named by its key.
@@ -31,18 +31,25 @@ pub struct Pools {
 /// Contents of a destroyed pool that have to be taken down.
 #[derive(Default, Debug, PartialEq, Eq)]
 pub struct Remains {
-    /// The pools that are gone, the destroyed one first.
-    pub pools: Vec<Key>,
-    /// The segments that were in them.
-    pub segments: Vec<u64>,
+    /// Pools that were in it. They give nothing any more, and have contents of their own.
+    pub pools: BTreeSet<Key>,
+    /// Segments that were in it.
+    pub segments: BTreeSet<u64>,
+    /// Objects by which clients reach it.
+    pub ports: BTreeSet<u64>,
+}
+
+impl Pool {
+    fn new(parent: Option<Key>, depth: u32, limit: u64, is_data: bool) -> Pool {
+        Pool { parent, depth, limit, used: 0, is_data, children: BTreeSet::new(), segments: BTreeSet::new(), ports: BTreeSet::new() }
+    }
 }
 
 impl Pools {
     /// The outermost pool, of `limit` bytes.
     pub fn new(limit: u64) -> (Pools, Key) {
         let mut pools = Table::new();
-        let outermost =
-            pools.insert(Pool { parent: None, depth: 0, limit, used: 0, is_data: false, children: BTreeSet::new(), segments: BTreeSet::new() });
+        let outermost = pools.insert(Pool::new(None, 0, limit, false));
         (Pools { pools }, outermost)
     }
 
@@ -72,8 +79,7 @@ impl Pools {
         }
         self.pools.reserve()?;
         self.charge(parent, RECORD_COST)?;
-        let pool = Pool { parent: Some(parent), depth, limit, used: 0, is_data, children: BTreeSet::new(), segments: BTreeSet::new() };
-        let key = self.pools.insert(pool);
+        let key = self.pools.insert(Pool::new(Some(parent), depth, limit, is_data));
         self.pools.get_mut(parent).ok_or(Errno::EIO)?.children.insert(key);
         Ok(key)
     }
@@ -105,10 +111,33 @@ impl Pools {
         }
     }
 
+    /// `EIO`: the pool was destroyed, or one around it. What is being made for it is not given out.
+    pub fn check(&self, pool: Key) -> Result<(), Errno> {
+        let mut at = Some(pool);
+        while let Some(key) = at {
+            at = self.pools.get(key).ok_or(Errno::EIO)?.parent;
+        }
+        Ok(())
+    }
+
     /// Notes that `segment` lives in `pool`.
     pub fn adopt(&mut self, pool: Key, segment: u64) {
         if let Some(pool) = self.pools.get_mut(pool) {
             pool.segments.insert(segment);
+        }
+    }
+
+    /// Notes that clients reach `pool` by the object `port`.
+    pub fn adopt_port(&mut self, pool: Key, port: u64) {
+        if let Some(pool) = self.pools.get_mut(pool) {
+            pool.ports.insert(port);
+        }
+    }
+
+    /// Notes that the object `port` is gone.
+    pub fn disown_port(&mut self, pool: Key, port: u64) {
+        if let Some(pool) = self.pools.get_mut(pool) {
+            pool.ports.remove(&port);
         }
     }
 
@@ -119,7 +148,8 @@ impl Pools {
         }
     }
 
-    /// Removes `pool` and every pool in it, and gives back to the pools around it what they used.
+    /// Removes `pool`, and gives back to the pools around it what it used. Pools in it give nothing
+    /// from now on: [`Pools::open`] removes them, one at a time.
     pub fn destroy(&mut self, pool: Key) -> Result<Remains, Errno> {
         let (parent, used) = self.pools.get(pool).map(|pool| (pool.parent, pool.used)).ok_or(Errno::EIO)?;
         let parent = parent.ok_or(Errno::EPERM)?;
@@ -127,16 +157,13 @@ impl Pools {
         if let Some(parent) = self.pools.get_mut(parent) {
             parent.children.remove(&pool);
         }
-        let mut remains = Remains { pools: alloc::vec![pool], segments: Vec::new() };
-        let mut next = 0;
-        while let Some(&key) = remains.pools.get(next) {
-            if let Some(pool) = self.pools.remove(key) {
-                remains.pools.extend(pool.children);
-                remains.segments.extend(pool.segments);
-            }
-            next += 1;
-        }
-        Ok(remains)
+        Ok(self.open(pool))
+    }
+
+    /// Removes a pool of a destroyed one.
+    pub fn open(&mut self, pool: Key) -> Remains {
+        let removed = self.pools.remove(pool);
+        removed.map_or_else(Remains::default, |pool| Remains { pools: pool.children, segments: pool.segments, ports: pool.ports })
     }
 }
 
@@ -165,11 +192,27 @@ mod tests {
         pools.adopt(inner, 7);
         pools.charge(middle, 4_096).unwrap();
         pools.adopt(middle, 9);
+        pools.adopt_port(middle, 5);
         let remains = pools.destroy(middle).unwrap();
-        assert_eq!(remains, Remains { pools: alloc::vec![middle, inner], segments: alloc::vec![9, 7] });
+        assert_eq!(remains, Remains { pools: [inner].into(), segments: [9].into(), ports: [5].into() });
         assert_eq!(pools.status(outermost), Ok((100_000, 0)));
-        assert_eq!(pools.charge(inner, 1), Err(Errno::EIO));
+        assert_eq!(pools.open(inner), Remains { pools: [].into(), segments: [7].into(), ports: [].into() });
+        assert_eq!(pools.open(inner), Remains::default());
         assert_eq!(pools.destroy(outermost), Err(Errno::EPERM));
+    }
+
+    #[test]
+    fn pools_in_a_destroyed_one_give_nothing_before_they_are_taken_down() {
+        let (mut pools, outermost) = Pools::new(100_000);
+        let middle = pools.create(outermost, 50_000, false).unwrap();
+        let inner = pools.create(middle, 20_000, false).unwrap();
+        assert_eq!(pools.check(inner), Ok(()));
+        pools.destroy(middle).unwrap();
+        assert_eq!((pools.check(inner), pools.charge(inner, 1)), (Err(Errno::EIO), Err(Errno::EIO)));
+        assert_eq!(pools.create(inner, 1, false), Err(Errno::EIO));
+        pools.refund(inner, 1);
+        pools.destroy(inner).unwrap();
+        assert_eq!(pools.status(outermost), Ok((100_000, 0)), "what the inner one had is given back once");
     }
 
     #[test]

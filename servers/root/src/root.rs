@@ -146,19 +146,17 @@ impl Root {
             Some(Kind::Source(_)) => self.notices.remove_watcher(key),
             Some(Kind::View(view)) => self.close_view(key, &view),
             Some(Kind::Owner(_)) => self.unlock_all(Holder::Process(key), None),
-            Some(Kind::Pool(pool)) => self.destroy_pool(pool, account),
+            Some(Kind::Pool(pool)) => {
+                self.pools.disown_port(pool, key.to_word());
+                self.destroy_pool(pool, account);
+            }
+            Some(Kind::SharedPool(pool, _)) => self.pools.disown_port(pool, key.to_word()),
             _ => {}
         }
     }
 
     /// Destroys a pool, with what is to be taken down of what was in it.
     pub fn remove_pool(&mut self, pool: Key) -> Destroying {
-        let Ok(remains) = self.pools.destroy(pool) else { return Destroying::default() };
-        let is_gone = |kind: &Kind| matches!(kind, Kind::Pool(pool) | Kind::SharedPool(pool, _) if remains.pools.contains(pool));
-        let gone: Vec<Key> = self.objects.iter().filter(|(_, object)| is_gone(&object.kind)).map(|(key, _)| key).collect();
-        for key in gone {
-            self.objects.remove(key);
-        }
-        Destroying { segments: remains.segments.into(), rest: None }
+        Destroying { left: self.pools.destroy(pool).into_iter().collect(), rest: None }
     }
 }

@@ -2,6 +2,7 @@
 
 mod claims;
 mod clock_at_pool;
+mod doomed_pool;
 mod file_link;
 mod forged_end;
 mod forged_exception;
@@ -16,6 +17,7 @@ mod keeper;
 mod killed_makers;
 mod laundering;
 mod left_references;
+mod machine_memory;
 mod many_dataspaces;
 mod no_memory;
 mod notices_full;
@@ -37,6 +39,7 @@ pub type Attack = (&'static str, &'static str, fn(&[u8]) -> Outcome);
 pub const ATTACKS: &[Attack] = &[
     ("claims", "a program says that it is another process; with `user`, another user", claims::attack),
     ("clock-at-pool", "a pool of memory tells the time", clock_at_pool::attack),
+    ("doomed-pool", "a pool is destroyed while memory is taken from it", doomed_pool::attack),
     ("file-link", "a file takes a directory's place and names itself; FROM,TO", file_link::attack),
     ("forged-end", "ends of threads are told to a port of a service", forged_end::attack),
     ("forged-exception", "a service's port becomes the keeper of a space in which a thread faults", forged_exception::attack),
@@ -51,6 +54,7 @@ pub const ATTACKS: &[Attack] = &[
     ("killed-makers", "makers of processes, and of memory that refers to itself, are killed at random moments; SEED,ROUNDS", killed_makers::attack),
     ("laundering", "a guarded directory is left at servers and fetched again", laundering::attack),
     ("left-references", "references that a process left at servers keep each other and memory", left_references::attack),
+    ("machine-memory", "all memory by its address and by its colours", machine_memory::attack),
     ("many-dataspaces", "chains of 10,000 copies, all dataspaces, names and attachments that there are, and no memory", many_dataspaces::attack),
     ("no-memory", "servers are made to allocate while a client holds all memory", no_memory::attack),
     ("notices-full", "200 watchers' events that nobody reads, while a client holds all memory", notices_full::attack),

@@ -3,9 +3,10 @@
 use crate::chores::{AfterCut, Chore, Destroying, FILLED, Making, PIECE, take_back_piece};
 use crate::memory::Segment;
 use crate::objects::Kind;
-use crate::pools::RECORD_COST;
+use crate::pools::{RECORD_COST, Remains};
 use crate::root::Root;
 use crate::table::Key;
+use alloc::vec::Vec;
 use nacre_proto::flags::SEGMENT_OBJECTS;
 use nacre_proto::server::{self, Output};
 use nacre_proto::{Errno, Request, file, memory, segment};
@@ -13,6 +14,8 @@ use nacre_sys::{OwnedReference, Span, Window};
 
 /// Pieces of a pool that are taken down before its client is asked to wait.
 pub(super) const AT_ONCE: usize = 4;
+/// Pools and ways to them that are taken down in one piece.
+const RECORDS_AT_ONCE: usize = 16;
 
 impl Root {
     /// Returns true if there is work for the time between requests.
@@ -77,7 +80,7 @@ impl Root {
     /// Takes down a piece of what was in a pool; returns true if all has gone.
     pub(super) fn destroy_piece(&mut self, left: &mut Destroying) -> bool {
         if left.rest.is_none() {
-            left.rest = left.segments.pop_front().and_then(|key| self.dismantle_segment(Key::from_word(key))).map(|(_, rest)| rest);
+            left.rest = self.take_down(&mut left.left);
         }
         if let Some((window, refund)) = left.rest.take() {
             match take_back_piece(window) {
@@ -85,7 +88,27 @@ impl Root {
                 None => self.pools.refund(refund.0, refund.1),
             }
         }
-        left.rest.is_none() && left.segments.is_empty()
+        left.rest.is_none() && left.left.is_empty()
+    }
+
+    /// Takes down some of what was in pools: up to one segment, whose memory is returned with the
+    /// pool that is refunded.
+    fn take_down(&mut self, left: &mut Vec<Remains>) -> Option<(Window, (Key, u64))> {
+        for _ in 0..RECORDS_AT_ONCE {
+            let remains = left.last_mut()?;
+            if let Some(key) = remains.segments.pop_first() {
+                return self.dismantle_segment(Key::from_word(key)).map(|(_, rest)| rest);
+            }
+            if let Some(port) = remains.ports.pop_first() {
+                self.objects.remove(Key::from_word(port));
+            } else if let Some(pool) = remains.pools.pop_first() {
+                let inner = self.pools.open(pool);
+                left.push(inner);
+            } else {
+                left.pop();
+            }
+        }
+        None
     }
 
     /// Destroys a pool with everything in it, later if that is much.
@@ -135,6 +158,9 @@ impl Root {
     }
 
     fn make_piece(&mut self, account: Key, mut making: Making, reply: OwnedReference) -> Option<Chore> {
+        if let Err(errno) = self.pools.check(making.pool) {
+            return self.refuse_making(making.pool, making.size, reply, errno);
+        }
         if making.segment.is_none() {
             match Segment::unfilled(making.size, making.holds_objects) {
                 Ok((segment, filled)) => making.segment = Some((segment, filled)),

@@ -51,28 +51,48 @@ impl Root {
         let size = whole_pages(size)?;
         let bytes = size + RECORD_COST + coloured::cost(size, count);
         self.pools.charge(pool, bytes)?;
-        let made = Coloured::new(size, colours, first..first + count).map(|memory| Colouring { paid: (pool, bytes), memory });
-        match made.and_then(|making| self.wait_for(request, |reply| Chore::Colour(making, reply))) {
-            Ok(()) => Ok(Answer::Later),
+        let account = self.objects.account(request.word());
+        let made = Coloured::new(size, colours, first..first + count, self.objects.accounts.room(account));
+        let counted = made.and_then(|memory| self.objects.accounts.charge(account, memory.cost_of_runs()).map(|()| memory));
+        let memory = match counted {
+            Ok(memory) => memory,
             Err(errno) => {
                 self.pools.refund(pool, bytes);
+                return Err(errno);
+            }
+        };
+        let making = Colouring { paid: (pool, bytes), counted: (account, memory.cost_of_runs()), memory };
+        match request.detach() {
+            Ok(reply) => {
+                self.chores.add(account, Chore::Colour(making, reply));
+                Ok(Answer::Later)
+            }
+            Err(errno) => {
+                self.chores.add(account, Chore::Uncolour(making, None));
                 Err(errno)
             }
         }
     }
 
+    fn refund_colouring(&mut self, paid: (Key, u64), counted: (Key, u64)) {
+        self.pools.refund(paid.0, paid.1);
+        self.objects.accounts.refund(counted.0, counted.1);
+    }
+
     pub(super) fn colour_piece(&mut self, account: Key, mut making: Colouring, reply: OwnedReference) -> Option<Chore> {
-        let (pool, bytes) = making.paid;
-        let size = making.memory.size();
-        let given = match making.memory.show_some(AT_ONCE) {
+        let (paid, counted, size) = (making.paid, making.counted, making.memory.size());
+        match self.pools.check(paid.0).and_then(|()| making.memory.show_some(AT_ONCE)) {
             Ok(false) => return Some(Chore::Colour(making, reply)),
-            Ok(true) => self.give_coloured(making, account),
-            Err(errno) => Err(errno),
-        };
-        match given {
+            Ok(true) => {}
+            Err(errno) => {
+                let _ = server::refuse(reply, errno);
+                return Some(Chore::Uncolour(making, None));
+            }
+        }
+        match self.give_coloured(making, account) {
             Ok((segment, region)) => drop(coloured_create::Output { size, segment: segment.into(), region: region.into() }.send(reply, Span::EMPTY)),
             Err(errno) => {
-                self.pools.refund(pool, bytes);
+                self.refund_colouring(paid, counted);
                 let _ = server::refuse(reply, errno);
             }
         }
@@ -88,11 +108,11 @@ impl Root {
     }
 
     /// Gives back a piece of coloured memory. Returns what is left to do.
-    pub(super) fn uncolour_piece(&mut self, Colouring { paid, memory }: Colouring, reply: Option<OwnedReference>) -> Option<Chore> {
+    pub(super) fn uncolour_piece(&mut self, Colouring { paid, counted, memory }: Colouring, reply: Option<OwnedReference>) -> Option<Chore> {
         if let Some(memory) = memory.dismantle(AT_ONCE) {
-            return Some(Chore::Uncolour(Colouring { paid, memory }, reply));
+            return Some(Chore::Uncolour(Colouring { paid, counted, memory }, reply));
         }
-        self.pools.refund(paid.0, paid.1);
+        self.refund_colouring(paid, counted);
         super::chore::tell(reply, nacre_proto::segment::destroy::Output::default());
         None
     }

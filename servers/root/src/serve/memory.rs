@@ -37,8 +37,17 @@ impl Root {
         }
     }
 
+    /// Makes the one reference to an object of this kind, by which a client reaches a pool.
+    fn give_pool(&mut self, pool: Key, kind: Kind, account: Key) -> Result<OwnedReference, Errno> {
+        let key = self.objects.add(kind, false, account)?;
+        let given = self.objects.reference(key).inspect_err(|_| drop(self.objects.remove(key)))?;
+        self.pools.adopt_port(pool, key.to_word());
+        Ok(given)
+    }
+
     /// Gives out a segment that is paid for: the references to its port and its region.
     pub(super) fn give_segment(&mut self, pool: Key, segment: Segment, account: Key) -> Result<(OwnedReference, OwnedReference), Errno> {
+        self.pools.check(pool)?;
         let region = segment.region_reference()?;
         let key = self.objects.add(Kind::Segment(pool, segment), false, account)?;
         match self.objects.reference(key) {
@@ -90,7 +99,7 @@ impl memory::Server for Root {
             return Err(Errno::EINVAL);
         }
         let pool = self.pools.create(parent, limit, is_data)?;
-        match self.objects.give(Kind::Pool(pool), self.objects.account(request.word())) {
+        match self.give_pool(pool, Kind::Pool(pool), self.objects.account(request.word())) {
             Ok(reference) => pool_create::Output { pool: reference.into() }.now(),
             Err(errno) => {
                 self.destroy_pool(pool, self.objects.account(request.word()));
@@ -138,7 +147,14 @@ impl memory::Server for Root {
         if flags & !POOL_DATA != 0 {
             return Err(Errno::EINVAL);
         }
-        share::Output { pool: self.objects.give(Kind::SharedPool(pool, is_data || flags & POOL_DATA != 0), self.objects.account(request.word()))?.into() }.now()
+        // Whoever shares a pool counts what comes through the reference apart, as far as accounts go.
+        let around = self.objects.account(request.word());
+        let account = self.objects.accounts.open(around).unwrap_or(around);
+        let given = self.give_pool(pool, Kind::SharedPool(pool, is_data || flags & POOL_DATA != 0), account);
+        if given.is_err() {
+            self.objects.accounts.refund(account, 0);
+        }
+        share::Output { pool: given?.into() }.now()
     }
 }
 
