@@ -5,23 +5,47 @@ use nacre_abi::manual::{CHAPTERS, Entry, Failure};
 use nacre_abi::status::Code;
 use std::fmt::Write;
 
+/// Columns of a line of prose.
+const COLUMNS: usize = 100;
+
 const HEAD: &str = "# The calls
 
 *Written from `abi/src/manual.rs`; change that, not this page.*
 
-What deserves to be a call: only what a program cannot do by a message to whoever gave it what it has. The kernel knows nine kinds of object, and every one of them can be made,
-destroyed, moved, referred to, read out and set. The rest is messages, and waiting.
+An operation deserves to be a call only if a program cannot do it by a message to its parent. The
+kernel knows nine kinds of object. Every one of them can be made, destroyed, moved, referred to,
+read out and set. The rest is messages, and waiting.
 
-A call is `syscall` with the number in `rax` and the arguments in `rdi rsi rdx r8 r9 r10 r12 r13` (messages: also `r14`, `r15`). It returns its status in `rax`: bits 0-7 the code, bits 8-15
-the number of the argument that it is about, 0 if none. `rcx` and `r11` are lost; everything else but the named results is kept. **A call that fails has changed nothing** and used no memory.
+A call is `syscall` with the number in `rax` and the arguments in `rdi rsi rdx r8 r9 r10 r12 r13`
+(messages: also `r14`, `r15`). It returns its status in `rax`: bits 0-7 hold the code, bits 8-15 the
+number of the argument at fault, or 0 for none. `rcx` and `r11` are lost; everything else but the
+named results is kept. **A call that fails has changed nothing** and used no memory.
 
-A call that has to wait puts its thread back to the `syscall` instruction, with registers that say what is left to do. So a thread that waits can be stopped, read out and set up
-elsewhere, and makes the rest of the call there. *Restarts* says from where.
+A call that blocks puts its thread back to the `syscall` instruction, with registers that say what
+is left to do. So another thread can stop the blocked thread, read it out and set it up elsewhere,
+and the call continues there. *Restarts* says from where.
 
-An object is named by its address, or by that of a reference to it. An address whose page is not there is brought in first, as if the caller had touched it: by a message to the keeper of the region that lacks it.
+An object is named by its address, or by that of a reference to it. If the page of that address is
+missing, the kernel reports a page fault to the keeper of the region, as if the caller had touched
+the page.
 
-A number that is no call is a *foreign call*: it continues at the thread's foreign entry (`thread_set_foreign`), or returns UnknownCall.
+A number that is no call is a *foreign call*: it continues at the thread's foreign entry
+(`thread_set_foreign`), or returns UnknownCall.
 ";
+
+/// Returns the words of `text`, in lines of at most 100 columns.
+fn wrapped(text: &str) -> String {
+    let (mut lines, mut line) = (Vec::new(), String::new());
+    for word in text.split_whitespace() {
+        if !line.is_empty() && line.chars().count() + 1 + word.chars().count() > COLUMNS {
+            lines.push(std::mem::take(&mut line));
+        }
+        line.push_str(if line.is_empty() { "" } else { " " });
+        line.push_str(word);
+    }
+    lines.push(line);
+    lines.join("\n")
+}
 
 fn failure_row(out: &mut String, argument: u8, failure: &Failure) {
     let number = if argument == 0 { "-".to_string() } else { argument.to_string() };
@@ -34,7 +58,7 @@ fn example(entry: &Entry) -> String {
 }
 
 fn section(out: &mut String, entry: &Entry) {
-    writeln!(out, "\n### `{}` - {} ({:#x})\n\n{}\n", example(entry), entry.call as u8, entry.call.number(), entry.purpose).unwrap();
+    writeln!(out, "\n### `{}` - {} ({:#x})\n\n{}\n", example(entry), entry.call as u8, entry.call.number(), wrapped(entry.purpose)).unwrap();
     if !entry.arguments.is_empty() {
         writeln!(out, "| # | argument | is | |\n| --- | --- | --- | --- |").unwrap();
     }
@@ -42,10 +66,10 @@ fn section(out: &mut String, entry: &Entry) {
         writeln!(out, "| {} | {} | {} | {} |", index + 1, argument.name, argument.kind.text(), argument.text).unwrap();
     }
     if !entry.results.is_empty() {
-        writeln!(out, "\nResults: {}.", entry.results).unwrap();
+        writeln!(out, "\n{}", wrapped(&format!("Results: {}.", entry.results))).unwrap();
     }
     if !entry.restarts.is_empty() {
-        writeln!(out, "\nRestarts: {}.", entry.restarts).unwrap();
+        writeln!(out, "\n{}", wrapped(&format!("Restarts: {}.", entry.restarts))).unwrap();
     }
     let mut rows = String::new();
     for (index, argument) in entry.arguments.iter().enumerate() {

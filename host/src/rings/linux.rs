@@ -25,8 +25,8 @@ use sources::{Absent, Kind, Test};
 
 /// Monitor that all programs run below.
 const BARE: &str = "process";
-/// Other stacks, of one to three monitors of each kind. Each program runs below one of them. The
-/// policy makes the guard look at every path.
+/// Stacks of one to three monitors of each kind. Each program runs below one of them. The policy
+/// makes the guard look at every path.
 const STACKS: [&str; 12] = [
     "trace -q process",
     "process trace -q",
@@ -141,7 +141,7 @@ pub fn run(tree: &Tree, products: &Products, filter: &str, arguments: &TestArgum
     compare(tree, products, &all, &ways(&all, filter, arguments.below.as_deref()), arguments)
 }
 
-/// The same, below stacks of pagers.
+/// Runs the tests of Linux programs below stacks of pagers.
 pub fn run_paged(tree: &Tree, products: &Products, filter: &str, arguments: &TestArguments) -> Outcome<Tally> {
     let all = sources::tests(tree)?;
     let ways: Vec<_> = paged(&all, filter, None).filter(|way| !way.tests.is_empty()).collect();

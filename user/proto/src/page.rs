@@ -8,20 +8,30 @@ use core::fmt::Write;
 use crate::describe::{Kind, Operation, Protocol};
 use crate::reference::Ref;
 
+/// Columns of a line of prose.
+const COLUMNS: usize = 100;
+
 const HEAD: &str = "# The Common Protocols
 
-What the parts of a system say to each other. This page is made from the declarations in `user/proto/src/`: `cargo run -p nacre-proto --example protocols`.
+Messages between the parts of a system. This page is made from the declarations in
+`user/proto/src/`: `cargo run -p nacre-proto --example protocols`.
 
-A request is a message whose label is the number of the protocol, shifted left by 16, plus the number of the operation. Words travel in the order in which they stand
-here. The label of the reply is Linux's errno, 0 for success; only then do its words, bytes and references have a meaning. A server answers `ENOSYS` to what it does not know.
-Where the message itself fails, the client's function reports `EIO` (the server is gone), `ETIMEDOUT`, `ENOMEM` (no slot for a reference), `EINTR`, or `EPROTO` for all that
-breaks the protocol: bytes that do not fit, references that lack.
+A request is a message whose label is the number of the protocol, shifted left by 16, plus the
+number of the operation. Words travel in the order of the tables below. The label of the reply is
+Linux's errno, or 0 for success. The words, bytes and references of a reply have a meaning only
+after success. A server answers `ENOSYS` to operations that it does not know.
 
-Each reference has a kind. *looked at*: the server uses it during the call alone, and it is one of the server's own objects. *kept*: the server keeps it, notifies it or hands it on, and never calls it.
-*made*: the server made the object. *left there*: somebody left it at the server. A monitor that attenuates, such as `guard`, refuses messages whose references are more, fewer or of other kinds.
+If the message itself fails, the client's function reports `EIO` (the server is gone), `ETIMEDOUT`,
+`ENOMEM` (no slot for a reference) or `EINTR`. It reports `EPROTO` if the reply breaks the protocol:
+bytes that do not fit, or missing references.
+
+Each reference has a kind. *looked at*: the server uses one of its own objects, during the call
+alone. *kept*: the server keeps it, notifies it or hands it on, and never calls it. *made*: the
+server made the object. *left there*: another client left it at the server. A monitor that
+attenuates, such as `guard`, refuses messages whose references are more, fewer or of other kinds.
 ";
 
-/// The page.
+/// Returns the page.
 pub fn text() -> String {
     let mut page = String::from(HEAD);
     for protocol in crate::PROTOCOLS {
@@ -86,18 +96,17 @@ fn value_text(value: u64) -> String {
     if value == u64::MAX { String::from("-1") } else if value < 10 { alloc::format!("{value}") } else { alloc::format!("{value:#x}") }
 }
 
-/// The lines of a documentation comment as one line.
+/// Returns the words of a documentation comment, in lines of at most 100 columns.
 fn paragraph(about: &str) -> String {
-    joined_lines(about.lines().map(str::trim).filter(|line| !line.is_empty()))
-}
-
-fn joined_lines<'a>(lines: impl Iterator<Item = &'a str>) -> String {
-    let mut all = String::new();
-    for line in lines {
-        if !all.is_empty() {
-            all.push(' ');
+    let (mut all, mut columns) = (String::new(), 0);
+    for word in about.split_whitespace() {
+        let width = word.chars().count();
+        let fits = columns + 1 + width <= COLUMNS;
+        if columns > 0 {
+            all.push(if fits { ' ' } else { '\n' });
         }
-        all.push_str(line);
+        columns = if columns > 0 && fits { columns + 1 + width } else { width };
+        all.push_str(word);
     }
     all
 }

@@ -6,15 +6,22 @@ use std::fmt::Write;
 
 use super::sources::{Absent, Test};
 
-/// The page's beginning.
+/// Columns of a line of prose.
+const COLUMNS: usize = 100;
+
+/// First lines of the page.
 const HEAD: &str = "\
 # Linux's calls
 
-Of each system call of Linux on x86-64: whether programs find it here as they know it. The page is made of the heads of the programs in `tests/linux/programs`, of
-`tests/linux/absent.txt`, and of the table in `user/linux/src/entry/call_table.rs`; `./nacre test --ring linux` runs each program on Debian's Linux and on Nacre and compares what it says, and
-`UPDATE=1 cargo test -p nacre linux` makes the page anew.
+Each system call of Linux on x86-64, and how far it behaves here as on Linux. This page is made
+from the heads of the programs in `tests/linux/programs`, from `tests/linux/absent.txt`, and from
+the table in `user/linux/src/entry/call_table.rs`. `./nacre test --ring linux` runs each program on
+Debian's Linux and on Nacre and compares the output. `UPDATE=1 cargo test -p nacre linux` renews the
+page.
 
-*complete*: all programs about it say the same on both systems. *partial*: some do not; what these look at stands beside it. *absent*: all of them differ, or there is no such call here. *untested*: it is there, and no program is about it.
+*complete*: all programs about the call print the same on both systems. *partial*: some do not; the
+last column says what they test. *absent*: all programs differ, or the call does not exist here.
+*untested*: the call exists, and no program is about it.
 
 ";
 
@@ -86,8 +93,23 @@ pub fn page(tests: &[Test], absent: &Absent, names_source: &str, table_source: &
         let _ = writeln!(text, "| {number} | `{name}` | {} | {} | {} |", entry.state(), entry.tests.len(), lacks.join("; "));
     }
     let rest = known.values().filter(|(_, entry)| !entry.is_there && entry.tests.is_empty()).map(|(name, _)| format!("`{name}`"));
-    let _ = writeln!(text, "\nNot there, and no program asks for them: {}.", rest.collect::<Vec<_>>().join(", "));
+    let rest = format!("Calls that do not exist here, and that no program tests: {}.", rest.collect::<Vec<_>>().join(", "));
+    let _ = writeln!(text, "\n{}", wrapped(&rest));
     text
+}
+
+/// Returns the words of `text`, in lines of at most 100 columns.
+fn wrapped(text: &str) -> String {
+    let (mut lines, mut line) = (Vec::new(), String::new());
+    for word in text.split(' ') {
+        if !line.is_empty() && line.chars().count() + 1 + word.chars().count() > COLUMNS {
+            lines.push(std::mem::take(&mut line));
+        }
+        line.push_str(if line.is_empty() { "" } else { " " });
+        line.push_str(word);
+    }
+    lines.push(line);
+    lines.join("\n")
 }
 
 #[cfg(test)]
