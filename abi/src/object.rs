@@ -71,7 +71,7 @@ impl ObjectType {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub enum TargetType {
-    /// No target: it is gone, or there never was one.
+    /// Reference without a target: never set, or the target is gone.
     Null = 0,
     /// A space.
     Space = 1,

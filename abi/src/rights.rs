@@ -1,7 +1,7 @@
 //! What may be done with memory, and with the target of a reference.
 
-/// Of `memory_reclaim`: the memory is also filled with zeros, a page when it is touched for the
-/// first time.
+/// Flag of `memory_reclaim`: fills the memory with zeros as well, each page when it is first
+/// touched.
 pub const RECLAIM_CLEAR: u64 = 1;
 
 /// Rights over memory, carried by regions and mappings. A mapping never has more than its region.
@@ -10,7 +10,7 @@ pub const RECLAIM_CLEAR: u64 = 1;
 pub struct Rights(pub u64);
 
 impl Rights {
-    /// No rights.
+    /// Empty set of rights.
     pub const NONE: Rights = Rights(0);
     /// Read the bytes.
     pub const READ: Rights = Rights(1);
@@ -20,7 +20,7 @@ impl Rights {
     pub const EXECUTE: Rights = Rights(4);
     /// Create kernel objects in the memory and donate it to the kernel; needs `WRITE` too.
     pub const OBJECTS: Rights = Rights(8);
-    /// Of a mapping alone: it is an overlay, which stands in front of the mappings of the same
+    /// Overlay, a right of mappings only: the mapping stands in front of the mappings of the same
     /// range.
     pub const OVER: Rights = Rights(16);
     /// Every right over memory.

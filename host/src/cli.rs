@@ -107,7 +107,7 @@ pub struct ManArguments {
 /// Source of a guest's random bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Seed {
-    /// Same bytes in each run.
+    /// Seed that never changes, so that each run has the same random bytes.
     #[default]
     Fixed,
     /// Bytes of this machine, and of the processor.

@@ -12,7 +12,7 @@ pub enum Class {
     Usage,
     /// The tree cannot be built.
     Build,
-    /// This machine lacks something that Nacre needs.
+    /// A tool or device that Nacre needs is missing on this machine.
     Machine,
     /// The kernel panicked, or the guest ended without saying a status.
     Guest,

@@ -23,7 +23,7 @@ use crate::tree::Tree;
 
 /// A program on paged memory.
 pub struct Row {
-    /// Its name in the table.
+    /// Name in the table.
     pub name: &'static str,
     /// The program and its arguments.
     pub command: &'static [&'static str],

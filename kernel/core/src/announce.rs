@@ -20,11 +20,11 @@ use nacre_abi::rights::REFERENCE_USE;
 use nacre_abi::state::ThreadState;
 use nacre_abi::{Code, ObjectType};
 
-/// Where the anchor of announcements lies in the frame of globals.
+/// Offset of the announcement ring's anchor in the frame of globals.
 const ANNOUNCEMENTS: u64 = 16;
 /// A chain's number that no chain ever has.
 const NO_CHAIN: u64 = 1;
-/// Most threads announced at a time; an entry does so three times at most.
+/// Maximum number of announced threads at a time; an entry announces at most three.
 const MOST_ANNOUNCED: usize = 8;
 
 impl<M: Machine> Kernel<M> {
@@ -64,7 +64,7 @@ impl<M: Machine> Kernel<M> {
         thread.lower(Thread::KNOWN);
     }
 
-    /// Who may let the thread run has changed.
+    /// Updates queues and announcements after the thread's scheduler has changed.
     fn reschedule(&self, thread: Thread<'_>) {
         if thread.cpu() != 0 {
             // If it runs by its own right, it has none any more.
@@ -88,8 +88,8 @@ impl<M: Machine> Kernel<M> {
         }
     }
 
-    /// Whether the thread has a scheduler, and another one than `reader`: what a thread and its
-    /// maker have in common neither can see.
+    /// Returns true if the thread has a scheduler, and another one than `reader`. Neither of two
+    /// threads can see a scheduler that both share.
     pub(crate) fn scheduled_otherwise(&self, reader: Thread<'_>, thread: Thread<'_>) -> bool {
         let port = |thread: Thread<'_>| list::link_target(&self.machine, thread.scheduler());
         thread.has(Thread::SCHEDULED) && !(reader.has(Thread::SCHEDULED) && port(reader) == port(thread))

@@ -13,24 +13,24 @@ use nacre_abi::object::TargetType;
 use nacre_abi::rights::{REFERENCE_ALL, REFERENCE_USE};
 use nacre_abi::{ObjectType, PAGE_SIZE, Rights};
 
-/// What the machine found out before the kernel starts.
+/// Facts that the machine found before the kernel starts.
 pub struct Boot<'a> {
     /// Memory with nothing in it: page-aligned, sorted.
     pub memory: &'a [MemoryRange],
     /// Frames for the first objects: at least [`Boot::FRAMES`], in one piece, zeroed, marked as the
     /// kernel's.
     pub boot_frames: MemoryRange,
-    /// Where the boot image is; a multiple of a page.
+    /// Address of the boot image, a multiple of the page size.
     pub image_start: u64,
-    /// Its size in bytes.
+    /// Size of the boot image in bytes.
     pub image_size: u64,
     /// CPUs that will run.
     pub cpus: u64,
     /// Ticks of the time-stamp counter a second.
     pub tsc_frequency: u64,
-    /// Its value at kernel entry.
+    /// Value of that counter at kernel entry.
     pub tsc_at_entry: u64,
-    /// Where the ACPI root pointer is, or 0.
+    /// Address of the ACPI root pointer, or 0.
     pub acpi_root: u64,
     /// The kernel's command line.
     pub command_line: &'a [u8],
@@ -53,7 +53,7 @@ const PHYSICAL_REGION: u64 = 3328;
 const MAPPINGS: u64 = 256;
 
 impl Boot<'_> {
-    /// How many frames the first objects need.
+    /// Number of frames that the first objects need.
     pub const FRAMES: u64 = POOL + POOL_PAGES;
 
     fn frame(&self, number: u64) -> Physical {

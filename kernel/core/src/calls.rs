@@ -6,7 +6,7 @@ use crate::machine::Machine;
 use crate::object::Thread;
 use nacre_abi::{Call, Code, ObjectType, Status};
 
-/// What carries out a call.
+/// Function that carries out a call.
 type Handler<M> = for<'k> fn(&'k Kernel<M>, Thread<'k>) -> Attempt<Done>;
 
 impl<M: Machine> Kernel<M> {
@@ -116,7 +116,7 @@ impl<M: Machine> Kernel<M> {
     }
 }
 
-/// Whether each call stands at its number.
+/// Returns true if each call stands at its number in the table.
 const fn in_order<H>(calls: &[(Call, H)]) -> bool {
     let mut number = 0;
     while number < calls.len() {

@@ -12,10 +12,10 @@ use crate::tree::Tree;
 use core::sync::atomic::Ordering;
 use nacre_abi::{PAGE_SIZE, Rights};
 
-/// Most layers that composition follows.
+/// Maximum number of layers that composition follows.
 pub(crate) const MAX_DEPTH: usize = 64;
 
-/// What following one layer takes, and looking at one mapping on the way to the right one, in
+/// Cost of following one layer, and of looking at one mapping on the way to the right one, in
 /// instructions.
 const LAYER_WORK: u32 = 68;
 const LOOK_WORK: u32 = 8;
@@ -27,7 +27,7 @@ const MOST_WORK: u32 = 4500;
 /// it is done again under all locks, in the same stretch without interrupts.
 const BESIDE_WORK: u32 = 1100;
 
-/// What looking at the pages around one and entering them takes.
+/// Cost of finding and entering the pages around one, in instructions.
 const AROUND_WORK: u32 = 1100;
 /// Pages that are entered together are those of one such part of the addresses: of programs and
 /// files, which are there, more than of memory that is being written.
@@ -37,20 +37,20 @@ const AROUND_WRITTEN: u64 = 16 * PAGE_SIZE;
 /// addresses goes: memory is mostly written upward.
 const CLEARED: u64 = 4 * PAGE_SIZE;
 
-/// What an address means.
+/// Result of translating an address.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Meaning {
-    /// Where it ends.
+    /// Physical address that it leads to.
     pub physical: Physical,
-    /// What all layers on the way allow.
+    /// Rights that all layers on the way allow.
     pub rights: Rights,
-    /// How far the same translation holds below the address, in bytes.
+    /// Bytes below the address for which the same translation holds.
     pub below: u64,
-    /// How far it holds from the address on, in bytes.
+    /// Bytes from the address on for which the same translation holds.
     pub above: u64,
 }
 
-/// Why an address means nothing, or not what is needed.
+/// Reason why an address cannot be translated, or not with the needed rights.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Lack {
     /// The space itself has no mapping there, or one with too few rights.
@@ -64,7 +64,7 @@ pub(crate) enum Lack {
     Again,
 }
 
-/// Where a table for a space comes from.
+/// Pool of frames for a space's tables.
 struct Pool<'k, M: Machine> {
     kernel: &'k Kernel<M>,
     space: Space<'k>,
@@ -130,7 +130,7 @@ impl<M: Machine> Kernel<M> {
         Tree::new(&self.machine, &self.machine.words::<1>(space.region_root())[0])
     }
 
-    /// What `address` of `space` means to an access that needs `needed`.
+    /// Translates `address` of `space` for an access that needs `needed`.
     pub(crate) fn resolve(&self, space: Space<'_>, address: u64, needed: Rights) -> Result<Meaning, Lack> {
         let mut work = 0;
         let meaning = self.follow(space, address, needed, &mut work);
@@ -244,8 +244,8 @@ impl<M: Machine> Kernel<M> {
         cleared
     }
 
-    /// What a frame is to an access that needs `needed`. One without objects becomes plain memory
-    /// for whoever wants to use it as that.
+    /// Returns the kind of a frame for an access that needs `needed`. A frame whose objects have
+    /// all gone becomes plain memory if the access uses it as that.
     fn kind_shown(&self, at: Physical, frame: &Frame, needed: Rights) -> Result<LeafKind, Lack> {
         let uses = needed != Rights::NONE && !needed.contains(Rights::OBJECTS);
         match frame.kind.get() & (PAGE_SIZE - 1) {
@@ -293,7 +293,7 @@ impl<M: Machine> Kernel<M> {
         }
     }
 
-    /// Whether all of a large page is plain memory, or all of it a device.
+    /// Returns true if all of a large page is plain memory, or all of it a device.
     fn is_uniform(&self, start: Physical, size: PageSize, kind: LeafKind) -> bool {
         let large = PageSize::Large.bytes();
         (0..size.bytes() / large).all(|part| {

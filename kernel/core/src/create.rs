@@ -11,14 +11,14 @@ use nacre_abi::{Call, Code, ObjectType, PAGE_SIZE, Rights, Status, USER_END};
 
 /// Fewest pages of a space's pool: a root and one table of each lower level, and one to spare.
 const LEAST_POOL: u64 = 5;
-/// Most pages that one call donates.
+/// Maximum number of pages that one call donates.
 const MOST_POOL: u64 = 512;
 /// Pages that are donated without a look at interrupts. The caller then stands at `space_donate`
 /// for the rest.
 const PIECE: usize = 16;
 /// Instructions, roughly, of following mappings after which a piece has no more pages.
 const SCATTERED: u32 = 2500;
-/// Where a space's offsets end: regions of the machine reach higher than user addresses.
+/// End of a space's offsets. Regions of the machine reach higher than user addresses.
 pub(crate) const REGION_END: u64 = 1 << 52;
 
 impl<M: Machine> Kernel<M> {
@@ -304,8 +304,8 @@ impl<M: Machine> Kernel<M> {
         Ok(Done::Return)
     }
 
-    /// Where argument `argument` has a reference, or can have one: found in the tables if they show
-    /// it, as they nearly always do.
+    /// Returns the place of the reference that argument `argument` names, or of the slot for one.
+    /// The tables nearly always show it already.
     fn reference_place(&self, caller: Thread<'_>, argument: u8) -> Attempt<Physical> {
         let address = caller.argument(argument);
         let seen = if address < USER_END { self.machine.object_lookup(self.space(caller.space()).root(), address) } else { None };
@@ -342,7 +342,7 @@ impl<M: Machine> Kernel<M> {
     }
 }
 
-/// How many different frames there are that are not `slot`.
+/// Counts the distinct frames other than `slot`.
 fn distinct(frames: &[Physical], slot: Physical) -> u64 {
     let different = frames.iter().enumerate().filter(|(number, frame)| **frame != slot && !frames[..*number].contains(frame));
     different.count() as u64

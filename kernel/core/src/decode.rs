@@ -36,7 +36,8 @@ impl<M: Machine> Kernel<M> {
         self.object_in_frame(at).map_or_else(|| wrong(Code::NotAnObject, argument), Ok)
     }
 
-    /// Where `address` lies if it is in an object page that the tables do not show yet.
+    /// Returns the physical place of `address` if it is in an object page that the tables do not
+    /// show yet.
     #[cold]
     fn object_page(&self, thread: Thread<'_>, argument: u8, address: u64) -> Attempt<Physical> {
         let leaf = self.leaf(thread, argument, address, Rights::NONE)?;
@@ -63,7 +64,7 @@ impl<M: Machine> Kernel<M> {
         self.target_of(argument, named, wanted, right)
     }
 
-    /// The same of an object that was looked up.
+    /// Returns the target of an object that was looked up, as `target` does.
     #[inline(always)]
     pub(crate) fn target_of(&self, argument: u8, (found, at): (ObjectType, Physical), wanted: ObjectType, right: u64) -> Attempt<Physical> {
         if found == wanted {

@@ -10,7 +10,7 @@ use crate::object::{self, Region, Space, Thread, WaitKind, port_of_set_node, thr
 use nacre_abi::rights::REFERENCE_CONTROL;
 use nacre_abi::{Code, ObjectType, PAGE_SIZE, Rights};
 
-/// What destroying a mapping or a region takes, but for revoking it, in instructions.
+/// Cost of destroying a mapping or a region without revoking it, in instructions.
 const PART_WORK: u32 = 400;
 
 impl<M: Machine> Kernel<M> {
@@ -163,7 +163,8 @@ impl<M: Machine> Kernel<M> {
         Ok(())
     }
 
-    /// Nothing is derived from the region any more; begins to revoke what was.
+    /// Closes a region from which nothing is derived any more, and begins to revoke what was
+    /// derived from it.
     fn region_close(&self, region: Region<'_>) {
         let number = self.revoke_begin_region(region);
         let regions = self.regions(self.space_at_home(region.home()));

@@ -8,8 +8,8 @@ use crate::object::{Reference, Thread};
 use nacre_abi::object::TargetType;
 use nacre_abi::{Code, PAGE_SIZE, Rights};
 
-/// Where in the frame of globals the bindings of interrupt lines start; each is a link to a port,
-/// then the bits.
+/// Offset of the interrupt bindings in the frame of globals. A binding is a link to a port, then
+/// the bits.
 const BINDINGS: u64 = 1024;
 /// Bytes of one binding.
 const BINDING_SIZE: u64 = 32;

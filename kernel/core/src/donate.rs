@@ -20,20 +20,20 @@ use nacre_abi::call::{DONATION_ARRIVED, DONATION_BLOCKED, DONATION_BUSY, DONATIO
 use nacre_abi::rights::REFERENCE_USE;
 use nacre_abi::{Code, ObjectType, Status};
 
-/// Most threads that a chain leads through.
+/// Maximum number of threads that a chain leads through.
 const MOST_HOPS: usize = 48;
 /// Bits of a chain's number that say which CPU follows it.
 const CPU_BITS: u32 = 6;
 
-/// Where a chain leads from a thread.
+/// Next step of a chain from one thread.
 enum Hop {
-    /// It can run.
+    /// The thread can run.
     Run,
-    /// To the thread that it waits for, or donates to.
+    /// Follow the thread that this one waits for, or donates to.
     To(Physical),
-    /// Nowhere: what it waits for is no thread.
+    /// End of the chain: the thread waits for something that is no thread.
     Blocked,
-    /// It runs elsewhere, or is in the chain of another CPU.
+    /// End of the chain: the thread runs on another CPU, or is in the chain of one.
     Busy,
 }
 
@@ -223,15 +223,15 @@ impl<M: Machine> Kernel<M> {
         self.queue_turn(self.thread(base));
     }
 
-    /// Who donates and has no scheduler waits for its own turn while nobody gives it time.
+    /// Queues a donor without a scheduler for its own turn while no other thread gives it time.
     fn queue_turn(&self, donor: Thread<'_>) {
         if donor.flags() & (Thread::DONATES | Thread::SCHEDULED) == Thread::DONATES && list::is_empty(&self.machine, donor.turn()) {
             list::push_back(&self.machine, self.run_queue(), donor.turn());
         }
     }
 
-    /// Whoever runs on given time gives it back to the innermost donor; false if nobody does on
-    /// this CPU.
+    /// Gives donated time back to the innermost donor. Returns false if this CPU runs on no donated
+    /// time.
     pub(crate) fn chain_yield(&self, cpu: usize, caller: Thread<'_>) -> bool {
         let chain = &self.cpus[cpu].chain;
         let Some(last) = chain.count.get().checked_sub(1) else { return false };
@@ -280,8 +280,8 @@ impl<M: Machine> Kernel<M> {
         self.chain_follow(cpu)
     }
 
-    /// Who runs on this CPU after all, if `chosen` would: follows the chain if that is to be done,
-    /// and tells schedulers who is ready.
+    /// Returns the thread that runs on this CPU if the scheduler chose `chosen`. Follows the chain
+    /// if that is due, and announces ready threads to their schedulers.
     #[inline(always)]
     pub(crate) fn chain_settle(&self, cpu: usize, chosen: Physical) -> Physical {
         let chain = &self.cpus[cpu].chain;
@@ -316,7 +316,7 @@ impl<M: Machine> Kernel<M> {
         chosen
     }
 
-    /// Who is to run now; `chosen` did till now.
+    /// Returns the thread to run now; until now it was `chosen`.
     fn chain_leads_to(&self, cpu: usize, chosen: Physical) -> Physical {
         if self.cpus[cpu].chain.base.get() != Physical(0) {
             return self.chain_follow(cpu);

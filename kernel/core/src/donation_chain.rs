@@ -4,7 +4,7 @@ use crate::machine::Physical;
 use crate::object::Thread;
 use core::cell::Cell;
 
-/// Most donors in a chain.
+/// Maximum number of donors in a chain.
 const MOST_DONORS: usize = 16;
 
 /// Chain of donations of one CPU.

@@ -124,7 +124,7 @@ impl<M: Machine> Kernel<M> {
         self.interrupted()
     }
 
-    /// What every interrupt ends with: a thread that shall leave this CPU does so.
+    /// Ends every interrupt: moves a thread off this CPU if it has to leave.
     fn interrupted(&self) -> Next {
         let cpu = self.machine.cpu();
         let loaded = self.cpus[cpu].loaded.get();

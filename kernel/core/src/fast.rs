@@ -45,10 +45,10 @@ impl<M: Machine> Kernel<M> {
         Some((at, self.machine.words::<1>(at)[0].get()))
     }
 
-    /// Where the object page's unit at `address` lies, which the thread then remembers: servers and
-    /// clients mostly name one object again and again. What is remembered stays
-    /// in a frame that is no thread's: before it can become one it is seized (`object_place`): it
-    /// goes from all tables, and the generation ends.
+    /// Returns the place of the object page's unit at `address`, and makes the thread remember it,
+    /// because servers and clients mostly name one object again and again. A remembered place
+    /// always lies in a frame of objects. Before the frame can become anything else, `object_place`
+    /// seizes it: it goes from all tables, and the generation ends.
     fn fast_lookup(&self, caller: Thread<'_>, space: Space<'_>, address: u64) -> Option<Physical> {
         if address % UNIT != 0 || address >= USER_END {
             return None;
@@ -88,8 +88,8 @@ impl<M: Machine> Kernel<M> {
         self.machine.claim(word).then_some(word)
     }
 
-    /// Whether a thread that waits has no flags but `flags`. To have a scheduler is no hindrance
-    /// for one that goes on with time that was given to this CPU's thread.
+    /// Returns true if a waiting thread has no flags but `flags`. A scheduler is no hindrance for a
+    /// thread that goes on with time that was given to this CPU's thread.
     #[inline(always)]
     fn is_plain(caller: Thread<'_>, other: Thread<'_>, flags: u64) -> bool {
         other.flags() == flags || (caller.chain() != 0 && other.flags() & !(Thread::SCHEDULED | Thread::KNOWN) == flags)

@@ -10,7 +10,7 @@ use nacre_abi::fault::{ERROR_FETCH, ERROR_USER, ERROR_WRITE, KIND_MEMORY, MAP, R
 use nacre_abi::Rights;
 use nacre_abi::state::ThreadState;
 
-/// What went wrong.
+/// Cause of a fault.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Fault {
     /// An instruction failed.
@@ -117,7 +117,7 @@ impl<M: Machine> Kernel<M> {
         self.port_look_again(port);
     }
 
-    /// Nobody can be told: the thread stays where it is.
+    /// Stops the thread at the fault, because no keeper can be told.
     fn abandon(&self, thread: Thread<'_>) {
         assert!(
             thread.space() != self.root_space().at,

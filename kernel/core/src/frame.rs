@@ -288,8 +288,8 @@ impl<M: Machine> Kernel<M> {
         at != root
     }
 
-    /// What the parts of a space know it by: the frame of its root table, which does not move with
-    /// it. The kernel's own has that of the globals in its place.
+    /// Returns the identity by which the parts of a space know it: the frame of its root table,
+    /// which does not move with the space. The kernel's own space has the frame of globals instead.
     pub(crate) fn home_of(&self, space: Space<'_>) -> Physical {
         if space.root() == Physical(0) { self.globals.get() } else { space.root() }
     }

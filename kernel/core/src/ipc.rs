@@ -22,11 +22,11 @@ use nacre_abi::object::TargetType;
 use nacre_abi::rights::{REFERENCE_CONTROL, REFERENCE_NOTIFY, REFERENCE_USE};
 use nacre_abi::{Call, Code, ObjectType, Status};
 
-/// Most threads that a message finds giving their time at its port; who else waits there is told
+/// Maximum number of donating threads at a port that a message wakes at once. The others are woken
 /// later.
 const MOST_DONORS_TOLD: usize = 8;
-/// What it takes to find that a message cannot go over, for a page of the receiver's that is not
-/// there, or of a sender that waits, in instructions.
+/// Cost of finding that a message cannot be transferred, because a page of the receiver or of a
+/// waiting sender is missing, in instructions.
 const VAIN_WORK: u32 = 900;
 
 impl<M: Machine> Kernel<M> {
@@ -47,7 +47,7 @@ impl<M: Machine> Kernel<M> {
         None
     }
 
-    /// Where that thread is, or one that donates until something comes.
+    /// Returns the thread that receives at the port, or one that donates until something comes.
     #[inline(always)]
     pub(crate) fn receiver_at(&self, port: Port<'_>) -> Option<Physical> {
         let node = match list::first(&self.machine, port.receivers()) {
@@ -115,7 +115,7 @@ impl<M: Machine> Kernel<M> {
         Ok(Done::Settled)
     }
 
-    /// From now on whoever waits at the port waits for this thread.
+    /// Makes all threads that wait at the port wait for this thread.
     #[inline(always)]
     pub(crate) fn hold(&self, port: Port<'_>, receiver: Thread<'_>) {
         port.set_holder(receiver.at);
@@ -312,7 +312,8 @@ impl<M: Machine> Kernel<M> {
         Ok(taken)
     }
 
-    /// What becomes of a waiting sender whose message the caller has received.
+    /// Moves on a waiting sender whose message the caller has received: it waits for the reply, or
+    /// becomes ready.
     fn sender_taken(&self, sender: Thread<'_>, receiver: Thread<'_>, is_call: bool) {
         if sender.waits_for(WaitKind::Ready) {
             return self.scheduler_told(sender);
@@ -364,7 +365,8 @@ impl<M: Machine> Kernel<M> {
         }
     }
 
-    /// The same, but for letting whoever gets them run.
+    /// Delivers the bits as `notify` does, but leaves the woken thread for the caller to make
+    /// ready.
     pub(crate) fn notified(&self, port: Port<'_>, bits: u64) -> Option<Thread<'_>> {
         port.set_pending(port.pending() | bits);
         if port.pending() == 0 {

@@ -10,8 +10,8 @@ use nacre_abi::Code;
 
 pub use crate::call_result::{Attempt, Done, Next, Stop};
 
-/// What one CPU is at. Written by that CPU, and read by others under all locks; so it has its cache
-/// lines for itself.
+/// State of one CPU. Its own CPU writes it; others read it under all locks. So it has cache lines
+/// of its own.
 #[repr(align(128))]
 pub(crate) struct Cpu {
     /// The thread whose context the machine holds; null while idle.
@@ -20,14 +20,14 @@ pub(crate) struct Cpu {
     pub space: Cell<Physical>,
     /// The thread that shall run when the entry is over; null = whoever is first in the queue.
     pub chosen: Cell<Physical>,
-    /// When the running thread's turn is over.
+    /// End of the running thread's slice.
     pub slice_end: Cell<u64>,
-    /// How many of the first in the queue run in what is left of that turn.
+    /// Number of threads at the head of the queue that run in the rest of that slice.
     pub ahead: Cell<u32>,
     /// `SpaceState::TIME_HIDDEN` while the machine hides its time from the user, else 0.
     pub time_hidden: Cell<u64>,
-    /// What the timer is set to; it may be earlier than it need be, and is then set anew when it
-    /// comes.
+    /// Deadline that the timer is set to. It may be earlier than needed; the timer's interrupt then
+    /// sets it anew.
     pub armed: Cell<u64>,
     /// Something happened that may want another timer setting.
     pub timer_stale: Cell<bool>,
@@ -66,7 +66,7 @@ pub struct Kernel<M: Machine> {
     /// Frame with the anchors of the run queue, of the announcements and of those that were told,
     /// the links of interrupt lines, and the kernel's own space.
     pub(crate) globals: Cell<Physical>,
-    /// How many chains of donations were followed.
+    /// Number of chains of donations that were followed.
     pub(crate) chains: Cell<u64>,
     /// Root word of the tree of deadlines.
     pub(crate) deadlines: Cell<u64>,
@@ -74,15 +74,15 @@ pub struct Kernel<M: Machine> {
     pub(crate) revocation: Revocation,
     /// Root's only thread until it makes others: its end is the machine's.
     pub(crate) root_thread: Cell<Physical>,
-    /// Whether a fault is being offered to its keeper.
+    /// Set while a fault is being offered to its keeper.
     pub(crate) offering: Cell<bool>,
     /// Instructions, roughly, that the entry under way may still spend on a long operation.
     pub(crate) budget: Cell<u32>,
-    /// What it began with: [`BUDGET`], unless a test wants calls to be cut off more often.
+    /// Initial value of that budget: [`BUDGET`], unless a test wants more calls to be cut off.
     pub budget_full: Cell<u32>,
     /// Instructions, roughly, that the entry under way has spent on following mappings.
     pub(crate) followed: Cell<u32>,
-    /// How many of them are enough: [`REACH`], unless a test wants calls to be cut off more often.
+    /// Limit of `followed`: [`REACH`], unless a test wants more calls to be cut off.
     pub reach: Cell<u32>,
 }
 
@@ -91,12 +91,12 @@ const BUDGET: u32 = 3000;
 /// Instructions, roughly, after which a call goes on in another entry before it follows mappings
 /// once more.
 const REACH: u32 = 2500;
-/// How often in a row that happens to one thread before its call fails. Pages that were found stay
-/// in the tables, so a message needs fewer than half of them.
+/// Number of times in a row that a thread's call can be cut off before it fails. Pages that were
+/// found stay in the tables, so a message needs fewer than half of them.
 const MOST_CUT_OFF: u64 = 64;
 /// Instructions, roughly, that filling a page with zeros takes.
 pub(crate) const ZERO_WORK: u32 = 550;
-/// What destroying an object takes, roughly.
+/// Approximate cost of destroying an object, in instructions.
 const STEP: u32 = 300;
 
 impl<M: Machine> Kernel<M> {
@@ -133,9 +133,9 @@ impl<M: Machine> Kernel<M> {
         self.followed.set(self.followed.get() + instructions);
     }
 
-    /// Whether the call of the thread on this CPU may go on with something that cannot be cut off,
-    /// or follow mappings once more. If not it is made again, and finds in the tables what it found
-    /// till now. Where somebody takes that out of the tables again and again it fails.
+    /// Checks that the call of the thread on this CPU may go on with a part that cannot be cut off,
+    /// or follow mappings once more. Otherwise the call is made again, and finds in the tables what
+    /// it found till now. The call fails if another thread keeps taking that out of the tables.
     pub(crate) fn work_check(&self, argument: u8) -> Attempt<()> {
         if self.followed.get() < self.reach.get() {
             return Ok(());
@@ -154,7 +154,7 @@ impl<M: Machine> Kernel<M> {
         if left == 0 { Err(Stop::Again) } else { Ok(()) }
     }
 
-    /// The same for a part as long as destroying an object.
+    /// Checks, as `work_check` does, for a part as long as destroying an object.
     pub(crate) fn step(&self) -> Attempt<()> {
         self.work(STEP)
     }

@@ -32,7 +32,7 @@ pub fn first<M: Machine>(machine: &M, anchor: Physical) -> Option<Physical> {
     (node != anchor).then_some(node)
 }
 
-/// Whether the ring holds nothing (an anchor), or the node is in no ring.
+/// Returns true if the ring of an anchor is empty, or if a node is in no ring.
 #[inline(always)]
 pub fn is_empty<M: Machine>(machine: &M, anchor: Physical) -> bool {
     next(machine, anchor) == anchor
@@ -87,7 +87,7 @@ pub fn splice<M: Machine>(machine: &M, from: Physical, to: Physical) {
     init(machine, from);
 }
 
-/// How many nodes the ring has, counting no further than `limit`.
+/// Counts the nodes of the ring, up to `limit`.
 pub fn count<M: Machine>(machine: &M, anchor: Physical, limit: u64) -> u64 {
     let mut node = next(machine, anchor);
     let mut count = 0;
@@ -104,7 +104,7 @@ pub fn link_init<M: Machine>(machine: &M, link: Physical) {
     init(machine, link.add(8));
 }
 
-/// What a link leads to.
+/// Returns the target of a link.
 #[inline(always)]
 pub fn link_target<M: Machine>(machine: &M, link: Physical) -> Option<Physical> {
     let target = machine.words::<1>(link)[0].get();

@@ -9,9 +9,9 @@ use crate::object::{Thread, WaitKind, thread_of_queue_node};
 use nacre_abi::rights::REFERENCE_USE;
 use nacre_abi::{Code, ObjectType, Rights, Status};
 
-/// What a lock word says when it is locked and somebody waits.
+/// Value of a lock word that is locked while other threads wait.
 const CONTENDED: u32 = 2;
-/// Most threads that one call wakes; a larger number is done in several steps by whoever asks.
+/// Maximum number of threads that one call wakes. The caller asks again for more.
 const MOST_WOKEN: u64 = 64;
 
 impl<M: Machine> Kernel<M> {

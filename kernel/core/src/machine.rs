@@ -57,15 +57,14 @@ impl SharedWord {
     }
 }
 
-/// What the kernel knows of one 4 KiB frame of memory. Device addresses have none.
+/// State of one 4 KiB frame of memory. Device addresses have none.
 #[derive(Default, Debug)]
 #[repr(C)]
 pub struct Frame {
     /// `PLAIN`, `KERNEL`, `OBJECTS`, `TABLE`, `SEIZED` or `BLANK`, and for tables the next frame of
     /// the same pool.
     pub kind: SharedWord,
-    /// For object frames: one bit for each 64-byte unit that is in use. For tables: the space that
-    /// they serve.
+    /// Object frames: one bit for each 64-byte unit in use. Tables: the space that they serve.
     pub units: Cell<u64>,
 }
 
@@ -89,7 +88,7 @@ impl Frame {
     pub const CLEARING: u64 = 6;
 }
 
-/// How much one entry of the hardware's tables covers.
+/// Size of the page that one entry of the hardware's tables covers.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 #[repr(u8)]
 pub enum PageSize {
@@ -108,7 +107,7 @@ impl PageSize {
     }
 }
 
-/// What kind of thing a table entry shows.
+/// Kind of page that a table entry shows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum LeafKind {
     /// Plain memory, with the leaf's rights.
@@ -122,17 +121,17 @@ pub enum LeafKind {
 /// One entry of a space's hardware tables.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Leaf {
-    /// Where the looked-up address lies (lookup), or the start of the page (enter).
+    /// Physical address: of the looked-up byte (lookup), or of the page's start (enter).
     pub physical: Physical,
-    /// What it shows.
+    /// Kind of page.
     pub kind: LeafKind,
-    /// What may be done.
+    /// Rights of users.
     pub rights: Rights,
-    /// How much it covers.
+    /// Size of the page.
     pub size: PageSize,
 }
 
-/// Where a space's tables come from.
+/// Source of frames for a space's tables.
 pub trait TablePool {
     /// A frame for a table, not cleared; `None` when the pool is used up.
     fn take(&self) -> Option<Physical>;
@@ -142,12 +141,12 @@ pub trait TablePool {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PoolExhausted;
 
-/// What a sweep through tables has come to.
+/// Progress of a sweep through tables.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Cleared {
-    /// Whether there was any leaf.
+    /// Set if the sweep found a leaf.
     pub found: bool,
-    /// Where to go on; the end of the range when all is done.
+    /// Address at which to go on, or the end of the range when all is done.
     pub next: u64,
 }
 
@@ -159,10 +158,10 @@ pub trait Machine {
     /// made into one). `at` is a multiple of 8 and the words do not cross a frame. The
     /// implementation may rely on `at` being an address that `frame` knows.
     fn words<const N: usize>(&self, at: Physical) -> &[Cell<u64>; N];
-    /// What is known of the frame around `at`; `None` for devices and holes.
+    /// Returns the state of the frame around `at`, or `None` for devices and holes.
     fn frame(&self, at: Physical) -> Option<&Frame>;
-    /// What is known of `count` frames from that around `at` on, fewer at the end of memory. What
-    /// is no memory has a kind that none of [`Frame`]'s is.
+    /// Returns the states of `count` frames from that around `at` on, fewer at the end of memory.
+    /// An address without memory has a kind that none of [`Frame`]'s is.
     fn frames(&self, at: Physical, count: usize) -> &[Frame];
     /// A counter for the 2 MiB around `at`: how many frames in it are not `PLAIN`. `None` where
     /// `frame` is.
@@ -193,10 +192,10 @@ pub trait Machine {
 
     /// Makes the frame at `root` an empty top-level table (with the kernel's own part).
     fn table_create(&self, root: Physical);
-    /// What the tables say of `address` (below `USER_END`); `None` if nothing.
+    /// Returns the leaf that the tables have for `address` (below `USER_END`), or `None`.
     fn table_lookup(&self, root: Physical, address: u64) -> Option<Leaf>;
-    /// Where the object page's byte at `address` lies, if the tables show an object page there: the
-    /// part of `table_lookup` that messages need.
+    /// Returns the physical address of the object page's byte at `address`, if the tables show an
+    /// object page there. Messages need this part of `table_lookup`.
     fn object_lookup(&self, root: Physical, address: u64) -> Option<Physical> {
         let leaf = self.table_lookup(root, address)?;
         (leaf.kind == LeafKind::Objects && leaf.size == PageSize::Small).then_some(leaf.physical)
@@ -249,7 +248,7 @@ pub trait Machine {
     fn cpu_kick(&self, cpu: usize);
     /// Nanoseconds since the start, never going back.
     fn now(&self) -> u64;
-    /// What counts time on this CPU, cheaper to read than `now`.
+    /// Returns a count of this CPU's time that is cheaper to read than `now`.
     fn stamp(&self) -> u64;
     /// Nanoseconds of a difference of stamps.
     fn stamp_nanoseconds(&self, difference: u64) -> u64;
@@ -264,13 +263,13 @@ pub trait Machine {
     fn interrupt_enable(&self, line: u32, enable: bool);
 }
 
-/// How many CPUs at most.
+/// Maximum number of CPUs.
 pub const MAX_CPUS: usize = 64;
-/// How many interrupt lines there are.
+/// Number of interrupt lines.
 pub const INTERRUPT_LINES: u32 = 64;
 
-/// Where things stand in a thread's page, as word numbers: the machine's entry code saves the
-/// user's registers here.
+/// Word numbers of the fields of a thread's page. The machine's entry code saves the user's
+/// registers there.
 pub mod thread_page {
     /// The registers, in the order of `ThreadState`, [`REGISTERS`](nacre_abi::state::REGISTERS)
     /// words.

@@ -13,20 +13,20 @@ use nacre_abi::rights::RECLAIM_CLEAR;
 use nacre_abi::state::ObjectEntry;
 use nacre_abi::{Code, ObjectType, PAGE_SIZE, Rights, USER_END};
 
-/// Most entries that one call writes.
+/// Maximum number of entries that one call writes.
 const MOST_ENTRIES: u64 = 128;
-/// What looking at a page or an object takes, in instructions.
+/// Cost of looking at a page or an object, in instructions.
 const LOOK_WORK: u32 = 80;
-/// What taking an object back takes, but for its size, which is filled with zeros: a thread's is a
-/// page.
+/// Cost of reclaiming an object, without filling it with zeros, in instructions. A thread's object
+/// is a page.
 const OBJECT_WORK: u32 = 300;
 /// Pages that are cleared together, and what that takes, in instructions.
 const ROW: u64 = 32;
 const ROW_WORK: u32 = 2000;
-/// What it takes to come back to a page whose objects have gone: finding it, and looking at those
-/// before it.
+/// Cost of coming back to a page whose objects have gone: finding it, and looking at the objects
+/// before it, in instructions.
 const RETURN_WORK: u32 = 1200;
-/// What looking at [`ROW`] pages, and finding out where they are, takes.
+/// Cost of finding [`ROW`] pages and looking at them, in instructions.
 const ROW_LOOK_WORK: u32 = 900;
 
 /// A part of the caller's space that one translation holds for; empty: none is known.
@@ -142,8 +142,8 @@ impl<M: Machine> Kernel<M> {
         Ok(Done::Return)
     }
 
-    /// What nobody has touched since it was cleared is zeros, and need not be read to know that.
-    /// Whatever is not so for certain may hold something.
+    /// Lists pages that may hold something. A page that was not touched since the kernel cleared it
+    /// holds zeros, and need not be read; all others may hold something.
     pub(crate) fn memory_touched(&self, caller: Thread<'_>) -> Attempt<Done> {
         let (start, size) = (caller.argument(1), caller.argument(2));
         if size != 0 {
@@ -173,8 +173,8 @@ impl<M: Machine> Kernel<M> {
         Ok(Done::Return)
     }
 
-    /// Whether the page at `address` is blank, and how far those behind it are like it, as far as
-    /// one look goes.
+    /// Returns true if the page at `address` is blank, and how many of the pages behind it are
+    /// equal to it in that, as far as one look goes.
     fn blank_pages(&self, caller: Thread<'_>, part: &mut Part, address: u64, end: u64) -> (bool, u64) {
         if address >= part.end {
             match self.part_at(caller, address, end, Rights::READ) {
@@ -277,7 +277,8 @@ impl<M: Machine> Kernel<M> {
         Ok(Done::Return)
     }
 
-    /// Where in `start..end` of its space the caller has the memory at `wanted`; 0 = nowhere.
+    /// Returns the address in `start..end` at which the caller's space has the memory at `wanted`,
+    /// or 0.
     fn address_of(&self, caller: Thread<'_>, wanted: Physical, start: u64, end: u64) -> Attempt<u64> {
         let mut address = start;
         while address < end {

@@ -7,13 +7,13 @@ use crate::memory_calls::Part;
 use crate::object::Thread;
 use nacre_abi::{PAGE_SIZE, Rights, USER_END};
 
-/// What finding two pages and copying one onto the other takes, and what it takes to see that there
-/// is nothing to copy, in instructions; what moves a word takes less time than others.
+/// Costs of finding two pages and copying one onto the other, and of finding that nothing is to be
+/// copied, in instructions. An instruction that moves a word takes less time than others.
 const COPY_WORK: u32 = 350;
 const LOOK_WORK: u32 = 100;
 
-/// One of the two ranges: what is used of it, which argument named it, and what was found of it
-/// last.
+/// Range of a copy, source or destination: the part in use, the argument that named it, and the
+/// page that was found last.
 struct Side {
     needed: Rights,
     argument: u8,

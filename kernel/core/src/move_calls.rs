@@ -9,8 +9,8 @@ use crate::object::{Receivable, Space, Thread, links_of};
 use crate::tree::Tree;
 use nacre_abi::{Code, ObjectType};
 
-/// Most references to an object, and mappings, ports or threads that hang on it, for it to be
-/// moved: each must be told, in one entry.
+/// Maximum number of references to a movable object, and of mappings, ports or threads linked to
+/// it. One entry must update them all.
 const MOST_TOLD: u64 = 500;
 
 impl<M: Machine> Kernel<M> {
@@ -59,8 +59,7 @@ impl<M: Machine> Kernel<M> {
         Ok(Done::Return)
     }
 
-    /// How many know where the object is, each by a word of its own; counted to a little more than
-    /// is allowed.
+    /// Counts the words that hold the object's place, to a little more than is allowed.
     fn must_be_told(&self, object: ObjectType, at: Physical) -> u64 {
         let count = |anchor, so_far: u64| so_far + list::count(&self.machine, anchor, MOST_TOLD + 1 - so_far.min(MOST_TOLD));
         let parts = match object {

@@ -31,14 +31,14 @@ pub const fn header(object: ObjectType) -> u64 {
     MAGIC | object as u64
 }
 
-/// What kind of object starts with this word.
+/// Returns the type of the object that starts with this word.
 #[inline(always)]
 pub fn type_of(word: u64) -> Option<ObjectType> {
     if word & !0xffff == MAGIC { ObjectType::from_number(word & 0xffff) } else { None }
 }
 
-/// Where the ring of links to an object of this type is anchored: its word number. References have
-/// none: a reference to a reference is a copy.
+/// Returns the word number of the anchor of the ring of links to an object of this type. References
+/// have none: a reference to a reference is a copy.
 pub const fn links_anchor(object: ObjectType) -> u64 {
     match object {
         ObjectType::Space => 10,
@@ -62,7 +62,7 @@ pub fn type_at<M: Machine>(machine: &M, at: Physical) -> Option<ObjectType> {
     type_of(machine.words::<1>(at)[0].get())
 }
 
-/// What a reference to an object of this type is called.
+/// Returns the type that a reference to an object of this type shows.
 pub const fn target_type(object: ObjectType) -> TargetType {
     match object {
         ObjectType::Space => TargetType::Space,

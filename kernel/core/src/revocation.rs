@@ -8,7 +8,7 @@ const NULL: Physical = Physical(0);
 /// Next step of a revocation.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Phase {
-    /// No revocation is under way.
+    /// Idle: no revocation is under way.
     None,
     /// Takes the next space from the list.
     Space,
@@ -43,7 +43,7 @@ pub(crate) struct Revocation {
 }
 
 impl Revocation {
-    /// No revocation.
+    /// Creates an idle revocation.
     pub const fn new() -> Revocation {
         Revocation {
             number: Cell::new(0),

@@ -27,13 +27,13 @@ use nacre_abi::USER_END;
 const NULL: Physical = Physical(0);
 /// Mappings that one piece looks at.
 const MAPPINGS: u32 = 16;
-/// What that takes, and a sweep through tables, in instructions.
+/// Cost of looking at those mappings, and of a sweep through tables, in instructions.
 const MAPPINGS_WORK: u32 = 500;
 const SWEEP_WORK: u32 = 3000;
 const SMALL_WORK: u32 = 250;
 
 impl<M: Machine> Kernel<M> {
-    /// Whether translations may be left of what composition no longer gives.
+    /// Returns true if translations may be left that composition no longer gives.
     pub fn is_revoking(&self) -> bool {
         self.revocation.phase.get() != Phase::None
     }
@@ -197,7 +197,7 @@ impl<M: Machine> Kernel<M> {
         regions.next(crate::tree::Node::new(&self.machine, region.at), this.low.get(), this.high.get()).map_or(NULL, |node| node.at)
     }
 
-    /// What a mapping shows of `from..to` of its region is to go, if it shows any.
+    /// Revokes the part of `from..to` of a region that a mapping shows, if it shows any.
     fn revoke_derived(&self, mapping: Mapping<'_>, from: u64, to: u64) {
         let (first, last) = (mapping.offset(), mapping.offset() + mapping.size());
         if first < to && from < last {

@@ -7,9 +7,9 @@ use crate::list;
 use crate::machine::{Machine, Physical};
 use crate::object::{Space, Thread, WaitKind, thread_of_queue_node};
 
-/// How long a thread runs while others want to, in nanoseconds.
+/// Slice of a thread while others want to run, in nanoseconds.
 const SLICE: u64 = 10_000_000;
-/// Where the anchor of those that were told lies in the frame of globals.
+/// Offset, in the frame of globals, of the anchor of the threads to be woken first.
 const TOLD: u64 = 32;
 
 impl<M: Machine> Kernel<M> {
@@ -29,7 +29,7 @@ impl<M: Machine> Kernel<M> {
         self.queue_ready(thread);
     }
 
-    /// The same for a thread that cannot simply go into the queue.
+    /// Makes a thread ready that cannot simply go into the queue.
     #[cold]
     #[inline(never)]
     fn make_ready_otherwise(&self, thread: Thread<'_>) {
@@ -82,8 +82,9 @@ impl<M: Machine> Kernel<M> {
         this.timer_stale.set(true);
     }
 
-    /// Those that were told come first in the queue, and right behind them whoever was to run here:
-    /// all in what is left of its turn, so that nobody gains by it. Who runs now.
+    /// Puts the threads to be woken first at the head of the queue, and the thread that was to run
+    /// here right behind them. All run in the rest of its slice, so that no thread gains by it.
+    /// Returns the thread that runs now.
     #[cold]
     fn told_first(&self, cpu: usize, chosen: Physical) -> Physical {
         let this = &self.cpus[cpu];
@@ -99,8 +100,8 @@ impl<M: Machine> Kernel<M> {
         if leaves { Physical(0) } else { chosen }
     }
 
-    /// The same for a CPU that runs on given time: whoever gives it comes right behind those that
-    /// were told. False if it does not.
+    /// Does what `told_first` does on a CPU that runs on donated time: the donor comes right behind
+    /// the woken threads. Returns false if the CPU runs on no donated time.
     fn told_before_base(&self, cpu: usize, chosen: Physical) -> bool {
         let this = &self.cpus[cpu];
         let base = this.chain.base.get();
@@ -141,7 +142,7 @@ impl<M: Machine> Kernel<M> {
         }
     }
 
-    /// Others wait: the timer must come at the end of this CPU's slice at the latest.
+    /// Sets the timer to the end of this CPU's slice at the latest, because other threads wait.
     #[inline(always)]
     fn slice_note(&self, cpu: usize) {
         let this = &self.cpus[cpu];
@@ -297,7 +298,7 @@ impl<M: Machine> Kernel<M> {
         self.machine.switch_thread((from != Physical(0)).then_some(from), next, root);
     }
 
-    /// From the thread that is loaded to another that is ready and on no queue, at once.
+    /// Switches at once from the loaded thread to another one that is ready and on no queue.
     #[inline(always)]
     pub(crate) fn switch_directly(&self, cpu: usize, from: Thread<'_>, to: Thread<'_>) {
         let this = &self.cpus[cpu];
@@ -365,7 +366,7 @@ impl<M: Machine> Kernel<M> {
         }
     }
 
-    /// What may have changed of the space that this CPU runs since it was loaded.
+    /// Reloads the parts of this CPU's space that may have changed since it was loaded.
     pub(crate) fn space_refresh(&self) {
         let cpu = self.machine.cpu();
         let space = self.cpus[cpu].space.get();

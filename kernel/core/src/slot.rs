@@ -7,14 +7,14 @@ use crate::object::Thread;
 use nacre_abi::{Code, ObjectType, PAGE_SIZE, Rights, Status, USER_END};
 
 impl<M: Machine> Kernel<M> {
-    /// Where the object at address `address` would be made: checks alignment, rights and that the
-    /// place is free.
+    /// Returns the place of a new object at `address`, after checking alignment, rights, and that
+    /// the place is free.
     pub(crate) fn free_slot(&self, caller: Thread<'_>, argument: u8, address: u64, object: ObjectType) -> Attempt<Physical> {
         let found = self.slot_memory(caller, argument, address, object)?;
         self.slot_checked(argument, found, object)
     }
 
-    /// The same, whether it is free or not; and the frame.
+    /// Returns the place of an object at `address`, free or not, and its frame.
     #[inline(always)]
     pub(crate) fn slot_memory(&self, caller: Thread<'_>, argument: u8, address: u64, object: ObjectType) -> Attempt<(Physical, &Frame)> {
         if !address.is_multiple_of(object.alignment()) {

@@ -16,18 +16,18 @@ use nacre_abi::state::{
 };
 use nacre_abi::{Code, ObjectType, Rights, USER_END};
 
-/// Where counting of what waits stops.
+/// Limit up to which waiters are counted.
 const MOST_COUNTED: u64 = 1024;
-/// Most words in a state.
+/// Maximum number of words in a state.
 const MOST_WORDS: usize = ThreadState::WORDS;
 
-/// Most links of an object.
+/// Maximum number of links of an object.
 const MOST_LINKS: usize = 3;
 
 /// A state as words, and how many.
 type Words = ([u64; MOST_WORDS], usize);
-/// What an object is linked to: of which type, where if it is anywhere now, and with which rights
-/// whoever reads the state gets a reference to it.
+/// Links of an object: type, place of the target if there is one now, and the rights that a reader
+/// of the state gets to it.
 type Links = [Option<(ObjectType, Option<Physical>, u64)>; MOST_LINKS];
 
 fn words_of<const N: usize>(state: [u64; N]) -> Words {
@@ -394,7 +394,7 @@ impl<M: Machine> Kernel<M> {
 
 }
 
-/// How many words the state of a type has.
+/// Returns the number of words in the state of a type.
 fn state_size(object: ObjectType) -> usize {
     match object {
         ObjectType::Space => SpaceState::WORDS,

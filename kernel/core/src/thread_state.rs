@@ -15,10 +15,9 @@ use nacre_abi::rights::{REFERENCE_CONTROL, REFERENCE_USE};
 use nacre_abi::state::{REGISTERS, ReferenceState, ThreadState};
 use nacre_abi::{Call, Code, ObjectType, Rights, USER_END};
 
-/// Which word is the one that the scheduler knows the thread by: it follows what the thread has
-/// failed with.
+/// Index of the word by which the scheduler knows the thread. It follows the fault.
 const SCHEDULER_WORD: usize = ThreadState::FIRST_REGISTER + REGISTERS + 4;
-/// And which the time that it has had of processors.
+/// Index of the word with the thread's CPU time.
 pub(crate) const TIME_WORD: usize = SCHEDULER_WORD + 1;
 
 impl<M: Machine> Kernel<M> {

@@ -7,7 +7,7 @@ use crate::tree::Tree;
 use crate::machine::Physical;
 use nacre_abi::{Code, Status};
 
-/// Most waits that one interrupt of the timer ends.
+/// Maximum number of waits that one interrupt of the timer ends.
 const MOST_EXPIRED: u32 = 16;
 
 impl<M: Machine> Kernel<M> {

@@ -17,10 +17,10 @@ use nacre_abi::rights::{REFERENCE_ALL, REFERENCE_USE};
 use nacre_abi::state::ThreadState;
 use nacre_abi::{Code, ObjectType, Rights, Status};
 
-/// What handing over a reference takes, in instructions.
+/// Cost of transferring a reference, in instructions.
 const REFERENCE_WORK: u32 = 150;
 
-/// Whose fault it is that a message cannot go over now.
+/// Side that blocks a transfer: sender or receiver.
 pub(crate) enum Trouble {
     /// The sender's: an error for it, or it lacks a page and has begun to wait for that.
     Sender(Stop),
@@ -99,9 +99,9 @@ impl<M: Machine> Kernel<M> {
         Ok((sends.send_size, count as u64))
     }
 
-    /// From here on the message arrives. A reference that it replaces may be the last one to a
-    /// port: the notification of that is not for a receiver who is
-    /// getting something already.
+    /// Ends the receiver's wait before the message arrives. A reference that the message replaces
+    /// may be the last one to a port. The notification of that must not reach a receiver that is
+    /// already getting a message.
     pub(crate) fn stop_receiving(&self, receiver: Thread<'_>) {
         list::remove(&self.machine, receiver.queue());
     }
@@ -199,7 +199,8 @@ impl<M: Machine> Kernel<M> {
         }
     }
 
-    /// What the client has room for: bytes, where, slots, how many, and its status.
+    /// Returns the client's room for a reply: bytes, their place, slots, number of slots, and its
+    /// status.
     fn client_part(&self, client: Thread<'_>, sends: &Descriptor) -> Attempt<(u64, Span, [Physical; 8], usize, Status)> {
         let takes = self.descriptor_present(client)?;
         let size = sends.send_size.min(takes.receive_capacity);

@@ -35,7 +35,7 @@ impl Node<'_> {
 }
 
 const NULL: Physical = Physical(0);
-/// How far [`Tree::outer`] goes.
+/// Maximum number of nodes that [`Tree::outer`] looks at.
 const MOST_LOOKED: u32 = 16;
 
 /// Large ranges stand above small ones, so that those that come and go often are leaves; among
@@ -168,7 +168,7 @@ impl<'k, M: Machine> Tree<'k, M> {
         self.refresh_upwards(parent);
     }
 
-    /// Whether a node whose words are a copy of another's may stand where that does.
+    /// Returns true if a node whose words are a copy of another's may stand in its place.
     fn fits(self, node: Node<'k>) -> bool {
         let own = priority(node);
         let below = |at: Physical| at == NULL || priority(self.node(at)) <= own;

@@ -10,7 +10,7 @@ use crate::object::Thread;
 use nacre_abi::message::{DESCRIPTOR_ALIGNMENT, Descriptor, RECEIVE_ONLY};
 use nacre_abi::{Code, PAGE_SIZE, Rights, Status, USER_END};
 
-/// Most pages that a buffer of `MAX_BYTES` touches.
+/// Maximum number of pages that a buffer of `MAX_BYTES` touches.
 pub(crate) const SPAN_PAGES: usize = 5;
 
 /// A buffer in some thread's memory, every page of it present and allowed: an allegation that was
@@ -28,7 +28,7 @@ impl Span {
     /// A buffer of no bytes.
     pub const EMPTY: Span = Span { pages: [Physical(0); SPAN_PAGES], offset: 0, size: 0 };
 
-    /// Where byte `at` is, and how many bytes follow in the same page.
+    /// Returns the place of byte `at`, and the number of bytes that follow in its page.
     fn place(&self, at: u64) -> (Physical, u64) {
         let position = self.offset + at;
         let within = position % PAGE_SIZE;
@@ -48,7 +48,7 @@ impl<M: Machine> Kernel<M> {
         }
     }
 
-    /// The same if it is in the thread's tables already.
+    /// Returns the leaf at `address` if it is in the thread's tables already.
     #[inline(always)]
     pub(crate) fn leaf_in_tables(&self, thread: Thread<'_>, address: u64, needed: Rights) -> Option<Leaf> {
         if address >= USER_END {
@@ -69,7 +69,8 @@ impl<M: Machine> Kernel<M> {
         }
     }
 
-    /// The same without waiting: the fault that would be taken, or how the call ends.
+    /// Returns the leaf at `address` without waiting. The error is the fault that would be taken,
+    /// or the end of the call.
     pub(crate) fn leaf_present(&self, thread: Thread<'_>, argument: u8, address: u64, needed: Rights) -> Result<Leaf, Result<Fault, Stop>> {
         let bad = Err(Err(Status::argument(Code::BadAddress, argument).into()));
         if address >= USER_END {
@@ -109,7 +110,7 @@ impl<M: Machine> Kernel<M> {
         Ok(span)
     }
 
-    /// The same for a thread that must not be made to wait: a page that is not there is an error.
+    /// Checks a range of a thread that must not be made to wait: a missing page is an error.
     pub(crate) fn span_present(&self, thread: Thread<'_>, argument: u8, address: u64, size: u64, needed: Rights) -> Attempt<Span> {
         self.check_span(address, size, argument)?;
         let bad = Stop::Status(Status::argument(Code::BadAddress, argument));
@@ -146,8 +147,8 @@ impl<M: Machine> Kernel<M> {
         }
     }
 
-    /// How many of `count` words from byte `at` on stand in one page, and where; the buffer's
-    /// address is a multiple of 8.
+    /// Returns the place of byte `at`, and how many of the `count` words from there on stand in its
+    /// page. The buffer's address is a multiple of 8.
     fn run_of_words(span: &Span, at: usize, count: usize) -> (Physical, usize) {
         let (place, left) = span.place(at as u64);
         (place, count.min((left / 8) as usize).max(1))

@@ -7,11 +7,11 @@
 use crate::machine::Physical;
 use nacre_abi::Rights;
 
-/// What a word of an object can be read as.
+/// Type that a word of an object can be read as.
 pub trait Word: Copy {
-    /// From the raw word.
+    /// Converts from the raw word.
     fn from_word(word: u64) -> Self;
-    /// To the raw word.
+    /// Converts to the raw word.
     fn to_word(self) -> u64;
 }
 
@@ -53,7 +53,7 @@ macro_rules! view {
         $(#[$doc])*
         #[derive(Clone, Copy)]
         pub struct $name<'k> {
-            /// Where the object is.
+            /// Place of the object.
             pub at: $crate::machine::Physical,
             words: &'k [core::cell::Cell<u64>; $words],
         }

@@ -11,7 +11,7 @@ use nacre_abi::{Call, Code, Status};
 
 /// Length of the instruction by which a thread calls.
 const CALL_INSTRUCTION: u64 = 2;
-/// So far a chain of calls that are made for clients is followed.
+/// Maximum length of a chain of calls that are made for clients.
 const MOST_LAYERS: u32 = 64;
 
 impl<M: Machine> Kernel<M> {
@@ -28,7 +28,7 @@ impl<M: Machine> Kernel<M> {
         thread.set_register(register::PROGRAM_COUNTER, thread.register(register::PROGRAM_COUNTER).wrapping_add(CALL_INSTRUCTION));
     }
 
-    /// The same, if the call may be that for a reply.
+    /// Moves a thread past its call, as `pass_call` does, even if it stands at `ipc_receive_reply`.
     pub(crate) fn pass_reply(&self, thread: Thread<'_>, status: Status) {
         thread.lower(Thread::AWAITS_REPLY);
         self.pass_call(thread, status);
@@ -154,14 +154,14 @@ impl<M: Machine> Kernel<M> {
         }
     }
 
-    /// Whether a thread waits, or is stopped where it would, in a call that it makes for its
-    /// client.
+    /// Returns true if a thread waits in a call that it makes for its client, or is stopped where
+    /// it would.
     fn calls_for_client(&self, thread: Thread<'_>) -> bool {
         let calls = thread.waits_for(WaitKind::Send) && thread.register(register::CALL) == Call::IpcCall.number();
         (calls || thread.has(Thread::AWAITS_REPLY)) && thread.fault() == 0 && thread.register(register::INFO) & FOR_CLIENT != 0
     }
 
-    /// Whether somebody is at work on the answer that a thread waits for.
+    /// Returns true if a thread is at work on the reply that `client` waits for.
     pub(crate) fn is_served(&self, client: Thread<'_>) -> bool {
         let mut server = client.server();
         for _ in 0..MOST_LAYERS {
@@ -185,7 +185,7 @@ impl<M: Machine> Kernel<M> {
         }
     }
 
-    /// Whether somebody can still answer this client.
+    /// Returns true if some thread can still reply to this client.
     pub(crate) fn is_connected(&self, client: Thread<'_>) -> bool {
         client.server() != Physical(0) || !list::is_empty(&self.machine, client.reply_links())
     }

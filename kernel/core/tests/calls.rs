@@ -44,7 +44,7 @@ fn destroy_of(kind: ObjectType) -> Call {
     }
 }
 
-/// How many words the state of a type has.
+/// Returns the number of words in the state of a type.
 fn words_of(kind: ObjectType) -> u64 {
     match kind {
         ObjectType::Thread => ThreadState::WORDS as u64,
@@ -117,7 +117,7 @@ impl Fixture {
     }
 }
 
-/// What every call answers that names an object of a type first.
+/// Checks the errors that every call returns that names an object of a type first.
 fn object_errors(fixture: &Fixture, call: Call, kind: ObjectType, rest: &[u64]) {
     let arguments = |first: u64| -> Vec<u64> { [first].into_iter().chain(rest.iter().copied()).collect() };
     let number = kind as usize;
@@ -282,7 +282,7 @@ fn other_calls_refuse_what_they_should() {
     fixture.fails(Call::ClockRead, &[interrupts], Code::WrongType, 1);
 }
 
-/// What has to do with one object after another; returns what was tried.
+/// Tries the calls that a single thread can make on one object after another.
 fn do_everything_alone(fixture: &Fixture) {
     let buffer = fixture.buffer;
     let moved = fixture.world.pages(9);
@@ -337,7 +337,7 @@ fn do_everything_alone(fixture: &Fixture) {
     assert_eq!(fixture.world.machine().kind(fixture.world.physical(moved)), 0);
 }
 
-/// What needs a second thread.
+/// Tries the calls that need a second thread.
 fn do_everything_together(fixture: &Fixture) {
     let world = &fixture.world;
     let page = world.page();

@@ -18,7 +18,7 @@ const MAPPINGS: usize = 14;
 /// Layers that the kernel follows however many mappings it looks at on the way.
 const SURE_DEPTH: usize = 32;
 const LARGE: u64 = 2 << 20;
-/// Where windows lie in the spaces that are made.
+/// Address of the windows in the spaces that the test makes.
 const BASE: u64 = 0x4000_0000;
 /// The part of memory that root exports.
 const DATA: u64 = RAM + (8 << 20);
@@ -104,7 +104,7 @@ impl Test {
         thread.set_register(register::RIP, CODE + 2);
     }
 
-    /// What an address means.
+    /// Returns the translation of an address according to the model.
     fn meaning(&self, owner: Owner, address: u64, depth: usize) -> Option<(u64, u64)> {
         let Owner::Space(space) = owner else {
             return Some((address - RAM + RAM_START, Rights::ALL.0));
@@ -191,8 +191,8 @@ impl Test {
         self.mappings.iter_mut().flatten().filter(|mapping| mapping.region == Some(number)).for_each(|mapping| mapping.region = None);
     }
 
-    /// What is wrong with a mapping that would be number `except`; the arguments are those of
-    /// `mapping_create`.
+    /// Returns the error that `mapping_create` must return for a mapping that would be number
+    /// `except`.
     fn check_mapping(&self, mapping: &Mapping, except: usize) -> Option<(Code, u8)> {
         let region = self.regions[mapping.region?].expect("region");
         if mapping.offset + mapping.size > region.size {

@@ -7,12 +7,12 @@ use nacre_abi::rights::RECLAIM_CLEAR;
 use nacre_abi::{Call, Code, PAGE_SIZE, Rights, Status};
 use nacre_core::machine::Frame;
 
-/// What a page may be before it is copied, or copied to.
+/// State of a page before it is copied, or copied to.
 #[derive(Clone, Copy, PartialEq)]
 enum Before {
     Untouched,
     Written,
-    /// Of objects, of which none is left.
+    /// Object page without any object left.
     Vacant,
 }
 

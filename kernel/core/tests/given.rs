@@ -14,7 +14,7 @@ use nacre_core::object::{Port, Thread, WaitKind};
 
 const THREADS: usize = 5;
 const PORTS: u64 = 3;
-/// Longest way from who has a right of its own to who runs by it.
+/// Maximum way from a thread with a right of its own to the one that runs by it.
 const HOPS: usize = 64;
 /// Random runs, and steps of each.
 const SEEDS: u64 = 60;
@@ -92,7 +92,7 @@ impl Test {
         }
     }
 
-    /// Who gets the time of a thread that cannot use it itself.
+    /// Returns the thread that gets the time of one that cannot use it itself.
     fn next(&self, thread: Thread<'_>) -> Option<Thread<'_>> {
         let machine = self.world.machine();
         let next = match thread.wait() {
@@ -104,7 +104,7 @@ impl Test {
         next.filter(|next| *next != Physical(0) && !thread.has(Thread::STOPPED)).map(|next| self.world.thread(next))
     }
 
-    /// Where the time of a thread goes in the end, and on the way.
+    /// Returns the threads through which the time of a thread goes, to the last one.
     fn way(&self, from: Thread<'_>) -> Vec<Physical> {
         let mut way = vec![from.at];
         let mut thread = from;

@@ -8,7 +8,7 @@ use nacre_abi::{Call, Code, ObjectType, PAGE_SIZE, Rights, Status};
 use nacre_core::machine::thread_page::register;
 use nacre_core::object::{Thread, WaitKind};
 
-/// Where the other thread's space has what root shows it.
+/// Address at which the other thread's space has what root shows it.
 const WINDOW: u64 = 0x5000_0000;
 
 /// A use that an object is in while it is moved: what it is, and a play of it.

@@ -6,7 +6,7 @@ use nacre_abi::state::{MappingState, RegionState};
 use nacre_abi::{Call, Code, PAGE_SIZE, Rights, Status};
 use nacre_core::machine::Physical;
 
-/// Where the window lies in root's space.
+/// Address of the window in root's space.
 const WINDOW: u64 = 0x4000_0000;
 const OVER: u64 = Rights::ALL.0 | Rights::OVER.0;
 
@@ -36,7 +36,7 @@ impl Play {
         [self.overlay, 0, WINDOW + at * PAGE_SIZE, PAGE_SIZE, self.region, from * PAGE_SIZE, OVER]
     }
 
-    /// Which pages of the region are seen in the window.
+    /// Returns the pages of the region that are seen in the window.
     fn seen(&self, needed: Rights) -> Vec<Option<u64>> {
         let number = |at: Physical| (at.0 - self.world.physical(self.pages).0) / PAGE_SIZE;
         (0..4).map(|page| self.world.access(0, WINDOW + page * PAGE_SIZE, needed).map(number)).collect()

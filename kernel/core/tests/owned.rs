@@ -16,7 +16,7 @@ fn world(cpus: usize) -> World {
     world
 }
 
-/// How many frames there are of each kind.
+/// Counts the frames of each kind.
 fn frames_by_kind(world: &World) -> [u64; 5] {
     let mut counts = [0; 5];
     for at in (RAM_START..RAM_END).step_by(PAGE_SIZE as usize) {
@@ -39,8 +39,8 @@ fn listed(world: &World, start: u64, size: u64) -> Vec<(u64, u64)> {
     found
 }
 
-/// What stands in the memory of one environment: a space with a pool, threads, and one of each
-/// smaller object; another in the memory behind it.
+/// Fills the memory of one environment: a space with a pool, threads, one of each smaller object,
+/// and another environment in the memory behind it.
 fn furnish(world: &World, at: u64, depth: u64) -> u64 {
     let (space, pool, objects) = (at, at + PAGE_SIZE, at + 10 * PAGE_SIZE);
     world.ok(Call::SpaceCreate, &[space, pool, 9, 0]);
@@ -104,7 +104,7 @@ fn derived(world: &World, count: u64) -> (u64, u64) {
     (objects, memory)
 }
 
-/// Where a leaf of some space shows this page.
+/// Counts the leaves, of all spaces, that show this page.
 fn shown(world: &World, memory: u64) -> usize {
     let at = world.physical(memory);
     let root = world.machine().cpus[0].root.get().expect("root's tables").0;

@@ -85,7 +85,7 @@ impl Stage {
         assert_eq!((root.register(register::RIP), root.register(register::RAX), root.register(register::RDX)), (CODE + 2, 0, reason));
     }
 
-    /// What the thread on the first CPU was answered.
+    /// Returns the status of the call of the first CPU's thread.
     pub fn answer(&self) -> Status {
         Status(self.world.running(0).expect("a thread").register(register::RAX))
     }

@@ -6,7 +6,7 @@ use nacre_abi::{Call, Code, PAGE_SIZE, Status};
 use nacre_core::machine::thread_page::register;
 use nacre_core::object::{Thread, WaitKind};
 
-/// Where states and links are written, and a slot for the reference to the scheduler's port.
+/// Addresses for states and links, and a slot for the reference to the scheduler's port.
 struct Places {
     state: u64,
     links: u64,
@@ -28,7 +28,7 @@ impl Places {
         ThreadState::from_words(std::array::from_fn(|word| stage.world.read(self.state + 8 * word as u64)))
     }
 
-    /// The same thread sets the state that stands there, changed, with these links.
+    /// Sets the state that stands there, changed, with these links, by the same thread.
     fn set(&self, stage: &Stage, thread: u64, change: impl FnOnce(&mut ThreadState), links: u64) -> Status {
         let mut state = ThreadState::from_words(std::array::from_fn(|word| stage.world.read(self.state + 8 * word as u64)));
         change(&mut state);
@@ -37,7 +37,7 @@ impl Places {
         stage.answer()
     }
 
-    /// What stands in the slot.
+    /// Returns target and word of the reference in the slot.
     fn reference(&self, stage: &Stage) -> (u64, u64) {
         let state = self.state + 0xc00;
         stage.act(0, Call::ReferenceGetState, &[self.slot, state, ReferenceState::SIZE, 0]);

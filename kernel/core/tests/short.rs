@@ -144,8 +144,8 @@ fn very_many_donors_at_one_port_are_told() {
     assert_eq!(waiting(), 0);
 }
 
-/// How often one entry of a long call looks at the kernel's memory at most, about: what three
-/// thousand instructions do.
+/// Approximate number of times that one entry of a long call looks at the kernel's memory, at most:
+/// the work of three thousand instructions.
 const ENTRY_LOOKS: u64 = 1200;
 
 /// Stages for calls that take many entries: what the call is, and how many parts it does.

@@ -21,7 +21,7 @@ pub struct Entry<'a> {
     pub allowed: bool,
     /// The rule that said so; without one nothing allowed it, or nothing could.
     pub rule: Option<&'a str>,
-    /// Other call that the request comes to, if that decided.
+    /// Second call whose rules decided, if the request needs more than its own call.
     pub needs: Option<&'a str>,
     /// The child got a reference that is not guarded any more, since all that can be asked there is
     /// allowed.

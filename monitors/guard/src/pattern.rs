@@ -23,7 +23,7 @@ pub struct Pattern(Vec<Token>);
 /// Part of the names below a directory that a pattern matches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extent {
-    /// No name.
+    /// Absence of a name.
     Nothing,
     /// Something, perhaps not all.
     Part,

@@ -37,7 +37,7 @@ pub const EVENTS: u64 = TERMINAL_INTERRUPT | TERMINAL_QUIT | TERMINAL_SUSPEND | 
 
 /// Environment of a process.
 pub enum Life {
-    /// No environment: the process is fresh, or has ended.
+    /// Process without an environment: it is fresh, or has ended.
     None,
     /// The first one, as it was made.
     First(Box<Child<Services>>),

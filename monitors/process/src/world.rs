@@ -87,7 +87,7 @@ pub enum State {
 /// Receiver of a process's signals.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Attendance {
-    /// None: signals take their default effect.
+    /// Signals take their default effect, because no thread fetches them.
     Nobody,
     /// An agent that will come.
     Awaited,

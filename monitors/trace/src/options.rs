@@ -12,7 +12,7 @@ pub enum Show<'a> {
     Counts,
     /// A file of trace events, by this name.
     Events(&'a [u8]),
-    /// No output.
+    /// Output is dropped.
     Nothing,
 }
 

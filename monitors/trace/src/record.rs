@@ -132,7 +132,7 @@ pub enum Sink {
     Counts(Box<Lock<Counts>>, OwnedReference),
     /// File that gets an event for each message.
     Events(Lock<Events>),
-    /// No output.
+    /// Output is dropped.
     Nothing,
 }
 

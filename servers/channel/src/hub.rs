@@ -38,27 +38,27 @@ use alloc::vec::Vec;
 use nacre_proto::Errno;
 use nacre_proto::flags::{O_DIRECT, O_NONBLOCK, O_RDONLY, O_WRONLY, SOCK_DGRAM, SOCK_STREAM};
 
-/// Longest name of a socket, and key.
+/// Maximum length of a socket's name and of a key, in bytes.
 const LONGEST_NAME: usize = 108;
-/// Most bytes that are said of the references of one message.
+/// Maximum of control bytes of one message: those that describe its references.
 pub const CONTROL: usize = 2048;
 /// Flags that can change.
 const CHANGEABLE: u64 = O_NONBLOCK | O_DIRECT;
-/// So many datagrams wait at a socket whose peer the sender is not.
+/// Number of datagrams from other senders that may wait at a connected socket.
 const DATAGRAMS: usize = 11;
-/// Most that a pipe can be made to hold.
+/// Maximum capacity that a client can set for a pipe, in bytes.
 const MAX_CAPACITY: usize = 1 << 20;
 /// Flags of an open file that say how it was opened.
 const ACCESS: u64 = 3;
 /// Open for both.
 const BOTH: u64 = 2;
 
-/// Where a socket is in its life.
+/// Connection state of a socket.
 #[derive(Debug, PartialEq, Eq)]
 enum Stage {
     /// A pipe's end, or a socket that has neither a queue to send to nor anybody who connects.
     Plain,
-    /// Others may connect: who has and was not accepted yet, and how many may.
+    /// Listening: connections that were not accepted yet, and how many may wait.
     Listening(VecDeque<u64>, usize),
     /// Connected to this end, which may have gone; for datagrams where they go.
     Connected(u64),
@@ -76,28 +76,29 @@ struct End<R> {
     incoming: Option<u64>,
     outgoing: Option<u64>,
     stage: Stage,
-    /// What others find it by, and the name that they are shown.
+    /// Key under which clients find this end, and the name that they see.
     key: Vec<u8>,
     name: Vec<u8>,
-    /// Whom it belongs to, and whom the other end belonged to.
+    /// Credentials (process, user, group) of this end's owner, and of the peer's at the time of the
+    /// connection.
     credentials: [u64; 3],
     peer_credentials: Option<[u64; 3]>,
     peer_name: Vec<u8>,
-    /// Of a named pipe.
+    /// Key of the named pipe that this is an end of.
     fifo: Option<Vec<u8>>,
-    /// It sends no more.
+    /// Set after a shutdown for writing.
     is_mute: bool,
-    /// It is told who sent what it receives, which a ring does not know.
+    /// Set if receivers learn the sender of each message. A shared ring cannot carry that.
     is_signed: bool,
-    /// What the next call is told.
+    /// Error that the next call on this end returns.
     error: Option<Errno>,
-    /// How often something else than bytes has changed.
+    /// Number of changes of the end other than arriving or departing bytes.
     changes: u64,
-    /// How many writers there had been when it was opened, if there was none then.
+    /// Count of writers that the named pipe had had when this reader opened it, if none was there.
     writers_before: u64,
     /// The first parts of a message.
     parts: Option<Parts<R>>,
-    /// Of a terminal, which may have gone, and whether it is the slave.
+    /// Terminal that this is an end of (it may have gone), and true for the slave's end.
     terminal: Option<(u64, bool)>,
 }
 
@@ -109,22 +110,22 @@ pub struct Parts<R> {
     pub data: Vec<u8>,
     /// References.
     pub references: Vec<R>,
-    /// What is said of them.
+    /// Control bytes that describe the references.
     pub control: Vec<u8>,
 }
 
 /// Bytes that are to be sent.
 #[derive(Clone, Debug, Default)]
 pub struct Sending {
-    /// To whom, if not to the other end.
+    /// Name of the receiver, or empty for the other end.
     pub to: Vec<u8>,
     /// Bytes.
     pub data: Vec<u8>,
-    /// What is said of the references that go with them.
+    /// Control bytes that describe the references.
     pub control: Vec<u8>,
-    /// Who sends.
+    /// Identity of the sender.
     pub sender: Sender,
-    /// To a terminal, whatever it does with the background.
+    /// Set if a terminal takes the bytes even from a background process.
     pub is_urgent: bool,
 }
 
@@ -143,7 +144,7 @@ pub struct Hub<R> {
     told: Vec<(u64, u64)>,
     /// Rings that processes share, and whose bytes they have.
     rings: BTreeMap<u64, u64>,
-    /// Whom to call, of each ring.
+    /// Ends that must be notified of changes, by ring: reader's side, writer's side.
     called: BTreeMap<u64, [bool; 2]>,
     accounts: ends_held::Accounts,
     loads: loads::Loads,
@@ -296,7 +297,8 @@ impl<R> Hub<R> {
         Ok(end)
     }
 
-    /// Whether a named pipe has its other side, or need not wait for it.
+    /// Returns true if both sides of a named pipe are open, or if the end need not wait for the
+    /// other side.
     pub fn is_open(&self, key: u64) -> Result<bool, Errno> {
         let end = self.end(key)?;
         let side = |queue: Option<u64>| queue.and_then(|queue| self.queues.get(&queue));
@@ -451,17 +453,17 @@ impl<R> Hub<R> {
         Ok(self.end(key)?.kind)
     }
 
-    /// What it is known by: both ends of a pipe by the same number.
+    /// Returns the inode number. Both ends of a pipe have the same one.
     pub fn inode(&self, key: u64) -> Result<u64, Errno> {
         let end = self.end(key)?;
         Ok(end.incoming.or(end.outgoing).filter(|_| end.kind == 0).unwrap_or(key))
     }
 
-    /// How many ends there are.
+    /// Returns the number of ends.
     pub fn ends(&self) -> usize {
         self.ends.len()
     }
 }
 
-/// How a socket's end is open.
+/// Access mode of a socket's end.
 const SOCKET_ACCESS: u64 = BOTH;

@@ -19,24 +19,24 @@ use nacre_proto::flags::{IPC_CREAT, IPC_EXCL, KEYED_MEMORY, KEYED_MESSAGES, KEYE
 pub use semaphores::Operation;
 use semaphores::Set;
 
-/// Most processes that have entered.
+/// Maximum number of processes that have entered.
 const MAX_PROCESSES: usize = 16_384;
-/// Most of each kind.
+/// Maximum number of objects of each kind.
 const MOST: usize = 1024;
-/// Most semaphores of all sets, and of one.
+/// Maximum number of semaphores of all sets together, and of one set.
 const MAX_SEMAPHORES: usize = 64_000;
 const MAX_OF_SET: u64 = 32_000;
-/// Most bytes of all messages, with what they take beside.
+/// Maximum bytes of all messages, with their overhead.
 const MAX_BYTES: usize = 8 << 20;
-/// Most that wait for one thing.
+/// Maximum number of waiters for one object.
 const MAX_WAITING: usize = 256;
-/// Most adjustments that are to be undone, of all processes.
+/// Maximum number of pending undo adjustments (`SEM_UNDO`), of all processes.
 const MAX_UNDONE: usize = 4096;
 /// Segments that are attached to a process, of all.
 const MAX_ATTACHED: usize = 16_384;
 /// Numbers are below this.
 const NUMBERS: u64 = 1 << 31;
-/// In a mode: a segment that goes when nobody has it any more.
+/// Mode bit: the segment is removed when its last user detaches.
 const GOING: u64 = 0o1000;
 const PERMISSIONS: u64 = 0o777;
 
@@ -52,9 +52,9 @@ struct Member {
     pid: u64,
     user: u64,
     group: u64,
-    /// How often it has which segment.
+    /// Number of attachments by segment.
     attached: BTreeMap<u64, u64>,
-    /// What is added to which semaphore when it ends.
+    /// Undo adjustments that are applied when the process ends, by semaphore.
     undone: BTreeMap<(u64, u64), i64>,
 }
 
@@ -69,7 +69,7 @@ pub struct Memory<R> {
     times: [u64; 2],
 }
 
-/// What something is.
+/// Contents of an object, by kind.
 #[derive(Debug)]
 enum Body<R> {
     Memory(Memory<R>),
@@ -90,25 +90,25 @@ struct Entry<R> {
     body: Body<R>,
 }
 
-/// What somebody waits for.
+/// Operation that a caller waits for.
 #[derive(Debug)]
 pub enum KeyedRequest {
     /// Operations on a set.
     Operate(Vec<Operation>),
     /// A message of this kind.
     Send(u64, Vec<u8>),
-    /// At most so many bytes, of which kind, and flags.
+    /// Receive a message: buffer size in bytes, wanted kind, and flags.
     Receive(usize, i64, u64),
 }
 
 impl KeyedRequest {
-    /// How many bytes of a message there is room for.
+    /// Returns the receiver's buffer size in bytes, or 0.
     pub fn room(&self) -> usize {
         if let KeyedRequest::Receive(size, ..) = self { *size } else { 0 }
     }
 }
 
-/// What came of it.
+/// Result of an operation.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Done {
     /// The operations are done, or the message is sent.
@@ -130,14 +130,14 @@ pub struct Keyed<R, W> {
     members: BTreeMap<u64, Member>,
     entries: BTreeMap<(u64, u64), Entry<R>>,
     waiters: BTreeMap<(u64, u64), VecDeque<Waiter<W>>>,
-    /// What has changed since those who wait were tried.
+    /// Objects that changed since their waiters were last tried.
     touched: Vec<(u64, u64)>,
     bytes: usize,
     semaphores: usize,
     undone: usize,
     attached: usize,
     next: u64,
-    /// What the clock says, for what is told of changes.
+    /// Current time, which is recorded in changed objects.
     pub time: u64,
 }
 
@@ -168,7 +168,7 @@ impl<R, W> Keyed<R, W> {
         Ok(())
     }
 
-    /// Whether somebody is called so.
+    /// Returns true if a process has entered under `key`.
     pub fn has_entered(&self, key: u64) -> bool {
         self.members.contains_key(&key)
     }
@@ -259,7 +259,7 @@ impl<R, W> Keyed<R, W> {
         Ok((&memory.file, memory.size))
     }
 
-    /// Once less.
+    /// Removes one attachment of the segment.
     pub fn detach(&mut self, member: u64, number: u64) -> Result<(), Errno> {
         let member = self.members.get_mut(&member).ok_or(Errno::EINVAL)?;
         let count = member.attached.get_mut(&number).ok_or(Errno::EINVAL)?;
@@ -272,7 +272,7 @@ impl<R, W> Keyed<R, W> {
         Ok(())
     }
 
-    /// It has no segments any more.
+    /// Removes all attachments of the process.
     pub fn detach_all(&mut self, member: u64) -> Result<(), Errno> {
         let member = self.members.get_mut(&member).ok_or(Errno::EINVAL)?;
         let (attached, pid) = (core::mem::take(&mut member.attached), member.pid);
@@ -342,7 +342,7 @@ impl<R, W> Keyed<R, W> {
         }
     }
 
-    /// What is known of something, as words.
+    /// Returns the state of an object as words.
     pub fn state(&mut self, kind: u64, number: u64) -> Result<Vec<u64>, Errno> {
         let entry = self.entry(kind, number)?;
         let [user, group] = entry.owner;

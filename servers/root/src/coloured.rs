@@ -81,7 +81,8 @@ pub fn are_colours(colours: u64, first: u64, count: u64) -> bool {
     colours.is_power_of_two() && colours <= MAX_COLOURS && count != 0 && first < colours && count <= colours - first
 }
 
-/// Most bytes that memory of this size costs its pool beside itself.
+/// Upper bound of the bytes that memory of this size costs its pool in addition to the memory
+/// itself.
 pub fn cost(size: u64, count: u64) -> u64 {
     // Frames that are in use divide runs, so the number is a guess. `Coloured::new` keeps to it.
     (size / PAGE_SIZE).div_ceil(count).saturating_mul(2).saturating_add(1).saturating_mul(RUN_COST)
@@ -120,7 +121,7 @@ impl Coloured {
         self.runs.0.len() as u64 * RUN_COST
     }
 
-    /// Its size in bytes.
+    /// Size in bytes.
     pub fn size(&self) -> u64 {
         self.size
     }

@@ -13,7 +13,7 @@ pub const FRAME: u64 = 4096;
 /// The frames from `base` on.
 pub struct Frames {
     used: &'static mut [u64],
-    /// Of frames that are free: a set bit is one that is known to be zeros.
+    /// Bit map of free frames that are known to hold zeros.
     zero: &'static mut [u64],
     base: u64,
     count: u64,
@@ -25,7 +25,7 @@ pub struct Frames {
 }
 
 impl Frames {
-    /// How many words a map of `size` bytes of memory takes.
+    /// Returns the number of words of a bit map for `size` bytes of memory.
     pub const fn words_for(size: u64) -> usize {
         size.div_ceil(FRAME).div_ceil(64) as usize
     }
@@ -38,7 +38,7 @@ impl Frames {
         Frames { used, zero, base: base / FRAME, count, free: 0, next: 0, reserve: 0 }
     }
 
-    /// From now on keeps `bytes` back for the server itself.
+    /// Reserves `bytes` for the server itself, beginning now.
     pub fn set_reserve(&mut self, bytes: u64) {
         self.reserve = bytes / FRAME;
     }
@@ -90,9 +90,9 @@ impl Frames {
 
     /// Allocates `size` bytes for a client in frames of some colours: frames whose number modulo
     /// `colours`, a
-    /// power of two, lies in `chosen`. Adds the runs to `runs`, which is empty, in the order of their
-    /// addresses: no more than it has room for. The heap may need frames meanwhile, so nothing is
-    /// allocated here.
+    /// power of two, lies in `chosen`. Adds the runs to `runs`, which is empty, in the order of
+    /// their addresses: no more than it has room for. The heap may need frames meanwhile, so
+    /// nothing is allocated here.
     pub fn allocate_coloured(&mut self, size: u64, colours: u64, chosen: Range<u64>, runs: &mut Vec<(u64, u64)>) -> Option<()> {
         let mut missing = size.div_ceil(FRAME);
         if missing == 0 || missing > self.free.saturating_sub(self.reserve) {
@@ -122,8 +122,8 @@ impl Frames {
         Some(())
     }
 
-    /// Whether `size` bytes at `start`, both multiples of a frame, were zeros when they were given
-    /// back last.
+    /// Returns true if `size` bytes at `start`, both multiples of a frame, held zeros when they
+    /// were last freed.
     pub fn is_zero(&self, start: u64, size: u64) -> bool {
         let first = start / FRAME - self.base;
         words_of(first, (first + size / FRAME).min(self.count)).all(|(index, bits)| self.zero[index] & bits == bits)

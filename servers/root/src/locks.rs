@@ -21,7 +21,7 @@ const MOST_WAITING: usize = 1024;
 /// longer cycle is not found.
 const MOST_IN_CYCLE: usize = 16;
 
-/// Who holds locks: the object that stands for it.
+/// Holder of locks, named by the object that stands for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Holder {
     /// An open file.
@@ -30,18 +30,18 @@ pub enum Holder {
     Process(Key),
 }
 
-/// What is asked for.
+/// Request for a lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wanted {
-    /// Which file.
+    /// File to lock.
     pub node: Key,
     /// The file as a whole, or a part.
     pub whole: bool,
-    /// For whom.
+    /// Holder that asks for the lock.
     pub holder: Holder,
     /// The number by which others are told of it.
     pub pid: u64,
-    /// Nobody else may have a lock there.
+    /// Set for an exclusive lock: no other holder may have a lock in the range.
     pub writes: bool,
     /// First byte.
     pub start: u64,
@@ -58,11 +58,11 @@ impl Wanted {
 /// A set of locks: the file, and whether they are of the whole.
 type Set = (Key, bool);
 
-/// See the module's head.
+/// Locks of all files, and the requests that wait for one.
 pub struct Locks<R> {
-    /// By set, first byte and holder.
+    /// Locks by set, first byte and holder.
     held: BTreeMap<(Set, u64, Holder), Wanted>,
-    /// How many locks each holder has in each set, there are in each set, and each holder has.
+    /// Numbers of locks: by holder and set, by set (`totals`), and by holder (`of_holders`).
     counts: BTreeMap<(Holder, Set), usize>,
     totals: BTreeMap<Set, usize>,
     of_holders: BTreeMap<Holder, usize>,
@@ -115,7 +115,7 @@ impl<R> Locks<R> {
         self.those(wanted.set(), wanted.end).find(|held| held.conflicts(wanted)).copied()
     }
 
-    /// Whether the holder has a lock of the other kind on the whole.
+    /// Returns true if the holder has a lock of the other kind on the whole file.
     pub fn is_changed(&self, wanted: &Wanted) -> bool {
         self.those(wanted.set(), u64::MAX).any(|held| held.holder == wanted.holder && held.writes != wanted.writes)
     }

@@ -217,7 +217,7 @@ pub struct Segment {
     window: Window,
     region: OwnedRegion,
     holds_objects: bool,
-    /// Whoever has the segment may learn its address.
+    /// Set if the holder of the segment may learn its physical address.
     tells_address: bool,
 }
 

@@ -10,7 +10,7 @@ use alloc::vec::Vec;
 /// Size of a name, beside its bytes in two orders, with what it leads to.
 const NAME: u64 = 768;
 
-/// See the module's head.
+/// Bytes that each payer has taken for file contents and names.
 #[derive(Debug, Default)]
 pub struct Payers {
     /// Payer of what is taken from now on.

@@ -171,9 +171,9 @@ impl Serial {
 /// Cause of a line's interrupt.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Asks {
-    /// No cause, or none any more.
+    /// Pending interrupts have no cause left.
     Nothing,
-    /// At least this many bytes have come.
+    /// Received bytes: at least this many wait.
     Take(usize),
     /// Some bytes are there: [`Serial::receive`] until there are none.
     TakeAll,

@@ -11,12 +11,12 @@ pub trait Store {
     fn allocate(&mut self, size: u64) -> Option<u64>;
     /// Gives a run back; whatever was mapped from it is unmapped.
     fn free(&mut self, start: u64, size: u64);
-    /// How many runs may be given back in one piece of work.
+    /// Returns the number of runs that may be freed in one piece of work.
     fn at_once(&self) -> usize;
     /// Gives runs back, in pieces between requests. Nobody reaches them any more but by what was
     /// mapped from them.
     fn discard(&mut self, runs: Vec<(u64, u64)>);
-    /// What lies there stays, and is not to be seen any more by those who have it mapped.
+    /// Unmaps a run from every client that has it mapped. The bytes stay.
     fn hide(&mut self, start: u64, size: u64);
     /// The bytes at `start`, to be sent.
     fn span(&self, start: u64, size: u64) -> Span<'_>;
@@ -33,7 +33,7 @@ pub trait Store {
     fn move_name(&mut self, length: usize) -> u64;
     /// A name has gone, for which `payer` paid.
     fn give_name(&mut self, payer: u64, length: usize);
-    /// Whether there is memory for a client's records (names, open files) in the server itself.
+    /// Returns true if the server itself has memory for a client's records: names and open files.
     fn has_room(&self) -> bool;
 }
 
@@ -50,7 +50,7 @@ pub mod fake {
     pub struct Fake {
         memory: Vec<u8>,
         frames: Frames,
-        /// What was hidden last.
+        /// Run that was hidden last.
         pub hidden: Option<(u64, u64)>,
         /// Payers of names, and bytes that names may take.
         pub payers: (crate::payers::Payers, u64),

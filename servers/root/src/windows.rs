@@ -21,9 +21,9 @@ const END: u64 = 1 << 46;
 pub struct DeviceWindow {
     /// Path of its file.
     pub path: Vec<u8>,
-    /// Its address in the machine.
+    /// Physical address of the window.
     pub start: u64,
-    /// Its size in bytes, whole pages.
+    /// Size in bytes, a multiple of the page size.
     pub size: u64,
     /// Programs may write there.
     pub writable: bool,

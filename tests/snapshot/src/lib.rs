@@ -48,7 +48,7 @@ pub struct Frame {
 /// Target of a link.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Place {
-    /// No target.
+    /// Reference without a target.
     Nothing,
     /// An object of the environment, by its distance from the start.
     Inside(u64),

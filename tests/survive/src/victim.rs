@@ -74,9 +74,9 @@ struct Order {
 /// Action on an environment.
 #[derive(Clone, Copy)]
 enum Fate {
-    /// No action. Nobody sees to it that the environment ends.
+    /// Does nothing, and no parent ends the environment.
     Alone,
-    /// No action, but the wait for its end has a deadline.
+    /// Does nothing, but the wait for the victim's end has a deadline.
     Watched,
     /// Destroys one of its threads after so many nanoseconds.
     Killed(u64, u64),

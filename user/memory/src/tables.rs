@@ -129,7 +129,7 @@ pub enum Source<'a> {
     Run,
     /// Pages of some colours: how many there are, and which.
     Coloured(u64, Range<u64>),
-    /// What a file shows, such as a device's window; true: to be written, too.
+    /// File contents, such as a device's window. True: mapped writable as well.
     File(&'a OwnedReference, bool),
 }
 

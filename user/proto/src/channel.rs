@@ -33,8 +33,8 @@ crate::protocol! {
     /// nobody has. `EADDRINUSE`: another has this key or name; of a key that starts with `/` who
     /// has it later is found. `EINVAL`: the socket has a name.
     5 bind(key_size: Number; bytes data: Data) -> ();
-    /// Others may connect to it; so many wait at most. `EINVAL`: it has no name, or is connected.
-    /// `EOPNOTSUPP`: not with datagrams.
+    /// Makes a socket accept connections; at most `backlog` of them wait. `EINVAL`: it has no name,
+    /// or is connected. `EOPNOTSUPP`: a datagram socket.
     6 listen(backlog: Number, pid: Number, uid: Number, gid: Number) -> ();
     /// Connects to the socket that is found by this key or name; waits if too many do already
     /// (`EAGAIN` with `O_NONBLOCK`). Datagrams: where to they go from now on; nowhere, without a
@@ -58,53 +58,57 @@ crate::protocol! {
     11 receive(flags: Flags(MESSAGE_FLAGS), size: Number, references: Number, offset: Number) -> (count: Number, name_size: Number, total: Number, flags: Flags(MESSAGE_FLAGS), references: Number, control_size: Number; bytes data: Data; up_to 8 given: Found(Any));
     /// The socket's own name, or that of the other end. `ENOTCONN`: there is no other end.
     12 name(which: Choice(ENDS)) -> (; bytes name: Data);
-    /// How many bytes it holds; sets it first if `size` is not 0. `EBUSY`: more is in it. `EPERM`:
-    /// more than 1 MiB.
+    /// Returns the capacity in bytes, after setting it if `size` is not 0. `EBUSY`: the pipe holds
+    /// more bytes than that. `EPERM`: more than 1 MiB.
     13 capacity(size: Number) -> (size: Number);
-    /// Its kind, and whether it listens.
+    /// Returns the kind of the end, and whether it listens.
     14 facts() -> (kind: Choice(SOCKETS), listens: Number);
     /// The error that waits, and does no more then; 0: none.
     15 error() -> (error: Number);
-    /// Whom the other end belonged to when it connected. `ENOTCONN`.
+    /// Returns the credentials that the peer had when it connected. `ENOTCONN`.
     16 credentials() -> (pid: Number, uid: Number, gid: Number);
-    /// Which events there are, as `file.poll`, and two numbers that grow whenever something comes,
-    /// and whenever there is more room.
+    /// Returns the present events, as `file.poll`, and two counters. `arrivals` grows whenever
+    /// something arrives, `departures` whenever room becomes free.
     17 look(events: Flags(POLL_EVENTS)) -> (events: Flags(POLL_EVENTS), arrivals: Number, departures: Number);
-    /// The same. If the numbers are still these, the bits are notified at the port, once, when one
-    /// of them may have grown.
+    /// Does what `look` does. If neither counter has changed, the server also notifies the bits at
+    /// the port, once, as soon as one of them may have grown.
     18 expect(events: Flags(POLL_EVENTS), arrivals: Number, departures: Number, bits: Hex; references port: Kept(Port)) -> (events: Flags(POLL_EVENTS), arrivals: Number, departures: Number);
 
-    /// At the end of a pipe or a stream socket: the bytes that it receives or sends (of a pipe all)
-    /// as memory, to be read and written without messages: a ring of so many pages, with a word
-    /// about this end at `seat`, whose lock is taken with `number`; two conditions at which who
-    /// waits for bytes, or for room, waits; and what says that its holder still has it. Others read
-    /// and write by messages meanwhile. `ENODEV`: it is neither, or there is more than bytes in it
-    /// (references, or who sent them), or no memory: messages do.
+    /// Shares the bytes that the end receives or sends (of a pipe: all bytes) as memory, a ring of
+    /// `places` pages, so that both sides read and write them without messages. The reply has the
+    /// word of this end at `seat`, whose lock is taken with `number`; two conditions, at which
+    /// those wait that want bytes or room; and an object that shows that its holder still has the
+    /// ring. Other clients use messages meanwhile. Port: an end of a pipe or of a stream socket.
+    /// `ENODEV`: the end is of another kind, holds references or senders' names besides bytes, or
+    /// there is no memory. The client then uses messages.
     19 share(way: Choice(WAYS)) -> (places: Number, number: Number, seat: Number; references region: Region(DATA), arrivals: Condition, departures: Condition, hold: Own(Hold));
-    /// At the end of a pipe or stream that is shared: something has come or gone of which its
-    /// server wanted to hear.
+    /// Tells the server that bytes came or went, which the server asked to hear. Port: an end that
+    /// is shared.
     20 changed() -> ();
 
-    /// At the service: a pseudo-terminal with the lowest free number, locked, and the end of
-    /// whoever is the keyboard and the screen. The terminal goes with that end. `ENOSPC`: there are
-    /// as many as there may be.
+    /// Makes a pseudo-terminal with the lowest free number, locked, and returns the master's end,
+    /// which is keyboard and screen. The terminal lives as long as that end. Port: the service.
+    /// `ENOSPC`: there are as many as possible.
     30 terminal(flags: Flags(OPEN_FLAGS)) -> (number: Number; references master: Own(End));
-    /// At the service: the other end, where programs find a terminal; everybody who opens it has
-    /// one of his own. `ENOENT`: there is none with this number. `EIO`: it is locked.
+    /// Opens the slave's end of a terminal. Each client that opens it has an end of its own. Port:
+    /// the service. `ENOENT`: no terminal has this number. `EIO`: it is locked.
     31 terminal_open(number: Number, flags: Flags(OPEN_FLAGS)) -> (; references slave: Own(End));
-    /// At the service: what is known of the terminal with this number; at an end, of its own.
-    /// `is_slave`: of the end. `ENOTTY`: it is no end of a terminal.
+    /// Returns number, side and lock of a terminal: at the service, of the one with this number; at
+    /// an end, of its own. `is_slave`: the end is the slave's. `ENOTTY`: the end belongs to no
+    /// terminal.
     32 terminal_facts(number: Number) -> (number: Number, is_slave: Number, is_locked: Number);
-    /// At the end of the keyboard: whether the other one can be opened.
+    /// Locks or unlocks the slave's end, which cannot be opened while it is locked. Port: the
+    /// master's end.
     33 terminal_lock(locked: Number) -> ();
-    /// At the service: what the name of the terminal with this number says of it as of a file.
-    /// `ENOENT`: there is none.
+    /// Returns the status of the terminal with this number, as of a file. Port: the service.
+    /// `ENOENT`: no terminal has this number.
     34 terminal_status(number: Number) -> (; bytes status: Structure("Status"));
-    /// At the service: sets its mode, as `file.set_mode` does at its slave's end.
+    /// Sets the mode, as `file.set_mode` does at an end of the slave. Port: the service.
     35 terminal_set_mode(number: Number, mode: Mode) -> ();
-    /// At the service: sets its owner; -1 keeps one.
+    /// Sets the owner; -1 keeps the old number. Port: the service.
     36 terminal_set_owner(number: Number, uid: Number, gid: Number) -> ();
-    /// At the service: sets its times, of which each part is a time and no wish.
+    /// Sets the times. Each part is a time; the special values of `file.set_times` are not allowed.
+    /// Port: the service.
     37 terminal_set_times(number: Number, atime_sec: Number, atime_nsec: Number, mtime_sec: Number, mtime_nsec: Number) -> ();
 }
 
@@ -125,7 +129,7 @@ pub const fn terminal_number(device: u64) -> Option<u64> {
     if device == terminal_device(number) { Some(number) } else { None }
 }
 
-/// What is known of an end of a pseudo-terminal as of a file, before anybody changes it.
+/// Status of an end of a pseudo-terminal as a file, before any client has changed it.
 pub fn terminal_as_file(number: u64, is_slave: bool) -> Status {
     const DIRECTORY: u64 = 24;
     const MULTIPLEXER: u64 = 5 << 8 | 2;
@@ -136,7 +140,7 @@ pub fn terminal_as_file(number: u64, is_slave: bool) -> Status {
     }
 }
 
-/// Longest message of a socket, with all its parts.
+/// Maximum size of a socket's message with all its parts, in bytes.
 pub const MOST_MESSAGE: usize = 212_960;
 
 /// Words of [`send`].
@@ -144,15 +148,15 @@ pub const MOST_MESSAGE: usize = 212_960;
 pub struct Outgoing {
     /// `MSG_` flags.
     pub flags: u64,
-    /// How many of the bytes name whom they are for.
+    /// Number of leading bytes that name the receiver.
     pub name_size: usize,
-    /// How many behind those are about the references.
+    /// Number of bytes after the name that describe the references.
     pub control_size: usize,
     /// The process that sends.
     pub pid: u64,
-    /// Its user and group.
+    /// User and group of the sending process.
     pub owner: u64,
-    /// How many parts came before.
+    /// Number of parts that came before this one.
     pub part: u64,
 }
 

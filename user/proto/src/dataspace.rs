@@ -18,12 +18,12 @@ crate::protocol! {
     /// where it likes. `EACCES`: the reference does not allow to write. `EINVAL`: flags are set
     /// that have no meaning.
     2 attach(flags: Flags(ATTACH_FLAGS)) -> (size: Number; references region: Region(CONTENTS), attachment: Own(Attachment));
-    /// At an attachment: nobody reaches memory through its region any more. The dataspace stays,
-    /// and so do other attachments.
+    /// Cuts off all memory that is reached through its region. The dataspace and its other
+    /// attachments stay. Port: an attachment.
     3 detach() -> ();
-    /// What a manager supports, and how it stands: bytes that it can promise, and has promised;
-    /// pages in memory; pages put away, and bytes that they take there. An empty name stands for
-    /// the dataspace's own manager, or for a pool's first one.
+    /// Returns the operations that a manager supports, and its state: bytes that it can promise and
+    /// has promised, pages in memory, pages put away, and the bytes that these take there. An empty
+    /// name stands for the dataspace's own manager, or for a pool's first one.
     4 interrogate(; bytes manager: Text) -> (operations: Flags(DATASPACE_OPERATIONS), limit: Number, promised: Number, here: Number, away: Number, kept: Number);
     /// A reference to the same dataspace that can neither delete nor transfer it, nor change its
     /// size, with `ATTACH_READ` only to read it. It does not keep the dataspace.

@@ -14,7 +14,7 @@ crate::protocol! {
     /// Opens a file, and makes it if the flags say so: its mode, and the open file. `EEXIST`,
     /// `EISDIR`, `ENOTDIR`, `EACCES`, `ENXIO` as Linux's `openat`.
     1 open(flags: Flags(OPEN_FLAGS), mode: Mode; bytes path: Path) -> (mode: Mode; references file: Own(Opened));
-    /// What is known of a file.
+    /// Returns the status of the file at `path`.
     2 status_at(flags: Flags(AT_FLAGS); bytes path: Path) -> (; bytes status: Structure("Status"));
     /// Makes a directory. `EEXIST`: the name is there.
     3 make_directory(mode: Mode; bytes path: Path) -> ();
@@ -30,7 +30,7 @@ crate::protocol! {
     6 link(flags: Flags(AT_FLAGS), first_size: Number; bytes paths: Paths(1); references new_directory: Peer(Directory)) -> ();
     /// Makes a symbolic link; the first path is what it leads to, the second its own.
     7 symbolic_link(first_size: Number; bytes paths: Paths(0)) -> ();
-    /// Where a symbolic link leads. `EINVAL`: it is none.
+    /// Returns the target of a symbolic link. `EINVAL`: the file is no link.
     8 read_link(; bytes path: Path) -> (; bytes target: Path);
     /// Entries from `cookie` on (0: the first), as many as fit, and the cookie of the next ones (0:
     /// there are no more).
@@ -59,8 +59,8 @@ crate::protocol! {
     /// Lets a watcher hear what happens to a file, or in a directory: the watch's number.
     /// `ENOTDIR`: it was to be a directory. `EEXIST`: it is watched already. `ENOSPC`: too many.
     19 watch(mask: Flags(WATCH_FLAGS), flags: Flags(AT_FLAGS); bytes path: Path; references watcher: Peer(Watcher)) -> (number: Number);
-    /// The same directory for somebody else. Its files, locks, watches and views, with those of all
-    /// that is opened through it, are counted apart. They take at most three quarters of what is
-    /// left to the account of the one who asks. `ENFILE`: nothing is left.
+    /// Returns the same directory with an account of its own, for another client. The server counts
+    /// files, locks, watches and views that are opened through it on that account. They take at
+    /// most three quarters of what is left to the caller's account. `ENFILE`: nothing is left.
     20 share() -> (; references directory: Own(Directory));
 }

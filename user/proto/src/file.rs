@@ -16,7 +16,7 @@ crate::protocol! {
     /// contents. `EFBIG`: beyond the largest size. `EAGAIN`: it would wait, and `O_NONBLOCK` is
     /// set.
     2 write(offset: Choice(NONE); bytes data: Data) -> (count: Number);
-    /// What is known of the file.
+    /// Returns the status of the file.
     3 status() -> (; bytes status: Structure("Status"));
     /// Sets the size; new bytes are zeros. `EINVAL`: not open for writing, or no regular file.
     4 set_size(size: Number) -> ();
@@ -30,7 +30,7 @@ crate::protocol! {
     /// and how many bytes of it are the file's. `ENODEV`: the contents do not lie so that they
     /// could be mapped: read them.
     8 map(offset: Number, size: Number) -> (size: Number; references region: Region(CODE));
-    /// Which of the events are there, without waiting.
+    /// Returns which of the events are present, without waiting.
     9 poll(events: Flags(POLL_EVENTS)) -> (events: Flags(POLL_EVENTS));
     /// Moves the file's own position. `ESPIPE`: a stream has none. `EINVAL`: before the start.
     /// `ENXIO`: beyond the end (data and holes).
@@ -40,10 +40,10 @@ crate::protocol! {
     /// Sets those flags of an open file that can change, unless `KEEP_FLAGS`; the flags that were
     /// set before.
     12 flags(new: Flags(FILE_FLAGS)) -> (old: Flags(FILE_FLAGS));
-    /// Which of the events are there. If none is, the bits are notified at the port, once, when one
-    /// may be: then it is asked again. Regular files have all at once. Whoever has a port waiting
-    /// here need not ask again until it was notified; if very many wait, the oldest are notified
-    /// for nothing.
+    /// Returns which of the events are present. If none is, the server notifies the bits at the
+    /// port, once, when one may be; the client then asks again. Regular files always have all
+    /// events. A client whose port waits here need not ask again before it is notified. If very
+    /// many ports wait, the server notifies the oldest ones early.
     13 watch(events: Flags(POLL_EVENTS), bits: Hex; references port: Kept(Port)) -> (events: Flags(POLL_EVENTS));
     /// The contents as memory that changes with them: a region of at least `size` bytes, and a port
     /// that keeps it, which answers `segment`'s `wait` and `wake`. Pages appear when they are
@@ -63,7 +63,8 @@ crate::protocol! {
     /// byte and process of a lock in the way, or `LOCK_NONE`. `EAGAIN`: somebody else has it, and
     /// it was not to wait. `EBADF`: not open so. `ENOLCK`: too many.
     17 lock(kind: Choice(LOCKS), flags: Flags(LOCK_FLAGS), start: Number, end: Number) -> (kind: Choice(LOCKS), start: Number, end: Number, pid: Number);
-    /// The same for a process, to which the owner belongs. `EDEADLK`: it would wait for itself.
+    /// Does what `lock` does, for the process to which `owner` belongs. `EDEADLK`: the process
+    /// would wait for itself.
     18 lock_owned(kind: Choice(LOCKS), flags: Flags(LOCK_FLAGS), start: Number, end: Number; references owner: Peer(Owner)) -> (kind: Choice(LOCKS), start: Number, end: Number, pid: Number);
     /// An owner of locks, which go when the last reference to it is gone.
     19 lock_owner(pid: Number) -> (; references owner: Own(Owner));

@@ -116,7 +116,7 @@ table! {
 }
 
 table! {
-    /// What `terminal.attend` tells of, as bits of a notification.
+    /// Events of `terminal.attend`, as bits of a notification.
     TERMINAL_EVENTS:
     TERMINAL_INTERRUPT = 1, "The key for `SIGINT`.";
     TERMINAL_QUIT = 2, "The key for `SIGQUIT`.";
@@ -135,7 +135,7 @@ table! {
 }
 
 table! {
-    /// What `process.ask` asks.
+    /// Questions of `process.ask`.
     QUESTIONS:
     ASK_LIMIT = 1 of 0xff, "The limit of a resource: the first word is its number.";
     ASK_LIMIT_SET = 2 of 0xff, "The limit as it was; it becomes what the second and third word say, soft and hard.";
@@ -171,7 +171,7 @@ table! {
 }
 
 table! {
-    /// Where a signal comes from (`si_code`).
+    /// Sources of a signal (`si_code`).
     SIGNAL_CODES:
     SI_USER = 0 of 0xffff_ffff_ffff_ffff, "`kill`.";
     SI_KERNEL = 0x80 of 0xffff_ffff_ffff_ffff, "The system.";
@@ -221,7 +221,7 @@ table! {
 }
 
 table! {
-    /// Where `file.seek` counts from.
+    /// Origins of an offset in `file.seek`.
     WHENCE:
     SEEK_SET = 0 of 0xffff_ffff_ffff_ffff, "The start.";
     SEEK_CUR = 1 of 0xffff_ffff_ffff_ffff, "The position.";
@@ -253,7 +253,7 @@ table! {
 }
 
 table! {
-    /// When `terminal.set_attributes` acts.
+    /// Times at which `terminal.set_attributes` takes effect.
     WHEN:
     TCSANOW = 0 of 0xffff_ffff_ffff_ffff, "At once.";
     TCSADRAIN = 1 of 0xffff_ffff_ffff_ffff, "When the output is out.";
@@ -286,7 +286,7 @@ table! {
 }
 
 table! {
-    /// What `file.seals` forbids.
+    /// Operations that `file.seals` forbids.
     SEALS:
     F_SEAL_SEAL = 1, "More seals.";
     F_SEAL_SHRINK = 2, "A smaller size.";
@@ -342,7 +342,7 @@ table! {
 }
 
 table! {
-    /// What `keyed` has.
+    /// Kinds of objects of `keyed`.
     KEYED_KINDS:
     KEYED_MEMORY = 0 of 0xffff_ffff_ffff_ffff, "A segment of memory.";
     KEYED_SEMAPHORES = 1 of 0xffff_ffff_ffff_ffff, "A set of semaphores.";
@@ -360,7 +360,7 @@ table! {
 }
 
 table! {
-    /// How a process is told of a message.
+    /// Ways to notify a process of a message.
     NOTICES:
     SIGEV_SIGNAL = 0 of 0xffff_ffff_ffff_ffff, "By a signal.";
     SIGEV_NONE = 1 of 0xffff_ffff_ffff_ffff, "Not at all.";

@@ -17,18 +17,18 @@ crate::protocol! {
     /// `EINVAL`, `ENOSPC`. Memory is not made by this: `ENOENT` for what would have to be,
     /// `get_memory` makes it.
     2 get(kind: Choice(KEYED_KINDS), key: Number, size: Number, flags: Flags(KEYED_FLAGS)) -> (number: Number);
-    /// The same for memory, which is this file if it has to be made.
+    /// Does what `get` does for a segment of memory. A new segment is this file.
     3 get_memory(key: Number, size: Number, flags: Flags(KEYED_FLAGS); references file: Kept(Unnamed)) -> (number: Number);
     /// The caller has the segment in its memory once more. `EINVAL`: there is none with this
     /// number.
     4 attach(number: Number) -> (size: Number; references file: Found(Unnamed));
-    /// Once less.
+    /// Removes one attachment of the segment.
     5 detach(number: Number) -> ();
-    /// What is known of it, as words: key, user, group, maker's user and group, mode, sequence;
-    /// time of change; then of memory: size, times of attaching and detaching, maker, last user,
-    /// how often attached; of semaphores: how many, time of the last operation; of a queue: bytes,
-    /// messages, most bytes, last sender, last receiver, times of the last message sent and
-    /// received.
+    /// Returns the state of an object as words. All kinds: key, user, group, maker's user and
+    /// group, mode, sequence, and time of change. Memory: size, times of attaching and detaching,
+    /// maker, last user, number of attachments. Semaphores: number, time of the last operation.
+    /// Queue: bytes, messages, maximum of bytes, last sender, last receiver, times of the last
+    /// message sent and received.
     6 state(kind: Choice(KEYED_KINDS), number: Number) -> (; bytes words: Data);
     /// Sets user, group (in the upper half), mode and, of a queue, most bytes.
     7 change(kind: Choice(KEYED_KINDS), number: Number, owner: Hex, mode: Mode, bytes: Number) -> ();

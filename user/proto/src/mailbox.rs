@@ -33,30 +33,32 @@ crate::protocol! {
     5 receive(flags: Flags(MESSAGE_FLAGS), size: Number, rank: Number, reader: Number) -> (total: Number, priority: Number; bytes data: Data);
     /// More of the message that this reader has received.
     6 rest(reader: Number) -> (; bytes data: Data);
-    /// Its number, flags, most messages, their most bytes, and how many there are.
+    /// Returns number and flags of the queue, its maximum of messages and of their bytes, and its
+    /// present number of messages.
     7 facts() -> (number: Number, flags: Flags(OPEN_FLAGS), messages: Number, size: Number, count: Number);
-    /// When next a message comes into the empty queue, and nobody waits for it, the bits are
-    /// notified at the port, once, and `told` says so. `kind` and `signal` are for those who read
-    /// how the queue is. `EBUSY`: somebody is told already.
+    /// Asks for one notification of a message that comes into the empty queue while no reader
+    /// waits. The server notifies the bits at the port, and `told` says so afterwards. `kind` and
+    /// `signal` are shown to those who read the queue's state. `EBUSY`: another process is to be
+    /// notified already.
     8 expect(kind: Choice(NOTICES), signal: Number, pid: Number, bits: Hex; references port: Kept(Port)) -> (number: Number);
     /// The process is not told any more; whether it would have been.
     9 forget(pid: Number) -> (number: Number, was_expected: Number);
-    /// Whether the process was told, since it was asked last, and whose message it was.
+    /// Returns whether the process was notified since it last asked, and the sender of the message.
     10 told(pid: Number) -> (is_told: Number, sender: Number, user: Number);
     /// The thread was cut off and waits no more. If its message was sent or received all the same:
     /// the one that was received can be fetched by `rest`.
     11 withdraw(thread: Number) -> (is_done: Number, total: Number, priority: Number);
 }
 
-/// Beside flags of `open`: whoever opens a queue may have more than others.
+/// Flag of `open` besides `file`'s: the user may exceed the limits of ordinary users.
 pub const PRIVILEGED: u64 = 1 << 32;
-/// Instead of a number: the usual one; instead of a user: any.
+/// Value that stands for the default number, or for any user.
 pub const ANY: u64 = u64::MAX;
-/// What a queue holds if nobody says so, which is the most for those who may have no more.
+/// Default number of messages of a queue, and the maximum for ordinary users.
 pub const USUAL_MESSAGES: u64 = 10;
-/// So long are its messages then.
+/// Default size of a message in bytes, and the maximum for ordinary users.
 pub const USUAL_SIZE: u64 = 8192;
-/// So many queues there may be for those who may have no more.
+/// Maximum number of queues that ordinary users may make.
 pub const USUAL_QUEUES: u64 = 256;
-/// What all queues of a user may take unless his limits say otherwise.
+/// Default limit of the bytes of all queues of one user.
 pub const USUAL_LIMIT: u64 = 819_200;

@@ -3,8 +3,8 @@
 use crate::flags::{REPORTS, SERVICES};
 
 crate::protocol! {
-    /// What every program can ask of whoever made it, through the reference it was born with. A
-    /// monitor answers it for its child, and passes on whatever it does not care about.
+    /// Questions of a program to its parent, through the reference that it was born with. A monitor
+    /// answers them for its child, and passes on those that it does not care about.
     parent = 1;
 
     /// Finds a service. `ENOENT`: the environment has none of this kind.
@@ -21,8 +21,8 @@ crate::protocol! {
     /// the space. The maker then learns no more that a thread was destroyed from outside. The
     /// reference needs `REFERENCE_CONTROL`. `EACCES`: it has less.
     5 keep(; references keeper: Keeper) -> ();
-    /// On how many processors the program's threads may run at a time, for it to know. A monitor
-    /// that hides it answers 1.
+    /// Returns the number of processors on which the program's threads can run at a time. A monitor
+    /// that hides the number answers 1.
     6 processors() -> (count: Number);
 }
 

@@ -4,18 +4,19 @@
 use crate::flags::{BEGIN_FLAGS, CHILD_FLAGS, QUESTIONS, SIGNAL_CODES, WAIT_OPTIONS};
 
 crate::protocol! {
-    /// What a process asks of its manager, at the port that is also its parent. Every process has a
-    /// port of its own, and is who calls there. Numbers, errors and rules are Linux's. A signal
-    /// that comes to a process without an agent takes its default effect by the manager, unless the
-    /// process ignores it; one with an agent fetches its signals, and does with them what it likes.
-    /// `SIGKILL` destroys what the process lives in.
+    /// Requests of a process to its manager, at the port that is also its parent. Every process has
+    /// a port of its own, which tells the manager who calls. Numbers, errors and rules are Linux's.
+    /// The manager carries out the default effect of a signal if the process has no agent and does
+    /// not ignore the signal. An agent fetches the signals of its process and handles them itself.
+    /// The manager carries out `SIGKILL` by destroying the environment.
     process = 7;
 
-    /// From now on signals wait until they are fetched, and `bits` are notified at `agent` when
-    /// there are some. Those that have come already are told at once. A second agent takes the
-    /// place of the first.
+    /// Attaches an agent: signals wait until it fetches them, and the manager notifies `bits` at
+    /// `agent` when there are some. Signals that wait already are notified at once. A second agent
+    /// replaces the first.
     1 attach(bits: Hex; references agent: Kept(Port)) -> ();
-    /// Who a process is; 0 is the caller. `ESRCH`: there is none with this number.
+    /// Returns the numbers of a process; `pid` 0 is the caller. `ESRCH`: no process has this
+    /// number.
     2 numbers(pid: Number) -> (pid: Number, parent: Number, group: Number, session: Number);
     /// A child that does not live anywhere yet, and the port that it gets as its parent. It has the
     /// caller's group, session and identity; when it ends the caller gets the signal `exit_signal`,
@@ -25,20 +26,20 @@ crate::protocol! {
     /// processes as are allowed, 64 reservations, or the caller's domain has as many processes as
     /// are still free. `EINVAL`: the caller has not begun itself.
     3 create(exit_signal: Number) -> (pid: Number; references port: Own(Process));
-    /// At the port of whom it is for, which need not have begun: memory for a new environment,
-    /// filled with zeros, in which space, threads and first objects are to be made. The manager
-    /// destroys it to end the process. What was prepared before and has not begun goes. `ENOMEM`:
-    /// there is not so much.
+    /// Returns memory for a new environment, filled with zeros, in which the caller makes space,
+    /// threads and first objects. The manager destroys this memory to end the process. An
+    /// environment that was prepared before and has not begun is destroyed. Port: that of the
+    /// process concerned, which need not have begun. `ENOMEM`: there is not so much memory.
     4 prepare(size: Number) -> (size: Number; references region: Region(ANY_RIGHTS));
-    /// At the port of whom it is for: it lives in what was prepared from now on, with this space,
-    /// and this stopped thread starts. If it has lived elsewhere that goes, and the call is not
-    /// answered: it has become another program. The space's keeper is the process's port.
-    /// `ignored`: a bit for each signal, 1 for the first, that takes no effect. `visited`: where
-    /// threads begin that the manager makes there so that they ask for visits; 0: it has none.
-    /// `EINVAL`: nothing was prepared.
+    /// Moves the process into the environment that was prepared last, with this space, and starts
+    /// this stopped thread. The manager destroys the old environment, if there is one, and does not
+    /// answer the call, because the process has become another program. The space's keeper is the
+    /// process's port. `ignored`: one bit for each signal, 1 for the first, that takes no effect.
+    /// `visited`: entry point of the threads that the manager makes there to ask for visits, or 0
+    /// for none. Port: that of the process concerned. `EINVAL`: nothing was prepared.
     5 begin(flags: Flags(BEGIN_FLAGS), ignored: Hex, visited: Hex; references space: Space, thread: Thread) -> ();
-    /// At the port of a process that has not begun: gives it up. Its maker gets no signal and
-    /// cannot wait for it. `EINVAL`: it has begun.
+    /// Gives the process up. Its maker gets no signal and cannot wait for it. Port: that of a
+    /// process that has not begun. `EINVAL`: it has begun.
     6 abandon() -> ();
     /// Waits until a child has changed. `which`: a process, -1 any, 0 one of the own group, a
     /// negative number one of that group. `status` is as that of Linux's `wait4`; pid 0: none has
@@ -54,8 +55,8 @@ crate::protocol! {
     /// The oldest signal that has come, 0 if none has; for which thread, or 0. The value of
     /// `SIGCHLD` from the manager is the child's `si_status`.
     9 signal_take() -> (signal: Number, code: Choice(SIGNAL_CODES), sender: Number, user: Number, value: Hex, thread: Number);
-    /// Which signals the process ignores, and what it wants to know of its children. Ignored ones
-    /// are not kept. A new child has the same.
+    /// Sets which signals the process ignores, and what it wants to know of its children. The
+    /// manager drops ignored signals. A new child inherits both.
     10 dispositions(ignored: Hex, flags: Flags(CHILD_FLAGS)) -> ();
     /// Moves a process, itself (0) or a child, to a group. `EACCES`: the child runs another program
     /// by now. `EPERM`: a leader of a session, or another session's group. `ESRCH`: no child.
@@ -91,19 +92,19 @@ crate::protocol! {
     /// The signal that the process gets when its parent ends (0: none), and whether orphans below
     /// it become its children.
     22 family(death_signal: Number, reaper: Number) -> ();
-    /// At the port of whom it is for: the process and all that it creates from now on are a domain.
-    /// Its members list, look at, signal, ask and wait for members alone, and move no group of
-    /// others to the foreground. The number of a parent outside is 0 to them. Processes outside see
-    /// members as before. Domains nest. `EAGAIN`: 16 deep.
+    /// Makes the process and all its later children a domain. Its members list, look at, signal,
+    /// ask and wait for members alone, and move no group of others to the foreground. A parent
+    /// outside has number 0 to them. Processes outside see members as before. Domains nest. Port:
+    /// the port of the process concerned. `EAGAIN`: 16 deep.
     35 domain() -> ();
-    /// What the process is called; and behind a zero, if there is one, the words of its command,
-    /// each with a final zero, of which the first 1,024 bytes are kept.
+    /// Sets the name of the process. The words of its command may follow behind a zero, each with a
+    /// final zero; the manager keeps their first 1,024 bytes.
     23 name_set(; bytes name: Text) -> ();
     /// The process with the smallest number of at least this one: what is known of it. `state` is
     /// Linux's letter. `ESRCH`: there are no more.
     24 list(pid: Number) -> (pid: Number, parent: Number, group: Number, session: Number, state: Number, threads: Number; bytes name: Text);
-    /// What the process gets for `parent.stream`, also after it has become another program: for
-    /// those that keep no descriptors themselves. `EINVAL`: a number beyond 2.
+    /// Sets a file that the process gets from `parent.stream`, even after it has become another
+    /// program. Meant for programs that keep no descriptors themselves. `EINVAL`: a number above 2.
     25 stream_set(number: Number; references file: Kept(Stream)) -> ();
     /// A region to be read: a word for each number, with the number of its process's parent. It is
     /// kept up to date, so that asking who the parent is takes no message. `EPERM`: the caller is
@@ -126,10 +127,10 @@ crate::protocol! {
     /// Sets it for all of them. `EPERM`: not all are the caller's user's. `EACCES`: more than it
     /// was, and the caller is not the superuser.
     32 priority_set(which: Number, who: Number, value: Number) -> ();
-    /// Whether the caller may use the terminal that is this device: 0, if it is not its session's
-    /// or its group is in the foreground. Else the others of its group get the signal, which is
-    /// `SIGTTIN` or `SIGTTOU`, and it is to take it itself (1); signal 0 only looks. `EIO`: its
-    /// group is orphaned.
+    /// Asks whether the caller may use its terminal, which is this device. 0: it may, because the
+    /// terminal is not its session's, or its group is in the foreground. 1: it may not; the manager
+    /// sends `signal`, `SIGTTIN` or `SIGTTOU`, to the rest of its group, and the caller is to take
+    /// it itself. Signal 0 only looks. `EIO`: the group is orphaned.
     40 terminal_check(device: Number, signal: Number) -> (stops: Number);
     /// The session that the terminal belongs to, and the group in its foreground; 0: none.
     /// `is_own`: it is the caller's.
@@ -138,15 +139,14 @@ crate::protocol! {
     /// not lead the session cannot. `ENOTTY`: it has none.
     42 terminal_leave() -> ();
 
-    /// What the system is called: the name of the host, whose size is told, and behind it that of
-    /// its domain. Each manager has names of its own, which are those of the world that it is in at
-    /// first.
+    /// Returns the host name, whose size is `host`, and behind it the domain name. Each manager has
+    /// names of its own, which are at first those of the world around it.
     60 system_names() -> (host: Number; bytes names: Text);
     /// Gives the host (0) or its domain (1) another name. `EINVAL`: it has more than 64 bytes, or
     /// it is none of both. `EPERM`: the caller is in a domain.
     61 system_name_set(which: Number; bytes name: Text) -> ();
-    /// At the port of whom it is for: it and its children are told of no more processors than
-    /// these. `EINVAL`: none.
+    /// Limits the number of processors that it and its children are told of. Port: that of the
+    /// process concerned. `EINVAL`: 0.
     62 processors_limit(count: Number) -> ();
     /// Waits until a child has become another program, or has ended: for a maker whose memory it
     /// uses meanwhile. `ESRCH`: there is none with this number.
@@ -165,7 +165,7 @@ crate::protocol! {
     /// Answers what the last visit was about, with an error or (0) these words and up to 4,096
     /// bytes. Who visits again without an answer has refused it.
     53 answer(error: Number, first: Hex, second: Hex; bytes data: Data) -> ();
-    /// The same with a reference.
+    /// Answers as `answer` does, with a reference.
     54 answer_file(first: Hex, second: Hex; references file: Kept(Any)) -> ();
     /// Nanoseconds of processors that the first threads of the programs have had that the process
     /// was before, and the processes that it has waited for, with those that they have waited for.

@@ -8,7 +8,7 @@ crate::protocol! {
     /// with `SEGMENT_OBJECTS`.
     segment = 3;
 
-    /// Its size in bytes.
+    /// Returns the size in bytes.
     1 status() -> (size: Number);
     /// Changes the size, rounded up to pages; new bytes are zeros. `ENOMEM`: the pool's limit is
     /// reached, or the segment cannot grow where it is.

@@ -19,7 +19,7 @@ const SLOTS: usize = MAX_REFERENCES as usize;
 /// A reference in an answer.
 #[derive(Debug, Default)]
 pub enum Given {
-    /// No reference. The client gets `EPROTO`, since its function expects one.
+    /// Absence of a reference. The client gets `EPROTO`, because its function expects one.
     #[default]
     Nothing,
     /// A copy of this one, which stays.

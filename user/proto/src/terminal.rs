@@ -3,8 +3,7 @@
 use crate::flags::{TERMINAL_EVENTS, WHEN};
 
 crate::protocol! {
-    /// What a file that is a terminal answers besides, at the same port. `ENOTTY` from all other
-    /// files.
+    /// Requests to a file that is a terminal, at the file's port. All other files answer `ENOTTY`.
     terminal = 5;
 
     /// The attributes.
@@ -15,10 +14,10 @@ crate::protocol! {
     3 window() -> (rows: Number, columns: Number);
     /// Says that the size is this one.
     4 set_window(rows: Number, columns: Number) -> ();
-    /// How many bytes can be read without waiting.
+    /// Returns the number of bytes that can be read without waiting.
     5 waiting() -> (count: Number);
-    /// Whoever holds this port looks after the terminal from now on: it is notified of these keys
-    /// and changes, which then have no effect of their own. The last one to ask is told.
+    /// Makes the holder of this port look after the terminal: the server notifies the port of these
+    /// keys and changes, which then have no effect of their own. A later call replaces the port.
     6 attend(events: Flags(TERMINAL_EVENTS); references port: Kept(Port)) -> ();
     /// Drops what was typed and not read (0), what was written and not shown (1), or both (2).
     7 flush(which: Number) -> ();

@@ -23,7 +23,7 @@ view! {
         /// Number of the revocation of what it showed before it was changed or unlinked; 0 = that
         /// is over.
         revoked, set_revoked: u64 = 12;
-        /// Where in the region the window starts.
+        /// Offset of the window in the region.
         offset, set_offset: u64 = 15;
     } places {
         /// Link to the region.

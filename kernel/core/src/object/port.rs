@@ -52,7 +52,7 @@ view! {
 }
 
 impl Port<'_> {
-    /// Whether a receiver would get something at once.
+    /// Returns true if a receiver would get something at once.
     pub fn has_something<M: Machine>(self, machine: &M) -> bool {
         self.pending() != 0 || !list::is_empty(machine, self.senders())
     }
@@ -80,7 +80,7 @@ impl Port<'_> {
 }
 
 impl Receivable<'_> {
-    /// Whether it is a single port.
+    /// Returns true for a single port, false for a set.
     #[inline(always)]
     pub fn is_port(self) -> bool {
         self.header() == super::header(ObjectType::Port)

@@ -16,7 +16,7 @@ view! {
         rights, set_rights: u64 = 2;
         /// First I/O port or interrupt line.
         first, set_first: u64 = 6;
-        /// How many.
+        /// Number of references.
         count, set_count: u64 = 7;
     } places {
         /// Link to the target.
@@ -37,7 +37,7 @@ impl Reference<'_> {
         if self.kind() == super::target_type(object) as u64 { list::link_target(machine, self.target()) } else { None }
     }
 
-    /// Whether it leads anywhere now.
+    /// Returns true if the reference leads to no object now.
     pub fn is_null<M: Machine>(self, machine: &M) -> bool {
         let resource = self.kind() >= TargetType::IoPorts as u64;
         !resource && list::link_target(machine, self.target()).is_none()

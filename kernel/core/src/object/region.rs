@@ -25,11 +25,11 @@ view! {
     }
 }
 
-/// Where in the word of rights the number of a revocation starts.
+/// First bit of the revocation's number in the word of rights.
 const REVOKED_SHIFT: u32 = 8;
 
 impl Region<'_> {
-    /// What may be done through it, at most.
+    /// Maximum rights that mappings of the region can have.
     #[inline(always)]
     pub fn rights(self) -> Rights {
         Rights(self.rights_word() & ((1 << REVOKED_SHIFT) - 1))
@@ -51,7 +51,7 @@ impl Region<'_> {
         self.set_rights_word(self.rights().0 | number << REVOKED_SHIFT);
     }
 
-    /// Whether it is being destroyed: it has no size then, and no rights.
+    /// Returns true while the region is being destroyed: it has no size then, and no rights.
     pub fn is_closed(self) -> bool {
         self.size() == 0
     }

@@ -25,15 +25,15 @@ view! {
         flush_next, set_flush_next: Physical = 15;
         flush_low, set_flush_low: u64 = 17;
         flush_high, set_flush_high: u64 = 18;
-        /// How often the revocation under way has put it on its list.
+        /// Number of times that the revocation under way has put the space on its list.
         flush_visits, set_flush_visits: u64 = 19;
         /// Number of the revocation that the three words above belong to.
         flush_number, set_flush_number: u64 = 20;
-        /// Whether it is on the list now.
+        /// Set while the space is on that list.
         flush_listed, set_flush_listed: u64 = 21;
         population, set_population: u64 = 22;
-        /// How often something was taken out of its tables: what was remembered of them before
-        /// counts no more.
+        /// Generation of the tables, which ends when an entry is taken out. Remembered lookups of
+        /// an earlier generation are void.
         generation, set_generation: u64 = 23;
         /// `SpaceState::TIME_HIDDEN` or 0.
         flags, set_flags: u64 = 24;

@@ -19,21 +19,21 @@ view! {
         space, set_space: Physical = 1;
         /// `STOPPED`, `ABANDONED`, ...
         flags, set_flags: u64 = 2;
-        /// What it waits for: a `WaitKind`.
+        /// Reason of the wait, a `WaitKind`.
         wait, set_wait: u64 = 7;
-        /// Whom it waits to be answered by; null if detached to a reply reference.
+        /// Thread that owes this one a reply; null if a reply reference stands for it.
         server, set_server: Physical = 8;
-        /// Whom it owes a reply.
+        /// Thread to which this one owes a reply.
         client, set_client: Physical = 9;
         /// The CPU that it is on, plus one; 0 = none.
         cpu, set_cpu: u64 = 10;
-        /// What it faulted with: 0 nothing, 1 a page, 2 an exception.
+        /// Fault that is not answered yet: 0 none, 1 a page, 2 an exception.
         fault, set_fault: u64 = 11;
         fault_first, set_fault_first: u64 = 12;
         fault_second, set_fault_second: u64 = 13;
         fault_third, set_fault_third: u64 = 14;
-        /// Which object it named last in a short message, where that is, and in which generation of
-        /// its space's tables that was so.
+        /// Object that the thread named last in a short message, its place, and the generation of
+        /// its space's tables in which that was valid.
         named, set_named: u64 = 40;
         named_at, set_named_at: Physical = 41;
         named_generation, set_named_generation: u64 = 42;
@@ -49,14 +49,14 @@ view! {
         waits_at, set_waits_at: Physical = 45;
         /// The word that its scheduler knows it by.
         scheduler_word, set_scheduler_word: u64 = 46;
-        /// When its donation ends at the latest.
+        /// Deadline of the thread's donation.
         donates_until, set_donates_until: u64 = 47;
-        /// What it has had of CPUs, in the machine's stamps; while it is on one, less the stamp of
-        /// that moment.
+        /// CPU time used, in the machine's stamps. While the thread is on a CPU, the stamp of its
+        /// start is subtracted.
         used, set_used: u64 = 56;
-        /// What it had had before its state was set, in nanoseconds.
+        /// CPU time used before its state was set, in nanoseconds.
         had, set_had: u64 = 57;
-        /// How often in a row its call was cut off because it followed mappings for too long.
+        /// Number of times in a row that its call was cut off for following mappings too long.
         cut_off, set_cut_off: u64 = 15;
     } places {
         /// Node in the run queue or in the ring of what it waits for.
@@ -77,23 +77,23 @@ view! {
     }
 }
 
-/// What a thread waits for.
+/// Reason why a thread waits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u64)]
 pub enum WaitKind {
-    /// Nothing: it is ready.
+    /// Ready: the thread waits for nothing.
     None = 0,
-    /// For a receiver, on a port's ring of senders.
+    /// Sender that waits for a receiver, on a port's ring of senders.
     Send = 1,
-    /// For a keeper to receive its fault, on a port's ring of senders.
+    /// Faulting thread that waits for a keeper to receive the fault, on a port's ring of senders.
     Fault = 2,
-    /// For a sender, on the ring of receivers of a port or set.
+    /// Receiver that waits for a sender, on the ring of receivers of a port or set.
     Receive = 3,
-    /// For a reply (to its message or its fault).
+    /// Client that waits for a reply to its message or fault.
     Reply = 4,
-    /// On a mutex or condition.
+    /// Waiter on a mutex or condition.
     Lock = 5,
-    /// For a time.
+    /// Sleeper that waits for a time.
     Sleep = 6,
     /// Until its donation ends; on the ring of receivers of the port or set that ends it, if it
     /// named one.
@@ -109,45 +109,44 @@ pub enum WaitKind {
 pub(crate) const FPU_USED: u64 = 1;
 
 impl Thread<'_> {
-    /// It may not run until `thread_start`.
+    /// Stopped: the thread may not run until `thread_start`.
     pub const STOPPED: u64 = 1;
-    /// It stopped by a fault without a keeper.
+    /// Stopped by a fault without a keeper.
     pub const ABANDONED: u64 = 2;
     /// Another CPU wants it off its own.
     pub const EVICT: u64 = 4;
-    /// Its `ipc_call` was taken: it stands at `ipc_receive_reply`, and waits there whenever it is
-    /// not stopped.
+    /// Call received: a server took the thread's `ipc_call`. The thread stands at
+    /// `ipc_receive_reply`, and waits there whenever it is not stopped.
     pub const AWAITS_REPLY: u64 = 8;
 
     /// A scheduler lets it run: it is never in the run queue.
     pub const SCHEDULED: u64 = 16;
-    /// Its scheduler has been told that it is ready.
+    /// Announced: the scheduler knows that the thread is ready.
     pub const KNOWN: u64 = 32;
-    /// It was told that a port has no references any more: when its scheduler hears that it is
-    /// ready, it hears that too.
+    /// Notified of a port's last reference: the scheduler's next announcement says so, too.
     pub const FIRST: u64 = 128;
-    /// It donates: it waits for `WaitKind::Donate`.
+    /// Donor: the thread waits for `WaitKind::Donate`.
     pub const DONATES: u64 = 64;
 
-    /// Whether it could run if it had a CPU.
+    /// Returns true if the thread could run if it had a CPU.
     pub fn is_ready(self) -> bool {
         self.waits_for(WaitKind::None) || self.waits_for(WaitKind::Ready) || self.waits_for(WaitKind::Time)
     }
 
-    /// Whether it is on a CPU.
+    /// Returns true if the thread is on this CPU.
     pub fn on_cpu(self, cpu: usize) -> bool {
         self.cpu() == cpu as u64 + 1
     }
 
-    /// Whether the message in its registers has nothing but words.
+    /// Returns true if the message in its registers has nothing but words.
     #[inline(always)]
     pub fn sends_words_alone(self) -> bool {
         let descriptor = self.register(thread_page::register::DESCRIPTOR);
         descriptor == 0 || descriptor & nacre_abi::message::RECEIVE_ONLY != 0
     }
 
-    /// Whether the message in its registers has nothing but words, and no timeout. One test of
-    /// three things.
+    /// Returns true if the message in its registers has nothing but words, and no timeout. One test
+    /// of three things.
     #[inline(always)]
     pub fn is_brief(self) -> bool {
         let descriptor = self.register(thread_page::register::DESCRIPTOR);
@@ -178,7 +177,7 @@ impl Thread<'_> {
         self.words[thread_page::MACHINE].set(value)
     }
 
-    /// Whether `flag` is set.
+    /// Returns true if `flag` is set.
     #[inline(always)]
     pub fn has(self, flag: u64) -> bool {
         self.flags() & flag != 0
@@ -205,7 +204,7 @@ impl Thread<'_> {
         self.set_fault_third(third);
     }
 
-    /// Whether it waits for this.
+    /// Returns true if the thread waits for this reason.
     #[inline(always)]
     pub fn waits_for(self, kind: WaitKind) -> bool {
         self.wait() == kind as u64

@@ -3,16 +3,16 @@
 
 use nacre_abi::Call;
 
-/// What is known of a call.
+/// Way in which a call can be interrupted.
 pub enum Point {
-    /// It is over when its entry is, unless it lacks a page: that is the same for all calls, and
-    /// the scenario "page" has it.
+    /// Atomic: the call is over when its entry is, unless it lacks a page. The scenario "page"
+    /// tests that for all calls.
     Never,
-    /// It can be met half way, and is so in this scenario.
+    /// Interruptible half way, which this scenario tests.
     In(&'static str),
 }
 
-/// Where a call can be met half way.
+/// Returns the way in which `call` can be interrupted.
 pub fn point(call: Call) -> Point {
     match call {
         Call::IpcCall => Point::In("call"),

@@ -12,12 +12,13 @@ pub struct Scenario {
     pub prepare: fn(&Stage),
 }
 
-/// Where a thread's descriptor stands.
+/// Returns the address of a thread's descriptor.
 const fn descriptor(thread: u64) -> u64 {
     data(thread)
 }
 
-/// Where pages are missing in the environment's space, until a keeper brings them into `INNER`.
+/// Address in the environment's space where pages are missing until a keeper brings them into
+/// `INNER`.
 const HOLE: u64 = 0x2000_0000;
 
 fn call(call: Call, arguments: &[u64]) -> Step {

@@ -10,9 +10,9 @@ use nacre_core::object::{Thread, WaitKind};
 use nacre_snapshot::{Access, Frame, POOL_PAGES, Snapshot};
 use std::collections::BTreeSet;
 
-/// Where the environment's memory is in its own space.
+/// Address of the environment's memory in its own space.
 pub const BASE: u64 = 0x1000_0000;
-/// Its size.
+/// Size of the environment's memory.
 pub const SIZE: u64 = 16 * PAGE_SIZE;
 /// Root and all threads have a CPU each.
 const CPUS: usize = 4;
@@ -48,7 +48,7 @@ pub const fn data(thread: u64) -> u64 {
     BASE + 0x5000 + PAGE_SIZE * thread
 }
 
-/// What a thread does next.
+/// Next action of a thread.
 pub enum Step {
     /// Makes a call with these arguments (the ninth is the descriptor, the tenth the timeout).
     Call(Call, Vec<u64>),
@@ -58,7 +58,7 @@ pub enum Step {
     Trap(u64),
 }
 
-/// How a run is disturbed.
+/// Way in which a run is disturbed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Disturbance {
     /// All threads are stopped and started again.
@@ -67,10 +67,10 @@ pub enum Disturbance {
     Rebuild,
 }
 
-/// What a run came to, as far as its threads could see.
+/// Result of a run, as far as its threads could see.
 #[derive(PartialEq, Eq, Debug)]
 pub struct Outcome {
-    /// Of each thread what its steps were answered.
+    /// Answers to the steps of each thread.
     pub answers: Vec<Vec<Vec<u64>>>,
     /// The memory at the end, and the states of all objects but threads.
     pub memory: Vec<(u64, Vec<u64>)>,
@@ -197,8 +197,7 @@ impl Stage {
         (0..self.programs.len()).all(|number| self.view(number).register(register::RBX) == self.programs[number].len() as u64)
     }
 
-    /// What a finished call answered: of messages all that is received, of others status and
-    /// result.
+    /// Returns the answer of a finished call: all that a message delivered, or status and result.
     fn answer(thread: Thread<'_>, call: Call) -> Vec<u64> {
         let word = |register| thread.register(register);
         let is_message = call as u8 >= Call::IpcCall as u8 && call as u8 <= Call::IpcReplyReceive as u8;
@@ -323,7 +322,7 @@ impl Stage {
         check(&self.world);
     }
 
-    /// Whoever looks sees each thread before a call or behind it.
+    /// Checks that a reader sees each thread before a call or behind it.
     fn whole_calls(&self, snapshot: &Snapshot) {
         for object in snapshot.objects.iter().filter(|object| object.kind == ObjectType::Thread) {
             let state = nacre_abi::state::ThreadState::from_words(std::array::from_fn(|word| object.words[word]));
@@ -333,7 +332,7 @@ impl Stage {
         }
     }
 
-    /// What came of it.
+    /// Returns the outcome of the run.
     pub fn outcome(mut self) -> (Outcome, BTreeSet<u8>) {
         let snapshot = self.frame.take(&mut Root(&self.world)).expect("take");
         let objects = snapshot.objects.into_iter().filter(|object| object.kind != ObjectType::Thread);

@@ -11,7 +11,7 @@ use nacre_core::object::{self, Receivable};
 use std::collections::VecDeque;
 
 impl Test {
-    /// What the model makes of an action.
+    /// Carries out an action in the model.
     pub fn model_act(&mut self, thread: usize, cpu: usize, action: Action, deadline: Option<u64>) {
         self.model.threads[thread].at = Some(action);
         let wrong = |test: &mut Test, code, argument| test.model.finish(thread, code, argument);

@@ -103,7 +103,7 @@ impl Test {
         self.world.machine().time.get()
     }
 
-    /// Whether a thread that runs stands at a call that was cut off.
+    /// Returns true if a running thread stands at a call that was cut off.
     fn is_made_again(&self, thread: usize, cpu: usize) -> bool {
         let runs = self.world.running(cpu).is_some_and(|running| running.at == self.thread_at(thread));
         runs && World::stands_at_call(self.view(thread)) && !self.view(thread).has(object::Thread::EVICT)

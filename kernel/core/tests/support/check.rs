@@ -15,7 +15,7 @@ use nacre_core::tree::Node;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 const NULL: Physical = Physical(0);
-/// Where things stand in the frame of globals.
+/// Offsets in the frame of globals.
 const BINDINGS: u64 = 1024;
 const KERNEL_SPACE: u64 = 3072;
 const PHYSICAL_REGION: u64 = 3328;
@@ -287,7 +287,7 @@ impl<'w> Checker<'w> {
         self.check_memory(thread);
     }
 
-    /// What a thread remembers of its space's tables is still so.
+    /// Checks that a thread's remembered lookup still holds in its space's tables.
     fn check_memory(&self, thread: Thread<'w>) {
         let space = thread.space();
         if space != NULL && !self.world.kernel.is_revoking() && thread.named_generation() == Space::new(self.machine, space).generation() {

@@ -12,9 +12,9 @@ use nacre_core::machine::{Frame, Machine, Physical, thread_page::register};
 use nacre_core::object::{self, Thread};
 use std::cell::RefCell;
 
-/// Where a hostile space's own memory is; 2 MiB.
+/// Address of a hostile space's own memory, which has 2 MiB.
 pub const OWN: u64 = 0x4000_0000;
-/// Where the page is that both share.
+/// Address of the page that both spaces share.
 pub const SHARED: u64 = 0x5000_0000;
 const VICTIM: u64 = 14 << 20;
 const VICTIM_END: u64 = 15 << 20;
@@ -86,7 +86,7 @@ fn stock(world: &World, space: u64, page: u64) {
 }
 
 thread_local! {
-    /// For each call, whether a hostile thread has made it, and whether it ever succeeded.
+    /// Results by call: true if a hostile thread has made it, and true if it ever succeeded.
     static TALLY: RefCell<[(bool, bool); Call::ALL.len()]> = const { RefCell::new([(false, false); Call::ALL.len()]) };
 }
 
@@ -97,7 +97,7 @@ pub fn not_reached() -> [Vec<&'static str>; 2] {
     [named(|(made, _)| !made), named(|(_, succeeded)| !succeeded)]
 }
 
-/// What an argument is like.
+/// Kind of an argument.
 #[derive(Clone, Copy)]
 enum Kind {
     Slot,
@@ -111,7 +111,7 @@ enum Kind {
     Links,
 }
 
-/// What the arguments of a call are, so that random ones have a chance.
+/// Returns the kinds of a call's arguments, so that random ones have a chance.
 fn kinds(call: Call) -> &'static [Kind] {
     use Kind::{Address, Links, Memory, Number, Object, Page, Rights, Size, Slot};
     match call {

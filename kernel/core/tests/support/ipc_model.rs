@@ -6,7 +6,7 @@ use nacre_abi::message::{FOR_CLIENT, Info, NO_REFERENCES};
 use nacre_abi::{Code, Status};
 use std::collections::VecDeque;
 
-/// What a thread waits for.
+/// Reason why a thread waits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Wait {
     None,
@@ -44,21 +44,21 @@ pub enum Action {
     Refer(usize, usize),
 }
 
-/// How a call names a port: directly, or by one of the caller's references.
+/// Way in which a call names a port: directly, or by one of the caller's references.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Name {
     Port(usize),
     Slot(usize),
 }
 
-/// Where a call receives from.
+/// Source from which a call receives.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum From {
     Port(usize),
     Set(usize),
 }
 
-/// Where a reference leads.
+/// Target of a reference.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Target {
     Null,
@@ -66,7 +66,7 @@ pub enum Target {
     Reply(usize),
 }
 
-/// What a thread sends and has room for.
+/// Message of a thread: what it sends, and what it has room for.
 #[derive(Clone, Default, Debug)]
 pub struct Message {
     pub label: u64,
@@ -77,11 +77,11 @@ pub struct Message {
     pub slots: Vec<usize>,
 }
 
-/// What a finished call left in the registers.
+/// Registers after a finished call.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Answer {
     pub status: Status,
-    /// For received things: `rdi`, `rsi`, and as many words as count.
+    /// Received message: `rdi`, `rsi`, and as many words as count.
     pub received: Option<(u64, u64, Vec<u64>)>,
     pub bytes: Vec<u8>,
 }
@@ -183,7 +183,7 @@ impl Model {
         self.threads[client].server.is_some() || self.threads.iter().any(|thread| thread.references.contains(&Target::Reply(client)))
     }
 
-    /// Nobody owes `client` a reply any more.
+    /// Ends the debt of a reply to `client`.
     pub fn disconnect(&mut self, client: usize) {
         if let Some(server) = self.threads[client].server.take() {
             self.threads[server].client = None;
@@ -195,7 +195,7 @@ impl Model {
         }
     }
 
-    /// Whether a thread stands at a call that it makes for its client.
+    /// Returns true if a thread stands at a call that it makes for its client.
     fn calls_for_client(&self, thread: usize) -> bool {
         let thread = &self.threads[thread];
         let calls = matches!((thread.wait, thread.at), (Wait::Send(_), Some(Action::Call(_)))) || thread.awaits;
@@ -212,12 +212,12 @@ impl Model {
         }
     }
 
-    /// Whether somebody works for `client`.
+    /// Returns true if a thread works for `client`.
     pub fn is_served(&self, client: usize) -> bool {
         self.threads[client].server.is_some_and(|server| !self.calls_for_client(server) || self.is_served(server))
     }
 
-    /// Whoever owed `client` a reply will not give it.
+    /// Fails the call of `client`, because its server will not reply.
     pub fn client_fail(&mut self, client: usize) {
         self.disconnect(client);
         if self.threads[client].wait == Wait::Reply {
@@ -253,7 +253,7 @@ impl Model {
         self.answer(receiver, Answer { status: Status::OK, received, bytes: Vec::new() });
     }
 
-    /// Why the message of `from` does not fit what `to` offers.
+    /// Returns the error if the message of `from` does not fit the room of `to`.
     fn misfit(&self, from: usize, to: usize) -> Option<Code> {
         let (sends, takes) = (&self.threads[from].message, &self.threads[to].message);
         if sends.bytes.len() > takes.capacity {
@@ -265,7 +265,7 @@ impl Model {
         self.sends_reply(from).then_some(Code::Denied)
     }
 
-    /// Whether a thread tries to send a reply reference, which cannot be sent.
+    /// Returns true if a thread tries to send a reply reference, which is not allowed.
     fn sends_reply(&self, from: usize) -> bool {
         let thread = &self.threads[from];
         thread.message.references.iter().any(|slot| thread.used_reply(*slot))
@@ -332,7 +332,7 @@ impl Model {
         self.disconnect(client);
     }
 
-    /// Whether something can be received from a port.
+    /// Returns true if something can be received from a port.
     pub fn has_something(&self, port: usize) -> bool {
         self.ports[port].pending != 0 || !self.ports[port].senders.is_empty()
     }

@@ -9,9 +9,9 @@ use std::cell::{Cell, RefCell};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-/// Where memory starts, so that 0 is no address of it.
+/// First address of memory, so that 0 is no address of it.
 pub const RAM_START: u64 = 0x20_0000;
-/// How much there is.
+/// Size of memory.
 pub const RAM_SIZE: u64 = 16 << 20;
 /// First address behind memory; devices follow.
 pub const RAM_END: u64 = RAM_START + RAM_SIZE;
@@ -37,7 +37,7 @@ impl Tables {
     }
 }
 
-/// What a CPU holds.
+/// State of a CPU.
 #[derive(Default)]
 pub struct FakeCpu {
     /// The thread whose context it has.
@@ -46,9 +46,9 @@ pub struct FakeCpu {
     pub root: Cell<Option<Physical>>,
     /// Translations that it has looked up, by page.
     pub translations: RefCell<HashMap<u64, Leaf>>,
-    /// When its timer goes off.
+    /// Deadline of its timer.
     pub deadline: Cell<u64>,
-    /// Whether users may not read its time.
+    /// Set if users may not read its time.
     pub time_hidden: Cell<bool>,
     /// Another CPU wants it to look.
     pub kicked: Cell<bool>,
@@ -63,23 +63,23 @@ pub struct FakeMachine {
     pub tables: RefCell<HashMap<u64, Tables>>,
     /// The CPUs.
     pub cpus: Vec<FakeCpu>,
-    /// Which of them runs now.
+    /// Index of the CPU that runs now.
     pub current: Cell<usize>,
     /// The clock.
     pub time: Cell<u64>,
-    /// What was written to I/O ports.
+    /// Writes to I/O ports, in order.
     pub written: RefCell<Vec<(u16, u8, u32)>>,
     /// Interrupt lines that are let through.
     pub lines: Cell<u64>,
-    /// How many leaves were entered.
+    /// Number of leaves that were entered.
     pub entered: Cell<u64>,
-    /// Whether pages are entered in rows; else each is missed on its own.
+    /// Set if pages are entered in rows. Otherwise each is missed on its own.
     pub rows: Cell<bool>,
-    /// How far down the kernel's stack has been seen to reach.
+    /// Lowest address to which the kernel's stack was seen to reach.
     pub stack_low: Cell<usize>,
-    /// How many claims were asked for.
+    /// Number of claims that were asked for.
     pub claims: Cell<u64>,
-    /// How often the kernel looked at words of its own, which says about how much it did.
+    /// Number of times that the kernel looked at words of its own, a measure of its work.
     pub looked: Cell<u64>,
 }
 
@@ -165,7 +165,8 @@ impl FakeMachine {
         }
     }
 
-    /// What the CPU that runs now sees at `address`, through what it remembers or else its tables.
+    /// Returns the physical address that the running CPU uses for `address`, from its cached
+    /// translations or else its tables.
     pub fn translate(&self, address: u64, needed: Rights) -> Option<Physical> {
         let cpu = &self.cpus[self.current.get()];
         let root = cpu.root.get()?;

@@ -17,7 +17,7 @@ impl<'a> Random<'a> {
         Random { state: 1, bytes: Some(bytes) }
     }
 
-    /// Whether there are no more.
+    /// Returns true if there are no more choices.
     pub fn is_over(&self) -> bool {
         self.bytes.is_some_and(<[u8]>::is_empty)
     }
@@ -40,7 +40,7 @@ impl<'a> Random<'a> {
         if limit <= 256 { byte() % limit } else { (byte() << 8 | byte()) % limit }
     }
 
-    /// One of `choices`.
+    /// Returns one of `choices`.
     pub fn of<T: Copy>(&mut self, choices: &[T]) -> T {
         choices[self.below(choices.len() as u64) as usize]
     }

@@ -10,9 +10,9 @@ use nacre_core::object::Thread;
 use nacre_core::{Boot, Kernel, Next};
 use std::cell::Cell;
 
-/// Where threads stand when they are at their call; behind it is this plus 2.
+/// Address at which threads stand when they are at their call; behind the call is this plus 2.
 pub const CODE: u64 = 0x40_0000;
-/// Where all memory is in root's space, after [`World::map_ram`].
+/// Address of all memory in root's space, after [`World::map_ram`].
 pub const RAM: u64 = 0x10_0000_0000;
 /// First of root's own pages that tests hand out, as an offset in memory.
 pub const FREE_PAGES: u64 = 2 << 20;
@@ -34,7 +34,7 @@ pub const ARGUMENTS: [usize; 10] = [
 /// A booted kernel.
 pub struct World {
     pub kernel: Kernel<FakeMachine>,
-    /// Which CPUs are idle.
+    /// Idle CPUs.
     idle: Vec<Cell<bool>>,
     next_page: Cell<u64>,
 }
@@ -88,7 +88,7 @@ impl World {
         Some(self.thread(at))
     }
 
-    /// Whether a frame holds nothing of the kernel's, so that who touches it has it as plain
+    /// Returns true if the kernel holds nothing in a frame, so that an access makes it plain
     /// memory.
     pub fn is_vacant(&self, at: Physical) -> bool {
         let Some(frame) = self.machine().frame(at) else { return false };
@@ -104,7 +104,7 @@ impl World {
         Thread::new(self.machine(), at)
     }
 
-    /// Whether a thread stands at a call that it will make when it goes on.
+    /// Returns true if a thread stands at a call that it will make when it goes on.
     pub fn stands_at_call(thread: Thread<'_>) -> bool {
         thread.register(register::RIP) == CODE
     }
@@ -148,7 +148,7 @@ impl World {
         panic!("{} has no end", call.name());
     }
 
-    /// The same, which must succeed; the second result.
+    /// Makes a call as `call` does, checks that it succeeds, and returns the second result.
     pub fn ok(&self, call: Call, arguments: &[u64]) -> u64 {
         let thread = self.running(0).expect("a thread on the first CPU");
         let status = self.call(call, arguments);
@@ -175,8 +175,8 @@ impl World {
         }
     }
 
-    /// Where an access of the thread on `cpu` goes. If it faults the kernel is told, once; `None`
-    /// if it is still not there.
+    /// Returns the physical address for an access of the thread on `cpu`. Tells the kernel of a
+    /// fault, once; `None` if the page is still missing.
     pub fn access(&self, cpu: usize, address: u64, needed: Rights) -> Option<Physical> {
         let thread = self.running(cpu)?.at;
         self.machine().current.set(cpu);

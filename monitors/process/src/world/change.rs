@@ -5,7 +5,7 @@
 pub enum Change {
     /// The child has ended, with this status as `wait4` tells it.
     Ended(u64),
-    /// This signal stopped the child.
+    /// Child stopped by this signal.
     Stopped(u64),
     /// The child continued.
     Continued,

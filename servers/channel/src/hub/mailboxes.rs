@@ -14,57 +14,57 @@ use nacre_proto::Errno;
 use nacre_proto::flags::{O_CREAT, O_EXCL, O_NONBLOCK, POLLIN, POLLOUT, POLLRDNORM, POLLWRNORM, SEEK_CUR, SEEK_END, SEEK_SET};
 use nacre_proto::mailbox::{ANY, PRIVILEGED, USUAL_MESSAGES, USUAL_QUEUES, USUAL_SIZE};
 
-/// Most queues, whoever makes them.
+/// Maximum number of queues of all users.
 const MOST: usize = 4096;
 /// Limit of the bytes of their messages, and of what they keep. The rest is for pipes and sockets.
 const MAX_BYTES_HERE: usize = MAX_BYTES / 4 * 3;
-/// Most messages of a queue, and most bytes of one.
+/// Maximum number of messages of a queue, and maximum size of one in bytes.
 const MAX_MESSAGES: u64 = 65_536;
 const MAX_SIZE: u64 = 16 << 20;
 /// Priorities are below this.
 const PRIORITIES: u64 = 32_768;
 const LONGEST_NAME: usize = 255;
-/// What the size of such a file is said to be.
+/// Size that `stat` reports for a queue.
 const TEXT: u64 = 80;
-/// So many processes are told of a message through one end before they ask.
+/// Maximum number of notifications through one end that were not asked for yet.
 const MAX_TOLD: usize = 64;
 
-/// What somebody wants to open.
+/// Arguments of opening a queue.
 #[derive(Clone, Copy, Debug)]
 pub struct Wanted<'a> {
-    /// Of `open`.
+    /// Flags of `open`.
     pub flags: u64,
-    /// How it is to be made; sizes may be [`ANY`].
+    /// Options of a new queue. Sizes may be [`ANY`].
     pub made: QueueOptions,
-    /// How much of all queues' memory the user may take.
+    /// Limit of the memory of all the user's queues, in bytes.
     pub limit: u64,
-    /// Its name.
+    /// Name of the queue.
     pub name: &'a [u8],
 }
 
-/// What is known of a queue.
+/// Status of a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QueueStatus {
-    /// Its number.
+    /// Number of the queue.
     pub number: u64,
-    /// How many messages there are.
+    /// Number of messages in the queue.
     pub count: u64,
-    /// How it was made.
+    /// Options that the queue was made with.
     pub made: QueueOptions,
-    /// Whether it has a name.
+    /// Set if the queue has a name.
     pub has_name: bool,
 }
 
-/// Who sends or receives.
+/// Sender or receiver of a message.
 #[derive(Debug)]
 pub struct Caller<R> {
     /// Through which end.
     pub end: u64,
-    /// Which thread.
+    /// Number of the calling thread.
     pub thread: u64,
-    /// Who has the higher one is first.
+    /// Priority among waiters: the highest is served first.
     pub rank: u64,
-    /// Where the answer goes.
+    /// Request to answer.
     pub token: R,
 }
 
@@ -86,7 +86,7 @@ impl<R> Hub<R> {
         self.mailboxes.boxes.get_mut(&number).ok_or(Errno::EBADF)
     }
 
-    /// Whether it is a queue's end.
+    /// Returns true if `end` is an end of a message queue.
     pub fn is_mailbox(&self, end: u64) -> bool {
         self.mailboxes.open.contains_key(&end)
     }
@@ -117,7 +117,7 @@ impl<R> Hub<R> {
         Ok((end, found.is_none()))
     }
 
-    /// How a new queue is made.
+    /// Checks the options of a new queue and fills in defaults.
     fn check_made(&self, wanted: &Wanted<'_>) -> Result<QueueOptions, Errno> {
         let is_privileged = wanted.flags & PRIVILEGED != 0;
         let named = self.mailboxes.names.len() as u64;
@@ -206,8 +206,8 @@ impl<R> Hub<R> {
         Ok(())
     }
 
-    /// Whether a message can be sent now: false, it would have to wait. `has_parts`: those of this
-    /// writer come before `size` bytes.
+    /// Returns true if a message of `size` bytes can be sent now, and false if the sender has to
+    /// wait. `has_parts`: earlier parts from this writer come before those bytes.
     pub fn mailbox_can_send(
         &mut self,
         end: u64,
@@ -289,8 +289,8 @@ impl<R> Hub<R> {
         done
     }
 
-    /// Whether a message can be received now, by who has so much room for it: false, it would have
-    /// to wait.
+    /// Returns true if a message can be received now, and false if the reader has to wait. `room`
+    /// is the reader's buffer in bytes.
     pub fn mailbox_can_receive(&mut self, end: u64, reader: u64, room: u64, carrier: &impl Notifier<R>) -> Result<bool, Errno> {
         self.with_kept(|kept| kept.forget((end, reader)));
         let access = self.end(end)?.flags & ACCESS;
@@ -358,7 +358,7 @@ impl<R> Hub<R> {
         Ok(self.with_kept(|kept| kept.ask((end, thread))))
     }
 
-    /// What is known of it.
+    /// Returns the status of the queue.
     pub fn mailbox_facts(&self, end: u64) -> Result<QueueStatus, Errno> {
         let (number, mailbox) = self.mailbox(end)?;
         Ok(QueueStatus { number, count: mailbox.count(), made: mailbox.made, has_name: mailbox.name.is_some() })
@@ -382,7 +382,8 @@ impl<R> Hub<R> {
         self.mailbox(end).map(|(number, _)| (number, was_expected))
     }
 
-    /// Whether a process was told through this end, and by whose message.
+    /// Returns process and user of the sender whose message made the hub notify process `pid`
+    /// through this end, if it did.
     pub fn mailbox_told(&mut self, end: u64, pid: u64) -> Result<Option<[u64; 2]>, Errno> {
         let told = &mut self.mailboxes.open.get_mut(&end).ok_or(Errno::EBADF)?.told;
         let index = told.iter().position(|one| one[0] == pid);
@@ -426,7 +427,7 @@ impl<R> Hub<R> {
         Ok(())
     }
 
-    /// What a poll would find.
+    /// Returns the events that a poll would report.
     pub(super) fn mailbox_events(&self, end: u64) -> Result<u64, Errno> {
         let (_, mailbox) = self.mailbox(end)?;
         let readable = if mailbox.count() != 0 { POLLIN | POLLRDNORM } else { 0 };

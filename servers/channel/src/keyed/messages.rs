@@ -5,9 +5,9 @@ use alloc::vec::Vec;
 use nacre_proto::Errno;
 use nacre_proto::flags::{MSG_EXCEPT, MSG_NOERROR};
 
-/// Longest message.
+/// Maximum size of a message in bytes.
 pub const LONGEST: usize = 8192;
-/// What a queue holds, at first and at most.
+/// Default and maximum capacity of a queue in bytes.
 const USUAL: u64 = 16_384;
 const MOST: u64 = 1 << 20;
 /// Bytes that a message takes beside its own.
@@ -21,10 +21,10 @@ pub struct Queue {
     messages: VecDeque<(u64, Vec<u8>)>,
     bytes: usize,
     capacity: u64,
-    /// Who sent and received last, and when.
+    /// Processes of the last send and the last receive; their times follow.
     sent: [u64; 2],
     received: [u64; 2],
-    /// Where the message was that was taken last.
+    /// Index of the message that was taken last.
     taken_at: usize,
 }
 

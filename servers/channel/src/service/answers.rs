@@ -23,8 +23,7 @@ use nacre_sys::{OwnedReference, Reference, Span, Status};
 /// Number of the device that pipes and sockets are on.
 const DEVICE: u64 = 9;
 
-/// Maximum of bytes of an answer to `channel.receive` beside the data: the sender, two names' room,
-/// and control bytes.
+/// Bytes of a `channel.receive` reply beside the data, at most: sender, two names, control bytes.
 const BESIDES: u64 = 16 + 128 + CONTROL as u64;
 
 /// The words of an answer to `channel.receive`.
@@ -61,8 +60,7 @@ fn send_received(received: &Received<OwnedReference>, form: Form, reply: OwnedRe
 }
 
 impl Service {
-    /// Answers somebody who has waited. What was received or accepted and does not arrive is first
-    /// again.
+    /// Answers a waiter. What was received or accepted and does not arrive becomes first again.
     pub(super) fn answer_later(&mut self, key: u64, waiter: Waiter, done: Done) {
         let Waiter { doing, reply, .. } = waiter;
         match done {
@@ -80,8 +78,7 @@ impl Service {
             Done::End(key_of_end, end, name) => {
                 let arrived = accept::Output { socket: end.handle().into() }.send(reply, Span::from(&name[..])).is_ok();
                 if !arrived && matches!(doing, EndRequest::Accept { .. }) {
-                    // It waits again, and is nobody's yet. Of an end that was opened the last
-                    // reference goes here, and the end with it.
+                    // A connection waits again. An opened end goes here with its last reference.
                     self.places.remove(&key_of_end);
                     self.hub.accept_back(key, key_of_end);
                 }
@@ -89,8 +86,7 @@ impl Service {
         }
     }
 
-    /// Answers somebody who need not wait as one who has waited: what does not arrive is taken
-    /// back.
+    /// Answers a caller that need not wait. What does not arrive is taken back.
     fn answer_at_once<T>(&mut self, request: &mut Request<'_>, doing: EndRequest, done: Done) -> Handled<T> {
         let waiter = Waiter { doing, reply: request.detach()?, dont_wait: false };
         self.answer_later(request.word(), waiter, done);

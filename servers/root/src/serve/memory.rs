@@ -147,7 +147,8 @@ impl memory::Server for Root {
         if flags & !POOL_DATA != 0 {
             return Err(Errno::EINVAL);
         }
-        // Whoever shares a pool counts what comes through the reference apart, as far as accounts go.
+        // Whoever shares a pool counts what comes through the reference apart, as far as accounts
+        // go.
         let around = self.objects.account(request.word());
         let account = self.objects.accounts.open(around).unwrap_or(around);
         let given = self.give_pool(pool, Kind::SharedPool(pool, is_data || flags & POOL_DATA != 0), account);

@@ -45,7 +45,7 @@ pub struct Content {
     /// Set if it has this size and lies in this memory for good. Parts that are cut off or punched
     /// out become zeros.
     is_fixed: bool,
-    /// Nobody writes there.
+    /// Set if no client may write to the content.
     is_read_only: bool,
 }
 

@@ -16,7 +16,7 @@ impl Checker<'_> {
         assert!(layer.windows(2).all(|two| two[0].end() <= two[1].start()), "mappings overlap");
     }
 
-    /// What an address means, by looking at every object there is.
+    /// Translates an address by looking at every object there is.
     pub fn meaning(&self, space: Physical, address: u64, depth: usize) -> Option<(Physical, Rights)> {
         if space.0 == RAM_START + KERNEL_SPACE {
             return Some((Physical(address), Rights::ALL));

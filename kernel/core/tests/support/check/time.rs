@@ -6,7 +6,7 @@ use nacre_abi::ObjectType;
 use nacre_core::machine::Physical;
 use nacre_core::object::{self, Thread, WaitKind};
 
-/// Where the anchor of announcements is in the frame of globals.
+/// Offset of the announcements' anchor in the frame of globals.
 const ANNOUNCEMENTS: u64 = 16;
 
 impl<'w> Checker<'w> {
@@ -33,8 +33,8 @@ impl<'w> Checker<'w> {
         }
     }
 
-    /// Who has a scheduler never waits in the run queue, and only such threads wait for time; who
-    /// donates is linked to whom it donates to.
+    /// Checks the rules of scheduling: a thread with a scheduler is never in the run queue; only
+    /// such threads wait for time; a donor is linked to the thread that it donates to.
     pub(super) fn check_time(&mut self, thread: Thread<'w>) {
         let at = thread.at;
         let scheduler = self.link(thread.scheduler(), ObjectType::Port, None);
