@@ -42,53 +42,53 @@ use nacre_sys::lock::RawLock;
 
 /// Words of a set with a bit for each number of a call.
 const SET: usize = call_names::COUNT.div_ceil(64);
-/// Longest message to whoever runs the system.
+/// Maximum length of a message to the person who runs the system.
 const LONGEST_MESSAGE: usize = 256;
 
 /// The state of the process.
 pub struct Process {
-    /// Its addresses.
+    /// Address space.
     pub memory: Memory,
-    /// Its open files.
+    /// Open files and descriptors.
     pub descriptors: Descriptors,
-    /// Its current directory; none: the root.
+    /// Current directory, or none for the root.
     pub current: Option<Rc<OpenFile>>,
-    /// Whom it can ask.
+    /// Connections to servers.
     pub services: Services,
     /// Dispositions and masks.
     pub signals: Signals,
     /// Numbers and names.
     pub identity: Identity,
-    /// What stands for the process where it locks files, once it has.
+    /// Reference that stands for the process at servers where it has locked files.
     pub lock_owner: Option<OwnedReference>,
     /// Keeps its program's file from being written. The first program of a world has none: its
     /// maker keeps the file.
     pub executing: Option<OwnedReference>,
-    /// What it has that is found by keys.
+    /// System V objects that the process uses.
     pub keyed: Keyed,
     /// Queues of whose messages it is to be told.
     pub mail: Vec<Expected>,
     /// Resource limits.
     pub limits: Limits,
-    /// Its threads.
+    /// Threads.
     pub threads: Threads,
     /// The place of the thread whose call this is.
     pub caller: usize,
-    /// How many waits for futexes there have been.
+    /// Number of waits for futexes so far.
     pub tickets: u64,
-    /// Whether there is a process manager; `None`: not asked yet.
+    /// Set if there is a process manager; `None` if the library has not asked yet.
     pub managed: Option<bool>,
-    /// Where the manager says whose children processes are.
+    /// Table in which the manager keeps the parents of processes.
     pub parents: Parents,
     /// The thread that hears of what comes from outside, once there is one.
     pub agent: Option<Agent>,
     /// The work of that thread, with the address of its port; the start sets it.
     pub signal_thread: fn(usize),
-    /// What is to happen at a moment.
+    /// Timers.
     pub timers: Timers,
     /// Timers that are files.
     pub file_timers: Vec<TimerFile>,
-    /// What servers have been asked to tell.
+    /// Bits of the notifications that servers were asked for.
     pub watches: Watches,
     /// Files whose owners hear of them.
     pub told: Told,
@@ -101,27 +101,27 @@ pub struct Process {
     pub cpu_timers: CpuTimers,
     /// The lock under which all this is reached; none in tests.
     pub lock: Option<&'static RawLock>,
-    /// What `prctl` keeps.
+    /// Attributes that `prctl` sets.
     pub traits: Traits,
-    /// How far the first thread's stack reaches.
+    /// Extent of the first thread's stack.
     pub growth: Growth,
-    /// Which commands of `membarrier` have been asked for.
+    /// Commands of `membarrier` that the process has registered.
     pub barriers: u64,
     /// Policy and priority.
     pub schedule: Schedule,
-    /// How many processors it is told of; 0: not asked yet.
+    /// Number of processors that the program is told of; 0 if the library has not asked yet.
     pub processors: u64,
-    /// Where its arguments start and end, and its environment.
+    /// Start and end of the arguments, then of the environment.
     pub strings: [u64; 4],
     /// The path that the program was loaded from.
     pub executable: Vec<u8>,
     /// Places that make calls without the kernel, and how often others are used.
     pub sites: Sites,
-    /// What environments are made with, once one was.
+    /// Library file for new environments, once one was made.
     pub library: Option<Rc<Library>>,
-    /// What programs that it makes, or becomes, find at their start.
+    /// Random words for programs that the process starts or becomes.
     pub random: Random,
-    /// Which calls have been reported as lacking.
+    /// Missing calls that were reported already, one bit each.
     reported: [u64; SET],
 }
 

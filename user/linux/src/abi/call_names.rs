@@ -57,7 +57,7 @@ const SECOND: [&str; 29] = [
     "cachestat", "fchmodat2",
 ];
 
-/// How many numbers have a place in tables.
+/// Number of places in tables that are indexed by call numbers.
 pub const COUNT: usize = SECOND_START + SECOND.len();
 
 /// The name of call `number`, if this version of the library knows one.

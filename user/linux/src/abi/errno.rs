@@ -3,7 +3,7 @@
 
 pub use nacre_proto::Errno;
 
-/// What a call gives: a value, or an error number that the program sees negated.
+/// Result of a call: a value, or an error number that the program sees negated.
 pub type Answer = Result<u64, Errno>;
 
 /// An error as the program finds it in `rax`.
@@ -25,9 +25,9 @@ short_names! {
 /// Inside the library: a signal cut the call off. It is made again, unless a handler ran that does
 /// not ask for that: then it gives `EINTR`.
 pub const ERESTART: Errno = Errno(512);
-/// The same, and it is made again in any case.
+/// Interrupted by a signal; the call is made again in any case.
 pub const ERESTART_ALWAYS: Errno = Errno(513);
-/// The same, and it gives `EINTR` if any handler ran.
+/// Interrupted by a signal; the call is made again, or returns `EINTR` if any handler ran.
 pub const ERESTART_UNHANDLED: Errno = Errno(514);
-/// The same, of a wait with a limit, which goes on with what was left of it.
+/// Interrupted by a signal in a wait with a limit; the call goes on with the rest of the limit.
 pub const ERESTART_SLEEP: Errno = Errno(516);

@@ -15,7 +15,7 @@ pub use area::{Fill, Sharing};
 const VERSION: u64 = 6;
 /// Bytes that most take.
 const USUAL: usize = 6 << 10;
-/// Most descriptors, files, areas or segments that are taken over.
+/// Maximum number of descriptors, files, areas or segments in a record.
 const MOST: u64 = 1 << 20;
 /// Resource limits that there are.
 pub const LIMITS: usize = 16;
@@ -39,7 +39,7 @@ pub struct Inheritance {
     pub owner: [u32; 6],
     /// Bits that are taken out of the mode of what is created.
     pub umask: u32,
-    /// What `personality` told it.
+    /// Value that the program set with `personality`.
     pub persona: u64,
     /// Resource limits, soft and hard.
     pub limits: [[u64; 2]; LIMITS],
@@ -47,27 +47,28 @@ pub struct Inheritance {
     pub mask: u64,
     /// Signals that take no effect, one bit each.
     pub ignored: u64,
-    /// What its thread is called.
+    /// Name of the thread.
     pub name: [u8; 16],
     /// The path that its program was loaded from.
     pub executable: Vec<u8>,
-    /// Its number; 0: not known.
+    /// Process number, or 0 if it is not known.
     pub pid: u64,
-    /// What else it keeps, as words that only the library understands.
+    /// Further state of the process, as words that only the library understands.
     pub state: [u64; STATE],
     /// Further groups.
     pub groups: Vec<u64>,
     /// Signals that wait for its thread, or any.
     pub pending: Vec<[u64; SIGNAL]>,
-    /// Its open files.
+    /// Open files.
     pub files: Vec<File>,
-    /// Its descriptors.
+    /// Descriptors.
     pub descriptors: Vec<Descriptor>,
-    /// Which of the files is the current directory.
+    /// Index of the file that is the current directory.
     pub current: Option<u64>,
-    /// What stands for the process where it has locked files; not for a fork.
+    /// Reference that stands for the process at servers where it has locked files. Absent in a
+    /// fork.
     pub lock_owner: Option<u64>,
-    /// Where it asks for what has keys; not for a fork.
+    /// Reference to the process's port of the protocol `keyed`. Absent in a fork.
     pub keyed: Option<u64>,
     /// The hold on its program's file, which nobody writes meanwhile.
     pub executing: Option<u64>,
@@ -82,7 +83,7 @@ pub struct Inheritance {
 pub struct File {
     /// The initial stream that it is, if it is one.
     pub stream: Option<u64>,
-    /// Its reference; a stream that nobody has used has none yet.
+    /// Reference to the file. A stream that was never used has none yet.
     pub reference: Option<u64>,
     /// Linux's `st_mode`.
     pub mode: u32,
@@ -90,22 +91,22 @@ pub struct File {
     pub flags: u32,
     /// The path of one that the library makes itself; empty if it is none.
     pub path: Vec<u8>,
-    /// Where in such a one the next read starts.
+    /// Position of the next read in a directory or generated file.
     pub position: u64,
 }
 
 /// A descriptor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Descriptor {
-    /// Its number.
+    /// Descriptor number.
     pub number: u64,
-    /// Which of the files.
+    /// Index of the file.
     pub file: u64,
-    /// Whether `execve` closes it.
+    /// Set if `execve` closes the descriptor.
     pub close_on_exec: bool,
 }
 
-/// What the child of a `fork` has besides: a thread that returns from the call, and memory.
+/// Additional state of a fork's child: a thread that returns from the call, and memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Copy {
     /// Registers of the thread, in the order of the entry's frame.
@@ -114,14 +115,14 @@ pub struct Copy {
     pub fs_base: u64,
     /// Start and size of the alternate signal stack, and its flags.
     pub alternate: [u64; 3],
-    /// Where 0 is written when the thread ends.
+    /// Address at which the library writes 0 when the thread ends.
     pub clear_number: u64,
-    /// Where its number is written at its start, unless that is 0.
+    /// Address at which the thread writes its number when it starts, or 0.
     pub set_number: u64,
     /// Signals that have something else than the default: their numbers, handlers, flags, restorers
     /// and masks.
     pub actions: Vec<[u64; ACTION]>,
-    /// Where the break starts, where it is, and how far there is memory behind it.
+    /// Program break: its start, its present end, and the end of the memory behind it.
     pub program_break: [u64; 3],
     /// The state of the FPU, as a signal's frame has it.
     pub fpu: Vec<u8>,
@@ -136,15 +137,15 @@ pub struct Copy {
 /// Memory that is shared with other processes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Segment {
-    /// Its port, which keeps it.
+    /// Reference to the port that keeps the segment alive.
     pub port: Option<u64>,
-    /// Its region.
+    /// Reference to the region.
     pub region: u64,
-    /// Its size.
+    /// Size in bytes.
     pub size: u64,
-    /// Whether it may be mapped to be written.
+    /// Set if the segment may be mapped writable.
     pub writable: bool,
-    /// Whether its pages come when they are touched.
+    /// Set if pages of the segment are brought when they are touched.
     pub paged: bool,
 }
 
@@ -185,7 +186,7 @@ impl Writer {
 /// Reads them again; `None` where they end too early or cannot be.
 struct Reader<'a> {
     rest: &'a [u8],
-    /// How many references there are.
+    /// Number of references.
     references: u64,
 }
 
@@ -339,7 +340,7 @@ impl Inheritance {
         to.0
     }
 
-    /// From bytes, with which `references` references came; `None` if they make no sense.
+    /// Decodes a record that came with `references` references; `None` if it makes no sense.
     pub fn from_bytes(bytes: &[u8], references: u64) -> Option<Inheritance> {
         let from = &mut Reader { rest: bytes, references };
         from.word().filter(|version| *version == VERSION)?;

@@ -14,9 +14,9 @@ pub(crate) const LOCK_PI2: u64 = 13;
 pub const CLOCK_REALTIME: u64 = 256;
 pub const PRIVATE: u64 = 128;
 pub(crate) const ALL_BITS: u32 = u32::MAX;
-/// In a word: somebody waits.
+/// Bit of the word: other threads wait.
 pub(crate) const WAITERS: u32 = 0x8000_0000;
-/// In a word: its owner has ended.
+/// Bit of the word: the owner has ended.
 pub const OWNER_DIED: u32 = 0x4000_0000;
-/// In a word: the number of its owner.
+/// Bits of the word: the number of the owner.
 pub(crate) const NUMBER: u32 = 0x3fff_ffff;

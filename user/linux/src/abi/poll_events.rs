@@ -9,5 +9,5 @@ pub const POLLOUT: u64 = 4;
 pub const POLLERR: u64 = 8;
 pub const POLLHUP: u64 = 0x10;
 pub const POLLNVAL: u64 = 0x20;
-/// What poll reports though nobody asks for it.
+/// Events that poll reports even if the caller does not ask for them.
 pub const ALWAYS: u64 = POLLERR | POLLHUP;

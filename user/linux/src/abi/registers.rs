@@ -14,9 +14,9 @@ pub struct Frame {
     pub kept: [u64; 6],
     /// During a call: its number. In a whole frame: `rax`.
     pub rax: u64,
-    /// In a whole frame: `rcx`.
+    /// `rcx`, valid in a whole frame only.
     pub rcx: u64,
-    /// In a whole frame: `r11`.
+    /// `r11`, valid in a whole frame only.
     pub r11: u64,
     rdi: u64,
     rsi: u64,
@@ -24,7 +24,8 @@ pub struct Frame {
     r10: u64,
     r8: u64,
     r9: u64,
-    /// Where the program goes on; at the entry with the number of the call in its upper 16 bits.
+    /// Address at which the program continues. At the entry its upper 16 bits hold the call's
+    /// number.
     pub next: u64,
     /// The program's flags.
     pub flags: u64,
@@ -51,13 +52,13 @@ impl Frame {
         [rbx, rbp, r12, r13, r14, r15, rax, rcx, r11, rdi, rsi, rdx, r10, r8, r9, next, flags, stack]
     }
 
-    /// From plain words.
+    /// Makes a frame from plain words.
     pub fn from_words(words: [u64; REGISTERS]) -> Frame {
         let [rbx, rbp, r12, r13, r14, r15, rax, rcx, r11, rdi, rsi, rdx, r10, r8, r9, next, flags, stack] = words;
         Frame { kept: [rbx, rbp, r12, r13, r14, r15], rax, rcx, r11, rdi, rsi, rdx, r10, r8, r9, next, flags, stack }
     }
 
-    /// That of a program that begins: all others are zeros.
+    /// Makes the frame of a program that begins: all other registers are zero.
     pub fn of_program(entry: u64, stack: u64) -> Frame {
         Frame { next: entry, stack, flags: FLAGS, ..Frame::default() }
     }

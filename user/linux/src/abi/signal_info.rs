@@ -6,7 +6,7 @@ pub const FIRST_QUEUED: u64 = 32;
 /// A signal and what Linux's `siginfo` says of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Info {
-    /// Its number, 1 to 64.
+    /// Number of the signal, 1 to 64.
     pub signal: u64,
     /// `si_code`.
     pub code: i32,
@@ -20,8 +20,8 @@ impl Info {
         Info { signal, code, fields: [process & 0xffff_ffff | user << 32, 0, 0, 0] }
     }
 
-    /// Whether there must be room for it: a program has sent it with a value, or to one thread, to
-    /// be told each time.
+    /// Returns true if the signal must be queued each time, because a program has sent it with a
+    /// value or to one thread.
     pub fn needs_room(&self) -> bool {
         self.signal >= FIRST_QUEUED && self.code < 0 && self.code != SI_TIMER
     }

@@ -15,7 +15,7 @@ const SIGSTOP: u64 = 19;
 pub const STOPS: u64 = bit(SIGSTOP) | bit(20) | bit(21) | bit(22);
 /// `SIGCHLD`, `SIGCONT`, `SIGURG`, `SIGWINCH`.
 pub const IGNORED: u64 = bit(17) | bit(SIGCONT) | bit(23) | bit(28);
-/// What can never be blocked or handled.
+/// Signals that cannot be blocked or handled.
 pub const ALWAYS: u64 = bit(SIGKILL) | bit(SIGSTOP);
 pub const HANDLER_DEFAULT: u64 = 0;
 /// The handler that is none: the signal takes no effect.
@@ -26,16 +26,16 @@ pub const SA_ONSTACK: u64 = 0x0800_0000;
 pub const SA_RESTART: u64 = 0x1000_0000;
 pub const SA_NODEFER: u64 = 0x4000_0000;
 pub const SA_RESETHAND: u64 = 0x8000_0000;
-/// In the flags of an alternate stack: the thread is on it.
+/// Flag of an alternate stack: the thread is on it.
 pub const SS_ONSTACK: u64 = 1;
 /// There is none.
 pub const SS_DISABLE: u64 = 2;
-/// It is given up while a handler runs.
+/// Flag of an alternate stack: it is disabled while a handler runs.
 pub const SS_AUTODISARM: u64 = 1 << 31;
 pub const SIGCHLD: u64 = 17;
 /// `SA_NOCLDSTOP`, `SA_NOCLDWAIT`.
 pub const CHILD_FLAGS: u64 = 3;
-/// For reading from the background.
+/// Signal to a background process that reads from its terminal.
 pub const SIGTTIN: u64 = 21;
-/// For changing a terminal from there.
+/// Signal to a background process that changes or writes to its terminal.
 pub const SIGTTOU: u64 = 22;

@@ -22,7 +22,7 @@ use nacre_proto::flags::{END_OWN, END_PEER, O_NONBLOCK as DONT_WAIT, SOCK_DGRAM,
 use nacre_sys::{Reference, SpanMut, Vacant};
 use nacre_sys::ipc::{Buffers, Message};
 
-/// Most kinds and families that Linux has numbers for.
+/// Number of socket types, and of address families, that Linux knows.
 const TYPES: u64 = 11;
 const FAMILIES: u64 = 46;
 const SOCK_RAW: u64 = 3;
@@ -36,7 +36,7 @@ fn check_flags(kind: u64) -> Result<u64, Errno> {
     if flags & !u64::from(O_CLOEXEC | O_NONBLOCK) == 0 { Ok(flags) } else { Err(EINVAL) }
 }
 
-/// What socket a program asks for.
+/// Checks the arguments of `socket` and returns the kind of socket.
 fn wanted(family: u64, kind: u64, protocol: u64) -> Result<Socket, Errno> {
     let (family, kind, protocol) = (family & 0xffff_ffff, kind & TYPE, protocol & 0xffff_ffff);
     if family >= FAMILIES {

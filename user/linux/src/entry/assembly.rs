@@ -33,7 +33,8 @@ use nacre_abi::call::FOREIGN_NUMBER_SHIFT;
 use nacre_nest::plan::REFLECTED;
 pub use crate::abi::registers::Frame;
 
-/// What the entry calls with the saved registers; the result is what the program finds in `rax`.
+/// Handles a system call. The entry calls it with the saved registers, and puts its result into the
+/// program's `rax`.
 extern "C" fn dispatch(frame: &mut Frame, block: &'static Block) -> u64 {
     let number = frame.take_number();
     let index = block.index.load(Ordering::Relaxed) as usize;
@@ -46,7 +47,7 @@ extern "C" fn dispatch(frame: &mut Frame, block: &'static Block) -> u64 {
     result.unwrap_or_else(|| errno::negated(ENOSYS))
 }
 
-/// The same for one of many calls through the kernel, whose place is looked at first.
+/// Handles one of many calls that come through the kernel, and looks at its call site first.
 extern "C" fn sampled(frame: &mut Frame, block: &'static Block) -> u64 {
     block.countdown.store(EVERY as i32, Ordering::Relaxed);
     let index = block.index.load(Ordering::Relaxed) as usize;
@@ -55,8 +56,8 @@ extern "C" fn sampled(frame: &mut Frame, block: &'static Block) -> u64 {
     dispatch(frame, block)
 }
 
-/// What the way out calls when a call with this result must be looked at: the frame is made whole,
-/// and signals are delivered.
+/// Delivers signals before a call with this result returns. The way out calls it if there is work,
+/// and makes the frame whole.
 extern "C" fn attend(frame: &mut Frame, block: &'static Block, result: u64) {
     let number = frame.rax;
     let whole = block.whole.swap(0, Ordering::Relaxed) != 0;
@@ -67,13 +68,13 @@ extern "C" fn attend(frame: &mut Frame, block: &'static Block, result: u64) {
     let _ = with_process(index, |process| deliver_signals::after_call(process, frame, if whole { None } else { Some(number) }));
 }
 
-/// What the way out calls with a whole frame.
+/// Delivers signals with a frame that is whole.
 extern "C" fn attend_again(frame: &mut Frame, block: &'static Block) {
     let index = block.index.load(Ordering::Relaxed) as usize;
     let _ = with_process(index, |process| deliver_signals::deliver(process, frame));
 }
 
-/// What a fault leads to that the manager leaves to the library.
+/// Handles a page fault that the manager leaves to the library.
 extern "C" fn faulted(frame: &mut Frame, block: &'static Block) {
     let index = block.index.load(Ordering::Relaxed) as usize;
     let _ = with_process(index, |process| faults::faulted(process, frame));
@@ -94,10 +95,12 @@ macro_rules! pop_rest {
     };
 }
 
-/// What begins [`REFLECTED`] bytes before the place where the program's system calls continue:
-/// there a thread goes on after a fault that the manager leaves to the library;
-/// `nacre_signal_entry` is where a thread continues that was stopped in the program, all its
-/// registers as they were but the instruction pointer, which is in `resume`.
+/// Entry points at fixed distances.
+///
+/// A thread continues [`REFLECTED`] bytes before the place where system calls continue, after a
+/// fault that the manager leaves to the library. A thread that was stopped in the program continues
+/// at `nacre_signal_entry`, with all its registers but the instruction pointer, which is in
+/// `resume`.
 #[unsafe(naked)]
 extern "C" fn entries() {
     naked_asm!(
@@ -160,8 +163,8 @@ extern "C" fn entries() {
     )
 }
 
-/// Where calls begin that do not come through the kernel, with their flags where they are; and
-/// those that do and are looked at.
+/// Entry points of calls that do not come through the kernel, with their flags in place, and of
+/// those whose call site is looked at.
 #[unsafe(naked)]
 extern "C" fn other_entries() {
     naked_asm!(
@@ -218,7 +221,7 @@ extern "C" fn start(stack: *const u64) -> u64 {
     crate::entry::start::start(&arguments)
 }
 
-/// What a thread runs that the manager has made to ask the process something.
+/// Entry point of a thread that the manager has made to ask the process something.
 #[cfg(target_os = "none")]
 extern "C" fn visited() -> ! {
     crate::entry::query_thread::serve()

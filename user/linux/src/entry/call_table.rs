@@ -65,7 +65,7 @@ macro_rules! calls {
             table
         };
 
-        /// The same as text.
+        /// Handlers by call number, as text.
         #[cfg(test)]
         const TEXT: &[(usize, &str)] = &[$(($number, stringify!($handler))),*];
     };
@@ -424,6 +424,6 @@ mod tests {
         }
     }
 
-    /// These have a section of their own in the manual.
+    /// Calls that have a section of their own in the manual.
     const NEEDS_MANAGER: [&str; 8] = ["fork", "vfork", "clone", "clone3", "execve", "execveat", "wait4", "waitid"];
 }

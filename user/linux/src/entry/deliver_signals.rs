@@ -21,14 +21,14 @@ struct CutOff {
 }
 
 impl CutOff {
-    /// What became of call `number`, if its result says that it was cut off.
+    /// Returns the way in which call `number` was cut off, if its result says so.
     fn of(number: Option<u64>, result: u64) -> Option<CutOff> {
         let reason = Errno(u32::try_from(result.wrapping_neg()).ok()?);
         let known = [ERESTART, ERESTART_ALWAYS, ERESTART_UNHANDLED, ERESTART_SLEEP].contains(&reason);
         number.filter(|_| known).map(|number| CutOff { reason, number })
     }
 
-    /// Whether it is made again after a handler with these flags.
+    /// Returns true if the call is made again after a handler with these flags.
     fn is_made_again(self, flags: u64) -> bool {
         self.reason == ERESTART_ALWAYS || self.reason == ERESTART && flags & SA_RESTART != 0
     }
@@ -39,8 +39,8 @@ impl CutOff {
     }
 }
 
-/// On the way out of a call, whose number is there unless the registers were set otherwise. The
-/// frame is whole and has the result.
+/// Delivers signals on the way out of call `number`, or of none if the registers were set
+/// otherwise. The frame is whole and has the result.
 pub fn after_call(process: &mut Process, frame: &mut Frame, number: Option<u64>) {
     let cut_off = CutOff::of(number, frame.rax);
     if cut_off.is_some() {
@@ -49,7 +49,7 @@ pub fn after_call(process: &mut Process, frame: &mut Frame, number: Option<u64>)
     attend(process, frame, cut_off);
 }
 
-/// The same for a thread that was stopped in the program.
+/// Delivers signals to a thread that was stopped in the program.
 pub fn deliver(process: &mut Process, frame: &mut Frame) {
     attend(process, frame, None);
 }

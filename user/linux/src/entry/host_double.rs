@@ -26,7 +26,7 @@ const PAGE: usize = nacre_abi::PAGE_SIZE as usize;
 /// A process whose only memory is a buffer of this program.
 pub struct Rehearsal {
     process: Process,
-    /// What the process's map names; nothing else looks at it.
+    /// Memory that the process's address map names and nothing else uses.
     _memory: Vec<u8>,
 }
 

@@ -19,9 +19,9 @@ use nacre_proto::process::visit;
 use nacre_proto::process as manager;
 use nacre_sys::{Reference, Span, Thread};
 
-/// Instead of a thread's place: a visitor's.
+/// Thread index that stands for a query thread.
 const NOBODY: usize = usize::MAX;
-/// How long a visitor waits for a process that has not begun.
+/// Wait of a query thread for a process that has not begun, in nanoseconds.
 const SOON: u64 = 1_000_000;
 
 /// The stack of a visitor, of whom there is one at a time: whole words, which only its own
@@ -29,10 +29,10 @@ const SOON: u64 = 1_000_000;
 #[repr(C, align(4096))]
 pub struct Stack([AtomicU64; 1024]);
 
-/// That stack.
+/// Stack of the query thread.
 pub static STACK: Stack = Stack([const { AtomicU64::new(0) }; 1024]);
 
-/// What a visitor does: for as long as the process lives here.
+/// Answers queries for as long as the process lives here.
 pub fn serve() -> ! {
     while lock::with_process(NOBODY, |_| ()).is_none() {
         let _ = Thread::sleep(SOON);
@@ -117,7 +117,7 @@ fn set_memory(process: &mut Process, asked: &visit::Reply, data: &[u8]) -> Resul
     Ok(size)
 }
 
-/// Who may look into the process may choose the manager of its memory.
+/// Moves the process's memory to another manager, for a caller that may look into the process.
 fn answer_manager(process: &mut Process, asked: &visit::Reply, manager: &[u8]) -> Result<[u64; 2], Errno> {
     proc::remote_query::check_looked_at(process, asked)?;
     process.memory.transfer_all(manager)

@@ -22,9 +22,9 @@ use nacre_proto::{Event, Request, Station, parent};
 use nacre_sys::Reference;
 
 const SIGBUS: u64 = 7;
-/// What is added to a signal's number in a status.
+/// Offset of a signal's number in a status.
 const BY_SIGNAL: u64 = 256;
-/// Instead of a thread's place: the agent's.
+/// Thread index that stands for the signal thread.
 const NOBODY: usize = usize::MAX;
 
 /// The agent's thread; `port` is the address of its port.

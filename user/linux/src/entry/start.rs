@@ -70,7 +70,7 @@ fn set_up(auxiliary: &Auxiliary, arguments: &Arguments, inheritance: Option<&Inh
     lock::set_process(process, |process| complete(process, auxiliary, arguments, inheritance.map(|inheritance| (inheritance, given))))
 }
 
-/// What is known only now.
+/// Fills in the state that is known only after the process exists.
 fn complete(process: &mut Process, auxiliary: &Auxiliary, arguments: &Arguments, inheritance: Option<(&Inheritance, Given)>) -> Result<(), Errno> {
     process.signal_thread = signal_thread::run;
     process.strings = strings(arguments);
@@ -98,7 +98,8 @@ fn complete(process: &mut Process, auxiliary: &Auxiliary, arguments: &Arguments,
     Ok(())
 }
 
-/// What is made of the bytes that the program finds. A fork's child has other words from its maker.
+/// Makes the random generator from the bytes that the program finds. A fork's child gets other
+/// words from its parent.
 fn random(auxiliary: &Auxiliary) -> Random {
     let bytes = if auxiliary.random == 0 { &[][..] } else { memory_words::given(auxiliary.random, 16) };
     let mut words = bytes.as_chunks::<8>().0.iter().map(|word| u64::from_le_bytes(*word));
@@ -125,7 +126,7 @@ fn tell_owner(process: &mut Process, vector: u64) -> Result<(), Errno> {
     Ok(())
 }
 
-/// Where the arguments start and end, and the environment.
+/// Returns start and end of the arguments, then of the environment.
 fn strings(arguments: &Arguments) -> [u64; 4] {
     fn range(mut words: impl Iterator<Item = &'static [u8]>) -> [u64; 2] {
         let Some(first) = words.next() else { return [0; 2] };

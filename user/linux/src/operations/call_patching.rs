@@ -30,8 +30,8 @@ const CALL: u64 = 2;
 const JUMP: u64 = 5;
 const LONG: u64 = 7;
 
-/// Where `rax` is loaded with `number` right before the `syscall` that these bytes end with,
-/// counted from the end of the bytes.
+/// Returns the distance, from the end of these bytes, of an instruction that loads `number` into
+/// `rax` right before the final `syscall`.
 fn load(code: &[u8; (LONG + CALL) as usize], number: u32) -> Option<u64> {
     let [first, second, third, a, b, c, d, 0x0f, 0x05] = *code else { return None };
     if u32::from_le_bytes([a, b, c, d]) != number {
@@ -90,8 +90,8 @@ fn rewrite(process: &mut Process, block: &Block, number: usize, next: u64) -> Re
     done
 }
 
-/// Whether an area has code that nobody writes: a file's, or a page of it that was made the
-/// process's own for this.
+/// Returns true if an area holds code that no thread writes: a file's, or a page that was made the
+/// process's own for patching.
 fn is_code(area: &Area<Fill>, is_own: bool) -> bool {
     area.rights == CODE && matches!(&area.backing, Fill::Own(part) if !part.shared && part.is_writable() == is_own && !part.is_lazy())
 }

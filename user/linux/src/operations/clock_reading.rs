@@ -40,7 +40,7 @@ pub fn duration_of_timeval(memory: &Memory, address: u64) -> Result<u64, Errno> 
     Ok(seconds.saturating_mul(SECOND).saturating_add(microseconds.saturating_mul(MICROSECOND)))
 }
 
-/// What a clock says, in nanoseconds.
+/// Reads a clock, in nanoseconds.
 pub fn now(process: &mut Process, which: u64) -> Result<u64, Errno> {
     let (seconds, rest) = process.services.clock(which)?;
     Ok(seconds.saturating_mul(SECOND).saturating_add(rest))
@@ -88,18 +88,19 @@ pub fn write_setting(process: &mut Process, address: u64, setting: [u64; 2]) -> 
     write_timer(process, address, setting, 1)
 }
 
-/// How long a wait may last.
+/// Limit of a wait.
 #[derive(Clone, Copy)]
 pub(crate) enum Until {
     Ever,
-    /// For so many nanoseconds.
+    /// Duration in nanoseconds.
     For(u64),
     /// Until a clock says this.
     At(u64, u64),
 }
 
 impl Until {
-    /// What is left, `None` if nothing is; 0 is for ever.
+    /// Returns the rest of the limit in nanoseconds, where 0 is for ever, or `None` if it has
+    /// passed.
     pub(crate) fn left(self, process: &mut Process) -> Result<Option<u64>, Errno> {
         match self {
             Until::Ever => Ok(Some(0)),

@@ -12,9 +12,9 @@ use nacre_sys::Reference;
 const OF_PROCESS: u32 = 2;
 /// Linux's clock of the thread.
 const OF_THREAD: u32 = 3;
-/// In the number of a clock of somebody who is named: it is a thread.
+/// Bit of a clock number: the clock is a thread's, not a process's.
 const NAMES_THREAD: u32 = 4;
-/// Which of three the clock of somebody who is named is; the fourth is none.
+/// Bits of a clock number: one of three kinds of CPU time; the fourth value is invalid.
 const KIND: u32 = 3;
 
 /// The clock with Linux's number, if it is one of time that is used. `EINVAL`: it is somebody's who
@@ -59,7 +59,7 @@ pub fn times_told() -> [u64; 2] {
     manager::times(Reference::PARENT).map_or([0; 2], |reply| [reply.before, reply.children])
 }
 
-/// What a clock says.
+/// Reads a clock of CPU time, in nanoseconds.
 pub fn cpu_now(process: &mut Process, clock: Clock) -> Result<u64, Errno> {
     match clock {
         Clock::Process => Ok(process.used()),

@@ -32,7 +32,7 @@ pub fn fire_timers(process: &mut Process) -> u64 {
     next.into_iter().chain(used).min().unwrap_or(nacre_sys::FOREVER)
 }
 
-/// How soon a timer of `timer_create` can be due that counts time that is used.
+/// Returns the shortest time after which a CPU-time timer of `timer_create` can be due.
 fn next_used(process: &mut Process) -> Option<u64> {
     let armed = process.timers.posix.iter().flatten().filter_map(|posix| posix.used.zip(posix.timer.due));
     let armed: Vec<(Clock, u64)> = armed.collect();
@@ -40,7 +40,7 @@ fn next_used(process: &mut Process) -> Option<u64> {
     armed.into_iter().filter_map(|(clock, due)| cpu_time::cpu_now(process, clock).ok().map(|now| soonest(process, due.saturating_sub(now), clock))).min()
 }
 
-/// What time it is for a timer.
+/// Returns the present time of the clock that a timer uses.
 pub fn now_for(process: &mut Process, used: Option<Clock>, monotonic: u64) -> u64 {
     used.map_or(Some(monotonic), |clock| cpu_time::cpu_now(process, clock).ok()).unwrap_or(0)
 }
@@ -74,12 +74,12 @@ fn fire(process: &mut Process, index: usize, now: u64) {
     };
 }
 
-/// Whether the agent has to look at time that is used.
+/// Returns true if the signal thread has to watch CPU time.
 pub fn has_cpu_timers(process: &Process) -> bool {
     process.cpu_timers.iter().any(|timer| timer.due.is_some()) || process.limits.cpu() != CpuLimit::NONE
 }
 
-/// How soon so much can have been used.
+/// Returns the shortest time in which the process can use `left` nanoseconds of this clock.
 pub fn soonest(process: &Process, left: u64, clock: Clock) -> u64 {
     let threads = if clock == Clock::Process { process.threads.count().max(1) as u64 } else { 1 };
     (left / threads).max(TICK)
@@ -120,5 +120,5 @@ fn fire_cpu_limit(process: &mut Process, used: u64) {
 /// same here.
 const SIGNALS: [u64; 2] = [26, 27];
 const SIGXCPU: u64 = 24;
-/// How often the agent looks at most: Linux's tick.
+/// Interval of the signal thread's looks at CPU time: Linux's tick, in nanoseconds.
 const TICK: u64 = 4_000_000;

@@ -20,7 +20,7 @@ use nacre_abi::{PAGE_SIZE, Rights};
 use nacre_nest::plan::{FOREIGN_STACK_END, MAX_FOREIGN_STACK};
 use nacre_sys::{Reference, Region, memory};
 
-/// Where the library shows itself what it makes.
+/// Address range where the library maps a child's memory while it builds the child.
 pub const WINDOWS: core::ops::Range<u64> = nacre_sys::window::WINDOWS;
 
 /// Something that is handed on: the plain data, and the references that it names.
@@ -29,18 +29,18 @@ pub struct Legacy {
     pub data: Inheritance,
     /// The references; the process keeps its own.
     pub references: Vec<Reference>,
-    /// For a fork: the areas, and of which the child gets a copy - number, first address.
+    /// Areas of the child.
     pub areas: Vec<nacre_nest::Area>,
-    /// See above.
+    /// Areas to copy: index into `areas`, first address, and size in bytes.
     pub copies: Vec<(usize, u64, u64)>,
-    /// Of the first thread's stack there is something among the areas.
+    /// Set if the areas hold a part of the first thread's stack.
     keeps_stack: bool,
-    /// What the areas show stays until they have been made.
+    /// Segments that the areas show, kept until the areas exist.
     shown: Vec<Rc<Segment>>,
 }
 
 impl Legacy {
-    /// What goes on in another program.
+    /// Collects the state that survives an exec.
     pub fn of(process: &mut Process) -> Legacy {
         let data = Inheritance {
             owner: process.identity.owner(),
@@ -252,7 +252,7 @@ fn actions(process: &Process) -> Vec<[u64; fork_record::ACTION]> {
         .collect()
 }
 
-/// What else a process keeps.
+/// Returns the further state of a process as words.
 fn state(process: &mut Process) -> [u64; STATE] {
     let random = process.random.words();
     let identity = &process.identity;
@@ -270,12 +270,12 @@ fn state(process: &mut Process) -> [u64; STATE] {
     core::array::from_fn(|_| words.next().unwrap_or(0))
 }
 
-/// Instead of a path: a descriptor of a process.
+/// Path value that marks a pidfd.
 pub const PROCESS: &[u8] = b"process";
 
-/// Of an area, where the part starts that a fork's child has. The first thread's stack grows again:
-/// what nobody has touched below its pointer is left out, but for a little. `keeps`: something
-/// below is there.
+/// Returns the first address of the part of an area that a fork's child gets. The first thread's
+/// stack grows again, so most of what lies below its pointer is left out. `keeps`: something below
+/// is in use.
 pub fn kept_part(area: &Area<Fill>, stack: u64, keeps: bool) -> u64 {
     const BELOW: u64 = 0x8000;
     let Fill::Own(part) = &area.backing else { return area.start };

@@ -37,7 +37,7 @@ fn try_grow(process: &mut Process, wanted: u64) -> Result<(), Errno> {
     Ok(())
 }
 
-/// Whether a fault at `address` was for want of stack, and there is some now.
+/// Resolves a fault at `address` by growing the stack. Returns true if that succeeded.
 pub fn resolve_fault(process: &mut Process, address: u64) -> bool {
     (END - MOST..process.growth.low).contains(&address) && try_grow(process, address).is_ok()
 }

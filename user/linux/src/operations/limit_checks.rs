@@ -39,7 +39,7 @@ pub fn check_memory(process: &Process, more: u64, is_data: bool) -> Result<(), E
     if fits && data_fits { Ok(()) } else { Err(ENOMEM) }
 }
 
-/// The same for memory that is there and is to be written from now on.
+/// Checks the data limit for memory that exists and becomes writable.
 pub fn check_memory_as_data(process: &Process, start: u64, end: u64) -> Result<(), Errno> {
     if !process.limits.is_limited(DATA) {
         return Ok(());
@@ -59,8 +59,7 @@ pub fn check_file_size(process: &mut Process, size: u64) -> Result<(), Errno> {
     Err(EFBIG)
 }
 
-/// How many of `size` bytes may be written to a file at `offset`; a file that is as large as it may
-/// be takes none.
+/// Returns how many of `size` bytes may be written at `offset`. A file of maximum size takes none.
 pub fn within_file_size(process: &mut Process, file: &OpenFile, offset: u64, size: usize) -> Result<usize, Errno> {
     let limit = process.limits.file_size();
     if limit == INFINITY || size == 0 || !file.is_regular() {

@@ -8,12 +8,12 @@ use alloc::string::String;
 use nacre_proto::parent;
 use nacre_sys::Reference;
 
-/// Most that a program is told of: as many as a mask has bits.
+/// Maximum number of processors that a program is told of: the bits of a mask.
 const MOST: u64 = u64::BITS as u64;
 /// `CAP_SYS_NICE`.
 pub const NICE: u64 = 23;
 
-/// How many there are. Whose parent does not say has one.
+/// Returns the number of processors. If the parent does not tell, it is one.
 pub fn processors(process: &mut Process) -> u64 {
     if process.processors == 0 {
         process.processors = parent::processors(Reference::PARENT).map_or(1, |reply| reply.count.clamp(1, MOST));
@@ -26,7 +26,7 @@ pub fn all_processors(process: &mut Process) -> u64 {
     u64::MAX >> (MOST - processors(process))
 }
 
-/// Those that a thread was to run on.
+/// Returns the mask of processors on which a thread was to run.
 pub fn processors_of(process: &mut Process, thread: u64) -> u64 {
     let all = all_processors(process);
     let index = process.threads.find(thread);

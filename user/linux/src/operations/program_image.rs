@@ -20,7 +20,7 @@ const PT_PHDR: u32 = 6;
 const HEADER: usize = 56;
 /// Bytes of an entry of the table of windows.
 pub const WINDOW: usize = 40;
-/// Where the headers lie in a file that has no `PT_PHDR`: behind the file's own header.
+/// Offset of the headers in a file without `PT_PHDR`: behind the file's own header.
 const HEADERS_OFFSET: u64 = 64;
 
 /// Entries of the auxiliary vector that the library needs; those that lack are 0.
@@ -30,7 +30,7 @@ pub struct Auxiliary {
     pub headers: u64,
     /// Size of one.
     pub header_size: u64,
-    /// How many.
+    /// Number of program headers.
     pub header_count: u64,
     /// Address of sixteen bytes that differ from program to program.
     pub random: u64,
@@ -46,17 +46,17 @@ pub struct Auxiliary {
     pub stack_size: u64,
     /// Pages that the space has for tables.
     pub table_pages: u64,
-    /// Where the program, or its dynamic linker, starts.
+    /// Address of the first instruction, of the program or of its dynamic linker.
     pub entry: u64,
     /// Address of the table of what the parent mapped.
     pub windows: u64,
-    /// How many entries it has.
+    /// Number of entries of that table.
     pub window_count: u64,
     /// Address of the inheritance.
     pub inheritance: u64,
-    /// Its size.
+    /// Size of the fork record in bytes.
     pub inheritance_size: u64,
-    /// How many references came with it.
+    /// Number of references that came with the fork record.
     pub inherited_count: u64,
     /// Bytes of the data segment.
     pub data_size: u64,
@@ -117,7 +117,7 @@ fn header(bytes: &[u8; HEADER]) -> Header {
     Header { kind: half(0), offset: word(8), address: word(16), size: word(40) }
 }
 
-/// How far the program was moved from the addresses in its file.
+/// Returns the distance by which the program was moved from the addresses in its file.
 fn bias(headers: &[Header], address: u64) -> Option<u64> {
     if let Some(own) = headers.iter().find(|header| header.kind == PT_PHDR) {
         return Some(address.wrapping_sub(own.address));
@@ -126,8 +126,8 @@ fn bias(headers: &[Header], address: u64) -> Option<u64> {
     Some(address.wrapping_sub(HEADERS_OFFSET - first.offset + first.address))
 }
 
-/// Where the program ends, which is where its break starts, from its headers (`bytes`, which lie at
-/// `auxiliary.headers`).
+/// Returns the end of the program, where its break starts. `bytes` are its headers, which lie at
+/// `auxiliary.headers`.
 pub fn program_end(auxiliary: &Auxiliary, bytes: &[u8]) -> Result<u64, Errno> {
     let mut headers = alloc::vec::Vec::new();
     headers.extend(bytes.as_chunks::<HEADER>().0.iter().map(header));

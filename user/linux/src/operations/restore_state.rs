@@ -71,7 +71,7 @@ fn take_state(process: &mut Process, data: &Inheritance) {
 
 /// The references that came with an inheritance.
 pub struct Given {
-    /// Where the first one stands.
+    /// Address of the first reference.
     first: u64,
     count: u64,
     /// A bit for each of the first ones that were taken for good.
@@ -83,7 +83,7 @@ impl Given {
         Reference(self.first + number * ObjectType::Reference.size())
     }
 
-    /// One of them, or a copy if somebody has it already: what is named twice is had twice.
+    /// Returns a reference, or a copy if it was taken before, since a record may name one twice.
     fn take(&mut self, number: u64) -> Result<OwnedReference, Errno> {
         if number >= 64 || self.kept & 1 << number != 0 {
             return OwnedReference::copy_of(self.slot(number), REFERENCE_USE).map_err(|_| ENOMEM);
@@ -101,8 +101,8 @@ impl Given {
     }
 }
 
-/// What the auxiliary vector says that there is. Asked once, for what is taken is not there any
-/// more.
+/// Returns the references that the auxiliary vector describes. Called once, because taking them
+/// empties their slots.
 pub fn given(auxiliary: &Auxiliary) -> Given {
     Given { first: mapping_slot(auxiliary.window_count), count: auxiliary.inherited_count, kept: 0 }
 }
@@ -157,8 +157,7 @@ pub fn memory(auxiliary: &Auxiliary, given: &mut Given, copy: &Copy, data: Optio
     Ok(Memory::copied(map, copy.program_break, Tables::of_child(auxiliary.table_pages)))
 }
 
-/// Whose a process is, and what it keeps as another program: identity, traits, signals that are
-/// ignored, blocked or wait.
+/// Restores identity, attributes, and ignored, blocked and pending signals.
 pub fn take_traits(process: &mut Process, data: &Inheritance) {
     process.identity = Identity::of(data.owner, data.umask, data.persona, data.pid);
     take_state(process, data);
@@ -214,7 +213,7 @@ pub fn take_over(process: &mut Process, mut given: Given, data: &Inheritance) ->
     Ok(())
 }
 
-/// What the maker has found is not looked for again.
+/// Takes over the parent's service connections, so that the child need not look them up.
 fn take_services(process: &mut Process, given: &mut Given, copy: &Copy) {
     process.services.take(copy.services.map(|number| number.and_then(|number| given.take(number).ok())));
 }
@@ -273,7 +272,7 @@ pub fn attach_inherited(process: &mut Process, attached: Vec<Attached>) {
     process.keyed.attached = attached;
 }
 
-/// Where the process asks for what has keys.
+/// Returns the reference to the process's port of the protocol `keyed`.
 pub fn keyed(process: &mut Process) -> Result<Reference, Errno> {
     if process.keyed.port.is_none() {
         let (pid, owner) = (process.pid(), process.identity.owner());

@@ -32,7 +32,7 @@ const SEGMENTS: u64 = 0x002b_0000_0000_0033;
 /// `UC_FP_XSTATE`, `UC_SIGCONTEXT_SS`, `UC_STRICT_RESTORE_SS`.
 const CONTEXT_FLAGS: u64 = 7;
 
-/// Whether a stack pointer is on the thread's alternate stack.
+/// Returns true if a stack pointer is on the thread's alternate stack.
 pub fn on_alternate(thread: &Thread, stack: u64) -> bool {
     let [start, size] = thread.alternate;
     size != 0 && thread.alternate_flags & SS_AUTODISARM == 0 && stack.wrapping_sub(start).wrapping_sub(1) < size
@@ -49,8 +49,8 @@ pub fn alternate_words(thread: &Thread, stack: u64) -> [u64; 3] {
     [start, state | thread.alternate_flags, size]
 }
 
-/// Where a handler's frame goes: the alternate stack if it is asked for and not in use, else below
-/// the red zone.
+/// Returns the address of a handler's frame: on the alternate stack if it is asked for and not in
+/// use, else below the red zone.
 fn handler_stack(thread: &Thread, action: &Action, stack: u64) -> u64 {
     let [start, size] = thread.alternate;
     if action.flags & SA_ONSTACK != 0 && size != 0 && !on_alternate(thread, stack) {
@@ -82,7 +82,7 @@ fn words(frame: &Frame, info: &Info, action: &Action, context: Context) -> [u64;
     words
 }
 
-/// What a frame keeps besides the registers.
+/// Contents of a frame besides the registers.
 struct Context {
     mask: u64,
     alternate: [u64; 3],

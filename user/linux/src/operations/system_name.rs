@@ -6,7 +6,7 @@ use nacre_sys::Reference;
 
 /// Bytes of a name as `uname` has it, with a zero behind it.
 pub const FIELD: usize = 65;
-/// What does not change.
+/// Fixed parts of the system's name.
 pub const SYSTEM_NAME: &str = "Linux";
 pub const RELEASE: &str = "6.1.0-nacre";
 pub const VERSION: &str = "#1 Nacre";

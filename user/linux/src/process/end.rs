@@ -2,7 +2,7 @@
 
 use crate::process::{Process, futex_wake, wait};
 
-/// What is added to a signal's number in the status of a program that it ended.
+/// Offset of a signal's number in the status of a program that the signal ended.
 const BY_SIGNAL: u64 = 256;
 
 /// Tells the parent and waits to be destroyed.

@@ -22,7 +22,7 @@ impl Process {
         self.exchange_if(true, target, message, buffers)
     }
 
-    /// The same; a signal ends the wait only if it is `interruptible`.
+    /// Calls a server. A signal ends the wait only if it is `interruptible`.
     pub fn exchange_if(&mut self, interruptible: bool, target: Reference, message: &Message<'_>, buffers: Buffers<'_>) -> Result<Received, Errno> {
         let waiting = buffers.slots;
         let received = self.exchange_any(interruptible, target, message, buffers)?;
@@ -38,7 +38,7 @@ impl Process {
         self.exchange_any(true, target, message, buffers)
     }
 
-    /// The same for what is answered at once: no signal cuts it off.
+    /// Calls a server that answers at once. No signal interrupts the call.
     pub fn exchange_some_at_once(&mut self, target: Reference, message: &Message<'_>, buffers: Buffers<'_>) -> Result<Received, Errno> {
         self.exchange_any(false, target, message, buffers)
     }
@@ -52,7 +52,8 @@ impl Process {
         self.received(result, waiting)
     }
 
-    /// The same, for at most `timeout` nanoseconds (0: for ever): then it is `ETIMEDOUT`.
+    /// Calls a server, and waits at most `timeout` nanoseconds (0: for ever) before it returns
+    /// `ETIMEDOUT`.
     pub fn exchange_until(&mut self, timeout: u64, target: Reference, message: &Message<'_>, buffers: Buffers<'_>) -> Result<Received, Errno> {
         let waiting = buffers.slots;
         let result = match self.lock {

@@ -7,7 +7,7 @@ use crate::process::wait::NoReturn;
 use crate::state::memory::shared_word::Meeting;
 use crate::state::threads::thread::Thread;
 
-/// Most entries of a robust list.
+/// Maximum number of entries of a robust list.
 const MOST_ROBUST: usize = 2048;
 
 /// Checks the address of a word; its value.
@@ -72,7 +72,7 @@ pub(crate) fn operate(process: &mut Process, address: u64, packed: u32) -> Resul
     })
 }
 
-/// What happens to a robust futex when its owner ends: the next one learns that, and is woken.
+/// Marks a robust futex whose owner has ended, and wakes the next waiter.
 fn release(process: &mut Process, address: u64) {
     let number = process.me().number as u32;
     let freed = process.memory.update_atomic(address, |old| (old & NUMBER == number).then_some(old & WAITERS | OWNER_DIED));

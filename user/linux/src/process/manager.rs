@@ -7,7 +7,7 @@ use nacre_proto::process as manager;
 use nacre_sys::Reference;
 
 impl Process {
-    /// Whether there is a process manager. Asked once.
+    /// Returns true if there is a process manager. The library asks once and remembers.
     pub fn is_managed(&mut self) -> bool {
         if self.managed.is_none() {
             self.pid();

@@ -82,8 +82,8 @@ impl Process {
         }
     }
 
-    /// What a signal does when it is sent, whoever it is for; whether it is to be kept. What is
-    /// ignored and not blocked is not.
+    /// Carries out the effects that sending a signal has for any receiver. Returns true if the
+    /// signal is to be kept: it is not ignored, or it is blocked.
     fn prepare(&mut self, info: &Info, mask: u64) -> bool {
         if info.signal == SIGKILL {
             end_by_signal(self, SIGKILL);
@@ -178,7 +178,7 @@ impl Process {
         }
     }
 
-    /// Whether the process has reason to look at its signals itself.
+    /// Returns true if the process has reason to handle its signals itself.
     pub fn attends(&mut self) -> bool {
         self.signals.has_handlers() || self.me().mask != 0 || self.limits.cpu() != CpuLimit::NONE
     }

@@ -36,12 +36,12 @@ impl Process {
         Ok(self.agent.as_ref().map(|agent| agent.reference.handle()).unwrap_or_default())
     }
 
-    /// Whether signals come here, and do not just take their default effect.
+    /// Returns true if signals come here, and do not just take their default effect.
     pub fn has_agent(&self) -> bool {
         self.agent.is_some()
     }
 
-    /// From now on exceptions of the process's threads come to the agent.
+    /// Directs exceptions of the process's threads to the signal thread.
     pub fn need_exceptions(&mut self) -> Result<(), Errno> {
         self.need_agent()?;
         match &mut self.agent {

@@ -7,7 +7,7 @@ use core::sync::atomic::Ordering;
 use nacre_abi::state::ThreadState;
 use nacre_sys::Thread as KernelThread;
 
-/// How often a thread that is on its way in or out is given time to pass.
+/// Number of times that a thread on its way in or out is given time to pass.
 const PATIENCE: u32 = 10_000;
 
 impl Process {
@@ -45,12 +45,12 @@ fn disturb(kernel: KernelThread, block: &'static Block) {
     }
 }
 
-/// What `thread_get_state` gives, as `thread_set_state` takes it.
+/// Converts a result of `thread_get_state` into an argument of `thread_set_state`.
 fn settable(state: ThreadState) -> ThreadState {
     ThreadState { flags: ThreadState::STOPPED | state.flags & ThreadState::FPU_USED, fpu_size: 0, scheduler_word: 0, ..state }
 }
 
-/// Whether it is to be tried again.
+/// Makes a stopped thread enter the library. Returns true if the caller must try again.
 fn enter_library(kernel: KernelThread, block: &'static Block, state: ThreadState) -> bool {
     block.resume.store(state.rip, Ordering::Relaxed);
     kernel.set_state(&ThreadState { rip: signal_entry(), ..settable(state) }).is_err()

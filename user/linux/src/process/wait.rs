@@ -43,7 +43,7 @@ impl Process {
         woken
     }
 
-    /// Whether the caller's wait is to end for a signal, or because the process is to stop.
+    /// Returns true if the caller's wait must end for a signal, or because the process is to stop.
     pub fn is_interrupted(&mut self) -> bool {
         if !self.me().block.has_attention() {
             return false;
@@ -53,8 +53,8 @@ impl Process {
         self.me().block.has_attention()
     }
 
-    /// From now on all threads answer `getpid` and `getppid` with these numbers, without the lock;
-    /// without a parent's number they ask each time.
+    /// Makes all threads answer `getpid` and `getppid` with these numbers, without the lock.
+    /// Without a parent's number they ask the manager each time.
     pub fn set_quick_numbers(&mut self, own: u64, parent: Option<u64>) {
         for (_, thread) in self.threads.all() {
             thread.block.set_quick(GETPID, own);
@@ -62,8 +62,8 @@ impl Process {
         }
     }
 
-    /// From now on all threads answer `getppid` with what stands at this address, for ever, without
-    /// the lock.
+    /// Makes all threads answer `getppid` with the word at this address, for ever, without the
+    /// lock.
     pub fn set_quick_parent(&mut self, address: u64) {
         for (_, thread) in self.threads.all() {
             thread.block.set_quick_from(GETPPID, address);
@@ -80,12 +80,12 @@ impl Process {
         NoReturn(())
     }
 
-    /// Where the thread is that a call names; 0 is the caller.
+    /// Returns the index of the thread that a call names; 0 is the caller.
     pub fn thread_named(&self, number: u64) -> Result<usize, Errno> {
         if number as i32 == 0 { Ok(self.caller) } else { self.threads.find(number & 0xffff_ffff).ok_or(ESRCH) }
     }
 
-    /// Whether the caller has anything to look at.
+    /// Updates the flag that makes the caller look for work on its way out.
     pub fn look_again(&mut self) {
         let shared = self.signals.pending.set();
         let stopped = self.signals.is_stopped;

@@ -28,7 +28,7 @@ pub fn first_block() -> &'static Block {
     &FIRST.block
 }
 
-/// The same, made ready at the start.
+/// Returns the first block, after making it ready at the start of the process.
 pub fn prepare_first_block() -> &'static Block {
     FIRST.block.prepare();
     prepared(&FIRST.block)

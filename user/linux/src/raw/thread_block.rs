@@ -14,24 +14,24 @@ pub const ELSEWHERE: i32 = i32::MIN;
 /// Fields that the entry's assembly uses come first.
 #[repr(C, align(64))]
 pub struct Block {
-    /// Where the library's stack starts: the address of the block itself.
+    /// Start of the library's stack: the address of the block itself.
     pub stack_top: AtomicU64,
-    /// Where the entry keeps a stack pointer for a moment.
+    /// Temporary place for a stack pointer in the entry.
     pub scratch: AtomicU64,
-    /// Where the program goes on, if it was stopped to enter the library for a signal.
+    /// Address at which the program continues, if it was stopped to enter the library for a signal.
     pub resume: AtomicU64,
-    /// Where the way out jumps to.
+    /// Target of the jump on the way out.
     pub jump: AtomicU64,
-    /// Where the answer of the one call stands that is answered with what others write.
+    /// Address of the answer of the one call whose answer other threads write.
     pub elsewhere: AtomicU64,
-    /// Not 0: the thread looks for signals, and whether it is to stop, before it goes back to the
+    /// Work pending: if not 0, the thread looks for signals and for a stop before it returns to the
     /// program.
     pub attention: AtomicU32,
     /// The frame is whole: the way out restores the registers that a call changes too.
     pub whole: AtomicU32,
     /// 1 when the thread has ended and does nothing any more but wait.
     pub parked: AtomicU32,
-    /// Which of the process's threads this is.
+    /// Index of the thread in its process.
     pub index: AtomicU32,
     /// Changes whenever the thread is woken.
     word: AtomicU32,
@@ -43,10 +43,10 @@ pub struct Block {
     pub quick: [AtomicI32; QUICK],
 }
 
-/// How a wait ended.
+/// Reason why a wait ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Woken {
-    /// By somebody, or by chance.
+    /// Woken by another thread, or spuriously.
     Called,
     /// The time has passed.
     Late,
@@ -86,15 +86,15 @@ impl Block {
         self.quick.iter().for_each(|place| place.store(ASK, Ordering::Relaxed));
     }
 
-    /// From now on call `number` of this thread gives `value`.
+    /// Makes call `number` of this thread return `value`.
     pub fn set_quick(&self, number: usize, value: u64) {
         if let Some(place) = self.quick.get(number) {
             place.store(i32::try_from(value).unwrap_or(ASK), Ordering::Relaxed);
         }
     }
 
-    /// From now on call `number` of this thread gives what stands at `address`. There is one such
-    /// call.
+    /// Makes call `number` of this thread return the word at `address`. Only one call can have such
+    /// an answer.
     pub fn set_quick_from(&self, number: usize, address: u64) {
         self.elsewhere.store(address, Ordering::Release);
         if let Some(place) = self.quick.get(number) {
@@ -102,7 +102,7 @@ impl Block {
         }
     }
 
-    /// From now on these calls of this thread give what they give another.
+    /// Copies the cached answers of these calls from another thread.
     pub fn copy_quick(&self, from: &Block, numbers: &[usize]) {
         self.elsewhere.store(from.elsewhere.load(Ordering::Acquire), Ordering::Release);
         for (place, value) in numbers.iter().filter_map(|number| self.quick.get(*number).zip(from.quick.get(*number))) {
@@ -110,12 +110,13 @@ impl Block {
         }
     }
 
-    /// Whether call `number` of this thread has an answer now.
+    /// Returns true if call `number` of this thread has a cached answer now.
     pub fn is_quick(&self, number: usize) -> bool {
         self.quick.get(number).is_some_and(|place| place.load(Ordering::Relaxed) != ASK)
     }
 
-    /// What [`Block::wait`] compares with: taken before the reason to wait is looked at.
+    /// Returns the value that [`Block::wait`] compares with. The caller takes it before it looks at
+    /// the reason to wait.
     pub fn seen(&self) -> u32 {
         self.word.load(Ordering::Acquire)
     }
@@ -154,7 +155,7 @@ impl Block {
         Some(condition)
     }
 
-    /// Whether there is something to look at before the program goes on.
+    /// Returns true if there is work before the program continues.
     pub fn has_attention(&self) -> bool {
         self.attention.load(Ordering::Acquire) != 0
     }
@@ -171,6 +172,6 @@ impl Default for Block {
     }
 }
 
-/// One of so many calls through the kernel is shown. A prime, so that loops of several calls do not
-/// always show the same.
+/// Sampling interval of calls through the kernel. A prime, so that loops of several calls do not
+/// always show the same call.
 pub const EVERY: u32 = 61;

@@ -16,22 +16,22 @@ unsafe extern "C" {
     static nacre_site_quick_end: u8;
 }
 
-/// Where a stopped thread is.
+/// Position of a stopped thread.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Place {
-    /// In the program: it can be made to enter the library.
+    /// Program code: the thread can be made to enter the library.
     Program,
-    /// On the way in or out, where nobody looks at signals any more: in a moment it will be
+    /// Entry or exit code that no longer looks at signals. In a moment the thread will be
     /// elsewhere.
     Passing,
-    /// In the library, waiting for an answer to a message, or about to: it can go on without at
-    /// this address.
+    /// Library code that waits for an answer to a message, or is about to. Without the answer it
+    /// can go on at this address.
     Waiting(u64),
-    /// In the library: it looks for signals on its way out.
+    /// Library code: the thread looks for signals on its way out.
     Library,
 }
 
-/// Where the instruction at `address` is.
+/// Returns the position of the instruction at `address`.
 pub fn place(address: u64) -> Place {
     let within = |start: *const u8, end: *const u8| (start as u64..end as u64).contains(&address);
     let quick = within(&raw const nacre_quick_start, &raw const nacre_quick_end) || within(&raw const nacre_site_quick, &raw const nacre_site_quick_end);
@@ -44,19 +44,19 @@ pub fn place(address: u64) -> Place {
     }
 }
 
-/// Where the kernel lets the program's system calls continue.
+/// Returns the address at which the kernel continues the program's system calls.
 pub fn foreign_entry() -> u64 {
     &raw const nacre_foreign_entry as u64
 }
 
-/// Where a thread that was stopped in the program continues, with what it was about in its block's
-/// `resume`.
+/// Returns the address at which a thread continues that was stopped in the program. Its block's
+/// `resume` holds its old instruction pointer.
 pub fn signal_entry() -> u64 {
     &raw const nacre_signal_entry as u64
 }
 
-/// Where calls go that do not come through the kernel: any, and those that may have an answer that
-/// is known.
+/// Returns the entry points of calls that do not come through the kernel: for any call, and for
+/// calls that may have a cached answer.
 pub fn site_entries() -> [u64; 2] {
     [&raw const nacre_site_call as u64, &raw const nacre_site_quick as u64]
 }

@@ -70,8 +70,8 @@ unsafe extern "C" fn call_unless_wanted(registers: *mut Registers) {
     )
 }
 
-/// If a thread that is at `address` is about to wait, or waits, for an answer: where it goes on
-/// without one.
+/// Returns the address at which a thread at `address` goes on without its answer, if it waits for
+/// one or is about to.
 pub fn window(address: u64) -> Option<u64> {
     let range = &raw const nacre_wait_start as u64..&raw const nacre_wait_end as u64;
     range.contains(&address).then_some(&raw const nacre_wait_cut as u64)
@@ -130,8 +130,8 @@ pub fn wait_for_word(condition: Reference, word: &AtomicU32, expected: u32) -> R
     wait_for_word_at(condition, word.as_ptr() as u64, expected, nacre_sys::FOREVER)
 }
 
-/// The same for a word that the kernel looks for, and for at most `timeout` nanoseconds (0: for
-/// ever).
+/// Waits, as `wait_for_word` does, for a word that the kernel finds, and for at most `timeout`
+/// nanoseconds (0: for ever).
 pub fn wait_for_word_at(condition: Reference, at: u64, expected: u32, timeout: u64) -> Result<(), Status> {
     let mut registers = [Call::ConditionWait.number(), condition.0, at, expected.into(), 0, 0, 0, 0, 0, 0, timeout];
     // SAFETY: the kernel reads the word, no more, and says so if there is none; `gs` leads to the

@@ -9,10 +9,10 @@ use nacre_proto::flags::SERVICE_CLOCK;
 use nacre_sys::{OwnedReference, Reference};
 use nacre_sys::clock::{Scale, ticks};
 
-/// Where the time comes from.
+/// Source of the time.
 #[derive(Debug, Default)]
 pub enum Clock {
-    /// Nobody has asked for it yet.
+    /// Unknown source: the library has not asked yet.
     #[default]
     Unknown,
     /// The server, each time.
@@ -22,7 +22,7 @@ pub enum Clock {
 }
 
 impl Clock {
-    /// What a clock says, in seconds and nanoseconds.
+    /// Reads a clock, in seconds and nanoseconds.
     #[inline]
     pub fn read(&mut self, which: u64) -> Result<(u64, u64), Errno> {
         match self {

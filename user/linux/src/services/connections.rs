@@ -25,13 +25,13 @@ pub struct Services {
 }
 
 impl Services {
-    /// What has been found that a fork's child will need: files, memory, random bytes.
+    /// Returns the connections that a fork's child will need: files, memory, random bytes.
     pub fn found(&self) -> [Option<Reference>; SERVICES] {
         let handle = |found: &Option<OwnedReference>| found.as_ref().map(|found| found.handle());
         [handle(&self.files), known_pool(), handle(&self.random)]
     }
 
-    /// The same are to be used.
+    /// Takes over connections that the parent has found.
     pub fn take(&mut self, [files, memory, random]: [Option<OwnedReference>; SERVICES]) {
         self.has_makers_files = files.is_some();
         (self.files, self.random) = (files, random);
@@ -65,7 +65,7 @@ impl Services {
         Ok(Some((made.reader, made.writer)))
     }
 
-    /// What a clock says, in seconds and nanoseconds.
+    /// Reads a clock, in seconds and nanoseconds.
     pub fn clock(&mut self, which: u64) -> Result<(u64, u64), Errno> {
         self.clock.read(which)
     }
@@ -90,7 +90,7 @@ impl Services {
         Ok((reply.limit, reply.used))
     }
 
-    /// The same, whose pages may come and go.
+    /// Allocates a segment as `segment` does, whose pages may come and go.
     pub fn pageable(&mut self, size: u64) -> Result<Rc<Segment>, Errno> {
         Segment::pageable(size)
     }
@@ -105,7 +105,7 @@ impl Services {
         Ok(directory::memory(self.files()?, takes_seals.into())?.file)
     }
 
-    /// Whether nobody serves the reference any more.
+    /// Returns true if the server of the reference is gone.
     pub fn is_gone(&self, target: Reference) -> bool {
         target.is_null().unwrap_or(true)
     }

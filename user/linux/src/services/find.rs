@@ -4,7 +4,7 @@ use crate::abi::errno::{EIO, Errno};
 use nacre_proto::{directory, parent};
 use nacre_sys::{OwnedReference, Reference};
 
-/// Most bytes of a message.
+/// Maximum size of a message in bytes.
 pub const PIECE: usize = nacre_abi::message::MAX_BYTES as usize;
 
 /// The service behind `place`, found through the parent the first time.

@@ -10,20 +10,20 @@ use nacre_nest::services::File;
 use nacre_sys::{OwnedReference, Region, SpanMut};
 use supply::File as _;
 
-/// Most bytes of what is copied for each environment that are kept.
+/// Maximum number of bytes to keep of the parts that are copied for each environment.
 const MOST: u64 = 4096;
 
-/// What is left of the file when it has been closed: the rest is mapped.
+/// Decoded library file after the file was closed. Most of it is mapped.
 pub struct Library {
     region: OwnedReference,
     size: u64,
     image: Image,
-    /// What is copied for each environment: where it starts in the file, and what stands there.
+    /// Parts that are copied for each environment: offset in the file, and bytes.
     data: Vec<(u64, Vec<u8>)>,
 }
 
 impl Library {
-    /// Whether so little of it would have to be kept that it is worth it.
+    /// Returns true if the parts to copy are small enough to be kept.
     pub fn is_small(file: &File, image: &Image) -> bool {
         let mut copied = image.segments.iter().filter(|segment| !segment.can_share()).map(|segment| segment.file_size);
         file.region().is_some() && copied.try_fold(0u64, |all, size| all.checked_add(size).filter(|all| *all <= MOST)).is_some()
@@ -47,17 +47,17 @@ impl Library {
         self.size
     }
 
-    /// Its pages.
+    /// Returns the region with the file's pages.
     pub fn region(&self) -> Region {
         Region::through(self.region.handle())
     }
 
-    /// What was decoded of it.
+    /// Returns the decoded headers.
     pub fn image(&self) -> &Image {
         &self.image
     }
 
-    /// What is copied of it for an environment.
+    /// Copies the kept bytes at `offset`.
     pub fn read(&self, offset: u64, mut into: SpanMut<'_>) -> Result<(), Refusal> {
         let known = self.data.iter().find(|(start, bytes)| *start == offset && bytes.len() == into.size());
         let (_, bytes) = known.ok_or(Refusal::Truncated("last byte, as its size says"))?;

@@ -22,7 +22,7 @@ pub struct Maker {
     pub owners: Owners,
     /// As whose it wants to run; it is refused if that differs.
     pub found: Owners,
-    /// What is opened next is no program, but what one needs.
+    /// Set if the next file to open is a dynamic linker, not a program.
     pub is_linker: bool,
     /// The library, if it was loaded before.
     pub library: Option<Rc<Library>>,
@@ -31,7 +31,7 @@ pub struct Maker {
 /// A user and a group that a program runs as, if it does not run as its caller's.
 pub type Owners = [Option<u32>; 2];
 
-/// What the mode of a program says of whose it runs as.
+/// Returns the user and group that a set-ID program runs as.
 fn owners(file: &File, mode: u64) -> Result<Owners, Refusal> {
     const SET_USER: u64 = 0o4000;
     const SET_GROUP: u64 = 0o2010;
@@ -45,7 +45,7 @@ fn owners(file: &File, mode: u64) -> Result<Owners, Refusal> {
 
 /// A file that is loaded from.
 pub enum Source {
-    /// One that was opened for this.
+    /// File that was opened for this.
     Opened(File),
     /// The library's, of which all is known.
     Known(Rc<Library>),

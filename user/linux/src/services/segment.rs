@@ -14,7 +14,7 @@ use nacre_sys::{OwnedReference, Reference};
 pub struct Point {
     pub offset: u64,
     pub used: u32,
-    /// Where that is done without a message by now.
+    /// Condition at which threads wait without messages, once the word is used often.
     pub condition: Option<OwnedReference>,
 }
 
@@ -23,14 +23,14 @@ pub struct Segment {
     /// The segment's port; what is not of the pool has none.
     port: Option<OwnedReference>,
     region: OwnedReference,
-    /// Others have it too: it goes with the last of them.
+    /// Set if other processes have the segment too. It lives as long as the last of them.
     common: Cell<bool>,
-    /// How much of it there is.
+    /// Size in bytes.
     pub size: u64,
-    /// Whether it may be mapped to be written.
+    /// Set if the segment may be mapped writable.
     writable: bool,
-    /// Its pages come when they are touched, and may go: it is a file's, as it changes, or a
-    /// pager's.
+    /// Set if pages are brought when they are touched, and may leave: the segment is a changing
+    /// file's, or a pager's.
     paged: bool,
     /// Words of it at which processes wait for each other.
     pub points: RefCell<Vec<Point>>,
@@ -95,7 +95,7 @@ impl Segment {
         self.port.as_ref().map(|port| port.handle())
     }
 
-    /// Whether its pages come when they are touched, and may go.
+    /// Returns true if pages are brought when they are touched, and may leave.
     pub fn is_paged(&self) -> bool {
         self.paged
     }
@@ -111,7 +111,7 @@ impl Segment {
         self.region.handle()
     }
 
-    /// Whether it may be mapped to be written.
+    /// Returns true if the segment may be mapped writable.
     pub fn is_writable(&self) -> bool {
         self.writable
     }

@@ -72,7 +72,7 @@ impl Stock {
         Some(found)
     }
 
-    /// What was given up before, and nobody has used since.
+    /// Returns a cache with the memory that was given up and not used since.
     pub fn again(self) -> Stock {
         Stock { free: self.free, ..Stock::default() }
     }

@@ -53,13 +53,13 @@ impl Capabilities {
         [self.effective, self.permitted, self.inheritable, self.bounding]
     }
 
-    /// From them.
+    /// Makes the sets from their words.
     pub fn of(words: [u64; 4]) -> Capabilities {
         let [effective, permitted, inheritable, bounding] = words.map(|word| word & ALL);
         Capabilities { effective, permitted, inheritable, bounding }
     }
 
-    /// Whether one is in force.
+    /// Returns true if a capability is effective.
     pub fn has(&self, number: u64) -> bool {
         self.effective & 1 << number != 0
     }
@@ -87,19 +87,19 @@ impl Capabilities {
         }
     }
 
-    /// Those of a new program.
+    /// Returns the sets of a new program.
     pub fn of_program(self, [real, effective]: [u32; 2]) -> Capabilities {
         let permitted = if real == 0 || effective == 0 { self.bounding | self.inheritable } else { 0 };
         Capabilities { permitted, effective: if effective == 0 { permitted } else { 0 }, ..self }
     }
 
-    /// Those that count when real user numbers do: all that there are for the superuser, none for
-    /// others.
+    /// Returns the sets that count when the real user is checked: all permitted ones for the
+    /// superuser, none for others.
     pub fn of_real(self, user: u32) -> Capabilities {
         Capabilities { effective: if user == 0 { self.permitted } else { 0 }, ..self }
     }
 
-    /// Those that may be in force.
+    /// Returns the permitted capabilities.
     pub fn permitted(&self) -> u64 {
         self.permitted
     }

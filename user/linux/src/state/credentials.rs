@@ -37,7 +37,7 @@ impl Numbers {
     }
 }
 
-/// What the program can ask about itself.
+/// User, group and other credentials of the process.
 #[derive(Default)]
 pub struct Identity {
     pub user: Numbers,
@@ -51,7 +51,7 @@ pub struct Identity {
     pub of_files: [u32; 2],
     /// Further groups, in ascending order.
     pub groups: Vec<u32>,
-    /// What it may do.
+    /// Capabilities of the process.
     pub capabilities: Capabilities,
 }
 
@@ -61,7 +61,7 @@ impl Identity {
         [self.user.real, self.group.real]
     }
 
-    /// Whether it runs as somebody else's than whoever runs it.
+    /// Returns true if the program runs as another user or group than its caller.
     pub fn is_others(&self) -> bool {
         self.user.real != self.user.effective || self.group.real != self.group.effective
     }
@@ -71,7 +71,7 @@ impl Identity {
         Identity { umask: 0o022, ..Identity::default() }
     }
 
-    /// One that was handed on.
+    /// Makes the credentials from those that were handed on.
     pub fn of([user, effective, saved, group, effective_group, saved_group]: [u32; 6], umask: u32, persona: u64, pid: u64) -> Identity {
         let user = Numbers { real: user, effective, saved };
         let group = Numbers { real: group, effective: effective_group, saved: saved_group };
@@ -84,12 +84,12 @@ impl Identity {
         [user.real, user.effective, user.saved, group.real, group.effective, group.saved]
     }
 
-    /// What `personality` was told.
+    /// Returns the value that `personality` set.
     pub fn persona(&self) -> u64 {
         self.persona
     }
 
-    /// Whether it may take on any user, or group.
+    /// Returns true if the process has this capability.
     pub fn may(&self, capability: u64) -> bool {
         self.capabilities.has(capability)
     }

@@ -20,16 +20,16 @@ pub const INFINITY: u64 = u64::MAX;
 pub const USUAL_STACK: u64 = 1 << 20;
 /// Bytes that who is not privileged may lock at first.
 const USUAL_LOCKED: u64 = 8 << 20;
-/// Most descriptors of a process.
+/// Maximum number of descriptors of a process.
 pub const MOST_DESCRIPTORS: u64 = 1 << 20;
-/// As many it may have at first, soft and hard.
+/// Default limits of descriptors, soft and hard.
 const USUAL_DESCRIPTORS: [u64; 2] = [1024, 4096];
 
 /// The process's limits, soft and hard, by Linux's numbers.
 pub struct Limits(pub [[u64; 2]; LIMITS]);
 
 impl Limits {
-    /// What a program starts with.
+    /// Returns the limits that a program starts with.
     pub fn new() -> Limits {
         let mut limits = [[INFINITY; 2]; LIMITS];
         limits[STACK] = [USUAL_STACK, INFINITY];
@@ -50,43 +50,43 @@ impl Limits {
         self.0
     }
 
-    /// How large its stack may become.
+    /// Returns the maximum size of the stack in bytes.
     pub fn stack(&self) -> u64 {
         self.0[STACK][0]
     }
 
-    /// How many descriptors the process may have.
+    /// Returns the maximum number of descriptors.
     pub fn descriptors(&self) -> usize {
         self.0[DESCRIPTORS][0] as usize
     }
 
-    /// How many seconds of processors it may use.
+    /// Returns the limits of CPU time.
     pub fn cpu(&self) -> CpuLimit {
         let [soft, hard] = self.0[CPU];
         CpuLimit { soft, hard }
     }
 
-    /// After so many it is told next.
+    /// Sets the soft limit of CPU time, at which the next signal is sent.
     pub fn set_cpu_soft(&mut self, seconds: u64) {
         self.0[CPU][0] = seconds;
     }
 
-    /// How many bytes of memory may be locked.
+    /// Returns the maximum of locked memory in bytes.
     pub fn locked(&self) -> u64 {
         self.0[LOCKED][0]
     }
 
-    /// How large a file may become.
+    /// Returns the maximum size of a file in bytes.
     pub fn file_size(&self) -> u64 {
         self.0[FILE][0]
     }
 
-    /// How many signals may wait.
+    /// Returns the maximum number of queued signals.
     pub fn signals(&self) -> usize {
         usize::try_from(self.0[SIGNALS][0]).unwrap_or(usize::MAX)
     }
 
-    /// How much memory the user's queues of messages may take.
+    /// Returns the maximum of memory for the user's message queues, in bytes.
     pub fn messages(&self) -> u64 {
         self.0[MESSAGES][0]
     }
@@ -104,8 +104,8 @@ impl Limits {
         self.0.get(resource as u32 as usize).copied().ok_or(EINVAL)
     }
 
-    /// Only who may (`CAP_SYS_RESOURCE`) raises a hard limit, and that of descriptors no further
-    /// than there are any.
+    /// Sets a limit. Raising a hard limit needs `CAP_SYS_RESOURCE`; that of descriptors cannot
+    /// exceed the maximum.
     pub fn set(&mut self, resource: u64, [soft, hard]: [u64; 2], may_raise: bool) -> Result<(), Errno> {
         let resource = resource as u32 as usize;
         let place = self.0.get_mut(resource).ok_or(EINVAL)?;
@@ -130,7 +130,7 @@ pub struct CpuLimit {
 }
 
 impl CpuLimit {
-    /// As many as it likes.
+    /// Absence of limits.
     pub const NONE: CpuLimit = CpuLimit { soft: INFINITY, hard: INFINITY };
 }
 

@@ -35,13 +35,13 @@ use alloc::vec::Vec;
 use nacre_abi::Rights;
 use nacre_abi::state::MappingState;
 
-/// Least bytes by which the break's memory grows, if there is room: a C library asks for a little
+/// Minimum growth of the break's memory in bytes, if there is room. A C library asks for a little
 /// first and then for 132 KiB.
 const BREAK_STEP: u64 = 0x2_3000;
 
 /// All of the program's memory.
 pub struct Memory {
-    /// Its areas.
+    /// Areas of the address space.
     pub map: Map<Fill>,
     break_start: u64,
     break_end: u64,
@@ -49,11 +49,11 @@ pub struct Memory {
     stock: Stock,
     /// There are, or were, areas whose pages come when they are touched.
     has_paged: bool,
-    /// What is copied when it is written.
+    /// Copy-on-write state.
     lazy: Lazy,
-    /// What of it is locked.
+    /// Locked pages.
     pub locked: Locked,
-    /// What shows it.
+    /// Page tables.
     pub tables: Tables,
 }
 
@@ -70,12 +70,12 @@ impl Memory {
         Memory { map, break_start, break_end, break_mapped, stock: Stock::default(), has_paged, lazy, locked: Locked::default(), tables }
     }
 
-    /// Where the break starts, where it is, and how far there is memory behind it.
+    /// Returns the start of the break, its present end, and the end of the memory behind it.
     pub fn break_words(&self) -> [u64; 3] {
         [self.break_start, self.break_end, self.break_mapped]
     }
 
-    /// What is written to the area at `start` is for forks' children too.
+    /// Makes an area shared, so that forks' children see what is written to it.
     pub fn share(&mut self, start: u64, end: u64) -> Result<(), Errno> {
         for area in self.map.within(start, end)? {
             if let Fill::Own(part) = &mut area.backing {
@@ -90,7 +90,7 @@ impl Memory {
         self.map.areas().filter(|area| area.rights != Rights::NONE).map(|area| area.end - area.start).sum()
     }
 
-    /// What the break has beyond its end, so that it grows less often.
+    /// Returns the bytes beyond the end of the break, which make it grow less often.
     fn break_surplus(&self) -> u64 {
         self.break_mapped.saturating_sub(round_up(self.break_end).unwrap_or(self.break_mapped))
     }
@@ -151,7 +151,7 @@ impl Memory {
         self.map.insert(Area { start, end: start + size, rights: Rights::NONE, backing: Fill::Beyond(rights) })
     }
 
-    /// Whether some of the range may have pages that come when they are touched.
+    /// Returns true if pages in the range may be brought when they are touched.
     pub fn is_paged(&self, start: u64, size: u64) -> bool {
         self.has_paged && self.map.from(start).take_while(|area| area.start < start.saturating_add(size)).any(|area| area.backing.is_paged())
     }
@@ -176,8 +176,8 @@ impl Memory {
         part.origin.clone()
     }
 
-    /// What the program may do at an address, if there were a page; `None`: it is none of the
-    /// program's.
+    /// Returns the rights of the program at an address if there were a page, or `None` if the
+    /// address is not the program's.
     pub fn usable(&self, address: u64) -> Option<Rights> {
         let area = self.map.area(address)?;
         Some(if let Fill::Beyond(rights) = area.backing { rights } else { area.rights })

@@ -7,17 +7,17 @@ use nacre_nest::places::Place;
 use nacre_proto::process;
 use nacre_sys::{OwnedMapping, OwnedReference, Reference, Region, Space};
 
-/// What a process has of the table.
+/// Access to the table.
 #[derive(Default)]
 pub enum Parents {
-    /// Nobody has asked yet.
+    /// Unknown: the library has not asked yet.
     #[default]
     Unasked,
     /// Somebody has, once: that was answered by a message.
     Asked,
     /// There is none.
     Absent,
-    /// It is mapped.
+    /// Mapped table.
     Mapped(Table),
 }
 
@@ -38,7 +38,7 @@ impl Table {
         Ok(Table { _mapping: mapping, _region: reply.region, place })
     }
 
-    /// Where the number of this process's parent stands.
+    /// Returns the address of this process's parent number.
     pub fn address(&self, pid: u64) -> Option<u64> {
         self.place.window().part(pid.checked_mul(8)?, 8).map(|word| word.start())
     }

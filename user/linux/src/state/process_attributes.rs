@@ -3,18 +3,19 @@
 /// Nanoseconds by which a wait may be late.
 pub const SLACK: u64 = 50_000;
 
-/// What `prctl` keeps.
+/// Attributes that `prctl` sets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Traits {
-    /// Whether others may look into it.
+    /// Dumpable attribute, which lets others look into the process.
     pub dumpable: u64,
-    /// No program gives it more than it has. None does here.
+    /// Attribute `no_new_privs`: no program gives the process more privileges. Here none does
+    /// anyway.
     pub no_new_privileges: bool,
     /// Capabilities stay when the superuser becomes another.
     pub keeps_capabilities: bool,
-    /// See `SLACK`.
+    /// Timer slack in nanoseconds; see `SLACK`.
     pub slack: u64,
-    /// What it gets when its parent ends.
+    /// Signal that the process gets when its parent ends.
     pub death_signal: u64,
     /// Orphans below it become its children.
     pub is_reaper: bool,
@@ -35,7 +36,7 @@ impl Traits {
         [self.dumpable, self.no_new_privileges.into(), self.keeps_capabilities.into(), self.slack, self.death_signal, self.is_reaper.into(), score, lowest]
     }
 
-    /// From words.
+    /// Makes the attributes from words.
     pub fn of([dumpable, no_new_privileges, keeps, slack, death_signal, reaper, score, lowest]: [u64; 8]) -> Traits {
         Traits {
             dumpable,
@@ -48,13 +49,14 @@ impl Traits {
         }
     }
 
-    /// Those of a new program in the same process, which may run as somebody else's.
+    /// Returns the attributes of a new program in the same process. `is_others`: it runs as another
+    /// user.
     pub fn of_program(self, is_others: bool) -> Traits {
         let death_signal = if is_others { 0 } else { self.death_signal };
         Traits { dumpable: u64::from(!is_others), keeps_capabilities: false, death_signal, ..self }
     }
 
-    /// Those of a fork's child.
+    /// Returns the attributes of a fork's child.
     pub fn of_child(self) -> Traits {
         Traits { death_signal: 0, is_reaper: false, ..self }
     }

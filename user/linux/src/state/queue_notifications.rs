@@ -7,9 +7,9 @@ use alloc::rc::Rc;
 /// happened.
 pub const COOKIE: usize = 32;
 
-/// What happens when there is a message.
+/// Effect of a message's arrival.
 pub enum Effect {
-    /// Nothing.
+    /// Does nothing.
     Nothing,
     /// A signal, with a value.
     Signal(u64, u64),

@@ -16,7 +16,7 @@ fn mixed(word: u64) -> u64 {
 }
 
 impl Random {
-    /// One that begins with these words.
+    /// Makes a generator that begins with these words.
     pub fn of(state: [u64; 2]) -> Random {
         Random { state }
     }

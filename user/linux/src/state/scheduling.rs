@@ -5,9 +5,9 @@ pub const OTHER: u64 = 0;
 /// Policy and priority.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Schedule {
-    /// Which policy.
+    /// Scheduling policy.
     pub policy: u64,
-    /// Its priority.
+    /// Priority.
     pub priority: u64,
     /// 20 less the nice value, without a manager that keeps it; 0: as it was at first.
     pub own: u64,

@@ -3,10 +3,10 @@
 use alloc::vec::Vec;
 use nacre_sys::OwnedReference;
 
-/// What a process has of them.
+/// System V objects that a process uses.
 #[derive(Default)]
 pub struct Keyed {
-    /// Where it asks.
+    /// Port of the process at the service.
     pub port: Option<OwnedReference>,
     /// Segments in its memory.
     pub attached: Vec<Attached>,
@@ -15,11 +15,11 @@ pub struct Keyed {
 /// A segment in the memory of a process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Attached {
-    /// Where it starts.
+    /// First address.
     pub start: u64,
-    /// How long it is there.
+    /// Size in bytes.
     pub size: u64,
-    /// Its number.
+    /// Number of the segment.
     pub number: u64,
 }
 
@@ -29,7 +29,7 @@ impl Attached {
         [self.start, self.size, self.number]
     }
 
-    /// From that.
+    /// Makes the record from words.
     pub fn of([start, size, number]: [u64; 3]) -> Attached {
         Attached { start, size, number }
     }

@@ -2,10 +2,10 @@
 
 use alloc::vec::Vec;
 
-/// What happens when a timer is due.
+/// Effect of a timer that is due.
 #[derive(Clone, Copy, Debug)]
 pub enum Effect {
-    /// Nothing but that it counts.
+    /// Counts only; has no other effect.
     Nothing,
     /// A signal for the process, with this value.
     Signal(u64, u64),
@@ -16,11 +16,11 @@ pub enum Effect {
 /// One timer.
 #[derive(Clone, Copy, Debug)]
 pub struct Timer {
-    /// When it is due.
+    /// Time at which the timer is due.
     pub due: Option<u64>,
     /// After how long again; 0: not again.
     pub interval: u64,
-    /// How often it was due since somebody asked.
+    /// Number of times that it was due since the program last asked.
     pub count: u64,
 }
 
@@ -30,7 +30,8 @@ impl Timer {
         Timer { due: None, interval: 0, count: 0 }
     }
 
-    /// How often it has become due by `now`; it is armed again if it repeats.
+    /// Returns the number of times that it has become due by `now`, and arms it again if it
+    /// repeats.
     pub fn expire(&mut self, now: u64) -> u64 {
         let Some(due) = self.due.filter(|due| *due <= now) else { return 0 };
         if self.interval == 0 {
@@ -54,25 +55,25 @@ impl Timer {
 pub struct Posix {
     pub timer: Timer,
     pub clock: u64,
-    /// It counts time that is used, and what it is due at is of that.
+    /// Clock of CPU time that the timer counts, if it does. `due` is then a time of that clock.
     pub used: Option<Clock>,
     pub effect: Effect,
 }
 
 /// All timers that the agent serves.
 pub struct Timers {
-    /// That of `alarm` and `setitimer(ITIMER_REAL)`.
+    /// Timer of `alarm` and `setitimer(ITIMER_REAL)`.
     pub real: Timer,
     pub posix: Vec<Option<Posix>>,
 }
 
 impl Timers {
-    /// None armed.
+    /// Creates timers that are not armed.
     pub const fn new() -> Timers {
         Timers { real: Timer::new(), posix: Vec::new() }
     }
 
-    /// When the real timer is due (0: never), and after how long again.
+    /// Returns the time at which the real-time timer is due (0: never), and its period.
     pub fn real_words(&self) -> [u64; 2] {
         [self.real.due.unwrap_or(0), self.real.interval]
     }
@@ -82,7 +83,7 @@ impl Timers {
         self.real = Timer { due: (due != 0).then_some(due), interval, count: 0 };
     }
 
-    /// Whether one is armed.
+    /// Returns true if a timer is armed.
     pub fn is_armed(&self) -> bool {
         self.next().is_some() || self.posix.iter().flatten().any(|posix| posix.used.is_some() && posix.timer.due.is_some())
     }
@@ -123,8 +124,8 @@ pub type CpuTimers = [Timer; 2];
 /// A clock of time that is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Clock {
-    /// By the process.
+    /// CPU time of the process.
     Process,
-    /// By its thread with this number.
+    /// CPU time of the thread with this number.
     Thread(u64),
 }

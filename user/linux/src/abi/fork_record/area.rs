@@ -10,34 +10,34 @@ pub struct Area {
     pub start: u64,
     /// First address behind it.
     pub end: u64,
-    /// What the program may do with it.
+    /// Rights of the program.
     pub rights: u64,
-    /// What fills it.
+    /// Contents of the area.
     pub fill: Fill,
 }
 
-/// What fills an area. Mappings are counted in the order of the areas.
+/// Contents of an area. Mappings are counted in the order of the areas.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fill {
-    /// Nothing.
+    /// Reserved addresses without memory.
     Reserved,
     /// Memory that the process lives in.
     Own,
     /// A part of a segment, from this offset on, shared with others or only read.
     Part {
-        /// Which of the segments.
+        /// Index of the segment.
         segment: u64,
-        /// Where in it.
+        /// Offset in the segment.
         offset: u64,
-        /// Who sees what is written.
+        /// Visibility of writes.
         sharing: Sharing,
     },
 }
 
-/// Who sees what is written to a part of a segment.
+/// Visibility of writes to a part of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sharing {
-    /// Nobody: it is only read.
+    /// Read-only: there are no writes.
     Shown,
     /// All who have it, forks' children too.
     Shared,

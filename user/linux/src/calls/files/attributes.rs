@@ -57,13 +57,13 @@ fn judged(process: &mut Process, open: &OpenFile) -> Result<Option<Status>, Errn
     if permissions::minds_modes(process) { file_status::of_file(process, open).map(Some) } else { Ok(None) }
 }
 
-/// The same of a terminal's name.
+/// Checks access to a terminal's name as `judged` does to a file.
 fn judged_terminal(process: &mut Process, number: u64) -> Result<Option<Status>, Errno> {
     let status = proc::terminals::status_of_terminal(process, number)?;
     Ok(Some(status).filter(|_| permissions::minds_modes(process)))
 }
 
-/// The same of what is at a place.
+/// Checks access to the file at a place as `judged` does.
 fn judged_place(process: &mut Process, place: Place<'_>, flags: u64) -> Result<Option<Status>, Errno> {
     Ok(permissions::judge(process, place, flags & AT_SYMLINK_NOFOLLOW == 0)?.and_then(|found| found.file))
 }

@@ -57,7 +57,7 @@ fn copy(process: &mut Process, from: (&OpenFile, u64), to: (&OpenFile, u64), siz
     Ok(done)
 }
 
-/// Whether two ranges of so many bytes have one in common.
+/// Returns true if two ranges of `size` bytes overlap.
 fn overlap(one: u64, other: u64, size: u64) -> bool {
     one.abs_diff(other) < size
 }

@@ -172,7 +172,7 @@ pub fn fcntl(process: &mut Process, frame: &mut Frame) -> Answer {
     }
 }
 
-/// How much a pipe holds, after it was made to hold `size` bytes if that is not 0.
+/// Returns the capacity of a pipe, after setting it to `size` bytes if that is not 0.
 fn pipe_size(file: &Rc<OpenFile>, size: u64) -> Answer {
     if file.pipe().is_some() {
         return Ok(CAPACITY as u64);

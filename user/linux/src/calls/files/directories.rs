@@ -229,8 +229,8 @@ pub fn symlinkat(process: &mut Process, frame: &mut Frame) -> Answer {
     make_symbolic_link(process, target, descriptor, path)
 }
 
-/// Where a symbolic link leads; the names of the process's own files lead where the server says
-/// that those are.
+/// Returns the target of a symbolic link. A name of one of the process's own files leads to the
+/// place that the server reports.
 fn link_target(process: &mut Process, descriptor: u64, path: u64) -> Result<Vec<u8>, Errno> {
     let text = process.memory.path(path)?;
     let text = match own_descriptor(text) {

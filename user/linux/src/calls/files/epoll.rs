@@ -33,7 +33,7 @@ fn set_of(file: &OpenFile) -> Result<&RefCell<Local>, Errno> {
     }
 }
 
-/// How deep sets are nested in a file, up to `DEEPEST`; more counts as that.
+/// Returns the depth to which epoll sets are nested in a file, at most `DEEPEST`.
 fn depth(file: &OpenFile, from: usize) -> usize {
     let Ok(local) = set_of(file) else { return 0 };
     if from >= DEEPEST {
@@ -43,7 +43,7 @@ fn depth(file: &OpenFile, from: usize) -> usize {
     1 + files.iter().map(|file| depth(file, from + 1)).max().unwrap_or(0)
 }
 
-/// Whether `file` is in the set `inner` leads to, at any depth.
+/// Returns true if `file` is in the set `inner`, at any depth.
 fn leads_to(inner: &Rc<OpenFile>, file: &Rc<OpenFile>, from: usize) -> bool {
     if Rc::ptr_eq(inner, file) || from >= DEEPEST {
         return true;

@@ -12,13 +12,13 @@ pub fn of_path(process: &mut Process, frame: &mut Frame) -> Answer {
     Err(EOPNOTSUPP)
 }
 
-/// The same for a symbolic link itself.
+/// Carries out an attribute call on a symbolic link itself.
 pub fn of_link(process: &mut Process, frame: &mut Frame) -> Answer {
     check_path(process, frame.arguments()[0], false)?;
     Err(EOPNOTSUPP)
 }
 
-/// The same for an open file.
+/// Carries out an attribute call on an open file.
 pub fn of_descriptor(process: &mut Process, frame: &mut Frame) -> Answer {
     check_descriptor(process, frame.arguments()[0])?;
     Err(EOPNOTSUPP)

@@ -16,7 +16,7 @@ use nacre_sys::ipc::{Buffers, Message};
 /// All bytes that a file could have.
 const ALL: u64 = u64::MAX;
 
-/// What `fcntl` is asked to do with a lock.
+/// Command of `fcntl` for a lock.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Doing {
     /// `F_GETLK`.
@@ -66,7 +66,7 @@ impl Range {
     }
 }
 
-/// Where a range is counted from.
+/// Returns the origin of a range.
 fn base(process: &mut Process, file: &OpenFile, whence: u64) -> Result<u64, Errno> {
     match whence {
         0 => Ok(0),
@@ -76,7 +76,7 @@ fn base(process: &mut Process, file: &OpenFile, whence: u64) -> Result<u64, Errn
     }
 }
 
-/// What stands for the process where it locks files.
+/// Returns the reference that stands for the process where it locks files.
 fn lock_owner(process: &mut Process, target: Reference) -> Result<Reference, Errno> {
     if process.lock_owner.is_none() {
         let pid = process.pid();

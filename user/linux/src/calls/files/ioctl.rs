@@ -71,8 +71,8 @@ fn set_nonblocking(process: &mut Process, open: &OpenFile, argument: u64) -> Ans
     Ok(0)
 }
 
-/// Whether the owner is told of events, as `F_SETFL` has it. What is no pipe, socket or terminal
-/// tells nobody.
+/// Sets or clears signals to the owner on events, as `F_SETFL` does. Files other than pipes,
+/// sockets and terminals send none.
 fn set_async(process: &mut Process, open: &Rc<OpenFile>, argument: u64) -> Answer {
     let wanted = if process.memory.read_half(argument)? == 0 { 0 } else { O_ASYNC };
     let before = open.flags.get() & O_ASYNC;
@@ -86,7 +86,7 @@ fn set_async(process: &mut Process, open: &Rc<OpenFile>, argument: u64) -> Answe
     if wanted == 0 { Ok(0) } else { file_signals::tell_owner(process, open) }
 }
 
-/// How much can be read at once: of a pipe, a terminal, or from the position of a regular file to
+/// Returns the number of bytes that can be read at once. A regular file counts from its position to
 /// its end.
 fn waiting(process: &mut Process, open: &OpenFile, argument: u64) -> Answer {
     const CURRENT: u64 = 1;
@@ -105,7 +105,7 @@ fn waiting(process: &mut Process, open: &OpenFile, argument: u64) -> Answer {
 /// Bytes of a `struct termio`: four sets of flags in two bytes each, instead of four, then the
 /// discipline, and the first eight keys.
 const SHORT: usize = 18;
-/// Where the discipline and the keys are in a `struct termios`, and in the short one.
+/// Bytes of the line discipline and the keys in a `struct termios`, and in the short one.
 const KEYS: (core::ops::Range<usize>, core::ops::Range<usize>) = (16..25, 8..17);
 
 fn shortened(attributes: &[u8; Attributes::SIZE]) -> [u8; SHORT] {

@@ -110,8 +110,8 @@ fn open_path(process: &mut Process, descriptor: u64, path: &[u8], flags: u32, mo
     process.open(file, flags & O_CLOEXEC != 0)
 }
 
-/// Whether modes let the user open a place so; the directory that he makes a file in by that, if he
-/// does.
+/// Checks that modes let the user open a place. Returns the directory if the call makes a file in
+/// it.
 fn check_open(process: &mut Process, place: Place<'_>, flags: u32) -> Result<Option<Status>, Errno> {
     let is_new = flags & (O_CREAT | O_EXCL) == O_CREAT | O_EXCL;
     let Some(Found { parent, file }) = permissions::judge(process, place, flags & O_NOFOLLOW == 0 && !is_new)? else {
@@ -131,8 +131,8 @@ fn check_open(process: &mut Process, place: Place<'_>, flags: u32) -> Result<Opt
     }
 }
 
-/// Where a descriptor's file is found by a name: not a pipe or socket, and not what has lost its
-/// name.
+/// Returns the path of a descriptor's file. Pipes, sockets and files that have lost their name have
+/// none.
 fn name_of_own(process: &mut Process, number: u64, file: &OpenFile) -> Option<Vec<u8>> {
     let has_name = file.node().is_some() || matches!(file.kind, Kind::Remote(_)) && matches!(file.mode & S_IFMT, S_IFREG | S_IFDIR | S_IFCHR);
     if !has_name || file.is_master() {
@@ -224,8 +224,8 @@ pub fn openat2(process: &mut Process, frame: &mut Frame) -> Answer {
     }
 }
 
-/// Whether the path at `address` may be used as `wanted` (read 4, write 2, execute 1) says. The
-/// superuser may do all but execute what nobody may execute.
+/// Checks that the path at `address` may be used as `wanted` says (read 4, write 2, execute 1). The
+/// superuser may do all but execute a file that no user may execute.
 fn access_at(process: &mut Process, descriptor: u64, address: u64, wanted: u64, flags: u64) -> Answer {
     if wanted & !7 != 0 {
         return Err(EINVAL);

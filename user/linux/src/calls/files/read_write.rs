@@ -17,7 +17,7 @@ use alloc::vec::Vec;
 use nacre_abi::Rights;
 use nacre_proto::file;
 
-/// Most bytes of one read or write, as on Linux.
+/// Maximum number of bytes of one read or write, as on Linux.
 const MOST: u64 = 0x7fff_f000;
 
 /// A file that was opened to read.
@@ -30,8 +30,8 @@ fn to_write(process: &Process, descriptor: u64) -> Result<Rc<OpenFile>, Errno> {
     process.descriptors.get(descriptor).and_then(|file| if file.can_write() { Ok(file) } else { Err(EBADF) })
 }
 
-/// How much of a buffer is there: all, or the part before the first byte that is not. `EFAULT` if
-/// nothing is.
+/// Returns the size of the usable part of a buffer, which ends before the first missing byte.
+/// `EFAULT` if it is empty.
 fn usable(process: &Process, address: u64, size: u64, rights: Rights) -> Result<u64, Errno> {
     let size = size.min(MOST);
     let extent = process.memory.map.extent(address, size, rights);
@@ -338,7 +338,7 @@ pub fn sync(_: &mut Process, _: &mut Frame) -> Answer {
     Ok(0)
 }
 
-/// Whether it is a pipe, of this process's own or of others.
+/// Returns true if the file is a pipe, inside the process or shared with others.
 pub fn is_pipe(file: &OpenFile) -> bool {
     file.pipe().is_some() || file.mode & S_IFMT == S_IFIFO
 }

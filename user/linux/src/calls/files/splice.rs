@@ -25,10 +25,11 @@ const NONBLOCK: u64 = 2;
 const KNOWN: u64 = 0xf;
 /// Bytes that are moved at once.
 const STEP: usize = PIECE - 4096;
-/// Most bytes of a call.
+/// Maximum number of bytes of a call.
 const MOST: u64 = 0x7fff_f000;
 
-/// Whether it is a pipe that others can have too: those inside the process cannot be looked into.
+/// Returns true for a pipe that other processes can have too. Pipes inside the process do not let
+/// `tee` look into them.
 fn is_pipe(file: &OpenFile) -> bool {
     read_write::is_pipe(file) && file.is_channel()
 }
@@ -37,7 +38,7 @@ fn check_flags(flags: u64) -> Result<bool, Errno> {
     if flags & 0xffff_ffff & !KNOWN == 0 { Ok(flags & NONBLOCK != 0) } else { Err(EINVAL) }
 }
 
-/// Whether two ends are of one pipe.
+/// Returns true if two ends belong to one pipe.
 fn is_same(process: &mut Process, one: &OpenFile, other: &OpenFile) -> Result<bool, Errno> {
     let (one, other) = (file_status::of_file(process, one)?, file_status::of_file(process, other)?);
     Ok((one.device, one.inode) == (other.device, other.inode))

@@ -107,7 +107,7 @@ fn write_statfs(process: &mut Process, target: nacre_sys::Reference, buffer: u64
     Ok(0)
 }
 
-/// The same of `/proc`, which has no room and needs none.
+/// Writes the `statfs` of `/proc`, which has no room and needs none.
 fn write_proc_statfs(process: &mut Process, buffer: u64) -> Answer {
     const PROC_MAGIC: u64 = 0x9fa0;
     process.memory.write_words(buffer, &[PROC_MAGIC, 4096, 0, 0, 0, 0, 0, 0, 255, 4096, 0, 0, 0, 0, 0])?;

@@ -6,8 +6,8 @@ use crate::abi::registers::Frame;
 use crate::process::Process;
 use crate::state::capabilities::{ALL, CAPABILITIES, LAST};
 
-/// How many words of 32 bits a set has in the form that a header names; one that is not known is
-/// replaced.
+/// Returns the number of 32-bit words of a set in the version that the header names. An unknown
+/// version in the header is replaced by the newest.
 fn words_of(process: &mut Process, header: u64) -> Result<Option<u64>, Errno> {
     const VERSION_3: u32 = 0x2008_0522;
     match process.memory.read_half(header)? {
@@ -63,7 +63,7 @@ pub fn capset(process: &mut Process, frame: &mut Frame) -> Answer {
     Ok(0)
 }
 
-/// Whether a capability is in the bounding set.
+/// Returns 1 if a capability is in the bounding set.
 pub fn read_bound(process: &Process, number: u64) -> Answer {
     if number > LAST { Err(EINVAL) } else { Ok(process.identity.capabilities.bounding >> number & 1) }
 }

@@ -72,7 +72,8 @@ pub fn clock_adjtime(process: &mut Process, frame: &mut Frame) -> Answer {
     adjust(process, 305, frame.arguments()[1])
 }
 
-/// Whoever changes nothing may ask, and is not told.
+/// Refuses to adjust a clock: `EPERM` if the caller would change something and may not, else
+/// `ENOSYS`.
 fn adjust(process: &mut Process, number: usize, parameters: u64) -> Answer {
     if process.memory.read_half(parameters)? != 0 && !process.identity.may(TIME) {
         return Err(EPERM);

@@ -34,7 +34,7 @@ fn is_own(process: &mut Process, which: u64) -> Result<bool, Errno> {
     if found.pid == which { Ok(false) } else { Err(ESRCH) }
 }
 
-/// The same where Linux looks for a number below 0, too.
+/// Checks that a process or thread exists. A number below 0 gives the error that Linux gives here.
 pub fn is_there(process: &mut Process, which: u64) -> Result<bool, Errno> {
     is_own(process, which).map_err(|error| if error == EINVAL { ESRCH } else { error })
 }

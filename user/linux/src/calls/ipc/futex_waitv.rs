@@ -13,7 +13,7 @@ use crate::process::futex_wake::value_at;
 use crate::state::threads::futex_wait::Wait;
 use alloc::vec::Vec;
 
-/// Most words of a wait.
+/// Maximum number of words of a wait.
 const MOST: u64 = 128;
 /// Size of a word, in a wait's flags: the only one that there is.
 const BITS_32: u64 = 2;

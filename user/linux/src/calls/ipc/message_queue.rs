@@ -35,11 +35,11 @@ const ATTRIBUTES: usize = 8;
 /// Policies whose threads have ranks.
 const RANKED: [u64; 2] = [1, 2];
 
-/// What became of a message that was to be sent or received.
+/// Progress of a message that is sent or received.
 struct Done {
     total: u64,
     priority: u64,
-    /// How much of it has come.
+    /// Number of bytes that have arrived.
     first: usize,
 }
 
@@ -74,7 +74,7 @@ fn mailboxes(process: &mut Process) -> Result<Reference, Errno> {
     })
 }
 
-/// What the thread's rank is among those who wait.
+/// Returns the thread's rank among waiters.
 fn rank(process: &Process) -> u64 {
     if RANKED.contains(&(process.schedule.policy & 7)) { process.schedule.priority } else { 0 }
 }
@@ -226,7 +226,7 @@ pub fn mq_getsetattr(process: &mut Process, frame: &mut Frame) -> Answer {
     Ok(0)
 }
 
-/// What a `sigevent` asks for, how that is called, and by which signal.
+/// Returns the notification that a `sigevent` asks for, its kind, and its signal.
 fn effect(process: &Process, address: u64) -> Result<(Effect, u64, u64), Errno> {
     let [value, word] = process.memory.read_words(address)?;
     let (signal, kind) = (word & 0xffff_ffff, word >> 32);

@@ -24,16 +24,16 @@ const IPC_64: u32 = 0x100;
 const COMMON: usize = 8;
 /// Words of a `struct ipc_perm`.
 const PERMISSIONS: usize = 6;
-/// Most of each kind, as the service has it.
+/// Maximum number of objects of each kind, as in the service.
 const MOST: u64 = 1024;
 
 /// The commands that look at places instead of numbers, and tell of all.
 struct Looks {
     /// The one at a place.
     at: u32,
-    /// The same, for everybody.
+    /// Command number for an index, without a check of permissions.
     at_any: u32,
-    /// How much of everything there is.
+    /// Command number for totals.
     all: u32,
 }
 
@@ -56,7 +56,7 @@ impl Process {
     }
 }
 
-/// What is known of something.
+/// Returns the state of an object.
 fn state_of(process: &mut Process, kind: u64, number: u64) -> Result<Vec<u64>, Errno> {
     let mut bytes = vec![0; 256];
     let count = keyed::state(restore_state::keyed(process)?, kind, number, &mut bytes[..])?.words;

@@ -18,7 +18,7 @@ const KEEPONFORK: u64 = 19;
 const POPULATE_WRITE: u64 = 23;
 const DONTNEED_LOCKED: u64 = 24;
 
-/// Whether Linux knows the advice.
+/// Returns true if Linux knows the advice.
 fn is_known(advice: u64) -> bool {
     matches!(advice, 0..=4 | 8..=25)
 }

@@ -21,7 +21,7 @@ const MAP_ANONYMOUS: u64 = 0x20;
 const MAP_FIXED_NOREPLACE: u64 = 0x10_0000;
 const MAP_32BIT: u64 = 0x40;
 const MAP_LOCKED: u64 = 0x2000;
-/// Where that ends.
+/// End of that range.
 const LOW_END: u64 = 1 << 31;
 const MREMAP_MAYMOVE: u64 = 1;
 const MREMAP_FIXED: u64 = 2;
@@ -134,7 +134,7 @@ fn map_anonymous(process: &mut Process, address: u64, size: u64, flags: u64, rig
     Ok(start)
 }
 
-/// Whether a mapping of the file is fresh memory.
+/// Returns true if a mapping of the file is fresh memory.
 fn is_zero_device(process: &mut Process, file: &OpenFile) -> Result<bool, Errno> {
     const ZERO_DEVICE: u64 = 0x105;
     let is_device = file.mode & S_IFMT == S_IFCHR && !file.is_null;
@@ -153,7 +153,7 @@ fn shared_file(file: &OpenFile, size: u64, offset: u64, rights: Rights) -> Resul
     }
 }
 
-/// What Linux asks of a file's descriptor.
+/// Checks that a file was opened in a way that allows the mapping.
 fn check_file(file: &OpenFile, rights: Rights, flags: u64) -> Result<(), Errno> {
     if !file.can_read() {
         return Err(EACCES);

@@ -18,7 +18,7 @@ fn check_may_lock(process: &Process) -> Result<(), Errno> {
     if process.limits.locked() != 0 || process.identity.may(MEMORY_LOCKS) { Ok(()) } else { Err(EPERM) }
 }
 
-/// Whether so much may be locked in all.
+/// Returns true if the process may lock `bytes` in all.
 fn may_lock(process: &Process, bytes: u64) -> bool {
     bytes <= process.limits.locked() || process.identity.may(MEMORY_LOCKS)
 }

@@ -10,7 +10,7 @@ use nacre_abi::Rights;
 use nacre_proto::flags::{ASK_MEMORY, ASK_MEMORY_SET};
 use nacre_sys::SpanMut;
 
-/// Most bytes of memory that one question is about.
+/// Maximum number of bytes of memory in one query.
 pub const MOST: u64 = 4096;
 
 /// Moves bytes between a process and this one, from `[there, here]`; how many.

@@ -33,18 +33,18 @@ use nacre_proto::flags::BEGIN_PROGRAM;
 use nacre_proto::process;
 use nacre_sys::{OwnedReference, Reference};
 
-/// Longest argument, with its final zero.
+/// Maximum size of an argument with its final zero.
 const LONGEST: u64 = 128 << 10;
-/// Most bytes of all arguments and the environment, with their addresses.
+/// Maximum size of all arguments and the environment, with their addresses.
 const MOST: u64 = 2 << 20;
-/// Most bytes of a command that the manager is told.
+/// Maximum size of the command that the manager is told.
 const MOST_NAMES: usize = 1040;
 /// Bytes of the stack that a program starts with, beside its arguments: it grows.
 const STACK: u64 = 64 << 10;
 /// Scripts whose interpreters are scripts, at most.
 const DEPTH: usize = 5;
 
-/// What is to be run.
+/// Program to run, with its arguments.
 struct Command {
     path: Vec<u8>,
     arguments: Vec<Vec<u8>>,
@@ -186,7 +186,7 @@ fn execute_at(process: &mut Process, frame: &mut Frame, directory: u64, path: u6
     run(process, frame, command, called)
 }
 
-/// What a path names: a file, the process's own program, or one of its descriptors.
+/// Resolves the path of an exec: to a file, the process's own program, or one of its descriptors.
 fn named(process: &mut Process, descriptor: u64, path: &'static [u8], flags: u64) -> Result<Command, Errno> {
     let own = if path.is_empty() { Some(Ok(descriptor)) } else { own_descriptor(path) };
     let (path, directory) = match own {
@@ -286,7 +286,7 @@ fn run(process: &mut Process, frame: &mut Frame, mut command: Command, called: [
     Err(ELOOP)
 }
 
-/// What came of an attempt that nothing refused.
+/// Result of an attempt that was not refused.
 pub enum Outcome {
     /// The answer of the call.
     Done(Answer),
@@ -346,7 +346,7 @@ fn why_not_found(directory: Reference, path: &[u8]) -> Errno {
     nacre_proto::directory::status_at(directory, 0, path, &mut status).err().unwrap_or(ENOENT)
 }
 
-/// What a thread is called that runs the program at `path`.
+/// Returns the name of a thread that runs the program at `path`.
 fn name(path: &[u8]) -> [u8; 16] {
     let last = path.rsplit(|byte| *byte == b'/').next().unwrap_or(path);
     let mut name = [0; 16];
@@ -355,7 +355,7 @@ fn name(path: &[u8]) -> [u8; 16] {
     name
 }
 
-/// What the manager is told of a program: its name, and its command.
+/// Returns the name and the command of a program, as the manager stores them.
 fn names(name: &[u8; 16], arguments: &[Vec<u8>]) -> Vec<u8> {
     let size = name.iter().position(|byte| *byte == 0).unwrap_or(name.len());
     let mut names: Vec<u8> = [&name[..size]].into_iter().chain(slices(arguments)).flat_map(|word| word.iter().copied().chain([0])).collect();

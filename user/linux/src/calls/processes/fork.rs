@@ -51,22 +51,22 @@ const KNOWN: u64 = SIGNAL
     | CLONE_CHILD_SETTID;
 const SIGCHLD: u64 = 17;
 
-/// What `clone` is asked for.
+/// Arguments of `clone`.
 #[derive(Clone, Copy, Default)]
 pub struct Request {
     /// The `CLONE_` flags.
     pub flags: u64,
     /// The signal that its end gives.
     pub exit_signal: u64,
-    /// Where its stack starts; 0: where the caller's is.
+    /// Initial stack pointer of the child, or 0 for the caller's.
     pub stack: u64,
-    /// Where the caller finds a descriptor of it.
+    /// Address for a descriptor of the child in the caller's memory.
     pub descriptor: u64,
-    /// Where the caller finds its number.
+    /// Address for the child's number in the caller's memory.
     pub parent_number: u64,
-    /// Where it finds its number, and 0 is written at its end.
+    /// Address in the child's memory: its number is written there at the start, and 0 at its end.
     pub child_number: u64,
-    /// Its thread pointer.
+    /// Thread pointer of the child.
     pub pointer: u64,
 }
 
@@ -213,7 +213,7 @@ pub struct PreparedEnvironment {
     space: OwnedReference,
     thread: OwnedReference,
     visited: u64,
-    /// Whether its program is one of ours.
+    /// Set if the program is native.
     pub is_native: bool,
 }
 

@@ -26,7 +26,7 @@ const CLONE_PARENT_SETTID: u64 = 0x10_0000;
 const CLONE_CHILD_CLEARTID: u64 = 0x20_0000;
 const CLONE_CHILD_SETTID: u64 = 0x100_0000;
 
-/// What a new thread starts with.
+/// Initial state of a new thread.
 struct Request {
     flags: u64,
     stack: u64,

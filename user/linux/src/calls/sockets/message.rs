@@ -18,16 +18,16 @@ use alloc::vec;
 use alloc::vec::Vec;
 use nacre_abi::Rights;
 
-/// Most bytes of a call.
+/// Maximum number of bytes of a call.
 const MOST: u64 = 0x7fff_f000;
 /// Bytes of a `struct mmsghdr`, and most of them in a call.
 const SEVERAL: u64 = 64;
 const MOST_SEVERAL: u64 = 1024;
-/// Most bytes that are received at once into several pieces.
+/// Maximum number of bytes that one call receives into several pieces.
 const MOST_GATHERED: u64 = 1 << 20;
-/// Most bytes beside a message.
+/// Maximum number of control bytes of a message.
 const MOST_CONTROL: u64 = 20480;
-/// Where in a `struct msghdr` the size of the control bytes, and the flags, stand.
+/// Offsets of the control bytes' size and of the flags in a `struct msghdr`.
 const CONTROL_SIZE: u64 = 40;
 const FLAGS: u64 = 48;
 

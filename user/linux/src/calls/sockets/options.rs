@@ -18,7 +18,7 @@ use alloc::vec::Vec;
 use nacre_proto::channel;
 use nacre_proto::flags::{MSG_CREDENTIALS, MSG_DONTWAIT};
 
-/// What buffers hold at first, at least and at most.
+/// Buffer sizes in bytes: default, minimum and maximum.
 const BUFFER: u32 = 212_992;
 const LEAST_BUFFERS: [u32; 2] = [4608, 2304];
 
@@ -57,7 +57,7 @@ fn value(file: &OpenFile, socket: Socket, (level, option): (u32, u32)) -> Result
     Ok(number.to_le_bytes().to_vec())
 }
 
-/// Whose the other end is: nobody's if there is none.
+/// Returns the credentials of the peer, or nobody's if there is none.
 fn peer(target: nacre_sys::Reference) -> Vec<u8> {
     let words = channel::credentials(target).map_or([0, u32::MAX, u32::MAX], |peer| [peer.pid as u32, peer.uid as u32, peer.gid as u32]);
     words.iter().flat_map(|word| word.to_le_bytes()).collect()

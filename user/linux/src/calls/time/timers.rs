@@ -13,7 +13,7 @@ use crate::operations::due_timers::{self, SIGALRM};
 use crate::process::Process;
 use crate::state::timers::{Effect, Posix, Timer};
 
-/// Most timers of `timer_create`.
+/// Maximum number of timers of `timer_create`.
 const MOST: usize = 1024;
 const TIMER_ABSTIME: u64 = 1;
 
@@ -43,7 +43,7 @@ pub fn alarm(process: &mut Process, frame: &mut Frame) -> Answer {
     Ok(if left != 0 { rounded.max(1) } else { 0 })
 }
 
-/// Which of the timers of used time it is; `None`: the real one.
+/// Returns the index of a CPU-time timer, or `None` for the real-time one.
 fn which_used(which: u64) -> Result<Option<usize>, Errno> {
     match which as u32 {
         0 => Ok(None),
@@ -97,7 +97,7 @@ pub fn setitimer(process: &mut Process, frame: &mut Frame) -> Answer {
     Ok(0)
 }
 
-/// What a `sigevent` asks for; without one `SIGALRM` with the timer's number.
+/// Returns the effect that a `sigevent` asks for. The default is `SIGALRM` with the timer's number.
 fn effect(process: &Process, address: u64, identifier: u64) -> Result<Effect, Errno> {
     const SIGEV_SIGNAL: u64 = 0;
     const SIGEV_NONE: u64 = 1;

@@ -17,15 +17,15 @@ use nacre_sys::Reference;
 
 /// Commands of `fcntl`.
 pub const F_SETOWN: u32 = 8;
-/// See above.
+/// Command of `fcntl` that returns the owner.
 pub const F_GETOWN: u32 = 9;
-/// See above.
+/// Command of `fcntl` that sets the signal.
 pub const F_SETSIG: u32 = 10;
-/// See above.
+/// Command of `fcntl` that returns the signal.
 pub const F_GETSIG: u32 = 11;
-/// See above.
+/// Command of `fcntl` that sets the owner: a thread, process or group.
 pub const F_SETOWN_EX: u32 = 15;
-/// See above.
+/// Command of `fcntl` that returns the owner and its kind.
 pub const F_GETOWN_EX: u32 = 16;
 const OWNER_PROCESS: u32 = 1;
 const OWNER_GROUP: u32 = 2;
@@ -77,7 +77,7 @@ fn check_owner(process: &mut Process, owner: i32) -> Result<(), Errno> {
     sent.map(drop).map_err(|error| if error == ESRCH { ESRCH } else { error })
 }
 
-/// From now on a file's owner is told of its events.
+/// Begins to send signals to a file's owner on events.
 pub fn tell_owner(process: &mut Process, file: &Rc<OpenFile>) -> Answer {
     if file.is_channel() {
         process.told.retain(|other| other.strong_count() != 0 && other.as_ptr() != Rc::as_ptr(file));

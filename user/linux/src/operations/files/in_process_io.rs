@@ -85,7 +85,7 @@ pub fn write_local(process: &mut Process, file: &RefCell<Local>, from: &[u8]) ->
     Ok(8)
 }
 
-/// Whether there are timers that are files.
+/// Returns true if any timers are files.
 pub fn has_file_timers(process: &Process) -> bool {
     !process.file_timers.is_empty()
 }

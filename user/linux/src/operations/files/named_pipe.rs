@@ -12,7 +12,7 @@ use nacre_proto::structures::Status;
 use nacre_sys::{Reference, SpanMut, Vacant};
 use nacre_sys::ipc::{Buffers, Message};
 
-/// What a pipe or a socket is found by whose file this is.
+/// Returns the key of the pipe or socket whose file this is.
 pub fn key(file: &Status) -> alloc::vec::Vec<u8> {
     let mut key = b"/".to_vec();
     key.extend(file.device.to_le_bytes());

@@ -17,7 +17,7 @@ use core::cell::RefCell;
 use nacre_proto::process as manager;
 use nacre_sys::Reference;
 
-/// One of a process.
+/// Makes the open file of a pidfd.
 pub fn open_file(pid: u64, flags: u32) -> OpenFile {
     OpenFile::new(Kind::Local(RefCell::new(Local::Process(pid))), 0o600, O_RDWR | flags & O_NONBLOCK)
 }
@@ -28,7 +28,7 @@ pub fn of_descriptor(process: &Process, descriptor: u64) -> Result<(u64, bool), 
     file.process().map(|pid| (pid, file.is_nonblocking())).ok_or(EBADF)
 }
 
-/// Whether a process has ended.
+/// Returns true if the process has ended.
 pub fn has_ended(pid: u64) -> bool {
     manager::list(Reference::PARENT, pid, &mut [0; 64]).map_or(true, |found| found.pid != pid || found.state == u64::from(b'Z'))
 }

@@ -22,7 +22,7 @@ pub const MILLISECOND: u64 = 1_000_000;
 /// A wait without a limit.
 pub const FOR_EVER: u64 = u64::MAX;
 
-/// Which of `events`, and of those that are told in any case, an open file has.
+/// Returns which of `events` an open file has, and of those that are always reported.
 pub fn ready(process: &mut Process, open: &OpenFile, events: u64) -> u64 {
     if let Kind::Local(local) = &open.kind
         && !open.is_remote()
@@ -45,7 +45,7 @@ pub fn ready(process: &mut Process, open: &OpenFile, events: u64) -> u64 {
     }
 }
 
-/// What came of watching files.
+/// Result of watching files.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Watched {
     /// The agent will hear of each of them.
@@ -55,9 +55,9 @@ pub struct Watched {
 }
 
 impl Watched {
-    /// Nothing needs to be heard of.
+    /// Result that needs no notification.
     pub const NOTHING: Watched = Watched { is_complete: true, is_ready: false };
-    /// Nobody will tell.
+    /// Result for a file whose server sends no notification.
     pub const UNKNOWN: Watched = Watched { is_complete: false, is_ready: false };
 
     /// Both.
@@ -83,7 +83,7 @@ pub fn watch_with(process: &mut Process, open: &OpenFile, events: u64, ask: impl
     Watched { is_complete: true, is_ready }
 }
 
-/// Whether anything in a set is ready.
+/// Returns true if any file of an epoll set is ready.
 pub fn any_ready(process: &mut Process, local: &RefCell<Local>) -> bool {
     let entries = with_set(local, |set| set.entries.clone()).unwrap_or_default();
     entries.iter().any(|entry| entry.file.upgrade().is_some_and(|file| ready(process, &file, (entry.wanted & !FLAGS) | ALWAYS) != 0))
@@ -118,7 +118,7 @@ fn watch_entry(process: &mut Process, entry: &Entry) -> Watched {
     })
 }
 
-/// Which events a file inside the process has.
+/// Returns the events of a file inside the process.
 pub fn local_events(process: &mut Process, file: &RefCell<Local>) -> u64 {
     let set = match &mut *file.borrow_mut() {
         Local::Counter(counter) => return counter.events(),
@@ -218,7 +218,7 @@ pub fn with_set<R>(local: &RefCell<Local>, work: impl FnOnce(&mut Set) -> R) -> 
     }
 }
 
-/// Which events a file of a set has, and which of them are to be told of.
+/// Returns the events of a file in an epoll set, and those of them to report.
 pub fn look(process: &mut Process, file: &OpenFile, entry: &mut Entry) -> (u64, u64) {
     let wanted = entry.wanted & !FLAGS;
     if entry.wanted & EDGE != 0

@@ -19,7 +19,7 @@ use nacre_sys::ipc::{Buffers, Message};
 /// Bytes of an answer that are not data.
 const BESIDES: usize = 4096;
 
-/// Whether a signal can cut off a call on this file.
+/// Returns true if a signal can interrupt a call on this file.
 pub fn is_cut_off(process: &Process, file: &OpenFile) -> bool {
     process.agent.is_some() && process.lock.is_some() && !file.is_regular() && !file.is_mailbox()
 }
@@ -35,8 +35,8 @@ pub fn await_turn<T>(process: &mut Process, file: &OpenFile, event: u64, mut att
     }
 }
 
-/// Whether a file that is no channel has the event, and its server can say so; while it has not,
-/// this waits.
+/// Waits until a file that is no channel has the event. Returns false if its server does not
+/// support that.
 fn await_event(process: &mut Process, file: &OpenFile, target: Reference, event: u64) -> Result<bool, Errno> {
     if file.is_nonblocking() {
         return Ok(true);

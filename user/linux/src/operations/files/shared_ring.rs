@@ -24,14 +24,14 @@ use nacre_proto::flags::{WAY_IN, WAY_OUT};
 use nacre_sys::Code;
 use nacre_sys::ring::{self, LEFT, Ring, Side};
 
-/// After so many times more it is asked for again.
+/// Number of further tries after which a ring is asked for again.
 const AGAIN: u32 = 8;
 
-/// What came of a try.
+/// Result of a try.
 enum Tried {
-    /// So many bytes.
+    /// Transferred this many bytes.
     Done(usize),
-    /// It has to wait.
+    /// Blocked: the caller has to wait.
     Waits,
     /// Messages are to do it.
     ByMessage,

@@ -11,7 +11,7 @@ use crate::state::files::terminal_name::{Name, name};
 use alloc::vec::Vec;
 use nacre_sys::Reference;
 
-/// It.
+/// File or other object whose attributes a call reads or sets.
 pub enum Subject {
     /// An open file.
     Descriptor(u64),
@@ -21,7 +21,7 @@ pub enum Subject {
     Path(Reference, Vec<u8>),
 }
 
-/// What is meant by the path at `address`, used with a descriptor and `AT_` flags.
+/// Resolves the path at `address`, used with a descriptor and `AT_` flags.
 pub fn subject(process: &mut Process, descriptor: u64, address: u64, flags: u64) -> Result<Subject, Errno> {
     let path = process.memory.path(address)?;
     let follow = flags & AT_SYMLINK_NOFOLLOW == 0;
@@ -51,7 +51,7 @@ pub fn subject(process: &mut Process, descriptor: u64, address: u64, flags: u64)
     }
 }
 
-/// The same of an open file, or of the current directory.
+/// Returns the target of an open file, or of the current directory.
 fn open_subject(process: &mut Process, descriptor: u64) -> Result<Subject, Errno> {
     if descriptor as u32 == CURRENT as u32 {
         return Ok(Subject::Path(process.current_directory()?, Vec::from(b".")));

@@ -22,21 +22,21 @@ const CACHED: u64 = 32;
 const EXDEV: Errno = Errno::EXDEV;
 const S_IFDIR: u64 = 0o040000;
 
-/// What a path may not do.
+/// Restrictions of `openat2` on the resolution of a path.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Rules(u64);
 
-/// Where a path leads.
+/// Result of resolving a path.
 pub enum Resolved {
-    /// To something of the library's own, by the path as it is.
+    /// Path to something of the library's own, unchanged.
     AsItIs,
     /// There, from the same directory, without links; whether that must be a directory.
     At(Vec<u8>, bool),
 }
 
 impl Rules {
-    /// From the word of a call. Nothing is known here without asking a server: who wants only what
-    /// is gets `EAGAIN`.
+    /// Decodes the rules of a call. Here every look-up asks a server, so a caller that accepts
+    /// cached results only gets `EAGAIN`.
     pub fn of(word: u64) -> Result<Rules, Errno> {
         match word {
             word if word & !(NO_OTHERS | NO_MAGIC | NO_LINKS | BENEATH | IN_ROOT | CACHED) != 0 || word & BENEATH != 0 && word & IN_ROOT != 0 => Err(EINVAL),
@@ -49,7 +49,7 @@ impl Rules {
         self.0 & rules != 0
     }
 
-    /// What is said of a link that is no link of a file's.
+    /// Checks that the rules allow a magic link.
     fn check_magic(self) -> Result<(), Errno> {
         match self {
             rules if rules.have(NO_MAGIC | NO_LINKS) => Err(ELOOP),
@@ -78,7 +78,7 @@ fn back(done: &[u8], rules: Rules) -> Option<Vec<u8>> {
 }
 
 impl Process {
-    /// Where a path leads by these rules, if a link at its end is followed or is not.
+    /// Resolves a path by these rules. `follow`: a link at its end is followed.
     pub fn resolve(&mut self, descriptor: u64, path: &[u8], follow: bool, rules: Rules) -> Result<Resolved, Errno> {
         let is_scoped = rules.have(BENEATH | IN_ROOT);
         if path.starts_with(b"/") && rules.have(BENEATH) {

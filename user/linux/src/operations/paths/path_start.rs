@@ -49,7 +49,7 @@ pub fn own_descriptor(path: &[u8]) -> Option<Result<u64, Errno>> {
     Some(number.map(u64::from).ok_or(ENOENT))
 }
 
-/// Whether a path means the file that the program was loaded from.
+/// Returns true if a path names the file that the program was loaded from.
 pub fn is_own_executable(path: &[u8]) -> bool {
     path == b"/proc/self/exe"
 }

@@ -10,7 +10,7 @@ use nacre_proto::{directory, file};
 use nacre_proto::structures::Status;
 use nacre_sys::Reference;
 
-/// Most symbolic links on the way.
+/// Maximum number of symbolic links in a path.
 const MOST_LINKS: u32 = 40;
 
 /// The status of what a path leads to from a directory, or of a link at its end.
@@ -26,18 +26,18 @@ pub fn look(from: Reference, path: &[u8]) -> Result<Status, Errno> {
 
 /// A walk along a path, one name after the other.
 pub struct Walk {
-    /// Where it has started, or the root.
+    /// Starting directory, or the root.
     pub from: Reference,
-    /// What has been walked.
+    /// Path that has been walked.
     pub done: Vec<u8>,
-    /// What is still to be walked, the next name last.
+    /// Names still to walk, the next one last.
     pub rest: Vec<Vec<u8>>,
     /// Links on the way.
     pub links: u32,
 }
 
 impl Walk {
-    /// What is to be walked first from here.
+    /// Inserts a path before the names that are left.
     pub fn push(&mut self, path: &[u8]) {
         let names = path.split(|byte| *byte == b'/').filter(|name| !name.is_empty() && *name != b".");
         let at = self.rest.len();
@@ -45,7 +45,7 @@ impl Walk {
         self.rest[at..].reverse();
     }
 
-    /// What was walked, and one name more.
+    /// Returns the walked path with one more name.
     pub fn with(&self, name: &[u8]) -> Vec<u8> {
         let mut path = self.done.clone();
         if path.last().is_some_and(|byte| *byte != b'/') {

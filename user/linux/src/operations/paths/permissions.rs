@@ -15,11 +15,11 @@ use nacre_proto::directory;
 use nacre_proto::structures::Status;
 use nacre_sys::Reference;
 
-/// To read, to write, to execute or search; as in a mode's last digit.
+/// Read access, as in a mode's last digit.
 pub const READ: u64 = 4;
-/// See above.
+/// Write access.
 pub const WRITE: u64 = 2;
-/// See above.
+/// Execute or search access.
 pub const EXECUTE: u64 = 1;
 /// The kind of a file, in its mode.
 pub const S_IFMT: u64 = 0o170000;
@@ -31,14 +31,14 @@ const SET_USER: u64 = 0o4000;
 const STICKY: u64 = 0o1000;
 const SET_GROUP: u64 = 0o2000;
 
-/// Whose access is judged: the user and the group.
+/// User and group whose access is judged.
 pub type Who = [u32; 2];
 
-/// What a path leads to, as far as modes let the user look.
+/// File that a path leads to, as far as modes let the user look.
 pub struct Found {
     /// The directory that the last name is in.
     pub parent: Status,
-    /// What has that name, if anything.
+    /// Status of the file, if it exists.
     pub file: Option<Status>,
 }
 
@@ -57,7 +57,7 @@ fn digit(status: &Status, [user, group]: Who, groups: &[u32]) -> u64 {
 }
 
 impl Process {
-    /// Whether the user may use a file so.
+    /// Returns true if modes allow the access to the user.
     pub fn allows(&self, status: &Status, wanted: u64, who: Who) -> bool {
         let missing = wanted & !digit(status, who, &self.identity.groups);
         let has = |capability| self.identity.capabilities.has(capability);
@@ -76,8 +76,7 @@ impl Process {
     }
 }
 
-/// Whether modes say anything to this process: not to the superuser, whose files are his as they
-/// are made.
+/// Returns true if modes restrict this process. They do not restrict the superuser.
 pub fn minds_modes(process: &Process) -> bool {
     !process.identity.capabilities.has(FILES) || process.identity.of_files != [0; 2]
 }
@@ -124,7 +123,7 @@ pub fn walk_as(process: &mut Process, from: Reference, path: &[u8], follow: bool
     }
 }
 
-/// What a place is to the user, if modes say anything to him.
+/// Checks the way to a place and returns what is there, if modes restrict this process.
 pub fn judge(process: &mut Process, place: Place<'_>, follow: bool) -> Result<Option<Found>, Errno> {
     if !minds_modes(process) {
         return Ok(None);
@@ -141,8 +140,8 @@ pub fn check_place(process: &mut Process, place: Place<'_>, follow: bool, wanted
     }
 }
 
-/// Whether the user may give or take a name in the directory that the place is in. A name that is
-/// there already is for the server to refuse.
+/// Checks that the user may make or remove a name in the directory of the place. The server refuses
+/// a name that exists.
 pub fn check_new_name(process: &mut Process, place: Place<'_>) -> Result<Option<Status>, Errno> {
     match judge(process, place, false)? {
         Some(Found { parent, file: None }) => check_mode(process, &parent, WRITE | EXECUTE).map(|()| Some(parent)),
@@ -159,7 +158,7 @@ pub fn check_linked(process: &mut Process, place: Place<'_>, follow: bool) -> Re
     if may { Ok(()) } else { Err(EPERM) }
 }
 
-/// Whether the user may take a name away: in a directory such as `/tmp` his own ones.
+/// Checks that the user may remove a name. In a sticky directory such as `/tmp` these are his own.
 pub fn check_old_name(process: &mut Process, place: Place<'_>) -> Result<(), Errno> {
     let Some(Found { parent, file: Some(file) }) = judge(process, place, false)? else { return Ok(()) };
     check_mode(process, &parent, WRITE | EXECUTE)?;
@@ -167,17 +166,17 @@ pub fn check_old_name(process: &mut Process, place: Place<'_>) -> Result<(), Err
     if is_others { Err(EPERM) } else { Ok(()) }
 }
 
-/// Whether the user may do what a file's owner may.
+/// Returns true if the user may do what the file's owner may.
 pub fn owns(process: &Process, status: &Status) -> bool {
     status.uid == u64::from(process.identity.of_files[0]) || process.identity.capabilities.has(FILE_OWNER)
 }
 
-/// Whether the user belongs to a group.
+/// Returns true if the user belongs to a group.
 pub fn is_in(process: &Process, group: u64) -> bool {
     group == u64::from(process.identity.of_files[1]) || process.identity.groups.iter().any(|other| u64::from(*other) == group)
 }
 
-/// Whose something new in a directory is.
+/// Returns user and group of a new file in a directory.
 pub fn owner_in(process: &Process, parent: &Status) -> [u64; 2] {
     let [user, group] = process.identity.of_files.map(u64::from);
     [user, if parent.mode & SET_GROUP != 0 { parent.gid } else { group }]

@@ -35,7 +35,7 @@ pub fn answer_shown(process: &mut Process, asked: &visit::Reply, path: &[u8]) ->
     }
 }
 
-/// What a path below the own folder means; no other process is asked for that.
+/// Resolves a path below the process's own folder without asking another process.
 fn own_node(process: &mut Process, path: &[u8]) -> Result<Node, Errno> {
     let own = alloc::format!("/proc/{}/", process.pid());
     if path.len() > PATH || !path.starts_with(own.as_bytes()) || path.windows(2).any(|pair| pair == b"..") {

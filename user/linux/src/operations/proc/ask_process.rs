@@ -10,19 +10,20 @@ use alloc::vec::Vec;
 use nacre_proto::flags::{ASK_LINK, ASK_NUMBERS, ASK_TEXT};
 use nacre_proto::structures::Status;
 
-/// Most bytes of an answer: as many as the manager takes.
+/// Maximum size of an answer: as many bytes as the manager takes.
 pub const MOST: usize = 4096;
-/// Most bytes of a text, and most numbers.
+/// Maximum size of a text in bytes, and maximum number of numbers.
 const LONGEST: usize = 1 << 20;
-/// Longest path that is asked about.
+/// Maximum length of a path in a question.
 pub const PATH: usize = 128;
-/// How long a process has to answer. One that was stopped in the middle of a call does not.
+/// Time that a process has to answer, in nanoseconds. A process that was stopped in the middle of a
+/// call does not answer.
 const LIMIT: u64 = 200_000_000;
 /// Facts that everybody may read.
 const OPEN_FACTS: [&str; 14] =
     ["cgroup", "cmdline", "comm", "limits", "mountinfo", "mounts", "oom_adj", "oom_score", "oom_score_adj", "sched", "stat", "statm", "status", "wchan"];
 
-/// Whether a node is of a process, and anybody may know of it.
+/// Returns true if a node belongs to a process and is readable by every user.
 pub fn is_open(node: Node) -> bool {
     match node {
         Node::Fact(_, _, name) => OPEN_FACTS.contains(&name),
@@ -43,7 +44,7 @@ fn numbers(bytes: &[u8], lowest: u64) -> Vec<u64> {
     .collect()
 }
 
-/// What is said of a process that does not tell.
+/// Translates the error of a process that does not answer.
 fn told(error: Errno) -> Errno {
     if matches!(error, ERESTART | ENOENT) { error } else { EACCES }
 }
@@ -56,8 +57,7 @@ pub fn numbers_in(process: &mut Process, folder: Node) -> Result<Vec<u64>, Errno
     numbers_of_other(process, folder).map_err(told)
 }
 
-/// What a descriptor of another process is, as its link says; an absolute path is for others to
-/// look at.
+/// Returns the status of a descriptor of another process, or the absolute path to look at.
 pub fn status_of_other(process: &mut Process, node: Node) -> Result<Result<Status, Vec<u8>>, Errno> {
     let link = link_of_other(process, node)?;
     let kinds: [(&[u8], u64); 2] = [(b"pipe:[", 0o010_600), (b"socket:[", 0o140_777)];
@@ -80,8 +80,8 @@ fn ask_shown(process: &mut Process, question: u64, node: Node, first: u64) -> Re
     Ok(bytes)
 }
 
-/// What a file of a process says. Of another one that does not answer there is what the manager
-/// knows.
+/// Returns the contents of a process's file. If another process does not answer, they are what the
+/// manager knows.
 pub fn text_of_fact(process: &mut Process, node: Node) -> Result<Option<Vec<u8>>, Errno> {
     if node.process() == Some(process.pid()) {
         return Ok(None);
@@ -94,7 +94,7 @@ pub fn text_of_fact(process: &mut Process, node: Node) -> Result<Option<Vec<u8>>
     }
 }
 
-/// What a file of another process's says.
+/// Asks another process for the contents of a file.
 fn text_of_other(process: &mut Process, node: Node) -> Result<Vec<u8>, Errno> {
     let mut text = Vec::new();
     while text.len() < LONGEST {
@@ -109,7 +109,7 @@ fn text_of_other(process: &mut Process, node: Node) -> Result<Vec<u8>, Errno> {
     Ok(text)
 }
 
-/// Where a link of another process's leads.
+/// Asks another process for the target of a link.
 pub fn link_of_other(process: &mut Process, node: Node) -> Result<Vec<u8>, Errno> {
     let path = ask_shown(process, ASK_LINK, node, 0).map_err(told)?;
     if path.is_empty() || path.contains(&0) { Err(EACCES) } else { Ok(path) }
@@ -129,7 +129,7 @@ fn numbers_of_other(process: &mut Process, node: Node) -> Result<Vec<u64>, Errno
     Ok(all)
 }
 
-/// Whether a number is in a folder of another process.
+/// Checks that a folder of another process has this number.
 pub fn has_other(process: &mut Process, folder: Node, number: u64) -> Result<(), Errno> {
     let bytes = ask_shown(process, ASK_NUMBERS, folder, number).map_err(told)?;
     if numbers(&bytes, number).first() == Some(&number) { Ok(()) } else { Err(ENOENT) }

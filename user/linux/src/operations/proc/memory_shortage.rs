@@ -9,7 +9,7 @@ use crate::state::files::proc_node::Node;
 use alloc::format;
 use alloc::string::String;
 
-/// Most bytes of a number that Linux looks at.
+/// Maximum length of a number that Linux accepts.
 const LONGEST: usize = 12;
 /// Lowest and highest value.
 const SCORES: [i64; 2] = [-1000, 1000];

@@ -84,18 +84,18 @@ pub fn seek(file: &OpenFile, offset: u64, whence: u64) -> Option<Answer> {
     Some(Ok(position))
 }
 
-/// What became of opening a path in `/proc`.
+/// Result of opening a path in `/proc`.
 pub enum Opened {
-    /// It is open.
+    /// File that is open now.
     Here(u64),
-    /// It is another name of a descriptor.
+    /// Name of a descriptor.
     Descriptor(u64),
-    /// It leads to this path elsewhere.
+    /// Link to this path outside of `/proc`.
     Outside(Vec<u8>),
 }
 
 impl Shown {
-    /// One that was opened, or is taken over, at a position.
+    /// Makes the open file of a node at a position.
     pub fn open(node: Node, position: u64, flags: u32) -> OpenFile {
         let mode = if node.is_folder() { S_IFDIR | 0o555 } else { S_IFREG | node.mode() as u32 & 0o777 };
         OpenFile::new(Kind::Local(RefCell::new(Local::Shown(Shown { node, position, text: Vec::new() }))), mode, flags)

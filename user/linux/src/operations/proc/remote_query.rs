@@ -54,8 +54,8 @@ pub fn ask_file(process: &mut Process, pid: u64, descriptor: u64) -> Result<Open
     Ok(open_file(slot.occupied(), &received.words[0].to_le_bytes()))
 }
 
-/// Who may look into the process: whom it belongs to, unless it can do more or is not to be looked
-/// at, and the privileged.
+/// Checks that the caller may look into the process. Its own user may, unless the process has more
+/// capabilities or is not dumpable. Privileged users may.
 pub fn check_looked_at(process: &Process, asked: &visit::Reply) -> Result<(), Errno> {
     let owner = Owner::of(asked.question, asked.owner);
     let may_more = process.identity.capabilities.permitted() & !asked.third != 0;
@@ -73,7 +73,7 @@ pub fn question(process: &Process, question: u64, [first, second, third]: [u64; 
 /// Without a limit that is set.
 const NO_LIMIT: [u64; 2] = [0; 2];
 
-/// Who asks.
+/// User and group of a process that asks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Owner {
     pub user: u32,
@@ -86,13 +86,14 @@ impl Owner {
         Owner { user: owner as u32, group: (owner >> 32) as u32, is_privileged: question & ASK_PRIVILEGED != 0 }
     }
 
-    /// Whether all numbers of a process are its own: real, effective and saved user, then group.
+    /// Returns true if all user and group numbers of a process are the owner's: real, effective and
+    /// saved.
     pub fn is_all(self, numbers: [u32; 6]) -> bool {
         numbers[..3] == [self.user; 3] && numbers[3..] == [self.group; 3]
     }
 }
 
-/// What Linux says of a process that was not asked.
+/// Translates an error of the query into the one that Linux returns.
 fn failure(error: Errno) -> Errno {
     match error {
         EINTR => ERESTART,

@@ -16,7 +16,8 @@ use nacre_proto::structures::Status;
 /// Numbers are below this.
 const MOST: u64 = 256;
 
-/// What of the folder a path names: a terminal's number, or what makes new ones.
+/// Returns the terminal number that a path names, or `None` for the multiplexer, if it is in the
+/// folder.
 pub fn named(path: &[u8]) -> Option<Option<u64>> {
     match name(path)? {
         Name::Own => None,
@@ -25,12 +26,12 @@ pub fn named(path: &[u8]) -> Option<Option<u64>> {
     }
 }
 
-/// Whether there are pseudo-terminals at all.
+/// Returns true if pseudo-terminals exist at all.
 pub fn has_terminals(process: &mut Process) -> bool {
     process.services.channels().is_ok()
 }
 
-/// Whether there is one with this number.
+/// Returns true if a terminal with this number exists.
 pub fn has_terminal(process: &mut Process, number: u64) -> bool {
     process.services.channels().is_ok_and(|channels| channel::terminal_facts(channels, number).is_ok())
 }
@@ -42,7 +43,7 @@ pub fn terminal_names(process: &mut Process) -> Vec<(String, u64)> {
     numbers.into_iter().map(|number| (format!("{number}"), mode | 0o620)).chain([(String::from("ptmx"), mode | 0o666)]).collect()
 }
 
-/// What is known of a terminal by its name.
+/// Returns the status of a terminal by its name.
 pub fn terminal_status(process: &mut Process, path: &[u8]) -> Option<Result<Status, Errno>> {
     match name(path)? {
         Name::Own => None,
@@ -51,7 +52,7 @@ pub fn terminal_status(process: &mut Process, path: &[u8]) -> Option<Result<Stat
     }
 }
 
-/// What is known of the terminal with this number.
+/// Returns the status of the terminal with this number.
 pub fn status_of_terminal(process: &mut Process, number: u64) -> Result<Status, Errno> {
     let mut bytes = [0; Status::SIZE];
     channel::terminal_status(process.services.channels()?, number, &mut bytes).map_err(|_| ENOENT)?;

@@ -44,7 +44,7 @@ const MOST_TITLE: u64 = 4096;
 const MOUNTS: &str = "nacre / tmpfs rw,relatime 0 0\nproc /proc proc rw,nosuid,nodev,noexec,relatime 0 0\n";
 const MOUNTINFO: &str = "1 0 0:1 / / rw,relatime - tmpfs nacre rw\n2 1 0:21 / /proc rw,nosuid,nodev,noexec,relatime - proc proc rw\n";
 
-/// What is known of a process.
+/// Facts about a process.
 struct Known {
     pid: u64,
     parent: u64,
@@ -67,7 +67,7 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(&bytes[..end]).into_owned()
 }
 
-/// What a file of `/proc` says now.
+/// Returns the present contents of a file of `/proc`.
 pub fn text_of(process: &mut Process, node: Node) -> Result<Vec<u8>, Errno> {
     match node {
         Node::System(name) => of_system(process, name).map(String::into_bytes),

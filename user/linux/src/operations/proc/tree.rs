@@ -32,15 +32,15 @@ fn normal(from: &[u8], path: &[u8]) -> Vec<Vec<u8>> {
     parts
 }
 
-/// Where the parts of a path lead from: a folder here, and how many of them lead to it.
+/// Returns the folder here from which the rest of a path leads on, and the number of parts that
+/// lead to it.
 fn beginning(parts: &[Vec<u8>]) -> Option<(Node, usize)> {
     let starts_with = |names: &[&[u8]]| parts.len() >= names.len() && parts.iter().zip(names).all(|(part, name)| part == name);
     let all: [(Node, &[&[u8]]); 3] = [(Node::Root, &[b"proc"]), (Node::Processors, &PROCESSORS), (Node::Terminals, &[b"dev", b"pts"])];
     all.into_iter().find(|(_, names)| starts_with(names)).map(|(node, names)| (node, names.len()))
 }
 
-/// Whether a path from the root that no `..` is part of leads elsewhere, as its first name says: so
-/// for most.
+/// Returns true if the first name of a path without `..` leads elsewhere, as in most paths.
 fn is_elsewhere(path: &[u8]) -> bool {
     let mut parts = path.split(|byte| *byte == b'/').filter(|part| !matches!(*part, b"" | b"."));
     let is_here = match parts.next() {
@@ -60,7 +60,7 @@ fn known(names: &[&'static str], part: &[u8]) -> Option<&'static str> {
     names.iter().copied().find(|name| name.as_bytes() == part)
 }
 
-/// What a name means in a folder.
+/// Returns the node with this name in a folder.
 fn child(folder: Node, part: &[u8]) -> Option<Node> {
     match folder {
         Node::Root => in_root(part),
@@ -110,8 +110,8 @@ fn in_process(pid: u64, thread: Option<u64>, part: &[u8]) -> Option<Node> {
     }
 }
 
-/// What `path` means, used with `descriptor`, if it is in `/proc`; a link at its end is followed if
-/// `follow` says so.
+/// Resolves `path`, used with `descriptor`, if it is in `/proc`. `follow`: a link at its end is
+/// followed.
 pub fn in_proc(process: &mut Process, descriptor: u64, path: &[u8], follow: bool) -> Option<Result<Target, Errno>> {
     if path.starts_with(b"/") && is_elsewhere(path) {
         return None;
@@ -184,7 +184,7 @@ fn check(process: &mut Process, node: Node) -> Result<(), Errno> {
     }
 }
 
-/// Where a link here leads.
+/// Returns the target of a link.
 pub fn target_of(process: &mut Process, link: Node) -> Result<Vec<u8>, Errno> {
     let own = process.pid();
     match link {

@@ -17,12 +17,12 @@ const SCM_CREDENTIALS: u32 = 2;
 const HEADER: usize = 16;
 /// Bytes of a `struct ucred`.
 const CREDENTIALS: usize = 12;
-/// Most descriptors of one message.
+/// Maximum number of descriptors in one message.
 const MOST_FILES: usize = 253;
 /// Bytes that say what kind of file a reference is.
 pub const RECORD: usize = 8;
 
-/// What a program sends beside bytes.
+/// Ancillary data that a program sends.
 #[derive(Default)]
 pub struct Outgoing {
     /// Files.
@@ -80,7 +80,7 @@ fn credentials(process: &mut Process, data: &[u8]) -> Result<[u32; 3], Errno> {
     if is_own || effective == 0 { Ok(claimed) } else { Err(EPERM) }
 }
 
-/// What kind of file a reference to it is.
+/// Returns the record that describes a file to the receiver of its reference.
 pub fn record(file: &OpenFile) -> [u8; RECORD] {
     let mut bytes = [0; RECORD];
     bytes[..4].copy_from_slice(&file.mode.to_le_bytes());
@@ -95,7 +95,7 @@ pub fn open_file(reference: OwnedReference, record: &[u8]) -> OpenFile {
     OpenFile::new(Kind::Remote(reference), word(0), word(4) & known)
 }
 
-/// Where a program wants what comes beside the bytes.
+/// Buffer for ancillary data that a program receives.
 pub struct Incoming {
     at: u64,
     room: u64,
@@ -119,7 +119,7 @@ impl Incoming {
         self.room - self.used
     }
 
-    /// How many descriptors fit behind credentials, if those come.
+    /// Returns the number of descriptors that fit, after credentials if those come.
     pub fn files(&self, with_credentials: bool) -> usize {
         let before = if with_credentials { (HEADER + CREDENTIALS).next_multiple_of(8) as u64 } else { 0 };
         let room = self.room.saturating_sub(before);

@@ -4,20 +4,20 @@ use crate::abi::errno::{EINVAL, Errno};
 use crate::process::Process;
 use alloc::vec::Vec;
 
-/// Most pieces that the bytes are in.
+/// Maximum number of pieces of a message's bytes.
 const MOST_PIECES: u64 = 1024;
 
 /// A `struct msghdr`.
 pub struct Header {
-    /// Where the name is, or is to be, and its size.
+    /// Address of the name, and its size.
     pub name: u64,
     /// 0 without a name.
     pub name_size: u64,
-    /// Where the bytes are, or are to be: address and size.
+    /// Pieces of the buffer: address and size.
     pub pieces: Vec<(u64, u64)>,
-    /// What is beside them.
+    /// Address of the control bytes.
     pub control: u64,
-    /// Its size.
+    /// Size of the control bytes.
     pub control_size: u64,
 }
 

@@ -8,26 +8,26 @@ use crate::process::Process;
 use crate::state::files::open_file::OpenFile;
 use crate::state::files::socket_kind::Socket;
 
-/// Whether who sends is told with each message.
+/// Returns true if the socket tells the sender with each message.
 pub fn passes_credentials(file: &OpenFile) -> bool {
     file.options.get().switch(SO_PASSCRED) == Some(1)
 }
 
-/// Whether what is sent and received here is bytes of a stream and no more, and is waited for
-/// without a limit.
+/// Returns true for a stream socket that transfers bytes only and whose waits have no limit.
 pub fn has_bytes_alone(file: &OpenFile) -> bool {
     let options = file.options.get();
     Socket::of(file).is_some_and(|socket| !socket.has_messages()) && !options.has_limits() && options.switch(SO_PASSCRED) == Some(0)
 }
 
-/// What a socket that was accepted has from the one that listens.
+/// Copies to an accepted socket the options that it inherits from the listener.
 pub fn inherit(listener: &OpenFile, accepted: &OpenFile) {
     let mut options = accepted.options.get();
     options.set_switch(SO_PASSCRED, passes_credentials(listener));
     accepted.options.set(options);
 }
 
-/// If waits have a limit: waits for an event within it. `false`: it did not come.
+/// Waits for an event within the socket's limit, if there is one. Returns false if the limit has
+/// passed.
 pub fn wait_if_limited(process: &mut Process, file: &OpenFile, event: u64) -> Result<bool, Errno> {
     let limit = file.options.get().limits[usize::from(event == poll_events::POLLOUT)];
     if limit == 0 || file.is_nonblocking() {
@@ -36,7 +36,7 @@ pub fn wait_if_limited(process: &mut Process, file: &OpenFile, event: u64) -> Re
     readiness::wait_for_one(process, file, event, limit)
 }
 
-/// Whether waits for an event have a limit.
+/// Returns true if waits for an event have a limit.
 pub fn has_limit(file: &OpenFile, event: u64) -> bool {
     file.options.get().limits[usize::from(event == poll_events::POLLOUT)] != 0 && !file.is_nonblocking()
 }

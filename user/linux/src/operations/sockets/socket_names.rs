@@ -22,9 +22,9 @@ use alloc::vec::Vec;
 use nacre_proto::{channel, directory};
 use nacre_proto::flags::{END_OWN, SOCK_DGRAM, SOCK_STREAM};
 
-/// Longest name of a socket.
+/// Maximum length of a socket's name.
 pub const LONGEST: usize = 108;
-/// Longest address that a call takes.
+/// Maximum length of an address in a call.
 const LONGEST_ADDRESS: u64 = 128;
 const S_IFMT: u64 = 0o170000;
 const S_IFSOCK: u64 = 0o140000;
@@ -34,7 +34,7 @@ const PORTS: u16 = 28232;
 /// Ports that are tried before it is said that none is free.
 const TRIES: u16 = 512;
 
-/// Which protocol goes with a kind of socket: none asked for, or the usual one.
+/// Checks that the protocol is 0 or the usual one of the kind of socket.
 pub fn check_protocol(kind: u64, protocol: u64) -> Result<(), Errno> {
     const TCP: u64 = 6;
     const UDP: u64 = 17;
@@ -68,15 +68,15 @@ fn family(bytes: &[u8]) -> Option<u16> {
 
 /// A local address.
 enum Local<'a> {
-    /// None: one is to be chosen.
+    /// Missing name: the service chooses one.
     Unnamed,
     /// A file's.
     Path(&'a [u8]),
-    /// One that is in no directory, with its zero.
+    /// Abstract name, which is in no directory, with its zero.
     Name(&'a [u8]),
 }
 
-/// What a `sockaddr_un` says.
+/// Decodes a `sockaddr_un`.
 fn local(bytes: &[u8]) -> Result<Local<'_>, Errno> {
     if family(bytes) != Some(AF_UNIX) || bytes.len() > 2 + LONGEST {
         return Err(EINVAL);
@@ -98,8 +98,8 @@ fn internet(bytes: &[u8]) -> Result<(u16, [u8; 4]), Errno> {
     Ok((u16::from_be_bytes([*high, *low]), [*a, *b, *c, *d]))
 }
 
-/// What the socket of the file at `path` is found by: the file's number. `ECONNREFUSED`: it is no
-/// socket.
+/// Returns the key of the socket at `path`, which is the file's number. `ECONNREFUSED`: the file is
+/// no socket.
 fn key_of_path(process: &mut Process, path: &[u8]) -> Result<Vec<u8>, Errno> {
     let directory = path_start::directory(process, CURRENT, path)?;
     let found = file_status::of_path(directory, path)?;
@@ -109,7 +109,7 @@ fn key_of_path(process: &mut Process, path: &[u8]) -> Result<Vec<u8>, Errno> {
     Ok(key_of_file(&found))
 }
 
-/// What the socket is found by that a program names to connect or to send to.
+/// Returns the key of the socket that a program names to connect or to send to.
 pub fn key(process: &mut Process, socket: Socket, bytes: &[u8]) -> Result<Vec<u8>, Errno> {
     if socket.family == Family::Internet {
         let (port, address) = internet(bytes)?;
@@ -125,7 +125,8 @@ pub fn key(process: &mut Process, socket: Socket, bytes: &[u8]) -> Result<Vec<u8
     }
 }
 
-/// The same to connect to; a socket of the internet has a name then. Empty: to nobody.
+/// Returns the key of the socket to connect to, and gives an internet socket a name. Empty: the
+/// call dissolves the connection.
 pub fn to_connect(process: &mut Process, file: &OpenFile, socket: Socket, bytes: &[u8]) -> Result<Vec<u8>, Errno> {
     if family(bytes) == Some(AF_UNSPEC) && socket.kind == SOCK_DGRAM {
         return Ok(Vec::new());

@@ -165,17 +165,17 @@ pub fn target(process: &mut Process, socket: Socket, at: u64, size: u64) -> Resu
     if socket.kind == SOCK_DGRAM || socket.kind == SOCK_STREAM && bytes.len() > 2 { socket_names::key(process, socket, &bytes) } else { Ok(Vec::new()) }
 }
 
-/// What came.
+/// Received message.
 #[derive(Default)]
 pub struct Received {
     /// Bytes that are in the buffer now.
     pub count: usize,
-    /// How long the message was.
+    /// Full length of the message in bytes.
     pub total: usize,
     pub from: Vec<u8>,
     pub credentials: [u32; 3],
     pub files: Vec<OpenFile>,
-    /// What is said of all files, those too that have not come yet.
+    /// Records of all files, including those that have not arrived yet.
     records: Vec<u8>,
     pub is_cut: bool,
     /// Something of what is received is still there.
@@ -235,7 +235,7 @@ fn receive_by_messages(process: &mut Process, file: &OpenFile, socket: Socket, i
     }
 }
 
-/// What is left of a message that was received in parts is nobody's.
+/// Discards the rest of a message that was received in parts.
 fn finish(process: &mut Process, file: &OpenFile, socket: Socket, result: Received) -> Result<Received, Errno> {
     if result.has_more {
         let target = file.reference()?;
@@ -300,7 +300,7 @@ fn receive_part(process: &mut Process, file: &OpenFile, into: &mut [u8], (most, 
     Ok(())
 }
 
-/// What a call that receives a message gives.
+/// Returns the result of a call that receives a message.
 pub fn size(socket: Socket, received: &Received, flags: u64) -> u64 {
     let whole = flags & MSG_TRUNC != 0 && socket.has_messages();
     if whole { received.total as u64 } else { received.count as u64 }

@@ -61,7 +61,7 @@ pub fn get_attributes(open: &OpenFile) -> Result<[u8; Attributes::SIZE], Errno> 
     Ok(attributes)
 }
 
-/// Whether a file is a terminal.
+/// Returns true if the file is a terminal.
 pub fn is_terminal(open: &OpenFile) -> bool {
     get_attributes(open).is_ok()
 }

@@ -26,18 +26,19 @@ use nacre_sys::{OwnedReference, Reference, SpanMut};
 use nacre_sys::ipc::{Buffers, Message};
 
 const O_NOCTTY: u32 = 0o400;
-/// What the manager is told of a terminal.
+/// Events of a terminal that the manager is notified of.
 const EVENTS: u64 = TERMINAL_INTERRUPT | TERMINAL_QUIT | TERMINAL_SUSPEND | TERMINAL_HANGUP | TERMINAL_WINDOW;
-/// In attributes: lines, and where the least number of bytes and the limit of time stand.
+/// Canonical mode, and the indices of the minimum number of bytes and of the time limit in the
+/// attributes.
 const CANONICAL: u8 = 2;
 const LOCAL: usize = 12;
 const TIME: usize = 17 + 5;
 const MINIMUM: usize = 17 + 6;
-/// What `VTIME` counts in.
+/// Unit of `VTIME` in nanoseconds.
 const TENTH: u64 = 100_000_000;
-/// How often it is looked whether another byte has come.
+/// Interval between looks for another byte, in nanoseconds.
 const LOOK: u64 = 10_000_000;
-/// Most bytes that are read at a time.
+/// Maximum number of bytes of one read.
 const MOST: usize = PIECE - 4096;
 
 fn restart(error: Errno) -> Errno {
@@ -129,7 +130,7 @@ fn await_keys(process: &mut Process, file: &OpenFile, into: &mut [u8]) -> Result
     }
 }
 
-/// What can be read at once.
+/// Reads the bytes that are there at once.
 fn keys(process: &mut Process, file: &OpenFile, target: Reference, into: &mut [u8]) -> Result<usize, Errno> {
     if file.is_pair() {
         return Ok((channel::receive(target, MSG_DONTWAIT | MSG_BARE, into.len() as u64, 0, 0, &mut *into)?.count as usize).min(into.len()));

@@ -22,7 +22,7 @@ pub struct Descriptors<F = OpenFile> {
 }
 
 impl Descriptors {
-    /// What a program has that was told of no others: its streams.
+    /// Makes the table of a program that was handed no others: its streams.
     pub fn standard() -> Result<Descriptors, Errno> {
         let mut descriptors = Descriptors::new();
         for number in 0..3 {
@@ -49,12 +49,12 @@ impl<F> Descriptors<F> {
         self.slot(descriptor).map(|slot| slot.file.clone())
     }
 
-    /// The same, for a look.
+    /// Returns the file of a descriptor, for reading only.
     pub fn look(&self, descriptor: u64) -> Option<&F> {
         self.slot(descriptor).ok().map(|slot| &*slot.file)
     }
 
-    /// Whether the descriptor is closed by `execve`.
+    /// Returns true if `execve` closes the descriptor.
     pub fn close_on_exec(&self, descriptor: u64) -> Result<bool, Errno> {
         self.slot(descriptor).map(|slot| slot.close_on_exec)
     }
@@ -86,7 +86,7 @@ impl<F> Descriptors<F> {
         free.unwrap_or(self.slots.len().max(from))
     }
 
-    /// Whether none can be had below `limit`.
+    /// Returns true if no descriptor below `limit` is free.
     pub fn is_full(&self, limit: usize) -> bool {
         self.free(0) >= limit
     }

@@ -9,15 +9,15 @@ const BATCH: usize = 8192;
 /// Bytes of a `linux_dirent64` before the name.
 const HEADER: usize = 19;
 
-/// How far a directory has been listed.
+/// Position in the listing of a directory.
 #[derive(Default)]
 pub struct Listing {
     batch: Vec<u8>,
-    /// Where in `batch` the next entry is.
+    /// Index of the next entry in `batch`.
     at: usize,
-    /// Where the server goes on; 0 before the first batch.
+    /// Position at which the server goes on; 0 before the first batch.
     cookie: u64,
-    /// Whether `batch` is the last.
+    /// Set if `batch` is the last one.
     last: bool,
     /// Number of the next entry.
     next: u64,

@@ -12,10 +12,10 @@ pub struct Entry {
     /// Events and flags; no events: it was told of once, which was all that was asked for.
     pub wanted: u64,
     pub data: u64,
-    /// What was told last, and how much the file had been used then.
+    /// Events that were reported last, and the file's count of uses at that time.
     pub told: u64,
     pub used: u32,
-    /// How often something had come then, and gone.
+    /// Counts of arrivals and departures at that time.
     pub changes: [u64; 2],
 }
 

@@ -48,7 +48,7 @@ pub struct FileTimer {
     pub clock: u64,
 }
 
-/// What a file inside the process is.
+/// State of a file inside the process, by kind.
 pub enum Local {
     /// `eventfd`.
     Counter(Counter),

@@ -22,11 +22,11 @@ use nacre_proto::{file, parent};
 use nacre_proto::flags::SHARE_WRITE;
 use nacre_sys::{OwnedReference, Reference};
 
-/// What an open file is.
+/// Kind of an open file.
 pub enum Kind {
     /// A file, directory or device of a server.
     Remote(OwnedReference),
-    /// One of the streams that the program was born with; asked for when it is first used.
+    /// Stream that the program was born with. The library asks for it when it is first used.
     Stream(u64, OnceCell<OwnedReference>),
     /// An end of a pipe inside the process.
     Pipe(End),
@@ -36,38 +36,39 @@ pub enum Kind {
 
 /// An open file.
 pub struct OpenFile {
-    /// What it is.
+    /// Kind of the file.
     pub kind: Kind,
     /// Linux's `st_mode` when it was opened; 0 if that is not known.
     pub mode: u32,
     /// The flags it was opened with, less those that only say how to open.
     pub flags: Cell<u32>,
-    /// How far a directory has been listed.
+    /// Position in the listing of a directory.
     pub listing: RefCell<Listing>,
     /// A thread uses the listing, which is not here meanwhile.
     pub is_listed: Cell<bool>,
-    /// Its contents, if they have been mapped.
+    /// Segment with the contents, if they have been mapped.
     pub contents: OnceCell<Rc<Segment>>,
-    /// The same as memory that changes with them, while it is mapped.
+    /// Segment that follows changes of the contents, while it is mapped.
     pub shared: RefCell<Weak<Segment>>,
     /// A counter that other processes have too: where it is now.
     pub moved: OnceCell<OwnedReference>,
-    /// What is written is gone, and nothing is ever read: nobody needs to be asked.
+    /// Set if the file behaves as `/dev/null`: writes vanish, reads are empty, and no server need
+    /// be asked.
     pub is_null: bool,
     /// The path that it was opened by, and the directory where that starts (none: the root).
     pub opened_by: RefCell<Option<(Option<Rc<OpenFile>>, Vec<u8>)>>,
-    /// How often the process has read or written it.
+    /// Number of reads and writes by the process.
     pub used: Cell<u32>,
-    /// Of a pipe or stream socket: what is shared of it with other processes. It goes behind
-    /// `kind`.
+    /// Rings of a pipe or stream socket that are shared with other processes. They must be dropped
+    /// after `kind`.
     pub sharing: Rings,
-    /// What was set of it, if it is a socket.
+    /// Options of a socket.
     pub options: Cell<Options>,
-    /// Whom its events are told.
+    /// Owner, which gets signals on events.
     pub owner: Cell<Owner>,
-    /// Who is to tell of it.
+    /// Notification bit by which the server reports events.
     pub watch: Cell<Watch>,
-    /// Which terminal it is, once that was asked.
+    /// Terminal that the file is, once the library has asked.
     pub terminal: Cell<Known>,
 }
 
@@ -116,58 +117,58 @@ impl OpenFile {
         self.used.set(self.used.get().wrapping_add(1));
     }
 
-    /// Whether it was opened to read.
+    /// Returns true if the file was opened for reading.
     pub fn can_read(&self) -> bool {
         self.flags.get() & O_ACCESS != O_WRONLY && self.flags.get() & O_PATH == 0
     }
 
-    /// Whether it was opened to write.
+    /// Returns true if the file was opened for writing.
     pub fn can_write(&self) -> bool {
         self.flags.get() & O_ACCESS != 0 && self.flags.get() & O_PATH == 0
     }
 
-    /// Whether calls on it must not wait.
+    /// Returns true if calls on the file must not block.
     pub fn is_nonblocking(&self) -> bool {
         self.flags.get() & O_NONBLOCK != 0
     }
 
-    /// Whether it is a regular file.
+    /// Returns true for a regular file.
     pub fn is_regular(&self) -> bool {
         self.mode & S_IFMT == S_IFREG
     }
 
-    /// Whether a read that got a whole message's bytes is followed by another. Not of a pipe or an
-    /// unknown stream, where that might wait; a terminal never gives so much.
+    /// Returns true if a read that got a full message is followed by another. Pipes and unknown
+    /// streams are excluded, because they might block. A terminal never gives so much.
     pub fn is_read_on(&self) -> bool {
         matches!(self.mode & S_IFMT, S_IFREG | S_IFCHR | S_IFBLK)
     }
 
-    /// Whether it is an end of a pseudo-terminal.
+    /// Returns true for an end of a pseudo-terminal.
     pub fn is_pair(&self) -> bool {
         self.mode & (S_IFMT | PAIR) == S_IFCHR | PAIR
     }
 
-    /// Whether it is that of the keyboard and the screen.
+    /// Returns true for the master's end of a pseudo-terminal.
     pub fn is_master(&self) -> bool {
         self.is_pair() && self.mode & MASTER != 0
     }
 
-    /// Whether it is a queue of messages.
+    /// Returns true for a message queue.
     pub fn is_mailbox(&self) -> bool {
         self.mode & (S_IFMT | MAILBOX) == MAILBOX
     }
 
-    /// Whether a server has it.
+    /// Returns true if a server has the file.
     pub fn is_remote(&self) -> bool {
         matches!(self.kind, Kind::Remote(_) | Kind::Stream(..)) || self.moved.get().is_some()
     }
 
-    /// Whether it is a pipe or a socket of the service for them, as far as its mode says.
+    /// Returns true for a pipe or socket of the channel service, judging by the mode.
     pub fn is_channel(&self) -> bool {
         matches!(self.mode & S_IFMT, S_IFIFO | S_IFSOCK) && matches!(self.kind, Kind::Remote(_))
     }
 
-    /// Whether its server counts how often something has changed.
+    /// Returns true if the file's server counts changes.
     pub fn counts_changes(&self) -> bool {
         self.is_channel() || self.is_mailbox()
     }
@@ -248,7 +249,7 @@ pub type Told = Vec<Weak<OpenFile>>;
 pub type TimerFile = Weak<OpenFile>;
 
 impl OpenFile {
-    /// What in `/proc` it is.
+    /// Returns the node in `/proc`, if the file is one.
     pub fn node(&self) -> Option<Node> {
         let Kind::Local(local) = &self.kind else { return None };
         match &*local.try_borrow().ok()? {
@@ -266,7 +267,7 @@ impl OpenFile {
         }
     }
 
-    /// What a link to it says, if no server has to be asked.
+    /// Returns the text of a link to the file, if no server has to be asked.
     pub fn name(&self) -> Option<String> {
         if self.pipe().is_some() {
             return Some(format!("pipe:[{}]", core::ptr::from_ref(self) as u64 >> 4 & 0xff_ffff));

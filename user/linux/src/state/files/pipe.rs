@@ -8,7 +8,7 @@ use core::cell::{Cell, RefCell};
 /// Bytes that a pipe holds.
 pub const CAPACITY: usize = 65536;
 
-/// What both ends share.
+/// State that both ends share.
 #[derive(Default)]
 struct Pipe {
     bytes: RefCell<VecDeque<u8>>,
@@ -16,7 +16,7 @@ struct Pipe {
     writers: Cell<usize>,
 }
 
-/// Which end.
+/// End of a pipe.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Side {
     /// Bytes come out.
@@ -40,7 +40,7 @@ pub fn create() -> (End, End) {
 }
 
 impl End {
-    /// Which end this is.
+    /// Returns the side of this end.
     pub fn side(&self) -> Side {
         self.side
     }
@@ -77,7 +77,7 @@ impl End {
         Ok(count)
     }
 
-    /// Whether a read (or a write, at the other end) would give an answer at once.
+    /// Returns true if a read (or a write, at the other end) would not block.
     pub fn is_ready(&self) -> bool {
         match self.side {
             Side::Read => self.waiting() != 0 || self.pipe.writers.get() == 0,
@@ -85,7 +85,7 @@ impl End {
         }
     }
 
-    /// Whether the other end is closed.
+    /// Returns true if the other end is closed.
     pub fn is_alone(&self) -> bool {
         match self.side {
             Side::Read => self.pipe.writers.get() == 0,

@@ -48,7 +48,7 @@ pub(crate) const FACTS: [&str; 17] = [
 /// Links of a process.
 pub(crate) const LINKS: [&str; 3] = ["cwd", "exe", "root"];
 
-/// What a name means.
+/// File or folder in `/proc` that a name stands for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Node {
     /// `/proc` itself.
@@ -73,7 +73,7 @@ pub enum Node {
     Descriptors(u64, bool),
     /// A descriptor of one.
     Descriptor(u64, u64),
-    /// What is known of one.
+    /// File of facts about a process: its number, and which facts.
     About(u64, u64),
     /// The folder of threads.
     Threads(u64),
@@ -90,7 +90,7 @@ pub enum Node {
 }
 
 impl Node {
-    /// Whether it can be listed.
+    /// Returns true if the node can be listed.
     pub fn is_folder(self) -> bool {
         matches!(
             self,
@@ -144,7 +144,7 @@ impl Node {
         Status { device: DEVICE, inode: self.inode(), mode: self.mode(), links: if self.is_folder() { 2 } else { 1 }, block_size: 1024, ..Status::default() }
     }
 
-    /// Its path.
+    /// Returns the path of the node.
     pub fn path(self) -> String {
         match self {
             Node::Root => String::from("/proc"),
@@ -174,10 +174,10 @@ impl Node {
     }
 }
 
-/// Where a path leads.
+/// Target of a path.
 #[derive(PartialEq, Eq, Debug)]
 pub enum Target {
-    /// To something here.
+    /// Node in `/proc`.
     Node(Node),
     /// Elsewhere.
     Outside(Vec<u8>),
@@ -185,7 +185,7 @@ pub enum Target {
 
 /// The folder of processors: all that there is of `/sys`.
 pub const PROCESSORS: [&[u8]; 4] = [b"sys", b"devices", b"system", b"cpu"];
-/// Its files.
+/// Files of the folder of processors.
 pub(crate) const OF_PROCESSORS: [&str; 5] = ["kernel_max", "offline", "online", "possible", "present"];
 
 /// The path of a terminal; without a number, of what makes new ones.
@@ -195,9 +195,9 @@ pub fn path(number: Option<u64>) -> String {
 
 /// An open file of `/proc`.
 pub struct Shown {
-    /// What it is.
+    /// Node that is open.
     pub node: Node,
-    /// Where the next read starts.
+    /// Position of the next read.
     pub position: u64,
     pub text: Vec<u8>,
 }

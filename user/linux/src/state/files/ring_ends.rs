@@ -10,34 +10,33 @@ use nacre_proto::channel;
 use nacre_sys::{Condition, OwnedMapping, OwnedReference, Reference, Region, Space};
 use nacre_sys::ring::{self, Ring, Side};
 
-/// How often a lock is looked at that another process has.
+/// Number of times to look at a lock that another process holds.
 const SPINS: usize = 200;
-/// After so many reads and writes the ring is asked for.
+/// Number of reads and writes after which the library asks for the ring.
 const FIRST: u32 = 16;
-/// As many threads are woken by a call, and so many calls are made.
+/// Maximum number of threads that one call wakes, and of such calls.
 const WOKEN: u64 = 64;
 const CALLS: usize = 64;
 
 /// The service that has the rings, once the process uses one; 0 before.
 pub static SERVICE: AtomicU64 = AtomicU64::new(0);
 
-/// What an open file has of its rings: of bytes that come, and of those that go. A pipe's is the
-/// first.
+/// Rings of an open file: of bytes that come, and of bytes that go. A pipe uses the first.
 pub struct Rings {
     pub ways: [RefCell<Sharing>; 2],
     is_channel: bool,
 }
 
 impl Rings {
-    /// Of an open file that has none yet.
+    /// Makes the rings of an open file that has none yet.
     pub fn new(is_channel: bool) -> Rings {
         Rings { ways: Default::default(), is_channel }
     }
 }
 
 impl Drop for Rings {
-    /// Whoever looks into a ring after this finds that the end has gone: its reference went before,
-    /// and the service hears of that before it answers.
+    /// Wakes the other side, which then finds that the end has gone. The end's reference went
+    /// before, and the service hears of that before it answers.
     fn drop(&mut self) {
         let service = SERVICE.load(Ordering::Relaxed);
         if self.is_channel && service != 0 {
@@ -47,11 +46,11 @@ impl Drop for Rings {
     }
 }
 
-/// What an open file has of a ring.
+/// Ring of an open file, or the way to it.
 pub enum Sharing {
-    /// Nothing; it is asked for when the file has been used so often.
+    /// Count of uses at which the library asks for the ring.
     From(u32),
-    /// This.
+    /// Shared ring.
     With(Rc<Joined>),
 }
 

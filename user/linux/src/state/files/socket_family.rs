@@ -11,7 +11,7 @@ pub const INTERNET_SIZE: usize = 16;
 pub const ANY: [u8; 4] = [0; 4];
 pub const LOOPBACK: [u8; 4] = [127, 0, 0, 1];
 
-/// Which addresses a socket has.
+/// Address family of a socket.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Family {
     /// Paths and names of this machine.
@@ -21,7 +21,7 @@ pub enum Family {
 }
 
 impl Family {
-    /// By Linux's number.
+    /// Returns the family with Linux's number.
     pub fn from_number(number: u64) -> Option<Family> {
         match number as u16 {
             AF_UNIX => Some(Family::Local),

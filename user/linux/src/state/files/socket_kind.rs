@@ -8,20 +8,20 @@ use nacre_sys::OwnedReference;
 
 /// Bits of a type that say what kind of socket it is.
 pub const TYPE: u64 = 0xf;
-/// Where in an open file's mode the kind of socket stands.
+/// First bit of the socket's kind in an open file's mode.
 const KIND_SHIFT: u32 = 16;
-/// In an open file's mode: a socket of the internet.
+/// Bit of an open file's mode: an internet socket.
 const INTERNET: u32 = 1 << 24;
-/// In an open file's mode: a socket that the system alone sends to.
+/// Bit of an open file's mode: a netlink socket, to which only the system sends.
 pub const NETLINK: u32 = 1 << 25;
 /// Modes of open files that are sockets, for tests: a local stream, and datagrams of the internet.
 #[cfg(feature = "rehearsal")]
 pub const REHEARSED: [u32; 2] = [S_IFSOCK | 1 << KIND_SHIFT, S_IFSOCK | 2 << KIND_SHIFT | INTERNET];
 
-/// What a socket is.
+/// Family and kind of a socket.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Socket {
-    /// Which addresses it has.
+    /// Address family.
     pub family: Family,
     /// `SOCK_STREAM` and its like.
     pub kind: u64,
@@ -37,7 +37,7 @@ impl Socket {
         Some(Socket { family, kind: u64::from(file.mode >> KIND_SHIFT & TYPE as u32) })
     }
 
-    /// Whether messages stay apart.
+    /// Returns true if the socket keeps messages apart.
     pub fn has_messages(self) -> bool {
         self.kind != SOCK_STREAM
     }
@@ -59,7 +59,7 @@ impl Socket {
     }
 }
 
-/// Whether it is such a socket.
+/// Returns true for a netlink socket.
 pub fn is_netlink(file: &OpenFile) -> bool {
     file.mode & (S_IFMT | NETLINK) == S_IFSOCK | NETLINK
 }

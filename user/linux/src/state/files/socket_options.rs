@@ -4,29 +4,29 @@ use crate::abi::errno::Errno;
 use crate::abi::socket_flags::{SO_BROADCAST, SO_DEBUG, SO_DONTROUTE, SO_KEEPALIVE, SO_OOBINLINE, SO_PASSCRED, SO_REUSEADDR, SO_REUSEPORT};
 use crate::abi::socket_flags::SO_TIMESTAMP;
 
-/// What has been set of a socket.
+/// Options of a socket.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Options {
     /// One bit for each of the switches.
     switches: u32,
     /// Sizes of the buffers for sending and receiving; 0: as they are at first.
     pub buffers: [u32; 2],
-    /// How long to wait to receive, and to send, in nanoseconds; 0: for ever.
+    /// Time limits of receiving and sending in nanoseconds; 0 for ever.
     pub limits: [u64; 2],
-    /// Whether the rest is sent when it is closed, and how many seconds that may take.
+    /// Linger option: 1 if closing waits until the rest is sent, and for how many seconds.
     pub linger: [u32; 2],
     pub priority: u32,
     pub least: u32,
     /// Options of TCP and IP, which change nothing here.
     pub no_delay: u32,
-    /// What became of a connection that was not waited for, until somebody asks.
+    /// Result of a connection that the program did not wait for, until it asks.
     pub begun: Option<Begun>,
     /// True once a socket of datagrams is known to have an address.
     pub is_named: bool,
 }
 
 impl Options {
-    /// Whether waits have a limit.
+    /// Returns true if waits have a limit.
     pub fn has_limits(self) -> bool {
         self.limits != [0; 2]
     }
@@ -36,12 +36,12 @@ impl Options {
         Options { is_named: true, ..self }
     }
 
-    /// The same with what became of a connection.
+    /// Returns the options with another result of a connection.
     pub fn with(self, begun: Option<Begun>) -> Options {
         Options { begun, ..self }
     }
 
-    /// Whether there is an error to be told of a connection that was not waited for.
+    /// Returns true if a connection that the program did not wait for has failed.
     pub fn has_failed(self) -> bool {
         matches!(self.begun, Some(Begun::Failed(_)))
     }
@@ -64,8 +64,8 @@ pub const SWITCHES: [u32; 9] = [SO_DEBUG, SO_REUSEADDR, SO_DONTROUTE, SO_BROADCA
 /// A connection that `connect` did not wait for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Begun {
-    /// It is there: the next `connect` says so.
+    /// Connected: the next `connect` says so.
     Made,
-    /// It was refused: this error is told once.
+    /// Refused: the error is returned once.
     Failed(Errno),
 }

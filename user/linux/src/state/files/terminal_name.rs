@@ -11,7 +11,7 @@ pub enum Name {
     Slave(u64),
 }
 
-/// Which terminal a path names.
+/// Returns the terminal that a path names.
 pub fn name(path: &[u8]) -> Option<Name> {
     match path {
         b"/dev/tty" => return Some(Name::Own),

@@ -1,13 +1,13 @@
 //! State of a terminal, as far as the process knows it.
 
-/// What is known of a file as a terminal.
+/// Knowledge of a file as a terminal.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Known {
-    /// Nobody has asked.
+    /// Unknown: the library has not asked.
     #[default]
     Nothing,
-    /// It is none.
+    /// File that is no terminal.
     NoTerminal,
-    /// It is this device.
+    /// Terminal with this device number.
     Device(u64),
 }

@@ -12,13 +12,13 @@ pub const BITS: usize = FILES.count_ones() as usize;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Watch {
     pub events: u64,
-    /// Its bit, counted from 1; 0: it has none yet.
+    /// Number of the bit, counted from 1; 0 if the file has none yet.
     pub bit: u8,
     pub notified: u32,
 }
 
 impl Watch {
-    /// What is notified.
+    /// Returns the bits that are notified.
     pub fn bits(self) -> u64 {
         1 << (FIRST_BIT + u32::from(self.bit) - 1)
     }

@@ -3,14 +3,14 @@
 use crate::state::files::open_file::OpenFile;
 use crate::state::files::watch::{BITS, FIRST_BIT, Watch};
 
-/// How often each bit was notified, and which a new file gets.
+/// Number of notifications by bit, and the bit of the next file.
 pub struct Watches {
     notified: [u32; BITS],
     next: u8,
 }
 
 impl Watches {
-    /// None yet.
+    /// Creates an empty record.
     pub const fn new() -> Watches {
         Watches { notified: [0; BITS], next: 0 }
     }

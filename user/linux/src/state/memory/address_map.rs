@@ -13,7 +13,7 @@ use nacre_abi::{PAGE_SIZE, Rights};
 /// Largest number of areas, as Linux's `vm.max_map_count`.
 const MAX_AREAS: usize = 65_530;
 
-/// What fills an area.
+/// Contents of an area.
 pub trait Backing: Sized {
     /// Cuts in two at `offset` bytes (a multiple of a page, inside): `self` keeps the first part,
     /// the second is returned. An error changes nothing.
@@ -27,10 +27,10 @@ pub struct Area<B> {
     pub start: u64,
     /// First address behind it.
     pub end: u64,
-    /// What may be done, in the bits of `PROT_READ`, `PROT_WRITE` and `PROT_EXEC`, which are those
-    /// of [`Rights`].
+    /// Rights, in the bits of `PROT_READ`, `PROT_WRITE` and `PROT_EXEC`, which are those of
+    /// [`Rights`].
     pub rights: Rights,
-    /// What fills it.
+    /// Contents of the area.
     pub backing: B,
 }
 
@@ -45,7 +45,7 @@ pub struct Map<B> {
     known: Cell<(u64, u64, Rights)>,
 }
 
-/// No area.
+/// Absence of an area.
 const UNKNOWN: (u64, u64, Rights) = (0, 0, Rights::NONE);
 
 impl<B: Backing> Map<B> {
@@ -72,12 +72,14 @@ impl<B: Backing> Map<B> {
         (area.end > address).then_some(area)
     }
 
-    /// Whether every byte of the range may be accessed with `rights`. An empty range always may.
+    /// Returns true if every byte of the range may be accessed with `rights`. An empty range always
+    /// may.
     pub fn allows(&self, start: u64, size: u64, rights: Rights) -> bool {
         start.checked_add(size).is_some() && self.extent(start, size, rights) == size
     }
 
-    /// How many bytes from `start` on may be accessed with `rights`, at most `limit`.
+    /// Returns the number of bytes from `start` on that may be accessed with `rights`, at most
+    /// `limit`.
     pub fn extent(&self, start: u64, limit: u64, rights: Rights) -> u64 {
         let (known_start, known_end, known_rights) = self.known.get();
         if known_start <= start && start < known_end && limit <= known_end - start && known_rights.contains(rights) {
@@ -98,12 +100,12 @@ impl<B: Backing> Map<B> {
         (reached - start).min(limit)
     }
 
-    /// Whether no area touches the range.
+    /// Returns true if no area touches the range.
     pub fn is_free(&self, start: u64, end: u64) -> bool {
         self.from(start).next().is_none_or(|area| area.start >= end)
     }
 
-    /// Whether areas cover the whole range, whatever their rights.
+    /// Returns true if areas of any rights cover the whole range.
     pub fn is_covered(&self, start: u64, end: u64) -> bool {
         self.allows(start, end - start, Rights::NONE)
     }
@@ -213,7 +215,7 @@ pub const fn round_up(size: u64) -> Option<u64> {
     }
 }
 
-/// Whether `address` is a multiple of a page.
+/// Returns true if `address` is a multiple of the page size.
 pub const fn is_page(address: u64) -> bool {
     address & (PAGE_SIZE - 1) == 0
 }

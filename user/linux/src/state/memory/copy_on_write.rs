@@ -25,9 +25,10 @@ use nacre_sys::{OwnedMapping, Reference, Region, Space};
 /// Smaller areas are copied at once: what follows a write costs as much as to copy some thirty
 /// pages.
 const LEAST: u64 = 0x4_0000;
-/// Least that becomes the process's own in one piece. Less is copied page by page.
+/// Minimum size of a piece that becomes the process's own at once, in bytes. Less is copied page by
+/// page.
 const PIECE: u64 = 0x4_0000;
-/// Most that a write has copied: writes one after the other double it.
+/// Maximum size that one write makes the library copy. Consecutive writes double the size up to it.
 const LARGEST: u64 = 0x10_0000;
 
 impl Part {

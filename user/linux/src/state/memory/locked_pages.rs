@@ -26,7 +26,7 @@ impl Locked {
         self.within(0, u64::MAX)
     }
 
-    /// Whether any byte of the range is.
+    /// Returns true if any byte of the range is locked.
     pub fn touches(&self, start: u64, end: u64) -> bool {
         self.overlapping(start, end).next().is_some()
     }
@@ -52,7 +52,7 @@ impl Locked {
         }
     }
 
-    /// What was locked of a range is locked where it has moved to.
+    /// Moves the locks of a range to the place that it has moved to.
     pub fn follow(&mut self, start: u64, end: u64, to: u64) {
         let moved: Vec<(u64, u64)> = self.overlapping(start, end).map(|(from, until)| (from.max(start), until.min(end))).collect();
         self.forget(start, end);

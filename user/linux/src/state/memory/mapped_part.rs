@@ -12,30 +12,30 @@ use nacre_sys::{Mapping, OwnedMapping, OwnedReference, Region, Space};
 
 /// Lowest address that a program may map.
 pub const LOWEST: u64 = 0x1_0000;
-/// Where areas are put, from here downward.
+/// Highest address of areas, which are placed downward from here.
 pub const HIGHEST: u64 = 0x7000_0000_0000;
-/// From so many bytes on a message to the memory's server is cheaper than filling them with zeros.
+/// Size from which asking the memory server for fresh pages costs less than zeroing old ones.
 pub const CLEARED_BY_SERVER: u64 = 0x4000;
 
-/// What fills an area of the program.
+/// Contents of an area of the program.
 pub enum Fill {
     /// The library's own: the program may do with it what these rights say, and not change it.
     Library(Rights),
-    /// Nothing: addresses that are only kept.
+    /// Reserved addresses without memory.
     Reserved,
-    /// What lies behind a file's end, and could be used so if the file were longer.
+    /// Pages behind a file's end, with the rights that they would have if the file were longer.
     Beyond(Rights),
     /// A part of a segment, or of a file.
     Own(Part),
 }
 
 impl Fill {
-    /// Whether others see what is written.
+    /// Returns true if other processes see what is written.
     pub fn is_shared(&self) -> bool {
         matches!(self, Fill::Own(part) if part.shared)
     }
 
-    /// Whether its pages come when they are touched.
+    /// Returns true if pages are brought when they are touched.
     pub fn is_paged(&self) -> bool {
         matches!(self, Fill::Own(part) if part.segment.as_ref().is_some_and(|segment| segment.is_paged()))
     }
@@ -79,14 +79,14 @@ pub struct Part {
     /// Looked up when it is needed, if the parent made the mapping.
     pub segment: Option<Rc<Segment>>,
     pub state: MappingState,
-    /// Whether what is shown may be written by mappings of it. Of what a fork has left to both,
-    /// neither may: see [`lazy`].
+    /// Set if mappings may be writable. Memory that a fork has left to both processes may be
+    /// written by neither: see [`lazy`].
     pub writable: bool,
-    /// Whether a fork's child sees what is written, and the other way round.
+    /// Set if the process and a fork's child see each other's writes.
     pub shared: bool,
     /// Private memory that another process sees and writes, too, as `CLONE_VM` has it.
     pub(super) lent: bool,
-    /// What becomes of it in a fork's child.
+    /// Policy for a fork's child.
     pub at_fork: AtFork,
     /// Copies of pages of a lazy part, which stand in front of what it shows.
     pub(super) pages: Pages,
@@ -104,15 +104,15 @@ impl Part {
         Ok(Part { shown: Shown::Made(mapping), segment: Some(segment), state, writable, shared: false, lent: false, at_fork: AtFork::Copied, pages: Pages::default(), origin: None })
     }
 
-    /// What the parent mapped at `start`, with these rights.
+    /// Makes the part for a mapping of the parent's at `start`, with these rights.
     pub fn given(mapping: Mapping, start: u64, size: u64, rights: Rights, writable: bool) -> Part {
         let state = MappingState { start, size, rights: rights.0, ..MappingState::default() };
         let shown = Shown::Given(OwnedMapping::adopt(mapping));
         Part { shown, segment: None, state, writable, shared: false, lent: false, at_fork: AtFork::Copied, pages: Pages::default(), origin: None }
     }
 
-    /// What it shows, from where on, if a fork's child is to see the same, as it does in any case
-    /// if it shares all; `None`: a copy.
+    /// Returns the segment and offset that a fork's child shares, or `None` if it gets a copy.
+    /// `shares`: the child shares all memory.
     pub fn shown_to_all(&mut self, shares: bool) -> Result<Option<(Rc<Segment>, u64)>, Errno> {
         if self.writable && !self.shared && !shares || self.at_fork == AtFork::Wiped {
             return Ok(None);
@@ -138,7 +138,7 @@ impl Part {
         Some((segment.clone(), self.state.offset))
     }
 
-    /// Whether what is shown is the process's own, or shared, and may be written.
+    /// Returns true if the memory is the process's own, or shared, and may be written.
     pub fn is_writable(&self) -> bool {
         self.writable
     }
@@ -203,31 +203,31 @@ impl Part {
     }
 }
 
-/// What becomes of memory in a fork's child.
+/// Policy for memory in a fork's child.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum AtFork {
-    /// It has it too, as it is shared or not.
+    /// Copied or shared, as it is.
     #[default]
     Copied,
-    /// It has none.
+    /// Left out: the child has no memory there.
     Left,
-    /// It has as much, all zeros.
+    /// Wiped: the child has zeros there.
     Wiped,
 }
 
-/// What a processor can tell apart: what may be written or executed may be read.
+/// Returns the rights that a processor can tell apart: writable or executable memory is readable.
 pub fn effective(rights: Rights) -> Rights {
     if rights == Rights::NONE { rights } else { rights.union(Rights::READ) }
 }
 
-/// The same without writing.
+/// Returns the effective rights without writing.
 pub fn read_only(rights: Rights) -> Rights {
     rights.intersect(Rights::READ.union(Rights::EXECUTE))
 }
 
-/// Most threads that can have met a moment when memory of the map was not there.
+/// Maximum number of threads that can have met a moment when memory of the map was missing.
 const MAX_LATE: u32 = 1024;
-/// Most faults in a row at one page, before it counts as not there.
+/// Number of consecutive faults at one page after which it counts as missing.
 const MAX_LATE_AT_PAGE: u32 = 4;
 
 /// State of lazy areas.

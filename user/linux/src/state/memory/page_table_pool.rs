@@ -2,29 +2,29 @@
 //! the kernel throws tables away again and again to make others. What is donated stays with the
 //! space until it ends.
 
-/// What the tables of each level cover, from the lowest to the highest below the root.
+/// Address bits that a table of each level covers, from the lowest to the highest below the root.
 const LEVELS: [u32; 3] = [21, 30, 39];
 /// Tables of the library itself: the root, and three levels each for its own parts, for objects,
 /// stack and inheritance, for its heap, and for what it shows itself of others.
 pub const OWN: u64 = 14;
-/// What programs have at the start, more or less.
+/// Approximate number of tables that a program needs at the start.
 const PROGRAM: u64 = 6;
-/// Most pages that one call donates.
+/// Maximum number of pages that one call donates.
 pub const AT_ONCE: u64 = 512;
 /// Pages that are left over at least.
 pub const SPARE: u64 = 4;
-/// Most pages that a fork's child is born with. Each costs its maker some 400 instructions; what
-/// lacks the child brings itself.
+/// Maximum number of pages that a fork's child is born with. Each costs its parent some 400
+/// instructions. The child donates further pages itself.
 pub const MOST_BORN: u64 = 64;
 
-/// What is known of the tables.
+/// Estimate of the page tables in use.
 #[derive(Clone, Copy)]
 pub struct Tables {
     /// Pages that the space has for them.
     pub(super) pages: u64,
-    /// No more than so many are used.
+    /// Upper bound of the tables in use.
     pub(super) bound: u64,
-    /// Where that is too much, all is counted.
+    /// Bound at which all tables are counted.
     pub(super) limit: u64,
     /// The lowest table that was counted last: the next area is likely beside it.
     last: u64,
@@ -34,22 +34,22 @@ impl Tables {
     /// Pages with which programs begin.
     pub const FEWEST: u64 = 24;
 
-    /// Those of a space that was born with so many pages.
+    /// Makes the estimate for a space that was born with `pages`.
     pub fn of(pages: u64) -> Tables {
         Tables { pages, bound: OWN + PROGRAM, limit: pages, last: 0 }
     }
 
-    /// Those of a fork's child, whose maker has counted them.
+    /// Makes the estimate for a fork's child, whose parent has counted its tables.
     pub fn of_child(pages: u64) -> Tables {
         Tables { bound: pages.saturating_sub(SPARE), ..Tables::of(pages) }
     }
 
-    /// The same when another program has taken the place of the one whose these were.
+    /// Makes the estimate for another program in the same space.
     pub fn again(self) -> Tables {
         Tables { limit: self.pages, ..Tables::of(self.pages) }
     }
 
-    /// How many pages a fork's child is born with.
+    /// Returns the number of pages that a fork's child is born with.
     pub fn for_child(self) -> u64 {
         (self.bound + SPARE).clamp(Tables::FEWEST, MOST_BORN)
     }
@@ -64,7 +64,7 @@ impl Tables {
     }
 }
 
-/// How many tables these ranges, in ascending order, need.
+/// Returns the number of tables that these ranges, in ascending order, need.
 pub fn needed(ranges: impl Iterator<Item = (u64, u64)>) -> u64 {
     let (mut count, mut last) = (0, [u64::MAX; LEVELS.len()]);
     for (start, end) in ranges.filter(|(start, end)| start < end) {

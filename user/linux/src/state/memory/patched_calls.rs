@@ -4,12 +4,12 @@ use alloc::vec::Vec;
 
 /// A place is rewritten when it was shown so often, with others not much more often in between.
 pub const OFTEN: u32 = 32;
-/// How many places are counted at a time.
+/// Number of call sites that are counted at a time.
 const COUNTED: usize = 8;
-/// How far a jump goes.
+/// Range of a jump in bytes.
 pub const REACH: u64 = (1 << 31) - (1 << 16);
 
-/// Which places are used often, and what has been made for them.
+/// Call sites that are used often, and the stubs that were made for them.
 #[derive(Default)]
 pub struct Sites {
     counts: [(u64, u32); COUNTED],
@@ -17,13 +17,13 @@ pub struct Sites {
     pub pages: Vec<(u64, u64)>,
     /// Pages of code that are the process's own.
     pub own: Vec<u64>,
-    /// So many processes see this memory, and would not see new stubs.
+    /// Number of other processes that share this memory and would not see new stubs.
     pub guests: usize,
 }
 
 impl Sites {
-    /// Whether a place was shown so often that it is worth its price. As many others, each for
-    /// itself, make it start anew.
+    /// Returns true if a call site was sampled often enough to be worth patching. Samples of other
+    /// sites wear its count down.
     pub fn is_hot(&mut self, at: u64) -> bool {
         if let Some(index) = self.counts.iter().position(|(place, _)| *place == at) {
             self.counts[index].1 += 1;
@@ -40,12 +40,12 @@ impl Sites {
         false
     }
 
-    /// From now on, another process sees this memory.
+    /// Notes that another process shares this memory.
     pub fn join(&mut self) {
         self.guests += 1;
     }
 
-    /// It does no more.
+    /// Notes that a process no longer shares this memory.
     pub fn leave(&mut self) {
         self.guests -= 1;
     }

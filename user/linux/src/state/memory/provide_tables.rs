@@ -18,7 +18,7 @@ impl Memory {
         }
     }
 
-    /// The same at a fork's child's start, whose maker has given it no more than some.
+    /// Checks the tables at the start of a fork's child, whose parent has given it only some.
     pub fn check_tables(&mut self) {
         if self.tables.pages >= MOST_BORN {
             self.count_tables();

@@ -11,11 +11,12 @@ use alloc::rc::Rc;
 use nacre_abi::{PAGE_SIZE, Rights};
 use nacre_sys::memory;
 
-/// Of more pages it costs more to clear them than what is gained.
+/// Number of pages above which clearing them costs more than reuse gains.
 const MOST_TOUCHED: u64 = 32;
 
 impl Part {
-    /// Whether it shows memory that came with the environment, which nobody else sees.
+    /// Returns true if the part shows memory that came with the environment and that no other
+    /// process sees.
     fn is_left_over(&self) -> bool {
         let is_of_pool = self.segment.as_ref().is_some_and(|segment| segment.port().is_some());
         self.writable && !self.shared && !self.lent && self.at_fork == AtFork::Copied && !is_of_pool

@@ -9,7 +9,7 @@ use alloc::rc::Rc;
 use nacre_abi::state::MappingState;
 
 impl Part {
-    /// The same, of a segment that is known, from `offset` on.
+    /// Makes the part of a known segment, from `offset` on.
     pub fn of_segment(self, segment: Rc<Segment>, offset: u64, sharing: Sharing) -> Part {
         let state = MappingState { offset, ..self.state };
         let [shared, lent] = [Sharing::Shared, Sharing::Lent].map(|one| one == sharing);
@@ -22,7 +22,7 @@ impl Part {
         Part { state: MappingState { offset, ..self.state }, segment: Some(segment), ..self }
     }
 
-    /// Who sees what is written, once it is shown to a child.
+    /// Returns who sees writes, once the part is shown to a child.
     pub fn sharing(&self) -> Sharing {
         match (self.shared, self.writable) {
             (true, _) => Sharing::Shared,
@@ -33,8 +33,8 @@ impl Part {
 }
 
 impl Memory {
-    /// What is private now another process has, too, and writes it: no fork may leave it to be
-    /// copied later.
+    /// Notes that another process has the private memory too and writes it. A later fork must copy
+    /// it at once.
     pub fn lend(&mut self) {
         for area in self.map.areas_mut() {
             if let Fill::Own(part) = &mut area.backing {

@@ -55,11 +55,11 @@ impl Meeting {
     }
 }
 
-/// After so many waits and wakes the condition is asked for.
+/// Number of waits and wakes after which the library asks for the condition.
 const FIRST: u32 = 16;
-/// Most words of a segment that are counted.
+/// Maximum number of counted words of a segment.
 const MOST_POINTS: usize = 64;
-/// As many threads are woken by a call of the kernel, and so many calls are made.
+/// Maximum number of threads that one call of the kernel wakes, and of such calls.
 const WOKEN: u64 = 64;
 const CALLS: usize = 64;
 

@@ -6,21 +6,21 @@
 
 use nacre_nest::plan::{FOREIGN_STACK_END as END, MAX_FOREIGN_STACK as MOST};
 
-/// What must be there below the stack pointer: a handler's frame, and a little more.
+/// Bytes that must exist below the stack pointer: a handler's frame, and a little more.
 pub const BELOW: u64 = 0x4000;
 /// A stack grows by multiples of this.
 const STEP: u64 = 0x1_0000;
 
-/// How far the stack reaches.
+/// Extent of the stack.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Growth {
-    /// Its lowest address; 0: the process has none that can grow.
+    /// Lowest address, or 0 if the process has no stack that can grow.
     pub low: u64,
-    /// How far above [`FLOOR`] a stack pointer is that has too little below it.
+    /// Distance from [`FLOOR`] below which a stack pointer has too little stack left.
     alarm: u64,
 }
 
-/// No stack pointer of a stack that grows is below this.
+/// Lowest possible stack pointer of a stack that grows.
 const FLOOR: u64 = END - MOST + 1;
 
 impl Growth {
@@ -29,15 +29,15 @@ impl Growth {
         Growth { low, alarm: (low + BELOW).saturating_sub(FLOOR) }
     }
 
-    /// Whether a stack pointer is in the stack's range, and there may be nothing below it.
+    /// Returns true if a stack pointer is in the stack's range and may lack memory below it.
     #[inline]
     pub fn is_below(self, stack: u64) -> bool {
         stack.wrapping_sub(FLOOR) < self.alarm
     }
 }
 
-/// Where a stack that reaches down to `low` and is to have `wanted` starts, if it may have `limit`
-/// bytes: twice as much as it has, so that there are few parts.
+/// Returns the new start of a stack that reaches down to `low` and needs `wanted`, within `limit`
+/// bytes. The stack doubles, so that it has few parts.
 pub fn next(low: u64, wanted: u64, limit: u64) -> Option<u64> {
     let floor = END - limit.min(MOST) / STEP * STEP;
     let doubled = low.saturating_sub(END - low);

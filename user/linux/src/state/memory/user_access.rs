@@ -16,7 +16,7 @@ use core::sync::atomic::{AtomicU32, Ordering};
 use nacre_abi::{PAGE_SIZE, Rights};
 use nacre_rt::memory::Segment;
 
-/// Longest path, with its final zero.
+/// Maximum length of a path with its final zero.
 pub const PATH_MAX: u64 = 4096;
 
 /// The block and library stack of a thread, in memory that nobody has used.
@@ -191,11 +191,11 @@ pub mod fpu {
 
     /// Bytes of the legacy area.
     const LEGACY: usize = 512;
-    /// Behind it: which components there are, in which form.
+    /// Size of the extended header, which holds the components and the form.
     const HEADER: usize = 64;
-    /// Most bytes that the processor writes, as the kernel allows it.
+    /// Maximum number of bytes that the processor writes, as the kernel allows it.
     const MOST: usize = nacre_abi::state::FPU_SIZE as usize;
-    /// Where Linux says what the state is.
+    /// Offset of Linux's description of the state.
     const DESCRIPTION: usize = 464;
     const MAGIC_START: u32 = 0x4650_5853;
     const MAGIC_END: u32 = 0x4650_5845;
@@ -206,8 +206,8 @@ pub mod fpu {
     #[repr(C, align(64))]
     struct Area([u8; MOST]);
 
-    /// What the processor handles: the components in the low half, the bytes in the high one; 0:
-    /// not asked yet.
+    /// Capabilities of the processor: components in the low half, bytes in the high one; 0 if not
+    /// asked yet.
     static KNOWN: AtomicU64 = AtomicU64::new(0);
 
     /// The components that the kernel has switched on (0: only the legacy area), and the bytes that
@@ -297,8 +297,8 @@ pub mod fpu {
         let _ = restore(&area.0);
     }
 
-    /// What the processor would refuse of a state: components that are not switched on, another
-    /// form, control bits that do not exist.
+    /// Returns true if the processor accepts a state: its components are switched on, its form is
+    /// known, and its control bits exist.
     fn is_sound(from: &[u8], components: u64) -> bool {
         let mask = if word(from, MXCSR_MASK) == 0 { 0xffbf } else { word(from, MXCSR_MASK) & 0xffff };
         let rest = from.get(LEGACY + 8..LEGACY + HEADER).is_some_and(|rest| rest.as_chunks::<8>().0.iter().all(|word| u64::from_ne_bytes(*word) == 0));

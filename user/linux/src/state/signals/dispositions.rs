@@ -4,43 +4,43 @@ use crate::abi::signal_info::{LAST, bit};
 use crate::abi::signal_numbers::{ALWAYS, HANDLER_DEFAULT, HANDLER_IGNORE, IGNORED, SA_NODEFER, SA_RESETHAND, STOPS};
 use crate::state::signals::pending::Pending;
 
-/// What the program wants done about a signal: the words of the kernel's `struct sigaction`.
+/// Action for a signal: the words of the kernel's `struct sigaction`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Action {
     /// Address of the handler, or default, or ignore.
     pub handler: u64,
     /// The `SA_` flags.
     pub flags: u64,
-    /// Where the handler returns to.
+    /// Return address of the handler.
     pub restorer: u64,
-    /// What is blocked besides while the handler runs.
+    /// Signals that are blocked besides while the handler runs.
     pub mask: u64,
 }
 
 impl Action {
-    /// What is blocked while the handler runs for `signal`.
+    /// Returns the signals that are blocked while the handler runs for `signal`.
     pub fn blocked(&self, signal: u64) -> u64 {
         (self.mask | if self.flags & SA_NODEFER == 0 { bit(signal) } else { 0 }) & !ALWAYS
     }
 }
 
-/// What becomes of a signal that a thread takes.
+/// Effect of a signal that a thread takes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fate {
-    /// Nothing.
+    /// Ignored: the signal has no effect.
     Ignored,
     /// The process ends.
     Ends,
     /// The process stops.
     Stops,
-    /// Its handler is entered.
+    /// Handled: the program's handler is entered.
     Handled,
 }
 
 /// The process's signals.
 pub struct Signals {
     actions: [Action; LAST as usize],
-    /// Those that any thread may take.
+    /// Pending signals that any thread may take.
     pub pending: Pending,
     /// A signal has stopped the process.
     pub is_stopped: bool,
@@ -57,12 +57,12 @@ impl Signals {
         Signals { actions: [action; LAST as usize], pending: Pending::new(), is_stopped: false, blocked: 0, heard: 0 }
     }
 
-    /// What the program wants done about a signal.
+    /// Returns the action for a signal.
     pub fn action(&self, signal: u64) -> Action {
         self.actions.get(signal as usize - 1).copied().unwrap_or_default()
     }
 
-    /// The same, to change it.
+    /// Sets the action for a signal.
     pub fn set_action(&mut self, signal: u64, action: Action) {
         if let Some(place) = self.actions.get_mut(signal as usize - 1) {
             *place = action;
@@ -70,7 +70,7 @@ impl Signals {
         }
     }
 
-    /// What becomes of it.
+    /// Returns the effect of a signal.
     pub fn fate(&self, signal: u64) -> Fate {
         let handler = if bit(signal) & ALWAYS != 0 { HANDLER_DEFAULT } else { self.action(signal).handler };
         match handler {
@@ -92,7 +92,7 @@ impl Signals {
         (1..=LAST).filter(|signal| self.action(*signal).handler > HANDLER_IGNORE).map(bit).sum()
     }
 
-    /// Whether the program handles any signal.
+    /// Returns true if the program handles any signal.
     pub fn has_handlers(&self) -> bool {
         self.actions.iter().any(|action| action.handler > HANDLER_IGNORE)
     }

@@ -5,7 +5,7 @@ use crate::abi::errno::{EAGAIN, Errno};
 use crate::abi::signal_info::{FIRST_QUEUED, Info, SI_TIMER, bit};
 use alloc::collections::VecDeque;
 
-/// Most signals that queue.
+/// Maximum number of queued signals.
 const MOST: usize = 1024;
 /// Signals that tell of the thread's own instruction come first:
 /// `SIGSEGV SIGBUS SIGILL SIGTRAP SIGFPE SIGSYS`.
@@ -21,12 +21,12 @@ pub struct Pending {
 }
 
 impl Pending {
-    /// None.
+    /// Creates an empty set.
     pub const fn new() -> Pending {
         Pending { set: 0, infos: VecDeque::new() }
     }
 
-    /// Which signals are there.
+    /// Returns the set of pending signals.
     pub fn set(&self) -> u64 {
         self.set
     }
@@ -36,7 +36,7 @@ impl Pending {
         self.infos.iter()
     }
 
-    /// How many there are that wait each for itself.
+    /// Returns the number of queued signals.
     pub fn queued(&self) -> usize {
         self.infos.iter().filter(|info| info.signal >= FIRST_QUEUED).count()
     }

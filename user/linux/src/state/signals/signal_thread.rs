@@ -2,7 +2,7 @@
 
 use nacre_sys::{OwnedPort, OwnedReference};
 
-/// What the process has of its agent.
+/// State of the process's signal thread.
 pub struct Agent {
     pub port: OwnedPort,
     pub reference: OwnedReference,

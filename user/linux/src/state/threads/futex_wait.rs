@@ -15,7 +15,7 @@ pub struct Wait {
 #[derive(Default)]
 pub struct Several {
     pub waits: Vec<Wait>,
-    /// Which of them was woken.
+    /// Index of the word that was woken.
     pub taken: usize,
 }
 
@@ -33,7 +33,7 @@ impl Several {
         }
     }
 
-    /// Whoever wakes another word wakes this one.
+    /// Moves the wait from one word to another (requeue).
     pub fn move_to(&mut self, from: u64, to: u64) {
         self.waits.iter_mut().filter(|wait| wait.address == from).for_each(|wait| wait.address = to);
     }

@@ -6,11 +6,11 @@ use crate::state::threads::futex_wait::{Several, Wait};
 
 pub const GETTID: usize = 186;
 
-/// What is known of one thread.
+/// State of one thread.
 pub struct Thread {
     /// Linux's number of it.
     pub number: u64,
-    /// Its block, above its library stack.
+    /// Block of the thread, above its library stack.
     pub block: &'static Block,
     /// The kernel's thread.
     pub kernel: nacre_sys::Thread,
@@ -26,21 +26,22 @@ pub struct Thread {
     pub alternate: [u64; 2],
     /// Flags that the alternate stack was set with.
     pub alternate_flags: u64,
-    /// Where 0 is written, and a waiter woken, when it ends.
+    /// Address at which 0 is written, and a waiter woken, when the thread ends.
     pub clear_number: u64,
     /// Head of its list of robust futexes.
     pub robust: u64,
-    /// Its name.
+    /// Name of the thread.
     pub name: [u8; 16],
     /// Base of `fs`.
     pub fs_base: u64,
-    /// It waits at its block: whoever wants it wakes it there.
+    /// Set while the thread sleeps at its block, where others wake it.
     pub sleeping: bool,
-    /// What it waits for in the process, if it does: see [`futex`](crate::calls::ipc::futex).
+    /// Wait for a futex in the process: see [`futex`](crate::calls::ipc::futex).
     pub awaits: Option<Wait>,
     /// Words that it waits for at once.
     pub awaits_several: Several,
-    /// It waits for something to change in a file of the process, or one that the agent hears of.
+    /// Set while the thread waits for a change of a file in the process, or of one that the signal
+    /// thread hears of.
     pub awaits_pipe: bool,
     /// Error and kind of its last exception, as a handler's frame shows them.
     pub trap: [u64; 2],
@@ -48,9 +49,9 @@ pub struct Thread {
     pub answer: (u64, u64),
     /// The processors that it was to run on, a bit for each; 0: on any.
     pub processors: u64,
-    /// When a sleep that was cut off, and is made again, was to end.
+    /// Deadline of a sleep that was interrupted and is made again.
     pub deadline: Option<u64>,
-    /// What the kernel's thread had used when it became this one.
+    /// CPU time that the kernel's thread had used when it became this one.
     used_before: u64,
 }
 
@@ -86,7 +87,7 @@ impl Thread {
 }
 
 impl Thread {
-    /// It runs another program: what belonged to the old one's memory goes.
+    /// Resets the state that belongs to the old program's memory, for an exec.
     pub fn renew(&mut self) {
         let fresh = Thread::new(self.number, self.block, self.kernel);
         *self = Thread { mask: self.mask, name: self.name, processors: self.processors, used_before: self.used_before, ..fresh };

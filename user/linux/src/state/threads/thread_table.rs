@@ -12,7 +12,7 @@ use nacre_abi::Rights;
 use nacre_rt::memory::{Segment, addresses};
 use nacre_sys::{OwnedThread, Space};
 
-/// Most threads of a process.
+/// Maximum number of threads of a process.
 const MOST: usize = 1024;
 
 /// A kernel thread that serves no thread of the program at present.
@@ -44,7 +44,7 @@ impl Threads {
         self.slots.get(index).and_then(Option::as_deref)
     }
 
-    /// The same, to change it.
+    /// Returns the thread at `index`, to change it.
     pub fn get_mut(&mut self, index: usize) -> Option<&mut Thread> {
         self.slots.get_mut(index).and_then(Option::as_deref_mut)
     }
@@ -59,22 +59,22 @@ impl Threads {
         self.all().map(|(_, thread)| thread.kernel).chain(self.spare.iter().map(|spare| spare.kernel)).map(used_by).sum()
     }
 
-    /// How many places the table has.
+    /// Returns the number of places in the table.
     pub fn places(&self) -> usize {
         self.slots.len()
     }
 
-    /// How many there are.
+    /// Returns the number of threads.
     pub fn count(&self) -> usize {
         self.slots.iter().flatten().count()
     }
 
-    /// Whether there is, and was, only the first.
+    /// Returns true if the first thread is, and always was, the only one.
     pub fn is_first_alone(&self) -> bool {
         self.slots.len() == 1 && self.spare.is_empty()
     }
 
-    /// Where the thread with a number is.
+    /// Returns the index of the thread with a number.
     pub fn find(&self, number: u64) -> Option<usize> {
         self.all().find(|(_, thread)| thread.number == number).map(|(index, _)| index)
     }

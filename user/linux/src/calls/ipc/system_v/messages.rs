@@ -12,14 +12,14 @@ use nacre_proto::keyed;
 use nacre_sys::SpanMut;
 use nacre_sys::ipc::{Buffers, Message};
 
-/// Longest message.
+/// Maximum size of a message in bytes.
 const LONGEST: u64 = 8192;
-/// What a queue holds at first.
+/// Default capacity of a queue in bytes.
 const USUAL: u32 = 16_384;
 /// A message is copied, by its place.
 const COPY: u64 = 0o40000;
 const LOOKS: Looks = Looks { at: 11, at_any: 13, all: 12 };
-/// Where, behind the permissions, the structure says how much a queue holds.
+/// Index of the capacity in the structure, in words behind the permissions.
 const MOST_BYTES: u64 = 5;
 
 /// `msgget(key, flags)`.

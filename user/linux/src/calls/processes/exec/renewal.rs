@@ -39,20 +39,20 @@ use nacre_proto::{keyed, process as manager};
 use nacre_rt::memory::{HEAP_END, HEAP_START};
 use nacre_sys::{Reference, SpanMut, Thread};
 
-/// Where a program cannot be.
+/// Ranges that a program cannot use.
 const OWN: [Range<u64>; 2] = [HEAP_START..HEAP_END, WINDOWS];
-/// What a stack has free at first. It grows; a fork's child has left what a little more takes.
+/// Free stack at first, in bytes. The stack grows; a fork's child leaves a little more free.
 const FREE_STACK: u64 = 0x7000;
 
-/// What will be there.
+/// Address space of the new program, before it exists.
 struct Plan {
     /// The program, and its dynamic linker.
     loaded: Vec<Loaded<Source>>,
     /// Bytes of the stack.
     stack_size: u64,
-    /// Its last bytes.
+    /// Last bytes of the stack.
     stack: Vec<u8>,
-    /// Where the arguments start and end, and the environment.
+    /// Start and end of the arguments, then of the environment.
     strings: [u64; 4],
 }
 
@@ -93,7 +93,7 @@ fn plan(process: &mut Process, loaded: Vec<Loaded<Source>>, command: &Command, d
     Ok(Plan { loaded, stack_size, stack, strings })
 }
 
-/// Where all parts of the images would lie, none is above another, or the library's.
+/// Checks that all parts of the images lie apart from each other and from the library.
 fn check(loaded: &[Loaded<Source>]) -> Result<(), Refusal> {
     let parts = loaded.iter().flat_map(|one| &one.image.segments).map(elf::Segment::pages);
     let mut all: Vec<Range<u64>> = parts.chain(OWN).collect();
@@ -102,8 +102,8 @@ fn check(loaded: &[Loaded<Source>]) -> Result<(), Refusal> {
     overlap.map_or(Ok(()), |[one, next]| Err(Refusal::TooLarge(one.end - next.start, None)))
 }
 
-/// Where the strings of arguments and environment are: one behind the other, from where the second
-/// word of the stack leads.
+/// Returns the ranges of the arguments' and the environment's strings, which follow each other from
+/// the target of the stack's second word.
 fn strings(stack: &[u8], command: &Command) -> [u64; 4] {
     let first = stack.as_chunks::<8>().0.get(1).map_or(0, |word| u64::from_le_bytes(*word));
     let size = |texts: &[Vec<u8>]| texts.iter().map(|text| text.len() as u64 + 1).sum::<u64>();
@@ -141,12 +141,12 @@ fn become_it(process: &mut Process, frame: &mut Frame, plan: Plan, command: &Com
     Ok(())
 }
 
-/// Where the first of the program's instructions is, or its dynamic linker's.
+/// Returns the address of the first instruction: the program's, or its dynamic linker's.
 fn entry(loaded: &[Loaded<Source>]) -> u64 {
     loaded.last().map_or(0, |last| last.image.entry)
 }
 
-/// What is closed when another program begins.
+/// Closes the descriptors that do not survive an exec.
 fn close_files(process: &mut Process, _: &NoReturn) {
     for number in process.descriptors.open_in(0, u64::MAX) {
         if process.descriptors.close_on_exec(number).is_ok_and(|closes| closes)
@@ -167,7 +167,7 @@ fn detach(process: &mut Process, _: &NoReturn) {
     }
 }
 
-/// What the library knows of the old program alone.
+/// Forgets all that the library knows of the old program alone.
 fn forget(process: &mut Process) {
     process.me().renew();
     process.signals = Signals::new();
@@ -195,7 +195,7 @@ fn lay_out(process: &mut Process, plan: Plan, _: &NoReturn) -> Result<(), Errno>
     })
 }
 
-/// Whether a part of an image is the file's own memory.
+/// Returns true if the file's own memory is mapped for a part of an image.
 fn is_shown(one: &Loaded<Source>, segment: &elf::Segment) -> bool {
     segment.can_share() && one.file.region().is_some()
 }
