@@ -35,8 +35,9 @@ impl Rings {
 }
 
 impl Drop for Rings {
-    /// Wakes the other side, which then finds that the end has gone. The end's reference went
-    /// before, and the service hears of that before it answers.
+    /// Waits until the service has heard that the end is gone, so that every later look into a ring
+    /// finds it gone. The end's reference went before, and the service hears of that before it
+    /// answers this call.
     fn drop(&mut self) {
         let service = SERVICE.load(Ordering::Relaxed);
         if self.is_channel && service != 0 {
