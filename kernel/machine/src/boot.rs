@@ -4,27 +4,27 @@
 use crate::memory_map::MemoryMap;
 use nacre_abi::boot_info::MemoryRange;
 
-/// Most bytes of the kernel command line that are kept.
+/// Maximum size of the kernel command line that is kept.
 pub const COMMAND_LINE_SIZE: usize = 256;
 
 /// The kernel's own extent in physical memory.
 #[derive(Clone, Copy, Debug)]
 pub struct ImageLayout {
-    /// Where the kernel starts; its code is first.
+    /// Start of the kernel; its code is first.
     pub start: u64,
-    /// Where the code ends by which users come and go: the first of its code.
+    /// End of the entry and exit code, which is the first of the code.
     pub entry_end: u64,
-    /// Where its code ends and its constants start.
+    /// End of the code and start of the constants.
     pub text_end: u64,
-    /// Where its constants end and its data start.
+    /// End of the constants and start of the data.
     pub constants_end: u64,
-    /// Where the data end that are mapped wherever users run: the first of its data.
+    /// End of the data that are mapped while users run, which are the first of the data.
     pub shared_end: u64,
-    /// Where it ends.
+    /// End of the kernel.
     pub end: u64,
 }
 
-/// What the boot protocols tell.
+/// Facts from the boot protocol.
 pub struct BootDescription {
     /// Memory that is RAM, whatever lies in it.
     pub memory: MemoryMap,
@@ -34,12 +34,12 @@ pub struct BootDescription {
     pub acpi_root: u64,
     /// The kernel command line, as far as it fits.
     pub command_line: [u8; COMMAND_LINE_SIZE],
-    /// How much of it is meaningful.
+    /// Size of the part that is meaningful.
     pub command_line_size: usize,
 }
 
 impl BootDescription {
-    /// Nothing known yet.
+    /// Creates a description in which nothing is known.
     pub const fn new() -> BootDescription {
         BootDescription {
             memory: MemoryMap::new(),

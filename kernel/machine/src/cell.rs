@@ -11,7 +11,7 @@ pub struct BootCell<T>(UnsafeCell<MaybeUninit<T>>);
 unsafe impl<T> Sync for BootCell<T> {}
 
 impl<T> BootCell<T> {
-    /// Not set yet.
+    /// Creates a cell without a value.
     pub const fn new() -> BootCell<T> {
         BootCell(UnsafeCell::new(MaybeUninit::uninit()))
     }

@@ -9,7 +9,7 @@ pub mod cell;
 pub mod lock;
 pub mod memory_map;
 
-/// What `lock` is made of. Its tests put a model checker's in the place.
+/// Atomic types of `lock`. Its tests replace them by a model checker's.
 mod atomic {
     pub use core::hint::spin_loop;
     pub use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence};

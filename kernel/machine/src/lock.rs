@@ -101,13 +101,13 @@ pub fn leave(inside: &AtomicBool) {
 
 const CLAIMED: u64 = 1;
 
-/// See `Machine::claim`.
+/// Implements `Machine::claim`.
 #[inline(always)]
 pub fn claim(word: &AtomicU64) -> bool {
     word.fetch_or(CLAIMED, Ordering::Acquire) & CLAIMED == 0
 }
 
-/// See `Machine::claim_end`.
+/// Implements `Machine::claim_end`.
 #[inline(always)]
 pub fn claim_end(word: &AtomicU64) {
     word.store(0, Ordering::Release);

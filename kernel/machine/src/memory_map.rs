@@ -14,7 +14,7 @@ pub struct MemoryMap {
 }
 
 impl MemoryMap {
-    /// No memory.
+    /// Creates an empty map.
     pub const fn new() -> MemoryMap {
         MemoryMap { ranges: [MemoryRange { start: 0, size: 0 }; MAX_RANGES], count: 0 }
     }
@@ -24,7 +24,7 @@ impl MemoryMap {
         &self.ranges[..self.count]
     }
 
-    /// How many bytes in all.
+    /// Returns the size of all memory in bytes.
     pub fn total(&self) -> u64 {
         self.ranges().iter().map(|range| range.size).sum()
     }

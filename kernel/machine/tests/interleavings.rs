@@ -1,7 +1,7 @@
 //! The locks under loom: every interleaving, and every order in which the memory model lets CPUs
 //! see each other's writes. `lock.rs` is the kernel's own file; only its atomics are loom's.
 
-/// What `lock.rs` is made of here.
+/// Atomic types of `lock.rs` in this test.
 mod atomic {
     pub use loom::hint::spin_loop;
     pub use loom::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence};
@@ -72,7 +72,7 @@ impl Core {
         self.long(cpu);
     }
 
-    /// How many entries have written the claimed word.
+    /// Returns the number of entries that have written the claimed word.
     fn count(&self) -> u32 {
         // SAFETY: as above.
         self.claimed.with(|word| unsafe { *word })

@@ -28,12 +28,12 @@ const CLUSTER: u64 = 8;
 /// Frames that are tried before the store is taken for full.
 const TRIES: usize = 64;
 
-/// Why a page cannot be brought.
+/// Reason why a page cannot be brought.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trouble {
-    /// No frame can be had: the store is full.
+    /// Full store: no frame can be freed.
     Full,
-    /// What was put away is not there any more.
+    /// Lost page: its stored copy is gone.
     Lost,
     /// The machine refused.
     Refused,
@@ -51,12 +51,12 @@ impl From<Refused> for Trouble {
     }
 }
 
-/// What has happened.
+/// Counts of events.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Times that somebody lacked a page.
     pub faults: u64,
-    /// Of those, pages that were here and only hidden, or not to be written.
+    /// Faults at pages that were here, and only hidden or read-only.
     pub shown_again: u64,
     /// Pages that were touched for the first time.
     pub fresh: u64,
@@ -73,7 +73,7 @@ pub struct Counts {
     pub refused: u64,
 }
 
-/// Where a page is.
+/// Place of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
     Here(usize),
@@ -88,7 +88,7 @@ enum Place {
 struct Held {
     page: u64,
     shown: Shown,
-    /// Where the store has the same.
+    /// Place of an equal copy in the store.
     copy: Option<u64>,
 }
 
@@ -100,7 +100,7 @@ pub struct Bank<H, S, P> {
     frames: Vec<Option<Held>>,
     free: Vec<usize>,
     places: BTreeMap<u64, Place>,
-    /// What was brought last, in a circle.
+    /// Pages that were brought last, in a ring.
     recent: [usize; RECENT],
     next_recent: usize,
     buffer: Box<Page>,
@@ -110,7 +110,7 @@ pub struct Bank<H, S, P> {
     homes: Option<Homes>,
 }
 
-/// No frame.
+/// Absence of a frame.
 const NONE: usize = usize::MAX;
 
 impl<H: Hands, S: Store, P: Policy> Bank<H, S, P> {
@@ -196,7 +196,7 @@ impl<H: Hands, S: Store, P: Policy> Bank<H, S, P> {
         self.homes.as_ref().map_or(Access::Memory, Homes::access)
     }
 
-    /// What has happened so far.
+    /// Returns the counts of events so far.
     pub fn counts(&self) -> Counts {
         self.counts
     }
@@ -206,13 +206,13 @@ impl<H: Hands, S: Store, P: Policy> Bank<H, S, P> {
         &self.hands
     }
 
-    /// Where pages go.
+    /// Returns the store to which pages go.
     pub fn store(&self) -> &S {
         &self.store
     }
 
-    /// How many pages can be promised at most. Without a store no page ever leaves, so each frame
-    /// is good for one.
+    /// Returns the maximum number of pages that can be promised. Without a store no page ever
+    /// leaves, so each frame is good for one page.
     pub fn most(&self) -> u64 {
         if self.store.capacity() == 0 {
             return self.frames.len() as u64;
@@ -464,7 +464,7 @@ impl<H: Hands, S: Store, P: Policy> Bank<H, S, P> {
         Ok(())
     }
 
-    /// How many pages are here and how many away.
+    /// Returns the numbers of pages here and away.
     pub fn population(&self) -> (usize, usize) {
         let here = if self.homes.is_some() { self.places.len() } else { self.frames.len() - self.free.len() };
         (here, self.places.len() - here)

@@ -9,12 +9,12 @@ use core::ops::Range;
 #[derive(Debug)]
 pub struct Homes {
     free: Extents,
-    /// By first page: number of pages, and first frame.
+    /// Runs by first page: number of pages, and first frame.
     runs: BTreeMap<u64, (u64, u64)>,
     access: Access,
 }
 
-/// What the frames of a bank with homes are.
+/// Access to the frames of a bank with homes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
     /// Memory, which is cleared when a page is touched for the first time.
@@ -31,7 +31,7 @@ impl Homes {
         Homes { free: Extents::new(frames as u64), runs: BTreeMap::new(), access }
     }
 
-    /// What the frames are.
+    /// Returns the kind of access.
     pub fn access(&self) -> Access {
         self.access
     }

@@ -259,7 +259,8 @@ fn neighbours_come_back_together() {
     }
 }
 
-/// With few frames nothing comes along: it would take the place of what is used.
+/// Checks that few frames bring only the page that is asked for, because others would take the
+/// place of pages in use.
 #[test]
 fn few_frames_bring_what_is_asked_for() {
     let bank = run(6, Box::new(Fifo::default()), Plain { limit: PAGES, ..Plain::default() }, false);

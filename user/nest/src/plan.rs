@@ -30,7 +30,7 @@ pub const STACK_END: u64 = OBJECTS + (2 << 20);
 /// Programs lie below: from here up there are mappings that they make, the library, objects and
 /// stack.
 pub const PROGRAM_END: u64 = 0x7000_0000_0000;
-/// Where a program that can be anywhere is put.
+/// Address of a position-independent program.
 pub const PROGRAM_BIAS: u64 = 0x1_0000_0000;
 /// The largest stack: it may not reach down to the object area.
 pub const MAX_STACK: u64 = STACK_END - OBJECTS - (OBJECTS_PAGES + 1) * PAGE_SIZE;
@@ -38,29 +38,29 @@ pub const MAX_STACK: u64 = STACK_END - OBJECTS - (OBJECTS_PAGES + 1) * PAGE_SIZE
 pub const FOREIGN_STACK_END: u64 = OBJECTS + (16 << 20);
 /// The largest stack that a foreign program starts with.
 pub const MAX_FOREIGN_STACK: u64 = 8 << 20;
-/// So many bytes before the place where a thread's foreign calls continue, it goes on after a fault
-/// in the range of its stack that its manager leaves to the library. All its registers are as they
-/// were, but for the instruction pointer, which is where the base of `fs` was.
+/// Distance before the continuation of foreign calls at which a thread goes on after a fault in the
+/// range of its stack that its manager leaves to the library. All registers are as they were, but
+/// for the instruction pointer, whose old value is in the base of `fs`.
 pub const REFLECTED: u64 = 16;
-/// So many bytes before the first instruction of the library of foreign calls, a thread begins that
-/// its process's manager has made to ask the library something: with no registers, and no stack.
+/// Distance before the library's first instruction at which a thread begins that the process's
+/// manager has made to ask the library something. The thread has no register values and no stack.
 pub const VISITED: u64 = 16;
-/// Where dynamic linkers that can be anywhere are put.
+/// Address of a position-independent dynamic linker.
 pub const LINKER_BIAS: u64 = 0x6f00_0000_0000;
 
 /// Addresses that the first page keeps free, so that a null pointer is a fault.
 pub const PROGRAM_START: u64 = 0x1_0000;
-/// Where the library may lie.
+/// Addresses at which the library may lie.
 pub const LIBRARY_RANGE: core::ops::Range<u64> = FOREIGN_LIBRARY..OBJECTS;
 
-/// Where a child finds what it takes over. A fork's child has its first stack at the end of it.
+/// Address of the child's inheritance. A fork's child has its first stack at the end of it.
 pub const INHERITANCE: u64 = OBJECTS + (1 << 20);
 /// Room for that stack.
 const FIRST_STACK: u64 = PAGE_SIZE;
 /// Free slots that an object area has at least.
 const SPARE_SLOTS: u64 = 512;
 
-/// What a child takes over from the process that makes it.
+/// State that a child takes over from the process that makes it.
 #[derive(Clone, Copy, Default)]
 pub struct Heritage<'a> {
     /// As the library of foreign calls reads it.
@@ -78,14 +78,14 @@ pub struct Area {
     pub start: u64,
     /// Size in bytes.
     pub size: u64,
-    /// What it may do with it.
+    /// Rights of the child.
     pub rights: Rights,
     /// The region that is shown from this offset on; `None`: fresh memory, which whoever makes the
     /// child fills.
     pub shows: Option<(Region, u64)>,
 }
 
-/// What a mapping is filled from.
+/// Source of a mapping.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum From {
     /// The child's segment.
@@ -105,9 +105,9 @@ pub struct Window {
     pub start: u64,
     /// Size in bytes.
     pub size: u64,
-    /// What it shows.
+    /// Source of the mapping.
     pub from: From,
-    /// Where in that it starts.
+    /// Offset of the mapping in its source.
     pub offset: u64,
     /// Rights of the child.
     pub rights: Rights,
@@ -118,11 +118,11 @@ pub struct Window {
 pub struct Copy {
     /// Number of the image.
     pub image: usize,
-    /// Where in its file.
+    /// Offset in the file.
     pub offset: u64,
-    /// How many.
+    /// Size in bytes.
     pub size: u64,
-    /// Where in the segment.
+    /// Offset in the segment.
     pub to: u64,
     /// True if that is the data segment.
     pub is_data: bool,
@@ -131,32 +131,32 @@ pub struct Copy {
 /// The plan of one child. All offsets count from the start of its segment, or of its data segment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Plan {
-    /// Where the space is.
+    /// Offset of the space object.
     pub space: u64,
-    /// Where the pages for its tables start.
+    /// Offset of the pages for tables.
     pub pool: u64,
-    /// How many.
+    /// Number of pages for tables.
     pub pool_pages: u64,
-    /// Where the object area starts.
+    /// Offset of the object area.
     pub objects: u64,
-    /// How many pages it has.
+    /// Number of pages of the object area.
     pub objects_pages: u64,
-    /// How many mappings stand in the child's object area, so that it may change them: the first
-    /// ones.
+    /// Number of mappings, the first ones, that stand in the child's object area so that it can
+    /// change them.
     pub given: usize,
-    /// Where the inheritance starts.
+    /// Offset of the inheritance.
     pub inheritance: u64,
-    /// Where the stack starts.
+    /// Offset of the stack.
     pub stack: u64,
     /// True if the stack is in the data segment.
     pub stack_is_data: bool,
-    /// Its size.
+    /// Size of the stack in bytes.
     pub stack_size: u64,
-    /// Where it ends in the child.
+    /// End address of the stack in the child.
     pub stack_end: u64,
     /// The mappings, in ascending order of address for each image.
     pub windows: Vec<Window>,
-    /// What is copied.
+    /// Copies from files to segments.
     pub copies: Vec<Copy>,
     /// Size of the segment.
     pub size: u64,
@@ -183,13 +183,13 @@ impl Default for Sizes {
 
 const FIRST_MAPPING: u64 = PAGE_SIZE + ObjectType::Space.size();
 
-/// Where, in a child's space, a mapping stands that it is given.
+/// Returns the address, in a child's space, of a mapping that it is given.
 pub fn given_slot(number: usize) -> u64 {
     FREE + number as u64 * ObjectType::Mapping.size()
 }
 
 impl Plan {
-    /// Where mapping `number` is.
+    /// Returns the offset of mapping `number`.
     pub fn mapping(&self, number: usize) -> u64 {
         match number.checked_sub(self.given) {
             None => self.objects + (given_slot(number) - OBJECTS),

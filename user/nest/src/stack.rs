@@ -28,7 +28,7 @@ pub mod auxiliary {
     pub const PROGRAM_NAME: u64 = 31;
 }
 
-/// What goes on the stack.
+/// Contents of a new stack.
 pub struct Contents<'a> {
     /// The path that was loaded.
     pub path: &'a [u8],
@@ -42,7 +42,7 @@ pub struct Contents<'a> {
     pub random: [u8; 16],
     /// Entries of the auxiliary vector, but for those that point at strings and the last.
     pub auxiliary: &'a [(u64, u64)],
-    /// What is mapped, for the library of foreign calls: see
+    /// Table of mappings for the library of foreign calls: see
     /// [`AT_WINDOWS`](nacre_abi::environment::AT_WINDOWS).
     pub windows: &'a [[u64; 5]],
 }

@@ -116,7 +116,7 @@ fn references<S: Supplier>(child: &Child<S>) -> Result<(OwnedReference, OwnedRef
 }
 
 impl<'a> Maker<'a> {
-    /// The same, with a pool for data segments whose pages may go, if there is one.
+    /// Returns the maker with a pool for data segments whose pages may go, if there is one.
     pub fn with_data_pool(self, data: Option<Reference>) -> Maker<'a> {
         Maker { data, ..self }
     }

@@ -8,13 +8,13 @@
 use crate::bytes::{u8_at, u16_at, u32_at, u64_at};
 use nacre_core::machine::MAX_CPUS;
 
-/// Where physical memory is read.
+/// Access to physical memory.
 pub trait PhysicalBytes {
     /// `size` bytes at `start`, if they are mapped.
     fn bytes(&self, start: u64, size: u64) -> Option<&[u8]>;
 }
 
-/// Most I/O controllers.
+/// Maximum number of I/O controllers.
 pub const MAX_CONTROLLERS: usize = 8;
 const MAX_OVERRIDES: usize = 16;
 const ISA_LINES: u32 = 16;
@@ -28,7 +28,7 @@ pub struct Controller {
     pub first_line: u32,
 }
 
-/// How a line's device speaks.
+/// Trigger mode and polarity of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LineMode {
     /// Active until served, not for a moment.
@@ -85,7 +85,7 @@ impl Topology {
         &self.controllers[..self.controller_count]
     }
 
-    /// How a line's device speaks: as the tables say, or as is usual for the bus.
+    /// Returns the mode of a line: as the tables say, or as is usual for the bus.
     pub fn line_mode(&self, line: u32) -> LineMode {
         let flags = self.overrides[..self.override_count].iter().find(|(overridden, _)| *overridden == line).map_or(0, |(_, flags)| *flags);
         let usual = line >= ISA_LINES;
@@ -127,7 +127,7 @@ fn table(memory: &impl PhysicalBytes, at: u64) -> Option<&[u8]> {
     memory.bytes(at, u64::from(size.clamp(36, 1 << 20)))
 }
 
-/// Whether `pointer` starts like a root pointer whose checksum is right.
+/// Returns true if `pointer` starts like a root pointer and its checksum is right.
 fn is_root(pointer: &[u8]) -> bool {
     let sum = pointer.iter().take(20).fold(0u8, |sum, byte| sum.wrapping_add(*byte));
     pointer.len() >= 20 && pointer.starts_with(b"RSD PTR ") && sum == 0

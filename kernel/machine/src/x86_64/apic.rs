@@ -154,7 +154,7 @@ pub fn timer_count(count: u32) {
     write(Register::InitialCount, count);
 }
 
-/// What the timer has left.
+/// Returns the timer's remaining count.
 pub fn timer_left() -> u32 {
     read(Register::CurrentCount)
 }

@@ -96,7 +96,7 @@ fn now_unordered() -> u64 {
     scale(io::time_stamp().saturating_sub(clock.start), clock.nanoseconds)
 }
 
-/// See `Machine::now`.
+/// Implements `Machine::now`.
 pub fn now() -> u64 {
     let now = now_unordered().max(LATEST.0.get());
     LATEST.0.set(now);
@@ -111,7 +111,7 @@ pub fn wait(nanoseconds: u64) {
     }
 }
 
-/// See `Machine::timer_set`.
+/// Implements `Machine::timer_set`.
 pub fn timer_set(deadline: u64) {
     let cpu = cpu::this();
     if cpu.deadline.get() != deadline {

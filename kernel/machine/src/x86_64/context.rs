@@ -100,7 +100,7 @@ fn root_use<const PLAIN: bool>(cpu: &Cpu, root: u64) {
     }
 }
 
-/// See `Machine::switch_thread`.
+/// Implements `Machine::switch_thread`.
 #[inline(always)]
 pub fn switch(from: Option<Physical>, to: Physical, root: Option<Physical>) {
     if features::get().is_plain { switch_as::<true>(from, to, root) } else { switch_as::<false>(from, to, root) }
@@ -138,14 +138,14 @@ pub fn settle(cpu: &Cpu) {
     }
 }
 
-/// See `Machine::bases_save`.
+/// Implements `Machine::bases_save`.
 pub fn bases_settle(thread: Physical) {
     if cpu::this().live_thread() == Some(thread) {
         bases_save(thread_words(thread));
     }
 }
 
-/// See `Machine::bases_changed`.
+/// Implements `Machine::bases_changed`.
 pub fn bases_changed(thread: Physical) {
     let cpu = cpu::this();
     if cpu.live_thread() == Some(thread) {
@@ -155,7 +155,7 @@ pub fn bases_changed(thread: Physical) {
     }
 }
 
-/// See `Machine::leave_space`.
+/// Implements `Machine::leave_space`.
 pub fn leave_space() {
     root_use::<false>(cpu::this(), super::direct_map::kernel_root().0);
 }

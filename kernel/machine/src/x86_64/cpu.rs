@@ -16,7 +16,7 @@ pub struct Cpu {
     pub registers: Cell<u64>,
     /// Address after that thread's flags word, where entry code starts pushing.
     pub registers_end: Cell<u64>,
-    /// Where entry code puts the user's stack pointer while it has no register to spare.
+    /// Temporary place for the user's stack pointer while entry code has no free register.
     pub user_stack: Cell<u64>,
     /// The end of this CPU's kernel stack.
     pub kernel_stack: Cell<u64>,
@@ -39,11 +39,11 @@ pub struct Cpu {
     pub live: AtomicU64,
     /// Thread page whose FPU state is in the registers, if the page's second machine word agrees.
     pub fpu_owner: Cell<u64>,
-    /// Whether using the FPU traps.
+    /// Set if use of the FPU traps.
     pub fpu_traps: Cell<bool>,
-    /// What the timer was last set to; `u64::MAX` = nothing.
+    /// Deadline that the timer was last set to; `u64::MAX` for none.
     pub deadline: Cell<u64>,
-    /// This CPU's own lock: whether it is in the core beside others. See `lock`.
+    /// Lock of this CPU: set while it is in the core beside others. See `lock`.
     pub inside: AtomicBool,
     /// Number of the local APIC.
     pub apic_id: Cell<u32>,

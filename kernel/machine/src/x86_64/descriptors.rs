@@ -7,7 +7,7 @@ use core::arch::asm;
 pub const KERNEL_CODE: u16 = 0x08;
 /// Selector of the kernel's stack segment.
 pub const KERNEL_DATA: u16 = 0x10;
-/// What `sysret` counts from: data at +8, code at +16. No 32-bit code segment exists, so users stay
+/// Base selector of `sysret`: data at +8, code at +16. No 32-bit code segment exists, so users stay
 /// in 64-bit mode.
 pub const USER_BASE: u16 = 0x18;
 /// Selector of the users' stack segment.
@@ -30,8 +30,8 @@ pub struct Descriptors {
 }
 
 impl Descriptors {
-    /// For the CPU whose block is at `block`; user mode is left on the stack that ends at
-    /// `entry_stack`.
+    /// Makes the descriptors of the CPU whose block is at `block`. Entries from user mode use the
+    /// stack that ends at `entry_stack`.
     pub fn new(block: u64, entry_stack: u64) -> Descriptors {
         let mut words = [0; 26];
         let mut set = |at: usize, value: u64| {

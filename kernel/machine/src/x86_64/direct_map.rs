@@ -10,7 +10,7 @@ use core::sync::atomic::AtomicU64;
 use nacre_abi::boot_info::MemoryRange;
 use nacre_core::machine::{Physical, SharedWord};
 
-/// Where the kernel sees the RAM at `at`.
+/// Returns the kernel's address of the RAM at `at`.
 #[inline(always)]
 pub const fn direct(at: Physical) -> u64 {
     layout::DIRECT.wrapping_add(at.0)
@@ -87,7 +87,7 @@ impl Carving {
     }
 }
 
-/// What a page of the kernel's half allows.
+/// Access that a page of the kernel's half allows.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Access {
     Code,
@@ -214,7 +214,7 @@ impl<'c> KernelTables<'c> {
     }
 }
 
-/// See `Machine::table_create`.
+/// Implements `Machine::table_create`.
 pub fn table_create(root: Physical) {
     DirectTables.clear_table(root);
     let (from, to) = (thread_words(*SHOWN.get()), thread_words(root));

@@ -136,7 +136,7 @@ fn requested(vector: u64) -> bool {
     is_request
 }
 
-/// This CPU has been made ready.
+/// Enters the core on a secondary CPU that has been made ready.
 pub extern "C" fn cpu_entered() -> ! {
     locked(Door::Vector(0), |kernel| kernel.cpu_start())
 }

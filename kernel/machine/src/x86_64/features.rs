@@ -4,7 +4,7 @@ use crate::cell::BootCell;
 use super::io;
 use core::arch::x86_64::{CpuidResult, __cpuid, __cpuid_count};
 
-/// What CPUID says of the things that the kernel uses. All CPUs are taken to be alike.
+/// Features of the CPU, from CPUID, that the kernel uses. All CPUs are assumed to be alike.
 pub struct Features {
     /// Pages of 1 GiB.
     pub huge_pages: bool,
@@ -27,7 +27,7 @@ pub struct Features {
 
 static FEATURES: BootCell<Features> = BootCell::new();
 
-/// What was found.
+/// Returns the features that were found.
 #[inline(always)]
 pub fn get() -> &'static Features {
     FEATURES.get()
@@ -134,7 +134,7 @@ pub fn enable() {
     }
 }
 
-/// See `Machine::time_hide`.
+/// Implements `Machine::time_hide`.
 pub fn time_hide(hidden: bool) {
     let bits = get().control_4 | if hidden { CR4_TIME_STAMP_DISABLE } else { 0 };
     // SAFETY: only changes what the user may do; the kernel itself may always read its time.

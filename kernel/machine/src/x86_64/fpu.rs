@@ -149,7 +149,7 @@ fn restore(page: &[Cell<u64>; 512]) {
     }
 }
 
-/// See `Machine::fpu_import`.
+/// Implements `Machine::fpu_import`.
 pub fn import(thread: Physical) {
     let (page, Fpu { components, mxcsr_mask, .. }) = (thread_words(thread), FPU.get());
     page[MXCSR_WORD].set(page[MXCSR_WORD].get() & u64::from(*mxcsr_mask));

@@ -18,7 +18,7 @@ struct Frames {
 
 static FRAMES: BootCell<Frames> = BootCell::new();
 
-/// How many frames the tables for RAM up to `end` take.
+/// Returns the number of frames that the tables for RAM up to `end` take.
 pub const fn size_in_frames(end: u64) -> u64 {
     let (frames, large) = sizes(end);
     frames + large
@@ -75,20 +75,20 @@ pub fn mark_kernel(range: MemoryRange) {
     }
 }
 
-/// See `Machine::frame`.
+/// Implements `Machine::frame`.
 #[inline(always)]
 pub fn frame(at: Physical) -> Option<&'static Frame> {
     FRAMES.get().frames.get((at.0 >> 12) as usize).filter(|frame| frame.kind.get() != HOLE)
 }
 
-/// See `Machine::frames`.
+/// Implements `Machine::frames`.
 #[inline(always)]
 pub fn frames(at: Physical, count: usize) -> &'static [Frame] {
     let rest = FRAMES.get().frames.get((at.0 >> 12) as usize..).unwrap_or(&[]);
     rest.get(..count).unwrap_or(rest)
 }
 
-/// See `Machine::special_count`.
+/// Implements `Machine::special_count`.
 #[inline(always)]
 pub fn special_count(at: Physical) -> Option<&'static AtomicU32> {
     frame(at)?;

@@ -32,7 +32,7 @@ pub fn initialize(topology: &Topology, destination: u32) {
     ioapic::initialize(topology, destination, LINE_VECTOR as u32, &PINS.0);
 }
 
-/// See `Machine::interrupt_enable`.
+/// Implements `Machine::interrupt_enable`.
 pub fn enable(line: u32, enable: bool) {
     let Some(pin) = PINS.0.get(line as usize).and_then(Cell::get) else { return };
     assign(&ENABLED.0, line, enable);

@@ -11,10 +11,10 @@ const MASKED: u32 = 1 << 16;
 const LEVEL: u32 = 1 << 15;
 const LOW_ACTIVE: u32 = 1 << 13;
 
-/// Where a line enters.
+/// Pin of a controller at which a line enters.
 #[derive(Clone, Copy)]
 pub struct Pin {
-    /// Where the controller's registers are mapped.
+    /// Address at which the controller's registers are mapped.
     registers: u64,
     number: u32,
     /// Trigger, polarity and vector.
@@ -38,7 +38,7 @@ fn write(registers: u64, register: u32, value: u32) {
 }
 
 impl Pin {
-    /// Whether the line stays active until its device is served.
+    /// Returns true if the line is level-triggered: it stays active until its device is served.
     pub fn is_level(&self) -> bool {
         self.mode & LEVEL != 0
     }

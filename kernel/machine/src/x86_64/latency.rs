@@ -16,9 +16,9 @@ const ON: bool = cfg!(feature = "latency");
 const CONSOLE: u16 = 0xe9;
 /// Numbers of calls, then vectors.
 const DOORS: usize = 512;
-/// Where the vectors start.
+/// Index of the first vector; calls come before.
 const VECTORS: usize = 256;
-/// What is shorter is not worth a line.
+/// Shortest duration that is worth a line.
 const LEAST: u64 = 500;
 
 static LONGEST: Locked<[Cell<u64>; DOORS]> = Locked([const { Cell::new(LEAST) }; DOORS]);

@@ -6,36 +6,36 @@
 //! | `0xffff_ffff_8000_0000` | the first GiB of physical memory as far as the kernel's image lies in it |
 //! | `0xffff_ffff_c000_0000` | the window: devices of the kernel's own, then a block of stacks for each CPU |
 
-/// Where all RAM is mapped.
+/// Address at which all RAM is mapped.
 pub const DIRECT: u64 = 0xffff_8000_0000_0000;
-/// What the linker adds to the kernel's physical addresses.
+/// Distance between the kernel's virtual and physical addresses, which the linker adds.
 pub const KERNEL: u64 = 0xffff_ffff_8000_0000;
-/// Where the window starts.
+/// Start of the window.
 pub const WINDOW: u64 = 0xffff_ffff_c000_0000;
 
-/// Where the local APIC's registers are.
+/// Address of the local APIC's registers.
 pub const LOCAL_APIC: u64 = WINDOW;
-/// Where the first I/O APIC's registers are; the others follow page by page.
+/// Address of the first I/O APIC's registers; the others follow page by page.
 pub const IO_APIC: u64 = WINDOW + 0x1000;
 
-/// Where the first CPU's block is.
+/// Address of the first CPU's block.
 pub const BLOCKS: u64 = WINDOW + (2 << 20);
-/// How far the blocks of two CPUs are apart.
+/// Distance between the blocks of two CPUs.
 pub const BLOCK_STRIDE: u64 = 64 << 10;
 /// Offsets of the pages of a block that are mapped; those between are guards.
 pub const BLOCK_PAGES: [u64; BLOCK_FRAMES] = [0x1000, 0x2000, 0x3000, 0x4000, 0x6000, 0x8000, 0xa000, 0xc000];
-/// How many frames a block takes.
+/// Number of frames of a block.
 pub const BLOCK_FRAMES: usize = 8;
 /// Offset of the end of the kernel stack in a block.
 pub const STACK_END: u64 = 0x5000;
-/// How large that stack is.
+/// Size of that stack.
 pub const STACK_SIZE: u64 = 16 << 10;
 /// Offsets of the ends of the stacks for double faults, non-maskable interrupts and machine checks.
 pub const INTERRUPT_STACK_ENDS: [u64; 3] = [0x7000, 0x9000, 0xb000];
 /// Offset of the CPU's own data in a block.
 pub const CPU_DATA: u64 = 0xc000;
 
-/// Where frame 0 of the page that the block of CPU `index` starts with would be.
+/// Address of the block of CPU `index`, counted to its frame 0, which does not exist.
 pub const fn block(index: usize) -> u64 {
     BLOCKS + index as u64 * BLOCK_STRIDE
 }

@@ -5,11 +5,10 @@ use crate::lock::{self, All};
 use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
 static ALL: All = All { taken: AtomicU32::new(0), first: AtomicU32::new(0) };
-/// How many CPUs enter the core. Set before any does. One is alone there whatever it does, and
-/// needs no locks.
+/// Number of CPUs that enter the core, set before any does. A single CPU needs no locks.
 static COUNT: AtomicUsize = AtomicUsize::new(1);
 
-/// No more than `count` CPUs enter the core. Before any does.
+/// Sets the number of CPUs that enter the core, before any does.
 pub fn initialize(count: usize) {
     COUNT.store(count, Ordering::Relaxed);
 }

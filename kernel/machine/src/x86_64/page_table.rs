@@ -20,7 +20,7 @@
 use nacre_abi::{PAGE_SIZE, Rights};
 use nacre_core::machine::{Cleared, Frame, Leaf, LeafKind, PageSize, Physical, PoolExhausted, SharedWord, TablePool};
 
-/// How the tables' own frames are reached.
+/// Access to the frames of tables.
 pub trait TableMemory {
     /// The entries of the table in this frame.
     fn table(&self, at: Physical) -> &[SharedWord; 512];
@@ -41,7 +41,7 @@ const OBJECTS: u64 = 1 << 57;
 const ADDRESS: u64 = 0x000f_ffff_ffff_f000;
 /// Present, writable, user, accessed: what a table entry has beside the address.
 const TABLE: u64 = 0x27;
-/// Which entries of a root table belong to the user.
+/// Number of entries of a root table that belong to the user: the first ones.
 pub const USER_ENTRIES: usize = 256;
 /// Entries that one sweep looks at.
 const SWEEP: u32 = 300;
@@ -56,7 +56,7 @@ fn table_of(entry: u64) -> Option<Physical> {
     if entry as u8 == TABLE as u8 { Some(Physical(entry - TABLE)) } else { None }
 }
 
-/// What the entry of a small page says.
+/// Decodes the entry of a page.
 #[inline(always)]
 fn leaf_of(entry: u64, address: u64, size: PageSize) -> Option<Leaf> {
     if entry & PRESENT == 0 {
@@ -102,7 +102,7 @@ fn entry_of(leaf: Leaf) -> u64 {
         | kind
 }
 
-/// What the tables say of `address`, which is below `USER_END`.
+/// Returns the leaf for `address`, which is below `USER_END`.
 #[inline(always)]
 pub fn lookup(memory: &impl TableMemory, root: Physical, address: u64) -> Option<Leaf> {
     let third = table_of(memory.table(root)[index(address, 39)].get())?;
@@ -113,7 +113,8 @@ pub fn lookup(memory: &impl TableMemory, root: Physical, address: u64) -> Option
     leaf_of(memory.table(first)[index(address, 12)].get(), address, PageSize::Small)
 }
 
-/// Where `address`, below `USER_END`, lies, if a small page of objects is shown there.
+/// Returns the physical address of `address`, below `USER_END`, if a small page of objects is shown
+/// there.
 #[inline(always)]
 pub fn object_lookup(memory: &impl TableMemory, root: Physical, address: u64) -> Option<Physical> {
     let third = table_of(memory.table(root)[index(address, 39)].get())?;

@@ -18,7 +18,7 @@ const DEEPEST: usize = 32;
 const GS_BASE: u32 = 0xc000_0101;
 const KERNEL_GS_BASE: u32 = 0xc000_0102;
 
-/// What `kernel_fault` leaves on the stack.
+/// Stack contents that `kernel_fault` leaves.
 #[repr(C)]
 pub struct FaultFrame {
     /// `rax rbx rcx rdx rsi rdi rbp`, then `r8` to `r15`.
@@ -40,7 +40,7 @@ fn cpu_number() -> Option<u64> {
     })
 }
 
-/// Where the stack around `address` ends; `None` if it lies in no kernel stack.
+/// Returns the end of the stack around `address`; `None` if it lies in no kernel stack.
 fn stack_end(address: u64) -> Option<u64> {
     let image = layout::KERNEL + (2 << 20)..layout::KERNEL + (64 << 20);
     if image.contains(&address) {

@@ -20,7 +20,7 @@ pub fn start() {
     io::write_u8(COUNTER, 0xff);
 }
 
-/// What channel 2 has left.
+/// Returns the remaining count of channel 2.
 pub fn left() -> u16 {
     io::write_u8(MODE, CHANNEL_2_LATCH);
     u16::from_le_bytes([io::read_u8(COUNTER), io::read_u8(COUNTER)])

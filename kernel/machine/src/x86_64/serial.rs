@@ -10,7 +10,7 @@ const LINE: u16 = PORT + 3;
 const MODEM: u16 = PORT + 4;
 const STATUS: u16 = PORT + 5;
 const SPACE_IN_BUFFER: u8 = 0x20;
-/// How often the status is asked before a byte is given up: the port may not exist.
+/// Number of times that the status is read before a byte is given up: the port may not exist.
 const PATIENCE: u32 = 100_000;
 
 /// Sets the port to 115200 baud, 8 bits, without interrupts.

@@ -13,11 +13,11 @@ static GO: AtomicU64 = AtomicU64::new(0);
 
 const PARAMETERS: usize = 0x800;
 const SHORT_WAIT: u64 = 10_000;
-/// How long a CPU may take to come. An emulated one waits for its turn on a busy host; one that is
-/// not there is rare.
+/// Time that a CPU may take to come. An emulated one waits for its turn on a busy host; a missing
+/// CPU is rare.
 const PATIENCE: u64 = 3_000_000_000;
 
-/// What the page carries besides code, at [`PARAMETERS`].
+/// Contents of the page besides code, at [`PARAMETERS`].
 #[repr(C)]
 struct Parameters {
     far_offset: u32,
@@ -72,10 +72,11 @@ extern "C" fn trampoline() {
     )
 }
 
-/// Where the 64-bit code starts in the page.
+/// Offset of the 64-bit code in the page.
 const LONG_MODE_OFFSET: u32 = 64;
 
-/// In the kernel's image: `rdi` = the kernel's tables, `rsi` = this CPU's stack.
+/// Entry point of a secondary CPU in the kernel's image: `rdi` = the kernel's tables, `rsi` = this
+/// CPU's stack.
 #[unsafe(naked)]
 extern "C" fn secondary_entry() {
     naked_asm!(

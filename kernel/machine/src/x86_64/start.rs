@@ -11,7 +11,7 @@ use nacre_abi::boot_info::MemoryRange;
 use nacre_core::machine::{MAX_CPUS, Physical};
 
 const BELOW_1_MIB: MemoryRange = MemoryRange { start: 0, size: 1 << 20 };
-/// What the boot tables map.
+/// Size of the memory that the boot tables map.
 const REACHABLE: u64 = 4 << 30;
 /// Frames for the core's first objects.
 const FIRST_OBJECTS: u64 = 128;
@@ -47,7 +47,7 @@ impl PhysicalBytes for BootMemory {
     }
 }
 
-/// What goes where.
+/// Layout of physical memory at the start.
 struct Plan<'d> {
     description: &'d BootDescription,
     image: ImageLayout,
@@ -56,12 +56,12 @@ struct Plan<'d> {
     cpus: usize,
     /// RAM in which nothing lies.
     free: MemoryMap,
-    /// Where the boot image will be.
+    /// Place of the boot image after it was moved.
     module: MemoryRange,
     carving: MemoryRange,
 }
 
-/// Most frames that the kernel's tables and first objects take.
+/// Returns the maximum number of frames for the kernel's tables and first objects.
 fn carving_frames(memory_end: u64, image_size: u64, cpus: u64) -> u64 {
     let direct_tables = 2 + memory_end.div_ceil(512 << 30) + memory_end.div_ceil(1 << 30);
     let image_tables = 4 + 2 * image_size.div_ceil(2 << 20);

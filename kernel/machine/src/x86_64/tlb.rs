@@ -67,8 +67,8 @@ pub fn flush_local(low: u64, high: u64) {
     }
 }
 
-/// See `Machine::translations_flush`. Which tables a CPU uses changes under its own lock at least,
-/// so those that use others need not be asked.
+/// Implements `Machine::translations_flush`. A CPU changes its tables only under its own lock at
+/// least, so CPUs with other tables need not be asked.
 pub fn flush(cpus: u64, root: Physical, low: u64, high: u64) {
     let mine = cpu::this();
     if mine.root.load(Ordering::Relaxed) == root.0 {

@@ -33,7 +33,7 @@ const SERVICES: u64 = 1 << 63;
 /// Server that a new proxy's original belongs to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Origin {
-    /// Nothing is known yet.
+    /// Unknown server.
     Unknown,
     /// The server of the proxy with this index, which made the original.
     Of(usize),
@@ -90,7 +90,7 @@ pub enum Loan {
     Original,
     /// The proxy itself.
     Proxy,
-    /// Nothing is lent.
+    /// Case in which nothing is lent.
     Nothing,
 }
 

@@ -18,7 +18,7 @@ use nacre_sys::{OwnedPortSet, OwnedReference, Reference, Status, Window};
 
 /// Number of the stream for messages.
 const MESSAGES: u64 = 2;
-/// Most bytes of one message.
+/// Maximum size of a message in bytes.
 const PIECE: usize = nacre_abi::message::MAX_BYTES as usize;
 
 /// A relay, whatever its monitor.
@@ -121,7 +121,7 @@ fn start(command: &[&[u8]], arguments: &Arguments, ports: Ports) -> Result<Optio
     Ok(Some(child))
 }
 
-/// Where there is a manager, makes the child a process: what it is to have for its parent.
+/// Returns the original of the child's parent. Below a manager, makes the child a process first.
 fn original() -> Result<OwnedReference, String> {
     let ward = Ward::new().map_err(|refusal| refusal.to_string())?;
     let parent = ward.as_ref().map_or(Reference::PARENT, Ward::port);
@@ -145,7 +145,7 @@ fn end_child() {
     }
 }
 
-/// What a program is called in lists: the last part of its path.
+/// Returns the name of a program in lists: the last part of its path.
 pub fn short_name<'a>(command: &[&'a [u8]]) -> &'a [u8] {
     command.first().and_then(|word| word.rsplit(|byte| *byte == b'/').next()).unwrap_or_default()
 }
@@ -162,11 +162,11 @@ pub fn run<W: Watch>(watch: W, tag: W::Tag, services: Services, command: &[&[u8]
     run_with(watch, tag, services, Services::pool_for_child, command, arguments)
 }
 
-/// How a monitor makes the memory that its child finds, with flags as those of
-/// [`Services::pool_for_child`]; `None`: the child finds ours.
+/// Function that makes the pool for a monitor's child, with flags as in
+/// [`Services::pool_for_child`]. `None`: the child uses the monitor's pool.
 pub type MakePool = fn(&Services, u64) -> Option<ChildPool>;
 
-/// The same, for a child that finds other memory.
+/// Runs a command as `run` does, with another memory pool for the child.
 pub fn run_with<W: Watch>(watch: W, tag: W::Tag, mut services: Services, pool: MakePool, command: &[&[u8]], arguments: &Arguments) -> Result<i32, String> {
     let original = original()?;
     let ward = *WARD.lock();
