@@ -31,6 +31,7 @@ mod tests;
 pub use ends_held::MAX_ENDS;
 #[cfg(test)]
 use loads::{MAX_BYTES, MAX_REFERENCES};
+pub(crate) use loads::may_take;
 
 use crate::queue::{PIECE, SendRequest, Queue, Received, Sender, ReceiveRequest};
 use alloc::collections::{BTreeMap, BTreeSet, VecDeque};

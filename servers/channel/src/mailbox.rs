@@ -112,6 +112,8 @@ pub struct Mailbox<R> {
     pub made: QueueOptions,
     /// User whose limit it counts against.
     pub payer: u64,
+    /// Account of its maker, which pays for its messages.
+    pub account: u64,
     /// Ends that are open.
     pub ends: BTreeSet<u64>,
     /// Callers that wait for room.
@@ -127,11 +129,12 @@ pub struct Mailbox<R> {
 
 impl<R> Mailbox<R> {
     /// An empty one.
-    pub fn new(name: Vec<u8>, made: QueueOptions) -> Mailbox<R> {
+    pub fn new(name: Vec<u8>, made: QueueOptions, account: u64) -> Mailbox<R> {
         Mailbox {
             name: Some(name),
             made,
             payer: made.owner[0],
+            account,
             ends: BTreeSet::new(),
             senders: BTreeMap::new(),
             receivers: BTreeMap::new(),

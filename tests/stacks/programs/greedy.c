@@ -1,10 +1,12 @@
 /* One process takes all that a world has of what is kept for processes, and another one works
    meanwhile: semaphores and what is undone with them, messages with and without bytes, shared
-   memory, sockets full of bytes and descriptors, terminals, contents of files and names. Says what
+   memory, sockets full of bytes and descriptors, terminals, POSIX's queues of messages and what is
+   in them, rings of pipes, contents of files and names. Says what
    did not go, and ends with 1 then. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <mqueue.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -80,6 +82,29 @@ static void take_bytes(void) {
     while (posix_openpt(O_RDWR | O_NOCTTY) >= 0);
 }
 
+static void take_queues(void) {
+    static char bytes[8192];
+    char name[40];
+    struct mq_attr large = {.mq_maxmsg = 10, .mq_msgsize = sizeof bytes};
+    for (int count = 0; count < 1000; count++) {
+        snprintf(name, sizeof name, "/taken-%d", count);
+        mqd_t queue = mq_open(name, O_RDWR | O_CREAT | O_NONBLOCK, 0600, &large);
+        if (queue < 0) break;
+        while (mq_send(queue, bytes, sizeof bytes, 1) == 0);
+    }
+}
+
+/* The memory of a pipe is shared once both its ends have been used much. */
+static void take_rings(void) {
+    static char bytes[4096];
+    int ends[2];
+    for (int count = 0; count < 500 && pipe(ends) == 0; count++) {
+        for (int turn = 0; turn < 8; turn++) {
+            if (write(ends[1], bytes, sizeof bytes) < 0 || read(ends[0], bytes, sizeof bytes) < 0) break;
+        }
+    }
+}
+
 static void take_files(const char *path) {
     static char bytes[1 << 20];
     char name[300];
@@ -102,6 +127,8 @@ static void take_all(const char *directory) {
     take_messages(0);
     take_messages(8192);
     while (shmget(IPC_PRIVATE, 4096, 0600) >= 0);
+    take_rings();
+    take_queues();
     take_bytes();
     take_files(path);
 }
@@ -120,6 +147,11 @@ static void work(const char *directory) {
     int memory = shmget(IPC_PRIVATE, 4096, 0600);
     MUST(memory);
     MUST((long)shmat(memory, NULL, 0));
+    mqd_t mails = mq_open("/worked", O_RDWR | O_CREAT | O_NONBLOCK, 0600, NULL);
+    MUST(mails);
+    for (int count = 0; count < 10; count++) MUST(mq_send(mails, bytes, 8192, 1));
+    MUST(mq_close(mails));
+    MUST(mq_unlink("/worked"));
     MUST(pipe(ends));
     MUST(write(ends[1], bytes, sizeof bytes));
     MUST(socketpair(AF_UNIX, SOCK_STREAM, 0, ends));
@@ -138,6 +170,9 @@ static void work(const char *directory) {
 int main(int count, char **words) {
     int ready[2];
     char byte;
+    /* Queues of messages have a limit for each user, as on Linux, beside that for each process. */
+    struct rlimit all = {RLIM_INFINITY, RLIM_INFINITY};
+    setrlimit(RLIMIT_MSGQUEUE, &all);
     if (count == 3) {
         take_all(words[2]);
         close(1);

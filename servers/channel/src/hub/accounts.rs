@@ -9,6 +9,11 @@ impl<R> Hub<R> {
         self.accounts.payer = account;
     }
 
+    /// The account that an end was made on.
+    pub fn account_of(&self, key: u64) -> Result<u64, Errno> {
+        Ok(self.end(key)?.account)
+    }
+
     /// The next ends are made on the account of this end.
     pub(super) fn charge_as(&mut self, key: u64) -> Result<(), Errno> {
         self.accounts.payer = self.end(key)?.account;

@@ -36,16 +36,16 @@ impl Kept {
         self.bytes
     }
 
+    /// Returns the result that has to go before another one is kept.
+    pub fn surplus(&self) -> Option<Place> {
+        if self.all.len() >= MOST { self.all.keys().next().copied() } else { None }
+    }
+
     /// Keeps what was given to a thread; what it has whole only if it has waited.
     pub fn keep(&mut self, place: Place, priority: u32, data: Vec<u8>, has_waited: bool) {
         self.forget(place);
         if !has_waited && data.len() <= PIECE {
             return;
-        }
-        if self.all.len() >= MOST
-            && let Some(first) = self.all.keys().next().copied()
-        {
-            self.forget(first);
         }
         self.bytes += data.len() + OVERHEAD;
         self.all.insert(place, One { priority, from: PIECE.min(data.len()), data, has_waited });

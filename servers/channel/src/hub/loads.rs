@@ -20,8 +20,8 @@ const FEW_REFERENCES: usize = 16;
 pub(super) type Load = (usize, usize);
 
 /// Returns true if an account that holds `held` of `most`, of which `used` are taken, may take
-/// `more`.
-fn may_take(account: u64, (most, few): (usize, usize), used: usize, held: usize, more: usize) -> bool {
+/// `more`. Up to `few` it holds little.
+pub(crate) fn may_take(account: u64, (most, few): (usize, usize), used: usize, held: usize, more: usize) -> bool {
     let free = most.saturating_sub(used + more);
     let has_share = held + more > free || free < most / 4;
     used + more <= most && (account == 0 || more == 0 || held + more <= few || !has_share)

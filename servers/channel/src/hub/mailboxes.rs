@@ -4,9 +4,9 @@
 //! What was sent or received is so when the answer has arrived: who was cut off meanwhile has sent
 //! or received nothing.
 
-use super::kept::Kept;
+use super::kept::{Kept, Place};
 use super::open_queues::Opened;
-use super::loads::MAX_BYTES;
+use super::loads::{MAX_BYTES, may_take};
 use super::{ACCESS, BOTH, Hub, O_RDONLY, O_WRONLY};
 use crate::mailbox::{Notifier, NotifyTarget, MAX_WAITING, QueueOptions, Mail, Mailbox, OVERHEAD, PIECE, Waiter};
 use alloc::vec::Vec;
@@ -16,6 +16,8 @@ use nacre_proto::mailbox::{ANY, PRIVILEGED, USUAL_MESSAGES, USUAL_QUEUES, USUAL_
 
 /// Maximum number of queues of all users.
 const MOST: usize = 4096;
+/// Number of queues up to which an account has few of them.
+const FEW: usize = 16;
 /// Limit of the bytes of their messages, and of what they keep. The rest is for pipes and sockets.
 const MAX_BYTES_HERE: usize = MAX_BYTES / 4 * 3;
 /// Maximum number of messages of a queue, and maximum size of one in bytes.
@@ -103,16 +105,17 @@ impl<R> Hub<R> {
             None => Some(self.check_made(wanted)?),
         };
         let end = self.add_end(0, wanted.flags & (ACCESS | O_NONBLOCK))?;
+        let account = self.end(end)?.account;
         let number = match (found, made) {
             (Some(number), _) => number,
             (None, made) => {
                 let number = self.key();
                 self.mailboxes.names.insert(wanted.name.to_vec(), number);
-                self.mailboxes.boxes.insert(number, Mailbox::new(wanted.name.to_vec(), made.unwrap_or(wanted.made)));
+                self.mailboxes.boxes.insert(number, Mailbox::new(wanted.name.to_vec(), made.unwrap_or(wanted.made), account));
                 number
             }
         };
-        self.mailboxes.open.insert(end, Opened { number, ..Opened::default() });
+        self.mailboxes.open.insert(end, Opened { number, account, ..Opened::default() });
         self.mailbox_mut(end)?.ends.insert(end);
         Ok((end, found.is_none()))
     }
@@ -120,8 +123,10 @@ impl<R> Hub<R> {
     /// Checks the options of a new queue and fills in defaults.
     fn check_made(&self, wanted: &Wanted<'_>) -> Result<QueueOptions, Errno> {
         let is_privileged = wanted.flags & PRIVILEGED != 0;
-        let named = self.mailboxes.names.len() as u64;
-        if self.mailboxes.boxes.len() >= MOST || named >= USUAL_QUEUES && !is_privileged {
+        let (account, all) = (self.accounts.payer(), self.mailboxes.boxes.len());
+        let held = self.mailboxes.boxes.values().filter(|other| other.account == account).count();
+        let may_have = |most, used| may_take(account, (most, FEW), used, held, 1);
+        if !may_have(MOST, all) || !is_privileged && !may_have(USUAL_QUEUES as usize, self.mailboxes.names.len()) {
             return Err(Errno::ENOSPC);
         }
         let usual = |value: u64, usual: u64| if value == ANY { usual } else { value };
@@ -152,45 +157,64 @@ impl<R> Hub<R> {
 
     fn drop_unused(&mut self, number: u64) {
         if self.mailboxes.boxes.get(&number).is_some_and(|mailbox| mailbox.name.is_none() && mailbox.ends.is_empty()) {
-            let used = self.mailboxes.boxes.remove(&number).map_or(0, |mailbox| mailbox.used());
-            self.bytes -= used;
+            let (account, used) = self.mailboxes.boxes.remove(&number).map_or((0, 0), |mailbox| (mailbox.account, mailbox.used()));
+            self.count_mail(account, used, 0);
         }
+    }
+
+    /// Bytes of a queue, or of what is kept for an end, have changed.
+    fn count_mail(&mut self, account: u64, before: usize, after: usize) {
+        self.count(account, (before, 0), (after, 0));
+    }
+
+    /// `ENOMEM`: so many more bytes are too many, or more than the account's share.
+    fn check_mail(&self, account: u64, more: usize) -> Result<(), Errno> {
+        if self.bytes + more > MAX_BYTES_HERE {
+            return Err(Errno::ENOMEM);
+        }
+        self.loads.check(account, (self.bytes, self.references), (more, 0))
+    }
+
+    /// Account that pays for what is kept for an end.
+    fn mail_account(&self, end: u64) -> u64 {
+        self.mailboxes.open.get(&end).map_or(0, |opened| opened.account)
     }
 
     /// An end has gone.
     pub(super) fn mailbox_close(&mut self, end: u64) {
-        let Some(Opened { number, .. }) = self.mailboxes.open.remove(&end) else { return };
+        self.with_kept(end, |kept| kept.forget_end(end));
+        let Some(Opened { number, account, .. }) = self.mailboxes.open.remove(&end) else { return };
         let all = (end, 0)..=(end, u64::MAX);
         let parts: usize = self.mailboxes.parts.extract_if(all, |_, _| true).map(|(_, (_, data))| data.len() + OVERHEAD).sum();
-        self.bytes -= parts;
-        self.with_kept(|kept| kept.forget_end(end));
+        self.count_mail(account, parts, 0);
         if let Some(mailbox) = self.mailboxes.boxes.get_mut(&number) {
             mailbox.ends.remove(&end);
             mailbox.expected.take_if(|expected| expected.end == end);
-            self.bytes -= mailbox.keep(|waiter| waiter.end != end);
+            let (account, dropped) = (mailbox.account, mailbox.keep(|waiter| waiter.end != end));
+            self.count_mail(account, dropped, 0);
         }
         self.drop_unused(number);
     }
 
     /// Forgets those who wait at a queue and have gone.
     fn forget_gone(&mut self, end: u64, carrier: &impl Notifier<R>) {
-        let dropped = self.mailbox_mut(end).map_or(0, |mailbox| mailbox.keep(|waiter| !carrier.is_gone(&waiter.token)));
-        self.bytes -= dropped;
+        let dropped = self.mailbox_mut(end).map(|mailbox| (mailbox.account, mailbox.keep(|waiter| !carrier.is_gone(&waiter.token))));
+        if let Ok((account, dropped)) = dropped {
+            self.count_mail(account, dropped, 0);
+        }
     }
 
     /// Keeps a part of a message.
     pub fn mailbox_part(&mut self, end: u64, writer: u64, number: u64, data: &[u8]) -> Result<(), Errno> {
-        let most = self.mailbox(end)?.1.made.size as usize;
+        let (most, account) = (self.mailbox(end)?.1.made.size as usize, self.mail_account(end));
         if number == 0 {
             let dropped = self.mailboxes.parts.remove(&(end, writer)).map_or(0, |(_, data)| data.len() + OVERHEAD);
-            self.bytes -= dropped;
+            self.count_mail(account, dropped, 0);
         }
-        if self.bytes + data.len() + OVERHEAD > MAX_BYTES_HERE {
-            return Err(Errno::ENOMEM);
-        }
+        self.check_mail(account, data.len() + OVERHEAD)?;
         if number == 0 {
             self.mailboxes.parts.insert((end, writer), (0, Vec::new()));
-            self.bytes += OVERHEAD;
+            self.count_mail(account, 0, OVERHEAD);
         }
         let (parts, kept) = self.mailboxes.parts.get_mut(&(end, writer)).ok_or(Errno::EINVAL)?;
         if *parts != number {
@@ -202,7 +226,7 @@ impl<R> Hub<R> {
         kept.try_reserve(data.len()).map_err(|_| Errno::ENOMEM)?;
         kept.extend(data);
         *parts += 1;
-        self.bytes += data.len();
+        self.count_mail(account, 0, data.len());
         Ok(())
     }
 
@@ -219,7 +243,7 @@ impl<R> Hub<R> {
         if priority >= PRIORITIES {
             return Err(Errno::EINVAL);
         }
-        self.with_kept(|kept| kept.forget((end, writer)));
+        self.with_kept(end, |kept| kept.forget((end, writer)));
         let access = self.end(end)?.flags & ACCESS;
         if access != O_WRONLY && access != BOTH {
             return Err(Errno::EBADF);
@@ -229,18 +253,18 @@ impl<R> Hub<R> {
         if (before + size) as u64 > mailbox.made.size {
             return Err(Errno::EMSGSIZE);
         }
-        let has_room = mailbox.has_room();
-        if mailbox.senders.len() >= MAX_WAITING || self.bytes + size + OVERHEAD > MAX_BYTES_HERE {
+        let (has_room, account) = (mailbox.has_room(), mailbox.account);
+        if mailbox.senders.len() >= MAX_WAITING || self.check_mail(account, size + OVERHEAD).is_err() {
             self.forget_gone(end, carrier);
         }
-        if self.bytes + size + OVERHEAD > MAX_BYTES_HERE { Err(Errno::ENOMEM) } else { Ok(has_room) }
+        self.check_mail(account, size + OVERHEAD).map(|()| has_room)
     }
 
     /// Sends a message of which that was said, or waits for room. Too many do: `EAGAIN`, and the
     /// token.
     pub fn mailbox_send(&mut self, caller: Caller<R>, has_parts: bool, mut mail: Mail, carrier: &mut impl Notifier<R>) -> Result<(), (R, Errno)> {
         if has_parts && let Some((_, mut data)) = self.mailboxes.parts.remove(&(caller.end, caller.thread)) {
-            self.bytes -= data.len() + OVERHEAD;
+            self.count_mail(self.mail_account(caller.end), data.len() + OVERHEAD, 0);
             data.append(&mut mail.data);
             mail.data = data;
         }
@@ -253,8 +277,9 @@ impl<R> Hub<R> {
             }
             return Ok(());
         }
+        let account = mailbox.account;
         mailbox.wait(rank, Waiter { end, thread, token, mail: Some(mail) }).map_err(|waiter| (waiter.token, Errno::EAGAIN))?;
-        self.bytes += size;
+        self.count_mail(account, 0, size);
         Ok(())
     }
 
@@ -263,14 +288,14 @@ impl<R> Hub<R> {
         let Ok(mailbox) = self.mailbox_mut(end) else { return };
         while let Some((_, waiter)) = mailbox.receivers.pop_first() {
             if carrier.given(waiter.token, mail.priority, &mail.data[..mail.data.len().min(PIECE)], mail.data.len()) {
-                self.with_kept(|kept| kept.keep((waiter.end, waiter.thread), mail.priority, mail.data, true));
+                self.keep_mail((waiter.end, waiter.thread), mail.priority, mail.data, true);
                 return;
             }
         }
-        let (size, by) = (mail.size(), mail.by);
+        let (size, by, account) = (mail.size(), mail.by, mailbox.account);
         mailbox.put(mail);
         let expected = if mailbox.count() == 1 { mailbox.expected.take() } else { None };
-        self.bytes += size;
+        self.count_mail(account, 0, size);
         self.touch_mailbox(end);
         if let Some(expected) = expected
             && let Some(opened) = self.mailboxes.open.get_mut(&expected.end)
@@ -281,18 +306,26 @@ impl<R> Hub<R> {
         }
     }
 
-    /// Does something with what is kept, and counts what that takes.
-    fn with_kept<T>(&mut self, work: impl FnOnce(&mut Kept) -> T) -> T {
+    /// Does something with what is kept for an end, and counts what that takes.
+    fn with_kept<T>(&mut self, end: u64, work: impl FnOnce(&mut Kept) -> T) -> T {
         let before = self.mailboxes.kept.bytes();
         let done = work(&mut self.mailboxes.kept);
-        self.bytes = self.bytes + self.mailboxes.kept.bytes() - before;
+        self.count_mail(self.mail_account(end), before, self.mailboxes.kept.bytes());
         done
+    }
+
+    /// Keeps what was given to a thread.
+    fn keep_mail(&mut self, place: Place, priority: u32, data: Vec<u8>, has_waited: bool) {
+        if let Some(surplus) = self.mailboxes.kept.surplus() {
+            self.with_kept(surplus.0, |kept| kept.forget(surplus));
+        }
+        self.with_kept(place.0, |kept| kept.keep(place, priority, data, has_waited));
     }
 
     /// Returns true if a message can be received now, and false if the reader has to wait. `room`
     /// is the reader's buffer in bytes.
     pub fn mailbox_can_receive(&mut self, end: u64, reader: u64, room: u64, carrier: &impl Notifier<R>) -> Result<bool, Errno> {
-        self.with_kept(|kept| kept.forget((end, reader)));
+        self.with_kept(end, |kept| kept.forget((end, reader)));
         let access = self.end(end)?.flags & ACCESS;
         if access != O_RDONLY && access != BOTH {
             return Err(Errno::EBADF);
@@ -312,6 +345,7 @@ impl<R> Hub<R> {
     pub fn mailbox_receive(&mut self, caller: Caller<R>, carrier: &mut impl Notifier<R>) -> Result<(), (R, Errno)> {
         let Caller { end, thread, rank, token } = caller;
         let Ok(mailbox) = self.mailbox_mut(end) else { return Err((token, Errno::EBADF)) };
+        let account = mailbox.account;
         let Some((place, mail)) = mailbox.take() else {
             return mailbox.wait(rank, Waiter { end, thread, token, mail: None }).map_err(|waiter| (waiter.token, Errno::EAGAIN));
         };
@@ -319,8 +353,8 @@ impl<R> Hub<R> {
             mailbox.put_back(place, mail);
             return Ok(());
         }
-        self.bytes -= mail.size();
-        self.with_kept(|kept| kept.keep((end, thread), mail.priority, mail.data, false));
+        self.count_mail(account, mail.size(), 0);
+        self.keep_mail((end, thread), mail.priority, mail.data, false);
         self.mailbox_refill(end, carrier);
         self.touch_mailbox(end);
         Ok(())
@@ -329,7 +363,7 @@ impl<R> Hub<R> {
     /// There is room: the message of who waits for it comes in. Nobody is told of that.
     fn mailbox_refill(&mut self, end: u64, carrier: &mut impl Notifier<R>) {
         let Ok(mailbox) = self.mailbox_mut(end) else { return };
-        let (mut dropped, mut sent) = (0, Vec::new());
+        let (mut dropped, mut sent, account) = (0, Vec::new(), mailbox.account);
         while mailbox.has_room()
             && let Some((_, waiter)) = mailbox.senders.pop_first()
         {
@@ -341,21 +375,22 @@ impl<R> Hub<R> {
                 dropped += mail.size();
             }
         }
-        self.bytes -= dropped;
-        sent.into_iter().for_each(|place| self.with_kept(|kept| kept.keep(place, 0, Vec::new(), true)));
+        self.count_mail(account, dropped, 0);
+        sent.into_iter().for_each(|place| self.keep_mail(place, 0, Vec::new(), true));
     }
 
     /// More of the message that was received.
     pub fn mailbox_rest(&mut self, end: u64, reader: u64) -> Result<Vec<u8>, Errno> {
-        self.with_kept(|kept| kept.rest((end, reader))).ok_or(Errno::EINVAL)
+        self.with_kept(end, |kept| kept.rest((end, reader))).ok_or(Errno::EINVAL)
     }
 
     /// A thread waits no more. If what it waited for was done: the priority and size of the
     /// message, which `mailbox_rest` gives if one was received.
     pub fn mailbox_withdraw(&mut self, end: u64, thread: u64) -> Result<Option<(u32, usize)>, Errno> {
-        let dropped = self.mailbox_mut(end)?.keep(|waiter| (waiter.end, waiter.thread) != (end, thread));
-        self.bytes -= dropped;
-        Ok(self.with_kept(|kept| kept.ask((end, thread))))
+        let mailbox = self.mailbox_mut(end)?;
+        let (account, dropped) = (mailbox.account, mailbox.keep(|waiter| (waiter.end, waiter.thread) != (end, thread)));
+        self.count_mail(account, dropped, 0);
+        Ok(self.with_kept(end, |kept| kept.ask((end, thread))))
     }
 
     /// Returns the status of the queue.

@@ -4,7 +4,7 @@ use super::mailboxes::{Caller, Wanted};
 use super::*;
 use crate::mailbox::{Notifier, NotifyTarget, QueueOptions, Mail, PIECE};
 use alloc::vec;
-use nacre_proto::flags::{O_CREAT, O_EXCL, POLLIN, POLLOUT};
+use nacre_proto::flags::{O_CREAT, O_EXCL, O_RDWR, POLLIN, POLLOUT};
 use nacre_proto::mailbox::{ANY, PRIVILEGED};
 
 /// Carries answers to numbers, some of which have gone.
@@ -250,5 +250,35 @@ fn whatever_is_asked_all_memory_comes_back() {
         ends.into_iter().for_each(|end| hub.close(end));
         let _ = hub.mailbox_unlink(ANY, b"name");
         assert_eq!((hub.bytes, hub.ends()), (0, 0));
+        assert!(hub.loads.held.is_empty(), "{:?}", hub.loads.held);
+    }
+}
+
+/// Makes queues of an account until it gets no more; the ends.
+fn make_all(hub: &mut Hub<u32>, account: u64, flags: u64, most: usize) -> Vec<u64> {
+    hub.charge_to(account);
+    let made = QueueOptions { owner: [7, 8], mode: 0o600, messages: 10, size: 8192 };
+    let mut named = |number: usize| {
+        let name = alloc::format!("{account}-{number}").into_bytes();
+        hub.mailbox_open(&Wanted { flags: O_CREAT | O_EXCL | O_RDWR | flags, made, limit: u64::MAX, name: &name })
+    };
+    (0..most).map_while(|number| named(number).ok()).map(|(end, _)| end).collect()
+}
+
+#[test]
+fn no_account_takes_all_queues_and_their_bytes() {
+    for (flags, all) in [(0, 256), (PRIVILEGED, 4096)] {
+        let (mut hub, mut post) = (Hub::default(), Post::default());
+        let greedy = make_all(&mut hub, 1, flags, usize::MAX);
+        assert!((all / 4..=all / 2).contains(&greedy.len()), "{}", greedy.len());
+        let fills = |hub: &mut Hub<u32>, post: &mut Post, end| (1..11).all(|token| send(hub, post, (end, token, 1), 1, &[1; 8000]).is_ok());
+        let full = greedy.iter().filter(|end| fills(&mut hub, &mut post, **end)).count();
+        assert!(full * 80_000 <= super::loads::MAX_BYTES / 2, "{full} queues are full");
+        for account in 2..20 {
+            let ends = make_all(&mut hub, account, flags, 1);
+            assert_eq!(ends.len(), 1, "account {account} finds no queue");
+            assert!(fills(&mut hub, &mut post, ends[0]), "account {account} finds no bytes");
+        }
+        assert_eq!(hub.loads.held.values().map(|load| load.0).sum::<usize>(), hub.bytes);
     }
 }

@@ -27,6 +27,8 @@ impl<R> Default for Mailboxes<R> {
 pub struct Opened {
     /// Number of the queue.
     pub(super) number: u64,
+    /// Account that the end was made on, which pays for what is kept for the end.
+    pub(super) account: u64,
     /// Position of the next read of its text.
     pub(super) position: u64,
     /// Processes that were told through it: which, by whose message.

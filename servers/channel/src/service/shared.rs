@@ -2,17 +2,12 @@
 //! whatever it held.
 
 use super::Service;
-use super::shared_rings::Memory;
+use super::shared_rings::{Memory, User};
 use nacre_abi::rights::REFERENCE_USE;
 use nacre_proto::channel::share;
 use nacre_proto::Errno;
 use nacre_sys::ring;
 use nacre_sys::{OwnedPort, OwnedReference};
-
-/// Maximum number of rings, of bytes of them, and of users of all.
-const MAX_RINGS: usize = 1024;
-const MAX_BYTES: u64 = 64 << 20;
-const MAX_USERS: usize = 8192;
 
 impl Service {
     /// The ring of a pipe or of one way of a stream, which has one from now on, and a new user of
@@ -22,7 +17,8 @@ impl Service {
             Some(number) => number,
             None => self.make_ring(key, way)?,
         };
-        if self.sharing.users.len() >= MAX_USERS {
+        let account = self.hub.account_of(key)?;
+        if !self.sharing.may_have_user(account) {
             return Err(Errno::ENODEV);
         }
         let seat = self.hub.sit(key, way)?;
@@ -36,7 +32,7 @@ impl Service {
         }
         let [arrivals, departures] = conditions;
         memory.users.insert(user);
-        self.sharing.users.insert(user, (number, port));
+        self.sharing.users.insert(user, User { ring: number, account, _port: port });
         let region = memory.region.handle().into();
         Ok(share::Output {
             places: memory.places,
@@ -50,14 +46,10 @@ impl Service {
     }
 
     fn make_ring(&mut self, key: u64, way: u64) -> Result<u64, Errno> {
-        let pool = self.sharing.pool.as_ref().filter(|_| self.sharing.rings.len() < MAX_RINGS).ok_or(Errno::ENODEV)?;
-        let places = self.hub.places(key, way)?;
-        let used: u64 = self.sharing.rings.values().map(|memory| ring::size(memory.places)).sum();
-        if used + ring::size(places) > MAX_BYTES {
-            return Err(Errno::ENODEV);
-        }
+        let (places, account) = (self.hub.places(key, way)?, self.hub.account_of(key)?);
+        let pool = self.sharing.pool.as_ref().filter(|_| self.sharing.may_have_ring(account, ring::size(places))).ok_or(Errno::ENODEV)?;
         // Whoever asks goes on by messages.
-        let (memory, ring) = Memory::take(pool, places).map_err(|_| Errno::ENODEV)?;
+        let (memory, ring) = Memory::take(pool, places, account).map_err(|_| Errno::ENODEV)?;
         let number = self.hub.key();
         self.hub.share(key, way, ring, number)?;
         self.sharing.rings.insert(number, memory);
@@ -66,9 +58,9 @@ impl Service {
 
     /// Somebody has gone, who may have used a ring. Its memory stays until nobody uses it any more.
     pub(super) fn leave_ring(&mut self, user: u64) {
-        if let Some((number, _)) = self.sharing.users.remove(&user) {
-            self.hub.leave_ring(number, user);
-            if let Some(memory) = self.sharing.rings.get_mut(&number) {
+        if let Some(User { ring, .. }) = self.sharing.users.remove(&user) {
+            self.hub.leave_ring(ring, user);
+            if let Some(memory) = self.sharing.rings.get_mut(&ring) {
                 memory.users.remove(&user);
             }
         }
