@@ -11,6 +11,7 @@ mod colours;
 mod compressed;
 mod device;
 mod device_window;
+mod file;
 mod managers;
 mod means;
 mod manifest;
@@ -67,10 +68,10 @@ fn run(options: &Options<'_>, arguments: &Arguments) -> Result<i32, String> {
     let services = stage::services()?;
     let (frames, quota) = (stage::frames(options.memory), stage::frames(options.quota));
     let window = options.window.map(|path| DeviceWindow::open(path, &services, arguments)).transpose()?;
-    let file = options.store.map(|path| StoreFile::open(path, &services, arguments)).transpose()?;
+    let store_file = options.store.map(|path| StoreFile::open(path, &services, arguments)).transpose()?;
     let quotas = quota * (1 + u64::from(options.wants(physical::NAME)) + u64::from(options.wants(coloured::NAME)));
-    let all = frames * (2 + u64::from(file.is_some())) + quotas;
-    let records = file.as_ref().map_or(0, StoreFile::records);
+    let all = frames * (2 + u64::from(store_file.is_some()) + u64::from(options.wants(file::NAME))) + quotas;
+    let records = store_file.as_ref().map_or(0, StoreFile::records);
     let shares = stage::shares(&services, all)?;
     let rest = shares.rest.checked_sub(records).ok_or("the file is too large for this memory")?;
     let store = rest / 4;
@@ -85,7 +86,7 @@ fn run(options: &Options<'_>, arguments: &Arguments) -> Result<i32, String> {
         below: (store / 4 * 3).min(below),
         compressed: options.compressed,
         backing: backing.as_deref(),
-        file: file.as_ref(),
+        file: store_file.as_ref(),
         colours: options.colours.clone(),
         window: window.as_ref(),
         over: options.over,

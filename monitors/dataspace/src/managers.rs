@@ -1,7 +1,7 @@
 //! The managers that there are.
 
 use crate::means::Means;
-use crate::{anonymous, coloured, compressed, device, persistent, physical, pinned};
+use crate::{anonymous, coloured, compressed, device, file, persistent, physical, pinned};
 use alloc::string::String;
 use nacre_memory::stage::Plan;
 
@@ -17,8 +17,9 @@ pub const MANAGERS: &[(&str, Make)] = &[
     (physical::NAME, physical::make),
     (coloured::NAME, coloured::make),
     (device::NAME, device::make),
+    (file::NAME, file::make),
 ];
 
 /// Managers that are there only if the command line names them: each takes all its frames at the
 /// start, or needs a file.
-pub const OPTIONAL: &[&str] = &[persistent::NAME, physical::NAME, coloured::NAME, device::NAME];
+pub const OPTIONAL: &[&str] = &[persistent::NAME, physical::NAME, coloured::NAME, device::NAME, file::NAME];

@@ -1,7 +1,7 @@
 //! The command line: `dataspace MANAGER [OPTIONS] PROGRAM [ARGUMENTS]`.
 
 use crate::colours::{Colours, colours};
-use crate::{coloured, device, persistent};
+use crate::{anonymous, coloured, device, file, persistent};
 use crate::managers::{MANAGERS, OPTIONAL};
 use crate::manifest::MANIFEST;
 use alloc::vec::Vec;
@@ -57,7 +57,9 @@ pub fn parse<'a>(words: &'a [&'a [u8]]) -> Result<Options<'a>, Stop<'a>> {
         MANIFEST.option(&mut &words[..])?;
     }
     let manager = self::manager(first).ok_or(Stop::Value(b"MANAGER"))?;
-    let mut options = Options { manager, memory: 16 << 20, quota: 16 << 20, others: Vec::new(), compressed: None, backing: None, store: None, colours: None, window: None, over: None, chaos: None, stats: false, command: &[] };
+    // Memory that shows no file has another manager.
+    let (manager, others) = if manager == file::NAME { (anonymous::NAME, [file::NAME].to_vec()) } else { (manager, Vec::new()) };
+    let mut options = Options { manager, memory: 16 << 20, quota: 16 << 20, others, compressed: None, backing: None, store: None, colours: None, window: None, over: None, chaos: None, stats: false, command: &[] };
     while let Some(Given { name, value, .. }) = MANIFEST.option(&mut rest)? {
         let wrong = Stop::Value(name);
         match name {
@@ -108,6 +110,15 @@ mod tests {
         let words: [&[u8]; 4] = [b"coloured", b"--colours", b"3/8", b"sh"];
         assert_eq!(parse(&words).unwrap().colours, Some(Colours { all: 8, chosen: 3..4 }));
         assert_eq!(parse(&[b"coloured", b"--colours", b"8/8", b"sh"]), Err(Stop::Value(b"--colours")));
+    }
+
+    #[test]
+    fn files_are_files_memory_and_all_else_is_anonymous() {
+        let words: [&[u8]; 2] = [b"file", b"sh"];
+        let options = parse(&words).unwrap();
+        assert_eq!((options.manager, options.wants("file"), options.wants("device")), ("anonymous", true, false));
+        let words: [&[u8]; 4] = [b"pinned", b"--with", b"file", b"sh"];
+        assert_eq!(parse(&words).map(|options| (options.manager, options.wants("file"))), Ok(("pinned", true)));
     }
 
     #[test]

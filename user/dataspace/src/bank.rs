@@ -4,6 +4,8 @@
 //! (it left, and was all zeros). A page that came back unchanged is here and away, until somebody
 //! writes to it: then it can leave at no cost.
 
+mod contents;
+mod origin;
 mod saving;
 mod together;
 
@@ -250,7 +252,10 @@ impl<H: Hands, S: Store, P: Policy> Bank<H, S, P> {
                 self.bring(page, number, written).map(|()| self.bring_along(page, left, end))
             }
             Some(Place::Blank) => self.begin(page, page + 1),
-            None => self.begin(page, end),
+            None => match self.store.origin(page) {
+                Some(number) => self.bring_first(page, number, written, end),
+                None => self.begin(page, end),
+            },
         };
         self.counts.refused += u64::from(done.is_err());
         done
@@ -391,76 +396,18 @@ impl<H: Hands, S: Store, P: Policy> Bank<H, S, P> {
             self.places.insert(held.page, Place::Away(number, self.departures()));
         } else {
             self.hands.read(frame, &mut self.buffer);
-            if *self.buffer == [0; PAGE] {
+            if self.is_blank() {
                 self.counts.left += 1;
                 self.places.insert(held.page, Place::Blank);
             } else {
                 // If it must stay it is hidden, and shown again when somebody asks for it.
-                let number = self.keep()?;
+                let number = self.keep(held.page)?;
                 self.counts.put_away += 1;
                 self.places.insert(held.page, Place::Away(number, self.departures()));
             }
         }
         self.frames[frame] = None;
         self.free.push(frame);
-        Ok(())
-    }
-
-    /// Puts the page in the buffer into the store. Where that is full, copies of pages that are
-    /// here as well make room.
-    fn keep(&mut self) -> Result<u64, Trouble> {
-        let mut from = 0;
-        loop {
-            if let Ok(number) = self.store.put(&self.buffer) {
-                return Ok(number);
-            }
-            let found = self.frames[from..].iter().position(|held| held.is_some_and(|held| held.copy.is_some()));
-            from += found.ok_or(Trouble::Full)?;
-            if let Some(number) = self.frames[from].as_mut().and_then(|held| held.copy.take()) {
-                self.store.drop(number);
-            }
-        }
-    }
-
-    /// Returns true if the bank knows what the page holds.
-    pub fn has(&self, page: u64) -> bool {
-        self.places.contains_key(&page)
-    }
-
-    /// Takes over a page that is nowhere, with what it holds. Nobody sees it until there is a
-    /// fault.
-    pub fn adopt(&mut self, page: u64, from: &Page) -> Result<(), Trouble> {
-        if *from == [0; PAGE] {
-            self.places.insert(page, Place::Blank);
-            return Ok(());
-        }
-        let frame = self.frame_for(page)?;
-        self.hands.write(frame, from);
-        self.hold(frame, Held { page, shown: Shown::No, copy: None });
-        Ok(())
-    }
-
-    /// Marks a page that is nowhere as all zeros.
-    pub fn adopt_blank(&mut self, page: u64) {
-        self.places.insert(page, Place::Blank);
-    }
-
-    /// All pages of a range are zeros again, and nowhere.
-    pub fn forget(&mut self, range: Range<u64>) -> Result<(), Trouble> {
-        while let Some((page, place)) = self.places.range(range.clone()).next().map(|(page, place)| (*page, *place)) {
-            match place {
-                Place::Away(number, _) => self.store.drop(number),
-                Place::Blank => {}
-                Place::Here(frame) => {
-                    self.hide(frame)?;
-                    if let Some(number) = self.frames[frame].take().and_then(|held| held.copy) {
-                        self.store.drop(number);
-                    }
-                    self.free_frame(frame);
-                }
-            }
-            self.places.remove(&page);
-        }
         Ok(())
     }
 
@@ -475,8 +422,7 @@ impl<H: Hands, S: Store, P: Policy> Bank<H, S, P> {
         self.promised
     }
 
-    /// The store, for tests.
-    #[cfg(test)]
+    /// The store, to be told what is in it.
     pub fn store_mut(&mut self) -> &mut S {
         &mut self.store
     }

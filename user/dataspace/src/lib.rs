@@ -18,6 +18,8 @@ pub mod spaces;
 pub mod store;
 
 #[cfg(test)]
+mod files_model;
+#[cfg(test)]
 mod generations_model;
 #[cfg(test)]
 mod model;

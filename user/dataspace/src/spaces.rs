@@ -20,6 +20,8 @@ use core::ops::Range;
 
 /// Snapshots below a dataspace, at most. One more copy first takes all that lies below.
 const MAX_DEPTH: usize = 3;
+/// Pages by which a file can grow at least, whatever comes to lie behind it.
+const FILE_ROOM: u64 = 1 << 16;
 
 /// A run of pages: a dataspace, or a snapshot.
 #[derive(Debug)]
@@ -93,7 +95,7 @@ impl<H: Hands, S: Store, P: Policy> Spaces<H, S, P> {
             return Err(Trouble::Full);
         }
         // What outlives its users grows as files do, whatever comes to lie behind it.
-        let most = if bank.store().keeps_all() { bank.most().max(count) } else { count };
+        let most = if bank.store().keeps_all() { bank.most().max(count) } else if bank.store().is_origin() { count.max(FILE_ROOM) } else { count };
         let found = self.extents.take(most).map(|start| (start, start + most)).or_else(|| self.extents.take(count).map(|start| (start, start + count)));
         if let Some((start, room)) = found.filter(|(start, _)| bank.begin_home(*start..start + count)) {
             return Ok((start, room));

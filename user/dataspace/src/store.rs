@@ -2,12 +2,15 @@
 
 mod chain;
 mod compressed;
+mod files;
 
 pub use chain::Chain;
 pub use compressed::Compressed;
+pub use files::{Contents, Files};
 
 use crate::Page;
 use alloc::vec::Vec;
+use core::any::Any;
 
 /// There is no room for one more page, or the place cannot be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,6 +38,23 @@ pub trait Store {
     }
     /// Returns the side that makes pages outlive this program, if there is one.
     fn lasting(&mut self) -> Option<&mut dyn Lasting> {
+        None
+    }
+    /// Returns true if pages have their places in the store from the start, as those of files do.
+    /// Such a store keeps pages of zeros, too.
+    fn is_origin(&self) -> bool {
+        false
+    }
+    /// The number of a page that has its place in the store from the start.
+    fn origin(&self, _page: u64) -> Option<u64> {
+        None
+    }
+    /// Keeps the page with this number of the bank's.
+    fn put_for(&mut self, _page: u64, from: &Page) -> Result<u64, Full> {
+        self.put(from)
+    }
+    /// Returns the store as what it is, for whoever tells it what is in it.
+    fn as_any(&mut self) -> Option<&mut dyn Any> {
         None
     }
 }
@@ -87,6 +107,22 @@ impl<S: Store + ?Sized> Store for alloc::boxed::Box<S> {
 
     fn lasting(&mut self) -> Option<&mut dyn Lasting> {
         (**self).lasting()
+    }
+
+    fn is_origin(&self) -> bool {
+        (**self).is_origin()
+    }
+
+    fn origin(&self, page: u64) -> Option<u64> {
+        (**self).origin(page)
+    }
+
+    fn put_for(&mut self, page: u64, from: &Page) -> Result<u64, Full> {
+        (**self).put_for(page, from)
+    }
+
+    fn as_any(&mut self) -> Option<&mut dyn Any> {
+        (**self).as_any()
     }
 }
 

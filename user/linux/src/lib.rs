@@ -48,6 +48,7 @@ mod services {
     pub mod clock;
     pub mod connections;
     pub mod find;
+    pub mod file_memory;
     pub mod library_file;
     pub mod memory_shortage;
     pub mod resource_source;

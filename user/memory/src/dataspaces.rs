@@ -79,6 +79,7 @@ impl Keeper {
     pub(crate) fn detach_key(&mut self, key: u64) -> Result<(), Errno> {
         let dataspace = self.attachments.get(key).ok_or(Errno::ENOSYS)?.dataspace;
         self.attachments.remove(key, dataspace);
+        self.end_unused_file(dataspace);
         if self.lasts(dataspace) {
             // Whoever wants to know whether all is written asks by `file.sync`.
             let _ = self.commit();
@@ -122,7 +123,7 @@ impl Server for Keeper {
     fn attach(&mut self, request: &mut Request<'_>, flags: u64) -> Handled<attach::Output> {
         self.dataspace(request)?;
         let reads_alone = reads(request.word(), flags)?;
-        let key = key(request.word());
+        let key = self.key_of(request);
         let (region, attachment) = self.add_attachment(key, reads_alone, request.word() & SHARED == 0)?;
         attach::Output { size: self.capacity_of(key)?, region: region.into(), attachment: attachment.into() }.now()
     }
@@ -155,7 +156,7 @@ impl Server for Keeper {
         let manager = self.manager_of(self.dataspace(request)?)?;
         self.check_supports(manager, DATASPACE_SHARE)?;
         let reads_alone = reads(request.word(), flags)?;
-        share::Output { dataspace: self.shared_reference(key(request.word()), reads_alone)?.into() }.now()
+        share::Output { dataspace: self.shared_reference(self.key_of(request), reads_alone)?.into() }.now()
     }
 
     fn copy(&mut self, request: &mut Request<'_>, name: &[u8]) -> Handled<copy::Output> {
@@ -190,8 +191,14 @@ impl Server for Keeper {
 
     fn create(&mut self, request: &mut Request<'_>, size: u64, name: &[u8]) -> Handled<create::Output> {
         let (pool, (manager, own)) = (self.pool(request)?, split(name));
-        let (manager, count) = (self.manager(manager, 0)?, pages(size)?);
+        let manager = self.manager(manager, 0)?;
         self.check_supports(manager, DATASPACE_CREATE)?;
+        match (Some(manager) == self.files.manager, request.references().is_empty(), own) {
+            (true, false, None) => return self.create_of_file(request, size),
+            (false, true, _) => {}
+            _ => return Err(Errno::EINVAL),
+        }
+        let count = pages(size)?;
         let named: Option<Name> = own.map(|own| (self.name_pool(pool, manager), manager, own.to_vec()));
         match &named {
             Some((_, _, own)) if own.len() > MAX_NAME => return Err(Errno::ENAMETOOLONG),

@@ -28,7 +28,10 @@ impl Keeper {
         Ok((key, self.attachments.get(key).ok_or(Errno::ENOSYS)?.dataspace))
     }
 
-    fn length(&self, dataspace: u64) -> Result<u64, Errno> {
+    fn length(&mut self, dataspace: u64) -> Result<u64, Errno> {
+        if self.files.is_file(dataspace) {
+            return Ok(self.file_status(dataspace)?.size);
+        }
         Ok(self.dataspaces.get(&dataspace).ok_or(Errno::EIO)?.length)
     }
 
@@ -80,8 +83,16 @@ impl Server for Keeper {
             offset => offset,
         };
         let count = length.saturating_sub(start).min(size).min(MAX_BYTES);
-        let space = self.dataspaces.get(&dataspace).ok_or(Errno::EIO)?.space;
-        self.spaces.read(space, start, request.buffer(count as usize)).map_err(crate::keeper::errno)?;
+        let into = request.buffer(count as usize);
+        let count = if self.files.is_file(dataspace) {
+            let count = self.read_file(dataspace, start, into)?;
+            request.truncate(count as usize);
+            count
+        } else {
+            let space = self.dataspaces.get(&dataspace).ok_or(Errno::EIO)?.space;
+            self.spaces.read(space, start, into).map_err(crate::keeper::errno)?;
+            count
+        };
         if offset == OWN_POSITION {
             self.set_position(attachment, start + count);
         }
@@ -96,6 +107,13 @@ impl Server for Keeper {
         let length = self.length(dataspace)?;
         let start = self.position(attachment, offset, length);
         let end = start.checked_add(data.len() as u64).filter(|end| *end <= i64::MAX as u64).ok_or(Errno::EFBIG)?;
+        if self.files.is_file(dataspace) {
+            let count = self.write_file(dataspace, start, data)?;
+            if offset == OWN_POSITION {
+                self.set_position(attachment, start + count);
+            }
+            return write::Output { count }.now();
+        }
         if end > length {
             self.set_length(attachment, dataspace, end).map_err(|_| Errno::ENOSPC)?;
         }
@@ -110,6 +128,10 @@ impl Server for Keeper {
 
     fn status(&mut self, request: &mut Request<'_>) -> Handled<status::Output> {
         let (_, dataspace) = self.open_file(request)?;
+        if self.files.is_file(dataspace) {
+            request.put(&self.file_status(dataspace)?.to_bytes());
+            return status::Output::default().now();
+        }
         let (size, blocks) = (self.length(dataspace)?, self.capacity_of(dataspace)? / 512);
         let status = Status { device: DEVICE, inode: dataspace, mode: MODE, links: 1, size, block_size: PAGE_SIZE, blocks, ..Status::default() };
         request.put(&status.to_bytes());
@@ -120,6 +142,10 @@ impl Server for Keeper {
         let (attachment, dataspace) = self.open_file(request)?;
         if request.word() & READ != 0 || size > i64::MAX as u64 {
             return Err(Errno::EINVAL);
+        }
+        if self.files.is_file(dataspace) {
+            self.cut_file(dataspace, size)?;
+            return set_size::Output::default().now();
         }
         self.set_length(attachment, dataspace, size)?;
         set_size::Output::default().now()
@@ -186,6 +212,11 @@ impl Server for Keeper {
         if !self.pools.has(key) && !self.dataspaces.contains_key(&key) && self.attachments.get(key).is_none() {
             return Err(Errno::ENOSYS);
         }
+        if let Some(file) = self.file_of(key) {
+            self.sync_file(file)?;
+            return sync::Output::default().now();
+        }
+        self.write_back_all()?;
         self.commit()?;
         sync::Output::default().now()
     }

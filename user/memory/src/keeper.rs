@@ -7,6 +7,7 @@
 
 use crate::attachments::{Attachment, Attachments};
 use crate::lasting::Lasting;
+use crate::mapped_files::MappedFiles;
 use crate::pools::Pools;
 use crate::shares::Ports;
 use crate::tables::{PAGES, Shown, Tables, Top};
@@ -24,7 +25,7 @@ use nacre_dataspaces::policy::Random;
 use nacre_dataspaces::{Bank, Policy, Spaces, Store, Trouble};
 use nacre_proto::flags::{DATASPACE_COPY, DATASPACE_CREATE, DATASPACE_DELETE, DATASPACE_SHARE, DATASPACE_TRANSFER, POOL_DATA, SEGMENT_OBJECTS, SEGMENT_PAGEABLE};
 use nacre_proto::memory::{self, pool_create, pool_destroy, segment_create, share};
-use nacre_proto::segment::{self, clear, destroy, meet, requeue, resize, wait, wake};
+use nacre_proto::segment;
 use nacre_proto::server::Output;
 use nacre_proto::{Errno, Event, Handled, Request, Station, dataspace, file};
 use nacre_sys::{OwnedPort, OwnedPortSet, OwnedReference, OwnedRegion, Status};
@@ -90,6 +91,8 @@ pub struct Keeper {
     pub(crate) names: BTreeMap<Name, u64>,
     /// Dataspaces that outlive this program.
     pub(crate) lasting: Lasting,
+    /// Dataspaces that show files.
+    pub(crate) files: MappedFiles,
     next_key: u64,
     chaos: Option<Random>,
 }
@@ -118,6 +121,7 @@ impl Keeper {
             attachments: Attachments::default(),
             names: BTreeMap::new(),
             lasting: Lasting::default(),
+            files: MappedFiles::default(),
             next_key: FIRST_POOL,
             chaos,
         }
@@ -131,7 +135,8 @@ impl Keeper {
     /// The child's pool over `real`, which may have up to `limit` bytes that stay: references that
     /// cannot destroy it, one of them for data alone.
     pub fn first_pool(&mut self, real: OwnedReference, limit: u64) -> Result<[OwnedReference; 2], Errno> {
-        let most: u64 = self.managers().map(|(_, bank)| bank.most()).sum();
+        // Pages of files are the files'.
+        let most: u64 = self.managers().map(|(_, bank)| bank).filter(|bank| !bank.store().is_origin()).map(|bank| bank.most()).sum();
         let key = self.add_pool(None, 0, real, limit.saturating_add(most * PAGE_SIZE))?;
         let [_, shared, data] = &self.pools.get(key)?.ports;
         Ok([shared.new_reference(REFERENCE_USE)?, data.new_reference(REFERENCE_USE)?])
@@ -141,17 +146,17 @@ impl Keeper {
     pub fn run(&mut self, mut each: impl FnMut(&Keeper)) -> Result<(), Status> {
         let mut station = Station::new(MAX_BYTES).map_err(|_| Status::new(Code::NoMemory))?;
         loop {
-            let is_due = match station.next(self.set.handle().address(), self.lasting.patience()) {
+            let is_due = match station.next(self.set.handle().address(), self.patience()) {
                 Ok(event) => {
                     self.handle(event);
-                    self.lasting.is_due()
+                    self.is_due()
                 }
                 Err(status) if status.code() == Some(Code::TimedOut) => true,
                 Err(status) => return Err(status),
             };
             if is_due {
                 // A later one may go well.
-                let _ = self.commit();
+                let _ = (self.commit(), self.write_back_all());
             }
             each(self);
         }
@@ -185,7 +190,7 @@ impl Keeper {
         if let (Some(random), Some(bank)) = (&mut self.chaos, self.spaces.bank_mut(manager)) {
             bank.disturb(random, DISTURBED);
         }
-        self.lasting.note_touch(manager);
+        self.note_touch(manager);
         brought
     }
 
@@ -209,7 +214,7 @@ impl Keeper {
 
     /// The last reference to something has gone.
     fn forgotten(&mut self, word: u64) {
-        if word & SHARED != 0 {
+        if self.close_file(word) || word & SHARED != 0 {
             return;
         }
         let key = key(word);
@@ -256,6 +261,7 @@ impl Keeper {
     /// A dataspace goes: nobody reaches it any more, and its pages are free.
     pub(crate) fn remove_dataspace(&mut self, key: u64) {
         self.note_change(key);
+        self.forget_file(key);
         let Some(dataspace) = self.dataspaces.remove(&key) else { return };
         self.attachments.remove_all(key);
         if let Some(name) = &dataspace.name {
@@ -290,7 +296,13 @@ impl Keeper {
     }
 
     pub(crate) fn dataspace(&self, request: &Request<'_>) -> Result<&Dataspace, Errno> {
-        self.dataspaces.get(&key(request.word())).ok_or(Errno::ENOSYS)
+        self.dataspaces.get(&self.key_of(request)).ok_or(Errno::ENOSYS)
+    }
+
+    /// The key of the dataspace that a reference leads to.
+    pub(crate) fn key_of(&self, request: &Request<'_>) -> u64 {
+        let key = key(request.word());
+        self.files.opened(key).unwrap_or(key)
     }
 
     /// The dataspace of its owner's reference. `EPERM`: the reference shares it.
@@ -430,60 +442,5 @@ impl memory::Server for Keeper {
         let [_, shared, data] = &self.pools.get(self.pool(request)?)?.ports;
         let port = if flags & POOL_DATA != 0 || request.word() & DATA != 0 { data } else { shared };
         share::Output { pool: port.new_reference(REFERENCE_USE)?.into() }.now()
-    }
-}
-
-impl segment::Server for Keeper {
-    fn status(&mut self, request: &mut Request<'_>) -> Handled<segment::status::Output> {
-        let pages = self.pages_of(self.dataspace(request)?)?;
-        segment::status::Output { size: (pages.end - pages.start) * PAGE_SIZE }.now()
-    }
-
-    fn resize(&mut self, request: &mut Request<'_>, size: u64) -> Handled<resize::Output> {
-        let (key, count) = (self.own_dataspace(request)?, pages(size)?);
-        self.set_pages(key, count)?;
-        self.dataspaces.get_mut(&key).ok_or(Errno::EIO)?.length = count * PAGE_SIZE;
-        self.note_change(key);
-        resize::Output { size: count * PAGE_SIZE }.now()
-    }
-
-    fn destroy(&mut self, request: &mut Request<'_>) -> Handled<destroy::Output> {
-        let key = self.own_dataspace(request)?;
-        self.remove_dataspace(key);
-        destroy::Output::default().now()
-    }
-
-    fn clear(&mut self, request: &mut Request<'_>, offset: u64, size: u64) -> Handled<clear::Output> {
-        if request.word() & READ != 0 {
-            return Err(Errno::EACCES);
-        }
-        let pages = self.pages_of(self.dataspace(request)?)?;
-        let end = offset.checked_add(size).filter(|end| *end <= (pages.end - pages.start) * PAGE_SIZE).ok_or(Errno::EINVAL)?;
-        if !(offset | size).is_multiple_of(PAGE_SIZE) {
-            return Err(Errno::EINVAL);
-        }
-        self.spaces.clear(pages.start, pages.start + offset / PAGE_SIZE..pages.start + end / PAGE_SIZE).map_err(|_| Errno::EAGAIN)?;
-        self.note_change(key(request.word()));
-        clear::Output::default().now()
-    }
-
-    fn locate(&mut self, request: &mut Request<'_>, offset: u64) -> Handled<segment::locate::Output> {
-        self.locate_byte(request, offset)
-    }
-
-    fn wait(&mut self, _: &mut Request<'_>, _: u64, _: u64, _: u64) -> Handled<wait::Output> {
-        Err(Errno::EINVAL)
-    }
-
-    fn wake(&mut self, _: &mut Request<'_>, _: u64, _: u64, _: u64) -> Handled<wake::Output> {
-        Err(Errno::EINVAL)
-    }
-
-    fn requeue(&mut self, _: &mut Request<'_>, _: u64, _: u64, _: u64, _: u64) -> Handled<requeue::Output> {
-        Err(Errno::EINVAL)
-    }
-
-    fn meet(&mut self, _: &mut Request<'_>, _: u64) -> Handled<meet::Output> {
-        Err(Errno::EINVAL)
     }
 }

@@ -22,25 +22,28 @@ pub(crate) struct Lasting {
     events: u32,
 }
 
-impl Lasting {
+impl Keeper {
     /// Nanoseconds to wait for the next event.
     pub(crate) fn patience(&self) -> u64 {
-        if self.changed { QUIET } else { nacre_sys::FOREVER }
+        if self.lasting.changed || self.files.changed { QUIET } else { nacre_sys::FOREVER }
     }
 
     /// Somebody touched a page of a manager's.
     pub(crate) fn note_touch(&mut self, manager: usize) {
-        self.changed |= Some(manager) == self.manager;
+        self.lasting.changed |= Some(manager) == self.lasting.manager;
+        self.files.changed |= Some(manager) == self.files.manager;
     }
 
-    /// Counts one more event. Returns true if a generation is due.
+    /// Counts one more event. Returns true if what was changed is to be written now.
     pub(crate) fn is_due(&mut self) -> bool {
-        self.events += u32::from(self.changed);
-        self.events > MOST_EVENTS
+        self.lasting.events += u32::from(self.lasting.changed || self.files.changed);
+        let is_due = self.lasting.events > MOST_EVENTS;
+        if is_due {
+            self.lasting.events = 0;
+        }
+        is_due
     }
-}
 
-impl Keeper {
     /// Returns true if the dataspace stays when nobody has a reference to it.
     pub(crate) fn lasts(&self, key: u64) -> bool {
         let name = self.dataspaces.get(&key).and_then(|dataspace| dataspace.name.as_ref());

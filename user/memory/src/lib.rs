@@ -21,4 +21,9 @@ mod attachments;
 mod dataspaces;
 mod files;
 mod lasting;
+mod mapped_files;
+mod remote_file;
+mod segments;
 mod words;
+
+pub use remote_file::RemoteFile;

@@ -74,6 +74,9 @@ impl Pools {
 
     /// Checks that a pool, and each pool around it, may have `pages` more pages.
     pub fn check(&self, key: u64, pages: u64) -> Result<(), Errno> {
+        if key == crate::mapped_files::NO_POOL {
+            return Ok(());
+        }
         let (left, _) = self.left(key)?;
         if pages.saturating_mul(PAGE as u64) <= left { Ok(()) } else { Err(Errno::ENOMEM) }
     }

@@ -162,9 +162,13 @@ fn prepare(plans: Vec<Plan<'_>>, child: &Child<'_>, services: &mut Services) -> 
         Err(_) => OwnedReference::copy_of(services.memory(), REFERENCE_USE).map_err(kernel("a copy of its pool"))?,
     };
     let mut keeper = Keeper::new(set, faults, top, managers, child.chaos.map(Random::new));
+    let shows_files = keeper.serve_files(services.files()).map_err(kernel("a reference"))?;
     let pools = keeper.first_pool(own, child.limit).map_err(refused("a pool"))?;
+    let keeps = saved.is_some();
     if let Some((number, saved)) = saved {
         keeper.restore(number, saved).map_err(refused("what lasts"))?;
+    }
+    if keeps || shows_files {
         *LAST.lock() = Some(OwnedReference::copy_of(pools[0].handle(), REFERENCE_USE).map_err(kernel("a reference"))?);
     }
     *POOL.lock() = Some(pools);

@@ -10,7 +10,7 @@ use core::ops::Range;
 
 impl<H: Hands, S: Store, P: Policy> Bank<H, S, P> {
     /// Frames of a range whose pages the store does not have.
-    fn unsaved(&self, range: Range<u64>) -> Vec<usize> {
+    pub(super) fn unsaved(&self, range: Range<u64>) -> Vec<usize> {
         let frame = |place: &Place| if let Place::Here(frame) = place { Some(*frame) } else { None };
         self.places.range(range).filter_map(|(_, place)| frame(place)).filter(|frame| self.frames[*frame].is_some_and(|held| held.copy.is_none())).collect()
     }
@@ -28,12 +28,12 @@ impl<H: Hands, S: Store, P: Policy> Bank<H, S, P> {
             self.hide(frame)?;
             let Some(held) = self.frames[frame] else { continue };
             self.hands.read(frame, &mut self.buffer);
-            if *self.buffer == [0; PAGE] {
+            if self.is_blank() {
                 self.places.insert(held.page, Place::Blank);
                 self.frames[frame] = None;
                 self.free.push(frame);
             } else {
-                let number = self.store.put(&self.buffer).map_err(|_| Trouble::Full)?;
+                let number = self.store.put_for(held.page, &self.buffer).map_err(|_| Trouble::Full)?;
                 self.frames[frame] = Some(super::Held { shown: Shown::No, copy: Some(number), ..held });
             }
         }
@@ -91,7 +91,10 @@ impl<H: Hands, S: Store, P: Policy> Bank<H, S, P> {
     /// Reads a page that the bank has, and hides it if it is here. Returns false if it is nowhere.
     pub fn peek(&mut self, page: u64, into: &mut Page) -> Result<bool, Trouble> {
         match self.places.get(&page) {
-            None => return Ok(false),
+            None => match self.store.origin(page) {
+                Some(number) => self.store.get(number, into)?,
+                None => return Ok(false),
+            },
             Some(Place::Blank) => *into = [0; PAGE],
             Some(Place::Away(number, _)) => self.store.get(*number, into)?,
             Some(Place::Here(frame)) => {

@@ -1,6 +1,7 @@
 //! Memory of the memory server.
 
 use crate::abi::errno::{ENOMEM, Errno};
+use crate::services::file_memory;
 use crate::services::memory_shortage;
 use alloc::rc::Rc;
 use alloc::vec::Vec;
@@ -124,6 +125,9 @@ impl Segment {
 
 impl Drop for Segment {
     fn drop(&mut self) {
+        if self.common.get() {
+            file_memory::settle(self);
+        }
         if let Some(port) = self.port.as_ref().filter(|_| !self.common.get()) {
             // If the pool does not answer, the segment goes with its last reference.
             let _ = segment::destroy(port.handle());

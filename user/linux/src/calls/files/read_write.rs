@@ -291,7 +291,9 @@ pub fn ftruncate(process: &mut Process, frame: &mut Frame) -> Answer {
     }
     check_growth(process, &file, size)?;
     let target = file.reference()?;
+    file.settle();
     process.while_asking([target], |[target]| file::set_size(target, size))?;
+    file.settle();
     Ok(0)
 }
 

@@ -7,6 +7,7 @@ use crate::calls::memory::memory_locks;
 use crate::operations::limit_checks;
 use crate::operations::paths::file_status;
 use crate::process::Process;
+use crate::services::file_memory;
 use crate::services::segment::Segment;
 use crate::state::files::open_file::OpenFile;
 use crate::state::memory::address_map::{is_page, round_up};
@@ -179,6 +180,11 @@ fn map_file(process: &mut Process, file: &OpenFile, start: u64, size: u64, offse
     };
     if there != size {
         process.memory.keep_beyond(start + there, size - there, rights)?;
+    }
+    if file.is_regular()
+        && let Ok(reference) = file.reference()
+    {
+        file_memory::write_back(reference);
     }
     let whole = size;
     let size = there;

@@ -63,6 +63,7 @@ fn read_anywhere(process: &mut Process, file: &OpenFile, offset: u64, into: &mut
         return done;
     }
     let target = file.reference()?;
+    file.settle();
     if offset == OWN_POSITION && server_io::is_cut_off(process, file) {
         return server_io::read_gently(process, file, target, into).map_err(cut_off);
     }
@@ -116,7 +117,10 @@ fn write_anywhere(process: &mut Process, file: &OpenFile, offset: u64, from: &[u
     if file.is_pair() {
         return if offset == OWN_POSITION { terminal_io::write_pair(process, file, from) } else { Err(ESPIPE) };
     }
-    write_to_server(process, file, offset, from)
+    file.settle();
+    let written = write_to_server(process, file, offset, from);
+    file.settle();
+    written
 }
 
 pub fn write_to_server(process: &mut Process, file: &OpenFile, offset: u64, from: &[u8]) -> Result<usize, Errno> {

@@ -3,6 +3,7 @@
 use crate::abi::errno::{EBADF, ESPIPE, Errno};
 use crate::abi::file_flags::{MAILBOX, MASTER, O_ACCESS, O_DIRECT, O_NONBLOCK, O_PATH, O_WRONLY, PAIR, S_IFBLK, S_IFCHR, S_IFIFO, S_IFMT};
 use crate::abi::file_flags::{S_IFREG, S_IFSOCK};
+use crate::services::file_memory;
 use crate::services::segment::Segment;
 use crate::state::files::directory_cursor::Listing;
 use crate::state::files::file_owners::Owner;
@@ -197,8 +198,14 @@ impl OpenFile {
         if let Some(known) = self.contents.get() {
             return Some(known.clone());
         }
-        let reply = file::map(self.reference().ok()?, 0, u64::MAX).ok()?;
-        let contents = Segment::of_file(reply.region, reply.size);
+        let reference = self.reference().ok()?;
+        let contents = match file_memory::of_file(reference, 0, false) {
+            Some(managed) => managed,
+            None => {
+                let reply = file::map(reference, 0, u64::MAX).ok()?;
+                Segment::of_file(reply.region, reply.size)
+            }
+        };
         // Libraries are mapped in many pieces; a file that can be written may change its size
         // between them.
         if !self.can_write() {
@@ -213,11 +220,23 @@ impl OpenFile {
         if let Some(known) = self.shared.borrow().upgrade().filter(|known| known.size() >= size) {
             return Ok(known);
         }
+        let managed = if self.is_regular() { file_memory::of_file(self.reference()?, size, self.can_write()) } else { None };
+        if let Some(segment) = managed {
+            *self.shared.borrow_mut() = Rc::downgrade(&segment);
+            return Ok(segment);
+        }
         let access = if self.can_write() { SHARE_WRITE } else { 0 };
         let reply = file::share(self.reference()?, size, access)?;
         let segment = Segment::common(Some(reply.hold), reply.region, reply.size, [self.can_write(), true]);
         *self.shared.borrow_mut() = Rc::downgrade(&segment);
         Ok(segment)
+    }
+
+    /// Makes the file and the memory that shows it hold the same.
+    pub fn settle(&self) {
+        if let Some(segment) = self.shared.borrow().upgrade() {
+            file_memory::settle(&segment);
+        }
     }
 
     /// The end of a pipe inside the process that this is.

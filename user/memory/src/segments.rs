@@ -1,0 +1,67 @@
+//! Protocol `segment`, at segments that are dataspaces.
+
+use crate::keeper::{Keeper, pages};
+use crate::words::READ;
+use nacre_abi::PAGE_SIZE;
+use nacre_proto::segment::{self, clear, destroy, meet, requeue, resize, wait, wake};
+use nacre_proto::server::Output;
+use nacre_proto::{Errno, Handled, Request};
+
+impl segment::Server for Keeper {
+    fn status(&mut self, request: &mut Request<'_>) -> Handled<segment::status::Output> {
+        let pages = self.pages_of(self.dataspace(request)?)?;
+        segment::status::Output { size: (pages.end - pages.start) * PAGE_SIZE }.now()
+    }
+
+    fn resize(&mut self, request: &mut Request<'_>, size: u64) -> Handled<resize::Output> {
+        let (key, count) = (self.own_dataspace(request)?, pages(size)?);
+        self.set_pages(key, count)?;
+        self.dataspaces.get_mut(&key).ok_or(Errno::EIO)?.length = count * PAGE_SIZE;
+        self.note_change(key);
+        resize::Output { size: count * PAGE_SIZE }.now()
+    }
+
+    fn destroy(&mut self, request: &mut Request<'_>) -> Handled<destroy::Output> {
+        let key = self.own_dataspace(request)?;
+        self.remove_dataspace(key);
+        destroy::Output::default().now()
+    }
+
+    fn clear(&mut self, request: &mut Request<'_>, offset: u64, size: u64) -> Handled<clear::Output> {
+        if request.word() & READ != 0 {
+            return Err(Errno::EACCES);
+        }
+        let pages = self.pages_of(self.dataspace(request)?)?;
+        let end = offset.checked_add(size).filter(|end| *end <= (pages.end - pages.start) * PAGE_SIZE).ok_or(Errno::EINVAL)?;
+        if !(offset | size).is_multiple_of(PAGE_SIZE) {
+            return Err(Errno::EINVAL);
+        }
+        let key = self.key_of(request);
+        if self.files.is_file(key) {
+            return Err(Errno::EOPNOTSUPP);
+        }
+        self.spaces.clear(pages.start, pages.start + offset / PAGE_SIZE..pages.start + end / PAGE_SIZE).map_err(|_| Errno::EAGAIN)?;
+        self.note_change(key);
+        clear::Output::default().now()
+    }
+
+    fn locate(&mut self, request: &mut Request<'_>, offset: u64) -> Handled<segment::locate::Output> {
+        self.locate_byte(request, offset)
+    }
+
+    fn wait(&mut self, _: &mut Request<'_>, _: u64, _: u64, _: u64) -> Handled<wait::Output> {
+        Err(Errno::EINVAL)
+    }
+
+    fn wake(&mut self, _: &mut Request<'_>, _: u64, _: u64, _: u64) -> Handled<wake::Output> {
+        Err(Errno::EINVAL)
+    }
+
+    fn requeue(&mut self, _: &mut Request<'_>, _: u64, _: u64, _: u64, _: u64) -> Handled<requeue::Output> {
+        Err(Errno::EINVAL)
+    }
+
+    fn meet(&mut self, _: &mut Request<'_>, _: u64) -> Handled<meet::Output> {
+        Err(Errno::EINVAL)
+    }
+}
