@@ -6,6 +6,7 @@
 
 mod contents;
 mod origin;
+mod passing;
 mod saving;
 mod together;
 
@@ -18,6 +19,7 @@ use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use core::ops::Range;
+use passing::Passing;
 
 /// Frames that were brought last do not leave: an instruction or a call of the kernel needs so many
 /// pages at once, and several threads make them.
@@ -110,6 +112,8 @@ pub struct Bank<H, S, P> {
     counts: Counts,
     /// Frames that belong to pages for good. Then no page leaves, and no frame is in `free`.
     homes: Option<Homes>,
+    /// Pages that go to another bank.
+    passing: Passing,
 }
 
 /// Absence of a frame.
@@ -131,6 +135,7 @@ impl<H: Hands, S: Store, P: Policy> Bank<H, S, P> {
             promised: 0,
             counts: Counts::default(),
             homes: None,
+            passing: Passing::default(),
         }
     }
 
@@ -399,6 +404,9 @@ impl<H: Hands, S: Store, P: Policy> Bank<H, S, P> {
             if self.is_blank() {
                 self.counts.left += 1;
                 self.places.insert(held.page, Place::Blank);
+            } else if self.passing.take(held.page, &self.buffer) {
+                self.counts.put_away += 1;
+                self.places.remove(&held.page);
             } else {
                 // If it must stay it is hidden, and shown again when somebody asks for it.
                 let number = self.keep(held.page)?;

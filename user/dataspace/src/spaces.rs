@@ -6,6 +6,7 @@
 //! it joins that one.
 
 mod saving;
+mod stacking;
 
 use crate::bank::{Bank, Trouble};
 use crate::extents::Extents;
@@ -33,6 +34,8 @@ struct Node {
     source: Option<u64>,
     /// Nodes that have this one, a snapshot, for their source.
     above: Vec<u64>,
+    /// A dataspace of the manager below, which has pages that left this one.
+    below: Option<u64>,
 }
 
 /// Banks, one for each manager, and the dataspaces in them. A dataspace is named by its first page.
@@ -41,12 +44,14 @@ pub struct Spaces<H, S, P> {
     nodes: BTreeMap<u64, Node>,
     extents: Extents,
     buffer: Box<Page>,
+    /// Pages that neither manager of their dataspace could take.
+    stranded: BTreeMap<u64, Vec<u8>>,
 }
 
 impl<H: Hands, S: Store, P: Policy> Spaces<H, S, P> {
     /// Makes an empty set of dataspaces over these banks. Pages have numbers below `pages`.
     pub fn new(banks: Vec<Bank<H, S, P>>, pages: u64) -> Spaces<H, S, P> {
-        Spaces { banks, nodes: BTreeMap::new(), extents: Extents::new(pages), buffer: Box::new([0; PAGE]) }
+        Spaces { banks, nodes: BTreeMap::new(), extents: Extents::new(pages), buffer: Box::new([0; PAGE]), stranded: BTreeMap::new() }
     }
 
     /// The bank of a manager.
@@ -83,7 +88,7 @@ impl<H: Hands, S: Store, P: Policy> Spaces<H, S, P> {
     /// Makes a dataspace of zeros.
     pub fn create(&mut self, manager: usize, count: u64) -> Result<u64, Trouble> {
         let (start, room) = self.reserve(manager, count)?;
-        self.nodes.insert(start, Node { manager, end: start + count, room, source: None, above: Vec::new() });
+        self.nodes.insert(start, Node { manager, end: start + count, room, source: None, above: Vec::new(), below: None });
         Ok(start)
     }
 
@@ -109,6 +114,15 @@ impl<H: Hands, S: Store, P: Policy> Spaces<H, S, P> {
 
     /// Makes a dataspace longer or shorter. What is added is zeros.
     pub fn resize(&mut self, space: u64, count: u64) -> Result<(), Trouble> {
+        let old = self.pages(space).map_or(0, |pages| pages.end - pages.start);
+        self.resize_below(space, count.max(old))?;
+        let done = self.resize_alone(space, count);
+        // A dataspace below that stays longer than this one has nothing there.
+        let _ = self.resize_below(space, if done.is_ok() { count } else { old });
+        done
+    }
+
+    fn resize_alone(&mut self, space: u64, count: u64) -> Result<(), Trouble> {
         let node = self.nodes.get_mut(&space).ok_or(Trouble::Lost)?;
         let (end, new_end, bank) = (node.end, space.saturating_add(count), &mut self.banks[node.manager]);
         if new_end > end {
@@ -155,6 +169,7 @@ impl<H: Hands, S: Store, P: Policy> Spaces<H, S, P> {
 
     /// Deletes a dataspace.
     pub fn delete(&mut self, space: u64) {
+        self.drop_below(space);
         let Some(node) = self.nodes.remove(&space) else { return };
         self.give_back(node.manager, space..node.end, node.room);
         if let Some(source) = node.source {
@@ -196,12 +211,12 @@ impl<H: Hands, S: Store, P: Policy> Spaces<H, S, P> {
     /// A page of one snapshot moves to the one node above it, unless that has its own.
     fn pull_from(&mut self, source: u64, above: u64, offset: u64) -> Result<(), Trouble> {
         let (from, to) = (&self.nodes[&source], &self.nodes[&above]);
-        if source + offset >= from.end || self.banks[to.manager].has(above + offset) {
+        if source + offset >= from.end || self.has(above, offset) {
             return Ok(());
         }
         let (from, to) = (from.manager, to.manager);
         if self.banks[from].peek(source + offset, &mut self.buffer)? {
-            self.banks[to].adopt(above + offset, &self.buffer)?;
+            self.adopt(to, above + offset)?;
             self.banks[from].forget(source + offset..source + offset + 1)?;
         }
         Ok(())
@@ -225,7 +240,7 @@ impl<H: Hands, S: Store, P: Policy> Spaces<H, S, P> {
     /// Returns true if a node would look for a page in its source.
     fn lacks(&self, space: u64, offset: u64) -> bool {
         let node = &self.nodes[&space];
-        let is_own = space + offset >= node.end || self.banks[node.manager].has(space + offset);
+        let is_own = space + offset >= node.end || self.has(space, offset);
         !is_own && (node.above.is_empty() || node.above.iter().any(|above| self.lacks(*above, offset)))
     }
 
@@ -233,7 +248,7 @@ impl<H: Hands, S: Store, P: Policy> Spaces<H, S, P> {
     /// one has it.
     fn pull(&mut self, space: u64, offset: u64) -> Result<bool, Trouble> {
         let Some(source) = self.fetch(space, offset)? else { return Ok(false) };
-        self.banks[self.nodes[&space].manager].adopt(space + offset, &self.buffer)?;
+        self.adopt(self.nodes[&space].manager, space + offset)?;
         self.drop_if_unwanted(source, offset);
         Ok(true)
     }
@@ -259,17 +274,20 @@ impl<H: Hands, S: Store, P: Policy> Spaces<H, S, P> {
             return Err(Trouble::Lost);
         }
         let (manager, has_source) = (node.manager, node.source.is_some());
-        let end = if has_source { page + 1 } else { node.end };
-        if has_source && !self.banks[manager].has(page) {
+        let end = if has_source || node.below.is_some() { page + 1 } else { node.end };
+        if !self.banks[manager].has(page) && !self.raise(space, page - space)? && has_source {
             self.pull(space, page - space)?;
         }
-        self.banks[manager].fault(page, written, end)
+        let done = self.banks[manager].fault(page, written, end);
+        self.pass_down();
+        done
     }
 
     /// Makes a part of a dataspace zeros.
     pub fn clear(&mut self, space: u64, pages: Range<u64>) -> Result<(), Trouble> {
         let node = self.nodes.get(&space).ok_or(Trouble::Lost)?;
         let (manager, source) = (node.manager, node.source);
+        self.clear_below(space, pages.clone())?;
         self.banks[manager].forget(pages.clone())?;
         if let Some(source) = source {
             pages.clone().for_each(|page| self.banks[manager].adopt_blank(page));
@@ -292,6 +310,8 @@ impl<H: Hands, S: Store, P: Policy> Spaces<H, S, P> {
             // A snapshot takes the frames, which belong to the dataspace.
             return Err(Trouble::Refused);
         }
+        let lower = self.lower(space);
+        self.take_out(space)?;
         if self.depth(space) >= MAX_DEPTH {
             self.absorb(space)?;
         }
@@ -302,6 +322,10 @@ impl<H: Hands, S: Store, P: Policy> Spaces<H, S, P> {
         }
         if let Some(node) = self.nodes.get_mut(&snapshot) {
             node.above.push(copy);
+        }
+        if let Some(lower) = lower {
+            // Where the lower manager has no room now, the dataspace is in the upper one alone.
+            let _ = self.put_under(space, lower);
         }
         Ok(copy)
     }
@@ -317,7 +341,7 @@ impl<H: Hands, S: Store, P: Policy> Spaces<H, S, P> {
         }
         self.banks[manager].rename(space..end, snapshot);
         let above = alloc::vec![space];
-        self.nodes.insert(snapshot, Node { manager, end: snapshot + (end - space), room, source, above });
+        self.nodes.insert(snapshot, Node { manager, end: snapshot + (end - space), room, source, above, below: None });
         if let Some(node) = source.and_then(|source| self.nodes.get_mut(&source)) {
             node.above.iter_mut().filter(|one| **one == space).for_each(|one| *one = snapshot);
         }
@@ -330,9 +354,9 @@ impl<H: Hands, S: Store, P: Policy> Spaces<H, S, P> {
     /// A dataspace takes all that it lacks, and has no source any more.
     fn absorb(&mut self, space: u64) -> Result<(), Trouble> {
         let node = &self.nodes[&space];
-        let (manager, count, source) = (node.manager, node.end - space, node.source);
+        let (count, source) = (node.end - space, node.source);
         for offset in 0..count {
-            if !self.banks[manager].has(space + offset) {
+            if !self.has(space, offset) {
                 self.pull(space, offset)?;
             }
         }
@@ -359,13 +383,14 @@ impl<H: Hands, S: Store, P: Policy> Spaces<H, S, P> {
             bank.release(count);
             return Err(Trouble::Full);
         }
-        if let Err(trouble) = self.move_pages(pages.clone(), from, manager) {
+        if let Err(trouble) = self.move_pages(pages.clone(), manager) {
             // Nobody has seen these pages, so the machine has nothing to refuse.
             let _ = self.banks[manager].forget(pages.clone());
             self.banks[manager].end_home(pages);
             self.banks[manager].release(count);
             return Err(trouble);
         }
+        self.drop_below(space);
         // All pages were hidden when they were read.
         let _ = self.banks[from].forget(pages.clone());
         self.banks[from].end_home(pages);
@@ -380,11 +405,11 @@ impl<H: Hands, S: Store, P: Policy> Spaces<H, S, P> {
         Ok(())
     }
 
-    fn move_pages(&mut self, pages: Range<u64>, from: usize, to: usize) -> Result<(), Trouble> {
+    fn move_pages(&mut self, pages: Range<u64>, to: usize) -> Result<(), Trouble> {
         for page in pages.clone() {
-            let is_own = self.banks[from].peek(page, &mut self.buffer)?;
-            if is_own || self.fetch(pages.start, page - pages.start)?.is_some() {
-                self.banks[to].adopt(page, &self.buffer)?;
+            let offset = page - pages.start;
+            if self.peek(pages.start, offset)? || self.fetch(pages.start, offset)?.is_some() {
+                self.adopt(to, page)?;
             }
         }
         Ok(())

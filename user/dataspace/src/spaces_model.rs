@@ -66,7 +66,13 @@ fn step(spaces: &mut Tested, plain: &mut BTreeMap<u64, Vec<Page>>, random: &mut 
             assert!(plain.insert(copy, pages).is_none());
             Some("copy")
         }
-        6 | 7 => spaces.transfer(chosen, manager).ok().map(|()| "transfer"),
+        6 => spaces.transfer(chosen, manager).ok().map(|()| "transfer"),
+        7 | 20 | 21 => {
+            let lower = random.below(4);
+            spaces.place(chosen, manager, Some(lower)).ok()?;
+            assert_eq!((spaces.manager(chosen), spaces.lower(chosen)), (Some(manager), Some(lower)));
+            Some("place")
+        }
         8 => {
             let count = 1 + random.below(30);
             spaces.resize(chosen, count as u64).ok()?;
@@ -103,7 +109,7 @@ fn run(seed: u64, refuses: bool) -> BTreeMap<&'static str, usize> {
             *done.entry(name).or_insert(0) += 1;
         }
         let chaotic = random.below(3);
-        spaces.bank_mut(chaotic).unwrap().disturb(&mut random, 4);
+        spaces.disturb(chaotic, &mut random, 4);
     }
     for (space, pages) in &plain {
         (0..pages.len()).for_each(|index| checks(&mut spaces, *space, pages, index));
@@ -126,7 +132,7 @@ fn dataspaces_hold_what_was_written_whoever_manages_them() {
     let seeds: u64 = std::env::var("SEEDS").ok().and_then(|seeds| seeds.parse().ok()).unwrap_or(12);
     for seed in 0..seeds {
         let done = run(seed, seed % 3 == 2);
-        for name in ["create", "delete", "copy", "transfer", "resize", "clear", "read", "write"] {
+        for name in ["create", "delete", "copy", "transfer", "place", "resize", "clear", "read", "write"] {
             assert!(done.get(name).is_some_and(|count| *count > 0), "seed {seed}: {done:?}");
         }
     }
@@ -180,5 +186,35 @@ fn bytes_are_read_and_written_in_any_page() {
         let mut back = vec![9; plain.len()];
         spaces.read(space, 0, &mut back).unwrap();
         assert!(back == plain, "round {round}");
+    }
+}
+
+#[test]
+fn a_manager_is_put_under_another_and_taken_out_again() {
+    let mut spaces = spaces(3);
+    let space = spaces.create(0, 200).unwrap();
+    let write = |spaces: &mut Tested, byte: u8| {
+        for page in space..space + 200 {
+            let (manager, frame) = reach(spaces, page, true).unwrap();
+            spaces.bank_mut(manager).unwrap().hands().frames[frame] = [byte + page as u8 % 5; PAGE];
+        }
+    };
+    write(&mut spaces, 1);
+    assert!(spaces.bank(0).unwrap().store().used() > 0);
+    spaces.place(space, 0, Some(1)).unwrap();
+    assert_eq!(spaces.bank(0).unwrap().store().used(), 0, "what was away is below");
+    write(&mut spaces, 7);
+    assert_eq!(spaces.bank(0).unwrap().store().used(), 0, "what leaves goes below");
+    assert!(spaces.bank(1).unwrap().population().0 + spaces.bank(1).unwrap().population().1 > 100);
+    // A manager without room changes nothing.
+    let big = spaces.create(2, 100).unwrap();
+    assert_eq!((spaces.place(space, 0, Some(2)), spaces.place(space, 2, None)), (Err(Trouble::Full), Err(Trouble::Full)));
+    assert_eq!((spaces.manager(space), spaces.lower(space)), (Some(0), Some(1)));
+    spaces.delete(big);
+    spaces.place(space, 0, None).unwrap();
+    assert_eq!((spaces.bank(1).unwrap().population(), spaces.bank(1).unwrap().promised()), ((0, 0), 0));
+    for page in space..space + 200 {
+        let (manager, frame) = reach(&mut spaces, page, false).unwrap();
+        assert_eq!(spaces.bank_mut(manager).unwrap().hands().frames[frame], [7 + page as u8 % 5; PAGE]);
     }
 }

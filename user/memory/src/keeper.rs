@@ -187,8 +187,8 @@ impl Keeper {
     fn fault(&mut self, page: u64, needed: u64) -> bool {
         let Some(manager) = self.spaces.at(page).and_then(|space| self.spaces.manager(space)) else { return false };
         let brought = self.spaces.fault(page, Rights(needed).contains(Rights::WRITE)).is_ok();
-        if let (Some(random), Some(bank)) = (&mut self.chaos, self.spaces.bank_mut(manager)) {
-            bank.disturb(random, DISTURBED);
+        if let Some(random) = &mut self.chaos {
+            self.spaces.disturb(manager, random, DISTURBED);
         }
         self.note_touch(manager);
         brought

@@ -38,7 +38,7 @@ impl<H: Hands, S: Store, P: Policy> Spaces<H, S, P> {
         for (place, number) in &saved.pages {
             self.banks[manager].restore(start + place, *number);
         }
-        self.nodes.insert(start, Node { manager, end: start + saved.count, room, source: None, above: Vec::new() });
+        self.nodes.insert(start, Node { manager, end: start + saved.count, room, source: None, above: Vec::new(), below: None });
         Ok(start)
     }
 
@@ -47,9 +47,8 @@ impl<H: Hands, S: Store, P: Policy> Spaces<H, S, P> {
         let mut at = offset;
         for part in parts(offset, into.len()) {
             let page = at / PAGE as u64;
-            let manager = self.manager(space).ok_or(Trouble::Lost)?;
             let from = (at % PAGE as u64) as usize;
-            let is_there = self.banks[manager].peek(space + page, &mut self.buffer)? || self.fetch(space, page)?.is_some();
+            let is_there = self.peek(space, page)? || self.fetch(space, page)?.is_some();
             let part = &mut into[part];
             if is_there {
                 part.copy_from_slice(&self.buffer[from..from + part.len()]);
