@@ -72,7 +72,7 @@ fn reach(bank: &mut Tested, page: u64, written: bool) -> Result<usize, Trouble> 
     panic!("page {page} cannot be reached");
 }
 
-/// What both files hold for whoever has them mapped.
+/// Contents of both files for whoever has them mapped.
 type Seen = [Vec<u8>; 2];
 
 /// A store through the mapping.

@@ -1,11 +1,12 @@
-//! Dataspaces that show files. All who open the same file share one dataspace: it goes when the last
-//! of them has closed it and nobody has it attached.
+//! Dataspaces that show files. All who open the same file share one dataspace: it goes when the
+//! last of them has closed it and nobody has it attached.
 //!
 //! Pages come from the file when they are touched. Changed ones are written back when somebody asks
 //! for it, when their frames are wanted, after a quiet moment, and at the end. What others write to
 //! the file is seen in pages that are not in memory, and in all after `file.sync`.
 
 use crate::keeper::{Keeper, errno, pages};
+use crate::pools::NO_POOL;
 use crate::remote_file::RemoteFile;
 use crate::words::{READ, SHARED};
 use alloc::collections::BTreeMap;
@@ -19,9 +20,6 @@ use nacre_proto::structures::Status as FileStatus;
 use nacre_proto::{Errno, Handled, Request, directory};
 use nacre_dataspaces::Store as _;
 use nacre_sys::{OwnedPort, OwnedReference, Reference, Status};
-
-/// Pool of dataspaces that count in none: each page has its place in a file.
-pub(crate) const NO_POOL: u64 = 0;
 
 /// Device and number of a file.
 type Identity = (u64, u64);
@@ -145,7 +143,7 @@ impl Keeper {
         Ok(key)
     }
 
-    /// One more opens a file that is shown. What others have changed since is seen from now on.
+    /// Opens a file that is shown for one more. What others have changed since is seen from now on.
     fn open_again(&mut self, key: u64, file: RemoteFile, status: &FileStatus, count: u64) -> Result<u64, Errno> {
         self.contents(key)?.adopt(file);
         if self.files.shown.get(&key).is_some_and(|shown| shown.stamp != stamp(status)) {
@@ -238,7 +236,7 @@ impl Keeper {
 /// Protocol `file` at attachments of files. It goes to the files themselves, after what was changed
 /// in memory, and before what is read there again.
 impl Keeper {
-    /// What is known of the file.
+    /// Status of the file.
     pub(crate) fn file_status(&mut self, dataspace: u64) -> Result<FileStatus, Errno> {
         self.contents(dataspace)?.status()
     }

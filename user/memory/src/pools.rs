@@ -9,6 +9,9 @@ use nacre_sys::{OwnedPort, OwnedReference, Reference};
 /// Maximum of pools at a time.
 const MOST: usize = 1024;
 
+/// Key of no pool, for dataspaces that count in none: each of their pages has its place in a file.
+pub(crate) const NO_POOL: u64 = 0;
+
 /// One pool.
 pub struct Pool {
     /// The pool below.
@@ -74,7 +77,7 @@ impl Pools {
 
     /// Checks that a pool, and each pool around it, may have `pages` more pages.
     pub fn check(&self, key: u64, pages: u64) -> Result<(), Errno> {
-        if key == crate::mapped_files::NO_POOL {
+        if key == NO_POOL {
             return Ok(());
         }
         let (left, _) = self.left(key)?;

@@ -19,7 +19,7 @@ pub struct RemoteFile {
     reader: OwnedReference,
     /// A reference through which the file can be written.
     writer: Option<OwnedReference>,
-    /// Its server did not answer in time, and is not asked again.
+    /// Set if the server did not answer in time, and is not asked again.
     is_lost: bool,
 }
 
@@ -82,7 +82,7 @@ impl RemoteFile {
         answer
     }
 
-    /// What is known of the file.
+    /// Status of the file.
     pub(crate) fn status(&mut self) -> Result<Status, Errno> {
         let mut bytes = [0; Status::SIZE];
         self.ask(file::status::LABEL, [0; 6], Span::EMPTY, SpanMut::from(&mut bytes[..]))?;

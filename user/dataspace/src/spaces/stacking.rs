@@ -180,7 +180,7 @@ impl<H: Hands, S: Store, P: Policy> Spaces<H, S, P> {
         self.banks[lower].adopt(target, &self.buffer)
     }
 
-    /// Where the lower manager does not take a page, the upper one keeps all of them.
+    /// Keeps a page, and all that leave later, in the upper manager: the lower one does not take it.
     fn keep_one(&mut self, page: u64, bytes: &[u8]) -> Result<(), Trouble> {
         let space = self.at(page).ok_or(Trouble::Lost)?;
         let manager = self.nodes[&space].manager;

@@ -14,7 +14,7 @@ const MANAGER: &[u8] = b"file";
 const UNKNOWN: u8 = 0;
 const ABSENT: u8 = 1;
 const PRESENT: u8 = 2;
-/// Whether the pool has a manager of files, which never changes.
+/// State of the question if the pool has a manager of files. The answer never changes.
 static MANAGES: AtomicU8 = AtomicU8::new(UNKNOWN);
 
 /// The program's pool, if it has a manager of files.
