@@ -40,8 +40,11 @@ crate::protocol! {
     /// Makes a dataspace of zeros, with a name `MANAGER:NAME` by which the pool finds it, or
     /// without one: `MANAGER`. `EEXIST`: the name is taken. `ENAMETOOLONG`: it has more than 255
     /// bytes. `ENOMEM`: the manager or the pool cannot promise as much.
-    /// The manager `file` needs a reference to an open file: the dataspace shows its first `size` bytes at least, or all that there are (0). All who open the same file share one dataspace.
-    /// Who has the file to be read alone gets a reference that only reads. `EINVAL`: a file is given to another manager, or none to this one. `EACCES`: the file is not open for reading. `ENODEV`: it is no regular file.
+    /// The manager `file` needs a reference to an open file: the dataspace shows its first `size`
+    /// bytes at least, or all that there are (0). All who open the same file share one dataspace.
+    /// Who has the file to be read alone gets a reference that only reads. `EINVAL`: a file is
+    /// given to another manager, or none to this one. `EACCES`: the file is not open for reading.
+    /// `ENODEV`: it is no regular file.
     8 create(size: Number; bytes name: Text; up_to 1 file: Kept(File)) -> (size: Number; references dataspace: Own(Segment));
     /// Deletes the dataspace. All attachments end. `EPERM`: the reference came from `share`.
     9 delete() -> ();

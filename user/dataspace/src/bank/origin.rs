@@ -13,8 +13,8 @@ impl<H: Hands, S: Store, P: Policy> Bank<H, S, P> {
         !self.store.is_origin() && *self.buffer == [0; PAGE]
     }
 
-    /// Puts a page, which is in the buffer, into the store. Where that is full, copies of pages that
-    /// are here as well make room.
+    /// Puts a page, which is in the buffer, into the store. Where that is full, copies of pages
+    /// that are here as well make room.
     pub(super) fn keep(&mut self, page: u64) -> Result<u64, Trouble> {
         let mut from = 0;
         loop {

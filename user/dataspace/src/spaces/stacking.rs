@@ -180,7 +180,8 @@ impl<H: Hands, S: Store, P: Policy> Spaces<H, S, P> {
         self.banks[lower].adopt(target, &self.buffer)
     }
 
-    /// Keeps a page, and all that leave later, in the upper manager: the lower one does not take it.
+    /// Keeps a page, and all that leave later, in the upper manager, because the lower one does not
+    /// take it.
     fn keep_one(&mut self, page: u64, bytes: &[u8]) -> Result<(), Trouble> {
         let space = self.at(page).ok_or(Trouble::Lost)?;
         let manager = self.nodes[&space].manager;
