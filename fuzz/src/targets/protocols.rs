@@ -4,7 +4,7 @@ use crate::bytes::Bytes;
 use nacre_proto::describe::{Kind, Word, structure};
 use nacre_proto::server::{Output, rehearsal};
 use nacre_proto::structures::{Attributes, Entries, Entry, Status};
-use nacre_proto::{Handled, PROTOCOLS, Request};
+use nacre_proto::{HandlerResult, PROTOCOLS, Request};
 use nacre_proto::{channel, clock, dataspace, directory, file, keyed, mailbox, memory, parent, process, segment, terminal};
 use nacre_sys::Reference;
 
@@ -12,13 +12,13 @@ use nacre_sys::Reference;
 struct Credulous;
 
 impl file::Server for Credulous {
-    fn read(&mut self, request: &mut Request<'_>, offset: u64, size: u64) -> Handled<file::read::Output> {
+    fn read(&mut self, request: &mut Request<'_>, offset: u64, size: u64) -> HandlerResult<file::read::Output> {
         let count = request.buffer(size as usize).len();
         request.truncate(offset as usize);
         file::read::Output { count: count as u64 }.now()
     }
 
-    fn write(&mut self, request: &mut Request<'_>, offset: u64, data: &[u8]) -> Handled<file::write::Output> {
+    fn write(&mut self, request: &mut Request<'_>, offset: u64, data: &[u8]) -> HandlerResult<file::write::Output> {
         request.put(data);
         request.truncate(offset as usize);
         file::write::Output { count: offset }.now()
@@ -26,12 +26,12 @@ impl file::Server for Credulous {
 }
 
 impl directory::Server for Credulous {
-    fn open(&mut self, request: &mut Request<'_>, flags: u64, mode: u64, _: &[u8]) -> Handled<directory::open::Output> {
+    fn open(&mut self, request: &mut Request<'_>, flags: u64, mode: u64, _: &[u8]) -> HandlerResult<directory::open::Output> {
         let file = request.references().get(flags as usize).copied().unwrap_or(Reference(0x7000));
         directory::open::Output { mode, file: file.into() }.now()
     }
 
-    fn read_link(&mut self, request: &mut Request<'_>, path: &[u8]) -> Handled<directory::read_link::Output> {
+    fn read_link(&mut self, request: &mut Request<'_>, path: &[u8]) -> HandlerResult<directory::read_link::Output> {
         request.put(path);
         directory::read_link::Output::default().now()
     }

@@ -11,7 +11,7 @@ use nacre_proto::process::{
     numbers, parents, prepare, priority, priority_set, processors_limit, released, renew, session_create, signal_take, stopped, stream_set, system_name_set, system_names, terminal, terminal_acquire, terminal_check, terminal_leave, terminal_owner, thread_create, thread_end, times, visit, wait,
 };
 use nacre_proto::server::Output;
-use nacre_proto::{Answer, Errno, Handled, Request, channel, directory, memory, parent, process};
+use nacre_proto::{Answer, Errno, HandlerResult, Request, channel, directory, memory, parent, process};
 use nacre_sys::{OwnedReference, Reference};
 
 impl Manager {
@@ -82,7 +82,7 @@ fn lent(reference: Option<&OwnedReference>) -> Result<Reference, Errno> {
 }
 
 impl parent::Server for Manager {
-    fn find(&mut self, request: &mut Request<'_>, service: u64) -> Handled<find::Output> {
+    fn find(&mut self, request: &mut Request<'_>, service: u64) -> HandlerResult<find::Output> {
         let found = match service {
             SERVICE_FILES => self.files(request.word())?.into(),
             SERVICE_MEMORY => self.shared.memory.handle().into(),
@@ -95,7 +95,7 @@ impl parent::Server for Manager {
         find::Output { found }.now()
     }
 
-    fn stream(&mut self, request: &mut Request<'_>, number: u64) -> Handled<stream::Output> {
+    fn stream(&mut self, request: &mut Request<'_>, number: u64) -> HandlerResult<stream::Output> {
         let number = usize::try_from(number).map_err(|_| Errno::ENOENT)?;
         let own = self.body(request)?.streams.get(number).and_then(Option::as_ref).map(|stream| stream.handle());
         let file = match own {
@@ -105,49 +105,49 @@ impl parent::Server for Manager {
         stream::Output { file: file.into() }.now()
     }
 
-    fn exit(&mut self, request: &mut Request<'_>, status: u64) -> Handled<exit::Output> {
+    fn exit(&mut self, request: &mut Request<'_>, status: u64) -> HandlerResult<exit::Output> {
         self.world.exit(request.word(), status);
         Ok(Answer::Later)
     }
 
-    fn report(&mut self, _: &mut Request<'_>, kind: u64, text: &[u8]) -> Handled<report::Output> {
+    fn report(&mut self, _: &mut Request<'_>, kind: u64, text: &[u8]) -> HandlerResult<report::Output> {
         parent::report(Reference::PARENT, kind, text)?;
         report::Output::default().now()
     }
 
-    fn processors(&mut self, request: &mut Request<'_>) -> Handled<processors::Output> {
+    fn processors(&mut self, request: &mut Request<'_>) -> HandlerResult<processors::Output> {
         let most = self.world.process(request.word())?.traits.most_processors;
         processors::Output { count: parent::processors(Reference::PARENT)?.count.min(most) }.now()
     }
 
-    fn keep(&mut self, request: &mut Request<'_>, keeper: Reference) -> Handled<keep::Output> {
+    fn keep(&mut self, request: &mut Request<'_>, keeper: Reference) -> HandlerResult<keep::Output> {
         self.body(request)?.keep(keeper)?;
         keep::Output::default().now()
     }
 }
 
 impl process::Server for Manager {
-    fn attach(&mut self, request: &mut Request<'_>, bits: u64, _: Reference) -> Handled<attach::Output> {
+    fn attach(&mut self, request: &mut Request<'_>, bits: u64, _: Reference) -> HandlerResult<attach::Output> {
         let agent = request.keep(0)?;
         self.body(request)?.agent = Some((agent, bits));
         self.world.attach(request.word())?;
         attach::Output::default().now()
     }
 
-    fn numbers(&mut self, request: &mut Request<'_>, pid: u64) -> Handled<numbers::Output> {
+    fn numbers(&mut self, request: &mut Request<'_>, pid: u64) -> HandlerResult<numbers::Output> {
         let own = request.word();
         let pid = if pid == 0 { own } else { pid };
         let process = self.world.seen(own, pid)?;
         numbers::Output { pid, parent: self.world.parent_seen(own, process), group: process.group, session: process.session }.now()
     }
 
-    fn create(&mut self, request: &mut Request<'_>, exit_signal: u64) -> Handled<create::Output> {
+    fn create(&mut self, request: &mut Request<'_>, exit_signal: u64) -> HandlerResult<create::Output> {
         let pid = self.world.create(request.word(), exit_signal)?;
         let port = self.add_body(pid, request.word()).inspect_err(|_| self.world.lost(pid))?;
         create::Output { pid, port: port.into() }.now()
     }
 
-    fn prepare(&mut self, request: &mut Request<'_>, size: u64) -> Handled<prepare::Output> {
+    fn prepare(&mut self, request: &mut Request<'_>, size: u64) -> HandlerResult<prepare::Output> {
         if self.world.process(request.word())?.has_ended() {
             return Err(Errno::ESRCH);
         }
@@ -157,7 +157,7 @@ impl process::Server for Manager {
         prepare::Output { size: taken.size, region: taken.region.into() }.now()
     }
 
-    fn begin(&mut self, request: &mut Request<'_>, flags: u64, ignored: u64, visited: u64, _: Reference, _: Reference) -> Handled<begin::Output> {
+    fn begin(&mut self, request: &mut Request<'_>, flags: u64, ignored: u64, visited: u64, _: Reference, _: Reference) -> HandlerResult<begin::Output> {
         let pid = request.word();
         if self.world.process(pid)?.has_ended() {
             // The process was killed meanwhile. Its parent hears of that by another way.
@@ -177,7 +177,7 @@ impl process::Server for Manager {
         if is_another { Ok(Answer::Later) } else { begin::Output::default().now() }
     }
 
-    fn renew(&mut self, request: &mut Request<'_>, ignored: u64, name: &[u8]) -> Handled<renew::Output> {
+    fn renew(&mut self, request: &mut Request<'_>, ignored: u64, name: &[u8]) -> HandlerResult<renew::Output> {
         let pid = request.word();
         self.world.renew(pid, ignored)?;
         self.world.set_name(pid, name)?;
@@ -185,12 +185,12 @@ impl process::Server for Manager {
         renew::Output::default().now()
     }
 
-    fn abandon(&mut self, request: &mut Request<'_>) -> Handled<abandon::Output> {
+    fn abandon(&mut self, request: &mut Request<'_>) -> HandlerResult<abandon::Output> {
         self.world.abandon(request.word())?;
         abandon::Output::default().now()
     }
 
-    fn wait(&mut self, request: &mut Request<'_>, which: u64, options: u64) -> Handled<wait::Output> {
+    fn wait(&mut self, request: &mut Request<'_>, which: u64, options: u64) -> HandlerResult<wait::Output> {
         let (pid, which) = (request.word(), which as i64);
         if let Some(answer) = self.wait_now(pid, which, options)? {
             return answer.now();
@@ -203,98 +203,98 @@ impl process::Server for Manager {
         Ok(Answer::Later)
     }
 
-    fn kill(&mut self, request: &mut Request<'_>, target: u64, thread: u64, signal: u64, code: u64, value: u64) -> Handled<kill::Output> {
+    fn kill(&mut self, request: &mut Request<'_>, target: u64, thread: u64, signal: u64, code: u64, value: u64) -> HandlerResult<kill::Output> {
         self.world.kill(request.word(), &Sent { target: target as i64, thread, number: signal, code, value })?;
         kill::Output::default().now()
     }
 
-    fn signal_take(&mut self, request: &mut Request<'_>) -> Handled<signal_take::Output> {
+    fn signal_take(&mut self, request: &mut Request<'_>) -> HandlerResult<signal_take::Output> {
         let taken = self.world.signal_take(request.word())?.unwrap_or_default();
         let crate::world::Signal { number: signal, code, sender, user, value, thread } = taken;
         signal_take::Output { signal, code, sender, user, value, thread }.now()
     }
 
-    fn dispositions(&mut self, request: &mut Request<'_>, ignored: u64, flags: u64) -> Handled<dispositions::Output> {
+    fn dispositions(&mut self, request: &mut Request<'_>, ignored: u64, flags: u64) -> HandlerResult<dispositions::Output> {
         self.world.dispositions(request.word(), ignored, flags)?;
         dispositions::Output::default().now()
     }
 
-    fn group_set(&mut self, request: &mut Request<'_>, pid: u64, group: u64) -> Handled<group_set::Output> {
+    fn group_set(&mut self, request: &mut Request<'_>, pid: u64, group: u64) -> HandlerResult<group_set::Output> {
         self.world.group_set(request.word(), pid, group)?;
         group_set::Output::default().now()
     }
 
-    fn session_create(&mut self, request: &mut Request<'_>) -> Handled<session_create::Output> {
+    fn session_create(&mut self, request: &mut Request<'_>) -> HandlerResult<session_create::Output> {
         session_create::Output { session: self.world.session_create(request.word())? }.now()
     }
 
-    fn thread_create(&mut self, request: &mut Request<'_>) -> Handled<thread_create::Output> {
+    fn thread_create(&mut self, request: &mut Request<'_>) -> HandlerResult<thread_create::Output> {
         thread_create::Output { thread: self.world.thread_create(request.word())? }.now()
     }
 
-    fn thread_end(&mut self, request: &mut Request<'_>, thread: u64) -> Handled<thread_end::Output> {
+    fn thread_end(&mut self, request: &mut Request<'_>, thread: u64) -> HandlerResult<thread_end::Output> {
         self.world.thread_end(request.word(), thread)?;
         thread_end::Output::default().now()
     }
 
-    fn stopped(&mut self, request: &mut Request<'_>, signal: u64) -> Handled<stopped::Output> {
+    fn stopped(&mut self, request: &mut Request<'_>, signal: u64) -> HandlerResult<stopped::Output> {
         self.world.set_stopped(request.word(), signal)?;
         stopped::Output::default().now()
     }
 
-    fn foreground(&mut self, request: &mut Request<'_>) -> Handled<foreground::Output> {
+    fn foreground(&mut self, request: &mut Request<'_>) -> HandlerResult<foreground::Output> {
         foreground::Output { group: self.world.foreground(request.word())? }.now()
     }
 
-    fn foreground_set(&mut self, request: &mut Request<'_>, group: u64) -> Handled<foreground_set::Output> {
+    fn foreground_set(&mut self, request: &mut Request<'_>, group: u64) -> HandlerResult<foreground_set::Output> {
         self.world.foreground_set(request.word(), group)?;
         foreground_set::Output::default().now()
     }
 
-    fn terminal_acquire(&mut self, request: &mut Request<'_>, device: u64, steals: u64) -> Handled<terminal_acquire::Output> {
+    fn terminal_acquire(&mut self, request: &mut Request<'_>, device: u64, steals: u64) -> HandlerResult<terminal_acquire::Output> {
         let session = self.world.terminal_acquire(request.word(), device, steals != 0)?;
         terminal_acquire::Output { port: self.add_terminal(session)?.into() }.now()
     }
 
-    fn terminal(&mut self, request: &mut Request<'_>) -> Handled<terminal::Output> {
+    fn terminal(&mut self, request: &mut Request<'_>) -> HandlerResult<terminal::Output> {
         terminal::Output { device: self.world.terminal(request.word())? }.now()
     }
 
-    fn terminal_check(&mut self, request: &mut Request<'_>, device: u64, signal: u64) -> Handled<terminal_check::Output> {
+    fn terminal_check(&mut self, request: &mut Request<'_>, device: u64, signal: u64) -> HandlerResult<terminal_check::Output> {
         terminal_check::Output { stops: self.world.terminal_check(request.word(), device, signal)?.into() }.now()
     }
 
-    fn terminal_owner(&mut self, request: &mut Request<'_>, device: u64) -> Handled<terminal_owner::Output> {
+    fn terminal_owner(&mut self, request: &mut Request<'_>, device: u64) -> HandlerResult<terminal_owner::Output> {
         let (session, group, is_own) = self.world.terminal_owner(request.word(), device)?;
         terminal_owner::Output { session, group, is_own: is_own.into() }.now()
     }
 
-    fn terminal_leave(&mut self, request: &mut Request<'_>) -> Handled<terminal_leave::Output> {
+    fn terminal_leave(&mut self, request: &mut Request<'_>) -> HandlerResult<terminal_leave::Output> {
         self.world.terminal_leave(request.word())?;
         terminal_leave::Output::default().now()
     }
 
-    fn identity(&mut self, request: &mut Request<'_>, user: u64, effective: u64, saved: u64, group: u64) -> Handled<identity::Output> {
+    fn identity(&mut self, request: &mut Request<'_>, user: u64, effective: u64, saved: u64, group: u64) -> HandlerResult<identity::Output> {
         self.world.identity(request.word(), [user, effective, saved], group)?;
         identity::Output::default().now()
     }
 
-    fn limits(&mut self, request: &mut Request<'_>, processes: u64, signals: u64) -> Handled<limits::Output> {
+    fn limits(&mut self, request: &mut Request<'_>, processes: u64, signals: u64) -> HandlerResult<limits::Output> {
         self.world.limits(request.word(), processes, signals)?;
         limits::Output::default().now()
     }
 
-    fn family(&mut self, request: &mut Request<'_>, death_signal: u64, reaper: u64) -> Handled<family::Output> {
+    fn family(&mut self, request: &mut Request<'_>, death_signal: u64, reaper: u64) -> HandlerResult<family::Output> {
         self.world.family(request.word(), death_signal, reaper != 0)?;
         family::Output::default().now()
     }
 
-    fn name_set(&mut self, request: &mut Request<'_>, name: &[u8]) -> Handled<name_set::Output> {
+    fn name_set(&mut self, request: &mut Request<'_>, name: &[u8]) -> HandlerResult<name_set::Output> {
         self.world.set_name(request.word(), name)?;
         name_set::Output::default().now()
     }
 
-    fn list(&mut self, request: &mut Request<'_>, pid: u64) -> Handled<list::Output> {
+    fn list(&mut self, request: &mut Request<'_>, pid: u64) -> HandlerResult<list::Output> {
         let own = request.word();
         let (pid, process) = self.world.next(own, pid).ok_or(Errno::ESRCH)?;
         request.put(&process.name);
@@ -302,14 +302,14 @@ impl process::Server for Manager {
         list::Output { pid, parent: self.world.parent_seen(own, process), group: process.group, session: process.session, state, threads }.now()
     }
 
-    fn stream_set(&mut self, request: &mut Request<'_>, number: u64, _: Reference) -> Handled<stream_set::Output> {
+    fn stream_set(&mut self, request: &mut Request<'_>, number: u64, _: Reference) -> HandlerResult<stream_set::Output> {
         let file = request.keep(0)?;
         let number = usize::try_from(number).map_err(|_| Errno::EINVAL)?;
         *self.body(request)?.streams.get_mut(number).ok_or(Errno::EINVAL)? = Some(file);
         stream_set::Output::default().now()
     }
 
-    fn look(&mut self, request: &mut Request<'_>, pid: u64) -> Handled<look::Output> {
+    fn look(&mut self, request: &mut Request<'_>, pid: u64) -> HandlerResult<look::Output> {
         let foreground = self.world.foreground(pid).unwrap_or(0);
         let process = self.world.seen(request.word(), pid)?;
         request.put(&process.command);
@@ -317,16 +317,16 @@ impl process::Server for Manager {
         look::Output { user, effective, foreground, ignored, priority }.now()
     }
 
-    fn priority(&mut self, request: &mut Request<'_>, which: u64, who: u64) -> Handled<priority::Output> {
+    fn priority(&mut self, request: &mut Request<'_>, which: u64, who: u64) -> HandlerResult<priority::Output> {
         priority::Output { value: self.world.priority(request.word(), which, who)? }.now()
     }
 
-    fn priority_set(&mut self, request: &mut Request<'_>, which: u64, who: u64, value: u64) -> Handled<priority_set::Output> {
+    fn priority_set(&mut self, request: &mut Request<'_>, which: u64, who: u64, value: u64) -> HandlerResult<priority_set::Output> {
         self.world.priority_set(request.word(), which, who, value)?;
         priority_set::Output::default().now()
     }
 
-    fn released(&mut self, request: &mut Request<'_>, pid: u64) -> Handled<released::Output> {
+    fn released(&mut self, request: &mut Request<'_>, pid: u64) -> HandlerResult<released::Output> {
         if self.world.is_released(request.word(), pid)? {
             return released::Output::default().now();
         }
@@ -338,59 +338,59 @@ impl process::Server for Manager {
         Ok(Answer::Later)
     }
 
-    fn ask(&mut self, request: &mut Request<'_>, pid: u64, _: u64, _: u64, _: u64, _: u64, data: &[u8]) -> Handled<ask::Output> {
+    fn ask(&mut self, request: &mut Request<'_>, pid: u64, _: u64, _: u64, _: u64, _: u64, data: &[u8]) -> HandlerResult<ask::Output> {
         self.ask_later(request, pid, data)
     }
 
-    fn ask_file(&mut self, request: &mut Request<'_>, pid: u64, _: u64, _: u64, _: u64, _: u64) -> Handled<ask_file::Output> {
+    fn ask_file(&mut self, request: &mut Request<'_>, pid: u64, _: u64, _: u64, _: u64, _: u64) -> HandlerResult<ask_file::Output> {
         self.ask_later(request, pid, &[])
     }
 
-    fn visit(&mut self, request: &mut Request<'_>) -> Handled<visit::Output> {
+    fn visit(&mut self, request: &mut Request<'_>) -> HandlerResult<visit::Output> {
         let reply = request.detach()?;
         self.body(request)?.visits.wait(reply);
         Ok(Answer::Later)
     }
 
-    fn answer(&mut self, request: &mut Request<'_>, error: u64, first: u64, second: u64, data: &[u8]) -> Handled<answer::Output> {
+    fn answer(&mut self, request: &mut Request<'_>, error: u64, first: u64, second: u64, data: &[u8]) -> HandlerResult<answer::Output> {
         self.body(request)?.visits.answer(error, [first, second], data);
         answer::Output::default().now()
     }
 
-    fn answer_file(&mut self, request: &mut Request<'_>, first: u64, second: u64, _: Reference) -> Handled<answer_file::Output> {
+    fn answer_file(&mut self, request: &mut Request<'_>, first: u64, second: u64, _: Reference) -> HandlerResult<answer_file::Output> {
         let file = request.keep(0)?;
         self.body(request)?.visits.answer_file([first, second], file);
         answer_file::Output::default().now()
     }
 
-    fn system_names(&mut self, request: &mut Request<'_>) -> Handled<system_names::Output> {
+    fn system_names(&mut self, request: &mut Request<'_>) -> HandlerResult<system_names::Output> {
         let [host, domain] = self.names.get();
         request.put(&[&host[..], &domain[..]].concat());
         system_names::Output { host: host.len() as u64 }.now()
     }
 
-    fn system_name_set(&mut self, request: &mut Request<'_>, which: u64, name: &[u8]) -> Handled<system_name_set::Output> {
+    fn system_name_set(&mut self, request: &mut Request<'_>, which: u64, name: &[u8]) -> HandlerResult<system_name_set::Output> {
         self.check_open(request)?;
         self.names.set(which, name)?;
         system_name_set::Output::default().now()
     }
 
-    fn processors_limit(&mut self, request: &mut Request<'_>, count: u64) -> Handled<processors_limit::Output> {
+    fn processors_limit(&mut self, request: &mut Request<'_>, count: u64) -> HandlerResult<processors_limit::Output> {
         self.world.processors(request.word(), count)?;
         processors_limit::Output::default().now()
     }
 
-    fn times(&mut self, request: &mut Request<'_>) -> Handled<times::Output> {
+    fn times(&mut self, request: &mut Request<'_>) -> HandlerResult<times::Output> {
         let body = self.body(request)?;
         times::Output { before: body.used, children: body.children_used }.now()
     }
 
-    fn domain(&mut self, request: &mut Request<'_>) -> Handled<domain::Output> {
+    fn domain(&mut self, request: &mut Request<'_>) -> HandlerResult<domain::Output> {
         self.world.domain_create(request.word())?;
         domain::Output::default().now()
     }
 
-    fn parents(&mut self, request: &mut Request<'_>) -> Handled<parents::Output> {
+    fn parents(&mut self, request: &mut Request<'_>) -> HandlerResult<parents::Output> {
         self.check_open(request)?;
         parents::Output { size: crate::parents::SIZE, region: self.parents.reference()?.into() }.now()
     }

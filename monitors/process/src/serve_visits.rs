@@ -5,7 +5,7 @@ use crate::manager::{Body, Manager};
 use crate::visits::Visit;
 use nacre_proto::process::ask_file;
 use nacre_proto::server::Output;
-use nacre_proto::{Answer, Errno, Handled, Request};
+use nacre_proto::{Answer, Errno, HandlerResult, Request};
 
 impl Body {
     /// Somebody looks after what was asked.
@@ -19,7 +19,7 @@ impl Body {
 
 impl Manager {
     /// A request that the library of another process answers.
-    pub(crate) fn ask_later<T: Output>(&mut self, request: &mut Request<'_>, pid: u64, data: &[u8]) -> Handled<T> {
+    pub(crate) fn ask_later<T: Output>(&mut self, request: &mut Request<'_>, pid: u64, data: &[u8]) -> HandlerResult<T> {
         let asker = request.word();
         let pid = self.world.owner_of(asker, pid)?;
         let [_, question, first, second, third, _] = request.words();

@@ -17,7 +17,7 @@ use nacre_nest::{Handler, Ports, Program, Services, Sizes, attend, spawn};
 use nacre_proto::clock::read;
 use nacre_proto::flags::{SERVICE_CLOCK, SERVICE_MEMORY, SERVICE_OBJECTS};
 use nacre_proto::server::Output;
-use nacre_proto::{Errno, Given, Handled, Request, clock, memory, parent};
+use nacre_proto::{Errno, Given, HandlerResult, Request, clock, memory, parent};
 use nacre_rt::{Arguments, stream};
 use nacre_sys::{OwnedPort, OwnedReference, PortSet, Reference};
 
@@ -42,7 +42,7 @@ struct Steady {
 }
 
 impl clock::Server for Steady {
-    fn read(&mut self, _: &mut Request<'_>, which: u64) -> Handled<read::Output> {
+    fn read(&mut self, _: &mut Request<'_>, which: u64) -> HandlerResult<read::Output> {
         self.readings += 1;
         match which {
             0 | 1 => read::Output { seconds: 1_000 + self.readings, nanoseconds: 5 * self.readings }.now(),

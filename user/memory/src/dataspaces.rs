@@ -8,7 +8,7 @@ use nacre_abi::rights::REFERENCE_USE;
 use nacre_proto::dataspace::{Server, attach, copy, create, delete, detach, identify, interrogate, share, transfer};
 use nacre_proto::flags::{ATTACH_READ, DATASPACE_COPY, DATASPACE_CREATE, DATASPACE_SHARE, DATASPACE_TRANSFER};
 use nacre_proto::server::Output;
-use nacre_proto::{Errno, Handled, Request};
+use nacre_proto::{Errno, HandlerResult, Request};
 use nacre_sys::{OwnedPort, OwnedReference};
 
 /// Size of the longest name of a dataspace.
@@ -110,7 +110,7 @@ impl Keeper {
 }
 
 impl Server for Keeper {
-    fn identify(&mut self, request: &mut Request<'_>, name: &[u8]) -> Handled<identify::Output> {
+    fn identify(&mut self, request: &mut Request<'_>, name: &[u8]) -> HandlerResult<identify::Output> {
         let (pool, (manager, own)) = (self.pool(request)?, split(name));
         let manager = self.manager(manager, 0)?;
         let name = (self.name_pool(pool, manager), manager, own.ok_or(Errno::EINVAL)?.to_vec());
@@ -120,7 +120,7 @@ impl Server for Keeper {
         identify::Output { size: self.capacity_of(key)?, dataspace: reference.into() }.now()
     }
 
-    fn attach(&mut self, request: &mut Request<'_>, flags: u64) -> Handled<attach::Output> {
+    fn attach(&mut self, request: &mut Request<'_>, flags: u64) -> HandlerResult<attach::Output> {
         self.dataspace(request)?;
         let reads_alone = reads(request.word(), flags)?;
         let key = self.key_of(request);
@@ -128,12 +128,12 @@ impl Server for Keeper {
         attach::Output { size: self.capacity_of(key)?, region: region.into(), attachment: attachment.into() }.now()
     }
 
-    fn detach(&mut self, request: &mut Request<'_>) -> Handled<detach::Output> {
+    fn detach(&mut self, request: &mut Request<'_>) -> HandlerResult<detach::Output> {
         self.detach_key(key(request.word()))?;
         detach::Output::default().now()
     }
 
-    fn interrogate(&mut self, request: &mut Request<'_>, name: &[u8]) -> Handled<interrogate::Output> {
+    fn interrogate(&mut self, request: &mut Request<'_>, name: &[u8]) -> HandlerResult<interrogate::Output> {
         let own = match self.dataspace(request) {
             Ok(dataspace) => self.manager_of(dataspace)?,
             Err(_) => self.pool(request).map(|_| 0)?,
@@ -152,14 +152,14 @@ impl Server for Keeper {
         .now()
     }
 
-    fn share(&mut self, request: &mut Request<'_>, flags: u64) -> Handled<share::Output> {
+    fn share(&mut self, request: &mut Request<'_>, flags: u64) -> HandlerResult<share::Output> {
         let manager = self.manager_of(self.dataspace(request)?)?;
         self.check_supports(manager, DATASPACE_SHARE)?;
         let reads_alone = reads(request.word(), flags)?;
         share::Output { dataspace: self.shared_reference(self.key_of(request), reads_alone)?.into() }.now()
     }
 
-    fn copy(&mut self, request: &mut Request<'_>, name: &[u8]) -> Handled<copy::Output> {
+    fn copy(&mut self, request: &mut Request<'_>, name: &[u8]) -> HandlerResult<copy::Output> {
         let dataspace = self.dataspace(request)?;
         let (pool, space, from) = (dataspace.pool, dataspace.space, self.manager_of(dataspace)?);
         let manager = self.manager(name, from)?;
@@ -171,7 +171,7 @@ impl Server for Keeper {
         copy::Output { size: self.capacity_of(copy)?, dataspace: reference.into() }.now()
     }
 
-    fn transfer(&mut self, request: &mut Request<'_>, name: &[u8]) -> Handled<transfer::Output> {
+    fn transfer(&mut self, request: &mut Request<'_>, name: &[u8]) -> HandlerResult<transfer::Output> {
         let key = self.own_dataspace(request)?;
         let from = self.manager_of(self.dataspace(request)?)?;
         let manager = self.manager(name, from)?;
@@ -189,7 +189,7 @@ impl Server for Keeper {
         transfer::Output::default().now()
     }
 
-    fn create(&mut self, request: &mut Request<'_>, size: u64, name: &[u8]) -> Handled<create::Output> {
+    fn create(&mut self, request: &mut Request<'_>, size: u64, name: &[u8]) -> HandlerResult<create::Output> {
         let (pool, (manager, own)) = (self.pool(request)?, split(name));
         let manager = self.manager(manager, 0)?;
         self.check_supports(manager, DATASPACE_CREATE)?;
@@ -212,7 +212,7 @@ impl Server for Keeper {
         create::Output { size: count * PAGE_SIZE, dataspace: reference.into() }.now()
     }
 
-    fn delete(&mut self, request: &mut Request<'_>) -> Handled<delete::Output> {
+    fn delete(&mut self, request: &mut Request<'_>) -> HandlerResult<delete::Output> {
         self.dataspace(request)?;
         if request.word() & SHARED != 0 {
             return Err(Errno::EPERM);

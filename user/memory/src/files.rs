@@ -9,7 +9,7 @@ use nacre_proto::file::{Server, flags, poll, read, seek, set_size, share, status
 use nacre_proto::flags::{KEEP_FLAGS, OWN_POSITION, SEEK_CUR, SEEK_DATA, SEEK_END, SEEK_HOLE, SEEK_SET, SHARE_WRITE};
 use nacre_proto::server::Output;
 use nacre_proto::structures::Status;
-use nacre_proto::{Errno, Handled, Request};
+use nacre_proto::{Errno, HandlerResult, Request};
 use nacre_sys::Reference;
 
 /// Number of the device that dataspaces are on, as files.
@@ -75,7 +75,7 @@ impl Keeper {
 }
 
 impl Server for Keeper {
-    fn read(&mut self, request: &mut Request<'_>, offset: u64, size: u64) -> Handled<read::Output> {
+    fn read(&mut self, request: &mut Request<'_>, offset: u64, size: u64) -> HandlerResult<read::Output> {
         let (attachment, dataspace) = self.open_file(request)?;
         let length = self.length(dataspace)?;
         let start = match offset {
@@ -99,7 +99,7 @@ impl Server for Keeper {
         read::Output { count }.now()
     }
 
-    fn write(&mut self, request: &mut Request<'_>, offset: u64, data: &[u8]) -> Handled<write::Output> {
+    fn write(&mut self, request: &mut Request<'_>, offset: u64, data: &[u8]) -> HandlerResult<write::Output> {
         let (attachment, dataspace) = self.open_file(request)?;
         if request.word() & READ != 0 {
             return Err(Errno::EBADF);
@@ -126,7 +126,7 @@ impl Server for Keeper {
         write::Output { count: data.len() as u64 }.now()
     }
 
-    fn status(&mut self, request: &mut Request<'_>) -> Handled<status::Output> {
+    fn status(&mut self, request: &mut Request<'_>) -> HandlerResult<status::Output> {
         let (_, dataspace) = self.open_file(request)?;
         if self.files.is_file(dataspace) {
             request.put(&self.file_status(dataspace)?.to_bytes());
@@ -138,7 +138,7 @@ impl Server for Keeper {
         status::Output::default().now()
     }
 
-    fn set_size(&mut self, request: &mut Request<'_>, size: u64) -> Handled<set_size::Output> {
+    fn set_size(&mut self, request: &mut Request<'_>, size: u64) -> HandlerResult<set_size::Output> {
         let (attachment, dataspace) = self.open_file(request)?;
         if request.word() & READ != 0 || size > i64::MAX as u64 {
             return Err(Errno::EINVAL);
@@ -151,7 +151,7 @@ impl Server for Keeper {
         set_size::Output::default().now()
     }
 
-    fn seek(&mut self, request: &mut Request<'_>, offset: u64, whence: u64) -> Handled<seek::Output> {
+    fn seek(&mut self, request: &mut Request<'_>, offset: u64, whence: u64) -> HandlerResult<seek::Output> {
         let (attachment, dataspace) = self.open_file(request)?;
         let length = self.length(dataspace)?;
         let base = match whence {
@@ -168,7 +168,7 @@ impl Server for Keeper {
         seek::Output { position }.now()
     }
 
-    fn flags(&mut self, request: &mut Request<'_>, new: u64) -> Handled<flags::Output> {
+    fn flags(&mut self, request: &mut Request<'_>, new: u64) -> HandlerResult<flags::Output> {
         let (attachment, _) = self.open_file(request)?;
         let open = self.attachments.get_mut(attachment).ok_or(Errno::EIO)?;
         let old = open.flags;
@@ -178,17 +178,17 @@ impl Server for Keeper {
         flags::Output { old }.now()
     }
 
-    fn poll(&mut self, request: &mut Request<'_>, events: u64) -> Handled<poll::Output> {
+    fn poll(&mut self, request: &mut Request<'_>, events: u64) -> HandlerResult<poll::Output> {
         self.open_file(request)?;
         poll::Output { events }.now()
     }
 
-    fn watch(&mut self, request: &mut Request<'_>, events: u64, _: u64, _: Reference) -> Handled<watch::Output> {
+    fn watch(&mut self, request: &mut Request<'_>, events: u64, _: u64, _: Reference) -> HandlerResult<watch::Output> {
         self.open_file(request)?;
         watch::Output { events }.now()
     }
 
-    fn share(&mut self, request: &mut Request<'_>, size: u64, access: u64) -> Handled<share::Output> {
+    fn share(&mut self, request: &mut Request<'_>, size: u64, access: u64) -> HandlerResult<share::Output> {
         let (attachment, dataspace) = self.open_file(request)?;
         let reads = request.word() & READ != 0;
         if access & !SHARE_WRITE != 0 {
@@ -207,7 +207,7 @@ impl Server for Keeper {
         share::Output { size: has, region: region.into(), hold: hold.into() }.now()
     }
 
-    fn sync(&mut self, request: &mut Request<'_>) -> Handled<sync::Output> {
+    fn sync(&mut self, request: &mut Request<'_>) -> HandlerResult<sync::Output> {
         let key = key(request.word());
         if !self.pools.has(key) && !self.dataspaces.contains_key(&key) && self.attachments.get(key).is_none() {
             return Err(Errno::ENOSYS);

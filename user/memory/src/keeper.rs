@@ -27,7 +27,7 @@ use nacre_proto::flags::{DATASPACE_COPY, DATASPACE_CREATE, DATASPACE_DELETE, DAT
 use nacre_proto::memory::{self, pool_create, pool_destroy, segment_create, share};
 use nacre_proto::segment;
 use nacre_proto::server::Output;
-use nacre_proto::{Errno, Event, Handled, Request, Station, dataspace, file};
+use nacre_proto::{Errno, Event, HandlerResult, Request, Station, dataspace, file};
 use nacre_sys::{OwnedPort, OwnedPortSet, OwnedReference, OwnedRegion, Status};
 
 /// Word of the port at which faults in the `O` of any manager arrive.
@@ -385,7 +385,7 @@ impl Keeper {
 }
 
 impl memory::Server for Keeper {
-    fn segment_create(&mut self, request: &mut Request<'_>, size: u64, flags: u64) -> Handled<segment_create::Output> {
+    fn segment_create(&mut self, request: &mut Request<'_>, size: u64, flags: u64) -> HandlerResult<segment_create::Output> {
         let pool = self.pool(request)?;
         if flags & SEGMENT_OBJECTS != 0 && request.word() & DATA != 0 {
             return Err(Errno::EACCES);
@@ -400,7 +400,7 @@ impl memory::Server for Keeper {
         segment_create::Output { size: count * PAGE_SIZE, holds: SEGMENT_PAGEABLE, segment: segment.into(), region: region.into() }.now()
     }
 
-    fn pool_create(&mut self, request: &mut Request<'_>, limit: u64) -> Handled<pool_create::Output> {
+    fn pool_create(&mut self, request: &mut Request<'_>, limit: u64) -> HandlerResult<pool_create::Output> {
         let parent = self.pool(request)?;
         let real = memory::pool_create(self.pools.real(parent)?, limit)?.pool;
         let key = self.add_pool(Some(parent), request.word() & DATA, real, limit)?;
@@ -413,12 +413,12 @@ impl memory::Server for Keeper {
         }
     }
 
-    fn status(&mut self, request: &mut Request<'_>) -> Handled<memory::status::Output> {
+    fn status(&mut self, request: &mut Request<'_>) -> HandlerResult<memory::status::Output> {
         let (limit, used) = self.pools.status(self.pool(request)?)?;
         memory::status::Output { limit, used }.now()
     }
 
-    fn pool_destroy(&mut self, request: &mut Request<'_>) -> Handled<pool_destroy::Output> {
+    fn pool_destroy(&mut self, request: &mut Request<'_>) -> HandlerResult<pool_destroy::Output> {
         let pool = self.pool(request)?;
         if request.word() & SHARED != 0 || pool == FIRST_POOL {
             return Err(Errno::EPERM);
@@ -427,15 +427,15 @@ impl memory::Server for Keeper {
         pool_destroy::Output::default().now()
     }
 
-    fn run_create(&mut self, request: &mut Request<'_>, size: u64, alignment: u64, below: u64) -> Handled<memory::run_create::Output> {
+    fn run_create(&mut self, request: &mut Request<'_>, size: u64, alignment: u64, below: u64) -> HandlerResult<memory::run_create::Output> {
         self.create_run(request, size, alignment, below)
     }
 
-    fn coloured_create(&mut self, request: &mut Request<'_>, size: u64, colours: u64, first: u64, count: u64) -> Handled<memory::coloured_create::Output> {
+    fn coloured_create(&mut self, request: &mut Request<'_>, size: u64, colours: u64, first: u64, count: u64) -> HandlerResult<memory::coloured_create::Output> {
         self.create_coloured(request, size, colours, first, count)
     }
 
-    fn share(&mut self, request: &mut Request<'_>, flags: u64) -> Handled<share::Output> {
+    fn share(&mut self, request: &mut Request<'_>, flags: u64) -> HandlerResult<share::Output> {
         if flags & !POOL_DATA != 0 {
             return Err(Errno::EINVAL);
         }

@@ -6,7 +6,7 @@ use nacre_abi::PAGE_SIZE;
 use nacre_proto::memory::{self, coloured_create, run_create};
 use nacre_proto::segment::locate;
 use nacre_proto::server::Output;
-use nacre_proto::{Errno, Handled, Request};
+use nacre_proto::{Errno, HandlerResult, Request};
 use nacre_sys::Reference;
 
 impl Keeper {
@@ -16,18 +16,18 @@ impl Keeper {
         if request.word() & DATA != 0 { Err(Errno::EACCES) } else { self.pools.real(pool) }
     }
 
-    pub(crate) fn create_run(&mut self, request: &Request<'_>, size: u64, alignment: u64, below: u64) -> Handled<run_create::Output> {
+    pub(crate) fn create_run(&mut self, request: &Request<'_>, size: u64, alignment: u64, below: u64) -> HandlerResult<run_create::Output> {
         let made = memory::run_create(self.whole_pool(request)?, size, alignment, below)?;
         run_create::Output { size: made.size, address: made.address, segment: made.segment.into(), region: made.region.into() }.now()
     }
 
-    pub(crate) fn create_coloured(&mut self, request: &Request<'_>, size: u64, colours: u64, first: u64, count: u64) -> Handled<coloured_create::Output> {
+    pub(crate) fn create_coloured(&mut self, request: &Request<'_>, size: u64, colours: u64, first: u64, count: u64) -> HandlerResult<coloured_create::Output> {
         let made = memory::coloured_create(self.whole_pool(request)?, size, colours, first, count)?;
         coloured_create::Output { size: made.size, segment: made.segment.into(), region: made.region.into() }.now()
     }
 
     /// Tells where a byte of a dataspace lies: the run ends where the next page lies elsewhere.
-    pub(crate) fn locate_byte(&mut self, request: &Request<'_>, offset: u64) -> Handled<locate::Output> {
+    pub(crate) fn locate_byte(&mut self, request: &Request<'_>, offset: u64) -> HandlerResult<locate::Output> {
         let dataspace = self.dataspace(request)?;
         let (pages, space) = (self.pages_of(dataspace)?, dataspace.space);
         let page = pages.start + offset / PAGE_SIZE;

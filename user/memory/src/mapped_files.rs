@@ -17,7 +17,7 @@ use nacre_dataspaces::store::Files;
 use nacre_proto::dataspace::create;
 use nacre_proto::server::Output;
 use nacre_proto::structures::Status as FileStatus;
-use nacre_proto::{Errno, Handled, Request, directory};
+use nacre_proto::{Errno, HandlerResult, Request, directory};
 use nacre_dataspaces::Store as _;
 use nacre_sys::{OwnedPort, OwnedReference, Reference, Status};
 
@@ -99,7 +99,7 @@ impl Keeper {
 
     /// `create` with an open file: its dataspace, which shows the first `size` bytes at least, or
     /// all that there are. Who cannot write the file gets a reference that only reads.
-    pub(crate) fn create_of_file(&mut self, request: &mut Request<'_>, size: u64) -> Handled<create::Output> {
+    pub(crate) fn create_of_file(&mut self, request: &mut Request<'_>, size: u64) -> HandlerResult<create::Output> {
         let reference = request.keep(0)?;
         let asked = OwnedReference::copy_of(reference.handle(), REFERENCE_USE)?;
         let (file, status) = RemoteFile::open(reference)?;

@@ -5,15 +5,15 @@ use crate::words::READ;
 use nacre_abi::PAGE_SIZE;
 use nacre_proto::segment::{self, clear, destroy, meet, requeue, resize, wait, wake};
 use nacre_proto::server::Output;
-use nacre_proto::{Errno, Handled, Request};
+use nacre_proto::{Errno, HandlerResult, Request};
 
 impl segment::Server for Keeper {
-    fn status(&mut self, request: &mut Request<'_>) -> Handled<segment::status::Output> {
+    fn status(&mut self, request: &mut Request<'_>) -> HandlerResult<segment::status::Output> {
         let pages = self.pages_of(self.dataspace(request)?)?;
         segment::status::Output { size: (pages.end - pages.start) * PAGE_SIZE }.now()
     }
 
-    fn resize(&mut self, request: &mut Request<'_>, size: u64) -> Handled<resize::Output> {
+    fn resize(&mut self, request: &mut Request<'_>, size: u64) -> HandlerResult<resize::Output> {
         let (key, count) = (self.own_dataspace(request)?, pages(size)?);
         self.set_pages(key, count)?;
         self.dataspaces.get_mut(&key).ok_or(Errno::EIO)?.length = count * PAGE_SIZE;
@@ -21,13 +21,13 @@ impl segment::Server for Keeper {
         resize::Output { size: count * PAGE_SIZE }.now()
     }
 
-    fn destroy(&mut self, request: &mut Request<'_>) -> Handled<destroy::Output> {
+    fn destroy(&mut self, request: &mut Request<'_>) -> HandlerResult<destroy::Output> {
         let key = self.own_dataspace(request)?;
         self.remove_dataspace(key);
         destroy::Output::default().now()
     }
 
-    fn clear(&mut self, request: &mut Request<'_>, offset: u64, size: u64) -> Handled<clear::Output> {
+    fn clear(&mut self, request: &mut Request<'_>, offset: u64, size: u64) -> HandlerResult<clear::Output> {
         if request.word() & READ != 0 {
             return Err(Errno::EACCES);
         }
@@ -45,23 +45,23 @@ impl segment::Server for Keeper {
         clear::Output::default().now()
     }
 
-    fn locate(&mut self, request: &mut Request<'_>, offset: u64) -> Handled<segment::locate::Output> {
+    fn locate(&mut self, request: &mut Request<'_>, offset: u64) -> HandlerResult<segment::locate::Output> {
         self.locate_byte(request, offset)
     }
 
-    fn wait(&mut self, _: &mut Request<'_>, _: u64, _: u64, _: u64) -> Handled<wait::Output> {
+    fn wait(&mut self, _: &mut Request<'_>, _: u64, _: u64, _: u64) -> HandlerResult<wait::Output> {
         Err(Errno::EINVAL)
     }
 
-    fn wake(&mut self, _: &mut Request<'_>, _: u64, _: u64, _: u64) -> Handled<wake::Output> {
+    fn wake(&mut self, _: &mut Request<'_>, _: u64, _: u64, _: u64) -> HandlerResult<wake::Output> {
         Err(Errno::EINVAL)
     }
 
-    fn requeue(&mut self, _: &mut Request<'_>, _: u64, _: u64, _: u64, _: u64) -> Handled<requeue::Output> {
+    fn requeue(&mut self, _: &mut Request<'_>, _: u64, _: u64, _: u64, _: u64) -> HandlerResult<requeue::Output> {
         Err(Errno::EINVAL)
     }
 
-    fn meet(&mut self, _: &mut Request<'_>, _: u64) -> Handled<meet::Output> {
+    fn meet(&mut self, _: &mut Request<'_>, _: u64) -> HandlerResult<meet::Output> {
         Err(Errno::EINVAL)
     }
 }

@@ -9,7 +9,7 @@ use nacre_abi::state::ThreadState;
 use nacre_proto::flags::{SERVICE_MEMORY, SERVICE_OBJECTS};
 use nacre_proto::parent::{self, exit, find, processors, report, stream};
 use nacre_proto::server::Output;
-use nacre_proto::{Answer, Errno, Event, Given, Handled, Request, Station};
+use nacre_proto::{Answer, Errno, Event, Given, HandlerResult, Request, Station};
 use nacre_sys::{OwnedReference, Port, Reference, Space, Status};
 
 /// Something that a thread of the child did and that the machine does not do.
@@ -156,29 +156,29 @@ struct Service<'a, H> {
 }
 
 impl<H: Handler> parent::Server for Service<'_, H> {
-    fn find(&mut self, _: &mut Request<'_>, service: u64) -> Handled<find::Output> {
+    fn find(&mut self, _: &mut Request<'_>, service: u64) -> HandlerResult<find::Output> {
         find::Output { found: self.handler.find(service)? }.now()
     }
 
-    fn stream(&mut self, _: &mut Request<'_>, number: u64) -> Handled<stream::Output> {
+    fn stream(&mut self, _: &mut Request<'_>, number: u64) -> HandlerResult<stream::Output> {
         stream::Output { file: self.handler.stream(number)? }.now()
     }
 
-    fn exit(&mut self, _: &mut Request<'_>, status: u64) -> Handled<exit::Output> {
+    fn exit(&mut self, _: &mut Request<'_>, status: u64) -> HandlerResult<exit::Output> {
         self.ended = Some(parent::checked_status(status));
         Ok(Answer::Later)
     }
 
-    fn keep(&mut self, _: &mut Request<'_>, keeper: Reference) -> Handled<parent::keep::Output> {
+    fn keep(&mut self, _: &mut Request<'_>, keeper: Reference) -> HandlerResult<parent::keep::Output> {
         self.handler.keep(keeper)?;
         parent::keep::Output::default().now()
     }
 
-    fn processors(&mut self, _: &mut Request<'_>) -> Handled<processors::Output> {
+    fn processors(&mut self, _: &mut Request<'_>) -> HandlerResult<processors::Output> {
         processors::Output { count: self.handler.processors()? }.now()
     }
 
-    fn report(&mut self, _: &mut Request<'_>, kind: u64, text: &[u8]) -> Handled<report::Output> {
+    fn report(&mut self, _: &mut Request<'_>, kind: u64, text: &[u8]) -> HandlerResult<report::Output> {
         self.handler.report(kind, text)?;
         report::Output::default().now()
     }

@@ -100,7 +100,7 @@ macro_rules! protocol {
                     $($word_in: u64,)*
                     $($bytes_in: &[u8],)?
                     $($($reference_in: $crate::sys::Reference,)+)?
-                ) -> $crate::Handled<$operation::Output> {
+                ) -> $crate::HandlerResult<$operation::Output> {
                     Err($crate::Errno::ENOSYS)
                 }
             )*

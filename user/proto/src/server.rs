@@ -67,7 +67,7 @@ impl<T> From<T> for Answer<T> {
 }
 
 /// Result of a handler: an answer or an error.
-pub type Handled<T> = Result<Answer<T>, Errno>;
+pub type HandlerResult<T> = Result<Answer<T>, Errno>;
 
 /// The answer to an operation, as declared.
 pub trait Output: Sized {
@@ -75,14 +75,14 @@ pub trait Output: Sized {
     fn into_parts(self) -> Parts;
 
     /// The answer as a handler returns it.
-    fn now(self) -> Handled<Self> {
+    fn now(self) -> HandlerResult<Self> {
         Ok(Answer::Now(self))
     }
 
     /// Answers before anything else is done: of the references in the answer none is held any
     /// longer than that, as the server is not at work on its client's time any more. Whoever has
     /// gone does not get it.
-    fn at_once(self, request: &mut Request<'_>, bytes: &[u8]) -> Handled<Self> {
+    fn at_once(self, request: &mut Request<'_>, bytes: &[u8]) -> HandlerResult<Self> {
         let reply = request.detach()?;
         let _ = self.send(reply, Span::from(bytes));
         Ok(Answer::Later)
@@ -280,7 +280,7 @@ impl<'a> Request<'a> {
     }
 
     /// Sends the answer of a handler, or its error.
-    pub fn conclude<T: Output>(&mut self, handled: Handled<T>) {
+    pub fn conclude<T: Output>(&mut self, handled: HandlerResult<T>) {
         match handled {
             Ok(Answer::Now(output)) => self.outgoing.set(0, output.into_parts()),
             Ok(Answer::Later) => self.outgoing.due = false,

@@ -16,7 +16,7 @@ use nacre_proto::flags::{
 };
 use nacre_proto::server::{self, Output};
 use nacre_proto::structures;
-use nacre_proto::{Answer, Errno, Handled, Request, channel, file};
+use nacre_proto::{Answer, Errno, HandlerResult, Request, channel, file};
 use nacre_sys::ipc::Message;
 use nacre_sys::{OwnedReference, Reference, Span, Status};
 
@@ -87,7 +87,7 @@ impl Service {
     }
 
     /// Answers a caller that need not wait. What does not arrive is taken back.
-    fn answer_at_once<T>(&mut self, request: &mut Request<'_>, doing: EndRequest, done: Done) -> Handled<T> {
+    fn answer_at_once<T>(&mut self, request: &mut Request<'_>, doing: EndRequest, done: Done) -> HandlerResult<T> {
         let waiter = Waiter { doing, reply: request.detach()?, dont_wait: false };
         self.answer_later(request.word(), waiter, done);
         Ok(Answer::Later)
@@ -159,40 +159,40 @@ impl Service {
     }
 }
 
-fn done_or_later<T: Output>(done: bool, output: T) -> Handled<T> {
+fn done_or_later<T: Output>(done: bool, output: T) -> HandlerResult<T> {
     if done { output.now() } else { Ok(Answer::Later) }
 }
 
 impl channel::Server for Service {
-    fn pipe(&mut self, request: &mut Request<'_>, flags: u64) -> Handled<pipe::Output> {
+    fn pipe(&mut self, request: &mut Request<'_>, flags: u64) -> HandlerResult<pipe::Output> {
         self.check_service(request)?;
         let ends = self.hub.pipe(flags)?;
         let (reader, writer) = self.two(ends)?;
         pipe::Output { reader: reader.into(), writer: writer.into() }.at_once(request, &[])
     }
 
-    fn account(&mut self, request: &mut Request<'_>) -> Handled<account::Output> {
+    fn account(&mut self, request: &mut Request<'_>) -> HandlerResult<account::Output> {
         if request.word() != SERVICE {
             return Err(Errno::EPERM);
         }
         account::Output { channels: self.add_account()?.into() }.at_once(request, &[])
     }
 
-    fn pair(&mut self, request: &mut Request<'_>, kind: u64, flags: u64, pid: u64, uid: u64, gid: u64) -> Handled<pair::Output> {
+    fn pair(&mut self, request: &mut Request<'_>, kind: u64, flags: u64, pid: u64, uid: u64, gid: u64) -> HandlerResult<pair::Output> {
         self.check_service(request)?;
         let ends = self.hub.pair(kind, flags, [pid, uid, gid])?;
         let (first, second) = self.two(ends)?;
         pair::Output { first: first.into(), second: second.into() }.at_once(request, &[])
     }
 
-    fn socket(&mut self, request: &mut Request<'_>, kind: u64, flags: u64) -> Handled<socket::Output> {
+    fn socket(&mut self, request: &mut Request<'_>, kind: u64, flags: u64) -> HandlerResult<socket::Output> {
         self.check_service(request)?;
         let key = self.hub.socket(kind, flags)?;
         let reference = self.place_or_close(key)?;
         socket::Output { socket: reference.into() }.at_once(request, &[])
     }
 
-    fn fifo(&mut self, request: &mut Request<'_>, flags: u64, name: &[u8]) -> Handled<fifo::Output> {
+    fn fifo(&mut self, request: &mut Request<'_>, flags: u64, name: &[u8]) -> HandlerResult<fifo::Output> {
         self.check_service(request)?;
         let key = self.hub.fifo(flags, name)?;
         let reference = self.place_or_close(key)?;
@@ -203,30 +203,30 @@ impl channel::Server for Service {
         Ok(Answer::Later)
     }
 
-    fn bind(&mut self, request: &mut Request<'_>, key_size: u64, data: &[u8]) -> Handled<bind::Output> {
+    fn bind(&mut self, request: &mut Request<'_>, key_size: u64, data: &[u8]) -> HandlerResult<bind::Output> {
         let (key, name) = split(data, key_size)?;
         self.hub.bind(request.word(), key, name)?;
         bind::Output::default().now()
     }
 
-    fn listen(&mut self, request: &mut Request<'_>, backlog: u64, pid: u64, uid: u64, gid: u64) -> Handled<listen::Output> {
+    fn listen(&mut self, request: &mut Request<'_>, backlog: u64, pid: u64, uid: u64, gid: u64) -> HandlerResult<listen::Output> {
         self.hub.listen(request.word(), backlog, [pid, uid, gid])?;
         listen::Output::default().now()
     }
 
-    fn connect(&mut self, request: &mut Request<'_>, pid: u64, uid: u64, gid: u64, name: &[u8]) -> Handled<connect::Output> {
+    fn connect(&mut self, request: &mut Request<'_>, pid: u64, uid: u64, gid: u64, name: &[u8]) -> HandlerResult<connect::Output> {
         let done = self.now_or_later(request, EndRequest::Connect { name: name.to_vec(), owner: [pid, uid, gid] }, false)?;
         done_or_later(done.is_some(), connect::Output::default())
     }
 
-    fn accept(&mut self, request: &mut Request<'_>, flags: u64) -> Handled<accept::Output> {
+    fn accept(&mut self, request: &mut Request<'_>, flags: u64) -> HandlerResult<accept::Output> {
         match self.now_or_later(request, EndRequest::Accept { flags }, false)? {
             Some(done) => self.answer_at_once(request, EndRequest::Accept { flags }, done),
             None => Ok(Answer::Later),
         }
     }
 
-    fn shutdown(&mut self, request: &mut Request<'_>, how: u64) -> Handled<shutdown::Output> {
+    fn shutdown(&mut self, request: &mut Request<'_>, how: u64) -> HandlerResult<shutdown::Output> {
         self.hub.shutdown(request.word(), how)?;
         shutdown::Output::default().now()
     }
@@ -241,7 +241,7 @@ impl channel::Server for Service {
         owner: u64,
         part: u64,
         data: &[u8],
-    ) -> Handled<send::Output> {
+    ) -> HandlerResult<send::Output> {
         let (to, data) = split(data, name_size)?;
         let (control, data) = split(data, control_size)?;
         if control.len() > CONTROL {
@@ -260,7 +260,7 @@ impl channel::Server for Service {
         done_or_later(count.is_some(), send::Output { count: count.unwrap_or(0) as u64 })
     }
 
-    fn receive(&mut self, request: &mut Request<'_>, flags: u64, size: u64, references: u64, offset: u64) -> Handled<receive::Output> {
+    fn receive(&mut self, request: &mut Request<'_>, flags: u64, size: u64, references: u64, offset: u64) -> HandlerResult<receive::Output> {
         let wish = ReceiveRequest {
             size: size.min(MAX_BYTES - BESIDES) as usize,
             most: references.min(SLOTS as u64) as usize,
@@ -286,35 +286,35 @@ impl channel::Server for Service {
         receive::Output { count, name_size, total, flags, references, control_size }.now()
     }
 
-    fn name(&mut self, request: &mut Request<'_>, which: u64) -> Handled<name::Output> {
+    fn name(&mut self, request: &mut Request<'_>, which: u64) -> HandlerResult<name::Output> {
         let name = self.hub.name(request.word(), which)?;
         request.put(&name);
         name::Output::default().now()
     }
 
-    fn capacity(&mut self, request: &mut Request<'_>, size: u64) -> Handled<capacity::Output> {
+    fn capacity(&mut self, request: &mut Request<'_>, size: u64) -> HandlerResult<capacity::Output> {
         let size = usize::try_from(size).map_err(|_| Errno::EINVAL)?;
         capacity::Output { size: self.hub.capacity(request.word(), size)? as u64 }.now()
     }
 
-    fn facts(&mut self, request: &mut Request<'_>) -> Handled<facts::Output> {
+    fn facts(&mut self, request: &mut Request<'_>) -> HandlerResult<facts::Output> {
         let kind = self.hub.kind(request.word())?;
         let listens = self.hub.listens(request.word())?.into();
         if kind == 0 { Err(Errno::ENOTSOCK) } else { facts::Output { kind, listens }.now() }
     }
 
-    fn error(&mut self, request: &mut Request<'_>) -> Handled<error::Output> {
+    fn error(&mut self, request: &mut Request<'_>) -> HandlerResult<error::Output> {
         let error = self.hub.take_error(request.word())?;
         error::Output { error: error.map_or(0, |errno| errno.0.into()) }.now()
     }
 
-    fn look(&mut self, request: &mut Request<'_>, events: u64) -> Handled<look::Output> {
+    fn look(&mut self, request: &mut Request<'_>, events: u64) -> HandlerResult<look::Output> {
         let ready = self.hub.events(request.word())? & (events | POLLERR | POLLHUP);
         let [arrivals, departures] = self.hub.changes(request.word())?;
         look::Output { events: ready, arrivals, departures }.now()
     }
 
-    fn expect(&mut self, request: &mut Request<'_>, events: u64, came: u64, went: u64, bits: u64, _: Reference) -> Handled<expect::Output> {
+    fn expect(&mut self, request: &mut Request<'_>, events: u64, came: u64, went: u64, bits: u64, _: Reference) -> HandlerResult<expect::Output> {
         self.hub.want(request.word());
         let ready = self.hub.events(request.word())? & (events | POLLERR | POLLHUP);
         let [arrivals, departures] = self.hub.changes(request.word())?;
@@ -325,52 +325,52 @@ impl channel::Server for Service {
         expect::Output { events: ready, arrivals, departures }.now()
     }
 
-    fn share(&mut self, request: &mut Request<'_>, way: u64) -> Handled<share::Output> {
+    fn share(&mut self, request: &mut Request<'_>, way: u64) -> HandlerResult<share::Output> {
         let output = self.share_end(request.word(), way)?;
         output.at_once(request, &[])
     }
 
-    fn changed(&mut self, request: &mut Request<'_>) -> Handled<changed::Output> {
+    fn changed(&mut self, request: &mut Request<'_>) -> HandlerResult<changed::Output> {
         self.hub.changed(request.word())?;
         changed::Output::default().now()
     }
 
-    fn terminal(&mut self, request: &mut Request<'_>, flags: u64) -> Handled<terminal::Output> {
+    fn terminal(&mut self, request: &mut Request<'_>, flags: u64) -> HandlerResult<terminal::Output> {
         self.check_service(request)?;
         let (number, key) = self.hub.terminal(flags)?;
         let master = self.place_or_close(key)?;
         terminal::Output { number, master: master.into() }.at_once(request, &[])
     }
 
-    fn terminal_open(&mut self, request: &mut Request<'_>, number: u64, flags: u64) -> Handled<terminal_open::Output> {
+    fn terminal_open(&mut self, request: &mut Request<'_>, number: u64, flags: u64) -> HandlerResult<terminal_open::Output> {
         self.check_service(request)?;
         let key = self.hub.terminal_open(number, flags)?;
         let slave = self.place_or_close(key)?;
         terminal_open::Output { slave: slave.into() }.at_once(request, &[])
     }
 
-    fn terminal_facts(&mut self, request: &mut Request<'_>, number: u64) -> Handled<terminal_facts::Output> {
+    fn terminal_facts(&mut self, request: &mut Request<'_>, number: u64) -> HandlerResult<terminal_facts::Output> {
         let facts = if super::is_service(request.word()) { self.hub.terminal_numbered(number)? } else { self.hub.terminal_facts(request.word())? };
         terminal_facts::Output { number: facts.number, is_slave: facts.is_slave.into(), is_locked: facts.is_locked.into() }.now()
     }
 
-    fn terminal_lock(&mut self, request: &mut Request<'_>, locked: u64) -> Handled<terminal_lock::Output> {
+    fn terminal_lock(&mut self, request: &mut Request<'_>, locked: u64) -> HandlerResult<terminal_lock::Output> {
         self.hub.terminal_lock(request.word(), locked != 0)?;
         terminal_lock::Output::default().now()
     }
 
-    fn terminal_status(&mut self, request: &mut Request<'_>, number: u64) -> Handled<terminal_status::Output> {
+    fn terminal_status(&mut self, request: &mut Request<'_>, number: u64) -> HandlerResult<terminal_status::Output> {
         let status = self.numbered(request, number)?.status(number);
         request.put(&status.to_bytes());
         terminal_status::Output::default().now()
     }
 
-    fn terminal_set_mode(&mut self, request: &mut Request<'_>, number: u64, mode: u64) -> Handled<terminal_set_mode::Output> {
+    fn terminal_set_mode(&mut self, request: &mut Request<'_>, number: u64, mode: u64) -> HandlerResult<terminal_set_mode::Output> {
         self.numbered(request, number)?.set_mode(mode);
         terminal_set_mode::Output::default().now()
     }
 
-    fn terminal_set_owner(&mut self, request: &mut Request<'_>, number: u64, uid: u64, gid: u64) -> Handled<terminal_set_owner::Output> {
+    fn terminal_set_owner(&mut self, request: &mut Request<'_>, number: u64, uid: u64, gid: u64) -> HandlerResult<terminal_set_owner::Output> {
         self.numbered(request, number)?.set_owner([uid, gid]);
         terminal_set_owner::Output::default().now()
     }
@@ -383,12 +383,12 @@ impl channel::Server for Service {
         at_nsec: u64,
         mt: u64,
         mt_nsec: u64,
-    ) -> Handled<terminal_set_times::Output> {
+    ) -> HandlerResult<terminal_set_times::Output> {
         self.numbered(request, which)?.set_times([[at, at_nsec], [mt, mt_nsec]]);
         terminal_set_times::Output::default().now()
     }
 
-    fn credentials(&mut self, request: &mut Request<'_>) -> Handled<credentials::Output> {
+    fn credentials(&mut self, request: &mut Request<'_>) -> HandlerResult<credentials::Output> {
         let [pid, uid, gid] = self.hub.peer_credentials(request.word())?;
         credentials::Output { pid, uid, gid }.now()
     }
@@ -401,7 +401,7 @@ fn split(data: &[u8], size: u64) -> Result<(&[u8], &[u8]), Errno> {
 }
 
 impl file::Server for Service {
-    fn read(&mut self, request: &mut Request<'_>, offset: u64, size: u64) -> Handled<read::Output> {
+    fn read(&mut self, request: &mut Request<'_>, offset: u64, size: u64) -> HandlerResult<read::Output> {
         if let Some(read) = self.read_mailbox(request.word(), offset, size) {
             let text = read?;
             request.put(&text);
@@ -418,7 +418,7 @@ impl file::Server for Service {
         read::Output { count: received.data.len() as u64 }.now()
     }
 
-    fn write(&mut self, request: &mut Request<'_>, offset: u64, data: &[u8]) -> Handled<write::Output> {
+    fn write(&mut self, request: &mut Request<'_>, offset: u64, data: &[u8]) -> HandlerResult<write::Output> {
         if self.hub.is_mailbox(request.word()) {
             return Err(Errno::EINVAL);
         }
@@ -429,7 +429,7 @@ impl file::Server for Service {
         done_or_later(count.is_some(), write::Output { count: count.unwrap_or(0) as u64 })
     }
 
-    fn status(&mut self, request: &mut Request<'_>) -> Handled<status::Output> {
+    fn status(&mut self, request: &mut Request<'_>) -> HandlerResult<status::Output> {
         if let Some(status) = self.status_of_terminal(request.word()).or_else(|| self.mailbox_status(request.word())) {
             request.put(&status.to_bytes());
             return status::Output::default().now();
@@ -441,12 +441,12 @@ impl file::Server for Service {
         status::Output::default().now()
     }
 
-    fn poll(&mut self, request: &mut Request<'_>, events: u64) -> Handled<poll::Output> {
+    fn poll(&mut self, request: &mut Request<'_>, events: u64) -> HandlerResult<poll::Output> {
         let ready = self.hub.events(request.word())?;
         poll::Output { events: ready & (events | POLLERR | POLLHUP) }.now()
     }
 
-    fn watch(&mut self, request: &mut Request<'_>, events: u64, bits: u64, _: Reference) -> Handled<watch::Output> {
+    fn watch(&mut self, request: &mut Request<'_>, events: u64, bits: u64, _: Reference) -> HandlerResult<watch::Output> {
         self.hub.want(request.word());
         let ready = self.hub.events(request.word())? & (events | POLLERR | POLLHUP);
         if ready == 0 {
@@ -456,7 +456,7 @@ impl file::Server for Service {
         watch::Output { events: ready }.now()
     }
 
-    fn flags(&mut self, request: &mut Request<'_>, new: u64) -> Handled<flags::Output> {
+    fn flags(&mut self, request: &mut Request<'_>, new: u64) -> HandlerResult<flags::Output> {
         let old = self.hub.flags(request.word())?;
         if new != KEEP_FLAGS {
             self.hub.set_flags(request.word(), new)?;
@@ -464,36 +464,36 @@ impl file::Server for Service {
         flags::Output { old }.now()
     }
 
-    fn seek(&mut self, request: &mut Request<'_>, offset: u64, whence: u64) -> Handled<file::seek::Output> {
+    fn seek(&mut self, request: &mut Request<'_>, offset: u64, whence: u64) -> HandlerResult<file::seek::Output> {
         file::seek::Output { position: self.hub.mailbox_seek(request.word(), offset, whence)? }.now()
     }
 
-    fn set_size(&mut self, _: &mut Request<'_>, _: u64) -> Handled<file::set_size::Output> {
+    fn set_size(&mut self, _: &mut Request<'_>, _: u64) -> HandlerResult<file::set_size::Output> {
         Err(Errno::EINVAL)
     }
 
-    fn sync(&mut self, _: &mut Request<'_>) -> Handled<file::sync::Output> {
+    fn sync(&mut self, _: &mut Request<'_>) -> HandlerResult<file::sync::Output> {
         Err(Errno::EINVAL)
     }
 
-    fn map(&mut self, _: &mut Request<'_>, _: u64, _: u64) -> Handled<file::map::Output> {
+    fn map(&mut self, _: &mut Request<'_>, _: u64, _: u64) -> HandlerResult<file::map::Output> {
         Err(Errno::ENODEV)
     }
 
     /// Sets the mode of a queue of messages or of a terminal. Other ends ignore it.
-    fn set_mode(&mut self, request: &mut Request<'_>, mode: u64) -> Handled<set_mode::Output> {
+    fn set_mode(&mut self, request: &mut Request<'_>, mode: u64) -> HandlerResult<set_mode::Output> {
         let _ = self.hub.slave_looks(request.word()).map(|(_, looks)| looks.set_mode(mode));
         self.set_mailbox_mode(request.word(), mode);
         set_mode::Output::default().now()
     }
 
-    fn set_owner(&mut self, request: &mut Request<'_>, uid: u64, gid: u64) -> Handled<set_owner::Output> {
+    fn set_owner(&mut self, request: &mut Request<'_>, uid: u64, gid: u64) -> HandlerResult<set_owner::Output> {
         let _ = self.hub.slave_looks(request.word()).map(|(_, looks)| looks.set_owner([uid, gid]));
         self.set_mailbox_owner(request.word(), [uid, gid]);
         set_owner::Output::default().now()
     }
 
-    fn set_times(&mut self, request: &mut Request<'_>, atime: u64, atime_nsec: u64, mtime: u64, mtime_nsec: u64) -> Handled<set_times::Output> {
+    fn set_times(&mut self, request: &mut Request<'_>, atime: u64, atime_nsec: u64, mtime: u64, mtime_nsec: u64) -> HandlerResult<set_times::Output> {
         let _ = self.hub.slave_looks(request.word()).map(|(_, looks)| looks.set_times([[atime, atime_nsec], [mtime, mtime_nsec]]));
         set_times::Output::default().now()
     }

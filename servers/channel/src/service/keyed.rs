@@ -11,7 +11,7 @@ use nacre_proto::keyed::{
     values_set,
 };
 use nacre_proto::server::{self, Output};
-use nacre_proto::{Answer, Errno, Handled, Request, clock};
+use nacre_proto::{Answer, Errno, HandlerResult, Request, clock};
 use nacre_sys::{OwnedPort, OwnedReference, Reference, Span};
 
 /// Bytes of an operation on a semaphore, and most operations at once.
@@ -76,7 +76,7 @@ fn waits(flags: u64, otherwise: Errno) -> Result<(), Errno> {
 }
 
 impl Server for Service {
-    fn enter(&mut self, request: &mut Request<'_>, pid: u64, owner: u64) -> Handled<enter::Output> {
+    fn enter(&mut self, request: &mut Request<'_>, pid: u64, owner: u64) -> HandlerResult<enter::Output> {
         if !super::is_service(request.word()) {
             return Err(Errno::ENOSYS);
         }
@@ -89,49 +89,49 @@ impl Server for Service {
         enter::Output { port: reference.into() }.at_once(request, &[])
     }
 
-    fn get(&mut self, request: &mut Request<'_>, kind: u64, key: u64, size: u64, flags: u64) -> Handled<get::Output> {
+    fn get(&mut self, request: &mut Request<'_>, kind: u64, key: u64, size: u64, flags: u64) -> HandlerResult<get::Output> {
         let member = self.caller(request)?;
         get::Output { number: self.keyed.get(member, kind, key, size, flags, None)? }.now()
     }
 
-    fn get_memory(&mut self, request: &mut Request<'_>, key: u64, size: u64, flags: u64, _: Reference) -> Handled<get_memory::Output> {
+    fn get_memory(&mut self, request: &mut Request<'_>, key: u64, size: u64, flags: u64, _: Reference) -> HandlerResult<get_memory::Output> {
         let member = self.caller(request)?;
         let file = request.keep(0)?;
         get_memory::Output { number: self.keyed.get(member, 0, key, size, flags, Some(file))? }.now()
     }
 
-    fn attach(&mut self, request: &mut Request<'_>, number: u64) -> Handled<attach::Output> {
+    fn attach(&mut self, request: &mut Request<'_>, number: u64) -> HandlerResult<attach::Output> {
         let member = self.caller(request)?;
         let (file, size) = self.keyed.attach(member, number)?;
         attach::Output { size, file: file.handle().into() }.now()
     }
 
-    fn detach(&mut self, request: &mut Request<'_>, number: u64) -> Handled<detach::Output> {
+    fn detach(&mut self, request: &mut Request<'_>, number: u64) -> HandlerResult<detach::Output> {
         let member = self.caller(request)?;
         self.keyed.detach(member, number)?;
         detach::Output::default().now()
     }
 
-    fn detach_all(&mut self, request: &mut Request<'_>) -> Handled<detach_all::Output> {
+    fn detach_all(&mut self, request: &mut Request<'_>) -> HandlerResult<detach_all::Output> {
         let member = self.caller(request)?;
         self.keyed.detach_all(member)?;
         detach_all::Output::default().now()
     }
 
-    fn state(&mut self, request: &mut Request<'_>, kind: u64, number: u64) -> Handled<state::Output> {
+    fn state(&mut self, request: &mut Request<'_>, kind: u64, number: u64) -> HandlerResult<state::Output> {
         self.caller(request)?;
         let bytes: Vec<u8> = self.keyed.state(kind, number)?.into_iter().flat_map(u64::to_le_bytes).collect();
         request.put(&bytes);
         state::Output::default().now()
     }
 
-    fn change(&mut self, request: &mut Request<'_>, kind: u64, number: u64, owner: u64, mode: u64, bytes: u64) -> Handled<change::Output> {
+    fn change(&mut self, request: &mut Request<'_>, kind: u64, number: u64, owner: u64, mode: u64, bytes: u64) -> HandlerResult<change::Output> {
         self.caller(request)?;
         self.keyed.change(kind, number, owner, mode, bytes)?;
         change::Output::default().now()
     }
 
-    fn remove(&mut self, request: &mut Request<'_>, kind: u64, number: u64) -> Handled<remove::Output> {
+    fn remove(&mut self, request: &mut Request<'_>, kind: u64, number: u64) -> HandlerResult<remove::Output> {
         self.caller(request)?;
         for reply in self.keyed.remove(kind, number)? {
             let _ = server::refuse(reply, Errno::EIDRM);
@@ -139,13 +139,13 @@ impl Server for Service {
         remove::Output::default().now()
     }
 
-    fn place(&mut self, request: &mut Request<'_>, kind: u64, index: u64) -> Handled<place::Output> {
+    fn place(&mut self, request: &mut Request<'_>, kind: u64, index: u64) -> HandlerResult<place::Output> {
         self.caller(request)?;
         let (number, highest, count) = self.keyed.place(kind, index);
         place::Output { number: number.unwrap_or(u64::MAX), highest, count }.now()
     }
 
-    fn operate(&mut self, request: &mut Request<'_>, number: u64, bytes: &[u8]) -> Handled<operate::Output> {
+    fn operate(&mut self, request: &mut Request<'_>, number: u64, bytes: &[u8]) -> HandlerResult<operate::Output> {
         let operations: Vec<Operation> = bytes.as_chunks::<OPERATION>().0.iter().map(|one| Operation::from_sembuf(*one)).collect();
         if operations.is_empty() {
             return Err(Errno::EINVAL);
@@ -157,40 +157,40 @@ impl Server for Service {
         if done.is_some() { operate::Output::default().now() } else { Ok(Answer::Later) }
     }
 
-    fn semaphore(&mut self, request: &mut Request<'_>, number: u64, index: u64) -> Handled<semaphore::Output> {
+    fn semaphore(&mut self, request: &mut Request<'_>, number: u64, index: u64) -> HandlerResult<semaphore::Output> {
         self.caller(request)?;
         self.keyed.forget_gone(KEYED_SEMAPHORES, number, is_gone);
         let [value, pid, up, zero] = self.keyed.semaphore(number, index)?;
         semaphore::Output { value, pid, up, zero }.now()
     }
 
-    fn semaphore_set(&mut self, request: &mut Request<'_>, number: u64, index: u64, value: u64) -> Handled<semaphore_set::Output> {
+    fn semaphore_set(&mut self, request: &mut Request<'_>, number: u64, index: u64, value: u64) -> HandlerResult<semaphore_set::Output> {
         let member = self.caller(request)?;
         let value = u16::try_from(value).map_err(|_| Errno::ERANGE)?;
         self.keyed.set_values(member, number, index, &[value])?;
         semaphore_set::Output::default().now()
     }
 
-    fn values(&mut self, request: &mut Request<'_>, number: u64, first: u64) -> Handled<values::Output> {
+    fn values(&mut self, request: &mut Request<'_>, number: u64, first: u64) -> HandlerResult<values::Output> {
         self.caller(request)?;
         let bytes: Vec<u8> = self.keyed.values(number, first, MAX_BYTES as usize / 2)?.into_iter().flat_map(u16::to_le_bytes).collect();
         request.put(&bytes);
         values::Output::default().now()
     }
 
-    fn values_set(&mut self, request: &mut Request<'_>, number: u64, first: u64, bytes: &[u8]) -> Handled<values_set::Output> {
+    fn values_set(&mut self, request: &mut Request<'_>, number: u64, first: u64, bytes: &[u8]) -> HandlerResult<values_set::Output> {
         let member = self.caller(request)?;
         let values: Vec<u16> = bytes.as_chunks::<2>().0.iter().map(|value| u16::from_le_bytes(*value)).collect();
         self.keyed.set_values(member, number, first, &values)?;
         values_set::Output::default().now()
     }
 
-    fn send(&mut self, request: &mut Request<'_>, number: u64, kind: u64, flags: u64, data: &[u8]) -> Handled<send::Output> {
+    fn send(&mut self, request: &mut Request<'_>, number: u64, kind: u64, flags: u64, data: &[u8]) -> HandlerResult<send::Output> {
         let done = self.keyed_now(request, number, KeyedRequest::Send(kind, data.to_vec()), waits(flags, Errno::EAGAIN))?;
         if done.is_some() { send::Output::default().now() } else { Ok(Answer::Later) }
     }
 
-    fn receive(&mut self, request: &mut Request<'_>, number: u64, size: u64, kind: u64, flags: u64) -> Handled<receive::Output> {
+    fn receive(&mut self, request: &mut Request<'_>, number: u64, size: u64, kind: u64, flags: u64) -> HandlerResult<receive::Output> {
         let size = size.min(MAX_BYTES) as usize;
         match self.keyed_now(request, number, KeyedRequest::Receive(size, kind as i64, flags), waits(flags, Errno::ENOMSG))? {
             Some(Done::Received(kind, data)) => {

@@ -9,7 +9,7 @@ use nacre_proto::flags::{MSG_DONTWAIT, MSG_MORE, OWN_POSITION, S_IFREG};
 use nacre_proto::mailbox::{Server, expect, facts, forget, open, part, receive, rest, send, told, unlink, withdraw};
 use nacre_proto::server::{self, Output};
 use nacre_proto::structures::Status;
-use nacre_proto::{Answer, Errno, Handled, Request};
+use nacre_proto::{Answer, Errno, HandlerResult, Request};
 use nacre_sys::{OwnedReference, Reference, Span, ipc};
 
 /// Number of the device that queues are on.
@@ -41,7 +41,7 @@ impl Notifier<OwnedReference> for ByMessages {
 }
 
 /// Refuses who could neither be served nor wait.
-fn done_or_refused<T>(result: Result<(), (OwnedReference, Errno)>) -> Handled<T> {
+fn done_or_refused<T>(result: Result<(), (OwnedReference, Errno)>) -> HandlerResult<T> {
     if let Err((reply, errno)) = result {
         let _ = server::refuse(reply, errno);
     }
@@ -90,7 +90,7 @@ impl Server for Service {
         size: u64,
         limit: u64,
         name: &[u8],
-    ) -> Handled<open::Output> {
+    ) -> HandlerResult<open::Output> {
         self.check_service(request)?;
         let made = QueueOptions { owner: [owner & KEEP, owner >> 32], mode: mode & PERMISSIONS, messages, size };
         let (end, is_new) = self.hub.mailbox_open(&Wanted { flags, made, limit, name })?;
@@ -98,13 +98,13 @@ impl Server for Service {
         open::Output { is_new: is_new.into(), queue: queue.into() }.at_once(request, &[])
     }
 
-    fn unlink(&mut self, request: &mut Request<'_>, user: u64, name: &[u8]) -> Handled<unlink::Output> {
+    fn unlink(&mut self, request: &mut Request<'_>, user: u64, name: &[u8]) -> HandlerResult<unlink::Output> {
         self.check_service(request)?;
         self.hub.mailbox_unlink(user, name)?;
         unlink::Output::default().now()
     }
 
-    fn part(&mut self, request: &mut Request<'_>, writer: u64, number: u64, data: &[u8]) -> Handled<part::Output> {
+    fn part(&mut self, request: &mut Request<'_>, writer: u64, number: u64, data: &[u8]) -> HandlerResult<part::Output> {
         self.hub.mailbox_part(request.word(), writer, number, data)?;
         part::Output::default().now()
     }
@@ -119,7 +119,7 @@ impl Server for Service {
         user: u64,
         writer: u64,
         data: &[u8],
-    ) -> Handled<send::Output> {
+    ) -> HandlerResult<send::Output> {
         let (end, has_parts) = (request.word(), flags & MSG_MORE != 0);
         let has_room = self.hub.mailbox_can_send(end, (writer, has_parts), priority, data.len(), &ByMessages)?;
         if !has_room && self.must_not_wait(end, flags & MSG_DONTWAIT != 0)? {
@@ -130,7 +130,7 @@ impl Server for Service {
         done_or_refused(self.hub.mailbox_send(caller, has_parts, mail, &mut ByMessages))
     }
 
-    fn receive(&mut self, request: &mut Request<'_>, flags: u64, size: u64, rank: u64, reader: u64) -> Handled<receive::Output> {
+    fn receive(&mut self, request: &mut Request<'_>, flags: u64, size: u64, rank: u64, reader: u64) -> HandlerResult<receive::Output> {
         let end = request.word();
         let has_some = self.hub.mailbox_can_receive(end, reader, size, &ByMessages)?;
         if !has_some && self.must_not_wait(end, flags & MSG_DONTWAIT != 0)? {
@@ -140,35 +140,35 @@ impl Server for Service {
         done_or_refused(self.hub.mailbox_receive(caller, &mut ByMessages))
     }
 
-    fn rest(&mut self, request: &mut Request<'_>, reader: u64) -> Handled<rest::Output> {
+    fn rest(&mut self, request: &mut Request<'_>, reader: u64) -> HandlerResult<rest::Output> {
         let piece = self.hub.mailbox_rest(request.word(), reader)?;
         request.put(&piece);
         rest::Output::default().now()
     }
 
-    fn withdraw(&mut self, request: &mut Request<'_>, thread: u64) -> Handled<withdraw::Output> {
+    fn withdraw(&mut self, request: &mut Request<'_>, thread: u64) -> HandlerResult<withdraw::Output> {
         let done = self.hub.mailbox_withdraw(request.word(), thread)?;
         let (priority, total) = done.unwrap_or_default();
         withdraw::Output { is_done: done.is_some().into(), total: total as u64, priority: priority.into() }.now()
     }
 
-    fn facts(&mut self, request: &mut Request<'_>) -> Handled<facts::Output> {
+    fn facts(&mut self, request: &mut Request<'_>) -> HandlerResult<facts::Output> {
         let (found, flags) = (self.hub.mailbox_facts(request.word())?, self.hub.flags(request.word())?);
         facts::Output { number: found.number, flags, messages: found.made.messages, size: found.made.size, count: found.count }.now()
     }
 
-    fn expect(&mut self, request: &mut Request<'_>, kind: u64, signal: u64, pid: u64, bits: u64, _: Reference) -> Handled<expect::Output> {
+    fn expect(&mut self, request: &mut Request<'_>, kind: u64, signal: u64, pid: u64, bits: u64, _: Reference) -> HandlerResult<expect::Output> {
         let port = request.keep(0)?;
         let expected = NotifyTarget { kind, signal, pid, bits, port, end: request.word() };
         expect::Output { number: self.hub.mailbox_expect(expected, &ByMessages)? }.now()
     }
 
-    fn forget(&mut self, request: &mut Request<'_>, pid: u64) -> Handled<forget::Output> {
+    fn forget(&mut self, request: &mut Request<'_>, pid: u64) -> HandlerResult<forget::Output> {
         let (number, was_expected) = self.hub.mailbox_forget(request.word(), pid)?;
         forget::Output { number, was_expected: was_expected.into() }.now()
     }
 
-    fn told(&mut self, request: &mut Request<'_>, pid: u64) -> Handled<told::Output> {
+    fn told(&mut self, request: &mut Request<'_>, pid: u64) -> HandlerResult<told::Output> {
         let told = self.hub.mailbox_told(request.word(), pid)?;
         let [sender, user] = told.unwrap_or_default();
         told::Output { is_told: told.is_some().into(), sender, user }.now()

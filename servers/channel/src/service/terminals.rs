@@ -7,7 +7,7 @@ use nacre_proto::flags::{TCSADRAIN, TCSAFLUSH, TCSANOW, TERMINAL_HANGUP};
 use nacre_proto::server::Output;
 use nacre_proto::structures::Status;
 use nacre_proto::terminal::{Server, attend, flow, flush, get_attributes, packets, set_attributes, set_window, type_byte, waiting, window};
-use nacre_proto::{Errno, Handled, Request};
+use nacre_proto::{Errno, HandlerResult, Request};
 use nacre_sys::{Reference, ipc};
 use nacre_terminal::Attributes;
 
@@ -40,13 +40,13 @@ impl Service {
 }
 
 impl Server for Service {
-    fn get_attributes(&mut self, request: &mut Request<'_>) -> Handled<get_attributes::Output> {
+    fn get_attributes(&mut self, request: &mut Request<'_>) -> HandlerResult<get_attributes::Output> {
         let bytes = self.hub.attributes(request.word())?.to_bytes();
         request.put(&bytes);
         get_attributes::Output::default().now()
     }
 
-    fn set_attributes(&mut self, request: &mut Request<'_>, when: u64, attributes: &[u8]) -> Handled<set_attributes::Output> {
+    fn set_attributes(&mut self, request: &mut Request<'_>, when: u64, attributes: &[u8]) -> HandlerResult<set_attributes::Output> {
         self.hub.attributes(request.word())?;
         if ![TCSANOW, TCSADRAIN, TCSAFLUSH].contains(&when) {
             return Err(Errno::EINVAL);
@@ -56,18 +56,18 @@ impl Server for Service {
         set_attributes::Output::default().now()
     }
 
-    fn window(&mut self, request: &mut Request<'_>) -> Handled<window::Output> {
+    fn window(&mut self, request: &mut Request<'_>) -> HandlerResult<window::Output> {
         let (rows, columns) = self.hub.window(request.word())?;
         window::Output { rows: rows.into(), columns: columns.into() }.now()
     }
 
-    fn set_window(&mut self, request: &mut Request<'_>, rows: u64, columns: u64) -> Handled<set_window::Output> {
+    fn set_window(&mut self, request: &mut Request<'_>, rows: u64, columns: u64) -> HandlerResult<set_window::Output> {
         let number = |value: u64| u16::try_from(value).map_err(|_| Errno::EINVAL);
         self.hub.set_window(request.word(), (number(rows)?, number(columns)?))?;
         set_window::Output::default().now()
     }
 
-    fn attend(&mut self, request: &mut Request<'_>, events: u64, _: Reference) -> Handled<attend::Output> {
+    fn attend(&mut self, request: &mut Request<'_>, events: u64, _: Reference) -> HandlerResult<attend::Output> {
         let terminal = self.hub.terminal_of(request.word())?;
         let port = request.keep(0)?;
         self.attendants.insert(terminal, (events, port));
@@ -75,25 +75,25 @@ impl Server for Service {
     }
 
     /// Pipes and sockets can be asked too.
-    fn waiting(&mut self, request: &mut Request<'_>) -> Handled<waiting::Output> {
+    fn waiting(&mut self, request: &mut Request<'_>) -> HandlerResult<waiting::Output> {
         waiting::Output { count: self.hub.waiting(request.word())? as u64 }.now()
     }
 
-    fn flush(&mut self, request: &mut Request<'_>, which: u64) -> Handled<flush::Output> {
+    fn flush(&mut self, request: &mut Request<'_>, which: u64) -> HandlerResult<flush::Output> {
         self.hub.flush(request.word(), which)?;
         flush::Output::default().now()
     }
 
-    fn flow(&mut self, request: &mut Request<'_>, action: u64) -> Handled<flow::Output> {
+    fn flow(&mut self, request: &mut Request<'_>, action: u64) -> HandlerResult<flow::Output> {
         self.hub.flow(request.word(), action)?;
         flow::Output::default().now()
     }
 
-    fn packets(&mut self, request: &mut Request<'_>, action: u64) -> Handled<packets::Output> {
+    fn packets(&mut self, request: &mut Request<'_>, action: u64) -> HandlerResult<packets::Output> {
         packets::Output { is_on: self.hub.packets(request.word(), action)?.into() }.now()
     }
 
-    fn type_byte(&mut self, request: &mut Request<'_>, byte: u64) -> Handled<type_byte::Output> {
+    fn type_byte(&mut self, request: &mut Request<'_>, byte: u64) -> HandlerResult<type_byte::Output> {
         self.hub.type_byte(request.word(), byte as u8)?;
         type_byte::Output::default().now()
     }

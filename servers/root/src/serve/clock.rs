@@ -6,11 +6,11 @@ use crate::root::Root;
 use nacre_proto::clock::{Server, read, scale};
 use nacre_proto::flags::{CLOCK_MONOTONIC, CLOCK_REALTIME};
 use nacre_proto::server::Output;
-use nacre_proto::{Errno, Handled, Request};
+use nacre_proto::{Errno, HandlerResult, Request};
 use nacre_sys::clock::Scale;
 
 impl Server for Root {
-    fn read(&mut self, _: &mut Request<'_>, which: u64) -> Handled<read::Output> {
+    fn read(&mut self, _: &mut Request<'_>, which: u64) -> HandlerResult<read::Output> {
         match which {
             CLOCK_REALTIME => {
                 let now = self.files.clock.now();
@@ -24,7 +24,7 @@ impl Server for Root {
         }
     }
 
-    fn scale(&mut self, _: &mut Request<'_>) -> Handled<scale::Output> {
+    fn scale(&mut self, _: &mut Request<'_>) -> HandlerResult<scale::Output> {
         let Scale { start, factor } = clock_scale().ok_or(Errno::ENOSYS)?;
         scale::Output { start, factor, since_1970: self.files.clock.since_1970() }.now()
     }

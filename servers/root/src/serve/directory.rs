@@ -14,7 +14,7 @@ use nacre_proto::directory::{self, Server, file_system_status, link, list, make_
 use nacre_proto::directory::{set_mode_at, set_owner_at, set_times_at, status_at, symbolic_link};
 use nacre_proto::flags::{IN_ONLYDIR, AT_EMPTY_PATH, AT_SYMLINK_FOLLOW, AT_SYMLINK_NOFOLLOW};
 use nacre_proto::server::Output;
-use nacre_proto::{Answer, Errno, Handled, Request};
+use nacre_proto::{Answer, Errno, HandlerResult, Request};
 use nacre_sys::Reference;
 
 /// Bytes of entries of a directory in one answer: each entry costs some hundred instructions.
@@ -84,7 +84,7 @@ fn two_paths(paths: &[u8], first_size: u64) -> Result<(&[u8], &[u8]), Errno> {
 }
 
 impl Server for Root {
-    fn open(&mut self, request: &mut Request<'_>, flags: u64, mode: u64, path: &[u8]) -> Handled<directory::open::Output> {
+    fn open(&mut self, request: &mut Request<'_>, flags: u64, mode: u64, path: &[u8]) -> HandlerResult<directory::open::Output> {
         let start = self.start(request)?;
         if flags & open::ACCESS == open::ACCESS {
             return Err(Errno::EINVAL);
@@ -113,26 +113,26 @@ impl Server for Root {
         given?.now()
     }
 
-    fn status_at(&mut self, request: &mut Request<'_>, flags: u64, path: &[u8]) -> Handled<status_at::Output> {
+    fn status_at(&mut self, request: &mut Request<'_>, flags: u64, path: &[u8]) -> HandlerResult<status_at::Output> {
         let node = self.resolve_at(request, path, flags)?;
         request.put(&status_bytes(&self.files.tree.facts(node)?));
         status_at::Output::default().now()
     }
 
-    fn make_directory(&mut self, request: &mut Request<'_>, mode: u64, path: &[u8]) -> Handled<make_directory::Output> {
+    fn make_directory(&mut self, request: &mut Request<'_>, mode: u64, path: &[u8]) -> HandlerResult<make_directory::Output> {
         let start = self.start(request)?;
         self.pay(request);
         self.files.tree.make_directory(start, path, mode as u32, self.files.clock.now())?;
         make_directory::Output::default().now()
     }
 
-    fn remove(&mut self, request: &mut Request<'_>, is_directory: u64, path: &[u8]) -> Handled<remove::Output> {
+    fn remove(&mut self, request: &mut Request<'_>, is_directory: u64, path: &[u8]) -> HandlerResult<remove::Output> {
         let start = self.start(request)?;
         self.files.tree.remove(start, path, is_directory != 0, self.files.clock.now())?;
         remove::Output::default().now()
     }
 
-    fn rename(&mut self, request: &mut Request<'_>, flags: u64, first_size: u64, paths: &[u8], new_directory: Reference) -> Handled<rename::Output> {
+    fn rename(&mut self, request: &mut Request<'_>, flags: u64, first_size: u64, paths: &[u8], new_directory: Reference) -> HandlerResult<rename::Output> {
         let (from, to) = two_paths(paths, first_size)?;
         let (start, other) = (self.start(request)?, self.other_place(new_directory)?);
         self.pay(request);
@@ -140,7 +140,7 @@ impl Server for Root {
         rename::Output::default().now()
     }
 
-    fn link(&mut self, request: &mut Request<'_>, flags: u64, first_size: u64, paths: &[u8], new_directory: Reference) -> Handled<link::Output> {
+    fn link(&mut self, request: &mut Request<'_>, flags: u64, first_size: u64, paths: &[u8], new_directory: Reference) -> HandlerResult<link::Output> {
         let (from, to) = two_paths(paths, first_size)?;
         let other = self.other_place(new_directory)?;
         self.pay(request);
@@ -154,7 +154,7 @@ impl Server for Root {
         link::Output::default().now()
     }
 
-    fn symbolic_link(&mut self, request: &mut Request<'_>, first_size: u64, paths: &[u8]) -> Handled<symbolic_link::Output> {
+    fn symbolic_link(&mut self, request: &mut Request<'_>, first_size: u64, paths: &[u8]) -> HandlerResult<symbolic_link::Output> {
         let (target, path) = two_paths(paths, first_size)?;
         let start = self.start(request)?;
         self.pay(request);
@@ -162,7 +162,7 @@ impl Server for Root {
         symbolic_link::Output::default().now()
     }
 
-    fn read_link(&mut self, request: &mut Request<'_>, path: &[u8]) -> Handled<read_link::Output> {
+    fn read_link(&mut self, request: &mut Request<'_>, path: &[u8]) -> HandlerResult<read_link::Output> {
         let tree = &self.files.tree;
         // Linux's `readlinkat` takes an empty path for the link that was opened as a place.
         let target = match path {
@@ -173,7 +173,7 @@ impl Server for Root {
         read_link::Output::default().now()
     }
 
-    fn list(&mut self, request: &mut Request<'_>, cookie: u64, size: u64) -> Handled<list::Output> {
+    fn list(&mut self, request: &mut Request<'_>, cookie: u64, size: u64) -> HandlerResult<list::Output> {
         let start = self.place(request)?;
         if self.files.tree.node(start)?.links == 0 {
             // It was removed, and has not even its own name any more.
@@ -186,13 +186,13 @@ impl Server for Root {
         list::Output { next }.now()
     }
 
-    fn set_mode_at(&mut self, request: &mut Request<'_>, mode: u64, flags: u64, path: &[u8]) -> Handled<set_mode_at::Output> {
+    fn set_mode_at(&mut self, request: &mut Request<'_>, mode: u64, flags: u64, path: &[u8]) -> HandlerResult<set_mode_at::Output> {
         let node = self.resolve_at(request, path, flags)?;
         self.files.tree.set_mode(node, mode, self.files.clock.now())?;
         set_mode_at::Output::default().now()
     }
 
-    fn set_owner_at(&mut self, request: &mut Request<'_>, uid: u64, gid: u64, flags: u64, path: &[u8]) -> Handled<set_owner_at::Output> {
+    fn set_owner_at(&mut self, request: &mut Request<'_>, uid: u64, gid: u64, flags: u64, path: &[u8]) -> HandlerResult<set_owner_at::Output> {
         let node = self.resolve_at(request, path, flags)?;
         self.files.tree.set_owner(node, uid, gid, self.files.clock.now())?;
         set_owner_at::Output::default().now()
@@ -207,20 +207,20 @@ impl Server for Root {
         mtime_nsec: u64,
         flags: u64,
         path: &[u8],
-    ) -> Handled<set_times_at::Output> {
+    ) -> HandlerResult<set_times_at::Output> {
         let node = self.resolve_at(request, path, flags)?;
         self.files.tree.set_times(node, [(atime_sec, atime_nsec), (mtime_sec, mtime_nsec)], self.files.clock.now())?;
         set_times_at::Output::default().now()
     }
 
-    fn make_node(&mut self, request: &mut Request<'_>, mode: u64, device: u64, path: &[u8]) -> Handled<make_node::Output> {
+    fn make_node(&mut self, request: &mut Request<'_>, mode: u64, device: u64, path: &[u8]) -> HandlerResult<make_node::Output> {
         let start = self.start(request)?;
         self.pay(request);
         self.files.tree.make_node(start, path, mode as u32, device, self.files.clock.now())?;
         make_node::Output::default().now()
     }
 
-    fn file_system_status(&mut self, request: &mut Request<'_>) -> Handled<file_system_status::Output> {
+    fn file_system_status(&mut self, request: &mut Request<'_>) -> HandlerResult<file_system_status::Output> {
         self.place(request)?;
         let files = self.files.tree.len() as u64;
         let output = file_system_status::Output {
@@ -233,13 +233,13 @@ impl Server for Root {
         output.now()
     }
 
-    fn path(&mut self, request: &mut Request<'_>) -> Handled<directory::path::Output> {
+    fn path(&mut self, request: &mut Request<'_>) -> HandlerResult<directory::path::Output> {
         let start = self.place(request)?;
         request.put(&self.files.tree.path_of(start)?);
         directory::path::Output::default().now()
     }
 
-    fn memory(&mut self, request: &mut Request<'_>, takes_seals: u64) -> Handled<directory::memory::Output> {
+    fn memory(&mut self, request: &mut Request<'_>, takes_seals: u64) -> HandlerResult<directory::memory::Output> {
         self.start(request)?;
         let node = self.files.tree.make_memory(takes_seals != 0, self.files.clock.now())?;
         let given = self.give_file(self.objects.account(request.word()), node, open::READ_WRITE, false);
@@ -249,13 +249,13 @@ impl Server for Root {
         directory::memory::Output { file: given?.file }.now()
     }
 
-    fn counter(&mut self, request: &mut Request<'_>, value: u64, takes_one: u64) -> Handled<directory::counter::Output> {
+    fn counter(&mut self, request: &mut Request<'_>, value: u64, takes_one: u64) -> HandlerResult<directory::counter::Output> {
         self.start(request)?;
         let counter = What::Counter(Counter { value, takes_one: takes_one != 0 });
         directory::counter::Output { file: self.give_source(counter, self.objects.account(request.word()))?.into() }.now()
     }
 
-    fn share(&mut self, request: &mut Request<'_>) -> Handled<directory::share::Output> {
+    fn share(&mut self, request: &mut Request<'_>) -> HandlerResult<directory::share::Output> {
         let node = self.start(request)?;
         let (account, flags) = (self.objects.accounts.open(self.objects.account(request.word()))?, self.objects.file(request.word())?.flags);
         self.files.tree.opened(node);
@@ -267,12 +267,12 @@ impl Server for Root {
         directory::share::Output { directory: given?.file }.now()
     }
 
-    fn watcher(&mut self, request: &mut Request<'_>) -> Handled<directory::watcher::Output> {
+    fn watcher(&mut self, request: &mut Request<'_>) -> HandlerResult<directory::watcher::Output> {
         self.start(request)?;
         directory::watcher::Output { file: self.give_source(What::Notices, self.objects.account(request.word()))?.into() }.now()
     }
 
-    fn watch(&mut self, request: &mut Request<'_>, mask: u64, flags: u64, path: &[u8], watcher: Reference) -> Handled<directory::watch::Output> {
+    fn watch(&mut self, request: &mut Request<'_>, mask: u64, flags: u64, path: &[u8], watcher: Reference) -> HandlerResult<directory::watch::Output> {
         let watcher = self.watcher_of(watcher)?;
         let node = self.resolve_at(request, path, flags)?;
         if mask & IN_ONLYDIR != 0 {

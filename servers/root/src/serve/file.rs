@@ -18,7 +18,7 @@ use nacre_proto::file::{set_size, set_times, share, status, sync, watch, write};
 use nacre_proto::flags::{F_SEAL_WRITE, KEEP_FLAGS, OWN_POSITION, SHARE_WRITE, POLLHUP, POLLIN, POLLOUT, POLLRDNORM, POLLWRNORM, SEEK_DATA, SEEK_HOLE};
 use nacre_proto::server::Output;
 use nacre_proto::structures::Status;
-use nacre_proto::{Answer, Errno, Handled, Request};
+use nacre_proto::{Answer, Errno, HandlerResult, Request};
 use nacre_sys::Reference;
 
 /// Number of the device that all files are on.
@@ -59,7 +59,7 @@ impl Root {
         }
     }
 
-    fn read_stream(&mut self, request: &mut Request<'_>, file: &OpenFile, size: usize) -> Handled<read::Output> {
+    fn read_stream(&mut self, request: &mut Request<'_>, file: &OpenFile, size: usize) -> HandlerResult<read::Output> {
         if !self.console.is_readable() && size > 0 {
             if file.is_nonblocking() {
                 return Err(Errno::EAGAIN);
@@ -96,7 +96,7 @@ impl Root {
         }
     }
 
-    fn write_stream(&mut self, request: &mut Request<'_>, file: &OpenFile, data: &[u8]) -> Handled<write::Output> {
+    fn write_stream(&mut self, request: &mut Request<'_>, file: &OpenFile, data: &[u8]) -> HandlerResult<write::Output> {
         let (is_error, account) = (file.operations == FileOperations::Errors, self.objects.account(request.word()));
         if self.console.is_overfull(is_error, account) || file.is_nonblocking() && self.console.is_full(is_error) {
             return Err(Errno::EAGAIN);
@@ -144,7 +144,7 @@ impl Root {
 }
 
 impl Server for Root {
-    fn read(&mut self, request: &mut Request<'_>, offset: u64, size: u64) -> Handled<read::Output> {
+    fn read(&mut self, request: &mut Request<'_>, offset: u64, size: u64) -> HandlerResult<read::Output> {
         let file = self.file(request)?;
         file.check_read()?;
         let size = size.min(MAX_BYTES);
@@ -166,7 +166,7 @@ impl Server for Root {
         read::Output { count }.now()
     }
 
-    fn write(&mut self, request: &mut Request<'_>, offset: u64, data: &[u8]) -> Handled<write::Output> {
+    fn write(&mut self, request: &mut Request<'_>, offset: u64, data: &[u8]) -> HandlerResult<write::Output> {
         let file = self.file(request)?;
         file.check_write()?;
         let count = match file.operations {
@@ -179,14 +179,14 @@ impl Server for Root {
         write::Output { count }.now()
     }
 
-    fn status(&mut self, request: &mut Request<'_>) -> Handled<status::Output> {
+    fn status(&mut self, request: &mut Request<'_>) -> HandlerResult<status::Output> {
         let file = self.file(request)?;
         let facts = self.facts(&file)?;
         request.put(&status_bytes(&facts));
         status::Output::default().now()
     }
 
-    fn set_size(&mut self, request: &mut Request<'_>, size: u64) -> Handled<set_size::Output> {
+    fn set_size(&mut self, request: &mut Request<'_>, size: u64) -> HandlerResult<set_size::Output> {
         let file = self.file(request)?;
         file.check_open()?;
         file.check_write().map_err(|_| Errno::EINVAL)?;
@@ -199,27 +199,27 @@ impl Server for Root {
         Ok(Answer::Later)
     }
 
-    fn set_mode(&mut self, request: &mut Request<'_>, mode: u64) -> Handled<set_mode::Output> {
+    fn set_mode(&mut self, request: &mut Request<'_>, mode: u64) -> HandlerResult<set_mode::Output> {
         let file = self.file(request)?;
         file.check_open()?;
         self.files.tree.set_mode(file.node, mode, self.files.clock.now())?;
         set_mode::Output::default().now()
     }
 
-    fn set_owner(&mut self, request: &mut Request<'_>, uid: u64, gid: u64) -> Handled<set_owner::Output> {
+    fn set_owner(&mut self, request: &mut Request<'_>, uid: u64, gid: u64) -> HandlerResult<set_owner::Output> {
         let file = self.file(request)?;
         file.check_open()?;
         self.files.tree.set_owner(file.node, uid, gid, self.files.clock.now())?;
         set_owner::Output::default().now()
     }
 
-    fn set_times(&mut self, request: &mut Request<'_>, atime_sec: u64, atime_nsec: u64, mtime_sec: u64, mtime_nsec: u64) -> Handled<set_times::Output> {
+    fn set_times(&mut self, request: &mut Request<'_>, atime_sec: u64, atime_nsec: u64, mtime_sec: u64, mtime_nsec: u64) -> HandlerResult<set_times::Output> {
         let node = self.file(request)?.node;
         self.files.tree.set_times(node, [(atime_sec, atime_nsec), (mtime_sec, mtime_nsec)], self.files.clock.now())?;
         set_times::Output::default().now()
     }
 
-    fn map(&mut self, request: &mut Request<'_>, offset: u64, size: u64) -> Handled<map::Output> {
+    fn map(&mut self, request: &mut Request<'_>, offset: u64, size: u64) -> HandlerResult<map::Output> {
         let file = self.file(request)?;
         file.check_read()?;
         if !offset.is_multiple_of(FRAME) {
@@ -233,12 +233,12 @@ impl Server for Root {
         map::Output { size, region: region.into() }.now()
     }
 
-    fn poll(&mut self, request: &mut Request<'_>, events: u64) -> Handled<poll::Output> {
+    fn poll(&mut self, request: &mut Request<'_>, events: u64) -> HandlerResult<poll::Output> {
         let file = self.file(request)?;
         poll::Output { events: self.events(&file) & (events | POLLHUP) }.now()
     }
 
-    fn watch(&mut self, request: &mut Request<'_>, events: u64, bits: u64, _: Reference) -> Handled<watch::Output> {
+    fn watch(&mut self, request: &mut Request<'_>, events: u64, bits: u64, _: Reference) -> HandlerResult<watch::Output> {
         let file = self.file(request)?;
         let ready = self.events(&file) & (events | POLLHUP);
         if ready == 0 && file.is_stream() {
@@ -248,7 +248,7 @@ impl Server for Root {
         watch::Output { events: ready }.now()
     }
 
-    fn seek(&mut self, request: &mut Request<'_>, offset: u64, whence: u64) -> Handled<seek::Output> {
+    fn seek(&mut self, request: &mut Request<'_>, offset: u64, whence: u64) -> HandlerResult<seek::Output> {
         let file = self.file(request)?;
         file.check_open()?;
         if file.is_stream() {
@@ -265,12 +265,12 @@ impl Server for Root {
         seek::Output { position }.now()
     }
 
-    fn sync(&mut self, request: &mut Request<'_>) -> Handled<sync::Output> {
+    fn sync(&mut self, request: &mut Request<'_>) -> HandlerResult<sync::Output> {
         self.file(request)?.check_open()?;
         sync::Output::default().now()
     }
 
-    fn flags(&mut self, request: &mut Request<'_>, new: u64) -> Handled<flags::Output> {
+    fn flags(&mut self, request: &mut Request<'_>, new: u64) -> HandlerResult<flags::Output> {
         let file = self.objects.file_mut(request.word())?;
         let old = file.flags & CHANGEABLE;
         if new != KEEP_FLAGS {
@@ -279,7 +279,7 @@ impl Server for Root {
         file::flags::Output { old }.now()
     }
 
-    fn share(&mut self, request: &mut Request<'_>, size: u64, access: u64) -> Handled<share::Output> {
+    fn share(&mut self, request: &mut Request<'_>, size: u64, access: u64) -> HandlerResult<share::Output> {
         let file = self.file(request)?;
         file.check_read().map_err(|_| Errno::EACCES)?;
         if access & SHARE_WRITE != 0 {
@@ -290,7 +290,7 @@ impl Server for Root {
         share::Output { size, region: region.into(), hold: hold.into() }.now()
     }
 
-    fn seals(&mut self, request: &mut Request<'_>, add: u64) -> Handled<seals::Output> {
+    fn seals(&mut self, request: &mut Request<'_>, add: u64) -> HandlerResult<seals::Output> {
         let file = self.file(request)?;
         if add != 0 {
             file.check_write().map_err(|_| Errno::EPERM)?;
@@ -299,7 +299,7 @@ impl Server for Root {
         seals::Output { seals: self.files.tree.seal(file.node, add, is_written)? }.now()
     }
 
-    fn allocate(&mut self, request: &mut Request<'_>, flags: u64, offset: u64, size: u64) -> Handled<allocate::Output> {
+    fn allocate(&mut self, request: &mut Request<'_>, flags: u64, offset: u64, size: u64) -> HandlerResult<allocate::Output> {
         let file = self.file(request)?;
         file.check_write()?;
         self.pay(request);
@@ -311,24 +311,24 @@ impl Server for Root {
         Ok(Answer::Later)
     }
 
-    fn lock(&mut self, request: &mut Request<'_>, kind: u64, flags: u64, start: u64, end: u64) -> Handled<lock::Output> {
+    fn lock(&mut self, request: &mut Request<'_>, kind: u64, flags: u64, start: u64, end: u64) -> HandlerResult<lock::Output> {
         let holder = Holder::File(Key::from_word(request.word()));
         let found = self.lock_file(request, holder, [kind, flags, start, end])?;
         found.map_or(Ok(Answer::Later), |[kind, start, end, pid]| lock::Output { kind, start, end, pid }.now())
     }
 
-    fn lock_owned(&mut self, request: &mut Request<'_>, kind: u64, flags: u64, start: u64, end: u64, owner: Reference) -> Handled<lock_owned::Output> {
+    fn lock_owned(&mut self, request: &mut Request<'_>, kind: u64, flags: u64, start: u64, end: u64, owner: Reference) -> HandlerResult<lock_owned::Output> {
         let holder = self.owner_of(owner)?;
         let found = self.lock_file(request, holder, [kind, flags, start, end])?;
         found.map_or(Ok(Answer::Later), |[kind, start, end, pid]| lock_owned::Output { kind, start, end, pid }.now())
     }
 
-    fn lock_owner(&mut self, request: &mut Request<'_>, pid: u64) -> Handled<lock_owner::Output> {
+    fn lock_owner(&mut self, request: &mut Request<'_>, pid: u64) -> HandlerResult<lock_owner::Output> {
         self.file(request)?;
         lock_owner::Output { owner: self.objects.give(Kind::Owner(pid), self.objects.account(request.word()))?.into() }.now()
     }
 
-    fn execute(&mut self, request: &mut Request<'_>) -> Handled<execute::Output> {
+    fn execute(&mut self, request: &mut Request<'_>) -> HandlerResult<execute::Output> {
         let file = self.file(request)?;
         file.check_read()?;
         self.files.tree.start_running(file.node)?;
@@ -340,7 +340,7 @@ impl Server for Root {
         execute::Output { hold: given?.into() }.now()
     }
 
-    fn hand_out(&mut self, request: &mut Request<'_>, name: &[u8]) -> Handled<hand_out::Output> {
+    fn hand_out(&mut self, request: &mut Request<'_>, name: &[u8]) -> HandlerResult<hand_out::Output> {
         let file = self.file(request)?;
         file.check_read()?;
         let size = self.files.tree.content(file.node).map_err(|_| Errno::EINVAL)?.0.size();

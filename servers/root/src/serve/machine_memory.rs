@@ -10,7 +10,7 @@ use crate::table::Key;
 use nacre_proto::memory::{coloured_create, run_create};
 use nacre_proto::segment::locate;
 use nacre_proto::server::{self, Output};
-use nacre_proto::{Answer, Errno, Handled, Request};
+use nacre_proto::{Answer, Errno, HandlerResult, Request};
 use nacre_sys::{OwnedReference, Span};
 
 /// Largest alignment of a run.
@@ -25,7 +25,7 @@ impl Root {
         if is_data { Err(Errno::EACCES) } else { Ok(pool) }
     }
 
-    pub(super) fn create_run(&mut self, request: &Request<'_>, size: u64, alignment: u64, below: u64) -> Handled<run_create::Output> {
+    pub(super) fn create_run(&mut self, request: &Request<'_>, size: u64, alignment: u64, below: u64) -> HandlerResult<run_create::Output> {
         let pool = self.whole_pool(request)?;
         if alignment != 0 && !alignment.is_power_of_two() || alignment > MAX_ALIGNMENT {
             return Err(Errno::EINVAL);
@@ -43,7 +43,7 @@ impl Root {
         }
     }
 
-    pub(super) fn create_coloured(&mut self, request: &mut Request<'_>, size: u64, colours: u64, first: u64, count: u64) -> Handled<coloured_create::Output> {
+    pub(super) fn create_coloured(&mut self, request: &mut Request<'_>, size: u64, colours: u64, first: u64, count: u64) -> HandlerResult<coloured_create::Output> {
         let pool = self.whole_pool(request)?;
         if !coloured::are_colours(colours, first, count) {
             return Err(Errno::EINVAL);
@@ -117,7 +117,7 @@ impl Root {
         None
     }
 
-    pub(super) fn locate_byte(&self, request: &Request<'_>, offset: u64) -> Handled<locate::Output> {
+    pub(super) fn locate_byte(&self, request: &Request<'_>, offset: u64) -> HandlerResult<locate::Output> {
         let found = match self.objects.get(Key::from_word(request.word())).map(|object| &object.kind) {
             Some(Kind::Segment(_, segment)) => segment.locate(offset)?,
             Some(Kind::Coloured(making)) => making.memory.locate(offset),

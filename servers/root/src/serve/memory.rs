@@ -11,7 +11,7 @@ use nacre_proto::flags::{POOL_DATA, SEGMENT_OBJECTS, SEGMENT_PAGEABLE};
 use nacre_proto::memory::{self, pool_create, pool_destroy, segment_create, share};
 use nacre_proto::segment::{self, clear, destroy, meet, requeue, resize, wait, wake};
 use nacre_proto::server::Output;
-use nacre_proto::{Answer, Errno, Handled, Request};
+use nacre_proto::{Answer, Errno, HandlerResult, Request};
 use nacre_sys::OwnedReference;
 
 impl Root {
@@ -64,7 +64,7 @@ impl Root {
 }
 
 impl memory::Server for Root {
-    fn segment_create(&mut self, request: &mut Request<'_>, size: u64, flags: u64) -> Handled<segment_create::Output> {
+    fn segment_create(&mut self, request: &mut Request<'_>, size: u64, flags: u64) -> HandlerResult<segment_create::Output> {
         let (pool, is_data) = self.pool_and_kind(request)?;
         if flags & !(SEGMENT_OBJECTS | SEGMENT_PAGEABLE) != 0 {
             return Err(Errno::EINVAL);
@@ -93,7 +93,7 @@ impl memory::Server for Root {
         }
     }
 
-    fn pool_create(&mut self, request: &mut Request<'_>, limit: u64) -> Handled<pool_create::Output> {
+    fn pool_create(&mut self, request: &mut Request<'_>, limit: u64) -> HandlerResult<pool_create::Output> {
         let (parent, is_data) = self.pool_and_kind(request)?;
         if limit == 0 {
             return Err(Errno::EINVAL);
@@ -108,13 +108,13 @@ impl memory::Server for Root {
         }
     }
 
-    fn status(&mut self, request: &mut Request<'_>) -> Handled<memory::status::Output> {
+    fn status(&mut self, request: &mut Request<'_>) -> HandlerResult<memory::status::Output> {
         let (limit, used) = self.pools.status(self.pool(request)?)?;
         // Files take memory too, and from no pool: no more can be had than there is.
         memory::status::Output { limit: limit.min(used.saturating_add(available())), used }.now()
     }
 
-    fn pool_destroy(&mut self, request: &mut Request<'_>) -> Handled<pool_destroy::Output> {
+    fn pool_destroy(&mut self, request: &mut Request<'_>) -> HandlerResult<pool_destroy::Output> {
         let pool = self.pool(request)?;
         let object = Key::from_word(request.word());
         let is_shared = self.objects.get(object).is_some_and(|object| matches!(object.kind, Kind::SharedPool(..)));
@@ -134,15 +134,15 @@ impl memory::Server for Root {
         Ok(Answer::Later)
     }
 
-    fn run_create(&mut self, request: &mut Request<'_>, size: u64, alignment: u64, below: u64) -> Handled<memory::run_create::Output> {
+    fn run_create(&mut self, request: &mut Request<'_>, size: u64, alignment: u64, below: u64) -> HandlerResult<memory::run_create::Output> {
         self.create_run(request, size, alignment, below)
     }
 
-    fn coloured_create(&mut self, request: &mut Request<'_>, size: u64, colours: u64, first: u64, count: u64) -> Handled<memory::coloured_create::Output> {
+    fn coloured_create(&mut self, request: &mut Request<'_>, size: u64, colours: u64, first: u64, count: u64) -> HandlerResult<memory::coloured_create::Output> {
         self.create_coloured(request, size, colours, first, count)
     }
 
-    fn share(&mut self, request: &mut Request<'_>, flags: u64) -> Handled<share::Output> {
+    fn share(&mut self, request: &mut Request<'_>, flags: u64) -> HandlerResult<share::Output> {
         let (pool, is_data) = self.pool_and_kind(request)?;
         if flags & !POOL_DATA != 0 {
             return Err(Errno::EINVAL);
@@ -160,7 +160,7 @@ impl memory::Server for Root {
 }
 
 impl segment::Server for Root {
-    fn status(&mut self, request: &mut Request<'_>) -> Handled<segment::status::Output> {
+    fn status(&mut self, request: &mut Request<'_>) -> HandlerResult<segment::status::Output> {
         if let Some(Kind::View(view)) = self.objects.get(Key::from_word(request.word())).map(|object| &object.kind) {
             return segment::status::Output { size: view.size }.now();
         }
@@ -171,7 +171,7 @@ impl segment::Server for Root {
         segment::status::Output { size: segment.size() }.now()
     }
 
-    fn resize(&mut self, request: &mut Request<'_>, size: u64) -> Handled<resize::Output> {
+    fn resize(&mut self, request: &mut Request<'_>, size: u64) -> HandlerResult<resize::Output> {
         let size = whole_pages(size)?;
         let (pool, segment) = self.segment_mut(request)?;
         let before = segment.size();
@@ -189,7 +189,7 @@ impl segment::Server for Root {
         resize::Output { size }.now()
     }
 
-    fn destroy(&mut self, request: &mut Request<'_>) -> Handled<destroy::Output> {
+    fn destroy(&mut self, request: &mut Request<'_>) -> HandlerResult<destroy::Output> {
         let key = Key::from_word(request.word());
         if matches!(self.objects.get(key).map(|object| &object.kind), Some(Kind::Coloured(_))) {
             self.forget_segment(key, None);
@@ -203,28 +203,28 @@ impl segment::Server for Root {
         if is_late { Ok(Answer::Later) } else { destroy::Output::default().now() }
     }
 
-    fn wait(&mut self, request: &mut Request<'_>, offset: u64, expected: u64, bits: u64) -> Handled<wait::Output> {
+    fn wait(&mut self, request: &mut Request<'_>, offset: u64, expected: u64, bits: u64) -> HandlerResult<wait::Output> {
         self.wait_at(request, offset, expected, bits)?;
         Ok(Answer::Later)
     }
 
-    fn wake(&mut self, request: &mut Request<'_>, offset: u64, count: u64, bits: u64) -> Handled<wake::Output> {
+    fn wake(&mut self, request: &mut Request<'_>, offset: u64, count: u64, bits: u64) -> HandlerResult<wake::Output> {
         wake::Output { woken: self.wake_at(request, offset, count, bits)? }.now()
     }
 
-    fn requeue(&mut self, request: &mut Request<'_>, offset: u64, count: u64, most: u64, to: u64) -> Handled<requeue::Output> {
+    fn requeue(&mut self, request: &mut Request<'_>, offset: u64, count: u64, most: u64, to: u64) -> HandlerResult<requeue::Output> {
         requeue::Output { done: self.requeue_at(request, offset, count, most, to)? }.now()
     }
 
-    fn locate(&mut self, request: &mut Request<'_>, offset: u64) -> Handled<segment::locate::Output> {
+    fn locate(&mut self, request: &mut Request<'_>, offset: u64) -> HandlerResult<segment::locate::Output> {
         self.locate_byte(request, offset)
     }
 
-    fn meet(&mut self, request: &mut Request<'_>, offset: u64) -> Handled<meet::Output> {
+    fn meet(&mut self, request: &mut Request<'_>, offset: u64) -> HandlerResult<meet::Output> {
         meet::Output { condition: self.meet_at(request, offset)?.into() }.now()
     }
 
-    fn clear(&mut self, request: &mut Request<'_>, offset: u64, size: u64) -> Handled<clear::Output> {
+    fn clear(&mut self, request: &mut Request<'_>, offset: u64, size: u64) -> HandlerResult<clear::Output> {
         let (key, first) = (Key::from_word(request.word()), size.min(PIECE));
         let segment = self.segment_mut(request)?.1;
         segment.check(offset, size)?;

@@ -7,7 +7,7 @@ use crate::table::Key;
 use nacre_proto::flags::{REPORT_FOREIGN_CALL, REPORT_MESSAGE, SERVICE_CLOCK, SERVICE_FILES, SERVICE_MEMORY, SERVICE_OBJECTS};
 use nacre_proto::parent::{Server, exit, find, keep, processors, report, stream};
 use nacre_proto::server::Output;
-use nacre_proto::{Answer, Errno, Handled, Request};
+use nacre_proto::{Answer, Errno, HandlerResult, Request};
 use nacre_sys::Reference;
 
 /// Maximum number of different foreign calls that are remembered.
@@ -26,7 +26,7 @@ impl Root {
 }
 
 impl Server for Root {
-    fn find(&mut self, request: &mut Request<'_>, service: u64) -> Handled<find::Output> {
+    fn find(&mut self, request: &mut Request<'_>, service: u64) -> HandlerResult<find::Output> {
         self.check_parent(request)?;
         let key = match service {
             SERVICE_FILES => self.standing.files,
@@ -38,20 +38,20 @@ impl Server for Root {
         find::Output { found: self.objects.reference(key)?.into() }.now()
     }
 
-    fn stream(&mut self, request: &mut Request<'_>, number: u64) -> Handled<stream::Output> {
+    fn stream(&mut self, request: &mut Request<'_>, number: u64) -> HandlerResult<stream::Output> {
         self.check_parent(request)?;
         let number = usize::try_from(number).map_err(|_| Errno::ENOENT)?;
         let key = *self.standing.streams.get(number).ok_or(Errno::ENOENT)?;
         stream::Output { file: self.objects.reference(key)?.into() }.now()
     }
 
-    fn exit(&mut self, request: &mut Request<'_>, status: u64) -> Handled<exit::Output> {
+    fn exit(&mut self, request: &mut Request<'_>, status: u64) -> HandlerResult<exit::Output> {
         self.check_parent(request)?;
         self.end(nacre_proto::parent::checked_status(status));
         Ok(Answer::Later)
     }
 
-    fn keep(&mut self, request: &mut Request<'_>, keeper: Reference) -> Handled<keep::Output> {
+    fn keep(&mut self, request: &mut Request<'_>, keeper: Reference) -> HandlerResult<keep::Output> {
         self.check_parent(request)?;
         let child = self.child.as_ref().ok_or(Errno::ESRCH)?;
         let watcher = self.objects.port(self.standing.keeper).ok_or(Errno::EIO)?.as_keeper();
@@ -59,12 +59,12 @@ impl Server for Root {
         keep::Output::default().now()
     }
 
-    fn processors(&mut self, request: &mut Request<'_>) -> Handled<processors::Output> {
+    fn processors(&mut self, request: &mut Request<'_>) -> HandlerResult<processors::Output> {
         self.check_parent(request)?;
         processors::Output { count: crate::boot::processors() }.now()
     }
 
-    fn report(&mut self, request: &mut Request<'_>, kind: u64, text: &[u8]) -> Handled<report::Output> {
+    fn report(&mut self, request: &mut Request<'_>, kind: u64, text: &[u8]) -> HandlerResult<report::Output> {
         self.check_parent(request)?;
         let messages: &mut Messages = &mut self.console.messages;
         match kind {

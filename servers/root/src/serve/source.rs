@@ -11,7 +11,7 @@ use nacre_abi::message::MAX_BYTES;
 use nacre_proto::file::{flags, poll, read, seek, status, sync, unwatch, watch, write};
 use nacre_proto::flags::{FILE_NONBLOCK, KEEP_FLAGS, OWN_POSITION, POLLIN, POLLRDNORM};
 use nacre_proto::server::{Output, refuse};
-use nacre_proto::{Answer, Errno, Handled, Request, file, structures};
+use nacre_proto::{Answer, Errno, HandlerResult, Request, file, structures};
 use nacre_sys::{OwnedReference, Reference, Span};
 
 /// Number of the device that they are on.
@@ -160,7 +160,7 @@ impl Root {
 }
 
 impl file::Server for Sources<'_> {
-    fn read(&mut self, request: &mut Request<'_>, offset: u64, size: u64) -> Handled<read::Output> {
+    fn read(&mut self, request: &mut Request<'_>, offset: u64, size: u64) -> HandlerResult<read::Output> {
         let (key, size) = (Key::from_word(request.word()), size.min(MAX_BYTES) as usize);
         if offset != OWN_POSITION {
             return Err(Errno::ESPIPE);
@@ -179,7 +179,7 @@ impl file::Server for Sources<'_> {
         Ok(Answer::Later)
     }
 
-    fn write(&mut self, request: &mut Request<'_>, offset: u64, data: &[u8]) -> Handled<write::Output> {
+    fn write(&mut self, request: &mut Request<'_>, offset: u64, data: &[u8]) -> HandlerResult<write::Output> {
         let key = Key::from_word(request.word());
         if offset != OWN_POSITION {
             return Err(Errno::ESPIPE);
@@ -199,17 +199,17 @@ impl file::Server for Sources<'_> {
         write::Output { count: 8 }.now()
     }
 
-    fn status(&mut self, request: &mut Request<'_>) -> Handled<status::Output> {
+    fn status(&mut self, request: &mut Request<'_>) -> HandlerResult<status::Output> {
         let status = structures::Status { device: DEVICE, inode: request.word(), mode: 0o600, links: 1, block_size: 4096, ..structures::Status::default() };
         request.put(&status.to_bytes());
         status::Output::default().now()
     }
 
-    fn poll(&mut self, request: &mut Request<'_>, events: u64) -> Handled<poll::Output> {
+    fn poll(&mut self, request: &mut Request<'_>, events: u64) -> HandlerResult<poll::Output> {
         poll::Output { events: self.0.source_events(Key::from_word(request.word()))? & events }.now()
     }
 
-    fn watch(&mut self, request: &mut Request<'_>, events: u64, bits: u64, _: Reference) -> Handled<watch::Output> {
+    fn watch(&mut self, request: &mut Request<'_>, events: u64, bits: u64, _: Reference) -> HandlerResult<watch::Output> {
         let key = Key::from_word(request.word());
         let ready = self.0.source_events(key)? & events;
         if ready == 0 {
@@ -220,15 +220,15 @@ impl file::Server for Sources<'_> {
         watch::Output { events: ready }.now()
     }
 
-    fn seek(&mut self, _: &mut Request<'_>, _: u64, _: u64) -> Handled<seek::Output> {
+    fn seek(&mut self, _: &mut Request<'_>, _: u64, _: u64) -> HandlerResult<seek::Output> {
         Err(Errno::ESPIPE)
     }
 
-    fn sync(&mut self, _: &mut Request<'_>) -> Handled<sync::Output> {
+    fn sync(&mut self, _: &mut Request<'_>) -> HandlerResult<sync::Output> {
         Err(Errno::EINVAL)
     }
 
-    fn flags(&mut self, request: &mut Request<'_>, new: u64) -> Handled<flags::Output> {
+    fn flags(&mut self, request: &mut Request<'_>, new: u64) -> HandlerResult<flags::Output> {
         let source = self.0.source(Key::from_word(request.word()))?;
         let old = if source.is_nonblocking { FILE_NONBLOCK } else { 0 };
         if new != KEEP_FLAGS {
@@ -237,7 +237,7 @@ impl file::Server for Sources<'_> {
         flags::Output { old }.now()
     }
 
-    fn unwatch(&mut self, request: &mut Request<'_>, number: u64) -> Handled<unwatch::Output> {
+    fn unwatch(&mut self, request: &mut Request<'_>, number: u64) -> HandlerResult<unwatch::Output> {
         let key = Key::from_word(request.word());
         self.0.notices.unwatch(key, number)?;
         self.0.settle_source(key);

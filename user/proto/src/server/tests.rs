@@ -13,13 +13,13 @@ struct Example {
 }
 
 impl file::Server for Example {
-    fn read(&mut self, request: &mut Request<'_>, offset: u64, size: u64) -> Handled<file::read::Output> {
+    fn read(&mut self, request: &mut Request<'_>, offset: u64, size: u64) -> HandlerResult<file::read::Output> {
         request.buffer(size as usize).fill(offset as u8);
         request.truncate(size as usize - 1);
         file::read::Output { count: size - 1 }.now()
     }
 
-    fn write(&mut self, request: &mut Request<'_>, _offset: u64, data: &[u8]) -> Handled<file::write::Output> {
+    fn write(&mut self, request: &mut Request<'_>, _offset: u64, data: &[u8]) -> HandlerResult<file::write::Output> {
         request.put(b"left over");
         self.seen.push(data.to_vec());
         Err(Errno::ENOSPC)
@@ -27,13 +27,13 @@ impl file::Server for Example {
 }
 
 impl directory::Server for Example {
-    fn link(&mut self, _: &mut Request<'_>, flags: u64, first_size: u64, paths: &[u8], to: Reference) -> Handled<directory::link::Output> {
+    fn link(&mut self, _: &mut Request<'_>, flags: u64, first_size: u64, paths: &[u8], to: Reference) -> HandlerResult<directory::link::Output> {
         assert_eq!((flags, first_size, to), (0x400, 3, Reference(0x7000)));
         self.seen.push(paths.to_vec());
         directory::link::Output {}.now()
     }
 
-    fn open(&mut self, _: &mut Request<'_>, _: u64, mode: u64, _: &[u8]) -> Handled<directory::open::Output> {
+    fn open(&mut self, _: &mut Request<'_>, _: u64, mode: u64, _: &[u8]) -> HandlerResult<directory::open::Output> {
         directory::open::Output { mode, file: Reference(0x7040).into() }.now()
     }
 }
