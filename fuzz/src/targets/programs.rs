@@ -5,7 +5,7 @@ use nacre_abi::fault;
 use nacre_nest::elf::{Source, decode};
 use nacre_nest::host::{Exception, thread_state};
 use nacre_nest::plan::{Heritage, Sizes, plan};
-use nacre_nest::{Refusal, search, stack};
+use nacre_nest::{SpawnError, search, stack};
 use std::ops::Range;
 
 /// Range in which programs may lie.
@@ -19,7 +19,7 @@ impl Source for File<'_> {
         self.0.len() as u64
     }
 
-    fn read(&mut self, offset: u64, into: &mut [u8]) -> Result<(), Refusal> {
+    fn read(&mut self, offset: u64, into: &mut [u8]) -> Result<(), SpawnError> {
         let start = offset as usize;
         into.copy_from_slice(&self.0[start..start + into.len()]);
         Ok(())

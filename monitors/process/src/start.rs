@@ -10,7 +10,7 @@ use alloc::vec::Vec;
 use nacre_channel::service::Service;
 use nacre_nest::command::{FAILED, complain, explain};
 use nacre_nest::interpose::stage;
-use nacre_nest::{ChildPool, Ports, Refusal, Services, search};
+use nacre_nest::{ChildPool, Ports, SpawnError, Services, search};
 use nacre_proto::channel::{CONSOLE, terminal_number};
 use nacre_proto::flags::{BEGIN_PROGRAM, POOL_DATA, SERVICE_CLOCK, SERVICE_FILES};
 use nacre_proto::structures::{Attributes, Status};
@@ -111,8 +111,8 @@ fn names(command: &[&[u8]]) -> Vec<u8> {
     [stage::short_name(command)].iter().chain(command).flat_map(|word| word.iter().copied().chain([0])).collect()
 }
 
-fn begin(manager: &mut Manager, command: &[&[u8]], arguments: &Arguments) -> Result<(), Refusal> {
-    let own = |doing| move |errno| Refusal::Service(doing, errno);
+fn begin(manager: &mut Manager, command: &[&[u8]], arguments: &Arguments) -> Result<(), SpawnError> {
+    let own = |doing| move |errno| SpawnError::Service(doing, errno);
     let files = copy(&manager.shared.files).map_err(own("finding the files"))?;
     let pool = copy(&manager.pool).map_err(own("finding memory"))?;
     let port = manager.port(FIRST).map_err(own("making its port"))?;
@@ -123,8 +123,8 @@ fn begin(manager: &mut Manager, command: &[&[u8]], arguments: &Arguments) -> Res
 
 /// Memory for all processes, out of ours: what they take of it, we still have what we need
 /// ourselves.
-fn pool() -> Result<ChildPool, Refusal> {
-    Services::find()?.pool_for_child(POOL_DATA).ok_or(Refusal::Service("making a pool", Errno::ENOMEM))
+fn pool() -> Result<ChildPool, SpawnError> {
+    Services::find()?.pool_for_child(POOL_DATA).ok_or(SpawnError::Service("making a pool", Errno::ENOMEM))
 }
 
 fn run(options: &Options<'_>, arguments: &Arguments) -> Result<u64, (String, i32)> {

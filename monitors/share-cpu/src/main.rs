@@ -17,7 +17,7 @@ use nacre_nest::command::{FAILED, complain, explain};
 use nacre_nest::host::{Exception, Handler, Verdict};
 use nacre_nest::interpose::{report_exception, report_killed, stage};
 use nacre_nest::supply::Supplier;
-use nacre_nest::{Child, ChildPool, Ports, Refusal, Services, Ward, attend, search};
+use nacre_nest::{Child, ChildPool, Ports, SpawnError, Services, Ward, attend, search};
 use nacre_proto::{Errno, parent, process};
 use nacre_rt::thread::Handle;
 use nacre_rt::{Arguments, exit, thread};
@@ -136,8 +136,8 @@ fn scheduler(policy: PolicyName, claims: &[Claim], port: Port) -> Option<AnySche
     Scheduler::new(policy, port, claims.len())
 }
 
-fn kernel(what: &'static str) -> impl Fn(Status) -> Refusal {
-    move |status| Refusal::Kernel(what, status)
+fn kernel(what: &'static str) -> impl Fn(Status) -> SpawnError {
+    move |status| SpawnError::Kernel(what, status)
 }
 
 /// Resources from which a program is started.
@@ -152,13 +152,13 @@ struct Start<'a> {
 impl Start<'_> {
     /// Makes the program, and lets the scheduler's port have its thread: all threads that come from
     /// it are then scheduled with it.
-    fn make<S: Supplier>(&self, supplier: &mut S, ports: Ports) -> Result<Child<S>, Refusal> {
+    fn make<S: Supplier>(&self, supplier: &mut S, ports: Ports) -> Result<Child<S>, SpawnError> {
         let child = search::spawn(supplier, self.command, self.number as u64, self.arguments, ports)?;
         child.thread().set_scheduler(self.scheduler, self.number as u64).map_err(kernel("its scheduler"))?;
         Ok(child)
     }
 
-    fn run(&self, services: &mut Services) -> Result<Running, Refusal> {
+    fn run(&self, services: &mut Services) -> Result<Running, SpawnError> {
         if let Some(ward) = Ward::new()? {
             let child = self.make(&mut ward.maker(services.files()), Ports { parent: ward.port(), keeper: Reference::NONE })?;
             // A manager that tells of no processors cannot tell of too many.

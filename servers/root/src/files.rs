@@ -11,7 +11,7 @@ use crate::windows;
 use alloc::vec::Vec;
 use crate::tree::{Content, Time, Tree, format};
 use nacre_nest::supply::{self, Supplier};
-use nacre_nest::Refusal;
+use nacre_nest::SpawnError;
 use nacre_proto::Errno;
 use nacre_sys::{Region, SpanMut};
 
@@ -136,25 +136,25 @@ impl Supplier for Files {
     type File = Program;
     type Segment = Segment;
 
-    fn open(&mut self, path: &[u8]) -> Result<Program, Refusal> {
+    fn open(&mut self, path: &[u8]) -> Result<Program, SpawnError> {
         let place = self.tree.resolve(self.tree.root(), path, true).map_err(refusal)?;
         let key = place.existing().map_err(refusal)?;
         let node = self.tree.node(key).map_err(refusal)?;
         if node.is_directory() {
-            return Err(Refusal::Directory);
+            return Err(SpawnError::Directory);
         }
         if node.mode & 0o111 == 0 {
-            return Err(Refusal::NotExecutable);
+            return Err(SpawnError::NotExecutable);
         }
         let content = self.tree.content(key).map_err(refusal)?.0;
         let size = content.size();
-        let start = start_of(content).ok_or(Refusal::Service("reading it", Errno::EIO))?;
+        let start = start_of(content).ok_or(SpawnError::Service("reading it", Errno::EIO))?;
         let region = self.tree.store_mut().region(start, size).map_err(refusal)?;
         Ok(Program { size, start, region })
     }
 
-    fn segment(&mut self, size: u64) -> Result<Segment, Refusal> {
-        Segment::new(size, true).map_err(|_| Refusal::TooLarge(size, Some(memory::available())))
+    fn segment(&mut self, size: u64) -> Result<Segment, SpawnError> {
+        Segment::new(size, true).map_err(|_| SpawnError::TooLarge(size, Some(memory::available())))
     }
 }
 
@@ -163,10 +163,10 @@ fn start_of(content: &Content) -> Option<u64> {
     content.contiguous(0, content.size())
 }
 
-fn refusal(errno: Errno) -> Refusal {
+fn refusal(errno: Errno) -> SpawnError {
     match errno {
-        Errno::ENOENT | Errno::ENOTDIR => Refusal::NotFound,
-        errno => Refusal::Service("opening it", errno),
+        Errno::ENOENT | Errno::ENOTDIR => SpawnError::NotFound,
+        errno => SpawnError::Service("opening it", errno),
     }
 }
 
@@ -175,10 +175,10 @@ impl supply::File for Program {
         self.size
     }
 
-    fn read(&mut self, offset: u64, mut into: SpanMut<'_>) -> Result<(), Refusal> {
+    fn read(&mut self, offset: u64, mut into: SpanMut<'_>) -> Result<(), SpawnError> {
         let size = into.size() as u64;
         let part = memory::window(self.start, self.size).and_then(|window| window.span(offset, size));
-        part.map(|span| into.copy_from(span)).map(drop).ok_or(Refusal::Truncated("last byte, as its size says"))
+        part.map(|span| into.copy_from(span)).map(drop).ok_or(SpawnError::Truncated("last byte, as its size says"))
     }
 
     fn region(&self) -> Option<Region> {

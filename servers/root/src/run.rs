@@ -19,7 +19,7 @@ use crate::waits::Waits;
 use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 use alloc::string::String;
 use alloc::vec::Vec;
-use nacre_nest::{Ports, Program, Refusal, Sizes, spawn};
+use nacre_nest::{Ports, Program, SpawnError, Sizes, spawn};
 use nacre_proto::Errno;
 use nacre_sys::Status;
 
@@ -144,7 +144,7 @@ impl Root {
     }
 
     /// The program is refused, or something of our own fails.
-    fn spawn(&mut self, arguments: &[&[u8]], environment: &[&[u8]]) -> Result<Result<(), Refusal>, Errno> {
+    fn spawn(&mut self, arguments: &[&[u8]], environment: &[&[u8]]) -> Result<Result<(), SpawnError>, Errno> {
         let account = self.objects.accounts.outermost();
         let parent = self.objects.add(Kind::Parent, true, account)?;
         let (parent, keeper) = (self.objects.reference(parent)?, self.objects.port(self.standing.keeper).ok_or(Errno::EIO)?);

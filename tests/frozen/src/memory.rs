@@ -4,7 +4,7 @@
 use alloc::vec::Vec;
 use nacre_abi::rights::REFERENCE_ALL;
 use nacre_abi::{PAGE_SIZE, Rights};
-use nacre_nest::Refusal;
+use nacre_nest::SpawnError;
 use nacre_nest::supply;
 use nacre_proto::Errno;
 use nacre_rt::memory::Segment;
@@ -86,8 +86,8 @@ pub struct First {
 
 impl First {
     /// A piece, as the nesting library wants it.
-    pub fn new(piece: &Piece, window: usize) -> Result<First, Refusal> {
-        let at = Window::new(piece.at(window), piece.size).ok_or(Refusal::TooLarge(piece.size, None))?;
+    pub fn new(piece: &Piece, window: usize) -> Result<First, SpawnError> {
+        let at = Window::new(piece.at(window), piece.size).ok_or(SpawnError::TooLarge(piece.size, None))?;
         Ok(First { window: at, region: piece.region.handle() })
     }
 }

@@ -9,7 +9,7 @@ use nacre_abi::message::{MAX_BYTES, NO_REFERENCES};
 use nacre_abi::object::TargetType;
 use nacre_abi::rights::{REFERENCE_ALL, REFERENCE_USE};
 use nacre_nest::supply::{self, Supplier};
-use nacre_nest::{Refusal, Services};
+use nacre_nest::{SpawnError, Services};
 use nacre_proto::flags::{SERVICE_MEMORY, SERVICE_OBJECTS};
 use nacre_proto::server::Given;
 use nacre_proto::{Errno, Request, file, parent, segment};
@@ -54,7 +54,7 @@ impl supply::File for Copied {
         self.0.size()
     }
 
-    fn read(&mut self, offset: u64, into: SpanMut<'_>) -> Result<(), Refusal> {
+    fn read(&mut self, offset: u64, into: SpanMut<'_>) -> Result<(), SpawnError> {
         self.0.read(offset, into)
     }
 
@@ -67,14 +67,14 @@ impl Supplier for Server {
     type File = Copied;
     type Segment = First;
 
-    fn open(&mut self, path: &[u8]) -> Result<Copied, Refusal> {
+    fn open(&mut self, path: &[u8]) -> Result<Copied, SpawnError> {
         self.files.open(path).map(Copied)
     }
 
-    fn segment(&mut self, size: u64) -> Result<First, Refusal> {
-        let piece = memory::take(self.pieces(), self.window, size).map_err(|errno| Refusal::Service("taking memory", errno))?;
+    fn segment(&mut self, size: u64) -> Result<First, SpawnError> {
+        let piece = memory::take(self.pieces(), self.window, size).map_err(|errno| SpawnError::Service("taking memory", errno))?;
         let first = First::new(&piece, self.window)?;
-        let added = self.add(What::Segment(piece, Vec::new())).map_err(|errno| Refusal::Service("a port", errno))?;
+        let added = self.add(What::Segment(piece, Vec::new())).map_err(|errno| SpawnError::Service("a port", errno))?;
         // Nobody inside knows its port, so it stays.
         added.leak();
         Ok(first)
@@ -83,7 +83,7 @@ impl Supplier for Server {
 
 impl Server {
     /// A server whose ports are in `set`; the first is the parent's.
-    pub fn new(set: PortSet) -> Result<Server, Refusal> {
+    pub fn new(set: PortSet) -> Result<Server, SpawnError> {
         Ok(Server { set, entries: Vec::new(), window: 0, ended: None, files: Services::find()? })
     }
 

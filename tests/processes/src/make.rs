@@ -5,7 +5,7 @@ use nacre_abi::Rights;
 use nacre_abi::rights::{REFERENCE_ALL, REFERENCE_USE};
 use nacre_nest::places::Place;
 use nacre_nest::supply::{Segment, Supplier};
-use nacre_nest::{Child, Ports, Program, Refusal, Services, Sizes, services, spawn};
+use nacre_nest::{Child, Ports, Program, SpawnError, Services, Sizes, services, spawn};
 use nacre_proto::flags::BEGIN_PROGRAM;
 use nacre_proto::{Errno, process};
 use nacre_sys::{OwnedMapping, OwnedReference, Reference, Region, Space, Window};
@@ -42,16 +42,16 @@ impl Supplier for Maker {
     type File = services::File;
     type Segment = Prepared;
 
-    fn open(&mut self, path: &[u8]) -> Result<services::File, Refusal> {
+    fn open(&mut self, path: &[u8]) -> Result<services::File, SpawnError> {
         self.services.open(path)
     }
 
-    fn segment(&mut self, size: u64) -> Result<Prepared, Refusal> {
-        let region = process::prepare(self.port, size).map_err(|errno| Refusal::Service("preparing memory", errno))?.region;
-        let place = Place::take(size).ok_or(Refusal::TooLarge(size, None))?;
+    fn segment(&mut self, size: u64) -> Result<Prepared, SpawnError> {
+        let region = process::prepare(self.port, size).map_err(|errno| SpawnError::Service("preparing memory", errno))?.region;
+        let place = Place::take(size).ok_or(SpawnError::TooLarge(size, None))?;
         let (start, size) = (place.window().start(), place.window().size());
         let mapping = OwnedMapping::new(Space::SELF, start, size, Region::through(region.handle()), 0, Rights::ALL);
-        Ok(Prepared { _mapping: mapping.map_err(|status| Refusal::Kernel("a view of its memory", status))?, region, place })
+        Ok(Prepared { _mapping: mapping.map_err(|status| SpawnError::Kernel("a view of its memory", status))?, region, place })
     }
 }
 

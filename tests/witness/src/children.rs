@@ -48,11 +48,11 @@ impl Supplier for Renewal {
     type File = nacre_nest::services::File;
     type Segment = nacre_nest::services::Prepared;
 
-    fn open(&mut self, path: &[u8]) -> Result<Self::File, nacre_nest::Refusal> {
+    fn open(&mut self, path: &[u8]) -> Result<Self::File, nacre_nest::SpawnError> {
         self.0.open(path)
     }
 
-    fn segment(&mut self, size: u64) -> Result<Self::Segment, nacre_nest::Refusal> {
+    fn segment(&mut self, size: u64) -> Result<Self::Segment, nacre_nest::SpawnError> {
         nacre_nest::services::Prepared::new(Reference::PARENT, size)
     }
 }

@@ -1,7 +1,7 @@
 //! A child's data segment: memory without kernel objects, whose pages may go.
 
 use crate::places::Place;
-use crate::refusal::Refusal;
+use crate::refusal::SpawnError;
 use nacre_abi::Rights;
 use nacre_abi::environment::DATA_REFERENCES;
 use nacre_proto::flags::SEGMENT_PAGEABLE;
@@ -9,11 +9,11 @@ use nacre_proto::{Errno, memory};
 use nacre_sys::{OwnedMapping, OwnedReference, Reference, Region, Space, Window};
 
 /// Shows memory in our own space.
-pub fn show(region: &OwnedReference, size: u64, rights: Rights) -> Result<(OwnedMapping, Place), Refusal> {
-    let place = Place::take(size).ok_or(Refusal::TooLarge(size, None))?;
+pub fn show(region: &OwnedReference, size: u64, rights: Rights) -> Result<(OwnedMapping, Place), SpawnError> {
+    let place = Place::take(size).ok_or(SpawnError::TooLarge(size, None))?;
     let region = Region::through(region.handle());
     let mapping = OwnedMapping::new(Space::SELF, place.window().start(), place.window().size(), region, 0, rights)
-        .map_err(|status| Refusal::Kernel("a view of its memory", status))?;
+        .map_err(|status| SpawnError::Kernel("a view of its memory", status))?;
     Ok((mapping, place))
 }
 
@@ -28,13 +28,13 @@ pub struct Data {
 
 impl Data {
     /// Takes zeroed memory from a pool: `size` bytes, whole pages, which may go.
-    pub fn new(pool: Reference, size: u64) -> Result<Data, Refusal> {
+    pub fn new(pool: Reference, size: u64) -> Result<Data, SpawnError> {
         let taken = memory::segment_create(pool, size, SEGMENT_PAGEABLE).map_err(|errno| match errno {
-            Errno::ENOMEM => Refusal::TooLarge(size, None),
-            errno => Refusal::Service("taking memory", errno),
+            Errno::ENOMEM => SpawnError::TooLarge(size, None),
+            errno => SpawnError::Service("taking memory", errno),
         })?;
         if taken.size < size {
-            return Err(Refusal::TooLarge(size, None));
+            return Err(SpawnError::TooLarge(size, None));
         }
         let (mapping, place) = show(&taken.region, size, Rights::READ.union(Rights::WRITE))?;
         Ok(Data { _mapping: mapping, place, port: taken.segment, region: taken.region })

@@ -4,7 +4,7 @@
 //! ascend, share no page, lie in the range that was asked for and in the file; the entry is in an
 //! executable one.
 
-use crate::refusal::Refusal;
+use crate::refusal::SpawnError;
 use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
@@ -18,7 +18,7 @@ pub trait Source {
     fn size(&self) -> u64;
     /// Fills `into` from `offset` on; the range lies inside [`size`](Source::size), and a file that
     /// has become shorter is an error.
-    fn read(&mut self, offset: u64, into: &mut [u8]) -> Result<(), Refusal>;
+    fn read(&mut self, offset: u64, into: &mut [u8]) -> Result<(), SpawnError>;
 }
 
 /// A part of the file that becomes memory.
@@ -117,27 +117,27 @@ fn u64_at(bytes: &[u8], at: usize) -> u64 {
     u64::from(u32_at(bytes, at)) | u64::from(u32_at(bytes, at + 4)) << 32
 }
 
-fn check_header(header: &[u8; FILE_HEADER_SIZE]) -> Result<(), Refusal> {
+fn check_header(header: &[u8; FILE_HEADER_SIZE]) -> Result<(), SpawnError> {
     if header[4] != 2 || header[5] != 1 {
-        return Err(Refusal::OtherClass);
+        return Err(SpawnError::OtherClass);
     }
     if u16_at(header, 18) != MACHINE_X86_64 {
-        return Err(Refusal::OtherMachine(u16_at(header, 18)));
+        return Err(SpawnError::OtherMachine(u16_at(header, 18)));
     }
     if !matches!(u16_at(header, 16), TYPE_FIXED | TYPE_MOVABLE) {
-        return Err(Refusal::OtherType(u16_at(header, 16)));
+        return Err(SpawnError::OtherType(u16_at(header, 16)));
     }
     let count = u64::from(u16_at(header, 56));
     if count == 0 || count > MAX_HEADERS || u64::from(u16_at(header, 54)) != HEADER_ENTRY_SIZE {
-        return Err(Refusal::Headers);
+        return Err(SpawnError::Headers);
     }
     Ok(())
 }
 
 /// Reads `size` bytes at `offset`, or says that the file ends before `part`.
-fn read_part(source: &mut impl Source, offset: u64, size: u64, part: &'static str) -> Result<Vec<u8>, Refusal> {
+fn read_part(source: &mut impl Source, offset: u64, size: u64, part: &'static str) -> Result<Vec<u8>, SpawnError> {
     if offset.checked_add(size).is_none_or(|end| end > source.size()) {
-        return Err(Refusal::Truncated(part));
+        return Err(SpawnError::Truncated(part));
     }
     let mut bytes = vec![0; size as usize];
     source.read(offset, &mut bytes)?;
@@ -145,19 +145,19 @@ fn read_part(source: &mut impl Source, offset: u64, size: u64, part: &'static st
 }
 
 /// A file that does not start like an ELF: a script is worth a sentence of its own.
-fn refuse_other(source: &mut impl Source) -> Refusal {
+fn refuse_other(source: &mut impl Source) -> SpawnError {
     let size = source.size().min(128);
     match read_part(source, 0, size, "start") {
         Ok(bytes) if bytes.starts_with(b"#!") => {
             let line = bytes[2..].split(|byte| *byte == b'\n').next().unwrap_or(&[]);
-            Refusal::Script(String::from(String::from_utf8_lossy(line).trim()))
+            SpawnError::Script(String::from(String::from_utf8_lossy(line).trim()))
         }
-        Ok(_) => Refusal::NotElf,
+        Ok(_) => SpawnError::NotElf,
         Err(refusal) => refusal,
     }
 }
 
-fn read_header(source: &mut impl Source) -> Result<[u8; FILE_HEADER_SIZE], Refusal> {
+fn read_header(source: &mut impl Source) -> Result<[u8; FILE_HEADER_SIZE], SpawnError> {
     let mut header = [0; FILE_HEADER_SIZE];
     let available = (source.size() as usize).min(FILE_HEADER_SIZE);
     source.read(0, &mut header[..available])?;
@@ -165,7 +165,7 @@ fn read_header(source: &mut impl Source) -> Result<[u8; FILE_HEADER_SIZE], Refus
         return Err(refuse_other(source));
     }
     if available < FILE_HEADER_SIZE {
-        return Err(Refusal::Truncated("header"));
+        return Err(SpawnError::Truncated("header"));
     }
     check_header(&header)?;
     Ok(header)
@@ -182,8 +182,8 @@ fn segment_rights(flags: u32) -> Rights {
 }
 
 /// Decodes load segment `number`; `bias` is added to its address, the result must lie in `range`.
-fn segment(entry: &[u8], number: usize, bias: u64, range: &Range<u64>, file_size: u64) -> Result<Segment, Refusal> {
-    let wild = Refusal::WildSegment(number);
+fn segment(entry: &[u8], number: usize, bias: u64, range: &Range<u64>, file_size: u64) -> Result<Segment, SpawnError> {
+    let wild = SpawnError::WildSegment(number);
     let segment = Segment {
         offset: u64_at(entry, 8),
         file_size: u64_at(entry, 32),
@@ -196,7 +196,7 @@ fn segment(entry: &[u8], number: usize, bias: u64, range: &Range<u64>, file_size
         return Err(wild);
     }
     if segment.offset.checked_add(segment.file_size).is_none_or(|end| end > file_size) {
-        return Err(Refusal::Truncated("last segment"));
+        return Err(SpawnError::Truncated("last segment"));
     }
     Ok(segment)
 }
@@ -218,21 +218,21 @@ fn native_note(mut bytes: &[u8]) -> Option<u32> {
 }
 
 /// The path in an interpreter segment, which ends with a zero.
-fn interpreter(source: &mut impl Source, entry: &[u8]) -> Result<Vec<u8>, Refusal> {
+fn interpreter(source: &mut impl Source, entry: &[u8]) -> Result<Vec<u8>, SpawnError> {
     const PART: &str = "dynamic linker's name";
     let size = u64_at(entry, 32).min(MAX_INTERPRETER);
     let mut bytes = read_part(source, u64_at(entry, 8), size, PART)?;
-    let end = bytes.iter().position(|byte| *byte == 0).ok_or(Refusal::Truncated(PART))?;
+    let end = bytes.iter().position(|byte| *byte == 0).ok_or(SpawnError::Truncated(PART))?;
     bytes.truncate(end);
     Ok(bytes)
 }
 
-fn add_segment(segments: &mut Vec<Segment>, next: Segment, number: usize) -> Result<(), Refusal> {
+fn add_segment(segments: &mut Vec<Segment>, next: Segment, number: usize) -> Result<(), SpawnError> {
     if next.memory_size == 0 {
         return Ok(());
     }
     if segments.last().is_some_and(|last| next.pages().start < last.pages().end) {
-        return Err(Refusal::Overlap(number));
+        return Err(SpawnError::Overlap(number));
     }
     segments.push(next);
     Ok(())
@@ -253,7 +253,7 @@ fn entry_is_code(segments: &[Segment], entry: u64) -> bool {
 
 /// Decodes the program in `source`. All of it must lie in `range`; one that can be loaded anywhere
 /// is put `bias` higher than it says.
-pub fn decode(source: &mut impl Source, range: Range<u64>, bias: u64) -> Result<Image, Refusal> {
+pub fn decode(source: &mut impl Source, range: Range<u64>, bias: u64) -> Result<Image, SpawnError> {
     let header = read_header(source)?;
     let header_count = u64::from(u16_at(&header, 56));
     let headers_offset = u64_at(&header, 32);
@@ -277,9 +277,9 @@ pub fn decode(source: &mut impl Source, range: Range<u64>, bias: u64) -> Result<
             _ => {}
         }
     }
-    let entry = u64_at(&header, 24).checked_add(bias).ok_or(Refusal::WildEntry)?;
+    let entry = u64_at(&header, 24).checked_add(bias).ok_or(SpawnError::WildEntry)?;
     if !entry_is_code(&segments, entry) {
-        return Err(Refusal::WildEntry);
+        return Err(SpawnError::WildEntry);
     }
     let headers_address = address_of(&segments, headers_offset, header_count * HEADER_ENTRY_SIZE).unwrap_or(0);
     Ok(Image { entry, segments, headers_address, header_count, native_version, interpreter: linker, constant })

@@ -10,7 +10,7 @@ impl Source for Bytes {
         self.0.len() as u64
     }
 
-    fn read(&mut self, offset: u64, into: &mut [u8]) -> Result<(), Refusal> {
+    fn read(&mut self, offset: u64, into: &mut [u8]) -> Result<(), SpawnError> {
         let start = offset as usize;
         into.copy_from_slice(&self.0[start..start + into.len()]);
         Ok(())
@@ -49,7 +49,7 @@ fn program() -> Vec<u8> {
     bytes
 }
 
-fn decode_bytes(bytes: Vec<u8>) -> Result<Image, Refusal> {
+fn decode_bytes(bytes: Vec<u8>) -> Result<Image, SpawnError> {
     decode(&mut Bytes(bytes), RANGE, 0x1_0000_0000)
 }
 
@@ -93,7 +93,7 @@ fn a_dynamic_program_names_its_linker() {
     let mut bytes = program();
     put_segment(&mut bytes, 2, PT_INTERP, 4, [0x200, 0, 10, 10, 1]);
     put(&mut bytes, 0x200, b"/lib/ld.so\0");
-    assert_eq!(decode_bytes(bytes.clone()), Err(Refusal::Truncated("dynamic linker's name")));
+    assert_eq!(decode_bytes(bytes.clone()), Err(SpawnError::Truncated("dynamic linker's name")));
     put_segment(&mut bytes, 2, PT_INTERP, 4, [0x200, 0, 11, 11, 1]);
     let image = decode_bytes(bytes).unwrap();
     assert_eq!(image.interpreter.as_deref(), Some(&b"/lib/ld.so"[..]));
@@ -103,21 +103,21 @@ fn a_dynamic_program_names_its_linker() {
 #[test]
 fn each_fault_has_its_sentence() {
     type Damage = fn(&mut Vec<u8>);
-    let cases: [(Damage, Refusal); 14] = [
-        (|b| b[0] = 0, Refusal::NotElf),
-        (|b| b.clear(), Refusal::NotElf),
-        (|b| b.truncate(20), Refusal::Truncated("header")),
-        (|b| b.truncate(100), Refusal::Truncated("program headers")),
-        (|b| b.truncate(0x2020), Refusal::Truncated("last segment")),
-        (|b| b[4] = 1, Refusal::OtherClass),
-        (|b| b[18] = 183, Refusal::OtherMachine(183)),
-        (|b| b[16] = 1, Refusal::OtherType(1)),
-        (|b| b[56] = 65, Refusal::Headers),
-        (|b| put_segment(b, 1, PT_INTERP, 4, [0x100, 0, 1, 1, 1]), Refusal::Truncated("dynamic linker's name")),
-        (|b| put(b, 64 + 56 + 16, &u64::MAX.to_le_bytes()), Refusal::WildSegment(1)),
-        (|b| put(b, 64 + 56 + 16, &0x40_1900u64.to_le_bytes()), Refusal::Overlap(1)),
-        (|b| put(b, 24, &0x40_2010u64.to_le_bytes()), Refusal::WildEntry),
-        (|b| put(b, 0, b"#!/bin/sh -e\n\0"), Refusal::Script(String::from("/bin/sh -e"))),
+    let cases: [(Damage, SpawnError); 14] = [
+        (|b| b[0] = 0, SpawnError::NotElf),
+        (|b| b.clear(), SpawnError::NotElf),
+        (|b| b.truncate(20), SpawnError::Truncated("header")),
+        (|b| b.truncate(100), SpawnError::Truncated("program headers")),
+        (|b| b.truncate(0x2020), SpawnError::Truncated("last segment")),
+        (|b| b[4] = 1, SpawnError::OtherClass),
+        (|b| b[18] = 183, SpawnError::OtherMachine(183)),
+        (|b| b[16] = 1, SpawnError::OtherType(1)),
+        (|b| b[56] = 65, SpawnError::Headers),
+        (|b| put_segment(b, 1, PT_INTERP, 4, [0x100, 0, 1, 1, 1]), SpawnError::Truncated("dynamic linker's name")),
+        (|b| put(b, 64 + 56 + 16, &u64::MAX.to_le_bytes()), SpawnError::WildSegment(1)),
+        (|b| put(b, 64 + 56 + 16, &0x40_1900u64.to_le_bytes()), SpawnError::Overlap(1)),
+        (|b| put(b, 24, &0x40_2010u64.to_le_bytes()), SpawnError::WildEntry),
+        (|b| put(b, 0, b"#!/bin/sh -e\n\0"), SpawnError::Script(String::from("/bin/sh -e"))),
     ];
     for (damage, refusal) in cases {
         let mut bytes = program();

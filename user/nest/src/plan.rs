@@ -18,7 +18,7 @@
 //! dynamic linker, and the stack.
 
 use crate::elf::Image;
-use crate::refusal::Refusal;
+use crate::refusal::SpawnError;
 use alloc::vec::Vec;
 use nacre_abi::environment::{DATA_REFERENCES, FOREIGN_LIBRARY, FREE, OBJECTS, OBJECTS_PAGES};
 use nacre_abi::{ObjectType, PAGE_SIZE, Rights};
@@ -198,20 +198,20 @@ impl Plan {
     }
 
     /// Gives `size` bytes of the segment away.
-    fn take(&mut self, size: u64) -> Result<u64, Refusal> {
+    fn take(&mut self, size: u64) -> Result<u64, SpawnError> {
         let start = self.size;
-        self.size = start.checked_add(size).ok_or(Refusal::TooLarge(u64::MAX, None))?;
+        self.size = start.checked_add(size).ok_or(SpawnError::TooLarge(u64::MAX, None))?;
         Ok(start)
     }
 
     /// Gives `size` bytes of the data segment away if there is one, else of the segment.
-    fn take_data(&mut self, size: u64) -> Result<(From, u64), Refusal> {
+    fn take_data(&mut self, size: u64) -> Result<(From, u64), SpawnError> {
         let Some(start) = self.data_size else { return Ok((From::Segment, self.take(size)?)) };
-        self.data_size = Some(start.checked_add(size).ok_or(Refusal::TooLarge(u64::MAX, None))?);
+        self.data_size = Some(start.checked_add(size).ok_or(SpawnError::TooLarge(u64::MAX, None))?);
         Ok((From::Data, start))
     }
 
-    fn add_image(&mut self, number: usize, image: &Image, shares: bool, is_library: bool) -> Result<(), Refusal> {
+    fn add_image(&mut self, number: usize, image: &Image, shares: bool, is_library: bool) -> Result<(), SpawnError> {
         for segment in &image.segments {
             let pages = segment.pages();
             let size = pages.end - pages.start;
@@ -231,7 +231,7 @@ impl Plan {
 }
 
 impl Plan {
-    fn add_area(&mut self, area: &Area) -> Result<(), Refusal> {
+    fn add_area(&mut self, area: &Area) -> Result<(), SpawnError> {
         let (from, offset) = match area.shows {
             Some((region, offset)) => (From::Region(region), offset),
             None => self.take_data(area.size)?,
@@ -241,7 +241,7 @@ impl Plan {
     }
 
     /// The stack; a fork's child has one among its areas.
-    fn add_stack(&mut self, size: u64, foreign: bool, forked: bool) -> Result<(), Refusal> {
+    fn add_stack(&mut self, size: u64, foreign: bool, forked: bool) -> Result<(), SpawnError> {
         if forked {
             return Ok(());
         }
@@ -256,13 +256,13 @@ impl Plan {
     }
 
     /// The inheritance, behind which a fork's child has its first stack.
-    fn add_inheritance(&mut self, size: u64, forked: bool) -> Result<(), Refusal> {
+    fn add_inheritance(&mut self, size: u64, forked: bool) -> Result<(), SpawnError> {
         let size = size.next_multiple_of(PAGE_SIZE) + if forked { FIRST_STACK } else { 0 };
         if size == 0 {
             return Ok(());
         }
         if INHERITANCE + size > FOREIGN_STACK_END - MAX_FOREIGN_STACK {
-            return Err(Refusal::Arguments);
+            return Err(SpawnError::Arguments);
         }
         self.inheritance = self.take(size)?;
         if forked {
@@ -277,7 +277,7 @@ impl Plan {
 /// Plans a child from its images - program, then its dynamic linker and the library if it is
 /// foreign - each with whether its file can be mapped. A fork's child has the library alone.
 /// `splits`: a foreign child has a data segment.
-pub fn plan(images: &[(&Image, bool)], sizes: Sizes, heritage: &Heritage<'_>, splits: bool) -> Result<Plan, Refusal> {
+pub fn plan(images: &[(&Image, bool)], sizes: Sizes, heritage: &Heritage<'_>, splits: bool) -> Result<Plan, SpawnError> {
     let forked = !heritage.areas.is_empty();
     let foreign = images.len() > 1 || forked;
     let segments: usize = images.iter().map(|(image, _)| image.segments.len()).sum();
@@ -357,7 +357,7 @@ mod tests {
         huge.segments[1].memory_size = PROGRAM_END - huge.segments[1].address;
         assert!(plan(&[(&huge, true)], Sizes::default(), &Heritage::default(), false).unwrap().size > 1 << 46);
         let sizes = Sizes { pool_pages: u64::MAX, stack: u64::MAX };
-        assert_eq!(plan(&[(&image(), true)], sizes, &Heritage::default(), false), Err(Refusal::TooLarge(u64::MAX, None)));
+        assert_eq!(plan(&[(&image(), true)], sizes, &Heritage::default(), false), Err(SpawnError::TooLarge(u64::MAX, None)));
     }
 
     #[test]
@@ -379,7 +379,7 @@ mod tests {
     fn an_inheritance_that_would_reach_the_stack_is_refused() {
         let bytes = vec![0; 8 << 20];
         let heritage = Heritage { bytes: &bytes, ..Heritage::default() };
-        assert_eq!(plan(&[(&image(), true), (&image(), true)], Sizes::default(), &heritage, false), Err(Refusal::Arguments));
+        assert_eq!(plan(&[(&image(), true), (&image(), true)], Sizes::default(), &heritage, false), Err(SpawnError::Arguments));
     }
 
     #[test]

@@ -10,7 +10,7 @@ pub const FOREIGN_LIBRARY_PATH: &[u8] = b"/lib/nacre/linux";
 
 /// Reason why a program was refused. Nothing of it has run, and nothing is left of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Refusal {
+pub enum SpawnError {
     /// There is no such file, here or in any directory of the search path.
     NotFound,
     /// The file may not be executed.
@@ -36,7 +36,7 @@ pub enum Refusal {
     /// More program headers than are looked at, or of an unknown size.
     Headers,
     /// The program asks for this dynamic linker, which was refused.
-    Linker(String, Box<Refusal>),
+    Linker(String, Box<SpawnError>),
     /// Segment number: its addresses or sizes cannot be.
     WildSegment(usize),
     /// Segment number: it shares a page with one before it.
@@ -50,13 +50,13 @@ pub enum Refusal {
     /// Arguments and environment do not fit the stack.
     Arguments,
     /// The program is fine, but what happened to the library of foreign calls that it needs is not.
-    Library(Box<Refusal>),
+    Library(Box<SpawnError>),
 }
 
-impl Refusal {
+impl SpawnError {
     /// The exit status that a shell reports for it.
     pub fn exit_status(&self) -> u32 {
-        if *self == Refusal::NotFound { 127 } else { 126 }
+        if *self == SpawnError::NotFound { 127 } else { 126 }
     }
 }
 
@@ -74,42 +74,42 @@ fn machine_name(number: u16) -> &'static str {
     }
 }
 
-impl fmt::Display for Refusal {
+impl fmt::Display for SpawnError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Refusal::NotFound => write!(f, "there is no such program"),
-            Refusal::NotExecutable => write!(f, "the file is not marked as executable (chmod +x)"),
-            Refusal::Directory => write!(f, "it is a directory"),
-            Refusal::Service(doing, errno) => write!(f, "{doing} failed: {errno}"),
-            Refusal::Kernel(making, status) => write!(f, "the kernel refused {making}: {status:?}"),
-            Refusal::NotElf => write!(f, "it is not an ELF program"),
-            Refusal::Script(line) if line.is_empty() => write!(f, "it is a script without an interpreter, or its interpreters are scripts in a circle"),
-            Refusal::Script(interpreter) => write!(f, "it is a script; run its interpreter with it: {interpreter}"),
-            Refusal::Truncated(part) => write!(f, "the file is truncated: it ends before its {part}"),
-            Refusal::OtherClass => write!(f, "it is not a 64-bit little-endian ELF"),
-            Refusal::OtherMachine(number) => {
+            SpawnError::NotFound => write!(f, "there is no such program"),
+            SpawnError::NotExecutable => write!(f, "the file is not marked as executable (chmod +x)"),
+            SpawnError::Directory => write!(f, "it is a directory"),
+            SpawnError::Service(doing, errno) => write!(f, "{doing} failed: {errno}"),
+            SpawnError::Kernel(making, status) => write!(f, "the kernel refused {making}: {status:?}"),
+            SpawnError::NotElf => write!(f, "it is not an ELF program"),
+            SpawnError::Script(line) if line.is_empty() => write!(f, "it is a script without an interpreter, or its interpreters are scripts in a circle"),
+            SpawnError::Script(interpreter) => write!(f, "it is a script; run its interpreter with it: {interpreter}"),
+            SpawnError::Truncated(part) => write!(f, "the file is truncated: it ends before its {part}"),
+            SpawnError::OtherClass => write!(f, "it is not a 64-bit little-endian ELF"),
+            SpawnError::OtherMachine(number) => {
                 write!(f, "it is for another machine, number {number}{}; this one is x86-64 (62)", machine_name(*number))
             }
-            Refusal::OtherType(kind) => write!(f, "it is an ELF of type {kind}, not a program (2 or 3)"),
-            Refusal::Headers => write!(f, "its program headers are of an unknown kind, or too many"),
-            Refusal::Linker(linker, why) => write!(f, "it needs the dynamic linker {linker}, which cannot be loaded: {why}"),
-            Refusal::WildSegment(number) => write!(f, "its segment {number} has impossible addresses or sizes"),
-            Refusal::Overlap(number) => write!(f, "its segment {number} shares a page with an earlier one"),
-            Refusal::WildEntry => write!(f, "its first instruction is in none of its executable segments"),
-            Refusal::OtherVersion(version) => {
+            SpawnError::OtherType(kind) => write!(f, "it is an ELF of type {kind}, not a program (2 or 3)"),
+            SpawnError::Headers => write!(f, "its program headers are of an unknown kind, or too many"),
+            SpawnError::Linker(linker, why) => write!(f, "it needs the dynamic linker {linker}, which cannot be loaded: {why}"),
+            SpawnError::WildSegment(number) => write!(f, "its segment {number} has impossible addresses or sizes"),
+            SpawnError::Overlap(number) => write!(f, "its segment {number} shares a page with an earlier one"),
+            SpawnError::WildEntry => write!(f, "its first instruction is in none of its executable segments"),
+            SpawnError::OtherVersion(version) => {
                 write!(f, "it was built for version {version} of the interface; this system has {}", nacre_abi::VERSION)
             }
-            Refusal::TooLarge(needed, Some(left)) => {
+            SpawnError::TooLarge(needed, Some(left)) => {
                 write!(f, "it needs {} KiB of memory and the pool has {} KiB left", needed.div_ceil(1024), left / 1024)
             }
-            Refusal::TooLarge(needed, None) => {
+            SpawnError::TooLarge(needed, None) => {
                 write!(f, "it needs {} KiB of memory, more than the pool gives", needed.div_ceil(1024))
             }
-            Refusal::Library(why) => {
+            SpawnError::Library(why) => {
                 let path = core::str::from_utf8(FOREIGN_LIBRARY_PATH).unwrap_or("");
                 write!(f, "it is a Linux program, and the library for these, {path}, cannot be loaded: {why}")
             }
-            Refusal::Arguments => write!(f, "its arguments and environment are too long for its stack"),
+            SpawnError::Arguments => write!(f, "its arguments and environment are too long for its stack"),
         }
     }
 }

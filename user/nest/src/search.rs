@@ -2,7 +2,7 @@
 
 use crate::spawn::{self, Child, Ports, Program};
 use crate::supply::Supplier;
-use crate::{Refusal, Sizes};
+use crate::{SpawnError, Sizes};
 use alloc::string::String;
 use alloc::vec::Vec;
 use nacre_rt::Arguments;
@@ -61,31 +61,31 @@ fn interpreted(line: &str, path: &[u8], command: &[&[u8]]) -> Option<Vec<Vec<u8>
 
 /// Makes child `number` of `command`, as [`find`] does; of a script, a child that runs its
 /// interpreter.
-pub fn spawn<S: Supplier>(supplier: &mut S, command: &[&[u8]], number: u64, arguments: &Arguments, ports: Ports) -> Result<Child<S>, Refusal> {
+pub fn spawn<S: Supplier>(supplier: &mut S, command: &[&[u8]], number: u64, arguments: &Arguments, ports: Ports) -> Result<Child<S>, SpawnError> {
     let mut words: Vec<Vec<u8>> = command.iter().map(|word| word.to_vec()).collect();
     for _ in 0..MOST_SCRIPTS {
         let slices: Vec<&[u8]> = words.iter().map(|word| &word[..]).collect();
         let (path, line) = match find(supplier, &slices, number, arguments, ports) {
-            Err((path, Refusal::Script(line))) => (path, line),
+            Err((path, SpawnError::Script(line))) => (path, line),
             result => return result.map_err(|(_, refusal)| refusal),
         };
-        words = interpreted(&line, &path, &slices).ok_or(Refusal::Script(line))?;
+        words = interpreted(&line, &path, &slices).ok_or(SpawnError::Script(line))?;
     }
-    Err(Refusal::Script(String::new()))
+    Err(SpawnError::Script(String::new()))
 }
 
 /// Makes child `number` of the first file of the search path that there is; it has our own
 /// environment and current directory.
-fn find<S: Supplier>(supplier: &mut S, command: &[&[u8]], number: u64, arguments: &Arguments, ports: Ports) -> Result<Child<S>, (Vec<u8>, Refusal)> {
+fn find<S: Supplier>(supplier: &mut S, command: &[&[u8]], number: u64, arguments: &Arguments, ports: Ports) -> Result<Child<S>, (Vec<u8>, SpawnError)> {
     let environment: Vec<&[u8]> = arguments.environment().collect();
-    let mut refused = (Vec::new(), Refusal::NotFound);
+    let mut refused = (Vec::new(), SpawnError::NotFound);
     for path in candidates(command.first().unwrap_or(&&b""[..]), &environment) {
         let (path, directory) = (arguments.absolute(&path), arguments.directory());
         let program =
             Program { path: &path, arguments: command, environment: &environment, directory, random: random(arguments, number), sizes: Sizes::default() };
         match spawn::spawn(supplier, &program, ports) {
-            Err(Refusal::NotFound) => {}
-            Err(script @ Refusal::Script(_)) => return Err((path, script)),
+            Err(SpawnError::NotFound) => {}
+            Err(script @ SpawnError::Script(_)) => return Err((path, script)),
             Err(other) => refused = (path, other),
             Ok(child) => return Ok(child),
         }

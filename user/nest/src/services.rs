@@ -2,7 +2,7 @@
 
 use crate::data::show;
 use crate::places::Place;
-use crate::refusal::Refusal;
+use crate::refusal::SpawnError;
 use crate::supply;
 use nacre_abi::object::TargetType;
 use nacre_abi::state::ReferenceState;
@@ -67,10 +67,10 @@ impl Services {
     }
 
     /// Takes children's parts from where our own come from.
-    pub fn find() -> Result<Services, Refusal> {
+    pub fn find() -> Result<Services, SpawnError> {
         let find = |service, doing| match parent::find(Reference::PARENT, service) {
             Ok(reply) => Ok(reply.found),
-            Err(errno) => Err(Refusal::Service(doing, errno)),
+            Err(errno) => Err(SpawnError::Service(doing, errno)),
         };
         Ok(Services::new(find(SERVICE_FILES, "finding the files")?, find(SERVICE_OBJECTS, "finding memory")?))
     }
@@ -108,9 +108,9 @@ impl Services {
         Some(ChildPool { own, shared })
     }
 
-    fn too_large(&self, needed: u64) -> Refusal {
+    fn too_large(&self, needed: u64) -> SpawnError {
         let left = memory::status(self.memory()).ok().map(|reply| reply.limit.saturating_sub(reply.used));
-        Refusal::TooLarge(needed, left)
+        SpawnError::TooLarge(needed, left)
     }
 }
 
@@ -125,9 +125,9 @@ fn is_paged(pool: Reference) -> bool {
 
 /// Opens a program, by a path that starts at a directory. Nobody can write the file as long as the
 /// result lives.
-pub fn open(directory: Reference, path: &[u8]) -> Result<File, Refusal> {
+pub fn open(directory: Reference, path: &[u8]) -> Result<File, SpawnError> {
     let (port, _) = open_with_mode(directory, path)?;
-    let hold = execute(port.handle()).map_err(|errno| Refusal::Service("running it", errno))?;
+    let hold = execute(port.handle()).map_err(|errno| SpawnError::Service("running it", errno))?;
     Ok(File { _hold: hold, ..File::new(port)? })
 }
 
@@ -142,18 +142,18 @@ pub fn execute(file: Reference) -> Result<Option<OwnedReference>, Errno> {
 }
 
 /// Opens a program, and returns its mode, too.
-pub fn open_with_mode(directory: Reference, path: &[u8]) -> Result<(OwnedReference, u64), Refusal> {
+pub fn open_with_mode(directory: Reference, path: &[u8]) -> Result<(OwnedReference, u64), SpawnError> {
     let opened = directory::open(directory, O_RDONLY, 0, path).map_err(|errno| match errno {
-        Errno::ENOENT | Errno::ENOTDIR => Refusal::NotFound,
-        Errno::EACCES => Refusal::NotExecutable,
-        errno => Refusal::Service("opening it", errno),
+        Errno::ENOENT | Errno::ENOTDIR => SpawnError::NotFound,
+        Errno::EACCES => SpawnError::NotExecutable,
+        errno => SpawnError::Service("opening it", errno),
     })?;
     let kind = opened.mode & FILE_KINDS[0].mask;
     if kind == S_IFDIR {
-        return Err(Refusal::Directory);
+        return Err(SpawnError::Directory);
     }
     if opened.mode & MAY_EXECUTE == 0 {
-        return Err(Refusal::NotExecutable);
+        return Err(SpawnError::NotExecutable);
     }
     Ok((opened.file, opened.mode))
 }
@@ -166,14 +166,14 @@ impl supply::Supplier for Services {
         self.pageable_pool()
     }
 
-    fn open(&mut self, path: &[u8]) -> Result<File, Refusal> {
+    fn open(&mut self, path: &[u8]) -> Result<File, SpawnError> {
         open(self.files(), path)
     }
 
-    fn segment(&mut self, size: u64) -> Result<Segment, Refusal> {
+    fn segment(&mut self, size: u64) -> Result<Segment, SpawnError> {
         let taken = memory::segment_create(self.memory(), size, SEGMENT_OBJECTS).map_err(|errno| match errno {
             Errno::ENOMEM => self.too_large(size),
-            errno => Refusal::Service("taking memory", errno),
+            errno => SpawnError::Service("taking memory", errno),
         })?;
         if taken.size < size {
             return Err(self.too_large(size));
@@ -185,10 +185,10 @@ impl supply::Supplier for Services {
 
 impl Prepared {
     /// Memory for the process whose port this is.
-    pub fn new(port: Reference, size: u64) -> Result<Prepared, Refusal> {
-        let prepared = process::prepare(port, size).map_err(|errno| Refusal::Service("taking memory", errno))?;
+    pub fn new(port: Reference, size: u64) -> Result<Prepared, SpawnError> {
+        let prepared = process::prepare(port, size).map_err(|errno| SpawnError::Service("taking memory", errno))?;
         if prepared.size < size {
-            return Err(Refusal::TooLarge(size, None));
+            return Err(SpawnError::TooLarge(size, None));
         }
         let (mapping, place) = show(&prepared.region, size, Rights::ALL)?;
         Ok(Prepared { _mapping: mapping, region: prepared.region, place })
@@ -226,7 +226,7 @@ impl Drop for Segment {
 impl File {
     /// A file that can be mapped is asked for its region, which tells the size too; another is
     /// asked for its status.
-    pub fn new(port: OwnedReference) -> Result<File, Refusal> {
+    pub fn new(port: OwnedReference) -> Result<File, SpawnError> {
         if let Ok(map) = file::map(port.handle(), 0, u64::MAX) {
             let region = Some(map.region).filter(|region| is_whole(region.handle(), map.size));
             return Ok(File { port, size: map.size, region, _hold: None });
@@ -236,14 +236,14 @@ impl File {
     }
 
     /// Returns the status of the file.
-    pub fn status(&self) -> Result<Status, Refusal> {
+    pub fn status(&self) -> Result<Status, SpawnError> {
         status(self.port.handle())
     }
 }
 
-fn status(port: Reference) -> Result<Status, Refusal> {
+fn status(port: Reference) -> Result<Status, SpawnError> {
     let mut bytes = [0; Status::SIZE];
-    file::status(port, &mut bytes).map_err(|errno| Refusal::Service("asking for its size", errno))?;
+    file::status(port, &mut bytes).map_err(|errno| SpawnError::Service("asking for its size", errno))?;
     Ok(Status::from_bytes(&bytes).unwrap_or_default())
 }
 
@@ -265,12 +265,12 @@ impl supply::File for File {
         self.size
     }
 
-    fn read(&mut self, offset: u64, into: SpanMut<'_>) -> Result<(), Refusal> {
+    fn read(&mut self, offset: u64, into: SpanMut<'_>) -> Result<(), SpawnError> {
         let size = into.size();
         match file::read(self.port.handle(), offset, size as u64, into) {
             Ok(reply) if reply.data == size => Ok(()),
-            Ok(_) => Err(Refusal::Truncated("last byte, as its size says")),
-            Err(errno) => Err(Refusal::Service("reading it", errno)),
+            Ok(_) => Err(SpawnError::Truncated("last byte, as its size says")),
+            Err(errno) => Err(SpawnError::Service("reading it", errno)),
         }
     }
 

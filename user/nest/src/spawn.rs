@@ -7,7 +7,7 @@
 use crate::data::Data;
 use crate::elf::{self, Image};
 use crate::plan::{self, FOREIGN_STACK_END, From, Heritage, INHERITANCE, LINKER_BIAS, PROGRAM_BIAS, PROGRAM_END, PROGRAM_START, Plan, Sizes};
-use crate::refusal::Refusal;
+use crate::refusal::SpawnError;
 use crate::stack::{self, auxiliary};
 use crate::supply::{File, Loaded, Segment, Supplier, load};
 use alloc::boxed::Box;
@@ -70,8 +70,8 @@ pub struct Child<S: Supplier> {
 
 impl<S: Supplier> Child<S> {
     /// Lets it run.
-    pub fn start(&self) -> Result<(), Refusal> {
-        self.thread.start().map_err(|status| Refusal::Kernel("the start of its thread", status))
+    pub fn start(&self) -> Result<(), SpawnError> {
+        self.thread.start().map_err(|status| SpawnError::Kernel("the start of its thread", status))
     }
 
     /// Returns the space of the child.
@@ -111,7 +111,7 @@ impl<S: Supplier> Child<S> {
 }
 
 /// The program; if it is foreign, also the dynamic linker that it asks for.
-pub fn load_program<S: Supplier>(supplier: &mut S, path: &[u8]) -> Result<Vec<Loaded<S::File>>, Refusal> {
+pub fn load_program<S: Supplier>(supplier: &mut S, path: &[u8]) -> Result<Vec<Loaded<S::File>>, SpawnError> {
     let mut all = Vec::with_capacity(3);
     all.push(load(supplier, path, PROGRAM_START..PROGRAM_END, PROGRAM_BIAS)?);
     if all[0].image.native_version.is_some() {
@@ -119,13 +119,13 @@ pub fn load_program<S: Supplier>(supplier: &mut S, path: &[u8]) -> Result<Vec<Lo
     }
     if let Some(path) = all[0].image.interpreter.clone() {
         let linker = load(supplier, &path, PROGRAM_START..PROGRAM_END, LINKER_BIAS);
-        all.push(linker.map_err(|refusal| Refusal::Linker(String::from_utf8_lossy(&path).into_owned(), Box::new(refusal)))?);
+        all.push(linker.map_err(|refusal| SpawnError::Linker(String::from_utf8_lossy(&path).into_owned(), Box::new(refusal)))?);
     }
     Ok(all)
 }
 
 /// Loads what [`load_program`] does and, last, the library if the program is foreign.
-fn load_all<S: Supplier>(supplier: &mut S, path: &[u8]) -> Result<Vec<Loaded<S::File>>, Refusal> {
+fn load_all<S: Supplier>(supplier: &mut S, path: &[u8]) -> Result<Vec<Loaded<S::File>>, SpawnError> {
     let mut all = load_program(supplier, path)?;
     if all[0].image.native_version.is_none() {
         all.push(supplier.library()?);
@@ -133,11 +133,11 @@ fn load_all<S: Supplier>(supplier: &mut S, path: &[u8]) -> Result<Vec<Loaded<S::
     Ok(all)
 }
 
-fn kernel(making: &'static str) -> impl Fn(Status) -> Refusal {
-    move |status| Refusal::Kernel(making, status)
+fn kernel(making: &'static str) -> impl Fn(Status) -> SpawnError {
+    move |status| SpawnError::Kernel(making, status)
 }
 
-fn make_space<S: Supplier>(plan: &Plan, (segment, data): (&S::Segment, Option<&Data>), files: &[Loaded<S::File>], keeper: Reference) -> Result<Space, Refusal> {
+fn make_space<S: Supplier>(plan: &Plan, (segment, data): (&S::Segment, Option<&Data>), files: &[Loaded<S::File>], keeper: Reference) -> Result<Space, SpawnError> {
     let base = segment.window().start();
     let space = Space::create(base + plan.space, base + plan.pool, plan.pool_pages, keeper).map_err(kernel("its space"))?;
     for (number, window) in plan.windows.iter().enumerate() {
@@ -171,7 +171,7 @@ impl Views {
     }
 }
 
-fn copy_data<S: Supplier>(plan: &Plan, views: Views, files: &mut [Loaded<S::File>]) -> Result<(), Refusal> {
+fn copy_data<S: Supplier>(plan: &Plan, views: Views, files: &mut [Loaded<S::File>]) -> Result<(), SpawnError> {
     for copy in &plan.copies {
         for done in (0..copy.size).step_by(MAX_BYTES as usize) {
             let piece = part(views.of(copy.is_data), copy.to + done, (copy.size - done).min(MAX_BYTES));
@@ -252,7 +252,7 @@ fn write_stack<S: Supplier>(
     loaded: &[Loaded<S::File>],
     program: &Program<'_>,
     heritage: &Heritage<'_>,
-) -> Result<u64, Refusal> {
+) -> Result<u64, SpawnError> {
     part(views.segment, plan.inheritance, heritage.bytes.len() as u64).copy_from(heritage.bytes.into());
     // A fork's child has the table of its areas in the inheritance.
     let windows = plan.windows.iter().enumerate().take(if heritage.areas.is_empty() { plan.given } else { 0 });
@@ -295,19 +295,19 @@ fn make_thread(slot: u64, space: Space, entry: u64, stack: u64) -> Result<Thread
 }
 
 /// Makes a child from a program. It is stopped: [`Child::start`] lets it run.
-pub fn spawn<S: Supplier>(supplier: &mut S, program: &Program<'_>, ports: Ports) -> Result<Child<S>, Refusal> {
+pub fn spawn<S: Supplier>(supplier: &mut S, program: &Program<'_>, ports: Ports) -> Result<Child<S>, SpawnError> {
     spawn_heir(supplier, program, &Heritage::default(), ports)
 }
 
 /// Makes a child as [`spawn`] does, which takes over a heritage if it is foreign.
-pub fn spawn_heir<S: Supplier>(supplier: &mut S, program: &Program<'_>, heritage: &Heritage<'_>, ports: Ports) -> Result<Child<S>, Refusal> {
+pub fn spawn_heir<S: Supplier>(supplier: &mut S, program: &Program<'_>, heritage: &Heritage<'_>, ports: Ports) -> Result<Child<S>, SpawnError> {
     let loaded = load_all(supplier, program.path)?;
     make(supplier, loaded, program, heritage, ports)
 }
 
 /// Makes a child with the library of foreign calls and what it inherits, areas among that. It is
 /// stopped, and its areas of fresh memory are zeros.
-pub fn fork<S: Supplier>(supplier: &mut S, heritage: &Heritage<'_>, sizes: Sizes, ports: Ports) -> Result<Child<S>, Refusal> {
+pub fn fork<S: Supplier>(supplier: &mut S, heritage: &Heritage<'_>, sizes: Sizes, ports: Ports) -> Result<Child<S>, SpawnError> {
     let library = supplier.library()?;
     let program = Program { path: b"", arguments: &[], environment: &[], directory: b"", random: [0; 16], sizes };
     make(supplier, Vec::from([library]), &program, heritage, ports)
@@ -319,7 +319,7 @@ fn make<S: Supplier>(
     program: &Program<'_>,
     heritage: &Heritage<'_>,
     ports: Ports,
-) -> Result<Child<S>, Refusal> {
+) -> Result<Child<S>, SpawnError> {
     let images: Vec<(&Image, bool)> = loaded.iter().map(|one| (&one.image, one.file.region().is_some())).collect();
     let native = loaded[0].image.native_version.is_some();
     let pool = if native { None } else { supplier.data_pool() };

@@ -1,7 +1,7 @@
 //! Lays out what a program finds at its stack pointer, as Linux does: `argc`, `argv`, the
 //! environment, the auxiliary vector, then the strings that they point at.
 
-use crate::refusal::Refusal;
+use crate::refusal::SpawnError;
 use alloc::vec::Vec;
 use nacre_abi::environment::{AT_DIRECTORY, AT_WINDOWS};
 
@@ -79,10 +79,10 @@ fn size_of_all(texts: &[&[u8]]) -> usize {
 
 /// The bytes of a stack that ends at `high` (a multiple of 16), at most `limit` of them. The stack
 /// pointer is at the first.
-pub fn compose(high: u64, limit: usize, contents: &Contents<'_>) -> Result<Vec<u8>, Refusal> {
+pub fn compose(high: u64, limit: usize, contents: &Contents<'_>) -> Result<Vec<u8>, SpawnError> {
     let size = size_of_all(contents.arguments) + size_of_all(contents.environment) + contents.path.len() + contents.directory.len();
     if size + 16 * contents.auxiliary.len() + 40 * contents.windows.len() + 256 > limit {
-        return Err(Refusal::Arguments);
+        return Err(SpawnError::Arguments);
     }
     let mut strings = Strings::default();
     strings.bytes.extend(contents.windows.iter().flatten().flat_map(|word| word.to_le_bytes()));
@@ -189,7 +189,7 @@ mod tests {
     fn what_does_not_fit_is_refused() {
         let long = [b'x'; 1024];
         let contents = Contents { path: b"p", directory: b"", arguments: &[&long], environment: &[], random: [0; 16], auxiliary: &[], windows: &[] };
-        assert_eq!(compose(HIGH, 1024, &contents), Err(Refusal::Arguments));
+        assert_eq!(compose(HIGH, 1024, &contents), Err(SpawnError::Arguments));
         assert!(compose(HIGH, 2048, &contents).unwrap().len() <= 2048);
     }
 

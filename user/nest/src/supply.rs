@@ -4,7 +4,7 @@
 
 use crate::elf::{self, Image};
 use crate::plan::LIBRARY_RANGE;
-use crate::refusal::{self, Refusal};
+use crate::refusal::{self, SpawnError};
 use alloc::boxed::Box;
 use core::ops::Range;
 use nacre_sys::{Reference, Region, SpanMut, Window};
@@ -14,7 +14,7 @@ pub trait File {
     /// Returns the size of the file in bytes.
     fn size(&self) -> u64;
     /// Fills all of `into` (at most `MAX_BYTES`) from `offset` on.
-    fn read(&mut self, offset: u64, into: SpanMut<'_>) -> Result<(), Refusal>;
+    fn read(&mut self, offset: u64, into: SpanMut<'_>) -> Result<(), SpawnError>;
     /// A region of its contents, whole pages from its start on, that may be read and executed;
     /// `None` if it must be copied.
     fn region(&self) -> Option<Region>;
@@ -35,16 +35,16 @@ pub trait Supplier {
     /// Memory.
     type Segment: Segment;
     /// Opens the program at `path`; refuses what is no file or may not be executed.
-    fn open(&mut self, path: &[u8]) -> Result<Self::File, Refusal>;
+    fn open(&mut self, path: &[u8]) -> Result<Self::File, SpawnError>;
     /// Takes zeroed memory: `size` bytes, whole pages.
-    fn segment(&mut self, size: u64) -> Result<Self::Segment, Refusal>;
+    fn segment(&mut self, size: u64) -> Result<Self::Segment, SpawnError>;
     /// The pool for a foreign child's data segment, if it gives memory whose pages may go. `None`:
     /// the child has one segment.
     fn data_pool(&mut self) -> Option<Reference> {
         None
     }
     /// The library of foreign calls. Whoever makes one child after the other may keep it.
-    fn library(&mut self) -> Result<Loaded<Self::File>, Refusal>
+    fn library(&mut self) -> Result<Loaded<Self::File>, SpawnError>
     where
         Self: Sized,
     {
@@ -60,7 +60,7 @@ struct Head<'a, F> {
 }
 
 impl<'a, F: File> Head<'a, F> {
-    fn new(file: &'a mut F) -> Result<Head<'a, F>, Refusal> {
+    fn new(file: &'a mut F) -> Result<Head<'a, F>, SpawnError> {
         let mut bytes = [0; 1024];
         let size = file.size().min(1024) as usize;
         file.read(0, SpanMut::from(&mut bytes[..size]))?;
@@ -73,7 +73,7 @@ impl<F: File> elf::Source for Head<'_, F> {
         self.file.size()
     }
 
-    fn read(&mut self, offset: u64, into: &mut [u8]) -> Result<(), Refusal> {
+    fn read(&mut self, offset: u64, into: &mut [u8]) -> Result<(), SpawnError> {
         let end = offset + into.len() as u64;
         if end <= self.size as u64 {
             into.copy_from_slice(&self.bytes[offset as usize..end as usize]);
@@ -92,11 +92,11 @@ pub struct Loaded<F> {
 }
 
 /// Loads a file whose addresses lie in `range`, moved by `bias`.
-pub(crate) fn load<S: Supplier>(supplier: &mut S, path: &[u8], range: Range<u64>, bias: u64) -> Result<Loaded<S::File>, Refusal> {
+pub(crate) fn load<S: Supplier>(supplier: &mut S, path: &[u8], range: Range<u64>, bias: u64) -> Result<Loaded<S::File>, SpawnError> {
     let mut file = supplier.open(path)?;
     let mut image = elf::decode(&mut Head::new(&mut file)?, range, bias)?;
     match image.native_version {
-        Some(version) if version != nacre_abi::VERSION => return Err(Refusal::OtherVersion(version)),
+        Some(version) if version != nacre_abi::VERSION => return Err(SpawnError::OtherVersion(version)),
         // Programs of our own have been relocated when they were built.
         Some(_) => image.seal(),
         None => {}
@@ -105,8 +105,8 @@ pub(crate) fn load<S: Supplier>(supplier: &mut S, path: &[u8], range: Range<u64>
 }
 
 /// The library of foreign calls.
-pub fn load_library<S: Supplier>(supplier: &mut S) -> Result<Loaded<S::File>, Refusal> {
-    let mut library = load(supplier, refusal::FOREIGN_LIBRARY_PATH, LIBRARY_RANGE, 0).map_err(|refusal| Refusal::Library(Box::new(refusal)))?;
+pub fn load_library<S: Supplier>(supplier: &mut S) -> Result<Loaded<S::File>, SpawnError> {
+    let mut library = load(supplier, refusal::FOREIGN_LIBRARY_PATH, LIBRARY_RANGE, 0).map_err(|refusal| SpawnError::Library(Box::new(refusal)))?;
     library.image.seal();
     Ok(library)
 }

@@ -3,7 +3,7 @@
 //! and be waited for as any process, and its memory, its number and its end are the manager's
 //! affair; what the monitor does with its messages is not.
 
-use crate::refusal::Refusal;
+use crate::refusal::SpawnError;
 use crate::services::{File, Prepared, open};
 use crate::spawn::Child;
 use crate::supply::Supplier;
@@ -39,7 +39,7 @@ pub struct Maker<'a> {
 impl Ward {
     /// A new process; `None`: our parent makes none. From now on keys of the terminal, which are
     /// for the child as well, do not end us.
-    pub fn new() -> Result<Option<Ward>, Refusal> {
+    pub fn new() -> Result<Option<Ward>, SpawnError> {
         if parent::find(Reference::PARENT, SERVICE_PROCESS).is_err() {
             return Ok(None);
         }
@@ -51,7 +51,7 @@ impl Ward {
                 let _ = process::dispositions(Reference::PARENT, 1 << (HANG_UP - 1) | 1 << (INTERRUPT - 1) | 1 << (QUIT - 1), SA_NOCLDWAIT);
                 Ok(Some(Ward { pid: made.pid, port: made.port, has_begun: AtomicBool::new(false) }))
             }
-            Err(errno @ (Errno::EAGAIN | Errno::ENOMEM)) => Err(Refusal::Service("making a process", errno)),
+            Err(errno @ (Errno::EAGAIN | Errno::ENOMEM)) => Err(SpawnError::Service("making a process", errno)),
             Err(_) => Ok(None),
         }
     }
@@ -72,13 +72,13 @@ impl Ward {
     }
 
     /// Starts the process in `child`.
-    pub fn begin<S: Supplier>(&self, child: &Child<S>, name: &[u8]) -> Result<(), Refusal> {
-        let (space, thread) = references(child).map_err(|status| Refusal::Kernel("references to it", status))?;
+    pub fn begin<S: Supplier>(&self, child: &Child<S>, name: &[u8]) -> Result<(), SpawnError> {
+        let (space, thread) = references(child).map_err(|status| SpawnError::Kernel("references to it", status))?;
         // Only those who look at lists of processes miss it.
         let _ = process::name_set(self.port(), name);
         let begun = process::begin(self.port(), BEGIN_PROGRAM | BEGIN_INHERITS | BEGIN_SERVED, 0, child.visited(), space.handle(), thread.handle());
         self.has_begun.store(begun.is_ok(), Ordering::Relaxed);
-        begun.map(drop).map_err(|errno| Refusal::Service("starting it", errno))
+        begun.map(drop).map_err(|errno| SpawnError::Service("starting it", errno))
     }
 
     /// Waits for its end: the status, as that of `parent.exit`.
@@ -126,11 +126,11 @@ impl Supplier for Maker<'_> {
     type File = File;
     type Segment = Prepared;
 
-    fn open(&mut self, path: &[u8]) -> Result<File, Refusal> {
+    fn open(&mut self, path: &[u8]) -> Result<File, SpawnError> {
         open(self.files, path)
     }
 
-    fn segment(&mut self, size: u64) -> Result<Prepared, Refusal> {
+    fn segment(&mut self, size: u64) -> Result<Prepared, SpawnError> {
         Prepared::new(self.ward.port(), size)
     }
 

@@ -4,7 +4,7 @@
 use crate::abi::errno::ENODEV;
 use alloc::vec;
 use alloc::vec::Vec;
-use nacre_nest::{Refusal, supply};
+use nacre_nest::{SpawnError, supply};
 use nacre_nest::elf::Image;
 use nacre_nest::services::File;
 use nacre_sys::{OwnedReference, Region, SpanMut};
@@ -30,7 +30,7 @@ impl Library {
     }
 
     /// Keeps what was loaded of a file that can be mapped.
-    pub fn of(mut file: File, image: &Image) -> Result<Library, Refusal> {
+    pub fn of(mut file: File, image: &Image) -> Result<Library, SpawnError> {
         let copied = image.segments.iter().filter(|segment| !segment.can_share() && segment.file_size != 0);
         let (size, mut data) = (file.size(), Vec::new());
         for segment in copied {
@@ -38,7 +38,7 @@ impl Library {
             file.read(segment.offset, SpanMut::from(&mut bytes[..]))?;
             data.push((segment.offset, bytes));
         }
-        let region = file.into_region().ok_or(Refusal::Service("mapping it", ENODEV))?;
+        let region = file.into_region().ok_or(SpawnError::Service("mapping it", ENODEV))?;
         Ok(Library { region, size, image: image.clone(), data })
     }
 
@@ -58,9 +58,9 @@ impl Library {
     }
 
     /// Copies the kept bytes at `offset`.
-    pub fn read(&self, offset: u64, mut into: SpanMut<'_>) -> Result<(), Refusal> {
+    pub fn read(&self, offset: u64, mut into: SpanMut<'_>) -> Result<(), SpawnError> {
         let known = self.data.iter().find(|(start, bytes)| *start == offset && bytes.len() == into.size());
-        let (_, bytes) = known.ok_or(Refusal::Truncated("last byte, as its size says"))?;
+        let (_, bytes) = known.ok_or(SpawnError::Truncated("last byte, as its size says"))?;
         into.copy_from((&bytes[..]).into());
         Ok(())
     }

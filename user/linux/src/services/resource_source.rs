@@ -4,7 +4,7 @@
 use crate::abi::errno::{E2BIG, EACCES, ELIBBAD, ENOENT, ENOEXEC, ENOMEM, Errno};
 use crate::services::library_file::Library;
 use alloc::rc::Rc;
-use nacre_nest::{Loaded, Refusal, supply};
+use nacre_nest::{Loaded, SpawnError, supply};
 use nacre_nest::services::{File, Prepared, open_with_mode};
 use nacre_sys::{OwnedReference, Reference, Region, SpanMut};
 
@@ -32,7 +32,7 @@ pub struct Maker {
 pub type Owners = [Option<u32>; 2];
 
 /// Returns the user and group that a set-ID program runs as.
-fn owners(file: &File, mode: u64) -> Result<Owners, Refusal> {
+fn owners(file: &File, mode: u64) -> Result<Owners, SpawnError> {
     const SET_USER: u64 = 0o4000;
     const SET_GROUP: u64 = 0o2010;
     if mode & (SET_USER | 0o2000) == 0 {
@@ -69,7 +69,7 @@ impl supply::File for Source {
         }
     }
 
-    fn read(&mut self, offset: u64, into: SpanMut<'_>) -> Result<(), Refusal> {
+    fn read(&mut self, offset: u64, into: SpanMut<'_>) -> Result<(), SpawnError> {
         match self {
             Source::Opened(file) => file.read(offset, into),
             Source::Known(library) => library.read(offset, into),
@@ -88,7 +88,7 @@ impl supply::Supplier for Maker {
     type File = Source;
     type Segment = Prepared;
 
-    fn open(&mut self, path: &[u8]) -> Result<Source, Refusal> {
+    fn open(&mut self, path: &[u8]) -> Result<Source, SpawnError> {
         let (file, mode) = match self.opened.take() {
             Some((opened, mode)) => (File::new(opened)?, mode),
             None => {
@@ -100,13 +100,13 @@ impl supply::Supplier for Maker {
             // What is opened first is the program.
             (self.found, self.is_linker) = (owners(&file, mode)?, true);
             if self.found != self.owners {
-                return Err(Refusal::NotExecutable);
+                return Err(SpawnError::NotExecutable);
             }
         }
         Ok(Source::Opened(file))
     }
 
-    fn segment(&mut self, size: u64) -> Result<Prepared, Refusal> {
+    fn segment(&mut self, size: u64) -> Result<Prepared, SpawnError> {
         Prepared::new(self.port, size)
     }
 
@@ -115,7 +115,7 @@ impl supply::Supplier for Maker {
         if nacre_proto::landing::is_needed() { nacre_rt::memory::pool().ok() } else { None }
     }
 
-    fn library(&mut self) -> Result<Loaded<Source>, Refusal> {
+    fn library(&mut self) -> Result<Loaded<Source>, SpawnError> {
         if let Some(library) = &self.library {
             return Ok(Loaded { image: library.image().clone(), file: Source::Known(library.clone()) });
         }
@@ -131,18 +131,18 @@ impl supply::Supplier for Maker {
 }
 
 /// The error that Linux has for it.
-pub fn errno(refusal: &Refusal) -> Errno {
+pub fn errno(refusal: &SpawnError) -> Errno {
     match refusal {
-        Refusal::NotFound => ENOENT,
-        Refusal::NotExecutable | Refusal::Directory => EACCES,
-        Refusal::Service(_, errno) => *errno,
-        Refusal::Linker(_, why) => errno_of_linker(why),
-        Refusal::TooLarge(..) | Refusal::Kernel(..) => ENOMEM,
-        Refusal::Arguments => E2BIG,
+        SpawnError::NotFound => ENOENT,
+        SpawnError::NotExecutable | SpawnError::Directory => EACCES,
+        SpawnError::Service(_, errno) => *errno,
+        SpawnError::Linker(_, why) => errno_of_linker(why),
+        SpawnError::TooLarge(..) | SpawnError::Kernel(..) => ENOMEM,
+        SpawnError::Arguments => E2BIG,
         _ => ENOEXEC,
     }
 }
 
-fn errno_of_linker(why: &Refusal) -> Errno {
-    if *why == Refusal::NotElf { ELIBBAD } else { errno(why) }
+fn errno_of_linker(why: &SpawnError) -> Errno {
+    if *why == SpawnError::NotElf { ELIBBAD } else { errno(why) }
 }

@@ -5,7 +5,7 @@ use super::worker_buffers::WorkerBuffers;
 use super::relay::{Relay, Staff};
 use crate::spawn::{Child, Ports};
 use crate::supply::{Segment, Supplier};
-use crate::{ChildPool, Refusal, Services, Ward, search};
+use crate::{ChildPool, SpawnError, Services, Ward, search};
 use alloc::boxed::Box;
 use alloc::string::{String, ToString};
 use nacre_abi::rights::REFERENCE_USE;
@@ -68,7 +68,7 @@ pub fn show(text: &str) {
 
 /// A kernel's refusal as a sentence.
 fn kernel(making: &'static str) -> impl Fn(Status) -> String {
-    move |status| Refusal::Kernel(making, status).to_string()
+    move |status| SpawnError::Kernel(making, status).to_string()
 }
 
 fn hire(number: usize) -> bool {
@@ -106,9 +106,9 @@ fn worker(number: usize) {
 }
 
 /// Starts the child: the space that it lives in, if that is ours to keep.
-fn start(command: &[&[u8]], arguments: &Arguments, ports: Ports) -> Result<Option<Child<Services>>, Refusal> {
+fn start(command: &[&[u8]], arguments: &Arguments, ports: Ports) -> Result<Option<Child<Services>>, SpawnError> {
     let mut services = SERVICES.lock();
-    let services = services.as_mut().ok_or(Refusal::NotFound)?;
+    let services = services.as_mut().ok_or(SpawnError::NotFound)?;
     let ward = *WARD.lock();
     if let Some(ward) = ward {
         let data = services.pageable_pool();

@@ -27,7 +27,7 @@ use crate::state::memory::page_table_pool::Tables;
 use crate::state::memory::user_access::PATH_MAX;
 use alloc::vec::Vec;
 use nacre_abi::rights::REFERENCE_USE;
-use nacre_nest::{Heritage, Ports, Program, Refusal, Sizes};
+use nacre_nest::{Heritage, Ports, Program, SpawnError, Sizes};
 use nacre_nest::services::{execute, open_with_mode};
 use nacre_proto::flags::BEGIN_PROGRAM;
 use nacre_proto::process;
@@ -128,7 +128,7 @@ impl Command {
                 let directory = if self.path.starts_with(b"/") { files } else { self.directory };
                 open_with_mode(directory, &self.path).map_err(|refusal| match refusal {
                     // It may be the way to it that is not there.
-                    Refusal::NotFound => why_not_found(directory, &self.path),
+                    SpawnError::NotFound => why_not_found(directory, &self.path),
                     refusal => resource_source::errno(&refusal),
                 })?
             }
@@ -275,7 +275,7 @@ fn run(process: &mut Process, frame: &mut Frame, mut command: Command, called: [
                 legacy.data.owner = owner_as(process, owners);
                 continue;
             }
-            Err(Refusal::Script(line)) => {
+            Err(SpawnError::Script(line)) => {
                 let current = process.current_directory()?;
                 command = command.interpreted(line.as_bytes(), files, current)?;
             }
@@ -295,7 +295,7 @@ pub enum Outcome {
 }
 
 /// Makes an environment for the program, which takes the place of this one.
-fn replace(process: &mut Process, maker: &mut Maker, command: &Command, legacy: &mut Legacy) -> Result<Outcome, Refusal> {
+fn replace(process: &mut Process, maker: &mut Maker, command: &Command, legacy: &mut Legacy) -> Result<Outcome, SpawnError> {
     legacy.set_executing(command.hold.as_ref().map(OwnedReference::handle));
     let random = random(process)?;
     // Programs that inherit nothing of ours are told where they start.
@@ -308,14 +308,14 @@ fn replace(process: &mut Process, maker: &mut Maker, command: &Command, legacy: 
     let (arguments, environment) = (slices(&command.arguments), slices(&command.environment));
     let program = Program { path: &command.path, arguments: &arguments, environment: &environment, directory: &place, random, sizes };
     let child = nacre_nest::spawn_heir(maker, &program, &heritage, Ports { parent: Reference::PARENT, keeper: Reference::NONE })?;
-    let heir = PreparedEnvironment::of(&child).map_err(|error| Refusal::Service("references for the manager", error))?;
+    let heir = PreparedEnvironment::of(&child).map_err(|error| SpawnError::Service("references for the manager", error))?;
     become_it(process, heir, &legacy.data, &command.arguments)
 }
 
 /// Sixteen bytes that differ from program to program.
-fn random(process: &mut Process) -> Result<[u8; 16], Refusal> {
+fn random(process: &mut Process) -> Result<[u8; 16], SpawnError> {
     let mut random = [0; 16];
-    process.services.random(&mut random).map_err(|error| Refusal::Service("random bytes", error))?;
+    process.services.random(&mut random).map_err(|error| SpawnError::Service("random bytes", error))?;
     Ok(random)
 }
 

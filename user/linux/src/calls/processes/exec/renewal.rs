@@ -30,7 +30,7 @@ use core::ops::Range;
 use core::sync::atomic::Ordering;
 use nacre_abi::{PAGE_SIZE, Rights};
 use nacre_abi::message::MAX_BYTES;
-use nacre_nest::{Loaded, Refusal, stack};
+use nacre_nest::{Loaded, SpawnError, stack};
 use nacre_nest::elf::{self, Image};
 use nacre_nest::plan::{FOREIGN_STACK_END, MAX_FOREIGN_STACK};
 use nacre_nest::spawn::{arguments_limit, auxiliary_of};
@@ -57,7 +57,7 @@ struct Plan {
 }
 
 /// The process becomes the program, if it can here.
-pub fn renew(process: &mut Process, frame: &mut Frame, maker: &mut Maker, command: &Command, legacy: &mut Legacy) -> Result<Outcome, Refusal> {
+pub fn renew(process: &mut Process, frame: &mut Frame, maker: &mut Maker, command: &Command, legacy: &mut Legacy) -> Result<Outcome, SpawnError> {
     let loaded = nacre_nest::load_program(maker, &command.path)?;
     if loaded[0].image.native_version.is_some() {
         return Ok(Outcome::Elsewhere);
@@ -70,14 +70,14 @@ pub fn renew(process: &mut Process, frame: &mut Frame, maker: &mut Maker, comman
     Ok(Outcome::Done(Ok(0)))
 }
 
-fn plan(process: &mut Process, loaded: Vec<Loaded<Source>>, command: &Command, data: &Inheritance) -> Result<Plan, Refusal> {
+fn plan(process: &mut Process, loaded: Vec<Loaded<Source>>, command: &Command, data: &Inheritance) -> Result<Plan, SpawnError> {
     check(&loaded)?;
     let size = (STACK + command.size()).next_multiple_of(PAGE_SIZE).min(MAX_FOREIGN_STACK);
     let [user, effective, _, group, effective_group, _] = data.owner;
     let (arguments, environment) = (slices(&command.arguments), slices(&command.environment));
     // Not made of what the old program was given: the new one may have secrets from it.
     let mut random = [0; 16];
-    process.services.random(&mut random).map_err(|error| Refusal::Service("random bytes", error))?;
+    process.services.random(&mut random).map_err(|error| SpawnError::Service("random bytes", error))?;
     let contents = stack::Contents {
         path: &command.path,
         directory: b"",
@@ -94,12 +94,12 @@ fn plan(process: &mut Process, loaded: Vec<Loaded<Source>>, command: &Command, d
 }
 
 /// Checks that all parts of the images lie apart from each other and from the library.
-fn check(loaded: &[Loaded<Source>]) -> Result<(), Refusal> {
+fn check(loaded: &[Loaded<Source>]) -> Result<(), SpawnError> {
     let parts = loaded.iter().flat_map(|one| &one.image.segments).map(elf::Segment::pages);
     let mut all: Vec<Range<u64>> = parts.chain(OWN).collect();
     all.sort_by_key(|range| range.start);
     let overlap = all.array_windows().find(|[one, next]| one.end > next.start);
-    overlap.map_or(Ok(()), |[one, next]| Err(Refusal::TooLarge(one.end - next.start, None)))
+    overlap.map_or(Ok(()), |[one, next]| Err(SpawnError::TooLarge(one.end - next.start, None)))
 }
 
 /// Returns the ranges of the arguments' and the environment's strings, which follow each other from
