@@ -16,7 +16,7 @@ use nacre_abi::Status;
 use nacre_nest::command::{complain, lossy};
 use nacre_nest::host::Exception;
 use nacre_nest::interpose::text::{self, Half};
-use nacre_nest::interpose::{Arrival, Letter, Passage, Returned, Seen, Watch, report_exception, report_killed};
+use nacre_nest::interpose::{Arrival, InterposedRequest, Passage, Returned, Seen, Watch, report_exception, report_killed};
 use nacre_proto::describe::Operation;
 use nacre_proto::flags::{FILE_KINDS, O_PATH, O_RDONLY, O_WRONLY, S_IFCHR, S_IFDIR, S_IFIFO, S_IFREG, S_IFSOCK};
 use nacre_proto::reference::{Ref, Type};
@@ -121,7 +121,7 @@ impl Guardian {
     }
 
     /// The request as it came, if anybody wants to read it.
-    fn message(&self, letter: &Letter<'_, Tag>) -> String {
+    fn message(&self, letter: &InterposedRequest<'_, Tag>) -> String {
         let mut text = String::new();
         if self.audit.is_some() {
             let half = Half { label: letter.label, words: letter.words, bytes: &letter.bytes(), references: letter.names() };
@@ -131,7 +131,7 @@ impl Guardian {
     }
 
     /// Returns the permission that a request needs. The request then names what was judged.
-    fn case(&self, letter: &mut Letter<'_, Tag>) -> Result<Case, Errno> {
+    fn case(&self, letter: &mut InterposedRequest<'_, Tag>) -> Result<Case, Errno> {
         self.made.lock().correct(letter.label, &mut letter.words)?;
         let subject = letter.seen.tag.as_deref().ok_or(Errno::EACCES)?;
         let operation: &'static Operation = describe(letter.label).ok_or(Errno::EACCES)?;
@@ -147,7 +147,7 @@ impl Guardian {
     }
 
     /// A request of the child's: it may go on, or this is its answer.
-    fn ask(&self, letter: &mut Letter<'_, Tag>) -> Result<Asked, Errno> {
+    fn ask(&self, letter: &mut InterposedRequest<'_, Tag>) -> Result<Asked, Errno> {
         // An object that is no directory may be served by anybody, and its server may never answer.
         let is_directory = letter.seen.tag.as_deref().is_some_and(|subject| subject.kind == Kind::Directory);
         let is_name = is_directory && letter.label >> 16 == directory::NUMBER && self.policy.depends_on_paths();
@@ -312,7 +312,7 @@ impl Watch for Guardian {
         UNKNOWN
     }
 
-    fn request(&self, letter: &mut Letter<'_, Tag>) -> Result<Asked, Errno> {
+    fn request(&self, letter: &mut InterposedRequest<'_, Tag>) -> Result<Asked, Errno> {
         if letter.seen.outward {
             return Ok(Asked { label: letter.label, words: [0; 2], subject: Vec::new(), outward: true, is_strange: true, _names: None });
         }

@@ -8,7 +8,7 @@ use nacre_abi::Status;
 use nacre_abi::object::TargetType;
 use nacre_nest::host::Exception;
 use nacre_nest::interpose::text::Half;
-use nacre_nest::interpose::{Arrival, Letter, Passage, Returned, Seen, Watch, report_exception, report_killed};
+use nacre_nest::interpose::{Arrival, InterposedRequest, Passage, Returned, Seen, Watch, report_exception, report_killed};
 use nacre_proto::{Errno, parent, process};
 use nacre_sys::Reference;
 use nacre_sys::ipc::Received;
@@ -36,7 +36,7 @@ fn passage(arrival: Arrival, pid: u64) -> Passage<u64, Infallible> {
 }
 
 impl Tracer {
-    fn request_text(&self, letter: &Letter<'_, u64>) -> String {
+    fn request_text(&self, letter: &InterposedRequest<'_, u64>) -> String {
         if !self.record.wants_text() {
             return String::new();
         }
@@ -89,7 +89,7 @@ impl Watch for Tracer {
     }
 
     #[inline]
-    fn request(&self, letter: &mut Letter<'_, u64>) -> Result<Asked, Errno> {
+    fn request(&self, letter: &mut InterposedRequest<'_, u64>) -> Result<Asked, Errno> {
         let started = self.record.time();
         let text = self.request_text(letter);
         if letter.label == parent::exit::LABEL && letter.is_parent {

@@ -7,7 +7,7 @@ use core::sync::atomic::{AtomicU64, Ordering};
 use nacre_abi::Status;
 use nacre_abi::object::TargetType;
 use nacre_nest::host::{Exception, KILLED};
-use nacre_nest::interpose::{Arrival, Letter, Passage, Returned, Seen, Watch, report_exception, report_killed};
+use nacre_nest::interpose::{Arrival, InterposedRequest, Passage, Returned, Seen, Watch, report_exception, report_killed};
 use nacre_proto::flags::SERVICE_MEMORY;
 use nacre_proto::{Errno, directory, memory, parent, process, segment};
 use nacre_sys::Reference;
@@ -104,7 +104,7 @@ impl Watch for Fault {
         passage(arrival, false)
     }
 
-    fn request(&self, letter: &mut Letter<'_, bool>) -> Result<Asked, Errno> {
+    fn request(&self, letter: &mut InterposedRequest<'_, bool>) -> Result<Asked, Errno> {
         let ends = self.meet(letter.seen, letter.label)?;
         Ok(Asked { finds_pool: letter.is_parent && letter.label == parent::find::LABEL && letter.words[0] == SERVICE_MEMORY, ends })
     }

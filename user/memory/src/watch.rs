@@ -5,7 +5,7 @@ use alloc::string::String;
 use nacre_abi::Status;
 use nacre_abi::object::TargetType;
 use nacre_nest::host::Exception;
-use nacre_nest::interpose::{Arrival, Letter, Passage, Returned, Seen, Watch, report_exception, report_killed};
+use nacre_nest::interpose::{Arrival, InterposedRequest, Passage, Returned, Seen, Watch, report_exception, report_killed};
 use nacre_proto::Errno;
 use nacre_sys::ipc::Received;
 
@@ -36,7 +36,7 @@ impl Watch for Through {
         passage(arrival)
     }
 
-    fn request(&self, _: &mut Letter<'_, ()>) -> Result<(), Errno> {
+    fn request(&self, _: &mut InterposedRequest<'_, ()>) -> Result<(), Errno> {
         Ok(())
     }
 

@@ -30,7 +30,7 @@ use nacre_sys::ipc::Received;
 use nacre_sys::{FOREVER, Reference, Window};
 
 /// A request on its way: what a monitor may look at, and what it may change before it is sent on.
-pub struct Letter<'a, T> {
+pub struct InterposedRequest<'a, T> {
     /// Number of the worker that carries it.
     pub worker: usize,
     /// Facts about the proxy that the message came through.
@@ -51,9 +51,9 @@ pub struct Letter<'a, T> {
     crossing: Option<&'a ReferenceTranslation<T>>,
 }
 
-impl<'a, T> Letter<'a, T> {
-    fn new(desk: &WorkerBuffers, received: &Received, seen: &'a Seen<T>, crossing: Option<&'a ReferenceTranslation<T>>, original: Reference) -> Letter<'a, T> {
-        Letter {
+impl<'a, T> InterposedRequest<'a, T> {
+    fn new(desk: &WorkerBuffers, received: &Received, seen: &'a Seen<T>, crossing: Option<&'a ReferenceTranslation<T>>, original: Reference) -> InterposedRequest<'a, T> {
+        InterposedRequest {
             worker: desk.number,
             seen,
             original,
@@ -137,7 +137,7 @@ pub trait Watch: Sync + 'static {
     const ATTENUATES: bool;
 
     /// Returns true if a message that is words alone, with an answer of words alone, may go on
-    /// after [`Watch::words`] without a [`Letter`].
+    /// after [`Watch::words`] without a [`InterposedRequest`].
     fn lets_words_pass(&self) -> bool;
 
     /// Decides if such a message goes on.
@@ -168,7 +168,7 @@ pub trait Watch: Sync + 'static {
 
     /// A request is to be sent on: what is kept of it, or the error that it is answered with
     /// instead.
-    fn request(&self, letter: &mut Letter<'_, Self::Tag>) -> Result<Self::Asked, Errno>;
+    fn request(&self, letter: &mut InterposedRequest<'_, Self::Tag>) -> Result<Self::Asked, Errno>;
 
     /// Decides how a reference crosses with an answer. Where the monitor attenuates, it decides
     /// about ports that were declared alone.

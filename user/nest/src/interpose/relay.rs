@@ -13,7 +13,7 @@ use super::reference_translation::{ReferenceTranslation, Translator, Way, destro
 use super::worker_buffers::{Answer, WorkerBuffers, filled, room};
 use super::objects::Objects;
 use super::proxies::{Origin, Proxies, Seen, index_of};
-use super::{Letter, Returned, Watch};
+use super::{InterposedRequest, Returned, Watch};
 use crate::ChildPool;
 use crate::host::{Exception, keep_and_watch};
 use alloc::vec::Vec;
@@ -371,7 +371,7 @@ impl<W: Watch> Relay<W> {
             Err(errno) => return Ok(Answer::error(errno)),
         };
         let original = self.objects.original(index_of(received.word));
-        let mut letter = Letter::new(desk, received, seen, crossing.as_deref(), original);
+        let mut letter = InterposedRequest::new(desk, received, seen, crossing.as_deref(), original);
         let watched = self.watch.request(&mut letter);
         let (words, size, patience) = (letter.words, letter.size, letter.patience);
         let is_exit = received.label() == parent::exit::LABEL && index_of(received.word) == 0;
