@@ -16,7 +16,7 @@ use nacre_abi::Status;
 use nacre_nest::command::{complain, lossy};
 use nacre_nest::host::Exception;
 use nacre_nest::interpose::text::{self, Half};
-use nacre_nest::interpose::{Arrival, InterposedRequest, Passage, Returned, Seen, Watch, report_exception, report_killed};
+use nacre_nest::interpose::{Arrival, InterposedRequest, Passage, InterposedReply, Seen, Watch, report_exception, report_killed};
 use nacre_proto::describe::Operation;
 use nacre_proto::flags::{FILE_KINDS, O_PATH, O_RDONLY, O_WRONLY, S_IFCHR, S_IFDIR, S_IFIFO, S_IFREG, S_IFSOCK};
 use nacre_proto::reference::{Ref, Type};
@@ -329,7 +329,7 @@ impl Watch for Guardian {
         }
     }
 
-    fn answered(&self, _: usize, asked: Asked, returned: &Result<Returned<'_>, Status>) {
+    fn answered(&self, _: usize, asked: Asked, returned: &Result<InterposedReply<'_>, Status>) {
         if let Ok(returned) = returned {
             if !asked.outward && returned.label == 0 {
                 self.made.lock().note(asked.label, asked.words, &returned.words);

@@ -8,7 +8,7 @@ use nacre_abi::Status;
 use nacre_abi::object::TargetType;
 use nacre_nest::host::Exception;
 use nacre_nest::interpose::text::Half;
-use nacre_nest::interpose::{Arrival, InterposedRequest, Passage, Returned, Seen, Watch, report_exception, report_killed};
+use nacre_nest::interpose::{Arrival, InterposedRequest, Passage, InterposedReply, Seen, Watch, report_exception, report_killed};
 use nacre_proto::{Errno, parent, process};
 use nacre_sys::Reference;
 use nacre_sys::ipc::Received;
@@ -44,7 +44,7 @@ impl Tracer {
         self.record.request(letter.seen.outward, letter.seen.number, &half)
     }
 
-    fn reply_text(&self, label: u32, returned: &Result<Returned<'_>, Status>) -> String {
+    fn reply_text(&self, label: u32, returned: &Result<InterposedReply<'_>, Status>) -> String {
         match returned {
             _ if !self.record.wants_text() => String::new(),
             Ok(returned) => {
@@ -104,7 +104,7 @@ impl Watch for Tracer {
     }
 
     #[inline]
-    fn answered(&self, worker: usize, asked: Asked, returned: &Result<Returned<'_>, Status>) {
+    fn answered(&self, worker: usize, asked: Asked, returned: &Result<InterposedReply<'_>, Status>) {
         let failed = returned.as_ref().map_or(true, |returned| returned.label != 0);
         let answer = self.reply_text(asked.label, returned);
         let ended = self.record.time();

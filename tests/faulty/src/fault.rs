@@ -7,7 +7,7 @@ use core::sync::atomic::{AtomicU64, Ordering};
 use nacre_abi::Status;
 use nacre_abi::object::TargetType;
 use nacre_nest::host::{Exception, KILLED};
-use nacre_nest::interpose::{Arrival, InterposedRequest, Passage, Returned, Seen, Watch, report_exception, report_killed};
+use nacre_nest::interpose::{Arrival, InterposedRequest, Passage, InterposedReply, Seen, Watch, report_exception, report_killed};
 use nacre_proto::flags::SERVICE_MEMORY;
 use nacre_proto::{Errno, directory, memory, parent, process, segment};
 use nacre_sys::Reference;
@@ -113,7 +113,7 @@ impl Watch for Fault {
         passage(arrival, asked.finds_pool)
     }
 
-    fn answered(&self, _: usize, asked: Asked, _: &Result<Returned<'_>, Status>) {
+    fn answered(&self, _: usize, asked: Asked, _: &Result<InterposedReply<'_>, Status>) {
         if asked.ends {
             self.kill();
         }

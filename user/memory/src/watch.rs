@@ -5,7 +5,7 @@ use alloc::string::String;
 use nacre_abi::Status;
 use nacre_abi::object::TargetType;
 use nacre_nest::host::Exception;
-use nacre_nest::interpose::{Arrival, InterposedRequest, Passage, Returned, Seen, Watch, report_exception, report_killed};
+use nacre_nest::interpose::{Arrival, InterposedRequest, Passage, InterposedReply, Seen, Watch, report_exception, report_killed};
 use nacre_proto::Errno;
 use nacre_sys::ipc::Received;
 
@@ -44,7 +44,7 @@ impl Watch for Through {
         passage(arrival)
     }
 
-    fn answered(&self, _: usize, _: (), _: &Result<Returned<'_>, Status>) {}
+    fn answered(&self, _: usize, _: (), _: &Result<InterposedReply<'_>, Status>) {}
 
     fn exception(&self, _: usize, exception: &Exception) -> u64 {
         report_exception(&self.name, exception);

@@ -99,7 +99,7 @@ impl<'a, T> InterposedRequest<'a, T> {
 }
 
 /// Answer to a message that was sent on.
-pub struct Returned<'a> {
+pub struct InterposedReply<'a> {
     /// The errno.
     pub label: u32,
     /// The words.
@@ -110,10 +110,10 @@ pub struct Returned<'a> {
     buffer: Window,
 }
 
-impl<'a> Returned<'a> {
-    fn new<T>(desk: &WorkerBuffers, answer: &'a Answer<T>) -> Returned<'a> {
+impl<'a> InterposedReply<'a> {
+    fn new<T>(desk: &WorkerBuffers, answer: &'a Answer<T>) -> InterposedReply<'a> {
         let names = answer.crossing.as_deref().map_or(&[][..], ReferenceTranslation::names);
-        Returned { label: answer.label, words: answer.words, names, size: answer.size, buffer: desk.reply }
+        InterposedReply { label: answer.label, words: answer.words, names, size: answer.size, buffer: desk.reply }
     }
 
     /// A copy of the bytes.
@@ -175,7 +175,7 @@ pub trait Watch: Sync + 'static {
     fn returned(&self, asked: &mut Self::Asked, reply: &Received, arrival: Arrival) -> Passage<Self::Tag, Self::Proof>;
 
     /// Takes note that a request has been answered, or could not be.
-    fn answered(&self, worker: usize, asked: Self::Asked, returned: &Result<Returned<'_>, Status>);
+    fn answered(&self, worker: usize, asked: Self::Asked, returned: &Result<InterposedReply<'_>, Status>);
 
     /// The proxy was notified with these bits: whether what it stands for is to be, too.
     fn notified(&self, _worker: usize, _seen: &Seen<Self::Tag>, _bits: u64) -> bool {

@@ -13,7 +13,7 @@ use super::reference_translation::{ReferenceTranslation, Translator, Way, destro
 use super::worker_buffers::{Answer, WorkerBuffers, filled, room};
 use super::objects::Objects;
 use super::proxies::{Origin, Proxies, Seen, index_of};
-use super::{InterposedRequest, Returned, Watch};
+use super::{InterposedRequest, InterposedReply, Watch};
 use crate::ChildPool;
 use crate::host::{Exception, keep_and_watch};
 use alloc::vec::Vec;
@@ -396,7 +396,7 @@ impl<W: Watch> Relay<W> {
                 let service = (received.label() == parent::find::LABEL).then_some(words[0]);
                 let way = Way { outward: seen.outward, is_reply: true, asked: asked_at, service, is_keeper: false };
                 let answer = result.map(|reply| self.take_answer(desk, &reply, (way, declared), &mut asked));
-                let returned = answer.as_ref().map(|answer| Returned::new(desk, answer)).map_err(|status| *status);
+                let returned = answer.as_ref().map(|answer| InterposedReply::new(desk, answer)).map_err(|status| *status);
                 self.watch.answered(desk.number, asked, &returned);
                 answer
             }
