@@ -16,7 +16,7 @@ use nacre_abi::Status;
 use nacre_nest::command::{complain, lossy};
 use nacre_nest::host::Exception;
 use nacre_nest::interpose::text::{self, Half};
-use nacre_nest::interpose::{Arrival, InterposedRequest, Passage, InterposedReply, Seen, Watch, report_exception, report_killed};
+use nacre_nest::interpose::{Arrival, InterposedRequest, ReferenceRule, InterposedReply, Seen, Watch, report_exception, report_killed};
 use nacre_proto::describe::Operation;
 use nacre_proto::flags::{FILE_KINDS, O_PATH, O_RDONLY, O_WRONLY, S_IFCHR, S_IFDIR, S_IFIFO, S_IFREG, S_IFSOCK};
 use nacre_proto::reference::{Ref, Type};
@@ -70,7 +70,7 @@ struct Verdict {
 }
 
 /// Tag of a port of which nothing is known: no request may be sent to it.
-const UNKNOWN: Passage<Tag, Proof> = Passage::Proxy(None);
+const UNKNOWN: ReferenceRule<Tag, Proof> = ReferenceRule::Proxy(None);
 
 fn call_name(label: u32) -> String {
     let mut name = String::new();
@@ -181,24 +181,24 @@ impl Guardian {
 
     /// Hands out a port of this type as it is, if all that can be asked there is allowed; else one
     /// that is guarded.
-    fn pass(&self, asked: &Asked, (of, name, kind): (Type, &[u8], Kind), cannot: impl Fn(u32) -> bool) -> Passage<Tag, Proof> {
+    fn pass(&self, asked: &Asked, (of, name, kind): (Type, &[u8], Kind), cannot: impl Fn(u32) -> bool) -> ReferenceRule<Tag, Proof> {
         let Some(proof) = closure::prove(&self.policy, of, name, cannot) else {
             let is_strange = asked.is_strange || ![parent::NUMBER, directory::NUMBER].contains(&(asked.label >> 16));
-            return Passage::Proxy(Some(Arc::new(Subject { name: name.to_vec(), kind, is_strange })));
+            return ReferenceRule::Proxy(Some(Arc::new(Subject { name: name.to_vec(), kind, is_strange })));
         };
         if self.audit.is_some() {
             let verdict = Verdict { decision: self.policy.decide(asked.label, &asked.subject), needs: None };
             self.note("", asked.label, &asked.subject, &verdict, true);
         }
-        Passage::Open(proof)
+        ReferenceRule::Open(proof)
     }
 
     /// A port of this type, of which all operations can be asked.
-    fn pass_all(&self, asked: &Asked, of: Type, name: &[u8]) -> Passage<Tag, Proof> {
+    fn pass_all(&self, asked: &Asked, of: Type, name: &[u8]) -> ReferenceRule<Tag, Proof> {
         self.pass(asked, (of, name, Kind::Plain), |_| false)
     }
 
-    fn service(&self, asked: &Asked) -> Passage<Tag, Proof> {
+    fn service(&self, asked: &Asked) -> ReferenceRule<Tag, Proof> {
         match &asked.subject[..] {
             b"files" => self.pass(asked, (Type::Directory, b"/", Kind::Directory), |_| false),
             b"memory" | b"objects" => self.pass_all(asked, Type::Pool, MEMORY),
@@ -211,7 +211,7 @@ impl Guardian {
 
     /// A file that was opened. What it was not opened for cannot be asked there, whatever is
     /// allowed.
-    fn opened(&self, asked: &Asked, mode: u64) -> Passage<Tag, Proof> {
+    fn opened(&self, asked: &Asked, mode: u64) -> ReferenceRule<Tag, Proof> {
         let kind = mode & FILE_KINDS[0].mask;
         if kind == S_IFDIR {
             return self.pass(asked, (Type::Directory, &asked.subject, Kind::Directory), |_| false);
@@ -227,7 +227,7 @@ impl Guardian {
 
     /// An object that somebody left at its giver. It is what its own status says, whatever its
     /// operation usually brings.
-    fn found(&self, asked: &Asked, of: Type, reference: Reference) -> Passage<Tag, Proof> {
+    fn found(&self, asked: &Asked, of: Type, reference: Reference) -> ReferenceRule<Tag, Proof> {
         let is_stream = asked.label == parent::stream::LABEL;
         let mut server = Peer::new(reference, asked.is_strange || !is_stream);
         let Ok(kind) = server.kind() else { return UNKNOWN };
@@ -247,7 +247,7 @@ impl Guardian {
     }
 
     /// An object that the asked server made.
-    fn made(&self, asked: &Asked, of: Type, reply: &Received) -> Passage<Tag, Proof> {
+    fn made(&self, asked: &Asked, of: Type, reply: &Received) -> ReferenceRule<Tag, Proof> {
         match of {
             Type::Opened => self.opened(asked, reply.words[0]),
             Type::Directory => self.pass(asked, (of, &asked.subject, Kind::Directory), |_| false),
@@ -257,8 +257,8 @@ impl Guardian {
             Type::Keyed | Type::End | Type::Queue => self.pass_all(asked, of, CHANNELS),
             Type::Process => self.pass(asked, (of, PARENT, Kind::Parent), |_| false),
             // Their originals go to their servers alone, which look at them.
-            Type::Watcher | Type::Owner => Passage::Proxy(tag(&asked.subject, Kind::Plain)),
-            Type::Port => Passage::Proxy(tag(b"terminal", Kind::Notified)),
+            Type::Watcher | Type::Owner => ReferenceRule::Proxy(tag(&asked.subject, Kind::Plain)),
+            Type::Port => ReferenceRule::Proxy(tag(b"terminal", Kind::Notified)),
             _ => UNKNOWN,
         }
     }
@@ -308,7 +308,7 @@ impl Watch for Guardian {
         made.has_domain = !self.policy.reaches_other_processes() && process::domain(port).is_ok();
     }
 
-    fn sent(&self, _: &Seen<Tag>, _: Arrival) -> Passage<Tag, Proof> {
+    fn sent(&self, _: &Seen<Tag>, _: Arrival) -> ReferenceRule<Tag, Proof> {
         UNKNOWN
     }
 
@@ -319,13 +319,13 @@ impl Watch for Guardian {
         self.ask(letter)
     }
 
-    fn returned(&self, asked: &mut Asked, reply: &Received, arrival: Arrival) -> Passage<Tag, Proof> {
+    fn returned(&self, asked: &mut Asked, reply: &Received, arrival: Arrival) -> ReferenceRule<Tag, Proof> {
         match arrival.declared {
             _ if asked.outward => UNKNOWN,
             Some(Ref::Found(Type::Service)) => self.service(asked),
             Some(Ref::Found(of)) => self.found(asked, of, arrival.reference),
             Some(Ref::Own(of)) => self.made(asked, of, reply),
-            _ => Passage::Refused,
+            _ => ReferenceRule::Refused,
         }
     }
 

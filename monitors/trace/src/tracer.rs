@@ -8,7 +8,7 @@ use nacre_abi::Status;
 use nacre_abi::object::TargetType;
 use nacre_nest::host::Exception;
 use nacre_nest::interpose::text::Half;
-use nacre_nest::interpose::{Arrival, InterposedRequest, Passage, InterposedReply, Seen, Watch, report_exception, report_killed};
+use nacre_nest::interpose::{Arrival, InterposedRequest, ReferenceRule, InterposedReply, Seen, Watch, report_exception, report_killed};
 use nacre_proto::{Errno, parent, process};
 use nacre_sys::Reference;
 use nacre_sys::ipc::Received;
@@ -31,8 +31,8 @@ pub struct Asked {
 }
 
 /// Every port has a proxy, tagged with the process that it belongs to; nothing else can have one.
-fn passage(arrival: Arrival, pid: u64) -> Passage<u64, Infallible> {
-    if arrival.kind == TargetType::Port as u64 { Passage::Proxy(pid) } else { Passage::Plain }
+fn passage(arrival: Arrival, pid: u64) -> ReferenceRule<u64, Infallible> {
+    if arrival.kind == TargetType::Port as u64 { ReferenceRule::Proxy(pid) } else { ReferenceRule::Plain }
 }
 
 impl Tracer {
@@ -84,7 +84,7 @@ impl Watch for Tracer {
         self.record.begin(pid);
     }
 
-    fn sent(&self, seen: &Seen<u64>, arrival: Arrival) -> Passage<u64, Infallible> {
+    fn sent(&self, seen: &Seen<u64>, arrival: Arrival) -> ReferenceRule<u64, Infallible> {
         passage(arrival, seen.tag)
     }
 
@@ -98,7 +98,7 @@ impl Watch for Tracer {
         Ok(Asked { label: letter.label, pid: letter.seen.tag, started, text })
     }
 
-    fn returned(&self, asked: &mut Asked, reply: &Received, arrival: Arrival) -> Passage<u64, Infallible> {
+    fn returned(&self, asked: &mut Asked, reply: &Received, arrival: Arrival) -> ReferenceRule<u64, Infallible> {
         // The port of a new process is that process's parent.
         passage(arrival, if asked.label == process::create::LABEL { reply.words[0] } else { asked.pid })
     }

@@ -7,7 +7,7 @@ use core::sync::atomic::{AtomicU64, Ordering};
 use nacre_abi::Status;
 use nacre_abi::object::TargetType;
 use nacre_nest::host::{Exception, KILLED};
-use nacre_nest::interpose::{Arrival, InterposedRequest, Passage, InterposedReply, Seen, Watch, report_exception, report_killed};
+use nacre_nest::interpose::{Arrival, InterposedRequest, ReferenceRule, InterposedReply, Seen, Watch, report_exception, report_killed};
 use nacre_proto::flags::SERVICE_MEMORY;
 use nacre_proto::{Errno, directory, memory, parent, process, segment};
 use nacre_sys::Reference;
@@ -81,8 +81,8 @@ impl Fault {
     }
 }
 
-fn passage(arrival: Arrival, is_pool: bool) -> Passage<bool, Infallible> {
-    if arrival.kind == TargetType::Port as u64 { Passage::Proxy(is_pool) } else { Passage::Plain }
+fn passage(arrival: Arrival, is_pool: bool) -> ReferenceRule<bool, Infallible> {
+    if arrival.kind == TargetType::Port as u64 { ReferenceRule::Proxy(is_pool) } else { ReferenceRule::Plain }
 }
 
 impl Watch for Fault {
@@ -100,7 +100,7 @@ impl Watch for Fault {
         self.pid.store(pid, Ordering::Relaxed);
     }
 
-    fn sent(&self, _: &Seen<bool>, arrival: Arrival) -> Passage<bool, Infallible> {
+    fn sent(&self, _: &Seen<bool>, arrival: Arrival) -> ReferenceRule<bool, Infallible> {
         passage(arrival, false)
     }
 
@@ -109,7 +109,7 @@ impl Watch for Fault {
         Ok(Asked { finds_pool: letter.is_parent && letter.label == parent::find::LABEL && letter.words[0] == SERVICE_MEMORY, ends })
     }
 
-    fn returned(&self, asked: &mut Asked, _: &Received, arrival: Arrival) -> Passage<bool, Infallible> {
+    fn returned(&self, asked: &mut Asked, _: &Received, arrival: Arrival) -> ReferenceRule<bool, Infallible> {
         passage(arrival, asked.finds_pool)
     }
 

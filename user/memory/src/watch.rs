@@ -5,7 +5,7 @@ use alloc::string::String;
 use nacre_abi::Status;
 use nacre_abi::object::TargetType;
 use nacre_nest::host::Exception;
-use nacre_nest::interpose::{Arrival, InterposedRequest, Passage, InterposedReply, Seen, Watch, report_exception, report_killed};
+use nacre_nest::interpose::{Arrival, InterposedRequest, ReferenceRule, InterposedReply, Seen, Watch, report_exception, report_killed};
 use nacre_proto::Errno;
 use nacre_sys::ipc::Received;
 
@@ -18,8 +18,8 @@ pub struct Through {
 }
 
 /// Lets ports pass as they are, because no request at them is denied.
-fn passage(arrival: Arrival) -> Passage<(), ()> {
-    if arrival.kind == TargetType::Port as u64 { Passage::Open(()) } else { Passage::Plain }
+fn passage(arrival: Arrival) -> ReferenceRule<(), ()> {
+    if arrival.kind == TargetType::Port as u64 { ReferenceRule::Open(()) } else { ReferenceRule::Plain }
 }
 
 impl Watch for Through {
@@ -32,7 +32,7 @@ impl Watch for Through {
         true
     }
 
-    fn sent(&self, _: &Seen<()>, arrival: Arrival) -> Passage<(), ()> {
+    fn sent(&self, _: &Seen<()>, arrival: Arrival) -> ReferenceRule<(), ()> {
         passage(arrival)
     }
 
@@ -40,7 +40,7 @@ impl Watch for Through {
         Ok(())
     }
 
-    fn returned(&self, _: &mut (), _: &Received, arrival: Arrival) -> Passage<(), ()> {
+    fn returned(&self, _: &mut (), _: &Received, arrival: Arrival) -> ReferenceRule<(), ()> {
         passage(arrival)
     }
 

@@ -15,7 +15,7 @@ pub mod relay;
 pub mod stage;
 pub mod text;
 
-pub use reference_translation::{Arrival, Name, Passage};
+pub use reference_translation::{Arrival, Name, ReferenceRule};
 pub use proxies::Seen;
 pub use stage::run;
 
@@ -164,7 +164,7 @@ pub trait Watch: Sync + 'static {
 
     /// Decides how a reference crosses with a request. Where the monitor attenuates, it decides
     /// about ports that were declared alone.
-    fn sent(&self, seen: &Seen<Self::Tag>, arrival: Arrival) -> Passage<Self::Tag, Self::Proof>;
+    fn sent(&self, seen: &Seen<Self::Tag>, arrival: Arrival) -> ReferenceRule<Self::Tag, Self::Proof>;
 
     /// A request is to be sent on: what is kept of it, or the error that it is answered with
     /// instead.
@@ -172,7 +172,7 @@ pub trait Watch: Sync + 'static {
 
     /// Decides how a reference crosses with an answer. Where the monitor attenuates, it decides
     /// about ports that were declared alone.
-    fn returned(&self, asked: &mut Self::Asked, reply: &Received, arrival: Arrival) -> Passage<Self::Tag, Self::Proof>;
+    fn returned(&self, asked: &mut Self::Asked, reply: &Received, arrival: Arrival) -> ReferenceRule<Self::Tag, Self::Proof>;
 
     /// Takes note that a request has been answered, or could not be.
     fn answered(&self, worker: usize, asked: Self::Asked, returned: &Result<InterposedReply<'_>, Status>);

@@ -36,7 +36,7 @@ pub enum Name {
 /// Way in which a reference crosses that leads to no proxy of this monitor. A port crosses as it is
 /// by a `P` alone, the monitor's proof that nothing which can be asked there is denied.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Passage<T, P> {
+pub enum ReferenceRule<T, P> {
     /// As it is, since it is no port.
     Plain,
     /// A port as it is: the receiver talks past us.
@@ -195,7 +195,7 @@ impl<T: Clone + Default> Translator<'_, T> {
         slots: &[Reference],
         way: Way,
         declared: impl Fn(usize) -> Option<Ref>,
-        passage: impl FnMut(Arrival) -> Passage<T, P>,
+        passage: impl FnMut(Arrival) -> ReferenceRule<T, P>,
     ) -> Result<Option<Box<ReferenceTranslation<T>>>, Errno> {
         if slots.is_empty() { Ok(None) } else { self.translate_some(slots, way, declared, passage).map(Some) }
     }
@@ -206,7 +206,7 @@ impl<T: Clone + Default> Translator<'_, T> {
         slots: &[Reference],
         way: Way,
         declared: impl Fn(usize) -> Option<Ref>,
-        mut passage: impl FnMut(Arrival) -> Passage<T, P>,
+        mut passage: impl FnMut(Arrival) -> ReferenceRule<T, P>,
     ) -> Result<Box<ReferenceTranslation<T>>, Errno> {
         let mut crossing = Box::new(ReferenceTranslation::new());
         for (done, slot) in slots.iter().enumerate() {
@@ -224,7 +224,7 @@ impl<T: Clone + Default> Translator<'_, T> {
         crossing: &mut ReferenceTranslation<T>,
         way: Way,
         (number, slot, declared): (usize, Reference, Option<Ref>),
-        passage: impl FnOnce(Arrival) -> Passage<T, P>,
+        passage: impl FnOnce(Arrival) -> ReferenceRule<T, P>,
     ) -> Result<(), Errno> {
         if let Some(index) = self.objects.index_of(slot) {
             return self.add_proxy(crossing, way, (index, slot, declared));
@@ -246,14 +246,14 @@ impl<T: Clone + Default> Translator<'_, T> {
             _ => {}
         }
         match passage(Arrival { number, kind: state.target, declared, reference: slot }) {
-            Passage::Proxy(tag) if is_port => {
+            ReferenceRule::Proxy(tag) if is_port => {
                 let (taken, handle) = self.make((slot, state.rights), way.outward, way.origin(declared), tag.clone())?;
                 crossing.push(handle, (Name::Proxy(taken.number), Some(tag)), After::Withdraw(taken.index));
             }
-            Passage::Open(_) => crossing.push(slot, (Name::Kind(state.target), None), After::Destroy(slot)),
-            Passage::Plain if !is_port => crossing.push(slot, (Name::Kind(state.target), None), After::Destroy(slot)),
+            ReferenceRule::Open(_) => crossing.push(slot, (Name::Kind(state.target), None), After::Destroy(slot)),
+            ReferenceRule::Plain if !is_port => crossing.push(slot, (Name::Kind(state.target), None), After::Destroy(slot)),
             // Only ports can have proxies.
-            Passage::Proxy(_) | Passage::Plain | Passage::Refused => return Err(Errno::EACCES),
+            ReferenceRule::Proxy(_) | ReferenceRule::Plain | ReferenceRule::Refused => return Err(Errno::EACCES),
         }
         Ok(())
     }
