@@ -16,7 +16,7 @@ use nacre_abi::Status;
 use nacre_nest::command::{complain, lossy};
 use nacre_nest::host::Exception;
 use nacre_nest::interpose::text::{self, Half};
-use nacre_nest::interpose::{Arrival, InterposedRequest, ReferenceRule, InterposedReply, Seen, Watch, report_exception, report_killed};
+use nacre_nest::interpose::{Arrival, InterposedRequest, ReferenceRule, InterposedReply, ProxyInfo, Watch, report_exception, report_killed};
 use nacre_proto::describe::Operation;
 use nacre_proto::flags::{FILE_KINDS, O_PATH, O_RDONLY, O_WRONLY, S_IFCHR, S_IFDIR, S_IFIFO, S_IFREG, S_IFSOCK};
 use nacre_proto::reference::{Ref, Type};
@@ -275,7 +275,7 @@ impl Watch for Guardian {
         self.audit.is_none()
     }
 
-    fn words(&self, seen: &Seen<Tag>, label: u32, words: &[u64; 6]) -> Result<(), Errno> {
+    fn words(&self, seen: &ProxyInfo<Tag>, label: u32, words: &[u64; 6]) -> Result<(), Errno> {
         let subject = match &seen.tag {
             _ if seen.outward => return Ok(()),
             Some(subject) => subject,
@@ -308,7 +308,7 @@ impl Watch for Guardian {
         made.has_domain = !self.policy.reaches_other_processes() && process::domain(port).is_ok();
     }
 
-    fn sent(&self, _: &Seen<Tag>, _: Arrival) -> ReferenceRule<Tag, Proof> {
+    fn sent(&self, _: &ProxyInfo<Tag>, _: Arrival) -> ReferenceRule<Tag, Proof> {
         UNKNOWN
     }
 
@@ -338,7 +338,7 @@ impl Watch for Guardian {
     }
 
     /// Lets notifications to the child pass, and those of a terminal's keys to the manager.
-    fn notified(&self, _: usize, seen: &Seen<Tag>, _: u64) -> bool {
+    fn notified(&self, _: usize, seen: &ProxyInfo<Tag>, _: u64) -> bool {
         seen.outward || seen.tag.as_deref().is_some_and(|subject| subject.kind == Kind::Notified)
     }
 

@@ -8,7 +8,7 @@ use nacre_abi::Status;
 use nacre_abi::object::TargetType;
 use nacre_nest::host::Exception;
 use nacre_nest::interpose::text::Half;
-use nacre_nest::interpose::{Arrival, InterposedRequest, ReferenceRule, InterposedReply, Seen, Watch, report_exception, report_killed};
+use nacre_nest::interpose::{Arrival, InterposedRequest, ReferenceRule, InterposedReply, ProxyInfo, Watch, report_exception, report_killed};
 use nacre_proto::{Errno, parent, process};
 use nacre_sys::Reference;
 use nacre_sys::ipc::Received;
@@ -84,7 +84,7 @@ impl Watch for Tracer {
         self.record.begin(pid);
     }
 
-    fn sent(&self, seen: &Seen<u64>, arrival: Arrival) -> ReferenceRule<u64, Infallible> {
+    fn sent(&self, seen: &ProxyInfo<u64>, arrival: Arrival) -> ReferenceRule<u64, Infallible> {
         passage(arrival, seen.tag)
     }
 
@@ -111,7 +111,7 @@ impl Watch for Tracer {
         self.record.done(&Done { worker, pid: asked.pid, label: asked.label, failed, started: asked.started, ended, message: &asked.text, answer: &answer });
     }
 
-    fn notified(&self, worker: usize, seen: &Seen<u64>, bits: u64) -> bool {
+    fn notified(&self, worker: usize, seen: &ProxyInfo<u64>, bits: u64) -> bool {
         self.record.note((worker, seen.tag), &format!("notify(#{}, {bits:#x})", seen.number), "0");
         true
     }

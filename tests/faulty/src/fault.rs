@@ -7,7 +7,7 @@ use core::sync::atomic::{AtomicU64, Ordering};
 use nacre_abi::Status;
 use nacre_abi::object::TargetType;
 use nacre_nest::host::{Exception, KILLED};
-use nacre_nest::interpose::{Arrival, InterposedRequest, ReferenceRule, InterposedReply, Seen, Watch, report_exception, report_killed};
+use nacre_nest::interpose::{Arrival, InterposedRequest, ReferenceRule, InterposedReply, ProxyInfo, Watch, report_exception, report_killed};
 use nacre_proto::flags::SERVICE_MEMORY;
 use nacre_proto::{Errno, directory, memory, parent, process, segment};
 use nacre_sys::Reference;
@@ -64,7 +64,7 @@ impl Fault {
 
     /// A request of the program: refused, or to be sent on. Returns true if the program ends by its
     /// answer.
-    fn meet(&self, seen: &Seen<bool>, label: u32) -> Result<bool, Errno> {
+    fn meet(&self, seen: &ProxyInfo<bool>, label: u32) -> Result<bool, Errno> {
         // Without an end there would be no way to be rid of the program.
         if seen.outward || label == parent::exit::LABEL || !self.counts(seen.tag, label) {
             return Ok(false);
@@ -100,7 +100,7 @@ impl Watch for Fault {
         self.pid.store(pid, Ordering::Relaxed);
     }
 
-    fn sent(&self, _: &Seen<bool>, arrival: Arrival) -> ReferenceRule<bool, Infallible> {
+    fn sent(&self, _: &ProxyInfo<bool>, arrival: Arrival) -> ReferenceRule<bool, Infallible> {
         passage(arrival, false)
     }
 

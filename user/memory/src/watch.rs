@@ -5,7 +5,7 @@ use alloc::string::String;
 use nacre_abi::Status;
 use nacre_abi::object::TargetType;
 use nacre_nest::host::Exception;
-use nacre_nest::interpose::{Arrival, InterposedRequest, ReferenceRule, InterposedReply, Seen, Watch, report_exception, report_killed};
+use nacre_nest::interpose::{Arrival, InterposedRequest, ReferenceRule, InterposedReply, ProxyInfo, Watch, report_exception, report_killed};
 use nacre_proto::Errno;
 use nacre_sys::ipc::Received;
 
@@ -32,7 +32,7 @@ impl Watch for Through {
         true
     }
 
-    fn sent(&self, _: &Seen<()>, arrival: Arrival) -> ReferenceRule<(), ()> {
+    fn sent(&self, _: &ProxyInfo<()>, arrival: Arrival) -> ReferenceRule<(), ()> {
         passage(arrival)
     }
 

@@ -16,7 +16,7 @@ pub mod stage;
 pub mod text;
 
 pub use reference_translation::{Arrival, Name, ReferenceRule};
-pub use proxies::Seen;
+pub use proxies::ProxyInfo;
 pub use stage::run;
 
 use crate::host::{Exception, KILLED, KILLED_TEXT};
@@ -34,7 +34,7 @@ pub struct InterposedRequest<'a, T> {
     /// Number of the worker that carries it.
     pub worker: usize,
     /// Facts about the proxy that the message came through.
-    pub seen: &'a Seen<T>,
+    pub seen: &'a ProxyInfo<T>,
     /// Object that the proxy stands for.
     pub original: Reference,
     /// The label.
@@ -52,7 +52,7 @@ pub struct InterposedRequest<'a, T> {
 }
 
 impl<'a, T> InterposedRequest<'a, T> {
-    fn new(desk: &WorkerBuffers, received: &Received, seen: &'a Seen<T>, crossing: Option<&'a ReferenceTranslation<T>>, original: Reference) -> InterposedRequest<'a, T> {
+    fn new(desk: &WorkerBuffers, received: &Received, seen: &'a ProxyInfo<T>, crossing: Option<&'a ReferenceTranslation<T>>, original: Reference) -> InterposedRequest<'a, T> {
         InterposedRequest {
             worker: desk.number,
             seen,
@@ -141,7 +141,7 @@ pub trait Watch: Sync + 'static {
     fn lets_words_pass(&self) -> bool;
 
     /// Decides if such a message goes on.
-    fn words(&self, _seen: &Seen<Self::Tag>, _label: u32, _words: &[u64; 6]) -> Result<(), Errno> {
+    fn words(&self, _seen: &ProxyInfo<Self::Tag>, _label: u32, _words: &[u64; 6]) -> Result<(), Errno> {
         Ok(())
     }
 
@@ -164,7 +164,7 @@ pub trait Watch: Sync + 'static {
 
     /// Decides how a reference crosses with a request. Where the monitor attenuates, it decides
     /// about ports that were declared alone.
-    fn sent(&self, seen: &Seen<Self::Tag>, arrival: Arrival) -> ReferenceRule<Self::Tag, Self::Proof>;
+    fn sent(&self, seen: &ProxyInfo<Self::Tag>, arrival: Arrival) -> ReferenceRule<Self::Tag, Self::Proof>;
 
     /// A request is to be sent on: what is kept of it, or the error that it is answered with
     /// instead.
@@ -178,7 +178,7 @@ pub trait Watch: Sync + 'static {
     fn answered(&self, worker: usize, asked: Self::Asked, returned: &Result<InterposedReply<'_>, Status>);
 
     /// The proxy was notified with these bits: whether what it stands for is to be, too.
-    fn notified(&self, _worker: usize, _seen: &Seen<Self::Tag>, _bits: u64) -> bool {
+    fn notified(&self, _worker: usize, _seen: &ProxyInfo<Self::Tag>, _bits: u64) -> bool {
         true
     }
 

@@ -74,7 +74,7 @@ pub struct Taken {
 
 /// Facts about the proxy that a message came through, for a worker.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Seen<T> {
+pub struct ProxyInfo<T> {
     /// The number that people see.
     pub number: u64,
     /// The message comes from outside, for the child.
@@ -147,21 +147,21 @@ impl<T: Clone + Default> Proxies<T> {
 
     /// A message begins to be carried through the proxy whose port has this word; `None` if there
     /// is none any more.
-    pub fn enter(&mut self, word: u64) -> Option<Seen<T>> {
+    pub fn enter(&mut self, word: u64) -> Option<ProxyInfo<T>> {
         let entry = self.by_word(word)?;
         entry.carried += 1;
-        Some(Seen { number: entry.number, outward: entry.outward, tag: entry.tag.clone() })
+        Some(ProxyInfo { number: entry.number, outward: entry.outward, tag: entry.tag.clone() })
     }
 
     /// Looks at the proxy at `index`, to which somebody has a reference, and tells `judge` whether
     /// its original belongs to the child, and whether it has the origin of proxy `asked`. Lends the
     /// original if `judge` says so. Returns what is known of the proxy, and what `judge` said.
-    pub fn lend(&mut self, index: usize, asked: usize, judge: impl FnOnce(bool, bool) -> Loan) -> Option<(Seen<T>, Loan)> {
+    pub fn lend(&mut self, index: usize, asked: usize, judge: impl FnOnce(bool, bool) -> Loan) -> Option<(ProxyInfo<T>, Loan)> {
         let origin = self.entries.get(asked).map(|entry| entry.origin);
         let entry = self.entries.get_mut(index).filter(|entry| entry.state == State::Live)?;
         let loan = judge(entry.outward, Some(entry.origin) == origin);
         entry.carried += u32::from(loan == Loan::Original);
-        Some((Seen { number: entry.number, outward: entry.outward, tag: entry.tag.clone() }, loan))
+        Some((ProxyInfo { number: entry.number, outward: entry.outward, tag: entry.tag.clone() }, loan))
     }
 
     /// A message has been carried. True: the caller dismantles the proxy and then frees it.
@@ -227,7 +227,7 @@ mod tests {
         let mut proxies = Proxies::<()>::new(8);
         proxies.take(false, Origin::Unknown, ());
         let Taken { index, word, .. } = proxies.take(true, Origin::Unknown, ()).unwrap();
-        assert_eq!(proxies.enter(word), Some(Seen { number: 1, outward: true, tag: () }));
+        assert_eq!(proxies.enter(word), Some(ProxyInfo { number: 1, outward: true, tag: () }));
         assert_eq!(proxies.lend(index, 0, |_, _| Loan::Original).map(|(seen, loan)| (seen.number, loan)), Some((1, Loan::Original)));
         assert!(!proxies.retire(word));
         assert!(!proxies.retire(word));

@@ -12,7 +12,7 @@ mod hiring;
 use super::reference_translation::{ReferenceTranslation, Translator, Way, destroy};
 use super::worker_buffers::{Answer, WorkerBuffers, filled, room};
 use super::objects::Objects;
-use super::proxies::{Origin, Proxies, Seen, index_of};
+use super::proxies::{Origin, Proxies, ProxyInfo, index_of};
 use super::{InterposedRequest, InterposedReply, Watch};
 use crate::ChildPool;
 use crate::host::{Exception, keep_and_watch};
@@ -349,7 +349,7 @@ impl<W: Watch> Relay<W> {
     /// Translates what came with a request, lets the monitor look at it, sends it on, and
     /// translates what comes back.
     #[inline]
-    fn carry_through(&self, desk: &mut WorkerBuffers, received: &Received, seen: &Seen<W::Tag>) -> Result<Answer<W::Tag>, Status> {
+    fn carry_through(&self, desk: &mut WorkerBuffers, received: &Received, seen: &ProxyInfo<W::Tag>) -> Result<Answer<W::Tag>, Status> {
         let slots = &desk.request_slots[..received.references()];
         // A keeper is called by the kernel: a proxy in its place could not answer.
         let is_keep = received.label() == parent::keep::LABEL;
