@@ -15,7 +15,7 @@ use alloc::vec::Vec;
 use nacre_abi::Status;
 use nacre_nest::command::{complain, lossy};
 use nacre_nest::host::Exception;
-use nacre_nest::interpose::text::{self, Half};
+use nacre_nest::interpose::text::{self, MessageDirection};
 use nacre_nest::interpose::{Arrival, InterposedRequest, ReferenceRule, InterposedReply, ProxyInfo, Watch, report_exception, report_killed};
 use nacre_proto::describe::Operation;
 use nacre_proto::flags::{FILE_KINDS, O_PATH, O_RDONLY, O_WRONLY, S_IFCHR, S_IFDIR, S_IFIFO, S_IFREG, S_IFSOCK};
@@ -124,7 +124,7 @@ impl Guardian {
     fn message(&self, letter: &InterposedRequest<'_, Tag>) -> String {
         let mut text = String::new();
         if self.audit.is_some() {
-            let half = Half { label: letter.label, words: letter.words, bytes: &letter.bytes(), references: letter.names() };
+            let half = MessageDirection { label: letter.label, words: letter.words, bytes: &letter.bytes(), references: letter.names() };
             text::request(letter.seen.number, &half, DATA_LIMIT, &mut text);
         }
         text

@@ -7,7 +7,7 @@ use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 use nacre_nest::interpose::stage::write_all;
-use nacre_nest::interpose::text::{self, Half};
+use nacre_nest::interpose::text::{self, MessageDirection};
 use nacre_proto::flags::{CLOCK_MONOTONIC, SERVICE_CLOCK};
 use nacre_proto::{clock, describe, file, parent};
 use nacre_sys::clock::ticks;
@@ -188,14 +188,14 @@ impl Record {
     }
 
     /// A request as text.
-    pub fn request(&self, outward: bool, number: u64, half: &Half<'_>) -> String {
+    pub fn request(&self, outward: bool, number: u64, half: &MessageDirection<'_>) -> String {
         let mut text = String::from(if outward { "<- " } else { "" });
         text::request(number, half, self.data_limit, &mut text);
         text
     }
 
     /// A reply as text.
-    pub fn reply(&self, label: u32, half: &Half<'_>) -> String {
+    pub fn reply(&self, label: u32, half: &MessageDirection<'_>) -> String {
         let mut text = String::new();
         text::reply(label, half, self.data_limit, &mut text);
         text

@@ -7,7 +7,7 @@ use core::convert::Infallible;
 use nacre_abi::Status;
 use nacre_abi::object::TargetType;
 use nacre_nest::host::Exception;
-use nacre_nest::interpose::text::Half;
+use nacre_nest::interpose::text::MessageDirection;
 use nacre_nest::interpose::{Arrival, InterposedRequest, ReferenceRule, InterposedReply, ProxyInfo, Watch, report_exception, report_killed};
 use nacre_proto::{Errno, parent, process};
 use nacre_sys::Reference;
@@ -40,7 +40,7 @@ impl Tracer {
         if !self.record.wants_text() {
             return String::new();
         }
-        let half = Half { label: letter.label, words: letter.words, bytes: &letter.bytes(), references: letter.names() };
+        let half = MessageDirection { label: letter.label, words: letter.words, bytes: &letter.bytes(), references: letter.names() };
         self.record.request(letter.seen.outward, letter.seen.number, &half)
     }
 
@@ -48,7 +48,7 @@ impl Tracer {
         match returned {
             _ if !self.record.wants_text() => String::new(),
             Ok(returned) => {
-                let half = Half { label: returned.label, words: returned.words, bytes: &returned.bytes(), references: returned.names };
+                let half = MessageDirection { label: returned.label, words: returned.words, bytes: &returned.bytes(), references: returned.names };
                 self.record.reply(label, &half)
             }
             // The answer to an exit ends the program instead.

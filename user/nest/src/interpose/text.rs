@@ -12,7 +12,7 @@ use nacre_proto::reference::Ref;
 use nacre_proto::{Errno, describe};
 
 /// One direction of a message.
-pub struct Half<'a> {
+pub struct MessageDirection<'a> {
     /// Request: which operation. Reply: the errno.
     pub label: u32,
     /// The words.
@@ -90,7 +90,7 @@ impl List<'_> {
         write!(self.item(), "{label}{}", Word(kind, value)).unwrap_or(());
     }
 
-    fn bytes(&mut self, kind: Kind, half: &Half<'_>, limit: usize) {
+    fn bytes(&mut self, kind: Kind, half: &MessageDirection<'_>, limit: usize) {
         if kind == Kind::None && half.bytes.is_empty() {
             return;
         }
@@ -112,7 +112,7 @@ impl List<'_> {
         }
     }
 
-    fn references(&mut self, names: &[(&str, Ref)], half: &Half<'_>) {
+    fn references(&mut self, names: &[(&str, Ref)], half: &MessageDirection<'_>) {
         for (index, shown) in half.references.iter().enumerate() {
             let into = self.item();
             if let Some((name, _)) = names.get(index) {
@@ -133,7 +133,7 @@ fn plain_words(list: &mut List<'_>, words: [u64; 6]) {
 }
 
 /// Appends the request that came through proxy `number`.
-pub fn request(number: u64, half: &Half<'_>, limit: usize, into: &mut String) {
+pub fn request(number: u64, half: &MessageDirection<'_>, limit: usize, into: &mut String) {
     name(half.label, into);
     write!(into, "(#{number}").unwrap_or(());
     let mut list = List { into, separator: ", ", any: true };
@@ -155,7 +155,7 @@ pub fn request(number: u64, half: &Half<'_>, limit: usize, into: &mut String) {
 }
 
 /// Appends what the request with `label` was answered with.
-pub fn reply(label: u32, half: &Half<'_>, limit: usize, into: &mut String) {
+pub fn reply(label: u32, half: &MessageDirection<'_>, limit: usize, into: &mut String) {
     if half.label != 0 {
         let errno = Errno(half.label);
         let written = match errno.text() {
@@ -179,7 +179,7 @@ pub fn reply(label: u32, half: &Half<'_>, limit: usize, into: &mut String) {
 }
 
 /// A single word needs no name.
-fn success(list: &mut List<'_>, operation: &Operation, half: &Half<'_>, limit: usize) {
+fn success(list: &mut List<'_>, operation: &Operation, half: &MessageDirection<'_>, limit: usize) {
     if let [(_, kind)] = operation.words_out {
         list.word("", *kind, half.words[0]);
     } else {
@@ -196,11 +196,11 @@ mod tests {
     use super::*;
     use nacre_proto::{directory, file, parent};
 
-    fn half<'a>(label: u32, words: [u64; 6], bytes: &'a [u8], references: &'a [Name]) -> Half<'a> {
-        Half { label, words, bytes, references }
+    fn half<'a>(label: u32, words: [u64; 6], bytes: &'a [u8], references: &'a [Name]) -> MessageDirection<'a> {
+        MessageDirection { label, words, bytes, references }
     }
 
-    fn line(number: u64, asked: &Half<'_>, answered: &Half<'_>) -> String {
+    fn line(number: u64, asked: &MessageDirection<'_>, answered: &MessageDirection<'_>) -> String {
         let mut text = String::new();
         request(number, asked, 32, &mut text);
         text.push_str(" = ");
