@@ -8,7 +8,7 @@ use nacre_abi::Status;
 use nacre_abi::object::TargetType;
 use nacre_nest::host::Exception;
 use nacre_nest::interpose::text::MessageDirection;
-use nacre_nest::interpose::{Arrival, InterposedRequest, ReferenceRule, InterposedReply, ProxyInfo, Watch, report_exception, report_killed};
+use nacre_nest::interpose::{Arrival, InterposedRequest, ReferenceRule, InterposedReply, ProxyInfo, Interposer, report_exception, report_killed};
 use nacre_proto::{Errno, parent, process};
 use nacre_sys::Reference;
 use nacre_sys::ipc::Received;
@@ -58,7 +58,7 @@ impl Tracer {
     }
 }
 
-impl Watch for Tracer {
+impl Interposer for Tracer {
     /// Number of the process that a port belongs to; 0 is the first one.
     type Tag = u64;
     type Asked = Asked;

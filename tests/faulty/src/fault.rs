@@ -7,7 +7,7 @@ use core::sync::atomic::{AtomicU64, Ordering};
 use nacre_abi::Status;
 use nacre_abi::object::TargetType;
 use nacre_nest::host::{Exception, KILLED};
-use nacre_nest::interpose::{Arrival, InterposedRequest, ReferenceRule, InterposedReply, ProxyInfo, Watch, report_exception, report_killed};
+use nacre_nest::interpose::{Arrival, InterposedRequest, ReferenceRule, InterposedReply, ProxyInfo, Interposer, report_exception, report_killed};
 use nacre_proto::flags::SERVICE_MEMORY;
 use nacre_proto::{Errno, directory, memory, parent, process, segment};
 use nacre_sys::Reference;
@@ -85,7 +85,7 @@ fn passage(arrival: Arrival, is_pool: bool) -> ReferenceRule<bool, Infallible> {
     if arrival.kind == TargetType::Port as u64 { ReferenceRule::Proxy(is_pool) } else { ReferenceRule::Plain }
 }
 
-impl Watch for Fault {
+impl Interposer for Fault {
     type Tag = bool;
     type Asked = Asked;
     type Proof = Infallible;

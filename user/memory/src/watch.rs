@@ -5,7 +5,7 @@ use alloc::string::String;
 use nacre_abi::Status;
 use nacre_abi::object::TargetType;
 use nacre_nest::host::Exception;
-use nacre_nest::interpose::{Arrival, InterposedRequest, ReferenceRule, InterposedReply, ProxyInfo, Watch, report_exception, report_killed};
+use nacre_nest::interpose::{Arrival, InterposedRequest, ReferenceRule, InterposedReply, ProxyInfo, Interposer, report_exception, report_killed};
 use nacre_proto::Errno;
 use nacre_sys::ipc::Received;
 
@@ -22,7 +22,7 @@ fn passage(arrival: Arrival) -> ReferenceRule<(), ()> {
     if arrival.kind == TargetType::Port as u64 { ReferenceRule::Open(()) } else { ReferenceRule::Plain }
 }
 
-impl Watch for Through {
+impl Interposer for Through {
     type Tag = ();
     type Asked = ();
     type Proof = ();

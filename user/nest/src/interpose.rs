@@ -1,6 +1,6 @@
 //! The interposition layer: a monitor that stands between a child and everything else. The child's
 //! parent port is a proxy, and so is every port that it learns of through one, in either direction,
-//! unless the monitor lets it pass. What a monitor does with the messages is its [`Watch`].
+//! unless the monitor lets it pass. What a monitor does with the messages is its [`Interposer`].
 //!
 //! Reading on: `stage` starts a child so; `relay` has the workers that carry messages;
 //! `reference_translation` says what becomes of references; `proxies` and `objects` are the
@@ -124,7 +124,7 @@ impl<'a> InterposedReply<'a> {
 
 /// Treatment by a monitor of the messages that pass through it. Several workers call it at the same
 /// time.
-pub trait Watch: Sync + 'static {
+pub trait Interposer: Sync + 'static {
     /// Note about each proxy. A proxy that nobody has noted anything about has the default.
     type Tag: Clone + Default + Send + 'static;
     /// Note about a request, kept until its answer has come.
@@ -137,7 +137,7 @@ pub trait Watch: Sync + 'static {
     const ATTENUATES: bool;
 
     /// Returns true if a message that is words alone, with an answer of words alone, may go on
-    /// after [`Watch::words`] without a [`InterposedRequest`].
+    /// after [`Interposer::words`] without an [`InterposedRequest`].
     fn lets_words_pass(&self) -> bool;
 
     /// Decides if such a message goes on.
@@ -145,7 +145,7 @@ pub trait Watch: Sync + 'static {
         Ok(())
     }
 
-    /// The time-stamp that [`Watch::words_done`] gets.
+    /// The time-stamp that [`Interposer::words_done`] gets.
     fn time(&self) -> u64 {
         0
     }

@@ -13,7 +13,7 @@ use super::reference_translation::{ReferenceTranslation, Translator, Way, destro
 use super::worker_buffers::{Answer, WorkerBuffers, filled, room};
 use super::objects::Objects;
 use super::proxies::{Origin, Proxies, ProxyInfo, index_of};
-use super::{InterposedRequest, InterposedReply, Watch};
+use super::{InterposedRequest, InterposedReply, Interposer};
 use crate::ChildPool;
 use crate::host::{Exception, keep_and_watch};
 use alloc::vec::Vec;
@@ -49,7 +49,7 @@ pub struct Staff {
 }
 
 /// State that all workers share.
-pub struct Relay<W: Watch> {
+pub struct Relay<W: Interposer> {
     set: PortSet,
     objects: Objects,
     proxies: Lock<Proxies<W::Tag>>,
@@ -99,7 +99,7 @@ fn references<T>(crossing: Option<&ReferenceTranslation<T>>) -> &[Reference] {
     crossing.map_or(&[], ReferenceTranslation::references)
 }
 
-impl<W: Watch> Relay<W> {
+impl<W: Interposer> Relay<W> {
     /// A relay without workers. The child finds `pool`, if there is one, where we find our memory.
     pub fn new(set: PortSet, watch: W, staff: Staff, pool: Option<ChildPool>) -> Relay<W> {
         let (objects, proxies) = (Objects::new(set), Lock::new(Proxies::new(0)));

@@ -1,6 +1,6 @@
 //! Starts a child whose every message passes through a relay, and serves it until it ends.
 
-use super::Watch;
+use super::Interposer;
 use super::worker_buffers::WorkerBuffers;
 use super::relay::{Relay, Staff};
 use crate::spawn::{Child, Ports};
@@ -27,7 +27,7 @@ trait Work: Sync {
     fn leave(&self, status: u64);
 }
 
-impl<W: Watch> Work for Relay<W> {
+impl<W: Interposer> Work for Relay<W> {
     fn work(&self, number: usize) -> Status {
         Relay::work(self, number)
     }
@@ -158,7 +158,7 @@ pub fn name(command: &[&[u8]]) -> String {
 /// Runs `command`, all of whose messages `watch` sees; `tag` is that of its parent. Ends this
 /// program as the child ends, and returns only if there is none: the exit status, or what went
 /// wrong. There is one such child in a program.
-pub fn run<W: Watch>(watch: W, tag: W::Tag, services: Services, command: &[&[u8]], arguments: &Arguments) -> Result<i32, String> {
+pub fn run<W: Interposer>(watch: W, tag: W::Tag, services: Services, command: &[&[u8]], arguments: &Arguments) -> Result<i32, String> {
     run_with(watch, tag, services, Services::pool_for_child, command, arguments)
 }
 
@@ -167,7 +167,7 @@ pub fn run<W: Watch>(watch: W, tag: W::Tag, services: Services, command: &[&[u8]
 pub type MakePool = fn(&Services, u64) -> Option<ChildPool>;
 
 /// Runs a command as `run` does, with another memory pool for the child.
-pub fn run_with<W: Watch>(watch: W, tag: W::Tag, mut services: Services, pool: MakePool, command: &[&[u8]], arguments: &Arguments) -> Result<i32, String> {
+pub fn run_with<W: Interposer>(watch: W, tag: W::Tag, mut services: Services, pool: MakePool, command: &[&[u8]], arguments: &Arguments) -> Result<i32, String> {
     let original = original()?;
     let ward = *WARD.lock();
     if let Some(ward) = ward {

@@ -1,6 +1,6 @@
 //! One more worker, when the last idle one is about to wait.
 
-use super::super::Watch;
+use super::super::Interposer;
 use super::super::worker_buffers::WorkerBuffers;
 use super::Relay;
 use core::sync::atomic::Ordering;
@@ -8,7 +8,7 @@ use core::sync::atomic::Ordering;
 /// Workers that live on memory of the monitor: so many waits cost the child nothing.
 const OWN_WORKERS: usize = 32;
 
-impl<W: Watch> Relay<W> {
+impl<W: Interposer> Relay<W> {
     /// Sets a desk out for one more worker, whom `start` calls in by the number: false if there is
     /// no memory for that.
     #[cold]
