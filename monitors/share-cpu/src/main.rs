@@ -16,7 +16,7 @@ use nacre_abi::rights::REFERENCE_USE;
 use nacre_nest::command::{FAILED, complain, explain};
 use nacre_nest::host::{Exception, Handler, Verdict};
 use nacre_nest::interpose::{report_exception, report_killed, stage};
-use nacre_nest::supply::Supplier;
+use nacre_nest::supply::ResourceSource;
 use nacre_nest::{Child, ChildPool, Ports, SpawnError, Services, Ward, attend, search};
 use nacre_proto::{Errno, parent, process};
 use nacre_rt::thread::Handle;
@@ -152,7 +152,7 @@ struct Start<'a> {
 impl Start<'_> {
     /// Makes the program, and lets the scheduler's port have its thread: all threads that come from
     /// it are then scheduled with it.
-    fn make<S: Supplier>(&self, supplier: &mut S, ports: Ports) -> Result<Child<S>, SpawnError> {
+    fn make<S: ResourceSource>(&self, supplier: &mut S, ports: Ports) -> Result<Child<S>, SpawnError> {
         let child = search::spawn(supplier, self.command, self.number as u64, self.arguments, ports)?;
         child.thread().set_scheduler(self.scheduler, self.number as u64).map_err(kernel("its scheduler"))?;
         Ok(child)

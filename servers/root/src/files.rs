@@ -10,7 +10,7 @@ use crate::tree::boot::Refused;
 use crate::windows;
 use alloc::vec::Vec;
 use crate::tree::{Content, Time, Tree, format};
-use nacre_nest::supply::{self, Supplier};
+use nacre_nest::supply::{self, ResourceSource};
 use nacre_nest::SpawnError;
 use nacre_proto::Errno;
 use nacre_sys::{Region, SpanMut};
@@ -132,7 +132,7 @@ pub struct Program {
     region: Region,
 }
 
-impl Supplier for Files {
+impl ResourceSource for Files {
     type File = Program;
     type Segment = Segment;
 

@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 use nacre_abi::message::{MAX_BYTES, NO_REFERENCES};
 use nacre_abi::object::TargetType;
 use nacre_abi::rights::{REFERENCE_ALL, REFERENCE_USE};
-use nacre_nest::supply::{self, Supplier};
+use nacre_nest::supply::{self, ResourceSource};
 use nacre_nest::{SpawnError, Services};
 use nacre_proto::flags::{SERVICE_MEMORY, SERVICE_OBJECTS};
 use nacre_proto::server::Given;
@@ -47,7 +47,7 @@ pub struct Server {
 const LIMIT: u64 = memory::WINDOW_SIZE;
 
 /// A file that is copied, never mapped.
-pub struct Copied(<Services as Supplier>::File);
+pub struct Copied(<Services as ResourceSource>::File);
 
 impl supply::File for Copied {
     fn size(&self) -> u64 {
@@ -63,7 +63,7 @@ impl supply::File for Copied {
     }
 }
 
-impl Supplier for Server {
+impl ResourceSource for Server {
     type File = Copied;
     type Segment = First;
 

@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 use nacre_abi::Rights;
 use nacre_abi::rights::{REFERENCE_ALL, REFERENCE_USE};
 use nacre_nest::places::Place;
-use nacre_nest::supply::{Segment, Supplier};
+use nacre_nest::supply::{Segment, ResourceSource};
 use nacre_nest::{Child, Ports, Program, SpawnError, Services, Sizes, services, spawn};
 use nacre_proto::flags::BEGIN_PROGRAM;
 use nacre_proto::{Errno, process};
@@ -38,7 +38,7 @@ pub struct Maker {
     port: Reference,
 }
 
-impl Supplier for Maker {
+impl ResourceSource for Maker {
     type File = services::File;
     type Segment = Prepared;
 

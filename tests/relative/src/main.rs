@@ -12,7 +12,7 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 use nacre_abi::rights::REFERENCE_USE;
-use nacre_nest::supply::Supplier;
+use nacre_nest::supply::ResourceSource;
 use nacre_nest::{Handler, Ports, Program, Services, Sizes, attend, spawn};
 use nacre_proto::clock::read;
 use nacre_proto::flags::{SERVICE_CLOCK, SERVICE_MEMORY, SERVICE_OBJECTS};

@@ -3,7 +3,7 @@
 use crate::tools::{find, moment, why};
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
-use nacre_nest::supply::Supplier;
+use nacre_nest::supply::ResourceSource;
 use nacre_nest::{Child, Ports, Program, Services, Sizes, Ward, spawn};
 use nacre_proto::flags::{BEGIN_PROGRAM, SERVICE_MEMORY};
 use nacre_proto::{Errno, memory, process};
@@ -16,7 +16,7 @@ const PATH: &[u8] = b"/bin/witness";
 const MOMENTS: u32 = 50;
 
 /// Makes a stopped child that plays a role.
-fn build<S: Supplier>(supplier: &mut S, port: Reference, role: &[u8], argument: &[u8]) -> Result<Child<S>, String> {
+fn build<S: ResourceSource>(supplier: &mut S, port: Reference, role: &[u8], argument: &[u8]) -> Result<Child<S>, String> {
     let arguments: [&[u8]; 4] = [PATH, b"play", role, argument];
     let program = Program { path: PATH, arguments: &arguments, environment: &[], directory: b"", random: [7; 16], sizes: Sizes::default() };
     spawn(supplier, &program, Ports { parent: port, keeper: Reference::NONE }).map_err(|refusal| refusal.to_string())
@@ -44,7 +44,7 @@ pub fn become_role(role: &[u8], argument: &[u8]) -> Result<(), String> {
 /// Memory for the caller itself as another program.
 struct Renewal(Services);
 
-impl Supplier for Renewal {
+impl ResourceSource for Renewal {
     type File = nacre_nest::services::File;
     type Segment = nacre_nest::services::Prepared;
 

@@ -14,7 +14,7 @@ use nacre_dataspaces::{Hands, Page};
 use nacre_nest::Services;
 use nacre_nest::places::Place;
 use nacre_nest::services::Segment;
-use nacre_nest::supply::{Segment as _, Supplier};
+use nacre_nest::supply::{Segment as _, ResourceSource};
 use nacre_proto::flags::{SEGMENT_PAGEABLE, SHARE_WRITE};
 use nacre_proto::{Errno, dataspace, file, memory, segment};
 use nacre_sys::{Mapping, OwnedMapping, OwnedReference, OwnedRegion, Port, Reference, Region, Space, Status, Vacant, Window};

@@ -1,7 +1,7 @@
 //! Finds programs as a shell does, by the directories in `PATH`, and makes children of them.
 
 use crate::spawn::{self, Child, Ports, Program};
-use crate::supply::Supplier;
+use crate::supply::ResourceSource;
 use crate::{SpawnError, Sizes};
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -61,7 +61,7 @@ fn interpreted(line: &str, path: &[u8], command: &[&[u8]]) -> Option<Vec<Vec<u8>
 
 /// Makes child `number` of `command`, as [`find`] does; of a script, a child that runs its
 /// interpreter.
-pub fn spawn<S: Supplier>(supplier: &mut S, command: &[&[u8]], number: u64, arguments: &Arguments, ports: Ports) -> Result<Child<S>, SpawnError> {
+pub fn spawn<S: ResourceSource>(supplier: &mut S, command: &[&[u8]], number: u64, arguments: &Arguments, ports: Ports) -> Result<Child<S>, SpawnError> {
     let mut words: Vec<Vec<u8>> = command.iter().map(|word| word.to_vec()).collect();
     for _ in 0..MOST_SCRIPTS {
         let slices: Vec<&[u8]> = words.iter().map(|word| &word[..]).collect();
@@ -76,7 +76,7 @@ pub fn spawn<S: Supplier>(supplier: &mut S, command: &[&[u8]], number: u64, argu
 
 /// Makes child `number` of the first file of the search path that there is; it has our own
 /// environment and current directory.
-fn find<S: Supplier>(supplier: &mut S, command: &[&[u8]], number: u64, arguments: &Arguments, ports: Ports) -> Result<Child<S>, (Vec<u8>, SpawnError)> {
+fn find<S: ResourceSource>(supplier: &mut S, command: &[&[u8]], number: u64, arguments: &Arguments, ports: Ports) -> Result<Child<S>, (Vec<u8>, SpawnError)> {
     let environment: Vec<&[u8]> = arguments.environment().collect();
     let mut refused = (Vec::new(), SpawnError::NotFound);
     for path in candidates(command.first().unwrap_or(&&b""[..]), &environment) {

@@ -158,7 +158,7 @@ pub fn open_with_mode(directory: Reference, path: &[u8]) -> Result<(OwnedReferen
     Ok((opened.file, opened.mode))
 }
 
-impl supply::Supplier for Services {
+impl supply::ResourceSource for Services {
     type File = File;
     type Segment = Segment;
 

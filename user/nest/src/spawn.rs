@@ -9,7 +9,7 @@ use crate::elf::{self, Image};
 use crate::plan::{self, FOREIGN_STACK_END, From, Heritage, INHERITANCE, LINKER_BIAS, PROGRAM_BIAS, PROGRAM_END, PROGRAM_START, Plan, Sizes};
 use crate::refusal::SpawnError;
 use crate::stack::{self, auxiliary};
-use crate::supply::{File, Loaded, Segment, Supplier, load};
+use crate::supply::{File, Loaded, Segment, ResourceSource, load};
 use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -53,7 +53,7 @@ pub struct Ports {
 
 /// A child. Dropping it takes it back whole: its threads end, its space, its objects and its
 /// references go.
-pub struct Child<S: Supplier> {
+pub struct Child<S: ResourceSource> {
     segment: S::Segment,
     /// The child has references to it, and keeps it.
     _data: Option<Data>,
@@ -68,7 +68,7 @@ pub struct Child<S: Supplier> {
     _files: Vec<S::File>,
 }
 
-impl<S: Supplier> Child<S> {
+impl<S: ResourceSource> Child<S> {
     /// Lets it run.
     pub fn start(&self) -> Result<(), SpawnError> {
         self.thread.start().map_err(|status| SpawnError::Kernel("the start of its thread", status))
@@ -111,7 +111,7 @@ impl<S: Supplier> Child<S> {
 }
 
 /// The program; if it is foreign, also the dynamic linker that it asks for.
-pub fn load_program<S: Supplier>(supplier: &mut S, path: &[u8]) -> Result<Vec<Loaded<S::File>>, SpawnError> {
+pub fn load_program<S: ResourceSource>(supplier: &mut S, path: &[u8]) -> Result<Vec<Loaded<S::File>>, SpawnError> {
     let mut all = Vec::with_capacity(3);
     all.push(load(supplier, path, PROGRAM_START..PROGRAM_END, PROGRAM_BIAS)?);
     if all[0].image.native_version.is_some() {
@@ -125,7 +125,7 @@ pub fn load_program<S: Supplier>(supplier: &mut S, path: &[u8]) -> Result<Vec<Lo
 }
 
 /// Loads what [`load_program`] does and, last, the library if the program is foreign.
-fn load_all<S: Supplier>(supplier: &mut S, path: &[u8]) -> Result<Vec<Loaded<S::File>>, SpawnError> {
+fn load_all<S: ResourceSource>(supplier: &mut S, path: &[u8]) -> Result<Vec<Loaded<S::File>>, SpawnError> {
     let mut all = load_program(supplier, path)?;
     if all[0].image.native_version.is_none() {
         all.push(supplier.library()?);
@@ -137,7 +137,7 @@ fn kernel(making: &'static str) -> impl Fn(Status) -> SpawnError {
     move |status| SpawnError::Kernel(making, status)
 }
 
-fn make_space<S: Supplier>(plan: &Plan, (segment, data): (&S::Segment, Option<&Data>), files: &[Loaded<S::File>], keeper: Reference) -> Result<Space, SpawnError> {
+fn make_space<S: ResourceSource>(plan: &Plan, (segment, data): (&S::Segment, Option<&Data>), files: &[Loaded<S::File>], keeper: Reference) -> Result<Space, SpawnError> {
     let base = segment.window().start();
     let space = Space::create(base + plan.space, base + plan.pool, plan.pool_pages, keeper).map_err(kernel("its space"))?;
     for (number, window) in plan.windows.iter().enumerate() {
@@ -171,7 +171,7 @@ impl Views {
     }
 }
 
-fn copy_data<S: Supplier>(plan: &Plan, views: Views, files: &mut [Loaded<S::File>]) -> Result<(), SpawnError> {
+fn copy_data<S: ResourceSource>(plan: &Plan, views: Views, files: &mut [Loaded<S::File>]) -> Result<(), SpawnError> {
     for copy in &plan.copies {
         for done in (0..copy.size).step_by(MAX_BYTES as usize) {
             let piece = part(views.of(copy.is_data), copy.to + done, (copy.size - done).min(MAX_BYTES));
@@ -246,7 +246,7 @@ const STACK_REST: u64 = 192 << 10;
 const GROWING_REST: u64 = 32 << 10;
 
 /// Writes the inheritance and the stack; where its pointer is.
-fn write_stack<S: Supplier>(
+fn write_stack<S: ResourceSource>(
     plan: &Plan,
     views: Views,
     loaded: &[Loaded<S::File>],
@@ -295,25 +295,25 @@ fn make_thread(slot: u64, space: Space, entry: u64, stack: u64) -> Result<Thread
 }
 
 /// Makes a child from a program. It is stopped: [`Child::start`] lets it run.
-pub fn spawn<S: Supplier>(supplier: &mut S, program: &Program<'_>, ports: Ports) -> Result<Child<S>, SpawnError> {
+pub fn spawn<S: ResourceSource>(supplier: &mut S, program: &Program<'_>, ports: Ports) -> Result<Child<S>, SpawnError> {
     spawn_heir(supplier, program, &Heritage::default(), ports)
 }
 
 /// Makes a child as [`spawn`] does, which takes over a heritage if it is foreign.
-pub fn spawn_heir<S: Supplier>(supplier: &mut S, program: &Program<'_>, heritage: &Heritage<'_>, ports: Ports) -> Result<Child<S>, SpawnError> {
+pub fn spawn_heir<S: ResourceSource>(supplier: &mut S, program: &Program<'_>, heritage: &Heritage<'_>, ports: Ports) -> Result<Child<S>, SpawnError> {
     let loaded = load_all(supplier, program.path)?;
     make(supplier, loaded, program, heritage, ports)
 }
 
 /// Makes a child with the library of foreign calls and what it inherits, areas among that. It is
 /// stopped, and its areas of fresh memory are zeros.
-pub fn fork<S: Supplier>(supplier: &mut S, heritage: &Heritage<'_>, sizes: Sizes, ports: Ports) -> Result<Child<S>, SpawnError> {
+pub fn fork<S: ResourceSource>(supplier: &mut S, heritage: &Heritage<'_>, sizes: Sizes, ports: Ports) -> Result<Child<S>, SpawnError> {
     let library = supplier.library()?;
     let program = Program { path: b"", arguments: &[], environment: &[], directory: b"", random: [0; 16], sizes };
     make(supplier, Vec::from([library]), &program, heritage, ports)
 }
 
-fn make<S: Supplier>(
+fn make<S: ResourceSource>(
     supplier: &mut S,
     mut loaded: Vec<Loaded<S::File>>,
     program: &Program<'_>,

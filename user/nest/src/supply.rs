@@ -29,7 +29,7 @@ pub trait Segment {
 }
 
 /// Source of the parts of a child.
-pub trait Supplier {
+pub trait ResourceSource {
     /// An open file.
     type File: File;
     /// Memory.
@@ -92,7 +92,7 @@ pub struct Loaded<F> {
 }
 
 /// Loads a file whose addresses lie in `range`, moved by `bias`.
-pub(crate) fn load<S: Supplier>(supplier: &mut S, path: &[u8], range: Range<u64>, bias: u64) -> Result<Loaded<S::File>, SpawnError> {
+pub(crate) fn load<S: ResourceSource>(supplier: &mut S, path: &[u8], range: Range<u64>, bias: u64) -> Result<Loaded<S::File>, SpawnError> {
     let mut file = supplier.open(path)?;
     let mut image = elf::decode(&mut Head::new(&mut file)?, range, bias)?;
     match image.native_version {
@@ -105,7 +105,7 @@ pub(crate) fn load<S: Supplier>(supplier: &mut S, path: &[u8], range: Range<u64>
 }
 
 /// The library of foreign calls.
-pub fn load_library<S: Supplier>(supplier: &mut S) -> Result<Loaded<S::File>, SpawnError> {
+pub fn load_library<S: ResourceSource>(supplier: &mut S) -> Result<Loaded<S::File>, SpawnError> {
     let mut library = load(supplier, refusal::FOREIGN_LIBRARY_PATH, LIBRARY_RANGE, 0).map_err(|refusal| SpawnError::Library(Box::new(refusal)))?;
     library.image.seal();
     Ok(library)

@@ -6,7 +6,7 @@
 use crate::refusal::SpawnError;
 use crate::services::{File, Prepared, open};
 use crate::spawn::Child;
-use crate::supply::Supplier;
+use crate::supply::ResourceSource;
 use core::sync::atomic::{AtomicBool, Ordering};
 use nacre_abi::rights::REFERENCE_ALL;
 use nacre_proto::flags::{BEGIN_INHERITS, BEGIN_PROGRAM, BEGIN_SERVED, SA_NOCLDWAIT, SERVICE_PROCESS, WALL, WEXITED};
@@ -72,7 +72,7 @@ impl Ward {
     }
 
     /// Starts the process in `child`.
-    pub fn begin<S: Supplier>(&self, child: &Child<S>, name: &[u8]) -> Result<(), SpawnError> {
+    pub fn begin<S: ResourceSource>(&self, child: &Child<S>, name: &[u8]) -> Result<(), SpawnError> {
         let (space, thread) = references(child).map_err(|status| SpawnError::Kernel("references to it", status))?;
         // Only those who look at lists of processes miss it.
         let _ = process::name_set(self.port(), name);
@@ -109,7 +109,7 @@ impl Drop for Ward {
     }
 }
 
-fn references<S: Supplier>(child: &Child<S>) -> Result<(OwnedReference, OwnedReference), Status> {
+fn references<S: ResourceSource>(child: &Child<S>) -> Result<(OwnedReference, OwnedReference), Status> {
     let space = OwnedReference::made_by(|slot| child.space().reference(slot, REFERENCE_ALL))?;
     let thread = OwnedReference::made_by(|slot| child.thread().reference(slot, REFERENCE_ALL))?;
     Ok((space, thread))
@@ -122,7 +122,7 @@ impl<'a> Maker<'a> {
     }
 }
 
-impl Supplier for Maker<'_> {
+impl ResourceSource for Maker<'_> {
     type File = File;
     type Segment = Prepared;
 

@@ -84,7 +84,7 @@ impl supply::File for Source {
     }
 }
 
-impl supply::Supplier for Maker {
+impl supply::ResourceSource for Maker {
     type File = Source;
     type Segment = Prepared;
 

@@ -4,7 +4,7 @@ use super::Interposer;
 use super::worker_buffers::WorkerBuffers;
 use super::relay::{Relay, Staff};
 use crate::spawn::{Child, Ports};
-use crate::supply::{Segment, Supplier};
+use crate::supply::{Segment, ResourceSource};
 use crate::{ChildPool, SpawnError, Services, Ward, search};
 use alloc::boxed::Box;
 use alloc::string::{String, ToString};
