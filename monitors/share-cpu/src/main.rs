@@ -14,7 +14,7 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use nacre_abi::rights::REFERENCE_USE;
 use nacre_nest::command::{FAILED, complain, explain};
-use nacre_nest::host::{Exception, Handler, Verdict};
+use nacre_nest::host::{Exception, Handler, ExceptionAction};
 use nacre_nest::interpose::{report_exception, report_killed, stage};
 use nacre_nest::supply::ResourceSource;
 use nacre_nest::{Child, ChildPool, Ports, SpawnError, Services, Ward, attend, search};
@@ -82,9 +82,9 @@ impl Handler for Forward {
         Ok(nacre_nest::host::keep_and_watch(self.space, keeper, self.watcher)?)
     }
 
-    fn exception(&mut self, exception: &Exception, _: Option<&nacre_abi::state::ThreadState>, _: Option<OwnedReference>) -> Verdict {
+    fn exception(&mut self, exception: &Exception, _: Option<&nacre_abi::state::ThreadState>, _: Option<OwnedReference>) -> ExceptionAction {
         report_exception(&self.name, exception);
-        Verdict::End(exception.exit_status())
+        ExceptionAction::End(exception.exit_status())
     }
 
     fn thread_ended(&mut self) -> Option<u64> {

@@ -15,7 +15,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use nacre_abi::Code;
 use nacre_abi::rights::REFERENCE_USE;
-use nacre_nest::host::{Exception, Handler, Verdict};
+use nacre_nest::host::{Exception, Handler, ExceptionAction};
 use nacre_nest::{Ports, Services, attend_within, search};
 use nacre_proto::Errno;
 use nacre_rt::{Arguments, stream};
@@ -42,8 +42,8 @@ impl Handler for Plain {
         Ok(())
     }
 
-    fn exception(&mut self, exception: &Exception, _: Option<&nacre_abi::state::ThreadState>, _: Option<OwnedReference>) -> Verdict {
-        Verdict::End(exception.exit_status())
+    fn exception(&mut self, exception: &Exception, _: Option<&nacre_abi::state::ThreadState>, _: Option<OwnedReference>) -> ExceptionAction {
+        ExceptionAction::End(exception.exit_status())
     }
 }
 

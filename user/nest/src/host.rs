@@ -87,7 +87,7 @@ pub fn keep_and_watch(space: Space, keeper: Reference, watcher: Reference) -> Re
 }
 
 /// Action on a thread after an exception.
-pub enum Verdict {
+pub enum ExceptionAction {
     /// The thread goes on; with this state, if there is one.
     Resume(Option<ThreadState>),
     /// The thread stays stopped.
@@ -133,8 +133,8 @@ pub trait Handler {
 
     /// A thread of the child did what the machine does not do. `state` is there if the kernel could
     /// tell it.
-    fn exception(&mut self, exception: &Exception, _state: Option<&ThreadState>, _thread: Option<OwnedReference>) -> Verdict {
-        Verdict::End(exception.exit_status())
+    fn exception(&mut self, exception: &Exception, _state: Option<&ThreadState>, _thread: Option<OwnedReference>) -> ExceptionAction {
+        ExceptionAction::End(exception.exit_status())
     }
 
     /// A thread of the child was destroyed by somebody else, or the last one was: the status that
@@ -196,15 +196,15 @@ impl<H: Handler> Service<'_, H> {
         let state = thread_state(request.bytes());
         let thread = request.keep(0).ok();
         match self.handler.exception(&exception, state.as_ref(), thread) {
-            Verdict::Resume(state) => {
+            ExceptionAction::Resume(state) => {
                 if let Some(state) = state {
                     let bytes: Vec<u8> = state.to_words().iter().flat_map(|word| word.to_le_bytes()).collect();
                     request.put(&bytes);
                 }
                 request.answer(fault::RESUME, [0; 6]);
             }
-            Verdict::Stop => request.answer(fault::STOP, [0; 6]),
-            Verdict::End(status) => {
+            ExceptionAction::Stop => request.answer(fault::STOP, [0; 6]),
+            ExceptionAction::End(status) => {
                 request.answer(fault::STOP, [0; 6]);
                 self.ended = Some(status);
             }
