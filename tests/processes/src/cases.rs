@@ -11,7 +11,7 @@ use nacre_proto::flags::{
 };
 use nacre_proto::{Errno, channel, file, memory, parent, process};
 use nacre_rt::thread;
-use nacre_sys::{OwnedPort, OwnedReference, PortSet, Reference, Thread, Vacant, ipc};
+use nacre_sys::{OwnedPort, OwnedReference, PortSet, Reference, Thread, EmptySlot, ipc};
 
 type Outcome = Result<(), String>;
 /// A case: its sentence, and what tries it.
@@ -264,7 +264,7 @@ fn passed() -> Outcome {
     let (reader, writer) = pipe(0)?;
     channel::send_with(ends.first.handle(), channel::Outgoing::default(), &b"take"[..], &[writer.handle()]).map_err(why("send"))?;
     drop(writer);
-    let slot = Vacant::<Reference>::new().map_err(|status| format!("{status:?}"))?;
+    let slot = EmptySlot::<Reference>::new().map_err(|status| format!("{status:?}"))?;
     let mut bytes = [0; 16];
     let reply = channel::receive_with(ends.second.handle(), 0, 16, &[slot.handle()], &mut bytes[..]).map_err(why("receive"))?;
     expect("what came", (reply.count, reply.references), (4, 1))?;

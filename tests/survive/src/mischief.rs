@@ -14,7 +14,7 @@ use nacre_proto::{PROTOCOLS, directory, file, memory, parent};
 use nacre_rt::memory::Segment;
 use nacre_rt::thread;
 use nacre_sys::ipc::{self, Buffers, Message};
-use nacre_sys::{OwnedPort, OwnedReference, PortSet, Reference, Span, SpanMut, Thread, Vacant};
+use nacre_sys::{OwnedPort, OwnedReference, PortSet, Reference, Span, SpanMut, Thread, EmptySlot};
 
 /// Status of a program that did what only a kernel may do.
 const PROTECTED: u64 = 256 + 11;
@@ -198,15 +198,15 @@ impl Mischief {
             let _ = ipc::send(target, &message, timeout);
             return;
         }
-        let (mut first, mut second) = (Vacant::<Reference>::new().ok(), Vacant::<Reference>::new().ok());
-        let slots = [&first, &second].map(|slot| slot.as_ref().map_or(Reference::NONE, Vacant::handle));
+        let (mut first, mut second) = (EmptySlot::<Reference>::new().ok(), EmptySlot::<Reference>::new().ok());
+        let slots = [&first, &second].map(|slot| slot.as_ref().map_or(Reference::NONE, EmptySlot::handle));
         let room = if slots.contains(&Reference::NONE) { 0 } else { self.random.below(3) as usize };
         let mut buffer = [0; 512];
         let size = self.random.below(513) as usize;
         let result = ipc::call(target, &message, Buffers { bytes: SpanMut::from(&mut buffer[..size]), slots: &slots[..room] }, timeout);
         let received = result.map_or(0, |received| received.references());
         for slot in [&mut first, &mut second].into_iter().take(received) {
-            self.keep(slot.take().map(Vacant::occupied));
+            self.keep(slot.take().map(EmptySlot::occupied));
         }
         // References that came although the call failed stand in slots that are given back.
         for slot in [first, second].into_iter().flatten() {

@@ -17,7 +17,7 @@ use nacre_nest::services::Segment;
 use nacre_nest::supply::{Segment as _, ResourceSource};
 use nacre_proto::flags::{SEGMENT_PAGEABLE, SHARE_WRITE};
 use nacre_proto::{Errno, dataspace, file, memory, segment};
-use nacre_sys::{Mapping, OwnedMapping, OwnedReference, OwnedRegion, Port, Reference, Region, Space, Status, Vacant, Window};
+use nacre_sys::{Mapping, OwnedMapping, OwnedReference, OwnedRegion, Port, Reference, Region, Space, Status, EmptySlot, Window};
 
 /// Address of the pages in both spaces.
 const BASE: u64 = 0x1000_0000_0000;
@@ -35,7 +35,7 @@ pub struct Tables {
     frames: Region,
     window: Window,
     /// A slot for each frame's mapping.
-    mappings: Vec<Vacant<Mapping>>,
+    mappings: Vec<EmptySlot<Mapping>>,
     kept: (OwnedMapping, OwnedReference, [Option<OwnedReference>; 2], Place),
 }
 
@@ -55,7 +55,7 @@ struct Layer {
 /// View of a dataspace in `T`: a mapping over the `O` of its manager, while nothing is being done
 /// to the dataspace.
 pub struct Shown {
-    slot: Vacant<Mapping>,
+    slot: EmptySlot<Mapping>,
     is_there: bool,
 }
 
@@ -68,7 +68,7 @@ impl Drop for Shown {
 impl Shown {
     /// A dataspace that nobody reaches yet.
     pub fn new() -> Result<Shown, Status> {
-        Ok(Shown { slot: Vacant::new()?, is_there: false })
+        Ok(Shown { slot: EmptySlot::new()?, is_there: false })
     }
 
     /// Shows pages of a manager. Faults wait meanwhile, since whoever answers them is calling.
@@ -172,7 +172,7 @@ fn frames(pool: Reference, here: Space, count: usize, from: &Source<'_>) -> Resu
     let mut mappings = Vec::new();
     mappings.try_reserve_exact(count).map_err(|_| Errno::ENOMEM)?;
     for _ in 0..count {
-        mappings.push(Vacant::new()?);
+        mappings.push(EmptySlot::new()?);
     }
     Ok(Tables { here, frames, window, mappings, kept: (shown, region, kept, place) })
 }

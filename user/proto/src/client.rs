@@ -1,7 +1,7 @@
 //! What the clients' functions have in common.
 
 use nacre_sys::ipc::{self, Buffers, Message, Received};
-use nacre_sys::{FOREVER, Reference, Span, SpanMut, Status, Vacant};
+use nacre_sys::{FOREVER, Reference, Span, SpanMut, Status, EmptySlot};
 
 use crate::{Errno, landing};
 
@@ -22,8 +22,8 @@ pub const fn words<const N: usize>(words: [u64; N]) -> [u64; 6] {
 
 /// A slot for a reference that a reply brings.
 #[inline]
-pub fn slot() -> Result<Vacant<Reference>, Errno> {
-    Vacant::new().map_err(Errno::from)
+pub fn slot() -> Result<EmptySlot<Reference>, Errno> {
+    EmptySlot::new().map_err(Errno::from)
 }
 
 /// Calls, and turns failure of any kind into an errno. Success brings as many references as there

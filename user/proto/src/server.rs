@@ -7,7 +7,7 @@ use nacre_abi::message::{MAX_BYTES, MAX_REFERENCES};
 use nacre_abi::rights::REFERENCE_NOTIFY;
 use nacre_sys::ipc::{self, Buffers, Message, Received};
 use nacre_sys::gate::{self, Headroom};
-use nacre_sys::{Code, Info, OwnedReference, Reference, Span, SpanMut, Status, Vacant};
+use nacre_sys::{Code, Info, OwnedReference, Reference, Span, SpanMut, Status, EmptySlot};
 
 use crate::Errno;
 use crate::frees::frees;
@@ -236,7 +236,7 @@ impl<'a> Request<'a> {
             return Err(Errno::EPROTO);
         }
         let place = self.slots.get_mut(index).ok_or(Errno::EPROTO)?;
-        let fresh = Vacant::<Reference>::new()?;
+        let fresh = EmptySlot::<Reference>::new()?;
         let kept = OwnedReference::adopt(*place);
         *place = take_slot(fresh);
         Ok(kept)
@@ -273,7 +273,7 @@ impl<'a> Request<'a> {
     /// Makes a reference through which the request can be answered later; the handler then returns
     /// [`Answer::Later`].
     pub fn detach(&mut self) -> Result<OwnedReference, Errno> {
-        let slot = Vacant::<Reference>::new()?;
+        let slot = EmptySlot::<Reference>::new()?;
         ipc::detach(slot.address())?;
         self.outgoing.due = false;
         Ok(slot.occupied())
@@ -345,7 +345,7 @@ const PIECES: usize = 2;
 struct Slots([Reference; SLOTS]);
 
 /// The slot of a vacancy, kept as a bare address.
-fn take_slot(vacant: Vacant<Reference>) -> Reference {
+fn take_slot(vacant: EmptySlot<Reference>) -> Reference {
     let slot = vacant.handle();
     core::mem::forget(vacant);
     slot
@@ -362,7 +362,7 @@ impl Station {
             _headroom: Headroom::take(PIECES)?,
         };
         for slot in &mut station.slots.0 {
-            *slot = take_slot(Vacant::new()?);
+            *slot = take_slot(EmptySlot::new()?);
         }
         Ok(station)
     }

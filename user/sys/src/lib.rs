@@ -41,7 +41,7 @@ pub use mapping::Mapping;
 pub use mutex::Mutex;
 pub use object::Object;
 pub use owned::{
-    Owned, OwnedCondition, OwnedMapping, OwnedMutex, OwnedPort, OwnedPortSet, OwnedReference, OwnedRegion, OwnedSpace, OwnedThread, Vacant,
+    Owned, OwnedCondition, OwnedMapping, OwnedMutex, OwnedPort, OwnedPortSet, OwnedReference, OwnedRegion, OwnedSpace, OwnedThread, EmptySlot,
 };
 pub use port::Port;
 pub use port_set::PortSet;

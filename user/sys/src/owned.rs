@@ -7,12 +7,12 @@ use crate::{Condition, Mapping, Mutex, Object, Port, PortSet, Reference, Region,
 /// A slot that is taken and has no object yet: where a reference can be received, or an object
 /// made.
 #[derive(Debug)]
-pub struct Vacant<T: Object>(T);
+pub struct EmptySlot<T: Object>(T);
 
-impl<T: Object> Vacant<T> {
+impl<T: Object> EmptySlot<T> {
     /// Takes a free slot.
-    pub fn new() -> Result<Vacant<T>, Status> {
-        slots::allocate(T::TYPE).map(|address| Vacant(T::at(address)))
+    pub fn new() -> Result<EmptySlot<T>, Status> {
+        slots::allocate(T::TYPE).map(|address| EmptySlot(T::at(address)))
     }
 
     /// Returns the object as a handle, which does not own it.
@@ -33,7 +33,7 @@ impl<T: Object> Vacant<T> {
     }
 }
 
-impl<T: Object> Drop for Vacant<T> {
+impl<T: Object> Drop for EmptySlot<T> {
     fn drop(&mut self) {
         slots::free(self.0.address(), T::TYPE);
     }
@@ -70,7 +70,7 @@ impl<T: Object> Owned<T> {
 
     /// Makes an object in a fresh slot, with the call that `create` makes.
     pub fn make(create: impl FnOnce(u64) -> Result<T, Status>) -> Result<Owned<T>, Status> {
-        let vacant = Vacant::<T>::new()?;
+        let vacant = EmptySlot::<T>::new()?;
         create(vacant.address())?;
         Ok(vacant.occupied())
     }

@@ -13,7 +13,7 @@ use nacre_proto::flags::{O_RDONLY, S_IFDIR, SERVICE_CHANNELS, SERVICE_FILES, SOC
 use nacre_proto::{Errno, channel, directory, file, parent, process, structures};
 use nacre_rt::thread;
 use nacre_sys::ipc::{self, Buffers, Message};
-use nacre_sys::{FOREVER, OwnedPort, OwnedReference, PortSet, Reference, Span, SpanMut, Thread, Vacant};
+use nacre_sys::{FOREVER, OwnedPort, OwnedReference, PortSet, Reference, Span, SpanMut, Thread, EmptySlot};
 
 const GUARD: [&[u8]; 14] = [
     b"/bin/guard", b"--allow", b"console", b"--allow", b"memory", b"--allow", b"process", b"--allow", b"channel", b"--allow", b"read /bin/**", b"/bin/witness", b"play", b"strange-files",
@@ -59,7 +59,7 @@ fn answer(way: u64, label: u32, port: Reference) {
 
 /// Keeps the client waiting for ever: nobody answers, and nobody tells it so.
 fn keep_waiting() {
-    let Ok(slot) = Vacant::<Reference>::new() else { return };
+    let Ok(slot) = EmptySlot::<Reference>::new() else { return };
     if ipc::detach(slot.address()).is_ok() {
         slot.occupied().leak();
     }

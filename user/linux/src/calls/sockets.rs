@@ -19,7 +19,7 @@ use alloc::rc::Rc;
 use nacre_proto::channel;
 use nacre_proto::client::words;
 use nacre_proto::flags::{END_OWN, END_PEER, O_NONBLOCK as DONT_WAIT, SOCK_DGRAM, SOCK_SEQPACKET, SOCK_STREAM};
-use nacre_sys::{Reference, SpanMut, Vacant};
+use nacre_sys::{Reference, SpanMut, EmptySlot};
 use nacre_sys::ipc::{Buffers, Message};
 
 /// Number of socket types, and of address families, that Linux knows.
@@ -196,7 +196,7 @@ fn accept_with(process: &mut Process, [descriptor, at, size_at]: [u64; 3], flags
         return Err(EAGAIN);
     }
     let target = file.reference()?;
-    let slot = Vacant::<Reference>::new()?;
+    let slot = EmptySlot::<Reference>::new()?;
     let mut name = [0; socket_names::LONGEST];
     let message = Message::new(channel::accept::LABEL, words([flags & DONT_WAIT]));
     let received = wait_for(process, target, &message, Buffers { bytes: SpanMut::from(&mut name[..]), slots: &[slot.handle()] })?;

@@ -9,7 +9,7 @@ use crate::state::files::open_file::{Kind, OpenFile};
 use nacre_proto::channel;
 use nacre_proto::client::words;
 use nacre_proto::structures::Status;
-use nacre_sys::{Reference, SpanMut, Vacant};
+use nacre_sys::{Reference, SpanMut, EmptySlot};
 use nacre_sys::ipc::{Buffers, Message};
 
 /// Returns the key of the pipe or socket whose file this is.
@@ -27,7 +27,7 @@ pub fn open_fifo(process: &mut Process, directory: Reference, path: &[u8], flags
         return Err(Errno::ENXIO);
     }
     let service = process.services.channels().map_err(|_| Errno::ENXIO)?;
-    let slot = Vacant::<Reference>::new()?;
+    let slot = EmptySlot::<Reference>::new()?;
     let key = key(&found);
     let message = Message { bytes: (&key[..]).into(), ..Message::new(channel::fifo::LABEL, words([u64::from(flags & (O_ACCESS | O_NONBLOCK | O_DIRECT))])) };
     let buffers = Buffers { bytes: SpanMut::EMPTY, slots: &[slot.handle()] };

@@ -48,7 +48,7 @@ pub fn ask_processors(process: &mut Process, thread: u64, mask: Option<u64>) -> 
 pub fn ask_file(process: &mut Process, pid: u64, descriptor: u64) -> Result<OpenFile, Errno> {
     let permitted = process.identity.capabilities.permitted();
     let words = question(process, ASK_FILE, [descriptor & 0xffff_ffff, 0, permitted], pid, OTHERS);
-    let slot = nacre_sys::Vacant::<Reference>::new()?;
+    let slot = nacre_sys::EmptySlot::<Reference>::new()?;
     let message = Message::new(manager::ask_file::LABEL, words);
     let received = process.exchange(Reference::PARENT, &message, Buffers { bytes: SpanMut::EMPTY, slots: &[slot.handle()] }).map_err(failure)?;
     Ok(open_file(slot.occupied(), &received.words[0].to_le_bytes()))

@@ -18,7 +18,7 @@ use alloc::vec::Vec;
 use nacre_proto::channel;
 use nacre_proto::client::words;
 use nacre_proto::flags::{MSG_CREDENTIALS, MSG_MORE as MORE_PARTS, SOCK_DGRAM, SOCK_STREAM};
-use nacre_sys::{Reference, SpanMut, Vacant};
+use nacre_sys::{Reference, SpanMut, EmptySlot};
 use nacre_sys::ipc::{Buffers, Message};
 
 const MSG_OOB: u64 = 1;
@@ -252,8 +252,8 @@ fn receive_part(process: &mut Process, file: &OpenFile, into: &mut [u8], (most, 
     let target = file.reference()?;
     let wanted = into.len().min(PART);
     let passed = socket_limits::passes_credentials(file);
-    let slots = (0..(most - result.files.len().min(most)).min(SLOTS)).map(|_| Vacant::<Reference>::new()).collect::<Result<Vec<_>, _>>()?;
-    let handles: Vec<Reference> = slots.iter().map(Vacant::handle).collect();
+    let slots = (0..(most - result.files.len().min(most)).min(SLOTS)).map(|_| EmptySlot::<Reference>::new()).collect::<Result<Vec<_>, _>>()?;
+    let handles: Vec<Reference> = slots.iter().map(EmptySlot::handle).collect();
     let in_parts = if flags & MSG_PEEK == 0 && (into.len() > wanted || !handles.is_empty()) { MORE_PARTS } else { 0 };
     let flags = flags | in_parts | if passed { MSG_CREDENTIALS } else { 0 };
     let offset = if flags & MSG_PEEK != 0 { result.count as u64 } else { 0 };
@@ -288,7 +288,7 @@ fn receive_part(process: &mut Process, file: &OpenFile, into: &mut [u8], (most, 
     let data = take(count);
     into[..data.len()].copy_from_slice(data);
     result.records.extend(records);
-    for reference in slots.into_iter().take(received.references()).map(Vacant::occupied) {
+    for reference in slots.into_iter().take(received.references()).map(EmptySlot::occupied) {
         let record = result.records.get(RECORD * result.files.len()..).unwrap_or_default();
         let file = ancillary_data::open_file(reference, record);
         result.files.push(file);
