@@ -21,7 +21,7 @@ use nacre_nest::{Child, ChildPool, Services};
 use nacre_proto::flags::{TERMINAL_HANGUP, TERMINAL_INTERRUPT, TERMINAL_QUIT, TERMINAL_SUSPEND, TERMINAL_WINDOW, WNOHANG};
 use nacre_proto::process::{released, wait};
 use nacre_proto::server::{self, Output};
-use nacre_proto::{Errno, Event, Request, Station, memory, parent, process, segment};
+use nacre_proto::{Errno, Event, Request, ServerEndpoint, memory, parent, process, segment};
 use nacre_sys::{OwnedPort, OwnedPortSet, OwnedReference, Reference, Space, Span, Status, Thread, ipc};
 
 /// Bit of a port's word: the port is that of a session's terminal.
@@ -264,9 +264,9 @@ impl Manager {
 
     /// Serves until the first process has ended: its status, as `parent.exit` has it.
     pub fn run(&mut self) -> Result<u64, Status> {
-        let mut station = Station::new(CAPACITY).map_err(|_| Status::new(nacre_abi::Code::NoMemory))?;
+        let mut endpoint = ServerEndpoint::new(CAPACITY).map_err(|_| Status::new(nacre_abi::Code::NoMemory))?;
         loop {
-            let event = station.next(self.set.handle().address(), nacre_sys::FOREVER)?;
+            let event = endpoint.next(self.set.handle().address(), nacre_sys::FOREVER)?;
             self.handle(event);
             self.carry_out();
             if let Some(status) = self.over {

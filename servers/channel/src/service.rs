@@ -24,7 +24,7 @@ use nacre_abi::rights::{REFERENCE_NOTIFY, REFERENCE_USE};
 use nacre_proto::flags::{O_NONBLOCK, POLLERR, POLLHUP};
 use nacre_proto::keyed as protocol;
 use nacre_proto::server;
-use nacre_proto::{Errno, Event, Request, Station, channel, directory, file, mailbox, terminal};
+use nacre_proto::{Errno, Event, Request, ServerEndpoint, channel, directory, file, mailbox, terminal};
 use nacre_sys::{OwnedPort, OwnedPortSet, OwnedReference, Port, Status, ipc};
 
 /// The word of the service's own port; ends have other ones.
@@ -182,9 +182,9 @@ impl Service {
 
     /// Serves until it is over. After that the memory that it shares may go.
     pub fn run(&mut self) -> Result<(), Status> {
-        let mut station = Station::new(MAX_BYTES as usize).map_err(|_| Status::new(nacre_abi::Code::NoMemory))?;
+        let mut endpoint = ServerEndpoint::new(MAX_BYTES as usize).map_err(|_| Status::new(nacre_abi::Code::NoMemory))?;
         loop {
-            let event = station.next(self.set.handle().address(), nacre_sys::FOREVER)?;
+            let event = endpoint.next(self.set.handle().address(), nacre_sys::FOREVER)?;
             if matches!(event, Event::Notification { word: END, .. }) {
                 return Ok(());
             }

@@ -9,7 +9,7 @@ use alloc::string::String;
 use nacre_abi::fault;
 use nacre_abi::message::{NO_REFERENCES, THREAD_ENDED};
 use nacre_nest::host::{Exception, KILLED, KILLED_TEXT};
-use nacre_proto::{Errno, Event, Request, Station};
+use nacre_proto::{Errno, Event, Request, ServerEndpoint};
 use nacre_proto::{clock, directory, file, memory, parent, segment, terminal};
 use nacre_sys::{Code, Status};
 
@@ -22,18 +22,18 @@ const MAX_STALLS: u32 = 1000;
 impl Root {
     /// Answers events until the program has ended and everything it wrote has gone out.
     pub fn run(&mut self) -> Result<(), Status> {
-        let mut station = Station::new(nacre_abi::message::MAX_BYTES as usize).map_err(|_| Status::new(Code::NoMemory))?;
+        let mut endpoint = ServerEndpoint::new(nacre_abi::message::MAX_BYTES as usize).map_err(|_| Status::new(Code::NoMemory))?;
         while self.status.is_none() {
-            self.step(&mut station, self.console.patience())?;
+            self.step(&mut endpoint, self.console.patience())?;
         }
-        self.drain(&mut station)
+        self.drain(&mut endpoint)
     }
 
     /// Waits at most `patience` nanoseconds (0: for ever) for an event, and answers it.
-    fn step(&mut self, station: &mut Station, patience: u64) -> Result<(), Status> {
+    fn step(&mut self, endpoint: &mut ServerEndpoint, patience: u64) -> Result<(), Status> {
         // Work that is left is done between requests, and at once if there is none.
         let patience = if self.woken.is_empty() && !self.has_chores() { patience } else { 1 };
-        match station.next(self.objects.set().address(), patience) {
+        match endpoint.next(self.objects.set().address(), patience) {
             Ok(event) => self.handle(event),
             Err(status) if status.code() == Some(Code::TimedOut) => {}
             Err(status) => return Err(status),
@@ -50,7 +50,7 @@ impl Root {
 
     /// Says how the program ended, and waits until the lines have taken everything. The host may
     /// not listen any more: then not for ever.
-    fn drain(&mut self, station: &mut Station) -> Result<(), Status> {
+    fn drain(&mut self, endpoint: &mut ServerEndpoint) -> Result<(), Status> {
         self.report_foreign_calls();
         let status = self.status.unwrap_or(0);
         self.console.messages.exit(if status >= 256 { SIGNAL_STATUS + (status & 0x7f) } else { status & 0xff });
@@ -59,7 +59,7 @@ impl Root {
         while !self.console.is_quiet() && stalls < MAX_STALLS {
             let before = self.console.pending();
             let patience = Some(self.console.patience()).filter(|patience| *patience != 0);
-            self.step(station, patience.map_or(STALL, |patience| patience.min(STALL)))?;
+            self.step(endpoint, patience.map_or(STALL, |patience| patience.min(STALL)))?;
             stalls = if self.console.pending() == before { stalls + 1 } else { 0 };
         }
         Ok(())

@@ -9,7 +9,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use nacre_abi::{Call, Code, ObjectType, PAGE_SIZE, Status};
 use nacre_nest::{Ports, search};
-use nacre_proto::{Event, Station};
+use nacre_proto::{Event, ServerEndpoint};
 use nacre_rt::Arguments;
 use nacre_snapshot::{Access, Frame};
 use nacre_sys::OwnedPortSet;
@@ -43,7 +43,7 @@ impl Access for System {
 pub struct Tree {
     set: OwnedPortSet,
     server: Server,
-    station: Station,
+    endpoint: ServerEndpoint,
     /// References of ours for the taking.
     slots: u64,
     rebuilt: u32,
@@ -65,7 +65,7 @@ impl Tree {
             // Objects of the last tree may still be there.
             let _ = nacre_sys::Reference::create(slots + 64 * number);
         }
-        Ok(Tree { set, server, station: Station::new(nacre_abi::message::MAX_BYTES as usize).map_err(said("a station"))?, slots, rebuilt: 0, objects: 0 })
+        Ok(Tree { set, server, endpoint: ServerEndpoint::new(nacre_abi::message::MAX_BYTES as usize).map_err(said("an endpoint"))?, slots, rebuilt: 0, objects: 0 })
     }
 
     /// Starts the command: its first part is to be the manager.
@@ -124,7 +124,7 @@ impl Tree {
 
     /// Serves one event, if there is one within so many nanoseconds.
     fn serve(&mut self, nanoseconds: u64) -> Result<bool, String> {
-        match self.station.next(self.set.handle().0, nanoseconds) {
+        match self.endpoint.next(self.set.handle().0, nanoseconds) {
             Ok(Event::Request(mut request)) => self.server.handle(&mut request),
             Ok(Event::Notification { word, bits }) => self.server.notified(word, bits),
             Ok(Event::Exception(request)) => return Err(format!("an exception: {:x?}", request.words())),
@@ -184,7 +184,7 @@ impl Tree {
         frame.destroy(&mut System).map_err(said("destroy"))?;
         (0..frame.size).step_by(8).for_each(|byte| nacre_raw::write(frame.start + byte, 0xdead_dead_dead_dead));
         // The news that all references have gone needs no answer here.
-        while self.station.next(self.set.handle().0, 1).is_ok() {}
+        while self.endpoint.next(self.set.handle().0, 1).is_ok() {}
         self.turn()?;
         let frame = self.frame();
         frame.restore(&mut System, &snapshot).map_err(said("restore"))?;

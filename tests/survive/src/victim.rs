@@ -13,7 +13,7 @@ use nacre_nest::host::KILLED;
 use nacre_nest::supply::Segment;
 use nacre_nest::{Child, Handler, Ports, Program, Services, Sizes, attend, spawn};
 use nacre_proto::flags::{O_RDWR, SERVICE_FILES, SERVICE_MEMORY, SERVICE_OBJECTS};
-use nacre_proto::{Event, Station};
+use nacre_proto::{Event, ServerEndpoint};
 use nacre_proto::{Errno, Given, directory, memory, parent};
 use nacre_rt::thread;
 use nacre_sys::ipc::{self, Buffers, Message};
@@ -102,9 +102,9 @@ struct Host {
 
 /// Takes what is asked at a port, and answers nothing until the port is gone.
 fn stay_silent(port: usize) {
-    let Ok(mut station) = Station::new(CAPACITY) else { return };
+    let Ok(mut endpoint) = ServerEndpoint::new(CAPACITY) else { return };
     let mut waiting = Vec::new();
-    while let Ok(event) = station.next(port as u64, nacre_sys::FOREVER) {
+    while let Ok(event) = endpoint.next(port as u64, nacre_sys::FOREVER) {
         if let Event::Request(mut request) = event {
             waiting.extend(request.detach());
         }

@@ -27,7 +27,7 @@ use nacre_proto::flags::{DATASPACE_COPY, DATASPACE_CREATE, DATASPACE_DELETE, DAT
 use nacre_proto::memory::{self, pool_create, pool_destroy, segment_create, share};
 use nacre_proto::segment;
 use nacre_proto::server::Output;
-use nacre_proto::{Errno, Event, HandlerResult, Request, Station, dataspace, file};
+use nacre_proto::{Errno, Event, HandlerResult, Request, ServerEndpoint, dataspace, file};
 use nacre_sys::{OwnedPort, OwnedPortSet, OwnedReference, OwnedRegion, Status};
 
 /// Word of the port at which faults in the `O` of any manager arrive.
@@ -144,9 +144,9 @@ impl Keeper {
 
     /// Serves for ever.
     pub fn run(&mut self, mut each: impl FnMut(&Keeper)) -> Result<(), Status> {
-        let mut station = Station::new(MAX_BYTES).map_err(|_| Status::new(Code::NoMemory))?;
+        let mut endpoint = ServerEndpoint::new(MAX_BYTES).map_err(|_| Status::new(Code::NoMemory))?;
         loop {
-            let is_due = match station.next(self.set.handle().address(), self.patience()) {
+            let is_due = match endpoint.next(self.set.handle().address(), self.patience()) {
                 Ok(event) => {
                     self.handle(event);
                     self.is_due()

@@ -9,7 +9,7 @@ use nacre_abi::state::ThreadState;
 use nacre_proto::flags::{SERVICE_MEMORY, SERVICE_OBJECTS};
 use nacre_proto::parent::{self, exit, find, processors, report, stream};
 use nacre_proto::server::Output;
-use nacre_proto::{Answer, Errno, Event, Given, HandlerResult, Request, Station};
+use nacre_proto::{Answer, Errno, Event, Given, HandlerResult, Request, ServerEndpoint};
 use nacre_sys::{OwnedReference, Port, Reference, Space, Status};
 
 /// Something that a thread of the child did and that the machine does not do.
@@ -235,10 +235,10 @@ pub fn attend(port: Port, handler: &mut impl Handler) -> Result<u64, Status> {
 /// Attends a child as [`attend`] does. Fails with `TimedOut` when `patience` nanoseconds have
 /// passed without a message from the child.
 pub fn attend_within(port: Port, handler: &mut impl Handler, patience: u64) -> Result<u64, Status> {
-    let mut station = Station::new(CAPACITY).map_err(|_| Status::new(nacre_abi::Code::NoMemory))?;
+    let mut endpoint = ServerEndpoint::new(CAPACITY).map_err(|_| Status::new(nacre_abi::Code::NoMemory))?;
     let mut service = Service { handler, ended: None };
     loop {
-        let event = station.next(port.address(), patience)?;
+        let event = endpoint.next(port.address(), patience)?;
         service.handle(event);
         if let Some(status) = service.ended {
             return Ok(status);

@@ -41,7 +41,7 @@ pub mod terminal;
 
 pub use describe::describe;
 pub use errno::Errno;
-pub use server::{Answer, Event, Given, HandlerResult, Request, Station};
+pub use server::{Answer, Event, Given, HandlerResult, Request, ServerEndpoint};
 
 /// Crate that expansions of the declarations name.
 #[doc(hidden)]

@@ -1,4 +1,4 @@
-//! The server's side: a station receives events, hands out requests, and sends what was answered to
+//! The server's side: an endpoint receives events, hands out requests, and sends what was answered to
 //! them.
 
 use alloc::vec::Vec;
@@ -326,7 +326,7 @@ pub enum Event<'a> {
 /// A server's place of work: buffers and slots, and the answer that is sent when the next event is
 /// waited for. Each thread that serves has one.
 #[derive(Debug)]
-pub struct Station {
+pub struct ServerEndpoint {
     incoming: Vec<u8>,
     slots: Slots,
     /// Number of slots that the last message filled.
@@ -335,7 +335,7 @@ pub struct Station {
     _headroom: Headroom,
 }
 
-/// Pieces that a station sets aside: one for a request, and one for what is carried out while the
+/// Pieces that an endpoint sets aside: one for a request, and one for what is carried out while the
 /// first is used.
 const PIECES: usize = 2;
 
@@ -351,20 +351,20 @@ fn take_slot(vacant: EmptySlot<Reference>) -> Reference {
     slot
 }
 
-impl Station {
-    /// A station that takes messages of up to `capacity` bytes and 8 references.
-    pub fn new(capacity: usize) -> Result<Station, Errno> {
-        let mut station = Station {
+impl ServerEndpoint {
+    /// An endpoint that takes messages of up to `capacity` bytes and 8 references.
+    pub fn new(capacity: usize) -> Result<ServerEndpoint, Errno> {
+        let mut endpoint = ServerEndpoint {
             incoming: alloc::vec![0; capacity.min(MAX_BYTES as usize)],
             slots: Slots::default(),
             filled: 0,
             outgoing: Outgoing::default(),
             _headroom: Headroom::take(PIECES)?,
         };
-        for slot in &mut station.slots.0 {
+        for slot in &mut endpoint.slots.0 {
             *slot = take_slot(EmptySlot::new()?);
         }
-        Ok(station)
+        Ok(endpoint)
     }
 
     /// Sends the answer that is due, if there is one, and waits for the next event at the port or
@@ -440,7 +440,7 @@ fn ends_a_wait(status: Status) -> bool {
     matches!(status.code(), Some(Code::TimedOut | Code::Interrupted))
 }
 
-impl Drop for Station {
+impl Drop for ServerEndpoint {
     fn drop(&mut self) {
         self.clear_slots();
         for slot in self.slots.0.iter().filter(|slot| **slot != Reference::NONE) {

@@ -18,7 +18,7 @@ use core::sync::atomic::Ordering;
 use nacre_abi::{Code, Rights};
 use nacre_abi::fault::{self, KIND_BREAKPOINT, KIND_MEMORY, KIND_OPCODE, KIND_PROTECTION};
 use nacre_abi::state::ThreadState;
-use nacre_proto::{Event, Request, Station, parent};
+use nacre_proto::{Event, Request, ServerEndpoint, parent};
 use nacre_sys::Reference;
 
 const SIGBUS: u64 = 7;
@@ -29,13 +29,13 @@ const NOBODY: usize = usize::MAX;
 
 /// The agent's thread; `port` is the address of its port.
 pub fn run(port: usize) {
-    let Ok(mut station) = Station::new(ThreadState::SIZE as usize) else {
+    let Ok(mut endpoint) = ServerEndpoint::new(ThreadState::SIZE as usize) else {
         nacre_rt::report!("no memory for the thread that receives signals");
         return;
     };
     loop {
         let timeout = lock::with_process(NOBODY, due_timers::fire_timers).unwrap_or(nacre_sys::FOREVER);
-        match station.next(port as u64, timeout) {
+        match endpoint.next(port as u64, timeout) {
             Ok(Event::Notification { bits, .. }) => notified(bits),
             Ok(Event::Exception(mut request)) => exception(&mut request),
             Ok(Event::Fault(mut request)) => request.answer(fault::REFUSE, [0; 6]),
