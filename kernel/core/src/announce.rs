@@ -12,7 +12,7 @@ use crate::kernel::{Attempt, Done, Kernel};
 use crate::list;
 use crate::machine::{Machine, Physical, thread_page::register};
 use crate::object::{Thread, WaitKind, links_of, thread_of_queue_node};
-use crate::transfer::Trouble;
+use crate::transfer::BlockedSide;
 use nacre_abi::call::DONATION_ARRIVED;
 use nacre_abi::message::Info;
 use nacre_abi::object::TargetType;
@@ -165,10 +165,10 @@ impl<M: Machine> Kernel<M> {
     }
 
     /// Puts the announcement of a ready thread into the registers of its scheduler.
-    pub(crate) fn transfer_ready(&self, thread: Thread<'_>, receiver: Thread<'_>, word: u64) -> Result<(), Trouble> {
-        let takes = self.descriptor(receiver, crate::decode::DESCRIPTOR, receiver.register(register::DESCRIPTOR)).map_err(Trouble::Receiver)?;
+    pub(crate) fn transfer_ready(&self, thread: Thread<'_>, receiver: Thread<'_>, word: u64) -> Result<(), BlockedSide> {
+        let takes = self.descriptor(receiver, crate::decode::DESCRIPTOR, receiver.register(register::DESCRIPTOR)).map_err(BlockedSide::Receiver)?;
         let count = usize::from(takes.receive_slot_count > 0);
-        let to = self.slots_to_fill(receiver, &takes, count).map_err(Trouble::Receiver)?;
+        let to = self.slots_to_fill(receiver, &takes, count).map_err(BlockedSide::Receiver)?;
         self.stop_receiving(receiver);
         if count == 1 {
             // To know whom to give time is not to command it.

@@ -15,7 +15,7 @@ use crate::kernel::{Attempt, Done, Kernel, Stop};
 use crate::list;
 use crate::machine::{Machine, Physical, thread_page::register};
 use crate::object::{Port, Receivable, Thread, WaitKind, port_of_ready_node, thread_of_queue_node};
-use crate::transfer::Trouble;
+use crate::transfer::BlockedSide;
 use nacre_abi::call::DONATION_ARRIVED;
 use nacre_abi::message::{FOR_CLIENT, Info};
 use nacre_abi::object::TargetType;
@@ -90,10 +90,10 @@ impl<M: Machine> Kernel<M> {
                     return Ok(Some(receiver));
                 }
                 // What is cut off the running thread makes again, and that is the sender.
-                Err(Trouble::Receiver(Stop::Again)) => return Err(Stop::Again),
-                Err(Trouble::Sender(stop)) => return Err(stop),
-                Err(Trouble::Receiver(Stop::Status(status))) => self.wait_end(receiver, status),
-                Err(Trouble::Receiver(_)) => {}
+                Err(BlockedSide::Receiver(Stop::Again)) => return Err(Stop::Again),
+                Err(BlockedSide::Sender(stop)) => return Err(stop),
+                Err(BlockedSide::Receiver(Stop::Status(status))) => self.wait_end(receiver, status),
+                Err(BlockedSide::Receiver(_)) => {}
             }
             self.work(VAIN_WORK)?;
         }
@@ -298,14 +298,14 @@ impl<M: Machine> Kernel<M> {
                 self.sender_taken(sender, caller, is_call);
                 true
             }
-            Err(Trouble::Sender(Stop::Again)) => return Err(Stop::Again),
-            Err(Trouble::Sender(stop)) => {
+            Err(BlockedSide::Sender(Stop::Again)) => return Err(Stop::Again),
+            Err(BlockedSide::Sender(stop)) => {
                 if let Stop::Status(status) = stop {
                     self.wait_end(sender, status);
                 }
                 false
             }
-            Err(Trouble::Receiver(stop)) => return Err(stop),
+            Err(BlockedSide::Receiver(stop)) => return Err(stop),
         };
         port.refresh_ready(&self.machine);
         self.rotate_ready(port);

@@ -21,7 +21,7 @@ use nacre_abi::{Code, ObjectType, Rights, Status};
 const REFERENCE_WORK: u32 = 150;
 
 /// Side that blocks a transfer: sender or receiver.
-pub(crate) enum Trouble {
+pub(crate) enum BlockedSide {
     /// The sender's: an error for it, or it lacks a page and has begun to wait for that.
     Sender(Stop),
     /// The receiver's: the same.
@@ -48,7 +48,7 @@ impl<M: Machine> Kernel<M> {
     /// Moves the message (or fault) of `sender` to `receiver`, whose registers then hold what
     /// `ipc_receive` returns.
     #[inline(always)]
-    pub(crate) fn transfer(&self, sender: Thread<'_>, receiver: Thread<'_>, word: u64, needs_reply: bool) -> Result<(), Trouble> {
+    pub(crate) fn transfer(&self, sender: Thread<'_>, receiver: Thread<'_>, word: u64, needs_reply: bool) -> Result<(), BlockedSide> {
         if sender.fault() != 0 {
             return self.transfer_fault(sender, receiver, word);
         }
@@ -72,13 +72,13 @@ impl<M: Machine> Kernel<M> {
     }
 
     #[inline(never)]
-    fn transfer_long(&self, sender: Thread<'_>, receiver: Thread<'_>) -> Result<(u64, u64), Trouble> {
-        let sends = self.descriptor(sender, DESCRIPTOR, sender.register(register::DESCRIPTOR)).map_err(Trouble::Sender)?;
+    fn transfer_long(&self, sender: Thread<'_>, receiver: Thread<'_>) -> Result<(u64, u64), BlockedSide> {
+        let sends = self.descriptor(sender, DESCRIPTOR, sender.register(register::DESCRIPTOR)).map_err(BlockedSide::Sender)?;
         if sends.send_size == 0 && sends.send_reference_count == 0 {
             return Ok((0, 0));
         }
-        let takes = self.descriptor(receiver, DESCRIPTOR, receiver.register(register::DESCRIPTOR)).map_err(Trouble::Receiver)?;
-        let refuse = |code| Err(Trouble::Sender(Stop::Status(Status::argument(code, DESCRIPTOR))));
+        let takes = self.descriptor(receiver, DESCRIPTOR, receiver.register(register::DESCRIPTOR)).map_err(BlockedSide::Receiver)?;
+        let refuse = |code| Err(BlockedSide::Sender(Stop::Status(Status::argument(code, DESCRIPTOR))));
         if sends.send_size > MAX_BYTES || sends.send_reference_count > MAX_REFERENCES {
             return refuse(Code::BadArgument);
         }
@@ -88,12 +88,12 @@ impl<M: Machine> Kernel<M> {
         if sends.send_reference_count > takes.receive_slot_count {
             return refuse(Code::NoSlots);
         }
-        let source = self.span(sender, DESCRIPTOR, sends.send_address, sends.send_size, Rights::READ).map_err(Trouble::Sender)?;
+        let source = self.span(sender, DESCRIPTOR, sends.send_address, sends.send_size, Rights::READ).map_err(BlockedSide::Sender)?;
         let count = sends.send_reference_count as usize;
-        let from = self.references_to_send(sender, &sends, count).map_err(Trouble::Sender)?;
-        let target = self.span(receiver, DESCRIPTOR, takes.receive_address, sends.send_size, Rights::WRITE).map_err(Trouble::Receiver)?;
-        let to = self.slots_to_fill(receiver, &takes, count).map_err(Trouble::Receiver)?;
-        self.work_check(DESCRIPTOR).map_err(Trouble::Sender)?;
+        let from = self.references_to_send(sender, &sends, count).map_err(BlockedSide::Sender)?;
+        let target = self.span(receiver, DESCRIPTOR, takes.receive_address, sends.send_size, Rights::WRITE).map_err(BlockedSide::Receiver)?;
+        let to = self.slots_to_fill(receiver, &takes, count).map_err(BlockedSide::Receiver)?;
+        self.work_check(DESCRIPTOR).map_err(BlockedSide::Sender)?;
         self.stop_receiving(receiver);
         self.deliver(&Parcel { source, target, size: sends.send_size, references: References { from, to, count } });
         Ok((sends.send_size, count as u64))
@@ -262,19 +262,19 @@ impl<M: Machine> Kernel<M> {
 
     /// Puts a fault or exception into the registers of a keeper; the thread itself as a reference
     /// and its state as bytes, where the keeper has offered room.
-    fn transfer_fault(&self, thread: Thread<'_>, receiver: Thread<'_>, word: u64) -> Result<(), Trouble> {
-        let takes = self.descriptor(receiver, DESCRIPTOR, receiver.register(register::DESCRIPTOR)).map_err(Trouble::Receiver)?;
+    fn transfer_fault(&self, thread: Thread<'_>, receiver: Thread<'_>, word: u64) -> Result<(), BlockedSide> {
+        let takes = self.descriptor(receiver, DESCRIPTOR, receiver.register(register::DESCRIPTOR)).map_err(BlockedSide::Receiver)?;
         let exception = thread.fault() != FAULT_REGION;
         let mut bytes = 0;
         if exception && takes.receive_capacity >= ThreadState::SIZE {
-            let span = self.span(receiver, DESCRIPTOR, takes.receive_address, ThreadState::SIZE, Rights::WRITE).map_err(Trouble::Receiver)?;
+            let span = self.span(receiver, DESCRIPTOR, takes.receive_address, ThreadState::SIZE, Rights::WRITE).map_err(BlockedSide::Receiver)?;
             if takes.receive_address.is_multiple_of(8) {
                 self.span_write(&span, 0, &self.thread_words(receiver, thread));
                 bytes = ThreadState::SIZE;
             }
         }
         let count = usize::from(takes.receive_slot_count > 0);
-        let to = self.slots_to_fill(receiver, &takes, count).map_err(Trouble::Receiver)?;
+        let to = self.slots_to_fill(receiver, &takes, count).map_err(BlockedSide::Receiver)?;
         self.stop_receiving(receiver);
         if count == 1 {
             // Who keeps the space made the thread's world; who keeps a region only happens to be
