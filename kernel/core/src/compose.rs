@@ -39,7 +39,7 @@ const CLEARED: u64 = 4 * PAGE_SIZE;
 
 /// Result of translating an address.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Meaning {
+pub(crate) struct Translation {
     /// Physical address that it leads to.
     pub physical: Physical,
     /// Rights that all layers on the way allow.
@@ -131,15 +131,15 @@ impl<M: Machine> Kernel<M> {
     }
 
     /// Translates `address` of `space` for an access that needs `needed`.
-    pub(crate) fn resolve(&self, space: Space<'_>, address: u64, needed: Rights) -> Result<Meaning, Lack> {
+    pub(crate) fn resolve(&self, space: Space<'_>, address: u64, needed: Rights) -> Result<Translation, Lack> {
         let mut work = 0;
         let meaning = self.follow(space, address, needed, &mut work);
         self.work_followed(work);
         meaning
     }
 
-    fn follow(&self, space: Space<'_>, address: u64, needed: Rights, work: &mut u32) -> Result<Meaning, Lack> {
-        let mut meaning = Meaning { physical: Physical(address), rights: Rights::ALL, below: u64::MAX, above: u64::MAX };
+    fn follow(&self, space: Space<'_>, address: u64, needed: Rights, work: &mut u32) -> Result<Translation, Lack> {
+        let mut meaning = Translation { physical: Physical(address), rights: Rights::ALL, below: u64::MAX, above: u64::MAX };
         let mut space = space;
         let mut lack = Lack::Own;
         for _ in 0..MAX_DEPTH {
@@ -224,7 +224,7 @@ impl<M: Machine> Kernel<M> {
     /// plain memory: some are touched next, and looking at all costs less than one fault. Returns
     /// how many
     /// were cleared.
-    fn fill_around(&self, space: Space<'_>, address: u64, meaning: &Meaning, needed: Rights) -> u32 {
+    fn fill_around(&self, space: Space<'_>, address: u64, meaning: &Translation, needed: Rights) -> u32 {
         let around = if needed.contains(Rights::WRITE) { AROUND_WRITTEN } else { AROUND_READ };
         let first = address & !(around - 1);
         let start = first.max(address - meaning.below);
@@ -274,7 +274,7 @@ impl<M: Machine> Kernel<M> {
         }
     }
 
-    fn largest_page(&self, address: u64, meaning: &Meaning, kind: LeafKind) -> PageSize {
+    fn largest_page(&self, address: u64, meaning: &Translation, kind: LeafKind) -> PageSize {
         let fits = |size: PageSize| {
             let offset = address & (size.bytes() - 1);
             meaning.physical.0 & (size.bytes() - 1) == offset
