@@ -52,7 +52,7 @@ pub(crate) struct Translation {
 
 /// Reason why an address cannot be translated, or not with the needed rights.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Lack {
+pub(crate) enum TranslationError {
     /// The space itself has no mapping there, or one with too few rights.
     Own,
     /// The space that this region exports lacks the page (or the region lacks the right) at this
@@ -131,17 +131,17 @@ impl<M: Machine> Kernel<M> {
     }
 
     /// Translates `address` of `space` for an access that needs `needed`.
-    pub(crate) fn resolve(&self, space: Space<'_>, address: u64, needed: Rights) -> Result<Translation, Lack> {
+    pub(crate) fn resolve(&self, space: Space<'_>, address: u64, needed: Rights) -> Result<Translation, TranslationError> {
         let mut work = 0;
         let meaning = self.follow(space, address, needed, &mut work);
         self.work_followed(work);
         meaning
     }
 
-    fn follow(&self, space: Space<'_>, address: u64, needed: Rights, work: &mut u32) -> Result<Translation, Lack> {
+    fn follow(&self, space: Space<'_>, address: u64, needed: Rights, work: &mut u32) -> Result<Translation, TranslationError> {
         let mut meaning = Translation { physical: Physical(address), rights: Rights::ALL, below: u64::MAX, above: u64::MAX };
         let mut space = space;
-        let mut lack = Lack::Own;
+        let mut lack = TranslationError::Own;
         for _ in 0..MAX_DEPTH {
             if space.at == self.kernel_space().at {
                 return Ok(meaning);
@@ -159,7 +159,7 @@ impl<M: Machine> Kernel<M> {
             if !mapping.rights().contains(needed) || offset >= region.size() {
                 return Err(lack);
             }
-            lack = Lack::Region { region: region.at, offset };
+            lack = TranslationError::Region { region: region.at, offset };
             if !region.rights().contains(needed) {
                 return Err(lack);
             }
@@ -169,12 +169,12 @@ impl<M: Machine> Kernel<M> {
             meaning.physical = Physical(region.start() + offset);
             space = self.space_at_home(region.home());
         }
-        Err(Lack::Deep)
+        Err(TranslationError::Deep)
     }
 
     /// Finds what `address` means and enters it into the tables. The leaf's `physical` is that of
     /// `address` itself.
-    pub(crate) fn fill(&self, space: Space<'_>, address: u64, needed: Rights) -> Result<Leaf, Lack> {
+    pub(crate) fn fill(&self, space: Space<'_>, address: u64, needed: Rights) -> Result<Leaf, TranslationError> {
         let meaning = self.resolve(space, address, needed)?;
         let kind = match self.machine.frame(meaning.physical) {
             None => LeafKind::Device,
@@ -246,17 +246,17 @@ impl<M: Machine> Kernel<M> {
 
     /// Returns the kind of a frame for an access that needs `needed`. A frame whose objects have
     /// all gone becomes plain memory if the access uses it as that.
-    fn kind_shown(&self, at: Physical, frame: &Frame, needed: Rights) -> Result<LeafKind, Lack> {
+    fn kind_shown(&self, at: Physical, frame: &Frame, needed: Rights) -> Result<LeafKind, TranslationError> {
         let uses = needed != Rights::NONE && !needed.contains(Rights::OBJECTS);
         match frame.kind.get() & (PAGE_SIZE - 1) {
             Frame::PLAIN => Ok(LeafKind::Memory),
             kind @ (Frame::OBJECTS | Frame::SEIZED | Frame::BLANK) if self.is_vacant(frame) && (uses || kind == Frame::BLANK && needed == Rights::NONE) => {
-                self.frame_open(at, frame).map_err(|_| Lack::Again)?;
+                self.frame_open(at, frame).map_err(|_| TranslationError::Again)?;
                 Ok(LeafKind::Memory)
             }
             Frame::OBJECTS => Ok(LeafKind::Objects),
             Frame::SEIZED | Frame::BLANK if needed.contains(Rights::OBJECTS) => Ok(LeafKind::Objects),
-            _ => Err(Lack::Own),
+            _ => Err(TranslationError::Own),
         }
     }
 

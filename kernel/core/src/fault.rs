@@ -1,7 +1,7 @@
 //! Faults and exceptions: messages that the kernel sends in a thread's name. The thread's registers
 //! stay as they were, so that it simply does again what it did.
 
-use crate::compose::Lack;
+use crate::compose::TranslationError;
 use crate::kernel::{Attempt, Kernel};
 use crate::list;
 use crate::machine::{LeafKind, Machine, Physical, thread_page::register};
@@ -36,8 +36,8 @@ impl<M: Machine> Kernel<M> {
         match self.fill(space, address, needed) {
             Ok(leaf) if leaf.kind != LeafKind::Objects => {}
             // It tries again, after whatever else wants the CPU.
-            Err(Lack::Again) => {}
-            Err(Lack::Region { region, offset }) => match self.keeper_of(self.region(region)) {
+            Err(TranslationError::Again) => {}
+            Err(TranslationError::Region { region, offset }) => match self.keeper_of(self.region(region)) {
                 Some(port) if self.fast_fault(thread, self.port(port), [offset, needed.0, address]).is_some() => {}
                 Some(_) => self.report_fault(thread, Fault::Region { region, offset, needed, address }),
                 None => self.report_fault(thread, exception),

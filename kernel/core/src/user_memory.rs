@@ -2,7 +2,7 @@
 //! its addresses. A page that is not there makes its thread fault as if it had touched it, before
 //! anything has changed.
 
-use crate::compose::Lack;
+use crate::compose::TranslationError;
 use crate::fault::Fault;
 use crate::kernel::{Attempt, Kernel, Stop};
 use crate::machine::{Leaf, LeafKind, Machine, Physical};
@@ -79,9 +79,9 @@ impl<M: Machine> Kernel<M> {
         self.work_check(argument).map_err(Err)?;
         match self.fill(self.space(thread.space()), address, needed) {
             Ok(leaf) => Ok(leaf),
-            Err(Lack::Region { region, offset }) if self.keeper_of(self.region(region)).is_some() => Err(Ok(Fault::Region { region, offset, needed, address })),
-            Err(Lack::Deep) => Err(Err(Status::argument(Code::TooDeep, argument).into())),
-            Err(Lack::Again) => Err(Err(Stop::Again)),
+            Err(TranslationError::Region { region, offset }) if self.keeper_of(self.region(region)).is_some() => Err(Ok(Fault::Region { region, offset, needed, address })),
+            Err(TranslationError::Deep) => Err(Err(Status::argument(Code::TooDeep, argument).into())),
+            Err(TranslationError::Again) => Err(Err(Stop::Again)),
             Err(_) => bad,
         }
     }
