@@ -143,7 +143,7 @@ pub struct PoolExhausted;
 
 /// Progress of a sweep through tables.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Cleared {
+pub struct TableSweep {
     /// Set if the sweep found a leaf.
     pub found: bool,
     /// Address at which to go on, or the end of the range when all is done.
@@ -210,7 +210,7 @@ pub trait Machine {
     fn table_enter_row(&self, root: Physical, address: u64, leaf: Leaf, frames: &[Frame]);
     /// Removes leaves that touch `low..high` (large leaves whole), from the low end on, until a few
     /// hundred entries were looked at.
-    fn table_clear(&self, root: Physical, low: u64, high: u64) -> Cleared;
+    fn table_clear(&self, root: Physical, low: u64, high: u64) -> TableSweep;
     /// Forgets all of the user's part of the tables; frames below the root may be reused at once.
     fn table_reset(&self, root: Physical);
     /// Makes sure that no CPU of the set `cpus` still uses a translation of `low..high` of the

@@ -4,7 +4,7 @@
 //! somebody's.
 
 use nacre_abi::Rights;
-use nacre_core::machine::{Cleared, Frame, Leaf, Machine, PageSize, Physical, PoolExhausted, TablePool, thread_page};
+use nacre_core::machine::{TableSweep, Frame, Leaf, Machine, PageSize, Physical, PoolExhausted, TablePool, thread_page};
 use std::cell::{Cell, RefCell};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -330,7 +330,7 @@ impl Machine for FakeMachine {
         }
     }
 
-    fn table_clear(&self, root: Physical, low: u64, high: u64) -> Cleared {
+    fn table_clear(&self, root: Physical, low: u64, high: u64) -> TableSweep {
         let mut all = self.tables.borrow_mut();
         let tables = all.get_mut(&root.0).expect("root");
         let touched: Vec<(u64, u64)> =
@@ -338,7 +338,7 @@ impl Machine for FakeMachine {
         let swept = &touched[..touched.len().min(SWEEP)];
         swept.iter().for_each(|(start, _)| _ = tables.leaves.remove(start));
         let next = if swept.len() < touched.len() { swept[SWEEP - 1].1 } else { high };
-        Cleared { found: !swept.is_empty(), next }
+        TableSweep { found: !swept.is_empty(), next }
     }
 
     fn table_reset(&self, root: Physical) {

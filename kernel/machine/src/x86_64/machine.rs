@@ -7,7 +7,7 @@ use core::arch::asm;
 use core::cell::Cell;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use direct_map::{DirectTables, direct};
-use nacre_core::machine::{Cleared, Frame, Leaf, Machine, PageSize, Physical, PoolExhausted, TablePool};
+use nacre_core::machine::{TableSweep, Frame, Leaf, Machine, PageSize, Physical, PoolExhausted, TablePool};
 
 /// An x86-64 computer.
 pub struct X86;
@@ -114,7 +114,7 @@ impl Machine for X86 {
         page_table::enter_row(&DirectTables, root, address, leaf, frames);
     }
 
-    fn table_clear(&self, root: Physical, low: u64, high: u64) -> Cleared {
+    fn table_clear(&self, root: Physical, low: u64, high: u64) -> TableSweep {
         page_table::clear(&DirectTables, root, low, high)
     }
 

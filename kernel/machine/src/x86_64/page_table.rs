@@ -18,7 +18,7 @@
 #![forbid(unsafe_code)]
 
 use nacre_abi::{PAGE_SIZE, Rights};
-use nacre_core::machine::{Cleared, Frame, Leaf, LeafKind, PageSize, Physical, PoolExhausted, SharedWord, TablePool};
+use nacre_core::machine::{TableSweep, Frame, Leaf, LeafKind, PageSize, Physical, PoolExhausted, SharedWord, TablePool};
 
 /// Access to the frames of tables.
 pub trait TableMemory {
@@ -184,13 +184,13 @@ fn enter_split(memory: &impl TableMemory, root: Physical, address: u64, leaf: Le
 
 /// Removes leaves that touch `low..high`, both below the end of the user's half, until [`SWEEP`]
 /// entries were looked at.
-pub fn clear(memory: &impl TableMemory, root: Physical, low: u64, high: u64) -> Cleared {
+pub fn clear(memory: &impl TableMemory, root: Physical, low: u64, high: u64) -> TableSweep {
     if high.wrapping_sub(low) == PAGE_SIZE {
-        return Cleared { found: clear_page(memory, root, low), next: high };
+        return TableSweep { found: clear_page(memory, root, low), next: high };
     }
     let mut sweep = Sweep { found: false, left: SWEEP };
     let next = clear_level(memory, root, 39, low, high, &mut sweep);
-    Cleared { found: sweep.found, next }
+    TableSweep { found: sweep.found, next }
 }
 
 /// Removes the leaf that `address` lies in; whether there was one.
