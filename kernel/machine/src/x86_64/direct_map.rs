@@ -59,15 +59,15 @@ pub fn kernel_root() -> Physical {
 }
 
 /// Memory that the kernel takes at boot, from its start on.
-pub struct Carving {
+pub struct BootAllocator {
     next: u64,
     end: u64,
 }
 
-impl Carving {
+impl BootAllocator {
     /// Takes from this range, which the boot tables map.
-    pub fn new(range: MemoryRange) -> Carving {
-        Carving { next: range.start, end: range.start + range.size }
+    pub fn new(range: MemoryRange) -> BootAllocator {
+        BootAllocator { next: range.start, end: range.start + range.size }
     }
 
     /// Takes `frames` frames, with whatever is in them.
@@ -117,13 +117,13 @@ const KERNEL_TABLE: u64 = 0x23;
 pub struct KernelTables<'c> {
     root: Physical,
     shown: Physical,
-    carving: &'c mut Carving,
+    carving: &'c mut BootAllocator,
     huge: bool,
 }
 
 impl<'c> KernelTables<'c> {
     /// Empty tables. `isolates`: users get a kernel half of their own.
-    pub fn new(carving: &'c mut Carving, huge: bool, isolates: bool) -> KernelTables<'c> {
+    pub fn new(carving: &'c mut BootAllocator, huge: bool, isolates: bool) -> KernelTables<'c> {
         let root = carving.take(1);
         KernelTables { root, shown: if isolates { carving.take(1) } else { root }, carving, huge }
     }

@@ -1,7 +1,7 @@
 //! The frame table: what the kernel knows of every 4 KiB of RAM, and how many frames of each 2 MiB
 //! are special.
 
-use super::direct_map::{Carving, direct};
+use super::direct_map::{BootAllocator, direct};
 use crate::cell::BootCell;
 use crate::memory_map::MemoryMap;
 use core::sync::atomic::{AtomicU32, Ordering};
@@ -34,7 +34,7 @@ const fn sizes(end: u64) -> (u64, u64) {
 ///
 /// # Safety
 /// Only while one CPU runs.
-pub unsafe fn create(memory: &MemoryMap, carving: &mut Carving) {
+pub unsafe fn create(memory: &MemoryMap, carving: &mut BootAllocator) {
     let end = memory.end();
     let (frames_size, special_size) = sizes(end);
     let frames_at = direct(carving.take_raw(frames_size)) as *mut Frame;

@@ -2,7 +2,7 @@
 //! brings up the devices it needs and the other CPUs.
 
 use super::acpi::{self, PhysicalBytes, Topology};
-use super::direct_map::{Access, Carving, KernelTables, direct};
+use super::direct_map::{Access, BootAllocator, KernelTables, direct};
 use super::{apic, clock, dispatch, features, fpu, frames, interrupt_table, interrupts, io, layout, pic, serial, smp};
 use crate::boot::{BootDescription, ImageLayout};
 use nacre_core::Boot;
@@ -116,7 +116,7 @@ impl<'d> Plan<'d> {
         }
     }
 
-    fn make_tables(&self, carving: &mut Carving) -> Physical {
+    fn make_tables(&self, carving: &mut BootAllocator) -> Physical {
         let mut tables = KernelTables::new(carving, features::get().huge_pages, features::get().isolates);
         tables.map_image(&self.image);
         tables.map_memory(&self.description.memory, &self.image);
@@ -169,7 +169,7 @@ pub fn start(memory: BootMemory, description: &BootDescription, image: ImageLayo
     unsafe { fpu::initialize(description.option(b"fpu")) };
     let boot_root = smp::current_root();
     let mut plan = Plan::new(&memory, description, image);
-    let mut carving = Carving::new(plan.carving);
+    let mut carving = BootAllocator::new(plan.carving);
     let root = plan.make_tables(&mut carving);
     // SAFETY: the tables map the kernel's image, its stack in it, and the direct map as before.
     unsafe { io::cr3_write(root.0) };
