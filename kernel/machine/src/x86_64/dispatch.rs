@@ -2,7 +2,7 @@
 
 use super::context;
 use super::cpu::{self, Cpu};
-use super::latency::{self, Door};
+use super::latency::{self, EntryKind};
 use super::machine::X86;
 use super::vectors::{FLUSH_VECTOR, KICK_VECTOR, LINE_VECTOR, SPURIOUS_VECTOR, TIMER_VECTOR};
 use super::ways_out;
@@ -46,7 +46,7 @@ fn leave() -> ! {
 
 /// Calls the core under all locks, and goes where it says.
 #[inline(always)]
-fn locked(door: Door, call: impl FnOnce(&Kernel<X86>) -> Next) -> ! {
+fn locked(door: EntryKind, call: impl FnOnce(&Kernel<X86>) -> Next) -> ! {
     locks::acquire();
     let begun = latency::begin();
     let next = call(&KERNEL.0);
@@ -97,7 +97,7 @@ pub extern "C" fn system_call_entered(number: u64) -> ! {
         NOTIFY => short::<NOTIFY>(),
         _ => {}
     }
-    locked(Door::Call(number), |kernel| kernel.system_call(number))
+    locked(EntryKind::Call(number), |kernel| kernel.system_call(number))
 }
 
 /// An exception or an interrupt from user mode.
@@ -105,7 +105,7 @@ pub extern "C" fn interrupt_entered(vector: u64, error: u64) -> ! {
     if requested(vector) || vector == PAGE_FAULT && short_fault(error) {
         leave()
     }
-    locked(Door::Vector(vector), |kernel| match vector {
+    locked(EntryKind::Vector(vector), |kernel| match vector {
         PAGE_FAULT => page_fault(kernel, error),
         NO_FPU => {
             fpu::trapped(cpu::this());
@@ -122,7 +122,7 @@ pub extern "C" fn interrupt_entered_idle(vector: u64) -> ! {
     if requested(vector) {
         wait()
     }
-    locked(Door::Vector(vector), |kernel| interrupt(kernel, vector as usize, Next::Idle))
+    locked(EntryKind::Vector(vector), |kernel| interrupt(kernel, vector as usize, Next::Idle))
 }
 
 /// Answers the CPU that has all locks, if that is what the interrupt is for. It waits for the
@@ -138,7 +138,7 @@ fn requested(vector: u64) -> bool {
 
 /// Enters the core on a secondary CPU that has been made ready.
 pub extern "C" fn cpu_entered() -> ! {
-    locked(Door::Vector(0), |kernel| kernel.cpu_start())
+    locked(EntryKind::Vector(0), |kernel| kernel.cpu_start())
 }
 
 fn page_fault(kernel: &Kernel<X86>, error: u64) -> Next {

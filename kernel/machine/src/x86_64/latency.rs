@@ -25,7 +25,7 @@ static LONGEST: Locked<[Cell<u64>; DOORS]> = Locked([const { Cell::new(LEAST) };
 
 /// A way into the kernel: a call's number, or a vector.
 #[derive(Clone, Copy)]
-pub enum Door {
+pub enum EntryKind {
     /// A system call.
     Call(u64),
     /// An exception or an interrupt.
@@ -40,16 +40,16 @@ pub fn begin() -> u64 {
 
 /// The core is done with what began at `begun`.
 #[inline(always)]
-pub fn end(door: Door, begun: u64) {
+pub fn end(door: EntryKind, begun: u64) {
     if ON {
         note(door, io::time_stamp() - begun);
     }
 }
 
-fn note(door: Door, ticks: u64) {
+fn note(door: EntryKind, ticks: u64) {
     let (name, number) = match door {
-        Door::Call(number) => ("call", number as usize % VECTORS),
-        Door::Vector(vector) => ("vector", vector as usize % VECTORS),
+        EntryKind::Call(number) => ("call", number as usize % VECTORS),
+        EntryKind::Vector(vector) => ("vector", vector as usize % VECTORS),
     };
     let place = number + if name == "call" { 0 } else { VECTORS };
     if LONGEST.0[place].get() < ticks {
