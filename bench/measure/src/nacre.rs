@@ -16,9 +16,9 @@ use nacre_rt::Arguments;
 
 use crate::figure::{Operation, carry_out, sample, say, tell};
 use crate::linux::call;
-use ground::Ground;
+use ground::Fixture;
 
-const OPERATIONS: &[Operation<Ground>] = &[
+const OPERATIONS: &[Operation<Fixture>] = &[
     Operation { name: "null_call", entries: 1, run: |_| Ok(sample(1000, nacre_sys::null)) },
     Operation { name: "foreign_call", entries: 1, run: |_| Ok(sample(1000, call::getppid)) },
     Operation { name: "round_trip_words", entries: 2, run: messages::round_trip_words },
@@ -72,7 +72,7 @@ const OPERATIONS: &[Operation<Ground>] = &[
 /// parent's, and is what `trace` runs; `parallel` measures on the wall's clock what two CPUs do at
 /// once.
 pub fn measure(arguments: &Arguments, begun: u64) -> i32 {
-    let ground = match Ground::prepare(arguments) {
+    let ground = match Fixture::prepare(arguments) {
         Ok(ground) => ground,
         Err(errno) => {
             say(format_args!("unmeasured everything {errno}"));

@@ -9,7 +9,7 @@ use nacre_abi::{ObjectType, PAGE_SIZE, Rights};
 use nacre_proto::Errno;
 use nacre_sys::{Mapping, Port, PortSet, Reference, Region, Space, memory};
 
-use super::ground::{Ground, pages};
+use super::ground::{Fixture, pages};
 use crate::figure::now;
 
 /// Pages for the objects of one call.
@@ -65,7 +65,7 @@ fn step(call: fn(u64, u64) -> Result<u64, Errno>, start: u64) -> Result<u64, Err
 }
 
 /// The dearer of the two.
-pub fn made_again(_: &Ground) -> Result<u64, Errno> {
+pub fn made_again(_: &Fixture) -> Result<u64, Errno> {
     let start = pages(OBJECT_PAGES)?;
     let steps = [step(port, start)?, step(region, start)?];
     Ok(steps[0].max(steps[1]))

@@ -9,7 +9,7 @@ use nacre_abi::{ObjectType, PAGE_SIZE, Rights};
 use nacre_proto::Errno;
 use nacre_sys::{Condition, Mapping, Mutex, Object, OwnedPort, OwnedRegion, Port, PortSet, Reference, Region, Space, Status, Thread, ipc, memory};
 
-use super::ground::{Ground, first_state, image_range, pages, rest, slot, stack};
+use super::ground::{Fixture, first_state, image_range, pages, rest, slot, stack};
 use crate::figure::{sample_batches, sample_results};
 
 /// Spaces of the environment that is listed and destroyed, and threads of each.
@@ -61,7 +61,7 @@ impl Environment {
     }
 
     /// Makes all of its objects; its threads run, and wait.
-    fn furnish(&self, ground: &Ground, stacks: &[u64]) -> Result<(), Errno> {
+    fn furnish(&self, ground: &Fixture, stacks: &[u64]) -> Result<(), Errno> {
         let mut slots = Slots(self.start);
         let mut next = |kind| slots.next(kind);
         let spaces: Vec<u64> = (0..SPACES).map(|_| next(ObjectType::Space)).collect();
@@ -72,7 +72,7 @@ impl Environment {
             Mapping::create(next(ObjectType::Mapping), space, start, size, self.image.handle(), 0, Rights(7))?;
             ground.show(next(ObjectType::Mapping), space)?;
             for page in 0..MAPPINGS / SPACES - 2 {
-                let from = Ground::offset(self.plain(page));
+                let from = Fixture::offset(self.plain(page));
                 Mapping::create(next(ObjectType::Mapping), space, ELSEWHERE + page * PAGE_SIZE, PAGE_SIZE, ground.region(), from, DATA)?;
             }
             for region in 0..REGIONS / SPACES {
@@ -141,7 +141,7 @@ fn stacks() -> Result<Vec<u64>, Errno> {
 }
 
 /// An environment of 16 threads, 4 spaces and 200 other objects, listed by its parent.
-pub fn list(ground: &Ground) -> Result<u64, Errno> {
+pub fn list(ground: &Fixture) -> Result<u64, Errno> {
     let (environment, mut entries) = (Environment::new()?, [ObjectEntry::default(); 128]);
     environment.furnish(ground, &stacks()?)?;
     let counted = environment.list(&mut entries)?;
@@ -151,7 +151,7 @@ pub fn list(ground: &Ground) -> Result<u64, Errno> {
 }
 
 /// Takes the environment back.
-pub fn destroy(ground: &Ground) -> Result<u64, Errno> {
+pub fn destroy(ground: &Fixture) -> Result<u64, Errno> {
     let (environment, stacks) = (Environment::new()?, stacks()?);
     let (mut before, mut result) = (Ok(()), Ok(()));
     let figure = sample_batches(1, |_| before = environment.furnish(ground, &stacks), |_| result = environment.reclaim());
@@ -174,7 +174,7 @@ fn to_and_fro<T: Object>(object: T, move_to: fn(T, u64) -> Result<T, Status>) ->
 }
 
 /// A port with sixteen references to it, in a set.
-pub fn move_port(_: &Ground) -> Result<u64, Errno> {
+pub fn move_port(_: &Fixture) -> Result<u64, Errno> {
     let set = PortSet::create(slot(ObjectType::PortSet)?)?;
     let port = Port::create(slot(ObjectType::Port)?, 1, set)?;
     for _ in 0..16 {
@@ -184,26 +184,26 @@ pub fn move_port(_: &Ground) -> Result<u64, Errno> {
 }
 
 /// A reference to a port.
-pub fn move_reference(_: &Ground) -> Result<u64, Errno> {
+pub fn move_reference(_: &Fixture) -> Result<u64, Errno> {
     let port = OwnedPort::new(0, PortSet::NONE)?;
     to_and_fro(port.new_reference(REFERENCE_USE)?.leak(), Reference::move_to)
 }
 
 /// A region that is mapped.
-pub fn move_region(_: &Ground) -> Result<u64, Errno> {
+pub fn move_region(_: &Fixture) -> Result<u64, Errno> {
     let region = Region::create(slot(ObjectType::Region)?, Space::OWN, pages(1)?, PAGE_SIZE, DATA, Reference::NONE)?;
     Mapping::create(slot(ObjectType::Mapping)?, Space::OWN, MAPPED, PAGE_SIZE, region, 0, DATA)?;
     to_and_fro(region, Region::move_to)
 }
 
 /// A mapping.
-pub fn move_mapping(ground: &Ground) -> Result<u64, Errno> {
-    let from = Ground::offset(pages(1)?);
+pub fn move_mapping(ground: &Fixture) -> Result<u64, Errno> {
+    let from = Fixture::offset(pages(1)?);
     to_and_fro(Mapping::create(slot(ObjectType::Mapping)?, Space::OWN, ELSEWHERE, PAGE_SIZE, ground.region(), from, DATA)?, Mapping::move_to)
 }
 
 /// A space that has a thread and two mappings.
-pub fn move_space(ground: &Ground) -> Result<u64, Errno> {
+pub fn move_space(ground: &Fixture) -> Result<u64, Errno> {
     let space = Space::create(slot(ObjectType::Space)?, pages(POOL)?, POOL, Reference::NONE)?;
     ground.show(slot(ObjectType::Mapping)?, space)?;
     Mapping::create(slot(ObjectType::Mapping)?, space, ELSEWHERE, PAGE_SIZE, ground.region(), 0, DATA)?;
@@ -212,7 +212,7 @@ pub fn move_space(ground: &Ground) -> Result<u64, Errno> {
 }
 
 /// A thread that waits at a port.
-pub fn move_thread(_: &Ground) -> Result<u64, Errno> {
+pub fn move_thread(_: &Fixture) -> Result<u64, Errno> {
     let port = OwnedPort::new(0, PortSet::NONE)?;
     let thread = Thread::create(slot(ObjectType::Thread)?, Space::OWN)?;
     thread.set_state(&first_state(receive, port.address(), stack()?))?;
@@ -237,7 +237,7 @@ extern "C" fn read_once(port: u64) -> ! {
 }
 
 impl Shared {
-    fn new(ground: &Ground, count: usize) -> Result<Shared, Errno> {
+    fn new(ground: &Fixture, count: usize) -> Result<Shared, Errno> {
         let region = OwnedRegion::new(Space::OWN, pages(1)?, PAGE_SIZE, DATA, Reference::NONE)?;
         let mut spaces = Vec::new();
         let image = OwnedRegion::new(Space::OWN, image_range().0, image_range().1, Rights(7), Reference::NONE)?.leak();
@@ -265,7 +265,7 @@ impl Shared {
 }
 
 /// A page of the owner's is taken from `COUNT` spaces that have it mapped, and read it.
-pub fn revoke<const COUNT: usize>(ground: &Ground) -> Result<u64, Errno> {
+pub fn revoke<const COUNT: usize>(ground: &Fixture) -> Result<u64, Errno> {
     let port = OwnedPort::new(0, PortSet::NONE)?;
     let shared = Shared::new(ground, COUNT)?;
     let open = shared.region.get_state()?;

@@ -39,7 +39,7 @@ unsafe extern "C" {
 }
 
 /// Memory for measurements.
-pub struct Ground {
+pub struct Fixture {
     /// The region of the memory.
     memory: Reference,
     /// The program's image.
@@ -77,10 +77,10 @@ pub fn image_range() -> (u64, u64) {
     (start, (end - start).next_multiple_of(PAGE_SIZE))
 }
 
-impl Ground {
+impl Fixture {
     /// Gets the memory. The library for Linux programs has the object area, but does not come to
     /// its last page; so the first references are put there.
-    pub fn prepare(arguments: &Arguments) -> Result<Ground, Errno> {
+    pub fn prepare(arguments: &Arguments) -> Result<Fixture, Errno> {
         let count = arguments.auxiliary(AT_OBJECTS_PAGES).unwrap_or(OBJECTS_PAGES);
         let slot = |number: u64| OBJECTS + (count - 1) * PAGE_SIZE + number * 128;
         let [pool, segment, memory] = [0, 1, 2].map(|number| Reference(slot(number)));
@@ -94,7 +94,7 @@ impl Ground {
         let image = OwnedRegion::new(Space::OWN, start, size, Rights(7), Reference::NONE)?;
         let shown = OwnedReference::copy_of(memory, REFERENCE_USE)?.leak();
         let path = program_path::path(arguments);
-        Ok(Ground { memory: shown, image, path, pool, environment: Cell::new(Some(*arguments)) })
+        Ok(Fixture { memory: shown, image, path, pool, environment: Cell::new(Some(*arguments)) })
     }
 
     /// The program's environment.

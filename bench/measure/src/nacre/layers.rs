@@ -14,7 +14,7 @@ use nacre_proto::Errno;
 use nacre_sys::ipc::{self, Buffers, Message};
 use nacre_sys::{FOREVER, OwnedPort, OwnedReference, OwnedThread, PortSet, Reference, SpanMut};
 
-use super::ground::{Domain, Ground, rest, slot};
+use super::ground::{Domain, Fixture, rest, slot};
 use super::messages::{serve_words, time_words, with_server};
 
 const CAPACITY: usize = 4096;
@@ -64,7 +64,7 @@ extern "C" fn forward(layer: u64) -> ! {
     rest()
 }
 
-fn run_layer(ground: &Ground, original: Reference) -> Result<Running, Errno> {
+fn run_layer(ground: &Fixture, original: Reference) -> Result<Running, Errno> {
     let port = OwnedPort::new(0, PortSet::NONE)?;
     let outer = port.new_reference(REFERENCE_USE)?;
     let (request, reply) = (vec![0; CAPACITY], vec![0; CAPACITY]);
@@ -75,7 +75,7 @@ fn run_layer(ground: &Ground, original: Reference) -> Result<Running, Errno> {
 }
 
 /// Runs `count` layers on top of `original`; the last one's reference is what a client calls.
-fn run_layers(ground: &Ground, original: Reference, count: usize) -> Result<Vec<Running>, Errno> {
+fn run_layers(ground: &Fixture, original: Reference, count: usize) -> Result<Vec<Running>, Errno> {
     let mut layers: Vec<Running> = Vec::with_capacity(count);
     for _ in 0..count {
         let below = layers.last().map_or(original, |layer| layer.outer.handle());
@@ -89,7 +89,7 @@ fn outermost(layers: &[Running]) -> Result<Reference, Errno> {
 }
 
 /// A round trip of six words through `N` layers.
-pub fn interposed<const N: usize>(ground: &Ground) -> Result<u64, Errno> {
+pub fn interposed<const N: usize>(ground: &Fixture) -> Result<u64, Errno> {
     with_server(ground, serve_words, |server| {
         let layers = run_layers(ground, server, N)?;
         time_words(outermost(&layers)?)
@@ -116,7 +116,7 @@ fn obtain(service: Reference) -> Result<OwnedReference, Errno> {
 }
 
 /// A round trip of six words over a reference that came through `N` layers as it was.
-pub fn handed<const N: usize>(ground: &Ground) -> Result<u64, Errno> {
+pub fn handed<const N: usize>(ground: &Fixture) -> Result<u64, Errno> {
     with_server(ground, serve_words, |server| {
         let service = OwnedPort::new(server.0, PortSet::NONE)?;
         let reference = service.new_reference(REFERENCE_USE)?;

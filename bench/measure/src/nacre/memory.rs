@@ -6,7 +6,7 @@ use nacre_abi::{ObjectType, PAGE_SIZE, Rights};
 use nacre_proto::Errno;
 use nacre_sys::{Info, Mapping, OwnedMapping, OwnedPort, OwnedRegion, PortSet, Region, Space, Status, ipc};
 
-use super::ground::{Ground, pages, rest, slot};
+use super::ground::{Fixture, pages, rest, slot};
 use crate::figure::{sample_batches, sample_results};
 
 /// Address of a page in this space.
@@ -22,18 +22,18 @@ fn touch(address: u64) {
     unsafe { (address as *mut u64).write_volatile(1) };
 }
 
-fn map(slot: u64, ground: &Ground, page: u64) -> Result<Mapping, Status> {
-    Mapping::create(slot, Space::OWN, HERE, PAGE_SIZE, ground.region(), Ground::offset(page), DATA)
+fn map(slot: u64, ground: &Fixture, page: u64) -> Result<Mapping, Status> {
+    Mapping::create(slot, Space::OWN, HERE, PAGE_SIZE, ground.region(), Fixture::offset(page), DATA)
 }
 
 /// A page that nobody touches.
-pub fn map_and_unmap(ground: &Ground) -> Result<u64, Errno> {
+pub fn map_and_unmap(ground: &Fixture) -> Result<u64, Errno> {
     let (slot, page) = (slot(ObjectType::Mapping)?, pages(1)?);
     sample_results(500, || map(slot, ground, page)?.destroy())
 }
 
 /// A page that is touched.
-pub fn map_touch_and_unmap(ground: &Ground) -> Result<u64, Errno> {
+pub fn map_touch_and_unmap(ground: &Fixture) -> Result<u64, Errno> {
     let (slot, page) = (slot(ObjectType::Mapping)?, pages(1)?);
     sample_results(500, || {
         let mapping = map(slot, ground, page)?;
@@ -75,12 +75,12 @@ extern "C" fn keep(keeper: u64) -> ! {
 
 /// A page that lacks is touched; its region's keeper, in another space, hears of it, maps a page
 /// there, and lets the thread go on.
-pub fn fault_to_keeper(ground: &Ground) -> Result<u64, Errno> {
+pub fn fault_to_keeper(ground: &Fixture) -> Result<u64, Errno> {
     let mut slots = [0; ROUNDS as usize];
     for one in &mut slots {
         *one = slot(ObjectType::Mapping)?;
     }
-    let offset = Ground::offset(pages(u64::from(ROUNDS))?);
+    let offset = Fixture::offset(pages(u64::from(ROUNDS))?);
     let port = OwnedPort::new(0, PortSet::NONE)?;
     let port_itself = port.handle().as_keeper();
     let keeper = alloc::boxed::Box::new(Keeper { port, source: ground.region(), offset, slots });

@@ -6,7 +6,7 @@ use nacre_proto::Errno;
 use nacre_sys::ipc::{self, Buffers, Message};
 use nacre_sys::{FOREVER, OwnedPort, OwnedReference, PortSet, Reference};
 
-use super::ground::{self, Ground, rest, slot};
+use super::ground::{self, Fixture, rest, slot};
 use crate::figure::sample_results;
 
 const PAGE: usize = 4096;
@@ -14,7 +14,7 @@ const WORDS: [u64; 6] = [1, 2, 3, 4, 5, 6];
 
 /// A server in a space of its own, while `measure` calls it.
 pub fn with_server(
-    ground: &Ground,
+    ground: &Fixture,
     server: extern "C" fn(u64) -> !,
     measure: impl FnOnce(Reference) -> Result<u64, Errno>,
 ) -> Result<u64, Errno> {
@@ -66,25 +66,25 @@ pub fn time_words(reference: Reference) -> Result<u64, Errno> {
 }
 
 /// Six words there, six words back.
-pub fn round_trip_words(ground: &Ground) -> Result<u64, Errno> {
+pub fn round_trip_words(ground: &Fixture) -> Result<u64, Errno> {
     with_server(ground, serve_words, time_words)
 }
 
 /// 4 KiB there, nothing back.
-pub fn round_trip_page(ground: &Ground) -> Result<u64, Errno> {
+pub fn round_trip_page(ground: &Fixture) -> Result<u64, Errno> {
     let page = [7u8; PAGE];
     with_server(ground, serve_page, |reference| calls(reference, &Message::new(1, WORDS).with_bytes(&page)))
 }
 
 /// A reference there, nothing back.
-pub fn round_trip_reference(ground: &Ground) -> Result<u64, Errno> {
+pub fn round_trip_reference(ground: &Fixture) -> Result<u64, Errno> {
     let handed = OwnedReference::copy_of(ground.pool, REFERENCE_USE)?;
     let references = [handed.handle()];
     with_server(ground, serve_reference, |reference| calls(reference, &Message::new(1, WORDS).with_references(&references)))
 }
 
 /// A notification that nobody waits for.
-pub fn notification(_: &Ground) -> Result<u64, Errno> {
+pub fn notification(_: &Fixture) -> Result<u64, Errno> {
     let port = OwnedPort::new(0, PortSet::NONE)?;
     let reference = port.new_reference(REFERENCE_NOTIFY)?;
     sample_results(1000, || ipc::notify(reference.handle(), 1))
@@ -105,7 +105,7 @@ extern "C" fn pass_back(pair: u64) -> ! {
 
 /// A notification to a thread of another space that waits for it: half of one there and another
 /// back.
-pub fn notification_to_waiter(ground: &Ground) -> Result<u64, Errno> {
+pub fn notification_to_waiter(ground: &Fixture) -> Result<u64, Errno> {
     let here = OwnedPort::new(0, PortSet::NONE)?;
     let there = OwnedPort::new(0, PortSet::NONE)?;
     let to_there = there.new_reference(REFERENCE_NOTIFY)?;

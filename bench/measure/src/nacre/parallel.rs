@@ -9,7 +9,7 @@ use nacre_abi::rights::{REFERENCE_NOTIFY, REFERENCE_USE};
 use nacre_proto::Errno;
 use nacre_sys::{OwnedPort, OwnedReference, OwnedThread, PortSet, Reference, ipc};
 
-use super::ground::{Domain, Ground, rest};
+use super::ground::{Domain, Fixture, rest};
 use super::messages::serve_words;
 use crate::figure::{now, say};
 
@@ -66,7 +66,7 @@ extern "C" fn call_on_and_on(client: u64) -> ! {
     rest()
 }
 
-fn pair(ground: &Ground, port: &OwnedPort) -> Result<Pair, Errno> {
+fn pair(ground: &Fixture, port: &OwnedPort) -> Result<Pair, Errno> {
     let ports = [OwnedPort::new(0, PortSet::NONE)?, OwnedPort::new(0, PortSet::NONE)?];
     let go = ports[1].new_reference(REFERENCE_NOTIFY)?;
     let references = [ports[0].new_reference(REFERENCE_USE)?, port.new_reference(REFERENCE_NOTIFY)?];
@@ -100,7 +100,7 @@ fn trial(pairs: &[Pair], port: &OwnedPort) -> Result<u64, Errno> {
 
 /// Tells the ticks in which each pair makes a round trip, `parallel PAIRS best TICKS median TICKS`:
 /// of trials with one pair and of trials with two, which take turns in coming first.
-pub fn tell(ground: &Ground) -> Result<(), Errno> {
+pub fn tell(ground: &Fixture) -> Result<(), Errno> {
     let port = OwnedPort::new(0, PortSet::NONE)?;
     let pairs = [pair(ground, &port)?, pair(ground, &port)?];
     let mut ticks = [[0; TRIALS]; PAIRS];

@@ -8,7 +8,7 @@ use nacre_nest::{Handler, Ports, Program, Services, Sizes, attend, spawn};
 use nacre_proto::{Errno, flags, memory, parent};
 use nacre_sys::{OwnedPort, PortSet, Reference};
 
-use super::ground::Ground;
+use super::ground::Fixture;
 use crate::figure::{sample, sample_results, say, tell};
 
 /// Numbers of layers of `trace`.
@@ -35,7 +35,7 @@ fn run(services: &mut Services, environment: &[&[u8]], arguments: &[&[u8]]) -> R
     Ok(status)
 }
 
-fn time(ground: &Ground, arguments: &[&[u8]]) -> Result<u64, Errno> {
+fn time(ground: &Fixture, arguments: &[&[u8]]) -> Result<u64, Errno> {
     let mut services = Services::find().map_err(|_| Errno::ENOENT)?;
     let environment: Vec<&[u8]> = ground.environment().collect();
     match run(&mut services, &environment, arguments)? {
@@ -45,17 +45,17 @@ fn time(ground: &Ground, arguments: &[&[u8]]) -> Result<u64, Errno> {
 }
 
 /// Starts this program, which ends at once.
-pub fn this_one(ground: &Ground) -> Result<u64, Errno> {
+pub fn this_one(ground: &Fixture) -> Result<u64, Errno> {
     time(ground, &[ground.path, b"true"])
 }
 
 /// Busybox's `true`.
-pub fn busybox_true(ground: &Ground) -> Result<u64, Errno> {
+pub fn busybox_true(ground: &Fixture) -> Result<u64, Errno> {
     time(ground, &[b"/bin/busybox", b"true"])
 }
 
 /// Runs this program under more and more layers of `trace`; each run tells its figure itself.
-pub fn under_trace(ground: &Ground) {
+pub fn under_trace(ground: &Fixture) {
     for layers in TRACED {
         if let Err(errno) = run_traced(ground, layers) {
             say(format_args!("unmeasured traced_{layers} {errno}"));
@@ -63,7 +63,7 @@ pub fn under_trace(ground: &Ground) {
     }
 }
 
-fn run_traced(ground: &Ground, layers: usize) -> Result<(), Errno> {
+fn run_traced(ground: &Fixture, layers: usize) -> Result<(), Errno> {
     let mut services = Services::find().map_err(|_| Errno::ENOENT)?;
     let environment: Vec<&[u8]> = ground.environment().collect();
     let number = format!("{layers}");

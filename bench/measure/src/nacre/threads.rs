@@ -8,7 +8,7 @@ use nacre_proto::Errno;
 use nacre_sys::lock::RawLock;
 use nacre_sys::{OwnedPort, OwnedThread, PortSet, Reference, Space, Thread, ipc};
 
-use super::ground::{self, Ground, first_state, rest, slot, stack};
+use super::ground::{self, Fixture, first_state, rest, slot, stack};
 use crate::contest::{Contest, Lock};
 use crate::figure::{sample, sample_results};
 
@@ -54,7 +54,7 @@ extern "C" fn keep_locking(pair: u64) -> ! {
 }
 
 /// Measures the switch from one thread to another: half of there and back.
-pub fn switch(_: &Ground) -> Result<u64, Errno> {
+pub fn switch(_: &Fixture) -> Result<u64, Errno> {
     Ok(beside(keep_switching, |pair| sample(500, || pair.switch_once(0)))? / 2)
 }
 
@@ -65,7 +65,7 @@ extern "C" fn keep_yielding(_: u64) -> ! {
 }
 
 /// CPU time given to a thread of which this one is the scheduler, and back, as soon as it has it.
-pub fn donate(_: &Ground) -> Result<u64, Errno> {
+pub fn donate(_: &Fixture) -> Result<u64, Errno> {
     let port = OwnedPort::new(0, PortSet::NONE)?;
     let thread = ground::start(Space::OWN, keep_yielding, 0)?;
     thread.handle().set_scheduler(port.handle().as_keeper(), 0)?;
@@ -74,12 +74,12 @@ pub fn donate(_: &Ground) -> Result<u64, Errno> {
 }
 
 /// A lock that two threads want at once, a turn of either.
-pub fn lock_contended(_: &Ground) -> Result<u64, Errno> {
+pub fn lock_contended(_: &Fixture) -> Result<u64, Errno> {
     Ok(beside(keep_locking, |pair| sample(500, || pair.lock_once(0)))? / 2)
 }
 
 /// Measures a lock without contention. It never enters the kernel.
-pub fn lock_uncontended(_: &Ground) -> Result<u64, Errno> {
+pub fn lock_uncontended(_: &Fixture) -> Result<u64, Errno> {
     let lock = RawLock::new();
     Ok(sample(1000, || {
         lock.lock();
@@ -103,7 +103,7 @@ extern "C" fn end(short: u64) -> ! {
 
 /// A thread made, started, ended - it says so, and destroys itself - and waited for; its stack is
 /// there already.
-pub fn create(_: &Ground) -> Result<u64, Errno> {
+pub fn create(_: &Fixture) -> Result<u64, Errno> {
     let port = OwnedPort::new(0, PortSet::NONE)?;
     let done = port.new_reference(REFERENCE_NOTIFY)?;
     let short = Box::new(Short { thread: Thread(slot(ObjectType::Thread)?), done: done.handle() });
@@ -123,13 +123,13 @@ fn stopped() -> Result<OwnedThread, Errno> {
 }
 
 /// All registers of a stopped thread, read.
-pub fn get_state(_: &Ground) -> Result<u64, Errno> {
+pub fn get_state(_: &Fixture) -> Result<u64, Errno> {
     let thread = stopped()?;
     sample_results(500, || thread.get_state())
 }
 
 /// All registers of a stopped thread, written.
-pub fn set_state(_: &Ground) -> Result<u64, Errno> {
+pub fn set_state(_: &Fixture) -> Result<u64, Errno> {
     let thread = stopped()?;
     let state = thread.get_state()?;
     sample_results(500, || thread.set_state(&state))
